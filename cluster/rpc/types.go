@@ -1,0 +1,197 @@
+package rpc
+
+import "time"
+
+// Node statuses and eligibilities (nomad/structs/structs.go, NodeStatus*, NodeScheduling*).
+const (
+	NodeStatusInit         = "initializing"
+	NodeStatusReady        = "ready"
+	NodeStatusDown         = "down"
+	NodeStatusDisconnected = "disconnected"
+
+	NodeEligible   = "eligible"
+	NodeIneligible = "ineligible"
+)
+
+// Job types, which are also the scheduler types.
+const (
+	JobTypeService  = "service"
+	JobTypeBatch    = "batch"
+	JobTypeSystem   = "system"
+	JobTypeSysBatch = "sysbatch"
+	JobTypeCore     = "_core"
+)
+
+// Allocation statuses: what the servers want, and what the client says.
+const (
+	AllocDesiredRun   = "run"
+	AllocDesiredStop  = "stop"
+	AllocDesiredEvict = "evict"
+
+	AllocClientPending  = "pending"
+	AllocClientRunning  = "running"
+	AllocClientComplete = "complete"
+	AllocClientFailed   = "failed"
+	AllocClientLost     = "lost"
+	AllocClientUnknown  = "unknown"
+)
+
+// DefaultNamespace is the namespace of jobs that name none.
+const DefaultNamespace = "default"
+
+// Resources is an amount of what nodes offer and allocations use.
+type Resources struct {
+	CPUMHz   int
+	MemoryMB int
+	DiskMB   int
+}
+
+// Add returns the sum of r and o.
+func (r Resources) Add(o Resources) Resources {
+	return Resources{r.CPUMHz + o.CPUMHz, r.MemoryMB + o.MemoryMB, r.DiskMB + o.DiskMB}
+}
+
+// Sub returns r less o; a dimension may go negative.
+func (r Resources) Sub(o Resources) Resources {
+	return Resources{r.CPUMHz - o.CPUMHz, r.MemoryMB - o.MemoryMB, r.DiskMB - o.DiskMB}
+}
+
+// Fits reports whether o fits into r in every dimension.
+func (r Resources) Fits(o Resources) bool {
+	return o.CPUMHz <= r.CPUMHz && o.MemoryMB <= r.MemoryMB && o.DiskMB <= r.DiskMB
+}
+
+// Node is a client machine as the servers know it (structs.Node).
+type Node struct {
+	ID                    string
+	SecretID              string
+	Name                  string
+	Datacenter            string
+	NodeClass             string
+	Attributes            map[string]string
+	Resources             Resources
+	Status                string
+	StatusUpdatedAt       int64 // Unix seconds
+	SchedulingEligibility string
+	Drain                 bool
+
+	CreateIndex uint64
+	ModifyIndex uint64
+}
+
+// Copy returns a shallow copy; Attributes is shared and must not be written to.
+func (n *Node) Copy() *Node {
+	c := *n
+	return &c
+}
+
+// Ready reports whether schedulers may place on the node.
+func (n *Node) Ready() bool {
+	return n.Status == NodeStatusReady && !n.Drain && n.SchedulingEligibility == NodeEligible
+}
+
+// Job is what a user submitted (structs.Job).
+type Job struct {
+	Namespace   string
+	ID          string
+	Type        string
+	Priority    int
+	Datacenters []string
+	Stop        bool
+	TaskGroups  []TaskGroup
+	Version     uint64
+
+	CreateIndex    uint64
+	ModifyIndex    uint64
+	JobModifyIndex uint64
+}
+
+// Copy returns a shallow copy; the slices are shared and must not be written to.
+func (j *Job) Copy() *Job {
+	c := *j
+	return &c
+}
+
+// RunsIn reports whether the job names the datacenter.
+func (j *Job) RunsIn(datacenter string) bool {
+	for _, dc := range j.Datacenters {
+		if dc == datacenter {
+			return true
+		}
+	}
+	return false
+}
+
+// TaskGroup looks a group up by name; nil means that the job has none of that name.
+func (j *Job) TaskGroup(name string) *TaskGroup {
+	for i := range j.TaskGroups {
+		if j.TaskGroups[i].Name == name {
+			return &j.TaskGroups[i]
+		}
+	}
+	return nil
+}
+
+// TaskGroup is the unit of placement. Count is ignored by system and sysbatch jobs,
+// which place one allocation on every eligible node.
+type TaskGroup struct {
+	Name      string
+	Count     int
+	Resources Resources
+	// MaxClientDisconnect keeps allocations of a disconnected node as unknown for
+	// this long before they are lost; zero means that they are lost at once.
+	MaxClientDisconnect time.Duration
+	// MaxParallel bounds how many allocations a rolling update replaces at a time;
+	// zero means all at once.
+	MaxParallel int
+}
+
+// Allocation is one task group placed on one node (structs.Allocation).
+type Allocation struct {
+	ID                 string
+	Namespace          string
+	EvalID             string
+	Name               string
+	NodeID             string
+	JobID              string
+	JobVersion         uint64
+	JobType            string
+	TaskGroup          string
+	Resources          Resources
+	DesiredStatus      string
+	DesiredDescription string
+	ClientStatus       string
+	ClientDescription  string
+	PreviousAllocation string
+	FollowupEvalID     string
+
+	CreateIndex      uint64
+	ModifyIndex      uint64
+	AllocModifyIndex uint64 // last change by a server, as opposed to by the client
+	CreateTime       int64  // Unix nanoseconds
+	ModifyTime       int64  // Unix nanoseconds
+}
+
+// Copy returns a copy.
+func (a *Allocation) Copy() *Allocation {
+	c := *a
+	return &c
+}
+
+// ServerTerminal reports whether the servers want the allocation stopped.
+func (a *Allocation) ServerTerminal() bool {
+	return a.DesiredStatus == AllocDesiredStop || a.DesiredStatus == AllocDesiredEvict
+}
+
+// ClientTerminal reports whether the client says that the allocation has ended.
+func (a *Allocation) ClientTerminal() bool {
+	switch a.ClientStatus {
+	case AllocClientComplete, AllocClientFailed, AllocClientLost:
+		return true
+	}
+	return false
+}
+
+// Terminal reports whether either side has ended the allocation
+// (structs.Allocation.TerminalStatus).
+func (a *Allocation) Terminal() bool { return a.ServerTerminal() || a.ClientTerminal() }

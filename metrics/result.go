@@ -1,0 +1,142 @@
+package metrics
+
+// Schema is the version of the Result file this build writes.
+const Schema = 1
+
+// Result is everything one run produced: the boundary between running and reporting.
+// docs/result-format.md documents the file field by field. Virtual and wall time never
+// share a field: everything but Host is measured on the run's own clock.
+type Result struct {
+	Schema     int         `json:"schema"`
+	Run        Run         `json:"run"`
+	Phases     []Phase     `json:"phases"`
+	Totals     Phase       `json:"totals"`
+	Series     []Series    `json:"series,omitempty"`
+	Latencies  []Latency   `json:"latencies"`
+	FanIn      FanIn       `json:"fan_in"`
+	Marks      []Mark      `json:"marks"`
+	Invariants []Invariant `json:"invariants"`
+	Host       Host        `json:"host"`
+}
+
+// Run says what was run.
+type Run struct {
+	Scenario  string         `json:"scenario"`
+	Broker    string         `json:"broker"`
+	Seed      int64          `json:"seed"`
+	Clock     string         `json:"clock"`  // virtual or wall
+	Target    string         `json:"target"` // simulated or a Nomad version
+	Params    map[string]any `json:"params"`
+	Version   string         `json:"version"`
+	GoVersion string         `json:"go_version"`
+}
+
+// Phase is one stretch of a run. Times named end_s and start_s count from the start
+// of the run, queue_empty_s and recovery_s from the start of the phase; -1 means that
+// the condition was never met. In Totals the counts are summed, the peaks and times
+// maximised, and start_s and end_s span the run.
+type Phase struct {
+	Name   string  `json:"name"`
+	StartS float64 `json:"start_s"`
+	EndS   float64 `json:"end_s"`
+	// QueueEmptyS is when ready, unacked and pending were all zero for good.
+	QueueEmptyS float64 `json:"queue_empty_s"`
+	// RecoveryS is when neither the broker (ready, unacked, pending, cancelable) nor
+	// the state held a pending evaluation, and stayed so for 5 s (not counted).
+	RecoveryS float64 `json:"recovery_s"`
+	// RaftEntries is the growth of the leader's last log index.
+	RaftEntries       uint64            `json:"raft_entries"`
+	RaftEntriesByType map[string]uint64 `json:"raft_entries_by_type"`
+	EvalsCreated      uint64            `json:"evals_created"`
+	// EvalsProcessed counts evaluations that a worker dequeued and acked.
+	EvalsProcessed   uint64            `json:"evals_processed"`
+	EvalsCanceled    uint64            `json:"evals_canceled"`
+	EvalsByStatus    map[string]uint64 `json:"evals_by_status"` // at the end of the phase
+	PlansSubmitted   uint64            `json:"plans_submitted"`
+	PeakPending      uint64            `json:"peak_pending"`
+	PeakCancelable   uint64            `json:"peak_cancelable"`
+	NodesDown        uint64            `json:"nodes_down"`
+	MissedHeartbeats uint64            `json:"missed_heartbeats"`
+}
+
+// Series is one quantity over time. AtS and Value have equal length; AtS ascends.
+type Series struct {
+	Name  string    `json:"name"`
+	Unit  string    `json:"unit"`
+	AtS   []float64 `json:"at_s"`
+	Value []float64 `json:"value"`
+}
+
+// Latency summarises a distribution of durations.
+type Latency struct {
+	Name  string  `json:"name"`
+	Unit  string  `json:"unit"`
+	Count uint64  `json:"count"`
+	P50   float64 `json:"p50"`
+	P90   float64 `json:"p90"`
+	P99   float64 `json:"p99"`
+	Max   float64 `json:"max"`
+}
+
+// FanIn summarises how many triggers one processed evaluation stood for: itself and
+// every evaluation of its job that was shed in its favour.
+type FanIn struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// Mark names an instant of the run.
+type Mark struct {
+	AtS  float64 `json:"at_s"`
+	Name string  `json:"name"`
+}
+
+// Invariant is a property checked at the end of every run.
+type Invariant struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+}
+
+// Host is what the run cost the machine; it is not part of the digest.
+type Host struct {
+	WallS        float64 `json:"wall_s"`
+	CPUS         float64 `json:"cpu_s"`
+	PeakRSSBytes uint64  `json:"peak_rss_bytes"`
+}
+
+// Names of the series every run records; the units are those of Series.Unit.
+const (
+	SeriesReady      = "nomad.nomad.broker.total_ready"
+	SeriesUnacked    = "nomad.nomad.broker.total_unacked"
+	SeriesPending    = "nomad.nomad.broker.total_pending"
+	SeriesWaiting    = "nomad.nomad.broker.total_waiting"
+	SeriesCancelable = "nomad.nomad.broker.total_cancelable"
+	SeriesRaftIndex  = "nomad.raft.last_index"
+	SeriesCompleted  = "simctl.evals.complete" // cumulative, as are the next two
+	SeriesCanceled   = "simctl.evals.canceled"
+	SeriesFailed     = "simctl.evals.failed"
+	SeriesNodesReady = "simctl.nodes.ready"
+	SeriesNodesDown  = "simctl.nodes.down"
+	SeriesHeartbeats = "nomad.nomad.heartbeat.active"
+	SeriesPlanQueue  = "nomad.nomad.plan.queue_depth"
+	SeriesCPU        = "simctl.cpu.utilisation" // 0 to 1 of all cores
+)
+
+// Raft entry types, by Nomad's names (nomad/structs/structs.go, MessageType), and the
+// three kinds of entry that Raft writes of its own accord.
+const (
+	EntryNodeRegister      = "NodeRegisterRequestType"
+	EntryNodeDeregister    = "NodeDeregisterRequestType"
+	EntryNodeUpdateStatus  = "NodeUpdateStatusRequestType"
+	EntryJobRegister       = "JobRegisterRequestType"
+	EntryJobDeregister     = "JobDeregisterRequestType"
+	EntryEvalUpdate        = "EvalUpdateRequestType"
+	EntryEvalDelete        = "EvalDeleteRequestType"
+	EntryAllocClientUpdate = "AllocClientUpdateRequestType"
+	EntryApplyPlanResults  = "ApplyPlanResultsRequestType"
+	EntryRaftNoop          = "raft:Noop"
+	EntryRaftBarrier       = "raft:Barrier"
+	EntryRaftConfiguration = "raft:Configuration"
+)
