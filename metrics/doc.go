@@ -2,6 +2,34 @@
 // run goes on, and the versioned Result file that everything after the run is made
 // from. It also compares results and checks thresholds against them.
 //
-// It imports the standard library only (and a histogram library): it knows nothing of
-// clusters or brokers, so that a report can be made wherever a Result file is.
+// It imports the standard library only (and a histogram and an atomic-write library): it
+// knows nothing of clusters or brokers, so that a report can be made wherever a Result
+// file is.
+//
+// # Recording a run
+//
+// The runner owns the clock and the phases; the Recorder owns the arithmetic. Counters are
+// cumulative over the run, and a phase gets the difference between its two ends:
+//
+//	rec := metrics.NewRecorder(start)
+//	rec.BeginPhase("drain", time.Now(), counters())
+//	rec.Mark(time.Now(), "schedulers enabled")
+//	for !recovered() { // every 100 ms of virtual time, say
+//		rec.Gauge(metrics.SeriesPending, "evaluations", time.Now(), float64(stats.Pending))
+//		rec.Gauge(metrics.SeriesEntriesPrefix+metrics.EntryEvalUpdate, "entries", time.Now(), n)
+//	}
+//	rec.EndPhase(time.Now(), counters(), metrics.PhaseEnd{QueueEmptyS: …, RecoveryS: …})
+//	result, err := rec.Result(run, invariants, host)
+//
+// Meanwhile any goroutine may call Observe (a duration, into a histogram) and FanIn (the
+// triggers one evaluation stood for). Peaks and the time of the last cancel write come from
+// the samples of SeriesPending and SeriesCancelable, so sample those often and at the ends
+// of each phase. However long a run is, a series stays at a few thousand points and keeps
+// its highest and lowest.
+//
+// # Result files
+//
+// WriteFile is atomic; Load refuses files that are truncated, foreign or of a future schema;
+// Digest names what happened regardless of the machine. Compare, Check and Lookup work on
+// loaded and on fresh results alike.
 package metrics

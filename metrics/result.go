@@ -16,6 +16,7 @@ type Result struct {
 	FanIn      FanIn       `json:"fan_in"`
 	Marks      []Mark      `json:"marks"`
 	Invariants []Invariant `json:"invariants"`
+	Thresholds []Verdict   `json:"thresholds,omitempty"`
 	Host       Host        `json:"host"`
 }
 
@@ -29,12 +30,31 @@ type Run struct {
 	Params    map[string]any `json:"params"`
 	Version   string         `json:"version"`
 	GoVersion string         `json:"go_version"`
+	// Rerun is the command line that repeats this run, less where its output goes.
+	Rerun string `json:"rerun,omitempty"`
+	// CostModel is what the cluster's work was charged; nil when nothing was.
+	CostModel *CostModel `json:"cost_model,omitempty"`
+}
+
+// CostModel is the calibration a run was charged by, as the report shows it.
+type CostModel struct {
+	Class  string `json:"class"`  // published, loopback, …
+	Source string `json:"source"` // where its figures were measured
+	Costs  []Cost `json:"costs"`
+}
+
+// Cost is one figure of a cost model.
+type Cost struct {
+	Name  string  `json:"name"`
+	Unit  string  `json:"unit"`
+	Value float64 `json:"value"`
 }
 
 // Phase is one stretch of a run. Times named end_s and start_s count from the start
 // of the run, queue_empty_s and recovery_s from the start of the phase; -1 means that
 // the condition was never met. In Totals the counts are summed, the peaks and times
-// maximised, and start_s and end_s span the run.
+// maximised, and start_s and end_s span the run; what was never met in one phase does
+// not count, and evals_by_status, being a state and no growth, is the last phase's.
 type Phase struct {
 	Name   string  `json:"name"`
 	StartS float64 `json:"start_s"`
@@ -44,6 +64,12 @@ type Phase struct {
 	// RecoveryS is when neither the broker (ready, unacked, pending, cancelable) nor
 	// the state held a pending evaluation, and stayed so for 5 s (not counted).
 	RecoveryS float64 `json:"recovery_s"`
+	// CancelsWrittenS is when the last evaluation left the cancelable set; zero when
+	// there never was one.
+	CancelsWrittenS float64 `json:"cancels_written_s,omitempty"`
+	// AllocsReplacedS is when every allocation lost in the phase had its replacement
+	// committed; zero when none was lost or nobody watched.
+	AllocsReplacedS float64 `json:"allocs_replaced_s,omitempty"`
 	// RaftEntries is the growth of the leader's last log index.
 	RaftEntries       uint64            `json:"raft_entries"`
 	RaftEntriesByType map[string]uint64 `json:"raft_entries_by_type"`
@@ -67,23 +93,36 @@ type Series struct {
 	Value []float64 `json:"value"`
 }
 
-// Latency summarises a distribution of durations.
+// Latency summarises a distribution of durations. The quantiles are exact to 0.1% (or
+// a microsecond), Max is exact.
 type Latency struct {
-	Name  string  `json:"name"`
-	Unit  string  `json:"unit"`
-	Count uint64  `json:"count"`
-	P50   float64 `json:"p50"`
-	P90   float64 `json:"p90"`
-	P99   float64 `json:"p99"`
-	Max   float64 `json:"max"`
+	Name         string       `json:"name"`
+	Unit         string       `json:"unit"`
+	Count        uint64       `json:"count"`
+	P50          float64      `json:"p50"`
+	P90          float64      `json:"p90"`
+	P99          float64      `json:"p99"`
+	Max          float64      `json:"max"`
+	Distribution Distribution `json:"distribution,omitzero"`
 }
+
+// Distribution is a cumulative histogram: Count[i] observations were at most LE[i].
+// Both slices have equal length and ascend; the last count is all of them.
+type Distribution struct {
+	LE    []float64 `json:"le"`
+	Count []uint64  `json:"count"`
+}
+
+// IsZero reports whether nothing was observed.
+func (d Distribution) IsZero() bool { return len(d.LE) == 0 }
 
 // FanIn summarises how many triggers one processed evaluation stood for: itself and
 // every evaluation of its job that was shed in its favour.
 type FanIn struct {
-	P50 float64 `json:"p50"`
-	P99 float64 `json:"p99"`
-	Max float64 `json:"max"`
+	P50          float64      `json:"p50"`
+	P99          float64      `json:"p99"`
+	Max          float64      `json:"max"`
+	Distribution Distribution `json:"distribution,omitzero"`
 }
 
 // Mark names an instant of the run.
@@ -105,38 +144,3 @@ type Host struct {
 	CPUS         float64 `json:"cpu_s"`
 	PeakRSSBytes uint64  `json:"peak_rss_bytes"`
 }
-
-// Names of the series every run records; the units are those of Series.Unit.
-const (
-	SeriesReady      = "nomad.nomad.broker.total_ready"
-	SeriesUnacked    = "nomad.nomad.broker.total_unacked"
-	SeriesPending    = "nomad.nomad.broker.total_pending"
-	SeriesWaiting    = "nomad.nomad.broker.total_waiting"
-	SeriesCancelable = "nomad.nomad.broker.total_cancelable"
-	SeriesRaftIndex  = "nomad.raft.last_index"
-	SeriesCompleted  = "simctl.evals.complete" // cumulative, as are the next two
-	SeriesCanceled   = "simctl.evals.canceled"
-	SeriesFailed     = "simctl.evals.failed"
-	SeriesNodesReady = "simctl.nodes.ready"
-	SeriesNodesDown  = "simctl.nodes.down"
-	SeriesHeartbeats = "nomad.nomad.heartbeat.active"
-	SeriesPlanQueue  = "nomad.nomad.plan.queue_depth"
-	SeriesCPU        = "simctl.cpu.utilisation" // 0 to 1 of all cores
-)
-
-// Raft entry types, by Nomad's names (nomad/structs/structs.go, MessageType), and the
-// three kinds of entry that Raft writes of its own accord.
-const (
-	EntryNodeRegister      = "NodeRegisterRequestType"
-	EntryNodeDeregister    = "NodeDeregisterRequestType"
-	EntryNodeUpdateStatus  = "NodeUpdateStatusRequestType"
-	EntryJobRegister       = "JobRegisterRequestType"
-	EntryJobDeregister     = "JobDeregisterRequestType"
-	EntryEvalUpdate        = "EvalUpdateRequestType"
-	EntryEvalDelete        = "EvalDeleteRequestType"
-	EntryAllocClientUpdate = "AllocClientUpdateRequestType"
-	EntryApplyPlanResults  = "ApplyPlanResultsRequestType"
-	EntryRaftNoop          = "raft:Noop"
-	EntryRaftBarrier       = "raft:Barrier"
-	EntryRaftConfiguration = "raft:Configuration"
-)

@@ -1,0 +1,194 @@
+package metrics
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/google/renameio/v2"
+)
+
+// Load reads a Result file of this schema version or an older one. The error names the
+// file and says what is wrong with it; nothing is ever guessed or filled in, so a field
+// that this build does not know is an error too.
+func Load(path string) (*Result, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the result: %w", err)
+	}
+	r, err := Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Decode reads a Result from the content of its file.
+func Decode(data []byte) (*Result, error) {
+	if err := checkSchema(data); err != nil {
+		return nil, err
+	}
+	r := &Result{}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	dec.UseNumber() // parameters keep every digit, so that the digest does not change
+	if err := dec.Decode(r); err != nil {
+		return nil, fmt.Errorf("not a valid result file: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("not a valid result file: something follows the result after byte %d", dec.InputOffset())
+	}
+	if err := r.validate(); err != nil {
+		return nil, fmt.Errorf("not a valid result file: %w", err)
+	}
+	return r, nil
+}
+
+// checkSchema tells files that are no results, cut short or too new from each other.
+func checkSchema(data []byte) error {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return errors.New("the file is empty")
+	}
+	var head struct {
+		Schema *int            `json:"schema"`
+		Run    json.RawMessage `json:"run"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	err := dec.Decode(&head)
+	var typ *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the file is truncated: its JSON breaks off after %d bytes", len(data))
+	case errors.As(err, &typ):
+		return errors.New(`not a simctl result: it is JSON, but no object with a whole number "schema"`)
+	case err != nil:
+		return fmt.Errorf("not a simctl result: %w", err)
+	case head.Schema == nil || head.Run == nil:
+		return errors.New(`not a simctl result: it has no "schema" and "run"`)
+	case *head.Schema > Schema:
+		return fmt.Errorf("it has schema %d, but this simctl reads up to %d: use a newer simctl", *head.Schema, Schema)
+	case *head.Schema < 1:
+		return fmt.Errorf("it has schema %d, but schemas count from 1", *head.Schema)
+	}
+	return nil
+}
+
+// validate checks what readers of a Result rely on.
+func (r *Result) validate() error {
+	if r.Run.Scenario == "" || r.Run.Broker == "" {
+		return errors.New("run.scenario and run.broker must be set")
+	}
+	seen := map[string]bool{}
+	for i, p := range r.Phases {
+		if p.Name == "" || seen[p.Name] {
+			return fmt.Errorf("phases[%d]: the name %q is empty or taken", i, p.Name)
+		}
+		seen[p.Name] = true
+		if p.EndS < p.StartS {
+			return fmt.Errorf("phase %s ends at %g s, before its start at %g s", p.Name, p.EndS, p.StartS)
+		}
+	}
+	for _, s := range r.Series {
+		if len(s.AtS) != len(s.Value) {
+			return fmt.Errorf("series %s has %d instants but %d values", s.Name, len(s.AtS), len(s.Value))
+		}
+		for i := 1; i < len(s.AtS); i++ {
+			if s.AtS[i] < s.AtS[i-1] {
+				return fmt.Errorf("series %s goes back in time at point %d", s.Name, i)
+			}
+		}
+	}
+	for _, l := range r.Latencies {
+		if err := l.Distribution.validate(); err != nil {
+			return fmt.Errorf("latency %s: %w", l.Name, err)
+		}
+	}
+	if err := r.FanIn.Distribution.validate(); err != nil {
+		return fmt.Errorf("fan_in: %w", err)
+	}
+	return nil
+}
+
+func (d Distribution) validate() error {
+	if len(d.LE) != len(d.Count) {
+		return fmt.Errorf("its distribution has %d bounds but %d counts", len(d.LE), len(d.Count))
+	}
+	for i := 1; i < len(d.LE); i++ {
+		if d.LE[i] <= d.LE[i-1] || d.Count[i] < d.Count[i-1] {
+			return fmt.Errorf("its distribution does not ascend at bound %d", i)
+		}
+	}
+	return nil
+}
+
+// WriteFile writes the result as indented JSON, whole or not at all: to a temporary file
+// beside path, synced, then renamed. It is readable by everybody.
+func (r *Result) WriteFile(path string) error {
+	data, err := r.encode()
+	if err != nil {
+		return fmt.Errorf("encoding the result for %s: %w", path, err)
+	}
+	if err := renameio.WriteFile(path, data, 0o644); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	return nil
+}
+
+// encode lays the file out one field a line, but each series' points on one line: the
+// points are most of the file, and nobody reads them one by one.
+func (r *Result) encode() ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	if err := enc.Encode(r); err != nil {
+		return nil, err
+	}
+	return joinNumbers(buf.Bytes()), nil
+}
+
+// joinNumbers puts arrays of numbers, which the indenter spreads over many lines, back on
+// one line each. Only lines that hold nothing but a number and perhaps a comma are joined,
+// which no line of a string or an object is.
+func joinNumbers(indented []byte) []byte {
+	out := make([]byte, 0, len(indented))
+	inArray := false
+	for line := range bytes.Lines(indented) {
+		text := bytes.TrimSpace(line)
+		switch {
+		case isNumber(text):
+			inArray = true
+			out = append(bytes.TrimRight(out, "\n "), text...)
+		case inArray:
+			inArray = false
+			out = append(out, text...)
+			out = append(out, '\n')
+		default:
+			out = append(out, line...)
+		}
+	}
+	return out
+}
+
+func isNumber(line []byte) bool {
+	return len(line) > 0 && (line[0] == '-' || line[0] >= '0' && line[0] <= '9')
+}
+
+// Digest returns a hash, in hexadecimal, of everything but Host: two runs that behaved
+// alike have the same digest, however long the machine took. It does not depend on how
+// the file is laid out. The result must be encodable, as any loaded or recorded one is.
+func (r *Result) Digest() string {
+	c := *r
+	c.Host = Host{}
+	data, err := json.Marshal(&c)
+	if err != nil {
+		panic(fmt.Sprintf("metrics: digest of a result that is no JSON: %v", err))
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

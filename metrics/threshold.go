@@ -1,0 +1,131 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Threshold is a demand on one metric of a run. At least one of Max, Min, MaxRatio and
+// Tolerance is set; all that are set must hold.
+type Threshold struct {
+	Metric string `json:"metric"`           // a path as Result.Lookup takes it
+	Broker string `json:"broker,omitempty"` // only runs of this broker; "" is every run
+
+	Max *float64 `json:"max,omitempty"`
+	Min *float64 `json:"min,omitempty"`
+	// MaxRatio bounds the metric to that multiple of the same metric in the run whose
+	// broker is RatioOf.
+	MaxRatio *float64 `json:"max_ratio,omitempty"`
+	RatioOf  string   `json:"ratio_of,omitempty"`
+	// Tolerance bounds how far the metric may be from the baseline run of the same
+	// scenario and broker, as a share of the baseline's value.
+	Tolerance *float64 `json:"tolerance,omitempty"`
+}
+
+// Verdict is a threshold applied to one run.
+type Verdict struct {
+	Run    string  `json:"run"` // Label of the run
+	Metric string  `json:"metric"`
+	Demand string  `json:"demand"` // e.g. "<= 250"
+	Value  float64 `json:"value"`
+	OK     bool    `json:"ok"`
+}
+
+// ErrNoSuchRun is wrapped by errors of Check about a run that is not there.
+var ErrNoSuchRun = errors.New("no such run")
+
+// Check applies thresholds to runs; baseline holds the runs that tolerances refer to. The
+// error tells of thresholds that cannot be applied, such as those with an unknown metric:
+// an input error, not a failed threshold. A time that never came fails every demand.
+func Check(runs, baseline []*Result, thresholds []Threshold) ([]Verdict, error) {
+	verdicts := []Verdict{}
+	var errs []error
+	for i, t := range thresholds {
+		v, err := t.check(runs, baseline)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("threshold %d: %w", i+1, err))
+		}
+		verdicts = append(verdicts, v...)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return verdicts, nil
+}
+
+func (t Threshold) check(runs, baseline []*Result) ([]Verdict, error) {
+	if t.Max == nil && t.Min == nil && t.MaxRatio == nil && t.Tolerance == nil {
+		return nil, fmt.Errorf("%s demands nothing: set max, min, max_ratio or tolerance", t.Metric)
+	}
+	var verdicts []Verdict
+	matched := false
+	for _, r := range runs {
+		if t.Broker != "" && r.Run.Broker != t.Broker {
+			continue
+		}
+		matched = true
+		v, err := t.checkRun(r, runs, baseline)
+		if err != nil {
+			return nil, err
+		}
+		verdicts = append(verdicts, v...)
+	}
+	if !matched {
+		return nil, fmt.Errorf("%s: broker %q: %w", t.Metric, t.Broker, ErrNoSuchRun)
+	}
+	return verdicts, nil
+}
+
+func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, error) {
+	value, isTime, err := r.Lookup(t.Metric)
+	if err != nil {
+		return nil, err
+	}
+	came := func(v float64) bool { return !isTime || v >= 0 }
+	var verdicts []Verdict
+	demand := func(ok bool, format string, args ...any) {
+		verdicts = append(verdicts, Verdict{
+			Run: r.Run.Label(), Metric: t.Metric, Demand: fmt.Sprintf(format, args...), Value: value, OK: ok && came(value),
+		})
+	}
+	if t.Max != nil {
+		demand(value <= *t.Max, "<= %s", number(*t.Max))
+	}
+	if t.Min != nil {
+		demand(value >= *t.Min, ">= %s", number(*t.Min))
+	}
+	if t.MaxRatio != nil {
+		base, err := t.reference(runs, fmt.Sprintf("max_ratio needs a run of broker %q (ratio_of)", t.RatioOf), func(o *Result) bool { return o.Run.Broker == t.RatioOf })
+		if err != nil {
+			return nil, err
+		}
+		demand(came(base) && value <= *t.MaxRatio*base, "<= %s × %s of %s", number(*t.MaxRatio), number(base), t.RatioOf)
+	}
+	if t.Tolerance != nil {
+		need := fmt.Sprintf("tolerance needs a baseline run of %s with broker %s", r.Run.Scenario, r.Run.Broker)
+		base, err := t.reference(baseline, need, func(o *Result) bool {
+			return o.Run.Broker == r.Run.Broker && o.Run.Scenario == r.Run.Scenario
+		})
+		if err != nil {
+			return nil, err
+		}
+		demand(came(base) && math.Abs(value-base) <= *t.Tolerance*math.Abs(base),
+			"within %s%% of the baseline's %s", number(100**t.Tolerance), number(base))
+	}
+	return verdicts, nil
+}
+
+// reference looks the threshold's metric up in the first of the runs that is the one meant.
+func (t Threshold) reference(runs []*Result, need string, is func(*Result) bool) (float64, error) {
+	for _, r := range runs {
+		if is(r) {
+			v, _, err := r.Lookup(t.Metric)
+			return v, err
+		}
+	}
+	return 0, fmt.Errorf("%s: %s: %w", t.Metric, need, ErrNoSuchRun)
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
