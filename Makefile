@@ -1,0 +1,47 @@
+# Shortcuts. Nothing here is needed: README.md's two commands are plain go commands.
+
+.DEFAULT_GOAL := help
+
+GO      ?= go
+NODES   ?= 5000
+FUZZ    ?= 60s
+COUNT   ?= 10
+
+.PHONY: help
+help: ## show this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/simctl
+	$(GO) build -o bin/simctl ./cmd/simctl
+
+.PHONY: run
+run: build ## run the main job: heartbeat-storm with NODES=5000 clients
+	bin/simctl scenario heartbeat-storm --nodes $(NODES)
+
+.PHONY: check
+check: ## run everything that CI runs
+	.ci/run
+
+.PHONY: test
+test: ## run all tests
+	$(GO) test ./...
+
+.PHONY: race
+race: ## run all tests under the race detector
+	$(GO) test -race ./...
+
+.PHONY: bench
+bench: ## run the benchmarks COUNT=10 times and summarise them with benchstat
+	@mkdir -p results
+	$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) ./... | tee results/bench.txt
+	$(GO) tool benchstat results/bench.txt
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZ=60s
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "== $$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) $$pkg; \
+		done; \
+	done

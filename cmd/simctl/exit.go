@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Exit codes, as docs/cli.md promises them to scripts.
+const (
+	exitOK      = 0
+	exitFailed  = 1 // the run failed or was interrupted
+	exitUsage   = 2 // bad usage or bad input: nothing was run, nothing was written
+	exitVerdict = 3 // the run went through, but an invariant or a threshold failed
+)
+
+// exitError is an error that decides the exit code. Any other error of a command means
+// exitFailed.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageErrorf returns an error for input that the user can correct. The text names what
+// was given and what is allowed, on one line.
+func usageErrorf(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// verdictErrorf returns an error for a run whose result did not hold.
+func verdictErrorf(format string, args ...any) error {
+	return &exitError{exitVerdict, fmt.Errorf(format, args...)}
+}
+
+// exitCode returns what the process should exit with after err.
+func exitCode(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
+	}
+	return exitFailed
+}

@@ -1,0 +1,16 @@
+// A run must repeat from its seed: this makes the top-level functions of math/rand,
+// which Raft draws its election jitter from, obey rand.Seed.
+//
+//go:debug randseednop=0
+
+// Command simctl is a wind tunnel for Nomad's evaluation broker: it runs a whole control
+// plane and thousands of simulated clients in one process, on virtual time.
+//
+// The package maps flags to scenarios and results to reports, and holds no logic of its
+// own: one file per subcommand, which imports scenarios, reports, metrics and
+// broker/explore, and nothing else of this module.
+package main
+
+import "os"
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// outDir is a directory of results that appears as a whole or not at all: files are
+// written to a hidden directory on the same file system and renamed into place by
+// commit. Whatever happens before leaves the target as it was.
+type outDir struct {
+	target string
+	stage  string
+	// exists says that target was there before: then files move into it one by one, over
+	// those of the same name, and what else is in it stays.
+	exists bool
+}
+
+// newOutDir opens target for writing, which neither has to exist nor its parents. The
+// error names target when it cannot be written, before anything is run. The caller must
+// call discard in the end.
+func newOutDir(target string) (*outDir, error) {
+	if target == "" {
+		return nil, usageErrorf(`--out "": want the name of a directory`)
+	}
+	info, err := os.Stat(target)
+	if err == nil && !info.IsDir() {
+		return nil, usageErrorf("--out %q: it is a file; want a directory, which need not exist", target)
+	}
+	d := &outDir{target: target, exists: err == nil}
+	near := target
+	for err != nil {
+		// The hidden directory goes into the nearest parent there is, so that no parent has
+		// to be made, and unmade after a failure.
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, unwritable(target, err)
+		}
+		near = filepath.Dir(near)
+		_, err = os.Stat(near)
+	}
+	if d.stage, err = os.MkdirTemp(near, ".simctl-"); err != nil {
+		return nil, unwritable(target, err)
+	}
+	return d, nil
+}
+
+func unwritable(target string, err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	return usageErrorf("--out %q: cannot write there: %w; want a writable directory, which need not exist", target, err)
+}
+
+// path returns where to write the file that commit will put into the target.
+func (d *outDir) path(name string) string { return filepath.Join(d.stage, name) }
+
+// commit moves everything written so far into the target.
+func (d *outDir) commit() error {
+	// MkdirTemp makes directories for the owner alone; results are as public as any file.
+	if err := os.Chmod(d.stage, 0o755); err != nil {
+		return fmt.Errorf("publish the results: %w", err)
+	}
+	if !d.exists {
+		if err := os.MkdirAll(filepath.Dir(d.target), 0o755); err != nil {
+			return fmt.Errorf("publish the results: %w", err)
+		}
+		if err := os.Rename(d.stage, d.target); err != nil {
+			return fmt.Errorf("publish the results: %w", err)
+		}
+		return nil
+	}
+	entries, err := os.ReadDir(d.stage)
+	if err != nil {
+		return fmt.Errorf("publish the results: %w", err)
+	}
+	for _, e := range entries {
+		if err := os.Rename(d.path(e.Name()), filepath.Join(d.target, e.Name())); err != nil {
+			return fmt.Errorf("publish the results: %w", err)
+		}
+	}
+	return d.discard()
+}
+
+// discard removes what was not committed. It may be called after commit.
+func (d *outDir) discard() error {
+	if err := os.RemoveAll(d.stage); err != nil {
+		return fmt.Errorf("remove the unfinished results in %s: %w", d.stage, err)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// run executes one command line and returns the exit code. Results go to stdout;
+// progress and the one line that explains a failure go to stderr.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	parsed := false
+	root := newRootCommand()
+	root.PersistentPreRun = func(*cobra.Command, []string) { parsed = true }
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(stderr, "simctl: %v\n", err)
+	if !parsed {
+		// Cobra's own complaints about a command line come before any command starts.
+		return exitUsage
+	}
+	return exitCode(err)
+}
+
+func newRootCommand() *cobra.Command {
+	root := asGroup(&cobra.Command{
+		Use:   "simctl",
+		Short: "A wind tunnel for Nomad's evaluation broker",
+		Long: `simctl runs a Nomad-like control plane (real Raft servers, evaluation broker,
+schedulers, plan applier, heartbeats) and thousands of simulated clients in one
+process, on virtual time, and compares evaluation brokers with each other.
+
+    simctl scenario heartbeat-storm --nodes 5000
+
+Results go to stdout, progress to stderr. Exit codes: 0 ok, 1 the run failed or was
+interrupted, 2 bad usage or input, 3 an invariant or a threshold failed.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	})
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(newVersionCommand())
+	root.SetHelpCommand(newHelpCommand())
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			asGroup(c)
+		}
+	}
+	return root
+}
+
+// asGroup turns cmd into a command that only holds others: bare, it prints its help, and
+// whatever else it is given it names. Cobra's own answer to a misspelt command differs
+// from level to level and spans several lines.
+func asGroup(cmd *cobra.Command) *cobra.Command {
+	cmd.DisableFlagParsing = true
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0, args[0] == "-h", args[0] == "--help":
+			return cmd.Help()
+		case strings.HasPrefix(args[0], "-"):
+			return usageErrorf("unknown flag %s for %q: it takes a command first; see %s --help",
+				args[0], cmd.CommandPath(), cmd.CommandPath())
+		}
+		return unknownCommand(cmd, args[0])
+	}
+	return cmd
+}
+
+func unknownCommand(parent *cobra.Command, name string) error {
+	var names []string
+	for _, c := range parent.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return usageErrorf("unknown command %q for %q%s (see %s --help)",
+		name, parent.CommandPath(), didYouMean(name, names), parent.CommandPath())
+}
+
+// newHelpCommand replaces cobra's, which answers an unknown topic with exit code 0.
+func newHelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Print the help of a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return usageErrorf("%w", err)
+			}
+			if len(rest) > 0 {
+				return unknownCommand(target, rest[0])
+			}
+			target.InitDefaultHelpFlag()
+			return target.Help()
+		},
+	}
+}

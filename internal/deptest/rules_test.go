@@ -1,0 +1,134 @@
+package deptest
+
+import "strings"
+
+const module = "github.com/simctl/simctl"
+
+// layer says what one part of the tree may import of the rest of the tree. A part is a
+// folder and everything below it, unless a longer name in the table claims that; ""
+// is the module's root. Standard library packages are always allowed, third-party
+// modules only where the table names them.
+type layer struct {
+	part string
+	// own lists the parts of this module that it may import besides itself.
+	own []string
+	// modules lists the third-party import paths, as prefixes, that it may import.
+	modules []string
+	reason  string
+}
+
+var layers = []layer{
+	{
+		part:   "broker",
+		reason: "the broker is a pure state machine that anybody can lift out and test alone",
+	},
+	{
+		part: "broker/brokertest", own: []string{"broker"}, modules: []string{"pgregory.net/rapid"},
+		reason: "the oracle judges the broker alone",
+	},
+	{
+		part: "broker/explore", own: []string{"broker"},
+		reason: "the explorer tries orders of operations on the broker alone",
+	},
+	{
+		part: "metrics", modules: []string{"github.com/HdrHistogram/hdrhistogram-go"},
+		reason: "a Result must be readable wherever its file is, without the simulator",
+	},
+	{
+		part:   "cluster/rpc",
+		reason: "fleet and cluster meet in this leaf, so each can be built and tested without the other",
+	},
+	{
+		part: "cluster/state", own: []string{"broker", "cluster/rpc"},
+		modules: []string{"github.com/hashicorp/go-memdb"},
+		reason:  "the store holds what Raft agreed on; it neither schedules nor talks",
+	},
+	{
+		part: "cluster/scheduler", own: []string{"broker", "cluster/rpc", "cluster/state"},
+		reason: "a scheduler turns a snapshot into a plan and does nothing else",
+	},
+	{
+		part: "cluster/simnet", own: []string{"cluster/rpc"}, modules: []string{"github.com/hashicorp/raft"},
+		reason: "the network carries messages and knows nothing of what they say",
+	},
+	{
+		part: "cluster", own: []string{"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet"},
+		modules: []string{"github.com/hashicorp/raft", "github.com/hashicorp/go-hclog", "github.com/hashicorp/go-msgpack/v2"},
+		reason:  "servers are the same whoever drives them: clients, scenarios and reports are above",
+	},
+	{
+		part: "nodesim", own: []string{"cluster/rpc"},
+		reason: "the fleet must run against any servers that speak the protocol, real Nomad's included",
+	},
+	{
+		part: "scenarios", own: []string{"broker", "cluster", "cluster/rpc", "nodesim", "metrics"},
+		modules: []string{"github.com/hashicorp/hcl/v2", "golang.org/x/sync"},
+		reason:  "a scenario drives cluster and fleet and records; how results look is none of its business",
+	},
+	{
+		part: "reports", own: []string{"metrics"},
+		modules: []string{
+			"gonum.org/v1/plot", "github.com/olekukonko/tablewriter",
+			"codeberg.org/go-fonts/liberation", "golang.org/x/image",
+		},
+		reason: "every report must be made from Result files alone",
+	},
+	{
+		part: "cmd", own: []string{"scenarios", "reports", "metrics", "broker/explore"},
+		modules: []string{
+			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
+			"github.com/mattn/go-isatty", "github.com/agext/levenshtein",
+		},
+		reason: "a command maps flags to a scenario and results to a report; logic lives below",
+	},
+	{
+		part:   "internal/deptest",
+		reason: "the judge of imports has none",
+	},
+}
+
+// ban forbids imports that no layer rule can express.
+type ban struct {
+	// path is an import path; with a trailing "/..." everything below it too.
+	path string
+	// except lists import paths, and parts of this module, that the ban leaves alone.
+	exceptPaths, exceptParts []string
+	// tests says that test files are bound as well.
+	tests  bool
+	reason string
+}
+
+var bans = []ban{
+	{
+		path: "testing/...", exceptParts: []string{"scenarios/internal/bubble", "broker/brokertest"},
+		reason: "the program depends on package testing in one place only, the synctest bubble (brokertest is itself imported by tests alone)",
+	},
+	{
+		path: "github.com/hashicorp/nomad/...", exceptPaths: []string{"github.com/hashicorp/nomad/api"}, tests: true,
+		reason: "Nomad's main module is under the BUSL now; its api module is MPL-2.0",
+	},
+	{
+		path: module + "/broker/brokertest/...", exceptParts: []string{"broker/brokertest"},
+		reason: "the scripted environment and the oracle serve tests only",
+	},
+	{
+		path: module + "/internal/deptest", tests: true,
+		reason: "there is nothing to import",
+	},
+	{
+		path: module + "/cmd/...", exceptParts: []string{"cmd"}, tests: true,
+		reason: "nothing depends on a command",
+	},
+	{
+		path:   "log",
+		reason: "the standard logger is global and writes to stderr, which belongs to the progress display",
+	},
+}
+
+// vagueNames are folder names that say nothing about what is inside.
+var vagueNames = []string{"util", "utils", "common", "helpers", "misc", "structs", "shared", "base"}
+
+// under reports whether path is root itself or lies below it.
+func under(path, root string) bool {
+	return path == root || strings.HasPrefix(path, root+"/")
+}
