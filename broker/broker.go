@@ -1,0 +1,341 @@
+package broker
+
+import (
+	crand "crypto/rand"
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// FailedQueue is the scheduler type under which evaluations past the delivery limit are
+// dequeued (nomad/eval_broker.go, failedQueue).
+const FailedQueue = "_failed"
+
+// Errors callers can branch on with errors.Is.
+var (
+	// ErrDisabled is returned while the broker is disabled: this server does not lead,
+	// or the broker is paused. Ask the leader.
+	ErrDisabled = errors.New("eval broker disabled")
+	// ErrNotOutstanding is returned for an evaluation that is not unacked: it was never
+	// delivered, was acked or nacked already, or its nack timer fired. Drop the result.
+	ErrNotOutstanding = errors.New("evaluation is not outstanding")
+	// ErrTokenMismatch is returned for an evaluation that was delivered again under
+	// another token. Drop the result: it belongs to the new holder.
+	ErrTokenMismatch = errors.New("evaluation token does not match")
+	// ErrNackTimeoutReached is returned while the nack timer is not running: it expired,
+	// or it was paused and not resumed.
+	ErrNackTimeoutReached = errors.New("evaluation nack timeout reached")
+)
+
+// Config parameterises an EvalBroker. The zero value means Nomad's defaults.
+type Config struct {
+	// Policy orders and sheds pending evaluations; nil means Legacy.
+	Policy Policy
+	// NackTimeout is how long a delivery may stay unacked before it counts as nacked;
+	// zero means 60 s (eval_nack_timeout), a negative value that it never does.
+	NackTimeout time.Duration
+	// InitialNackDelay passes between an evaluation's first nack and its redelivery; zero
+	// means 1 s (eval_nack_initial_reenqueue_delay), a negative value no delay.
+	InitialNackDelay time.Duration
+	// SubsequentNackDelay, times the number of deliveries less one, passes after later
+	// nacks; zero means 20 s (eval_nack_subsequent_reenqueue_delay), a negative value no delay.
+	SubsequentNackDelay time.Duration
+	// DeliveryLimit is the number of deliveries after which a nack moves an evaluation to
+	// FailedQueue; zero means 3 (eval_delivery_limit), a negative value 1.
+	DeliveryLimit int
+	// Rand makes tokens and breaks ties between scheduler types; the broker becomes its
+	// only user. Brokers that may see each other's tokens, as those of the servers of one
+	// cluster do, need differently seeded sources. Nil means one seeded by the
+	// operating system, which makes runs unrepeatable.
+	Rand *rand.Rand
+}
+
+// EvalBroker is the broker's state. Create it with New. It is not safe for concurrent
+// use. No input makes it panic; calls with an earlier `now` than a call before are
+// answered as of that earlier time, and fire nothing.
+type EvalBroker struct {
+	cfg     Config
+	quirks  Quirks
+	enabled bool
+
+	// epoch is the first `now` seen; times inside the broker count from it.
+	epoch    time.Time
+	hasEpoch bool
+
+	jobs map[JobID]*job
+	// tracked holds every evaluation in ready, unacked or waiting by its ID; the pending
+	// ones are known to their job only, so that a shed list is forgotten in one go.
+	tracked    map[string]*record
+	queues     map[string]*queue
+	deadlines  heap[*record]
+	seq        uint64
+	cancelable cancelableList
+	counts     counts
+	leaks      leaks
+
+	eligible    []*queue // scratch of Dequeue
+	freeRecords []*record
+	freeJobs    []*job
+}
+
+// job serialises the evaluations of one job. It exists while it has any.
+type job struct {
+	id      JobID
+	active  *record // ready, unacked or waiting for redelivery; nil: none
+	pending PendingEvaluations
+}
+
+type place uint8
+
+const (
+	placeReady place = iota
+	placeUnacked
+	placeDelayed   // waiting for Wait or WaitUntil; does not occupy its job
+	placeRedeliver // waiting after a nack; occupies its job
+)
+
+// record is what the broker knows of an evaluation beyond its being pending.
+type record struct {
+	eval       *Evaluation
+	job        *job // nil in placeDelayed
+	place      place
+	queue      *queue // where it is ready or was dequeued from
+	deliveries int
+	enqueued   time.Duration // when it last became ready or pending
+	dequeued   time.Duration
+	timed      bool
+	token      string
+	requeue    *Evaluation // to be enqueued after the ack
+	deadline   time.Duration
+	armed      int    // index in EvalBroker.deadlines; -1: no timer runs
+	seq        uint64 // order of equal deadlines
+}
+
+// queue holds the ready evaluations of one scheduler type.
+type queue struct {
+	name    string
+	ready   heap[*record]
+	unacked int
+}
+
+type counts struct{ unacked, pending, waiting, ready int }
+
+// New returns a disabled broker without evaluations.
+func New(cfg Config) *EvalBroker {
+	if cfg.Policy == nil {
+		cfg.Policy = Legacy()
+	}
+	if cfg.Rand == nil {
+		var seed [16]byte
+		crand.Read(seed[:]) // never returns an error
+		cfg.Rand = rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:8]), binary.LittleEndian.Uint64(seed[8:])))
+	}
+	cfg.NackTimeout = defaulted(cfg.NackTimeout, 60*time.Second, math.MaxInt64)
+	cfg.InitialNackDelay = defaulted(cfg.InitialNackDelay, time.Second, 0)
+	cfg.SubsequentNackDelay = defaulted(cfg.SubsequentNackDelay, 20*time.Second, 0)
+	cfg.DeliveryLimit = defaulted(cfg.DeliveryLimit, 3, 1)
+	b := &EvalBroker{cfg: cfg, quirks: quirksOf(cfg.Policy)}
+	b.reset()
+	return b
+}
+
+// defaulted replaces zero by the default, and any negative value by never.
+func defaulted[T ~int | ~int64](value, zero, negative T) T {
+	switch {
+	case value == 0:
+		return zero
+	case value < 0:
+		return negative
+	}
+	return value
+}
+
+// Enabled reports whether the broker accepts evaluations.
+func (b *EvalBroker) Enabled() bool { return b.enabled }
+
+// SetEnabled enables the broker, as a server does that gains leadership, or disables it
+// and forgets every evaluation. Tokens given out before become invalid.
+func (b *EvalBroker) SetEnabled(now time.Time, enabled bool) {
+	b.at(now)
+	b.enabled = enabled
+	if !enabled {
+		b.reset()
+	}
+}
+
+func (b *EvalBroker) reset() {
+	b.jobs = make(map[JobID]*job)
+	b.tracked = make(map[string]*record)
+	b.queues = make(map[string]*queue)
+	b.deadlines = heap[*record]{before: firesBefore, moved: (*record).setArmed}
+	b.cancelable = cancelableList{}
+	b.counts = counts{}
+	b.leaks = leaks{}
+	b.eligible, b.freeRecords, b.freeJobs = nil, nil, nil
+}
+
+// at converts to the broker's own time.
+func (b *EvalBroker) at(now time.Time) time.Duration {
+	if !b.hasEpoch {
+		b.epoch, b.hasEpoch = now, true
+	}
+	return now.Sub(b.epoch)
+}
+
+// EvalToken is an evaluation to enqueue and, when its holder enqueues it again, the
+// token under which it is outstanding.
+type EvalToken struct {
+	Eval  *Evaluation
+	Token string
+}
+
+// Enqueue hands the broker an evaluation. It does nothing while the broker is disabled,
+// or when it holds that ID already, unless as a cancelable one. An ID stands for
+// one evaluation of one job; of two jobs' evaluations with the same ID one may be dropped.
+//
+// With Wait, or else WaitUntil, in the future the evaluation becomes ready or pending then.
+func (b *EvalBroker) Enqueue(now time.Time, e *Evaluation) {
+	if b.enabled {
+		b.enqueue(b.at(now), e, "")
+	}
+}
+
+// EnqueueAll enqueues evaluations in order, as Enqueue does, but those outstanding under
+// the token given with them are set aside: they are enqueued again on the Ack, and
+// dropped on a Nack, for then the scheduling run that asked for them was void. Of
+// several for one token the last counts.
+func (b *EvalBroker) EnqueueAll(now time.Time, evals []EvalToken) {
+	if !b.enabled {
+		return
+	}
+	at := b.at(now)
+	for _, et := range evals {
+		b.enqueue(at, et.Eval, et.Token)
+	}
+}
+
+func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
+	if e == nil || b.leaks.remembers(e.ID) {
+		return
+	}
+	if r := b.tracked[e.ID]; r != nil {
+		if token != "" && r.place == placeUnacked && r.token == token {
+			r.requeue = e
+		}
+		return
+	}
+	wait := e.Wait
+	if wait <= 0 && !e.WaitUntil.IsZero() {
+		wait = e.WaitUntil.Sub(b.epoch.Add(now))
+	}
+	if wait <= 0 {
+		b.admit(now, e)
+		return
+	}
+	if j := b.jobs[e.Job()]; j != nil && j.pending.contains(e.ID) {
+		return
+	}
+	r := b.track(e, placeDelayed)
+	b.counts.waiting++
+	b.arm(r, later(now, wait))
+}
+
+// admit makes an untracked evaluation ready, or pending when its job is busy.
+func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
+	j := b.jobs[e.Job()]
+	if j == nil {
+		j = b.newJob(e.Job())
+	}
+	if j.active == nil {
+		b.activate(now, j, e, now)
+		return
+	}
+	if j.pending.add(e, now) {
+		b.counts.pending++
+		b.leaks.enqueued(b.quirks, e.ID)
+	}
+}
+
+// activate makes e, which joined the broker's queues at since, the one its job works on.
+func (b *EvalBroker) activate(now time.Duration, j *job, e *Evaluation, since time.Duration) {
+	r := b.track(e, placeReady)
+	r.job, j.active = j, r
+	b.makeReady(r, e.Type, since)
+}
+
+func (b *EvalBroker) makeReady(r *record, scheduler string, since time.Duration) {
+	q := b.queues[scheduler]
+	if q == nil {
+		q = &queue{name: scheduler, ready: heap[*record]{before: dequeuedBefore}}
+		b.queues[scheduler] = q
+	}
+	r.place, r.queue, r.enqueued = placeReady, q, since
+	q.ready.push(r)
+	b.counts.ready++
+	b.leaks.enqueued(b.quirks, r.eval.ID)
+}
+
+// dequeuedBefore is the order of a ready heap. Nomad does not compare the priorities of
+// two jobs of one ID in different namespaces; see docs/adr/0100.
+func dequeuedBefore(x, y *record) bool {
+	a, b := x.eval, y.eval
+	if a.Priority != b.Priority {
+		return a.Priority > b.Priority
+	}
+	if a.CreateIndex != b.CreateIndex {
+		return a.CreateIndex < b.CreateIndex
+	}
+	return a.ID < b.ID
+}
+
+func (b *EvalBroker) track(e *Evaluation, p place) *record {
+	var r *record
+	if n := len(b.freeRecords); n > 0 {
+		r, b.freeRecords = b.freeRecords[n-1], b.freeRecords[:n-1]
+	} else {
+		r = new(record)
+	}
+	*r = record{eval: e, place: p, armed: -1}
+	b.tracked[e.ID] = r
+	return r
+}
+
+// untrack forgets a record that no heap and no job refers to any more.
+func (b *EvalBroker) untrack(r *record) {
+	delete(b.tracked, r.eval.ID)
+	*r = record{armed: -1}
+	b.freeRecords = append(b.freeRecords, r)
+}
+
+func (b *EvalBroker) newJob(id JobID) *job {
+	var j *job
+	if n := len(b.freeJobs); n > 0 {
+		j, b.freeJobs = b.freeJobs[n-1], b.freeJobs[:n-1]
+	} else {
+		j = new(job)
+		j.pending.init(b.cfg.Policy)
+	}
+	j.id = id
+	b.jobs[id] = j
+	return j
+}
+
+// dropIfIdle forgets a job that has no evaluations left.
+func (b *EvalBroker) dropIfIdle(j *job) {
+	if j.active != nil || j.pending.Len() > 0 {
+		return
+	}
+	delete(b.jobs, j.id)
+	j.id = JobID{}
+	b.freeJobs = append(b.freeJobs, j)
+}
+
+// later adds without overflow.
+func later(now, d time.Duration) time.Duration {
+	if d > math.MaxInt64-max(now, 0) {
+		return math.MaxInt64
+	}
+	return now + d
+}

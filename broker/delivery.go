@@ -1,0 +1,249 @@
+package broker
+
+import (
+	"fmt"
+	"time"
+)
+
+// Delivery is an evaluation handed to a worker.
+type Delivery struct {
+	Eval *Evaluation // nil: nothing is ready
+	// Token identifies the delivery in Ack, Nack and the nack timer's calls.
+	Token string
+	// Attempt counts the evaluation's deliveries, from 1.
+	Attempt int
+	// Waited is the time spent ready and pending since the evaluation was enqueued, or
+	// since the wait or redelivery delay before this delivery ended.
+	Waited time.Duration
+	// Timed is false when Nomad would not have recorded Waited; see Quirks.SilentTimings.
+	Timed bool
+}
+
+// AckResult says what an Ack brought about.
+type AckResult struct {
+	Job JobID
+	// Shed is how many of the job's pending evaluations became cancelable.
+	Shed int
+	// ShedWaited is how long the oldest of them had been pending, at most.
+	ShedWaited time.Duration
+	// Next is the pending evaluation of the job that became ready; nil: none.
+	Next *Evaluation
+	// Held is the time since the acked delivery, Response that since its enqueue.
+	Held, Response time.Duration
+	// Timed is false when Nomad would not have recorded Held and Response; see
+	// Quirks.SilentTimings.
+	Timed bool
+}
+
+// Dequeue hands out an evaluation for one of the scheduler types, of which FailedQueue
+// is one; see Deliver.
+func (b *EvalBroker) Dequeue(now time.Time, schedulers []string) (*Evaluation, string, error) {
+	d, err := b.Deliver(now, schedulers)
+	return d.Eval, d.Token, err
+}
+
+// Deliver hands out an evaluation for one of the scheduler types and starts its nack
+// timer. It takes the head with the highest priority among these types, and between heads
+// of equal priority draws a type at random. The zero Delivery means that none is ready.
+// The only error is ErrDisabled.
+func (b *EvalBroker) Deliver(now time.Time, schedulers []string) (Delivery, error) {
+	if !b.enabled {
+		return Delivery{}, ErrDisabled
+	}
+	q := b.choose(schedulers)
+	if q == nil {
+		return Delivery{}, nil
+	}
+	at := b.at(now)
+	r := q.ready.pop()
+	r.place, r.dequeued, r.token = placeUnacked, at, b.newToken()
+	r.deliveries++
+	r.timed = b.leaks.timed(b.quirks, r.eval.ID)
+	q.unacked++
+	b.counts.ready--
+	b.counts.unacked++
+	b.arm(r, later(at, b.cfg.NackTimeout))
+	return Delivery{Eval: r.eval, Token: r.token, Attempt: r.deliveries, Waited: at - r.enqueued, Timed: r.timed}, nil
+}
+
+// choose picks the queue to dequeue from; nil when none of the types has work.
+func (b *EvalBroker) choose(schedulers []string) *queue {
+	if b.counts.ready == 0 {
+		return nil
+	}
+	b.eligible = b.eligible[:0]
+	best := 0
+	for _, name := range schedulers {
+		q := b.queues[name]
+		if q == nil || q.ready.len() == 0 {
+			continue
+		}
+		priority := b.peek(q).Priority
+		if len(b.eligible) == 0 || priority > best {
+			b.eligible, best = append(b.eligible[:0], q), priority
+		} else if priority == best {
+			b.eligible = append(b.eligible, q)
+		}
+	}
+	switch n := len(b.eligible); n {
+	case 0:
+		return nil
+	case 1:
+		return b.eligible[0]
+	default:
+		return b.eligible[b.cfg.Rand.IntN(n)]
+	}
+}
+
+// peek returns the evaluation whose priority speaks for the queue.
+func (b *EvalBroker) peek(q *queue) *Evaluation {
+	if b.quirks.LastSlotPeek {
+		return q.ready.items[q.ready.len()-1].eval
+	}
+	return q.ready.items[0].eval
+}
+
+// newToken returns 128 random bits in the shape of a UUID, in one allocation.
+func (b *EvalBroker) newToken() string {
+	const digits = "0123456789abcdef"
+	var buf [36]byte
+	bits, i := b.cfg.Rand.Uint64(), 0
+	for pos := range buf {
+		switch pos {
+		case 8, 13, 18, 23:
+			buf[pos] = '-'
+			continue
+		}
+		if i == 16 {
+			bits = b.cfg.Rand.Uint64()
+		}
+		buf[pos] = digits[bits&15]
+		bits >>= 4
+		i++
+	}
+	return string(buf[:])
+}
+
+// Ack ends a delivery with success. Its job is free again: the policy sheds what the
+// job no longer needs, the best of its pending evaluations becomes ready, and one set
+// aside by EnqueueAll under the token is enqueued.
+//
+// Errors: ErrDisabled, ErrNotOutstanding, ErrTokenMismatch, and ErrNackTimeoutReached when
+// the nack timer is due, though Advance has not fired it yet, or paused. After an error
+// under the right token an evaluation set aside is dropped; nothing else changes.
+func (b *EvalBroker) Ack(now time.Time, evalID, token string) (AckResult, error) {
+	r, err := b.outstanding(evalID, token)
+	if err != nil {
+		return AckResult{}, fmt.Errorf("ack of evaluation %q: %w", evalID, err)
+	}
+	at := b.at(now)
+	requeue := r.requeue
+	r.requeue = nil
+	if err := r.running(at); err != nil {
+		b.leaks.ended(r.eval.ID)
+		return AckResult{}, fmt.Errorf("ack of evaluation %q: %w", evalID, err)
+	}
+	j := r.job
+	res := AckResult{Job: j.id, Held: at - r.dequeued, Response: at - r.enqueued, Timed: r.timed}
+	b.leaks.ended(r.eval.ID)
+	b.endDelivery(r)
+	b.untrack(r)
+	j.active = nil
+	b.afterAck(at, j, &res)
+	if requeue != nil {
+		b.enqueue(at, requeue, "")
+	}
+	b.dropIfIdle(j)
+	return res, nil
+}
+
+// afterAck sheds the job's pending evaluations and makes the best of the rest ready.
+func (b *EvalBroker) afterAck(now time.Duration, j *job, res *AckResult) {
+	before := j.pending.Len()
+	if before == 0 {
+		return
+	}
+	oldest := j.pending.oldest
+	shed := b.cfg.Policy.Shed(&j.pending)
+	if len(shed) > 0 {
+		b.leaks.shed(b.quirks, shed)
+		b.cancelable.add(shed)
+		res.Shed, res.ShedWaited = len(shed), now-oldest
+	}
+	for j.active == nil && j.pending.Len() > 0 {
+		e, since := j.pending.pop()
+		if b.tracked[e.ID] == nil { // else another job's evaluation has this ID
+			b.activate(now, j, e, since)
+			res.Next = e
+		}
+	}
+	b.counts.pending -= before - j.pending.Len()
+	if j.pending.Len() == 0 {
+		j.pending.release()
+	}
+}
+
+// Nack ends a delivery without success. Below the delivery limit the evaluation becomes
+// ready again after a delay, at the limit it becomes ready in FailedQueue; its job stays
+// occupied. An evaluation set aside by EnqueueAll under the token is dropped.
+//
+// Errors: ErrDisabled, ErrNotOutstanding, ErrTokenMismatch. A nack timer that is due or
+// paused does not matter.
+func (b *EvalBroker) Nack(now time.Time, evalID, token string) error {
+	r, err := b.outstanding(evalID, token)
+	if err != nil {
+		return fmt.Errorf("nack of evaluation %q: %w", evalID, err)
+	}
+	b.nack(b.at(now), r)
+	return nil
+}
+
+func (b *EvalBroker) nack(now time.Duration, r *record) {
+	b.leaks.ended(r.eval.ID)
+	b.endDelivery(r)
+	r.token, r.requeue = "", nil
+	if r.deliveries >= b.cfg.DeliveryLimit {
+		b.makeReady(r, FailedQueue, now)
+		return
+	}
+	if delay := b.redeliveryDelay(r.deliveries); delay > 0 {
+		r.place = placeRedeliver
+		b.counts.waiting++
+		b.arm(r, later(now, delay))
+		return
+	}
+	b.makeReady(r, r.eval.Type, now)
+}
+
+func (b *EvalBroker) redeliveryDelay(deliveries int) time.Duration {
+	if deliveries <= 1 {
+		return b.cfg.InitialNackDelay
+	}
+	return time.Duration(deliveries-1) * b.cfg.SubsequentNackDelay
+}
+
+// endDelivery takes the record out of unacked.
+func (b *EvalBroker) endDelivery(r *record) {
+	b.disarm(r)
+	r.queue.unacked--
+	b.counts.unacked--
+}
+
+// outstanding finds the delivery that evalID and token name.
+func (b *EvalBroker) outstanding(evalID, token string) (*record, error) {
+	if !b.enabled {
+		return nil, ErrDisabled
+	}
+	r := b.tracked[evalID]
+	if r == nil || r.place != placeUnacked {
+		return nil, ErrNotOutstanding
+	}
+	if r.token != token {
+		return nil, ErrTokenMismatch
+	}
+	return r, nil
+}
+
+// Cancelable removes up to batch evaluations from the cancelable ones, in the order they
+// were shed, and returns them for the reaper to cancel. The caller owns the slice.
+func (b *EvalBroker) Cancelable(batch int) []*Evaluation { return b.cancelable.take(batch) }

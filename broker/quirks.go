@@ -1,0 +1,103 @@
+package broker
+
+// Quirks are defects of Nomad's broker that ours can reproduce to show their effect. The
+// zero value has none of them.
+type Quirks struct {
+	// LastSlotPeek compares scheduler types by the priority in the last slot of their
+	// ready heap instead of the first, so that lower priorities may go first
+	// (nomad/eval_broker.go, PendingEvaluations.Peek, 1.4.2 to at least 2.0.5).
+	LastSlotPeek bool
+	// DedupLeak never forgets the ID of a shed evaluation until the broker is disabled,
+	// so that its memory grows and the ID cannot be enqueued again (nomad/eval_broker.go,
+	// EvalBroker.evals, from 1.4.3).
+	DedupLeak bool
+	// SilentTimings stops the timing of evaluations enqueued while 10,000 others are in
+	// the enqueue-time map, which shed ones never leave: the metrics wait_time,
+	// process_time and response_time fall silent (nomad/eval_broker.go,
+	// EvalBroker.enqueuedTime, from 1.8.0).
+	SilentTimings bool
+}
+
+// maxTimed bounds Nomad's enqueue-time map.
+const maxTimed = 10_000
+
+// WithQuirks returns the policy for a broker that has the defects as well. Its name is
+// that of the policy and, after plus signs, those of the defects.
+func WithQuirks(p Policy, q Quirks) Policy {
+	if q == (Quirks{}) {
+		return p
+	}
+	return quirky{p, q}
+}
+
+type quirky struct {
+	Policy
+	quirks Quirks
+}
+
+func (q quirky) String() string {
+	name := q.Policy.String()
+	for _, part := range []struct {
+		on   bool
+		name string
+	}{
+		{q.quirks.LastSlotPeek, "last-slot-peek"},
+		{q.quirks.DedupLeak, "dedup-leak"},
+		{q.quirks.SilentTimings, "silent-timings"},
+	} {
+		if part.on {
+			name += "+" + part.name
+		}
+	}
+	return name
+}
+
+func quirksOf(p Policy) Quirks {
+	if q, ok := p.(quirky); ok {
+		return q.quirks
+	}
+	return Quirks{}
+}
+
+// leaks is what the quirks remember; empty without them.
+type leaks struct {
+	shedIDs  map[string]struct{}
+	enqueues map[string]struct{}
+}
+
+func (l *leaks) remembers(id string) bool {
+	_, ok := l.shedIDs[id]
+	return ok
+}
+
+func (l *leaks) enqueued(q Quirks, id string) {
+	if !q.SilentTimings || len(l.enqueues) >= maxTimed {
+		return
+	}
+	if l.enqueues == nil {
+		l.enqueues = make(map[string]struct{})
+	}
+	l.enqueues[id] = struct{}{}
+}
+
+func (l *leaks) timed(q Quirks, id string) bool {
+	if !q.SilentTimings {
+		return true
+	}
+	_, ok := l.enqueues[id]
+	return ok
+}
+
+func (l *leaks) ended(id string) { delete(l.enqueues, id) }
+
+func (l *leaks) shed(q Quirks, evals []*Evaluation) {
+	if !q.DedupLeak {
+		return
+	}
+	if l.shedIDs == nil {
+		l.shedIDs = make(map[string]struct{})
+	}
+	for _, e := range evals {
+		l.shedIDs[e.ID] = struct{}{}
+	}
+}

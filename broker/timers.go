@@ -1,0 +1,158 @@
+package broker
+
+import (
+	"fmt"
+	"time"
+)
+
+// firesBefore orders timers by deadline, and equal deadlines as they were started.
+func firesBefore(a, b *record) bool {
+	if a.deadline != b.deadline {
+		return a.deadline < b.deadline
+	}
+	return a.seq < b.seq
+}
+
+func (r *record) setArmed(index int) { r.armed = index }
+
+// running reports why the nack timer does not run; nil: it does.
+func (r *record) running(now time.Duration) error {
+	if r.armed < 0 {
+		return fmt.Errorf("%w: its timer is paused; resume it first", ErrNackTimeoutReached)
+	}
+	if r.deadline <= now {
+		return fmt.Errorf("%w %v ago", ErrNackTimeoutReached, now-r.deadline)
+	}
+	return nil
+}
+
+func (b *EvalBroker) arm(r *record, deadline time.Duration) {
+	b.seq++
+	r.deadline, r.seq = deadline, b.seq
+	if r.armed < 0 {
+		b.deadlines.push(r)
+	} else {
+		b.deadlines.fix(r.armed)
+	}
+}
+
+func (b *EvalBroker) disarm(r *record) {
+	if r.armed >= 0 {
+		b.deadlines.remove(r.armed)
+	}
+}
+
+// NextDeadline returns when the next timer is due; false: none runs.
+func (b *EvalBroker) NextDeadline() (time.Time, bool) {
+	if b.deadlines.len() == 0 {
+		return time.Time{}, false
+	}
+	return b.epoch.Add(b.deadlines.items[0].deadline), true
+}
+
+// Advance fires the timers due at now, each as of its own deadline: nack timers, waits and
+// redelivery delays, in the order of their deadlines. One late Advance has the effect of
+// many timely ones. It reports whether any fired.
+func (b *EvalBroker) Advance(now time.Time) bool {
+	if b.deadlines.len() == 0 {
+		return false
+	}
+	at, fired := b.at(now), false
+	for b.deadlines.len() > 0 && b.deadlines.items[0].deadline <= at {
+		b.fire(b.deadlines.items[0])
+		fired = true
+	}
+	return fired
+}
+
+func (b *EvalBroker) fire(r *record) {
+	due := r.deadline
+	switch r.place {
+	case placeUnacked:
+		b.nack(due, r)
+	case placeRedeliver:
+		b.disarm(r)
+		b.counts.waiting--
+		b.makeReady(r, r.eval.Type, due)
+	case placeDelayed:
+		e := r.eval
+		b.disarm(r)
+		b.counts.waiting--
+		b.untrack(r)
+		b.admit(due, e)
+	}
+}
+
+// DropWaiting forgets an evaluation whose Wait or WaitUntil has not passed yet, as when
+// the event it was to handle did not happen (nomad/fsm.go of 1.10.2, a client that
+// reconnects). It reports whether there was one; an evaluation that waits for its
+// redelivery is not dropped.
+func (b *EvalBroker) DropWaiting(evalID string) bool {
+	r := b.tracked[evalID]
+	if r == nil || r.place != placeDelayed {
+		return false
+	}
+	b.disarm(r)
+	b.counts.waiting--
+	b.untrack(r)
+	return true
+}
+
+// Outstanding returns the token under which an evaluation is unacked; false: it is not.
+func (b *EvalBroker) Outstanding(evalID string) (token string, ok bool) {
+	r := b.tracked[evalID]
+	if r == nil || r.place != placeUnacked {
+		return "", false
+	}
+	return r.token, true
+}
+
+// OutstandingReset restarts the nack timer of a delivery, whose holder thereby proves
+// that it is at work. Errors are those of Ack.
+func (b *EvalBroker) OutstandingReset(now time.Time, evalID, token string) error {
+	r, at, err := b.timed(now, evalID, token)
+	if err == nil {
+		err = r.running(at)
+	}
+	if err != nil {
+		return fmt.Errorf("nack timer reset of evaluation %q: %w", evalID, err)
+	}
+	b.arm(r, later(at, b.cfg.NackTimeout))
+	return nil
+}
+
+// PauseNackTimeout stops the nack timer of a delivery while its plan is in the plan
+// queue, for however long that takes. Errors are those of Ack.
+func (b *EvalBroker) PauseNackTimeout(now time.Time, evalID, token string) error {
+	r, at, err := b.timed(now, evalID, token)
+	if err == nil {
+		err = r.running(at)
+	}
+	if err != nil {
+		return fmt.Errorf("nack timer pause of evaluation %q: %w", evalID, err)
+	}
+	b.disarm(r)
+	return nil
+}
+
+// ResumeNackTimeout restarts the nack timer of a delivery from the beginning. One that
+// was not paused is restarted too, unless it is due. Errors are those of Ack.
+func (b *EvalBroker) ResumeNackTimeout(now time.Time, evalID, token string) error {
+	r, at, err := b.timed(now, evalID, token)
+	if err == nil && r.armed >= 0 {
+		err = r.running(at)
+	}
+	if err != nil {
+		return fmt.Errorf("nack timer resume of evaluation %q: %w", evalID, err)
+	}
+	b.arm(r, later(at, b.cfg.NackTimeout))
+	return nil
+}
+
+func (b *EvalBroker) timed(now time.Time, evalID, token string) (*record, time.Duration, error) {
+	r, err := b.outstanding(evalID, token)
+	if err != nil {
+		return nil, 0, err
+	}
+	return r, b.at(now), nil
+}
