@@ -38,7 +38,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func newRootCommand() *cobra.Command {
-	root := asGroup(&cobra.Command{
+	root := asGroup("command", &cobra.Command{
 		Use:   "simctl",
 		Short: "A wind tunnel for Nomad's evaluation broker",
 		Long: `simctl runs a Nomad-like control plane (real Raft servers, evaluation broker,
@@ -58,25 +58,27 @@ interrupted, 2 bad usage or input, 3 an invariant or a threshold failed.`,
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
-			asGroup(c)
+			asGroup("shell", c)
 		}
 	}
 	return root
 }
 
-// asGroup turns cmd into a command that only holds others: bare, it prints its help, and
-// whatever else it is given it names. Cobra's own answer to a misspelt command differs
-// from level to level and spans several lines.
-func asGroup(cmd *cobra.Command) *cobra.Command {
+// asGroup turns cmd into a command that only holds others, each called a noun: bare, it
+// prints its help, and whatever else it is given it names. Cobra's own answer to a
+// misspelt command differs from level to level and spans several lines.
+func asGroup(noun string, cmd *cobra.Command) *cobra.Command {
 	cmd.DisableFlagParsing = true
+	cmd.DisableFlagsInUseLine = true
 	cmd.Args = cobra.ArbitraryArgs
+	cmd.Annotations = map[string]string{"noun": noun}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0, args[0] == "-h", args[0] == "--help":
 			return cmd.Help()
 		case strings.HasPrefix(args[0], "-"):
-			return usageErrorf("unknown flag %s for %q: it takes a command first; see %s --help",
-				args[0], cmd.CommandPath(), cmd.CommandPath())
+			return usageErrorf("unknown flag %s: %q takes a %s first (see %s --help)",
+				args[0], cmd.CommandPath(), noun, cmd.CommandPath())
 		}
 		return unknownCommand(cmd, args[0])
 	}
@@ -90,8 +92,8 @@ func unknownCommand(parent *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return usageErrorf("unknown command %q for %q%s (see %s --help)",
-		name, parent.CommandPath(), didYouMean(name, names), parent.CommandPath())
+	return usageErrorf("unknown %s %q: want one of %s%s (see %s --help)",
+		parent.Annotations["noun"], name, strings.Join(names, ", "), didYouMean(name, names), parent.CommandPath())
 }
 
 // newHelpCommand replaces cobra's, which answers an unknown topic with exit code 0.
@@ -104,7 +106,7 @@ func newHelpCommand() *cobra.Command {
 			if err != nil {
 				return usageErrorf("%w", err)
 			}
-			if len(rest) > 0 {
+			if len(rest) > 0 && target.HasSubCommands() {
 				return unknownCommand(target, rest[0])
 			}
 			target.InitDefaultHelpFlag()

@@ -31,7 +31,7 @@ var layers = []layer{
 		reason: "the explorer tries orders of operations on the broker alone",
 	},
 	{
-		part: "metrics", modules: []string{"github.com/HdrHistogram/hdrhistogram-go"},
+		part: "metrics", modules: []string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/google/renameio/v2"},
 		reason: "a Result must be readable wherever its file is, without the simulator",
 	},
 	{
@@ -69,7 +69,7 @@ var layers = []layer{
 		part: "reports", own: []string{"metrics"},
 		modules: []string{
 			"gonum.org/v1/plot", "github.com/olekukonko/tablewriter",
-			"codeberg.org/go-fonts/liberation", "golang.org/x/image",
+			"codeberg.org/go-fonts/liberation", "golang.org/x/image", "github.com/google/renameio/v2",
 		},
 		reason: "every report must be made from Result files alone",
 	},
