@@ -1,0 +1,152 @@
+package reports
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// promEpoch is when runs begin for Prometheus, which knows absolute times only: the
+// instant at which virtual clocks start.
+var promEpoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// Prometheus writes the runs as OpenMetrics text, which "promtool tsdb create-blocks-from
+// openmetrics" loads: the series with their times, counted from 2000-01-01, and figures,
+// latencies and invariants with the time at which their run ended.
+func Prometheus(w io.Writer, runs []*metrics.Result) error {
+	if len(runs) == 0 {
+		return ErrNoRuns
+	}
+	families := promFamilies{}
+	for i, label := range labels(runs) {
+		families.add(runs[i], label)
+	}
+	out := bufio.NewWriter(w)
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		f := families[name]
+		fmt.Fprintf(out, "# TYPE %s %s\n# HELP %s %s\n", name, f.kind, name, promEscape(f.help))
+		for _, s := range f.samples {
+			fmt.Fprintln(out, s)
+		}
+	}
+	fmt.Fprintln(out, "# EOF")
+	return out.Flush()
+}
+
+type promFamily struct {
+	kind, help string
+	samples    []string
+}
+
+type promFamilies map[string]*promFamily
+
+func (fs promFamilies) family(name, kind, help string) *promFamily {
+	name = promName(name)
+	f := fs[name]
+	if f == nil {
+		f = &promFamily{kind: kind, help: help}
+		fs[name] = f
+	}
+	return f
+}
+
+// sample appends one sample: the metric's name with a suffix, labels as alternating names
+// and values, the value, and its time in seconds of the run.
+func (fs promFamilies) sample(name, kind, help, suffix string, labels []string, value, atS float64) {
+	f := fs.family(name, kind, help)
+	var b strings.Builder
+	b.WriteString(promName(name) + suffix + "{")
+	for i := 0; i < len(labels); i += 2 {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `%s="%s"`, labels[i], promEscape(labels[i+1]))
+	}
+	at := promEpoch.Add(time.Duration(atS * float64(time.Second)))
+	fmt.Fprintf(&b, "} %s %d.%06d", promNumber(value), at.Unix(), at.Nanosecond()/1000)
+	f.samples = append(f.samples, b.String())
+}
+
+func (fs promFamilies) add(r *metrics.Result, label string) {
+	run := []string{"run", label, "scenario", r.Run.Scenario, "broker", r.Run.Broker, "seed", strconv.FormatInt(r.Run.Seed, 10)}
+	with := func(more ...string) []string { return append(slices.Clone(run), more...) }
+	end := r.Totals.EndS
+	gauge := func(name, help string, labels []string, v float64) {
+		fs.sample(name, "gauge", help, "", labels, v, end)
+	}
+	for i := range r.Phases {
+		p := &r.Phases[i]
+		for _, m := range metrics.PhaseMetrics() {
+			name, help := "simctl_phase_"+m.Name, m.Title+" of a phase, in "+m.Unit
+			if m.Time() {
+				name = strings.TrimSuffix(name, "_s") + "_seconds"
+				help += "; -1 for never"
+			}
+			gauge(name, help, with("phase", p.Name), m.Value(p))
+		}
+		for _, kind := range slices.Sorted(maps.Keys(p.RaftEntriesByType)) {
+			gauge("simctl_phase_raft_entries_by_type", "Raft entries of a phase by message type",
+				with("phase", p.Name, "type", kind), float64(p.RaftEntriesByType[kind]))
+		}
+		for _, status := range slices.Sorted(maps.Keys(p.EvalsByStatus)) {
+			gauge("simctl_phase_evals_by_status", "evaluations in the state at the end of a phase",
+				with("phase", p.Name, "status", status), float64(p.EvalsByStatus[status]))
+		}
+	}
+	for _, inv := range r.Invariants {
+		ok := 0.0
+		if inv.OK {
+			ok = 1
+		}
+		gauge("simctl_invariant_ok", "1 where an invariant held", with("invariant", inv.Name), ok)
+	}
+	for _, l := range r.Latencies {
+		fs.histogram(l.Name+"_seconds", "distribution of durations", run, l.Distribution, l.Count, end)
+	}
+	if d := r.FanIn.Distribution; !d.IsZero() {
+		fs.histogram("simctl_fan_in", "triggers that one processed evaluation stood for", run, d, d.Count[len(d.Count)-1], end)
+	}
+	for _, s := range r.Series {
+		for i := range s.AtS {
+			if i+1 < len(s.AtS) && s.AtS[i+1] == s.AtS[i] {
+				continue // Prometheus keeps one sample an instant: the last
+			}
+			fs.sample(s.Name, "gauge", "in "+s.Unit, "", run, s.Value[i], s.AtS[i])
+		}
+	}
+}
+
+func (fs promFamilies) histogram(name, help string, run []string, d metrics.Distribution, count uint64, atS float64) {
+	bucket := func(le string, n uint64) {
+		fs.sample(name, "histogram", help, "_bucket", append(slices.Clone(run), "le", le), float64(n), atS)
+	}
+	for i, le := range d.LE {
+		bucket(promNumber(le), d.Count[i])
+	}
+	bucket("+Inf", count)
+	fs.sample(name, "histogram", help, "_count", run, float64(count), atS)
+}
+
+func promNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// promName makes a metric name of a series name.
+func promName(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == ':':
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+func promEscape(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text)
+}

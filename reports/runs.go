@@ -1,0 +1,133 @@
+package reports
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// labels names the runs, each differently: by their broker, and where that is not enough
+// by what else they differ in.
+func labels(runs []*metrics.Result) []string {
+	names := make([]string, len(runs))
+	for i, r := range runs {
+		names[i] = r.Run.Label()
+	}
+	if distinct(names) {
+		return names
+	}
+	for _, param := range varying(runs) {
+		for i, r := range runs {
+			names[i] += " " + param + "=" + paramText(setting(r, param))
+		}
+	}
+	if !distinct(names) {
+		for i := range names {
+			names[i] = fmt.Sprintf("%s #%d", names[i], i+1)
+		}
+	}
+	return names
+}
+
+func distinct(names []string) bool {
+	sorted := slices.Sorted(slices.Values(names))
+	return len(slices.Compact(sorted)) == len(names)
+}
+
+// varying returns the names of the settings, other than the broker, in which the runs
+// differ, sorted.
+func varying(runs []*metrics.Result) []string {
+	var names []string
+	for _, r := range runs[1:] {
+		for _, d := range metrics.Compare(runs[0], r).Params {
+			names = append(names, d.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func setting(r *metrics.Result, name string) any {
+	switch name {
+	case "scenario":
+		return r.Run.Scenario
+	case "seed":
+		return r.Run.Seed
+	case "clock":
+		return r.Run.Clock
+	case "target":
+		return r.Run.Target
+	case "version":
+		return r.Run.Version
+	}
+	return r.Run.Params[name]
+}
+
+// paramText formats a parameter; whole numbers get their thousands separated.
+func paramText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return missing
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return grouped(float64(n))
+		}
+		return v.String()
+	case int:
+		return grouped(float64(v))
+	case int64:
+		return grouped(float64(v))
+	case string, bool, float64:
+		return fmt.Sprint(v)
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(data)
+}
+
+// subtitle says in one line what was run, leaving out in what the runs differ.
+func subtitle(runs []*metrics.Result) string {
+	first := runs[0]
+	var differ []string
+	if len(runs) > 1 {
+		differ = varying(runs)
+	}
+	var parts []string
+	add := func(setting, text string) {
+		if !slices.Contains(differ, setting) {
+			parts = append(parts, text)
+		}
+	}
+	add("scenario", first.Run.Scenario)
+	for _, p := range []struct{ name, noun string }{
+		{"nodes", "nodes"}, {"servers", "servers"}, {"system_jobs", "system jobs"}, {"service_jobs", "service jobs"},
+	} {
+		if v, ok := first.Run.Params[p.name]; ok && paramText(v) != "0" {
+			add(p.name, paramText(v)+" "+p.noun)
+		}
+	}
+	add("seed", fmt.Sprintf("seed %d", first.Run.Seed))
+	add("clock", first.Run.Clock+" time")
+	if first.Run.Target != "simulated" {
+		add("target", first.Run.Target)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// phaseNames returns the names of all phases of the runs, in order of first appearance.
+func phaseNames(runs []*metrics.Result) []string {
+	var names []string
+	for _, r := range runs {
+		for _, p := range r.Phases {
+			if !slices.Contains(names, p.Name) {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,214 @@
+package reports
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// The table fits a terminal of tableWidth columns: a title, then up to fourColumns of
+// values, each as wide as cellWidth and a gap before it.
+const (
+	tableWidth  = 80
+	titleWidth  = 19
+	cellWidth   = 13
+	fourColumns = 4
+	gap         = "  "
+)
+
+// ErrNoRuns is returned when there is nothing to report on.
+var ErrNoRuns = errors.New("no results to report on")
+
+// TableOptions says how Table lays the comparison out.
+type TableOptions struct {
+	Color bool // colours and bold type, by ANSI escape sequences
+}
+
+// Table writes a comparison of the runs for a terminal of 80 columns. Two runs are shown
+// with deltas and ratios, one or more than two without.
+func Table(w io.Writer, runs []*metrics.Result, opts TableOptions) error {
+	if len(runs) == 0 {
+		return ErrNoRuns
+	}
+	s := summarise(runs)
+	p := paint{opts.Color}
+	var out bytes.Buffer
+	if s.headline != "" {
+		fmt.Fprintln(&out, p.bold(wrap(s.headline)))
+	}
+	fmt.Fprintln(&out, wrap(s.subtitle))
+	for first := 0; first < len(runs); first += fourColumns {
+		out.WriteByte('\n')
+		if err := s.block(&out, first, min(first+fourColumns, len(runs)), p); err != nil {
+			return fmt.Errorf("laying out the table: %w", err)
+		}
+	}
+	for _, f := range s.failures {
+		fmt.Fprintln(&out, p.bad(wrap(f)))
+	}
+	if s.warning != "" {
+		fmt.Fprintln(&out, wrap(s.warning))
+	}
+	_, err := w.Write(trimLines(out.Bytes()))
+	return err
+}
+
+// block writes the columns of the runs from first to last, last not included.
+func (s *summary) block(w io.Writer, first, last int, p paint) error {
+	columns := last - first
+	header := []string{""}
+	for _, label := range s.labels[first:last] {
+		header = append(header, gap+strings.Join(fitLabel(label), "\n"+gap))
+	}
+	if s.pair {
+		header = append(header, gap+"delta", gap+"ratio")
+		columns += 2
+	}
+	aligns := []tw.Align{tw.AlignLeft}
+	for range columns {
+		aligns = append(aligns, tw.AlignRight)
+	}
+	// The gap is part of the cells: tablewriter takes padding out of a column's width.
+	cells := tw.CellConfig{
+		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
+		Alignment:  tw.CellAlignment{PerColumn: aligns},
+		Padding:    tw.CellPadding{Global: tw.Padding{Overwrite: true}},
+	}
+	table := tablewriter.NewTable(w,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders: tw.BorderNone,
+			Symbols: tw.NewSymbols(tw.StyleNone),
+			Settings: tw.Settings{
+				Separators: tw.SeparatorsNone,
+				Lines:      tw.LinesNone,
+			},
+		})),
+		// Widths must not depend on the reader's locale.
+		tablewriter.WithEastAsian(tw.Off),
+		tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithHeaderConfig(cells),
+		tablewriter.WithRowConfig(cells),
+	)
+	table.Header(header)
+	for _, sec := range append(append([]section{}, s.sections...), s.verdicts) {
+		if sec.name != "" {
+			heading := make([]string, columns+1)
+			heading[0] = p.bold(fit(sec.name, titleWidth))
+			if err := table.Append(heading); err != nil {
+				return err
+			}
+		}
+		for _, r := range sec.rows {
+			if err := table.Append(r.cells(s, sec, first, last, p)); err != nil {
+				return err
+			}
+		}
+	}
+	return table.Render()
+}
+
+func (r row) cells(s *summary, sec section, first, last int, p paint) []string {
+	title := r.title
+	if sec.name != "" {
+		title = "  " + title
+	}
+	out := []string{fit(title, titleWidth)}
+	for _, v := range r.values[first:last] {
+		out = append(out, gap+fit(v, cellWidth))
+	}
+	if s.pair {
+		out = append(out, gap+fit(r.delta, cellWidth), gap+p.change(r.change, fit(r.ratio, cellWidth)))
+	}
+	return out
+}
+
+// fit cuts a text that is too wide for its cell; the exports have it whole.
+func fit(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	return string([]rune(text)[:width-1]) + "…"
+}
+
+// fitLabel spreads a label over lines that fit into a cell.
+func fitLabel(label string) []string {
+	var lines []string
+	for word := range strings.FieldsSeq(label) {
+		word = fit(word, cellWidth)
+		if n := len(lines); n > 0 && utf8.RuneCountInString(lines[n-1])+1+utf8.RuneCountInString(word) <= cellWidth {
+			lines[n-1] += " " + word
+			continue
+		}
+		lines = append(lines, word)
+	}
+	return lines
+}
+
+// wrap breaks a text into lines of the table's width: between the items of an enumeration
+// with middle dots, else at spaces.
+func wrap(text string) string {
+	words := strings.Fields(text)
+	if items := strings.Split(text, " · "); len(items) > 1 {
+		for i := range items[:len(items)-1] {
+			items[i] += " ·"
+		}
+		words = items
+	}
+	var b strings.Builder
+	width := 0
+	for _, word := range words {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case width == 0:
+		case width+1+n > tableWidth:
+			b.WriteByte('\n')
+			width = 0
+		default:
+			b.WriteByte(' ')
+			width++
+		}
+		b.WriteString(word)
+		width += n
+	}
+	return b.String()
+}
+
+func trimLines(text []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(text) {
+		out = append(append(out, bytes.TrimRight(line, " \n")...), '\n')
+	}
+	return out
+}
+
+// paint puts ANSI escape sequences around text, or nothing.
+type paint struct{ on bool }
+
+func (p paint) sgr(code, text string) string {
+	if !p.on || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (p paint) bold(text string) string { return p.sgr("1", text) }
+func (p paint) bad(text string) string  { return p.sgr("31", text) }
+
+func (p paint) change(c change, text string) string {
+	switch c {
+	case better:
+		return p.sgr("32", text)
+	case worse:
+		return p.sgr("31", text)
+	}
+	return text
+}
