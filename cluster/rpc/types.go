@@ -164,6 +164,10 @@ type Allocation struct {
 	ClientDescription  string
 	PreviousAllocation string
 	FollowupEvalID     string
+	// DisconnectedAt is when the servers last marked the allocation unknown, in Unix
+	// nanoseconds; zero once it reconnected, stopped or was lost. It stands for the
+	// allocation states of structs.Allocation, of which nothing else is asked.
+	DisconnectedAt int64
 
 	CreateIndex      uint64
 	ModifyIndex      uint64

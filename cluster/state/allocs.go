@@ -1,0 +1,134 @@
+package state
+
+import (
+	"fmt"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// AllocDiff is what a plan changes on an allocation it stops; the rest is in the store
+// already and need not go through the log (structs.go, AllocationDiff).
+type AllocDiff struct {
+	ID                 string
+	DesiredDescription string
+	ClientStatus       string // empty leaves it as it is
+	FollowupEvalID     string
+	ModifyTime         int64 // Unix nanoseconds
+}
+
+// PlanResults is the part of a plan that the applier committed to
+// (structs.go, ApplyPlanResultsRequest).
+type PlanResults struct {
+	// EvalID names the evaluation the plan was made for; empty skips touching it.
+	EvalID        string
+	AllocsStopped []AllocDiff
+	AllocsUpdated []*rpc.Allocation // new ones, and changed ones in full
+	// IneligibleNodes are those whose plans were rejected too often.
+	IneligibleNodes []string
+	UpdatedAt       int64 // Unix nanoseconds
+}
+
+// UpdateAllocsFromClient takes over what clients are the authority on: ClientStatus,
+// ClientDescription and ModifyTime. Allocations that are not there are passed over
+// (state_store.go, nestedUpdateAllocFromClient).
+func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) error {
+	tx.counts.AllocsIndex = tx.index
+	for _, update := range allocs {
+		old, err := tx.alloc(update.ID)
+		if err != nil {
+			return err
+		}
+		if old == nil {
+			continue
+		}
+		now := old.Copy()
+		now.ClientStatus, now.ClientDescription = update.ClientStatus, update.ClientDescription
+		now.ModifyTime = update.ModifyTime
+		now.ModifyIndex = tx.index
+		if err := tx.putAlloc(old, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UpsertPlanResults applies a verified plan (state_store.go, UpsertPlanResults). The
+// error says so when the evaluation, or a stopped allocation, is gone.
+func (tx *Tx) UpsertPlanResults(r *PlanResults) error {
+	for _, id := range r.IneligibleNodes {
+		err := tx.UpdateNodeEligibility(id, rpc.NodeIneligible, r.UpdatedAt/1e9, "Node marked as ineligible for scheduling due to multiple plan rejections")
+		if err != nil {
+			return err
+		}
+	}
+	if r.EvalID != "" {
+		if err := tx.touchEval(r.EvalID); err != nil {
+			return err
+		}
+	}
+	tx.counts.AllocsIndex = tx.index
+	for _, diff := range r.AllocsStopped {
+		if err := tx.stopAlloc(diff); err != nil {
+			return err
+		}
+	}
+	for _, a := range r.AllocsUpdated {
+		if err := tx.upsertAlloc(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) stopAlloc(diff AllocDiff) error {
+	old, err := tx.alloc(diff.ID)
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		return fmt.Errorf("cannot stop allocation %q: it does not exist", diff.ID)
+	}
+	now := old.Copy()
+	now.DesiredStatus = rpc.AllocDesiredStop
+	now.DesiredDescription = diff.DesiredDescription
+	now.DisconnectedAt = 0
+	if diff.ClientStatus != "" {
+		now.ClientStatus = diff.ClientStatus
+	}
+	if diff.FollowupEvalID != "" {
+		now.FollowupEvalID = diff.FollowupEvalID
+	}
+	now.ModifyTime = diff.ModifyTime
+	now.ModifyIndex, now.AllocModifyIndex = tx.index, tx.index
+	return tx.putAlloc(old, now)
+}
+
+// upsertAlloc stores an allocation as a scheduler wants it. Of one that exists, the
+// client's view stays unless the scheduler declares it lost or unknown
+// (state_store.go, upsertAllocsImpl).
+func (tx *Tx) upsertAlloc(now *rpc.Allocation) error {
+	old, err := tx.alloc(now.ID)
+	if err != nil {
+		return err
+	}
+	if tx.copies {
+		now = now.Copy()
+	}
+	now.CreateIndex, now.ModifyIndex, now.AllocModifyIndex = tx.index, tx.index, tx.index
+	if old != nil {
+		now.CreateIndex = old.CreateIndex
+		if now.ClientStatus != rpc.AllocClientLost && now.ClientStatus != rpc.AllocClientUnknown {
+			now.ClientStatus, now.ClientDescription = old.ClientStatus, old.ClientDescription
+		}
+	}
+	return tx.putAlloc(old, now)
+}
+
+func (tx *Tx) alloc(id string) (*rpc.Allocation, error) {
+	raw, err := tx.txn.First(tableAllocs, indexID, id)
+	if err != nil {
+		return nil, fmt.Errorf("allocation %q: %w", id, err)
+	}
+	a, _ := raw.(*rpc.Allocation)
+	return a, nil
+}

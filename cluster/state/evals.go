@@ -1,0 +1,126 @@
+package state
+
+import (
+	"fmt"
+
+	"github.com/simctl/simctl/broker"
+)
+
+// UpsertEvals stores evaluations, new and changed. A complete one that placed everything
+// cancels the blocked evaluations of its job (state_store.go, nestedUpsertEval).
+func (tx *Tx) UpsertEvals(evals ...*broker.Evaluation) error {
+	for _, e := range evals {
+		if e.ID == "" {
+			return fmt.Errorf("cannot store an evaluation of job %q: it has no ID", e.JobID)
+		}
+		old, err := tx.eval(e.ID)
+		if err != nil {
+			return err
+		}
+		if tx.copies {
+			e = e.Copy()
+		}
+		e.CreateIndex, e.ModifyIndex = tx.index, tx.index
+		if old != nil {
+			e.CreateIndex = old.CreateIndex
+		}
+		if e.Status == broker.StatusComplete && len(e.FailedTGAllocs) == 0 {
+			if err := tx.cancelBlocked(e); err != nil {
+				return err
+			}
+			// The evaluation itself may have been one of the blocked.
+			if old, err = tx.eval(e.ID); err != nil {
+				return err
+			}
+		}
+		if err := tx.putEval(old, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) cancelBlocked(by *broker.Evaluation) error {
+	var blocked []*broker.Evaluation
+	it, err := tx.txn.Get(tableEvals, indexOpen, broker.StatusBlocked, by.Namespace, by.JobID)
+	if err != nil {
+		return fmt.Errorf("blocked evaluations of job %q: %w", by.JobID, err)
+	}
+	for raw := it.Next(); raw != nil; raw = it.Next() {
+		blocked = append(blocked, raw.(*broker.Evaluation))
+	}
+	for _, old := range blocked {
+		e := old.Copy()
+		e.Status = broker.StatusCanceled
+		e.StatusDescription = fmt.Sprintf("evaluation %q successful", by.ID)
+		e.ModifyIndex = tx.index
+		if err := tx.putEval(old, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// touchEval raises the ModifyIndex of the evaluation that a plan was made for, so that
+// who processes it again sees what the plan did (state_store.go, updateEvalModifyIndex).
+func (tx *Tx) touchEval(id string) error {
+	old, err := tx.eval(id)
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		return fmt.Errorf("unable to find eval id %q", id)
+	}
+	e := old.Copy()
+	e.ModifyIndex = tx.index
+	return tx.putEval(old, e)
+}
+
+// DeleteEvals removes evaluations and allocations, as garbage collection does. IDs that
+// are not there are passed over.
+func (tx *Tx) DeleteEvals(evalIDs, allocIDs []string) error {
+	for _, id := range evalIDs {
+		old, err := tx.eval(id)
+		if err != nil {
+			return err
+		}
+		if old == nil {
+			continue
+		}
+		if err := tx.txn.Delete(tableEvals, old); err != nil {
+			return fmt.Errorf("evaluation %q: %w", id, err)
+		}
+		tx.countEval(old, nil)
+		tx.counts.EvalsIndex = tx.index
+		s, err := tx.summary(old.Job())
+		if err != nil {
+			return err
+		}
+		s.Evals.Count--
+	}
+	for _, id := range allocIDs {
+		old, err := tx.alloc(id)
+		if err != nil {
+			return err
+		}
+		if old == nil {
+			continue
+		}
+		if err := tx.txn.Delete(tableAllocs, old); err != nil {
+			return fmt.Errorf("allocation %q: %w", id, err)
+		}
+		if err := tx.allocChanged(old, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) eval(id string) (*broker.Evaluation, error) {
+	raw, err := tx.txn.First(tableEvals, indexID, id)
+	if err != nil {
+		return nil, fmt.Errorf("evaluation %q: %w", id, err)
+	}
+	e, _ := raw.(*broker.Evaluation)
+	return e, nil
+}

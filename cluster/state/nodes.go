@@ -1,0 +1,187 @@
+package state
+
+import (
+	"fmt"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// maxNodeEvents is how many events a node keeps (structs.go, MaxRetainedNodeEvents).
+const maxNodeEvents = 10
+
+// NodeEvent is something that happened to a node, for people to read.
+type NodeEvent struct {
+	Message     string
+	Timestamp   int64 // Unix seconds
+	CreateIndex uint64
+}
+
+// UpsertNode registers a node. One that is known keeps its CreateIndex, eligibility,
+// drain and events (state_store.go, upsertNodeTxn); a new one is eligible unless it says
+// otherwise.
+func (tx *Tx) UpsertNode(node *rpc.Node) error {
+	if node.ID == "" {
+		return fmt.Errorf("cannot register node %q: it has no ID", node.Name)
+	}
+	old, err := tx.nodeRow(node.ID)
+	if err != nil {
+		return err
+	}
+	if tx.copies {
+		node = node.Copy()
+	}
+	row := &nodeRow{node: node}
+	node.ModifyIndex = tx.index
+	if old == nil {
+		node.CreateIndex = tx.index
+		canonicalize(node)
+		row.events = addEvent(nil, tx.index, node.StatusUpdatedAt, "Node registered")
+		if err := tx.ensureNodeAllocs(node.ID); err != nil {
+			return err
+		}
+	} else {
+		node.CreateIndex = old.node.CreateIndex
+		node.SchedulingEligibility, node.Drain = old.node.SchedulingEligibility, old.node.Drain
+		row.events = old.events
+		if old.node.Status == rpc.NodeStatusDown && node.Status != rpc.NodeStatusDown {
+			row.events = addEvent(row.events, tx.index, node.StatusUpdatedAt, "Node re-registered")
+		}
+	}
+	return tx.putNode(old, row)
+}
+
+// canonicalize gives a new node an eligibility (structs.go, Node.Canonicalize).
+func canonicalize(n *rpc.Node) {
+	switch {
+	case n.Drain:
+		n.SchedulingEligibility = rpc.NodeIneligible
+	case n.SchedulingEligibility == "":
+		n.SchedulingEligibility = rpc.NodeEligible
+	}
+}
+
+// UpdateNodeStatus sets a node's status; event, when not empty, is recorded with it. The
+// error wraps rpc.ErrNodeNotFound when there is no such node.
+func (tx *Tx) UpdateNodeStatus(nodeID, status string, updatedAt int64, event string) error {
+	return tx.changeNode(nodeID, updatedAt, event, func(n *rpc.Node) error {
+		n.Status = status
+		return nil
+	})
+}
+
+// UpdateNodeEligibility says whether schedulers may place on the node. A draining node
+// cannot be made eligible.
+func (tx *Tx) UpdateNodeEligibility(nodeID, eligibility string, updatedAt int64, event string) error {
+	return tx.changeNode(nodeID, updatedAt, event, func(n *rpc.Node) error {
+		if n.Drain && eligibility == rpc.NodeEligible {
+			return fmt.Errorf("cannot make node %q eligible while it is draining: end the drain first", nodeID)
+		}
+		n.SchedulingEligibility = eligibility
+		return nil
+	})
+}
+
+// UpdateNodeDrain starts or ends a drain. Starting one makes the node ineligible; ending
+// one makes it eligible again only when markEligible asks for it.
+func (tx *Tx) UpdateNodeDrain(nodeID string, drain, markEligible bool, updatedAt int64, event string) error {
+	return tx.changeNode(nodeID, updatedAt, event, func(n *rpc.Node) error {
+		n.Drain = drain
+		switch {
+		case drain:
+			n.SchedulingEligibility = rpc.NodeIneligible
+		case markEligible:
+			n.SchedulingEligibility = rpc.NodeEligible
+		}
+		return nil
+	})
+}
+
+// AddNodeEvents records events on a node, the newest ten of which are kept. It changes
+// no index of the node: schedulers need not look at it again.
+func (tx *Tx) AddNodeEvents(nodeID string, events ...NodeEvent) error {
+	old, err := tx.mustNodeRow(nodeID)
+	if err != nil {
+		return err
+	}
+	row := &nodeRow{node: old.node, events: old.events}
+	for _, e := range events {
+		row.events = addEvent(row.events, tx.index, e.Timestamp, e.Message)
+	}
+	return tx.putNode(old, row)
+}
+
+// DeleteNode removes nodes; their allocations stay, and are lost to the schedulers.
+func (tx *Tx) DeleteNode(nodeIDs ...string) error {
+	for _, id := range nodeIDs {
+		old, err := tx.mustNodeRow(id)
+		if err != nil {
+			return err
+		}
+		if err := tx.txn.Delete(tableNodes, old); err != nil {
+			return fmt.Errorf("node %q: %w", id, err)
+		}
+		tx.counts.node(old.node, nil)
+		tx.counts.NodesIndex, tx.counts.NodeDeleted = tx.index, tx.index
+		if err := tx.dropNodeAllocs(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) changeNode(nodeID string, updatedAt int64, event string, change func(*rpc.Node) error) error {
+	old, err := tx.mustNodeRow(nodeID)
+	if err != nil {
+		return err
+	}
+	row := &nodeRow{node: old.node.Copy(), events: old.events}
+	if err := change(row.node); err != nil {
+		return err
+	}
+	row.node.StatusUpdatedAt = updatedAt
+	row.node.ModifyIndex = tx.index
+	if event != "" {
+		row.events = addEvent(row.events, tx.index, updatedAt, event)
+	}
+	return tx.putNode(old, row)
+}
+
+func (tx *Tx) putNode(old, now *nodeRow) error {
+	n := now.node
+	tx.strings.node(n)
+	if err := tx.txn.Insert(tableNodes, now); err != nil {
+		return fmt.Errorf("node %q: %w", n.ID, err)
+	}
+	var was *rpc.Node
+	if old != nil {
+		was = old.node
+	}
+	tx.counts.node(was, n)
+	tx.counts.NodesIndex = tx.index
+	return nil
+}
+
+func (tx *Tx) nodeRow(id string) (*nodeRow, error) {
+	raw, err := tx.txn.First(tableNodes, indexID, id)
+	if err != nil {
+		return nil, fmt.Errorf("node %q: %w", id, err)
+	}
+	row, _ := raw.(*nodeRow)
+	return row, nil
+}
+
+func (tx *Tx) mustNodeRow(id string) (*nodeRow, error) {
+	row, err := tx.nodeRow(id)
+	if err == nil && row == nil {
+		err = fmt.Errorf("node %q: %w", id, rpc.ErrNodeNotFound)
+	}
+	return row, err
+}
+
+// addEvent returns a new list: the old one may be in a snapshot.
+func addEvent(events []NodeEvent, index uint64, timestamp int64, message string) []NodeEvent {
+	drop := max(0, len(events)+1-maxNodeEvents)
+	grown := make([]NodeEvent, 0, len(events)+1-drop)
+	grown = append(grown, events[drop:]...)
+	return append(grown, NodeEvent{Message: message, Timestamp: timestamp, CreateIndex: index})
+}

@@ -1,0 +1,190 @@
+package state
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/hashicorp/go-memdb"
+	"github.com/hashicorp/go-msgpack/v2/codec"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// persistVersion is raised when the layout of a persisted snapshot changes.
+const persistVersion = 1
+
+// persistHeader opens a persisted snapshot. It is followed by that many rows of each
+// table, in this order and each table's in the order of its IDs.
+type persistHeader struct {
+	Version                             int
+	Counts                              *counts
+	Nodes, Jobs, Evals, Allocs, Summary int
+}
+
+type persistNode struct {
+	Node   *rpc.Node
+	Events []NodeEvent
+}
+
+func msgpackHandle() *codec.MsgpackHandle {
+	h := &codec.MsgpackHandle{}
+	h.StructToArray = true
+	h.Canonical = true // maps in the order of their keys: equal states give equal bytes
+	return h
+}
+
+// Persist writes the snapshot to w, for Restore to read.
+func (s *Snapshot) Persist(w io.Writer) error {
+	buf := bufio.NewWriterSize(w, 1<<16)
+	enc := codec.NewEncoder(buf, msgpackHandle())
+	header := &persistHeader{
+		Version: persistVersion, Counts: s.counts,
+		Nodes: s.NodeCount(), Jobs: s.counts.Jobs, Evals: s.counts.Evals,
+		Allocs:  s.counts.AllocsLive + s.counts.AllocsTerminal,
+		Summary: count(rows[*jobSummary](s.get(tableSummaries, indexID))),
+	}
+	if err := enc.Encode(header); err != nil {
+		return fmt.Errorf("persist state at index %d: %w", s.Index(), err)
+	}
+	err := firstError(
+		persistRows(enc, rows[*nodeRow](s.get(tableNodes, indexID)), func(r *nodeRow) any { return persistNode{r.node, r.events} }),
+		persistRows(enc, s.Jobs(), itself),
+		persistRows(enc, s.Evals(), itself),
+		persistRows(enc, s.Allocs(), itself),
+		persistRows(enc, rows[*jobSummary](s.get(tableSummaries, indexID)), itself),
+		func() error { return buf.Flush() },
+	)
+	if err != nil {
+		return fmt.Errorf("persist state at index %d: %w", s.Index(), err)
+	}
+	return nil
+}
+
+func itself[T any](row T) any { return row }
+
+func count[T any](rows iter.Seq[T]) int {
+	n := 0
+	for range rows {
+		n++
+	}
+	return n
+}
+
+func firstError(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func persistRows[T any](enc *codec.Encoder, rows iter.Seq[T], row func(T) any) func() error {
+	return func() error {
+		for r := range rows {
+			if err := enc.Encode(row(r)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Restore replaces the whole state by what Persist wrote. Everyone who watches a node's
+// allocations wakes up. The store is unchanged when an error is returned.
+func (s *Store) Restore(r io.Reader) error {
+	dec := codec.NewDecoder(bufio.NewReaderSize(r, 1<<16), msgpackHandle())
+	var header persistHeader
+	if err := dec.Decode(&header); err != nil {
+		return fmt.Errorf("restore state: read header: %w", err)
+	}
+	if header.Version != persistVersion || header.Counts == nil {
+		return fmt.Errorf("restore state: layout version %d, this build reads version %d", header.Version, persistVersion)
+	}
+	txn := s.db.Txn(true)
+	defer txn.Abort()
+	in := interner{}
+	if err := restoreTables(txn, dec, &header, in); err != nil {
+		return fmt.Errorf("restore state at index %d: %w", header.Counts.Index, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.strings = in
+	s.commit(&Tx{txn: txn, counts: *header.Counts})
+	return nil
+}
+
+func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in interner) error {
+	for _, table := range []string{tableNodes, tableJobs, tableEvals, tableAllocs, tableSummaries, tableNodeAllocs} {
+		if _, err := txn.DeleteAll(table, indexID); err != nil {
+			return fmt.Errorf("clear table %s: %w", table, err)
+		}
+	}
+	perNode := map[string]*NodeAllocs{}
+	on := func(nodeID string) *NodeAllocs {
+		row := perNode[nodeID]
+		if row == nil {
+			row = &NodeAllocs{NodeID: nodeID}
+			perNode[nodeID] = row
+		}
+		return row
+	}
+	err := firstError(
+		restoreRows(txn, dec, tableNodes, h.Nodes, func(n *persistNode) any {
+			in.node(n.Node)
+			on(n.Node.ID)
+			return &nodeRow{node: n.Node, events: n.Events}
+		}),
+		restoreRows(txn, dec, tableJobs, h.Jobs, func(j *rpc.Job) any {
+			in.share(&j.Namespace, &j.ID, &j.Type)
+			return j
+		}),
+		restoreRows(txn, dec, tableEvals, h.Evals, func(e *broker.Evaluation) any {
+			in.eval(e)
+			return e
+		}),
+		restoreRows(txn, dec, tableAllocs, h.Allocs, func(a *rpc.Allocation) any {
+			in.alloc(a)
+			on(a.NodeID).restore(a)
+			return a
+		}),
+		restoreRows(txn, dec, tableSummaries, h.Summary, func(s *jobSummary) any { return s }),
+	)
+	if err != nil {
+		return err
+	}
+	for id, row := range perNode {
+		if err := txn.Insert(tableNodeAllocs, row); err != nil {
+			return fmt.Errorf("allocations of node %q: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// restore adds the next allocation in the order of IDs.
+func (n *NodeAllocs) restore(a *rpc.Allocation) {
+	set := n.set(a)
+	*set = append(*set, a)
+	if !a.Terminal() {
+		n.Used = n.Used.Add(a.Resources)
+	}
+	n.Index = max(n.Index, a.ModifyIndex)
+}
+
+func restoreRows[T any](txn *memdb.Txn, dec *codec.Decoder, table string, n int, row func(*T) any) func() error {
+	return func() error {
+		for i := range n {
+			r := new(T)
+			if err := dec.Decode(r); err != nil {
+				return fmt.Errorf("row %d of %d of table %s: %w", i+1, n, table, err)
+			}
+			if err := txn.Insert(table, row(r)); err != nil {
+				return fmt.Errorf("row %d of %d of table %s: %w", i+1, n, table, err)
+			}
+		}
+		return nil
+	}
+}

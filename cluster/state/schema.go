@@ -1,0 +1,147 @@
+package state
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/hashicorp/go-memdb"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// Tables and their indexes. Every index costs each write about 2 µs and each row about
+// 0.4 KiB, so there is one only where a question is asked often.
+const (
+	tableNodes      = "nodes"
+	tableJobs       = "jobs"
+	tableEvals      = "evals"
+	tableAllocs     = "allocs"
+	tableNodeAllocs = "node_allocs"
+	tableSummaries  = "job_summary"
+
+	indexID = "id"
+	// indexModify orders nodes by ModifyIndex: which nodes changed since an index?
+	indexModify = "modify"
+	// indexType orders jobs by type: which are the system jobs?
+	indexType = "type"
+	// indexJob orders allocations by job and then ModifyIndex: all allocations of a
+	// job, or those that changed since an index.
+	indexJob = "job"
+	// indexOpen holds only the evaluations that are pending or blocked, by status and
+	// job: what to restore after an election, and what a completed evaluation cancels.
+	indexOpen = "open"
+)
+
+// nodeRow is a row of the nodes table.
+type nodeRow struct {
+	node   *rpc.Node
+	events []NodeEvent
+}
+
+func schema() *memdb.DBSchema {
+	table := func(name string, id indexer, more map[string]indexer) *memdb.TableSchema {
+		t := &memdb.TableSchema{Name: name, Indexes: map[string]*memdb.IndexSchema{
+			indexID: {Name: indexID, Unique: true, Indexer: id},
+		}}
+		for name, ix := range more {
+			t.Indexes[name] = &memdb.IndexSchema{Name: name, AllowMissing: ix.partial, Indexer: ix}
+		}
+		return t
+	}
+	tables := []*memdb.TableSchema{
+		table(tableNodes, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*nodeRow).node.ID) }}, map[string]indexer{
+			indexModify: {from: func(raw any) []byte {
+				n := raw.(*nodeRow).node
+				return binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(n.ID)+1), n.ModifyIndex)
+			}},
+		}),
+		table(tableJobs, indexer{from: func(raw any) []byte {
+			j := raw.(*rpc.Job)
+			return jobKey(j.Namespace, j.ID, 0)
+		}}, map[string]indexer{
+			indexType: {from: func(raw any) []byte { return appendPart(nil, raw.(*rpc.Job).Type) }},
+		}),
+		table(tableEvals, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*broker.Evaluation).ID) }}, map[string]indexer{
+			indexOpen: {partial: true, from: openKey},
+		}),
+		table(tableAllocs, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*rpc.Allocation).ID) }}, map[string]indexer{
+			indexJob: {from: func(raw any) []byte {
+				a := raw.(*rpc.Allocation)
+				key := jobKey(a.Namespace, a.JobID, 8+len(a.ID)+1)
+				return binary.BigEndian.AppendUint64(key, a.ModifyIndex)
+			}},
+		}),
+		table(tableNodeAllocs, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*NodeAllocs).NodeID) }}, nil),
+		table(tableSummaries, indexer{from: func(raw any) []byte {
+			job := raw.(*jobSummary).Job
+			return jobKey(job.Namespace, job.ID, 0)
+		}}, nil),
+	}
+	s := &memdb.DBSchema{Tables: make(map[string]*memdb.TableSchema, len(tables))}
+	for _, t := range tables {
+		s.Tables[t.Name] = t
+	}
+	return s
+}
+
+// openKey keys an evaluation in indexOpen; nil leaves it out.
+func openKey(raw any) []byte {
+	e := raw.(*broker.Evaluation)
+	if e.Status != broker.StatusPending && e.Status != broker.StatusBlocked {
+		return nil
+	}
+	key := make([]byte, 0, len(e.Status)+len(e.Namespace)+len(e.JobID)+len(e.ID)+4)
+	key = appendPart(key, e.Status)
+	key = appendPart(key, e.Namespace)
+	return appendPart(key, e.JobID)
+}
+
+func jobKey(namespace, id string, spare int) []byte {
+	key := make([]byte, 0, len(namespace)+len(id)+2+spare)
+	return appendPart(appendPart(key, namespace), id)
+}
+
+// appendPart appends one string of a compound key. The terminator keeps one part from
+// being the prefix of another and sorts shorter strings first.
+func appendPart(key []byte, s string) []byte {
+	return append(append(key, s...), 0)
+}
+
+// indexer builds keys as bytes. memdb's own indexers go through reflection, and its
+// UintFieldIndex is little-endian: it cannot be iterated in order.
+type indexer struct {
+	from    func(raw any) []byte
+	partial bool
+}
+
+// FromObject implements memdb.SingleIndexer.
+func (x indexer) FromObject(raw any) (bool, []byte, error) {
+	key := x.from(raw)
+	return key != nil, key, nil
+}
+
+// FromArgs implements memdb.Indexer: strings and uint64s make up the key's parts, and a
+// key cut short is a prefix.
+func (x indexer) FromArgs(args ...any) ([]byte, error) {
+	n := 0
+	for _, arg := range args {
+		if s, ok := arg.(string); ok {
+			n += len(s) + 1
+		} else {
+			n += 8
+		}
+	}
+	key := make([]byte, 0, n)
+	for _, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			key = appendPart(key, arg)
+		case uint64:
+			key = binary.BigEndian.AppendUint64(key, arg)
+		default:
+			return nil, fmt.Errorf("index argument %v is a %T, want a string or a uint64", arg, arg)
+		}
+	}
+	return key, nil
+}
