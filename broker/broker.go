@@ -57,6 +57,7 @@ type Config struct {
 // answered as of that earlier time, and fire nothing.
 type EvalBroker struct {
 	cfg     Config
+	policy  Policy // of cfg, without its quirks
 	quirks  Quirks
 	enabled bool
 
@@ -136,7 +137,8 @@ func New(cfg Config) *EvalBroker {
 	cfg.InitialNackDelay = defaulted(cfg.InitialNackDelay, time.Second, 0)
 	cfg.SubsequentNackDelay = defaulted(cfg.SubsequentNackDelay, 20*time.Second, 0)
 	cfg.DeliveryLimit = defaulted(cfg.DeliveryLimit, 3, 1)
-	b := &EvalBroker{cfg: cfg, quirks: quirksOf(cfg.Policy)}
+	b := &EvalBroker{cfg: cfg}
+	b.policy, b.quirks = withoutQuirks(cfg.Policy)
 	b.reset()
 	return b
 }
@@ -252,10 +254,25 @@ func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
 		b.activate(now, j, e, now)
 		return
 	}
-	if j.pending.add(e, now) {
-		b.counts.pending++
-		b.leaks.enqueued(b.quirks, e.ID)
+	if !j.pending.add(e, now) {
+		return
 	}
+	b.counts.pending++
+	b.leaks.enqueued(b.quirks, e.ID)
+	if p, ok := b.policy.(EnqueueShedder); ok {
+		b.shed(j, p.ShedOnEnqueue)
+	}
+}
+
+// shed lets a policy remove pending evaluations and returns how many it did.
+func (b *EvalBroker) shed(j *job, by func(*PendingEvaluations) []*Evaluation) int {
+	before := j.pending.Len()
+	shed := by(&j.pending)
+	b.counts.pending -= before - j.pending.Len()
+	b.leaks.shed(b.quirks, shed)
+	n := len(shed)
+	b.cancelable.add(shed)
+	return n
 }
 
 // activate makes e, which joined the broker's queues at since, the one its job works on.
@@ -277,10 +294,12 @@ func (b *EvalBroker) makeReady(r *record, scheduler string, since time.Duration)
 	b.leaks.enqueued(b.quirks, r.eval.ID)
 }
 
-// dequeuedBefore is the order of a ready heap. Nomad does not compare the priorities of
-// two jobs of one ID in different namespaces; see docs/adr/0100.
-func dequeuedBefore(x, y *record) bool {
-	a, b := x.eval, y.eval
+// dequeuedBefore is the order of a ready heap.
+func dequeuedBefore(x, y *record) bool { return dequeuedFirst(x.eval, y.eval) }
+
+// dequeuedFirst breaks ties by ID, so that the order is total. Nomad does not compare
+// the priorities of two jobs of one ID in different namespaces; see docs/adr/0100.
+func dequeuedFirst(a, b *Evaluation) bool {
 	if a.Priority != b.Priority {
 		return a.Priority > b.Priority
 	}
@@ -314,8 +333,7 @@ func (b *EvalBroker) newJob(id JobID) *job {
 	if n := len(b.freeJobs); n > 0 {
 		j, b.freeJobs = b.freeJobs[n-1], b.freeJobs[:n-1]
 	} else {
-		j = new(job)
-		j.pending.init(b.cfg.Policy)
+		j = &job{pending: newPending(b.policy)}
 	}
 	j.id = id
 	b.jobs[id] = j

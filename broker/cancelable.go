@@ -31,6 +31,14 @@ func (c *cancelableList) add(evals []*Evaluation) {
 	clear(evals)
 }
 
+// appendTo appends the queued evaluations to a slice, leaving them queued.
+func (c *cancelableList) appendTo(to []*Evaluation) []*Evaluation {
+	for _, chunk := range c.chunks {
+		to = append(to, chunk...)
+	}
+	return to
+}
+
 // take removes up to max evaluations, first in, first out.
 func (c *cancelableList) take(max int) []*Evaluation {
 	max = min(max, c.n)

@@ -140,12 +140,11 @@ func (b *EvalBroker) Ack(now time.Time, evalID, token string) (AckResult, error)
 	requeue := r.requeue
 	r.requeue = nil
 	if err := r.running(at); err != nil {
-		b.leaks.ended(r.eval.ID)
+		b.leaks.ended(evalID)
 		return AckResult{}, fmt.Errorf("ack of evaluation %q: %w", evalID, err)
 	}
 	j := r.job
 	res := AckResult{Job: j.id, Held: at - r.dequeued, Response: at - r.enqueued, Timed: r.timed}
-	b.leaks.ended(r.eval.ID)
 	b.endDelivery(r)
 	b.untrack(r)
 	j.active = nil
@@ -154,30 +153,27 @@ func (b *EvalBroker) Ack(now time.Time, evalID, token string) (AckResult, error)
 		b.enqueue(at, requeue, "")
 	}
 	b.dropIfIdle(j)
+	b.leaks.ended(evalID)
 	return res, nil
 }
 
 // afterAck sheds the job's pending evaluations and makes the best of the rest ready.
 func (b *EvalBroker) afterAck(now time.Duration, j *job, res *AckResult) {
-	before := j.pending.Len()
-	if before == 0 {
+	if j.pending.Len() == 0 {
 		return
 	}
 	oldest := j.pending.oldest
-	shed := b.cfg.Policy.Shed(&j.pending)
-	if len(shed) > 0 {
-		b.leaks.shed(b.quirks, shed)
-		b.cancelable.add(shed)
-		res.Shed, res.ShedWaited = len(shed), now-oldest
+	if res.Shed = b.shed(j, b.policy.Shed); res.Shed > 0 {
+		res.ShedWaited = now - oldest
 	}
 	for j.active == nil && j.pending.Len() > 0 {
 		e, since := j.pending.pop()
+		b.counts.pending--
 		if b.tracked[e.ID] == nil { // else another job's evaluation has this ID
 			b.activate(now, j, e, since)
 			res.Next = e
 		}
 	}
-	b.counts.pending -= before - j.pending.Len()
 	if j.pending.Len() == 0 {
 		j.pending.release()
 	}
@@ -199,7 +195,7 @@ func (b *EvalBroker) Nack(now time.Time, evalID, token string) error {
 }
 
 func (b *EvalBroker) nack(now time.Duration, r *record) {
-	b.leaks.ended(r.eval.ID)
+	defer b.leaks.ended(r.eval.ID)
 	b.endDelivery(r)
 	r.token, r.requeue = "", nil
 	if r.deliveries >= b.cfg.DeliveryLimit {

@@ -12,7 +12,6 @@ const handOver = 64
 // PendingEvaluations holds one job's pending evaluations: what a [Policy] is handed when
 // the job is acked. It is not safe for concurrent use, and valid only during the call.
 type PendingEvaluations struct {
-	policy Policy
 	// h.items[0] is always the best. Only h.items[:heaped] is a heap: the rest waits for
 	// the first Pop, which a policy that keeps just the best never makes, so that
 	// adding an evaluation takes constant time.
@@ -24,18 +23,19 @@ type PendingEvaluations struct {
 	oldest time.Duration
 }
 
-func (p *PendingEvaluations) init(policy Policy) {
-	p.policy = policy
-	p.h.before = p.before
+func newPending(policy Policy) PendingEvaluations {
+	return PendingEvaluations{h: heap[*Evaluation]{before: pendingOrder{policy}.before}}
 }
 
-// before makes the policy's order total, so that it decides alone who is best, and
+// pendingOrder makes a policy's order total, so that it decides alone who is best, and
 // not the sequence in which evaluations arrived.
-func (p *PendingEvaluations) before(a, b *Evaluation) bool {
-	if p.policy.Less(a, b) {
+type pendingOrder struct{ policy Policy }
+
+func (o pendingOrder) before(a, b *Evaluation) bool {
+	if o.policy.Less(a, b) {
 		return true
 	}
-	return !p.policy.Less(b, a) && a.ID < b.ID
+	return !o.policy.Less(b, a) && a.ID < b.ID
 }
 
 // Len returns how many evaluations are pending.
@@ -68,9 +68,9 @@ func (p *PendingEvaluations) Pop() *Evaluation {
 	return e
 }
 
-// KeepBest removes all but the best in constant time and returns the removed ones, in
-// the order they were added unless Pop was called. The result is valid until the set is
-// next changed: copy it or return it from Shed.
+// KeepBest removes all but the best in constant time and returns the removed ones, in an
+// order that depends on nothing but the calls made before. The result is valid until
+// the set is next changed: copy it or return it from Shed.
 func (p *PendingEvaluations) KeepBest() []*Evaluation {
 	n := len(p.h.items)
 	if n <= 1 {
@@ -127,7 +127,7 @@ func (p *PendingEvaluations) add(e *Evaluation, now time.Duration) bool {
 		p.oldest, p.heaped = now, 1
 	}
 	p.h.items = append(p.h.items, e)
-	if n > 0 && p.before(e, p.h.items[0]) {
+	if n > 0 && p.h.before(e, p.h.items[0]) {
 		// A new best at the root leaves h.items[:heaped] a heap.
 		p.h.items[0], p.h.items[n] = e, p.h.items[0]
 	}
@@ -144,7 +144,7 @@ func (p *PendingEvaluations) pop() (*Evaluation, time.Duration) {
 	if len(p.h.items) == 0 {
 		return nil, 0
 	}
-	p.order()
+	p.sift()
 	e := p.h.pop()
 	p.heaped--
 	since := p.since[e.ID]
@@ -152,8 +152,8 @@ func (p *PendingEvaluations) pop() (*Evaluation, time.Duration) {
 	return e, since
 }
 
-// order makes a heap of all items: one at a time when few are new, else at once.
-func (p *PendingEvaluations) order() {
+// sift makes a heap of all items: one at a time when few are new, else at once.
+func (p *PendingEvaluations) sift() {
 	if fresh := len(p.h.items) - p.heaped; fresh > p.heaped/4 {
 		p.h.init()
 	} else {

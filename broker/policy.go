@@ -22,6 +22,16 @@ type Policy interface {
 	Shed(pending *PendingEvaluations) (cancelable []*Evaluation)
 }
 
+// EnqueueShedder is a Policy that also sheds while its job is busy. Mind that the
+// evaluation in flight may work on a snapshot older than the pending ones: shedding them
+// all loses a wake-up.
+type EnqueueShedder interface {
+	Policy
+	// ShedOnEnqueue is called after an evaluation became pending; its contract is that of
+	// Shed, except that nothing becomes ready.
+	ShedOnEnqueue(pending *PendingEvaluations) (cancelable []*Evaluation)
+}
+
 // Legacy returns the policy of Nomad up to 1.4.2 (nomad/eval_broker.go, v1.4.2): each
 // Ack makes one pending evaluation ready, the oldest; nothing is ever shed. Priority is
 // not compared, for one job's evaluations compare by CreateIndex alone.

@@ -52,11 +52,19 @@ func (q quirky) String() string {
 	return name
 }
 
-func quirksOf(p Policy) Quirks {
-	if q, ok := p.(quirky); ok {
-		return q.quirks
+// withoutQuirks takes apart what WithQuirks put together, however often.
+func withoutQuirks(p Policy) (Policy, Quirks) {
+	var all Quirks
+	for {
+		q, ok := p.(quirky)
+		if !ok {
+			return p, all
+		}
+		all.LastSlotPeek = all.LastSlotPeek || q.quirks.LastSlotPeek
+		all.DedupLeak = all.DedupLeak || q.quirks.DedupLeak
+		all.SilentTimings = all.SilentTimings || q.quirks.SilentTimings
+		p = q.Policy
 	}
-	return Quirks{}
 }
 
 // leaks is what the quirks remember; empty without them.
@@ -88,6 +96,8 @@ func (l *leaks) timed(q Quirks, id string) bool {
 	return ok
 }
 
+// ended follows whatever an ack or nack enqueues, as in Nomad: a slot it frees in the
+// enqueue-time map is not for the job's next evaluation.
 func (l *leaks) ended(id string) { delete(l.enqueues, id) }
 
 func (l *leaks) shed(q Quirks, evals []*Evaluation) {
