@@ -123,12 +123,3 @@ func (tx *Tx) upsertAlloc(now *rpc.Allocation) error {
 	}
 	return tx.putAlloc(old, now)
 }
-
-func (tx *Tx) alloc(id string) (*rpc.Allocation, error) {
-	raw, err := tx.txn.First(tableAllocs, indexID, id)
-	if err != nil {
-		return nil, fmt.Errorf("allocation %q: %w", id, err)
-	}
-	a, _ := raw.(*rpc.Allocation)
-	return a, nil
-}

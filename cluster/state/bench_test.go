@@ -68,6 +68,7 @@ func BenchmarkUpsertEval(b *testing.B) {
 	s := full(b, 100, evals)
 	index := s.Index()
 	b.ReportAllocs()
+	defer reportCPU(b)()
 	for i := 0; b.Loop(); i++ {
 		e := benchEval(i % evals)
 		e.Status = broker.StatusComplete
@@ -87,6 +88,7 @@ func BenchmarkCancelBatch(b *testing.B) {
 	s := full(b, 100, evals)
 	index := s.Index()
 	b.ReportAllocs()
+	defer reportCPU(b)()
 	for i := 0; b.Loop(); i++ {
 		var evs []*broker.Evaluation
 		for j := range batch {
@@ -107,6 +109,7 @@ func BenchmarkClientUpdate(b *testing.B) {
 	s := full(b, 5000, 0)
 	index := s.Index()
 	b.ReportAllocs()
+	defer reportCPU(b)()
 	for i := 0; b.Loop(); i++ {
 		status := [2]string{rpc.AllocClientRunning, rpc.AllocClientPending}[i/50_000%2]
 		index++
@@ -121,6 +124,7 @@ func BenchmarkNodeStatus(b *testing.B) {
 	s := full(b, 5000, 0)
 	index := s.Index()
 	b.ReportAllocs()
+	defer reportCPU(b)()
 	for i := 0; b.Loop(); i++ {
 		status := [2]string{rpc.NodeStatusDown, rpc.NodeStatusReady}[i/5000%2]
 		index++
@@ -133,6 +137,7 @@ func BenchmarkNodeStatus(b *testing.B) {
 func BenchmarkSnapshot(b *testing.B) {
 	s := full(b, 100, 1000)
 	b.ReportAllocs()
+	defer reportCPU(b)()
 	for b.Loop() {
 		s.Snapshot()
 	}

@@ -41,15 +41,15 @@ func (tx *Tx) UpsertEvals(evals ...*broker.Evaluation) error {
 }
 
 func (tx *Tx) cancelBlocked(by *broker.Evaluation) error {
-	var blocked []*broker.Evaluation
-	it, err := tx.txn.Get(tableEvals, indexOpen, broker.StatusBlocked, by.Namespace, by.JobID)
+	s, err := tx.summary(by.Job())
 	if err != nil {
-		return fmt.Errorf("blocked evaluations of job %q: %w", by.JobID, err)
+		return err
 	}
-	for raw := it.Next(); raw != nil; raw = it.Next() {
-		blocked = append(blocked, raw.(*broker.Evaluation))
-	}
-	for _, old := range blocked {
+	for _, id := range s.Blocked { // putEval replaces the list, and does not write to it
+		old, err := tx.eval(id)
+		if err != nil {
+			return err
+		}
 		e := old.Copy()
 		e.Status = broker.StatusCanceled
 		e.StatusDescription = fmt.Sprintf("evaluation %q successful", by.ID)
@@ -87,16 +87,14 @@ func (tx *Tx) DeleteEvals(evalIDs, allocIDs []string) error {
 		if old == nil {
 			continue
 		}
-		if err := tx.txn.Delete(tableEvals, old); err != nil {
-			return fmt.Errorf("evaluation %q: %w", id, err)
-		}
+		tx.evals.put(id, nil)
 		tx.countEval(old, nil)
-		tx.counts.EvalsIndex = tx.index
 		s, err := tx.summary(old.Job())
 		if err != nil {
 			return err
 		}
 		s.Evals.Count--
+		s.moveBlocked(old, nil)
 	}
 	for _, id := range allocIDs {
 		old, err := tx.alloc(id)
@@ -106,21 +104,10 @@ func (tx *Tx) DeleteEvals(evalIDs, allocIDs []string) error {
 		if old == nil {
 			continue
 		}
-		if err := tx.txn.Delete(tableAllocs, old); err != nil {
-			return fmt.Errorf("allocation %q: %w", id, err)
-		}
+		tx.allocs.put(id, nil)
 		if err := tx.allocChanged(old, nil); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (tx *Tx) eval(id string) (*broker.Evaluation, error) {
-	raw, err := tx.txn.First(tableEvals, indexID, id)
-	if err != nil {
-		return nil, fmt.Errorf("evaluation %q: %w", id, err)
-	}
-	e, _ := raw.(*broker.Evaluation)
-	return e, nil
 }

@@ -21,7 +21,8 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 	if job.Namespace == "" {
 		job.Namespace = rpc.DefaultNamespace
 	}
-	old, err := tx.job(job.Namespace, job.ID)
+	id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
+	old, err := tx.job(id)
 	if err != nil {
 		return err
 	}
@@ -37,11 +38,9 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 		job.CreateIndex, job.JobModifyIndex, job.Version = old.CreateIndex, old.JobModifyIndex, old.Version
 	}
 	tx.strings.share(&job.Namespace, &job.ID, &job.Type)
-	if err := tx.txn.Insert(tableJobs, job); err != nil {
-		return fmt.Errorf("job %q: %w", job.ID, err)
-	}
+	tx.jobs.put(id, job)
 	tx.counts.JobsIndex = tx.index
-	_, err = tx.summary(broker.JobID{Namespace: job.Namespace, ID: job.ID}) // makes the row
+	_, err = tx.summary(id) // makes the row
 	return err
 }
 
@@ -55,7 +54,7 @@ func SpecChanged(a, b *rpc.Job) bool {
 // StopJob sets Stop on a job: it stays in the store, and schedulers stop its allocations
 // (job_endpoint.go, Deregister without purge). It is no error if there is no such job.
 func (tx *Tx) StopJob(namespace, id string) error {
-	old, err := tx.job(namespace, id)
+	old, err := tx.job(broker.JobID{Namespace: namespace, ID: id})
 	if err != nil || old == nil {
 		return err
 	}
@@ -68,24 +67,14 @@ func (tx *Tx) StopJob(namespace, id string) error {
 // former (job_endpoint.go, Deregister with purge). It is no error if there is no such
 // job.
 func (tx *Tx) DeleteJob(namespace, id string) error {
-	old, err := tx.job(namespace, id)
+	job := broker.JobID{Namespace: namespace, ID: id}
+	old, err := tx.job(job)
 	if err != nil || old == nil {
 		return err
 	}
-	if err := tx.txn.Delete(tableJobs, old); err != nil {
-		return fmt.Errorf("job %q: %w", id, err)
-	}
+	tx.jobs.put(job, nil)
 	tx.counts.Jobs--
 	tx.counts.JobsIndex = tx.index
-	_, err = tx.summary(broker.JobID{Namespace: namespace, ID: id}) // dropped when nothing is left
+	_, err = tx.summary(job) // dropped when nothing is left
 	return err
-}
-
-func (tx *Tx) job(namespace, id string) (*rpc.Job, error) {
-	raw, err := tx.txn.First(tableJobs, indexID, namespace, id)
-	if err != nil {
-		return nil, fmt.Errorf("job %q: %w", id, err)
-	}
-	job, _ := raw.(*rpc.Job)
-	return job, nil
 }

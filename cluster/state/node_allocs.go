@@ -1,7 +1,6 @@
 package state
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -33,61 +32,71 @@ func (n *NodeAllocs) All() []*rpc.Allocation {
 
 // ensureNodeAllocs makes the row of a new node, so that it can be watched.
 func (tx *Tx) ensureNodeAllocs(nodeID string) error {
-	row, err := tx.nodeAllocs(nodeID)
-	if err != nil || row != nil {
-		return err
+	row, err := tx.onNode(nodeID)
+	if err == nil && row == nil {
+		tx.nodeAllocs.put(nodeID, &NodeAllocs{NodeID: nodeID})
 	}
-	return tx.putNodeAllocs(&NodeAllocs{NodeID: nodeID})
+	return err
 }
 
 // dropNodeAllocs removes the row of a deleted node once it is empty.
 func (tx *Tx) dropNodeAllocs(nodeID string) error {
-	row, err := tx.nodeAllocs(nodeID)
-	if err != nil || row == nil || len(row.Live)+len(row.Terminal) > 0 {
-		return err
+	row, err := tx.onNode(nodeID)
+	if err == nil && row != nil && len(row.Live)+len(row.Terminal) == 0 {
+		tx.nodeAllocs.put(nodeID, nil)
 	}
-	return tx.deleteNodeAllocs(row)
+	return err
 }
 
 // updateNodeAllocs replaces old by now in the node's row; either may be nil.
 func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) error {
-	was, err := tx.nodeAllocs(nodeID)
+	was, err := tx.onNode(nodeID)
 	if err != nil {
 		return err
 	}
-	if was == nil {
-		was = &NodeAllocs{NodeID: nodeID}
+	row := &NodeAllocs{NodeID: nodeID}
+	if was != nil {
+		*row = *was
 	}
-	row := *was
 	row.Index = tx.index
-	switch {
-	case old != nil && now != nil && old.Terminal() == now.Terminal():
-		set := row.set(old)
+	row.replace(old, now)
+	if len(row.Live)+len(row.Terminal) == 0 {
+		node, err := tx.node(nodeID)
+		if err != nil {
+			return err
+		}
+		if node == nil {
+			row = nil
+		}
+	}
+	tx.nodeAllocs.put(nodeID, row)
+	return nil
+}
+
+func (tx *Tx) onNode(nodeID string) (*NodeAllocs, error) {
+	return tx.nodeAllocs.read(tx.base, tableNodeAllocs, nodeID, nodeID)
+}
+
+func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
+	if old != nil && now != nil && old.Terminal() == now.Terminal() {
+		set := n.set(old)
 		*set = replaced(*set, now)
-	default:
+	} else {
 		if old != nil {
-			set := row.set(old)
+			set := n.set(old)
 			*set = without(*set, old)
 		}
 		if now != nil {
-			set := row.set(now)
+			set := n.set(now)
 			*set = with(*set, now)
 		}
 	}
 	if old != nil && !old.Terminal() {
-		row.Used = row.Used.Sub(old.Resources)
+		n.Used = n.Used.Sub(old.Resources)
 	}
 	if now != nil && !now.Terminal() {
-		row.Used = row.Used.Add(now.Resources)
+		n.Used = n.Used.Add(now.Resources)
 	}
-	if len(row.Live)+len(row.Terminal) == 0 {
-		if node, err := tx.nodeRow(nodeID); err != nil {
-			return err
-		} else if node == nil {
-			return tx.deleteNodeAllocs(was)
-		}
-	}
-	return tx.putNodeAllocs(&row)
 }
 
 func (n *NodeAllocs) set(a *rpc.Allocation) *[]*rpc.Allocation {
@@ -95,34 +104,6 @@ func (n *NodeAllocs) set(a *rpc.Allocation) *[]*rpc.Allocation {
 		return &n.Terminal
 	}
 	return &n.Live
-}
-
-func (tx *Tx) nodeAllocs(nodeID string) (*NodeAllocs, error) {
-	raw, err := tx.txn.First(tableNodeAllocs, indexID, nodeID)
-	if err != nil {
-		return nil, fmt.Errorf("allocations of node %q: %w", nodeID, err)
-	}
-	row, _ := raw.(*NodeAllocs)
-	return row, nil
-}
-
-func (tx *Tx) putNodeAllocs(row *NodeAllocs) error {
-	tx.strings.share(&row.NodeID)
-	if err := tx.txn.Insert(tableNodeAllocs, row); err != nil {
-		return fmt.Errorf("allocations of node %q: %w", row.NodeID, err)
-	}
-	return nil
-}
-
-func (tx *Tx) deleteNodeAllocs(row *NodeAllocs) error {
-	raw, err := tx.txn.First(tableNodeAllocs, indexID, row.NodeID)
-	if err == nil && raw != nil {
-		err = tx.txn.Delete(tableNodeAllocs, raw)
-	}
-	if err != nil {
-		return fmt.Errorf("allocations of node %q: %w", row.NodeID, err)
-	}
-	return nil
 }
 
 // The sets below are shared with snapshots: a change makes a new one.

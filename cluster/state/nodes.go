@@ -23,7 +23,7 @@ func (tx *Tx) UpsertNode(node *rpc.Node) error {
 	if node.ID == "" {
 		return fmt.Errorf("cannot register node %q: it has no ID", node.Name)
 	}
-	old, err := tx.nodeRow(node.ID)
+	old, err := tx.node(node.ID)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,8 @@ func (tx *Tx) UpsertNode(node *rpc.Node) error {
 			row.events = addEvent(row.events, tx.index, node.StatusUpdatedAt, "Node re-registered")
 		}
 	}
-	return tx.putNode(old, row)
+	tx.putNode(old, row)
+	return nil
 }
 
 // canonicalize gives a new node an eligibility (structs.go, Node.Canonicalize).
@@ -99,7 +100,7 @@ func (tx *Tx) UpdateNodeDrain(nodeID string, drain, markEligible bool, updatedAt
 // AddNodeEvents records events on a node, the newest ten of which are kept. It changes
 // no index of the node: schedulers need not look at it again.
 func (tx *Tx) AddNodeEvents(nodeID string, events ...NodeEvent) error {
-	old, err := tx.mustNodeRow(nodeID)
+	old, err := tx.mustNode(nodeID)
 	if err != nil {
 		return err
 	}
@@ -107,19 +108,18 @@ func (tx *Tx) AddNodeEvents(nodeID string, events ...NodeEvent) error {
 	for _, e := range events {
 		row.events = addEvent(row.events, tx.index, e.Timestamp, e.Message)
 	}
-	return tx.putNode(old, row)
+	tx.putNode(old, row)
+	return nil
 }
 
 // DeleteNode removes nodes; their allocations stay, and are lost to the schedulers.
 func (tx *Tx) DeleteNode(nodeIDs ...string) error {
 	for _, id := range nodeIDs {
-		old, err := tx.mustNodeRow(id)
+		old, err := tx.mustNode(id)
 		if err != nil {
 			return err
 		}
-		if err := tx.txn.Delete(tableNodes, old); err != nil {
-			return fmt.Errorf("node %q: %w", id, err)
-		}
+		tx.nodes.put(id, nil)
 		tx.counts.node(old.node, nil)
 		tx.counts.NodesIndex, tx.counts.NodeDeleted = tx.index, tx.index
 		if err := tx.dropNodeAllocs(id); err != nil {
@@ -130,7 +130,7 @@ func (tx *Tx) DeleteNode(nodeIDs ...string) error {
 }
 
 func (tx *Tx) changeNode(nodeID string, updatedAt int64, event string, change func(*rpc.Node) error) error {
-	old, err := tx.mustNodeRow(nodeID)
+	old, err := tx.mustNode(nodeID)
 	if err != nil {
 		return err
 	}
@@ -143,35 +143,24 @@ func (tx *Tx) changeNode(nodeID string, updatedAt int64, event string, change fu
 	if event != "" {
 		row.events = addEvent(row.events, tx.index, updatedAt, event)
 	}
-	return tx.putNode(old, row)
+	tx.putNode(old, row)
+	return nil
 }
 
-func (tx *Tx) putNode(old, now *nodeRow) error {
+func (tx *Tx) putNode(old, now *nodeRow) {
 	n := now.node
 	tx.strings.node(n)
-	if err := tx.txn.Insert(tableNodes, now); err != nil {
-		return fmt.Errorf("node %q: %w", n.ID, err)
-	}
+	tx.nodes.put(n.ID, now)
 	var was *rpc.Node
 	if old != nil {
 		was = old.node
 	}
 	tx.counts.node(was, n)
 	tx.counts.NodesIndex = tx.index
-	return nil
 }
 
-func (tx *Tx) nodeRow(id string) (*nodeRow, error) {
-	raw, err := tx.txn.First(tableNodes, indexID, id)
-	if err != nil {
-		return nil, fmt.Errorf("node %q: %w", id, err)
-	}
-	row, _ := raw.(*nodeRow)
-	return row, nil
-}
-
-func (tx *Tx) mustNodeRow(id string) (*nodeRow, error) {
-	row, err := tx.nodeRow(id)
+func (tx *Tx) mustNode(id string) (*nodeRow, error) {
+	row, err := tx.node(id)
 	if err == nil && row == nil {
 		err = fmt.Errorf("node %q: %w", id, rpc.ErrNodeNotFound)
 	}

@@ -16,16 +16,17 @@ func (s *Snapshot) UpsertPlanResults(index uint64, r *PlanResults) error {
 	if !s.optimistic {
 		return fmt.Errorf("cannot apply a plan to a shared snapshot at index %d: take an optimistic one", s.Index())
 	}
-	tx := begin(s.db, s.counts, index)
+	tx := begin(s.txn, s.counts, index)
 	tx.copies = true
-	defer tx.txn.Abort()
 	if err := tx.UpsertPlanResults(r); err != nil {
 		return err
 	}
-	if err := tx.flush(); err != nil {
+	txn := s.db.Txn(true)
+	defer txn.Abort() // does nothing after a commit
+	if err := tx.flush(txn); err != nil {
 		return err
 	}
-	tx.txn.Commit()
+	txn.Commit()
 	s.counts, s.txn = &tx.counts, s.db.Txn(false)
 	return nil
 }

@@ -110,10 +110,8 @@ func (s *Store) Restore(r io.Reader) error {
 	if err := restoreTables(txn, dec, &header, in); err != nil {
 		return fmt.Errorf("restore state at index %d: %w", header.Counts.Index, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.strings = in
-	s.commit(&Tx{txn: txn, counts: *header.Counts})
+	s.commit(txn, *header.Counts)
 	return nil
 }
 

@@ -91,13 +91,9 @@ func (s *Snapshot) Evals() iter.Seq[*broker.Evaluation] {
 	return rows[*broker.Evaluation](s.get(tableEvals, indexID))
 }
 
-// EvalsByStatus returns the evaluations of one status. Those pending or blocked take no
-// longer to find than there are, in the order of job and ID; for any other status every
-// evaluation is looked at.
+// EvalsByStatus returns the evaluations of one status in the order of their IDs. It looks
+// at every evaluation there is; to count them use EvalCount.
 func (s *Snapshot) EvalsByStatus(status string) []*broker.Evaluation {
-	if status == broker.StatusPending || status == broker.StatusBlocked {
-		return slices.Collect(rows[*broker.Evaluation](s.get(tableEvals, indexOpen, status)))
-	}
 	return s.evalsWhere(func(e *broker.Evaluation) bool { return e.Status == status })
 }
 

@@ -115,26 +115,27 @@ func (s *Store) Update(index uint64, write func(*Tx) error) error {
 	if at := s.Index(); index < at {
 		return fmt.Errorf("cannot apply index %d: the store is at %d already", index, at)
 	}
-	tx := begin(s.db, s.counts, index)
+	tx := begin(s.db.Txn(false), s.counts, index)
 	tx.strings = s.strings
-	defer tx.txn.Abort() // does nothing after a commit
 	if err := write(tx); err != nil {
 		return err
 	}
-	if err := tx.flush(); err != nil {
+	txn := s.db.Txn(true)
+	defer txn.Abort() // does nothing after a commit
+	if err := tx.flush(txn); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.commit(tx)
+	s.commit(txn, tx.counts)
 	return nil
 }
 
-// commit publishes the transaction and wakes who waited for its index; s.mu is held, so
-// that no snapshot pairs the rows of one index with the counts of another.
-func (s *Store) commit(tx *Tx) {
-	tx.txn.Commit()
-	s.counts = &tx.counts
+// commit publishes a transaction and wakes who waited for its index. Rows and counts
+// change under one lock: no snapshot pairs those of different indexes.
+func (s *Store) commit(txn *memdb.Txn, now counts) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	txn.Commit()
+	s.counts = &now
 	n := 0
 	for n < len(s.waiters) && s.waiters[n].index <= s.counts.Index {
 		close(s.waiters[n].reached)

@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/hashicorp/go-memdb"
 
@@ -12,8 +13,12 @@ import (
 
 // Tx is one write to the store, at one Raft index. The objects handed to its methods
 // belong to the store from then on: it sets their indexes, and nobody may change them.
+//
+// Changed rows are gathered first and written to memdb once each at the end. Reading
+// from a memdb transaction that has written drops its cache of writable tree nodes, so
+// that going back and forth would copy every path again for every row.
 type Tx struct {
-	txn     *memdb.Txn
+	base    *memdb.Txn // reads the state before the transaction
 	index   uint64
 	counts  counts
 	strings interner
@@ -21,12 +26,17 @@ type Tx struct {
 	copies bool
 	// ownEvals says that counts.EvalsByStatus is this transaction's own already.
 	ownEvals bool
-	// summaries holds the rows changed so far: a batch of evaluations touches few jobs.
-	summaries map[broker.JobID]*jobSummary
+
+	nodes      table[string, nodeRow]
+	jobs       table[broker.JobID, rpc.Job]
+	evals      table[string, broker.Evaluation]
+	allocs     table[string, rpc.Allocation]
+	nodeAllocs table[string, NodeAllocs]
+	summaries  table[broker.JobID, jobSummary]
 }
 
-func begin(db *memdb.MemDB, at *counts, index uint64) *Tx {
-	tx := &Tx{txn: db.Txn(true), index: index, counts: *at}
+func begin(base *memdb.Txn, at *counts, index uint64) *Tx {
+	tx := &Tx{base: base, index: index, counts: *at}
 	tx.counts.Index = index
 	return tx
 }
@@ -34,85 +44,115 @@ func begin(db *memdb.MemDB, at *counts, index uint64) *Tx {
 // Index returns the Raft index being applied.
 func (tx *Tx) Index() uint64 { return tx.index }
 
-// jobSummary counts what belongs to one job. A row lives as long as the job, its
-// evaluations or its allocations do.
-type jobSummary struct {
-	Job    broker.JobID
-	Evals  JobEvals
-	Allocs JobAllocs
-}
+// table holds the rows of one table that the transaction changed; nil deletes.
+type table[K comparable, R any] struct{ changed map[K]*R }
 
-// JobEvals is what is known of a job's evaluations without looking at them.
-type JobEvals struct {
-	Count int
-	// MaxModifyIndex is the highest ModifyIndex any evaluation of the job ever had: a
-	// worker's state must include it before the job is scheduled (eval_endpoint.go,
-	// getWaitIndex). Nomad scans the evaluations that exist; one deleted since cannot
-	// make anyone wait for more than an index that was applied already.
-	MaxModifyIndex uint64
-}
-
-// JobAllocs is what is known of a job's allocations without looking at them.
-type JobAllocs struct {
-	Live, Terminal int // split by rpc.Allocation.Terminal
-	// DeletedIndex is the last index that deleted one; zero means that none was.
-	DeletedIndex uint64
-}
-
-// summary returns the job's row for writing.
-func (tx *Tx) summary(job broker.JobID) (*jobSummary, error) {
-	if s := tx.summaries[job]; s != nil {
-		return s, nil
+func (t *table[K, R]) put(key K, row *R) {
+	if t.changed == nil {
+		t.changed = make(map[K]*R, 1)
 	}
-	raw, err := tx.txn.First(tableSummaries, indexID, job.Namespace, job.ID)
+	t.changed[key] = row
+}
+
+// read returns the row as the transaction left it, or as it was before; nil if there
+// is none.
+func (t *table[K, R]) read(base *memdb.Txn, name string, key K, args ...any) (*R, error) {
+	if row, ok := t.changed[key]; ok {
+		return row, nil
+	}
+	raw, err := base.First(name, indexID, args...)
 	if err != nil {
-		return nil, fmt.Errorf("summary of job %q: %w", job.ID, err)
+		return nil, fmt.Errorf("%s %v: %w", name, key, err)
 	}
-	s := &jobSummary{Job: job}
-	if raw != nil {
-		*s = *raw.(*jobSummary)
-	}
-	if tx.summaries == nil {
-		tx.summaries = make(map[broker.JobID]*jobSummary, 1)
-	}
-	tx.summaries[job] = s
-	return s, nil
+	row, _ := raw.(*R)
+	return row, nil
 }
 
-// flush writes the summaries back; the transaction is complete then.
-func (tx *Tx) flush() error {
-	for _, s := range tx.summaries {
-		if err := tx.putSummary(s); err != nil {
-			return fmt.Errorf("summary of job %q: %w", s.Job.ID, err)
+func (t *table[K, R]) flush(txn, base *memdb.Txn, name string, args func(K) []any) error {
+	for key, row := range t.changed {
+		var err error
+		if row != nil {
+			err = txn.Insert(name, row)
+		} else if old, lookupErr := base.First(name, indexID, args(key)...); lookupErr != nil {
+			err = lookupErr
+		} else if old != nil {
+			err = txn.Delete(name, old)
+		}
+		if err != nil {
+			return fmt.Errorf("%s %v: %w", name, key, err)
 		}
 	}
 	return nil
 }
 
-func (tx *Tx) putSummary(s *jobSummary) error {
-	if s.Evals.Count+s.Allocs.Live+s.Allocs.Terminal > 0 {
-		return tx.txn.Insert(tableSummaries, s)
+// flush writes the changed rows to txn.
+func (tx *Tx) flush(txn *memdb.Txn) error {
+	if err := tx.dropEmptySummaries(); err != nil {
+		return err
 	}
-	job, err := tx.txn.First(tableJobs, indexID, s.Job.Namespace, s.Job.ID)
+	byString := func(id string) []any { return []any{id} }
+	byJob := func(job broker.JobID) []any { return []any{job.Namespace, job.ID} }
+	return firstError(
+		func() error { return tx.nodes.flush(txn, tx.base, tableNodes, byString) },
+		func() error { return tx.jobs.flush(txn, tx.base, tableJobs, byJob) },
+		func() error { return tx.evals.flush(txn, tx.base, tableEvals, byString) },
+		func() error { return tx.allocs.flush(txn, tx.base, tableAllocs, byString) },
+		func() error { return tx.nodeAllocs.flush(txn, tx.base, tableNodeAllocs, byString) },
+		func() error { return tx.summaries.flush(txn, tx.base, tableSummaries, byJob) },
+	)
+}
+
+func (tx *Tx) dropEmptySummaries() error {
+	for job, s := range tx.summaries.changed {
+		if s.Evals.Count+s.Allocs.Live+s.Allocs.Terminal > 0 {
+			continue
+		}
+		j, err := tx.job(job)
+		if err != nil {
+			return err
+		}
+		if j == nil {
+			tx.summaries.changed[job] = nil
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) node(id string) (*nodeRow, error) { return tx.nodes.read(tx.base, tableNodes, id, id) }
+
+func (tx *Tx) job(id broker.JobID) (*rpc.Job, error) {
+	return tx.jobs.read(tx.base, tableJobs, id, id.Namespace, id.ID)
+}
+
+func (tx *Tx) eval(id string) (*broker.Evaluation, error) {
+	return tx.evals.read(tx.base, tableEvals, id, id)
+}
+
+func (tx *Tx) alloc(id string) (*rpc.Allocation, error) {
+	return tx.allocs.read(tx.base, tableAllocs, id, id)
+}
+
+// summary returns the job's row for writing.
+func (tx *Tx) summary(job broker.JobID) (*jobSummary, error) {
+	old, err := tx.summaries.read(tx.base, tableSummaries, job, job.Namespace, job.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if job != nil {
-		return tx.txn.Insert(tableSummaries, s)
+	if _, ok := tx.summaries.changed[job]; ok && old != nil {
+		return old, nil
 	}
-	old, err := tx.txn.First(tableSummaries, indexID, s.Job.Namespace, s.Job.ID)
-	if err != nil || old == nil {
-		return err
+	s := &jobSummary{Job: job}
+	if old != nil {
+		*s = *old
 	}
-	return tx.txn.Delete(tableSummaries, old)
+	tx.summaries.put(job, s)
+	return s, nil
 }
 
 // putEval stores now in place of old, which may be nil.
 func (tx *Tx) putEval(old, now *broker.Evaluation) error {
 	tx.strings.eval(now)
-	if err := tx.txn.Insert(tableEvals, now); err != nil {
-		return fmt.Errorf("evaluation %q: %w", now.ID, err)
-	}
+	tx.evals.put(now.ID, now)
 	tx.countEval(old, now)
 	s, err := tx.summary(now.Job())
 	if err != nil {
@@ -122,7 +162,7 @@ func (tx *Tx) putEval(old, now *broker.Evaluation) error {
 		s.Evals.Count++
 	}
 	s.Evals.MaxModifyIndex = max(s.Evals.MaxModifyIndex, now.ModifyIndex)
-	tx.counts.EvalsIndex = tx.index
+	s.moveBlocked(old, now)
 	return nil
 }
 
@@ -132,17 +172,16 @@ func (tx *Tx) countEval(old, now *broker.Evaluation) {
 		tx.ownEvals = true
 	}
 	tx.counts.eval(old, now)
+	tx.counts.EvalsIndex = tx.index
 }
 
 // putAlloc stores now in place of old, which may be nil.
 func (tx *Tx) putAlloc(old, now *rpc.Allocation) error {
-	tx.strings.alloc(now)
 	if old != nil && old.NodeID != now.NodeID {
 		return fmt.Errorf("allocation %q is on node %q and cannot move to %q", now.ID, old.NodeID, now.NodeID)
 	}
-	if err := tx.txn.Insert(tableAllocs, now); err != nil {
-		return fmt.Errorf("allocation %q: %w", now.ID, err)
-	}
+	tx.strings.alloc(now)
+	tx.allocs.put(now.ID, now)
 	return tx.allocChanged(old, now)
 }
 
@@ -164,4 +203,45 @@ func (tx *Tx) allocChanged(old, now *rpc.Allocation) error {
 	tx.counts.alloc(old, now)
 	tx.counts.AllocsIndex = tx.index
 	return tx.updateNodeAllocs(of.NodeID, old, now)
+}
+
+// jobSummary counts what belongs to one job. A row lives as long as the job, its
+// evaluations or its allocations do.
+type jobSummary struct {
+	Job    broker.JobID
+	Evals  JobEvals
+	Allocs JobAllocs
+	// Blocked holds the IDs of the job's blocked evaluations, of which there are few at
+	// any time: those that a completed evaluation cancels.
+	Blocked []string
+}
+
+// JobEvals is what is known of a job's evaluations without looking at them.
+type JobEvals struct {
+	Count int
+	// MaxModifyIndex is the highest ModifyIndex any evaluation of the job ever had: a
+	// worker's state must include it before the job is scheduled (eval_endpoint.go,
+	// getWaitIndex). Nomad scans the evaluations that exist; one deleted since cannot
+	// make anyone wait for more than an index that was applied already.
+	MaxModifyIndex uint64
+}
+
+// JobAllocs is what is known of a job's allocations without looking at them.
+type JobAllocs struct {
+	Live, Terminal int // split by rpc.Allocation.Terminal
+	// DeletedIndex is the last index that deleted one; zero means that none was.
+	DeletedIndex uint64
+}
+
+// moveBlocked keeps Blocked in step with an evaluation's change; either may be nil. The
+// list is shared with snapshots: a change makes a new one.
+func (s *jobSummary) moveBlocked(old, now *broker.Evaluation) {
+	was := old != nil && old.Status == broker.StatusBlocked
+	is := now != nil && now.Status == broker.StatusBlocked
+	switch {
+	case is && !was:
+		s.Blocked = append(slices.Clip(s.Blocked), now.ID)
+	case was && !is:
+		s.Blocked = slices.DeleteFunc(slices.Clone(s.Blocked), func(id string) bool { return id == old.ID })
+	}
 }
