@@ -24,7 +24,8 @@ type AckResult struct {
 	Job JobID
 	// Shed is how many of the job's pending evaluations became cancelable.
 	Shed int
-	// ShedWaited is how long the oldest of them had been pending, at most.
+	// ShedWaited is how long the oldest of the job's pending evaluations, the kept one
+	// included, had been pending; zero when none was shed.
 	ShedWaited time.Duration
 	// Next is the pending evaluation of the job that became ready; nil: none.
 	Next *Evaluation

@@ -19,7 +19,8 @@ type PendingEvaluations struct {
 	heaped int
 	// since says when each was added, and serves to recognise duplicates.
 	since map[string]time.Duration
-	// oldest is the time the first one was added after the set was last emptied or shed.
+	// oldest is the earliest time one was added at since the set was last emptied or shed:
+	// not always the first, for a wait counts from when it ended, however late it fires.
 	oldest time.Duration
 }
 
@@ -126,6 +127,7 @@ func (p *PendingEvaluations) add(e *Evaluation, now time.Duration) bool {
 	if n == 0 {
 		p.oldest, p.heaped = now, 1
 	}
+	p.oldest = min(p.oldest, now)
 	p.h.items = append(p.h.items, e)
 	if n > 0 && p.h.before(e, p.h.items[0]) {
 		// A new best at the root leaves h.items[:heaped] a heap.

@@ -1,0 +1,368 @@
+package brokertest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+)
+
+// Choices decides what a Driver does next: rapid's draws or a fuzzer's bytes.
+type Choices interface {
+	// Choose returns a number in [0, n).
+	Choose(n int) int
+}
+
+// Driver sends the same operations to a broker and to the oracle and compares every
+// answer and the state after each.
+type Driver struct {
+	choices Choices
+	now     time.Time
+	b       *broker.EvalBroker
+	o       *oracle
+	seed    uint64
+	tokens  []string
+	Log     []string // what was done, one operation a line
+}
+
+// NewDriver returns a driver for a policy: legacy or shedding, with or without the
+// dedup leak. Further configuration is drawn from choices.
+func NewDriver(p broker.Policy, choices Choices) *Driver {
+	delays := []time.Duration{-1, time.Second, 20 * time.Second}
+	cfg := broker.Config{
+		Policy:              p,
+		NackTimeout:         60 * time.Second,
+		InitialNackDelay:    delays[choices.Choose(3)],
+		SubsequentNackDelay: delays[choices.Choose(3)],
+		DeliveryLimit:       1 + choices.Choose(4),
+	}
+	d := &Driver{choices: choices, now: time.Unix(1000, 0), o: newOracle(cfg)}
+	cfg.Rand = d.rand()
+	d.b = broker.New(cfg)
+	d.b.SetEnabled(d.now, true)
+	d.o.setEnabled(true)
+	d.logf("%s, delays %v and %v, limit %d", p, cfg.InitialNackDelay, cfg.SubsequentNackDelay, cfg.DeliveryLimit)
+	return d
+}
+
+// rand returns a new source each time, so that no clone repeats a token.
+func (d *Driver) rand() *rand.Rand {
+	d.seed++
+	return rand.New(rand.NewPCG(1, d.seed))
+}
+
+func (d *Driver) logf(format string, args ...any) {
+	d.Log = append(d.Log, fmt.Sprintf(format, args...))
+}
+
+func brief(e *broker.Evaluation) string {
+	if e == nil {
+		return "none"
+	}
+	out := fmt.Sprintf("%s of %s/%s (%s, priority %d, create %d, modify %d", e.ID, e.Namespace, e.JobID, e.Type, e.Priority, e.CreateIndex, e.ModifyIndex)
+	if e.Wait > 0 {
+		out += fmt.Sprintf(", wait %v", e.Wait)
+	}
+	if !e.WaitUntil.IsZero() {
+		out += fmt.Sprintf(", wait until %v", e.WaitUntil)
+	}
+	return out + ")"
+}
+
+// describe writes a state out, which is also how states are compared. The cancelable
+// evaluations are listed as a set: within one ack their order is the broker's own.
+func describe(s broker.State) string {
+	out := fmt.Sprintf("enabled %v", s.Enabled)
+	for _, l := range []struct {
+		name string
+		held []broker.Held
+	}{{"ready", s.Ready}, {"unacked", s.Unacked}, {"waiting", s.Waiting}, {"pending", s.Pending}} {
+		for _, h := range l.held {
+			out += fmt.Sprintf("; %s %s %p", l.name, h.Eval.ID, h.Eval)
+			if h.Deliveries > 0 || h.Queue != "" {
+				out += fmt.Sprintf(" %d times from %q", h.Deliveries, h.Queue)
+			}
+			if !h.Deadline.IsZero() {
+				out += fmt.Sprintf(" until %v", h.Deadline)
+			}
+			if h.Token != "" || h.Paused || h.Redelivery || h.Requeue != nil {
+				out += fmt.Sprintf(" token %q, paused %v, redelivery %v, requeue %s", h.Token, h.Paused, h.Redelivery, brief(h.Requeue))
+			}
+		}
+	}
+	var cancelable []string
+	for _, e := range s.Cancelable {
+		cancelable = append(cancelable, fmt.Sprintf("%s %p", e.ID, e))
+	}
+	slices.Sort(cancelable)
+	return out + fmt.Sprintf("; cancelable %v", cancelable)
+}
+
+// Step does one operation; the error is the first difference.
+func (d *Driver) Step() error {
+	steps := []struct {
+		weight int
+		do     func() error
+	}{
+		{8, d.enqueue}, {2, d.enqueueAll}, {7, d.dequeue}, {6, d.ack}, {2, d.nack}, {3, d.timers},
+		{4, d.pass}, {2, d.cancelable}, {1, d.dropWaiting}, {1, d.setEnabled}, {1, d.clone},
+	}
+	total := 0
+	for _, s := range steps {
+		total += s.weight
+	}
+	pick := d.choices.Choose(total)
+	for _, s := range steps {
+		if pick -= s.weight; pick < 0 {
+			if err := s.do(); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return d.compare()
+}
+
+func (d *Driver) compare() error {
+	got, want := d.b.State(), d.o.state()
+	if err := got.Check(); err != nil {
+		return err
+	}
+	if got, want := describe(got), describe(want); got != want {
+		return fmt.Errorf("states differ:\nbroker %s\noracle %s", got, want)
+	}
+	if got, want := d.b.Stats(), d.o.stats(); !equalStats(got, want) {
+		return fmt.Errorf("stats differ:\nbroker %+v\noracle %+v", got, want)
+	}
+	at, ok := d.b.NextDeadline()
+	if first := d.o.first(); ok != (first != nil) || ok && !at.Equal(first.due) {
+		return fmt.Errorf("next deadline: broker %v, %v; oracle %+v", at, ok, first)
+	}
+	return nil
+}
+
+// equalStats ignores scheduler types without evaluations.
+func equalStats(a, b broker.Stats) bool {
+	for _, s := range []broker.Stats{a, b} {
+		for name, q := range s.ByScheduler {
+			if q == (broker.SchedulerStats{}) {
+				delete(s.ByScheduler, name)
+			}
+		}
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// evaluation draws one of twelve IDs; the ID determines the job.
+func (d *Driver) evaluation() *broker.Evaluation {
+	n := d.choices.Choose(12)
+	e := &broker.Evaluation{
+		ID:        fmt.Sprintf("e%d", n),
+		Namespace: []string{"default", "prod"}[n%2],
+		JobID:     fmt.Sprintf("j%d", n%4/2),
+		Type:      []string{"service", "batch", "system"}[d.choices.Choose(3)],
+		Priority:  50 + d.choices.Choose(3),
+	}
+	e.CreateIndex = uint64(d.choices.Choose(6))
+	e.ModifyIndex = uint64(d.choices.Choose(4))
+	switch d.choices.Choose(8) {
+	case 0:
+		e.Wait = time.Duration(1+d.choices.Choose(3)) * time.Second
+	case 1:
+		e.WaitUntil = d.now.Add(time.Duration(d.choices.Choose(5)-1) * time.Second)
+	}
+	return e
+}
+
+// token draws one: none, nonsense, or one that was given out.
+func (d *Driver) token() string {
+	i := d.choices.Choose(len(d.tokens) + 2)
+	switch i {
+	case 0:
+		return ""
+	case 1:
+		return "wrong"
+	}
+	return d.tokens[len(d.tokens)-i+1]
+}
+
+// delivery draws an evaluation and mostly its token.
+func (d *Driver) delivery() (id, token string) {
+	id = fmt.Sprintf("e%d", d.choices.Choose(12))
+	if out := d.b.State().Unacked; len(out) > 0 && d.choices.Choose(4) > 0 {
+		id = out[d.choices.Choose(len(out))].Eval.ID
+	}
+	if token, ok := d.b.Outstanding(id); ok && d.choices.Choose(6) > 0 {
+		return id, token
+	}
+	return id, d.token()
+}
+
+func (d *Driver) enqueue() error {
+	e := d.evaluation()
+	d.logf("enqueue %s", brief(e))
+	d.b.Enqueue(d.now, e)
+	d.o.enqueue(d.now, e, "")
+	return nil
+}
+
+func (d *Driver) enqueueAll() error {
+	var all []broker.EvalToken
+	for range 1 + d.choices.Choose(3) {
+		et := broker.EvalToken{Eval: d.evaluation()}
+		if token, ok := d.b.Outstanding(et.Eval.ID); ok && d.choices.Choose(3) > 0 {
+			et.Token = token
+		} else {
+			et.Token = d.token()
+		}
+		d.logf("enqueue all, token %q: %s", et.Token, brief(et.Eval))
+		all = append(all, et)
+	}
+	d.b.EnqueueAll(d.now, all)
+	for _, et := range all {
+		d.o.enqueue(d.now, et.Eval, et.Token)
+	}
+	return nil
+}
+
+func (d *Driver) dequeue() error {
+	lists := [][]string{
+		{"service", "batch", "system"}, {"service"}, {"batch", "system"}, {broker.FailedQueue},
+		{"system", broker.FailedQueue, "none"}, {"batch", "batch"}, nil,
+	}
+	schedulers := lists[d.choices.Choose(len(lists))]
+	got, err := d.b.Deliver(d.now, schedulers)
+	d.logf("dequeue %v: %s %q %v", schedulers, brief(got.Eval), got.Token, err)
+	if !d.o.enabled || err != nil {
+		return differ("dequeue", err, map[bool]error{false: broker.ErrDisabled}[d.o.enabled])
+	}
+	heads := d.o.heads(schedulers)
+	if got.Eval == nil {
+		if len(heads) > 0 {
+			return fmt.Errorf("dequeue found nothing, but %q is ready", heads[0].ID)
+		}
+		return nil
+	}
+	if !slices.Contains(heads, got.Eval) {
+		return fmt.Errorf("dequeue took %q, which is not among the %d heads", got.Eval.ID, len(heads))
+	}
+	if slices.Contains(d.tokens, got.Token) {
+		return fmt.Errorf("token %q was given out before", got.Token)
+	}
+	d.tokens = append(d.tokens, got.Token)
+	if want := d.o.took(d.now, got.Eval.ID, got.Token); got != want {
+		return fmt.Errorf("dequeue: broker %+v, oracle %+v", got, want)
+	}
+	return nil
+}
+
+func (d *Driver) ack() error {
+	id, token := d.delivery()
+	got, err := d.b.Ack(d.now, id, token)
+	d.logf("ack %q %q: shed %d, next %s, %v", id, token, got.Shed, brief(got.Next), err)
+	want, wantErr := d.o.ack(d.now, id, token)
+	if got != want {
+		return fmt.Errorf("ack: broker %+v, oracle %+v", got, want)
+	}
+	return differ("ack", err, wantErr)
+}
+
+func (d *Driver) nack() error {
+	id, token := d.delivery()
+	d.logf("nack %q %q", id, token)
+	return differ("nack", d.b.Nack(d.now, id, token), d.o.nack(d.now, id, token))
+}
+
+func (d *Driver) timers() error {
+	id, token := d.delivery()
+	switch d.choices.Choose(3) {
+	case 0:
+		d.logf("reset %q %q", id, token)
+		return differ("reset", d.b.OutstandingReset(d.now, id, token), d.o.reset(d.now, id, token))
+	case 1:
+		d.logf("pause %q %q", id, token)
+		return differ("pause", d.b.PauseNackTimeout(d.now, id, token), d.o.pause(d.now, id, token))
+	}
+	d.logf("resume %q %q", id, token)
+	return differ("resume", d.b.ResumeNackTimeout(d.now, id, token), d.o.resume(d.now, id, token))
+}
+
+// pass lets time pass, and fires what is due unless the choice is to be late.
+func (d *Driver) pass() error {
+	steps := []time.Duration{time.Millisecond, time.Second, 19 * time.Second, 20 * time.Second, 59 * time.Second, time.Hour}
+	d.now = d.now.Add(steps[d.choices.Choose(len(steps))])
+	late := d.choices.Choose(4) == 0
+	d.logf("now %v, late %v", d.now, late)
+	if late {
+		return nil
+	}
+	if got, want := d.b.Advance(d.now), d.o.advance(d.now); got != want {
+		return fmt.Errorf("advance fired: broker %v, oracle %v", got, want)
+	}
+	return nil
+}
+
+// cancelable takes a batch; the oracle gives up the same ones, whatever their order.
+func (d *Driver) cancelable() error {
+	batch := d.choices.Choose(5) - 1
+	got := d.b.Cancelable(batch)
+	d.logf("cancelable %d: %d", batch, len(got))
+	if want := max(0, min(batch, len(d.o.cancelable))); len(got) != want {
+		return fmt.Errorf("cancelable(%d): broker gave %d, oracle %d", batch, len(got), want)
+	}
+	for _, e := range got {
+		i := slices.Index(d.o.cancelable, e)
+		if i < 0 {
+			return fmt.Errorf("cancelable: the broker gave %q, which is not cancelable", e.ID)
+		}
+		d.o.cancelable = slices.Delete(d.o.cancelable, i, i+1)
+	}
+	return nil
+}
+
+func (d *Driver) dropWaiting() error {
+	id := fmt.Sprintf("e%d", d.choices.Choose(12))
+	d.logf("drop waiting %q", id)
+	if got, want := d.b.DropWaiting(id), d.o.dropWaiting(id); got != want {
+		return fmt.Errorf("drop waiting %q: broker %v, oracle %v", id, got, want)
+	}
+	return nil
+}
+
+func (d *Driver) setEnabled() error {
+	enabled := d.choices.Choose(3) > 0
+	d.logf("set enabled %v", enabled)
+	d.b.SetEnabled(d.now, enabled)
+	d.o.setEnabled(enabled)
+	return nil
+}
+
+// clone goes on with a copy, whose original must not notice what happens to it.
+func (d *Driver) clone() error {
+	d.logf("clone")
+	original := d.b
+	d.b = original.Clone(d.rand())
+	before := original.State()
+	spoiled := original.Clone(d.rand())
+	spoiled.Enqueue(d.now, &broker.Evaluation{ID: "spoiler", Namespace: "default", JobID: "j0", Type: "service"})
+	for _, h := range before.Unacked {
+		_ = spoiled.Nack(d.now, h.Eval.ID, h.Token)
+	}
+	spoiled.Advance(d.now.Add(time.Hour))
+	spoiled.SetEnabled(d.now, false)
+	if before, after := describe(before), describe(original.State()); before != after {
+		return fmt.Errorf("a clone's operations changed the original:\nbefore %s\nafter %s", before, after)
+	}
+	return nil
+}
+
+func differ(op string, got, want error) error {
+	if !errors.Is(got, want) || (got == nil) != (want == nil) {
+		return fmt.Errorf("%s: broker answered %v, oracle %v", op, got, want)
+	}
+	return nil
+}

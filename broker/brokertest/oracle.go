@@ -1,0 +1,387 @@
+package brokertest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+)
+
+// oracle is the broker as one would write it to be obviously right: a single list of
+// evaluations, searched from end to end by every operation. It decides nothing at
+// random: where the broker draws lots, the oracle says which draws are possible.
+type oracle struct {
+	sheds      bool // as Nomad 1.4.3, else as 1.4.2
+	leaks      bool // remembers the IDs of shed evaluations
+	cfg        broker.Config
+	enabled    bool
+	items      []*item // in the order in which they came to where they are
+	cancelable []*broker.Evaluation
+	shedIDs    []string
+}
+
+type item struct {
+	eval       *broker.Evaluation
+	where      string // ready, unacked, waiting, redelivery or pending
+	queue      string
+	deliveries int
+	token      string
+	requeue    *broker.Evaluation
+	timer      bool
+	due        time.Time
+	enqueued   time.Time
+	dequeued   time.Time
+}
+
+// newOracle takes a configuration in which every field but Rand is set.
+func newOracle(cfg broker.Config) *oracle {
+	name := cfg.Policy.String()
+	return &oracle{
+		sheds: strings.HasPrefix(name, "shedding"),
+		leaks: strings.Contains(name, "dedup-leak"),
+		cfg:   cfg,
+	}
+}
+
+func (o *oracle) setEnabled(enabled bool) {
+	o.enabled = enabled
+	if !enabled {
+		o.items, o.cancelable, o.shedIDs = nil, nil, nil
+	}
+}
+
+func (o *oracle) find(id string) *item {
+	for _, it := range o.items {
+		if it.eval.ID == id {
+			return it
+		}
+	}
+	return nil
+}
+
+// occupant is the evaluation its job works on or will work on next.
+func (o *oracle) occupant(job broker.JobID) *item {
+	for _, it := range o.items {
+		if it.eval.Job() == job && (it.where == "ready" || it.where == "unacked" || it.where == "redelivery") {
+			return it
+		}
+	}
+	return nil
+}
+
+// put moves an item to the end of the list, to a new place.
+func (o *oracle) put(it *item, where string) {
+	o.remove(it)
+	it.where = where
+	o.items = append(o.items, it)
+}
+
+func (o *oracle) remove(it *item) {
+	o.items = slices.DeleteFunc(o.items, func(other *item) bool { return other == it })
+}
+
+func (o *oracle) enqueue(now time.Time, e *broker.Evaluation, token string) {
+	if !o.enabled || o.leaks && slices.Contains(o.shedIDs, e.ID) {
+		return
+	}
+	if it := o.find(e.ID); it != nil {
+		if token != "" && it.where == "unacked" && it.token == token {
+			it.requeue = e
+		}
+		return
+	}
+	it := &item{eval: e}
+	switch {
+	case e.Wait > 0:
+		o.start(it, now.Add(e.Wait))
+		o.put(it, "waiting")
+	case !e.WaitUntil.IsZero() && e.WaitUntil.After(now):
+		o.start(it, e.WaitUntil)
+		o.put(it, "waiting")
+	default:
+		o.admit(now, it)
+	}
+}
+
+func (o *oracle) admit(now time.Time, it *item) {
+	it.enqueued = now
+	if o.occupant(it.eval.Job()) != nil {
+		o.put(it, "pending")
+		return
+	}
+	it.queue = it.eval.Type
+	o.put(it, "ready")
+}
+
+func (o *oracle) start(it *item, due time.Time) { it.timer, it.due = true, due }
+
+// heads returns the evaluations of which a dequeue may take any one.
+func (o *oracle) heads(schedulers []string) []*broker.Evaluation {
+	var heads []*broker.Evaluation
+	for _, name := range schedulers {
+		var head *broker.Evaluation
+		for _, it := range o.items {
+			if it.where == "ready" && it.queue == name && (head == nil || readyOrder(it.eval, head) < 0) {
+				head = it.eval
+			}
+		}
+		if head != nil {
+			heads = append(heads, head)
+		}
+	}
+	highest := 0
+	for i, e := range heads {
+		if i == 0 || e.Priority > highest {
+			highest = e.Priority
+		}
+	}
+	return slices.DeleteFunc(heads, func(e *broker.Evaluation) bool { return e.Priority < highest })
+}
+
+func readyOrder(a, b *broker.Evaluation) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.CreateIndex, b.CreateIndex), cmp.Compare(a.ID, b.ID))
+}
+
+func (o *oracle) pendingOrder(a, b *broker.Evaluation) int {
+	if o.sheds {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(b.ModifyIndex, a.ModifyIndex), cmp.Compare(a.ID, b.ID))
+	}
+	return cmp.Or(cmp.Compare(a.CreateIndex, b.CreateIndex), cmp.Compare(a.ID, b.ID))
+}
+
+// took records which of the heads the broker delivered.
+func (o *oracle) took(now time.Time, id, token string) broker.Delivery {
+	it := o.find(id)
+	it.token, it.dequeued = token, now
+	it.deliveries++
+	o.start(it, now.Add(o.cfg.NackTimeout))
+	o.put(it, "unacked")
+	return broker.Delivery{Eval: it.eval, Token: token, Attempt: it.deliveries, Waited: now.Sub(it.enqueued), Timed: true}
+}
+
+// delivered finds a delivery, or says why there is none.
+func (o *oracle) delivered(id, token string) (*item, error) {
+	it := o.find(id)
+	switch {
+	case !o.enabled:
+		return nil, broker.ErrDisabled
+	case it == nil || it.where != "unacked":
+		return nil, broker.ErrNotOutstanding
+	case it.token != token:
+		return nil, broker.ErrTokenMismatch
+	}
+	return it, nil
+}
+
+func (it *item) inTime(now time.Time) error {
+	if !it.timer || !it.due.After(now) {
+		return broker.ErrNackTimeoutReached
+	}
+	return nil
+}
+
+func (o *oracle) ack(now time.Time, id, token string) (broker.AckResult, error) {
+	it, err := o.delivered(id, token)
+	if err != nil {
+		return broker.AckResult{}, err
+	}
+	requeue := it.requeue
+	it.requeue = nil
+	if err := it.inTime(now); err != nil {
+		return broker.AckResult{}, err
+	}
+	o.remove(it)
+	res := broker.AckResult{Job: it.eval.Job(), Held: now.Sub(it.dequeued), Response: now.Sub(it.enqueued), Timed: true}
+	var pending []*item
+	for _, other := range o.items {
+		if other.where == "pending" && other.eval.Job() == res.Job {
+			pending = append(pending, other)
+		}
+	}
+	if len(pending) > 0 {
+		best := slices.MinFunc(pending, func(a, b *item) int { return o.pendingOrder(a.eval, b.eval) })
+		if o.sheds && len(pending) > 1 {
+			res.Shed = len(pending) - 1
+			for _, p := range pending {
+				res.ShedWaited = max(res.ShedWaited, now.Sub(p.enqueued))
+				if p != best {
+					o.remove(p)
+					o.cancelable = append(o.cancelable, p.eval)
+					o.shedIDs = append(o.shedIDs, p.eval.ID)
+				}
+			}
+		}
+		best.queue = best.eval.Type
+		o.put(best, "ready")
+		res.Next = best.eval
+	}
+	if requeue != nil {
+		o.enqueue(now, requeue, "")
+	}
+	return res, nil
+}
+
+func (o *oracle) nack(now time.Time, id, token string) error {
+	it, err := o.delivered(id, token)
+	if err != nil {
+		return err
+	}
+	o.giveBack(now, it)
+	return nil
+}
+
+func (o *oracle) giveBack(now time.Time, it *item) {
+	it.token, it.requeue, it.timer = "", nil, false
+	delay := o.cfg.InitialNackDelay
+	if it.deliveries > 1 {
+		delay = time.Duration(it.deliveries-1) * o.cfg.SubsequentNackDelay
+	}
+	it.enqueued = now
+	switch {
+	case it.deliveries >= o.cfg.DeliveryLimit:
+		it.queue = broker.FailedQueue
+		o.put(it, "ready")
+	case delay > 0:
+		o.start(it, now.Add(delay))
+		o.put(it, "redelivery")
+	default:
+		it.queue = it.eval.Type
+		o.put(it, "ready")
+	}
+}
+
+func (o *oracle) reset(now time.Time, id, token string) error {
+	it, err := o.delivered(id, token)
+	if err == nil {
+		err = it.inTime(now)
+	}
+	if err == nil {
+		o.start(it, now.Add(o.cfg.NackTimeout))
+		o.put(it, "unacked")
+	}
+	return err
+}
+
+func (o *oracle) pause(now time.Time, id, token string) error {
+	it, err := o.delivered(id, token)
+	if err == nil {
+		err = it.inTime(now)
+	}
+	if err == nil {
+		it.timer = false
+	}
+	return err
+}
+
+func (o *oracle) resume(now time.Time, id, token string) error {
+	it, err := o.delivered(id, token)
+	if err == nil && it.timer {
+		err = it.inTime(now)
+	}
+	if err == nil {
+		o.start(it, now.Add(o.cfg.NackTimeout))
+		o.put(it, "unacked")
+	}
+	return err
+}
+
+func (o *oracle) dropWaiting(id string) bool {
+	it := o.find(id)
+	if it == nil || it.where != "waiting" {
+		return false
+	}
+	o.remove(it)
+	return true
+}
+
+// first returns the item whose timer fires first; of equals the one started first.
+func (o *oracle) first() *item {
+	var first *item
+	for _, it := range o.items {
+		if it.timer && (first == nil || it.due.Before(first.due)) {
+			first = it
+		}
+	}
+	return first
+}
+
+func (o *oracle) advance(now time.Time) bool {
+	fired := false
+	for it := o.first(); it != nil && !it.due.After(now); it = o.first() {
+		fired = true
+		it.timer = false
+		switch it.where {
+		case "unacked":
+			o.giveBack(it.due, it)
+		case "waiting":
+			o.admit(it.due, it)
+		case "redelivery":
+			it.enqueued, it.queue = it.due, it.eval.Type
+			o.put(it, "ready")
+		}
+	}
+	return fired
+}
+
+// state is what broker.EvalBroker.State should return. Cancelable is in the order in which
+// the evaluations became pending, which is one of the orders the broker may use.
+func (o *oracle) state() broker.State {
+	s := broker.State{Enabled: o.enabled, Cancelable: o.cancelable}
+	for _, it := range o.items {
+		h := broker.Held{Eval: it.eval, Queue: it.queue, Deliveries: it.deliveries, Requeue: it.requeue}
+		if it.timer {
+			h.Deadline = it.due
+		}
+		switch it.where {
+		case "ready":
+			s.Ready = append(s.Ready, h)
+		case "unacked":
+			h.Token, h.Paused = it.token, !it.timer
+			s.Unacked = append(s.Unacked, h)
+		case "waiting", "redelivery":
+			h.Redelivery = it.where == "redelivery"
+			s.Waiting = append(s.Waiting, h)
+		case "pending":
+			s.Pending = append(s.Pending, h)
+		}
+	}
+	slices.SortFunc(s.Ready, func(a, b broker.Held) int {
+		return cmp.Or(cmp.Compare(a.Queue, b.Queue), readyOrder(a.Eval, b.Eval))
+	})
+	slices.SortFunc(s.Unacked, func(a, b broker.Held) int { return cmp.Compare(a.Eval.ID, b.Eval.ID) })
+	slices.SortStableFunc(s.Waiting, func(a, b broker.Held) int { return a.Deadline.Compare(b.Deadline) })
+	slices.SortFunc(s.Pending, func(a, b broker.Held) int {
+		x, y := a.Eval.Job(), b.Eval.Job()
+		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.ID, y.ID), o.pendingOrder(a.Eval, b.Eval))
+	})
+	return s
+}
+
+// stats counts what state lists.
+func (o *oracle) stats() broker.Stats {
+	s := broker.Stats{Cancelable: len(o.cancelable), ByScheduler: map[string]broker.SchedulerStats{}}
+	for _, it := range o.items {
+		q := s.ByScheduler[it.queue]
+		switch it.where {
+		case "ready":
+			s.Ready++
+			q.Ready++
+			if it.queue == broker.FailedQueue {
+				s.Failed++
+			}
+		case "unacked":
+			s.Unacked++
+			q.Unacked++
+		case "pending":
+			s.Pending++
+			continue
+		default:
+			s.Waiting++
+			continue
+		}
+		s.ByScheduler[it.queue] = q
+	}
+	return s
+}

@@ -1,0 +1,66 @@
+package broker_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/broker/brokertest"
+)
+
+func oraclePolicies() []broker.Policy {
+	return []broker.Policy{
+		broker.Legacy(),
+		broker.Shedding(),
+		broker.WithQuirks(broker.Shedding(), broker.Quirks{DedupLeak: true}),
+	}
+}
+
+type rapidChoices struct{ t *rapid.T }
+
+func (c rapidChoices) Choose(n int) int { return rapid.IntRange(0, n-1).Draw(c.t, "choice") }
+
+// TestAgainstOracle compares the broker with the naive list-based one over random
+// sequences of operations; rapid shrinks a difference to a short one.
+func TestAgainstOracle(t *testing.T) {
+	for _, p := range oraclePolicies() {
+		t.Run(p.String(), rapid.MakeCheck(func(t *rapid.T) {
+			d := brokertest.NewDriver(p, rapidChoices{t})
+			for range rapid.IntRange(1, 150).Draw(t, "steps") {
+				if err := d.Step(); err != nil {
+					t.Fatalf("%v\nafter\n%s", err, strings.Join(d.Log, "\n"))
+				}
+			}
+		}))
+	}
+}
+
+// byteChoices reads choices from a fuzzer's input; when it ends, all are zero.
+type byteChoices struct{ rest []byte }
+
+func (c *byteChoices) Choose(n int) int {
+	if len(c.rest) == 0 {
+		return 0
+	}
+	b := c.rest[0]
+	c.rest = c.rest[1:]
+	return int(b) % n
+}
+
+// FuzzAgainstOracle is TestAgainstOracle with Go's coverage-guided fuzzer for a driver:
+//
+//	go test ./broker -fuzz FuzzAgainstOracle -fuzztime 60s
+func FuzzAgainstOracle(f *testing.F) {
+	f.Fuzz(func(t *testing.T, policy uint8, input []byte) {
+		policies := oraclePolicies()
+		choices := &byteChoices{input}
+		d := brokertest.NewDriver(policies[int(policy)%len(policies)], choices)
+		for steps := 0; len(choices.rest) > 0 && steps < 1000; steps++ {
+			if err := d.Step(); err != nil {
+				t.Fatalf("%v\nafter\n%s", err, strings.Join(d.Log, "\n"))
+			}
+		}
+	})
+}
