@@ -1,0 +1,264 @@
+package reports
+
+import (
+	"image/color"
+	"math"
+
+	stdfont "golang.org/x/image/font"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Measures of a drawing, in points. A figure is drawn at two pixels a point, so that it is
+// legible at half its size.
+const (
+	wide       vg.Length = 800
+	margin     vg.Length = 14
+	titleSize  vg.Length = 16
+	textSize   vg.Length = 11
+	smallSize  vg.Length = 10
+	lineHeight           = 1.35
+	rowHeight  vg.Length = 280 // of one row of panels, headings and axes included
+	barHeight  vg.Length = 22  // of one row of horizontal bars
+	swatch     vg.Length = 9
+	between    vg.Length = 16 // between panels, and between keys
+)
+
+// style returns a text style; the zero alignments are left and bottom.
+func style(size vg.Length, c color.Color, bold bool) text.Style {
+	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+	if bold {
+		f.Weight = stdfont.WeightBold
+	}
+	return text.Style{Color: c, Font: f, Handler: plot.DefaultTextHandler}
+}
+
+// grid returns the rows and columns of panels.
+func (f figure) grid() (rows, cols int) {
+	n := len(f.panels)
+	switch {
+	case n <= 3:
+		cols = n
+	case n == 4:
+		cols = 2
+	default:
+		cols = 3
+	}
+	return (n + cols - 1) / cols, cols
+}
+
+// size returns the size of the whole drawing.
+func (f figure) size() (w, h vg.Length) {
+	rows, _ := f.grid()
+	body := vg.Length(rows) * rowHeight
+	if len(f.y.names) > 0 && len(f.panels) > 0 && len(f.panels[0].cells) == 0 {
+		body = vg.Length(rows) * (barHeight*vg.Length(len(f.y.names)) + 70)
+	}
+	return wide, f.headerHeight() + body + f.footerHeight() + 2*margin
+}
+
+func (f figure) headerHeight() vg.Length {
+	h := (titleSize + textSize) * lineHeight
+	if len(f.legend) > 0 {
+		h += vg.Length(len(f.legendRows())) * textSize * lineHeight * 1.1
+	}
+	return h + 6
+}
+
+func (f figure) footerHeight() vg.Length {
+	if f.note == "" {
+		return 0
+	}
+	return smallSize * lineHeight
+}
+
+// draw draws the figure on a canvas of its size.
+func (f figure) draw(c draw.Canvas) {
+	c.SetColor(paper)
+	c.Fill(c.Rectangle.Path())
+	c = draw.Crop(c, margin, -margin, margin, -margin)
+	f.drawHeader(c)
+	if f.note != "" {
+		c.FillText(style(smallSize, faint, false), vg.Point{X: c.Min.X, Y: c.Min.Y}, f.note)
+	}
+	f.drawPanels(draw.Crop(c, 0, 0, f.footerHeight(), -f.headerHeight()))
+}
+
+func (f figure) drawHeader(c draw.Canvas) {
+	y := c.Max.Y - titleSize*lineHeight
+	c.FillText(style(titleSize, ink, true), vg.Point{X: c.Min.X, Y: y + titleSize*0.3}, f.title)
+	y -= textSize * lineHeight
+	c.FillText(style(textSize, faint, false), vg.Point{X: c.Min.X, Y: y + textSize*0.35}, f.subtitle)
+	sty := style(textSize, ink, false)
+	for _, row := range f.legendRows() {
+		y -= textSize * lineHeight * 1.1
+		x := c.Min.X
+		for _, k := range row {
+			box := vg.Rectangle{Min: vg.Point{X: x, Y: y + textSize*0.3}, Max: vg.Point{X: x + swatch, Y: y + textSize*0.3 + swatch}}
+			c.SetColor(k.color)
+			c.Fill(box.Path())
+			c.FillText(sty, vg.Point{X: x + swatch + 4, Y: y + textSize*0.35}, k.name)
+			x += keyWidth(k)
+		}
+	}
+}
+
+// legendRows breaks the legend into rows that fit.
+func (f figure) legendRows() [][]key {
+	var rows [][]key
+	var width vg.Length
+	for _, k := range f.legend {
+		w := keyWidth(k)
+		if len(rows) == 0 || width+w > wide-2*margin {
+			rows, width = append(rows, nil), 0
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], k)
+		width += w
+	}
+	return rows
+}
+
+func keyWidth(k key) vg.Length {
+	return swatch + 4 + style(textSize, ink, false).Width(k.name) + between
+}
+
+func (f figure) drawPanels(c draw.Canvas) {
+	rows, cols := f.grid()
+	heading := textSize*lineHeight + 4
+	axisName := smallSize * lineHeight
+	tiles := draw.Tiles{
+		Rows: rows, Cols: cols, PadTop: heading, PadX: between, PadY: heading + 6, PadLeft: axisName, PadRight: 4, PadBottom: 4,
+	}
+	if f.x.label != "" {
+		tiles.PadBottom = axisName
+	}
+	if f.panels[0].heading+f.panels[0].detail == "" {
+		tiles.PadTop = 4
+	}
+	plots := make([][]*plot.Plot, rows)
+	for j := range plots {
+		plots[j] = make([]*plot.Plot, cols)
+		for i := range cols {
+			if n := j*cols + i; n < len(f.panels) {
+				plots[j][i] = f.plot(i == 0, (c.Max.X-c.Min.X)/vg.Length(cols)-60)
+			}
+		}
+	}
+	canvases := plot.Align(plots, tiles, c)
+	at := func(n int) (*plot.Plot, draw.Canvas) { return plots[n/cols][n%cols], canvases[n/cols][n%cols] }
+
+	room := vg.Length(0)
+	labels := make([][]label, len(f.panels))
+	for n, p := range f.panels {
+		plt, canvas := at(n)
+		data := plt.DataCanvas(canvas)
+		labels[n] = p.place(f.x, data.Max.X-data.Min.X)
+		room = max(room, headroomFor(labels[n], p, f.x, data.Max.X-data.Min.X))
+	}
+	for n := range f.panels {
+		plt, canvas := at(n)
+		data := plt.DataCanvas(canvas)
+		f.makeRoom(plt, data, room)
+		plt.Add(layers{&f, &f.panels[n], labels[n]})
+		plt.Draw(canvas)
+		f.panels[n].drawHeading(canvas, data)
+		f.nameAxes(canvas, data, n%cols == 0, n+cols >= len(f.panels))
+	}
+}
+
+// nameAxes writes the labels of the axes, on the outer panels only. Gonum would put that
+// of a logarithmic axis off its middle, and make room for it there.
+func (f figure) nameAxes(c, data draw.Canvas, left, bottom bool) {
+	sty := style(smallSize, ink, false)
+	sty.XAlign = draw.XCenter
+	if bottom {
+		c.FillText(sty, vg.Point{X: data.Center().X, Y: c.Min.Y - smallSize*lineHeight + 3}, f.x.label)
+	}
+	if left {
+		sty.Rotation = math.Pi / 2
+		c.FillText(sty, vg.Point{X: c.Min.X - 4, Y: data.Center().Y}, f.y.label)
+	}
+}
+
+// makeRoom extends the axes so that labels above, or right of, the data have room.
+func (f figure) makeRoom(plt *plot.Plot, data draw.Canvas, above vg.Length) {
+	if len(f.y.names) == 0 {
+		plt.Y.Max = f.y.headroom(min(float64(above/(data.Max.Y-data.Min.Y)), 0.7))
+	}
+	widest := vg.Length(0)
+	for _, p := range f.panels {
+		for _, b := range p.bars {
+			if b.horizontal {
+				widest = max(widest, style(smallSize, ink, false).Width(b.label)+8)
+			}
+		}
+	}
+	if widest > 0 {
+		plt.X.Max = f.x.headroom(min(float64(widest/(data.Max.X-data.Min.X)), 0.5))
+	}
+}
+
+func (p panel) drawHeading(c, data draw.Canvas) {
+	at := vg.Point{X: data.Min.X, Y: c.Max.Y + 5}
+	if p.heading != "" {
+		bold := style(textSize, p.color, true)
+		c.FillText(bold, at, p.heading)
+		at.X += bold.Width(p.heading) + 8
+	}
+	if sty := style(smallSize, faint, false); p.detail != "" && at.X+sty.Width(p.detail) <= data.Max.X+4 {
+		c.FillText(sty, at, p.detail)
+	}
+}
+
+// plot returns a panel's plot with its axes; width is about how long the horizontal one
+// will be.
+func (f figure) plot(left bool, width vg.Length) *plot.Plot {
+	plt := plot.New()
+	plt.BackgroundColor = nil
+	plt.X.Tick.Marker = plot.ConstantTicks(f.ticksX(width))
+	plt.Y.Tick.Marker = plot.ConstantTicks(f.y.ticks(6))
+	if len(f.y.names) > 0 && !left {
+		plt.Y.Tick.Marker = plot.ConstantTicks(nil)
+	}
+	for _, side := range []struct {
+		to *plot.Axis
+		of axis
+	}{{&plt.X, f.x}, {&plt.Y, f.y}} {
+		a := side.to
+		a.Min, a.Max = side.of.min, side.of.max
+		a.Padding = 0
+		a.LineStyle.Color, a.Tick.LineStyle.Color = faint, faint
+		a.Tick.Length = 3
+		alignX, alignY := a.Tick.Label.XAlign, a.Tick.Label.YAlign
+		a.Tick.Label = style(smallSize, faint, false)
+		a.Tick.Label.XAlign, a.Tick.Label.YAlign = alignX, alignY
+		if side.of.log {
+			a.Scale = clampedLog{}
+		}
+		if side.of.names != nil {
+			a.Tick.LineStyle.Color = color.Transparent
+		}
+	}
+	plt.Y.LineStyle.Width = 0
+	// What gonum calls the centre of a line of text is the centre of its box, descenders
+	// and all; the eye wants that of its letters.
+	plt.Y.Tick.Label.YAlign = -0.62
+	return plt
+}
+
+func (f figure) ticksX(width vg.Length) []plot.Tick {
+	ticks := f.x.ticks(max(int(width/60), 2))
+	scale := plot.Axis{Min: f.x.min, Max: f.x.max, Scale: plot.LinearScale{}}
+	if f.x.log {
+		scale.Scale = clampedLog{}
+	}
+	sty := style(smallSize, faint, false)
+	thinLabels(ticks,
+		func(v float64) float64 { return scale.Norm(v) * float64(width) },
+		func(text string) float64 { return float64(sty.Width(text)) },
+		8)
+	return ticks
+}

@@ -1,0 +1,112 @@
+package reports
+
+import (
+	"gonum.org/v1/plot/vg"
+)
+
+// Measures of the names of phases and marks above the data, in points.
+const (
+	labelSize vg.Length = 9.5
+	labelRow            = labelSize * 1.3
+	labelGap  vg.Length = 4
+	// mostRows bounds the height that labels may take from the data. A mark that finds no
+	// room keeps its line, but goes without its name.
+	mostRows = 5
+)
+
+// label is a name placed in the rows above the data: row 0 is the topmost.
+type label struct {
+	text     string
+	bold     bool
+	from, to vg.Length // from the left end of the axis
+	row      int
+	mark     bool
+	line     vg.Length // of a mark: where its line comes down from beside its name
+}
+
+// place finds places for the names of the panel's phases and marks, so that none overlaps
+// another and none leaves the axis, which has the given width.
+func (p panel) place(x axis, width vg.Length) []label {
+	if x.max <= x.min {
+		return nil
+	}
+	at := func(v float64) vg.Length {
+		return vg.Length((v-x.min)/(x.max-x.min)) * width
+	}
+	var placed []label
+	put := func(l label) {
+		w := style(labelSize, ink, l.bold).Width(l.text)
+		if l.from+w > width {
+			l.from = width - w
+		}
+		if l.from < 0 {
+			return
+		}
+		for l.to = l.from + w; l.row < mostRows; l.row++ {
+			if l.free(placed) {
+				placed = append(placed, l)
+				return
+			}
+		}
+	}
+	// Names that fit into their phase come first: they all share the top row.
+	var narrow []band
+	for _, b := range p.bands {
+		from, to := at(b.from), at(b.to)
+		w := style(labelSize, ink, true).Width(b.name)
+		if w+2*labelGap > to-from {
+			narrow = append(narrow, b)
+			continue
+		}
+		put(label{text: b.name, bold: true, from: (from + to - w) / 2})
+	}
+	for _, b := range narrow {
+		put(label{text: b.name, bold: true, from: at(b.from) + 1})
+	}
+	for _, m := range p.marks {
+		put(label{text: m.name, from: at(m.at) + labelGap, row: 1, mark: true, line: at(m.at)})
+	}
+	return placed
+}
+
+// free reports whether the label overlaps none of those placed, and no line of a mark runs
+// through the name of another.
+func (l label) free(placed []label) bool {
+	for _, o := range placed {
+		if o.row == l.row && l.from < o.to+labelGap && o.from < l.to+labelGap || l.crosses(o) || o.crosses(l) {
+			return false
+		}
+	}
+	return true
+}
+
+// crosses reports whether the label's line runs through o.
+func (l label) crosses(o label) bool {
+	return l.mark && o.row > l.row && l.line > o.from-1 && l.line < o.to+1
+}
+
+// headroomFor returns the height that a panel needs above its data.
+func headroomFor(labels []label, p panel, x axis, width vg.Length) vg.Length {
+	room := vg.Length(0)
+	for _, l := range labels {
+		room = max(room, vg.Length(l.row+1)*labelRow+4)
+	}
+	sty := style(smallSize, ink, false)
+	for _, b := range p.bars {
+		if b.horizontal || b.label == "" {
+			continue
+		}
+		box := vg.Length((b.x1-b.x0)/(x.max-x.min)) * width
+		room = max(room, smallSize*lineHeight+3)
+		if w := sty.Width(b.label); w > box+2 {
+			room = max(room, w+8)
+		}
+		if b.detail != "" && sty.Width(b.detail) <= box+2 {
+			room = max(room, 2*smallSize*lineHeight+3)
+		}
+	}
+	if len(labels) > 0 || len(p.lines)+len(p.areas) > 0 {
+		room = max(room, 4)
+	}
+	return room
+}

@@ -1,0 +1,80 @@
+package reports
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// The colours are those of Okabe and Ito, which people with any kind of colour vision can
+// tell apart. Two belong to the runs alone: vermillion is always the old design, blue the
+// new one.
+var (
+	vermillion = rgb(0xd5, 0x5e, 0x00)
+	blue       = rgb(0x00, 0x72, 0xb2)
+	orange     = rgb(0xe6, 0x9f, 0x00)
+	sky        = rgb(0x56, 0xb4, 0xe9)
+	green      = rgb(0x00, 0x9e, 0x73)
+	yellow     = rgb(0xf0, 0xe4, 0x42)
+	purple     = rgb(0xcc, 0x79, 0xa7)
+	grey       = rgb(0x9a, 0x9a, 0x9a)
+
+	ink   = rgb(0x22, 0x22, 0x22) // text
+	faint = rgb(0x66, 0x66, 0x66) // secondary text, axes
+	rule  = rgb(0xe2, 0xe2, 0xe2) // grid
+	paper = rgb(0xff, 0xff, 0xff)
+)
+
+func rgb(r, g, b uint8) color.NRGBA { return color.NRGBA{r, g, b, 0xff} }
+
+// translucent returns the colour at some opacity (0 to 1).
+func translucent(c color.NRGBA, opacity float64) color.NRGBA {
+	c.A = uint8(opacity*255 + 0.5)
+	return c
+}
+
+// tint returns the opaque colour that the translucent one has on paper. Areas that touch
+// are drawn opaque, since translucent ones show a seam where they meet.
+func tint(c color.NRGBA, opacity float64) color.NRGBA {
+	mix := func(v uint8) uint8 { return uint8(float64(v)*opacity + 255*(1-opacity) + 0.5) }
+	return rgb(mix(c.R), mix(c.G), mix(c.B))
+}
+
+func hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
+
+// runColors gives every run its colour: legacy and shedding theirs wherever they stand, as
+// long as no other run has the same broker; else the first the old one's and the second
+// the new one's.
+func runColors(runs []*metrics.Result) []color.NRGBA {
+	more := []color.NRGBA{green, purple, orange, sky, yellow, grey}
+	brokers := make([]string, len(runs))
+	for i, r := range runs {
+		brokers[i] = r.Run.Broker
+	}
+	out := make([]color.NRGBA, len(runs))
+	if distinct(brokers) {
+		own := map[string]color.NRGBA{"legacy": vermillion, "shedding": blue}
+		free := []color.NRGBA{}
+		for i, name := range []string{"legacy", "shedding"} {
+			if !slices.Contains(brokers, name) {
+				free = append(free, []color.NRGBA{vermillion, blue}[i])
+			}
+		}
+		free = append(free, more...)
+		for i, b := range brokers {
+			if c, ok := own[b]; ok {
+				out[i] = c
+				continue
+			}
+			out[i], free = free[0], append(free[1:], free[0])
+		}
+		return out
+	}
+	all := append([]color.NRGBA{vermillion, blue}, more...)
+	for i := range out {
+		out[i] = all[i%len(all)]
+	}
+	return out
+}

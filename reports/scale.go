@@ -1,0 +1,160 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+)
+
+// ticks returns the ticks of an axis, at most about most of them labelled.
+func (a axis) ticks(most int) []plot.Tick {
+	if a.names != nil {
+		var out []plot.Tick
+		for i, name := range a.names {
+			out = append(out, plot.Tick{Value: float64(i), Label: name})
+		}
+		return out
+	}
+	switch {
+	case a.log && a.unit == count:
+		return logTicks(a.min, a.max)
+	case a.log:
+		return durationTicks(a.min, a.max)
+	}
+	step := niceStep((a.max-a.min)/float64(max(most, 1)), a.unit)
+	var out []plot.Tick
+	for i := math.Ceil(a.min/step - 1e-9); i*step <= a.max*(1+1e-9); i++ {
+		v := i*step + 0 // adding zero makes a zero of -0
+		out = append(out, plot.Tick{Value: v, Label: a.format(v, step)})
+	}
+	return out
+}
+
+// format writes a tick's value, as finely as steps between ticks need it.
+func (a axis) format(v, step float64) string {
+	switch a.unit {
+	case instants:
+		return clockTick(v, step, a.max)
+	case lengths:
+		return duration(v)
+	case shares:
+		return percent(v)
+	}
+	return si(v)
+}
+
+// clockTick writes an instant as mm:ss, or as h:mm when the axis goes beyond an hour.
+func clockTick(s, step, highest float64) string {
+	switch {
+	case step < 1:
+		return fmt.Sprintf("%d:%04.1f", int64(s)/60, math.Mod(s, 60))
+	case highest < 3600:
+		n := int64(math.Round(s))
+		return fmt.Sprintf("%d:%02d", n/60, n%60)
+	}
+	n := int64(math.Round(s / 60))
+	return fmt.Sprintf("%d:%02d", n/60, n%60)
+}
+
+// timeSteps are the distances between ticks that clocks have taught us to read.
+var timeSteps = []float64{
+	0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 3 * 3600, 6 * 3600, 12 * 3600,
+}
+
+// niceStep returns the least round step that is not below the given one.
+func niceStep(least float64, u unit) float64 {
+	if u == instants {
+		for _, s := range timeSteps {
+			if s >= least*(1-1e-9) {
+				return s
+			}
+		}
+		return 86400 * math.Ceil(least/86400)
+	}
+	if least <= 0 || math.IsInf(least, 0) || math.IsNaN(least) {
+		return 1
+	}
+	decade := math.Pow10(int(math.Floor(math.Log10(least))))
+	for _, m := range []float64{1, 2, 5} {
+		if m*decade >= least*(1-1e-9) {
+			return m * decade
+		}
+	}
+	return 10 * decade
+}
+
+// logTicks labels the powers of ten, and 2 and 5 times them when there are few.
+func logTicks(low, high float64) []plot.Tick {
+	few := math.Log10(high/low) < 2.5
+	var out []plot.Tick
+	for decade := math.Pow10(int(math.Floor(math.Log10(low)))); decade <= high; decade *= 10 {
+		for m := 1.0; m < 10; m++ {
+			v := m * decade
+			if v < low*(1-1e-9) || v > high*(1+1e-9) {
+				continue
+			}
+			t := plot.Tick{Value: v}
+			if m == 1 || few && (m == 2 || m == 5) {
+				t.Label = si(v)
+			}
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// durationSteps are the durations that a logarithmic axis labels.
+var durationSteps = []plot.Tick{
+	{Value: 1e-6, Label: "1 µs"}, {Value: 1e-5, Label: "10 µs"}, {Value: 1e-4, Label: "100 µs"},
+	{Value: 1e-3, Label: "1 ms"}, {Value: 1e-2, Label: "10 ms"}, {Value: 1e-1, Label: "100 ms"},
+	{Value: 1, Label: "1 s"}, {Value: 10, Label: "10 s"}, {Value: 60, Label: "1 min"}, {Value: 600, Label: "10 min"},
+	{Value: 3600, Label: "1 h"}, {Value: 36000, Label: "10 h"}, {Value: 360000, Label: "100 h"},
+}
+
+func durationTicks(low, high float64) []plot.Tick {
+	var out []plot.Tick
+	for _, t := range durationSteps {
+		if t.Value >= low*(1-1e-9) && t.Value <= high*(1+1e-9) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// thinLabels takes the labels off ticks where they would come closer to each other than
+// gap; at says where along the axis a value is, and width how long a label is.
+func thinLabels(ticks []plot.Tick, at func(float64) float64, width func(string) float64, gap float64) {
+	end := math.Inf(-1)
+	for i := range ticks {
+		if ticks[i].IsMinor() {
+			continue
+		}
+		centre, half := at(ticks[i].Value), width(ticks[i].Label)/2
+		if centre-half < end+gap {
+			ticks[i].Label = ""
+			continue
+		}
+		end = centre + half
+	}
+}
+
+// clampedLog is a logarithmic scale on which everything below its minimum, zero included,
+// lies at the minimum.
+type clampedLog struct{}
+
+func (clampedLog) Normalize(low, high, v float64) float64 {
+	if low <= 0 || high <= low {
+		return 0
+	}
+	return math.Log(math.Max(v, low)/low) / math.Log(high/low)
+}
+
+// headroom returns the maximum that the axis needs in order to keep a share (below 1) of
+// its length free above its present maximum.
+func (a axis) headroom(share float64) float64 {
+	if a.log {
+		return a.min * math.Pow(a.max/a.min, 1/(1-share))
+	}
+	return a.min + (a.max-a.min)/(1-share)
+}
