@@ -1,0 +1,155 @@
+package nodesim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// alloc is what a client knows of one of its allocations. 50,000 clients may hold 30 of
+// them each, so it is kept small.
+type alloc struct {
+	id       string
+	index    uint64        // AllocModifyIndex of the last version seen
+	due      time.Duration // when status becomes true
+	status   allocStatus
+	reported bool
+}
+
+type allocStatus uint8
+
+const (
+	allocRunning allocStatus = iota
+	allocComplete
+)
+
+func (s allocStatus) String() string {
+	if s == allocComplete {
+		return rpc.AllocClientComplete
+	}
+	return rpc.AllocClientRunning
+}
+
+// onAllocs takes the node's allocations and watches on.
+func (c *client) onAllocs(cfg *Config, now time.Duration, a answer) {
+	if a.err != nil {
+		c.sleep(watchLoop, now+retry(&c.tasks[watchLoop].src, cfg.WatchRetry), true)
+		return
+	}
+	c.index = max(c.index, a.index)
+	c.learn(cfg, now, a.allocs)
+	c.planSync(now)
+	c.sleep(watchLoop, now, true)
+}
+
+// learn merges the servers' list into what the client knows, both in the order of the
+// IDs. Allocations that are no longer listed were garbage collected and are forgotten.
+func (c *client) learn(cfg *Config, now time.Duration, listed []*rpc.Allocation) {
+	byID := func(a, b *rpc.Allocation) int { return strings.Compare(a.ID, b.ID) }
+	if !slices.IsSortedFunc(listed, byID) {
+		listed = slices.SortedFunc(slices.Values(listed), byID)
+	}
+	merged := make([]alloc, 0, len(listed))
+	known := c.allocs
+	for _, l := range listed {
+		for len(known) > 0 && known[0].id < l.ID {
+			known = known[1:]
+		}
+		if len(known) > 0 && known[0].id == l.ID {
+			merged = append(merged, c.update(cfg, now, known[0], l))
+			known = known[1:]
+			continue
+		}
+		merged = append(merged, c.add(cfg, now, l))
+	}
+	c.allocs = merged
+}
+
+// add takes up an allocation the client has not seen before.
+func (c *client) add(cfg *Config, now time.Duration, l *rpc.Allocation) alloc {
+	a := alloc{id: l.ID, index: l.AllocModifyIndex, due: now}
+	src := &c.tasks[watchLoop].src
+	switch {
+	case l.ClientTerminal():
+		a.status, a.reported = allocComplete, true
+	case l.ServerTerminal():
+		a.status, a.due = allocComplete, now+cfg.Behaviour.StopDelay.draw(src)
+	case l.ClientStatus == rpc.AllocClientRunning:
+		a.reported = true
+	default:
+		a.due = now + cfg.Behaviour.StartDelay.draw(src)
+	}
+	return a
+}
+
+// update applies a newer version of a known allocation. A change that was the client's
+// own leaves AllocModifyIndex as it was and is passed over.
+func (c *client) update(cfg *Config, now time.Duration, a alloc, l *rpc.Allocation) alloc {
+	if l.AllocModifyIndex <= a.index {
+		return a
+	}
+	a.index = l.AllocModifyIndex
+	if l.ServerTerminal() && a.status != allocComplete {
+		a.status, a.reported = allocComplete, false
+		a.due = now + cfg.Behaviour.StopDelay.draw(&c.tasks[watchLoop].src)
+	}
+	return a
+}
+
+// planSync sets the sync loop to the first tick that has something to send: an empty tick
+// does nothing, so it is left out.
+func (c *client) planSync(now time.Duration) {
+	t := &c.tasks[syncLoop]
+	if t.state == calling || t.retrying {
+		return // finishing the call plans the next tick
+	}
+	first, any := time.Duration(0), false
+	for _, a := range c.allocs {
+		if !a.reported && (!any || a.due < first) {
+			first, any = a.due, true
+		}
+	}
+	if !any {
+		t.state = idle
+		return
+	}
+	c.sleep(syncLoop, c.tick(max(first, now)), false)
+}
+
+// tick returns the sync ticker's first tick at or after t.
+func (c *client) tick(t time.Duration) time.Duration {
+	n := max((t-c.syncBase+c.syncEvery-1)/c.syncEvery, 1)
+	return c.syncBase + n*c.syncEvery
+}
+
+// changes returns the statuses to report.
+func (c *client) changes(now time.Duration) []*rpc.Allocation {
+	var report []*rpc.Allocation
+	for _, a := range c.allocs {
+		if !a.reported && a.due <= now {
+			report = append(report, &rpc.Allocation{ID: a.id, NodeID: c.id, ClientStatus: a.status.String()})
+		}
+	}
+	return report
+}
+
+// onReport takes the answer to a report. Statuses that changed meanwhile go into the next.
+func (c *client) onReport(cfg *Config, now time.Duration, asked call, a answer) {
+	c.syncBase, c.syncEvery = now, cfg.AllocSync
+	if a.err != nil {
+		c.syncEvery = retry(&c.tasks[syncLoop].src, cfg.AllocSyncRetry)
+	} else {
+		for _, sent := range asked.report {
+			i, found := slices.BinarySearchFunc(c.allocs, sent.ID, func(a alloc, id string) int {
+				return strings.Compare(a.id, id)
+			})
+			if found && c.allocs[i].status.String() == sent.ClientStatus {
+				c.allocs[i].reported = true
+			}
+		}
+	}
+	c.tasks[syncLoop].state = idle
+	c.planSync(now)
+}

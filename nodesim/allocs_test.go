@@ -1,0 +1,211 @@
+package nodesim
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+func run(ids ...string) []*rpc.Allocation  { return withDesired(rpc.AllocDesiredRun, ids) }
+func stop(ids ...string) []*rpc.Allocation { return withDesired(rpc.AllocDesiredStop, ids) }
+
+func withDesired(desired string, ids []string) []*rpc.Allocation {
+	var allocs []*rpc.Allocation
+	for _, id := range ids {
+		allocs = append(allocs, &rpc.Allocation{ID: id, DesiredStatus: desired, ClientStatus: rpc.AllocClientPending})
+	}
+	return allocs
+}
+
+func reports(s *fakeServers) []string {
+	var details []string
+	for _, e := range s.calls("report") {
+		details = append(details, strings.TrimSpace(e.detail))
+	}
+	return details
+}
+
+// oneReporting runs a test with one client that reports, once it is ready.
+func oneReporting(t *testing.T, b Behaviour, prepare func(*fakeServers), test func(*testing.T, *fakeServers, *Fleet, string)) {
+	cfg := Config{Nodes: 1, Servers: 3, Seed: 2, ReportAllocs: true, Behaviour: b}
+	inBubble(t, cfg, prepare, func(t *testing.T, s *fakeServers, f *Fleet) {
+		if err := f.WaitReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		test(t, s, f, f.clients[0].id)
+	})
+}
+
+func TestAllocationsAreStartedStoppedAndReportedInBatches(t *testing.T) {
+	b := Behaviour{StartDelay: Delay{Min: time.Second}, StopDelay: Delay{Min: 2 * time.Second}}
+	oneReporting(t, b, nil, func(t *testing.T, s *fakeServers, f *Fleet, node string) {
+		placed := time.Since(s.started)
+		s.place(node, run("c", "a", "b")...)
+		time.Sleep(5 * time.Second)
+		stopped := time.Since(s.started)
+		s.place(node, stop("b")...)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if got, want := reports(s), []string{"a=running b=running c=running", "b=complete"}; !slices.Equal(got, want) {
+			t.Fatalf("reports %q, want %q", got, want)
+		}
+		calls := s.calls("report")
+		if wait := calls[0].at - placed; !within(wait, time.Second, 1200*time.Millisecond+slack) {
+			t.Errorf("reported running %v after placing, want after 1s and up to one sync", wait)
+		}
+		if wait := calls[1].at - stopped; !within(wait, 2*time.Second, 2200*time.Millisecond+slack) {
+			t.Errorf("reported complete %v after stopping, want after 2s and up to one sync", wait)
+		}
+		if got := f.Stats().AllocUpdates; got != 2 {
+			t.Errorf("%d reports counted, want 2", got)
+		}
+	})
+}
+
+func TestWhatIsReported(t *testing.T) {
+	known := func(client string) *rpc.Allocation {
+		return &rpc.Allocation{ID: "x", DesiredStatus: rpc.AllocDesiredRun, ClientStatus: client}
+	}
+	cases := []struct {
+		name  string
+		place [][]*rpc.Allocation
+		want  []string
+	}{
+		{"one that runs already", [][]*rpc.Allocation{{known(rpc.AllocClientRunning)}}, nil},
+		{"one that has ended", [][]*rpc.Allocation{{known(rpc.AllocClientLost)}}, nil},
+		{"one that is stopped before it was seen", [][]*rpc.Allocation{stop("x")}, []string{"x=complete"}},
+		{"stopped while it ran", [][]*rpc.Allocation{run("x"), stop("x")}, []string{"x=running", "x=complete"}},
+		{"updated in place", [][]*rpc.Allocation{run("x"), run("x")}, []string{"x=running"}},
+		{"stopped twice", [][]*rpc.Allocation{run("x"), stop("x"), stop("x")}, []string{"x=running", "x=complete"}},
+		{"one more", [][]*rpc.Allocation{run("x"), run("w")}, []string{"x=running", "w=running"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			oneReporting(t, Behaviour{}, nil, func(t *testing.T, s *fakeServers, f *Fleet, node string) {
+				for _, allocs := range c.place {
+					s.place(node, allocs...)
+					time.Sleep(3 * time.Second)
+				}
+				synctest.Wait()
+				if got := reports(s); !slices.Equal(got, c.want) {
+					t.Errorf("reports %q, want %q", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestStoppedBeforeItRan(t *testing.T) {
+	oneReporting(t, Behaviour{StartDelay: Delay{Min: time.Minute}}, nil, func(t *testing.T, s *fakeServers, f *Fleet, node string) {
+		s.place(node, run("x")...)
+		time.Sleep(time.Second)
+		s.place(node, stop("x")...)
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if got, want := reports(s), []string{"x=complete"}; !slices.Equal(got, want) {
+			t.Errorf("reports %q, want %q", got, want)
+		}
+	})
+}
+
+func TestRefusedReportsAreKeptAndSentAgain(t *testing.T) {
+	refusals := 2
+	prepare := func(s *fakeServers) {
+		s.fail = func(e logEntry) error {
+			if e.method != "report" || refusals == 0 {
+				return nil
+			}
+			refusals--
+			return errors.New("node is initializing, not ready")
+		}
+	}
+	oneReporting(t, Behaviour{}, prepare, func(t *testing.T, s *fakeServers, f *Fleet, node string) {
+		s.place(node, run("x")...)
+		time.Sleep(time.Second)
+		s.place(node, run("y")...) // while the client waits to retry
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		want := []string{"x=running", "x=running y=running", "x=running y=running"}
+		if got := reports(s); !slices.Equal(got, want) {
+			t.Fatalf("reports %q, want %q", got, want)
+		}
+		calls := s.calls("report")
+		for i := range 2 {
+			if gap := calls[i+1].at - calls[i].at; !within(gap, 5*time.Second, 10*time.Second+slack) {
+				t.Errorf("%v between a refused report and the next, want 5s to 10s", gap)
+			}
+			if calls[i+1].server == calls[i].server {
+				t.Errorf("report %d went to server %d again, which had refused it", i+1, calls[i].server)
+			}
+		}
+	})
+}
+
+func TestASuccessfulCallEndsTheWaitForTheNextHeartbeat(t *testing.T) {
+	prepare := func(s *fakeServers) { s.ttl = func(string) time.Duration { return time.Hour } }
+	oneReporting(t, Behaviour{}, prepare, func(t *testing.T, s *fakeServers, f *Fleet, node string) {
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		before := len(s.calls("heartbeat"))
+		at := time.Since(s.started)
+		s.place(node, run("x")...) // the watch answers
+		synctest.Wait()
+		time.Sleep(slack)
+		synctest.Wait()
+		beats := s.calls("heartbeat")
+		if len(beats) != before+1 || beats[before].at-at > slack {
+			t.Errorf("%d heartbeats at once after the watch answered, want 1", len(beats)-before)
+		}
+	})
+}
+
+func TestWatchRetries(t *testing.T) {
+	cases := []struct {
+		name        string
+		err         error
+		least, most time.Duration
+	}{
+		{"refused", errors.New("refused"), 30 * time.Second, time.Minute},
+		{"unreachable: reads move on to the next server", rpc.ErrUnreachable, 0, 312500 * time.Microsecond},
+		{"no leader", rpc.ErrNoLeader, 0, 312500 * time.Microsecond},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			// The first answer of the watch starts a heartbeat, whose success ends the wait after
+			// the first failure: measure after the second.
+			failures := 2
+			prepare := func(s *fakeServers) {
+				s.ttl = func(string) time.Duration { return time.Hour } // no heartbeat wakes the watch
+				s.fail = func(e logEntry) error {
+					if e.method != "watch" || e.detail != "2" || failures == 0 {
+						return nil
+					}
+					failures--
+					return c.err
+				}
+			}
+			oneReporting(t, Behaviour{}, prepare, func(t *testing.T, s *fakeServers, f *Fleet, node string) {
+				s.place(node, &rpc.Allocation{ID: "x", ClientStatus: rpc.AllocClientRunning}) // index 2
+				time.Sleep(2 * time.Minute)
+				synctest.Wait()
+				calls := s.calls("watch")
+				i := slices.IndexFunc(calls, func(e logEntry) bool { return e.detail == "2" })
+				if i < 0 || len(calls) < i+3 {
+					t.Fatalf("watches %+v, want one after two that failed", calls)
+				}
+				i++
+				if gap := calls[i+1].at - calls[i].at; !within(gap, c.least, c.most+slack) {
+					t.Errorf("watched again %v after the failure, want after %v to %v", gap, c.least, c.most)
+				}
+				if calls[i+1].server == calls[i].server {
+					t.Errorf("watched server %d again, which had failed", calls[i].server)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,87 @@
+package nodesim
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// BenchmarkFleet measures what a client costs: bytes held per client once all are ready,
+// and the time for ten minutes of their heartbeats (at a TTL of 30 s), per heartbeat.
+func BenchmarkFleet(b *testing.B) {
+	for _, nodes := range []int{5_000, 50_000} {
+		for _, reporting := range []bool{false, true} {
+			name := "nodes=" + strconv.Itoa(nodes) + "/reporting=" + strconv.FormatBool(reporting)
+			b.Run(name, func(b *testing.B) {
+				for b.Loop() {
+					// A bubble needs a T; the benchmark's figures are taken inside it.
+					bytes, beats, took := measureFleet(new(testing.T), nodes, reporting)
+					b.ReportMetric(bytes/float64(nodes), "B/client")
+					b.ReportMetric(float64(took.Nanoseconds())/float64(beats), "ns/heartbeat")
+				}
+			})
+		}
+	}
+}
+
+func measureFleet(t *testing.T, nodes int, reporting bool) (bytes float64, beats uint64, took time.Duration) {
+	start := time.Now()
+	synctest.Test(t, func(*testing.T) {
+		before := heap()
+		server := &blindServer{ttl: 30 * time.Second}
+		f, err := NewFleet(Config{Nodes: nodes, Servers: 3, ReportAllocs: reporting,
+			Dial: func(int) rpc.NodeServer { return server }})
+		if err != nil {
+			panic(err)
+		}
+		ctx := context.Background()
+		f.Start(ctx)
+		if err := f.WaitReady(ctx); err != nil {
+			panic(err)
+		}
+		time.Sleep(time.Second)
+		bytes = heap() - before
+		time.Sleep(10 * time.Minute)
+		beats = f.Stats().Heartbeats
+		f.Shutdown()
+	})
+	return bytes, beats, time.Since(start)
+}
+
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapInuse + m.StackInuse)
+}
+
+// blindServer answers everything at once and remembers nothing, but blocks watches.
+type blindServer struct{ ttl time.Duration }
+
+func (s *blindServer) Register(context.Context, *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResponse, error) {
+	return &rpc.NodeUpdateResponse{HeartbeatTTL: s.ttl}, nil
+}
+
+func (s *blindServer) UpdateStatus(context.Context, *rpc.NodeUpdateStatusRequest) (*rpc.NodeUpdateResponse, error) {
+	return &rpc.NodeUpdateResponse{HeartbeatTTL: s.ttl}, nil
+}
+
+func (s *blindServer) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest) (*rpc.NodeClientAllocsResponse, error) {
+	block := time.NewTimer(req.MaxQueryTime)
+	defer block.Stop()
+	select {
+	case <-block.C:
+		return &rpc.NodeClientAllocsResponse{Index: 1}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (s *blindServer) UpdateAlloc(context.Context, *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
+	return &rpc.WriteResponse{}, nil
+}

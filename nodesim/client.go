@@ -1,0 +1,225 @@
+package nodesim
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// A loop is one of the things a client does side by side.
+type loop uint8
+
+const (
+	nodeLoop  loop = iota // registerAndHeartbeat
+	watchLoop             // watchAllocations
+	syncLoop              // allocSync
+	loops
+)
+
+type taskState uint8
+
+const (
+	idle    taskState = iota // does nothing until another loop starts it
+	waiting                  // acts at task.at
+	calling                  // its call is under way
+)
+
+// task is the state of one loop of one client.
+type task struct {
+	state    taskState
+	wakeable bool          // a success of another loop ends the wait
+	retrying bool          // the call is being tried again below the loop, until deadline
+	pos      int32         // place in the fleet's queue; -1 when not in it
+	at       time.Duration // since the fleet's start
+	deadline time.Duration
+	src      rand.PCG
+}
+
+// client is one client's state. Its methods are the client's decisions: pure but for the
+// draws from the loops' sources. All times count from the fleet's start.
+type client struct {
+	num    int
+	id     string
+	server int    // the one it talks to
+	life   uint32 // counts Stop and Resume: answers to calls of an earlier life are ignored
+
+	running     bool
+	registered  bool // the servers know the node, as far as the client knows
+	introduced  bool // registered at least once in this life: no longer initializing
+	heartbeated bool
+	ready       bool
+	ttl         time.Duration
+	lastOK      time.Duration
+
+	index  uint64 // of the last GetClientAllocs
+	allocs []alloc
+	// The sync loop's ticker: it ticks at syncBase plus every multiple of syncEvery.
+	syncBase, syncEvery time.Duration
+
+	tasks [loops]task
+}
+
+// callKind is a method of rpc.NodeServer.
+type callKind uint8
+
+const (
+	callRegister callKind = iota
+	callHeartbeat
+	callWatch
+	callSync
+)
+
+// call is what a loop wants asked of a server.
+type call struct {
+	kind   callKind
+	server int
+	status string            // callRegister: of the node
+	index  uint64            // callWatch
+	block  time.Duration     // callWatch
+	report []*rpc.Allocation // callSync
+}
+
+// answer is what came of a call.
+type answer struct {
+	err    error
+	ttl    time.Duration // callRegister, callHeartbeat
+	index  uint64        // callWatch
+	allocs []*rpc.Allocation
+}
+
+// start begins a life: the client registers at a stagger from now.
+func (c *client) start(cfg *Config, now time.Duration) {
+	c.life++
+	c.running = true
+	c.syncBase, c.syncEvery = now, cfg.AllocSync
+	c.sleep(nodeLoop, now+stagger(&c.tasks[nodeLoop].src, cfg.RegisterStagger), false)
+}
+
+// stop ends the life. What the client knew of its allocations stays, as an agent's state
+// directory would.
+func (c *client) stop() {
+	c.life++
+	c.running, c.registered, c.introduced, c.heartbeated, c.ready = false, false, false, false, false
+	c.index = 0
+	for l := range c.tasks {
+		c.tasks[l].state = idle
+		c.tasks[l].retrying = false
+	}
+}
+
+func (c *client) sleep(l loop, until time.Duration, wakeable bool) {
+	t := &c.tasks[l]
+	t.state, t.at, t.wakeable = waiting, until, wakeable
+}
+
+// begin returns the call of a loop whose time has come.
+func (c *client) begin(cfg *Config, l loop, now time.Duration) call {
+	t := &c.tasks[l]
+	t.state = calling
+	block := cfg.WatchBlock
+	if t.retrying {
+		block = t.deadline - now
+	} else {
+		t.retrying, t.deadline = true, now+cfg.RPCHold
+		if l == watchLoop {
+			t.deadline += cfg.WatchBlock
+		}
+	}
+	next := call{server: c.server}
+	switch {
+	case l == watchLoop:
+		next.kind, next.index, next.block = callWatch, c.index, max(block, time.Nanosecond)
+	case l == syncLoop:
+		next.kind, next.report = callSync, c.changes(now)
+	case c.registered:
+		next.kind = callHeartbeat
+	default:
+		next.kind, next.status = callRegister, rpc.NodeStatusInit
+		if c.introduced {
+			next.status = rpc.NodeStatusReady
+		}
+	}
+	return next
+}
+
+// finish takes the answer to a loop's call and decides what the loop does next.
+func (c *client) finish(cfg *Config, l loop, now time.Duration, asked call, a answer) {
+	t := &c.tasks[l]
+	if a.err != nil {
+		if c.server == asked.server {
+			c.server = (c.server + 1) % cfg.Servers
+		}
+		if asked.retriable(a.err) && now < t.deadline {
+			c.sleep(l, now+stagger(&t.src, cfg.RPCHold/rpcRetryFraction), false)
+			return
+		}
+	}
+	t.retrying = false
+	switch asked.kind {
+	case callRegister:
+		c.onRegister(cfg, now, asked, a)
+	case callHeartbeat:
+		c.onHeartbeat(cfg, now, a)
+	case callWatch:
+		c.onAllocs(cfg, now, a)
+	case callSync:
+		c.onReport(cfg, now, asked, a)
+	}
+	if a.err == nil {
+		c.wakeOthers(l, now)
+	}
+}
+
+// retriable says whether a failed call may be tried again as it is (canRetry of
+// client/rpc.go): nothing can have been changed without a leader, nor by a read.
+func (k call) retriable(err error) bool {
+	return errors.Is(err, rpc.ErrNoLeader) || k.kind == callWatch && errors.Is(err, rpc.ErrUnreachable)
+}
+
+// wakeOthers ends the waits that a success of loop l makes pointless.
+func (c *client) wakeOthers(l loop, now time.Duration) {
+	for o := range c.tasks {
+		if t := &c.tasks[o]; loop(o) != l && t.state == waiting && t.wakeable && t.at > now {
+			t.at = now
+		}
+	}
+}
+
+func (c *client) onRegister(cfg *Config, now time.Duration, asked call, a answer) {
+	src := &c.tasks[nodeLoop].src
+	if a.err != nil {
+		c.sleep(nodeLoop, now+retry(src, cfg.RegisterRetry), true)
+		return
+	}
+	spread := cfg.FirstHeartbeat
+	if c.introduced {
+		spread = cfg.RegisterStagger
+	}
+	c.registered, c.introduced = true, true
+	c.ready = asked.status == rpc.NodeStatusReady
+	c.lastOK, c.ttl = now, a.ttl
+	c.sleep(nodeLoop, now+stagger(src, spread), true)
+	if cfg.ReportAllocs && c.tasks[watchLoop].state == idle {
+		c.sleep(watchLoop, now, true)
+	}
+}
+
+func (c *client) onHeartbeat(cfg *Config, now time.Duration, a answer) {
+	src := &c.tasks[nodeLoop].src
+	switch {
+	case a.err == nil:
+		c.ready, c.heartbeated = true, true
+		c.lastOK, c.ttl = now, a.ttl
+		c.sleep(nodeLoop, now+a.ttl, true)
+	case errors.Is(a.err, rpc.ErrNodeNotFound):
+		c.registered, c.ready = false, false
+		c.sleep(nodeLoop, now, false)
+	case !c.heartbeated:
+		c.sleep(nodeLoop, now+retry(src, cfg.RegisterRetry), true)
+	default:
+		left := c.lastOK + c.ttl - now
+		c.sleep(nodeLoop, now+heartbeatRetry(src, left, cfg.HeartbeatRetryUnit), true)
+	}
+}

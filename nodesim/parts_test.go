@@ -1,0 +1,216 @@
+package nodesim
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+func TestHeartbeatRetry(t *testing.T) {
+	cases := []struct {
+		left        time.Duration
+		least, most time.Duration
+	}{
+		{-5 * time.Minute, time.Second, 30 * time.Second}, // as if five minutes were left
+		{-31 * time.Second, time.Second, 31 * time.Second},
+		{-30 * time.Second, time.Second, 2 * time.Second},
+		{-time.Nanosecond, time.Second, 2 * time.Second},
+		{0, time.Second, 2 * time.Second},
+		{time.Second, time.Second, 2 * time.Second},
+		{20 * time.Second, time.Second, 20 * time.Second},
+		{time.Hour, time.Second, 30 * time.Second},
+	}
+	src := rand.NewPCG(1, 2)
+	for _, c := range cases {
+		for range 1000 {
+			if got := heartbeatRetry(src, c.left, time.Second); got < c.least || got > c.most {
+				t.Errorf("with %v left the client waits %v, want %v to %v", c.left, got, c.least, c.most)
+			}
+		}
+	}
+}
+
+func TestRetryAndStaggerRanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		src := rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)
+		base := time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "base"))
+		if got := retry(src, base); got < base || got >= 2*base {
+			t.Fatalf("retry(%v) = %v, want [base, 2*base)", base, got)
+		}
+		if got := stagger(src, base); got < 0 || got >= base {
+			t.Fatalf("stagger(%v) = %v, want [0, base)", base, got)
+		}
+		if got := stagger(src, -base); got != 0 {
+			t.Fatalf("stagger(%v) = %v, want 0", -base, got)
+		}
+	})
+}
+
+func TestGridKeepsLoopsApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := rapid.IntRange(1, 60_000).Draw(t, "nodes")
+		g := newGrid(nodes)
+		at := time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "at"))
+		actor := func(name string) (int, loop) {
+			return rapid.IntRange(0, nodes-1).Draw(t, name), loop(rapid.IntRange(0, int(loops)-1).Draw(t, name+" loop"))
+		}
+		n1, l1 := actor("one")
+		n2, l2 := actor("other")
+		a, b := g.align(at, n1, l1), g.align(at, n2, l2)
+		if a < at || a >= at+g.slot {
+			t.Fatalf("align(%v) = %v, want at most one slot of %v later", at, a, g.slot)
+		}
+		if again := g.align(a, n1, l1); again != a {
+			t.Fatalf("align(%v) = %v: an instant of the loop's own moved", a, again)
+		}
+		if (n1 != n2 || l1 != l2) && a == b {
+			t.Fatalf("loops %d/%d and %d/%d share the instant %v", n1, l1, n2, l2, a)
+		}
+	})
+}
+
+// The queue against a plain map searched from end to end.
+func TestQueue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		clients := make([]client, 8)
+		for i := range clients {
+			for l := range clients[i].tasks {
+				clients[i].tasks[l].pos = -1
+			}
+		}
+		q, naive := queue{clients: clients}, map[ref]time.Duration{}
+		earliest := func() (least time.Duration) {
+			least = -1
+			for _, at := range naive {
+				if least < 0 || at < least {
+					least = at
+				}
+			}
+			return least
+		}
+		anyRef := rapid.Custom(func(t *rapid.T) ref {
+			return ref{rapid.Int32Range(0, 7).Draw(t, "client"), loop(rapid.IntRange(0, int(loops)-1).Draw(t, "loop"))}
+		})
+		t.Repeat(map[string]func(*rapid.T){
+			"set": func(t *rapid.T) {
+				r, at := anyRef.Draw(t, "ref"), time.Duration(rapid.Int64Range(0, 100).Draw(t, "at"))
+				q.set(r, at)
+				naive[r] = at
+			},
+			"remove": func(t *rapid.T) {
+				r := anyRef.Draw(t, "ref")
+				q.remove(r)
+				delete(naive, r)
+			},
+			"pop": func(t *rapid.T) {
+				if len(naive) == 0 {
+					return
+				}
+				want := earliest()
+				r := q.pop()
+				if naive[r] != want {
+					t.Fatalf("popped %v due at %v, want one due at %v", r, naive[r], want)
+				}
+				delete(naive, r)
+			},
+			"": func(t *rapid.T) {
+				at, ok := q.next()
+				if ok != (len(naive) > 0) || ok && at != earliest() {
+					t.Fatalf("next is %v, %v; want %v of %d", at, ok, earliest(), len(naive))
+				}
+				for i, e := range q.entries {
+					if q.task(e.ref).pos != int32(i) || naive[e.ref] != e.at {
+						t.Fatalf("entry %d is %+v, its loop's place %d, its instant %v", i, e, q.task(e.ref).pos, naive[e.ref])
+					}
+				}
+			},
+		})
+	})
+}
+
+func TestSyncTicks(t *testing.T) {
+	c := client{syncBase: 1000, syncEvery: 200}
+	for at, want := range map[time.Duration]time.Duration{0: 1200, 1000: 1200, 1199: 1200, 1200: 1200, 1201: 1400, 5000: 5000} {
+		if got := c.tick(at); got != want {
+			t.Errorf("first tick at or after %d is %d, want %d", at, got, want)
+		}
+	}
+}
+
+func TestNodesAreTellable(t *testing.T) {
+	cfg := Config{Nodes: 1000, Servers: 1, Dial: func(int) rpc.NodeServer { return nil }, Datacenters: []string{"dc1", "dc2"}}
+	f, err := NewFleet(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for i := range f.clients {
+		n := f.cfg.node(&f.clients[i])
+		if seen[n.ID] || len(n.ID) != 36 {
+			t.Fatalf("client %d has the ID %q, twice or not a UUID", i, n.ID)
+		}
+		seen[n.ID] = true
+		if want := cfg.Datacenters[i%2]; n.Datacenter != want || n.Resources != DefaultResources {
+			t.Errorf("client %d is in %s with %+v, want %s with the default", i, n.Datacenter, n.Resources, want)
+		}
+	}
+	other := cfg
+	other.Seed = 1
+	g, err := NewFleet(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(g.clients, func(c client) bool { return seen[c.id] }) {
+		t.Error("two seeds share a node ID")
+	}
+}
+
+func TestScale(t *testing.T) {
+	got := Timing{RegisterRetry: 40 * time.Second}.Scale(0.01)
+	want := Timing{
+		RegisterStagger: 100 * time.Millisecond, RegisterRetry: 400 * time.Millisecond, AllocSync: 2 * time.Millisecond,
+		AllocSyncRetry: 50 * time.Millisecond, WatchRetry: 300 * time.Millisecond, WatchBlock: 3 * time.Second,
+		RPCHold: 50 * time.Millisecond, HeartbeatRetryUnit: 10 * time.Millisecond,
+	}
+	if got != want {
+		t.Errorf("scaled by 0.01: %+v, want %+v", got, want)
+	}
+}
+
+func TestValidateNamesFieldAndValue(t *testing.T) {
+	good := Config{Nodes: 1, Servers: 1, Dial: func(int) rpc.NodeServer { return nil }}
+	if err := good.Validate(); err != nil {
+		t.Fatalf("a good config is refused: %v", err)
+	}
+	cases := []struct {
+		change func(*Config)
+		want   []string
+	}{
+		{func(c *Config) { c.Nodes = 0 }, []string{"Nodes", "0", "1 to"}},
+		{func(c *Config) { c.Nodes = MaxNodes + 1 }, []string{"Nodes", "16777217"}},
+		{func(c *Config) { c.Servers = -1 }, []string{"Servers", "-1"}},
+		{func(c *Config) { c.Dial = nil }, []string{"Dial"}},
+		{func(c *Config) { c.AllocSync = -time.Second }, []string{"AllocSync", "-1s"}},
+		{func(c *Config) { c.Behaviour.StopDelay.Min = -1 }, []string{"StopDelay", "-1ns"}},
+	}
+	for _, c := range cases {
+		cfg := good
+		c.change(&cfg)
+		_, err := NewFleet(cfg)
+		if err == nil {
+			t.Errorf("%v: accepted", c.want)
+			continue
+		}
+		for _, part := range c.want {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("error %q does not name %q", err, part)
+			}
+		}
+	}
+}
