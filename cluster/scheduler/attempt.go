@@ -1,0 +1,239 @@
+package scheduler
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// Why an allocation is stopped or changed (generic_sched.go).
+const (
+	allocNotNeeded   = "alloc not needed due to job update"
+	allocReconnected = "alloc not needed due to disconnected client reconnect"
+	allocMigrating   = "alloc is being migrated"
+	allocUpdating    = "alloc is being updated due to job update"
+	allocLost        = "alloc is lost since its node is down"
+	allocUnknown     = "alloc is unknown since its node is disconnected"
+	allocNodeTainted = "alloc not needed as node is tainted"
+	allocRescheduled = "alloc was rescheduled because it failed"
+)
+
+// stagger is the pause between the steps of a rolling update of a system job
+// (structs.go, DefaultUpdateStrategy).
+const stagger = 30 * time.Second
+
+// attempt is the work of one Plan call.
+type attempt struct {
+	eval  *broker.Evaluation
+	cache *Cache
+	rand  *rand.Rand
+	snap  *state.Snapshot
+	now   time.Time
+	job   *rpc.Job // nil when purged
+	plan  *Plan
+	work  Work
+
+	queued map[string]int
+	failed map[string]int
+	// classes are the node classes that were considered; all are feasible, since jobs
+	// have no constraints (ClassEligibility).
+	classes      map[string]bool
+	followups    []*broker.Evaluation
+	blockedNodes []string // system: the first node without room, of each task group
+	limitReached bool
+
+	// known is what the cache had on the job; nil when it had nothing that applies.
+	known *entry
+	open  []string // see entry
+	waits bool
+
+	onNode map[string]rpc.Resources // change of a node's usage that the plan makes
+}
+
+func newAttempt(s *Scheduler, snap *state.Snapshot, now time.Time) *attempt {
+	a := &attempt{eval: s.eval, cache: s.cache, rand: s.rand, snap: snap, now: now}
+	a.job = snap.JobByID(s.eval.Namespace, s.eval.JobID)
+	a.known = s.cache.lookup(a)
+	a.plan = &Plan{
+		EvalID: s.eval.ID, Priority: s.eval.Priority, SnapshotIndex: snap.Index(), Job: a.job,
+		NodeUpdate: map[string][]*rpc.Allocation{}, NodeAllocation: map[string][]*rpc.Allocation{},
+	}
+	allocs := snap.JobAllocs(s.eval.Job())
+	a.work.LiveAllocs, a.work.TerminalAllocs = allocs.Live, allocs.Terminal
+	if !s.kind.placesByCount && !a.stopped() {
+		a.chargeNodes()
+	}
+	a.queued = map[string]int{}
+	if !a.stopped() {
+		for i := range a.job.TaskGroups {
+			a.queued[a.job.TaskGroups[i].Name] = 0
+		}
+	}
+	return a
+}
+
+// chargeNodes accounts for going through all nodes (util.go, readyNodesInDCs).
+func (a *attempt) chargeNodes() {
+	a.work.Nodes = a.snap.NodeCount()
+	a.work.ReadyNodes = a.snap.NodesIn(a.job.Datacenters).Ready
+}
+
+func (a *attempt) stopped() bool { return a.job == nil || a.job.Stop }
+
+// stop plans to stop an allocation and gives its room back.
+func (a *attempt) stop(alloc *rpc.Allocation, description, clientStatus, followup string) {
+	a.plan.stop(alloc, description, clientStatus, followup)
+	a.work.Stops++
+	a.use(alloc, -1)
+}
+
+// unstop takes back the last stop.
+func (a *attempt) unstop(alloc *rpc.Allocation) {
+	a.plan.unstop(alloc)
+	a.work.Stops--
+	a.use(alloc, 1)
+}
+
+// use adds, or with -1 takes back, what an allocation in the state uses.
+func (a *attempt) use(alloc *rpc.Allocation, sign int) {
+	if alloc.Terminal() {
+		return
+	}
+	a.addUse(alloc.NodeID, alloc.Resources, sign)
+}
+
+func (a *attempt) addUse(nodeID string, r rpc.Resources, sign int) {
+	if a.onNode == nil {
+		a.onNode = map[string]rpc.Resources{}
+	}
+	if sign < 0 {
+		a.onNode[nodeID] = a.onNode[nodeID].Sub(r)
+	} else {
+		a.onNode[nodeID] = a.onNode[nodeID].Add(r)
+	}
+}
+
+// used is what would be in use on the node if the plan so far were committed.
+func (a *attempt) used(on *state.NodeAllocs) rpc.Resources {
+	return on.Used.Add(a.onNode[on.NodeID])
+}
+
+// place plans a new allocation on a node; previous, which it replaces, may be nil.
+func (a *attempt) place(tg *rpc.TaskGroup, name, nodeID string, previous *rpc.Allocation) {
+	alloc := &rpc.Allocation{
+		ID: newID(a.rand), Namespace: a.job.Namespace, EvalID: a.eval.ID, Name: name, NodeID: nodeID,
+		JobID: a.job.ID, JobVersion: a.job.Version, JobType: a.job.Type, TaskGroup: tg.Name, Resources: tg.Resources,
+		DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientPending,
+	}
+	if previous != nil {
+		alloc.PreviousAllocation = previous.ID
+	}
+	a.plan.place(alloc)
+	a.addUse(nodeID, alloc.Resources, 1)
+}
+
+// fail counts a placement that found no room.
+func (a *attempt) fail(group string) {
+	if a.failed == nil {
+		a.failed = map[string]int{}
+	}
+	a.failed[group]++
+}
+
+// considered notes a node's class as feasible.
+func (a *attempt) considered(n *rpc.Node) {
+	if a.classes == nil {
+		a.classes = map[string]bool{}
+	}
+	a.classes[n.NodeClass] = true
+}
+
+// updateInPlace plans to carry an allocation over to the job's version as it is, if
+// nothing it runs changed and the node still has room; it reports whether it did
+// (util.go, inplaceUpdate and genericAllocUpdateFn).
+func (a *attempt) updateInPlace(alloc *rpc.Allocation, tg *rpc.TaskGroup, node *rpc.Node) bool {
+	if a.destructive(alloc, tg) || node == nil || !a.job.RunsIn(node.Datacenter) {
+		return false
+	}
+	if used := a.used(a.snap.NodeAllocs(node.ID)); !node.Resources.Fits(used) {
+		return false
+	}
+	updated := alloc.Copy()
+	updated.EvalID = a.eval.ID
+	updated.JobVersion = a.job.Version
+	a.plan.place(updated)
+	return true
+}
+
+// destructive reports whether an allocation must be replaced to become what the group
+// asks for (util.go, tasksUpdated). Of a task, only its resources exist here. One left
+// by an earlier job of the same name is replaced too.
+func (a *attempt) destructive(alloc *rpc.Allocation, tg *rpc.TaskGroup) bool {
+	return alloc.Resources != tg.Resources || alloc.CreateIndex < a.job.CreateIndex
+}
+
+// current reports whether an allocation is of the job's version.
+func (a *attempt) current(alloc *rpc.Allocation) bool {
+	return alloc.JobVersion == a.job.Version && alloc.CreateIndex >= a.job.CreateIndex
+}
+
+// placed takes what was committed off what is queued (util.go, adjustQueuedAllocations).
+func (a *attempt) placed(r *PlanResult) {
+	for _, allocs := range r.NodeAllocation {
+		for _, alloc := range allocs {
+			if _, ok := a.queued[alloc.TaskGroup]; ok && alloc.CreateIndex == 0 {
+				a.queued[alloc.TaskGroup]--
+			}
+		}
+	}
+}
+
+// blockedEval makes the evaluation that waits for room (structs.go, CreateBlockedEval);
+// nodeID is set for system jobs, which wait for that node.
+func (a *attempt) blockedEval(trigger, description, nodeID string) *broker.Evaluation {
+	e := a.newEval(trigger, broker.StatusBlocked)
+	e.StatusDescription = description
+	e.NodeID = nodeID
+	e.JobModifyIndex = a.eval.JobModifyIndex
+	e.FailedTGAllocs, e.ClassEligibility = a.failed, a.classes
+	return e
+}
+
+// rollingEval makes the evaluation that goes on with a rolling update
+// (structs.go, NextRollingEval).
+func (a *attempt) rollingEval() *broker.Evaluation {
+	e := a.newEval(broker.TriggeredByRollingUpdate, broker.StatusPending)
+	e.JobModifyIndex = a.eval.JobModifyIndex
+	e.Wait = stagger
+	return e
+}
+
+func (a *attempt) newEval(trigger, status string) *broker.Evaluation {
+	return &broker.Evaluation{
+		ID: newID(a.rand), Namespace: a.eval.Namespace, JobID: a.eval.JobID, Type: a.eval.Type, Priority: a.eval.Priority,
+		TriggeredBy: trigger, Status: status, PreviousEval: a.eval.ID, SnapshotIndex: a.snap.Index(),
+		CreateTime: a.now.UnixNano(), ModifyTime: a.now.UnixNano(),
+	}
+}
+
+// newID draws a UUID of version 4.
+func newID(r *rand.Rand) string {
+	var raw [16]byte
+	binary.BigEndian.PutUint64(raw[:8], r.Uint64())
+	binary.BigEndian.PutUint64(raw[8:], r.Uint64())
+	raw[6] = raw[6]&0x0f | 0x40
+	raw[8] = raw[8]&0x3f | 0x80
+	id := make([]byte, 36)
+	hex.Encode(id, raw[:4])
+	hex.Encode(id[9:], raw[4:6])
+	hex.Encode(id[14:], raw[6:8])
+	hex.Encode(id[19:], raw[8:10])
+	hex.Encode(id[24:], raw[10:])
+	id[8], id[13], id[18], id[23] = '-', '-', '-', '-'
+	return string(id)
+}

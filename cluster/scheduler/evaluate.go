@@ -1,0 +1,107 @@
+package scheduler
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// EvaluatePlan decides which part of a plan can be committed to the state in snap, node
+// by node: a node's part is taken in full or refused in full (plan_apply.go,
+// evaluatePlanPlacements). It changes neither; the result shares the plan's allocations.
+func EvaluatePlan(snap *state.Snapshot, plan *Plan) *PlanResult {
+	r := &PlanResult{
+		NodeUpdate:     make(map[string][]*rpc.Allocation, len(plan.NodeUpdate)),
+		NodeAllocation: make(map[string][]*rpc.Allocation, len(plan.NodeAllocation)),
+	}
+	for _, node := range plan.nodes() {
+		if !nodeFits(snap, plan, node) {
+			r.RejectedNodes = append(r.RejectedNodes, node)
+			r.RefreshIndex = max(snap.RefreshIndex(), 1)
+			if plan.AllAtOnce {
+				r.NodeUpdate, r.NodeAllocation = nil, nil
+				return r
+			}
+			continue
+		}
+		if stops := plan.NodeUpdate[node]; len(stops) > 0 {
+			r.NodeUpdate[node] = stops
+		}
+		if places := plan.NodeAllocation[node]; len(places) > 0 {
+			r.NodeAllocation[node] = places
+		}
+	}
+	return r
+}
+
+// nodes returns the IDs of the nodes the plan touches, in order.
+func (p *Plan) nodes() []string {
+	ids := make([]string, 0, len(p.NodeUpdate)+len(p.NodeAllocation))
+	ids = slices.AppendSeq(ids, maps.Keys(p.NodeUpdate))
+	ids = slices.AppendSeq(ids, maps.Keys(p.NodeAllocation))
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// nodeFits reports whether a node's part of the plan holds in the state of snap
+// (plan_apply.go, evaluateNodePlan).
+func nodeFits(snap *state.Snapshot, plan *Plan, nodeID string) bool {
+	places := plan.NodeAllocation[nodeID]
+	if len(places) == 0 {
+		return true // stopping always fits
+	}
+	node := snap.NodeByID(nodeID)
+	switch {
+	case node == nil:
+		return false
+	case node.Status == rpc.NodeStatusDisconnected:
+		// All that can be said of such a node's allocations is that they are unknown.
+		return !slices.ContainsFunc(places, func(a *rpc.Allocation) bool { return a.ClientStatus != rpc.AllocClientUnknown })
+	case node.Status != rpc.NodeStatusReady:
+		return false
+	}
+	on := snap.NodeAllocs(nodeID)
+	if !slices.ContainsFunc(places, func(a *rpc.Allocation) bool { return !has(on.Live, a.ID) }) {
+		return true // changes in place only, which an ineligible node allows too
+	}
+	if node.SchedulingEligibility == rpc.NodeIneligible {
+		return false
+	}
+	used := on.Used
+	removed := make(map[string]bool, len(places)+len(plan.NodeUpdate[nodeID]))
+	for _, list := range [2][]*rpc.Allocation{plan.NodeUpdate[nodeID], places} {
+		for _, a := range list {
+			if old := live(on.Live, a.ID); old != nil && !removed[a.ID] {
+				removed[a.ID] = true
+				used = used.Sub(old.Resources)
+			}
+		}
+	}
+	for _, a := range places {
+		if !a.ClientTerminal() {
+			used = used.Add(a.Resources)
+		}
+	}
+	return node.Resources.Fits(used)
+}
+
+// live finds an allocation in a list ordered by ID.
+func live(list []*rpc.Allocation, id string) *rpc.Allocation {
+	at, ok := slices.BinarySearchFunc(list, id, func(a *rpc.Allocation, id string) int {
+		switch {
+		case a.ID < id:
+			return -1
+		case a.ID > id:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return nil
+	}
+	return list[at]
+}
+
+func has(list []*rpc.Allocation, id string) bool { return live(list, id) != nil }

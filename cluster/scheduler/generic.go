@@ -1,0 +1,334 @@
+package scheduler
+
+import (
+	"slices"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// genericRun reconciles a service or batch job (reconcile.go). Its sets are ordered by
+// name.
+type genericRun struct {
+	*attempt
+	batch bool
+	nodes map[string]*rpc.Node // looked up so far; nil for one that is gone
+
+	destructive []placement
+	places      []placement
+}
+
+// placement is an allocation to be placed.
+type placement struct {
+	tg   *rpc.TaskGroup
+	name string
+	// previous is the allocation that the new one replaces; nil when it replaces none.
+	previous *rpc.Allocation
+	// stopPrevious says that previous is stopped only if room is found.
+	stopPrevious bool
+}
+
+func reconcileGeneric(a *attempt) {
+	g := &genericRun{attempt: a, batch: a.eval.Type == rpc.JobTypeBatch, nodes: map[string]*rpc.Node{}}
+	groups := map[string][]*rpc.Allocation{}
+	var removed []string // groups the job no longer has
+	for _, alloc := range a.snap.AllocsByJob(a.eval.Job()) {
+		if stopLost(alloc, g.node(alloc.NodeID)) {
+			g.stop(alloc, allocLost, rpc.AllocClientLost, "")
+		}
+		if _, seen := groups[alloc.TaskGroup]; !seen && (a.stopped() || a.job.TaskGroup(alloc.TaskGroup) == nil) {
+			removed = append(removed, alloc.TaskGroup)
+		}
+		groups[alloc.TaskGroup] = append(groups[alloc.TaskGroup], alloc)
+	}
+	slices.Sort(removed)
+	for _, name := range removed {
+		g.stopAll(groups[name])
+	}
+	if !a.stopped() {
+		for i := range a.job.TaskGroups {
+			tg := &a.job.TaskGroups[i]
+			slices.SortFunc(groups[tg.Name], byName)
+			g.group(tg, groups[tg.Name])
+		}
+	}
+	for _, list := range [][]placement{g.destructive, g.places} {
+		for _, p := range list {
+			g.queued[p.tg.Name]++
+		}
+	}
+	g.work.Placements = len(g.destructive) + len(g.places)
+	if g.work.Placements > 0 {
+		g.placeAll()
+	}
+	g.waits = g.waits || len(g.failed) > 0
+}
+
+func (g *genericRun) node(id string) *rpc.Node {
+	n, ok := g.nodes[id]
+	if !ok {
+		n = g.snap.NodeByID(id)
+		g.nodes[id] = n
+	}
+	return n
+}
+
+// stopAll stops what is left of a job, or group, that is not wanted any more
+// (reconcile.go, filterAndStopAll).
+func (g *genericRun) stopAll(allocs []*rpc.Allocation) {
+	for _, alloc := range allocs {
+		if alloc.Terminal() {
+			continue
+		}
+		if n := g.node(alloc.NodeID); n == nil || n.Status == rpc.NodeStatusDown {
+			g.stop(alloc, allocLost, rpc.AllocClientLost, "")
+			continue
+		}
+		g.stop(alloc, allocNotNeeded, "", "")
+	}
+}
+
+// groupState splits a group's allocations by what is to become of them.
+type groupState struct {
+	tg *rpc.TaskGroup
+	// kept run, or ended and count as having run.
+	kept []*rpc.Allocation
+	// migrate are on draining nodes.
+	migrate []*rpc.Allocation
+	lost    []*rpc.Allocation
+	// disconnecting are on a node that just went out of reach; they become unknown.
+	disconnecting []*rpc.Allocation
+	// reconnecting are held for unknown, but their client is back.
+	reconnecting []*rpc.Allocation
+	// failed are to be replaced now.
+	failed []*rpc.Allocation
+	// failedLater are to be replaced at a time to come.
+	failedLater []delayed
+	names       *nameIndex
+}
+
+// group works out what one task group needs (reconcile.go, computeGroup).
+func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
+	s := &groupState{tg: tg}
+	g.split(s, all)
+	g.reschedules(s)
+	for i, id := range g.delayedEvals(s.timeouts(g.now), disconnectFollowup) {
+		u := disconnected(s.disconnecting[i], g.now)
+		u.FollowupEvalID = id
+		g.plan.place(u)
+		g.waits = true
+	}
+	for i, id := range g.delayedEvals(s.failedLater, rescheduleFollowup) {
+		u := s.failedLater[i].alloc.Copy()
+		u.FollowupEvalID = id
+		g.plan.place(u)
+		g.waits = true
+	}
+	// Disconnecting allocations are replaced at once, and kept in case they come back.
+	s.names = newNameIndex(g.job.ID, tg.Name, tg.Count, s.kept, s.migrate, s.failed, s.disconnecting, s.lost)
+	g.stopSurplus(s)
+	g.reconnect(s)
+	destructive := g.update(s)
+	room := g.updateRoom(s, destructive)
+	placed := g.placeMissing(s)
+	for _, alloc := range destructive[:min(len(destructive), max(0, room-placed))] {
+		g.destructive = append(g.destructive, placement{tg: tg, name: alloc.Name, previous: alloc, stopPrevious: true})
+	}
+	for _, alloc := range s.migrate {
+		g.stop(alloc, allocMigrating, "", "")
+		g.places = append(g.places, placement{tg: tg, name: alloc.Name, previous: alloc})
+	}
+}
+
+// split sorts the group's allocations into the sets that depend on their nodes
+// (reconcile_util.go, filterByTainted).
+func (g *genericRun) split(s *groupState, all []*rpc.Allocation) {
+	for _, alloc := range all {
+		if g.batch && alloc.Terminal() && !g.current(alloc) {
+			continue // what an older version did counts for nothing (filterOldTerminalAllocs)
+		}
+		node := g.node(alloc.NodeID)
+		c := contactOf(alloc, s.tg, g.now)
+		run := alloc.DesiredStatus == rpc.AllocDesiredRun
+		failed := alloc.ClientStatus == rpc.AllocClientFailed
+		switch {
+		case c.reconnects && failed && run:
+			s.reconnecting = append(s.reconnecting, alloc)
+		case c.reconnects && failed:
+		case alloc.Terminal() && !c.reconnects:
+			s.kept = append(s.kept, alloc)
+		case c.expired:
+			s.lost = append(s.lost, alloc)
+		case node != nil && node.Status == rpc.NodeStatusDisconnected && g.splitDisconnected(s, alloc, c):
+		case draining(node) && alloc.ClientStatus != rpc.AllocClientUnknown:
+			s.migrate = append(s.migrate, alloc)
+		case c.survives && alloc.ClientStatus == rpc.AllocClientUnknown && run:
+			g.waits = true // until it comes back or its time is up
+		case node == nil || node.Status == rpc.NodeStatusDown:
+			s.lost = append(s.lost, alloc)
+		case c.reconnects && node.Status != rpc.NodeStatusDisconnected:
+			s.reconnecting = append(s.reconnecting, alloc)
+		default:
+			s.kept = append(s.kept, alloc)
+		}
+	}
+}
+
+// splitDisconnected takes an allocation on a disconnected node, unless it is unknown
+// already.
+func (g *genericRun) splitDisconnected(s *groupState, alloc *rpc.Allocation, c contact) bool {
+	switch {
+	case !c.survives || alloc.ClientStatus == rpc.AllocClientPending:
+		s.lost = append(s.lost, alloc)
+	case alloc.ClientStatus == rpc.AllocClientRunning:
+		s.disconnecting = append(s.disconnecting, alloc)
+	default:
+		return false
+	}
+	return true
+}
+
+// stopSurplus stops what is lost, and what there is too much of (reconcile.go,
+// computeStop): first the migrating, then of those that reconnect and their
+// replacements one each, then the highest names.
+func (g *genericRun) stopSurplus(s *groupState) {
+	for _, alloc := range s.lost {
+		g.stop(alloc, allocLost, rpc.AllocClientLost, "")
+	}
+	s.reconnecting = slices.DeleteFunc(s.reconnecting, func(alloc *rpc.Allocation) bool {
+		if alloc.ClientStatus != rpc.AllocClientFailed {
+			return false
+		}
+		g.stop(alloc, allocRescheduled, rpc.AllocClientFailed, "")
+		return true
+	})
+	surplus := len(s.kept) + len(s.migrate) + len(s.reconnecting) - s.tg.Count
+	if surplus <= 0 {
+		return
+	}
+	stopped := map[string]bool{}
+	stop := func(alloc *rpc.Allocation, why string) {
+		stopped[alloc.ID] = true
+		surplus--
+		g.stop(alloc, why, "", "")
+	}
+	highest := newNameIndex(g.job.ID, s.tg.Name, s.tg.Count, s.migrate).highest(surplus)
+	for _, alloc := range s.migrate {
+		if surplus > 0 && highest[alloc.Name] {
+			stop(alloc, allocNotNeeded)
+			s.names.free(alloc.Name)
+		}
+	}
+	s.migrate = minus(s.migrate, stopped)
+	running := slices.DeleteFunc(slices.Clone(s.kept), (*rpc.Allocation).Terminal)
+	for _, alloc := range s.reconnecting {
+		if surplus > 0 {
+			g.stopEither(alloc, running, stopped, stop)
+		}
+	}
+	s.reconnecting = minus(s.reconnecting, stopped)
+	running = minus(running, stopped)
+	if surplus > 0 {
+		highest = s.names.highest(surplus)
+		for _, byNameOnly := range []bool{true, false} { // names may occur twice
+			for _, alloc := range running {
+				if surplus > 0 && !stopped[alloc.ID] && (!byNameOnly || highest[alloc.Name]) {
+					stop(alloc, allocNotNeeded)
+				}
+			}
+		}
+	}
+	s.kept = minus(s.kept, stopped)
+}
+
+// stopEither stops a reconnecting allocation that is not wanted any more, or the one
+// that took its place meanwhile (reconcile.go, computeStopByReconnecting). Nomad keeps
+// the one whose node scored better; scores are not kept here, and count as equal.
+func (g *genericRun) stopEither(back *rpc.Allocation, running []*rpc.Allocation, stopped map[string]bool, stop func(*rpc.Allocation, string)) {
+	if !g.resumable(back) {
+		stop(back, allocNotNeeded)
+		return
+	}
+	for _, alloc := range running {
+		if alloc.Name == back.Name && !stopped[alloc.ID] {
+			stop(alloc, allocReconnected)
+			return
+		}
+	}
+}
+
+func (g *genericRun) resumable(alloc *rpc.Allocation) bool {
+	node := g.node(alloc.NodeID)
+	return alloc.DesiredStatus == rpc.AllocDesiredRun && g.current(alloc) && node != nil && !node.Drain
+}
+
+// reconnect records that allocations are back (reconcile.go, computeReconnecting).
+func (g *genericRun) reconnect(s *groupState) {
+	for _, alloc := range s.reconnecting {
+		if g.resumable(alloc) && alloc.ClientStatus == rpc.AllocClientRunning {
+			back := alloc.Copy()
+			back.DisconnectedAt = 0
+			g.plan.place(back)
+		}
+	}
+}
+
+// update carries what can be over to the job's version in place, and returns what must
+// be replaced (reconcile.go, computeUpdates).
+func (g *genericRun) update(s *groupState) (destructive []*rpc.Allocation) {
+	for _, alloc := range s.kept {
+		switch {
+		case g.current(alloc):
+		case alloc.Terminal() && !g.attempt.destructive(alloc, s.tg):
+		case !g.updateInPlace(alloc, s.tg, g.node(alloc.NodeID)):
+			destructive = append(destructive, alloc)
+		}
+	}
+	return destructive
+}
+
+// updateRoom returns how many allocations this attempt may replace and place
+// (reconcile.go, computeUnderProvisionedBy). Nomad's deployments are reduced to what a
+// rolling update needs of them: an allocation of the new version that does not run yet
+// uses up the limit, and one that failed stops the update.
+func (g *genericRun) updateRoom(s *groupState, destructive []*rpc.Allocation) int {
+	if s.tg.MaxParallel == 0 || len(destructive)+len(s.migrate) == 0 {
+		return s.tg.Count
+	}
+	room := s.tg.MaxParallel
+	for _, alloc := range s.kept {
+		switch {
+		case !g.current(alloc) || alloc.ClientStatus == rpc.AllocClientRunning:
+		case alloc.ClientStatus == rpc.AllocClientFailed:
+			return 0
+		default:
+			room--
+		}
+	}
+	return max(0, room)
+}
+
+// placeMissing asks for the replacements and new allocations that bring the group to its
+// count (reconcile.go, computePlacements and computeReplacements); it returns how many.
+func (g *genericRun) placeMissing(s *groupState) int {
+	before := len(g.places)
+	for _, alloc := range s.failed {
+		g.stop(alloc, allocRescheduled, "", "")
+	}
+	for _, set := range [][]*rpc.Allocation{s.failed, s.disconnecting} {
+		for _, alloc := range set {
+			g.places = append(g.places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
+		}
+	}
+	existing := len(s.kept) + len(s.migrate) + len(s.failed) + len(s.disconnecting) + len(s.reconnecting)
+	for _, alloc := range s.lost {
+		if existing >= s.tg.Count {
+			break
+		}
+		existing++
+		g.places = append(g.places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
+	}
+	for _, name := range s.names.next(max(0, s.tg.Count-existing)) {
+		g.places = append(g.places, placement{tg: s.tg, name: name})
+	}
+	return len(g.places) - before
+}

@@ -1,0 +1,93 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// nameIndex hands out the numbers in the names of a group's allocations
+// (reconcile_util.go, allocNameIndex).
+type nameIndex struct {
+	job, group string
+	count      int
+	used       []bool
+}
+
+// newNameIndex returns the index of a group of count allocations in which the names of
+// the given ones are taken.
+func newNameIndex(job, group string, count int, sets ...[]*rpc.Allocation) *nameIndex {
+	x := &nameIndex{job: job, group: group, count: count, used: make([]bool, count)}
+	for _, set := range sets {
+		for _, a := range set {
+			n := nameNumber(a.Name)
+			if n >= len(x.used) {
+				x.used = append(x.used, make([]bool, n+1-len(x.used))...)
+			}
+			x.used[n] = true
+		}
+	}
+	return x
+}
+
+// highest takes back the n highest numbers in use, or as many as there are.
+func (x *nameIndex) highest(n int) map[string]bool {
+	names := make(map[string]bool, n)
+	for i := len(x.used) - 1; i >= 0 && len(names) < n; i-- {
+		if x.used[i] {
+			x.used[i] = false
+			names[allocName(x.job, x.group, i)] = true
+		}
+	}
+	return names
+}
+
+// next takes n free names, the lowest first; once all are taken it begins again.
+func (x *nameIndex) next(n int) []string {
+	names := make([]string, 0, n)
+	for i := 0; i < x.count && len(names) < n; i++ {
+		if !x.used[i] {
+			x.used[i] = true
+			names = append(names, allocName(x.job, x.group, i))
+		}
+	}
+	for i := 0; len(names) < n; i++ {
+		names = append(names, allocName(x.job, x.group, i))
+	}
+	return names
+}
+
+func (x *nameIndex) free(name string) {
+	if n := nameNumber(name); n < len(x.used) {
+		x.used[n] = false
+	}
+}
+
+// nameNumber returns the number in a name that allocName made; zero for any other.
+func nameNumber(name string) int {
+	open := strings.LastIndexByte(name, '[')
+	if open < 0 || !strings.HasSuffix(name, "]") {
+		return 0
+	}
+	n, err := strconv.ParseUint(name[open+1:len(name)-1], 10, 24)
+	if err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+// byName orders allocations by the number in their names, then by ID.
+func byName(a, b *rpc.Allocation) int {
+	return cmp.Or(cmp.Compare(nameNumber(a.Name), nameNumber(b.Name)), cmp.Compare(a.ID, b.ID))
+}
+
+// minus returns the allocations of set that are not in taken.
+func minus(set []*rpc.Allocation, taken map[string]bool) []*rpc.Allocation {
+	if len(taken) == 0 {
+		return set
+	}
+	return slices.DeleteFunc(slices.Clone(set), func(a *rpc.Allocation) bool { return taken[a.ID] })
+}

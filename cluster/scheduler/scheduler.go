@@ -1,0 +1,254 @@
+package scheduler
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// How often a scheduler tries to have a plan committed in full before it gives up. An
+// attempt that got anything committed starts the count again.
+const (
+	maxServiceAttempts  = 5
+	maxBatchAttempts    = 2
+	maxSystemAttempts   = 5
+	maxSysBatchAttempts = 2
+)
+
+// Descriptions of evaluations (generic_sched.go).
+const (
+	descMaxPlans         = "created due to placement conflicts"
+	descFailedPlacements = "created to place remaining allocations"
+	descReschedule       = "created for delayed rescheduling"
+	descDisconnect       = "created for delayed disconnect timeout"
+)
+
+// Scheduler works on one evaluation, from its delivery to its outcome:
+//
+//	for {
+//		attempt := s.Plan(snapshot, now)
+//		// write attempt.Evals, each an entry of its own
+//		if attempt.Plan == nil || !s.Committed(submit(attempt.Plan)) {
+//			break
+//		}
+//		// take a snapshot that includes the result's RefreshIndex
+//	}
+//	outcome := s.Outcome(now)
+//
+// A Scheduler is for one goroutine. It can be dropped at any point, which is what
+// happens when submitting fails and the evaluation is nacked.
+type Scheduler struct {
+	eval  *broker.Evaluation
+	cache *Cache
+	rand  *rand.Rand
+	kind  kind
+
+	attempts int
+	last     *attempt
+	blocked  *broker.Evaluation
+	next     *broker.Evaluation
+	gaveUp   bool
+	refused  string // why the evaluation cannot be handled at all
+}
+
+// kind is what differs between the types of job.
+type kind struct {
+	maxAttempts int
+	triggers    map[string]bool
+	reconcile   func(*attempt)
+	// placesByCount holds for service and batch jobs, which look for room; the others
+	// take every node.
+	placesByCount bool
+}
+
+var kinds = map[string]kind{
+	rpc.JobTypeService:  {maxServiceAttempts, genericTriggers, reconcileGeneric, true},
+	rpc.JobTypeBatch:    {maxBatchAttempts, genericTriggers, reconcileGeneric, true},
+	rpc.JobTypeSystem:   {maxSystemAttempts, systemTriggers, reconcileSystem, false},
+	rpc.JobTypeSysBatch: {maxSysBatchAttempts, sysBatchTriggers, reconcileSystem, false},
+}
+
+var (
+	genericTriggers = set(broker.TriggeredByJobRegister, broker.TriggeredByJobDeregister, broker.TriggeredByNodeDrain,
+		broker.TriggeredByNodeUpdate, broker.TriggeredByRollingUpdate, broker.TriggeredByQueuedAllocs, broker.TriggeredByPeriodicJob,
+		broker.TriggeredByMaxPlans, broker.TriggeredByDeploymentWatcher, broker.TriggeredByRetryFailedAlloc,
+		broker.TriggeredByFailedFollowUp, broker.TriggeredByPreemption, broker.TriggeredByJobScaling,
+		broker.TriggeredByMaxDisconnectExpiry, broker.TriggeredByReconnect)
+	systemTriggers = set(broker.TriggeredByJobRegister, broker.TriggeredByNodeUpdate, broker.TriggeredByFailedFollowUp,
+		broker.TriggeredByJobDeregister, broker.TriggeredByRollingUpdate, broker.TriggeredByPreemption,
+		broker.TriggeredByDeploymentWatcher, broker.TriggeredByNodeDrain, broker.TriggeredByQueuedAllocs,
+		broker.TriggeredByJobScaling, broker.TriggeredByReconnect)
+	sysBatchTriggers = set(broker.TriggeredByJobRegister, broker.TriggeredByNodeUpdate, broker.TriggeredByFailedFollowUp,
+		broker.TriggeredByJobDeregister, broker.TriggeredByRollingUpdate, broker.TriggeredByPreemption,
+		broker.TriggeredByDeploymentWatcher, broker.TriggeredByNodeDrain, broker.TriggeredByQueuedAllocs,
+		broker.TriggeredByJobScaling, broker.TriggeredByReconnect, broker.TriggeredByPeriodicJob)
+)
+
+func set(members ...string) map[string]bool {
+	m := make(map[string]bool, len(members))
+	for _, s := range members {
+		m[s] = true
+	}
+	return m
+}
+
+// New returns a scheduler for the evaluation. The cache is the server's, or nil for a
+// scheduler that looks at everything each time; the random source is the worker's. The
+// error says that there is no scheduler for the evaluation's type: core evaluations are
+// the leader's own business.
+func New(e *broker.Evaluation, cache *Cache, r *rand.Rand) (*Scheduler, error) {
+	k, ok := kinds[e.Type]
+	if !ok {
+		return nil, fmt.Errorf("evaluation %s has type %q, for which there is no scheduler: want service, batch, system or sysbatch", e.ID, e.Type)
+	}
+	s := &Scheduler{eval: e, cache: cache, rand: r, kind: k}
+	if !k.triggers[e.TriggeredBy] {
+		s.refused = fmt.Sprintf("scheduler cannot handle '%s' evaluation reason", e.TriggeredBy)
+	}
+	return s, nil
+}
+
+// Work is what one attempt costs: what Nomad's scheduler would have looked at, which is
+// more than this one did, and what came out.
+type Work struct {
+	Nodes          int // nodes in state, filtered for readiness
+	ReadyNodes     int // ready ones in the job's datacenters
+	LiveAllocs     int // the job's allocations that are not terminal
+	TerminalAllocs int
+	Scored         int // nodes ranked for placements
+	Placements     int // placements asked for, whether or not room was found
+	Stops          int // allocations stopped
+}
+
+// Attempt is one plan, and what goes with it.
+type Attempt struct {
+	// Plan is to be submitted; nil says that nothing is left to do.
+	Plan *Plan
+	// Evals are new evaluations to write before the plan is submitted, each in a log
+	// entry of its own: blocked ones, and those that follow later.
+	Evals []*broker.Evaluation
+	Work  Work
+}
+
+// Plan makes the next attempt on a snapshot that includes the evaluation's wait index
+// or, after a refused plan, the result's RefreshIndex. Only allocations that wait for a
+// time depend on now.
+func (s *Scheduler) Plan(snap *state.Snapshot, now time.Time) Attempt {
+	if s.refused != "" {
+		return Attempt{}
+	}
+	a := newAttempt(s, snap, now)
+	s.last = a
+	if a.untouched(s.kind.placesByCount) {
+		a.settle()
+		return Attempt{Work: a.work}
+	}
+	s.kind.reconcile(a)
+	out := Attempt{Work: a.work, Evals: s.follow(a)}
+	if a.plan.IsNoOp() {
+		a.settle()
+		return out
+	}
+	out.Plan = a.plan
+	return out
+}
+
+// follow makes the evaluations that an attempt needs written before its plan.
+func (s *Scheduler) follow(a *attempt) []*broker.Evaluation {
+	var evals []*broker.Evaluation
+	if s.kind.placesByCount {
+		delayed := len(a.followups) > 0 && s.eval.WaitUntil.IsZero()
+		if len(a.failed) > 0 && s.blocked == nil && s.eval.Status != broker.StatusBlocked && !delayed {
+			s.blocked = a.blockedEval(broker.TriggeredByQueuedAllocs, descFailedPlacements, "")
+			evals = append(evals, s.blocked)
+		}
+		if delayed && !a.plan.IsNoOp() {
+			evals = append(evals, a.followups...)
+		}
+		return evals
+	}
+	for _, node := range a.blockedNodes {
+		evals = append(evals, a.blockedEval(broker.TriggeredByQueuedAllocs, descFailedPlacements, node))
+	}
+	if a.limitReached && s.next == nil && !a.plan.IsNoOp() {
+		s.next = a.rollingEval()
+		evals = append(evals, s.next)
+	}
+	return evals
+}
+
+// Committed takes the applier's answer to the attempt's plan and reports whether another
+// attempt is to be made, on a snapshot that includes the answer's RefreshIndex.
+func (s *Scheduler) Committed(r *PlanResult) (again bool) {
+	a := s.last
+	a.placed(r)
+	if full, _, _ := r.FullCommit(a.plan); full && r.RefreshIndex == 0 {
+		a.settle()
+		return false
+	}
+	s.attempts++
+	if r.progress() {
+		s.attempts = 0
+	}
+	s.gaveUp = s.attempts >= s.kind.maxAttempts
+	return !s.gaveUp
+}
+
+// Outcome is how an evaluation ends.
+type Outcome struct {
+	// Evals are to be written, each in a log entry of its own and in order: the last is
+	// the evaluation itself, in its final status.
+	Evals []*broker.Evaluation
+	// Reblock, in place of Evals, is the evaluation that goes back to the blocked ones
+	// without a log entry, since it still found no room (Eval.Reblock).
+	Reblock *broker.Evaluation
+}
+
+// Outcome ends the work, once Plan had nothing to do or Committed said no more.
+func (s *Scheduler) Outcome(now time.Time) Outcome {
+	if s.refused != "" {
+		return Outcome{Evals: []*broker.Evaluation{s.final(broker.StatusFailed, s.refused, now)}}
+	}
+	var out Outcome
+	switch {
+	case s.gaveUp:
+		if s.kind.placesByCount {
+			s.blocked = s.last.blockedEval(broker.TriggeredByMaxPlans, descMaxPlans, "")
+			out.Evals = append(out.Evals, s.blocked)
+		}
+		desc := fmt.Sprintf("maximum attempts reached (%d)", s.kind.maxAttempts)
+		out.Evals = append(out.Evals, s.final(broker.StatusFailed, desc, now))
+	case s.kind.placesByCount && s.eval.Status == broker.StatusBlocked && len(s.last.failed) > 0:
+		e := s.eval.Copy()
+		e.ClassEligibility = s.last.classes
+		e.SnapshotIndex = s.last.snap.Index()
+		e.ModifyTime = now.UnixNano()
+		out.Reblock = e
+	default:
+		out.Evals = append(out.Evals, s.final(broker.StatusComplete, "", now))
+	}
+	return out
+}
+
+// final is the evaluation as it ends (util.go, setStatus).
+func (s *Scheduler) final(status, description string, now time.Time) *broker.Evaluation {
+	e := s.eval.Copy()
+	e.Status, e.StatusDescription = status, description
+	e.FailedTGAllocs = nil
+	if s.last != nil {
+		e.SnapshotIndex = s.last.snap.Index()
+		e.FailedTGAllocs, e.QueuedAllocations = s.last.failed, s.last.queued
+	}
+	if s.next != nil {
+		e.NextEval = s.next.ID
+	}
+	if s.blocked != nil {
+		e.BlockedEval = s.blocked.ID
+	}
+	e.ModifyTime = now.UnixNano()
+	return e
+}

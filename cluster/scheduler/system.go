@@ -1,0 +1,282 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// systemRun reconciles a system or sysbatch job (scheduler_system.go). What to do on one
+// node depends on that node alone, but for the limit of a rolling update: which is why
+// looking at the nodes that changed is as good as looking at all.
+type systemRun struct {
+	*attempt
+	required map[string]*rpc.TaskGroup // by allocation name
+	names    []string                  // the keys of required, in the order of the job
+	sysbatch bool
+
+	updates []systemUpdate
+	places  []systemPlace
+}
+
+type systemUpdate struct {
+	alloc *rpc.Allocation
+	tg    *rpc.TaskGroup
+	node  *rpc.Node
+}
+
+type systemPlace struct {
+	tg       *rpc.TaskGroup
+	name     string
+	node     *rpc.Node
+	previous *rpc.Allocation // nil when nothing of that name ever ran there
+}
+
+func reconcileSystem(a *attempt) {
+	s := &systemRun{attempt: a, required: map[string]*rpc.TaskGroup{}, sysbatch: a.eval.Type == rpc.JobTypeSysBatch}
+	if !a.stopped() {
+		for i := range a.job.TaskGroups {
+			tg := &a.job.TaskGroups[i]
+			name := allocName(a.job.ID, tg.Name, 0)
+			s.required[name] = tg
+			s.names = append(s.names, name)
+		}
+	}
+	for _, id := range s.nodesToLookAt() {
+		s.node(id)
+	}
+	s.update()
+	for _, p := range s.places {
+		s.queued[p.tg.Name]++
+	}
+	s.work.Placements = len(s.places)
+	for _, p := range s.places {
+		s.tryPlace(p)
+	}
+	slices.Sort(s.open)
+	s.open = slices.Compact(s.open)
+}
+
+func allocName(job, group string, n int) string { return fmt.Sprintf("%s.%s[%d]", job, group, n) }
+
+// nodesToLookAt returns the IDs of the nodes where something may be to do, in order.
+func (s *systemRun) nodesToLookAt() []string {
+	var ids []string
+	if k := s.known; k != nil {
+		ids = append(ids, k.open...)
+		for n := range s.snap.NodesChangedSince(k.index) {
+			ids = append(ids, n.ID)
+		}
+		for alloc := range s.snap.AllocsChangedSince(s.eval.Job(), k.index) {
+			ids = append(ids, alloc.NodeID)
+		}
+	} else {
+		for _, alloc := range s.snap.AllocsByJob(s.eval.Job()) {
+			ids = append(ids, alloc.NodeID)
+		}
+		if !s.stopped() {
+			for n := range s.snap.Nodes() {
+				if s.eligible(n) {
+					ids = append(ids, n.ID)
+				}
+			}
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func (s *systemRun) eligible(n *rpc.Node) bool {
+	return n != nil && n.Ready() && s.job.RunsIn(n.Datacenter)
+}
+
+// node works out what is to be done on one node (util.go, diffSystemAllocsForNode).
+func (s *systemRun) node(id string) {
+	node, on := s.snap.NodeByID(id), s.snap.NodeAllocs(id)
+	existing := make(map[string]bool, len(s.required))
+	for _, alloc := range on.Live {
+		if s.owns(alloc) {
+			existing[alloc.Name] = true
+			s.existing(alloc, node)
+		}
+	}
+	last := s.terminal(on, node)
+	for _, name := range s.names {
+		if !existing[name] {
+			s.missing(name, last[name], node)
+		}
+	}
+}
+
+// terminal returns the newest terminal allocation of each name, and plans to declare
+// lost those that were to stop on a node that went away before they did
+// (util.go, updateNonTerminalAllocsToLost).
+func (s *systemRun) terminal(on *state.NodeAllocs, node *rpc.Node) map[string]*rpc.Allocation {
+	var last map[string]*rpc.Allocation
+	for _, alloc := range on.Terminal {
+		if !s.owns(alloc) {
+			continue
+		}
+		if stopLost(alloc, node) {
+			s.stop(alloc, allocLost, rpc.AllocClientLost, "")
+		}
+		if old := last[alloc.Name]; old == nil || old.CreateIndex < alloc.CreateIndex {
+			if last == nil {
+				last = map[string]*rpc.Allocation{}
+			}
+			last[alloc.Name] = alloc
+		}
+	}
+	return last
+}
+
+// stopLost reports whether an allocation was told to stop and never will say that it
+// did, since its node is gone.
+func stopLost(alloc *rpc.Allocation, node *rpc.Node) bool {
+	return (node == nil || node.Status == rpc.NodeStatusDown) && alloc.ServerTerminal() &&
+		(alloc.ClientStatus == rpc.AllocClientRunning || alloc.ClientStatus == rpc.AllocClientPending)
+}
+
+// existing decides about a live allocation.
+func (s *systemRun) existing(alloc *rpc.Allocation, node *rpc.Node) {
+	tg := s.required[alloc.Name]
+	if tg == nil {
+		s.stop(alloc, allocNotNeeded, "", "")
+		return
+	}
+	c := contactOf(alloc, tg, s.now)
+	switch {
+	case draining(node):
+		s.stop(alloc, allocNodeTainted, "", "")
+	case c.expired:
+		s.stop(alloc, allocLost, rpc.AllocClientLost, "")
+	case c.survives && alloc.ClientStatus == rpc.AllocClientUnknown:
+		s.wait(alloc.NodeID) // until it comes back or its time is up
+	case c.reconnects && !tainted(node):
+		back := alloc.Copy()
+		back.DisconnectedAt = 0
+		s.updates = append(s.updates, systemUpdate{back, tg, node})
+	case node == nil || node.Status == rpc.NodeStatusDown:
+		s.stop(alloc, allocLost, rpc.AllocClientLost, "")
+	case node.Status == rpc.NodeStatusDisconnected && c.survives && alloc.ClientStatus == rpc.AllocClientRunning:
+		s.plan.place(disconnected(alloc, s.now))
+		s.wait(alloc.NodeID)
+	case !node.Ready():
+		// Neither to be stopped nor updated until the node is ready again.
+	case !s.job.RunsIn(node.Datacenter):
+		s.stop(alloc, allocNotNeeded, "", "")
+	case !s.current(alloc):
+		s.updates = append(s.updates, systemUpdate{alloc, tg, node})
+	}
+}
+
+// missing decides about a task group that has no live allocation on the node.
+func (s *systemRun) missing(name string, last *rpc.Allocation, node *rpc.Node) {
+	if !s.eligible(node) {
+		return
+	}
+	tg := s.required[name]
+	if s.sysbatch && last != nil {
+		// It ran; only a changed job runs it again.
+		if !s.current(last) {
+			s.updates = append(s.updates, systemUpdate{last, tg, node})
+		}
+		return
+	}
+	s.places = append(s.places, systemPlace{tg, name, node, last})
+}
+
+// update carries what can be updated in place over to the new version and replaces
+// the rest, as far as a rolling update goes at once (util.go, evictAndPlace).
+func (s *systemRun) update() {
+	limit := rollingLimit(s.job)
+	for _, u := range s.updates {
+		switch {
+		case u.alloc.Terminal() && !s.destructive(u.alloc, u.tg):
+		case s.updateInPlace(u.alloc, u.tg, u.node):
+		case limit == 0:
+			s.limitReached = true
+			s.wait(u.node.ID)
+		default:
+			limit--
+			if !u.alloc.Terminal() {
+				s.stop(u.alloc, allocUpdating, "", "")
+			}
+			s.places = append(s.places, systemPlace{u.tg, u.alloc.Name, u.node, u.alloc})
+		}
+	}
+}
+
+// rollingLimit returns how many allocations one step of a rolling update replaces;
+// negative means all. Nomad has one such setting for a system job: the strictest of its
+// groups stands for it.
+func rollingLimit(job *rpc.Job) int {
+	limit := -1
+	if job != nil {
+		for i := range job.TaskGroups {
+			if n := job.TaskGroups[i].MaxParallel; n > 0 && (limit < 0 || n < limit) {
+				limit = n
+			}
+		}
+	}
+	return limit
+}
+
+// tryPlace places an allocation if its node has room (scheduler_system.go,
+// computePlacements).
+func (s *systemRun) tryPlace(p systemPlace) {
+	s.work.Scored++
+	s.considered(p.node)
+	used := s.used(s.snap.NodeAllocs(p.node.ID))
+	if p.node.Resources.Fits(used.Add(p.tg.Resources)) {
+		s.place(p.tg, p.name, p.node.ID, p.previous)
+		return
+	}
+	if s.failed[p.tg.Name] == 0 {
+		s.blockedNodes = append(s.blockedNodes, p.node.ID)
+	}
+	s.fail(p.tg.Name)
+	s.wait(p.node.ID)
+}
+
+// wait keeps a node open: it is to be looked at again even if nothing changes.
+func (s *systemRun) wait(nodeID string) { s.open = append(s.open, nodeID) }
+
+// contact is what is known of an allocation whose client was or is out of reach.
+type contact struct {
+	survives   bool // the group lets allocations outlive a disconnection
+	reconnects bool // the servers hold it for unknown, whatever the client says now
+	expired    bool // it was unknown for too long
+}
+
+// contactOf follows structs.go, NeedsToReconnect and Expired.
+func contactOf(alloc *rpc.Allocation, tg *rpc.TaskGroup, now time.Time) contact {
+	c := contact{survives: tg != nil && tg.MaxClientDisconnect > 0}
+	if !c.survives {
+		return c
+	}
+	c.reconnects = alloc.DisconnectedAt != 0
+	c.expired = c.reconnects && alloc.ClientStatus == rpc.AllocClientUnknown &&
+		now.UnixNano() >= alloc.DisconnectedAt+int64(tg.MaxClientDisconnect)
+	return c
+}
+
+// disconnected returns the allocation as unknown from now on.
+func disconnected(alloc *rpc.Allocation, now time.Time) *rpc.Allocation {
+	u := alloc.Copy()
+	u.ClientStatus, u.ClientDescription = rpc.AllocClientUnknown, allocUnknown
+	u.DisconnectedAt = now.UnixNano()
+	return u
+}
+
+// tainted reports whether allocations cannot just go on on a node (util.go, taintedNodes).
+func tainted(n *rpc.Node) bool {
+	return n == nil || n.Drain || n.Status == rpc.NodeStatusDown || n.Status == rpc.NodeStatusDisconnected
+}
+
+// draining reports whether allocations are to leave the node. Nomad's drainer marks them
+// for migration some at a time; here all of a draining node's are.
+func draining(n *rpc.Node) bool { return n != nil && n.Drain && n.Status != rpc.NodeStatusDown }
