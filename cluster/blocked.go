@@ -1,0 +1,204 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// blockedEvals holds evaluations whose placements found no room, one per job, until a
+// node might have some (nomad/blocked_evals.go). It works only while the server leads.
+type blockedEvals struct {
+	evals *EvalService
+
+	mu      sync.Mutex
+	enabled bool
+	jobs    map[broker.JobID]blockedEval
+	// system holds the evaluations of system jobs by the node they found full.
+	system map[string]map[broker.JobID]*broker.Evaluation
+	// unblocked is the index at which each node class last had room. An evaluation
+	// that was planned on an older snapshot has missed it.
+	unblocked map[string]uint64
+	dups      []*broker.Evaluation
+	dupAdded  chan struct{}
+}
+
+type blockedEval struct {
+	eval  *broker.Evaluation
+	token string // of the evaluation while it is still outstanding
+}
+
+func newBlockedEvals(evals *EvalService) *blockedEvals {
+	b := &blockedEvals{evals: evals}
+	b.reset()
+	return b
+}
+
+func (b *blockedEvals) reset() {
+	b.jobs = map[broker.JobID]blockedEval{}
+	b.system = map[string]map[broker.JobID]*broker.Evaluation{}
+	b.unblocked = map[string]uint64{}
+	b.dups = nil
+	b.dupAdded = make(chan struct{}, 1)
+}
+
+// setEnabled turns tracking on or off; either way nothing is tracked afterwards.
+func (b *blockedEvals) setEnabled(on bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.enabled = on
+	b.reset()
+}
+
+// block tracks an evaluation. Of two for one job the one planned later stays; the
+// other is a duplicate, to be canceled. The token is that of an outstanding evaluation
+// that blocks again.
+func (b *blockedEvals) block(e *broker.Evaluation, token string) {
+	b.mu.Lock()
+	if !b.enabled {
+		b.mu.Unlock()
+		return
+	}
+	if old, ok := b.jobs[e.Job()]; ok {
+		dup := old.eval
+		if newest(old.eval) > newest(e) {
+			dup = e
+		}
+		if dup.ID != e.ID || old.eval.ID != e.ID {
+			b.addDuplicate(dup)
+		}
+		if dup == e {
+			b.mu.Unlock()
+			return
+		}
+	}
+	if b.missedUnblock(e) {
+		delete(b.jobs, e.Job())
+		b.mu.Unlock()
+		b.evals.EnqueueAll([]broker.EvalToken{{Eval: e, Token: token}})
+		return
+	}
+	b.jobs[e.Job()] = blockedEval{e, token}
+	if e.Type == rpc.JobTypeSystem && e.NodeID != "" {
+		byJob := b.system[e.NodeID]
+		if byJob == nil {
+			byJob = map[broker.JobID]*broker.Evaluation{}
+			b.system[e.NodeID] = byJob
+		}
+		byJob[e.Job()] = e
+	}
+	b.mu.Unlock()
+}
+
+func newest(e *broker.Evaluation) uint64 { return max(e.CreateIndex, e.SnapshotIndex) }
+
+func (b *blockedEvals) addDuplicate(e *broker.Evaluation) {
+	b.dups = append(b.dups, e)
+	select {
+	case b.dupAdded <- struct{}{}:
+	default:
+	}
+}
+
+// missedUnblock reports whether room appeared after the snapshot the evaluation was
+// planned on, in a class it might use.
+func (b *blockedEvals) missedUnblock(e *broker.Evaluation) bool {
+	for class, index := range b.unblocked {
+		eligible, known := e.ClassEligibility[class]
+		if e.SnapshotIndex < index && (!known || eligible || e.EscapedComputedClass) {
+			return true
+		}
+	}
+	return false
+}
+
+// untrack forgets what is blocked of a job that was planned in full since.
+func (b *blockedEvals) untrack(job broker.JobID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.jobs, job)
+	for node, byJob := range b.system {
+		delete(byJob, job)
+		if len(byJob) == 0 {
+			delete(b.system, node)
+		}
+	}
+}
+
+// unblock enqueues what might find room on the node.
+func (b *blockedEvals) unblock(n *rpc.Node, index uint64) {
+	b.mu.Lock()
+	if !b.enabled {
+		b.mu.Unlock()
+		return
+	}
+	b.unblocked[n.NodeClass] = index
+	ready := b.take(func(e *broker.Evaluation) bool {
+		eligible, known := e.ClassEligibility[n.NodeClass]
+		return e.EscapedComputedClass || eligible || !known
+	})
+	for _, e := range b.system[n.ID] {
+		if !slices.ContainsFunc(ready, func(t broker.EvalToken) bool { return t.Eval.ID == e.ID }) {
+			ready = append(ready, broker.EvalToken{Eval: e})
+		}
+	}
+	delete(b.system, n.ID)
+	b.mu.Unlock()
+	b.enqueue(ready)
+}
+
+// unblockFailed enqueues evaluations that ran out of planning attempts.
+func (b *blockedEvals) unblockFailed() {
+	b.mu.Lock()
+	ready := b.take(func(e *broker.Evaluation) bool { return e.TriggeredBy == broker.TriggeredByMaxPlans })
+	b.mu.Unlock()
+	b.enqueue(ready)
+}
+
+// take removes the evaluations that match.
+func (b *blockedEvals) take(match func(*broker.Evaluation) bool) []broker.EvalToken {
+	var out []broker.EvalToken
+	for job, w := range b.jobs {
+		if match(w.eval) {
+			out = append(out, broker.EvalToken{Eval: w.eval, Token: w.token})
+			delete(b.jobs, job)
+		}
+	}
+	return out
+}
+
+func (b *blockedEvals) enqueue(ready []broker.EvalToken) {
+	if len(ready) == 0 {
+		return
+	}
+	slices.SortFunc(ready, func(x, y broker.EvalToken) int { return createdFirst(x.Eval, y.Eval) })
+	b.evals.EnqueueAll(ready)
+}
+
+// duplicates waits for evaluations to cancel and takes them; nil when ctx is done.
+func (b *blockedEvals) duplicates(ctx context.Context) []*broker.Evaluation {
+	for {
+		b.mu.Lock()
+		dups, added := b.dups, b.dupAdded
+		b.dups = nil
+		b.mu.Unlock()
+		if len(dups) > 0 {
+			return dups
+		}
+		select {
+		case <-added:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// size returns the number of jobs that wait for room.
+func (b *blockedEvals) size() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.jobs)
+}

@@ -1,0 +1,269 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/cpu"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/simnet"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// leaderPoll is how often Start looks for a leader.
+const leaderPoll = 10 * time.Millisecond
+
+// startStagger is how far apart the servers start: no two of Raft's first timers may
+// share an instant.
+const startStagger = 137 * time.Microsecond
+
+// Cluster is a set of servers and the network between them. Its methods are safe for
+// concurrent use.
+type Cluster struct {
+	cfg     Config
+	net     *simnet.Network
+	servers []*server
+	pools   []*cpu.Pool
+
+	mu      sync.Mutex
+	running []bool
+	counts  Counters
+	// counted is the last index whose effects are in counts.
+	counted uint64
+	// busy and busyAt are the CPU time spent by the last call of Stats, and when it was.
+	busy   time.Duration
+	busyAt time.Time
+}
+
+// Start starts a cluster and returns once one of its servers leads and serves. The
+// caller must call Shutdown.
+func Start(ctx context.Context, cfg Config) (*Cluster, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{
+		cfg: cfg, running: make([]bool, cfg.Servers), busyAt: time.Now(),
+		net: simnet.New(cfg.Seed, cfg.Costs.ServerLink, cfg.Costs.ClientLink),
+	}
+	if cfg.Costs.Pooled {
+		c.pools = []*cpu.Pool{cpu.NewPool(cfg.Costs.Cores)}
+	} else {
+		for range cfg.Servers {
+			c.pools = append(c.pools, cpu.NewPool(cfg.Costs.Cores))
+		}
+	}
+	for i := range cfg.Servers {
+		s := newServer(c, i, c.pools[i%len(c.pools)])
+		s.sched = cfg.NumSchedulers
+		c.servers = append(c.servers, s)
+	}
+	for i := range c.cfg.Servers {
+		if err := c.startServer(i); err != nil {
+			return nil, errors.Join(err, c.Shutdown())
+		}
+		time.Sleep(startStagger)
+	}
+	for c.leader() == nil {
+		select {
+		case <-time.After(leaderPoll):
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("wait for a leader: %w", ctx.Err()), c.Shutdown())
+		}
+	}
+	return c, nil
+}
+
+func (c *Cluster) startServer(i int) error {
+	var peers raft.Configuration
+	for id := range c.cfg.Servers {
+		addr := serverAddr(id)
+		peers.Servers = append(peers.Servers, raft.Server{ID: raft.ServerID(addr), Address: raft.ServerAddress(addr)})
+	}
+	c.mu.Lock()
+	s := c.servers[i]
+	c.mu.Unlock()
+	if err := s.start(peers); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running[i] = true
+	return nil
+}
+
+// Shutdown stops every server and joins every goroutine.
+func (c *Cluster) Shutdown() error {
+	var errs []error
+	for i := range c.cfg.Servers {
+		if c.server(i) != nil {
+			errs = append(errs, c.StopServer(i))
+		}
+	}
+	for _, p := range c.pools {
+		p.Stop()
+	}
+	return errors.Join(errs...)
+}
+
+// Servers returns the number of servers, running or not.
+func (c *Cluster) Servers() int { return c.cfg.Servers }
+
+// NodeServer returns server i as a client reaches it, over its link.
+func (c *Cluster) NodeServer(i int) rpc.NodeServer { return nodeServer{c, i} }
+
+// State returns the state of server i. It belongs to the server: read it only.
+func (c *Cluster) State(i int) *state.Store {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.servers[i].store
+}
+
+// SetNumSchedulers changes the number of workers of every server, as a reload of the
+// configuration does. It returns when workers that must go have gone.
+func (c *Cluster) SetNumSchedulers(n int) {
+	for i := range c.cfg.Servers {
+		if s := c.server(i); s != nil {
+			s.setWorkers(n)
+		}
+	}
+}
+
+// server returns server i if it runs.
+func (c *Cluster) server(i int) *server {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.running[i] {
+		return nil
+	}
+	return c.servers[i]
+}
+
+func (c *Cluster) byAddr(addr string) *server {
+	for i := range c.cfg.Servers {
+		if serverAddr(i) == addr {
+			return c.server(i)
+		}
+	}
+	return nil
+}
+
+// leader returns the server that leads and serves; nil when there is none.
+func (c *Cluster) leader() *server {
+	for i := range c.cfg.Servers {
+		if s := c.server(i); s != nil && s.established.Load() {
+			return s
+		}
+	}
+	return nil
+}
+
+// Counters count events since the start of the run, whichever server led.
+type Counters struct {
+	EvalsCreated     uint64
+	EvalsProcessed   uint64 // dequeued and acked by a worker
+	EvalsCanceled    uint64
+	EvalsFailed      uint64
+	PlansSubmitted   uint64
+	MissedHeartbeats uint64
+	NodesDown        uint64
+}
+
+// count changes the counters for a committed entry, once for all servers.
+func (c *Cluster) count(index uint64, change func(*Counters)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if index > c.counted {
+		c.counted = index
+		change(&c.counts)
+	}
+}
+
+// countNow changes the counters for something that only the leader sees.
+func (c *Cluster) countNow(change func(*Counters)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(&c.counts)
+}
+
+// Stats is the cluster at one instant, as its leader sees it.
+type Stats struct {
+	// Leader is the address of the leader; empty, and the rest of the broker's figures
+	// zero, when there is none.
+	Leader    string
+	Broker    broker.Stats
+	LastIndex uint64
+	Counters  Counters
+	// StatePending is the number of evaluations that are pending in state.
+	StatePending  int
+	EvalsByStatus map[string]uint64
+	NodesByStatus map[string]int
+	// HeartbeatsActive is the number of nodes the leader expects to hear from.
+	HeartbeatsActive int
+	PlanQueueDepth   int
+	BlockedJobs      int
+	// CPUUtilisation is the share of all cores in use since the last call, 0 to 1.
+	CPUUtilisation float64
+}
+
+// Stats returns the present figures. Without a leader the state figures are those of
+// the server that has applied the most.
+func (c *Cluster) Stats() Stats {
+	st := Stats{}
+	var best *server
+	if l := c.leader(); l != nil {
+		best = l
+		st.Leader, st.Broker = l.addr, l.evals.Stats()
+		st.HeartbeatsActive, st.PlanQueueDepth, st.BlockedJobs = l.beats.active(), l.plans.depth(), l.blocked.size()
+	} else {
+		for i := range c.cfg.Servers {
+			if s := c.server(i); s != nil && (best == nil || s.store.Index() > best.store.Index()) {
+				best = s
+			}
+		}
+	}
+	if best != nil {
+		snap := best.store.Snapshot()
+		st.LastIndex = best.raft.LastIndex()
+		st.EvalsByStatus, st.NodesByStatus = snap.EvalsByStatusCount(), snap.NodesByStatusCount()
+		st.StatePending = int(st.EvalsByStatus[broker.StatusPending])
+	}
+	st.CPUUtilisation = c.utilisation()
+	c.mu.Lock()
+	st.Counters = c.counts
+	c.mu.Unlock()
+	return st
+}
+
+func (c *Cluster) utilisation() float64 {
+	var busy time.Duration
+	var cores float64
+	for _, p := range c.pools {
+		busy += p.Busy()
+		cores += p.Cores()
+	}
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	spent, span := busy-c.busy, now.Sub(c.busyAt)
+	c.busy, c.busyAt = busy, now
+	if cores == 0 || span <= 0 {
+		return 0
+	}
+	return float64(spent) / (cores * float64(span))
+}
+
+// EntriesBetween counts the log entries with after < index ≤ upTo by Nomad's name of
+// their type, as the present leader's log has them.
+func (c *Cluster) EntriesBetween(after, upTo uint64) map[string]uint64 {
+	if l := c.leader(); l != nil {
+		return l.logs.entriesBetween(after, upTo)
+	}
+	return map[string]uint64{}
+}

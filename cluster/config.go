@@ -1,0 +1,111 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+)
+
+// Config describes a cluster. The zero value of every field means Nomad's default.
+type Config struct {
+	// Servers is the number of servers; zero means 3.
+	Servers int
+	// NumSchedulers is the number of scheduler workers on each server; zero means that
+	// schedulers are off until SetNumSchedulers. The leader pauses 3/4 of its own,
+	// rounded down.
+	NumSchedulers int
+	// Policy decides what the leader's broker sheds; nil means broker.Legacy().
+	Policy broker.Policy
+	// RefuseUpdateAllocNotReady refuses allocation updates from nodes that are not
+	// ready, as Nomad 1.4.3 and later do (#15068).
+	RefuseUpdateAllocNotReady bool
+	// Costs says what work costs in time; the zero value makes it free.
+	Costs Costs
+	// Seed fixes every random draw of the cluster.
+	Seed int64
+
+	Heartbeat HeartbeatConfig
+	Reaper    ReaperConfig
+	Raft      RaftConfig
+	Eval      EvalConfig
+
+	// BatchUpdateInterval is how long a server gathers allocation updates of clients
+	// before it writes them in one entry; zero means 50 ms.
+	BatchUpdateInterval time.Duration
+
+	// Observer, when not nil, is told what the leader's broker does.
+	Observer Observer
+}
+
+// HeartbeatConfig is how the leader tracks clients (nomad/heartbeat.go).
+type HeartbeatConfig struct {
+	MinTTL       time.Duration // zero means 10 s
+	MaxPerSecond float64       // zero means 50
+	Grace        time.Duration // zero means 10 s
+	FailoverTTL  time.Duration // zero means 300 s
+}
+
+// ReaperConfig is how the leader writes off cancelable evaluations (nomad/leader.go).
+type ReaperConfig struct {
+	Interval time.Duration // zero means 5 s
+	Batch    int           // evaluations in one entry; zero means 728
+}
+
+// EvalConfig is how the leader's broker retries evaluations (nomad/config.go).
+type EvalConfig struct {
+	NackTimeout            time.Duration // zero means 60 s
+	InitialNackDelay       time.Duration // zero means 1 s
+	SubsequentNackDelay    time.Duration // zero means 20 s
+	DeliveryLimit          int           // zero means 3
+	FailedFollowupBaseline time.Duration // zero means 1 min
+	FailedFollowupRange    time.Duration // zero means 5 min
+}
+
+// RaftConfig is Raft's own timing (raft_multiplier 1) and log compaction.
+type RaftConfig struct {
+	HeartbeatTimeout   time.Duration // zero means 1 s
+	ElectionTimeout    time.Duration // zero means 1 s
+	LeaderLeaseTimeout time.Duration // zero means 500 ms
+	CommitTimeout      time.Duration // zero means 50 ms
+	// SnapshotThreshold is the number of entries after which a server takes a snapshot
+	// and compacts its log; zero means 8192, Nomad's.
+	SnapshotThreshold uint64
+	// TrailingLogs is how many entries a snapshot leaves in the log; zero means 10240.
+	TrailingLogs uint64
+}
+
+func (c Config) withDefaults() (Config, error) {
+	def(&c.Servers, 3)
+	if c.Servers < 1 || c.NumSchedulers < 0 {
+		return c, fmt.Errorf("cluster of %d servers with %d schedulers each: at least 1 server and no negative number of schedulers", c.Servers, c.NumSchedulers)
+	}
+	if c.Policy == nil {
+		c.Policy = broker.Legacy()
+	}
+	def(&c.Heartbeat.MinTTL, 10*time.Second)
+	def(&c.Heartbeat.MaxPerSecond, 50)
+	def(&c.Heartbeat.Grace, 10*time.Second)
+	def(&c.Heartbeat.FailoverTTL, 300*time.Second)
+	def(&c.Reaper.Interval, 5*time.Second)
+	def(&c.Reaper.Batch, 728)
+	def(&c.Raft.HeartbeatTimeout, time.Second)
+	def(&c.Raft.ElectionTimeout, time.Second)
+	def(&c.Raft.LeaderLeaseTimeout, 500*time.Millisecond)
+	def(&c.Raft.CommitTimeout, 50*time.Millisecond)
+	def(&c.Raft.SnapshotThreshold, 8192)
+	def(&c.Raft.TrailingLogs, 10240)
+	def(&c.Eval.DeliveryLimit, 3)
+	def(&c.Eval.FailedFollowupBaseline, time.Minute)
+	def(&c.Eval.FailedFollowupRange, 5*time.Minute)
+	def(&c.BatchUpdateInterval, 50*time.Millisecond)
+	return c, nil
+}
+
+// def gives a field that was left zero its default.
+func def[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

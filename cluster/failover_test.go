@@ -1,0 +1,43 @@
+package cluster
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+)
+
+// TestFailoverRestoresTheBacklog: a new leader has every evaluation that was pending,
+// and a server that comes back catches up.
+func TestFailoverRestoresTheBacklog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, Config{Seed: 3, Policy: broker.Shedding()})
+		for j := range 3 {
+			if _, err := c.RegisterJob(t.Context(), systemJob(fmt.Sprintf("sys-%d", j))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		register(t, c, 0, 30)
+		first := c.Leader()
+		if err := c.StopServer(first); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		second := c.Leader()
+		if second < 0 || second == first {
+			t.Fatalf("leader is %d after %d stopped", second, first)
+		}
+		if st := c.Stats(); st.Broker.Ready != 3 || st.Broker.Pending != 90 {
+			t.Errorf("broker after failover: %+v, want 3 ready and 90 pending", st.Broker)
+		}
+		if err := c.StartServer(first); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if a, b := c.State(first).Snapshot().Fingerprint(), c.State(second).Snapshot().Fingerprint(); a != b {
+			t.Errorf("state of the server that came back differs: %s, leader's is %s", a, b)
+		}
+	})
+}

@@ -1,0 +1,211 @@
+package cluster
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// fsm applies committed entries to one server's state (nomad/fsm.go) and tells the
+// broker and the blocked evaluations, which listen only while the server leads.
+type fsm struct {
+	srv *server
+}
+
+var _ raft.FSM = (*fsm)(nil)
+
+// Apply is called by Raft for one entry after the other. It returns an error, or nil.
+func (f *fsm) Apply(l *raft.Log) any {
+	if err := f.apply(l.Index, l.Data); err != nil {
+		// A command that cannot be applied must fail alike on every server.
+		return fmt.Errorf("apply entry %d (%v): %w", l.Index, typeOf(l), err)
+	}
+	return nil
+}
+
+func (f *fsm) apply(index uint64, data []byte) error {
+	switch messageType(data[0]) {
+	case nodeRegisterRequestType:
+		return applyEntry(f, index, data, f.registerNode)
+	case nodeUpdateStatusRequestType:
+		return applyEntry(f, index, data, f.updateNodeStatus)
+	case jobRegisterRequestType:
+		return applyEntry(f, index, data, f.registerJob)
+	case jobDeregisterRequestType:
+		return applyEntry(f, index, data, f.deregisterJob)
+	case evalUpdateRequestType:
+		return applyEntry(f, index, data, f.updateEvals)
+	case allocClientUpdateRequestType:
+		return applyEntry(f, index, data, f.updateAllocs)
+	case applyPlanResultsRequestType:
+		return applyEntry(f, index, data, f.applyPlanResults)
+	}
+	return fmt.Errorf("entry %d has unknown type %d", index, data[0])
+}
+
+// applyEntry decodes an entry and hands it to fn.
+func applyEntry[T any](f *fsm, index uint64, data []byte, fn func(uint64, *T) error) error {
+	req, err := decodeEntry[T](data)
+	if err != nil {
+		return err
+	}
+	return fn(index, req)
+}
+
+// charge spends the time that applying an entry takes before its effect is visible.
+func (f *fsm) charge(items int, each time.Duration) {
+	f.srv.cpu.Use(f.srv.cfg.Costs.FSM.Entry + time.Duration(items)*each)
+}
+
+func (f *fsm) registerNode(index uint64, req *rpc.NodeRegisterRequest) error {
+	f.charge(1, f.srv.cfg.Costs.FSM.Node)
+	if err := f.srv.store.UpsertNode(index, req.Node); err != nil {
+		return err
+	}
+	f.unblockNode(index, req.Node.ID)
+	return nil
+}
+
+func (f *fsm) updateNodeStatus(index uint64, req *rpc.NodeUpdateStatusRequest) error {
+	f.charge(1, f.srv.cfg.Costs.FSM.Node)
+	if err := f.srv.store.UpdateNodeStatus(index, req.NodeID, req.Status, req.UpdatedAt, req.NodeEvent); err != nil {
+		return err
+	}
+	f.count(index, func(c *Counters) {
+		if req.Status == rpc.NodeStatusDown {
+			c.NodesDown++
+		}
+	})
+	f.unblockNode(index, req.NodeID)
+	return nil
+}
+
+func (f *fsm) registerJob(index uint64, req *jobRegisterRequest) error {
+	evals := some(req.Eval)
+	f.charge(len(evals), f.srv.cfg.Costs.FSM.Eval)
+	return f.writeEvals(index, evals, func(tx *state.Tx) error { return tx.UpsertJob(req.Job) })
+}
+
+func (f *fsm) deregisterJob(index uint64, req *jobDeregisterRequest) error {
+	evals := some(req.Eval)
+	f.charge(len(evals), f.srv.cfg.Costs.FSM.Eval)
+	return f.writeEvals(index, evals, func(tx *state.Tx) error {
+		if req.Purge {
+			return tx.DeleteJob(req.Namespace, req.JobID)
+		}
+		return tx.StopJob(req.Namespace, req.JobID)
+	})
+}
+
+func (f *fsm) updateEvals(index uint64, req *evalUpdateRequest) error {
+	f.charge(len(req.Evals), f.srv.cfg.Costs.FSM.Eval)
+	return f.writeEvals(index, req.Evals, func(*state.Tx) error { return nil })
+}
+
+func (f *fsm) updateAllocs(index uint64, req *allocClientUpdateRequest) error {
+	f.charge(len(req.Alloc), f.srv.cfg.Costs.FSM.Alloc)
+	err := f.writeEvals(index, req.Evals, func(tx *state.Tx) error { return tx.UpdateAllocsFromClient(req.Alloc...) })
+	if err != nil {
+		return err
+	}
+	for _, a := range req.Alloc {
+		if a.ClientStatus == rpc.AllocClientComplete || a.ClientStatus == rpc.AllocClientFailed {
+			f.unblockNode(index, a.NodeID)
+		}
+	}
+	return nil
+}
+
+func (f *fsm) applyPlanResults(index uint64, req *state.PlanResults) error {
+	f.charge(len(req.AllocsStopped)+len(req.AllocsUpdated), f.srv.cfg.Costs.FSM.Alloc)
+	return f.srv.store.UpsertPlanResults(index, req)
+}
+
+// writeEvals stores evaluations together with what else the entry writes, and hands
+// each of them to whoever waits for it (nomad/fsm.go, handleUpsertedEval).
+func (f *fsm) writeEvals(index uint64, evals []*broker.Evaluation, also func(*state.Tx) error) error {
+	before := f.srv.store.Snapshot()
+	err := f.srv.store.Update(index, func(tx *state.Tx) error {
+		if err := also(tx); err != nil {
+			return err
+		}
+		return tx.UpsertEvals(evals...)
+	})
+	if err != nil {
+		return err
+	}
+	after := f.srv.store.Snapshot()
+	grown := func(status string) uint64 { return uint64(after.EvalCount(status) - before.EvalCount(status)) }
+	created := uint64(0)
+	for _, e := range evals {
+		if e.CreateIndex == index {
+			created++
+		}
+	}
+	f.count(index, func(c *Counters) {
+		c.EvalsCreated += created
+		c.EvalsCanceled += grown(broker.StatusCanceled)
+		c.EvalsFailed += grown(broker.StatusFailed)
+	})
+	for _, e := range evals {
+		switch {
+		case e.ShouldEnqueue():
+			f.srv.evals.Enqueue(e)
+		case e.ShouldBlock():
+			f.srv.blocked.block(e, "")
+		case e.Status == broker.StatusComplete && len(e.FailedTGAllocs) == 0:
+			f.srv.blocked.untrack(e.Job())
+		}
+	}
+	return nil
+}
+
+// unblockNode wakes the evaluations that wait for room on a node, if it is ready.
+func (f *fsm) unblockNode(index uint64, nodeID string) {
+	if n := f.srv.store.Snapshot().NodeByID(nodeID); n != nil && n.Status == rpc.NodeStatusReady {
+		f.srv.blocked.unblock(n, index)
+	}
+}
+
+// count changes the run's counters for an entry, once for all servers: the first
+// server to apply an index counts it.
+func (f *fsm) count(index uint64, change func(*Counters)) {
+	f.srv.cluster.count(index, change)
+}
+
+// some returns the evaluation as a list, which is empty for none.
+func some(e *broker.Evaluation) []*broker.Evaluation {
+	if e == nil {
+		return nil
+	}
+	return []*broker.Evaluation{e}
+}
+
+// Snapshot captures the state; Raft persists it while entries go on being applied.
+func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
+	return &fsmSnapshot{f.srv.store.Snapshot()}, nil
+}
+
+// Restore replaces the state with a snapshot's.
+func (f *fsm) Restore(r io.ReadCloser) error {
+	defer r.Close()
+	return f.srv.store.Restore(r)
+}
+
+type fsmSnapshot struct{ snap *state.Snapshot }
+
+func (s *fsmSnapshot) Persist(sink raft.SnapshotSink) error {
+	if err := s.snap.Persist(sink); err != nil {
+		_ = sink.Cancel() // the error that matters is the one that led here
+		return fmt.Errorf("persist snapshot %s: %w", sink.ID(), err)
+	}
+	return sink.Close()
+}
+
+func (s *fsmSnapshot) Release() {}

@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// logWriter is the leader's disk in front of Raft: entries wait for a write to the log
+// before Raft sees them, and those that arrive during a write share the next one, as
+// Raft's own leader loop groups them (raft.go, dispatchLogs). It stands in front of
+// Raft rather than inside its log store because Raft's main goroutine must never
+// sleep: it would find several channels ready at once afterwards and choose among them
+// at random, and no run would repeat.
+type logWriter struct {
+	raft  *raft.Raft
+	fsync time.Duration
+
+	mu      sync.Mutex
+	waiting []*pendingEntry
+	wake    chan struct{}
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+// pendingEntry is a command on its way into the log.
+type pendingEntry struct {
+	data   []byte
+	handed chan raft.ApplyFuture
+}
+
+func newLogWriter(r *raft.Raft, fsync time.Duration) *logWriter {
+	w := &logWriter{
+		raft: r, fsync: fsync,
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	go w.run()
+	return w
+}
+
+// apply queues one command. The future is received when the entry was written and
+// handed to Raft; the channel is closed without one when the writer stopped.
+func (w *logWriter) apply(data []byte) <-chan raft.ApplyFuture {
+	e := &pendingEntry{data: data, handed: make(chan raft.ApplyFuture, 1)}
+	w.mu.Lock()
+	w.waiting = append(w.waiting, e)
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+	return e.handed
+}
+
+// close stops the writer and waits for it. Entries not yet written are dropped.
+func (w *logWriter) close() {
+	close(w.stop)
+	<-w.done
+	for _, e := range w.take() {
+		close(e.handed)
+	}
+}
+
+func (w *logWriter) take() []*pendingEntry {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	batch := w.waiting
+	w.waiting = nil
+	return batch
+}
+
+func (w *logWriter) run() {
+	defer close(w.done)
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-w.wake:
+		}
+		for batch := w.take(); len(batch) > 0; batch = w.take() {
+			time.Sleep(w.fsync)
+			for _, e := range batch {
+				e.handed <- w.raft.Apply(e.data, 0)
+				// One entry an instant: Raft has taken it in before the next one comes,
+				// so how many share a batch does not depend on the runtime.
+				time.Sleep(1)
+			}
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// nodeServer is one server as clients see it: over their link, and through it to the
+// leader where the call must be answered there (nomad/node_endpoint.go).
+type nodeServer struct {
+	cluster *Cluster
+	id      int
+}
+
+var _ rpc.NodeServer = nodeServer{}
+
+func (n nodeServer) Register(ctx context.Context, req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResponse, error) {
+	if err := validateNode(req.Node); err != nil {
+		return nil, err
+	}
+	return clientCall(ctx, n, req.Node.ID, "Node.Register", func(s *server) (*rpc.NodeUpdateResponse, error) {
+		return forward(ctx, s, "Node.Register", func(l *server) (*rpc.NodeUpdateResponse, error) {
+			return l.registerNode(req)
+		})
+	})
+}
+
+func (n nodeServer) UpdateStatus(ctx context.Context, req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUpdateResponse, error) {
+	return clientCall(ctx, n, req.NodeID, "Node.UpdateStatus", func(s *server) (*rpc.NodeUpdateResponse, error) {
+		return forward(ctx, s, "Node.UpdateStatus", func(l *server) (*rpc.NodeUpdateResponse, error) {
+			return l.updateNodeStatus(req)
+		})
+	})
+}
+
+func (n nodeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
+	return clientCall(ctx, n, req.NodeID, "Node.UpdateAlloc", func(s *server) (*rpc.WriteResponse, error) {
+		return forward(ctx, s, "Node.UpdateAlloc", func(l *server) (*rpc.WriteResponse, error) {
+			return l.updateAllocs(req)
+		})
+	})
+}
+
+// GetClientAllocs is answered by the server itself, however stale: clients allow that.
+func (n nodeServer) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest) (*rpc.NodeClientAllocsResponse, error) {
+	return clientCall(ctx, n, req.NodeID, "Node.GetClientAllocs", func(s *server) (*rpc.NodeClientAllocsResponse, error) {
+		return s.clientAllocs(ctx, req)
+	})
+}
+
+// clientCall carries a client's call to a server and the answer back.
+func clientCall[T any](ctx context.Context, n nodeServer, nodeID, method string, fn func(*server) (T, error)) (T, error) {
+	var zero T
+	s := n.cluster.server(n.id)
+	if s == nil {
+		return zero, rpc.ErrUnreachable
+	}
+	if err := s.net.SendClient(ctx, nodeID, s.addr, method); err != nil {
+		return zero, err
+	}
+	if s.ctx.Err() != nil {
+		return zero, rpc.ErrUnreachable
+	}
+	s.cpu.Use(s.cfg.Costs.RPC.Serve)
+	out, err := fn(s)
+	if serr := s.net.SendClient(ctx, s.addr, nodeID, method); serr != nil {
+		return zero, serr
+	}
+	return out, err
+}
+
+func validateNode(n *rpc.Node) error {
+	switch {
+	case n == nil:
+		return fmt.Errorf("missing node for client registration")
+	case n.ID == "" || n.SecretID == "" || n.Name == "" || n.Datacenter == "":
+		return fmt.Errorf("node %q: registration needs an ID, a secret ID, a name and a datacenter", n.ID)
+	case len(n.Attributes) == 0:
+		return fmt.Errorf("node %s: registration needs at least one attribute", n.ID)
+	}
+	return nil
+}
+
+// registerNode answers Node.Register on the leader.
+func (s *server) registerNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResponse, error) {
+	node := req.Node.Copy()
+	def(&node.Status, rpc.NodeStatusInit)
+	def(&node.SchedulingEligibility, rpc.NodeEligible)
+	node.StatusUpdatedAt = time.Now().Unix()
+
+	original := s.store.Snapshot().NodeByID(node.ID)
+	if original != nil && original.SecretID != node.SecretID {
+		return nil, fmt.Errorf("node %s: secret ID does not match the registered one", node.ID)
+	}
+	index, err := s.raftApply(nodeRegisterRequestType, &rpc.NodeRegisterRequest{Node: node})
+	if err != nil {
+		return nil, err
+	}
+	resp := &rpc.NodeUpdateResponse{NodeModifyIndex: index, Index: index}
+	if registrationNeedsEvals(original, node) {
+		if err := s.createNodeEvals(node, index, resp); err != nil {
+			return nil, err
+		}
+	}
+	if node.Status != rpc.NodeStatusDown {
+		return resp, s.grantTTL(node.ID, resp)
+	}
+	return resp, nil
+}
+
+// updateNodeStatus answers Node.UpdateStatus on the leader: a heartbeat, which writes
+// nothing, or a change of status.
+func (s *server) updateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUpdateResponse, error) {
+	node := s.store.Snapshot().NodeByID(req.NodeID)
+	if node == nil {
+		return nil, rpc.ErrNodeNotFound
+	}
+	resp := &rpc.NodeUpdateResponse{}
+	if node.Status == req.Status {
+		s.cpu.Use(s.cfg.Costs.RPC.Heartbeat)
+	} else {
+		change := *req
+		change.UpdatedAt = time.Now().Unix()
+		if node.Status == rpc.NodeStatusDown && change.NodeEvent == "" {
+			change.NodeEvent = "Node reregistered by heartbeat"
+		}
+		index, err := s.raftApply(nodeUpdateStatusRequestType, &change)
+		if err != nil {
+			return nil, err
+		}
+		resp.NodeModifyIndex, resp.Index = index, index
+	}
+	if req.Status == rpc.NodeStatusDown || transitionNeedsEvals(req.Status, node.Status) {
+		if err := s.createNodeEvals(node, resp.Index, resp); err != nil {
+			return nil, err
+		}
+	}
+	if req.Status != rpc.NodeStatusDown {
+		return resp, s.grantTTL(req.NodeID, resp)
+	}
+	return resp, nil
+}
+
+func (s *server) grantTTL(nodeID string, resp *rpc.NodeUpdateResponse) error {
+	ttl, ok := s.beats.reset(nodeID)
+	if !ok {
+		return fmt.Errorf("reset heartbeat of node %s: %w", nodeID, rpc.ErrNoLeader)
+	}
+	resp.HeartbeatTTL = ttl
+	return nil
+}
+
+// registrationNeedsEvals reports whether a registration may change what runs where
+// (nomad/node_endpoint.go, shouldCreateNodeEval).
+func registrationNeedsEvals(original, updated *rpc.Node) bool {
+	if updated.Status == rpc.NodeStatusDown {
+		return true
+	}
+	if original == nil {
+		return transitionNeedsEvals(updated.Status, rpc.NodeStatusInit)
+	}
+	return transitionNeedsEvals(updated.Status, original.Status) ||
+		original.Datacenter != updated.Datacenter || original.Name != updated.Name ||
+		original.NodeClass != updated.NodeClass || !maps.Equal(original.Attributes, updated.Attributes)
+}
+
+// transitionNeedsEvals is nodeStatusTransitionRequiresEval of nomad/node_endpoint.go.
+func transitionNeedsEvals(to, from string) bool {
+	if (from == rpc.NodeStatusDisconnected) != (to == rpc.NodeStatusDisconnected) {
+		return true
+	}
+	return to == rpc.NodeStatusReady && (from == rpc.NodeStatusInit || from == rpc.NodeStatusDown)
+}
+
+// createNodeEvals writes, in one entry, an evaluation for every job that a change of
+// the node concerns: those with allocations on it, live or not, and the system jobs of
+// its datacenter.
+func (s *server) createNodeEvals(node *rpc.Node, nodeIndex uint64, resp *rpc.NodeUpdateResponse) error {
+	evals := s.nodeEvals(s.store.Snapshot(), node, nodeIndex)
+	if len(evals) == 0 {
+		return nil
+	}
+	s.cpu.Use(time.Duration(len(evals)) * s.cfg.Costs.RPC.NodeEval)
+	index, err := s.raftApply(evalUpdateRequestType, &evalUpdateRequest{Evals: evals})
+	if err != nil {
+		return fmt.Errorf("create evaluations for node %s: %w", node.ID, err)
+	}
+	for _, e := range evals {
+		resp.EvalIDs = append(resp.EvalIDs, e.ID)
+	}
+	resp.EvalCreateIndex = index
+	return nil
+}
+
+func (s *server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint64) []*broker.Evaluation {
+	var evals []*broker.Evaluation
+	now := time.Now().UnixNano()
+	seen := map[broker.JobID]bool{}
+	add := func(job *rpc.Job) {
+		id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
+		if seen[id] {
+			return
+		}
+		seen[id] = true
+		evals = append(evals, &broker.Evaluation{
+			ID:        s.uuid("node-eval", node.ID, job.Namespace, job.ID),
+			Namespace: job.Namespace, JobID: job.ID, Type: job.Type, Priority: job.Priority,
+			TriggeredBy: broker.TriggeredByNodeUpdate, NodeID: node.ID, NodeModifyIndex: nodeIndex,
+			Status: broker.StatusPending, CreateTime: now, ModifyTime: now,
+		})
+	}
+	for _, a := range snap.NodeAllocs(node.ID).All() {
+		if job := snap.JobByID(a.Namespace, a.JobID); job != nil {
+			add(job)
+		}
+	}
+	for _, job := range snap.JobsByType(rpc.JobTypeSystem) {
+		if job.RunsIn(node.Datacenter) {
+			add(job)
+		}
+	}
+	return evals
+}
+
+// invalidateHeartbeat marks a node down, or disconnected, that was not heard from in
+// time (nomad/heartbeat.go).
+func (s *server) invalidateHeartbeat(nodeID string) {
+	if !s.established.Load() {
+		return
+	}
+	s.cluster.countNow(func(c *Counters) { c.MissedHeartbeats++ })
+	req := &rpc.NodeUpdateStatusRequest{NodeID: nodeID, Status: rpc.NodeStatusDown, NodeEvent: "Node heartbeat missed"}
+	if mayReconnect(s.store.Snapshot(), nodeID, time.Now()) {
+		req.Status = rpc.NodeStatusDisconnected
+	}
+	// The node stays as it is when the write fails: the next leader starts its timer anew.
+	_, _ = s.updateNodeStatus(req)
+}
+
+// mayReconnect reports whether the node runs an allocation that its job keeps through a
+// disconnection which has not lasted too long (nomad/heartbeat.go, disconnectState).
+func mayReconnect(snap *state.Snapshot, nodeID string, now time.Time) bool {
+	node := snap.NodeByID(nodeID)
+	if node == nil || node.Status == rpc.NodeStatusDown || node.Status == rpc.NodeStatusInit {
+		return false
+	}
+	for _, a := range snap.NodeAllocs(nodeID).Live {
+		job := snap.JobByID(a.Namespace, a.JobID)
+		if job == nil {
+			continue
+		}
+		tg := job.TaskGroup(a.TaskGroup)
+		if tg == nil || tg.MaxClientDisconnect <= 0 {
+			continue
+		}
+		if a.DisconnectedAt == 0 || now.Before(time.Unix(0, a.DisconnectedAt).Add(tg.MaxClientDisconnect)) {
+			return true
+		}
+	}
+	return false
+}

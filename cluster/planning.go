@@ -1,0 +1,115 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/scheduler"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// planning is a worker's work on one evaluation: attempts to plan, each submitted to
+// the leader, until the scheduler is content or gives up (nomad/worker.go,
+// invokeScheduler).
+type planning struct {
+	worker *worker
+	dequeued
+	snap *state.Snapshot
+}
+
+// run schedules the evaluation and writes its outcome: an error means that it must be
+// nacked.
+func (p *planning) run() error {
+	srv := p.worker.srv
+	sched, err := scheduler.New(p.eval, srv.cache, p.worker.rand)
+	if err != nil {
+		return err
+	}
+	for {
+		attempt := sched.Plan(p.snap, time.Now())
+		cost := srv.cfg.Costs.scheduling(p.eval.Type, attempt.Work)
+		srv.cpu.Spend(time.Duration(srv.cfg.Costs.Garbage * float64(cost)))
+		srv.cpu.Use(cost)
+		if err := p.write(attempt.Evals); err != nil {
+			return err
+		}
+		if attempt.Plan == nil {
+			break
+		}
+		attempt.Plan.EvalToken = p.token
+		result, err := p.submit(attempt.Plan)
+		if err != nil {
+			return fmt.Errorf("submit plan: %w", err)
+		}
+		if !sched.Committed(result) {
+			break
+		}
+	}
+	outcome := sched.Outcome(time.Now())
+	if outcome.Reblock != nil {
+		return p.reblock(outcome.Reblock)
+	}
+	return p.write(outcome.Evals)
+}
+
+// write stores evaluations through the leader, one call and one entry each, as long as
+// the one that is worked on is still outstanding.
+func (p *planning) write(evals []*broker.Evaluation) error {
+	for _, e := range evals {
+		err := p.call("Eval.Update", func(l *server) error { return l.writeEvals(p.eval.ID, p.token, e) })
+		if err != nil {
+			return fmt.Errorf("write evaluation %s: %w", e.ID, err)
+		}
+	}
+	return nil
+}
+
+// reblock puts the evaluation back among the blocked ones, without an entry.
+func (p *planning) reblock(e *broker.Evaluation) error {
+	return p.call("Eval.Reblock", func(l *server) error { return l.reblockEval(e, p.token) })
+}
+
+func (p *planning) call(method string, fn func(l *server) error) error {
+	w := p.worker
+	return w.retry(func() error {
+		_, err := forward(w.srv.ctx, w.srv, method+"/"+w.name, func(l *server) (struct{}, error) { return struct{}{}, fn(l) })
+		return err
+	})
+}
+
+// submit has the leader verify and commit a plan, and waits until this server has seen
+// what the plan missed, if it was refused in part.
+func (p *planning) submit(plan *scheduler.Plan) (*scheduler.PlanResult, error) {
+	srv := p.worker.srv
+	srv.cpu.Use(time.Duration(plan.Size()) * srv.cfg.Costs.Plan.PerAlloc)
+	var result *scheduler.PlanResult
+	err := p.call("Plan.Submit", func(l *server) (err error) {
+		result, err = l.submitPlan(plan)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if result.RefreshIndex != 0 {
+		p.snap, err = srv.store.SnapshotMinIndex(srv.ctx, result.RefreshIndex, raftSyncLimit)
+	}
+	return result, err
+}
+
+// scheduling is the CPU time of one attempt to plan.
+func (c Costs) scheduling(jobType string, w scheduler.Work) time.Duration {
+	k := c.Scheduler[jobType]
+	d := k.Base
+	for _, item := range []struct {
+		n    int
+		each time.Duration
+	}{
+		{w.Nodes, k.PerNode}, {w.ReadyNodes, k.PerReadyNode},
+		{w.LiveAllocs, k.PerLiveAlloc}, {w.TerminalAllocs, k.PerTermAlloc},
+		{w.Scored, k.PerScored}, {w.Placements, k.PerPlacement}, {w.Stops, k.PerStop},
+	} {
+		d += time.Duration(item.n) * item.each
+	}
+	return d
+}

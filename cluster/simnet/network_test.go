@@ -1,0 +1,112 @@
+package simnet
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+func TestDelayIsAFunctionOfSeedLinkAndInstant(t *testing.T) {
+	link := Link{Latency: time.Millisecond, Jitter: time.Millisecond}
+	measure := func(seed int64, from, to, kind string) (d time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			n := New(seed, link, link)
+			start := time.Now()
+			if err := n.Send(t.Context(), from, to, kind); err != nil {
+				t.Error(err)
+			}
+			d = time.Since(start)
+		})
+		return d
+	}
+	base := measure(1, "a", "b", "append")
+	if base < link.Latency || base >= link.Latency+link.Jitter {
+		t.Errorf("delay %v is outside [%v, %v)", base, link.Latency, link.Latency+link.Jitter)
+	}
+	if again := measure(1, "a", "b", "append"); again != base {
+		t.Errorf("the same message took %v and %v", base, again)
+	}
+	for name, other := range map[string]time.Duration{
+		"seed": measure(2, "a", "b", "append"), "link": measure(1, "b", "a", "append"), "kind": measure(1, "a", "b", "vote"),
+	} {
+		if other == base {
+			t.Errorf("another %s has the same delay %v", name, base)
+		}
+	}
+}
+
+func TestPartitionLossAndLinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := New(1, Link{}, Link{})
+		ctx := t.Context()
+		if err := n.Send(ctx, "a", "b", "x"); err != nil {
+			t.Error(err)
+		}
+		n.Partition([]string{"a"}, []string{"b", "c"})
+		start := time.Now()
+		if err := n.Send(ctx, "a", "b", "x"); !errors.Is(err, ErrUnreachable) || time.Since(start) < CallTimeout {
+			t.Errorf("across a partition: %v after %v, want %v after %v", err, time.Since(start), ErrUnreachable, CallTimeout)
+		}
+		if err := n.Send(ctx, "b", "c", "x"); err != nil {
+			t.Errorf("inside a partition: %v", err)
+		}
+		n.Heal()
+		if err := n.Send(ctx, "a", "b", "x"); err != nil {
+			t.Errorf("after healing: %v", err)
+		}
+		n.SetLink("a", "b", Link{Loss: 1})
+		if err := n.Send(ctx, "a", "b", "x"); !errors.Is(err, ErrUnreachable) {
+			t.Errorf("over a link that loses everything: %v", err)
+		}
+		if err := n.Send(ctx, "b", "a", "x"); err != nil {
+			t.Errorf("the other direction: %v", err)
+		}
+		n.ClearLinks()
+		canceled, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := n.Send(canceled, "a", "b", "x"); !errors.Is(err, context.Canceled) {
+			t.Errorf("with a canceled context: %v", err)
+		}
+	})
+}
+
+func TestTransportCarriesCallsAndCharges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := New(1, Link{Latency: time.Millisecond}, Link{})
+		charged := 0
+		a := n.NewTransport("a", nil)
+		b := n.NewTransport("b", func(entries []*raft.Log) { charged += len(entries) })
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for rpc := range b.Consumer() {
+				req := rpc.Command.(*raft.AppendEntriesRequest)
+				rpc.Respond(&raft.AppendEntriesResponse{Term: req.Term, Success: true}, nil)
+			}
+		}()
+		var resp raft.AppendEntriesResponse
+		start := time.Now()
+		err := a.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 7, Entries: []*raft.Log{{}, {}}}, &resp)
+		if err != nil || resp.Term != 7 || !resp.Success {
+			t.Errorf("response %+v, error %v", resp, err)
+		}
+		if charged != 2 || time.Since(start) != 2*time.Millisecond {
+			t.Errorf("charged for %d entries after %v, want 2 after 2ms", charged, time.Since(start))
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := a.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 7}, &resp); !errors.Is(err, ErrUnreachable) {
+			t.Errorf("to a closed transport: %v", err)
+		}
+		if err := a.RequestVote("c", "c", &raft.RequestVoteRequest{}, &raft.RequestVoteResponse{}); !errors.Is(err, ErrUnreachable) {
+			t.Errorf("to nobody: %v", err)
+		}
+		close(b.consumer)
+		<-done
+	})
+}

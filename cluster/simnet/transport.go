@@ -1,0 +1,169 @@
+package simnet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Transport is one server's end of the network for Raft. It refuses pipelining, which
+// Raft answers with one AppendEntries at a time to each follower.
+type Transport struct {
+	net  *Network
+	addr raft.ServerAddress
+	recv func(entries []*raft.Log)
+
+	consumer chan raft.RPC
+	stopped  chan struct{}
+	stopOnce sync.Once
+
+	mu        sync.Mutex
+	heartbeat func(raft.RPC)
+}
+
+var (
+	_ raft.Transport   = (*Transport)(nil)
+	_ raft.WithPreVote = (*Transport)(nil)
+	_ raft.WithClose   = (*Transport)(nil)
+)
+
+// NewTransport attaches a server to the network, in place of an earlier one of the
+// same address. receive is called, and may block, for entries that arrive and before
+// Raft sees them: the place to charge what storing them costs. It may be nil.
+func (n *Network) NewTransport(addr string, receive func(entries []*raft.Log)) *Transport {
+	t := &Transport{
+		net: n, addr: raft.ServerAddress(addr), recv: receive,
+		consumer: make(chan raft.RPC), stopped: make(chan struct{}),
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.nodes[addr] = t
+	return t
+}
+
+// Close detaches the server; calls to it, under way or new, fail.
+func (t *Transport) Close() error {
+	t.stopOnce.Do(func() { close(t.stopped) })
+	return nil
+}
+
+func (t *Transport) Consumer() <-chan raft.RPC     { return t.consumer }
+func (t *Transport) LocalAddr() raft.ServerAddress { return t.addr }
+
+func (t *Transport) EncodePeer(_ raft.ServerID, addr raft.ServerAddress) []byte { return []byte(addr) }
+func (t *Transport) DecodePeer(b []byte) raft.ServerAddress                     { return raft.ServerAddress(b) }
+
+// SetHeartbeatHandler takes Raft's fast path for heartbeats, which spares them the
+// queue behind disk writes.
+func (t *Transport) SetHeartbeatHandler(cb func(raft.RPC)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.heartbeat = cb
+}
+
+func (t *Transport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
+	return nil, raft.ErrPipelineReplicationNotSupported
+}
+
+func (t *Transport) AppendEntries(_ raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	kind := "append"
+	if isHeartbeat(args) {
+		kind = "heartbeat"
+	}
+	return call(t, to, kind, args, nil, resp)
+}
+
+func (t *Transport) RequestVote(_ raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+	return call(t, to, "vote", args, nil, resp)
+}
+
+func (t *Transport) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	return call(t, to, "prevote", args, nil, resp)
+}
+
+func (t *Transport) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+	return call(t, to, "snapshot", args, data, resp)
+}
+
+func (t *Transport) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+	return call(t, to, "timeoutnow", args, nil, resp)
+}
+
+// call carries one request over and its answer back.
+func call[T any](t *Transport, to raft.ServerAddress, kind string, args any, data io.Reader, resp *T) error {
+	ctx := context.Background()
+	if err := t.net.Send(ctx, string(t.addr), string(to), kind); err != nil {
+		return err
+	}
+	t.net.mu.RLock()
+	peer := t.net.nodes[string(to)]
+	t.net.mu.RUnlock()
+	if peer == nil {
+		return fmt.Errorf("%s to %s: %w", kind, to, ErrUnreachable)
+	}
+	answer, err := peer.deliver(args, data)
+	if err != nil {
+		return fmt.Errorf("%s to %s: %w", kind, to, err)
+	}
+	if err := t.net.Send(ctx, string(to), string(t.addr), kind); err != nil {
+		return err
+	}
+	out, ok := answer.(*T)
+	if !ok {
+		return fmt.Errorf("%s to %s: answered with a %T", kind, to, answer)
+	}
+	*resp = *out
+	return nil
+}
+
+// deliver hands a request to this server's Raft and waits for the answer.
+func (t *Transport) deliver(args any, data io.Reader) (any, error) {
+	select {
+	case <-t.stopped:
+		return nil, ErrUnreachable
+	default:
+	}
+	answer := make(chan raft.RPCResponse, 1)
+	rpc := raft.RPC{Command: args, Reader: data, RespChan: answer}
+	if req, ok := args.(*raft.AppendEntriesRequest); ok {
+		if t.recv != nil && len(req.Entries) > 0 {
+			t.recv(req.Entries)
+		}
+		t.mu.Lock()
+		fast := t.heartbeat
+		t.mu.Unlock()
+		if fast != nil && isHeartbeat(req) {
+			fast(rpc)
+			return await(t, answer)
+		}
+	}
+	select {
+	case t.consumer <- rpc:
+	case <-t.stopped:
+		return nil, ErrUnreachable
+	}
+	return await(t, answer)
+}
+
+func await(t *Transport, answer <-chan raft.RPCResponse) (any, error) {
+	timeout := time.NewTimer(CallTimeout)
+	defer timeout.Stop()
+	select {
+	case r := <-answer:
+		return r.Response, r.Error
+	case <-t.stopped:
+		return nil, ErrUnreachable
+	case <-timeout.C:
+		return nil, ErrUnreachable
+	}
+}
+
+// isHeartbeat is how Raft itself tells a heartbeat from replication.
+func isHeartbeat(a *raft.AppendEntriesRequest) bool {
+	return a.Term != 0 && a.Addr != nil && a.PrevLogEntry == 0 && a.PrevLogTerm == 0 &&
+		len(a.Entries) == 0 && a.LeaderCommitIndex == 0
+}
