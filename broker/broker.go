@@ -66,8 +66,9 @@ type EvalBroker struct {
 	hasEpoch bool
 
 	jobs map[JobID]*job
-	// tracked holds every evaluation in ready, unacked or waiting by its ID; the pending
-	// ones are known to their job only, so that a shed list is forgotten in one go.
+	// tracked holds every evaluation in ready, unacked or waiting by its ID; pending and
+	// cancelable ones are known to their job only, so that a shed list, however long, is
+	// set aside and forgotten in one go.
 	tracked    map[string]*record
 	queues     map[string]*queue
 	deadlines  heap[*record]
@@ -81,7 +82,8 @@ type EvalBroker struct {
 	freeJobs    []*job
 }
 
-// job serialises the evaluations of one job. It exists while it has any.
+// job serialises the evaluations of one job. It exists while it has any, cancelable ones
+// included.
 type job struct {
 	id      JobID
 	active  *record // ready, unacked or waiting for redelivery; nil: none
@@ -194,8 +196,9 @@ type EvalToken struct {
 }
 
 // Enqueue hands the broker an evaluation. It does nothing while the broker is disabled,
-// or when it holds that ID already, unless as a cancelable one. An ID stands for
-// one evaluation of one job; of two jobs' evaluations with the same ID one may be dropped.
+// or when it holds that ID already. A shed ID counts as held until the reaper has taken
+// all shed ones of its job. An ID stands for one evaluation of one job; of two jobs'
+// evaluations with the same ID one may be dropped.
 //
 // With Wait, or else WaitUntil, in the future the evaluation becomes ready or pending then.
 func (b *EvalBroker) Enqueue(now time.Time, e *Evaluation) {
@@ -251,7 +254,9 @@ func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
 		j = b.newJob(e.Job())
 	}
 	if j.active == nil {
-		b.activate(now, j, e, now)
+		if !j.pending.contains(e.ID) {
+			b.activate(now, j, e, now)
+		}
 		return
 	}
 	if !j.pending.add(e, now) {
@@ -271,7 +276,8 @@ func (b *EvalBroker) shed(j *job, by func(*PendingEvaluations) []*Evaluation) in
 	b.counts.pending -= before - j.pending.Len()
 	b.leaks.shed(b.quirks, shed)
 	n := len(shed)
-	b.cancelable.add(shed)
+	j.pending.cancelable += n
+	b.cancelable.add(shed, j)
 	return n
 }
 
@@ -342,7 +348,7 @@ func (b *EvalBroker) newJob(id JobID) *job {
 
 // dropIfIdle forgets a job that has no evaluations left.
 func (b *EvalBroker) dropIfIdle(j *job) {
-	if j.active != nil || j.pending.Len() > 0 {
+	if j.active != nil || j.pending.Len() > 0 || j.pending.cancelable > 0 {
 		return
 	}
 	delete(b.jobs, j.id)

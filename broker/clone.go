@@ -12,7 +12,6 @@ func (b *EvalBroker) Clone(r *rand.Rand) *EvalBroker {
 	c := *b
 	c.cfg.Rand = r
 	c.eligible, c.freeRecords, c.freeJobs = nil, nil, nil
-	c.cancelable = b.cancelable.clone()
 	c.leaks = b.leaks.clone()
 	c.queues = make(map[string]*queue, len(b.queues))
 	for name, q := range b.queues {
@@ -31,6 +30,7 @@ func (b *EvalBroker) Clone(r *rand.Rand) *EvalBroker {
 		c.queues[name].ready.items = translate(q.ready.items, records)
 	}
 	c.deadlines.items = translate(b.deadlines.items, records)
+	jobs := make(map[*job]*job, len(b.jobs))
 	c.jobs = make(map[JobID]*job, len(b.jobs))
 	for id, j := range b.jobs {
 		copied := &job{id: id, pending: j.pending.clone()}
@@ -38,13 +38,14 @@ func (b *EvalBroker) Clone(r *rand.Rand) *EvalBroker {
 			copied.active = records[j.active]
 			copied.active.job = copied
 		}
-		c.jobs[id] = copied
+		jobs[j], c.jobs[id] = copied, copied
 	}
+	c.cancelable = b.cancelable.clone(jobs)
 	return &c
 }
 
-func translate(items []*record, to map[*record]*record) []*record {
-	out := make([]*record, len(items))
+func translate[T comparable](items []T, to map[T]T) []T {
+	out := make([]T, len(items))
 	for i, r := range items {
 		out[i] = to[r]
 	}
@@ -54,15 +55,19 @@ func translate(items []*record, to map[*record]*record) []*record {
 func (p *PendingEvaluations) clone() PendingEvaluations {
 	c := *p
 	c.h.items = slices.Clone(p.h.items)
-	c.since = maps.Clone(p.since)
+	c.since, c.gone = maps.Clone(p.since), maps.Clone(p.gone)
 	return c
 }
 
-func (c *cancelableList) clone() cancelableList {
-	if c.n == 0 {
-		return cancelableList{}
+func (c *cancelableList) clone(jobs map[*job]*job) cancelableList {
+	out := cancelableList{n: c.n, chunks: slices.Clone(c.chunks)}
+	for i := range out.chunks {
+		ch := &out.chunks[i]
+		ch.evals = slices.Clone(ch.evals)
+		ch.owner = jobs[ch.owner]
+		ch.owners = translate(ch.owners, jobs)
 	}
-	return cancelableList{chunks: [][]*Evaluation{c.appendTo(nil)}, n: c.n}
+	return out
 }
 
 func (l *leaks) clone() leaks {

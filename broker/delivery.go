@@ -243,4 +243,9 @@ func (b *EvalBroker) outstanding(evalID, token string) (*record, error) {
 
 // Cancelable removes up to batch evaluations from the cancelable ones, in the order they
 // were shed, and returns them for the reaper to cancel. The caller owns the slice.
-func (b *EvalBroker) Cancelable(batch int) []*Evaluation { return b.cancelable.take(batch) }
+func (b *EvalBroker) Cancelable(batch int) []*Evaluation {
+	return b.cancelable.take(batch, func(j *job, n int) {
+		j.pending.taken(n)
+		b.dropIfIdle(j)
+	})
+}

@@ -19,6 +19,10 @@ type PendingEvaluations struct {
 	heaped int
 	// since says when each was added, and serves to recognise duplicates.
 	since map[string]time.Duration
+	// gone has the IDs that a policy removed, of which cancelable many are still with the
+	// broker; all are forgotten together when none is.
+	gone       map[string]time.Duration
+	cancelable int
 	// oldest is the earliest time one was added at since the set was last emptied or shed:
 	// not always the first, for a wait counts from when it ended, however late it fires.
 	oldest time.Duration
@@ -65,13 +69,17 @@ func (p *PendingEvaluations) All() iter.Seq[*Evaluation] {
 
 // Pop removes the best and returns it; nil when none is pending.
 func (p *PendingEvaluations) Pop() *Evaluation {
-	e, _ := p.pop()
+	e, since := p.pop()
+	if e != nil {
+		p.remember(e.ID, since)
+	}
 	return e
 }
 
-// KeepBest removes all but the best in constant time and returns the removed ones, in an
-// order that depends on nothing but the calls made before. The result is valid until
-// the set is next changed: copy it or return it from Shed.
+// KeepBest removes all but the best and returns the removed ones, in an order that
+// depends on nothing but the calls made before. A long list takes no more time than a
+// short one. The result is valid until the set is next changed: copy it or return it
+// from Shed.
 func (p *PendingEvaluations) KeepBest() []*Evaluation {
 	n := len(p.h.items)
 	if n <= 1 {
@@ -79,17 +87,22 @@ func (p *PendingEvaluations) KeepBest() []*Evaluation {
 	}
 	best, shed := p.h.items[0], p.h.items[1:]
 	since := p.since[best.ID]
+	delete(p.since, best.ID)
 	if len(shed) > handOver {
-		// The caller becomes the owner of the slice; the map, as large, is left to
-		// the garbage collector instead of being cleared.
+		// The slice and the map change hands as they are.
 		p.h.items = []*Evaluation{best}
-		p.since = make(map[string]time.Duration)
+		if len(p.gone) < len(p.since) {
+			p.gone, p.since = p.since, p.gone
+		}
 	} else {
 		p.h.items = p.h.items[:1]
-		clear(p.since)
 	}
+	for id, since := range p.since {
+		p.remember(id, since)
+	}
+	clear(p.since)
 	p.heaped = 1
-	p.since[best.ID] = since
+	p.note(best.ID, since)
 	p.oldest = since
 	return shed
 }
@@ -102,6 +115,7 @@ func (p *PendingEvaluations) RemoveFunc(remove func(*Evaluation) bool) []*Evalua
 	for _, e := range p.h.items {
 		if remove(e) {
 			removed = append(removed, e)
+			p.remember(e.ID, p.since[e.ID])
 			delete(p.since, e.ID)
 		} else {
 			kept = append(kept, e)
@@ -114,15 +128,39 @@ func (p *PendingEvaluations) RemoveFunc(remove func(*Evaluation) bool) []*Evalua
 	return removed
 }
 
-// add reports false, and does nothing, when the ID is pending already.
-func (p *PendingEvaluations) add(e *Evaluation, now time.Duration) bool {
-	if _, ok := p.since[e.ID]; ok {
-		return false
-	}
+func (p *PendingEvaluations) note(id string, since time.Duration) {
 	if p.since == nil {
 		p.since = make(map[string]time.Duration)
 	}
-	p.since[e.ID] = now
+	p.since[id] = since
+}
+
+func (p *PendingEvaluations) remember(id string, since time.Duration) {
+	if p.gone == nil {
+		p.gone = make(map[string]time.Duration)
+	}
+	p.gone[id] = since
+}
+
+// taken is told how many of the cancelable ones left the broker.
+func (p *PendingEvaluations) taken(n int) {
+	p.cancelable -= n
+	if p.cancelable > 0 {
+		return
+	}
+	if len(p.gone) > handOver {
+		p.gone = nil
+	} else {
+		clear(p.gone)
+	}
+}
+
+// add reports false, and does nothing, when it contains the ID already.
+func (p *PendingEvaluations) add(e *Evaluation, now time.Duration) bool {
+	if p.contains(e.ID) {
+		return false
+	}
+	p.note(e.ID, now)
 	n := len(p.h.items)
 	if n == 0 {
 		p.oldest, p.heaped = now, 1
@@ -136,8 +174,12 @@ func (p *PendingEvaluations) add(e *Evaluation, now time.Duration) bool {
 	return true
 }
 
+// contains reports whether the ID is pending, or was shed and is not forgotten yet.
 func (p *PendingEvaluations) contains(id string) bool {
-	_, ok := p.since[id]
+	if _, ok := p.since[id]; ok {
+		return true
+	}
+	_, ok := p.gone[id]
 	return ok
 }
 

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// State is everything that decides how a broker will behave, in a canonical order: two
-// brokers of equal State, configuration and random source answer alike. It serves
-// tests, the explorer and debugging; it is not cheap.
+// State is what decides how a broker will behave, in a canonical order: two brokers of
+// equal State, configuration and random source answer alike, but for enqueues of IDs that
+// were shed. It serves tests, the explorer and debugging; it is not cheap.
 type State struct {
 	Enabled    bool
 	Ready      []Held        // by queue, each in the order of dequeuing

@@ -315,11 +315,9 @@ func (d *Driver) cancelable() error {
 		return fmt.Errorf("cancelable(%d): broker gave %d, oracle %d", batch, len(got), want)
 	}
 	for _, e := range got {
-		i := slices.Index(d.o.cancelable, e)
-		if i < 0 {
+		if !d.o.take(e) {
 			return fmt.Errorf("cancelable: the broker gave %q, which is not cancelable", e.ID)
 		}
-		d.o.cancelable = slices.Delete(d.o.cancelable, i, i+1)
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ type oracle struct {
 	enabled    bool
 	items      []*item // in the order in which they came to where they are
 	cancelable []*broker.Evaluation
-	shedIDs    []string
+	shed       []*broker.Evaluation // ever, since it was enabled
+	forgotten  []*broker.Evaluation // of these, the ones whose IDs may come back
 }
 
 type item struct {
@@ -48,8 +49,35 @@ func newOracle(cfg broker.Config) *oracle {
 func (o *oracle) setEnabled(enabled bool) {
 	o.enabled = enabled
 	if !enabled {
-		o.items, o.cancelable, o.shedIDs = nil, nil, nil
+		o.items, o.cancelable, o.shed, o.forgotten = nil, nil, nil, nil
 	}
+}
+
+// remembers reports whether a shed evaluation of this ID and job is not forgotten.
+func (o *oracle) remembers(e *broker.Evaluation) bool {
+	for _, s := range o.shed {
+		if s.ID == e.ID && s.Job() == e.Job() && (o.leaks || !slices.Contains(o.forgotten, s)) {
+			return true
+		}
+	}
+	return false
+}
+
+// take gives up a cancelable evaluation; after a job's last, all it shed are forgotten.
+func (o *oracle) take(e *broker.Evaluation) bool {
+	i := slices.Index(o.cancelable, e)
+	if i < 0 {
+		return false
+	}
+	o.cancelable = slices.Delete(o.cancelable, i, i+1)
+	if !slices.ContainsFunc(o.cancelable, func(c *broker.Evaluation) bool { return c.Job() == e.Job() }) {
+		for _, s := range o.shed {
+			if s.Job() == e.Job() {
+				o.forgotten = append(o.forgotten, s)
+			}
+		}
+	}
+	return true
 }
 
 func (o *oracle) find(id string) *item {
@@ -83,7 +111,7 @@ func (o *oracle) remove(it *item) {
 }
 
 func (o *oracle) enqueue(now time.Time, e *broker.Evaluation, token string) {
-	if !o.enabled || o.leaks && slices.Contains(o.shedIDs, e.ID) {
+	if !o.enabled || o.remembers(e) {
 		return
 	}
 	if it := o.find(e.ID); it != nil {
@@ -209,7 +237,7 @@ func (o *oracle) ack(now time.Time, id, token string) (broker.AckResult, error) 
 				if p != best {
 					o.remove(p)
 					o.cancelable = append(o.cancelable, p.eval)
-					o.shedIDs = append(o.shedIDs, p.eval.ID)
+					o.shed = append(o.shed, p.eval)
 				}
 			}
 		}
