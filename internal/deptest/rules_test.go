@@ -23,8 +23,9 @@ var layers = []layer{
 		reason: "the broker is a pure state machine that anybody can lift out and test alone",
 	},
 	{
-		part: "broker/brokertest", own: []string{"broker"}, modules: []string{"pgregory.net/rapid"},
-		reason: "the oracle judges the broker alone",
+		part: "broker/brokertest", own: []string{"broker"},
+		modules: []string{"pgregory.net/rapid", "github.com/cockroachdb/datadriven"},
+		reason:  "the oracle judges the broker alone",
 	},
 	{
 		part: "broker/explore", own: []string{"broker"},
@@ -40,7 +41,7 @@ var layers = []layer{
 	},
 	{
 		part: "cluster/state", own: []string{"broker", "cluster/rpc"},
-		modules: []string{"github.com/hashicorp/go-memdb"},
+		modules: []string{"github.com/hashicorp/go-memdb", "github.com/hashicorp/go-msgpack/v2"},
 		reason:  "the store holds what Raft agreed on; it neither schedules nor talks",
 	},
 	{
@@ -62,7 +63,7 @@ var layers = []layer{
 	},
 	{
 		part: "scenarios", own: []string{"broker", "cluster", "cluster/rpc", "nodesim", "metrics"},
-		modules: []string{"github.com/hashicorp/hcl/v2", "golang.org/x/sync"},
+		modules: []string{"github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty", "golang.org/x/sync"},
 		reason:  "a scenario drives cluster and fleet and records; how results look is none of its business",
 	},
 	{
