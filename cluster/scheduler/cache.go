@@ -27,6 +27,9 @@ type entry struct {
 	// Which job: one registered again under the same name, or changed, is another.
 	createIndex, jobModifyIndex uint64
 	index                       uint64
+	// since is the lowest index a snapshot must have to be compared with: that of the
+	// plan, if there was one.
+	since uint64
 	// open lists, in order, the nodes of a system job where more is to be done although
 	// nothing may change: placements without room, updates held back, waiting for a time.
 	open []string
@@ -46,7 +49,7 @@ func (c *Cache) lookup(a *attempt) *entry {
 	c.mu.Lock()
 	e := c.jobs[a.eval.Job()]
 	c.mu.Unlock()
-	if e == nil || e.index > a.snap.Index() {
+	if e == nil || e.since > a.snap.Index() {
 		return nil
 	}
 	if created, modified := a.jobIndexes(); e.createIndex != created || e.jobModifyIndex != modified {
@@ -59,12 +62,13 @@ func (c *Cache) lookup(a *attempt) *entry {
 	return e
 }
 
-// settle remembers that the job is in order as of the attempt's snapshot.
-func (a *attempt) settle() {
+// settle remembers that the job is in order as of the attempt's snapshot and the plan
+// that was committed at the given index; zero for none.
+func (a *attempt) settle(committed uint64) {
 	if a.cache == nil {
 		return
 	}
-	e := &entry{index: a.snap.Index(), open: a.open, waits: a.waits}
+	e := &entry{index: a.snap.Index(), since: max(a.snap.Index(), committed), open: a.open, waits: a.waits}
 	e.createIndex, e.jobModifyIndex = a.jobIndexes()
 	a.cache.mu.Lock()
 	defer a.cache.mu.Unlock()

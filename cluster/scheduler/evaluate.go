@@ -26,7 +26,7 @@ func EvaluatePlan(snap *state.Snapshot, plan *Plan) *PlanResult {
 			}
 			continue
 		}
-		if stops := plan.NodeUpdate[node]; len(stops) > 0 {
+		if stops := existing(snap, plan.NodeUpdate[node]); len(stops) > 0 {
 			r.NodeUpdate[node] = stops
 		}
 		if places := plan.NodeAllocation[node]; len(places) > 0 {
@@ -34,6 +34,16 @@ func EvaluatePlan(snap *state.Snapshot, plan *Plan) *PlanResult {
 		}
 	}
 	return r
+}
+
+// existing drops what was collected since the plan was made: there is nothing left of it
+// to stop. Nomad fails the plan.
+func existing(snap *state.Snapshot, stops []*rpc.Allocation) []*rpc.Allocation {
+	gone := func(a *rpc.Allocation) bool { return snap.AllocByID(a.ID) == nil }
+	if !slices.ContainsFunc(stops, gone) {
+		return stops
+	}
+	return slices.DeleteFunc(slices.Clone(stops), gone)
 }
 
 // nodes returns the IDs of the nodes the plan touches, in order.

@@ -261,10 +261,16 @@ func (g *genericRun) resumable(alloc *rpc.Allocation) bool {
 	return alloc.DesiredStatus == rpc.AllocDesiredRun && g.current(alloc) && node != nil && !node.Drain
 }
 
+// reachable reports whether plans may change allocations on the node of this one.
+func (g *genericRun) reachable(alloc *rpc.Allocation) bool {
+	node := g.node(alloc.NodeID)
+	return node != nil && node.Status == rpc.NodeStatusReady
+}
+
 // reconnect records that allocations are back (reconcile.go, computeReconnecting).
 func (g *genericRun) reconnect(s *groupState) {
 	for _, alloc := range s.reconnecting {
-		if g.resumable(alloc) && alloc.ClientStatus == rpc.AllocClientRunning {
+		if g.resumable(alloc) && g.reachable(alloc) && alloc.ClientStatus == rpc.AllocClientRunning {
 			back := alloc.Copy()
 			back.DisconnectedAt = 0
 			g.plan.place(back)
@@ -278,7 +284,8 @@ func (g *genericRun) update(s *groupState) (destructive []*rpc.Allocation) {
 	for _, alloc := range s.kept {
 		switch {
 		case g.current(alloc):
-		case alloc.Terminal() && !g.attempt.destructive(alloc, s.tg):
+		case !g.attempt.destructive(alloc, s.tg) && (alloc.Terminal() || !g.reachable(alloc)):
+			// A change in place for a node that is not ready would be refused.
 		case !g.updateInPlace(alloc, s.tg, g.node(alloc.NodeID)):
 			destructive = append(destructive, alloc)
 		}

@@ -144,13 +144,13 @@ func (s *Scheduler) Plan(snap *state.Snapshot, now time.Time) Attempt {
 	a := newAttempt(s, snap, now)
 	s.last = a
 	if a.untouched(s.kind.placesByCount) {
-		a.settle()
+		a.settle(0)
 		return Attempt{Work: a.work}
 	}
 	s.kind.reconcile(a)
 	out := Attempt{Work: a.work, Evals: s.follow(a)}
 	if a.plan.IsNoOp() {
-		a.settle()
+		a.settle(0)
 		return out
 	}
 	out.Plan = a.plan
@@ -187,7 +187,7 @@ func (s *Scheduler) Committed(r *PlanResult) (again bool) {
 	a := s.last
 	a.placed(r)
 	if full, _, _ := r.FullCommit(a.plan); full && r.RefreshIndex == 0 {
-		a.settle()
+		a.settle(r.AllocIndex)
 		return false
 	}
 	s.attempts++

@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,14 +15,8 @@ type Store struct {
 	db      *memdb.MemDB
 	strings interner // the writer's
 
-	mu      sync.Mutex
-	counts  *counts
-	waiters []waiter // by index, lowest first
-}
-
-type waiter struct {
-	index   uint64
-	reached chan struct{}
+	mu     sync.Mutex
+	counts *counts
 }
 
 // New returns an empty store at index zero.
@@ -51,51 +44,50 @@ func (s *Store) Index() uint64 {
 	return s.counts.Index
 }
 
-// SnapshotMinIndex returns a snapshot that includes index, waiting for it up to timeout
-// (state_store.go, SnapshotMinIndex). The error is ctx's, or context.DeadlineExceeded
-// wrapped with both indexes once the timeout passed.
+// How SnapshotMinIndex polls: after backoffBase, then after backoffBase·4^n for the n-th
+// try, never longer than backoffLimit (state_store.go, SnapshotMinIndex).
+const (
+	backoffBase  = 20 * time.Millisecond
+	backoffLimit = time.Second
+)
+
+// SnapshotMinIndex returns a snapshot that includes index, waiting for it up to timeout.
+// It polls, as Nomad's does: a worker that comes a moment too early sleeps for 20 ms,
+// and 320 ms more if that was not enough, which shows in how many evaluations a storm
+// lets it process. The error is ctx's, or context.DeadlineExceeded wrapped with both
+// indexes once the timeout passed.
 func (s *Store) SnapshotMinIndex(ctx context.Context, index uint64, timeout time.Duration) (*Snapshot, error) {
-	reached := s.wait(index)
-	if reached == nil {
+	if s.Index() >= index {
 		return s.Snapshot(), nil
 	}
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
-	select {
-	case <-reached:
-		return s.Snapshot(), nil
-	case <-ctx.Done():
-		s.forget(reached)
-		return nil, ctx.Err()
-	case <-timer.C:
-		s.forget(reached)
-		return nil, fmt.Errorf("state is at index %d and did not reach %d within %v: %w",
-			s.Index(), index, timeout, context.DeadlineExceeded)
-	}
-}
-
-// wait returns a channel that closes once index is applied; nil means that it is.
-func (s *Store) wait(index uint64) chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.counts.Index >= index {
-		return nil
-	}
-	w := waiter{index: index, reached: make(chan struct{})}
-	at, _ := slices.BinarySearchFunc(s.waiters, index, func(w waiter, index uint64) int {
-		if w.index <= index {
-			return -1
+	expired := time.NewTimer(timeout)
+	defer expired.Stop()
+	for try := 1; ; try++ {
+		retry := time.NewTimer(backoff(try))
+		select {
+		case <-retry.C:
+			if s.Index() >= index {
+				return s.Snapshot(), nil
+			}
+		case <-ctx.Done():
+			retry.Stop()
+			return nil, ctx.Err()
+		case <-expired.C:
+			retry.Stop()
+			return nil, fmt.Errorf("state is at index %d and did not reach %d within %v: %w",
+				s.Index(), index, timeout, context.DeadlineExceeded)
 		}
-		return 1
-	})
-	s.waiters = slices.Insert(s.waiters, at, w)
-	return w.reached
+	}
 }
 
-func (s *Store) forget(reached chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waiters = slices.DeleteFunc(s.waiters, func(w waiter) bool { return w.reached == reached })
+func backoff(try int) time.Duration {
+	if try == 1 {
+		return backoffBase
+	}
+	if try > 4 {
+		return backoffLimit
+	}
+	return min(backoffBase<<(2*try), backoffLimit)
 }
 
 // WatchNodeAllocs returns a channel that closes at the next change of the node's
@@ -129,17 +121,11 @@ func (s *Store) Update(index uint64, write func(*Tx) error) error {
 	return nil
 }
 
-// commit publishes a transaction and wakes who waited for its index. Rows and counts
+// commit publishes a transaction. Rows and counts
 // change under one lock: no snapshot pairs those of different indexes.
 func (s *Store) commit(txn *memdb.Txn, now counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	txn.Commit()
 	s.counts = &now
-	n := 0
-	for n < len(s.waiters) && s.waiters[n].index <= s.counts.Index {
-		close(s.waiters[n].reached)
-		n++
-	}
-	s.waiters = slices.Delete(s.waiters, 0, n)
 }

@@ -1,0 +1,379 @@
+package scheduler
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// randomWorld changes at random, in ways that clients, users and the leader can change
+// a cluster.
+type randomWorld struct {
+	*world
+	rt  *rapid.T
+	old *state.Snapshot // from some time ago
+}
+
+var randomJobs = []struct{ id, jobType string }{
+	{"sys-a", rpc.JobTypeSystem}, {"sys-b", rpc.JobTypeSystem}, {"svc-a", rpc.JobTypeService},
+	{"svc-b", rpc.JobTypeService}, {"bat", rpc.JobTypeBatch}, {"sysbat", rpc.JobTypeSysBatch},
+}
+
+func (w *randomWorld) pick(what string, n int) int { return rapid.IntRange(0, n-1).Draw(w.rt, what) }
+
+func (w *randomWorld) nodeID() string { return fmt.Sprintf("n%02d", w.pick("node", 8)) }
+
+func (w *randomWorld) jobID() (id, jobType string) {
+	j := randomJobs[w.pick("job", len(randomJobs))]
+	return j.id, j.jobType
+}
+
+func (w *randomWorld) known(nodeID string) bool { return w.store.Snapshot().NodeByID(nodeID) != nil }
+
+// step makes one random change.
+func (w *randomWorld) step() {
+	switch w.pick("change", 12) {
+	case 0:
+		w.node(w.nodeID(), func(n *rpc.Node) {
+			n.Datacenter = rapid.SampledFrom([]string{"dc1", "dc1", "dc2"}).Draw(w.rt, "dc")
+		})
+	case 1, 2:
+		if id := w.nodeID(); w.known(id) {
+			w.status(id, rapid.SampledFrom([]string{rpc.NodeStatusReady, rpc.NodeStatusReady, rpc.NodeStatusDown,
+				rpc.NodeStatusDisconnected, rpc.NodeStatusInit}).Draw(w.rt, "status"))
+		}
+	case 3:
+		if id := w.nodeID(); w.known(id) {
+			w.drain(id, rapid.Bool().Draw(w.rt, "drain"))
+		}
+	case 4:
+		if id := w.nodeID(); w.known(id) && w.pick("delete", 4) == 0 {
+			w.ok(w.store.DeleteNode(w.next(), id))
+		}
+	case 5, 6:
+		id, jobType := w.jobID()
+		w.register(w.randomJob(id, jobType))
+	case 7:
+		id, _ := w.jobID()
+		if w.pick("purge", 3) == 0 {
+			w.ok(w.store.DeleteJob(w.next(), rpc.DefaultNamespace, id))
+		} else {
+			w.ok(w.store.StopJob(w.next(), rpc.DefaultNamespace, id))
+		}
+	case 8, 9:
+		w.clients()
+	case 10:
+		w.now = w.now.Add(time.Duration(w.pick("seconds", 100)) * time.Second)
+	case 11:
+		w.collect()
+	}
+}
+
+func (w *randomWorld) randomJob(id, jobType string) *rpc.Job {
+	return job(jobType, id, w.pick("count", 5), func(j *rpc.Job) {
+		if w.pick("dcs", 3) == 0 {
+			j.Datacenters = []string{"dc1", "dc2"}
+		}
+		tg := &j.TaskGroups[0]
+		tg.Resources.CPUMHz = rapid.SampledFrom([]int{100, 100, 300, 600}).Draw(w.rt, "cpu")
+		tg.MaxParallel = rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(w.rt, "max parallel")
+		tg.MaxClientDisconnect = rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(w.rt, "max disconnect")
+		if w.pick("groups", 4) == 0 {
+			extra := *tg
+			extra.Name = "h"
+			j.TaskGroups = append(j.TaskGroups, extra)
+		}
+	})
+}
+
+// clients reports statuses of allocations on nodes that can talk.
+func (w *randomWorld) clients() {
+	id, _ := w.jobID()
+	snap := w.store.Snapshot()
+	var updates []*rpc.Allocation
+	for _, a := range w.allocs(id) {
+		n := snap.NodeByID(a.NodeID)
+		if n == nil || n.Status != rpc.NodeStatusReady || a.ClientTerminal() {
+			continue
+		}
+		status := rpc.AllocClientRunning
+		if a.ServerTerminal() {
+			status = rpc.AllocClientComplete
+		} else if w.pick("end", 6) == 0 {
+			status = rapid.SampledFrom([]string{rpc.AllocClientFailed, rpc.AllocClientComplete}).Draw(w.rt, "how")
+		}
+		updates = append(updates, &rpc.Allocation{ID: a.ID, ClientStatus: status, ModifyTime: w.now.UnixNano()})
+	}
+	if len(updates) > 0 {
+		w.ok(w.store.UpdateAllocsFromClient(w.next(), updates))
+	}
+}
+
+// collect removes some allocations that are over, as garbage collection would.
+func (w *randomWorld) collect() {
+	id, _ := w.jobID()
+	var gone []string
+	for _, a := range w.allocs(id) {
+		if a.ServerTerminal() && a.ClientTerminal() && w.pick("gc", 2) == 0 {
+			gone = append(gone, a.ID)
+		}
+	}
+	w.ok(w.store.DeleteEvals(w.next(), nil, gone))
+}
+
+// TestIncrementalEqualsFull runs random changes against schedulers that remember and
+// schedulers that do not, on the same snapshots and random draws: every attempt must
+// come out the same, plan, evaluations, work and all.
+func TestIncrementalEqualsFull(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := &randomWorld{world: newWorld(t), rt: rt}
+		w.nodes(4)
+		seed := uint64(0)
+		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+			for range w.pick("changes", 4) {
+				w.step()
+			}
+			seed++
+			w.compare(seed)
+		}
+	})
+}
+
+func (w *randomWorld) compare(seed uint64) {
+	id, jobType := w.jobID()
+	e := w.eval(id, jobType, broker.TriggeredByNodeUpdate)
+	remembers := w.scheduler(e, w.cache, seed)
+	forgets := w.scheduler(e, nil, seed)
+	snap := w.store.Snapshot()
+	if w.old != nil && w.pick("old snapshot", 8) == 0 {
+		snap = w.old
+	}
+	if w.pick("keep snapshot", 4) == 0 {
+		w.old = snap
+	}
+	for attempt := 0; ; attempt++ {
+		a, b := remembers.Plan(snap, w.now), forgets.Plan(snap, w.now)
+		if !reflect.DeepEqual(a, b) {
+			w.rt.Fatalf("%s at %d, attempt %d:\nremembering %s\nforgetting  %s", id, snap.Index(), attempt, show(a), show(b))
+		}
+		if x, y := remembers.last, forgets.last; !reflect.DeepEqual(x.failed, y.failed) || !reflect.DeepEqual(x.queued, y.queued) {
+			w.rt.Fatalf("%s at %d: failed %v and %v, queued %v and %v", id, snap.Index(), x.failed, y.failed, x.queued, y.queued)
+		}
+		if a.Plan == nil || w.pick("drop", 6) == 0 {
+			return
+		}
+		if w.pick("meddle", 4) == 0 {
+			w.step()
+		}
+		again := w.commit(e, a.Plan, remembers, forgets)
+		checkRoom(w.rt, w.store.Snapshot())
+		if !again {
+			return
+		}
+		snap = w.store.Snapshot()
+	}
+}
+
+func (w *randomWorld) scheduler(e *broker.Evaluation, c *Cache, seed uint64) *Scheduler {
+	s, err := New(e, c, rand.New(rand.NewPCG(seed, seed)))
+	w.ok(err)
+	return s
+}
+
+// commit applies a plan that all the given schedulers made.
+func (w *randomWorld) commit(e *broker.Evaluation, p *Plan, by ...*Scheduler) (again bool) {
+	r := EvaluatePlan(w.store.Snapshot(), p)
+	if !r.IsNoOp() {
+		r.AllocIndex = w.next()
+		w.ok(w.store.Update(r.AllocIndex, func(tx *state.Tx) error {
+			entry := r.Commit(e.ID, w.now.UnixNano())
+			for i, a := range entry.AllocsUpdated {
+				entry.AllocsUpdated[i] = a.Copy() // as a log would
+			}
+			return tx.UpsertPlanResults(entry)
+		}))
+	}
+	for _, s := range by {
+		again = s.Committed(r)
+	}
+	return again
+}
+
+func show(a Attempt) string {
+	s := fmt.Sprintf("work %+v, %d evaluations", a.Work, len(a.Evals))
+	if a.Plan == nil {
+		return s + ", no plan"
+	}
+	for _, byNode := range []map[string][]*rpc.Allocation{a.Plan.NodeUpdate, a.Plan.NodeAllocation} {
+		for node, list := range byNode {
+			for _, x := range list {
+				s += fmt.Sprintf("\n  %s: %s %s/%s %q", node, x.Name, x.DesiredStatus, x.ClientStatus, x.DesiredDescription)
+			}
+		}
+	}
+	return s
+}
+
+// TestConverges lets a random cluster come to rest: with nodes that have room for
+// everything, evaluating every job a few times leaves nothing to do, and exactly what
+// the jobs ask for is there.
+func TestConverges(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := &randomWorld{world: newWorld(t), rt: rt}
+		w.nodes(6)
+		for range rapid.IntRange(1, 80).Draw(rt, "steps") {
+			w.step()
+			if w.pick("run", 3) == 0 {
+				id, jobType := w.jobID()
+				w.run(w.eval(id, jobType, broker.TriggeredByNodeUpdate))
+				checkRoom(rt, w.store.Snapshot())
+			}
+		}
+		w.rest()
+		w.checkJobs()
+	})
+}
+
+// rest frees the nodes, lets every time pass and evaluates all jobs until none has
+// anything to do.
+func (w *randomWorld) rest() {
+	w.spacious()
+	for round := 0; ; round++ {
+		busy := ""
+		for _, j := range randomJobs {
+			r := w.run(w.eval(j.id, j.jobType, broker.TriggeredByNodeUpdate))
+			for _, p := range r.plans {
+				busy += "\n" + j.id + show(Attempt{Plan: p})
+			}
+		}
+		if busy == "" && round > 0 {
+			return
+		}
+		if round == 60 {
+			w.rt.Fatalf("still making plans after %d rounds: %s", round, busy)
+		}
+		w.now = w.now.Add(2 * time.Hour) // past every reschedule delay and disconnection
+		for _, j := range randomJobs {
+			w.settleClients(j.id)
+		}
+	}
+}
+
+// spacious gives every node room for anything and ends disconnections.
+func (w *randomWorld) spacious() {
+	for n := range w.store.Snapshot().Nodes() {
+		bigger := n.Copy()
+		bigger.Resources = rpc.Resources{CPUMHz: 1e6, MemoryMB: 1e6, DiskMB: 1e6}
+		if bigger.Status == rpc.NodeStatusDisconnected {
+			bigger.Status = rpc.NodeStatusReady
+		}
+		w.ok(w.store.UpsertNode(w.next(), bigger))
+	}
+}
+
+// settleClients makes every client that can talk report that all is well.
+func (w *randomWorld) settleClients(jobID string) {
+	snap := w.store.Snapshot()
+	var updates []*rpc.Allocation
+	for _, a := range w.allocs(jobID) {
+		if n := snap.NodeByID(a.NodeID); n == nil || n.Status != rpc.NodeStatusReady || a.ClientTerminal() {
+			continue
+		}
+		status := rpc.AllocClientRunning
+		if a.ServerTerminal() {
+			status = rpc.AllocClientComplete
+		}
+		if a.ClientStatus != status {
+			updates = append(updates, &rpc.Allocation{ID: a.ID, ClientStatus: status, ModifyTime: w.now.UnixNano()})
+		}
+	}
+	if len(updates) > 0 {
+		w.ok(w.store.UpdateAllocsFromClient(w.next(), updates))
+	}
+}
+
+// checkJobs compares what runs with what each job asks for.
+func (w *randomWorld) checkJobs() {
+	snap := w.store.Snapshot()
+	for _, j := range randomJobs {
+		job := snap.JobByID(rpc.DefaultNamespace, j.id)
+		live := w.live(j.id)
+		for _, a := range live {
+			if n := snap.NodeByID(a.NodeID); n == nil || n.Status == rpc.NodeStatusDown {
+				w.rt.Fatalf("%s: %s is said to run on node %s, which is gone", j.id, a.Name, a.NodeID)
+			}
+		}
+		if job == nil || job.Stop {
+			if len(live) > 0 {
+				w.rt.Fatalf("%s is stopped and has %d allocations", j.id, len(live))
+			}
+			continue
+		}
+		switch j.jobType {
+		case rpc.JobTypeSystem:
+			w.checkSystem(snap, job, live)
+		case rpc.JobTypeService:
+			w.checkService(snap, job, live)
+		}
+	}
+}
+
+// checkSystem: one allocation of each group on every ready node, of the job's version,
+// and nowhere else but on nodes that are merely not ready.
+func (w *randomWorld) checkSystem(snap *state.Snapshot, job *rpc.Job, live []*rpc.Allocation) {
+	have := map[string]int{}
+	for _, a := range live {
+		have[a.NodeID+" "+a.TaskGroup]++
+	}
+	for n := range snap.Nodes() {
+		for i := range job.TaskGroups {
+			key := n.ID + " " + job.TaskGroups[i].Name
+			if n.Ready() && job.RunsIn(n.Datacenter) && have[key] != 1 {
+				w.rt.Fatalf("%s: ready node and group %s has %d allocations, want 1", job.ID, key, have[key])
+			}
+			if !n.Ready() && n.Status == rpc.NodeStatusReady && !n.Drain && have[key] <= 1 || have[key] == 1 && n.Status == rpc.NodeStatusInit {
+				delete(have, key) // ineligible: what is there stays
+			}
+			if n.Ready() && job.RunsIn(n.Datacenter) {
+				delete(have, key)
+			}
+		}
+	}
+	for key := range have {
+		w.rt.Fatalf("%s: node and group %s has an allocation and should have none", job.ID, key)
+	}
+	for _, a := range live {
+		if n := snap.NodeByID(a.NodeID); n.Ready() && a.JobVersion != job.Version {
+			w.rt.Fatalf("%s: %s on %s is of version %d, want %d", job.ID, a.Name, a.NodeID, a.JobVersion, job.Version)
+		}
+	}
+}
+
+// checkService: the count of each group, as long as there is any node to run on, all of
+// the job's version. Names may occur twice: as in Nomad 1.4.3, two allocations of one
+// name come back when a replacement was disconnected too.
+func (w *randomWorld) checkService(snap *state.Snapshot, job *rpc.Job, live []*rpc.Allocation) {
+	if snap.NodesIn(job.Datacenters).Ready == 0 {
+		return
+	}
+	have := map[string]int{}
+	for _, a := range live {
+		have[a.TaskGroup]++
+		if a.JobVersion != job.Version && snap.NodeByID(a.NodeID).Ready() {
+			w.rt.Fatalf("%s: %s is of version %d, want %d", job.ID, a.Name, a.JobVersion, job.Version)
+		}
+	}
+	for i := range job.TaskGroups {
+		if tg := &job.TaskGroups[i]; have[tg.Name] != tg.Count {
+			w.rt.Fatalf("%s: group %s has %d allocations, want %d", job.ID, tg.Name, have[tg.Name], tg.Count)
+		}
+	}
+}
