@@ -24,7 +24,9 @@ const (
 	rowHeight  vg.Length = 280 // of one row of panels, headings and axes included
 	barHeight  vg.Length = 22  // of one row of horizontal bars
 	swatch     vg.Length = 9
-	between    vg.Length = 16 // between panels, and between keys
+	widestKey  vg.Length = 220 // of a name in the legend
+	widestName vg.Length = 170 // of a category
+	between    vg.Length = 16  // between panels, and between keys
 )
 
 // style returns a text style; the zero alignments are left and bottom.
@@ -82,16 +84,17 @@ func (f figure) draw(c draw.Canvas) {
 	c = draw.Crop(c, margin, -margin, margin, -margin)
 	f.drawHeader(c)
 	if f.note != "" {
-		c.FillText(style(smallSize, faint, false), vg.Point{X: c.Min.X, Y: c.Min.Y}, f.note)
+		write(c, style(smallSize, faint, false), c.Min, c.Max.X-c.Min.X, f.note)
 	}
 	f.drawPanels(draw.Crop(c, 0, 0, f.footerHeight(), -f.headerHeight()))
 }
 
 func (f figure) drawHeader(c draw.Canvas) {
 	y := c.Max.Y - titleSize*lineHeight
-	c.FillText(style(titleSize, ink, true), vg.Point{X: c.Min.X, Y: y + titleSize*0.3}, f.title)
+	width := c.Max.X - c.Min.X
+	write(c, style(titleSize, ink, true), vg.Point{X: c.Min.X, Y: y + titleSize*0.3}, width, f.title)
 	y -= textSize * lineHeight
-	c.FillText(style(textSize, faint, false), vg.Point{X: c.Min.X, Y: y + textSize*0.35}, f.subtitle)
+	write(c, style(textSize, faint, false), vg.Point{X: c.Min.X, Y: y + textSize*0.35}, width, f.subtitle)
 	sty := style(textSize, ink, false)
 	for _, row := range f.legendRows() {
 		y -= textSize * lineHeight * 1.1
@@ -100,7 +103,7 @@ func (f figure) drawHeader(c draw.Canvas) {
 			box := vg.Rectangle{Min: vg.Point{X: x, Y: y + textSize*0.3}, Max: vg.Point{X: x + swatch, Y: y + textSize*0.3 + swatch}}
 			c.SetColor(k.color)
 			c.Fill(box.Path())
-			c.FillText(sty, vg.Point{X: x + swatch + 4, Y: y + textSize*0.35}, k.name)
+			write(c, sty, vg.Point{X: x + swatch + 4, Y: y + textSize*0.35}, widestKey, k.name)
 			x += keyWidth(k)
 		}
 	}
@@ -122,7 +125,25 @@ func (f figure) legendRows() [][]key {
 }
 
 func keyWidth(k key) vg.Length {
-	return swatch + 4 + style(textSize, ink, false).Width(k.name) + between
+	return swatch + 4 + min(style(textSize, ink, false).Width(k.name), widestKey) + between
+}
+
+// write writes a text that takes at most some width: a longer one is cut.
+func write(c draw.Canvas, sty text.Style, at vg.Point, width vg.Length, text string) {
+	c.FillText(sty, at, cut(sty, text, width))
+}
+
+func cut(sty text.Style, text string, width vg.Length) string {
+	if sty.Width(text) <= width {
+		return text
+	}
+	letters := []rune(text)
+	for n := len(letters) - 1; n > 0; n-- {
+		if short := string(letters[:n]) + "…"; sty.Width(short) <= width {
+			return short
+		}
+	}
+	return ""
 }
 
 func (f figure) drawPanels(c draw.Canvas) {
@@ -133,7 +154,7 @@ func (f figure) drawPanels(c draw.Canvas) {
 		Rows: rows, Cols: cols, PadTop: heading, PadX: between, PadY: heading + 6, PadLeft: axisName, PadRight: 4, PadBottom: 4,
 	}
 	if f.x.label != "" {
-		tiles.PadBottom = axisName
+		tiles.PadBottom = axisName + 3
 	}
 	if f.panels[0].heading+f.panels[0].detail == "" {
 		tiles.PadTop = 4
@@ -143,12 +164,20 @@ func (f figure) drawPanels(c draw.Canvas) {
 		plots[j] = make([]*plot.Plot, cols)
 		for i := range cols {
 			if n := j*cols + i; n < len(f.panels) {
-				plots[j][i] = f.plot(i == 0, (c.Max.X-c.Min.X)/vg.Length(cols)-60)
+				plots[j][i] = f.plot(i == 0)
 			}
 		}
 	}
 	canvases := plot.Align(plots, tiles, c)
 	at := func(n int) (*plot.Plot, draw.Canvas) { return plots[n/cols][n%cols], canvases[n/cols][n%cols] }
+	// How many labels the axes have room for is known only now.
+	plt, canvas := at(0)
+	data := plt.DataCanvas(canvas)
+	for n := range f.panels {
+		plt, _ := at(n)
+		f.thinAxes(plt, data.Max.X-data.Min.X, data.Max.Y-data.Min.Y)
+	}
+	canvases = plot.Align(plots, tiles, c)
 
 	room := vg.Length(0)
 	labels := make([][]label, len(f.panels))
@@ -175,18 +204,19 @@ func (f figure) nameAxes(c, data draw.Canvas, left, bottom bool) {
 	sty := style(smallSize, ink, false)
 	sty.XAlign = draw.XCenter
 	if bottom {
-		c.FillText(sty, vg.Point{X: data.Center().X, Y: c.Min.Y - smallSize*lineHeight + 3}, f.x.label)
+		write(c, sty, vg.Point{X: data.Center().X, Y: c.Min.Y - smallSize*lineHeight}, data.Max.X-data.Min.X, f.x.label)
 	}
 	if left {
 		sty.Rotation = math.Pi / 2
-		c.FillText(sty, vg.Point{X: c.Min.X - 4, Y: data.Center().Y}, f.y.label)
+		upright := style(smallSize, ink, false)
+		c.FillText(sty, vg.Point{X: c.Min.X - 4, Y: data.Center().Y}, cut(upright, f.y.label, data.Max.Y-data.Min.Y))
 	}
 }
 
 // makeRoom extends the axes so that labels above, or right of, the data have room.
 func (f figure) makeRoom(plt *plot.Plot, data draw.Canvas, above vg.Length) {
 	if len(f.y.names) == 0 {
-		plt.Y.Max = f.y.headroom(min(float64(above/(data.Max.Y-data.Min.Y)), 0.7))
+		plt.Y.Max = f.y.headroom(min(float64(above/(data.Max.Y-data.Min.Y)), 0.5))
 	}
 	widest := vg.Length(0)
 	for _, p := range f.panels {
@@ -204,22 +234,28 @@ func (f figure) makeRoom(plt *plot.Plot, data draw.Canvas, above vg.Length) {
 func (p panel) drawHeading(c, data draw.Canvas) {
 	at := vg.Point{X: data.Min.X, Y: c.Max.Y + 5}
 	if p.heading != "" {
-		bold := style(textSize, p.color, true)
-		c.FillText(bold, at, p.heading)
-		at.X += bold.Width(p.heading) + 8
+		if p.color != ink {
+			box := vg.Rectangle{Min: at, Max: vg.Point{X: at.X + swatch, Y: at.Y + swatch}}
+			c.SetColor(p.color)
+			c.Fill(box.Path())
+			at.X += swatch + 4
+		}
+		bold := style(textSize, ink, true)
+		heading := cut(bold, p.heading, data.Max.X-at.X)
+		c.FillText(bold, at, heading)
+		at.X += bold.Width(heading) + 8
 	}
-	if sty := style(smallSize, faint, false); p.detail != "" && at.X+sty.Width(p.detail) <= data.Max.X+4 {
+	if sty := style(smallSize, faint, false); at.X+sty.Width(p.detail) <= data.Max.X {
 		c.FillText(sty, at, p.detail)
 	}
 }
 
-// plot returns a panel's plot with its axes; width is about how long the horizontal one
-// will be.
-func (f figure) plot(left bool, width vg.Length) *plot.Plot {
+// plot returns a panel's plot with its axes.
+func (f figure) plot(left bool) *plot.Plot {
 	plt := plot.New()
 	plt.BackgroundColor = nil
-	plt.X.Tick.Marker = plot.ConstantTicks(f.ticksX(width))
-	plt.Y.Tick.Marker = plot.ConstantTicks(f.y.ticks(6))
+	plt.X.Tick.Marker = plot.ConstantTicks(shortened(f.x.ticks(6)))
+	plt.Y.Tick.Marker = plot.ConstantTicks(shortened(f.y.ticks(6)))
 	if len(f.y.names) > 0 && !left {
 		plt.Y.Tick.Marker = plot.ConstantTicks(nil)
 	}
@@ -246,19 +282,33 @@ func (f figure) plot(left bool, width vg.Length) *plot.Plot {
 	// What gonum calls the centre of a line of text is the centre of its box, descenders
 	// and all; the eye wants that of its letters.
 	plt.Y.Tick.Label.YAlign = -0.62
+	// Gonum sets the labels of the horizontal axis so close that its first touches the
+	// first of the vertical one.
+	plt.X.Tick.Label.YAlign = -1.3
 	return plt
 }
 
-func (f figure) ticksX(width vg.Length) []plot.Tick {
-	ticks := f.x.ticks(max(int(width/60), 2))
-	scale := plot.Axis{Min: f.x.min, Max: f.x.max, Scale: plot.LinearScale{}}
-	if f.x.log {
-		scale.Scale = clampedLog{}
-	}
+// thinAxes leaves only as many labels at the axes, of these lengths, as have room.
+func (f figure) thinAxes(plt *plot.Plot, width, height vg.Length) {
 	sty := style(smallSize, faint, false)
-	thinLabels(ticks,
-		func(v float64) float64 { return scale.Norm(v) * float64(width) },
-		func(text string) float64 { return float64(sty.Width(text)) },
-		8)
+	ticks := shortened(f.x.ticks(max(int(width/60), 2)))
+	thinLabels(ticks, func(v float64) float64 { return plt.X.Norm(v) * float64(width) },
+		func(text string) float64 { return float64(sty.Width(text)) }, 8)
+	plt.X.Tick.Marker = plot.ConstantTicks(ticks)
+
+	ticks = plt.Y.Tick.Marker.Ticks(0, 0)
+	if f.y.names == nil {
+		height /= 2 // the names above the data take no more than the other half
+	}
+	thinLabels(ticks, func(v float64) float64 { return plt.Y.Norm(v) * float64(height) },
+		func(string) float64 { return float64(smallSize) }, 1)
+}
+
+// shortened cuts the names of categories that would leave no room for the data.
+func shortened(ticks []plot.Tick) []plot.Tick {
+	sty := style(smallSize, faint, false)
+	for i := range ticks {
+		ticks[i].Label = cut(sty, ticks[i].Label, widestName)
+	}
 	return ticks
 }

@@ -134,6 +134,9 @@ func (d drawing) bars(bars []bar) {
 	for _, b := range bars {
 		lower := max(b.y0, d.figure.y.min)
 		d.c.SetColor(b.color)
+		if b.light {
+			d.c.SetColor(tint(b.color, 0.4))
+		}
 		d.box(d.x(b.x0), d.y(lower), d.x(b.x1), d.y(b.y1))
 	}
 	for _, b := range bars {
@@ -165,19 +168,12 @@ func (d drawing) cells(cells []heatCell) {
 		x0, x1, y0, y1 := d.x(x-0.5), d.x(x+0.5), d.y(y-0.5), d.y(y+0.5)
 		d.c.SetColor(cell.color)
 		d.box(x0+0.5, y0+0.5, x1-0.5, y1-0.5)
-		sty := style(smallSize, ink, false)
-		if luminance(cell.color.R, cell.color.G, cell.color.B) < 0.45 {
-			sty.Color = paper
-		}
+		sty := style(smallSize, readableOn(cell.color), false)
 		sty.XAlign, sty.YAlign = draw.XCenter, draw.YCenter
 		if sty.Width(cell.label) < x1-x0 && smallSize < y1-y0 {
 			d.c.FillText(sty, vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, cell.label)
 		}
 	}
-}
-
-func luminance(r, g, b uint8) float64 {
-	return (0.2126*float64(r) + 0.7152*float64(g) + 0.0722*float64(b)) / 255
 }
 
 // marks draws a line for every mark, from the height of its name down; from below all

@@ -61,14 +61,14 @@ func CSV(w io.Writer, runs []*metrics.Result) error {
 		for _, f := range figuresOf(r) {
 			rows = append(rows, []string{
 				label, r.Run.Scenario, r.Run.Broker, strconv.FormatInt(r.Run.Seed, 10),
-				f.path, f.unit, strconv.FormatFloat(f.value, 'f', -1, 64),
+				f.path, f.unit, exact(f.value),
 			})
 		}
 	}
 	return out.WriteAll(rows)
 }
 
-// figure is one number of a run under its path.
+// flatFigure is one number of a run under its path.
 type flatFigure struct {
 	path, unit string
 	value      float64
@@ -112,12 +112,12 @@ func Markdown(w io.Writer, runs []*metrics.Result) error {
 	}
 	s := summarise(runs)
 	out := bufio.NewWriter(w)
-	if s.headline != "" {
-		fmt.Fprintf(out, "**%s**\n\n", cell(s.headline))
+	if s.Headline != "" {
+		fmt.Fprintf(out, "**%s**\n\n", cell(s.Headline))
 	}
-	fmt.Fprintf(out, "%s\n\n", cell(s.subtitle))
-	columns := slices.Clone(s.labels)
-	if s.pair {
+	fmt.Fprintf(out, "%s\n\n", cell(s.Subtitle))
+	columns := slices.Clone(s.Labels)
+	if s.Pair {
 		columns = append(columns, "delta", "ratio")
 	}
 	line := func(title string, cells []string) {
@@ -129,23 +129,23 @@ func Markdown(w io.Writer, runs []*metrics.Result) error {
 	}
 	line("", columns)
 	fmt.Fprintf(out, "|:--|%s\n", strings.Repeat("--:|", len(columns)))
-	for _, sec := range append(slices.Clone(s.sections), s.verdicts) {
-		if sec.name != "" {
-			line("**"+sec.name+"**", make([]string, len(columns)))
+	for _, sec := range append(slices.Clone(s.Sections), s.Verdicts) {
+		if sec.Name != "" {
+			line("**"+sec.Name+"**", make([]string, len(columns)))
 		}
-		for _, r := range sec.rows {
-			cells := slices.Clone(r.values)
-			if s.pair {
-				cells = append(cells, r.delta, r.ratio)
+		for _, r := range sec.Rows {
+			cells := slices.Clone(r.Values)
+			if s.Pair {
+				cells = append(cells, r.Delta, r.Ratio)
 			}
-			line(r.title, cells)
+			line(r.Title, cells)
 		}
 	}
-	for _, f := range s.failures {
+	for _, f := range s.Failures {
 		fmt.Fprintf(out, "\n- %s\n", cell(f))
 	}
-	if s.warning != "" {
-		fmt.Fprintf(out, "\nNote: %s\n", cell(s.warning))
+	if s.Warning != "" {
+		fmt.Fprintf(out, "\nNote: %s\n", cell(s.Warning))
 	}
 	return out.Flush()
 }

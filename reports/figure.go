@@ -84,6 +84,7 @@ type area struct {
 type bar struct {
 	x0, x1, y0, y1 float64
 	color          color.NRGBA
+	light          bool   // in a lighter shade of its colour
 	label          string // at the end of the bar: above, or right of, a horizontal one
 	detail         string // above the label, where there is room
 	horizontal     bool

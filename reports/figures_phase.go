@@ -36,7 +36,7 @@ func (v *view) recovery() figure {
 			heights = append(heights, ph.RecoveryS)
 			solid, light := box, box
 			solid.y1 = math.Max(ph.QueueEmptyS, 0)
-			light.color = tint(box.color, 0.45)
+			light.light = true
 			light.y0, light.y1, light.label = solid.y1, ph.RecoveryS, clock(ph.RecoveryS)
 			if ph.QueueEmptyS >= 0 && ph.QueueEmptyS < 0.95*ph.RecoveryS {
 				light.detail = "queue empty " + clock(ph.QueueEmptyS)
@@ -147,7 +147,7 @@ func (v *view) waterfall() figure {
 				continue
 			}
 			light := box
-			light.color, light.x1, light.label = tint(box.color, 0.3), at, clock(at)
+			light.light, light.x1, light.label = true, at, clock(at)
 			p.bars = append(p.bars, light)
 			if at > before {
 				box.x0, box.x1 = before, at

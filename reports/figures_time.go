@@ -298,7 +298,8 @@ func (f figure) shareY() figure {
 	}
 	f.y.max = positive(top(f.panels))
 	if f.y.log {
-		f.y.min = math.Min(math.Max(lowest, 1e-9), f.y.max/10)
+		const decades = 1e6 // what a chart can show
+		f.y.min = math.Min(math.Max(lowest, f.y.max/decades), f.y.max/10)
 	}
 	return f
 }

@@ -85,6 +85,9 @@ func duration(s float64) string {
 	return clock(s)
 }
 
+// exact formats a value with every digit it has.
+func exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
 func percent(share float64) string { return short(100*share) + "%" }
 
 func bytesSI(n uint64) string { return si(float64(n)) + "B" }
@@ -104,6 +107,9 @@ func value(m metrics.Metric, v float64) string {
 func signed(d metrics.Delta) string {
 	if d.Delta == nil {
 		return missing
+	}
+	if *d.Delta == 0 {
+		return "0"
 	}
 	text := grouped(*d.Delta)
 	if d.Unit == "s" {

@@ -25,6 +25,9 @@ func headline(older, newer *metrics.Result) string {
 	if phase == "" {
 		return ""
 	}
+	if most == 0 {
+		return "Just as many Raft entries in every phase"
+	}
 	p, q := older.Phase(phase), newer.Phase(phase)
 	parts := []string{fewer(float64(p.RaftEntries), float64(q.RaftEntries))}
 	if s := sooner("queue empty", p.QueueEmptyS, q.QueueEmptyS); s != "" {
@@ -38,8 +41,6 @@ func headline(older, newer *metrics.Result) string {
 
 func fewer(older, newer float64) string {
 	switch {
-	case older == newer:
-		return "just as many Raft entries"
 	case older == 0:
 		return grouped(newer) + " Raft entries instead of none"
 	case newer < older:

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"image/color"
+	"math"
 	"slices"
 
 	"github.com/simctl/simctl/metrics"
@@ -42,13 +43,23 @@ func tint(c color.NRGBA, opacity float64) color.NRGBA {
 	return rgb(mix(c.R), mix(c.G), mix(c.B))
 }
 
+// readableOn returns the colour of text on a background: the one of ink and paper that
+// stands out more.
+func readableOn(c color.NRGBA) color.NRGBA {
+	linear := func(v uint8) float64 { return math.Pow(float64(v)/255, 2.2) }
+	if 0.2126*linear(c.R)+0.7152*linear(c.G)+0.0722*linear(c.B) > 0.2 {
+		return ink
+	}
+	return paper
+}
+
 func hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
 // runColors gives every run its colour: legacy and shedding theirs wherever they stand, as
 // long as no other run has the same broker; else the first the old one's and the second
 // the new one's.
 func runColors(runs []*metrics.Result) []color.NRGBA {
-	more := []color.NRGBA{green, purple, orange, sky, yellow, grey}
+	more := []color.NRGBA{green, purple, orange, sky, grey}
 	brokers := make([]string, len(runs))
 	for i, r := range runs {
 		brokers[i] = r.Run.Broker

@@ -131,3 +131,16 @@ func phaseNames(runs []*metrics.Result) []string {
 	}
 	return names
 }
+
+// settingNames returns the names of all settings of the runs: first the parameters, sorted,
+// then what every run has.
+func settingNames(runs []*metrics.Result) []string {
+	var names []string
+	for _, r := range runs {
+		for name := range r.Run.Params {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return append(slices.Compact(names), "seed", "clock", "target", "version")
+}

@@ -10,27 +10,27 @@ import (
 // summary is the comparison as text, before it is laid out for a terminal, Markdown or the
 // page.
 type summary struct {
-	headline string
-	subtitle string
-	labels   []string
-	pair     bool // two runs, with their delta and ratio
-	sections []section
-	verdicts section // invariants and thresholds: how many hold, run by run
-	failures []string
-	warning  string // about runs that differ in more than their broker
+	Headline string
+	Subtitle string
+	Labels   []string
+	Pair     bool // two runs, with their delta and ratio
+	Sections []section
+	Verdicts section // invariants and thresholds: how many hold, run by run
+	Failures []string
+	Warning  string // about runs that differ in more than their broker
 }
 
 type section struct {
-	name string
-	rows []row
+	Name string
+	Rows []row
 }
 
 type row struct {
-	title  string
-	values []string // one a run
-	delta  string
-	ratio  string
-	change change
+	Title  string
+	Values []string // one a run
+	Delta  string
+	Ratio  string
+	Change change
 }
 
 // change says whether the newer run did better.
@@ -56,33 +56,33 @@ var (
 var lessIsBetter = []string{"raft_entries", "evals_processed", "plans_submitted", "queue_empty_s", "recovery_s", "peak_pending", "end_s"}
 
 func summarise(runs []*metrics.Result) summary {
-	s := summary{subtitle: subtitle(runs), labels: labels(runs), pair: len(runs) == 2}
-	if s.pair {
-		s.headline = headline(runs[0], runs[1])
+	s := summary{Subtitle: subtitle(runs), Labels: labels(runs), Pair: len(runs) == 2}
+	if s.Pair {
+		s.Headline = headline(runs[0], runs[1])
 	}
 	for _, name := range phaseNames(runs) {
 		phases := make([]*metrics.Phase, len(runs))
 		for i, r := range runs {
 			phases[i] = r.Phase(name)
 		}
-		s.sections = append(s.sections, section{name, rowsOf(phases, phaseRows)})
+		s.Sections = append(s.Sections, section{name, rowsOf(phases, phaseRows)})
 	}
-	if len(s.sections) > 1 {
+	if len(s.Sections) > 1 {
 		totals := make([]*metrics.Phase, len(runs))
 		for i, r := range runs {
 			totals[i] = &r.Totals
 		}
-		s.sections = append(s.sections, section{"total", rowsOf(totals, totalRows)})
+		s.Sections = append(s.Sections, section{"total", rowsOf(totals, totalRows)})
 	}
 	s.judge(runs)
-	if s.pair {
+	if s.Pair {
 		if differ := varying(runs); len(differ) > 0 {
-			s.warning = "the runs differ in more than the broker: "
+			s.Warning = "the runs differ in more than the broker: "
 			for i, name := range differ {
 				if i > 0 {
-					s.warning += ", "
+					s.Warning += ", "
 				}
-				s.warning += fmt.Sprintf("%s %s and %s", name, paramText(setting(runs[0], name)), paramText(setting(runs[1], name)))
+				s.Warning += fmt.Sprintf("%s %s and %s", name, paramText(setting(runs[0], name)), paramText(setting(runs[1], name)))
 			}
 		}
 	}
@@ -95,19 +95,19 @@ func rowsOf(phases []*metrics.Phase, names []string) []row {
 	var rows []row
 	for _, name := range names {
 		m, _ := metrics.PhaseMetric(name)
-		r := row{title: m.Title}
+		r := row{Title: m.Title}
 		if name == "end_s" {
-			r.title = "duration"
+			r.Title = "duration"
 		}
 		all := true // zero, that is
 		for _, p := range phases {
 			if p == nil {
-				r.values = append(r.values, missing)
+				r.Values = append(r.Values, missing)
 				continue
 			}
 			v := m.Value(p)
 			all = all && v == 0
-			r.values = append(r.values, value(m, v))
+			r.Values = append(r.Values, value(m, v))
 		}
 		if all {
 			continue
@@ -122,29 +122,29 @@ func rowsOf(phases []*metrics.Phase, names []string) []row {
 
 func (r *row) compare(m metrics.Metric, older, newer float64) {
 	d := metrics.NewDelta(m, older, newer)
-	r.delta, r.ratio = signed(d), factor(d)
+	r.Delta, r.Ratio = signed(d), factor(d)
 	if !slices.Contains(lessIsBetter, m.Name) {
 		return
 	}
 	// A time that never came is later than any.
 	if m.Time() && older != newer && (older < 0 || newer < 0) {
-		r.change = worse
+		r.Change = worse
 		if older < 0 {
-			r.change = better
+			r.Change = better
 		}
 		return
 	}
 	switch {
 	case newer < older:
-		r.change = better
+		r.Change = better
 	case newer > older:
-		r.change = worse
+		r.Change = worse
 	}
 }
 
 // judge counts the invariants and thresholds that hold and lists those that do not.
 func (s *summary) judge(runs []*metrics.Result) {
-	invariants, thresholds := row{title: "invariants"}, row{title: "thresholds"}
+	invariants, thresholds := row{Title: "invariants"}, row{Title: "thresholds"}
 	any := false
 	for i, r := range runs {
 		ok := 0
@@ -153,22 +153,22 @@ func (s *summary) judge(runs []*metrics.Result) {
 				ok++
 				continue
 			}
-			s.failures = append(s.failures, fmt.Sprintf("invariant %q failed in %s: %s", inv.Name, s.labels[i], inv.Detail))
+			s.Failures = append(s.Failures, fmt.Sprintf("invariant %q failed in %s: %s", inv.Name, s.Labels[i], inv.Detail))
 		}
-		invariants.values = append(invariants.values, fmt.Sprintf("%d of %d ok", ok, len(r.Invariants)))
+		invariants.Values = append(invariants.Values, fmt.Sprintf("%d of %d ok", ok, len(r.Invariants)))
 		ok = 0
 		for _, v := range r.Thresholds {
 			if v.OK {
 				ok++
 				continue
 			}
-			s.failures = append(s.failures, fmt.Sprintf("threshold failed in %s: %s is %s, demanded %s", s.labels[i], v.Metric, short(v.Value), v.Demand))
+			s.Failures = append(s.Failures, fmt.Sprintf("threshold failed in %s: %s is %s, demanded %s", s.Labels[i], v.Metric, exact(v.Value), v.Demand))
 		}
 		any = any || len(r.Thresholds) > 0
-		thresholds.values = append(thresholds.values, fmt.Sprintf("%d of %d ok", ok, len(r.Thresholds)))
+		thresholds.Values = append(thresholds.Values, fmt.Sprintf("%d of %d ok", ok, len(r.Thresholds)))
 	}
-	s.verdicts.rows = append(s.verdicts.rows, invariants)
+	s.Verdicts.Rows = append(s.Verdicts.Rows, invariants)
 	if any {
-		s.verdicts.rows = append(s.verdicts.rows, thresholds)
+		s.Verdicts.Rows = append(s.Verdicts.Rows, thresholds)
 	}
 }

@@ -42,21 +42,21 @@ func Table(w io.Writer, runs []*metrics.Result, opts TableOptions) error {
 	s := summarise(runs)
 	p := paint{opts.Color}
 	var out bytes.Buffer
-	if s.headline != "" {
-		fmt.Fprintln(&out, p.bold(wrap(s.headline)))
+	if s.Headline != "" {
+		fmt.Fprintln(&out, p.bold(wrap(s.Headline)))
 	}
-	fmt.Fprintln(&out, wrap(s.subtitle))
+	fmt.Fprintln(&out, wrap(s.Subtitle))
 	for first := 0; first < len(runs); first += fourColumns {
 		out.WriteByte('\n')
 		if err := s.block(&out, first, min(first+fourColumns, len(runs)), p); err != nil {
 			return fmt.Errorf("laying out the table: %w", err)
 		}
 	}
-	for _, f := range s.failures {
+	for _, f := range s.Failures {
 		fmt.Fprintln(&out, p.bad(wrap(f)))
 	}
-	if s.warning != "" {
-		fmt.Fprintln(&out, wrap(s.warning))
+	if s.Warning != "" {
+		fmt.Fprintln(&out, wrap(s.Warning))
 	}
 	_, err := w.Write(trimLines(out.Bytes()))
 	return err
@@ -66,10 +66,10 @@ func Table(w io.Writer, runs []*metrics.Result, opts TableOptions) error {
 func (s *summary) block(w io.Writer, first, last int, p paint) error {
 	columns := last - first
 	header := []string{""}
-	for _, label := range s.labels[first:last] {
+	for _, label := range s.Labels[first:last] {
 		header = append(header, gap+strings.Join(fitLabel(label), "\n"+gap))
 	}
-	if s.pair {
+	if s.Pair {
 		header = append(header, gap+"delta", gap+"ratio")
 		columns += 2
 	}
@@ -99,15 +99,15 @@ func (s *summary) block(w io.Writer, first, last int, p paint) error {
 		tablewriter.WithRowConfig(cells),
 	)
 	table.Header(header)
-	for _, sec := range append(append([]section{}, s.sections...), s.verdicts) {
-		if sec.name != "" {
+	for _, sec := range append(append([]section{}, s.Sections...), s.Verdicts) {
+		if sec.Name != "" {
 			heading := make([]string, columns+1)
-			heading[0] = p.bold(fit(sec.name, titleWidth))
+			heading[0] = p.bold(fit(sec.Name, titleWidth))
 			if err := table.Append(heading); err != nil {
 				return err
 			}
 		}
-		for _, r := range sec.rows {
+		for _, r := range sec.Rows {
 			if err := table.Append(r.cells(s, sec, first, last, p)); err != nil {
 				return err
 			}
@@ -117,16 +117,16 @@ func (s *summary) block(w io.Writer, first, last int, p paint) error {
 }
 
 func (r row) cells(s *summary, sec section, first, last int, p paint) []string {
-	title := r.title
-	if sec.name != "" {
+	title := r.Title
+	if sec.Name != "" {
 		title = "  " + title
 	}
 	out := []string{fit(title, titleWidth)}
-	for _, v := range r.values[first:last] {
+	for _, v := range r.Values[first:last] {
 		out = append(out, gap+fit(v, cellWidth))
 	}
-	if s.pair {
-		out = append(out, gap+fit(r.delta, cellWidth), gap+p.change(r.change, fit(r.ratio, cellWidth)))
+	if s.Pair {
+		out = append(out, gap+fit(r.Delta, cellWidth), gap+p.change(r.Change, fit(r.Ratio, cellWidth)))
 	}
 	return out
 }
