@@ -49,8 +49,10 @@ type attempt struct {
 
 	// known is what the cache had on the job; nil when it had nothing that applies.
 	known *entry
-	open  []string // see entry
-	waits bool
+	// changed is what untouched gathered of a job that places by count.
+	changed []*rpc.Allocation
+	open    []string // see entry
+	waits   bool
 
 	onNode map[string]rpc.Resources // change of a node's usage that the plan makes
 }

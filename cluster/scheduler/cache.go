@@ -86,7 +86,7 @@ func (a *attempt) jobIndexes() (created, modified uint64) {
 }
 
 // untouched reports whether nothing that matters to the job changed since it was known
-// to be in order.
+// to be in order. For a job that places by count, it leaves in a.changed what did.
 func (a *attempt) untouched(placesByCount bool) bool {
 	k := a.known
 	switch {
@@ -97,23 +97,35 @@ func (a *attempt) untouched(placesByCount bool) bool {
 	case !placesByCount:
 		return false // reconcileSystem looks at the changed nodes alone
 	}
-	for range a.snap.AllocsChangedSince(a.eval.Job(), k.index) {
-		return false
-	}
-	// Going through the job is as good once more nodes changed than it has allocations.
-	budget := a.work.LiveAllocs + a.work.TerminalAllocs
-	for node := range a.snap.NodesChangedSince(k.index) {
-		if budget--; budget < 0 || a.runsOn(node.ID) {
-			return false
-		}
-	}
-	return true
+	ok := a.gatherChanged(k.index)
+	return ok && len(a.changed) == 0
 }
 
-// runsOn reports whether any allocation of the job is on the node.
-func (a *attempt) runsOn(nodeID string) bool {
-	on := a.snap.NodeAllocs(nodeID)
-	return slices.ContainsFunc(on.Live, a.owns) || slices.ContainsFunc(on.Terminal, a.owns)
+// gatherChanged collects the job's allocations that changed since an index, or are on
+// nodes that did, in the order of their IDs. It gives up, leaving none, when going
+// through the whole job is as good.
+func (a *attempt) gatherChanged(since uint64) bool {
+	var found []*rpc.Allocation
+	budget := a.work.LiveAllocs + a.work.TerminalAllocs
+	for alloc := range a.snap.AllocsChangedSince(a.eval.Job(), since) {
+		found = append(found, alloc)
+	}
+	for node := range a.snap.NodesChangedSince(since) {
+		if budget--; budget < len(found) {
+			return false
+		}
+		on := a.snap.NodeAllocs(node.ID)
+		for _, list := range [][]*rpc.Allocation{on.Live, on.Terminal} {
+			for _, alloc := range list {
+				if a.owns(alloc) {
+					found = append(found, alloc)
+				}
+			}
+		}
+	}
+	slices.SortFunc(found, func(x, y *rpc.Allocation) int { return strings.Compare(x.ID, y.ID) })
+	a.changed = slices.Compact(found)
+	return true
 }
 
 func (a *attempt) owns(alloc *rpc.Allocation) bool {

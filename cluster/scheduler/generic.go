@@ -29,27 +29,8 @@ type placement struct {
 
 func reconcileGeneric(a *attempt) {
 	g := &genericRun{attempt: a, batch: a.eval.Type == rpc.JobTypeBatch, nodes: map[string]*rpc.Node{}}
-	groups := map[string][]*rpc.Allocation{}
-	var removed []string // groups the job no longer has
-	for _, alloc := range a.snap.AllocsByJob(a.eval.Job()) {
-		if stopLost(alloc, g.node(alloc.NodeID)) {
-			g.stop(alloc, allocLost, rpc.AllocClientLost, "")
-		}
-		if _, seen := groups[alloc.TaskGroup]; !seen && (a.stopped() || a.job.TaskGroup(alloc.TaskGroup) == nil) {
-			removed = append(removed, alloc.TaskGroup)
-		}
-		groups[alloc.TaskGroup] = append(groups[alloc.TaskGroup], alloc)
-	}
-	slices.Sort(removed)
-	for _, name := range removed {
-		g.stopAll(groups[name])
-	}
-	if !a.stopped() {
-		for i := range a.job.TaskGroups {
-			tg := &a.job.TaskGroups[i]
-			slices.SortFunc(groups[tg.Name], byName)
-			g.group(tg, groups[tg.Name])
-		}
+	if !g.replaceChanged() {
+		g.reconcile()
 	}
 	for _, list := range [][]placement{g.destructive, g.places} {
 		for _, p := range list {
@@ -61,6 +42,78 @@ func reconcileGeneric(a *attempt) {
 		g.placeAll()
 	}
 	g.waits = g.waits || len(g.failed) > 0
+}
+
+// reconcile goes through all allocations of the job.
+func (g *genericRun) reconcile() {
+	groups := map[string][]*rpc.Allocation{}
+	var removed []string // groups the job no longer has
+	for _, alloc := range g.snap.AllocsByJob(g.eval.Job()) {
+		g.declareLost(alloc)
+		if _, seen := groups[alloc.TaskGroup]; !seen && (g.stopped() || g.job.TaskGroup(alloc.TaskGroup) == nil) {
+			removed = append(removed, alloc.TaskGroup)
+		}
+		groups[alloc.TaskGroup] = append(groups[alloc.TaskGroup], alloc)
+	}
+	slices.Sort(removed)
+	for _, name := range removed {
+		g.stopAll(groups[name])
+	}
+	if g.stopped() {
+		return
+	}
+	for i := range g.job.TaskGroups {
+		tg := &g.job.TaskGroups[i]
+		sortByName(groups[tg.Name])
+		g.group(tg, groups[tg.Name])
+	}
+}
+
+// replaceChanged does the work of reconcile for the most common of changes: some
+// allocations of a service in order were lost, or are to leave their nodes, each is
+// replaced under its own name, and the rest need not be looked at. It does nothing and
+// returns false in any other case.
+func (g *genericRun) replaceChanged() bool {
+	if len(g.changed) == 0 || g.batch || g.stopped() || len(g.job.TaskGroups) != 1 {
+		return false
+	}
+	s := &groupState{tg: &g.job.TaskGroups[0]}
+	others := g.work.LiveAllocs // in order, so each one counts and is of the job's version
+	for _, alloc := range g.changed {
+		if alloc.TaskGroup != s.tg.Name {
+			return false
+		}
+		if !alloc.Terminal() {
+			others--
+		}
+	}
+	byName := slices.Clone(g.changed)
+	sortByName(byName)
+	g.split(s, byName)
+	g.reschedules(s)
+	simple := len(s.disconnecting)+len(s.reconnecting)+len(s.failed)+len(s.failedLater) == 0 && !g.waits &&
+		!slices.ContainsFunc(s.kept, func(alloc *rpc.Allocation) bool { return alloc.Terminal() || !g.current(alloc) }) &&
+		others+len(s.kept)+len(s.migrate)+len(s.lost) == s.tg.Count
+	if !simple {
+		g.waits = false
+		return false
+	}
+	for _, alloc := range g.changed {
+		g.declareLost(alloc)
+	}
+	for _, alloc := range s.lost {
+		g.stop(alloc, allocLost, rpc.AllocClientLost, "")
+		g.places = append(g.places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
+	}
+	g.migrate(s)
+	return true
+}
+
+// declareLost stops once more what was told to stop and never will say that it did.
+func (g *genericRun) declareLost(alloc *rpc.Allocation) {
+	if stopLost(alloc, g.node(alloc.NodeID)) {
+		g.stop(alloc, allocLost, rpc.AllocClientLost, "")
+	}
 }
 
 func (g *genericRun) node(id string) *rpc.Node {
@@ -130,12 +183,19 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 	destructive := g.update(s)
 	room := g.updateRoom(s, destructive)
 	placed := g.placeMissing(s)
-	for _, alloc := range destructive[:min(len(destructive), max(0, room-placed))] {
+	now := min(len(destructive), max(0, room-placed))
+	g.waits = g.waits || now < len(destructive)
+	for _, alloc := range destructive[:now] {
 		g.destructive = append(g.destructive, placement{tg: tg, name: alloc.Name, previous: alloc, stopPrevious: true})
 	}
+	g.migrate(s)
+}
+
+// migrate replaces what is to leave its node (reconcile.go, computeMigrations).
+func (g *genericRun) migrate(s *groupState) {
 	for _, alloc := range s.migrate {
 		g.stop(alloc, allocMigrating, "", "")
-		g.places = append(g.places, placement{tg: tg, name: alloc.Name, previous: alloc})
+		g.places = append(g.places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
 	}
 }
 
@@ -274,6 +334,8 @@ func (g *genericRun) reconnect(s *groupState) {
 			back := alloc.Copy()
 			back.DisconnectedAt = 0
 			g.plan.place(back)
+		} else {
+			g.waits = true
 		}
 	}
 }
@@ -284,8 +346,9 @@ func (g *genericRun) update(s *groupState) (destructive []*rpc.Allocation) {
 	for _, alloc := range s.kept {
 		switch {
 		case g.current(alloc):
-		case !g.attempt.destructive(alloc, s.tg) && (alloc.Terminal() || !g.reachable(alloc)):
-			// A change in place for a node that is not ready would be refused.
+		case !g.attempt.destructive(alloc, s.tg) && alloc.Terminal():
+		case !g.attempt.destructive(alloc, s.tg) && !g.reachable(alloc):
+			g.waits = true // a change in place for a node that is not ready would be refused
 		case !g.updateInPlace(alloc, s.tg, g.node(alloc.NodeID)):
 			destructive = append(destructive, alloc)
 		}

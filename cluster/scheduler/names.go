@@ -79,9 +79,22 @@ func nameNumber(name string) int {
 	return int(n)
 }
 
-// byName orders allocations by the number in their names, then by ID.
-func byName(a, b *rpc.Allocation) int {
-	return cmp.Or(cmp.Compare(nameNumber(a.Name), nameNumber(b.Name)), cmp.Compare(a.ID, b.ID))
+// sortByName orders allocations by the number in their names, then by ID.
+func sortByName(allocs []*rpc.Allocation) {
+	type numbered struct {
+		n     int
+		alloc *rpc.Allocation
+	}
+	list := make([]numbered, len(allocs))
+	for i, a := range allocs {
+		list[i] = numbered{nameNumber(a.Name), a}
+	}
+	slices.SortFunc(list, func(a, b numbered) int {
+		return cmp.Or(cmp.Compare(a.n, b.n), strings.Compare(a.alloc.ID, b.alloc.ID))
+	})
+	for i, x := range list {
+		allocs[i] = x.alloc
+	}
 }
 
 // minus returns the allocations of set that are not in taken.
