@@ -1,0 +1,26 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newDigestCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "digest RESULT",
+		Short: "Print a hash of what happened in a run",
+		Long: `Print a hash of everything in a result file but what the run cost the machine, however
+the file is laid out. Two runs with the same digest behaved alike.`,
+		Example: `  simctl digest results/run/shedding.json`,
+		Args:    needResults(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			runs, err := loadResults(args)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), runs[0].Digest())
+			return err
+		},
+	}
+}

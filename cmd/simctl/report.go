@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports"
+)
+
+func newReportCommand() *cobra.Command {
+	formats, out := formatList{"html"}, ""
+	cmd := &cobra.Command{
+		Use:   "report RESULT...",
+		Short: "Turn stored results into a page, charts, tables or data",
+		Long: `Make reports from result files, without running anything. Two results are shown side
+by side, the first left; more become small multiples, and charts over the parameter in
+which they differ.
+
+html is one self-contained page, png and svg are charts, markdown is a table to paste,
+csv has every figure under the name that thresholds use, prom is OpenMetrics text for
+promtool. A single text format without --out goes to stdout; everything else goes to
+files, whose names are printed.`,
+		Example: `  simctl report results/run/legacy.json results/run/shedding.json
+  simctl report legacy.json shedding.json --format png,svg --out charts
+  simctl report shedding.json --format csv`,
+		Args: needResults(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			runs, err := loadResults(args)
+			if err != nil {
+				return err
+			}
+			if out == "" && len(formats) == 1 && reports.IsText(formats[0]) {
+				return printReport(cmd, formats[0], runs)
+			}
+			target := out
+			if !cmd.Flags().Changed("out") {
+				target = filepath.Dir(args[0])
+			}
+			return writeReports(cmd, target, runs, formats)
+		},
+	}
+	cmd.Flags().Var(newChecked(&formats, "formats", parseFormats(reports.Formats())), "format",
+		"comma-separated: "+strings.Join(reports.Formats(), ", "))
+	cmd.Flags().StringVar(&out, "out", "", "directory to write to (default: that of the first RESULT)")
+	return cmd
+}
+
+// writeReports writes all files or, when one of them fails, none.
+func writeReports(cmd *cobra.Command, target string, runs []*metrics.Result, formats []string) error {
+	dir, err := newOutDir(target)
+	if err != nil {
+		return err
+	}
+	names, err := reports.Write(dir.path(""), runs, formats...)
+	if err == nil {
+		err = dir.commit()
+	}
+	if err = errors.Join(err, dir.discard()); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, err := fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(target, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printReport writes a text to stdout, once it is known to be whole.
+func printReport(cmd *cobra.Command, format string, runs []*metrics.Result) error {
+	var text bytes.Buffer
+	if err := reports.WriteTo(&text, format, runs, reports.TableOptions{Color: useColor(cmd.OutOrStdout())}); err != nil {
+		return err
+	}
+	_, err := cmd.OutOrStdout().Write(text.Bytes())
+	return err
+}
+
+// needResults checks the number of result files; most is -1 for any.
+func needResults(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch n := len(args); {
+		case n >= least && (most < 0 || n <= most):
+			return nil
+		case most < 0:
+			return usageErrorf("%q takes one result file or more, got %d (see %s --help)", cmd.CommandPath(), n, cmd.CommandPath())
+		case most == 1:
+			return usageErrorf("%q takes one result file, got %d (see %s --help)", cmd.CommandPath(), n, cmd.CommandPath())
+		default:
+			return usageErrorf("%q takes %d result files, got %d (see %s --help)", cmd.CommandPath(), most, n, cmd.CommandPath())
+		}
+	}
+}
+
+func loadResults(paths []string) ([]*metrics.Result, error) {
+	var runs []*metrics.Result
+	for _, path := range paths {
+		r, err := metrics.Load(path)
+		if err != nil {
+			return nil, usageErrorf("%w", err)
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// formatList is a list of formats as a flag shows it.
+type formatList []string
+
+func (l formatList) String() string { return strings.Join(l, ",") }
+
+func parseFormats(known []string) func(string) (formatList, error) {
+	return func(s string) (formatList, error) {
+		list := formatList(strings.Split(s, ","))
+		for i, f := range list {
+			if !slices.Contains(known, f) {
+				return nil, fmt.Errorf("unknown format %q; want one or more of %s%s", f, strings.Join(known, ", "), didYouMean(f, known))
+			}
+			if slices.Contains(list[:i], f) {
+				return nil, fmt.Errorf("format %q is named twice", f)
+			}
+		}
+		return list, nil
+	}
+}
