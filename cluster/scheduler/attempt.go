@@ -188,7 +188,7 @@ func (a *attempt) current(alloc *rpc.Allocation) bool {
 func (a *attempt) placed(r *PlanResult) {
 	for _, allocs := range r.NodeAllocation {
 		for _, alloc := range allocs {
-			if _, ok := a.queued[alloc.TaskGroup]; ok && alloc.CreateIndex == 0 {
+			if _, ok := a.queued[alloc.TaskGroup]; ok && a.snap.AllocByID(alloc.ID) == nil {
 				a.queued[alloc.TaskGroup]--
 			}
 		}

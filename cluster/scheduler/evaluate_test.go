@@ -1,0 +1,177 @@
+package scheduler
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+func TestEvaluatePlan(t *testing.T) {
+	cpu := func(id, node string, mhz int) *rpc.Allocation {
+		return &rpc.Allocation{
+			ID: id, NodeID: node, Namespace: rpc.DefaultNamespace, JobID: "j", TaskGroup: "g", Resources: rpc.Resources{CPUMHz: mhz},
+			DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientPending,
+		}
+	}
+	tests := []struct {
+		name     string
+		event    func(*world)
+		places   []*rpc.Allocation
+		stops    []*rpc.Allocation
+		rejected string
+	}{
+		{name: "fits", places: []*rpc.Allocation{cpu("new", "n00", 400)}, rejected: "[]"},
+		{name: "does not fit", places: []*rpc.Allocation{cpu("new", "n00", 401)}, rejected: "[n00]"},
+		{name: "fits once another stops", places: []*rpc.Allocation{cpu("new", "n00", 1000)}, stops: []*rpc.Allocation{cpu("old", "n00", 600)}, rejected: "[]"},
+		{name: "two do not fit together", places: []*rpc.Allocation{cpu("a", "n00", 300), cpu("b", "n00", 300)}, rejected: "[n00]"},
+		{name: "one node of two", places: []*rpc.Allocation{cpu("a", "n00", 500), cpu("b", "n01", 500)}, rejected: "[n00]"},
+		{name: "an update in place counts once", places: []*rpc.Allocation{cpu("old", "n00", 600)}, rejected: "[]"},
+		{name: "no such node", places: []*rpc.Allocation{cpu("new", "n77", 1)}, rejected: "[n77]"},
+		{name: "node down", event: func(w *world) { w.status("n01", rpc.NodeStatusDown) }, places: []*rpc.Allocation{cpu("new", "n01", 1)}, rejected: "[n01]"},
+		{name: "node not ready yet", event: func(w *world) { w.status("n01", rpc.NodeStatusInit) }, places: []*rpc.Allocation{cpu("new", "n01", 1)}, rejected: "[n01]"},
+		{name: "node ineligible", event: func(w *world) { w.ok(w.store.UpdateNodeEligibility(w.next(), "n01", rpc.NodeIneligible, 0, "")) },
+			places: []*rpc.Allocation{cpu("new", "n01", 1)}, rejected: "[n01]"},
+		{name: "update in place on an ineligible node", event: func(w *world) { w.ok(w.store.UpdateNodeEligibility(w.next(), "n00", rpc.NodeIneligible, 0, "")) },
+			places: []*rpc.Allocation{cpu("old", "n00", 600)}, rejected: "[]"},
+		{name: "node disconnected", event: func(w *world) { w.status("n00", rpc.NodeStatusDisconnected) }, places: []*rpc.Allocation{cpu("old", "n00", 600)}, rejected: "[n00]"},
+		{name: "node disconnected, allocation unknown", event: func(w *world) { w.status("n00", rpc.NodeStatusDisconnected) },
+			places: []*rpc.Allocation{func() *rpc.Allocation { a := cpu("old", "n00", 600); a.ClientStatus = rpc.AllocClientUnknown; return a }()}, rejected: "[]"},
+		{name: "stops fit anywhere", event: func(w *world) { w.status("n00", rpc.NodeStatusDown) }, stops: []*rpc.Allocation{cpu("old", "n00", 600)}, rejected: "[]"},
+		{name: "stop of what was collected", stops: []*rpc.Allocation{cpu("gone", "n00", 600)}, rejected: "[]"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.nodes(2)
+			e := w.eval("j", rpc.JobTypeService, broker.TriggeredByJobRegister)
+			base := &Plan{NodeAllocation: map[string][]*rpc.Allocation{"n00": {cpu("old", "n00", 600)}}}
+			w.ok(w.store.UpsertPlanResults(w.next(), EvaluatePlan(w.store.Snapshot(), base).Commit(e.ID, 1)))
+			if test.event != nil {
+				test.event(w)
+			}
+			p := &Plan{EvalID: e.ID, NodeUpdate: map[string][]*rpc.Allocation{}, NodeAllocation: map[string][]*rpc.Allocation{}}
+			for _, a := range test.places {
+				p.place(a)
+			}
+			for _, a := range test.stops {
+				p.stop(a, "test", "", "")
+			}
+			r := EvaluatePlan(w.store.Snapshot(), p)
+			w.want("rejected", r.RejectedNodes, test.rejected)
+			w.want("refresh asked for", r.RefreshIndex != 0, test.rejected != "[]")
+			full, expected, actual := r.FullCommit(p)
+			w.want("full", full, test.rejected == "[]")
+			w.want("expected", expected, len(test.places))
+			w.want("actual", actual <= expected, true)
+			w.ok(w.store.UpsertPlanResults(w.next(), r.Commit(e.ID, 1)))
+			if full && test.event == nil {
+				checkRoom(t, w.store.Snapshot())
+			}
+
+			p.AllAtOnce = true
+			if r := EvaluatePlan(w.store.Snapshot(), p); len(r.RejectedNodes) > 0 && !r.IsNoOp() {
+				t.Errorf("all at once: %d placements in spite of rejected nodes", size(r.NodeAllocation))
+			}
+		})
+	}
+}
+
+// Plans made on one snapshot and applied one after the other get refused where they
+// no longer fit, and the scheduler tries again on a newer one.
+func TestConflictingPlansRetry(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(1)
+	w.register(job(rpc.JobTypeService, "a", 6))
+	w.register(job(rpc.JobTypeService, "b", 5))
+	stale := w.store.Snapshot()
+	ea, eb := w.eval("a", rpc.JobTypeService, broker.TriggeredByJobRegister), w.eval("b", rpc.JobTypeService, broker.TriggeredByJobRegister)
+	w.run(ea)
+	s, err := New(eb, w.cache, w.rand)
+	w.ok(err)
+	first := s.Plan(stale, w.now)
+	r := EvaluatePlan(w.store.Snapshot(), first.Plan)
+	w.want("rejected", r.RejectedNodes, "[n00]")
+	w.want("again", s.Committed(r), true)
+	second := s.Plan(w.store.Snapshot(), w.now)
+	r = EvaluatePlan(w.store.Snapshot(), second.Plan)
+	w.ok(w.store.UpsertPlanResults(w.next(), r.Commit(eb.ID, 1)))
+	w.want("again", s.Committed(r), false)
+	w.want("live", []int{len(w.live("a")), len(w.live("b"))}, "[6 4]")
+	w.want("failed", s.Outcome(w.now).Evals[0].FailedTGAllocs, map[string]int{"g": 1})
+	checkRoom(t, w.store.Snapshot())
+}
+
+// The node is away whenever a plan is verified, and back when the next is made.
+func TestGivesUp(t *testing.T) {
+	tests := []struct {
+		jobType  string
+		attempts int
+		entries  string
+	}{
+		{rpc.JobTypeService, 5, "[blocked max-plan-attempts, failed job-register]"},
+		{rpc.JobTypeBatch, 2, "[blocked max-plan-attempts, failed job-register]"},
+		{rpc.JobTypeSystem, 5, "[failed job-register]"},
+		{rpc.JobTypeSysBatch, 2, "[failed job-register]"},
+	}
+	for _, test := range tests {
+		t.Run(test.jobType, func(t *testing.T) {
+			w := newWorld(t)
+			w.nodes(1)
+			w.register(job(test.jobType, "j", 1))
+			s, err := New(w.eval("j", test.jobType, broker.TriggeredByJobRegister), w.cache, w.rand)
+			w.ok(err)
+			attempts := 0
+			for again := true; again; attempts++ {
+				a := s.Plan(w.store.Snapshot(), w.now)
+				w.status("n00", rpc.NodeStatusDown)
+				r := EvaluatePlan(w.store.Snapshot(), a.Plan)
+				w.want("refused", []any{r.IsNoOp(), r.RefreshIndex}, []any{true, w.index})
+				w.status("n00", rpc.NodeStatusReady)
+				again = s.Committed(r)
+			}
+			w.want("attempts", attempts, test.attempts)
+			var entries []string
+			for _, e := range s.Outcome(w.now).Evals {
+				entries = append(entries, e.Status+" "+e.TriggeredBy)
+			}
+			w.want("entries", "["+strings.Join(entries, ", ")+"]", test.entries)
+		})
+	}
+}
+
+// Anything committed starts the attempts afresh.
+func TestProgressResetsAttempts(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(8)
+	w.register(job(rpc.JobTypeSystem, "j", 0))
+	s, err := New(w.eval("j", rpc.JobTypeSystem, broker.TriggeredByJobRegister), w.cache, w.rand)
+	w.ok(err)
+	attempts := 0
+	for again := true; again; attempts++ {
+		p := s.Plan(w.store.Snapshot(), w.now).Plan
+		full := EvaluatePlan(w.store.Snapshot(), p)
+		nodes := p.nodes()
+		for _, refused := range nodes[1:] { // commit one node's part at a time
+			delete(full.NodeAllocation, refused)
+			full.RefreshIndex = w.index
+		}
+		full.AllocIndex = w.next()
+		w.ok(w.store.UpsertPlanResults(full.AllocIndex, full.Commit(s.eval.ID, 1)))
+		again = s.Committed(full)
+	}
+	w.want("attempts", attempts, 8)
+	w.want("status", s.Outcome(w.now).Evals[0].Status, broker.StatusComplete)
+}
+
+func TestRefusesWhatItCannotHandle(t *testing.T) {
+	w := newWorld(t)
+	if _, err := New(&broker.Evaluation{ID: "x", Type: rpc.JobTypeCore}, nil, w.rand); err == nil {
+		t.Error("a core evaluation got a scheduler")
+	}
+	w.register(job(rpc.JobTypeSystem, "j", 0))
+	r := w.run(w.eval("j", rpc.JobTypeSystem, broker.TriggeredByRetryFailedAlloc))
+	w.want("outcome", []any{len(r.plans), r.final.Status, r.final.StatusDescription},
+		[]any{0, broker.StatusFailed, "scheduler cannot handle 'alloc-failure' evaluation reason"})
+}

@@ -1,0 +1,257 @@
+package scheduler
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// running returns a world of n nodes on which the job runs.
+func running(t *testing.T, n int, j *rpc.Job) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.nodes(n)
+	w.register(j)
+	w.runJob(j.ID)
+	w.report(j.ID, rpc.AllocClientRunning, nil)
+	w.want("plans at rest", len(w.runJob(j.ID).plans), 0)
+	return w
+}
+
+func TestServiceKeepsItsCount(t *testing.T) {
+	tests := []struct {
+		name  string
+		event func(*world)
+		names string
+		stops int
+	}{
+		{"nothing happened", func(*world) {}, "[svc.g[0] svc.g[1] svc.g[2]]", 0},
+		{"scaled up", func(w *world) {
+			w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Count = 5 }))
+		}, "[svc.g[0] svc.g[1] svc.g[2] svc.g[3] svc.g[4]]", 0},
+		{"scaled down", func(w *world) {
+			w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Count = 1 }))
+		}, "[svc.g[0]]", 2},
+		{"changed", func(w *world) {
+			w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Resources.MemoryMB++ }))
+		}, "[svc.g[0] svc.g[1] svc.g[2]]", 3},
+		{"changed and scaled down", func(w *world) {
+			w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Resources.MemoryMB++; tg.Count = 2 }))
+		}, "[svc.g[0] svc.g[1]]", 3},
+		{"stopped", func(w *world) { w.ok(w.store.StopJob(w.next(), rpc.DefaultNamespace, "svc")) }, "[]", 3},
+		{"purged", func(w *world) { w.ok(w.store.DeleteJob(w.next(), rpc.DefaultNamespace, "svc")) }, "[]", 3},
+		{"group renamed", func(w *world) {
+			w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Name = "h" }))
+		}, "[svc.h[0] svc.h[1] svc.h[2]]", 3},
+		{"an allocation ended by itself", func(w *world) {
+			w.report("svc", rpc.AllocClientComplete, func(a *rpc.Allocation) bool { return a.Name == "svc.g[1]" })
+		}, "[svc.g[0] svc.g[1] svc.g[2]]", 0},
+		{"a node is down", func(w *world) { w.status(w.live("svc")[0].NodeID, rpc.NodeStatusDown) }, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
+		{"a node is gone", func(w *world) { w.ok(w.store.DeleteNode(w.next(), w.live("svc")[0].NodeID)) }, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
+		{"a node drains", func(w *world) { w.drain(w.live("svc")[0].NodeID, true) }, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
+		{"a node is out of reach", func(w *world) { w.status(w.live("svc")[0].NodeID, rpc.NodeStatusDisconnected) }, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := running(t, 4, job(rpc.JobTypeService, "svc", 3))
+			test.event(w)
+			r := w.run(w.eval("svc", rpc.JobTypeService, broker.TriggeredByNodeUpdate))
+			w.want("names", w.names("svc"), test.names)
+			if n := len(stops(r)); n != test.stops && (test.stops >= 0 || n == 0) {
+				t.Errorf("%d stops, want %d (negative: some)", n, test.stops)
+			}
+			w.want("status", r.final.Status, broker.StatusComplete)
+			snap := w.store.Snapshot()
+			for _, a := range w.live("svc") {
+				if n := snap.NodeByID(a.NodeID); !n.Ready() {
+					t.Errorf("%s is left on node %s, which is %s", a.Name, n.ID, n.Status)
+				}
+			}
+			r = w.run(w.eval("svc", rpc.JobTypeService, broker.TriggeredByNodeUpdate))
+			w.want("plans of a second evaluation", len(r.plans), 0)
+		})
+	}
+}
+
+func TestServiceWork(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(8)
+	w.register(job(rpc.JobTypeService, "svc", 3))
+	got := w.runJob("svc").work[0]
+	if got.Scored < 3*3 || got.Scored > 3*8 {
+		t.Errorf("scored %d nodes for 3 placements on 8 nodes", got.Scored)
+	}
+	got.Scored = 0
+	w.want("work when placing", got, Work{Nodes: 8, ReadyNodes: 8, Placements: 3})
+	w.want("work when not", w.runJob("svc").work[0], Work{LiveAllocs: 3})
+}
+
+func TestServiceWithoutRoom(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(1)
+	w.register(job(rpc.JobTypeService, "svc", 12))
+	r := w.runJob("svc")
+	w.want("placed", len(w.live("svc")), 10)
+	w.want("failed", r.final.FailedTGAllocs, map[string]int{"g": 2})
+	w.want("queued", r.final.QueuedAllocations, map[string]int{"g": 2})
+	w.want("created", len(r.created), 1)
+	b := r.created[0]
+	w.want("blocked evaluation", []any{b.Status, b.TriggeredBy, b.NodeID, r.final.BlockedEval},
+		[]any{broker.StatusBlocked, broker.TriggeredByQueuedAllocs, "", b.ID})
+
+	t.Run("still none: the blocked evaluation goes back", func(t *testing.T) {
+		r := w.run(b)
+		w.want("plans, entries, reblocked", []any{len(r.plans), r.final == nil, r.reblock.ID}, []any{0, true, b.ID})
+	})
+	t.Run("room appears", func(t *testing.T) {
+		w.node("n01")
+		r := w.run(b)
+		w.want("placed", len(w.live("svc")), 12)
+		w.want("status", r.final.Status, broker.StatusComplete)
+	})
+}
+
+func TestServiceUpdateWithoutRoomKeepsTheOld(t *testing.T) {
+	w := running(t, 1, job(rpc.JobTypeService, "svc", 1))
+	w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz = 2000 }))
+	r := w.runJob("svc")
+	w.want("plans, failed", []any{len(r.plans), r.final.FailedTGAllocs}, []any{0, map[string]int{"g": 1}})
+	w.want("live", w.live("svc")[0].JobVersion, 0)
+}
+
+func TestServiceFillsNodesAndAvoidsItself(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(2)
+	w.register(job(rpc.JobTypeService, "other", 4, group(func(tg *rpc.TaskGroup) { tg.Count = 1; tg.Resources.CPUMHz = 700; tg.Resources.MemoryMB = 700 })))
+	w.runJob("other")
+	used := w.live("other")[0].NodeID
+	w.register(job(rpc.JobTypeService, "one", 1))
+	w.runJob("one")
+	w.want("the fuller node is filled", w.live("one")[0].NodeID, used)
+
+	w.register(job(rpc.JobTypeService, "two", 2))
+	w.runJob("two")
+	a, b := w.live("two")[0].NodeID, w.live("two")[1].NodeID
+	w.want("two of a kind are kept apart", a != b, true)
+}
+
+func TestRollingUpdate(t *testing.T) {
+	w := running(t, 3, job(rpc.JobTypeService, "svc", 5, group(func(tg *rpc.TaskGroup) { tg.MaxParallel = 2 })))
+	w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }))
+	old := func() int {
+		return len(slices.DeleteFunc(w.live("svc"), func(a *rpc.Allocation) bool { return a.JobVersion == 1 }))
+	}
+	for _, left := range []int{3, 1, 0} {
+		w.runJob("svc")
+		w.want("left to replace", old(), left)
+		w.want("plans before the new ones run", len(w.runJob("svc").plans), 0)
+		w.report("svc", rpc.AllocClientRunning, nil)
+	}
+	w.want("plans when done", len(w.runJob("svc").plans), 0)
+	w.want("names", w.names("svc"), "[svc.g[0] svc.g[1] svc.g[2] svc.g[3] svc.g[4]]")
+}
+
+func TestRollingUpdateStopsAtAFailure(t *testing.T) {
+	w := running(t, 3, job(rpc.JobTypeService, "svc", 3, group(func(tg *rpc.TaskGroup) { tg.MaxParallel = 1 })))
+	w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }))
+	w.runJob("svc")
+	w.report("svc", rpc.AllocClientFailed, func(a *rpc.Allocation) bool { return a.JobVersion == 1 })
+	r := w.runJob("svc")
+	w.want("stops", stops(r), "[]")
+}
+
+func TestServiceReschedulesFailures(t *testing.T) {
+	w := running(t, 3, job(rpc.JobTypeService, "svc", 2))
+	victim := func(a *rpc.Allocation) bool { return a.Name == "svc.g[1]" }
+	for _, delay := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute} {
+		w.report("svc", rpc.AllocClientFailed, victim)
+		r := w.runJob("svc")
+		w.want("evaluations made", len(r.created), 1)
+		next := r.created[0]
+		w.want("follow-up", []any{next.TriggeredBy, next.WaitUntil.Sub(w.now), next.Status},
+			[]any{broker.TriggeredByRetryFailedAlloc, delay, broker.StatusPending})
+		w.want("plans before it is due", len(w.runJob("svc").plans), 0)
+		w.now = next.WaitUntil
+		r = w.run(next)
+		w.want("stops", len(stops(r)), 1)
+		w.want("names", w.names("svc"), "[svc.g[0] svc.g[1]]")
+	}
+}
+
+func TestBatch(t *testing.T) {
+	w := running(t, 2, job(rpc.JobTypeBatch, "bat", 3))
+	first := func(a *rpc.Allocation) bool { return a.Name == "bat.g[0]" }
+	w.report("bat", rpc.AllocClientComplete, first)
+	w.want("plans after one ended well", len(w.runJob("bat").plans), 0)
+
+	second := func(a *rpc.Allocation) bool { return a.Name == "bat.g[1]" }
+	w.report("bat", rpc.AllocClientFailed, second)
+	next := w.runJob("bat").created[0]
+	w.want("delay", next.WaitUntil.Sub(w.now), 5*time.Second)
+	w.now = next.WaitUntil
+	w.run(next)
+	w.want("replaced", w.names("bat"), "[bat.g[1] bat.g[2]]")
+	w.report("bat", rpc.AllocClientFailed, second)
+	r := w.runJob("bat")
+	w.want("plans, evaluations after the second failure in a day", []any{len(r.plans), len(r.created)}, []any{0, 0})
+
+	third := w.live("bat")[0]
+	w.status(third.NodeID, rpc.NodeStatusDown)
+	w.runJob("bat")
+	w.want("lost one replaced", w.names("bat"), "[bat.g[2]]")
+	w.want("names of all that ran and runs", len(w.allocs("bat")), 5)
+
+	w.change("bat", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }))
+	w.runJob("bat")
+	w.want("a changed job runs anew", w.names("bat"), "[bat.g[0] bat.g[1] bat.g[2]]")
+}
+
+func TestServiceDisconnectAndReconnect(t *testing.T) {
+	start := func(t *testing.T) (*world, string, *broker.Evaluation) {
+		w := running(t, 3, job(rpc.JobTypeService, "svc", 2, group(func(tg *rpc.TaskGroup) { tg.MaxClientDisconnect = time.Minute })))
+		node := w.live("svc")[0].NodeID
+		w.status(node, rpc.NodeStatusDisconnected)
+		r := w.runJob("svc")
+		w.want("stops", stops(r), "[]")
+		w.want("evaluations made", len(r.created), 1)
+		next := r.created[0]
+		w.want("follow-up", []any{next.TriggeredBy, next.WaitUntil.Sub(w.now)}, []any{broker.TriggeredByMaxDisconnectExpiry, time.Minute})
+		w.want("live, with a replacement", len(w.live("svc")), 3)
+		return w, node, next
+	}
+	t.Run("comes back in time", func(t *testing.T) {
+		w, node, _ := start(t)
+		w.report("svc", rpc.AllocClientRunning, func(a *rpc.Allocation) bool { return a.NodeID != node })
+		w.status(node, rpc.NodeStatusReady)
+		w.want("plans before the client speaks", len(w.runJob("svc").plans), 0)
+		w.report("svc", rpc.AllocClientRunning, on(node))
+		r := w.runJob("svc")
+		got := stops(r)
+		w.want("stops", len(got), 1)
+		w.want("live", len(w.live("svc")), 2)
+		w.want("still on the node", slices.ContainsFunc(w.live("svc"), on(node)), true)
+		w.want("plans after", len(w.runJob("svc").plans), 0)
+	})
+	t.Run("is given up", func(t *testing.T) {
+		w, node, next := start(t)
+		w.now = next.WaitUntil
+		r := w.run(next)
+		w.want("stops", len(stops(r)), 1)
+		w.want("still on the node", slices.ContainsFunc(w.live("svc"), on(node)), false)
+		w.want("live", len(w.live("svc")), 2)
+	})
+	t.Run("comes back after a change", func(t *testing.T) {
+		w, node, _ := start(t)
+		w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }))
+		w.runJob("svc")
+		w.status(node, rpc.NodeStatusReady)
+		w.report("svc", rpc.AllocClientRunning, on(node))
+		w.runJob("svc")
+		for _, a := range w.live("svc") {
+			w.want("version", a.JobVersion, 1)
+		}
+	})
+}

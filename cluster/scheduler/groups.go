@@ -1,0 +1,148 @@
+package scheduler
+
+import (
+	"slices"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// groupState splits a group's allocations by what is to become of them.
+type groupState struct {
+	tg *rpc.TaskGroup
+	// kept run, or ended and count as having run.
+	kept []*rpc.Allocation
+	// migrate are on draining nodes.
+	migrate []*rpc.Allocation
+	lost    []*rpc.Allocation
+	// disconnecting are on a node that just went out of reach; they become unknown.
+	disconnecting []*rpc.Allocation
+	// reconnecting are held for unknown, but their client is back.
+	reconnecting []*rpc.Allocation
+	// failed are to be replaced now.
+	failed []*rpc.Allocation
+	// failedLater are to be replaced at a time to come.
+	failedLater []delayed
+	names       *nameIndex
+}
+
+// split sorts the group's allocations into the sets that depend on their nodes
+// (reconcile_util.go, filterByTainted).
+func (g *genericRun) split(s *groupState, all []*rpc.Allocation) {
+	for _, alloc := range all {
+		if g.batch && alloc.Terminal() && !g.current(alloc) {
+			continue // what an older version did counts for nothing (filterOldTerminalAllocs)
+		}
+		node := g.node(alloc.NodeID)
+		c := contactOf(alloc, s.tg, g.now)
+		run := alloc.DesiredStatus == rpc.AllocDesiredRun
+		failed := alloc.ClientStatus == rpc.AllocClientFailed
+		switch {
+		case c.reconnects && failed && run:
+			s.reconnecting = append(s.reconnecting, alloc)
+		case c.reconnects && failed:
+		case alloc.Terminal() && !c.reconnects:
+			s.kept = append(s.kept, alloc)
+		case c.expired:
+			s.lost = append(s.lost, alloc)
+		case node != nil && node.Status == rpc.NodeStatusDisconnected && g.splitDisconnected(s, alloc, c):
+		case draining(node) && alloc.ClientStatus != rpc.AllocClientUnknown:
+			s.migrate = append(s.migrate, alloc)
+		case c.survives && alloc.ClientStatus == rpc.AllocClientUnknown && run:
+			g.waits = true // until it comes back or its time is up
+		case node == nil || node.Status == rpc.NodeStatusDown:
+			s.lost = append(s.lost, alloc)
+		case c.reconnects && node.Status != rpc.NodeStatusDisconnected:
+			s.reconnecting = append(s.reconnecting, alloc)
+		default:
+			s.kept = append(s.kept, alloc)
+		}
+	}
+}
+
+// splitDisconnected takes an allocation on a disconnected node, unless it is unknown
+// already.
+func (g *genericRun) splitDisconnected(s *groupState, alloc *rpc.Allocation, c contact) bool {
+	switch {
+	case !c.survives || alloc.ClientStatus == rpc.AllocClientPending:
+		s.lost = append(s.lost, alloc)
+	case alloc.ClientStatus == rpc.AllocClientRunning:
+		s.disconnecting = append(s.disconnecting, alloc)
+	default:
+		return false
+	}
+	return true
+}
+
+// stopSurplus stops what is lost, and what there is too much of (reconcile.go,
+// computeStop): first the migrating, then of those that reconnect and their
+// replacements one each, then the highest names.
+func (g *genericRun) stopSurplus(s *groupState) {
+	for _, alloc := range s.lost {
+		g.stop(alloc, allocLost, rpc.AllocClientLost, "")
+	}
+	s.reconnecting = slices.DeleteFunc(s.reconnecting, func(alloc *rpc.Allocation) bool {
+		if alloc.ClientStatus != rpc.AllocClientFailed {
+			return false
+		}
+		g.stop(alloc, allocRescheduled, rpc.AllocClientFailed, "")
+		return true
+	})
+	surplus := len(s.kept) + len(s.migrate) + len(s.reconnecting) - s.tg.Count
+	if surplus <= 0 {
+		return
+	}
+	stopped := map[string]bool{}
+	stop := func(alloc *rpc.Allocation, why string) {
+		stopped[alloc.ID] = true
+		surplus--
+		g.stop(alloc, why, "", "")
+	}
+	highest := newNameIndex(g.job.ID, s.tg.Name, s.tg.Count, s.migrate).highest(surplus)
+	for _, alloc := range s.migrate {
+		if surplus > 0 && highest[alloc.Name] {
+			stop(alloc, allocNotNeeded)
+			s.names.free(alloc.Name)
+		}
+	}
+	s.migrate = minus(s.migrate, stopped)
+	running := slices.DeleteFunc(slices.Clone(s.kept), (*rpc.Allocation).Terminal)
+	for _, alloc := range s.reconnecting {
+		if surplus > 0 {
+			g.stopEither(alloc, running, stopped, stop)
+		}
+	}
+	s.reconnecting = minus(s.reconnecting, stopped)
+	running = minus(running, stopped)
+	if surplus > 0 {
+		highest = s.names.highest(surplus)
+		for _, byNameOnly := range []bool{true, false} { // names may occur twice
+			for _, alloc := range running {
+				if surplus > 0 && !stopped[alloc.ID] && (!byNameOnly || highest[alloc.Name]) {
+					stop(alloc, allocNotNeeded)
+				}
+			}
+		}
+	}
+	s.kept = minus(s.kept, stopped)
+}
+
+// stopEither stops a reconnecting allocation that is not wanted any more, or the one
+// that took its place meanwhile (reconcile.go, computeStopByReconnecting). Nomad keeps
+// the one whose node scored better; scores are not kept here, and count as equal.
+func (g *genericRun) stopEither(back *rpc.Allocation, running []*rpc.Allocation, stopped map[string]bool, stop func(*rpc.Allocation, string)) {
+	if !g.resumable(back) {
+		stop(back, allocNotNeeded)
+		return
+	}
+	for _, alloc := range running {
+		if alloc.Name == back.Name && !stopped[alloc.ID] {
+			stop(alloc, allocReconnected)
+			return
+		}
+	}
+}
+
+func (g *genericRun) resumable(alloc *rpc.Allocation) bool {
+	node := g.node(alloc.NodeID)
+	return alloc.DesiredStatus == rpc.AllocDesiredRun && g.current(alloc) && node != nil && !node.Drain
+}
