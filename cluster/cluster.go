@@ -243,7 +243,7 @@ func (c *Cluster) Stats() Stats {
 
 func (c *Cluster) utilisation() float64 {
 	var busy time.Duration
-	var cores float64
+	cores := 0
 	for _, p := range c.pools {
 		busy += p.Busy()
 		cores += p.Cores()
@@ -256,7 +256,7 @@ func (c *Cluster) utilisation() float64 {
 	if cores == 0 || span <= 0 {
 		return 0
 	}
-	return float64(spent) / (cores * float64(span))
+	return float64(spent) / (float64(cores) * float64(span))
 }
 
 // EntriesBetween counts the log entries with after < index ≤ upTo by Nomad's name of

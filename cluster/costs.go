@@ -13,7 +13,7 @@ import (
 type Costs struct {
 	// Cores is the number of cores of each server, or of all servers together when
 	// Pooled. Zero makes CPU work free.
-	Cores  float64
+	Cores  int
 	Pooled bool
 
 	// ServerLink and ClientLink are one-way delays.

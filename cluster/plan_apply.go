@@ -100,6 +100,9 @@ func (a *planApplier) commit(p *pendingPlan, result *scheduler.PlanResult) error
 	if entry.err != nil {
 		return entry.err
 	}
+	// The optimistic write costs the leader what applying the entry will cost everyone.
+	fsm := a.srv.cfg.Costs.FSM
+	a.srv.cpu.Use(fsm.Entry + time.Duration(p.plan.Size())*fsm.Alloc)
 	a.snap = a.snap.Optimistic()
 	if err := a.snap.UpsertPlanResults(a.srv.raft.AppliedIndex()+1, req); err != nil {
 		a.snap = nil

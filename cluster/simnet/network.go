@@ -86,16 +86,7 @@ func (n *Network) Reachable(from, to string) bool {
 // ErrUnreachable once the caller would have given up. kind keeps messages of different
 // sorts that leave at the same instant apart.
 func (n *Network) Send(ctx context.Context, from, to, kind string) error {
-	n.mu.RLock()
-	l, ok := n.links[[2]string{from, to}]
-	n.mu.RUnlock()
-	if !ok {
-		l = n.servers
-	}
-	if from == to {
-		l = Link{}
-	}
-	return n.pass(ctx, l, from, to, kind)
+	return n.pass(ctx, n.link(from, to), from, to, kind)
 }
 
 // SendClient is Send for the link between a client and a server, in either direction.
@@ -105,14 +96,49 @@ func (n *Network) SendClient(ctx context.Context, client, server, kind string) e
 
 func (n *Network) pass(ctx context.Context, l Link, from, to, kind string) error {
 	h := n.hash(from, to, kind)
-	if !n.Reachable(from, to) || l.Loss > 0 && unit(Mix(h)) < l.Loss {
+	if !n.Reachable(from, to) || l.loses(h) {
 		if err := sleep(ctx, CallTimeout+time.Duration(h%uint64(time.Millisecond))); err != nil {
 			return err
 		}
 		return ErrUnreachable
 	}
-	return sleep(ctx, l.Latency+time.Duration(unit(h)*float64(l.Jitter)))
+	return sleep(ctx, l.delay(h))
 }
+
+// delay is what Send would sleep for between two servers that reach each other.
+func (n *Network) delay(from, to, kind string) time.Duration {
+	return n.link(from, to).delay(n.hash(from, to, kind))
+}
+
+// lost reports whether Send would fail now.
+func (n *Network) lost(from, to, kind string) bool {
+	return !n.Reachable(from, to) || n.link(from, to).loses(n.hash(from, to, kind))
+}
+
+// link returns the link from one server to another; a server reaches itself at once.
+func (n *Network) link(from, to string) Link {
+	if from == to {
+		return Link{}
+	}
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if l, ok := n.links[[2]string{from, to}]; ok {
+		return l
+	}
+	return n.servers
+}
+
+func (n *Network) transport(addr string) *Transport {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.nodes[addr]
+}
+
+func (l Link) delay(h uint64) time.Duration {
+	return l.Latency + time.Duration(unit(h)*float64(l.Jitter))
+}
+
+func (l Link) loses(h uint64) bool { return l.Loss > 0 && unit(Mix(h)) < l.Loss }
 
 func (n *Network) hash(from, to, kind string) uint64 {
 	return HashStrings(n.seed^uint64(time.Now().UnixNano()), from, to, kind)

@@ -10,16 +10,16 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Transport is one server's end of the network for Raft. It refuses pipelining, which
-// Raft answers with one AppendEntries at a time to each follower.
+// Transport is one server's end of the network for Raft.
 type Transport struct {
 	net  *Network
 	addr raft.ServerAddress
 	recv func(entries []*raft.Log)
 
-	consumer chan raft.RPC
-	stopped  chan struct{}
-	stopOnce sync.Once
+	consumer  chan raft.RPC
+	ctx       context.Context // ends with Close
+	cancel    context.CancelFunc
+	pipelines sync.WaitGroup
 
 	mu        sync.Mutex
 	heartbeat func(raft.RPC)
@@ -35,19 +35,19 @@ var (
 // same address. receive is called, and may block, for entries that arrive and before
 // Raft sees them: the place to charge what storing them costs. It may be nil.
 func (n *Network) NewTransport(addr string, receive func(entries []*raft.Log)) *Transport {
-	t := &Transport{
-		net: n, addr: raft.ServerAddress(addr), recv: receive,
-		consumer: make(chan raft.RPC), stopped: make(chan struct{}),
-	}
+	t := &Transport{net: n, addr: raft.ServerAddress(addr), recv: receive, consumer: make(chan raft.RPC)}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.nodes[addr] = t
 	return t
 }
 
-// Close detaches the server; calls to it, under way or new, fail.
+// Close detaches the server: calls from it and to it, under way or new, fail. It
+// returns when the server's pipelines are gone.
 func (t *Transport) Close() error {
-	t.stopOnce.Do(func() { close(t.stopped) })
+	t.cancel()
+	t.pipelines.Wait()
 	return nil
 }
 
@@ -63,10 +63,6 @@ func (t *Transport) SetHeartbeatHandler(cb func(raft.RPC)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.heartbeat = cb
-}
-
-func (t *Transport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
-	return nil, raft.ErrPipelineReplicationNotSupported
 }
 
 func (t *Transport) AppendEntries(_ raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
@@ -95,21 +91,18 @@ func (t *Transport) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, args *raf
 
 // call carries one request over and its answer back.
 func call[T any](t *Transport, to raft.ServerAddress, kind string, args any, data io.Reader, resp *T) error {
-	ctx := context.Background()
-	if err := t.net.Send(ctx, string(t.addr), string(to), kind); err != nil {
+	if err := t.net.Send(t.ctx, string(t.addr), string(to), kind); err != nil {
 		return err
 	}
-	t.net.mu.RLock()
-	peer := t.net.nodes[string(to)]
-	t.net.mu.RUnlock()
+	peer := t.net.transport(string(to))
 	if peer == nil {
 		return fmt.Errorf("%s to %s: %w", kind, to, ErrUnreachable)
 	}
-	answer, err := peer.deliver(args, data)
+	answer, err := peer.deliver(t.ctx, args, data)
 	if err != nil {
 		return fmt.Errorf("%s to %s: %w", kind, to, err)
 	}
-	if err := t.net.Send(ctx, string(to), string(t.addr), kind); err != nil {
+	if err := t.net.Send(t.ctx, string(to), string(t.addr), kind); err != nil {
 		return err
 	}
 	out, ok := answer.(*T)
@@ -120,12 +113,11 @@ func call[T any](t *Transport, to raft.ServerAddress, kind string, args any, dat
 	return nil
 }
 
-// deliver hands a request to this server's Raft and waits for the answer.
-func (t *Transport) deliver(args any, data io.Reader) (any, error) {
-	select {
-	case <-t.stopped:
+// deliver hands a request to this server's Raft and waits for the answer, as long as
+// the caller, whose context it is, does.
+func (t *Transport) deliver(caller context.Context, args any, data io.Reader) (any, error) {
+	if t.ctx.Err() != nil {
 		return nil, ErrUnreachable
-	default:
 	}
 	answer := make(chan raft.RPCResponse, 1)
 	rpc := raft.RPC{Command: args, Reader: data, RespChan: answer}
@@ -138,28 +130,29 @@ func (t *Transport) deliver(args any, data io.Reader) (any, error) {
 		t.mu.Unlock()
 		if fast != nil && isHeartbeat(req) {
 			fast(rpc)
-			return await(t, answer)
+			return t.await(caller, answer)
 		}
 	}
 	select {
 	case t.consumer <- rpc:
-	case <-t.stopped:
-		return nil, ErrUnreachable
+		return t.await(caller, answer)
+	case <-t.ctx.Done():
+	case <-caller.Done():
 	}
-	return await(t, answer)
+	return nil, ErrUnreachable
 }
 
-func await(t *Transport, answer <-chan raft.RPCResponse) (any, error) {
+func (t *Transport) await(caller context.Context, answer <-chan raft.RPCResponse) (any, error) {
 	timeout := time.NewTimer(CallTimeout)
 	defer timeout.Stop()
 	select {
 	case r := <-answer:
 		return r.Response, r.Error
-	case <-t.stopped:
-		return nil, ErrUnreachable
+	case <-t.ctx.Done():
+	case <-caller.Done():
 	case <-timeout.C:
-		return nil, ErrUnreachable
 	}
+	return nil, ErrUnreachable
 }
 
 // isHeartbeat is how Raft itself tells a heartbeat from replication.

@@ -3,40 +3,47 @@
 package cpu
 
 import (
-	"container/heap"
-	"math"
 	"sync"
 	"time"
 )
 
-// Pool is a set of cores shared by tasks, all of which progress at the same rate:
-// full speed while there are cores enough, an equal share of them otherwise. That is
-// what an operating system's fair scheduler tends to, so waiting for the processor
-// comes out of the load instead of being put in as a cost.
+// Quantum is how long a task may keep a core while others wait for one: about what
+// Linux gives a thread while a few compete (its base slice is 3 ms). Within a process
+// Go's own scheduler would let a goroutine run for 10 ms.
+const Quantum = 3 * time.Millisecond
+
+// Pool is a set of cores that tasks take in the order they come. A task keeps its core
+// until it is done or, while others wait, for a Quantum, and then queues again. So a
+// short task waits behind the long ones in front of it, as goroutines do: it is the
+// short ones, such as handling a call, that suffer when a server computes a lot.
 //
 // A Pool is safe for use by many goroutines. A nil Pool is free: Use returns at once.
 type Pool struct {
-	cores float64
+	cores int
 
-	mu    sync.Mutex
-	tasks taskHeap
-	seq   uint64
-	// served is the CPU time that a task present since the start would have received.
-	// It advances by the current rate, so a task's end is known when it arrives.
-	served float64
-	last   time.Time
-	busy   float64 // core-nanoseconds used
-	timer  *time.Timer
-	armed  time.Time
+	mu      sync.Mutex
+	running []*task // at most cores
+	queue   []*task
+	last    time.Time
+	busy    time.Duration // core time used
+	timer   *time.Timer
+	due     time.Time // when the timer fires; zero: it does not
+}
+
+type task struct {
+	left  time.Duration
+	slice time.Duration // how long it has run without a break
+	done  chan struct{} // nil: nobody waits
 }
 
 // NewPool returns a pool of that many cores; nil, which is free, when cores is not positive.
-func NewPool(cores float64) *Pool {
+func NewPool(cores int) *Pool {
 	if cores <= 0 {
 		return nil
 	}
 	p := &Pool{cores: cores, last: time.Now()}
-	p.timer = time.AfterFunc(math.MaxInt64, p.expire)
+	p.timer = time.AfterFunc(time.Hour, p.expire)
+	p.timer.Stop()
 	return p
 }
 
@@ -47,7 +54,7 @@ func (p *Pool) Use(d time.Duration) {
 		return
 	}
 	done := make(chan struct{})
-	p.add(d, done)
+	p.add(&task{left: d, done: done})
 	<-done
 }
 
@@ -57,7 +64,7 @@ func (p *Pool) Spend(d time.Duration) {
 	if p == nil || d <= 0 {
 		return
 	}
-	p.add(d, nil)
+	p.add(&task{left: d})
 }
 
 // Busy returns the CPU time spent since the pool was made, over all cores.
@@ -68,11 +75,12 @@ func (p *Pool) Busy() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.advance(time.Now())
-	return time.Duration(p.busy)
+	p.arm()
+	return p.busy
 }
 
 // Cores returns the number of cores; zero for the nil Pool.
-func (p *Pool) Cores() float64 {
+func (p *Pool) Cores() int {
 	if p == nil {
 		return 0
 	}
@@ -89,93 +97,91 @@ func (p *Pool) Stop() {
 	p.timer.Stop()
 }
 
-func (p *Pool) add(d time.Duration, done chan struct{}) {
+func (p *Pool) add(t *task) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.advance(time.Now())
-	p.seq++
-	heap.Push(&p.tasks, task{end: p.served + float64(d), seq: p.seq, done: done})
+	p.queue = append(p.queue, t)
+	p.dispatch()
 	p.arm()
 }
 
 func (p *Pool) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.armed = time.Time{}
+	p.due = time.Time{}
 	p.advance(time.Now())
+	p.dispatch()
 	p.arm()
 }
 
-// rate is the speed of every task, in CPU nanoseconds per nanosecond.
-func (p *Pool) rate() float64 {
-	if n := float64(len(p.tasks)); n > p.cores {
-		return p.cores / n
-	}
-	return 1
-}
-
-// advance brings the books to now and finishes the tasks that are due. Tasks that end
-// between two events change the rate on the way, so it goes from end to end.
+// advance brings the running tasks to now and takes those off their cores that are
+// done. The timer fires at each change, so none is overdue by more than its lateness.
 func (p *Pool) advance(now time.Time) {
-	left := float64(now.Sub(p.last))
+	ran := now.Sub(p.last)
 	p.last = now
-	for len(p.tasks) > 0 {
-		rate := p.rate()
-		need := (p.tasks[0].end - p.served) / rate
-		// Timers count whole nanoseconds; a task within one of its end is done.
-		if need > left+1 {
-			p.served += left * rate
-			p.busy += left * rate * float64(len(p.tasks))
-			return
-		}
-		step := math.Min(math.Max(need, 0), left)
-		p.busy += step * rate * float64(len(p.tasks))
-		p.served = p.tasks[0].end
-		left -= step
-		if t := heap.Pop(&p.tasks).(task); t.done != nil {
+	kept := p.running[:0]
+	for _, t := range p.running {
+		used := min(ran, t.left)
+		t.left -= used
+		t.slice += used
+		p.busy += used
+		if t.left > 0 {
+			kept = append(kept, t)
+		} else if t.done != nil {
 			close(t.done)
 		}
 	}
-	// With nobody left the origin can move back, which keeps the floats exact.
-	p.served = 0
+	clear(p.running[len(kept):])
+	p.running = kept
 }
 
-// arm sets the timer for the earliest end.
+// dispatch gives cores to those who wait: free ones first, then those of tasks whose
+// quantum is used up.
+func (p *Pool) dispatch() {
+	for len(p.queue) > 0 && len(p.running) < p.cores {
+		p.run(p.pop())
+	}
+	for i, t := range p.running {
+		if len(p.queue) > 0 && t.slice >= Quantum {
+			p.running[i] = p.pop()
+			p.running[i].slice = 0
+			p.queue = append(p.queue, t)
+		}
+	}
+}
+
+func (p *Pool) run(t *task) {
+	t.slice = 0
+	p.running = append(p.running, t)
+}
+
+func (p *Pool) pop() *task {
+	t := p.queue[0]
+	p.queue[0] = nil
+	p.queue = p.queue[1:]
+	return t
+}
+
+// arm sets the timer for the next change: a task that ends or, while others wait, one
+// whose quantum does.
 func (p *Pool) arm() {
-	if len(p.tasks) == 0 {
+	if len(p.running) == 0 {
 		return
 	}
-	wait := time.Duration(math.Ceil((p.tasks[0].end - p.served) / p.rate()))
-	if wait < 1 {
-		wait = 1
+	next := p.until(p.running[0])
+	for _, t := range p.running[1:] {
+		next = min(next, p.until(t))
 	}
-	if due := p.last.Add(wait); due != p.armed {
-		p.armed = due
-		p.timer.Reset(wait)
+	if due := p.last.Add(next); due != p.due {
+		p.due = due
+		p.timer.Reset(next)
 	}
 }
 
-type task struct {
-	end  float64
-	seq  uint64
-	done chan struct{}
-}
-
-type taskHeap []task
-
-func (h taskHeap) Len() int { return len(h) }
-func (h taskHeap) Less(i, j int) bool {
-	if h[i].end != h[j].end {
-		return h[i].end < h[j].end
+func (p *Pool) until(t *task) time.Duration {
+	if len(p.queue) > 0 {
+		return min(t.left, max(Quantum-t.slice, 0))
 	}
-	return h[i].seq < h[j].seq
-}
-func (h taskHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *taskHeap) Push(x any)   { *h = append(*h, x.(task)) }
-func (h *taskHeap) Pop() any {
-	old := *h
-	t := old[len(old)-1]
-	old[len(old)-1] = task{}
-	*h = old[:len(old)-1]
-	return t
+	return t.left
 }

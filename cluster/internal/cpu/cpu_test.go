@@ -8,7 +8,7 @@ import (
 )
 
 // start runs tasks that arrive and need CPU as given, and returns when each ended.
-func run(cores float64, tasks []struct{ at, need time.Duration }) (ends []time.Duration, busy time.Duration) {
+func run(cores int, tasks []struct{ at, need time.Duration }) (ends []time.Duration, busy time.Duration) {
 	p := NewPool(cores)
 	defer p.Stop()
 	start := time.Now()
@@ -29,17 +29,19 @@ func TestPoolSharesCores(t *testing.T) {
 	const ms = time.Millisecond
 	type task = struct{ at, need time.Duration }
 	for name, tc := range map[string]struct {
-		cores float64
+		cores int
 		tasks []task
 		ends  []time.Duration
 	}{
-		"alone":                    {2, []task{{0, 10 * ms}}, []time.Duration{10 * ms}},
-		"a core each":              {2, []task{{0, 10 * ms}, {0, 20 * ms}}, []time.Duration{10 * ms, 20 * ms}},
-		"two on one core":          {1, []task{{0, 10 * ms}, {0, 10 * ms}}, []time.Duration{20 * ms, 20 * ms}},
-		"four on two":              {2, []task{{0, 10 * ms}, {0, 10 * ms}, {0, 10 * ms}, {0, 10 * ms}}, []time.Duration{20 * ms, 20 * ms, 20 * ms, 20 * ms}},
-		"short passes long":        {1, []task{{0, 100 * ms}, {10 * ms, 1 * ms}}, []time.Duration{101 * ms, 12 * ms}},
-		"rate rises when one ends": {1, []task{{0, 10 * ms}, {0, 30 * ms}}, []time.Duration{20 * ms, 40 * ms}},
-		"late arrival after idle":  {1, []task{{0, 1 * ms}, {50 * ms, 2 * ms}}, []time.Duration{1 * ms, 52 * ms}},
+		"alone":                   {2, []task{{0, 10 * ms}}, []time.Duration{10 * ms}},
+		"a core each":             {2, []task{{0, 10 * ms}, {0, 20 * ms}}, []time.Duration{10 * ms, 20 * ms}},
+		"in order of arrival":     {1, []task{{0, 2 * ms}, {1, 2 * ms}}, []time.Duration{2 * ms, 4 * ms}},
+		"a short one waits":       {1, []task{{0, 2 * ms}, {1 * ms, 1 * ms}}, []time.Duration{2 * ms, 3 * ms}},
+		"but not for ever":        {1, []task{{0, 100 * ms}, {1 * ms, 1 * ms}}, []time.Duration{101 * ms, 4 * ms}},
+		"overdue ones give way":   {1, []task{{0, 100 * ms}, {50 * ms, 1 * ms}}, []time.Duration{101 * ms, 51 * ms}},
+		"long ones take turns":    {1, []task{{0, 6 * ms}, {1, 6 * ms}}, []time.Duration{9 * ms, 12 * ms}},
+		"a free core is taken":    {2, []task{{0, 3 * ms}, {1, 1 * ms}, {2, 1 * ms}}, []time.Duration{3 * ms, 1 * ms, 2 * ms}},
+		"late arrival after idle": {1, []task{{0, 1 * ms}, {50 * ms, 2 * ms}}, []time.Duration{1 * ms, 52 * ms}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -66,8 +68,9 @@ func TestPoolSpendSlowsOthers(t *testing.T) {
 		start := time.Now()
 		p.Spend(time.Second)
 		p.Use(10 * time.Millisecond)
-		if got := time.Since(start); got < 20*time.Millisecond || got > 21*time.Millisecond {
-			t.Errorf("took %v beside a background task, want 20ms", got)
+		// Four turns, each after a quantum of the other task.
+		if got, want := time.Since(start), 10*time.Millisecond+4*Quantum; got != want {
+			t.Errorf("took %v beside a background task, want %v", got, want)
 		}
 	})
 }

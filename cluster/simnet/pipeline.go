@@ -1,0 +1,157 @@
+package simnet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// maxInFlight is how many requests a pipeline holds before its sender must wait, as in
+// Raft's network transport.
+const maxInFlight = 128
+
+// pipeline sends AppendEntries requests over one link without waiting for answers.
+// Like a TCP connection it keeps their order: requests arrive, are handled and are
+// answered one after the other, while more are on their way.
+type pipeline struct {
+	from    *Transport
+	to      raft.ServerAddress
+	sent    chan *appendFuture
+	handled chan *appendFuture
+	done    chan raft.AppendFuture
+	ctx     context.Context // ends with Close, or with the sender's transport
+	cancel  context.CancelFunc
+}
+
+// appendFuture is one request under way.
+type appendFuture struct {
+	start   time.Time
+	req     *raft.AppendEntriesRequest
+	resp    *raft.AppendEntriesResponse
+	arrives time.Time // at the other end, or back here once handled
+	err     error
+	settled chan struct{}
+}
+
+func (f *appendFuture) Error() error {
+	<-f.settled
+	return f.err
+}
+func (f *appendFuture) Start() time.Time                      { return f.start }
+func (f *appendFuture) Request() *raft.AppendEntriesRequest   { return f.req }
+func (f *appendFuture) Response() *raft.AppendEntriesResponse { return f.resp }
+
+// AppendEntriesPipeline opens a pipeline to another server.
+func (t *Transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress) (raft.AppendPipeline, error) {
+	p := &pipeline{
+		from: t, to: to,
+		sent: make(chan *appendFuture, maxInFlight), handled: make(chan *appendFuture, maxInFlight),
+		done: make(chan raft.AppendFuture, maxInFlight),
+	}
+	p.ctx, p.cancel = context.WithCancel(t.ctx)
+	t.pipelines.Go(p.handle)
+	t.pipelines.Go(p.answer)
+	return p, nil
+}
+
+// AppendEntries puts a request on its way. It blocks only while the pipeline is full.
+func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+	now := time.Now()
+	f := &appendFuture{start: now, req: req, resp: resp, settled: make(chan struct{})}
+	f.arrives = now.Add(p.from.net.delay(string(p.from.addr), string(p.to), "append"))
+	if p.ctx.Err() != nil {
+		return nil, raft.ErrPipelineShutdown
+	}
+	select {
+	case p.sent <- f:
+		return f, nil
+	case <-p.ctx.Done():
+		return nil, raft.ErrPipelineShutdown
+	}
+}
+
+func (p *pipeline) Consumer() <-chan raft.AppendFuture { return p.done }
+
+// Close drops what is under way.
+func (p *pipeline) Close() error {
+	p.cancel()
+	return nil
+}
+
+// handle is the other end: it takes requests in as they arrive.
+func (p *pipeline) handle() {
+	defer close(p.handled)
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case f := <-p.sent:
+			if !p.waitUntil(f.arrives) {
+				return
+			}
+			f.err = p.deliver(f)
+			f.arrives = time.Now().Add(p.from.net.delay(string(p.to), string(p.from.addr), "append"))
+			p.handled <- f
+			if f.err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (p *pipeline) deliver(f *appendFuture) error {
+	n := p.from.net
+	// A lost request or a cut link stalls the connection until the sender gives up.
+	if n.lost(string(p.from.addr), string(p.to), "append") {
+		if err := n.Send(p.ctx, string(p.from.addr), string(p.to), "append"); err != nil {
+			return err
+		}
+	}
+	peer := n.transport(string(p.to))
+	if peer == nil {
+		return ErrUnreachable
+	}
+	answer, err := peer.deliver(p.ctx, f.req, nil)
+	if err != nil {
+		return err
+	}
+	resp, ok := answer.(*raft.AppendEntriesResponse)
+	if !ok {
+		return fmt.Errorf("append to %s: answered with a %T", p.to, answer)
+	}
+	*f.resp = *resp
+	return nil
+}
+
+// answer brings the answers back. After an error the pipeline yields nothing more: a
+// response that says no success makes Raft close it and fall back to single requests.
+func (p *pipeline) answer() {
+	for f := range p.handled {
+		if f.err == nil && !p.waitUntil(f.arrives) {
+			return
+		}
+		close(f.settled)
+		select {
+		case p.done <- f:
+		case <-p.ctx.Done():
+			return
+		}
+	}
+}
+
+func (p *pipeline) waitUntil(at time.Time) bool {
+	wait := time.Until(at)
+	if wait <= 0 {
+		return true
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-p.ctx.Done():
+		return false
+	}
+}
