@@ -179,10 +179,7 @@ func (a *attempt) destructive(alloc *rpc.Allocation, tg *rpc.TaskGroup) bool {
 	return alloc.Resources != tg.Resources || alloc.CreateIndex < a.job.CreateIndex
 }
 
-// current reports whether an allocation is of the job's version.
-func (a *attempt) current(alloc *rpc.Allocation) bool {
-	return alloc.JobVersion == a.job.Version && alloc.CreateIndex >= a.job.CreateIndex
-}
+func (a *attempt) current(alloc *rpc.Allocation) bool { return current(alloc, a.job) }
 
 // placed takes what was committed off what is queued (util.go, adjustQueuedAllocations).
 func (a *attempt) placed(r *PlanResult) {

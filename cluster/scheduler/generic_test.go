@@ -145,11 +145,13 @@ func TestRollingUpdate(t *testing.T) {
 		return len(slices.DeleteFunc(w.live("svc"), func(a *rpc.Allocation) bool { return a.JobVersion == 1 }))
 	}
 	for _, left := range []int{3, 1, 0} {
+		w.want("under way", RollingUpdate(w.store.Snapshot(), w.store.Snapshot().JobByID(rpc.DefaultNamespace, "svc")), true)
 		w.runJob("svc")
 		w.want("left to replace", old(), left)
 		w.want("plans before the new ones run", len(w.runJob("svc").plans), 0)
 		w.report("svc", rpc.AllocClientRunning, nil)
 	}
+	w.want("under way", RollingUpdate(w.store.Snapshot(), w.store.Snapshot().JobByID(rpc.DefaultNamespace, "svc")), false)
 	w.want("plans when done", len(w.runJob("svc").plans), 0)
 	w.want("names", w.names("svc"), "[svc.g[0] svc.g[1] svc.g[2] svc.g[3] svc.g[4]]")
 }

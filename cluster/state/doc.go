@@ -11,6 +11,6 @@
 // questions are answered that Nomad answers by scanning. Per node and per job one small
 // row is kept up to date with what is asked most (see NodeAllocs and JobAllocs).
 //
-// It imports broker and cluster/rpc, and must not import the cluster, its schedulers or
-// anything that knows about time passing: the store has no clock.
+// It imports broker and cluster/rpc, and must not import the cluster or its schedulers.
+// What is stored depends on the log alone, never on a clock or a random draw.
 package state

@@ -121,8 +121,8 @@ func (s *Store) Update(index uint64, write func(*Tx) error) error {
 	return nil
 }
 
-// commit publishes a transaction. Rows and counts
-// change under one lock: no snapshot pairs those of different indexes.
+// commit publishes a transaction. Rows and counts change under one lock: no snapshot
+// pairs those of different indexes.
 func (s *Store) commit(txn *memdb.Txn, now counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

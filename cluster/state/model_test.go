@@ -1,0 +1,268 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// recount works out from the rows what the counts and the per-node and per-job rows
+// should be, and fails on any difference.
+func recount(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, s *Snapshot) {
+	t.Helper()
+	equal := func(what string, got, want any) {
+		t.Helper()
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("at index %d, %s: %+v, counted %+v", s.Index(), what, got, want)
+		}
+	}
+	nodes, dcs, onNode := map[string]int{}, map[string]DCCount{}, map[string]*NodeAllocs{}
+	for n := range s.Nodes() {
+		nodes[n.Status]++
+		dc := dcs[n.Datacenter]
+		dc.Nodes++
+		if n.Ready() {
+			dc.Ready++
+		}
+		dcs[n.Datacenter] = dc
+		onNode[n.ID] = &NodeAllocs{NodeID: n.ID}
+	}
+	equal("nodes by status", s.NodesByStatusCount(), nodes)
+	equal("nodes by datacenter", s.counts.Datacenters, dcs)
+
+	evals, jobs := map[string]uint64{}, map[broker.JobID]*jobSummary{}
+	of := func(job broker.JobID) *jobSummary {
+		if jobs[job] == nil {
+			jobs[job] = &jobSummary{Job: job}
+		}
+		return jobs[job]
+	}
+	for j := range s.Jobs() {
+		of(broker.JobID{Namespace: j.Namespace, ID: j.ID})
+	}
+	equal("jobs", s.JobCount(), len(jobs))
+	for e := range s.Evals() {
+		evals[e.Status]++
+		j := of(e.Job())
+		j.Evals.Count++
+		if e.Status == broker.StatusBlocked {
+			j.Blocked = append(j.Blocked, e.ID)
+		}
+		if e.ModifyIndex > s.JobEvals(e.Job()).MaxModifyIndex {
+			t.Fatalf("evaluation %s has ModifyIndex %d, its job's highest is %d", e.ID, e.ModifyIndex, s.JobEvals(e.Job()).MaxModifyIndex)
+		}
+	}
+	equal("evaluations by status", s.EvalsByStatusCount(), evals)
+	live, terminal := 0, 0
+	for a := range s.Allocs() {
+		j := of(broker.JobID{Namespace: a.Namespace, ID: a.JobID})
+		row := onNode[a.NodeID]
+		if row == nil {
+			row = &NodeAllocs{NodeID: a.NodeID}
+			onNode[a.NodeID] = row
+		}
+		if a.Terminal() {
+			terminal++
+			j.Allocs.Terminal++
+			row.Terminal = append(row.Terminal, a)
+		} else {
+			live++
+			j.Allocs.Live++
+			row.Live = append(row.Live, a)
+			row.Used = row.Used.Add(a.Resources)
+		}
+	}
+	gotLive, gotTerminal := s.AllocCounts()
+	equal("allocations", [2]int{gotLive, gotTerminal}, [2]int{live, terminal})
+
+	rowsOnNode := slices.Collect(rows[*NodeAllocs](s.get(tableNodeAllocs, indexID)))
+	equal("per-node rows", len(rowsOnNode), len(onNode))
+	for id, want := range onNode {
+		got := s.NodeAllocs(id)
+		if !slices.Equal(got.Live, want.Live) || !slices.Equal(got.Terminal, want.Terminal) || got.Used != want.Used {
+			t.Fatalf("at index %d, node %s: %+v, counted %+v", s.Index(), id, got, want)
+		}
+	}
+	summaries := slices.Collect(rows[*jobSummary](s.get(tableSummaries, indexID)))
+	equal("per-job rows", len(summaries), len(jobs))
+	for job, want := range jobs {
+		got := s.summary(job)
+		slices.Sort(want.Blocked)
+		blocked := slices.Sorted(slices.Values(got.Blocked))
+		equal("blocked evaluations of "+job.ID, len(blocked), len(want.Blocked))
+		equal("blocked evaluations of "+job.ID, slices.Equal(blocked, want.Blocked), true)
+		equal("evaluations of "+job.ID, got.Evals.Count, want.Evals.Count)
+		equal("live allocations of "+job.ID, got.Allocs.Live, want.Allocs.Live)
+		equal("terminal allocations of "+job.ID, got.Allocs.Terminal, want.Allocs.Terminal)
+		n := len(s.AllocsByJob(job))
+		equal("allocations found of "+job.ID, n, got.Allocs.Live+got.Allocs.Terminal)
+	}
+}
+
+// change makes one random change, at the next index.
+func change(rt *rapid.T, s *Store) error {
+	index := s.Index() + uint64(rapid.IntRange(1, 3).Draw(rt, "index"))
+	snap := s.Snapshot()
+	id := func(kind string, n int) string {
+		return fmt.Sprintf("%s-%d", kind, rapid.IntRange(0, n).Draw(rt, kind))
+	}
+	oneOf := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(rt, what) }
+	nodeStatus := func() string {
+		return oneOf("status", rpc.NodeStatusInit, rpc.NodeStatusReady, rpc.NodeStatusDown, rpc.NodeStatusDisconnected)
+	}
+	clientStatus := func() string {
+		return oneOf("client", rpc.AllocClientPending, rpc.AllocClientRunning, rpc.AllocClientComplete, rpc.AllocClientFailed)
+	}
+	node := id("node", 4)
+	if snap.NodeByID(node) == nil {
+		return s.UpsertNode(index, &rpc.Node{ID: node, Datacenter: oneOf("dc", "dc1", "dc2"), Status: nodeStatus(), Drain: rapid.Bool().Draw(rt, "drain")})
+	}
+	switch rapid.IntRange(0, 10).Draw(rt, "change") {
+	case 0:
+		return s.UpsertNode(index, &rpc.Node{ID: node, Datacenter: oneOf("dc", "dc1", "dc2"), Status: nodeStatus()})
+	case 1:
+		return s.UpdateNodeStatus(index, node, nodeStatus(), 7, "it changed")
+	case 2:
+		return s.UpdateNodeDrain(index, node, rapid.Bool().Draw(rt, "drain"), rapid.Bool().Draw(rt, "eligible"), 7, "")
+	case 3:
+		return s.DeleteNode(index, node)
+	case 4:
+		return s.UpsertJob(index, &rpc.Job{ID: id("job", 3), Type: oneOf("type", rpc.JobTypeSystem, rpc.JobTypeBatch), Priority: rapid.IntRange(1, 3).Draw(rt, "priority")})
+	case 5:
+		if rapid.Bool().Draw(rt, "purge") {
+			return s.DeleteJob(index, rpc.DefaultNamespace, id("job", 3))
+		}
+		return s.StopJob(index, rpc.DefaultNamespace, id("job", 3))
+	case 6, 7:
+		var evals []*broker.Evaluation
+		for range rapid.IntRange(1, 4).Draw(rt, "evaluations") {
+			e := &broker.Evaluation{
+				ID: id("eval", 12), Namespace: rpc.DefaultNamespace, JobID: id("job", 3),
+				Status: oneOf("status", broker.StatusPending, broker.StatusBlocked, broker.StatusComplete, broker.StatusFailed, broker.StatusCanceled),
+			}
+			if old := snap.EvalByID(e.ID); old != nil {
+				e.JobID = old.JobID
+			}
+			if !slices.ContainsFunc(evals, func(x *broker.Evaluation) bool { return x.ID == e.ID }) {
+				evals = append(evals, e)
+			}
+		}
+		return s.UpsertEvals(index, evals)
+	case 8:
+		return s.UpdateAllocsFromClient(index, []*rpc.Allocation{{ID: id("alloc", 12), ClientStatus: clientStatus()}, {ID: id("alloc", 12), ClientStatus: clientStatus()}})
+	case 9:
+		return s.DeleteEvals(index, []string{id("eval", 12), id("eval", 12)}, []string{id("alloc", 12), id("alloc", 12)})
+	default:
+		return s.UpsertPlanResults(index, randomPlan(rt, snap))
+	}
+}
+
+func randomPlan(rt *rapid.T, snap *Snapshot) *PlanResults {
+	r := &PlanResults{UpdatedAt: int64(rapid.IntRange(1, 100).Draw(rt, "time"))}
+	seen := map[string]bool{}
+	for i := range rapid.IntRange(0, 4).Draw(rt, "allocations") {
+		id := fmt.Sprintf("alloc-%d", rapid.IntRange(0, 12).Draw(rt, "alloc"))
+		old := snap.AllocByID(id)
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		switch {
+		case old == nil:
+			r.AllocsUpdated = append(r.AllocsUpdated, &rpc.Allocation{
+				ID: id, Namespace: rpc.DefaultNamespace, JobID: fmt.Sprintf("job-%d", i), NodeID: fmt.Sprintf("node-%d", rapid.IntRange(0, 6).Draw(rt, "on")),
+				Resources: rpc.Resources{CPUMHz: 1 + i}, DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientPending,
+			})
+		case rapid.Bool().Draw(rt, "stop"):
+			r.AllocsStopped = append(r.AllocsStopped, AllocDiff{ID: id, DesiredDescription: "test"})
+		default:
+			changed := old.Copy()
+			changed.Resources.MemoryMB++
+			r.AllocsUpdated = append(r.AllocsUpdated, changed)
+		}
+	}
+	return r
+}
+
+// TestCountsFollowRows makes random changes: all that is kept beside the rows must agree
+// with them, in the latest snapshot, in older ones, and after a restore.
+func TestCountsFollowRows(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := New()
+		var old []*Snapshot
+		var prints []string
+		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+			if err := change(rt, s); err != nil {
+				rt.Fatalf("at index %d: %v", s.Index(), err)
+			}
+			snap := s.Snapshot()
+			recount(rt, snap)
+			if rapid.IntRange(0, 9).Draw(rt, "keep") == 0 {
+				old, prints = append(old, snap), append(prints, snap.Fingerprint())
+			}
+		}
+		for i, snap := range old {
+			recount(rt, snap)
+			if snap.Fingerprint() != prints[i] {
+				rt.Fatalf("the snapshot of index %d changed", snap.Index())
+			}
+		}
+		checkRestore(rt, s)
+	})
+}
+
+func checkRestore(rt *rapid.T, s *Store) {
+	snap := s.Snapshot()
+	var first, second bytes.Buffer
+	if err := snap.Persist(&first); err != nil {
+		rt.Fatalf("%v", err)
+	}
+	image := bytes.Clone(first.Bytes())
+	restored := New()
+	for range 5 { // on top of something else
+		if err := change(rt, restored); err != nil {
+			rt.Fatalf("%v", err)
+		}
+	}
+	if err := restored.Restore(&first); err != nil {
+		rt.Fatalf("%v", err)
+	}
+	again := restored.Snapshot()
+	recount(rt, again)
+	if d := Diff(snap, again); d != "" {
+		rt.Fatalf("restored: %s", d)
+	}
+	if snap.Fingerprint() != again.Fingerprint() || snap.Index() != again.Index() {
+		rt.Fatalf("restored index %d with another fingerprint than index %d", again.Index(), snap.Index())
+	}
+	if !reflect.DeepEqual(snap.counts, again.counts) {
+		rt.Fatalf("restored counts %+v, had %+v", again.counts, snap.counts)
+	}
+	for _, id := range []string{"node-0", "node-1"} {
+		if !reflect.DeepEqual(snap.NodeEvents(id), again.NodeEvents(id)) {
+			rt.Fatalf("restored events of %s: %v, had %v", id, again.NodeEvents(id), snap.NodeEvents(id))
+		}
+	}
+	if err := again.Persist(&second); err != nil || !bytes.Equal(second.Bytes(), image) {
+		rt.Fatalf("persisting what was restored gives other bytes (error %v)", err)
+	}
+	// Both go on alike.
+	for _, x := range []*Store{s, restored} {
+		if err := x.UpsertEvals(snap.Index()+1, []*broker.Evaluation{{ID: "last", JobID: "job-1", Namespace: rpc.DefaultNamespace, Status: broker.StatusComplete}}); err != nil {
+			rt.Fatalf("%v", err)
+		}
+	}
+	if d := Diff(s.Snapshot(), restored.Snapshot()); d != "" {
+		rt.Fatalf("after one more entry: %s", d)
+	}
+}
