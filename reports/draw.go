@@ -175,6 +175,7 @@ func (f figure) drawPanels(c draw.Canvas) {
 	data := plt.DataCanvas(canvas)
 	for n := range f.panels {
 		plt, _ := at(n)
+		f.makeRoom(plt, data, 0)
 		f.thinAxes(plt, data.Max.X-data.Min.X, data.Max.Y-data.Min.Y)
 	}
 	canvases = plot.Align(plots, tiles, c)

@@ -185,12 +185,21 @@ func (v *view) timeAxis() axis {
 	return axis{label: name + " " + clockFormat(v.end), unit: instants, max: positive(v.end)}
 }
 
-// positive keeps an axis from being empty.
+// positive keeps an axis from being empty, or as short as floating point numbers get.
 func positive(v float64) float64 {
-	if v > 0 {
+	if v > 1e-9 {
 		return v
 	}
 	return 1
+}
+
+// decades is how far a logarithmic axis reaches down from its highest value: more than
+// nine powers of ten are no chart, and zero is out of reach.
+const decades = 1e9
+
+// lowEnd returns the lower end of a logarithmic axis for values of at least lowest.
+func lowEnd(lowest, highest float64) float64 {
+	return math.Min(math.Max(lowest, highest/decades), highest/2)
 }
 
 // top returns the highest value of any line, area or bar in the panels.

@@ -91,8 +91,8 @@ func (f figure) distributionX() figure {
 	}
 	f.x.max = positive(f.x.max)
 	if f.x.log = tooWide(xs); f.x.log {
-		f.x.min = lowest / 1.5
 		f.x.max *= 1.5
+		f.x.min = lowEnd(lowest/1.5, f.x.max)
 	} else {
 		f.x.max *= 1.05
 	}

@@ -65,7 +65,7 @@ func (f figure) logBars(heights []float64) figure {
 			f.y.min = math.Min(f.y.min, h)
 		}
 	}
-	f.y.min /= 2
+	f.y.min = lowEnd(f.y.min/2, f.y.max)
 	return f
 }
 

@@ -298,8 +298,7 @@ func (f figure) shareY() figure {
 	}
 	f.y.max = positive(top(f.panels))
 	if f.y.log {
-		const decades = 1e6 // what a chart can show
-		f.y.min = math.Min(math.Max(lowest, f.y.max/decades), f.y.max/10)
+		f.y.min = lowEnd(lowest, f.y.max)
 	}
 	return f
 }

@@ -15,11 +15,17 @@ const (
 	never   = "never"
 )
 
+// noClock is from how many seconds on hours and minutes no longer help: thirty years.
+const noClock = 1e9
+
 // clock formats seconds as m:ss, or h:mm:ss from an hour on; below ten seconds with tenths.
 func clock(s float64) string {
 	sign := ""
 	if s < 0 {
 		sign, s = "-", -s
+	}
+	if s >= noClock {
+		return sign + si(s) + " s"
 	}
 	if s < 9.95 {
 		return fmt.Sprintf("%s0:%04.1f", sign, s)
@@ -47,9 +53,13 @@ func grouped(v float64) string {
 	return b.String()
 }
 
-// si formats a value in at most four digits with an SI prefix: 950, 12k, 1.25M.
+// si formats a value in at most four digits with an SI prefix: 950, 12k, 1.25M. Numbers
+// beyond all measure get an exponent.
 func si(v float64) string {
 	abs := math.Abs(v)
+	if abs >= 1e15 || abs > 0 && abs < 1e-4 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
 	for _, p := range []struct {
 		factor float64
 		prefix string

@@ -160,7 +160,7 @@ func (r pageRun) Costs() [][2]string {
 		return nil
 	}
 	for _, c := range r.Run.CostModel.Costs {
-		text := short(c.Value) + " " + c.Unit
+		text := strings.TrimSpace(short(c.Value) + " " + c.Unit)
 		if c.Unit == "s" {
 			text = duration(c.Value)
 		}

@@ -153,6 +153,35 @@ func sweepRuns(t testing.TB, both bool) []*metrics.Result {
 	return runs
 }
 
+// TestFiguresOfExtremes draws numbers at the ends of what floating point has: ticks must
+// come to an end and stay within the picture.
+func TestFiguresOfExtremes(t *testing.T) {
+	for _, v := range []float64{math.SmallestNonzeroFloat64, 1e-300, 1e-12, 1e17, 1e300} {
+		var runs []*metrics.Result
+		for i, share := range []float64{1, 1e-3} {
+			r := &metrics.Result{Schema: 1, Run: metrics.Run{Scenario: "s", Broker: fmt.Sprint("b", i), Clock: "virtual"}}
+			for _, name := range []string{metrics.SeriesPending, metrics.SeriesRaftIndex, metrics.SeriesCompleted, metrics.SeriesCPU} {
+				r.Series = append(r.Series, metrics.Series{Name: name, AtS: []float64{0, 1}, Value: []float64{0, v * share}})
+			}
+			d := metrics.Distribution{LE: []float64{v / 1e4, v}, Count: []uint64{1, 2}}
+			if d.LE[0] < d.LE[1] {
+				r.FanIn.Distribution, r.Latencies = d, []metrics.Latency{{Name: metrics.LatencyWait, Distribution: d}}
+			}
+			r.Phases = []metrics.Phase{{Name: "drain", EvalsProcessed: 1, RecoveryS: v * share, QueueEmptyS: v / 10}}
+			r.Totals = metrics.Totals(r.Phases)
+			runs = append(runs, r)
+		}
+		for _, f := range figures(runs) {
+			for _, fault := range layoutFaults(f) {
+				t.Errorf("%g: %s", v, fault)
+			}
+		}
+		if err := HTML(io.Discard, runs); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestFiguresOfAnything draws results of any shape: none may bring the drawing down or its
 // texts into each other's way.
 func TestFiguresOfAnything(t *testing.T) {

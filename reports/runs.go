@@ -3,6 +3,7 @@ package reports
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -72,15 +73,17 @@ func paramText(v any) string {
 	case nil:
 		return missing
 	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return grouped(float64(n))
+		if f, err := v.Float64(); err == nil {
+			return number(f)
 		}
 		return v.String()
 	case int:
 		return grouped(float64(v))
 	case int64:
 		return grouped(float64(v))
-	case string, bool, float64:
+	case float64:
+		return number(v)
+	case string, bool:
 		return fmt.Sprint(v)
 	}
 	data, err := json.Marshal(v)
@@ -88,6 +91,13 @@ func paramText(v any) string {
 		return fmt.Sprint(v)
 	}
 	return string(data)
+}
+
+func number(v float64) string {
+	if v == math.Trunc(v) {
+		return grouped(v)
+	}
+	return exact(v)
 }
 
 // subtitle says in one line what was run, leaving out in what the runs differ.

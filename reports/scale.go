@@ -23,9 +23,13 @@ func (a axis) ticks(most int) []plot.Tick {
 		return durationTicks(a.min, a.max)
 	}
 	step := niceStep((a.max-a.min)/float64(max(most, 1)), a.unit)
+	first := math.Ceil(a.min/step - 1e-9)
 	var out []plot.Tick
-	for i := math.Ceil(a.min/step - 1e-9); i*step <= a.max*(1+1e-9); i++ {
-		v := i*step + 0 // adding zero makes a zero of -0
+	for i := range 2*most + 2 { // at most: a range too fine for its numbers has no last tick
+		v := (first+float64(i))*step + 0 // adding zero makes a zero of -0
+		if v > a.max+1e-9*step {
+			break
+		}
 		out = append(out, plot.Tick{Value: v, Label: a.format(v, step)})
 	}
 	return out
@@ -47,6 +51,8 @@ func (a axis) format(v, step float64) string {
 // clockTick writes an instant as mm:ss, or as h:mm when the axis goes beyond an hour.
 func clockTick(s, step, highest float64) string {
 	switch {
+	case highest >= noClock:
+		return si(s) + " s"
 	case step < 1:
 		return fmt.Sprintf("%d:%04.1f", int64(s)/60, math.Mod(s, 60))
 	case highest < 3600:
@@ -84,13 +90,15 @@ func niceStep(least float64, u unit) float64 {
 	return 10 * decade
 }
 
-// logTicks labels the powers of ten, and 2 and 5 times them when there are few.
+// logTicks labels the powers of ten, and 2 and 5 times them when there are few. Both ends
+// are above zero.
 func logTicks(low, high float64) []plot.Tick {
 	few := math.Log10(high/low) < 2.5
 	var out []plot.Tick
-	for decade := math.Pow10(int(math.Floor(math.Log10(low)))); decade <= high; decade *= 10 {
+	last := int(math.Floor(math.Log10(high)))
+	for e := int(math.Floor(math.Log10(low))); e <= last; e++ {
 		for m := 1.0; m < 10; m++ {
-			v := m * decade
+			v := m * math.Pow10(e)
 			if v < low*(1-1e-9) || v > high*(1+1e-9) {
 				continue
 			}
