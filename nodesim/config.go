@@ -21,7 +21,7 @@ type Config struct {
 
 	Datacenters []string          // client i is in Datacenters[i mod len]; nil = dc1
 	NodeClass   string            // empty = none
-	Attributes  map[string]string // shared by all nodes, never written to
+	Attributes  map[string]string // shared by all nodes, never written to; nil = DefaultAttributes
 	Resources   rpc.Resources     // of each node; zero = DefaultResources
 
 	Timing
@@ -34,6 +34,14 @@ type Config struct {
 
 // DefaultResources is what a node offers unless the Config says otherwise.
 var DefaultResources = rpc.Resources{CPUMHz: 4000, MemoryMB: 8192, DiskMB: 100 * 1024}
+
+// DefaultAttributes returns what a node says of itself unless the Config says otherwise:
+// a few of what fingerprinting finds. Servers refuse a node without any.
+func DefaultAttributes() map[string]string {
+	return map[string]string{
+		"cpu.arch": "amd64", "driver.mock_driver": "1", "kernel.name": "linux", "os.name": "ubuntu",
+	}
+}
 
 // Timing is every interval of a client. Zero fields stand for the defaults beside them,
 // which are the constants of client/client.go and, for RPCHold, client/config/config.go.

@@ -31,6 +31,7 @@ type Fleet struct {
 	watches   []context.CancelFunc // ends client i's GetClientAllocs; nil when none is under way
 	queue     queue
 	stats     Stats
+	lastErr   error
 	changed   chan struct{} // closed when stats.Ready or stats.Running moved; nil when nobody waits
 	shutdown  bool
 }
@@ -60,6 +61,9 @@ func NewFleet(cfg Config) (*Fleet, error) {
 	cfg.Timing = cfg.Timing.withDefaults()
 	if len(cfg.Datacenters) == 0 {
 		cfg.Datacenters = []string{"dc1"}
+	}
+	if cfg.Attributes == nil {
+		cfg.Attributes = DefaultAttributes()
 	}
 	if cfg.Resources == (rpc.Resources{}) {
 		cfg.Resources = DefaultResources
@@ -172,6 +176,14 @@ func (f *Fleet) Stats() Stats {
 	return f.stats
 }
 
+// LastError returns the error of the latest call of a running client that failed; nil if
+// none has.
+func (f *Fleet) LastError() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lastErr
+}
+
 // WaitReady returns once every running client is ready, or with ctx's error. With no
 // client running it returns at once.
 func (f *Fleet) WaitReady(ctx context.Context) error {
@@ -271,6 +283,9 @@ func (f *Fleet) answered(r ref, life uint32, asked call, got answer) {
 		f.endWatch(int(r.client))
 	}
 	f.stats.count(asked.kind, got.err)
+	if got.err != nil {
+		f.lastErr = got.err
+	}
 	f.decide(c, func(c *client, now time.Duration) { c.finish(&f.cfg, r.loop, now, asked, got) })
 	f.arm()
 }

@@ -1,0 +1,136 @@
+package scenarios
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hclparse"
+
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/metrics"
+)
+
+// DefaultCost is the class of a run that names none.
+const DefaultCost = "published"
+
+// jobTypes are the types that have a scheduler.
+var jobTypes = []string{rpc.JobTypeService, rpc.JobTypeBatch, rpc.JobTypeSystem, rpc.JobTypeSysBatch}
+
+//go:embed calibration/*.hcl
+var calibration embed.FS
+
+// Cost is a class of machines: what work costs on them, and what the clients of the runs
+// it was measured in did. calibration/*.hcl are the built-in ones, and say how a file of
+// one's own looks.
+type Cost struct {
+	Class  string // a short name
+	Title  string // one line
+	Source string // where its figures come from
+	Costs  cluster.Costs
+	// ReportAllocs says that the clients report their allocations.
+	ReportAllocs bool
+}
+
+// CostNames returns the names of the built-in classes, sorted.
+func CostNames() []string {
+	entries, err := fs.ReadDir(calibration, "calibration")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".hcl"))
+	}
+	return names
+}
+
+// LoadCost returns the built-in class of that name, or reads the file of that path if it
+// contains a slash or ends in .hcl; empty means DefaultCost. An error is an *InputError.
+func LoadCost(name string) (*Cost, error) {
+	if name == "" {
+		name = DefaultCost
+	}
+	var text []byte
+	var err error
+	file := name
+	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".hcl") {
+		if text, err = os.ReadFile(name); err != nil {
+			return nil, &InputError{"cost", name, "the file cannot be read: " + cause(err).Error()}
+		}
+	} else {
+		file = path.Join("calibration", name+".hcl")
+		if text, err = calibration.ReadFile(file); err != nil {
+			return nil, &InputError{"cost", name, "it must be " + strings.Join(CostNames(), ", ") + " or the path of a .hcl file"}
+		}
+	}
+	c, err := parseCost(file, text)
+	if err != nil {
+		return nil, &InputError{"cost", name, err.Error()}
+	}
+	return c, nil
+}
+
+// parseCost reads a cost file; the error says where in the file what is wrong.
+func parseCost(file string, text []byte) (*Cost, error) {
+	parsed, diags := hclparse.NewParser().ParseHCL(text, file)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	c := &Cost{}
+	raw := struct {
+		Class, Title, Source string
+		Fleet                struct{ ReportAllocations bool }
+		cluster.Costs
+	}{}
+	if diags := decodeBody(parsed.Body, &raw); diags.HasErrors() {
+		return nil, diags
+	}
+	for kind := range raw.Scheduler {
+		if !slices.Contains(jobTypes, kind) {
+			return nil, fmt.Errorf("%s: scheduler %q is no type of job; it must be one of %s", file, kind, strings.Join(jobTypes, ", "))
+		}
+	}
+	c.Class, c.Title, c.Source = raw.Class, raw.Title, raw.Source
+	c.ReportAllocs, c.Costs = raw.Fleet.ReportAllocations, raw.Costs
+	if c.Class == "" || c.Source == "" {
+		return nil, errors.New(file + ": a class of machines needs a class and a source")
+	}
+	return c, nil
+}
+
+// model returns the costs as a Result holds them.
+func (c *Cost) model() *metrics.CostModel {
+	m := &metrics.CostModel{Class: c.Class, Source: c.Source}
+	figures(&c.Costs, func(name string, value any) {
+		switch v := value.(type) {
+		case time.Duration:
+			m.Costs = append(m.Costs, metrics.Cost{Name: name, Unit: "s", Value: v.Seconds()})
+		case int:
+			m.Costs = append(m.Costs, metrics.Cost{Name: name, Value: float64(v)})
+		case float64:
+			m.Costs = append(m.Costs, metrics.Cost{Name: name, Value: v})
+		case bool:
+			if v {
+				m.Costs = append(m.Costs, metrics.Cost{Name: name, Value: 1})
+			}
+		}
+	})
+	return m
+}
+
+// cause strips what os wraps its errors in: the path is said already.
+func cause(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}

@@ -1,0 +1,176 @@
+package scenarios
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/simnet"
+)
+
+const sampleCost = `
+class  = "mine"
+title  = "my machines"
+source = "my measurements"
+cores  = 2
+pooled = true
+fsync  = "0.2ms"
+fleet {
+  report_allocations = true
+  source             = "as measured"
+}
+client_link {
+  latency = "1ms"
+  loss    = 0.01
+}
+rpc {
+  wait_index_scan = "0.1us"
+  source          = "a text that nothing but people read"
+}
+raft { per_kib = "3us" }
+scheduler "system" { per_node = "2.2us" }
+scheduler "service" { base = "1ms" }
+`
+
+func TestParseCost(t *testing.T) {
+	got, err := parseCost("mine.hcl", []byte(sampleCost))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Cost{
+		Class: "mine", Title: "my machines", Source: "my measurements", ReportAllocs: true,
+		Costs: cluster.Costs{
+			Cores: 2, Pooled: true, Fsync: 200 * time.Microsecond,
+			ClientLink: simnet.Link{Latency: time.Millisecond, Loss: 0.01},
+			RPC:        cluster.RPCCosts{WaitIndexScan: 100},
+			Raft:       cluster.RaftCosts{PerKiB: 3 * time.Microsecond},
+			Scheduler:  map[string]cluster.SchedulerCosts{"system": {PerNode: 2200}, "service": {Base: time.Millisecond}},
+		},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("parsed %+v, want %+v", got, want)
+	}
+}
+
+func TestBadCostFilesSayWhere(t *testing.T) {
+	cases := []struct{ old, new, want string }{
+		{`fsync  = "0.2ms"`, `fsyn = "0.2ms"`, `mine.hcl:7,1-5: Unsupported argument`},
+		{`fsync  = "0.2ms"`, `fsync = "fast"`, `mine.hcl:7,9-15: Not a duration; fsync is "fast"`},
+		{`fsync  = "0.2ms"`, `fsync = "-1ms"`, `it must be a duration of 0 or more`},
+		{`cores  = 2`, `cores = -1`, `cores must be a whole number of 0 or more`},
+		{`cores  = 2`, `cores = 2.5`, `cores must be a whole number of 0 or more`},
+		{`cores  = 2`, "cores = 2\ngarbage = -0.5", `garbage is -0.5; it must be 0 or more`},
+		{`cores  = 2`, `cores = [1]`, `cores must be a number`},
+		{`pooled = true`, `pooled = null`, `pooled must be a bool`},
+		{`raft {`, `rafts {`, `Unsupported block type`},
+		{`raft {`, `rpc {`, `Duplicate block; There is a second rpc block`},
+		{`scheduler "service"`, `scheduler "system"`, `There is a second scheduler system block`},
+		{`scheduler "service"`, `scheduler "sevice"`, `"sevice" is no type of job`},
+		{`class  = "mine"`, ``, `needs a class and a source`},
+		{`class  = "mine"`, `class = `, `mine.hcl:2`},
+	}
+	for _, c := range cases {
+		text := strings.Replace(sampleCost, c.old, c.new, 1)
+		if _, err := parseCost("mine.hcl", []byte(text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s for %s: error %v, want one that says %q", c.new, c.old, err, c.want)
+		}
+	}
+}
+
+func TestBuiltInCosts(t *testing.T) {
+	for _, name := range CostNames() {
+		c, err := LoadCost(name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if c.Class != name || c.Title == "" || c.Costs.Cores <= 0 || c.Costs.Scheduler["system"].Base <= 0 || c.Costs.Scheduler["service"].Base <= 0 {
+			t.Errorf("class %s is incomplete: %+v", name, c)
+		}
+	}
+	if def, err := LoadCost(""); err != nil || def.Class != DefaultCost {
+		t.Errorf("no name gives %+v (%v), want %s", def, err, DefaultCost)
+	}
+}
+
+func TestLoadCostFromAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mine.hcl")
+	if err := os.WriteFile(path, []byte(sampleCost), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := LoadCost(path)
+	if err != nil || c.Class != "mine" {
+		t.Errorf("loaded %+v, %v", c, err)
+	}
+	if err := os.WriteFile(path, []byte("cores = -1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = LoadCost(path)
+	if input, is := errors.AsType[*InputError](err); !is || input.Flag != "cost" || !strings.Contains(input.Allowed, "a whole number of 0 or more") {
+		t.Errorf("error %v, want an InputError of --cost that says what is wrong", err)
+	}
+}
+
+func TestModelListsFigures(t *testing.T) {
+	c, err := parseCost("mine.hcl", []byte(sampleCost))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := c.model()
+	got := map[string]float64{}
+	for _, cost := range m.Costs {
+		got[cost.Name+" "+cost.Unit] = cost.Value
+	}
+	want := map[string]float64{
+		"cores ": 2, "pooled ": 1, "fsync s": 0.0002, "client_link.latency s": 0.001, "client_link.loss ": 0.01,
+		"rpc.wait_index_scan s": 1e-7, "raft.per_kib s": 3e-6, "scheduler.system.per_node s": 2.2e-6, "scheduler.service.base s": 0.001,
+	}
+	if m.Class != "mine" || !reflect.DeepEqual(got, want) {
+		t.Errorf("model of %s: %v, want %v", m.Class, got, want)
+	}
+}
+
+func TestScalingLeavesTheOriginal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		base := time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "base"))
+		factor := rapid.Float64Range(0.001, 10).Draw(t, "factor")
+		costs := cluster.Costs{Cores: 2, Fsync: base, Scheduler: map[string]cluster.SchedulerCosts{"system": {Base: base}}}
+		scaled := scaleDurations(costs, factor)
+		want := time.Duration(float64(base) * factor)
+		if scaled.Fsync != want || scaled.Scheduler["system"].Base != want || scaled.Cores != 2 {
+			t.Fatalf("scaled by %g: %+v, want %v and 2 cores", factor, scaled, want)
+		}
+		if costs.Fsync != base || costs.Scheduler["system"].Base != base {
+			t.Fatalf("the original became %+v", costs)
+		}
+	})
+}
+
+func TestSnakeCase(t *testing.T) {
+	for name, want := range map[string]string{
+		"RPC": "rpc", "FSM": "fsm", "PerKiB": "per_kib", "WaitIndexScan": "wait_index_scan", "Cores": "cores", "ServerLink": "server_link", "CPUTime": "cpu_time",
+	} {
+		if got := snakeCase(name); got != want {
+			t.Errorf("snakeCase(%s) = %s, want %s", name, got, want)
+		}
+	}
+}
+
+func FuzzParseCost(f *testing.F) {
+	f.Add(sampleCost)
+	f.Add(`scheduler "x" { base = "1ms" }`)
+	f.Add(`class = source`)
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := parseCost("fuzz.hcl", []byte(text))
+		if (c == nil) == (err == nil) {
+			t.Errorf("parsed %+v with error %v", c, err)
+		}
+	})
+}

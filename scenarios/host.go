@@ -1,0 +1,25 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// hostStart is what a run's cost to the machine is counted from.
+type hostStart struct {
+	wall time.Time
+	cpu  time.Duration
+}
+
+func startHost() hostStart {
+	cpu, _ := usage()
+	return hostStart{time.Now(), cpu}
+}
+
+// host returns the cost so far. The memory is the whole process's: RunAll gives every run
+// a process of its own.
+func (h hostStart) host() metrics.Host {
+	cpu, peak := usage()
+	return metrics.Host{WallS: time.Since(h.wall).Seconds(), CPUS: (cpu - h.cpu).Seconds(), PeakRSSBytes: peak}
+}

@@ -1,0 +1,148 @@
+package bubble
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestTimeIsVirtual(t *testing.T) {
+	err := Run(context.Background(), 0, func(ctx context.Context, w *World) error {
+		start := time.Now()
+		if want := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC); !start.Equal(want) {
+			t.Errorf("virtual time begins at %v, want %v", start, want)
+		}
+		var wg sync.WaitGroup
+		for i := range 10 {
+			wg.Go(func() { time.Sleep(time.Duration(i) * time.Hour) })
+		}
+		wg.Wait()
+		if got := time.Since(start); got != 9*time.Hour {
+			t.Errorf("%v passed, want 9h", got)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestErrorsComeOut(t *testing.T) {
+	want := errors.New("no leader")
+	if err := Run(context.Background(), 0, func(context.Context, *World) error { return want }); !errors.Is(err, want) {
+		t.Errorf("Run returned %v, want the function's error", err)
+	}
+}
+
+func TestPanicBecomesAnError(t *testing.T) {
+	err := Run(context.Background(), 0, func(ctx context.Context, w *World) error {
+		go func() { <-ctx.Done() }() // ends although the function never came to it
+		panic("broken")
+	})
+	wantText(t, err, "panic: broken", "bubble_test.go")
+}
+
+func TestDeadlockBecomesAnError(t *testing.T) {
+	err := Run(context.Background(), 0, func(context.Context, *World) error {
+		go func() { select {} }()
+		return nil
+	})
+	wantText(t, err, "deadlock", "goroutine ")
+}
+
+func TestStallBecomesAnError(t *testing.T) {
+	// Waiting for a mutex is not durable: virtual time stops. Released at the end, so that
+	// the bubble can be left.
+	var mu sync.Mutex
+	mu.Lock()
+	left := make(chan struct{})
+	err := Run(context.Background(), 3*pollWall, func(context.Context, *World) error {
+		defer close(left)
+		mu.Lock()
+		defer mu.Unlock()
+		return nil
+	})
+	wantText(t, err, "virtual time stood still for 150ms", "sync.(*Mutex).Lock")
+	mu.Unlock()
+	<-left
+}
+
+func TestAliveHoldsTheWatchdogOff(t *testing.T) {
+	// The bubble computes, in wall time, three times as long as the watchdog allows.
+	const stall = 4 * pollWall
+	err := Run(context.Background(), stall, func(_ context.Context, w *World) error {
+		for w.Wall() < 3*stall {
+			w.Alive()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("a function that says it is alive was given up: %v", err)
+	}
+}
+
+func TestCancellationGetsIn(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := Run(ctx, 0, func(ctx context.Context, _ *World) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Run returned %v, want the cancellation", err)
+	}
+}
+
+// What synctest.Test does with a zero testing.T is not promised. Should a Go release
+// write something, register flags or refuse it, this is where it shows.
+func TestZeroTLeavesTheProcessAlone(t *testing.T) {
+	flags := 0
+	flag.VisitAll(func(*flag.Flag) { flags++ })
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr := os.Stdout, os.Stderr
+	os.Stdout, os.Stderr = write, write
+	err = Run(context.Background(), 0, func(context.Context, *World) error { time.Sleep(time.Hour); return nil })
+	os.Stdout, os.Stderr = stdout, stderr
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := io.ReadAll(read); err != nil || len(out) > 0 {
+		t.Errorf("a run wrote %q (%v), want nothing", out, err)
+	}
+	after := 0
+	flag.VisitAll(func(*flag.Flag) { after++ })
+	if after != flags {
+		t.Errorf("%d flags after a run, %d before", after, flags)
+	}
+	if t.Failed() {
+		return
+	}
+	// And it can be done again.
+	if err := Run(context.Background(), 0, func(context.Context, *World) error { return nil }); err != nil {
+		t.Errorf("a second run: %v", err)
+	}
+}
+
+func wantText(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, p := range parts {
+		if !strings.Contains(err.Error(), p) {
+			t.Errorf("error does not say %q:\n%.2000s", p, err)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package scenarios
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+func TestBadInputNamesFlagValueAndWhatIsAllowed(t *testing.T) {
+	cases := []struct {
+		change func(*Spec)
+		flag   string
+		want   []string
+	}{
+		{func(s *Spec) { s.Scenario = "heartbeat-strom" }, "scenario", []string{"heartbeat-strom", "heartbeat-storm"}},
+		{func(s *Spec) { s.Broker = "fast" }, "broker", []string{"fast", "legacy", "shedding"}},
+		{func(s *Spec) { s.Clock = "sundial" }, "clock", []string{"sundial", "virtual", "wall"}},
+		{func(s *Spec) { s.Cost = "cheap" }, "cost", []string{"cheap", "loopback", "published", ".hcl"}},
+		{func(s *Spec) { s.Cost = "./nowhere.hcl" }, "cost", []string{"./nowhere.hcl", "no such file"}},
+		{func(s *Spec) { s.Params.Nodes = 0 }, "nodes", []string{`"0"`, "from 1 to"}},
+		{func(s *Spec) { s.Params.Nodes = -5 }, "nodes", []string{`"-5"`, "from 1 to"}},
+		{func(s *Spec) { s.Params.Nodes = 10_000_000 }, "nodes", []string{"10000000", "1000000"}},
+		{func(s *Spec) { s.Params.SystemJobs = -1 }, "system-jobs", []string{"-1", "from 0 to"}},
+		{func(s *Spec) { s.Params.SystemJobs = 0 }, "system-jobs", []string{"0", "at least one job"}},
+		{func(s *Spec) { s.Params.ServiceJobs = -1 }, "service-jobs", []string{"-1"}},
+		{func(s *Spec) { s.Params.ServiceJobs = 5 }, "allocs-per-node", []string{"0", "at least one allocation"}},
+		{func(s *Spec) { s.Params.AllocsPerNode = 3 }, "allocs-per-node", []string{"3", "--service-jobs"}},
+		{func(s *Spec) { s.Params.AllocsPerNode = math.NaN() }, "allocs-per-node", []string{"NaN"}},
+		{func(s *Spec) { s.Params.Servers = 0 }, "servers", []string{"0", "from 1 to"}},
+		{func(s *Spec) { s.Params.Schedulers = 0 }, "schedulers", []string{"0", "from 1 to"}},
+		{func(s *Spec) { s.Params.Fraction = 2 }, "fraction", []string{`"2"`, "from 0 to 1"}},
+		{func(s *Spec) { s.Params.Fraction = math.NaN() }, "fraction", []string{"NaN", "from 0 to 1"}},
+		{func(s *Spec) { s.Params.TimeScale = 0.1 }, "time-scale", []string{"0.1", "--clock wall"}},
+		{func(s *Spec) { s.Clock = ClockWall; s.Params.TimeScale = -1 }, "time-scale", []string{"-1", "above 0"}},
+	}
+	for _, c := range cases {
+		spec := small("legacy")
+		c.change(&spec)
+		err := spec.Validate()
+		input, is := errors.AsType[*InputError](err)
+		if !is || input.Flag != c.flag {
+			t.Errorf("--%s: error %v, want an InputError of that flag", c.flag, err)
+			continue
+		}
+		for _, part := range append(c.want, "--"+c.flag) {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("error %q does not say %q", err, part)
+			}
+		}
+		if strings.Contains(err.Error(), "\n") {
+			t.Errorf("error %q has more than one line", err)
+		}
+	}
+}
+
+func TestGoodInput(t *testing.T) {
+	for _, spec := range []Spec{small("legacy"), mixed("shedding"), quickWall("legacy")} {
+		if err := spec.Validate(); err != nil {
+			t.Errorf("%+v is refused: %v", spec, err)
+		}
+	}
+}
+
+func TestWorkedExample(t *testing.T) {
+	// 100 system jobs, 5,000 nodes with 20 service allocations each, a tenth of them lost.
+	spec := small("legacy")
+	spec.Params = Params{Nodes: 5000, SystemJobs: 100, ServiceJobs: 1000, AllocsPerNode: 20, Servers: 3, Schedulers: 2, Fraction: 0.1}
+	sc, err := spec.scenario()
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, system := 0, 0
+	for _, j := range sc.Phases[0].Events[0].Action.(RegisterJobs).Jobs {
+		if j.Type == rpc.JobTypeService {
+			service += j.TaskGroups[0].Count
+		} else {
+			system++
+		}
+	}
+	if service != 100_000 || system != 100 {
+		t.Errorf("%d service allocations and %d system jobs, want 100000 and 100", service, system)
+	}
+	// Room for everything when a tenth of the nodes is gone.
+	room := sc.Fleet.Resources.MemoryMB/allocResources.MemoryMB - system
+	if room*4500 < service {
+		t.Errorf("4500 nodes have room for %d service allocations each: too little for %d", room, service)
+	}
+}
+
+func TestScaledScenario(t *testing.T) {
+	spec := quickWall("legacy")
+	spec.Cost = "loopback"
+	fast, err := spec.scenario()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Params.TimeScale = 1
+	nomad, err := spec.scenario()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name       string
+		fast, real time.Duration
+	}{
+		{"min_ttl", fast.Cluster.Heartbeat.MinTTL, nomad.Cluster.Heartbeat.MinTTL},
+		{"grace", fast.Cluster.Heartbeat.Grace, nomad.Cluster.Heartbeat.Grace},
+		{"reaper", fast.Cluster.Reaper.Interval, nomad.Cluster.Reaper.Interval},
+		{"nack", fast.Cluster.Eval.NackTimeout, nomad.Cluster.Eval.NackTimeout},
+		{"fsync", fast.Cluster.Costs.Fsync, nomad.Cluster.Costs.Fsync},
+		{"placement", fast.Cluster.Costs.Scheduler["system"].PerPlacement, nomad.Cluster.Costs.Scheduler["system"].PerPlacement},
+		{"quiet", fast.Phases[2].Until.hold(), nomad.Phases[2].Until.hold()},
+	} {
+		if c.real <= 0 || c.fast != time.Duration(float64(c.real)*0.01) {
+			t.Errorf("%s is %v scaled and %v unscaled, want a hundredth", c.name, c.fast, c.real)
+		}
+	}
+	if fast.Cluster.Heartbeat.MaxPerSecond != 5000 || fast.Fleet.RegisterStagger != 100*time.Millisecond {
+		t.Errorf("scaled: %g heartbeats a second, registrations over %v, want 5000 and 100ms", fast.Cluster.Heartbeat.MaxPerSecond, fast.Fleet.RegisterStagger)
+	}
+	if fast.Cluster.Raft != nomad.Cluster.Raft {
+		t.Error("Raft's own timing was scaled")
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	reports := true
+	cases := []struct {
+		spec Spec
+		want string
+	}{
+		{Spec{Scenario: "heartbeat-storm", Broker: "legacy", Seed: 7, Params: DefaultParams()},
+			"simctl scenario heartbeat-storm --nodes 5000 --broker legacy --seed 7"},
+		{Spec{Scenario: "heartbeat-storm", Broker: "shedding", Cost: "my costs.hcl", Clock: ClockWall,
+			Params: Params{Nodes: 9, SystemJobs: 1, ServiceJobs: 2, AllocsPerNode: 1.5, Servers: 5, Schedulers: 4, Fraction: 0.5, TimeScale: 0.1, ReportAllocs: &reports}},
+			"simctl scenario heartbeat-storm --nodes 9 --system-jobs 1 --service-jobs 2 --allocs-per-node 1.5 --servers 5 --schedulers 4" +
+				" --fraction 0.5 --report-allocations=true --clock wall --time-scale 0.1 --cost 'my costs.hcl' --broker shedding --seed 0"},
+	}
+	for _, c := range cases {
+		if got := c.spec.CommandLine(); got != c.want {
+			t.Errorf("command line\n%s, want\n%s", got, c.want)
+		}
+	}
+}
+
+func TestCatalogue(t *testing.T) {
+	for _, name := range Names() {
+		if Describe(name) == "" {
+			t.Errorf("scenario %s is not described", name)
+		}
+		spec := small("legacy")
+		spec.Scenario = name
+		sc, err := spec.scenario()
+		if err != nil || len(sc.Phases) == 0 || sc.Name != name {
+			t.Errorf("scenario %s: %+v, %v", name, sc, err)
+		}
+	}
+}
