@@ -2,6 +2,8 @@ package state
 
 import (
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -29,32 +31,26 @@ type counts struct {
 	AllocsLive, AllocsTerminal int
 
 	Evals         int
-	EvalsByStatus map[string]uint64
-	NodesByStatus map[string]int
+	EvalsByStatus tally
+	NodesByStatus tally
 	Datacenters   map[string]DCCount
 }
 
-func newCounts() *counts {
-	return &counts{
-		EvalsByStatus: map[string]uint64{},
-		NodesByStatus: map[string]int{},
-		Datacenters:   map[string]DCCount{},
-	}
-}
+func newCounts() *counts { return &counts{Datacenters: map[string]DCCount{}} }
 
 // node moves the counts from old to now; either may be nil.
 func (c *counts) node(old, now *rpc.Node) {
-	c.NodesByStatus = maps.Clone(c.NodesByStatus)
 	if old == nil || now == nil || old.Datacenter != now.Datacenter || old.Ready() != now.Ready() {
 		c.Datacenters = maps.Clone(c.Datacenters)
 		c.addDC(old, -1)
 		c.addDC(now, 1)
 	}
+	c.NodesByStatus = slices.Clone(c.NodesByStatus)
 	if old != nil {
-		addTo(c.NodesByStatus, old.Status, -1)
+		c.NodesByStatus.add(old.Status, -1)
 	}
 	if now != nil {
-		addTo(c.NodesByStatus, now.Status, 1)
+		c.NodesByStatus.add(now.Status, 1)
 	}
 }
 
@@ -79,11 +75,11 @@ func (c *counts) addDC(n *rpc.Node, by int) {
 func (c *counts) eval(old, now *broker.Evaluation) {
 	if old != nil {
 		c.Evals--
-		addTo(c.EvalsByStatus, old.Status, ^uint64(0))
+		c.EvalsByStatus.add(old.Status, -1)
 	}
 	if now != nil {
 		c.Evals++
-		addTo(c.EvalsByStatus, now.Status, 1)
+		c.EvalsByStatus.add(now.Status, 1)
 	}
 }
 
@@ -107,9 +103,39 @@ func countAlloc(live, terminal *int, old, now *rpc.Allocation) {
 	}
 }
 
-// addTo adds by to m[key], and forgets the key at zero.
-func addTo[N int | uint64](m map[string]N, key string, by N) {
-	if m[key] += by; m[key] == 0 {
-		delete(m, key)
+// tally counts things of a few kinds, in the order of the kinds' names. It is smaller
+// than a map, and is copied with every write.
+type tally []tallied
+
+type tallied struct {
+	Kind string
+	N    int
+}
+
+func (t tally) of(kind string) int {
+	for i := range t {
+		if t[i].Kind == kind {
+			return t[i].N
+		}
+	}
+	return 0
+}
+
+func (t tally) total() int {
+	n := 0
+	for i := range t {
+		n += t[i].N
+	}
+	return n
+}
+
+// add changes the count of a kind in place; kinds that there are none of are absent.
+func (t *tally) add(kind string, by int) {
+	at, ok := slices.BinarySearchFunc(*t, kind, func(x tallied, kind string) int { return strings.Compare(x.Kind, kind) })
+	if !ok {
+		*t = slices.Insert(*t, at, tallied{Kind: kind})
+	}
+	if (*t)[at].N += by; (*t)[at].N == 0 {
+		*t = slices.Delete(*t, at, at+1)
 	}
 }

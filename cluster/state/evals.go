@@ -28,10 +28,6 @@ func (tx *Tx) UpsertEvals(evals ...*broker.Evaluation) error {
 			if err := tx.cancelBlocked(e); err != nil {
 				return err
 			}
-			// The evaluation itself may have been one of the blocked.
-			if old, err = tx.eval(e.ID); err != nil {
-				return err
-			}
 		}
 		if err := tx.putEval(old, e); err != nil {
 			return err
@@ -46,6 +42,9 @@ func (tx *Tx) cancelBlocked(by *broker.Evaluation) error {
 		return err
 	}
 	for _, id := range s.Blocked { // putEval replaces the list, and does not write to it
+		if id == by.ID {
+			continue // it is about to be written itself
+		}
 		old, err := tx.eval(id)
 		if err != nil {
 			return err

@@ -1,24 +1,28 @@
 package state
 
-import "maps"
-
 // EvalsByStatusCount counts the evaluations by status; statuses none has are absent.
-func (s *Snapshot) EvalsByStatusCount() map[string]uint64 { return maps.Clone(s.counts.EvalsByStatus) }
+func (s *Snapshot) EvalsByStatusCount() map[string]uint64 {
+	m := make(map[string]uint64, len(s.counts.EvalsByStatus))
+	for _, x := range s.counts.EvalsByStatus {
+		m[x.Kind] = uint64(x.N)
+	}
+	return m
+}
 
 // EvalCount counts the evaluations of one status.
-func (s *Snapshot) EvalCount(status string) int { return int(s.counts.EvalsByStatus[status]) }
+func (s *Snapshot) EvalCount(status string) int { return s.counts.EvalsByStatus.of(status) }
 
 // NodesByStatusCount counts the nodes by status; statuses none has are absent.
-func (s *Snapshot) NodesByStatusCount() map[string]int { return maps.Clone(s.counts.NodesByStatus) }
+func (s *Snapshot) NodesByStatusCount() map[string]int {
+	m := make(map[string]int, len(s.counts.NodesByStatus))
+	for _, x := range s.counts.NodesByStatus {
+		m[x.Kind] = x.N
+	}
+	return m
+}
 
 // NodeCount counts all nodes.
-func (s *Snapshot) NodeCount() int {
-	n := 0
-	for _, c := range s.counts.NodesByStatus {
-		n += c
-	}
-	return n
-}
+func (s *Snapshot) NodeCount() int { return s.counts.NodesByStatus.total() }
 
 // NodesIn counts the nodes of the given datacenters, each of which must be named once.
 func (s *Snapshot) NodesIn(datacenters []string) DCCount {

@@ -2,7 +2,6 @@ package state
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/hashicorp/go-memdb"
@@ -168,7 +167,7 @@ func (tx *Tx) putEval(old, now *broker.Evaluation) error {
 
 func (tx *Tx) countEval(old, now *broker.Evaluation) {
 	if !tx.ownEvals {
-		tx.counts.EvalsByStatus = maps.Clone(tx.counts.EvalsByStatus)
+		tx.counts.EvalsByStatus = slices.Clone(tx.counts.EvalsByStatus)
 		tx.ownEvals = true
 	}
 	tx.counts.eval(old, now)
