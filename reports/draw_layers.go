@@ -187,7 +187,7 @@ func (d drawing) marks(marks []mark, labels []label) {
 	for _, m := range marks {
 		x, row := d.x(m.at), rows
 		for _, l := range labels {
-			if l.mark && l.text == m.name && math.Abs(float64(d.c.Min.X+l.line-x)) < 0.01 {
+			if off := x - d.c.Min.X - l.line; l.mark && off > -0.01 && off < sameMark {
 				row = l.row
 			}
 		}

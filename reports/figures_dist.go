@@ -22,7 +22,7 @@ func (v *view) latencies() figure {
 		p := panel{heading: l.heading, color: ink}
 		for i, r := range v.runs {
 			if lat := r.LatencyByName(l.name); lat != nil && !lat.Distribution.IsZero() {
-				p.lines = append(p.lines, cumulative(v.labels[i], v.colors[i], lat.Distribution))
+				p.lines = append(p.lines, cumulative(v.labels[i], v.colors[i], lat.Distribution, bucketWidth))
 			}
 		}
 		if len(p.lines) > 0 {
@@ -43,7 +43,7 @@ func (v *view) fanIn() figure {
 	var medians []string
 	for i, r := range v.runs {
 		if !r.FanIn.Distribution.IsZero() {
-			p.lines = append(p.lines, cumulative(v.labels[i], v.colors[i], r.FanIn.Distribution))
+			p.lines = append(p.lines, cumulative(v.labels[i], v.colors[i], r.FanIn.Distribution, 1))
 			medians = append(medians, fmt.Sprintf("%s median %s, greatest %s", v.labels[i], grouped(r.FanIn.P50), grouped(r.FanIn.Max)))
 		}
 	}
@@ -58,12 +58,13 @@ func (v *view) fanIn() figure {
 var bucketWidth = math.Exp2(0.25)
 
 // cumulative is the distribution as a line from 0 to 1, which rises over the width of each
-// bucket that holds anything; the lowest bound may hold but that one value.
-func cumulative(name string, c color.NRGBA, d metrics.Distribution) line {
+// bucket that holds anything (1: at its upper bound); the lowest bound may hold but that
+// one value.
+func cumulative(name string, c color.NRGBA, d metrics.Distribution, width float64) line {
 	l := line{name: name, color: c}
 	total, before, lower := float64(d.Count[len(d.Count)-1]), 0.0, d.LE[0]
 	for i, le := range d.LE {
-		l.x = append(l.x, math.Max(lower, le/bucketWidth), le)
+		l.x = append(l.x, math.Max(lower, le/width), le)
 		l.y = append(l.y, before, float64(d.Count[i])/total)
 		before, lower = l.y[len(l.y)-1], le
 	}

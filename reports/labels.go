@@ -9,6 +9,7 @@ const (
 	labelSize vg.Length = 9.5
 	labelRow            = labelSize * 1.3
 	labelGap  vg.Length = 4
+	sameMark  vg.Length = 3 // marks closer than that are one to the eye
 	// mostRows bounds the height that labels may take from the data. A mark that finds no
 	// room keeps its line, but goes without its name.
 	mostRows = 5
@@ -63,8 +64,14 @@ func (p panel) place(x axis, width vg.Length) []label {
 	for _, b := range narrow {
 		put(label{text: b.name, bold: true, from: at(b.from) + 1})
 	}
-	for _, m := range p.marks {
-		put(label{text: m.name, from: at(m.at) + labelGap, row: 1, mark: true, line: at(m.at)})
+	for i := 0; i < len(p.marks); {
+		l := label{text: p.marks[i].name, row: 1, mark: true, line: at(p.marks[i].at)}
+		// Marks in one place share a line of text.
+		for i++; i < len(p.marks) && at(p.marks[i].at)-l.line < sameMark; i++ {
+			l.text += ", " + p.marks[i].name
+		}
+		l.from = l.line + labelGap
+		put(l)
 	}
 	return placed
 }

@@ -136,7 +136,7 @@ func TestReportBadInput(t *testing.T) {
 		{newReportCommand(), []string{newResult, "--format", "csv,csv"}, `format "csv" is named twice`},
 		{newReportCommand(), []string{newResult, "--out", truncated}, "it is a file"},
 		{newCompareCommand(), []string{newResult}, "takes 2 result files, got 1"},
-		{newCompareCommand(), []string{newResult, newResult, "--format", "png"}, `--format "png": want one of csv, json`},
+		{newCompareCommand(), []string{newResult, newResult, "--format", "png"}, `--format "png": it must be one of csv, json`},
 		{newDigestCommand(), []string{newResult, oldResult}, "takes one result file, got 2"},
 	} {
 		_, err := execute(tt.cmd, tt.args...)
