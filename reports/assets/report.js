@@ -40,6 +40,8 @@
 
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 
+  const markRows = 3; // rows of names of marks above the data
+
   // Phases are shaded behind the data; their names, and those of marks, are written where
   // they fit. On every chart the phase under the cursor is also named in the legend.
   const backdrop = (panel) => (u) => {
@@ -68,26 +70,37 @@
     ctx.font = `${10.5 * devicePixelRatio}px ${colour("--text")}`;
     ctx.textBaseline = "top";
     ctx.textAlign = "left";
-    ctx.strokeStyle = ctx.fillStyle = colour("--faint");
+    ctx.strokeStyle = colour("--faint");
     ctx.lineWidth = devicePixelRatio;
     ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
-    const taken = []; // right ends of the names in each row
+    const names = []; // {text, x}; marks in one place share a line of text
     for (const m of panel.marks) {
       const x = u.valToPos(m.at, "x", true);
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
-      const width = ctx.measureText(m.name).width;
-      const left = Math.min(x + 4 * devicePixelRatio, bbox.left + bbox.width - width);
-      let row = 0;
-      while (row < 3 && taken[row] > left) row++;
-      const top = bbox.top + (18 + 13 * row) * devicePixelRatio;
+      const last = names[names.length - 1];
+      if (last && x - last.x < 3 * devicePixelRatio) last.text += ", " + m.name;
+      else names.push({ text: m.name, x });
       ctx.beginPath();
-      ctx.moveTo(x, row < 3 ? top : bbox.top);
+      ctx.moveTo(x, bbox.top + 18 * devicePixelRatio);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
-      if (row < 3) {
-        ctx.fillText(m.name, left, top);
-        taken[row] = left + width + 6 * devicePixelRatio;
-      }
+    }
+    ctx.setLineDash([]);
+    ctx.lineWidth = 3 * devicePixelRatio;
+    ctx.lineJoin = "round";
+    ctx.strokeStyle = colour("--paper");
+    ctx.fillStyle = colour("--faint");
+    const taken = []; // right ends of the names in each row
+    for (const { text, x } of names) {
+      const width = ctx.measureText(text).width;
+      const left = Math.max(Math.min(x + 4 * devicePixelRatio, bbox.left + bbox.width - width), bbox.left);
+      let row = 0;
+      while (row < markRows && taken[row] > left) row++;
+      if (row === markRows) continue;
+      const top = bbox.top + (18 + 13 * row) * devicePixelRatio;
+      ctx.strokeText(text, left, top);
+      ctx.fillText(text, left, top);
+      taken[row] = left + width + 6 * devicePixelRatio;
     }
     ctx.restore();
   };
@@ -134,6 +147,9 @@
       values: (u, values, i, space, step) => values.map((v) => v == null ? "" : units[axis.unit].tick(v, step)),
     };
     if (axis.unit === "instants") a.incrs = timeSteps;
+    if (side === 3) { // nothing is labelled above the data, where names are
+      a.filter = a.grid.filter = a.ticks.filter = (u, splits) => splits.map((v) => v != null && v <= axis.max * 1.001 ? v : null);
+    }
     return a;
   };
 
@@ -150,7 +166,8 @@
   };
 
   const options = (figure, panel, width) => {
-    const top = figure.y.log ? figure.y.max * 2 : figure.y.max * (panel.bands.length ? 1.18 : 1.04);
+    const room = panel.marks.length ? 0.27 : panel.bands.length ? 0.1 : 0.03; // above the data, for names
+    const top = figure.y.log ? figure.y.min * (figure.y.max / figure.y.min) ** (1 / (1 - room)) : figure.y.max / (1 - room);
     return {
       width, height: 280,
       scales: {
