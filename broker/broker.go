@@ -88,6 +88,7 @@ type job struct {
 	id      JobID
 	active  *record // ready, unacked or waiting for redelivery; nil: none
 	pending PendingEvaluations
+	twin    *job // during Clone
 }
 
 type place uint8
@@ -112,8 +113,9 @@ type record struct {
 	token      string
 	requeue    *Evaluation // to be enqueued after the ack
 	deadline   time.Duration
-	armed      int    // index in EvalBroker.deadlines; -1: no timer runs
-	seq        uint64 // order of equal deadlines
+	armed      int     // index in EvalBroker.deadlines; -1: no timer runs
+	seq        uint64  // order of equal deadlines
+	twin       *record // during Clone
 }
 
 // queue holds the ready evaluations of one scheduler type.
@@ -289,15 +291,20 @@ func (b *EvalBroker) activate(now time.Duration, j *job, e *Evaluation, since ti
 }
 
 func (b *EvalBroker) makeReady(r *record, scheduler string, since time.Duration) {
+	q := b.queue(scheduler)
+	r.place, r.queue, r.enqueued = placeReady, q, since
+	q.ready.push(r)
+	b.counts.ready++
+	b.leaks.enqueued(b.quirks, r.eval.ID)
+}
+
+func (b *EvalBroker) queue(scheduler string) *queue {
 	q := b.queues[scheduler]
 	if q == nil {
 		q = &queue{name: scheduler, ready: heap[*record]{before: dequeuedBefore}}
 		b.queues[scheduler] = q
 	}
-	r.place, r.queue, r.enqueued = placeReady, q, since
-	q.ready.push(r)
-	b.counts.ready++
-	b.leaks.enqueued(b.quirks, r.eval.ID)
+	return q
 }
 
 // dequeuedBefore is the order of a ready heap.

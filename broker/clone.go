@@ -4,68 +4,119 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"time"
 )
 
 // Clone returns an independent copy of the broker, which shares the evaluations. The copy
 // draws from r, which it must not share with a broker used elsewhere.
 func (b *EvalBroker) Clone(r *rand.Rand) *EvalBroker {
-	c := *b
-	c.cfg.Rand = r
-	c.eligible, c.freeRecords, c.freeJobs = nil, nil, nil
-	c.leaks = b.leaks.clone()
-	c.queues = make(map[string]*queue, len(b.queues))
-	for name, q := range b.queues {
-		c.queues[name] = &queue{name: q.name, unacked: q.unacked, ready: heap[*record]{before: dequeuedBefore}}
-	}
-	records := make(map[*record]*record, len(b.tracked))
-	c.tracked = make(map[string]*record, len(b.tracked))
-	for id, r := range b.tracked {
-		copied := *r
-		if r.queue != nil {
-			copied.queue = c.queues[r.queue.name]
-		}
-		records[r], c.tracked[id] = &copied, &copied
-	}
-	for name, q := range b.queues {
-		c.queues[name].ready.items = translate(q.ready.items, records)
-	}
-	c.deadlines.items = translate(b.deadlines.items, records)
-	jobs := make(map[*job]*job, len(b.jobs))
-	c.jobs = make(map[JobID]*job, len(b.jobs))
-	for id, j := range b.jobs {
-		copied := &job{id: id, pending: j.pending.clone()}
-		if j.active != nil {
-			copied.active = records[j.active]
-			copied.active.job = copied
-		}
-		jobs[j], c.jobs[id] = copied, copied
-	}
-	c.cancelable = b.cancelable.clone(jobs)
-	return &c
-}
-
-func translate[T comparable](items []T, to map[T]T) []T {
-	out := make([]T, len(items))
-	for i, r := range items {
-		out[i] = to[r]
-	}
-	return out
-}
-
-func (p *PendingEvaluations) clone() PendingEvaluations {
-	c := *p
-	c.h.items = slices.Clone(p.h.items)
-	c.since, c.gone = maps.Clone(p.since), maps.Clone(p.gone)
+	c := new(EvalBroker)
+	c.reset()
+	b.CloneInto(c, r)
 	return c
 }
 
-func (c *cancelableList) clone(jobs map[*job]*job) cancelableList {
+// CloneInto makes c, a broker whose own state is not needed any more, a Clone of b. A
+// search that copies brokers by the million so uses the memory of most of them again.
+func (b *EvalBroker) CloneInto(c *EvalBroker, r *rand.Rand) {
+	c.recycle()
+	c.cfg, c.policy, c.quirks = b.cfg, b.policy, b.quirks
+	c.cfg.Rand = r
+	c.enabled, c.epoch, c.hasEpoch = b.enabled, b.epoch, b.hasEpoch
+	c.seq, c.counts = b.seq, b.counts
+	c.leaks = b.leaks.clone()
+
+	for name, q := range b.queues {
+		c.queue(name).unacked = q.unacked
+	}
+	for id, j := range b.jobs {
+		j.twin = c.newJob(id)
+		j.pending.copyTo(&j.twin.pending)
+	}
+	for _, r := range b.tracked {
+		t := c.track(r.eval, r.place)
+		*t = *r
+		r.twin, t.twin = t, nil
+		if r.queue != nil {
+			t.queue = c.queues[r.queue.name]
+		}
+		if r.job != nil {
+			t.job = r.job.twin
+			t.job.active = t
+		}
+	}
+	for name, q := range b.queues {
+		c.queues[name].ready.items = appendTwins(c.queues[name].ready.items, q.ready.items)
+	}
+	c.deadlines.items = appendTwins(c.deadlines.items, b.deadlines.items)
+	c.cancelable = b.cancelable.clone()
+	b.forgetTwins()
+}
+
+// recycle forgets everything but keeps the memory.
+func (b *EvalBroker) recycle() {
+	for _, r := range b.tracked {
+		*r = record{armed: -1}
+		b.freeRecords = append(b.freeRecords, r)
+	}
+	for _, j := range b.jobs {
+		none := PendingEvaluations{h: heap[*Evaluation]{before: j.pending.h.before}}
+		none.copyTo(&j.pending)
+		j.id, j.active = JobID{}, nil
+		b.freeJobs = append(b.freeJobs, j)
+	}
+	clear(b.tracked)
+	clear(b.jobs)
+	clear(b.queues)
+	clear(b.deadlines.items)
+	b.deadlines.items = b.deadlines.items[:0]
+}
+
+// forgetTwins lets go of what CloneInto noted in the original.
+func (b *EvalBroker) forgetTwins() {
+	for _, j := range b.jobs {
+		j.twin = nil
+	}
+	for _, r := range b.tracked {
+		r.twin = nil
+	}
+}
+
+func appendTwins(to, rs []*record) []*record {
+	for _, r := range rs {
+		to = append(to, r.twin)
+	}
+	return to
+}
+
+func (p *PendingEvaluations) copyTo(c *PendingEvaluations) {
+	c.h.before = p.h.before
+	c.h.items = append(c.h.items[:0], p.h.items...)
+	c.since, c.gone = copyMap(c.since, p.since), copyMap(c.gone, p.gone)
+	c.heaped, c.cancelable, c.oldest = p.heaped, p.cancelable, p.oldest
+}
+
+func copyMap(to, from map[string]time.Duration) map[string]time.Duration {
+	clear(to)
+	if to == nil && len(from) > 0 {
+		to = make(map[string]time.Duration, len(from))
+	}
+	maps.Copy(to, from)
+	return to
+}
+
+func (c *cancelableList) clone() cancelableList {
 	out := cancelableList{n: c.n, chunks: slices.Clone(c.chunks)}
 	for i := range out.chunks {
 		ch := &out.chunks[i]
 		ch.evals = slices.Clone(ch.evals)
-		ch.owner = jobs[ch.owner]
-		ch.owners = translate(ch.owners, jobs)
+		if ch.owner != nil {
+			ch.owner = ch.owner.twin
+		}
+		ch.owners = slices.Clone(ch.owners)
+		for k, j := range ch.owners {
+			ch.owners[k] = j.twin
+		}
 	}
 	return out
 }

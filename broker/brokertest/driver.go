@@ -351,9 +351,15 @@ func (d *Driver) clone() error {
 		_ = spoiled.Nack(d.now, h.Eval.ID, h.Token)
 	}
 	spoiled.Advance(d.now.Add(time.Hour))
-	spoiled.SetEnabled(d.now, false)
+	if d.choices.Choose(2) == 0 {
+		spoiled.SetEnabled(d.now, false)
+	}
 	if before, after := describe(before), describe(original.State()); before != after {
 		return fmt.Errorf("a clone's operations changed the original:\nbefore %s\nafter %s", before, after)
+	}
+	if d.choices.Choose(2) == 0 {
+		d.b.CloneInto(spoiled, d.rand())
+		d.b = spoiled
 	}
 	return nil
 }

@@ -1,0 +1,90 @@
+package explore
+
+import (
+	"fmt"
+
+	"github.com/simctl/simctl/broker"
+)
+
+// SnapshotRule says how old a worker's snapshot may be.
+type SnapshotRule string
+
+const (
+	// SnapshotEval waits for the dequeued evaluation's own index only. What is sound by
+	// this rule is sound by the other; it is what shows a policy that keeps the wrong one.
+	SnapshotEval SnapshotRule = "eval"
+	// SnapshotJob is Nomad's wait index: at least the newest index of any of the job's
+	// evaluations at the time of the dequeue (nomad/eval_endpoint.go, getWaitIndex). It
+	// makes up for priorities, by which shedding may keep an older evaluation; in fact it
+	// makes any evaluation as good as the newest.
+	SnapshotJob SnapshotRule = "job"
+)
+
+// Bounds limit the system that is searched. Start from DefaultBounds.
+type Bounds struct {
+	Jobs    int `json:"jobs"`    // 1 to 4
+	Evals   int `json:"evals"`   // triggers of each job, 1 to 8, follow-ups not counted
+	Workers int `json:"workers"` // 1 to 4
+	Batch   int `json:"batch"`   // most evaluations the reaper takes at a time, 1 to 100
+
+	// How many of each fault one run may have, 10 at most.
+	Timeouts      int `json:"timeouts"`       // a worker takes longer than the nack timeout, or nacks
+	Failovers     int `json:"failovers"`      // the leader is deposed, another restores from state
+	WriteFailures int `json:"write_failures"` // Raft refuses the reaper's batch
+
+	DeliveryLimit int `json:"delivery_limit"` // 1 to 3
+	// Priorities is 1 for equal ones; with 2 each trigger may have the higher one, for
+	// which Nomad's shedding needs SnapshotJob.
+	Priorities int          `json:"priorities"`
+	Snapshot   SnapshotRule `json:"snapshot"`
+	// MaxStates ends the search unfinished.
+	MaxStates int `json:"max_states"`
+}
+
+// DefaultBounds returns what `simctl broker explore` searches if not told otherwise.
+func DefaultBounds() Bounds {
+	return Bounds{
+		Jobs: 2, Evals: 4, Workers: 2, Batch: 2,
+		Timeouts: 2, Failovers: 1, WriteFailures: 1,
+		DeliveryLimit: 2, Priorities: 1, Snapshot: SnapshotEval, MaxStates: 20_000_000,
+	}
+}
+
+// Check refuses what cannot be searched; Run calls it.
+func (b Bounds) Check() error {
+	if b.Snapshot != SnapshotJob && b.Snapshot != SnapshotEval {
+		return fmt.Errorf("snapshot rule %q: use %q or %q", b.Snapshot, SnapshotEval, SnapshotJob)
+	}
+	for _, f := range []struct {
+		name             string
+		value, low, high int
+	}{
+		{"jobs", b.Jobs, 1, 4},
+		{"evals", b.Evals, 1, 8},
+		{"workers", b.Workers, 1, 4},
+		{"batch", b.Batch, 1, 100},
+		{"timeouts", b.Timeouts, 0, 10},
+		{"failovers", b.Failovers, 0, 10},
+		{"write failures", b.WriteFailures, 0, 10},
+		{"delivery limit", b.DeliveryLimit, 1, 3},
+		{"priorities", b.Priorities, 1, 2},
+		{"max states", b.MaxStates, 1, 1 << 40},
+	} {
+		if f.value < f.low || f.value > f.high {
+			return fmt.Errorf("bound %s is %d: it must be from %d to %d", f.name, f.value, f.low, f.high)
+		}
+	}
+	return nil
+}
+
+// brokerConfig makes every delay equal, so that evaluations stop waiting in the order in
+// which they began.
+func (b Bounds) brokerConfig(p broker.Policy) broker.Config {
+	return broker.Config{
+		Policy:              p,
+		NackTimeout:         nackTimeout,
+		InitialNackDelay:    redeliveryDelay,
+		SubsequentNackDelay: redeliveryDelay,
+		DeliveryLimit:       b.DeliveryLimit,
+	}
+}

@@ -1,0 +1,144 @@
+package explore
+
+import (
+	"fmt"
+
+	"github.com/simctl/simctl/broker"
+)
+
+// violation is a property that does not hold.
+type violation struct {
+	property, detail string
+}
+
+func (v *violation) Error() string { return v.property + ": " + v.detail }
+
+func violated(property, format string, args ...any) error {
+	return &violation{property, fmt.Sprintf(format, args...)}
+}
+
+// view is a broker's state, ordered by evaluation. One is used for all worlds in turn.
+type view struct {
+	state  broker.State
+	ready  [4]bool // by job: can be dequeued
+	failed bool    // one is in the failed queue
+	places []held  // in step with world.evals
+}
+
+// held is where the broker has an evaluation.
+type held struct {
+	where      place
+	copies     uint8
+	pos        uint8 // within waiting and cancelable
+	deliveries uint8
+}
+
+type place uint8
+
+const (
+	nowhere place = iota
+	inReady
+	inFailed
+	inUnacked
+	inDelayed
+	inRedelivery
+	inPending
+	inCancelable
+)
+
+// working reports whether a worker will get the evaluation without an election.
+func (p place) working() bool { return p != nowhere && p != inCancelable }
+
+// observe reads the broker's state into the view and checks every property.
+func (w *world) observe() error {
+	v := w.view
+	w.b.ReadState(&v.state)
+	v.ready, v.failed = [4]bool{}, false
+	v.places = append(v.places[:0], make([]held, len(w.evals))...)
+	for _, h := range v.state.Ready {
+		if h.Queue == broker.FailedQueue {
+			v.failed = true
+			v.put(h, inFailed, 0)
+		} else {
+			v.ready[w.evals[h.Eval.CreateIndex-1].job] = true
+			v.put(h, inReady, 0)
+		}
+	}
+	for _, h := range v.state.Unacked {
+		v.put(h, inUnacked, 0)
+	}
+	for i, h := range v.state.Waiting {
+		if h.Redelivery {
+			v.put(h, inRedelivery, i)
+		} else {
+			v.put(h, inDelayed, i)
+		}
+	}
+	for _, h := range v.state.Pending {
+		v.put(h, inPending, 0)
+	}
+	for i, e := range v.state.Cancelable {
+		v.put(broker.Held{Eval: e}, inCancelable, i)
+	}
+	return w.check()
+}
+
+func (v *view) put(h broker.Held, where place, pos int) {
+	p := &v.places[h.Eval.CreateIndex-1]
+	p.copies++
+	p.where, p.pos, p.deliveries = where, uint8(pos), uint8(h.Deliveries)
+}
+
+func (w *world) check() error {
+	if err := w.view.state.Check(); err != nil {
+		return violated("serialisation", "%v", err)
+	}
+	for i := range w.evals {
+		e, p := &w.evals[i], w.view.places[i]
+		switch {
+		case p.copies > 1:
+			return violated("conservation", "the broker holds %s %d times", e.eval.ID, p.copies)
+		case e.held && p.copies == 0:
+			return violated("conservation", "the broker lost %s", e.eval.ID)
+		case !e.held && p.copies > 0:
+			return violated("conservation", "the broker holds %s again, which it was rid of", e.eval.ID)
+		}
+	}
+	if err := w.checkStale(); err != nil {
+		return err
+	}
+	if w.mode != leading {
+		return nil // the restore is to come
+	}
+	for j := range w.jobs {
+		if w.jobs[j].covered < w.jobs[j].newest && !w.willRun(j) {
+			return violated("no lost wake-up", "job %c was triggered at %s, no finished scheduling run has seen that, and none is to come",
+				'a'+j, w.evals[w.jobs[j].newest-1].eval.ID)
+		}
+	}
+	return nil
+}
+
+// willRun reports whether the broker holds an evaluation that will make the job run.
+func (w *world) willRun(job int) bool {
+	for i := range w.evals {
+		if int(w.evals[i].job) == job && w.view.places[i].where.working() {
+			return true
+		}
+	}
+	return false
+}
+
+// checkQuiet is for states in which nobody has anything to do.
+func (w *world) checkQuiet() error {
+	for i := range w.evals {
+		e := &w.evals[i]
+		if w.view.places[i].copies > 0 {
+			return violated("no lost wake-up", "the system is quiet, but %s is still in the broker", e.eval.ID)
+		}
+		if e.status == pending && !e.lost {
+			return violated("conservation", "the system is quiet and %s is pending in state, though no write failed", e.eval.ID)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/simctl/simctl/broker"
+)
+
+// Report is the outcome of a search.
+type Report struct {
+	Policy string `json:"policy"`
+	Bounds Bounds `json:"bounds"`
+	// States counts the distinct states reached, Transitions the steps taken from them.
+	States      int `json:"states"`
+	Transitions int `json:"transitions"`
+	// Depth is the length of the longest history that was searched.
+	Depth int `json:"depth"`
+	// Quiet counts the states in which nobody has anything left to do.
+	Quiet int `json:"quiet"`
+	// Complete is false when the search ended at MaxStates or at a violation.
+	Complete  bool            `json:"complete"`
+	Violation *Counterexample `json:"violation,omitempty"`
+}
+
+// Counterexample is a shortest history that breaks a property.
+type Counterexample struct {
+	Property string   `json:"property"`
+	Detail   string   `json:"detail"`
+	Steps    []string `json:"steps"`
+	// Script is the history as a transcript that the broker's script runner can run.
+	Script string `json:"script"`
+}
+
+// Run searches all interleavings within the bounds. Progress, if not nil, is called now
+// and then with the number of states so far. The error is that of the bounds or of ctx.
+//
+// All states are searched depth-first, which needs little memory. If one is found to
+// violate a property, they are searched again from the start, breadth-first.
+func Run(ctx context.Context, p broker.Policy, bounds Bounds, progress func(states int)) (*Report, error) {
+	if err := bounds.Check(); err != nil {
+		return nil, err
+	}
+	if progress == nil {
+		progress = func(int) {}
+	}
+	s := newSearch(p, bounds, progress)
+	violating, err := s.depthFirst(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if violating {
+		// The progress shown is that of the first search.
+		shortest := newSearch(p, bounds, func(int) {})
+		if s.report.Violation, err = shortest.breadthFirst(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &s.report, nil
+}
+
+// RunAll runs the search for each policy, side by side. Progress, if not nil, is called
+// with the index of a policy and the number of its states so far, by one goroutine each.
+func RunAll(ctx context.Context, policies []broker.Policy, bounds Bounds, progress func(i, states int)) ([]*Report, error) {
+	if progress == nil {
+		progress = func(int, int) {}
+	}
+	reports, errs := make([]*Report, len(policies)), make([]error, len(policies))
+	var running sync.WaitGroup
+	for i, p := range policies {
+		running.Go(func() {
+			reports[i], errs[i] = Run(ctx, p, bounds, func(states int) { progress(i, states) })
+		})
+	}
+	running.Wait()
+	return reports, errors.Join(errs...)
+}

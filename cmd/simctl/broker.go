@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/broker/explore"
+)
+
+// newBrokerCommand holds what works on the evaluation broker alone, without a cluster.
+func newBrokerCommand() *cobra.Command {
+	cmd := asGroup("command", &cobra.Command{
+		Use:   "broker",
+		Short: "Examine evaluation brokers on their own",
+	})
+	cmd.AddCommand(newBrokerExploreCommand())
+	return cmd
+}
+
+// exploreFlags is what the flags of broker explore say.
+type exploreFlags struct {
+	policies []string
+	bounds   explore.Bounds
+	format   string
+	quiet    bool
+}
+
+func newBrokerExploreCommand() *cobra.Command {
+	f := &exploreFlags{policies: []string{"legacy", "shedding"}, bounds: explore.DefaultBounds(), format: "text"}
+	cmd := &cobra.Command{
+		Use:   "explore",
+		Short: "Search every interleaving of a small system for lost evaluations",
+		Long: `Search every interleaving of a small system around the real broker: triggers, workers
+with snapshots, nack timeouts, late acks, the reapers, failing Raft writes, the loss
+of leadership and the restore after it. In every state no evaluation may be lost or
+held twice, no job may be worked on twice at once, and every trigger must have had, or
+be about to get, a scheduling run that sees it.
+
+A violation is printed as a shortest history, and as a script for the broker's tests;
+the exit code is then 3.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	f.bind(cmd.Flags())
+	return cmd
+}
+
+func (f *exploreFlags) bind(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	flags.StringSliceVar(&f.policies, "policy", f.policies, "policies to search: "+strings.Join(broker.PolicyNames(), ", "))
+	b := &f.bounds
+	flags.IntVar(&b.Jobs, "jobs", b.Jobs, "number of jobs, 1 to 4")
+	flags.IntVar(&b.Evals, "evals", b.Evals, "triggers of each job, 1 to 8")
+	flags.IntVar(&b.Workers, "workers", b.Workers, "number of workers, 1 to 4")
+	flags.IntVar(&b.Batch, "batch", b.Batch, "most evaluations the reaper takes at a time")
+	flags.IntVar(&b.Timeouts, "timeouts", b.Timeouts, "most nack timeouts in one history")
+	flags.IntVar(&b.Failovers, "failovers", b.Failovers, "most failovers in one history")
+	flags.IntVar(&b.WriteFailures, "write-failures", b.WriteFailures, "most failed writes of the reaper in one history")
+	flags.IntVar(&b.DeliveryLimit, "delivery-limit", b.DeliveryLimit, "deliveries before an evaluation fails, 1 to 3")
+	flags.IntVar(&b.Priorities, "priorities", b.Priorities, "2: each trigger may have a higher priority (needs --snapshot job)")
+	flags.StringVar((*string)(&b.Snapshot), "snapshot", string(b.Snapshot), "a snapshot is as new as: eval (the evaluation) or job (any of its job, as in Nomad)")
+	flags.IntVar(&b.MaxStates, "max-states", b.MaxStates, "end the search unfinished at this many states")
+	flags.StringVar(&f.format, "format", f.format, "of stdout: text or json")
+	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
+}
+
+func (f *exploreFlags) run(cmd *cobra.Command) error {
+	var policies []broker.Policy
+	for _, name := range f.policies {
+		p, err := broker.PolicyByName(name)
+		if err != nil {
+			return usageErrorf("--policy: %w", err)
+		}
+		policies = append(policies, p)
+	}
+	if err := f.bounds.Check(); err != nil {
+		return usageErrorf("%w", err)
+	}
+	if f.format != "text" && f.format != "json" {
+		return usageErrorf("--format %q: use text or json", f.format)
+	}
+	progress := func(int, int) {}
+	if stderr := cmd.ErrOrStderr(); !f.quiet && isTerminal(stderr) {
+		line := &exploreProgress{w: stderr, states: make([]int, len(policies))}
+		defer line.clear()
+		progress = line.update
+	}
+	reports, err := explore.RunAll(cmd.Context(), policies, f.bounds, progress)
+	if err != nil {
+		return err
+	}
+	if err := f.write(cmd.OutOrStdout(), reports); err != nil {
+		return err
+	}
+	return exploreVerdict(reports)
+}
+
+func (f *exploreFlags) write(w io.Writer, reports []*explore.Report) error {
+	if f.format == "text" {
+		return explore.WriteText(w, reports)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		Reports []*explore.Report `json:"reports"`
+	}{reports})
+}
+
+// exploreVerdict is an error for a violation, and for a search that proves nothing.
+func exploreVerdict(reports []*explore.Report) error {
+	var bad, unfinished []string
+	for _, r := range reports {
+		switch {
+		case r.Violation != nil:
+			bad = append(bad, r.Policy)
+		case !r.Complete:
+			unfinished = append(unfinished, r.Policy)
+		}
+	}
+	switch {
+	case len(bad) > 0:
+		return verdictErrorf("found unsound: %s", strings.Join(bad, ", "))
+	case len(unfinished) > 0:
+		return fmt.Errorf("search unfinished: %s (raise --max-states or lower the bounds)", strings.Join(unfinished, ", "))
+	}
+	return nil
+}
+
+// exploreProgress keeps one line of a terminal up to date.
+type exploreProgress struct {
+	mu     sync.Mutex
+	w      io.Writer
+	states []int
+}
+
+func (p *exploreProgress) update(i, states int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.states[i] = states
+	total := 0
+	for _, n := range p.states {
+		total += n
+	}
+	fmt.Fprintf(p.w, "\r%d states", total)
+}
+
+func (p *exploreProgress) clear() { fmt.Fprint(p.w, "\r\x1b[K") }
