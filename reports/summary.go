@@ -145,7 +145,7 @@ func (r *row) compare(m metrics.Metric, older, newer float64) {
 // judge counts the invariants and thresholds that hold and lists those that do not.
 func (s *summary) judge(runs []*metrics.Result) {
 	invariants, thresholds := row{Title: "invariants"}, row{Title: "thresholds"}
-	any := false
+	demanded := false
 	for i, r := range runs {
 		ok := 0
 		for _, inv := range r.Invariants {
@@ -164,11 +164,11 @@ func (s *summary) judge(runs []*metrics.Result) {
 			}
 			s.Failures = append(s.Failures, fmt.Sprintf("threshold failed in %s: %s is %s, demanded %s", s.Labels[i], v.Metric, exact(v.Value), v.Demand))
 		}
-		any = any || len(r.Thresholds) > 0
+		demanded = demanded || len(r.Thresholds) > 0
 		thresholds.Values = append(thresholds.Values, fmt.Sprintf("%d of %d ok", ok, len(r.Thresholds)))
 	}
 	s.Verdicts.Rows = append(s.Verdicts.Rows, invariants)
-	if any {
+	if demanded {
 		s.Verdicts.Rows = append(s.Verdicts.Rows, thresholds)
 	}
 }

@@ -160,3 +160,25 @@ func TestClampedLog(t *testing.T) {
 		t.Errorf("10 lies at %g between 1 and 100, want in the middle", got)
 	}
 }
+
+func TestSparkline(t *testing.T) {
+	peak := make([]float64, 1000)
+	peak[617] = 5
+	for _, tt := range []struct {
+		values []float64
+		width  int
+		want   string
+	}{
+		{nil, 3, "   "},
+		{[]float64{0, 0}, 4, "__  "},
+		{[]float64{0, 1, 2, 3, 4, 5, 6, 7, 8}, 9, "_▂▃▄▅▆▇██"},
+		{[]float64{0.001, 1}, 2, "▁█"},
+		{[]float64{0, 9, 0, 0, 3, 1}, 3, "█_▃"},
+		{peak, 10, "______█___"},
+		{[]float64{1}, 0, ""},
+	} {
+		if got := Sparkline(tt.values, tt.width); got != tt.want {
+			t.Errorf("%v in %d columns: %q, want %q", tt.values, tt.width, got, tt.want)
+		}
+	}
+}
