@@ -107,11 +107,26 @@ func TestDrain(t *testing.T) {
 				register(t, c, 0, 40)
 				before := c.Stats()
 				c.SetNumSchedulers(2)
-				time.Sleep(30 * time.Second)
+				// Every node is down by then: the storm's evaluations are among those drained.
+				for range 120 {
+					if time.Sleep(time.Second); c.Stats().NodesByStatus[rpc.NodeStatusDown] == 40 && c.Stats().StatePending == 0 {
+						break
+					}
+				}
 				st := c.Stats()
-				t.Logf("%+v %v", st, c.EntriesBetween(before.LastIndex, st.LastIndex))
 				if st.StatePending != 0 || st.Broker.Ready+st.Broker.Pending+st.Broker.Unacked+st.Broker.Cancelable != 0 {
 					t.Errorf("not drained: %+v", st)
+				}
+				count := st.Counters
+				if count.EvalsCreated != 3+2*120 || count.EvalsProcessed+count.EvalsCanceled != count.EvalsCreated {
+					t.Errorf("of 243 evaluations %+v", count)
+				}
+				if shed := count.EvalsCanceled > 0; shed != (policy == broker.Shedding()) {
+					t.Errorf("%v canceled %d evaluations", policy, count.EvalsCanceled)
+				}
+				entries := c.EntriesBetween(before.LastIndex, st.LastIndex)
+				if entries["ApplyPlanResultsRequestType"] != count.PlansSubmitted || entries["NodeUpdateStatusRequestType"] != 40 {
+					t.Errorf("entries %v for %d plans", entries, count.PlansSubmitted)
 				}
 			})
 		})

@@ -30,7 +30,8 @@ type Costs struct {
 	Plan      PlanCosts
 
 	// Garbage is the CPU time that collecting garbage takes beside the work that made
-	// it, per unit of scheduling time. It burns cores but delays nobody directly.
+	// it, per unit of the scheduler's, the FSM's and the plan applier's time. It takes
+	// cores but delays nobody directly.
 	Garbage float64
 }
 
@@ -65,6 +66,7 @@ type FSMCosts struct {
 	Node  time.Duration // a node registered or changed
 	Eval  time.Duration // each evaluation written
 	Alloc time.Duration // each allocation written
+	Plan  time.Duration // a plan, on top of its allocations
 }
 
 // SchedulerCosts is the CPU time one scheduling attempt takes a worker.
@@ -74,6 +76,10 @@ type SchedulerCosts struct {
 	PerReadyNode time.Duration // each ready node in the job's datacenters, on top
 	PerLiveAlloc time.Duration // each live allocation of the job
 	PerTermAlloc time.Duration // each terminal allocation of the job
+	// HalfCached is the number of nodes at which half of the reads of nodes and
+	// allocations miss the processor's caches: with n nodes the four figures above
+	// count n/(n+HalfCached). Zero means that they always count in full.
+	HalfCached   int
 	PerScored    time.Duration // each node ranked for a placement
 	PerPlacement time.Duration // each allocation placed
 	PerStop      time.Duration // each allocation stopped

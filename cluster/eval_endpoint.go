@@ -36,7 +36,7 @@ func (s *server) dequeueEval(ctx context.Context, schedulers []string, timeout t
 	job := s.store.Snapshot().JobEvals(e.Job())
 	// Nomad reads every evaluation of the job to find the newest; the store knows it,
 	// but the leader's cores pay all the same.
-	s.cpu.Use(time.Duration(job.Count) * s.cfg.Costs.RPC.WaitIndexScan)
+	s.compute("scan/"+e.ID, time.Duration(job.Count)*s.cfg.Costs.RPC.WaitIndexScan)
 	return dequeued{eval: e, token: d.Token, waitIndex: max(e.ModifyIndex, job.MaxModifyIndex)}, nil
 }
 
@@ -92,7 +92,7 @@ func (s *server) reblockEval(e *broker.Evaluation, token string) error {
 // plan waits for the applier (nomad/plan_endpoint.go).
 func (s *server) submitPlan(p *scheduler.Plan) (*scheduler.PlanResult, error) {
 	s.cluster.countNow(func(c *Counters) { c.PlansSubmitted++ })
-	s.cpu.Use(s.cfg.Costs.Plan.Submit + time.Duration(p.Size())*s.cfg.Costs.Plan.PerAlloc)
+	s.compute("submit/"+p.EvalID, s.cfg.Costs.Plan.Submit+time.Duration(p.Size())*s.cfg.Costs.Plan.PerAlloc)
 	if err := s.evals.PauseNackTimeout(p.EvalID, p.EvalToken); err != nil {
 		return nil, fmt.Errorf("submit plan for evaluation %s: %w", p.EvalID, err)
 	}

@@ -60,7 +60,7 @@ func applyEntry[T any](f *fsm, index uint64, data []byte, fn func(uint64, *T) er
 
 // charge spends the time that applying an entry takes before its effect is visible.
 func (f *fsm) charge(items int, each time.Duration) {
-	f.srv.cpu.Use(f.srv.cfg.Costs.FSM.Entry + time.Duration(items)*each)
+	f.srv.allocate("fsm", f.srv.cfg.Costs.FSM.Entry+time.Duration(items)*each)
 }
 
 func (f *fsm) registerNode(index uint64, req *rpc.NodeRegisterRequest) error {
@@ -123,7 +123,7 @@ func (f *fsm) updateAllocs(index uint64, req *allocClientUpdateRequest) error {
 }
 
 func (f *fsm) applyPlanResults(index uint64, req *state.PlanResults) error {
-	f.charge(len(req.AllocsStopped)+len(req.AllocsUpdated), f.srv.cfg.Costs.FSM.Alloc)
+	f.srv.allocate("fsm", f.srv.cfg.Costs.FSM.plan(len(req.AllocsStopped)+len(req.AllocsUpdated)))
 	return f.srv.store.UpsertPlanResults(index, req)
 }
 

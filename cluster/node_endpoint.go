@@ -67,7 +67,7 @@ func clientCall[T any](ctx context.Context, n nodeServer, nodeID, method string,
 	if s.ctx.Err() != nil {
 		return zero, rpc.ErrUnreachable
 	}
-	s.cpu.Use(s.cfg.Costs.RPC.Serve)
+	s.compute(method+nodeID, s.cfg.Costs.RPC.Serve)
 	out, err := fn(s)
 	if serr := s.net.SendClient(ctx, s.addr, nodeID, method); serr != nil {
 		return zero, serr
@@ -123,7 +123,7 @@ func (s *server) updateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 	}
 	resp := &rpc.NodeUpdateResponse{}
 	if node.Status == req.Status {
-		s.cpu.Use(s.cfg.Costs.RPC.Heartbeat)
+		s.compute("heartbeat/"+req.NodeID, s.cfg.Costs.RPC.Heartbeat)
 	} else {
 		change := *req
 		change.UpdatedAt = time.Now().Unix()
@@ -186,7 +186,7 @@ func (s *server) createNodeEvals(node *rpc.Node, nodeIndex uint64, resp *rpc.Nod
 	if len(evals) == 0 {
 		return nil
 	}
-	s.cpu.Use(time.Duration(len(evals)) * s.cfg.Costs.RPC.NodeEval)
+	s.compute("node-evals/"+node.ID, time.Duration(len(evals))*s.cfg.Costs.RPC.NodeEval)
 	index, err := s.raftApply(evalUpdateRequestType, &evalUpdateRequest{Evals: evals})
 	if err != nil {
 		return fmt.Errorf("create evaluations for node %s: %w", node.ID, err)

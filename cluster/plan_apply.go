@@ -59,7 +59,7 @@ func (a *planApplier) apply(ctx context.Context, p *pendingPlan) error {
 			return err
 		}
 	}
-	a.srv.cpu.Use(a.srv.cfg.Costs.Plan.verifying(p.plan))
+	a.srv.allocate("verify", a.srv.cfg.Costs.Plan.verifying(p.plan))
 	result := scheduler.EvaluatePlan(a.snap, p.plan)
 	if result.IsNoOp() {
 		p.respond(result, nil)
@@ -101,8 +101,7 @@ func (a *planApplier) commit(p *pendingPlan, result *scheduler.PlanResult) error
 		return entry.err
 	}
 	// The optimistic write costs the leader what applying the entry will cost everyone.
-	fsm := a.srv.cfg.Costs.FSM
-	a.srv.cpu.Use(fsm.Entry + time.Duration(p.plan.Size())*fsm.Alloc)
+	a.srv.allocate("optimistic", a.srv.cfg.Costs.FSM.plan(p.plan.Size()))
 	a.snap = a.snap.Optimistic()
 	if err := a.snap.UpsertPlanResults(a.srv.raft.AppliedIndex()+1, req); err != nil {
 		a.snap = nil
@@ -136,4 +135,9 @@ func (c PlanCosts) verifying(p *scheduler.Plan) time.Duration {
 		d += time.Duration(len(places)) * c.PerPlace
 	}
 	return d
+}
+
+// plan is the CPU time of writing a plan's allocations to the state.
+func (c FSMCosts) plan(allocs int) time.Duration {
+	return c.Entry + c.Plan + time.Duration(allocs)*c.Alloc
 }

@@ -28,9 +28,7 @@ func (p *planning) run() error {
 	}
 	for {
 		attempt := sched.Plan(p.snap, time.Now())
-		cost := srv.cfg.Costs.scheduling(p.eval.Type, attempt.Work)
-		srv.cpu.Spend(time.Duration(srv.cfg.Costs.Garbage * float64(cost)))
-		srv.cpu.Use(cost)
+		srv.allocate(p.worker.name, srv.cfg.Costs.scheduling(p.eval.Type, attempt.Work))
 		if err := p.write(attempt.Evals); err != nil {
 			return err
 		}
@@ -82,7 +80,7 @@ func (p *planning) call(method string, fn func(l *server) error) error {
 // what the plan missed, if it was refused in part.
 func (p *planning) submit(plan *scheduler.Plan) (*scheduler.PlanResult, error) {
 	srv := p.worker.srv
-	srv.cpu.Use(time.Duration(plan.Size()) * srv.cfg.Costs.Plan.PerAlloc)
+	srv.compute(p.worker.name, time.Duration(plan.Size())*srv.cfg.Costs.Plan.PerAlloc)
 	var result *scheduler.PlanResult
 	err := p.call("Plan.Submit", func(l *server) (err error) {
 		result, err = l.submitPlan(plan)
@@ -100,16 +98,11 @@ func (p *planning) submit(plan *scheduler.Plan) (*scheduler.PlanResult, error) {
 // scheduling is the CPU time of one attempt to plan.
 func (c Costs) scheduling(jobType string, w scheduler.Work) time.Duration {
 	k := c.Scheduler[jobType]
-	d := k.Base
-	for _, item := range []struct {
-		n    int
-		each time.Duration
-	}{
-		{w.Nodes, k.PerNode}, {w.ReadyNodes, k.PerReadyNode},
-		{w.LiveAllocs, k.PerLiveAlloc}, {w.TerminalAllocs, k.PerTermAlloc},
-		{w.Scored, k.PerScored}, {w.Placements, k.PerPlacement}, {w.Stops, k.PerStop},
-	} {
-		d += time.Duration(item.n) * item.each
+	reads := time.Duration(w.Nodes)*k.PerNode + time.Duration(w.ReadyNodes)*k.PerReadyNode +
+		time.Duration(w.LiveAllocs)*k.PerLiveAlloc + time.Duration(w.TerminalAllocs)*k.PerTermAlloc
+	if k.HalfCached > 0 {
+		reads = time.Duration(float64(reads) * float64(w.Nodes) / float64(w.Nodes+k.HalfCached))
 	}
-	return d
+	return k.Base + reads + time.Duration(w.Scored)*k.PerScored +
+		time.Duration(w.Placements)*k.PerPlacement + time.Duration(w.Stops)*k.PerStop
 }

@@ -154,7 +154,7 @@ func (s *server) stop() error {
 
 // receiveEntries charges what storing replicated entries costs a follower.
 func (s *server) receiveEntries(entries []*raft.Log) {
-	s.cpu.Use(s.entryCost(s.cfg.Costs.Raft.Append, entries))
+	s.compute("append", s.entryCost(s.cfg.Costs.Raft.Append, entries))
 	time.Sleep(s.cfg.Costs.Fsync)
 }
 
@@ -170,6 +170,20 @@ func perKiB(bytes int, cost time.Duration) time.Duration {
 	return time.Duration(float64(bytes) / 1024 * float64(cost))
 }
 
+// compute charges CPU time to this server's cores and waits for it. The key tells those
+// apart that may compute at one instant.
+func (s *server) compute(key string, d time.Duration) {
+	if d > 0 {
+		s.cpu.Use(simnet.HashStrings(s.seed, key), d)
+	}
+}
+
+// allocate is compute for work that leaves garbage, which is collected beside it.
+func (s *server) allocate(key string, d time.Duration) {
+	s.cpu.Spend(simnet.HashStrings(s.seed, key, "garbage"), time.Duration(s.cfg.Costs.Garbage*float64(d)))
+	s.compute(key, d)
+}
+
 // raftEntry is a command on its way through Raft.
 type raftEntry struct {
 	srv    *server
@@ -183,7 +197,7 @@ func (s *server) raftApplyFuture(t messageType, req any) raftEntry {
 	if err != nil {
 		return raftEntry{err: err}
 	}
-	s.cpu.Use(s.cfg.Costs.Raft.Dispatch + perKiB(len(data), s.cfg.Costs.Raft.PerKiB))
+	s.compute("dispatch", s.cfg.Costs.Raft.Dispatch+perKiB(len(data), s.cfg.Costs.Raft.PerKiB))
 	return raftEntry{srv: s, handed: s.writer.apply(data)}
 }
 
@@ -246,14 +260,14 @@ func forward[T any](ctx context.Context, s *server, method string, fn func(leade
 	if l == s {
 		return fn(l)
 	}
-	s.cpu.Use(s.cfg.Costs.RPC.Send)
+	s.compute("send/"+method, s.cfg.Costs.RPC.Send)
 	if err := s.net.Send(ctx, s.addr, l.addr, method); err != nil {
 		return zero, err
 	}
 	if l.ctx.Err() != nil {
 		return zero, rpc.ErrUnreachable
 	}
-	l.cpu.Use(s.cfg.Costs.RPC.Serve)
+	l.compute(s.addr+method, s.cfg.Costs.RPC.Serve)
 	out, err := fn(l)
 	if serr := s.net.Send(ctx, l.addr, s.addr, method); serr != nil {
 		return zero, serr

@@ -3,6 +3,9 @@
 package cpu
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,6 +20,11 @@ const Quantum = 3 * time.Millisecond
 // short task waits behind the long ones in front of it, as goroutines do: it is the
 // short ones, such as handling a call, that suffer when a server computes a lot.
 //
+// Tasks that come at one instant queue in the order of their keys, and a task takes up
+// to a microsecond longer by its key and the instant. So neither the order in which the
+// runtime happens to run goroutines of one instant shows, nor do equal tasks that
+// started together go on in lockstep and meet at one instant again and again.
+//
 // A Pool is safe for use by many goroutines. A nil Pool is free: Use returns at once.
 type Pool struct {
 	cores int
@@ -24,6 +32,7 @@ type Pool struct {
 	mu      sync.Mutex
 	running []*task // at most cores
 	queue   []*task
+	arrived []*task // at the present instant
 	last    time.Time
 	busy    time.Duration // core time used
 	timer   *time.Timer
@@ -31,6 +40,7 @@ type Pool struct {
 }
 
 type task struct {
+	key   uint64
 	left  time.Duration
 	slice time.Duration // how long it has run without a break
 	done  chan struct{} // nil: nobody waits
@@ -47,24 +57,24 @@ func NewPool(cores int) *Pool {
 	return p
 }
 
-// Use blocks until the pool has spent d of CPU time on the caller. No lock may be held
-// by the caller.
-func (p *Pool) Use(d time.Duration) {
+// Use blocks until the pool has spent d of CPU time on the caller, whom key tells from
+// others that might come at the same instant. No lock may be held by the caller.
+func (p *Pool) Use(key uint64, d time.Duration) {
 	if p == nil || d <= 0 {
 		return
 	}
 	done := make(chan struct{})
-	p.add(&task{left: d, done: done})
+	p.add(&task{key: key, left: d, done: done})
 	<-done
 }
 
 // Spend charges d to the pool without waiting for it: work that runs beside the
 // caller, such as collecting the garbage it made.
-func (p *Pool) Spend(d time.Duration) {
+func (p *Pool) Spend(key uint64, d time.Duration) {
 	if p == nil || d <= 0 {
 		return
 	}
-	p.add(&task{left: d})
+	p.add(&task{key: key, left: d})
 }
 
 // Busy returns the CPU time spent since the pool was made, over all cores.
@@ -100,10 +110,16 @@ func (p *Pool) Stop() {
 func (p *Pool) add(t *task) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.advance(time.Now())
-	p.queue = append(p.queue, t)
-	p.dispatch()
+	now := time.Now()
+	p.advance(now)
+	t.left += jitter(t.key, now)
+	p.arrived = append(p.arrived, t)
 	p.arm()
+}
+
+func jitter(key uint64, now time.Time) time.Duration {
+	x := (key ^ uint64(now.UnixNano())) * 0x9e3779b97f4a7c15
+	return time.Duration(x >> 54) // less than 1024 ns
 }
 
 func (p *Pool) expire() {
@@ -111,6 +127,10 @@ func (p *Pool) expire() {
 	defer p.mu.Unlock()
 	p.due = time.Time{}
 	p.advance(time.Now())
+	slices.SortFunc(p.arrived, func(a, b *task) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.left, b.left)) })
+	p.queue = append(p.queue, p.arrived...)
+	clear(p.arrived)
+	p.arrived = p.arrived[:0]
 	p.dispatch()
 	p.arm()
 }
@@ -163,15 +183,18 @@ func (p *Pool) pop() *task {
 	return t
 }
 
-// arm sets the timer for the next change: a task that ends or, while others wait, one
-// whose quantum does.
+// arm sets the timer for the next change: the nanosecond after arrivals, a task that
+// ends or, while others wait, one whose quantum does.
 func (p *Pool) arm() {
-	if len(p.running) == 0 {
-		return
+	next := time.Duration(math.MaxInt64)
+	if len(p.arrived) > 0 {
+		next = 1
 	}
-	next := p.until(p.running[0])
-	for _, t := range p.running[1:] {
+	for _, t := range p.running {
 		next = min(next, p.until(t))
+	}
+	if next == math.MaxInt64 {
+		return
 	}
 	if due := p.last.Add(next); due != p.due {
 		p.due = due

@@ -1,0 +1,91 @@
+package cluster_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
+)
+
+const million = 1_000_000
+
+func benchService(b *testing.B, jobs int) *cluster.EvalService {
+	s := cluster.NewEvalService(broker.Config{Rand: rand.New(rand.NewPCG(1, 1))})
+	s.SetEnabled(true)
+	for i := range million {
+		s.Enqueue(&broker.Evaluation{
+			ID: fmt.Sprintf("%08x-0000-4000-8000-%012x", i*2654435761, i), Namespace: "default",
+			JobID: fmt.Sprintf("job-%d", i%jobs), Type: "system", Priority: 50,
+			CreateIndex: uint64(i), ModifyIndex: uint64(i),
+		})
+	}
+	runtime.GC()
+	return s
+}
+
+func cycle(b *testing.B, s *cluster.EvalService, schedulers []string) {
+	e, token, err := s.Dequeue(b.Context(), schedulers, 0)
+	if err != nil {
+		b.Error(err)
+		return
+	}
+	if _, err := s.Ack(e.ID, token); err != nil {
+		b.Error(err)
+	}
+}
+
+// BenchmarkEvalServiceCycle dequeues and acks one evaluation of a million, through the
+// blocking service and on the real clock.
+func BenchmarkEvalServiceCycle(b *testing.B) {
+	schedulers := []string{"service", "batch", "system", "sysbatch"}
+	for _, jobs := range []int{10, million} {
+		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
+			b.ReportAllocs()
+			var s *cluster.EvalService
+			for i := range b.N {
+				if i%million == 0 {
+					b.StopTimer()
+					if s != nil {
+						s.Close()
+					}
+					s = benchService(b, jobs)
+					b.StartTimer()
+				}
+				cycle(b, s, schedulers)
+			}
+			b.StopTimer()
+			s.Close()
+		})
+	}
+}
+
+// BenchmarkEvalServiceWorkers has 32 workers wait for what one producer enqueues, so that
+// nearly every evaluation is handed to a worker that is blocked.
+func BenchmarkEvalServiceWorkers(b *testing.B) {
+	s := cluster.NewEvalService(broker.Config{Rand: rand.New(rand.NewPCG(1, 1))})
+	s.SetEnabled(true)
+	evals := make([]*broker.Evaluation, b.N)
+	for i := range evals {
+		evals[i] = &broker.Evaluation{ID: fmt.Sprintf("e%d", i), JobID: fmt.Sprintf("job-%d", i%1000), Type: "system", CreateIndex: uint64(i)}
+	}
+	var working sync.WaitGroup
+	b.ReportAllocs()
+	b.ResetTimer()
+	for w := range 32 {
+		working.Go(func() {
+			for i := w; i < b.N; i += 32 {
+				cycle(b, s, []string{"system"})
+			}
+		})
+	}
+	for _, e := range evals {
+		s.Enqueue(e)
+	}
+	working.Wait()
+	b.StopTimer()
+	s.Close()
+}
