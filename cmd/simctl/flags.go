@@ -3,16 +3,21 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/simctl/simctl/reports"
 )
 
 // flagError words what pflag found as one line that names the flag, the value and what
-// is allowed. The values of this package say the last in the errors of their Set.
+// is allowed.
 func flagError(cmd *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return usageErrorf("--%s %q: %w", e.GetFlag().Name, e.GetValue(), errors.Unwrap(e))
+		return usageErrorf("--%s %q: %w", e.GetFlag().Name, e.GetValue(), allowed(e.GetFlag(), errors.Unwrap(e)))
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return usageErrorf("--%s needs a value: %s", e.GetSpecifiedName(), e.GetFlag().Usage)
@@ -34,6 +39,24 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageErrorf("%w", err)
 }
 
+// allowed words what a value of pflag's own types must be; the values of this package say
+// so in the errors of their Set.
+func allowed(flag *pflag.Flag, err error) error {
+	if _, ok := errors.AsType[*strconv.NumError](err); !ok {
+		return err
+	}
+	switch flag.Value.Type() {
+	case "bool":
+		return errors.New("it must be true or false")
+	case "float64":
+		return fmt.Errorf("it must be a number, such as %s", flag.DefValue)
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		return errors.New("it must be a whole number of at most 18 digits")
+	}
+	return fmt.Errorf("it must be a whole number, such as %s", flag.DefValue)
+}
+
 // noArgs refuses positional arguments by name: a stray one is mostly a flag whose dashes
 // were forgotten, or a list that was split by a space.
 func noArgs(cmd *cobra.Command, args []string) error {
@@ -44,11 +67,10 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		args[0], cmd.CommandPath(), cmd.CommandPath())
 }
 
-// checked is a flag value that is refused at once when it is not allowed, so that the
-// message can name the flag it was given to.
+// checked is a flag value that is parsed with errors that say what is allowed.
 type checked[T any] struct {
 	value *T
-	kind  string // pflag's name of the type, shown in the help
+	kind  string // what the help calls the value
 	parse func(string) (T, error)
 }
 
@@ -59,7 +81,7 @@ func newChecked[T any](value *T, kind string, parse func(string) (T, error)) *ch
 
 func (c *checked[T]) String() string {
 	if c.value == nil {
-		return ""
+		return "" // pflag asks a zero value what its zero looks like
 	}
 	return fmt.Sprint(*c.value)
 }
@@ -74,3 +96,58 @@ func (c *checked[T]) Set(s string) error {
 }
 
 func (c *checked[T]) Type() string { return c.kind }
+
+// optionalBool is a flag value for a choice that nil leaves to something else.
+type optionalBool struct{ value **bool }
+
+func (o optionalBool) String() string { return "" }
+func (o optionalBool) Type() string   { return "bool" }
+
+func (o optionalBool) Set(s string) error {
+	v, err := strconv.ParseBool(s)
+	if err != nil {
+		return errors.New("it must be true or false")
+	}
+	*o.value = &v
+	return nil
+}
+
+// names is a flag value for a comma-separated list in which no name stands twice.
+type names struct{ value *[]string }
+
+func (n names) String() string {
+	if n.value == nil {
+		return ""
+	}
+	return strings.Join(*n.value, ",")
+}
+
+func (n names) Type() string { return "names" }
+
+func (n names) Set(s string) error {
+	var list []string
+	for name := range strings.SplitSeq(s, ",") {
+		name = strings.TrimSpace(name)
+		if slices.Contains(list, name) {
+			return fmt.Errorf("it must not name %q twice", name)
+		}
+		list = append(list, name)
+	}
+	*n.value = list
+	return nil
+}
+
+// textFormat is a flag value for how a comparison is printed.
+func textFormat(value *string) pflag.Value {
+	return newChecked(value, "format", func(s string) (string, error) {
+		if known := textFormats(); !slices.Contains(known, s) {
+			return "", fmt.Errorf("it must be one of %s%s", strings.Join(known, ", "), didYouMean(s, known))
+		}
+		return s, nil
+	})
+}
+
+// textFormats returns the formats of a comparison that fit on stdout.
+func textFormats() []string {
+	return slices.DeleteFunc(reports.Formats(), func(f string) bool { return !reports.IsText(f) })
+}

@@ -7,8 +7,7 @@
 // plane and thousands of simulated clients in one process, on virtual time.
 //
 // The package maps flags to scenarios and results to reports, and holds no logic of its
-// own: one file per subcommand, which imports scenarios, reports, metrics and
-// broker/explore, and nothing else of this module.
+// own: one file per subcommand. It must not import the cluster, its parts or the fleet.
 package main
 
 import "os"

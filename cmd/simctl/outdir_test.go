@@ -94,6 +94,7 @@ func TestDidYouMean(t *testing.T) {
 		{"Shedding", `; did you mean "shedding"?`},
 		{"shed", `; did you mean "shedding"?`},
 		{"heap", ""},
+		{"legacy", ""},
 		{"", ""},
 	} {
 		if got := didYouMean(c.given, names); got != c.want {

@@ -53,7 +53,15 @@ interrupted, 2 bad usage or input, 3 an invariant or a threshold failed.`,
 		SilenceUsage:  true,
 	})
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newVersionCommand())
+	root.AddCommand(
+		newScenarioCommand(),
+		newReportCommand(),
+		newCompareCommand(),
+		newDigestCommand(),
+		newBrokerCommand(),
+		newVersionCommand(),
+		newRunOneCommand(),
+	)
 	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

@@ -8,7 +8,7 @@ import (
 )
 
 // didYouMean returns `; did you mean "x"?` for the candidate that name most likely
-// misspells or begins, or "" when none is close.
+// misspells or begins, or "" when none is close or name is one of them.
 func didYouMean(name string, candidates []string) string {
 	best, bestDistance := "", len(name)/3+1
 	for _, c := range candidates {
@@ -20,7 +20,7 @@ func didYouMean(name string, candidates []string) string {
 			best, bestDistance = c, d
 		}
 	}
-	if best == "" {
+	if best == "" || best == name {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)

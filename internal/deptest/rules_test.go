@@ -62,7 +62,7 @@ var layers = []layer{
 		reason: "the fleet must run against any servers that speak the protocol, real Nomad's included",
 	},
 	{
-		part: "scenarios", own: []string{"broker", "cluster", "cluster/rpc", "nodesim", "metrics"},
+		part: "scenarios", own: []string{"broker", "cluster", "cluster/rpc", "cluster/state", "nodesim", "metrics"},
 		modules: []string{"github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty", "golang.org/x/sync"},
 		reason:  "a scenario drives cluster and fleet and records; how results look is none of its business",
 	},
@@ -75,7 +75,7 @@ var layers = []layer{
 		reason: "every report must be made from Result files alone",
 	},
 	{
-		part: "cmd", own: []string{"scenarios", "reports", "metrics", "broker/explore"},
+		part: "cmd", own: []string{"scenarios", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/agext/levenshtein",

@@ -1,0 +1,68 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"errors"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestInterrupt interrupts a run that is under way, in the two ways it happens: a signal to
+// the parent alone, and Ctrl-C in a terminal, which reaches the children as well.
+func TestInterrupt(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		signal syscall.Signal
+		group  bool // to everything in the process group
+		want   string
+	}{
+		{"terminated", syscall.SIGTERM, false, "simctl: interrupted (terminated signal received): nothing was written"},
+		{"ctrl-c", syscall.SIGINT, true, "simctl: interrupted (interrupt signal received): nothing was written"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cmd := exec.Command("simctl", "scenario", "heartbeat-storm", "--nodes", "5000", "--out", "out")
+			cmd.Dir = t.TempDir()
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			stderr, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			target := cmd.Process.Pid
+			if c.group {
+				target = -target
+			}
+			// Both runs have begun once each has printed its first line.
+			var said []string
+			for lines := bufio.NewScanner(stderr); lines.Scan(); {
+				said = append(said, lines.Text())
+				if len(said) == 2 {
+					if err := syscall.Kill(target, c.signal); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+
+			var exit *exec.ExitError
+			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
+				t.Errorf("ended with %v, want exit status %d", err, exitFailed)
+			}
+			if last := said[len(said)-1]; last != c.want {
+				t.Errorf("the last line on stderr is %q, want %q; all of it:\n%s", last, c.want, strings.Join(said, "\n"))
+			}
+			if left := tree(t, cmd.Dir); len(left) > 0 {
+				t.Errorf("it left %v", left)
+			}
+			if err := syscall.Kill(-cmd.Process.Pid, 0); !errors.Is(err, syscall.ESRCH) {
+				t.Errorf("a child is still there (%v)", err)
+				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			}
+		})
+	}
+}

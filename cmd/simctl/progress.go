@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/simctl/simctl/scenarios"
+)
+
+// progress shows how far the runs are. update may be called from many goroutines; close
+// must come after the last update, and leaves what stderr shows complete.
+type progress interface {
+	update(run int, p scenarios.Progress)
+	close()
+}
+
+// newProgress picks bars for a terminal, status lines for anything else that stderr may
+// be, and nothing when quiet. The names are those of the runs, in their order.
+func newProgress(stderr io.Writer, quiet bool, names []string) progress {
+	switch {
+	case quiet:
+		return silence{}
+	case isTerminal(stderr):
+		return newBars(stderr, names)
+	}
+	return newStatusLines(stderr, names, time.Now)
+}
+
+type silence struct{}
+
+func (silence) update(int, scenarios.Progress) {}
+func (silence) close()                         {}
+
+// bars draws one bar per run, which fills once over all phases.
+type bars struct {
+	container *mpb.Progress
+	bars      []*mpb.Bar
+
+	mu   sync.Mutex
+	last []scenarios.Progress
+}
+
+// barSteps is how finely a bar knows how far it is.
+const barSteps = 1000
+
+func newBars(w io.Writer, names []string) *bars {
+	b := &bars{
+		container: mpb.New(mpb.WithOutput(w), mpb.WithAutoRefresh(), mpb.WithRefreshRate(200*time.Millisecond)),
+		last:      make([]scenarios.Progress, len(names)),
+	}
+	for i, name := range names {
+		b.bars = append(b.bars, b.container.AddBar(barSteps,
+			mpb.BarWidth(24),
+			mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				return fmt.Sprintf("%-*s %-52s", longest(names), name, describe(b.last[i]))
+			})),
+		))
+	}
+	return b
+}
+
+func (b *bars) update(run int, p scenarios.Progress) {
+	b.mu.Lock()
+	b.last[run] = p
+	b.mu.Unlock()
+	b.bars[run].SetCurrent(int64(overall(p) * barSteps))
+}
+
+func (b *bars) close() {
+	for _, bar := range b.bars {
+		bar.Abort(false) // keeps the bar as it stands; does nothing to a full one
+	}
+	b.container.Wait()
+}
+
+// statusLines prints one line per run whenever its phase changes, and every few seconds.
+type statusLines struct {
+	w     io.Writer
+	names []string
+	now   func() time.Time
+
+	mu   sync.Mutex
+	last []scenarios.Progress
+	due  []time.Time
+}
+
+// statusEvery is how often a run that stays in its phase says that it is alive.
+const statusEvery = 5 * time.Second
+
+func newStatusLines(w io.Writer, names []string, now func() time.Time) *statusLines {
+	return &statusLines{
+		w: w, names: names, now: now,
+		last: make([]scenarios.Progress, len(names)), due: make([]time.Time, len(names)),
+	}
+}
+
+func (s *statusLines) update(run int, p scenarios.Progress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	if p.Phase == s.last[run].Phase && now.Before(s.due[run]) {
+		return
+	}
+	s.last[run], s.due[run] = p, now.Add(statusEvery)
+	fmt.Fprintf(s.w, "%-*s %s\n", longest(s.names)+1, s.names[run]+":", strings.TrimRight(describe(p), " "))
+}
+
+func (s *statusLines) close() {}
+
+// describe says where a run is, in columns that keep their place from one call to the next.
+func describe(p scenarios.Progress) string {
+	if p.Phase == "" {
+		return "starting"
+	}
+	at := time.Duration(p.VirtualS * float64(time.Second)).Round(time.Second)
+	return fmt.Sprintf("%d/%d %-8s at %7s %6d pending %6d cancelable", p.PhaseIndex+1, p.Phases, p.Phase, at, p.Pending, p.Cancelable)
+}
+
+// overall returns the share of the whole run that is done; a phase that cannot tell how
+// far it is counts as just begun.
+func overall(p scenarios.Progress) float64 {
+	if p.Phases == 0 {
+		return 0
+	}
+	return (float64(p.PhaseIndex) + max(p.Done, 0)) / float64(p.Phases)
+}
+
+func longest(names []string) int {
+	n := 0
+	for _, name := range names {
+		n = max(n, len(name))
+	}
+	return n
+}

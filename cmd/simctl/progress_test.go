@@ -1,0 +1,55 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/scenarios"
+)
+
+func TestStatusLines(t *testing.T) {
+	now := time.Unix(0, 0)
+	var out strings.Builder
+	s := newStatusLines(&out, []string{"legacy", "shedding"}, func() time.Time { return now })
+	register := scenarios.Progress{Phase: "register", Phases: 3, Done: 0.5}
+	drain := scenarios.Progress{
+		Phase: "drain", PhaseIndex: 1, Phases: 3, VirtualS: 1865.4, Pending: 49120, Cancelable: 7, Done: -1,
+	}
+	for _, step := range []struct {
+		after time.Duration
+		run   int
+		p     scenarios.Progress
+		want  string
+	}{
+		{0, 0, register, "legacy:   1/3 register at      0s      0 pending      0 cancelable\n"},
+		{time.Second, 0, register, ""},
+		{0, 1, register, "shedding: 1/3 register at      0s      0 pending      0 cancelable\n"},
+		{time.Second, 0, drain, "legacy:   2/3 drain    at   31m5s  49120 pending      7 cancelable\n"},
+		{statusEvery - 1, 0, drain, ""},
+		{1, 0, drain, "legacy:   2/3 drain    at   31m5s  49120 pending      7 cancelable\n"},
+	} {
+		now = now.Add(step.after)
+		out.Reset()
+		s.update(step.run, step.p)
+		if out.String() != step.want {
+			t.Errorf("after %v run %d printed %q, want %q", step.after, step.run, out.String(), step.want)
+		}
+	}
+}
+
+func TestOverall(t *testing.T) {
+	for _, c := range []struct {
+		p    scenarios.Progress
+		want float64
+	}{
+		{scenarios.Progress{}, 0},
+		{scenarios.Progress{Phases: 4, PhaseIndex: 1, Done: 0.5}, 0.375},
+		{scenarios.Progress{Phases: 4, PhaseIndex: 3, Done: -1}, 0.75},
+		{scenarios.Progress{Phases: 4, PhaseIndex: 3, Done: 1}, 1},
+	} {
+		if got := overall(c.p); got != c.want {
+			t.Errorf("overall(%+v) = %v, want %v", c.p, got, c.want)
+		}
+	}
+}

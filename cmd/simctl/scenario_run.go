@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports"
+	"github.com/simctl/simctl/scenarios"
+)
+
+// scenarioFlags is what the flags of a scenario say.
+type scenarioFlags struct {
+	spec    scenarios.Spec // of every run, less its broker
+	brokers []string
+	out     string
+	format  string
+	quiet   bool
+}
+
+func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	p := &f.spec.Params
+	flags.IntVar(&p.Nodes, "nodes", p.Nodes, "number of clients")
+	flags.IntVar(&p.SystemJobs, "system-jobs", p.SystemJobs, "number of system jobs, which run on every node")
+	flags.IntVar(&p.ServiceJobs, "service-jobs", p.ServiceJobs, "number of service jobs")
+	flags.Float64Var(&p.AllocsPerNode, "allocs-per-node", p.AllocsPerNode, "service allocations a node, on average")
+	flags.IntVar(&p.Servers, "servers", p.Servers, "number of servers")
+	flags.IntVar(&p.Schedulers, "schedulers", p.Schedulers, "scheduler workers of each server (num_schedulers)")
+	flags.Float64Var(&p.Fraction, "fraction", p.Fraction, "share of the clients that fall silent, 0 to 1")
+	flags.Var(optionalBool{&p.ReportAllocs}, "report-allocations", "clients report allocations (default: as the cost class says)")
+	flags.Lookup("report-allocations").NoOptDefVal = "true"
+	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
+	flags.Var(names{&f.brokers}, "broker", "brokers to compare, the older one first")
+	flags.StringVar(&f.spec.Clock, "clock", f.spec.Clock, "virtual (simulated time) or wall (real time)")
+	flags.Float64Var(&p.TimeScale, "time-scale", p.TimeScale, "multiplies durations on the wall clock")
+	flags.StringVar(&f.spec.Cost, "cost", f.spec.Cost, "what work costs: "+strings.Join(scenarios.CostNames(), ", ")+" or a .hcl file")
+	flags.StringVar(&f.out, "out", "", "directory to write (default results/NAME-TIMESTAMP)")
+	flags.Var(textFormat(&f.format), "format", "of stdout: "+strings.Join(textFormats(), ", "))
+	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
+}
+
+// run does what the flags say: everything is checked, then run, then written.
+func (f *scenarioFlags) run(cmd *cobra.Command) error {
+	specs, err := f.specs()
+	if err != nil {
+		return err
+	}
+	if !cmd.Flags().Changed("out") {
+		f.out = filepath.Join("results", f.spec.Scenario+"-"+time.Now().Format("20060102-150405"))
+	}
+	out, err := newOutDir(f.out)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	results, err := f.simulate(ctx, cmd, specs)
+	if err == nil {
+		err = writeFiles(out, results)
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("interrupted (%w): nothing was written", context.Cause(ctx))
+	}
+	if err != nil {
+		return errors.Join(err, out.discard())
+	}
+	if err := out.commit(); err != nil {
+		return errors.Join(err, out.discard())
+	}
+	if err := printReport(cmd, f.format, results); err != nil {
+		return fmt.Errorf("print the comparison: %w", err)
+	}
+	if !f.quiet {
+		cmd.PrintErrf("results in %s\n", f.out)
+	}
+	return verdict(results)
+}
+
+// specs returns the runs, one for each broker, or says which flag keeps them from running.
+func (f *scenarioFlags) specs() ([]scenarios.Spec, error) {
+	candidates := map[string][]string{
+		"broker": broker.PolicyNames(),
+		"clock":  {scenarios.ClockVirtual, scenarios.ClockWall},
+		"cost":   scenarios.CostNames(),
+	}
+	var specs []scenarios.Spec
+	for _, name := range f.brokers {
+		spec := f.spec
+		spec.Broker = name
+		if err := spec.Validate(); err != nil {
+			if e, ok := errors.AsType[*scenarios.InputError](err); ok {
+				return nil, usageErrorf("%w%s", err, didYouMean(e.Value, candidates[e.Flag]))
+			}
+			return nil, err
+		}
+		specs = append(specs, spec)
+	}
+	return specs, nil
+}
+
+// simulate runs the specs side by side and shows how far they are.
+func (f *scenarioFlags) simulate(ctx context.Context, cmd *cobra.Command, specs []scenarios.Spec) ([]*metrics.Result, error) {
+	show := newProgress(cmd.ErrOrStderr(), f.quiet, f.brokers)
+	defer show.close()
+	return scenarios.RunAll(ctx, specs, show.update)
+}
+
+// writeFiles fills the directory: the result files, the charts and the page.
+func writeFiles(out *outDir, results []*metrics.Result) error {
+	for _, r := range results {
+		if err := r.WriteFile(out.path(r.Run.Broker + ".json")); err != nil {
+			return err
+		}
+	}
+	_, err := reports.Write(out.stage, results, "png", "html")
+	return err
+}
+
+// verdict returns an error that names the invariants that failed, if any did.
+func verdict(results []*metrics.Result) error {
+	var failed []string
+	for _, r := range results {
+		for _, inv := range r.Invariants {
+			if !inv.OK {
+				failed = append(failed, fmt.Sprintf("%s: %s: %s", r.Run.Broker, inv.Name, inv.Detail))
+			}
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return verdictErrorf("invariants failed: %s", strings.Join(failed, "; "))
+}

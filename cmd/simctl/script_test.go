@@ -1,0 +1,71 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"simctl": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits,
+			"holds": holds,
+		},
+	})
+}
+
+// exits runs a command that must end with the given code: exits CODE COMMAND [ARG...].
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code command [arg...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		coded, ok := err.(interface{ ExitCode() int })
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = coded.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// holds checks that a directory holds what the patterns match, one each in the order of
+// the names, and nothing else, hidden files included: holds DIR [PATTERN...].
+func holds(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: holds dir [pattern...]")
+	}
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	var names []string
+	for _, e := range entries {
+		// testscript gives every script a directory for temporary files.
+		if e.Name() != ".tmp" {
+			names = append(names, e.Name())
+		}
+	}
+	if !slices.EqualFunc(names, args[1:], func(name, pattern string) bool {
+		ok, err := filepath.Match(pattern, name)
+		ts.Check(err)
+		return ok
+	}) {
+		ts.Fatalf("%s holds %q, want %q", args[0], names, args[1:])
+	}
+}
