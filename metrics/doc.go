@@ -23,8 +23,8 @@
 //
 // Meanwhile any goroutine may call Observe (a duration, into a histogram) and FanIn (the
 // triggers one evaluation stood for). Peaks and the time of the last cancel write come from
-// the samples of SeriesPending and SeriesCancelable, so sample those often and at the ends
-// of each phase. However long a run is, a series stays at a few thousand points and keeps
+// the samples of SeriesPending, SeriesCancelable and SeriesCanceled, so sample those often
+// and at the ends of each phase. However long a run is, a series stays at a few thousand points and keeps
 // its highest and lowest.
 //
 // # Result files

@@ -54,7 +54,8 @@ type openPhase struct {
 	counters        Counters
 	peakPending     float64
 	peakCancelable  float64
-	cancelable      float64 // the latest sample
+	cancelable      float64 // the latest sample, as is
+	canceled        float64
 	cancelsWrittenS float64
 }
 
@@ -69,8 +70,8 @@ func NewRecorder(start time.Time) *Recorder {
 }
 
 // Gauge samples a quantity. The samples of one name come in order of time; a value that is
-// not finite is misuse. Samples of SeriesPending and SeriesCancelable also set the open
-// phase's peaks and the time its cancels were written.
+// not finite is misuse. Samples of SeriesPending, SeriesCancelable and SeriesCanceled also
+// set the open phase's peaks and the time its cancels were written.
 func (r *Recorder) Gauge(name, unit string, at time.Time, value float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,11 +130,19 @@ func (r *Recorder) BeginPhase(name string, at time.Time, c Counters) {
 		r.blame("phase %s begins before phase %s has ended", name, r.open.name)
 	}
 	r.open = &openPhase{name: name, start: at, counters: c}
-	for _, s := range r.series {
-		if n := len(s.Value); n > 0 {
-			r.open.sample(s.Name, at, s.Value[n-1])
-		}
+	r.open.canceled = r.latest(SeriesCanceled)
+	for _, name := range []string{SeriesPending, SeriesCancelable} {
+		r.open.sample(name, at, r.latest(name))
 	}
+}
+
+// latest returns the latest sample of a series; zero when there is none.
+func (r *Recorder) latest(name string) float64 {
+	s := r.series[name]
+	if s == nil || len(s.Value) == 0 {
+		return 0
+	}
+	return s.Value[len(s.Value)-1]
 }
 
 // EndPhase closes the open phase.
@@ -233,6 +242,12 @@ func (p *openPhase) sample(name string, at time.Time, value float64) {
 			p.cancelsWrittenS = seconds(at.Sub(p.start))
 		}
 		p.cancelable = value
+	case SeriesCanceled:
+		// Evaluations may be canceled so soon that no sample sees them cancelable.
+		if value > p.canceled {
+			p.cancelsWrittenS = seconds(at.Sub(p.start))
+		}
+		p.canceled = value
 	}
 }
 

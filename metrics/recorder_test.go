@@ -51,6 +51,30 @@ func TestRecorderPhases(t *testing.T) {
 	}
 }
 
+// TestRecorderCancelsUnseen has evaluations canceled between two samples.
+func TestRecorderCancelsUnseen(t *testing.T) {
+	rec := NewRecorder(epoch)
+	rec.Gauge(SeriesCanceled, "evaluations", at(1), 70)
+	rec.BeginPhase("calm", at(2), Counters{})
+	rec.Gauge(SeriesCanceled, "evaluations", at(3), 70)
+	rec.EndPhase(at(4), Counters{}, PhaseEnd{})
+	rec.BeginPhase("storm", at(4), Counters{})
+	rec.Gauge(SeriesCancelable, "evaluations", at(5), 0)
+	rec.Gauge(SeriesCanceled, "evaluations", at(5), 90)
+	rec.Gauge(SeriesCanceled, "evaluations", at(9), 60) // old ones were collected
+	rec.EndPhase(at(9), Counters{}, PhaseEnd{})
+	r, err := rec.Result(Run{}, nil, Host{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Phase("calm").CancelsWrittenS; got != 0 {
+		t.Errorf("calm: cancels_written_s = %g without a cancel, want 0", got)
+	}
+	if got := r.Phase("storm").CancelsWrittenS; got != 1 {
+		t.Errorf("storm: cancels_written_s = %g, want 1", got)
+	}
+}
+
 func TestRecorderCancelsNeverWritten(t *testing.T) {
 	rec := NewRecorder(epoch)
 	rec.BeginPhase("drain", epoch, Counters{})

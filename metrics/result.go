@@ -64,8 +64,8 @@ type Phase struct {
 	// RecoveryS is when neither the broker (ready, unacked, pending, cancelable) nor
 	// the state held a pending evaluation, and stayed so for 5 s (not counted).
 	RecoveryS float64 `json:"recovery_s"`
-	// CancelsWrittenS is when the last evaluation left the cancelable set; zero when
-	// there never was one.
+	// CancelsWrittenS is when the last evaluation was canceled and none was cancelable any
+	// more; zero when there never was one.
 	CancelsWrittenS float64 `json:"cancels_written_s,omitempty"`
 	// AllocsReplacedS is when every allocation lost in the phase had its replacement
 	// committed; zero when none was lost or nobody watched.

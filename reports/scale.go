@@ -65,7 +65,7 @@ func clockTick(s, step, highest float64) string {
 
 // timeSteps are the distances between ticks that clocks have taught us to read.
 var timeSteps = []float64{
-	0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 3 * 3600, 6 * 3600, 12 * 3600,
+	0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 3 * 3600, 6 * 3600, 12 * 3600,
 }
 
 // niceStep returns the least round step that is not below the given one.
@@ -82,7 +82,7 @@ func niceStep(least float64, u unit) float64 {
 		return 1
 	}
 	decade := math.Pow10(int(math.Floor(math.Log10(least))))
-	for _, m := range []float64{1, 2, 5} {
+	for _, m := range []float64{1, 2, 2.5, 5} {
 		if m*decade >= least*(1-1e-9) {
 			return m * decade
 		}

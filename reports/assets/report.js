@@ -36,7 +36,7 @@
     lengths: { tick: duration, value: duration },
     shares: { tick: (v) => short(100 * v) + "%", value: (v) => short(100 * v) + "%" },
   };
-  const timeSteps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
+  const timeSteps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
 
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 
