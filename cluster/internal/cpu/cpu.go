@@ -35,8 +35,8 @@ type Pool struct {
 	arrived []*task // at the present instant
 	last    time.Time
 	busy    time.Duration // core time used
-	timer   *time.Timer
-	due     time.Time // when the timer fires; zero: it does not
+	timer   *time.Timer   // nil: nothing is under way
+	due     time.Time     // when the timer fires; it may be early, never late
 }
 
 type task struct {
@@ -51,10 +51,7 @@ func NewPool(cores int) *Pool {
 	if cores <= 0 {
 		return nil
 	}
-	p := &Pool{cores: cores, last: time.Now()}
-	p.timer = time.AfterFunc(time.Hour, p.expire)
-	p.timer.Stop()
-	return p
+	return &Pool{cores: cores, last: time.Now()}
 }
 
 // Use blocks until the pool has spent d of CPU time on the caller, whom key tells from
@@ -104,7 +101,7 @@ func (p *Pool) Stop() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.timer.Stop()
+	p.disarm()
 }
 
 func (p *Pool) add(t *task) {
@@ -125,7 +122,7 @@ func jitter(key uint64, now time.Time) time.Duration {
 func (p *Pool) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.due = time.Time{}
+	p.disarm()
 	p.advance(time.Now())
 	slices.SortFunc(p.arrived, func(a, b *task) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.left, b.left)) })
 	p.queue = append(p.queue, p.arrived...)
@@ -196,9 +193,19 @@ func (p *Pool) arm() {
 	if next == math.MaxInt64 {
 		return
 	}
-	if due := p.last.Add(next); due != p.due {
+	if due := p.last.Add(next); p.timer == nil || due.Before(p.due) {
+		p.disarm()
 		p.due = due
-		p.timer.Reset(next)
+		p.timer = time.AfterFunc(next, p.expire)
+	}
+}
+
+// disarm drops the timer. It is never reset: the runtime would look through all timers
+// of the run, one for each client and more, to find the new place of a reset one.
+func (p *Pool) disarm() {
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
 	}
 }
 
