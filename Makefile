@@ -6,6 +6,7 @@ GO      ?= go
 NODES   ?= 5000
 FUZZ    ?= 60s
 COUNT   ?= 10
+SEEDS   ?= 20
 
 .PHONY: help
 help: ## show this help
@@ -45,3 +46,24 @@ fuzz: ## run every fuzz target for FUZZ=60s
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) $$pkg; \
 		done; \
 	done
+
+.PHONY: golden
+golden: ## rewrite every golden file from what the code does now; look at the diff
+	$(GO) test ./reports ./cmd/simctl -update
+	$(GO) test ./broker ./broker/explore ./cluster -rewrite
+
+.PHONY: gallery
+gallery: build ## run the main job and redraw the pictures of docs/gallery
+	bin/simctl scenario heartbeat-storm --nodes $(NODES) --out results/gallery
+	cp results/gallery/*.png docs/gallery/
+
+.PHONY: soak
+soak: build ## run SEEDS=20 small storms, each under both brokers, and stop at a failed invariant
+	@for seed in $$(seq 1 $(SEEDS)); do \
+		bin/simctl scenario heartbeat-storm --nodes 500 --seed $$seed --out results/soak/$$seed --quiet --format csv >/dev/null \
+			&& echo "seed $$seed: ok" || exit; \
+	done
+
+.PHONY: clean
+clean: ## remove bin and results
+	rm -rf bin results

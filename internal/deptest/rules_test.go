@@ -49,11 +49,15 @@ var layers = []layer{
 		reason: "a scheduler turns a snapshot into a plan and does nothing else",
 	},
 	{
-		part: "cluster/simnet", own: []string{"cluster/rpc"}, modules: []string{"github.com/hashicorp/raft"},
+		part: "cluster/simnet", modules: []string{"github.com/hashicorp/raft"},
 		reason: "the network carries messages and knows nothing of what they say",
 	},
 	{
-		part: "cluster", own: []string{"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet"},
+		part:   "cluster/internal/cpu",
+		reason: "cores are shared among tasks, whatever they are",
+	},
+	{
+		part: "cluster", own: []string{"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet", "cluster/internal/cpu"},
 		modules: []string{"github.com/hashicorp/raft", "github.com/hashicorp/go-hclog", "github.com/hashicorp/go-msgpack/v2"},
 		reason:  "servers are the same whoever drives them: clients, scenarios and reports are above",
 	},
