@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,7 +42,8 @@ func newOutDir(target string) (*outDir, error) {
 		near = filepath.Dir(near)
 		_, err = os.Stat(near)
 	}
-	if d.stage, err = os.MkdirTemp(near, ".simctl-"); err != nil {
+	d.stage = filepath.Join(near, ".simctl-"+rand.Text())
+	if err := os.Mkdir(d.stage, 0o777); err != nil {
 		return nil, unwritable(target, err)
 	}
 	return d, nil
@@ -59,12 +61,8 @@ func (d *outDir) path(name string) string { return filepath.Join(d.stage, name) 
 
 // commit moves everything written so far into the target.
 func (d *outDir) commit() error {
-	// MkdirTemp makes directories for the owner alone; results are as public as any file.
-	if err := os.Chmod(d.stage, 0o755); err != nil {
-		return fmt.Errorf("publish the results: %w", err)
-	}
 	if !d.exists {
-		if err := os.MkdirAll(filepath.Dir(d.target), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(d.target), 0o777); err != nil {
 			return fmt.Errorf("publish the results: %w", err)
 		}
 		if err := os.Rename(d.stage, d.target); err != nil {
