@@ -65,11 +65,11 @@ type EvalBroker struct {
 	epoch    time.Time
 	hasEpoch bool
 
-	jobs map[JobID]*job
+	jobs table[JobID, *job]
 	// tracked holds every evaluation in ready, unacked or waiting by its ID; pending and
 	// cancelable ones are known to their job only, so that a shed list, however long, is
 	// set aside and forgotten in one go.
-	tracked    map[string]*record
+	tracked    table[string, *record]
 	queues     map[string]*queue
 	deadlines  heap[*record]
 	seq        uint64
@@ -77,10 +77,13 @@ type EvalBroker struct {
 	counts     counts
 	leaks      leaks
 
-	eligible    []*queue // scratch of Dequeue
-	freeRecords []*record
+	eligible    []*queue  // scratch of Dequeue
+	freeRecords []*record // at most maxFree, as of jobs
 	freeJobs    []*job
 }
+
+// maxFree bounds how much memory of the past is kept for a busy broker to use again.
+const maxFree = 1024
 
 // job serialises the evaluations of one job. It exists while it has any, cancelable ones
 // included.
@@ -121,8 +124,16 @@ type record struct {
 // queue holds the ready evaluations of one scheduler type.
 type queue struct {
 	name    string
-	ready   heap[*record]
+	ready   heap[readyItem]
 	unacked int
+}
+
+// readyItem has the keys that order a ready heap beside the record, so that sifting reads
+// the heap's own memory only.
+type readyItem struct {
+	priority    int
+	createIndex uint64
+	r           *record
 }
 
 type counts struct{ unacked, pending, waiting, ready int }
@@ -172,8 +183,8 @@ func (b *EvalBroker) SetEnabled(now time.Time, enabled bool) {
 }
 
 func (b *EvalBroker) reset() {
-	b.jobs = make(map[JobID]*job)
-	b.tracked = make(map[string]*record)
+	b.jobs = table[JobID, *job]{hash: hashJob, key: func(j *job) JobID { return j.id }}
+	b.tracked = table[string, *record]{hash: hashID, key: func(r *record) string { return r.eval.ID }}
 	b.queues = make(map[string]*queue)
 	b.deadlines = heap[*record]{before: firesBefore, moved: (*record).setArmed}
 	b.cancelable = cancelableList{}
@@ -227,7 +238,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 	if e == nil || b.leaks.remembers(e.ID) {
 		return
 	}
-	if r := b.tracked[e.ID]; r != nil {
+	if r := b.tracked.get(e.ID); r != nil {
 		if token != "" && r.place == placeUnacked && r.token == token {
 			r.requeue = e
 		}
@@ -241,7 +252,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 		b.admit(now, e)
 		return
 	}
-	if j := b.jobs[e.Job()]; j != nil && j.pending.contains(e.ID) {
+	if j := b.jobs.get(e.Job()); j != nil && j.pending.contains(e.ID) {
 		return
 	}
 	r := b.track(e, placeDelayed)
@@ -251,7 +262,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 
 // admit makes an untracked evaluation ready, or pending when its job is busy.
 func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
-	j := b.jobs[e.Job()]
+	j := b.jobs.get(e.Job())
 	if j == nil {
 		j = b.newJob(e.Job())
 	}
@@ -293,7 +304,7 @@ func (b *EvalBroker) activate(now time.Duration, j *job, e *Evaluation, since ti
 func (b *EvalBroker) makeReady(r *record, scheduler string, since time.Duration) {
 	q := b.queue(scheduler)
 	r.place, r.queue, r.enqueued = placeReady, q, since
-	q.ready.push(r)
+	q.ready.push(readyItem{r.eval.Priority, r.eval.CreateIndex, r})
 	b.counts.ready++
 	b.leaks.enqueued(b.quirks, r.eval.ID)
 }
@@ -301,25 +312,23 @@ func (b *EvalBroker) makeReady(r *record, scheduler string, since time.Duration)
 func (b *EvalBroker) queue(scheduler string) *queue {
 	q := b.queues[scheduler]
 	if q == nil {
-		q = &queue{name: scheduler, ready: heap[*record]{before: dequeuedBefore}}
+		q = &queue{name: scheduler, ready: heap[readyItem]{before: readyItem.before}}
 		b.queues[scheduler] = q
 	}
 	return q
 }
 
-// dequeuedBefore is the order of a ready heap.
-func dequeuedBefore(x, y *record) bool { return dequeuedFirst(x.eval, y.eval) }
-
-// dequeuedFirst breaks ties by ID, so that the order is total. Nomad does not compare
-// the priorities of two jobs of one ID in different namespaces; see docs/adr/0100.
-func dequeuedFirst(a, b *Evaluation) bool {
-	if a.Priority != b.Priority {
-		return a.Priority > b.Priority
+// before is the order of a ready heap. It breaks ties by ID, so that it is total. Nomad
+// does not compare the priorities of two jobs of one ID in different namespaces; see
+// docs/adr/0100.
+func (x readyItem) before(y readyItem) bool {
+	if x.priority != y.priority {
+		return x.priority > y.priority
 	}
-	if a.CreateIndex != b.CreateIndex {
-		return a.CreateIndex < b.CreateIndex
+	if x.createIndex != y.createIndex {
+		return x.createIndex < y.createIndex
 	}
-	return a.ID < b.ID
+	return x.r.eval.ID < y.r.eval.ID
 }
 
 func (b *EvalBroker) track(e *Evaluation, p place) *record {
@@ -330,15 +339,17 @@ func (b *EvalBroker) track(e *Evaluation, p place) *record {
 		r = new(record)
 	}
 	*r = record{eval: e, place: p, armed: -1}
-	b.tracked[e.ID] = r
+	b.tracked.put(r)
 	return r
 }
 
 // untrack forgets a record that no heap and no job refers to any more.
 func (b *EvalBroker) untrack(r *record) {
-	delete(b.tracked, r.eval.ID)
+	b.tracked.remove(r.eval.ID)
 	*r = record{armed: -1}
-	b.freeRecords = append(b.freeRecords, r)
+	if len(b.freeRecords) < maxFree {
+		b.freeRecords = append(b.freeRecords, r)
+	}
 }
 
 func (b *EvalBroker) newJob(id JobID) *job {
@@ -349,7 +360,7 @@ func (b *EvalBroker) newJob(id JobID) *job {
 		j = &job{pending: newPending(b.policy)}
 	}
 	j.id = id
-	b.jobs[id] = j
+	b.jobs.put(j)
 	return j
 }
 
@@ -358,9 +369,11 @@ func (b *EvalBroker) dropIfIdle(j *job) {
 	if j.active != nil || j.pending.Len() > 0 || j.pending.cancelable > 0 {
 		return
 	}
-	delete(b.jobs, j.id)
+	b.jobs.remove(j.id)
 	j.id = JobID{}
-	b.freeJobs = append(b.freeJobs, j)
+	if len(b.freeJobs) < maxFree {
+		b.freeJobs = append(b.freeJobs, j)
+	}
 }
 
 // later adds without overflow.

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"time"
 )
 
 // Clone returns an independent copy of the broker, which shares the evaluations. The copy
@@ -29,11 +28,11 @@ func (b *EvalBroker) CloneInto(c *EvalBroker, r *rand.Rand) {
 	for name, q := range b.queues {
 		c.queue(name).unacked = q.unacked
 	}
-	for id, j := range b.jobs {
-		j.twin = c.newJob(id)
+	for j := range b.jobs.all {
+		j.twin = c.newJob(j.id)
 		j.pending.copyTo(&j.twin.pending)
 	}
-	for _, r := range b.tracked {
+	for r := range b.tracked.all {
 		t := c.track(r.eval, r.place)
 		*t = *r
 		r.twin, t.twin = t, nil
@@ -46,27 +45,32 @@ func (b *EvalBroker) CloneInto(c *EvalBroker, r *rand.Rand) {
 		}
 	}
 	for name, q := range b.queues {
-		c.queues[name].ready.items = appendTwins(c.queues[name].ready.items, q.ready.items)
+		items := slices.Clone(q.ready.items)
+		for i := range items {
+			items[i].r = items[i].r.twin
+		}
+		c.queues[name].ready.items = items
 	}
-	c.deadlines.items = appendTwins(c.deadlines.items, b.deadlines.items)
+	for _, r := range b.deadlines.items {
+		c.deadlines.items = append(c.deadlines.items, r.twin)
+	}
 	c.cancelable = b.cancelable.clone()
 	b.forgetTwins()
 }
 
 // recycle forgets everything but keeps the memory.
 func (b *EvalBroker) recycle() {
-	for _, r := range b.tracked {
+	for r := range b.tracked.all {
 		*r = record{armed: -1}
 		b.freeRecords = append(b.freeRecords, r)
 	}
-	for _, j := range b.jobs {
-		none := PendingEvaluations{h: heap[*Evaluation]{before: j.pending.h.before}}
-		none.copyTo(&j.pending)
+	for j := range b.jobs.all {
+		j.pending.recycle()
 		j.id, j.active = JobID{}, nil
 		b.freeJobs = append(b.freeJobs, j)
 	}
-	clear(b.tracked)
-	clear(b.jobs)
+	b.tracked.empty()
+	b.jobs.empty()
 	clear(b.queues)
 	clear(b.deadlines.items)
 	b.deadlines.items = b.deadlines.items[:0]
@@ -74,35 +78,21 @@ func (b *EvalBroker) recycle() {
 
 // forgetTwins lets go of what CloneInto noted in the original.
 func (b *EvalBroker) forgetTwins() {
-	for _, j := range b.jobs {
+	for j := range b.jobs.all {
 		j.twin = nil
 	}
-	for _, r := range b.tracked {
+	for r := range b.tracked.all {
 		r.twin = nil
 	}
-}
-
-func appendTwins(to, rs []*record) []*record {
-	for _, r := range rs {
-		to = append(to, r.twin)
-	}
-	return to
 }
 
 func (p *PendingEvaluations) copyTo(c *PendingEvaluations) {
 	c.h.before = p.h.before
 	c.h.items = append(c.h.items[:0], p.h.items...)
-	c.since, c.gone = copyMap(c.since, p.since), copyMap(c.gone, p.gone)
+	c.run = slices.Clone(p.run)
+	p.ids.copyTo(&c.ids)
+	p.gone.copyTo(&c.gone)
 	c.heaped, c.cancelable, c.oldest = p.heaped, p.cancelable, p.oldest
-}
-
-func copyMap(to, from map[string]time.Duration) map[string]time.Duration {
-	clear(to)
-	if to == nil && len(from) > 0 {
-		to = make(map[string]time.Duration, len(from))
-	}
-	maps.Copy(to, from)
-	return to
 }
 
 func (c *cancelableList) clone() cancelableList {

@@ -56,7 +56,7 @@ func (b *EvalBroker) Deliver(now time.Time, schedulers []string) (Delivery, erro
 		return Delivery{}, nil
 	}
 	at := b.at(now)
-	r := q.ready.pop()
+	r := q.ready.pop().r
 	r.place, r.dequeued, r.token = placeUnacked, at, b.newToken()
 	r.deliveries++
 	r.timed = b.leaks.timed(b.quirks, r.eval.ID)
@@ -79,7 +79,7 @@ func (b *EvalBroker) choose(schedulers []string) *queue {
 		if q == nil || q.ready.len() == 0 {
 			continue
 		}
-		priority := b.peek(q).Priority
+		priority := b.peek(q)
 		if len(b.eligible) == 0 || priority > best {
 			b.eligible, best = append(b.eligible[:0], q), priority
 		} else if priority == best {
@@ -96,12 +96,12 @@ func (b *EvalBroker) choose(schedulers []string) *queue {
 	}
 }
 
-// peek returns the evaluation whose priority speaks for the queue.
-func (b *EvalBroker) peek(q *queue) *Evaluation {
+// peek returns the priority that speaks for the queue.
+func (b *EvalBroker) peek(q *queue) int {
 	if b.quirks.LastSlotPeek {
-		return q.ready.items[q.ready.len()-1].eval
+		return q.ready.items[q.ready.len()-1].priority
 	}
-	return q.ready.items[0].eval
+	return q.ready.items[0].priority
 }
 
 // newToken returns 128 random bits in the shape of a UUID, in one allocation.
@@ -168,15 +168,12 @@ func (b *EvalBroker) afterAck(now time.Duration, j *job, res *AckResult) {
 		res.ShedWaited = now - oldest
 	}
 	for j.active == nil && j.pending.Len() > 0 {
-		e, since := j.pending.pop()
+		it := j.pending.pop()
 		b.counts.pending--
-		if b.tracked[e.ID] == nil { // else another job's evaluation has this ID
-			b.activate(now, j, e, since)
-			res.Next = e
+		if !b.tracked.has(it.e.ID) { // else another job's evaluation has this ID
+			b.activate(now, j, it.e, it.since)
+			res.Next = it.e
 		}
-	}
-	if j.pending.Len() == 0 {
-		j.pending.release()
 	}
 }
 
@@ -231,7 +228,7 @@ func (b *EvalBroker) outstanding(evalID, token string) (*record, error) {
 	if !b.enabled {
 		return nil, ErrDisabled
 	}
-	r := b.tracked[evalID]
+	r := b.tracked.get(evalID)
 	if r == nil || r.place != placeUnacked {
 		return nil, ErrNotOutstanding
 	}

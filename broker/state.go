@@ -48,7 +48,7 @@ func (b *EvalBroker) State() State {
 func (b *EvalBroker) ReadState(s *State) {
 	s.Enabled = b.enabled
 	s.Ready, s.Unacked, s.Waiting, s.Pending = s.Ready[:0], s.Unacked[:0], s.Waiting[:0], s.Pending[:0]
-	for _, r := range b.tracked {
+	for r := range b.tracked.all {
 		h := Held{Eval: r.eval, Deliveries: r.deliveries, Requeue: r.requeue}
 		if r.queue != nil {
 			h.Queue = r.queue.name
@@ -67,8 +67,8 @@ func (b *EvalBroker) ReadState(s *State) {
 			s.Waiting = append(s.Waiting, h)
 		}
 	}
-	for _, j := range b.jobs {
-		for _, e := range j.pending.h.items {
+	for j := range b.jobs.all {
+		for e := range j.pending.All() {
 			s.Pending = append(s.Pending, Held{Eval: e})
 		}
 	}
@@ -79,12 +79,12 @@ func (b *EvalBroker) ReadState(s *State) {
 func (b *EvalBroker) sort(s *State) {
 	order := pendingOrder{b.policy}
 	slices.SortFunc(s.Ready, func(x, y Held) int {
-		return cmp.Or(cmp.Compare(x.Queue, y.Queue),
-			compare(x, y, dequeuedFirst))
+		return cmp.Or(cmp.Compare(x.Queue, y.Queue), cmp.Compare(y.Eval.Priority, x.Eval.Priority),
+			cmp.Compare(x.Eval.CreateIndex, y.Eval.CreateIndex), cmp.Compare(x.Eval.ID, y.Eval.ID))
 	})
 	slices.SortFunc(s.Unacked, func(x, y Held) int { return cmp.Compare(x.Eval.ID, y.Eval.ID) })
 	slices.SortFunc(s.Waiting, func(x, y Held) int {
-		if firesBefore(b.tracked[x.Eval.ID], b.tracked[y.Eval.ID]) {
+		if firesBefore(b.tracked.get(x.Eval.ID), b.tracked.get(y.Eval.ID)) {
 			return -1
 		}
 		return 1

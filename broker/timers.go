@@ -88,7 +88,7 @@ func (b *EvalBroker) fire(r *record) {
 // reconnects). It reports whether there was one; an evaluation that waits for its
 // redelivery is not dropped.
 func (b *EvalBroker) DropWaiting(evalID string) bool {
-	r := b.tracked[evalID]
+	r := b.tracked.get(evalID)
 	if r == nil || r.place != placeDelayed {
 		return false
 	}
@@ -100,7 +100,7 @@ func (b *EvalBroker) DropWaiting(evalID string) bool {
 
 // Outstanding returns the token under which an evaluation is unacked; false: it is not.
 func (b *EvalBroker) Outstanding(evalID string) (token string, ok bool) {
-	r := b.tracked[evalID]
+	r := b.tracked.get(evalID)
 	if r == nil || r.place != placeUnacked {
 		return "", false
 	}

@@ -73,8 +73,7 @@ func brief(e *broker.Evaluation) string {
 	return out + ")"
 }
 
-// describe writes a state out, which is also how states are compared. The cancelable
-// evaluations are listed as a set: within one ack their order is the broker's own.
+// describe writes a state out.
 func describe(s broker.State) string {
 	out := fmt.Sprintf("enabled %v", s.Enabled)
 	for _, l := range []struct {
@@ -94,12 +93,11 @@ func describe(s broker.State) string {
 			}
 		}
 	}
-	var cancelable []string
+	out += "; cancelable"
 	for _, e := range s.Cancelable {
-		cancelable = append(cancelable, fmt.Sprintf("%s %p", e.ID, e))
+		out += fmt.Sprintf(" %s %p", e.ID, e)
 	}
-	slices.Sort(cancelable)
-	return out + fmt.Sprintf("; cancelable %v", cancelable)
+	return out
 }
 
 // Step does one operation; the error is the first difference.
@@ -109,7 +107,7 @@ func (d *Driver) Step() error {
 		do     func() error
 	}{
 		{8, d.enqueue}, {2, d.enqueueAll}, {7, d.dequeue}, {6, d.ack}, {2, d.nack}, {3, d.timers},
-		{4, d.pass}, {2, d.cancelable}, {1, d.dropWaiting}, {1, d.setEnabled}, {1, d.clone},
+		{4, d.pass}, {2, d.cancelable}, {1, d.dropWaiting}, {1, d.setEnabled}, {1, d.clone}, {1, d.burst}, {1, d.drain},
 	}
 	total := 0
 	for _, s := range steps {
@@ -132,8 +130,8 @@ func (d *Driver) compare() error {
 	if err := got.Check(); err != nil {
 		return err
 	}
-	if got, want := describe(got), describe(want); got != want {
-		return fmt.Errorf("states differ:\nbroker %s\noracle %s", got, want)
+	if !same(got, want) {
+		return fmt.Errorf("states differ:\nbroker %s\noracle %s", describe(got), describe(want))
 	}
 	if got, want := d.b.Stats(), d.o.stats(); !equalStats(got, want) {
 		return fmt.Errorf("stats differ:\nbroker %+v\noracle %+v", got, want)
@@ -143,6 +141,26 @@ func (d *Driver) compare() error {
 		return fmt.Errorf("next deadline: broker %v, %v; oracle %+v", at, ok, first)
 	}
 	return nil
+}
+
+// same compares the cancelable evaluations as a set: within one ack their order is the
+// broker's own.
+func same(a, b broker.State) bool {
+	if len(a.Cancelable) != len(b.Cancelable) {
+		return false
+	}
+	count := make(map[*broker.Evaluation]int)
+	for i := range a.Cancelable {
+		count[a.Cancelable[i]]++
+		count[b.Cancelable[i]]--
+	}
+	for _, n := range count {
+		if n != 0 {
+			return false
+		}
+	}
+	return a.Enabled == b.Enabled && slices.Equal(a.Ready, b.Ready) && slices.Equal(a.Unacked, b.Unacked) &&
+		slices.Equal(a.Waiting, b.Waiting) && slices.Equal(a.Pending, b.Pending)
 }
 
 // equalStats ignores scheduler types without evaluations.
@@ -234,7 +252,10 @@ func (d *Driver) dequeue() error {
 		{"service", "batch", "system"}, {"service"}, {"batch", "system"}, {broker.FailedQueue},
 		{"system", broker.FailedQueue, "none"}, {"batch", "batch"}, nil,
 	}
-	schedulers := lists[d.choices.Choose(len(lists))]
+	return d.dequeueFrom(lists[d.choices.Choose(len(lists))])
+}
+
+func (d *Driver) dequeueFrom(schedulers []string) error {
 	got, err := d.b.Deliver(d.now, schedulers)
 	d.logf("dequeue %v: %s %q %v", schedulers, brief(got.Eval), got.Token, err)
 	if !d.o.enabled || err != nil {
@@ -260,8 +281,9 @@ func (d *Driver) dequeue() error {
 	return nil
 }
 
-func (d *Driver) ack() error {
-	id, token := d.delivery()
+func (d *Driver) ack() error { return d.ackOne(d.delivery()) }
+
+func (d *Driver) ackOne(id, token string) error {
 	got, err := d.b.Ack(d.now, id, token)
 	d.logf("ack %q %q: shed %d, next %s, %v", id, token, got.Shed, brief(got.Next), err)
 	want, wantErr := d.o.ack(d.now, id, token)
@@ -269,6 +291,23 @@ func (d *Driver) ack() error {
 		return fmt.Errorf("ack: broker %+v, oracle %+v", got, want)
 	}
 	return differ("ack", err, wantErr)
+}
+
+// drain works off what it can get, one after the other.
+func (d *Driver) drain() error {
+	for range 10 + 10*d.choices.Choose(8) {
+		if err := d.dequeueFrom([]string{"service"}); err != nil {
+			return err
+		}
+		out := d.b.State().Unacked
+		if len(out) == 0 {
+			return nil
+		}
+		if err := d.ackOne(out[0].Eval.ID, out[0].Token); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *Driver) nack() error {
@@ -306,9 +345,27 @@ func (d *Driver) pass() error {
 	return nil
 }
 
+// burst enqueues so many evaluations of one job that the broker handles them otherwise
+// than a few, in one of several orders.
+func (d *Driver) burst() error {
+	job, order := d.choices.Choose(2), d.choices.Choose(3)
+	n := 60 + 20*d.choices.Choose(4)
+	d.logf("burst of %d in job j%d, order %d", n, job, order)
+	for i := range n {
+		index := []int{i, n - i, i * 7919 % n}[order]
+		e := &broker.Evaluation{
+			ID: fmt.Sprintf("b%d-%d", job, i), Namespace: "default", JobID: fmt.Sprintf("j%d", job), Type: "service",
+			Priority: 50, CreateIndex: uint64(index), ModifyIndex: uint64(index),
+		}
+		d.b.Enqueue(d.now, e)
+		d.o.enqueue(d.now, e, "")
+	}
+	return nil
+}
+
 // cancelable takes a batch; the oracle gives up the same ones, whatever their order.
 func (d *Driver) cancelable() error {
-	batch := d.choices.Choose(5) - 1
+	batch := []int{-1, 0, 1, 2, 3, 50, 100, 1000}[d.choices.Choose(8)]
 	got := d.b.Cancelable(batch)
 	d.logf("cancelable %d: %d", batch, len(got))
 	if want := max(0, min(batch, len(d.o.cancelable))); len(got) != want {
@@ -354,8 +411,8 @@ func (d *Driver) clone() error {
 	if d.choices.Choose(2) == 0 {
 		spoiled.SetEnabled(d.now, false)
 	}
-	if before, after := describe(before), describe(original.State()); before != after {
-		return fmt.Errorf("a clone's operations changed the original:\nbefore %s\nafter %s", before, after)
+	if after := original.State(); !same(before, after) {
+		return fmt.Errorf("a clone's operations changed the original:\nbefore %s\nafter %s", describe(before), describe(after))
 	}
 	if d.choices.Choose(2) == 0 {
 		d.b.CloneInto(spoiled, d.rand())

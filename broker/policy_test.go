@@ -1,0 +1,169 @@
+package broker_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+)
+
+func TestPolicyByName(t *testing.T) {
+	names := broker.PolicyNames()
+	if !slices.Equal(names[:2], []string{"legacy", "shedding"}) {
+		t.Errorf("names %v: legacy and shedding must come first", names)
+	}
+	for _, name := range names {
+		p, err := broker.PolicyByName(name)
+		if err != nil || p.String() != name {
+			t.Errorf("%q gives %v, %v", name, p, err)
+		}
+	}
+	_, err := broker.PolicyByName("sheding")
+	if err == nil || !strings.Contains(err.Error(), `"sheding"`) || !strings.Contains(err.Error(), "shedding+dedup-leak") {
+		t.Errorf("error %v must name the policy and the ones there are", err)
+	}
+}
+
+func TestWithQuirks(t *testing.T) {
+	if p := broker.WithQuirks(broker.Legacy(), broker.Quirks{}); p != broker.Legacy() {
+		t.Errorf("no quirks make %v of legacy", p)
+	}
+	twice := broker.WithQuirks(broker.WithQuirks(broker.Shedding(), broker.Quirks{DedupLeak: true}), broker.Quirks{LastSlotPeek: true})
+	if got, want := twice.String(), "shedding+dedup-leak+last-slot-peek"; got != want {
+		t.Errorf("name %q, want %q", got, want)
+	}
+}
+
+// custom is a policy made of functions, the order being that of shedding.
+type custom struct {
+	broker.Policy
+	shed func(p *broker.PendingEvaluations) []*broker.Evaluation
+}
+
+func (custom) String() string { return "custom" }
+func (c custom) Shed(p *broker.PendingEvaluations) []*broker.Evaluation {
+	return c.shed(p)
+}
+
+// TestPendingEvaluations does with a job's pending evaluations, which are p1, the worst,
+// to pN, the best, what a policy may do.
+func TestPendingEvaluations(t *testing.T) {
+	odd := func(e *broker.Evaluation) bool { return e.ModifyIndex%2 == 1 }
+	for _, tt := range []struct {
+		name string
+		n    int
+		shed func(t *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation
+		gone string // what the reaper gets, sorted
+		left string // the rest, in the order of delivery
+	}{
+		{"look only", 3, func(t *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
+			if p.Len() != 3 || p.Best().ID != "p3" || len(slices.Collect(p.All())) != 3 {
+				t.Errorf("%d pending, best %v", p.Len(), p.Best())
+			}
+			for range p.All() {
+				break
+			}
+			return nil
+		}, "", "p3 p2 p1"},
+		{"pop two", 4, func(_ *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
+			return []*broker.Evaluation{p.Pop(), p.Pop()}
+		}, "p3 p4", "p2 p1"},
+		{"pop too many", 1, func(t *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
+			e := p.Pop()
+			if p.Pop() != nil || p.Best() != nil || p.KeepBest() != nil {
+				t.Error("an empty set gave something")
+			}
+			return []*broker.Evaluation{e}
+		}, "p1", ""},
+		{"remove some", 5, func(_ *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
+			return p.RemoveFunc(odd)
+		}, "p1 p3 p5", "p4 p2"},
+		{"remove some of the sorted", 100, func(_ *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
+			return append([]*broker.Evaluation{p.Pop()}, p.RemoveFunc(func(e *broker.Evaluation) bool { return e.ModifyIndex < 97 })...)
+		}, "", "p99 p98 p97"},
+		{"keep the best", 4, func(_ *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
+			return p.KeepBest()
+		}, "p1 p2 p3", "p4"},
+		{"keep the best of one", 1, func(_ *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
+			return p.KeepBest()
+		}, "", "p1"},
+		{"keep the best of the sorted", 200, func(_ *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
+			return append([]*broker.Evaluation{p.Pop()}, p.KeepBest()...)
+		}, "", "p199"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			asked := false
+			b := broker.New(broker.Config{Policy: custom{broker.Shedding(), func(p *broker.PendingEvaluations) []*broker.Evaluation {
+				if asked {
+					return nil
+				}
+				asked = true
+				return tt.shed(t, p)
+			}}})
+			now := time.Unix(0, 0)
+			b.SetEnabled(now, true)
+			for i := range tt.n + 1 {
+				b.Enqueue(now, &broker.Evaluation{ID: fmt.Sprintf("p%d", i), JobID: "j", ModifyIndex: uint64(i)})
+			}
+			var left []string
+			for {
+				e, token, err := b.Dequeue(now, []string{""})
+				if err != nil || e == nil {
+					break
+				}
+				left = append(left, e.ID)
+				if _, err := b.Ack(now, e.ID, token); err != nil {
+					t.Fatal(err)
+				}
+				check(t, b)
+			}
+			if got := strings.Join(left[1:], " "); got != tt.left {
+				t.Errorf("left: %q, want %q", got, tt.left)
+			}
+			var gone []string
+			for _, e := range b.Cancelable(1000) {
+				gone = append(gone, e.ID)
+			}
+			slices.Sort(gone)
+			if got := strings.Join(gone, " "); tt.gone != "" && got != tt.gone {
+				t.Errorf("gone: %q, want %q", got, tt.gone)
+			}
+			if len(gone)+len(left) != tt.n+1 {
+				t.Errorf("%d gone and %d left of %d", len(gone), len(left), tt.n+1)
+			}
+			check(t, b)
+		})
+	}
+}
+
+// TestDefaults holds the zero Config to Nomad's defaults, as its documentation does.
+func TestDefaults(t *testing.T) {
+	b := broker.New(broker.Config{})
+	now := time.Unix(0, 0)
+	b.SetEnabled(now, true)
+	b.Enqueue(now, &broker.Evaluation{ID: "e", JobID: "j", Type: "batch"})
+	seen := map[string]bool{}
+	for attempt, delay := range []time.Duration{time.Second, 20 * time.Second, 0} {
+		e, token, err := b.Dequeue(now, []string{"batch"})
+		if err != nil || e == nil || seen[token] || len(token) != 36 {
+			t.Fatalf("delivery %d: %v, token %q, %v", attempt, e, token, err)
+		}
+		seen[token] = true
+		if at, _ := b.NextDeadline(); at.Sub(now) != time.Minute {
+			t.Errorf("the nack timeout is %v", at.Sub(now))
+		}
+		now = now.Add(time.Minute)
+		b.Advance(now)
+		if at, ok := b.NextDeadline(); ok != (delay > 0) || ok && at.Sub(now) != delay {
+			t.Errorf("delay after delivery %d: %v, want %v", attempt, at.Sub(now), delay)
+		}
+		now = now.Add(delay)
+		b.Advance(now)
+	}
+	if st := b.Stats(); st.Failed != 1 || !b.HasReady() || !b.Enabled() {
+		t.Errorf("after three deliveries: %+v", st)
+	}
+}
