@@ -21,7 +21,8 @@ func TestSameSeedSameRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	run := func() (trace string) {
 		synctest.Test(t, func(t *testing.T) {
-			rand.Seed(7) // Raft's election jitter comes from the global source
+			//lint:ignore SA1019 Raft draws its election jitter from the global source
+			rand.Seed(7)
 			var b strings.Builder
 			c := startCluster(t, Config{
 				Seed: 7, Policy: broker.Shedding(), NumSchedulers: 2,

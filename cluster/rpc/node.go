@@ -12,6 +12,7 @@ var (
 	// ErrNodeNotFound makes a client register again (client/client.go, updateNodeStatus).
 	ErrNodeNotFound = errors.New("node not found")
 	// ErrNoLeader means that the server knows no leader to forward to.
+	//lint:ignore ST1005 the text is Nomad's, which clients look for
 	ErrNoLeader = errors.New("No cluster leader")
 	// ErrUnreachable means that the server did not answer: it is down or cut off.
 	ErrUnreachable = errors.New("server unreachable")
