@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -52,10 +53,11 @@ func RunAll(ctx context.Context, specs []Spec, tell func(i int, p Progress)) ([]
 	}
 	results, errs := make([]*metrics.Result, len(specs)), make([]error, len(specs))
 	var group errgroup.Group
-	group.SetLimit(max(2, runtime.NumCPU()))
+	side := min(max(2, runtime.NumCPU()), max(1, len(specs)))
+	group.SetLimit(side)
 	for i, spec := range specs {
 		group.Go(func() error {
-			results[i], errs[i] = runChild(ctx, self, spec, func(p Progress) {
+			results[i], errs[i] = runChild(ctx, self, spec, heapBudget/side, func(p Progress) {
 				if tell != nil {
 					tell(i, p)
 				}
@@ -70,7 +72,7 @@ func RunAll(ctx context.Context, specs []Spec, tell func(i int, p Progress)) ([]
 	return results, errors.Join(errs...)
 }
 
-func runChild(ctx context.Context, self string, spec Spec, tell func(Progress)) (*metrics.Result, error) {
+func runChild(ctx context.Context, self string, spec Spec, budget int, tell func(Progress)) (*metrics.Result, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -79,7 +81,7 @@ func runChild(ctx context.Context, self string, spec Spec, tell func(Progress)) 
 		return nil, fmt.Errorf("run a child process: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, self, ChildCommand)
-	cmd.Env = childEnv(os.Environ(), spec)
+	cmd.Env = append(childEnv(os.Environ(), spec), budgetVar+"="+strconv.Itoa(budget))
 	cmd.Stdin = strings.NewReader(string(input))
 	stderr := &excerpt{}
 	cmd.Stderr = stderr
@@ -146,15 +148,8 @@ func childEnv(env []string, spec Spec) []string {
 	if spec.Clock != ClockWall {
 		env = append(env, "GOMAXPROCS=1")
 	}
-	// A run makes much garbage beside a state that only grows: with the default it would
-	// spend a third of its time collecting. The limit keeps two runs below 4 GiB.
-	return append(env, "GOGC="+collectAt, "GOMEMLIMIT="+memoryLimit)
+	return env
 }
-
-const (
-	collectAt   = "400"
-	memoryLimit = "1700MiB"
-)
 
 // Serve is the child's side: it reads a Spec from in, runs it and writes messages to out.
 // The error is that of the run, which the parent has been told, too. An interrupt ends the
@@ -162,6 +157,7 @@ const (
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	defer tuneGC()()
 	lines := json.NewEncoder(out)
 	spec, err := readSpec(in)
 	var res *metrics.Result
