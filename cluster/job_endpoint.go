@@ -46,7 +46,7 @@ func (c *Cluster) submitJob(ctx context.Context, id string, fn func(l *server) (
 	for i := range c.cfg.Servers {
 		if s := c.server(i); s != nil {
 			return clientCall(ctx, nodeServer{c, i}, "user/"+id, "Job.Register", func(s *server) (string, error) {
-				return forward(ctx, s, "Job.Register", fn)
+				return forward(ctx, s, "Job.Register/"+id, fn)
 			})
 		}
 	}

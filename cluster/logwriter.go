@@ -24,6 +24,10 @@ type logWriter struct {
 	done    chan struct{}
 }
 
+// handOver is the time between two entries of one write. It is longer than the turns of
+// the pipelines, which a cluster of up to 15 servers has (simnet, pipeline.turn).
+const handOver = 16 * time.Nanosecond
+
 // pendingEntry is a command on its way into the log.
 type pendingEntry struct {
 	data   []byte

@@ -25,7 +25,7 @@ func (n nodeServer) Register(ctx context.Context, req *rpc.NodeRegisterRequest) 
 		return nil, err
 	}
 	return clientCall(ctx, n, req.Node.ID, "Node.Register", func(s *server) (*rpc.NodeUpdateResponse, error) {
-		return forward(ctx, s, "Node.Register", func(l *server) (*rpc.NodeUpdateResponse, error) {
+		return forward(ctx, s, "Node.Register/"+req.Node.ID, func(l *server) (*rpc.NodeUpdateResponse, error) {
 			return l.registerNode(req)
 		})
 	})
@@ -33,7 +33,7 @@ func (n nodeServer) Register(ctx context.Context, req *rpc.NodeRegisterRequest) 
 
 func (n nodeServer) UpdateStatus(ctx context.Context, req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUpdateResponse, error) {
 	return clientCall(ctx, n, req.NodeID, "Node.UpdateStatus", func(s *server) (*rpc.NodeUpdateResponse, error) {
-		return forward(ctx, s, "Node.UpdateStatus", func(l *server) (*rpc.NodeUpdateResponse, error) {
+		return forward(ctx, s, "Node.UpdateStatus/"+req.NodeID, func(l *server) (*rpc.NodeUpdateResponse, error) {
 			return l.updateNodeStatus(req)
 		})
 	})
@@ -41,7 +41,7 @@ func (n nodeServer) UpdateStatus(ctx context.Context, req *rpc.NodeUpdateStatusR
 
 func (n nodeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
 	return clientCall(ctx, n, req.NodeID, "Node.UpdateAlloc", func(s *server) (*rpc.WriteResponse, error) {
-		return forward(ctx, s, "Node.UpdateAlloc", func(l *server) (*rpc.WriteResponse, error) {
+		return forward(ctx, s, "Node.UpdateAlloc/"+req.NodeID, func(l *server) (*rpc.WriteResponse, error) {
 			return l.updateAllocs(req)
 		})
 	})

@@ -197,7 +197,7 @@ func (s *server) raftApplyFuture(t messageType, req any) raftEntry {
 	if err != nil {
 		return raftEntry{err: err}
 	}
-	s.compute("dispatch", s.cfg.Costs.Raft.Dispatch+perKiB(len(data), s.cfg.Costs.Raft.PerKiB))
+	s.compute("dispatch/"+t.String(), s.cfg.Costs.Raft.Dispatch+perKiB(len(data), s.cfg.Costs.Raft.PerKiB))
 	return raftEntry{srv: s, handed: s.writer.apply(data)}
 }
 

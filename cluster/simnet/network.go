@@ -30,6 +30,7 @@ type Network struct {
 
 	mu    sync.RWMutex
 	nodes map[string]*Transport
+	turns map[string]time.Duration // by address, in the order of first attachment
 	// group puts an address on one side of a partition; addresses in different groups
 	// do not hear each other, and those without one are in group 0.
 	group map[string]int
@@ -40,7 +41,7 @@ type Network struct {
 func New(seed int64, servers, clients Link) *Network {
 	return &Network{
 		seed: Mix(uint64(seed)), servers: servers, clients: clients,
-		nodes: map[string]*Transport{}, group: map[string]int{}, links: map[[2]string]Link{},
+		nodes: map[string]*Transport{}, turns: map[string]time.Duration{}, group: map[string]int{}, links: map[[2]string]Link{},
 	}
 }
 
@@ -132,6 +133,16 @@ func (n *Network) transport(addr string) *Transport {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.nodes[addr]
+}
+
+// turn returns a time of some nanoseconds that no other server has.
+func (n *Network) turn(addr string) time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, ok := n.turns[addr]; !ok {
+		n.turns[addr] = time.Duration(len(n.turns) + 1)
+	}
+	return n.turns[addr]
 }
 
 func (l Link) delay(h uint64) time.Duration {

@@ -21,6 +21,7 @@ type pipeline struct {
 	sent    chan *appendFuture
 	handled chan *appendFuture
 	done    chan raft.AppendFuture
+	turn    time.Duration   // tells the pipelines of one sender apart; some nanoseconds
 	ctx     context.Context // ends with Close, or with the sender's transport
 	cancel  context.CancelFunc
 }
@@ -46,7 +47,7 @@ func (f *appendFuture) Response() *raft.AppendEntriesResponse { return f.resp }
 // AppendEntriesPipeline opens a pipeline to another server.
 func (t *Transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress) (raft.AppendPipeline, error) {
 	p := &pipeline{
-		from: t, to: to,
+		from: t, to: to, turn: t.net.turn(string(to)),
 		sent: make(chan *appendFuture, maxInFlight), handled: make(chan *appendFuture, maxInFlight),
 		done: make(chan raft.AppendFuture, maxInFlight),
 	}
@@ -66,6 +67,10 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 	}
 	select {
 	case p.sent <- f:
+		// Raft's replication goroutines are woken at one instant, and each draws its next
+		// timeout from one global source right after this call. Returning one after the
+		// other, in a fixed order, gives each the same draws in every run.
+		time.Sleep(p.turn)
 		return f, nil
 	case <-p.ctx.Done():
 		return nil, raft.ErrPipelineShutdown

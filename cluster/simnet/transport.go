@@ -37,6 +37,7 @@ var (
 func (n *Network) NewTransport(addr string, receive func(entries []*raft.Log)) *Transport {
 	t := &Transport{net: n, addr: raft.ServerAddress(addr), recv: receive, consumer: make(chan raft.RPC)}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
+	n.turn(addr)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.nodes[addr] = t

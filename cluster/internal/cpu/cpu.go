@@ -41,6 +41,7 @@ type Pool struct {
 
 type task struct {
 	key   uint64
+	at    time.Time // when it came
 	left  time.Duration
 	slice time.Duration // how long it has run without a break
 	done  chan struct{} // nil: nobody waits
@@ -109,6 +110,7 @@ func (p *Pool) add(t *task) {
 	defer p.mu.Unlock()
 	now := time.Now()
 	p.advance(now)
+	t.at = now
 	t.left += jitter(t.key, now)
 	p.arrived = append(p.arrived, t)
 	p.arm()
@@ -124,12 +126,23 @@ func (p *Pool) expire() {
 	defer p.mu.Unlock()
 	p.disarm()
 	p.advance(time.Now())
-	slices.SortFunc(p.arrived, func(a, b *task) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.left, b.left)) })
-	p.queue = append(p.queue, p.arrived...)
-	clear(p.arrived)
-	p.arrived = p.arrived[:0]
+	p.admit(p.last)
 	p.dispatch()
 	p.arm()
+}
+
+// admit queues those who came before now. Who comes at this very instant waits for the
+// next, when everybody of this one has come.
+func (p *Pool) admit(now time.Time) {
+	slices.SortStableFunc(p.arrived, func(a, b *task) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.key, b.key), cmp.Compare(a.left, b.left))
+	})
+	n := 0
+	for n < len(p.arrived) && p.arrived[n].at.Before(now) {
+		n++
+	}
+	p.queue = append(p.queue, p.arrived[:n]...)
+	p.arrived = slices.Delete(p.arrived, 0, n)
 }
 
 // advance brings the running tasks to now and takes those off their cores that are
