@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -294,5 +295,6 @@ func newEvalService(s *server) *EvalService {
 		InitialNackDelay:    s.cfg.Eval.InitialNackDelay,
 		SubsequentNackDelay: s.cfg.Eval.SubsequentNackDelay,
 		DeliveryLimit:       s.cfg.Eval.DeliveryLimit,
+		Rand:                rand.New(rand.NewPCG(s.seed, simnet.HashStrings(s.seed, "broker"))),
 	})
 }
