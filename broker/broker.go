@@ -239,7 +239,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 		return
 	}
 	if r := b.tracked.get(e.ID); r != nil {
-		if token != "" && r.place == placeUnacked && r.token == token {
+		if r.place == placeUnacked && r.token == token {
 			r.requeue = e
 		}
 		return

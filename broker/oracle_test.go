@@ -28,7 +28,7 @@ func TestAgainstOracle(t *testing.T) {
 	for _, p := range oraclePolicies() {
 		t.Run(p.String(), rapid.MakeCheck(func(t *rapid.T) {
 			d := brokertest.NewDriver(p, rapidChoices{t})
-			for range rapid.IntRange(1, 150).Draw(t, "steps") {
+			for range rapid.IntRange(1, 400).Draw(t, "steps") {
 				if err := d.Step(); err != nil {
 					t.Fatalf("%v\nafter\n%s", err, strings.Join(d.Log, "\n"))
 				}

@@ -139,6 +139,53 @@ func TestPendingEvaluations(t *testing.T) {
 	}
 }
 
+// eager sheds whenever an evaluation becomes pending.
+type eager struct{ broker.Policy }
+
+func (eager) ShedOnEnqueue(p *broker.PendingEvaluations) []*broker.Evaluation { return p.KeepBest() }
+
+// TestShedOnEnqueue has at most one pending evaluation, whose ID and those of the shed
+// ones stay known.
+func TestShedOnEnqueue(t *testing.T) {
+	for _, n := range []int{3, 200} {
+		b := broker.New(broker.Config{Policy: eager{broker.Shedding()}})
+		now := time.Unix(0, 0)
+		b.SetEnabled(now, true)
+		for range 2 {
+			for i := range n {
+				b.Enqueue(now, &broker.Evaluation{ID: fmt.Sprintf("p%d", i), JobID: "j", ModifyIndex: uint64(i)})
+				check(t, b)
+			}
+		}
+		if st := b.Stats(); st.Ready != 1 || st.Pending != 1 || st.Cancelable != n-2 {
+			t.Errorf("of %d: %+v", n, st)
+		}
+	}
+}
+
+// TestCancelableOwnership appends to a batch, which must not reach the next one.
+func TestCancelableOwnership(t *testing.T) {
+	for _, n := range []int{10, 200} {
+		b := broker.New(broker.Config{Policy: broker.Shedding()})
+		now := time.Unix(0, 0)
+		b.SetEnabled(now, true)
+		for i := range n {
+			b.Enqueue(now, &broker.Evaluation{ID: fmt.Sprintf("p%d", i), JobID: "j", ModifyIndex: uint64(i)})
+		}
+		e, token, _ := b.Dequeue(now, []string{""})
+		if _, err := b.Ack(now, e.ID, token); err != nil {
+			t.Fatal(err)
+		}
+		first := b.Cancelable(3)
+		_ = append(first, &broker.Evaluation{ID: "foreign"})
+		for _, e := range b.Cancelable(n) {
+			if e.ID == "foreign" {
+				t.Errorf("of %d: a batch's new element is in the next batch", n)
+			}
+		}
+	}
+}
+
 // TestDefaults holds the zero Config to Nomad's defaults, as its documentation does.
 func TestDefaults(t *testing.T) {
 	b := broker.New(broker.Config{})
