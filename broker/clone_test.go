@@ -3,7 +3,6 @@ package broker_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -23,15 +22,24 @@ func TestClone(t *testing.T) {
 			into := loaded(t, broker.Legacy())
 			b.CloneInto(into, rand.New(rand.NewPCG(5, 5)))
 			for i, c := range []*broker.EvalBroker{b.Clone(rand.New(rand.NewPCG(4, 4))), into} {
-				if got, want := emptied(t, c), emptied(t, loaded(t, policy)); !slices.Equal(got, want) {
-					t.Errorf("clone %d drains differently:\n%v\n%v", i, got, want)
+				if diff := firstDifference(emptied(t, c), emptied(t, loaded(t, policy))); diff != "" {
+					t.Errorf("clone %d drains differently: %s", i, diff)
 				}
 			}
-			if got, want := emptied(t, b), emptied(t, undisturbed); !slices.Equal(got, want) {
-				t.Errorf("the original drains differently after its clones:\n%v\n%v", got, want)
+			if diff := firstDifference(emptied(t, b), emptied(t, undisturbed)); diff != "" {
+				t.Errorf("the original drains differently after its clones: %s", diff)
 			}
 		})
 	}
+}
+
+func firstDifference(got, want []string) string {
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			return fmt.Sprintf("at %d: %q, want %q", i, got[min(i, len(got)):min(i+1, len(got))], want[min(i, len(want)):min(i+1, len(want))])
+		}
+	}
+	return ""
 }
 
 var cloneStart = time.Unix(0, 0)
@@ -62,7 +70,7 @@ func loaded(t *testing.T, p broker.Policy) *broker.EvalBroker {
 		}
 		b.Enqueue(cloneStart, &broker.Evaluation{ID: fmt.Sprintf("late%d", i), JobID: e.JobID, Type: "service", CreateIndex: 1000, ModifyIndex: 1000})
 	}
-	b.Enqueue(cloneStart, &broker.Evaluation{ID: "wait", JobID: "k", Type: "batch", Wait: time.Second})
+	b.Enqueue(cloneStart, &broker.Evaluation{ID: "wait", JobID: "k", Type: "service", Wait: time.Second})
 	return b
 }
 
