@@ -13,15 +13,23 @@ import (
 
 const million = 1_000_000
 
-func benchService(b *testing.B, jobs int) *cluster.EvalService {
-	s := cluster.NewEvalService(broker.Config{Rand: rand.New(rand.NewPCG(1, 1))})
-	s.SetEnabled(true)
-	for i := range million {
-		s.Enqueue(&broker.Evaluation{
-			ID: fmt.Sprintf("%08x-0000-4000-8000-%012x", i*2654435761, i), Namespace: "default",
+func benchEvaluations(jobs int) []*broker.Evaluation {
+	evals := make([]*broker.Evaluation, million)
+	for i := range evals {
+		evals[i] = &broker.Evaluation{
+			ID: fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(i*2654435761), i), Namespace: "default",
 			JobID: fmt.Sprintf("job-%d", i%jobs), Type: "system", Priority: 50,
 			CreateIndex: uint64(i), ModifyIndex: uint64(i),
-		})
+		}
+	}
+	return evals
+}
+
+func benchService(evals []*broker.Evaluation) *cluster.EvalService {
+	s := cluster.NewEvalService(broker.Config{Rand: rand.New(rand.NewPCG(1, 1))})
+	s.SetEnabled(true)
+	for _, e := range evals {
+		s.Enqueue(e)
 	}
 	runtime.GC()
 	return s
@@ -43,6 +51,7 @@ func cycle(b *testing.B, s *cluster.EvalService, schedulers []string) {
 func BenchmarkEvalServiceCycle(b *testing.B) {
 	schedulers := []string{"service", "batch", "system", "sysbatch"}
 	for _, jobs := range []int{10, million} {
+		evals := benchEvaluations(jobs)
 		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
 			b.ReportAllocs()
 			var s *cluster.EvalService
@@ -52,7 +61,7 @@ func BenchmarkEvalServiceCycle(b *testing.B) {
 					if s != nil {
 						s.Close()
 					}
-					s = benchService(b, jobs)
+					s = benchService(evals)
 					b.StartTimer()
 				}
 				cycle(b, s, schedulers)
