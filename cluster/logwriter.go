@@ -86,9 +86,9 @@ func (w *logWriter) run() {
 			time.Sleep(w.fsync)
 			for _, e := range batch {
 				e.handed <- w.raft.Apply(e.data, 0)
-				// One entry an instant: Raft has taken it in before the next one comes,
-				// so how many share a batch does not depend on the runtime.
-				time.Sleep(time.Nanosecond)
+				// One entry an instant: Raft and its replication have taken it in before the
+				// next one comes, so how many share a batch does not depend on the runtime.
+				time.Sleep(handOver)
 			}
 		}
 	}
