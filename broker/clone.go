@@ -87,12 +87,13 @@ func (b *EvalBroker) forgetTwins() {
 }
 
 func (p *PendingEvaluations) copyTo(c *PendingEvaluations) {
+	c.evals, c.since, c.best = append(c.evals[:0], p.evals...), append(c.since[:0], p.since...), p.best
 	c.h.before = p.h.before
 	c.h.items = append(c.h.items[:0], p.h.items...)
 	c.run = slices.Clone(p.run)
 	p.ids.copyTo(&c.ids)
 	p.gone.copyTo(&c.gone)
-	c.heaped, c.cancelable, c.oldest = p.heaped, p.cancelable, p.oldest
+	c.cancelable, c.oldest = p.cancelable, p.oldest
 }
 
 func (c *cancelableList) clone() cancelableList {

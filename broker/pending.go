@@ -12,16 +12,21 @@ const handOver = 64
 
 // PendingEvaluations holds one job's pending evaluations: what a [Policy] is handed when
 // the job is acked. It is not safe for concurrent use, and valid only during the call.
+//
+// Putting them in order is left until the first Pop, which a policy that keeps just the
+// best never makes: then adding one takes constant time, and so does shedding them all.
 type PendingEvaluations struct {
-	// What was added lately is in h, of which h.items[0] is always the best. Only
-	// h.items[:heaped] is a heap: the rest waits for the first Pop, which a policy that
-	// keeps just the best never makes, so that adding takes constant time. When there is
-	// much to pop it is sorted into run, best last, once: cheaper than a large heap, and
-	// nearly free when evaluations come in the order of the policy.
-	h      heap[pendingItem]
-	heaped int
-	run    []pendingItem
-	ids    idSet
+	// What came since the last Pop: evaluations, when each did, and which is the best.
+	evals []*Evaluation
+	since []time.Duration
+	best  int
+	// The others, best first in a heap or best last in a sorted run. Sorting many at once
+	// is cheaper than a large heap, and nearly free when they came in the order of
+	// the policy.
+	h   heap[pendingItem]
+	run []pendingItem
+
+	ids idSet
 	// gone has what a policy removed, of which cancelable many are still with the broker;
 	// all are forgotten together when none is.
 	gone       idSet
@@ -29,7 +34,6 @@ type PendingEvaluations struct {
 	// oldest is the earliest time one was added at since the set was last emptied or shed:
 	// not always the first, for a wait counts from when it ended, however late it fires.
 	oldest time.Duration
-	shed   []*Evaluation // scratch of KeepBest
 }
 
 // pendingItem is an evaluation and when it was added.
@@ -59,29 +63,29 @@ func (o pendingOrder) before(a, b *Evaluation) bool {
 }
 
 // Len returns how many evaluations are pending.
-func (p *PendingEvaluations) Len() int { return len(p.run) + len(p.h.items) }
-
-// bestInRun reports whether the best is the last of run, or else the first of h.
-func (p *PendingEvaluations) bestInRun() bool {
-	n := len(p.run)
-	return n > 0 && (len(p.h.items) == 0 || p.h.before(p.run[n-1], p.h.items[0]))
-}
+func (p *PendingEvaluations) Len() int { return len(p.evals) + len(p.h.items) + len(p.run) }
 
 // Best returns the first by the policy's order, in constant time; nil when none is
 // pending.
-func (p *PendingEvaluations) Best() *Evaluation {
-	if p.Len() == 0 {
-		return nil
-	}
-	return p.best().e
-}
+func (p *PendingEvaluations) Best() *Evaluation { return p.bestItem().e }
 
-// best needs something pending.
-func (p *PendingEvaluations) best() pendingItem {
-	if p.bestInRun() {
-		return p.run[len(p.run)-1]
+// bestItem returns the zero item when none is pending.
+func (p *PendingEvaluations) bestItem() (best pendingItem) {
+	consider := func(it pendingItem) {
+		if best.e == nil || p.h.before(it, best) {
+			best = it
+		}
 	}
-	return p.h.items[0]
+	if len(p.evals) > 0 {
+		consider(pendingItem{p.evals[p.best], p.since[p.best]})
+	}
+	if len(p.h.items) > 0 {
+		consider(p.h.items[0])
+	}
+	if n := len(p.run); n > 0 {
+		consider(p.run[n-1])
+	}
+	return best
 }
 
 // All iterates over the pending evaluations in no useful order. The set must not be
@@ -93,6 +97,11 @@ func (p *PendingEvaluations) All() iter.Seq[*Evaluation] {
 				if !yield(it.e) {
 					return
 				}
+			}
+		}
+		for _, e := range p.evals {
+			if !yield(e) {
+				return
 			}
 		}
 	}
@@ -108,25 +117,35 @@ func (p *PendingEvaluations) Pop() *Evaluation {
 }
 
 // KeepBest removes all but the best and returns the removed ones, in an order that
-// depends on nothing but the calls made before. It looks at none of them. The result is
-// valid until the set is next changed: copy it or return it from Shed.
+// depends on nothing but the calls made before. If nothing was popped since they were
+// added it takes constant time. The result is valid until the set is next changed: copy
+// it or return it from Shed.
 func (p *PendingEvaluations) KeepBest() []*Evaluation {
-	n := p.Len()
-	if n <= 1 {
+	if p.Len() <= 1 {
 		return nil
 	}
-	if n-1 > handOver {
-		p.shed = make([]*Evaluation, 0, n-1)
-	}
-	best, shed := p.best(), p.shed[:0]
-	for e := range p.All() {
-		if e != best.e {
-			shed = append(shed, e)
+	best := p.bestItem()
+	var shed []*Evaluation
+	last := len(p.evals) - 1
+	switch {
+	case len(p.run)+len(p.h.items) > 0:
+		for e := range p.All() {
+			if e != best.e {
+				shed = append(shed, e)
+			}
 		}
+	case last > handOver:
+		p.evals[p.best] = p.evals[last]
+		shed = p.evals[:last:last]
+	default:
+		copy(p.evals[1:], p.evals[:p.best]) // the best goes to the front below
+		shed = p.evals[1:]
 	}
-	p.forgetItems()
-	p.h.items = append(p.h.items, best)
-	p.heaped, p.oldest = 1, best.since
+	if len(shed) > handOver {
+		p.evals, p.since = nil, nil // they, or their size, are not ours any more
+	}
+	p.evals, p.since, p.best = append(p.evals[:0], best.e), append(p.since[:0], best.since), 0
+	p.h.items, p.run, p.oldest = nil, nil, best.since
 
 	p.ids.remove(best.e.ID)
 	if p.gone.n < p.ids.n {
@@ -137,11 +156,6 @@ func (p *PendingEvaluations) KeepBest() []*Evaluation {
 	}
 	p.ids.empty()
 	p.ids.put(best.e)
-
-	p.shed = shed
-	if len(shed) > handOver {
-		p.shed = nil // it is the caller's now
-	}
 	return shed
 }
 
@@ -161,7 +175,14 @@ func (p *PendingEvaluations) RemoveFunc(remove func(*Evaluation) bool) []*Evalua
 	p.run = slices.DeleteFunc(p.run, unwanted)
 	p.h.items = slices.DeleteFunc(p.h.items, unwanted)
 	p.h.init()
-	p.heaped = len(p.h.items)
+	evals, since := p.evals, p.since
+	p.evals, p.since = evals[:0], since[:0]
+	for i, e := range evals {
+		if !unwanted(pendingItem{e, since[i]}) {
+			p.append(pendingItem{e, since[i]})
+		}
+	}
+	clear(evals[len(p.evals):])
 	return removed
 }
 
@@ -184,21 +205,21 @@ func (p *PendingEvaluations) add(e *Evaluation, now time.Duration) bool {
 		p.oldest = now
 	}
 	p.oldest = min(p.oldest, now)
-	n := len(p.h.items)
-	if n == 0 {
-		p.heaped = 1
-	}
-	if n == cap(p.h.items) {
+	if n := len(p.evals); n == cap(p.evals) {
 		// Doubling leaves less garbage than append does.
-		p.h.items = append(make([]pendingItem, 0, max(4, 2*n)), p.h.items...)
+		p.evals = append(make([]*Evaluation, 0, max(4, 2*n)), p.evals...)
+		p.since = append(make([]time.Duration, 0, max(4, 2*n)), p.since...)
 	}
-	it := pendingItem{e, now}
-	p.h.items = append(p.h.items, it)
-	if n > 0 && p.h.before(it, p.h.items[0]) {
-		// A new best at the root leaves h.items[:heaped] a heap.
-		p.h.items[0], p.h.items[n] = it, p.h.items[0]
-	}
+	p.append(pendingItem{e, now})
 	return true
+}
+
+func (p *PendingEvaluations) append(it pendingItem) {
+	n := len(p.evals)
+	p.evals, p.since = append(p.evals, it.e), append(p.since, it.since)
+	if n == 0 || p.h.before(it, pendingItem{p.evals[p.best], p.since[p.best]}) {
+		p.best = n
+	}
 }
 
 // pop removes the best; the zero item when none is pending.
@@ -206,17 +227,20 @@ func (p *PendingEvaluations) pop() pendingItem {
 	if p.Len() == 0 {
 		return pendingItem{}
 	}
-	if len(p.h.items) > len(p.run)+handOver {
-		p.sort()
+	if p.Len() == 1 && len(p.evals) == 1 {
+		it := p.bestItem()
+		p.forgetItems()
+		p.ids.empty()
+		return it
 	}
+	p.order()
 	var it pendingItem
-	if last := len(p.run) - 1; p.bestInRun() {
-		it, p.run[last] = p.run[last], it
-		p.run = p.run[:last]
+	n := len(p.run)
+	if n > 0 && (len(p.h.items) == 0 || p.h.before(p.run[n-1], p.h.items[0])) {
+		it, p.run[n-1] = p.run[n-1], it
+		p.run = p.run[:n-1]
 	} else {
-		p.sift()
 		it = p.h.pop()
-		p.heaped--
 	}
 	p.ids.remove(it.e.ID)
 	if p.Len() == 0 {
@@ -226,47 +250,52 @@ func (p *PendingEvaluations) pop() pendingItem {
 	return it
 }
 
-// sort moves everything into run.
-func (p *PendingEvaluations) sort() {
-	all := append(p.h.items, p.run...)
-	slices.SortFunc(all, func(a, b pendingItem) int {
-		if p.h.before(b, a) {
-			return -1
+// order moves what came lately into the heap or, if that is the greater part, everything
+// into run.
+func (p *PendingEvaluations) order() {
+	if len(p.evals) > len(p.run)+len(p.h.items)+handOver {
+		all := make([]pendingItem, 0, p.Len())
+		all = append(append(all, p.run...), p.h.items...)
+		for i, e := range p.evals {
+			all = append(all, pendingItem{e, p.since[i]})
 		}
-		return 1
-	})
-	p.run, p.h.items, p.heaped = all, nil, 0
-}
-
-// sift makes a heap of h.items: one at a time when few are new, else at once.
-func (p *PendingEvaluations) sift() {
-	if fresh := len(p.h.items) - p.heaped; fresh > p.heaped/4 {
-		p.h.init()
+		slices.SortFunc(all, func(a, b pendingItem) int {
+			if p.h.before(b, a) {
+				return -1
+			}
+			return 1
+		})
+		p.run, p.h.items = all, nil
 	} else {
-		all := p.h.items
-		for i := p.heaped; i < len(all); i++ {
-			p.h.items = all[:i+1]
-			p.h.up(i)
+		for i, e := range p.evals {
+			p.h.push(pendingItem{e, p.since[i]})
 		}
 	}
-	p.heaped = len(p.h.items)
+	p.forgetEvals()
 }
 
-// forgetItems empties run and h, which give up their memory if they were large.
+// forgetItems empties the set but for its IDs; what was large gives up its memory.
 func (p *PendingEvaluations) forgetItems() {
+	p.forgetEvals()
 	p.run = nil
 	if cap(p.h.items) > handOver {
 		p.h.items = nil
-	} else {
-		clear(p.h.items)
-		p.h.items = p.h.items[:0]
 	}
-	p.heaped = 0
+}
+
+func (p *PendingEvaluations) forgetEvals() {
+	if cap(p.evals) > handOver {
+		p.evals, p.since = nil, nil
+	}
+	clear(p.evals)
+	p.evals, p.since, p.best = p.evals[:0], p.since[:0], 0
 }
 
 // recycle forgets everything but keeps the memory.
 func (p *PendingEvaluations) recycle() {
 	p.forgetItems()
+	clear(p.h.items)
+	p.h.items = p.h.items[:0]
 	p.ids.empty()
 	p.gone.empty()
 	p.cancelable, p.oldest = 0, 0

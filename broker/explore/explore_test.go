@@ -100,7 +100,7 @@ func TestSound(t *testing.T) {
 		{"three jobs, one worker", broker.Shedding(), bounds(func(b *explore.Bounds) { b.Jobs, b.Evals, b.Workers, b.Timeouts = 3, 2, 1, 1 }), 9352},
 		{"two failovers, two priorities", broker.Shedding(), bounds(func(b *explore.Bounds) {
 			b.Jobs, b.Evals, b.Priorities, b.Failovers, b.Snapshot = 1, 4, 2, 2, explore.SnapshotJob
-		}), 59192},
+		}), 59147},
 		{"no redelivery", broker.Shedding(), bounds(func(b *explore.Bounds) { b.Jobs, b.Evals, b.DeliveryLimit = 1, 3, 1 }), 1493},
 		{"wait index, no shedding", broker.Legacy(), bounds(func(b *explore.Bounds) { b.Jobs, b.Evals, b.Priorities, b.Snapshot = 1, 4, 2, explore.SnapshotJob }), 18597},
 		{"wait index, any is as good as the newest", keepOldest{broker.Shedding()}, bounds(func(b *explore.Bounds) { b.Evals, b.Snapshot = 2, explore.SnapshotJob }), 9015},
