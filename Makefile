@@ -29,8 +29,8 @@ test: ## run all tests
 	$(GO) test ./...
 
 .PHONY: race
-race: ## run all tests under the race detector
-	$(GO) test -race ./...
+race: ## run the tests of goroutines and locks under the race detector
+	$(GO) test -race ./broker ./cluster/... ./nodesim/...
 
 .PHONY: bench
 bench: ## run the benchmarks COUNT=10 times and summarise them with benchstat
