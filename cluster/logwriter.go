@@ -17,6 +17,11 @@ type logWriter struct {
 	raft  *raft.Raft
 	fsync time.Duration
 
+	// slots holds one for every entry handed to Raft and not yet applied. Raft's main
+	// goroutine blocks on a state machine that is 128 batches behind, and afterwards finds
+	// several channels ready: the sleep it must not have, by another door.
+	slots chan struct{}
+
 	mu      sync.Mutex
 	waiting []*pendingEntry
 	wake    chan struct{}
@@ -34,9 +39,13 @@ type pendingEntry struct {
 	handed chan raft.ApplyFuture
 }
 
+// maxUnapplied is below the 128 batches, of one entry at least, of Raft's queue to the
+// state machine (raft api.go, fsmMutateCh).
+const maxUnapplied = 100
+
 func newLogWriter(r *raft.Raft, fsync time.Duration) *logWriter {
 	w := &logWriter{
-		raft: r, fsync: fsync,
+		raft: r, fsync: fsync, slots: make(chan struct{}, maxUnapplied),
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.run()
@@ -56,6 +65,9 @@ func (w *logWriter) apply(data []byte) <-chan raft.ApplyFuture {
 	}
 	return e.handed
 }
+
+// applied frees the place of an entry whose future is settled.
+func (w *logWriter) applied() { <-w.slots }
 
 // close stops the writer and waits for it. Entries not yet written are dropped.
 func (w *logWriter) close() {
@@ -85,6 +97,12 @@ func (w *logWriter) run() {
 		for batch := w.take(); len(batch) > 0; batch = w.take() {
 			time.Sleep(w.fsync)
 			for _, e := range batch {
+				select {
+				case w.slots <- struct{}{}:
+				case <-w.stop:
+					close(e.handed)
+					continue
+				}
 				e.handed <- w.raft.Apply(e.data, 0)
 				// One entry an instant: Raft and its replication have taken it in before the
 				// next one comes, so how many share a batch does not depend on the runtime.

@@ -211,7 +211,9 @@ func (e raftEntry) wait() (uint64, error) {
 	if !ok {
 		return 0, errStopped
 	}
-	if err := f.Error(); err != nil {
+	err := f.Error()
+	e.srv.writer.applied()
+	if err != nil {
 		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipLost) {
 			return 0, fmt.Errorf("%w: %w", rpc.ErrNoLeader, err)
 		}

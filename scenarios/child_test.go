@@ -23,7 +23,7 @@ func TestRunAllRepeats(t *testing.T) {
 	}()
 	defer func() { stop.Store(true); <-idle }()
 
-	specs := []Spec{small("legacy"), small("shedding"), mixed("legacy"), mixed("shedding")}
+	specs := []Spec{small("legacy"), small("shedding"), mixed("legacy"), mixed("shedding"), overloaded("legacy"), overloaded("shedding")}
 	for i := range specs {
 		specs[i].Seed = int64(i)
 	}

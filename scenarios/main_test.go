@@ -46,6 +46,14 @@ func mixed(broker string) Spec {
 	return s
 }
 
+// overloaded is run by servers that fall behind by hundreds of entries, as those of 5,000
+// nodes do.
+func overloaded(broker string) Spec {
+	s := small(broker)
+	s.Cost, s.Params.Nodes = "testdata/overloaded.hcl", 300
+	return s
+}
+
 // quickWall is small on the wall clock, a hundred times as fast as Nomad.
 func quickWall(broker string) Spec {
 	s := small(broker)

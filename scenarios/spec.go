@@ -55,7 +55,7 @@ func DefaultParams() Params {
 const (
 	maxNodes         = 1_000_000
 	maxJobs          = 10_000
-	maxServers       = 99
+	maxServers       = 15 // as many as the log writer keeps apart (cluster, handOver)
 	maxSchedulers    = 1024
 	maxAllocsPerNode = 10_000
 )
