@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/hashicorp/go-memdb"
 	"github.com/hashicorp/go-msgpack/v2/codec"
@@ -106,22 +107,23 @@ func (s *Store) Restore(r io.Reader) error {
 	}
 	txn := s.db.Txn(true)
 	defer txn.Abort()
-	in := interner{}
+	in := newInterner()
 	if err := restoreTables(txn, dec, &header, in); err != nil {
 		return fmt.Errorf("restore state at index %d: %w", header.Counts.Index, err)
 	}
 	s.strings = in
-	s.commit(txn, *header.Counts)
+	s.commit(txn, *header.Counts, nil)
+	s.watchers.wakeAll()
 	return nil
 }
 
-func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in interner) error {
+func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *interner) error {
 	for _, table := range []string{tableNodes, tableJobs, tableEvals, tableAllocs, tableSummaries, tableNodeAllocs} {
 		if _, err := txn.DeleteAll(table, indexID); err != nil {
 			return fmt.Errorf("clear table %s: %w", table, err)
 		}
 	}
-	perNode := map[string]*NodeAllocs{}
+	perNode, perJob := map[string]*NodeAllocs{}, map[broker.JobID][]*rpc.Allocation{}
 	on := func(nodeID string) *NodeAllocs {
 		row := perNode[nodeID]
 		if row == nil {
@@ -147,9 +149,15 @@ func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in inte
 		restoreRows(txn, dec, tableAllocs, h.Allocs, func(a *rpc.Allocation) any {
 			in.alloc(a)
 			on(a.NodeID).restore(a)
+			job := broker.JobID{Namespace: a.Namespace, ID: a.JobID}
+			perJob[job] = append(perJob[job], a)
 			return a
 		}),
-		restoreRows(txn, dec, tableSummaries, h.Summary, func(s *jobSummary) any { return s }),
+		restoreRows(txn, dec, tableSummaries, h.Summary, func(s *jobSummary) any {
+			slices.SortFunc(perJob[s.Job], byChange)
+			s.log.rebuild(perJob[s.Job])
+			return s
+		}),
 	)
 	if err != nil {
 		return err

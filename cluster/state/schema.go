@@ -27,9 +27,6 @@ const (
 	indexModify = "modify"
 	// indexType orders jobs by type: which are the system jobs?
 	indexType = "type"
-	// indexJob orders allocations by job and then ModifyIndex: all allocations of a
-	// job, or those that changed since an index.
-	indexJob = "job"
 )
 
 // nodeRow is a row of the nodes table.
@@ -57,22 +54,16 @@ func schema() *memdb.DBSchema {
 		}),
 		table(tableJobs, indexer{from: func(raw any) []byte {
 			j := raw.(*rpc.Job)
-			return jobKey(j.Namespace, j.ID, 0)
+			return jobKey(j.Namespace, j.ID)
 		}}, map[string]indexer{
 			indexType: {from: func(raw any) []byte { return appendPart(nil, raw.(*rpc.Job).Type) }},
 		}),
 		table(tableEvals, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*broker.Evaluation).ID) }}, nil),
-		table(tableAllocs, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*rpc.Allocation).ID) }}, map[string]indexer{
-			indexJob: {from: func(raw any) []byte {
-				a := raw.(*rpc.Allocation)
-				key := jobKey(a.Namespace, a.JobID, 8+len(a.ID)+1)
-				return binary.BigEndian.AppendUint64(key, a.ModifyIndex)
-			}},
-		}),
+		table(tableAllocs, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*rpc.Allocation).ID) }}, nil),
 		table(tableNodeAllocs, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*NodeAllocs).NodeID) }}, nil),
 		table(tableSummaries, indexer{from: func(raw any) []byte {
 			job := raw.(*jobSummary).Job
-			return jobKey(job.Namespace, job.ID, 0)
+			return jobKey(job.Namespace, job.ID)
 		}}, nil),
 	}
 	s := &memdb.DBSchema{Tables: make(map[string]*memdb.TableSchema, len(tables))}
@@ -82,8 +73,8 @@ func schema() *memdb.DBSchema {
 	return s
 }
 
-func jobKey(namespace, id string, spare int) []byte {
-	key := make([]byte, 0, len(namespace)+len(id)+2+spare)
+func jobKey(namespace, id string) []byte {
+	key := make([]byte, 0, len(namespace)+len(id)+2)
 	return appendPart(appendPart(key, namespace), id)
 }
 

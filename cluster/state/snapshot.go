@@ -125,27 +125,6 @@ func (s *Snapshot) Allocs() iter.Seq[*rpc.Allocation] {
 	return rows[*rpc.Allocation](s.get(tableAllocs, indexID))
 }
 
-// AllocsByJob returns the job's allocations in the order of their IDs.
-func (s *Snapshot) AllocsByJob(job broker.JobID) []*rpc.Allocation {
-	found := slices.Collect(rows[*rpc.Allocation](s.get(tableAllocs, indexJob, job.Namespace, job.ID)))
-	slices.SortFunc(found, byID)
-	return found
-}
-
-// AllocsChangedSince goes through the job's allocations whose ModifyIndex is above
-// index, in that order. Deleted ones cannot be seen: compare JobAllocs.DeletedIndex.
-func (s *Snapshot) AllocsChangedSince(job broker.JobID, index uint64) iter.Seq[*rpc.Allocation] {
-	it := s.lowerBound(tableAllocs, indexJob, job.Namespace, job.ID, index+1)
-	return func(yield func(*rpc.Allocation) bool) {
-		for raw := it.Next(); raw != nil; raw = it.Next() {
-			a := raw.(*rpc.Allocation)
-			if a.JobID != job.ID || a.Namespace != job.Namespace || !yield(a) {
-				return
-			}
-		}
-	}
-}
-
 // NodeAllocs returns what is on the node; all zero when nothing is.
 func (s *Snapshot) NodeAllocs(nodeID string) *NodeAllocs {
 	if row, ok := s.first(tableNodeAllocs, indexID, nodeID).(*NodeAllocs); ok {

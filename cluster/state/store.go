@@ -12,8 +12,9 @@ import (
 // Store holds one server's state. All methods are safe for concurrent use, but writes
 // must come from one goroutine, the FSM's, in the order of their Raft indexes.
 type Store struct {
-	db      *memdb.MemDB
-	strings interner // the writer's
+	db       *memdb.MemDB
+	strings  *interner // the writer's
+	watchers watchers
 
 	mu     sync.Mutex
 	counts *counts
@@ -25,7 +26,9 @@ func New() *Store {
 	if err != nil {
 		panic(fmt.Sprintf("state: the schema is invalid: %v", err)) // a constant: cannot fail at run time
 	}
-	return &Store{db: db, strings: interner{}, counts: newCounts()}
+	// Unlike a database, a snapshot of one, which can be written to as well, does not close
+	// a channel for each tree node that a write replaces: see watchers.
+	return &Store{db: db.Snapshot(), strings: newInterner(), counts: newCounts()}
 }
 
 // Snapshot returns the state as of the latest applied index. It costs no copying and
@@ -90,16 +93,6 @@ func backoff(try int) time.Duration {
 	return min(backoffBase<<(2*try), backoffLimit)
 }
 
-// WatchNodeAllocs returns a channel that closes at the next change of the node's
-// allocations. Ask for it before the snapshot that is to be compared. As long as the
-// node is registered, changes on other nodes do not close it: tens of thousands of
-// clients can wait, each for its own.
-func (s *Store) WatchNodeAllocs(nodeID string) <-chan struct{} {
-	changed, _, err := s.Snapshot().txn.FirstWatch(tableNodeAllocs, indexID, nodeID)
-	must(err)
-	return changed
-}
-
 // Update applies one log entry: all that write does becomes visible at once, at index.
 // Nothing is changed when write returns an error, which Update passes on as it is.
 // Index must not be below an earlier one.
@@ -117,15 +110,17 @@ func (s *Store) Update(index uint64, write func(*Tx) error) error {
 	if err := tx.flush(txn); err != nil {
 		return err
 	}
-	s.commit(txn, tx.counts)
+	s.commit(txn, tx.counts, tx.nodeAllocs.changed)
 	return nil
 }
 
-// commit publishes a transaction. Rows and counts change under one lock: no snapshot
-// pairs those of different indexes.
-func (s *Store) commit(txn *memdb.Txn, now counts) {
+// commit publishes a transaction and wakes those who watch the nodes whose allocations
+// it changed. Rows and counts change under one lock: no snapshot pairs those of different
+// indexes.
+func (s *Store) commit(txn *memdb.Txn, now counts, changed map[string]*NodeAllocs) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	txn.Commit()
 	s.counts = &now
+	s.mu.Unlock()
+	s.watchers.wake(changed)
 }

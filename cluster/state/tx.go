@@ -20,7 +20,7 @@ type Tx struct {
 	base    *memdb.Txn // reads the state before the transaction
 	index   uint64
 	counts  counts
-	strings interner
+	strings *interner
 	// copies says that the objects handed in stay the caller's (optimistic snapshots).
 	copies bool
 	// ownEvals says that counts.EvalsByStatus is this transaction's own already.
@@ -32,6 +32,8 @@ type Tx struct {
 	allocs     table[string, rpc.Allocation]
 	nodeAllocs table[string, NodeAllocs]
 	summaries  table[broker.JobID, jobSummary]
+
+	touched map[broker.JobID][]string // IDs of changed allocations, some of them twice
 }
 
 func begin(base *memdb.Txn, at *counts, index uint64) *Tx {
@@ -86,7 +88,7 @@ func (t *table[K, R]) flush(txn, base *memdb.Txn, name string, args func(K) []an
 
 // flush writes the changed rows to txn.
 func (tx *Tx) flush(txn *memdb.Txn) error {
-	if err := tx.dropEmptySummaries(); err != nil {
+	if err := firstError(tx.logAllocs, tx.dropEmptySummaries); err != nil {
 		return err
 	}
 	byString := func(id string) []any { return []any{id} }
@@ -191,10 +193,15 @@ func (tx *Tx) allocChanged(old, now *rpc.Allocation) error {
 	if of == nil {
 		of = old
 	}
-	s, err := tx.summary(broker.JobID{Namespace: of.Namespace, ID: of.JobID})
+	job := broker.JobID{Namespace: of.Namespace, ID: of.JobID}
+	s, err := tx.summary(job)
 	if err != nil {
 		return err
 	}
+	if tx.touched == nil {
+		tx.touched = map[broker.JobID][]string{}
+	}
+	tx.touched[job] = append(tx.touched[job], of.ID)
 	countAlloc(&s.Allocs.Live, &s.Allocs.Terminal, old, now)
 	if now == nil {
 		s.Allocs.DeletedIndex = tx.index
@@ -213,6 +220,8 @@ type jobSummary struct {
 	// Blocked holds the IDs of the job's blocked evaluations, of which there are few at
 	// any time: those that a completed evaluation cancels.
 	Blocked []string
+
+	log changeLog // of the allocations
 }
 
 // JobEvals is what is known of a job's evaluations without looking at them.
