@@ -55,9 +55,10 @@ func RunAll(ctx context.Context, specs []Spec, tell func(i int, p Progress)) ([]
 	var group errgroup.Group
 	side := min(max(2, runtime.NumCPU()), max(1, len(specs)))
 	group.SetLimit(side)
+	shares := heapShares(specs, side)
 	for i, spec := range specs {
 		group.Go(func() error {
-			results[i], errs[i] = runChild(ctx, self, spec, heapBudget/side, func(p Progress) {
+			results[i], errs[i] = runChild(ctx, self, spec, shares[i], func(p Progress) {
 				if tell != nil {
 					tell(i, p)
 				}

@@ -6,25 +6,52 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"time"
+
+	"github.com/simctl/simctl/broker"
 )
 
 // A run holds the state of every server, and collecting garbage over it would take a
 // quarter of its CPU time at Go's default, which keeps as much garbage as there is live
 // data. A child process spends its share of heapBudget instead: it keeps more garbage
-// while the live data is small, and the default where the data alone fills the budget.
+// while the live data is small, and less where the data alone fills the budget.
 
 // heapBudget is for all runs side by side: two of the default size stay below 4 GiB.
-const heapBudget = 3 << 30
+const heapBudget = 3300 << 20
+
+// heapShares splits heapBudget between runs, of which so many go side by side. The run of
+// a broker that sheds nothing has twice the work of another, so it is what a pair waits
+// for: it gets more.
+func heapShares(specs []Spec, side int) []int {
+	shares := make([]int, len(specs))
+	if len(specs) > side {
+		for i := range shares {
+			shares[i] = heapBudget / side
+		}
+		return shares
+	}
+	sum := 0
+	for i, spec := range specs {
+		shares[i] = 1
+		if spec.Broker == broker.Legacy().String() {
+			shares[i] = 2
+		}
+		sum += shares[i]
+	}
+	for i := range shares {
+		shares[i] *= heapBudget / sum
+	}
+	return shares
+}
 
 // budgetVar hands a child its share, in bytes.
 const budgetVar = "SIMCTL_HEAP_BUDGET"
 
-// gcPercent returns the GOGC at which the heap grows to the budget, 100 to 400.
+// gcPercent returns the GOGC at which the heap grows to the budget, 50 to 400.
 func gcPercent(live, budget uint64) int {
 	if live == 0 {
 		return 400
 	}
-	return int(min(max(budget/(live/100+1), 200), 500)) - 100
+	return int(min(max(budget/(live/100+1), 150), 500)) - 100
 }
 
 // tuneGC follows the live data until stop is called. It does nothing when the user has set

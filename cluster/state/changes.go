@@ -35,7 +35,7 @@ const slack = 64
 func (l *changeLog) add(index uint64, allocs []*rpc.Allocation, gone []string, total int) {
 	l.last = &changes{before: l.last, index: index, allocs: allocs, gone: gone}
 	l.entries += len(allocs) + len(gone)
-	if l.entries > 2*total+slack {
+	if l.entries > total+total/4+slack {
 		l.rebuild(l.since(0))
 	}
 }
