@@ -36,6 +36,7 @@ type Pool struct {
 	last    time.Time
 	busy    time.Duration // core time used
 	timer   *time.Timer   // nil: nothing is under way
+	spare   *time.Timer   // one that has fired
 	due     time.Time     // when the timer fires; it may be early, never late
 }
 
@@ -124,7 +125,10 @@ func jitter(key uint64, now time.Time) time.Duration {
 func (p *Pool) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.disarm()
+	if p.timer != nil && !p.timer.Stop() {
+		p.spare = p.timer
+	}
+	p.timer = nil
 	p.advance(time.Now())
 	p.admit(p.last)
 	p.dispatch()
@@ -188,8 +192,7 @@ func (p *Pool) run(t *task) {
 
 func (p *Pool) pop() *task {
 	t := p.queue[0]
-	p.queue[0] = nil
-	p.queue = p.queue[1:]
+	p.queue = slices.Delete(p.queue, 0, 1) // queues are short, and keep their memory like this
 	return t
 }
 
@@ -209,12 +212,17 @@ func (p *Pool) arm() {
 	if due := p.last.Add(next); p.timer == nil || due.Before(p.due) {
 		p.disarm()
 		p.due = due
-		p.timer = time.AfterFunc(next, p.expire)
+		if p.timer, p.spare = p.spare, nil; p.timer == nil {
+			p.timer = time.AfterFunc(next, p.expire)
+		} else {
+			p.timer.Reset(next)
+		}
 	}
 }
 
-// disarm drops the timer. It is never reset: the runtime would look through all timers
-// of the run, one for each client and more, to find the new place of a reset one.
+// disarm drops the timer. Only one that has fired is ever reset: to find the new place of
+// one that has not, the runtime would look through all timers of the run, one for each
+// client and more.
 func (p *Pool) disarm() {
 	if p.timer != nil {
 		p.timer.Stop()
