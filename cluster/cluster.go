@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ type Cluster struct {
 	net     *simnet.Network
 	servers []*server
 	pools   []*cpu.Pool
+	hosts   []host // by server
 
 	mu      sync.Mutex
 	running []bool
@@ -49,7 +51,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{
-		cfg: cfg, running: make([]bool, cfg.Servers), busyAt: time.Now(),
+		cfg: cfg, running: make([]bool, cfg.Servers), busyAt: time.Now(), hosts: make([]host, cfg.Servers),
 		net: simnet.New(cfg.Seed, cfg.Costs.ServerLink, cfg.Costs.ClientLink),
 	}
 	if cfg.Costs.Pooled {
@@ -154,14 +156,32 @@ func (c *Cluster) byAddr(addr string) *server {
 	return nil
 }
 
-// leader returns the server that leads and serves; nil when there is none.
+// leader returns the server that leads and serves; nil when there is none. For a moment
+// there may be two: one that is cut off and does not know yet, and its successor.
 func (c *Cluster) leader() *server {
+	var leader *server
 	for i := range c.cfg.Servers {
-		if s := c.server(i); s != nil && s.established.Load() {
-			return s
+		s := c.server(i)
+		if s != nil && s.established.Load() && (leader == nil || s.raft.CurrentTerm() > leader.raft.CurrentTerm()) {
+			leader = s
 		}
 	}
-	return nil
+	return leader
+}
+
+// foremost returns the leader or, when there is none, the server that has applied the
+// most; nil when none runs.
+func (c *Cluster) foremost() *server {
+	best := c.leader()
+	if best != nil {
+		return best
+	}
+	for i := range c.cfg.Servers {
+		if s := c.server(i); s != nil && (best == nil || s.store.Index() > best.store.Index()) {
+			best = s
+		}
+	}
+	return best
 }
 
 // Counters count events since the start of the run, whichever server led.
@@ -216,17 +236,10 @@ type Stats struct {
 // the server that has applied the most.
 func (c *Cluster) Stats() Stats {
 	st := Stats{}
-	var best *server
-	if l := c.leader(); l != nil {
-		best = l
+	best := c.foremost()
+	if l := best; l != nil && l.established.Load() {
 		st.Leader, st.Broker = l.addr, l.evals.Stats()
 		st.HeartbeatsActive, st.PlanQueueDepth, st.BlockedJobs = l.beats.active(), l.plans.depth(), l.blocked.size()
-	} else {
-		for i := range c.cfg.Servers {
-			if s := c.server(i); s != nil && (best == nil || s.store.Index() > best.store.Index()) {
-				best = s
-			}
-		}
 	}
 	if best != nil {
 		snap := best.store.Snapshot()
@@ -260,10 +273,33 @@ func (c *Cluster) utilisation() float64 {
 }
 
 // EntriesBetween counts the log entries with after < index ≤ upTo by Nomad's name of
-// their type, as the present leader's log has them.
+// their type, as the log of the present leader has them or, without one, that of the
+// server that has applied the most.
 func (c *Cluster) EntriesBetween(after, upTo uint64) map[string]uint64 {
-	if l := c.leader(); l != nil {
-		return l.logs.entriesBetween(after, upTo)
+	counts := map[string]uint64{}
+	best := c.foremost()
+	if best == nil || upTo <= after {
+		return counts
 	}
-	return map[string]uint64{}
+	types := best.logs.typesBetween(after, upTo)
+	for i := range c.cfg.Servers {
+		// What a snapshot spared one server, others have in their logs.
+		if !slices.Contains(types, 0) {
+			break
+		}
+		c.mu.Lock()
+		other := c.servers[i].logs.typesBetween(after, upTo)
+		c.mu.Unlock()
+		for at, t := range other {
+			if types[at] == 0 {
+				types[at] = t
+			}
+		}
+	}
+	for _, t := range types {
+		if t != 0 {
+			counts[t.String()]++
+		}
+	}
+	return counts
 }

@@ -2,11 +2,20 @@ package cluster
 
 import (
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/simctl/simctl/cluster/simnet"
 )
 
 // Faults: what a scenario can do to a cluster while it runs.
+
+// LinkFault makes links between servers (Addr), or between servers and clients (their node
+// IDs), slower, lossy or cuts them.
+type LinkFault = simnet.Fault
+
+// Link is what a LinkFault adds to a link.
+type Link = simnet.Link
 
 // StopServer stops server i as a crash or an orderly end of its process would. What
 // was in memory is gone; its Raft log, votes and snapshots stay for StartServer.
@@ -31,12 +40,18 @@ func (c *Cluster) StartServer(i int) error {
 		return fmt.Errorf("start %s: it runs already", old.addr)
 	}
 	s := newServer(c, i, old.cpu)
-	s.logs, s.stable, s.snaps, s.sched = old.logs, old.stable, old.snaps, old.sched
+	s.logs, s.stable, s.snaps = old.logs, old.stable, old.snaps
+	old.mu.Lock()
+	s.sched = old.sched
+	old.mu.Unlock()
 	c.mu.Lock()
 	c.servers[i] = s
 	c.mu.Unlock()
 	return c.startServer(i)
 }
+
+// Running reports whether server i runs.
+func (c *Cluster) Running(i int) bool { return c.server(i) != nil }
 
 // Leader returns the number of the server that leads and serves; -1 when none does.
 func (c *Cluster) Leader() int {
@@ -46,25 +61,42 @@ func (c *Cluster) Leader() int {
 	return -1
 }
 
-// Partition splits the servers: each group hears only itself, and those not named form
-// a group of their own. Clients reach every server.
-func (c *Cluster) Partition(groups ...[]int) {
-	named := make([][]string, len(groups))
-	for i, g := range groups {
-		for _, id := range g {
-			named[i] = append(named[i], serverAddr(id))
-		}
+// Addr returns the address of server i, counted from 0, on the network.
+func (c *Cluster) Addr(i int) string { return serverAddr(i) }
+
+// DisturbLinks makes links worse until end is called.
+func (c *Cluster) DisturbLinks(f LinkFault) (end func()) { return c.net.Disturb(f) }
+
+// SlowDisk makes every write to server i's Raft log take that much longer, until it is
+// called with zero. Restarting the server changes nothing about its disk.
+func (c *Cluster) SlowDisk(i int, longer time.Duration) { c.hosts[i].disk.Store(int64(longer)) }
+
+// SlowApply makes server i take that much longer to apply each entry to its state, until it
+// is called with zero. It takes time, not cores.
+func (c *Cluster) SlowApply(i int, longer time.Duration) { c.hosts[i].apply.Store(int64(longer)) }
+
+// host is what a server runs on, and keeps when it restarts. The zero value is as fast as
+// the cost model says.
+type host struct {
+	disk, apply atomic.Int64 // durations on top
+}
+
+// fsync is what one write to the Raft log waits for the disk.
+func (s *server) fsync() time.Duration {
+	return s.cfg.Costs.Fsync + time.Duration(s.host.disk.Load())
+}
+
+// applyDelay is what applying an entry takes beside the cost model.
+func (s *server) applyDelay() time.Duration { return time.Duration(s.host.apply.Load()) }
+
+// applyPoll is how often a follower that has too much to apply looks whether it still has.
+const applyPoll = time.Millisecond
+
+// awaitApplied blocks entries that arrive while the state machine is far behind what is
+// committed: Raft's main goroutine would block on it instead (see maxUnapplied). What is
+// committed is applied without further messages, so it cannot block forever.
+func (s *server) awaitApplied() {
+	for s.ctx.Err() == nil && s.logs.lastCommand(s.raft.CommitIndex()) > s.applied.Load()+maxUnapplied {
+		sleepContext(s.ctx, applyPoll+time.Duration(s.id+1)*time.Microsecond)
 	}
-	c.net.Partition(named...)
-}
-
-// Heal ends every partition and every change of a link.
-func (c *Cluster) Heal() {
-	c.net.Heal()
-	c.net.ClearLinks()
-}
-
-// SetLink changes the link from one server to another, in that direction only.
-func (c *Cluster) SetLink(from, to int, l simnet.Link) {
-	c.net.SetLink(serverAddr(from), serverAddr(to), l)
 }

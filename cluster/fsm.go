@@ -22,6 +22,10 @@ var _ raft.FSM = (*fsm)(nil)
 
 // Apply is called by Raft for one entry after the other. It returns an error, or nil.
 func (f *fsm) Apply(l *raft.Log) any {
+	if d := f.srv.applyDelay(); d > 0 {
+		time.Sleep(d)
+	}
+	defer f.srv.applied.Store(l.Index)
 	if err := f.apply(l.Index, l.Data); err != nil {
 		// A command that cannot be applied must fail alike on every server.
 		return fmt.Errorf("apply entry %d (%v): %w", l.Index, typeOf(l), err)
@@ -195,7 +199,18 @@ func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
 // Restore replaces the state with a snapshot's.
 func (f *fsm) Restore(r io.ReadCloser) error {
 	defer r.Close()
-	return f.srv.store.Restore(r)
+	if err := f.srv.store.Restore(r); err != nil {
+		return err
+	}
+	// The newest snapshot is the one being restored.
+	snaps, err := f.srv.snaps.List()
+	if err != nil {
+		return fmt.Errorf("list the snapshots of %s: %w", f.srv.addr, err)
+	}
+	if len(snaps) > 0 {
+		f.srv.applied.Store(snaps[0].Index)
+	}
+	return nil
 }
 
 type fsmSnapshot struct{ snap *state.Snapshot }

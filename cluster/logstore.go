@@ -31,13 +31,28 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 	return s.InmemStore.StoreLogs(logs)
 }
 
-// entriesBetween counts the entries with after < index ≤ upTo by the name of their type.
-func (s *logStore) entriesBetween(after, upTo uint64) map[string]uint64 {
+// typesBetween returns the types of the entries with after < index ≤ upTo; zero for those
+// that were never in this log, because a snapshot from the leader held their effect.
+func (s *logStore) typesBetween(after, upTo uint64) []messageType {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	counts := map[string]uint64{}
-	for i := after + 1; i <= upTo && i < uint64(len(s.types)); i++ {
-		counts[s.types[i].String()]++
+	types := make([]messageType, upTo-after)
+	if after+1 < uint64(len(s.types)) {
+		copy(types, s.types[after+1:])
 	}
-	return counts
+	return types
+}
+
+// lastCommand returns the index of the last entry up to an index that the state machine
+// gets to see, which it does not of Raft's own; zero when there is none.
+func (s *logStore) lastCommand(upTo uint64) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := uint64(len(s.types)); upTo >= n {
+		upTo = n - min(n, 1)
+	}
+	for upTo > 0 && (s.types[upTo] == 0 || s.types[upTo] >= raftNoop) {
+		upTo--
+	}
+	return upTo
 }

@@ -15,7 +15,7 @@ import (
 // at random, and no run would repeat.
 type logWriter struct {
 	raft  *raft.Raft
-	fsync time.Duration
+	fsync func() time.Duration // what the next write waits for the disk
 
 	// slots holds one for every entry handed to Raft and not yet applied. Raft's main
 	// goroutine blocks on a state machine that is 128 batches behind, and afterwards finds
@@ -43,7 +43,7 @@ type pendingEntry struct {
 // state machine (raft api.go, fsmMutateCh).
 const maxUnapplied = 100
 
-func newLogWriter(r *raft.Raft, fsync time.Duration) *logWriter {
+func newLogWriter(r *raft.Raft, fsync func() time.Duration) *logWriter {
 	w := &logWriter{
 		raft: r, fsync: fsync, slots: make(chan struct{}, maxUnapplied),
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
@@ -95,7 +95,7 @@ func (w *logWriter) run() {
 		case <-w.wake:
 		}
 		for batch := w.take(); len(batch) > 0; batch = w.take() {
-			time.Sleep(w.fsync)
+			time.Sleep(w.fsync())
 			for _, e := range batch {
 				select {
 				case w.slots <- struct{}{}:

@@ -41,6 +41,7 @@ type server struct {
 	seed    uint64
 	cpu     *cpu.Pool
 	net     *simnet.Network
+	host    *host
 
 	store   *state.Store
 	cache   *scheduler.Cache
@@ -60,6 +61,8 @@ type server struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
+	// applied is the index of the last entry that the state machine is done with.
+	applied atomic.Uint64
 	// established is set while this server leads and everything the leader runs is up.
 	established atomic.Bool
 	// reap wakes the cancelable reaper; it never blocks an Ack.
@@ -74,7 +77,7 @@ type server struct {
 // newServer makes a server; start joins it to its peers.
 func newServer(c *Cluster, id int, pool *cpu.Pool) *server {
 	s := &server{
-		cluster: c, cfg: &c.cfg, id: id, addr: serverAddr(id), cpu: pool, net: c.net,
+		cluster: c, cfg: &c.cfg, id: id, addr: serverAddr(id), cpu: pool, net: c.net, host: &c.hosts[id],
 		seed: simnet.HashStrings(uint64(c.cfg.Seed), "server", serverAddr(id)),
 	}
 	s.logs = newLogStore()
@@ -112,7 +115,8 @@ func (s *server) start(peers raft.Configuration) error {
 		return fmt.Errorf("start raft on %s: %w", s.addr, err)
 	}
 	s.raft = r
-	s.writer = newLogWriter(r, s.cfg.Costs.Fsync)
+	s.writer = newLogWriter(r, s.fsync)
+	s.trans.Listen()
 	s.wg.Go(func() { s.monitorLeadership(leading) })
 	s.setWorkers(s.sched)
 	return nil
@@ -156,7 +160,8 @@ func (s *server) stop() error {
 // receiveEntries charges what storing replicated entries costs a follower.
 func (s *server) receiveEntries(entries []*raft.Log) {
 	s.compute("append", s.entryCost(s.cfg.Costs.Raft.Append, entries))
-	time.Sleep(s.cfg.Costs.Fsync)
+	time.Sleep(s.fsync())
+	s.awaitApplied()
 }
 
 func (s *server) entryCost(each time.Duration, entries []*raft.Log) time.Duration {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,56 +32,17 @@ type Network struct {
 	mu    sync.RWMutex
 	nodes map[string]*Transport
 	turns map[string]time.Duration // by address, in the order of first attachment
-	// group puts an address on one side of a partition; addresses in different groups
-	// do not hear each other, and those without one are in group 0.
-	group map[string]int
-	links map[[2]string]Link
+
+	// faults is replaced, never changed, so that every message reads it without a lock.
+	faults atomic.Pointer[[]*fault]
 }
 
 // New returns a network whose delays derive from seed.
 func New(seed int64, servers, clients Link) *Network {
 	return &Network{
 		seed: Mix(uint64(seed)), servers: servers, clients: clients,
-		nodes: map[string]*Transport{}, turns: map[string]time.Duration{}, group: map[string]int{}, links: map[[2]string]Link{},
+		nodes: map[string]*Transport{}, turns: map[string]time.Duration{},
 	}
-}
-
-// SetLink overrides the link from one address to another, in that direction only.
-func (n *Network) SetLink(from, to string, l Link) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.links[[2]string{from, to}] = l
-}
-
-// ClearLinks removes every override.
-func (n *Network) ClearLinks() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.links = map[[2]string]Link{}
-}
-
-// Partition splits the network: the i-th group of addresses hears only itself. Those
-// not named form a group of their own.
-func (n *Network) Partition(groups ...[]string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.group = map[string]int{}
-	for i, g := range groups {
-		for _, addr := range g {
-			n.group[addr] = i + 1
-		}
-	}
-}
-
-// Heal ends every partition.
-func (n *Network) Heal() { n.Partition() }
-
-// Reachable reports whether messages pass from one address to another. A client that
-// has no address of its own ("") reaches every server.
-func (n *Network) Reachable(from, to string) bool {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	return from == "" || n.group[from] == n.group[to]
 }
 
 // Send sleeps for the time a message takes from one server to another, or returns
@@ -97,7 +59,7 @@ func (n *Network) SendClient(ctx context.Context, client, server, kind string) e
 
 func (n *Network) pass(ctx context.Context, l Link, from, to, kind string) error {
 	h := n.hash(from, to, kind)
-	if !n.Reachable(from, to) || l.loses(h) {
+	if l = n.disturbed(l, from, to); l.loses(h) {
 		if err := sleep(ctx, CallTimeout+time.Duration(h%uint64(time.Millisecond))); err != nil {
 			return err
 		}
@@ -108,23 +70,18 @@ func (n *Network) pass(ctx context.Context, l Link, from, to, kind string) error
 
 // delay is what Send would sleep for between two servers that reach each other.
 func (n *Network) delay(from, to, kind string) time.Duration {
-	return n.link(from, to).delay(n.hash(from, to, kind))
+	return n.disturbed(n.link(from, to), from, to).delay(n.hash(from, to, kind))
 }
 
 // lost reports whether Send would fail now.
 func (n *Network) lost(from, to, kind string) bool {
-	return !n.Reachable(from, to) || n.link(from, to).loses(n.hash(from, to, kind))
+	return n.disturbed(n.link(from, to), from, to).loses(n.hash(from, to, kind))
 }
 
 // link returns the link from one server to another; a server reaches itself at once.
 func (n *Network) link(from, to string) Link {
 	if from == to {
 		return Link{}
-	}
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	if l, ok := n.links[[2]string{from, to}]; ok {
-		return l
 	}
 	return n.servers
 }
@@ -144,12 +101,6 @@ func (n *Network) turn(addr string) time.Duration {
 	}
 	return n.turns[addr]
 }
-
-func (l Link) delay(h uint64) time.Duration {
-	return l.Latency + time.Duration(unit(h)*float64(l.Jitter))
-}
-
-func (l Link) loses(h uint64) bool { return l.Loss > 0 && unit(Mix(h)) < l.Loss }
 
 func (n *Network) hash(from, to, kind string) uint64 {
 	return HashStrings(n.seed^uint64(time.Now().UnixNano()), from, to, kind)

@@ -1,7 +1,6 @@
 package simnet
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -39,47 +38,17 @@ func TestDelayIsAFunctionOfSeedLinkAndInstant(t *testing.T) {
 	}
 }
 
-func TestPartitionLossAndLinks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := New(1, Link{}, Link{})
-		ctx := t.Context()
-		if err := n.Send(ctx, "a", "b", "x"); err != nil {
-			t.Error(err)
-		}
-		n.Partition([]string{"a"}, []string{"b", "c"})
-		start := time.Now()
-		if err := n.Send(ctx, "a", "b", "x"); !errors.Is(err, ErrUnreachable) || time.Since(start) < CallTimeout {
-			t.Errorf("across a partition: %v after %v, want %v after %v", err, time.Since(start), ErrUnreachable, CallTimeout)
-		}
-		if err := n.Send(ctx, "b", "c", "x"); err != nil {
-			t.Errorf("inside a partition: %v", err)
-		}
-		n.Heal()
-		if err := n.Send(ctx, "a", "b", "x"); err != nil {
-			t.Errorf("after healing: %v", err)
-		}
-		n.SetLink("a", "b", Link{Loss: 1})
-		if err := n.Send(ctx, "a", "b", "x"); !errors.Is(err, ErrUnreachable) {
-			t.Errorf("over a link that loses everything: %v", err)
-		}
-		if err := n.Send(ctx, "b", "a", "x"); err != nil {
-			t.Errorf("the other direction: %v", err)
-		}
-		n.ClearLinks()
-		canceled, cancel := context.WithCancel(ctx)
-		cancel()
-		if err := n.Send(canceled, "a", "b", "x"); !errors.Is(err, context.Canceled) {
-			t.Errorf("with a canceled context: %v", err)
-		}
-	})
-}
-
 func TestTransportCarriesCallsAndCharges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New(1, Link{Latency: time.Millisecond}, Link{})
 		charged := 0
 		a := n.NewTransport("a", nil)
 		b := n.NewTransport("b", func(entries []*raft.Log) { charged += len(entries) })
+		var early raft.AppendEntriesResponse
+		if err := a.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 7}, &early); !errors.Is(err, ErrUnreachable) {
+			t.Errorf("to a transport that does not listen yet: %v", err)
+		}
+		b.Listen()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -31,17 +31,21 @@ var (
 	_ raft.WithClose   = (*Transport)(nil)
 )
 
-// NewTransport attaches a server to the network, in place of an earlier one of the
-// same address. receive is called, and may block, for entries that arrive and before
-// Raft sees them: the place to charge what storing them costs. It may be nil.
+// NewTransport returns a server's transport, which nobody can reach before Listen. receive
+// is called, and may block, for entries that arrive and before Raft sees them: the place to
+// charge what storing them costs. It may be nil.
 func (n *Network) NewTransport(addr string, receive func(entries []*raft.Log)) *Transport {
 	t := &Transport{net: n, addr: raft.ServerAddress(addr), recv: receive, consumer: make(chan raft.RPC)}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	n.turn(addr)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.nodes[addr] = t
 	return t
+}
+
+// Listen makes the server reachable, in place of an earlier one of the same address.
+func (t *Transport) Listen() {
+	t.net.mu.Lock()
+	defer t.net.mu.Unlock()
+	t.net.nodes[string(t.addr)] = t
 }
 
 // Close detaches the server: calls from it and to it, under way or new, fail. It
