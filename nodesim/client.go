@@ -42,8 +42,10 @@ type task struct {
 type client struct {
 	num    int
 	id     string
-	server int    // the one it talks to
-	life   uint32 // counts Stop and Resume: answers to calls of an earlier life are ignored
+	server int           // the one it talks to
+	life   uint32        // counts Stop and Resume: answers to calls of an earlier life are ignored
+	rate   float64       // of its clock, against the servers'; zero means 1
+	now    time.Duration // of the decision under way
 
 	running     bool
 	registered  bool // the servers know the node, as far as the client knows
@@ -92,7 +94,7 @@ type answer struct {
 // start begins a life: the client registers at a stagger from now.
 func (c *client) start(cfg *Config, now time.Duration) {
 	c.life++
-	c.running = true
+	c.running, c.now = true, now
 	c.syncBase, c.syncEvery = now, cfg.AllocSync
 	c.sleep(nodeLoop, now+stagger(&c.tasks[nodeLoop].src, cfg.RegisterStagger), false)
 }
@@ -109,7 +111,12 @@ func (c *client) stop() {
 	}
 }
 
+// sleep makes a loop wait until its client's clock, which may run fast or slow, has come as
+// far as until is from now.
 func (c *client) sleep(l loop, until time.Duration, wakeable bool) {
+	if c.rate != 0 && until > c.now {
+		until = c.now + time.Duration(float64(until-c.now)/c.rate)
+	}
 	t := &c.tasks[l]
 	t.state, t.at, t.wakeable = waiting, until, wakeable
 }
@@ -146,6 +153,7 @@ func (c *client) begin(cfg *Config, l loop, now time.Duration) call {
 
 // finish takes the answer to a loop's call and decides what the loop does next.
 func (c *client) finish(cfg *Config, l loop, now time.Duration, asked call, a answer) {
+	c.now = now
 	t := &c.tasks[l]
 	if a.err != nil {
 		if c.server == asked.server {

@@ -3,7 +3,6 @@ package nodesim
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,7 +22,7 @@ type Fleet struct {
 
 	// mu guards everything below and is held for decisions only, never during a call.
 	mu        sync.Mutex
-	selection rand.PCG // draws whom Stop silences
+	selection rand.PCG // draws whom Stop and Choose choose
 	started   time.Time
 	armed     time.Duration // when drive wakes next by itself
 	wake      chan struct{} // wakes it before that
@@ -123,33 +122,18 @@ func (f *Fleet) Shutdown() {
 	f.wg.Wait()
 }
 
-// Stop silences a share of the clients, fraction of all of them rounded to the nearest
-// whole and chosen by the fleet's seed among those that are running. They send nothing
-// from now on and ignore the answers to what they have sent. It returns their node IDs in
-// the order of their numbers.
+// Stop silences a share of the clients, chosen as by Choose. They send nothing from now on
+// and ignore the answers to what they have sent. It returns their node IDs in the order of
+// their numbers.
 func (f *Fleet) Stop(fraction float64) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var candidates []int
-	for i := range f.clients {
-		if f.clients[i].running {
-			candidates = append(candidates, i)
-		}
-	}
-	n := int(max(fraction, 0)*float64(len(f.clients)) + 0.5)
-	rand.New(&f.selection).Shuffle(len(candidates), func(i, j int) {
-		candidates[i], candidates[j] = candidates[j], candidates[i]
-	})
-	candidates = candidates[:min(n, len(candidates))]
-	slices.Sort(candidates)
-	ids := make([]string, 0, len(candidates))
-	for _, i := range candidates {
-		f.endWatch(i)
-		f.decide(&f.clients[i], func(c *client, _ time.Duration) { c.stop() })
-		ids = append(ids, f.clients[i].id)
+	chosen := f.choose(fraction)
+	for _, i := range chosen {
+		f.halt(i)
 	}
 	f.arm()
-	return ids
+	return f.idsOf(chosen)
 }
 
 // Resume brings stopped clients back to life: they register again under their old IDs, at
