@@ -67,13 +67,13 @@ func (c *Cluster) Addr(i int) string { return serverAddr(i) }
 // DisturbLinks makes links worse until end is called.
 func (c *Cluster) DisturbLinks(f LinkFault) (end func()) { return c.net.Disturb(f) }
 
-// SlowDisk makes every write to server i's Raft log take that much longer, until it is
-// called with zero. Restarting the server changes nothing about its disk.
-func (c *Cluster) SlowDisk(i int, longer time.Duration) { c.hosts[i].disk.Store(int64(longer)) }
+// SlowDisk makes every write to server i's Raft log take that much longer; a negative
+// duration takes an earlier call back. Restarting the server changes nothing about its disk.
+func (c *Cluster) SlowDisk(i int, longer time.Duration) { c.hosts[i].disk.Add(int64(longer)) }
 
-// SlowApply makes server i take that much longer to apply each entry to its state, until it
-// is called with zero. It takes time, not cores.
-func (c *Cluster) SlowApply(i int, longer time.Duration) { c.hosts[i].apply.Store(int64(longer)) }
+// SlowApply makes server i take that much longer to apply each entry to its state; a
+// negative duration takes an earlier call back. It takes time, not cores.
+func (c *Cluster) SlowApply(i int, longer time.Duration) { c.hosts[i].apply.Add(int64(longer)) }
 
 // host is what a server runs on, and keeps when it restarts. The zero value is as fast as
 // the cost model says.

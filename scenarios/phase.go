@@ -106,27 +106,6 @@ func (r *run) period(elapsed time.Duration) time.Duration {
 	return min(max(elapsed/200, r.sc.scaleOf(100*time.Millisecond)), r.sc.scaleOf(time.Second))
 }
 
-// events lets a phase's events happen, each at its time or when the one before is done.
-func (r *run) events(p Phase) error {
-	start := time.Now()
-	for _, e := range p.Events {
-		timer := time.NewTimer(time.Until(start.Add(e.At)))
-		select {
-		case <-timer.C:
-		case <-r.ctx.Done():
-			timer.Stop()
-			return r.ctx.Err()
-		}
-		if mark := e.Action.Mark(); mark != "" {
-			r.rec.Mark(time.Now(), mark)
-		}
-		if err := e.Action.do(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (a RegisterJobs) Mark() string {
 	return fmt.Sprintf("%s registered", plural(len(a.Jobs), "job"))
 }
@@ -156,15 +135,6 @@ func (a SetSchedulers) Mark() string {
 
 func (a SetSchedulers) do(r *run) error {
 	r.cluster.SetNumSchedulers(a.PerServer)
-	return nil
-}
-
-func (a StopClients) Mark() string {
-	return fmt.Sprintf("%g%% of the clients stop", a.Fraction*100)
-}
-
-func (a StopClients) do(r *run) error {
-	r.fleet.Stop(a.Fraction)
 	return nil
 }
 

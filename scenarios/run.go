@@ -34,6 +34,9 @@ func RunOne(ctx context.Context, spec Spec, tell func(Progress)) (*metrics.Resul
 }
 
 func runScenario(ctx context.Context, spec Spec, sc *Scenario, tell func(Progress)) (*metrics.Result, error) {
+	if err := sc.validate(); err != nil {
+		return nil, fmt.Errorf("scenario %s: %w", spec.Scenario, err)
+	}
 	// hashicorp/raft draws its election timeouts from math/rand's global source, and offers
 	// no other: this is what makes the first leader, and so the run, repeatable.
 	//lint:ignore SA1019 there is no other way to that source
@@ -82,6 +85,11 @@ type run struct {
 	entries map[string]uint64
 	index   uint64
 	checks  []metrics.Invariant
+
+	// faults are those under way; healing is set while all of them end. Both belong to the
+	// goroutine of the events and, between phases, to that of the run.
+	faults  []underway
+	healing bool
 }
 
 // sampleOffset puts the samples, and with them the starts of phases, off the round

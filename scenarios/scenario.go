@@ -58,8 +58,6 @@ type (
 	StartClients struct{}
 	// SetSchedulers sets num_schedulers on every server.
 	SetSchedulers struct{ PerServer int }
-	// StopClients silences a share of the clients.
-	StopClients struct{ Fraction float64 }
 )
 
 // Condition ends a phase.

@@ -51,7 +51,7 @@ func heartbeatStorm(p Params, cost *Cost) *Scenario {
 			},
 			{
 				Name:   "storm",
-				Events: []Event{{Action: StopClients{p.Fraction}}},
+				Events: []Event{{Action: StopClients{Fraction: p.Fraction}}},
 				Until:  Recovered{For: quiet, AfterDown: true},
 			},
 		},
