@@ -83,6 +83,9 @@ type (
 		For       time.Duration
 		AfterDown bool
 	}
+	// Settled: recovered, and the servers know every client as it is: those that run as
+	// ready and the others as gone; and that has been so for For.
+	Settled struct{ For time.Duration }
 )
 
 // quiet is how long a cluster must hold no pending evaluation to count as recovered.
@@ -138,6 +141,9 @@ func (s *Scenario) scaled(factor float64) *Scenario {
 			u.For = s.scaleOf(u.For)
 			p.Until = u
 		case Recovered:
+			u.For = s.scaleOf(u.For)
+			p.Until = u
+		case Settled:
 			u.For = s.scaleOf(u.For)
 			p.Until = u
 		}

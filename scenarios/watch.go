@@ -37,6 +37,11 @@ func (s sample) gone() int {
 	return s.cluster.NodesByStatus[rpc.NodeStatusDown] + s.cluster.NodesByStatus[rpc.NodeStatusDisconnected]
 }
 
+// known: the servers know every client as it is.
+func (s sample) known() bool {
+	return s.fleet.Ready == s.fleet.Running && s.cluster.NodesByStatus[rpc.NodeStatusReady] == s.fleet.Running && s.allDown()
+}
+
 // span follows a condition over samples: since when it has held without a break.
 type span struct {
 	since time.Time
@@ -60,6 +65,7 @@ type watch struct {
 	recovered   span
 	ready       span      // every running client is ready
 	down        span      // every stopped client is down
+	known       span      // every client is known as it is
 	created     time.Time // when an evaluation was last created
 	moved       time.Time // when anything the phase waits for last changed
 	peakOpen    int       // most evaluations pending in state
@@ -87,6 +93,7 @@ func (w *watch) add(s sample) {
 	w.recovered.see(s.at, s.recovered())
 	w.ready.see(s.at, s.fleet.Ready == s.fleet.Running)
 	w.down.see(s.at, s.allDown())
+	w.known.see(s.at, s.known())
 	w.peakOpen = max(w.peakOpen, now.StatePending)
 	w.last = s
 	w.samples++
@@ -164,6 +171,20 @@ func (c Recovered) done(w *watch) float64 {
 	}
 	// Expiry and draining go on side by side; the phase is as far as the slower of them.
 	return min(share(w.last.gone()-w.stoppedGone, w.last.fleet.Stopped-w.stoppedGone), drained)
+}
+
+func (c Settled) met(w *watch) (time.Time, bool) {
+	return later(w.recovered.since, w.known.since), w.recovered.holds && w.known.holds
+}
+
+func (c Settled) hold() time.Duration { return c.For }
+
+func (c Settled) done(w *watch) float64 { return Recovered{For: c.For}.done(w) }
+
+func (c Settled) lacking(w *watch) string {
+	s := w.last
+	return fmt.Sprintf("%s; %d clients run, of which the servers know %d as ready; %d of %d stopped clients are down",
+		Recovered{}.lacking(w), s.fleet.Running, s.cluster.NodesByStatus[rpc.NodeStatusReady], s.gone(), s.fleet.Stopped)
 }
 
 func (c Recovered) lacking(w *watch) string {

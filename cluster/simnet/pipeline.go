@@ -21,6 +21,7 @@ type pipeline struct {
 	sent    chan *appendFuture
 	handled chan *appendFuture
 	done    chan raft.AppendFuture
+	broken  chan struct{}   // closed when nothing more is handled
 	turn    time.Duration   // tells the pipelines of one sender apart; some nanoseconds
 	ctx     context.Context // ends with Close, or with the sender's transport
 	cancel  context.CancelFunc
@@ -49,7 +50,7 @@ func (t *Transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 	p := &pipeline{
 		from: t, to: to, turn: t.net.turn(string(to)),
 		sent: make(chan *appendFuture, maxInFlight), handled: make(chan *appendFuture, maxInFlight),
-		done: make(chan raft.AppendFuture, maxInFlight),
+		done: make(chan raft.AppendFuture, maxInFlight), broken: make(chan struct{}),
 	}
 	p.ctx, p.cancel = context.WithCancel(t.ctx)
 	t.pipelines.Go(p.handle)
@@ -72,6 +73,9 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 		// other, in a fixed order, gives each the same draws in every run.
 		time.Sleep(p.turn)
 		return f, nil
+	case <-p.broken:
+		// Raft will hear of the request that failed once it asks; it must not wait here.
+		return nil, raft.ErrPipelineShutdown
 	case <-p.ctx.Done():
 		return nil, raft.ErrPipelineShutdown
 	}
@@ -88,6 +92,7 @@ func (p *pipeline) Close() error {
 // handle is the other end: it takes requests in as they arrive.
 func (p *pipeline) handle() {
 	defer close(p.handled)
+	defer close(p.broken)
 	for {
 		select {
 		case <-p.ctx.Done():

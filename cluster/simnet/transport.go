@@ -118,12 +118,14 @@ func call[T any](t *Transport, to raft.ServerAddress, kind string, args any, dat
 	return nil
 }
 
-// deliver hands a request to this server's Raft and waits for the answer, as long as
-// the caller, whose context it is, does.
+// deliver hands a request to this server's Raft and waits for the answer, for CallTimeout
+// at most and as long as the caller, whose context it is, does.
 func (t *Transport) deliver(caller context.Context, args any, data io.Reader) (any, error) {
 	if t.ctx.Err() != nil {
 		return nil, ErrUnreachable
 	}
+	timeout := time.NewTimer(CallTimeout)
+	defer timeout.Stop()
 	answer := make(chan raft.RPCResponse, 1)
 	rpc := raft.RPC{Command: args, Reader: data, RespChan: answer}
 	if req, ok := args.(*raft.AppendEntriesRequest); ok {
@@ -135,21 +137,20 @@ func (t *Transport) deliver(caller context.Context, args any, data io.Reader) (a
 		t.mu.Unlock()
 		if fast != nil && isHeartbeat(req) {
 			fast(rpc)
-			return t.await(caller, answer)
+			return t.await(caller, answer, timeout)
 		}
 	}
 	select {
 	case t.consumer <- rpc:
-		return t.await(caller, answer)
+		return t.await(caller, answer, timeout)
 	case <-t.ctx.Done():
 	case <-caller.Done():
+	case <-timeout.C:
 	}
 	return nil, ErrUnreachable
 }
 
-func (t *Transport) await(caller context.Context, answer <-chan raft.RPCResponse) (any, error) {
-	timeout := time.NewTimer(CallTimeout)
-	defer timeout.Stop()
+func (t *Transport) await(caller context.Context, answer <-chan raft.RPCResponse, timeout *time.Timer) (any, error) {
 	select {
 	case r := <-answer:
 		return r.Response, r.Error
