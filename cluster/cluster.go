@@ -32,6 +32,7 @@ type Cluster struct {
 	servers []*server
 	pools   []*cpu.Pool
 	hosts   []host // by server
+	acked   ackedWrites
 
 	mu      sync.Mutex
 	running []bool

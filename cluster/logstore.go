@@ -1,18 +1,22 @@
 package cluster
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/raft"
 )
 
-// logStore is Raft's in-memory log, which also remembers the type of every entry ever
-// stored: snapshots compact the log, but the count of entries by type must be exact.
+// logStore is Raft's in-memory log, which also remembers the type and the term of every
+// entry ever stored: snapshots compact the log, but the count of entries by type must be
+// exact, and what servers agreed on must be known to the end.
 type logStore struct {
 	*raft.InmemStore
 
-	mu    sync.Mutex
-	types []messageType // by index; overwritten when a new leader overwrites the entry
+	mu sync.Mutex
+	// By index; overwritten when a new leader overwrites the entry. Zero: never stored.
+	types []messageType
+	terms []uint32
 }
 
 func newLogStore() *logStore { return &logStore{InmemStore: raft.NewInmemStore()} }
@@ -23,9 +27,9 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 	s.mu.Lock()
 	for _, l := range logs {
 		for uint64(len(s.types)) <= l.Index {
-			s.types = append(s.types, 0)
+			s.types, s.terms = append(s.types, 0), append(s.terms, 0)
 		}
-		s.types[l.Index] = typeOf(l)
+		s.types[l.Index], s.terms[l.Index] = typeOf(l), uint32(l.Term)
 	}
 	s.mu.Unlock()
 	return s.InmemStore.StoreLogs(logs)
@@ -41,6 +45,23 @@ func (s *logStore) typesBetween(after, upTo uint64) []messageType {
 		copy(types, s.types[after+1:])
 	}
 	return types
+}
+
+// term returns the term of an entry; zero when it was never in this log.
+func (s *logStore) term(index uint64) uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if index >= uint64(len(s.terms)) {
+		return 0
+	}
+	return s.terms[index]
+}
+
+// termsUpTo returns the terms of the entries up to an index, by index.
+func (s *logStore) termsUpTo(index uint64) []uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.terms[:min(index+1, uint64(len(s.terms)))])
 }
 
 // lastCommand returns the index of the last entry up to an index that the state machine

@@ -227,6 +227,7 @@ func (e raftEntry) wait() (uint64, error) {
 	if err, ok := f.Response().(error); ok {
 		return 0, err
 	}
+	e.srv.cluster.acked.note(f.Index(), e.srv.logs.term(f.Index()))
 	return f.Index(), nil
 }
 
