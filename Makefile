@@ -64,6 +64,11 @@ soak: build ## run SEEDS=20 small storms, each under both brokers, and stop at a
 			&& echo "seed $$seed: ok" || exit; \
 	done
 
+.PHONY: profile
+profile: build ## leave CPU profiles of the main job with NODES=5000 clients in results/profile
+	SIMCTL_CPUPROFILE=results/profile bin/simctl scenario heartbeat-storm --nodes $(NODES) --out results/profile/run
+	@echo 'look at one with: go tool pprof -http : results/profile/heartbeat-storm-legacy-*.pprof'
+
 .PHONY: clean
 clean: ## remove bin and results
 	rm -rf bin results

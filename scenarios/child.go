@@ -162,9 +162,14 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := json.NewEncoder(out)
 	spec, err := readSpec(in)
 	var res *metrics.Result
+	var profiled func() error
+	if err == nil {
+		profiled, err = profileCPU(spec)
+	}
 	if err == nil {
 		// The parent being gone ends the process by a signal, or the run by its last write.
 		res, err = RunOne(ctx, spec, func(p Progress) { _ = lines.Encode(message{Progress: &p}) })
+		err = errors.Join(err, profiled())
 	}
 	last := message{Result: res}
 	if err != nil {
