@@ -73,6 +73,23 @@ func RunAll(ctx context.Context, specs []Spec, tell func(i int, p Progress)) ([]
 	return results, errors.Join(errs...)
 }
 
+// RunChild runs one Spec as RunAll does, with a share of memory of its own: heap is the
+// bytes that the child's heap may grow to before it collects garbage in earnest. The caller
+// decides how many run side by side.
+func RunChild(ctx context.Context, spec Spec, heap int, tell func(Progress)) (*metrics.Result, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("run a child process: find this program: %w", err)
+	}
+	if tell == nil {
+		tell = func(Progress) {}
+	}
+	return runChild(ctx, self, spec, heap, tell)
+}
+
 func runChild(ctx context.Context, self string, spec Spec, budget int, tell func(Progress)) (*metrics.Result, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -43,6 +43,7 @@ type Params struct {
 	// TimeScale multiplies every duration of cluster and fleet but Raft's own, on the wall
 	// clock only: 0.02 runs fifty times as fast. Zero means 1.
 	TimeScale float64 `json:"time_scale,omitempty"`
+	Tuning
 }
 
 // DefaultParams returns the published benchmark's: 3 servers with 2 cores and so 2
@@ -115,6 +116,7 @@ func (s Spec) scenario() (*Scenario, error) {
 	// ready (1.4.3, #15068): the two are one profile.
 	sc.Cluster.RefuseUpdateAllocNotReady = s.Broker != broker.Legacy().String()
 	sc.Cluster.Costs = cost.Costs
+	s.Params.Tuning.apply(&sc.Cluster)
 	return sc.scaled(scale), nil
 }
 
@@ -151,7 +153,7 @@ func (p Params) validate() error {
 	case p.ServiceJobs == 0 && p.AllocsPerNode > 0:
 		return &InputError{"allocs-per-node", formatFloat(p.AllocsPerNode), "allocations need a job: set --service-jobs, too"}
 	}
-	return nil
+	return p.Tuning.validate()
 }
 
 // serviceCount is the count of each service job.
@@ -177,6 +179,7 @@ func (s Spec) CommandLine() string {
 	if p.ReportAllocs != nil {
 		args = append(args, "--report-allocations="+strconv.FormatBool(*p.ReportAllocs))
 	}
+	p.Tuning.flags(add)
 	add(s.Clock == ClockWall, "clock", s.Clock)
 	add(p.TimeScale != 0, "time-scale", formatFloat(p.TimeScale))
 	add(s.Cost != "" && s.Cost != DefaultCost, "cost", quoted(s.Cost))

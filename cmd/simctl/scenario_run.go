@@ -38,6 +38,7 @@ func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.Float64Var(&p.Fraction, "fraction", p.Fraction, "share of the clients that fall silent, 0 to 1")
 	flags.Var(optionalBool{&p.ReportAllocs}, "report-allocations", "clients report allocations (default: as the cost class says)")
 	flags.Lookup("report-allocations").NoOptDefVal = "true"
+	bindTuning(flags, &p.Tuning)
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
 	flags.Var(names{&f.brokers}, "broker", "brokers to compare, the older one first")
 	flags.StringVar(&f.spec.Clock, "clock", f.spec.Clock, "virtual (simulated time) or wall (real time)")
