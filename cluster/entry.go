@@ -28,6 +28,12 @@ const (
 	allocClientUpdateRequestType
 	applyPlanResultsRequestType
 	schedulerConfigRequestType
+	allocUpdateDesiredTransitionRequestType
+	deploymentStatusUpdateRequestType
+	scalingEventRegisterRequestType
+	batchNodeUpdateDrainRequestType
+	nodeBatchDeregisterRequestType
+	jobBatchDeregisterRequestType
 
 	// Entries that Raft writes of its own accord.
 	raftNoop
@@ -37,22 +43,28 @@ const (
 )
 
 var messageNames = [messageTypes]string{
-	nodeRegisterRequestType:          "NodeRegisterRequestType",
-	nodeDeregisterRequestType:        "NodeDeregisterRequestType",
-	nodeUpdateStatusRequestType:      "NodeUpdateStatusRequestType",
-	nodeUpdateDrainRequestType:       "NodeUpdateDrainRequestType",
-	nodeUpdateEligibilityRequestType: "NodeUpdateEligibilityRequestType",
-	upsertNodeEventsType:             "UpsertNodeEventsType",
-	jobRegisterRequestType:           "JobRegisterRequestType",
-	jobDeregisterRequestType:         "JobDeregisterRequestType",
-	evalUpdateRequestType:            "EvalUpdateRequestType",
-	evalDeleteRequestType:            "EvalDeleteRequestType",
-	allocClientUpdateRequestType:     "AllocClientUpdateRequestType",
-	applyPlanResultsRequestType:      "ApplyPlanResultsRequestType",
-	schedulerConfigRequestType:       "SchedulerConfigRequestType",
-	raftNoop:                         "raft:Noop",
-	raftBarrier:                      "raft:Barrier",
-	raftConfiguration:                "raft:Configuration",
+	nodeRegisterRequestType:                 "NodeRegisterRequestType",
+	nodeDeregisterRequestType:               "NodeDeregisterRequestType",
+	nodeUpdateStatusRequestType:             "NodeUpdateStatusRequestType",
+	nodeUpdateDrainRequestType:              "NodeUpdateDrainRequestType",
+	nodeUpdateEligibilityRequestType:        "NodeUpdateEligibilityRequestType",
+	upsertNodeEventsType:                    "UpsertNodeEventsType",
+	jobRegisterRequestType:                  "JobRegisterRequestType",
+	jobDeregisterRequestType:                "JobDeregisterRequestType",
+	evalUpdateRequestType:                   "EvalUpdateRequestType",
+	evalDeleteRequestType:                   "EvalDeleteRequestType",
+	allocClientUpdateRequestType:            "AllocClientUpdateRequestType",
+	applyPlanResultsRequestType:             "ApplyPlanResultsRequestType",
+	schedulerConfigRequestType:              "SchedulerConfigRequestType",
+	allocUpdateDesiredTransitionRequestType: "AllocUpdateDesiredTransitionRequestType",
+	deploymentStatusUpdateRequestType:       "DeploymentStatusUpdateRequestType",
+	scalingEventRegisterRequestType:         "ScalingEventRegisterRequestType",
+	batchNodeUpdateDrainRequestType:         "BatchNodeUpdateDrainRequestType",
+	nodeBatchDeregisterRequestType:          "NodeBatchDeregisterRequestType",
+	jobBatchDeregisterRequestType:           "JobBatchDeregisterRequestType",
+	raftNoop:                                "raft:Noop",
+	raftBarrier:                             "raft:Barrier",
+	raftConfiguration:                       "raft:Configuration",
 }
 
 func (t messageType) String() string {
@@ -96,6 +108,26 @@ type (
 	allocClientUpdateRequest struct {
 		Alloc []*rpc.Allocation
 		Evals []*broker.Evaluation
+	}
+	// desiredTransitionRequest asks schedulers to move, or to replace, allocations, and
+	// brings the evaluations that make them look.
+	desiredTransitionRequest struct {
+		Migrate    []string
+		Reschedule []string
+		Evals      []*broker.Evaluation
+	}
+	deploymentStatusRequest struct {
+		Update *rpc.DeploymentUpdate
+		Eval   *broker.Evaluation
+	}
+	// scalingEventRequest records that a user scaled a group, for people to read.
+	scalingEventRequest struct {
+		Namespace string
+		JobID     string
+		TaskGroup string
+		Count     int
+		EvalID    string
+		Time      int64 // Unix nanoseconds
 	}
 )
 

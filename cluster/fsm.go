@@ -49,6 +49,12 @@ func (f *fsm) apply(index uint64, data []byte) error {
 		return applyEntry(f, index, data, f.updateAllocs)
 	case applyPlanResultsRequestType:
 		return applyEntry(f, index, data, f.applyPlanResults)
+	case allocUpdateDesiredTransitionRequestType:
+		return applyEntry(f, index, data, f.updateTransitions)
+	case deploymentStatusUpdateRequestType:
+		return applyEntry(f, index, data, f.updateDeployment)
+	case scalingEventRegisterRequestType:
+		return applyEntry(f, index, data, f.recordScaling)
 	}
 	return fmt.Errorf("entry %d has unknown type %d", index, data[0])
 }
@@ -93,12 +99,18 @@ func (f *fsm) updateNodeStatus(index uint64, req *rpc.NodeUpdateStatusRequest) e
 func (f *fsm) registerJob(index uint64, req *jobRegisterRequest) error {
 	evals := some(req.Eval)
 	f.charge(len(evals), f.srv.cfg.Costs.FSM.Eval)
+	for _, e := range evals {
+		e.JobModifyIndex = index
+	}
 	return f.writeEvals(index, evals, func(tx *state.Tx) error { return tx.UpsertJob(req.Job) })
 }
 
 func (f *fsm) deregisterJob(index uint64, req *jobDeregisterRequest) error {
 	evals := some(req.Eval)
 	f.charge(len(evals), f.srv.cfg.Costs.FSM.Eval)
+	for _, e := range evals {
+		e.JobModifyIndex = index
+	}
 	return f.writeEvals(index, evals, func(tx *state.Tx) error {
 		if req.Purge {
 			return tx.DeleteJob(req.Namespace, req.JobID)
@@ -118,6 +130,7 @@ func (f *fsm) updateAllocs(index uint64, req *allocClientUpdateRequest) error {
 	if err != nil {
 		return err
 	}
+	f.reported(req.Alloc)
 	for _, a := range req.Alloc {
 		if a.ClientStatus == rpc.AllocClientComplete || a.ClientStatus == rpc.AllocClientFailed {
 			f.unblockNode(index, a.NodeID)
@@ -128,7 +141,11 @@ func (f *fsm) updateAllocs(index uint64, req *allocClientUpdateRequest) error {
 
 func (f *fsm) applyPlanResults(index uint64, req *state.PlanResults) error {
 	f.srv.allocate("fsm", f.srv.cfg.Costs.FSM.plan(len(req.AllocsStopped)+len(req.AllocsUpdated)))
-	return f.srv.store.UpsertPlanResults(index, req)
+	if err := f.srv.store.UpsertPlanResults(index, req); err != nil {
+		return err
+	}
+	f.planned(req)
+	return nil
 }
 
 // writeEvals stores evaluations together with what else the entry writes, and hands

@@ -43,19 +43,20 @@ type server struct {
 	net     *simnet.Network
 	host    *host
 
-	store   *state.Store
-	cache   *scheduler.Cache
-	logs    *logStore
-	stable  raft.StableStore
-	snaps   raft.SnapshotStore
-	trans   *simnet.Transport
-	raft    *raft.Raft
-	writer  *logWriter
-	evals   *EvalService
-	blocked *blockedEvals
-	plans   *planQueue
-	beats   *heartbeats
-	updates *allocBatcher
+	store       *state.Store
+	cache       *scheduler.Cache
+	logs        *logStore
+	stable      raft.StableStore
+	snaps       raft.SnapshotStore
+	trans       *simnet.Transport
+	raft        *raft.Raft
+	writer      *logWriter
+	evals       *EvalService
+	blocked     *blockedEvals
+	plans       *planQueue
+	beats       *heartbeats
+	updates     *allocBatcher
+	deployments *deploymentWatcher
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -98,6 +99,7 @@ func (s *server) start(peers raft.Configuration) error {
 	s.plans = &planQueue{}
 	s.beats = newHeartbeats(s.cfg.Heartbeat, s.seed, s.invalidateHeartbeat)
 	s.updates = newAllocBatcher(s)
+	s.deployments = newDeploymentWatcher(s)
 	s.reap = make(chan struct{}, 1)
 	s.trans = s.net.NewTransport(s.addr, s.receiveEntries)
 

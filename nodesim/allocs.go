@@ -16,6 +16,11 @@ type alloc struct {
 	due      time.Duration // when status becomes true
 	status   allocStatus
 	reported bool
+	// deployed says that servers wait to hear that the allocation is healthy, which it is
+	// once it has run for MinHealthy.
+	deployed bool
+	// deployedAt is when the client learned of that.
+	deployedAt time.Duration
 }
 
 type allocStatus uint8
@@ -32,6 +37,15 @@ func (s allocStatus) String() string {
 	return rpc.AllocClientRunning
 }
 
+// healthyAt is when an allocation of a deployment has run for long enough
+// (client/allochealth/tracker.go).
+func (a *alloc) healthyAt(cfg *Config) time.Duration {
+	return max(a.due, a.deployedAt) + cfg.MinHealthy
+}
+
+// awaitsHealth reports whether servers wait to hear that the allocation is healthy.
+func awaitsHealth(l *rpc.Allocation) bool { return l.DeploymentID != "" && l.Health == "" }
+
 // onAllocs takes the node's allocations and watches on.
 func (c *client) onAllocs(cfg *Config, now time.Duration, a answer) {
 	if a.err != nil {
@@ -40,7 +54,7 @@ func (c *client) onAllocs(cfg *Config, now time.Duration, a answer) {
 	}
 	c.index = max(c.index, a.index)
 	c.learn(cfg, now, a.allocs)
-	c.planSync(now)
+	c.planSync(cfg, now)
 	c.sleep(watchLoop, now, true)
 }
 
@@ -69,7 +83,7 @@ func (c *client) learn(cfg *Config, now time.Duration, listed []*rpc.Allocation)
 
 // add takes up an allocation the client has not seen before.
 func (c *client) add(cfg *Config, now time.Duration, l *rpc.Allocation) alloc {
-	a := alloc{id: l.ID, index: l.AllocModifyIndex, due: now}
+	a := alloc{id: l.ID, index: l.AllocModifyIndex, due: now, deployed: awaitsHealth(l), deployedAt: now}
 	src := &c.tasks[watchLoop].src
 	switch {
 	case l.ClientTerminal():
@@ -91,6 +105,13 @@ func (c *client) update(cfg *Config, now time.Duration, a alloc, l *rpc.Allocati
 		return a
 	}
 	a.index = l.AllocModifyIndex
+	if awaitsHealth(l) && !a.deployed {
+		a.deployed, a.deployedAt = true, now
+	}
+	if l.ClientTerminal() && a.status == allocRunning {
+		// It was reported to have ended, by whoever makes allocations fail.
+		a.status, a.reported = allocComplete, true
+	}
 	if l.ServerTerminal() && a.status != allocComplete {
 		a.status, a.reported = allocComplete, false
 		a.due = now + cfg.Behaviour.StopDelay.draw(&c.tasks[watchLoop].src)
@@ -100,15 +121,23 @@ func (c *client) update(cfg *Config, now time.Duration, a alloc, l *rpc.Allocati
 
 // planSync sets the sync loop to the first tick that has something to send: an empty tick
 // does nothing, so it is left out.
-func (c *client) planSync(now time.Duration) {
+func (c *client) planSync(cfg *Config, now time.Duration) {
 	t := &c.tasks[syncLoop]
 	if t.state == calling || t.retrying {
 		return // finishing the call plans the next tick
 	}
 	first, any := time.Duration(0), false
+	sooner := func(due time.Duration) {
+		if !any || due < first {
+			first, any = due, true
+		}
+	}
 	for _, a := range c.allocs {
-		if !a.reported && (!any || a.due < first) {
-			first, any = a.due, true
+		if !a.reported {
+			sooner(a.due)
+		}
+		if a.deployed && a.status == allocRunning {
+			sooner(a.healthyAt(cfg))
 		}
 	}
 	if !any {
@@ -125,12 +154,18 @@ func (c *client) tick(t time.Duration) time.Duration {
 }
 
 // changes returns the statuses to report.
-func (c *client) changes(now time.Duration) []*rpc.Allocation {
+func (c *client) changes(cfg *Config, now time.Duration) []*rpc.Allocation {
 	var report []*rpc.Allocation
 	for _, a := range c.allocs {
-		if !a.reported && a.due <= now {
-			report = append(report, &rpc.Allocation{ID: a.id, NodeID: c.id, ClientStatus: a.status.String()})
+		healthy := a.deployed && a.status == allocRunning && a.healthyAt(cfg) <= now
+		if !healthy && (a.reported || a.due > now) {
+			continue
 		}
+		r := &rpc.Allocation{ID: a.id, NodeID: c.id, ClientStatus: a.status.String()}
+		if healthy {
+			r.Health = rpc.AllocHealthy
+		}
+		report = append(report, r)
 	}
 	return report
 }
@@ -147,9 +182,10 @@ func (c *client) onReport(cfg *Config, now time.Duration, asked call, a answer) 
 			})
 			if found && c.allocs[i].status.String() == sent.ClientStatus {
 				c.allocs[i].reported = true
+				c.allocs[i].deployed = c.allocs[i].deployed && sent.Health == ""
 			}
 		}
 	}
 	c.tasks[syncLoop].state = idle
-	c.planSync(now)
+	c.planSync(cfg, now)
 }

@@ -67,6 +67,29 @@ func TestAllocationsAreStartedStoppedAndReportedInBatches(t *testing.T) {
 	})
 }
 
+// TestHealth: an allocation of a deployment is called healthy once it has run for ten
+// seconds; one that somebody else reported as failed never is.
+func TestHealth(t *testing.T) {
+	oneReporting(t, Behaviour{}, nil, func(t *testing.T, s *fakeServers, f *Fleet, node string) {
+		placed := run("a", "b")
+		placed[0].DeploymentID, placed[1].DeploymentID = "d", "d"
+		began := time.Since(s.started)
+		s.place(node, placed...)
+		time.Sleep(5 * time.Second)
+		failed := placed[1].Copy()
+		failed.ClientStatus, failed.Health = rpc.AllocClientFailed, rpc.AllocUnhealthy
+		s.place(node, placed[0], failed)
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		if got, want := reports(s), []string{"a=running b=running", "a=running"}; !slices.Equal(got, want) {
+			t.Fatalf("reports %q, want %q", got, want)
+		}
+		if wait := s.calls("report")[1].at - began; !within(wait, 10*time.Second, 10200*time.Millisecond+slack) {
+			t.Errorf("reported healthy %v after placing, want after 10s and up to one sync", wait)
+		}
+	})
+}
+
 func TestWhatIsReported(t *testing.T) {
 	known := func(client string) *rpc.Allocation {
 		return &rpc.Allocation{ID: "x", DesiredStatus: rpc.AllocDesiredRun, ClientStatus: client}

@@ -139,7 +139,7 @@ func (c *client) begin(cfg *Config, l loop, now time.Duration) call {
 	case l == watchLoop:
 		next.kind, next.index, next.block = callWatch, c.index, max(block, time.Nanosecond)
 	case l == syncLoop:
-		next.kind, next.report = callSync, c.changes(now)
+		next.kind, next.report = callSync, c.changes(cfg, now)
 	case c.registered:
 		next.kind = callHeartbeat
 	default:

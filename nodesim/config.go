@@ -61,6 +61,9 @@ type Timing struct {
 	// HeartbeatRetryUnit is the second of the heartbeat retry rule, which waits 1 to 30
 	// of them.
 	HeartbeatRetryUnit time.Duration // 1s
+	// MinHealthy, 10s, is how long an allocation of a deployment runs before the client
+	// calls it healthy (structs.DefaultUpdateStrategy).
+	MinHealthy time.Duration
 }
 
 func (t Timing) withDefaults() Timing {
@@ -76,6 +79,7 @@ func (t Timing) withDefaults() Timing {
 		{&t.WatchBlock, 5 * time.Minute},
 		{&t.RPCHold, 5 * time.Second},
 		{&t.HeartbeatRetryUnit, time.Second},
+		{&t.MinHealthy, 10 * time.Second},
 	} {
 		if *f.field == 0 {
 			*f.field = f.value
@@ -90,7 +94,7 @@ func (t Timing) Scale(factor float64) Timing {
 	t = t.withDefaults()
 	for _, f := range []*time.Duration{
 		&t.RegisterStagger, &t.RegisterRetry, &t.FirstHeartbeat, &t.AllocSync, &t.AllocSyncRetry,
-		&t.WatchRetry, &t.WatchBlock, &t.RPCHold, &t.HeartbeatRetryUnit,
+		&t.WatchRetry, &t.WatchBlock, &t.RPCHold, &t.HeartbeatRetryUnit, &t.MinHealthy,
 	} {
 		*f = time.Duration(float64(*f) * factor)
 	}
@@ -132,6 +136,7 @@ func (c Config) Validate() error {
 		{"WatchBlock", t.WatchBlock},
 		{"RPCHold", t.RPCHold},
 		{"HeartbeatRetryUnit", t.HeartbeatRetryUnit},
+		{"MinHealthy", t.MinHealthy},
 		{"Behaviour.StartDelay.Min", c.Behaviour.StartDelay.Min},
 		{"Behaviour.StopDelay.Min", c.Behaviour.StopDelay.Min},
 	} {

@@ -177,6 +177,7 @@ func TestScale(t *testing.T) {
 		RegisterStagger: 100 * time.Millisecond, RegisterRetry: 400 * time.Millisecond, AllocSync: 2 * time.Millisecond,
 		AllocSyncRetry: 50 * time.Millisecond, WatchRetry: 300 * time.Millisecond, WatchBlock: 3 * time.Second,
 		RPCHold: 50 * time.Millisecond, HeartbeatRetryUnit: 10 * time.Millisecond,
+		MinHealthy: 100 * time.Millisecond,
 	}
 	if got != want {
 		t.Errorf("scaled by 0.01: %+v, want %+v", got, want)

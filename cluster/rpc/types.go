@@ -142,8 +142,12 @@ type TaskGroup struct {
 	// this long before they are lost; zero means that they are lost at once.
 	MaxClientDisconnect time.Duration
 	// MaxParallel bounds how many allocations a rolling update replaces at a time;
-	// zero means all at once.
+	// zero means all at once. For a service it also says that changes of the group are
+	// deployments (structs.UpdateStrategy).
 	MaxParallel int
+	// ProgressDeadline fails a deployment that goes without a newly healthy allocation
+	// for so long; zero means ten minutes.
+	ProgressDeadline time.Duration
 }
 
 // Allocation is one task group placed on one node (structs.Allocation).
@@ -168,6 +172,18 @@ type Allocation struct {
 	// nanoseconds; zero once it reconnected, stopped or was lost. It stands for the
 	// allocation states of structs.Allocation, of which nothing else is asked.
 	DisconnectedAt int64
+
+	// DeploymentID is the deployment that placed the allocation or carried it over; empty
+	// when none did.
+	DeploymentID string
+	// Health is what the client found of an allocation of a deployment, once it had run
+	// for long enough or failed before; HealthIndex is when it said so.
+	Health      string
+	HealthIndex uint64
+	// Migrate asks schedulers to move the allocation to another node, Reschedule to replace
+	// it although its deployment is under way (structs.DesiredTransition).
+	Migrate    bool
+	Reschedule bool
 
 	CreateIndex      uint64
 	ModifyIndex      uint64

@@ -54,6 +54,9 @@ type attempt struct {
 	open    []string // see entry
 	waits   bool
 
+	// deploymentID tags what is placed for a deployment that goes on.
+	deploymentID string
+
 	onNode map[string]rpc.Resources // change of a node's usage that the plan makes
 }
 
@@ -130,7 +133,7 @@ func (a *attempt) place(tg *rpc.TaskGroup, name, nodeID string, previous *rpc.Al
 	alloc := &rpc.Allocation{
 		ID: newID(a.rand), Namespace: a.job.Namespace, EvalID: a.eval.ID, Name: name, NodeID: nodeID,
 		JobID: a.job.ID, JobVersion: a.job.Version, JobType: a.job.Type, TaskGroup: tg.Name, Resources: tg.Resources,
-		DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientPending,
+		DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientPending, DeploymentID: a.deploymentID,
 	}
 	if previous != nil {
 		alloc.PreviousAllocation = previous.ID
@@ -156,20 +159,20 @@ func (a *attempt) considered(n *rpc.Node) {
 }
 
 // updateInPlace plans to carry an allocation over to the job's version as it is, if
-// nothing it runs changed and the node still has room; it reports whether it did
-// (util.go, inplaceUpdate and genericAllocUpdateFn).
-func (a *attempt) updateInPlace(alloc *rpc.Allocation, tg *rpc.TaskGroup, node *rpc.Node) bool {
+// nothing it runs changed and the node still has room
+// (util.go, inplaceUpdate and genericAllocUpdateFn): the allocation as planned, or nil.
+func (a *attempt) updateInPlace(alloc *rpc.Allocation, tg *rpc.TaskGroup, node *rpc.Node) *rpc.Allocation {
 	if a.destructive(alloc, tg) || node == nil || !a.job.RunsIn(node.Datacenter) {
-		return false
+		return nil
 	}
 	if used := a.used(a.snap.NodeAllocs(node.ID)); !node.Resources.Fits(used) {
-		return false
+		return nil
 	}
 	updated := alloc.Copy()
 	updated.EvalID = a.eval.ID
 	updated.JobVersion = a.job.Version
 	a.plan.place(updated)
-	return true
+	return updated
 }
 
 // destructive reports whether an allocation must be replaced to become what the group

@@ -15,13 +15,14 @@ func EvaluatePlan(snap *state.Snapshot, plan *Plan) *PlanResult {
 	r := &PlanResult{
 		NodeUpdate:     make(map[string][]*rpc.Allocation, len(plan.NodeUpdate)),
 		NodeAllocation: make(map[string][]*rpc.Allocation, len(plan.NodeAllocation)),
+		Deployment:     plan.Deployment, DeploymentUpdates: plan.DeploymentUpdates,
 	}
 	for _, node := range plan.nodes() {
 		if !nodeFits(snap, plan, node) {
 			r.RejectedNodes = append(r.RejectedNodes, node)
 			r.RefreshIndex = max(snap.RefreshIndex(), 1)
 			if plan.AllAtOnce {
-				r.NodeUpdate, r.NodeAllocation = nil, nil
+				r.NodeUpdate, r.NodeAllocation, r.Deployment, r.DeploymentUpdates = nil, nil, nil, nil
 				return r
 			}
 			continue

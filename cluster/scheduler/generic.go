@@ -13,6 +13,8 @@ type genericRun struct {
 	batch bool
 	nodes map[string]*rpc.Node // looked up so far; nil for one that is gone
 
+	roll rollout
+
 	destructive []placement
 	places      []placement
 }
@@ -30,7 +32,9 @@ type placement struct {
 func reconcileGeneric(a *attempt) {
 	g := &genericRun{attempt: a, batch: a.eval.Type == rpc.JobTypeBatch, nodes: map[string]*rpc.Node{}}
 	if !g.replaceChanged() {
+		g.takeDeployment()
 		g.reconcile()
+		g.finishDeployment()
 	}
 	for _, list := range [][]placement{g.destructive, g.places} {
 		for _, p := range list {
@@ -74,7 +78,7 @@ func (g *genericRun) reconcile() {
 // replaced under its own name, and the rest need not be looked at. It does nothing and
 // returns false in any other case.
 func (g *genericRun) replaceChanged() bool {
-	if len(g.changed) == 0 || g.batch || g.stopped() || len(g.job.TaskGroups) != 1 {
+	if len(g.changed) == 0 || g.batch || g.stopped() || len(g.job.TaskGroups) != 1 || g.snap.DeploymentOf(g.eval.Job()).Active() {
 		return false
 	}
 	s := &groupState{tg: &g.job.TaskGroups[0]}
@@ -161,15 +165,21 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 	s.names = newNameIndex(g.job.ID, tg.Name, tg.Count, s.kept, s.migrate, s.failed, s.disconnecting, s.lost)
 	g.stopSurplus(s)
 	g.reconnect(s)
+	before := len(g.roll.inPlace)
 	destructive := g.update(s)
+	inPlace := len(g.roll.inPlace) - before
 	room := g.updateRoom(s, destructive)
-	placed := g.placeMissing(s)
+	missing := g.missing(s)
+	placed := g.placeMissing(s, missing)
 	now := min(len(destructive), max(0, room-placed))
 	g.waits = g.waits || now < len(destructive)
 	for _, alloc := range destructive[:now] {
 		g.destructive = append(g.destructive, placement{tg: tg, name: alloc.Name, previous: alloc, stopPrevious: true})
 	}
 	g.migrate(s)
+	todo := len(destructive) + inPlace + len(missing)
+	g.beginDeployment(tg, all, todo, len(destructive)+inPlace > 0)
+	g.roll.incomplete = g.roll.incomplete || todo+len(s.migrate)+len(s.failed)+len(s.failedLater) > 0
 }
 
 // migrate replaces what is to leave its node (reconcile.go, computeMigrations).
@@ -208,44 +218,23 @@ func (g *genericRun) update(s *groupState) (destructive []*rpc.Allocation) {
 		case !g.attempt.destructive(alloc, s.tg) && alloc.Terminal():
 		case !g.attempt.destructive(alloc, s.tg) && !g.reachable(alloc):
 			g.waits = true // a change in place for a node that is not ready would be refused
-		case !g.updateInPlace(alloc, s.tg, g.node(alloc.NodeID)):
-			destructive = append(destructive, alloc)
+		default:
+			if updated := g.updateInPlace(alloc, s.tg, g.node(alloc.NodeID)); updated != nil {
+				g.roll.inPlace = append(g.roll.inPlace, updated)
+			} else {
+				destructive = append(destructive, alloc)
+			}
 		}
 	}
 	return destructive
 }
 
-// updateRoom returns how many allocations this attempt may replace and place
-// (reconcile.go, computeUnderProvisionedBy). Nomad's deployments are reduced to what a
-// rolling update needs of them: an allocation of the new version that does not run yet
-// uses up the limit, and one that failed stops the update.
-func (g *genericRun) updateRoom(s *groupState, destructive []*rpc.Allocation) int {
-	if s.tg.MaxParallel == 0 || len(destructive)+len(s.migrate) == 0 {
-		return s.tg.Count
-	}
-	room := s.tg.MaxParallel
-	for _, alloc := range s.kept {
-		switch {
-		case !g.current(alloc) || alloc.ClientStatus == rpc.AllocClientRunning:
-		case alloc.ClientStatus == rpc.AllocClientFailed:
-			return 0
-		default:
-			room--
-		}
-	}
-	return max(0, room)
-}
-
-// placeMissing asks for the replacements and new allocations that bring the group to its
-// count (reconcile.go, computePlacements and computeReplacements); it returns how many.
-func (g *genericRun) placeMissing(s *groupState) int {
-	before := len(g.places)
-	for _, alloc := range s.failed {
-		g.stop(alloc, allocRescheduled, "", "")
-	}
+// missing returns the replacements and new allocations that would bring the group to its
+// count (reconcile.go, computePlacements).
+func (g *genericRun) missing(s *groupState) (places []placement) {
 	for _, set := range [][]*rpc.Allocation{s.failed, s.disconnecting} {
 		for _, alloc := range set {
-			g.places = append(g.places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
+			places = append(places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
 		}
 	}
 	existing := len(s.kept) + len(s.migrate) + len(s.failed) + len(s.disconnecting) + len(s.reconnecting)
@@ -254,10 +243,36 @@ func (g *genericRun) placeMissing(s *groupState) int {
 			break
 		}
 		existing++
-		g.places = append(g.places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
+		places = append(places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
 	}
 	for _, name := range s.names.next(max(0, s.tg.Count-existing)) {
-		g.places = append(g.places, placement{tg: s.tg, name: name})
+		places = append(places, placement{tg: s.tg, name: name})
 	}
-	return len(g.places) - before
+	return places
+}
+
+// placeMissing asks for what is missing. A failed deployment places nothing but for what
+// was lost or failed through no fault of its own (reconcile.go, computeReplacements). It
+// returns how much of the room for updates that takes.
+func (g *genericRun) placeMissing(s *groupState, missing []placement) int {
+	failed := set[*rpc.Allocation](s.failed...)
+	if !g.deploymentFailed() {
+		for _, alloc := range s.failed {
+			g.stop(alloc, allocRescheduled, "", "")
+		}
+		g.places = append(g.places, missing...)
+		return len(missing)
+	}
+	lost := min(len(s.lost), len(missing))
+	for i, p := range missing {
+		again := p.previous != nil && p.previous.DeploymentID != g.roll.deployment.ID &&
+			(failed[p.previous] || slices.Contains(s.disconnecting, p.previous))
+		if again && failed[p.previous] {
+			g.stop(p.previous, allocRescheduled, "", "")
+		}
+		if again || i < lost {
+			g.places = append(g.places, p)
+		}
+	}
+	return 0
 }

@@ -17,6 +17,10 @@ func running(t *testing.T, n int, j *rpc.Job) *world {
 	w.register(j)
 	w.runJob(j.ID)
 	w.report(j.ID, rpc.AllocClientRunning, nil)
+	if d := w.deployment(j.ID); d != nil {
+		w.want("plan that ends the first deployment", len(w.runJob(j.ID).plans), 1)
+		w.want("first deployment", w.deployment(j.ID).Status, rpc.DeploymentSuccessful)
+	}
 	w.want("plans at rest", len(w.runJob(j.ID).plans), 0)
 	return w
 }
@@ -136,33 +140,6 @@ func TestServiceFillsNodesAndAvoidsItself(t *testing.T) {
 	w.runJob("two")
 	a, b := w.live("two")[0].NodeID, w.live("two")[1].NodeID
 	w.want("two of a kind are kept apart", a != b, true)
-}
-
-func TestRollingUpdate(t *testing.T) {
-	w := running(t, 3, job(rpc.JobTypeService, "svc", 5, group(func(tg *rpc.TaskGroup) { tg.MaxParallel = 2 })))
-	w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }))
-	old := func() int {
-		return len(slices.DeleteFunc(w.live("svc"), func(a *rpc.Allocation) bool { return a.JobVersion == 1 }))
-	}
-	for _, left := range []int{3, 1, 0} {
-		w.want("under way", RollingUpdate(w.store.Snapshot(), w.store.Snapshot().JobByID(rpc.DefaultNamespace, "svc")), true)
-		w.runJob("svc")
-		w.want("left to replace", old(), left)
-		w.want("plans before the new ones run", len(w.runJob("svc").plans), 0)
-		w.report("svc", rpc.AllocClientRunning, nil)
-	}
-	w.want("under way", RollingUpdate(w.store.Snapshot(), w.store.Snapshot().JobByID(rpc.DefaultNamespace, "svc")), false)
-	w.want("plans when done", len(w.runJob("svc").plans), 0)
-	w.want("names", w.names("svc"), "[svc.g[0] svc.g[1] svc.g[2] svc.g[3] svc.g[4]]")
-}
-
-func TestRollingUpdateStopsAtAFailure(t *testing.T) {
-	w := running(t, 3, job(rpc.JobTypeService, "svc", 3, group(func(tg *rpc.TaskGroup) { tg.MaxParallel = 1 })))
-	w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }))
-	w.runJob("svc")
-	w.report("svc", rpc.AllocClientFailed, func(a *rpc.Allocation) bool { return a.JobVersion == 1 })
-	r := w.runJob("svc")
-	w.want("stops", stops(r), "[]")
 }
 
 func TestServiceReschedulesFailures(t *testing.T) {

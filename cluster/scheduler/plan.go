@@ -25,10 +25,16 @@ type Plan struct {
 	NodeUpdate map[string][]*rpc.Allocation
 	// NodeAllocation holds the allocations to place, and those to change in place, by node.
 	NodeAllocation map[string][]*rpc.Allocation
+	// Deployment is one that the plan begins; nil for none.
+	Deployment *rpc.Deployment
+	// DeploymentUpdates end deployments.
+	DeploymentUpdates []*rpc.DeploymentUpdate
 }
 
 // IsNoOp reports whether the plan changes nothing.
-func (p *Plan) IsNoOp() bool { return len(p.NodeUpdate) == 0 && len(p.NodeAllocation) == 0 }
+func (p *Plan) IsNoOp() bool {
+	return len(p.NodeUpdate) == 0 && len(p.NodeAllocation) == 0 && p.Deployment == nil && len(p.DeploymentUpdates) == 0
+}
 
 // Size counts the allocations in the plan.
 func (p *Plan) Size() int { return size(p.NodeUpdate) + size(p.NodeAllocation) }
@@ -77,6 +83,9 @@ func (p *Plan) place(a *rpc.Allocation) {
 type PlanResult struct {
 	NodeUpdate     map[string][]*rpc.Allocation
 	NodeAllocation map[string][]*rpc.Allocation
+	Deployment     *rpc.Deployment
+	// DeploymentUpdates is the plan's.
+	DeploymentUpdates []*rpc.DeploymentUpdate
 	// RefreshIndex is set when part of the plan was refused: the worker must see at least
 	// this index before it tries again.
 	RefreshIndex uint64
@@ -91,7 +100,8 @@ type PlanResult struct {
 
 // IsNoOp reports whether there is nothing to commit.
 func (r *PlanResult) IsNoOp() bool {
-	return len(r.NodeUpdate) == 0 && len(r.NodeAllocation) == 0 && len(r.IneligibleNodes) == 0
+	return len(r.NodeUpdate) == 0 && len(r.NodeAllocation) == 0 && len(r.IneligibleNodes) == 0 &&
+		r.Deployment == nil && len(r.DeploymentUpdates) == 0
 }
 
 // FullCommit compares with the plan: whether every placement was committed, how many
@@ -107,7 +117,7 @@ func (r *PlanResult) FullCommit(p *Plan) (full bool, expected, actual int) {
 // progress reports whether anything at all was committed, which makes a scheduler start
 // counting its attempts afresh (util.go, progressMade).
 func (r *PlanResult) progress() bool {
-	return len(r.NodeUpdate) > 0 || len(r.NodeAllocation) > 0
+	return len(r.NodeUpdate) > 0 || len(r.NodeAllocation) > 0 || r.Deployment != nil || len(r.DeploymentUpdates) > 0
 }
 
 // Commit returns the log entry that commits the result, and stamps the allocations in it
@@ -117,8 +127,9 @@ func (r *PlanResult) Commit(evalID string, now int64) *state.PlanResults {
 		EvalID:          evalID,
 		IneligibleNodes: r.IneligibleNodes,
 		UpdatedAt:       now,
-		AllocsStopped:   make([]state.AllocDiff, 0, size(r.NodeUpdate)),
-		AllocsUpdated:   make([]*rpc.Allocation, 0, size(r.NodeAllocation)),
+		Deployment:      r.Deployment, DeploymentUpdates: r.DeploymentUpdates,
+		AllocsStopped: make([]state.AllocDiff, 0, size(r.NodeUpdate)),
+		AllocsUpdated: make([]*rpc.Allocation, 0, size(r.NodeAllocation)),
 	}
 	for _, node := range slices.Sorted(maps.Keys(r.NodeUpdate)) {
 		for _, a := range r.NodeUpdate[node] {

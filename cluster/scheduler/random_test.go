@@ -110,7 +110,7 @@ func (w *randomWorld) clients() {
 		} else if w.pick("end", 6) == 0 {
 			status = rapid.SampledFrom([]string{rpc.AllocClientFailed, rpc.AllocClientComplete}).Draw(w.rt, "how")
 		}
-		updates = append(updates, &rpc.Allocation{ID: a.ID, ClientStatus: status, ModifyTime: w.now.UnixNano()})
+		updates = append(updates, w.clientUpdate(a, status))
 	}
 	if len(updates) > 0 {
 		w.ok(w.store.UpdateAllocsFromClient(w.next(), updates))
@@ -291,13 +291,26 @@ func (w *randomWorld) settleClients(jobID string) {
 		if a.ServerTerminal() {
 			status = rpc.AllocClientComplete
 		}
-		if a.ClientStatus != status {
-			updates = append(updates, &rpc.Allocation{ID: a.ID, ClientStatus: status, ModifyTime: w.now.UnixNano()})
+		if a.ClientStatus != status || a.DeploymentID != "" && a.Health == "" {
+			updates = append(updates, w.clientUpdate(a, status))
 		}
 	}
 	if len(updates) > 0 {
 		w.ok(w.store.UpdateAllocsFromClient(w.next(), updates))
 	}
+	w.watchDeployment(jobID)
+}
+
+// watchDeployment asks for replacements of what is unhealthy, as the deployment watcher
+// does.
+func (w *randomWorld) watchDeployment(jobID string) {
+	var replace []string
+	for _, a := range w.allocs(jobID) {
+		if a.Health == rpc.AllocUnhealthy && !a.Reschedule {
+			replace = append(replace, a.ID)
+		}
+	}
+	w.ok(w.store.Update(w.next(), func(tx *state.Tx) error { return tx.RequestTransitions(nil, replace) }))
 }
 
 // checkJobs compares what runs with what each job asks for.

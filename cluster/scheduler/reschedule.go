@@ -36,7 +36,7 @@ func (g *genericRun) reschedules(s *groupState) {
 	kept := s.kept[:0:0]
 	for _, alloc := range s.kept {
 		counts, mayReplace := g.counts(alloc)
-		if counts && mayReplace {
+		if counts && mayReplace && !g.heldByDeployment(alloc) {
 			at, ok := g.rescheduleTime(alloc)
 			switch {
 			case ok && g.dueNow(alloc, at):

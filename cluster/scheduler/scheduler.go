@@ -88,8 +88,8 @@ var (
 		broker.TriggeredByJobScaling, broker.TriggeredByReconnect, broker.TriggeredByPeriodicJob)
 )
 
-func set(members ...string) map[string]bool {
-	m := make(map[string]bool, len(members))
+func set[T comparable](members ...T) map[T]bool {
+	m := make(map[T]bool, len(members))
 	for _, s := range members {
 		m[s] = true
 	}

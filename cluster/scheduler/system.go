@@ -196,7 +196,7 @@ func (s *systemRun) update() {
 	for _, u := range s.updates {
 		switch {
 		case u.alloc.Terminal() && !s.destructive(u.alloc, u.tg):
-		case s.updateInPlace(u.alloc, u.tg, u.node):
+		case s.updateInPlace(u.alloc, u.tg, u.node) != nil:
 		case limit == 0:
 			s.limitReached = true
 			s.wait(u.node.ID)

@@ -189,11 +189,24 @@ func (w *world) report(jobID, status string, match func(*rpc.Allocation) bool) i
 	var updates []*rpc.Allocation
 	for _, a := range w.live(jobID) {
 		if match == nil || match(a) {
-			updates = append(updates, &rpc.Allocation{ID: a.ID, ClientStatus: status, ModifyTime: w.now.UnixNano()})
+			updates = append(updates, w.clientUpdate(a, status))
 		}
 	}
 	w.ok(w.store.UpdateAllocsFromClient(w.next(), updates))
 	return len(updates)
+}
+
+// clientUpdate is what a client reports, at its first word on an allocation of a deployment
+// with its health.
+func (w *world) clientUpdate(a *rpc.Allocation, status string) *rpc.Allocation {
+	u := &rpc.Allocation{ID: a.ID, ClientStatus: status, ModifyTime: w.now.UnixNano()}
+	if a.DeploymentID != "" && a.Health == "" {
+		u.Health = rpc.AllocUnhealthy
+		if status == rpc.AllocClientRunning {
+			u.Health = rpc.AllocHealthy
+		}
+	}
+	return u
 }
 
 func on(nodeID string) func(*rpc.Allocation) bool {

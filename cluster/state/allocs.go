@@ -26,10 +26,14 @@ type PlanResults struct {
 	// IneligibleNodes are those whose plans were rejected too often.
 	IneligibleNodes []string
 	UpdatedAt       int64 // Unix nanoseconds
+	// Deployment is a new deployment that the plan begins; nil for none.
+	Deployment *rpc.Deployment
+	// DeploymentUpdates end deployments.
+	DeploymentUpdates []*rpc.DeploymentUpdate
 }
 
 // UpdateAllocsFromClient takes over what clients are the authority on: ClientStatus,
-// ClientDescription and ModifyTime. Allocations that are not there are passed over
+// ClientDescription, Health once they know it, and ModifyTime. Allocations that are not there are passed over
 // (state_store.go, nestedUpdateAllocFromClient).
 func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) error {
 	tx.counts.AllocsIndex = tx.index
@@ -45,6 +49,9 @@ func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) error {
 		now.ClientStatus, now.ClientDescription = update.ClientStatus, update.ClientDescription
 		now.ModifyTime = update.ModifyTime
 		now.ModifyIndex = tx.index
+		if update.Health != "" && update.Health != old.Health {
+			now.Health, now.HealthIndex = update.Health, tx.index
+		}
 		if err := tx.putAlloc(old, now); err != nil {
 			return err
 		}
@@ -63,6 +70,16 @@ func (tx *Tx) UpsertPlanResults(r *PlanResults) error {
 	}
 	if r.EvalID != "" {
 		if err := tx.touchEval(r.EvalID); err != nil {
+			return err
+		}
+	}
+	for _, u := range r.DeploymentUpdates {
+		if err := tx.UpdateDeployment(u); err != nil {
+			return err
+		}
+	}
+	if r.Deployment != nil {
+		if err := tx.UpsertDeployment(r.Deployment); err != nil {
 			return err
 		}
 	}

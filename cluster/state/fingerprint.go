@@ -13,7 +13,7 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// Fingerprint hashes every node, job, evaluation and allocation with all their fields,
+// Fingerprint hashes every node, job, evaluation, allocation and deployment with all their fields,
 // in hexadecimal. Two servers that applied the same entries have the same one; counts
 // and the latest index are left out, since they follow from the rows and the log.
 func (s *Snapshot) Fingerprint() string {
@@ -24,6 +24,7 @@ func (s *Snapshot) Fingerprint() string {
 		persistRows(enc, s.Jobs(), itself),
 		persistRows(enc, s.Evals(), itself),
 		persistRows(enc, s.Allocs(), itself),
+		persistRows(enc, s.Deployments(), itself),
 	)
 	if err != nil {
 		panic(fmt.Sprintf("state: a row cannot be encoded: %v", err)) // plain structs into a hash: cannot fail
@@ -44,6 +45,9 @@ func Diff(a, b *Snapshot) string {
 		},
 		func() string {
 			return diffRows("allocation", a.Allocs(), b.Allocs(), func(x *rpc.Allocation) string { return x.ID })
+		},
+		func() string {
+			return diffRows("deployment of job", a.Deployments(), b.Deployments(), func(d *rpc.Deployment) string { return d.Namespace + "/" + d.JobID })
 		},
 	} {
 		if d := diff(); d != "" {

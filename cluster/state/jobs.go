@@ -73,6 +73,7 @@ func (tx *Tx) DeleteJob(namespace, id string) error {
 		return err
 	}
 	tx.jobs.put(job, nil)
+	tx.deployments.put(job, nil)
 	tx.counts.Jobs--
 	tx.counts.JobsIndex = tx.index
 	_, err = tx.summary(job) // dropped when nothing is left

@@ -15,7 +15,7 @@ import (
 )
 
 // persistVersion is raised when the layout of a persisted snapshot changes.
-const persistVersion = 1
+const persistVersion = 2
 
 // persistHeader opens a persisted snapshot. It is followed by that many rows of each
 // table, in this order and each table's in the order of its IDs.
@@ -23,6 +23,7 @@ type persistHeader struct {
 	Version                             int
 	Counts                              *counts
 	Nodes, Jobs, Evals, Allocs, Summary int
+	Deployments                         int
 }
 
 type persistNode struct {
@@ -44,8 +45,9 @@ func (s *Snapshot) Persist(w io.Writer) error {
 	header := &persistHeader{
 		Version: persistVersion, Counts: s.counts,
 		Nodes: s.NodeCount(), Jobs: s.counts.Jobs, Evals: s.counts.Evals,
-		Allocs:  s.counts.AllocsLive + s.counts.AllocsTerminal,
-		Summary: count(rows[*jobSummary](s.get(tableSummaries, indexID))),
+		Allocs:      s.counts.AllocsLive + s.counts.AllocsTerminal,
+		Summary:     count(rows[*jobSummary](s.get(tableSummaries, indexID))),
+		Deployments: count(s.Deployments()),
 	}
 	if err := enc.Encode(header); err != nil {
 		return fmt.Errorf("persist state at index %d: %w", s.Index(), err)
@@ -56,6 +58,7 @@ func (s *Snapshot) Persist(w io.Writer) error {
 		persistRows(enc, s.Evals(), itself),
 		persistRows(enc, s.Allocs(), itself),
 		persistRows(enc, rows[*jobSummary](s.get(tableSummaries, indexID)), itself),
+		persistRows(enc, s.Deployments(), itself),
 		func() error { return buf.Flush() },
 	)
 	if err != nil {
@@ -118,7 +121,7 @@ func (s *Store) Restore(r io.Reader) error {
 }
 
 func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *interner) error {
-	for _, table := range []string{tableNodes, tableJobs, tableEvals, tableAllocs, tableSummaries, tableNodeAllocs} {
+	for _, table := range []string{tableNodes, tableJobs, tableEvals, tableAllocs, tableSummaries, tableNodeAllocs, tableDeployments} {
 		if _, err := txn.DeleteAll(table, indexID); err != nil {
 			return fmt.Errorf("clear table %s: %w", table, err)
 		}
@@ -158,6 +161,7 @@ func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *int
 			s.log.rebuild(perJob[s.Job])
 			return s
 		}),
+		restoreRows(txn, dec, tableDeployments, h.Deployments, func(d *rpc.Deployment) any { return d }),
 	)
 	if err != nil {
 		return err

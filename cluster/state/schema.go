@@ -15,12 +15,13 @@ import (
 // the same letter: memdb keeps the roots of all indexes in one radix tree by these names,
 // and every commit copies the path to each index it changed.
 const (
-	tableAllocs     = "allocs"
-	tableEvals      = "evals"
-	tableJobs       = "jobs"
-	tableNodes      = "nodes"
-	tableNodeAllocs = "on_node"
-	tableSummaries  = "summaries"
+	tableAllocs      = "allocs"
+	tableDeployments = "deployments"
+	tableEvals       = "evals"
+	tableJobs        = "jobs"
+	tableNodes       = "nodes"
+	tableNodeAllocs  = "on_node"
+	tableSummaries   = "summaries"
 
 	indexID = "id"
 	// indexModify orders nodes by ModifyIndex: which nodes changed since an index?
@@ -61,6 +62,10 @@ func schema() *memdb.DBSchema {
 		table(tableEvals, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*broker.Evaluation).ID) }}, nil),
 		table(tableAllocs, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*rpc.Allocation).ID) }}, nil),
 		table(tableNodeAllocs, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*NodeAllocs).NodeID) }}, nil),
+		table(tableDeployments, indexer{from: func(raw any) []byte {
+			d := raw.(*rpc.Deployment)
+			return jobKey(d.Namespace, d.JobID, 0)
+		}}, nil),
 		table(tableSummaries, indexer{from: func(raw any) []byte {
 			job := raw.(*jobSummary).Job
 			return jobKey(job.Namespace, job.ID)

@@ -26,12 +26,13 @@ type Tx struct {
 	// ownEvals says that counts.EvalsByStatus is this transaction's own already.
 	ownEvals bool
 
-	nodes      table[string, nodeRow]
-	jobs       table[broker.JobID, rpc.Job]
-	evals      table[string, broker.Evaluation]
-	allocs     table[string, rpc.Allocation]
-	nodeAllocs table[string, NodeAllocs]
-	summaries  table[broker.JobID, jobSummary]
+	nodes       table[string, nodeRow]
+	jobs        table[broker.JobID, rpc.Job]
+	evals       table[string, broker.Evaluation]
+	allocs      table[string, rpc.Allocation]
+	nodeAllocs  table[string, NodeAllocs]
+	summaries   table[broker.JobID, jobSummary]
+	deployments table[broker.JobID, rpc.Deployment]
 
 	touched map[broker.JobID][]string // IDs of changed allocations, some of them twice
 }
@@ -100,6 +101,7 @@ func (tx *Tx) flush(txn *memdb.Txn) error {
 		func() error { return tx.allocs.flush(txn, tx.base, tableAllocs, byString) },
 		func() error { return tx.nodeAllocs.flush(txn, tx.base, tableNodeAllocs, byString) },
 		func() error { return tx.summaries.flush(txn, tx.base, tableSummaries, byJob) },
+		func() error { return tx.deployments.flush(txn, tx.base, tableDeployments, byJob) },
 	)
 }
 
@@ -183,6 +185,9 @@ func (tx *Tx) putAlloc(old, now *rpc.Allocation) error {
 	}
 	tx.strings.alloc(now)
 	tx.allocs.put(now.ID, now)
+	if err := tx.deploymentSees(old, now); err != nil {
+		return err
+	}
 	return tx.allocChanged(old, now)
 }
 

@@ -1,0 +1,160 @@
+package scheduler
+
+import (
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// Descriptions of deployments (structs.go, DeploymentStatusDescription*).
+const (
+	descDeploymentRunning    = "Deployment is running"
+	descDeploymentSuccessful = "Deployment completed successfully"
+	descDeploymentStopped    = "Cancelled because job is stopped"
+	descDeploymentNewer      = "Cancelled due to newer version of job"
+)
+
+// current reports whether an allocation is of the job's version, and of this job rather
+// than of an earlier one of the same name.
+func current(a *rpc.Allocation, job *rpc.Job) bool {
+	return a.JobVersion == job.Version && a.CreateIndex >= job.CreateIndex
+}
+
+// rollout is what a run knows of the job's deployment (reconcile.go, allocReconciler).
+type rollout struct {
+	// deployment is that of the job's version, unless it was successful; nil: there is none.
+	deployment *rpc.Deployment
+	// begun says that this run made it.
+	begun bool
+	// inPlace are the allocations that this run carries over to the job's version.
+	inPlace []*rpc.Allocation
+	// incomplete is set by a group with something left to do.
+	incomplete bool
+}
+
+// takeDeployment looks the job's deployment up and cancels one that is not needed any more
+// (reconcile.go, cancelUnneededDeployments).
+func (g *genericRun) takeDeployment() {
+	d := g.snap.DeploymentOf(g.eval.Job())
+	switch {
+	case d == nil:
+	case g.stopped():
+		g.endDeployment(d, rpc.DeploymentCancelled, descDeploymentStopped)
+	case d.JobCreateIndex != g.job.CreateIndex || d.JobVersion != g.job.Version:
+		g.endDeployment(d, rpc.DeploymentCancelled, descDeploymentNewer)
+	case d.Status != rpc.DeploymentSuccessful:
+		g.roll.deployment = d
+	}
+}
+
+func (g *genericRun) endDeployment(d *rpc.Deployment, status, description string) {
+	if d.Active() {
+		g.plan.DeploymentUpdates = append(g.plan.DeploymentUpdates, &rpc.DeploymentUpdate{
+			Namespace: d.Namespace, JobID: d.JobID, DeploymentID: d.ID, Status: status, StatusDescription: description,
+		})
+	}
+}
+
+// deploysGroup reports whether changes of the group go through a deployment: those of
+// services that bound how many allocations are replaced at a time.
+func (g *genericRun) deploysGroup(tg *rpc.TaskGroup) bool { return !g.batch && tg.MaxParallel > 0 }
+
+// groupDeployment is the group's part in the deployment; nil if it has none.
+func (g *genericRun) groupDeployment(tg *rpc.TaskGroup) *rpc.DeploymentGroup {
+	if g.roll.deployment == nil {
+		return nil
+	}
+	return g.roll.deployment.Group(tg.Name)
+}
+
+// deploymentFailed says that nothing more is to be placed for the deployment's sake.
+func (g *genericRun) deploymentFailed() bool {
+	return g.roll.deployment != nil && g.roll.deployment.Status == rpc.DeploymentFailed
+}
+
+// beginDeployment makes a deployment, or adds the group to the one this run made, if the
+// job runs for the first time or its specification changed (reconcile.go,
+// createDeployment).
+func (g *genericRun) beginDeployment(tg *rpc.TaskGroup, all []*rpc.Allocation, desired int, changed bool) {
+	if !g.deploysGroup(tg) || desired == 0 || g.groupDeployment(tg) != nil {
+		return
+	}
+	if !changed {
+		for _, alloc := range all {
+			if g.current(alloc) {
+				return // it runs already
+			}
+		}
+	}
+	if g.roll.deployment != nil && !g.roll.begun {
+		return // a deployment is of one version, whose groups do not change
+	}
+	if !g.roll.begun {
+		g.roll.begun = true
+		g.roll.deployment = &rpc.Deployment{
+			ID: newID(g.rand), Namespace: g.job.Namespace, JobID: g.job.ID, JobVersion: g.job.Version,
+			JobCreateIndex: g.job.CreateIndex, Priority: g.eval.Priority,
+			Status: rpc.DeploymentRunning, StatusDescription: descDeploymentRunning,
+		}
+		g.plan.Deployment = g.roll.deployment
+	}
+	part := rpc.DeploymentGroup{Name: tg.Name, DesiredTotal: desired, ProgressDeadline: tg.ProgressDeadline}
+	if part.ProgressDeadline == 0 {
+		part.ProgressDeadline = rpc.DefaultProgressDeadline
+	}
+	g.roll.deployment.Groups = append(g.roll.deployment.Groups, part)
+}
+
+// finishDeployment marks the deployment as successful once no group has anything left to
+// do and all that it wants is healthy, and tags what this run places or carries over
+// (reconcile.go, computeDeploymentComplete and isDeploymentComplete).
+func (g *genericRun) finishDeployment() {
+	d := g.roll.deployment
+	if d.Active() {
+		g.deploymentID = d.ID
+		g.waits = true // its end is none of the changes that are looked for
+	}
+	for _, alloc := range g.roll.inPlace {
+		if alloc.DeploymentID != g.deploymentID {
+			alloc.DeploymentID, alloc.Health, alloc.HealthIndex = g.deploymentID, "", 0
+		}
+	}
+	if d == nil || g.roll.begun || g.roll.incomplete {
+		return
+	}
+	for _, part := range d.Groups {
+		if part.Healthy < part.DesiredTotal {
+			return
+		}
+	}
+	g.endDeployment(d, rpc.DeploymentSuccessful, descDeploymentSuccessful)
+}
+
+// heldByDeployment says that a failed allocation is the business of the deployment watcher
+// until that asks for a replacement (reconcile_util.go, updateByReschedulable).
+func (g *genericRun) heldByDeployment(alloc *rpc.Allocation) bool {
+	d := g.roll.deployment
+	return d.Active() && !g.roll.begun && alloc.DeploymentID == d.ID && !alloc.Reschedule
+}
+
+// updateRoom returns how many allocations this attempt may replace (reconcile.go,
+// computeUnderProvisionedBy).
+func (g *genericRun) updateRoom(s *groupState, destructive []*rpc.Allocation) int {
+	switch d := g.roll.deployment; {
+	case !g.deploysGroup(s.tg) || len(destructive)+len(s.migrate) == 0:
+		return s.tg.Count
+	case d == nil || g.roll.begun:
+		return s.tg.MaxParallel
+	case g.deploymentFailed():
+		return 0
+	}
+	room := s.tg.MaxParallel
+	for _, alloc := range s.kept {
+		switch {
+		case alloc.DeploymentID != g.roll.deployment.ID || alloc.Health == rpc.AllocHealthy:
+		case alloc.Health == rpc.AllocUnhealthy:
+			return 0
+		default:
+			room--
+		}
+	}
+	return max(0, room)
+}

@@ -1,0 +1,99 @@
+package scheduler
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+func rolling(parallel int) func(*rpc.Job) {
+	return group(func(tg *rpc.TaskGroup) { tg.MaxParallel = parallel })
+}
+
+func changed(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }
+
+func (w *world) deployment(job string) *rpc.Deployment {
+	return w.store.Snapshot().DeploymentOf(broker.JobID{Namespace: rpc.DefaultNamespace, ID: job})
+}
+
+func (w *world) ofVersion(job string, version uint64) int {
+	return len(slices.DeleteFunc(w.live(job), func(a *rpc.Allocation) bool { return a.JobVersion != version }))
+}
+
+func TestRollingUpdate(t *testing.T) {
+	w := running(t, 3, job(rpc.JobTypeService, "svc", 5, rolling(2)))
+	w.change("svc", group(changed))
+	for i, left := range []int{3, 1, 0} {
+		w.runJob("svc")
+		w.want("left to replace", w.ofVersion("svc", 0), left)
+		d := w.deployment("svc").Groups[0]
+		w.want("desired, placed, healthy", []int{d.DesiredTotal, d.Placed, d.Healthy}, []int{5, 5 - left, 2 * i})
+		w.want("plans before the new ones are healthy", len(w.runJob("svc").plans), 0)
+		w.report("svc", rpc.AllocClientRunning, nil)
+	}
+	w.want("going on", w.deployment("svc").Active(), true)
+	w.want("plan that ends it", len(w.runJob("svc").plans), 1)
+	w.want("status", w.deployment("svc").Status, rpc.DeploymentSuccessful)
+	w.want("plans when done", len(w.runJob("svc").plans), 0)
+	w.want("names", w.names("svc"), "[svc.g[0] svc.g[1] svc.g[2] svc.g[3] svc.g[4]]")
+}
+
+// TestRollingUpdateStopsAtAFailure: an unhealthy allocation holds the update, until the
+// deployment watcher asks for a replacement; a failed deployment goes no further.
+func TestRollingUpdateStopsAtAFailure(t *testing.T) {
+	w := running(t, 3, job(rpc.JobTypeService, "svc", 3, rolling(1)))
+	w.change("svc", group(changed))
+	w.runJob("svc")
+	isNew := func(a *rpc.Allocation) bool { return a.JobVersion == 1 }
+	w.report("svc", rpc.AllocClientFailed, isNew)
+	w.want("stops while one is unhealthy", stops(w.runJob("svc")), "[]")
+
+	failed := slices.DeleteFunc(w.allocs("svc"), func(a *rpc.Allocation) bool { return !isNew(a) })[0]
+	w.ok(w.store.Update(w.next(), func(tx *state.Tx) error { return tx.RequestTransitions(nil, []string{failed.ID}) }))
+	next := w.runJob("svc").created[0]
+	w.now = next.WaitUntil
+	w.run(next)
+	w.want("replaced", w.ofVersion("svc", 1), 1)
+	w.want("the rest waits", w.ofVersion("svc", 0), 2)
+
+	d := w.deployment("svc")
+	w.ok(w.store.Update(w.next(), func(tx *state.Tx) error {
+		return tx.UpdateDeployment(&rpc.DeploymentUpdate{Namespace: d.Namespace, JobID: d.JobID, DeploymentID: d.ID, Status: rpc.DeploymentFailed})
+	}))
+	w.report("svc", rpc.AllocClientRunning, nil)
+	w.want("plans of a failed deployment", len(w.runJob("svc").plans), 0)
+
+	w.change("svc", group(changed))
+	w.runJob("svc")
+	w.want("a new version begins anew", w.deployment("svc").Active(), true)
+}
+
+func TestDeploymentEndsWithItsJob(t *testing.T) {
+	w := running(t, 3, job(rpc.JobTypeService, "svc", 3, rolling(1)))
+	w.change("svc", group(changed))
+	w.runJob("svc")
+	w.change("svc", group(changed))
+	first := w.deployment("svc").ID
+	w.runJob("svc")
+	w.want("another took its place", w.deployment("svc").ID != first && w.deployment("svc").Active(), true)
+	w.ok(w.store.StopJob(w.next(), rpc.DefaultNamespace, "svc"))
+	w.runJob("svc")
+	w.want("cancelled", w.deployment("svc").Status, rpc.DeploymentCancelled)
+}
+
+// TestUpdateInPlaceDeploys: allocations that are carried over have to be found healthy
+// again.
+func TestUpdateInPlaceDeploys(t *testing.T) {
+	w := running(t, 3, job(rpc.JobTypeService, "svc", 3, rolling(1)))
+	w.change("svc", func(j *rpc.Job) { j.Priority++ })
+	w.runJob("svc")
+	d := w.deployment("svc")
+	w.want("of the new version", w.ofVersion("svc", 1), 3)
+	w.want("placed, healthy", []int{d.Groups[0].Placed, d.Groups[0].Healthy}, []int{3, 0})
+	for _, a := range w.live("svc") {
+		w.want("deployment and health", []string{a.DeploymentID, a.Health}, []string{d.ID, ""})
+	}
+}

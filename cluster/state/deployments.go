@@ -1,0 +1,121 @@
+package state
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// Deployments goes through the latest deployment of every job that had one, in the order
+// of namespace and job.
+func (s *Snapshot) Deployments() iter.Seq[*rpc.Deployment] {
+	return rows[*rpc.Deployment](s.get(tableDeployments, indexID))
+}
+
+// DeploymentOf returns the job's latest deployment, or nil.
+func (s *Snapshot) DeploymentOf(job broker.JobID) *rpc.Deployment {
+	d, _ := s.first(tableDeployments, indexID, job.Namespace, job.ID).(*rpc.Deployment)
+	return d
+}
+
+// UpsertDeployment stores a new deployment in place of the job's last.
+func (tx *Tx) UpsertDeployment(d *rpc.Deployment) error {
+	if d.ID == "" {
+		return fmt.Errorf("cannot store a deployment of job %q: it has no ID", d.JobID)
+	}
+	if tx.copies {
+		d = d.Copy()
+	}
+	d.CreateIndex = tx.index
+	tx.putDeployment(d)
+	return nil
+}
+
+// UpdateDeployment changes the status of a deployment; one that another has replaced, or
+// that ended, is passed over (state_store.go, updateDeploymentStatusImpl).
+func (tx *Tx) UpdateDeployment(u *rpc.DeploymentUpdate) error {
+	old, err := tx.deployment(broker.JobID{Namespace: u.Namespace, ID: u.JobID})
+	if err != nil || old == nil || old.ID != u.DeploymentID || !old.Active() {
+		return err
+	}
+	d := old.Copy()
+	d.Status, d.StatusDescription = u.Status, u.StatusDescription
+	tx.putDeployment(d)
+	return nil
+}
+
+// deploymentSees carries the placement, or the health, of an allocation into its
+// deployment (state_store.go, updateDeploymentWithAlloc).
+func (tx *Tx) deploymentSees(old, now *rpc.Allocation) error {
+	if now.DeploymentID == "" {
+		return nil
+	}
+	was, err := tx.deployment(broker.JobID{Namespace: now.Namespace, ID: now.JobID})
+	if err != nil || was == nil || was.ID != now.DeploymentID || was.Group(now.TaskGroup) == nil {
+		return err
+	}
+	placed := old == nil || old.DeploymentID != now.DeploymentID
+	if !placed && old.Health == now.Health {
+		return nil
+	}
+	d := was.Copy()
+	g := d.Group(now.TaskGroup)
+	deadline := now.ModifyTime + int64(g.ProgressDeadline)
+	if placed {
+		g.Placed++
+		if g.RequireProgressBy == 0 {
+			g.RequireProgressBy = deadline
+		}
+	} else {
+		if old.Health == rpc.AllocHealthy {
+			g.Healthy--
+		}
+		switch now.Health {
+		case rpc.AllocHealthy:
+			g.Healthy++
+			g.RequireProgressBy = max(g.RequireProgressBy, deadline)
+		case rpc.AllocUnhealthy:
+			g.Unhealthy++
+		}
+	}
+	tx.putDeployment(d)
+	return nil
+}
+
+func (tx *Tx) putDeployment(d *rpc.Deployment) {
+	d.ModifyIndex = tx.index
+	tx.deployments.put(broker.JobID{Namespace: d.Namespace, ID: d.JobID}, d)
+}
+
+func (tx *Tx) deployment(job broker.JobID) (*rpc.Deployment, error) {
+	return tx.deployments.read(tx.base, tableDeployments, job, job.Namespace, job.ID)
+}
+
+// RequestTransitions sets what is wanted of allocations, for schedulers to do. Those that
+// are not there are passed over (state_store.go, UpdateAllocDesiredTransitionTxn).
+func (tx *Tx) RequestTransitions(migrate, reschedule []string) error {
+	request := func(ids []string, set func(*rpc.Allocation)) error {
+		for _, id := range ids {
+			old, err := tx.alloc(id)
+			if err != nil {
+				return err
+			}
+			if old == nil {
+				continue
+			}
+			now := old.Copy()
+			set(now)
+			now.ModifyIndex = tx.index
+			if err := tx.putAlloc(old, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return firstError(
+		func() error { return request(migrate, func(a *rpc.Allocation) { a.Migrate = true }) },
+		func() error { return request(reschedule, func(a *rpc.Allocation) { a.Reschedule = true }) },
+	)
+}
