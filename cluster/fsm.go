@@ -53,6 +53,12 @@ func (f *fsm) apply(index uint64, data []byte) error {
 		return applyEntry(f, index, data, f.updateTransitions)
 	case deploymentStatusUpdateRequestType:
 		return applyEntry(f, index, data, f.updateDeployment)
+	case nodeUpdateEligibilityRequestType:
+		return applyEntry(f, index, data, f.updateEligibility)
+	case nodeUpdateDrainRequestType:
+		return applyEntry(f, index, data, f.updateDrain)
+	case batchNodeUpdateDrainRequestType:
+		return applyEntry(f, index, data, f.completeDrains)
 	case scalingEventRegisterRequestType:
 		return applyEntry(f, index, data, f.recordScaling)
 	}
@@ -131,6 +137,7 @@ func (f *fsm) updateAllocs(index uint64, req *allocClientUpdateRequest) error {
 		return err
 	}
 	f.reported(req.Alloc)
+	f.srv.drains.allocsChanged()
 	for _, a := range req.Alloc {
 		if a.ClientStatus == rpc.AllocClientComplete || a.ClientStatus == rpc.AllocClientFailed {
 			f.unblockNode(index, a.NodeID)
@@ -145,6 +152,7 @@ func (f *fsm) applyPlanResults(index uint64, req *state.PlanResults) error {
 		return err
 	}
 	f.planned(req)
+	f.srv.drains.allocsChanged()
 	return nil
 }
 

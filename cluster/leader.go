@@ -69,6 +69,7 @@ func (s *server) establishLeadership(ctx context.Context) {
 	s.evals.SetEnabled(true)
 	s.blocked.setEnabled(true)
 	s.deployments.start(s.store.Snapshot())
+	s.drains.start(s.store.Snapshot())
 	s.restoreEvals()
 	s.beats.start(slices.Collect(s.store.Snapshot().Nodes()))
 	s.established.Store(true)
@@ -77,6 +78,7 @@ func (s *server) establishLeadership(ctx context.Context) {
 	loops.run(func() { s.reapDuplicateBlocked(ctx) })
 	loops.run(func() { s.reapCancelable(ctx) })
 	loops.run(func() { s.unblockFailed(ctx) })
+	loops.run(func() { s.drains.run(ctx) })
 
 	<-ctx.Done()
 	s.established.Store(false)
@@ -87,6 +89,7 @@ func (s *server) establishLeadership(ctx context.Context) {
 	s.deployments.stop()
 	s.beats.stop()
 	loops.wait()
+	s.drains.stop()
 	s.pauseWorkers(false)
 }
 

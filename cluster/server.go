@@ -57,6 +57,7 @@ type server struct {
 	beats       *heartbeats
 	updates     *allocBatcher
 	deployments *deploymentWatcher
+	drains      *drainer
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -100,6 +101,7 @@ func (s *server) start(peers raft.Configuration) error {
 	s.beats = newHeartbeats(s.cfg.Heartbeat, s.seed, s.invalidateHeartbeat)
 	s.updates = newAllocBatcher(s)
 	s.deployments = newDeploymentWatcher(s)
+	s.drains = newDrainer(s)
 	s.reap = make(chan struct{}, 1)
 	s.trans = s.net.NewTransport(s.addr, s.receiveEntries)
 

@@ -73,13 +73,24 @@ type Node struct {
 	Status                string
 	StatusUpdatedAt       int64 // Unix seconds
 	SchedulingEligibility string
-	Drain                 bool
+	Drain                 *DrainStrategy // nil: the node does not drain
 
 	CreateIndex uint64
 	ModifyIndex uint64
 }
 
-// Copy returns a shallow copy; Attributes is shared and must not be written to.
+// DrainStrategy is how a node drains (structs.DrainStrategy).
+type DrainStrategy struct {
+	// Deadline is how long allocations may take to move before they are stopped; zero means
+	// as long as it takes, a negative one stops them at once.
+	Deadline time.Duration
+	// IgnoreSystemJobs leaves the allocations of system jobs alone.
+	IgnoreSystemJobs bool
+	// ForceDeadline is when the deadline is, in Unix nanoseconds; the servers set it.
+	ForceDeadline int64
+}
+
+// Copy returns a shallow copy; Attributes and Drain are shared and must not be written to.
 func (n *Node) Copy() *Node {
 	c := *n
 	return &c
@@ -87,7 +98,7 @@ func (n *Node) Copy() *Node {
 
 // Ready reports whether schedulers may place on the node.
 func (n *Node) Ready() bool {
-	return n.Status == NodeStatusReady && !n.Drain && n.SchedulingEligibility == NodeEligible
+	return n.Status == NodeStatusReady && n.Drain == nil && n.SchedulingEligibility == NodeEligible
 }
 
 // Job is what a user submitted (structs.Job).

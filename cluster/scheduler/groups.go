@@ -11,7 +11,7 @@ type groupState struct {
 	tg *rpc.TaskGroup
 	// kept run, or ended and count as having run.
 	kept []*rpc.Allocation
-	// migrate are on draining nodes.
+	// migrate are to leave their nodes, which drain.
 	migrate []*rpc.Allocation
 	lost    []*rpc.Allocation
 	// disconnecting are on a node that just went out of reach; they become unknown.
@@ -45,7 +45,7 @@ func (g *genericRun) split(s *groupState, all []*rpc.Allocation) {
 		case c.expired:
 			s.lost = append(s.lost, alloc)
 		case node != nil && node.Status == rpc.NodeStatusDisconnected && g.splitDisconnected(s, alloc, c):
-		case draining(node) && alloc.ClientStatus != rpc.AllocClientUnknown:
+		case alloc.Migrate:
 			s.migrate = append(s.migrate, alloc)
 		case c.survives && alloc.ClientStatus == rpc.AllocClientUnknown && run:
 			g.waits = true // until it comes back or its time is up
@@ -143,6 +143,6 @@ func (g *genericRun) stopEither(back *rpc.Allocation, running []*rpc.Allocation,
 }
 
 func (g *genericRun) resumable(alloc *rpc.Allocation) bool {
-	node := g.node(alloc.NodeID)
-	return alloc.DesiredStatus == rpc.AllocDesiredRun && g.current(alloc) && node != nil && !node.Drain
+	return alloc.DesiredStatus == rpc.AllocDesiredRun && g.current(alloc) && !alloc.Migrate && !alloc.Reschedule &&
+		g.node(alloc.NodeID) != nil
 }

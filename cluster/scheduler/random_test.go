@@ -352,7 +352,7 @@ func (w *randomWorld) checkSystem(snap *state.Snapshot, job *rpc.Job, live []*rp
 			if n.Ready() && job.RunsIn(n.Datacenter) && have[key] != 1 {
 				w.rt.Fatalf("%s: ready node and group %s has %d allocations, want 1", job.ID, key, have[key])
 			}
-			if !n.Ready() && n.Status == rpc.NodeStatusReady && !n.Drain && have[key] <= 1 || have[key] == 1 && n.Status == rpc.NodeStatusInit {
+			if !n.Ready() && n.Status == rpc.NodeStatusReady && n.Drain == nil && have[key] <= 1 || have[key] == 1 && n.Status == rpc.NodeStatusInit {
 				delete(have, key) // ineligible: what is there stays
 			}
 			if n.Ready() && job.RunsIn(n.Datacenter) {

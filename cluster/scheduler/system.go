@@ -149,7 +149,7 @@ func (s *systemRun) existing(alloc *rpc.Allocation, node *rpc.Node) {
 	}
 	c := contactOf(alloc, tg, s.now)
 	switch {
-	case draining(node):
+	case alloc.Migrate:
 		s.stop(alloc, allocNodeTainted, "", "")
 	case c.expired:
 		s.stop(alloc, allocLost, rpc.AllocClientLost, "")
@@ -274,9 +274,5 @@ func disconnected(alloc *rpc.Allocation, now time.Time) *rpc.Allocation {
 
 // tainted reports whether allocations cannot just go on on a node (util.go, taintedNodes).
 func tainted(n *rpc.Node) bool {
-	return n == nil || n.Drain || n.Status == rpc.NodeStatusDown || n.Status == rpc.NodeStatusDisconnected
+	return n == nil || n.Drain != nil || n.Status == rpc.NodeStatusDown || n.Status == rpc.NodeStatusDisconnected
 }
-
-// draining reports whether allocations are to leave the node. Nomad's drainer marks them
-// for migration some at a time; here all of a draining node's are.
-func draining(n *rpc.Node) bool { return n != nil && n.Drain && n.Status != rpc.NodeStatusDown }

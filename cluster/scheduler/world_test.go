@@ -71,9 +71,19 @@ func (w *world) status(id, status string) {
 	w.ok(w.store.UpdateNodeStatus(w.next(), id, status, 0, ""))
 }
 
+// drain starts or ends a drain, and asks all allocations to leave at once.
 func (w *world) drain(id string, on bool) {
 	w.t.Helper()
-	w.ok(w.store.UpdateNodeDrain(w.next(), id, on, true, 0, ""))
+	if !on {
+		w.ok(w.store.UpdateNodeDrain(w.next(), id, nil, true, 0, ""))
+		return
+	}
+	w.ok(w.store.UpdateNodeDrain(w.next(), id, &rpc.DrainStrategy{}, true, 0, ""))
+	var leave []string
+	for _, a := range w.store.Snapshot().NodeAllocs(id).Live {
+		leave = append(leave, a.ID)
+	}
+	w.ok(w.store.Update(w.next(), func(tx *state.Tx) error { return tx.RequestTransitions(leave, nil) }))
 }
 
 // job makes a job with one group "g" that uses a tenth of a node; count matters to

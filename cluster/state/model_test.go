@@ -117,6 +117,12 @@ func change(rt *rapid.T, s *Store) error {
 		return fmt.Sprintf("%s-%d", kind, rapid.IntRange(0, n).Draw(rt, kind))
 	}
 	oneOf := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(rt, what) }
+	drain := func() *rpc.DrainStrategy {
+		if rapid.Bool().Draw(rt, "drain") {
+			return &rpc.DrainStrategy{}
+		}
+		return nil
+	}
 	nodeStatus := func() string {
 		return oneOf("status", rpc.NodeStatusInit, rpc.NodeStatusReady, rpc.NodeStatusDown, rpc.NodeStatusDisconnected)
 	}
@@ -125,7 +131,7 @@ func change(rt *rapid.T, s *Store) error {
 	}
 	node := id("node", 4)
 	if snap.NodeByID(node) == nil {
-		return s.UpsertNode(index, &rpc.Node{ID: node, Datacenter: oneOf("dc", "dc1", "dc2"), Status: nodeStatus(), Drain: rapid.Bool().Draw(rt, "drain")})
+		return s.UpsertNode(index, &rpc.Node{ID: node, Datacenter: oneOf("dc", "dc1", "dc2"), Status: nodeStatus(), Drain: drain()})
 	}
 	switch rapid.IntRange(0, 10).Draw(rt, "change") {
 	case 0:
@@ -133,7 +139,7 @@ func change(rt *rapid.T, s *Store) error {
 	case 1:
 		return s.UpdateNodeStatus(index, node, nodeStatus(), 7, "it changed")
 	case 2:
-		return s.UpdateNodeDrain(index, node, rapid.Bool().Draw(rt, "drain"), rapid.Bool().Draw(rt, "eligible"), 7, "")
+		return s.UpdateNodeDrain(index, node, drain(), rapid.Bool().Draw(rt, "eligible"), 7, "")
 	case 3:
 		return s.DeleteNode(index, node)
 	case 4:

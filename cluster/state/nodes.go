@@ -54,7 +54,7 @@ func (tx *Tx) UpsertNode(node *rpc.Node) error {
 // canonicalize gives a new node an eligibility (structs.go, Node.Canonicalize).
 func canonicalize(n *rpc.Node) {
 	switch {
-	case n.Drain:
+	case n.Drain != nil:
 		n.SchedulingEligibility = rpc.NodeIneligible
 	case n.SchedulingEligibility == "":
 		n.SchedulingEligibility = rpc.NodeEligible
@@ -74,7 +74,7 @@ func (tx *Tx) UpdateNodeStatus(nodeID, status string, updatedAt int64, event str
 // cannot be made eligible.
 func (tx *Tx) UpdateNodeEligibility(nodeID, eligibility string, updatedAt int64, event string) error {
 	return tx.changeNode(nodeID, updatedAt, event, func(n *rpc.Node) error {
-		if n.Drain && eligibility == rpc.NodeEligible {
+		if n.Drain != nil && eligibility == rpc.NodeEligible {
 			return fmt.Errorf("cannot make node %q eligible while it is draining: end the drain first", nodeID)
 		}
 		n.SchedulingEligibility = eligibility
@@ -82,13 +82,13 @@ func (tx *Tx) UpdateNodeEligibility(nodeID, eligibility string, updatedAt int64,
 	})
 }
 
-// UpdateNodeDrain starts or ends a drain. Starting one makes the node ineligible; ending
+// UpdateNodeDrain starts or, given nil, ends a drain. Starting one makes the node ineligible; ending
 // one makes it eligible again only when markEligible asks for it.
-func (tx *Tx) UpdateNodeDrain(nodeID string, drain, markEligible bool, updatedAt int64, event string) error {
+func (tx *Tx) UpdateNodeDrain(nodeID string, drain *rpc.DrainStrategy, markEligible bool, updatedAt int64, event string) error {
 	return tx.changeNode(nodeID, updatedAt, event, func(n *rpc.Node) error {
 		n.Drain = drain
 		switch {
-		case drain:
+		case drain != nil:
 			n.SchedulingEligibility = rpc.NodeIneligible
 		case markEligible:
 			n.SchedulingEligibility = rpc.NodeEligible

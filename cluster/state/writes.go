@@ -24,7 +24,7 @@ func (s *Store) UpdateNodeEligibility(index uint64, nodeID, eligibility string, 
 }
 
 // UpdateNodeDrain is Tx.UpdateNodeDrain as a log entry of its own.
-func (s *Store) UpdateNodeDrain(index uint64, nodeID string, drain, markEligible bool, updatedAt int64, event string) error {
+func (s *Store) UpdateNodeDrain(index uint64, nodeID string, drain *rpc.DrainStrategy, markEligible bool, updatedAt int64, event string) error {
 	return s.Update(index, func(tx *Tx) error {
 		return tx.UpdateNodeDrain(nodeID, drain, markEligible, updatedAt, event)
 	})

@@ -20,15 +20,15 @@ func TestNodeRegistration(t *testing.T) {
 	node := func() *rpc.Node { return s.Snapshot().NodeByID("n") }
 	ok(t, s.UpsertNode(1, &rpc.Node{ID: "n", Status: rpc.NodeStatusInit}))
 	want(t, "a new node is eligible", node().SchedulingEligibility, rpc.NodeEligible)
-	ok(t, s.UpdateNodeDrain(2, "n", true, false, 10, "drain"))
+	ok(t, s.UpdateNodeDrain(2, "n", &rpc.DrainStrategy{}, false, 10, "drain"))
 	want(t, "a draining node is ineligible", node().SchedulingEligibility, rpc.NodeIneligible)
 	if err := s.UpdateNodeEligibility(3, "n", rpc.NodeEligible, 10, ""); err == nil {
 		t.Error("a draining node was made eligible")
 	}
 	ok(t, s.UpsertNode(3, &rpc.Node{ID: "n", Status: rpc.NodeStatusReady, SchedulingEligibility: rpc.NodeEligible}))
-	want(t, "registering again keeps", []any{node().Drain, node().SchedulingEligibility, node().CreateIndex, node().ModifyIndex},
+	want(t, "registering again keeps", []any{node().Drain != nil, node().SchedulingEligibility, node().CreateIndex, node().ModifyIndex},
 		[]any{true, rpc.NodeIneligible, 1, 3})
-	ok(t, s.UpdateNodeDrain(4, "n", false, false, 10, ""))
+	ok(t, s.UpdateNodeDrain(4, "n", nil, false, 10, ""))
 	want(t, "ending a drain leaves it ineligible", node().SchedulingEligibility, rpc.NodeIneligible)
 	ok(t, s.UpdateNodeEligibility(5, "n", rpc.NodeEligible, 10, ""))
 	want(t, "ready", node().Ready(), true)

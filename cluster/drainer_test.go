@@ -1,0 +1,131 @@
+package cluster
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// drainRig is a rig of four nodes with a service of eight and a system job, all running.
+func drainRig(t *testing.T) *rig {
+	r := newRig(t, 4, Config{Seed: 1})
+	r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 8, 0)))
+	r.ok(r.c.RegisterJob(t.Context(), systemJob("sys")))
+	time.Sleep(time.Second)
+	r.report("svc", false)
+	r.report("sys", false)
+	r.entries()
+	return r
+}
+
+func (r *rig) on(node, jobType string) int {
+	n := 0
+	for _, a := range r.snap().NodeAllocs(node).Live {
+		if a.JobType == jobType {
+			n++
+		}
+	}
+	return n
+}
+
+// TestDrainNode: a node's service allocations leave one after the other, each when the
+// replacement of the one before runs; then the system job stops, and the drain ends.
+func TestDrainNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := drainRig(t)
+		node := "node-00001"
+		left := r.on(node, rpc.JobTypeService)
+		if left < 2 {
+			t.Fatalf("node has %d service allocations, want some to drain", left)
+		}
+		r.ok(nil, r.c.DrainNode(t.Context(), node, &rpc.DrainStrategy{}, false))
+		r.want("drain", r.entries(), "1 NodeUpdateDrainRequestType\n")
+		const move = "1 AllocUpdateDesiredTransitionRequestType\n1 ApplyPlanResultsRequestType\n1 EvalUpdateRequestType\n"
+		for ; left > 1; left-- {
+			time.Sleep(time.Minute)
+			r.want("the first, or the next after that", r.entries(), move)
+			if n := r.on(node, rpc.JobTypeService); n != left-1 {
+				t.Fatalf("%d are left, want %d", n, left-1)
+			}
+			r.report("svc", false)
+			r.want("clients", r.entries(), "1 AllocClientUpdateRequestType\n")
+		}
+		time.Sleep(time.Minute)
+		r.want("the last", r.entries(),
+			"2 AllocUpdateDesiredTransitionRequestType\n2 ApplyPlanResultsRequestType\n1 BatchNodeUpdateDrainRequestType\n2 EvalUpdateRequestType\n")
+		n := r.snap().NodeByID(node)
+		if n.Drain != nil || n.SchedulingEligibility != rpc.NodeIneligible || len(r.snap().NodeAllocs(node).Live) > 0 {
+			t.Errorf("drained node %+v with %d allocations", n, len(r.snap().NodeAllocs(node).Live))
+		}
+		if len(r.live("svc")) != 8 {
+			t.Errorf("%d allocations, want 8", len(r.live("svc")))
+		}
+	})
+}
+
+// TestDrainDeadline: at the deadline all that is left is moved at once.
+func TestDrainDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := drainRig(t)
+		node := "node-00001"
+		left := r.on(node, rpc.JobTypeService)
+		r.ok(nil, r.c.DrainNode(t.Context(), node, &rpc.DrainStrategy{Deadline: 5 * time.Minute, IgnoreSystemJobs: true}, false))
+		time.Sleep(4 * time.Minute)
+		if n := r.on(node, rpc.JobTypeService); n != left-1 {
+			t.Fatalf("%d are left before the deadline, want %d: no replacement runs", n, left-1)
+		}
+		r.entries()
+		time.Sleep(2 * time.Minute)
+		r.want("at the deadline", r.entries(),
+			"1 AllocUpdateDesiredTransitionRequestType\n1 ApplyPlanResultsRequestType\n1 BatchNodeUpdateDrainRequestType\n1 EvalUpdateRequestType\n")
+		if r.on(node, rpc.JobTypeService) != 0 || r.on(node, rpc.JobTypeSystem) != 1 {
+			t.Errorf("%d service and %d system allocations are left, want 0 and 1", r.on(node, rpc.JobTypeService), r.on(node, rpc.JobTypeSystem))
+		}
+	})
+}
+
+// TestDrainSurvivesFailover: the next leader goes on with it.
+func TestDrainSurvivesFailover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := drainRig(t)
+		r.ok(nil, r.c.DrainNode(t.Context(), "node-00001", &rpc.DrainStrategy{Deadline: -1}, false))
+		r.ok(nil, r.c.StopServer(r.c.Leader()))
+		time.Sleep(time.Minute)
+		if n := len(r.snap().NodeAllocs("node-00001").Live); n != 0 || len(r.live("svc")) != 8 {
+			t.Errorf("%d allocations left on the node, %d of the service live", n, len(r.live("svc")))
+		}
+	})
+}
+
+// TestEligibility: becoming ineligible costs an entry; becoming eligible again makes
+// evaluations as becoming ready does.
+func TestEligibility(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := drainRig(t)
+		const node = "node-00002"
+		r.ok(nil, r.c.SetEligibility(t.Context(), node, false))
+		time.Sleep(time.Second)
+		r.want("ineligible", r.entries(), "1 NodeUpdateEligibilityRequestType\n")
+		r.ok(nil, r.c.SetEligibility(t.Context(), node, false))
+		r.want("as it is", r.entries(), "")
+		r.ok(nil, r.c.SetEligibility(t.Context(), node, true))
+		time.Sleep(time.Second)
+		// One entry creates the evaluations of both jobs, two end them: there is nothing to do.
+		r.want("eligible", r.entries(), "3 EvalUpdateRequestType\n1 NodeUpdateEligibilityRequestType\n")
+
+		r.ok(nil, r.c.DrainNode(t.Context(), node, &rpc.DrainStrategy{}, false))
+		if err := r.c.SetEligibility(t.Context(), node, true); err == nil {
+			t.Error("a draining node was made eligible")
+		}
+		r.ok(nil, r.c.DrainNode(t.Context(), node, nil, true))
+		if n := r.snap().NodeByID(node); n.Drain != nil || n.SchedulingEligibility != rpc.NodeEligible {
+			t.Errorf("after the drain was ended: %+v", n)
+		}
+		if err := r.c.DrainNode(t.Context(), "nobody", nil, false); !errors.Is(err, rpc.ErrNodeNotFound) {
+			t.Errorf("drain of a node that is not there: %v", err)
+		}
+	})
+}

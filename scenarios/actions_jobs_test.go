@@ -1,0 +1,65 @@
+package scenarios
+
+import (
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/metrics"
+)
+
+// TestActionsOfUsers runs one of each action of users and operators against a small
+// cluster whose clients report, and checks what must hold at the end.
+func TestActionsOfUsers(t *testing.T) {
+	reporting := true
+	spec := Spec{
+		Scenario: "heartbeat-storm", Broker: "shedding", Seed: 3, Cost: "loopback",
+		Params: Params{Nodes: 20, SystemJobs: 2, ServiceJobs: 2, AllocsPerNode: 2, Servers: 3, Schedulers: 2, Fraction: 0.1, ReportAllocs: &reporting},
+	}
+	sc, err := spec.scenario()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rolling := job(rpc.JobTypeService, 0, 8)
+	rolling.TaskGroups = []rpc.TaskGroup{{Name: "group", Count: 8, MaxParallel: 3, Resources: rpc.Resources{CPUMHz: 21, MemoryMB: 32, DiskMB: 10}}}
+	sc.Phases = []Phase{
+		sc.Phases[0],
+		{Name: "place", Events: []Event{{Action: SetSchedulers{2}}}, Until: Recovered{For: quiet}},
+		{Name: "users", Until: Recovered{For: quiet}, Events: []Event{
+			{At: time.Second, Action: UpdateJob{rolling}},
+			{At: 2 * time.Minute, Action: ScaleJob{Job: "service-001", Count: 25}},
+			{At: 3 * time.Minute, Action: FailAllocs{Job: "service-001", Count: 10}},
+			{At: 5 * time.Minute, Action: DrainNodes{Fraction: 0.1, Deadline: time.Minute}},
+			{At: 8 * time.Minute, Action: EndDrains{Fraction: 0.1}},
+			{At: 9 * time.Minute, Action: SetEligibility{Fraction: 0.2}},
+			{At: 10 * time.Minute, Action: SetEligibility{Fraction: 0.2, Eligible: true}},
+			{At: 11 * time.Minute, Action: StopJob{Job: "system-000"}},
+			{At: 12 * time.Minute, Action: StopJob{Job: "system-001", Purge: true}},
+		}},
+	}
+	res, err := runScenario(t.Context(), spec, sc, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, inv := range res.Invariants {
+		if !inv.OK {
+			t.Errorf("%s: %s", inv.Name, inv.Detail)
+		}
+	}
+	entries := res.Phase("users").RaftEntriesByType
+	for kind, want := range map[string]uint64{
+		metrics.EntryJobRegister: 2, metrics.EntryJobDeregister: 2, "ScalingEventRegisterRequestType": 1,
+		"NodeUpdateDrainRequestType": 4, "NodeUpdateEligibilityRequestType": 8,
+		"NodeUpdateStatusRequestType": 0,
+	} {
+		if entries[kind] != want {
+			t.Errorf("%d entries of %s, want %d", entries[kind], kind, want)
+		}
+	}
+	if n := entries["BatchNodeUpdateDrainRequestType"]; n < 1 || n > 2 {
+		t.Errorf("%d entries end two drains, want 1 or 2", n)
+	}
+	if n := entries["AllocUpdateDesiredTransitionRequestType"]; n < 4 {
+		t.Errorf("%d entries ask for transitions, want one for each of 3 steps of the update and for the drains", n)
+	}
+}

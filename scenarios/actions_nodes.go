@@ -1,0 +1,90 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// Actions of operators on nodes: on those named in Nodes or, when none is, on a Fraction
+// of all nodes, the first in the order of their IDs, which are random.
+type (
+	// DrainNodes drains nodes, one call after the other.
+	DrainNodes struct {
+		Nodes    []string
+		Fraction float64
+		// Deadline is how long allocations may take to move; zero means as long as it takes,
+		// a negative one stops them at once.
+		Deadline         time.Duration
+		IgnoreSystemJobs bool
+	}
+	// EndDrains ends the drains of nodes, and makes them eligible.
+	EndDrains struct {
+		Nodes    []string
+		Fraction float64
+	}
+	// SetEligibility says whether schedulers may place on nodes.
+	SetEligibility struct {
+		Nodes    []string
+		Fraction float64
+		Eligible bool
+	}
+)
+
+func (a DrainNodes) Mark() string { return nodesText(a.Nodes, a.Fraction) + " drain" }
+
+func (a DrainNodes) do(r *run) error {
+	drain := &rpc.DrainStrategy{Deadline: a.Deadline, IgnoreSystemJobs: a.IgnoreSystemJobs}
+	return r.eachNode("drain node", a.Nodes, a.Fraction, func(id string) error {
+		return r.cluster.DrainNode(r.ctx, id, drain, false)
+	})
+}
+
+func (a EndDrains) Mark() string { return nodesText(a.Nodes, a.Fraction) + " drain no more" }
+
+func (a EndDrains) do(r *run) error {
+	return r.eachNode("end the drain of node", a.Nodes, a.Fraction, func(id string) error {
+		return r.cluster.DrainNode(r.ctx, id, nil, true)
+	})
+}
+
+func (a SetEligibility) Mark() string {
+	if a.Eligible {
+		return nodesText(a.Nodes, a.Fraction) + " become eligible"
+	}
+	return nodesText(a.Nodes, a.Fraction) + " become ineligible"
+}
+
+func (a SetEligibility) do(r *run) error {
+	return r.eachNode("set eligibility of node", a.Nodes, a.Fraction, func(id string) error {
+		return r.cluster.SetEligibility(r.ctx, id, a.Eligible)
+	})
+}
+
+func nodesText(ids []string, fraction float64) string {
+	if len(ids) > 0 {
+		return plural(len(ids), "node")
+	}
+	return fmt.Sprintf("%g%% of the nodes", fraction*100)
+}
+
+// eachNode calls do for the nodes that an action means.
+func (r *run) eachNode(what string, ids []string, fraction float64, do func(id string) error) error {
+	if len(ids) == 0 {
+		snap := r.leaderState()
+		want := int(math.Ceil(fraction * float64(snap.NodeCount())))
+		for n := range snap.Nodes() {
+			if len(ids) < want {
+				ids = append(ids, n.ID)
+			}
+		}
+	}
+	for _, id := range ids {
+		if err := named(do(id), what, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
