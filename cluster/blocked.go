@@ -53,6 +53,12 @@ func (b *blockedEvals) setEnabled(on bool) {
 	b.reset()
 }
 
+func (b *blockedEvals) isEnabled() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.enabled
+}
+
 // block tracks an evaluation. Of two for one job the one planned later stays; the
 // other is a duplicate, to be canceled. The token is that of an outstanding evaluation
 // that blocks again.

@@ -59,6 +59,8 @@ func (f *fsm) apply(index uint64, data []byte) error {
 		return applyEntry(f, index, data, f.updateDrain)
 	case batchNodeUpdateDrainRequestType:
 		return applyEntry(f, index, data, f.completeDrains)
+	case schedulerConfigRequestType:
+		return applyEntry(f, index, data, f.setSchedulerConfig)
 	case scalingEventRegisterRequestType:
 		return applyEntry(f, index, data, f.recordScaling)
 	}

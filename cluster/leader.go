@@ -66,11 +66,12 @@ func (s *server) establishLeadership(ctx context.Context) {
 	s.pauseWorkers(true)
 	s.plans.setEnabled(true)
 	loops.run(func() { s.applyPlans(ctx) })
-	s.evals.SetEnabled(true)
-	s.blocked.setEnabled(true)
+	restore := s.setBrokers(true)
 	s.deployments.start(s.store.Snapshot())
 	s.drains.start(s.store.Snapshot())
-	s.restoreEvals()
+	if restore {
+		s.restoreEvals()
+	}
 	s.beats.start(slices.Collect(s.store.Snapshot().Nodes()))
 	s.established.Store(true)
 
@@ -83,8 +84,7 @@ func (s *server) establishLeadership(ctx context.Context) {
 	<-ctx.Done()
 	s.established.Store(false)
 	s.plans.setEnabled(false)
-	s.evals.SetEnabled(false)
-	s.blocked.setEnabled(false)
+	s.setBrokers(false)
 	s.observeFlush()
 	s.deployments.stop()
 	s.beats.stop()

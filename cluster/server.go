@@ -70,6 +70,9 @@ type server struct {
 	// reap wakes the cancelable reaper; it never blocks an Ack.
 	reap chan struct{}
 
+	// brokerMu serialises turning broker and blocked evaluations on and off.
+	brokerMu sync.Mutex
+
 	mu       sync.Mutex
 	workers  []*worker
 	workerWG sync.WaitGroup

@@ -27,6 +27,10 @@ type (
 		Namespace, Job string
 		Count          int
 	}
+	// PauseEvalBroker stops the leader's broker, ResumeEvalBroker lets it go on: what
+	// pause_eval_broker in the scheduler configuration does.
+	PauseEvalBroker  struct{}
+	ResumeEvalBroker struct{}
 )
 
 func (a UpdateJob) Mark() string { return fmt.Sprintf("job %s changes", a.Job.ID) }
@@ -63,6 +67,14 @@ func (a FailAllocs) do(r *run) error {
 	_, err := r.cluster.FailAllocs(r.ctx, a.Namespace, a.Job, a.Count)
 	return named(err, "fail allocations of job", a.Job)
 }
+
+func (PauseEvalBroker) Mark() string { return "broker paused" }
+
+func (PauseEvalBroker) do(r *run) error { return r.cluster.PauseEvalBroker(r.ctx, true) }
+
+func (ResumeEvalBroker) Mark() string { return "broker resumed" }
+
+func (ResumeEvalBroker) do(r *run) error { return r.cluster.PauseEvalBroker(r.ctx, false) }
 
 // named says what an action was about when it failed.
 func named(err error, what, id string) error {

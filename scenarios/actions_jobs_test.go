@@ -33,8 +33,10 @@ func TestActionsOfUsers(t *testing.T) {
 			{At: 8 * time.Minute, Action: EndDrains{Fraction: 0.1}},
 			{At: 9 * time.Minute, Action: SetEligibility{Fraction: 0.2}},
 			{At: 10 * time.Minute, Action: SetEligibility{Fraction: 0.2, Eligible: true}},
+			{At: 10*time.Minute + 30*time.Second, Action: PauseEvalBroker{}},
 			{At: 11 * time.Minute, Action: StopJob{Job: "system-000"}},
 			{At: 12 * time.Minute, Action: StopJob{Job: "system-001", Purge: true}},
+			{At: 13 * time.Minute, Action: ResumeEvalBroker{}},
 		}},
 	}
 	res, err := runScenario(t.Context(), spec, sc, nil)
@@ -50,7 +52,7 @@ func TestActionsOfUsers(t *testing.T) {
 	for kind, want := range map[string]uint64{
 		metrics.EntryJobRegister: 2, metrics.EntryJobDeregister: 2, "ScalingEventRegisterRequestType": 1,
 		"NodeUpdateDrainRequestType": 4, "NodeUpdateEligibilityRequestType": 8,
-		"NodeUpdateStatusRequestType": 0,
+		"NodeUpdateStatusRequestType": 0, "SchedulerConfigRequestType": 2,
 	} {
 		if entries[kind] != want {
 			t.Errorf("%d entries of %s, want %d", entries[kind], kind, want)

@@ -20,6 +20,13 @@ const (
 // (structs.DefaultUpdateStrategy).
 const DefaultProgressDeadline = 10 * time.Minute
 
+// SchedulerConfig is what operators can set of the schedulers while they run
+// (structs.SchedulerConfiguration).
+type SchedulerConfig struct {
+	// PauseEvalBroker stops the leader's broker without a change of leadership.
+	PauseEvalBroker bool
+}
+
 // Deployment is the change of a service job from one version to the next, some
 // allocations at a time (structs.Deployment). Nomad keeps old ones for an hour; here a job
 // has its latest only.

@@ -27,6 +27,9 @@ type counts struct {
 	// through indexModify, so whoever works by difference compares with this.
 	NodeDeleted uint64
 
+	// Scheduler is the scheduler configuration, the only row of its table in Nomad.
+	Scheduler rpc.SchedulerConfig
+
 	Jobs                       int
 	AllocsLive, AllocsTerminal int
 

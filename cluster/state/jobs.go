@@ -44,6 +44,9 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 	return err
 }
 
+// SetSchedulerConfig replaces the scheduler configuration.
+func (tx *Tx) SetSchedulerConfig(c rpc.SchedulerConfig) { tx.counts.Scheduler = c }
+
 // SpecChanged reports whether two versions of a job differ in what their user asked for
 // (structs.go, Job.SpecChanged).
 func SpecChanged(a, b *rpc.Job) bool {

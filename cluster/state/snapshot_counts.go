@@ -1,5 +1,7 @@
 package state
 
+import "github.com/simctl/simctl/cluster/rpc"
+
 // EvalsByStatusCount counts the evaluations by status; statuses none has are absent.
 func (s *Snapshot) EvalsByStatusCount() map[string]uint64 {
 	m := make(map[string]uint64, len(s.counts.EvalsByStatus))
@@ -34,6 +36,9 @@ func (s *Snapshot) NodesIn(datacenters []string) DCCount {
 	}
 	return sum
 }
+
+// SchedulerConfig returns the scheduler configuration.
+func (s *Snapshot) SchedulerConfig() rpc.SchedulerConfig { return s.counts.Scheduler }
 
 // JobCount counts all jobs.
 func (s *Snapshot) JobCount() int { return s.counts.Jobs }

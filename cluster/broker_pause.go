@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// schedulerConfigRequest replaces the scheduler configuration.
+type schedulerConfigRequest struct{ Config rpc.SchedulerConfig }
+
+// SetSchedulerConfig replaces the scheduler configuration (nomad/operator_endpoint.go,
+// SchedulerSetConfiguration). Pausing the broker makes the leader forget every evaluation
+// that is queued, delivered or blocked; they stay in state, as do those that are created
+// meanwhile, and all of them are restored when it goes on.
+func (c *Cluster) SetSchedulerConfig(ctx context.Context, cfg rpc.SchedulerConfig) error {
+	_, err := userCall(ctx, c, "Operator.SchedulerSetConfiguration", "scheduler", func(l *server) (struct{}, error) {
+		if _, err := l.raftApply(schedulerConfigRequestType, &schedulerConfigRequest{cfg}); err != nil {
+			return struct{}{}, err
+		}
+		if l.setBrokers(true) {
+			l.restoreEvals()
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// PauseEvalBroker sets pause_eval_broker in the scheduler configuration and leaves the
+// rest of that as it is.
+func (c *Cluster) PauseEvalBroker(ctx context.Context, paused bool) error {
+	var cfg rpc.SchedulerConfig
+	if l := c.leader(); l != nil {
+		cfg = l.store.Snapshot().SchedulerConfig()
+	}
+	cfg.PauseEvalBroker = paused
+	return c.SetSchedulerConfig(ctx, cfg)
+}
+
+// setBrokers turns broker and blocked evaluations on or off, as the configuration says
+// while this server leads, and reports whether they must be filled from state
+// (nomad/leader.go, handleEvalBrokerStateChange). The call that changed the configuration
+// and a change of leadership may meet here: each sees what the other did.
+func (s *server) setBrokers(leading bool) (restore bool) {
+	s.brokerMu.Lock()
+	defer s.brokerMu.Unlock()
+	if leading && s.raft.State() != raft.Leader {
+		return false
+	}
+	on := leading && !s.store.Snapshot().SchedulerConfig().PauseEvalBroker
+	if on != s.evals.Enabled() {
+		s.evals.SetEnabled(on)
+		if leading && !on {
+			s.observeFlush()
+		}
+		restore = on
+	}
+	if on != s.blocked.isEnabled() {
+		s.blocked.setEnabled(on)
+		restore = on
+	}
+	return restore
+}
+
+func (f *fsm) setSchedulerConfig(index uint64, req *schedulerConfigRequest) error {
+	f.charge(0, 0)
+	return f.srv.store.Update(index, func(tx *state.Tx) error {
+		tx.SetSchedulerConfig(req.Config)
+		return nil
+	})
+}

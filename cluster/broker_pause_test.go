@@ -1,0 +1,70 @@
+package cluster
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+)
+
+// TestPauseEvalBroker: a paused broker holds nothing and hands nothing out, whoever
+// leads; state keeps every evaluation, and all of them are restored on resume.
+func TestPauseEvalBroker(t *testing.T) {
+	for _, failover := range []bool{false, true} {
+		t.Run(fmt.Sprintf("failover=%v", failover), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := startCluster(t, Config{Seed: 1, Policy: broker.Shedding(), Heartbeat: HeartbeatConfig{Grace: time.Hour}})
+				r := &rig{T: t, c: c}
+				r.ok(c.RegisterJob(t.Context(), systemJob("sys")))
+				register(t, c, 0, 20)
+				if b := c.Stats().Broker; b.Ready+b.Pending != 21 {
+					t.Fatalf("broker %+v, want 21 evaluations", b)
+				}
+				r.entries()
+				r.ok(nil, c.PauseEvalBroker(t.Context(), true))
+				r.want("pause", r.entries(), "1 SchedulerConfigRequestType\n")
+				c.SetNumSchedulers(2)
+				register(t, c, 20, 25)
+				if failover {
+					r.ok(nil, c.StopServer(c.Leader()))
+				}
+				time.Sleep(10 * time.Second)
+				st := c.Stats()
+				if b := st.Broker; b.Ready+b.Pending+b.Unacked != 0 || st.StatePending != 26 || st.Counters.EvalsProcessed != 0 {
+					t.Errorf("while paused: broker %+v, %d pending in state, %d processed", b, st.StatePending, st.Counters.EvalsProcessed)
+				}
+				r.ok(nil, c.PauseEvalBroker(t.Context(), false))
+				time.Sleep(30 * time.Second)
+				st = c.Stats()
+				if st.StatePending != 0 || len(r.live("sys")) != 25 || st.Counters.EvalsProcessed+st.Counters.EvalsCanceled != 26 {
+					t.Errorf("after resuming: %d pending, %d allocations, counters %+v", st.StatePending, len(r.live("sys")), st.Counters)
+				}
+			})
+		})
+	}
+}
+
+// TestPauseTakesWorkAway: what a worker holds when the broker is paused is not acked, and
+// is handed out again afterwards.
+func TestPauseTakesWorkAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 5, Config{Seed: 1, Costs: Costs{Cores: 1, Scheduler: map[string]SchedulerCosts{"service": {Base: time.Second}}}})
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 5, 0)))
+		time.Sleep(300 * time.Millisecond)
+		if b := r.c.Stats().Broker; b.Unacked != 1 {
+			t.Fatalf("broker %+v, want one with a worker", b)
+		}
+		r.ok(nil, r.c.PauseEvalBroker(t.Context(), true))
+		time.Sleep(10 * time.Second)
+		if n := r.c.Stats().Counters.EvalsProcessed; n != 0 || len(r.live("svc")) != 0 {
+			t.Errorf("%d evaluations processed and %d allocations placed while paused", n, len(r.live("svc")))
+		}
+		r.ok(nil, r.c.PauseEvalBroker(t.Context(), false))
+		time.Sleep(10 * time.Second)
+		if n := len(r.live("svc")); n != 5 {
+			t.Errorf("%d allocations after resuming, want 5", n)
+		}
+	})
+}
