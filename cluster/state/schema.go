@@ -64,7 +64,7 @@ func schema() *memdb.DBSchema {
 		table(tableNodeAllocs, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*NodeAllocs).NodeID) }}, nil),
 		table(tableDeployments, indexer{from: func(raw any) []byte {
 			d := raw.(*rpc.Deployment)
-			return jobKey(d.Namespace, d.JobID, 0)
+			return jobKey(d.Namespace, d.JobID)
 		}}, nil),
 		table(tableSummaries, indexer{from: func(raw any) []byte {
 			job := raw.(*jobSummary).Job
