@@ -29,6 +29,8 @@ type Config struct {
 	Reaper    ReaperConfig
 	Raft      RaftConfig
 	Eval      EvalConfig
+	// PlanRejection is off by default, as in Nomad.
+	PlanRejection PlanRejectionConfig
 
 	// BatchUpdateInterval is how long a server gathers allocation updates of clients
 	// before it writes them in one entry; zero means 50 ms.
@@ -98,6 +100,8 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.Eval.DeliveryLimit, 3)
 	def(&c.Eval.FailedFollowupBaseline, time.Minute)
 	def(&c.Eval.FailedFollowupRange, 5*time.Minute)
+	def(&c.PlanRejection.Threshold, 100)
+	def(&c.PlanRejection.Window, 5*time.Minute)
 	def(&c.BatchUpdateInterval, 50*time.Millisecond)
 	return c, nil
 }

@@ -61,6 +61,11 @@ func (a *planApplier) apply(ctx context.Context, p *pendingPlan) error {
 	}
 	a.srv.allocate("verify", a.srv.cfg.Costs.Plan.verifying(p.plan))
 	result := scheduler.EvaluatePlan(a.snap, p.plan)
+	for _, node := range result.RejectedNodes {
+		if a.srv.rejections.add(time.Now(), node) {
+			result.IneligibleNodes = append(result.IneligibleNodes, node)
+		}
+	}
 	if result.IsNoOp() {
 		p.respond(result, nil)
 		return nil

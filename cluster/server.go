@@ -58,6 +58,7 @@ type server struct {
 	updates     *allocBatcher
 	deployments *deploymentWatcher
 	drains      *drainer
+	rejections  *rejectionTracker
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -105,6 +106,7 @@ func (s *server) start(peers raft.Configuration) error {
 	s.updates = newAllocBatcher(s)
 	s.deployments = newDeploymentWatcher(s)
 	s.drains = newDrainer(s)
+	s.rejections = newRejectionTracker(s.cfg.PlanRejection)
 	s.reap = make(chan struct{}, 1)
 	s.trans = s.net.NewTransport(s.addr, s.receiveEntries)
 
