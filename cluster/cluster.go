@@ -39,9 +39,11 @@ type Cluster struct {
 	counts  Counters
 	// counted is the last index whose effects are in counts.
 	counted uint64
-	// busy and busyAt are the CPU time spent by the last call of Stats, and when it was.
-	busy   time.Duration
-	busyAt time.Time
+	// cpu and workers are how much of each was in use at the last call of Stats.
+	cpu, workers usage
+
+	started time.Time
+	work    workload
 }
 
 // Start starts a cluster and returns once one of its servers leads and serves. The
@@ -52,7 +54,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{
-		cfg: cfg, running: make([]bool, cfg.Servers), busyAt: time.Now(), hosts: make([]host, cfg.Servers),
+		cfg: cfg, running: make([]bool, cfg.Servers), started: time.Now(), hosts: make([]host, cfg.Servers),
 		net: simnet.New(cfg.Seed, cfg.Costs.ServerLink, cfg.Costs.ClientLink),
 	}
 	if cfg.Costs.Pooled {
@@ -231,6 +233,9 @@ type Stats struct {
 	BlockedJobs      int
 	// CPUUtilisation is the share of all cores in use since the last call, 0 to 1.
 	CPUUtilisation float64
+	// WorkerUtilisation is the share of their time, since the last call, that workers had an
+	// evaluation in hand, 0 to 1. Paused ones do not count.
+	WorkerUtilisation float64
 }
 
 // Stats returns the present figures. Without a leader the state figures are those of
@@ -248,29 +253,24 @@ func (c *Cluster) Stats() Stats {
 		st.EvalsByStatus, st.NodesByStatus = snap.EvalsByStatusCount(), snap.NodesByStatusCount()
 		st.StatePending = int(st.EvalsByStatus[broker.StatusPending])
 	}
-	st.CPUUtilisation = c.utilisation()
+	now := time.Now()
+	spent, cores := c.cpuTime()
+	worked, served := c.work.totals(now)
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	st.CPUUtilisation = c.cpu.look(now, spent, time.Duration(cores)*now.Sub(c.started))
+	st.WorkerUtilisation = c.workers.look(now, worked, served)
 	st.Counters = c.counts
-	c.mu.Unlock()
 	return st
 }
 
-func (c *Cluster) utilisation() float64 {
-	var busy time.Duration
-	cores := 0
+// cpuTime returns the CPU time spent so far, and on how many cores.
+func (c *Cluster) cpuTime() (spent time.Duration, cores int) {
 	for _, p := range c.pools {
-		busy += p.Busy()
+		spent += p.Busy()
 		cores += p.Cores()
 	}
-	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	spent, span := busy-c.busy, now.Sub(c.busyAt)
-	c.busy, c.busyAt = busy, now
-	if cores == 0 || span <= 0 {
-		return 0
-	}
-	return float64(spent) / (float64(cores) * float64(span))
+	return spent, cores
 }
 
 // EntriesBetween counts the log entries with after < index ≤ upTo by Nomad's name of

@@ -104,6 +104,9 @@ func closedChan() chan struct{} {
 func (w *worker) run() {
 	// Workers that start at one instant must not share their timers' instants.
 	sleepContext(w.ctx, time.Duration(w.srv.id*64+w.id+1)*time.Microsecond)
+	work := &w.srv.cluster.work
+	work.change(1, 0)
+	defer work.change(-1, 0)
 	for w.ready() {
 		d, err := w.dequeue()
 		if err != nil {
@@ -114,11 +117,10 @@ func (w *worker) run() {
 		if d.eval == nil {
 			continue
 		}
-		if err := w.process(d); err != nil {
-			w.answer(d, false)
-			continue
-		}
-		w.answer(d, true)
+		work.change(0, 1)
+		err = w.process(d)
+		w.answer(d, err == nil)
+		work.change(0, -1)
 	}
 }
 
@@ -129,7 +131,13 @@ func (w *worker) ready() bool {
 	w.srv.mu.Unlock()
 	select {
 	case <-resume:
-	case <-w.ctx.Done():
+	default:
+		w.srv.cluster.work.change(-1, 0)
+		select {
+		case <-resume:
+		case <-w.ctx.Done():
+		}
+		w.srv.cluster.work.change(1, 0)
 	}
 	return w.ctx.Err() == nil
 }

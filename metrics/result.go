@@ -67,8 +67,8 @@ type Phase struct {
 	// CancelsWrittenS is when the last evaluation was canceled and none was cancelable any
 	// more; zero when there never was one.
 	CancelsWrittenS float64 `json:"cancels_written_s,omitempty"`
-	// AllocsReplacedS is when every allocation lost in the phase had its replacement
-	// committed; zero when none was lost or nobody watched.
+	// AllocsReplacedS is when service jobs that lost an allocation with its node in the
+	// phase had their count again, on nodes that are up; zero when none was lost.
 	AllocsReplacedS float64 `json:"allocs_replaced_s,omitempty"`
 	// RaftEntries is the growth of the leader's last log index.
 	RaftEntries       uint64            `json:"raft_entries"`

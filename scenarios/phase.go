@@ -27,6 +27,7 @@ func (r *run) phase(i int) error {
 	p := r.sc.Phases[i]
 	first := r.sample()
 	w := newWatch(first)
+	r.losses = newLosses(first.at, r.leaderState())
 	r.rec.BeginPhase(p.Name, first.at, counters(first.cluster))
 	r.say(i, w, true)
 
@@ -43,6 +44,7 @@ func (r *run) phase(i int) error {
 	r.rec.EndPhase(last.at, counters(last.cluster), metrics.PhaseEnd{
 		QueueEmptyS:       w.secondsOf(w.queueEmpty),
 		RecoveryS:         w.secondsOf(recovery(w, p.Until)),
+		AllocsReplacedS:   r.losses.seconds(),
 		RaftEntriesByType: r.cluster.EntriesBetween(first.cluster.LastIndex, last.cluster.LastIndex),
 		EvalsByStatus:     last.cluster.EvalsByStatus,
 	})
@@ -79,6 +81,7 @@ func (r *run) watch(i int, w *watch, events <-chan error) error {
 		}
 		s := r.sample()
 		w.add(s)
+		r.losses.see(s.at, r.leaderState())
 		r.say(i, w, false)
 		since, ok := p.Until.met(w)
 		if ok && w.eventsDone && s.at.Sub(since) >= p.Until.hold() {
@@ -170,9 +173,10 @@ func (r *run) sample() sample {
 	gauge(metrics.SeriesNodesDown, "nodes", float64(c.NodesByStatus[rpc.NodeStatusDown]))
 	gauge(metrics.SeriesNodesInit, "nodes", float64(c.NodesByStatus[rpc.NodeStatusInit]))
 	gauge(metrics.SeriesNodesDisconnected, "nodes", float64(c.NodesByStatus[rpc.NodeStatusDisconnected]))
-	gauge(metrics.SeriesHeartbeats, "nodes", float64(c.HeartbeatsActive))
+	gauge(metrics.SeriesHeartbeats, "timers", float64(c.HeartbeatsActive))
 	gauge(metrics.SeriesPlanQueue, "plans", float64(c.PlanQueueDepth))
-	gauge(metrics.SeriesCPU, "", c.CPUUtilisation)
+	gauge(metrics.SeriesCPU, "1", c.CPUUtilisation)
+	gauge(metrics.SeriesWorkers, "1", c.WorkerUtilisation)
 	for _, kind := range slices.Sorted(maps.Keys(r.entries)) {
 		gauge(metrics.SeriesEntriesPrefix+kind, "entries", float64(r.entries[kind]))
 	}

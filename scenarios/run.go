@@ -85,6 +85,7 @@ type run struct {
 	entries map[string]uint64
 	index   uint64
 	checks  []metrics.Invariant
+	losses  *losses // of the present phase
 
 	// faults are those under way; healing is set while all of them end. Both belong to the
 	// goroutine of the events and, between phases, to that of the run.
