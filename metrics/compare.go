@@ -30,7 +30,7 @@ type Delta struct {
 	Unit   string  `json:"unit"`
 	Old    float64 `json:"old"`
 	New    float64 `json:"new"`
-	// Delta is New less Old; nil when either is a time that never came.
+	// Delta is New less Old; nil when either did not come (Metric.Came).
 	Delta *float64 `json:"delta"`
 	// Ratio is New by Old; nil when Delta is, or when Old is zero.
 	Ratio *float64 `json:"ratio"`
@@ -83,7 +83,7 @@ func deltas(older, newer *Phase) []Delta {
 // NewDelta relates two values of a metric.
 func NewDelta(m Metric, older, newer float64) Delta {
 	d := Delta{Metric: m.Name, Unit: m.Unit, Old: older, New: newer}
-	if m.Time() && (older < 0 || newer < 0) {
+	if !m.Came(older) || !m.Came(newer) {
 		return d
 	}
 	delta := newer - older

@@ -52,6 +52,27 @@ func TestCompare(t *testing.T) {
 	if d := NewDelta(m, 100, -1); d.Delta != nil || d.Ratio != nil {
 		t.Errorf("a recovery that never came has delta %v and ratio %v, want none", d.Delta, d.Ratio)
 	}
+	m, _ = PhaseMetric("allocs_replaced_s")
+	if d := NewDelta(m, 0, 30); d.Delta != nil || d.Ratio != nil {
+		t.Errorf("replacements of which the older run had none have delta %v and ratio %v, want none", d.Delta, d.Ratio)
+	}
+}
+
+// TestTotalsOfTimes: a phase with nothing to wait for says nothing about the run, one in
+// which a time never came only if none did.
+func TestTotalsOfTimes(t *testing.T) {
+	for _, tt := range []struct {
+		phases []float64
+		want   float64
+	}{{nil, 0}, {[]float64{0, 0}, 0}, {[]float64{0, -1, 0}, -1}, {[]float64{-1, 7, 0}, 7}, {[]float64{3, 7, -1}, 7}} {
+		var phases []Phase
+		for _, at := range tt.phases {
+			phases = append(phases, Phase{CancelsWrittenS: at, AllocsReplacedS: at})
+		}
+		if got := Totals(phases); got.CancelsWrittenS != tt.want || got.AllocsReplacedS != tt.want {
+			t.Errorf("phases %v: cancels %g, replacements %g, want %g", tt.phases, got.CancelsWrittenS, got.AllocsReplacedS, tt.want)
+		}
+	}
 }
 
 func TestCompareTellsDifferentSettings(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/google/renameio/v2"
 )
@@ -38,6 +39,9 @@ func Decode(data []byte) (*Result, error) {
 	dec.DisallowUnknownFields()
 	dec.UseNumber() // parameters keep every digit, so that the digest does not change
 	if err := dec.Decode(r); err != nil {
+		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return nil, fmt.Errorf("it has a field %s, which this simctl does not know: use the simctl that wrote it, or a newer one", field)
+		}
 		return nil, fmt.Errorf("not a valid result file: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {

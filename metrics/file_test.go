@@ -160,7 +160,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"schema of another tool", `{"schema":"https://x","run":{}}`, `no object with a whole number "schema"`},
 		{"future", replace(`"schema": 1`, `"schema": 99`), "schema 99, but this simctl reads up to 1: use a newer simctl"},
 		{"schema zero", replace(`"schema": 1`, `"schema": 0`), "schemas count from 1"},
-		{"unknown field", replace(`"peak_pending"`, `"peek_pending"`), `unknown field "peek_pending"`},
+		{"unknown field", replace(`"peak_pending"`, `"peek_pending"`), `it has a field "peek_pending", which this simctl does not know`},
 		{"two results", string(whole) + string(whole), "something follows the result"},
 		{"no broker", replace(`"broker": "shedding"`, `"broker": ""`), "run.broker must be set"},
 		{"uneven series", replace(`[1,2.25]`, `[1]`), "1 instants but 2 values"},

@@ -14,10 +14,17 @@ type Metric struct {
 	// Value returns the figure. A metric whose unit is s is -1 when its condition was
 	// never met.
 	Value func(*Phase) float64
+	// Optional metrics are zero where there was nothing to measure: no evaluation to
+	// cancel, no allocation to replace.
+	Optional bool
 }
 
 // Time reports whether the metric is a duration, of which a negative one means never.
 func (m Metric) Time() bool { return m.Unit == "s" }
+
+// Came reports whether v is a value to calculate with: no time that never came, and no
+// optional figure of nothing.
+func (m Metric) Came(v float64) bool { return !(m.Time() && v < 0) && !(m.Optional && v == 0) }
 
 // PhaseMetrics returns every figure of a phase, in the order in which people want them.
 func PhaseMetrics() []Metric { return slices.Clone(phaseMetrics) }
@@ -26,22 +33,26 @@ func count(get func(*Phase) uint64) func(*Phase) float64 {
 	return func(p *Phase) float64 { return float64(get(p)) }
 }
 
+func optional(name, title string, get func(*Phase) float64) Metric {
+	return Metric{Name: name, Title: title, Unit: "s", Value: get, Optional: true}
+}
+
 var phaseMetrics = []Metric{
-	{"raft_entries", "Raft entries", "entries", count(func(p *Phase) uint64 { return p.RaftEntries })},
-	{"evals_created", "evals created", "evaluations", count(func(p *Phase) uint64 { return p.EvalsCreated })},
-	{"evals_processed", "evals processed", "evaluations", count(func(p *Phase) uint64 { return p.EvalsProcessed })},
-	{"evals_canceled", "evals canceled", "evaluations", count(func(p *Phase) uint64 { return p.EvalsCanceled })},
-	{"plans_submitted", "plans submitted", "plans", count(func(p *Phase) uint64 { return p.PlansSubmitted })},
-	{"queue_empty_s", "queue empty", "s", func(p *Phase) float64 { return p.QueueEmptyS }},
-	{"recovery_s", "recovery", "s", func(p *Phase) float64 { return p.RecoveryS }},
-	{"cancels_written_s", "cancels written", "s", func(p *Phase) float64 { return p.CancelsWrittenS }},
-	{"allocs_replaced_s", "allocs replaced", "s", func(p *Phase) float64 { return p.AllocsReplacedS }},
-	{"start_s", "start", "s", func(p *Phase) float64 { return p.StartS }},
-	{"end_s", "end", "s", func(p *Phase) float64 { return p.EndS }},
-	{"peak_pending", "peak pending", "evaluations", count(func(p *Phase) uint64 { return p.PeakPending })},
-	{"peak_cancelable", "peak cancelable", "evaluations", count(func(p *Phase) uint64 { return p.PeakCancelable })},
-	{"nodes_down", "nodes down", "nodes", count(func(p *Phase) uint64 { return p.NodesDown })},
-	{"missed_heartbeats", "missed heartbeats", "heartbeats", count(func(p *Phase) uint64 { return p.MissedHeartbeats })},
+	{Name: "raft_entries", Title: "Raft entries", Unit: "entries", Value: count(func(p *Phase) uint64 { return p.RaftEntries })},
+	{Name: "evals_created", Title: "evals created", Unit: "evaluations", Value: count(func(p *Phase) uint64 { return p.EvalsCreated })},
+	{Name: "evals_processed", Title: "evals processed", Unit: "evaluations", Value: count(func(p *Phase) uint64 { return p.EvalsProcessed })},
+	{Name: "evals_canceled", Title: "evals canceled", Unit: "evaluations", Value: count(func(p *Phase) uint64 { return p.EvalsCanceled })},
+	{Name: "plans_submitted", Title: "plans submitted", Unit: "plans", Value: count(func(p *Phase) uint64 { return p.PlansSubmitted })},
+	{Name: "queue_empty_s", Title: "queue empty", Unit: "s", Value: func(p *Phase) float64 { return p.QueueEmptyS }},
+	{Name: "recovery_s", Title: "recovery", Unit: "s", Value: func(p *Phase) float64 { return p.RecoveryS }},
+	optional("cancels_written_s", "cancels written", func(p *Phase) float64 { return p.CancelsWrittenS }),
+	optional("allocs_replaced_s", "allocs replaced", func(p *Phase) float64 { return p.AllocsReplacedS }),
+	{Name: "start_s", Title: "start", Unit: "s", Value: func(p *Phase) float64 { return p.StartS }},
+	{Name: "end_s", Title: "end", Unit: "s", Value: func(p *Phase) float64 { return p.EndS }},
+	{Name: "peak_pending", Title: "peak pending", Unit: "evaluations", Value: count(func(p *Phase) uint64 { return p.PeakPending })},
+	{Name: "peak_cancelable", Title: "peak cancelable", Unit: "evaluations", Value: count(func(p *Phase) uint64 { return p.PeakCancelable })},
+	{Name: "nodes_down", Title: "nodes down", Unit: "nodes", Value: count(func(p *Phase) uint64 { return p.NodesDown })},
+	{Name: "missed_heartbeats", Title: "missed heartbeats", Unit: "heartbeats", Value: count(func(p *Phase) uint64 { return p.MissedHeartbeats })},
 }
 
 // PhaseMetric returns the metric of that name.

@@ -20,13 +20,12 @@ func Totals(phases []Phase) Phase {
 	for i, p := range phases {
 		if i == 0 {
 			t.StartS = p.StartS
-			t.CancelsWrittenS, t.AllocsReplacedS = p.CancelsWrittenS, p.AllocsReplacedS
 		}
 		t.EndS = max(t.EndS, p.EndS)
 		t.QueueEmptyS = max(t.QueueEmptyS, p.QueueEmptyS)
 		t.RecoveryS = max(t.RecoveryS, p.RecoveryS)
-		t.CancelsWrittenS = max(t.CancelsWrittenS, p.CancelsWrittenS)
-		t.AllocsReplacedS = max(t.AllocsReplacedS, p.AllocsReplacedS)
+		t.CancelsWrittenS = latest(t.CancelsWrittenS, p.CancelsWrittenS)
+		t.AllocsReplacedS = latest(t.AllocsReplacedS, p.AllocsReplacedS)
 		t.RaftEntries += p.RaftEntries
 		for kind, n := range p.RaftEntriesByType {
 			t.RaftEntriesByType[kind] += n
@@ -42,6 +41,15 @@ func Totals(phases []Phase) Phase {
 		t.MissedHeartbeats += p.MissedHeartbeats
 	}
 	return t
+}
+
+// latest is the later of two times, either of which may be zero, for nothing to wait for,
+// or never: that is told only if there is no time to tell.
+func latest(a, b float64) float64 {
+	if a <= 0 && b <= 0 {
+		return min(a, b)
+	}
+	return max(a, b)
 }
 
 // cloneCounts copies counts; nil becomes empty, so that the file says {} and not null.

@@ -74,11 +74,8 @@ func (f figure) logBars(heights []float64) figure {
 func (v *view) recoveringPhases() []string {
 	var names []string
 	for _, name := range phaseNames(v.runs) {
-		for _, r := range v.runs {
-			if p := r.Phase(name); p != nil && p.EvalsProcessed > 0 {
-				names = append(names, name)
-				break
-			}
+		if !idle(phasesOf(v.runs, name)) {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -105,6 +105,8 @@ func bytesSI(n uint64) string { return si(float64(n)) + "B" }
 // value formats a metric of a phase for people.
 func value(m metrics.Metric, v float64) string {
 	switch {
+	case m.Optional && v == 0:
+		return missing
 	case m.Time() && v < 0:
 		return never
 	case m.Time():

@@ -10,41 +10,64 @@ import (
 )
 
 // headline says in one sentence what the newer run changed, about the phase in which the
-// two differ most in Raft entries. It is empty when there is nothing to compare.
+// two differ most in Raft entries, or in their times if they do not. It is empty when there
+// is nothing to compare.
 func headline(older, newer *metrics.Result) string {
-	phase, most := "", -1.0
+	phase := tellingPhase(older, newer)
+	if phase == "" {
+		return ""
+	}
+	p, q := older.Phase(phase), newer.Phase(phase)
+	parts := []string{entries(float64(p.RaftEntries), float64(q.RaftEntries))}
+	for _, s := range []string{
+		sooner("queue empty", "queue never empty", p.QueueEmptyS, q.QueueEmptyS),
+		sooner("recovered", "never recovered", p.RecoveryS, q.RecoveryS),
+	} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return upperFirst(phase) + ": " + strings.Join(parts, ", ")
+}
+
+// tellingPhase returns the phase, of those that both runs had, in which they differ most.
+func tellingPhase(older, newer *metrics.Result) string {
+	phase, entries, times := "", -1.0, -1.0
 	for _, p := range older.Phases {
 		q := newer.Phase(p.Name)
 		if q == nil {
 			continue
 		}
-		if d := math.Abs(float64(p.RaftEntries) - float64(q.RaftEntries)); d > most {
-			phase, most = p.Name, d
+		d := math.Abs(float64(p.RaftEntries) - float64(q.RaftEntries))
+		t := timesDiffer(p.QueueEmptyS, q.QueueEmptyS) + timesDiffer(p.RecoveryS, q.RecoveryS)
+		if d > entries || d == entries && t > times {
+			phase, entries, times = p.Name, d, t
 		}
 	}
-	if phase == "" {
-		return ""
-	}
-	if most == 0 {
-		return "Just as many Raft entries in every phase"
-	}
-	p, q := older.Phase(phase), newer.Phase(phase)
-	parts := []string{fewer(float64(p.RaftEntries), float64(q.RaftEntries))}
-	if s := sooner("queue empty", p.QueueEmptyS, q.QueueEmptyS); s != "" {
-		parts = append(parts, s)
-	}
-	if s := sooner("recovered", p.RecoveryS, q.RecoveryS); s != "" {
-		parts = append(parts, s)
-	}
-	return upperFirst(phase) + ": " + strings.Join(parts, ", ")
+	return phase
 }
 
-func fewer(older, newer float64) string {
+// timesDiffer says by how much, a time that came to one that never did by most.
+func timesDiffer(a, b float64) float64 {
 	switch {
+	case a < 0 && b < 0:
+		return 0
+	case a < 0 || b < 0:
+		return math.MaxFloat32
+	}
+	return math.Abs(a - b)
+}
+
+func entries(older, newer float64) string {
+	switch {
+	case newer == older:
+		return "as many Raft entries"
 	case older == 0:
 		return grouped(newer) + " Raft entries instead of none"
 	case newer < older:
 		return share(1-newer/older, newer == 0) + " fewer Raft entries"
+	case newer >= 2*older:
+		return rough(newer/older) + "× as many Raft entries"
 	}
 	return share(newer/older-1, false) + " more Raft entries"
 }
@@ -65,16 +88,18 @@ func share(x float64, whole bool) string {
 
 // sooner compares two times; "" when there is nothing to say. Differences of less than 5%
 // are no news.
-func sooner(what string, older, newer float64) string {
+func sooner(what, not string, older, newer float64) string {
 	switch {
-	case older < 0 && newer < 0:
+	case older < 0 && newer < 0 || older == 0 && newer == 0:
 		return ""
 	case newer < 0:
-		return what + " no longer"
+		return fmt.Sprintf("%s instead of after %s", not, clock(older))
 	case older < 0:
 		return fmt.Sprintf("%s after %s instead of never", what, clock(newer))
-	case older == 0 || newer == 0:
-		return ""
+	case newer == 0:
+		return fmt.Sprintf("%s at once instead of after %s", what, clock(older))
+	case older == 0:
+		return fmt.Sprintf("%s after %s instead of at once", what, clock(newer))
 	case newer < older*0.95:
 		return fmt.Sprintf("%s %s× sooner", what, rough(older/newer))
 	case newer > older*1.05:

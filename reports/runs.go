@@ -142,6 +142,15 @@ func phaseNames(runs []*metrics.Result) []string {
 	return names
 }
 
+// phasesOf returns the phase of that name in every run; nil where a run had none.
+func phasesOf(runs []*metrics.Result, name string) []*metrics.Phase {
+	phases := make([]*metrics.Phase, len(runs))
+	for i, r := range runs {
+		phases[i] = r.Phase(name)
+	}
+	return phases
+}
+
 // settingNames returns the names of all settings of the runs: first the parameters, sorted,
 // then what every run has.
 func settingNames(runs []*metrics.Result) []string {

@@ -47,13 +47,13 @@ const (
 var (
 	phaseRows = []string{
 		"raft_entries", "evals_created", "evals_processed", "evals_canceled", "plans_submitted",
-		"queue_empty_s", "recovery_s", "peak_pending", "peak_cancelable", "nodes_down", "missed_heartbeats",
+		"queue_empty_s", "recovery_s", "allocs_replaced_s", "peak_pending", "peak_cancelable", "nodes_down", "missed_heartbeats",
 	}
 	totalRows = []string{"raft_entries", "evals_created", "evals_processed", "evals_canceled", "plans_submitted", "end_s"}
 )
 
 // lessIsBetter are the figures in which a broker is meant to be frugal.
-var lessIsBetter = []string{"raft_entries", "evals_processed", "plans_submitted", "queue_empty_s", "recovery_s", "peak_pending", "end_s"}
+var lessIsBetter = []string{"raft_entries", "evals_processed", "plans_submitted", "queue_empty_s", "recovery_s", "allocs_replaced_s", "peak_pending", "end_s"}
 
 func summarise(runs []*metrics.Result) summary {
 	s := summary{Subtitle: subtitle(runs), Labels: labels(runs), Pair: len(runs) == 2}
@@ -61,11 +61,7 @@ func summarise(runs []*metrics.Result) summary {
 		s.Headline = headline(runs[0], runs[1])
 	}
 	for _, name := range phaseNames(runs) {
-		phases := make([]*metrics.Phase, len(runs))
-		for i, r := range runs {
-			phases[i] = r.Phase(name)
-		}
-		s.Sections = append(s.Sections, section{name, rowsOf(phases, phaseRows)})
+		s.Sections = append(s.Sections, section{name, rowsOf(phasesOf(runs, name), phaseRows)})
 	}
 	if len(s.Sections) > 1 {
 		totals := make([]*metrics.Phase, len(runs))
@@ -90,11 +86,15 @@ func summarise(runs []*metrics.Result) summary {
 }
 
 // rowsOf lays out some metrics of one phase over all runs; a nil phase is one the run did
-// not have. Rows that are zero everywhere say nothing and are left out.
+// not have. Rows that are zero everywhere say nothing and are left out, as are the times of
+// a phase in which no run had anything to recover from.
 func rowsOf(phases []*metrics.Phase, names []string) []row {
 	var rows []row
 	for _, name := range names {
 		m, _ := metrics.PhaseMetric(name)
+		if m.Time() && idle(phases) && name != "end_s" {
+			continue
+		}
 		r := row{Title: m.Title}
 		if name == "end_s" {
 			r.Title = "duration"
@@ -120,16 +120,24 @@ func rowsOf(phases []*metrics.Phase, names []string) []row {
 	return rows
 }
 
+// idle reports whether no run processed an evaluation in the phase: there was nothing to
+// recover from, and the schedulers may have been off.
+func idle(phases []*metrics.Phase) bool {
+	return !slices.ContainsFunc(phases, func(p *metrics.Phase) bool { return p != nil && p.EvalsProcessed > 0 })
+}
+
 func (r *row) compare(m metrics.Metric, older, newer float64) {
 	d := metrics.NewDelta(m, older, newer)
 	r.Delta, r.Ratio = signed(d), factor(d)
 	if !slices.Contains(lessIsBetter, m.Name) {
 		return
 	}
-	// A time that never came is later than any.
-	if m.Time() && older != newer && (older < 0 || newer < 0) {
-		r.Change = worse
-		if older < 0 {
+	if !m.Came(older) || !m.Came(newer) {
+		// A time that never came is later than any; nothing to wait for is no time at all.
+		switch {
+		case newer < 0 && m.Came(older):
+			r.Change = worse
+		case older < 0 && m.Came(newer):
 			r.Change = better
 		}
 		return

@@ -91,12 +91,18 @@ func TestHeadline(t *testing.T) {
 	}{
 		{run(50193, 2400, 2400), run(128, 12, 350), "Drain: 99.7% fewer Raft entries, queue empty 200× sooner, recovered 6.9× sooner"},
 		{run(100000, 100, 100), run(1, 100, 98), "Drain: 99.99% fewer Raft entries, queue empty at the same time, recovered at the same time"},
-		{run(100, 100, 100), run(0, 0, 0), "Drain: 100% fewer Raft entries"},
+		{run(100, 100, 90), run(0, 0, 0), "Drain: 100% fewer Raft entries, queue empty at once instead of after 1:40, recovered at once instead of after 1:30"},
+		{run(100, 0, 0), run(90, 0, 5), "Drain: 10% fewer Raft entries, recovered after 0:05.0 instead of at once"},
 		{run(100, 10, 10), run(150, 20, 25), "Drain: 50% more Raft entries, queue empty 2.0× later, recovered 2.5× later"},
+		{run(100, 10, 10), run(1240, 10, 10), "Drain: 12× as many Raft entries, queue empty at the same time, recovered at the same time"},
 		{run(0, 10, -1), run(7, 10, 65), "Drain: 7 Raft entries instead of none, queue empty at the same time, recovered after 1:05 instead of never"},
-		{run(100, 10, 10), run(90, 10, -1), "Drain: 10% fewer Raft entries, queue empty at the same time, recovered no longer"},
-		{run(100, 10, 10), run(100, 10, 10), "Just as many Raft entries in every phase"},
+		{run(100, 10, 10), run(90, -1, -1), "Drain: 10% fewer Raft entries, queue never empty instead of after 0:10, never recovered instead of after 0:10"},
+		{run(100, -1, -1), run(90, -1, -1), "Drain: 10% fewer Raft entries"},
+		{run(100, 10, 10), run(100, 10, 2), "Drain: as many Raft entries, queue empty at the same time, recovered 5.0× sooner"},
+		{run(50, 10, 10), run(50, 10, -1), "Drain: as many Raft entries, queue empty at the same time, never recovered instead of after 0:10"},
+		{run(100, -1, -1), run(100, -1, -1), "Register: as many Raft entries"},
 		{&metrics.Result{}, run(1, 1, 1), ""},
+		{run(1, 1, 1), &metrics.Result{Phases: []metrics.Phase{{Name: "other", RaftEntries: 7}}}, ""},
 	} {
 		if got := headline(tt.older, tt.newer); got != tt.want {
 			t.Errorf("got  %q\nwant %q", got, tt.want)
