@@ -3,6 +3,7 @@ package reports
 import (
 	"image/color"
 	"math"
+	"strings"
 
 	stdfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
@@ -246,8 +247,14 @@ func (p panel) drawHeading(c, data draw.Canvas) {
 		c.FillText(bold, at, heading)
 		at.X += bold.Width(heading) + 8
 	}
-	if sty := style(smallSize, faint, false); at.X+sty.Width(p.detail) <= data.Max.X {
-		c.FillText(sty, at, p.detail)
+	// Of a detail that is too long only the first parts are written.
+	sty := style(smallSize, faint, false)
+	parts := strings.Split(p.detail, "; ")
+	for n := len(parts); n > 0; n-- {
+		if detail := strings.Join(parts[:n], "; "); at.X+sty.Width(detail) <= data.Max.X {
+			c.FillText(sty, at, detail)
+			return
+		}
 	}
 }
 

@@ -23,6 +23,9 @@ func (l layers) Plot(c draw.Canvas, plt *plot.Plot) {
 	if len(l.panel.cells) == 0 {
 		d.grid(plt)
 	}
+	for _, s := range l.panel.spreads {
+		d.spread(s)
+	}
 	for _, a := range l.panel.areas {
 		d.area(a)
 	}
@@ -107,6 +110,17 @@ func (d drawing) area(a area) {
 		return
 	}
 	d.c.FillPolygon(tint(a.color, 0.8), ring)
+}
+
+func (d drawing) spread(s spread) {
+	var ring []vg.Point
+	for i := range s.x {
+		ring = append(ring, d.point(s.x[i], s.high[i]))
+	}
+	for i := len(s.x) - 1; i >= 0; i-- {
+		ring = append(ring, d.point(s.x[i], s.low[i]))
+	}
+	d.c.FillPolygon(translucent(s.color, 0.3), ring)
 }
 
 // line draws a line, the wider the more are drawn over it: where lines run together each

@@ -45,6 +45,7 @@ type panel struct {
 	color   color.NRGBA
 	bands   []band
 	marks   []mark
+	spreads []spread
 	areas   []area
 	lines   []line
 	bars    []bar
@@ -78,6 +79,12 @@ type area struct {
 	x, y    []float64
 	base    []float64
 	outline bool // stroke the upper curve
+}
+
+// spread is the shade between the lowest and the highest values, behind a line.
+type spread struct {
+	color        color.NRGBA
+	x, low, high []float64
 }
 
 // bar is a box between two corners in data coordinates.

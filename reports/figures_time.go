@@ -21,11 +21,29 @@ func (v *view) pendingDepth() figure {
 		p := v.timePanel(i)
 		if s := r.SeriesByName(metrics.SeriesPending); s != nil && len(s.AtS) > 0 {
 			p.areas = []area{{name: "pending", color: v.colors[i], x: s.AtS, y: s.Value, outline: true}}
-			p.detail = "peak " + grouped(float64(r.Totals.PeakPending))
+			p.detail = "peak " + grouped(float64(r.Totals.PeakPending)) + v.emptied(r)
 		}
 		f.panels = append(f.panels, p)
 	}
 	return f.shareY()
+}
+
+// emptied says how long each phase took to empty the queue.
+func (v *view) emptied(r *metrics.Result) string {
+	var times []string
+	for _, name := range v.recoveringPhases() {
+		switch p := r.Phase(name); {
+		case p == nil:
+		case p.QueueEmptyS < 0:
+			times = append(times, "never in "+name)
+		default:
+			times = append(times, clock(p.QueueEmptyS)+" in "+name)
+		}
+	}
+	if len(times) == 0 {
+		return ""
+	}
+	return "; empty after " + strings.Join(times, ", ")
 }
 
 // raftGrowth is the log's growth, by type of entry where that was recorded.
@@ -99,30 +117,6 @@ func (v *view) nodes() figure {
 			f.panels[i].detail = grouped(float64(n)) + " went down"
 		}
 	}
-	return f
-}
-
-func (v *view) utilisation() figure {
-	f := figure{
-		id: "utilisation", title: "How busy workers and cores were", subtitle: v.subtitle,
-		x: v.timeAxis(), y: axis{label: "share in use", unit: shares, max: 1},
-	}
-	found := false
-	for i, r := range v.runs {
-		p := v.timePanel(i)
-		for _, u := range []part{{"workers", orange, []string{metrics.SeriesWorkers}}, {"cores", sky, []string{metrics.SeriesCPU}}} {
-			if s := r.SeriesByName(u.series[0]); s != nil && len(s.AtS) > 0 {
-				s := s.Thin(perPart)
-				p.lines = append(p.lines, line{name: u.name, color: u.color, x: s.AtS, y: s.Value})
-				found = true
-			}
-		}
-		f.panels = append(f.panels, p)
-	}
-	if !found {
-		return figure{}
-	}
-	f.legend = keysOf(f.panels)
 	return f
 }
 

@@ -83,6 +83,9 @@ func dumpFigure(w *bytes.Buffer, f figure) {
 		for _, m := range p.marks {
 			fmt.Fprintf(w, "    mark %q at %.4g\n", m.name, m.at)
 		}
+		for _, s := range p.spreads {
+			fmt.Fprintf(w, "    spread %s low %s high %s\n", hex(s.color), curve(s.x, s.low), curve(s.x, s.high))
+		}
 		for _, a := range p.areas {
 			fmt.Fprintf(w, "    area %s %s %s\n", hex(a.color), a.name, curve(a.x, a.y))
 		}

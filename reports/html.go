@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2"
@@ -153,18 +155,41 @@ func (r pageRun) HostText() string {
 	return fmt.Sprintf("%s of wall time, %s of CPU time, %s at most", duration(r.Host.WallS), duration(r.Host.CPUS), bytesSI(r.Host.PeakRSSBytes))
 }
 
-// Costs returns the run's cost model with its values written out.
-func (r pageRun) Costs() [][2]string {
-	var out [][2]string
-	if r.Run.CostModel == nil {
+// pageCosts is a cost model and the runs that were charged by it.
+type pageCosts struct {
+	Runs  []pageRun
+	Model *metrics.CostModel // nil when the results name none
+}
+
+// pageCost is one cost, its value written out.
+type pageCost struct{ Name, Value string }
+
+// CostModels returns the cost models of the runs, each once.
+func (p pageData) CostModels() []pageCosts {
+	var out []pageCosts
+	for _, r := range p.Runs {
+		i := slices.IndexFunc(out, func(c pageCosts) bool { return reflect.DeepEqual(c.Model, r.Run.CostModel) })
+		if i < 0 {
+			i = len(out)
+			out = append(out, pageCosts{Model: r.Run.CostModel})
+		}
+		out[i].Runs = append(out[i].Runs, r)
+	}
+	return out
+}
+
+// Costs returns the costs of the model.
+func (c pageCosts) Costs() []pageCost {
+	if c.Model == nil {
 		return nil
 	}
-	for _, c := range r.Run.CostModel.Costs {
-		text := strings.TrimSpace(short(c.Value) + " " + c.Unit)
-		if c.Unit == "s" {
-			text = duration(c.Value)
+	var out []pageCost
+	for _, cost := range c.Model.Costs {
+		text := strings.TrimSpace(short(cost.Value) + " " + cost.Unit)
+		if cost.Unit == "s" {
+			text = duration(cost.Value)
 		}
-		out = append(out, [2]string{c.Name, text})
+		out = append(out, pageCost{cost.Name, text})
 	}
 	return out
 }

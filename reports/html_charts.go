@@ -135,6 +135,13 @@ type drawnAxis struct {
 	Min   float64 `json:"min"`
 	Max   float64 `json:"max"`
 	Log   bool    `json:"log"`
+	// Ticks are those of a logarithmic axis.
+	Ticks []drawnTick `json:"ticks,omitempty"`
+}
+
+type drawnTick struct {
+	At    float64 `json:"at"`
+	Label string  `json:"label"`
 }
 
 type drawnPanel struct {
@@ -142,6 +149,15 @@ type drawnPanel struct {
 	Layers []drawnLayer `json:"layers"`
 	Bands  []drawnBand  `json:"bands"`
 	Marks  []drawnMark  `json:"marks"`
+	// Spreads are shades behind the layers, over instants of their own.
+	Spreads []drawnSpread `json:"spreads,omitempty"`
+}
+
+type drawnSpread struct {
+	Color string    `json:"color"`
+	X     []float64 `json:"x"`
+	Low   []float64 `json:"low"`
+	High  []float64 `json:"high"`
 }
 
 // drawnLayer is a line, or an area between Y and Base (nil is zero).
@@ -186,7 +202,15 @@ func drawnFigures(figs []figure) []drawnFigure {
 }
 
 func (a axis) drawn() drawnAxis {
-	return drawnAxis{Label: a.label, Unit: unitNames[a.unit], Min: a.min, Max: a.max, Log: a.log}
+	d := drawnAxis{Label: a.label, Unit: unitNames[a.unit], Min: a.min, Max: a.max, Log: a.log}
+	if a.log {
+		for _, t := range a.ticks(6) {
+			if !t.IsMinor() {
+				d.Ticks = append(d.Ticks, drawnTick{t.Value, t.Label})
+			}
+		}
+	}
+	return d
 }
 
 // perDrawnLayer bounds the points of a layer on the page, where it can be zoomed into.
@@ -200,6 +224,9 @@ func (f figure) drawnPanel(p panel) drawnPanel {
 	}
 	for _, m := range p.marks {
 		d.Marks = append(d.Marks, drawnMark{m.name, m.at})
+	}
+	for _, s := range p.spreads {
+		d.Spreads = append(d.Spreads, drawnSpread{hex(s.color), rounded(s.x), rounded(s.low), rounded(s.high)})
 	}
 	var curves []metrics.Series
 	add := func(name string, c color.NRGBA, x, y []float64) *drawnLayer {
@@ -256,6 +283,14 @@ func rising(x, y []float64) metrics.Series {
 		}
 	}
 	return s
+}
+
+func rounded(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = digits(v, 6)
+	}
+	return out
 }
 
 // digits rounds to significant digits: more would only lengthen the page.

@@ -42,9 +42,9 @@ func TestPageSaysEverything(t *testing.T) {
 	page := pageOf(t, runs)
 	for what, want := range map[string]string{
 		"headline":    "<h1>Drain: 99.8% fewer Raft entries, queue empty 200× sooner, recovered 7.1× sooner</h1>",
-		"comparison":  `<tr><th>Raft entries</th><td>50,010</td><td>99</td><td>-49,911</td><td class="better">÷505</td></tr>`,
+		"comparison":  `<tr><th>Raft entries</th><td>50,010</td><td>99</td><td class="delta">-49,911</td><td class="better">÷505</td></tr>`,
 		"parameters":  "<tr><th>system jobs</th><td>10</td><td>10</td></tr>",
-		"cost model":  "<tr><th>Raft commit</th><td>530 µs</td></tr>",
+		"cost model":  "<div><dt>Raft commit</dt><dd>530 µs</dd></div>",
 		"source":      "Class <b>published</b>, from: 3 × 2 vCPU",
 		"invariant":   `<li class="failed">at most one evaluation per job in flight: job-3 had two</li>`,
 		"threshold":   `<code>totals.raft_entries</code> is 33066, demanded &lt;= 250`,

@@ -62,6 +62,17 @@
         ctx.fillText(b.name, (from + to - width) / 2, bbox.top + 3 * devicePixelRatio);
       }
     });
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.globalAlpha = 0.3;
+    for (const s of panel.spreads || []) {
+      ctx.beginPath();
+      s.x.forEach((x, i) => ctx.lineTo(u.valToPos(x, "x", true), u.valToPos(s.high[i], "y", true)));
+      for (let i = s.x.length - 1; i >= 0; i--) ctx.lineTo(u.valToPos(s.x[i], "x", true), u.valToPos(s.low[i], "y", true));
+      ctx.fillStyle = s.color;
+      ctx.fill();
+    }
     ctx.restore();
   };
   const foreground = (panel) => (u) => {
@@ -136,6 +147,21 @@
     return { series, data: [panel.x, ...order.map((l) => l.y)] };
   };
 
+  // The round values of a logarithmic axis that lie between its ends, none too close to the
+  // one before; of a stretch that has too few, evenly spread ones.
+  const logSplits = (u, scale, round, min, max) => {
+    let all = round.filter((v) => v >= min && v <= max);
+    if (all.length < 2) all = [0, 1, 2, 3].map((i) => min * (max / min) ** (i / 3));
+    const apart = scale === "x" ? 48 : 20;
+    let last = -Infinity;
+    return all.filter((v) => {
+      const at = Math.abs(u.valToPos(v, scale) - u.valToPos(all[0], scale));
+      if (at < last + apart) return false;
+      last = at;
+      return true;
+    });
+  };
+
   const axisOf = (axis, side) => {
     const a = {
       side, label: axis.label, labelSize: 22, labelFont: `12px ${colour("--text")}`, font: `12px ${colour("--text")}`, labelGap: 2,
@@ -147,6 +173,11 @@
       values: (u, values, i, space, step) => values.map((v) => v == null ? "" : units[axis.unit].tick(v, step)),
     };
     if (axis.unit === "instants") a.incrs = timeSteps;
+    if (axis.log) {
+      const labels = new Map(axis.ticks.map((t) => [t.at, t.label]));
+      a.splits = (u, i, min, max) => logSplits(u, side === 3 ? "y" : "x", [...labels.keys()], min, max);
+      a.values = (u, splits) => splits.map((v) => v == null ? "" : labels.get(v) ?? units[axis.unit].tick(v));
+    }
     if (side === 3) { // nothing is labelled above the data, where names are
       a.filter = a.grid.filter = a.ticks.filter = (u, splits) => splits.map((v) => v != null && v <= axis.max * 1.001 ? v : null);
     }
@@ -207,14 +238,13 @@
   addEventListener("resize", resize);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
-  // Paper is white and of another width.
+  // Paper is white; its style sheet fits the charts to its width.
   let theme = null;
   addEventListener("beforeprint", () => {
     theme = root.dataset.theme ?? "";
     root.dataset.theme = "light";
     for (const { plot, box } of charts) {
-      const columns = getComputedStyle(box.closest(".panels")).gridTemplateColumns.split(" ").length;
-      plot.setSize({ width: Math.floor(660 / columns) - 12, height: 220 });
+      plot.setSize({ width: box.closest(".panels").classList.contains("n1") ? 720 : 440, height: 230 });
     }
     redraw();
   });

@@ -1,0 +1,186 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// LiveSample is what a run looks like at one instant, to a display that follows it. The
+// zero value is a run that has not begun.
+type LiveSample struct {
+	Phase              string
+	PhaseIndex, Phases int     // from 0, and how many
+	AtS                float64 // of the run's clock, ascending
+	Done               float64 // share of the whole run, 0 to 1
+	Pending            int     // evaluations in the broker that are to be processed
+	Cancelable         int     // those that are to be canceled
+	RaftIndex          uint64
+	Nodes              map[string]int // by status
+}
+
+// Live turns samples of runs under way into frames: text of a fixed number of lines, for a
+// terminal that is drawn over and over. It knows neither time nor terminal. Make one with
+// NewLive; use it from one goroutine at a time.
+type Live struct {
+	names []string
+	runs  []liveRun
+}
+
+type liveRun struct {
+	last           LiveSample
+	pending, index metrics.Series
+	peak           int
+}
+
+// Measures of a frame, which fits a terminal of tableWidth columns.
+const (
+	liveLines   = 4  // of a run
+	liveTitle   = 12 // of a row, its indent included
+	liveValue   = 10
+	liveSpark   = 28
+	liveBar     = 20
+	liveHistory = 2000 // points
+	// liveRate is over how much of the run's time the growth of the log is taken.
+	liveRate = 10.0
+)
+
+// NewLive returns a display of the runs of those names.
+func NewLive(names ...string) *Live {
+	return &Live{names: names, runs: make([]liveRun, len(names))}
+}
+
+// Add takes note of a sample of one run. One that is older than the one before is left out.
+func (l *Live) Add(run int, s LiveSample) {
+	r := &l.runs[run]
+	if s.AtS < r.last.AtS {
+		return
+	}
+	r.last, r.peak = s, max(r.peak, s.Pending)
+	r.pending = follow(r.pending, s.AtS, float64(s.Pending))
+	r.index = follow(r.index, s.AtS, float64(s.RaftIndex))
+}
+
+// follow appends a point; the series stays bounded and keeps its peaks.
+func follow(s metrics.Series, at, value float64) metrics.Series {
+	s.AtS, s.Value = append(s.AtS, at), append(s.Value, value)
+	if len(s.AtS) > liveHistory {
+		return s.Thin(liveHistory / 2)
+	}
+	return s
+}
+
+// Lines is the number of lines of every frame.
+func (l *Live) Lines() int { return liveLines * len(l.runs) }
+
+// Frame draws the runs as they are now. It ends with a line break.
+func (l *Live) Frame(opts TableOptions) string {
+	var b strings.Builder
+	colors := liveColors(l.names)
+	for i, r := range l.runs {
+		for _, line := range r.lines(l.names[i], colors[i], paint{opts.Color}) {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// liveColors are the codes of the runs' colours among a terminal's 256: those that are next
+// to the ones of the charts.
+func liveColors(names []string) []string {
+	codes := map[string]string{
+		hex(vermillion): "166", hex(blue): "32", hex(green): "36", hex(purple): "175", hex(orange): "178", hex(sky): "74", hex(grey): "247",
+	}
+	var out []string
+	for _, c := range brokerColors(names) {
+		out = append(out, "38;5;"+codes[hex(c)])
+	}
+	return out
+}
+
+func (r liveRun) lines(name, color string, p paint) [liveLines]string {
+	s := r.last
+	if s.Phase == "" {
+		return [liveLines]string{p.bold(fit(name, tableWidth-10)) + " starting"}
+	}
+	where := fmt.Sprintf(" %s (%d of %d) at %s", s.Phase, s.PhaseIndex+1, s.Phases, clock(s.AtS))
+	full := int(math.Round(min(max(s.Done, 0), 1) * liveBar))
+	bar := strings.Repeat("█", full) + strings.Repeat("░", liveBar-full)
+	left := tableWidth - liveBar - 7
+	name = fit(name, 24)
+	title := p.bold(name) + padded(fit(where, left-utf8.RuneCountInString(name)), left-utf8.RuneCountInString(name))
+	row := func(what, value string, spark metrics.Series, note string) string {
+		text := fmt.Sprintf("%-*s%*s  ", liveTitle, "  "+what, liveValue, fit(value, liveValue))
+		return text + p.sgr(color, Sparkline(columns(spark, liveSpark), liveSpark)) + "  " + fit(note, tableWidth-liveTitle-liveValue-liveSpark-4)
+	}
+	note := "peak " + si(float64(r.peak))
+	if s.Cancelable > 0 {
+		note += ", " + si(float64(s.Cancelable)) + " to cancel"
+	}
+	return [liveLines]string{
+		fmt.Sprintf("%s %s %4.0f%%", title, p.sgr(color, bar), 100*min(max(s.Done, 0), 1)),
+		row("pending", grouped(float64(s.Pending)), r.pending, note),
+		row("Raft index", grouped(float64(s.RaftIndex)), r.index, r.rate()),
+		fit(fmt.Sprintf("%-*s%s", liveTitle, "  nodes", byStatus(s.Nodes)), tableWidth),
+	}
+}
+
+// rate is how fast the log has been growing of late, in time of the run's clock.
+func (r liveRun) rate() string {
+	since := max(r.last.AtS-liveRate, r.index.AtS[0])
+	if r.last.AtS <= since {
+		return ""
+	}
+	grown := float64(r.last.RaftIndex) - valueAt(r.index, since)
+	return si(math.Round(max(grown, 0)/(r.last.AtS-since))) + " entries/s"
+}
+
+// byStatus lists how many nodes have which status, those that serve first.
+func byStatus(nodes map[string]int) string {
+	known := []string{"ready", "initializing", "disconnected", "down"}
+	var names, parts []string
+	for name := range nodes {
+		if !slices.Contains(known, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range append(known, names...) {
+		if n := nodes[name]; n > 0 {
+			parts = append(parts, grouped(float64(n))+" "+name)
+		}
+	}
+	if len(parts) == 0 {
+		return "none yet"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// columns spreads a series over its time: each column gets the highest value of its
+// stretch, or what the curve is there when it has no point.
+func columns(s metrics.Series, n int) []float64 {
+	if len(s.AtS) == 0 {
+		return nil
+	}
+	from, to := s.AtS[0], s.AtS[len(s.AtS)-1]
+	out := make([]float64, n)
+	width := (to - from) / float64(n)
+	for i := range out {
+		out[i] = valueAt(s, from+(float64(i)+0.5)*width)
+	}
+	for i, at := range s.AtS {
+		if width > 0 {
+			col := min(int((at-from)/width), n-1)
+			out[col] = max(out[col], s.Value[i])
+		}
+	}
+	return out
+}
+
+func padded(text string, width int) string {
+	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
+}
