@@ -191,7 +191,7 @@ func (r *run) say(i int, w *watch, now bool) {
 		VirtualS: s.at.Sub(r.start).Seconds(),
 		Pending:  b.Ready + b.Unacked + b.Pending, Cancelable: b.Cancelable,
 		StatePending: s.cluster.StatePending, RaftIndex: s.cluster.LastIndex,
-		Done: p.Until.done(w),
+		Nodes: s.cluster.NodesByStatus, Done: p.Until.done(w),
 	})
 }
 

@@ -11,9 +11,10 @@ type Progress struct {
 	Pending    int     `json:"pending"`   // ready, with workers and pending in the broker
 	Cancelable int     `json:"cancelable"`
 	// StatePending is the number of evaluations that are pending in state.
-	StatePending int     `json:"state_pending"`
-	RaftIndex    uint64  `json:"raft_index"`
-	Done         float64 `json:"done"` // share of the phase, 0 to 1; -1 = unknown
+	StatePending int            `json:"state_pending"`
+	RaftIndex    uint64         `json:"raft_index"`
+	Nodes        map[string]int `json:"nodes,omitempty"` // by status
+	Done         float64        `json:"done"`            // share of the phase, 0 to 1; -1 = unknown
 }
 
 // progressEvery is how often, in wall time, progress is told.

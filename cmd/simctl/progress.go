@@ -20,16 +20,19 @@ type progress interface {
 	close()
 }
 
-// newProgress picks bars for a terminal, status lines for anything else that stderr may
-// be, and nothing when quiet. The names are those of the runs, in their order.
-func newProgress(stderr io.Writer, quiet bool, names []string) progress {
+// newProgress picks a live view, for runs that take their time, or bars for a terminal,
+// status lines for anything else that stderr may be, and nothing when quiet. The names are
+// those of the runs, in their order.
+func newProgress(stderr io.Writer, quiet, live bool, names []string) progress {
 	switch {
 	case quiet:
 		return silence{}
-	case isTerminal(stderr):
-		return newBars(stderr, names)
+	case !isTerminal(stderr):
+		return newStatusLines(stderr, names, time.Now)
+	case live && len(names) <= liveRuns:
+		return newLiveView(stderr, useColor(stderr), names, time.Now)
 	}
-	return newStatusLines(stderr, names, time.Now)
+	return newBars(stderr, names)
 }
 
 type silence struct{}

@@ -109,7 +109,7 @@ func (f *scenarioFlags) specs() ([]scenarios.Spec, error) {
 
 // simulate runs the specs side by side and shows how far they are.
 func (f *scenarioFlags) simulate(ctx context.Context, cmd *cobra.Command, specs []scenarios.Spec) ([]*metrics.Result, error) {
-	show := newProgress(cmd.ErrOrStderr(), f.quiet, f.brokers)
+	show := newProgress(cmd.ErrOrStderr(), f.quiet, f.spec.Clock == scenarios.ClockWall, f.brokers)
 	defer show.close()
 	return scenarios.RunAll(ctx, specs, show.update)
 }

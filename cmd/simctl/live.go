@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/reports"
+	"github.com/simctl/simctl/scenarios"
+)
+
+// liveRuns is how many runs have room in a live view on a terminal of 24 lines.
+const liveRuns = 5
+
+// liveEvery is how often the live view is drawn again.
+const liveEvery = 200 * time.Millisecond
+
+// liveView follows runs on a terminal: it draws a frame of reports.Live over the one
+// before. What it writes between two frames is whole lines, so that an interrupt leaves the
+// terminal as it should be.
+type liveView struct {
+	w     io.Writer
+	color bool
+	now   func() time.Time
+
+	mu    sync.Mutex
+	live  *reports.Live
+	drawn bool
+	due   time.Time
+}
+
+func newLiveView(w io.Writer, color bool, names []string, now func() time.Time) *liveView {
+	return &liveView{w: w, color: color, now: now, live: reports.NewLive(names...)}
+}
+
+func (v *liveView) update(run int, p scenarios.Progress) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.live.Add(run, reports.LiveSample{
+		Phase: p.Phase, PhaseIndex: p.PhaseIndex, Phases: p.Phases, AtS: p.VirtualS, Done: overall(p),
+		Pending: p.Pending, Cancelable: p.Cancelable, RaftIndex: p.RaftIndex, Nodes: p.Nodes,
+	})
+	if now := v.now(); !now.Before(v.due) {
+		v.due = now.Add(liveEvery)
+		v.draw()
+	}
+}
+
+func (v *liveView) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.draw()
+}
+
+// draw writes a frame in one piece. Lines that are too long for the terminal are cut by it
+// and not broken, which would make the frame higher than it is.
+func (v *liveView) draw() {
+	const noWrap, wrap, clear = "\x1b[?7l", "\x1b[?7h", "\x1b[J"
+	back := ""
+	if v.drawn {
+		back = fmt.Sprintf("\x1b[%dA", v.live.Lines())
+	}
+	v.drawn = true
+	fmt.Fprint(v.w, back+clear+noWrap+v.live.Frame(reports.TableOptions{Color: v.color})+wrap)
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/scenarios"
+)
+
+// newWatchCommand offers every scenario a second time, on the wall clock.
+func newWatchCommand() *cobra.Command {
+	cmd := asGroup("scenario", &cobra.Command{
+		Use:   "watch",
+		Short: "Run a scenario on the wall clock and watch it live",
+	})
+	for _, name := range scenarios.Names() {
+		run := newScenarioRunCommand(name)
+		clock := run.Flags().Lookup("clock")
+		clock.DefValue = scenarios.ClockWall
+		if err := clock.Value.Set(clock.DefValue); err != nil {
+			panic(fmt.Sprintf("simctl: the clock %q is refused: %v", clock.DefValue, err))
+		}
+		run.Long = sentence(scenarios.Describe(name)) + `.
+
+The same as "simctl scenario ` + name + `", but in real time: while it runs, a terminal
+shows the depth of the queue, the growth of the Raft log, nodes by status and the phase.
+Anything else gets a line of progress every few seconds. Several brokers run at the same
+time and share the machine; on the wall clock that changes what they measure, so watch
+one at a time where figures matter.`
+		run.Example = fmt.Sprintf(`  simctl watch %[1]s --nodes 200 --broker shedding
+  simctl watch %[1]s --nodes 200 --time-scale 0.1`, name)
+		cmd.AddCommand(run)
+	}
+	return cmd
+}
