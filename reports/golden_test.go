@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,26 +150,77 @@ func TestGoldenExports(t *testing.T) {
 	}
 }
 
-// TestResultsStayReadable loads the Result files of schema 1 in testdata/results, which
-// only ever change when the schema does: a later simctl must read them as this one did.
+// digestsOfOldFiles are those of the Result files in testdata/results, whose names begin
+// with their schema. The files never change: a later simctl must read them as the one that
+// wrote them did.
+var digestsOfOldFiles = map[string]string{
+	"schema1-legacy.json":   "01a43d9a6ce600b269a11262ae1a8aae8381f919cbd2cfc687afb944de201a5b",
+	"schema1-shedding.json": "96d53dd3dd40ab352390b5f8a12ae7629d3d97e1378978dc2358cca4bcf270af",
+}
+
 func TestResultsStayReadable(t *testing.T) {
-	for name, y := range map[string]synthetic{
-		"schema1-legacy.json":   {nodes: 200, seed: 1, rate: 20.8},
-		"schema1-shedding.json": {nodes: 200, seed: 1, rate: 20.8, shedding: true},
-	} {
-		path := filepath.Join("..", "testdata", "results", name)
-		want := y.result(t)
-		if *update {
-			if err := want.WriteFile(path); err != nil {
-				t.Fatal(err)
-			}
+	dir := filepath.Join("..", "testdata", "results")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != len(digestsOfOldFiles) {
+		t.Errorf("%s holds %d files, of which %d have a digest here", dir, len(entries), len(digestsOfOldFiles))
+	}
+	for name, want := range digestsOfOldFiles {
+		r, err := metrics.Load(filepath.Join(dir, name))
+		if err != nil {
+			t.Error(err)
+			continue
 		}
-		got, err := metrics.Load(path)
+		if got := r.Digest(); got != want {
+			t.Errorf("%s reads as %s, want %s", name, got, want)
+		}
+		if err := HTML(io.Discard, []*metrics.Result{r}); err != nil {
+			t.Errorf("no page of %s: %v", name, err)
+		}
+	}
+	present, _ := filepath.Glob(filepath.Join(dir, fmt.Sprintf("schema%d-*", metrics.Schema)))
+	if len(present) == 0 {
+		t.Errorf("%s holds no file of the present schema, %d", dir, metrics.Schema)
+	}
+}
+
+// realRuns returns the Results of two runs that took place:
+//
+//	simctl scenario heartbeat-storm --nodes 100 --service-jobs 2 --allocs-per-node 2 --fraction 0.5
+func realRuns(t testing.TB) []*metrics.Result {
+	t.Helper()
+	var runs []*metrics.Result
+	for _, name := range []string{"real-legacy.json", "real-shedding.json"} {
+		r, err := metrics.Load(filepath.Join("testdata", name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Digest() != want.Digest() {
-			t.Errorf("%s no longer reads as it was written", path)
+		runs = append(runs, r)
+	}
+	return runs
+}
+
+// TestGoldenRealRun pins what the charts and the table make of a real pair of runs, in
+// which every chart has something to show.
+func TestGoldenRealRun(t *testing.T) {
+	runs := realRuns(t)
+	var out bytes.Buffer
+	figs := figures(runs)
+	if len(figs) != 10 {
+		t.Errorf("%d charts, want all 10", len(figs))
+	}
+	for _, f := range figs {
+		dumpFigure(&out, f)
+		for _, fault := range layoutFaults(f) {
+			t.Error(fault)
 		}
 	}
+	golden(t, "real.figures.golden", out.Bytes())
+	out.Reset()
+	if err := Table(&out, runs, TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "real.table.golden", out.Bytes())
 }
