@@ -144,9 +144,36 @@ func TestRunColors(t *testing.T) {
 		{"other shedding", []color.NRGBA{vermillion, blue}},
 		{"shedding shedding", []color.NRGBA{vermillion, blue}},
 		{"legacy third shedding", []color.NRGBA{vermillion, green, blue}},
+		{"shedding legacy shedding", []color.NRGBA{blue, vermillion, shade(blue, 1, 2)}},
+		{"legacy third third", []color.NRGBA{vermillion, blue, shade(blue, 1, 2)}},
+		{"shedding shedding shedding", []color.NRGBA{vermillion, blue, green}},
 	} {
+		if n := len(tt.want); kindsOf(tt.want) != n {
+			t.Errorf("%s: two runs share a colour", tt.brokers)
+		}
 		if got := brokerColors(strings.Fields(tt.brokers)); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.brokers, got, tt.want)
+		}
+	}
+}
+
+func kindsOf(colors []color.NRGBA) int {
+	seen := map[color.NRGBA]bool{}
+	for _, c := range colors {
+		seen[c] = true
+	}
+	return len(seen)
+}
+
+// TestShades: as many shades of a colour as runs, no two alike.
+func TestShades(t *testing.T) {
+	for _, c := range []color.NRGBA{vermillion, blue} {
+		var all []color.NRGBA
+		for i := range 9 {
+			all = append(all, shade(c, i, 9))
+		}
+		if all[0] != c || kindsOf(all) != 9 {
+			t.Errorf("shades of %s: %v", hex(c), all)
 		}
 	}
 }

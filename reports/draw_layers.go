@@ -30,7 +30,8 @@ func (l layers) Plot(c draw.Canvas, plt *plot.Plot) {
 		d.area(a)
 	}
 	for i, ln := range l.panel.lines {
-		d.line(ln, len(l.panel.lines)-1-i)
+		over := vg.Length(len(l.panel.lines) - 1 - i)
+		d.line(ln, 1.8+min(1.4*over, 2.8*over/vg.Length(len(l.panel.lines))))
 	}
 	d.bars(l.panel.bars)
 	d.cells(l.panel.cells)
@@ -123,14 +124,14 @@ func (d drawing) spread(s spread) {
 	d.c.FillPolygon(translucent(s.color, 0.3), ring)
 }
 
-// line draws a line, the wider the more are drawn over it: where lines run together each
-// can still be seen.
-func (d drawing) line(l line, over int) {
+// line draws a line. Lines are the wider the more are drawn over them: where they run
+// together each can still be seen.
+func (d drawing) line(l line, width vg.Length) {
 	points := make([]vg.Point, len(l.x))
 	for i := range l.x {
 		points[i] = d.point(l.x[i], l.y[i])
 	}
-	d.c.StrokeLines(draw.LineStyle{Color: l.color, Width: 1.8 + 1.4*vg.Length(over)}, points)
+	d.c.StrokeLines(draw.LineStyle{Color: l.color, Width: width}, points)
 	if len(points) == 1 || l.dotted {
 		for _, p := range points {
 			d.c.DrawGlyph(draw.GlyphStyle{Color: l.color, Radius: 2.5, Shape: draw.CircleGlyph{}}, p)

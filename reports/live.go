@@ -97,7 +97,11 @@ func liveColors(names []string) []string {
 	}
 	var out []string
 	for _, c := range brokerColors(names) {
-		out = append(out, "38;5;"+codes[hex(c)])
+		code, ok := codes[hex(c)]
+		if !ok { // one of many shades
+			code = codes[hex(grey)]
+		}
+		out = append(out, "38;5;"+code)
 	}
 	return out
 }

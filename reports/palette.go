@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"image/color"
 	"math"
-	"slices"
 
 	"github.com/simctl/simctl/metrics"
 )
@@ -55,37 +54,59 @@ func readableOn(c color.NRGBA) color.NRGBA {
 
 func hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// runColors gives every run its colour: legacy and shedding theirs wherever they stand, as
-// long as no other run has the same broker; else the first the old one's and the second
-// the new one's.
+// runColors gives every run its colour. Legacy and shedding have theirs wherever they
+// stand; other brokers take the first that is free. Several runs of a broker have shades of
+// its colour. Where all runs have one broker, the first is the old and the second the new
+// one.
 func runColors(runs []*metrics.Result) []color.NRGBA {
 	more := []color.NRGBA{green, purple, orange, sky, grey}
-	brokers := make([]string, len(runs))
-	for i, r := range runs {
-		brokers[i] = r.Run.Broker
+	var brokers []string // each once, in order
+	count := map[string]int{}
+	for _, r := range runs {
+		if count[r.Run.Broker]++; count[r.Run.Broker] == 1 {
+			brokers = append(brokers, r.Run.Broker)
+		}
 	}
 	out := make([]color.NRGBA, len(runs))
-	if distinct(brokers) {
-		own := map[string]color.NRGBA{"legacy": vermillion, "shedding": blue}
-		free := []color.NRGBA{}
-		for i, name := range []string{"legacy", "shedding"} {
-			if !slices.Contains(brokers, name) {
-				free = append(free, []color.NRGBA{vermillion, blue}[i])
-			}
-		}
-		free = append(free, more...)
-		for i, b := range brokers {
-			if c, ok := own[b]; ok {
-				out[i] = c
-				continue
-			}
-			out[i], free = free[0], append(free[1:], free[0])
+	if len(brokers) == 1 && len(runs) > 1 {
+		all := append([]color.NRGBA{vermillion, blue}, more...)
+		for i := range out {
+			out[i] = all[i%len(all)]
 		}
 		return out
 	}
-	all := append([]color.NRGBA{vermillion, blue}, more...)
-	for i := range out {
-		out[i] = all[i%len(all)]
+	own := map[string]color.NRGBA{"legacy": vermillion, "shedding": blue}
+	var free []color.NRGBA
+	for _, name := range []string{"legacy", "shedding"} {
+		if count[name] == 0 {
+			free = append(free, own[name])
+		}
+	}
+	free = append(free, more...)
+	for _, b := range brokers {
+		if _, ok := own[b]; !ok {
+			own[b], free = free[0], append(free[1:], free[0])
+		}
+	}
+	seen := map[string]int{}
+	for i, r := range runs {
+		out[i] = shade(own[r.Run.Broker], seen[r.Run.Broker], count[r.Run.Broker])
+		seen[r.Run.Broker]++
 	}
 	return out
+}
+
+// shade returns the colour of the i-th of n runs that share a hue: itself for the first,
+// then ever darker and lighter ones.
+func shade(c color.NRGBA, i, n int) color.NRGBA {
+	if i == 0 {
+		return c
+	}
+	steps := float64(n/2 + 1)
+	step := float64((i + 1) / 2)
+	if i%2 == 0 {
+		return tint(c, 1-0.75*step/steps)
+	}
+	dark := func(v uint8) uint8 { return uint8(float64(v)*(1-0.75*step/steps) + 0.5) }
+	return rgb(dark(c.R), dark(c.G), dark(c.B))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // labels names the runs, each differently: by their broker, and where that is not enough
-// by what else they differ in.
+// by what else they differ in, as far as that tells more of them apart.
 func labels(runs []*metrics.Result) []string {
 	names := make([]string, len(runs))
 	for i, r := range runs {
@@ -21,8 +21,12 @@ func labels(runs []*metrics.Result) []string {
 		return names
 	}
 	for _, param := range varying(runs) {
+		more := make([]string, len(runs))
 		for i, r := range runs {
-			names[i] += " " + param + "=" + paramText(setting(r, param))
+			more[i] = names[i] + " " + settingText(param, setting(r, param))
+		}
+		if kinds(more) > kinds(names) {
+			names = more
 		}
 	}
 	if !distinct(names) {
@@ -33,10 +37,20 @@ func labels(runs []*metrics.Result) []string {
 	return names
 }
 
-func distinct(names []string) bool {
-	sorted := slices.Sorted(slices.Values(names))
-	return len(slices.Compact(sorted)) == len(names)
+// settingText names a setting and its value; the value alone where it is a name itself.
+func settingText(name string, v any) string {
+	if text, ok := v.(string); ok && text != "" {
+		return text
+	}
+	return name + "=" + paramText(v)
 }
+
+// kinds counts how many different names there are.
+func kinds(names []string) int {
+	return len(slices.Compact(slices.Sorted(slices.Values(names))))
+}
+
+func distinct(names []string) bool { return kinds(names) == len(names) }
 
 // varying returns the names of the settings, other than the broker, in which the runs
 // differ, sorted.
