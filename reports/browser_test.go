@@ -63,50 +63,80 @@ const visitor = `<script>
     mouse(plots[1], "mousemove", 0.999);
     saw.reset = await later(() => legend(plots[1]));
     saw.wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+    const root = document.documentElement, theme = () => root.dataset.theme + " " + getComputedStyle(document.body).backgroundColor;
     document.getElementById("theme").click();
-    saw.theme = document.documentElement.dataset.theme;
+    saw.theme = theme();
+    const before = plots[0].clientWidth;
+    dispatchEvent(new Event("beforeprint"));
+    saw.printTheme = theme();
+    dispatchEvent(new Event("afterprint"));
+    saw.afterPrint = theme();
+    saw.sameSize = plots[0].clientWidth === before;
+    saw.shown = [...document.querySelectorAll(".figures tbody tr:nth-child(2) > *")].slice(0, 5).filter((c) => c.offsetWidth > 0).length;
     saw.faults = faults;
     document.body.setAttribute("data-saw", JSON.stringify(saw));
   })();
 })();
 </script>`
 
+// frame shows the page in a window as narrow as a phone, which the browser itself would
+// not be, and passes on what the visitor left.
+const frame = `<!doctype html><body><iframe src="page.html" style="width:390px;height:800px;border:0"></iframe><script>
+setInterval(() => {
+  const saw = document.querySelector("iframe").contentDocument.body?.dataset.saw;
+  if (saw) document.body.dataset.saw = saw;
+}, 20);
+</script></body>`
+
 type visit struct {
 	Plots                                                         int
 	Colours                                                       []int
 	Before, Hover, LinkedHover, Zoomed, LinkedZoom, Reset, Faults []string
-	Wide                                                          bool
-	Theme                                                         string
+	Wide, SameSize                                                bool
+	Theme, PrintTheme, AfterPrint                                 string
+	Shown                                                         int // cells of a row of the comparison
 }
 
-// browse opens the page in a headless browser with a window of some width.
-func browse(t *testing.T, page, width string) visit {
+// chromium runs a headless browser on a file and returns what it prints.
+func chromium(t *testing.T, path string, args ...string) []byte {
 	t.Helper()
 	browser := os.Getenv("CHROMIUM")
 	if browser == "" {
 		browser = "chromium"
 	}
-	page = strings.Replace(page, "<head>", "<head>"+watcher, 1)
-	page = strings.Replace(page, "</body>", visitor+"</body>", 1)
-	dir := t.TempDir()
-	path := filepath.Join(dir, "page.html")
-	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, browser,
+	cmd := exec.CommandContext(ctx, browser, append([]string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--user-data-dir="+filepath.Join(dir, "profile"),
-		"--window-size="+width+",1000", "--virtual-time-budget=10000", "--dump-dom", "file://"+path)
+		"--disable-component-update", "--disable-sync", "--allow-file-access-from-files", "--virtual-time-budget=10000",
+		"--user-data-dir=" + t.TempDir(), "file://" + path}, args...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s: %v\n%s", browser, err, stderr.String())
 	}
-	m := regexp.MustCompile(`data-saw="([^"]*)"`).FindStringSubmatch(stdout.String())
+	return stdout.Bytes()
+}
+
+// browse opens the page in a window, or in that of a phone.
+func browse(t *testing.T, page string, phone bool, args ...string) visit {
+	t.Helper()
+	page = strings.Replace(page, "<head>", "<head>"+watcher, 1)
+	page = strings.Replace(page, "</body>", visitor+"</body>", 1)
+	dir := t.TempDir()
+	for name, text := range map[string]string{"page.html": page, "frame.html": frame} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, "page.html")
+	if phone {
+		path = filepath.Join(dir, "frame.html")
+	}
+	dom := string(chromium(t, path, append([]string{"--window-size=1280,1000", "--dump-dom"}, args...)...))
+	m := regexp.MustCompile(`data-saw="([^"]*)"`).FindStringSubmatch(dom)
 	if m == nil {
-		t.Fatalf("the page did not come through the visit\n%s", stderr.String())
+		t.Fatal("the page did not come through the visit")
 	}
 	var saw visit
 	unescaped := strings.NewReplacer("&quot;", `"`, "&amp;", "&", "&lt;", "<", "&gt;", ">", "&nbsp;", " ").Replace(m[1])
@@ -116,14 +146,29 @@ func browse(t *testing.T, page, width string) visit {
 	return saw
 }
 
+const (
+	white = "rgb(255, 255, 255)"
+	black = "rgb(23, 24, 27)"
+)
+
 // TestPageInBrowser opens the page in a real browser: it draws, says nothing on the
-// console, shows values under the mouse, and zooms both runs together. It needs chromium,
-// or the browser that the variable CHROMIUM names.
+// console, shows values under the mouse, zooms both runs together, and follows the reader's
+// theme, but is white on paper. It needs chromium, or the browser that the variable CHROMIUM
+// names.
 func TestPageInBrowser(t *testing.T) {
 	page := pageOf(t, published(t))
-	for name, width := range map[string]string{"desktop": "1280", "phone": "500"} {
+	for name, tt := range map[string]struct {
+		phone bool
+		args  []string
+		theme string // after a click on the button
+		shown int
+	}{
+		"desktop": {theme: "dark " + black, shown: 5},
+		"dark":    {args: []string{"--blink-settings=preferredColorScheme=0"}, theme: "light " + white, shown: 5},
+		"phone":   {phone: true, theme: "dark " + black, shown: 4}, // without the delta
+	} {
 		t.Run(name, func(t *testing.T) {
-			saw := browse(t, page, width)
+			saw := browse(t, page, tt.phone, tt.args...)
 			if len(saw.Faults) > 0 {
 				t.Errorf("the console says %q", saw.Faults)
 			}
@@ -152,8 +197,14 @@ func TestPageInBrowser(t *testing.T) {
 			if saw.Wide {
 				t.Error("the page is wider than the window")
 			}
-			if saw.Theme != "dark" {
-				t.Errorf("the button set the theme %q", saw.Theme)
+			if saw.Theme != tt.theme || saw.AfterPrint != tt.theme || saw.PrintTheme != "light "+white {
+				t.Errorf("the button set the theme %q, printing %q and then %q", saw.Theme, saw.PrintTheme, saw.AfterPrint)
+			}
+			if !saw.SameSize {
+				t.Error("printing left the charts in another size")
+			}
+			if saw.Shown != tt.shown {
+				t.Errorf("%d cells of a row are shown, want %d", saw.Shown, tt.shown)
 			}
 		})
 	}
@@ -166,12 +217,30 @@ func TestMultiplesInBrowser(t *testing.T) {
 		"one":   pair[:1],
 		"three": {pair[0], pair[1], synthetic{nodes: 5000, seed: 2, rate: 20.8}.result(t)},
 		"sweep": sweepRuns(t, false),
+		"real":  realRuns(t),
 	} {
 		t.Run(name, func(t *testing.T) {
-			saw := browse(t, pageOf(t, runs), "1280")
+			saw := browse(t, pageOf(t, runs), false)
 			if len(saw.Faults) > 0 || saw.Plots == 0 {
 				t.Errorf("%d plots, the console says %q", saw.Plots, saw.Faults)
 			}
 		})
+	}
+}
+
+// TestPagePrintsInBrowser prints the page of a real pair of runs.
+func TestPagePrintsInBrowser(t *testing.T) {
+	dir := t.TempDir()
+	path, pdf := filepath.Join(dir, "page.html"), filepath.Join(dir, "page.pdf")
+	if err := WriteHTML(path, realRuns(t)); err != nil {
+		t.Fatal(err)
+	}
+	chromium(t, path, "--no-pdf-header-footer", "--print-to-pdf="+pdf)
+	data, err := os.ReadFile(pdf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(regexp.MustCompile(`/Type */Page\b[^s]`).FindAll(data, -1)); n < 5 || n > 10 {
+		t.Errorf("the page prints on %d sheets, want 5 to 10", n)
 	}
 }
