@@ -66,7 +66,11 @@ var layers = []layer{
 		reason: "the fleet must run against any servers that speak the protocol, real Nomad's included",
 	},
 	{
-		part: "scenarios", own: []string{"broker", "cluster", "cluster/rpc", "cluster/state", "nodesim", "metrics"},
+		part: "scenarios/language", modules: []string{"github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty", "github.com/agext/levenshtein"},
+		reason: "reading a file must not depend on what runs it, so that a fuzzer and an editor can",
+	},
+	{
+		part: "scenarios", own: []string{"broker", "cluster", "cluster/rpc", "cluster/state", "nodesim", "metrics", "scenarios/language"},
 		modules: []string{"github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty", "golang.org/x/sync"},
 		reason:  "a scenario drives cluster and fleet and records; how results look is none of its business",
 	},
@@ -79,7 +83,7 @@ var layers = []layer{
 		reason: "every report must be made from Result files alone",
 	},
 	{
-		part: "cmd", own: []string{"scenarios", "reports", "metrics", "broker", "broker/explore"},
+		part: "cmd", own: []string{"scenarios", "scenarios/language", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/agext/levenshtein",

@@ -1,0 +1,162 @@
+package language
+
+import (
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Range is a place in a file.
+type Range = hcl.Range
+
+// Definition is a scenario file, worked out: every expression has its value.
+type Definition struct {
+	Title string // one line
+	About string // as long as it needs to be
+	// Sources names what the scenario comes from: issues, posts.
+	Sources []string
+	// Brokers are compared unless the command line names others.
+	Brokers []string
+
+	Variables  []Variable // in the order of the file
+	Cluster    any        // a filled copy of Vocabulary.Cluster
+	Cost       Cost
+	Fleet      Fleet
+	Jobs       []Job
+	Behaviours []Behaviour
+	Phases     []Phase // in the order in which they run
+	Thresholds []Threshold
+
+	file *File
+}
+
+// Cost is what work costs.
+type Cost struct {
+	Class string // empty = none was named
+	// Figures is what Vocabulary.Costs returned, with the figures of the file in it.
+	Figures any `lang:"keyed=cost"`
+	At      Range
+}
+
+// Fleet is the clients: one group after the other.
+type Fleet struct {
+	// ReportAllocations says whether clients report their allocations; nil leaves it to
+	// the cost class.
+	ReportAllocations *bool
+	RegisterStagger   time.Duration // zero = the default of nodesim, as for the next four
+	RegisterRetry     time.Duration
+	FirstHeartbeat    time.Duration
+	AllocSync         time.Duration
+	WatchBlock        time.Duration
+	StartDelay        Distribution // constant or uniform
+	StopDelay         Distribution
+	Groups            []Group `lang:"name=group"`
+	At                Range
+}
+
+// Group is clients that are alike.
+type Group struct {
+	Name       string `lang:"label=group"`
+	Nodes      int    `lang:"required"`
+	Datacenter string
+	Class      string
+	// Racks is how many racks the clients stand in; the first client is in the first rack,
+	// the second in the second, and so on around. Zero means one rack.
+	Racks      int
+	Attributes map[string]string
+	Resources  *Resources
+	Latency    time.Duration // one way, on top of the cost class's link
+	At         Range
+}
+
+// Resources is what a node offers or an allocation asks for.
+type Resources struct {
+	CPU    int // MHz
+	Memory int // MB
+	Disk   int // MB
+}
+
+// Job is a job, or several that differ in their ID only.
+type Job struct {
+	Name     string `lang:"label=job"`
+	Type     string `lang:"required,oneof=service|batch|system|sysbatch"`
+	Priority int    `lang:"min=1,max=100"`
+	// Copies makes that many jobs, NAME-000, NAME-001 and so on; nil is one job called NAME.
+	Copies              *int
+	Count               *int     // allocations; nil = 1
+	Datacenters         []string // nil = every datacenter of the fleet
+	Resources           *Resources
+	MaxClientDisconnect time.Duration
+	MaxParallel         int
+	At                  Range
+}
+
+// Behaviour is something clients do by themselves. Its kind is a word of
+// Vocabulary.Behaviours.
+type Behaviour struct {
+	Kind string `lang:"label"`
+	Name string `lang:"label=behaviour"`
+	Args any    `lang:"keyed=behaviour"`
+	At   Range
+}
+
+// Phase is one stretch of a run.
+type Phase struct {
+	Name string `lang:"label=phase"`
+	// After names the phase that this one follows; empty = the one before it in the file.
+	After   string  `lang:"ref=phase"`
+	Events  []Event `lang:"name=event"`
+	Until   Until   `lang:"required"`
+	Stall   time.Duration
+	Timeout time.Duration
+	At      Range
+}
+
+// Event is something done to cluster or fleet. Its keyword is a word of Vocabulary.Events.
+type Event struct {
+	Keyword string        `lang:"label"`
+	When    time.Duration `lang:"name=at"` // from the phase's start
+	// Times repeats the event, Every apart; zero is once.
+	Times int
+	Every time.Duration
+	Args  any `lang:"keyed=event"`
+	At    Range
+}
+
+// Until ends a phase. Its keyword is a word of Vocabulary.Conditions.
+type Until struct {
+	Keyword string `lang:"label"`
+	Args    any    `lang:"keyed=condition"`
+	At      Range
+}
+
+// Threshold is a demand on one metric.
+type Threshold struct {
+	Name       string   `lang:"label=threshold"`
+	Metric     string   `lang:"required"`
+	Broker     string   // empty = every broker
+	Max        *float64 `lang:"any"`
+	Min        *float64 `lang:"any"`
+	MaxRatioOf string   // a broker
+	MaxRatio   *float64 // of that broker's value; nil = 1
+	Tolerance  *float64 // as a share of the baseline's value
+	At         Range
+}
+
+// Vocabulary is what the words of a file mean, as structs to fill. The structs given are
+// copied, never written to; what they hold are the defaults.
+type Vocabulary struct {
+	Cluster any // pointer to a struct
+	// Costs returns a pointer to the figures of a class of machines, empty for the
+	// default's, for the file's own figures to be written over.
+	Costs func(class string) (any, error)
+	// By keyword: pointers to structs.
+	Events     map[string]any
+	Conditions map[string]any
+	Behaviours map[string]any
+}
+
+// Errorf returns an Error about a place in the definition's file.
+func (d *Definition) Errorf(at Range, summary, format string, args ...any) error {
+	return d.file.fail(hcl.Diagnostics{problem(at, summary, format, args...)})
+}

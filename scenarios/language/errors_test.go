@@ -1,0 +1,119 @@
+package language
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// least is a file with nothing wrong; each case below puts something wrong into it.
+const least = `title = "least"
+variable "nodes" {
+  type    = "integer"
+  default = 5
+}
+fleet {
+  group "all" {
+    nodes = var.nodes
+  }
+}
+phase "only" {
+  until "recovered" {}
+}
+`
+
+func TestLeast(t *testing.T) {
+	if _, err := define(least, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestErrors: every error names the file and the line, shows the line, and says what is
+// wrong and, for a misspelt word, what was probably meant.
+func TestErrors(t *testing.T) {
+	phase := func(body string) string {
+		return strings.Replace(least, `  until "recovered" {}`, body, 1)
+	}
+	and := func(more string) string { return least + more }
+	for _, c := range []struct {
+		src  string
+		line int
+		want []string
+	}{
+		{"title = ", 1, []string{"Missing expression"}},
+		{"titel = \"x\"\nfleet {}\n", 1, []string{"title", "required"}},
+		{and("flet {}\n"), 14, []string{"flet {}", `Did you mean "fleet"?`}},
+		{and("varable \"x\" {}\n"), 14, []string{`Did you mean "variable"?`}},
+		{and("custer {\n}\n"), 14, []string{`Did you mean "cluster"?`}},
+		{and("cluster {\n  server = 3\n}\n"), 15, []string{"server = 3", `Did you mean "servers"?`}},
+		{and("cluster {\n  servers = 99\n}\n"), 15, []string{"servers is 99; it must be 15 at most"}},
+		{and("cluster {\n  servers = 0\n}\n"), 15, []string{"servers is 0; it must be 1 or more"}},
+		{and("cluster {}\ncluster {}\n"), 15, []string{"second cluster"}},
+		{and("cost {\n  class = \"publisht\"\n}\n"), 15, []string{`there is no class "publisht"`}},
+		{and("cost {\n  rpc {\n    srve = \"1ms\"\n  }\n}\n"), 16, []string{`Did you mean "serve"?`}},
+		{and("cost {\n  fsync = 5\n}\n"), 15, []string{"must be a duration in quotes"}},
+		{and("cost {\n  fsync = \"-5s\"\n}\n"), 15, []string{"negative"}},
+		{and("cost {\n  fsync = \"999999h\"\n}\n"), 15, []string{"ten years"}},
+		{and("job \"a\" {\n  type = \"servce\"\n}\n"), 15, []string{`Did you mean "service"?`}},
+		{and("job \"a\" {\n}\n"), 14, []string{"no type here"}},
+		{and("job \"a\" {\n  type = \"batch\"\n  count = -3\n}\n"), 16, []string{"count is -3; it must be 0 or more"}},
+		{and("job \"a\" {\n  type = \"batch\"\n  count = 1.5\n}\n"), 16, []string{"count is 1.5; it must be a whole number"}},
+		{and("job \"a\" {\n  type = \"batch\"\n  count = \"x\"\n}\n"), 16, []string{"count must be a number"}},
+		{and("job \"a\" {\n  type = \"batch\"\n  count = 1e400\n}\n"), 16, []string{"too large"}},
+		{and("job \"a\" {\n  type = \"batch\"\n  datacenters = \"dc1\"\n}\n"), 16, []string{`must be a list, such as ["one", "two"]`}},
+		{and("job \"a\" {\n  type = \"batch\"\n}\njob \"a\" {\n  type = \"batch\"\n}\n"), 17, []string{`another job called "a"`}},
+		{and("job \"a b\" {\n  type = \"batch\"\n}\n"), 14, []string{"no spaces"}},
+		{and("job {\n  type = \"batch\"\n}\n"), 14, []string{"Missing name"}},
+		{and("behaviour \"flip\" \"x\" {\n}\n"), 14, []string{`Did you mean "flap"?`}},
+		{and("behaviour \"flap\" \"x\" {\n  up = 5\n}\n"), 15, []string{`exponential("10m")`}},
+		{and("behaviour \"flap\" \"x\" {\n  up = uniform(\"5s\", \"1s\")\n}\n"), 15, []string{"below the least"}},
+		{and("behaviour \"flap\" \"x\" {\n  up = uniform(\"5s\")\n}\n"), 15, []string{"Not enough function arguments"}},
+		{and("behaviour \"flap\" \"x\" {\n  share = 2\n}\n"), 15, []string{"share is 2; it must be 1 at most"}},
+		{and("behaviour \"flap\" \"x\" {\n  group = \"al\"\n}\n"), 15, []string{"Unknown group", `Did you mean "all"?`}},
+		{phase("  until \"recoverd\" {}"), 12, []string{"Unknown condition", `Did you mean "recovered"?`}},
+		{phase("  event \"stop_clients\" {\n    fraction = 1\n  }"), 11, []string{"no until here"}},
+		{phase("  until \"recovered\" {}\n  event \"stop_client\" {}"), 13, []string{`Did you mean "stop_clients"?`}},
+		{phase("  until \"recovered\" {}\n  event \"stop_clients\" {}"), 13, []string{"no fraction here"}},
+		{phase("  until \"recovered\" {}\n  event \"stop_clients\" {\n    fraction = 0.5\n    gruop = \"all\"\n  }"), 15, []string{`Did you mean "group"?`}},
+		{phase("  until \"recovered\" {}\n  event \"begin\" {\n    behaviour = \"x\"\n  }"), 14, []string{"Unknown behaviour"}},
+		{phase("  until \"recovered\" {}\n  event \"begin\" {\n    times = 3\n behaviour = \"b\"\n  }\n}\nbehaviour \"flap\" \"b\" {"), 13, []string{"how far apart"}},
+		{phase("  until \"recovered\" {}\n  event \"partition\" {\n    servers = [0.5]\n  }"), 14, []string{"whole number"}},
+		{phase("  after = \"only\"\n  until \"recovered\" {}"), 11, []string{"Cycle of phases", "only after only"}},
+		{and("phase \"b\" {\n  after = \"c\"\n  until \"recovered\" {}\n}\nphase \"c\" {\n  after = \"b\"\n  until \"recovered\" {}\n}\n"), 14, []string{"b after c after b"}},
+		{and("phase \"b\" {\n  after = \"onyl\"\n  until \"recovered\" {}\n}\n"), 15, []string{`Did you mean "only"?`}},
+		{and("locals {\n  a = local.b\n  b = local.a\n}\n"), 16, []string{"Cycle", "local.a"}},
+		{and("locals {\n  a = var.nods\n}\n"), 15, []string{"nods"}},
+		{and("locals {\n  a = 0 / 0\n}\n"), 15, []string{"0 / 0"}},
+		{and("threshold \"t\" {\n  max = 5\n}\n"), 14, []string{"no metric here"}},
+		{and("variable \"x\" {\n  type = \"int\"\n  default = 1\n}\n"), 15, []string{`Did you mean "integer"?`}},
+		{and("variable \"x\" {\n  type = \"integer\"\n  default = 1.5\n}\n"), 16, []string{"whole number"}},
+		{and("variable \"x\" {\n  type = \"integer\"\n}\n"), 14, []string{"default", "required"}},
+		{and("variable \"x-ray!\" {\n  type = \"integer\"\n  default = 1\n}\n"), 14, []string{"letters, digits"}},
+		{and("variable \"nodes\" {\n  type = \"integer\"\n  default = 1\n}\n"), 14, []string{"another variable"}},
+		{and("variable \"x\" {\n  type = \"bool\"\n  default = true\n  validation {\n    condition = 5\n    error_message = \"no\"\n  }\n}\n"), 18, []string{"true or false"}},
+	} {
+		_, err := define(c.src, nil)
+		if _, ok := err.(*Error); !ok {
+			t.Errorf("error %v, want an *Error with %q for\n%s", err, c.want, c.src)
+			continue
+		}
+		for _, part := range append(c.want, fmt.Sprintf("on test.hcl line %d", c.line)) {
+			if !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), part) {
+				t.Errorf("error\n%v\ndoes not say %q", err, part)
+			}
+		}
+		if line := strings.Split(c.src, "\n")[c.line-1]; !strings.Contains(err.Error(), strings.TrimSpace(line)) {
+			t.Errorf("error\n%v\ndoes not show the line %q", err, line)
+		}
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	for _, c := range []struct{ name, want string }{
+		{"legasy", "legacy"}, {"leg", "legacy"}, {"LEGACY", "legacy"}, {"legacy", ""}, {"xyz", ""}, {"", ""},
+	} {
+		if got := Suggest(c.name, []string{"legacy", "shedding"}); got != c.want {
+			t.Errorf("Suggest(%q) = %q, want %q", c.name, got, c.want)
+		}
+	}
+}

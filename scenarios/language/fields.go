@@ -1,0 +1,159 @@
+package language
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+var (
+	durationType   = reflect.TypeFor[time.Duration]()
+	rangeType      = reflect.TypeFor[Range]()
+	distributionGo = reflect.TypeFor[Distribution]()
+)
+
+// field is a field of a struct that a body fills.
+type field struct {
+	name  string // in a file
+	value reflect.Value
+	tag   tag
+}
+
+// tag is what the tag `lang:"…"` of a field says.
+type tag struct {
+	label    bool   // the field takes a label of the block …
+	declares string // … which declares a thing of that kind
+	keyed    string // the field takes a struct of the vocabulary, chosen by the first label
+	ref      string // the value names a thing of that kind
+	required bool
+	any      bool // negative numbers are allowed
+	above    bool // zero is not
+	min, max *float64
+	oneof    []string
+}
+
+func parseTag(text string) (tag, string) {
+	t, name := tag{}, ""
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(part, "=")
+		switch key {
+		case "name":
+			name = value
+		case "label":
+			t.label, t.declares = true, value
+		case "keyed":
+			t.keyed = value
+		case "ref":
+			t.ref = value
+		case "required":
+			t.required = true
+		case "any":
+			t.any = true
+		case "above":
+			t.above = true
+		case "min":
+			t.min = bound(value)
+		case "max":
+			t.max = bound(value)
+		case "oneof":
+			t.oneof = strings.Split(value, "|")
+		}
+	}
+	return t, name
+}
+
+func bound(text string) *float64 {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic("language: tag: " + err.Error()) // tags are source code
+	}
+	return &f
+}
+
+// fieldsOf returns the exported fields of a struct, those of embedded structs among them,
+// in the order of the source.
+func fieldsOf(v reflect.Value) []field {
+	var fields []field
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		switch {
+		case f.Anonymous:
+			fields = append(fields, fieldsOf(v.Field(i))...)
+		case f.Tag.Get("lang") == "-" || !f.IsExported():
+		default:
+			t, name := parseTag(f.Tag.Get("lang"))
+			if name == "" {
+				name = SnakeCase(f.Name)
+			}
+			fields = append(fields, field{name, v.Field(i), t})
+		}
+	}
+	return fields
+}
+
+// schemaOf returns what a body that fills the fields may hold, and the fields by name.
+func schemaOf(fields []field, extra []string) (*hcl.BodySchema, map[string]field) {
+	schema := &hcl.BodySchema{}
+	byName := map[string]field{}
+	for _, f := range fields {
+		if f.tag.label || f.tag.keyed != "" || f.value.Type() == rangeType {
+			continue
+		}
+		byName[f.name] = f
+		if isBlock(f.value.Type()) {
+			schema.Blocks = append(schema.Blocks, hcl.BlockHeaderSchema{Type: f.name, LabelNames: labelsOf(f.value.Type())})
+		} else {
+			schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: f.name})
+		}
+	}
+	for _, name := range extra {
+		if _, ok := byName[name]; !ok {
+			schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: name})
+		}
+	}
+	return schema, byName
+}
+
+// isBlock reports whether a field of type t is filled by blocks.
+func isBlock(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct && t != distributionGo
+}
+
+// labelsOf returns the labels of the blocks that fill a field of type t.
+func labelsOf(t reflect.Type) []string {
+	switch t.Kind() {
+	case reflect.Map:
+		return []string{"type"}
+	case reflect.Pointer, reflect.Slice:
+		t = t.Elem()
+	}
+	var labels []string
+	for _, f := range fieldsOf(reflect.New(t).Elem()) {
+		if f.tag.label {
+			labels = append(labels, f.name)
+		}
+	}
+	return labels
+}
+
+// SnakeCase turns WaitIndexScan into wait_index_scan, RPC into rpc and PerKiB into per_kib:
+// the name of a field in a file.
+func SnakeCase(name string) string {
+	runes := []rune(strings.ReplaceAll(name, "KiB", "Kib"))
+	var b strings.Builder
+	for i, r := range runes {
+		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}

@@ -1,0 +1,132 @@
+package language
+
+import (
+	"reflect"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// File is a scenario file whose syntax is right and whose variables are known.
+type File struct {
+	Name      string // as given to Open
+	Title     string
+	Variables []Variable // Value is the default
+
+	parsed *hcl.File
+	locals []*hcl.Block
+}
+
+// Options is what Define needs beside the text.
+type Options struct {
+	Vocabulary Vocabulary
+	// Values are those of variables that are not to have their default: a number, bool,
+	// string or nil each; text is read as the variable's type says.
+	Values map[string]any
+}
+
+// header is the part of a file that needs no values.
+var header = &hcl.BodySchema{
+	Attributes: []hcl.AttributeSchema{{Name: "title", Required: true}},
+	Blocks: []hcl.BlockHeaderSchema{
+		{Type: "variable", LabelNames: []string{"name"}},
+		{Type: "locals"},
+	},
+}
+
+// Open reads the syntax, the title and the variables of a scenario file; name is shown in
+// errors, which are of type *Error.
+func Open(name string, src []byte) (*File, error) {
+	parsed, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	f := &File{Name: name, parsed: parsed}
+	if diags.HasErrors() {
+		return nil, f.fail(diags)
+	}
+	content, _, diags := parsed.Body.PartialContent(header)
+	d := &decoder{}
+	if title, ok := content.Attributes["title"]; ok {
+		d.attribute(title, field{name: "title", value: reflect.ValueOf(&f.Title).Elem()})
+	}
+	for _, b := range content.Blocks {
+		if b.Type == "locals" {
+			f.locals = append(f.locals, b)
+			continue
+		}
+		f.Variables = append(f.Variables, d.variable(b))
+	}
+	if diags = append(diags, d.diags...); diags.HasErrors() {
+		return nil, f.fail(diags)
+	}
+	return f, nil
+}
+
+// Define works the file out. The error is an *Error or a *VariableError.
+func (f *File) Define(opts Options) (*Definition, error) {
+	def := &Definition{Title: f.Title, file: f}
+	values, err := f.values(opts.Values)
+	if err != nil {
+		return nil, err
+	}
+	def.Variables = values
+	d := &decoder{vocab: opts.Vocabulary}
+	d.ctx = &hcl.EvalContext{Functions: functions, Variables: map[string]cty.Value{"var": object(values)}}
+	d.locals(f.locals)
+	if d.diags.HasErrors() {
+		return nil, f.fail(d.diags)
+	}
+	if err := f.validate(d, values); err != nil {
+		return nil, err
+	}
+	d.definition(f.parsed.Body, def)
+	d.resolve()
+	if !d.diags.HasErrors() {
+		d.order(def)
+	}
+	if d.diags.HasErrors() {
+		return nil, f.fail(d.diags)
+	}
+	return def, nil
+}
+
+// top is the part of a file that needs values.
+type top struct {
+	Title      string
+	About      string
+	Sources    []string
+	Brokers    []string
+	Cluster    *clusterBlock
+	Cost       *Cost
+	Fleet      *Fleet      `lang:"required"`
+	Jobs       []Job       `lang:"name=job"`
+	Behaviours []Behaviour `lang:"name=behaviour"`
+	Phases     []Phase     `lang:"name=phase,required"`
+	Thresholds []Threshold `lang:"name=threshold"`
+}
+
+type clusterBlock struct {
+	Args any `lang:"keyed=cluster"`
+}
+
+// definition decodes everything but variables and locals.
+func (d *decoder) definition(body hcl.Body, def *Definition) {
+	t := top{}
+	d.body(body, reflect.ValueOf(&t).Elem(), header.Blocks...)
+	if t.Cluster == nil {
+		t.Cluster = &clusterBlock{clone(d.vocab.Cluster).Interface()}
+	}
+	if t.Cost == nil {
+		t.Cost = &Cost{}
+		if figures, err := d.vocab.Costs(""); err == nil { // the default class is built in
+			t.Cost.Figures = figures
+		}
+	}
+	if t.Fleet == nil {
+		t.Fleet = &Fleet{}
+	}
+	def.About, def.Sources, def.Brokers = t.About, t.Sources, t.Brokers
+	def.Cluster, def.Cost, def.Fleet, def.Jobs = t.Cluster.Args, *t.Cost, *t.Fleet, t.Jobs
+	def.Behaviours, def.Phases, def.Thresholds = t.Behaviours, t.Phases, t.Thresholds
+}
+
+func (f *File) fail(diags hcl.Diagnostics) error { return &Error{diags, f.parsed} }

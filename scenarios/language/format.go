@@ -1,0 +1,17 @@
+package language
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+)
+
+// Format returns the text laid out as HCL is: indented by two, equals signs of neighbours
+// in one column. Comments and order stay. The error is an *Error for a text that is no HCL.
+func Format(name string, src []byte) ([]byte, error) {
+	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, &Error{Diags: diags, file: file}
+	}
+	return hclwrite.Format(src), nil
+}

@@ -1,0 +1,76 @@
+package language
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+var reflectDistribution = reflect.TypeFor[Distribution]()
+
+// functions are what expressions can call. ceil, floor and round first round to a float64,
+// so that 1.1 / 0.55 is 2 to them, as it is to everybody else.
+var functions = map[string]function.Function{
+	"abs": stdlib.AbsoluteFunc, "min": stdlib.MinFunc, "max": stdlib.MaxFunc,
+	"ceil": rounding(math.Ceil), "floor": rounding(math.Floor),
+	"round":  rounding(func(f float64) float64 { return math.Floor(f + 0.5) }),
+	"length": stdlib.LengthFunc, "concat": stdlib.ConcatFunc,
+	"seconds": secondsFunction,
+
+	"constant":    distributionFunction("constant", "value"),
+	"uniform":     distributionFunction("uniform", "least", "most"),
+	"exponential": distributionFunction("exponential", "mean"),
+	"normal":      distributionFunction("normal", "mean", "deviation"),
+}
+
+func rounding(to func(float64) float64) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "number", Type: cty.Number}},
+		Type:   function.StaticReturnType(cty.Number),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			f, _ := args[0].AsBigFloat().Float64()
+			if math.IsInf(f, 0) {
+				return cty.NilVal, function.NewArgErrorf(0, "it is infinite")
+			}
+			return cty.NumberFloatVal(to(f)), nil
+		},
+	})
+}
+
+// secondsFunction turns a number into a duration, for computing with them.
+var secondsFunction = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "number", Type: cty.Number}},
+	Type:   function.StaticReturnType(cty.String),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		f, _ := args[0].AsBigFloat().Float64()
+		text := strconv.FormatFloat(f, 'f', 9, 64) + "s"
+		if _, err := parseDuration(text); err != nil {
+			return cty.NilVal, function.NewArgError(0, err)
+		}
+		return cty.StringVal(text), nil
+	},
+})
+
+// maxDuration bounds every duration of a file, so that sums of them cannot overflow.
+const maxDuration = 10 * 365 * 24 * time.Hour
+
+// parseDuration reads a duration of zero or more.
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf(`%q is no duration, such as "90s", "1.5ms" or "2h"`, text)
+	}
+	if d < 0 {
+		return 0, fmt.Errorf("%s is negative", text)
+	}
+	if d > maxDuration {
+		return 0, fmt.Errorf("%s is longer than ten years", text)
+	}
+	return d, nil
+}

@@ -1,0 +1,208 @@
+package language
+
+import (
+	"math/big"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// attribute stores the value of an attribute in a field. Null is like no attribute.
+func (d *decoder) attribute(attr *hcl.Attribute, f field) {
+	value, diags := attr.Expr.Value(d.ctx)
+	d.diags = append(d.diags, diags...)
+	if diags.HasErrors() || value.IsNull() {
+		return
+	}
+	at := attr.Expr.Range()
+	if !value.IsWhollyKnown() {
+		d.fail(at, "Unknown value", "The value of %s cannot be worked out.", f.name)
+		return
+	}
+	d.store(value, f, at)
+}
+
+func (d *decoder) store(value cty.Value, f field, at Range) {
+	target := f.value
+	if target.Kind() == reflect.Pointer {
+		target = reflect.New(f.value.Type().Elem())
+		f.value.Set(target)
+		target = target.Elem()
+	}
+	switch {
+	case target.Type() == distributionGo:
+		d.distribution(value, target, f.name, at)
+		return
+	case target.Type() == durationType:
+		if text, ok := to(value, cty.String); ok && value.Type() == cty.String {
+			v, err := parseDuration(text.AsString())
+			if err != nil {
+				d.fail(at, "Not a duration", "%s: %v.", f.name, err)
+				return
+			}
+			if f.tag.above && v == 0 {
+				d.fail(at, "Out of range", "%s must be above 0.", f.name)
+			}
+			target.SetInt(int64(v))
+			return
+		}
+		d.fail(at, "Not a duration", `%s must be a duration in quotes, such as "90s", "1.5ms" or "2h".`, f.name)
+		return
+	}
+	switch target.Kind() {
+	case reflect.String:
+		d.text(value, f, target, at)
+	case reflect.Bool:
+		if v, ok := to(value, cty.Bool); ok {
+			target.SetBool(v.True())
+		} else {
+			d.fail(at, "Wrong type", "%s must be true or false.", f.name)
+		}
+	case reflect.Slice:
+		d.list(value, f, target, at)
+	case reflect.Map:
+		d.table(value, f.name, target, at)
+	default:
+		d.number(value, f, target, at)
+	}
+}
+
+// to converts a value; ok is false if it has no meaning as one of that type.
+func to(value cty.Value, want cty.Type) (cty.Value, bool) {
+	if value.Type().IsCapsuleType() {
+		return value, false
+	}
+	v, err := convert.Convert(value, want)
+	return v, err == nil && !v.IsNull()
+}
+
+func (d *decoder) text(value cty.Value, f field, target reflect.Value, at Range) {
+	v, ok := to(value, cty.String)
+	if !ok {
+		d.fail(at, "Wrong type", "%s must be text.", f.name)
+		return
+	}
+	s := v.AsString()
+	if len(f.tag.oneof) > 0 && !slices.Contains(f.tag.oneof, s) {
+		d.fail(at, "Unknown "+f.name, "%s", unknown(s, f.tag.oneof))
+	}
+	if f.tag.ref != "" && s != "" {
+		d.refs = append(d.refs, reference{f.tag.ref, s, at})
+	}
+	target.SetString(s)
+}
+
+func (d *decoder) number(value cty.Value, f field, target reflect.Value, at Range) {
+	v, ok := to(value, cty.Number)
+	if !ok {
+		d.fail(at, "Wrong type", "%s must be a number.", f.name)
+		return
+	}
+	x, _ := v.AsBigFloat().Float64()
+	least := 0.0
+	if f.tag.min != nil {
+		least = *f.tag.min
+	}
+	switch {
+	case !f.tag.any && x < least:
+		d.fail(at, "Out of range", "%s is %s; it must be %s or more.", f.name, plain(v), formatNumber(least))
+		return
+	case f.tag.above && x <= 0:
+		d.fail(at, "Out of range", "%s is %s; it must be above 0.", f.name, plain(v))
+		return
+	case f.tag.max != nil && x > *f.tag.max:
+		d.fail(at, "Out of range", "%s is %s; it must be %s at most.", f.name, plain(v), formatNumber(*f.tag.max))
+		return
+	case x > 1e300 || x < -1e300:
+		d.fail(at, "Out of range", "%s is too large.", f.name)
+		return
+	}
+	if target.Kind() == reflect.Float64 {
+		target.SetFloat(x)
+		return
+	}
+	n, accuracy := v.AsBigFloat().Int64()
+	if accuracy != big.Exact || (target.CanUint() && n < 0) {
+		d.fail(at, "Not a whole number", "%s is %s; it must be a whole number.", f.name, plain(v))
+		return
+	}
+	if target.CanUint() {
+		target.SetUint(uint64(n))
+	} else {
+		target.SetInt(n)
+	}
+}
+
+func (d *decoder) list(value cty.Value, f field, target reflect.Value, at Range) {
+	if !value.Type().IsTupleType() && !value.Type().IsListType() {
+		d.fail(at, "Wrong type", "%s must be a list, such as [%s].", f.name,
+			map[bool]string{true: "1, 2", false: `"one", "two"`}[target.Type().Elem().Kind() == reflect.Int])
+		return
+	}
+	out := reflect.MakeSlice(target.Type(), 0, value.LengthInt())
+	for it := value.ElementIterator(); it.Next(); {
+		_, v := it.Element()
+		elem := reflect.New(target.Type().Elem()).Elem()
+		if v.IsNull() {
+			d.fail(at, "Wrong type", "%s must hold no null.", f.name)
+			continue
+		}
+		d.store(v, field{f.name, elem, f.tag}, at)
+		out = reflect.Append(out, elem)
+	}
+	target.Set(out)
+}
+
+func (d *decoder) table(value cty.Value, name string, target reflect.Value, at Range) {
+	v, ok := to(value, cty.Map(cty.String))
+	if !ok {
+		d.fail(at, "Wrong type", `%s must be names and texts, such as { "os.name" = "ubuntu" }.`, name)
+		return
+	}
+	out := reflect.MakeMap(target.Type())
+	for it := v.ElementIterator(); it.Next(); {
+		key, text := it.Element()
+		if text.IsNull() {
+			continue
+		}
+		out.SetMapIndex(reflect.ValueOf(key.AsString()), reflect.ValueOf(text.AsString()))
+	}
+	target.Set(out)
+}
+
+// distribution stores what one of the functions returned, or a constant.
+func (d *decoder) distribution(value cty.Value, target reflect.Value, name string, at Range) {
+	if value.Type().Equals(distributionType) {
+		target.Set(reflect.ValueOf(value.EncapsulatedValue()).Elem())
+		return
+	}
+	if value.Type() == cty.String {
+		v, err := parseDuration(value.AsString())
+		if err != nil {
+			d.fail(at, "Not a duration", "%s: %v.", name, err)
+			return
+		}
+		target.Set(reflect.ValueOf(Distribution{Kind: "constant", A: v}))
+		return
+	}
+	d.fail(at, "Not a distribution", `%s must be a duration such as "90s", or uniform("1m", "5m"), exponential("10m") or normal("5m", "1m").`, name)
+}
+
+// plain shows a number as people write it.
+func plain(v cty.Value) string {
+	f := v.AsBigFloat()
+	if n, accuracy := f.Int64(); accuracy == big.Exact {
+		return strconv.FormatInt(n, 10)
+	}
+	x, _ := f.Float64()
+	return formatNumber(x)
+}
+
+func formatNumber(f float64) string {
+	return strings.Replace(strconv.FormatFloat(f, 'g', -1, 64), "e+0", "e", 1)
+}

@@ -1,0 +1,218 @@
+package language
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// goValue returns a number, a truth or a text as Go has it.
+func goValue(value cty.Value) (any, error) {
+	switch {
+	case value.IsNull():
+		return nil, nil
+	case value.Type() == cty.Number:
+		x, _ := value.AsBigFloat().Float64()
+		return x, nil
+	case value.Type() == cty.Bool:
+		return value.True(), nil
+	case value.Type() == cty.String:
+		return value.AsString(), nil
+	}
+	return nil, errors.New("it must be a number, true or false, or text")
+}
+
+// ctyValue is the way back.
+func ctyValue(value any) cty.Value {
+	switch x := value.(type) {
+	case int64:
+		return cty.NumberIntVal(x)
+	case float64:
+		return cty.NumberFloatVal(x)
+	case bool:
+		return cty.BoolVal(x)
+	case string:
+		return cty.StringVal(x)
+	}
+	return cty.NullVal(cty.DynamicPseudoType)
+}
+
+// object is what expressions call var.
+func object(variables []Variable) cty.Value {
+	values := map[string]cty.Value{}
+	for _, v := range variables {
+		values[v.Name] = ctyValue(v.Value)
+	}
+	return cty.ObjectVal(values)
+}
+
+// ParseValues reads a file of values for variables: attributes alone, such as nodes = 500.
+// The error is an *Error.
+func ParseValues(name string, src []byte) (map[string]any, error) {
+	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, &Error{diags, file}
+	}
+	attrs, diags := file.Body.JustAttributes()
+	values := map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(attrs)) {
+		value, more := attrs[key].Expr.Value(nil)
+		diags = append(diags, more...)
+		if more.HasErrors() {
+			continue
+		}
+		got, err := goValue(value)
+		if err != nil {
+			diags = append(diags, problem(attrs[key].Expr.Range(), "Wrong type", "%s: %v.", key, err))
+		}
+		values[key] = got
+	}
+	if diags.HasErrors() {
+		return nil, &Error{diags, file}
+	}
+	return values, nil
+}
+
+// values returns the variables with the values given. Text for a variable that is none is
+// read as a command line's.
+func (f *File) values(given map[string]any) ([]Variable, error) {
+	out := slices.Clone(f.Variables)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		i := slices.IndexFunc(out, func(v Variable) bool { return v.Name == name })
+		if i < 0 {
+			return nil, &VariableError{name, textOf(given[name]), f.noSuchVariable(name)}
+		}
+		value, err := given[name], error(nil)
+		text, isText := value.(string)
+		switch {
+		case value == nil, isText && text == "null" && out[i].Default == nil:
+			value = nil
+		case isText:
+			value, err = out[i].Parse(text)
+		default:
+			value, err = out[i].check(value)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[i].Value = value
+	}
+	return out, nil
+}
+
+func (f *File) noSuchVariable(name string) string {
+	var names []string
+	for _, v := range f.Variables {
+		names = append(names, v.Name)
+	}
+	if s := Suggest(name, names); s != "" {
+		return fmt.Sprintf("the scenario has no such variable; did you mean %q?", s)
+	}
+	return fmt.Sprintf("the scenario has no such variable; its variables are %q", names)
+}
+
+// validation decodes a validation block, less its condition.
+func (d *decoder) validation(b *hcl.Block) validation {
+	schema := &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "condition", Required: true}, {Name: "error_message", Required: true}}}
+	content, diags := b.Body.Content(schema)
+	d.diags = append(d.diags, diags...)
+	v := validation{}
+	if attr, ok := content.Attributes["condition"]; ok {
+		v.Condition = attr.Expr
+	}
+	if attr, ok := content.Attributes["error_message"]; ok {
+		value, diags := attr.Expr.Value(nil)
+		d.diags = append(d.diags, diags...)
+		if text, ok := to(value, cty.String); ok && !diags.HasErrors() && text.IsKnown() {
+			v.Message = text.AsString()
+		} else {
+			d.fail(attr.Expr.Range(), "Wrong type", "error_message must be text.")
+		}
+	}
+	return v
+}
+
+// validate holds the variables to their validations; the first that fails is an error.
+func (f *File) validate(d *decoder, variables []Variable) error {
+	for _, v := range variables {
+		for _, rule := range v.validations {
+			got, diags := rule.Condition.Value(d.ctx)
+			if diags.HasErrors() {
+				return f.fail(diags)
+			}
+			holds, ok := to(got, cty.Bool)
+			if !ok || !holds.IsKnown() {
+				return f.fail(hcl.Diagnostics{problem(rule.Condition.Range(), "Wrong type", "A condition must be true or false.")})
+			}
+			if holds.False() {
+				return &VariableError{v.Name, v.Text(), rule.Message}
+			}
+		}
+	}
+	return nil
+}
+
+// locals works out the names of locals blocks, each when what it needs is known.
+func (d *decoder) locals(blocks []*hcl.Block) {
+	attrs := map[string]*hcl.Attribute{}
+	for _, b := range blocks {
+		found, diags := b.Body.JustAttributes()
+		d.diags = append(d.diags, diags...)
+		for name, attr := range found {
+			if _, twice := attrs[name]; twice {
+				d.fail(attr.NameRange, "Duplicate name", "There is another local called %q.", name)
+			}
+			attrs[name] = attr
+		}
+	}
+	done := map[string]cty.Value{}
+	state := map[string]int{} // 1 under way, 2 done
+	var work func(name string)
+	work = func(name string) {
+		attr := attrs[name]
+		state[name] = 1
+		for _, t := range attr.Expr.Variables() {
+			need := localName(t)
+			if _, ok := attrs[need]; !ok {
+				continue // an unknown name is reported when the expression is evaluated
+			}
+			switch state[need] {
+			case 0:
+				work(need)
+			case 1:
+				d.fail(attr.Expr.Range(), "Cycle", "local.%s needs local.%s, which needs it.", name, need)
+				state[name] = 2
+				return
+			}
+		}
+		state[name] = 2
+		d.ctx.Variables["local"] = cty.ObjectVal(done)
+		value, diags := attr.Expr.Value(d.ctx)
+		d.diags = append(d.diags, diags...)
+		if !diags.HasErrors() {
+			done[name] = value
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(attrs)) {
+		if state[name] == 0 && !d.diags.HasErrors() {
+			work(name)
+		}
+	}
+	d.ctx.Variables["local"] = cty.ObjectVal(done)
+}
+
+// localName returns NAME of local.NAME; "" of anything else.
+func localName(t hcl.Traversal) string {
+	if t.RootName() != "local" || len(t) < 2 {
+		return ""
+	}
+	if attr, ok := t[1].(hcl.TraverseAttr); ok {
+		return attr.Name
+	}
+	return ""
+}

@@ -1,0 +1,242 @@
+package language
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Types of variables.
+const (
+	TypeInteger  = "integer"
+	TypeNumber   = "number"
+	TypeBool     = "bool"
+	TypeString   = "string"
+	TypeDuration = "duration"
+)
+
+// Variable is a knob of a scenario.
+type Variable struct {
+	Name        string `lang:"label=variable"`
+	Description string
+	Type        string `lang:"required,oneof=integer|number|bool|string|duration"`
+	// Optional says that most runs leave the variable alone: it is named where a run is
+	// described only if it does not have its default.
+	Optional bool
+	Min, Max *float64 `lang:"any"`
+	OneOf    []string
+	At       Range
+
+	// Default and Value are an int64, a float64, a bool or a string; nil leaves what the
+	// variable is used for to its own default.
+	Default any `lang:"-"`
+	Value   any `lang:"-"`
+
+	validations []validation
+}
+
+// validation is a demand on variables, made after all have their values.
+type validation struct {
+	Condition hcl.Expression
+	Message   string
+}
+
+// IsDefault reports whether the variable has its default.
+func (v Variable) IsDefault() bool { return v.Value == v.Default }
+
+// Text shows a value of the variable as a command line takes it.
+func (v Variable) Text() string { return textOf(v.Value) }
+
+func textOf(value any) string {
+	switch x := value.(type) {
+	case nil:
+		return "null"
+	case float64:
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	return fmt.Sprint(value)
+}
+
+// Parse reads a value from text, such as a command line's.
+func (v Variable) Parse(text string) (any, error) {
+	fail := func(format string, args ...any) (any, error) {
+		return nil, &VariableError{v.Name, text, fmt.Sprintf(format, args...)}
+	}
+	switch v.Type {
+	case TypeInteger:
+		n, err := strconv.ParseInt(text, 10, 64)
+		switch {
+		case errors.Is(err, strconv.ErrRange):
+			return fail("it must be a whole number of at most 18 digits")
+		case err != nil:
+			return fail("it must be a whole number%s", v.example())
+		}
+		return v.check(n)
+	case TypeNumber:
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fail("it must be a number%s", v.example())
+		}
+		return v.check(x)
+	case TypeBool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return fail("it must be true or false")
+		}
+		return b, nil
+	}
+	return v.check(text)
+}
+
+func (v Variable) example() string {
+	if v.Default == nil {
+		return ""
+	}
+	return ", such as " + textOf(v.Default)
+}
+
+// check takes a value of any Go type that JSON or a caller may bring, and returns it as
+// the variable's own.
+func (v Variable) check(value any) (any, error) {
+	fail := func(format string, args ...any) (any, error) {
+		return nil, &VariableError{v.Name, textOf(value), fmt.Sprintf(format, args...)}
+	}
+	switch v.Type {
+	case TypeInteger:
+		n, ok := wholeOf(value)
+		if !ok {
+			return fail("it must be a whole number%s", v.example())
+		}
+		if !v.within(float64(n)) {
+			return fail("it must be a whole number %s", v.bounds())
+		}
+		return n, nil
+	case TypeNumber:
+		x, ok := floatOf(value)
+		if !ok {
+			return fail("it must be a number%s", v.example())
+		}
+		if !v.within(x) || math.IsInf(x, 0) {
+			return fail("it must be a number %s", v.bounds())
+		}
+		return x, nil
+	case TypeBool:
+		b, ok := value.(bool)
+		if !ok {
+			return fail("it must be true or false")
+		}
+		return b, nil
+	}
+	s, ok := value.(string)
+	if !ok {
+		return fail("it must be text")
+	}
+	if v.Type == TypeDuration {
+		if _, err := parseDuration(s); err != nil {
+			return fail(`it must be a duration, such as "90s" or "1.5ms"`)
+		}
+	}
+	if len(v.OneOf) > 0 && !slices.Contains(v.OneOf, s) {
+		hint := ""
+		if near := Suggest(s, v.OneOf); near != "" {
+			hint = fmt.Sprintf("; did you mean %q?", near)
+		}
+		return fail("it must be one of %s%s", strings.Join(v.OneOf, ", "), hint)
+	}
+	return s, nil
+}
+
+// within is written so that a NaN is refused.
+func (v Variable) within(x float64) bool {
+	return x == x && (v.Min == nil || x >= *v.Min) && (v.Max == nil || x <= *v.Max)
+}
+
+func (v Variable) bounds() string {
+	bound := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	switch {
+	case v.Min != nil && v.Max != nil:
+		return fmt.Sprintf("from %s to %s", bound(*v.Min), bound(*v.Max))
+	case v.Min != nil:
+		return "of at least " + bound(*v.Min)
+	case v.Max != nil:
+		return "of at most " + bound(*v.Max)
+	}
+	return "that is finite"
+}
+
+func wholeOf(value any) (int64, bool) {
+	switch x := value.(type) {
+	case int:
+		return int64(x), true
+	case int64:
+		return x, true
+	case float64:
+		return int64(x), x == math.Trunc(x) && math.Abs(x) < 1<<62
+	}
+	return 0, false
+}
+
+func floatOf(value any) (float64, bool) {
+	switch x := value.(type) {
+	case int:
+		return float64(x), true
+	case int64:
+		return float64(x), true
+	case float64:
+		return x, true
+	}
+	return 0, false
+}
+
+// variable decodes a variable block.
+func (d *decoder) variable(b *hcl.Block) Variable {
+	v := Variable{}
+	special := &hcl.BodySchema{
+		Attributes: []hcl.AttributeSchema{{Name: "default", Required: true}},
+		Blocks:     []hcl.BlockHeaderSchema{{Type: "validation"}},
+	}
+	content, rest, diags := b.Body.PartialContent(special)
+	d.diags = append(d.diags, diags...)
+	d.block(&hcl.Block{Type: b.Type, Labels: b.Labels, LabelRanges: b.LabelRanges, DefRange: b.DefRange, Body: rest}, reflect.ValueOf(&v).Elem())
+	if len(b.Labels) == 1 && !hclsyntax.ValidIdentifier(v.Name) {
+		d.fail(b.LabelRanges[0], "Bad name", "A variable is named by letters, digits and underscores, such as system_jobs.")
+	}
+	for _, inner := range content.Blocks {
+		v.validations = append(v.validations, d.validation(inner))
+	}
+	attr, ok := content.Attributes["default"]
+	if !ok || d.diags.HasErrors() {
+		return v
+	}
+	value, diags := attr.Expr.Value(nil)
+	d.diags = append(d.diags, diags...)
+	if diags.HasErrors() {
+		return v
+	}
+	got, err := v.take(value)
+	if err != nil {
+		d.fail(attr.Expr.Range(), "Wrong default", "%v.", err)
+	}
+	v.Default, v.Value = got, got
+	return v
+}
+
+// take checks a value of HCL's; null stays nil.
+func (v Variable) take(value cty.Value) (any, error) {
+	if value.IsNull() || !value.IsKnown() {
+		return nil, nil
+	}
+	got, err := goValue(value)
+	if err != nil {
+		return nil, fmt.Errorf("variable %s: %w", v.Name, err)
+	}
+	return v.check(got)
+}
