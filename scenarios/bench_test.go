@@ -9,7 +9,6 @@ func BenchmarkHeartbeatStorm(b *testing.B) {
 	for _, broker := range []string{"legacy", "shedding"} {
 		specs = append(specs, Spec{
 			Scenario: "heartbeat-storm", Broker: broker, Seed: 1, Clock: ClockVirtual, Cost: "published",
-			Params: Params{Nodes: 5000, SystemJobs: 10, Servers: 3, Schedulers: 2, Fraction: 1},
 		})
 	}
 	for b.Loop() {

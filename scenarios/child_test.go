@@ -81,7 +81,7 @@ func TestCancelStopsTheChildren(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	long := small("legacy")
-	long.Params.Nodes = 20_000
+	long.Set("nodes", 20_000)
 	// RunAll returns when the children have been waited for.
 	_, err := RunAll(ctx, []Spec{long, long}, func(int, Progress) { cancel() })
 	if !errors.Is(err, context.Canceled) {
@@ -92,7 +92,7 @@ func TestCancelStopsTheChildren(t *testing.T) {
 func TestRunAllRefusesABadSpecBeforeAnythingRuns(t *testing.T) {
 	t.Setenv(dieWith, "a child was started")
 	bad := small("legacy")
-	bad.Params.Nodes = -5
+	bad.Set("nodes", -5)
 	_, err := RunAll(t.Context(), []Spec{small("legacy"), bad}, nil)
 	if _, is := errors.AsType[*InputError](err); !is {
 		t.Errorf("error %v, want an InputError", err)

@@ -11,11 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hclparse"
-
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 // DefaultCost is the class of a run that names none.
@@ -80,18 +79,14 @@ func LoadCost(name string) (*Cost, error) {
 
 // parseCost reads a cost file; the error says where in the file what is wrong.
 func parseCost(file string, text []byte) (*Cost, error) {
-	parsed, diags := hclparse.NewParser().ParseHCL(text, file)
-	if diags.HasErrors() {
-		return nil, diags
-	}
 	c := &Cost{}
 	raw := struct {
 		Class, Title, Source string
 		Fleet                struct{ ReportAllocations bool }
 		cluster.Costs
 	}{}
-	if diags := decodeBody(parsed.Body, &raw); diags.HasErrors() {
-		return nil, diags
+	if err := language.DecodeFigures(file, text, &raw); err != nil {
+		return nil, err
 	}
 	for kind := range raw.Scheduler {
 		if !slices.Contains(jobTypes, kind) {

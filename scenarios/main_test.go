@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/simctl/simctl/cluster/rpc"
 )
 
 // dieWith makes a child process of these tests end before it says anything.
@@ -34,15 +36,15 @@ func TestMain(m *testing.M) {
 
 // small is a run of a second: few nodes, but all of the machinery.
 func small(broker string) Spec {
-	p := DefaultParams()
-	p.Nodes, p.SystemJobs = 40, 3
-	return Spec{Scenario: "heartbeat-storm", Broker: broker, Seed: 1, Params: p}
+	return Spec{Scenario: "heartbeat-storm", Broker: broker, Seed: 1, Vars: map[string]any{"nodes": 40, "system_jobs": 3}}
 }
 
 // mixed has service jobs besides, and most clients survive.
 func mixed(broker string) Spec {
 	s := small(broker)
-	s.Params.ServiceJobs, s.Params.AllocsPerNode, s.Params.Fraction = 2, 3, 0.25
+	s.Set("service_jobs", 2)
+	s.Set("allocs_per_node", 3)
+	s.Set("fraction", 0.25)
 	return s
 }
 
@@ -50,17 +52,26 @@ func mixed(broker string) Spec {
 // nodes do.
 func overloaded(broker string) Spec {
 	s := small(broker)
-	s.Cost, s.Params.Nodes = "testdata/overloaded.hcl", 300
+	s.Cost = "testdata/overloaded.hcl"
+	s.Set("nodes", 300)
 	return s
 }
 
 // quickWall is small on the wall clock, a hundred times as fast as Nomad.
 func quickWall(broker string) Spec {
 	s := small(broker)
-	s.Clock, s.Params.TimeScale = ClockWall, 0.01
-	s.Params.Nodes = 50
+	s.Clock, s.TimeScale = ClockWall, 0.01
+	s.Set("nodes", 50)
 	return s
 }
 
 // patience bounds what may go wrong in a test that waits for a process.
 const patience = 2 * time.Minute
+
+// job is a job as the catalogue's files make them.
+func job(kind string, i, count int) *rpc.Job {
+	return &rpc.Job{
+		Namespace: rpc.DefaultNamespace, ID: fmt.Sprintf("%s-%03d", kind, i), Type: kind, Priority: 50, Datacenters: []string{"dc1"},
+		TaskGroups: []rpc.TaskGroup{{Name: "group", Count: count, Resources: allocResources}},
+	}
+}

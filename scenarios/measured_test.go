@@ -59,7 +59,7 @@ func TestLoopbackMatchesRealNomad(t *testing.T) {
 	for _, run := range file.Runs {
 		specs = append(specs, Spec{
 			Scenario: "heartbeat-storm", Broker: brokers[run.Version], Seed: 1, Clock: ClockVirtual, Cost: "loopback",
-			Params: Params{Nodes: run.Nodes, SystemJobs: 10, Servers: 3, Schedulers: 2, Fraction: 1},
+			Vars: map[string]any{"nodes": run.Nodes},
 		})
 	}
 	results, err := RunAll(t.Context(), specs, nil)

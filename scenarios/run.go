@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand"
@@ -145,9 +144,9 @@ func (r *run) makeFleet() (err error) {
 }
 
 func (r *run) result() (*metrics.Result, error) {
-	params, err := paramsMap(r.spec.Params)
-	if err != nil {
-		return nil, err
+	params := params(r.sc.vars)
+	if r.spec.TimeScale != 0 {
+		params["time_scale"] = r.spec.TimeScale
 	}
 	params["report_allocations"] = r.sc.Fleet.ReportAllocs
 	params["cost"] = r.sc.cost.Class
@@ -167,19 +166,6 @@ func (r *run) result() (*metrics.Result, error) {
 		Rerun:     r.spec.CommandLine(),
 		CostModel: r.sc.cost.model(),
 	}, r.checks, metrics.Host{})
-}
-
-// paramsMap returns the params by their names in JSON, as a Result read from a file has them.
-func paramsMap(p Params) (map[string]any, error) {
-	text, err := json.Marshal(p)
-	if err != nil {
-		return nil, fmt.Errorf("params: %w", err)
-	}
-	params := map[string]any{}
-	if err := json.Unmarshal(text, &params); err != nil {
-		return nil, fmt.Errorf("params: %w", err)
-	}
-	return params, nil
 }
 
 // version names the commit the Go tool stamped into the binary.

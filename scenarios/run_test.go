@@ -121,7 +121,7 @@ func TestServiceJobsMoveToTheSurvivors(t *testing.T) {
 func TestReportedAllocationsCostEntries(t *testing.T) {
 	for _, reports := range []bool{false, true} {
 		spec := small("shedding")
-		spec.Params.ReportAllocs = &reports
+		spec.Set("report_allocations", reports)
 		res := runOne(t, spec, nil)
 		wantSound(t, res)
 		if n := res.Phase("drain").RaftEntriesByType[metrics.EntryAllocClientUpdate]; n > 0 != reports {
@@ -234,8 +234,11 @@ func TestSpecAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	back, err := readSpec(strings.NewReader(string(text)))
-	if err != nil || back != spec {
+	if err != nil || back.CommandLine() != spec.CommandLine() {
 		t.Errorf("read back %+v (%v), want %+v", back, err, spec)
+	}
+	if again, err := json.Marshal(back); err != nil || string(again) != string(text) {
+		t.Errorf("written again: %s (%v), want %s", again, err, text)
 	}
 	if _, err := readSpec(strings.NewReader(`{"brokr":"legacy"}`)); err == nil {
 		t.Error("a misspelt field was accepted")

@@ -1,13 +1,12 @@
 package scenarios
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/nodesim"
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 // Scenario is a run, worked out: everything that happens and when it ends, as data. Its
@@ -20,6 +19,7 @@ type Scenario struct {
 	Phases  []Phase
 
 	cost  *Cost
+	vars  []language.Variable
 	scale float64 // of time; 1 unless on the wall clock
 }
 
@@ -57,7 +57,9 @@ type (
 	// StartClients brings the whole fleet to life.
 	StartClients struct{}
 	// SetSchedulers sets num_schedulers on every server.
-	SetSchedulers struct{ PerServer int }
+	SetSchedulers struct {
+		PerServer int `lang:"required,max=1024"`
+	}
 )
 
 // Condition ends a phase.
@@ -90,26 +92,6 @@ type (
 
 // quiet is how long a cluster must hold no pending evaluation to count as recovered.
 const quiet = 5 * time.Second
-
-// builtin is a scenario that comes with the program.
-type builtin struct {
-	title string
-	build func(Params, *Cost) *Scenario
-}
-
-var catalogue = map[string]builtin{
-	"heartbeat-storm": {
-		"a backlog builds up while schedulers are off, drains, and then clients fall silent",
-		heartbeatStorm,
-	},
-}
-
-// Names returns the names of the built-in scenarios, sorted.
-func Names() []string { return slices.Sorted(maps.Keys(catalogue)) }
-
-// Describe says in one line what a built-in scenario does; empty if there is none of that
-// name.
-func Describe(name string) string { return catalogue[name].title }
 
 // scaled returns the scenario with every duration multiplied, but for Raft's own.
 func (s *Scenario) scaled(factor float64) *Scenario {

@@ -21,21 +21,20 @@ func TestBadInputNamesFlagValueAndWhatIsAllowed(t *testing.T) {
 		{func(s *Spec) { s.Clock = "sundial" }, "clock", []string{"sundial", "virtual", "wall"}},
 		{func(s *Spec) { s.Cost = "cheap" }, "cost", []string{"cheap", "loopback", "published", ".hcl"}},
 		{func(s *Spec) { s.Cost = "./nowhere.hcl" }, "cost", []string{"./nowhere.hcl", "no such file"}},
-		{func(s *Spec) { s.Params.Nodes = 0 }, "nodes", []string{`"0"`, "from 1 to"}},
-		{func(s *Spec) { s.Params.Nodes = -5 }, "nodes", []string{`"-5"`, "from 1 to"}},
-		{func(s *Spec) { s.Params.Nodes = 10_000_000 }, "nodes", []string{"10000000", "1000000"}},
-		{func(s *Spec) { s.Params.SystemJobs = -1 }, "system-jobs", []string{"-1", "from 0 to"}},
-		{func(s *Spec) { s.Params.SystemJobs = 0 }, "system-jobs", []string{"0", "at least one job"}},
-		{func(s *Spec) { s.Params.ServiceJobs = -1 }, "service-jobs", []string{"-1"}},
-		{func(s *Spec) { s.Params.ServiceJobs = 5 }, "allocs-per-node", []string{"0", "at least one allocation"}},
-		{func(s *Spec) { s.Params.AllocsPerNode = 3 }, "allocs-per-node", []string{"3", "--service-jobs"}},
-		{func(s *Spec) { s.Params.AllocsPerNode = math.NaN() }, "allocs-per-node", []string{"NaN"}},
-		{func(s *Spec) { s.Params.Servers = 0 }, "servers", []string{"0", "from 1 to"}},
-		{func(s *Spec) { s.Params.Schedulers = 0 }, "schedulers", []string{"0", "from 1 to"}},
-		{func(s *Spec) { s.Params.Fraction = 2 }, "fraction", []string{`"2"`, "from 0 to 1"}},
-		{func(s *Spec) { s.Params.Fraction = math.NaN() }, "fraction", []string{"NaN", "from 0 to 1"}},
-		{func(s *Spec) { s.Params.TimeScale = 0.1 }, "time-scale", []string{"0.1", "--clock wall"}},
-		{func(s *Spec) { s.Clock = ClockWall; s.Params.TimeScale = -1 }, "time-scale", []string{"-1", "above 0"}},
+		{func(s *Spec) { s.Set("nodes", 0) }, "nodes", []string{`"0"`, "at least 1"}},
+		{func(s *Spec) { s.Set("nodes", -5) }, "nodes", []string{`"-5"`, "at least 1"}},
+		{func(s *Spec) { s.Set("system_jobs", -1) }, "system-jobs", []string{"-1", "from 0 to"}},
+		{func(s *Spec) { s.Set("system_jobs", 0) }, "system-jobs", []string{"0", "at least one job"}},
+		{func(s *Spec) { s.Set("service_jobs", -1) }, "service-jobs", []string{"-1"}},
+		{func(s *Spec) { s.Set("service_jobs", 5) }, "allocs-per-node", []string{"0", "at least one allocation"}},
+		{func(s *Spec) { s.Set("allocs_per_node", 3) }, "allocs-per-node", []string{"3", "--service-jobs"}},
+		{func(s *Spec) { s.Set("allocs_per_node", math.NaN()) }, "allocs-per-node", []string{"NaN"}},
+		{func(s *Spec) { s.Set("servers", 0) }, "servers", []string{"0", "from 1 to"}},
+		{func(s *Spec) { s.Set("schedulers", 0) }, "schedulers", []string{"0", "from 1 to"}},
+		{func(s *Spec) { s.Set("fraction", 2) }, "fraction", []string{`"2"`, "from 0 to 1"}},
+		{func(s *Spec) { s.Set("fraction", math.NaN()) }, "fraction", []string{"NaN", "from 0 to 1"}},
+		{func(s *Spec) { s.TimeScale = 0.1 }, "time-scale", []string{"0.1", "--clock wall"}},
+		{func(s *Spec) { s.Clock = ClockWall; s.TimeScale = -1 }, "time-scale", []string{"-1", "above 0"}},
 	}
 	for _, c := range cases {
 		spec := small("legacy")
@@ -68,7 +67,7 @@ func TestGoodInput(t *testing.T) {
 func TestWorkedExample(t *testing.T) {
 	// 100 system jobs, 5,000 nodes with 20 service allocations each, a tenth of them lost.
 	spec := small("legacy")
-	spec.Params = Params{Nodes: 5000, SystemJobs: 100, ServiceJobs: 1000, AllocsPerNode: 20, Servers: 3, Schedulers: 2, Fraction: 0.1}
+	spec.Vars = map[string]any{"nodes": 5000, "system_jobs": 100, "service_jobs": 1000, "allocs_per_node": 20, "fraction": 0.1}
 	sc, err := spec.scenario()
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +97,7 @@ func TestScaledScenario(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec.Params.TimeScale = 1
+	spec.TimeScale = 1
 	nomad, err := spec.scenario()
 	if err != nil {
 		t.Fatal(err)
@@ -128,15 +127,14 @@ func TestScaledScenario(t *testing.T) {
 }
 
 func TestCommandLine(t *testing.T) {
-	reports := true
 	cases := []struct {
 		spec Spec
 		want string
 	}{
-		{Spec{Scenario: "heartbeat-storm", Broker: "legacy", Seed: 7, Params: DefaultParams()},
+		{Spec{Scenario: "heartbeat-storm", Broker: "legacy", Seed: 7},
 			"simctl scenario heartbeat-storm --nodes 5000 --broker legacy --seed 7"},
 		{Spec{Scenario: "heartbeat-storm", Broker: "shedding", Cost: "my costs.hcl", Clock: ClockWall,
-			Params: Params{Nodes: 9, SystemJobs: 1, ServiceJobs: 2, AllocsPerNode: 1.5, Servers: 5, Schedulers: 4, Fraction: 0.5, TimeScale: 0.1, ReportAllocs: &reports}},
+			TimeScale: 0.1, Vars: map[string]any{"nodes": 9, "system_jobs": 1, "service_jobs": 2, "allocs_per_node": 1.5, "servers": 5, "schedulers": 4, "fraction": 0.5, "report_allocations": true}},
 			"simctl scenario heartbeat-storm --nodes 9 --system-jobs 1 --service-jobs 2 --allocs-per-node 1.5 --servers 5 --schedulers 4" +
 				" --fraction 0.5 --report-allocations=true --clock wall --time-scale 0.1 --cost 'my costs.hcl' --broker shedding --seed 0"},
 	}

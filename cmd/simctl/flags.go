@@ -97,21 +97,6 @@ func (c *checked[T]) Set(s string) error {
 
 func (c *checked[T]) Type() string { return c.kind }
 
-// optionalBool is a flag value for a choice that nil leaves to something else.
-type optionalBool struct{ value **bool }
-
-func (o optionalBool) String() string { return "" }
-func (o optionalBool) Type() string   { return "bool" }
-
-func (o optionalBool) Set(s string) error {
-	v, err := strconv.ParseBool(s)
-	if err != nil {
-		return errors.New("it must be true or false")
-	}
-	*o.value = &v
-	return nil
-}
-
 // names is a flag value for a comma-separated list in which no name stands twice.
 type names struct{ value *[]string }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,10 +16,16 @@ func newScenarioCommand() *cobra.Command {
 		Use:   "scenario",
 		Short: "Run a scenario under one or more brokers and compare them",
 	})
+	cmd.AddGroup(&cobra.Group{ID: "builtin", Title: "Built-in scenarios:"}, &cobra.Group{ID: "files", Title: "Scenarios as files:"})
 	for _, name := range scenarios.Names() {
-		cmd.AddCommand(newScenarioRunCommand(name))
+		cmd.AddCommand(newBuiltinCommand(name))
 	}
-	cmd.AddCommand(newScenarioListCommand())
+	for _, c := range []*cobra.Command{
+		newScenarioRunCommand(), newScenarioValidateCommand(), newScenarioShowCommand(), newScenarioFormatCommand(), newScenarioListCommand(),
+	} {
+		c.GroupID = "files"
+		cmd.AddCommand(c)
+	}
 	return cmd
 }
 
@@ -28,8 +35,12 @@ func newScenarioListCommand() *cobra.Command {
 		Short: "List the built-in scenarios",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			width := 0
 			for _, name := range scenarios.Names() {
-				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%-15s  %s\n", name, scenarios.Describe(name)); err != nil {
+				width = max(width, len(name))
+			}
+			for _, name := range scenarios.Names() {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%-*s  %s\n", width, name, scenarios.Describe(name)); err != nil {
 					return err
 				}
 			}
@@ -38,30 +49,152 @@ func newScenarioListCommand() *cobra.Command {
 	}
 }
 
-func newScenarioRunCommand(name string) *cobra.Command {
-	f := &scenarioFlags{
-		spec: scenarios.Spec{
-			Scenario: name, Seed: 1, Clock: scenarios.ClockVirtual, Cost: scenarios.DefaultCost,
-			Params: scenarios.DefaultParams(),
-		},
-		brokers: []string{"legacy", "shedding"},
-		format:  "table",
-	}
+// outputs says what every run leaves.
+const outputs = `Every broker runs the same scenario in a process of its own, side by side. The comparison
+goes to stdout. The directory gets a result file of every broker, the charts and
+report.html, all at once when everything is done; other files in it are left alone.`
+
+// newBuiltinCommand returns the command of a built-in scenario: its variables are flags.
+func newBuiltinCommand(name string) *cobra.Command {
+	f := newScenarioFlags(scenarios.Spec{Scenario: name})
 	title := sentence(scenarios.Describe(name))
 	cmd := &cobra.Command{
-		Use:   name,
-		Short: title,
-		Long: title + `.
-
-Every broker runs the same scenario in a process of its own, side by side. The comparison
-goes to stdout. The directory gets a result file of every broker, the charts and
-report.html, all at once when everything is done; other files in it are left alone.`,
-		Example: fmt.Sprintf(`  simctl scenario %[1]s --nodes 5000
-  simctl scenario %[1]s --nodes 1000 --cost loopback --format json`, name),
+		Use:     name,
+		GroupID: "builtin",
+		Short:   title,
+		Long:    title + ".\n\n" + outputs,
+		Example: fmt.Sprintf(`  simctl scenario %[1]s
+  simctl scenario %[1]s --cost loopback --format json`, name),
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
+	cmd.Flags().SortFlags = false
+	if err := bindVariables(cmd.Flags(), &f.spec); err != nil {
+		panic(err) // the catalogue's tests hold it to being readable
+	}
 	f.bind(cmd.Flags())
+	return cmd
+}
+
+func newScenarioRunCommand() *cobra.Command {
+	f, vars := newScenarioFlags(scenarios.Spec{}), &assignments{}
+	cmd := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Run a scenario file",
+		Long: `Run a scenario file, or a built-in scenario by its name. Nothing is run if the file has an
+error: it is shown with its line, and the exit code is 2.
+
+` + outputs,
+		Example: `  simctl scenario run storm.hcl --var nodes=500
+  simctl scenario show heartbeat-storm > mine.hcl`,
+		Args: oneScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.load(args[0], vars); err != nil {
+				return err
+			}
+			return f.run(cmd)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	vars.bind(cmd.Flags())
+	f.bind(cmd.Flags())
+	return cmd
+}
+
+// load makes the flags those of a scenario, given by file or by name.
+func (f *scenarioFlags) load(scenario string, vars *assignments) error {
+	spec, err := specOf(scenario)
+	if err != nil {
+		return err
+	}
+	f.spec.Scenario, f.spec.File, f.spec.Source = spec.Scenario, spec.File, spec.Source
+	vars.apply(&f.spec)
+	return nil
+}
+
+// specOf finds a scenario: a built-in one by its name, any other by its file.
+func specOf(scenario string) (scenarios.Spec, error) {
+	if _, ok := scenarios.Text(scenario); ok {
+		return scenarios.Spec{Scenario: scenario}, nil
+	}
+	spec, err := scenarios.FromFile(scenario)
+	if err != nil && !strings.ContainsAny(scenario, "./") {
+		return spec, usageErrorf("%q is neither a built-in scenario nor a file%s (see simctl scenario list)", scenario, didYouMean(scenario, scenarios.Names()))
+	}
+	if err != nil {
+		return spec, usageErrorf("%w", err)
+	}
+	return spec, nil
+}
+
+// oneScenario demands the file or the name of a scenario.
+func oneScenario(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usageErrorf("%d arguments: %q takes the file of one scenario (see %s --help)", len(args), cmd.CommandPath(), cmd.CommandPath())
+	}
+	return nil
+}
+
+func newScenarioShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show NAME",
+		Short:   "Print the file of a built-in scenario, to start one of your own from",
+		Example: `  simctl scenario show heartbeat-storm > mine.hcl`,
+		Args:    oneScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, ok := scenarios.Text(args[0])
+			if !ok {
+				return usageErrorf("no built-in scenario is called %q%s (see simctl scenario list)", args[0], didYouMean(args[0], scenarios.Names()))
+			}
+			_, err := cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+}
+
+func newScenarioValidateCommand() *cobra.Command {
+	f, vars := newScenarioFlags(scenarios.Spec{}), &assignments{}
+	cmd := &cobra.Command{
+		Use:   "validate FILE",
+		Short: "Check a scenario file without running it",
+		Args:  oneScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.load(args[0], vars); err != nil {
+				return err
+			}
+			specs, err := f.specs()
+			if err != nil {
+				return err
+			}
+			summary, err := specs[0].Summary()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: ok: %s\n", args[0], summary)
+			return err
+		},
+	}
+	vars.bind(cmd.Flags())
+	cmd.Flags().BoolVar(&f.spec.Force, "force", false, "allow more than 1,000,000 clients")
+	return cmd
+}
+
+func newScenarioFormatCommand() *cobra.Command {
+	check := false
+	cmd := &cobra.Command{
+		Use:   "fmt FILE...",
+		Short: "Lay scenario files out in the canonical way",
+		Long: `Rewrite scenario files in the canonical layout and print the names of those that changed;
+"-" stands for stdin, which is written to stdout.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageErrorf("no files: %q takes the files to format, or - (see %s --help)", cmd.CommandPath(), cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return formatFiles(cmd, args, check) },
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "change nothing; exit with 3 if a file would be changed")
 	return cmd
 }
 

@@ -15,35 +15,32 @@ import (
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 // scenarioFlags is what the flags of a scenario say.
 type scenarioFlags struct {
 	spec    scenarios.Spec // of every run, less its broker
-	brokers []string
+	brokers []string       // nil = the scenario's
 	out     string
 	format  string
 	quiet   bool
 }
 
+func newScenarioFlags(spec scenarios.Spec) *scenarioFlags {
+	spec.Seed, spec.Clock = 1, scenarios.ClockVirtual
+	return &scenarioFlags{spec: spec, format: "table"}
+}
+
+// bind adds the flags that every scenario has.
 func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
-	flags.SortFlags = false
-	p := &f.spec.Params
-	flags.IntVar(&p.Nodes, "nodes", p.Nodes, "number of clients")
-	flags.IntVar(&p.SystemJobs, "system-jobs", p.SystemJobs, "number of system jobs, which run on every node")
-	flags.IntVar(&p.ServiceJobs, "service-jobs", p.ServiceJobs, "number of service jobs")
-	flags.Float64Var(&p.AllocsPerNode, "allocs-per-node", p.AllocsPerNode, "service allocations a node, on average")
-	flags.IntVar(&p.Servers, "servers", p.Servers, "number of servers")
-	flags.IntVar(&p.Schedulers, "schedulers", p.Schedulers, "scheduler workers of each server (num_schedulers)")
-	flags.Float64Var(&p.Fraction, "fraction", p.Fraction, "share of the clients that fall silent, 0 to 1")
-	flags.Var(optionalBool{&p.ReportAllocs}, "report-allocations", "clients report allocations (default: as the cost class says)")
-	flags.Lookup("report-allocations").NoOptDefVal = "true"
-	bindTuning(flags, &p.Tuning)
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
-	flags.Var(names{&f.brokers}, "broker", "brokers to compare, the older one first")
+	flags.Var(names{&f.brokers}, "broker", "brokers to compare, the older one first (default legacy,shedding)")
 	flags.StringVar(&f.spec.Clock, "clock", f.spec.Clock, "virtual (simulated time) or wall (real time)")
-	flags.Float64Var(&p.TimeScale, "time-scale", p.TimeScale, "multiplies durations on the wall clock")
-	flags.StringVar(&f.spec.Cost, "cost", f.spec.Cost, "what work costs: "+strings.Join(scenarios.CostNames(), ", ")+" or a .hcl file")
+	flags.Float64Var(&f.spec.TimeScale, "time-scale", f.spec.TimeScale, "multiplies durations on the wall clock")
+	flags.StringVar(&f.spec.Cost, "cost", f.spec.Cost, "what work costs: "+strings.Join(scenarios.CostNames(), ", ")+
+		" or a .hcl file (default: as the scenario says, or "+scenarios.DefaultCost+")")
+	flags.BoolVar(&f.spec.Force, "force", f.spec.Force, "allow more than 1,000,000 clients")
 	flags.StringVar(&f.out, "out", "", "directory to write (default results/NAME-TIMESTAMP)")
 	flags.Var(textFormat(&f.format), "format", "of stdout: "+strings.Join(textFormats(), ", "))
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
@@ -87,24 +84,39 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 
 // specs returns the runs, one for each broker, or says which flag keeps them from running.
 func (f *scenarioFlags) specs() ([]scenarios.Spec, error) {
-	candidates := map[string][]string{
-		"broker": broker.PolicyNames(),
-		"clock":  {scenarios.ClockVirtual, scenarios.ClockWall},
-		"cost":   scenarios.CostNames(),
+	if len(f.brokers) == 0 {
+		var err error
+		if f.brokers, err = f.spec.Brokers(); err != nil {
+			return nil, inputError(err)
+		}
 	}
 	var specs []scenarios.Spec
 	for _, name := range f.brokers {
 		spec := f.spec
 		spec.Broker = name
 		if err := spec.Validate(); err != nil {
-			if e, ok := errors.AsType[*scenarios.InputError](err); ok {
-				return nil, usageErrorf("%w%s", err, didYouMean(e.Value, candidates[e.Flag]))
-			}
-			return nil, err
+			return nil, inputError(err)
 		}
 		specs = append(specs, spec)
 	}
 	return specs, nil
+}
+
+// inputError makes an error about what was to be run one of usage, with a suggestion.
+func inputError(err error) error {
+	candidates := map[string][]string{
+		"broker":   broker.PolicyNames(),
+		"clock":    {scenarios.ClockVirtual, scenarios.ClockWall},
+		"cost":     scenarios.CostNames(),
+		"scenario": scenarios.Names(),
+	}
+	if e, ok := errors.AsType[*scenarios.InputError](err); ok {
+		return usageErrorf("%w%s", err, didYouMean(e.Value, candidates[e.Flag]))
+	}
+	if _, ok := errors.AsType[*language.Error](err); ok {
+		return usageErrorf("%w", err)
+	}
+	return err
 }
 
 // simulate runs the specs side by side and shows how far they are.

@@ -86,7 +86,7 @@ var layers = []layer{
 		part: "cmd", own: []string{"scenarios", "scenarios/language", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
-			"github.com/mattn/go-isatty", "github.com/agext/levenshtein",
+			"github.com/mattn/go-isatty", "github.com/google/renameio/v2",
 		},
 		reason: "a command maps flags to a scenario and results to a report; logic lives below",
 	},

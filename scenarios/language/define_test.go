@@ -132,3 +132,13 @@ func TestFormat(t *testing.T) {
 		t.Error("half a block is formatted")
 	}
 }
+
+func TestSnakeCase(t *testing.T) {
+	for name, want := range map[string]string{
+		"RPC": "rpc", "FSM": "fsm", "PerKiB": "per_kib", "WaitIndexScan": "wait_index_scan", "Cores": "cores", "ServerLink": "server_link", "CPUTime": "cpu_time",
+	} {
+		if got := SnakeCase(name); got != want {
+			t.Errorf("SnakeCase(%s) = %s, want %s", name, got, want)
+		}
+	}
+}

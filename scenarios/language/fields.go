@@ -1,6 +1,8 @@
 package language
 
 import (
+	"encoding"
+	"iter"
 	"reflect"
 	"strconv"
 	"strings"
@@ -14,6 +16,7 @@ var (
 	durationType   = reflect.TypeFor[time.Duration]()
 	rangeType      = reflect.TypeFor[Range]()
 	distributionGo = reflect.TypeFor[Distribution]()
+	textType       = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
 // field is a field of a struct that a body fills.
@@ -93,6 +96,18 @@ func fieldsOf(v reflect.Value) []field {
 		}
 	}
 	return fields
+}
+
+// Fields yields the fields of a struct by their names in a file, those of embedded structs
+// among them, in the order of the source.
+func Fields(v reflect.Value) iter.Seq2[string, reflect.Value] {
+	return func(yield func(string, reflect.Value) bool) {
+		for _, f := range fieldsOf(v) {
+			if !yield(f.name, f.value) {
+				return
+			}
+		}
+	}
 }
 
 // schemaOf returns what a body that fills the fields may hold, and the fields by name.

@@ -64,7 +64,7 @@ func Open(name string, src []byte) (*File, error) {
 // Define works the file out. The error is an *Error or a *VariableError.
 func (f *File) Define(opts Options) (*Definition, error) {
 	def := &Definition{Title: f.Title, file: f}
-	values, err := f.values(opts.Values)
+	values, err := f.WithValues(opts.Values)
 	if err != nil {
 		return nil, err
 	}

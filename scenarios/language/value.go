@@ -1,6 +1,7 @@
 package language
 
 import (
+	"encoding"
 	"math/big"
 	"reflect"
 	"slices"
@@ -35,6 +36,9 @@ func (d *decoder) store(value cty.Value, f field, at Range) {
 		target = target.Elem()
 	}
 	switch {
+	case target.CanAddr() && target.Addr().Type().Implements(textType):
+		d.word(value, f, target, at)
+		return
 	case target.Type() == distributionGo:
 		d.distribution(value, target, f.name, at)
 		return
@@ -95,6 +99,18 @@ func (d *decoder) text(value cty.Value, f field, target reflect.Value, at Range)
 		d.refs = append(d.refs, reference{f.tag.ref, s, at})
 	}
 	target.SetString(s)
+}
+
+// word stores text that its type reads by itself, such as a server's name.
+func (d *decoder) word(value cty.Value, f field, target reflect.Value, at Range) {
+	v, ok := to(value, cty.String)
+	if !ok {
+		d.fail(at, "Wrong type", "%s must be text.", f.name)
+		return
+	}
+	if err := target.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(v.AsString())); err != nil {
+		d.fail(at, "Bad "+f.name, "%v.", err)
+	}
 }
 
 func (d *decoder) number(value cty.Value, f field, target reflect.Value, at Range) {

@@ -78,9 +78,9 @@ func ParseValues(name string, src []byte) (map[string]any, error) {
 	return values, nil
 }
 
-// values returns the variables with the values given. Text for a variable that is none is
-// read as a command line's.
-func (f *File) values(given map[string]any) ([]Variable, error) {
+// WithValues returns the variables with the values given, each within its own bounds. The
+// error is a *VariableError.
+func (f *File) WithValues(given map[string]any) ([]Variable, error) {
 	out := slices.Clone(f.Variables)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i := slices.IndexFunc(out, func(v Variable) bool { return v.Name == name })
@@ -116,42 +116,41 @@ func (f *File) noSuchVariable(name string) string {
 	return fmt.Sprintf("the scenario has no such variable; its variables are %q", names)
 }
 
-// validation decodes a validation block, less its condition.
+// validation decodes a validation block.
 func (d *decoder) validation(b *hcl.Block) validation {
 	schema := &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "condition", Required: true}, {Name: "error_message", Required: true}}}
 	content, diags := b.Body.Content(schema)
 	d.diags = append(d.diags, diags...)
-	v := validation{}
-	if attr, ok := content.Attributes["condition"]; ok {
-		v.Condition = attr.Expr
+	if diags.HasErrors() {
+		return validation{}
 	}
-	if attr, ok := content.Attributes["error_message"]; ok {
-		value, diags := attr.Expr.Value(nil)
-		d.diags = append(d.diags, diags...)
-		if text, ok := to(value, cty.String); ok && !diags.HasErrors() && text.IsKnown() {
-			v.Message = text.AsString()
-		} else {
-			d.fail(attr.Expr.Range(), "Wrong type", "error_message must be text.")
-		}
-	}
-	return v
+	return validation{content.Attributes["condition"].Expr, content.Attributes["error_message"].Expr}
 }
 
 // validate holds the variables to their validations; the first that fails is an error.
 func (f *File) validate(d *decoder, variables []Variable) error {
 	for _, v := range variables {
 		for _, rule := range v.validations {
-			got, diags := rule.Condition.Value(d.ctx)
+			got, diags := rule.condition.Value(d.ctx)
 			if diags.HasErrors() {
 				return f.fail(diags)
 			}
 			holds, ok := to(got, cty.Bool)
 			if !ok || !holds.IsKnown() {
-				return f.fail(hcl.Diagnostics{problem(rule.Condition.Range(), "Wrong type", "A condition must be true or false.")})
+				return f.fail(hcl.Diagnostics{problem(rule.condition.Range(), "Wrong type", "A condition must be true or false.")})
 			}
-			if holds.False() {
-				return &VariableError{v.Name, v.Text(), rule.Message}
+			if holds.True() {
+				continue
 			}
+			got, diags = rule.message.Value(d.ctx)
+			if diags.HasErrors() {
+				return f.fail(diags)
+			}
+			message, ok := to(got, cty.String)
+			if !ok || !message.IsKnown() {
+				return f.fail(hcl.Diagnostics{problem(rule.message.Range(), "Wrong type", "error_message must be text.")})
+			}
+			return &VariableError{v.Name, v.Text(), message.AsString()}
 		}
 	}
 	return nil

@@ -45,8 +45,7 @@ type Variable struct {
 
 // validation is a demand on variables, made after all have their values.
 type validation struct {
-	Condition hcl.Expression
-	Message   string
+	condition, message hcl.Expression
 }
 
 // IsDefault reports whether the variable has its default.

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/scenarios/language"
+)
+
+// formatFiles rewrites the files that are not in the canonical layout, or only names them.
+func formatFiles(cmd *cobra.Command, files []string, check bool) error {
+	changed := 0
+	for _, file := range files {
+		differs, err := formatFile(cmd, file, check)
+		if err != nil {
+			return err
+		}
+		if differs && file != "-" {
+			changed++
+			if _, err := fmt.Fprintln(cmd.OutOrStdout(), file); err != nil {
+				return err
+			}
+		}
+	}
+	if check && changed > 0 {
+		return verdictErrorf("%d of %d files are not formatted: run simctl scenario fmt on them", changed, len(files))
+	}
+	return nil
+}
+
+func formatFile(cmd *cobra.Command, file string, check bool) (differs bool, err error) {
+	var text []byte
+	if file == "-" {
+		text, err = io.ReadAll(cmd.InOrStdin())
+	} else {
+		text, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return false, usageErrorf("%w", err)
+	}
+	formatted, err := language.Format(file, text)
+	if err != nil {
+		return false, usageErrorf("%w", err)
+	}
+	if file == "-" {
+		_, err := cmd.OutOrStdout().Write(formatted)
+		return false, err
+	}
+	if bytes.Equal(text, formatted) {
+		return false, nil
+	}
+	if !check {
+		info, err := os.Stat(file)
+		if err != nil {
+			return true, err
+		}
+		if err := renameio.WriteFile(file, formatted, info.Mode().Perm()); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}

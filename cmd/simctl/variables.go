@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/language"
+)
+
+// bindVariables adds a flag for every variable of a built-in scenario.
+func bindVariables(flags *pflag.FlagSet, spec *scenarios.Spec) error {
+	vars, err := spec.Variables()
+	if err != nil {
+		return err
+	}
+	for _, v := range vars {
+		name := scenarios.FlagName(v.Name)
+		flags.Var(&variableFlag{v, spec}, name, v.Description)
+		if v.Type == language.TypeBool {
+			flags.Lookup(name).NoOptDefVal = "true"
+		}
+	}
+	return nil
+}
+
+// variableFlag is a flag value for a variable of a scenario.
+type variableFlag struct {
+	variable language.Variable
+	spec     *scenarios.Spec
+}
+
+func (f *variableFlag) String() string {
+	if f.spec == nil || f.variable.Value == nil {
+		return "" // pflag asks a zero value what its zero looks like
+	}
+	return f.variable.Text()
+}
+
+func (f *variableFlag) Type() string {
+	return map[string]string{language.TypeInteger: "int", language.TypeNumber: "float"}[f.variable.Type] +
+		map[string]string{language.TypeBool: "bool", language.TypeDuration: "duration", language.TypeString: "string"}[f.variable.Type]
+}
+
+func (f *variableFlag) Set(text string) error {
+	value, err := f.variable.Parse(text)
+	if e, ok := errors.AsType[*language.VariableError](err); ok {
+		return errors.New(e.Allowed)
+	}
+	f.variable.Value = value
+	f.spec.Set(f.variable.Name, value)
+	return err
+}
+
+// assignments are the flags --var and --var-file, which may be given many times; the later
+// one counts.
+type assignments struct{ values map[string]any }
+
+func (a *assignments) bind(flags *pflag.FlagSet) {
+	a.values = map[string]any{}
+	flags.Var(assignment{a}, "var", "give a variable a value: NAME=VALUE (may be repeated)")
+	flags.Var(assignmentFile{a}, "var-file", "read values of variables from a file of NAME = VALUE lines (HCL)")
+}
+
+// apply gives the variables of spec their values.
+func (a *assignments) apply(spec *scenarios.Spec) {
+	for name, value := range a.values {
+		spec.Set(name, value)
+	}
+}
+
+type assignment struct{ to *assignments }
+
+func (a assignment) String() string { return "" }
+func (a assignment) Type() string   { return "name=value" }
+
+func (a assignment) Set(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" {
+		return errors.New("it must be NAME=VALUE, such as nodes=500")
+	}
+	a.to.values[name] = value
+	return nil
+}
+
+type assignmentFile struct{ to *assignments }
+
+func (a assignmentFile) String() string { return "" }
+func (a assignmentFile) Type() string   { return "file" }
+
+func (a assignmentFile) Set(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("it cannot be read: %w", err)
+	}
+	values, err := language.ParseValues(path, text)
+	if err != nil {
+		return err
+	}
+	for name, value := range values {
+		a.to.values[name] = value
+	}
+	return nil
+}

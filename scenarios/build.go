@@ -1,0 +1,180 @@
+package scenarios
+
+import (
+	"fmt"
+
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/nodesim"
+	"github.com/simctl/simctl/scenarios/language"
+)
+
+// builder turns what a file says into a Scenario.
+type builder struct {
+	def  *language.Definition
+	cost *Cost
+	jobs map[string][]*rpc.Job // by the name of their block
+}
+
+// vocabulary returns the words of this package, with the costs of the class that override
+// names, or else the file does; cost is set to it.
+func vocabulary(override string, cost **Cost) language.Vocabulary {
+	return language.Vocabulary{
+		Cluster: &defaultCluster,
+		Costs: func(class string) (any, error) {
+			if override != "" {
+				class = override
+			}
+			c, err := LoadCost(class)
+			if err != nil {
+				return nil, err
+			}
+			*cost = c
+			return &c.Costs, nil
+		},
+		Events:     defaultsOf(eventWords),
+		Conditions: defaultsOf(conditionWords),
+	}
+}
+
+// Bounds of what a run accepts.
+const (
+	maxNodes = 1_000_000 // without force
+	maxJobs  = 100_000
+)
+
+// build works a definition out. An error is a *language.Error that shows the place.
+func build(def *language.Definition, cost *Cost, force bool) (*Scenario, error) {
+	b := &builder{def: def, cost: cost, jobs: map[string][]*rpc.Job{}}
+	words := def.Cluster.(*clusterWords)
+	sc := &Scenario{
+		Title: def.Title,
+		Cluster: cluster.Config{
+			Servers: words.Servers, NumSchedulers: words.Schedulers, BatchUpdateInterval: words.BatchUpdateInterval,
+			Heartbeat: words.Heartbeat, Reaper: words.Reaper, Eval: words.Evaluations, Raft: words.Raft,
+			Costs: cost.Costs,
+		},
+		cost: cost,
+	}
+	var err error
+	if sc.Fleet, err = b.fleet(force); err != nil {
+		return nil, err
+	}
+	if err := b.makeJobs(); err != nil {
+		return nil, err
+	}
+	for _, p := range def.Phases {
+		phase, err := b.phase(p, words.Servers)
+		if err != nil {
+			return nil, err
+		}
+		sc.Phases = append(sc.Phases, phase)
+	}
+	return sc, nil
+}
+
+func (b *builder) phase(p language.Phase, servers int) (Phase, error) {
+	out := Phase{Name: p.Name, Stall: p.Stall, Timeout: p.Timeout}
+	for _, e := range p.Events {
+		action, err := eventWords[e.Keyword].build(e.Args, b)
+		if c, ok := action.(checkable); ok && err == nil {
+			err = c.check(servers)
+		}
+		if err != nil {
+			return out, b.def.Errorf(e.At, "Impossible event", "%v.", err)
+		}
+		out.Events = append(out.Events, Event{e.When, action})
+	}
+	var err error
+	if out.Until, err = conditionWords[p.Until.Keyword].build(p.Until.Args, b); err != nil {
+		return out, b.def.Errorf(p.Until.At, "Impossible condition", "%v.", err)
+	}
+	return out, nil
+}
+
+// allocResources is what an allocation asks for unless its job says otherwise: small, so
+// that nodes of any number of jobs stay within what a machine has.
+var allocResources = rpc.Resources{CPUMHz: 20, MemoryMB: 32, DiskMB: 10}
+
+func (b *builder) makeJobs() error {
+	total := 0
+	for _, j := range b.def.Jobs {
+		one := b.job(j)
+		if len(one.Datacenters) == 0 {
+			return b.def.Errorf(j.At, "Nowhere to run", "Job %s names no datacenter, and so would run nowhere.", j.Name)
+		}
+		if j.Copies == nil {
+			one.ID = j.Name
+			b.jobs[j.Name] = []*rpc.Job{one}
+			continue
+		}
+		if total += *j.Copies; total > maxJobs {
+			return b.def.Errorf(j.At, "Too many jobs", "%d jobs: there must be %d at most.", total, maxJobs)
+		}
+		for i := range *j.Copies {
+			copied := *one
+			copied.ID = fmt.Sprintf("%s-%03d", j.Name, i)
+			b.jobs[j.Name] = append(b.jobs[j.Name], &copied)
+		}
+	}
+	return nil
+}
+
+func (b *builder) job(j language.Job) *rpc.Job {
+	group := rpc.TaskGroup{
+		Name: "group", Count: 1, Resources: resources(j.Resources, allocResources),
+		MaxClientDisconnect: j.MaxClientDisconnect, MaxParallel: j.MaxParallel,
+	}
+	if j.Count != nil {
+		group.Count = *j.Count
+	}
+	job := &rpc.Job{
+		Namespace: rpc.DefaultNamespace, Type: j.Type, Priority: j.Priority, Datacenters: j.Datacenters,
+		TaskGroups: []rpc.TaskGroup{group},
+	}
+	if job.Priority == 0 {
+		job.Priority = 50 // structs.JobDefaultPriority
+	}
+	if j.Datacenters == nil {
+		job.Datacenters = b.datacenters()
+	}
+	return job
+}
+
+// resources returns what a block says, by default otherwise.
+func resources(r *language.Resources, otherwise rpc.Resources) rpc.Resources {
+	if r == nil {
+		return otherwise
+	}
+	return rpc.Resources{CPUMHz: r.CPU, MemoryMB: r.Memory, DiskMB: r.Disk}
+}
+
+func (b *builder) fleet(force bool) (nodesim.Config, error) {
+	f := b.def.Fleet
+	cfg := nodesim.Config{ReportAllocs: b.cost.ReportAllocs}
+	if f.ReportAllocations != nil {
+		cfg.ReportAllocs = *f.ReportAllocations
+	}
+	for _, g := range f.Groups {
+		cfg.Nodes += g.Nodes
+		cfg.Resources = resources(g.Resources, nodesim.DefaultResources)
+	}
+	limit := nodesim.MaxNodes
+	if !force {
+		limit = maxNodes
+	}
+	switch {
+	case cfg.Nodes < 1:
+		return cfg, b.def.Errorf(f.At, "No clients", "The groups of the fleet have no clients: there must be at least one.")
+	case cfg.Nodes > limit && !force:
+		return cfg, b.def.Errorf(f.At, "Large fleet", "%d clients: more than %d take hours and many gigabytes; add --force if they are meant.", cfg.Nodes, limit)
+	case cfg.Nodes > limit:
+		return cfg, b.def.Errorf(f.At, "Large fleet", "%d clients: there must be %d at most.", cfg.Nodes, limit)
+	}
+	return cfg, nil
+}
+
+// datacenters returns those of the fleet, in order.
+func (b *builder) datacenters() []string {
+	return []string{"dc1"}
+}

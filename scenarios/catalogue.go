@@ -1,0 +1,56 @@
+package scenarios
+
+import (
+	"embed"
+
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed catalogue/*.hcl
+var catalogue embed.FS
+
+// Names returns the names of the built-in scenarios, sorted.
+func Names() []string {
+	entries, err := fs.ReadDir(catalogue, "catalogue")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".hcl"))
+	}
+	return names
+}
+
+// Text returns the text of a built-in scenario's file; false if there is none of that name.
+func Text(name string) ([]byte, bool) {
+	text, err := catalogue.ReadFile(path.Join("catalogue", name+".hcl"))
+	return text, err == nil
+}
+
+// Describe says in one line what a built-in scenario does; empty if there is none of that
+// name.
+func Describe(name string) string {
+	file, err := Spec{Scenario: name}.open()
+	if err != nil {
+		return ""
+	}
+	return file.Title
+}
+
+// FromFile returns the Spec of a scenario file, named after it, less broker and seed. The
+// error is an *InputError if the file cannot be read.
+func FromFile(file string) (Spec, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return Spec{}, &InputError{"", file, "it cannot be read: " + cause(err).Error()}
+	}
+	if len(strings.TrimSpace(string(text))) == 0 {
+		return Spec{}, &InputError{"", file, "it is empty"}
+	}
+	return Spec{Scenario: strings.TrimSuffix(filepath.Base(file), ".hcl"), File: file, Source: string(text)}, nil
+}

@@ -1,0 +1,209 @@
+title = "a backlog builds up while schedulers are off, drains, and then clients fall silent"
+
+about = <<-EOT
+  The published benchmark of load shedding: clients register while the schedulers are off, so
+  that every node leaves an evaluation of every job; the schedulers are turned on and drain
+  the backlog; then clients fall silent, all at once.
+EOT
+
+sources = ["https://github.com/hashicorp/nomad/pull/14621"]
+
+variable "nodes" {
+  description = "number of clients"
+  type        = "integer"
+  default     = 5000
+  min         = 1
+}
+
+variable "system_jobs" {
+  description = "number of system jobs, which run on every node"
+  type        = "integer"
+  default     = 10
+  min         = 0
+  max         = 10000
+
+  validation {
+    condition     = var.system_jobs + var.service_jobs > 0
+    error_message = "there must be at least one job: set it or --service-jobs"
+  }
+}
+
+variable "service_jobs" {
+  description = "number of service jobs"
+  type        = "integer"
+  default     = 0
+  min         = 0
+  max         = 10000
+}
+
+variable "allocs_per_node" {
+  description = "service allocations a node, on average"
+  type        = "number"
+  default     = 0
+  min         = 0
+  max         = 10000
+
+  validation {
+    condition     = var.service_jobs == 0 || local.count > 0
+    error_message = "${var.service_jobs} service jobs on ${var.nodes} nodes need at least one allocation each"
+  }
+
+  validation {
+    condition     = var.service_jobs > 0 || var.allocs_per_node == 0
+    error_message = "allocations need a job: set --service-jobs, too"
+  }
+}
+
+variable "servers" {
+  description = "number of servers"
+  type        = "integer"
+  default     = 3
+  min         = 1
+  max         = 15
+}
+
+variable "schedulers" {
+  description = "scheduler workers of each server (num_schedulers)"
+  type        = "integer"
+  default     = 2
+  min         = 1
+  max         = 1024
+}
+
+variable "fraction" {
+  description = "share of the clients that fall silent, 0 to 1"
+  type        = "number"
+  default     = 1
+  min         = 0
+  max         = 1
+}
+
+variable "report_allocations" {
+  description = "clients report allocations (default: as the cost class says)"
+  type        = "bool"
+  default     = null
+}
+
+variable "max_heartbeats_per_second" {
+  description = "heartbeats that the leader spreads clients to"
+  type        = "number"
+  default     = 50
+  min         = 0.001
+  max         = 1000000
+  optional    = true
+}
+
+variable "min_heartbeat_ttl_s" {
+  description = "shortest heartbeat TTL, in seconds"
+  type        = "number"
+  default     = 10
+  min         = 0.001
+  max         = 86400
+  optional    = true
+}
+
+variable "heartbeat_grace_s" {
+  description = "seconds after the TTL before a node is down"
+  type        = "number"
+  default     = 10
+  min         = 0.001
+  max         = 86400
+  optional    = true
+}
+
+variable "reaper_interval_s" {
+  description = "seconds between two batches of cancelable evaluations"
+  type        = "number"
+  default     = 5
+  min         = 0.001
+  max         = 86400
+  optional    = true
+}
+
+variable "reaper_batch" {
+  description = "most evaluations canceled in one Raft entry"
+  type        = "integer"
+  default     = 728
+  min         = 1
+  max         = 1000000
+  optional    = true
+}
+
+locals {
+  # of each service job
+  count = var.service_jobs > 0 ? round(var.allocs_per_node * var.nodes / var.service_jobs) : 0
+
+  # Every node has room for the system jobs and for the service allocations it may have to
+  # take over: one and a half times its share, and more if more than a quarter of the
+  # clients stop.
+  left     = 1 - var.fraction
+  headroom = local.left > 0 ? min(max(1.5, 1.1 / local.left), 10) : 1.5
+  slots    = var.system_jobs + 1 + ceil(var.allocs_per_node * local.headroom)
+}
+
+cluster {
+  servers = var.servers
+
+  heartbeat {
+    max_per_second = var.max_heartbeats_per_second
+    min_ttl        = seconds(var.min_heartbeat_ttl_s)
+    grace          = seconds(var.heartbeat_grace_s)
+  }
+
+  reaper {
+    interval = seconds(var.reaper_interval_s)
+    batch    = var.reaper_batch
+  }
+}
+
+fleet {
+  report_allocations = var.report_allocations
+
+  group "clients" {
+    nodes = var.nodes
+
+    resources {
+      cpu    = local.slots * 20
+      memory = local.slots * 32
+      disk   = local.slots * 10
+    }
+  }
+}
+
+job "system" {
+  type   = "system"
+  copies = var.system_jobs
+}
+
+job "service" {
+  type   = "service"
+  copies = var.service_jobs
+  count  = local.count
+}
+
+phase "register" {
+  event "register_jobs" {}
+  event "start_clients" {}
+
+  until "registered" {
+    for = "3s"
+  }
+}
+
+phase "drain" {
+  event "schedulers" {
+    per_server = var.schedulers
+  }
+
+  until "recovered" {}
+}
+
+phase "storm" {
+  event "stop_clients" {
+    fraction = var.fraction
+  }
+
+  until "recovered" {
+    after_down = true
+  }
+}

@@ -1,0 +1,156 @@
+package scenarios
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/simctl/simctl/scenarios/language"
+)
+
+// fileSpec is the Spec of a scenario file of that text.
+func fileSpec(t *testing.T, text string) Spec {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mine.hcl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	spec, err := FromFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Broker, spec.Seed = "shedding", 1
+	return spec
+}
+
+// TestAFileRunsAsTheBuiltInItIsACopyOf: in a child process, without the file being read
+// again.
+func TestAFileRunsAsTheBuiltInItIsACopyOf(t *testing.T) {
+	text, _ := Text("heartbeat-storm")
+	copied := fileSpec(t, string(text))
+	copied.Vars = small("").Vars
+	if err := os.Remove(copied.File); err != nil {
+		t.Fatal(err)
+	}
+	results, err := RunAll(t.Context(), []Spec{small("shedding"), copied}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	builtin, file := results[0], results[1]
+	if file.Run.Scenario != "mine" || !strings.Contains(file.Run.Rerun, "simctl scenario run "+copied.File+" --var nodes=40 --var system_jobs=3") {
+		t.Errorf("the file's run is %s, repeated by %q", file.Run.Scenario, file.Run.Rerun)
+	}
+	file.Run.Scenario, file.Run.Rerun = builtin.Run.Scenario, builtin.Run.Rerun
+	if file.Digest() != builtin.Digest() {
+		t.Error("a copy of the built-in scenario gave another result")
+	}
+}
+
+func TestVariables(t *testing.T) {
+	spec := small("legacy")
+	other := spec
+	other.Set("reaper_batch", "100")
+	other.Set("nodes", 7)
+	if got := spec.Vars["nodes"]; got != 40 {
+		t.Errorf("setting a variable of a copy set it to %v in the original", got)
+	}
+	vars, err := other.Variables()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, v := range vars {
+		if !v.IsDefault() {
+			texts = append(texts, v.Name+"="+v.Text())
+		}
+	}
+	if want := []string{"nodes=7", "system_jobs=3", "reaper_batch=100"}; !slices.Equal(texts, want) {
+		t.Errorf("variables that differ: %q, want %q", texts, want)
+	}
+	got := params(vars)
+	if got["reaper_batch"] != int64(100) || got["report_allocations"] != nil {
+		t.Errorf("params %v", got)
+	}
+	if _, there := got["reaper_interval_s"]; there {
+		t.Errorf("params %v list a variable that most runs leave alone", got)
+	}
+	sc, err := other.scenario()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sc.Cluster.Reaper.Batch != 100 {
+		t.Errorf("the reaper takes %d", sc.Cluster.Reaper.Batch)
+	}
+}
+
+// TestRefusedFiles: what only the simulator can know is refused with the place, too.
+func TestRefusedFiles(t *testing.T) {
+	const text = `title = "t"
+variable "nodes" {
+  type    = "integer"
+  default = 3
+}
+cluster {
+  servers = 3
+}
+fleet {
+  group "all" {
+    nodes = var.nodes
+  }
+}
+job "web" {
+  type = "service"
+}
+phase "p" {
+  event "register_jobs" {}
+  until "recovered" {}
+}
+`
+	if err := fileSpec(t, text).Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{"default = 3", "default = 0", "no clients"},
+		{"default = 3", "default = 10000000", "more than 1000000 take hours"},
+		{`event "register_jobs" {}`, "event \"register_jobs\" {\n    jobs = [\"wbe\"]\n  }", `Did you mean "web"?`},
+		{`event "register_jobs" {}`, "event \"kill_server\" {\n    server = 4\n  }", "there is no server 4"},
+		{`event "register_jobs" {}`, "event \"kill_server\" {\n    server = \"boss\"\n  }", `"boss" is no server`},
+		{`event "register_jobs" {}`, "event \"stop_clients\" {\n    fraction = 1.5\n  }", "from 0 to 1"},
+		{`event "register_jobs" {}`, "event \"link_loss\" {\n    loss = 0.1\n    from {\n      servers = [1, 1]\n    }\n  }", "named twice"},
+		{`type = "service"`, "type = \"service\"\n  datacenters = []", "no datacenter"},
+		{`type = "service"`, "type = \"service\"\n  copies = 1000000", "100000 at most"},
+	} {
+		spec := fileSpec(t, strings.Replace(text, c.old, c.new, 1))
+		err := spec.Validate()
+		if _, ok := errors.AsType[*language.Error](err); !ok || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), c.want) || !strings.Contains(err.Error(), "mine.hcl line") {
+			t.Errorf("%s: error %v, want one of the file that says %q", c.new, err, c.want)
+		}
+	}
+	large := fileSpec(t, strings.Replace(text, "default = 3", "default = 2000000", 1))
+	large.Force = true
+	if err := large.Validate(); err != nil {
+		t.Errorf("2,000,000 clients by force: %v", err)
+	}
+	wrong := fileSpec(t, text)
+	wrong.Set("nodes", "x")
+	if err := wrong.Validate(); err == nil || err.Error() != `--var "nodes=x": it must be a whole number, such as 3` {
+		t.Errorf("error %v", err)
+	}
+	if _, err := FromFile("nowhere.hcl"); err == nil || err.Error() != "nowhere.hcl: it cannot be read: no such file or directory" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestCatalogueIsFormatted: people start from these files.
+func TestCatalogueIsFormatted(t *testing.T) {
+	for _, name := range Names() {
+		text, _ := Text(name)
+		formatted, err := language.Format(name, text)
+		if err != nil || string(formatted) != string(text) {
+			t.Errorf("%s is not formatted (%v): run simctl scenario fmt scenarios/catalogue/*.hcl", name, err)
+		}
+	}
+}
