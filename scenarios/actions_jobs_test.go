@@ -11,10 +11,9 @@ import (
 // TestActionsOfUsers runs one of each action of users and operators against a small
 // cluster whose clients report, and checks what must hold at the end.
 func TestActionsOfUsers(t *testing.T) {
-	reporting := true
 	spec := Spec{
 		Scenario: "heartbeat-storm", Broker: "shedding", Seed: 3, Cost: "loopback",
-		Params: Params{Nodes: 20, SystemJobs: 2, ServiceJobs: 2, AllocsPerNode: 2, Servers: 3, Schedulers: 2, Fraction: 0.1, ReportAllocs: &reporting},
+		Vars: map[string]any{"nodes": 20, "system_jobs": 2, "service_jobs": 2, "allocs_per_node": 2, "fraction": 0.1, "report_allocations": true},
 	}
 	sc, err := spec.scenario()
 	if err != nil {
