@@ -15,7 +15,8 @@ func newWatchCommand() *cobra.Command {
 		Short: "Run a scenario on the wall clock and watch it live",
 	})
 	for _, name := range scenarios.Names() {
-		run := newScenarioRunCommand(name)
+		run := newBuiltinCommand(name)
+		run.GroupID = ""
 		clock := run.Flags().Lookup("clock")
 		clock.DefValue = scenarios.ClockWall
 		if err := clock.Value.Set(clock.DefValue); err != nil {
