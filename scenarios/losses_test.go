@@ -149,7 +149,7 @@ func TestRunRecordsReplacements(t *testing.T) {
 			t.Errorf("%s is at most %g (%v), want a share above 0", name, most, err)
 		}
 	}
-	spec.Params.Fraction = 1
+	spec.Set("fraction", 1)
 	if at := runOne(t, spec, nil).Phase("storm").AllocsReplacedS; at != -1 {
 		t.Errorf("no client left: replaced after %g s, want never", at)
 	}
