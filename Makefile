@@ -33,10 +33,15 @@ race: ## run the tests of goroutines and locks under the race detector
 	$(GO) test -race ./broker ./cluster/... ./nodesim/...
 
 .PHONY: bench
-bench: ## run the benchmarks COUNT=10 times and summarise them with benchstat
+bench: ## run the broker's benchmarks COUNT=10 times and summarise them with benchstat
 	@mkdir -p results
-	$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) ./... | tee results/bench.txt
+	$(GO) test -run '^$$' -bench 'Enqueue|DequeueAck|EvalService' -benchtime 1000000x -benchmem -count $(COUNT) ./broker ./cluster | tee results/bench.txt
+	$(GO) test -run '^$$' -bench ShedMillion -benchtime 20x -benchmem -count $(COUNT) ./broker | tee -a results/bench.txt
 	$(GO) tool benchstat results/bench.txt
+
+.PHONY: bench-all
+bench-all: ## run every benchmark once, the whole main job among them
+	$(GO) test -run '^$$' -bench . -benchtime 1x -benchmem ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZ=60s

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/broker/brokertest"
 )
 
 const million = 1_000_000
@@ -47,18 +48,20 @@ func BenchmarkEnqueue(b *testing.B) {
 	evals := benchEvaluations(10)
 	benchPolicies(b, func(b *testing.B, p broker.Policy) {
 		b.ReportAllocs()
-		b.ResetTimer()
+		watch := brokertest.Stopwatch{B: b}
+		watch.Start()
 		var br *broker.EvalBroker
 		for i := range b.N {
 			if i%million == 0 {
-				b.StopTimer()
+				watch.Stop()
 				br = benchBroker(p)
 				runtime.GC()
-				b.StartTimer()
+				watch.Start()
 			}
 			br.Enqueue(benchStart, evals[i%million])
 		}
-		b.StopTimer()
+		watch.Stop()
+		watch.Report()
 		br = benchBroker(p)
 		before := heapInUse()
 		for _, e := range evals {
@@ -84,16 +87,18 @@ func BenchmarkDequeueAck(b *testing.B) {
 		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
 			b.ReportAllocs()
 			schedulers := []string{"service", "batch", "system", "sysbatch"}
+			watch := brokertest.Stopwatch{B: b}
+			watch.Start()
 			var br *broker.EvalBroker
 			for i := range b.N {
 				if i%million == 0 {
-					b.StopTimer()
+					watch.Stop()
 					br = benchBroker(broker.Legacy())
 					for _, e := range evals {
 						br.Enqueue(benchStart, e)
 					}
 					runtime.GC()
-					b.StartTimer()
+					watch.Start()
 				}
 				e, token, err := br.Dequeue(benchStart, schedulers)
 				if err != nil || e == nil {
@@ -103,12 +108,15 @@ func BenchmarkDequeueAck(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+			watch.Stop()
+			watch.Report()
 		})
 	}
 }
 
 // BenchmarkShedMillion acks one evaluation of each of ten jobs with a million pending
-// and hands all that sheds to the reaper, in its batches.
+// and hands all that sheds to the reaper, in its batches. Give it a number of rounds, as
+// -benchtime 20x: copying the broker for each takes far longer than what is measured.
 func BenchmarkShedMillion(b *testing.B) {
 	full := benchBroker(broker.Shedding())
 	for _, e := range benchEvaluations(10) {
@@ -117,10 +125,12 @@ func BenchmarkShedMillion(b *testing.B) {
 	br, rng := benchBroker(broker.Shedding()), rand.New(rand.NewPCG(1, 1))
 	b.ReportAllocs()
 	b.ResetTimer()
+	watch := brokertest.Stopwatch{B: b}
+	watch.Start()
 	for range b.N {
-		b.StopTimer()
+		watch.Stop()
 		full.CloneInto(br, rng)
-		b.StartTimer()
+		watch.Start()
 		for range 10 {
 			e, token, err := br.Dequeue(benchStart, []string{"system"})
 			if err != nil || e == nil {
@@ -138,4 +148,6 @@ func BenchmarkShedMillion(b *testing.B) {
 			b.Fatalf("%d were shed", shed)
 		}
 	}
+	watch.Stop()
+	watch.Report()
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/broker/brokertest"
 	"github.com/simctl/simctl/cluster"
 )
 
@@ -54,19 +55,22 @@ func BenchmarkEvalServiceCycle(b *testing.B) {
 		evals := benchEvaluations(jobs)
 		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
 			b.ReportAllocs()
+			watch := brokertest.Stopwatch{B: b}
+			watch.Start()
 			var s *cluster.EvalService
 			for i := range b.N {
 				if i%million == 0 {
-					b.StopTimer()
+					watch.Stop()
 					if s != nil {
 						s.Close()
 					}
 					s = benchService(evals)
-					b.StartTimer()
+					watch.Start()
 				}
 				cycle(b, s, schedulers)
 			}
-			b.StopTimer()
+			watch.Stop()
+			watch.Report()
 			s.Close()
 		})
 	}
@@ -84,6 +88,8 @@ func BenchmarkEvalServiceWorkers(b *testing.B) {
 	var working sync.WaitGroup
 	b.ReportAllocs()
 	b.ResetTimer()
+	watch := brokertest.Stopwatch{B: b}
+	watch.Start()
 	for w := range 32 {
 		working.Go(func() {
 			for i := w; i < b.N; i += 32 {
@@ -95,6 +101,7 @@ func BenchmarkEvalServiceWorkers(b *testing.B) {
 		s.Enqueue(e)
 	}
 	working.Wait()
-	b.StopTimer()
+	watch.Stop()
+	watch.Report()
 	s.Close()
 }

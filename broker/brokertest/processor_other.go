@@ -1,0 +1,8 @@
+//go:build !unix
+
+package brokertest
+
+import "time"
+
+// processorTime is not told here.
+func processorTime() time.Duration { return 0 }
