@@ -10,12 +10,20 @@ import (
 	"github.com/simctl/simctl/broker/brokertest"
 )
 
-func oraclePolicies() []broker.Policy {
-	return []broker.Policy{
-		broker.Legacy(),
-		broker.Shedding(),
-		broker.WithQuirks(broker.Shedding(), broker.Quirks{DedupLeak: true}),
+// oraclePolicies are all rules there are, in the fewest policies.
+func oraclePolicies(t testing.TB) []broker.Policy {
+	var policies []broker.Policy
+	for _, name := range []string{
+		"legacy", "shedding", "shedding+dedup-leak",
+		"shedding+oldest-first+enqueue-keeps-best", "legacy+newest-first+ack-keeps-none", "legacy+priority-first+enqueue-keeps-none",
+	} {
+		p, err := broker.PolicyByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policies = append(policies, p)
 	}
+	return policies
 }
 
 type rapidChoices struct{ t *rapid.T }
@@ -25,7 +33,7 @@ func (c rapidChoices) Choose(n int) int { return rapid.IntRange(0, n-1).Draw(c.t
 // TestAgainstOracle compares the broker with the naive list-based one over random
 // sequences of operations; rapid shrinks a difference to a short one.
 func TestAgainstOracle(t *testing.T) {
-	for _, p := range oraclePolicies() {
+	for _, p := range oraclePolicies(t) {
 		t.Run(p.String(), rapid.MakeCheck(func(t *rapid.T) {
 			d := brokertest.NewDriver(p, rapidChoices{t})
 			for range rapid.IntRange(1, 400).Draw(t, "steps") {
@@ -54,7 +62,7 @@ func (c *byteChoices) Choose(n int) int {
 //	go test ./broker -fuzz FuzzAgainstOracle -fuzztime 60s
 func FuzzAgainstOracle(f *testing.F) {
 	f.Fuzz(func(t *testing.T, policy uint8, input []byte) {
-		policies := oraclePolicies()
+		policies := oraclePolicies(t)
 		choices := &byteChoices{input}
 		d := brokertest.NewDriver(policies[int(policy)%len(policies)], choices)
 		for steps := 0; len(choices.rest) > 0 && steps < 1000; steps++ {

@@ -1,10 +1,5 @@
 package broker
 
-import (
-	"fmt"
-	"strings"
-)
-
 // Policy is what differs between evaluation brokers: the order of one job's pending
 // evaluations, and which of them an Ack makes superfluous. A Policy has no state of its
 // own; one value may serve many brokers at once.
@@ -60,33 +55,3 @@ func (shedding) Less(a, b *Evaluation) bool {
 }
 
 func (shedding) Shed(pending *PendingEvaluations) []*Evaluation { return pending.KeepBest() }
-
-// PolicyByName returns the policy of that name; the error lists the names there are.
-func PolicyByName(name string) (Policy, error) {
-	for _, p := range policies() {
-		if p.String() == name {
-			return p, nil
-		}
-	}
-	return nil, fmt.Errorf("unknown broker policy %q: use one of %s", name, strings.Join(PolicyNames(), ", "))
-}
-
-// PolicyNames returns the names PolicyByName accepts, legacy and shedding first.
-func PolicyNames() []string {
-	var names []string
-	for _, p := range policies() {
-		names = append(names, p.String())
-	}
-	return names
-}
-
-func policies() []Policy {
-	return []Policy{
-		Legacy(),
-		Shedding(),
-		WithQuirks(Legacy(), Quirks{LastSlotPeek: true}),
-		WithQuirks(Shedding(), Quirks{LastSlotPeek: true}),
-		WithQuirks(Shedding(), Quirks{DedupLeak: true}),
-		WithQuirks(Shedding(), Quirks{SilentTimings: true}),
-	}
-}

@@ -21,9 +21,35 @@ func TestPolicyByName(t *testing.T) {
 			t.Errorf("%q gives %v, %v", name, p, err)
 		}
 	}
-	_, err := broker.PolicyByName("sheding")
-	if err == nil || !strings.Contains(err.Error(), `"sheding"`) || !strings.Contains(err.Error(), "shedding+dedup-leak") {
-		t.Errorf("error %v must name the policy and the ones there are", err)
+	for _, tt := range []struct{ name, want string }{
+		{"sheding", `unknown broker policy "sheding": use legacy or shedding`},
+		{"", `unknown broker policy ""`},
+		{"shedding+", `unknown or repeated change ""`},
+		{"shedding+leak", `"leak": use legacy or shedding, if need be with changes, as in shedding+dedup-leak: oldest-first,`},
+		{"shedding+oldest-first+newest-first", `unknown or repeated change "newest-first"`},
+		{"legacy+dedup-leak+dedup-leak", `unknown or repeated change "dedup-leak"`},
+	} {
+		if p, err := broker.PolicyByName(tt.name); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q gives %v, %v; want an error with %s", tt.name, p, err, tt.want)
+		}
+	}
+}
+
+// TestPolicyChanges puts policies together from words, in whatever order.
+func TestPolicyChanges(t *testing.T) {
+	for _, tt := range []struct{ name, canonical string }{
+		{"shedding+silent-timings+dedup-leak", "shedding+dedup-leak+silent-timings"},
+		{"legacy+enqueue-keeps-best+priority-first", "legacy+priority-first+enqueue-keeps-best"},
+		{"legacy+last-slot-peek+ack-keeps-none", "legacy+ack-keeps-none+last-slot-peek"},
+	} {
+		p, err := broker.PolicyByName(tt.name)
+		if err != nil || p.String() != tt.canonical {
+			t.Errorf("%q gives %v, %v; want %s", tt.name, p, err, tt.canonical)
+			continue
+		}
+		if again, err := broker.PolicyByName(tt.canonical); err != nil || again != p {
+			t.Errorf("%q and %q give different policies", tt.name, tt.canonical)
+		}
 	}
 }
 

@@ -35,18 +35,32 @@ type quirky struct {
 	quirks Quirks
 }
 
+// defects are the words for the quirks, in the order in which a name has them.
+var defects = []struct {
+	word string
+	of   func(q *Quirks) *bool
+}{
+	{"last-slot-peek", func(q *Quirks) *bool { return &q.LastSlotPeek }},
+	{"dedup-leak", func(q *Quirks) *bool { return &q.DedupLeak }},
+	{"silent-timings", func(q *Quirks) *bool { return &q.SilentTimings }},
+}
+
+// add turns on the defect of that name; false: there is none, or it is on already.
+func (q *Quirks) add(word string) bool {
+	for _, d := range defects {
+		if on := d.of(q); d.word == word && !*on {
+			*on = true
+			return true
+		}
+	}
+	return false
+}
+
 func (q quirky) String() string {
 	name := q.Policy.String()
-	for _, part := range []struct {
-		on   bool
-		name string
-	}{
-		{q.quirks.LastSlotPeek, "last-slot-peek"},
-		{q.quirks.DedupLeak, "dedup-leak"},
-		{q.quirks.SilentTimings, "silent-timings"},
-	} {
-		if part.on {
-			name += "+" + part.name
+	for _, d := range defects {
+		if *d.of(&q.quirks) {
+			name += "+" + d.word
 		}
 	}
 	return name

@@ -30,7 +30,7 @@ type Spec struct {
 	// text is read as the variable's type says. Copies of a Spec share the map: use Set.
 	Vars map[string]any `json:"vars,omitempty"`
 
-	Broker string `json:"broker"` // a name of broker.PolicyNames
+	Broker string `json:"broker"` // a name that broker.PolicyByName accepts
 	Seed   int64  `json:"seed"`
 	Clock  string `json:"clock"` // ClockVirtual or ClockWall; empty = ClockVirtual
 	// Cost is a class of machines, a name of CostNames or the path of a file that describes
@@ -110,7 +110,7 @@ func (s Spec) inputError(v *language.VariableError) *InputError {
 func (s Spec) scenario() (*Scenario, error) {
 	policy, err := broker.PolicyByName(s.Broker)
 	if err != nil {
-		return nil, &InputError{"broker", s.Broker, "it must be one of " + strings.Join(broker.PolicyNames(), ", ")}
+		return nil, &InputError{"broker", s.Broker, "it must be " + broker.PolicySyntax()}
 	}
 	scale := 1.0
 	switch s.Clock {

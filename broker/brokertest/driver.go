@@ -27,8 +27,9 @@ type Driver struct {
 	Log     []string // what was done, one operation a line
 }
 
-// NewDriver returns a driver for a policy: legacy or shedding, with or without the
-// dedup leak. Further configuration is drawn from choices.
+// NewDriver returns a driver for a policy of those that broker.PolicyByName knows. The
+// oracle has no LastSlotPeek and no SilentTimings. Further configuration is drawn from
+// choices.
 func NewDriver(p broker.Policy, choices Choices) *Driver {
 	delays := []time.Duration{-1, time.Second, 20 * time.Second}
 	cfg := broker.Config{

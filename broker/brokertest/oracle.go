@@ -13,7 +13,9 @@ import (
 // evaluations, searched from end to end by every operation. It decides nothing at
 // random: where the broker draws lots, the oracle says which draws are possible.
 type oracle struct {
-	sheds      bool // as Nomad 1.4.3, else as 1.4.2
+	order      string // of pending evaluations: oldest, newest or priority (then newest)
+	onAck      string // what is kept of them: all, best or none
+	onEnqueue  string
 	leaks      bool // remembers the IDs of shed evaluations
 	cfg        broker.Config
 	enabled    bool
@@ -36,14 +38,27 @@ type item struct {
 	dequeued   time.Time
 }
 
-// newOracle takes a configuration in which every field but Rand is set.
+// newOracle takes a configuration in which every field but Rand is set. It knows a policy
+// by its name alone.
 func newOracle(cfg broker.Config) *oracle {
-	name := cfg.Policy.String()
-	return &oracle{
-		sheds: strings.HasPrefix(name, "shedding"),
-		leaks: strings.Contains(name, "dedup-leak"),
-		cfg:   cfg,
+	o := &oracle{order: "oldest", onAck: "all", onEnqueue: "all", cfg: cfg}
+	for word := range strings.SplitSeq(cfg.Policy.String(), "+") {
+		switch word {
+		case "shedding":
+			o.order, o.onAck = "priority", "best"
+		case "dedup-leak":
+			o.leaks = true
+		case "oldest-first", "newest-first", "priority-first":
+			o.order = strings.TrimSuffix(word, "-first")
+		}
+		if kept, ok := strings.CutPrefix(word, "ack-keeps-"); ok {
+			o.onAck = kept
+		}
+		if kept, ok := strings.CutPrefix(word, "enqueue-keeps-"); ok {
+			o.onEnqueue = kept
+		}
 	}
+	return o
 }
 
 func (o *oracle) setEnabled(enabled bool) {
@@ -137,6 +152,7 @@ func (o *oracle) admit(now time.Time, it *item) {
 	it.enqueued = now
 	if o.occupant(it.eval.Job()) != nil {
 		o.put(it, "pending")
+		o.shedBut(it.eval.Job(), o.onEnqueue)
 		return
 	}
 	it.queue = it.eval.Type
@@ -173,10 +189,43 @@ func readyOrder(a, b *broker.Evaluation) int {
 }
 
 func (o *oracle) pendingOrder(a, b *broker.Evaluation) int {
-	if o.sheds {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(b.ModifyIndex, a.ModifyIndex), cmp.Compare(a.ID, b.ID))
+	older := cmp.Compare(a.CreateIndex, b.CreateIndex)
+	newer := cmp.Compare(b.ModifyIndex, a.ModifyIndex)
+	first := map[string]int{
+		"oldest":   older,
+		"newest":   newer,
+		"priority": cmp.Or(cmp.Compare(b.Priority, a.Priority), newer),
 	}
-	return cmp.Or(cmp.Compare(a.CreateIndex, b.CreateIndex), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(first[o.order], cmp.Compare(a.ID, b.ID))
+}
+
+// pending returns a job's pending evaluations, the best first.
+func (o *oracle) pending(job broker.JobID) []*item {
+	var pending []*item
+	for _, it := range o.items {
+		if it.where == "pending" && it.eval.Job() == job {
+			pending = append(pending, it)
+		}
+	}
+	slices.SortFunc(pending, func(a, b *item) int { return o.pendingOrder(a.eval, b.eval) })
+	return pending
+}
+
+// shedBut sheds a job's pending evaluations but for what is kept, and says how many.
+func (o *oracle) shedBut(job broker.JobID, kept string) int {
+	pending := o.pending(job)
+	switch {
+	case kept == "all" || len(pending) == 0:
+		return 0
+	case kept == "best":
+		pending = pending[1:]
+	}
+	for _, it := range pending {
+		o.remove(it)
+		o.cancelable = append(o.cancelable, it.eval)
+		o.shed = append(o.shed, it.eval)
+	}
+	return len(pending)
 }
 
 // took records which of the heads the broker delivered.
@@ -222,25 +271,15 @@ func (o *oracle) ack(now time.Time, id, token string) (broker.AckResult, error) 
 	}
 	o.remove(it)
 	res := broker.AckResult{Job: it.eval.Job(), Held: now.Sub(it.dequeued), Response: now.Sub(it.enqueued), Timed: true}
-	var pending []*item
-	for _, other := range o.items {
-		if other.where == "pending" && other.eval.Job() == res.Job {
-			pending = append(pending, other)
-		}
+	waited := time.Duration(0)
+	for _, it := range o.pending(res.Job) {
+		waited = max(waited, now.Sub(it.enqueued))
 	}
-	if len(pending) > 0 {
-		best := slices.MinFunc(pending, func(a, b *item) int { return o.pendingOrder(a.eval, b.eval) })
-		if o.sheds && len(pending) > 1 {
-			res.Shed = len(pending) - 1
-			for _, p := range pending {
-				res.ShedWaited = max(res.ShedWaited, now.Sub(p.enqueued))
-				if p != best {
-					o.remove(p)
-					o.cancelable = append(o.cancelable, p.eval)
-					o.shed = append(o.shed, p.eval)
-				}
-			}
-		}
+	if res.Shed = o.shedBut(res.Job, o.onAck); res.Shed > 0 {
+		res.ShedWaited = waited
+	}
+	if left := o.pending(res.Job); len(left) > 0 {
+		best := left[0]
 		best.queue = best.eval.Type
 		o.put(best, "ready")
 		res.Next = best.eval

@@ -50,10 +50,21 @@ func DefaultBounds() Bounds {
 	}
 }
 
-// Check refuses what cannot be searched; Run calls it.
+// BoundError is returned for Bounds that cannot be searched.
+type BoundError struct {
+	Bound string // the field's name as in a flag: write-failures
+	Value any
+	Want  string // what it must be
+}
+
+func (e *BoundError) Error() string {
+	return fmt.Sprintf("bound %s is %v: it must be %s", e.Bound, e.Value, e.Want)
+}
+
+// Check refuses what cannot be searched, with a *BoundError; Run calls it.
 func (b Bounds) Check() error {
 	if b.Snapshot != SnapshotJob && b.Snapshot != SnapshotEval {
-		return fmt.Errorf("snapshot rule %q: use %q or %q", b.Snapshot, SnapshotEval, SnapshotJob)
+		return &BoundError{"snapshot", b.Snapshot, fmt.Sprintf("%s or %s", SnapshotEval, SnapshotJob)}
 	}
 	for _, f := range []struct {
 		name             string
@@ -65,13 +76,13 @@ func (b Bounds) Check() error {
 		{"batch", b.Batch, 1, 100},
 		{"timeouts", b.Timeouts, 0, 10},
 		{"failovers", b.Failovers, 0, 10},
-		{"write failures", b.WriteFailures, 0, 10},
-		{"delivery limit", b.DeliveryLimit, 1, 3},
+		{"write-failures", b.WriteFailures, 0, 10},
+		{"delivery-limit", b.DeliveryLimit, 1, 3},
 		{"priorities", b.Priorities, 1, 2},
-		{"max states", b.MaxStates, 1, 1 << 40},
+		{"max-states", b.MaxStates, 1, 1_000_000_000},
 	} {
 		if f.value < f.low || f.value > f.high {
-			return fmt.Errorf("bound %s is %d: it must be from %d to %d", f.name, f.value, f.low, f.high)
+			return &BoundError{f.name, f.value, fmt.Sprintf("from %d to %d", f.low, f.high)}
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/simctl/simctl/broker/explore"
 )
 
-// The policies below are deliberately broken, but for coalescing; each embeds a sound one.
+// The policies below are deliberately broken; each embeds a sound one.
 
 // keepOldest sheds the newest evaluations and keeps the one that every other supersedes.
 type keepOldest struct{ broker.Policy }
@@ -58,12 +58,13 @@ func (twice) Shed(p *broker.PendingEvaluations) []*broker.Evaluation {
 	return []*broker.Evaluation{p.Best()}
 }
 
-// coalescing keeps at most one pending evaluation at any time, the newest. It is sound.
-type coalescing struct{ broker.Policy }
-
-func (coalescing) String() string { return "coalescing" }
-func (coalescing) ShedOnEnqueue(p *broker.PendingEvaluations) []*broker.Evaluation {
-	return p.KeepBest()
+// named returns a policy whose name is known to be good.
+func named(name string) broker.Policy {
+	p, err := broker.PolicyByName(name)
+	if err != nil {
+		panic(err)
+	}
+	return p
 }
 
 // bounds are the default ones, changed.
@@ -82,19 +83,19 @@ func run(t *testing.T, p broker.Policy, b explore.Bounds) *explore.Report {
 	return r
 }
 
-// TestSound searches systems smaller than those of `simctl broker explore`. The number of
-// states is part of the expectation: one that drops shows that the search misses some.
+// TestSound searches what `simctl broker explore` does, and other small systems. The number
+// of states is part of the expectation: one that drops shows that the search misses some.
 func TestSound(t *testing.T) {
-	small := bounds(func(b *explore.Bounds) { b.Evals = 3 })
+	full, small := explore.DefaultBounds(), bounds(func(b *explore.Bounds) { b.Evals = 3 })
 	for _, tt := range []struct {
 		name   string
 		policy broker.Policy
 		bounds explore.Bounds
 		states int
 	}{
-		{"legacy", broker.Legacy(), small, 38006},
-		{"shedding", broker.Shedding(), small, 69340},
-		{"coalescing on enqueue", coalescing{broker.Shedding()}, small, 96316},
+		{"legacy", broker.Legacy(), full, 160571},
+		{"shedding", broker.Shedding(), full, 506205},
+		{"coalescing on enqueue", named("shedding+enqueue-keeps-best"), small, 96316},
 		{"dedup leak", broker.WithQuirks(broker.Shedding(), broker.Quirks{DedupLeak: true}), bounds(func(b *explore.Bounds) { b.Evals = 2 }), 6070},
 		{"one job, seven triggers", broker.Shedding(), bounds(func(b *explore.Bounds) { b.Jobs, b.Evals, b.Batch = 1, 7, 3 }), 42466},
 		{"three jobs, one worker", broker.Shedding(), bounds(func(b *explore.Bounds) { b.Jobs, b.Evals, b.Workers, b.Timeouts = 3, 2, 1, 1 }), 9352},
@@ -132,6 +133,7 @@ func TestBroken(t *testing.T) {
 		{shedEarly{broker.Shedding()}, nomad, "no lost wake-up", 5},
 		{loses{broker.Shedding()}, explore.DefaultBounds(), "conservation", 6},
 		{twice{broker.Shedding()}, explore.DefaultBounds(), "conservation", 5},
+		{named("legacy+newest-first+ack-keeps-none"), explore.DefaultBounds(), "no lost wake-up", 5},
 	} {
 		t.Run(tt.policy.String(), func(t *testing.T) {
 			r := run(t, tt.policy, tt.bounds)
@@ -180,8 +182,8 @@ func TestBounds(t *testing.T) {
 	}{
 		{bounds(func(b *explore.Bounds) { b.Jobs = 5 }), "jobs is 5: it must be from 1 to 4"},
 		{bounds(func(b *explore.Bounds) { b.Workers = 0 }), "workers is 0"},
-		{bounds(func(b *explore.Bounds) { b.DeliveryLimit = 4 }), "delivery limit is 4"},
-		{bounds(func(b *explore.Bounds) { b.Snapshot = "new" }), `snapshot rule "new"`},
+		{bounds(func(b *explore.Bounds) { b.DeliveryLimit = 4 }), "bound delivery-limit is 4: it must be from 1 to 3"},
+		{bounds(func(b *explore.Bounds) { b.Snapshot = "new" }), "bound snapshot is new: it must be eval or job"},
 	} {
 		_, err := explore.Run(t.Context(), broker.Legacy(), tt.bounds, nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -64,6 +64,10 @@ func (r *recorder) render(p broker.Policy, bounds Bounds, v *violation) string {
 	run := func(line string) {
 		fmt.Fprintf(&out, "\n%s\n----\n%s\n", line, env.Exec(line, ""))
 	}
+	if _, err := broker.PolicyByName(p.String()); err == nil {
+		// So that whoever runs the transcript need not be told.
+		fmt.Fprintf(&out, "\npolicies %s\n----\n", p)
+	}
 	run(fmt.Sprintf("config nack-timeout=%v initial-delay=%v subsequent-delay=%v delivery-limit=%d",
 		nackTimeout, redeliveryDelay, redeliveryDelay, bounds.DeliveryLimit))
 	for _, line := range append(r.lines, "state") {

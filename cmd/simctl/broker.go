@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -43,8 +44,18 @@ of leadership and the restore after it. In every state no evaluation may be lost
 held twice, no job may be worked on twice at once, and every trigger must have had, or
 be about to get, a scheduling run that sees it.
 
+A policy is legacy or shedding and, after plus signs, what is changed about it:
+
+  oldest-first, newest-first, priority-first      which pending evaluation is the best
+  ack-keeps-all, ack-keeps-best, ack-keeps-none   which of them an ack does not shed
+  enqueue-keeps-best, enqueue-keeps-none          the same while the job is busy
+  last-slot-peek, dedup-leak, silent-timings      known defects of Nomad's broker
+
 A violation is printed as a shortest history, and as a script for the broker's tests;
-the exit code is then 3.`,
+the exit code is then 3. It is 1 if the search ended at --max-states.`,
+		Example: `  simctl broker explore
+  simctl broker explore --policy shedding+oldest-first
+  simctl broker explore --policy legacy+ack-keeps-none --jobs 1 --snapshot job`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -54,17 +65,17 @@ the exit code is then 3.`,
 
 func (f *exploreFlags) bind(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	flags.StringSliceVar(&f.policies, "policy", f.policies, "policies to search: "+strings.Join(broker.PolicyNames(), ", "))
+	flags.Var(names{&f.policies}, "policy", "policies to search, each on its own")
 	b := &f.bounds
 	flags.IntVar(&b.Jobs, "jobs", b.Jobs, "number of jobs, 1 to 4")
 	flags.IntVar(&b.Evals, "evals", b.Evals, "triggers of each job, 1 to 8")
 	flags.IntVar(&b.Workers, "workers", b.Workers, "number of workers, 1 to 4")
-	flags.IntVar(&b.Batch, "batch", b.Batch, "most evaluations the reaper takes at a time")
-	flags.IntVar(&b.Timeouts, "timeouts", b.Timeouts, "most nack timeouts in one history")
-	flags.IntVar(&b.Failovers, "failovers", b.Failovers, "most failovers in one history")
-	flags.IntVar(&b.WriteFailures, "write-failures", b.WriteFailures, "most failed writes of the reaper in one history")
+	flags.IntVar(&b.Batch, "batch", b.Batch, "most evaluations the reaper takes at a time, 1 to 100")
+	flags.IntVar(&b.Timeouts, "timeouts", b.Timeouts, "most nack timeouts in one history, 0 to 10")
+	flags.IntVar(&b.Failovers, "failovers", b.Failovers, "most failovers in one history, 0 to 10")
+	flags.IntVar(&b.WriteFailures, "write-failures", b.WriteFailures, "most failed writes of the reaper in one history, 0 to 10")
 	flags.IntVar(&b.DeliveryLimit, "delivery-limit", b.DeliveryLimit, "deliveries before an evaluation fails, 1 to 3")
-	flags.IntVar(&b.Priorities, "priorities", b.Priorities, "2: each trigger may have a higher priority (needs --snapshot job)")
+	flags.IntVar(&b.Priorities, "priorities", b.Priorities, "1, or 2: each trigger may have a higher one (for which shedding needs --snapshot job)")
 	flags.StringVar((*string)(&b.Snapshot), "snapshot", string(b.Snapshot), "a snapshot is as new as: eval (the evaluation) or job (any of its job, as in Nomad)")
 	flags.IntVar(&b.MaxStates, "max-states", b.MaxStates, "end the search unfinished at this many states")
 	flags.StringVar(&f.format, "format", f.format, "of stdout: text or json")
@@ -76,15 +87,18 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 	for _, name := range f.policies {
 		p, err := broker.PolicyByName(name)
 		if err != nil {
-			return usageErrorf("--policy: %w", err)
+			return usageErrorf("--policy: %w%s", err, didYouMean(name, broker.PolicyNames()))
 		}
 		policies = append(policies, p)
 	}
 	if err := f.bounds.Check(); err != nil {
+		if e, ok := errors.AsType[*explore.BoundError](err); ok {
+			return usageErrorf("--%s \"%v\": it must be %s", e.Bound, e.Value, e.Want)
+		}
 		return usageErrorf("%w", err)
 	}
 	if f.format != "text" && f.format != "json" {
-		return usageErrorf("--format %q: use text or json", f.format)
+		return usageErrorf("--format %q: it must be text or json", f.format)
 	}
 	progress := func(int, int) {}
 	if stderr := cmd.ErrOrStderr(); !f.quiet && isTerminal(stderr) {

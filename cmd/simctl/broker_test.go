@@ -26,9 +26,19 @@ func TestBrokerExplore(t *testing.T) {
 			[]string{"legacy: holds", `shedding: VIOLATES "no lost wake-up"`, "ack id=a1 token=t1\n----\nok, shed 1"}, "found unsound: shedding"},
 		{"unfinished", append(small, "--max-states", "10"), exitFailed,
 			[]string{"legacy: unfinished"}, "search unfinished: legacy, shedding (raise --max-states"},
-		{"unknown policy", []string{"explore", "--policy", "best"}, exitUsage, nil, `unknown broker policy "best": use one of legacy, shedding`},
-		{"bound", []string{"explore", "--jobs", "9"}, exitUsage, nil, "jobs is 9: it must be from 1 to 4"},
-		{"format", []string{"explore", "--format", "xml"}, exitUsage, nil, `--format "xml": use text or json`},
+		{"unknown policy", []string{"explore", "--policy", "best"}, exitUsage, nil, `unknown broker policy "best": use legacy or shedding`},
+		{"misspelt policy", []string{"explore", "--policy", "sheding"}, exitUsage, nil, `did you mean "shedding"?`},
+		{"unknown change", []string{"explore", "--policy", "legacy+fast"}, exitUsage, nil, `unknown or repeated change "fast"`},
+		{"no policy", []string{"explore", "--policy="}, exitUsage, nil, `unknown broker policy ""`},
+		{"a policy of one's own", append(small, "--policy", "legacy+ack-keeps-none"), exitVerdict,
+			[]string{`legacy+ack-keeps-none: VIOLATES "no lost wake-up" after 5 steps`, "policies legacy+ack-keeps-none\n----\n"},
+			"found unsound: legacy+ack-keeps-none"},
+		{"jobs", []string{"explore", "--jobs", "9"}, exitUsage, nil, `--jobs "9": it must be from 1 to 4`},
+		{"evals", []string{"explore", "--evals", "0"}, exitUsage, nil, `--evals "0": it must be from 1 to 8`},
+		{"write failures", []string{"explore", "--write-failures", "-1"}, exitUsage, nil, `--write-failures "-1": it must be from 0 to 10`},
+		{"snapshot", []string{"explore", "--snapshot", "new"}, exitUsage, nil, `--snapshot "new": it must be eval or job`},
+		{"max states", []string{"explore", "--max-states", "0"}, exitUsage, nil, `--max-states "0": it must be from 1 to 1000000000`},
+		{"format", []string{"explore", "--format", "xml"}, exitUsage, nil, `--format "xml": it must be text or json`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			stdout, err := runBroker(t, tt.args)
