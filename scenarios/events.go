@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -53,6 +54,40 @@ func (r *run) heal() error {
 		errs = append(errs, r.startServer(i))
 	}
 	return errors.Join(errs...)
+}
+
+// healing bounds: what is checked at the end of a run is what a healthy cluster has made of
+// it, so a run that leaves faults behind is given as much time.
+const (
+	healQuiet = quiet
+	healLimit = time.Hour
+)
+
+// healAtEnd ends what faults the phases have left and waits until the cluster has settled.
+func (r *run) healAtEnd() error {
+	if len(r.faults) == 0 {
+		return nil
+	}
+	r.rec.Mark(time.Now(), "all faults end")
+	if err := r.heal(); err != nil {
+		return fmt.Errorf("end the faults that were left: %w", err)
+	}
+	until := Settled{For: r.sc.scaleOf(healQuiet)}
+	w := newWatch(r.sample())
+	w.eventsDone = true
+	for limit := r.sc.scaleOf(healLimit); ; {
+		time.Sleep(r.period(time.Since(w.start)))
+		if r.ctx.Err() != nil {
+			return r.ctx.Err()
+		}
+		w.add(r.sample())
+		if since, ok := until.met(w); ok && w.last.at.Sub(since) >= until.hold() {
+			return nil
+		}
+		if w.last.at.Sub(w.start) > limit {
+			return fmt.Errorf("%v after all faults ended: %w: %s", limit, errStalled, until.lacking(w))
+		}
+	}
 }
 
 // events lets a phase's events happen, each at its time or when the one before is done, and

@@ -53,8 +53,11 @@ func TestEveryFaultIsSurvived(t *testing.T) {
 			at(30, SlowDisk{Longer: 50 * time.Millisecond}), at(100, Heal{}),
 		},
 	} {
-		for _, broker := range []string{"legacy", "shedding"} {
-			t.Run(name+"/"+broker, func(t *testing.T) { runFaults(t, broker, events...) })
-		}
+		t.Run(name, func(t *testing.T) {
+			legacy, shedding := runFaults(t, "legacy", events...), runFaults(t, "shedding", events...)
+			if a, b := outcomeOf(t, legacy), outcomeOf(t, shedding); a != b {
+				t.Errorf("the old broker leaves outcome %s, the new one %s", a, b)
+			}
+		})
 	}
 }

@@ -8,20 +8,20 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
-	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/metrics"
 )
 
-// Names of the invariants checked at the end of every run; those of placement once for
-// every phase that recovered.
+// Names of the invariants checked at the end of every run. That of convergence, that what
+// runs is what jobs and nodes ask for, is also checked after every phase that recovered.
 const (
 	InvariantConserved   = "every evaluation is accounted for"
 	InvariantOneInFlight = "at most one evaluation in flight per job"
 	InvariantNonePending = "no evaluation left pending"
 	InvariantServersSame = "all servers hold the same state"
-	InvariantSystemJobs  = "system jobs run on every ready node and nowhere else"
-	InvariantServiceJobs = "service jobs have their count"
+	InvariantConvergence = "convergence"
+	InvariantLogsSame    = "the servers' Raft logs agree"
+	InvariantNothingLost = "no acknowledged write was lost"
 )
 
 // settle is how long servers may take to apply what their leader has committed.
@@ -36,6 +36,7 @@ func (r *run) check(name string, ok bool, format string, args ...any) {
 func (r *run) checkEnd() {
 	snaps := r.settledSnapshots()
 	r.world.Alive()
+	r.checkPlacement("the run", snaps[0])
 	stats := r.cluster.Stats()
 	seen := r.obs.seen()
 	r.checkConserved(snaps[0], stats.Counters, seen)
@@ -46,6 +47,19 @@ func (r *run) checkEnd() {
 	r.check(InvariantNonePending, left == 0 && stats.StatePending == 0,
 		"%d in the broker, %d pending in state", left, stats.StatePending)
 	r.checkServersSame(snaps)
+	r.world.Alive()
+	r.checkLogs(r.cluster.CheckLogs())
+}
+
+func (r *run) checkLogs(a cluster.Agreement) {
+	verdict := func(name string, err error, detail string) {
+		if err != nil {
+			detail = err.Error()
+		}
+		r.check(name, err == nil, "%s", detail)
+	}
+	verdict(InvariantLogsSame, a.Logs, fmt.Sprintf("up to entry %d", a.UpTo))
+	verdict(InvariantNothingLost, a.Lost, fmt.Sprintf("%d acknowledged, every server has them", a.Acked))
 }
 
 // settledSnapshots returns the state of every server once they have all applied the same
@@ -90,12 +104,15 @@ func (r *run) checkOneInFlight(s seen) {
 // kept while entries were applied, and the acks the broker's observer saw.
 func (r *run) checkConserved(snap *state.Snapshot, c cluster.Counters, s seen) {
 	rows := map[string]uint64{}
-	var total, processed, unprocessedComplete uint64
+	var total, processed, unprocessedComplete, canceledToo uint64
 	for e := range snap.Evals() {
 		total++
 		rows[e.Status]++
 		if _, acked := s.acked[keyOf(e.ID)]; acked {
 			processed++
+			if e.Status == broker.StatusCanceled {
+				canceledToo++
+			}
 		} else if e.Status == broker.StatusComplete {
 			unprocessedComplete++
 		}
@@ -111,6 +128,7 @@ func (r *run) checkConserved(snap *state.Snapshot, c cluster.Counters, s seen) {
 	expect(rows[broker.StatusFailed] == c.EvalsFailed, "state holds %d failed, but %d failed", rows[broker.StatusFailed], c.EvalsFailed)
 	expect(s.acks == c.EvalsProcessed, "%d acks were seen, but %d evaluations processed", s.acks, c.EvalsProcessed)
 	expect(processed == uint64(len(s.acked)), "%d evaluations were acked, of which state holds %d", len(s.acked), processed)
+	expect(canceledToo == 0, "%d were both processed and canceled", canceledToo)
 	// A worker completes an evaluation, then acks it; only a change of leader comes between.
 	expect(unprocessedComplete == 0 || s.flushes > 0, "%d are complete, but were never acked", unprocessedComplete)
 
@@ -123,20 +141,12 @@ func (r *run) checkConserved(snap *state.Snapshot, c cluster.Counters, s seen) {
 	r.check(InvariantConserved, len(wrong) == 0, "%s", detail)
 }
 
-// checkPlacement checks what runs where, now that every evaluation is processed.
-func (r *run) checkPlacement(phase string) { r.checkPlacementIn(phase, r.leaderState()) }
-
-func (r *run) checkPlacementIn(phase string, snap *state.Snapshot) {
-	var ready []*rpc.Node
-	isReady := map[string]bool{}
-	for n := range snap.Nodes() {
-		if n.Ready() {
-			ready = append(ready, n)
-			isReady[n.ID] = true
-		}
-	}
-	r.checkSystemJobs(phase, snap, ready)
-	r.checkServiceJobs(phase, snap, isReady)
+// checkPlacement compares what runs with the reference, now that every evaluation is
+// processed.
+func (r *run) checkPlacement(when string, snap *state.Snapshot) {
+	r.world.Alive()
+	o := converged(snap)
+	r.check(InvariantConvergence, o.ok(), "after %s: %v", when, o)
 }
 
 // leaderState returns the state of a server that has applied the most.
@@ -148,86 +158,4 @@ func (r *run) leaderState() *state.Snapshot {
 		}
 	}
 	return best
-}
-
-func (r *run) checkSystemJobs(phase string, snap *state.Snapshot, ready []*rpc.Node) {
-	jobs := snap.JobsByType(rpc.JobTypeSystem)
-	if len(jobs) == 0 {
-		return
-	}
-	var placed, missing, elsewhere, twice int
-	for _, job := range jobs {
-		on := liveByNode(snap, job)
-		if !job.Stop {
-			for _, n := range ready {
-				if !job.RunsIn(n.Datacenter) {
-					continue
-				}
-				if on[n.ID] == 0 {
-					missing++
-				} else {
-					placed++
-					twice += on[n.ID] - 1
-				}
-				delete(on, n.ID)
-			}
-		}
-		for _, n := range on {
-			elsewhere += n
-		}
-	}
-	r.check(InvariantSystemJobs, missing+elsewhere+twice == 0,
-		"after %s: %s on %s: %d allocations run, %d are missing, %d are elsewhere, %d are there twice",
-		phase, plural(len(jobs), "job"), plural(len(ready), "ready node"), placed, missing, elsewhere, twice)
-}
-
-// checkServiceJobs accepts a job short of its count only if a blocked evaluation says that
-// there is no room for the rest.
-func (r *run) checkServiceJobs(phase string, snap *state.Snapshot, isReady map[string]bool) {
-	jobs := snap.JobsByType(rpc.JobTypeService)
-	if len(jobs) == 0 {
-		return
-	}
-	waiting := map[broker.JobID]bool{}
-	for _, e := range snap.EvalsByStatus(broker.StatusBlocked) {
-		waiting[e.Job()] = true
-	}
-	var want, running, astray, short, tooMany int
-	for _, job := range jobs {
-		count := 0
-		if !job.Stop {
-			for _, g := range job.TaskGroups {
-				count += g.Count
-			}
-		}
-		live := 0
-		for node, n := range liveByNode(snap, job) {
-			live += n
-			if !isReady[node] {
-				astray += n
-			}
-		}
-		want += count
-		running += live
-		if live > count {
-			tooMany++
-		}
-		if live < count && !waiting[broker.JobID{Namespace: job.Namespace, ID: job.ID}] {
-			short++
-		}
-	}
-	r.check(InvariantServiceJobs, astray+short+tooMany == 0,
-		"after %s: %s run %d of %d allocations, %d of them on nodes that are not ready; %s short without waiting for room, %d above their count, %d blocked",
-		phase, plural(len(jobs), "job"), running, want, astray, plural(short, "job"), tooMany, len(waiting))
-}
-
-// liveByNode counts the job's allocations that run or should, by node.
-func liveByNode(snap *state.Snapshot, job *rpc.Job) map[string]int {
-	on := map[string]int{}
-	for _, a := range snap.AllocsByJob(broker.JobID{Namespace: job.Namespace, ID: job.ID}) {
-		if !a.Terminal() {
-			on[a.NodeID]++
-		}
-	}
-	return on
 }

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -107,88 +106,4 @@ func TestServersThatDiffer(t *testing.T) {
 	r = checker()
 	r.checkServersSame([]*state.Snapshot{same.Snapshot(), same.Snapshot(), other.Snapshot()})
 	wantCheck(t, r.checks, InvariantServersSame, false, "servers 1 and 3 differ", "evaluation a")
-}
-
-// placement is a state of three nodes, the third down, and jobs of which some run.
-func placement(t *testing.T, jobs []*rpc.Job, allocs map[string][]int, blocked ...string) *state.Snapshot {
-	t.Helper()
-	s := state.New()
-	index := uint64(1)
-	next := func() uint64 { index++; return index }
-	for i := range 3 {
-		n := &rpc.Node{ID: fmt.Sprint("node", i), Datacenter: "dc1", Status: rpc.NodeStatusReady, SchedulingEligibility: rpc.NodeEligible}
-		if i == 2 {
-			n.Status = rpc.NodeStatusDown
-		}
-		must(t, s.UpsertNode(next(), n))
-	}
-	results := &state.PlanResults{EvalID: "e"}
-	for _, j := range jobs {
-		must(t, s.UpsertJob(next(), j))
-		for k, node := range allocs[j.ID] {
-			results.AllocsUpdated = append(results.AllocsUpdated, &rpc.Allocation{
-				ID: fmt.Sprint(j.ID, "-", k), Namespace: j.Namespace, JobID: j.ID, NodeID: fmt.Sprint("node", node),
-				TaskGroup: "group", DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientRunning,
-			})
-		}
-	}
-	must(t, s.UpsertEvals(next(), []*broker.Evaluation{eval("e", "j", broker.StatusComplete)}))
-	must(t, s.UpsertPlanResults(next(), results))
-	for _, j := range blocked {
-		e := eval("blocked-"+j, j, broker.StatusBlocked)
-		must(t, s.UpsertEvals(next(), []*broker.Evaluation{e}))
-	}
-	return s.Snapshot()
-}
-
-func TestSystemJobPlacement(t *testing.T) {
-	elsewhere := job(rpc.JobTypeSystem, 1, 1)
-	elsewhere.Datacenters = []string{"dc2"}
-	stopped := job(rpc.JobTypeSystem, 2, 1)
-	stopped.Stop = true
-	jobs := []*rpc.Job{job(rpc.JobTypeSystem, 0, 1), elsewhere, stopped}
-	cases := []struct {
-		name   string
-		allocs map[string][]int
-		ok     bool
-		want   string
-	}{
-		{"on both ready nodes", map[string][]int{"system-000": {0, 1}}, true, "2 allocations run, 0 are missing, 0 are elsewhere, 0 are there twice"},
-		{"missing on one", map[string][]int{"system-000": {1}}, false, "1 are missing"},
-		{"on the node that is down", map[string][]int{"system-000": {0, 1, 2}}, false, "1 are elsewhere"},
-		{"twice on one", map[string][]int{"system-000": {0, 0, 1}}, false, "1 are there twice"},
-		{"in another datacenter", map[string][]int{"system-000": {0, 1}, "system-001": {0}}, false, "1 are elsewhere"},
-		{"of a stopped job", map[string][]int{"system-000": {0, 1}, "system-002": {1}}, false, "1 are elsewhere"},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			r := checker()
-			r.checkPlacementIn("drain", placement(t, jobs, c.allocs))
-			wantCheck(t, r.checks, InvariantSystemJobs, c.ok, "after drain", c.want)
-		})
-	}
-}
-
-func TestServiceJobPlacement(t *testing.T) {
-	jobs := []*rpc.Job{job(rpc.JobTypeService, 0, 3)}
-	cases := []struct {
-		name    string
-		nodes   []int
-		blocked []string
-		ok      bool
-		want    string
-	}{
-		{"all run", []int{0, 0, 1}, nil, true, "1 job run 3 of 3 allocations"},
-		{"one short", []int{0, 1}, nil, false, "1 job short without waiting for room"},
-		{"one short, for want of room", []int{0, 1}, []string{"service-000"}, true, "run 2 of 3"},
-		{"one too many", []int{0, 0, 1, 1}, nil, false, "1 above their count"},
-		{"one on a node that is down", []int{0, 1, 2}, nil, false, "1 of them on nodes that are not ready"},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			r := checker()
-			r.checkPlacementIn("storm", placement(t, jobs, map[string][]int{"service-000": c.nodes}, c.blocked...))
-			wantCheck(t, r.checks, InvariantServiceJobs, c.ok, "after storm", c.want)
-		})
-	}
 }

@@ -53,8 +53,11 @@ func (r *run) phase(i int) error {
 	if err != nil {
 		return fmt.Errorf("phase %s: %w", p.Name, err)
 	}
-	if _, ok := p.Until.(Recovered); ok {
-		r.checkPlacement(p.Name)
+	switch p.Until.(type) {
+	case Recovered, Settled:
+		if i < len(r.sc.Phases)-1 { // after the last it is checked with everything else
+			r.checkPlacement(p.Name, r.leaderState())
+		}
 	}
 	return nil
 }

@@ -128,6 +128,9 @@ func (r *run) all() (res *metrics.Result, err error) {
 	if r.ctx.Err() != nil {
 		return nil, r.ctx.Err()
 	}
+	if err == nil {
+		err = r.healAtEnd()
+	}
 	r.fleet.Shutdown()
 	if err == nil {
 		r.checkEnd()

@@ -1,0 +1,267 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// oracle is an independent reference: from jobs and nodes alone it works out what must run
+// where, and compares the state with it. It shares no code with the schedulers, and is
+// written to be plainly right rather than to place anything: of a service job it knows how
+// many allocations there must be, not on which nodes.
+type oracle struct {
+	nodes   map[string]*rpc.Node
+	ordered []*rpc.Node // by ID
+	used    map[string]rpc.Resources
+	jobs    map[broker.JobID]*jobView
+	blocked map[broker.JobID]bool // jobs that wait for room
+
+	wanted, running int // allocations
+	wrong           []string
+	wrongs          int
+}
+
+// jobView is a job and what the state holds of it.
+type jobView struct {
+	job    *rpc.Job // nil: purged
+	groups map[string]*groupView
+}
+
+// groupView is the allocations of one task group.
+type groupView struct {
+	on       map[string]int  // live ones by node
+	finished map[string]int  // complete ones of this version of the job, by node
+	names    map[string]int  // live ones that are not unknown, by name
+	ended    map[string]bool // names of complete and failed ones of this version
+	live     int
+	unknown  int // live, on nodes that are out of reach
+}
+
+// maxWrong is how many differences an oracle spells out.
+const maxWrong = 3
+
+// converged compares a state with what its jobs and nodes ask for.
+func converged(snap *state.Snapshot) *oracle {
+	o := &oracle{
+		nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{},
+		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]bool{},
+	}
+	for n := range snap.Nodes() {
+		o.nodes[n.ID] = n
+		o.ordered = append(o.ordered, n)
+	}
+	for j := range snap.Jobs() {
+		o.jobs[broker.JobID{Namespace: j.Namespace, ID: j.ID}] = &jobView{job: j, groups: map[string]*groupView{}}
+	}
+	for _, e := range snap.EvalsByStatus(broker.StatusBlocked) {
+		o.blocked[e.Job()] = true
+	}
+	for a := range snap.Allocs() {
+		o.take(a)
+	}
+	for _, n := range o.ordered {
+		if used := o.used[n.ID]; !n.Resources.Fits(used) {
+			o.differ("node %s holds %+v of its %+v", n.ID, used, n.Resources)
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(o.jobs), func(a, b broker.JobID) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
+	}) {
+		o.compare(id, o.jobs[id])
+	}
+	return o
+}
+
+func (o *oracle) differ(format string, args ...any) {
+	o.wrongs++
+	if len(o.wrong) < maxWrong {
+		o.wrong = append(o.wrong, fmt.Sprintf(format, args...))
+	}
+}
+
+func (o *oracle) ok() bool { return o.wrongs == 0 }
+
+// String says what was found. The hash at its end is equal for states of equal outcome: the
+// same nodes in the same condition, with as many allocations of each group.
+func (o *oracle) String() string {
+	ready := 0
+	for _, n := range o.ordered {
+		if n.Ready() {
+			ready++
+		}
+	}
+	text := fmt.Sprintf("%s on %s: %d allocations wanted, %d run, %s wait for room; outcome %s",
+		plural(len(o.jobs), "job"), plural(ready, "ready node"), o.wanted, o.running, plural(len(o.blocked), "job"), o.outcome())
+	if o.wrongs > 0 {
+		text += fmt.Sprintf("; %s from the reference: %s", plural(o.wrongs, "difference"), strings.Join(o.wrong, "; "))
+	}
+	return text
+}
+
+// outcome hashes what two brokers must agree on after the same events.
+func (o *oracle) outcome() string {
+	h := fnv.New64a()
+	for _, n := range o.ordered {
+		fmt.Fprintln(h, n.ID, n.Status, n.Ready())
+	}
+	var lines []string
+	for id, v := range o.jobs {
+		for name, g := range v.groups {
+			if g.live > 0 {
+				lines = append(lines, fmt.Sprintln(id.Namespace, id.ID, name, g.live))
+			}
+		}
+	}
+	slices.Sort(lines)
+	for _, l := range lines {
+		fmt.Fprint(h, l)
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// take adds an allocation to the view of its job.
+func (o *oracle) take(a *rpc.Allocation) {
+	id := broker.JobID{Namespace: a.Namespace, ID: a.JobID}
+	v := o.jobs[id]
+	if v == nil {
+		v = &jobView{groups: map[string]*groupView{}}
+		o.jobs[id] = v
+	}
+	g := v.groups[a.TaskGroup]
+	if g == nil {
+		g = &groupView{
+			on: map[string]int{}, finished: map[string]int{}, names: map[string]int{},
+			ended: map[string]bool{},
+		}
+		v.groups[a.TaskGroup] = g
+	}
+	if a.Terminal() {
+		if v.job == nil || a.JobVersion != v.job.Version {
+			return
+		}
+		switch a.ClientStatus {
+		case rpc.AllocClientComplete:
+			g.finished[a.NodeID]++
+			g.ended[a.Name] = true
+		case rpc.AllocClientFailed:
+			g.ended[a.Name] = true
+		}
+		return
+	}
+	o.used[a.NodeID] = o.used[a.NodeID].Add(a.Resources)
+	o.running++
+	g.live++
+	g.on[a.NodeID]++
+	if a.ClientStatus == rpc.AllocClientUnknown {
+		g.unknown++
+	} else {
+		g.names[a.Name]++
+	}
+	o.compareAlloc(a, v.job)
+}
+
+// compareAlloc looks at one live allocation.
+func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
+	n := o.nodes[a.NodeID]
+	if job == nil || job.Stop {
+		o.differ("%s runs, but its job does not", a.Name)
+		return
+	}
+	tg := job.TaskGroup(a.TaskGroup)
+	switch {
+	case tg == nil:
+		o.differ("%s runs, but its job has no group %s", a.Name, a.TaskGroup)
+	case n == nil || n.Status == rpc.NodeStatusDown:
+		o.differ("%s runs on node %s, which is gone", a.Name, a.NodeID)
+	case n.Status == rpc.NodeStatusDisconnected && (tg.MaxClientDisconnect == 0 || a.ClientStatus != rpc.AllocClientUnknown):
+		o.differ("%s is %s on node %s, which is disconnected", a.Name, a.ClientStatus, a.NodeID)
+	case n.Ready() && !job.RunsIn(n.Datacenter):
+		o.differ("%s runs on node %s in datacenter %s, where its job does not", a.Name, a.NodeID, n.Datacenter)
+	case n.Ready() && a.JobVersion != job.Version && tg.MaxParallel == 0:
+		// With MaxParallel a deployment that waits or failed may leave old ones running.
+		o.differ("%s runs version %d of its job, which is at %d", a.Name, a.JobVersion, job.Version)
+	}
+}
+
+// compare looks at what a job lacks or has too much of.
+func (o *oracle) compare(id broker.JobID, v *jobView) {
+	if v.job == nil || v.job.Stop {
+		return // whatever runs of it was found by compareAlloc
+	}
+	for i := range v.job.TaskGroups {
+		tg := &v.job.TaskGroups[i]
+		g := v.groups[tg.Name]
+		if g == nil {
+			g = &groupView{}
+		}
+		switch v.job.Type {
+		case rpc.JobTypeSystem, rpc.JobTypeSysBatch:
+			o.compareEachNode(id, v.job, tg, g)
+		default:
+			o.compareCount(id, v.job, tg, g)
+		}
+	}
+}
+
+// compareEachNode: one allocation on every ready node of the job's datacenters. One that
+// finished does for sysbatch.
+func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
+	for _, n := range o.ordered {
+		has := g.on[n.ID]
+		if has > 1 {
+			o.differ("%s runs %d times on node %s", id.ID, has, n.ID)
+		}
+		if !n.Ready() || !job.RunsIn(n.Datacenter) || job.Type == rpc.JobTypeSysBatch && g.finished[n.ID] > 0 {
+			continue
+		}
+		o.wanted++
+		if has == 0 && (o.hasRoom(n, tg) || !o.blocked[id]) {
+			o.differ("%s does not run on node %s", id.ID, n.ID)
+		}
+	}
+}
+
+// compareCount: as many as the group asks for, on any nodes; fewer only while no node has
+// room and the job waits for some. Batch allocations that finished count, and so do those
+// that failed for good.
+func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
+	o.wanted += tg.Count
+	has := len(g.names)
+	if job.Type == rpc.JobTypeBatch {
+		for i := range tg.Count {
+			if name := fmt.Sprintf("%s.%s[%d]", job.ID, tg.Name, i); g.names[name] == 0 && g.ended[name] {
+				has++
+			}
+		}
+	}
+	for name, n := range g.names {
+		if n > 1 {
+			o.differ("%s runs %d times", name, n)
+		}
+	}
+	switch {
+	case has > tg.Count:
+		o.differ("%s runs %d allocations of %s, %d wanted", id.ID, has, tg.Name, tg.Count)
+	case has+g.unknown < tg.Count && !o.blocked[id]:
+		o.differ("%s runs %d allocations of %s, %d wanted, and does not wait for room", id.ID, has, tg.Name, tg.Count)
+	case has+g.unknown < tg.Count:
+		for _, n := range o.ordered {
+			if n.Ready() && job.RunsIn(n.Datacenter) && o.hasRoom(n, tg) {
+				o.differ("%s runs %d allocations of %s, %d wanted, and node %s has room", id.ID, has, tg.Name, tg.Count, n.ID)
+				return
+			}
+		}
+	}
+}
+
+func (o *oracle) hasRoom(n *rpc.Node, tg *rpc.TaskGroup) bool {
+	return n.Resources.Fits(o.used[n.ID].Add(tg.Resources))
+}

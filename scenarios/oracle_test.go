@@ -1,0 +1,190 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/metrics"
+)
+
+// placed is a state of three nodes with room for three allocations each, the third down,
+// and of jobs with allocations. Each is written "job/node", and may be followed by what is
+// unusual about it.
+type placed struct {
+	jobs    []*rpc.Job
+	allocs  []string
+	blocked []string // jobs
+	nodes   func(nodes []*rpc.Node)
+}
+
+func (p placed) snapshot(t *testing.T) *state.Snapshot {
+	t.Helper()
+	s := state.New()
+	index := uint64(1)
+	next := func() uint64 { index++; return index }
+	var nodes []*rpc.Node
+	for i := range 3 {
+		nodes = append(nodes, &rpc.Node{
+			ID: fmt.Sprint("node", i), Datacenter: "dc1", Status: rpc.NodeStatusReady, SchedulingEligibility: rpc.NodeEligible,
+			Resources: rpc.Resources{CPUMHz: 3 * allocResources.CPUMHz, MemoryMB: 3 * allocResources.MemoryMB, DiskMB: 3 * allocResources.DiskMB},
+		})
+	}
+	nodes[2].Status = rpc.NodeStatusDown
+	if p.nodes != nil {
+		p.nodes(nodes)
+	}
+	for _, n := range nodes {
+		must(t, s.UpsertNode(next(), n))
+	}
+	byID := map[string]*rpc.Job{}
+	for _, j := range p.jobs {
+		must(t, s.UpsertJob(next(), j))
+		byID[j.ID] = j
+	}
+	results := &state.PlanResults{EvalID: "e"}
+	count := map[string]int{}
+	for i, text := range p.allocs {
+		where, unusual, _ := strings.Cut(text, " ")
+		id, node, _ := strings.Cut(where, "/")
+		a := &rpc.Allocation{
+			ID: fmt.Sprintf("alloc-%02d", i), Namespace: rpc.DefaultNamespace, JobID: id, NodeID: node, TaskGroup: "group",
+			Name: fmt.Sprintf("%s.group[%d]", id, count[id]), Resources: allocResources,
+			DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientRunning,
+		}
+		if j := byID[id]; j != nil && j.Type == rpc.JobTypeSystem {
+			a.Name = id + ".group[0]"
+		}
+		count[id]++
+		switch unusual {
+		case "":
+		case "complete", "failed", "unknown":
+			a.ClientStatus = unusual
+		case "stop":
+			a.DesiredStatus = rpc.AllocDesiredStop
+		case "old":
+			a.JobVersion = 7
+		case "again":
+			a.Name = fmt.Sprintf("%s.group[0]", id)
+		default:
+			t.Fatalf("allocation %q: what is %q?", text, unusual)
+		}
+		results.AllocsUpdated = append(results.AllocsUpdated, a)
+	}
+	must(t, s.UpsertEvals(next(), []*broker.Evaluation{eval("e", "j", broker.StatusComplete)}))
+	must(t, s.UpsertPlanResults(next(), results))
+	for _, j := range p.blocked {
+		must(t, s.UpsertEvals(next(), []*broker.Evaluation{eval("blocked-"+j, j, broker.StatusBlocked)}))
+	}
+	return s.Snapshot()
+}
+
+func TestTheReferenceFindsEveryDifference(t *testing.T) {
+	system, service, batch := job(rpc.JobTypeSystem, 0, 1), job(rpc.JobTypeService, 0, 3), job(rpc.JobTypeBatch, 0, 2)
+	changed := func(j *rpc.Job, change func(*rpc.Job)) *rpc.Job {
+		c := j.Copy()
+		c.TaskGroups = append([]rpc.TaskGroup(nil), j.TaskGroups...)
+		change(c)
+		return c
+	}
+	stopped := changed(system, func(j *rpc.Job) { j.Stop = true })
+	elsewhere := changed(system, func(j *rpc.Job) { j.Datacenters = []string{"dc2"} })
+	patient := changed(service, func(j *rpc.Job) { j.TaskGroups[0].MaxClientDisconnect = time.Minute })
+	rolling := changed(service, func(j *rpc.Job) { j.TaskGroups[0].MaxParallel = 1 })
+	big := changed(service, func(j *rpc.Job) { j.TaskGroups[0].Count = 9 })
+	disconnected := func(n []*rpc.Node) { n[1].Status = rpc.NodeStatusDisconnected }
+	cases := []struct {
+		name  string
+		state placed
+		want  string // a difference; empty = none
+	}{
+		{"a system job on both ready nodes", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node0", "system-000/node1"}}, ""},
+		{"missing on one", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node1"}}, "system-000 does not run on node node0"},
+		{"missing on one that is not eligible", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node1"},
+			nodes: func(n []*rpc.Node) { n[0].SchedulingEligibility = rpc.NodeIneligible }}, ""},
+		{"twice on one", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node0", "system-000/node0", "system-000/node1"}}, "2 times on node node0"},
+		{"on the node that is down", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node0", "system-000/node1", "system-000/node2"}}, "node2, which is gone"},
+		{"on a node nobody knows", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node0", "system-000/node1", "system-000/node9"}}, "node9, which is gone"},
+		{"in another datacenter", placed{jobs: []*rpc.Job{elsewhere}, allocs: []string{"system-000/node0"}}, "in datacenter dc1, where its job does not"},
+		{"of a stopped job", placed{jobs: []*rpc.Job{stopped}, allocs: []string{"system-000/node0"}}, "its job does not"},
+		{"of a job that was purged", placed{allocs: []string{"gone/node0"}}, "its job does not"},
+		{"stopped with its job", placed{jobs: []*rpc.Job{stopped}, allocs: []string{"system-000/node0 stop"}}, ""},
+		{"of an old version", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node0", "system-000/node1 old"}}, "version 7 of its job"},
+
+		{"a service with its count", placed{jobs: []*rpc.Job{service}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1"}}, ""},
+		{"one short", placed{jobs: []*rpc.Job{service}, allocs: []string{"service-000/node0", "service-000/node0"}}, "runs 2 allocations of group, 3 wanted, and does not wait"},
+		{"one finished", placed{jobs: []*rpc.Job{service}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 complete"}}, "runs 2 allocations"},
+		{"one too many", placed{jobs: []*rpc.Job{service}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1", "service-000/node1"}}, "runs 4 allocations of group, 3 wanted"},
+		{"one name twice", placed{jobs: []*rpc.Job{service}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 again"}}, "service-000.group[0] runs 2 times"},
+		{"short for want of room", placed{jobs: []*rpc.Job{big}, blocked: []string{"service-000"}, allocs: []string{
+			"service-000/node0", "service-000/node0", "service-000/node0", "service-000/node1", "service-000/node1", "service-000/node1"}}, ""},
+		{"waiting for room that is there", placed{jobs: []*rpc.Job{big}, blocked: []string{"service-000"}, allocs: []string{
+			"service-000/node0", "service-000/node0", "service-000/node0", "service-000/node1"}}, "node node1 has room"},
+		{"more than fits", placed{jobs: []*rpc.Job{changed(service, func(j *rpc.Job) { j.TaskGroups[0].Count = 4 })}, allocs: []string{
+			"service-000/node0", "service-000/node0", "service-000/node0", "service-000/node0"}}, "node node0 holds"},
+		{"an old version in a rolling update", placed{jobs: []*rpc.Job{rolling}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 old"}}, ""},
+
+		{"unknown while it may come back, and replaced", placed{jobs: []*rpc.Job{patient}, nodes: disconnected, allocs: []string{
+			"service-000/node0", "service-000/node0", "service-000/node1 unknown", "service-000/node0 again"}}, "service-000.group[0] runs 2 times"},
+		{"unknown while it may come back", placed{jobs: []*rpc.Job{patient}, nodes: disconnected, allocs: []string{
+			"service-000/node0", "service-000/node0", "service-000/node1 unknown"}}, ""},
+		{"running out of reach", placed{jobs: []*rpc.Job{patient}, nodes: disconnected, allocs: []string{
+			"service-000/node0", "service-000/node0", "service-000/node1"}}, "is running on node node1, which is disconnected"},
+		{"unknown, but its job does not allow that", placed{jobs: []*rpc.Job{service}, nodes: disconnected, allocs: []string{
+			"service-000/node0", "service-000/node0", "service-000/node1 unknown"}}, "is unknown on node node1, which is disconnected"},
+
+		{"a batch job that is done", placed{jobs: []*rpc.Job{batch}, allocs: []string{"batch-000/node0 complete", "batch-000/node2 failed"}}, ""},
+		{"a batch job half done", placed{jobs: []*rpc.Job{batch}, allocs: []string{"batch-000/node0 complete"}}, "batch-000 runs 1 allocations of group, 2 wanted"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r := checker()
+			r.checkPlacement("drain", c.state.snapshot(t))
+			want := []string{"after drain"}
+			if c.want != "" {
+				want = append(want, "from the reference", c.want)
+			}
+			wantCheck(t, r.checks, InvariantConvergence, c.want == "", want...)
+		})
+	}
+}
+
+// The outcome is what two brokers must agree on: not on which nodes a service runs, but how
+// often, and in what condition every node is.
+func TestOutcomesAreEqualOrNot(t *testing.T) {
+	service := job(rpc.JobTypeService, 0, 3)
+	base := placed{jobs: []*rpc.Job{service}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1"}}
+	outcome := func(p placed) string { return converged(p.snapshot(t)).outcome() }
+	same := base
+	same.allocs = []string{"service-000/node1", "service-000/node1", "service-000/node0"}
+	if outcome(base) != outcome(same) {
+		t.Error("the outcome depends on which nodes a service runs on")
+	}
+	fewer, other := base, base
+	fewer.allocs = base.allocs[:2]
+	other.nodes = func(n []*rpc.Node) { n[2].Status = rpc.NodeStatusInit }
+	for name, p := range map[string]placed{"an allocation less": fewer, "a node in another condition": other} {
+		if outcome(base) == outcome(p) {
+			t.Errorf("%s has the same outcome", name)
+		}
+	}
+}
+
+// outcomeOf finds the outcome in a result.
+func outcomeOf(t *testing.T, res *metrics.Result) string {
+	t.Helper()
+	found := ""
+	for _, c := range res.Invariants {
+		if _, after, ok := strings.Cut(c.Detail, "outcome "); ok && c.Name == InvariantConvergence {
+			found = after[:16]
+		}
+	}
+	if found == "" {
+		t.Fatal("no invariant tells the outcome")
+	}
+	return found
+}
