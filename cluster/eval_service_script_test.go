@@ -26,20 +26,23 @@ import (
 //	ack, nack id=                                  with the evaluation's latest token
 //	advance by=; enable; disable; close
 //
-// After each command those workers are listed whose dequeue returned meanwhile.
+// After each command those workers are listed whose dequeue returned meanwhile. Both
+// policies must answer alike: how a dequeue blocks does not depend on what is shed.
 func TestEvalServiceScripts(t *testing.T) {
 	paths, err := filepath.Glob("../broker/testdata/service/*.txt")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no scripts in broker/testdata/service: %v", err)
 	}
 	for _, path := range paths {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newServiceScript()
-				datadriven.RunTest(t, path, s.run)
-				s.service.Close()
+		for _, policy := range []broker.Policy{broker.Legacy(), broker.Shedding()} {
+			t.Run(filepath.Base(path)+"/"+policy.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newServiceScript(policy)
+					datadriven.RunTest(t, path, s.run)
+					s.service.Close()
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -54,10 +57,10 @@ type serviceScript struct {
 	finished []string
 }
 
-func newServiceScript() *serviceScript {
+func newServiceScript(policy broker.Policy) *serviceScript {
 	s := &serviceScript{
 		service: cluster.NewEvalService(broker.Config{
-			Policy: broker.Shedding(),
+			Policy: policy,
 			Rand:   rand.New(rand.NewPCG(1, 1)),
 		}),
 		start:  time.Now(),
