@@ -62,6 +62,7 @@ func Run(ctx context.Context, p broker.Policy, bounds Bounds, progress func(stat
 
 // RunAll runs the search for each policy, side by side. Progress, if not nil, is called
 // with the index of a policy and the number of its states so far, by one goroutine each.
+// If ctx ends, the error is that of ctx alone.
 func RunAll(ctx context.Context, policies []broker.Policy, bounds Bounds, progress func(i, states int)) ([]*Report, error) {
 	if progress == nil {
 		progress = func(int, int) {}
@@ -74,5 +75,8 @@ func RunAll(ctx context.Context, policies []broker.Policy, bounds Bounds, progre
 		})
 	}
 	running.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return reports, errors.Join(errs...)
 }

@@ -199,4 +199,7 @@ func TestBounds(t *testing.T) {
 	if _, err := explore.Run(ctx, broker.Legacy(), explore.DefaultBounds(), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a canceled search: %v", err)
 	}
+	if _, err := explore.RunAll(ctx, []broker.Policy{broker.Legacy(), broker.Shedding()}, explore.DefaultBounds(), nil); err != context.Canceled {
+		t.Errorf("two canceled searches: %v", err)
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,6 +108,9 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 		progress = line.update
 	}
 	reports, err := explore.RunAll(cmd.Context(), policies, f.bounds, progress)
+	if ctx := cmd.Context(); ctx.Err() != nil {
+		return fmt.Errorf("interrupted (%w): the search proves nothing", context.Cause(ctx))
+	}
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -65,6 +66,19 @@ func TestBrokerExploreJSON(t *testing.T) {
 	}
 	if len(out.Reports) != 2 || out.Reports[1].Policy != "shedding" || !out.Reports[1].Complete || out.Reports[1].States == 0 {
 		t.Errorf("reports %+v", out.Reports)
+	}
+}
+
+// TestBrokerExploreInterrupted has one line to say of two searches that end early.
+func TestBrokerExploreInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	cmd := newBrokerCommand()
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs([]string{"explore"})
+	err := cmd.ExecuteContext(ctx)
+	if exitCode(err) != exitFailed || err.Error() != "interrupted (context canceled): the search proves nothing" {
+		t.Errorf("error %v, exit code %d", err, exitCode(err))
 	}
 }
 
