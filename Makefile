@@ -61,6 +61,8 @@ golden: ## rewrite every golden file from what the code does now; look at the di
 gallery: build ## run the main job and redraw the pictures of docs/gallery
 	bin/simctl scenario heartbeat-storm --nodes $(NODES) --out results/gallery
 	cp results/gallery/*.png docs/gallery/
+	bin/simctl scenario heartbeat-storm --nodes 1000 --service-jobs 20 --allocs-per-node 4 --fraction 0.3 --out results/gallery-survivors
+	cp results/gallery-survivors/waterfall.png docs/gallery/survivors/
 
 .PHONY: soak
 soak: build ## run SEEDS=20 small storms, each under both brokers, and stop at a failed invariant

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -114,6 +115,9 @@ type key struct {
 // its own figures alone.
 const mostMultiples = 9
 
+// mostPanels is how many runs are drawn at most. Tables and exports have all of them.
+const mostPanels = 36
+
 // figures returns every chart that the runs have data for.
 func figures(runs []*metrics.Result) []figure {
 	if len(runs) == 0 {
@@ -126,7 +130,11 @@ func figures(runs []*metrics.Result) []figure {
 			return out
 		}
 	}
-	v := newView(runs)
+	shown := runs[:min(len(runs), mostPanels)]
+	v := newView(shown)
+	if len(shown) < len(runs) {
+		v.subtitle = fmt.Sprintf("%s · the first %d of %d runs", subtitle(runs), len(shown), len(runs))
+	}
 	for _, f := range []figure{
 		v.pendingDepth(), v.raftGrowth(), v.evalFates(), v.recovery(), v.waterfall(),
 		v.queues(), v.nodes(), v.latencies(), v.fanIn(), v.utilisation(),

@@ -62,7 +62,7 @@ func stretches(s metrics.Series, width float64) (line, spread) {
 		from := first + float64(i)*width
 		to := min(from+width, last)
 		at, value := []float64{from}, []float64{valueAt(s, from)}
-		for ; next < len(s.AtS) && s.AtS[next] < to; next++ {
+		for ; next < len(s.AtS) && (s.AtS[next] < to || i == n-1); next++ {
 			at, value = append(at, s.AtS[next]), append(value, s.Value[next])
 		}
 		at, value = append(at, to), append(value, valueAt(s, to))

@@ -109,7 +109,14 @@ func TestLayout(t *testing.T) {
 	for i := range 9 {
 		eleven = append(slices.Clone(eleven), synthetic{nodes: 5000, seed: int64(i + 2), rate: 20.8}.result(t))
 	}
+	var hundred []*metrics.Result
+	for i := range 100 {
+		r := *brief
+		r.Run.Seed = int64(i)
+		hundred = append(hundred, &r)
+	}
 	for name, runs := range map[string][]*metrics.Result{
+		"hundred":    hundred,
 		"one":        pair[:1],
 		"two":        pair,
 		"three":      {pair[0], pair[1], third},
@@ -127,6 +134,9 @@ func TestLayout(t *testing.T) {
 				t.Fatal("nothing was drawn")
 			}
 			for _, f := range figs {
+				if n := len(f.panels); n > mostPanels {
+					t.Errorf("%s has %d panels", f.id, n)
+				}
 				for _, fault := range layoutFaults(f) {
 					t.Error(fault)
 				}

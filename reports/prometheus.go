@@ -130,8 +130,9 @@ func (fs promFamilies) histogram(name, help string, run []string, d metrics.Dist
 	for i, le := range d.LE {
 		bucket(promNumber(le), d.Count[i])
 	}
+	// A _count would ask for a _sum (OpenMetrics 1.0, "Histogram"), which no Result has; the
+	// last bucket says the same.
 	bucket("+Inf", count)
-	fs.sample(name, "histogram", help, "_count", run, float64(count), atS)
 }
 
 func promNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
