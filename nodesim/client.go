@@ -47,13 +47,19 @@ type client struct {
 	rate   float64       // of its clock, against the servers'; zero means 1
 	now    time.Duration // of the decision under way
 
-	running     bool
-	registered  bool // the servers know the node, as far as the client knows
-	introduced  bool // registered at least once in this life: no longer initializing
-	heartbeated bool
-	ready       bool
-	ttl         time.Duration
-	lastOK      time.Duration
+	group      uint16
+	generation uint32            // counts the machines that were in this place
+	override   map[string]string // attributes that differ from the group's; nil = none
+
+	running bool
+	// version counts the changes of the node, and told those that the servers know.
+	version, told uint32
+	registered    bool // the servers know the node, as far as the client knows
+	introduced    bool // registered at least once in this life: no longer initializing
+	heartbeated   bool
+	ready         bool
+	ttl           time.Duration
+	lastOK        time.Duration
 
 	index  uint64 // of the last GetClientAllocs
 	allocs []alloc
@@ -75,12 +81,13 @@ const (
 
 // call is what a loop wants asked of a server.
 type call struct {
-	kind   callKind
-	server int
-	status string            // callRegister: of the node
-	index  uint64            // callWatch
-	block  time.Duration     // callWatch
-	report []*rpc.Allocation // callSync
+	kind    callKind
+	server  int
+	status  string            // callRegister: of the node
+	version uint32            // callRegister: of what it tells
+	index   uint64            // callWatch
+	block   time.Duration     // callWatch
+	report  []*rpc.Allocation // callSync
 }
 
 // answer is what came of a call.
@@ -140,9 +147,10 @@ func (c *client) begin(cfg *Config, l loop, now time.Duration) call {
 		next.kind, next.index, next.block = callWatch, c.index, max(block, time.Nanosecond)
 	case l == syncLoop:
 		next.kind, next.report = callSync, c.changes(cfg, now)
-	case c.registered:
+	case c.registered && c.told == c.version:
 		next.kind = callHeartbeat
 	default:
+		next.version = c.version
 		next.kind, next.status = callRegister, rpc.NodeStatusInit
 		if c.introduced {
 			next.status = rpc.NodeStatusReady
@@ -205,10 +213,10 @@ func (c *client) onRegister(cfg *Config, now time.Duration, asked call, a answer
 	if c.introduced {
 		spread = cfg.RegisterStagger
 	}
-	c.registered, c.introduced = true, true
+	c.registered, c.introduced, c.told = true, true, asked.version
 	c.ready = asked.status == rpc.NodeStatusReady
 	c.lastOK, c.ttl = now, a.ttl
-	c.sleep(nodeLoop, now+stagger(src, spread), true)
+	c.sleep(nodeLoop, c.unlessChanged(now, now+stagger(src, spread)), true)
 	if cfg.ReportAllocs && c.tasks[watchLoop].state == idle {
 		c.sleep(watchLoop, now, true)
 	}
@@ -220,7 +228,7 @@ func (c *client) onHeartbeat(cfg *Config, now time.Duration, a answer) {
 	case a.err == nil:
 		c.ready, c.heartbeated = true, true
 		c.lastOK, c.ttl = now, a.ttl
-		c.sleep(nodeLoop, now+a.ttl, true)
+		c.sleep(nodeLoop, c.unlessChanged(now, now+a.ttl), true)
 	case errors.Is(a.err, rpc.ErrNodeNotFound):
 		c.registered, c.ready = false, false
 		c.sleep(nodeLoop, now, false)

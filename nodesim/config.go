@@ -19,6 +19,10 @@ type Config struct {
 	Dial    Dial
 	Seed    int64 // with the client's number, the seed of all its draws
 
+	// Groups is what the fleet consists of, numbered one group after the other; Nodes is
+	// their sum then. Without any, all clients are alike and the next four fields count.
+	Groups []Group
+
 	Datacenters []string          // client i is in Datacenters[i mod len]; nil = dc1
 	NodeClass   string            // empty = none
 	Attributes  map[string]string // shared by all nodes, never written to; nil = DefaultAttributes
@@ -121,6 +125,9 @@ func (c Config) Validate() error {
 		return fmt.Errorf("nodesim: Servers is %d: clients need at least 1 server", c.Servers)
 	case c.Dial == nil:
 		return fmt.Errorf("nodesim: Dial is nil: clients need a way to reach the servers")
+	}
+	if err := c.validateGroups(); err != nil {
+		return err
 	}
 	t := c.Timing
 	for _, f := range []struct {

@@ -13,6 +13,7 @@ import (
 // bubble it must be made, started and shut down inside the bubble.
 type Fleet struct {
 	cfg     Config
+	groups  []Group
 	servers []rpc.NodeServer
 	grid    grid
 
@@ -58,17 +59,10 @@ func NewFleet(cfg Config) (*Fleet, error) {
 		return nil, err
 	}
 	cfg.Timing = cfg.Timing.withDefaults()
-	if len(cfg.Datacenters) == 0 {
-		cfg.Datacenters = []string{"dc1"}
-	}
-	if cfg.Attributes == nil {
-		cfg.Attributes = DefaultAttributes()
-	}
-	if cfg.Resources == (rpc.Resources{}) {
-		cfg.Resources = DefaultResources
-	}
+	groups, groupOf := cfg.groups()
 	f := &Fleet{
 		cfg:     cfg,
+		groups:  groups,
 		grid:    newGrid(cfg.Nodes),
 		clients: make([]client, cfg.Nodes),
 		watches: make([]context.CancelFunc, cfg.Nodes),
@@ -82,7 +76,7 @@ func NewFleet(cfg Config) (*Fleet, error) {
 	for i := range f.clients {
 		c := &f.clients[i]
 		identity := source(cfg.Seed, i, seedIdentity)
-		c.num, c.id, c.server = i, uuid(&identity), i%cfg.Servers
+		c.num, c.id, c.server, c.group = i, uuid(&identity), i%cfg.Servers, uint16(groupOf(i))
 		for l := range loops {
 			c.tasks[l] = task{pos: -1, src: source(cfg.Seed, i, uint64(l))}
 		}
@@ -246,11 +240,14 @@ func (f *Fleet) launch(r ref, now time.Duration) {
 	}
 	var node *rpc.Node
 	if asked.kind == callRegister {
-		node = f.cfg.node(c)
+		node = f.groups[c.group].node(c)
 		node.Status = asked.status
 	}
+	id, latency := c.id, f.groups[c.group].Latency
 	f.wg.Go(func() {
-		got := do(ctx, f.servers[asked.server], asked, c.id, node)
+		linger(ctx, latency)
+		got := do(ctx, f.servers[asked.server], asked, id, node)
+		linger(ctx, latency)
 		f.answered(r, life, asked, got)
 	})
 }

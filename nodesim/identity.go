@@ -57,15 +57,19 @@ func uuid(src *rand.PCG) string {
 
 // node builds the node as the client registers it. A fresh one for each call: in process,
 // the servers keep what they are given.
-func (c *Config) node(cl *client) *rpc.Node {
+func (g *Group) node(cl *client) *rpc.Node {
+	attributes := g.Attributes
+	if cl.override != nil {
+		attributes = cl.override
+	}
 	return &rpc.Node{
 		ID:                    cl.id,
 		SecretID:              cl.id, // a secret nobody has to keep
 		Name:                  fmt.Sprintf("client-%05d", cl.num),
-		Datacenter:            c.Datacenters[cl.num%len(c.Datacenters)],
-		NodeClass:             c.NodeClass,
-		Attributes:            c.Attributes,
-		Resources:             c.Resources,
+		Datacenter:            g.Datacenter,
+		NodeClass:             g.NodeClass,
+		Attributes:            attributes,
+		Resources:             g.Resources,
 		Status:                rpc.NodeStatusInit,
 		SchedulingEligibility: rpc.NodeEligible,
 	}

@@ -151,7 +151,7 @@ func TestNodesAreTellable(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for i := range f.clients {
-		n := f.cfg.node(&f.clients[i])
+		n := f.groups[f.clients[i].group].node(&f.clients[i])
 		if seen[n.ID] || len(n.ID) != 36 {
 			t.Fatalf("client %d has the ID %q, twice or not a UUID", i, n.ID)
 		}
