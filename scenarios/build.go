@@ -5,7 +5,6 @@ import (
 
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
-	"github.com/simctl/simctl/nodesim"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -89,6 +88,9 @@ func (b *builder) phase(p language.Phase, servers int) (Phase, error) {
 	if out.Until, err = conditionWords[p.Until.Keyword].build(p.Until.Args, b); err != nil {
 		return out, b.def.Errorf(p.Until.At, "Impossible condition", "%v.", err)
 	}
+	if e, ok := out.Until.(Elapsed); ok && out.Stall == 0 {
+		out.Stall = e.For + defaultStall // quiet is no failure when only time is waited for
+	}
 	return out, nil
 }
 
@@ -147,34 +149,4 @@ func resources(r *language.Resources, otherwise rpc.Resources) rpc.Resources {
 		return otherwise
 	}
 	return rpc.Resources{CPUMHz: r.CPU, MemoryMB: r.Memory, DiskMB: r.Disk}
-}
-
-func (b *builder) fleet(force bool) (nodesim.Config, error) {
-	f := b.def.Fleet
-	cfg := nodesim.Config{ReportAllocs: b.cost.ReportAllocs}
-	if f.ReportAllocations != nil {
-		cfg.ReportAllocs = *f.ReportAllocations
-	}
-	for _, g := range f.Groups {
-		cfg.Nodes += g.Nodes
-		cfg.Resources = resources(g.Resources, nodesim.DefaultResources)
-	}
-	limit := nodesim.MaxNodes
-	if !force {
-		limit = maxNodes
-	}
-	switch {
-	case cfg.Nodes < 1:
-		return cfg, b.def.Errorf(f.At, "No clients", "The groups of the fleet have no clients: there must be at least one.")
-	case cfg.Nodes > limit && !force:
-		return cfg, b.def.Errorf(f.At, "Large fleet", "%d clients: more than %d take hours and many gigabytes; add --force if they are meant.", cfg.Nodes, limit)
-	case cfg.Nodes > limit:
-		return cfg, b.def.Errorf(f.At, "Large fleet", "%d clients: there must be %d at most.", cfg.Nodes, limit)
-	}
-	return cfg, nil
-}
-
-// datacenters returns those of the fleet, in order.
-func (b *builder) datacenters() []string {
-	return []string{"dc1"}
 }

@@ -104,14 +104,12 @@ func (s *Scenario) scaled(factor float64) *Scenario {
 		&c.Heartbeat.MinTTL, &c.Heartbeat.Grace, &c.Heartbeat.FailoverTTL, &c.Reaper.Interval,
 		&c.Eval.NackTimeout, &c.Eval.InitialNackDelay, &c.Eval.SubsequentNackDelay,
 		&c.Eval.FailedFollowupBaseline, &c.Eval.FailedFollowupRange, &c.BatchUpdateInterval,
-		&s.Fleet.Behaviour.StartDelay.Min, &s.Fleet.Behaviour.StartDelay.Max,
-		&s.Fleet.Behaviour.StopDelay.Min, &s.Fleet.Behaviour.StopDelay.Max,
 	} {
 		*d = s.scaleOf(*d)
 	}
 	c.Heartbeat.MaxPerSecond /= factor
 	c.Costs = scaleDurations(c.Costs, factor)
-	s.Fleet.Timing = s.Fleet.Timing.Scale(factor)
+	s.Fleet = scaledFleet(s.Fleet, s.scaleOf, factor)
 	for i := range s.Phases {
 		p := &s.Phases[i]
 		p.Stall, p.Timeout = s.scaleOf(p.Stall), s.scaleOf(p.Timeout)
@@ -126,6 +124,12 @@ func (s *Scenario) scaled(factor float64) *Scenario {
 			u.For = s.scaleOf(u.For)
 			p.Until = u
 		case Settled:
+			u.For = s.scaleOf(u.For)
+			p.Until = u
+		case Elapsed:
+			u.For = s.scaleOf(u.For)
+			p.Until = u
+		case QueueDepth:
 			u.For = s.scaleOf(u.For)
 			p.Until = u
 		}

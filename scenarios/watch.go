@@ -66,6 +66,7 @@ type watch struct {
 	ready       span      // every running client is ready
 	down        span      // every stopped client is down
 	known       span      // every client is known as it is
+	own         span      // for the condition's own use
 	created     time.Time // when an evaluation was last created
 	moved       time.Time // when anything the phase waits for last changed
 	peakOpen    int       // most evaluations pending in state

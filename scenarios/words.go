@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -91,31 +90,30 @@ var eventWords = map[string]word[Action]{
 	"slow_apply":     event(SlowApply{}),
 	"skew_clocks":    event(SkewClocks{Rate: 1}),
 	"heal":           event(Heal{}),
+
+	"update_job":         means(updateJobWord{}, updateJobWord.build),
+	"stop_job":           means(stopJobWord{}, stopJobWord.build),
+	"scale_job":          means(scaleJobWord{}, scaleJobWord.build),
+	"fail_allocs":        means(failAllocsWord{}, failAllocsWord.build),
+	"drain_nodes":        event(DrainNodes{}),
+	"end_drains":         event(EndDrains{}),
+	"set_eligibility":    event(SetEligibility{}),
+	"pause_eval_broker":  event(PauseEvalBroker{}),
+	"resume_eval_broker": event(ResumeEvalBroker{}),
 }
 
 // conditionWords are the conditions there are.
 var conditionWords = map[string]word[Condition]{
 	"registered": condition(Registered{For: 3 * time.Second}),
 	"recovered":  condition(Recovered{For: quiet}),
+	"settled":    condition(Settled{For: quiet}),
+	"elapsed":    condition(Elapsed{}),
+	"queue":      means(QueueDepth{}, func(c QueueDepth, _ *builder) (Condition, error) { return c, c.check() }),
+	"evals":      condition(EvalsCreated{}),
 }
 
 // lastingWord is an event that says nothing but how long it lasts.
 type lastingWord struct{ For time.Duration }
-
-// jobsWord is which jobs to register.
-type jobsWord struct {
-	Jobs []string `lang:"ref=job"` // nil = all
-}
-
-func (w jobsWord) build(b *builder) (Action, error) {
-	a := RegisterJobs{}
-	for _, job := range b.def.Jobs {
-		if w.Jobs == nil || slices.Contains(w.Jobs, job.Name) {
-			a.Jobs = append(a.Jobs, b.jobs[job.Name]...)
-		}
-	}
-	return a, nil
-}
 
 // UnmarshalText reads a server as a file names it: leader, follower, or its number, counted
 // from 1.
