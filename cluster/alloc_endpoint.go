@@ -162,6 +162,7 @@ func (b *allocBatcher) flush() {
 		seen[e.Job()] = true
 		return dup
 	})
+	b.srv.happened(func(c *Causes) { c.AllocReports++ })
 	batch.index, batch.err = b.srv.raftApply(allocClientUpdateRequestType, &allocClientUpdateRequest{Alloc: batch.updates, Evals: batch.evals})
 	close(batch.written)
 }

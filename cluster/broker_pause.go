@@ -18,6 +18,7 @@ type schedulerConfigRequest struct{ Config rpc.SchedulerConfig }
 // meanwhile, and all of them are restored when it goes on.
 func (c *Cluster) SetSchedulerConfig(ctx context.Context, cfg rpc.SchedulerConfig) error {
 	_, err := userCall(ctx, c, "Operator.SchedulerSetConfiguration", "scheduler", func(l *server) (struct{}, error) {
+		l.happened(func(c *Causes) { c.SchedulerConfigs++ })
 		if _, err := l.raftApply(schedulerConfigRequestType, &schedulerConfigRequest{cfg}); err != nil {
 			return struct{}{}, err
 		}

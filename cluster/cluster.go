@@ -196,6 +196,7 @@ type Counters struct {
 	PlansSubmitted   uint64
 	MissedHeartbeats uint64
 	NodesDown        uint64
+	Causes           Causes
 }
 
 // count changes the counters for a committed entry, once for all servers.

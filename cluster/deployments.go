@@ -208,6 +208,7 @@ func (w *deploymentWatcher) expired(d *watchedDeployment) {
 	if !now.Active() || now.ID != d.id || !slices.ContainsFunc(now.Groups, unfinished) {
 		return
 	}
+	w.srv.happened(func(c *Causes) { c.Deployments++ })
 	// The deployment stays as it is when the write fails: the next leader's watch fails it.
 	_, _ = w.srv.raftApply(deploymentStatusUpdateRequestType, &deploymentStatusRequest{
 		Update: &rpc.DeploymentUpdate{

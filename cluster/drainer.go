@@ -195,6 +195,7 @@ func (d *drainer) look(ctx context.Context) {
 	}
 	if finished := append(forced, done...); len(finished) > 0 {
 		slices.Sort(finished)
+		d.srv.happened(func(c *Causes) { c.DrainsDone++ })
 		_, _ = d.srv.raftApply(batchNodeUpdateDrainRequestType, &batchNodeUpdateDrainRequest{
 			NodeIDs: finished, UpdatedAt: time.Now().Unix(), Event: eventDrainComplete,
 		})

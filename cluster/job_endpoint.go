@@ -26,6 +26,7 @@ func (c *Cluster) RegisterJob(ctx context.Context, job *rpc.Job) (evalID string,
 		return "", fmt.Errorf("job %q has type %q; allowed are service, batch, system and sysbatch", j.ID, j.Type)
 	}
 	return userCall(ctx, c, "Job.Register", j.ID, func(l *server) (string, error) {
+		l.happened(func(c *Causes) { c.JobsRegistered++ })
 		e := l.jobEval(j, broker.TriggeredByJobRegister)
 		_, err := l.raftApply(jobRegisterRequestType, &jobRegisterRequest{Job: j, Eval: e})
 		return e.ID, err
@@ -42,6 +43,7 @@ func (c *Cluster) StopJob(ctx context.Context, namespace, id string, purge bool)
 		if err != nil {
 			return "", err
 		}
+		l.happened(func(c *Causes) { c.JobsStopped++ })
 		e := l.jobEval(job, broker.TriggeredByJobDeregister)
 		_, err = l.raftApply(jobDeregisterRequestType, &jobDeregisterRequest{Namespace: namespace, JobID: id, Purge: purge, Eval: e})
 		return e.ID, err
@@ -63,6 +65,7 @@ func (c *Cluster) ScaleJob(ctx context.Context, namespace, id, group string, cou
 		if err != nil {
 			return "", err
 		}
+		l.happened(func(c *Causes) { c.JobsScaled++ })
 		index, err := l.raftApply(jobRegisterRequestType, &jobRegisterRequest{Job: scaled.job})
 		if err != nil {
 			return "", err

@@ -43,7 +43,8 @@ func (s *server) lead() (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for s.raft.Barrier(0).Error() != nil {
+		s.happened(func(c *Causes) { c.Leaderships++ })
+		for s.barrier() != nil {
 			select {
 			case <-time.After(barrierRetry):
 			case <-ctx.Done():
@@ -57,6 +58,12 @@ func (s *server) lead() (stop func()) {
 		cancel()
 		<-done
 	}
+}
+
+// barrier waits until this server has applied what the leaders before it wrote.
+func (s *server) barrier() error {
+	s.happened(func(c *Causes) { c.Barriers++ })
+	return s.raft.Barrier(0).Error()
 }
 
 // establishLeadership enables everything only the leader runs, in Nomad's order,

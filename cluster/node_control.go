@@ -70,6 +70,7 @@ func (s *server) setEligibility(nodeID string, eligible bool) error {
 	case node.SchedulingEligibility == req.Eligibility:
 		return nil
 	}
+	s.happened(func(c *Causes) { c.EligibilitiesSet++ })
 	index, err := s.raftApply(nodeUpdateEligibilityRequestType, req)
 	if err != nil || !eligible {
 		return err
@@ -108,6 +109,7 @@ func (s *server) updateDrain(nodeID string, drain *rpc.DrainStrategy, markEligib
 	case was:
 		req.Event = eventDrainDisabled
 	}
+	s.happened(func(c *Causes) { c.DrainsSet++ })
 	index, err := s.raftApply(nodeUpdateDrainRequestType, req)
 	if err != nil || drain != nil || !markEligible || node.SchedulingEligibility != rpc.NodeIneligible {
 		return err

@@ -98,6 +98,7 @@ func (s *server) registerNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResp
 	if original != nil && original.SecretID != node.SecretID {
 		return nil, fmt.Errorf("node %s: secret ID does not match the registered one", node.ID)
 	}
+	s.happened(func(c *Causes) { c.NodesRegistered++ })
 	index, err := s.raftApply(nodeRegisterRequestType, &rpc.NodeRegisterRequest{Node: node})
 	if err != nil {
 		return nil, err
@@ -125,6 +126,13 @@ func (s *server) updateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 	if node.Status == req.Status {
 		s.compute("heartbeat/"+req.NodeID, s.cfg.Costs.RPC.Heartbeat)
 	} else {
+		s.happened(func(c *Causes) {
+			if req.Status == rpc.NodeStatusReady {
+				c.NodesHeard++
+			} else {
+				c.NodesMissed++
+			}
+		})
 		change := *req
 		change.UpdatedAt = time.Now().Unix()
 		if node.Status == rpc.NodeStatusDown && change.NodeEvent == "" {
@@ -186,6 +194,7 @@ func (s *server) createNodeEvals(node *rpc.Node, nodeIndex uint64, resp *rpc.Nod
 	if len(evals) == 0 {
 		return nil
 	}
+	s.happened(func(c *Causes) { c.NodesWithEvals++ })
 	s.compute("node-evals/"+node.ID, time.Duration(len(evals))*s.cfg.Costs.RPC.NodeEval)
 	index, err := s.raftApply(evalUpdateRequestType, &evalUpdateRequest{Evals: evals})
 	if err != nil {

@@ -67,6 +67,7 @@ func (a *planApplier) apply(ctx context.Context, p *pendingPlan) error {
 		}
 	}
 	if result.IsNoOp() {
+		a.srv.happened(func(c *Causes) { c.PlansEmpty++ })
 		p.respond(result, nil)
 		return nil
 	}

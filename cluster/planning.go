@@ -29,6 +29,7 @@ func (p *planning) run() error {
 	for {
 		attempt := sched.Plan(p.snap, time.Now())
 		srv.allocate(p.worker.name, srv.cfg.Costs.scheduling(p.eval.Type, attempt.Work))
+		p.account(attempt.Evals)
 		if err := p.write(attempt.Evals); err != nil {
 			return err
 		}
@@ -45,10 +46,21 @@ func (p *planning) run() error {
 		}
 	}
 	outcome := sched.Outcome(time.Now())
+	p.account(outcome.Evals)
 	if outcome.Reblock != nil {
+		srv.happened(func(c *Causes) { c.EvalsReblocked++ })
 		return p.reblock(outcome.Reblock)
 	}
 	return p.write(outcome.Evals)
+}
+
+// account counts the evaluations that the worker made beside the one it works on.
+func (p *planning) account(evals []*broker.Evaluation) {
+	for _, e := range evals {
+		if e.ID != p.eval.ID {
+			p.worker.srv.happened(func(c *Causes) { c.EvalsSpawned++ })
+		}
+	}
 }
 
 // write stores evaluations through the leader, one call and one entry each, as long as

@@ -49,6 +49,7 @@ func (s *server) cancelEvals(batch []*broker.Evaluation) {
 	if len(batch) == 0 {
 		return
 	}
+	s.happened(func(c *Causes) { c.Reaps++ })
 	canceled := make([]*broker.Evaluation, len(batch))
 	for i, e := range batch {
 		canceled[i] = withStatus(e, broker.StatusCanceled, "canceled after more recent eval was processed")
@@ -67,6 +68,7 @@ func (s *server) reapFailedEvals(ctx context.Context) {
 		if e == nil {
 			continue
 		}
+		s.happened(func(c *Causes) { c.EvalsGivenUp++ })
 		failed := withStatus(e, broker.StatusFailed, fmt.Sprintf("evaluation reached delivery limit (%d)", s.cfg.Eval.DeliveryLimit))
 		next := s.failedFollowUp(e)
 		failed.NextEval = next.ID
@@ -98,6 +100,7 @@ func (s *server) reapDuplicateBlocked(ctx context.Context) {
 		if dups == nil {
 			return
 		}
+		s.happened(func(c *Causes) { c.Duplicates++ })
 		canceled := make([]*broker.Evaluation, len(dups))
 		for i, e := range dups {
 			canceled[i] = withStatus(e, broker.StatusCanceled, fmt.Sprintf("existing blocked evaluation exists for job %q", e.JobID))

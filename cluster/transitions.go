@@ -89,5 +89,6 @@ func (s *server) requestTransitions(req desiredTransitionRequest) (uint64, error
 	slices.Sort(req.Reschedule)
 	req.Migrate, req.Reschedule = slices.Compact(req.Migrate), slices.Compact(req.Reschedule)
 	slices.SortFunc(req.Evals, func(a, c *broker.Evaluation) int { return strings.Compare(a.ID, c.ID) })
+	s.happened(func(c *Causes) { c.Transitions++ })
 	return s.raftApply(allocUpdateDesiredTransitionRequestType, &req)
 }

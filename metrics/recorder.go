@@ -45,6 +45,7 @@ type PhaseEnd struct {
 	RecoveryS         float64
 	AllocsReplacedS   float64
 	RaftEntriesByType map[string]uint64 // in the phase
+	RaftAccount       []Expectation     // of the same entries; nil when nobody worked it out
 	EvalsByStatus     map[string]uint64 // at the end of the phase
 }
 
@@ -272,14 +273,17 @@ func (p *openPhase) close(r *Recorder, at time.Time, c Counters, end PhaseEnd) P
 		AllocsReplacedS:   end.AllocsReplacedS,
 		RaftEntries:       diff("the last log index", p.counters.LastIndex, c.LastIndex),
 		RaftEntriesByType: cloneCounts(end.RaftEntriesByType),
-		EvalsCreated:      diff("evals_created", p.counters.EvalsCreated, c.EvalsCreated),
-		EvalsProcessed:    diff("evals_processed", p.counters.EvalsProcessed, c.EvalsProcessed),
-		EvalsCanceled:     diff("evals_canceled", p.counters.EvalsCanceled, c.EvalsCanceled),
-		EvalsByStatus:     cloneCounts(end.EvalsByStatus),
-		PlansSubmitted:    diff("plans_submitted", p.counters.PlansSubmitted, c.PlansSubmitted),
-		PeakPending:       uint64(p.peakPending),
-		PeakCancelable:    uint64(p.peakCancelable),
-		NodesDown:         diff("nodes_down", p.counters.NodesDown, c.NodesDown),
-		MissedHeartbeats:  diff("missed_heartbeats", p.counters.MissedHeartbeats, c.MissedHeartbeats),
+		RaftAccount:       slices.Clone(end.RaftAccount),
+
+		RaftEntriesExpectedByType: expectedByType(end.RaftAccount),
+		EvalsCreated:              diff("evals_created", p.counters.EvalsCreated, c.EvalsCreated),
+		EvalsProcessed:            diff("evals_processed", p.counters.EvalsProcessed, c.EvalsProcessed),
+		EvalsCanceled:             diff("evals_canceled", p.counters.EvalsCanceled, c.EvalsCanceled),
+		EvalsByStatus:             cloneCounts(end.EvalsByStatus),
+		PlansSubmitted:            diff("plans_submitted", p.counters.PlansSubmitted, c.PlansSubmitted),
+		PeakPending:               uint64(p.peakPending),
+		PeakCancelable:            uint64(p.peakCancelable),
+		NodesDown:                 diff("nodes_down", p.counters.NodesDown, c.NodesDown),
+		MissedHeartbeats:          diff("missed_heartbeats", p.counters.MissedHeartbeats, c.MissedHeartbeats),
 	}
 }

@@ -73,7 +73,11 @@ type Phase struct {
 	// RaftEntries is the growth of the leader's last log index.
 	RaftEntries       uint64            `json:"raft_entries"`
 	RaftEntriesByType map[string]uint64 `json:"raft_entries_by_type"`
-	EvalsCreated      uint64            `json:"evals_created"`
+	// RaftEntriesExpectedByType is what the events of the phase should have cost, and
+	// RaftAccount says which; both are empty when nobody worked it out.
+	RaftEntriesExpectedByType map[string]uint64 `json:"raft_entries_expected_by_type,omitempty"`
+	RaftAccount               []Expectation     `json:"raft_account,omitempty"`
+	EvalsCreated              uint64            `json:"evals_created"`
 	// EvalsProcessed counts evaluations that a worker dequeued and acked.
 	EvalsProcessed   uint64            `json:"evals_processed"`
 	EvalsCanceled    uint64            `json:"evals_canceled"`

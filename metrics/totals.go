@@ -30,6 +30,7 @@ func Totals(phases []Phase) Phase {
 		for kind, n := range p.RaftEntriesByType {
 			t.RaftEntriesByType[kind] += n
 		}
+		t.RaftAccount = addAccounts(t.RaftAccount, p.RaftAccount)
 		t.EvalsCreated += p.EvalsCreated
 		t.EvalsProcessed += p.EvalsProcessed
 		t.EvalsCanceled += p.EvalsCanceled
@@ -40,6 +41,7 @@ func Totals(phases []Phase) Phase {
 		t.NodesDown += p.NodesDown
 		t.MissedHeartbeats += p.MissedHeartbeats
 	}
+	t.RaftEntriesExpectedByType = expectedByType(t.RaftAccount)
 	return t
 }
 

@@ -46,6 +46,7 @@ func (r *run) phase(i int) error {
 		RecoveryS:         w.secondsOf(recovery(w, p.Until)),
 		AllocsReplacedS:   r.losses.seconds(),
 		RaftEntriesByType: r.cluster.EntriesBetween(first.cluster.LastIndex, last.cluster.LastIndex),
+		RaftAccount:       predict(first.cluster.Counters, last.cluster.Counters),
 		EvalsByStatus:     last.cluster.EvalsByStatus,
 	})
 	w.last = last
@@ -161,6 +162,7 @@ func (r *run) sample() sample {
 		}
 		r.index = s.cluster.LastIndex
 	}
+	s.cluster.LastIndex = r.index
 	c := s.cluster
 	gauge := func(name, unit string, value float64) { r.rec.Gauge(name, unit, s.at, value) }
 	gauge(metrics.SeriesReady, "evaluations", float64(c.Broker.Ready))
