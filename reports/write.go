@@ -15,6 +15,7 @@ import (
 
 // writers are the formats that are one text, by name.
 var writers = map[string]func(io.Writer, []*metrics.Result) error{
+	"account":  Account,
 	"json":     JSON,
 	"csv":      CSV,
 	"markdown": Markdown,
@@ -23,6 +24,7 @@ var writers = map[string]func(io.Writer, []*metrics.Result) error{
 
 // fileNames are what the texts are called in a directory.
 var fileNames = map[string]string{
+	"account":  "account.txt",
 	"json":     "summary.json",
 	"csv":      "report.csv",
 	"markdown": "report.md",

@@ -25,7 +25,7 @@ which they differ.
 
 html is one self-contained page, png and svg are charts, markdown is a table to paste,
 csv has every figure under the name that thresholds use, prom is OpenMetrics text for
-promtool. A single text format without --out goes to stdout; everything else goes to
+promtool, and account says which event cost which entries of the Raft log. A single text format without --out goes to stdout; everything else goes to
 files, whose names are printed.`,
 		Example: `  simctl report results/run/legacy.json results/run/shedding.json
   simctl report legacy.json shedding.json --format png,svg --out charts

@@ -1,0 +1,63 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// Account writes, for every phase of every run, what its events should have cost the Raft
+// log beside what was written: by message type, with the events below each, and what is
+// left unexplained.
+func Account(w io.Writer, runs []*metrics.Result) error {
+	if len(runs) == 0 {
+		return ErrNoRuns
+	}
+	var out bytes.Buffer
+	for i, r := range runs {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		fmt.Fprintf(&out, "%s, %s broker, seed %d: entries of the Raft log\n", r.Run.Scenario, r.Run.Broker, r.Run.Seed)
+		for j := range r.Phases {
+			accountPhase(&out, &r.Phases[j])
+		}
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func accountPhase(out *bytes.Buffer, p *metrics.Phase) {
+	fmt.Fprintf(out, "\n  %-52s%12s%12s\n", p.Name, "expected", "written")
+	if len(p.RaftAccount) == 0 {
+		fmt.Fprintf(out, "    %-50s%12s%12s\n", "all types (nobody worked out what to expect)", missing, grouped(float64(p.RaftEntries)))
+		return
+	}
+	kinds := map[string]bool{}
+	for kind := range p.RaftEntriesByType {
+		kinds[kind] = true
+	}
+	for kind := range p.RaftEntriesExpectedByType {
+		kinds[kind] = true
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		fmt.Fprintf(out, "    %-50s%12s%12s\n", kind,
+			grouped(float64(p.RaftEntriesExpectedByType[kind])), grouped(float64(p.RaftEntriesByType[kind])))
+		for _, e := range p.RaftAccount {
+			if e.Type == kind {
+				fmt.Fprintf(out, "    %11s %s\n", grouped(float64(e.Entries)), e.Event)
+			}
+		}
+	}
+	rest := p.Unexplained()
+	for _, kind := range slices.Sorted(maps.Keys(rest)) {
+		fmt.Fprintf(out, "    not explained: %+d %s\n", rest[kind], kind)
+	}
+	if len(rest) == 0 {
+		fmt.Fprintln(out, "    every entry is explained")
+	}
+}
