@@ -57,11 +57,23 @@ func (f figure) encode(w io.Writer, format string) error {
 	if format == "svg" {
 		c := vgsvg.New(width, height)
 		f.draw(draw.New(c))
-		_, err := c.WriteTo(w)
+		var text bytes.Buffer
+		if _, err := c.WriteTo(&text); err != nil {
+			return err
+		}
+		_, err := w.Write(withFallbackFonts(text.Bytes()))
 		return err
 	}
 	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
 	f.draw(draw.New(c))
 	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
 	return err
+}
+
+// withFallbackFonts names fonts of the same widths beside the one the SVG was laid out
+// with, which most machines lack. A quote is escaped in the text of a chart, so this
+// changes nothing but styles.
+func withFallbackFonts(svg []byte) []byte {
+	return bytes.ReplaceAll(svg, []byte(`style="font-family:Liberation Sans;`),
+		[]byte(`style="font-family:'Liberation Sans',Arial,Helvetica,sans-serif;`))
 }

@@ -79,6 +79,9 @@ func TestSVG(t *testing.T) {
 		if err := f.encode(&out, "svg"); err != nil {
 			t.Fatal(err)
 		}
+		if styles, fallbacks := bytes.Count(out.Bytes(), []byte("font-family")), bytes.Count(out.Bytes(), []byte("Arial,Helvetica,sans-serif;")); styles == 0 || styles != fallbacks {
+			t.Errorf("%s: %d of %d texts name a font that every machine has", f.id, fallbacks, styles)
+		}
 		var text []string
 		dec := xml.NewDecoder(&out)
 		for {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/vg/draw"
+
 	"github.com/simctl/simctl/metrics"
 )
 
@@ -219,8 +221,24 @@ func TestGoldenRealRun(t *testing.T) {
 	}
 	golden(t, "real.figures.golden", out.Bytes())
 	out.Reset()
+	for _, f := range figs {
+		dumpLayout(&out, f)
+	}
+	golden(t, "real.layout.golden", out.Bytes())
+	out.Reset()
 	if err := Table(&out, runs, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "real.table.golden", out.Bytes())
+}
+
+// dumpLayout writes where every text of the drawing is, in whole points from the lower left.
+func dumpLayout(w *bytes.Buffer, f figure) {
+	c := &textCanvas{}
+	width, height := f.size()
+	f.draw(draw.NewCanvas(c, width, height))
+	fmt.Fprintf(w, "figure %s: %.0f x %.0f\n", f.id, width, height)
+	for _, p := range c.texts {
+		fmt.Fprintf(w, "  %4.0f %4.0f %s\n", p.box.Min.X, p.box.Min.Y, p.text)
+	}
 }
