@@ -30,6 +30,24 @@ func headline(older, newer *metrics.Result) string {
 	return upperFirst(phase) + ": " + strings.Join(parts, ", ")
 }
 
+// headlineOfOne says how the phases went in which the run had something to recover from; it
+// is empty when there was none.
+func headlineOfOne(r *metrics.Result) string {
+	var parts []string
+	for i := range r.Phases {
+		p := &r.Phases[i]
+		if idle([]*metrics.Phase{p}) {
+			continue
+		}
+		end := "never recovered"
+		if p.RecoveryS >= 0 {
+			end = "recovered after " + clock(p.RecoveryS)
+		}
+		parts = append(parts, fmt.Sprintf("%s: %s with %s Raft entries", p.Name, end, grouped(float64(p.RaftEntries))))
+	}
+	return upperFirst(strings.Join(parts, "; "))
+}
+
 // tellingPhase returns the phase, of those that both runs had, in which they differ most.
 func tellingPhase(older, newer *metrics.Result) string {
 	phase, entries, times := "", -1.0, -1.0

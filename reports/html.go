@@ -105,6 +105,9 @@ func HTML(w io.Writer, runs []*metrics.Result) error {
 	}
 	if data.Title == "" {
 		data.Title = upperFirst(runs[0].Run.Scenario)
+		if len(runs) > 1 {
+			data.Title += fmt.Sprintf(": %d runs", len(runs))
+		}
 	}
 	for i, c := range runColors(runs) {
 		data.Runs = append(data.Runs, pageRun{Label: s.Labels[i], Color: hex(c), Digest: runs[i].Digest(), Result: runs[i]})
@@ -207,6 +210,13 @@ func (r row) Class() string {
 
 // Many reports whether there are so many runs that charts say more than the table.
 func (p pageData) Many() bool { return len(p.Runs) > fourColumns }
+
+// Drawn reports whether the script has anything to draw.
+func (p pageData) Drawn() bool {
+	return slices.ContainsFunc(p.Charts, func(c pageChart) bool {
+		return slices.ContainsFunc(c.Panels, func(panel pagePanel) bool { return panel.Drawn })
+	})
+}
 
 // ValueText writes the value of a threshold's metric.
 func (p pageData) ValueText(v float64) string { return exact(v) }

@@ -57,7 +57,10 @@ var lessIsBetter = []string{"raft_entries", "evals_processed", "plans_submitted"
 
 func summarise(runs []*metrics.Result) summary {
 	s := summary{Subtitle: subtitle(runs), Labels: labels(runs), Pair: len(runs) == 2}
-	if s.Pair {
+	switch len(runs) {
+	case 1:
+		s.Headline = headlineOfOne(runs[0])
+	case 2:
 		s.Headline = headline(runs[0], runs[1])
 	}
 	for _, name := range phaseNames(runs) {

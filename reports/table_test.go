@@ -110,6 +110,20 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
+func TestHeadlineOfOne(t *testing.T) {
+	r := &metrics.Result{Phases: []metrics.Phase{
+		{Name: "register", RaftEntries: 50, RecoveryS: -1},
+		{Name: "drain", RaftEntries: 1060, EvalsProcessed: 9, RecoveryS: 70},
+		{Name: "storm", RaftEntries: 7, EvalsProcessed: 1, RecoveryS: -1},
+	}}
+	if got, want := headlineOfOne(r), "Drain: recovered after 1:10 with 1,060 Raft entries; storm: never recovered with 7 Raft entries"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got := headlineOfOne(&metrics.Result{Phases: r.Phases[:1]}); got != "" {
+		t.Errorf("a run with nothing to recover from has the headline %q", got)
+	}
+}
+
 func TestFormats(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{clock(0), "0:00.0"}, {clock(4.24), "0:04.2"}, {clock(9.96), "0:10"}, {clock(59.6), "1:00"}, {clock(2500), "41:40"},
