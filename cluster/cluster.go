@@ -196,7 +196,10 @@ type Counters struct {
 	PlansSubmitted   uint64
 	MissedHeartbeats uint64
 	NodesDown        uint64
-	Causes           Causes
+	// EvalsCollected and NodesCollected were deleted from state, being over for long.
+	EvalsCollected uint64
+	NodesCollected uint64
+	Causes         Causes
 }
 
 // count changes the counters for a committed entry, once for all servers.

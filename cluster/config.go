@@ -29,6 +29,7 @@ type Config struct {
 	Reaper    ReaperConfig
 	Raft      RaftConfig
 	Eval      EvalConfig
+	GC        GCConfig
 	// PlanRejection is off by default, as in Nomad.
 	PlanRejection PlanRejectionConfig
 
@@ -100,6 +101,7 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.Eval.DeliveryLimit, 3)
 	def(&c.Eval.FailedFollowupBaseline, time.Minute)
 	def(&c.Eval.FailedFollowupRange, 5*time.Minute)
+	c.GC = c.GC.withDefaults()
 	def(&c.PlanRejection.Threshold, 100)
 	def(&c.PlanRejection.Window, 5*time.Minute)
 	def(&c.BatchUpdateInterval, 50*time.Millisecond)

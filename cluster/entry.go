@@ -34,6 +34,7 @@ const (
 	batchNodeUpdateDrainRequestType
 	nodeBatchDeregisterRequestType
 	jobBatchDeregisterRequestType
+	oneTimeTokenExpireRequestType
 
 	// Entries that Raft writes of its own accord.
 	raftNoop
@@ -62,6 +63,7 @@ var messageNames = [messageTypes]string{
 	batchNodeUpdateDrainRequestType:         "BatchNodeUpdateDrainRequestType",
 	nodeBatchDeregisterRequestType:          "NodeBatchDeregisterRequestType",
 	jobBatchDeregisterRequestType:           "JobBatchDeregisterRequestType",
+	oneTimeTokenExpireRequestType:           "OneTimeTokenExpireRequestType",
 	raftNoop:                                "raft:Noop",
 	raftBarrier:                             "raft:Barrier",
 	raftConfiguration:                       "raft:Configuration",

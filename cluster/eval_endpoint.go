@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/scheduler"
 )
 
@@ -29,7 +30,7 @@ func (s *server) dequeueEval(ctx context.Context, schedulers []string, timeout t
 	if err != nil || d.Eval == nil {
 		return dequeued{}, err
 	}
-	if o := s.cfg.Observer; o != nil {
+	if o := s.cfg.Observer; o != nil && d.Eval.Type != rpc.JobTypeCore {
 		o.Dequeued(time.Now(), d.Eval, d.Waited)
 	}
 	e := d.Eval
@@ -46,15 +47,23 @@ func (s *server) ackEval(e *broker.Evaluation, token string) error {
 	if err != nil {
 		return err
 	}
+	if e.Type == rpc.JobTypeCore {
+		s.wakeReaper()
+		return nil
+	}
 	s.cluster.countNow(func(c *Counters) { c.EvalsProcessed++ })
 	if o := s.cfg.Observer; o != nil {
 		o.Acked(time.Now(), e, res.Held, res.Shed)
 	}
+	s.wakeReaper()
+	return nil
+}
+
+func (s *server) wakeReaper() {
 	select {
 	case s.reap <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // nackEval answers Eval.Nack on the leader.
@@ -62,7 +71,7 @@ func (s *server) nackEval(e *broker.Evaluation, token string) error {
 	if err := s.evals.Nack(e.ID, token); err != nil {
 		return err
 	}
-	if o := s.cfg.Observer; o != nil {
+	if o := s.cfg.Observer; o != nil && e.Type != rpc.JobTypeCore {
 		o.Nacked(time.Now(), e)
 	}
 	return nil

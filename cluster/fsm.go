@@ -26,6 +26,7 @@ func (f *fsm) Apply(l *raft.Log) any {
 		time.Sleep(d)
 	}
 	defer f.srv.applied.Store(l.Index)
+	f.witness(l.Index)
 	if err := f.apply(l.Index, l.Data); err != nil {
 		// A command that cannot be applied must fail alike on every server.
 		return fmt.Errorf("apply entry %d (%v): %w", l.Index, typeOf(l), err)
@@ -61,6 +62,14 @@ func (f *fsm) apply(index uint64, data []byte) error {
 		return applyEntry(f, index, data, f.completeDrains)
 	case schedulerConfigRequestType:
 		return applyEntry(f, index, data, f.setSchedulerConfig)
+	case evalDeleteRequestType:
+		return applyEntry(f, index, data, f.deleteEvals)
+	case nodeBatchDeregisterRequestType:
+		return applyEntry(f, index, data, f.deregisterNodes)
+	case jobBatchDeregisterRequestType:
+		return applyEntry(f, index, data, f.deregisterJobs)
+	case oneTimeTokenExpireRequestType:
+		return applyEntry(f, index, data, f.expireTokens)
 	case scalingEventRegisterRequestType:
 		return applyEntry(f, index, data, f.recordScaling)
 	}
@@ -220,15 +229,20 @@ func some(e *broker.Evaluation) []*broker.Evaluation {
 
 // Snapshot captures the state; Raft persists it while entries go on being applied.
 func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
-	return &fsmSnapshot{f.srv.store.Snapshot()}, nil
+	return &fsmSnapshot{snap: f.srv.store.Snapshot(), times: f.srv.times.copy()}, nil
 }
 
 // Restore replaces the state with a snapshot's.
 func (f *fsm) Restore(r io.ReadCloser) error {
 	defer r.Close()
+	times, err := readTimes(r)
+	if err != nil {
+		return err
+	}
 	if err := f.srv.store.Restore(r); err != nil {
 		return err
 	}
+	f.srv.times.restore(times)
 	// The newest snapshot is the one being restored.
 	snaps, err := f.srv.snaps.List()
 	if err != nil {
@@ -240,10 +254,17 @@ func (f *fsm) Restore(r io.ReadCloser) error {
 	return nil
 }
 
-type fsmSnapshot struct{ snap *state.Snapshot }
+type fsmSnapshot struct {
+	snap  *state.Snapshot
+	times []timeEntry
+}
 
 func (s *fsmSnapshot) Persist(sink raft.SnapshotSink) error {
-	if err := s.snap.Persist(sink); err != nil {
+	err := writeTimes(sink, s.times)
+	if err == nil {
+		err = s.snap.Persist(sink)
+	}
+	if err != nil {
 		_ = sink.Cancel() // the error that matters is the one that led here
 		return fmt.Errorf("persist snapshot %s: %w", sink.ID(), err)
 	}

@@ -66,6 +66,16 @@ func (h *heartbeats) reset(nodeID string) (ttl time.Duration, ok bool) {
 	return ttl, true
 }
 
+// clear forgets a node that is not registered any more.
+func (h *heartbeats) clear(nodeID string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t, ok := h.timers[nodeID]; ok && t.Stop() {
+		h.wg.Done()
+	}
+	delete(h.timers, nodeID)
+}
+
 // active returns the number of nodes that are tracked.
 func (h *heartbeats) active() int {
 	h.mu.Lock()

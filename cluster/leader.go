@@ -87,6 +87,7 @@ func (s *server) establishLeadership(ctx context.Context) {
 	loops.run(func() { s.reapCancelable(ctx) })
 	loops.run(func() { s.unblockFailed(ctx) })
 	loops.run(func() { s.drains.run(ctx) })
+	s.scheduleCore(ctx, &loops)
 
 	<-ctx.Done()
 	s.established.Store(false)

@@ -8,7 +8,8 @@ import (
 
 // Observer is told what the leader's broker does, in the order it does it and without
 // any lock of the cluster held. Implementations must be safe for concurrent use and
-// must not block.
+// must not block. Evaluations of core jobs, which state knows nothing of, are not its
+// business.
 type Observer interface {
 	// Dequeued: a worker took e, which had waited since it could first be dequeued.
 	Dequeued(at time.Time, e *broker.Evaluation, waited time.Duration)

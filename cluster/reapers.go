@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/simnet"
 )
 
@@ -70,6 +71,10 @@ func (s *server) reapFailedEvals(ctx context.Context) {
 		}
 		s.happened(func(c *Causes) { c.EvalsGivenUp++ })
 		failed := withStatus(e, broker.StatusFailed, fmt.Sprintf("evaluation reached delivery limit (%d)", s.cfg.Eval.DeliveryLimit))
+		if e.Type == rpc.JobTypeCore {
+			_, _ = s.evals.Ack(e.ID, token) // the leader makes another in time
+			continue
+		}
 		next := s.failedFollowUp(e)
 		failed.NextEval = next.ID
 		if _, err := s.raftApply(evalUpdateRequestType, &evalUpdateRequest{Evals: []*broker.Evaluation{failed, next}}); err != nil {

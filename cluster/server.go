@@ -59,6 +59,7 @@ type server struct {
 	deployments *deploymentWatcher
 	drains      *drainer
 	rejections  *rejectionTracker
+	times       *timeTable
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -106,6 +107,7 @@ func (s *server) start(peers raft.Configuration) error {
 	s.updates = newAllocBatcher(s)
 	s.deployments = newDeploymentWatcher(s)
 	s.drains = newDrainer(s)
+	s.times = &timeTable{granularity: s.cfg.GC.TimeGranularity}
 	s.rejections = newRejectionTracker(s.cfg.PlanRejection)
 	s.reap = make(chan struct{}, 1)
 	s.trans = s.net.NewTransport(s.addr, s.receiveEntries)

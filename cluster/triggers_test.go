@@ -27,11 +27,14 @@ type rig struct {
 	mark uint64
 }
 
-// newRig starts a cluster with schedulers on and n nodes whose heartbeats never fail.
+// newRig starts a cluster with schedulers on, n nodes whose heartbeats never fail and,
+// unless the configuration says otherwise, no garbage collection.
 func newRig(t *testing.T, n int, cfg Config) *rig {
 	t.Helper()
 	def(&cfg.NumSchedulers, 2)
 	def(&cfg.Heartbeat.Grace, 1000*time.Hour)
+	def(&cfg.GC.Interval, 1000*time.Hour)
+	def(&cfg.GC.TokenInterval, 1000*time.Hour)
 	r := &rig{T: t, c: startCluster(t, cfg)}
 	register(t, r.c, 0, n)
 	r.entries()

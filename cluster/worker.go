@@ -21,7 +21,7 @@ const (
 )
 
 // schedulerTypes is what a worker takes evaluations for.
-var schedulerTypes = []string{rpc.JobTypeService, rpc.JobTypeBatch, rpc.JobTypeSystem, rpc.JobTypeSysBatch}
+var schedulerTypes = []string{rpc.JobTypeService, rpc.JobTypeBatch, rpc.JobTypeSystem, rpc.JobTypeSysBatch, rpc.JobTypeCore}
 
 // worker takes evaluations from the leader's broker, one at a time, and schedules them
 // on its own server's state (nomad/worker.go).
@@ -162,6 +162,9 @@ func (w *worker) answer(d dequeued, ack bool) {
 
 // process schedules one evaluation: an error means that it must be nacked.
 func (w *worker) process(d dequeued) error {
+	if d.eval.Type == rpc.JobTypeCore {
+		return w.processCore(w.srv.ctx, d)
+	}
 	snap, err := w.srv.store.SnapshotMinIndex(w.srv.ctx, d.waitIndex, raftSyncLimit)
 	if err != nil {
 		return fmt.Errorf("wait for raft index %d: %w", d.waitIndex, err)

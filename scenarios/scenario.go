@@ -108,6 +108,7 @@ func (s *Scenario) scaled(factor float64) *Scenario {
 		*d = s.scaleOf(*d)
 	}
 	c.Heartbeat.MaxPerSecond /= factor
+	c.GC = c.GC.Scaled(factor)
 	c.Costs = scaleDurations(c.Costs, factor)
 	s.Fleet = scaledFleet(s.Fleet, s.scaleOf, factor)
 	for i := range s.Phases {

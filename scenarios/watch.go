@@ -34,7 +34,8 @@ func (s sample) allDown() bool {
 }
 
 func (s sample) gone() int {
-	return s.cluster.NodesByStatus[rpc.NodeStatusDown] + s.cluster.NodesByStatus[rpc.NodeStatusDisconnected]
+	return s.cluster.NodesByStatus[rpc.NodeStatusDown] + s.cluster.NodesByStatus[rpc.NodeStatusDisconnected] +
+		int(s.cluster.Counters.NodesCollected)
 }
 
 // known: the servers know every client as it is.

@@ -111,13 +111,31 @@ type Job struct {
 	Stop        bool
 	TaskGroups  []TaskGroup
 	Version     uint64
+	// Periodic makes the job launch others like it, now and then, in place of running
+	// itself; nil for a job that runs.
+	Periodic *PeriodicConfig
+	// ParentID is the periodic job that launched this one; empty if none did.
+	ParentID string
 
 	CreateIndex    uint64
 	ModifyIndex    uint64
 	JobModifyIndex uint64
 }
 
-// Copy returns a shallow copy; the slices are shared and must not be written to.
+// PeriodicConfig says when a periodic job launches (structs.PeriodicConfig): at every
+// multiple of Every since the Unix epoch, as the cron expressions "*/5 * * * *" do.
+type PeriodicConfig struct {
+	Every time.Duration
+	// ProhibitOverlap skips a launch while an earlier one runs.
+	ProhibitOverlap bool
+}
+
+// Next returns the first launch after a time.
+func (p PeriodicConfig) Next(after time.Time) time.Time {
+	return time.Unix(0, (after.UnixNano()/int64(p.Every)+1)*int64(p.Every))
+}
+
+// Copy returns a shallow copy; what it points to is shared and must not be written to.
 func (j *Job) Copy() *Job {
 	c := *j
 	return &c

@@ -50,6 +50,9 @@ func (tx *Tx) SetSchedulerConfig(c rpc.SchedulerConfig) { tx.counts.Scheduler = 
 // SpecChanged reports whether two versions of a job differ in what their user asked for
 // (structs.go, Job.SpecChanged).
 func SpecChanged(a, b *rpc.Job) bool {
+	if (a.Periodic == nil) != (b.Periodic == nil) || a.Periodic != nil && *a.Periodic != *b.Periodic {
+		return true
+	}
 	return a.Type != b.Type || a.Priority != b.Priority || a.Stop != b.Stop ||
 		!slices.Equal(a.Datacenters, b.Datacenters) || !slices.Equal(a.TaskGroups, b.TaskGroups)
 }

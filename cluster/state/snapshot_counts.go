@@ -14,6 +14,9 @@ func (s *Snapshot) EvalsByStatusCount() map[string]uint64 {
 // EvalCount counts the evaluations of one status.
 func (s *Snapshot) EvalCount(status string) int { return s.counts.EvalsByStatus.of(status) }
 
+// EvalTotal counts all evaluations.
+func (s *Snapshot) EvalTotal() int { return s.counts.Evals }
+
 // NodesByStatusCount counts the nodes by status; statuses none has are absent.
 func (s *Snapshot) NodesByStatusCount() map[string]int {
 	m := make(map[string]int, len(s.counts.NodesByStatus))

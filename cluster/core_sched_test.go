@@ -1,0 +1,158 @@
+package cluster
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// quickGC is Nomad's garbage collection on a clock sixty times as fast: evaluations go
+// after a minute, jobs after four, nodes after 24.
+var quickGC = GCConfig{}.Scaled(1.0 / 60)
+
+// wait lets time pass and returns the entries of that time but for those of one-time
+// tokens, which are one in ten seconds.
+func (r *rig) wait(d time.Duration) string {
+	r.Helper()
+	r.entries()
+	began := r.mark
+	time.Sleep(d)
+	last := r.c.Stats().LastIndex
+	tokens := r.c.EntriesBetween(began, last)["OneTimeTokenExpireRequestType"]
+	if want := uint64(d / (10 * time.Second)); tokens < want || tokens > want+1 {
+		r.Errorf("%d entries of one-time tokens in %v", tokens, d)
+	}
+	return strings.ReplaceAll(r.entries(), fmt.Sprintf("%d OneTimeTokenExpireRequestType\n", tokens), "")
+}
+
+// TestGarbageIsCollected: evaluations after an hour, stopped jobs after four, nodes after
+// a day, each in one entry; and nothing that is still of use.
+func TestGarbageIsCollected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4, Config{Seed: 1, GC: quickGC})
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("keep", 4, 0)))
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("stop", 4, 0)))
+		r.ok(r.c.RegisterJob(t.Context(), systemJob("sys")))
+		time.Sleep(time.Second)
+		for _, job := range []string{"keep", "stop", "sys"} {
+			r.report(job, false)
+		}
+		r.ok(r.c.StopJob(t.Context(), "", "stop", false))
+		time.Sleep(time.Second)
+		r.report("stop", false)
+		count := func() (evals, live, terminal int) {
+			live, terminal = r.snap().AllocCounts()
+			return r.snap().EvalTotal(), live, terminal
+		}
+		r.want("within the hour", r.wait(55*time.Second), "")
+		r.want("after an hour", r.wait(30*time.Second), "1 EvalDeleteRequestType\n")
+		// The evaluation that placed "keep" stays with its allocations; so does that of "sys".
+		if evals, live, terminal := count(); evals != 2 || live != 8 || terminal != 0 {
+			t.Errorf("left: %d evaluations, %d live and %d terminal allocations; want 2, 8 and 0", evals, live, terminal)
+		}
+		if n := r.c.Stats().Counters.EvalsCollected; n != 2 {
+			t.Errorf("%d evaluations collected, want those of the stopped job", n)
+		}
+		r.want("within four hours", r.wait(140*time.Second), "")
+		// The job goes, and an evaluation sees to what it might still run.
+		r.want("after four hours", r.wait(40*time.Second), "1 EvalUpdateRequestType\n1 JobBatchDeregisterRequestType\n")
+		if r.snap().JobByID(rpc.DefaultNamespace, "stop") != nil {
+			t.Error("the stopped job is still there")
+		}
+
+		const node = "node-00003"
+		_, err := r.c.NodeServer(0).UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: node, Status: rpc.NodeStatusDown})
+		r.ok(nil, err)
+		time.Sleep(time.Second)
+		// The evaluations of the purged job and of the node's jobs are collected meanwhile.
+		r.want("within a day", r.wait(23*time.Minute), "2 EvalDeleteRequestType\n")
+		// One entry deletes the node, one creates an evaluation of the system job, one ends it.
+		r.want("after a day", r.wait(100*time.Second), "2 EvalUpdateRequestType\n1 NodeBatchDeregisterRequestType\n")
+		if r.snap().NodeByID(node) != nil || r.snap().NodeCount() != 3 {
+			t.Errorf("%d nodes, want the one that is down to be gone", r.snap().NodeCount())
+		}
+	})
+}
+
+// TestForceGC: a user need not wait. What was collected with its job is collected again
+// with the evaluations, as in Nomad: both look at one snapshot.
+func TestForceGC(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, Config{Seed: 1})
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("stop", 2, 0)))
+		time.Sleep(time.Second)
+		r.ok(r.c.StopJob(t.Context(), "", "stop", false))
+		time.Sleep(time.Second)
+		r.report("stop", false)
+		r.entries()
+		r.ok(nil, r.c.ForceGC(t.Context()))
+		time.Sleep(time.Second)
+		r.want("collected", r.entries(), "2 EvalDeleteRequestType\n1 EvalUpdateRequestType\n1 JobBatchDeregisterRequestType\n")
+	})
+}
+
+// TestCoreEvaluationsAreNotInState: they are lost with the broker that holds them, and
+// their processing is no processing of jobs.
+func TestCoreEvaluationsAreNotInState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, Config{Seed: 1, Policy: broker.Legacy()})
+		time.Sleep(11 * time.Minute)
+		if b := c.Stats().Broker; b.Ready != 4 || b.Pending != 3 {
+			t.Errorf("broker %+v with schedulers off, want a job of each kind, and three again", b)
+		}
+		if st := c.Stats(); st.StatePending != 0 || st.Counters.EvalsCreated != 0 {
+			t.Errorf("state holds %d, counters %+v", st.StatePending, st.Counters)
+		}
+		c.SetNumSchedulers(1)
+		time.Sleep(time.Second)
+		st := c.Stats()
+		if st.Broker.Ready+st.Broker.Pending+st.Broker.Unacked != 0 || st.Counters.EvalsProcessed != 0 {
+			t.Errorf("after they were processed: broker %+v, counters %+v", st.Broker, st.Counters)
+		}
+		if err := c.StopServer(c.Leader()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Minute)
+		if b := c.Stats().Broker; b.Ready != 0 {
+			t.Errorf("broker of the next leader %+v", b)
+		}
+	})
+}
+
+func TestTimeTable(t *testing.T) {
+	start := time.Unix(1_700_000_000, 0)
+	table := &timeTable{granularity: 5 * time.Minute}
+	for i := range uint64(200) {
+		table.witness(10+i, start.Add(time.Duration(i)*time.Minute))
+	}
+	for _, tt := range []struct {
+		after time.Duration
+		want  uint64
+	}{{-time.Second, 0}, {0, 10}, {4 * time.Minute, 10}, {5 * time.Minute, 15}, {1000 * time.Hour, 205}} {
+		if got := table.nearest(start.Add(tt.after)); got != tt.want {
+			t.Errorf("%v after the start: index %d, want %d", tt.after, got, tt.want)
+		}
+	}
+	var buf bytes.Buffer
+	if err := writeTimes(&buf, table.copy()); err != nil {
+		t.Fatal(err)
+	}
+	buf.WriteString("what follows")
+	got, err := readTimes(&buf)
+	if err != nil || !reflect.DeepEqual(got, table.copy()) || buf.String() != "what follows" {
+		t.Errorf("read back %d of %d entries, error %v, then %q", len(got), len(table.copy()), err, buf.String())
+	}
+	for i := range uint64(2000) {
+		table.witness(1000+i, start.Add(24*time.Hour+time.Duration(i)*5*time.Minute))
+	}
+	if n := len(table.copy()); n != 72*60/5 {
+		t.Errorf("%d entries, want three days of them", n)
+	}
+}
