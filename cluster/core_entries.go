@@ -95,6 +95,9 @@ func (f *fsm) deregisterJobs(index uint64, req *jobBatchDeregisterRequest) error
 	for _, e := range req.Evals {
 		e.JobModifyIndex = index
 	}
+	for _, id := range req.Jobs {
+		f.srv.periodic.jobChanged(id, nil)
+	}
 	return f.writeEvals(index, req.Evals, func(tx *state.Tx) error {
 		for _, id := range req.Jobs {
 			if err := tx.DeleteJob(id.Namespace, id.ID); err != nil {

@@ -97,6 +97,7 @@ type (
 	jobRegisterRequest struct {
 		Job  *rpc.Job
 		Eval *broker.Evaluation
+		Time int64 // Unix nanoseconds
 	}
 	jobDeregisterRequest struct {
 		Namespace string

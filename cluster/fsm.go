@@ -119,7 +119,16 @@ func (f *fsm) registerJob(index uint64, req *jobRegisterRequest) error {
 	for _, e := range evals {
 		e.JobModifyIndex = index
 	}
-	return f.writeEvals(index, evals, func(tx *state.Tx) error { return tx.UpsertJob(req.Job) })
+	err := f.writeEvals(index, evals, func(tx *state.Tx) error {
+		if err := tx.UpsertJob(req.Job); err != nil {
+			return err
+		}
+		return noteLaunch(tx, req.Job, req.Time)
+	})
+	if err == nil {
+		f.srv.periodic.jobChanged(broker.JobID{Namespace: req.Job.Namespace, ID: req.Job.ID}, req.Job)
+	}
+	return err
 }
 
 func (f *fsm) deregisterJob(index uint64, req *jobDeregisterRequest) error {
@@ -128,6 +137,7 @@ func (f *fsm) deregisterJob(index uint64, req *jobDeregisterRequest) error {
 	for _, e := range evals {
 		e.JobModifyIndex = index
 	}
+	f.srv.periodic.jobChanged(broker.JobID{Namespace: req.Namespace, ID: req.JobID}, nil)
 	return f.writeEvals(index, evals, func(tx *state.Tx) error {
 		if req.Purge {
 			return tx.DeleteJob(req.Namespace, req.JobID)

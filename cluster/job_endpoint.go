@@ -15,7 +15,8 @@ import (
 // will place it. A job that differs from the registered one in what its user asked for is
 // its next version. One entry holds job and evaluation, as since Nomad 0.12
 // (nomad/job_endpoint.go, Register). An empty namespace and a priority of zero stand for
-// Nomad's defaults, "default" and 50.
+// Nomad's defaults, "default" and 50. A periodic job has no evaluation, and the ID is
+// empty: the leader launches jobs like it when their time comes.
 func (c *Cluster) RegisterJob(ctx context.Context, job *rpc.Job) (evalID string, err error) {
 	j := job.Copy()
 	def(&j.Namespace, rpc.DefaultNamespace)
@@ -25,11 +26,15 @@ func (c *Cluster) RegisterJob(ctx context.Context, job *rpc.Job) (evalID string,
 	default:
 		return "", fmt.Errorf("job %q has type %q; allowed are service, batch, system and sysbatch", j.ID, j.Type)
 	}
+	if err := checkPeriodic(j); err != nil {
+		return "", err
+	}
 	return userCall(ctx, c, "Job.Register", j.ID, func(l *server) (string, error) {
 		l.happened(func(c *Causes) { c.JobsRegistered++ })
-		e := l.jobEval(j, broker.TriggeredByJobRegister)
-		_, err := l.raftApply(jobRegisterRequestType, &jobRegisterRequest{Job: j, Eval: e})
-		return e.ID, err
+		return l.withEval(j, broker.TriggeredByJobRegister, func(e *broker.Evaluation) error {
+			_, err := l.raftApply(jobRegisterRequestType, &jobRegisterRequest{Job: j, Eval: e, Time: time.Now().UnixNano()})
+			return err
+		})
 	})
 }
 
@@ -44,9 +49,10 @@ func (c *Cluster) StopJob(ctx context.Context, namespace, id string, purge bool)
 			return "", err
 		}
 		l.happened(func(c *Causes) { c.JobsStopped++ })
-		e := l.jobEval(job, broker.TriggeredByJobDeregister)
-		_, err = l.raftApply(jobDeregisterRequestType, &jobDeregisterRequest{Namespace: namespace, JobID: id, Purge: purge, Eval: e})
-		return e.ID, err
+		return l.withEval(job, broker.TriggeredByJobDeregister, func(e *broker.Evaluation) error {
+			_, err := l.raftApply(jobDeregisterRequestType, &jobDeregisterRequest{Namespace: namespace, JobID: id, Purge: purge, Eval: e})
+			return err
+		})
 	})
 }
 
@@ -66,7 +72,7 @@ func (c *Cluster) ScaleJob(ctx context.Context, namespace, id, group string, cou
 			return "", err
 		}
 		l.happened(func(c *Causes) { c.JobsScaled++ })
-		index, err := l.raftApply(jobRegisterRequestType, &jobRegisterRequest{Job: scaled.job})
+		index, err := l.raftApply(jobRegisterRequestType, &jobRegisterRequest{Job: scaled.job, Time: time.Now().UnixNano()})
 		if err != nil {
 			return "", err
 		}
@@ -93,6 +99,9 @@ func (s *server) scaled(namespace, id, group string, count int) (scaledJob, erro
 	if err != nil {
 		return scaledJob{}, err
 	}
+	if job.Periodic != nil {
+		return scaledJob{}, fmt.Errorf("job %q is periodic and runs nothing itself: change the job in place of scaling it", id)
+	}
 	if job.Type != rpc.JobTypeService && job.Type != rpc.JobTypeBatch {
 		return scaledJob{}, fmt.Errorf("job %q is a %s job, which has no count: only service and batch jobs can be scaled", id, job.Type)
 	}
@@ -110,6 +119,16 @@ func (s *server) scaled(namespace, id, group string, count int) (scaledJob, erro
 	j.TaskGroups = slices.Clone(job.TaskGroups)
 	j.TaskGroups[at].Count = count
 	return scaledJob{j, j.TaskGroups[at].Name}, nil
+}
+
+// withEval writes an entry about a job with an evaluation of it and returns the ID of
+// that. A periodic job is not evaluated itself: then there is neither.
+func (s *server) withEval(job *rpc.Job, trigger string, write func(*broker.Evaluation) error) (string, error) {
+	if job.Periodic != nil {
+		return "", write(nil)
+	}
+	e := s.jobEval(job, trigger)
+	return e.ID, write(e)
 }
 
 func (s *server) findJob(namespace, id string) (*rpc.Job, error) {

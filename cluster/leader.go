@@ -79,6 +79,7 @@ func (s *server) establishLeadership(ctx context.Context) {
 	if restore {
 		s.restoreEvals()
 	}
+	missed := s.periodic.start(s.store.Snapshot())
 	s.beats.start(slices.Collect(s.store.Snapshot().Nodes()))
 	s.established.Store(true)
 
@@ -87,6 +88,7 @@ func (s *server) establishLeadership(ctx context.Context) {
 	loops.run(func() { s.reapCancelable(ctx) })
 	loops.run(func() { s.unblockFailed(ctx) })
 	loops.run(func() { s.drains.run(ctx) })
+	loops.run(func() { s.periodic.run(ctx, missed) })
 	s.scheduleCore(ctx, &loops)
 
 	<-ctx.Done()
@@ -95,6 +97,7 @@ func (s *server) establishLeadership(ctx context.Context) {
 	s.setBrokers(false)
 	s.observeFlush()
 	s.deployments.stop()
+	s.periodic.stop()
 	s.beats.stop()
 	loops.wait()
 	s.drains.stop()

@@ -58,6 +58,7 @@ type server struct {
 	updates     *allocBatcher
 	deployments *deploymentWatcher
 	drains      *drainer
+	periodic    *periodicDispatcher
 	rejections  *rejectionTracker
 	times       *timeTable
 
@@ -107,6 +108,7 @@ func (s *server) start(peers raft.Configuration) error {
 	s.updates = newAllocBatcher(s)
 	s.deployments = newDeploymentWatcher(s)
 	s.drains = newDrainer(s)
+	s.periodic = &periodicDispatcher{srv: s}
 	s.times = &timeTable{granularity: s.cfg.GC.TimeGranularity}
 	s.rejections = newRejectionTracker(s.cfg.PlanRejection)
 	s.reap = make(chan struct{}, 1)

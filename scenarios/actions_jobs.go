@@ -27,6 +27,11 @@ type (
 		Namespace, Job string
 		Count          int
 	}
+	// ForcePeriodic launches a periodic job now. (RegisterJobs and UpdateJob submit them: a
+	// job is periodic if its Periodic is set.)
+	ForcePeriodic struct{ Namespace, Job string }
+	// CollectGarbage makes the cluster delete everything that is over, however new.
+	CollectGarbage struct{}
 	// PauseEvalBroker stops the leader's broker, ResumeEvalBroker lets it go on: what
 	// pause_eval_broker in the scheduler configuration does.
 	PauseEvalBroker  struct{}
@@ -67,6 +72,17 @@ func (a FailAllocs) do(r *run) error {
 	_, err := r.cluster.FailAllocs(r.ctx, a.Namespace, a.Job, a.Count)
 	return named(err, "fail allocations of job", a.Job)
 }
+
+func (a ForcePeriodic) Mark() string { return fmt.Sprintf("periodic job %s is launched", a.Job) }
+
+func (a ForcePeriodic) do(r *run) error {
+	_, err := r.cluster.ForcePeriodic(r.ctx, a.Namespace, a.Job)
+	return named(err, "launch periodic job", a.Job)
+}
+
+func (CollectGarbage) Mark() string { return "garbage is collected" }
+
+func (CollectGarbage) do(r *run) error { return r.cluster.ForceGC(r.ctx) }
 
 func (PauseEvalBroker) Mark() string { return "broker paused" }
 

@@ -21,6 +21,8 @@ func TestActionsOfUsers(t *testing.T) {
 	}
 	rolling := job(rpc.JobTypeService, 0, 8)
 	rolling.TaskGroups = []rpc.TaskGroup{{Name: "group", Count: 8, MaxParallel: 3, Resources: rpc.Resources{CPUMHz: 21, MemoryMB: 32, DiskMB: 10}}}
+	periodic := job(rpc.JobTypeBatch, 0, 2)
+	periodic.Periodic = &rpc.PeriodicConfig{Every: time.Minute}
 	sc.Phases = []Phase{
 		sc.Phases[0],
 		{Name: "place", Events: []Event{{Action: SetSchedulers{2}}}, Until: Recovered{For: quiet}},
@@ -36,6 +38,10 @@ func TestActionsOfUsers(t *testing.T) {
 			{At: 11 * time.Minute, Action: StopJob{Job: "system-000"}},
 			{At: 12 * time.Minute, Action: StopJob{Job: "system-001", Purge: true}},
 			{At: 13 * time.Minute, Action: ResumeEvalBroker{}},
+			{At: 14 * time.Minute, Action: RegisterJobs{[]*rpc.Job{periodic}}},
+			{At: 17 * time.Minute, Action: ForcePeriodic{Job: "batch-000"}},
+			{At: 18 * time.Minute, Action: StopJob{Job: "batch-000"}},
+			{At: 19 * time.Minute, Action: CollectGarbage{}},
 		}},
 	}
 	res, err := runScenario(t.Context(), spec, sc, nil)
@@ -49,7 +55,8 @@ func TestActionsOfUsers(t *testing.T) {
 	}
 	entries := res.Phase("users").RaftEntriesByType
 	for kind, want := range map[string]uint64{
-		metrics.EntryJobRegister: 2, metrics.EntryJobDeregister: 2, "ScalingEventRegisterRequestType": 1,
+		// Two changes of jobs, a periodic one with four launches and one by force.
+		metrics.EntryJobRegister: 2 + 1 + 4 + 1, metrics.EntryJobDeregister: 3, "ScalingEventRegisterRequestType": 1,
 		"NodeUpdateDrainRequestType": 4, "NodeUpdateEligibilityRequestType": 8,
 		"NodeUpdateStatusRequestType": 0, "SchedulerConfigRequestType": 2,
 	} {

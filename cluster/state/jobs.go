@@ -44,6 +44,20 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 	return err
 }
 
+// NoteLaunch records when a periodic job was launched. Without launched it was only
+// registered, which says nothing if a time is known (state_store.go,
+// UpsertPeriodicLaunch).
+func (tx *Tx) NoteLaunch(id broker.JobID, at int64, launched bool) error {
+	if job, err := tx.job(id); err != nil || job == nil {
+		return err // deregistered meanwhile
+	}
+	s, err := tx.summary(id)
+	if err == nil && (launched || s.Launched == 0) {
+		s.Launched = at
+	}
+	return err
+}
+
 // SetSchedulerConfig replaces the scheduler configuration.
 func (tx *Tx) SetSchedulerConfig(c rpc.SchedulerConfig) { tx.counts.Scheduler = c }
 

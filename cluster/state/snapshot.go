@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/go-memdb"
 
@@ -69,6 +70,12 @@ func (s *Snapshot) JobsByType(jobType string) []*rpc.Job {
 
 // JobEvals counts the job's evaluations.
 func (s *Snapshot) JobEvals(job broker.JobID) JobEvals { return s.summary(job).Evals }
+
+// LastLaunch returns when a periodic job was last launched or, if it never was,
+// registered; the Unix epoch for other jobs.
+func (s *Snapshot) LastLaunch(job broker.JobID) time.Time {
+	return time.Unix(0, s.summary(job).Launched)
+}
 
 // JobAllocs counts the job's allocations.
 func (s *Snapshot) JobAllocs(job broker.JobID) JobAllocs { return s.summary(job).Allocs }

@@ -222,6 +222,9 @@ type jobSummary struct {
 	Job    broker.JobID
 	Evals  JobEvals
 	Allocs JobAllocs
+	// Launched is when a periodic job was last launched, or else registered, in Unix
+	// nanoseconds; zero for other jobs.
+	Launched int64
 	// Blocked holds the IDs of the job's blocked evaluations, of which there are few at
 	// any time: those that a completed evaluation cancels.
 	Blocked []string
