@@ -19,6 +19,12 @@ type Causes struct {
 	DrainsDone     uint64 // batches of nodes whose drain ended
 	Deployments    uint64 // deployments that failed for want of progress
 
+	// JobsLaunched is periodic jobs whose time came, or that a user launched.
+	JobsLaunched uint64
+	// EvalsReaped, JobsReaped and NodesReaped are batches of what was collected; TokensExpired
+	// is how often one-time tokens were.
+	EvalsReaped, JobsReaped, NodesReaped, TokensExpired uint64
+
 	// EvalsSpawned is evaluations that workers made while they processed others,
 	// EvalsReblocked processed ones that went back to wait for room, which is not written.
 	EvalsSpawned, EvalsReblocked uint64

@@ -38,6 +38,7 @@ func (s *server) purgeJobs(jobs []broker.JobID) error {
 			req.Evals = append(req.Evals, s.jobEval(job, broker.TriggeredByJobDeregister))
 		}
 	}
+	s.happened(func(c *Causes) { c.JobsReaped++ })
 	_, err := s.raftApply(jobBatchDeregisterRequestType, req)
 	return err
 }
@@ -54,6 +55,7 @@ func (s *server) deregisterNodes(ids []string) error {
 		}
 		nodes = append(nodes, node)
 	}
+	s.happened(func(c *Causes) { c.NodesReaped++ })
 	index, err := s.raftApply(nodeBatchDeregisterRequestType, &nodeBatchDeregisterRequest{ids})
 	if err != nil {
 		return err

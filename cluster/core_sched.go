@@ -40,6 +40,7 @@ func (c *coreRun) run(job string) error {
 		return c.jobGC()
 	case coreOneTimeToken:
 		return c.call("ACL.ExpireOneTimeTokens", func(l *server) error {
+			l.happened(func(c *Causes) { c.TokensExpired++ })
 			_, err := l.raftApply(oneTimeTokenExpireRequestType, &oneTimeTokenExpireRequest{time.Now().UnixNano()})
 			return err
 		})
@@ -226,6 +227,7 @@ func (c *coreRun) reap(evals, allocs []string) error {
 		req.Evals = evals[:min(len(evals), maxIDsPerWrite-len(req.Allocs))]
 		evals = evals[len(req.Evals):]
 		err := c.call("Eval.Reap", func(l *server) error {
+			l.happened(func(c *Causes) { c.EvalsReaped++ })
 			_, err := l.raftApply(evalDeleteRequestType, req)
 			return err
 		})

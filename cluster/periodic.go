@@ -167,6 +167,7 @@ func (p *periodicDispatcher) launch(job *rpc.Job, at time.Time) (evalID string, 
 	child := job.Copy()
 	child.ID = job.ID + launchSuffix + strconv.FormatInt(at.Unix(), 10)
 	child.ParentID, child.Periodic, child.Version = job.ID, nil, 0
+	p.srv.happened(func(c *Causes) { c.JobsLaunched++ })
 	e := p.srv.jobEval(child, broker.TriggeredByPeriodicJob)
 	if _, err := p.srv.raftApply(jobRegisterRequestType, &jobRegisterRequest{Job: child, Eval: e, Time: time.Now().UnixNano()}); err != nil {
 		return "", fmt.Errorf("launch job %q: %w", child.ID, err)

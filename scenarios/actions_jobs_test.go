@@ -53,6 +53,11 @@ func TestActionsOfUsers(t *testing.T) {
 			t.Errorf("%s: %s", inv.Name, inv.Detail)
 		}
 	}
+	for _, p := range res.Phases {
+		if rest := p.Unexplained(); len(rest) > 0 {
+			t.Errorf("phase %s: entries that no event explains: %v", p.Name, rest)
+		}
+	}
 	entries := res.Phase("users").RaftEntriesByType
 	for kind, want := range map[string]uint64{
 		// Two changes of jobs, a periodic one with four launches and one by force.

@@ -19,6 +19,7 @@ func count(n uint64) int64 { return int64(n) }
 var laws = []law{
 	{metrics.EntryJobRegister, "jobs registered", func(c cluster.Counters) int64 { return count(c.Causes.JobsRegistered) }},
 	{metrics.EntryJobRegister, "jobs scaled", func(c cluster.Counters) int64 { return count(c.Causes.JobsScaled) }},
+	{metrics.EntryJobRegister, "launches of periodic jobs", func(c cluster.Counters) int64 { return count(c.Causes.JobsLaunched) }},
 	{metrics.EntryJobDeregister, "jobs stopped", func(c cluster.Counters) int64 { return count(c.Causes.JobsStopped) }},
 	{"ScalingEventRegisterRequestType", "jobs scaled", func(c cluster.Counters) int64 { return count(c.Causes.JobsScaled) }},
 	{"SchedulerConfigRequestType", "scheduler configurations set", func(c cluster.Counters) int64 { return count(c.Causes.SchedulerConfigs) }},
@@ -44,6 +45,10 @@ var laws = []law{
 	{metrics.EntryAllocClientUpdate, "batches of clients' reports", func(c cluster.Counters) int64 { return count(c.Causes.AllocReports) }},
 	{"AllocUpdateDesiredTransitionRequestType", "batches of allocations asked to move", func(c cluster.Counters) int64 { return count(c.Causes.Transitions) }},
 	{"DeploymentStatusUpdateRequestType", "deployments given up", func(c cluster.Counters) int64 { return count(c.Causes.Deployments) }},
+	{"EvalDeleteRequestType", "batches of collected evaluations and allocations", func(c cluster.Counters) int64 { return count(c.Causes.EvalsReaped) }},
+	{"JobBatchDeregisterRequestType", "batches of collected jobs", func(c cluster.Counters) int64 { return count(c.Causes.JobsReaped) }},
+	{"NodeBatchDeregisterRequestType", "batches of collected nodes", func(c cluster.Counters) int64 { return count(c.Causes.NodesReaped) }},
+	{"OneTimeTokenExpireRequestType", "ticks that expire one-time tokens", func(c cluster.Counters) int64 { return count(c.Causes.TokensExpired) }},
 
 	{metrics.EntryRaftNoop, "leaders elected", func(c cluster.Counters) int64 { return count(c.Causes.Leaderships) }},
 	{metrics.EntryRaftBarrier, "waits of new leaders for their state", func(c cluster.Counters) int64 { return count(c.Causes.Barriers) }},

@@ -100,6 +100,7 @@ var eventWords = map[string]word[Action]{
 	"set_eligibility":    event(SetEligibility{}),
 	"pause_eval_broker":  event(PauseEvalBroker{}),
 	"resume_eval_broker": event(ResumeEvalBroker{}),
+	"collect_garbage":    event(CollectGarbage{}),
 }
 
 // conditionWords are the conditions there are.
