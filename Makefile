@@ -7,6 +7,7 @@ NODES   ?= 5000
 FUZZ    ?= 60s
 COUNT   ?= 10
 SEEDS   ?= 20
+CHROMIUM ?= chromium
 
 .PHONY: help
 help: ## show this help
@@ -63,6 +64,10 @@ gallery: build ## run the main job and redraw the pictures of docs/gallery
 	cp results/gallery/*.png docs/gallery/
 	bin/simctl scenario heartbeat-storm --nodes 1000 --service-jobs 20 --allocs-per-node 4 --fraction 0.3 --out results/gallery-survivors
 	cp results/gallery-survivors/waterfall.png docs/gallery/survivors/
+	@if command -v $(CHROMIUM) >/dev/null; then \
+		$(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=5000 --window-size=1200,1480 \
+			--screenshot=docs/gallery/report.png "file://$(CURDIR)/results/gallery/report.html" 2>/dev/null; \
+	else echo "no $(CHROMIUM): docs/gallery/report.png stays as it is"; fi
 
 .PHONY: soak
 soak: build ## run SEEDS=20 small storms, each under both brokers, and stop at a failed invariant

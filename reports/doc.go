@@ -10,5 +10,7 @@
 //
 // Charts are made in two steps. A figure (figure.go) holds what is plotted as plain data;
 // the drawing of it (draw.go for PNG and SVG, html.go for the page) adds nothing to it. So
-// tests compare figures, and one look at a picture covers all of them.
+// tests compare figures, and one look at a picture covers all of them. Live does the same
+// for a display that follows runs under way: it turns samples into text, and knows neither
+// time nor terminal.
 package reports
