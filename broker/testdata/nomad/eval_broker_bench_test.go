@@ -14,10 +14,18 @@ import (
 
 // The benchmarks of the packages broker and cluster of simctl, under their names there,
 // for Nomad's own broker. Copy this file into the directory nomad of a checkout of
-// Nomad; docs/benchmarks.md says what to run. For versions before 1.5 take the context
-// away from NewEvalBroker below.
+// Nomad; docs/benchmarks.md says what to run.
+//
+// For 1.4.2 take the context away from NewEvalBroker, set benchPolicy to "legacy" and
+// benchCycleJobs to 10, and leave out BenchmarkShedMillion.
 
-const benchMillion = 1_000_000
+const (
+	benchMillion = 1_000_000
+	benchPolicy  = "shedding"
+	// A broker that sheds gets a job for each evaluation to cycle through: with ten jobs
+	// the first ack of each would shed nearly all.
+	benchCycleJobs = benchMillion
+)
 
 var benchSchedulers = []string{"service", "batch", "system", "sysbatch"}
 
@@ -69,7 +77,7 @@ func (c *benchCPU) report(b *testing.B) {
 
 func BenchmarkEnqueue(b *testing.B) {
 	evals := benchEvaluations(10)
-	b.Run("shedding", func(b *testing.B) {
+	b.Run(benchPolicy, func(b *testing.B) {
 		b.ReportAllocs()
 		b.StopTimer()
 		var cpu benchCPU
@@ -104,11 +112,9 @@ func benchHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkEvalServiceCycle has a job for each evaluation: with ten jobs, as in simctl's
-// benchmark of the broker that does not shed, the first ack would shed nearly all.
 func BenchmarkEvalServiceCycle(b *testing.B) {
-	evals := benchEvaluations(benchMillion)
-	b.Run("jobs=1000000", func(b *testing.B) {
+	evals := benchEvaluations(benchCycleJobs)
+	b.Run(fmt.Sprintf("jobs=%d", benchCycleJobs), func(b *testing.B) {
 		b.ReportAllocs()
 		b.StopTimer()
 		var cpu benchCPU
