@@ -65,7 +65,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		}
 	}
 	for i := range cfg.Servers {
-		s := newServer(c, i, c.pools[i%len(c.pools)])
+		s := newServer(c, i, 0, c.pools[i%len(c.pools)])
 		s.sched = cfg.NumSchedulers
 		c.servers = append(c.servers, s)
 	}

@@ -9,6 +9,45 @@ import (
 	"github.com/simctl/simctl/broker"
 )
 
+// TestNobodyDrawsTheSameTwice: workers that replace others, and those of a server that
+// starts again, do not make the IDs that were made before.
+func TestNobodyDrawsTheSameTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, Config{Seed: 3, NumSchedulers: 2})
+		seen := map[uint64]string{}
+		note := func(when string) {
+			for i := range c.Servers() {
+				s := c.server(i)
+				s.mu.Lock()
+				for _, w := range s.workers {
+					w.cancel()
+				}
+				s.mu.Unlock()
+				s.workerWG.Wait()
+				for _, w := range s.workers {
+					draw := w.rand.Uint64()
+					if before, ok := seen[draw]; ok {
+						t.Errorf("%s of %s %s draws %d, as %s did", w.name, s.addr, when, draw, before)
+					}
+					seen[draw] = w.name + " of " + s.addr + " " + when
+				}
+			}
+		}
+		note("at first")
+		c.SetNumSchedulers(2)
+		note("after a change of num_schedulers")
+		for i := range c.Servers() {
+			if err := c.StopServer(i); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.StartServer(i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		note("after a restart")
+	})
+}
+
 // TestFailoverRestoresTheBacklog: a new leader has every evaluation that was pending,
 // and a server that comes back catches up.
 func TestFailoverRestoresTheBacklog(t *testing.T) {

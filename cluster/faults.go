@@ -39,7 +39,7 @@ func (c *Cluster) StartServer(i int) error {
 	if running {
 		return fmt.Errorf("start %s: it runs already", old.addr)
 	}
-	s := newServer(c, i, old.cpu)
+	s := newServer(c, i, old.life+1, old.cpu)
 	s.logs, s.stable, s.snaps = old.logs, old.stable, old.snaps
 	old.mu.Lock()
 	s.sched = old.sched

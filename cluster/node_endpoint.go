@@ -2,12 +2,14 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/simnet"
 	"github.com/simctl/simctl/cluster/state"
 )
 
@@ -62,7 +64,7 @@ func clientCall[T any](ctx context.Context, n nodeServer, nodeID, method string,
 		return zero, rpc.ErrUnreachable
 	}
 	if err := s.net.SendClient(ctx, nodeID, s.addr, method); err != nil {
-		return zero, err
+		return zero, unreachable(err)
 	}
 	if s.ctx.Err() != nil {
 		return zero, rpc.ErrUnreachable
@@ -70,9 +72,17 @@ func clientCall[T any](ctx context.Context, n nodeServer, nodeID, method string,
 	s.compute(method+nodeID, s.cfg.Costs.RPC.Serve)
 	out, err := fn(s)
 	if serr := s.net.SendClient(ctx, s.addr, nodeID, method); serr != nil {
-		return zero, serr
+		return zero, unreachable(serr)
 	}
 	return out, err
+}
+
+// unreachable turns the network's error into the one callers know.
+func unreachable(err error) error {
+	if errors.Is(err, simnet.ErrUnreachable) {
+		return rpc.ErrUnreachable
+	}
+	return err
 }
 
 func validateNode(n *rpc.Node) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +38,7 @@ type server struct {
 	cluster *Cluster
 	cfg     *Config
 	id      int
+	life    int
 	addr    string
 	seed    uint64
 	cpu     *cpu.Pool
@@ -78,15 +80,17 @@ type server struct {
 
 	mu       sync.Mutex
 	workers  []*worker
+	crews    int // how often workers were replaced
 	workerWG sync.WaitGroup
 	sched    int // number of workers that should run
 }
 
-// newServer makes a server; start joins it to its peers.
-func newServer(c *Cluster, id int, pool *cpu.Pool) *server {
+// newServer makes a server; start joins it to its peers. Its life counts how often it was
+// started before: a process that starts anew draws anew, or IDs would come twice.
+func newServer(c *Cluster, id, life int, pool *cpu.Pool) *server {
 	s := &server{
-		cluster: c, cfg: &c.cfg, id: id, addr: serverAddr(id), cpu: pool, net: c.net, host: &c.hosts[id],
-		seed: simnet.HashStrings(uint64(c.cfg.Seed), "server", serverAddr(id)),
+		cluster: c, cfg: &c.cfg, id: id, life: life, addr: serverAddr(id), cpu: pool, net: c.net, host: &c.hosts[id],
+		seed: simnet.HashStrings(uint64(c.cfg.Seed), "server", serverAddr(id), strconv.Itoa(life)),
 	}
 	s.logs = newLogStore()
 	s.stable = raft.NewInmemStore()
@@ -284,7 +288,7 @@ func forward[T any](ctx context.Context, s *server, method string, fn func(leade
 	}
 	s.compute("send/"+method, s.cfg.Costs.RPC.Send)
 	if err := s.net.Send(ctx, s.addr, l.addr, method); err != nil {
-		return zero, err
+		return zero, unreachable(err)
 	}
 	if l.ctx.Err() != nil {
 		return zero, rpc.ErrUnreachable
@@ -292,7 +296,7 @@ func forward[T any](ctx context.Context, s *server, method string, fn func(leade
 	l.compute(s.addr+method, s.cfg.Costs.RPC.Serve)
 	out, err := fn(l)
 	if serr := s.net.Send(ctx, l.addr, s.addr, method); serr != nil {
-		return zero, serr
+		return zero, unreachable(serr)
 	}
 	return out, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
@@ -45,9 +46,10 @@ func (s *server) setWorkers(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sched = n
+	s.crews++
 	for i := range n {
 		w := &worker{srv: s, id: i, name: fmt.Sprintf("worker-%d", i), resume: closedChan()}
-		seed := simnet.HashStrings(s.seed, w.name)
+		seed := simnet.HashStrings(s.seed, w.name, strconv.Itoa(s.crews))
 		w.rand = rand.New(rand.NewPCG(seed, simnet.Mix(seed)))
 		w.ctx, w.cancel = context.WithCancel(s.ctx)
 		s.workers = append(s.workers, w)
