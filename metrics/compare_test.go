@@ -140,7 +140,7 @@ func TestLookup(t *testing.T) {
 		"raft_entries":                      `unknown group "raft_entries": there is phases, totals`,
 		"phases":                            `unknown phase "": there is drain, calm`,
 		"phases.drian.raft_entries":         `unknown phase "drian": there is drain, calm`,
-		"phases.drain.raft_entrys":          `no "raft_entrys": there is raft_entries, evals_created`,
+		"phases.drain.raft_entrys":          `unknown figure of a phase "raft_entrys": there is raft_entries, evals_created`,
 		"totals.raft_entries_by_type.Eval":  `unknown key "Eval": there is NodeRegisterRequestType`,
 		"latencies.wait.p99":                `unknown latency "wait": there is nomad.broker.wait_time`,
 		"latencies.nomad.broker.wait_time":  `unknown latency "nomad.broker"`,
@@ -201,7 +201,7 @@ func TestCheckInputErrors(t *testing.T) {
 		is   error
 	}{
 		{Threshold{Metric: "totals.raft_entries"}, "demands nothing", nil},
-		{Threshold{Metric: "totals.raft_entrys", Max: &v}, `no "raft_entrys"`, nil},
+		{Threshold{Metric: "totals.raft_entrys", Max: &v}, `unknown figure of a phase "raft_entrys"`, nil},
 		{Threshold{Metric: "totals.raft_entries", Broker: "newer", Max: &v}, `broker "newer"`, ErrNoSuchRun},
 		{Threshold{Metric: "totals.raft_entries", MaxRatio: &v, RatioOf: "older"}, `a run of broker "older"`, ErrNoSuchRun},
 		{Threshold{Metric: "totals.raft_entries", Tolerance: &v}, "a baseline run of s with broker legacy", ErrNoSuchRun},

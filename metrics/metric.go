@@ -1,9 +1,7 @@
 package metrics
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 )
 
 // Metric is one figure of a phase, as tables, comparisons and exports show it.
@@ -98,123 +96,10 @@ var (
 	entryTypes = []string{
 		EntryNodeRegister, EntryNodeDeregister, EntryNodeUpdateStatus, EntryJobRegister, EntryJobDeregister,
 		EntryEvalUpdate, EntryEvalDelete, EntryAllocClientUpdate, EntryApplyPlanResults,
+		"NodeUpdateDrainRequestType", "NodeUpdateEligibilityRequestType", "UpsertNodeEventsType", "SchedulerConfigRequestType",
+		"AllocUpdateDesiredTransitionRequestType", "DeploymentStatusUpdateRequestType", "ScalingEventRegisterRequestType",
+		"BatchNodeUpdateDrainRequestType", "NodeBatchDeregisterRequestType", "JobBatchDeregisterRequestType",
 		EntryRaftNoop, EntryRaftBarrier, EntryRaftConfiguration,
 	}
 	evalStatuses = []string{"pending", "blocked", "complete", "failed", "canceled"}
 )
-
-// Lookup returns the figure that a path names and whether it is a time:
-//
-//	phases.PHASE.METRIC            totals.METRIC            (PhaseMetrics)
-//	….raft_entries_by_type.TYPE    ….evals_by_status.STATUS
-//	latencies.NAME.p50|p90|p99|max|count
-//	fan_in.p50|p99|max
-//	series.NAME.min|max|last
-//	host.wall_s|cpu_s|peak_rss_bytes
-//
-// The error says which part of the path is unknown and what there is instead.
-func (r *Result) Lookup(path string) (value float64, isTime bool, err error) {
-	fail := func(what, name string, known []string) (float64, bool, error) {
-		return 0, false, fmt.Errorf("metric %q: unknown %s %q: there is %s", path, what, name, strings.Join(known, ", "))
-	}
-	root, rest, _ := strings.Cut(path, ".")
-	switch root {
-	case "totals":
-		return r.Totals.lookup(path, rest)
-	case "phases":
-		name, rest, _ := strings.Cut(rest, ".")
-		p := r.Phase(name)
-		if p == nil {
-			var known []string
-			for _, p := range r.Phases {
-				known = append(known, p.Name)
-			}
-			return fail("phase", name, known)
-		}
-		return p.lookup(path, rest)
-	case "fan_in":
-		return pick(path, rest, figures{{"p50", r.FanIn.P50}, {"p99", r.FanIn.P99}, {"max", r.FanIn.Max}})
-	case "host":
-		return pick(path, rest, figures{
-			{"wall_s", r.Host.WallS}, {"cpu_s", r.Host.CPUS}, {"peak_rss_bytes", float64(r.Host.PeakRSSBytes)},
-		})
-	case "latencies":
-		name, quantile := cutLast(rest)
-		l := r.LatencyByName(name)
-		if l == nil {
-			var known []string
-			for _, l := range r.Latencies {
-				known = append(known, l.Name)
-			}
-			return fail("latency", name, known)
-		}
-		return pick(path, quantile, figures{
-			{"p50", l.P50}, {"p90", l.P90}, {"p99", l.P99}, {"max", l.Max}, {"count", float64(l.Count)},
-		})
-	case "series":
-		name, which := cutLast(rest)
-		s := r.SeriesByName(name)
-		if s == nil || len(s.Value) == 0 {
-			var known []string
-			for _, s := range r.Series {
-				known = append(known, s.Name)
-			}
-			return fail("series", name, known)
-		}
-		return pick(path, which, figures{
-			{"min", slices.Min(s.Value)}, {"max", slices.Max(s.Value)}, {"last", s.Value[len(s.Value)-1]},
-		})
-	}
-	return fail("group", root, []string{"phases", "totals", "latencies", "fan_in", "series", "host"})
-}
-
-func (p *Phase) lookup(path, name string) (float64, bool, error) {
-	if m, ok := PhaseMetric(name); ok {
-		return m.Value(p), m.Time(), nil
-	}
-	group, key, _ := strings.Cut(name, ".")
-	switch group {
-	case "raft_entries_by_type":
-		return countOf(path, key, p.RaftEntriesByType, entryTypes)
-	case "evals_by_status":
-		return countOf(path, key, p.EvalsByStatus, evalStatuses)
-	}
-	var known []string
-	for _, m := range phaseMetrics {
-		known = append(known, m.Name)
-	}
-	return 0, false, fmt.Errorf("metric %q: a phase has no %q: there is %s, raft_entries_by_type.TYPE, evals_by_status.STATUS",
-		path, name, strings.Join(known, ", "))
-}
-
-func countOf(path, key string, counts map[string]uint64, known []string) (float64, bool, error) {
-	n, ok := counts[key]
-	if !ok && !slices.Contains(known, key) {
-		return 0, false, fmt.Errorf("metric %q: unknown key %q: there is %s", path, key, strings.Join(known, ", "))
-	}
-	return float64(n), false, nil
-}
-
-type figures []struct {
-	name  string
-	value float64
-}
-
-func pick(path, name string, of figures) (float64, bool, error) {
-	var known []string
-	for _, f := range of {
-		if f.name == name {
-			return f.value, false, nil
-		}
-		known = append(known, f.name)
-	}
-	return 0, false, fmt.Errorf("metric %q: unknown figure %q: there is %s", path, name, strings.Join(known, ", "))
-}
-
-func cutLast(s string) (before, after string) {
-	i := strings.LastIndexByte(s, '.')
-	if i < 0 {
-		return s, ""
-	}
-	return s[:i], s[i+1:]
-}

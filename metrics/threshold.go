@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
 // Threshold is a demand on one metric of a run. At least one of Max, Min, MaxRatio and
 // Tolerance is set; all that are set must hold.
 type Threshold struct {
+	Name   string `json:"name,omitempty"`   // what it is for; "" goes by the metric
 	Metric string `json:"metric"`           // a path as Result.Lookup takes it
 	Broker string `json:"broker,omitempty"` // only runs of this broker; "" is every run
 
@@ -22,11 +24,14 @@ type Threshold struct {
 	// Tolerance bounds how far the metric may be from the baseline run of the same
 	// scenario and broker, as a share of the baseline's value.
 	Tolerance *float64 `json:"tolerance,omitempty"`
+	// Slack is how far it may be in any case, for values too small for shares.
+	Slack float64 `json:"slack,omitempty"`
 }
 
 // Verdict is a threshold applied to one run.
 type Verdict struct {
-	Run    string  `json:"run"` // Label of the run
+	Name   string  `json:"name,omitempty"` // of the threshold
+	Run    string  `json:"run"`            // Label of the run
 	Metric string  `json:"metric"`
 	Demand string  `json:"demand"` // e.g. "<= 250"
 	Value  float64 `json:"value"`
@@ -87,7 +92,7 @@ func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, err
 	var verdicts []Verdict
 	demand := func(ok bool, format string, args ...any) {
 		verdicts = append(verdicts, Verdict{
-			Run: r.Run.Label(), Metric: t.Metric, Demand: fmt.Sprintf(format, args...), Value: value, OK: ok && came(value),
+			Name: t.Name, Run: r.Run.Label(), Metric: t.Metric, Demand: fmt.Sprintf(format, args...), Value: value, OK: ok && came(value),
 		})
 	}
 	if t.Max != nil {
@@ -111,10 +116,22 @@ func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, err
 		if err != nil {
 			return nil, err
 		}
-		demand(came(base) && math.Abs(value-base) <= *t.Tolerance*math.Abs(base),
-			"within %s%% of the baseline's %s", number(100**t.Tolerance), number(base))
+		// What never came in the baseline need not come now.
+		same := value == base || came(value) && came(base) && math.Abs(value-base) <= max(*t.Tolerance*math.Abs(base), t.Slack)
+		verdicts = append(verdicts, Verdict{
+			Name: t.Name, Run: r.Run.Label(), Metric: t.Metric, Value: value, OK: same,
+			Demand: baselineText(*t.Tolerance, base, isTime),
+		})
 	}
 	return verdicts, nil
+}
+
+// baselineText words the demand to be close to a baseline's value.
+func baselineText(tolerance, base float64, isTime bool) string {
+	if isTime && base < 0 {
+		return "never, as in the baseline"
+	}
+	return fmt.Sprintf("within %s%% of the baseline's %s", number(100*tolerance), number(base))
 }
 
 // reference looks the threshold's metric up in the first of the runs that is the one meant.
@@ -129,3 +146,28 @@ func (t Threshold) reference(runs []*Result, need string, is func(*Result) bool)
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
+
+// Applicable sorts out the thresholds that cannot be applied because of what was not run:
+// no run of their broker, none to compare with, or no baseline. skipped says which, and why.
+func Applicable(runs, baseline []*Result, thresholds []Threshold) (apply []Threshold, skipped []string) {
+	has := func(among []*Result, broker string) bool {
+		return slices.ContainsFunc(among, func(r *Result) bool { return broker == "" || r.Run.Broker == broker })
+	}
+	for _, t := range thresholds {
+		name := t.Name
+		if name == "" {
+			name = t.Metric
+		}
+		switch {
+		case !has(runs, t.Broker):
+			skipped = append(skipped, fmt.Sprintf("%s: no run of %s", name, t.Broker))
+		case t.MaxRatio != nil && !has(runs, t.RatioOf):
+			skipped = append(skipped, fmt.Sprintf("%s: no run of %s to compare with", name, t.RatioOf))
+		case t.Tolerance != nil && len(baseline) == 0:
+			skipped = append(skipped, name+": no baseline")
+		default:
+			apply = append(apply, t)
+		}
+	}
+	return apply, skipped
+}

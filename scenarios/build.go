@@ -3,8 +3,10 @@ package scenarios
 import (
 	"fmt"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -69,7 +71,49 @@ func build(def *language.Definition, cost *Cost, force bool) (*Scenario, error) 
 		}
 		sc.Phases = append(sc.Phases, phase)
 	}
+	if sc.Thresholds, err = b.thresholds(); err != nil {
+		return nil, err
+	}
 	return sc, nil
+}
+
+// thresholds works out what is demanded of the Results.
+func (b *builder) thresholds() ([]metrics.Threshold, error) {
+	var phases []string
+	for _, p := range b.def.Phases {
+		phases = append(phases, p.Name)
+	}
+	var out []metrics.Threshold
+	for _, t := range b.def.Thresholds {
+		if err := metrics.CheckPath(t.Metric, phases); err != nil {
+			u, hint := err.(*metrics.UnknownError), ""
+			if near := language.Suggest(u.Name, u.Known); near != "" {
+				hint = fmt.Sprintf(" Did you mean %q?", near)
+			}
+			return nil, b.def.Errorf(t.At, "Unknown metric", "%v.%s", err, hint)
+		}
+		for _, name := range []string{t.Broker, t.MaxRatioOf} {
+			if _, err := broker.PolicyByName(name); name != "" && err != nil {
+				return nil, b.def.Errorf(t.At, "Unknown broker", "%v.", err)
+			}
+		}
+		one := metrics.Threshold{
+			Name: t.Name, Metric: t.Metric, Broker: t.Broker, Max: t.Max, Min: t.Min,
+			MaxRatio: t.MaxRatio, RatioOf: t.MaxRatioOf, Tolerance: t.Tolerance,
+		}
+		switch {
+		case t.MaxRatioOf != "" && t.MaxRatio == nil:
+			same := 1.0
+			one.MaxRatio = &same
+		case t.MaxRatioOf == "" && t.MaxRatio != nil:
+			return nil, b.def.Errorf(t.At, "Missing max_ratio_of", "max_ratio needs a broker to compare with: max_ratio_of.")
+		}
+		if one.Max == nil && one.Min == nil && one.MaxRatio == nil && one.Tolerance == nil {
+			return nil, b.def.Errorf(t.At, "Nothing demanded", "The threshold demands nothing: say max, min, max_ratio_of or tolerance.")
+		}
+		out = append(out, one)
+	}
+	return out, nil
 }
 
 func (b *builder) phase(p language.Phase, servers int) (Phase, error) {

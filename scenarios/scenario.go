@@ -5,6 +5,7 @@ import (
 
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/nodesim"
 	"github.com/simctl/simctl/scenarios/language"
 )
@@ -17,6 +18,8 @@ type Scenario struct {
 	Cluster cluster.Config // schedulers are off until a phase turns them on
 	Fleet   nodesim.Config // Servers and Dial are set when it runs
 	Phases  []Phase
+	// Thresholds are demands on the Results, checked by whoever has all of them.
+	Thresholds []metrics.Threshold
 
 	cost  *Cost
 	vars  []language.Variable

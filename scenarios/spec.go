@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -240,6 +241,16 @@ func quoted(word string) string {
 }
 
 func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
+// Thresholds returns what the scenario demands of its Results. The error is that of
+// Validate.
+func (s Spec) Thresholds() ([]metrics.Threshold, error) {
+	sc, err := s.scenario()
+	if err != nil {
+		return nil, err
+	}
+	return sc.Thresholds, nil
+}
 
 // Summary says in one line what the Spec stands for. The error is that of Validate.
 func (s Spec) Summary() (string, error) {

@@ -55,6 +55,7 @@ interrupted, 2 bad usage or input, 3 an invariant or a threshold failed.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newScenarioCommand(),
+		newGateCommand(),
 		newWatchCommand(),
 		newReportCommand(),
 		newCompareCommand(),

@@ -23,6 +23,7 @@ type scenarioFlags struct {
 	spec    scenarios.Spec // of every run, less its broker
 	brokers []string       // nil = the scenario's
 	out     string
+	base    string // a baseline file
 	format  string
 	quiet   bool
 }
@@ -42,6 +43,7 @@ func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 		" or a .hcl file (default: as the scenario says, or "+scenarios.DefaultCost+")")
 	flags.BoolVar(&f.spec.Force, "force", f.spec.Force, "allow more than 1,000,000 clients")
 	flags.StringVar(&f.out, "out", "", "directory to write (default results/NAME-TIMESTAMP)")
+	flags.StringVar(&f.base, "baseline", "", "baseline file, for thresholds that compare with one (see simctl gate)")
 	flags.Var(textFormat(&f.format), "format", "of stdout: "+strings.Join(textFormats(), ", "))
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
 }
@@ -52,6 +54,17 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	held := demands{}
+	if held.thresholds, err = specs[0].Thresholds(); err != nil {
+		return inputError(err)
+	}
+	if f.base != "" {
+		base, err := metrics.LoadBaseline(f.base)
+		if err != nil {
+			return usageErrorf("%w", err)
+		}
+		held.baseline = base.Runs
+	}
 	if !cmd.Flags().Changed("out") {
 		f.out = filepath.Join("results", f.spec.Scenario+"-"+time.Now().Format("20060102-150405"))
 	}
@@ -61,6 +74,9 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	}
 	ctx := cmd.Context()
 	results, err := f.simulate(ctx, cmd, specs)
+	if err == nil {
+		err = held.judge(results)
+	}
 	if err == nil {
 		err = writeFiles(out, results)
 	}
@@ -76,6 +92,7 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if err := printReport(cmd, f.format, results); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
+	held.tell(cmd)
 	if !f.quiet {
 		cmd.PrintErrf("results in %s\n", f.out)
 	}
@@ -135,20 +152,4 @@ func writeFiles(out *outDir, results []*metrics.Result) error {
 	}
 	_, err := reports.Write(out.stage, results, "png", "html")
 	return err
-}
-
-// verdict returns an error that names the invariants that failed, if any did.
-func verdict(results []*metrics.Result) error {
-	var failed []string
-	for _, r := range results {
-		for _, inv := range r.Invariants {
-			if !inv.OK {
-				failed = append(failed, fmt.Sprintf("%s: %s: %s", r.Run.Broker, inv.Name, inv.Detail))
-			}
-		}
-	}
-	if len(failed) == 0 {
-		return nil
-	}
-	return verdictErrorf("invariants failed: %s", strings.Join(failed, "; "))
 }

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports"
+	"github.com/simctl/simctl/scenarios"
+)
+
+// gateFlags is what the flags of the gate say, beside those of every scenario.
+type gateFlags struct {
+	scenarioFlags
+	vars      assignments
+	update    bool
+	tolerance float64
+	junit     string
+	github    bool
+}
+
+func newGateCommand() *cobra.Command {
+	f := &gateFlags{scenarioFlags: *newScenarioFlags(scenarios.Spec{}), tolerance: 0.05}
+	cmd := &cobra.Command{
+		Use:   "gate [SCENARIO]",
+		Short: "Run a scenario and fail if its figures are not what they were",
+		Long: `Run what a baseline file says and hold every figure to the baseline's, and to the
+thresholds of the scenario: a line for each, ✓ or ✗, with what was measured and what was
+demanded. The exit code is 3 if one does not hold.
+
+With --update the runs become the baseline, which is a file to be committed. SCENARIO is a
+scenario file or the name of a built-in scenario; the baseline is, unless --baseline names
+it, testdata/baselines/NAME.json. What is run is part of the baseline: flags that change it
+need --update. A scenario without a baseline is held to its thresholds alone.`,
+		Example: `  simctl gate heartbeat-storm --var nodes=200 --update
+  simctl gate --baseline testdata/baselines/heartbeat-storm.json --junit gate.xml`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageErrorf("unexpected argument %q: %q takes one scenario (see %s --help)", args[1], cmd.CommandPath(), cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.base, "baseline", "", "baseline file (default testdata/baselines/NAME.json)")
+	flags.BoolVar(&f.update, "update", false, "write the baseline from what the runs give now")
+	flags.Float64Var(&f.tolerance, "tolerance", f.tolerance, "how far a figure may be from the baseline's, as a share of it; with --update")
+	flags.StringVar(&f.junit, "junit", "", "file to write the checks to as JUnit XML")
+	flags.BoolVar(&f.github, "github", false, "annotate a GitHub Actions run, and append to $GITHUB_STEP_SUMMARY")
+	f.vars.bind(flags)
+	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
+	flags.Var(names{&f.brokers}, "broker", "brokers to run (default legacy,shedding)")
+	flags.StringVar(&f.spec.Cost, "cost", "", "what work costs (default: as the scenario says)")
+	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	return cmd
+}
+
+// shaping are the flags that change what is run.
+var shaping = []string{"var", "var-file", "seed", "broker", "cost", "tolerance"}
+
+func (f *gateFlags) run(cmd *cobra.Command, args []string) error {
+	baseline, err := f.prepare(cmd, args)
+	if err != nil {
+		return err
+	}
+	specs, err := f.specs()
+	if err != nil {
+		return err
+	}
+	held := demands{}
+	if held.thresholds, err = specs[0].Thresholds(); err != nil {
+		return inputError(err)
+	}
+	if baseline != nil && !f.update {
+		held.thresholds = append(held.thresholds, baseline.Thresholds()...)
+		held.baseline = baseline.Runs
+	}
+	if !f.update && len(held.thresholds) == 0 {
+		return usageErrorf("there is no baseline %s and the scenario has no thresholds: write a baseline with --update", f.base)
+	}
+	ctx := cmd.Context()
+	results, err := f.simulate(ctx, cmd, specs)
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted (%w): nothing was written", context.Cause(ctx))
+	}
+	if err != nil {
+		return err
+	}
+	if f.update {
+		return f.write(cmd, specs[0], results)
+	}
+	if err := held.judge(results); err != nil {
+		return err
+	}
+	if err := f.report(cmd, results); err != nil {
+		return err
+	}
+	held.tell(cmd)
+	return gateVerdict(results, f.base)
+}
+
+// gateVerdict returns an error that counts what failed, if anything did: the lines say what.
+func gateVerdict(results []*metrics.Result, baseline string) error {
+	failed, all := 0, 0
+	for _, c := range reports.Checks(results) {
+		all++
+		if !c.OK {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	return verdictErrorf("%d of %d checks failed; if that is meant, make it the baseline: simctl gate --baseline %s --update", failed, all, baseline)
+}
+
+// prepare finds out what to run: what the baseline says, or with --update what the command
+// line says. The baseline is nil if there is none.
+func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baseline, error) {
+	shaped := ""
+	for _, name := range shaping {
+		if cmd.Flags().Changed(name) {
+			shaped = name
+		}
+	}
+	if len(args) == 1 {
+		if err := f.load(args[0], &f.vars); err != nil {
+			return nil, err
+		}
+		if f.base == "" {
+			f.base = filepath.Join("testdata", "baselines", f.spec.Scenario+".json")
+		}
+	} else if f.base == "" {
+		return nil, usageErrorf("nothing to run: name a scenario or a --baseline (see %s --help)", cmd.CommandPath())
+	}
+	baseline, err := metrics.LoadBaseline(f.base)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && len(args) == 1:
+		return nil, nil
+	case err != nil:
+		return nil, usageErrorf("%w", err)
+	case shaped != "" && !f.update:
+		return nil, usageErrorf("--%s changes what is run, which the baseline %s says: add --update to write it anew", shaped, f.base)
+	case shaped != "" && len(args) == 1:
+		return baseline, nil // the command line says what is run
+	}
+	return baseline, f.fromBaseline(baseline, args)
+}
+
+// fromBaseline makes the spec the one of the baseline's runs.
+func (f *gateFlags) fromBaseline(b *metrics.Baseline, args []string) error {
+	var spec scenarios.Spec
+	if err := json.Unmarshal(b.Spec, &spec); err != nil {
+		return usageErrorf("%s: its spec cannot be read: %w", f.base, err)
+	}
+	if len(args) == 1 && spec.Scenario != f.spec.Scenario {
+		return usageErrorf("%s is a baseline of scenario %s, not of %s", f.base, spec.Scenario, f.spec.Scenario)
+	}
+	if spec.File != "" {
+		path := filepath.Join(filepath.Dir(f.base), spec.File)
+		if len(args) == 1 {
+			path = f.spec.File
+		}
+		file, err := scenarios.FromFile(path)
+		if err != nil {
+			return usageErrorf("the scenario of %s: %w", f.base, err)
+		}
+		spec.File, spec.Source = file.File, file.Source
+	}
+	given := f.vars.values
+	f.spec = spec
+	for name, value := range given {
+		f.spec.Set(name, value)
+	}
+	if f.brokers == nil {
+		for _, r := range b.Runs {
+			f.brokers = append(f.brokers, r.Run.Broker)
+		}
+	}
+	if !f.update {
+		f.tolerance = b.Tolerance
+	}
+	return nil
+}
+
+// write makes the runs the baseline.
+func (f *gateFlags) write(cmd *cobra.Command, spec scenarios.Spec, results []*metrics.Result) error {
+	if err := verdict(results); err != nil {
+		return fmt.Errorf("the baseline stays as it was: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(f.base), 0o777); err != nil {
+		return usageErrorf("--baseline %q: %w", f.base, err)
+	}
+	spec.Broker, spec.Source = "", ""
+	if spec.File != "" {
+		path, err := relative(filepath.Dir(f.base), spec.File)
+		if err != nil {
+			return err
+		}
+		spec.File = path
+	}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return fmt.Errorf("write the baseline: %w", err)
+	}
+	if err := metrics.NewBaseline(text, f.tolerance, results).WriteFile(f.base); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "baseline in %s\n", f.base)
+	return err
+}
+
+// relative returns the path of file as seen from dir.
+func relative(dir, file string) (string, error) {
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Rel(from, to)
+}
+
+// report writes what was held to what, to wherever it was asked for.
+func (f *gateFlags) report(cmd *cobra.Command, results []*metrics.Result) error {
+	if err := reports.CheckLines(cmd.OutOrStdout(), results); err != nil {
+		return err
+	}
+	if f.junit != "" {
+		var text bytes.Buffer
+		if err := reports.JUnit(&text, results); err != nil {
+			return err
+		}
+		if err := renameio.WriteFile(f.junit, text.Bytes(), 0o644); err != nil {
+			return fmt.Errorf("write the JUnit file: %w", err)
+		}
+	}
+	if !f.github {
+		return nil
+	}
+	if err := reports.GitHubAnnotations(cmd.OutOrStdout(), results); err != nil {
+		return err
+	}
+	path := os.Getenv("GITHUB_STEP_SUMMARY")
+	if path == "" {
+		return nil
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return fmt.Errorf("append to $GITHUB_STEP_SUMMARY: %w", err)
+	}
+	return errors.Join(reports.StepSummary(file, results), file.Close())
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestGateSeesABrokenPolicy breaks the shedding policy by one line, builds the program from
+// that, and wants the gate to turn red, and for what sheds alone.
+func TestGateSeesABrokenPolicy(t *testing.T) {
+	dir := t.TempDir()
+	build := func(name string, args ...string) string {
+		t.Helper()
+		program := filepath.Join(dir, name)
+		cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-o", program}, args...), ".")...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", name, err, out)
+		}
+		return program
+	}
+	gate := func(program string, args ...string) (string, int) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program, append([]string{"gate", "heartbeat-storm", "--quiet", "--baseline", filepath.Join(dir, "base.json")}, args...)...)
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+
+	sound := build("sound")
+	if out, code := gate(sound, "--var", "nodes=40", "--update"); code != exitOK {
+		t.Fatalf("writing the baseline: exit code %d\n%s", code, out)
+	}
+	if out, code := gate(sound); code != exitOK {
+		t.Fatalf("the gate is red without a reason: exit code %d\n%s", code, out)
+	}
+
+	out, code := gate(build("broken", "-overlay", brokenPolicy(t, dir)))
+	if code != exitVerdict {
+		t.Fatalf("the policy sheds nothing, and the gate's exit code is %d, want %d\n%s", code, exitVerdict, out)
+	}
+	for _, want := range []string{"✗ shedding: phases.drain.raft_entries: ", "✗ shedding: phases.drain.evals_canceled: 0, want within 5% of"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the gate does not say %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "✗ legacy") {
+		t.Errorf("the old broker did not change, but failed:\n%s", out)
+	}
+}
+
+// brokenPolicy returns an overlay for the go command in which the shedding policy keeps
+// everything: one line of broker/policy.go is another.
+func brokenPolicy(t *testing.T, dir string) string {
+	t.Helper()
+	const line, broken = "return pending.KeepBest()", "return nil"
+	source, err := filepath.Abs("../../broker/policy.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), line); n != 1 {
+		t.Fatalf("%s has %q %d times, want once: it is the line that this test breaks", source, line, n)
+	}
+	changed := filepath.Join(dir, "policy.go")
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), line, broken, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(path, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports"
+)
+
+// demands is what runs are held to.
+type demands struct {
+	thresholds []metrics.Threshold
+	baseline   []*metrics.Result
+	skipped    []string // thresholds that could not be applied, and why
+}
+
+// judge holds runs to the demands: each Result gets its verdicts. The error is one of
+// input: a threshold on a figure that the runs do not have.
+func (d *demands) judge(runs []*metrics.Result) error {
+	var apply []metrics.Threshold
+	apply, d.skipped = metrics.Applicable(runs, d.baseline, d.thresholds)
+	verdicts, err := metrics.Check(runs, d.baseline, apply)
+	if err != nil {
+		return usageErrorf("%w", err)
+	}
+	for _, r := range runs {
+		r.Thresholds = nil
+		for _, v := range verdicts {
+			if v.Run == r.Run.Label() {
+				r.Thresholds = append(r.Thresholds, v)
+			}
+		}
+	}
+	return nil
+}
+
+// tell says which thresholds were not applied.
+func (d *demands) tell(cmd *cobra.Command) {
+	for _, text := range d.skipped {
+		cmd.PrintErrf("threshold not applied: %s\n", text)
+	}
+}
+
+// verdict returns an error that names the invariants and the thresholds that failed, if any
+// did.
+func verdict(results []*metrics.Result) error {
+	var failed []string
+	kinds := map[bool]bool{}
+	for _, c := range reports.Checks(results) {
+		if !c.OK {
+			failed = append(failed, fmt.Sprintf("%s: %s: %s", c.Run, c.Name, c.Detail))
+			kinds[c.Threshold] = true
+		}
+	}
+	what := "invariants and thresholds"
+	switch {
+	case len(failed) == 0:
+		return nil
+	case !kinds[true]:
+		what = "invariants"
+	case !kinds[false]:
+		what = "thresholds"
+	}
+	return verdictErrorf("%s failed: %s", what, strings.Join(failed, "; "))
+}

@@ -1,0 +1,128 @@
+package metrics
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/google/renameio/v2"
+)
+
+// Baseline is what runs once gave, kept to hold later ones against: their Results without
+// series, distributions, marks and the cost to the host, and how to repeat them.
+type Baseline struct {
+	Schema int `json:"baseline"`
+	// Spec repeats the runs; what is in it is package scenarios' business.
+	Spec json.RawMessage `json:"spec"`
+	// Tolerance is how far a figure may be from the baseline's, as a share of it.
+	Tolerance float64   `json:"tolerance"`
+	Runs      []*Result `json:"runs"`
+}
+
+// BaselineSchema is the version of the baseline file this build writes.
+const BaselineSchema = 1
+
+// gateMetrics are the figures of each phase that a baseline holds runs to: what a broker
+// costs, and how long it takes.
+var gateMetrics = []string{
+	"raft_entries", "evals_created", "evals_processed", "evals_canceled", "plans_submitted", "queue_empty_s", "recovery_s", "nodes_down",
+}
+
+// Slacks: figures smaller than some of these say little in shares.
+const (
+	countSlack = 2
+	timeSlack  = 1 // s
+)
+
+// NewBaseline keeps what gates need of the runs.
+func NewBaseline(spec json.RawMessage, tolerance float64, runs []*Result) *Baseline {
+	b := &Baseline{Schema: BaselineSchema, Spec: spec, Tolerance: tolerance}
+	for _, r := range runs {
+		kept := *r
+		kept.Series, kept.Marks, kept.Thresholds, kept.Host, kept.Run.CostModel = nil, []Mark{}, nil, Host{}, nil
+		kept.FanIn.Distribution = Distribution{}
+		kept.Latencies = append([]Latency{}, r.Latencies...)
+		for i := range kept.Latencies {
+			kept.Latencies[i].Distribution = Distribution{}
+		}
+		b.Runs = append(b.Runs, &kept)
+	}
+	return b
+}
+
+// Thresholds returns the demand that every figure be as it was, within the tolerance, but
+// for those that were nothing in all runs of the baseline.
+func (b *Baseline) Thresholds() []Threshold {
+	var out []Threshold
+	for _, r := range b.Runs {
+		for _, p := range r.Phases {
+			for _, name := range gateMetrics {
+				m, _ := PhaseMetric(name)
+				if m.Value(&p) == 0 && !m.Time() {
+					continue
+				}
+				slack := float64(countSlack)
+				if m.Time() {
+					slack = timeSlack
+				}
+				out = append(out, Threshold{
+					Metric: "phases." + p.Name + "." + name, Broker: r.Run.Broker, Tolerance: &b.Tolerance, Slack: slack,
+				})
+			}
+		}
+	}
+	return out
+}
+
+// LoadBaseline reads a baseline file; the error names the file and says what is wrong.
+func LoadBaseline(path string) (*Baseline, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the baseline: %w", err)
+	}
+	b := &Baseline{}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	dec.UseNumber()
+	if err := dec.Decode(b); err != nil {
+		return nil, fmt.Errorf("%s: not a baseline of simctl gate: %w", path, err)
+	}
+	if err := b.validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return b, nil
+}
+
+func (b *Baseline) validate() error {
+	switch {
+	case b.Schema != BaselineSchema:
+		return fmt.Errorf("it is baseline version %d; this simctl reads %d: write it again with simctl gate --update", b.Schema, BaselineSchema)
+	case len(b.Runs) == 0:
+		return errors.New("the baseline holds no runs")
+	case !(b.Tolerance >= 0):
+		return fmt.Errorf("the tolerance is %g: it must be 0 or more", b.Tolerance)
+	}
+	for _, r := range b.Runs {
+		if err := r.validate(); err != nil {
+			return fmt.Errorf("the baseline's run: %w", err)
+		}
+	}
+	return nil
+}
+
+// WriteFile writes the baseline, whole or not at all.
+func (b *Baseline) WriteFile(path string) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(b); err != nil {
+		return fmt.Errorf("writing the baseline: %w", err)
+	}
+	if err := renameio.WriteFile(path, text.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("writing the baseline: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package metrics
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestBaselineHoldsRunsToWhatTheyWere(t *testing.T) {
+	legacy, shedding := pair()
+	path := filepath.Join(t.TempDir(), "base.json")
+	if err := NewBaseline(json.RawMessage(`{"scenario":"s"}`), 0.1, []*Result{legacy, shedding}).WriteFile(path); err != nil {
+		t.Fatal(err)
+	}
+	base, err := LoadBaseline(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if base.Runs[1].Series != nil || shedding.Series == nil {
+		t.Error("a baseline keeps no series, and the run its own")
+	}
+	failed := func(change func(r *Result)) []string {
+		t.Helper()
+		a, b := pair()
+		change(b)
+		verdicts, err := Check([]*Result{a, b}, base.Runs, base.Thresholds())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, v := range verdicts {
+			if !v.OK {
+				names = append(names, v.Run+" "+v.Metric)
+			}
+		}
+		return names
+	}
+	for _, c := range []struct {
+		what   string
+		change func(*Result)
+		want   []string
+	}{
+		{"nothing", func(*Result) {}, nil},
+		{"a tenth of the entries", func(r *Result) { r.Phases[0].RaftEntries = 44 }, nil},
+		{"more than a tenth", func(r *Result) { r.Phases[0].RaftEntries = 45 }, []string{"shedding phases.drain.raft_entries"}},
+		{"fewer", func(r *Result) { r.Phases[0].RaftEntries = 30 }, []string{"shedding phases.drain.raft_entries"}},
+		{"a small count by two", func(r *Result) { r.Phases[0].EvalsCanceled = 7 }, nil},
+		{"a small count by three", func(r *Result) { r.Phases[0].EvalsCanceled = 6 }, []string{"shedding phases.drain.evals_canceled"}},
+		{"a time that never comes now", func(r *Result) { r.Phases[0].RecoveryS = -1 }, []string{"shedding phases.drain.recovery_s"}},
+	} {
+		if got := failed(c.change); !slices.Equal(got, c.want) {
+			t.Errorf("%s changed: %q failed, want %q", c.what, got, c.want)
+		}
+	}
+	// The old broker's storm never recovers in the baseline: coming is as much a change.
+	a, b := pair()
+	a.Phases[1].RecoveryS = 3
+	verdicts, err := Check([]*Result{a, b}, base.Runs, base.Thresholds())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(verdicts, func(v Verdict) bool { return v.Metric == "phases.storm.recovery_s" })
+	if at < 0 || verdicts[at].OK || verdicts[at].Demand != "never, as in the baseline" {
+		t.Errorf("verdicts %+v", verdicts)
+	}
+}
+
+func TestLoadBaselineRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                         "not a baseline",
+		`{"schema":1,"run":{}}`:    "not a baseline",
+		`{"baseline":2,"runs":[]}`: "baseline version 2",
+		`{"baseline":1,"runs":[]}`: "no runs",
+		`{"baseline":1,"tolerance":-1,"runs":[{"run":{"scenario":"s","broker":"b"}}]}`: "tolerance",
+		`{"baseline":1,"runs":[{"run":{}}]}`:                                           "run.scenario",
+	} {
+		path := filepath.Join(t.TempDir(), "base.json")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := LoadBaseline(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%q: error %v, want one that says %q", text, err, want)
+		}
+	}
+}
+
+func TestApplicable(t *testing.T) {
+	legacy, _ := pair()
+	v := 1.0
+	apply, skipped := Applicable([]*Result{legacy}, nil, []Threshold{
+		{Metric: "totals.raft_entries", Max: &v},
+		{Name: "new", Metric: "totals.raft_entries", Broker: "shedding", Max: &v},
+		{Name: "ratio", Metric: "totals.raft_entries", MaxRatio: &v, RatioOf: "shedding"},
+		{Name: "base", Metric: "totals.raft_entries", Tolerance: &v},
+	})
+	want := []string{"new: no run of shedding", "ratio: no run of shedding to compare with", "base: no baseline"}
+	if len(apply) != 1 || !slices.Equal(skipped, want) {
+		t.Errorf("apply %+v, skipped %q, want %q", apply, skipped, want)
+	}
+}
+
+func TestCheckPath(t *testing.T) {
+	for _, path := range []string{
+		"phases.drain.raft_entries", "phases.drain.raft_entries_by_type.EvalUpdateRequestType", "totals.recovery_s", "fan_in.p99",
+		"latencies." + LatencyWait + ".p90", "series." + SeriesPending + ".max", "series.simctl.raft.entries.EvalUpdateRequestType.last", "host.wall_s",
+	} {
+		if err := CheckPath(path, []string{"drain"}); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for path, what := range map[string]string{
+		"phases.drian.raft_entries": "phase", "phases.drain.raft_entrys": "figure of a phase", "total.recovery_s": "group",
+		"latencies.wait.p90": "latency", "series.pending.max": "series", "fan_in.p42": "figure", "phases.drain.evals_by_status.done": "key",
+	} {
+		unknown, ok := errors.AsType[*UnknownError](CheckPath(path, []string{"drain"}))
+		if !ok || unknown.What != what || unknown.Path != path || len(unknown.Known) == 0 {
+			t.Errorf("%s: %+v, want an unknown %s", path, unknown, what)
+		}
+	}
+}

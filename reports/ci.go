@@ -1,0 +1,222 @@
+package reports
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// Check is one thing that a run was held to.
+type Check struct {
+	Run       string // label of the run
+	Name      string // what was checked: a metric, or an invariant
+	Detail    string // for a threshold, what it is and what was demanded
+	OK        bool
+	Threshold bool // as opposed to an invariant
+}
+
+// Checks lists what the runs were held to: first every run's invariants, then every run's
+// thresholds.
+func Checks(runs []*metrics.Result) []Check {
+	names := labels(runs)
+	var out []Check
+	for i, r := range runs {
+		for _, inv := range r.Invariants {
+			out = append(out, Check{names[i], inv.Name, inv.Detail, inv.OK, false})
+		}
+	}
+	for i, r := range runs {
+		for _, v := range r.Thresholds {
+			name := v.Metric
+			if v.Name != "" {
+				name = v.Name + " (" + v.Metric + ")"
+			}
+			out = append(out, Check{names[i], name, fmt.Sprintf("%s, want %s", figureText(v.Metric, v.Value), v.Demand), v.OK, true})
+		}
+	}
+	return out
+}
+
+// figureText shows a value that a metric's path stands for.
+func figureText(path string, value float64) string {
+	if value < 0 && strings.HasSuffix(path, "_s") {
+		return "never"
+	}
+	return exact(value)
+}
+
+// CheckLines writes a line for every threshold, and one for every run's invariants and
+// each that failed.
+func CheckLines(w io.Writer, runs []*metrics.Result) error {
+	var b strings.Builder
+	mark := map[bool]string{true: "✓", false: "✗"}
+	for i, name := range labels(runs) {
+		held := 0
+		for _, inv := range runs[i].Invariants {
+			if inv.OK {
+				held++
+			} else {
+				fmt.Fprintf(&b, "✗ %s: %s: %s\n", name, inv.Name, inv.Detail)
+			}
+		}
+		if held == len(runs[i].Invariants) {
+			fmt.Fprintf(&b, "✓ %s: %d of %d invariants hold\n", name, held, held)
+		}
+	}
+	for _, c := range Checks(runs) {
+		if c.Threshold {
+			fmt.Fprintf(&b, "%s %s: %s: %s\n", mark[c.OK], c.Run, c.Name, c.Detail)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// JUnit's document, as far as the readers of CI systems agree on it.
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Failure *junitFailure `xml:"failure,omitempty"`
+	}
+	junitFailure struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// JUnit writes the checks as a JUnit document: a suite for each run.
+func JUnit(w io.Writer, runs []*metrics.Result) error {
+	if len(runs) == 0 {
+		return ErrNoRuns
+	}
+	var doc junitSuites
+	for i, name := range labels(runs) {
+		suite := junitSuite{Name: runs[i].Run.Scenario + " " + name}
+		for _, c := range Checks(runs) {
+			if c.Run != name {
+				continue
+			}
+			one := junitCase{Class: runs[i].Run.Scenario + "." + name, Name: c.Name}
+			if !c.OK {
+				one.Failure = &junitFailure{Message: c.Detail, Text: c.Name + ": " + c.Detail}
+				suite.Failures++
+			}
+			suite.Cases = append(suite.Cases, one)
+		}
+		suite.Tests = len(suite.Cases)
+		doc.Suites = append(doc.Suites, suite)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(doc); err != nil {
+		return fmt.Errorf("write the JUnit document: %w", err)
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+// maxAnnotations is how many annotations of a kind GitHub shows of one step.
+const maxAnnotations = 10
+
+// GitHubAnnotations writes workflow commands that annotate a GitHub Actions run with what
+// failed: one for each run and phase, and never more than GitHub shows.
+func GitHubAnnotations(w io.Writer, runs []*metrics.Result) error {
+	type group struct {
+		title string
+		lines []string
+	}
+	var groups []*group
+	find := func(title string) *group {
+		for _, g := range groups {
+			if g.title == title {
+				return g
+			}
+		}
+		groups = append(groups, &group{title: title})
+		return groups[len(groups)-1]
+	}
+	for _, c := range Checks(runs) {
+		if c.OK {
+			continue
+		}
+		g := find(runs[0].Run.Scenario + ", " + c.Run + ": " + scope(c))
+		g.lines = append(g.lines, c.Name+": "+c.Detail)
+	}
+	if len(groups) > maxAnnotations {
+		rest := &group{title: fmt.Sprintf("%d more groups of failed checks", len(groups)-maxAnnotations+1)}
+		for _, g := range groups[maxAnnotations-1:] {
+			rest.lines = append(rest.lines, fmt.Sprintf("%s: %d failed", g.title, len(g.lines)))
+		}
+		groups = append(groups[:maxAnnotations-1], rest)
+	}
+	var b strings.Builder
+	for _, g := range groups {
+		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty(g.title), escapeData(strings.Join(g.lines, "\n")))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// scope names the part of a run that a check is about.
+func scope(c Check) string {
+	if !c.Threshold {
+		return "invariants"
+	}
+	_, path, found := strings.Cut(c.Name, "phases.")
+	if phase, _, ok := strings.Cut(path, "."); found && ok {
+		return "phase " + phase
+	}
+	return "the whole run"
+}
+
+// escapeData and escapeProperty keep text within a workflow command.
+func escapeData(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+func escapeProperty(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(s))
+}
+
+// StepSummary writes what the runs were held to as Markdown, for the summary of a CI step:
+// what failed first.
+func StepSummary(w io.Writer, runs []*metrics.Result) error {
+	if len(runs) == 0 {
+		return ErrNoRuns
+	}
+	checks := Checks(runs)
+	failed := 0
+	for _, c := range checks {
+		if !c.OK {
+			failed++
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s\n\n%d of %d checks hold.\n\n| | run | check | |\n|---|---|---|---|\n", cell(runs[0].Run.Scenario), len(checks)-failed, len(checks))
+	for _, ok := range []bool{false, true} {
+		for _, c := range checks {
+			if c.OK == ok && (!ok || c.Threshold) {
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", map[bool]string{true: "✓", false: "✗"}[ok], cell(c.Run), cell(c.Name), cell(c.Detail))
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,109 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// judged is two runs, the second with failures in n phases.
+func judged(n int) []*metrics.Result {
+	legacy := &metrics.Result{Run: metrics.Run{Scenario: "s|x", Broker: "legacy"}, Invariants: []metrics.Invariant{{Name: "sound", OK: true, Detail: "it is"}}}
+	shedding := &metrics.Result{Run: metrics.Run{Scenario: "s|x", Broker: "shedding"}, Invariants: []metrics.Invariant{{Name: "sound", Detail: "50% <lost>, twice: here\nand there"}}}
+	legacy.Thresholds = []metrics.Verdict{{Run: "legacy", Metric: "totals.raft_entries", Demand: "<= 5", Value: 4, OK: true}}
+	for i := range n {
+		for _, metric := range []string{"raft_entries", "recovery_s"} {
+			shedding.Thresholds = append(shedding.Thresholds, metrics.Verdict{
+				Name: "few", Run: "shedding", Metric: fmt.Sprintf("phases.p%d.%s", i, metric), Demand: "<= 5", Value: -1,
+			})
+		}
+	}
+	return []*metrics.Result{legacy, shedding}
+}
+
+func TestCheckLines(t *testing.T) {
+	var b bytes.Buffer
+	if err := CheckLines(&b, judged(1)); err != nil {
+		t.Fatal(err)
+	}
+	want := `✓ legacy: 1 of 1 invariants hold
+✗ shedding: sound: 50% <lost>, twice: here
+and there
+✓ legacy: totals.raft_entries: 4, want <= 5
+✗ shedding: few (phases.p0.raft_entries): -1, want <= 5
+✗ shedding: few (phases.p0.recovery_s): never, want <= 5
+`
+	if b.String() != want {
+		t.Errorf("lines\n%swant\n%s", b.String(), want)
+	}
+}
+
+func TestJUnit(t *testing.T) {
+	var b bytes.Buffer
+	if err := JUnit(&b, judged(2)); err != nil {
+		t.Fatal(err)
+	}
+	var doc junitSuites
+	if err := xml.Unmarshal(b.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Suites) != 2 || doc.Suites[0].Failures != 0 || doc.Suites[0].Tests != 2 || doc.Suites[1].Failures != 5 || doc.Suites[1].Tests != 5 {
+		t.Errorf("document %+v", doc)
+	}
+	if f := doc.Suites[1].Cases[0].Failure; f == nil || !strings.Contains(f.Message, "50% <lost>") {
+		t.Errorf("failure %+v", f)
+	}
+	if JUnit(&b, nil) == nil {
+		t.Error("no runs make a document")
+	}
+}
+
+func TestAnnotationsAreFewAndOnOneLineEach(t *testing.T) {
+	for _, c := range []struct{ phases, lines int }{{0, 1}, {3, 4}, {9, 10}, {40, 10}} {
+		var b bytes.Buffer
+		if err := GitHubAnnotations(&b, judged(c.phases)); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		if len(lines) != c.lines {
+			t.Errorf("%d phases failed: %d annotations, want %d:\n%s", c.phases, len(lines), c.lines, b.String())
+		}
+		for _, line := range lines {
+			if !strings.HasPrefix(line, "::error title=") || strings.Count(line, "::") != 2 {
+				t.Errorf("not one workflow command: %q", line)
+			}
+		}
+		if want := "::error title=s|x%2C shedding%3A invariants::sound: 50%25 <lost>, twice: here%0Aand there"; lines[0] != want {
+			t.Errorf("the first is %q, want %q", lines[0], want)
+		}
+	}
+	var b bytes.Buffer
+	if err := GitHubAnnotations(&b, judged(40)); err != nil || !strings.Contains(b.String(), "title=32 more groups of failed checks::") {
+		t.Errorf("%s (%v): want the rest counted", b.String(), err)
+	}
+}
+
+func TestStepSummary(t *testing.T) {
+	var b bytes.Buffer
+	if err := StepSummary(&b, judged(1)); err != nil {
+		t.Fatal(err)
+	}
+	want := `### s\|x
+
+2 of 5 checks hold.
+
+| | run | check | |
+|---|---|---|---|
+| ✗ | shedding | sound | 50% &lt;lost>, twice: here and there |
+| ✗ | shedding | few (phases.p0.raft_entries) | -1, want &lt;= 5 |
+| ✗ | shedding | few (phases.p0.recovery_s) | never, want &lt;= 5 |
+| ✓ | legacy | totals.raft_entries | 4, want &lt;= 5 |
+`
+	if b.String() != want {
+		t.Errorf("summary\n%swant\n%s", b.String(), want)
+	}
+}
