@@ -14,6 +14,7 @@ type Causes struct {
 	NodesHeard, NodesMissed uint64
 	// NodesWithEvals is changes of nodes that called for evaluations.
 	NodesWithEvals uint64
+	NodeEvents     uint64 // batches of what happened on a node
 	AllocReports   uint64 // batches of what clients report of their allocations
 	Transitions    uint64 // batches of allocations that are asked to move
 	DrainsDone     uint64 // batches of nodes whose drain ended

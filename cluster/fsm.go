@@ -62,6 +62,8 @@ func (f *fsm) apply(index uint64, data []byte) error {
 		return applyEntry(f, index, data, f.completeDrains)
 	case schedulerConfigRequestType:
 		return applyEntry(f, index, data, f.setSchedulerConfig)
+	case upsertNodeEventsType:
+		return applyEntry(f, index, data, f.addNodeEvents)
 	case evalDeleteRequestType:
 		return applyEntry(f, index, data, f.deleteEvals)
 	case nodeBatchDeregisterRequestType:

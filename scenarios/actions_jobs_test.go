@@ -38,6 +38,7 @@ func TestActionsOfUsers(t *testing.T) {
 			{At: 11 * time.Minute, Action: StopJob{Job: "system-000"}},
 			{At: 12 * time.Minute, Action: StopJob{Job: "system-001", Purge: true}},
 			{At: 13 * time.Minute, Action: ResumeEvalBroker{}},
+			{At: 13*time.Minute + 30*time.Second, Action: NodeEvents{Fraction: 0.5, Events: 4}},
 			{At: 14 * time.Minute, Action: RegisterJobs{[]*rpc.Job{periodic}}},
 			{At: 17 * time.Minute, Action: ForcePeriodic{Job: "batch-000"}},
 			{At: 18 * time.Minute, Action: StopJob{Job: "batch-000"}},
@@ -63,7 +64,7 @@ func TestActionsOfUsers(t *testing.T) {
 		// Two changes of jobs, a periodic one with four launches and one by force.
 		metrics.EntryJobRegister: 2 + 1 + 4 + 1, metrics.EntryJobDeregister: 3, "ScalingEventRegisterRequestType": 1,
 		"NodeUpdateDrainRequestType": 4, "NodeUpdateEligibilityRequestType": 8,
-		"NodeUpdateStatusRequestType": 0, "SchedulerConfigRequestType": 2,
+		"NodeUpdateStatusRequestType": 0, "SchedulerConfigRequestType": 2, "UpsertNodeEventsType": 10,
 	} {
 		if entries[kind] != want {
 			t.Errorf("%d entries of %s, want %d", entries[kind], kind, want)

@@ -25,6 +25,14 @@ type (
 		Nodes    []string
 		Fraction float64
 	}
+	// NodeEvents makes something happen on nodes that their clients have to report: Events
+	// events on each, which a client sends 5 to 10 s later in one call.
+	NodeEvents struct {
+		Nodes    []string
+		Fraction float64
+		Events   int
+		Message  string // empty = "Driver health changed"
+	}
 	// SetEligibility says whether schedulers may place on nodes.
 	SetEligibility struct {
 		Nodes    []string
@@ -50,6 +58,18 @@ func (a EndDrains) do(r *run) error {
 	})
 }
 
+func (a NodeEvents) Mark() string {
+	return fmt.Sprintf("%s on %s", plural(a.Events, "event"), nodesText(a.Nodes, a.Fraction))
+}
+
+func (a NodeEvents) do(r *run) error {
+	message := a.Message
+	if message == "" {
+		message = "Driver health changed"
+	}
+	return r.cluster.EmitNodeEvents(r.ctx, r.pickNodes(a.Nodes, a.Fraction), a.Events, message)
+}
+
 func (a SetEligibility) Mark() string {
 	if a.Eligible {
 		return nodesText(a.Nodes, a.Fraction) + " become eligible"
@@ -70,18 +90,24 @@ func nodesText(ids []string, fraction float64) string {
 	return fmt.Sprintf("%g%% of the nodes", fraction*100)
 }
 
-// eachNode calls do for the nodes that an action means.
-func (r *run) eachNode(what string, ids []string, fraction float64, do func(id string) error) error {
-	if len(ids) == 0 {
-		snap := r.leaderState()
-		want := int(math.Ceil(fraction * float64(snap.NodeCount())))
-		for n := range snap.Nodes() {
-			if len(ids) < want {
-				ids = append(ids, n.ID)
-			}
+// pickNodes returns the IDs of the nodes that an action means.
+func (r *run) pickNodes(ids []string, fraction float64) []string {
+	if len(ids) > 0 {
+		return ids
+	}
+	snap := r.leaderState()
+	want := int(math.Ceil(fraction * float64(snap.NodeCount())))
+	for n := range snap.Nodes() {
+		if len(ids) < want {
+			ids = append(ids, n.ID)
 		}
 	}
-	for _, id := range ids {
+	return ids
+}
+
+// eachNode calls do for the nodes that an action means.
+func (r *run) eachNode(what string, ids []string, fraction float64, do func(id string) error) error {
+	for _, id := range r.pickNodes(ids, fraction) {
 		if err := named(do(id), what, id); err != nil {
 			return err
 		}

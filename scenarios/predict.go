@@ -27,6 +27,7 @@ var laws = []law{
 	{metrics.EntryNodeRegister, "registrations of nodes", func(c cluster.Counters) int64 { return count(c.Causes.NodesRegistered) }},
 	{metrics.EntryNodeUpdateStatus, "heartbeats of nodes that were not ready", func(c cluster.Counters) int64 { return count(c.Causes.NodesHeard) }},
 	{metrics.EntryNodeUpdateStatus, "nodes whose time to live ran out", func(c cluster.Counters) int64 { return count(c.Causes.NodesMissed) }},
+	{"UpsertNodeEventsType", "batches of nodes' events", func(c cluster.Counters) int64 { return count(c.Causes.NodeEvents) }},
 	{"NodeUpdateEligibilityRequestType", "eligibilities set", func(c cluster.Counters) int64 { return count(c.Causes.EligibilitiesSet) }},
 	{"NodeUpdateDrainRequestType", "drains set", func(c cluster.Counters) int64 { return count(c.Causes.DrainsSet) }},
 	{"BatchNodeUpdateDrainRequestType", "batches of drains done", func(c cluster.Counters) int64 { return count(c.Causes.DrainsDone) }},

@@ -97,6 +97,7 @@ var eventWords = map[string]word[Action]{
 	"fail_allocs":        means(failAllocsWord{}, failAllocsWord.build),
 	"drain_nodes":        event(DrainNodes{}),
 	"end_drains":         event(EndDrains{}),
+	"node_events":        event(NodeEvents{Fraction: 1, Events: 1}),
 	"set_eligibility":    event(SetEligibility{}),
 	"pause_eval_broker":  event(PauseEvalBroker{}),
 	"resume_eval_broker": event(ResumeEvalBroker{}),

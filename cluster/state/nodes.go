@@ -6,8 +6,8 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// maxNodeEvents is how many events a node keeps (structs.go, MaxRetainedNodeEvents).
-const maxNodeEvents = 10
+// MaxNodeEvents is how many events a node keeps (structs.go, MaxRetainedNodeEvents).
+const MaxNodeEvents = 10
 
 // NodeEvent is something that happened to a node, for people to read.
 type NodeEvent struct {
@@ -169,7 +169,7 @@ func (tx *Tx) mustNode(id string) (*nodeRow, error) {
 
 // addEvent returns a new list: the old one may be in a snapshot.
 func addEvent(events []NodeEvent, index uint64, timestamp int64, message string) []NodeEvent {
-	drop := max(0, len(events)+1-maxNodeEvents)
+	drop := max(0, len(events)+1-MaxNodeEvents)
 	grown := make([]NodeEvent, 0, len(events)+1-drop)
 	grown = append(grown, events[drop:]...)
 	return append(grown, NodeEvent{Message: message, Timestamp: timestamp, CreateIndex: index})

@@ -43,7 +43,7 @@ func TestNodeRegistration(t *testing.T) {
 	for i := range 20 {
 		ok(t, s.Update(uint64(8+i), func(tx *Tx) error { return tx.AddNodeEvents("n", NodeEvent{Message: "x"}) }))
 	}
-	want(t, "events kept", len(s.Snapshot().NodeEvents("n")), maxNodeEvents)
+	want(t, "events kept", len(s.Snapshot().NodeEvents("n")), MaxNodeEvents)
 	want(t, "events do not touch the node", node().ModifyIndex, 7)
 	if err := s.UpsertNode(40, &rpc.Node{Name: "nameless"}); err == nil {
 		t.Error("a node without ID was registered")
