@@ -20,6 +20,9 @@ type Config struct {
 	// RefuseUpdateAllocNotReady refuses allocation updates from nodes that are not
 	// ready, as Nomad 1.4.3 and later do (#15068).
 	RefuseUpdateAllocNotReady bool
+	// DatacenterFilterOff makes a change of a node call for evaluations of all system jobs,
+	// not just of those that run in the node's datacenter: what that filter saves.
+	DatacenterFilterOff bool
 	// Costs says what work costs in time; the zero value makes it free.
 	Costs Costs
 	// Seed fixes every random draw of the cluster.

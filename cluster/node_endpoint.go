@@ -198,7 +198,7 @@ func transitionNeedsEvals(to, from string) bool {
 
 // createNodeEvals writes, in one entry, an evaluation for every job that a change of
 // the node concerns: those with allocations on it, live or not, and the system jobs of
-// its datacenter.
+// its datacenter, or all of them if that filter is off.
 func (s *server) createNodeEvals(node *rpc.Node, nodeIndex uint64, resp *rpc.NodeUpdateResponse) error {
 	evals := s.nodeEvals(s.store.Snapshot(), node, nodeIndex)
 	if len(evals) == 0 {
@@ -240,7 +240,7 @@ func (s *server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint6
 		}
 	}
 	for _, job := range snap.JobsByType(rpc.JobTypeSystem) {
-		if job.RunsIn(node.Datacenter) {
+		if s.cfg.DatacenterFilterOff || job.RunsIn(node.Datacenter) {
 			add(job)
 		}
 	}

@@ -37,6 +37,10 @@ func (s *server) applyPlans(ctx context.Context) {
 		if p == nil {
 			return
 		}
+		if !s.applier.pass(ctx) {
+			p.respond(nil, errPlanQueueDisabled)
+			return
+		}
 		if err := a.apply(ctx, p); err != nil {
 			p.respond(nil, err)
 		}

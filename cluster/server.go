@@ -78,6 +78,9 @@ type server struct {
 	// brokerMu serialises turning broker and blocked evaluations on and off.
 	brokerMu sync.Mutex
 
+	crashes crashes
+	applier gate
+
 	mu       sync.Mutex
 	workers  []*worker
 	crews    int // how often workers were replaced

@@ -41,6 +41,15 @@ func newRig(t *testing.T, n int, cfg Config) *rig {
 	return r
 }
 
+// bringUp registers a node and makes it ready.
+func (r *rig) bringUp(n *rpc.Node) {
+	r.Helper()
+	_, err := r.c.NodeServer(0).Register(r.Context(), &rpc.NodeRegisterRequest{Node: n})
+	r.ok(nil, err)
+	_, err = r.c.NodeServer(0).UpdateStatus(r.Context(), &rpc.NodeUpdateStatusRequest{NodeID: n.ID, Status: rpc.NodeStatusReady})
+	r.ok(nil, err)
+}
+
 // entries counts the log's entries by type since it was asked last, as "3 Type, …".
 func (r *rig) entries() string {
 	last := r.c.Stats().LastIndex

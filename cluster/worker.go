@@ -116,7 +116,7 @@ func (w *worker) run() {
 			continue
 		}
 		w.failures = 0
-		if d.eval == nil {
+		if d.eval == nil || w.srv.crashes.take() {
 			continue
 		}
 		work.change(0, 1)

@@ -88,6 +88,8 @@ var eventWords = map[string]word[Action]{
 	"link_loss":      event(LinkLoss{}),
 	"slow_disk":      event(SlowDisk{}),
 	"slow_apply":     event(SlowApply{}),
+	"crash_workers":  event(CrashWorkers{Evals: 1}),
+	"stick_applier":  event(StickApplier{Server: Leader}),
 	"skew_clocks":    event(SkewClocks{Rate: 1}),
 	"heal":           event(Heal{}),
 

@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+)
+
+// TestCrashedWorker: an evaluation that was lost with its worker comes back when its nack
+// timer fires.
+func TestCrashedWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, Config{Seed: 1, Servers: 1})
+		r.ok(nil, r.c.CrashWorkers(0, 1))
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 3, 0)))
+		time.Sleep(59 * time.Second)
+		if b := r.c.Stats().Broker; b.Unacked != 1 || r.c.EvalsLost(0) != 1 {
+			t.Errorf("broker %+v and %d lost, want the evaluation with nobody", b, r.c.EvalsLost(0))
+		}
+		r.entries()
+		time.Sleep(3 * time.Second)
+		r.want("a second after the nack timeout", r.entries(), "1 ApplyPlanResultsRequestType\n1 EvalUpdateRequestType\n")
+		if err := r.c.CrashWorkers(0, 0); err == nil {
+			t.Error("no worker crashed, and no error")
+		}
+	})
+}
+
+// TestLostThriceFails: with every delivery lost the evaluation reaches the delivery limit:
+// one entry marks it as failed and makes the one that follows.
+func TestLostThriceFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, Config{Seed: 1, Servers: 1})
+		r.ok(nil, r.c.CrashWorkers(0, 3))
+		id, err := r.c.RegisterJob(t.Context(), serviceJob("svc", 3, 0))
+		r.ok(nil, err)
+		r.entries()
+		// 60 s; 1 s and 60 s; 20 s and 60 s.
+		time.Sleep(202 * time.Second)
+		r.want("at the limit", r.entries(), "1 EvalUpdateRequestType\n")
+		e := r.snap().EvalByID(id)
+		if e.Status != broker.StatusFailed || e.NextEval == "" {
+			t.Errorf("evaluation %+v", e)
+		}
+		time.Sleep(7 * time.Minute)
+		r.want("the one that follows", r.entries(), "1 ApplyPlanResultsRequestType\n1 EvalUpdateRequestType\n")
+	})
+}
+
+// TestStuckApplier: plans wait, no timer runs out, and all goes on afterwards.
+func TestStuckApplier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, Config{Seed: 1})
+		leader := r.c.Leader()
+		r.ok(nil, r.c.StickApplier(leader, true))
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("one", 3, 0)))
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("two", 3, 0)))
+		r.entries()
+		time.Sleep(5 * time.Minute)
+		r.want("while it is stuck", r.entries(), "")
+		if b := r.c.Stats().Broker; b.Unacked != 2 {
+			t.Errorf("broker %+v, want two evaluations with workers whose plans wait", b)
+		}
+		r.ok(nil, r.c.StickApplier(leader, false))
+		time.Sleep(5 * time.Second)
+		r.want("when it goes on", r.entries(), "2 ApplyPlanResultsRequestType\n2 EvalUpdateRequestType\n")
+	})
+}
+
+// TestStuckApplierLosesLeadership: its plans fail over with it.
+func TestStuckApplierLosesLeadership(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, Config{Seed: 1})
+		leader := r.c.Leader()
+		r.ok(nil, r.c.StickApplier(leader, true))
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("one", 3, 0)))
+		time.Sleep(time.Second)
+		r.c.DisturbLinks(LinkFault{From: []string{r.c.Addr(leader)}, Link: Link{Loss: 1}})
+		time.Sleep(time.Minute)
+		if n := len(r.live("one")); n != 3 {
+			t.Errorf("%d allocations under the next leader, want 3", n)
+		}
+	})
+}
+
+// TestDatacenterFilter: a node of another datacenter costs an evaluation of each system
+// job only with the filter off.
+func TestDatacenterFilter(t *testing.T) {
+	for off, want := range map[bool]string{
+		false: "1 NodeRegisterRequestType\n1 NodeUpdateStatusRequestType\n",
+		true:  "3 EvalUpdateRequestType\n1 NodeRegisterRequestType\n1 NodeUpdateStatusRequestType\n",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 2, Config{Seed: 1, DatacenterFilterOff: off})
+			r.ok(r.c.RegisterJob(t.Context(), systemJob("sys-0")))
+			r.ok(r.c.RegisterJob(t.Context(), systemJob("sys-1")))
+			time.Sleep(time.Second)
+			r.entries()
+			n := testNode(7)
+			n.Datacenter = "dc2"
+			r.bringUp(n)
+			time.Sleep(time.Second)
+			r.want("a node of dc2", r.entries(), want)
+		})
+	}
+}
