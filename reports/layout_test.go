@@ -195,7 +195,7 @@ func TestFiguresOfExtremes(t *testing.T) {
 // TestFiguresOfAnything draws results of any shape: none may bring the drawing down or its
 // texts into each other's way.
 func TestFiguresOfAnything(t *testing.T) {
-	amount := rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 1), rapid.Float64Range(0, 2e5), rapid.Float64Range(0, 1e15))
+	amount := rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(-10, 1), rapid.Float64Range(0, 2e5), rapid.Float64Range(0, 1e15))
 	length := rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 0.01), rapid.Float64Range(0, 100), rapid.Float64Range(0, 2e6))
 	when := rapid.OneOf(rapid.Just(-1.0), rapid.Just(0.0), length)
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,23 +16,28 @@ func newWatchCommand() *cobra.Command {
 		Short: "Run a scenario on the wall clock and watch it live",
 	})
 	for _, name := range scenarios.Names() {
-		run := newBuiltinCommand(name)
-		run.GroupID = ""
-		clock := run.Flags().Lookup("clock")
-		clock.DefValue = scenarios.ClockWall
-		if err := clock.Value.Set(clock.DefValue); err != nil {
-			panic(fmt.Sprintf("simctl: the clock %q is refused: %v", clock.DefValue, err))
-		}
-		run.Long = sentence(scenarios.Describe(name)) + `.
+		cmd.AddCommand(watched(newBuiltinCommand(name), name))
+	}
+	cmd.AddCommand(watched(newScenarioRunCommand(), "run storm.hcl"))
+	return cmd
+}
 
-The same as "simctl scenario ` + name + `", but in real time: while it runs, a terminal
+// watched turns a command that runs a scenario, as in the example, into one that does so
+// on the wall clock.
+func watched(run *cobra.Command, example string) *cobra.Command {
+	run.GroupID = ""
+	clock := run.Flags().Lookup("clock")
+	clock.DefValue = scenarios.ClockWall
+	if err := clock.Value.Set(clock.DefValue); err != nil {
+		panic(fmt.Sprintf("simctl: the clock %q is refused: %v", clock.DefValue, err))
+	}
+	run.Long = strings.TrimSuffix(run.Short, ".") + `.
+
+The same as "simctl scenario ` + run.Name() + `", but in real time: while it runs, a terminal
 shows the depth of the queue, the growth of the Raft log, nodes by status and the phase.
 Anything else gets a line of progress every few seconds. Several brokers run at the same
 time and share the machine; on the wall clock that changes what they measure, so watch
 one at a time where figures matter.`
-		run.Example = fmt.Sprintf(`  simctl watch %[1]s --nodes 200 --broker shedding
-  simctl watch %[1]s --nodes 200 --time-scale 0.1`, name)
-		cmd.AddCommand(run)
-	}
-	return cmd
+	run.Example = fmt.Sprintf("  simctl watch %[1]s --broker shedding\n  simctl watch %[1]s --time-scale 0.1", example)
+	return run
 }
