@@ -35,6 +35,8 @@ func (l layers) Plot(c draw.Canvas, plt *plot.Plot) {
 	}
 	d.bars(l.panel.bars)
 	d.cells(l.panel.cells)
+	d.edges(l.panel.edges)
+	d.limits(l.panel.limits)
 	d.marks(l.panel.marks, l.labels)
 	d.labels(l.labels)
 }
@@ -131,7 +133,9 @@ func (d drawing) line(l line, width vg.Length) {
 	for i := range l.x {
 		points[i] = d.point(l.x[i], l.y[i])
 	}
-	d.c.StrokeLines(draw.LineStyle{Color: l.color, Width: width}, points)
+	if !l.scattered {
+		d.c.StrokeLines(draw.LineStyle{Color: l.color, Width: width}, points)
+	}
 	if len(points) == 1 || l.dotted {
 		for _, p := range points {
 			d.c.DrawGlyph(draw.GlyphStyle{Color: l.color, Radius: 2.5, Shape: draw.CircleGlyph{}}, p)

@@ -51,6 +51,8 @@ type panel struct {
 	lines   []line
 	bars    []bar
 	cells   []heatCell
+	edges   []edge  // between cells
+	limits  []limit // across the data
 }
 
 // band is a phase: a shaded stretch of the horizontal axis.
@@ -71,6 +73,8 @@ type line struct {
 	color  color.NRGBA
 	x, y   []float64
 	dotted bool // mark the points: they are few, and nothing was measured between them
+	// scattered leaves out the line between the points: they are in no order.
+	scattered bool
 }
 
 // area is filled between two curves over the same points, base nil meaning zero.
@@ -125,7 +129,7 @@ func figures(runs []*metrics.Result) []figure {
 	}
 	var out []figure
 	if s := sweepOf(runs); s != nil {
-		out = s.figures()
+		out = reportFigures(s)
 		if len(runs) > mostMultiples {
 			return out
 		}

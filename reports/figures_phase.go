@@ -71,10 +71,12 @@ func (f figure) logBars(heights []float64) figure {
 
 // recoveringPhases are the phases in which any run processed an evaluation: while the
 // schedulers are off there is nothing to recover from.
-func (v *view) recoveringPhases() []string {
+func (v *view) recoveringPhases() []string { return recoveringPhases(v.runs) }
+
+func recoveringPhases(runs []*metrics.Result) []string {
 	var names []string
-	for _, name := range phaseNames(v.runs) {
-		if !idle(phasesOf(v.runs, name)) {
+	for _, name := range phaseNames(runs) {
+		if !idle(phasesOf(runs, name)) {
 			names = append(names, name)
 		}
 	}

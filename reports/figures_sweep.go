@@ -1,47 +1,62 @@
 package reports
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"image/color"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/google/renameio/v2"
 
 	"github.com/simctl/simctl/metrics"
 )
 
-// sweep is a set of runs that differ in one or two numbers besides their broker.
-type sweep struct {
-	runs    []*metrics.Result
-	brokers []string
-	params  []string // one or two
-}
+// sweepMetrics are the figures of a phase that a sweep is drawn for.
+var sweepMetrics = []string{"raft_entries", "recovery_s"}
 
-// sweepOf returns nil when the runs are no sweep. Seeds do not count as a number: runs that
-// differ in them alone are repetitions, of which figures show the median.
-func sweepOf(runs []*metrics.Result) *sweep {
+// sweepOf returns the runs as a sweep over the one or two numbers, besides their broker,
+// that they differ in; nil when they differ otherwise. Seeds do not count: runs that differ
+// in them alone are repetitions.
+func sweepOf(runs []*metrics.Result) *metrics.Sweep {
 	if len(runs) < 3 {
 		return nil
 	}
-	s := &sweep{runs: runs}
+	s := &metrics.Sweep{Schema: metrics.Schema, Scenario: runs[0].Run.Scenario, Design: "grid"}
 	for _, name := range varying(runs) {
-		if name == "seed" {
-			continue
+		if name != "seed" {
+			s.Axes = append(s.Axes, metrics.Axis{Name: name, Numeric: true})
 		}
-		for _, r := range runs {
-			if _, ok := numeric(setting(r, name)); !ok {
-				return nil
-			}
-		}
-		s.params = append(s.params, name)
 	}
-	if n := len(s.params); n < 1 || n > 2 {
+	if n := len(s.Axes); n < 1 || n > 2 {
 		return nil
 	}
 	for _, r := range runs {
-		if !slices.Contains(s.brokers, r.Run.Broker) {
-			s.brokers = append(s.brokers, r.Run.Broker)
+		run := metrics.SweepRun{Broker: r.Run.Broker, Seed: r.Run.Seed, Attempts: 1, Result: r}
+		for _, a := range s.Axes {
+			v, ok := numeric(setting(r, a.Name))
+			if !ok {
+				return nil
+			}
+			run.Point = append(run.Point, exact(v))
 		}
+		if !slices.Contains(s.Brokers, run.Broker) {
+			s.Brokers = append(s.Brokers, run.Broker)
+		}
+		s.Runs = append(s.Runs, run)
+	}
+	for i := range s.Axes {
+		a := &s.Axes[i]
+		for _, r := range s.Runs {
+			a.Values = append(a.Values, r.Point[i])
+		}
+		slices.SortFunc(a.Values, func(p, q string) int { return int(math.Copysign(1, a.Number(p)-a.Number(q))) })
+		a.Values = slices.Compact(a.Values)
 	}
 	return s
 }
@@ -61,173 +76,198 @@ func numeric(v any) (float64, bool) {
 	return 0, false
 }
 
-// sweepMetrics are the figures of a phase that a sweep is drawn for.
-var sweepMetrics = []string{"raft_entries", "recovery_s"}
-
-func (s *sweep) figures() []figure {
-	v := newView(s.runs)
+// reportFigures are those of a sweep that was given as so many runs: one for each figure.
+func reportFigures(s *metrics.Sweep) []figure {
+	v := newSweepView(s)
 	var out []figure
-	for _, phase := range v.recoveringPhases() {
-		for _, name := range sweepMetrics {
-			m, _ := metrics.PhaseMetric(name)
-			f := figure{
-				id:       "sweep-" + phase + "-" + name,
-				title:    upperFirst(phase) + ": " + m.Title,
-				subtitle: v.subtitle,
+	for _, path := range sweepPaths(s, nil) {
+		if len(s.Axes) == 1 {
+			out = append(out, v.curves(path, 0))
+		} else {
+			out = append(out, v.heatMap(path, 0, 1))
+		}
+	}
+	return out
+}
+
+// sweepFigures are all charts of a sweep: for each figure a line chart along every axis, and
+// a heat map and one of the ratio of brokers for every two axes.
+func sweepFigures(s *metrics.Sweep, paths []string) []figure {
+	v := newSweepView(s)
+	var out []figure
+	for _, path := range paths {
+		if s.Design == "grid" || s.Design == "knee" {
+			out = append(out, v.maps(path)...)
+		}
+		for i, a := range s.Axes {
+			if a.Numeric && len(a.Values) > 1 {
+				out = append(out, v.curves(path, i))
 			}
-			if len(s.params) == 1 {
-				out = append(out, s.curves(f, phase, m))
-			} else {
-				out = append(out, s.heatMaps(f, phase, m))
+		}
+		if f := v.effects(path); len(f.panels) > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// mostMaps is of how many pairs of axes there are heat maps.
+const mostMaps = 6
+
+func (v *sweepView) maps(path string) []figure {
+	var out []figure
+	for i, a := range v.s.Axes {
+		for j := i + 1; j < len(v.s.Axes); j++ {
+			b := v.s.Axes[j]
+			if !a.Numeric || !b.Numeric || len(a.Values) < 2 || len(b.Values) < 2 || len(out) >= 2*mostMaps {
+				continue
+			}
+			out = append(out, v.heatMap(path, i, j))
+			if len(v.s.Brokers) > 1 {
+				out = append(out, v.ratioMap(path, i, j))
 			}
 		}
 	}
 	return out
 }
 
-// at returns the values of a parameter, ascending, each once.
-func (s *sweep) at(param string) []float64 {
-	var values []float64
-	for _, r := range s.runs {
-		v, _ := numeric(setting(r, param))
-		values = append(values, v)
+// writeSweepCharts draws the charts into dir and removes those of an earlier call that are
+// not among them.
+func writeSweepCharts(dir string, s *metrics.Sweep, paths []string) ([]string, error) {
+	if len(s.Results()) == 0 {
+		return nil, nil
 	}
-	slices.Sort(values)
-	return slices.Compact(values)
-}
-
-// median returns the middle one of the metric's values over the runs of a broker at some
-// values of the parameters; -1 when one of them never came, NaN when there is no such run.
-func (s *sweep) median(broker, phase string, m metrics.Metric, at ...float64) float64 {
-	var values []float64
-	for _, r := range s.runs {
-		p := r.Phase(phase)
-		if p == nil || r.Run.Broker != broker {
-			continue
+	var names []string
+	for _, f := range sweepFigures(s, paths) {
+		var buf bytes.Buffer
+		if err := f.encode(&buf, "png"); err != nil {
+			return names, fmt.Errorf("drawing the chart %s: %w", f.id, err)
 		}
-		here := true
-		for i, param := range s.params {
-			v, _ := numeric(setting(r, param))
-			here = here && v == at[i]
+		name := f.id + ".png"
+		if err := renameio.WriteFile(filepath.Join(dir, name), buf.Bytes(), 0o644); err != nil {
+			return names, fmt.Errorf("writing the chart: %w", err)
 		}
-		if !here {
-			continue
-		}
-		v := m.Value(p)
-		if m.Time() && v < 0 {
-			return -1
-		}
-		values = append(values, v)
+		names = append(names, name)
 	}
-	if len(values) == 0 {
-		return math.NaN()
+	old, err := filepath.Glob(filepath.Join(dir, "sweep-*.png"))
+	if err != nil {
+		return names, fmt.Errorf("looking for charts in %s: %w", dir, err)
 	}
-	slices.Sort(values)
-	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
-}
-
-// curves draws a metric over one parameter, a line for every broker.
-func (s *sweep) curves(f figure, phase string, m metrics.Metric) figure {
-	colors := brokerColors(s.brokers)
-	xs := s.at(s.params[0])
-	p := panel{}
-	var ys []float64
-	for i, b := range s.brokers {
-		l := line{name: b, color: colors[i], dotted: true}
-		for _, x := range xs {
-			if y := s.median(b, phase, m, x); y >= 0 { // neither NaN nor never
-				l.x, l.y = append(l.x, x), append(l.y, y)
-			}
-		}
-		ys = append(ys, l.y...)
-		p.lines = append(p.lines, l)
-		f.legend = append(f.legend, key{b, colors[i]})
-	}
-	f.panels = []panel{p}
-	f.x = axis{label: s.params[0], min: xs[0], max: xs[len(xs)-1], log: xs[0] > 0 && tooWide(xs)}
-	f.y = axis{label: m.Title, max: positive(top(f.panels))}
-	if m.Time() {
-		f.y.unit = instants
-		f.y.label += " " + clockFormat(f.y.max)
-	}
-	return f.logBars(ys)
-}
-
-// heatMaps draws a metric over two parameters, a panel for every broker, on one scale of
-// colours.
-func (s *sweep) heatMaps(f figure, phase string, m metrics.Metric) figure {
-	xs, ys := s.at(s.params[0]), s.at(s.params[1])
-	colors := brokerColors(s.brokers)
-	var all []float64
-	for _, b := range s.brokers {
-		for _, x := range xs {
-			for _, y := range ys {
-				if v := s.median(b, phase, m, x, y); v >= 0 {
-					all = append(all, v)
-				}
+	for _, path := range old {
+		if !slices.Contains(names, filepath.Base(path)) {
+			if err := os.Remove(path); err != nil {
+				return names, fmt.Errorf("removing an older chart: %w", err)
 			}
 		}
 	}
-	scale := heatScale(all)
-	for i, b := range s.brokers {
-		p := panel{heading: b, color: colors[i]}
-		for xi, x := range xs {
-			for yi, y := range ys {
-				c := heatCell{x: xi, y: yi}
-				switch v := s.median(b, phase, m, x, y); {
-				case math.IsNaN(v):
-					continue
-				case v < 0:
-					c.color, c.label = rule, never
-				case m.Time():
-					c.color, c.label = scale(v), clock(v)
-				default:
-					c.color, c.label = scale(v), si(v)
-				}
-				p.cells = append(p.cells, c)
-			}
-		}
-		f.panels = append(f.panels, p)
-	}
-	f.note = "darker is more; the same colours in all panels"
-	f.x, f.y = categories(s.params[0], xs), categories(s.params[1], ys)
-	return f
+	return names, nil
 }
 
-func categories(name string, values []float64) axis {
-	a := axis{label: name, min: -0.5, max: float64(len(values)) - 0.5}
-	for _, v := range values {
-		a.names = append(a.names, strconv.FormatFloat(v, 'g', 6, 64))
-	}
-	return a
+// sweepView is what all charts of a sweep have in common.
+type sweepView struct {
+	s        *metrics.Sweep
+	cells    map[string]metrics.Cell
+	colors   []color.NRGBA // of the brokers
+	subtitle string
 }
 
-// heatScale returns a map from values to colours, light to dark, logarithmic when the
-// values spread wide.
-func heatScale(values []float64) func(float64) color.NRGBA {
-	if len(values) == 0 {
-		return func(float64) color.NRGBA { return rule }
+func newSweepView(s *metrics.Sweep) *sweepView {
+	v := &sweepView{s: s, cells: map[string]metrics.Cell{}, colors: brokerColors(s.Brokers), subtitle: subtitle(s.Results())}
+	for _, c := range s.Cells() {
+		v.cells[cellKey(c.Broker, c.Point)] = c
 	}
-	transform := func(v float64) float64 { return v }
-	if tooWide(values) {
-		lowest := math.Inf(1)
-		for _, v := range values {
-			if v > 0 {
-				lowest = math.Min(lowest, v)
+	return v
+}
+
+func cellKey(broker string, point []string) string {
+	return broker + "\x00" + strings.Join(point, "\x00")
+}
+
+// figure returns an empty chart of a figure; what tells it from others of the same path.
+func (v *sweepView) figure(path, what string) figure {
+	id := "sweep-" + strings.ReplaceAll(strings.TrimPrefix(path, "phases."), ".", "-")
+	if what != "" {
+		id += "-" + what
+	}
+	return figure{id: id, title: figureName(path), subtitle: v.subtitle}
+}
+
+// at returns a figure at a point under a broker, over its seeds.
+func (v *sweepView) at(path, broker string, point []string) metrics.Spread {
+	c, ok := v.cells[cellKey(broker, point)]
+	if !ok {
+		return metrics.Spread{None: true}
+	}
+	return c.Spread(path)
+}
+
+// rests returns the combinations of values that the axes other than those given have, as
+// points that are empty at those.
+func (v *sweepView) rests(without ...int) [][]string {
+	var out [][]string
+	seen := map[string]bool{}
+	for _, r := range v.s.Runs {
+		rest := slices.Clone(r.Point)
+		for _, i := range without {
+			rest[i] = ""
+		}
+		if key := cellKey("", rest); !seen[key] {
+			seen[key] = true
+			out = append(out, rest)
+		}
+	}
+	return out
+}
+
+// over returns a figure over all combinations of the other axes: the median of their
+// medians, from the lowest to the highest.
+func (v *sweepView) over(path, broker string, rests [][]string, set map[int]string) metrics.Spread {
+	var all []metrics.Spread
+	for _, rest := range rests {
+		point := slices.Clone(rest)
+		for i, value := range set {
+			point[i] = value
+		}
+		sp := v.at(path, broker, point)
+		if sp.Never {
+			return sp
+		}
+		if !sp.None {
+			all = append(all, sp)
+		}
+	}
+	if len(all) == 0 {
+		return metrics.Spread{None: true}
+	}
+	slices.SortFunc(all, func(a, b metrics.Spread) int { return int(math.Copysign(1, a.Median-b.Median)) })
+	n := len(all)
+	out := metrics.Spread{Median: (all[(n-1)/2].Median + all[n/2].Median) / 2, Low: all[0].Low, High: all[0].High}
+	for _, sp := range all {
+		out.Low, out.High = math.Min(out.Low, sp.Low), math.Max(out.High, sp.High)
+	}
+	return out
+}
+
+// limitsOf returns the bounds that the sweep sets to a figure under a broker.
+func (v *sweepView) limitsOf(path string) []limit {
+	var out []limit
+	m, _ := metricOf(path)
+	for _, t := range v.s.Limits {
+		for _, bound := range []*float64{t.Max, t.Min} {
+			if t.Metric != path || bound == nil {
+				continue
 			}
+			name := "limit " + short(*bound)
+			if m.Name != "" && m.Time() {
+				name = "limit " + clock(*bound)
+			}
+			if t.Broker != "" {
+				name += " for " + t.Broker
+			}
+			out = append(out, limit{name: name, at: *bound})
 		}
-		transform = func(v float64) float64 { return math.Log(math.Max(v, lowest)) }
 	}
-	low, high := transform(slices.Min(values)), transform(slices.Max(values))
-	light, dark := rgb(0xf7, 0xf3, 0xe3), rgb(0x3b, 0x27, 0x54)
-	return func(v float64) color.NRGBA {
-		share := 0.0
-		if high > low {
-			share = (transform(v) - low) / (high - low)
-		}
-		mix := func(a, b uint8) uint8 { return uint8(float64(a) + share*(float64(b)-float64(a)) + 0.5) }
-		return rgb(mix(light.R, dark.R), mix(light.G, dark.G), mix(light.B, dark.B))
-	}
+	return out
 }
 
 // brokerColors gives brokers the colours that their runs have elsewhere.
@@ -245,4 +285,12 @@ func clockFormat(highest float64) string {
 		return "(h:mm)"
 	}
 	return "(mm:ss)"
+}
+
+func categories(name string, values []float64) axis {
+	a := axis{label: name, min: -0.5, max: float64(len(values)) - 0.5}
+	for _, v := range values {
+		a.names = append(a.names, strconv.FormatFloat(v, 'g', 6, 64))
+	}
+	return a
 }

@@ -98,6 +98,12 @@ func dumpFigure(w *bytes.Buffer, f figure) {
 		for _, b := range p.bars {
 			fmt.Fprintf(w, "    bar %s light=%v x %.4g to %.4g y %.4g to %.4g %q %q\n", hex(b.color), b.light, b.x0, b.x1, b.y0, b.y1, b.label, b.detail)
 		}
+		for _, l := range p.limits {
+			fmt.Fprintf(w, "    limit %q at %.4g\n", l.name, l.at)
+		}
+		for _, e := range p.edges {
+			fmt.Fprintf(w, "    edge %g,%g to %g,%g\n", e.x0, e.y0, e.x1, e.y1)
+		}
 		for _, c := range p.cells {
 			fmt.Fprintf(w, "    cell %d,%d %s %s\n", c.x, c.y, hex(c.color), c.label)
 		}

@@ -159,6 +159,27 @@ func (s Spec) Variables() ([]language.Variable, error) {
 	return vars, err
 }
 
+// PhaseNames returns the names of the phases that a run of the Spec has, in their order. The
+// error is that of Validate.
+func (s Spec) PhaseNames() ([]string, error) {
+	def, _, err := s.define()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, p := range def.Phases {
+		names = append(names, p.Name)
+	}
+	return names, nil
+}
+
+// Machines returns the class of machines that the Spec is charged by. The error is that of
+// Validate.
+func (s Spec) Machines() (*Cost, error) {
+	_, cost, err := s.define()
+	return cost, err
+}
+
 // Brokers returns the brokers that the scenario is about. The error is that of Validate.
 func (s Spec) Brokers() ([]string, error) {
 	def, _, err := s.define()
@@ -197,7 +218,7 @@ func params(vars []language.Variable) map[string]any {
 func (s Spec) CommandLine() string {
 	args := []string{"simctl scenario", s.Scenario}
 	if s.Source != "" {
-		args = []string{"simctl scenario run", quoted(s.File)}
+		args = []string{"simctl scenario run", Quoted(s.File)}
 	}
 	vars, err := s.Variables()
 	if err != nil {
@@ -207,11 +228,11 @@ func (s Spec) CommandLine() string {
 		switch {
 		case v.IsDefault() && i > 0:
 		case s.Source != "":
-			args = append(args, "--var", quoted(v.Name+"="+v.Text()))
+			args = append(args, "--var", Quoted(v.Name+"="+v.Text()))
 		case v.Type == language.TypeBool:
 			args = append(args, "--"+FlagName(v.Name)+"="+v.Text())
 		default:
-			args = append(args, "--"+FlagName(v.Name), quoted(v.Text()))
+			args = append(args, "--"+FlagName(v.Name), Quoted(v.Text()))
 		}
 	}
 	add := func(differs bool, flag, value string) {
@@ -221,7 +242,7 @@ func (s Spec) CommandLine() string {
 	}
 	add(s.Clock == ClockWall, "clock", s.Clock)
 	add(s.TimeScale != 0, "time-scale", formatFloat(s.TimeScale))
-	add(s.Cost != "" && s.Cost != DefaultCost, "cost", quoted(s.Cost))
+	add(s.Cost != "" && s.Cost != DefaultCost, "cost", Quoted(s.Cost))
 	if s.Force {
 		args = append(args, "--force")
 	}
@@ -229,10 +250,10 @@ func (s Spec) CommandLine() string {
 	return strings.Join(args, " ")
 }
 
-// quoted quotes a word for a shell if it needs that.
-func quoted(word string) string {
+// Quoted quotes a word for a shell if it needs that.
+func Quoted(word string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=,:", r)
 	}
 	if word != "" && !slices.ContainsFunc([]rune(word), func(r rune) bool { return !plain(r) }) {
 		return word

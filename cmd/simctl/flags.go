@@ -123,9 +123,12 @@ func (n names) Set(s string) error {
 }
 
 // textFormat is a flag value for how a comparison is printed.
-func textFormat(value *string) pflag.Value {
-	return newChecked(value, "format", func(s string) (string, error) {
-		if known := textFormats(); !slices.Contains(known, s) {
+func textFormat(value *string) pflag.Value { return oneOf(value, "format", textFormats()) }
+
+// oneOf is a flag value for one of some names.
+func oneOf(value *string, kind string, known []string) pflag.Value {
+	return newChecked(value, kind, func(s string) (string, error) {
+		if !slices.Contains(known, s) {
 			return "", fmt.Errorf("it must be one of %s%s", strings.Join(known, ", "), didYouMean(s, known))
 		}
 		return s, nil

@@ -56,6 +56,7 @@ interrupted, 2 bad usage or input, 3 an invariant or a threshold failed.`,
 	root.AddCommand(
 		newScenarioCommand(),
 		newGateCommand(),
+		newSweepCommand(),
 		newWatchCommand(),
 		newReportCommand(),
 		newCompareCommand(),

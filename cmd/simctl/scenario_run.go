@@ -39,13 +39,18 @@ func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(names{&f.brokers}, "broker", "brokers to compare, the older one first (default legacy,shedding)")
 	flags.StringVar(&f.spec.Clock, "clock", f.spec.Clock, "virtual (simulated time) or wall (real time)")
 	flags.Float64Var(&f.spec.TimeScale, "time-scale", f.spec.TimeScale, "multiplies durations on the wall clock")
-	flags.StringVar(&f.spec.Cost, "cost", f.spec.Cost, "what work costs: "+strings.Join(scenarios.CostNames(), ", ")+
-		" or a .hcl file (default: as the scenario says, or "+scenarios.DefaultCost+")")
+	bindCost(flags, &f.spec)
 	flags.BoolVar(&f.spec.Force, "force", f.spec.Force, "allow more than 1,000,000 clients")
 	flags.StringVar(&f.out, "out", "", "directory to write (default results/NAME-TIMESTAMP)")
 	flags.StringVar(&f.base, "baseline", "", "baseline file, for thresholds that compare with one (see simctl gate)")
 	flags.Var(textFormat(&f.format), "format", "of stdout: "+strings.Join(textFormats(), ", "))
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
+}
+
+// bindCost adds the flag of the class of machines.
+func bindCost(flags *pflag.FlagSet, spec *scenarios.Spec) {
+	flags.StringVar(&spec.Cost, "cost", spec.Cost, "what work costs: "+strings.Join(scenarios.CostNames(), ", ")+
+		" or a .hcl file (default: as the scenario says, or "+scenarios.DefaultCost+")")
 }
 
 // run does what the flags say: everything is checked, then run, then written.

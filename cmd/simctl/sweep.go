@@ -1,0 +1,337 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports"
+	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/sweep"
+)
+
+// sweepFlags is what the flags of a sweep say.
+type sweepFlags struct {
+	study    sweep.Study
+	vars     assignments
+	vary     []string
+	slo      []string
+	seeds    int
+	sample   int
+	alone    bool
+	knee     string
+	within   float64
+	metrics  []string
+	parallel int
+	memory   int64
+	dryRun   bool
+	out      string
+	format   string
+	quiet    bool
+}
+
+func newSweepCommand() *cobra.Command {
+	f := &sweepFlags{
+		study: sweep.Study{
+			Base: scenarios.Spec{Seed: 1, Clock: scenarios.ClockVirtual},
+		},
+		seeds: 1, within: 0.1, format: reports.SweepFormats()[0],
+	}
+	cmd := &cobra.Command{
+		Use:   "sweep SCENARIO",
+		Short: "Run a scenario at many settings and find out where its limits are",
+		Long: `Run a scenario at every combination of some settings, each under every broker and with
+every seed, in processes side by side: as many as there are processors, and as memory
+allows. --sample runs a Latin hypercube instead of the full grid, --one-at-a-time varies
+each axis alone, and --until-knee bisects an axis to where a limit (--slo) starts to fail.
+
+An axis is NAME=VALUES: numbers, ranges such as 1..100:log5 (five values in equal
+factors), 1000..5000:lin3 (equal steps) or 1000..5000:+500, or names. What can vary is any
+variable of the scenario, which is built in or a file, and cost and broker.
+
+How long it will take is said before it starts. A run that fails is tried once more and
+then recorded as failed. Whatever has finished stays in the directory: after Ctrl-C or a
+crash the same command goes on where it was, and with more values it runs only those.
+
+The directory gets sweep.csv (a line for every run, with every total), sweep.json, a result
+file for every run, heat maps and line charts, summary.md and bench.txt for benchstat.`,
+		Example: `  simctl sweep heartbeat-storm --vary nodes=500,1000,2000 --vary system_jobs=1..30:log4
+  simctl sweep heartbeat-storm --vary nodes=100..20000 --until-knee nodes --slo 'recovery_s<=300'
+  simctl sweep heartbeat-storm --var nodes=1000 --one-at-a-time --vary schedulers=1,2,4 --vary reaper_batch=182,728,2912`,
+		Args: oneScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			spec, err := specOf(args[0])
+			if err != nil {
+				return err
+			}
+			base := &f.study.Base
+			base.Scenario, base.File, base.Source = spec.Scenario, spec.File, spec.Source
+			f.vars.apply(base)
+			return f.run(cmd)
+		},
+	}
+	f.bind(cmd.Flags())
+	return cmd
+}
+
+func (f *sweepFlags) bind(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	base := &f.study.Base
+	flags.StringArrayVar(&f.vary, "vary", nil, "axis to vary, such as nodes=1000,2000; may be given many times")
+	flags.IntVar(&f.seeds, "seeds", f.seeds, "runs of each cell, with seeds from --seed on")
+	flags.StringArrayVar(&f.slo, "slo", nil, "limit on a figure, such as 'recovery_s<=300' or 'legacy:drain.raft_entries<=5000'; may be given many times")
+	flags.IntVar(&f.sample, "sample", 0, "run a Latin hypercube of so many cells instead of the grid")
+	flags.BoolVar(&f.alone, "one-at-a-time", false, "vary each axis alone, the others as --var and the scenario say")
+	flags.StringVar(&f.knee, "until-knee", "", "bisect this axis to where a limit starts to fail")
+	flags.Float64Var(&f.within, "within", f.within, "how close the bisection gets, as a share of the value")
+	flags.StringArrayVar(&f.metrics, "metric", nil, "figure to draw besides the usual ones, such as drain.plans_submitted")
+	f.vars.bind(flags)
+	flags.Int64Var(&base.Seed, "seed", base.Seed, "first seed, and that of the sample")
+	flags.Var(names{&f.study.Brokers}, "broker", "brokers to run, the older one first (default: the scenario's)")
+	bindCost(flags, base)
+	flags.BoolVar(&base.Force, "force", base.Force, "allow more than 1,000,000 clients")
+	flags.IntVar(&f.parallel, "parallel", 0, "runs at a time (default: one a processor)")
+	flags.Var(newChecked(&f.memory, "size", parseSize), "memory", "memory of all local runs together, such as 6GiB (default: 4/5 of what is free)")
+	flags.Lookup("memory").DefValue = ""
+	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would be run and how long it would take, and run nothing")
+	flags.StringVar(&f.out, "out", "", "directory to write (default results/sweep-NAME-HASH, the same for the same sweep)")
+	flags.Var(oneOf(&f.format, "format", reports.SweepFormats()), "format", "of stdout: "+strings.Join(reports.SweepFormats(), ", "))
+	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
+}
+
+// run does what the flags say: everything is checked before anything is run or written.
+func (f *sweepFlags) run(cmd *cobra.Command) error {
+	runs, most, err := f.check(cmd)
+	if err != nil {
+		return err
+	}
+	if !cmd.Flags().Changed("out") {
+		f.out = filepath.Join("results", "sweep-"+f.study.Base.Scenario+"-"+f.study.ID())
+	}
+	executor, err := f.newExecutor()
+	if err != nil {
+		return err
+	}
+	show := newSweepProgress(cmd.ErrOrStderr(), f, executor)
+	if f.dryRun {
+		show.preview(runs, most)
+		return nil
+	}
+	if err := checkOut(f.out); err != nil {
+		return err
+	}
+	s, err := f.execute(cmd.Context(), executor, show)
+	if err != nil {
+		return err
+	}
+	s.Command = commandLine(cmd)
+	if _, err := reports.WriteSweep(f.out, s, f.metrics); err != nil {
+		return err
+	}
+	if err := reports.Sweep(cmd.OutOrStdout(), f.format, s); err != nil {
+		return fmt.Errorf("print the summary: %w", err)
+	}
+	if !f.quiet {
+		cmd.PrintErrf("results in %s\n", f.out)
+	}
+	return sweepVerdict(s, f.out)
+}
+
+// check turns the flags into a study and returns the runs it begins with, and the most
+// there can be.
+func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
+	st := &f.study
+	byFlag := cmd.Flags().Changed("broker")
+	given := slices.Clone(st.Brokers)
+	if !byFlag {
+		var err error
+		if st.Brokers, err = st.Base.Brokers(); err != nil {
+			return nil, 0, inputError(err)
+		}
+		given = slices.Clone(st.Brokers)
+	}
+	if err := st.Parse(f.vary); err != nil {
+		return nil, 0, badSweep(err)
+	}
+	if byFlag && !slices.Equal(given, st.Brokers) {
+		return nil, 0, usageErrorf("--broker and --vary broker=… contradict each other: give one of them")
+	}
+	if f.seeds < 1 || f.seeds > 1000 {
+		return nil, 0, usageErrorf("--seeds %d: it must be a whole number from 1 to 1000", f.seeds)
+	}
+	for i := range f.seeds {
+		st.Seeds = append(st.Seeds, st.Base.Seed+int64(i))
+	}
+	if err := f.checkFigures(); err != nil {
+		return nil, 0, err
+	}
+	if err := f.design(cmd.Flags()); err != nil {
+		return nil, 0, err
+	}
+	runs, most, err := st.Plan()
+	if err != nil {
+		return nil, 0, badSweep(err)
+	}
+	return runs, most, nil
+}
+
+// checkFigures reads the limits and the figures to draw.
+func (f *sweepFlags) checkFigures() error {
+	phases, err := f.study.Base.PhaseNames()
+	if err != nil {
+		return badSweep(err)
+	}
+	for _, text := range f.slo {
+		limit, err := metrics.ParseLimit(text, phases)
+		if err != nil {
+			return usageErrorf("--slo: %w", err)
+		}
+		if limit.Broker != "" && !slices.Contains(f.study.Brokers, limit.Broker) {
+			return usageErrorf("--slo %q: no run is of the broker %q: there are %s%s", text, limit.Broker,
+				strings.Join(f.study.Brokers, ", "), didYouMean(limit.Broker, f.study.Brokers))
+		}
+		f.study.Limits = append(f.study.Limits, limit)
+	}
+	for i, name := range f.metrics {
+		path, err := metrics.FullPath(name, phases)
+		if err != nil {
+			return usageErrorf("--metric: %w", err)
+		}
+		f.metrics[i] = path
+	}
+	return nil
+}
+
+// design says how cells are chosen; at most one way can be asked for.
+func (f *sweepFlags) design(flags *pflag.FlagSet) error {
+	d := &f.study.Design
+	asked := 0
+	if flags.Changed("sample") {
+		asked++
+		*d = sweep.Design{Kind: sweep.Sample, Cells: f.sample}
+	}
+	if f.alone {
+		asked++
+		*d = sweep.Design{Kind: sweep.OneAtATime}
+	}
+	if flags.Changed("until-knee") {
+		asked++
+		if !(f.within > 0 && f.within < 1) {
+			return usageErrorf("--within %g: it must be a number above 0 and below 1", f.within)
+		}
+		*d = sweep.Design{Kind: sweep.Knee, Axis: strings.ReplaceAll(f.knee, "-", "_"), Within: f.within}
+	}
+	if asked > 1 {
+		return usageErrorf("--sample, --one-at-a-time and --until-knee exclude each other: give one of them")
+	}
+	return nil
+}
+
+// badSweep words an error of a study as one line, with a suggestion where a name is close.
+func badSweep(err error) error {
+	if e, ok := errors.AsType[*sweep.UnknownError](err); ok {
+		return usageErrorf("%w%s", err, didYouMean(e.Name, e.Known))
+	}
+	return usageErrorf("%w", err)
+}
+
+func (f *sweepFlags) newExecutor() (sweep.Executor, error) {
+	if f.parallel < 0 || f.parallel > 10_000 {
+		return nil, usageErrorf("--parallel %d: it must be a whole number from 1 to 10000, or 0 for the default", f.parallel)
+	}
+	return sweep.NewLocal(f.parallel, f.memory), nil
+}
+
+// execute runs the study; what finished before an interrupt stays.
+func (f *sweepFlags) execute(ctx context.Context, executor sweep.Executor, show *sweepProgress) (*metrics.Sweep, error) {
+	journal, err := sweep.OpenJournal(f.out)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.study.Do(ctx, executor, journal, show)
+	show.close()
+	err = errors.Join(err, journal.Close())
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("interrupted (%w): %d runs are kept in %s; the same command goes on from there", context.Cause(ctx), show.finished(), f.out)
+	}
+	return s, err
+}
+
+// sweepVerdict returns an error if runs failed, or invariants of a run did.
+func sweepVerdict(s *metrics.Sweep, out string) error {
+	failed, broken := 0, 0
+	for _, r := range s.Runs {
+		switch {
+		case r.Result == nil:
+			failed++
+		case verdict([]*metrics.Result{r.Result}) != nil:
+			broken++
+		}
+	}
+	switch {
+	case failed > 0:
+		return fmt.Errorf("%d of %d runs failed: %s says why; the same command tries them again", failed, len(s.Runs), filepath.Join(out, reports.SweepSummaryName))
+	case broken > 0:
+		return verdictErrorf("invariants failed in %d of %d runs: %s names them", broken, len(s.Runs), filepath.Join(out, reports.SweepSummaryName))
+	}
+	return nil
+}
+
+// checkOut refuses a directory that cannot be written to, before anything is run.
+func checkOut(dir string) error {
+	probe, err := newOutDir(dir)
+	if err != nil {
+		return err
+	}
+	return probe.discard()
+}
+
+// parseSize reads an amount of memory.
+func parseSize(s string) (int64, error) {
+	factor := 1.0
+	number := s
+	for _, unit := range []struct {
+		suffix string
+		bytes  float64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}} {
+		if rest, ok := strings.CutSuffix(s, unit.suffix); ok {
+			number, factor = strings.TrimSpace(rest), unit.bytes
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(v*factor >= 1<<20 && v*factor <= 1<<50) {
+		return 0, errors.New("it must be an amount of memory of at least 1MiB, such as 6GiB or 800MB")
+	}
+	return int64(v * factor), nil
+}
+
+// commandLine returns the command as it was given, in the order of its flags.
+func commandLine(cmd *cobra.Command) string {
+	words := append(strings.Fields(cmd.CommandPath()), cmd.Flags().Args()...)
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if !flag.Changed {
+			return
+		}
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			if flag.NoOptDefVal != "" {
+				words = append(words, "--"+flag.Name+"="+v)
+				continue
+			}
+			words = append(words, "--"+flag.Name, scenarios.Quoted(v))
+		}
+	})
+	return strings.Join(words, " ")
+}

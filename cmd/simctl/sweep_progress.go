@@ -1,0 +1,244 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/sweep"
+)
+
+// sweepProgress shows how far a sweep is: one bar on a terminal, else a line now and then.
+// What fails is said in any case. Its methods may be called by many goroutines.
+type sweepProgress struct {
+	w        io.Writer
+	quiet    bool
+	study    *sweep.Study
+	executor sweep.Executor
+	forecast *sweep.Forecast
+
+	mu              sync.Mutex
+	total, most     int
+	done, kept      int
+	failed, running int
+	due             time.Time // of the next status line
+	container       *mpb.Progress
+	bar             *mpb.Bar
+
+	// text is what stands before the bar. The bar must not wait for mu, which is held
+	// while the bar is told something.
+	text atomic.Pointer[string]
+}
+
+func newSweepProgress(w io.Writer, f *sweepFlags, executor sweep.Executor) *sweepProgress {
+	return &sweepProgress{w: w, quiet: f.quiet, study: &f.study, executor: executor, forecast: sweep.NewForecast(executor.Side())}
+}
+
+// preview says what would be run.
+func (s *sweepProgress) preview(runs []sweep.Run, most int) {
+	for _, r := range runs {
+		s.forecast.Expect(r.Spec)
+	}
+	s.total, s.most = len(runs), most
+	fmt.Fprintln(s.w, s.plan())
+}
+
+// plan says in one line what is to be run, and how long it will take.
+func (s *sweepProgress) plan() string {
+	st := s.study
+	each := max(1, len(st.Brokers)*len(st.Seeds))
+	parts := []string{fmt.Sprintf("%d runs: %s", s.total, counted(s.total/each, "cell"))}
+	if st.Design.Kind == sweep.Knee {
+		parts = []string{fmt.Sprintf("%d to %d runs: %s to search", s.total, s.most, counted(s.total/each, "knee"))}
+	}
+	parts[0] += fmt.Sprintf(" × %s × %s", counted(len(st.Brokers), "broker"), counted(len(st.Seeds), "seed"))
+	if s.kept > 0 {
+		parts = append(parts, fmt.Sprintf("%d finished before", s.kept))
+	}
+	if st.Design.Kind == sweep.Knee {
+		parts = append(parts, fmt.Sprintf("about %s for the first step of each", roughly(s.forecast.Left())))
+	} else {
+		parts = append(parts, fmt.Sprintf("about %s in all", roughly(s.forecast.Left())))
+	}
+	where := fmt.Sprintf("%d at a time", s.executor.Side())
+	if local, ok := s.executor.(*sweep.Local); ok {
+		where += fmt.Sprintf(" in %.1f GiB of memory", float64(local.Memory())/(1<<30))
+	}
+	return strings.Join(append(parts, where), ", ")
+}
+
+// Expect implements sweep.Watcher.
+func (s *sweepProgress) Expect(planned []sweep.Run, most int, kept []metrics.SweepRun) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.total, s.most, s.kept, s.done = len(planned), most, len(kept), len(kept)
+	known := map[string]*metrics.Result{}
+	key := func(point []string, broker string, seed int64) string { return fmt.Sprint(point, broker, seed) }
+	for _, k := range kept {
+		known[key(k.Point, k.Broker, k.Seed)] = k.Result
+	}
+	for _, r := range planned {
+		if res := known[key(r.Point, r.Spec.Broker, r.Spec.Seed)]; res != nil {
+			s.forecast.Learn(r.Spec, res.Host)
+		} else {
+			s.forecast.Expect(r.Spec)
+		}
+	}
+	if s.quiet {
+		return
+	}
+	fmt.Fprintln(s.w, s.plan())
+	if local, ok := s.executor.(*sweep.Local); ok {
+		s.warnOfMemory(local, planned)
+	}
+	s.tell()
+	if isTerminal(s.w) {
+		s.container = mpb.New(mpb.WithOutput(s.w), mpb.WithAutoRefresh(), mpb.WithRefreshRate(200*time.Millisecond))
+		s.bar = s.container.AddBar(int64(s.expected()), mpb.BarWidth(40),
+			mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return *s.text.Load() })))
+		s.bar.SetCurrent(int64(s.done))
+	}
+}
+
+// warnOfMemory names the largest run if it does not fit into the memory by itself.
+func (s *sweepProgress) warnOfMemory(local *sweep.Local, planned []sweep.Run) {
+	for _, r := range planned {
+		if !local.Fits(r.Spec) {
+			fmt.Fprintf(s.w, "warning: %s needs about %.1f GiB of memory: it runs alone, and may swap\n", s.study.Label(r), sweep.Cost(r.Spec).Memory/(1<<30))
+			return
+		}
+	}
+}
+
+// expected returns how many runs there will be; a knee finds out as it goes on.
+func (s *sweepProgress) expected() int { return max(s.total, s.done+s.running) }
+
+func (s *sweepProgress) status() string {
+	text := fmt.Sprintf("%d of %d runs done, %d under way", s.done, s.expected(), s.running)
+	if s.study.Design.Kind == sweep.Knee {
+		text = fmt.Sprintf("%d runs done (at most %d), %d under way", s.done, s.most, s.running)
+	}
+	if s.failed > 0 {
+		text += fmt.Sprintf(", %d failed", s.failed)
+	}
+	if left := s.forecast.Left(); left > 0 {
+		text += fmt.Sprintf(", about %s left", roughly(left))
+	}
+	return text
+}
+
+// say prints a line above the bar, or by itself.
+func (s *sweepProgress) say(format string, args ...any) {
+	var w io.Writer = s.w
+	if s.container != nil {
+		w = s.container
+	}
+	fmt.Fprintf(w, format+"\n", args...)
+}
+
+// Started implements sweep.Watcher.
+func (s *sweepProgress) Started(r sweep.Run, _ string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.study.Design.Kind == sweep.Knee && s.done+s.running >= s.total {
+		s.forecast.Expect(r.Spec) // it was not planned
+	}
+	s.running++
+	s.forecast.Started(r.Key(), r.Spec, time.Now())
+}
+
+// Progress implements sweep.Watcher.
+func (s *sweepProgress) Progress(r sweep.Run, p scenarios.Progress) {
+	s.forecast.Progress(r.Key(), overall(p))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line(false)
+}
+
+// tell keeps the text before the bar up to date.
+func (s *sweepProgress) tell() {
+	text := s.status() + " "
+	s.text.Store(&text)
+}
+
+// line prints the status when it is due, or now; with a bar, that says it.
+func (s *sweepProgress) line(now bool) {
+	s.tell()
+	if s.quiet || s.bar != nil || !now && time.Now().Before(s.due) {
+		return
+	}
+	s.due = time.Now().Add(statusEvery)
+	s.say("%s", s.status())
+}
+
+// Retried implements sweep.Watcher.
+func (s *sweepProgress) Retried(_ sweep.Run, label string, why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.quiet {
+		s.say("%s failed and is tried once more: %v", label, why)
+	}
+}
+
+// Ended implements sweep.Watcher.
+func (s *sweepProgress) Ended(r sweep.Run, label string, out metrics.SweepRun) {
+	s.forecast.Ended(r.Key(), time.Now())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	s.done++
+	if out.Error != "" {
+		s.failed++
+		s.say("%s failed: %s", label, out.Error)
+	}
+	if s.bar != nil {
+		s.bar.SetTotal(int64(s.expected()), false)
+		s.bar.SetCurrent(int64(s.done))
+	}
+	s.line(false)
+}
+
+// close leaves what stderr shows complete.
+func (s *sweepProgress) close() {
+	s.mu.Lock()
+	bar, container := s.bar, s.container
+	s.line(s.total > 0)
+	s.mu.Unlock()
+	if bar != nil {
+		bar.Abort(false) // keeps the bar as it stands; does nothing to a full one
+		container.Wait()
+	}
+}
+
+// finished returns how many runs have ended.
+func (s *sweepProgress) finished() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.done
+}
+
+// roughly rounds a duration to what an estimate of it is worth.
+func roughly(d time.Duration) string {
+	switch {
+	case d < 90*time.Second:
+		return fmt.Sprintf("%d s", max(1, int(d.Seconds()+0.5)))
+	case d < 90*time.Minute:
+		return fmt.Sprintf("%d min", int(d.Minutes()+0.5))
+	}
+	return fmt.Sprintf("%.1f h", d.Hours())
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,198 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// synthSweep is a sweep over nodes and schedulers, two seeds each, of which one run failed
+// and one broke an invariant.
+func synthSweep(t testing.TB) *metrics.Sweep {
+	t.Helper()
+	limit := 60.0
+	s := &metrics.Sweep{
+		Schema: 1, Scenario: "heartbeat-storm", Design: "grid", Command: "simctl sweep heartbeat-storm --vary nodes=50,100,200 --vary schedulers=1,2",
+		Axes: []metrics.Axis{
+			{Name: "nodes", Values: []string{"50", "100", "200"}, Numeric: true, Load: true},
+			{Name: "schedulers", Values: []string{"1", "2"}, Numeric: true},
+		},
+		Brokers: []string{"legacy", "shedding"}, Seeds: []int64{1, 2},
+		Limits: []metrics.Threshold{{Metric: "phases.drain.recovery_s", Max: &limit}},
+	}
+	for _, nodes := range []int{50, 100, 200} {
+		for _, schedulers := range []int{1, 2} {
+			for _, b := range s.Brokers {
+				for _, seed := range s.Seeds {
+					r := synthetic{nodes: nodes, seed: seed, rate: 12*float64(schedulers) + float64(seed), shedding: b == "shedding"}.result(t)
+					r.Run.Params["schedulers"] = schedulers
+					r.Series = nil
+					s.Runs = append(s.Runs, metrics.SweepRun{
+						Point: []string{strconv.Itoa(nodes), strconv.Itoa(schedulers)}, Broker: b, Seed: seed, Attempts: 1, Result: r,
+						File: fmt.Sprintf("runs/%d-%d-%s-%d.json", nodes, schedulers, b, seed),
+					})
+				}
+			}
+		}
+	}
+	s.Runs[5].Result.Invariants[0].OK, s.Runs[5].Result.Invariants[0].Detail = false, "1 was lost"
+	s.Runs[9] = metrics.SweepRun{Point: s.Runs[9].Point, Broker: s.Runs[9].Broker, Seed: s.Runs[9].Seed, Attempts: 2, Error: "the child process was killed, twice"}
+	return s
+}
+
+func TestGoldenSweep(t *testing.T) {
+	s := synthSweep(t)
+	var out bytes.Buffer
+	for _, format := range SweepFormats() {
+		if err := Sweep(&out, format, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "sweep.golden", out.Bytes())
+}
+
+func TestGoldenSweepFigures(t *testing.T) {
+	s := synthSweep(t)
+	var out bytes.Buffer
+	for _, f := range sweepFigures(s, []string{"phases.drain.recovery_s"}) {
+		dumpFigure(&out, f)
+		for _, fault := range layoutFaults(f) {
+			t.Error(fault)
+		}
+	}
+	golden(t, "sweep.figures.golden", out.Bytes())
+}
+
+// TestSweepsOfOtherDesigns draws what the golden sweep has none of: one axis, three axes,
+// samples, axes alone, knees, names, and figures that nothing has.
+func TestSweepsOfOtherDesigns(t *testing.T) {
+	full := synthSweep(t)
+	for name, change := range map[string]func(*metrics.Sweep){
+		"sample": func(s *metrics.Sweep) { s.Design = "sample" },
+		"alone":  func(s *metrics.Sweep) { s.Design, s.Base = "one at a time", []string{"100", "2"} },
+		"knee": func(s *metrics.Sweep) {
+			s.Knees = []metrics.Knee{{Axis: "nodes", Point: []string{"", "1"}, Broker: "legacy", Passes: "50", Fails: "100"}, {Axis: "nodes", Point: []string{"", "2"}, Broker: "legacy"}}
+		},
+		"three axes": func(s *metrics.Sweep) {
+			s.Axes = append(s.Axes, metrics.Axis{Name: "cost", Values: []string{"published", "a/b c.hcl"}})
+			for i := range s.Runs {
+				s.Runs[i].Point = append(slices.Clone(s.Runs[i].Point), s.Axes[2].Values[i%2])
+			}
+		},
+		"one broker": func(s *metrics.Sweep) {
+			s.Brokers = s.Brokers[:1]
+			s.Runs = slices.DeleteFunc(s.Runs, func(r metrics.SweepRun) bool { return r.Broker != "legacy" })
+		},
+		"all failed": func(s *metrics.Sweep) {
+			for i := range s.Runs {
+				s.Runs[i].Result, s.Runs[i].Error = nil, "out of luck"
+			}
+		},
+		"never": func(s *metrics.Sweep) {
+			for i := range s.Runs {
+				if r := s.Runs[i].Result; r != nil {
+					r.Phase("drain").RecoveryS = -1
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := synthSweep(t)
+			*s = *full
+			s.Axes, s.Runs = slices.Clone(full.Axes), slices.Clone(synthSweep(t).Runs)
+			change(s)
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "sweep-of-old.png"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			names, err := WriteSweep(dir, s, []string{"phases.drain.plans_submitted", "latencies.none.p99"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range names {
+				if info, err := os.Stat(filepath.Join(dir, n)); err != nil || info.Size() == 0 && n != "bench.txt" {
+					t.Errorf("%s: %v", n, err)
+				}
+			}
+			if len(s.Results()) > 0 {
+				if _, err := os.Stat(filepath.Join(dir, "sweep-of-old.png")); err == nil {
+					t.Error("a chart that is drawn no more is still there")
+				}
+				for _, f := range sweepFigures(s, sweepPaths(s, nil)) {
+					for _, fault := range layoutFaults(f) {
+						t.Error(fault)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestSweepCSVIsTidy(t *testing.T) {
+	s := synthSweep(t)
+	var out bytes.Buffer
+	if err := SweepCSV(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil || len(rows) != 1+len(s.Runs) {
+		t.Fatalf("%d lines (%v), want one for each of %d runs", len(rows), err, len(s.Runs))
+	}
+	column := func(name string) int { return slices.Index(rows[0], name) }
+	for _, name := range []string{"nodes", "schedulers", "broker", "seed", "totals.raft_entries", "phases.drain.recovery_s", "host.wall_s"} {
+		if column(name) < 0 {
+			t.Fatalf("there is no column %s in %v", name, rows[0])
+		}
+	}
+	for i, r := range s.Runs {
+		row := rows[i+1]
+		if row[column("nodes")] != r.Point[0] || row[column("broker")] != r.Broker {
+			t.Errorf("line %d is %v, want the run %v", i+2, row, r.Point)
+		}
+		want, status := "", "failed"
+		if r.Result != nil {
+			want, status = strconv.FormatUint(r.Result.Totals.RaftEntries, 10), "ok"
+		}
+		if row[column("totals.raft_entries")] != want || row[column("status")] != status {
+			t.Errorf("line %d has %s entries and is %s, want %s and %s", i+2, row[column("totals.raft_entries")], row[column("status")], want, status)
+		}
+	}
+}
+
+// TestBenchIsReadByBenchstat reads the export with the parser that benchstat uses.
+func TestBenchIsReadByBenchstat(t *testing.T) {
+	s := synthSweep(t)
+	s.Runs[0].Point = []string{"a b", "c/d"}
+	var out bytes.Buffer
+	if err := SweepBench(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	reader := benchfmt.NewReader(&out, "bench.txt")
+	read := 0
+	for reader.Scan() {
+		res, ok := reader.Result().(*benchfmt.Result)
+		if !ok {
+			t.Fatalf("not a benchmark: %v", reader.Result())
+		}
+		read++
+		if !strings.Contains(string(res.Name), "/broker=") || strings.Count(string(res.Name), "/") != 3 {
+			t.Errorf("a benchmark is called %s", res.Name)
+		}
+		if v, ok := res.Value("drain-raft-entries"); !ok || v <= 0 {
+			t.Errorf("%s has %v entries", res.Name, v)
+		}
+	}
+	if err := reader.Err(); err != nil || read != len(s.Runs)-1 {
+		t.Errorf("%d benchmarks read (%v), want %d: all but the failed one", read, err, len(s.Runs)-1)
+	}
+}

@@ -1,0 +1,201 @@
+package closedform
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/scenarios"
+)
+
+// Input is a letter of the formulae.
+type Input struct {
+	Symbol string
+	Title  string
+	Unit   string // empty for a number
+	Value  float64
+}
+
+// inputs are the letters, worked out from a Spec. Times are in seconds.
+type inputs struct {
+	n, s, j, k float64 // nodes, system jobs, service jobs, all jobs
+	a          float64 // service jobs with an allocation on a node
+	m          float64 // share of the nodes that fall silent
+	servers    float64
+	allocs     float64 // service allocations a node
+
+	leading, following float64 // workers that serve, on the leader and on the others
+	tSystem, tService  float64 // one evaluation that changes nothing, of either kind
+	rate               float64 // such system evaluations a second
+	stormRate          float64 // evaluations of either kind a second, as a storm mixes them
+	place              float64 // placing everything
+	reports            float64 // entries in which clients report that it runs
+
+	batch, interval float64 // of the reaper of cancelable evaluations
+	ttl, grace      float64
+	shedding        bool
+}
+
+// storm is the scenario that the formulae are of.
+const storm = "heartbeat-storm"
+
+// settings are the variables of the storm by name, as numbers.
+type settings map[string]float64
+
+// settingsOf returns the variables of a run of the storm.
+func settingsOf(spec scenarios.Spec) (settings, error) {
+	if spec.Scenario != storm || spec.Source != "" {
+		return nil, fmt.Errorf("there are no formulae for the scenario %s: only for %s", spec.Scenario, storm)
+	}
+	variables, err := spec.Variables()
+	if err != nil {
+		return nil, err
+	}
+	out := settings{}
+	for _, v := range variables {
+		switch x := v.Value.(type) {
+		case int64:
+			out[v.Name] = float64(x)
+		case float64:
+			out[v.Name] = x
+		case bool:
+			out[v.Name] = map[bool]float64{true: 1}[x]
+		}
+	}
+	return out, nil
+}
+
+// inputsOf returns the letters of a run; the error says why there are none.
+func inputsOf(spec scenarios.Spec) (inputs, error) {
+	set, err := settingsOf(spec)
+	if err != nil {
+		return inputs{}, err
+	}
+	if err := spec.Validate(); err != nil {
+		return inputs{}, err
+	}
+	cost, err := spec.Machines()
+	if err != nil {
+		return inputs{}, err
+	}
+	in := inputs{
+		servers: set["servers"], allocs: set["allocs_per_node"],
+		n: set["nodes"], s: set["system_jobs"], j: set["service_jobs"], m: set["fraction"],
+		batch: set["reaper_batch"], interval: set["reaper_interval_s"], grace: set["heartbeat_grace_s"],
+		ttl: math.Max(set["min_heartbeat_ttl_s"], set["nodes"]/set["max_heartbeats_per_second"]),
+	}
+	in.k = in.s + in.j
+	in.a = math.Min(in.j, set["allocs_per_node"])
+	switch {
+	case spec.Broker == broker.Legacy().String():
+	case spec.Broker == broker.Shedding().String():
+		in.shedding = true
+	default:
+		return inputs{}, fmt.Errorf("there are no formulae for the broker %s: only for %s and %s", spec.Broker, broker.Legacy(), broker.Shedding())
+	}
+	paused := 0.0
+	if set["schedulers"] > 1 {
+		paused = math.Floor(3 * set["schedulers"] / 4)
+	}
+	// A job has one evaluation under way at a time: with fewer jobs, workers idle.
+	in.leading = math.Min(set["schedulers"]-paused, in.k)
+	in.following = math.Min((set["servers"]-1)*set["schedulers"], in.k-in.leading)
+	reporting := cost.ReportAllocs
+	if own, ok := set["report_allocations"]; ok {
+		reporting = own == 1
+	}
+	in.charge(&cost.Costs, set, reporting)
+	return in, nil
+}
+
+// charge works out the times from what work costs.
+func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
+	link := c.ServerLink.Latency.Seconds() + c.ServerLink.Jitter.Seconds()/2
+	call := 2*link + c.RPC.Serve.Seconds() + c.RPC.Send.Seconds()
+	scan := in.n * c.RPC.WaitIndexScan.Seconds()
+	fsm := c.FSM.Entry.Seconds() + c.FSM.Eval.Seconds()
+	commit := c.Raft.Dispatch.Seconds() + c.Raft.Append.Seconds() + 2*c.Fsync.Seconds() + 2*link + fsm
+	calls := 3*call + commit + scan // dequeue, update and ack; the update is an entry
+
+	system, service := c.Scheduler[rpc.JobTypeSystem], c.Scheduler[rpc.JobTypeService]
+	cached := 1.0
+	if system.HalfCached > 0 {
+		cached = in.n / (in.n + float64(system.HalfCached))
+	}
+	perNode := system.PerNode + system.PerReadyNode + system.PerLiveAlloc
+	schedSystem := system.Base.Seconds() + in.n*perNode.Seconds()*cached
+	schedService := service.Base.Seconds() + in.n*service.PerNode.Seconds()
+	if in.j > 0 {
+		count := set["allocs_per_node"] * in.n / in.j
+		schedService += count*service.PerLiveAlloc.Seconds() + service.PerPlacement.Seconds() + math.Log2(in.n+1)*service.PerScored.Seconds()
+	}
+	in.tSystem, in.tService = schedSystem+calls, schedService+calls
+
+	servers := set["servers"]
+	rate := func(sched float64) float64 {
+		leader := c.Raft.Dispatch.Seconds() + (1+c.Garbage)*fsm + 3*c.RPC.Serve.Seconds() + scan
+		if c.Pooled {
+			leader += (1+c.Garbage)*(sched+(servers-1)*fsm) + (servers-1)*c.Raft.Append.Seconds() + 3*c.RPC.Send.Seconds()
+		}
+		bound := math.Inf(1)
+		if c.Cores > 0 && leader > 0 {
+			bound = float64(c.Cores) / leader
+		}
+		return math.Min(in.pace(sched+calls), bound)
+	}
+	in.rate = rate(schedSystem)
+	mixed := schedSystem
+	if in.s+in.a > 0 {
+		mixed = (in.s*schedSystem + in.a*schedService) / (in.s + in.a)
+	}
+	in.stormRate = rate(mixed)
+
+	alloc := system.PerPlacement + 2*c.Plan.PerAlloc + c.Plan.PerPlace + 2*c.FSM.Alloc
+	in.place = alloc.Seconds()
+	if reporting {
+		busy := 0.0
+		if c.Cores > 0 {
+			in.place += 2 * (c.RPC.Serve + c.RPC.Send).Seconds() / (float64(c.Cores) * servers)
+			busy = in.n * (c.RPC.Serve + c.RPC.Send).Seconds() / float64(c.Cores)
+		}
+		in.reports = in.k * math.Max(1, busy/batchUpdateInterval)
+	}
+	in.place *= in.n * (in.s + set["allocs_per_node"])
+}
+
+// batchUpdateInterval is how long, in seconds, a server gathers reports of allocations.
+const batchUpdateInterval = 0.05
+
+// pace returns how many evaluations a second the workers take when each takes t. A worker
+// of a follower waits, besides, until its server has heard of the entry before: one entry
+// goes by in 1/r, so that r = leading/t + following/(t + 1/r), which this solves.
+func (in *inputs) pace(t float64) float64 {
+	if t <= 0 {
+		return math.Inf(1)
+	}
+	b := 1 - in.leading - in.following
+	return (-b + math.Sqrt(b*b+4*in.leading)) / 2 / t
+}
+
+// list returns the letters for people.
+func (in *inputs) list() []Input {
+	return []Input{
+		{"N", "nodes", "", in.n},
+		{"S", "system jobs", "", in.s},
+		{"J", "service jobs", "", in.j},
+		{"a", "service jobs with an allocation on a node: the smaller of J and allocations a node", "", in.a},
+		{"m", "share of the nodes that fall silent", "", in.m},
+		{"w", "workers that serve: the leader pauses 3/4 of its own, rounded down", "", in.leading + in.following},
+		{"T", "one evaluation of a system job that changes nothing: scheduling, calls, its Raft entry", "s", in.tSystem},
+		{"r", "such evaluations a second: r = l/T + f/(T + 1/r), l workers on the leader, f elsewhere, or what the cores allow", "1/s", in.rate},
+		{"q", "the same for the mix of a storm: S system and a service jobs a node", "1/s", in.stormRate},
+		{"P", "placing every allocation once: plans are applied one after the other", "s", in.place},
+		{"u", "entries in which clients report that allocations run: 50 ms of their calls in one, at least one a job", "", in.reports},
+		{"B", "evaluations in one cancel entry", "", in.batch},
+		{"I", "time between two of them", "s", in.interval},
+		{"h", "shortest TTL of a heartbeat: max(min_heartbeat_ttl, N/max_heartbeats_per_second)", "s", in.ttl},
+		{"g", "heartbeat_grace", "s", in.grace},
+	}
+}

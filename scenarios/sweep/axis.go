@@ -1,0 +1,283 @@
+package sweep
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/language"
+)
+
+// Kind is what values a variable takes: a type of language.Variable.
+type Kind = string
+
+// costAxis names the class of machines, which can vary as the scenario's variables can.
+const costAxis = "cost"
+
+// Axis is a variable and the values it is given.
+type Axis struct {
+	Name string
+	Kind Kind
+	// Values are distinct, and ascend if they are numbers. They are empty for a Range that
+	// does not say how many: then the Design picks them.
+	Values []string
+	Range  *Range
+}
+
+// Range is all numbers from Low to High, which is larger.
+type Range struct {
+	Low, High float64
+}
+
+// mostValues bounds how many values one axis has, so that a slip of the finger is an error
+// and no year of work.
+const mostValues = 1000
+
+// grammar is what an axis looks like, for the error that says so.
+const grammar = "it must be NAME=VALUE,… or NAME=FROM..TO with :log5, :lin5 or :+500 to say which values, such as nodes=1000,5000 or system_jobs=1..100:log5"
+
+// ParseAxis reads an axis of some variable: a list of values and ranges. The error says on
+// one line what is wrong with which part.
+func ParseAxis(text string, variables []language.Variable) (Axis, error) {
+	name, list, ok := strings.Cut(text, "=")
+	name = strings.ReplaceAll(strings.TrimSpace(name), "-", "_")
+	if !ok || name == "" {
+		return Axis{}, fmt.Errorf("%q is no axis: %s", text, grammar)
+	}
+	a := Axis{Name: name, Kind: language.TypeString}
+	if i := slices.IndexFunc(variables, func(v language.Variable) bool { return v.Name == name }); i >= 0 {
+		a.Kind = variables[i].Type
+	} else if name != costAxis {
+		return Axis{}, &UnknownError{What: "axis", Name: name, Known: namesOf(variables)}
+	}
+	items := strings.Split(list, ",")
+	for _, item := range items {
+		item = strings.TrimSpace(item)
+		values, open, err := a.parseItem(item)
+		switch {
+		case err != nil:
+			return Axis{}, fmt.Errorf("axis %s: %w", name, err)
+		case open != nil && len(items) > 1:
+			return Axis{}, fmt.Errorf("axis %s: the range %q among other values must say which of its values, such as %s:log5", name, item, item)
+		}
+		a.Range = open
+		a.Values = append(a.Values, values...)
+		if len(a.Values) > mostValues {
+			return Axis{}, fmt.Errorf("axis %s: %q has more than %d values", name, item, mostValues)
+		}
+	}
+	a.sort()
+	return a, nil
+}
+
+// UnknownError is a name that nothing has.
+type UnknownError struct {
+	What, Name string
+	Known      []string
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("unknown %s %q: it must be one of %s", e.What, e.Name, strings.Join(e.Known, ", "))
+}
+
+func namesOf(variables []language.Variable) []string {
+	var names []string
+	for _, v := range variables {
+		names = append(names, v.Name)
+	}
+	return append(names, costAxis)
+}
+
+// numeric reports whether the values are numbers; durations are, in seconds.
+func (a Axis) numeric() bool {
+	return a.Kind == language.TypeInteger || a.Kind == language.TypeNumber || a.Kind == language.TypeDuration
+}
+
+// set gives the variable one of the axis' values.
+func (a Axis) set(spec *scenarios.Spec, value string) {
+	switch {
+	case a.Name == costAxis:
+		spec.Cost = value
+	case a.Kind == language.TypeDuration:
+		spec.Set(a.Name, value+"s")
+	default:
+		spec.Set(a.Name, value)
+	}
+}
+
+// parseItem reads one value, or a range and its values; a range that does not say which
+// is returned as it is.
+func (a Axis) parseItem(item string) ([]string, *Range, error) {
+	if item == "" {
+		return nil, nil, fmt.Errorf("it has an empty value: %s", grammar)
+	}
+	from, rest, isRange := strings.Cut(item, "..")
+	if !isRange || !a.numeric() {
+		value, err := a.canonical(item)
+		return []string{value}, nil, err
+	}
+	to, step, hasStep := strings.Cut(rest, ":")
+	low, err := a.number(from)
+	if err != nil {
+		return nil, nil, err
+	}
+	high, err := a.number(to)
+	if err != nil {
+		return nil, nil, err
+	}
+	if low >= high {
+		return nil, nil, fmt.Errorf("the range %q is empty: it must go from a smaller to a larger number", item)
+	}
+	r := &Range{low, high}
+	if !hasStep {
+		return nil, r, nil
+	}
+	points, err := r.points(step)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the range %q: %w", item, err)
+	}
+	values := make([]string, len(points))
+	for i, p := range points {
+		values[i] = a.readable(p)
+	}
+	return values, nil, nil
+}
+
+// points returns the numbers of the range that a step such as log5, lin5 or +500 names.
+func (r Range) points(step string) ([]float64, error) {
+	if by, ok := strings.CutPrefix(step, "+"); ok {
+		return r.every(step, by)
+	}
+	at := r.linear
+	count, ok := strings.CutPrefix(step, "lin")
+	if !ok {
+		at = r.geometric
+		if count, ok = strings.CutPrefix(step, "log"); !ok {
+			return nil, fmt.Errorf("%q does not say which values: it must be logN, linN or +STEP, such as log5, lin5 or +500", step)
+		}
+		if r.Low <= 0 {
+			return nil, fmt.Errorf("%q needs numbers above 0: use lin%s", step, count)
+		}
+	}
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 2 || n > mostValues {
+		return nil, fmt.Errorf("%q must name a number of values from 2 to %d", step, mostValues)
+	}
+	points := make([]float64, n)
+	for i := range points {
+		points[i] = at(float64(i) / float64(n-1))
+	}
+	return points, nil
+}
+
+// every returns the numbers from Low on in equal steps.
+func (r Range) every(step, by string) ([]float64, error) {
+	width, err := strconv.ParseFloat(by, 64)
+	if err != nil || !(width > 0) {
+		return nil, fmt.Errorf("the step %q must be a number above 0", step)
+	}
+	if (r.High-r.Low)/width > mostValues {
+		return nil, fmt.Errorf("the step %q makes more than %d values", step, mostValues)
+	}
+	var points []float64
+	for i := 0; ; i++ {
+		p := r.Low + float64(i)*width
+		if p > r.High*(1+1e-12) {
+			return points, nil
+		}
+		points = append(points, p)
+	}
+}
+
+// geometric and linear return the number at a share of the way from Low to High.
+func (r Range) geometric(share float64) float64 { return r.Low * math.Pow(r.High/r.Low, share) }
+func (r Range) linear(share float64) float64    { return r.Low + share*(r.High-r.Low) }
+
+// at returns the number at a share of the way: in equal factors where the range spans
+// tenfold or more, else in equal steps.
+func (r Range) at(share float64) float64 {
+	if r.Low > 0 && r.High/r.Low >= 10 {
+		return r.geometric(share)
+	}
+	return r.linear(share)
+}
+
+// canonical returns a value as it is written everywhere: what two spellings of a number
+// have in common.
+func (a Axis) canonical(text string) (string, error) {
+	if a.numeric() {
+		v, err := a.number(text)
+		if err != nil {
+			return "", err
+		}
+		return a.format(v), nil
+	}
+	if a.Kind == language.TypeBool {
+		v, err := strconv.ParseBool(text)
+		if err != nil {
+			return "", fmt.Errorf("%q is neither true nor false", text)
+		}
+		return strconv.FormatBool(v), nil
+	}
+	return text, nil
+}
+
+// number reads a number of the axis; durations such as 5s are seconds.
+func (a Axis) number(text string) (float64, error) {
+	text = strings.TrimSpace(text)
+	v, err := strconv.ParseFloat(text, 64)
+	inSeconds := a.Kind == language.TypeDuration || strings.HasSuffix(a.Name, "_s")
+	if d, notOne := time.ParseDuration(text); inSeconds && err != nil && notOne == nil {
+		v, err = d.Seconds(), nil
+	}
+	what := map[Kind]string{language.TypeInteger: "a whole number", language.TypeNumber: "a number", language.TypeDuration: "a duration"}[a.Kind]
+	switch {
+	case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, fmt.Errorf("%q is not %s", text, what)
+	case a.Kind == language.TypeInteger && (v != math.Trunc(v) || math.Abs(v) > 1<<53):
+		return 0, fmt.Errorf("%q is not a whole number", text)
+	}
+	return v, nil
+}
+
+// format writes a number of the axis.
+func (a Axis) format(v float64) string {
+	if a.Kind == language.TypeInteger {
+		v = math.Round(v)
+	}
+	return strconv.FormatFloat(v+0, 'f', -1, 64) // + 0 makes a plain zero of a negative one
+}
+
+// readable is format for a number that was worked out: to six digits, so that people can
+// say it.
+func (a Axis) readable(v float64) string {
+	if a.Kind != language.TypeInteger {
+		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
+	}
+	return a.format(v)
+}
+
+// sort puts the values in order and drops those that stand twice.
+func (a *Axis) sort() {
+	if !a.numeric() {
+		var distinct []string
+		for _, v := range a.Values {
+			if !slices.Contains(distinct, v) {
+				distinct = append(distinct, v)
+			}
+		}
+		a.Values = distinct
+		return
+	}
+	slices.SortStableFunc(a.Values, func(x, y string) int {
+		p, _ := strconv.ParseFloat(x, 64)
+		q, _ := strconv.ParseFloat(y, 64)
+		return cmp.Compare(p, q)
+	})
+	a.Values = slices.Compact(a.Values)
+}

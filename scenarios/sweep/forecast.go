@@ -1,0 +1,105 @@
+package sweep
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios"
+)
+
+// Forecast says how long a sweep will take: at first from estimates of its runs, then
+// corrected by what they really took. Its methods may be called by many goroutines.
+type Forecast struct {
+	side int
+
+	mu      sync.Mutex
+	left    []float64 // estimated seconds of the runs that have not started
+	started map[string]*underway
+	// estimated and took are of runs that have ended, in seconds.
+	estimated, took float64
+}
+
+// underway is a run that has started.
+type underway struct {
+	estimate float64
+	since    time.Time
+	done     float64 // its share, 0 to 1
+}
+
+// NewForecast returns the forecast of runs that so many at a time take.
+func NewForecast(side int) *Forecast {
+	return &Forecast{side: side, started: map[string]*underway{}}
+}
+
+// Expect adds a run that is to come.
+func (f *Forecast) Expect(spec scenarios.Spec) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left = append(f.left, Cost(spec).CPUS)
+}
+
+// Learn takes in what a run of an earlier sweep took.
+func (f *Forecast) Learn(spec scenarios.Spec, host metrics.Host) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.estimated += Cost(spec).CPUS
+	f.took += host.WallS
+}
+
+// Started says that an expected run has started.
+func (f *Forecast) Started(key string, spec scenarios.Spec, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	cost := Cost(spec).CPUS
+	if i := slices.Index(f.left, cost); i >= 0 {
+		f.left = slices.Delete(f.left, i, i+1)
+	}
+	f.started[key] = &underway{estimate: cost, since: now}
+}
+
+// Progress says how far a run that has started is, as a share from 0 to 1.
+func (f *Forecast) Progress(key string, done float64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if u := f.started[key]; u != nil {
+		u.done = done
+	}
+}
+
+// Ended says that a run that has started has ended.
+func (f *Forecast) Ended(key string, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	u := f.started[key]
+	if u == nil {
+		return
+	}
+	delete(f.started, key)
+	f.estimated += u.estimate
+	f.took += now.Sub(u.since).Seconds()
+}
+
+// Left returns how long everything expected will take from now on.
+func (f *Forecast) Left() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	factor := 1.0
+	if f.estimated > 0 {
+		factor = f.took / f.estimated
+	}
+	sum, last := 0.0, 0.0
+	for _, cost := range f.left {
+		sum += cost
+		last = math.Max(last, cost)
+	}
+	for _, u := range f.started {
+		rest := u.estimate * (1 - u.done)
+		sum += rest
+		last = math.Max(last, rest)
+	}
+	// No run is shared among processors: the longest one takes its time.
+	return time.Duration(factor * math.Max(sum/float64(f.side), last) * float64(time.Second))
+}

@@ -1,0 +1,148 @@
+package sweep
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// Journal is the directory of a sweep while it goes on: a Result file for every run that
+// went well, and a line for every run that ended. What is in it stays when the sweep is
+// interrupted or the machine goes down. Its methods may be called by many goroutines.
+type Journal struct {
+	dir string
+
+	mu    sync.Mutex
+	file  *os.File
+	known map[string]entry // by key; the last one counts
+}
+
+// Names in a sweep's directory.
+const (
+	journalName = "journal.jsonl"
+	runsName    = "runs"
+)
+
+// entry is one line.
+type entry struct {
+	Key      string `json:"key"`
+	Label    string `json:"label"` // for people
+	File     string `json:"file,omitempty"`
+	Attempts int    `json:"attempts"`
+	Error    string `json:"error,omitempty"`
+}
+
+// OpenJournal opens the journal of a directory, which it makes if there is none.
+func OpenJournal(dir string) (*Journal, error) {
+	j := &Journal{dir: dir, known: map[string]entry{}}
+	if err := os.MkdirAll(filepath.Join(dir, runsName), 0o777); err != nil {
+		return nil, fmt.Errorf("open the journal: %w", err)
+	}
+	path := filepath.Join(dir, journalName)
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open the journal: %w", err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var e entry
+		// A machine that went down may have left half a line: its run is run again.
+		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Key != "" {
+			j.known[e.Key] = e
+		}
+	}
+	if j.file, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666); err != nil {
+		return nil, fmt.Errorf("open the journal: %w", err)
+	}
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		if _, err := j.file.WriteString("\n"); err != nil {
+			return nil, errors.Join(fmt.Errorf("open the journal: %w", err), j.file.Close())
+		}
+	}
+	return j, nil
+}
+
+// Close closes the journal; its directory stays.
+func (j *Journal) Close() error { return j.file.Close() }
+
+// Find returns the outcome of a run that went well before; ok is false if there is none,
+// or if its Result cannot be used: it is gone, or was made by another version of the program.
+func (j *Journal) Find(r Run, version string) (out metrics.SweepRun, ok bool) {
+	j.mu.Lock()
+	e, ok := j.known[r.Key()]
+	j.mu.Unlock()
+	if !ok || e.Error != "" {
+		return metrics.SweepRun{}, false
+	}
+	res, err := metrics.Load(filepath.Join(j.dir, e.File))
+	if err != nil || version != "" && res.Run.Version != version {
+		return metrics.SweepRun{}, false
+	}
+	return j.outcome(r, e, res), true
+}
+
+// Done records how a run ended: with a Result, or without one because of why. The Result
+// is on disk when it returns.
+func (j *Journal) Done(r Run, label string, attempts int, res *metrics.Result, why error) (metrics.SweepRun, error) {
+	e := entry{Key: r.Key(), Label: label, Attempts: attempts}
+	if why != nil {
+		e.Error = strings.Join(strings.Fields(why.Error()), " ")
+	} else {
+		e.File = filepath.Join(runsName, fileName(label, e.Key))
+		if err := res.WriteFile(filepath.Join(j.dir, e.File)); err != nil {
+			return metrics.SweepRun{}, err
+		}
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return metrics.SweepRun{}, fmt.Errorf("write the journal: %w", err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if _, err := j.file.Write(append(line, '\n')); err != nil {
+		return metrics.SweepRun{}, fmt.Errorf("write the journal: %w", err)
+	}
+	if err := j.file.Sync(); err != nil {
+		return metrics.SweepRun{}, fmt.Errorf("write the journal: %w", err)
+	}
+	j.known[e.Key] = e
+	return j.outcome(r, e, res), nil
+}
+
+// outcome drops what a sweep does not keep of a Result: hundreds of them fit into memory
+// without their series.
+func (j *Journal) outcome(r Run, e entry, res *metrics.Result) metrics.SweepRun {
+	out := metrics.SweepRun{
+		Point: r.Point, Broker: r.Spec.Broker, Seed: r.Spec.Seed, File: filepath.ToSlash(e.File), Attempts: e.Attempts, Error: e.Error,
+	}
+	if res != nil && e.Error == "" {
+		kept := *res
+		kept.Series = nil
+		out.Result = &kept
+	}
+	return out
+}
+
+// fileName makes a file name of a label that people can read and of a key that is unique.
+func fileName(label, key string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("=,._-+", r) {
+			return r
+		}
+		return '-'
+	}, strings.ReplaceAll(label, " ", ","))
+	if len(plain) > 100 {
+		plain = plain[:100]
+	}
+	return plain + "-" + key[:12] + ".json"
+}

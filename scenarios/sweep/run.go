@@ -1,0 +1,235 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios"
+)
+
+// Executor is where runs go. Its methods may be called by many goroutines.
+type Executor interface {
+	// Run runs a Spec to its Result. The key names the run and the attempt, which counts
+	// from 1: an executor that finds the same attempt under way already waits for that.
+	// tell is called with the progress, if the executor knows of any. An error that wraps
+	// ErrGiveUp ends the whole sweep; after any other one the run may be tried again.
+	Run(ctx context.Context, spec scenarios.Spec, key string, attempt int, tell func(scenarios.Progress)) (*metrics.Result, error)
+	// Side is how many runs it takes at a time.
+	Side() int
+	// Version is the version that Results must be of to be taken from an earlier sweep;
+	// empty if that cannot be known.
+	Version() string
+}
+
+// ErrGiveUp is wrapped by errors of an Executor that no other run would be spared.
+var ErrGiveUp = errors.New("no run can go on")
+
+// attempts is how often a run is tried.
+const attempts = 2
+
+// Watcher is told how a sweep goes on, by many goroutines. Every method must be quick.
+type Watcher interface {
+	// Expect says which runs are planned, how many there can be, and which of the planned
+	// ones need not be run again.
+	Expect(planned []Run, most int, kept []metrics.SweepRun)
+	Started(r Run, label string)
+	Progress(r Run, p scenarios.Progress)
+	// Retried says that the run failed and is tried once more.
+	Retried(r Run, label string, why error)
+	Ended(r Run, label string, out metrics.SweepRun)
+}
+
+// Do runs the study and returns its outcome: the runs in the order of the plan, failed ones
+// among them. Runs that the journal knows are not run again. If ctx ends, what has finished
+// is in the journal and the error is ctx's.
+func (st *Study) Do(ctx context.Context, ex Executor, j *Journal, w Watcher) (*metrics.Sweep, error) {
+	planned, most, err := st.Plan()
+	if err != nil {
+		return nil, err
+	}
+	e := &execution{study: st, executor: ex, journal: j, watcher: w, side: make(chan struct{}, ex.Side())}
+	e.expect(planned, most)
+	var knees []metrics.Knee
+	if st.Design.Kind == Knee {
+		knees, err = st.knees(ctx, e.do)
+	} else {
+		// The longest first: then none of them is left over in the end, alone on its core.
+		_, err = e.do(ctx, longestFirst(planned))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.sweep(knees), nil
+}
+
+func longestFirst(runs []Run) []Run {
+	type timed struct {
+		run  Run
+		cost float64
+	}
+	var all []timed
+	for _, r := range runs {
+		all = append(all, timed{r, Cost(r.Spec).CPUS})
+	}
+	slices.SortStableFunc(all, func(p, q timed) int { return cmp.Compare(q.cost, p.cost) })
+	sorted := make([]Run, len(runs))
+	for i, t := range all {
+		sorted[i] = t.run
+	}
+	return sorted
+}
+
+// execution is a study under way.
+type execution struct {
+	study    *Study
+	executor Executor
+	journal  *Journal
+	watcher  Watcher
+	side     chan struct{} // holds a token for every run under way
+
+	mu   sync.Mutex
+	kept map[string]metrics.SweepRun // of an earlier sweep, by key
+	done []metrics.SweepRun
+}
+
+// expect looks up what is known already. For a knee that is not known before.
+func (e *execution) expect(planned []Run, most int) {
+	e.kept = map[string]metrics.SweepRun{}
+	var kept []metrics.SweepRun
+	for _, r := range planned {
+		if out, ok := e.journal.Find(r, e.executor.Version()); ok {
+			e.kept[r.Key()] = out
+			kept = append(kept, out)
+		}
+	}
+	e.watcher.Expect(planned, most, kept)
+}
+
+// do runs some runs side by side, within what the executor takes, and returns how they
+// ended. The error is one that ends the sweep, or ctx's.
+func (e *execution) do(ctx context.Context, runs []Run) ([]metrics.SweepRun, error) {
+	outcomes := make([]metrics.SweepRun, len(runs))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(cap(e.side)) // keeps their order; side alone would not
+	for i, r := range runs {
+		group.Go(func() error {
+			out, err := e.one(ctx, r)
+			outcomes[i] = out
+			return err
+		})
+	}
+	err := group.Wait()
+	return outcomes, err
+}
+
+func (e *execution) one(ctx context.Context, r Run) (metrics.SweepRun, error) {
+	label := e.study.Label(r)
+	out, known := e.known(r)
+	if !known {
+		select {
+		case e.side <- struct{}{}:
+			defer func() { <-e.side }()
+		case <-ctx.Done():
+			return out, context.Cause(ctx)
+		}
+		if ctx.Err() != nil { // both were ready
+			return out, context.Cause(ctx)
+		}
+		e.watcher.Started(r, label)
+		tried, res, err := e.attempt(ctx, r, label)
+		if ctx.Err() != nil {
+			return out, context.Cause(ctx)
+		}
+		if errors.Is(err, ErrGiveUp) {
+			return out, err
+		}
+		if out, err = e.journal.Done(r, label, tried, res, err); err != nil {
+			return out, err
+		}
+		e.watcher.Ended(r, label, out)
+	}
+	e.mu.Lock()
+	e.done = append(e.done, out)
+	e.mu.Unlock()
+	return out, nil
+}
+
+func (e *execution) known(r Run) (metrics.SweepRun, bool) {
+	if out, ok := e.kept[r.Key()]; ok {
+		return out, true
+	}
+	if e.study.Design.Kind != Knee {
+		return metrics.SweepRun{}, false
+	}
+	return e.journal.Find(r, e.executor.Version())
+}
+
+// attempt tries a run, and once more if it fails.
+func (e *execution) attempt(ctx context.Context, r Run, label string) (tried int, res *metrics.Result, err error) {
+	for tried = 1; ; tried++ {
+		res, err = e.executor.Run(ctx, r.Spec, r.Key(), tried, func(p scenarios.Progress) { e.watcher.Progress(r, p) })
+		if err == nil && res == nil {
+			err = fmt.Errorf("the run of %s ended without a result", label)
+		}
+		if err == nil || ctx.Err() != nil || tried == attempts || errors.Is(err, ErrGiveUp) {
+			return tried, res, err
+		}
+		e.watcher.Retried(r, label, err)
+	}
+}
+
+// sweep puts together the outcome, in the order of the axes' values.
+func (e *execution) sweep(knees []metrics.Knee) *metrics.Sweep {
+	st := e.study
+	s := &metrics.Sweep{
+		Schema: metrics.Schema, Scenario: st.Base.Scenario, Design: string(st.Design.Kind), Brokers: st.Brokers, Seeds: st.Seeds,
+		Limits: st.Limits, Runs: e.done, Knees: knees,
+	}
+	if s.Design == "" {
+		s.Design = string(Grid)
+	}
+	if st.Design.Kind == OneAtATime {
+		s.Base = st.base()
+	}
+	for i, a := range st.Axes {
+		ran := Axis{Name: a.Name, Kind: a.Kind}
+		for _, r := range s.Runs {
+			ran.Values = append(ran.Values, r.Point[i])
+		}
+		if !a.numeric() {
+			ran.Values = a.Values // in the order they were given in
+		}
+		ran.sort()
+		s.Axes = append(s.Axes, metrics.Axis{Name: a.Name, Values: ran.Values, Numeric: a.numeric(), Load: a.load()})
+	}
+	slices.SortStableFunc(s.Runs, func(p, q metrics.SweepRun) int { return e.compare(s, p, q) })
+	return s
+}
+
+func (e *execution) compare(s *metrics.Sweep, p, q metrics.SweepRun) int {
+	for i, a := range s.Axes {
+		if c := cmp.Compare(slices.Index(a.Values, p.Point[i]), slices.Index(a.Values, q.Point[i])); c != 0 {
+			return c
+		}
+	}
+	if c := cmp.Compare(slices.Index(s.Brokers, p.Broker), slices.Index(s.Brokers, q.Broker)); c != 0 {
+		return c
+	}
+	return cmp.Compare(p.Seed, q.Seed)
+}
+
+// load reports whether more of the axis is more work for the servers: any number that is
+// no setting of theirs.
+func (a Axis) load() bool { return a.numeric() && !slices.Contains(serverSettings, a.Name) }
+
+// serverSettings are the numbers that, by their names, set up servers.
+var serverSettings = []string{
+	"servers", "schedulers", "max_heartbeats_per_second", "min_heartbeat_ttl_s", "heartbeat_grace_s", "reaper_interval_s", "reaper_batch",
+}

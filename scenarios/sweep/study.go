@@ -1,0 +1,168 @@
+package sweep
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios"
+)
+
+// Study is the question that a sweep answers.
+type Study struct {
+	Base    scenarios.Spec // of every run, less what is varied, broker and seed
+	Axes    []Axis
+	Brokers []string // the older design first
+	Seeds   []int64
+	Limits  []metrics.Threshold
+	Design  Design
+}
+
+// Run is one cell under one broker with one seed.
+type Run struct {
+	Point []string // the value of each axis
+	Spec  scenarios.Spec
+}
+
+// Parse reads axes of a study; one named broker sets its brokers. A text must be one that
+// ParseAxis takes.
+func (st *Study) Parse(texts []string) error {
+	variables, err := st.Base.Variables()
+	if err != nil {
+		return err
+	}
+	for _, text := range texts {
+		name, list, _ := strings.Cut(text, "=")
+		switch name = strings.TrimSpace(name); name {
+		case "broker":
+			st.Brokers = nil
+			for b := range strings.SplitSeq(list, ",") {
+				st.Brokers = append(st.Brokers, strings.TrimSpace(b))
+			}
+			continue
+		case "seed":
+			return errors.New("axis seed: seeds are repetitions and no axis: say how many with --seeds")
+		}
+		a, err := ParseAxis(text, variables)
+		if unknown, ok := errors.AsType[*UnknownError](err); ok {
+			unknown.Known = append(unknown.Known, "broker")
+		}
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(st.Axes, func(o Axis) bool { return o.Name == a.Name }) {
+			return fmt.Errorf("axis %s stands twice: give all its values at once, such as %s=1,2,3", a.Name, a.Name)
+		}
+		st.Axes = append(st.Axes, a)
+	}
+	return nil
+}
+
+// mostRuns is how many runs one sweep may have: at a second each, more than a day.
+const mostRuns = 100_000
+
+// Plan returns the runs of the study, or for a knee those at the low end of its axis, and
+// the most there can be. The error says what keeps one of them from running; nothing has
+// run then.
+func (st *Study) Plan() (runs []Run, most int, err error) {
+	if len(st.Axes) == 0 {
+		return nil, 0, errors.New("nothing varies: name at least one axis, such as nodes=1000,5000")
+	}
+	for i, b := range st.Brokers {
+		if _, err := broker.PolicyByName(b); err != nil {
+			return nil, 0, &UnknownError{What: "broker", Name: b, Known: broker.PolicyNames()}
+		}
+		if slices.Contains(st.Brokers[:i], b) {
+			return nil, 0, fmt.Errorf("broker %s stands twice", b)
+		}
+	}
+	points, perPoint, err := st.Design.points(st)
+	if err != nil {
+		return nil, 0, err
+	}
+	each := len(st.Brokers) * len(st.Seeds)
+	if n := len(points) * perPoint * each; n > mostRuns {
+		return nil, 0, fmt.Errorf("%d cells under %d brokers with %d seeds are %d runs, and more than %d are refused: take fewer values, or a sample of them",
+			len(points), len(st.Brokers), len(st.Seeds), n, mostRuns)
+	}
+	for _, p := range points {
+		cell, err := st.runsAt(p, st.Brokers)
+		if err != nil {
+			return nil, 0, err
+		}
+		runs = append(runs, cell...)
+	}
+	return runs, len(points) * perPoint * each, nil
+}
+
+// runsAt returns the runs of a point under some brokers.
+func (st *Study) runsAt(point []string, brokers []string) ([]Run, error) {
+	var runs []Run
+	spec := st.Base
+	for i, a := range st.Axes {
+		a.set(&spec, point[i])
+	}
+	for _, b := range brokers {
+		for _, seed := range st.Seeds {
+			spec.Broker, spec.Seed = b, seed
+			runs = append(runs, Run{Point: point, Spec: spec})
+		}
+		if err := runs[len(runs)-1].Spec.Validate(); err != nil {
+			return nil, fmt.Errorf("cell %s: %w", st.describe(point), err)
+		}
+	}
+	return runs, nil
+}
+
+// describe names a point: nodes=1000 system_jobs=10.
+func (st *Study) describe(point []string) string {
+	var parts []string
+	for i, a := range st.Axes {
+		parts = append(parts, a.Name+"="+point[i])
+	}
+	return strings.Join(parts, " ")
+}
+
+// Label names a run: its cell, its broker and, where there are several, its seed.
+func (st *Study) Label(r Run) string {
+	label := st.describe(r.Point) + " " + r.Spec.Broker
+	if len(st.Seeds) > 1 {
+		label += fmt.Sprintf(" seed=%d", r.Spec.Seed)
+	}
+	return label
+}
+
+// ID is a short hash of what the study runs, the same whenever the same is asked for. Its
+// limits are no part of it: they judge the same runs.
+func (st *Study) ID() string {
+	asked := *st
+	asked.Limits = nil
+	if asked.Design.Kind == Knee { // there they decide what runs
+		asked.Limits = st.Limits
+	}
+	return hash(asked)[:8]
+}
+
+// Key is a hash of everything that a run's Result follows from, but the program.
+func (r Run) Key() string {
+	var costs any
+	if cost, err := r.Spec.Machines(); err == nil {
+		costs = cost // a file may change under its name
+	}
+	return hash([]any{r.Spec, costs})
+}
+
+func hash(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("sweep: hash of what is no JSON: %v", err)) // all of it is plain data
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
