@@ -13,7 +13,7 @@ import (
 type Server int
 
 const (
-	// Leader is the server that leads; an event waits for one for up to a minute.
+	// Leader is the server that leads. Without one the event is tried again.
 	Leader Server = -1
 	// Follower is the first running server that does not lead.
 	Follower Server = -2

@@ -1,31 +1,21 @@
 package scenarios
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/simctl/simctl/cluster"
-)
-
-// leaderWait is how long an event that needs a leader waits for one, and leaderPoll how
-// often it looks.
-const (
-	leaderWait = time.Minute
-	leaderPoll = 100 * time.Millisecond
+	"github.com/simctl/simctl/cluster/rpc"
 )
 
 // pick finds the server that a Server stands for at this moment.
 func (r *run) pick(s Server) (int, error) {
 	switch s {
 	case Leader:
-		for waited := time.Duration(0); waited < leaderWait && r.ctx.Err() == nil; waited += leaderPoll {
-			if l := r.cluster.Leader(); l >= 0 {
-				return l, nil
-			}
-			time.Sleep(leaderPoll)
+		if l := r.cluster.Leader(); l >= 0 {
+			return l, nil
 		}
-		return 0, fmt.Errorf("pick the leader: there has been none for %v", leaderWait)
+		return 0, fmt.Errorf("pick the leader: %w", rpc.ErrNoLeader)
 	case Follower:
 		leader := r.cluster.Leader()
 		for i := range r.cluster.Servers() {
@@ -33,7 +23,7 @@ func (r *run) pick(s Server) (int, error) {
 				return i, nil
 			}
 		}
-		return 0, errors.New("pick a follower: there is none")
+		return 0, fmt.Errorf("pick a follower: none runs: %w", rpc.ErrUnreachable)
 	}
 	return int(s), nil
 }

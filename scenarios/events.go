@@ -3,7 +3,10 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
 )
 
 // underway is a fault that has begun and will end.
@@ -90,23 +93,38 @@ func (r *run) healAtEnd() error {
 	}
 }
 
+// retryAfter is how long the user of an action waits who found no leader, and retryFor how
+// long it is before he gives up.
+const (
+	retryAfter = time.Second
+	retryFor   = 10 * time.Minute
+)
+
+// step is an event that has not happened yet.
+type step struct {
+	due    time.Time
+	giveUp time.Time // zero: it was not tried yet
+	action Action
+}
+
 // events lets a phase's events happen, each at its time or when the one before is done, and
 // the ends of faults in between. It returns when the last event has happened and the last
 // fault that ends by itself has ended.
 func (r *run) events(p Phase) error {
-	start := time.Now()
-	left := p.Events
+	var steps []step
+	for start, i := time.Now(), 0; i < len(p.Events); i++ {
+		steps = append(steps, step{due: start.Add(p.Events[i].At), action: p.Events[i].Action})
+	}
 	for {
 		at, ends := r.nextEnd()
-		if !ends && len(left) == 0 {
+		if !ends && len(steps) == 0 {
 			return nil
 		}
-		happens := ends && (len(left) == 0 || !start.Add(left[0].At).Before(r.faults[at].due))
-		due := time.Time{}
-		if happens {
+		var due time.Time
+		if ends = ends && (len(steps) == 0 || !steps[0].due.Before(r.faults[at].due)); ends {
 			due = r.faults[at].due
 		} else {
-			due = start.Add(left[0].At)
+			due = steps[0].due
 		}
 		timer := time.NewTimer(time.Until(due))
 		select {
@@ -115,19 +133,41 @@ func (r *run) events(p Phase) error {
 			timer.Stop()
 			return r.ctx.Err()
 		}
-		if happens {
+		if ends {
 			if err := r.end(at); err != nil {
 				return err
 			}
 			continue
 		}
-		action := left[0].Action
-		left = left[1:]
-		if mark := action.Mark(); mark != "" {
-			r.rec.Mark(time.Now(), mark)
-		}
-		if err := action.do(r); err != nil {
+		next := steps[0]
+		steps = steps[1:]
+		again, err := r.take(next)
+		if err != nil {
 			return err
 		}
+		if again != nil {
+			i, _ := slices.BinarySearchFunc(steps, again.due, func(s step, due time.Time) int { return s.due.Compare(due) })
+			steps = slices.Insert(steps, i, *again)
+		}
 	}
+}
+
+// take makes an event happen. One that found no leader is to be tried again.
+func (r *run) take(s step) (again *step, err error) {
+	if mark := s.action.Mark(); mark != "" && s.giveUp.IsZero() {
+		r.rec.Mark(time.Now(), mark)
+	}
+	err = s.action.do(r)
+	if !errors.Is(err, rpc.ErrNoLeader) && !errors.Is(err, rpc.ErrUnreachable) {
+		return nil, err
+	}
+	now := time.Now()
+	if s.giveUp.IsZero() {
+		s.giveUp = now.Add(r.sc.scaleOf(retryFor))
+	}
+	if now.After(s.giveUp) {
+		return nil, err
+	}
+	s.due = now.Add(r.sc.scaleOf(retryAfter))
+	return &s, nil
 }

@@ -55,7 +55,7 @@ func TestEveryFaultIsSurvived(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			legacy, shedding := runFaults(t, "legacy", events...), runFaults(t, "shedding", events...)
-			if a, b := outcomeOf(t, legacy), outcomeOf(t, shedding); a != b {
+			if a, b := outcomeOf(legacy), outcomeOf(shedding); a == "" || !agree(a, b) {
 				t.Errorf("the old broker leaves outcome %s, the new one %s", a, b)
 			}
 		})

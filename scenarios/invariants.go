@@ -110,7 +110,8 @@ func (r *run) checkConserved(snap *state.Snapshot, c cluster.Counters, s seen) {
 		rows[e.Status]++
 		if _, acked := s.acked[keyOf(e.ID)]; acked {
 			processed++
-			if e.Status == broker.StatusCanceled {
+			// One that waited for room may be processed, wait again and be replaced by a newer.
+			if e.Status == broker.StatusCanceled && e.TriggeredBy != broker.TriggeredByQueuedAllocs && e.TriggeredBy != broker.TriggeredByMaxPlans {
 				canceledToo++
 			}
 		} else if e.Status == broker.StatusComplete {

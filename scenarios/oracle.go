@@ -11,6 +11,7 @@ import (
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/metrics"
 )
 
 // oracle is an independent reference: from jobs and nodes alone it works out what must run
@@ -89,8 +90,7 @@ func (o *oracle) differ(format string, args ...any) {
 
 func (o *oracle) ok() bool { return o.wrongs == 0 }
 
-// String says what was found. The hash at its end is equal for states of equal outcome: the
-// same nodes in the same condition, with as many allocations of each group.
+// String says what was found, and the outcome.
 func (o *oracle) String() string {
 	ready := 0
 	for _, n := range o.ordered {
@@ -98,7 +98,7 @@ func (o *oracle) String() string {
 			ready++
 		}
 	}
-	text := fmt.Sprintf("%s on %s: %d allocations wanted, %d run, %s wait for room; outcome %s",
+	text := fmt.Sprintf("%s on %s: %d allocations wanted, %d run, %s wait for room; "+outcomeMark+"%s",
 		plural(len(o.jobs), "job"), plural(ready, "ready node"), o.wanted, o.running, plural(len(o.blocked), "job"), o.outcome())
 	if o.wrongs > 0 {
 		text += fmt.Sprintf("; %s from the reference: %s", plural(o.wrongs, "difference"), strings.Join(o.wrong, "; "))
@@ -106,11 +106,19 @@ func (o *oracle) String() string {
 	return text
 }
 
-// outcome hashes what two brokers must agree on after the same events.
+// waiting stands for an outcome that is not comparable.
+const waiting = "waiting"
+
+// outcome is two hashes of what two brokers must agree on after the same events: the nodes,
+// and how often everything runs. While a job waits for room the latter depends on where the
+// schedulers happened to put things, and is left out.
 func (o *oracle) outcome() string {
-	h := fnv.New64a()
+	nodes, jobs := fnv.New32a(), fnv.New32a()
 	for _, n := range o.ordered {
-		fmt.Fprintln(h, n.ID, n.Status, n.Ready())
+		fmt.Fprintln(nodes, n.ID, n.Status, n.Ready())
+	}
+	if len(o.blocked) > 0 {
+		return fmt.Sprintf("%08x-%s", nodes.Sum32(), waiting)
 	}
 	var lines []string
 	for id, v := range o.jobs {
@@ -122,9 +130,30 @@ func (o *oracle) outcome() string {
 	}
 	slices.Sort(lines)
 	for _, l := range lines {
-		fmt.Fprint(h, l)
+		fmt.Fprint(jobs, l)
 	}
-	return fmt.Sprintf("%016x", h.Sum64())
+	return fmt.Sprintf("%08x-%08x", nodes.Sum32(), jobs.Sum32())
+}
+
+// outcomeMark is what the outcome follows in the detail of the invariant.
+const outcomeMark = "outcome "
+
+// outcomeOf finds the final outcome in a Result; empty when there is none.
+func outcomeOf(res *metrics.Result) string {
+	outcome := ""
+	for _, c := range res.Invariants {
+		if _, after, ok := strings.Cut(c.Detail, outcomeMark); ok && c.Name == InvariantConvergence {
+			outcome, _, _ = strings.Cut(after, ";")
+		}
+	}
+	return outcome
+}
+
+// agree reports whether two outcomes can be those of the same events.
+func agree(a, b string) bool {
+	nodesA, jobsA, _ := strings.Cut(a, "-")
+	nodesB, jobsB, _ := strings.Cut(b, "-")
+	return nodesA == nodesB && (jobsA == jobsB || jobsA == waiting || jobsB == waiting)
 }
 
 // take adds an allocation to the view of its job.
