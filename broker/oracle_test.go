@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -61,6 +62,14 @@ func (c *byteChoices) Choose(n int) int {
 //
 //	go test ./broker -fuzz FuzzAgainstOracle -fuzztime 60s
 func FuzzAgainstOracle(f *testing.F) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range oraclePolicies(f) {
+		input := make([]byte, 1500)
+		for k := range input {
+			input[k] = byte(rng.Uint32())
+		}
+		f.Add(uint8(i), input)
+	}
 	f.Fuzz(func(t *testing.T, policy uint8, input []byte) {
 		policies := oraclePolicies(t)
 		choices := &byteChoices{input}
