@@ -11,12 +11,13 @@ import (
 	"github.com/simctl/simctl/broker/brokertest"
 )
 
-// oraclePolicies are all rules there are, in the fewest policies.
+// oraclePolicies are all rules there are, each where it shows.
 func oraclePolicies(t testing.TB) []broker.Policy {
 	var policies []broker.Policy
 	for _, name := range []string{
 		"legacy", "shedding", "shedding+dedup-leak",
-		"shedding+oldest-first+enqueue-keeps-best", "legacy+newest-first+ack-keeps-none", "legacy+priority-first+enqueue-keeps-none",
+		"shedding+oldest-first+enqueue-keeps-best", "legacy+newest-first+ack-keeps-none+enqueue-keeps-best",
+		"legacy+priority-first", "shedding+ack-keeps-none", "legacy+enqueue-keeps-none",
 	} {
 		p, err := broker.PolicyByName(name)
 		if err != nil {
