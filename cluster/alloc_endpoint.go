@@ -10,6 +10,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
 )
 
 // maxQueryTime bounds a blocking query that names no bound (nomad/rpc.go).
@@ -68,7 +69,7 @@ func (s *server) updateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, 
 			continue
 		}
 		job := snap.JobByID(old.Namespace, old.JobID)
-		trigger := allocTrigger(old, u, job)
+		trigger := allocTrigger(snap, old, u, job)
 		if trigger == "" {
 			continue
 		}
@@ -83,24 +84,51 @@ func (s *server) updateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, 
 
 // allocTrigger says why an update of an allocation makes its job be looked at again;
 // empty when it does not (nomad/node_endpoint.go, UpdateAlloc).
-func allocTrigger(old, updated *rpc.Allocation, job *rpc.Job) string {
+func allocTrigger(snap *state.Snapshot, old, updated *rpc.Allocation, job *rpc.Job) string {
 	wasUnknown := old.ClientStatus == rpc.AllocClientUnknown
 	switch {
 	case !updated.Terminal() && !wasUnknown:
 		return ""
 	case job == nil:
 		return broker.TriggeredByJobDeregister
+	}
+	failed := updated.ClientStatus == rpc.AllocClientFailed && old.FollowupEvalID == ""
+	switch {
+	case failed && job.TaskGroup(old.TaskGroup) == nil:
+		return ""
 	case wasUnknown:
 		return broker.TriggeredByReconnect
-	case updated.ClientStatus == rpc.AllocClientFailed && old.FollowupEvalID == "" && job.Type != rpc.JobTypeSystem && job.Type != rpc.JobTypeSysBatch:
+	case failed && mayReschedule(snap, old, job, updated.ModifyTime):
 		return broker.TriggeredByRetryFailedAlloc
 	}
 	return ""
 }
 
+// batchRescheduleInterval is how often a batch allocation may be replaced for having
+// failed (structs.go, DefaultBatchJobReschedulePolicy).
+const batchRescheduleInterval = 24 * time.Hour
+
+// mayReschedule reports whether a failed allocation may be replaced by the default policy
+// of its job's type (structs.go, Allocation.RescheduleEligible): services always, system
+// jobs never, batch jobs once a day. A replacement of a failed one was that once.
+func mayReschedule(snap *state.Snapshot, a *rpc.Allocation, job *rpc.Job, now int64) bool {
+	switch job.Type {
+	case rpc.JobTypeService:
+		return true
+	case rpc.JobTypeBatch:
+		previous := snap.AllocByID(a.PreviousAllocation)
+		return previous == nil || previous.ClientStatus != rpc.AllocClientFailed || now-a.CreateTime >= int64(batchRescheduleInterval)
+	}
+	return false
+}
+
+// purgedPriority is that of evaluations of jobs that are gone: allocations do not keep
+// their jobs' (structs.go, JobDefaultPriority).
+const purgedPriority = 50
+
 func allocEval(id, trigger string, a *rpc.Allocation, job *rpc.Job, now int64) *broker.Evaluation {
 	e := &broker.Evaluation{
-		ID: id, Namespace: a.Namespace, JobID: a.JobID, Type: a.JobType, Priority: 50,
+		ID: id, Namespace: a.Namespace, JobID: a.JobID, Type: a.JobType, Priority: purgedPriority,
 		TriggeredBy: trigger, Status: broker.StatusPending, CreateTime: now, ModifyTime: now,
 	}
 	if job != nil {

@@ -163,7 +163,10 @@ func (f *fsm) updateAllocs(index uint64, req *allocClientUpdateRequest) error {
 	f.srv.drains.allocsChanged()
 	for _, a := range req.Alloc {
 		if a.ClientStatus == rpc.AllocClientComplete || a.ClientStatus == rpc.AllocClientFailed {
-			f.unblockNode(index, a.NodeID)
+			// Room is free even on a node that is not ready: whoever is woken finds out.
+			if n := f.srv.store.Snapshot().NodeByID(a.NodeID); n != nil {
+				f.srv.blocked.unblock(n, index)
+			}
 		}
 	}
 	return nil

@@ -221,27 +221,29 @@ func (s *server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint6
 	var evals []*broker.Evaluation
 	now := time.Now().UnixNano()
 	seen := map[broker.JobID]bool{}
-	add := func(job *rpc.Job) {
-		id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
-		if seen[id] {
+	add := func(namespace, id, jobType string, priority int) {
+		job := broker.JobID{Namespace: namespace, ID: id}
+		if seen[job] {
 			return
 		}
-		seen[id] = true
+		seen[job] = true
 		evals = append(evals, &broker.Evaluation{
-			ID:        s.uuid("node-eval", node.ID, job.Namespace, job.ID),
-			Namespace: job.Namespace, JobID: job.ID, Type: job.Type, Priority: job.Priority,
+			ID:        s.uuid("node-eval", node.ID, namespace, id),
+			Namespace: namespace, JobID: id, Type: jobType, Priority: priority,
 			TriggeredBy: broker.TriggeredByNodeUpdate, NodeID: node.ID, NodeModifyIndex: nodeIndex,
 			Status: broker.StatusPending, CreateTime: now, ModifyTime: now,
 		})
 	}
 	for _, a := range snap.NodeAllocs(node.ID).All() {
 		if job := snap.JobByID(a.Namespace, a.JobID); job != nil {
-			add(job)
+			add(job.Namespace, job.ID, job.Type, job.Priority)
+		} else {
+			add(a.Namespace, a.JobID, a.JobType, purgedPriority)
 		}
 	}
 	for _, job := range snap.JobsByType(rpc.JobTypeSystem) {
 		if s.cfg.DatacenterFilterOff || job.RunsIn(node.Datacenter) {
-			add(job)
+			add(job.Namespace, job.ID, job.Type, job.Priority)
 		}
 	}
 	return evals
@@ -262,14 +264,17 @@ func (s *server) invalidateHeartbeat(nodeID string) {
 	_, _ = s.updateNodeStatus(req)
 }
 
-// mayReconnect reports whether the node runs an allocation that its job keeps through a
-// disconnection which has not lasted too long (nomad/heartbeat.go, disconnectState).
+// mayReconnect reports whether the node has an allocation that is to run, though it may
+// have ended, which its job keeps through a disconnection that has not lasted too long (nomad/heartbeat.go, disconnectState).
 func mayReconnect(snap *state.Snapshot, nodeID string, now time.Time) bool {
 	node := snap.NodeByID(nodeID)
 	if node == nil || node.Status == rpc.NodeStatusDown || node.Status == rpc.NodeStatusInit {
 		return false
 	}
-	for _, a := range snap.NodeAllocs(nodeID).Live {
+	for _, a := range snap.NodeAllocs(nodeID).All() {
+		if a.DesiredStatus != rpc.AllocDesiredRun {
+			continue
+		}
 		job := snap.JobByID(a.Namespace, a.JobID)
 		if job == nil {
 			continue
@@ -278,7 +283,7 @@ func mayReconnect(snap *state.Snapshot, nodeID string, now time.Time) bool {
 		if tg == nil || tg.MaxClientDisconnect <= 0 {
 			continue
 		}
-		if a.DisconnectedAt == 0 || now.Before(time.Unix(0, a.DisconnectedAt).Add(tg.MaxClientDisconnect)) {
+		if a.ClientStatus != rpc.AllocClientUnknown || a.DisconnectedAt == 0 || now.Before(time.Unix(0, a.DisconnectedAt).Add(tg.MaxClientDisconnect)) {
 			return true
 		}
 	}
