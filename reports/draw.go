@@ -72,10 +72,25 @@ func (f figure) headerHeight() vg.Length {
 }
 
 func (f figure) footerHeight() vg.Length {
-	if f.note == "" {
-		return 0
+	return vg.Length(len(f.noteLines())) * smallSize * lineHeight
+}
+
+// mostNoteLines bounds the height of a note; the page has all of it.
+const mostNoteLines = 3
+
+// noteLines breaks the note into lines that fit, the last of which may be cut.
+func (f figure) noteLines() []string {
+	sty := style(smallSize, faint, false)
+	var lines []string
+	for word := range strings.FieldsSeq(f.note) {
+		n := len(lines)
+		if n > 0 && (n == mostNoteLines || sty.Width(lines[n-1]+" "+word) <= wide-2*margin) {
+			lines[n-1] += " " + word
+			continue
+		}
+		lines = append(lines, word)
 	}
-	return smallSize * lineHeight
+	return lines
 }
 
 // draw draws the figure on a canvas of its size.
@@ -84,8 +99,10 @@ func (f figure) draw(c draw.Canvas) {
 	c.Fill(c.Rectangle.Path())
 	c = draw.Crop(c, margin, -margin, margin, -margin)
 	f.drawHeader(c)
-	if f.note != "" {
-		write(c, style(smallSize, faint, false), c.Min, c.Max.X-c.Min.X, f.note)
+	lines := f.noteLines()
+	for i, text := range lines {
+		at := vg.Point{X: c.Min.X, Y: c.Min.Y + vg.Length(len(lines)-1-i)*smallSize*lineHeight}
+		write(c, style(smallSize, faint, false), at, c.Max.X-c.Min.X, text)
 	}
 	f.drawPanels(draw.Crop(c, 0, 0, f.footerHeight(), -f.headerHeight()))
 }

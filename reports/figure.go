@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/simctl/simctl/metrics"
 )
@@ -144,10 +145,35 @@ func figures(runs []*metrics.Result) []figure {
 		v.queues(), v.nodes(), v.latencies(), v.fanIn(), v.utilisation(),
 	} {
 		if len(f.panels) > 0 {
-			out = append(out, f)
+			out = append(out, f.noteMarks())
 		}
 	}
 	return out
+}
+
+// mostNamedMarks is how many marks of a panel can count on having room for their names.
+const mostNamedMarks = 4
+
+// noteMarks names the marks below the chart when there are more than have room in it.
+func (f figure) noteMarks() figure {
+	var names []string
+	most := 0
+	for _, p := range f.panels {
+		most = max(most, len(p.marks))
+		for _, m := range p.marks {
+			if !slices.Contains(names, m.name) {
+				names = append(names, m.name)
+			}
+		}
+	}
+	if most <= mostNamedMarks {
+		return f
+	}
+	if f.note != "" {
+		f.note += "; "
+	}
+	f.note += "dashed lines, as they first come: " + strings.Join(names, ", ")
+	return f
 }
 
 // view is what all figures of the same runs have in common.

@@ -11,6 +11,9 @@ import (
 // ones would show the ups and downs of single seconds and nothing else.
 const mostStretches = 150
 
+// fewPoints is how many points can be seen each by itself.
+const fewPoints = 30
+
 // utilisation is the share of workers and cores in use, as means over stretches of time
 // in front of the lowest and the highest sample of each.
 func (v *view) utilisation() figure {
@@ -52,7 +55,7 @@ func (v *view) utilisation() figure {
 func stretches(s metrics.Series, width float64) (line, spread) {
 	first, last := s.AtS[0], s.AtS[len(s.AtS)-1]
 	n := int(math.Ceil((last - first) / width))
-	if !(width > 0) || len(s.AtS) <= 2*n || n < 1 {
+	if !(width > 0) || len(s.AtS) <= fewPoints || n < 1 {
 		return line{x: s.AtS, y: s.Value}, spread{}
 	}
 	var l line

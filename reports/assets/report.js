@@ -121,6 +121,13 @@
     return b ? b.name + ", " : "";
   };
 
+  // Marks that the cursor is on, as near as a hand gets.
+  const marksAt = (u, panel, x) => {
+    const reach = (u.scales.x.max - u.scales.x.min) * 0.008;
+    const names = panel.marks.filter((m) => Math.abs(m.at - x) <= reach).map((m) => m.name);
+    return names.length ? ": " + names.join(", ") : "";
+  };
+
   // The series of a panel: x, then every layer. Of a stack the top layer comes first, so
   // that each is painted over the one above it.
   const seriesOf = (figure, panel) => {
@@ -131,7 +138,7 @@
     const order = [...stack, ...layers.filter((l) => !l.stacked)];
     const series = [{
       label: figure.x.unit === "instants" ? "at" : figure.x.label,
-      value: (u, v) => v == null ? "–" : phaseAt(panel, v) + x.value(v),
+      value: (u, v) => v == null ? "–" : phaseAt(panel, v) + x.value(v) + marksAt(u, panel, v),
     }];
     for (const l of order) {
       series.push({
