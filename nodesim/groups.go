@@ -18,6 +18,9 @@ type Group struct {
 	NodeClass  string            // empty = none
 	Attributes map[string]string // shared by its nodes, never written to; nil = DefaultAttributes
 	Resources  rpc.Resources     // of each node; zero = DefaultResources
+	// Racks is how many racks the clients stand in, one after the other around; they mean
+	// nothing to the fleet itself.
+	Racks int
 	// Latency is what each message between a client and a server takes longer.
 	Latency time.Duration
 }

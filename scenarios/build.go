@@ -7,6 +7,7 @@ import (
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/nodesim"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -15,6 +16,11 @@ type builder struct {
 	def  *language.Definition
 	cost *Cost
 	jobs map[string][]*rpc.Job // by the name of their block
+	// clients is the fleet, and behaviours what it may do, by name.
+	clients    nodesim.Config
+	behaviours map[string]*Behaviour
+	// read reads a file that the scenario's names.
+	read func(path string) ([]byte, error)
 }
 
 // vocabulary returns the words of this package, with the costs of the class that override
@@ -35,6 +41,7 @@ func vocabulary(override string, cost **Cost) language.Vocabulary {
 		},
 		Events:     defaultsOf(eventWords),
 		Conditions: defaultsOf(conditionWords),
+		Behaviours: defaultsOf(behaviourWords),
 	}
 }
 
@@ -45,8 +52,8 @@ const (
 )
 
 // build works a definition out. An error is a *language.Error that shows the place.
-func build(def *language.Definition, cost *Cost, force bool) (*Scenario, error) {
-	b := &builder{def: def, cost: cost, jobs: map[string][]*rpc.Job{}}
+func build(def *language.Definition, cost *Cost, force bool, read func(string) ([]byte, error)) (*Scenario, error) {
+	b := &builder{def: def, cost: cost, jobs: map[string][]*rpc.Job{}, behaviours: map[string]*Behaviour{}, read: read}
 	words := def.Cluster.(*clusterWords)
 	sc := &Scenario{
 		Title: def.Title,
@@ -61,7 +68,11 @@ func build(def *language.Definition, cost *Cost, force bool) (*Scenario, error) 
 	if sc.Fleet, err = b.fleet(force); err != nil {
 		return nil, err
 	}
+	b.clients = sc.Fleet
 	if err := b.makeJobs(); err != nil {
+		return nil, err
+	}
+	if err := b.makeBehaviours(); err != nil {
 		return nil, err
 	}
 	for _, p := range def.Phases {
@@ -136,6 +147,30 @@ func (b *builder) phase(p language.Phase, servers int) (Phase, error) {
 		out.Stall = e.For + defaultStall // quiet is no failure when only time is waited for
 	}
 	return out, nil
+}
+
+// makeBehaviours works out what clients may do; each must be begun somewhere.
+func (b *builder) makeBehaviours() error {
+	begun := map[string]bool{}
+	for _, p := range b.def.Phases {
+		for _, e := range p.Events {
+			if w, ok := e.Args.(*beginWord); ok {
+				begun[w.Behaviour] = true
+			}
+		}
+	}
+	for _, d := range b.def.Behaviours {
+		made, err := behaviourWords[d.Kind].build(d.Args, b)
+		if err != nil {
+			return b.def.Errorf(d.At, "Impossible behaviour", "%v.", err)
+		}
+		if !begun[d.Name] {
+			return b.def.Errorf(d.At, "Idle behaviour", "No event begins %q: add event \"begin\" { behaviour = %q } to a phase.", d.Name, d.Name)
+		}
+		made.Name = d.Name
+		b.behaviours[d.Name] = made
+	}
+	return nil
 }
 
 // allocResources is what an allocation asks for unless its job says otherwise: small, so

@@ -37,7 +37,7 @@ func (b *builder) fleet(force bool) (nodesim.Config, error) {
 		}
 		cfg.Nodes += g.Nodes
 		cfg.Groups = append(cfg.Groups, nodesim.Group{
-			Name: g.Name, Nodes: g.Nodes, Datacenter: g.Datacenter, NodeClass: g.Class, Attributes: attributes(g.Attributes),
+			Name: g.Name, Nodes: g.Nodes, Datacenter: g.Datacenter, NodeClass: g.Class, Attributes: attributes(g.Attributes), Racks: g.Racks,
 			Resources: resources(g.Resources, nodesim.DefaultResources), Latency: g.Latency,
 		})
 	}

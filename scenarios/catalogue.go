@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed catalogue/*.hcl
+//go:embed catalogue/*
 var catalogue embed.FS
 
 // Names returns the names of the built-in scenarios, sorted.
@@ -21,7 +21,9 @@ func Names() []string {
 	}
 	var names []string
 	for _, e := range entries {
-		names = append(names, strings.TrimSuffix(e.Name(), ".hcl"))
+		if name, ok := strings.CutSuffix(e.Name(), ".hcl"); ok { // others are named by scenarios
+			names = append(names, name)
+		}
 	}
 	return names
 }
@@ -30,6 +32,15 @@ func Names() []string {
 func Text(name string) ([]byte, bool) {
 	text, err := catalogue.ReadFile(path.Join("catalogue", name+".hcl"))
 	return text, err == nil
+}
+
+// readBuiltin reads a file that a built-in scenario names.
+func readBuiltin(name string) ([]byte, error) {
+	text, err := catalogue.ReadFile(path.Join("catalogue", name))
+	if err != nil {
+		return nil, &InputError{"", name, "no such file comes with the built-in scenarios"}
+	}
+	return text, nil
 }
 
 // Describe says in one line what a built-in scenario does; empty if there is none of that

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,8 +43,10 @@ const killAfter = 5 * time.Second
 // have one, are there nevertheless. When ctx ends, the children are told to stop, killed
 // if they do not, and the error is ctx's.
 func RunAll(ctx context.Context, specs []Spec, tell func(i int, p Progress)) ([]*metrics.Result, error) {
-	for _, s := range specs {
-		if err := s.Validate(); err != nil {
+	specs = slices.Clone(specs)
+	for i, s := range specs {
+		var err error
+		if specs[i], err = s.complete(); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +80,8 @@ func RunAll(ctx context.Context, specs []Spec, tell func(i int, p Progress)) ([]
 // bytes that the child's heap may grow to before it collects garbage in earnest. The caller
 // decides how many run side by side.
 func RunChild(ctx context.Context, spec Spec, heap int, tell func(Progress)) (*metrics.Result, error) {
-	if err := spec.Validate(); err != nil {
+	spec, err := spec.complete()
+	if err != nil {
 		return nil, err
 	}
 	self, err := os.Executable()

@@ -90,6 +90,8 @@ type run struct {
 	// goroutine of the events and, between phases, to that of the run.
 	faults  []underway
 	healing bool
+	// behaving is what clients do by themselves, by name; it belongs to those, too.
+	behaving map[string]*behaving
 }
 
 // sampleOffset puts the samples, and with them the starts of phases, off the round
@@ -114,6 +116,7 @@ func (r *run) all() (res *metrics.Result, err error) {
 		return nil, err
 	}
 	defer r.fleet.Shutdown()
+	defer r.endBehaviours()
 
 	time.Sleep(sampleOffset)
 	r.start = time.Now()
@@ -128,6 +131,7 @@ func (r *run) all() (res *metrics.Result, err error) {
 	if r.ctx.Err() != nil {
 		return nil, r.ctx.Err()
 	}
+	r.endBehaviours()
 	if err == nil {
 		err = r.healAtEnd()
 	}

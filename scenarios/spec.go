@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +29,9 @@ type Spec struct {
 	// its text; both are empty for a built-in scenario.
 	File   string `json:"file,omitempty"`
 	Source string `json:"source,omitempty"`
+	// Files are the texts of the files that the scenario's names, by the paths in it. What is
+	// not here is read when the run is worked out.
+	Files map[string]string `json:"files,omitempty"`
 	// Vars are the variables that do not have their defaults: numbers, truths and texts; a
 	// text is read as the variable's type says. Copies of a Spec share the map: use Set.
 	Vars map[string]any `json:"vars,omitempty"`
@@ -66,6 +71,40 @@ func FlagName(variable string) string { return strings.ReplaceAll(variable, "_",
 func (s Spec) Validate() error {
 	_, err := s.scenario()
 	return err
+}
+
+// readFile reads a file that a scenario names, relative to the scenario's own.
+func (s Spec) readFile(path string) ([]byte, error) {
+	if text, ok := s.Files[path]; ok {
+		return []byte(text), nil
+	}
+	if s.Source == "" {
+		return readBuiltin(path)
+	}
+	full := path
+	if !filepath.IsAbs(path) {
+		full = filepath.Join(filepath.Dir(s.File), path)
+	}
+	text, err := os.ReadFile(full)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", full, cause(err))
+	}
+	return text, nil
+}
+
+// complete validates the Spec and returns it with every file it needs.
+func (s Spec) complete() (Spec, error) {
+	files := map[string]string{}
+	read := func(path string) ([]byte, error) {
+		text, err := s.readFile(path)
+		files[path] = string(text)
+		return text, err
+	}
+	_, err := s.workOut(read)
+	if len(files) > 0 {
+		s.Files = files
+	}
+	return s, err
 }
 
 // open reads the scenario's text as far as it does not depend on variables.
@@ -108,7 +147,9 @@ func (s Spec) inputError(v *language.VariableError) *InputError {
 }
 
 // scenario works out what the Spec stands for.
-func (s Spec) scenario() (*Scenario, error) {
+func (s Spec) scenario() (*Scenario, error) { return s.workOut(s.readFile) }
+
+func (s Spec) workOut(read func(path string) ([]byte, error)) (*Scenario, error) {
 	policy, err := broker.PolicyByName(s.Broker)
 	if err != nil {
 		return nil, &InputError{"broker", s.Broker, "it must be " + broker.PolicySyntax()}
@@ -133,7 +174,7 @@ func (s Spec) scenario() (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	sc, err := build(def, cost, s.Force)
+	sc, err := build(def, cost, s.Force, read)
 	if err != nil {
 		return nil, err
 	}

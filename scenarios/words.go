@@ -93,6 +93,9 @@ var eventWords = map[string]word[Action]{
 	"skew_clocks":    event(SkewClocks{Rate: 1}),
 	"heal":           event(Heal{}),
 
+	"begin": means(beginWord{}, beginWord.build),
+	"end":   event(EndBehaviour{}),
+
 	"update_job":         means(updateJobWord{}, updateJobWord.build),
 	"stop_job":           means(stopJobWord{}, stopJobWord.build),
 	"scale_job":          means(scaleJobWord{}, scaleJobWord.build),
