@@ -1,0 +1,193 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports"
+	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/closedform"
+)
+
+// planFlags is what the flags of a plan say.
+type planFlags struct {
+	spec   scenarios.Spec
+	miss   float64
+	check  int
+	format string
+	quiet  bool
+}
+
+// planScenario is what there are formulae of.
+const planScenario = "heartbeat-storm"
+
+// mostCheckNodes is how many nodes a check simulates unless it is told to simulate more: it
+// takes seconds.
+const mostCheckNodes = 500
+
+func newPlanCommand() *cobra.Command {
+	f := &planFlags{spec: scenarios.Spec{Scenario: planScenario, Seed: 1, Clock: scenarios.ClockVirtual}, miss: 0.1, format: "table"}
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Estimate a storm of heartbeats by formulae, and check them by simulation",
+		Long: `Work out on paper what a storm of missed heartbeats costs under the old and the new
+broker: evaluations, Raft entries, and how long the servers take to recover. Every formula
+is shown with its letters. It takes no time.
+
+Beside that, a smaller storm with the same settings is simulated under both brokers and
+compared with what the formulae say about it: how far they can be trusted. --check-nodes
+says how small; 0 leaves the check out.`,
+		Example: `  simctl plan --nodes 8000 --system-jobs 40 --allocs-per-node 25 --miss 10%
+  simctl plan --nodes 8000 --system-jobs 40 --schedulers 8 --check-nodes 0`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	if err := bindVariables(flags, &f.spec); err != nil {
+		panic(err) // the catalogue's tests hold it to being readable
+	}
+	flags.Lookup("fraction").Hidden = true // --miss is the same
+	flags.Lookup("service-jobs").Usage += " (default: one for each allocation a node)"
+	flags.Var(newChecked(&f.miss, "share", parseShare), "miss", "share of the nodes that miss their heartbeats, such as 10% or 0.1")
+	flags.Lookup("miss").DefValue = "10%"
+	bindCost(flags, &f.spec)
+	flags.IntVar(&f.check, "check-nodes", -1, fmt.Sprintf("nodes of the simulated check; 0 for none (default: as many as asked for, up to %d)", mostCheckNodes))
+	flags.Lookup("check-nodes").DefValue = "0" // keeps pflag from naming -1
+	flags.Var(oneOf(&f.format, "format", []string{"table", "json"}), "format", "of stdout: table, json")
+	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	return cmd
+}
+
+// parseShare reads a share as 10% or 0.1.
+func parseShare(s string) (float64, error) {
+	number, percent := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0 && v <= 1) {
+		return 0, errors.New("it must be a share such as 10% or 0.1")
+	}
+	return v, nil
+}
+
+func (f *planFlags) run(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("fraction") {
+		f.spec.Set("fraction", f.miss)
+	}
+	if allocs, _ := f.number("allocs_per_node"); allocs > 0 && !cmd.Flags().Changed("service-jobs") {
+		f.spec.Set("service_jobs", int(math.Ceil(allocs)))
+	}
+	asked, inputs, err := f.columns(f.spec)
+	if err != nil {
+		return inputError(err)
+	}
+	plan := reports.Plan{Title: "On paper: " + f.describe(f.spec), Inputs: inputs, Asked: asked}
+	nodes, _ := f.number("nodes")
+	if f.check < 0 {
+		f.check = min(int(nodes), mostCheckNodes)
+	}
+	if f.check > 0 {
+		if err := f.simulate(cmd, &plan); err != nil {
+			return err
+		}
+	}
+	if f.format == "json" {
+		return reports.PlanJSON(cmd.OutOrStdout(), plan)
+	}
+	return reports.PlanTable(cmd.OutOrStdout(), plan)
+}
+
+// brokers are those that there are formulae for.
+var planBrokers = []string{"legacy", "shedding"}
+
+// columns works out the formulae under both brokers.
+func (f *planFlags) columns(spec scenarios.Spec) ([]reports.PlanColumn, []reports.PlanInput, error) {
+	var columns []reports.PlanColumn
+	var inputs []reports.PlanInput
+	for _, b := range planBrokers {
+		spec.Broker = b
+		e, err := closedform.Of(spec)
+		if err != nil {
+			return nil, nil, err
+		}
+		c := reports.PlanColumn{Broker: b}
+		for _, fig := range e.Figures {
+			c.Figures = append(c.Figures, reports.PlanFigure{Path: fig.Path, Formula: fig.Formula, Estimate: fig.Value})
+		}
+		columns = append(columns, c)
+		inputs = inputs[:0]
+		for _, in := range e.Inputs {
+			inputs = append(inputs, reports.PlanInput{Symbol: in.Symbol, Title: in.Title, Unit: in.Unit, Value: in.Value})
+		}
+	}
+	return columns, inputs, nil
+}
+
+// simulate runs the check and adds it to the plan.
+func (f *planFlags) simulate(cmd *cobra.Command, plan *reports.Plan) error {
+	spec := f.spec
+	spec.Set("nodes", f.check)
+	columns, _, err := f.columns(spec)
+	if err != nil {
+		return inputError(err)
+	}
+	var specs []scenarios.Spec
+	for _, b := range planBrokers {
+		spec.Broker = b
+		specs = append(specs, spec)
+	}
+	show := newProgress(cmd.ErrOrStderr(), f.quiet, false, planBrokers)
+	var results []*metrics.Result
+	results, err = scenarios.RunAll(cmd.Context(), specs, show.update)
+	show.close()
+	if err != nil {
+		return fmt.Errorf("simulate the check: %w", err)
+	}
+	for i := range columns {
+		columns[i].Simulated = results[i]
+	}
+	plan.CheckTitle = "Checked by simulation: " + f.describe(spec)
+	plan.Checked = columns
+	return nil
+}
+
+// number returns a variable of the storm.
+func (f *planFlags) number(name string) (float64, error) {
+	vars, err := f.spec.Variables()
+	for _, v := range vars {
+		switch x := v.Value.(type) {
+		case int64:
+			if v.Name == name {
+				return float64(x), nil
+			}
+		case float64:
+			if v.Name == name {
+				return x, nil
+			}
+		}
+	}
+	return 0, err
+}
+
+// describe says in one line what the storm is.
+func (f *planFlags) describe(spec scenarios.Spec) string {
+	vars, err := spec.Variables()
+	if err != nil {
+		return spec.Scenario
+	}
+	var parts []string
+	for i, v := range vars {
+		if i == 0 || !v.IsDefault() {
+			parts = append(parts, v.Name+"="+v.Text())
+		}
+	}
+	return spec.Scenario + " with " + strings.Join(parts, ", ")
+}

@@ -1,0 +1,197 @@
+package reports
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// Plan is an estimate by formulae, and what simulations of the same gave.
+type Plan struct {
+	Title   string       `json:"title"`
+	Inputs  []PlanInput  `json:"inputs"`
+	Asked   []PlanColumn `json:"asked"`   // one for each broker
+	Checked []PlanColumn `json:"checked"` // the same of a size that was simulated; empty if none was
+	// CheckTitle says what was simulated.
+	CheckTitle string `json:"check_title,omitempty"`
+}
+
+// PlanInput is a letter of the formulae.
+type PlanInput struct {
+	Symbol string  `json:"symbol"`
+	Title  string  `json:"title"`
+	Unit   string  `json:"unit"`
+	Value  float64 `json:"value"`
+}
+
+// PlanColumn is the figures under one broker.
+type PlanColumn struct {
+	Broker  string       `json:"broker"`
+	Figures []PlanFigure `json:"figures"`
+	// Simulated is the run that the figures are compared with; nil if there was none.
+	Simulated *metrics.Result `json:"-"`
+}
+
+// PlanFigure is one estimate.
+type PlanFigure struct {
+	Path     string  `json:"path"` // as Result.Lookup takes it
+	Formula  string  `json:"formula"`
+	Estimate float64 `json:"estimate"`
+	// Simulated is filled in by PlanJSON where there was a simulation.
+	Simulated *float64 `json:"simulated,omitempty"`
+}
+
+// PlanTable writes the plan for a terminal: what was asked for, the check beside it, and
+// every formula with its letters.
+func PlanTable(w io.Writer, p Plan) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%s\n\n", p.Title)
+	if err := planRows(out, p.Asked); err != nil {
+		return err
+	}
+	if len(p.Checked) > 0 {
+		fmt.Fprintf(out, "\n%s\n\n", p.CheckTitle)
+		if err := planRows(out, p.Checked); err != nil {
+			return err
+		}
+	}
+	fmt.Fprint(out, "\nFormulae\n\n")
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, path := range planPaths(p.Asked) {
+		said := ""
+		for _, c := range p.Asked {
+			f, ok := c.figure(path)
+			if !ok || f.Formula == said {
+				continue
+			}
+			name, broker := "", c.Broker
+			if said == "" {
+				name = figureName(path)
+			}
+			if planSame(p.Asked, path) {
+				broker = "all"
+			}
+			said = f.Formula
+			fmt.Fprintf(table, "  %s\t%s\t%s\n", name, broker, f.Formula)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	for _, in := range p.Inputs {
+		fmt.Fprintf(table, "  %s\t%s\t%s\n", in.Symbol, strings.TrimSpace(planNumber(in.Value)+" "+in.Unit), in.Title)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// planRows writes the figures, a row each, and beside every estimate what was simulated.
+func planRows(w io.Writer, columns []PlanColumn) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	header := "\t"
+	for _, c := range columns {
+		header += c.Broker + "\t"
+		if c.Simulated != nil {
+			header += "simulated\t\t"
+		}
+	}
+	fmt.Fprintln(table, header)
+	for _, path := range planPaths(columns) {
+		fmt.Fprintf(table, "%-24s\t", figureName(path))
+		m, _ := metricOf(path)
+		for _, c := range columns {
+			f, ok := c.figure(path)
+			text := missing
+			if ok {
+				text = value(m, f.Estimate)
+			}
+			fmt.Fprintf(table, "%s\t", text)
+			if c.Simulated == nil {
+				continue
+			}
+			simulated, _, err := c.Simulated.Lookup(path)
+			if err != nil {
+				return fmt.Errorf("the simulated run has no %s: %w", path, err)
+			}
+			ratio := missing
+			if ok && simulated > 0 && f.Estimate > 0 {
+				ratio = ratioText(f.Estimate / simulated)
+			}
+			fmt.Fprintf(table, "%s\t%s\t", value(m, simulated), ratio)
+		}
+		fmt.Fprintln(table)
+	}
+	return table.Flush()
+}
+
+// PlanJSON writes the plan as one indented object.
+func PlanJSON(w io.Writer, p Plan) error {
+	for i, c := range p.Checked {
+		if c.Simulated == nil {
+			continue
+		}
+		for j, f := range c.Figures {
+			v, _, err := c.Simulated.Lookup(f.Path)
+			if err != nil {
+				return fmt.Errorf("the simulated run has no %s: %w", f.Path, err)
+			}
+			p.Checked[i].Figures[j].Simulated = &v
+		}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	return enc.Encode(p)
+}
+
+func (c PlanColumn) figure(path string) (PlanFigure, bool) {
+	for _, f := range c.Figures {
+		if f.Path == path {
+			return f, true
+		}
+	}
+	return PlanFigure{}, false
+}
+
+// planPaths returns the figures of all columns, in their order.
+func planPaths(columns []PlanColumn) []string {
+	var paths []string
+	seen := map[string]bool{}
+	for _, c := range columns {
+		for _, f := range c.Figures {
+			if !seen[f.Path] {
+				seen[f.Path] = true
+				paths = append(paths, f.Path)
+			}
+		}
+	}
+	return paths
+}
+
+// planSame reports whether all brokers have one formula for a figure.
+func planSame(columns []PlanColumn, path string) bool {
+	first, _ := columns[0].figure(path)
+	for _, c := range columns[1:] {
+		if f, _ := c.figure(path); f.Formula != first.Formula {
+			return false
+		}
+	}
+	return len(columns) > 1
+}
+
+// planNumber formats a letter's value.
+func planNumber(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return grouped(v)
+	}
+	return short(v)
+}
