@@ -143,6 +143,16 @@ func fit(text string, width int) string {
 func fitLabel(label string) []string {
 	var lines []string
 	for word := range strings.FieldsSeq(label) {
+		if utf8.RuneCountInString(word) > cellWidth {
+			// Of a policy put together from words, as in a+b+c, each gets a line.
+			for i, part := range strings.Split(word, "+") {
+				if i > 0 {
+					part = "+" + part
+				}
+				lines = append(lines, fit(part, cellWidth))
+			}
+			continue
+		}
 		word = fit(word, cellWidth)
 		if n := len(lines); n > 0 && utf8.RuneCountInString(lines[n-1])+1+utf8.RuneCountInString(word) <= cellWidth {
 			lines[n-1] += " " + word

@@ -44,6 +44,22 @@ func TestTableFitsTerminal(t *testing.T) {
 	})
 }
 
+func TestLabelsOfColumns(t *testing.T) {
+	for label, want := range map[string]string{
+		"legacy":                               "legacy",
+		"legacy seed=1":                        "legacy seed=1",
+		"legacy loopback seed=1":               "legacy|loopback|seed=1",
+		"shedding+dedup-leak":                  "shedding|+dedup-leak",
+		"legacy+newest-first+ack-keeps-all":    "legacy|+newest-first|+ack-keeps-a…",
+		"a-policy-with-a-very-long-name":       "a-policy-wit…",
+		"legacy report_allocations=false nr=1": "legacy|report_alloc…|nr=1",
+	} {
+		if got := strings.Join(fitLabel(label), "|"); got != want {
+			t.Errorf("%s: columns are headed %q, want %q", label, got, want)
+		}
+	}
+}
+
 func TestTableColor(t *testing.T) {
 	pair := published(t)
 	pair[1].Phases[2].RaftEntries = 60_000 // worse than the old broker's
