@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"sync"
 
 	"github.com/hashicorp/raft"
 
@@ -63,7 +64,37 @@ func (s *server) setBrokers(leading bool) (restore bool) {
 		s.blocked.setEnabled(on)
 		restore = on
 	}
+	s.brokers.notify()
 	return restore
+}
+
+// notifier wakes everybody who waits. The zero value is ready.
+type notifier struct {
+	mu      sync.Mutex
+	changed chan struct{} // closed by the next notify; nil while nobody waits
+}
+
+func (n *notifier) notify() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.changed != nil {
+		close(n.changed)
+		n.changed = nil
+	}
+}
+
+// wait returns at the next notify, or when ctx ends.
+func (n *notifier) wait(ctx context.Context) {
+	n.mu.Lock()
+	if n.changed == nil {
+		n.changed = make(chan struct{})
+	}
+	changed := n.changed
+	n.mu.Unlock()
+	select {
+	case <-changed:
+	case <-ctx.Done():
+	}
 }
 
 func (f *fsm) setSchedulerConfig(index uint64, req *schedulerConfigRequest) error {

@@ -20,11 +20,17 @@ type dequeued struct {
 }
 
 // dequeueEval answers Eval.Dequeue on the leader (nomad/eval_endpoint.go).
-func (s *server) dequeueEval(ctx context.Context, schedulers []string, timeout time.Duration) (dequeued, error) {
+//
+// While the broker is off it waits for a change of that, and then for the worker's own
+// turn: all workers are woken at one instant, and must not ask again at one.
+func (s *server) dequeueEval(ctx context.Context, schedulers []string, timeout, turn time.Duration) (dequeued, error) {
 	d, err := s.evals.Deliver(ctx, schedulers, timeout)
 	if errors.Is(err, broker.ErrDisabled) {
 		// Paused or losing leadership: as good as an empty queue.
-		sleepContext(ctx, timeout)
+		waited, cancel := context.WithTimeout(ctx, timeout)
+		s.brokers.wait(waited)
+		cancel()
+		sleepContext(ctx, turn)
 		return dequeued{}, nil
 	}
 	if err != nil || d.Eval == nil {

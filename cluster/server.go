@@ -77,6 +77,8 @@ type server struct {
 
 	// brokerMu serialises turning broker and blocked evaluations on and off.
 	brokerMu sync.Mutex
+	// brokers tells those who wait of such a change.
+	brokers notifier
 
 	crashes crashes
 	applier gate

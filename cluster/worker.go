@@ -105,7 +105,7 @@ func closedChan() chan struct{} {
 // run works until the worker's context ends.
 func (w *worker) run() {
 	// Workers that start at one instant must not share their timers' instants.
-	sleepContext(w.ctx, time.Duration(w.srv.id*64+w.id+1)*time.Microsecond)
+	sleepContext(w.ctx, w.turn())
 	work := &w.srv.cluster.work
 	work.change(1, 0)
 	defer work.change(-1, 0)
@@ -124,6 +124,11 @@ func (w *worker) run() {
 		w.answer(d, err == nil)
 		work.change(0, -1)
 	}
+}
+
+// turn is a time of this worker's own, for what all workers would do at one instant.
+func (w *worker) turn() time.Duration {
+	return time.Duration(w.srv.id*64+w.id+1) * time.Microsecond
 }
 
 // ready waits while the worker is paused; false when it must end.
@@ -146,7 +151,7 @@ func (w *worker) ready() bool {
 
 func (w *worker) dequeue() (dequeued, error) {
 	return forward(w.ctx, w.srv, "Eval.Dequeue/"+w.name, func(l *server) (dequeued, error) {
-		return l.dequeueEval(w.ctx, schedulerTypes, dequeueTimeout)
+		return l.dequeueEval(w.ctx, schedulerTypes, dequeueTimeout, w.turn())
 	})
 }
 

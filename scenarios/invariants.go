@@ -127,7 +127,7 @@ func (r *run) checkConserved(snap *state.Snapshot, c cluster.Counters, s seen) {
 	// What was collected is gone, whatever its status was.
 	gone := c.EvalsCollected
 	adds := func(held, all uint64) bool { return held <= all && all <= held+gone }
-	expect(total+gone == c.EvalsCreated, "state holds %d and %d were collected, but %d were created", total, gone, c.EvalsCreated)
+	expect(total+gone == c.EvalsCreated, "state holds %d, but %d were created (and %d collected)", total, c.EvalsCreated, gone)
 	expect(adds(rows[broker.StatusCanceled], c.EvalsCanceled), "state holds %d canceled, but %d were canceled", rows[broker.StatusCanceled], c.EvalsCanceled)
 	expect(adds(rows[broker.StatusFailed], c.EvalsFailed), "state holds %d failed, but %d failed", rows[broker.StatusFailed], c.EvalsFailed)
 	expect(s.acks == c.EvalsProcessed, "%d acks were seen, but %d evaluations processed", s.acks, c.EvalsProcessed)
