@@ -69,8 +69,7 @@ func (f figure) logBars(heights []float64) figure {
 	return f
 }
 
-// recoveringPhases are the phases in which any run processed an evaluation: while the
-// schedulers are off there is nothing to recover from.
+// recoveringPhases are the phases in which any run had something to recover from.
 func (v *view) recoveringPhases() []string { return recoveringPhases(v.runs) }
 
 func recoveringPhases(runs []*metrics.Result) []string {

@@ -123,10 +123,12 @@ func rowsOf(phases []*metrics.Phase, names []string) []row {
 	return rows
 }
 
-// idle reports whether no run processed an evaluation in the phase: there was nothing to
-// recover from, and the schedulers may have been off.
+// idle reports whether no run processed an evaluation in the phase or recovered from
+// anything: the schedulers may have been off.
 func idle(phases []*metrics.Phase) bool {
-	return !slices.ContainsFunc(phases, func(p *metrics.Phase) bool { return p != nil && p.EvalsProcessed > 0 })
+	return !slices.ContainsFunc(phases, func(p *metrics.Phase) bool {
+		return p != nil && (p.EvalsProcessed > 0 || p.QueueEmptyS > 0 || p.RecoveryS > 0)
+	})
 }
 
 func (r *row) compare(m metrics.Metric, older, newer float64) {
