@@ -6,7 +6,8 @@ GO      ?= go
 NODES   ?= 5000
 FUZZ    ?= 60s
 COUNT   ?= 10
-SEEDS   ?= 20
+SCHEDULES ?= 500
+SEED    ?= 1
 CHROMIUM ?= chromium
 
 .PHONY: help
@@ -70,16 +71,8 @@ gallery: build ## run the main job and redraw the pictures of docs/gallery
 	else echo "no $(CHROMIUM): docs/gallery/report.png stays as it is"; fi
 
 .PHONY: soak
-soak: build ## run SEEDS=20 small storms, each under both brokers, and stop at a failed invariant
-	@for seed in $$(seq 1 $(SEEDS)); do \
-		bin/simctl scenario heartbeat-storm --nodes 500 --seed $$seed --out results/soak/$$seed --quiet --format csv >/dev/null \
-			&& echo "seed $$seed: ok" || exit; \
-	done
-
-.PHONY: profile
-profile: build ## leave CPU profiles of the main job with NODES=5000 clients in results/profile
-	SIMCTL_CPUPROFILE=results/profile bin/simctl scenario heartbeat-storm --nodes $(NODES) --out results/profile/run
-	@echo 'look at one with: go tool pprof -http : results/profile/heartbeat-storm-legacy-*.pprof'
+soak: build ## run SCHEDULES=500 random schedules of faults, from SEED=1 on, under both brokers
+	bin/simctl soak --schedules $(SCHEDULES) --seed $(SEED)
 
 .PHONY: clean
 clean: ## remove bin and results

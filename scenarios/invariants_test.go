@@ -74,6 +74,8 @@ func TestConservation(t *testing.T) {
 			seen{}, false, "1 are complete, but were never acked"},
 		{"that is possible when the leader changed", cluster.Counters{EvalsCreated: 3, EvalsCanceled: 1, EvalsFailed: 1},
 			seen{flushes: 1}, true, "0 processed"},
+		{"one was processed and shed", cluster.Counters{EvalsCreated: 3, EvalsProcessed: 2, EvalsCanceled: 1, EvalsFailed: 1},
+			seen{acks: 2, acked: map[evalKey]struct{}{keyOf("a"): {}, keyOf("b"): {}}}, false, "1 were both processed and canceled"},
 		{"one was acked that never was", good,
 			seen{acks: 1, acked: map[evalKey]struct{}{keyOf("x"): {}}, flushes: 1}, false, "1 evaluations were acked, of which state holds 0"},
 	}

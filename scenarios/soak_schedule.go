@@ -1,11 +1,14 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 // Schedule is a random scenario with faults, made from a seed alone: a small cluster, some
@@ -14,14 +17,16 @@ import (
 type Schedule struct {
 	Seed   int64
 	events []soakEvent
+	left   []int  // numbers of the events that were left out, from 1, ascending
 	head   string // everything in front of the events
 }
 
 // soakEvent is one event of a schedule, as a scenario file says it.
 type soakEvent struct {
-	at    time.Duration
-	word  string
-	lines []string
+	number int // from 1, in the order of time
+	at     time.Duration
+	word   string
+	lines  []string
 }
 
 // NewSchedule makes the schedule of a seed: the same one every time.
@@ -31,15 +36,36 @@ func NewSchedule(seed int64) Schedule {
 	for range 2 + g.rand.IntN(6) {
 		s.events = append(s.events, g.event())
 	}
-	slices.SortStableFunc(s.events, func(a, b soakEvent) int { return int(a.at - b.at) })
+	slices.SortStableFunc(s.events, func(a, b soakEvent) int { return cmp.Compare(a.at, b.at) })
+	for i := range s.events {
+		s.events[i].number = i + 1
+	}
 	return s
 }
 
 // Events returns the number of events.
 func (s Schedule) Events() int { return len(s.events) }
 
-// Without returns the schedule without one of its events.
-func (s Schedule) Without(i int) Schedule {
+// Left returns the numbers of the events that were left out, ascending.
+func (s Schedule) Left() []int { return slices.Clone(s.left) }
+
+// Without returns the schedule without some of its events, by their numbers: 1 is the first
+// that the seed made. Numbers it does not have are passed over.
+func (s Schedule) Without(numbers ...int) Schedule {
+	for i := 0; i < len(s.events); {
+		if slices.Contains(numbers, s.events[i].number) {
+			s = s.without(i)
+			continue
+		}
+		i++
+	}
+	return s
+}
+
+// without leaves out the event at a place.
+func (s Schedule) without(i int) Schedule {
+	s.left = append(slices.Clone(s.left), s.events[i].number)
+	slices.Sort(s.left)
 	s.events = slices.Concat(s.events[:i], s.events[i+1:])
 	return s
 }
@@ -50,14 +76,18 @@ func (s Schedule) Text() string {
 	b.WriteString(s.head)
 	b.WriteString("phase \"faults\" {\n")
 	for _, e := range s.events {
-		fmt.Fprintf(&b, "  event %q {\n    at = %q\n", e.word, e.at)
+		fmt.Fprintf(&b, "  # %d\n  event %q {\n    at = %q\n", e.number, e.word, e.at)
 		for _, l := range e.lines {
 			fmt.Fprintf(&b, "    %s\n", l)
 		}
 		b.WriteString("  }\n\n")
 	}
 	b.WriteString(soakEnd)
-	return b.String()
+	text, err := language.Format(s.name(), []byte(b.String()))
+	if err != nil {
+		panic(fmt.Sprintf("the schedule of seed %d is no scenario file: %v", s.Seed, err)) // a bug of this file's
+	}
+	return string(text)
 }
 
 // soakEnd is how every schedule ends.
@@ -75,9 +105,10 @@ const soakEnd = `  event "heal" {
 
 // Spec is a run of the schedule.
 func (s Schedule) Spec(broker string) Spec {
-	name := fmt.Sprintf("soak-%d", s.Seed)
-	return Spec{Scenario: name, File: name + ".hcl", Source: s.Text(), Broker: broker, Seed: s.Seed}
+	return Spec{Scenario: fmt.Sprintf("soak-%d", s.Seed), File: s.name(), Source: s.Text(), Broker: broker, Seed: s.Seed}
 }
+
+func (s Schedule) name() string { return fmt.Sprintf("soak-%d.hcl", s.Seed) }
 
 // soakGenerator draws what a schedule is made of.
 type soakGenerator struct {
@@ -162,7 +193,7 @@ func (g *soakGenerator) event() soakEvent {
 	}
 	at := time.Duration(g.rand.Int64N(int64(soakWindow))).Truncate(time.Millisecond)
 	word, lines := kinds[g.rand.IntN(len(kinds))]()
-	return soakEvent{at, word, lines}
+	return soakEvent{at: at, word: word, lines: lines}
 }
 
 // lasts is a line that says how long a fault lasts: 1 s to 90 s, mostly short.

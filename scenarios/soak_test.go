@@ -1,6 +1,9 @@
 package scenarios
 
 import (
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -12,6 +15,75 @@ func TestSchedulesAreScenarioFiles(t *testing.T) {
 		}
 		if err := s.Spec("legacy").Validate(); err != nil {
 			t.Errorf("seed %d: %v\n%s", seed, err, s.Text())
+		}
+	}
+}
+
+func TestEventsAreLeftOutByNumber(t *testing.T) {
+	s := NewSchedule(1)
+	n := s.Events()
+	fewer := s.Without(2, 3, 999)
+	if fewer.Events() != n-2 || !slices.Equal(fewer.Left(), []int{2, 3}) || s.Events() != n {
+		t.Errorf("%d events of %d, without %v; want two fewer, and the schedule itself as it was", fewer.Events(), n, fewer.Left())
+	}
+	if again := s.Without(3).Without(2); again.Text() != fewer.Text() {
+		t.Error("the order in which events are left out shows")
+	}
+	if strings.Contains(fewer.Text(), "# 2\n") || !strings.Contains(fewer.Text(), "# 1\n") {
+		t.Errorf("events keep their numbers:\n%s", fewer.Text())
+	}
+}
+
+// TestShrinking: what is left is what the failure needs, and nothing else.
+func TestShrinking(t *testing.T) {
+	var big Schedule
+	for seed := int64(1); big.Events() < 7; seed++ {
+		big = NewSchedule(seed)
+	}
+	calls := 0
+	needs := func(numbers ...int) func(Schedule) (Finding, error) {
+		return func(s Schedule) (Finding, error) {
+			calls++
+			f := Finding{Schedule: s}
+			for _, n := range numbers {
+				if slices.Contains(s.Left(), n) {
+					return f, nil
+				}
+			}
+			f.Problems = []string{"it failed"}
+			return f, nil
+		}
+	}
+	for _, needed := range [][]int{{}, {1}, {7}, {2, 5}, {1, 2, 3, 4, 5, 6, 7}} {
+		got, err := Shrink(Finding{Schedule: big, Problems: []string{"it failed"}}, needs(needed...))
+		if err != nil || got.Schedule.Events() != len(needed) || len(got.Problems) == 0 {
+			t.Errorf("of what needs events %v, %d are left (%v)", needed, got.Schedule.Events(), err)
+		}
+		for _, n := range needed {
+			if slices.Contains(got.Schedule.Left(), n) {
+				t.Errorf("event %d was left out of what needs %v", n, needed)
+			}
+		}
+	}
+	stop := errors.New("interrupted")
+	got, err := Shrink(Finding{Schedule: big}, func(Schedule) (Finding, error) { return Finding{}, stop })
+	if !errors.Is(err, stop) || got.Schedule.Events() != big.Events() {
+		t.Errorf("an interrupted search gives %d events, %v", got.Schedule.Events(), err)
+	}
+}
+
+// TestSoak: some schedules, in processes of their own as the command runs them.
+func TestSoak(t *testing.T) {
+	for seed := range int64(4) {
+		found, err := Soak(t.Context(), NewSchedule(seed), []string{"legacy", "shedding"}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range found.Problems {
+			t.Errorf("seed %d: %s", seed, p)
+		}
+		if found.VirtualS < 360 {
+			t.Errorf("seed %d took %g s of the cluster's life, want the six minutes of a schedule", seed, found.VirtualS)
 		}
 	}
 }

@@ -1,0 +1,78 @@
+package cluster
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// TestFaultsOfLinks: servers cut off from each other still hear clients, a client that is
+// cut off hears nobody, and what is lost is the error that clients know.
+func TestFaultsOfLinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, Config{Seed: 1})
+		register(t, c, 0, 3)
+		beat := func(server, node int) error {
+			req := &rpc.NodeUpdateStatusRequest{NodeID: testNode(node).ID, Status: rpc.NodeStatusReady}
+			_, err := c.NodeServer(server).UpdateStatus(t.Context(), req)
+			return err
+		}
+		leader := c.Leader()
+		follower := (leader + 1) % 3
+		end := c.DisturbLinks(LinkFault{From: []string{testNode(0).ID}, Link: Link{Loss: 1}})
+		if err := beat(leader, 0); !errors.Is(err, rpc.ErrUnreachable) {
+			t.Errorf("a client that is cut off: %v, want %v", err, rpc.ErrUnreachable)
+		}
+		if err := beat(leader, 1); err != nil {
+			t.Errorf("another client: %v", err)
+		}
+		end()
+
+		others := []string{c.Addr(leader), c.Addr((leader + 2) % 3)}
+		end = c.DisturbLinks(LinkFault{From: []string{c.Addr(follower)}, To: others, Link: Link{Loss: 1}})
+		if err := beat(follower, 1); !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrNoLeader) {
+			t.Errorf("through a follower that is cut off from the leader: %v", err)
+		}
+		if err := beat(leader, 1); err != nil || c.Leader() != leader {
+			t.Errorf("the majority: %v, led by %d; want %d to lead on", err, c.Leader(), leader)
+		}
+		end()
+
+		defer c.DisturbLinks(LinkFault{From: []string{c.Addr(leader)}, Link: Link{Loss: 1}})()
+		time.Sleep(20 * time.Second)
+		if now := c.Leader(); now < 0 || now == leader {
+			t.Errorf("led by %d after leader %d was cut off, want another", now, leader)
+		}
+	})
+}
+
+// TestASlowServerHoldsNobodyUp: the leader commits with the follower that is as fast as
+// ever, and the slow one catches up.
+func TestASlowServerHoldsNobodyUp(t *testing.T) {
+	for name, slow := range map[string]func(*Cluster, int, time.Duration){"disk": (*Cluster).SlowDisk, "state machine": (*Cluster).SlowApply} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := startCluster(t, Config{Seed: 1})
+				follower := (c.Leader() + 1) % 3
+				slow(c, follower, 500*time.Millisecond)
+				start := time.Now()
+				register(t, c, 0, 200)
+				if took := time.Since(start); took > 5*time.Second {
+					t.Errorf("registering took %v with one slow follower of three", took)
+				}
+				behind := c.State(c.Leader()).Snapshot().Index() - c.State(follower).Snapshot().Index()
+				if behind < 50 {
+					t.Errorf("the slow follower is %d entries behind, want it slow", behind)
+				}
+				slow(c, follower, -500*time.Millisecond)
+				time.Sleep(10 * time.Minute)
+				if a, b := c.State(c.Leader()).Snapshot(), c.State(follower).Snapshot(); a.Index() != b.Index() || a.Fingerprint() != b.Fingerprint() {
+					t.Errorf("the follower is at %d, the leader at %d", b.Index(), a.Index())
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/scenarios"
+)
+
+// soakFlags are the flags of simctl soak.
+type soakFlags struct {
+	seed      int64
+	schedules int
+	drop      []int
+	brokers   []string
+	repeats   int
+	print     bool
+	noShrink  bool
+}
+
+func newSoakCommand() *cobra.Command {
+	f := &soakFlags{brokers: []string{"legacy", "shedding"}}
+	cmd := &cobra.Command{
+		Use:   "soak",
+		Short: "Run random schedules of faults and check that nothing is lost",
+		Long: `Run random schedules, one for each seed: a small cluster, some jobs, and faults that
+happen to them: servers killed, paused and cut off, slow disks, slow and lossy links,
+clients that stop, flap and whose clocks are wrong, jobs that change meanwhile. Every
+schedule runs under every broker. It passes if each run recovers and keeps every
+invariant, and if all brokers come to the same outcome.
+
+A schedule that fails ends the command with exit code 3, after what went wrong, the
+fewest of its events that still make it fail, and the command that runs just these.`,
+		Example: `  simctl soak --schedules 100
+  simctl soak --seed 4711 --schedules 1 --drop 2,5
+  simctl soak --seed 4711 --print > soak-4711.hcl`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.Int64Var(&f.seed, "seed", 1, "seed of the first schedule; the next has the next seed")
+	flags.IntVar(&f.schedules, "schedules", 20, "number of schedules")
+	flags.IntSliceVar(&f.drop, "drop", nil, "events to leave out of every schedule, by number")
+	flags.Var(names{&f.brokers}, "broker", "brokers to run, the older one first")
+	flags.IntVar(&f.repeats, "repeats", 1, "runs of each, whose results must be equal")
+	flags.BoolVar(&f.print, "print", false, "print the schedules as scenario files instead of running them")
+	flags.BoolVar(&f.noShrink, "no-shrink", false, "do not look for fewer events that fail, too")
+	return cmd
+}
+
+func (f *soakFlags) run(cmd *cobra.Command) error {
+	for _, n := range []struct {
+		flag  string
+		value int
+	}{{"schedules", f.schedules}, {"repeats", f.repeats}} {
+		if n.value < 1 {
+			return usageErrorf("--%s %d: it must be a whole number from 1", n.flag, n.value)
+		}
+	}
+	for _, name := range f.brokers {
+		if _, err := broker.PolicyByName(name); err != nil {
+			return usageErrorf("--broker %q: it must be %s", name, broker.PolicySyntax())
+		}
+	}
+	began := time.Now()
+	for i := range f.schedules {
+		s := scenarios.NewSchedule(f.seed + int64(i)).Without(f.drop...)
+		if f.print {
+			if _, err := fmt.Fprint(cmd.OutOrStdout(), s.Text()); err != nil {
+				return err
+			}
+			continue
+		}
+		found, err := scenarios.Soak(cmd.Context(), s, f.brokers, f.repeats)
+		if err != nil {
+			return fmt.Errorf("interrupted (%w) after %s", err, counted(i, "schedule"))
+		}
+		if len(found.Problems) > 0 {
+			return f.fail(cmd, found)
+		}
+		cmd.PrintErrf("seed %d: ok, %s, %.0f s\n", s.Seed, counted(s.Events(), "event"), found.VirtualS)
+	}
+	if f.print {
+		return nil
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s passed under %s in %v\n",
+		counted(f.schedules, "schedule"), strings.Join(f.brokers, " and "), time.Since(began).Round(time.Second))
+	return err
+}
+
+// fail tells what went wrong, shrinks the schedule and says how to run it again.
+func (f *soakFlags) fail(cmd *cobra.Command, found scenarios.Finding) error {
+	out := cmd.OutOrStdout()
+	seed := found.Schedule.Seed
+	fmt.Fprintf(out, "seed %d failed:\n", seed)
+	printProblems(out, found)
+	if !f.noShrink {
+		cmd.PrintErrf("looking for fewer events than %d that fail, too\n", found.Schedule.Events())
+		shrunk, err := scenarios.Shrink(found, func(s scenarios.Schedule) (scenarios.Finding, error) {
+			return scenarios.Soak(cmd.Context(), s, f.brokers, f.repeats)
+		})
+		if err != nil {
+			return err
+		}
+		if shrunk.Schedule.Events() < found.Schedule.Events() {
+			fmt.Fprintf(out, "with %s:\n", counted(shrunk.Schedule.Events(), "event"))
+			printProblems(out, shrunk)
+		}
+		found = shrunk
+	}
+	fmt.Fprintf(out, "again: %s\n", f.again(found.Schedule))
+	return verdictErrorf("the schedule of seed %d failed", seed)
+}
+
+func printProblems(out io.Writer, found scenarios.Finding) {
+	for _, p := range found.Problems {
+		fmt.Fprintf(out, "  %s\n", p)
+	}
+}
+
+// again is the command that runs one schedule again.
+func (f *soakFlags) again(s scenarios.Schedule) string {
+	line := fmt.Sprintf("simctl soak --seed %d --schedules 1", s.Seed)
+	if left := s.Left(); len(left) > 0 {
+		var numbers []string
+		for _, n := range left {
+			numbers = append(numbers, strconv.Itoa(n))
+		}
+		line += " --drop " + strings.Join(numbers, ",")
+	}
+	if !slices.Equal(f.brokers, []string{"legacy", "shedding"}) {
+		line += " --broker " + strings.Join(f.brokers, ",")
+	}
+	if f.repeats > 1 {
+		line += fmt.Sprintf(" --repeats %d", f.repeats)
+	}
+	return line
+}

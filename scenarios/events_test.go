@@ -1,0 +1,82 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/metrics"
+)
+
+// TestFaultsThatKeepALeaderAwayEnd: a user finds no leader while nobody hears anybody, and
+// tries again; the fault ends all the same, and his job is there then.
+func TestFaultsThatKeepALeaderAwayEnd(t *testing.T) {
+	service := job(rpc.JobTypeService, 7, 3)
+	res := runFaults(t, "shedding",
+		at(1, Partition{For: time.Minute}),
+		at(20, RegisterJobs{Jobs: []*rpc.Job{service}}),
+		at(21, KillServer{Server: Leader, For: 5 * time.Second}),
+	)
+	got := map[string][]float64{}
+	for _, m := range res.Marks {
+		got[m.Name] = append(got[m.Name], m.AtS-res.Phase("faults").StartS)
+	}
+	for _, name := range []string{"a partition between all", "the partition heals", "1 job registered", "the leader is killed"} {
+		if len(got[name]) != 1 {
+			t.Errorf("%q is marked at %v, want once: %v", name, got[name], got)
+		}
+	}
+	if heals := got["the partition heals"]; len(heals) == 1 && (heals[0] < 60 || heals[0] > 72) {
+		t.Errorf("the partition healed after %g s, want a minute and no more than a call that was under way", heals[0])
+	}
+	if n := res.Phase("faults").RaftEntriesByType[metrics.EntryJobRegister]; n < 1 {
+		t.Errorf("%d jobs registered in the phase, want the user's", n)
+	}
+}
+
+func TestHealEndsWhatHasNoEnd(t *testing.T) {
+	res := runFaults(t, "legacy",
+		at(1, KillServer{Server: Follower}), at(2, SlowDisk{Longer: 10 * time.Millisecond}),
+		at(3, FlapClients{Fraction: 0.2, Down: time.Hour, Up: time.Hour, Times: 9}),
+		at(60, Heal{}),
+	)
+	if p := res.Phase("faults"); p.EndS-p.StartS > 300 {
+		t.Errorf("the phase took %g s: some fault did not end when all were healed", p.EndS-p.StartS)
+	}
+}
+
+// TestWhatPhasesLeaveIsHealedAtTheEnd: else the servers could not agree.
+func TestWhatPhasesLeaveIsHealedAtTheEnd(t *testing.T) {
+	spec, sc := withFaults(t, "shedding", at(1, KillServer{Server: Follower}), at(2, StopClients{Fraction: 0.2}))
+	sc.Phases[2].Until = Recovered{For: quiet}
+	res, err := runScenario(t.Context(), spec, sc, nil)
+	must(t, err)
+	wantSound(t, res, InvariantServersSame, InvariantConvergence, InvariantLogsSame, InvariantNothingLost)
+	if last := res.Marks[len(res.Marks)-1].Name; !strings.Contains(last, "is back") {
+		t.Errorf("the last mark is %q, want the server's return", last)
+	}
+}
+
+func TestImpossibleEventsAreNamed(t *testing.T) {
+	for want, a := range map[string]Action{
+		"there is no server 4: the scenario has 3": KillServer{Server: 3},
+		"lasts -1s":                                    PauseServer{For: -time.Second},
+		"server 1 is named twice":                      Partition{From: Members{Servers: []Server{0, 0}}},
+		"a share of 1.5 of the clients":                Partition{To: Members{Clients: 1.5}},
+		"latency 0s and jitter 0s: give at least one":  LinkDelay{},
+		"loss 0: it must be a number above 0":          LinkLoss{},
+		"the delay is 0s: it must be above 0":          SlowDisk{},
+		"the delay is -1s: it must be above 0":         SlowApply{Longer: -time.Second},
+		"a clock rate of 0: it must be a number above": SkewClocks{},
+		"a share of -1 of the clients":                 StopClients{Fraction: -1},
+		"0 times: it must be at least once":            FlapClients{Down: 1, Up: 1},
+		"there is no server 9: the scenario has 3":     StartServer{Server: 8},
+	} {
+		spec, sc := withFaults(t, "legacy", at(1, Heal{}), at(2, a))
+		_, err := runScenario(t.Context(), spec, sc, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "phase faults, event 2") {
+			t.Errorf("%+v: error %v, want one that says %q and where", a, err, want)
+		}
+	}
+}
