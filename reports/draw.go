@@ -82,7 +82,11 @@ const mostNoteLines = 3
 func (f figure) noteLines() []string {
 	sty := style(smallSize, faint, false)
 	var lines []string
-	for word := range strings.FieldsSeq(f.note) {
+	note := f.note
+	if f.unnamed != "" {
+		note = strings.TrimPrefix(note+"; "+f.unnamed, "; ")
+	}
+	for word := range strings.FieldsSeq(note) {
 		n := len(lines)
 		if n > 0 && (n == mostNoteLines || sty.Width(lines[n-1]+" "+word) <= wide-2*margin) {
 			lines[n-1] += " " + word

@@ -16,6 +16,7 @@ type figure struct {
 	title    string
 	subtitle string
 	note     string // how to read it, where that is not plain
+	unnamed  string // marks that may lack room for their names; the page has them on hover
 	x, y     axis   // shared by all panels
 	panels   []panel
 	legend   []key
@@ -169,10 +170,7 @@ func (f figure) noteMarks() figure {
 	if most <= mostNamedMarks {
 		return f
 	}
-	if f.note != "" {
-		f.note += "; "
-	}
-	f.note += "dashed lines, as they first come: " + strings.Join(names, ", ")
+	f.unnamed = "dashed lines, as they first come: " + strings.Join(names, ", ")
 	return f
 }
 
