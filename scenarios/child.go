@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -155,6 +156,31 @@ func listen(r io.Reader, tell func(Progress)) (message, error) {
 		}
 		tell(*m.Progress)
 	}
+}
+
+// ReadOutcome reads what a child wrote, from anywhere, and returns how its run ended. The
+// error is the run's, or ErrNoOutcome if the text does not say, such as one that was cut.
+func ReadOutcome(r io.Reader) (*metrics.Result, error) {
+	last, err := listen(r, func(Progress) {})
+	switch {
+	case last.Error != "":
+		return last.Result, errors.New(last.Error)
+	case last.Result == nil || err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrNoOutcome, cmp.Or(err, io.ErrUnexpectedEOF))
+	}
+	return last.Result, nil
+}
+
+// ErrNoOutcome is wrapped by errors of ReadOutcome about a text without an outcome.
+var ErrNoOutcome = errors.New("no outcome of a run")
+
+// WriteOutcome writes what ReadOutcome reads.
+func WriteOutcome(w io.Writer, res *metrics.Result, err error) error {
+	last := message{Result: res}
+	if err != nil {
+		last.Error = err.Error()
+	}
+	return json.NewEncoder(w).Encode(last)
 }
 
 // childEnv is the environment a run repeats in. On virtual time one processor is enough,

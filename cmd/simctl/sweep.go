@@ -30,8 +30,11 @@ type sweepFlags struct {
 	knee     string
 	within   float64
 	metrics  []string
+	executor string
 	parallel int
 	memory   int64
+	nomad    nomadFlags
+	printJob bool
 	dryRun   bool
 	out      string
 	format   string
@@ -43,7 +46,7 @@ func newSweepCommand() *cobra.Command {
 		study: sweep.Study{
 			Base: scenarios.Spec{Seed: 1, Clock: scenarios.ClockVirtual},
 		},
-		seeds: 1, within: 0.1, format: reports.SweepFormats()[0],
+		seeds: 1, within: 0.1, executor: localExecutor, format: reports.SweepFormats()[0],
 	}
 	cmd := &cobra.Command{
 		Use:   "sweep SCENARIO",
@@ -98,9 +101,12 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(names{&f.study.Brokers}, "broker", "brokers to run, the older one first (default: the scenario's)")
 	bindCost(flags, base)
 	flags.BoolVar(&base.Force, "force", base.Force, "allow more than 1,000,000 clients")
-	flags.IntVar(&f.parallel, "parallel", 0, "runs at a time (default: one a processor)")
+	flags.Var(oneOf(&f.executor, "where", []string{localExecutor, nomadExecutor}), "executor", "where runs go: local (processes of this machine) or nomad (a Nomad cluster, see docs/sweeps.md)")
+	flags.IntVar(&f.parallel, "parallel", 0, "runs at a time (default: one a processor, 16 on a Nomad cluster)")
 	flags.Var(newChecked(&f.memory, "size", parseSize), "memory", "memory of all local runs together, such as 6GiB (default: 4/5 of what is free)")
 	flags.Lookup("memory").DefValue = ""
+	f.nomad.bind(flags)
+	flags.BoolVar(&f.printJob, "print-job", false, "print the job that --executor nomad dispatches cells to, and run nothing")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would be run and how long it would take, and run nothing")
 	flags.StringVar(&f.out, "out", "", "directory to write (default results/sweep-NAME-HASH, the same for the same sweep)")
 	flags.Var(oneOf(&f.format, "format", reports.SweepFormats()), "format", "of stdout: "+strings.Join(reports.SweepFormats(), ", "))
@@ -113,10 +119,13 @@ func (f *sweepFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if f.printJob {
+		return f.nomad.printJob(cmd.OutOrStdout(), runs)
+	}
 	if !cmd.Flags().Changed("out") {
 		f.out = filepath.Join("results", "sweep-"+f.study.Base.Scenario+"-"+f.study.ID())
 	}
-	executor, err := f.newExecutor()
+	executor, err := f.newExecutor(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -243,9 +252,12 @@ func badSweep(err error) error {
 	return usageErrorf("%w", err)
 }
 
-func (f *sweepFlags) newExecutor() (sweep.Executor, error) {
+func (f *sweepFlags) newExecutor(ctx context.Context) (sweep.Executor, error) {
 	if f.parallel < 0 || f.parallel > 10_000 {
 		return nil, usageErrorf("--parallel %d: it must be a whole number from 1 to 10000, or 0 for the default", f.parallel)
+	}
+	if f.executor == nomadExecutor {
+		return f.nomad.newExecutor(ctx, f.parallel)
 	}
 	return sweep.NewLocal(f.parallel, f.memory), nil
 }

@@ -75,6 +75,15 @@ var layers = []layer{
 		reason:  "a scenario drives cluster and fleet and records; how results look is none of its business",
 	},
 	{
+		part: "scenarios/closedform", own: []string{"broker", "cluster", "cluster/rpc", "scenarios"},
+		reason: "formulae need the settings of a run and what work costs, and run nothing",
+	},
+	{
+		part: "scenarios/sweep", own: []string{"broker", "metrics", "scenarios", "scenarios/closedform", "scenarios/language"},
+		modules: []string{"github.com/hashicorp/nomad/api", "github.com/hashicorp/hcl/v2", "golang.org/x/sync"},
+		reason:  "a sweep runs Specs wherever they may run; it starts no cluster itself, and draws nothing",
+	},
+	{
 		part: "reports", own: []string{"metrics"},
 		modules: []string{
 			"gonum.org/v1/plot", "github.com/olekukonko/tablewriter",
@@ -83,7 +92,7 @@ var layers = []layer{
 		reason: "every report must be made from Result files alone",
 	},
 	{
-		part: "cmd", own: []string{"scenarios", "scenarios/language", "reports", "metrics", "broker", "broker/explore"},
+		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/language", "scenarios/sweep", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2",

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/simctl/simctl/scenarios/sweep"
+)
+
+// Executors of a sweep.
+const (
+	localExecutor = "local"
+	nomadExecutor = "nomad"
+)
+
+// nomadFlags is what the flags of a sweep say about the Nomad cluster it runs on. Its
+// address, token, region and namespace are those of the nomad command: NOMAD_ADDR and so on.
+type nomadFlags struct {
+	job     sweep.NomadJob
+	results string
+}
+
+func (f *nomadFlags) bind(flags *pflag.FlagSet) {
+	f.job.ID = sweep.DefaultNomadJob
+	flags.StringVar(&f.job.ID, "nomad-job", f.job.ID, "name of the job that cells are dispatched to")
+	flags.StringVar(&f.results, "nomad-results", "", "directory in which results of cells appear (default: they come through the logs)")
+	flags.StringVar(&f.job.Volume, "nomad-volume", "", "with --print-job: host volume for the results, the directory of --nomad-results")
+	flags.StringVar(&f.job.Driver, "nomad-driver", "exec", "with --print-job: task driver")
+	flags.StringVar(&f.job.Artifact, "nomad-artifact", "", "with --print-job: where clients fetch simctl from")
+	flags.StringVar(&f.job.Image, "nomad-image", "", "with --print-job: container image that holds simctl")
+	flags.StringVar(&f.job.Command, "nomad-command", "", "with --print-job: path of simctl on the client or in the image")
+}
+
+// printJob writes the job for a cluster, with memory for the largest of the runs.
+func (f *nomadFlags) printJob(w io.Writer, runs []sweep.Run) error {
+	f.job.Memory = sweep.NomadMemory(runs)
+	return f.job.Print(w)
+}
+
+// newExecutor returns the executor for the cluster that the environment names.
+func (f *nomadFlags) newExecutor(ctx context.Context, parallel int) (sweep.Executor, error) {
+	if f.results != "" {
+		if info, err := os.Stat(f.results); err != nil || !info.IsDir() {
+			return nil, usageErrorf("--nomad-results %q: it must be the directory that cells write to, seen from here", f.results)
+		}
+	}
+	n, err := sweep.ConnectNomad(ctx, sweep.NomadConfig{Job: f.job.ID, Side: parallel, Results: f.results})
+	if errors.Is(err, sweep.ErrNoJob) {
+		return nil, usageErrorf("%w", err)
+	}
+	if err != nil {
+		// The API's errors have several lines.
+		return nil, fmt.Errorf("--executor nomad: %s", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return n, nil
+}

@@ -1,0 +1,337 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios"
+)
+
+// Nomad runs cells on a Nomad cluster: each is dispatched to a parameterized batch job, whose
+// text PrintJob writes. The client may be used by others, too.
+type Nomad struct {
+	client *api.Client
+	cfg    NomadConfig
+}
+
+// NomadConfig says how cells get to a cluster, and their Results back. Zero fields stand
+// for what is named beside them.
+type NomadConfig struct {
+	Job  string // ID of the parameterized job; DefaultNomadJob
+	Side int    // jobs dispatched at a time; 16
+	// Results is the directory in which the Results of cells appear, if the job mounts the
+	// same one (a network file system); empty: Results come through the tasks' logs.
+	Results string
+	// Wait is how long one blocking query waits for news; 30 s. Retry is the first wait
+	// after a failed request, which doubles up to Wait; 1 s. Patience is how long requests
+	// may go on failing; 10 min.
+	Wait, Retry, Patience time.Duration
+}
+
+// Names that the job and the executor share.
+const (
+	DefaultNomadJob = "simctl-cell"
+	taskName        = "cell"
+	metaKey         = "key"
+	metaAttempt     = "attempt"
+	metaCommand     = "command"
+)
+
+// ErrNoJob is wrapped by the error of NewNomad about a cluster without the job.
+var ErrNoJob = errors.New("no job to dispatch")
+
+// ConnectNomad returns an executor for the cluster that the environment names, as it does
+// for the nomad command: NOMAD_ADDR, NOMAD_TOKEN, NOMAD_NAMESPACE and so on.
+func ConnectNomad(ctx context.Context, cfg NomadConfig) (*Nomad, error) {
+	client, err := api.NewClient(api.DefaultConfig())
+	if err != nil {
+		return nil, fmt.Errorf("%w: NOMAD_ADDR and its like: %w", ErrNoJob, err)
+	}
+	return NewNomad(ctx, client, cfg)
+}
+
+// NewNomad returns an executor for a cluster. The error says what is missing there.
+func NewNomad(ctx context.Context, client *api.Client, cfg NomadConfig) (*Nomad, error) {
+	def(&cfg.Job, DefaultNomadJob)
+	def(&cfg.Side, 16)
+	def(&cfg.Wait, 30*time.Second)
+	def(&cfg.Retry, time.Second)
+	def(&cfg.Patience, 10*time.Minute)
+	job, _, err := client.Jobs().Info(cfg.Job, (&api.QueryOptions{}).WithContext(ctx))
+	switch {
+	case statusOf(err) == http.StatusNotFound:
+		return nil, fmt.Errorf("%w: Nomad at %s knows no job %q: register it with simctl sweep … --print-job | nomad job run -", ErrNoJob, client.Address(), cfg.Job)
+	case err != nil:
+		return nil, fmt.Errorf("ask Nomad at %s for the job %q: %w", client.Address(), cfg.Job, err)
+	case job.ParameterizedJob == nil:
+		return nil, fmt.Errorf("%w: the job %q of Nomad at %s is not parameterized: register the one that --print-job prints", ErrNoJob, cfg.Job, client.Address())
+	}
+	return &Nomad{client: client, cfg: cfg}, nil
+}
+
+func def[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// statusOf returns the HTTP status that an error of the API comes from; zero if from none.
+func statusOf(err error) int {
+	var e api.UnexpectedResponseError
+	if errors.As(err, &e) && e.HasStatusCode() {
+		return e.StatusCode()
+	}
+	return 0
+}
+
+// Side implements Executor.
+func (n *Nomad) Side() int { return n.cfg.Side }
+
+// Version implements Executor: the cluster's build need not be this one.
+func (n *Nomad) Version() string { return "" }
+
+// Run implements Executor. A job that this or an earlier process has dispatched for the
+// same attempt, and Nomad has not forgotten, is waited for instead of a new one. Whatever
+// ends without a Result is purged, so that its token is free for the next attempt.
+func (n *Nomad) Run(ctx context.Context, spec scenarios.Spec, key string, attempt int, _ func(scenarios.Progress)) (*metrics.Result, error) {
+	if strings.ContainsAny(spec.Cost, `/\`) || strings.HasSuffix(spec.Cost, ".hcl") {
+		return nil, fmt.Errorf("the cost file %s is not on the cluster: use a built-in class (%s), or costs in a scenario file: %w",
+			spec.Cost, strings.Join(scenarios.CostNames(), ", "), ErrGiveUp)
+	}
+	payload, err := packSpec(spec)
+	if err != nil {
+		return nil, err
+	}
+	id, err := n.dispatch(ctx, payload, key, attempt, spec)
+	if err != nil {
+		return nil, err
+	}
+	res, err := n.await(ctx, id, key, attempt)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("Nomad job %s: %w", id, err), n.purge(ctx, id))
+	}
+	return res, nil
+}
+
+func (n *Nomad) dispatch(ctx context.Context, payload []byte, key string, attempt int, spec scenarios.Spec) (id string, err error) {
+	err = n.persist(ctx, "dispatch a cell", func() error {
+		opts := &api.WriteOptions{IdempotencyToken: fmt.Sprintf("%s-%d", key, attempt)}
+		meta := map[string]string{metaKey: key, metaAttempt: strconv.Itoa(attempt), metaCommand: spec.CommandLine()}
+		resp, _, err := n.client.Jobs().Dispatch(n.cfg.Job, meta, payload, "", opts.WithContext(ctx))
+		if err == nil {
+			id = resp.DispatchedJobID
+		}
+		return err
+	})
+	return id, err
+}
+
+// persist makes a request again while the cluster has nobody to answer it. An answer that no
+// other request would be spared, such as a refused token, ends the sweep, and so does a
+// cluster that is silent for longer than Patience.
+func (n *Nomad) persist(ctx context.Context, what string, request func() error) error {
+	began, wait := time.Now(), n.cfg.Retry
+	for {
+		err := request()
+		status := statusOf(err)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case status == http.StatusNotFound:
+			return fmt.Errorf("%s: %w", what, err) // for the caller to know what it means
+		case status >= 400 && status < 500 && status != http.StatusTooManyRequests:
+			return fmt.Errorf("%s: Nomad at %s refuses: %w: %w", what, n.client.Address(), err, ErrGiveUp)
+		case time.Since(began) >= n.cfg.Patience:
+			return fmt.Errorf("%s: Nomad at %s has not answered for %v: %w: %w", what, n.client.Address(), n.cfg.Patience, err, ErrGiveUp)
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+		wait = min(2*wait, n.cfg.Wait)
+	}
+}
+
+// Errors of a cell that the cluster took away: it is tried again.
+var (
+	errLost = errors.New("the allocation was lost")
+	errGone = errors.New("the job is gone")
+)
+
+// await follows a dispatched job to its end.
+func (n *Nomad) await(ctx context.Context, id, key string, attempt int) (*metrics.Result, error) {
+	query := (&api.QueryOptions{WaitTime: n.cfg.Wait}).WithContext(ctx)
+	for {
+		alloc, job, err := n.look(ctx, id, query)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case alloc == nil && job == "dead":
+			return nil, errGone // stopped before it was placed
+		case alloc == nil:
+		case alloc.ClientStatus == api.AllocClientStatusComplete:
+			return n.collect(ctx, alloc, key, attempt)
+		case alloc.ClientStatus == api.AllocClientStatusFailed:
+			return nil, n.failure(ctx, alloc)
+		case alloc.ClientStatus == api.AllocClientStatusLost:
+			return nil, fmt.Errorf("%w with node %s", errLost, alloc.NodeName)
+		}
+	}
+}
+
+// look waits for news of a job and returns its newest allocation, nil if there is none, and
+// its status.
+func (n *Nomad) look(ctx context.Context, id string, query *api.QueryOptions) (*api.AllocationListStub, string, error) {
+	var newest *api.AllocationListStub
+	status := ""
+	err := n.persist(ctx, "follow "+id, func() error {
+		allocs, meta, err := n.client.Jobs().Allocations(id, true, query)
+		if err != nil {
+			return err
+		}
+		newest = nil
+		for _, a := range allocs {
+			if newest == nil || a.CreateIndex > newest.CreateIndex {
+				newest = a
+			}
+		}
+		// An index that goes back is that of a cluster that was restored: wait from its start.
+		if meta.LastIndex < query.WaitIndex {
+			query.WaitIndex = 0
+		} else {
+			query.WaitIndex = meta.LastIndex
+		}
+		if newest != nil {
+			return nil
+		}
+		job, _, err := n.client.Jobs().Info(id, (&api.QueryOptions{}).WithContext(ctx))
+		if err == nil && job.Status != nil {
+			status = *job.Status
+		}
+		return err
+	})
+	if statusOf(err) == http.StatusNotFound {
+		return nil, "", errGone
+	}
+	return newest, status, err
+}
+
+// collect returns the Result of a cell that ended well.
+func (n *Nomad) collect(ctx context.Context, alloc *api.AllocationListStub, key string, attempt int) (*metrics.Result, error) {
+	if n.cfg.Results == "" {
+		text, err := n.logs(ctx, alloc, "stdout")
+		if err != nil {
+			return nil, err
+		}
+		return scenarios.ReadOutcome(strings.NewReader(text))
+	}
+	path := filepath.Join(n.cfg.Results, resultName(key, strconv.Itoa(attempt)))
+	for began := time.Now(); ; {
+		res, err := metrics.Load(path)
+		// A network file system may show a new file late.
+		if err == nil || !errors.Is(err, os.ErrNotExist) || time.Since(began) >= n.cfg.Wait {
+			return res, err
+		}
+		if err := pause(ctx, n.cfg.Retry); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pause waits, or returns why ctx ended.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// resultName is the file that a cell writes.
+func resultName(key, attempt string) string { return key + "-" + attempt + ".json" }
+
+// failure says why a cell failed: what it said itself, or else the task's last event.
+func (n *Nomad) failure(ctx context.Context, alloc *api.AllocationListStub) error {
+	if text, err := n.logs(ctx, alloc, "stdout"); err == nil {
+		if _, err := scenarios.ReadOutcome(strings.NewReader(text)); err != nil && !errors.Is(err, scenarios.ErrNoOutcome) {
+			return err
+		}
+	}
+	why := "the allocation failed"
+	if state := alloc.TaskStates[taskName]; state != nil && len(state.Events) > 0 {
+		why += ": " + state.Events[len(state.Events)-1].DisplayMessage
+	}
+	if text, err := n.logs(ctx, alloc, "stderr"); err == nil && strings.TrimSpace(text) != "" {
+		lines := strings.Split(strings.TrimSpace(text), "\n")
+		why += "; it said: " + lines[len(lines)-1]
+	}
+	return errors.New(why)
+}
+
+// readTries is how often the log of a task is asked for: its node may be busy or cut off.
+const readTries = 3
+
+// logs returns what a task wrote.
+func (n *Nomad) logs(ctx context.Context, alloc *api.AllocationListStub, kind string) (string, error) {
+	var err error
+	for try := range readTries {
+		if try > 0 {
+			if err := pause(ctx, n.cfg.Retry); err != nil {
+				return "", err
+			}
+		}
+		var text string
+		if text, err = n.readLogs(ctx, alloc, kind); err == nil || ctx.Err() != nil {
+			return text, err
+		}
+	}
+	return "", fmt.Errorf("read the %s of allocation %s: %w", kind, alloc.ID, err)
+}
+
+func (n *Nomad) readLogs(ctx context.Context, alloc *api.AllocationListStub, kind string) (string, error) {
+	var b strings.Builder
+	query := (&api.QueryOptions{}).WithContext(ctx)
+	frames, failed := n.client.AllocFS().Logs(&api.Allocation{ID: alloc.ID, NodeID: alloc.NodeID}, false, taskName, kind, "start", 0, ctx.Done(), query)
+	for {
+		select {
+		case frame, ok := <-frames: // nil if the request failed
+			if !ok {
+				return b.String(), context.Cause(ctx)
+			}
+			b.Write(frame.Data)
+		case err := <-failed:
+			return "", err
+		}
+	}
+}
+
+// purge stops a job and makes the cluster forget it, even when the sweep has been
+// interrupted. A job that is gone already is no error.
+func (n *Nomad) purge(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), purgeWithin)
+	defer cancel()
+	_, _, err := n.client.Jobs().Deregister(id, true, (&api.WriteOptions{}).WithContext(ctx))
+	if err != nil && statusOf(err) != http.StatusNotFound {
+		return fmt.Errorf("stop the Nomad job %s: %w", id, err)
+	}
+	return nil
+}
+
+// purgeWithin bounds what an interrupt waits for.
+const purgeWithin = 10 * time.Second
