@@ -1,0 +1,109 @@
+title = "a part of the cluster is drained and switched off"
+
+about = <<-EOT
+  An operator retires machines: they are drained, their allocations move within a deadline, and
+  then they are switched off. Every node that becomes ineligible, drains, and goes down makes
+  evaluations; when the drain is orderly, few of them find anything to do.
+EOT
+
+sources = ["https://developer.hashicorp.com/nomad/docs/manage/nodes/drain"]
+
+variable "nodes" {
+  description = "number of clients"
+  type        = "integer"
+  default     = 500
+  min         = 1
+}
+
+variable "system_jobs" {
+  description = "number of system jobs, which run on every node"
+  type        = "integer"
+  default     = 5
+  min         = 1
+  max         = 10000
+}
+
+variable "service_jobs" {
+  description = "number of service jobs"
+  type        = "integer"
+  default     = 50
+  min         = 1
+  max         = 10000
+}
+
+variable "retired" {
+  description = "share of the nodes that go, 0 to 1"
+  type        = "number"
+  default     = 0.2
+  min         = 0
+  max         = 1
+}
+
+variable "servers" {
+  description = "number of servers"
+  type        = "integer"
+  default     = 3
+  min         = 1
+  max         = 15
+}
+
+variable "schedulers" {
+  description = "scheduler workers of each server (num_schedulers)"
+  type        = "integer"
+  default     = 2
+  min         = 1
+  max         = 1024
+}
+
+cluster {
+  servers    = var.servers
+  schedulers = var.schedulers
+}
+
+fleet {
+  group "clients" {
+    nodes = var.nodes
+  }
+}
+
+job "system" {
+  type   = "system"
+  copies = var.system_jobs
+}
+
+job "service" {
+  type   = "service"
+  copies = var.service_jobs
+  count  = max(round(var.nodes / 10), 1)
+}
+
+phase "start" {
+  event "start_clients" {}
+
+  event "register_jobs" {
+    at = "20s"
+  }
+
+  until "settled" {}
+}
+
+phase "drain" {
+  event "drain_nodes" {
+    fraction = var.retired
+    deadline = "5m"
+  }
+
+  until "recovered" {
+    for = "30s"
+  }
+}
+
+phase "off" {
+  event "stop_clients" {
+    fraction = var.retired
+  }
+
+  until "recovered" {
+    after_down = true
+  }
+}

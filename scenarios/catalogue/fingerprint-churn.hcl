@@ -1,0 +1,85 @@
+title = "nodes register again and again because something about them changed"
+
+about = <<-EOT
+  A fingerprinter that keeps finding something new makes its node register again, one Raft entry
+  each time; and since system jobs might be feasible there now, an evaluation for each of the
+  node's jobs. Nothing went down, and nothing has to be placed.
+EOT
+
+sources = ["https://github.com/hashicorp/nomad/pull/14673"]
+
+variable "nodes" {
+  description = "number of clients"
+  type        = "integer"
+  default     = 500
+  min         = 1
+}
+
+variable "system_jobs" {
+  description = "number of system jobs, which run on every node"
+  type        = "integer"
+  default     = 10
+  min         = 1
+  max         = 10000
+}
+
+variable "servers" {
+  description = "number of servers"
+  type        = "integer"
+  default     = 3
+  min         = 1
+  max         = 15
+}
+
+variable "schedulers" {
+  description = "scheduler workers of each server (num_schedulers)"
+  type        = "integer"
+  default     = 2
+  min         = 1
+  max         = 1024
+}
+
+cluster {
+  servers    = var.servers
+  schedulers = var.schedulers
+}
+
+fleet {
+  group "clients" {
+    nodes = var.nodes
+  }
+}
+
+job "system" {
+  type   = "system"
+  copies = var.system_jobs
+}
+
+behaviour "fingerprint" "drivers" {
+  every = exponential("5m")
+}
+
+phase "start" {
+  event "register_jobs" {}
+  event "start_clients" {}
+
+  until "settled" {}
+}
+
+phase "churn" {
+  event "begin" {
+    behaviour = "drivers"
+  }
+
+  until "elapsed" {
+    for = "20m"
+  }
+}
+
+phase "recover" {
+  event "end" {
+    behaviour = "drivers"
+  }
+
+  until "settled" {}
+}

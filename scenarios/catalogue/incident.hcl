@@ -1,0 +1,94 @@
+title = "clients flap until a million evaluations have been made, and then stop flapping"
+
+about = <<-EOT
+  The incident that load shedding was written for: a network that comes and goes makes nodes
+  miss heartbeats and return, over and over, and every change of a node makes an evaluation for
+  each of its jobs. The old broker works through every one of them, in order, long after they
+  have ceased to matter.
+EOT
+
+sources = ["https://www.hashicorp.com/blog/load-shedding-in-the-nomad-eval-broker", "https://github.com/hashicorp/nomad/pull/14621"]
+
+variable "nodes" {
+  description = "number of clients"
+  type        = "integer"
+  default     = 5000
+  min         = 1
+}
+
+variable "system_jobs" {
+  description = "number of system jobs, which run on every node"
+  type        = "integer"
+  default     = 20
+  min         = 1
+  max         = 10000
+}
+
+variable "evaluations" {
+  description = "how many evaluations are made before the flapping ends"
+  type        = "integer"
+  default     = 1000000
+  min         = 1
+}
+
+variable "servers" {
+  description = "number of servers"
+  type        = "integer"
+  default     = 3
+  min         = 1
+  max         = 15
+}
+
+variable "schedulers" {
+  description = "scheduler workers of each server (num_schedulers)"
+  type        = "integer"
+  default     = 2
+  min         = 1
+  max         = 1024
+}
+
+cluster {
+  servers    = var.servers
+  schedulers = var.schedulers
+}
+
+fleet {
+  group "clients" {
+    nodes = var.nodes
+  }
+}
+
+job "system" {
+  type   = "system"
+  copies = var.system_jobs
+}
+
+behaviour "flap" "network" {
+  up   = exponential("3m")
+  down = exponential("1m")
+}
+
+phase "start" {
+  event "register_jobs" {}
+  event "start_clients" {}
+
+  until "settled" {}
+}
+
+phase "flap" {
+  event "begin" {
+    behaviour = "network"
+  }
+
+  until "evals" {
+    at_least = var.evaluations
+  }
+}
+
+phase "recover" {
+  event "end" {
+    behaviour = "network"
+  }
+
+  until "settled" {}
+}

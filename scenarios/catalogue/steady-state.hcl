@@ -1,0 +1,73 @@
+title = "nothing happens for an hour"
+
+about = <<-EOT
+  A healthy cluster at rest: clients heartbeat, and nothing is written. What this costs is what
+  every storm comes on top of, and an entry in the log here is one that somebody has to explain.
+EOT
+
+variable "nodes" {
+  description = "number of clients"
+  type        = "integer"
+  default     = 1000
+  min         = 1
+}
+
+variable "system_jobs" {
+  description = "number of system jobs, which run on every node"
+  type        = "integer"
+  default     = 10
+  min         = 1
+  max         = 10000
+}
+
+variable "minutes" {
+  description = "how long nothing happens"
+  type        = "number"
+  default     = 60
+  min         = 1
+}
+
+variable "servers" {
+  description = "number of servers"
+  type        = "integer"
+  default     = 3
+  min         = 1
+  max         = 15
+}
+
+variable "schedulers" {
+  description = "scheduler workers of each server (num_schedulers)"
+  type        = "integer"
+  default     = 2
+  min         = 1
+  max         = 1024
+}
+
+cluster {
+  servers    = var.servers
+  schedulers = var.schedulers
+}
+
+fleet {
+  group "clients" {
+    nodes = var.nodes
+  }
+}
+
+job "system" {
+  type   = "system"
+  copies = var.system_jobs
+}
+
+phase "start" {
+  event "register_jobs" {}
+  event "start_clients" {}
+
+  until "settled" {}
+}
+
+phase "rest" {
+  until "elapsed" {
+    for = seconds(var.minutes * 60)
+  }
+}

@@ -1,0 +1,121 @@
+title = "a tenth of the nodes misses a heartbeat: the published example of 60,000 evaluations"
+
+about = <<-EOT
+  The arithmetic of the post that introduced load shedding, carried out: 5,000 nodes run 100
+  system jobs and 20 allocations of service jobs each; a tenth of them misses its heartbeats. A
+  node that goes down makes one evaluation for each job it runs: 500 x 20 + 500 x 100 = 60,000.
+  Allocations are placed where there is room, so a node has 20 on average: the sum differs from
+  60,000 by as much as the nodes that fall silent differ from the average.
+EOT
+
+sources = ["https://www.hashicorp.com/blog/load-shedding-in-the-nomad-eval-broker"]
+
+variable "nodes" {
+  description = "number of clients"
+  type        = "integer"
+  default     = 5000
+  min         = 1
+}
+
+variable "system_jobs" {
+  description = "number of system jobs, which run on every node"
+  type        = "integer"
+  default     = 100
+  min         = 1
+  max         = 10000
+}
+
+variable "service_jobs" {
+  description = "number of service jobs"
+  type        = "integer"
+  default     = 1000
+  min         = 1
+  max         = 10000
+}
+
+variable "allocs_per_node" {
+  description = "service allocations a node, on average"
+  type        = "number"
+  default     = 20
+  min         = 0
+  max         = 10000
+}
+
+variable "miss" {
+  description = "share of the nodes that miss their heartbeats, 0 to 1"
+  type        = "number"
+  default     = 0.1
+  min         = 0
+  max         = 1
+}
+
+variable "servers" {
+  description = "number of servers"
+  type        = "integer"
+  default     = 3
+  min         = 1
+  max         = 15
+}
+
+variable "schedulers" {
+  description = "scheduler workers of each server (num_schedulers)"
+  type        = "integer"
+  default     = 2
+  min         = 1
+  max         = 1024
+}
+
+locals {
+  count = max(round(var.allocs_per_node * var.nodes / var.service_jobs), 1)
+
+  # Room for everything when the nodes that miss their heartbeats are gone, and then some.
+  slots = var.system_jobs + ceil(var.allocs_per_node * 1.5)
+}
+
+cluster {
+  servers    = var.servers
+  schedulers = var.schedulers
+}
+
+fleet {
+  group "clients" {
+    nodes = var.nodes
+
+    resources {
+      cpu    = local.slots * 20
+      memory = local.slots * 32
+      disk   = local.slots * 10
+    }
+  }
+}
+
+job "system" {
+  type   = "system"
+  copies = var.system_jobs
+}
+
+job "service" {
+  type   = "service"
+  copies = var.service_jobs
+  count  = local.count
+}
+
+phase "start" {
+  event "start_clients" {}
+
+  event "register_jobs" {
+    at = "20s"
+  }
+
+  until "settled" {}
+}
+
+phase "miss" {
+  event "stop_clients" {
+    fraction = var.miss
+  }
+
+  until "recovered" {
+    after_down = true
+  }
+}
