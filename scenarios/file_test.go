@@ -143,14 +143,3 @@ phase "p" {
 		t.Errorf("error %v", err)
 	}
 }
-
-// TestCatalogueIsFormatted: people start from these files.
-func TestCatalogueIsFormatted(t *testing.T) {
-	for _, name := range Names() {
-		text, _ := Text(name)
-		formatted, err := language.Format(name, text)
-		if err != nil || string(formatted) != string(text) {
-			t.Errorf("%s is not formatted (%v): run simctl scenario fmt scenarios/catalogue/*.hcl", name, err)
-		}
-	}
-}

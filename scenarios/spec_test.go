@@ -64,7 +64,7 @@ func TestGoodInput(t *testing.T) {
 	}
 }
 
-func TestWorkedExample(t *testing.T) {
+func TestTheStormHasRoomForWhatItAsks(t *testing.T) {
 	// 100 system jobs, 5,000 nodes with 20 service allocations each, a tenth of them lost.
 	spec := small("legacy")
 	spec.Vars = map[string]any{"nodes": 5000, "system_jobs": 100, "service_jobs": 1000, "allocs_per_node": 20, "fraction": 0.1}
@@ -84,7 +84,7 @@ func TestWorkedExample(t *testing.T) {
 		t.Errorf("%d service allocations and %d system jobs, want 100000 and 100", service, system)
 	}
 	// Room for everything when a tenth of the nodes is gone.
-	room := sc.Fleet.Resources.MemoryMB/allocResources.MemoryMB - system
+	room := sc.Fleet.Groups[0].Resources.MemoryMB/allocResources.MemoryMB - system
 	if room*4500 < service {
 		t.Errorf("4500 nodes have room for %d service allocations each: too little for %d", room, service)
 	}
@@ -141,20 +141,6 @@ func TestCommandLine(t *testing.T) {
 	for _, c := range cases {
 		if got := c.spec.CommandLine(); got != c.want {
 			t.Errorf("command line\n%s, want\n%s", got, c.want)
-		}
-	}
-}
-
-func TestCatalogue(t *testing.T) {
-	for _, name := range Names() {
-		if Describe(name) == "" {
-			t.Errorf("scenario %s is not described", name)
-		}
-		spec := small("legacy")
-		spec.Scenario = name
-		sc, err := spec.scenario()
-		if err != nil || len(sc.Phases) == 0 || sc.Name != name {
-			t.Errorf("scenario %s: %+v, %v", name, sc, err)
 		}
 	}
 }

@@ -4,8 +4,8 @@ about = <<-EOT
   The arithmetic of the post that introduced load shedding, carried out: 5,000 nodes run 100
   system jobs and 20 allocations of service jobs each; a tenth of them misses its heartbeats. A
   node that goes down makes one evaluation for each job it runs: 500 x 20 + 500 x 100 = 60,000.
-  Allocations are placed where there is room, so a node has 20 on average: the sum differs from
-  60,000 by as much as the nodes that fall silent differ from the average.
+  There are 20 service jobs with an allocation for every node. The scheduler spreads a job's
+  allocations but does not promise it, so a node may run one twice and the sum be a little less.
 EOT
 
 sources = ["https://www.hashicorp.com/blog/load-shedding-in-the-nomad-eval-broker"]
@@ -26,16 +26,8 @@ variable "system_jobs" {
 }
 
 variable "service_jobs" {
-  description = "number of service jobs"
+  description = "number of service jobs, each with an allocation for every node"
   type        = "integer"
-  default     = 1000
-  min         = 1
-  max         = 10000
-}
-
-variable "allocs_per_node" {
-  description = "service allocations a node, on average"
-  type        = "number"
   default     = 20
   min         = 0
   max         = 10000
@@ -66,10 +58,8 @@ variable "schedulers" {
 }
 
 locals {
-  count = max(round(var.allocs_per_node * var.nodes / var.service_jobs), 1)
-
   # Room for everything when the nodes that miss their heartbeats are gone, and then some.
-  slots = var.system_jobs + ceil(var.allocs_per_node * 1.5)
+  slots = var.system_jobs + ceil(var.service_jobs * 1.5)
 }
 
 cluster {
@@ -97,7 +87,7 @@ job "system" {
 job "service" {
   type   = "service"
   copies = var.service_jobs
-  count  = local.count
+  count  = var.nodes
 }
 
 phase "start" {

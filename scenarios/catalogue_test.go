@@ -1,0 +1,88 @@
+package scenarios
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/language"
+)
+
+// TestCatalogueExplainsItself: people start from these files, and from their flags.
+func TestCatalogueExplainsItself(t *testing.T) {
+	common := []string{"seed", "broker", "clock", "time-scale", "cost", "force", "out", "baseline", "format", "quiet", "help", "var", "var-file"}
+	for _, name := range Names() {
+		spec := Spec{Scenario: name, Broker: "shedding"}
+		def, _, err := spec.define()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if def.Title == "" || len(def.About) < 150 {
+			t.Errorf("%s is not described", name)
+		}
+		if err := spec.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, v := range def.Variables {
+			if v.Description == "" || slices.Contains(common, FlagName(v.Name)) {
+				t.Errorf("%s: variable %s is not described, or its flag is taken", name, v.Name)
+			}
+		}
+		if v := def.Variables[0]; v.Name != "nodes" {
+			t.Errorf("%s: the first variable is %s, want nodes, which every command line names", name, v.Name)
+		}
+		text, _ := Text(name)
+		formatted, err := language.Format(name, text)
+		if err != nil || string(formatted) != string(text) {
+			t.Errorf("%s is not formatted (%v): run simctl scenario fmt scenarios/catalogue/*.hcl", name, err)
+		}
+	}
+}
+
+// TestBacklogDrainTrailsByTheTick re-enacts what was published of the change that brought
+// load shedding, with everything but the times smaller by the same factor: 49,730
+// evaluations in batches of 728. Once the queue is empty nothing is acknowledged any more, and
+// 23 ticks of 5 s write off 23 batches: the published run went from 33,694 to 16,950.
+func TestBacklogDrainTrailsByTheTick(t *testing.T) {
+	const batch, ticks = 44, 23
+	spec := Spec{Scenario: "backlog-drain", Broker: "shedding", Seed: 1, Vars: map[string]any{"nodes": 300, "reaper_batch": batch}}
+	res := runOne(t, spec, nil)
+	wantSound(t, res, InvariantNonePending)
+	trail := res.Phase("trail")
+	s := res.SeriesByName(metrics.SeriesCancelable)
+	at := func(when float64) float64 {
+		i := slices.IndexFunc(s.AtS, func(x float64) bool { return x >= when })
+		return s.Value[i]
+	}
+	first := at(trail.StartS)
+	if first < 1500 {
+		t.Fatalf("%g evaluations are cancelable when the queue is empty, want most of 3010", first)
+	}
+	if got := first - at(trail.StartS+5*ticks); math.Abs(got-ticks*batch) > batch {
+		t.Errorf("%d ticks wrote off %g evaluations, want %d batches of %d", ticks, got, ticks, batch)
+	}
+	if want := uint64(math.Ceil(first / batch)); trail.RaftEntries < want || trail.RaftEntries > want+1 {
+		t.Errorf("the trail took %d entries, want one for each of %d batches", trail.RaftEntries, want)
+	}
+	if ideal := first / batch * 5; math.Abs(trail.RecoveryS-ideal) > 6 {
+		t.Errorf("recovered after %g s, want about %g: a tick for every batch", trail.RecoveryS, ideal)
+	}
+	if empty := res.Phase("empty"); empty.EvalsProcessed != 20 || empty.QueueEmptyS < 0 || empty.QueueEmptyS > 15 {
+		t.Errorf("the queue was empty after %g s and %d evaluations, want two of each job at once", empty.QueueEmptyS, empty.EvalsProcessed)
+	}
+}
+
+// TestTheWorkedExample: 100 system jobs and 20 allocations of service jobs a node; a tenth of
+// the nodes makes an evaluation for each. At 5,000 nodes that is the published 60,000.
+func TestTheWorkedExample(t *testing.T) {
+	spec := Spec{Scenario: "worked-example", Broker: "shedding", Seed: 1, Vars: map[string]any{"nodes": 40}}
+	res := runOne(t, spec, nil)
+	wantSound(t, res)
+	miss := res.Phase("miss")
+	const want = 4 * (100 + 20)
+	if miss.NodesDown != 4 || miss.EvalsCreated > want || miss.EvalsCreated < want*98/100 {
+		t.Errorf("%d nodes down made %d evaluations, want 4 and %d, or 2%% fewer", miss.NodesDown, miss.EvalsCreated, want)
+	}
+}
