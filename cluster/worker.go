@@ -149,9 +149,12 @@ func (w *worker) ready() bool {
 	return w.ctx.Err() == nil
 }
 
+// dequeue asks the leader for an evaluation. It waits a turn longer than Nomad's worker: an
+// evaluation that one of the leader's workers gave back, or lost, comes up again after whole
+// seconds, at the instant at which that worker's wait would end.
 func (w *worker) dequeue() (dequeued, error) {
 	return forward(w.ctx, w.srv, "Eval.Dequeue/"+w.name, func(l *server) (dequeued, error) {
-		return l.dequeueEval(w.ctx, schedulerTypes, dequeueTimeout, w.turn())
+		return l.dequeueEval(w.ctx, schedulerTypes, dequeueTimeout+w.turn(), w.turn())
 	})
 }
 
