@@ -185,8 +185,9 @@ func (f *fsm) applyPlanResults(index uint64, req *state.PlanResults) error {
 // writeEvals stores evaluations together with what else the entry writes, and hands
 // each of them to whoever waits for it (nomad/fsm.go, handleUpsertedEval).
 func (f *fsm) writeEvals(index uint64, evals []*broker.Evaluation, also func(*state.Tx) error) error {
-	before := f.srv.store.Snapshot()
-	err := f.srv.store.Update(index, func(tx *state.Tx) error {
+	store := f.srv.store
+	canceled, failed := store.EvalCount(broker.StatusCanceled), store.EvalCount(broker.StatusFailed)
+	err := store.Update(index, func(tx *state.Tx) error {
 		if err := also(tx); err != nil {
 			return err
 		}
@@ -195,8 +196,8 @@ func (f *fsm) writeEvals(index uint64, evals []*broker.Evaluation, also func(*st
 	if err != nil {
 		return err
 	}
-	after := f.srv.store.Snapshot()
-	grown := func(status string) uint64 { return uint64(after.EvalCount(status) - before.EvalCount(status)) }
+	canceled = store.EvalCount(broker.StatusCanceled) - canceled
+	failed = store.EvalCount(broker.StatusFailed) - failed
 	created := uint64(0)
 	for _, e := range evals {
 		if e.CreateIndex == index {
@@ -205,8 +206,8 @@ func (f *fsm) writeEvals(index uint64, evals []*broker.Evaluation, also func(*st
 	}
 	f.count(index, func(c *Counters) {
 		c.EvalsCreated += created
-		c.EvalsCanceled += grown(broker.StatusCanceled)
-		c.EvalsFailed += grown(broker.StatusFailed)
+		c.EvalsCanceled += uint64(canceled)
+		c.EvalsFailed += uint64(failed)
 	})
 	for _, e := range evals {
 		switch {

@@ -47,6 +47,13 @@ func (s *Store) Index() uint64 {
 	return s.counts.Index
 }
 
+// EvalCount counts the evaluations of one status, as of the latest applied index.
+func (s *Store) EvalCount(status string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts.EvalsByStatus.of(status)
+}
+
 // How SnapshotMinIndex polls: after backoffBase, then after backoffBase·4^n for the n-th
 // try, never longer than backoffLimit (state_store.go, SnapshotMinIndex).
 const (
