@@ -70,6 +70,21 @@ gallery: build ## run the main job and redraw the pictures of docs/gallery
 			--screenshot=docs/gallery/report.png "file://$(CURDIR)/results/gallery/report.html" 2>/dev/null; \
 	else echo "no $(CHROMIUM): docs/gallery/report.png stays as it is"; fi
 
+# What one setting at a time does to recovery; docs/study/README.md says what came out.
+STUDY_NODES ?= 1000
+STUDY_SEEDS ?= 3
+STUDY       := docs/study/$(STUDY_NODES)
+
+.PHONY: study
+study: build ## run the study of server settings at STUDY_NODES=1000 nodes and redraw docs/study
+	@mkdir -p results $(STUDY)
+	bin/simctl sweep heartbeat-storm --var nodes=$(STUDY_NODES) --one-at-a-time --seeds $(STUDY_SEEDS) \
+		--vary schedulers=1,2,4,8 --vary reaper_batch=91,364,728,2912,7280 --vary reaper_interval_s=0.5,2,5,20 \
+		--vary max_heartbeats_per_second=25,50,100,200 --vary heartbeat_grace_s=5,10,30,60 \
+		--out results/study-$(STUDY_NODES) --format markdown > results/study.md
+	mv results/study.md $(STUDY)/summary.md
+	cp results/study-$(STUDY_NODES)/sweep.csv results/study-$(STUDY_NODES)/sweep-*-recovery_s-*.png $(STUDY)/
+
 .PHONY: soak
 soak: build ## run SCHEDULES=500 random schedules of faults, from SEED=1 on, under both brokers
 	bin/simctl soak --schedules $(SCHEDULES) --seed $(SEED)

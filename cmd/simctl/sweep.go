@@ -272,9 +272,16 @@ func (f *sweepFlags) execute(ctx context.Context, executor sweep.Executor, show 
 	show.close()
 	err = errors.Join(err, journal.Close())
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("interrupted (%w): %d runs are kept in %s; the same command goes on from there", context.Cause(ctx), show.finished(), f.out)
+		return nil, fmt.Errorf("interrupted (%w): %s kept in %s; the same command goes on from there", context.Cause(ctx), kept(show.finished()), f.out)
 	}
 	return s, err
+}
+
+func kept(runs int) string {
+	if runs == 1 {
+		return "1 run is"
+	}
+	return fmt.Sprintf("%d runs are", runs)
 }
 
 // sweepVerdict returns an error if runs failed, or invariants of a run did.
