@@ -254,6 +254,9 @@ func (f *fsm) planned(req *state.PlanResults) {
 
 // reported tells the watcher of the health that clients reported.
 func (f *fsm) reported(updates []*rpc.Allocation) {
+	if !slices.ContainsFunc(updates, func(u *rpc.Allocation) bool { return u.Health != "" }) {
+		return
+	}
 	var news []*rpc.Allocation
 	var jobs []broker.JobID
 	snap := f.srv.store.Snapshot()

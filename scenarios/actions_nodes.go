@@ -44,7 +44,7 @@ type (
 func (a DrainNodes) Mark() string { return nodesText(a.Nodes, a.Fraction) + " drain" }
 
 func (a DrainNodes) do(r *run) error {
-	drain := &rpc.DrainStrategy{Deadline: a.Deadline, IgnoreSystemJobs: a.IgnoreSystemJobs}
+	drain := &rpc.DrainStrategy{Deadline: r.sc.scaleOf(a.Deadline), IgnoreSystemJobs: a.IgnoreSystemJobs}
 	return r.eachNode("drain node", a.Nodes, a.Fraction, func(id string) error {
 		return r.cluster.DrainNode(r.ctx, id, drain, false)
 	})

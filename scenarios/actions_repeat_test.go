@@ -63,9 +63,6 @@ phase "users" {
     at       = "6m"
     fraction = 0.1
   }
-  event "crash_workers" {
-    at = "7m"
-  }
   event "stick_applier" {
     at  = "8m"
     for = "30s"
@@ -78,21 +75,22 @@ phase "users" {
     at     = "9m"
     events = 3
   }
+  event "crash_workers" {
+    at = "9m30s"
+  }
   event "stop_job" {
-    at    = "11m"
+    at    = "12m"
     job   = "service"
     purge = true
   }
   event "collect_garbage" {
-    at = "12m"
+    at = "13m"
   }
   until "recovered" {}
 }
 `
 
 // TestUsersRepeat: with all of it, the same seed gives the same run, under both brokers.
-// The evaluations that workers lose at seven minutes are those of core jobs three minutes
-// later, which come up again when the workers' own waits would end.
 func TestUsersRepeat(t *testing.T) {
 	legacy := fileSpec(t, usersText)
 	legacy.Broker = "legacy"
