@@ -10,9 +10,10 @@ import (
 type Effect struct {
 	Axis string
 	// Factor is the highest level's figure by the lowest one's, at least 1. A level is a
-	// value of the axis, or a quarter of the runs where each has a value of its own; its
-	// figure is the geometric mean over the runs at that level, or, where axes were varied
-	// one at a time, over those of its own runs.
+	// value of the axis, or a quarter of them where they are many; its figure is the
+	// geometric mean over the runs at that level, or, where axes were varied one at a time,
+	// over those of its own runs. In a sample it is what the best fit of all axes at once
+	// gives from one end of the axis to the other.
 	Factor float64
 	// Low and High are the values of the axis at the lowest and the highest level.
 	Low, High string
@@ -29,7 +30,15 @@ const (
 // first. Axes of one level, and runs without the figure, have none.
 func (s *Sweep) Effects(path, broker string) []Effect {
 	var out []Effect
+	var fitted map[int]Effect
+	if s.Design == "sample" {
+		fitted = s.slopes(path, broker)
+	}
 	for i, axis := range s.Axes {
+		if e, ok := fitted[i]; ok {
+			out = append(out, e)
+			continue
+		}
 		levels := s.levels(i, path, broker)
 		if len(levels) < 2 {
 			continue
@@ -71,18 +80,12 @@ func (s *Sweep) levels(axis int, path, broker string) []level {
 	for _, value := range s.Axes[axis].Values {
 		l := level{value: value}
 		for _, r := range s.Runs {
-			if r.Broker != broker || r.Point[axis] != value || r.Result == nil || !s.alone(axis, r.Point) {
+			if r.Broker != broker || r.Point[axis] != value || !s.alone(axis, r.Point) {
 				continue
 			}
-			v, isTime, err := r.Result.Lookup(path)
-			if err != nil || isTime && v < 0 {
-				continue
+			if y, ok := logOf(r, path); ok {
+				l.logs = append(l.logs, y)
 			}
-			floor := float64(countFloor)
-			if isTime {
-				floor = timeFloor
-			}
-			l.logs = append(l.logs, math.Log(math.Max(v, floor)))
 		}
 		if len(l.logs) > 0 {
 			levels = append(levels, l)

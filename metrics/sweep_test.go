@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -189,5 +190,38 @@ func TestEffectsOfManyValues(t *testing.T) {
 	got := s.Effects("totals.raft_entries", "b")
 	if len(got) != 1 || got[0].Low != "1 to 10" || got[0].Factor < 9.99 || got[0].Factor > 10.01 {
 		t.Errorf("the effect is %+v, want the first quarter against the others", got)
+	}
+}
+
+// TestEffectsOfASample has runs in which the axes go together: levels alone would give each
+// the effect of the other.
+func TestEffectsOfASample(t *testing.T) {
+	s := &Sweep{Design: "sample", Axes: []Axis{{Name: "nodes", Numeric: true}, {Name: "jobs", Numeric: true}, {Name: "idle", Numeric: true}}}
+	for i := 1; i <= 20; i++ {
+		nodes, jobs, idle := 10*i, 5*i+(i*7)%5, (i*13)%20
+		point := []string{fmt.Sprint(nodes), fmt.Sprint(jobs), fmt.Sprint(idle)}
+		for k := range s.Axes {
+			s.Axes[k].Values = append(s.Axes[k].Values, point[k])
+		}
+		// As the square of the nodes, and inverse to the jobs.
+		s.Runs = append(s.Runs, SweepRun{Point: point, Broker: "b", Result: &Result{Totals: Phase{RecoveryS: 1000 * float64(nodes*nodes) / float64(jobs)}}})
+	}
+	slices.SortFunc(s.Axes[2].Values, func(a, b string) int { return int(s.Axes[2].Number(a) - s.Axes[2].Number(b)) })
+	got := s.Effects("totals.recovery_s", "b")
+	if len(got) != 3 || got[0].Axis != "nodes" || got[1].Axis != "jobs" || got[2].Axis != "idle" {
+		t.Fatalf("the effects are %+v", got)
+	}
+	if e := got[0]; e.Factor < 399 || e.Factor > 401 || e.Low != "10" || e.High != "200" { // twenty times the nodes
+		t.Errorf("the nodes have %+v", e)
+	}
+	if e := got[1]; e.Low != s.Axes[1].Values[19] || e.High != s.Axes[1].Values[0] {
+		t.Errorf("the jobs have %+v, want more of them to be better", e)
+	}
+	if e := got[2]; e.Factor > 1.001 {
+		t.Errorf("the axis that does nothing has %+v", e)
+	}
+	s.Runs = s.Runs[:3] // too few for four coefficients: the levels are all there is
+	if got := s.Effects("totals.recovery_s", "b"); len(got) != 3 {
+		t.Errorf("of three runs the effects are %+v", got)
 	}
 }

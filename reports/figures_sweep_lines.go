@@ -152,6 +152,9 @@ func (v *sweepView) effects(path string) figure {
 	f.x = axis{label: "highest by lowest value of the figure (×)", min: 1, max: math.Max(highest, 1.1), log: true}
 	f.y.min, f.y.max = -0.5, float64(len(f.y.names))-0.5
 	f.note = "best → worst value of the axis; geometric means over the other axes"
+	if v.s.Design == "sample" {
+		f.note = "best → worst end of the axis, from the best fit of all axes at once"
+	}
 	if len(v.s.Base) > 0 {
 		f.note = "best → worst value of the axis; the other axes at " + strings.TrimSpace(pointText(v.s, v.s.Base))
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -54,23 +55,12 @@ func limitSection(s *metrics.Sweep) sweepSection {
 				}
 			}
 		}
-		largest := s.Largest(b)
-		text := ""
+		text := largestText(s, cells, b)
 		switch {
 		case pass == 0:
 			text = "none passes"
 		case pass == all:
-			text = "all pass: the limit lies beyond "
-		}
-		for i, c := range largest {
-			if i == mostCells {
-				text += fmt.Sprintf(" and %d more", len(largest)-i)
-				break
-			}
-			if i > 0 {
-				text += "; "
-			}
-			text += pointText(s, c.Point)
+			text = "all pass: the limit lies beyond " + text
 		}
 		if below := s.FailBelow(b); len(below) > 0 {
 			text += "; but with less load " + pointText(s, below[0].Point) + " fails"
@@ -81,6 +71,55 @@ func limitSection(s *metrics.Sweep) sweepSection {
 		sec.rows = append(sec.rows, []string{b, fmt.Sprintf("%d of %d", pass, all), text})
 	}
 	return sec
+}
+
+// largestText names the loads of the largest passing cells, and under which of the settings
+// that vary besides they pass.
+func largestText(s *metrics.Sweep, cells []metrics.Cell, broker string) string {
+	load := func(c metrics.Cell, of bool) string {
+		point := slices.Clone(c.Point)
+		for i, a := range s.Axes {
+			if a.Load != of {
+				point[i] = ""
+			}
+		}
+		return pointText(s, point)
+	}
+	var loads, parts []string
+	passing := map[string][]string{} // settings by load
+	for _, c := range s.Largest(broker) {
+		l := load(c, true)
+		if !slices.Contains(loads, l) {
+			loads = append(loads, l)
+		}
+		passing[l] = append(passing[l], load(c, false))
+	}
+	for _, l := range loads {
+		if len(parts) == mostCells {
+			parts = append(parts, fmt.Sprintf("%d more", len(loads)-mostCells))
+			break
+		}
+		all := 0
+		for _, c := range cells {
+			if c.Broker == broker && load(c, true) == l {
+				all++
+			}
+		}
+		with := passing[l]
+		switch {
+		case all == 1:
+			parts = append(parts, strings.TrimSpace(l+" "+with[0]))
+		case len(with) == all && l != "":
+			parts = append(parts, l+" with every setting")
+		case len(with) == all:
+			parts = append(parts, "every setting")
+		case len(with) <= mostCells:
+			parts = append(parts, strings.TrimSpace(l+" with "+strings.Join(with, ", ")))
+		default:
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s with %d of %d settings", l, len(with), all)))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 func pointText(s *metrics.Sweep, point []string) string {
