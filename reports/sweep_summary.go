@@ -154,13 +154,15 @@ func kneeSection(s *metrics.Sweep) sweepSection {
 
 // effectSection ranks the axes by how far they move each figure.
 func effectSection(s *metrics.Sweep) sweepSection {
-	sec := sweepSection{title: "What moves a figure most, from its best to its worst value", header: []string{"figure", "broker", "1st", "2nd", "3rd"}}
+	ranks := []string{"1st", "2nd", "3rd", "4th", "5th"}
+	ranks = ranks[:min(len(s.Axes), len(ranks))]
+	sec := sweepSection{title: "What moves a figure most, from its best to its worst value", header: append([]string{"figure", "broker"}, ranks...)}
 	for _, path := range sweepPaths(s, nil) {
 		for _, b := range s.Brokers {
-			row := []string{figureName(path), b, "", "", ""}
+			row := append([]string{figureName(path), b}, make([]string, len(ranks))...)
 			effects := s.Effects(path, b)
 			for i, e := range effects {
-				if i == 3 {
+				if i == len(ranks) {
 					break
 				}
 				row[2+i] = fmt.Sprintf("%s ×%s (%s → %s)", e.Axis, times(e.Factor), e.Low, e.High)
