@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"github.com/simctl/simctl/broker"
@@ -138,7 +136,7 @@ func (s *server) start(peers raft.Configuration) error {
 	}
 	s.raft = r
 	s.writer = newLogWriter(r, s.fsync)
-	s.trans.Listen()
+	s.trans.Listen(func(term uint64) bool { return r.State() == raft.Leader && r.CurrentTerm() == term })
 	s.wg.Go(func() { s.monitorLeadership(leading) })
 	s.setWorkers(s.sched)
 	return nil
@@ -155,7 +153,7 @@ func (s *server) raftConfig(leading chan<- bool) *raft.Config {
 	conf.TrailingLogs = s.cfg.Raft.TrailingLogs
 	conf.NoLegacyTelemetry = true
 	conf.NotifyCh = leading
-	conf.Logger = hclog.New(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Off})
+	conf.Logger = newTieBreaker(s.trans)
 	return conf
 }
 

@@ -48,7 +48,7 @@ func TestTransportCarriesCallsAndCharges(t *testing.T) {
 		if err := a.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 7}, &early); !errors.Is(err, ErrUnreachable) {
 			t.Errorf("to a transport that does not listen yet: %v", err)
 		}
-		b.Listen()
+		b.Listen(nil)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -63,7 +63,7 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 	now := time.Now()
 	f := &appendFuture{start: now, req: req, resp: resp, settled: make(chan struct{})}
 	f.arrives = now.Add(p.from.net.delay(string(p.from.addr), string(p.to), "append"))
-	if p.ctx.Err() != nil {
+	if p.ctx.Err() != nil || p.from.stale(req) {
 		return nil, raft.ErrPipelineShutdown
 	}
 	select {

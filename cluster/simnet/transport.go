@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -20,9 +21,11 @@ type Transport struct {
 	ctx       context.Context // ends with Close
 	cancel    context.CancelFunc
 	pipelines sync.WaitGroup
+	stagger   atomic.Int64 // until when, in Unix nanoseconds; zero: not now
 
 	mu        sync.Mutex
 	heartbeat func(raft.RPC)
+	leads     func(term uint64) bool
 }
 
 var (
@@ -41,11 +44,27 @@ func (n *Network) NewTransport(addr string, receive func(entries []*raft.Log)) *
 	return t
 }
 
-// Listen makes the server reachable, in place of an earlier one of the same address.
-func (t *Transport) Listen() {
+// Listen makes the server reachable, in place of an earlier one of the same address. leads
+// reports whether its Raft leads in a term; nil stands for always.
+//
+// A leadership that ends may leave replication to a follower with two things to do, to stop
+// and to send once more, of which Raft takes one at random. What it sends then is answered
+// here as the follower would, with a newer term, and goes no further.
+func (t *Transport) Listen(leads func(term uint64) bool) {
+	t.mu.Lock()
+	t.leads = leads
+	t.mu.Unlock()
 	t.net.mu.Lock()
 	defer t.net.mu.Unlock()
 	t.net.nodes[string(t.addr)] = t
+}
+
+// stale reports whether a request belongs to a leadership that is over.
+func (t *Transport) stale(req *raft.AppendEntriesRequest) bool {
+	t.mu.Lock()
+	leads := t.leads
+	t.mu.Unlock()
+	return leads != nil && !leads(req.Term)
 }
 
 // Close detaches the server: calls from it and to it, under way or new, fail. It
@@ -59,8 +78,23 @@ func (t *Transport) Close() error {
 func (t *Transport) Consumer() <-chan raft.RPC     { return t.consumer }
 func (t *Transport) LocalAddr() raft.ServerAddress { return t.addr }
 
-func (t *Transport) EncodePeer(_ raft.ServerID, addr raft.ServerAddress) []byte { return []byte(addr) }
-func (t *Transport) DecodePeer(b []byte) raft.ServerAddress                     { return raft.ServerAddress(b) }
+// Stagger makes each caller of EncodePeer wait a nanosecond, for so long from now. A leader's
+// heartbeats to a follower begin with such a call, and its replication to him does not: both
+// draw their first timeouts then, which must not happen at one instant.
+func (t *Transport) Stagger(d time.Duration) { t.stagger.Store(time.Now().Add(d).UnixNano()) }
+
+func (t *Transport) EncodePeer(_ raft.ServerID, addr raft.ServerAddress) []byte {
+	if until := t.stagger.Load(); until != 0 {
+		if time.Now().UnixNano() < until {
+			time.Sleep(1)
+		} else {
+			t.stagger.CompareAndSwap(until, 0)
+		}
+	}
+	return []byte(addr)
+}
+
+func (t *Transport) DecodePeer(b []byte) raft.ServerAddress { return raft.ServerAddress(b) }
 
 // SetHeartbeatHandler takes Raft's fast path for heartbeats, which spares them the
 // queue behind disk writes.
@@ -74,6 +108,9 @@ func (t *Transport) AppendEntries(_ raft.ServerID, to raft.ServerAddress, args *
 	kind := "append"
 	if isHeartbeat(args) {
 		kind = "heartbeat"
+	} else if t.stale(args) {
+		*resp = raft.AppendEntriesResponse{Term: args.Term + 1}
+		return nil
 	}
 	return call(t, to, kind, args, nil, resp)
 }

@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/simctl/simctl/cluster/simnet"
+)
+
+// tieBreaker is Raft's logger. It drops what it is told, and keeps goroutines of Raft apart
+// that would draw their timeouts at one instant from the one source that Raft knows: which
+// of them comes first is the runtime's choice, and can change when the machine is busy (see
+// docs/adr/0600). Raft calls its logger where each of them begins.
+type tieBreaker struct {
+	hclog.Logger
+	trans *simnet.Transport
+}
+
+// What Raft 1.7.3 says, in its main goroutine, where the draws of several begin.
+const (
+	// saysFollows comes before the main goroutine draws its first timeout, while that of the
+	// snapshots draws its own.
+	saysFollows = "entering follower state"
+	// saysReplicates comes before a leader starts the goroutines of one more follower, which
+	// draw at once.
+	saysReplicates = "added peer, starting replication"
+)
+
+// peerTurn is the time between a leader's first steps for two of its followers. It is more
+// than a peer's goroutines are kept apart by.
+const peerTurn = 16 * time.Nanosecond
+
+func newTieBreaker(t *simnet.Transport) *tieBreaker {
+	return &tieBreaker{Logger: hclog.NewNullLogger(), trans: t}
+}
+
+// Info is called by Raft.
+func (l *tieBreaker) Info(msg string, _ ...any) {
+	switch msg {
+	case saysFollows:
+		time.Sleep(1)
+	case saysReplicates:
+		time.Sleep(peerTurn)
+		l.trans.Stagger(peerTurn)
+	}
+}
