@@ -83,17 +83,24 @@ func (n *notifier) notify() {
 	}
 }
 
-// wait returns at the next notify, or when ctx ends.
-func (n *notifier) wait(ctx context.Context) {
-	n.mu.Lock()
-	if n.changed == nil {
-		n.changed = make(chan struct{})
-	}
-	changed := n.changed
-	n.mu.Unlock()
-	select {
-	case <-changed:
-	case <-ctx.Done():
+// wait returns once a condition holds, which is looked at now and at every notify, or when
+// ctx ends. A notify at the instant of the call may come before it or after: so what counts
+// is the condition and not the notify.
+func (n *notifier) wait(ctx context.Context, holds func() bool) {
+	for ctx.Err() == nil {
+		n.mu.Lock()
+		if n.changed == nil {
+			n.changed = make(chan struct{})
+		}
+		changed := n.changed
+		n.mu.Unlock()
+		if holds() {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
 	}
 }
 

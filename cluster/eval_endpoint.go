@@ -21,14 +21,14 @@ type dequeued struct {
 
 // dequeueEval answers Eval.Dequeue on the leader (nomad/eval_endpoint.go).
 //
-// While the broker is off it waits for a change of that, and then for the worker's own
+// While the broker is off it waits until it is on, and then for the worker's own
 // turn: all workers are woken at one instant, and must not ask again at one.
 func (s *server) dequeueEval(ctx context.Context, schedulers []string, timeout, turn time.Duration) (dequeued, error) {
 	d, err := s.evals.Deliver(ctx, schedulers, timeout)
 	if errors.Is(err, broker.ErrDisabled) {
 		// Paused or losing leadership: as good as an empty queue.
 		waited, cancel := context.WithTimeout(ctx, timeout)
-		s.brokers.wait(waited)
+		s.brokers.wait(waited, s.evals.Enabled)
 		cancel()
 		sleepContext(ctx, turn)
 		return dequeued{}, nil
