@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
@@ -60,6 +61,7 @@ func build(def *language.Definition, cost *Cost, force bool, read func(string) (
 		Cluster: cluster.Config{
 			Servers: words.Servers, NumSchedulers: words.Schedulers, BatchUpdateInterval: words.BatchUpdateInterval,
 			Heartbeat: words.Heartbeat, Reaper: words.Reaper, Eval: words.Evaluations, Raft: words.Raft,
+			GC: words.Garbage, PlanRejection: words.PlanRejection, DatacenterFilterOff: !words.DatacenterFilter,
 			Costs: cost.Costs,
 		},
 		cost: cost,
@@ -184,6 +186,9 @@ func (b *builder) makeJobs() error {
 		if len(one.Datacenters) == 0 {
 			return b.def.Errorf(j.At, "Nowhere to run", "Job %s names no datacenter, and so would run nowhere.", j.Name)
 		}
+		if j.Every != 0 && (j.Type != rpc.JobTypeBatch && j.Type != rpc.JobTypeSysBatch || j.Every < time.Second) {
+			return b.def.Errorf(j.At, "Cannot be periodic", "Job %s, a %s job, launches every %v: batch and sysbatch jobs can, once a second at most.", j.Name, j.Type, j.Every)
+		}
 		if j.Copies == nil {
 			one.ID = j.Name
 			b.jobs[j.Name] = []*rpc.Job{one}
@@ -212,6 +217,9 @@ func (b *builder) job(j language.Job) *rpc.Job {
 	job := &rpc.Job{
 		Namespace: rpc.DefaultNamespace, Type: j.Type, Priority: j.Priority, Datacenters: j.Datacenters,
 		TaskGroups: []rpc.TaskGroup{group},
+	}
+	if j.Every != 0 {
+		job.Periodic = &rpc.PeriodicConfig{Every: j.Every, ProhibitOverlap: j.ProhibitOverlap}
 	}
 	if job.Priority == 0 {
 		job.Priority = 50 // structs.JobDefaultPriority

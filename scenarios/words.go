@@ -20,12 +20,20 @@ type clusterWords struct {
 	Reaper              cluster.ReaperConfig
 	Evaluations         cluster.EvalConfig
 	Raft                cluster.RaftConfig
+	Garbage             cluster.GCConfig
+	PlanRejection       cluster.PlanRejectionConfig
+	// DatacenterFilter leaves out the evaluations of system jobs that do not run in a
+	// changed node's datacenter.
+	DatacenterFilter bool
 }
 
 // defaultCluster has Nomad's defaults (nomad/config.go of 1.4.3), said here so that they
 // can be scaled.
 var defaultCluster = clusterWords{
 	Servers:             3,
+	DatacenterFilter:    true,
+	Garbage:             cluster.GCConfig{}.Scaled(1),
+	PlanRejection:       cluster.PlanRejectionConfig{Threshold: 100, Window: 5 * time.Minute},
 	BatchUpdateInterval: 50 * time.Millisecond,
 	Heartbeat: cluster.HeartbeatConfig{
 		MinTTL: 10 * time.Second, MaxPerSecond: 50, Grace: 10 * time.Second, FailoverTTL: 300 * time.Second,
@@ -104,6 +112,7 @@ var eventWords = map[string]word[Action]{
 	"end_drains":         event(EndDrains{}),
 	"node_events":        event(NodeEvents{Fraction: 1, Events: 1}),
 	"set_eligibility":    event(SetEligibility{}),
+	"launch_job":         means(launchJobWord{}, launchJobWord.build),
 	"pause_eval_broker":  event(PauseEvalBroker{}),
 	"resume_eval_broker": event(ResumeEvalBroker{}),
 	"collect_garbage":    event(CollectGarbage{}),

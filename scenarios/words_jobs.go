@@ -86,6 +86,16 @@ func (w scaleJobWord) build(b *builder) (Action, error) {
 	return w.each(b, fmt.Sprintf("are scaled to %d", w.Count), func(j *rpc.Job) Action { return ScaleJob{Job: j.ID, Count: w.Count} })
 }
 
+// launchJobWord launches periodic jobs now.
+type launchJobWord struct{ copiesWord }
+
+func (w launchJobWord) build(b *builder) (Action, error) {
+	if j := b.jobs[w.Job]; len(j) > 0 && j[0].Periodic == nil {
+		return nil, fmt.Errorf("job %s is not periodic: it says no every", w.Job)
+	}
+	return w.each(b, "are launched", func(j *rpc.Job) Action { return ForcePeriodic{Job: j.ID} })
+}
+
 type failAllocsWord struct {
 	copiesWord
 	Count int `lang:"required,min=1"`

@@ -88,7 +88,11 @@ type Job struct {
 	Resources           *Resources
 	MaxClientDisconnect time.Duration
 	MaxParallel         int
-	At                  Range
+	// Every makes the job periodic: it launches another like it at every multiple of that;
+	// zero is a job that runs. With ProhibitOverlap a launch is skipped while one runs.
+	Every           time.Duration
+	ProhibitOverlap bool
+	At              Range
 }
 
 // Behaviour is something clients do by themselves. Its kind is a word of
