@@ -35,7 +35,8 @@ const (
 // entry is one line.
 type entry struct {
 	Key      string `json:"key"`
-	Label    string `json:"label"` // for people
+	Label    string `json:"label"`           // for people
+	Build    string `json:"build,omitempty"` // of the program that ran it, if that is known
 	File     string `json:"file,omitempty"`
 	Attempts int    `json:"attempts"`
 	Error    string `json:"error,omitempty"`
@@ -76,16 +77,17 @@ func OpenJournal(dir string) (*Journal, error) {
 func (j *Journal) Close() error { return j.file.Close() }
 
 // Find returns the outcome of a run that went well before; ok is false if there is none,
-// or if its Result cannot be used: it is gone, or was made by another version of the program.
-func (j *Journal) Find(r Run, version string) (out metrics.SweepRun, ok bool) {
+// or if its Result cannot be used: it is gone, or another build of the program made it. An
+// empty build takes any.
+func (j *Journal) Find(r Run, build string) (out metrics.SweepRun, ok bool) {
 	j.mu.Lock()
 	e, ok := j.known[r.Key()]
 	j.mu.Unlock()
-	if !ok || e.Error != "" {
+	if !ok || e.Error != "" || build != "" && e.Build != build {
 		return metrics.SweepRun{}, false
 	}
 	res, err := metrics.Load(filepath.Join(j.dir, e.File))
-	if err != nil || version != "" && res.Run.Version != version {
+	if err != nil {
 		return metrics.SweepRun{}, false
 	}
 	return j.outcome(r, e, res), true
@@ -93,8 +95,8 @@ func (j *Journal) Find(r Run, version string) (out metrics.SweepRun, ok bool) {
 
 // Done records how a run ended: with a Result, or without one because of why. The Result
 // is on disk when it returns.
-func (j *Journal) Done(r Run, label string, attempts int, res *metrics.Result, why error) (metrics.SweepRun, error) {
-	e := entry{Key: r.Key(), Label: label, Attempts: attempts}
+func (j *Journal) Done(r Run, label, build string, attempts int, res *metrics.Result, why error) (metrics.SweepRun, error) {
+	e := entry{Key: r.Key(), Label: label, Build: build, Attempts: attempts}
 	if why != nil {
 		e.Error = strings.Join(strings.Fields(why.Error()), " ")
 	} else {

@@ -2,10 +2,15 @@ package sweep
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"math"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -44,13 +49,30 @@ func (l *Local) Side() int { return l.side }
 // Memory returns the bytes that all runs together may take.
 func (l *Local) Memory() int64 { return l.memory }
 
-// Version implements Executor: Results of another build than this one are no use.
-func (l *Local) Version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
+// Build implements Executor.
+func (l *Local) Build() string { return thisBuild() }
+
+// thisBuild is the version of a released program, and the hash of the file of any other:
+// while somebody works on it, a version says nothing.
+var thisBuild = sync.OnceValue(func() string {
+	if info, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(info.Main.Version, "v") && !strings.Contains(info.Main.Version, "+") {
 		return info.Main.Version
 	}
-	return ""
-}
+	self, err := os.Executable()
+	if err != nil {
+		return "" // then no child can be started either
+	}
+	file, err := os.Open(self)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return ""
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
+})
 
 // Fits reports whether a run fits into the memory by itself.
 func (l *Local) Fits(spec scenarios.Spec) bool { return Cost(spec).Memory <= float64(l.memory) }

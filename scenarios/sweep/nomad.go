@@ -98,8 +98,8 @@ func statusOf(err error) int {
 // Side implements Executor.
 func (n *Nomad) Side() int { return n.cfg.Side }
 
-// Version implements Executor: the cluster's build need not be this one.
-func (n *Nomad) Version() string { return "" }
+// Build implements Executor: the cluster's build is not known here.
+func (n *Nomad) Build() string { return "" }
 
 // Run implements Executor. A job that this or an earlier process has dispatched for the
 // same attempt, and Nomad has not forgotten, is waited for instead of a new one. Whatever

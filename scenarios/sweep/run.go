@@ -23,9 +23,9 @@ type Executor interface {
 	Run(ctx context.Context, spec scenarios.Spec, key string, attempt int, tell func(scenarios.Progress)) (*metrics.Result, error)
 	// Side is how many runs it takes at a time.
 	Side() int
-	// Version is the version that Results must be of to be taken from an earlier sweep;
-	// empty if that cannot be known.
-	Version() string
+	// Build names the program that runs: Results of another one are not taken from an
+	// earlier sweep. It is empty if that cannot be known.
+	Build() string
 }
 
 // ErrGiveUp is wrapped by errors of an Executor that no other run would be spared.
@@ -104,7 +104,7 @@ func (e *execution) expect(planned []Run, most int) {
 	e.kept = map[string]metrics.SweepRun{}
 	var kept []metrics.SweepRun
 	for _, r := range planned {
-		if out, ok := e.journal.Find(r, e.executor.Version()); ok {
+		if out, ok := e.journal.Find(r, e.executor.Build()); ok {
 			e.kept[r.Key()] = out
 			kept = append(kept, out)
 		}
@@ -150,7 +150,7 @@ func (e *execution) one(ctx context.Context, r Run) (metrics.SweepRun, error) {
 		if errors.Is(err, ErrGiveUp) {
 			return out, err
 		}
-		if out, err = e.journal.Done(r, label, tried, res, err); err != nil {
+		if out, err = e.journal.Done(r, label, e.executor.Build(), tried, res, err); err != nil {
 			return out, err
 		}
 		e.watcher.Ended(r, label, out)
@@ -168,7 +168,7 @@ func (e *execution) known(r Run) (metrics.SweepRun, bool) {
 	if e.study.Design.Kind != Knee {
 		return metrics.SweepRun{}, false
 	}
-	return e.journal.Find(r, e.executor.Version())
+	return e.journal.Find(r, e.executor.Build())
 }
 
 // attempt tries a run, and once more if it fails.

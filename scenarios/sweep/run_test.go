@@ -40,8 +40,8 @@ type stage struct {
 	peak    int
 }
 
-func (s *stage) Side() int       { return s.side }
-func (s *stage) Version() string { return "v1" }
+func (s *stage) Side() int     { return s.side }
+func (s *stage) Build() string { return "v1" }
 
 func (s *stage) Run(ctx context.Context, spec scenarios.Spec, _ string, attempt int, tell func(scenarios.Progress)) (*metrics.Result, error) {
 	s.mu.Lock()
@@ -230,20 +230,20 @@ func TestAnInterruptKeepsWhatHasFinished(t *testing.T) {
 	if len(s.Runs) != 5 || slices.ContainsFunc(s.Runs, func(r metrics.SweepRun) bool { return r.Result == nil }) {
 		t.Errorf("the resumed sweep has the runs %+v", s.Runs)
 	}
-	// More values run only those; another version of the program runs everything.
+	// More values run only those; another build of the program runs everything.
 	ex = &stage{side: 1}
 	if _, w, _ := perform(t, t.Context(), study(t, "nodes=10,20,60", "broker=legacy"), ex, dir); w.kept != 2 || len(ex.ran) != 1 {
 		t.Errorf("with another value %d are kept and %v ran", w.kept, ex.ran)
 	}
-	newer := &newVersion{stage{side: 1}}
+	newer := &newBuild{stage{side: 1}}
 	if _, w, _ := perform(t, t.Context(), st, newer, dir); w.kept != 0 || len(newer.ran) != 5 {
 		t.Errorf("a newer program keeps %d runs and runs %v", w.kept, newer.ran)
 	}
 }
 
-type newVersion struct{ stage }
+type newBuild struct{ stage }
 
-func (*newVersion) Version() string { return "v2" }
+func (*newBuild) Build() string { return "v2" }
 
 func TestGivingUpEndsTheSweep(t *testing.T) {
 	ex := &stage{side: 1, fail: func(scenarios.Spec, int) error { return fmt.Errorf("no cluster: %w", ErrGiveUp) }}
