@@ -116,14 +116,18 @@ func (v *sweepView) scaled(f figure, path string, axisIndex int) figure {
 			f.y.label += " " + clockFormat(f.y.max)
 		}
 	}
-	return f.logBars(ys)
+	f = f.logBars(ys)
+	if f.y.log && m.Time() {
+		f.y.label = m.Title // its ticks have units
+	}
+	return f
 }
 
 // effects draws how far each axis moves a figure: a bar for every axis from the figure's
 // lowest to its highest value along it, the strongest first, a panel for every broker.
 func (v *sweepView) effects(path string) figure {
 	f := v.figure(path, "effects")
-	f.title += ": what moves it"
+	f.title += ", and what moves it"
 	if len(v.s.Axes) < 2 {
 		return f
 	}
@@ -141,9 +145,12 @@ func (v *sweepView) effects(path string) figure {
 		}
 		for _, e := range effects {
 			at := float64(slices.Index(f.y.names, e.Axis))
+			label := fmt.Sprintf("×%s  %s → %s", times(e.Factor), e.Low, e.High)
+			if e.Factor < noEffect {
+				label = "nothing"
+			}
 			p.bars = append(p.bars, bar{
-				x0: 1, x1: math.Max(e.Factor, 1.0001), y0: at - 0.35, y1: at + 0.35, color: v.colors[i], horizontal: true,
-				label: fmt.Sprintf("×%s  %s → %s", times(e.Factor), e.Low, e.High),
+				x0: 1, x1: math.Max(e.Factor, 1.0001), y0: at - 0.35, y1: at + 0.35, color: v.colors[i], horizontal: true, label: label,
 			})
 			highest = math.Max(highest, e.Factor)
 		}
@@ -160,6 +167,9 @@ func (v *sweepView) effects(path string) figure {
 	}
 	return f
 }
+
+// noEffect is the factor below which an axis is said to do nothing.
+const noEffect = 1.005
 
 // limit is a bound drawn across a panel.
 type limit struct {

@@ -166,7 +166,7 @@ func effectSection(s *metrics.Sweep) sweepSection {
 					break
 				}
 				row[2+i] = fmt.Sprintf("%s ×%s (%s → %s)", e.Axis, times(e.Factor), e.Low, e.High)
-				if e.Factor < 1.005 {
+				if e.Factor < noEffect {
 					row[2+i] = e.Axis + ": nothing"
 				}
 			}
