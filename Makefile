@@ -12,7 +12,7 @@ CHROMIUM ?= chromium
 
 .PHONY: help
 help: ## show this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/simctl
@@ -84,6 +84,10 @@ study: build ## run the study of server settings at STUDY_NODES=1000 nodes and r
 		--out results/study-$(STUDY_NODES) --format markdown > results/study.md
 	mv results/study.md $(STUDY)/summary.md
 	cp results/study-$(STUDY_NODES)/sweep.csv results/study-$(STUDY_NODES)/sweep-*-recovery_s-*.png $(STUDY)/
+
+.PHONY: scenario-docs
+scenario-docs: ## run every scenario's example, a few minutes, and write docs/scenarios
+	$(GO) run ./internal/scenariodocs docs/scenarios
 
 .PHONY: soak
 soak: build ## run SCHEDULES=500 random schedules of faults, from SEED=1 on, under both brokers

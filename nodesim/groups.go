@@ -95,6 +95,13 @@ func (f *Fleet) InGroup(name string) []int {
 	return numbers
 }
 
+// IDsInGroup returns the node IDs of the clients that InGroup returns.
+func (f *Fleet) IDsInGroup(name string) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.idsOf(f.InGroup(name))
+}
+
 // StopClients silences clients by their numbers. Those that are stopped are passed over.
 func (f *Fleet) StopClients(numbers []int) {
 	f.mu.Lock()

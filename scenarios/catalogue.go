@@ -4,9 +4,11 @@ import (
 	"embed"
 
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -41,6 +43,32 @@ func readBuiltin(name string) ([]byte, error) {
 		return nil, &InputError{"", name, "no such file comes with the built-in scenarios"}
 	}
 	return text, nil
+}
+
+// Page is what the documentation says of a built-in scenario.
+type Page struct {
+	Title, About, Reading string
+	Sources               []string
+	Chart                 string // the file, less its extension, of the chart to show
+	Spec                  Spec   // of the example, less broker and seed
+}
+
+// PageOf returns what there is to say of a built-in scenario. The error is that of
+// Validate.
+func PageOf(name string) (Page, error) {
+	spec := Spec{Scenario: name}
+	def, _, err := spec.define()
+	if err != nil {
+		return Page{}, err
+	}
+	p := Page{Title: def.Title, About: def.About, Sources: def.Sources, Spec: spec}
+	if e := def.Example; e != nil {
+		p.Reading, p.Chart = e.Reading, e.Chart
+		for _, v := range slices.Sorted(maps.Keys(e.Variables)) {
+			p.Spec.Set(v, e.Variables[v])
+		}
+	}
+	return p, nil
 }
 
 // Describe says in one line what a built-in scenario does; empty if there is none of that

@@ -100,6 +100,10 @@ var layers = []layer{
 		reason: "a command maps flags to a scenario and results to a report; logic lives below",
 	},
 	{
+		part: "internal/scenariodocs", own: []string{"scenarios", "reports", "metrics"},
+		reason: "the pages of the catalogue are made the way any user makes a report",
+	},
+	{
 		part:   "internal/deptest",
 		reason: "the judge of imports has none",
 	},

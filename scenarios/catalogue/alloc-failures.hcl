@@ -8,6 +8,19 @@ EOT
 
 sources = ["https://github.com/hashicorp/nomad/pull/13468"]
 
+example {
+  chart = "raft"
+  variables = {
+    nodes = 100
+  }
+
+  reading = <<-EOT
+    Every minute some allocations of every job fail at the same instant. Evaluations created, divided
+    by the allocations that failed, is the fan-in on the way in: clients' updates are gathered before
+    anything reaches the broker. What follows is rescheduling, which waits longer each time.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

@@ -11,6 +11,22 @@ EOT
 
 sources = ["https://github.com/hashicorp/nomad/pull/14621"]
 
+example {
+  chart = "queues"
+  variables = {
+    nodes        = 500
+    reaper_batch = 73
+  }
+
+  reading = <<-EOT
+    A tenth of the published run, batches included. Look at the phase trail of the shedding broker:
+    nothing is pending any more, and what is cancelable falls in steps of one batch every five
+    seconds, a straight line down, until all cancel writes are in the log. The old broker has no such
+    phase, but its empty lasts as long as every evaluation takes. The two times to report apart are
+    when the queue was empty (the workers are free) and when all was recovered (the log is quiet).
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

@@ -8,6 +8,19 @@ EOT
 
 sources = ["https://github.com/hashicorp/nomad/issues/27184"]
 
+example {
+  chart = "raft"
+  variables = {
+    nodes = 100
+  }
+
+  reading = <<-EOT
+    Each return of a node makes every blocked job try again, and most find no room and block again. A
+    blocked evaluation is one for each job, so there is nothing to shed, and both brokers write nearly
+    the same: this is the storm that load shedding does not help against.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

@@ -8,6 +8,19 @@ EOT
 
 sources = ["https://developer.hashicorp.com/nomad/docs/manage/nodes/drain"]
 
+example {
+  chart = "nodes"
+  variables = {
+    nodes = 100
+  }
+
+  reading = <<-EOT
+    Draining makes nodes ineligible and moves their allocations, but leaves them ready; only when the
+    machines are switched off do they go down, and by then nothing is left to move. Compare the plans
+    of the two phases: the second has none worth speaking of, though it makes as many evaluations.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"
@@ -60,9 +73,17 @@ cluster {
   schedulers = var.schedulers
 }
 
+locals {
+  going = round(var.nodes * var.retired)
+}
+
 fleet {
-  group "clients" {
-    nodes = var.nodes
+  group "staying" {
+    nodes = var.nodes - local.going
+  }
+
+  group "retired" {
+    nodes = local.going
   }
 }
 
@@ -89,7 +110,7 @@ phase "start" {
 
 phase "drain" {
   event "drain_nodes" {
-    fraction = var.retired
+    group    = "retired"
     deadline = "5m"
   }
 
@@ -100,7 +121,7 @@ phase "drain" {
 
 phase "off" {
   event "stop_clients" {
-    fraction = var.retired
+    group = "retired"
   }
 
   until "recovered" {

@@ -8,6 +8,20 @@ EOT
 
 sources = ["https://developer.hashicorp.com/nomad/docs/job-specification/group#max_client_disconnect", "https://github.com/hashicorp/nomad/pull/25923"]
 
+example {
+  chart = "nodes"
+  variables = {
+    nodes = 100
+  }
+
+  reading = <<-EOT
+    Instead of down the nodes become disconnected: their allocations count as unknown, and
+    replacements are placed beside them. When the clients return the nodes pass through initializing to
+    ready, the originals are kept and the replacements stopped. The entries of the two phases
+    together are what keeping allocations costs.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

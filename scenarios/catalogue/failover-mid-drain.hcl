@@ -8,6 +8,21 @@ EOT
 
 sources = ["https://github.com/hashicorp/nomad/pull/14621"]
 
+example {
+  chart = "queues"
+  variables = {
+    nodes   = 500
+    after_s = 3
+  }
+
+  reading = <<-EOT
+    The mark shows when the leader is killed. Until another leads, nobody can be asked for work. Then
+    the new leader restores whatever is still pending in the state: for the old broker what was left,
+    for the new one also what had been shed but not written off yet, which jumps up as pending and is
+    shed a second time. No evaluation may be lost on the way; the invariants say that none was.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

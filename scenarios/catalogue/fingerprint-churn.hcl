@@ -8,6 +8,19 @@ EOT
 
 sources = ["https://github.com/hashicorp/nomad/pull/14673"]
 
+example {
+  chart = "raft"
+  variables = {
+    nodes = 100
+  }
+
+  reading = <<-EOT
+    The log grows steadily though nothing happens: a registration for each change, and an evaluation
+    for each job on the node. Because changes come one at a time and the cluster keeps up, no two
+    evaluations of a job wait together. The cure was to make fewer changes, not to shed evaluations.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

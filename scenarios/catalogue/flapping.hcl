@@ -8,6 +8,19 @@ EOT
 
 sources = ["https://github.com/hashicorp/nomad/pull/14621"]
 
+example {
+  chart = "nodes"
+  variables = {
+    nodes = 200
+  }
+
+  reading = <<-EOT
+    The steps are racks: all clients of one go at once and return at once, so the evaluations of a
+    job arrive in bursts, and one scheduling run stands for a whole rack. That is the fan-in; the
+    table shows how many evaluations were created, and how few of them had to be processed.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

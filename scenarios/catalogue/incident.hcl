@@ -9,6 +9,21 @@ EOT
 
 sources = ["https://www.hashicorp.com/blog/load-shedding-in-the-nomad-eval-broker", "https://github.com/hashicorp/nomad/pull/14621"]
 
+example {
+  chart = "nodes"
+  variables = {
+    nodes       = 100
+    evaluations = 10000
+  }
+
+  reading = <<-EOT
+    The dips are clients that have missed their heartbeats; each is followed by a return. Compare how
+    many evaluations were processed with how many were created: what is missing was canceled. Shedding
+    only helps where evaluations of one job wait behind each other; a cluster that keeps up, as this
+    small one does, sheds little.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

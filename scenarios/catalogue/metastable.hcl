@@ -10,6 +10,20 @@ EOT
 
 sources = ["https://github.com/hashicorp/nomad/pull/14474"]
 
+example {
+  chart = "nodes"
+  variables = {
+    nodes = 150
+  }
+
+  reading = <<-EOT
+    A share of the clients loses the servers for a minute and a half. The nodes that are down beyond
+    that share were well all the time: their heartbeats were sent, and heard too late. Watch how long
+    it goes on after the clients are back, and under which broker: evaluations that need not be
+    processed leave the leader time to listen.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

@@ -6,6 +6,20 @@ about = <<-EOT
   the partition heals the old leader steps down. No write that was acknowledged may be lost.
 EOT
 
+example {
+  chart = "raft"
+  variables = {
+    nodes = 100
+  }
+
+  reading = <<-EOT
+    The log stands still from the partition until another leader is elected, then goes on; the old
+    leader's side writes nothing that counts. The new leader gives every node five minutes to be heard
+    of (failover_heartbeat_ttl), so nodes that fell silent in the meantime are noticed late. The
+    invariants compare the servers' logs and what was acknowledged.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

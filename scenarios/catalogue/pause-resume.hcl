@@ -8,6 +8,19 @@ EOT
 
 sources = ["https://developer.hashicorp.com/nomad/api-docs/operator/scheduler"]
 
+example {
+  chart = "queues"
+  variables = {
+    nodes = 100
+  }
+
+  reading = <<-EOT
+    While the broker is paused its queues are empty: nodes go down, their evaluations are written to
+    the state, and nobody works on them. On resuming the broker restores them all at once, which is as
+    large a backlog as a storm can leave, and from there on it is the drain of heartbeat-storm.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

@@ -8,6 +8,19 @@ EOT
 
 sources = ["https://github.com/hashicorp/nomad/issues/9506", "https://github.com/hashicorp/nomad/pull/13421"]
 
+example {
+  chart = "raft"
+  variables = {
+    schedulers = 8
+  }
+
+  reading = <<-EOT
+    More plans are submitted than there are evaluations: the difference was rejected, in whole or in
+    part, and tried again. Run it again with --schedulers 1 and see it shrink. The broker has no say in
+    this, since no job has two evaluations: both columns are alike, and that is the result.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

@@ -6,6 +6,19 @@ about = <<-EOT
   the same workers.
 EOT
 
+example {
+  chart = "raft"
+  variables = {
+    nodes = 100
+  }
+
+  reading = <<-EOT
+    Each step of a deployment waits for allocations to become healthy, so it is paced by clients and
+    not by the broker; the flapping racks add node updates and evaluations in between. What to look
+    for is whether the deployment still ends, and that the final state is the one that was asked for.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

@@ -5,6 +5,19 @@ about = <<-EOT
   every storm comes on top of, and an entry in the log here is one that somebody has to explain.
 EOT
 
+example {
+  chart = "raft"
+  variables = {
+    nodes = 200
+  }
+
+  reading = <<-EOT
+    After the start nothing: heartbeats that change nothing are not written. The few entries of the
+    phase rest are the leader's own housekeeping, and every storm is to be read against them. The start
+    is a small storm itself, since every node that comes up makes an evaluation for every job.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

@@ -10,6 +10,20 @@ EOT
 
 sources = ["https://www.hashicorp.com/blog/load-shedding-in-the-nomad-eval-broker"]
 
+example {
+  chart = "raft"
+  variables = {
+    nodes = 100
+  }
+
+  reading = <<-EOT
+    evals created in the phase miss is the arithmetic of the example: nodes down, times the 100
+    system jobs and the 20 allocations of each. Most of these evaluations are the only ones of their
+    job for a while, since nodes expire one after the other: with few nodes there is little to shed,
+    and both brokers write nearly the same log. Run it with more nodes to see them part.
+  EOT
+}
+
 variable "nodes" {
   description = "number of clients"
   type        = "integer"

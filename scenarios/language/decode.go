@@ -136,7 +136,7 @@ func (d *decoder) declare(kind, name string, at Range) {
 	switch {
 	case name == "":
 		d.fail(at, "Empty name", "A %s needs a name.", kind)
-	case strings.ContainsAny(name, ". /\\\"\n\t"):
+	case kind != "threshold" && strings.ContainsAny(name, ". /\\\"\n\t"):
 		d.fail(at, "Bad name", "The name of a %s must hold no spaces, dots, slashes or quotes.", kind)
 	case slices.Contains(d.declared[kind], name):
 		d.fail(at, "Duplicate name", "There is another %s called %q.", kind, name)

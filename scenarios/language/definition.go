@@ -15,6 +15,8 @@ type Definition struct {
 	About string // as long as it needs to be
 	// Sources names what the scenario comes from: issues, posts.
 	Sources []string
+	// Example is a run that shows what there is to see; nil = none is named.
+	Example *Example
 	// Brokers are compared unless the command line names others.
 	Brokers []string
 
@@ -28,6 +30,13 @@ type Definition struct {
 	Thresholds []Threshold
 
 	file *File
+}
+
+// Example is a run of the scenario, for its documentation.
+type Example struct {
+	Variables map[string]string // those that do not have their default
+	Chart     string            // the chart that shows it best, by the name of its file
+	Reading   string            // how to read what comes of it
 }
 
 // Cost is what work costs.

@@ -94,6 +94,7 @@ type top struct {
 	Title      string
 	About      string
 	Sources    []string
+	Example    *Example
 	Brokers    []string
 	Cluster    *clusterBlock
 	Cost       *Cost
@@ -124,7 +125,7 @@ func (d *decoder) definition(body hcl.Body, def *Definition) {
 	if t.Fleet == nil {
 		t.Fleet = &Fleet{}
 	}
-	def.About, def.Sources, def.Brokers = t.About, t.Sources, t.Brokers
+	def.About, def.Sources, def.Example, def.Brokers = t.About, t.Sources, t.Example, t.Brokers
 	def.Cluster, def.Cost, def.Fleet, def.Jobs = t.Cluster.Args, *t.Cost, *t.Fleet, t.Jobs
 	def.Behaviours, def.Phases, def.Thresholds = t.Behaviours, t.Phases, t.Thresholds
 }
