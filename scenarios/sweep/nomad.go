@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,6 +76,8 @@ func NewNomad(ctx context.Context, client *api.Client, cfg NomadConfig) (*Nomad,
 		return nil, fmt.Errorf("ask Nomad at %s for the job %q: %w", client.Address(), cfg.Job, err)
 	case job.ParameterizedJob == nil:
 		return nil, fmt.Errorf("%w: the job %q of Nomad at %s is not parameterized: register the one that --print-job prints", ErrNoJob, cfg.Job, client.Address())
+	case job.Stop != nil && *job.Stop:
+		return nil, fmt.Errorf("%w: the job %q of Nomad at %s is stopped: register it again", ErrNoJob, cfg.Job, client.Address())
 	}
 	return &Nomad{client: client, cfg: cfg}, nil
 }
@@ -93,6 +96,20 @@ func statusOf(err error) int {
 		return e.StatusCode()
 	}
 	return 0
+}
+
+// refused reports whether an error of the API is one that the same request would get again.
+func refused(err error) bool {
+	status := statusOf(err)
+	if status >= 400 && status < 500 {
+		return status != http.StatusTooManyRequests
+	}
+	// What a server's checks of a dispatch find comes as an internal error, too
+	// (nomad/job_endpoint.go, Dispatch).
+	var e api.UnexpectedResponseError
+	return errors.As(err, &e) && slices.ContainsFunc([]string{"metadata", "Payload", "parameterized", "is stopped"}, func(word string) bool {
+		return strings.Contains(e.Body(), word)
+	})
 }
 
 // Side implements Executor.
@@ -144,15 +161,14 @@ func (n *Nomad) persist(ctx context.Context, what string, request func() error) 
 	began, wait := time.Now(), n.cfg.Retry
 	for {
 		err := request()
-		status := statusOf(err)
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case status == http.StatusNotFound:
+		case statusOf(err) == http.StatusNotFound:
 			return fmt.Errorf("%s: %w", what, err) // for the caller to know what it means
-		case status >= 400 && status < 500 && status != http.StatusTooManyRequests:
+		case refused(err):
 			return fmt.Errorf("%s: Nomad at %s refuses: %w: %w", what, n.client.Address(), err, ErrGiveUp)
 		case time.Since(began) >= n.cfg.Patience:
 			return fmt.Errorf("%s: Nomad at %s has not answered for %v: %w: %w", what, n.client.Address(), n.cfg.Patience, err, ErrGiveUp)

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,6 +46,7 @@ type standIn struct {
 	mu       sync.Mutex
 	jobs     map[string]*standInJob
 	requests map[string]int
+	words    string // that it then says
 	// unblocked counts questions for news that do not say since when.
 	unblocked int
 	refuse    func(r *http.Request) int // a status to answer with; 0 = none
@@ -80,7 +82,7 @@ func newStandIn(t *testing.T, play func(nodes, attempt int) act) *standIn {
 		s.mu.Unlock()
 		if refuse != nil {
 			if status := refuse(r); status != 0 {
-				http.Error(w, http.StatusText(status), status)
+				http.Error(w, cmp.Or(s.words, http.StatusText(status)), status)
 				return
 			}
 		}
@@ -111,9 +113,9 @@ func (s *standIn) info(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := r.PathValue("id")
-	if id == standInParent || id == "plain" {
-		job := map[string]any{"ID": id, "Status": "running"}
-		if id == standInParent {
+	if id == standInParent || id == "plain" || id == "stopped" {
+		job := map[string]any{"ID": id, "Status": "running", "Stop": id == "stopped"}
+		if id != "plain" {
 			job["ParameterizedJob"] = map[string]any{"Payload": "required"}
 		}
 		reply(w, 1, job)

@@ -137,7 +137,7 @@ func TestNomadResultsOnAMountedPath(t *testing.T) {
 
 func TestNomadThatIsNotReady(t *testing.T) {
 	s := newStandIn(t, always(works))
-	for job, want := range map[string]string{"simctl-cells": "knows no job", "plain": "is not parameterized"} {
+	for job, want := range map[string]string{"simctl-cells": "knows no job", "plain": "is not parameterized", "stopped": "is stopped"} {
 		if _, err := NewNomad(t.Context(), s.client(t), NomadConfig{Job: job}); !errors.Is(err, ErrNoJob) || !strings.Contains(err.Error(), want) {
 			t.Errorf("job %s: error %v, want one that says %q", job, err, want)
 		}
@@ -168,6 +168,15 @@ func TestErrorsOfTheAPI(t *testing.T) {
 		}
 		if got := s.requests["PUT dispatch"]; got != 1 {
 			t.Errorf("a refused request was made %d times", got)
+		}
+	})
+	t.Run("refused by a check", func(t *testing.T) {
+		s := newStandIn(t, always(works))
+		n := executor(t, s, NomadConfig{Wait: quick.Wait, Retry: quick.Retry, Patience: patience})
+		s.words = "Dispatch request included unpermitted metadata keys: [command]"
+		s.refuse = func(*http.Request) int { return http.StatusInternalServerError }
+		if _, err := n.Run(t.Context(), spec, "key", 1, nil); !errors.Is(err, ErrGiveUp) || !strings.Contains(err.Error(), "unpermitted") {
+			t.Errorf("a job without the metadata gave %v, want to give up", err)
 		}
 	})
 	t.Run("no leader for a while", func(t *testing.T) {
