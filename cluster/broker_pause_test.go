@@ -68,3 +68,36 @@ func TestPauseTakesWorkAway(t *testing.T) {
 		}
 	})
 }
+
+// TestPauseAndTheFailedReaper: evaluations past their delivery limit are failed after a
+// pause as before; with Nomad's defect they hold up their job until another server leads.
+func TestPauseAndTheFailedReaper(t *testing.T) {
+	for _, defect := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 3, Config{Seed: 1, PauseEndsFailedReaper: defect, Heartbeat: HeartbeatConfig{FailoverTTL: 10 * time.Hour}})
+			r.ok(nil, r.c.PauseEvalBroker(t.Context(), true))
+			time.Sleep(10 * time.Second)
+			r.ok(nil, r.c.PauseEvalBroker(t.Context(), false))
+			for i := range 3 {
+				r.ok(nil, r.c.CrashWorkers(i, 3))
+			}
+			id, err := r.c.RegisterJob(t.Context(), serviceJob("svc", 3, 0))
+			r.ok(nil, err)
+			time.Sleep(30 * time.Minute)
+			if failed := r.snap().EvalByID(id).Status == broker.StatusFailed; failed == defect {
+				t.Errorf("defect %v: evaluation failed: %v", defect, failed)
+			}
+			if n := len(r.live("svc")); (n == 3) == defect {
+				t.Errorf("defect %v: %d allocations", defect, n)
+			}
+			if !defect {
+				return
+			}
+			r.ok(nil, r.c.StopServer(r.c.Leader()))
+			time.Sleep(30 * time.Minute)
+			if n := len(r.live("svc")); n != 3 {
+				t.Errorf("%d allocations under the next leader", n)
+			}
+		})
+	}
+}

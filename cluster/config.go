@@ -23,6 +23,11 @@ type Config struct {
 	// DatacenterFilterOff makes a change of a node call for evaluations of all system jobs,
 	// not just of those that run in the node's datacenter: what that filter saves.
 	DatacenterFilterOff bool
+	// PauseEndsFailedReaper turns a defect of Nomad's on, which is there to 2.0.5 at least:
+	// pausing the broker ends the leader's reaper of evaluations past their delivery limit
+	// for good. Those that reach the limit afterwards stay in the broker, and hold up their
+	// jobs, until another server leads.
+	PauseEndsFailedReaper bool
 	// Costs says what work costs in time; the zero value makes it free.
 	Costs Costs
 	// Seed fixes every random draw of the cluster.

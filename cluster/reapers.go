@@ -63,10 +63,13 @@ func (s *server) cancelEvals(batch []*broker.Evaluation) {
 func (s *server) reapFailedEvals(ctx context.Context) {
 	for ctx.Err() == nil {
 		e, token, err := s.evals.Dequeue(ctx, []string{broker.FailedQueue}, time.Second)
-		if err != nil {
+		switch {
+		case err != nil && s.cfg.PauseEndsFailedReaper:
 			return
-		}
-		if e == nil {
+		case err != nil: // paused, or leadership ends
+			s.brokers.wait(ctx, s.evals.Enabled)
+			continue
+		case e == nil:
 			continue
 		}
 		s.happened(func(c *Causes) { c.EvalsGivenUp++ })

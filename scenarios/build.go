@@ -62,7 +62,8 @@ func build(def *language.Definition, cost *Cost, force bool, read func(string) (
 			Servers: words.Servers, NumSchedulers: words.Schedulers, BatchUpdateInterval: words.BatchUpdateInterval,
 			Heartbeat: words.Heartbeat, Reaper: words.Reaper, Eval: words.Evaluations, Raft: words.Raft,
 			GC: words.Garbage, PlanRejection: words.PlanRejection, DatacenterFilterOff: !words.DatacenterFilter,
-			Costs: cost.Costs,
+			PauseEndsFailedReaper: words.PauseEndsFailedReaper,
+			Costs:                 cost.Costs,
 		},
 		cost: cost,
 	}

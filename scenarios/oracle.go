@@ -216,7 +216,7 @@ func (o *oracle) take(a *rpc.Allocation) {
 // compareAlloc looks at one live allocation.
 func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 	n := o.nodes[a.NodeID]
-	if job == nil || job.Stop {
+	if job == nil || job.Stop || job.Periodic != nil {
 		o.differ("%s runs, but its job does not", a.Name)
 		return
 	}
@@ -238,7 +238,7 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 
 // compare looks at what a job lacks or has too much of.
 func (o *oracle) compare(id broker.JobID, v *jobView) {
-	if v.job == nil || v.job.Stop {
+	if v.job == nil || v.job.Stop || v.job.Periodic != nil {
 		return // whatever runs of it was found by compareAlloc
 	}
 	for i := range v.job.TaskGroups {

@@ -25,6 +25,8 @@ type clusterWords struct {
 	// DatacenterFilter leaves out the evaluations of system jobs that do not run in a
 	// changed node's datacenter.
 	DatacenterFilter bool
+	// PauseEndsFailedReaper is a defect of Nomad's.
+	PauseEndsFailedReaper bool
 }
 
 // defaultCluster has Nomad's defaults (nomad/config.go of 1.4.3), said here so that they
