@@ -104,6 +104,20 @@ func TestAgainstSmallRuns(t *testing.T) {
 	}
 }
 
+// TestFewJobs has as few jobs as make workers wait for their servers, which is what a drain
+// then mostly consists of.
+func TestFewJobs(t *testing.T) {
+	s := spec("legacy", map[string]any{"nodes": 80, "system_jobs": 1})
+	results, err := scenarios.RunAll(t.Context(), []scenarios.Spec{s}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := estimate(t, s).Value("phases.drain.recovery_s"), results[0].Phase("drain").RecoveryS
+	if got < want/1.5 || got > want*1.5 {
+		t.Errorf("a single job drains in %.1f s, simulated %.1f", got, want)
+	}
+}
+
 func TestMoreOfEachSettingDoesWhatItShould(t *testing.T) {
 	base := map[string]any{}
 	recovery := func(name string, value any, broker, phase string) float64 {

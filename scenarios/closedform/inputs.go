@@ -99,9 +99,7 @@ func inputsOf(spec scenarios.Spec) (inputs, error) {
 	if set["schedulers"] > 1 {
 		paused = math.Floor(3 * set["schedulers"] / 4)
 	}
-	// A job has one evaluation under way at a time: with fewer jobs, workers idle.
-	in.leading = math.Min(set["schedulers"]-paused, in.k)
-	in.following = math.Min((set["servers"]-1)*set["schedulers"], in.k-in.leading)
+	in.leading, in.following = set["schedulers"]-paused, (set["servers"]-1)*set["schedulers"]
 	reporting := cost.ReportAllocs
 	if own, ok := set["report_allocations"]; ok {
 		reporting = own == 1
@@ -168,12 +166,25 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 // batchUpdateInterval is how long, in seconds, a server gathers reports of allocations.
 const batchUpdateInterval = 0.05
 
-// pace returns how many evaluations a second the workers take when each takes t. A worker
-// of a follower waits, besides, until its server has heard of the entry before: one entry
-// goes by in 1/r, so that r = leading/t + following/(t + 1/r), which this solves.
+// catchUp is how long, in seconds, a worker of a follower waits that finds its server
+// behind: it looks again after 20 ms, when nothing has come yet, and then after 320 ms more
+// (state_store.go, SnapshotMinIndex).
+const catchUp = 0.34
+
+// pace returns how many evaluations a second the workers take when each takes t.
+//
+// With more jobs than workers an evaluation waits for its turn, and by then servers have
+// heard of the entry of the one before it; a follower's worker loses about the time from one
+// entry to the next, to that and to others that want its core, so r = leading/t +
+// following/(t + 1/r), which this solves. That it is this much is what simulations show, no
+// law. With fewer jobs the next evaluation of a job follows right on the one before, and
+// followers have to catch up.
 func (in *inputs) pace(t float64) float64 {
 	if t <= 0 {
 		return math.Inf(1)
+	}
+	if workers := in.leading + in.following; in.k <= workers {
+		return in.k / (t + in.following/workers*catchUp)
 	}
 	b := 1 - in.leading - in.following
 	return (-b + math.Sqrt(b*b+4*in.leading)) / 2 / t
@@ -189,7 +200,7 @@ func (in *inputs) list() []Input {
 		{"m", "share of the nodes that fall silent", "", in.m},
 		{"w", "workers that serve: the leader pauses 3/4 of its own, rounded down", "", in.leading + in.following},
 		{"T", "one evaluation of a system job that changes nothing: scheduling, calls, its Raft entry", "s", in.tSystem},
-		{"r", "such evaluations a second: r = l/T + f/(T + 1/r), l workers on the leader, f elsewhere, or what the cores allow", "1/s", in.rate},
+		{"r", "such evaluations a second: r = l/T + f/(T + 1/r), l workers on the leader, f elsewhere; r = K/(T + 0.34 s·f/w) if K ≤ w; at most what the cores allow", "1/s", in.rate},
 		{"q", "the same for the mix of a storm: S system and a service jobs a node", "1/s", in.stormRate},
 		{"P", "placing every allocation once: plans are applied one after the other", "s", in.place},
 		{"u", "entries in which clients report that allocations run: 50 ms of their calls in one, at least one a job", "", in.reports},
