@@ -73,6 +73,9 @@ func (s *server) reapFailedEvals(ctx context.Context) {
 			continue
 		}
 		s.happened(func(c *Causes) { c.EvalsGivenUp++ })
+		if o := s.cfg.Observer; o != nil && e.Type != rpc.JobTypeCore {
+			o.Nacked(time.Now(), e) // whoever had it last gave it back, or lost it
+		}
 		failed := withStatus(e, broker.StatusFailed, fmt.Sprintf("evaluation reached delivery limit (%d)", s.cfg.Eval.DeliveryLimit))
 		if e.Type == rpc.JobTypeCore {
 			_, _ = s.evals.Ack(e.ID, token) // the leader makes another in time

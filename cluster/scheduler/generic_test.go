@@ -160,6 +160,22 @@ func TestServiceReschedulesFailures(t *testing.T) {
 	}
 }
 
+// TestChangedBeforeReplaced: an allocation that failed, and is replaced because its job
+// changed before its time had come, is not replaced again when that comes.
+func TestChangedBeforeReplaced(t *testing.T) {
+	w := running(t, 3, job(rpc.JobTypeService, "svc", 3))
+	w.report("svc", rpc.AllocClientFailed, func(a *rpc.Allocation) bool { return a.Name != "svc.g[1]" })
+	w.change("svc", group(changed))
+	r := w.runJob("svc")
+	w.want("names", w.names("svc"), "[svc.g[0] svc.g[1] svc.g[2]]")
+	w.want("of the new version", w.ofVersion("svc", 1), 3)
+	w.report("svc", rpc.AllocClientRunning, nil)
+	next := r.created[0]
+	w.now = next.WaitUntil
+	w.want("plans when it would have been due", len(w.run(next).plans), 0)
+	w.want("names then", w.names("svc"), "[svc.g[0] svc.g[1] svc.g[2]]")
+}
+
 func TestBatch(t *testing.T) {
 	w := running(t, 2, job(rpc.JobTypeBatch, "bat", 3))
 	first := func(a *rpc.Allocation) bool { return a.Name == "bat.g[0]" }

@@ -38,6 +38,9 @@ func (g *genericRun) placeAll() {
 				}
 				continue
 			}
+			if p.stopPrevious {
+				g.plan.unplace(p.previous)
+			}
 			planned[node.ID+"/"+p.tg.Name]++
 			g.place(p.tg, p.name, node.ID, p.previous)
 		}

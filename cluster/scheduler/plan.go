@@ -74,6 +74,21 @@ func (p *Plan) unstop(a *rpc.Allocation) {
 	}
 }
 
+// unplace takes back a change of an allocation that the plan stops as well: that it was to
+// be replaced later for having failed. Nomad leaves both in the plan, where the change
+// undoes the stop, and tells by NextAllocation that it is not to be replaced again.
+func (p *Plan) unplace(a *rpc.Allocation) {
+	places := p.NodeAllocation[a.NodeID]
+	if !slices.ContainsFunc(places, func(x *rpc.Allocation) bool { return x.ID == a.ID }) {
+		return
+	}
+	if places = slices.DeleteFunc(places, func(x *rpc.Allocation) bool { return x.ID == a.ID }); len(places) == 0 {
+		delete(p.NodeAllocation, a.NodeID)
+		return
+	}
+	p.NodeAllocation[a.NodeID] = places
+}
+
 func (p *Plan) place(a *rpc.Allocation) {
 	p.NodeAllocation[a.NodeID] = append(p.NodeAllocation[a.NodeID], a)
 }
