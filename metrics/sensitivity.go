@@ -131,19 +131,38 @@ func (s *Sweep) Largest(broker string) []Cell {
 	})
 }
 
-// FailBelow returns the cells of a broker that do not pass although a passing one of it
-// bears more load: there the limits are no matter of load alone.
+// FailBelow returns the cells of a broker that do not pass although one with the same
+// settings that bears more load does: there the limits are no matter of load alone.
 func (s *Sweep) FailBelow(broker string) []Cell {
-	var out []Cell
-	largest := s.Largest(broker)
+	var passing, failing, out []Cell
 	for _, c := range s.Cells() {
-		if c.Broker == broker && !c.Passes(s.Limits) && slices.ContainsFunc(largest, func(o Cell) bool { return s.surpasses(o.Point, c.Point) }) {
+		switch {
+		case c.Broker != broker:
+		case c.Passes(s.Limits):
+			passing = append(passing, c)
+		default:
+			failing = append(failing, c)
+		}
+	}
+	for _, c := range failing {
+		if slices.ContainsFunc(passing, func(o Cell) bool { return s.sameSettings(o.Point, c.Point) && s.surpasses(o.Point, c.Point) }) {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
+func (s *Sweep) sameSettings(p, q []string) bool {
+	for i, a := range s.Axes {
+		if !a.Load && p[i] != q[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// surpasses reports whether p bears at least as much load as q on every axis, and more on
+// one.
 func (s *Sweep) surpasses(p, q []string) bool {
 	larger := false
 	for i, a := range s.Axes {

@@ -138,6 +138,9 @@ func TestLargest(t *testing.T) {
 	if got := text(s.Largest("legacy")); got != "20/2" { // 40/2 recovers in 20 s
 		t.Errorf("the largest is %q", got)
 	}
+	if got := text(s.FailBelow("legacy")); got != "" { // 20/1 fails, but with another batch
+		t.Errorf("%q fail below a passing cell of other settings", got)
+	}
 	limit = 1000
 	if got := text(s.Largest("legacy")); got != "40/1 40/2" { // batch is no load
 		t.Errorf("with a limit that all meet, the largest are %q", got)
