@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -15,6 +16,8 @@ import (
 type tieBreaker struct {
 	hclog.Logger
 	trans *simnet.Transport
+	// How often Raft said what it is waited for to say: if never, it words it differently.
+	follows, replicates atomic.Int32
 }
 
 // What Raft 1.7.3 says, in its main goroutine, where the draws of several begin.
@@ -39,8 +42,10 @@ func newTieBreaker(t *simnet.Transport) *tieBreaker {
 func (l *tieBreaker) Info(msg string, _ ...any) {
 	switch msg {
 	case saysFollows:
+		l.follows.Add(1)
 		time.Sleep(1)
 	case saysReplicates:
+		l.replicates.Add(1)
 		time.Sleep(peerTurn)
 		l.trans.Stagger(peerTurn)
 	}

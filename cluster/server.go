@@ -49,6 +49,7 @@ type server struct {
 	stable      raft.StableStore
 	snaps       raft.SnapshotStore
 	trans       *simnet.Transport
+	ties        *tieBreaker
 	raft        *raft.Raft
 	writer      *logWriter
 	evals       *EvalService
@@ -121,6 +122,8 @@ func (s *server) start(peers raft.Configuration) error {
 	s.reap = make(chan struct{}, 1)
 	s.trans = s.net.NewTransport(s.addr, s.receiveEntries)
 
+	s.ties = newTieBreaker(s.trans)
+
 	leading := make(chan bool, 16)
 	conf := s.raftConfig(leading)
 	if has, err := raft.HasExistingState(s.logs, s.stable, s.snaps); err != nil {
@@ -153,7 +156,7 @@ func (s *server) raftConfig(leading chan<- bool) *raft.Config {
 	conf.TrailingLogs = s.cfg.Raft.TrailingLogs
 	conf.NoLegacyTelemetry = true
 	conf.NotifyCh = leading
-	conf.Logger = newTieBreaker(s.trans)
+	conf.Logger = s.ties
 	return conf
 }
 

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -19,12 +20,27 @@ import (
 // dieWith makes a child process of these tests end before it says anything.
 const dieWith = "SIMCTL_TEST_DIE_WITH"
 
+// shaken makes a child process of these tests stop the world all the time, which takes the
+// processor from whoever has it and puts him behind everybody else: a machine that is
+// busier than any.
+const shaken = "SIMCTL_TEST_SHAKEN"
+
+func shake() {
+	var stats runtime.MemStats
+	for range time.Tick(50 * time.Microsecond) {
+		runtime.ReadMemStats(&stats)
+	}
+}
+
 // TestMain lets the test binary be the child that RunAll starts.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == ChildCommand {
 		if words := os.Getenv(dieWith); words != "" {
 			fmt.Fprintln(os.Stderr, words)
 			os.Exit(7)
+		}
+		if os.Getenv(shaken) != "" {
+			go shake()
 		}
 		if err := Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 			os.Exit(1)

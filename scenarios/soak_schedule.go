@@ -189,7 +189,7 @@ func (g *soakGenerator) event() soakEvent {
 	kinds := []func() (string, []string){
 		g.killServer, g.killServer, g.pauseServer, g.partition, g.partition, g.linkDelay, g.linkLoss, g.slowDisk, g.slowApply,
 		g.skewClocks, g.stopClients, g.stopClients, g.flapClients, g.cutClients,
-		g.updateJob, g.scaleJob, g.stopJob, g.schedulers, g.pauseBroker, g.eligibility,
+		g.updateJob, g.scaleJob, g.stopJob, g.schedulers, g.pauseBroker, g.eligibility, g.crashWorkers, g.stickApplier,
 	}
 	at := time.Duration(g.rand.Int64N(int64(soakWindow))).Truncate(time.Millisecond)
 	word, lines := kinds[g.rand.IntN(len(kinds))]()
@@ -302,6 +302,14 @@ func (g *soakGenerator) schedulers() (string, []string) {
 
 // pauseBroker is made up for at the end of every schedule.
 func (g *soakGenerator) pauseBroker() (string, []string) { return "pause_eval_broker", nil }
+
+func (g *soakGenerator) crashWorkers() (string, []string) {
+	return "crash_workers", []string{fmt.Sprintf("evals = %d", 1+g.rand.IntN(3))}
+}
+
+func (g *soakGenerator) stickApplier() (string, []string) {
+	return "stick_applier", []string{g.lasts()}
+}
 
 func (g *soakGenerator) eligibility() (string, []string) {
 	return "set_eligibility", []string{"fraction = " + g.between(0.05, 0.4), fmt.Sprintf("eligible = %t", g.rand.IntN(2) == 0)}
