@@ -1,0 +1,51 @@
+package scenarios
+
+import (
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// massRestart is a fleet that restarts as one, served by servers of that many cores: what
+// the clients ask for in the ten seconds of their stagger is half a minute's work of one.
+func massRestart(t *testing.T, broker string, cores int) *metrics.Result {
+	t.Helper()
+	spec := small(broker)
+	spec.Set("nodes", 200)
+	sc, err := spec.scenario()
+	must(t, err)
+	c := &sc.Cluster.Costs
+	c.Cores, c.Pooled = cores, false
+	c.RPC.Serve, c.RPC.Heartbeat, c.RPC.NodeEval = 25*time.Millisecond, 25*time.Millisecond, 10*time.Millisecond
+	c.Raft.Dispatch = 10 * time.Millisecond
+	sc.Phases[2] = Phase{Name: "restart", Events: []Event{
+		at(1, StopClients{Fraction: 1, For: time.Minute}),
+	}, Until: Settled{For: quiet}}
+	res, err := runScenario(t.Context(), spec, sc, nil)
+	must(t, err)
+	wantSound(t, res, InvariantConvergence)
+	return res
+}
+
+// TestOverloadMakesHeartbeatsLate: with too few cores the heartbeats of clients that are
+// well wait behind the work that others cause, their nodes go down for nothing, and that
+// makes more work: the loop that users report. It ends in the end, and how long that takes
+// is measured.
+func TestOverloadMakesHeartbeatsLate(t *testing.T) {
+	const nodes = 200
+	for _, broker := range []string{"legacy", "shedding"} {
+		few, many := massRestart(t, broker, 1).Phase("restart"), massRestart(t, broker, 16).Phase("restart")
+		t.Logf("%s: one core: %d down, %d missed, recovered at %g s; sixteen: %d, %d, %g s", broker,
+			few.NodesDown, few.MissedHeartbeats, few.RecoveryS, many.NodesDown, many.MissedHeartbeats, many.RecoveryS)
+		if many.NodesDown != nodes {
+			t.Errorf("%s broker, 16 cores: %d nodes went down, want the %d that stopped", broker, many.NodesDown, nodes)
+		}
+		if few.NodesDown < nodes+5 {
+			t.Errorf("%s broker, 1 core: %d nodes went down, want more than the %d that stopped", broker, few.NodesDown, nodes)
+		}
+		if few.RecoveryS < many.RecoveryS+10 {
+			t.Errorf("%s broker: recovered at %g s with one core, at %g s with sixteen; want it to take longer by far", broker, few.RecoveryS, many.RecoveryS)
+		}
+	}
+}
