@@ -29,6 +29,8 @@ func (d drawing) limits(limits []limit) {
 		if at.Y+labelSize > d.c.Max.Y {
 			at.Y = y - labelSize - 1
 		}
+		d.c.SetColor(translucent(paper, 0.75)) // a line may run behind it
+		d.box(at.X-text.Width(l.name)-2, at.Y-1, at.X+2, at.Y+labelSize)
 		d.c.FillText(text, at, l.name)
 	}
 }
