@@ -105,3 +105,10 @@ phase "empty" {
 phase "trail" {
   until "recovered" {}
 }
+
+threshold "a tenth of the entries until the queue is empty" {
+  metric       = "phases.empty.raft_entries"
+  broker       = "shedding"
+  max_ratio_of = "legacy"
+  max_ratio    = 0.1
+}

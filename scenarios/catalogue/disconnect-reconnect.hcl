@@ -17,8 +17,9 @@ example {
   reading = <<-EOT
     Instead of down the nodes become disconnected: their allocations count as unknown, and
     replacements are placed beside them. When the clients return the nodes pass through initializing to
-    ready, the originals are kept and the replacements stopped. The entries of the two phases
-    together are what keeping allocations costs.
+    ready, the originals are kept and the replacements stopped. Evaluations that
+    were put off until the allocations would be lost keep the state from being quiet for as long,
+    though nothing is left for them to do.
   EOT
 }
 
@@ -76,7 +77,7 @@ job "service" {
   type                  = "service"
   copies                = var.service_jobs
   count                 = max(round(var.nodes / 5), 1)
-  max_client_disconnect = "1h"
+  max_client_disconnect = "10m"
 }
 
 phase "start" {
@@ -94,8 +95,8 @@ phase "disconnect" {
     fraction = var.share
   }
 
-  until "recovered" {
-    after_down = true
+  until "elapsed" {
+    for = "3m"
   }
 }
 

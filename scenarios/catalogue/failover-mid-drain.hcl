@@ -11,8 +11,9 @@ sources = ["https://github.com/hashicorp/nomad/pull/14621"]
 example {
   chart = "queues"
   variables = {
-    nodes   = 500
-    after_s = 3
+    nodes        = 500
+    after_s      = 3
+    reaper_batch = 73
   }
 
   reading = <<-EOT
@@ -61,8 +62,20 @@ variable "after_s" {
   min         = 0
 }
 
+variable "reaper_batch" {
+  description = "most evaluations canceled in one Raft entry"
+  type        = "integer"
+  default     = 728
+  min         = 1
+  max         = 1000000
+}
+
 cluster {
   servers = var.servers
+
+  reaper {
+    batch = var.reaper_batch
+  }
 }
 
 fleet {

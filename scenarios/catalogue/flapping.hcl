@@ -2,8 +2,8 @@ title = "some racks come and go for half an hour"
 
 about = <<-EOT
   Racks lose their network for a minute or so, again and again, while the rest of the cluster
-  works. All clients of a rack go and return together, so their evaluations arrive in bursts:
-  the case in which one scheduling run can stand for many.
+  works. All clients of a rack go and return together. Whether their evaluations pile up is a
+  matter of how fast the servers notice and how fast the workers are.
 EOT
 
 sources = ["https://github.com/hashicorp/nomad/pull/14621"]
@@ -15,9 +15,11 @@ example {
   }
 
   reading = <<-EOT
-    The steps are racks: all clients of one go at once and return at once, so the evaluations of a
-    job arrive in bursts, and one scheduling run stands for a whole rack. That is the fan-in; the
-    table shows how many evaluations were created, and how few of them had to be processed.
+    The steps are racks: all clients of one go at once and return at once. But the servers notice
+    it over the ten to twenty seconds in which heartbeats expire, and clients stagger their return:
+    what was one event arrives spread out. A cluster of this size keeps up, so hardly two
+    evaluations of a job ever wait together, and both brokers process nearly all of them. Flapping
+    alone is no storm; run it with more nodes and jobs to find where it becomes one.
   EOT
 }
 

@@ -1,10 +1,10 @@
 title = "clients flap until a million evaluations have been made, and then stop flapping"
 
 about = <<-EOT
-  The incident that load shedding was written for: a network that comes and goes makes nodes
-  miss heartbeats and return, over and over, and every change of a node makes an evaluation for
-  each of its jobs. The old broker works through every one of them, in order, long after they
-  have ceased to matter.
+  The incident that load shedding was written for: a network that comes and goes makes all
+  nodes miss heartbeats and return, over and over, and every change of a node makes an
+  evaluation for each of its jobs. The old broker works through every one of them, in order,
+  long after they have ceased to matter.
 EOT
 
 sources = ["https://www.hashicorp.com/blog/load-shedding-in-the-nomad-eval-broker", "https://github.com/hashicorp/nomad/pull/14621"]
@@ -12,15 +12,16 @@ sources = ["https://www.hashicorp.com/blog/load-shedding-in-the-nomad-eval-broke
 example {
   chart = "nodes"
   variables = {
-    nodes       = 100
-    evaluations = 10000
+    nodes       = 300
+    evaluations = 30000
   }
 
   reading = <<-EOT
-    The dips are clients that have missed their heartbeats; each is followed by a return. Compare how
-    many evaluations were processed with how many were created: what is missing was canceled. Shedding
-    only helps where evaluations of one job wait behind each other; a cluster that keeps up, as this
-    small one does, sheds little.
+    The dips are the network: all nodes expire within seconds of each other, and return within
+    seconds. Each dip and each return is a backlog, larger than what the workers get through before
+    the next. Compare how many evaluations were processed with how many were created, and how long
+    it took to recover once the network was well: what was not processed was canceled, and nothing
+    was missed by it.
   EOT
 }
 
@@ -79,8 +80,9 @@ job "system" {
 }
 
 behaviour "flap" "network" {
-  up   = exponential("3m")
-  down = exponential("1m")
+  together = "group"
+  up       = uniform("1m", "3m")
+  down     = uniform("45s", "90s")
 }
 
 phase "start" {

@@ -84,3 +84,8 @@ phase "rest" {
     for = seconds(var.minutes * 60)
   }
 }
+
+threshold "nothing but housekeeping" {
+  metric = "phases.rest.raft_entries"
+  max    = 10 + var.minutes / 5
+}
