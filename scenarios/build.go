@@ -17,6 +17,8 @@ type builder struct {
 	def  *language.Definition
 	cost *Cost
 	jobs map[string][]*rpc.Job // by the name of their block
+	// actions counts what events do to jobs, one by one.
+	actions int
 	// clients is the fleet, and behaviours what it may do, by name.
 	clients    nodesim.Config
 	behaviours map[string]*Behaviour
@@ -50,6 +52,8 @@ func vocabulary(override string, cost **Cost) language.Vocabulary {
 const (
 	maxNodes = 1_000_000 // without force
 	maxJobs  = 100_000
+
+	maxActions = 1_000_000
 )
 
 // build works a definition out. An error is a *language.Error that shows the place.

@@ -55,6 +55,9 @@ func (w copiesWord) each(b *builder, what string, action func(*rpc.Job) Action) 
 		}
 		jobs = jobs[:*w.Copies]
 	}
+	if b.actions += len(jobs); b.actions > maxActions {
+		return nil, fmt.Errorf("all events together do more than %d things to jobs", maxActions)
+	}
 	if len(jobs) == 1 {
 		return action(jobs[0]), nil
 	}
@@ -114,6 +117,9 @@ type updateJobWord struct {
 }
 
 func (w updateJobWord) build(b *builder) (Action, error) {
+	if b.actions+len(b.jobs[w.Job]) > maxActions { // before making as many versions
+		return nil, fmt.Errorf("all events together do more than %d things to jobs", maxActions)
+	}
 	versions := map[string]*rpc.Job{}
 	for i, j := range b.jobs[w.Job] {
 		next := *j

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios/language"
@@ -243,4 +245,37 @@ phase "drain" {
 			t.Errorf("%s: error %v, want one that says %q", until, err, want)
 		}
 	}
+}
+
+// FuzzScenarioFile: whatever a file says, the answer is a scenario or an error, soon.
+func FuzzScenarioFile(f *testing.F) {
+	for _, name := range Names() {
+		text, _ := Text(name)
+		f.Add(string(text))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		spec := Spec{Scenario: "fuzz", File: "fuzz.hcl", Source: text, Broker: "shedding"}
+		sc, err := spec.scenario()
+		if err != nil {
+			if err.Error() == "" {
+				t.Error("an error without a text")
+			}
+			return
+		}
+		if sc.Fleet.Nodes < 1 || sc.Fleet.Nodes > maxNodes || len(sc.Phases) == 0 || sc.Fleet.Validate() == nil {
+			t.Errorf("half a scenario: %+v", sc) // Dial is not there yet, so the fleet must say so
+		}
+		if again, err := readSpec(strings.NewReader(jsonOf(t, spec))); err != nil || again.Source != text && utf8.ValidString(text) {
+			t.Errorf("the spec does not survive: %v", err)
+		}
+	})
+}
+
+func jsonOf(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
