@@ -28,6 +28,8 @@ type Study struct {
 type Run struct {
 	Point []string // the value of each axis
 	Spec  scenarios.Spec
+
+	key string // Key, which reads the scenario's file
 }
 
 // Parse reads axes of a study; one named broker sets its brokers. A text must be one that
@@ -108,13 +110,21 @@ func (st *Study) runsAt(point []string, brokers []string) ([]Run, error) {
 	for i, a := range st.Axes {
 		a.set(&spec, point[i])
 	}
+	// A broker's name has been checked, and neither it nor a seed makes a Spec invalid.
+	spec.Broker = brokers[0]
+	if err := spec.Validate(); err != nil {
+		return nil, fmt.Errorf("cell %s: %w", st.describe(point), err)
+	}
+	costs, err := spec.Machines()
+	if err != nil {
+		return nil, fmt.Errorf("cell %s: %w", st.describe(point), err)
+	}
 	for _, b := range brokers {
 		for _, seed := range st.Seeds {
 			spec.Broker, spec.Seed = b, seed
-			runs = append(runs, Run{Point: point, Spec: spec})
-		}
-		if err := runs[len(runs)-1].Spec.Validate(); err != nil {
-			return nil, fmt.Errorf("cell %s: %w", st.describe(point), err)
+			r := Run{Point: point, Spec: spec}
+			r.key = r.makeKey(costs)
+			runs = append(runs, r)
 		}
 	}
 	return runs, nil
@@ -150,13 +160,10 @@ func (st *Study) ID() string {
 }
 
 // Key is a hash of everything that a run's Result follows from, but the program.
-func (r Run) Key() string {
-	var costs any
-	if cost, err := r.Spec.Machines(); err == nil {
-		costs = cost // a file may change under its name
-	}
-	return hash([]any{r.Spec, costs})
-}
+func (r Run) Key() string { return r.key }
+
+// makeKey hashes the costs, too: a file of them may change under its name.
+func (r Run) makeKey(costs *scenarios.Cost) string { return hash([]any{r.Spec, costs}) }
 
 func hash(v any) string {
 	text, err := json.Marshal(v)
