@@ -179,7 +179,7 @@ func TestBehavioursRepeat(t *testing.T) {
 func TestRefusedBehaviours(t *testing.T) {
 	for behaviour, want := range map[string]string{
 		`"flap" "b" {}`: "must say up", `"flap" "b" { up = "1s" }`: "must say down", `"churn" "b" {}`: "must say every",
-		`"stop" "c" {}`: `no "b"`, `"stop" "b" { together = "row" }`: "rack, datacenter, group", `"stop" "b" { share = 1.5 }`: "1 at most",
+		`"stop" "c" {}`: `no "b"`, `"stop" "b" { together = "row" }`: "rack, datacenter, group", `"stop" "b" { share = 1.5 }`: "from 0 to 1",
 		"\"stop\" \"b\" {}\nbehaviour \"stop\" \"c\" {}": `No event begins "c"`,
 	} {
 		err := fileSpec(t, fmt.Sprintf(behavingText, behaviour)).Validate()

@@ -39,6 +39,22 @@ type tag struct {
 	oneof    []string
 }
 
+// span says which numbers a field takes that must be least at least.
+func (t tag) span(least float64) string {
+	from := formatNumber(least)
+	switch {
+	case t.max == nil && t.above:
+		return "above 0"
+	case t.max == nil:
+		return from + " or more"
+	case t.any && t.min == nil:
+		return formatNumber(*t.max) + " at most"
+	case t.above:
+		return "above 0, up to " + formatNumber(*t.max)
+	}
+	return "from " + from + " to " + formatNumber(*t.max)
+}
+
 func parseTag(text string) (tag, string) {
 	t, name := tag{}, ""
 	for part := range strings.SplitSeq(text, ",") {

@@ -125,14 +125,8 @@ func (d *decoder) number(value cty.Value, f field, target reflect.Value, at Rang
 		least = *f.tag.min
 	}
 	switch {
-	case !f.tag.any && x < least:
-		d.fail(at, "Out of range", "%s is %s; it must be %s or more.", f.name, plain(v), formatNumber(least))
-		return
-	case f.tag.above && x <= 0:
-		d.fail(at, "Out of range", "%s is %s; it must be above 0.", f.name, plain(v))
-		return
-	case f.tag.max != nil && x > *f.tag.max:
-		d.fail(at, "Out of range", "%s is %s; it must be %s at most.", f.name, plain(v), formatNumber(*f.tag.max))
+	case !f.tag.any && x < least, f.tag.above && x <= 0, f.tag.max != nil && x > *f.tag.max:
+		d.fail(at, "Out of range", "%s is %s; it must be %s.", f.name, plain(v), f.tag.span(least))
 		return
 	case x > 1e300 || x < -1e300:
 		d.fail(at, "Out of range", "%s is too large.", f.name)
