@@ -10,20 +10,25 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
 )
 
 // FailAllocs makes the clients of up to n allocations of a job report, all at one instant,
 // that they failed, and returns the IDs of those that are. Allocations whose nodes are not
 // ready cannot fail: their clients are not heard. What clients report within 50 ms is one
 // entry, and makes one evaluation per job, however many failed
-// (nodesim's clients learn of it with the next change of the allocation). An empty
-// namespace stands for "default".
+// (nodesim's clients learn of it with the next change of the allocation). It is no error if
+// the job has none to fail. An empty namespace stands for "default".
 func (c *Cluster) FailAllocs(ctx context.Context, namespace, job string, n int) ([]string, error) {
 	def(&namespace, rpc.DefaultNamespace)
-	victims := c.allocsToFail(namespace, job, n)
-	if len(victims) == 0 {
-		return nil, fmt.Errorf("fail %d allocations of job %q: it has none that runs on a ready node", n, job)
+	l := c.leader()
+	if l == nil {
+		return nil, fmt.Errorf("fail allocations of job %q: %w", job, rpc.ErrNoLeader)
 	}
+	if _, err := l.findJob(namespace, job); err != nil {
+		return nil, fmt.Errorf("fail allocations: %w", err)
+	}
+	victims := allocsToFail(l.store.Snapshot(), broker.JobID{Namespace: namespace, ID: job}, n)
 	byNode := map[string][]*rpc.Allocation{}
 	var failed []string
 	for _, a := range victims {
@@ -64,13 +69,8 @@ func failureOf(a *rpc.Allocation) *rpc.Allocation {
 	return u
 }
 
-func (c *Cluster) allocsToFail(namespace, job string, n int) []*rpc.Allocation {
-	l := c.leader()
-	if l == nil {
-		return nil
-	}
-	snap := l.store.Snapshot()
-	allocs := slices.DeleteFunc(snap.AllocsByJob(broker.JobID{Namespace: namespace, ID: job}), func(a *rpc.Allocation) bool {
+func allocsToFail(snap *state.Snapshot, job broker.JobID, n int) []*rpc.Allocation {
+	allocs := slices.DeleteFunc(snap.AllocsByJob(job), func(a *rpc.Allocation) bool {
 		node := snap.NodeByID(a.NodeID)
 		return a.Terminal() || node == nil || node.Status != rpc.NodeStatusReady
 	})

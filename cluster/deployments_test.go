@@ -117,3 +117,34 @@ func TestDeploymentSurvivesFailover(t *testing.T) {
 		}
 	})
 }
+
+// TestFailedAfterHealthy: an allocation that was found healthy and then fails is not
+// replaced as long as its deployment goes on, and nothing looks at it when that ends: not
+// before something else makes an evaluation of the job. So it is in Nomad.
+func TestFailedAfterHealthy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := deployedRig(t)
+		r.update()
+		r.report("svc", true)
+		time.Sleep(2 * time.Second)
+		for _, a := range r.live("svc") {
+			if a.JobVersion == 1 && a.Health == rpc.AllocHealthy && a.Name == "svc.tg[0]" {
+				_, err := r.c.NodeServer(0).UpdateAlloc(t.Context(), &rpc.AllocUpdateRequest{NodeID: a.NodeID, Alloc: []*rpc.Allocation{failureOf(a)}})
+				r.ok(nil, err)
+			}
+		}
+		for range 3 {
+			time.Sleep(2 * time.Second)
+			r.report("svc", true)
+		}
+		time.Sleep(time.Hour)
+		if d := r.deployment("svc"); d.Status != rpc.DeploymentSuccessful || len(r.live("svc")) != 5 {
+			t.Errorf("deployment %+v, %d allocations; want it successful and one of six missing", d, len(r.live("svc")))
+		}
+		r.ok(r.c.RegisterJob(t.Context(), r.snap().JobByID(rpc.DefaultNamespace, "svc")))
+		time.Sleep(time.Minute)
+		if n := len(r.live("svc")); n != 6 {
+			t.Errorf("%d allocations after another evaluation, want 6", n)
+		}
+	})
+}

@@ -23,7 +23,8 @@ type oracle struct {
 	ordered []*rpc.Node // by ID
 	used    map[string]rpc.Resources
 	jobs    map[broker.JobID]*jobView
-	blocked map[broker.JobID]bool // jobs that wait for room
+	blocked map[broker.JobID]bool   // jobs that wait for room
+	deploys map[broker.JobID]string // the jobs' latest deployments
 
 	wanted, running int // allocations
 	wrong           []string
@@ -42,8 +43,12 @@ type groupView struct {
 	finished map[string]int  // complete ones of this version of the job, by node
 	names    map[string]int  // live ones that are not unknown, by name
 	ended    map[string]bool // names of complete and failed ones of this version
-	live     int
-	unknown  int // live, on nodes that are out of reach
+	// held are the names of failed ones that belong to the job's latest deployment. While it
+	// goes on its watcher decides about them, and of those that were healthy before it never
+	// hears; nothing need look at the job again when it ends (docs/adr/0500).
+	held    map[string]bool
+	live    int
+	unknown int // live, on nodes that are out of reach
 }
 
 // maxWrong is how many differences an oracle spells out.
@@ -54,6 +59,7 @@ func converged(snap *state.Snapshot) *oracle {
 	o := &oracle{
 		nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{},
 		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]bool{},
+		deploys: map[broker.JobID]string{},
 	}
 	for n := range snap.Nodes() {
 		o.nodes[n.ID] = n
@@ -64,6 +70,9 @@ func converged(snap *state.Snapshot) *oracle {
 	}
 	for _, e := range snap.EvalsByStatus(broker.StatusBlocked) {
 		o.blocked[e.Job()] = true
+	}
+	for d := range snap.Deployments() {
+		o.deploys[broker.JobID{Namespace: d.Namespace, ID: d.JobID}] = d.ID
 	}
 	for a := range snap.Allocs() {
 		o.take(a)
@@ -140,12 +149,24 @@ func (o *oracle) outcome() string {
 // node goes down for a moment.
 func (o *oracle) comparable(job *rpc.Job, g *groupView) int {
 	if job == nil || job.Type != rpc.JobTypeSystem && job.Type != rpc.JobTypeSysBatch {
-		return g.live
+		return g.live + g.missing()
 	}
 	n := 0
 	for node, live := range g.on {
 		if o.nodes[node] != nil && o.nodes[node].Ready() {
 			n += live
+		}
+	}
+	return n
+}
+
+// missing counts the names that nothing live has, and that failed allocations of a
+// deployment hold.
+func (g *groupView) missing() int {
+	n := 0
+	for name := range g.held {
+		if g.names[name] == 0 {
+			n++
 		}
 	}
 	return n
@@ -184,7 +205,7 @@ func (o *oracle) take(a *rpc.Allocation) {
 	if g == nil {
 		g = &groupView{
 			on: map[string]int{}, finished: map[string]int{}, names: map[string]int{},
-			ended: map[string]bool{},
+			ended: map[string]bool{}, held: map[string]bool{},
 		}
 		v.groups[a.TaskGroup] = g
 	}
@@ -198,6 +219,9 @@ func (o *oracle) take(a *rpc.Allocation) {
 			g.ended[a.Name] = true
 		case rpc.AllocClientFailed:
 			g.ended[a.Name] = true
+			if a.DesiredStatus == rpc.AllocDesiredRun && a.DeploymentID != "" && a.DeploymentID == o.deploys[id] {
+				g.held[a.Name] = true
+			}
 		}
 		return
 	}
@@ -279,7 +303,7 @@ func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGrou
 // that failed for good.
 func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
 	o.wanted += tg.Count
-	has := len(g.names)
+	has := len(g.names) + g.missing()
 	if job.Type == rpc.JobTypeBatch {
 		for i := range tg.Count {
 			if name := fmt.Sprintf("%s.%s[%d]", job.ID, tg.Name, i); g.names[name] == 0 && g.ended[name] {
