@@ -15,7 +15,7 @@ example {
   }
 
   reading = <<-EOT
-    Instead of down the nodes become disconnected: their allocations count as unknown, and
+    Instead of down the nodes become disconnected, but for those that ran nothing to keep: their allocations count as unknown, and
     replacements are placed beside them. When the clients return the nodes pass through initializing to
     ready, the originals are kept and the replacements stopped. Evaluations that
     were put off until the allocations would be lost keep the state from being quiet for as long,

@@ -10,18 +10,19 @@ EOT
 sources = ["https://www.hashicorp.com/blog/load-shedding-in-the-nomad-eval-broker", "https://github.com/hashicorp/nomad/pull/14621"]
 
 example {
-  chart = "nodes"
+  chart = "pending"
   variables = {
     nodes       = 300
     evaluations = 30000
   }
 
   reading = <<-EOT
-    The dips are the network: all nodes expire within seconds of each other, and return within
-    seconds. Each dip and each return is a backlog, larger than what the workers get through before
-    the next. Compare how many evaluations were processed with how many were created, and how long
-    it took to recover once the network was well: what was not processed was canceled, and nothing
-    was missed by it.
+    Each peak is the network going or coming back: all nodes expire within seconds of each other, and
+    return within seconds, and that is a backlog of an evaluation for every job on every node. The
+    old broker is still busy with it long after the network has changed again; the new one keeps the
+    newest of each job and is done at once. Compare how many evaluations were created with how many
+    were processed: what was not processed was canceled, and the invariants say that nothing was
+    missed by it.
   EOT
 }
 
