@@ -27,6 +27,12 @@
 // and at the ends of each phase. However long a run is, a series stays at a few thousand points and keeps
 // its highest and lowest.
 //
+// # Sweeps
+//
+// A Sweep is many Results that differ in a few parameters. Its methods say which cells meet
+// limits (Largest, FailBelow), what moves a figure most (Effects), and how a figure spreads
+// over seeds (Cell.Spread); ParseLimit reads a limit from text before anything has run.
+//
 // # Result files
 //
 // WriteFile is atomic; Load refuses files that are truncated, foreign or of a future schema;
