@@ -86,7 +86,7 @@ func (t *Transport) Stagger(d time.Duration) { t.stagger.Store(time.Now().Add(d)
 func (t *Transport) EncodePeer(_ raft.ServerID, addr raft.ServerAddress) []byte {
 	if until := t.stagger.Load(); until != 0 {
 		if time.Now().UnixNano() < until {
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 		} else {
 			t.stagger.CompareAndSwap(until, 0)
 		}
