@@ -86,3 +86,35 @@ func TestTheWorkedExample(t *testing.T) {
 		t.Errorf("%d nodes down made %d evaluations, want 4 and %d, or 2%% fewer", miss.NodesDown, miss.EvalsCreated, want)
 	}
 }
+
+// TestCatalogueRuns: every scenario goes through at a small size, and keeps its invariants
+// and its thresholds.
+func TestCatalogueRuns(t *testing.T) {
+	small := map[string]map[string]any{
+		"heartbeat-storm": {"system_jobs": 2}, "worked-example": {"system_jobs": 5, "service_jobs": 3}, "incident": {"evaluations": 1000},
+		"decommission": {"service_jobs": 5}, "plan-rejection": {"service_jobs": 40}, "blocked-thrash": {"service_jobs": 20},
+		"alloc-failures": {"service_jobs": 4}, "steady-state": {"minutes": 5},
+	}
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			spec := Spec{Scenario: name, Broker: "shedding", Seed: 2, Vars: small[name]}
+			spec.Set("nodes", 20)
+			res := runOne(t, spec, nil)
+			wantSound(t, res, InvariantNonePending, InvariantServersSame)
+			thresholds, err := spec.Thresholds()
+			if err != nil {
+				t.Fatal(err)
+			}
+			apply, _ := metrics.Applicable([]*metrics.Result{res}, nil, thresholds)
+			verdicts, err := metrics.Check([]*metrics.Result{res}, nil, apply)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range verdicts {
+				if !v.OK {
+					t.Errorf("threshold %s: %s is %g, want %s", v.Name, v.Metric, v.Value, v.Demand)
+				}
+			}
+		})
+	}
+}
