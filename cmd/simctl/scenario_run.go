@@ -24,6 +24,8 @@ type scenarioFlags struct {
 	brokers []string       // nil = the scenario's
 	out     string
 	base    string // a baseline file
+	// byVar are the variables that were given by --var and --var-file.
+	byVar map[string]any
 	format  string
 	quiet   bool
 }
@@ -109,7 +111,7 @@ func (f *scenarioFlags) specs() ([]scenarios.Spec, error) {
 	if len(f.brokers) == 0 {
 		var err error
 		if f.brokers, err = f.spec.Brokers(); err != nil {
-			return nil, inputError(err)
+			return nil, f.inputError(err)
 		}
 	}
 	var specs []scenarios.Spec
@@ -117,11 +119,23 @@ func (f *scenarioFlags) specs() ([]scenarios.Spec, error) {
 		spec := f.spec
 		spec.Broker = name
 		if err := spec.Validate(); err != nil {
-			return nil, inputError(err)
+			return nil, f.inputError(err)
 		}
 		specs = append(specs, spec)
 	}
 	return specs, nil
+}
+
+// inputError is inputError for a command line that may have given variables by --var.
+func (f *scenarioFlags) inputError(err error) error {
+	if e, ok := errors.AsType[*scenarios.InputError](err); ok {
+		for name, value := range f.byVar {
+			if scenarios.FlagName(name) == e.Flag {
+				return usageErrorf("--var %q: %s", fmt.Sprintf("%s=%v", name, value), e.Allowed)
+			}
+		}
+	}
+	return inputError(err)
 }
 
 // inputError makes an error about what was to be run one of usage, with a suggestion.
