@@ -99,6 +99,7 @@ var (
 		"NodeUpdateDrainRequestType", "NodeUpdateEligibilityRequestType", "UpsertNodeEventsType", "SchedulerConfigRequestType",
 		"AllocUpdateDesiredTransitionRequestType", "DeploymentStatusUpdateRequestType", "ScalingEventRegisterRequestType",
 		"BatchNodeUpdateDrainRequestType", "NodeBatchDeregisterRequestType", "JobBatchDeregisterRequestType",
+		"OneTimeTokenExpireRequestType",
 		EntryRaftNoop, EntryRaftBarrier, EntryRaftConfiguration,
 	}
 	evalStatuses = []string{"pending", "blocked", "complete", "failed", "canceled"}
