@@ -95,6 +95,7 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 	patient := changed(service, func(j *rpc.Job) { j.TaskGroups[0].MaxClientDisconnect = time.Minute })
 	rolling := changed(service, func(j *rpc.Job) { j.TaskGroups[0].MaxParallel = 1 })
 	big := changed(service, func(j *rpc.Job) { j.TaskGroups[0].Count = 9 })
+	periodic := changed(batch, func(j *rpc.Job) { j.Periodic = &rpc.PeriodicConfig{Every: time.Hour} })
 	disconnected := func(n []*rpc.Node) { n[1].Status = rpc.NodeStatusDisconnected }
 	cases := []struct {
 		name  string
@@ -137,6 +138,8 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 			"service-000/node0", "service-000/node0", "service-000/node1 unknown"}}, "is unknown on node node1, which is disconnected"},
 
 		{"a batch job that is done", placed{jobs: []*rpc.Job{batch}, allocs: []string{"batch-000/node0 complete", "batch-000/node2 failed"}}, ""},
+		{"a periodic job, which runs nothing itself", placed{jobs: []*rpc.Job{periodic}}, ""},
+		{"a periodic job that runs", placed{jobs: []*rpc.Job{periodic}, allocs: []string{"batch-000/node0"}}, "its job does not"},
 		{"a batch job half done", placed{jobs: []*rpc.Job{batch}, allocs: []string{"batch-000/node0 complete"}}, "batch-000 runs 1 allocations of group, 2 wanted"},
 	}
 	for _, c := range cases {
