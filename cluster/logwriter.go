@@ -24,6 +24,7 @@ type logWriter struct {
 
 	mu      sync.Mutex
 	waiting []*pendingEntry
+	closed  bool
 	wake    chan struct{}
 	stop    chan struct{}
 	done    chan struct{}
@@ -57,6 +58,11 @@ func newLogWriter(r *raft.Raft, fsync func() time.Duration) *logWriter {
 func (w *logWriter) apply(data []byte) <-chan raft.ApplyFuture {
 	e := &pendingEntry{data: data, handed: make(chan raft.ApplyFuture, 1)}
 	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		close(e.handed)
+		return e.handed
+	}
 	w.waiting = append(w.waiting, e)
 	w.mu.Unlock()
 	select {
@@ -69,8 +75,12 @@ func (w *logWriter) apply(data []byte) <-chan raft.ApplyFuture {
 // applied frees the place of an entry whose future is settled.
 func (w *logWriter) applied() { <-w.slots }
 
-// close stops the writer and waits for it. Entries not yet written are dropped.
+// close stops the writer and waits for it. Entries not yet written are dropped, and so are
+// those that still come.
 func (w *logWriter) close() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
 	close(w.stop)
 	<-w.done
 	for _, e := range w.take() {
