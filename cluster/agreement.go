@@ -166,6 +166,9 @@ func sameData(a, b *logStore, upTo uint64) error {
 	}
 	var x, y raft.Log
 	for i := max(aFirst, bFirst); i <= min(aLast, bLast, upTo); i++ {
+		if a.term(i) == 0 || b.term(i) == 0 {
+			continue // a snapshot took its place
+		}
 		err := errors.Join(a.GetLog(i, &x), b.GetLog(i, &y))
 		if errors.Is(err, raft.ErrLogNotFound) {
 			continue // a snapshot that came from the leader leaves a gap

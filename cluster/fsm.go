@@ -265,6 +265,9 @@ func (f *fsm) Restore(r io.ReadCloser) error {
 		return fmt.Errorf("list the snapshots of %s: %w", f.srv.addr, err)
 	}
 	if len(snaps) > 0 {
+		if f.srv.joined.Load() {
+			f.srv.logs.supersede(f.srv.applied.Load(), snaps[0].Index)
+		}
 		f.srv.applied.Store(snaps[0].Index)
 	}
 	return nil

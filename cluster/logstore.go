@@ -35,6 +35,17 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 	return s.InmemStore.StoreLogs(logs)
 }
 
+// supersede forgets what was stored with after < index ≤ upTo: a snapshot of the leader's
+// took its place. It may never have been agreed on, and Raft leaves the end of it in the
+// log, in front of the snapshot (raft.go, installSnapshot and compactLogs).
+func (s *logStore) supersede(after, upTo uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := after + 1; i <= upTo && i < uint64(len(s.types)); i++ {
+		s.types[i], s.terms[i] = 0, 0
+	}
+}
+
 // typesBetween returns the types of the entries with after < index ≤ upTo; zero for those
 // that were never in this log, because a snapshot from the leader held their effect.
 func (s *logStore) typesBetween(after, upTo uint64) []messageType {

@@ -69,6 +69,8 @@ type server struct {
 
 	// applied is the index of the last entry that the state machine is done with.
 	applied atomic.Uint64
+	// joined says that Raft runs: a snapshot that is restored then comes from the leader.
+	joined atomic.Bool
 	// established is set while this server leads and everything the leader runs is up.
 	established atomic.Bool
 	// reap wakes the cancelable reaper; it never blocks an Ack.
@@ -138,6 +140,7 @@ func (s *server) start(peers raft.Configuration) error {
 		return fmt.Errorf("start raft on %s: %w", s.addr, err)
 	}
 	s.raft = r
+	s.joined.Store(true)
 	s.writer = newLogWriter(r, s.fsync)
 	s.trans.Listen(func(term uint64) bool { return r.State() == raft.Leader && r.CurrentTerm() == term })
 	s.wg.Go(func() { s.monitorLeadership(leading) })
