@@ -22,6 +22,8 @@ type builder struct {
 	// clients is the fleet, and behaviours what it may do, by name.
 	clients    nodesim.Config
 	behaviours map[string]*Behaviour
+	// before is what has happened up to the event that is built.
+	before history
 	// read reads a file that the scenario's names.
 	read func(path string) ([]byte, error)
 }
@@ -140,6 +142,9 @@ func (b *builder) phase(p language.Phase, servers int) (Phase, error) {
 		action, err := eventWords[e.Keyword].build(e.Args, b)
 		if c, ok := action.(checkable); ok && err == nil {
 			err = c.check(servers)
+		}
+		if err == nil {
+			err = b.before.happens(action)
 		}
 		if err != nil {
 			return out, b.def.Errorf(e.At, "Impossible event", "%v.", err)

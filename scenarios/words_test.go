@@ -148,6 +148,39 @@ phase "ops" {
 	}
 }
 
+// TestEventsOutOfOrder: what cannot happen when it would is refused before anything runs.
+func TestEventsOutOfOrder(t *testing.T) {
+	text := `title = "order"
+fleet {
+  group "all" {
+    nodes = 3
+  }
+}
+behaviour "stop" "b" {}
+phase "p" {
+  %s
+  until "recovered" {}
+}
+`
+	begin, end := "event \"begin\" {\n at = \"%ds\"\n behaviour = \"b\"\n}\n", "event \"end\" {\n at = \"%ds\"\n behaviour = \"b\"\n}\n"
+	const start = "event \"start_clients\" {}\n"
+	for events, want := range map[string]string{
+		start + fmt.Sprintf(begin+end+begin, 1, 2, 3):                 "",
+		start + fmt.Sprintf(end+begin, 2, 1):                          "",
+		fmt.Sprintf(begin, 1):                                         "no clients yet",
+		start + start + fmt.Sprintf(begin, 1):                         "started already",
+		start + fmt.Sprintf(begin+begin, 1, 2):                        "has begun already",
+		start + fmt.Sprintf(end+begin, 1, 2):                          "has not begun",
+		start + fmt.Sprintf(begin+end+end, 1, 2, 3):                   "has not begun",
+		"event \"stop_clients\" {}\n" + start + fmt.Sprintf(begin, 1): "no clients yet",
+	} {
+		err := fileSpec(t, fmt.Sprintf(text, events)).Validate()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), want) {
+			t.Errorf("%s: error %v, want %q", events, err, want)
+		}
+	}
+}
+
 // TestUpdatesAddUp: every event of an update makes another version.
 func TestUpdatesAddUp(t *testing.T) {
 	spec := fileSpec(t, `title = "updates"
