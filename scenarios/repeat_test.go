@@ -3,20 +3,25 @@ package scenarios
 import "testing"
 
 // TestARunWithFaultsRepeats: twenty runs of schedules in which leaders change, links are
-// slow and lossy and clients flap give one result, however the machine interrupts them.
-// Each of the three once differed in its own way (ADR 0600).
+// slow and lossy and clients flap give one result. Each of the three once differed in its
+// own way, every other time or so when it was interrupted (ADR 0600); the two that still are
+// show it soonest.
 func TestARunWithFaultsRepeats(t *testing.T) {
-	t.Setenv(shaken, "1")
 	for _, c := range []struct {
 		file   string
 		seed   int64
 		broker string
 		runs   int
+		shaken bool
 	}{
-		{"heartbeats-drawn", 300, "legacy", 20}, // two followers' heartbeats drew at one instant
-		{"stale-leader", 304, "legacy", 5},      // a leadership that was over sent once more, or did not
-		{"missed-change", 320, "shedding", 5},   // a worker that was turned away missed a change, or did not
+		{"heartbeats-drawn", 300, "legacy", 20, false}, // two followers' heartbeats drew at one instant
+		{"stale-leader", 304, "legacy", 6, true},       // a leadership that was over sent once more, or did not
+		{"missed-change", 320, "shedding", 6, true},    // a worker that was turned away missed a change, or did not
 	} {
+		t.Setenv(shaken, "")
+		if c.shaken {
+			t.Setenv(shaken, "1")
+		}
 		spec, err := FromFile("testdata/repeat/" + c.file + ".hcl")
 		must(t, err)
 		spec.Seed, spec.Broker = c.seed, c.broker
