@@ -86,10 +86,7 @@ func (tx *Tx) logAllocs() error {
 				gone = append(gone, id)
 			}
 		}
-		s, err := tx.summary(job)
-		if err != nil {
-			return err
-		}
+		s := tx.summary(job)
 		s.log.add(tx.index, allocs, gone, s.Allocs.Live+s.Allocs.Terminal)
 	}
 	return nil

@@ -37,6 +37,8 @@ type counts struct {
 	EvalsByStatus tally
 	NodesByStatus tally
 	Datacenters   map[string]DCCount
+
+	summaries *summaries
 }
 
 func newCounts() *counts { return &counts{Datacenters: map[string]DCCount{}} }

@@ -37,10 +37,7 @@ func (tx *Tx) UpsertEvals(evals ...*broker.Evaluation) error {
 }
 
 func (tx *Tx) cancelBlocked(by *broker.Evaluation) error {
-	s, err := tx.summary(by.Job())
-	if err != nil {
-		return err
-	}
+	s := tx.summary(by.Job())
 	for _, id := range s.Blocked { // putEval replaces the list, and does not write to it
 		if id == by.ID {
 			continue // it is about to be written itself
@@ -88,10 +85,7 @@ func (tx *Tx) DeleteEvals(evalIDs, allocIDs []string) error {
 		}
 		tx.evals.put(id, nil)
 		tx.countEval(old, nil)
-		s, err := tx.summary(old.Job())
-		if err != nil {
-			return err
-		}
+		s := tx.summary(old.Job())
 		s.Evals.Count--
 		s.moveBlocked(old, nil)
 	}

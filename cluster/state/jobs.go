@@ -40,8 +40,8 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 	tx.strings.share(&job.Namespace, &job.ID, &job.Type)
 	tx.jobs.put(id, job)
 	tx.counts.JobsIndex = tx.index
-	_, err = tx.summary(id) // makes the row
-	return err
+	tx.summary(id) // makes the row
+	return nil
 }
 
 // NoteLaunch records when a periodic job was launched. Without launched it was only
@@ -51,11 +51,11 @@ func (tx *Tx) NoteLaunch(id broker.JobID, at int64, launched bool) error {
 	if job, err := tx.job(id); err != nil || job == nil {
 		return err // deregistered meanwhile
 	}
-	s, err := tx.summary(id)
-	if err == nil && (launched || s.Launched == 0) {
+	s := tx.summary(id)
+	if launched || s.Launched == 0 {
 		s.Launched = at
 	}
-	return err
+	return nil
 }
 
 // SetSchedulerConfig replaces the scheduler configuration.
@@ -96,6 +96,6 @@ func (tx *Tx) DeleteJob(namespace, id string) error {
 	tx.deployments.put(job, nil)
 	tx.counts.Jobs--
 	tx.counts.JobsIndex = tx.index
-	_, err = tx.summary(job) // dropped when nothing is left
-	return err
+	tx.summary(job) // dropped when nothing is left
+	return nil
 }

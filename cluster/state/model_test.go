@@ -93,8 +93,7 @@ func recount(t interface {
 			t.Fatalf("at index %d, node %s: %+v, counted %+v", s.Index(), id, got, want)
 		}
 	}
-	summaries := slices.Collect(rows[*jobSummary](s.get(tableSummaries, indexID)))
-	equal("per-job rows", len(summaries), len(jobs))
+	equal("per-job rows", len(s.counts.summaries.all()), len(jobs))
 	for job, want := range jobs {
 		got := s.summary(job)
 		slices.Sort(want.Blocked)
@@ -251,8 +250,10 @@ func checkRestore(rt *rapid.T, s *Store) {
 	if snap.Fingerprint() != again.Fingerprint() || snap.Index() != again.Index() {
 		rt.Fatalf("restored index %d with another fingerprint than index %d", again.Index(), snap.Index())
 	}
-	if !reflect.DeepEqual(snap.counts, again.counts) {
-		rt.Fatalf("restored counts %+v, had %+v", again.counts, snap.counts)
+	had, got := *snap.counts, *again.counts
+	had.summaries, got.summaries = nil, nil // recounted above, and compared as bytes below
+	if !reflect.DeepEqual(had, got) {
+		rt.Fatalf("restored counts %+v, had %+v", got, had)
 	}
 	for _, id := range []string{"node-0", "node-1"} {
 		if !reflect.DeepEqual(snap.NodeEvents(id), again.NodeEvents(id)) {

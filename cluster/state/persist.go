@@ -42,11 +42,12 @@ func msgpackHandle() *codec.MsgpackHandle {
 func (s *Snapshot) Persist(w io.Writer) error {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	enc := codec.NewEncoder(buf, msgpackHandle())
+	summaries := s.counts.summaries.all()
 	header := &persistHeader{
 		Version: persistVersion, Counts: s.counts,
 		Nodes: s.NodeCount(), Jobs: s.counts.Jobs, Evals: s.counts.Evals,
 		Allocs:      s.counts.AllocsLive + s.counts.AllocsTerminal,
-		Summary:     count(rows[*jobSummary](s.get(tableSummaries, indexID))),
+		Summary:     len(summaries),
 		Deployments: count(s.Deployments()),
 	}
 	if err := enc.Encode(header); err != nil {
@@ -57,7 +58,7 @@ func (s *Snapshot) Persist(w io.Writer) error {
 		persistRows(enc, s.Jobs(), itself),
 		persistRows(enc, s.Evals(), itself),
 		persistRows(enc, s.Allocs(), itself),
-		persistRows(enc, rows[*jobSummary](s.get(tableSummaries, indexID)), itself),
+		persistRows(enc, slices.Values(summaries), itself),
 		persistRows(enc, s.Deployments(), itself),
 		func() error { return buf.Flush() },
 	)
@@ -121,12 +122,13 @@ func (s *Store) Restore(r io.Reader) error {
 }
 
 func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *interner) error {
-	for _, table := range []string{tableNodes, tableJobs, tableEvals, tableAllocs, tableSummaries, tableNodeAllocs, tableDeployments} {
+	for _, table := range []string{tableNodes, tableJobs, tableEvals, tableAllocs, tableNodeAllocs, tableDeployments} {
 		if _, err := txn.DeleteAll(table, indexID); err != nil {
 			return fmt.Errorf("clear table %s: %w", table, err)
 		}
 	}
 	perNode, perJob := map[string]*NodeAllocs{}, map[broker.JobID][]*rpc.Allocation{}
+	jobs := map[broker.JobID]*jobSummary{}
 	on := func(nodeID string) *NodeAllocs {
 		row := perNode[nodeID]
 		if row == nil {
@@ -156,16 +158,18 @@ func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *int
 			perJob[job] = append(perJob[job], a)
 			return a
 		}),
-		restoreRows(txn, dec, tableSummaries, h.Summary, func(s *jobSummary) any {
+		restoreRows(txn, dec, "summaries", h.Summary, func(s *jobSummary) any {
 			slices.SortFunc(perJob[s.Job], byChange)
 			s.log.rebuild(perJob[s.Job])
-			return s
+			jobs[s.Job] = s
+			return nil
 		}),
 		restoreRows(txn, dec, tableDeployments, h.Deployments, func(d *rpc.Deployment) any { return d }),
 	)
 	if err != nil {
 		return err
 	}
+	h.Counts.summaries = h.Counts.summaries.with(jobs)
 	for id, row := range perNode {
 		if err := txn.Insert(tableNodeAllocs, row); err != nil {
 			return fmt.Errorf("allocations of node %q: %w", id, err)
@@ -191,7 +195,11 @@ func restoreRows[T any](txn *memdb.Txn, dec *codec.Decoder, table string, n int,
 			if err := dec.Decode(r); err != nil {
 				return fmt.Errorf("row %d of %d of table %s: %w", i+1, n, table, err)
 			}
-			if err := txn.Insert(table, row(r)); err != nil {
+			obj := row(r)
+			if obj == nil {
+				continue // kept elsewhere
+			}
+			if err := txn.Insert(table, obj); err != nil {
 				return fmt.Errorf("row %d of %d of table %s: %w", i+1, n, table, err)
 			}
 		}

@@ -21,7 +21,6 @@ const (
 	tableJobs        = "jobs"
 	tableNodes       = "nodes"
 	tableNodeAllocs  = "on_node"
-	tableSummaries   = "summaries"
 
 	indexID = "id"
 	// indexModify orders nodes by ModifyIndex: which nodes changed since an index?
@@ -65,10 +64,6 @@ func schema() *memdb.DBSchema {
 		table(tableDeployments, indexer{from: func(raw any) []byte {
 			d := raw.(*rpc.Deployment)
 			return jobKey(d.Namespace, d.JobID)
-		}}, nil),
-		table(tableSummaries, indexer{from: func(raw any) []byte {
-			job := raw.(*jobSummary).Job
-			return jobKey(job.Namespace, job.ID)
 		}}, nil),
 	}
 	s := &memdb.DBSchema{Tables: make(map[string]*memdb.TableSchema, len(tables))}

@@ -81,7 +81,7 @@ func (s *Snapshot) LastLaunch(job broker.JobID) time.Time {
 func (s *Snapshot) JobAllocs(job broker.JobID) JobAllocs { return s.summary(job).Allocs }
 
 func (s *Snapshot) summary(job broker.JobID) jobSummary {
-	if sum, ok := s.first(tableSummaries, indexID, job.Namespace, job.ID).(*jobSummary); ok {
+	if sum := s.counts.summaries.of(job); sum != nil {
 		return *sum
 	}
 	return jobSummary{}

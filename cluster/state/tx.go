@@ -31,7 +31,7 @@ type Tx struct {
 	evals       table[string, broker.Evaluation]
 	allocs      table[string, rpc.Allocation]
 	nodeAllocs  table[string, NodeAllocs]
-	summaries   table[broker.JobID, jobSummary]
+	summaries   map[broker.JobID]*jobSummary // changed ones; nil deletes
 	deployments table[broker.JobID, rpc.Deployment]
 
 	touched map[broker.JobID][]string // IDs of changed allocations, some of them twice
@@ -89,7 +89,7 @@ func (t *table[K, R]) flush(txn, base *memdb.Txn, name string, args func(K) []an
 
 // flush writes the changed rows to txn.
 func (tx *Tx) flush(txn *memdb.Txn) error {
-	if err := firstError(tx.logAllocs, tx.dropEmptySummaries); err != nil {
+	if err := firstError(tx.logAllocs, tx.summarize); err != nil {
 		return err
 	}
 	byString := func(id string) []any { return []any{id} }
@@ -100,13 +100,14 @@ func (tx *Tx) flush(txn *memdb.Txn) error {
 		func() error { return tx.evals.flush(txn, tx.base, tableEvals, byString) },
 		func() error { return tx.allocs.flush(txn, tx.base, tableAllocs, byString) },
 		func() error { return tx.nodeAllocs.flush(txn, tx.base, tableNodeAllocs, byString) },
-		func() error { return tx.summaries.flush(txn, tx.base, tableSummaries, byJob) },
 		func() error { return tx.deployments.flush(txn, tx.base, tableDeployments, byJob) },
 	)
 }
 
-func (tx *Tx) dropEmptySummaries() error {
-	for job, s := range tx.summaries.changed {
+// summarize puts the changed rows of jobs in place, but those of jobs of which nothing is
+// left.
+func (tx *Tx) summarize() error {
+	for job, s := range tx.summaries {
 		if s.Evals.Count+s.Allocs.Live+s.Allocs.Terminal > 0 {
 			continue
 		}
@@ -115,9 +116,10 @@ func (tx *Tx) dropEmptySummaries() error {
 			return err
 		}
 		if j == nil {
-			tx.summaries.changed[job] = nil
+			tx.summaries[job] = nil
 		}
 	}
+	tx.counts.summaries = tx.counts.summaries.with(tx.summaries)
 	return nil
 }
 
@@ -136,20 +138,19 @@ func (tx *Tx) alloc(id string) (*rpc.Allocation, error) {
 }
 
 // summary returns the job's row for writing.
-func (tx *Tx) summary(job broker.JobID) (*jobSummary, error) {
-	old, err := tx.summaries.read(tx.base, tableSummaries, job, job.Namespace, job.ID)
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := tx.summaries.changed[job]; ok && old != nil {
-		return old, nil
+func (tx *Tx) summary(job broker.JobID) *jobSummary {
+	if s := tx.summaries[job]; s != nil {
+		return s
 	}
 	s := &jobSummary{Job: job}
-	if old != nil {
+	if old := tx.counts.summaries.of(job); old != nil {
 		*s = *old
 	}
-	tx.summaries.put(job, s)
-	return s, nil
+	if tx.summaries == nil {
+		tx.summaries = make(map[broker.JobID]*jobSummary, 1)
+	}
+	tx.summaries[job] = s
+	return s
 }
 
 // putEval stores now in place of old, which may be nil.
@@ -157,10 +158,7 @@ func (tx *Tx) putEval(old, now *broker.Evaluation) error {
 	tx.strings.eval(now)
 	tx.evals.put(now.ID, now)
 	tx.countEval(old, now)
-	s, err := tx.summary(now.Job())
-	if err != nil {
-		return err
-	}
+	s := tx.summary(now.Job())
 	if old == nil {
 		s.Evals.Count++
 	}
@@ -199,10 +197,7 @@ func (tx *Tx) allocChanged(old, now *rpc.Allocation) error {
 		of = old
 	}
 	job := broker.JobID{Namespace: of.Namespace, ID: of.JobID}
-	s, err := tx.summary(job)
-	if err != nil {
-		return err
-	}
+	s := tx.summary(job)
 	if tx.touched == nil {
 		tx.touched = map[broker.JobID][]string{}
 	}

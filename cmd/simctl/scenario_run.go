@@ -25,9 +25,9 @@ type scenarioFlags struct {
 	out     string
 	base    string // a baseline file
 	// byVar are the variables that were given by --var and --var-file.
-	byVar map[string]any
-	format  string
-	quiet   bool
+	byVar  map[string]any
+	format string
+	quiet  bool
 }
 
 func newScenarioFlags(spec scenarios.Spec) *scenarioFlags {
