@@ -105,7 +105,7 @@ func (s *server) reblockEval(e *broker.Evaluation, token string) error {
 
 // submitPlan answers Plan.Submit on the leader. The nack timer stands still while the
 // plan waits for the applier (nomad/plan_endpoint.go).
-func (s *server) submitPlan(p *scheduler.Plan) (*scheduler.PlanResult, error) {
+func (s *server) submitPlan(ctx context.Context, p *scheduler.Plan) (*scheduler.PlanResult, error) {
 	s.cluster.countNow(func(c *Counters) { c.PlansSubmitted++ })
 	s.compute("submit/"+p.EvalID, s.cfg.Costs.Plan.Submit+time.Duration(p.Size())*s.cfg.Costs.Plan.PerAlloc)
 	if err := s.evals.PauseNackTimeout(p.EvalID, p.EvalToken); err != nil {
@@ -117,8 +117,12 @@ func (s *server) submitPlan(p *scheduler.Plan) (*scheduler.PlanResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := <-pending.answer
-	return answer.result, answer.err
+	select {
+	case answer := <-pending.answer:
+		return answer.result, answer.err
+	case <-ctx.Done():
+		return nil, ctx.Err() // the worker's server stops; the plan is applied all the same
+	}
 }
 
 func sleepContext(ctx context.Context, d time.Duration) {

@@ -95,7 +95,7 @@ func (p *planning) submit(plan *scheduler.Plan) (*scheduler.PlanResult, error) {
 	srv.compute(p.worker.name, time.Duration(plan.Size())*srv.cfg.Costs.Plan.PerAlloc)
 	var result *scheduler.PlanResult
 	err := p.call("Plan.Submit", func(l *server) (err error) {
-		result, err = l.submitPlan(plan)
+		result, err = l.submitPlan(srv.ctx, plan)
 		return err
 	})
 	if err != nil {

@@ -80,3 +80,21 @@ func TestImpossibleEventsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestAStuckApplierHoldsUpNoEvent: workers wait for it with their plans in hand, and neither
+// a change of num_schedulers nor the end of a server may wait for them; else the fault
+// would never end. Found by simctl soak, seed 469.
+func TestAStuckApplierHoldsUpNoEvent(t *testing.T) {
+	service := job(rpc.JobTypeService, 7, 3)
+	res := runFaults(t, "shedding",
+		at(1, StickApplier{Server: Leader, For: time.Minute}),
+		at(2, RegisterJobs{Jobs: []*rpc.Job{service}}),
+		at(5, SetSchedulers{PerServer: 3}),
+		at(10, KillServer{Server: Follower, For: 5 * time.Second}),
+	)
+	for _, m := range res.Marks {
+		if since := m.AtS - res.Phase("faults").StartS; strings.Contains(m.Name, "goes on") && (since < 60 || since > 62) {
+			t.Errorf("%q at %g s, want after the minute it should last", m.Name, since)
+		}
+	}
+}

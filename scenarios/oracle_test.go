@@ -180,3 +180,42 @@ func TestOutcomesAreEqualOrNot(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkConverged is the reference on the published benchmark's final state: 5,000 nodes
+// with ten system jobs.
+func BenchmarkConverged(b *testing.B) {
+	const nodes, jobs = 5000, 10
+	s := state.New()
+	results := &state.PlanResults{EvalID: "e"}
+	for i := range nodes {
+		n := &rpc.Node{ID: fmt.Sprintf("node-%05d", i), Datacenter: "dc1", Status: rpc.NodeStatusReady, SchedulingEligibility: rpc.NodeEligible,
+			Resources: rpc.Resources{CPUMHz: 4000, MemoryMB: 8192, DiskMB: 9999}}
+		if err := s.UpsertNode(uint64(i+1), n); err != nil {
+			b.Fatal(err)
+		}
+		for j := range jobs {
+			id := fmt.Sprintf("system-%03d", j)
+			results.AllocsUpdated = append(results.AllocsUpdated, &rpc.Allocation{
+				ID: fmt.Sprintf("%05d-%d", i, j), Namespace: rpc.DefaultNamespace, JobID: id, NodeID: n.ID, TaskGroup: "group",
+				Name: id + ".group[0]", Resources: allocResources, DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientRunning,
+			})
+		}
+	}
+	for j := range jobs {
+		if err := s.UpsertJob(uint64(nodes+j+1), job(rpc.JobTypeSystem, j, 1)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := s.UpsertEvals(nodes+100, []*broker.Evaluation{eval("e", "j", broker.StatusComplete)}); err != nil {
+		b.Fatal(err)
+	}
+	if err := s.UpsertPlanResults(nodes+101, results); err != nil {
+		b.Fatal(err)
+	}
+	snap := s.Snapshot()
+	for b.Loop() {
+		if o := converged(snap); !o.ok() {
+			b.Fatal(o)
+		}
+	}
+}

@@ -140,8 +140,18 @@ func (a SetSchedulers) Mark() string {
 	return fmt.Sprintf("schedulers on: %d a server", a.PerServer)
 }
 
+// do does not wait for workers that must finish what they have in hand: what keeps them from
+// it may be a fault, which the events have yet to end. A later change waits for this one.
 func (a SetSchedulers) do(r *run) error {
-	r.cluster.SetNumSchedulers(a.PerServer)
+	before, done := r.reloaded, make(chan struct{})
+	r.reloaded = done
+	go func() {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
+		r.cluster.SetNumSchedulers(a.PerServer)
+	}()
 	return nil
 }
 

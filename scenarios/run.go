@@ -90,6 +90,8 @@ type run struct {
 	// goroutine of the events and, between phases, to that of the run.
 	faults  []underway
 	healing bool
+	// reloaded is closed when the last change of num_schedulers is through; nil: none began.
+	reloaded chan struct{}
 	// behaving is what clients do by themselves, by name; it belongs to those, too.
 	behaving map[string]*behaving
 }
@@ -111,7 +113,12 @@ func (r *run) all() (res *metrics.Result, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the cluster: %w", err)
 	}
-	defer func() { err = errors.Join(err, r.cluster.Shutdown()) }()
+	defer func() {
+		err = errors.Join(err, r.cluster.Shutdown())
+		if r.reloaded != nil {
+			<-r.reloaded
+		}
+	}()
 	if err := r.makeFleet(); err != nil {
 		return nil, err
 	}
