@@ -93,6 +93,10 @@ scenario-docs: ## run every scenario's example, a few minutes, and write docs/sc
 soak: build ## run SCHEDULES=500 random schedules of faults, from SEED=1 on, under both brokers
 	bin/simctl soak --schedules $(SCHEDULES) --seed $(SEED)
 
+.PHONY: pgo
+pgo: profile ## renew cmd/simctl/default.pgo, the profile that the program is compiled by
+	$(GO) tool pprof -proto results/profile/*.pprof > cmd/simctl/default.pgo
+
 .PHONY: clean
 clean: ## remove bin and results
 	rm -rf bin results
