@@ -93,6 +93,12 @@ scenario-docs: ## run every scenario's example, a few minutes, and write docs/sc
 soak: build ## run SCHEDULES=500 random schedules of faults, from SEED=1 on, under both brokers
 	bin/simctl soak --schedules $(SCHEDULES) --seed $(SEED)
 
+.PHONY: profile
+profile: build ## leave CPU profiles of the main job with NODES=5000 clients in results/profile
+	rm -rf results/profile
+	SIMCTL_CPUPROFILE=results/profile bin/simctl scenario heartbeat-storm --nodes $(NODES) --out results/profile/run
+	@echo 'look at one with: go tool pprof -http : results/profile/heartbeat-storm-legacy-*.pprof'
+
 .PHONY: pgo
 pgo: profile ## renew cmd/simctl/default.pgo, the profile that the program is compiled by
 	$(GO) tool pprof -proto results/profile/*.pprof > cmd/simctl/default.pgo
