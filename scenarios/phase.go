@@ -67,21 +67,13 @@ func (r *run) phase(i int) error {
 func (r *run) watch(i int, w *watch, events <-chan error) error {
 	p := r.sc.Phases[i]
 	stall, timeout := r.bound(p.Stall, defaultStall), r.bound(p.Timeout, defaultTimeout)
-	for {
-		timer := time.NewTimer(r.period(time.Since(w.start)))
-		select {
-		case <-timer.C:
-		case <-r.ctx.Done():
-			timer.Stop()
-			return r.ctx.Err()
-		case err := <-events:
-			timer.Stop()
-			w.eventsDone = true
-			events = nil
-			if err != nil {
-				return err
-			}
-			continue
+	// Neither are samples taken at the instants of events, nor do events move them: which of
+	// two comes first at one instant is the runtime's choice.
+	timer := time.NewTimer(r.period(0) + sampleShift)
+	defer timer.Stop()
+	for ; ; timer.Reset(r.period(time.Since(w.start))) {
+		if err := r.untilSample(timer.C, w, &events); err != nil {
+			return err
 		}
 		s := r.sample()
 		w.add(s)
@@ -96,6 +88,25 @@ func (r *run) watch(i int, w *watch, events <-chan error) error {
 		}
 		if took := s.at.Sub(w.start); took >= timeout {
 			return fmt.Errorf("%w within %v: %s", errStalled, took.Round(time.Second), p.Until.lacking(w))
+		}
+	}
+}
+
+// untilSample waits until a sample is due, and takes note if the phase's events end before
+// that; events is nil once they have.
+func (r *run) untilSample(due <-chan time.Time, w *watch, events *<-chan error) error {
+	for {
+		select {
+		case <-due:
+			return nil
+		case <-r.ctx.Done():
+			return r.ctx.Err()
+		case err := <-*events:
+			w.eventsDone = true
+			*events = nil
+			if err != nil {
+				return err
+			}
 		}
 	}
 }

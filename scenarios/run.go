@@ -100,6 +100,9 @@ type run struct {
 // instants that timers fall on.
 const sampleOffset = 3_141_593 * time.Nanosecond
 
+// sampleShift puts a phase's samples off its events, which come after whole seconds.
+const sampleShift = 271_829 * time.Nanosecond
+
 // all starts everything, goes through the phases, checks and takes everything down.
 func (r *run) all() (res *metrics.Result, err error) {
 	slack := time.Duration(0)
