@@ -43,7 +43,8 @@ type Agreement struct {
 
 // CheckLogs compares the Raft logs of all servers, stopped ones included, with each other
 // and with the writes that were acknowledged, as far as every running server has applied
-// them. What a snapshot has removed from a log is compared by term only.
+// them. What a snapshot has removed from a log is compared by term only, and so is the log
+// of a stopped server that is on disk.
 func (c *Cluster) CheckLogs() Agreement {
 	var a Agreement
 	first := true
@@ -143,7 +144,12 @@ func differentData(logs []*logStore, upTo uint64) error {
 	return nil
 }
 
+// bounds returns the first and the last index that a log holds; the last is below the
+// first if it holds none, or is on the disk of a server that is stopped.
 func bounds(l *logStore) (first, last uint64, err error) {
+	if !l.readable() {
+		return 1, 0, nil
+	}
 	first, err = l.FirstIndex()
 	if err == nil {
 		last, err = l.LastIndex()

@@ -65,7 +65,11 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		}
 	}
 	for i := range cfg.Servers {
-		s := newServer(c, i, 0, c.pools[i%len(c.pools)])
+		kept, err := newStorage(cfg.DataDir, serverAddr(i))
+		if err != nil {
+			return nil, errors.Join(err, c.Shutdown())
+		}
+		s := newServer(c, i, 0, c.pools[i%len(c.pools)], kept)
 		s.sched = cfg.NumSchedulers
 		c.servers = append(c.servers, s)
 	}
@@ -95,7 +99,7 @@ func (c *Cluster) startServer(i int) error {
 	s := c.servers[i]
 	c.mu.Unlock()
 	if err := s.start(peers); err != nil {
-		return err
+		return errors.Join(err, s.closeFiles())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,6 +114,12 @@ func (c *Cluster) Shutdown() error {
 		if c.server(i) != nil {
 			errs = append(errs, c.StopServer(i))
 		}
+	}
+	c.mu.Lock()
+	servers := slices.Clone(c.servers)
+	c.mu.Unlock()
+	for _, s := range servers {
+		errs = append(errs, s.closeFiles()) // of those that never started
 	}
 	for _, p := range c.pools {
 		p.Stop()

@@ -45,6 +45,12 @@ type Config struct {
 	// before it writes them in one entry; zero means 50 ms.
 	BatchUpdateInterval time.Duration
 
+	// DataDir, when not empty, is where servers keep their Raft logs, votes (BoltDB) and
+	// snapshots, each in a directory of its own that Start makes and nobody removes; there
+	// must be none of an earlier cluster. Empty means in memory, as it must be on virtual
+	// time, which does not know how long a disk takes.
+	DataDir string
+
 	// Observer, when not nil, is told what the leader's broker does.
 	Observer Observer
 }

@@ -39,8 +39,11 @@ func (c *Cluster) StartServer(i int) error {
 	if running {
 		return fmt.Errorf("start %s: it runs already", old.addr)
 	}
-	s := newServer(c, i, old.life+1, old.cpu)
-	s.logs, s.stable, s.snaps = old.logs, old.stable, old.snaps
+	kept, err := old.reopen()
+	if err != nil {
+		return fmt.Errorf("start %s: %w", old.addr, err)
+	}
+	s := newServer(c, i, old.life+1, old.cpu, kept)
 	old.mu.Lock()
 	s.sched = old.sched
 	old.mu.Unlock()

@@ -7,19 +7,45 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// logStore is Raft's in-memory log, which also remembers the type and the term of every
-// entry ever stored: snapshots compact the log, but the count of entries by type must be
-// exact, and what servers agreed on must be known to the end.
+// logStore is Raft's log, in memory or on disk, which also remembers the type and the term
+// of every entry ever stored: snapshots compact the log, but the count of entries by type
+// must be exact, and what servers agreed on must be known to the end.
 type logStore struct {
-	*raft.InmemStore
+	raft.LogStore
 
 	mu sync.Mutex
+	// closed: the log itself cannot be read any more, on disk as it is.
+	closed bool
 	// By index; overwritten when a new leader overwrites the entry. Zero: never stored.
 	types []messageType
 	terms []uint32
 }
 
-func newLogStore() *logStore { return &logStore{InmemStore: raft.NewInmemStore()} }
+func newLogStore(log raft.LogStore) *logStore { return &logStore{LogStore: log} }
+
+// remember takes over what another logStore remembers of the same log.
+func (s *logStore) remember(before *logStore) {
+	before.mu.Lock()
+	types, terms := slices.Clone(before.types), slices.Clone(before.terms)
+	before.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.types, s.terms = types, terms
+}
+
+// close says that the log cannot be read any more; what is remembered of it can.
+func (s *logStore) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+// readable reports whether the log itself can be read.
+func (s *logStore) readable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.closed
+}
 
 func (s *logStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 
@@ -32,7 +58,7 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 		s.types[l.Index], s.terms[l.Index] = typeOf(l), uint32(l.Term)
 	}
 	s.mu.Unlock()
-	return s.InmemStore.StoreLogs(logs)
+	return s.LogStore.StoreLogs(logs)
 }
 
 // supersede forgets what was stored with after < index ≤ upTo: a snapshot of the leader's

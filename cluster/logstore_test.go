@@ -10,7 +10,7 @@ import (
 // TestSnapshotTakesThePlaceOfEntries: what a server had stored and never applied is not
 // held against the others once the leader's snapshot stands for it.
 func TestSnapshotTakesThePlaceOfEntries(t *testing.T) {
-	stale, agreed := newLogStore(), newLogStore()
+	stale, agreed := newLogStore(raft.NewInmemStore()), newLogStore(raft.NewInmemStore())
 	for i := uint64(1); i <= 10; i++ {
 		data := []byte{byte(evalUpdateRequestType)}
 		for _, s := range []*logStore{stale, agreed} {

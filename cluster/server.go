@@ -42,12 +42,10 @@ type server struct {
 	cpu     *cpu.Pool
 	net     *simnet.Network
 	host    *host
+	*storage
 
 	store       *state.Store
 	cache       *scheduler.Cache
-	logs        *logStore
-	stable      raft.StableStore
-	snaps       raft.SnapshotStore
 	trans       *simnet.Transport
 	ties        *tieBreaker
 	raft        *raft.Raft
@@ -93,15 +91,11 @@ type server struct {
 
 // newServer makes a server; start joins it to its peers. Its life counts how often it was
 // started before: a process that starts anew draws anew, or IDs would come twice.
-func newServer(c *Cluster, id, life int, pool *cpu.Pool) *server {
-	s := &server{
-		cluster: c, cfg: &c.cfg, id: id, life: life, addr: serverAddr(id), cpu: pool, net: c.net, host: &c.hosts[id],
+func newServer(c *Cluster, id, life int, pool *cpu.Pool, kept *storage) *server {
+	return &server{
+		cluster: c, cfg: &c.cfg, id: id, life: life, addr: serverAddr(id), cpu: pool, net: c.net, host: &c.hosts[id], storage: kept,
 		seed: simnet.HashStrings(uint64(c.cfg.Seed), "server", serverAddr(id), strconv.Itoa(life)),
 	}
-	s.logs = newLogStore()
-	s.stable = raft.NewInmemStore()
-	s.snaps = raft.NewInmemSnapshotStore()
-	return s
 }
 
 func serverAddr(id int) string { return fmt.Sprintf("server-%d", id+1) }
@@ -177,6 +171,9 @@ func (s *server) stop() error {
 	}
 	s.wg.Wait()
 	s.updates.wait()
+	if cerr := s.closeFiles(); err == nil {
+		err = cerr
+	}
 	if err != nil {
 		return fmt.Errorf("stop %s: %w", s.addr, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -112,6 +113,12 @@ func (r *run) all() (res *metrics.Result, err error) {
 	r.obs = newObserver(r.world.Alive, slack)
 	cfg := r.sc.Cluster
 	cfg.Observer = r.obs
+	if r.spec.RaftStore == RaftStoreBoltDB {
+		if cfg.DataDir, err = os.MkdirTemp("", "simctl-raft-*"); err != nil {
+			return nil, fmt.Errorf("make a directory for the Raft logs: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(cfg.DataDir)) }()
+	}
 	r.cluster, err = cluster.Start(r.ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("start the cluster: %w", err)
@@ -164,6 +171,9 @@ func (r *run) result() (*metrics.Result, error) {
 	params := params(r.sc.vars)
 	if r.spec.TimeScale != 0 {
 		params["time_scale"] = r.spec.TimeScale
+	}
+	if r.spec.RaftStore == RaftStoreBoltDB {
+		params["raft_store"] = r.spec.RaftStore
 	}
 	params["report_allocations"] = r.sc.Fleet.ReportAllocs
 	params["cost"] = r.sc.cost.Class

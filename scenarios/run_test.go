@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -143,6 +144,29 @@ func TestWallClock(t *testing.T) {
 		if res.Run.Clock != ClockWall || res.Phase("storm").NodesDown != 50 {
 			t.Errorf("on clock %s %d nodes went down, want wall and 50", res.Run.Clock, res.Phase("storm").NodesDown)
 		}
+	}
+}
+
+// TestRaftOnDisk: the servers write to files while the run goes on, which are gone afterwards.
+func TestRaftOnDisk(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	spec := quickWall("shedding")
+	spec.RaftStore = RaftStoreBoltDB
+	most := 0
+	res := runOne(t, spec, func(Progress) {
+		logs, err := filepath.Glob(filepath.Join(temp, "simctl-raft-*", "server-*", "raft.db"))
+		if err != nil {
+			t.Error(err)
+		}
+		most = max(most, len(logs))
+	})
+	wantSound(t, res, InvariantServersSame, InvariantLogsSame, InvariantNothingLost)
+	if most != 3 || res.Run.Params["raft_store"] != RaftStoreBoltDB {
+		t.Errorf("%d servers with a log on disk, parameters %v; want 3 and the store", most, res.Run.Params)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, error %v", left, err)
 	}
 }
 

@@ -21,6 +21,12 @@ const (
 	ClockWall    = "wall"
 )
 
+// Where servers can keep their Raft logs, votes and snapshots.
+const (
+	RaftStoreMemory = "memory"
+	RaftStoreBoltDB = "boltdb" // on disk, with the snapshots in files beside it
+)
+
 // Spec is one run. It is JSON-able: a child process is handed one, and everything the run
 // depends on is in it, but for a cost file.
 type Spec struct {
@@ -45,6 +51,9 @@ type Spec struct {
 	// TimeScale multiplies every duration of cluster and fleet but Raft's own, on the wall
 	// clock only: 0.02 runs fifty times as fast. Zero means 1.
 	TimeScale float64 `json:"time_scale,omitempty"`
+	// RaftStore is RaftStoreMemory or, on the wall clock only, RaftStoreBoltDB, in a directory
+	// for temporary files that is gone when the run ends; empty = RaftStoreMemory.
+	RaftStore string `json:"raft_store,omitempty"`
 	// Force lifts the limit of 1,000,000 clients.
 	Force bool `json:"force,omitempty"`
 }
@@ -170,6 +179,12 @@ func (s Spec) workOut(read func(path string) ([]byte, error)) (*Scenario, error)
 	default:
 		return nil, &InputError{"clock", s.Clock, "it must be virtual or wall"}
 	}
+	switch {
+	case !slices.Contains([]string{"", RaftStoreMemory, RaftStoreBoltDB}, s.RaftStore):
+		return nil, &InputError{"raft-store", s.RaftStore, "it must be memory or boltdb"}
+	case s.RaftStore == RaftStoreBoltDB && s.Clock != ClockWall:
+		return nil, &InputError{"raft-store", s.RaftStore, "virtual time knows no disk: leave it out or use --clock wall"}
+	}
 	def, cost, err := s.define()
 	if err != nil {
 		return nil, err
@@ -283,6 +298,7 @@ func (s Spec) CommandLine() string {
 	}
 	add(s.Clock == ClockWall, "clock", s.Clock)
 	add(s.TimeScale != 0, "time-scale", formatFloat(s.TimeScale))
+	add(s.RaftStore == RaftStoreBoltDB, "raft-store", s.RaftStore)
 	add(s.Cost != "" && s.Cost != DefaultCost, "cost", Quoted(s.Cost))
 	if s.Force {
 		args = append(args, "--force")

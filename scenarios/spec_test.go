@@ -35,6 +35,8 @@ func TestBadInputNamesFlagValueAndWhatIsAllowed(t *testing.T) {
 		{func(s *Spec) { s.Set("fraction", math.NaN()) }, "fraction", []string{"NaN", "from 0 to 1"}},
 		{func(s *Spec) { s.TimeScale = 0.1 }, "time-scale", []string{"0.1", "--clock wall"}},
 		{func(s *Spec) { s.Clock = ClockWall; s.TimeScale = -1 }, "time-scale", []string{"-1", "above 0"}},
+		{func(s *Spec) { s.Clock = ClockWall; s.RaftStore = "disk" }, "raft-store", []string{"disk", "memory", "boltdb"}},
+		{func(s *Spec) { s.RaftStore = RaftStoreBoltDB }, "raft-store", []string{"boltdb", "virtual", "--clock wall"}},
 	}
 	for _, c := range cases {
 		spec := small("legacy")
@@ -134,9 +136,9 @@ func TestCommandLine(t *testing.T) {
 		{Spec{Scenario: "heartbeat-storm", Broker: "legacy", Seed: 7},
 			"simctl scenario heartbeat-storm --nodes 5000 --broker legacy --seed 7"},
 		{Spec{Scenario: "heartbeat-storm", Broker: "shedding", Cost: "my costs.hcl", Clock: ClockWall,
-			TimeScale: 0.1, Vars: map[string]any{"nodes": 9, "system_jobs": 1, "service_jobs": 2, "allocs_per_node": 1.5, "servers": 5, "schedulers": 4, "fraction": 0.5, "report_allocations": true}},
+			TimeScale: 0.1, RaftStore: RaftStoreBoltDB, Vars: map[string]any{"nodes": 9, "system_jobs": 1, "service_jobs": 2, "allocs_per_node": 1.5, "servers": 5, "schedulers": 4, "fraction": 0.5, "report_allocations": true}},
 			"simctl scenario heartbeat-storm --nodes 9 --system-jobs 1 --service-jobs 2 --allocs-per-node 1.5 --servers 5 --schedulers 4" +
-				" --fraction 0.5 --report-allocations=true --clock wall --time-scale 0.1 --cost 'my costs.hcl' --broker shedding --seed 0"},
+				" --fraction 0.5 --report-allocations=true --clock wall --time-scale 0.1 --raft-store boltdb --cost 'my costs.hcl' --broker shedding --seed 0"},
 	}
 	for _, c := range cases {
 		if got := c.spec.CommandLine(); got != c.want {

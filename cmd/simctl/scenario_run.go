@@ -41,6 +41,7 @@ func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(names{&f.brokers}, "broker", "brokers to compare, the older one first (default legacy,shedding)")
 	flags.StringVar(&f.spec.Clock, "clock", f.spec.Clock, "virtual (simulated time) or wall (real time)")
 	flags.Float64Var(&f.spec.TimeScale, "time-scale", f.spec.TimeScale, "multiplies durations on the wall clock")
+	flags.StringVar(&f.spec.RaftStore, "raft-store", scenarios.RaftStoreMemory, "where servers keep their Raft logs: memory or, on the wall clock, boltdb")
 	bindCost(flags, &f.spec)
 	flags.BoolVar(&f.spec.Force, "force", f.spec.Force, "allow more than 1,000,000 clients")
 	flags.StringVar(&f.out, "out", "", "directory to write (default results/NAME-TIMESTAMP)")
@@ -141,10 +142,11 @@ func (f *scenarioFlags) inputError(err error) error {
 // inputError makes an error about what was to be run one of usage, with a suggestion.
 func inputError(err error) error {
 	candidates := map[string][]string{
-		"broker":   broker.PolicyNames(),
-		"clock":    {scenarios.ClockVirtual, scenarios.ClockWall},
-		"cost":     scenarios.CostNames(),
-		"scenario": scenarios.Names(),
+		"broker":     broker.PolicyNames(),
+		"clock":      {scenarios.ClockVirtual, scenarios.ClockWall},
+		"cost":       scenarios.CostNames(),
+		"raft-store": {scenarios.RaftStoreMemory, scenarios.RaftStoreBoltDB},
+		"scenario":   scenarios.Names(),
 	}
 	if e, ok := errors.AsType[*scenarios.InputError](err); ok {
 		return usageErrorf("%w%s", err, didYouMean(e.Value, candidates[e.Flag]))

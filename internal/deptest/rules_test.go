@@ -58,8 +58,10 @@ var layers = []layer{
 	},
 	{
 		part: "cluster", own: []string{"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet", "cluster/internal/cpu"},
-		modules: []string{"github.com/hashicorp/raft", "github.com/hashicorp/go-hclog", "github.com/hashicorp/go-msgpack/v2"},
-		reason:  "servers are the same whoever drives them: clients, scenarios and reports are above",
+		modules: []string{
+			"github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2", "github.com/hashicorp/go-hclog", "github.com/hashicorp/go-msgpack/v2",
+		},
+		reason: "servers are the same whoever drives them: clients, scenarios and reports are above",
 	},
 	{
 		part: "nodesim", own: []string{"cluster/rpc"},

@@ -1,0 +1,142 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestServersComeBackFromDisk: one server, and then all at once, take from their files
+// what they had, with what a snapshot removed from the log.
+func TestServersComeBackFromDisk(t *testing.T) {
+	dir := t.TempDir()
+	c := startCluster(t, Config{Seed: 1, DataDir: dir, Raft: RaftConfig{
+		HeartbeatTimeout: 200 * time.Millisecond, ElectionTimeout: 200 * time.Millisecond,
+		LeaderLeaseTimeout: 100 * time.Millisecond, CommitTimeout: 5 * time.Millisecond, TrailingLogs: 5,
+	}})
+	jobs := 0
+	write := func(upTo int) {
+		t.Helper()
+		for ; jobs < upTo; jobs++ {
+			// A busy machine can cost a leader its place in the middle of it.
+			eventually(t, func() bool {
+				_, err := c.RegisterJob(t.Context(), systemJob(fmt.Sprintf("sys-%d", jobs)))
+				return err == nil
+			})
+		}
+	}
+	write(20)
+	follower := (c.Leader() + 1) % 3
+	eventually(t, func() bool { return jobsOf(c, follower) == 20 })
+	if err := c.server(follower).raft.Snapshot().Error(); err != nil {
+		t.Fatal(err)
+	}
+	write(25)
+	stop(t, c, follower)
+	write(30)
+	wantAgreement(t, c, 30)
+	start(t, c, follower)
+	wantEqual(t, c, 30)
+
+	for i := range c.Servers() {
+		stop(t, c, i)
+	}
+	for i := range c.Servers() {
+		start(t, c, i)
+	}
+	wantEqual(t, c, 30)
+	write(35)
+	wantEqual(t, c, 35)
+	a := wantAgreement(t, c, 35)
+	if n := c.EntriesBetween(0, a.UpTo)["JobRegisterRequestType"]; n < 35 {
+		t.Errorf("%d entries of jobs counted, want 35: those that a snapshot removed, too", n)
+	}
+	if snaps, err := os.ReadDir(filepath.Join(dir, c.Addr(follower), "snapshots")); err != nil || len(snaps) != 1 {
+		t.Errorf("snapshots of %s: %v, error %v", c.Addr(follower), snaps, err)
+	}
+}
+
+// TestDataDirOfAnEarlierCluster is refused, and leaves no file open.
+func TestDataDirOfAnEarlierCluster(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, serverAddr(1)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Start(context.Background(), Config{Seed: 1, DataDir: dir})
+	if err == nil {
+		t.Fatal(errors.Join(errors.New("it was taken"), c.Shutdown()))
+	}
+	if !errors.Is(err, os.ErrExist) || !strings.Contains(err.Error(), filepath.Join(dir, "server-2")) {
+		t.Errorf("error %v, want it to name the directory", err)
+	}
+	again, err := openStorage(filepath.Join(dir, "server-1")) // waits for ever if it is open
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(again.closeFiles(), again.closeFiles()); err != nil {
+		t.Error(err)
+	}
+}
+
+func stop(t *testing.T, c *Cluster, i int) {
+	t.Helper()
+	if err := c.StopServer(i); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func start(t *testing.T, c *Cluster, i int) {
+	t.Helper()
+	if err := c.StartServer(i); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantEqual waits until every server has that many jobs, and the same state.
+func wantEqual(t *testing.T, c *Cluster, jobs int) {
+	t.Helper()
+	eventually(t, func() bool {
+		first := c.State(0).Snapshot()
+		for i := range c.Servers() {
+			if jobsOf(c, i) != jobs || c.State(i).Snapshot().Fingerprint() != first.Fingerprint() {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// wantAgreement waits until the servers that run have every acknowledged write.
+func wantAgreement(t *testing.T, c *Cluster, acked int) (a Agreement) {
+	t.Helper()
+	eventually(t, func() bool {
+		a = c.CheckLogs()
+		return a.Lost == nil
+	})
+	if a.Logs != nil || a.Acked < acked {
+		t.Errorf("%+v, want agreement on %d acknowledged writes", a, acked)
+	}
+	return a
+}
+
+func jobsOf(c *Cluster, i int) int { return c.State(i).Snapshot().JobCount() }
+
+// eventually looks, on the wall clock, until a condition holds.
+func eventually(t *testing.T, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(time.Minute)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal("waited for a minute in vain")
+		}
+	}
+}
