@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,15 +20,24 @@ func headline(older, newer *metrics.Result) string {
 	}
 	p, q := older.Phase(phase), newer.Phase(phase)
 	parts := []string{entries(float64(p.RaftEntries), float64(q.RaftEntries))}
-	for _, s := range []string{
-		sooner("queue empty", "queue never empty", p.QueueEmptyS, q.QueueEmptyS),
-		sooner("recovered", "never recovered", p.RecoveryS, q.RecoveryS),
-	} {
+	times := []string{sooner("queue empty", "queue never empty", p.QueueEmptyS, q.QueueEmptyS)}
+	if !recoversLater(older, phase) && !recoversLater(newer, phase) {
+		times = append(times, sooner("recovered", "never recovered", p.RecoveryS, q.RecoveryS))
+	}
+	for _, s := range times {
 		if s != "" {
 			parts = append(parts, s)
 		}
 	}
 	return upperFirst(phase) + ": " + strings.Join(parts, ", ")
+}
+
+// recoversLater reports whether a run did not recover in a phase but in one after it: the
+// phase was not meant to last that long.
+func recoversLater(r *metrics.Result, phase string) bool {
+	at := slices.IndexFunc(r.Phases, func(p metrics.Phase) bool { return p.Name == phase })
+	return r.Phases[at].RecoveryS < 0 &&
+		slices.ContainsFunc(r.Phases[at+1:], func(p metrics.Phase) bool { return p.RecoveryS >= 0 })
 }
 
 // headlineOfOne says how the phases went in which the run had something to recover from; it

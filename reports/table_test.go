@@ -126,6 +126,19 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
+// TestHeadlineOfAPhaseCutShort: nothing is said of a recovery that is left to a later phase.
+func TestHeadlineOfAPhaseCutShort(t *testing.T) {
+	older := &metrics.Result{Phases: []metrics.Phase{
+		{Name: "empty", RaftEntries: 100, QueueEmptyS: 50, RecoveryS: 50}, {Name: "trail"},
+	}}
+	newer := &metrics.Result{Phases: []metrics.Phase{
+		{Name: "empty", RaftEntries: 10, QueueEmptyS: 5, RecoveryS: -1}, {Name: "trail", RaftEntries: 6, RecoveryS: 40},
+	}}
+	if got, want := headline(older, newer), "Empty: 90% fewer Raft entries, queue empty 10× sooner"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestHeadlineOfOne(t *testing.T) {
 	r := &metrics.Result{Phases: []metrics.Phase{
 		{Name: "register", RaftEntries: 50, RecoveryS: -1},
