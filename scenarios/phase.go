@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/metrics"
@@ -192,9 +193,9 @@ func (r *run) sample() sample {
 	gauge(metrics.SeriesWaiting, "evaluations", float64(c.Broker.Waiting))
 	gauge(metrics.SeriesCancelable, "evaluations", float64(c.Broker.Cancelable))
 	gauge(metrics.SeriesRaftIndex, "entries", float64(c.LastIndex))
-	gauge(metrics.SeriesCompleted, "evaluations", float64(c.EvalsByStatus["complete"]))
-	gauge(metrics.SeriesCanceled, "evaluations", float64(c.EvalsByStatus["canceled"]))
-	gauge(metrics.SeriesFailed, "evaluations", float64(c.EvalsByStatus["failed"]))
+	gauge(metrics.SeriesCompleted, "evaluations", completedSoFar(c))
+	gauge(metrics.SeriesCanceled, "evaluations", float64(c.Counters.EvalsCanceled))
+	gauge(metrics.SeriesFailed, "evaluations", float64(c.Counters.EvalsFailed))
 	gauge(metrics.SeriesNodesReady, "nodes", float64(c.NodesByStatus[rpc.NodeStatusReady]))
 	gauge(metrics.SeriesNodesDown, "nodes", float64(c.NodesByStatus[rpc.NodeStatusDown]))
 	gauge(metrics.SeriesNodesInit, "nodes", float64(c.NodesByStatus[rpc.NodeStatusInit]))
@@ -227,4 +228,11 @@ func counters(s cluster.Stats) metrics.Counters {
 		LastIndex: s.LastIndex, EvalsCreated: c.EvalsCreated, EvalsProcessed: c.EvalsProcessed, EvalsCanceled: c.EvalsCanceled,
 		PlansSubmitted: c.PlansSubmitted, NodesDown: c.NodesDown, MissedHeartbeats: c.MissedHeartbeats,
 	}
+}
+
+// completedSoFar counts the evaluations that were ever completed: what is in state and over,
+// or was and has been collected, but for those that were canceled or failed.
+func completedSoFar(c cluster.Stats) float64 {
+	held := c.EvalsByStatus[broker.StatusComplete] + c.EvalsByStatus[broker.StatusCanceled] + c.EvalsByStatus[broker.StatusFailed]
+	return float64(held+c.Counters.EvalsCollected) - float64(c.Counters.EvalsCanceled+c.Counters.EvalsFailed)
 }
