@@ -2,9 +2,12 @@ package reports
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/simctl/simctl/metrics"
 )
 
 // curves draws a figure along an axis: a line through the medians for every broker, the
@@ -131,28 +134,39 @@ func (v *sweepView) effects(path string) figure {
 	if len(v.s.Axes) < 2 {
 		return f
 	}
-	highest := 1.0
-	for i, b := range v.s.Brokers {
+	var all [][]metrics.Effect
+	most := 0
+	for _, b := range v.s.Brokers {
 		effects := v.s.Effects(path, b)
-		if len(effects) < 2 {
-			return figure{}
-		}
-		p := panel{heading: b, color: v.colors[i]}
-		if i == 0 {
-			for _, e := range effects {
-				f.y.names = append([]string{e.Axis}, f.y.names...)
+		most = max(most, len(effects))
+		// The first broker's strongest axis is on top; below are those that have values for
+		// other brokers alone.
+		for _, e := range effects {
+			if !slices.Contains(f.y.names, e.Axis) {
+				f.y.names = slices.Insert(f.y.names, 0, e.Axis)
 			}
 		}
+		all = append(all, effects)
+	}
+	if most < 2 {
+		return figure{}
+	}
+	highest := 1.0
+	for i, effects := range all {
+		p := panel{heading: v.s.Brokers[i], color: v.colors[i]}
 		for _, e := range effects {
 			at := float64(slices.Index(f.y.names, e.Axis))
 			label := fmt.Sprintf("×%s  %s → %s", times(e.Factor), e.Low, e.High)
 			if e.Factor < noEffect {
 				label = "nothing"
 			}
-			p.bars = append(p.bars, bar{
-				x0: 1, x1: math.Max(e.Factor, 1.0001), y0: at - 0.35, y1: at + 0.35, color: v.colors[i], horizontal: true, label: label,
-			})
+			p.bars = append(p.bars, effectBar(at, e.Factor, v.colors[i], label))
 			highest = math.Max(highest, e.Factor)
+		}
+		for at, name := range f.y.names {
+			if !slices.ContainsFunc(effects, func(e metrics.Effect) bool { return e.Axis == name }) {
+				p.bars = append(p.bars, effectBar(float64(at), 1, v.colors[i], "not varied"))
+			}
 		}
 		f.panels = append(f.panels, p)
 	}
@@ -166,6 +180,10 @@ func (v *sweepView) effects(path string) figure {
 		f.note = "best → worst value of the axis; the other axes at " + strings.TrimSpace(pointText(v.s, v.s.Base))
 	}
 	return f
+}
+
+func effectBar(at, factor float64, c color.NRGBA, label string) bar {
+	return bar{x0: 1, x1: math.Max(factor, 1.0001), y0: at - 0.35, y1: at + 0.35, color: c, horizontal: true, label: label}
 }
 
 // noEffect is the factor below which an axis is said to do nothing.

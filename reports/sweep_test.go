@@ -80,6 +80,9 @@ func TestSweepsOfOtherDesigns(t *testing.T) {
 	for name, change := range map[string]func(*metrics.Sweep){
 		"sample": func(s *metrics.Sweep) { s.Design = "sample" },
 		"alone":  func(s *metrics.Sweep) { s.Design, s.Base = "one at a time", []string{"100", "2"} },
+		"own values": func(s *metrics.Sweep) {
+			s.Runs = slices.DeleteFunc(s.Runs, func(r metrics.SweepRun) bool { return r.Broker == "legacy" && r.Point[1] != "2" })
+		},
 		"knee": func(s *metrics.Sweep) {
 			s.Knees = []metrics.Knee{{Axis: "nodes", Point: []string{"", "1"}, Broker: "legacy", Passes: "50", Fails: "100"}, {Axis: "nodes", Point: []string{"", "2"}, Broker: "legacy"}}
 		},
@@ -169,6 +172,23 @@ func TestSweepCSVIsTidy(t *testing.T) {
 		}
 		if row[column("totals.raft_entries")] != want || row[column("status")] != status {
 			t.Errorf("line %d has %s entries and is %s, want %s and %s", i+2, row[column("totals.raft_entries")], row[column("status")], want, status)
+		}
+	}
+}
+
+// TestEffectsOfOneBroker draws an axis that has values for one broker alone in the panels of
+// both.
+func TestEffectsOfOneBroker(t *testing.T) {
+	s := synthSweep(t)
+	s.Runs = slices.DeleteFunc(s.Runs, func(r metrics.SweepRun) bool { return r.Broker == "legacy" && r.Point[1] != "2" })
+	f := newSweepView(s).effects("phases.drain.recovery_s")
+	if len(f.panels) != 2 || len(f.y.names) != 2 {
+		t.Fatalf("%d panels of the axes %v, want two of each", len(f.panels), f.y.names)
+	}
+	for i, want := range []bool{true, false} {
+		lacks := slices.ContainsFunc(f.panels[i].bars, func(b bar) bool { return b.label == "not varied" })
+		if len(f.panels[i].bars) != 2 || lacks != want {
+			t.Errorf("the panel of %s has %d bars, one of them without values: %v", f.panels[i].heading, len(f.panels[i].bars), lacks)
 		}
 	}
 }

@@ -58,7 +58,8 @@ each axis alone, and --until-knee bisects an axis to where a limit (--slo) start
 
 An axis is NAME=VALUES: numbers, ranges such as 1..100:log5 (five values in equal
 factors), 1000..5000:lin3 (equal steps) or 1000..5000:+500, or names. What can vary is any
-variable of the scenario, which is built in or a file, and cost and broker.
+variable of the scenario, which is built in or a file, and cost and broker. What means
+nothing to a broker need not be run under it: shedding:reaper_batch=91,2912.
 
 How long it will take is said before it starts. A run that fails is tried once more and
 then recorded as failed. Whatever has finished stays in the directory: after Ctrl-C or a

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -59,7 +60,11 @@ func (s *sweepProgress) plan() string {
 	if st.Design.Kind == sweep.Knee {
 		parts = []string{fmt.Sprintf("%d to %d runs: %s to search", s.total, s.most, counted(s.total/each, "knee"))}
 	}
-	parts[0] += fmt.Sprintf(" × %s × %s", counted(len(st.Brokers), "broker"), counted(len(st.Seeds), "seed"))
+	if slices.ContainsFunc(st.Axes, func(a sweep.Axis) bool { return a.Only != nil }) { // there is no product
+		parts = []string{fmt.Sprintf("%d runs: some under one broker alone", s.total)}
+	} else {
+		parts[0] += fmt.Sprintf(" × %s × %s", counted(len(st.Brokers), "broker"), counted(len(st.Seeds), "seed"))
+	}
 	if s.kept > 0 {
 		parts = append(parts, fmt.Sprintf("%d finished before", s.kept))
 	}

@@ -27,6 +27,34 @@ type Axis struct {
 	// does not say how many: then the Design picks them.
 	Values []string
 	Range  *Range
+	// Only names the brokers of values that are not for all of them.
+	Only map[string][]string `json:",omitempty"`
+}
+
+// merge adds the values of another axis of the same name; each stays with its brokers. It
+// is false where one of the two has values for every broker, or none of its own.
+func (a *Axis) merge(b Axis) bool {
+	if a.Range != nil || b.Range != nil || a.Only == nil && b.Only == nil {
+		return false
+	}
+	only := map[string][]string{}
+	for _, v := range slices.Concat(a.Values, b.Values) {
+		inA, inB := slices.Contains(a.Values, v), slices.Contains(b.Values, v)
+		switch {
+		case inA && a.Only[v] == nil || inB && b.Only[v] == nil: // for all
+		default:
+			only[v] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(a.Only[v], b.Only[v]))))
+		}
+	}
+	a.Values, a.Only = slices.Concat(a.Values, b.Values), only
+	a.sort()
+	return true
+}
+
+// isFor reports whether runs of the broker are given the value.
+func (a Axis) isFor(value, broker string) bool {
+	only := a.Only[value]
+	return only == nil || slices.Contains(only, broker)
 }
 
 // Range is all numbers from Low to High, which is larger.
@@ -41,10 +69,15 @@ const mostValues = 1000
 // grammar is what an axis looks like, for the error that says so.
 const grammar = "it must be NAME=VALUE,… or NAME=FROM..TO with :log5, :lin5 or :+500 to say which values, such as nodes=1000,5000 or system_jobs=1..100:log5"
 
-// ParseAxis reads an axis of some variable: a list of values and ranges. The error says on
-// one line what is wrong with which part.
+// ParseAxis reads an axis of some variable: a list of values and ranges, and before its name
+// the broker whose runs alone are given them, if there is one. The error says on one line
+// what is wrong with which part.
 func ParseAxis(text string, variables []language.Variable) (Axis, error) {
 	name, list, ok := strings.Cut(text, "=")
+	broker, rest, one := strings.Cut(name, ":")
+	if one {
+		name = rest
+	}
 	name = strings.ReplaceAll(strings.TrimSpace(name), "-", "_")
 	if !ok || name == "" {
 		return Axis{}, fmt.Errorf("%q is no axis: %s", text, grammar)
@@ -72,6 +105,16 @@ func ParseAxis(text string, variables []language.Variable) (Axis, error) {
 		}
 	}
 	a.sort()
+	if !one {
+		return a, nil
+	}
+	if a.Range != nil {
+		return Axis{}, fmt.Errorf("axis %s: the values of one broker alone must be named, such as %s:%s=%s:log5", name, broker, name, list)
+	}
+	a.Only = map[string][]string{}
+	for _, v := range a.Values {
+		a.Only[v] = []string{strings.TrimSpace(broker)}
+	}
 	return a, nil
 }
 

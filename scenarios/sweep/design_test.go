@@ -54,6 +54,42 @@ func TestGrid(t *testing.T) {
 	}
 }
 
+// TestValuesOfOneBroker runs values that were named for one broker under that alone.
+func TestValuesOfOneBroker(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		axes   []string
+		design DesignKind
+		want   string
+	}{
+		{"grid", []string{"nodes=10,20", "shedding:system_jobs=1,2"}, Grid,
+			"10 1 shedding; 10 2 shedding; 20 1 shedding; 20 2 shedding"},
+		{"some for all", []string{"system_jobs=1,3", "shedding:system_jobs=2,3"}, Grid,
+			"1 legacy; 1 shedding; 2 shedding; 3 legacy; 3 shedding"},
+		{"each its own", []string{"legacy:system_jobs=1,2", "shedding:system_jobs=2,3"}, Grid,
+			"1 legacy; 2 legacy; 2 shedding; 3 shedding"},
+		{"both, one after the other", []string{"legacy:system_jobs=1", "shedding:system_jobs=1,3", "legacy:system_jobs=3"}, Grid,
+			"1 legacy; 1 shedding; 3 legacy; 3 shedding"},
+		{"one at a time, the base under both", []string{"reaper_batch=91", "shedding:schedulers=1,2", "legacy:schedulers=8"}, OneAtATime,
+			"728 2 legacy; 728 2 shedding; 91 2 legacy; 91 2 shedding; 728 1 shedding; 728 8 legacy"},
+	} {
+		st := study(t, c.axes...)
+		st.Design.Kind = c.design
+		runs, most, err := st.Plan()
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var got []string
+		for _, r := range runs {
+			got = append(got, strings.Join(r.Point, " ")+" "+r.Spec.Broker)
+		}
+		if text := strings.Join(got, "; "); text != c.want || most != len(runs) {
+			t.Errorf("%s: of at most %d runs are planned\n%s\nwant\n%s", c.name, most, text, c.want)
+		}
+	}
+}
+
 func TestBadStudies(t *testing.T) {
 	for _, c := range []struct {
 		axes   []string
@@ -63,6 +99,10 @@ func TestBadStudies(t *testing.T) {
 		{nil, nil, "nothing varies"},
 		{[]string{"broker=legacy"}, nil, "nothing varies"},
 		{[]string{"nodes=10", "nodes=20"}, nil, "stands twice"},
+		{[]string{"nodes=10", "fast:nodes=20"}, nil, `unknown broker of the axis nodes "fast"`},
+		{[]string{"legacy:nodes=10", "nodes=20..30"}, nil, "stands twice"},
+		{[]string{"legacy:nodes=10..20"}, nil, "must be named"},
+		{[]string{"legacy:nodes=10,20"}, func(st *Study) { st.Design = Design{Kind: Sample, Cells: 4} }, "for one broker alone"},
 		{[]string{"seed=1,2"}, nil, "--seeds"},
 		{[]string{"nodes=10", "broker=fast"}, nil, `unknown broker "fast"`},
 		{[]string{"nodes=10", "broker=legacy,legacy"}, nil, "stands twice"},

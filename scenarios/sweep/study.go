@@ -58,10 +58,11 @@ func (st *Study) Parse(texts []string) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(st.Axes, func(o Axis) bool { return o.Name == a.Name }) {
+		if i := slices.IndexFunc(st.Axes, func(o Axis) bool { return o.Name == a.Name }); i < 0 {
+			st.Axes = append(st.Axes, a)
+		} else if !st.Axes[i].merge(a) {
 			return fmt.Errorf("axis %s stands twice: give all its values at once, such as %s=1,2,3", a.Name, a.Name)
 		}
-		st.Axes = append(st.Axes, a)
 	}
 	return nil
 }
@@ -84,6 +85,9 @@ func (st *Study) Plan() (runs []Run, most int, err error) {
 			return nil, 0, fmt.Errorf("broker %s stands twice", b)
 		}
 	}
+	if err := st.checkOnly(); err != nil {
+		return nil, 0, err
+	}
 	points, perPoint, err := st.Design.points(st)
 	if err != nil {
 		return nil, 0, err
@@ -94,13 +98,60 @@ func (st *Study) Plan() (runs []Run, most int, err error) {
 			len(points), len(st.Brokers), len(st.Seeds), n, mostRuns)
 	}
 	for _, p := range points {
-		cell, err := st.runsAt(p, st.Brokers)
+		brokers := st.brokersAt(p)
+		if len(brokers) == 0 {
+			continue
+		}
+		cell, err := st.runsAt(p, brokers)
 		if err != nil {
 			return nil, 0, err
 		}
 		runs = append(runs, cell...)
 	}
-	return runs, len(points) * perPoint * each, nil
+	return runs, len(runs) * perPoint, nil
+}
+
+// checkOnly holds the brokers of axes against those of the study, and against its design.
+func (st *Study) checkOnly() error {
+	for _, a := range st.Axes {
+		if a.Only == nil {
+			continue
+		}
+		if k := st.Design.Kind; k == Sample || k == Knee {
+			return fmt.Errorf("axis %s has values for one broker alone: a %s has the same ones for all; run a grid or one axis at a time", a.Name, k)
+		}
+		for _, v := range a.Values {
+			for _, b := range a.Only[v] {
+				if !slices.Contains(st.Brokers, b) {
+					return &UnknownError{What: "broker of the axis " + a.Name, Name: b, Known: st.Brokers}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// brokersAt returns the brokers that are run at a point. One axis at a time, the values of
+// the base are for all of them.
+func (st *Study) brokersAt(point []string) []string {
+	if !slices.ContainsFunc(st.Axes, func(a Axis) bool { return a.Only != nil }) {
+		return st.Brokers
+	}
+	var base []string
+	if st.Design.Kind == OneAtATime {
+		base = st.base()
+	}
+	var brokers []string
+	for _, b := range st.Brokers {
+		runs := true
+		for i, a := range st.Axes {
+			runs = runs && (base != nil && point[i] == base[i] || a.isFor(point[i], b))
+		}
+		if runs {
+			brokers = append(brokers, b)
+		}
+	}
+	return brokers
 }
 
 // runsAt returns the runs of a point under some brokers.
