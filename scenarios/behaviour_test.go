@@ -134,7 +134,7 @@ func TestReplay(t *testing.T) {
 	if err := os.WriteFile(trace, []byte("# seconds,client,state\n60,3,down\n1m,4,down\n\n180.5 3 up\n200,3,down\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := spec.complete()
+	whole, err := spec.Complete()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/metrics"
@@ -22,22 +21,23 @@ type builder struct {
 	// clients is the fleet, and behaviours what it may do, by name.
 	clients    nodesim.Config
 	behaviours map[string]*Behaviour
+	profiles   profiles
 	// before is what has happened up to the event that is built.
 	before history
 	// read reads a file that the scenario's names.
-	read func(path string) ([]byte, error)
+	read readFunc
 }
 
 // vocabulary returns the words of this package, with the costs of the class that override
 // names, or else the file does; cost is set to it.
-func vocabulary(override string, cost **Cost) language.Vocabulary {
+func vocabulary(override string, cost **Cost, read readFunc) language.Vocabulary {
 	return language.Vocabulary{
 		Cluster: &defaultCluster,
 		Costs: func(class string) (any, error) {
 			if override != "" {
 				class = override
 			}
-			c, err := LoadCost(class)
+			c, err := loadCost(class, read)
 			if err != nil {
 				return nil, err
 			}
@@ -59,19 +59,23 @@ const (
 )
 
 // build works a definition out. An error is a *language.Error that shows the place.
-func build(def *language.Definition, cost *Cost, force bool, read func(string) ([]byte, error)) (*Scenario, error) {
+func build(def *language.Definition, cost *Cost, force bool, read readFunc) (*Scenario, error) {
 	b := &builder{def: def, cost: cost, jobs: map[string][]*rpc.Job{}, behaviours: map[string]*Behaviour{}, read: read}
 	words := def.Cluster.(*clusterWords)
+	b.profiles = profiles{words.Brokers, words.Evaluations}
 	sc := &Scenario{
 		Title: def.Title,
 		Cluster: cluster.Config{
 			Servers: words.Servers, NumSchedulers: words.Schedulers, BatchUpdateInterval: words.BatchUpdateInterval,
-			Heartbeat: words.Heartbeat, Reaper: words.Reaper, Eval: words.Evaluations, Raft: words.Raft,
+			Heartbeat: words.Heartbeat, Reaper: words.Reaper, Raft: words.Raft,
 			GC: words.Garbage, PlanRejection: words.PlanRejection, DatacenterFilterOff: !words.DatacenterFilter,
 			PauseEndsFailedReaper: words.PauseEndsFailedReaper,
 			Costs:                 cost.Costs,
 		},
-		cost: cost,
+		cost: cost, profiles: b.profiles,
+	}
+	if err := b.checkBrokers(); err != nil {
+		return nil, err
 	}
 	var err error
 	if sc.Fleet, err = b.fleet(force); err != nil {
@@ -113,8 +117,11 @@ func (b *builder) thresholds() ([]metrics.Threshold, error) {
 			return nil, b.def.Errorf(t.At, "Unknown metric", "%v.%s", err, hint)
 		}
 		for _, name := range []string{t.Broker, t.MaxRatioOf} {
-			if _, err := broker.PolicyByName(name); name != "" && err != nil {
-				return nil, b.def.Errorf(t.At, "Unknown broker", "%v.", err)
+			if name == "" {
+				continue
+			}
+			if err := b.broker(name, t.At); err != nil {
+				return nil, err
 			}
 		}
 		one := metrics.Threshold{

@@ -47,7 +47,7 @@ func RunAll(ctx context.Context, specs []Spec, tell func(i int, p Progress)) ([]
 	specs = slices.Clone(specs)
 	for i, s := range specs {
 		var err error
-		if specs[i], err = s.complete(); err != nil {
+		if specs[i], err = s.Complete(); err != nil {
 			return nil, err
 		}
 	}
@@ -81,7 +81,7 @@ func RunAll(ctx context.Context, specs []Spec, tell func(i int, p Progress)) ([]
 // bytes that the child's heap may grow to before it collects garbage in earnest. The caller
 // decides how many run side by side.
 func RunChild(ctx context.Context, spec Spec, heap int, tell func(Progress)) (*metrics.Result, error) {
-	spec, err := spec.complete()
+	spec, err := spec.Complete()
 	if err != nil {
 		return nil, err
 	}

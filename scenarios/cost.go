@@ -53,7 +53,9 @@ func CostNames() []string {
 
 // LoadCost returns the built-in class of that name, or reads the file of that path if it
 // contains a slash or ends in .hcl; empty means DefaultCost. An error is an *InputError.
-func LoadCost(name string) (*Cost, error) {
+func LoadCost(name string) (*Cost, error) { return loadCost(name, os.ReadFile) }
+
+func loadCost(name string, read readFunc) (*Cost, error) {
 	if name == "" {
 		name = DefaultCost
 	}
@@ -61,7 +63,7 @@ func LoadCost(name string) (*Cost, error) {
 	var err error
 	file := name
 	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".hcl") {
-		if text, err = os.ReadFile(name); err != nil {
+		if text, err = read(name); err != nil {
 			return nil, &InputError{"cost", name, "the file cannot be read: " + cause(err).Error()}
 		}
 	} else {
@@ -128,4 +130,17 @@ func cause(err error) error {
 		return pathErr.Err
 	}
 	return err
+}
+
+// setCores gives servers the cores that the cluster block says, if it does.
+func setCores(def *language.Definition, cost *Cost) error {
+	cores := def.Cluster.(*clusterWords).Cores
+	switch {
+	case cores == 0:
+	case slices.Contains(def.Cost.Said, "cores"):
+		return def.Errorf(def.Cost.At, "Cores twice", "The cluster says how many cores a server has, and so do the costs: leave one of them out.")
+	default:
+		cost.Costs.Cores = cores
+	}
+	return nil
 }

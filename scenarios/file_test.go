@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,6 +47,41 @@ func TestAFileRunsAsTheBuiltInItIsACopyOf(t *testing.T) {
 	file.Run.Scenario, file.Run.Rerun = builtin.Run.Scenario, builtin.Run.Rerun
 	if file.Digest() != builtin.Digest() {
 		t.Error("a copy of the built-in scenario gave another result")
+	}
+}
+
+// TestACompleteSpecReadsNoFile: what was validated is what runs, whatever becomes of the file
+// of the costs, which the scenario or the command line names.
+func TestACompleteSpecReadsNoFile(t *testing.T) {
+	text, _ := Text("heartbeat-storm")
+	costs := filepath.Join(t.TempDir(), "mine.hcl")
+	for _, byFlag := range []bool{true, false} {
+		if err := os.WriteFile(costs, []byte(strings.Replace(sampleCost, "cores  = 2", "cores  = 7", 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		spec := fileSpec(t, string(text)+fmt.Sprintf("cost {\n  class = %q\n}\n", costs))
+		if byFlag {
+			spec = small("shedding")
+			spec.Cost = costs
+		}
+		spec.Vars = map[string]any{"nodes": 5, "system_jobs": 1}
+		whole, err := spec.Complete()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(costs, []byte("no costs"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if spec.Validate() == nil {
+			t.Error("a Spec that is not complete reads no file")
+		}
+		results, err := RunAll(t.Context(), []Spec{whole}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := results[0].Run.CostModel; m.Class != "mine" || m.Costs[0].Name != "cores" || m.Costs[0].Value != 7 {
+			t.Errorf("ran with class %s: %v", m.Class, m.Costs[0])
+		}
 	}
 }
 

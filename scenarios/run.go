@@ -177,6 +177,7 @@ func (r *run) result() (*metrics.Result, error) {
 	}
 	params["report_allocations"] = r.sc.Fleet.ReportAllocs
 	params["cost"] = r.sc.cost.Class
+	r.sc.profiles.params(r.spec.Broker, params)
 	clock := r.spec.Clock
 	if clock == "" {
 		clock = ClockVirtual

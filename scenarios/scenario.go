@@ -21,9 +21,10 @@ type Scenario struct {
 	// Thresholds are demands on the Results, checked by whoever has all of them.
 	Thresholds []metrics.Threshold
 
-	cost  *Cost
-	vars  []language.Variable
-	scale float64 // of time; 1 unless on the wall clock
+	cost     *Cost
+	profiles profiles
+	vars     []language.Variable
+	scale    float64 // of time; 1 unless on the wall clock
 }
 
 // Phase is one stretch of a run: events, and a condition that ends it.

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios/language"
 )
@@ -27,22 +26,24 @@ const (
 	RaftStoreBoltDB = "boltdb" // on disk, with the snapshots in files beside it
 )
 
-// Spec is one run. It is JSON-able: a child process is handed one, and everything the run
-// depends on is in it, but for a cost file.
+// Spec is one run. It is JSON-able: a child process is handed one, and once it is complete
+// everything the run depends on is in it.
 type Spec struct {
 	Scenario string `json:"scenario"` // a name of Names, or that of the file
 	// File is the path of a scenario file, as errors and CommandLine show it, and Source
 	// its text; both are empty for a built-in scenario.
 	File   string `json:"file,omitempty"`
 	Source string `json:"source,omitempty"`
-	// Files are the texts of the files that the scenario's names, by the paths in it. What is
-	// not here is read when the run is worked out.
-	Files map[string]string `json:"files,omitempty"`
+	// Files are the texts of the files that the scenario's names, by the paths in it, and
+	// CostFiles those of cost files, by theirs. What is not here is read when the run is
+	// worked out; Complete reads everything.
+	Files     map[string]string `json:"files,omitempty"`
+	CostFiles map[string]string `json:"cost_files,omitempty"`
 	// Vars are the variables that do not have their defaults: numbers, truths and texts; a
 	// text is read as the variable's type says. Copies of a Spec share the map: use Set.
 	Vars map[string]any `json:"vars,omitempty"`
 
-	Broker string `json:"broker"` // a name that broker.PolicyByName accepts
+	Broker string `json:"broker"` // of a broker block of the scenario, or one that broker.PolicyByName accepts
 	Seed   int64  `json:"seed"`
 	Clock  string `json:"clock"` // ClockVirtual or ClockWall; empty = ClockVirtual
 	// Cost is a class of machines, a name of CostNames or the path of a file that describes
@@ -76,7 +77,7 @@ func (e *InputError) Error() string {
 func FlagName(variable string) string { return strings.ReplaceAll(variable, "_", "-") }
 
 // Validate returns an *InputError for the first value that cannot be run, and a
-// *language.Error for a scenario file that cannot; it reads the cost file, if one is named.
+// *language.Error for a scenario file that cannot; it reads the files that are named.
 func (s Spec) Validate() error {
 	_, err := s.scenario()
 	return err
@@ -101,19 +102,39 @@ func (s Spec) readFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// complete validates the Spec and returns it with every file it needs.
-func (s Spec) complete() (Spec, error) {
-	files := map[string]string{}
-	read := func(path string) ([]byte, error) {
-		text, err := s.readFile(path)
-		files[path] = string(text)
-		return text, err
+// readCost reads a cost file, relative to the working directory.
+func (s Spec) readCost(path string) ([]byte, error) {
+	if text, ok := s.CostFiles[path]; ok {
+		return []byte(text), nil
 	}
-	_, err := s.workOut(read)
-	if len(files) > 0 {
-		s.Files = files
+	return os.ReadFile(path)
+}
+
+// Complete validates the Spec and returns it with the texts of all files it needs: what
+// becomes of the files afterwards is of no meaning to its run. The error is that of
+// Validate.
+func (s Spec) Complete() (Spec, error) {
+	whole := s
+	whole.Files, whole.CostFiles = nil, nil
+	_, err := s.workOut(keeping(&whole.Files, s.readFile), keeping(&whole.CostFiles, s.readCost))
+	return whole, err
+}
+
+type readFunc = func(path string) ([]byte, error)
+
+// keeping reads as read does, and keeps what it reads.
+func keeping(texts *map[string]string, read readFunc) readFunc {
+	return func(path string) ([]byte, error) {
+		text, err := read(path)
+		if err != nil {
+			return nil, err
+		}
+		if *texts == nil {
+			*texts = map[string]string{}
+		}
+		(*texts)[path] = string(text)
+		return text, nil
 	}
-	return s, err
 }
 
 // open reads the scenario's text as far as it does not depend on variables.
@@ -129,22 +150,27 @@ func (s Spec) open() (*language.File, error) {
 }
 
 // define works out the scenario's text.
-func (s Spec) define() (*language.Definition, *Cost, error) {
+func (s Spec) define() (*language.Definition, *Cost, error) { return s.defineWith(s.readCost) }
+
+func (s Spec) defineWith(readCost readFunc) (*language.Definition, *Cost, error) {
 	file, err := s.open()
 	if err != nil {
 		return nil, nil, err
 	}
 	var cost *Cost
 	if s.Cost != "" {
-		if _, err := LoadCost(s.Cost); err != nil {
+		if _, err := loadCost(s.Cost, readCost); err != nil {
 			return nil, nil, err
 		}
 	}
-	def, err := file.Define(language.Options{Vocabulary: vocabulary(s.Cost, &cost), Values: s.Vars})
+	def, err := file.Define(language.Options{Vocabulary: vocabulary(s.Cost, &cost, readCost), Values: s.Vars})
 	if v, ok := errors.AsType[*language.VariableError](err); ok {
 		return nil, nil, s.inputError(v)
 	}
-	return def, cost, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return def, cost, setCores(def, cost)
 }
 
 // inputError says which part of the command line gave a variable its value.
@@ -156,13 +182,9 @@ func (s Spec) inputError(v *language.VariableError) *InputError {
 }
 
 // scenario works out what the Spec stands for.
-func (s Spec) scenario() (*Scenario, error) { return s.workOut(s.readFile) }
+func (s Spec) scenario() (*Scenario, error) { return s.workOut(s.readFile, s.readCost) }
 
-func (s Spec) workOut(read func(path string) ([]byte, error)) (*Scenario, error) {
-	policy, err := broker.PolicyByName(s.Broker)
-	if err != nil {
-		return nil, &InputError{"broker", s.Broker, "it must be " + broker.PolicySyntax()}
-	}
+func (s Spec) workOut(read, readCost readFunc) (*Scenario, error) {
 	scale := 1.0
 	switch s.Clock {
 	case ClockVirtual, "":
@@ -185,7 +207,7 @@ func (s Spec) workOut(read func(path string) ([]byte, error)) (*Scenario, error)
 	case s.RaftStore == RaftStoreBoltDB && s.Clock != ClockWall:
 		return nil, &InputError{"raft-store", s.RaftStore, "virtual time knows no disk: leave it out or use --clock wall"}
 	}
-	def, cost, err := s.define()
+	def, cost, err := s.defineWith(readCost)
 	if err != nil {
 		return nil, err
 	}
@@ -194,10 +216,12 @@ func (s Spec) workOut(read func(path string) ([]byte, error)) (*Scenario, error)
 		return nil, err
 	}
 	sc.Name, sc.vars = s.Scenario, def.Variables
-	sc.Cluster.Policy, sc.Cluster.Seed, sc.Fleet.Seed = policy, s.Seed, s.Seed
-	// The release that brought load shedding also refuses the updates of nodes that are not
-	// ready (1.4.3, #15068): the two are one profile.
-	sc.Cluster.RefuseUpdateAllocNotReady = s.Broker != broker.Legacy().String()
+	sc.Cluster.Seed, sc.Fleet.Seed = s.Seed, s.Seed
+	p, err := sc.profiles.of(s.Broker)
+	if err != nil {
+		return nil, &InputError{"broker", s.Broker, err.Error()}
+	}
+	p.apply(&sc.Cluster)
 	return sc.scaled(scale), nil
 }
 
@@ -242,10 +266,7 @@ func (s Spec) Brokers() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(def.Brokers) == 0 {
-		return []string{broker.Legacy().String(), broker.Shedding().String()}, nil
-	}
-	return def.Brokers, nil
+	return compared(def), nil
 }
 
 // Set gives a variable a value, in this Spec only. That there is such a variable, and that
@@ -344,6 +365,10 @@ func (s Spec) Summary() (string, error) {
 			}
 		}
 	}
-	return fmt.Sprintf("%s; %s, %s, %s, %s", sc.Title, plural(sc.Cluster.Servers, "server"), plural(sc.Fleet.Nodes, "client"),
-		plural(jobs, "job"), plural(len(sc.Phases), "phase")), nil
+	blocks := ""
+	for _, w := range sc.profiles.blocks {
+		blocks += ", broker " + w.Name
+	}
+	return fmt.Sprintf("%s; %s, %s, %s, %s%s", sc.Title, plural(sc.Cluster.Servers, "server"), plural(sc.Fleet.Nodes, "client"),
+		plural(jobs, "job"), plural(len(sc.Phases), "phase"), blocks), nil
 }

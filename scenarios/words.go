@@ -15,6 +15,7 @@ import (
 type clusterWords struct {
 	Servers             int `lang:"min=1,max=15"` // as many as the log writer keeps apart (cluster, handOver)
 	Schedulers          int `lang:"max=1024"`
+	Cores               int `lang:"max=1024"` // 0 = as the costs say
 	BatchUpdateInterval time.Duration
 	Heartbeat           cluster.HeartbeatConfig
 	Reaper              cluster.ReaperConfig
@@ -22,6 +23,8 @@ type clusterWords struct {
 	Raft                cluster.RaftConfig
 	Garbage             cluster.GCConfig
 	PlanRejection       cluster.PlanRejectionConfig
+	// Brokers are those that differ from their policy's in more than it.
+	Brokers []brokerWord `lang:"name=broker"`
 	// DatacenterFilter leaves out the evaluations of system jobs that do not run in a
 	// changed node's datacenter.
 	DatacenterFilter bool

@@ -23,7 +23,7 @@ func TestTheLanguageIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(data)
-	structs := map[string]any{"cluster": &defaultCluster, "fleet": &language.Fleet{}, "group": &language.Group{}, "job": &language.Job{}, "threshold": &language.Threshold{}}
+	structs := map[string]any{"cluster": &defaultCluster, "fleet": &language.Fleet{}, "group": &language.Group{}, "job": &language.Job{}, "threshold": &language.Threshold{}, "broker": &brokerWord{}}
 	for _, words := range []map[string]any{defaultsOf(eventWords), defaultsOf(conditionWords), defaultsOf(behaviourWords)} {
 		maps.Copy(structs, words)
 		for _, word := range slices.Sorted(maps.Keys(words)) {

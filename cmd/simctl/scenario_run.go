@@ -135,6 +135,9 @@ func (f *scenarioFlags) inputError(err error) error {
 				return usageErrorf("--var %q: %s", fmt.Sprintf("%s=%v", name, value), e.Allowed)
 			}
 		}
+		if own, err := f.spec.Brokers(); err == nil && e.Flag == "broker" {
+			return usageErrorf("%w%s", e, didYouMean(e.Value, append(own, broker.PolicyNames()...)))
+		}
 	}
 	return inputError(err)
 }

@@ -250,6 +250,9 @@ func badSweep(err error) error {
 	if e, ok := errors.AsType[*sweep.UnknownError](err); ok {
 		return usageErrorf("%w%s", err, didYouMean(e.Name, e.Known))
 	}
+	if _, ok := errors.AsType[*scenarios.InputError](err); ok {
+		return inputError(err)
+	}
 	return usageErrorf("%w", err)
 }
 

@@ -158,6 +158,11 @@ func (d *decoder) fields(body hcl.Body, fields []field, ignored ...hcl.BlockHead
 			d.attribute(content.Attributes[name], f)
 		}
 	}
+	for _, f := range fields {
+		if f.tag.said {
+			f.value.Set(reflect.ValueOf(slices.Sorted(maps.Keys(content.Attributes))))
+		}
+	}
 	seen := map[string]bool{}
 	for _, b := range content.Blocks {
 		f, ok := byName[b.Type]

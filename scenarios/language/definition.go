@@ -18,7 +18,7 @@ type Definition struct {
 	// Example is a run that shows what there is to see; nil = none is named.
 	Example *Example
 	// Brokers are compared unless the command line names others.
-	Brokers []string
+	Brokers []Name
 
 	Variables  []Variable // in the order of the file
 	Cluster    any        // a filled copy of Vocabulary.Cluster
@@ -30,6 +30,12 @@ type Definition struct {
 	Thresholds []Threshold
 
 	file *File
+}
+
+// Name is the name of something, and where it stands.
+type Name struct {
+	Text string
+	At   Range
 }
 
 // Example is a run of the scenario, for its documentation.
@@ -44,7 +50,9 @@ type Cost struct {
 	Class string // empty = none was named
 	// Figures is what Vocabulary.Costs returned, with the figures of the file in it.
 	Figures any `lang:"keyed=cost"`
-	At      Range
+	// Said names the attributes that the block has.
+	Said []string `lang:"said"`
+	At   Range
 }
 
 // Fleet is the clients: one group after the other.

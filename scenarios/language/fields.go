@@ -16,6 +16,7 @@ var (
 	durationType   = reflect.TypeFor[time.Duration]()
 	rangeType      = reflect.TypeFor[Range]()
 	distributionGo = reflect.TypeFor[Distribution]()
+	nameType       = reflect.TypeFor[Name]()
 	textType       = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
@@ -32,6 +33,7 @@ type tag struct {
 	declares string // … which declares a thing of that kind
 	keyed    string // the field takes a struct of the vocabulary, chosen by the first label
 	ref      string // the value names a thing of that kind
+	said     bool   // the field takes the names of the attributes that the body has
 	required bool
 	any      bool // negative numbers are allowed
 	above    bool // zero is not
@@ -68,6 +70,8 @@ func parseTag(text string) (tag, string) {
 			t.keyed = value
 		case "ref":
 			t.ref = value
+		case "said":
+			t.said = true
 		case "required":
 			t.required = true
 		case "any":
@@ -131,7 +135,7 @@ func schemaOf(fields []field, extra []string) (*hcl.BodySchema, map[string]field
 	schema := &hcl.BodySchema{}
 	byName := map[string]field{}
 	for _, f := range fields {
-		if f.tag.label || f.tag.keyed != "" || f.value.Type() == rangeType {
+		if f.tag.label || f.tag.said || f.tag.keyed != "" || f.value.Type() == rangeType {
 			continue
 		}
 		byName[f.name] = f
@@ -155,7 +159,7 @@ func isBlock(t reflect.Type) bool {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		t = t.Elem()
 	}
-	return t.Kind() == reflect.Struct && t != distributionGo
+	return t.Kind() == reflect.Struct && t != distributionGo && t != nameType
 }
 
 // labelsOf returns the labels of the blocks that fill a field of type t.

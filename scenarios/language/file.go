@@ -95,7 +95,7 @@ type top struct {
 	About      string
 	Sources    []string
 	Example    *Example
-	Brokers    []string
+	Brokers    []Name
 	Cluster    *clusterBlock
 	Cost       *Cost
 	Fleet      *Fleet      `lang:"required"`

@@ -39,6 +39,10 @@ func (d *decoder) store(value cty.Value, f field, at Range) {
 	case target.CanAddr() && target.Addr().Type().Implements(textType):
 		d.word(value, f, target, at)
 		return
+	case target.Type() == nameType:
+		d.text(value, f, target.FieldByName("Text"), at)
+		target.FieldByName("At").Set(reflect.ValueOf(at))
+		return
 	case target.Type() == distributionGo:
 		d.distribution(value, target, f.name, at)
 		return

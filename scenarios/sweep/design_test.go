@@ -104,7 +104,7 @@ func TestBadStudies(t *testing.T) {
 		{[]string{"legacy:nodes=10..20"}, nil, "must be named"},
 		{[]string{"legacy:nodes=10,20"}, func(st *Study) { st.Design = Design{Kind: Sample, Cells: 4} }, "for one broker alone"},
 		{[]string{"seed=1,2"}, nil, "--seeds"},
-		{[]string{"nodes=10", "broker=fast"}, nil, `unknown broker "fast"`},
+		{[]string{"nodes=10", "broker=fast"}, nil, `--broker "fast": it must be legacy or shedding`},
 		{[]string{"nodes=10", "broker=legacy,legacy"}, nil, "stands twice"},
 		{[]string{"nodes=10,-5"}, nil, "cell nodes=-5"},
 		{[]string{"cost=cheap"}, nil, "cell cost=cheap"},

@@ -122,9 +122,9 @@ func (n *Nomad) Build() string { return "" }
 // same attempt, and Nomad has not forgotten, is waited for instead of a new one. Whatever
 // ends without a Result is purged, so that its token is free for the next attempt.
 func (n *Nomad) Run(ctx context.Context, spec scenarios.Spec, key string, attempt int, _ func(scenarios.Progress)) (*metrics.Result, error) {
-	if strings.ContainsAny(spec.Cost, `/\`) || strings.HasSuffix(spec.Cost, ".hcl") {
-		return nil, fmt.Errorf("the cost file %s is not on the cluster: use a built-in class (%s), or costs in a scenario file: %w",
-			spec.Cost, strings.Join(scenarios.CostNames(), ", "), ErrGiveUp)
+	spec, err := spec.Complete() // no file is on the cluster
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrGiveUp, err)
 	}
 	payload, err := packSpec(spec)
 	if err != nil {

@@ -204,12 +204,12 @@ func TestErrorsOfTheAPI(t *testing.T) {
 			t.Errorf("a cluster that never answers gave %v, want to give up", err)
 		}
 	})
-	t.Run("cost file", func(t *testing.T) {
+	t.Run("missing file", func(t *testing.T) {
 		s := newStandIn(t, always(works))
 		with := spec
-		with.Cost = "./mine.hcl"
+		with.Cost = "./nowhere.hcl"
 		if _, err := executor(t, s, quick).Run(t.Context(), with, "key", 1, nil); !errors.Is(err, ErrGiveUp) || len(s.jobs) != 0 {
-			t.Errorf("a cost file gave %v and %d jobs", err, len(s.jobs))
+			t.Errorf("a cost file that is nowhere gave %v and %d jobs", err, len(s.jobs))
 		}
 	})
 }

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
-	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios"
 )
@@ -22,6 +22,9 @@ type Study struct {
 	Seeds   []int64
 	Limits  []metrics.Threshold
 	Design  Design
+
+	// texts holds the files that runs have read, for those that read the same.
+	texts scenarios.Spec
 }
 
 // Run is one cell under one broker with one seed.
@@ -78,9 +81,6 @@ func (st *Study) Plan() (runs []Run, most int, err error) {
 		return nil, 0, errors.New("nothing varies: name at least one axis, such as nodes=1000,5000")
 	}
 	for i, b := range st.Brokers {
-		if _, err := broker.PolicyByName(b); err != nil {
-			return nil, 0, &UnknownError{What: "broker", Name: b, Known: broker.PolicyNames()}
-		}
 		if slices.Contains(st.Brokers[:i], b) {
 			return nil, 0, fmt.Errorf("broker %s stands twice", b)
 		}
@@ -161,24 +161,35 @@ func (st *Study) runsAt(point []string, brokers []string) ([]Run, error) {
 	for i, a := range st.Axes {
 		a.set(&spec, point[i])
 	}
-	// A broker's name has been checked, and neither it nor a seed makes a Spec invalid.
-	spec.Broker = brokers[0]
-	if err := spec.Validate(); err != nil {
-		return nil, fmt.Errorf("cell %s: %w", st.describe(point), err)
-	}
-	costs, err := spec.Machines()
-	if err != nil {
-		return nil, fmt.Errorf("cell %s: %w", st.describe(point), err)
-	}
 	for _, b := range brokers {
+		spec.Broker = b
+		whole, err := spec.Complete()
+		if err != nil {
+			return nil, fmt.Errorf("cell %s: %w", st.describe(point), err)
+		}
+		st.share(&whole)
+		costs, err := whole.Machines()
+		if err != nil {
+			return nil, fmt.Errorf("cell %s: %w", st.describe(point), err)
+		}
 		for _, seed := range st.Seeds {
-			spec.Broker, spec.Seed = b, seed
-			r := Run{Point: point, Spec: spec}
+			whole.Seed = seed // which makes no Spec invalid
+			r := Run{Point: point, Spec: whole}
 			r.key = r.makeKey(costs)
 			runs = append(runs, r)
 		}
 	}
 	return runs, nil
+}
+
+// share lets a Spec have the texts of files in common with the one before it.
+func (st *Study) share(spec *scenarios.Spec) {
+	for _, m := range []struct{ own, last *map[string]string }{{&spec.Files, &st.texts.Files}, {&spec.CostFiles, &st.texts.CostFiles}} {
+		if maps.Equal(*m.own, *m.last) {
+			*m.own = *m.last
+		}
+		*m.last = *m.own
+	}
 }
 
 // describe names a point: nodes=1000 system_jobs=10.
@@ -213,7 +224,7 @@ func (st *Study) ID() string {
 // Key is a hash of everything that a run's Result follows from, but the program.
 func (r Run) Key() string { return r.key }
 
-// makeKey hashes the costs, too: a file of them may change under its name.
+// makeKey hashes the costs, too: those of a built-in class may change under its name.
 func (r Run) makeKey(costs *scenarios.Cost) string { return hash([]any{r.Spec, costs}) }
 
 func hash(v any) string {

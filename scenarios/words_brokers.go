@@ -1,0 +1,189 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/scenarios/language"
+)
+
+// Releases of Nomad that servers can be of. What differs beside the policy is one thing:
+// since 1.4.3 updates of the allocations of nodes that are not ready are refused (#15068).
+const (
+	release142 = "1.4.2"
+	release143 = "1.4.3"
+)
+
+// brokerWord is a broker block of a cluster: what the servers are in the runs of that name.
+type brokerWord struct {
+	Name    string `lang:"label=broker"`
+	Policy  string // empty = Name if that is a policy, or else the release's
+	Release string `lang:"oneof=1.4.2|1.4.3"` // empty = the one that brought the policy
+	// What is not zero counts instead of what the block evaluations says.
+	cluster.EvalConfig
+	At language.Range
+}
+
+// profile is what the servers of one run have, and those of another run have not.
+type profile struct {
+	policy  broker.Policy
+	release string
+	evals   cluster.EvalConfig
+}
+
+// profile works the block out; evals is what counts where it says nothing.
+func (w brokerWord) profile(evals cluster.EvalConfig) (profile, error) {
+	_, isNone := broker.PolicyByName(w.Name)
+	switch {
+	case strings.Contains(w.Name, ","):
+		return profile{}, errors.New("its name holds a comma, which divides names on command lines")
+	case isNone == nil && w.Policy != "" && w.Policy != w.Name:
+		return profile{}, fmt.Errorf("its name is that of a policy, which is not %s: give it another name", w.Policy)
+	case w.Policy != "":
+	case isNone == nil:
+		w.Policy = w.Name
+	case w.Release == "":
+		return profile{}, errors.New("its name is no policy: say which one it has (policy), or which release of Nomad the servers are of (release)")
+	case w.Release == release142:
+		w.Policy = broker.Legacy().String()
+	default:
+		w.Policy = broker.Shedding().String()
+	}
+	p, err := profileOf(w.Policy, evals)
+	if near := language.Suggest(w.Policy, broker.PolicyNames()); err != nil && near != "" {
+		return p, fmt.Errorf("%q is no policy, but %q is", w.Policy, near)
+	}
+	if err != nil {
+		return p, err
+	}
+	if w.Release != "" {
+		p.release = w.Release
+	}
+	to, from := reflect.ValueOf(&p.evals).Elem(), reflect.ValueOf(w.EvalConfig)
+	for i := range from.NumField() {
+		if f := from.Field(i); !f.IsZero() {
+			to.Field(i).Set(f)
+		}
+	}
+	return p, nil
+}
+
+// profileOf is the profile of a policy that no block describes: whatever else came with the
+// release that has it.
+func profileOf(policy string, evals cluster.EvalConfig) (profile, error) {
+	p, err := broker.PolicyByName(policy)
+	if err != nil {
+		return profile{}, err
+	}
+	out := profile{policy: p, release: release143, evals: evals}
+	if base, _, _ := strings.Cut(policy, "+"); base == broker.Legacy().String() {
+		out.release = release142
+	}
+	return out, nil
+}
+
+// apply makes a cluster one of that profile.
+func (p profile) apply(c *cluster.Config) {
+	c.Policy, c.Eval, c.RefuseUpdateAllocNotReady = p.policy, p.evals, p.release != release142
+}
+
+// profiles are the brokers of a scenario.
+type profiles struct {
+	blocks []brokerWord
+	evals  cluster.EvalConfig // of a broker without a block
+}
+
+// of returns the profile of that name: a block's, or a policy's. The error says what would be
+// one.
+func (ps profiles) of(name string) (profile, error) {
+	for _, w := range ps.blocks {
+		if w.Name == name {
+			return w.profile(ps.evals)
+		}
+	}
+	p, err := profileOf(name, ps.evals)
+	switch {
+	case err == nil:
+		return p, nil
+	case len(ps.blocks) == 0:
+		return p, errors.New("it must be " + broker.PolicySyntax())
+	}
+	return p, fmt.Errorf("it must be one of the scenario's, %s, or %s", strings.Join(ps.names(), ", "), broker.PolicySyntax())
+}
+
+func (ps profiles) names() []string {
+	var names []string
+	for _, w := range ps.blocks {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+// params adds to the settings of a run those of its broker, if any broker has a block.
+func (ps profiles) params(name string, into map[string]any) {
+	p, err := ps.of(name)
+	if err != nil || len(ps.blocks) == 0 {
+		return
+	}
+	into["broker_policy"], into["broker_release"] = p.policy.String(), p.release
+	for figure, value := range language.Fields(reflect.ValueOf(p.evals)) {
+		if text, ok := value.Interface().(fmt.Stringer); ok {
+			into["broker_"+figure] = text.String()
+		} else {
+			into["broker_"+figure] = value.Interface()
+		}
+	}
+}
+
+// checkBrokers holds the blocks, and the list of those that are compared, to what there is.
+func (b *builder) checkBrokers() error {
+	for _, w := range b.profiles.blocks {
+		if _, err := b.profiles.of(w.Name); err != nil {
+			return b.def.Errorf(w.At, "Impossible broker", "Broker %q: %v.", w.Name, err)
+		}
+	}
+	for i, name := range b.def.Brokers {
+		if err := b.broker(name.Text, name.At); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(b.def.Brokers[:i], func(o language.Name) bool { return o.Text == name.Text }) {
+			return b.def.Errorf(name.At, "Duplicate broker", "The list has the broker %q twice.", name.Text)
+		}
+	}
+	return nil
+}
+
+// broker returns an error if that is none.
+func (b *builder) broker(name string, at language.Range) error {
+	_, err := b.profiles.of(name)
+	if err == nil {
+		return nil
+	}
+	if near := language.Suggest(name, append(b.profiles.names(), broker.PolicyNames()...)); near != "" {
+		return b.def.Errorf(at, "Unknown broker", "There is no broker %q. Did you mean %q?", name, near)
+	}
+	return b.def.Errorf(at, "Unknown broker", "There is no broker %q: %v.", name, err)
+}
+
+// compared returns the brokers that a file is about.
+func compared(def *language.Definition) []string {
+	var names []string
+	for _, name := range def.Brokers {
+		names = append(names, name.Text)
+	}
+	if names != nil {
+		return names
+	}
+	names = []string{broker.Legacy().String(), broker.Shedding().String()}
+	for _, w := range def.Cluster.(*clusterWords).Brokers {
+		if !slices.Contains(names, w.Name) {
+			names = append(names, w.Name)
+		}
+	}
+	return names
+}
