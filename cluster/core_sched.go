@@ -129,23 +129,32 @@ func (c *coreRun) allocOver(a *rpc.Allocation, job *rpc.Job, limit uint64) bool 
 	return job.Type == rpc.JobTypeBatch && a.PreviousAllocation != "" && time.Now().UnixNano()-a.CreateTime > int64(24*time.Hour)
 }
 
-// index sorts allocations and evaluations by what is asked of them.
+// index sorts allocations by what is asked of them.
 func (c *coreRun) index() {
 	if c.allocs != nil {
 		return
 	}
-	c.allocs, c.replaced, c.open = map[string][]*rpc.Allocation{}, map[string]bool{}, map[broker.JobID]bool{}
+	c.allocs, c.replaced = map[string][]*rpc.Allocation{}, map[string]bool{}
 	for a := range c.snap.Allocs() {
 		c.allocs[a.EvalID] = append(c.allocs[a.EvalID], a)
 		if a.PreviousAllocation != "" {
 			c.replaced[a.PreviousAllocation] = true
 		}
 	}
-	for e := range c.snap.Evals() {
-		if !e.Terminal() {
-			c.open[e.Job()] = true
+}
+
+// isOpen reports whether a job has an evaluation that is not over. A backlog is a million of
+// evaluations, and none of a system job's is asked for here.
+func (c *coreRun) isOpen(job broker.JobID) bool {
+	if c.open == nil {
+		c.open = map[broker.JobID]bool{}
+		for e := range c.snap.Evals() {
+			if !e.Terminal() {
+				c.open[e.Job()] = true
+			}
 		}
 	}
+	return c.open[job]
 }
 
 // dead reports whether a job has nothing left to do (state_store.go, getJobStatus).
@@ -153,9 +162,8 @@ func (c *coreRun) dead(job *rpc.Job) bool {
 	if job.Type == rpc.JobTypeSystem || job.Periodic != nil {
 		return job.Stop
 	}
-	c.index()
 	id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
-	return c.snap.JobAllocs(id).Live == 0 && !c.open[id]
+	return c.snap.JobAllocs(id).Live == 0 && !c.isOpen(id)
 }
 
 func (c *coreRun) jobGC() error {
