@@ -126,11 +126,12 @@ func (f *sweepFlags) run(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("out") {
 		f.out = filepath.Join("results", "sweep-"+f.study.Base.Scenario+"-"+f.study.ID())
 	}
-	executor, err := f.newExecutor(cmd.Context())
+	var show *sweepProgress
+	executor, err := f.newExecutor(cmd.Context(), func(why string) { show.waits(why) })
 	if err != nil {
 		return err
 	}
-	show := newSweepProgress(cmd.ErrOrStderr(), f, executor)
+	show = newSweepProgress(cmd.ErrOrStderr(), f, executor)
 	if f.dryRun {
 		show.preview(runs, most)
 		return nil
@@ -256,12 +257,12 @@ func badSweep(err error) error {
 	return usageErrorf("%w", err)
 }
 
-func (f *sweepFlags) newExecutor(ctx context.Context) (sweep.Executor, error) {
+func (f *sweepFlags) newExecutor(ctx context.Context, waits func(why string)) (sweep.Executor, error) {
 	if f.parallel < 0 || f.parallel > 10_000 {
 		return nil, usageErrorf("--parallel %d: it must be a whole number from 1 to 10000, or 0 for the default", f.parallel)
 	}
 	if f.executor == nomadExecutor {
-		return f.nomad.newExecutor(ctx, f.parallel)
+		return f.nomad.newExecutor(ctx, f.parallel, waits)
 	}
 	return sweep.NewLocal(f.parallel, f.memory), nil
 }

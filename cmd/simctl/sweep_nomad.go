@@ -31,6 +31,7 @@ func (f *nomadFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.job.ID, "nomad-job", f.job.ID, "name of the job that cells are dispatched to")
 	flags.StringVar(&f.results, "nomad-results", "", "directory in which results of cells appear (default: they come through the logs)")
 	flags.StringVar(&f.job.Volume, "nomad-volume", "", "with --print-job: host volume for the results, the directory of --nomad-results")
+	flags.Var(names{&f.job.Datacenters}, "nomad-datacenters", "with --print-job: where cells may run (default all, which needs Nomad 1.5)")
 	flags.StringVar(&f.job.Driver, "nomad-driver", "exec", "with --print-job: task driver")
 	flags.StringVar(&f.job.Artifact, "nomad-artifact", "", "with --print-job: where clients fetch simctl from")
 	flags.StringVar(&f.job.Image, "nomad-image", "", "with --print-job: container image that holds simctl")
@@ -43,14 +44,15 @@ func (f *nomadFlags) printJob(w io.Writer, runs []sweep.Run) error {
 	return f.job.Print(w)
 }
 
-// newExecutor returns the executor for the cluster that the environment names.
-func (f *nomadFlags) newExecutor(ctx context.Context, parallel int) (sweep.Executor, error) {
+// newExecutor returns the executor for the cluster that the environment names; it calls
+// waits with reasons why cells wait to be placed.
+func (f *nomadFlags) newExecutor(ctx context.Context, parallel int, waits func(why string)) (sweep.Executor, error) {
 	if f.results != "" {
 		if info, err := os.Stat(f.results); err != nil || !info.IsDir() {
 			return nil, usageErrorf("--nomad-results %q: it must be the directory that cells write to, seen from here", f.results)
 		}
 	}
-	n, err := sweep.ConnectNomad(ctx, sweep.NomadConfig{Job: f.job.ID, Side: parallel, Results: f.results})
+	n, err := sweep.ConnectNomad(ctx, sweep.NomadConfig{Job: f.job.ID, Side: parallel, Results: f.results, Waits: waits})
 	if errors.Is(err, sweep.ErrNoJob) {
 		return nil, usageErrorf("%w", err)
 	}

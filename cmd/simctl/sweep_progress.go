@@ -149,6 +149,13 @@ func (s *sweepProgress) say(format string, args ...any) {
 	fmt.Fprintf(w, format+"\n", args...)
 }
 
+// waits says why runs wait on a cluster.
+func (s *sweepProgress) waits(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.say("waiting to be placed by Nomad: %s", why)
+}
+
 // Started implements sweep.Watcher.
 func (s *sweepProgress) Started(r sweep.Run, _ string) {
 	s.mu.Lock()

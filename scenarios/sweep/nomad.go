@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -23,6 +24,7 @@ import (
 type Nomad struct {
 	client *api.Client
 	cfg    NomadConfig
+	told   sync.Map // what Waits has been told
 }
 
 // NomadConfig says how cells get to a cluster, and their Results back. Zero fields stand
@@ -37,6 +39,9 @@ type NomadConfig struct {
 	// after a failed request, which doubles up to Wait; 1 s. Patience is how long requests
 	// may go on failing; 10 min.
 	Wait, Retry, Patience time.Duration
+	// Waits is told why a cell waits to be placed, once for every reason; nil = nobody is.
+	// It is called by many goroutines.
+	Waits func(why string)
 }
 
 // Names that the job and the executor share.
@@ -78,6 +83,9 @@ func NewNomad(ctx context.Context, client *api.Client, cfg NomadConfig) (*Nomad,
 		return nil, fmt.Errorf("%w: the job %q of Nomad at %s is not parameterized: register the one that --print-job prints", ErrNoJob, cfg.Job, client.Address())
 	case job.Stop != nil && *job.Stop:
 		return nil, fmt.Errorf("%w: the job %q of Nomad at %s is stopped: register it again", ErrNoJob, cfg.Job, client.Address())
+	}
+	if cfg.Waits == nil {
+		cfg.Waits = func(string) {}
 	}
 	return &Nomad{client: client, cfg: cfg}, nil
 }
@@ -234,10 +242,13 @@ func (n *Nomad) look(ctx context.Context, id string, query *api.QueryOptions) (*
 			return nil
 		}
 		job, _, err := n.client.Jobs().Info(id, (&api.QueryOptions{}).WithContext(ctx))
-		if err == nil && job.Status != nil {
+		if err != nil {
+			return err
+		}
+		if job.Status != nil {
 			status = *job.Status
 		}
-		return err
+		return n.tellWaiting(ctx, id)
 	})
 	if statusOf(err) == http.StatusNotFound {
 		return nil, "", errGone

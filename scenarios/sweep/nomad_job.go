@@ -13,9 +13,10 @@ import (
 // NomadJob is what the job that cells are dispatched to depends on. Zero fields stand for
 // what is named beside them.
 type NomadJob struct {
-	ID         string // DefaultNomadJob
-	Driver     string // exec
-	Datacenter string // "*", all
+	ID     string // DefaultNomadJob
+	Driver string // exec
+	// Datacenters are where cells may run; all, as Nomad 1.5 and later write it: "*".
+	Datacenters []string
 	// Artifact is where clients get the program from (an URL of go-getter), Image the image
 	// that it is in, for the docker driver. Without either it must be on the clients, at
 	// Command.
@@ -38,7 +39,7 @@ var jobTemplate = template.Must(template.New("job").Funcs(template.FuncMap{"quot
 # --executor nomad. Each cell is dispatched with its description as payload.
 job {{quote .ID}} {
   type        = "batch"
-  datacenters = [{{quote .Datacenter}}]
+  datacenters = [{{range $i, $dc := .Datacenters}}{{if $i}}, {{end}}{{quote $dc}}{{end}}]
 
   parameterized {
     payload       = "required"
@@ -110,7 +111,9 @@ func quoteHCL(text string) string {
 func (j NomadJob) Print(w io.Writer) error {
 	def(&j.ID, DefaultNomadJob)
 	def(&j.Driver, "exec")
-	def(&j.Datacenter, "*")
+	if len(j.Datacenters) == 0 {
+		j.Datacenters = []string{"*"}
+	}
 	def(&j.Memory, 1<<30)
 	if j.Command == "" {
 		j.Command = "simctl"

@@ -72,6 +72,7 @@ func newStandIn(t *testing.T, play func(nodes, attempt int) act) *standIn {
 	mux.HandleFunc("GET /v1/job/{id}", s.info)
 	mux.HandleFunc("DELETE /v1/job/{id}", s.remove)
 	mux.HandleFunc("GET /v1/job/{id}/allocations", s.allocations)
+	mux.HandleFunc("GET /v1/job/{id}/evaluations", s.evaluations)
 	mux.HandleFunc("GET /v1/client/fs/logs/{alloc}", s.logs)
 	// A server that does not let others talk to its nodes: logs come through it.
 	mux.HandleFunc("GET /v1/node/{id}", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such node", http.StatusNotFound) })
@@ -221,6 +222,26 @@ func (s *standIn) allocations(w http.ResponseWriter, r *http.Request) {
 		"ID": strings.ReplaceAll(job.id, "/", "_"), "JobID": job.id, "NodeID": "n", "NodeName": "client-7", "CreateIndex": 2,
 		"ClientStatus": status, "TaskStates": map[string]any{taskName: map[string]any{"Events": events}},
 	}})
+}
+
+// evaluations answers with what the scheduler found when it had no room.
+func (s *standIn) evaluations(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	job := s.jobs[r.PathValue("id")]
+	if job == nil || job.act != waitsFirst {
+		reply(w, 1, []any{})
+		return
+	}
+	failed := func(metric map[string]any) map[string]any { return map[string]any{taskName: metric} }
+	reply(w, 1, []any{
+		map[string]any{"ID": "e1", "CreateIndex": 3, "FailedTGAllocs": failed(map[string]any{"NodesAvailable": map[string]int{"dc1": 0}})},
+		map[string]any{"ID": "e2", "CreateIndex": 5, "FailedTGAllocs": failed(map[string]any{
+			"NodesEvaluated": 9, "NodesAvailable": map[string]int{"dc1": 9},
+			"ConstraintFiltered": map[string]int{"${attr.cpu.arch} = amd64": 2}, "DimensionExhausted": map[string]int{"memory": 7, "cpu": 1},
+		})},
+		map[string]any{"ID": "e3", "CreateIndex": 7, "Status": "blocked"},
+	})
 }
 
 // logs streams what the task wrote, in frames of a few bytes.

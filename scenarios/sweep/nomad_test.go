@@ -323,7 +323,7 @@ func TestJobIsValidHCL(t *testing.T) {
 	for name, job := range map[string]NomadJob{
 		"plain":    {},
 		"artifact": {Artifact: "https://example.com/simctl.tar.gz?checksum=sha256:00", Volume: "results", Memory: 3 << 30},
-		"docker":   {Driver: "docker", Image: `registry/"simctl":1`, Command: "/usr/bin/simctl", Datacenter: "dc1", ID: "mine"},
+		"docker":   {Driver: "docker", Image: `registry/"simctl":1`, Command: "/usr/bin/simctl", Datacenters: []string{"dc1", "dc2"}, ID: "mine"},
 	} {
 		var text strings.Builder
 		if err := job.Print(&text); err != nil {
@@ -348,12 +348,12 @@ func TestJobIsValidHCL(t *testing.T) {
 		has(`payload       = "required"`, `meta_required = ["key", "attempt"]`, `file = "spec.json.gz"`, `"run-one", "--spec", "${NOMAD_TASK_DIR}/spec.json.gz"`)
 		switch name {
 		case "plain":
-			has(`job "simctl-cell"`, `driver = "exec"`, `command = "simctl"`, "memory = 1024")
+			has(`job "simctl-cell"`, `driver = "exec"`, `command = "simctl"`, `datacenters = ["*"]`, "memory = 1024")
 		case "artifact":
 			has(`source      = "https://example.com`, `command = "local/simctl"`, "memory = 3072", `"--result", "/simctl-results/${NOMAD_META_key}-${NOMAD_META_attempt}.json"`,
 				`destination = "/simctl-results"`)
 		case "docker":
-			has(`job "mine"`, `image   = "registry/\"simctl\":1"`, `datacenters = ["dc1"]`)
+			has(`job "mine"`, `image   = "registry/\"simctl\":1"`, `datacenters = ["dc1", "dc2"]`)
 		}
 		if strings.Contains(text.String(), "\n\n\n") {
 			t.Errorf("%s has two empty lines in a row:\n%s", name, text.String())

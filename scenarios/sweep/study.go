@@ -22,9 +22,6 @@ type Study struct {
 	Seeds   []int64
 	Limits  []metrics.Threshold
 	Design  Design
-
-	// texts holds the files that runs have read, for those that read the same.
-	texts scenarios.Spec
 }
 
 // Run is one cell under one broker with one seed.
@@ -106,7 +103,12 @@ func (st *Study) Plan() (runs []Run, most int, err error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		runs = append(runs, cell...)
+		for _, r := range cell {
+			if len(runs) > 0 {
+				share(&r.Spec, runs[len(runs)-1].Spec)
+			}
+			runs = append(runs, r)
+		}
 	}
 	return runs, len(runs) * perPoint, nil
 }
@@ -167,7 +169,6 @@ func (st *Study) runsAt(point []string, brokers []string) ([]Run, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cell %s: %w", st.describe(point), err)
 		}
-		st.share(&whole)
 		costs, err := whole.Machines()
 		if err != nil {
 			return nil, fmt.Errorf("cell %s: %w", st.describe(point), err)
@@ -182,13 +183,13 @@ func (st *Study) runsAt(point []string, brokers []string) ([]Run, error) {
 	return runs, nil
 }
 
-// share lets a Spec have the texts of files in common with the one before it.
-func (st *Study) share(spec *scenarios.Spec) {
-	for _, m := range []struct{ own, last *map[string]string }{{&spec.Files, &st.texts.Files}, {&spec.CostFiles, &st.texts.CostFiles}} {
-		if maps.Equal(*m.own, *m.last) {
-			*m.own = *m.last
-		}
-		*m.last = *m.own
+// share lets a Spec have the texts of files in common with another that has the same.
+func share(spec *scenarios.Spec, other scenarios.Spec) {
+	if maps.Equal(spec.Files, other.Files) {
+		spec.Files = other.Files
+	}
+	if maps.Equal(spec.CostFiles, other.CostFiles) {
+		spec.CostFiles = other.CostFiles
 	}
 }
 
