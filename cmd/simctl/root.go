@@ -21,7 +21,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	parsed := false
 	root := newRootCommand()
 	root.PersistentPreRun = func(*cobra.Command, []string) { parsed = true }
-	root.SetArgs(args)
+	root.SetArgs(twoDashes(args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

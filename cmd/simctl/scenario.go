@@ -109,7 +109,7 @@ func (f *scenarioFlags) load(scenario string, vars *assignments) error {
 	}
 	f.spec.Scenario, f.spec.File, f.spec.Source = spec.Scenario, spec.File, spec.Source
 	vars.apply(&f.spec)
-	f.byVar = vars.values
+	f.byVar = vars
 	return nil
 }
 

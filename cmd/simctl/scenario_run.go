@@ -24,8 +24,7 @@ type scenarioFlags struct {
 	brokers []string       // nil = the scenario's
 	out     string
 	base    string // a baseline file
-	// byVar are the variables that were given by --var and --var-file.
-	byVar  map[string]any
+	byVar  *assignments // of --var and --var-file; nil = there are no such flags
 	format string
 	quiet  bool
 }
@@ -130,9 +129,9 @@ func (f *scenarioFlags) specs() ([]scenarios.Spec, error) {
 // inputError is inputError for a command line that may have given variables by --var.
 func (f *scenarioFlags) inputError(err error) error {
 	if e, ok := errors.AsType[*scenarios.InputError](err); ok {
-		for name, value := range f.byVar {
-			if scenarios.FlagName(name) == e.Flag {
-				return usageErrorf("--var %q: %s", fmt.Sprintf("%s=%v", name, value), e.Allowed)
+		if f.byVar != nil {
+			if err := f.byVar.explain(e); err != nil {
+				return usageErrorf("%w", err)
 			}
 		}
 		if own, err := f.spec.Brokers(); err == nil && e.Flag == "broker" {

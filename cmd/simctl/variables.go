@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -58,12 +59,30 @@ func (f *variableFlag) Set(text string) error {
 
 // assignments are the flags --var and --var-file, which may be given many times; the later
 // one counts.
-type assignments struct{ values map[string]any }
+type assignments struct {
+	values map[string]any
+	files  map[string]*language.Values // by the variable: where its value stands, if in a file
+}
 
 func (a *assignments) bind(flags *pflag.FlagSet) {
-	a.values = map[string]any{}
+	a.values, a.files = map[string]any{}, map[string]*language.Values{}
 	flags.Var(assignment{a}, "var", "give a variable a value: NAME=VALUE (may be repeated)")
 	flags.Var(assignmentFile{a}, "var-file", "read values of variables from a file of NAME = VALUE lines (HCL)")
+}
+
+// twoDashes lets -var and -var-file be written with one dash, as Nomad's own commands have
+// them.
+func twoDashes(args []string) []string {
+	out := slices.Clone(args)
+	for i, arg := range out {
+		if arg == "--" {
+			break
+		}
+		if name, _, _ := strings.Cut(arg, "="); name == "-var" || name == "-var-file" {
+			out[i] = "-" + arg
+		}
+	}
+	return out
 }
 
 // apply gives the variables of spec their values.
@@ -71,6 +90,22 @@ func (a *assignments) apply(spec *scenarios.Spec) {
 	for name, value := range a.values {
 		spec.Set(name, value)
 	}
+}
+
+// explain words an error about one of the values, by where it came from; nil if it is about
+// none of them.
+func (a *assignments) explain(e *scenarios.InputError) error {
+	for name, value := range a.values {
+		said, _, _ := strings.Cut(e.Value, "=")
+		switch {
+		case scenarios.FlagName(name) != e.Flag && (e.Flag != "var" || said != name):
+		case a.files[name] != nil:
+			return a.files[name].Errorf(name, "Wrong value", "%s: %s.", name, e.Allowed)
+		default:
+			return fmt.Errorf("--var %q: %s", fmt.Sprintf("%s=%v", name, value), e.Allowed)
+		}
+	}
+	return nil
 }
 
 type assignment struct{ to *assignments }
@@ -84,6 +119,7 @@ func (a assignment) Set(text string) error {
 		return errors.New("it must be NAME=VALUE, such as nodes=500")
 	}
 	a.to.values[name] = value
+	delete(a.to.files, name)
 	return nil
 }
 
@@ -101,8 +137,8 @@ func (a assignmentFile) Set(path string) error {
 	if err != nil {
 		return err
 	}
-	for name, value := range values {
-		a.to.values[name] = value
+	for name, value := range values.Of {
+		a.to.values[name], a.to.files[name] = value, values
 	}
 	return nil
 }

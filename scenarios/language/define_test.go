@@ -3,6 +3,7 @@ package language
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -105,12 +106,18 @@ func TestValuesFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	def, err := define(whole, values)
+	def, err := define(whole, values.Of)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if def.Fleet.Groups[0].Nodes != 42 || !*def.Fleet.ReportAllocations {
 		t.Errorf("fleet %+v", def.Fleet)
+	}
+	about := values.Errorf("report", "Wrong value", "It is %s.", "wrong").Error()
+	for _, part := range []string{"Wrong value", "on v.hcl line 2", "report = true", "It is wrong."} {
+		if !strings.Contains(about, part) {
+			t.Errorf("error %q does not say %q", about, part)
+		}
 	}
 	for _, bad := range []string{"nodes = ", "nodes { }", "nodes = [1]", "nodes = var.x"} {
 		if _, err := ParseValues("v.hcl", []byte(bad)); err == nil {

@@ -51,15 +51,28 @@ func object(variables []Variable) cty.Value {
 	return cty.ObjectVal(values)
 }
 
+// Values are values for variables, from a file.
+type Values struct {
+	Of map[string]any // by the variable's name: numbers, truths, texts and nil
+
+	at   map[string]Range
+	file *hcl.File
+}
+
+// Errorf returns an *Error about the value of a variable, which the file must have.
+func (v *Values) Errorf(name, summary, format string, args ...any) error {
+	return &Error{hcl.Diagnostics{problem(v.at[name], summary, format, args...)}, v.file}
+}
+
 // ParseValues reads a file of values for variables: attributes alone, such as nodes = 500.
 // The error is an *Error.
-func ParseValues(name string, src []byte) (map[string]any, error) {
+func ParseValues(name string, src []byte) (*Values, error) {
 	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	if diags.HasErrors() {
 		return nil, &Error{diags, file}
 	}
 	attrs, diags := file.Body.JustAttributes()
-	values := map[string]any{}
+	values := &Values{map[string]any{}, map[string]Range{}, file}
 	for _, key := range slices.Sorted(maps.Keys(attrs)) {
 		value, more := attrs[key].Expr.Value(nil)
 		diags = append(diags, more...)
@@ -70,7 +83,7 @@ func ParseValues(name string, src []byte) (map[string]any, error) {
 		if err != nil {
 			diags = append(diags, problem(attrs[key].Expr.Range(), "Wrong type", "%s: %v.", key, err))
 		}
-		values[key] = got
+		values.Of[key], values.at[key] = got, attrs[key].Range
 	}
 	if diags.HasErrors() {
 		return nil, &Error{diags, file}
