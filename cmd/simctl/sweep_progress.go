@@ -56,7 +56,7 @@ func (s *sweepProgress) preview(runs []sweep.Run, most int) {
 func (s *sweepProgress) plan() string {
 	st := s.study
 	each := max(1, len(st.Brokers)*len(st.Seeds))
-	parts := []string{fmt.Sprintf("%d runs: %s", s.total, counted(s.total/each, "cell"))}
+	parts := []string{fmt.Sprintf("%s: %s", counted(s.total, "run"), counted(s.total/each, "cell"))}
 	if st.Design.Kind == sweep.Knee {
 		parts = []string{fmt.Sprintf("%d to %d runs: %s to search", s.total, s.most, counted(s.total/each, "knee"))}
 	}

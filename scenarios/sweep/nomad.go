@@ -263,7 +263,7 @@ func (n *Nomad) collect(ctx context.Context, alloc *api.AllocationListStub, key 
 		if err != nil {
 			return nil, err
 		}
-		return scenarios.ReadOutcome(strings.NewReader(text))
+		return readLog(text)
 	}
 	path := filepath.Join(n.cfg.Results, resultName(key, strconv.Itoa(attempt)))
 	for began := time.Now(); ; {
@@ -276,6 +276,20 @@ func (n *Nomad) collect(ctx context.Context, alloc *api.AllocationListStub, key 
 			return nil, err
 		}
 	}
+}
+
+// readLog reads what a cell wrote; the error about anything else shows how that begins.
+func readLog(text string) (*metrics.Result, error) {
+	res, err := scenarios.ReadOutcome(strings.NewReader(text))
+	if errors.Is(err, scenarios.ErrNoOutcome) {
+		line, _, _ := strings.Cut(text, "\n")
+		const most = 60
+		if len(line) > most {
+			line = strings.ToValidUTF8(line[:most], "") + "…"
+		}
+		err = fmt.Errorf("%w: its stdout has %d bytes and begins with %q", err, len(text), line)
+	}
+	return res, err
 }
 
 // pause waits, or returns why ctx ended.
@@ -301,8 +315,13 @@ func (n *Nomad) failure(ctx context.Context, alloc *api.AllocationListStub) erro
 		}
 	}
 	why := "the allocation failed"
-	if state := alloc.TaskStates[taskName]; state != nil && len(state.Events) > 0 {
-		why += ": " + state.Events[len(state.Events)-1].DisplayMessage
+	if state := alloc.TaskStates[taskName]; state != nil {
+		for _, e := range slices.Backward(state.Events) {
+			if e.Type != api.TaskNotRestarting { // it is never restarted, whatever happened
+				why += ": " + e.DisplayMessage
+				break
+			}
+		}
 	}
 	if text, err := n.logs(ctx, alloc, "stderr"); err == nil && strings.TrimSpace(text) != "" {
 		lines := strings.Split(strings.TrimSpace(text), "\n")

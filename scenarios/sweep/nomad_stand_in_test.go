@@ -30,6 +30,7 @@ const (
 	vanishes   act = "vanishes"    // the job is purged by somebody else
 	neverRuns  act = "never"       // the job is stopped before it is placed
 	isCut      act = "cut"         // the log ends in the middle
+	babbles    act = "babbles"     // something else writes to the log, too
 	badLog     act = "bad log"     // the log cannot be read, ever
 	flakyLog   act = "flaky log"   // the log can be read at the third try
 	hangs      act = "hangs"       // it runs for ever
@@ -216,7 +217,10 @@ func (s *standIn) allocations(w http.ResponseWriter, r *http.Request) {
 	case job.looks > 2 && job.act != hangs:
 		status = api.AllocClientStatusComplete
 	}
-	events := []map[string]any{{"DisplayMessage": "Exit Code: 137, Signal: 9"}}
+	events := []map[string]any{
+		{"Type": api.TaskTerminated, "DisplayMessage": "Exit Code: 137, Signal: 9"},
+		{"Type": api.TaskNotRestarting, "DisplayMessage": "Policy allows no restarts"},
+	}
 	older := map[string]any{"ID": "older", "ClientStatus": "failed", "CreateIndex": 1}
 	reply(w, 10+job.looks, []any{older, map[string]any{
 		"ID": strings.ReplaceAll(job.id, "/", "_"), "JobID": job.id, "NodeID": "n", "NodeName": "client-7", "CreateIndex": 2,
@@ -268,6 +272,9 @@ func (s *standIn) logs(w http.ResponseWriter, r *http.Request) {
 		_ = scenarios.WriteOutcome(&text, nil, errors.New("phase storm: the phase did not end"))
 	default:
 		_ = scenarios.WriteOutcome(&text, result(job.spec), nil)
+	}
+	if job.act == babbles {
+		text = *bytes.NewBufferString("welcome\n" + text.String())
 	}
 	if job.act == isCut {
 		text.Truncate(text.Len() / 2)

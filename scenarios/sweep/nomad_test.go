@@ -91,7 +91,7 @@ func TestWhatBecomesOfACell(t *testing.T) {
 		works: "", waitsFirst: "", flakyLog: "",
 		isLost: "lost with node client-7", isKilled: "Exit Code: 137", errs: "the phase did not end",
 		vanishes: "the job is gone", neverRuns: "the job is gone",
-		isCut: "no outcome of a run", badLog: "cut off",
+		isCut: `begins with "{\"result`, babbles: `begins with "welcome"`, badLog: "cut off",
 	} {
 		t.Run(string(a), func(t *testing.T) {
 			n := executor(t, newStandIn(t, always(a)), quick)
