@@ -120,18 +120,24 @@ func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, err
 		same := value == base || came(value) && came(base) && math.Abs(value-base) <= max(*t.Tolerance*math.Abs(base), t.Slack)
 		verdicts = append(verdicts, Verdict{
 			Name: t.Name, Run: r.Run.Label(), Metric: t.Metric, Value: value, OK: same,
-			Demand: baselineText(*t.Tolerance, base, isTime),
+			Demand: t.baselineText(base, isTime),
 		})
 	}
 	return verdicts, nil
 }
 
 // baselineText words the demand to be close to a baseline's value.
-func baselineText(tolerance, base float64, isTime bool) string {
-	if isTime && base < 0 {
+func (t Threshold) baselineText(base float64, isTime bool) string {
+	share := number(100**t.Tolerance) + "%"
+	switch large := t.Slack > *t.Tolerance*math.Abs(base); {
+	case isTime && base < 0:
 		return "never, as in the baseline"
+	case large && isTime:
+		share = number(t.Slack) + " s"
+	case large:
+		share = number(t.Slack)
 	}
-	return fmt.Sprintf("within %s%% of the baseline's %s", number(100*tolerance), number(base))
+	return fmt.Sprintf("within %s of the baseline's %s", share, number(base))
 }
 
 // reference looks the threshold's metric up in the first of the runs that is the one meant.

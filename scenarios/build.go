@@ -109,30 +109,30 @@ func (b *builder) thresholds() ([]metrics.Threshold, error) {
 	}
 	var out []metrics.Threshold
 	for _, t := range b.def.Thresholds {
-		if err := metrics.CheckPath(t.Metric, phases); err != nil {
+		if err := metrics.CheckPath(t.Metric.Text, phases); err != nil {
 			u, hint := err.(*metrics.UnknownError), ""
 			if near := language.Suggest(u.Name, u.Known); near != "" {
 				hint = fmt.Sprintf(" Did you mean %q?", near)
 			}
-			return nil, b.def.Errorf(t.At, "Unknown metric", "%v.%s", err, hint)
+			return nil, b.def.Errorf(t.Metric.At, "Unknown metric", "%v.%s", err, hint)
 		}
-		for _, name := range []string{t.Broker, t.MaxRatioOf} {
-			if name == "" {
+		for _, name := range []language.Name{t.Broker, t.MaxRatioOf} {
+			if name.Text == "" {
 				continue
 			}
-			if err := b.broker(name, t.At); err != nil {
+			if err := b.broker(name); err != nil {
 				return nil, err
 			}
 		}
 		one := metrics.Threshold{
-			Name: t.Name, Metric: t.Metric, Broker: t.Broker, Max: t.Max, Min: t.Min,
-			MaxRatio: t.MaxRatio, RatioOf: t.MaxRatioOf, Tolerance: t.Tolerance,
+			Name: t.Name, Metric: t.Metric.Text, Broker: t.Broker.Text, Max: t.Max, Min: t.Min,
+			MaxRatio: t.MaxRatio, RatioOf: t.MaxRatioOf.Text, Tolerance: t.Tolerance,
 		}
 		switch {
-		case t.MaxRatioOf != "" && t.MaxRatio == nil:
+		case t.MaxRatioOf.Text != "" && t.MaxRatio == nil:
 			same := 1.0
 			one.MaxRatio = &same
-		case t.MaxRatioOf == "" && t.MaxRatio != nil:
+		case t.MaxRatioOf.Text == "" && t.MaxRatio != nil:
 			return nil, b.def.Errorf(t.At, "Missing max_ratio_of", "max_ratio needs a broker to compare with: max_ratio_of.")
 		}
 		if one.Max == nil && one.Min == nil && one.MaxRatio == nil && one.Tolerance == nil {

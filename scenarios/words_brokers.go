@@ -148,7 +148,7 @@ func (b *builder) checkBrokers() error {
 		}
 	}
 	for i, name := range b.def.Brokers {
-		if err := b.broker(name.Text, name.At); err != nil {
+		if err := b.broker(name); err != nil {
 			return err
 		}
 		if slices.ContainsFunc(b.def.Brokers[:i], func(o language.Name) bool { return o.Text == name.Text }) {
@@ -159,15 +159,15 @@ func (b *builder) checkBrokers() error {
 }
 
 // broker returns an error if that is none.
-func (b *builder) broker(name string, at language.Range) error {
-	_, err := b.profiles.of(name)
+func (b *builder) broker(name language.Name) error {
+	_, err := b.profiles.of(name.Text)
 	if err == nil {
 		return nil
 	}
-	if near := language.Suggest(name, append(b.profiles.names(), broker.PolicyNames()...)); near != "" {
-		return b.def.Errorf(at, "Unknown broker", "There is no broker %q. Did you mean %q?", name, near)
+	if near := language.Suggest(name.Text, append(b.profiles.names(), broker.PolicyNames()...)); near != "" {
+		return b.def.Errorf(name.At, "Unknown broker", "There is no broker %q. Did you mean %q?", name.Text, near)
 	}
-	return b.def.Errorf(at, "Unknown broker", "There is no broker %q: %v.", name, err)
+	return b.def.Errorf(name.At, "Unknown broker", "There is no broker %q: %v.", name.Text, err)
 }
 
 // compared returns the brokers that a file is about.

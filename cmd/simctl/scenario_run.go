@@ -23,10 +23,10 @@ type scenarioFlags struct {
 	spec    scenarios.Spec // of every run, less its broker
 	brokers []string       // nil = the scenario's
 	out     string
-	base    string // a baseline file
-	byVar  *assignments // of --var and --var-file; nil = there are no such flags
-	format string
-	quiet  bool
+	base    string       // a baseline file
+	byVar   *assignments // of --var and --var-file; nil = there are no such flags
+	format  string
+	quiet   bool
 }
 
 func newScenarioFlags(spec scenarios.Spec) *scenarioFlags {

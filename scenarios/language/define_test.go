@@ -51,7 +51,7 @@ func TestDefine(t *testing.T) {
 	if until := def.Phases[0].Until.Args.(*testRecovered); until.For != 7*time.Second {
 		t.Errorf("until %+v", until)
 	}
-	if th := def.Thresholds[0]; th.MaxRatioOf != "legacy" || *th.MaxRatio != 0.1 || th.Max != nil {
+	if th := def.Thresholds[0]; th.MaxRatioOf.Text != "legacy" || *th.MaxRatio != 0.1 || th.Max != nil {
 		t.Errorf("threshold %+v", th)
 	}
 	if reflect.DeepEqual(words().Events["stop_clients"], def.Phases[0].Events[2].Args) {

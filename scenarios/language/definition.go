@@ -154,11 +154,11 @@ type Until struct {
 // Threshold is a demand on one metric.
 type Threshold struct {
 	Name       string   `lang:"label=threshold"`
-	Metric     string   `lang:"required"`
-	Broker     string   // empty = every broker
+	Metric     Name     `lang:"required"`
+	Broker     Name     // empty = every broker
 	Max        *float64 `lang:"any"`
 	Min        *float64 `lang:"any"`
-	MaxRatioOf string   // a broker
+	MaxRatioOf Name     // a broker
 	MaxRatio   *float64 // of that broker's value; nil = 1
 	Tolerance  *float64 // as a share of the baseline's value
 	At         Range
