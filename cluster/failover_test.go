@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -77,6 +78,35 @@ func TestFailoverRestoresTheBacklog(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if a, b := c.State(first).Snapshot().Fingerprint(), c.State(second).Snapshot().Fingerprint(); a != b {
 			t.Errorf("state of the server that came back differs: %s, leader's is %s", a, b)
+		}
+	})
+}
+
+// TestStopAnswersWhoWaits: when a server stops, everybody who waits for an entry of his
+// hears of it, also those whose entries were committed and not yet applied, whom Raft
+// itself forgets.
+func TestStopAnswersWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, Config{Seed: 3})
+		leader := c.Leader()
+		c.SlowApply(leader, time.Minute)
+		var entries []raftEntry
+		for i := range 20 {
+			update := &evalUpdateRequest{Evals: []*broker.Evaluation{{ID: fmt.Sprint("eval-", i)}}}
+			entries = append(entries, c.server(leader).raftApplyFuture(evalUpdateRequestType, update))
+			time.Sleep(10 * time.Millisecond)
+		}
+		began := time.Now()
+		if err := c.StopServer(leader); err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range entries {
+			if index, err := e.wait(); !errors.Is(err, errStopped) {
+				t.Errorf("entry %d: index %d, error %v, want %v", i, index, err, errStopped)
+			}
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("whoever waited heard after %v", took)
 		}
 	})
 }

@@ -23,9 +23,12 @@ var _ raft.FSM = (*fsm)(nil)
 // Apply is called by Raft for one entry after the other. It returns an error, or nil.
 func (f *fsm) Apply(l *raft.Log) any {
 	if d := f.srv.applyDelay(); d > 0 {
-		time.Sleep(d)
+		sleepContext(f.srv.ctx, d)
 	}
 	defer f.srv.applied.Store(l.Index)
+	if f.srv.dead() {
+		return errStopped
+	}
 	f.witness(l.Index)
 	if err := f.apply(l.Index, l.Data); err != nil {
 		// A command that cannot be applied must fail alike on every server.

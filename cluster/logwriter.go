@@ -75,17 +75,25 @@ func (w *logWriter) apply(data []byte) <-chan raft.ApplyFuture {
 // applied frees the place of an entry whose future is settled.
 func (w *logWriter) applied() { <-w.slots }
 
-// close stops the writer and waits for it. Entries not yet written are dropped, and so are
-// those that still come.
-func (w *logWriter) close() {
+// halt stops the writer, from this instant on. Entries not yet handed to Raft are dropped,
+// and so are those that still come. It must be called once.
+func (w *logWriter) halt() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
 	close(w.stop)
-	<-w.done
 	for _, e := range w.take() {
 		close(e.handed)
 	}
+}
+
+// wait returns when a writer that was halted is gone.
+func (w *logWriter) wait() { <-w.done }
+
+func (w *logWriter) halted() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
 }
 
 func (w *logWriter) take() []*pendingEntry {
@@ -107,6 +115,10 @@ func (w *logWriter) run() {
 		for batch := w.take(); len(batch) > 0; batch = w.take() {
 			time.Sleep(w.fsync())
 			for _, e := range batch {
+				if w.halted() { // looked at first: with a slot free, either would be taken
+					close(e.handed)
+					continue
+				}
 				select {
 				case w.slots <- struct{}{}:
 				case <-w.stop:

@@ -66,11 +66,14 @@ func clientCall[T any](ctx context.Context, n nodeServer, nodeID, method string,
 	if err := s.net.SendClient(ctx, nodeID, s.addr, method); err != nil {
 		return zero, unreachable(err)
 	}
-	if s.ctx.Err() != nil {
+	if s.dead() {
 		return zero, rpc.ErrUnreachable
 	}
 	s.compute(method+nodeID, s.cfg.Costs.RPC.Serve)
 	out, err := fn(s)
+	if s.dead() {
+		out, err = zero, rpc.ErrUnreachable
+	}
 	if serr := s.net.SendClient(ctx, s.addr, nodeID, method); serr != nil {
 		return zero, unreachable(serr)
 	}

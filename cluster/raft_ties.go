@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"math/rand"
 	"sync/atomic"
 	"time"
 
@@ -49,4 +50,10 @@ func (l *tieBreaker) Info(msg string, _ ...any) {
 		time.Sleep(peerTurn)
 		l.trans.Stagger(peerTurn)
 	}
+}
+
+// reseedRaft begins a new sequence of the draws of every Raft in this process.
+func reseedRaft(seed uint64) {
+	//lint:ignore SA1019 there is no other way to the source that Raft draws from
+	rand.Seed(int64(seed))
 }

@@ -157,18 +157,29 @@ func (s *server) raftConfig(leading chan<- bool) *raft.Config {
 	return conf
 }
 
+// lastBreath is how long Raft is left alone when its server stops: what was under way inside
+// of it comes to rest, and none of it shows. Raft's goroutines would otherwise find, at
+// the instant of the stop, several things to do, and choose at random (docs/adr/0600).
+const lastBreath = time.Millisecond
+
 // stop ends everything the server runs and waits for it. Its log, votes and snapshots
 // stay, as on a disk, for a later start.
 func (s *server) stop() error {
-	s.established.Store(false)
-	s.cancel()
-	s.evals.Close()
-	s.stopWorkers()
-	err := s.raft.Shutdown().Error()
-	s.writer.close()
-	if cerr := s.trans.Close(); err == nil {
-		err = cerr
+	s.die()
+	time.Sleep(lastBreath)
+	// Raft never answers those whose entries still wait for the state machine when it stops.
+	for s.logs.lastCommand(s.raft.CommitIndex()) > s.applied.Load() {
+		time.Sleep(lastBreath)
 	}
+	stopped := s.raft.Shutdown()
+	err := s.trans.Close()
+	if rerr := stopped.Error(); rerr != nil {
+		err = rerr
+	}
+	// How often it drew from Raft's one source while it ended is the runtime's choice.
+	reseedRaft(s.seed)
+	s.writer.wait()
+	s.workerWG.Wait()
 	s.wg.Wait()
 	s.updates.wait()
 	if cerr := s.closeFiles(); err == nil {
@@ -179,6 +190,20 @@ func (s *server) stop() error {
 	}
 	return nil
 }
+
+// die makes the server as good as gone to everybody else, at this instant.
+func (s *server) die() {
+	s.established.Store(false)
+	s.trans.Cut()
+	s.cancel()
+	s.writer.halt()
+	s.evals.Close()
+	s.stopWorkers()
+}
+
+// dead reports whether the process has ended: what its goroutines still come to, nobody
+// gets to hear.
+func (s *server) dead() bool { return s.ctx.Err() != nil }
 
 // receiveEntries charges what storing replicated entries costs a follower.
 func (s *server) receiveEntries(entries []*raft.Log) {
@@ -241,6 +266,9 @@ func (e raftEntry) wait() (uint64, error) {
 	}
 	err := f.Error()
 	e.srv.writer.applied()
+	if e.srv.dead() {
+		return 0, errStopped
+	}
 	if err != nil {
 		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipLost) {
 			return 0, fmt.Errorf("%w: %w", rpc.ErrNoLeader, err)
@@ -296,11 +324,14 @@ func forward[T any](ctx context.Context, s *server, method string, fn func(leade
 	if err := s.net.Send(ctx, s.addr, l.addr, method); err != nil {
 		return zero, unreachable(err)
 	}
-	if l.ctx.Err() != nil {
+	if l.dead() {
 		return zero, rpc.ErrUnreachable
 	}
 	l.compute(s.addr+method, s.cfg.Costs.RPC.Serve)
 	out, err := fn(l)
+	if l.dead() {
+		out, err = zero, rpc.ErrUnreachable
+	}
 	if serr := s.net.Send(ctx, l.addr, s.addr, method); serr != nil {
 		return zero, unreachable(serr)
 	}

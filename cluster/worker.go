@@ -43,6 +43,7 @@ type worker struct {
 // configuration does, and returns when the old ones are gone.
 func (s *server) setWorkers(n int) {
 	s.stopWorkers()
+	s.workerWG.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sched = n
@@ -58,14 +59,14 @@ func (s *server) setWorkers(n int) {
 	s.pauseLocked(s.established.Load())
 }
 
+// stopWorkers tells all workers to end; workerWG joins them.
 func (s *server) stopWorkers() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, w := range s.workers {
 		w.cancel()
 	}
 	s.workers = nil
-	s.mu.Unlock()
-	s.workerWG.Wait()
 }
 
 // pauseWorkers pauses 3/4 of the workers, rounded down, to free cores for the leader's

@@ -17,6 +17,7 @@ func TestARunWithFaultsRepeats(t *testing.T) {
 		{"heartbeats-drawn", 300, "legacy", 20, false}, // two followers' heartbeats drew at one instant
 		{"stale-leader", 304, "legacy", 6, true},       // a leadership that was over sent once more, or did not
 		{"missed-change", 320, "shedding", 6, true},    // a worker that was turned away missed a change, or did not
+		{"killed-mid-write", 1, "legacy", 8, true},     // what a killed server still did depended on its goroutines' order
 	} {
 		t.Setenv(shaken, "")
 		if c.shaken {

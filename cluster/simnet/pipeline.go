@@ -63,7 +63,7 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 	now := time.Now()
 	f := &appendFuture{start: now, req: req, resp: resp, settled: make(chan struct{})}
 	f.arrives = now.Add(p.from.net.delay(string(p.from.addr), string(p.to), "append"))
-	if p.ctx.Err() != nil || p.from.stale(req) {
+	if p.from.hear(nil) != nil || p.ctx.Err() != nil || p.from.stale(req) {
 		return nil, raft.ErrPipelineShutdown
 	}
 	select {
@@ -72,7 +72,7 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 		// timeout from one global source right after this call. Returning one after the
 		// other, in a fixed order, gives each the same draws in every run.
 		time.Sleep(p.turn)
-		return f, nil
+		return f, p.from.hear(nil)
 	case <-p.broken:
 		// Raft will hear of the request that failed once it asks; it must not wait here.
 		return nil, raft.ErrPipelineShutdown
@@ -140,6 +140,9 @@ func (p *pipeline) deliver(f *appendFuture) error {
 func (p *pipeline) answer() {
 	for f := range p.handled {
 		if f.err == nil && !p.waitUntil(f.arrives) {
+			return
+		}
+		if p.from.hear(nil) != nil {
 			return
 		}
 		close(f.settled)

@@ -18,6 +18,8 @@ type Transport struct {
 	recv func(entries []*raft.Log)
 
 	consumer  chan raft.RPC
+	cut       context.Context // ends with Cut
+	cutOff    context.CancelFunc
 	ctx       context.Context // ends with Close
 	cancel    context.CancelFunc
 	pipelines sync.WaitGroup
@@ -39,6 +41,7 @@ var (
 // charge what storing them costs. It may be nil.
 func (n *Network) NewTransport(addr string, receive func(entries []*raft.Log)) *Transport {
 	t := &Transport{net: n, addr: raft.ServerAddress(addr), recv: receive, consumer: make(chan raft.RPC)}
+	t.cut, t.cutOff = context.WithCancel(context.Background())
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	n.turn(addr)
 	return t
@@ -67,9 +70,15 @@ func (t *Transport) stale(req *raft.AppendEntriesRequest) bool {
 	return leads != nil && !leads(req.Term)
 }
 
-// Close detaches the server: calls from it and to it, under way or new, fail. It
-// returns when the server's pipelines are gone.
+// Cut detaches a server that dies, from this instant on. Calls to it fail, under way or new.
+// Calls from it hear nothing more until Close, neither an answer nor an error, so that
+// its Raft stands still instead of doing, in an order of the runtime's, what nobody sees.
+func (t *Transport) Cut() { t.cutOff() }
+
+// Close cuts the server off, if nobody did, fails its own calls and returns when its
+// pipelines are gone.
 func (t *Transport) Close() error {
+	t.Cut()
 	t.cancel()
 	t.pipelines.Wait()
 	return nil
@@ -131,8 +140,24 @@ func (t *Transport) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, args *raf
 	return call(t, to, "timeoutnow", args, nil, resp)
 }
 
+// hear returns what a call came to, unless the server was cut off meanwhile.
+func (t *Transport) hear(err error) error {
+	if t.cut.Err() != nil {
+		<-t.ctx.Done()
+		return ErrUnreachable
+	}
+	return err
+}
+
 // call carries one request over and its answer back.
 func call[T any](t *Transport, to raft.ServerAddress, kind string, args any, data io.Reader, resp *T) error {
+	return t.hear(carry(t, to, kind, args, data, resp))
+}
+
+func carry[T any](t *Transport, to raft.ServerAddress, kind string, args any, data io.Reader, resp *T) error {
+	if t.cut.Err() != nil {
+		return ErrUnreachable
+	}
 	if err := t.net.Send(t.ctx, string(t.addr), string(to), kind); err != nil {
 		return err
 	}
@@ -158,7 +183,7 @@ func call[T any](t *Transport, to raft.ServerAddress, kind string, args any, dat
 // deliver hands a request to this server's Raft and waits for the answer, for CallTimeout
 // at most and as long as the caller, whose context it is, does.
 func (t *Transport) deliver(caller context.Context, args any, data io.Reader) (any, error) {
-	if t.ctx.Err() != nil {
+	if t.cut.Err() != nil {
 		return nil, ErrUnreachable
 	}
 	timeout := time.NewTimer(CallTimeout)
@@ -168,6 +193,10 @@ func (t *Transport) deliver(caller context.Context, args any, data io.Reader) (a
 	if req, ok := args.(*raft.AppendEntriesRequest); ok {
 		if t.recv != nil && len(req.Entries) > 0 {
 			t.recv(req.Entries)
+			// Looked at before the select below, which would choose at random.
+			if t.cut.Err() != nil || caller.Err() != nil {
+				return nil, ErrUnreachable
+			}
 		}
 		t.mu.Lock()
 		fast := t.heartbeat
@@ -180,7 +209,7 @@ func (t *Transport) deliver(caller context.Context, args any, data io.Reader) (a
 	select {
 	case t.consumer <- rpc:
 		return t.await(caller, answer, timeout)
-	case <-t.ctx.Done():
+	case <-t.cut.Done():
 	case <-caller.Done():
 	case <-timeout.C:
 	}
@@ -191,7 +220,7 @@ func (t *Transport) await(caller context.Context, answer <-chan raft.RPCResponse
 	select {
 	case r := <-answer:
 		return r.Response, r.Error
-	case <-t.ctx.Done():
+	case <-t.cut.Done():
 	case <-caller.Done():
 	case <-timeout.C:
 	}
