@@ -95,10 +95,30 @@ func build(def *language.Definition, cost *Cost, force bool, read readFunc) (*Sc
 		}
 		sc.Phases = append(sc.Phases, phase)
 	}
+	if err := b.checkSchedulers(words.Schedulers); err != nil {
+		return nil, err
+	}
 	if sc.Thresholds, err = b.thresholds(); err != nil {
 		return nil, err
 	}
 	return sc, nil
+}
+
+// checkSchedulers refuses jobs that nothing would ever place.
+func (b *builder) checkSchedulers(from int) error {
+	on := from > 0
+	for _, p := range b.def.Phases {
+		for _, e := range p.Events {
+			if w, ok := e.Args.(*SetSchedulers); ok && w.PerServer > 0 {
+				on = true
+			}
+		}
+	}
+	if on || len(b.def.Jobs) == 0 {
+		return nil
+	}
+	return b.def.Errorf(b.def.Jobs[0].At, "No schedulers", "Nothing would ever place job %s: the servers have no scheduler workers. "+
+		"Give them some, cluster { schedulers = 2 }, or turn them on by an event \"schedulers\".", b.def.Jobs[0].Name)
 }
 
 // thresholds works out what is demanded of the Results.

@@ -130,7 +130,8 @@ variable "nodes" {
   default = 3
 }
 cluster {
-  servers = 3
+  servers    = 3
+  schedulers = 1
 }
 fleet {
   group "all" {
@@ -150,6 +151,7 @@ phase "p" {
 	}
 	for _, c := range []struct{ old, new, want string }{
 		{"default = 3", "default = 0", "no clients"},
+		{"schedulers = 1", "schedulers = 0", "Nothing would ever place job web"},
 		{"default = 3", "default = 10000000", "more than 1000000 take hours"},
 		{`event "register_jobs" {}`, "event \"register_jobs\" {\n    jobs = [\"wbe\"]\n  }", `Did you mean "web"?`},
 		{`event "register_jobs" {}`, "event \"kill_server\" {\n    server = 4\n  }", "there is no server 4"},

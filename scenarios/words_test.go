@@ -184,6 +184,9 @@ phase "p" {
 // TestUpdatesAddUp: every event of an update makes another version.
 func TestUpdatesAddUp(t *testing.T) {
 	spec := fileSpec(t, `title = "updates"
+cluster {
+  schedulers = 1
+}
 fleet {
   group "all" {
     nodes = 3

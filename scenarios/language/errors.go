@@ -55,6 +55,9 @@ func Suggest(name string, candidates []string) string {
 	best, bestDistance := "", len(name)/3+1
 	for _, c := range candidates {
 		d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(c), nil)
+		if d >= len(name) {
+			d = len(name) + 2 // no letter is the same
+		}
 		if name != "" && strings.HasPrefix(c, strings.ToLower(name)) {
 			d = min(d, 1)
 		}

@@ -23,8 +23,10 @@ phase "only" {
 `
 
 func TestLeast(t *testing.T) {
-	if _, err := define(least, nil); err != nil {
-		t.Fatal(err)
+	for _, src := range []string{least, least + "job \"a\" {\n  type = \"batch\"\n  count = max([for n in [1, var.nodes] : n]...)\n}\n"} {
+		if _, err := define(src, nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -82,7 +84,9 @@ func TestErrors(t *testing.T) {
 		{and("phase \"b\" {\n  after = \"c\"\n  until \"recovered\" {}\n}\nphase \"c\" {\n  after = \"b\"\n  until \"recovered\" {}\n}\n"), 14, []string{"b after c after b"}},
 		{and("phase \"b\" {\n  after = \"onyl\"\n  until \"recovered\" {}\n}\n"), 15, []string{`Did you mean "only"?`}},
 		{and("locals {\n  a = local.b\n  b = local.a\n}\n"), 16, []string{"Cycle", "local.a"}},
-		{and("locals {\n  a = var.nods\n}\n"), 15, []string{"nods"}},
+		{and("locals {\n  a = var.nods\n}\n"), 15, []string{`There is no "var.nods". Did you mean "var.nodes"?`}},
+		{and("locals {\n  size = 5\n}\njob \"a\" {\n  type = \"batch\"\n  count = 2 * local.sizes\n}\n"), 19, []string{`Did you mean "local.size"?`}},
+		{and("job \"a\" {\n  type = batch\n}\n"), 15, []string{"There is no batch here: a text stands in quotes"}},
 		{and("locals {\n  a = 0 / 0\n}\n"), 15, []string{"0 / 0"}},
 		{and("threshold \"t\" {\n  max = 5\n}\n"), 14, []string{"no metric here"}},
 		{and("variable \"x\" {\n  type = \"int\"\n  default = 1\n}\n"), 15, []string{`Did you mean "integer"?`}},
@@ -110,9 +114,9 @@ func TestErrors(t *testing.T) {
 
 func TestSuggest(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
-		{"legasy", "legacy"}, {"leg", "legacy"}, {"LEGACY", "legacy"}, {"legacy", ""}, {"xyz", ""}, {"", ""},
+		{"legasy", "legacy"}, {"leg", "legacy"}, {"LEGACY", "legacy"}, {"legacy", ""}, {"xyz", ""}, {"", ""}, {"r", ""},
 	} {
-		if got := Suggest(c.name, []string{"legacy", "shedding"}); got != c.want {
+		if got := Suggest(c.name, []string{"legacy", "shedding", "p"}); got != c.want {
 			t.Errorf("Suggest(%q) = %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -2,6 +2,7 @@ package language
 
 import (
 	"encoding"
+	"maps"
 	"math/big"
 	"reflect"
 	"slices"
@@ -13,9 +14,41 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
+// evaluate works an expression out. What it names and is not there is reported with what was
+// probably meant, which HCL does not know.
+func (d *decoder) evaluate(expr hcl.Expression) (cty.Value, hcl.Diagnostics) {
+	var missing hcl.Diagnostics
+	for _, t := range expr.Variables() {
+		if d.ctx == nil {
+			break // nothing can be named
+		}
+		at, scope := t.SourceRange(), t.RootName()
+		values, ok := d.ctx.Variables[scope]
+		if !ok && len(t) == 1 {
+			missing = append(missing, problem(at, "Unknown name", "There is no %s here: a text stands in quotes, a variable behind var. and a local one behind local.", scope))
+		}
+		if !ok || len(t) < 2 {
+			continue
+		}
+		attr, ok := t[1].(hcl.TraverseAttr)
+		if !ok || values.Type().HasAttribute(attr.Name) {
+			continue
+		}
+		var known []string
+		for _, name := range slices.Sorted(maps.Keys(values.Type().AttributeTypes())) {
+			known = append(known, scope+"."+name)
+		}
+		missing = append(missing, problem(at, "Unknown name", "%s", unknown(scope+"."+attr.Name, known)))
+	}
+	if missing.HasErrors() {
+		return cty.DynamicVal, missing
+	}
+	return expr.Value(d.ctx)
+}
+
 // attribute stores the value of an attribute in a field. Null is like no attribute.
 func (d *decoder) attribute(attr *hcl.Attribute, f field) {
-	value, diags := attr.Expr.Value(d.ctx)
+	value, diags := d.evaluate(attr.Expr)
 	d.diags = append(d.diags, diags...)
 	if diags.HasErrors() || value.IsNull() {
 		return

@@ -144,7 +144,7 @@ func (d *decoder) validation(b *hcl.Block) validation {
 func (f *File) validate(d *decoder, variables []Variable) error {
 	for _, v := range variables {
 		for _, rule := range v.validations {
-			got, diags := rule.condition.Value(d.ctx)
+			got, diags := d.evaluate(rule.condition)
 			if diags.HasErrors() {
 				return f.fail(diags)
 			}
@@ -155,7 +155,7 @@ func (f *File) validate(d *decoder, variables []Variable) error {
 			if holds.True() {
 				continue
 			}
-			got, diags = rule.message.Value(d.ctx)
+			got, diags = d.evaluate(rule.message)
 			if diags.HasErrors() {
 				return f.fail(diags)
 			}
@@ -204,7 +204,7 @@ func (d *decoder) locals(blocks []*hcl.Block) {
 		}
 		state[name] = 2
 		d.ctx.Variables["local"] = cty.ObjectVal(done)
-		value, diags := attr.Expr.Value(d.ctx)
+		value, diags := d.evaluate(attr.Expr)
 		d.diags = append(d.diags, diags...)
 		if !diags.HasErrors() {
 			done[name] = value
