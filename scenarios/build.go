@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/simctl/simctl/cluster"
@@ -38,6 +40,12 @@ func vocabulary(override string, cost **Cost, read readFunc) language.Vocabulary
 				class = override
 			}
 			c, err := loadCost(class, read)
+			if bad, ok := errors.AsType[*InputError](err); ok { // no flag named the class
+				if near := language.Suggest(class, CostNames()); near != "" {
+					return nil, fmt.Errorf("%q is none, but %q is", class, near)
+				}
+				return nil, fmt.Errorf("%q: %s", class, strings.TrimSuffix(bad.Allowed, "."))
+			}
 			if err != nil {
 				return nil, err
 			}
