@@ -50,7 +50,7 @@ func sweepJSON(w io.Writer, s *metrics.Sweep) error {
 }
 
 // WriteSweep writes everything there is to say about a sweep into dir, which must exist:
-// the tidy table, the summary, the text for benchstat and the charts, which are of the usual
+// the tidy table, the summary as text and as a page, the text for benchstat and the charts, which are of the usual
 // figures, those of the limits and those named, by their paths. It returns the names of the
 // files. Each is written whole or not at all; charts of an earlier call that are not drawn
 // any more are removed.
@@ -71,6 +71,7 @@ func WriteSweep(dir string, s *metrics.Sweep, named []string) ([]string, error) 
 		{"sweep.csv", SweepCSV},
 		{"bench.txt", SweepBench},
 		{SweepSummaryName, func(w io.Writer, s *metrics.Sweep) error { return sweepPage(w, s, charts) }},
+		{sweepHTMLName, func(w io.Writer, s *metrics.Sweep) error { return writeSweepHTML(w, s, dir, charts) }},
 	} {
 		var buf bytes.Buffer
 		if err := file.write(&buf, s); err != nil {

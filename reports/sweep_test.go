@@ -2,10 +2,13 @@ package reports
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/csv"
 	"fmt"
+	"html"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,6 +145,52 @@ func TestSweepsOfOtherDesigns(t *testing.T) {
 				t.Errorf("charts were drawn: %v, and an older one is there: %v", drawn, err == nil)
 			}
 		})
+	}
+}
+
+// TestSweepPageIsOneFile holds the page against the summary and the charts beside it, and
+// looks for anything it would load.
+func TestSweepPageIsOneFile(t *testing.T) {
+	s := synthSweep(t)
+	const evil = `</style><script>alert(1)</script>`
+	s.Command = "simctl sweep " + evil
+	s.Runs[0].Result, s.Runs[0].Error = nil, evil
+	dir := t.TempDir()
+	names, err := WriteSweep(dir, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, sweepHTMLName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]{0,40})`).FindAllStringSubmatch(page, -1) {
+		if !strings.HasPrefix(m[1], "data:") {
+			t.Errorf("the page loads %q", m[1])
+		}
+	}
+	if strings.Contains(page, "<script") || strings.Count(page, "</style>") != 1 {
+		t.Error("text of the sweep became part of the page")
+	}
+	plain, charts := html.UnescapeString(page), 0 // + is escaped
+	for _, n := range names {
+		if filepath.Ext(n) != ".png" {
+			continue
+		}
+		charts++
+		png, err := os.ReadFile(filepath.Join(dir, n))
+		if err != nil || !strings.Contains(plain, base64.StdEncoding.EncodeToString(png)) {
+			t.Errorf("the page lacks the chart %s (%v)", n, err)
+		}
+	}
+	if charts == 0 || strings.Count(page, "<img ") != charts {
+		t.Errorf("the page has %d pictures of %d charts", strings.Count(page, "<img "), charts)
+	}
+	for _, sec := range sweepSections(s) {
+		if !strings.Contains(page, "<h2>"+html.EscapeString(sec.title)+"</h2>") {
+			t.Errorf("the page lacks the section %q", sec.title)
+		}
 	}
 }
 

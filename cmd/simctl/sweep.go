@@ -66,7 +66,8 @@ then recorded as failed. Whatever has finished stays in the directory: after Ctr
 crash the same command goes on where it was, and with more values it runs only those.
 
 The directory gets sweep.csv (a line for every run, with every total), sweep.json, a result
-file for every run, heat maps and line charts, summary.md and bench.txt for benchstat.`,
+file for every run, heat maps and line charts, summary.md, report.html (everything on one
+page) and bench.txt for benchstat.`,
 		Example: `  simctl sweep heartbeat-storm --vary nodes=500,1000,2000 --vary system_jobs=1..30:log4
   simctl sweep heartbeat-storm --vary nodes=100..20000 --until-knee nodes --slo 'recovery_s<=300'
   simctl sweep heartbeat-storm --var nodes=1000 --one-at-a-time --vary schedulers=1,2,4 --vary reaper_batch=182,728,2912`,

@@ -30,6 +30,7 @@ type sweepProgress struct {
 	total, most     int
 	done, kept      int
 	failed, running int
+	said            string    // the status that was said last
 	due             time.Time // of the next status line
 	container       *mpb.Progress
 	bar             *mpb.Bar
@@ -184,11 +185,12 @@ func (s *sweepProgress) tell() {
 // line prints the status when it is due, or now; with a bar, that says it.
 func (s *sweepProgress) line(now bool) {
 	s.tell()
-	if s.quiet || s.bar != nil || !now && time.Now().Before(s.due) {
+	status := s.status()
+	if s.quiet || s.bar != nil || status == s.said || !now && time.Now().Before(s.due) {
 		return
 	}
-	s.due = time.Now().Add(statusEvery)
-	s.say("%s", s.status())
+	s.due, s.said = time.Now().Add(statusEvery), status
+	s.say("%s", status)
 }
 
 // Retried implements sweep.Watcher.
