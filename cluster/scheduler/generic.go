@@ -12,6 +12,8 @@ type genericRun struct {
 	*attempt
 	batch bool
 	nodes map[string]*rpc.Node // looked up so far; nil for one that is gone
+	// replaced are the IDs of allocations whose place another took; nil: not gathered yet.
+	replaced map[string]bool
 
 	roll rollout
 

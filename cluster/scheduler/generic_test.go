@@ -204,6 +204,22 @@ func TestBatch(t *testing.T) {
 	w.want("a changed job runs anew", w.names("bat"), "[bat.g[0] bat.g[1] bat.g[2]]")
 }
 
+// TestBatchLeavesADrainingNode: what was moved and then stopped by its client did not run to
+// its end, and must not be taken for a part of the job beside the one that replaced it.
+func TestBatchLeavesADrainingNode(t *testing.T) {
+	w := running(t, 3, job(rpc.JobTypeBatch, "bat", 3))
+	moved := w.live("bat")[0]
+	w.drain(moved.NodeID, true)
+	w.runJob("bat")
+	w.want("moved", w.names("bat"), "[bat.g[0] bat.g[1] bat.g[2]]")
+	w.report("bat", rpc.AllocClientRunning, nil)
+	w.ok(w.store.UpdateAllocsFromClient(w.next(), []*rpc.Allocation{w.clientUpdate(moved, rpc.AllocClientComplete)}))
+	for range 3 {
+		w.want("plans when the client has stopped it", len(w.runJob("bat").plans), 0)
+	}
+	w.want("left", w.names("bat"), "[bat.g[0] bat.g[1] bat.g[2]]")
+}
+
 func TestServiceDisconnectAndReconnect(t *testing.T) {
 	start := func(t *testing.T) (*world, string, *broker.Evaluation) {
 		w := running(t, 3, job(rpc.JobTypeService, "svc", 2, group(func(tg *rpc.TaskGroup) { tg.MaxClientDisconnect = time.Minute })))

@@ -68,6 +68,9 @@ func (g *genericRun) dueNow(alloc *rpc.Allocation, at time.Time) bool {
 // may be replaced for having failed (reconcile_util.go, shouldFilter).
 func (g *genericRun) counts(alloc *rpc.Allocation) (counts, mayReplace bool) {
 	failed := alloc.ClientStatus == rpc.AllocClientFailed
+	if (g.batch || failed) && alloc.Terminal() && g.isReplaced(alloc) {
+		return false, false
+	}
 	if g.batch {
 		if alloc.ServerTerminal() {
 			return alloc.DesiredStatus == rpc.AllocDesiredStop && alloc.ClientStatus == rpc.AllocClientComplete, false
@@ -78,6 +81,19 @@ func (g *genericRun) counts(alloc *rpc.Allocation) (counts, mayReplace bool) {
 		return false, false
 	}
 	return true, failed
+}
+
+// isReplaced reports whether another allocation took the place of this one. Nomad keeps
+// that in the replaced one (structs.go, Allocation.NextAllocation); the replacements of
+// batch jobs are not collected before the job is, so that looking for them is as good.
+func (g *genericRun) isReplaced(alloc *rpc.Allocation) bool {
+	if g.replaced == nil {
+		g.replaced = map[string]bool{}
+		for _, a := range g.snap.AllocsByJob(g.eval.Job()) {
+			g.replaced[a.PreviousAllocation] = true
+		}
+	}
+	return g.replaced[alloc.ID]
 }
 
 // rescheduleTime returns when a failed allocation may be replaced, and whether it may be
