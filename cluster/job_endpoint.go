@@ -135,7 +135,7 @@ func (s *server) findJob(namespace, id string) (*rpc.Job, error) {
 	if job := s.store.Snapshot().JobByID(namespace, id); job != nil {
 		return job, nil
 	}
-	return nil, fmt.Errorf("job %q not found in namespace %q", id, namespace)
+	return nil, fmt.Errorf("job %q in namespace %q: %w", id, namespace, rpc.ErrJobNotFound)
 }
 
 // userCall sends a user's call about a job or a node to the first server that runs, which

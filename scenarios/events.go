@@ -152,12 +152,17 @@ func (r *run) events(p Phase) error {
 	}
 }
 
-// take makes an event happen. One that found no leader is to be tried again.
+// take makes an event happen. One that found no leader is to be tried again; so is one whose
+// answer was lost, which may have happened all the same: if its job is gone by then, there is
+// nothing left to try.
 func (r *run) take(s step) (again *step, err error) {
 	if mark := s.action.Mark(); mark != "" && s.giveUp.IsZero() {
 		r.rec.Mark(time.Now(), mark)
 	}
 	err = s.action.do(r)
+	if errors.Is(err, rpc.ErrJobNotFound) && !s.giveUp.IsZero() {
+		return nil, nil
+	}
 	if !errors.Is(err, rpc.ErrNoLeader) && !errors.Is(err, rpc.ErrUnreachable) {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -96,5 +98,33 @@ func TestAStuckApplierHoldsUpNoEvent(t *testing.T) {
 		if since := m.AtS - res.Phase("faults").StartS; strings.Contains(m.Name, "goes on") && (since < 60 || since > 62) {
 			t.Errorf("%q at %g s, want after the minute it should last", m.Name, since)
 		}
+	}
+}
+
+// answers is an action that is answered with one error after the other.
+type answers []error
+
+func (*answers) Mark() string { return "" }
+
+func (a *answers) do(*run) error {
+	err := (*a)[0]
+	*a = (*a)[1:]
+	return err
+}
+
+// TestAnEventTriedAgainFindsItsJobGone: purged by the first try, whose answer was lost, or by
+// another event meanwhile. At the first try it is a mistake in the scenario.
+func TestAnEventTriedAgainFindsItsJobGone(t *testing.T) {
+	gone := fmt.Errorf("stop job: %w", rpc.ErrJobNotFound)
+	r := &run{sc: &Scenario{}}
+	again, err := r.take(step{due: time.Now(), action: &answers{rpc.ErrUnreachable, gone}})
+	if err != nil || again == nil {
+		t.Fatalf("an event without an answer: error %v, again %v; want it to be tried again", err, again)
+	}
+	if again, err = r.take(*again); again != nil || err != nil {
+		t.Errorf("tried again: error %v, again %v; want it to be over", err, again)
+	}
+	if _, err = r.take(step{due: time.Now(), action: &answers{gone}}); !errors.Is(err, rpc.ErrJobNotFound) {
+		t.Errorf("tried once: error %v, want that the job was not found", err)
 	}
 }

@@ -40,7 +40,7 @@ type jobView struct {
 // groupView is the allocations of one task group.
 type groupView struct {
 	on       map[string]int  // live ones by node
-	finished map[string]int  // complete ones of this version of the job, by node
+	finished map[string]int  // those of this version of the job that are over, by node
 	names    map[string]int  // live ones that are not unknown, by name
 	ended    map[string]bool // names of complete and failed ones of this version
 	// held are the names of failed ones that belong to the job's latest deployment. While it
@@ -146,9 +146,17 @@ func (o *oracle) outcome() string {
 
 // comparable counts the allocations of a group that both brokers must have. What a system
 // job has on nodes that nothing may be placed on is a matter of history: it stays until the
-// node goes down for a moment.
+// node goes down for a moment. So is how often a periodic job has launched: the runs end at
+// different times.
 func (o *oracle) comparable(job *rpc.Job, g *groupView) int {
-	if job == nil || job.Type != rpc.JobTypeSystem && job.Type != rpc.JobTypeSysBatch {
+	switch {
+	case job == nil:
+		return g.live
+	case job.ParentID != "":
+		return 0
+	case job.Type == rpc.JobTypeBatch:
+		return g.live + g.over()
+	case job.Type == rpc.JobTypeService:
 		return g.live + g.missing()
 	}
 	n := 0
@@ -165,6 +173,18 @@ func (o *oracle) comparable(job *rpc.Job, g *groupView) int {
 func (g *groupView) missing() int {
 	n := 0
 	for name := range g.held {
+		if g.names[name] == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// over counts the names of a batch job's group that nothing live has, but that ended: well, or
+// failed for good.
+func (g *groupView) over() int {
+	n := 0
+	for name := range g.ended {
 		if g.names[name] == 0 {
 			n++
 		}
@@ -210,12 +230,12 @@ func (o *oracle) take(a *rpc.Allocation) {
 		v.groups[a.TaskGroup] = g
 	}
 	if a.Terminal() {
-		if v.job == nil || a.JobVersion != v.job.Version {
+		if v.job == nil || a.JobVersion != v.job.Version || a.CreateIndex < v.job.CreateIndex {
 			return
 		}
+		g.finished[a.NodeID]++
 		switch a.ClientStatus {
 		case rpc.AllocClientComplete:
-			g.finished[a.NodeID]++
 			g.ended[a.Name] = true
 		case rpc.AllocClientFailed:
 			g.ended[a.Name] = true
@@ -250,7 +270,7 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 		o.differ("%s runs, but its job has no group %s", a.Name, a.TaskGroup)
 	case n == nil || n.Status == rpc.NodeStatusDown:
 		o.differ("%s runs on node %s, which is gone", a.Name, a.NodeID)
-	case n.Status == rpc.NodeStatusDisconnected && (tg.MaxClientDisconnect == 0 || a.ClientStatus != rpc.AllocClientUnknown):
+	case n.Status == rpc.NodeStatusDisconnected && !mayStayOutOfReach(a, job, tg):
 		o.differ("%s is %s on node %s, which is disconnected", a.Name, a.ClientStatus, a.NodeID)
 	case n.Ready() && !job.RunsIn(n.Datacenter):
 		o.differ("%s runs on node %s in datacenter %s, where its job does not", a.Name, a.NodeID, n.Datacenter)
@@ -258,6 +278,17 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 		// With MaxParallel a deployment that waits or failed may leave old ones running.
 		o.differ("%s runs version %d of its job, which is at %d", a.Name, a.JobVersion, job.Version)
 	}
+}
+
+// mayStayOutOfReach reports whether a live allocation can be on a disconnected node once
+// everything is processed. Services and batch jobs leave what is unknown there; system jobs
+// leave everything, and only what runs becomes unknown, if its group allows that
+// (docs/adr/0302).
+func mayStayOutOfReach(a *rpc.Allocation, job *rpc.Job, tg *rpc.TaskGroup) bool {
+	if job.Type == rpc.JobTypeSystem || job.Type == rpc.JobTypeSysBatch {
+		return tg.MaxClientDisconnect == 0 || a.ClientStatus != rpc.AllocClientRunning
+	}
+	return tg.MaxClientDisconnect > 0 && a.ClientStatus == rpc.AllocClientUnknown
 }
 
 // compare looks at what a job lacks or has too much of.
@@ -280,8 +311,8 @@ func (o *oracle) compare(id broker.JobID, v *jobView) {
 	}
 }
 
-// compareEachNode: one allocation on every ready node of the job's datacenters. One that
-// finished does for sysbatch.
+// compareEachNode: one allocation on every ready node of the job's datacenters. For sysbatch
+// one that is over does, however it ended (docs/adr/0302).
 func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
 	for _, n := range o.ordered {
 		has := g.on[n.ID]
@@ -305,11 +336,7 @@ func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, 
 	o.wanted += tg.Count
 	has := len(g.names) + g.missing()
 	if job.Type == rpc.JobTypeBatch {
-		for i := range tg.Count {
-			if name := fmt.Sprintf("%s.%s[%d]", job.ID, tg.Name, i); g.names[name] == 0 && g.ended[name] {
-				has++
-			}
-		}
+		has += g.over()
 	}
 	for name, n := range g.names {
 		if n > 1 {

@@ -55,13 +55,13 @@ func (p placed) snapshot(t *testing.T) *state.Snapshot {
 			Name: fmt.Sprintf("%s.group[%d]", id, count[id]), Resources: allocResources,
 			DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientRunning,
 		}
-		if j := byID[id]; j != nil && j.Type == rpc.JobTypeSystem {
+		if j := byID[id]; j != nil && (j.Type == rpc.JobTypeSystem || j.Type == rpc.JobTypeSysBatch) {
 			a.Name = id + ".group[0]"
 		}
 		count[id]++
 		switch unusual {
 		case "":
-		case "complete", "failed", "unknown":
+		case "complete", "failed", "unknown", "pending":
 			a.ClientStatus = unusual
 		case "stop":
 			a.DesiredStatus = rpc.AllocDesiredStop
@@ -93,6 +93,8 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 	stopped := changed(system, func(j *rpc.Job) { j.Stop = true })
 	elsewhere := changed(system, func(j *rpc.Job) { j.Datacenters = []string{"dc2"} })
 	patient := changed(service, func(j *rpc.Job) { j.TaskGroups[0].MaxClientDisconnect = time.Minute })
+	patientSystem := changed(system, func(j *rpc.Job) { j.TaskGroups[0].MaxClientDisconnect = time.Minute })
+	sysbatch := job(rpc.JobTypeSysBatch, 0, 1)
 	rolling := changed(service, func(j *rpc.Job) { j.TaskGroups[0].MaxParallel = 1 })
 	big := changed(service, func(j *rpc.Job) { j.TaskGroups[0].Count = 9 })
 	periodic := changed(batch, func(j *rpc.Job) { j.Periodic = &rpc.PeriodicConfig{Every: time.Hour} })
@@ -136,6 +138,22 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 			"service-000/node0", "service-000/node0", "service-000/node1"}}, "is running on node node1, which is disconnected"},
 		{"unknown, but its job does not allow that", placed{jobs: []*rpc.Job{service}, nodes: disconnected, allocs: []string{
 			"service-000/node0", "service-000/node0", "service-000/node1 unknown"}}, "is unknown on node node1, which is disconnected"},
+
+		{"a system job that cannot be out of reach, on a disconnected node", placed{jobs: []*rpc.Job{system}, nodes: disconnected, allocs: []string{
+			"system-000/node0", "system-000/node1"}}, ""},
+		{"a system job that can, and runs there", placed{jobs: []*rpc.Job{patientSystem}, nodes: disconnected, allocs: []string{
+			"system-000/node0", "system-000/node1"}}, "is running on node node1, which is disconnected"},
+		{"unknown there", placed{jobs: []*rpc.Job{patientSystem}, nodes: disconnected, allocs: []string{
+			"system-000/node0", "system-000/node1 unknown"}}, ""},
+		{"never heard of there", placed{jobs: []*rpc.Job{patientSystem}, nodes: disconnected, allocs: []string{
+			"system-000/node0", "system-000/node1 pending"}}, ""},
+		{"a service never heard of on a disconnected node", placed{jobs: []*rpc.Job{patient}, nodes: disconnected, allocs: []string{
+			"service-000/node0", "service-000/node0", "service-000/node1 pending"}}, "is pending on node node1, which is disconnected"},
+
+		{"a sysbatch job, done on one node and stopped on the other", placed{jobs: []*rpc.Job{sysbatch}, allocs: []string{
+			"sysbatch-000/node0 complete", "sysbatch-000/node1 stop"}}, ""},
+		{"a sysbatch job that has nothing on one node", placed{jobs: []*rpc.Job{sysbatch}, allocs: []string{
+			"sysbatch-000/node0 complete"}}, "sysbatch-000 does not run on node node1"},
 
 		{"a batch job that is done", placed{jobs: []*rpc.Job{batch}, allocs: []string{"batch-000/node0 complete", "batch-000/node2 failed"}}, ""},
 		{"a periodic job, which runs nothing itself", placed{jobs: []*rpc.Job{periodic}}, ""},

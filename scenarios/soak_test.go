@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +17,31 @@ func TestSchedulesAreScenarioFiles(t *testing.T) {
 		}
 		if err := s.Spec("legacy").Validate(); err != nil {
 			t.Errorf("seed %d: %v\n%s", seed, err, s.Text())
+		}
+	}
+}
+
+// TestSchedulesKnowEveryWord: every event there is, every behaviour but traces, every type
+// of job and every setting that lets allocations outlive something comes up.
+func TestSchedulesKnowEveryWord(t *testing.T) {
+	var all strings.Builder
+	for seed := range int64(300) {
+		all.WriteString(NewSchedule(seed).Text())
+	}
+	var words []string
+	for word := range eventWords {
+		words = append(words, fmt.Sprintf("event %q", word))
+	}
+	for kind := range behaviourWords {
+		if kind != "replay" {
+			words = append(words, fmt.Sprintf("behaviour %q", kind))
+		}
+	}
+	words = append(words, `"system"`, `"service"`, `"batch"`, `"sysbatch"`,
+		"max_client_disconnect", "max_parallel", "every", "prohibit_overlap", "datacenter_filter = false", "garbage {", "nack_timeout")
+	for _, word := range words {
+		if !regexp.MustCompile(strings.ReplaceAll(word, " = ", " += ")).MatchString(all.String()) {
+			t.Errorf("300 schedules have no %s", word)
 		}
 	}
 }

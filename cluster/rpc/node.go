@@ -14,6 +14,8 @@ var (
 	// ErrNoLeader means that the server knows no leader to forward to.
 	//lint:ignore ST1005 the text is Nomad's, which clients look for
 	ErrNoLeader = errors.New("No cluster leader")
+	// ErrJobNotFound refuses what a user wants done to a job that is not registered.
+	ErrJobNotFound = errors.New("job not found")
 	// ErrUnreachable means that the server did not answer: it is down or cut off.
 	ErrUnreachable = errors.New("server unreachable")
 )
