@@ -39,10 +39,10 @@ type jobView struct {
 
 // groupView is the allocations of one task group.
 type groupView struct {
-	on       map[string]int  // live ones by node
-	finished map[string]int  // those of this version of the job that are over, by node
-	names    map[string]int  // live ones that are not unknown, by name
-	ended    map[string]bool // names of complete and failed ones of this version
+	on    map[string]int  // live ones by node
+	over  map[string]bool // nodes on which nothing is placed any more, of those that run on every node
+	names map[string]int  // live ones that are not unknown, by name
+	ended map[string]bool // names of complete and failed ones of this version
 	// held are the names of failed ones that belong to the job's latest deployment. While it
 	// goes on its watcher decides about them, and of those that were healthy before it never
 	// hears; nothing need look at the job again when it ends (docs/adr/0500).
@@ -155,14 +155,14 @@ func (o *oracle) comparable(job *rpc.Job, g *groupView) int {
 	case job.ParentID != "":
 		return 0
 	case job.Type == rpc.JobTypeBatch:
-		return g.live + g.over()
+		return g.live + g.done()
 	case job.Type == rpc.JobTypeService:
 		return g.live + g.missing()
 	}
 	n := 0
-	for node, live := range g.on {
-		if o.nodes[node] != nil && o.nodes[node].Ready() {
-			n += live
+	for _, node := range o.ordered {
+		if node.Ready() && (g.on[node.ID] > 0 || g.over[node.ID]) {
+			n++
 		}
 	}
 	return n
@@ -180,9 +180,9 @@ func (g *groupView) missing() int {
 	return n
 }
 
-// over counts the names of a batch job's group that nothing live has, but that ended: well, or
+// done counts the names of a batch job's group that nothing live has, but that ended: well, or
 // failed for good.
-func (g *groupView) over() int {
+func (g *groupView) done() int {
 	n := 0
 	for name := range g.ended {
 		if g.names[name] == 0 {
@@ -224,7 +224,7 @@ func (o *oracle) take(a *rpc.Allocation) {
 	g := v.groups[a.TaskGroup]
 	if g == nil {
 		g = &groupView{
-			on: map[string]int{}, finished: map[string]int{}, names: map[string]int{},
+			on: map[string]int{}, over: map[string]bool{}, names: map[string]int{},
 			ended: map[string]bool{}, held: map[string]bool{},
 		}
 		v.groups[a.TaskGroup] = g
@@ -233,7 +233,9 @@ func (o *oracle) take(a *rpc.Allocation) {
 		if v.job == nil || a.JobVersion != v.job.Version || a.CreateIndex < v.job.CreateIndex {
 			return
 		}
-		g.finished[a.NodeID]++
+		if v.job.Type == rpc.JobTypeSysBatch || a.ClientStatus == rpc.AllocClientFailed && a.DesiredStatus == rpc.AllocDesiredRun {
+			g.over[a.NodeID] = true
+		}
 		switch a.ClientStatus {
 		case rpc.AllocClientComplete:
 			g.ended[a.Name] = true
@@ -312,14 +314,15 @@ func (o *oracle) compare(id broker.JobID, v *jobView) {
 }
 
 // compareEachNode: one allocation on every ready node of the job's datacenters. For sysbatch
-// one that is over does, however it ended (docs/adr/0302).
+// one that is over does, however it ended; and of a system job one that failed, since nothing
+// makes an evaluation then (docs/adr/0601).
 func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
 	for _, n := range o.ordered {
 		has := g.on[n.ID]
 		if has > 1 {
 			o.differ("%s runs %d times on node %s", id.ID, has, n.ID)
 		}
-		if !n.Ready() || !job.RunsIn(n.Datacenter) || job.Type == rpc.JobTypeSysBatch && g.finished[n.ID] > 0 {
+		if !n.Ready() || !job.RunsIn(n.Datacenter) || g.over[n.ID] {
 			continue
 		}
 		o.wanted++
@@ -334,13 +337,15 @@ func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGrou
 // that failed for good.
 func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
 	o.wanted += tg.Count
-	has := len(g.names) + g.missing()
+	has := g.live - g.unknown + g.missing()
 	if job.Type == rpc.JobTypeBatch {
-		has += g.over()
+		has += g.done()
 	}
-	for name, n := range g.names {
-		if n > 1 {
-			o.differ("%s runs %d times", name, n)
+	if tg.MaxClientDisconnect == 0 { // else a name can occur again (docs/adr/0302)
+		for _, name := range slices.Sorted(maps.Keys(g.names)) {
+			if n := g.names[name]; n > 1 {
+				o.differ("%s runs %d times", name, n)
+			}
 		}
 	}
 	switch {

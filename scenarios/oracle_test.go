@@ -131,7 +131,10 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 		{"an old version in a rolling update", placed{jobs: []*rpc.Job{rolling}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 old"}}, ""},
 
 		{"unknown while it may come back, and replaced", placed{jobs: []*rpc.Job{patient}, nodes: disconnected, allocs: []string{
-			"service-000/node0", "service-000/node0", "service-000/node1 unknown", "service-000/node0 again"}}, "service-000.group[0] runs 2 times"},
+			"service-000/node0", "service-000/node0", "service-000/node1 unknown", "service-000/node0 again"}}, ""},
+		{"unknown while it may come back, and replaced twice", placed{jobs: []*rpc.Job{patient}, nodes: disconnected, allocs: []string{
+			"service-000/node0", "service-000/node0", "service-000/node1 unknown", "service-000/node0 again", "service-000/node0 again"}},
+			"runs 4 allocations of group, 3 wanted"},
 		{"unknown while it may come back", placed{jobs: []*rpc.Job{patient}, nodes: disconnected, allocs: []string{
 			"service-000/node0", "service-000/node0", "service-000/node1 unknown"}}, ""},
 		{"running out of reach", placed{jobs: []*rpc.Job{patient}, nodes: disconnected, allocs: []string{
@@ -150,6 +153,8 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 		{"a service never heard of on a disconnected node", placed{jobs: []*rpc.Job{patient}, nodes: disconnected, allocs: []string{
 			"service-000/node0", "service-000/node0", "service-000/node1 pending"}}, "is pending on node node1, which is disconnected"},
 
+		{"a system job that failed on one node", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node0", "system-000/node1 failed"}}, ""},
+		{"a system job that ended on one node", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node0", "system-000/node1 stop"}}, "system-000 does not run on node node1"},
 		{"a sysbatch job, done on one node and stopped on the other", placed{jobs: []*rpc.Job{sysbatch}, allocs: []string{
 			"sysbatch-000/node0 complete", "sysbatch-000/node1 stop"}}, ""},
 		{"a sysbatch job that has nothing on one node", placed{jobs: []*rpc.Job{sysbatch}, allocs: []string{

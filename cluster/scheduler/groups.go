@@ -34,6 +34,7 @@ func (g *genericRun) split(s *groupState, all []*rpc.Allocation) {
 		}
 		node := g.node(alloc.NodeID)
 		c := contactOf(alloc, s.tg, g.now)
+		drains := node != nil && node.Drain != nil && node.Status == rpc.NodeStatusReady
 		run := alloc.DesiredStatus == rpc.AllocDesiredRun
 		failed := alloc.ClientStatus == rpc.AllocClientFailed
 		switch {
@@ -42,16 +43,18 @@ func (g *genericRun) split(s *groupState, all []*rpc.Allocation) {
 		case c.reconnects && failed:
 		case alloc.Terminal() && !c.reconnects:
 			s.kept = append(s.kept, alloc)
+		case node != nil && node.Status == rpc.NodeStatusDisconnected && g.splitDisconnected(s, alloc, c):
+		case c.reconnects && drains && !c.expired:
+			s.reconnecting = append(s.reconnecting, alloc)
+		case alloc.Migrate && !(c.expired && drains):
+			s.migrate = append(s.migrate, alloc)
 		case c.expired:
 			s.lost = append(s.lost, alloc)
-		case node != nil && node.Status == rpc.NodeStatusDisconnected && g.splitDisconnected(s, alloc, c):
-		case alloc.Migrate:
-			s.migrate = append(s.migrate, alloc)
 		case c.survives && alloc.ClientStatus == rpc.AllocClientUnknown && run:
 			g.waits = true // until it comes back or its time is up
 		case node == nil || node.Status == rpc.NodeStatusDown:
 			s.lost = append(s.lost, alloc)
-		case c.reconnects && node.Status != rpc.NodeStatusDisconnected:
+		case c.reconnects && !tainted(node):
 			s.reconnecting = append(s.reconnecting, alloc)
 		default:
 			s.kept = append(s.kept, alloc)
