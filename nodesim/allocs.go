@@ -112,6 +112,9 @@ func (c *client) update(cfg *Config, now time.Duration, a alloc, l *rpc.Allocati
 		// It was reported to have ended, by whoever makes allocations fail.
 		a.status, a.reported = allocComplete, true
 	}
+	if l.ClientStatus == rpc.AllocClientUnknown && !l.ServerTerminal() {
+		a.reported = false // the servers held it for lost: client/client.go, updateAlloc, Reconnect
+	}
 	if l.ServerTerminal() && a.status != allocComplete {
 		a.status, a.reported = allocComplete, false
 		a.due = now + cfg.Behaviour.StopDelay.draw(&c.tasks[watchLoop].src)

@@ -94,6 +94,8 @@ func TestWhatIsReported(t *testing.T) {
 	known := func(client string) *rpc.Allocation {
 		return &rpc.Allocation{ID: "x", DesiredStatus: rpc.AllocDesiredRun, ClientStatus: client}
 	}
+	unknownAndStopped := known(rpc.AllocClientUnknown)
+	unknownAndStopped.DesiredStatus = rpc.AllocDesiredStop
 	cases := []struct {
 		name  string
 		place [][]*rpc.Allocation
@@ -105,6 +107,8 @@ func TestWhatIsReported(t *testing.T) {
 		{"stopped while it ran", [][]*rpc.Allocation{run("x"), stop("x")}, []string{"x=running", "x=complete"}},
 		{"updated in place", [][]*rpc.Allocation{run("x"), run("x")}, []string{"x=running"}},
 		{"stopped twice", [][]*rpc.Allocation{run("x"), stop("x"), stop("x")}, []string{"x=running", "x=complete"}},
+		{"held for unknown while the client was out of reach", [][]*rpc.Allocation{run("x"), {known(rpc.AllocClientUnknown)}}, []string{"x=running", "x=running"}},
+		{"held for unknown and told to stop", [][]*rpc.Allocation{run("x"), {unknownAndStopped}}, []string{"x=running", "x=complete"}},
 		{"one more", [][]*rpc.Allocation{run("x"), run("w")}, []string{"x=running", "w=running"}},
 	}
 	for _, c := range cases {
