@@ -22,6 +22,9 @@ type oracle struct {
 	nodes   map[string]*rpc.Node
 	ordered []*rpc.Node // by ID
 	used    map[string]rpc.Resources
+	// leaving is what stopped allocations use of which no client has said yet that they have
+	// ended: schedulers count it as free, but nobody who waits for room is told of it before.
+	leaving map[string]rpc.Resources
 	jobs    map[broker.JobID]*jobView
 	blocked map[broker.JobID]bool   // jobs that wait for room
 	deploys map[broker.JobID]string // the jobs' latest deployments
@@ -57,7 +60,7 @@ const maxWrong = 3
 // converged compares a state with what its jobs and nodes ask for.
 func converged(snap *state.Snapshot) *oracle {
 	o := &oracle{
-		nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{},
+		nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{}, leaving: map[string]rpc.Resources{},
 		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]bool{},
 		deploys: map[broker.JobID]string{},
 	}
@@ -230,12 +233,13 @@ func (o *oracle) take(a *rpc.Allocation) {
 		v.groups[a.TaskGroup] = g
 	}
 	if a.Terminal() {
+		if !a.ClientTerminal() {
+			o.leaving[a.NodeID] = o.leaving[a.NodeID].Add(a.Resources)
+		}
 		if v.job == nil || a.JobVersion != v.job.Version || a.CreateIndex < v.job.CreateIndex {
 			return
 		}
-		if v.job.Type == rpc.JobTypeSysBatch || a.ClientStatus == rpc.AllocClientFailed && a.DesiredStatus == rpc.AllocDesiredRun {
-			g.over[a.NodeID] = true
-		}
+		g.over[a.NodeID] = g.over[a.NodeID] || o.leftAlone(a, v.job)
 		switch a.ClientStatus {
 		case rpc.AllocClientComplete:
 			g.ended[a.Name] = true
@@ -257,6 +261,20 @@ func (o *oracle) take(a *rpc.Allocation) {
 		g.names[a.Name]++
 	}
 	o.compareAlloc(a, v.job)
+}
+
+// leftAlone reports whether an allocation that is over keeps its node without another,
+// for jobs that run on every node, until something else makes an evaluation
+// (docs/adr/0601).
+func (o *oracle) leftAlone(a *rpc.Allocation, job *rpc.Job) bool {
+	switch {
+	case job.Type == rpc.JobTypeSysBatch:
+		return true
+	case a.ClientStatus == rpc.AllocClientFailed:
+		return a.DesiredStatus == rpc.AllocDesiredRun
+	}
+	n, tg := o.nodes[a.NodeID], job.TaskGroup(a.TaskGroup)
+	return a.ClientStatus == rpc.AllocClientLost && tg != nil && tg.MaxClientDisconnect > 0 && n != nil && a.ModifyIndex > n.ModifyIndex
 }
 
 // compareAlloc looks at one live allocation.
@@ -364,5 +382,5 @@ func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, 
 }
 
 func (o *oracle) hasRoom(n *rpc.Node, tg *rpc.TaskGroup) bool {
-	return n.Resources.Fits(o.used[n.ID].Add(tg.Resources))
+	return n.Resources.Fits(o.used[n.ID].Add(o.leaving[n.ID]).Add(tg.Resources))
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
 )
 
 // soakWindow is when events happen, from the start of their phase.
@@ -253,7 +255,7 @@ func (g *soakGenerator) registerJobs() soakEvent {
 }
 
 func (g *soakGenerator) failAllocs() soakEvent {
-	j, ok := g.jobFor(func(j soakJob) bool { return !j.periodic })
+	j, ok := g.jobFor(func(j soakJob) bool { return !j.periodic && !(g.collects && j.kind == rpc.JobTypeSystem) })
 	if !ok {
 		return g.updateJob()
 	}
@@ -295,6 +297,12 @@ func (g *soakGenerator) schedulers() soakEvent {
 }
 
 // pauseBroker is made up for at the end of every schedule.
-func (g *soakGenerator) pauseBroker() soakEvent    { return happens("pause_eval_broker") }
-func (g *soakGenerator) resumeBroker() soakEvent   { return happens("resume_eval_broker") }
-func (g *soakGenerator) collectGarbage() soakEvent { return happens("collect_garbage") }
+func (g *soakGenerator) pauseBroker() soakEvent  { return happens("pause_eval_broker") }
+func (g *soakGenerator) resumeBroker() soakEvent { return happens("resume_eval_broker") }
+
+func (g *soakGenerator) collectGarbage() soakEvent {
+	if !g.collects {
+		return g.nodeEvents()
+	}
+	return happens("collect_garbage")
+}
