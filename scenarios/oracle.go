@@ -28,6 +28,11 @@ type oracle struct {
 	jobs    map[broker.JobID]*jobView
 	blocked map[broker.JobID]bool   // jobs that wait for room
 	deploys map[broker.JobID]string // the jobs' latest deployments
+	// replaced are the IDs of batch allocations whose place another took: they do not count
+	// beside it, however they ended.
+	replaced map[string]bool
+	// looked is the index of the newest snapshot on which a sysbatch job was evaluated.
+	looked map[broker.JobID]uint64
 
 	wanted, running int // allocations
 	wrong           []string
@@ -45,7 +50,7 @@ type groupView struct {
 	on    map[string]int  // live ones by node
 	over  map[string]bool // nodes on which nothing is placed any more, of those that run on every node
 	names map[string]int  // live ones that are not unknown, by name
-	ended map[string]bool // names of complete and failed ones of this version
+	ended int             // batch: those that count as having run
 	// held are the names of failed ones that belong to the job's latest deployment. While it
 	// goes on its watcher decides about them, and of those that were healthy before it never
 	// hears; nothing need look at the job again when it ends (docs/adr/0500).
@@ -62,20 +67,33 @@ func converged(snap *state.Snapshot) *oracle {
 	o := &oracle{
 		nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{}, leaving: map[string]rpc.Resources{},
 		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]bool{},
-		deploys: map[broker.JobID]string{},
+		deploys: map[broker.JobID]string{}, replaced: map[string]bool{}, looked: map[broker.JobID]uint64{},
 	}
 	for n := range snap.Nodes() {
 		o.nodes[n.ID] = n
 		o.ordered = append(o.ordered, n)
 	}
 	for j := range snap.Jobs() {
-		o.jobs[broker.JobID{Namespace: j.Namespace, ID: j.ID}] = &jobView{job: j, groups: map[string]*groupView{}}
+		id := broker.JobID{Namespace: j.Namespace, ID: j.ID}
+		o.jobs[id] = &jobView{job: j, groups: map[string]*groupView{}}
+		if j.Type == rpc.JobTypeSysBatch {
+			for _, e := range snap.EvalsByJob(id) {
+				if e.Status == broker.StatusComplete {
+					o.looked[id] = max(o.looked[id], e.SnapshotIndex)
+				}
+			}
+		}
 	}
 	for _, e := range snap.EvalsByStatus(broker.StatusBlocked) {
 		o.blocked[e.Job()] = true
 	}
 	for d := range snap.Deployments() {
 		o.deploys[broker.JobID{Namespace: d.Namespace, ID: d.JobID}] = d.ID
+	}
+	for a := range snap.Allocs() {
+		if a.JobType == rpc.JobTypeBatch {
+			o.replaced[a.PreviousAllocation] = true
+		}
 	}
 	for a := range snap.Allocs() {
 		o.take(a)
@@ -157,8 +175,10 @@ func (o *oracle) comparable(job *rpc.Job, g *groupView) int {
 		return g.live
 	case job.ParentID != "":
 		return 0
+	case job.Type == rpc.JobTypeSysBatch:
+		return 0 // where its nodes were ready when it was looked at
 	case job.Type == rpc.JobTypeBatch:
-		return g.live + g.done()
+		return g.live + g.ended
 	case job.Type == rpc.JobTypeService:
 		return g.live + g.missing()
 	}
@@ -176,18 +196,6 @@ func (o *oracle) comparable(job *rpc.Job, g *groupView) int {
 func (g *groupView) missing() int {
 	n := 0
 	for name := range g.held {
-		if g.names[name] == 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// done counts the names of a batch job's group that nothing live has, but that ended: well, or
-// failed for good.
-func (g *groupView) done() int {
-	n := 0
-	for name := range g.ended {
 		if g.names[name] == 0 {
 			n++
 		}
@@ -228,7 +236,7 @@ func (o *oracle) take(a *rpc.Allocation) {
 	if g == nil {
 		g = &groupView{
 			on: map[string]int{}, over: map[string]bool{}, names: map[string]int{},
-			ended: map[string]bool{}, held: map[string]bool{},
+			held: map[string]bool{},
 		}
 		v.groups[a.TaskGroup] = g
 	}
@@ -240,14 +248,12 @@ func (o *oracle) take(a *rpc.Allocation) {
 			return
 		}
 		g.over[a.NodeID] = g.over[a.NodeID] || o.leftAlone(a, v.job)
-		switch a.ClientStatus {
-		case rpc.AllocClientComplete:
-			g.ended[a.Name] = true
-		case rpc.AllocClientFailed:
-			g.ended[a.Name] = true
-			if a.DesiredStatus == rpc.AllocDesiredRun && a.DeploymentID != "" && a.DeploymentID == o.deploys[id] {
-				g.held[a.Name] = true
-			}
+		failed := a.ClientStatus == rpc.AllocClientFailed && a.DesiredStatus == rpc.AllocDesiredRun
+		if (failed || a.ClientStatus == rpc.AllocClientComplete) && !o.replaced[a.ID] {
+			g.ended++
+		}
+		if failed && a.DeploymentID != "" && a.DeploymentID == o.deploys[id] {
+			g.held[a.Name] = true
 		}
 		return
 	}
@@ -275,112 +281,4 @@ func (o *oracle) leftAlone(a *rpc.Allocation, job *rpc.Job) bool {
 	}
 	n, tg := o.nodes[a.NodeID], job.TaskGroup(a.TaskGroup)
 	return a.ClientStatus == rpc.AllocClientLost && tg != nil && tg.MaxClientDisconnect > 0 && n != nil && a.ModifyIndex > n.ModifyIndex
-}
-
-// compareAlloc looks at one live allocation.
-func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
-	n := o.nodes[a.NodeID]
-	if job == nil || job.Stop || job.Periodic != nil {
-		o.differ("%s runs, but its job does not", a.Name)
-		return
-	}
-	tg := job.TaskGroup(a.TaskGroup)
-	switch {
-	case tg == nil:
-		o.differ("%s runs, but its job has no group %s", a.Name, a.TaskGroup)
-	case n == nil || n.Status == rpc.NodeStatusDown:
-		o.differ("%s runs on node %s, which is gone", a.Name, a.NodeID)
-	case n.Status == rpc.NodeStatusDisconnected && !mayStayOutOfReach(a, job, tg):
-		o.differ("%s is %s on node %s, which is disconnected", a.Name, a.ClientStatus, a.NodeID)
-	case n.Ready() && !job.RunsIn(n.Datacenter):
-		o.differ("%s runs on node %s in datacenter %s, where its job does not", a.Name, a.NodeID, n.Datacenter)
-	case n.Ready() && a.JobVersion != job.Version && tg.MaxParallel == 0:
-		// With MaxParallel a deployment that waits or failed may leave old ones running.
-		o.differ("%s runs version %d of its job, which is at %d", a.Name, a.JobVersion, job.Version)
-	}
-}
-
-// mayStayOutOfReach reports whether a live allocation can be on a disconnected node once
-// everything is processed. Services and batch jobs leave what is unknown there; system jobs
-// leave everything, and only what runs becomes unknown, if its group allows that
-// (docs/adr/0302).
-func mayStayOutOfReach(a *rpc.Allocation, job *rpc.Job, tg *rpc.TaskGroup) bool {
-	if job.Type == rpc.JobTypeSystem || job.Type == rpc.JobTypeSysBatch {
-		return tg.MaxClientDisconnect == 0 || a.ClientStatus != rpc.AllocClientRunning
-	}
-	return tg.MaxClientDisconnect > 0 && a.ClientStatus == rpc.AllocClientUnknown
-}
-
-// compare looks at what a job lacks or has too much of.
-func (o *oracle) compare(id broker.JobID, v *jobView) {
-	if v.job == nil || v.job.Stop || v.job.Periodic != nil {
-		return // whatever runs of it was found by compareAlloc
-	}
-	for i := range v.job.TaskGroups {
-		tg := &v.job.TaskGroups[i]
-		g := v.groups[tg.Name]
-		if g == nil {
-			g = &groupView{}
-		}
-		switch v.job.Type {
-		case rpc.JobTypeSystem, rpc.JobTypeSysBatch:
-			o.compareEachNode(id, v.job, tg, g)
-		default:
-			o.compareCount(id, v.job, tg, g)
-		}
-	}
-}
-
-// compareEachNode: one allocation on every ready node of the job's datacenters. For sysbatch
-// one that is over does, however it ended; and of a system job one that failed, since nothing
-// makes an evaluation then (docs/adr/0601).
-func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
-	for _, n := range o.ordered {
-		has := g.on[n.ID]
-		if has > 1 {
-			o.differ("%s runs %d times on node %s", id.ID, has, n.ID)
-		}
-		if !n.Ready() || !job.RunsIn(n.Datacenter) || g.over[n.ID] {
-			continue
-		}
-		o.wanted++
-		if has == 0 && (o.hasRoom(n, tg) || !o.blocked[id]) {
-			o.differ("%s does not run on node %s", id.ID, n.ID)
-		}
-	}
-}
-
-// compareCount: as many as the group asks for, on any nodes; fewer only while no node has
-// room and the job waits for some. Batch allocations that finished count, and so do those
-// that failed for good.
-func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
-	o.wanted += tg.Count
-	has := g.live - g.unknown + g.missing()
-	if job.Type == rpc.JobTypeBatch {
-		has += g.done()
-	}
-	if tg.MaxClientDisconnect == 0 { // else a name can occur again (docs/adr/0302)
-		for _, name := range slices.Sorted(maps.Keys(g.names)) {
-			if n := g.names[name]; n > 1 {
-				o.differ("%s runs %d times", name, n)
-			}
-		}
-	}
-	switch {
-	case has > tg.Count:
-		o.differ("%s runs %d allocations of %s, %d wanted", id.ID, has, tg.Name, tg.Count)
-	case has+g.unknown < tg.Count && !o.blocked[id]:
-		o.differ("%s runs %d allocations of %s, %d wanted, and does not wait for room", id.ID, has, tg.Name, tg.Count)
-	case has+g.unknown < tg.Count:
-		for _, n := range o.ordered {
-			if n.Ready() && job.RunsIn(n.Datacenter) && o.hasRoom(n, tg) {
-				o.differ("%s runs %d allocations of %s, %d wanted, and node %s has room", id.ID, has, tg.Name, tg.Count, n.ID)
-				return
-			}
-		}
-	}
-}
-
-func (o *oracle) hasRoom(n *rpc.Node, tg *rpc.TaskGroup) bool {
-	return n.Resources.Fits(o.used[n.ID].Add(o.leaving[n.ID]).Add(tg.Resources))
 }

@@ -18,6 +18,7 @@ type placed struct {
 	jobs    []*rpc.Job
 	allocs  []string
 	blocked []string // jobs
+	looked  []string // jobs that were evaluated in the end
 	nodes   func(nodes []*rpc.Node)
 }
 
@@ -55,6 +56,9 @@ func (p placed) snapshot(t *testing.T) *state.Snapshot {
 			Name: fmt.Sprintf("%s.group[%d]", id, count[id]), Resources: allocResources,
 			DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientRunning,
 		}
+		if byID[id] != nil {
+			a.JobType = byID[id].Type
+		}
 		if j := byID[id]; j != nil && (j.Type == rpc.JobTypeSystem || j.Type == rpc.JobTypeSysBatch) {
 			a.Name = id + ".group[0]"
 		}
@@ -67,6 +71,8 @@ func (p placed) snapshot(t *testing.T) *state.Snapshot {
 			a.DesiredStatus = rpc.AllocDesiredStop
 		case "old":
 			a.JobVersion = 7
+		case "replaces":
+			a.PreviousAllocation = results.AllocsUpdated[i-1].ID
 		case "again":
 			a.Name = fmt.Sprintf("%s.group[0]", id)
 		default:
@@ -78,6 +84,11 @@ func (p placed) snapshot(t *testing.T) *state.Snapshot {
 	must(t, s.UpsertPlanResults(next(), results))
 	for _, j := range p.blocked {
 		must(t, s.UpsertEvals(next(), []*broker.Evaluation{eval("blocked-"+j, j, broker.StatusBlocked)}))
+	}
+	for _, j := range p.looked {
+		e := eval("looked-"+j, j, broker.StatusComplete)
+		e.SnapshotIndex = index
+		must(t, s.UpsertEvals(next(), []*broker.Evaluation{e}))
 	}
 	return s.Snapshot()
 }
@@ -157,12 +168,19 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 		{"a system job that ended on one node", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node0", "system-000/node1 stop"}}, "system-000 does not run on node node1"},
 		{"a sysbatch job, done on one node and stopped on the other", placed{jobs: []*rpc.Job{sysbatch}, allocs: []string{
 			"sysbatch-000/node0 complete", "sysbatch-000/node1 stop"}}, ""},
-		{"a sysbatch job that has nothing on one node", placed{jobs: []*rpc.Job{sysbatch}, allocs: []string{
+		{"a sysbatch job that has nothing on one node", placed{jobs: []*rpc.Job{sysbatch}, looked: []string{"sysbatch-000"}, allocs: []string{
 			"sysbatch-000/node0 complete"}}, "sysbatch-000 does not run on node node1"},
+		{"a sysbatch job that nobody looked at since", placed{jobs: []*rpc.Job{sysbatch}, allocs: []string{"sysbatch-000/node0 complete"}}, ""},
 
 		{"a batch job that is done", placed{jobs: []*rpc.Job{batch}, allocs: []string{"batch-000/node0 complete", "batch-000/node2 failed"}}, ""},
 		{"a periodic job, which runs nothing itself", placed{jobs: []*rpc.Job{periodic}}, ""},
 		{"a periodic job that runs", placed{jobs: []*rpc.Job{periodic}, allocs: []string{"batch-000/node0"}}, "its job does not"},
+		{"a batch job with more done than it asks for", placed{jobs: []*rpc.Job{batch}, allocs: []string{
+			"batch-000/node0 complete", "batch-000/node0 complete", "batch-000/node1 complete"}}, ""},
+		{"a batch job that is done and runs on", placed{jobs: []*rpc.Job{batch}, allocs: []string{
+			"batch-000/node0 complete", "batch-000/node0 complete", "batch-000/node1"}}, "batch-000 runs 3 allocations of group, 2 wanted"},
+		{"a batch job with one done and replaced", placed{jobs: []*rpc.Job{batch}, allocs: []string{
+			"batch-000/node0 complete", "batch-000/node1 replaces"}}, "batch-000 runs 1 allocations of group, 2 wanted"},
 		{"a batch job half done", placed{jobs: []*rpc.Job{batch}, allocs: []string{"batch-000/node0 complete"}}, "batch-000 runs 1 allocations of group, 2 wanted"},
 	}
 	for _, c := range cases {
