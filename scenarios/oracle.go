@@ -153,7 +153,7 @@ func (o *oracle) outcome() string {
 	var lines []string
 	for id, v := range o.jobs {
 		for name, g := range v.groups {
-			if n := o.comparable(v.job, g); n > 0 {
+			if n := o.comparable(v.job, name, g); n > 0 {
 				lines = append(lines, fmt.Sprintln(id.Namespace, id.ID, name, n))
 			}
 		}
@@ -169,16 +169,20 @@ func (o *oracle) outcome() string {
 // job has on nodes that nothing may be placed on is a matter of history: it stays until the
 // node goes down for a moment. So is how often a periodic job has launched: the runs end at
 // different times.
-func (o *oracle) comparable(job *rpc.Job, g *groupView) int {
+func (o *oracle) comparable(job *rpc.Job, group string, g *groupView) int {
+	var tg *rpc.TaskGroup
+	if job != nil {
+		tg = job.TaskGroup(group)
+	}
 	switch {
-	case job == nil:
+	case tg == nil:
 		return g.live
 	case job.ParentID != "":
 		return 0
 	case job.Type == rpc.JobTypeSysBatch:
 		return 0 // where its nodes were ready when it was looked at
 	case job.Type == rpc.JobTypeBatch:
-		return g.live + g.ended
+		return min(tg.Count, g.live+g.ended)
 	case job.Type == rpc.JobTypeService:
 		return g.live + g.missing()
 	}

@@ -98,7 +98,9 @@ func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, 
 		}
 	}
 	switch {
-	case has > tg.Count && has > g.ended: // what has ended cannot be stopped
+	case has > tg.Count && has > g.ended && !(tg.MaxClientDisconnect > 0 && g.live <= tg.Count):
+		// What has ended cannot be stopped. And one that was pushed out by its predecessor's
+		// return counts beside it once it has ended, of which no evaluation is made.
 		o.differ("%s runs %d allocations of %s, %d wanted", id.ID, has, tg.Name, tg.Count)
 	case has+g.unknown < tg.Count && !o.blocked[id]:
 		o.differ("%s runs %d allocations of %s, %d wanted, and does not wait for room", id.ID, has, tg.Name, tg.Count)

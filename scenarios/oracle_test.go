@@ -105,6 +105,7 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 	elsewhere := changed(system, func(j *rpc.Job) { j.Datacenters = []string{"dc2"} })
 	patient := changed(service, func(j *rpc.Job) { j.TaskGroups[0].MaxClientDisconnect = time.Minute })
 	patientSystem := changed(system, func(j *rpc.Job) { j.TaskGroups[0].MaxClientDisconnect = time.Minute })
+	patientBatch := changed(batch, func(j *rpc.Job) { j.TaskGroups[0].MaxClientDisconnect = time.Minute })
 	sysbatch := job(rpc.JobTypeSysBatch, 0, 1)
 	rolling := changed(service, func(j *rpc.Job) { j.TaskGroups[0].MaxParallel = 1 })
 	big := changed(service, func(j *rpc.Job) { j.TaskGroups[0].Count = 9 })
@@ -179,6 +180,8 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 			"batch-000/node0 complete", "batch-000/node0 complete", "batch-000/node1 complete"}}, ""},
 		{"a batch job that is done and runs on", placed{jobs: []*rpc.Job{batch}, allocs: []string{
 			"batch-000/node0 complete", "batch-000/node0 complete", "batch-000/node1"}}, "batch-000 runs 3 allocations of group, 2 wanted"},
+		{"a batch job with one more that its predecessor pushed out", placed{jobs: []*rpc.Job{patientBatch}, allocs: []string{
+			"batch-000/node0", "batch-000/node0", "batch-000/node1 complete"}}, ""},
 		{"a batch job with one done and replaced", placed{jobs: []*rpc.Job{batch}, allocs: []string{
 			"batch-000/node0 complete", "batch-000/node1 replaces"}}, "batch-000 runs 1 allocations of group, 2 wanted"},
 		{"a batch job half done", placed{jobs: []*rpc.Job{batch}, allocs: []string{"batch-000/node0 complete"}}, "batch-000 runs 1 allocations of group, 2 wanted"},
