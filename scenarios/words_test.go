@@ -289,6 +289,7 @@ func FuzzScenarioFile(f *testing.F) {
 		text, _ := Text(name)
 		f.Add(string(text))
 	}
+	f.Add(strings.NewReplacer("MORE", "cores = 3\n  broker \"b\" {\n    release = \"1.4.2\"\n  }", "RATE", "fsync = \"1ms\"").Replace(profilesText))
 	f.Fuzz(func(t *testing.T, text string) {
 		spec := Spec{Scenario: "fuzz", File: "fuzz.hcl", Source: text, Broker: "shedding"}
 		sc, err := spec.scenario()

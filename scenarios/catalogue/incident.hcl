@@ -29,7 +29,7 @@ example {
 variable "nodes" {
   description = "number of clients"
   type        = "integer"
-  default     = 5000
+  default     = 2000
   min         = 1
 }
 
