@@ -51,6 +51,9 @@ func (s *sweepProgress) preview(runs []sweep.Run, most int) {
 	}
 	s.total, s.most = len(runs), most
 	fmt.Fprintln(s.w, s.plan())
+	if local, ok := s.executor.(*sweep.Local); ok {
+		s.warnOfMemory(local, runs)
+	}
 }
 
 // plan says in one line what is to be run, and how long it will take.
@@ -116,11 +119,23 @@ func (s *sweepProgress) Expect(planned []sweep.Run, most int, kept []metrics.Swe
 
 // warnOfMemory names the largest run if it does not fit into the memory by itself.
 func (s *sweepProgress) warnOfMemory(local *sweep.Local, planned []sweep.Run) {
+	var largest sweep.Run
+	most, beyond := 0.0, 0
 	for _, r := range planned {
-		if !local.Fits(r.Spec) {
-			fmt.Fprintf(s.w, "warning: %s needs about %.1f GiB of memory: it runs alone, and may swap\n", s.study.Label(r), sweep.Cost(r.Spec).Memory/(1<<30))
-			return
+		if local.Fits(r.Spec) {
+			continue
 		}
+		beyond++
+		if m := sweep.Cost(r.Spec).Memory; m > most {
+			largest, most = r, m
+		}
+	}
+	if beyond > 0 {
+		fmt.Fprintf(s.w, "warning: %s needs about %.1f GiB of memory: it runs alone, and may swap or be killed", s.study.Label(largest), most/(1<<30))
+		if beyond > 1 {
+			fmt.Fprintf(s.w, "; so may %d others that need more than there is", beyond-1)
+		}
+		fmt.Fprintln(s.w)
 	}
 }
 
