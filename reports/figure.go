@@ -27,8 +27,9 @@ type axis struct {
 	label    string
 	unit     unit
 	min, max float64
-	log      bool     // then min is above zero, and smaller values are drawn at min
-	names    []string // of the categories 0, 1, …; nil when the axis is numeric
+	log      bool      // then min is above zero, and smaller values are drawn at min
+	names    []string  // of the categories 0, 1, …; nil when the axis is numeric
+	marked   []float64 // the values to label; nil = round ones
 }
 
 // unit says how values of an axis are written.

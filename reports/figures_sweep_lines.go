@@ -85,6 +85,9 @@ func (v *sweepView) cloud(path string, axisIndex int) panel {
 	return p
 }
 
+// mostMarked is up to how many values of an axis are its labels.
+const mostMarked = 12
+
 // scaled gives the axes of a line chart their ranges.
 func (v *sweepView) scaled(f figure, path string, axisIndex int) figure {
 	a := v.s.Axes[axisIndex]
@@ -110,6 +113,9 @@ func (v *sweepView) scaled(f figure, path string, axisIndex int) figure {
 		highest = math.Max(highest, l.at)
 	}
 	f.x = axis{label: a.Name, min: xs[0], max: xs[len(xs)-1], log: xs[0] > 0 && xs[len(xs)-1] >= 8*xs[0]}
+	if len(xs) <= mostMarked {
+		f.x.marked = xs
+	}
 	m, _ := metricOf(path)
 	f.y = axis{label: figureName(path), max: positive(math.Max(top(f.panels), highest))}
 	if m.Name != "" {

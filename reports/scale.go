@@ -16,6 +16,13 @@ func (a axis) ticks(most int) []plot.Tick {
 		}
 		return out
 	}
+	if a.marked != nil {
+		var out []plot.Tick
+		for _, v := range a.marked {
+			out = append(out, plot.Tick{Value: v, Label: si(v)})
+		}
+		return out
+	}
 	switch {
 	case a.log && a.unit == count:
 		return logTicks(a.min, a.max)

@@ -242,6 +242,18 @@ func TestEffectsOfOneBroker(t *testing.T) {
 	}
 }
 
+// TestLinesAreLabelledByTheirValues: not by round ones, between which nothing was run.
+func TestLinesAreLabelledByTheirValues(t *testing.T) {
+	f := newSweepView(synthSweep(t)).curves("phases.drain.recovery_s", 0)
+	var labels []string
+	for _, tick := range f.x.ticks(5) {
+		labels = append(labels, tick.Label)
+	}
+	if got := strings.Join(labels, " "); got != "50 100 200" {
+		t.Errorf("the axis is labelled %q, want the values that were run", got)
+	}
+}
+
 // TestBenchIsReadByBenchstat reads the export with the parser that benchstat uses.
 func TestBenchIsReadByBenchstat(t *testing.T) {
 	s := synthSweep(t)
