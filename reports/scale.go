@@ -19,7 +19,11 @@ func (a axis) ticks(most int) []plot.Tick {
 	if a.marked != nil {
 		var out []plot.Tick
 		for _, v := range a.marked {
-			out = append(out, plot.Tick{Value: v, Label: si(v)})
+			t := plot.Tick{Value: v, Label: si(v)}
+			if v == math.Trunc(v) {
+				t.Label = grouped(v) // all of its digits
+			}
+			out = append(out, t)
 		}
 		return out
 	}
