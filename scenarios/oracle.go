@@ -139,13 +139,16 @@ func (o *oracle) String() string {
 // waiting stands for an outcome that is not comparable.
 const waiting = "waiting"
 
-// outcome is two hashes of what two brokers must agree on after the same events: the nodes,
-// and how often everything runs. While a job waits for room the latter depends on where the
+// outcome is two hashes of what two brokers must agree on after the same events: the nodes
+// that are there, and how often everything runs. Whether one that is not is down or
+// disconnected hangs on what was placed there. While a job waits for room the latter depends on where the
 // schedulers happened to put things, and is left out.
 func (o *oracle) outcome() string {
 	nodes, jobs := fnv.New32a(), fnv.New32a()
 	for _, n := range o.ordered {
-		fmt.Fprintln(nodes, n.ID, n.Status, n.Ready())
+		if n.Status != rpc.NodeStatusDown && n.Status != rpc.NodeStatusDisconnected {
+			fmt.Fprintln(nodes, n.ID, n.Status, n.Ready())
+		}
 	}
 	if len(o.blocked) > 0 {
 		return fmt.Sprintf("%08x-%s", nodes.Sum32(), waiting)
