@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -44,6 +45,8 @@ type Cluster struct {
 
 	started time.Time
 	work    workload
+	// held says that nodes which fall silent stay as they are.
+	held atomic.Bool
 }
 
 // Start starts a cluster and returns once one of its servers leads and serves. The

@@ -92,6 +92,41 @@ type RaftConfig struct {
 	TrailingLogs uint64
 }
 
+// Raft's timeouts on a scaled clock go no lower than this: the servers of a run share a
+// process, which on a busy machine may stand still for longer than a tenth of it. A lease
+// must not outlast the heartbeat's timeout.
+const (
+	raftFloor       = 200 * time.Millisecond
+	raftLeaseFloor  = 150 * time.Millisecond
+	raftCommitFloor = 5 * time.Millisecond
+)
+
+// Scaled returns the configuration, defaults filled in, with every timeout multiplied, but
+// for what would come out shorter than 200 ms (150 ms for the lease, 5 ms for commits) and
+// was longer: that stops there.
+func (c RaftConfig) Scaled(factor float64) RaftConfig {
+	c = c.withDefaults()
+	for _, t := range []struct {
+		timeout *time.Duration
+		floor   time.Duration
+	}{
+		{&c.HeartbeatTimeout, raftFloor}, {&c.ElectionTimeout, raftFloor}, {&c.LeaderLeaseTimeout, raftLeaseFloor}, {&c.CommitTimeout, raftCommitFloor},
+	} {
+		*t.timeout = max(time.Duration(float64(*t.timeout)*factor), min(*t.timeout, t.floor))
+	}
+	return c
+}
+
+func (c RaftConfig) withDefaults() RaftConfig {
+	def(&c.HeartbeatTimeout, time.Second)
+	def(&c.ElectionTimeout, time.Second)
+	def(&c.LeaderLeaseTimeout, 500*time.Millisecond)
+	def(&c.CommitTimeout, 50*time.Millisecond)
+	def(&c.SnapshotThreshold, 8192)
+	def(&c.TrailingLogs, 10240)
+	return c
+}
+
 func (c Config) withDefaults() (Config, error) {
 	def(&c.Servers, 3)
 	if c.Servers < 1 || c.NumSchedulers < 0 {
@@ -106,12 +141,7 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.Heartbeat.FailoverTTL, 300*time.Second)
 	def(&c.Reaper.Interval, 5*time.Second)
 	def(&c.Reaper.Batch, 728)
-	def(&c.Raft.HeartbeatTimeout, time.Second)
-	def(&c.Raft.ElectionTimeout, time.Second)
-	def(&c.Raft.LeaderLeaseTimeout, 500*time.Millisecond)
-	def(&c.Raft.CommitTimeout, 50*time.Millisecond)
-	def(&c.Raft.SnapshotThreshold, 8192)
-	def(&c.Raft.TrailingLogs, 10240)
+	c.Raft = c.Raft.withDefaults()
 	def(&c.Eval.DeliveryLimit, 3)
 	def(&c.Eval.FailedFollowupBaseline, time.Minute)
 	def(&c.Eval.FailedFollowupRange, 5*time.Minute)

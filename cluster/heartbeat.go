@@ -104,6 +104,11 @@ func (h *heartbeats) arm(nodeID string, d time.Duration) {
 	})
 }
 
+// HoldNodes makes nodes that fall silent stay as they are from now on. It is for the end of
+// a run, when what the cluster has come to is to be looked at, which takes time on the wall
+// clock, and the clients are gone.
+func (c *Cluster) HoldNodes() { c.held.Store(true) }
+
 // stagger draws from [0, span) by node and instant, not from a shared source, so that
 // nodes that are served at the same instant get the same draws in any order.
 func (h *heartbeats) stagger(nodeID string, span time.Duration) time.Duration {

@@ -255,7 +255,7 @@ func (s *server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint6
 // invalidateHeartbeat marks a node down, or disconnected, that was not heard from in
 // time (nomad/heartbeat.go).
 func (s *server) invalidateHeartbeat(nodeID string) {
-	if !s.established.Load() {
+	if !s.established.Load() || s.cluster.held.Load() {
 		return
 	}
 	s.cluster.countNow(func(c *Counters) { c.MissedHeartbeats++ })

@@ -66,17 +66,44 @@ func (r *run) checkLogs(a cluster.Agreement) {
 	verdict(InvariantNothingLost, a.Lost, fmt.Sprintf("%d acknowledged, every server has them", a.Acked))
 }
 
+// rest waits, for settle at most, until nothing is left to do and every server has applied
+// the same index. No node goes down any more meanwhile, nor while the checks look: that takes
+// no virtual time, but wall time, and on a scaled clock a few hundred milliseconds are many
+// heartbeats.
+func (r *run) rest() {
+	r.cluster.HoldNodes()
+	const poll = 50 * time.Millisecond
+	for waited := time.Duration(0); waited < settle; waited += poll {
+		s := r.cluster.Stats()
+		left := s.Broker.Ready + s.Broker.Unacked + s.Broker.Pending + s.Broker.Cancelable + s.StatePending
+		if s.Leader != "" && left == 0 && !behind(r.snapshots()) {
+			return
+		}
+		time.Sleep(poll)
+	}
+}
+
+// snapshots returns the state of every server.
+func (r *run) snapshots() []*state.Snapshot {
+	var snaps []*state.Snapshot
+	for i := range r.cluster.Servers() {
+		snaps = append(snaps, r.cluster.State(i).Snapshot())
+	}
+	return snaps
+}
+
+// behind reports whether some server has applied less than others.
+func behind(snaps []*state.Snapshot) bool {
+	return slices.ContainsFunc(snaps, func(s *state.Snapshot) bool { return s.Index() != snaps[0].Index() })
+}
+
 // settledSnapshots returns the state of every server once they have all applied the same
 // index, or after settle as they are.
 func (r *run) settledSnapshots() []*state.Snapshot {
 	const poll = 50 * time.Millisecond
 	for waited := time.Duration(0); ; waited += poll {
-		var snaps []*state.Snapshot
-		for i := range r.cluster.Servers() {
-			snaps = append(snaps, r.cluster.State(i).Snapshot())
-		}
-		behind := slices.ContainsFunc(snaps, func(s *state.Snapshot) bool { return s.Index() != snaps[0].Index() })
-		if !behind || waited >= settle {
+		snaps := r.snapshots()
+		if !behind(snaps) || waited >= settle {
 			return snaps
 		}
 		time.Sleep(poll)

@@ -152,6 +152,9 @@ func (r *run) all() (res *metrics.Result, err error) {
 	if err == nil {
 		err = r.healAtEnd()
 	}
+	if err == nil {
+		r.rest()
+	}
 	r.fleet.Shutdown()
 	if err == nil {
 		r.checkEnd()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,6 +144,21 @@ func TestWallClock(t *testing.T) {
 		wantSound(t, res, InvariantConserved, InvariantConvergence)
 		if res.Run.Clock != ClockWall || res.Phase("storm").NodesDown != 50 {
 			t.Errorf("on clock %s %d nodes went down, want wall and 50", res.Run.Clock, res.Phase("storm").NodesDown)
+		}
+	}
+}
+
+// TestALeaderDiesOnAFastWallClock: Raft keeps pace with the rest, and the checks at the end
+// see a cluster that stands still with everybody up to date, however slow the machine.
+func TestALeaderDiesOnAFastWallClock(t *testing.T) {
+	for _, broker := range []string{"legacy", "shedding"} {
+		spec := Spec{Scenario: "failover-mid-drain", Broker: broker, Seed: 1, Clock: ClockWall, TimeScale: 0.05}
+		spec.Set("nodes", 40)
+		spec.Set("after_s", 1)
+		res := runOne(t, spec, nil)
+		wantSound(t, res, InvariantConserved, InvariantConvergence, InvariantServersSame, InvariantNonePending, InvariantLogsSame, InvariantNothingLost)
+		if !slices.ContainsFunc(res.Marks, func(m metrics.Mark) bool { return m.Name == "the leader is killed" }) {
+			t.Errorf("%s broker: no leader was killed: marks %v", broker, res.Marks)
 		}
 	}
 }

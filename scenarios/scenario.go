@@ -97,7 +97,7 @@ type (
 // quiet is how long a cluster must hold no pending evaluation to count as recovered.
 const quiet = 5 * time.Second
 
-// scaled returns the scenario with every duration multiplied, but for Raft's own.
+// scaled returns the scenario with every duration multiplied; Raft's have a floor.
 func (s *Scenario) scaled(factor float64) *Scenario {
 	s.scale = factor
 	if factor == 1 {
@@ -113,6 +113,7 @@ func (s *Scenario) scaled(factor float64) *Scenario {
 	}
 	c.Heartbeat.MaxPerSecond /= factor
 	c.GC = c.GC.Scaled(factor)
+	c.Raft = c.Raft.Scaled(factor)
 	c.Costs = scaleDurations(c.Costs, factor)
 	s.Fleet = scaledFleet(s.Fleet, s.scaleOf, factor)
 	for i := range s.Phases {

@@ -49,8 +49,8 @@ type Spec struct {
 	// Cost is a class of machines, a name of CostNames or the path of a file that describes
 	// one; empty = what the scenario says, and DefaultCost if that says nothing.
 	Cost string `json:"cost"`
-	// TimeScale multiplies every duration of cluster and fleet but Raft's own, on the wall
-	// clock only: 0.02 runs fifty times as fast. Zero means 1.
+	// TimeScale multiplies every duration of cluster and fleet, Raft's down to a floor
+	// (cluster.RaftConfig.Scaled), on the wall clock only: 0.02 runs fifty times as fast. Zero means 1.
 	TimeScale float64 `json:"time_scale,omitempty"`
 	// RaftStore is RaftStoreMemory or, on the wall clock only, RaftStoreBoltDB, in a directory
 	// for temporary files that is gone when the run ends; empty = RaftStoreMemory.

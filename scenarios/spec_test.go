@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
@@ -123,8 +124,24 @@ func TestScaledScenario(t *testing.T) {
 	if fast.Cluster.Heartbeat.MaxPerSecond != 5000 || fast.Fleet.RegisterStagger != 100*time.Millisecond {
 		t.Errorf("scaled: %g heartbeats a second, registrations over %v, want 5000 and 100ms", fast.Cluster.Heartbeat.MaxPerSecond, fast.Fleet.RegisterStagger)
 	}
-	if fast.Cluster.Raft != nomad.Cluster.Raft {
-		t.Error("Raft's own timing was scaled")
+	spec.TimeScale = 0.1
+	tenth, err := spec.scenario()
+	must(t, err)
+	spec.TimeScale = 3
+	slow, err := spec.scenario()
+	must(t, err)
+	for _, c := range []struct {
+		scale                              string
+		got                                cluster.RaftConfig
+		heartbeat, election, lease, commit time.Duration
+	}{
+		{"0.01", fast.Cluster.Raft, 200 * time.Millisecond, 200 * time.Millisecond, 150 * time.Millisecond, 5 * time.Millisecond},
+		{"0.1", tenth.Cluster.Raft, 200 * time.Millisecond, 200 * time.Millisecond, 150 * time.Millisecond, 5 * time.Millisecond},
+		{"3", slow.Cluster.Raft, 3 * time.Second, 3 * time.Second, 1500 * time.Millisecond, 150 * time.Millisecond},
+	} {
+		if got := c.got; got.HeartbeatTimeout != c.heartbeat || got.ElectionTimeout != c.election || got.LeaderLeaseTimeout != c.lease || got.CommitTimeout != c.commit {
+			t.Errorf("Raft's timing at scale %s is %+v, want %v, %v, %v and %v", c.scale, got, c.heartbeat, c.election, c.lease, c.commit)
+		}
 	}
 }
 
