@@ -10,6 +10,7 @@ import (
 type Estimate struct {
 	Broker  string
 	Servers int
+	Nodes   float64
 	Allocs  float64 // that run in the end
 	Inputs  []Input
 	Figures []Figure
@@ -39,7 +40,7 @@ func Of(spec scenarios.Spec) (*Estimate, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Estimate{Broker: spec.Broker, Servers: int(in.servers), Allocs: in.n * (in.s + in.allocs), Inputs: in.list()}
+	e := &Estimate{Broker: spec.Broker, Servers: int(in.servers), Nodes: in.n, Allocs: in.n * (in.s + in.allocs), Inputs: in.list()}
 	in.register(e)
 	if in.shedding {
 		in.drainShedding(e)

@@ -25,6 +25,9 @@ const (
 	baseBytes                             = 30e6
 	entryBytes, evalBytes, allocB         = 5.5e3, 9.2e3, 4.6e3
 	roomy                         float64 = 2.5
+	// A client that nothing happens to asks for its allocations every five minutes, and
+	// heartbeats when that call returns: in a drain of hours, that is what costs most.
+	clientCalls, callCPUS = 2.0 / 300, 40e-6
 )
 
 // Cost estimates what a run costs the machine, before it has run. A broker that there are no
@@ -50,9 +53,13 @@ func Cost(spec scenarios.Spec) HostCost {
 		return total
 	}
 	entries, evals := sum("raft_entries"), sum("evals_created")
+	idle := e.Value("phases.drain.recovery_s")
+	if math.IsNaN(idle) {
+		idle = 0
+	}
 	servers := (1 + float64(e.Servers)) / 4 // a leader does as much as its followers of three servers' run
 	return HostCost{
-		CPUS:   0.3 + servers*(entries*entryCPUS+evals*evalCPUS),
+		CPUS:   0.3 + servers*(entries*entryCPUS+evals*evalCPUS) + idle*e.Nodes*clientCalls*callCPUS,
 		Memory: baseBytes + servers*(entries*entryBytes+evals*evalBytes+e.Allocs*allocB),
 	}
 }
