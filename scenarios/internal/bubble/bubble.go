@@ -29,8 +29,9 @@ const (
 	pollWall = 50 * time.Millisecond
 )
 
-// DefaultStall is how long virtual time may stand still before Run gives up. Computing
-// takes no virtual time, so it must be longer than any stretch of computing.
+// DefaultStall is how long virtual time may stand still before Run gives up: in wall time if
+// nothing is computed meanwhile, and else in processor time. Computing takes no virtual time,
+// so it must be longer than any stretch of computing.
 const DefaultStall = 30 * time.Second
 
 // World is what a function in the bubble may know of the world outside. Its methods are
@@ -71,7 +72,7 @@ func Run(ctx context.Context, stall time.Duration, f func(context.Context, *Worl
 	tick := time.NewTicker(pollWall)
 	defer tick.Stop()
 	// The watchdog counts ticks, not time: a suspended process is not a stalled one.
-	seen, quiet := w.progress.Load(), time.Duration(0)
+	seen, quiet, computed := w.progress.Load(), time.Duration(0), processorTime()
 	for {
 		select {
 		case err := <-done:
@@ -84,12 +85,19 @@ func Run(ctx context.Context, stall time.Duration, f func(context.Context, *Worl
 		}
 		quiet += pollWall
 		if now := w.progress.Load(); now != seen {
-			seen, quiet = now, 0
+			seen, quiet, computed = now, 0, processorTime()
 		}
-		if quiet >= stall {
+		if stalled(quiet, processorTime()-computed, stall) {
 			return fmt.Errorf("virtual time stood still for %v of wall time: a goroutine waits for a mutex or for something outside the bubble\n%s", stall, stacks())
 		}
 	}
+}
+
+// stalled reports whether virtual time that has been quiet for so long, while the process
+// computed, stands still: nobody computes any more, or for longer than it may take. A process
+// that gets a tenth of a processor on a busy machine is slow, and nothing else.
+func stalled(quiet, computed, stall time.Duration) bool {
+	return quiet >= stall && (computed < quiet/100 || computed >= stall)
 }
 
 // inside enters the bubble and turns its panics into errors.

@@ -146,3 +146,24 @@ func wantText(t *testing.T, err error, parts ...string) {
 		}
 	}
 }
+
+func TestStalled(t *testing.T) {
+	const stall = 30 * time.Second
+	for _, c := range []struct {
+		name            string
+		quiet, computed time.Duration
+		want            bool
+	}{
+		{"not for long", 29 * time.Second, 0, false},
+		{"a mutex", 30 * time.Second, 20 * time.Millisecond, true},
+		{"a long stretch of computing", 25 * time.Second, 25 * time.Second, false},
+		{"one without end", 30 * time.Second, 30 * time.Second, true},
+		{"a busy machine", 40 * time.Second, 4 * time.Second, false},
+		{"a busy machine, then a mutex", 500 * time.Second, 4 * time.Second, true},
+		{"without end on a busy machine", 300 * time.Second, 30 * time.Second, true},
+	} {
+		if got := stalled(c.quiet, c.computed, stall); got != c.want {
+			t.Errorf("%s: stalled is %v, want %v", c.name, got, c.want)
+		}
+	}
+}
