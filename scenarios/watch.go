@@ -17,10 +17,13 @@ type sample struct {
 	fleetErr error // the clients' latest
 }
 
-// queueEmpty: workers have nothing to do. False without a leader: nobody can know.
+// queueEmpty: workers have nothing to do for any job. False without a leader: nobody can know.
+// The ticks of garbage collection are no job's, and one that a sample happens to meet would be
+// the last thing a phase was busy with.
 func (s sample) queueEmpty() bool {
 	b := s.cluster.Broker
-	return s.cluster.Leader != "" && b.Ready == 0 && b.Unacked == 0 && b.Pending == 0
+	core := b.ByScheduler[rpc.JobTypeCore]
+	return s.cluster.Leader != "" && b.Ready == core.Ready && b.Unacked == core.Unacked && b.Pending == 0
 }
 
 // recovered: nothing is left to do or to write off.
