@@ -16,7 +16,10 @@ type blockedEvals struct {
 
 	mu      sync.Mutex
 	enabled bool
-	jobs    map[broker.JobID]blockedEval
+	// since is the index at which tracking began: room that appeared before it was announced
+	// to nobody.
+	since uint64
+	jobs  map[broker.JobID]blockedEval
 	// system holds the evaluations of system jobs by the node they found full.
 	system map[string]map[broker.JobID]*broker.Evaluation
 	// unblocked is the index at which each node class last had room. An evaluation
@@ -45,12 +48,27 @@ func (b *blockedEvals) reset() {
 	b.dupAdded = make(chan struct{}, 1)
 }
 
-// setEnabled turns tracking on or off; either way nothing is tracked afterwards.
-func (b *blockedEvals) setEnabled(on bool) {
+// setEnabled turns tracking on, from an index of the state on, or off; either way nothing is
+// tracked afterwards.
+func (b *blockedEvals) setEnabled(on bool, since uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.enabled = on
+	b.enabled, b.since = on, since
 	b.reset()
+}
+
+// BlockedSince returns the index from which on the leader has announced room to evaluations
+// that wait for it; zero without one. What it took over from an earlier leader, or when its
+// broker was resumed, was told of no room that appeared before that (Nomad, too, restores
+// blocked evaluations without looking: nomad/leader.go, restoreEvals).
+func (c *Cluster) BlockedSince() uint64 {
+	l := c.leader()
+	if l == nil {
+		return 0
+	}
+	l.blocked.mu.Lock()
+	defer l.blocked.mu.Unlock()
+	return l.blocked.since
 }
 
 func (b *blockedEvals) isEnabled() bool {

@@ -61,7 +61,7 @@ func (s *server) setBrokers(leading bool) (restore bool) {
 		restore = on
 	}
 	if on != s.blocked.isEnabled() {
-		s.blocked.setEnabled(on)
+		s.blocked.setEnabled(on, s.store.Snapshot().Index())
 		restore = on
 	}
 	s.brokers.notify()

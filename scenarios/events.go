@@ -163,7 +163,9 @@ func (r *run) take(s step) (again *step, err error) {
 	if errors.Is(err, rpc.ErrJobNotFound) && !s.giveUp.IsZero() {
 		return nil, nil
 	}
-	if !errors.Is(err, rpc.ErrNoLeader) && !errors.Is(err, rpc.ErrUnreachable) {
+	// A node that is not found is one that the server which answered has not heard of: it was
+	// picked from the state of another.
+	if !errors.Is(err, rpc.ErrNoLeader) && !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrNodeNotFound) {
 		return nil, err
 	}
 	now := time.Now()

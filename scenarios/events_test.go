@@ -115,8 +115,11 @@ func (a *answers) do(*run) error {
 // TestAnEventTriedAgainFindsItsJobGone: purged by the first try, whose answer was lost, or by
 // another event meanwhile. At the first try it is a mistake in the scenario.
 func TestAnEventTriedAgainFindsItsJobGone(t *testing.T) {
-	gone := fmt.Errorf("stop job: %w", rpc.ErrJobNotFound)
 	r := &run{sc: &Scenario{}}
+	if again, err := r.take(step{due: time.Now(), action: &answers{fmt.Errorf("drain node: %w", rpc.ErrNodeNotFound)}}); err != nil || again == nil {
+		t.Errorf("an event about a node that a stale server does not know: error %v, again %v; want it to be tried again", err, again)
+	}
+	gone := fmt.Errorf("stop job: %w", rpc.ErrJobNotFound)
 	again, err := r.take(step{due: time.Now(), action: &answers{rpc.ErrUnreachable, gone}})
 	if err != nil || again == nil {
 		t.Fatalf("an event without an answer: error %v, again %v; want it to be tried again", err, again)

@@ -38,7 +38,7 @@ func (r *run) check(name string, ok bool, format string, args ...any) {
 func (r *run) checkEnd() {
 	snaps := r.settledSnapshots()
 	r.world.Alive()
-	r.checkPlacement("the run", snaps[0])
+	r.checkPlacement("the run", snaps[0], r.cluster.BlockedSince())
 	stats := r.cluster.Stats()
 	seen := r.obs.seen()
 	r.checkConserved(snaps[0], stats.Counters, seen)
@@ -193,10 +193,10 @@ func (r *run) checkConserved(snap *state.Snapshot, c cluster.Counters, s seen) {
 }
 
 // checkPlacement compares what runs with the reference, now that every evaluation is
-// processed.
-func (r *run) checkPlacement(when string, snap *state.Snapshot) {
+// processed. Room has been announced since an index.
+func (r *run) checkPlacement(when string, snap *state.Snapshot, since uint64) {
 	r.world.Alive()
-	o := converged(snap)
+	o := converged(snap, since)
 	r.check(InvariantConvergence, o.ok(), "after %s: %v", when, o)
 }
 

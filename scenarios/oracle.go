@@ -26,7 +26,12 @@ type oracle struct {
 	// ended: schedulers count it as free, but nobody who waits for room is told of it before.
 	leaving map[string]rpc.Resources
 	jobs    map[broker.JobID]*jobView
-	blocked map[broker.JobID]bool   // jobs that wait for room
+	// blocked are the jobs that wait for room, with the index at which they began to.
+	blocked map[broker.JobID]uint64
+	// since is the index from which on the leader has announced room, and freed when the last
+	// appeared on a node.
+	since   uint64
+	freed   map[string]uint64
 	deploys map[broker.JobID]string // the jobs' latest deployments
 	// replaced are the IDs of batch allocations whose place another took: they do not count
 	// beside it, however they ended.
@@ -62,15 +67,18 @@ type groupView struct {
 // maxWrong is how many differences an oracle spells out.
 const maxWrong = 3
 
-// converged compares a state with what its jobs and nodes ask for.
-func converged(snap *state.Snapshot) *oracle {
+// converged compares a state with what its jobs and nodes ask for. What waits for room has
+// been told of such as appeared since an index.
+func converged(snap *state.Snapshot, since uint64) *oracle {
 	o := &oracle{
 		nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{}, leaving: map[string]rpc.Resources{},
-		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]bool{},
+		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]uint64{},
+		since: since, freed: map[string]uint64{},
 		deploys: map[broker.JobID]string{}, replaced: map[string]bool{}, looked: map[broker.JobID]uint64{},
 	}
 	for n := range snap.Nodes() {
 		o.nodes[n.ID] = n
+		o.freed[n.ID] = n.ModifyIndex
 		o.ordered = append(o.ordered, n)
 	}
 	for j := range snap.Jobs() {
@@ -85,7 +93,7 @@ func converged(snap *state.Snapshot) *oracle {
 		}
 	}
 	for _, e := range snap.EvalsByStatus(broker.StatusBlocked) {
-		o.blocked[e.Job()] = true
+		o.blocked[e.Job()] = max(o.blocked[e.Job()], e.CreateIndex)
 	}
 	for d := range snap.Deployments() {
 		o.deploys[broker.JobID{Namespace: d.Namespace, ID: d.JobID}] = d.ID
@@ -248,6 +256,7 @@ func (o *oracle) take(a *rpc.Allocation) {
 		v.groups[a.TaskGroup] = g
 	}
 	if a.Terminal() {
+		o.freed[a.NodeID] = max(o.freed[a.NodeID], a.ModifyIndex)
 		if !a.ClientTerminal() {
 			o.leaving[a.NodeID] = o.leaving[a.NodeID].Add(a.Resources)
 		}

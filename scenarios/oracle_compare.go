@@ -25,8 +25,9 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 		o.differ("%s is %s on node %s, which is disconnected", a.Name, a.ClientStatus, a.NodeID)
 	case n.Ready() && !job.RunsIn(n.Datacenter):
 		o.differ("%s runs on node %s in datacenter %s, where its job does not", a.Name, a.NodeID, n.Datacenter)
-	case n.Ready() && a.JobVersion != job.Version && tg.MaxParallel == 0:
-		// With MaxParallel a deployment that waits or failed may leave old ones running.
+	case n.Ready() && a.JobVersion != job.Version && tg.MaxParallel == 0 && !(o.waits(a.Namespace, a.JobID) && byCount(job)):
+		// With MaxParallel a deployment that waits or failed may leave old ones running; and so
+		// does a job that waits for room to replace them.
 		o.differ("%s runs version %d of its job, which is at %d", a.Name, a.JobVersion, job.Version)
 	}
 }
@@ -75,7 +76,7 @@ func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGrou
 			continue
 		}
 		o.wanted++
-		if has == 0 && (o.hasRoom(n, tg) || !o.blocked[id]) {
+		if has == 0 && !(o.waits(id.Namespace, id.ID) && !o.knowsOfRoom(id, n, tg)) {
 			o.differ("%s does not run on node %s", id.ID, n.ID)
 		}
 	}
@@ -98,15 +99,15 @@ func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, 
 		}
 	}
 	switch {
-	case has > tg.Count && has > g.ended && !(tg.MaxClientDisconnect > 0 && g.live <= tg.Count):
-		// What has ended cannot be stopped. And one that was pushed out by its predecessor's
-		// return counts beside it once it has ended, of which no evaluation is made.
+	case has > tg.Count && !(job.Type == rpc.JobTypeBatch && g.live-g.unknown <= tg.Count):
+		// What has ended cannot be stopped; and of what ends after it was stopped, and counts as
+		// having run, no evaluation is made.
 		o.differ("%s runs %d allocations of %s, %d wanted", id.ID, has, tg.Name, tg.Count)
-	case has+g.unknown < tg.Count && !o.blocked[id]:
+	case has+g.unknown < tg.Count && !o.waits(id.Namespace, id.ID):
 		o.differ("%s runs %d allocations of %s, %d wanted, and does not wait for room", id.ID, has, tg.Name, tg.Count)
 	case has+g.unknown < tg.Count:
 		for _, n := range o.ordered {
-			if n.Ready() && job.RunsIn(n.Datacenter) && o.hasRoom(n, tg) {
+			if n.Ready() && job.RunsIn(n.Datacenter) && o.knowsOfRoom(id, n, tg) {
 				o.differ("%s runs %d allocations of %s, %d wanted, and node %s has room", id.ID, has, tg.Name, tg.Count, n.ID)
 				return
 			}
@@ -114,6 +115,22 @@ func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, 
 	}
 }
 
-func (o *oracle) hasRoom(n *rpc.Node, tg *rpc.TaskGroup) bool {
+func byCount(job *rpc.Job) bool {
+	return job.Type == rpc.JobTypeService || job.Type == rpc.JobTypeBatch
+}
+
+// waits reports whether a job waits for room.
+func (o *oracle) waits(namespace, id string) bool {
+	_, ok := o.blocked[broker.JobID{Namespace: namespace, ID: id}]
+	return ok
+}
+
+// knowsOfRoom reports whether a node has room that was announced to a job which waits for it:
+// one that began to wait under an earlier leader, or before a pause of the broker, has not
+// heard of room that has been there since then.
+func (o *oracle) knowsOfRoom(id broker.JobID, n *rpc.Node, tg *rpc.TaskGroup) bool {
+	if o.blocked[id] < o.since && o.freed[n.ID] < o.since {
+		return false
+	}
 	return n.Resources.Fits(o.used[n.ID].Add(o.leaving[n.ID]).Add(tg.Resources))
 }

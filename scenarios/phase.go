@@ -60,7 +60,7 @@ func (r *run) phase(i int) error {
 		// After the last it is checked with everything else; on the wall clock only then, since
 		// the cluster does not stand still for it.
 		if i < len(r.sc.Phases)-1 && r.spec.Clock != ClockWall {
-			r.checkPlacement(p.Name, r.leaderState())
+			r.checkPlacement(p.Name, r.leaderState(), r.cluster.BlockedSince())
 		}
 	}
 	return nil
