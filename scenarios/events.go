@@ -146,10 +146,35 @@ func (r *run) events(p Phase) error {
 			return err
 		}
 		if again != nil {
-			i, _ := slices.BinarySearchFunc(steps, again.due, func(s step, due time.Time) int { return s.due.Compare(due) })
-			steps = slices.Insert(steps, i, *again)
+			steps = putBack(steps, *again)
 		}
 	}
+}
+
+// putBack adds a step that is to be tried again. What users and operators do after it waits
+// for it, as they would: else a job that was to be stopped and then registered might end as
+// stopped. Faults wait for nobody, since what keeps the leader away may be one that they end.
+func putBack(steps []step, again step) []step {
+	if asksLeader(again.action) {
+		for i := range steps {
+			if asksLeader(steps[i].action) && steps[i].due.Before(again.due) {
+				steps[i].due = again.due
+			}
+		}
+	}
+	steps = slices.Insert(steps, 0, again)
+	slices.SortStableFunc(steps, func(a, b step) int { return a.due.Compare(b.due) })
+	return steps
+}
+
+// asksLeader tells what users and operators do from what befalls machines and networks.
+func asksLeader(a Action) bool {
+	switch a.(type) {
+	case RegisterJobs, UpdateJob, StopJob, ScaleJob, FailAllocs, ForcePeriodic, CollectGarbage, PauseEvalBroker, ResumeEvalBroker,
+		DrainNodes, EndDrains, SetEligibility, NodeEvents, series, onGroup:
+		return true
+	}
+	return false
 }
 
 // take makes an event happen. One that found no leader is to be tried again; so is one whose

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,5 +130,27 @@ func TestAnEventTriedAgainFindsItsJobGone(t *testing.T) {
 	}
 	if _, err = r.take(step{due: time.Now(), action: &answers{gone}}); !errors.Is(err, rpc.ErrJobNotFound) {
 		t.Errorf("tried once: error %v, want that the job was not found", err)
+	}
+}
+
+// TestUsersWaitForWhatTheyDidBefore: an event that is tried again is not overtaken by another
+// user's, but by faults.
+func TestUsersWaitForWhatTheyDidBefore(t *testing.T) {
+	start := time.Now()
+	after := func(s float64, a Action) step {
+		return step{due: start.Add(time.Duration(s * float64(time.Second))), action: a}
+	}
+	order := func(steps []step) (text string) {
+		for _, s := range steps {
+			text += fmt.Sprintf("%T at %v; ", s.action, s.due.Sub(start))
+		}
+		return strings.ReplaceAll(text, "scenarios.", "")
+	}
+	steps := []step{after(0.2, RegisterJobs{}), after(0.5, Heal{}), after(0.7, ResumeEvalBroker{}), after(3, DrainNodes{})}
+	if got, want := order(putBack(slices.Clone(steps), after(1, StopJob{}))), "Heal at 500ms; StopJob at 1s; RegisterJobs at 1s; ResumeEvalBroker at 1s; DrainNodes at 3s; "; got != want {
+		t.Errorf("a user's event is tried again:\n got %s\nwant %s", got, want)
+	}
+	if got, want := order(putBack(slices.Clone(steps), after(1, KillServer{}))), "RegisterJobs at 200ms; Heal at 500ms; ResumeEvalBroker at 700ms; KillServer at 1s; DrainNodes at 3s; "; got != want {
+		t.Errorf("a fault is tried again:\n got %s\nwant %s", got, want)
 	}
 }

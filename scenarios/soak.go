@@ -27,11 +27,18 @@ func Soak(ctx context.Context, s Schedule, brokers []string, repeats int) (Findi
 			specs = append(specs, s.Spec(b))
 		}
 	}
+	f, err := examine(ctx, specs)
+	f.Schedule = s
+	return f, err
+}
+
+// examine runs Specs that differ in their brokers alone.
+func examine(ctx context.Context, specs []Spec) (Finding, error) {
 	results, err := RunAll(ctx, specs, nil)
 	if ctx.Err() != nil {
 		return Finding{}, err
 	}
-	f := Finding{Schedule: s}
+	f := Finding{}
 	problem := func(format string, args ...any) { f.Problems = append(f.Problems, fmt.Sprintf(format, args...)) }
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -111,6 +112,32 @@ func TestSoak(t *testing.T) {
 		}
 		if found.VirtualS < 360 {
 			t.Errorf("seed %d took %g s of the cluster's life, want the six minutes of a schedule", seed, found.VirtualS)
+		}
+	}
+}
+
+// TestKeptSchedules: schedules that once failed, as far as they had to be kept for that. What
+// each of them found is in its first line.
+func TestKeptSchedules(t *testing.T) {
+	files, err := filepath.Glob("testdata/soak/*.hcl")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no kept schedules (%v)", err)
+	}
+	for _, file := range files {
+		var specs []Spec
+		for _, broker := range []string{"legacy", "shedding"} {
+			spec, err := FromFile(file)
+			must(t, err)
+			spec.Broker = broker
+			if _, err := fmt.Sscanf(filepath.Base(file), "seed-%d.hcl", &spec.Seed); err != nil {
+				t.Fatalf("%s is not named after its seed: %v", file, err)
+			}
+			specs = append(specs, spec)
+		}
+		found, err := examine(t.Context(), specs)
+		must(t, err)
+		for _, p := range found.Problems {
+			t.Errorf("%s: %s", file, p)
 		}
 	}
 }
