@@ -87,18 +87,23 @@ func TestTheWorkedExample(t *testing.T) {
 	}
 }
 
-// TestCatalogueRuns: every scenario goes through at a small size, and keeps its invariants
-// and its thresholds.
-func TestCatalogueRuns(t *testing.T) {
-	small := map[string]map[string]any{
+// smallest is a scenario of the catalogue with 20 clients and few of everything else.
+func smallest(name, broker string) Spec {
+	spec := Spec{Scenario: name, Broker: broker, Seed: 2, Vars: map[string]map[string]any{
 		"heartbeat-storm": {"system_jobs": 2}, "worked-example": {"system_jobs": 5, "service_jobs": 3}, "incident": {"evaluations": 1000},
 		"decommission": {"service_jobs": 5}, "plan-rejection": {"service_jobs": 40}, "blocked-thrash": {"service_jobs": 20},
 		"alloc-failures": {"service_jobs": 4}, "steady-state": {"minutes": 5},
-	}
+	}[name]}
+	spec.Set("nodes", 20)
+	return spec
+}
+
+// TestCatalogueRuns: every scenario goes through at a small size, and keeps its invariants
+// and its thresholds.
+func TestCatalogueRuns(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
-			spec := Spec{Scenario: name, Broker: "shedding", Seed: 2, Vars: small[name]}
-			spec.Set("nodes", 20)
+			spec := smallest(name, "shedding")
 			res := runOne(t, spec, nil)
 			wantSound(t, res, InvariantNonePending, InvariantServersSame)
 			thresholds, err := spec.Thresholds()

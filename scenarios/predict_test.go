@@ -25,6 +25,45 @@ func TestEveryEntryIsExplained(t *testing.T) {
 	}
 }
 
+// TestTheCatalogueIsExplained: so it is in every scenario of the catalogue in which no server,
+// disk or link fails, whatever clients and users do there.
+func TestTheCatalogueIsExplained(t *testing.T) {
+	explained := 0
+	for _, name := range Names() {
+		sc, err := smallest(name, "legacy").scenario()
+		must(t, err)
+		if fails(sc) {
+			continue
+		}
+		explained++
+		results, err := RunAll(t.Context(), []Spec{smallest(name, "legacy"), smallest(name, "shedding")}, nil)
+		must(t, err)
+		for _, res := range results {
+			for _, p := range append(res.Phases, res.Totals) {
+				if rest := p.Unexplained(); len(rest) > 0 || len(p.RaftAccount) == 0 && p.RaftEntries > 0 {
+					t.Errorf("%s, %s broker, %s: wrote %v more entries than its events should cost", name, res.Run.Broker, p.Name, rest)
+				}
+			}
+		}
+	}
+	if explained < 12 {
+		t.Errorf("%d scenarios of the catalogue are without faults, want most of them", explained)
+	}
+}
+
+// fails reports whether servers, disks or links fail in a scenario.
+func fails(sc *Scenario) bool {
+	for _, p := range sc.Phases {
+		for _, e := range p.Events {
+			switch e.Action.(type) {
+			case KillServer, PauseServer, Partition, LinkDelay, LinkLoss, SlowDisk, SlowApply, CrashWorkers, StickApplier:
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // The laws, on the published numbers: nodes that go down cost a status and an entry for
 // all their evaluations, a processed no-op one.
 func TestTheAccountOfAStorm(t *testing.T) {
