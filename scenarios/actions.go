@@ -65,7 +65,8 @@ type (
 	// StartServer starts a killed server again.
 	StartServer struct{ Server Server }
 	// PauseServer cuts a server off from everybody, as a process that is stopped, or a
-	// machine that swaps, is to others: what is sent to it is not answered.
+	// machine that swaps, is to others: what is sent to it is not answered. What differs from
+	// such a process is in docs/adr/0602.
 	PauseServer struct {
 		Server Server
 		For    time.Duration

@@ -30,10 +30,11 @@ func newSoakCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "soak",
 		Short: "Run random schedules of faults and check that nothing is lost",
-		Long: `Run random schedules, one for each seed: a small cluster, some jobs, and faults that
-happen to them: servers killed, paused and cut off, slow disks, slow and lossy links,
-clients that stop, flap and whose clocks are wrong, jobs that change meanwhile. Every
-schedule runs under every broker. It passes if each run recovers and keeps every
+		Long: `Run random schedules, one for each seed: a small cluster, jobs of every type, and what
+happens to them: servers killed, paused and cut off, slow disks, slow and lossy links,
+clients that stop, flap, are replaced and whose clocks are wrong, nodes that drain, jobs
+that users change, scale and stop and whose allocations fail, a broker that is paused.
+Every schedule runs under every broker. It passes if each run recovers and keeps every
 invariant, and if all brokers come to the same outcome.
 
 A schedule that fails ends the command with exit code 3, after what went wrong, the
