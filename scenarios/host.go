@@ -3,6 +3,7 @@ package scenarios
 import (
 	"time"
 
+	"github.com/simctl/simctl/internal/rusage"
 	"github.com/simctl/simctl/metrics"
 )
 
@@ -13,13 +14,11 @@ type hostStart struct {
 }
 
 func startHost() hostStart {
-	cpu, _ := usage()
-	return hostStart{time.Now(), cpu}
+	return hostStart{time.Now(), rusage.CPU()}
 }
 
 // host returns the cost so far. The memory is the whole process's: RunAll gives every run
 // a process of its own.
 func (h hostStart) host() metrics.Host {
-	cpu, peak := usage()
-	return metrics.Host{WallS: time.Since(h.wall).Seconds(), CPUS: (cpu - h.cpu).Seconds(), PeakRSSBytes: peak}
+	return metrics.Host{WallS: time.Since(h.wall).Seconds(), CPUS: (rusage.CPU() - h.cpu).Seconds(), PeakRSSBytes: rusage.PeakRSS()}
 }

@@ -3,6 +3,8 @@ package brokertest
 import (
 	"testing"
 	"time"
+
+	"github.com/simctl/simctl/internal/rusage"
 )
 
 // Stopwatch stops and starts a benchmark's timer and measures the processor time spent
@@ -17,14 +19,14 @@ type Stopwatch struct {
 
 // Start lets the time run.
 func (s *Stopwatch) Start() {
-	s.began = processorTime()
+	s.began = rusage.CPU()
 	s.B.StartTimer()
 }
 
 // Stop halts the time, to prepare what should not be measured.
 func (s *Stopwatch) Stop() {
 	s.B.StopTimer()
-	s.spent += processorTime() - s.began
+	s.spent += rusage.CPU() - s.began
 }
 
 // Report adds the metric cpu-ns/op, unless the system does not tell processor times.

@@ -1,25 +1,17 @@
 package state
 
 import (
-	"syscall"
 	"testing"
-	"time"
+
+	"github.com/simctl/simctl/internal/rusage"
 )
 
 // reportCPU makes a benchmark report the processor time it used, which says more than
 // the elapsed time on a machine that does other work at the same time. Call the result
 // when done.
 func reportCPU(b *testing.B) func() {
-	start := cpuTime()
+	start := rusage.CPU()
 	return func() {
-		b.ReportMetric(float64(cpuTime()-start)/float64(b.N), "cpu-ns/op")
+		b.ReportMetric(float64(rusage.CPU()-start)/float64(b.N), "cpu-ns/op")
 	}
-}
-
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

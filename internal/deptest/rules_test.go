@@ -23,7 +23,7 @@ var layers = []layer{
 		reason: "the broker is a pure state machine that anybody can lift out and test alone",
 	},
 	{
-		part: "broker/brokertest", own: []string{"broker"},
+		part: "broker/brokertest", own: []string{"broker", "internal/rusage"},
 		modules: []string{"pgregory.net/rapid", "github.com/cockroachdb/datadriven"},
 		reason:  "the oracle judges the broker alone",
 	},
@@ -72,7 +72,7 @@ var layers = []layer{
 		reason: "reading a file must not depend on what runs it, so that a fuzzer and an editor can",
 	},
 	{
-		part: "scenarios", own: []string{"broker", "cluster", "cluster/rpc", "cluster/state", "nodesim", "metrics", "scenarios/language"},
+		part: "scenarios", own: []string{"broker", "cluster", "cluster/rpc", "cluster/state", "nodesim", "metrics", "scenarios/language", "internal/rusage"},
 		modules: []string{"github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty", "golang.org/x/sync"},
 		reason:  "a scenario drives cluster and fleet and records; how results look is none of its business",
 	},
@@ -104,6 +104,10 @@ var layers = []layer{
 	{
 		part: "internal/scenariodocs", own: []string{"scenarios", "reports", "metrics"},
 		reason: "the pages of the catalogue are made the way any user makes a report",
+	},
+	{
+		part:   "internal/rusage",
+		reason: "what a process costs is asked by benchmarks and runs alike",
 	},
 	{
 		part:   "internal/deptest",

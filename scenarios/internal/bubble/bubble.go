@@ -8,7 +8,7 @@
 // recovered, and that a passing run writes nothing and changes no state of the process.
 // bubble_test.go pins all three, so that a Go release that takes one back is noticed there.
 //
-// It imports the standard library only and knows nothing of what it runs.
+// It knows nothing of what it runs.
 package bubble
 
 import (
@@ -20,6 +20,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/simctl/simctl/internal/rusage"
 )
 
 const (
@@ -72,7 +74,7 @@ func Run(ctx context.Context, stall time.Duration, f func(context.Context, *Worl
 	tick := time.NewTicker(pollWall)
 	defer tick.Stop()
 	// The watchdog counts ticks, not time: a suspended process is not a stalled one.
-	seen, quiet, computed := w.progress.Load(), time.Duration(0), processorTime()
+	seen, quiet, computed := w.progress.Load(), time.Duration(0), rusage.CPU()
 	for {
 		select {
 		case err := <-done:
@@ -85,9 +87,9 @@ func Run(ctx context.Context, stall time.Duration, f func(context.Context, *Worl
 		}
 		quiet += pollWall
 		if now := w.progress.Load(); now != seen {
-			seen, quiet, computed = now, 0, processorTime()
+			seen, quiet, computed = now, 0, rusage.CPU()
 		}
-		if stalled(quiet, processorTime()-computed, stall) {
+		if stalled(quiet, rusage.CPU()-computed, stall) {
 			return fmt.Errorf("virtual time stood still for %v of wall time: a goroutine waits for a mutex or for something outside the bubble\n%s", stall, stacks())
 		}
 	}
