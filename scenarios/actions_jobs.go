@@ -41,7 +41,7 @@ type (
 func (a UpdateJob) Mark() string { return fmt.Sprintf("job %s changes", a.Job.ID) }
 
 func (a UpdateJob) do(r *run) error {
-	_, err := r.cluster.RegisterJob(r.ctx, a.Job)
+	_, err := r.cluster.RegisterJob(r.ctx, r.sc.scaledJob(a.Job))
 	return named(err, "change job", a.Job.ID)
 }
 

@@ -133,7 +133,7 @@ func (a RegisterJobs) Mark() string {
 
 func (a RegisterJobs) do(r *run) error {
 	for _, job := range a.Jobs {
-		if _, err := r.cluster.RegisterJob(r.ctx, job); err != nil {
+		if _, err := r.cluster.RegisterJob(r.ctx, r.sc.scaledJob(job)); err != nil {
 			return fmt.Errorf("register job %s: %w", job.ID, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	"github.com/simctl/simctl/cluster"
@@ -107,7 +108,7 @@ func (s *Scenario) scaled(factor float64) *Scenario {
 	for _, d := range []*time.Duration{
 		&c.Heartbeat.MinTTL, &c.Heartbeat.Grace, &c.Heartbeat.FailoverTTL, &c.Reaper.Interval,
 		&c.Eval.NackTimeout, &c.Eval.InitialNackDelay, &c.Eval.SubsequentNackDelay,
-		&c.Eval.FailedFollowupBaseline, &c.Eval.FailedFollowupRange, &c.BatchUpdateInterval,
+		&c.Eval.FailedFollowupBaseline, &c.Eval.FailedFollowupRange, &c.BatchUpdateInterval, &c.PlanRejection.Window,
 	} {
 		*d = s.scaleOf(*d)
 	}
@@ -141,6 +142,29 @@ func (s *Scenario) scaled(factor float64) *Scenario {
 		}
 	}
 	return s
+}
+
+// scaledJob returns a job as it is to be submitted: with every duration multiplied, though
+// none launches more often than once a second.
+func (s *Scenario) scaledJob(job *rpc.Job) *rpc.Job {
+	if s.scale == 1 {
+		return job
+	}
+	j := job.Copy()
+	j.TaskGroups = slices.Clone(job.TaskGroups)
+	for i := range j.TaskGroups {
+		g := &j.TaskGroups[i]
+		if g.ProgressDeadline == 0 {
+			g.ProgressDeadline = rpc.DefaultProgressDeadline
+		}
+		g.MaxClientDisconnect, g.ProgressDeadline = s.scaleOf(g.MaxClientDisconnect), s.scaleOf(g.ProgressDeadline)
+	}
+	if j.Periodic != nil {
+		p := *j.Periodic
+		p.Every = max(s.scaleOf(p.Every), time.Second)
+		j.Periodic = &p
+	}
+	return j
 }
 
 func (s *Scenario) scaleOf(d time.Duration) time.Duration {

@@ -112,6 +112,7 @@ func TestScaledScenario(t *testing.T) {
 		{"min_ttl", fast.Cluster.Heartbeat.MinTTL, nomad.Cluster.Heartbeat.MinTTL},
 		{"grace", fast.Cluster.Heartbeat.Grace, nomad.Cluster.Heartbeat.Grace},
 		{"reaper", fast.Cluster.Reaper.Interval, nomad.Cluster.Reaper.Interval},
+		{"window of refusals", fast.Cluster.PlanRejection.Window, nomad.Cluster.PlanRejection.Window},
 		{"nack", fast.Cluster.Eval.NackTimeout, nomad.Cluster.Eval.NackTimeout},
 		{"fsync", fast.Cluster.Costs.Fsync, nomad.Cluster.Costs.Fsync},
 		{"placement", fast.Cluster.Costs.Scheduler["system"].PerPlacement, nomad.Cluster.Costs.Scheduler["system"].PerPlacement},
@@ -142,6 +143,22 @@ func TestScaledScenario(t *testing.T) {
 		if got := c.got; got.HeartbeatTimeout != c.heartbeat || got.ElectionTimeout != c.election || got.LeaderLeaseTimeout != c.lease || got.CommitTimeout != c.commit {
 			t.Errorf("Raft's timing at scale %s is %+v, want %v, %v, %v and %v", c.scale, got, c.heartbeat, c.election, c.lease, c.commit)
 		}
+	}
+}
+
+func TestScaledJobs(t *testing.T) {
+	j := job(rpc.JobTypeBatch, 1, 3)
+	j.TaskGroups[0].MaxClientDisconnect = time.Minute
+	j.Periodic = &rpc.PeriodicConfig{Every: 30 * time.Second}
+	fast := (&Scenario{scale: 0.1}).scaledJob(j)
+	if g := fast.TaskGroups[0]; g.MaxClientDisconnect != 6*time.Second || g.ProgressDeadline != time.Minute || fast.Periodic.Every != 3*time.Second {
+		t.Errorf("at a tenth: %+v, %+v", g, *fast.Periodic)
+	}
+	if every := (&Scenario{scale: 0.001}).scaledJob(j).Periodic.Every; every != time.Second {
+		t.Errorf("launched every %v, want no more often than once a second", every)
+	}
+	if j.TaskGroups[0].MaxClientDisconnect != time.Minute || j.Periodic.Every != 30*time.Second || (&Scenario{scale: 1}).scaledJob(j) != j {
+		t.Error("the job itself was changed, or unscaled it is another")
 	}
 }
 
