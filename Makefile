@@ -78,7 +78,7 @@ STUDY_SEEDS ?= 3
 STUDY       := docs/study/$(STUDY_NODES)
 ifeq ($(STUDY_NODES),20000)
 STUDY_VARY  ?= --vary shedding:schedulers=1,8 --vary shedding:reaper_batch=91,2912 --vary shedding:reaper_interval_s=0.5,20 \
-	--vary shedding:max_heartbeats_per_second=25,200 --vary shedding:heartbeat_grace_s=5,60
+	--vary shedding:max_heartbeats_per_second=25,200 --vary shedding:heartbeat_grace_s=60
 else
 STUDY_VARY  ?= --vary schedulers=1,2,4,8 --vary reaper_batch=91,364,728,2912,7280 --vary reaper_interval_s=0.5,2,5,20 \
 	--vary max_heartbeats_per_second=25,50,100,200 --vary heartbeat_grace_s=5,10,30,60
