@@ -10,6 +10,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/metrics"
 )
@@ -44,10 +45,7 @@ func (r *run) checkEnd() {
 	r.checkConserved(snaps[0], stats.Counters, seen)
 	r.checkOneInFlight(seen)
 
-	b := stats.Broker
-	// One that waits is pending in state or, given back by a worker, one of the leader's own
-	// for garbage collection, which no state holds.
-	left := b.Ready + b.Unacked + b.Pending + b.Cancelable
+	left := inBroker(stats)
 	r.check(InvariantNonePending, left == 0 && stats.StatePending == 0,
 		"%d in the broker, %d pending in state", left, stats.StatePending)
 	r.checkServersSame(snaps)
@@ -75,12 +73,18 @@ func (r *run) rest() {
 	const poll = 50 * time.Millisecond
 	for waited := time.Duration(0); waited < settle; waited += poll {
 		s := r.cluster.Stats()
-		left := s.Broker.Ready + s.Broker.Unacked + s.Broker.Pending + s.Broker.Cancelable + s.StatePending
-		if s.Leader != "" && left == 0 && !behind(r.snapshots()) {
+		if s.Leader != "" && inBroker(s)+s.StatePending == 0 && !behind(r.snapshots()) {
 			return
 		}
 		time.Sleep(poll)
 	}
+}
+
+// inBroker counts what the broker holds. One that waits is pending in state; the leader's own
+// evaluations for garbage collection, which no state holds, do not count, wherever they are.
+func inBroker(s cluster.Stats) int {
+	b, core := s.Broker, s.Broker.ByScheduler[rpc.JobTypeCore]
+	return b.Ready + b.Unacked + b.Pending + b.Cancelable - core.Ready - core.Unacked
 }
 
 // snapshots returns the state of every server.

@@ -207,7 +207,7 @@ func (g *soakGenerator) pick(of ...string) string { return of[g.rand.IntN(len(of
 
 func (g *soakGenerator) group() string { return g.pick(g.groups...) }
 
-// job draws one of the jobs that do for an event; a job that does not matter if none does.
+// jobFor draws one of the jobs that do for an event; false if none does.
 func (g *soakGenerator) jobFor(does func(soakJob) bool) (soakJob, bool) {
 	fit := slices.DeleteFunc(slices.Clone(g.jobs), func(j soakJob) bool { return !does(j) })
 	if len(fit) == 0 {

@@ -1,4 +1,4 @@
-# Clients that were back never said so of what was held for unknown.
+# What is held for unknown counted beside what ended, as too many.
 title = "a random schedule of faults"
 
 cluster {
