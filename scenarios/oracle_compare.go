@@ -25,9 +25,10 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 		o.differ("%s is %s on node %s, which is disconnected", a.Name, a.ClientStatus, a.NodeID)
 	case n.Ready() && !job.RunsIn(n.Datacenter):
 		o.differ("%s runs on node %s in datacenter %s, where its job does not", a.Name, a.NodeID, n.Datacenter)
-	case n.Ready() && a.JobVersion != job.Version && tg.MaxParallel == 0 && !(o.waits(a.Namespace, a.JobID) && byCount(job)):
+	case n.Ready() && a.JobVersion != job.Version && tg.MaxParallel == 0 && a.DisconnectedAt == 0 && !(o.waits(a.Namespace, a.JobID) && byCount(job)):
 		// With MaxParallel a deployment that waits or failed may leave old ones running; and so
-		// does a job that waits for room to replace them.
+		// does a job that waits for room to replace them. One that reconnects, but is of an old
+		// version, is neither resumed nor replaced while it is not one too many.
 		o.differ("%s runs version %d of its job, which is at %d", a.Name, a.JobVersion, job.Version)
 	}
 }

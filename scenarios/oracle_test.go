@@ -69,6 +69,8 @@ func (p placed) snapshot(t *testing.T) *state.Snapshot {
 			a.ClientStatus = unusual
 		case "stop":
 			a.DesiredStatus = rpc.AllocDesiredStop
+		case "old and back":
+			a.JobVersion, a.DisconnectedAt = 7, 1
 		case "old":
 			a.JobVersion = 7
 		case "replaces":
@@ -139,6 +141,7 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 			"service-000/node0", "service-000/node0", "service-000/node0", "service-000/node1"}}, "node node1 has room"},
 		{"more than fits", placed{jobs: []*rpc.Job{changed(service, func(j *rpc.Job) { j.TaskGroups[0].Count = 4 })}, allocs: []string{
 			"service-000/node0", "service-000/node0", "service-000/node0", "service-000/node0"}}, "node node0 holds"},
+		{"an old version that was out of reach meanwhile", placed{jobs: []*rpc.Job{patient}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 old and back"}}, ""},
 		{"an old version in a rolling update", placed{jobs: []*rpc.Job{rolling}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 old"}}, ""},
 
 		{"unknown while it may come back, and replaced", placed{jobs: []*rpc.Job{patient}, nodes: disconnected, allocs: []string{
