@@ -44,3 +44,10 @@ type Causes struct {
 func (s *server) happened(count func(*Causes)) {
 	s.cluster.countNow(func(c *Counters) { count(&c.Causes) })
 }
+
+// ledBefore reports whether the leader that is being established is not the cluster's first.
+func (c *Cluster) ledBefore() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts.Causes.Leaderships > 1
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
 
 	"github.com/simctl/simctl/cluster/simnet"
 )
@@ -17,8 +18,11 @@ import (
 type tieBreaker struct {
 	hclog.Logger
 	trans *simnet.Transport
-	// How often Raft said what it is waited for to say: if never, it words it differently.
-	follows, replicates atomic.Int32
+	// again reports whether the cluster had a leader before.
+	again func() bool
+	// How often Raft said what it is waited for to say, if never, it words it differently, and
+	// how often it was observed to have a new peer.
+	follows, replicates, peers atomic.Int32
 }
 
 // What Raft 1.7.3 says, in its main goroutine, where the draws of several begin.
@@ -35,8 +39,22 @@ const (
 // than a peer's goroutines are kept apart by.
 const peerTurn = 16 * time.Nanosecond
 
-func newTieBreaker(t *simnet.Transport) *tieBreaker {
-	return &tieBreaker{Logger: hclog.NewNullLogger(), trans: t}
+func newTieBreaker(t *simnet.Transport, again func() bool) *tieBreaker {
+	return &tieBreaker{Logger: hclog.NewNullLogger(), trans: t, again: again}
+}
+
+// observe is a filter of Raft's observations that lets none through. Raft calls it in its
+// main goroutine when it has started those of one follower: what they send first must not
+// depend on whether the main goroutine gets to write the leadership's first entry before.
+// Before a cluster's first leader is established there is nothing that could interrupt it.
+func (l *tieBreaker) observe(o *raft.Observation) bool {
+	if p, ok := o.Data.(raft.PeerObservation); ok && !p.Removed {
+		l.peers.Add(1)
+		if l.again() {
+			time.Sleep(peerTurn)
+		}
+	}
+	return false
 }
 
 // Info is called by Raft.

@@ -23,6 +23,9 @@ func TestRaftSaysWhereItBegins(t *testing.T) {
 		if n := breaker.replicates.Load(); n < 2 {
 			t.Errorf("the leader of three said %q %d times, want 2 or more", saysReplicates, n)
 		}
+		if n := breaker.peers.Load(); n != breaker.replicates.Load() {
+			t.Errorf("the leader was observed to have %d new peers, want %d, one each time it said so", n, breaker.replicates.Load())
+		}
 		before := time.Now()
 		breaker.Info(saysFollows)
 		if took := time.Since(before); took != 1 {
@@ -44,6 +47,14 @@ func TestRaftSaysWhereItBegins(t *testing.T) {
 		leader.trans.EncodePeer("", "x")
 		if took := time.Since(before); took != 0 {
 			t.Errorf("an address took %v to encode long after, want no time", took)
+		}
+		for _, again := range []bool{false, true} {
+			breaker.again = func() bool { return again }
+			before = time.Now()
+			breaker.observe(&raft.Observation{Data: raft.PeerObservation{}})
+			if took := time.Since(before); (took == peerTurn) != again {
+				t.Errorf("a new peer of a leader took %v; not the cluster's first leader: %t", took, again)
+			}
 		}
 		before = time.Now()
 		breaker.Info("anything else")

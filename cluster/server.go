@@ -118,7 +118,7 @@ func (s *server) start(peers raft.Configuration) error {
 	s.reap = make(chan struct{}, 1)
 	s.trans = s.net.NewTransport(s.addr, s.receiveEntries)
 
-	s.ties = newTieBreaker(s.trans)
+	s.ties = newTieBreaker(s.trans, s.cluster.ledBefore)
 
 	leading := make(chan bool, 16)
 	conf := s.raftConfig(leading)
@@ -134,6 +134,7 @@ func (s *server) start(peers raft.Configuration) error {
 		return fmt.Errorf("start raft on %s: %w", s.addr, err)
 	}
 	s.raft = r
+	r.RegisterObserver(raft.NewObserver(nil, false, s.ties.observe))
 	s.joined.Store(true)
 	s.writer = newLogWriter(r, s.fsync)
 	s.trans.Listen(func(term uint64) bool { return r.State() == raft.Leader && r.CurrentTerm() == term })
