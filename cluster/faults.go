@@ -99,7 +99,12 @@ const applyPoll = time.Millisecond
 // committed: Raft's main goroutine would block on it instead (see maxUnapplied). What is
 // committed is applied without further messages, so it cannot block forever.
 func (s *server) awaitApplied() {
-	for s.ctx.Err() == nil && s.logs.lastCommand(s.raft.CommitIndex()) > s.applied.Load()+maxUnapplied {
+	for !s.dead() && s.behind(maxUnapplied) {
 		sleepContext(s.ctx, applyPoll+time.Duration(s.id+1)*time.Microsecond)
 	}
+}
+
+// behind reports whether more than so many entries are committed here and not yet applied.
+func (s *server) behind(entries uint64) bool {
+	return s.logs.lastCommand(s.raft.CommitIndex()) > s.applied.Load()+entries
 }

@@ -70,8 +70,10 @@ func (l *tieBreaker) Info(msg string, _ ...any) {
 	}
 }
 
-// reseedRaft begins a new sequence of the draws of every Raft in this process.
-func reseedRaft(seed uint64) {
-	//lint:ignore SA1019 there is no other way to the source that Raft draws from
-	rand.Seed(int64(seed))
+// SeedRaft begins a new sequence of the draws of every Raft in this process: hashicorp/raft
+// draws its timeouts from math/rand's global source, and offers no other. It has no effect
+// unless the process was built or started with GODEBUG randseednop=0.
+func SeedRaft(seed int64) {
+	//lint:ignore SA1019 there is no other way to that source
+	rand.Seed(seed)
 }

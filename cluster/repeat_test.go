@@ -9,7 +9,6 @@ package cluster
 
 import (
 	"fmt"
-	"math/rand"
 	"runtime"
 	"strings"
 	"testing"
@@ -26,8 +25,7 @@ func TestSameSeedSameRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	run := func() (trace string) {
 		synctest.Test(t, func(t *testing.T) {
-			//lint:ignore SA1019 Raft draws its election jitter from the global source
-			rand.Seed(7)
+			SeedRaft(7)
 			var b strings.Builder
 			c := startCluster(t, Config{
 				Seed: 7, Policy: broker.Shedding(), NumSchedulers: 2,

@@ -169,7 +169,7 @@ func (s *server) stop() error {
 	s.die()
 	time.Sleep(lastBreath)
 	// Raft never answers those whose entries still wait for the state machine when it stops.
-	for s.logs.lastCommand(s.raft.CommitIndex()) > s.applied.Load() {
+	for s.behind(0) {
 		time.Sleep(lastBreath)
 	}
 	stopped := s.raft.Shutdown()
@@ -178,7 +178,7 @@ func (s *server) stop() error {
 		err = rerr
 	}
 	// How often it drew from Raft's one source while it ended is the runtime's choice.
-	reseedRaft(s.seed)
+	SeedRaft(int64(s.seed))
 	s.writer.wait()
 	s.workerWG.Wait()
 	s.wg.Wait()

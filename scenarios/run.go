@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -37,10 +36,8 @@ func runScenario(ctx context.Context, spec Spec, sc *Scenario, tell func(Progres
 	if err := sc.validate(); err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", spec.Scenario, err)
 	}
-	// hashicorp/raft draws its election timeouts from math/rand's global source, and offers
-	// no other: this is what makes the first leader, and so the run, repeatable.
-	//lint:ignore SA1019 there is no other way to that source
-	rand.Seed(spec.Seed)
+	// This is what makes the first leader, and so the run, repeatable.
+	cluster.SeedRaft(spec.Seed)
 
 	began := startHost()
 	var res *metrics.Result

@@ -38,14 +38,15 @@ type profile struct {
 
 // profile works the block out; evals is what counts where it says nothing.
 func (w brokerWord) profile(evals cluster.EvalConfig) (profile, error) {
-	_, isNone := broker.PolicyByName(w.Name)
+	_, err := broker.PolicyByName(w.Name)
+	namesPolicy := err == nil
 	switch {
 	case strings.Contains(w.Name, ","):
 		return profile{}, errors.New("its name holds a comma, which divides names on command lines")
-	case isNone == nil && w.Policy != "" && w.Policy != w.Name:
+	case namesPolicy && w.Policy != "" && w.Policy != w.Name:
 		return profile{}, fmt.Errorf("its name is that of a policy, which is not %s: give it another name", w.Policy)
 	case w.Policy != "":
-	case isNone == nil:
+	case namesPolicy:
 		w.Policy = w.Name
 	case w.Release == "":
 		return profile{}, errors.New("its name is no policy: say which one it has (policy), or which release of Nomad the servers are of (release)")
