@@ -58,6 +58,7 @@ fuzz: ## run every fuzz target for FUZZ=60s
 golden: ## rewrite every golden file from what the code does now; look at the diff
 	$(GO) test ./reports ./cmd/simctl -update
 	$(GO) test ./broker ./broker/explore ./cluster -rewrite
+	$(GO) test ./scenarios -run Digests -rewrite
 
 .PHONY: gallery
 gallery: build ## run the main job and redraw the pictures of docs/gallery
