@@ -72,9 +72,6 @@ func (s *server) reapFailedEvals(ctx context.Context) {
 		case e == nil:
 			continue
 		}
-		if o := s.cfg.Observer; o != nil {
-			o.Nacked(time.Now(), e) // the last time, by a worker or by its timer: nobody has it any more
-		}
 		s.happened(func(c *Causes) { c.EvalsGivenUp++ })
 		if o := s.cfg.Observer; o != nil && e.Type != rpc.JobTypeCore {
 			o.Nacked(time.Now(), e) // whoever had it last gave it back, or lost it
