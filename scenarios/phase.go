@@ -47,7 +47,7 @@ func (r *run) phase(i int) error {
 		RecoveryS:         w.secondsOf(recovery(w, p.Until)),
 		AllocsReplacedS:   r.losses.seconds(),
 		RaftEntriesByType: r.cluster.EntriesBetween(first.cluster.LastIndex, last.cluster.LastIndex),
-		RaftAccount:       predict(first.cluster.Counters, last.cluster.Counters),
+		RaftAccount:       account(first.cluster.Account, last.cluster.Account),
 		EvalsByStatus:     last.cluster.EvalsByStatus,
 	})
 	w.last = last
@@ -230,6 +230,15 @@ func counters(s cluster.Stats) metrics.Counters {
 		LastIndex: s.LastIndex, EvalsCreated: c.EvalsCreated, EvalsProcessed: c.EvalsProcessed, EvalsCanceled: c.EvalsCanceled,
 		PlansSubmitted: c.PlansSubmitted, NodesDown: c.NodesDown, MissedHeartbeats: c.MissedHeartbeats,
 	}
+}
+
+// account says what a stretch of a run should have cost the log, by what happened in it.
+func account(before, after cluster.Account) []metrics.Expectation {
+	var lines []metrics.Expectation
+	for _, e := range after.Since(before) {
+		lines = append(lines, metrics.Expectation(e))
+	}
+	return lines
 }
 
 // completedSoFar counts the evaluations that were ever completed: what is in state and over,

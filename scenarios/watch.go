@@ -106,7 +106,7 @@ func (w *watch) add(s sample) {
 
 // changed: something that ends a phase has come nearer, or gone further.
 func changed(a, b sample) bool {
-	return a.cluster.Counters != b.cluster.Counters || a.cluster.StatePending != b.cluster.StatePending ||
+	return a.cluster.Counters != b.cluster.Counters || a.cluster.Account != b.cluster.Account || a.cluster.StatePending != b.cluster.StatePending ||
 		a.cluster.Broker.Cancelable != b.cluster.Broker.Cancelable ||
 		a.fleet.Ready != b.fleet.Ready || a.fleet.Registered != b.fleet.Registered
 }

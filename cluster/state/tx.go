@@ -256,3 +256,21 @@ func (s *jobSummary) moveBlocked(old, now *broker.Evaluation) {
 		s.Blocked = slices.DeleteFunc(slices.Clone(s.Blocked), func(id string) bool { return id == old.ID })
 	}
 }
+
+// Node returns a node as the transaction has left it so far; nil if there is none.
+func (tx *Tx) Node(id string) (*rpc.Node, error) {
+	row, err := tx.node(id)
+	if row == nil {
+		return nil, err
+	}
+	return row.node, nil
+}
+
+// Alloc returns an allocation as the transaction has left it so far; nil if there is none.
+func (tx *Tx) Alloc(id string) (*rpc.Allocation, error) { return tx.alloc(id) }
+
+// EvalCount counts the evaluations of one status so far.
+func (tx *Tx) EvalCount(status string) int { return tx.counts.EvalsByStatus.of(status) }
+
+// EvalTotal counts all evaluations so far.
+func (tx *Tx) EvalTotal() int { return tx.counts.Evals }

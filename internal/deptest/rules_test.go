@@ -57,9 +57,37 @@ var layers = []layer{
 		reason: "cores are shared among tasks, whatever they are",
 	},
 	{
-		part: "cluster", own: []string{"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet", "cluster/internal/cpu"},
-		modules: []string{
-			"github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2", "github.com/hashicorp/go-hclog", "github.com/hashicorp/go-msgpack/v2",
+		part: "cluster/internal/config", own: []string{"broker", "cluster/simnet"},
+		reason: "settings and costs are data that every part of the cluster reads",
+	},
+	{
+		part: "cluster/internal/fsm", own: []string{"broker", "cluster/rpc", "cluster/state", "cluster/internal/config"},
+		modules: []string{"github.com/hashicorp/raft", "github.com/hashicorp/go-msgpack/v2"},
+		reason:  "the state machine is a function of a state and an entry; it knows no server",
+	},
+	{
+		part: "cluster/internal/raftnode", own: []string{"cluster/simnet", "cluster/internal/config", "cluster/internal/fsm"},
+		modules: []string{"github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2", "github.com/hashicorp/go-hclog"},
+		reason:  "agreement on the log does not depend on what entries say",
+	},
+	{
+		part: "cluster/internal/leader", own: []string{
+			"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet", "cluster/internal/config", "cluster/internal/fsm",
+		},
+		reason: "the leader's parts see their server through an interface of five methods",
+	},
+	{
+		part: "cluster/internal/server", own: []string{
+			"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet", "cluster/internal/config", "cluster/internal/cpu",
+			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/raftnode",
+		},
+		modules: []string{"github.com/hashicorp/raft"},
+		reason:  "a server is one process; it knows its peers by their addresses",
+	},
+	{
+		part: "cluster", own: []string{
+			"broker", "cluster/rpc", "cluster/state", "cluster/simnet", "cluster/internal/config", "cluster/internal/cpu",
+			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/raftnode", "cluster/internal/server",
 		},
 		reason: "servers are the same whoever drives them: clients, scenarios and reports are above",
 	},
