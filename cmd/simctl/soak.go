@@ -42,7 +42,7 @@ went wrong, a minimal set of events that still fails, and the command that runs 
 these.`,
 		Example: `  simctl soak --schedules 100
   simctl soak --seed 4711 --schedules 1 --drop 2,5
-  simctl soak --seed 4711 --print > soak-4711.hcl`,
+  simctl soak --seed 4711 --schedules 1 --print > soak-4711.hcl`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
