@@ -145,7 +145,7 @@ func exploreVerdict(reports []*explore.Report) error {
 	}
 	switch {
 	case len(bad) > 0:
-		return verdictErrorf("found unsound: %s", strings.Join(bad, ", "))
+		return verdictErrorf("unsound: %s", strings.Join(bad, ", "))
 	case len(unfinished) > 0:
 		return fmt.Errorf("search unfinished: %s (raise --max-states or lower the bounds)", strings.Join(unfinished, ", "))
 	}

@@ -122,7 +122,7 @@ func gateVerdict(results []*metrics.Result, baseline string) error {
 	if failed == 0 {
 		return nil
 	}
-	return verdictErrorf("%d of %d checks failed; if that is meant, make it the baseline: simctl gate --baseline %s --update", failed, all, baseline)
+	return verdictErrorf("%d of %d checks failed; if the change is intended, update the baseline: simctl gate --baseline %s --update", failed, all, baseline)
 }
 
 // prepare decides what to run: what the baseline holds or, with --update, what the command
@@ -151,7 +151,7 @@ func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baselin
 	case err != nil:
 		return nil, usageErrorf("%w", err)
 	case shaped != "" && !f.update:
-		return nil, usageErrorf("--%s changes what is run, which the baseline %s says: add --update to write it anew", shaped, f.base)
+		return nil, usageErrorf("--%s changes the runs that the baseline %s defines: add --update to write it again", shaped, f.base)
 	case shaped != "" && len(args) == 1:
 		return baseline, nil // the command line decides what is run
 	}
@@ -197,7 +197,7 @@ func (f *gateFlags) fromBaseline(b *metrics.Baseline, args []string) error {
 // write makes the runs the baseline.
 func (f *gateFlags) write(cmd *cobra.Command, spec scenarios.Spec, results []*metrics.Result) error {
 	if err := verdict(results); err != nil {
-		return fmt.Errorf("the baseline stays as it was: %w", err)
+		return fmt.Errorf("the baseline is unchanged: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(f.base), 0o777); err != nil {
 		return usageErrorf("--baseline %q: %w", f.base, err)

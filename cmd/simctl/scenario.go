@@ -131,7 +131,7 @@ func specOf(scenario string) (scenarios.Spec, error) {
 // oneScenario requires one argument, the file or the name of a scenario.
 func oneScenario(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usageErrorf("%d arguments: %q takes the file of one scenario (see %s --help)", len(args), cmd.CommandPath(), cmd.CommandPath())
+		return usageErrorf("%q takes one scenario, got %d arguments (see %s --help)", cmd.CommandPath(), len(args), cmd.CommandPath())
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (f *soakFlags) run(cmd *cobra.Command) error {
 		value int
 	}{{"schedules", f.schedules}, {"repeats", f.repeats}} {
 		if n.value < 1 {
-			return usageErrorf("--%s %d: it must be a whole number from 1", n.flag, n.value)
+			return usageErrorf("--%s %d: it must be a whole number of at least 1", n.flag, n.value)
 		}
 	}
 	for _, name := range f.brokers {
@@ -104,7 +104,7 @@ func (f *soakFlags) fail(cmd *cobra.Command, found scenarios.Finding) error {
 	fmt.Fprintf(out, "seed %d failed:\n", seed)
 	printProblems(out, found)
 	if !f.noShrink {
-		cmd.PrintErrf("looking for fewer events than %d that fail, too\n", found.Schedule.Events())
+		cmd.PrintErrf("searching for fewer than %d events that still fail\n", found.Schedule.Events())
 		shrunk, err := scenarios.Shrink(found, func(s scenarios.Schedule) (scenarios.Finding, error) {
 			return scenarios.Soak(cmd.Context(), s, f.brokers, f.repeats)
 		})

@@ -207,7 +207,7 @@ func (f *sweepFlags) checkFigures() error {
 			return usageErrorf("--slo: %w", err)
 		}
 		if limit.Broker != "" && !slices.Contains(f.study.Brokers, limit.Broker) {
-			return usageErrorf("--slo %q: no run is of the broker %q: there are %s%s", text, limit.Broker,
+			return usageErrorf("--slo %q: no run uses the broker %q: want one of %s%s", text, limit.Broker,
 				strings.Join(f.study.Brokers, ", "), didYouMean(limit.Broker, f.study.Brokers))
 		}
 		f.study.Limits = append(f.study.Limits, limit)
@@ -279,7 +279,7 @@ func (f *sweepFlags) execute(ctx context.Context, executor sweep.Executor, show 
 	show.close()
 	err = errors.Join(err, journal.Close())
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("interrupted (%w): %s kept in %s; the same command goes on from there", context.Cause(ctx), kept(show.finished()), f.out)
+		return nil, fmt.Errorf("interrupted (%w): %s kept in %s; the same command continues from there", context.Cause(ctx), kept(show.finished()), f.out)
 	}
 	return s, err
 }

@@ -50,7 +50,7 @@ func (f *nomadFlags) printJob(w io.Writer, runs []sweep.Run) error {
 func (f *nomadFlags) newExecutor(ctx context.Context, parallel int, waits func(why string)) (sweep.Executor, error) {
 	if f.results != "" {
 		if info, err := os.Stat(f.results); err != nil || !info.IsDir() {
-			return nil, usageErrorf("--nomad-results %q: it must be the directory that cells write to, seen from here", f.results)
+			return nil, usageErrorf("--nomad-results %q: it must be an existing directory, where the results of cells appear", f.results)
 		}
 	}
 	n, err := sweep.ConnectNomad(ctx, sweep.NomadConfig{Job: f.job.ID, Side: parallel, Results: f.results, Waits: waits})

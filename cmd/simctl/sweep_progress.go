@@ -65,7 +65,7 @@ func (s *sweepProgress) plan() string {
 		parts = []string{fmt.Sprintf("%d to %d runs: %s to search", s.total, s.most, counted(s.total/each, "knee"))}
 	}
 	if slices.ContainsFunc(st.Axes, func(a sweep.Axis) bool { return a.Only != nil }) { // the runs are no product of cells, brokers and seeds
-		parts = []string{fmt.Sprintf("%d runs: some under one broker alone", s.total)}
+		parts = []string{fmt.Sprintf("%d runs: some under one broker only", s.total)}
 	} else {
 		parts[0] += fmt.Sprintf(" × %s × %s", counted(len(st.Brokers), "broker"), counted(len(st.Seeds), "seed"))
 	}
@@ -133,7 +133,7 @@ func (s *sweepProgress) warnOfMemory(local *sweep.Local, planned []sweep.Run) {
 	if beyond > 0 {
 		fmt.Fprintf(s.w, "warning: %s needs about %.1f GiB of memory: it runs alone, and may swap or be killed", s.study.Label(largest), most/(1<<30))
 		if beyond > 1 {
-			fmt.Fprintf(s.w, "; so may %d others that need more than there is", beyond-1)
+			fmt.Fprintf(s.w, "; so do %d other runs", beyond-1)
 		}
 		fmt.Fprintln(s.w)
 	}
