@@ -1,4 +1,4 @@
-title = "jobs that find no room are tried again whenever a node returns"
+title = "jobs without room are tried again whenever a node returns"
 
 about = <<-EOT
   An evaluation that cannot place everything leaves a blocked evaluation, which waits for

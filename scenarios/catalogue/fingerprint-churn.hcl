@@ -1,4 +1,4 @@
-title = "nodes register again and again because something about them changed"
+title = "nodes register repeatedly because something about them changes"
 
 about = <<-EOT
   A fingerprinter that keeps finding something new makes its node register again, with one Raft

@@ -1,4 +1,4 @@
-title = "an overloaded leader hears heartbeats late, and makes itself more work"
+title = "an overloaded leader hears heartbeats late, and causes itself more work"
 
 about = <<-EOT
   The loop that operators of large clusters report: the servers fall behind, the leader hears

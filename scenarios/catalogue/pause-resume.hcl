@@ -1,4 +1,4 @@
-title = "an operator pauses the broker in a storm, and lets it go on"
+title = "an operator pauses the broker in a storm, and resumes it"
 
 about = <<-EOT
   With pause_eval_broker in the scheduler configuration, the leader stops handing out work

@@ -1,4 +1,4 @@
-title = "many workers plan for the same few nodes, and the applier turns plans down"
+title = "many workers plan for the same few nodes, and the applier rejects plans"
 
 about = <<-EOT
   Every worker plans on a snapshot of its own. When many evaluations compete for the last room,
