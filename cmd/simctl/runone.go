@@ -7,9 +7,9 @@ import (
 	"github.com/simctl/simctl/scenarios/sweep"
 )
 
-// newRunOneCommand is what scenarios.RunAll starts: one run in a process of its own, told
-// on stdin what to do and answering on stdout. With --spec it is what a job dispatched by a
-// sweep runs: a cell, told by a file.
+// newRunOneCommand returns the command that scenarios.RunAll starts for each run. It reads
+// a Spec from stdin and answers on stdout. With --spec it runs a cell that a sweep has
+// dispatched to a Nomad cluster, and reads it from a file.
 func newRunOneCommand() *cobra.Command {
 	spec, result := "", ""
 	cmd := &cobra.Command{

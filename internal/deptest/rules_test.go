@@ -4,10 +4,10 @@ import "strings"
 
 const module = "github.com/simctl/simctl"
 
-// layer says what one part of the tree may import of the rest of the tree. A part is a
-// folder and everything below it, unless a longer name in the table claims that; ""
-// is the module's root. Standard library packages are always allowed, third-party
-// modules only where the table names them.
+// layer says what one part of the tree may import from the rest. A part is a folder and
+// everything below it, except what a longer name in the table covers; "" is the module's
+// root. Standard library packages are always allowed, third-party modules only where the
+// table names them.
 type layer struct {
 	part string
 	// own lists the parts of this module that it may import besides itself.
@@ -145,11 +145,11 @@ var layers = []layer{
 
 // ban forbids imports that no layer rule can express.
 type ban struct {
-	// path is an import path; with a trailing "/..." everything below it too.
+	// path is an import path; a trailing "/..." includes everything below it.
 	path string
-	// except lists import paths, and parts of this module, that the ban leaves alone.
+	// exceptPaths and exceptParts list import paths, and parts of this module, that are exempt.
 	exceptPaths, exceptParts []string
-	// tests says that test files are bound as well.
+	// tests reports whether the ban also binds test files.
 	tests  bool
 	reason string
 }
