@@ -15,11 +15,13 @@ func stateWith(t *testing.T, job *rpc.Job, allocs ...*rpc.Allocation) *state.Sna
 	t.Helper()
 	s := state.New()
 	var errs []error
-	errs = append(errs, s.UpsertNode(1, &rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady}))
+	errs = append(errs, s.Update(1, func(tx *state.Tx) error {
+		return tx.UpsertNode(&rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady})
+	}))
 	if job != nil {
-		errs = append(errs, s.UpsertJob(2, job))
+		errs = append(errs, s.Update(2, func(tx *state.Tx) error { return tx.UpsertJob(job) }))
 	}
-	errs = append(errs, s.UpsertPlanResults(3, &state.PlanResults{AllocsUpdated: allocs}))
+	errs = append(errs, s.Update(3, func(tx *state.Tx) error { return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: allocs}) }))
 	for _, err := range errs {
 		if err != nil {
 			t.Fatal(err)

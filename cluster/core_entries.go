@@ -72,7 +72,7 @@ func (s *server) deregisterNodes(ids []string) error {
 func (f *fsm) deleteEvals(index uint64, req *evalDeleteRequest) error {
 	f.charge(len(req.Evals)+len(req.Allocs), f.srv.cfg.Costs.FSM.Eval)
 	before := f.srv.store.Snapshot().EvalTotal()
-	if err := f.srv.store.DeleteEvals(index, req.Evals, req.Allocs); err != nil {
+	if err := f.srv.store.Update(index, func(tx *state.Tx) error { return tx.DeleteEvals(req.Evals, req.Allocs) }); err != nil {
 		return err
 	}
 	gone := before - f.srv.store.Snapshot().EvalTotal()
@@ -82,7 +82,7 @@ func (f *fsm) deleteEvals(index uint64, req *evalDeleteRequest) error {
 
 func (f *fsm) deregisterNodes(index uint64, req *nodeBatchDeregisterRequest) error {
 	f.charge(len(req.NodeIDs), f.srv.cfg.Costs.FSM.Node)
-	if err := f.srv.store.DeleteNode(index, req.NodeIDs...); err != nil {
+	if err := f.srv.store.Update(index, func(tx *state.Tx) error { return tx.DeleteNode(req.NodeIDs...) }); err != nil {
 		return err
 	}
 	f.count(index, func(c *Counters) { c.NodesCollected += uint64(len(req.NodeIDs)) })

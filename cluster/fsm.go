@@ -97,7 +97,7 @@ func (f *fsm) charge(items int, each time.Duration) {
 
 func (f *fsm) registerNode(index uint64, req *rpc.NodeRegisterRequest) error {
 	f.charge(1, f.srv.cfg.Costs.FSM.Node)
-	if err := f.srv.store.UpsertNode(index, req.Node); err != nil {
+	if err := f.srv.store.Update(index, func(tx *state.Tx) error { return tx.UpsertNode(req.Node) }); err != nil {
 		return err
 	}
 	f.unblockNode(index, req.Node.ID)
@@ -106,7 +106,9 @@ func (f *fsm) registerNode(index uint64, req *rpc.NodeRegisterRequest) error {
 
 func (f *fsm) updateNodeStatus(index uint64, req *rpc.NodeUpdateStatusRequest) error {
 	f.charge(1, f.srv.cfg.Costs.FSM.Node)
-	if err := f.srv.store.UpdateNodeStatus(index, req.NodeID, req.Status, req.UpdatedAt, req.NodeEvent); err != nil {
+	if err := f.srv.store.Update(index, func(tx *state.Tx) error {
+		return tx.UpdateNodeStatus(req.NodeID, req.Status, req.UpdatedAt, req.NodeEvent)
+	}); err != nil {
 		return err
 	}
 	f.count(index, func(c *Counters) {
@@ -177,7 +179,7 @@ func (f *fsm) updateAllocs(index uint64, req *allocClientUpdateRequest) error {
 
 func (f *fsm) applyPlanResults(index uint64, req *state.PlanResults) error {
 	f.srv.allocate("fsm", f.srv.cfg.Costs.FSM.plan(len(req.AllocsStopped)+len(req.AllocsUpdated)))
-	if err := f.srv.store.UpsertPlanResults(index, req); err != nil {
+	if err := f.srv.store.Update(index, func(tx *state.Tx) error { return tx.UpsertPlanResults(req) }); err != nil {
 		return err
 	}
 	f.planned(req)

@@ -126,7 +126,9 @@ func (s *server) findNode(id string) (*rpc.Node, error) {
 
 func (f *fsm) updateEligibility(index uint64, req *nodeUpdateEligibilityRequest) error {
 	f.charge(1, f.srv.cfg.Costs.FSM.Node)
-	if err := f.srv.store.UpdateNodeEligibility(index, req.NodeID, req.Eligibility, req.UpdatedAt, req.Event); err != nil {
+	if err := f.srv.store.Update(index, func(tx *state.Tx) error {
+		return tx.UpdateNodeEligibility(req.NodeID, req.Eligibility, req.UpdatedAt, req.Event)
+	}); err != nil {
 		return err
 	}
 	if req.Eligibility == rpc.NodeEligible {
@@ -137,7 +139,9 @@ func (f *fsm) updateEligibility(index uint64, req *nodeUpdateEligibilityRequest)
 
 func (f *fsm) updateDrain(index uint64, req *nodeUpdateDrainRequest) error {
 	f.charge(1, f.srv.cfg.Costs.FSM.Node)
-	if err := f.srv.store.UpdateNodeDrain(index, req.NodeID, req.Drain, req.MarkEligible, req.UpdatedAt, req.Event); err != nil {
+	if err := f.srv.store.Update(index, func(tx *state.Tx) error {
+		return tx.UpdateNodeDrain(req.NodeID, req.Drain, req.MarkEligible, req.UpdatedAt, req.Event)
+	}); err != nil {
 		return err
 	}
 	f.srv.drains.nodeChanged(req.NodeID)

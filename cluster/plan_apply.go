@@ -112,10 +112,7 @@ func (a *planApplier) commit(p *pendingPlan, result *scheduler.PlanResult) error
 	}
 	// The optimistic write costs the leader what applying the entry will cost everyone.
 	a.srv.allocate("optimistic", a.srv.cfg.Costs.FSM.plan(p.plan.Size()))
-	a.snap = a.snap.Optimistic()
-	if err := a.snap.UpsertPlanResults(a.srv.raft.AppliedIndex()+1, req); err != nil {
-		a.snap = nil
-	}
+	a.snap, _ = a.snap.Optimistic(a.srv.raft.AppliedIndex()+1, req) // after an error nil: the next plan takes a new one
 	committing := make(chan uint64, 1)
 	a.committing = committing
 	a.waits.Go(func() {

@@ -38,10 +38,7 @@ type PlanResults struct {
 func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) error {
 	tx.counts.AllocsIndex = tx.index
 	for _, update := range allocs {
-		old, err := tx.alloc(update.ID)
-		if err != nil {
-			return err
-		}
+		old := tx.alloc(update.ID)
 		if old == nil {
 			continue
 		}
@@ -98,10 +95,7 @@ func (tx *Tx) UpsertPlanResults(r *PlanResults) error {
 }
 
 func (tx *Tx) stopAlloc(diff AllocDiff) error {
-	old, err := tx.alloc(diff.ID)
-	if err != nil {
-		return err
-	}
+	old := tx.alloc(diff.ID)
 	if old == nil {
 		return fmt.Errorf("cannot stop allocation %q: it does not exist", diff.ID)
 	}
@@ -124,10 +118,7 @@ func (tx *Tx) stopAlloc(diff AllocDiff) error {
 // client's view stays unless the scheduler declares it lost or unknown
 // (state_store.go, upsertAllocsImpl).
 func (tx *Tx) upsertAlloc(now *rpc.Allocation) error {
-	old, err := tx.alloc(now.ID)
-	if err != nil {
-		return err
-	}
+	old := tx.alloc(now.ID)
 	if tx.copies {
 		now = now.Copy()
 	}
@@ -138,5 +129,32 @@ func (tx *Tx) upsertAlloc(now *rpc.Allocation) error {
 			now.ClientStatus, now.ClientDescription = old.ClientStatus, old.ClientDescription
 		}
 	}
+	return tx.putAlloc(old, now)
+}
+
+// RequestTransitions asks schedulers to migrate and to reschedule allocations. It passes
+// over IDs that are not there (state_store.go, UpdateAllocDesiredTransitionTxn).
+func (tx *Tx) RequestTransitions(migrate, reschedule []string) error {
+	for _, id := range migrate {
+		if err := tx.requestTransition(id, func(a *rpc.Allocation) { a.Migrate = true }); err != nil {
+			return err
+		}
+	}
+	for _, id := range reschedule {
+		if err := tx.requestTransition(id, func(a *rpc.Allocation) { a.Reschedule = true }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) requestTransition(id string, request func(*rpc.Allocation)) error {
+	old := tx.alloc(id)
+	if old == nil {
+		return nil
+	}
+	now := old.Copy()
+	request(now)
+	now.ModifyIndex = tx.index
 	return tx.putAlloc(old, now)
 }

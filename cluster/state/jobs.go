@@ -22,10 +22,7 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 		job.Namespace = rpc.DefaultNamespace
 	}
 	id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
-	old, err := tx.job(id)
-	if err != nil {
-		return err
-	}
+	old := tx.job(id)
 	job.ModifyIndex = tx.index
 	switch {
 	case old == nil:
@@ -37,7 +34,7 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 	default:
 		job.CreateIndex, job.JobModifyIndex, job.Version = old.CreateIndex, old.JobModifyIndex, old.Version
 	}
-	tx.strings.share(&job.Namespace, &job.ID, &job.Type)
+	tx.strings.job(job)
 	tx.jobs.put(id, job)
 	tx.counts.JobsIndex = tx.index
 	tx.summary(id) // makes the row
@@ -48,8 +45,8 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 // registered, which says nothing if a time is known (state_store.go,
 // UpsertPeriodicLaunch).
 func (tx *Tx) NoteLaunch(id broker.JobID, at int64, launched bool) error {
-	if job, err := tx.job(id); err != nil || job == nil {
-		return err // deregistered meanwhile
+	if tx.job(id) == nil {
+		return nil // deregistered meanwhile
 	}
 	s := tx.summary(id)
 	if launched || s.Launched == 0 {
@@ -74,9 +71,9 @@ func SpecChanged(a, b *rpc.Job) bool {
 // StopJob sets Stop on a job: it stays in the store, and schedulers stop its allocations
 // (job_endpoint.go, Deregister without purge). It is no error if there is no such job.
 func (tx *Tx) StopJob(namespace, id string) error {
-	old, err := tx.job(broker.JobID{Namespace: namespace, ID: id})
-	if err != nil || old == nil {
-		return err
+	old := tx.job(broker.JobID{Namespace: namespace, ID: id})
+	if old == nil {
+		return nil
 	}
 	stopped := old.Copy()
 	stopped.Stop = true
@@ -88,9 +85,8 @@ func (tx *Tx) StopJob(namespace, id string) error {
 // job.
 func (tx *Tx) DeleteJob(namespace, id string) error {
 	job := broker.JobID{Namespace: namespace, ID: id}
-	old, err := tx.job(job)
-	if err != nil || old == nil {
-		return err
+	if tx.job(job) == nil {
+		return nil
 	}
 	tx.jobs.put(job, nil)
 	tx.deployments.put(job, nil)

@@ -24,58 +24,41 @@ type NodeAllocs struct {
 
 // All returns the live and the terminal allocations together, in the order of their IDs.
 func (n *NodeAllocs) All() []*rpc.Allocation {
-	all := make([]*rpc.Allocation, 0, len(n.Live)+len(n.Terminal))
-	all = append(append(all, n.Live...), n.Terminal...)
+	all := slices.Concat(n.Live, n.Terminal)
 	slices.SortFunc(all, byID)
 	return all
 }
 
-// ensureNodeAllocs makes the row of a new node, so that it can be watched.
-func (tx *Tx) ensureNodeAllocs(nodeID string) error {
-	row, err := tx.onNode(nodeID)
-	if err == nil && row == nil {
+// ensureNodeAllocs makes the row of a new node.
+func (tx *Tx) ensureNodeAllocs(nodeID string) {
+	if tx.onNode(nodeID) == nil {
 		tx.nodeAllocs.put(nodeID, &NodeAllocs{NodeID: nodeID})
 	}
-	return err
 }
 
 // dropNodeAllocs removes the row of a deleted node once it is empty.
-func (tx *Tx) dropNodeAllocs(nodeID string) error {
-	row, err := tx.onNode(nodeID)
-	if err == nil && row != nil && len(row.Live)+len(row.Terminal) == 0 {
+func (tx *Tx) dropNodeAllocs(nodeID string) {
+	if row := tx.onNode(nodeID); row != nil && row.empty() {
 		tx.nodeAllocs.put(nodeID, nil)
 	}
-	return err
 }
 
-// updateNodeAllocs replaces old by now in the node's row; either may be nil.
-func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) error {
-	was, err := tx.onNode(nodeID)
-	if err != nil {
-		return err
-	}
+// updateNodeAllocs replaces old by now in the node's row; either may be nil. It removes the
+// row once both the node and its allocations are gone.
+func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) {
 	row := &NodeAllocs{NodeID: nodeID}
-	if was != nil {
+	if was := tx.onNode(nodeID); was != nil {
 		*row = *was
 	}
 	row.Index = tx.index
 	row.replace(old, now)
-	if len(row.Live)+len(row.Terminal) == 0 {
-		node, err := tx.node(nodeID)
-		if err != nil {
-			return err
-		}
-		if node == nil {
-			row = nil
-		}
+	if row.empty() && tx.node(nodeID) == nil {
+		row = nil
 	}
 	tx.nodeAllocs.put(nodeID, row)
-	return nil
 }
 
-func (tx *Tx) onNode(nodeID string) (*NodeAllocs, error) {
-	return tx.nodeAllocs.read(tx.base, tableNodeAllocs, nodeID, nodeID)
-}
+func (n *NodeAllocs) empty() bool { return len(n.Live)+len(n.Terminal) == 0 }
 
 func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
 	if old != nil && now != nil && old.Terminal() == now.Terminal() {

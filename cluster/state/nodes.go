@@ -23,10 +23,7 @@ func (tx *Tx) UpsertNode(node *rpc.Node) error {
 	if node.ID == "" {
 		return fmt.Errorf("cannot register node %q: it has no ID", node.Name)
 	}
-	old, err := tx.node(node.ID)
-	if err != nil {
-		return err
-	}
+	old := tx.node(node.ID)
 	if tx.copies {
 		node = node.Copy()
 	}
@@ -36,9 +33,7 @@ func (tx *Tx) UpsertNode(node *rpc.Node) error {
 		node.CreateIndex = tx.index
 		canonicalize(node)
 		row.events = addEvent(nil, tx.index, node.StatusUpdatedAt, "Node registered")
-		if err := tx.ensureNodeAllocs(node.ID); err != nil {
-			return err
-		}
+		tx.ensureNodeAllocs(node.ID)
 	} else {
 		node.CreateIndex = old.node.CreateIndex
 		node.SchedulingEligibility, node.Drain = old.node.SchedulingEligibility, old.node.Drain
@@ -122,9 +117,7 @@ func (tx *Tx) DeleteNode(nodeIDs ...string) error {
 		tx.nodes.put(id, nil)
 		tx.counts.node(old.node, nil)
 		tx.counts.NodesIndex, tx.counts.NodeDeleted = tx.index, tx.index
-		if err := tx.dropNodeAllocs(id); err != nil {
-			return err
-		}
+		tx.dropNodeAllocs(id)
 	}
 	return nil
 }
@@ -160,11 +153,11 @@ func (tx *Tx) putNode(old, now *nodeRow) {
 }
 
 func (tx *Tx) mustNode(id string) (*nodeRow, error) {
-	row, err := tx.node(id)
-	if err == nil && row == nil {
-		err = fmt.Errorf("node %q: %w", id, rpc.ErrNodeNotFound)
+	row := tx.node(id)
+	if row == nil {
+		return nil, fmt.Errorf("node %q: %w", id, rpc.ErrNodeNotFound)
 	}
-	return row, err
+	return row, nil
 }
 
 // addEvent returns a new list: the old one may be in a snapshot.

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"iter"
@@ -44,7 +45,7 @@ func (s *Snapshot) Persist(w io.Writer) error {
 	enc := codec.NewEncoder(buf, msgpackHandle())
 	summaries := s.counts.summaries.all()
 	header := &persistHeader{
-		Version: persistVersion, Counts: s.counts,
+		Version: persistVersion, Counts: &s.counts,
 		Nodes: s.NodeCount(), Jobs: s.counts.Jobs, Evals: s.counts.Evals,
 		Allocs:      s.counts.AllocsLive + s.counts.AllocsTerminal,
 		Summary:     len(summaries),
@@ -66,6 +67,25 @@ func (s *Snapshot) Persist(w io.Writer) error {
 		return fmt.Errorf("persist state at index %d: %w", s.Index(), err)
 	}
 	return nil
+}
+
+// Fingerprint hashes every node, job, evaluation, allocation and deployment with all their fields,
+// in hexadecimal. Two servers that applied the same entries have the same one; counts
+// and the latest index are left out, since they follow from the rows and the log.
+func (s *Snapshot) Fingerprint() string {
+	h := sha256.New()
+	enc := codec.NewEncoder(h, msgpackHandle())
+	err := firstError(
+		persistRows(enc, s.Nodes(), itself),
+		persistRows(enc, s.Jobs(), itself),
+		persistRows(enc, s.Evals(), itself),
+		persistRows(enc, s.Allocs(), itself),
+		persistRows(enc, s.Deployments(), itself),
+	)
+	if err != nil {
+		panic(fmt.Sprintf("state: a row cannot be encoded: %v", err)) // plain structs into a hash: cannot fail
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
 func itself[T any](row T) any { return row }
@@ -98,35 +118,38 @@ func persistRows[T any](enc *codec.Encoder, rows iter.Seq[T], row func(T) any) f
 	}
 }
 
-// Restore replaces the whole state by what Persist wrote. Everyone who watches a node's
-// allocations wakes up. The store is unchanged when an error is returned.
+// Restore replaces the whole state by what Persist wrote, and wakes everyone who watches a
+// node's allocations. The store is unchanged when an error is returned.
 func (s *Store) Restore(r io.Reader) error {
-	dec := codec.NewDecoder(bufio.NewReaderSize(r, 1<<16), msgpackHandle())
-	var header persistHeader
-	if err := dec.Decode(&header); err != nil {
-		return fmt.Errorf("restore state: read header: %w", err)
-	}
-	if header.Version != persistVersion || header.Counts == nil {
-		return fmt.Errorf("restore state: layout version %d, this build reads version %d", header.Version, persistVersion)
-	}
-	txn := s.db.Txn(true)
-	defer txn.Abort()
 	in := newInterner()
-	if err := restoreTables(txn, dec, &header, in); err != nil {
-		return fmt.Errorf("restore state at index %d: %w", header.Counts.Index, err)
+	next, err := readSnapshot(r, in)
+	if err != nil {
+		return err
 	}
 	s.strings = in
-	s.commit(txn, *header.Counts, nil)
-	s.watchers.wakeAll()
+	s.Adopt(next)
 	return nil
 }
 
-func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *interner) error {
-	for _, table := range []string{tableNodes, tableJobs, tableEvals, tableAllocs, tableNodeAllocs, tableDeployments} {
-		if _, err := txn.DeleteAll(table, indexID); err != nil {
-			return fmt.Errorf("clear table %s: %w", table, err)
-		}
+func readSnapshot(r io.Reader, in *interner) (*Snapshot, error) {
+	dec := codec.NewDecoder(bufio.NewReaderSize(r, 1<<16), msgpackHandle())
+	var header persistHeader
+	if err := dec.Decode(&header); err != nil {
+		return nil, fmt.Errorf("restore state: read header: %w", err)
 	}
+	if header.Version != persistVersion || header.Counts == nil {
+		return nil, fmt.Errorf("restore state: layout version %d, this build reads version %d", header.Version, persistVersion)
+	}
+	db := emptySnapshot().db
+	txn := db.Txn(true)
+	if err := restoreTables(txn, dec, &header, in); err != nil {
+		return nil, fmt.Errorf("restore state at index %d: %w", header.Counts.Index, err)
+	}
+	txn.Commit()
+	return newSnapshot(db, *header.Counts), nil
+}
+
+func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *interner) error {
 	perNode, perJob := map[string]*NodeAllocs{}, map[broker.JobID][]*rpc.Allocation{}
 	jobs := map[broker.JobID]*jobSummary{}
 	on := func(nodeID string) *NodeAllocs {
@@ -144,7 +167,7 @@ func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *int
 			return &nodeRow{node: n.Node, events: n.Events}
 		}),
 		restoreRows(txn, dec, tableJobs, h.Jobs, func(j *rpc.Job) any {
-			in.share(&j.Namespace, &j.ID, &j.Type)
+			in.job(j)
 			return j
 		}),
 		restoreRows(txn, dec, tableEvals, h.Evals, func(e *broker.Evaluation) any {
@@ -169,7 +192,7 @@ func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *int
 	if err != nil {
 		return err
 	}
-	h.Counts.summaries = h.Counts.summaries.with(jobs)
+	h.Counts.summaries = new(summaries).with(jobs)
 	for id, row := range perNode {
 		if err := txn.Insert(tableNodeAllocs, row); err != nil {
 			return fmt.Errorf("allocations of node %q: %w", id, err)

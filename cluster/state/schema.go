@@ -54,7 +54,7 @@ func schema() *memdb.DBSchema {
 		}),
 		table(tableJobs, indexer{from: func(raw any) []byte {
 			j := raw.(*rpc.Job)
-			return jobKey(j.Namespace, j.ID)
+			return jobKey(broker.JobID{Namespace: j.Namespace, ID: j.ID})
 		}}, map[string]indexer{
 			indexType: {from: func(raw any) []byte { return appendPart(nil, raw.(*rpc.Job).Type) }},
 		}),
@@ -63,7 +63,7 @@ func schema() *memdb.DBSchema {
 		table(tableNodeAllocs, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*NodeAllocs).NodeID) }}, nil),
 		table(tableDeployments, indexer{from: func(raw any) []byte {
 			d := raw.(*rpc.Deployment)
-			return jobKey(d.Namespace, d.JobID)
+			return jobKey(broker.JobID{Namespace: d.Namespace, ID: d.JobID})
 		}}, nil),
 	}
 	s := &memdb.DBSchema{Tables: make(map[string]*memdb.TableSchema, len(tables))}
@@ -73,9 +73,9 @@ func schema() *memdb.DBSchema {
 	return s
 }
 
-func jobKey(namespace, id string) []byte {
-	key := make([]byte, 0, len(namespace)+len(id)+2)
-	return appendPart(appendPart(key, namespace), id)
+func jobKey(job broker.JobID) []byte {
+	key := make([]byte, 0, len(job.Namespace)+len(job.ID)+2)
+	return appendPart(appendPart(key, job.Namespace), job.ID)
 }
 
 // appendPart appends one string of a compound key. The terminator keeps one part from
@@ -95,27 +95,16 @@ func (x indexer) FromObject(raw any) (bool, []byte, error) {
 	return true, x.from(raw), nil
 }
 
-// FromArgs implements memdb.Indexer: strings and uint64s make up the key's parts, and a
-// key cut short is a prefix.
+// FromArgs implements memdb.Indexer: the key of a string, a uint64 or a broker.JobID.
 func (x indexer) FromArgs(args ...any) ([]byte, error) {
-	n := 0
-	for _, arg := range args {
-		if s, ok := arg.(string); ok {
-			n += len(s) + 1
-		} else {
-			n += 8
-		}
+	switch arg := args[0].(type) {
+	case string:
+		return appendPart(make([]byte, 0, len(arg)+1), arg), nil
+	case uint64:
+		return binary.BigEndian.AppendUint64(nil, arg), nil
+	case broker.JobID:
+		return jobKey(arg), nil
+	default:
+		return nil, fmt.Errorf("index argument %v is a %T, want a string, a uint64 or a broker.JobID", arg, arg)
 	}
-	key := make([]byte, 0, n)
-	for _, arg := range args {
-		switch arg := arg.(type) {
-		case string:
-			key = appendPart(key, arg)
-		case uint64:
-			key = binary.BigEndian.AppendUint64(key, arg)
-		default:
-			return nil, fmt.Errorf("index argument %v is a %T, want a string or a uint64", arg, arg)
-		}
-	}
-	return key, nil
 }

@@ -3,6 +3,9 @@ package state
 import (
 	"fmt"
 	"iter"
+	"maps"
+	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -12,16 +15,58 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// Snapshot is the state as of one index. What it returns is shared with the store and
-// must not be written to. Use it from one goroutine at a time.
+// Snapshot is the state as of one index: rows, counts and per-job rows. It never changes,
+// is safe for concurrent use, and refers to no Store, so that several can hold it. What it
+// returns is shared and must not be written to.
 //
 // Its readers return no errors: a lookup can only fail when this package names a table
 // or an index that its schema does not have, and then it panics.
 type Snapshot struct {
-	db         *memdb.MemDB // the snapshot's own: nobody else writes to it
-	txn        *memdb.Txn   // reads db
-	counts     *counts
-	optimistic bool
+	db     *memdb.MemDB // nobody writes to it: next writes to a copy
+	txn    *memdb.Txn   // reads db
+	counts counts
+
+	// base is the index of the state that this one was made from, and changedNodes are
+	// the IDs, in order, of the nodes whose allocations have changed since.
+	base         uint64
+	changedNodes []string
+}
+
+// noBase is the base of a state that was not made from another one.
+const noBase = math.MaxUint64
+
+func emptySnapshot() *Snapshot {
+	db, err := memdb.NewMemDB(schema())
+	must(err)
+	// NewMemDB's database closes the watch channel of each tree node that a write replaces.
+	// Its snapshots, which can be written to as well, do not: see Store.WatchNodeAllocs.
+	return newSnapshot(db.Snapshot(), counts{Datacenters: map[string]DCCount{}, summaries: &summaries{}})
+}
+
+func newSnapshot(db *memdb.MemDB, c counts) *Snapshot {
+	return &Snapshot{db: db, txn: db.Txn(false), counts: c, base: noBase}
+}
+
+// next returns the state after one write at index, and leaves s as it is. tx carries the
+// options of the write. The error is write's.
+func (s *Snapshot) next(tx *Tx, index uint64, write func(*Tx) error) (*Snapshot, error) {
+	tx.base, tx.index, tx.counts = s, index, s.counts
+	tx.counts.Index = index
+	if err := write(tx); err != nil {
+		return nil, err
+	}
+	db := s.db.Snapshot()
+	tx.flush(db)
+	next := newSnapshot(db, tx.counts)
+	next.base, next.changedNodes = s.Index(), slices.Sorted(maps.Keys(tx.nodeAllocs.changed))
+	return next, nil
+}
+
+// Optimistic returns the state as it will be if a plan is committed at index. The plan
+// applier verifies the next plan against it while Raft commits this one (plan_apply.go,
+// planApply). The allocations in r stay the caller's.
+func (s *Snapshot) Optimistic(index uint64, r *PlanResults) (*Snapshot, error) {
+	return s.next(&Tx{copies: true}, index, func(tx *Tx) error { return tx.UpsertPlanResults(r) })
 }
 
 // Index returns the latest index the snapshot includes.
@@ -56,7 +101,7 @@ func (s *Snapshot) NodesChangedSince(index uint64) iter.Seq[*rpc.Node] {
 
 // JobByID returns the job, or nil.
 func (s *Snapshot) JobByID(namespace, id string) *rpc.Job {
-	job, _ := s.first(tableJobs, indexID, namespace, id).(*rpc.Job)
+	job, _ := s.first(tableJobs, indexID, broker.JobID{Namespace: namespace, ID: id}).(*rpc.Job)
 	return job
 }
 
@@ -85,12 +130,6 @@ func (s *Snapshot) summary(job broker.JobID) jobSummary {
 		return *sum
 	}
 	return jobSummary{}
-}
-
-// EvalByID returns the evaluation, or nil.
-func (s *Snapshot) EvalByID(id string) *broker.Evaluation {
-	e, _ := s.first(tableEvals, indexID, id).(*broker.Evaluation)
-	return e
 }
 
 // Evals goes through all evaluations in the order of their IDs.
@@ -140,14 +179,53 @@ func (s *Snapshot) NodeAllocs(nodeID string) *NodeAllocs {
 	return &NodeAllocs{NodeID: nodeID}
 }
 
-// AllocsByNode returns the node's allocations, live and terminal, in the order of their
-// IDs.
-func (s *Snapshot) AllocsByNode(nodeID string) []*rpc.Allocation {
-	return s.NodeAllocs(nodeID).All()
+// Diff describes the first difference between two states, in the words of a report; it
+// is empty when they are equal.
+func Diff(a, b *Snapshot) string {
+	for _, diff := range []func() string{
+		func() string { return diffRows("node", a.Nodes(), b.Nodes(), func(n *rpc.Node) string { return n.ID }) },
+		func() string {
+			return diffRows("job", a.Jobs(), b.Jobs(), func(j *rpc.Job) string { return j.Namespace + "/" + j.ID })
+		},
+		func() string {
+			return diffRows("evaluation", a.Evals(), b.Evals(), func(e *broker.Evaluation) string { return e.ID })
+		},
+		func() string {
+			return diffRows("allocation", a.Allocs(), b.Allocs(), func(x *rpc.Allocation) string { return x.ID })
+		},
+		func() string {
+			return diffRows("deployment of job", a.Deployments(), b.Deployments(), func(d *rpc.Deployment) string { return d.Namespace + "/" + d.JobID })
+		},
+	} {
+		if d := diff(); d != "" {
+			return d
+		}
+	}
+	return ""
 }
 
-func (s *Snapshot) first(table, index string, args ...any) any {
-	raw, err := s.txn.First(table, index, args...)
+// diffRows walks two ordered tables side by side.
+func diffRows[T any](kind string, a, b iter.Seq[*T], id func(*T) string) string {
+	rest := slices.Collect(b)
+	for x := range a {
+		switch {
+		case len(rest) == 0 || id(x) < id(rest[0]):
+			return fmt.Sprintf("%s %s is in the first state only", kind, id(x))
+		case id(x) > id(rest[0]):
+			return fmt.Sprintf("%s %s is in the second state only", kind, id(rest[0]))
+		case x != rest[0] && !reflect.DeepEqual(x, rest[0]):
+			return fmt.Sprintf("%s %s is %+v in the first state and %+v in the second", kind, id(x), *x, *rest[0])
+		}
+		rest = rest[1:]
+	}
+	if len(rest) > 0 {
+		return fmt.Sprintf("%s %s is in the second state only", kind, id(rest[0]))
+	}
+	return ""
+}
+
+func (s *Snapshot) first(table, index string, key any) any {
+	raw, err := s.txn.First(table, index, key)
 	must(err)
 	return raw
 }
@@ -164,9 +242,10 @@ func (s *Snapshot) lowerBound(table, index string, args ...any) memdb.ResultIter
 	return it
 }
 
+// must panics on the errors of memdb: all of them are mistakes of this package.
 func must(err error) {
 	if err != nil {
-		panic(fmt.Sprintf("state: a lookup does not match the schema: %v", err))
+		panic(fmt.Sprintf("state: the schema and its use do not match: %v", err))
 	}
 }
 
