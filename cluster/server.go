@@ -18,6 +18,7 @@ import (
 	"github.com/simctl/simctl/cluster/scheduler"
 	"github.com/simctl/simctl/cluster/simnet"
 	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/internal/uuid"
 )
 
 // rpcHoldTimeout is how long a call waits for a leader before it fails, and
@@ -343,11 +344,7 @@ func forward[T any](ctx context.Context, s *server, method string, fn func(leade
 // which concurrent calls ask.
 func (s *server) uuid(parts ...string) string {
 	now := uint64(time.Now().UnixNano())
-	return formatUUID(simnet.HashStrings(s.seed^now, parts...), simnet.HashStrings(^s.seed^now, parts...))
-}
-
-func formatUUID(a, b uint64) string {
-	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
+	return uuid.Format(simnet.HashStrings(s.seed^now, parts...), simnet.HashStrings(^s.seed^now, parts...))
 }
 
 // newEvalService returns the broker this server runs when it leads.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/uuid"
 )
 
 // Fleet runs the clients. Its methods may be called from any goroutine. In a synctest
@@ -76,7 +77,7 @@ func NewFleet(cfg Config) (*Fleet, error) {
 	for i := range f.clients {
 		c := &f.clients[i]
 		identity := source(cfg.Seed, i, seedIdentity)
-		c.num, c.id, c.server, c.group = i, uuid(&identity), i%cfg.Servers, uint16(groupOf(i))
+		c.num, c.id, c.server, c.group = i, uuid.Random(&identity), i%cfg.Servers, uint16(groupOf(i))
 		for l := range loops {
 			c.tasks[l] = task{pos: -1, src: source(cfg.Seed, i, uint64(l))}
 		}

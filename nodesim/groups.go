@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/uuid"
 )
 
 // Group is clients that are alike.
@@ -140,7 +141,7 @@ func (f *Fleet) ReplaceClients(numbers []int) {
 		}
 		c.generation++
 		identity := source(f.cfg.Seed^int64(mix(uint64(c.generation))), c.num, seedIdentity)
-		c.id, c.allocs, c.override = uuid(&identity), nil, nil
+		c.id, c.allocs, c.override = uuid.Random(&identity), nil, nil
 		f.decide(c, func(c *client, now time.Duration) { c.start(&f.cfg, now) })
 	}
 	f.arm()

@@ -1,7 +1,6 @@
 package nodesim
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -43,16 +42,6 @@ func stagger(src *rand.PCG, d time.Duration) time.Duration {
 // draw draws from the distribution.
 func (d Delay) draw(src *rand.PCG) time.Duration {
 	return d.Min + stagger(src, d.Max-d.Min)
-}
-
-// uuid draws an identifier in the form of a version 4 UUID.
-func uuid(src *rand.PCG) string {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], src.Uint64())
-	binary.BigEndian.PutUint64(b[8:], src.Uint64())
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // node builds the node as the client registers it. A fresh one for each call: in process,

@@ -19,7 +19,7 @@ type layer struct {
 
 var layers = []layer{
 	{
-		part:   "broker",
+		part: "broker", own: []string{"internal/uuid"},
 		reason: "the broker is a pure state machine that anybody can lift out and test alone",
 	},
 	{
@@ -45,7 +45,7 @@ var layers = []layer{
 		reason:  "the store holds what Raft agreed on; it neither schedules nor talks",
 	},
 	{
-		part: "cluster/scheduler", own: []string{"broker", "cluster/rpc", "cluster/state"},
+		part: "cluster/scheduler", own: []string{"broker", "cluster/rpc", "cluster/state", "internal/uuid"},
 		reason: "a scheduler turns a snapshot into a plan and does nothing else",
 	},
 	{
@@ -57,14 +57,14 @@ var layers = []layer{
 		reason: "cores are shared among tasks, whatever they are",
 	},
 	{
-		part: "cluster", own: []string{"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet", "cluster/internal/cpu"},
+		part: "cluster", own: []string{"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet", "cluster/internal/cpu", "internal/uuid"},
 		modules: []string{
 			"github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2", "github.com/hashicorp/go-hclog", "github.com/hashicorp/go-msgpack/v2",
 		},
 		reason: "servers are the same whoever drives them: clients, scenarios and reports are above",
 	},
 	{
-		part: "nodesim", own: []string{"cluster/rpc"},
+		part: "nodesim", own: []string{"cluster/rpc", "internal/uuid"},
 		reason: "the fleet must run against any servers that speak the protocol, real Nomad's included",
 	},
 	{
@@ -108,6 +108,10 @@ var layers = []layer{
 	{
 		part:   "internal/rusage",
 		reason: "what a process costs is asked by benchmarks and runs alike",
+	},
+	{
+		part:   "internal/uuid",
+		reason: "every part writes IDs the same way, from its own source of random bits",
 	},
 	{
 		part:   "internal/deptest",
