@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/uuid"
 )
 
 // A loop is one of the things a client does side by side.
@@ -67,6 +68,16 @@ type client struct {
 	syncBase, syncEvery time.Duration
 
 	tasks [loops]task
+}
+
+// newClient returns a client that is stopped.
+func newClient(cfg *Config, num int, group uint16) client {
+	identity := source(cfg.Seed, num, seedIdentity)
+	c := client{num: num, id: uuid.Random(&identity), server: num % cfg.Servers, group: group}
+	for l := range loops {
+		c.tasks[l] = task{pos: -1, src: source(cfg.Seed, num, uint64(l))}
+	}
+	return c
 }
 
 // callKind is a method of rpc.NodeServer.
@@ -238,4 +249,20 @@ func (c *client) onHeartbeat(cfg *Config, now time.Duration, a answer) {
 		left := c.lastOK + c.ttl - now
 		c.sleep(nodeLoop, now+heartbeatRetry(src, left, cfg.HeartbeatRetryUnit), true)
 	}
+}
+
+// reintroduce makes the client register again as soon as its node loop is free.
+func (c *client) reintroduce(now time.Duration) {
+	c.version++
+	if t := &c.tasks[nodeLoop]; t.state == waiting && c.registered {
+		t.at = now
+	}
+}
+
+// unlessChanged returns until, or now if there is something to tell the servers.
+func (c *client) unlessChanged(now, until time.Duration) time.Duration {
+	if c.told != c.version {
+		return now
+	}
+	return until
 }

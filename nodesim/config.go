@@ -1,6 +1,7 @@
 package nodesim
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -20,13 +21,8 @@ type Config struct {
 	Seed    int64 // with the client's number, the seed of all its draws
 
 	// Groups is what the fleet consists of, numbered one group after the other; Nodes is
-	// their sum then. Without any, all clients are alike and the next four fields count.
+	// their sum then. Without any, all clients are alike.
 	Groups []Group
-
-	Datacenters []string          // client i is in Datacenters[i mod len]; nil = dc1
-	NodeClass   string            // empty = none
-	Attributes  map[string]string // shared by all nodes, never written to; nil = DefaultAttributes
-	Resources   rpc.Resources     // of each node; zero = DefaultResources
 
 	Timing
 	Behaviour Behaviour
@@ -70,24 +66,31 @@ type Timing struct {
 	MinHealthy time.Duration
 }
 
+// interval is one field of a Timing.
+type interval struct {
+	name  string
+	field *time.Duration
+	value time.Duration // its default
+}
+
+func (t *Timing) intervals() []interval {
+	return []interval{
+		{"RegisterStagger", &t.RegisterStagger, 10 * time.Second},
+		{"RegisterRetry", &t.RegisterRetry, 15 * time.Second},
+		{"FirstHeartbeat", &t.FirstHeartbeat, 0},
+		{"AllocSync", &t.AllocSync, 200 * time.Millisecond},
+		{"AllocSyncRetry", &t.AllocSyncRetry, 5 * time.Second},
+		{"WatchRetry", &t.WatchRetry, 30 * time.Second},
+		{"WatchBlock", &t.WatchBlock, 5 * time.Minute},
+		{"RPCHold", &t.RPCHold, 5 * time.Second},
+		{"HeartbeatRetryUnit", &t.HeartbeatRetryUnit, time.Second},
+		{"MinHealthy", &t.MinHealthy, 10 * time.Second},
+	}
+}
+
 func (t Timing) withDefaults() Timing {
-	for _, f := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{
-		{&t.RegisterStagger, 10 * time.Second},
-		{&t.RegisterRetry, 15 * time.Second},
-		{&t.AllocSync, 200 * time.Millisecond},
-		{&t.AllocSyncRetry, 5 * time.Second},
-		{&t.WatchRetry, 30 * time.Second},
-		{&t.WatchBlock, 5 * time.Minute},
-		{&t.RPCHold, 5 * time.Second},
-		{&t.HeartbeatRetryUnit, time.Second},
-		{&t.MinHealthy, 10 * time.Second},
-	} {
-		if *f.field == 0 {
-			*f.field = f.value
-		}
+	for _, i := range t.intervals() {
+		*i.field = cmp.Or(*i.field, i.value)
 	}
 	return t
 }
@@ -96,11 +99,8 @@ func (t Timing) withDefaults() Timing {
 // factor: a factor of 0.01 makes a fleet live a hundred times as fast.
 func (t Timing) Scale(factor float64) Timing {
 	t = t.withDefaults()
-	for _, f := range []*time.Duration{
-		&t.RegisterStagger, &t.RegisterRetry, &t.FirstHeartbeat, &t.AllocSync, &t.AllocSyncRetry,
-		&t.WatchRetry, &t.WatchBlock, &t.RPCHold, &t.HeartbeatRetryUnit, &t.MinHealthy,
-	} {
-		*f = time.Duration(float64(*f) * factor)
+	for _, i := range t.intervals() {
+		*i.field = time.Duration(float64(*i.field) * factor)
 	}
 	return t
 }
@@ -129,26 +129,12 @@ func (c Config) Validate() error {
 	if err := c.validateGroups(); err != nil {
 		return err
 	}
-	t := c.Timing
-	for _, f := range []struct {
-		name  string
-		value time.Duration
-	}{
-		{"RegisterStagger", t.RegisterStagger},
-		{"RegisterRetry", t.RegisterRetry},
-		{"FirstHeartbeat", t.FirstHeartbeat},
-		{"AllocSync", t.AllocSync},
-		{"AllocSyncRetry", t.AllocSyncRetry},
-		{"WatchRetry", t.WatchRetry},
-		{"WatchBlock", t.WatchBlock},
-		{"RPCHold", t.RPCHold},
-		{"HeartbeatRetryUnit", t.HeartbeatRetryUnit},
-		{"MinHealthy", t.MinHealthy},
-		{"Behaviour.StartDelay.Min", c.Behaviour.StartDelay.Min},
-		{"Behaviour.StopDelay.Min", c.Behaviour.StopDelay.Min},
-	} {
-		if f.value < 0 {
-			return fmt.Errorf("nodesim: %s is %v: it must be 0 (the default) or longer", f.name, f.value)
+	for _, i := range append(c.Timing.intervals(),
+		interval{name: "Behaviour.StartDelay.Min", field: &c.Behaviour.StartDelay.Min},
+		interval{name: "Behaviour.StopDelay.Min", field: &c.Behaviour.StopDelay.Min},
+	) {
+		if *i.field < 0 {
+			return fmt.Errorf("nodesim: %s is %v: it must be 0 (the default) or longer", i.name, *i.field)
 		}
 	}
 	return nil

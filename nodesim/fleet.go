@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
-	"github.com/simctl/simctl/internal/uuid"
 )
 
 // Fleet runs the clients. Its methods may be called from any goroutine. In a synctest
@@ -33,7 +32,6 @@ type Fleet struct {
 	queue     queue
 	stats     Stats
 	lastErr   error
-	changed   chan struct{} // closed when stats.Ready or stats.Running moved; nil when nobody waits
 	shutdown  bool
 }
 
@@ -60,28 +58,23 @@ func NewFleet(cfg Config) (*Fleet, error) {
 		return nil, err
 	}
 	cfg.Timing = cfg.Timing.withDefaults()
-	groups, groupOf := cfg.groups()
 	f := &Fleet{
-		cfg:     cfg,
-		groups:  groups,
-		grid:    newGrid(cfg.Nodes),
-		clients: make([]client, cfg.Nodes),
-		watches: make([]context.CancelFunc, cfg.Nodes),
-
+		cfg:       cfg,
+		groups:    cfg.groups(),
+		grid:      newGrid(cfg.Nodes),
 		selection: source(cfg.Seed, 0, seedSelection),
+		clients:   make([]client, 0, cfg.Nodes),
+		watches:   make([]context.CancelFunc, cfg.Nodes),
 	}
-	f.queue.clients = f.clients
 	for i := range cfg.Servers {
 		f.servers = append(f.servers, cfg.Dial(i))
 	}
-	for i := range f.clients {
-		c := &f.clients[i]
-		identity := source(cfg.Seed, i, seedIdentity)
-		c.num, c.id, c.server, c.group = i, uuid.Random(&identity), i%cfg.Servers, uint16(groupOf(i))
-		for l := range loops {
-			c.tasks[l] = task{pos: -1, src: source(cfg.Seed, i, uint64(l))}
+	for g := range f.groups {
+		for range f.groups[g].Nodes {
+			f.clients = append(f.clients, newClient(&cfg, len(f.clients), uint16(g)))
 		}
 	}
+	f.queue.clients = f.clients
 	f.stats.Stopped = cfg.Nodes
 	return f, nil
 }
@@ -117,37 +110,6 @@ func (f *Fleet) Shutdown() {
 	f.wg.Wait()
 }
 
-// Stop silences a share of the clients, chosen as by Choose. They send nothing from now on
-// and ignore the answers to what they have sent. It returns their node IDs in the order of
-// their numbers.
-func (f *Fleet) Stop(fraction float64) []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	chosen := f.choose(fraction)
-	for _, i := range chosen {
-		f.halt(i)
-	}
-	f.arm()
-	return f.idsOf(chosen)
-}
-
-// Resume brings stopped clients back to life: they register again under their old IDs, at
-// a stagger of RegisterStagger. Unknown IDs and running clients are passed over.
-func (f *Fleet) Resume(ids []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	back := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		back[id] = true
-	}
-	for i := range f.clients {
-		if c := &f.clients[i]; back[c.id] && !c.running {
-			f.decide(c, func(c *client, now time.Duration) { c.start(&f.cfg, now) })
-		}
-	}
-	f.arm()
-}
-
 // Stats returns the counts of this moment.
 func (f *Fleet) Stats() Stats {
 	f.mu.Lock()
@@ -161,28 +123,6 @@ func (f *Fleet) LastError() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.lastErr
-}
-
-// WaitReady returns once every running client is ready, or with ctx's error. With no
-// client running it returns at once.
-func (f *Fleet) WaitReady(ctx context.Context) error {
-	for {
-		f.mu.Lock()
-		if f.stats.Ready == f.stats.Running {
-			f.mu.Unlock()
-			return nil
-		}
-		if f.changed == nil {
-			f.changed = make(chan struct{})
-		}
-		changed := f.changed
-		f.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // drive starts the calls of the loops whose time has come.
@@ -275,7 +215,6 @@ func (f *Fleet) answered(r ref, life uint32, asked call, got answer) {
 // decide lets a client decide, then brings queue and counts in line with it. Called with
 // mu held.
 func (f *Fleet) decide(c *client, step func(*client, time.Duration)) {
-	before := f.stats
 	f.stats.add(c, -1)
 	step(c, time.Since(f.started))
 	f.stats.add(c, +1)
@@ -286,10 +225,6 @@ func (f *Fleet) decide(c *client, step func(*client, time.Duration)) {
 		} else {
 			f.queue.remove(r)
 		}
-	}
-	if f.changed != nil && (before.Ready != f.stats.Ready || before.Running != f.stats.Running) {
-		close(f.changed)
-		f.changed = nil
 	}
 }
 

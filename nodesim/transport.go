@@ -2,6 +2,7 @@ package nodesim
 
 import (
 	"context"
+	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
 )
@@ -33,5 +34,18 @@ func do(ctx context.Context, server rpc.NodeServer, asked call, id string, node 
 	default: // callSync
 		_, err := server.UpdateAlloc(ctx, &rpc.AllocUpdateRequest{NodeID: id, Alloc: asked.report})
 		return answer{err: err}
+	}
+}
+
+// linger waits for d, or until ctx is done.
+func linger(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
