@@ -61,9 +61,8 @@ func (c *client) onAllocs(cfg *Config, now time.Duration, a answer) {
 // learn merges the servers' list into what the client knows, both in the order of the
 // IDs. Allocations that are no longer listed were garbage collected and are forgotten.
 func (c *client) learn(cfg *Config, now time.Duration, listed []*rpc.Allocation) {
-	byID := func(a, b *rpc.Allocation) int { return strings.Compare(a.ID, b.ID) }
-	if !slices.IsSortedFunc(listed, byID) {
-		listed = slices.SortedFunc(slices.Values(listed), byID)
+	if !slices.IsSortedFunc(listed, rpc.ByID) {
+		listed = slices.SortedFunc(slices.Values(listed), rpc.ByID)
 	}
 	merged := make([]alloc, 0, len(listed))
 	known := c.allocs

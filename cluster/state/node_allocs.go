@@ -25,8 +25,16 @@ type NodeAllocs struct {
 // All returns the live and the terminal allocations together, in the order of their IDs.
 func (n *NodeAllocs) All() []*rpc.Allocation {
 	all := slices.Concat(n.Live, n.Terminal)
-	slices.SortFunc(all, byID)
+	slices.SortFunc(all, rpc.ByID)
 	return all
+}
+
+// LiveByID returns the live allocation, or nil.
+func (n *NodeAllocs) LiveByID(id string) *rpc.Allocation {
+	if at, ok := find(n.Live, id); ok {
+		return n.Live[at]
+	}
+	return nil
 }
 
 // ensureNodeAllocs makes the row of a new node.
@@ -60,18 +68,26 @@ func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) {
 
 func (n *NodeAllocs) empty() bool { return len(n.Live)+len(n.Terminal) == 0 }
 
+// replace puts now in the place of old; either may be nil. Live and Terminal are shared
+// with snapshots: a change makes a new list.
 func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
 	if old != nil && now != nil && old.Terminal() == now.Terminal() {
 		set := n.set(old)
-		*set = replaced(*set, now)
+		*set = slices.Clone(*set)
+		if at, ok := find(*set, now.ID); ok {
+			(*set)[at] = now
+		}
 	} else {
 		if old != nil {
 			set := n.set(old)
-			*set = without(*set, old)
+			if at, ok := find(*set, old.ID); ok {
+				*set = slices.Concat((*set)[:at], (*set)[at+1:])
+			}
 		}
 		if now != nil {
 			set := n.set(now)
-			*set = with(*set, now)
+			at, _ := find(*set, now.ID)
+			*set = slices.Concat((*set)[:at], []*rpc.Allocation{now}, (*set)[at:])
 		}
 	}
 	if old != nil && !old.Terminal() {
@@ -82,6 +98,7 @@ func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
 	}
 }
 
+// set returns the list that the allocation belongs to.
 func (n *NodeAllocs) set(a *rpc.Allocation) *[]*rpc.Allocation {
 	if a.Terminal() {
 		return &n.Terminal
@@ -89,36 +106,6 @@ func (n *NodeAllocs) set(a *rpc.Allocation) *[]*rpc.Allocation {
 	return &n.Live
 }
 
-// The sets below are shared with snapshots: a change makes a new one.
-
-func byID(a, b *rpc.Allocation) int { return strings.Compare(a.ID, b.ID) }
-
 func find(set []*rpc.Allocation, id string) (int, bool) {
 	return slices.BinarySearchFunc(set, id, func(a *rpc.Allocation, id string) int { return strings.Compare(a.ID, id) })
-}
-
-func with(set []*rpc.Allocation, a *rpc.Allocation) []*rpc.Allocation {
-	at, _ := find(set, a.ID)
-	grown := make([]*rpc.Allocation, len(set)+1)
-	copy(grown, set[:at])
-	grown[at] = a
-	copy(grown[at+1:], set[at:])
-	return grown
-}
-
-func without(set []*rpc.Allocation, a *rpc.Allocation) []*rpc.Allocation {
-	at, ok := find(set, a.ID)
-	if !ok {
-		return set
-	}
-	shrunk := make([]*rpc.Allocation, 0, len(set)-1)
-	return append(append(shrunk, set[:at]...), set[at+1:]...)
-}
-
-func replaced(set []*rpc.Allocation, a *rpc.Allocation) []*rpc.Allocation {
-	clone := slices.Clone(set)
-	if at, ok := find(set, a.ID); ok {
-		clone[at] = a
-	}
-	return clone
 }

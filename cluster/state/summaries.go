@@ -215,7 +215,7 @@ func (tx *Tx) logAllocs() {
 func (s *Snapshot) AllocsByJob(job broker.JobID) []*rpc.Allocation {
 	log := s.summary(job).log
 	found := log.since(0)
-	slices.SortFunc(found, byID)
+	slices.SortFunc(found, rpc.ByID)
 	return found
 }
 
@@ -228,5 +228,5 @@ func (s *Snapshot) AllocsChangedSince(job broker.JobID, index uint64) iter.Seq[*
 
 // byChange orders allocations as a log does.
 func byChange(a, b *rpc.Allocation) int {
-	return cmp.Or(cmp.Compare(a.ModifyIndex, b.ModifyIndex), byID(a, b))
+	return cmp.Or(cmp.Compare(a.ModifyIndex, b.ModifyIndex), rpc.ByID(a, b))
 }
