@@ -8,8 +8,8 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// Deployments goes through the latest deployment of every job that had one, in the order
-// of namespace and job.
+// Deployments iterates over the latest deployment of each job that had any, in the order
+// of namespace and job ID.
 func (s *Snapshot) Deployments() iter.Seq[*rpc.Deployment] {
 	return rows[*rpc.Deployment](s.get(tableDeployments, indexID))
 }
@@ -20,7 +20,8 @@ func (s *Snapshot) DeploymentOf(job broker.JobID) *rpc.Deployment {
 	return d
 }
 
-// UpsertDeployment stores a new deployment in place of the job's last.
+// UpsertDeployment stores a new deployment in place of the job's latest. The error is for
+// one without an ID.
 func (tx *Tx) UpsertDeployment(d *rpc.Deployment) error {
 	if d.ID == "" {
 		return fmt.Errorf("cannot store a deployment of job %q: it has no ID", d.JobID)
@@ -33,8 +34,8 @@ func (tx *Tx) UpsertDeployment(d *rpc.Deployment) error {
 	return nil
 }
 
-// UpdateDeployment changes the status of a deployment; one that another has replaced, or
-// that ended, is passed over (state_store.go, updateDeploymentStatusImpl).
+// UpdateDeployment changes the status of a deployment. It ignores one that has ended or
+// is not the job's latest (state_store.go, updateDeploymentStatusImpl).
 func (tx *Tx) UpdateDeployment(u *rpc.DeploymentUpdate) error {
 	old := tx.deployment(broker.JobID{Namespace: u.Namespace, ID: u.JobID})
 	if !old.Active() || old.ID != u.DeploymentID {
@@ -46,9 +47,9 @@ func (tx *Tx) UpdateDeployment(u *rpc.DeploymentUpdate) error {
 	return nil
 }
 
-// deploymentSees carries the placement, or the health, of an allocation into its
-// deployment (state_store.go, updateDeploymentWithAlloc).
-func (tx *Tx) deploymentSees(old, now *rpc.Allocation) {
+// updateDeploymentWithAlloc counts the placement or the changed health of an allocation in
+// its deployment (state_store.go, updateDeploymentWithAlloc). Old is nil for a new one.
+func (tx *Tx) updateDeploymentWithAlloc(old, now *rpc.Allocation) {
 	if now.DeploymentID == "" {
 		return
 	}

@@ -6,8 +6,9 @@ import (
 	"github.com/simctl/simctl/broker"
 )
 
-// UpsertEvals stores evaluations, new and changed. A complete one that placed everything
-// cancels the blocked evaluations of its job (state_store.go, nestedUpsertEval).
+// UpsertEvals stores new and changed evaluations. One that completes with everything
+// placed cancels the blocked evaluations of its job (state_store.go, nestedUpsertEval).
+// The error is for an evaluation without an ID.
 func (tx *Tx) UpsertEvals(evals ...*broker.Evaluation) error {
 	for _, e := range evals {
 		if e.ID == "" {
@@ -43,8 +44,8 @@ func (tx *Tx) cancelBlocked(by *broker.Evaluation) {
 	}
 }
 
-// touchEval raises the ModifyIndex of the evaluation that a plan was made for, so that
-// who processes it again sees what the plan did (state_store.go, updateEvalModifyIndex).
+// touchEval raises the ModifyIndex of the evaluation a plan was made for: a worker that
+// processes it again must see what the plan did (state_store.go, updateEvalModifyIndex).
 func (tx *Tx) touchEval(id string) error {
 	old := tx.eval(id)
 	if old == nil {
@@ -56,8 +57,8 @@ func (tx *Tx) touchEval(id string) error {
 	return nil
 }
 
-// DeleteEvals removes evaluations and allocations, as garbage collection does. IDs that
-// are not there are passed over.
+// DeleteEvals removes evaluations and allocations for garbage collection. It ignores
+// unknown IDs.
 func (tx *Tx) DeleteEvals(evalIDs, allocIDs []string) error {
 	for _, id := range evalIDs {
 		if old := tx.eval(id); old != nil {

@@ -5,16 +5,17 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// interner makes equal strings and small maps share memory: an entry that is decoded from
-// a log holds its own copy of every status, job ID and node ID. It grows with the number of
-// distinct jobs, nodes and reasons, never with that of evaluations. The nil interner
-// shares nothing.
+// interner makes equal strings and small maps share memory, since an entry decoded from
+// the log has its own copy of every status, job ID and node ID. It grows with the number of
+// distinct jobs, nodes and reasons, but not with that of evaluations. The nil interner
+// does nothing.
 //
-// Package unique does not serve: it forgets a string whose Handle nobody keeps at the next
-// garbage collection, and makes an entry of many evaluations a third slower.
+// It is not package unique because rows keep strings and no Handles: unique would forget
+// each string at the next garbage collection. It also takes a third longer for an entry
+// of many evaluations.
 type interner struct {
 	strings map[string]string
-	// queued holds the maps of one group: those of nearly all evaluations.
+	// queued holds maps with one entry, which nearly all QueuedAllocations have.
 	queued map[queuedGroup]map[string]int
 }
 

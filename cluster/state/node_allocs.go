@@ -7,22 +7,21 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// NodeAllocs is all that runs, and ran, on one node. It takes the place of an index of
-// allocations by node: one row answers what is on the node and how much of it is used,
-// and its watch channel wakes the node's client alone. The row outlives the node while
-// there are allocations.
+// NodeAllocs is the row of all allocations of one node. It replaces an index of
+// allocations by node, and knows how much of the node they use. The row outlives the node
+// while there are allocations.
 type NodeAllocs struct {
 	NodeID string
-	// Live and Terminal split the node's allocations by Terminal; both are in the order
-	// of their IDs and must not be written to.
+	// Live and Terminal split the allocations by rpc.Allocation.Terminal, both in the order
+	// of their IDs.
 	Live, Terminal []*rpc.Allocation
 	// Used is the sum of the live allocations' resources.
 	Used rpc.Resources
-	// Index is the last one that changed any of this; zero when nothing ever did.
+	// Index is that of the last change to any of them; zero if there was none.
 	Index uint64
 }
 
-// All returns the live and the terminal allocations together, in the order of their IDs.
+// All returns the live and the terminal allocations in the order of their IDs.
 func (n *NodeAllocs) All() []*rpc.Allocation {
 	all := slices.Concat(n.Live, n.Terminal)
 	slices.SortFunc(all, rpc.ByID)
@@ -44,15 +43,15 @@ func (tx *Tx) ensureNodeAllocs(nodeID string) {
 	}
 }
 
-// dropNodeAllocs removes the row of a deleted node once it is empty.
+// dropNodeAllocs removes the row of a deleted node if it is empty.
 func (tx *Tx) dropNodeAllocs(nodeID string) {
 	if row := tx.onNode(nodeID); row != nil && row.empty() {
 		tx.nodeAllocs.put(nodeID, nil)
 	}
 }
 
-// updateNodeAllocs replaces old by now in the node's row; either may be nil. It removes the
-// row once both the node and its allocations are gone.
+// updateNodeAllocs replaces old by now in the node's row; one of them may be nil. It
+// removes the row when both the node and its allocations are gone.
 func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) {
 	row := &NodeAllocs{NodeID: nodeID}
 	if was := tx.onNode(nodeID); was != nil {
@@ -68,8 +67,8 @@ func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) {
 
 func (n *NodeAllocs) empty() bool { return len(n.Live)+len(n.Terminal) == 0 }
 
-// replace puts now in the place of old; either may be nil. Live and Terminal are shared
-// with snapshots: a change makes a new list.
+// replace puts now in the place of old; one of them may be nil. It does not write to the
+// lists, which snapshots share, but makes new ones.
 func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
 	if old != nil && now != nil && old.Terminal() == now.Terminal() {
 		set := n.set(old)

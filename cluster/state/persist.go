@@ -18,8 +18,8 @@ import (
 // persistVersion is raised when the layout of a persisted snapshot changes.
 const persistVersion = 2
 
-// persistHeader opens a persisted snapshot. It is followed by that many rows of each
-// table, in this order and each table's in the order of its IDs.
+// persistHeader opens a persisted snapshot. So many rows of each table follow, the tables
+// in the order of Persist and the rows in that of their IDs.
 type persistHeader struct {
 	Version                             int
 	Counts                              *counts
@@ -35,7 +35,7 @@ type persistNode struct {
 func msgpackHandle() *codec.MsgpackHandle {
 	h := &codec.MsgpackHandle{}
 	h.StructToArray = true
-	h.Canonical = true // maps in the order of their keys: equal states give equal bytes
+	h.Canonical = true // writes maps in the order of their keys: equal states give equal bytes
 	return h
 }
 
@@ -69,9 +69,9 @@ func (s *Snapshot) Persist(w io.Writer) error {
 	return nil
 }
 
-// Fingerprint hashes every node, job, evaluation, allocation and deployment with all their fields,
-// in hexadecimal. Two servers that applied the same entries have the same one; counts
-// and the latest index are left out, since they follow from the rows and the log.
+// Fingerprint returns a hash, in hexadecimal, of all fields of all nodes, jobs, evaluations,
+// allocations and deployments. Two servers that applied the same entries have the same
+// one. It leaves out the counts and the latest index, which follow from rows and log.
 func (s *Snapshot) Fingerprint() string {
 	h := sha256.New()
 	enc := codec.NewEncoder(h, msgpackHandle())
@@ -118,8 +118,8 @@ func persistRows[T any](enc *codec.Encoder, rows iter.Seq[T], row func(T) any) f
 	}
 }
 
-// Restore replaces the whole state by what Persist wrote, and wakes everyone who watches a
-// node's allocations. The store is unchanged when an error is returned.
+// Restore replaces the whole state by what Persist wrote, and wakes every watcher. After an
+// error, which says what could not be read, the store is as it was.
 func (s *Store) Restore(r io.Reader) error {
 	in := newInterner()
 	next, err := readSnapshot(r, in)
@@ -201,7 +201,7 @@ func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *int
 	return nil
 }
 
-// restore adds the next allocation in the order of IDs.
+// restore adds an allocation; they must come in the order of their IDs.
 func (n *NodeAllocs) restore(a *rpc.Allocation) {
 	set := n.set(a)
 	*set = append(*set, a)
@@ -220,7 +220,7 @@ func restoreRows[T any](txn *memdb.Txn, dec *codec.Decoder, table string, n int,
 			}
 			obj := row(r)
 			if obj == nil {
-				continue // kept elsewhere
+				continue // it belongs to no table
 			}
 			if err := txn.Insert(table, obj); err != nil {
 				return fmt.Errorf("row %d of %d of table %s: %w", i+1, n, table, err)

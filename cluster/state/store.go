@@ -11,11 +11,11 @@ import (
 )
 
 // Store holds the current Snapshot of one server and wakes those who wait for a change
-// of it. All methods are safe for concurrent use, but writes (Update, Adopt and Restore)
-// must come from one goroutine, the FSM's, in the order of their Raft indexes.
+// of it. All methods are safe for concurrent use, but only one goroutine, the FSM's, may
+// call Update, Adopt and Restore, in the order of the Raft indexes.
 type Store struct {
 	current atomic.Pointer[Snapshot]
-	strings *interner // the writer's
+	strings *interner // of Update and Restore
 
 	mu      sync.Mutex
 	watches map[string]chan struct{} // by node ID
@@ -28,8 +28,8 @@ func New() *Store {
 	return s
 }
 
-// Snapshot returns the state as of the latest applied index. It copies nothing and needs
-// no closing, but what it sees stays in memory while it is in use.
+// Snapshot returns the state as of the latest applied index. It costs nothing and needs no
+// closing; its rows stay in memory as long as it is referenced.
 func (s *Store) Snapshot() *Snapshot { return s.current.Load() }
 
 // Index returns the latest applied index.
@@ -38,9 +38,9 @@ func (s *Store) Index() uint64 { return s.Snapshot().Index() }
 // EvalCount counts the evaluations of one status, as of the latest applied index.
 func (s *Store) EvalCount(status string) int { return s.Snapshot().EvalCount(status) }
 
-// Update applies one log entry: all that write does becomes visible at once, at index.
-// Nothing changes when write returns an error, which Update returns as it is. Index must
-// not be below an earlier one.
+// Update applies one log entry: all that write does becomes visible at once, at index,
+// which must not be below an earlier one. When write returns an error nothing changes,
+// and Update returns that error as it is.
 func (s *Store) Update(index uint64, write func(*Tx) error) error {
 	now := s.Snapshot()
 	if index < now.Index() {
@@ -54,10 +54,9 @@ func (s *Store) Update(index uint64, write func(*Tx) error) error {
 	return nil
 }
 
-// Adopt makes next the current state. It stands for an Update by the log entry that
-// another store made next from, and wakes the same watchers: both stores must apply the
-// same log. When this store has not applied all entries before that one, every watcher
-// wakes up.
+// Adopt makes next, which another store made by applying the same log, the current state.
+// It wakes the watchers that Update would wake, given the same entry. If this store did
+// not apply all entries before that one, Adopt wakes every watcher.
 func (s *Store) Adopt(next *Snapshot) {
 	before := s.current.Swap(next)
 	if before.Index() == next.base {
@@ -68,11 +67,12 @@ func (s *Store) Adopt(next *Snapshot) {
 }
 
 // WatchNodeAllocs returns a channel that closes at the next change of the node's
-// allocations. Ask for it before the snapshot that is to be compared. Changes on other
-// nodes do not close it: tens of thousands of clients can wait, each for its own.
+// allocations, and at none of another node's: tens of thousands of clients can wait, each
+// for its own. The node need not exist. A caller that compares states takes the channel
+// first and then the snapshot, lest it miss the change between the two.
 //
-// The watches that memdb has are not used. Every write pays for those: it closes a channel for each
-// tree node that it replaces, whether anybody waits or not.
+// memdb has watches too, but every write pays for them: it closes a channel for each tree
+// node that it replaces, whether anybody waits or not.
 func (s *Store) WatchNodeAllocs(nodeID string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,8 @@ func (s *Store) WatchNodeAllocs(nodeID string) <-chan struct{} {
 	return changed
 }
 
-// wake closes the channels of the given nodes, in their order.
+// wake closes the channels of the nodes in the order given, which must not depend on a
+// map: it is the order in which waiting clients run.
 func (s *Store) wake(nodeIDs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,18 +104,18 @@ func (s *Store) wakeAll() {
 	s.wake(ids)
 }
 
-// How SnapshotMinIndex polls: after backoffBase, then after backoffBase·4^n for the n-th
-// try, never longer than backoffLimit (state_store.go, SnapshotMinIndex).
+// SnapshotMinIndex waits backoffBase before its first look, backoffBase·4^n before the
+// n-th, and never more than backoffLimit (state_store.go, SnapshotMinIndex).
 const (
 	backoffBase  = 20 * time.Millisecond
 	backoffLimit = time.Second
 )
 
-// SnapshotMinIndex returns a snapshot that includes index, and waits for it up to
-// timeout. It polls, as Nomad's does: a worker that comes a moment too early sleeps for
-// 20 ms, and for 320 ms more if that was not enough, which limits how many evaluations
-// it processes in a storm. The error is ctx's or, after timeout, wraps
-// context.DeadlineExceeded and names both indexes.
+// SnapshotMinIndex returns a snapshot that includes index, and waits for one up to
+// timeout. It polls as Nomad's does, because that limits how many evaluations a worker
+// processes in a storm: one that comes a moment too early sleeps for 20 ms, and for
+// another 320 ms if that was not enough. The error is ctx's or, after timeout, one that
+// names both indexes and wraps context.DeadlineExceeded.
 func (s *Store) SnapshotMinIndex(ctx context.Context, index uint64, timeout time.Duration) (*Snapshot, error) {
 	if now := s.Snapshot(); now.Index() >= index {
 		return now, nil

@@ -11,43 +11,44 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// jobSummary counts what belongs to one job. A row lives as long as the job, its
-// evaluations or its allocations do.
+// jobSummary counts what belongs to one job. The row lives as long as the job, any of its
+// evaluations or any of its allocations. Snapshots persist the exported fields.
 type jobSummary struct {
 	Job    broker.JobID
 	Evals  JobEvals
 	Allocs JobAllocs
-	// Launched is when a periodic job was last launched, or else registered, in Unix
-	// nanoseconds; zero for other jobs.
+	// Launched is when a periodic job was last launched, or else when it was registered, in
+	// Unix nanoseconds; zero for other jobs.
 	Launched int64
-	// Blocked holds the IDs of the job's blocked evaluations, of which there are few at
-	// any time: those that a completed evaluation cancels.
+	// Blocked lists the IDs of the job's blocked evaluations, which a completed evaluation
+	// cancels. There are few at any time.
 	Blocked []string
 
 	log changeLog // of the allocations
 }
 
-// JobEvals is what is known of a job's evaluations without looking at them.
+// JobEvals is what a snapshot knows of a job's evaluations without looking at them.
 type JobEvals struct {
 	Count int
-	// MaxModifyIndex is the highest ModifyIndex any evaluation of the job ever had: a
+	// MaxModifyIndex is the highest ModifyIndex that any evaluation of the job ever had. A
 	// worker's state must include it before the job is scheduled (eval_endpoint.go,
-	// getWaitIndex). Nomad scans the evaluations that exist; one deleted since cannot
-	// make anyone wait for more than an index that was applied already.
+	// getWaitIndex). Nomad scans the evaluations that still exist, which makes no
+	// difference: the index of one that was deleted has been applied.
 	MaxModifyIndex uint64
 }
 
-// JobAllocs is what is known of a job's allocations without looking at them.
+// JobAllocs is what a snapshot knows of a job's allocations without looking at them.
 type JobAllocs struct {
 	Live, Terminal int // split by rpc.Allocation.Terminal
-	// DeletedIndex is the last index that deleted one; zero means that none was.
+	// DeletedIndex is the last index that deleted one; zero if none did.
 	DeletedIndex uint64
 }
 
 func (s *jobSummary) empty() bool { return s.Evals.Count+s.Allocs.Live+s.Allocs.Terminal == 0 }
 
-// evalChanged carries an evaluation's change into Evals.Count and Blocked; either may be
-// nil. Blocked is shared with snapshots: a change makes a new list.
+// evalChanged updates Evals.Count and Blocked for the change of an evaluation from old to
+// now. One of them may be nil. It does not write to Blocked, which snapshots share, but
+// makes a new list.
 func (s *jobSummary) evalChanged(old, now *broker.Evaluation) {
 	if old == nil {
 		s.Evals.Count++
@@ -65,7 +66,7 @@ func (s *jobSummary) evalChanged(old, now *broker.Evaluation) {
 	}
 }
 
-// summary returns the job's row for writing.
+// summary returns the job's row for writing, and makes it if there is none.
 func (tx *Tx) summary(job broker.JobID) *jobSummary {
 	if s := tx.summaries[job]; s != nil {
 		return s
@@ -81,12 +82,12 @@ func (tx *Tx) summary(job broker.JobID) *jobSummary {
 	return s
 }
 
-// summaries holds the row of every job, in buckets by hash. It is no table: nearly every
-// entry changes one of these rows, and in a radix tree, memdb's or another, that costs as
-// much as the rest of the entry. A value never changes: with returns a new one, which shares the buckets
-// that it does not write to.
+// summaries holds the rows of all jobs, in buckets by hash. It never changes: with returns
+// a new value that shares the unchanged buckets. It is neither a table nor a radix tree
+// because nearly every entry changes a row: in memdb that would cost as much as the rest of
+// the entry, and in go-immutable-radix 22 allocations and a kilobyte more.
 type summaries struct {
-	buckets [16][]*jobSummary // each in any order
+	buckets [16][]*jobSummary // in no order
 }
 
 // bucketSeed differs from process to process. Only the place of a row depends on it.
@@ -106,7 +107,7 @@ func (s *summaries) of(job broker.JobID) *jobSummary {
 	return nil
 }
 
-// with returns the summaries with the changed rows; nil deletes one.
+// with returns the summaries with the changed rows in place; nil deletes a row.
 func (s *summaries) with(changed map[broker.JobID]*jobSummary) *summaries {
 	if len(changed) == 0 {
 		return s
@@ -129,16 +130,16 @@ func (s *summaries) all() []*jobSummary {
 	})
 }
 
-// changeLog lists a job's allocations by when they changed. It takes the place of an
-// index of allocations by job and ModifyIndex, which would be the dearest of all: each
-// change would delete one row of it and insert another. A log can be shared: appending
-// to it leaves the copies in snapshots as they are.
+// changeLog lists a job's allocations by the index of their last change. It replaces an
+// index by job and ModifyIndex, which would be the dearest of all: each change would delete
+// a row of it and insert another. Appending to a log does not write to the copies of it in
+// snapshots.
 type changeLog struct {
 	last    *changes
 	entries int
 }
 
-// changes are those of one index. Older ones may list earlier versions of the same
+// changes are those of one index. Those before may list earlier versions of the same
 // allocations.
 type changes struct {
 	before *changes
@@ -147,11 +148,11 @@ type changes struct {
 	gone   []string          // IDs of deleted allocations
 }
 
-// slack is how far a log outgrows the job before the entries that no longer hold are
-// dropped.
+// slack is how many entries more than the job has allocations, and a quarter of these, a
+// log may have before add drops outdated ones.
 const slack = 64
 
-// add appends the changes of one index to the log of a job with so many allocations.
+// add appends the changes of one index to the log of a job with total allocations.
 func (l *changeLog) add(index uint64, allocs []*rpc.Allocation, gone []string, total int) {
 	l.last = &changes{before: l.last, index: index, allocs: allocs, gone: gone}
 	l.entries += len(allocs) + len(gone)
@@ -160,7 +161,7 @@ func (l *changeLog) add(index uint64, allocs []*rpc.Allocation, gone []string, t
 	}
 }
 
-// rebuild makes the log of allocations that are in the order of their last change.
+// rebuild makes the log list allocations, which must be in the order of byChange.
 func (l *changeLog) rebuild(allocs []*rpc.Allocation) {
 	*l = changeLog{entries: len(allocs)}
 	for len(allocs) > 0 {
@@ -173,8 +174,8 @@ func (l *changeLog) rebuild(allocs []*rpc.Allocation) {
 	}
 }
 
-// since returns the allocations that changed above index and are still there, in the
-// order of their last change and, within one index, of their IDs.
+// since returns the allocations that changed after index and still exist, in the order of
+// byChange.
 func (l *changeLog) since(index uint64) []*rpc.Allocation {
 	var found []*rpc.Allocation
 	seen := map[string]bool{}
@@ -193,7 +194,7 @@ func (l *changeLog) since(index uint64) []*rpc.Allocation {
 	return found
 }
 
-// logAllocs enters the transaction's allocations in the logs of their jobs.
+// logAllocs appends the transaction's changes of allocations to the logs of their jobs.
 func (tx *Tx) logAllocs() {
 	for job, ids := range tx.touched {
 		slices.Sort(ids)
@@ -219,14 +220,14 @@ func (s *Snapshot) AllocsByJob(job broker.JobID) []*rpc.Allocation {
 	return found
 }
 
-// AllocsChangedSince goes through the job's allocations whose ModifyIndex is above
-// index, in that order. Deleted ones cannot be seen: compare JobAllocs.DeletedIndex.
+// AllocsChangedSince iterates over the job's allocations whose ModifyIndex is above index,
+// in the order of that. It does not see deleted ones: compare JobAllocs.DeletedIndex.
 func (s *Snapshot) AllocsChangedSince(job broker.JobID, index uint64) iter.Seq[*rpc.Allocation] {
 	log := s.summary(job).log
 	return slices.Values(log.since(index))
 }
 
-// byChange orders allocations as a log does.
+// byChange compares allocations by ModifyIndex, then by ID.
 func byChange(a, b *rpc.Allocation) int {
 	return cmp.Or(cmp.Compare(a.ModifyIndex, b.ModifyIndex), rpc.ByID(a, b))
 }

@@ -10,20 +10,22 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// Tx is one write to the state, at one Raft index. The objects handed to its methods
-// belong to the state from then on: it sets their indexes, and nobody may change them.
+// Tx is one write to the state, at one Raft index. Objects that are handed to its methods
+// belong to the state from then on: the methods set their indexes, and nobody may change
+// them. Every method that changes rows returns an error, so that it can be all of an
+// Update; after an error the Tx must be dropped.
 //
-// A Tx first gathers the changed rows and writes each to memdb once, at the end. Reading
-// from a memdb transaction that has written drops its cache of writable tree nodes:
-// going back and forth would copy every path again for every row.
+// A Tx gathers the changed rows and writes each to memdb once, at the end. Reading from a
+// memdb transaction that has written drops its cache of writable tree nodes: reads and
+// writes in turn would copy every path again for every row.
 type Tx struct {
 	base    *Snapshot // the state before the transaction
 	index   uint64
 	counts  counts
 	strings *interner
-	// copies says that the objects handed in stay the caller's (Snapshot.Optimistic).
+	// copies makes methods copy the objects they are handed (Snapshot.Optimistic).
 	copies bool
-	// ownEvals says that counts.EvalsByStatus is this transaction's own already.
+	// ownEvals means that counts.EvalsByStatus is not shared with base any more.
 	ownEvals bool
 
 	nodes       table[string, nodeRow]
@@ -34,7 +36,7 @@ type Tx struct {
 	deployments table[broker.JobID, rpc.Deployment]
 	summaries   map[broker.JobID]*jobSummary // changed ones; nil deletes
 
-	touched map[broker.JobID][]string // IDs of changed allocations, some of them twice
+	touched map[broker.JobID][]string // IDs of changed allocations, with repetitions
 }
 
 // Index returns the Raft index being applied.
@@ -50,7 +52,7 @@ func (t *table[K, R]) put(key K, row *R) {
 	t.changed[key] = row
 }
 
-// read returns the row as the transaction left it, or as it was before; nil if there
+// read returns the row as the transaction left it, or else as base has it; nil if there
 // is none.
 func (t *table[K, R]) read(base *Snapshot, name string, key K) *R {
 	if row, ok := t.changed[key]; ok {
@@ -102,7 +104,7 @@ func (tx *Tx) onNode(nodeID string) *NodeAllocs {
 	return tx.nodeAllocs.read(tx.base, tableNodeAllocs, nodeID)
 }
 
-// putEval stores now in place of old, which may be nil.
+// putEval stores now in place of old, which is nil for a new evaluation.
 func (tx *Tx) putEval(old, now *broker.Evaluation) {
 	tx.strings.eval(now)
 	tx.evals.put(now.ID, now)
@@ -110,8 +112,8 @@ func (tx *Tx) putEval(old, now *broker.Evaluation) {
 	s.Evals.MaxModifyIndex = max(s.Evals.MaxModifyIndex, now.ModifyIndex)
 }
 
-// evalChanged carries an evaluation's change into the counts and the per-job row, which it
-// returns; either may be nil, not both.
+// evalChanged updates the counts and the per-job row, which it returns, for the change of
+// an evaluation from old to now. One of them may be nil.
 func (tx *Tx) evalChanged(old, now *broker.Evaluation) *jobSummary {
 	if !tx.ownEvals {
 		tx.counts.EvalsByStatus = slices.Clone(tx.counts.EvalsByStatus)
@@ -128,20 +130,20 @@ func (tx *Tx) evalChanged(old, now *broker.Evaluation) *jobSummary {
 	return s
 }
 
-// putAlloc stores now in place of old, which may be nil.
+// putAlloc stores now in place of old, which is nil for a new allocation.
 func (tx *Tx) putAlloc(old, now *rpc.Allocation) error {
 	if old != nil && old.NodeID != now.NodeID {
 		return fmt.Errorf("allocation %q is on node %q and cannot move to %q", now.ID, old.NodeID, now.NodeID)
 	}
 	tx.strings.alloc(now)
 	tx.allocs.put(now.ID, now)
-	tx.deploymentSees(old, now)
+	tx.updateDeploymentWithAlloc(old, now)
 	tx.allocChanged(old, now)
 	return nil
 }
 
-// allocChanged carries an allocation's change into the counts and the per-node and per-job
-// rows; either may be nil, not both.
+// allocChanged updates the counts and the per-node and per-job rows for the change of an
+// allocation from old to now. One of them may be nil.
 func (tx *Tx) allocChanged(old, now *rpc.Allocation) {
 	of := now
 	if of == nil {
