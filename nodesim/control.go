@@ -10,20 +10,20 @@ import (
 	"github.com/simctl/simctl/internal/uuid"
 )
 
-// What a scenario does to clients while the fleet runs. Clients are named by node ID or by
-// number, from 0; unknown IDs are passed over.
+// The methods below are what a scenario does to clients while the fleet runs. They know
+// clients by node ID or by number, from 0, and ignore unknown IDs.
 
-// Choose returns the node IDs of a fraction of the clients: of all of them, rounded to the
-// nearest whole, but chosen among those that run, by the fleet's seed. They are in the
-// order of their numbers. Every call chooses anew.
+// Choose draws a fraction of all clients, rounded to the nearest whole number, from those
+// that run, and returns their node IDs in the order of their numbers. Each call draws anew
+// from a source that the fleet's seed determines.
 func (f *Fleet) Choose(fraction float64) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.idsOf(f.choose(fraction))
 }
 
-// Stop silences clients, chosen as by Choose, and returns their node IDs. They send nothing
-// from now on and ignore the answers to what they have sent.
+// Stop silences clients that it draws as Choose does, and returns their node IDs. They send
+// nothing from now on and ignore answers to what they have sent.
 func (f *Fleet) Stop(fraction float64) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -32,14 +32,14 @@ func (f *Fleet) Stop(fraction float64) []string {
 	return f.idsOf(chosen)
 }
 
-// StopNodes silences clients by their node IDs. It passes over stopped ones.
+// StopNodes silences clients by node ID. It ignores stopped ones.
 func (f *Fleet) StopNodes(ids []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stop(f.numbersOf(ids)...)
 }
 
-// StopClients silences clients by their numbers. It passes over stopped ones.
+// StopClients silences clients by number. It ignores stopped ones.
 func (f *Fleet) StopClients(numbers []int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -47,22 +47,22 @@ func (f *Fleet) StopClients(numbers []int) {
 }
 
 // Resume brings stopped clients back to life: they register again under their old IDs, at
-// a stagger of RegisterStagger. It passes over running ones.
+// a stagger of RegisterStagger. It ignores running ones.
 func (f *Fleet) Resume(ids []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.start(f.numbersOf(ids)...)
 }
 
-// StartClients is Resume by the clients' numbers.
+// StartClients is Resume by number.
 func (f *Fleet) StartClients(numbers []int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.start(numbers...)
 }
 
-// ReplaceClients puts new machines in the place of clients: the old ones fall silent for
-// good, and clients with new node IDs register at a stagger of RegisterStagger.
+// ReplaceClients replaces clients by new machines: the old node IDs fall silent for good,
+// and new ones register at a stagger of RegisterStagger.
 func (f *Fleet) ReplaceClients(numbers []int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -76,8 +76,8 @@ func (f *Fleet) ReplaceClients(numbers []int) {
 	f.start(numbers...)
 }
 
-// Refingerprint changes an attribute of clients, as a fingerprinter does that finds
-// something new. Clients that run register again at once, stopped ones when they are back.
+// Refingerprint changes an attribute of clients, as a fingerprinter does when it finds
+// something new. Running clients register again at once, stopped ones when they are back.
 func (f *Fleet) Refingerprint(numbers []int, attribute, value string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,18 +87,18 @@ func (f *Fleet) Refingerprint(numbers []int, attribute, value string) {
 		if attributes == nil {
 			attributes = f.groups[c.group].Attributes
 		}
-		c.override = maps.Clone(attributes) // the servers keep what they were given
+		c.override = maps.Clone(attributes) // the servers keep the old map
 		c.override[attribute] = value
 		f.decide(c, func(c *client, now time.Duration) { c.reintroduce(now) })
 	}
 	f.arm()
 }
 
-// SetClockRate makes the clocks of clients run at a rate: at 0.5 half a second passes on
-// them in a second, so that they heartbeat late; at 2 they heartbeat early. Waits under way
-// stay as they are. The error is for a rate that is not above 0.
+// SetClockRate sets the speed of clients' clocks: a client heartbeats late at 0.5, when half
+// a second passes on its clock in a second, and early at 2. Waits under way are not
+// affected. The error is for a rate that is not above 0.
 func (f *Fleet) SetClockRate(ids []string, rate float64) error {
-	if !(rate > 0) { // so that a NaN is refused
+	if !(rate > 0) { // true of NaN
 		return fmt.Errorf("clock rate %g: it must be a number above 0", rate)
 	}
 	f.mu.Lock()
@@ -116,8 +116,8 @@ func (f *Fleet) StoppedNodes() []string {
 	return f.idsOf(f.numbers(func(c *client) bool { return !c.running }))
 }
 
-// InGroup returns the numbers of the clients of a group, ascending; of all clients for "",
-// and nil if there is no such group.
+// InGroup returns the numbers of the clients of a group in ascending order: of all clients
+// if name is empty, none if there is no such group.
 func (f *Fleet) InGroup(name string) []int {
 	return f.numbers(func(c *client) bool { return name == "" || f.groups[c.group].Name == name })
 }
@@ -129,7 +129,7 @@ func (f *Fleet) IDsInGroup(name string) []string {
 	return f.idsOf(f.InGroup(name))
 }
 
-// What follows is called with mu held, but for numbers when it asks only what never changes.
+// The functions below are called with mu held, but InGroup may ask for what never changes.
 
 func (f *Fleet) choose(fraction float64) []int {
 	running := f.numbers(func(c *client) bool { return c.running })

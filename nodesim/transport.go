@@ -7,8 +7,7 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// do makes the call at a server and blocks until it is answered. node is what a
-// registration registers.
+// do makes a call and returns the answer. node is only for registrations.
 func do(ctx context.Context, server rpc.NodeServer, asked call, id string, node *rpc.Node) answer {
 	switch asked.kind {
 	case callRegister:
