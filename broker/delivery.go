@@ -3,6 +3,8 @@ package broker
 import (
 	"fmt"
 	"time"
+
+	"github.com/simctl/simctl/internal/uuid"
 )
 
 // Delivery is an evaluation handed to a worker.
@@ -57,7 +59,7 @@ func (b *EvalBroker) Deliver(now time.Time, schedulers []string) (Delivery, erro
 	}
 	at := b.at(now)
 	r := q.ready.pop().r
-	r.place, r.dequeued, r.token = placeUnacked, at, b.newToken()
+	r.place, r.dequeued, r.token = placeUnacked, at, uuid.Format(b.cfg.Rand.Uint64(), b.cfg.Rand.Uint64())
 	r.deliveries++
 	r.timed = b.leaks.timed(b.quirks, r.eval.ID)
 	q.unacked++
@@ -102,27 +104,6 @@ func (b *EvalBroker) peek(q *queue) int {
 		return q.ready.items[q.ready.len()-1].priority
 	}
 	return q.ready.items[0].priority
-}
-
-// newToken returns 128 random bits in the shape of a UUID, in one allocation.
-func (b *EvalBroker) newToken() string {
-	const digits = "0123456789abcdef"
-	var buf [36]byte
-	bits, i := b.cfg.Rand.Uint64(), 0
-	for pos := range buf {
-		switch pos {
-		case 8, 13, 18, 23:
-			buf[pos] = '-'
-			continue
-		}
-		if i == 16 {
-			bits = b.cfg.Rand.Uint64()
-		}
-		buf[pos] = digits[bits&15]
-		bits >>= 4
-		i++
-	}
-	return string(buf[:])
 }
 
 // Ack ends a delivery with success. Its job is free again: the policy sheds what the

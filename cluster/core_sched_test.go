@@ -46,7 +46,13 @@ func TestGarbageIsCollected(t *testing.T) {
 		time.Sleep(time.Second)
 		r.report("stop", false)
 		count := func() (evals, live, terminal int) {
-			live, terminal = r.snap().AllocCounts()
+			for a := range r.snap().Allocs() {
+				if a.Terminal() {
+					terminal++
+				} else {
+					live++
+				}
+			}
 			return r.snap().EvalTotal(), live, terminal
 		}
 		r.want("within the hour", r.wait(55*time.Second), "")

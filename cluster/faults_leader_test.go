@@ -41,7 +41,7 @@ func TestLostThriceFails(t *testing.T) {
 		// 60 s; 1 s and 60 s; 20 s and 60 s.
 		time.Sleep(202 * time.Second)
 		r.want("at the limit", r.entries(), "1 EvalUpdateRequestType\n")
-		e := r.snap().EvalByID(id)
+		e := r.eval(id)
 		if e.Status != broker.StatusFailed || e.NextEval == "" {
 			t.Errorf("evaluation %+v", e)
 		}
@@ -118,4 +118,16 @@ func TestDatacenterFilter(t *testing.T) {
 			r.want("a node of dc2", r.entries(), want)
 		})
 	}
+}
+
+// eval returns an evaluation that the state holds.
+func (r *rig) eval(id string) *broker.Evaluation {
+	r.Helper()
+	for e := range r.snap().Evals() {
+		if e.ID == id {
+			return e
+		}
+	}
+	r.Fatalf("no evaluation %s", id)
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,7 +127,7 @@ func wantAgreement(t *testing.T, c *Cluster, acked int) (a Agreement) {
 	return a
 }
 
-func jobsOf(c *Cluster, i int) int { return c.State(i).Snapshot().JobCount() }
+func jobsOf(c *Cluster, i int) int { return len(slices.Collect(c.State(i).Snapshot().Jobs())) }
 
 // eventually looks, on the wall clock, until a condition holds.
 func eventually(t *testing.T, holds func() bool) {

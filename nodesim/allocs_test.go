@@ -34,9 +34,7 @@ func reports(s *fakeServers) []string {
 func oneReporting(t *testing.T, b Behaviour, prepare func(*fakeServers), test func(*testing.T, *fakeServers, *Fleet, string)) {
 	cfg := Config{Nodes: 1, Servers: 3, Seed: 2, ReportAllocs: true, Behaviour: b}
 	inBubble(t, cfg, prepare, func(t *testing.T, s *fakeServers, f *Fleet) {
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		test(t, s, f, f.clients[0].id)
 	})
 }

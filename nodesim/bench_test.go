@@ -39,11 +39,8 @@ func measureFleet(t *testing.T, nodes int, reporting bool) (bytes float64, beats
 		if err != nil {
 			panic(err)
 		}
-		ctx := context.Background()
-		f.Start(ctx)
-		if err := f.WaitReady(ctx); err != nil {
-			panic(err)
-		}
+		f.Start(context.Background())
+		waitReady(f)
 		time.Sleep(time.Second)
 		bytes = heap() - before
 		time.Sleep(10 * time.Minute)

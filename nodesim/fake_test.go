@@ -195,3 +195,10 @@ func inBubble(t *testing.T, cfg Config, prepare func(*fakeServers), test func(*t
 		test(t, servers, fleet)
 	})
 }
+
+// waitReady returns once every running client is ready. Call it in a bubble.
+func waitReady(f *Fleet) {
+	for s := f.Stats(); s.Ready < s.Running; s = f.Stats() {
+		time.Sleep(time.Millisecond)
+	}
+}

@@ -10,9 +10,7 @@ import (
 func TestASlowClockSendsHeartbeatsLate(t *testing.T) {
 	cfg := Config{Nodes: 40, Servers: 1, Seed: 1}
 	inBubble(t, cfg, nil, func(t *testing.T, s *fakeServers, f *Fleet) {
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		slow := f.Choose(0.25)
 		if len(slow) != 10 || !slices.Equal(slow, slices.Compact(slices.Clone(slow))) {
 			t.Fatalf("chose %v, want 10 different clients of 40", slow)
@@ -51,9 +49,7 @@ func TestASlowClockSendsHeartbeatsLate(t *testing.T) {
 func TestClientsStopByName(t *testing.T) {
 	cfg := Config{Nodes: 20, Servers: 1, Seed: 2}
 	inBubble(t, cfg, nil, func(t *testing.T, _ *fakeServers, f *Fleet) {
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		chosen := f.Choose(0.3)
 		f.StopNodes(append([]string{"nobody"}, chosen...))
 		f.StopNodes(chosen) // they are stopped already
@@ -64,9 +60,7 @@ func TestClientsStopByName(t *testing.T) {
 			t.Errorf("stats %+v, want 14 running and 6 stopped", st)
 		}
 		f.Resume(f.StoppedNodes())
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		if st := f.Stats(); st.Ready != 20 {
 			t.Errorf("%d ready, want all 20 back", st.Ready)
 		}

@@ -144,7 +144,7 @@ func TestSyncTicks(t *testing.T) {
 }
 
 func TestNodesAreTellable(t *testing.T) {
-	cfg := Config{Nodes: 1000, Servers: 1, Dial: func(int) rpc.NodeServer { return nil }, Datacenters: []string{"dc1", "dc2"}}
+	cfg := Config{Nodes: 1000, Servers: 1, Dial: func(int) rpc.NodeServer { return nil }, Groups: []Group{{Nodes: 500}, {Nodes: 500, Datacenter: "dc2"}}}
 	f, err := NewFleet(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestNodesAreTellable(t *testing.T) {
 			t.Fatalf("client %d has the ID %q, twice or not a UUID", i, n.ID)
 		}
 		seen[n.ID] = true
-		if want := cfg.Datacenters[i%2]; n.Datacenter != want || n.Resources != DefaultResources {
+		if want := [2]string{"dc1", "dc2"}[i/500]; n.Datacenter != want || n.Resources != DefaultResources {
 			t.Errorf("client %d is in %s with %+v, want %s with the default", i, n.Datacenter, n.Resources, want)
 		}
 	}

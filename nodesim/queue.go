@@ -8,12 +8,12 @@ type ref struct {
 	loop   loop
 }
 
-// queue is the fleet's delaying queue: a binary heap over the instants of all waiting
-// loops. A loop knows its place in it (task.pos), so that a wait can be moved or ended
-// in O(log n) and no stale entry is left behind.
+// queue is the fleet's delaying queue, a binary heap of all waiting loops by their instants.
+// A loop knows its index (task.pos), so that moving or ending a wait takes O(log n) and
+// leaves no stale entry.
 type queue struct {
 	entries []entry
-	clients []client // of the fleet, for the places
+	clients []client // the fleet's
 }
 
 type entry struct {
@@ -23,7 +23,7 @@ type entry struct {
 
 func (q *queue) task(r ref) *task { return &q.clients[r.client].tasks[r.loop] }
 
-// next returns the earliest instant; false when nobody waits.
+// next returns the earliest instant; false if no loop waits.
 func (q *queue) next() (time.Duration, bool) {
 	if len(q.entries) == 0 {
 		return 0, false
@@ -38,7 +38,7 @@ func (q *queue) pop() ref {
 	return r
 }
 
-// set puts the loop into the queue at an instant, or moves it there.
+// set puts a loop into the queue at an instant, or moves it there.
 func (q *queue) set(r ref, at time.Duration) {
 	t := q.task(r)
 	if t.pos < 0 {
@@ -51,7 +51,7 @@ func (q *queue) set(r ref, at time.Duration) {
 	q.restore(int(t.pos))
 }
 
-// remove takes the loop out of the queue, if it is in it.
+// remove takes a loop out of the queue if it is there.
 func (q *queue) remove(r ref) {
 	t := q.task(r)
 	if t.pos < 0 {
@@ -66,7 +66,7 @@ func (q *queue) remove(r ref) {
 	}
 }
 
-// restore moves the entry at i to where the heap wants it.
+// restore moves the entry at i to its place in the heap.
 func (q *queue) restore(i int) {
 	for i > 0 && q.entries[i].at < q.entries[(i-1)/2].at {
 		q.swap(i, (i-1)/2)

@@ -1,6 +1,10 @@
 package rpc
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // Node statuses and eligibilities (nomad/structs/structs.go, NodeStatus*, NodeScheduling*).
 const (
@@ -143,12 +147,7 @@ func (j *Job) Copy() *Job {
 
 // RunsIn reports whether the job names the datacenter.
 func (j *Job) RunsIn(datacenter string) bool {
-	for _, dc := range j.Datacenters {
-		if dc == datacenter {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(j.Datacenters, datacenter)
 }
 
 // TaskGroup looks a group up by name; nil means that the job has none of that name.
@@ -226,6 +225,9 @@ func (a *Allocation) Copy() *Allocation {
 	c := *a
 	return &c
 }
+
+// ByID compares allocations by ID, for sorting and searching.
+func ByID(a, b *Allocation) int { return strings.Compare(a.ID, b.ID) }
 
 // ServerTerminal reports whether the servers want the allocation stopped.
 func (a *Allocation) ServerTerminal() bool {

@@ -1,14 +1,13 @@
 package scheduler
 
 import (
-	"encoding/binary"
-	"encoding/hex"
 	"math/rand/v2"
 	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/internal/uuid"
 )
 
 // Why an allocation is stopped or changed (generic_sched.go).
@@ -131,7 +130,7 @@ func (a *attempt) used(on *state.NodeAllocs) rpc.Resources {
 // place plans a new allocation on a node; previous, which it replaces, may be nil.
 func (a *attempt) place(tg *rpc.TaskGroup, name, nodeID string, previous *rpc.Allocation) {
 	alloc := &rpc.Allocation{
-		ID: newID(a.rand), Namespace: a.job.Namespace, EvalID: a.eval.ID, Name: name, NodeID: nodeID,
+		ID: uuid.Random(a.rand), Namespace: a.job.Namespace, EvalID: a.eval.ID, Name: name, NodeID: nodeID,
 		JobID: a.job.ID, JobVersion: a.job.Version, JobType: a.job.Type, TaskGroup: tg.Name, Resources: tg.Resources,
 		DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientPending, DeploymentID: a.deploymentID,
 	}
@@ -217,25 +216,8 @@ func (a *attempt) rollingEval() *broker.Evaluation {
 
 func (a *attempt) newEval(trigger, status string) *broker.Evaluation {
 	return &broker.Evaluation{
-		ID: newID(a.rand), Namespace: a.eval.Namespace, JobID: a.eval.JobID, Type: a.eval.Type, Priority: a.eval.Priority,
+		ID: uuid.Random(a.rand), Namespace: a.eval.Namespace, JobID: a.eval.JobID, Type: a.eval.Type, Priority: a.eval.Priority,
 		TriggeredBy: trigger, Status: status, PreviousEval: a.eval.ID, SnapshotIndex: a.snap.Index(),
 		CreateTime: a.now.UnixNano(), ModifyTime: a.now.UnixNano(),
 	}
-}
-
-// newID draws a UUID of version 4.
-func newID(r *rand.Rand) string {
-	var raw [16]byte
-	binary.BigEndian.PutUint64(raw[:8], r.Uint64())
-	binary.BigEndian.PutUint64(raw[8:], r.Uint64())
-	raw[6] = raw[6]&0x0f | 0x40
-	raw[8] = raw[8]&0x3f | 0x80
-	id := make([]byte, 36)
-	hex.Encode(id, raw[:4])
-	hex.Encode(id[9:], raw[4:6])
-	hex.Encode(id[14:], raw[6:8])
-	hex.Encode(id[19:], raw[8:10])
-	hex.Encode(id[24:], raw[10:])
-	id[8], id[13], id[18], id[23] = '-', '-', '-', '-'
-	return string(id)
 }

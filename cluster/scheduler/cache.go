@@ -123,7 +123,7 @@ func (a *attempt) gatherChanged(since uint64) bool {
 			}
 		}
 	}
-	slices.SortFunc(found, func(x, y *rpc.Allocation) int { return strings.Compare(x.ID, y.ID) })
+	slices.SortFunc(found, rpc.ByID)
 	a.changed = slices.Compact(found)
 	return true
 }

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/uuid"
 )
 
 // Descriptions of deployments (structs.go, DeploymentStatusDescription*).
@@ -90,7 +91,7 @@ func (g *genericRun) beginDeployment(tg *rpc.TaskGroup, all []*rpc.Allocation, d
 	if !g.roll.begun {
 		g.roll.begun = true
 		g.roll.deployment = &rpc.Deployment{
-			ID: newID(g.rand), Namespace: g.job.Namespace, JobID: g.job.ID, JobVersion: g.job.Version,
+			ID: uuid.Random(g.rand), Namespace: g.job.Namespace, JobID: g.job.ID, JobVersion: g.job.Version,
 			JobCreateIndex: g.job.CreateIndex, Priority: g.eval.Priority,
 			Status: rpc.DeploymentRunning, StatusDescription: descDeploymentRunning,
 		}

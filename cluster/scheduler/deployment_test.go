@@ -52,7 +52,7 @@ func TestRollingUpdateStopsAtAFailure(t *testing.T) {
 	w.want("stops while one is unhealthy", stops(w.runJob("svc")), "[]")
 
 	failed := slices.DeleteFunc(w.allocs("svc"), func(a *rpc.Allocation) bool { return !isNew(a) })[0]
-	w.ok(w.store.Update(w.next(), func(tx *state.Tx) error { return tx.RequestTransitions(nil, []string{failed.ID}) }))
+	w.update(func(tx *state.Tx) error { return tx.RequestTransitions(nil, []string{failed.ID}) })
 	next := w.runJob("svc").created[0]
 	w.now = next.WaitUntil
 	w.run(next)
@@ -60,9 +60,9 @@ func TestRollingUpdateStopsAtAFailure(t *testing.T) {
 	w.want("the rest waits", w.ofVersion("svc", 0), 2)
 
 	d := w.deployment("svc")
-	w.ok(w.store.Update(w.next(), func(tx *state.Tx) error {
+	w.update(func(tx *state.Tx) error {
 		return tx.UpdateDeployment(&rpc.DeploymentUpdate{Namespace: d.Namespace, JobID: d.JobID, DeploymentID: d.ID, Status: rpc.DeploymentFailed})
-	}))
+	})
 	w.report("svc", rpc.AllocClientRunning, nil)
 	w.want("plans of a failed deployment", len(w.runJob("svc").plans), 0)
 
@@ -79,7 +79,7 @@ func TestDeploymentEndsWithItsJob(t *testing.T) {
 	first := w.deployment("svc").ID
 	w.runJob("svc")
 	w.want("another took its place", w.deployment("svc").ID != first && w.deployment("svc").Active(), true)
-	w.ok(w.store.StopJob(w.next(), rpc.DefaultNamespace, "svc"))
+	w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, "svc") })
 	w.runJob("svc")
 	w.want("cancelled", w.deployment("svc").Status, rpc.DeploymentCancelled)
 }

@@ -21,10 +21,6 @@ func EvaluatePlan(snap *state.Snapshot, plan *Plan) *PlanResult {
 		if !nodeFits(snap, plan, node) {
 			r.RejectedNodes = append(r.RejectedNodes, node)
 			r.RefreshIndex = max(snap.RefreshIndex(), 1)
-			if plan.AllAtOnce {
-				r.NodeUpdate, r.NodeAllocation, r.Deployment, r.DeploymentUpdates = nil, nil, nil, nil
-				return r
-			}
 			continue
 		}
 		if stops := existing(snap, plan.NodeUpdate[node]); len(stops) > 0 {
@@ -74,7 +70,7 @@ func nodeFits(snap *state.Snapshot, plan *Plan, nodeID string) bool {
 		return false
 	}
 	on := snap.NodeAllocs(nodeID)
-	if !slices.ContainsFunc(places, func(a *rpc.Allocation) bool { return !has(on.Live, a.ID) }) {
+	if !slices.ContainsFunc(places, func(a *rpc.Allocation) bool { return on.LiveByID(a.ID) == nil }) {
 		return true // changes in place only, which an ineligible node allows too
 	}
 	if node.SchedulingEligibility == rpc.NodeIneligible {
@@ -84,7 +80,7 @@ func nodeFits(snap *state.Snapshot, plan *Plan, nodeID string) bool {
 	removed := make(map[string]bool, len(places)+len(plan.NodeUpdate[nodeID]))
 	for _, list := range [2][]*rpc.Allocation{plan.NodeUpdate[nodeID], places} {
 		for _, a := range list {
-			if old := live(on.Live, a.ID); old != nil && !removed[a.ID] {
+			if old := on.LiveByID(a.ID); old != nil && !removed[a.ID] {
 				removed[a.ID] = true
 				used = used.Sub(old.Resources)
 			}
@@ -97,22 +93,3 @@ func nodeFits(snap *state.Snapshot, plan *Plan, nodeID string) bool {
 	}
 	return node.Resources.Fits(used)
 }
-
-// live finds an allocation in a list ordered by ID.
-func live(list []*rpc.Allocation, id string) *rpc.Allocation {
-	at, ok := slices.BinarySearchFunc(list, id, func(a *rpc.Allocation, id string) int {
-		switch {
-		case a.ID < id:
-			return -1
-		case a.ID > id:
-			return 1
-		}
-		return 0
-	})
-	if !ok {
-		return nil
-	}
-	return list[at]
-}
-
-func has(list []*rpc.Allocation, id string) bool { return live(list, id) != nil }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
 )
 
 func TestEvaluatePlan(t *testing.T) {
@@ -31,9 +32,13 @@ func TestEvaluatePlan(t *testing.T) {
 		{name: "no such node", places: []*rpc.Allocation{cpu("new", "n77", 1)}, rejected: "[n77]"},
 		{name: "node down", event: func(w *world) { w.status("n01", rpc.NodeStatusDown) }, places: []*rpc.Allocation{cpu("new", "n01", 1)}, rejected: "[n01]"},
 		{name: "node not ready yet", event: func(w *world) { w.status("n01", rpc.NodeStatusInit) }, places: []*rpc.Allocation{cpu("new", "n01", 1)}, rejected: "[n01]"},
-		{name: "node ineligible", event: func(w *world) { w.ok(w.store.UpdateNodeEligibility(w.next(), "n01", rpc.NodeIneligible, 0, "")) },
+		{name: "node ineligible", event: func(w *world) {
+			w.update(func(tx *state.Tx) error { return tx.UpdateNodeEligibility("n01", rpc.NodeIneligible, 0, "") })
+		},
 			places: []*rpc.Allocation{cpu("new", "n01", 1)}, rejected: "[n01]"},
-		{name: "update in place on an ineligible node", event: func(w *world) { w.ok(w.store.UpdateNodeEligibility(w.next(), "n00", rpc.NodeIneligible, 0, "")) },
+		{name: "update in place on an ineligible node", event: func(w *world) {
+			w.update(func(tx *state.Tx) error { return tx.UpdateNodeEligibility("n00", rpc.NodeIneligible, 0, "") })
+		},
 			places: []*rpc.Allocation{cpu("old", "n00", 600)}, rejected: "[]"},
 		{name: "node disconnected", event: func(w *world) { w.status("n00", rpc.NodeStatusDisconnected) }, places: []*rpc.Allocation{cpu("old", "n00", 600)}, rejected: "[n00]"},
 		{name: "node disconnected, allocation unknown", event: func(w *world) { w.status("n00", rpc.NodeStatusDisconnected) },
@@ -47,7 +52,9 @@ func TestEvaluatePlan(t *testing.T) {
 			w.nodes(2)
 			e := w.eval("j", rpc.JobTypeService, broker.TriggeredByJobRegister)
 			base := &Plan{NodeAllocation: map[string][]*rpc.Allocation{"n00": {cpu("old", "n00", 600)}}}
-			w.ok(w.store.UpsertPlanResults(w.next(), EvaluatePlan(w.store.Snapshot(), base).Commit(e.ID, 1)))
+			w.update(func(tx *state.Tx) error {
+				return tx.UpsertPlanResults(EvaluatePlan(w.store.Snapshot(), base).Commit(e.ID, 1))
+			})
 			if test.event != nil {
 				test.event(w)
 			}
@@ -65,14 +72,9 @@ func TestEvaluatePlan(t *testing.T) {
 			w.want("full", full, test.rejected == "[]")
 			w.want("expected", expected, len(test.places))
 			w.want("actual", actual <= expected, true)
-			w.ok(w.store.UpsertPlanResults(w.next(), r.Commit(e.ID, 1)))
+			w.update(func(tx *state.Tx) error { return tx.UpsertPlanResults(r.Commit(e.ID, 1)) })
 			if full && test.event == nil {
 				checkRoom(t, w.store.Snapshot())
-			}
-
-			p.AllAtOnce = true
-			if r := EvaluatePlan(w.store.Snapshot(), p); len(r.RejectedNodes) > 0 && !r.IsNoOp() {
-				t.Errorf("all at once: %d placements in spite of rejected nodes", size(r.NodeAllocation))
 			}
 		})
 	}
@@ -96,7 +98,7 @@ func TestConflictingPlansRetry(t *testing.T) {
 	w.want("again", s.Committed(r), true)
 	second := s.Plan(w.store.Snapshot(), w.now)
 	r = EvaluatePlan(w.store.Snapshot(), second.Plan)
-	w.ok(w.store.UpsertPlanResults(w.next(), r.Commit(eb.ID, 1)))
+	w.update(func(tx *state.Tx) error { return tx.UpsertPlanResults(r.Commit(eb.ID, 1)) })
 	w.want("again", s.Committed(r), false)
 	w.want("live", []int{len(w.live("a")), len(w.live("b"))}, "[6 4]")
 	w.want("failed", s.Outcome(w.now).Evals[0].FailedTGAllocs, map[string]int{"g": 1})
@@ -158,7 +160,7 @@ func TestProgressResetsAttempts(t *testing.T) {
 			full.RefreshIndex = w.index
 		}
 		full.AllocIndex = w.next()
-		w.ok(w.store.UpsertPlanResults(full.AllocIndex, full.Commit(s.eval.ID, 1)))
+		w.ok(w.store.Update(full.AllocIndex, func(tx *state.Tx) error { return tx.UpsertPlanResults(full.Commit(s.eval.ID, 1)) }))
 		again = s.Committed(full)
 	}
 	w.want("attempts", attempts, 8)

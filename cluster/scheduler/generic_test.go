@@ -7,6 +7,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
 )
 
 // running returns a world of n nodes on which the job runs.
@@ -45,8 +46,12 @@ func TestServiceKeepsItsCount(t *testing.T) {
 		{"changed and scaled down", func(w *world) {
 			w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Resources.MemoryMB++; tg.Count = 2 }))
 		}, "[svc.g[0] svc.g[1]]", 3},
-		{"stopped", func(w *world) { w.ok(w.store.StopJob(w.next(), rpc.DefaultNamespace, "svc")) }, "[]", 3},
-		{"purged", func(w *world) { w.ok(w.store.DeleteJob(w.next(), rpc.DefaultNamespace, "svc")) }, "[]", 3},
+		{"stopped", func(w *world) {
+			w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, "svc") })
+		}, "[]", 3},
+		{"purged", func(w *world) {
+			w.update(func(tx *state.Tx) error { return tx.DeleteJob(rpc.DefaultNamespace, "svc") })
+		}, "[]", 3},
 		{"group renamed", func(w *world) {
 			w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Name = "h" }))
 		}, "[svc.h[0] svc.h[1] svc.h[2]]", 3},
@@ -54,7 +59,9 @@ func TestServiceKeepsItsCount(t *testing.T) {
 			w.report("svc", rpc.AllocClientComplete, func(a *rpc.Allocation) bool { return a.Name == "svc.g[1]" })
 		}, "[svc.g[0] svc.g[1] svc.g[2]]", 0},
 		{"a node is down", func(w *world) { w.status(w.live("svc")[0].NodeID, rpc.NodeStatusDown) }, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
-		{"a node is gone", func(w *world) { w.ok(w.store.DeleteNode(w.next(), w.live("svc")[0].NodeID)) }, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
+		{"a node is gone", func(w *world) {
+			w.update(func(tx *state.Tx) error { return tx.DeleteNode(w.live("svc")[0].NodeID) })
+		}, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
 		{"a node drains", func(w *world) { w.drain(w.live("svc")[0].NodeID, true) }, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
 		{"a node is out of reach", func(w *world) { w.status(w.live("svc")[0].NodeID, rpc.NodeStatusDisconnected) }, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
 	}
@@ -213,7 +220,9 @@ func TestBatchLeavesADrainingNode(t *testing.T) {
 	w.runJob("bat")
 	w.want("moved", w.names("bat"), "[bat.g[0] bat.g[1] bat.g[2]]")
 	w.report("bat", rpc.AllocClientRunning, nil)
-	w.ok(w.store.UpdateAllocsFromClient(w.next(), []*rpc.Allocation{w.clientUpdate(moved, rpc.AllocClientComplete)}))
+	w.update(func(tx *state.Tx) error {
+		return tx.UpdateAllocsFromClient(w.clientUpdate(moved, rpc.AllocClientComplete))
+	})
 	for range 3 {
 		w.want("plans when the client has stopped it", len(w.runJob("bat").plans), 0)
 	}

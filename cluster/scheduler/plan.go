@@ -19,8 +19,6 @@ type Plan struct {
 	SnapshotIndex uint64
 	// Job is the job as the plan knew it; nil when it was purged.
 	Job *rpc.Job
-	// AllAtOnce commits the plan in full or not at all.
-	AllAtOnce bool
 	// NodeUpdate holds the allocations to stop, in full and as they are to be, by node.
 	NodeUpdate map[string][]*rpc.Allocation
 	// NodeAllocation holds the allocations to place, and those to change in place, by node.

@@ -56,7 +56,7 @@ func (w *randomWorld) step() {
 		}
 	case 4:
 		if id := w.nodeID(); w.known(id) && w.pick("delete", 4) == 0 {
-			w.ok(w.store.DeleteNode(w.next(), id))
+			w.update(func(tx *state.Tx) error { return tx.DeleteNode(id) })
 		}
 	case 5, 6:
 		id, jobType := w.jobID()
@@ -64,9 +64,9 @@ func (w *randomWorld) step() {
 	case 7:
 		id, _ := w.jobID()
 		if w.pick("purge", 3) == 0 {
-			w.ok(w.store.DeleteJob(w.next(), rpc.DefaultNamespace, id))
+			w.update(func(tx *state.Tx) error { return tx.DeleteJob(rpc.DefaultNamespace, id) })
 		} else {
-			w.ok(w.store.StopJob(w.next(), rpc.DefaultNamespace, id))
+			w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, id) })
 		}
 	case 8, 9:
 		w.clients()
@@ -113,7 +113,7 @@ func (w *randomWorld) clients() {
 		updates = append(updates, w.clientUpdate(a, status))
 	}
 	if len(updates) > 0 {
-		w.ok(w.store.UpdateAllocsFromClient(w.next(), updates))
+		w.update(func(tx *state.Tx) error { return tx.UpdateAllocsFromClient(updates...) })
 	}
 }
 
@@ -126,7 +126,7 @@ func (w *randomWorld) collect() {
 			gone = append(gone, a.ID)
 		}
 	}
-	w.ok(w.store.DeleteEvals(w.next(), nil, gone))
+	w.update(func(tx *state.Tx) error { return tx.DeleteEvals(nil, gone) })
 }
 
 // TestIncrementalEqualsFull runs random changes against schedulers that remember and
@@ -275,7 +275,7 @@ func (w *randomWorld) spacious() {
 		if bigger.Status == rpc.NodeStatusDisconnected {
 			bigger.Status = rpc.NodeStatusReady
 		}
-		w.ok(w.store.UpsertNode(w.next(), bigger))
+		w.update(func(tx *state.Tx) error { return tx.UpsertNode(bigger) })
 	}
 }
 
@@ -296,7 +296,7 @@ func (w *randomWorld) settleClients(jobID string) {
 		}
 	}
 	if len(updates) > 0 {
-		w.ok(w.store.UpdateAllocsFromClient(w.next(), updates))
+		w.update(func(tx *state.Tx) error { return tx.UpdateAllocsFromClient(updates...) })
 	}
 	w.watchDeployment(jobID)
 }
@@ -310,7 +310,7 @@ func (w *randomWorld) watchDeployment(jobID string) {
 			replace = append(replace, a.ID)
 		}
 	}
-	w.ok(w.store.Update(w.next(), func(tx *state.Tx) error { return tx.RequestTransitions(nil, replace) }))
+	w.update(func(tx *state.Tx) error { return tx.RequestTransitions(nil, replace) })
 }
 
 // checkJobs compares what runs with what each job asks for.

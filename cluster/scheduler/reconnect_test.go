@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
 )
 
 // TestReconnectingOnADrainingNode: an allocation that was out of reach and is to leave its
@@ -32,7 +33,7 @@ func TestReconnectingOnADrainingNode(t *testing.T) {
 	w.report("svc", rpc.AllocClientRunning, on(away.NodeID))
 	w.want("plans when its client is back", len(w.runJob("svc").plans), 0)
 
-	w.ok(w.store.UpdateNodeDrain(w.next(), away.NodeID, nil, false, 0, ""))
+	w.update(func(tx *state.Tx) error { return tx.UpdateNodeDrain(away.NodeID, nil, false, 0, "") })
 	w.runJob("svc")
 	w.want("left when the drain is over", w.names("svc"), "[svc.g[0] svc.g[0]]")
 	for _, a := range w.live("svc") {

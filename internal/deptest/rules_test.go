@@ -19,7 +19,7 @@ type layer struct {
 
 var layers = []layer{
 	{
-		part:   "broker",
+		part: "broker", own: []string{"internal/uuid"},
 		reason: "the broker is a pure state machine that anybody can lift out and test alone",
 	},
 	{
@@ -45,7 +45,7 @@ var layers = []layer{
 		reason:  "the store holds what Raft agreed on; it neither schedules nor talks",
 	},
 	{
-		part: "cluster/scheduler", own: []string{"broker", "cluster/rpc", "cluster/state"},
+		part: "cluster/scheduler", own: []string{"broker", "cluster/rpc", "cluster/state", "internal/uuid"},
 		reason: "a scheduler turns a snapshot into a plan and does nothing else",
 	},
 	{
@@ -79,7 +79,7 @@ var layers = []layer{
 	{
 		part: "cluster/internal/server", own: []string{
 			"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet", "cluster/internal/config", "cluster/internal/cpu",
-			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/raftnode",
+			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/raftnode", "internal/uuid",
 		},
 		modules: []string{"github.com/hashicorp/raft"},
 		reason:  "a server is one process; it knows its peers by their addresses",
@@ -92,7 +92,7 @@ var layers = []layer{
 		reason: "servers are the same whoever drives them: clients, scenarios and reports are above",
 	},
 	{
-		part: "nodesim", own: []string{"cluster/rpc"},
+		part: "nodesim", own: []string{"cluster/rpc", "internal/uuid"},
 		reason: "the fleet must run against any servers that speak the protocol, real Nomad's included",
 	},
 	{
@@ -136,6 +136,10 @@ var layers = []layer{
 	{
 		part:   "internal/rusage",
 		reason: "what a process costs is asked by benchmarks and runs alike",
+	},
+	{
+		part:   "internal/uuid",
+		reason: "every part writes IDs the same way, from its own source of random bits",
 	},
 	{
 		part:   "internal/deptest",

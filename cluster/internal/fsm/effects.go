@@ -70,12 +70,10 @@ func oneOrNone(e *broker.Evaluation) []*broker.Evaluation {
 }
 
 // room notes that a node has room, if the condition holds for it.
-func (fx *Effects) room(tx *state.Tx, nodeID string, holds func(*rpc.Node) bool) error {
-	n, err := tx.Node(nodeID)
-	if err == nil && n != nil && holds(n) {
+func (fx *Effects) room(tx *state.Tx, nodeID string, holds func(*rpc.Node) bool) {
+	if n := tx.Node(nodeID); n != nil && holds(n) {
 		fx.Room = append(fx.Room, n)
 	}
-	return err
 }
 
 func isReady(n *rpc.Node) bool { return n.Status == rpc.NodeStatusReady }

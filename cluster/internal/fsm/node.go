@@ -12,7 +12,8 @@ var NodeRegister = Declare("NodeRegisterRequestType", oneNode,
 		if err := tx.UpsertNode(r.Node); err != nil {
 			return err
 		}
-		return fx.room(tx, r.Node.ID, isReady)
+		fx.room(tx, r.Node.ID, isReady)
+		return nil
 	})
 
 // NodeRegistered counts calls, of new nodes and of known ones.
@@ -26,7 +27,8 @@ var NodeUpdateStatus = Declare("NodeUpdateStatusRequestType", oneNode,
 		if r.Status == rpc.NodeStatusDown {
 			fx.Counters.NodesDown++
 		}
-		return fx.room(tx, r.NodeID, isReady)
+		fx.room(tx, r.NodeID, isReady)
+		return nil
 	})
 
 var (
@@ -71,10 +73,10 @@ var NodeUpdateEligibility = Declare("NodeUpdateEligibilityRequestType", oneNode,
 		if err := tx.UpdateNodeEligibility(r.NodeID, r.Eligibility, r.UpdatedAt, r.Event); err != nil {
 			return err
 		}
-		if r.Eligibility != rpc.NodeEligible {
-			return nil
+		if r.Eligibility == rpc.NodeEligible {
+			fx.room(tx, r.NodeID, always)
 		}
-		return fx.room(tx, r.NodeID, always)
+		return nil
 	})
 
 var EligibilitySet = NodeUpdateEligibility.because("eligibilities set")

@@ -80,9 +80,7 @@ var AllocClientUpdate = Declare("AllocClientUpdateRequestType",
 		}
 		fx.Allocs = true
 		for _, u := range r.Alloc {
-			if err := fx.reported(tx, u); err != nil {
-				return err
-			}
+			fx.reported(tx, u)
 		}
 		return writeEvals(tx, fx, r.Evals...)
 	})
@@ -90,21 +88,17 @@ var AllocClientUpdate = Declare("AllocClientUpdateRequestType",
 // reported notes what an update of an allocation means to its deployment, and to those who
 // wait for room, which there is even on a node that is not ready: whoever is woken finds
 // out.
-func (fx *Effects) reported(tx *state.Tx, u *rpc.Allocation) error {
+func (fx *Effects) reported(tx *state.Tx, u *rpc.Allocation) {
 	if u.ClientStatus == rpc.AllocClientComplete || u.ClientStatus == rpc.AllocClientFailed {
-		if err := fx.room(tx, u.NodeID, always); err != nil {
-			return err
-		}
+		fx.room(tx, u.NodeID, always)
 	}
 	if u.Health == "" {
-		return nil
+		return
 	}
-	a, err := tx.Alloc(u.ID)
-	if err == nil && a != nil && a.DeploymentID != "" {
+	if a := tx.Alloc(u.ID); a != nil && a.DeploymentID != "" {
 		fx.Healths = append(fx.Healths, a)
 		fx.deployment(a.Namespace, a.JobID)
 	}
-	return err
 }
 
 var AllocsReported = AllocClientUpdate.because("batches of clients' reports")

@@ -115,10 +115,7 @@ func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult
 	}
 	// The optimistic write costs the leader what applying the entry will cost everyone.
 	a.srv.allocate("optimistic", fsm.PlanCost(p.Plan.Size(), a.srv.cfg.Costs.FSM))
-	a.snap = a.snap.Optimistic()
-	if err := a.snap.UpsertPlanResults(a.srv.AppliedIndex()+1, req); err != nil {
-		a.snap = nil
-	}
+	a.snap, _ = a.snap.Optimistic(a.srv.AppliedIndex()+1, req) // after an error nil: the next plan takes a new one
 	committing := make(chan uint64, 1)
 	a.committing = committing
 	a.waits.Go(func() {

@@ -20,6 +20,7 @@ import (
 	"github.com/simctl/simctl/cluster/scheduler"
 	"github.com/simctl/simctl/cluster/simnet"
 	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/internal/uuid"
 )
 
 // ErrStopped means that the server is shutting down.
@@ -274,11 +275,7 @@ func (s *Server) allocate(key string, d time.Duration) {
 // concurrent calls ask.
 func (s *Server) NewID(parts ...string) string {
 	now := uint64(time.Now().UnixNano())
-	return formatUUID(simnet.HashStrings(s.seed^now, parts...), simnet.HashStrings(^s.seed^now, parts...))
-}
-
-func formatUUID(a, b uint64) string {
-	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
+	return uuid.Format(simnet.HashStrings(s.seed^now, parts...), simnet.HashStrings(^s.seed^now, parts...))
 }
 
 var _ leader.Log = (*Server)(nil)
