@@ -138,6 +138,46 @@ func countOf(path, key string, counts map[string]uint64, known []string) (float6
 	return float64(n), false, nil
 }
 
+// Figure is one number of a run.
+type Figure struct {
+	Path  string // as Lookup takes it
+	Unit  string // as Metric.Unit; B for bytes, triggers for fan-in, "" for a plain count
+	Value float64
+}
+
+// Figures returns every figure of the run but those of its series, in the order of the
+// file: each phase's and the totals', latencies, fan-in, and the cost to the host.
+func (r *Result) Figures() []Figure {
+	var out []Figure
+	phase := func(prefix string, p *Phase) {
+		for _, m := range phaseMetrics {
+			out = append(out, Figure{prefix + m.Name, m.Unit, m.Value(p)})
+		}
+		counts := func(name, unit string, of map[string]uint64) {
+			for _, key := range sortedKeys(of) {
+				out = append(out, Figure{prefix + name + "." + key, unit, float64(of[key])})
+			}
+		}
+		counts("raft_entries_by_type", "entries", p.RaftEntriesByType)
+		counts("evals_by_status", "evaluations", p.EvalsByStatus)
+	}
+	for i := range r.Phases {
+		phase("phases."+r.Phases[i].Name+".", &r.Phases[i])
+	}
+	phase("totals.", &r.Totals)
+	for _, l := range r.Latencies {
+		prefix := "latencies." + l.Name + "."
+		out = append(out,
+			Figure{prefix + "count", "", float64(l.Count)}, Figure{prefix + "p50", l.Unit, l.P50},
+			Figure{prefix + "p90", l.Unit, l.P90}, Figure{prefix + "p99", l.Unit, l.P99}, Figure{prefix + "max", l.Unit, l.Max})
+	}
+	return append(out,
+		Figure{"fan_in.p50", "triggers", r.FanIn.P50}, Figure{"fan_in.p99", "triggers", r.FanIn.P99},
+		Figure{"fan_in.max", "triggers", r.FanIn.Max},
+		Figure{"host.wall_s", "s", r.Host.WallS}, Figure{"host.cpu_s", "s", r.Host.CPUS},
+		Figure{"host.peak_rss_bytes", "B", float64(r.Host.PeakRSSBytes)})
+}
+
 type figures []struct {
 	name  string
 	value float64

@@ -86,12 +86,32 @@ var layers = []layer{
 		reason:  "a sweep runs Specs wherever they may run; it starts no cluster itself, and draws nothing",
 	},
 	{
-		part: "reports", own: []string{"metrics"},
+		part: "reports", own: []string{"metrics", "reports/wording", "reports/figure", "reports/sweep", "reports/chart", "reports/page"},
+		modules: []string{"github.com/olekukonko/tablewriter", "github.com/google/renameio/v2"},
+		reason:  "every report must be made from Result files alone; its rooms are below it, and none reaches up",
+	},
+	{
+		part: "reports/wording", own: []string{"metrics"},
+		reason: "how runs and figures read must be the same on a terminal, in a chart and on a page",
+	},
+	{
+		part: "reports/figure", own: []string{"reports/wording"},
 		modules: []string{
-			"gonum.org/v1/plot", "github.com/olekukonko/tablewriter",
-			"codeberg.org/go-fonts/liberation", "golang.org/x/image", "github.com/google/renameio/v2",
+			"gonum.org/v1/plot", "codeberg.org/go-fonts/liberation", "golang.org/x/image", "github.com/google/renameio/v2",
 		},
-		reason: "every report must be made from Result files alone",
+		reason: "a drawing shows what its figure holds and knows of no run",
+	},
+	{
+		part: "reports/sweep", own: []string{"metrics", "reports/figure", "reports/wording"},
+		reason: "what a sweep found is worked out and drawn from its Results alone",
+	},
+	{
+		part: "reports/chart", own: []string{"metrics", "reports/figure", "reports/sweep", "reports/wording"},
+		reason: "a chart turns Results into a figure; where that is shown is none of its business",
+	},
+	{
+		part: "reports/page", own: []string{"metrics", "reports/chart", "reports/figure", "reports/sweep", "reports/wording"},
+		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
 		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/language", "scenarios/sweep", "reports", "metrics", "broker", "broker/explore"},
