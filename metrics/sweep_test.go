@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var stormPhases = []string{"register", "drain", "storm"}
+var storm = vocabulary("register", "drain", "storm")
 
 func TestParseLimit(t *testing.T) {
 	for text, want := range map[string]string{
@@ -21,7 +21,7 @@ func TestParseLimit(t *testing.T) {
 		"fan_in.max>=2":                            "fan_in.max >= 2",
 		"host.wall_s<=60":                          "host.wall_s <= 60",
 	} {
-		l, err := ParseLimit(text, stormPhases)
+		l, err := storm.ParseLimit(text)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -36,7 +36,7 @@ func TestParseLimit(t *testing.T) {
 		if got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
-		again, err := ParseLimit(l.String(), stormPhases)
+		again, err := storm.ParseLimit(l.String())
 		if err != nil || again.String() != l.String() {
 			t.Errorf("%q is written as %q, which reads as %v (%v)", text, l.String(), again, err)
 		}
@@ -60,7 +60,7 @@ func TestParseLimit(t *testing.T) {
 		"legacy:<=5":             "",
 		"totals.evals_created<=": "not a number",
 	} {
-		_, err := ParseLimit(text, stormPhases)
+		_, err := storm.ParseLimit(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: error %v, want one line that says %q", text, err, want)
 		}

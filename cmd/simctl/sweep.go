@@ -197,12 +197,12 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 
 // checkFigures reads the limits and the figures to draw.
 func (f *sweepFlags) checkFigures() error {
-	phases, err := f.study.Base.PhaseNames()
+	vocabulary, err := f.study.Base.FigureVocabulary()
 	if err != nil {
 		return badSweep(err)
 	}
 	for _, text := range f.slo {
-		limit, err := metrics.ParseLimit(text, phases)
+		limit, err := vocabulary.ParseLimit(text)
 		if err != nil {
 			return usageErrorf("--slo: %w", err)
 		}
@@ -213,7 +213,7 @@ func (f *sweepFlags) checkFigures() error {
 		f.study.Limits = append(f.study.Limits, limit)
 	}
 	for i, name := range f.metrics {
-		path, err := metrics.FullPath(name, phases)
+		path, err := vocabulary.FullPath(name)
 		if err != nil {
 			return usageErrorf("--metric: %w", err)
 		}
