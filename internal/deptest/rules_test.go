@@ -103,7 +103,8 @@ var layers = []layer{
 	},
 	{
 		part: "reports/sweep", own: []string{"metrics", "reports/figure", "reports/wording"},
-		reason: "what a sweep found is worked out and drawn from its Results alone",
+		modules: []string{"gonum.org/v1/gonum"},
+		reason:  "what a sweep found is worked out and drawn from its Results alone",
 	},
 	{
 		part: "reports/chart", own: []string{"metrics", "reports/figure", "reports/sweep", "reports/wording"},

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/figure"
 	"github.com/simctl/simctl/reports/wording"
 )
@@ -142,16 +141,16 @@ func (v *view) effects(path string) figure.Figure {
 	if len(v.s.Axes) < 2 {
 		return f
 	}
-	var all [][]metrics.Effect
+	var all [][]effect
 	most := 0
 	for _, b := range v.s.Brokers {
-		effects := v.s.Effects(path, b)
+		effects := effectsOn(v.s, path, b)
 		most = max(most, len(effects))
 		// The first broker's strongest axis is on top; below are those that have values for
 		// other brokers alone.
 		for _, e := range effects {
-			if !slices.Contains(f.Y.Names, e.Axis) {
-				f.Y.Names = slices.Insert(f.Y.Names, 0, e.Axis)
+			if !slices.Contains(f.Y.Names, e.axis) {
+				f.Y.Names = slices.Insert(f.Y.Names, 0, e.axis)
 			}
 		}
 		all = append(all, effects)
@@ -163,16 +162,16 @@ func (v *view) effects(path string) figure.Figure {
 	for i, effects := range all {
 		p := figure.Panel{Heading: v.s.Brokers[i], Color: v.colors[i]}
 		for _, e := range effects {
-			at := float64(slices.Index(f.Y.Names, e.Axis))
-			label := fmt.Sprintf("×%s  %s → %s", wording.Times(e.Factor), e.Low, e.High)
-			if e.Factor < noEffect {
+			at := float64(slices.Index(f.Y.Names, e.axis))
+			label := fmt.Sprintf("×%s  %s → %s", wording.Times(e.factor), e.low, e.high)
+			if e.factor < noEffect {
 				label = "nothing"
 			}
-			p.Bars = append(p.Bars, effectBar(at, e.Factor, v.colors[i], label))
-			highest = math.Max(highest, e.Factor)
+			p.Bars = append(p.Bars, effectBar(at, e.factor, v.colors[i], label))
+			highest = math.Max(highest, e.factor)
 		}
 		for at, name := range f.Y.Names {
-			if !slices.ContainsFunc(effects, func(e metrics.Effect) bool { return e.Axis == name }) {
+			if !slices.ContainsFunc(effects, func(e effect) bool { return e.axis == name }) {
 				p.Bars = append(p.Bars, effectBar(float64(at), 1, v.colors[i], "not varied"))
 			}
 		}

@@ -63,7 +63,7 @@ func limitSection(s *metrics.Sweep) Section {
 		case pass == all:
 			text = "all pass: the limit lies beyond " + text
 		}
-		if below := s.FailBelow(b); len(below) > 0 {
+		if below := failBelow(s, b); len(below) > 0 {
 			text += "; but with less load " + pointText(s, below[0].Point) + " fails"
 			if len(below) > 1 {
 				text += fmt.Sprintf(", and %d more", len(below)-1)
@@ -88,7 +88,7 @@ func largestText(s *metrics.Sweep, cells []metrics.Cell, broker string) string {
 	}
 	var loads, parts []string
 	passing := map[string][]string{} // settings by load
-	for _, c := range s.Largest(broker) {
+	for _, c := range largest(s, broker) {
 		l := load(c, true)
 		if !slices.Contains(loads, l) {
 			loads = append(loads, l)
@@ -161,14 +161,14 @@ func effectSection(s *metrics.Sweep) Section {
 	for _, path := range Paths(s, nil) {
 		for _, b := range s.Brokers {
 			row := append([]string{wording.FigureName(path), b}, make([]string, len(ranks))...)
-			effects := s.Effects(path, b)
+			effects := effectsOn(s, path, b)
 			for i, e := range effects {
 				if i == len(ranks) {
 					break
 				}
-				row[2+i] = fmt.Sprintf("%s ×%s (%s → %s)", e.Axis, wording.Times(e.Factor), e.Low, e.High)
-				if e.Factor < noEffect {
-					row[2+i] = e.Axis + ": nothing"
+				row[2+i] = fmt.Sprintf("%s ×%s (%s → %s)", e.axis, wording.Times(e.factor), e.low, e.high)
+				if e.factor < noEffect {
+					row[2+i] = e.axis + ": nothing"
 				}
 			}
 			if len(effects) > 0 {
