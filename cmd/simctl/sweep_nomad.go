@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/simctl/simctl/scenarios/sweep"
+	"github.com/simctl/simctl/scenarios/sweep/nomad"
 )
 
 // Executors of a sweep.
@@ -22,12 +23,12 @@ const (
 // nomadFlags is what the flags of a sweep say about the Nomad cluster it runs on. Its
 // address, token, region and namespace are those of the nomad command: NOMAD_ADDR and so on.
 type nomadFlags struct {
-	job     sweep.NomadJob
+	job     nomad.Job
 	results string
 }
 
 func (f *nomadFlags) bind(flags *pflag.FlagSet) {
-	f.job.ID = sweep.DefaultNomadJob
+	f.job.ID = nomad.DefaultJob
 	flags.StringVar(&f.job.ID, "nomad-job", f.job.ID, "name of the job that cells are dispatched to")
 	flags.StringVar(&f.results, "nomad-results", "", "directory in which results of cells appear (default: they come through the logs)")
 	flags.StringVar(&f.job.Volume, "nomad-volume", "", "with --print-job: host volume for the results, the directory of --nomad-results")
@@ -40,7 +41,7 @@ func (f *nomadFlags) bind(flags *pflag.FlagSet) {
 
 // printJob writes the job for a cluster, with memory for the largest of the runs.
 func (f *nomadFlags) printJob(w io.Writer, runs []sweep.Run) error {
-	f.job.Memory = sweep.NomadMemory(runs)
+	f.job.Memory = nomad.Memory(runs)
 	return f.job.Print(w)
 }
 
@@ -52,8 +53,8 @@ func (f *nomadFlags) newExecutor(ctx context.Context, parallel int, waits func(w
 			return nil, usageErrorf("--nomad-results %q: it must be the directory that cells write to, seen from here", f.results)
 		}
 	}
-	n, err := sweep.ConnectNomad(ctx, sweep.NomadConfig{Job: f.job.ID, Side: parallel, Results: f.results, Waits: waits})
-	if errors.Is(err, sweep.ErrNoJob) {
+	n, err := nomad.Connect(ctx, nomad.Config{Job: f.job.ID, Side: parallel, Results: f.results, Waits: waits})
+	if errors.Is(err, nomad.ErrNoJob) {
 		return nil, usageErrorf("%w", err)
 	}
 	if err != nil {

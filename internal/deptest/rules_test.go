@@ -82,8 +82,13 @@ var layers = []layer{
 	},
 	{
 		part: "scenarios/sweep", own: []string{"broker", "metrics", "scenarios", "scenarios/closedform", "scenarios/language"},
-		modules: []string{"github.com/hashicorp/nomad/api", "github.com/hashicorp/hcl/v2", "golang.org/x/sync"},
+		modules: []string{"golang.org/x/sync"},
 		reason:  "a sweep runs Specs wherever they may run; it starts no cluster itself, and draws nothing",
+	},
+	{
+		part: "scenarios/sweep/nomad", own: []string{"metrics", "scenarios", "scenarios/sweep"},
+		modules: []string{"github.com/hashicorp/nomad/api", "github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty"},
+		reason:  "a Nomad cluster is one place among others where a sweep's runs go; the sweep knows none of them",
 	},
 	{
 		part: "reports", own: []string{"metrics", "reports/wording", "reports/figure", "reports/sweep", "reports/chart", "reports/page"},
@@ -115,7 +120,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/language", "scenarios/sweep", "reports", "metrics", "broker", "broker/explore"},
+		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/language", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2",

@@ -1,4 +1,4 @@
-package sweep
+package nomad
 
 import (
 	"os"
@@ -40,7 +40,7 @@ func TestNomadSaysWhyCellsWait(t *testing.T) {
 // TestFilesGoAlong: a cell needs neither the scenario's file nor that of the costs, nor what
 // they name.
 func TestFilesGoAlong(t *testing.T) {
-	text, err := os.ReadFile("../calibration/loopback.hcl")
+	text, err := os.ReadFile("../../calibration/loopback.hcl")
 	if err != nil {
 		t.Fatal(err)
 	}

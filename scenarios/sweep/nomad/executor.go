@@ -1,4 +1,4 @@
-package sweep
+package nomad
 
 import (
 	"context"
@@ -17,58 +17,59 @@ import (
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/sweep"
 )
 
-// Nomad runs cells on a Nomad cluster: each is dispatched to a parameterized batch job, whose
-// text PrintJob writes. The client may be used by others, too.
-type Nomad struct {
+// Executor runs cells on a Nomad cluster. It dispatches each to a parameterized batch job,
+// which Job prints. Others may use the client, too. Its methods may be called from any
+// goroutine.
+type Executor struct {
 	client *api.Client
-	cfg    NomadConfig
-	told   sync.Map // what Waits has been told
+	cfg    Config
+	told   sync.Map // reasons that Waits has been told
 }
 
-// NomadConfig says how cells get to a cluster, and their Results back. Zero fields stand
-// for what is named beside them.
-type NomadConfig struct {
-	Job  string // ID of the parameterized job; DefaultNomadJob
+// Config says how cells get to a cluster, and how their Results come back. A zero field has
+// the value named beside it.
+type Config struct {
+	Job  string // ID of the parameterized job; DefaultJob
 	Side int    // jobs dispatched at a time; 16
 	// Results is the directory in which the Results of cells appear, if the job mounts the
-	// same one (a network file system); empty: Results come through the tasks' logs.
+	// same one (a network file system). If empty, Results come through the tasks' logs.
 	Results string
-	// Wait is how long one blocking query waits for news; 30 s. Retry is the first wait
-	// after a failed request, which doubles up to Wait; 1 s. Patience is how long requests
-	// may go on failing; 10 min.
+	// Wait bounds one blocking query; 30 s. Retry is the first wait after a failed request,
+	// which doubles up to Wait; 1 s. Patience is how long requests may fail; 10 min.
 	Wait, Retry, Patience time.Duration
-	// Waits is told why a cell waits to be placed, once for every reason; nil = nobody is.
-	// It is called by many goroutines.
+	// Waits, if not nil, is told why a cell waits to be placed, once for every reason. It is
+	// called from many goroutines.
 	Waits func(why string)
 }
 
-// Names that the job and the executor share.
+// Names in both the job and the executor.
 const (
-	DefaultNomadJob = "simctl-cell"
-	taskName        = "cell"
-	metaKey         = "key"
-	metaAttempt     = "attempt"
-	metaCommand     = "command"
+	DefaultJob  = "simctl-cell"
+	taskName    = "cell"
+	metaKey     = "key"
+	metaAttempt = "attempt"
+	metaCommand = "command"
 )
 
-// ErrNoJob is wrapped by the error of NewNomad about a cluster without the job.
+// ErrNoJob is wrapped by errors of New about a cluster that lacks the job.
 var ErrNoJob = errors.New("no job to dispatch")
 
-// ConnectNomad returns an executor for the cluster that the environment names, as it does
-// for the nomad command: NOMAD_ADDR, NOMAD_TOKEN, NOMAD_NAMESPACE and so on.
-func ConnectNomad(ctx context.Context, cfg NomadConfig) (*Nomad, error) {
+// Connect returns an executor for the cluster that the environment names as it does for the
+// nomad command: NOMAD_ADDR, NOMAD_TOKEN, NOMAD_NAMESPACE and so on.
+func Connect(ctx context.Context, cfg Config) (*Executor, error) {
 	client, err := api.NewClient(api.DefaultConfig())
 	if err != nil {
 		return nil, fmt.Errorf("%w: NOMAD_ADDR and its like: %w", ErrNoJob, err)
 	}
-	return NewNomad(ctx, client, cfg)
+	return New(ctx, client, cfg)
 }
 
-// NewNomad returns an executor for a cluster. The error says what is missing there.
-func NewNomad(ctx context.Context, client *api.Client, cfg NomadConfig) (*Nomad, error) {
-	def(&cfg.Job, DefaultNomadJob)
+// New returns an executor for a cluster. The error says what is missing there.
+func New(ctx context.Context, client *api.Client, cfg Config) (*Executor, error) {
+	def(&cfg.Job, DefaultJob)
 	def(&cfg.Side, 16)
 	def(&cfg.Wait, 30*time.Second)
 	def(&cfg.Retry, time.Second)
@@ -87,7 +88,7 @@ func NewNomad(ctx context.Context, client *api.Client, cfg NomadConfig) (*Nomad,
 	if cfg.Waits == nil {
 		cfg.Waits = func(string) {}
 	}
-	return &Nomad{client: client, cfg: cfg}, nil
+	return &Executor{client: client, cfg: cfg}, nil
 }
 
 func def[T comparable](field *T, value T) {
@@ -97,7 +98,7 @@ func def[T comparable](field *T, value T) {
 	}
 }
 
-// statusOf returns the HTTP status that an error of the API comes from; zero if from none.
+// statusOf returns the HTTP status that an error of the API reports; zero if it reports none.
 func statusOf(err error) int {
 	var e api.UnexpectedResponseError
 	if errors.As(err, &e) && e.HasStatusCode() {
@@ -106,13 +107,13 @@ func statusOf(err error) int {
 	return 0
 }
 
-// refused reports whether an error of the API is one that the same request would get again.
+// refused reports whether the same request would get the same error again.
 func refused(err error) bool {
 	status := statusOf(err)
 	if status >= 400 && status < 500 {
 		return status != http.StatusTooManyRequests
 	}
-	// What a server's checks of a dispatch find comes as an internal error, too
+	// A server reports what is wrong with a dispatch as an internal error
 	// (nomad/job_endpoint.go, Dispatch).
 	var e api.UnexpectedResponseError
 	return errors.As(err, &e) && slices.ContainsFunc([]string{"metadata", "Payload", "parameterized", "is stopped"}, func(word string) bool {
@@ -120,19 +121,19 @@ func refused(err error) bool {
 	})
 }
 
-// Side implements Executor.
-func (n *Nomad) Side() int { return n.cfg.Side }
+// Side implements sweep.Executor.
+func (n *Executor) Side() int { return n.cfg.Side }
 
-// Build implements Executor: the cluster's build is not known here.
-func (n *Nomad) Build() string { return "" }
+// Build implements sweep.Executor. The build that the cluster runs is unknown here.
+func (n *Executor) Build() string { return "" }
 
-// Run implements Executor. A job that this or an earlier process has dispatched for the
-// same attempt, and Nomad has not forgotten, is waited for instead of a new one. Whatever
-// ends without a Result is purged, so that its token is free for the next attempt.
-func (n *Nomad) Run(ctx context.Context, spec scenarios.Spec, key string, attempt int, _ func(scenarios.Progress)) (*metrics.Result, error) {
+// Run implements sweep.Executor. If this or an earlier process has dispatched a job for the
+// same attempt, and Nomad has not forgotten it, Run waits for that job instead of a new one.
+// It purges a job that ends without a Result, which frees its token for the next attempt.
+func (n *Executor) Run(ctx context.Context, spec scenarios.Spec, key string, attempt int, _ func(scenarios.Progress)) (*metrics.Result, error) {
 	spec, err := spec.Complete() // no file is on the cluster
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrGiveUp, err)
+		return nil, fmt.Errorf("%w: %w", sweep.ErrGiveUp, err)
 	}
 	payload, err := packSpec(spec)
 	if err != nil {
@@ -144,12 +145,13 @@ func (n *Nomad) Run(ctx context.Context, spec scenarios.Spec, key string, attemp
 	}
 	res, err := n.await(ctx, id, key, attempt)
 	if err != nil {
+		//lint:ignore ST1005 Nomad is a name
 		return nil, errors.Join(fmt.Errorf("Nomad job %s: %w", id, err), n.purge(ctx, id))
 	}
 	return res, nil
 }
 
-func (n *Nomad) dispatch(ctx context.Context, payload []byte, key string, attempt int, spec scenarios.Spec) (id string, err error) {
+func (n *Executor) dispatch(ctx context.Context, payload []byte, key string, attempt int, spec scenarios.Spec) (id string, err error) {
 	err = n.persist(ctx, "dispatch a cell", func() error {
 		opts := &api.WriteOptions{IdempotencyToken: fmt.Sprintf("%s-%d", key, attempt)}
 		meta := map[string]string{metaKey: key, metaAttempt: strconv.Itoa(attempt), metaCommand: spec.CommandLine()}
@@ -162,10 +164,10 @@ func (n *Nomad) dispatch(ctx context.Context, payload []byte, key string, attemp
 	return id, err
 }
 
-// persist makes a request again while the cluster has nobody to answer it. An answer that no
-// other request would be spared, such as a refused token, ends the sweep, and so does a
-// cluster that is silent for longer than Patience.
-func (n *Nomad) persist(ctx context.Context, what string, request func() error) error {
+// persist repeats a request while nobody in the cluster answers it. It gives up the sweep if
+// every other request would fail too, as with a refused token, or if the cluster is silent for
+// longer than Patience.
+func (n *Executor) persist(ctx context.Context, what string, request func() error) error {
 	began, wait := time.Now(), n.cfg.Retry
 	for {
 		err := request()
@@ -177,9 +179,9 @@ func (n *Nomad) persist(ctx context.Context, what string, request func() error) 
 		case statusOf(err) == http.StatusNotFound:
 			return fmt.Errorf("%s: %w", what, err) // for the caller to know what it means
 		case refused(err):
-			return fmt.Errorf("%s: Nomad at %s refuses: %w: %w", what, n.client.Address(), err, ErrGiveUp)
+			return fmt.Errorf("%s: Nomad at %s refuses: %w: %w", what, n.client.Address(), err, sweep.ErrGiveUp)
 		case time.Since(began) >= n.cfg.Patience:
-			return fmt.Errorf("%s: Nomad at %s has not answered for %v: %w: %w", what, n.client.Address(), n.cfg.Patience, err, ErrGiveUp)
+			return fmt.Errorf("%s: Nomad at %s has not answered for %v: %w: %w", what, n.client.Address(), n.cfg.Patience, err, sweep.ErrGiveUp)
 		}
 		if err := pause(ctx, wait); err != nil {
 			return err
@@ -188,14 +190,14 @@ func (n *Nomad) persist(ctx context.Context, what string, request func() error) 
 	}
 }
 
-// Errors of a cell that the cluster took away: it is tried again.
+// Errors of a cell that the cluster lost. The sweep tries it again.
 var (
 	errLost = errors.New("the allocation was lost")
 	errGone = errors.New("the job is gone")
 )
 
 // await follows a dispatched job to its end.
-func (n *Nomad) await(ctx context.Context, id, key string, attempt int) (*metrics.Result, error) {
+func (n *Executor) await(ctx context.Context, id, key string, attempt int) (*metrics.Result, error) {
 	query := (&api.QueryOptions{WaitTime: n.cfg.Wait}).WithContext(ctx)
 	for {
 		alloc, job, err := n.look(ctx, id, query)
@@ -218,7 +220,7 @@ func (n *Nomad) await(ctx context.Context, id, key string, attempt int) (*metric
 
 // look waits for news of a job and returns its newest allocation, nil if there is none, and
 // its status.
-func (n *Nomad) look(ctx context.Context, id string, query *api.QueryOptions) (*api.AllocationListStub, string, error) {
+func (n *Executor) look(ctx context.Context, id string, query *api.QueryOptions) (*api.AllocationListStub, string, error) {
 	var newest *api.AllocationListStub
 	status := ""
 	err := n.persist(ctx, "follow "+id, func() error {
@@ -232,7 +234,7 @@ func (n *Nomad) look(ctx context.Context, id string, query *api.QueryOptions) (*
 				newest = a
 			}
 		}
-		// An index that goes back is that of a cluster that was restored: wait from its start.
+		// The index goes back if the cluster was restored: wait from its start.
 		if meta.LastIndex < query.WaitIndex {
 			query.WaitIndex = 0
 		} else {
@@ -256,8 +258,8 @@ func (n *Nomad) look(ctx context.Context, id string, query *api.QueryOptions) (*
 	return newest, status, err
 }
 
-// collect returns the Result of a cell that ended well.
-func (n *Nomad) collect(ctx context.Context, alloc *api.AllocationListStub, key string, attempt int) (*metrics.Result, error) {
+// collect returns the Result of a cell that completed.
+func (n *Executor) collect(ctx context.Context, alloc *api.AllocationListStub, key string, attempt int) (*metrics.Result, error) {
 	if n.cfg.Results == "" {
 		text, err := n.logs(ctx, alloc, "stdout")
 		if err != nil {
@@ -278,7 +280,7 @@ func (n *Nomad) collect(ctx context.Context, alloc *api.AllocationListStub, key 
 	}
 }
 
-// readLog reads what a cell wrote; the error about anything else shows how that begins.
+// readLog reads a cell's output. The error about anything else quotes how the output begins.
 func readLog(text string) (*metrics.Result, error) {
 	res, err := scenarios.ReadOutcome(strings.NewReader(text))
 	if errors.Is(err, scenarios.ErrNoOutcome) {
@@ -307,8 +309,8 @@ func pause(ctx context.Context, d time.Duration) error {
 // resultName is the file that a cell writes.
 func resultName(key, attempt string) string { return key + "-" + attempt + ".json" }
 
-// failure says why a cell failed: what it said itself, or else the task's last event.
-func (n *Nomad) failure(ctx context.Context, alloc *api.AllocationListStub) error {
+// failure returns why a cell failed: its own error, or else the task's last event.
+func (n *Executor) failure(ctx context.Context, alloc *api.AllocationListStub) error {
 	if text, err := n.logs(ctx, alloc, "stdout"); err == nil {
 		if _, err := scenarios.ReadOutcome(strings.NewReader(text)); err != nil && !errors.Is(err, scenarios.ErrNoOutcome) {
 			return err
@@ -317,7 +319,7 @@ func (n *Nomad) failure(ctx context.Context, alloc *api.AllocationListStub) erro
 	why := "the allocation failed"
 	if state := alloc.TaskStates[taskName]; state != nil {
 		for _, e := range slices.Backward(state.Events) {
-			if e.Type != api.TaskNotRestarting { // it is never restarted, whatever happened
+			if e.Type != api.TaskNotRestarting { // which follows every failure
 				why += ": " + e.DisplayMessage
 				break
 			}
@@ -330,11 +332,12 @@ func (n *Nomad) failure(ctx context.Context, alloc *api.AllocationListStub) erro
 	return errors.New(why)
 }
 
-// readTries is how often the log of a task is asked for: its node may be busy or cut off.
+// readTries is how often the log of a task is asked for, since its node may be busy or cut
+// off.
 const readTries = 3
 
-// logs returns what a task wrote.
-func (n *Nomad) logs(ctx context.Context, alloc *api.AllocationListStub, kind string) (string, error) {
+// logs returns the output of a task.
+func (n *Executor) logs(ctx context.Context, alloc *api.AllocationListStub, kind string) (string, error) {
 	var err error
 	for try := range readTries {
 		if try > 0 {
@@ -350,7 +353,7 @@ func (n *Nomad) logs(ctx context.Context, alloc *api.AllocationListStub, kind st
 	return "", fmt.Errorf("read the %s of allocation %s: %w", kind, alloc.ID, err)
 }
 
-func (n *Nomad) readLogs(ctx context.Context, alloc *api.AllocationListStub, kind string) (string, error) {
+func (n *Executor) readLogs(ctx context.Context, alloc *api.AllocationListStub, kind string) (string, error) {
 	var b strings.Builder
 	query := (&api.QueryOptions{}).WithContext(ctx)
 	frames, failed := n.client.AllocFS().Logs(&api.Allocation{ID: alloc.ID, NodeID: alloc.NodeID}, false, taskName, kind, "start", 0, ctx.Done(), query)
@@ -367,9 +370,9 @@ func (n *Nomad) readLogs(ctx context.Context, alloc *api.AllocationListStub, kin
 	}
 }
 
-// purge stops a job and makes the cluster forget it, even when the sweep has been
-// interrupted. A job that is gone already is no error.
-func (n *Nomad) purge(ctx context.Context, id string) error {
+// purge stops a job and makes the cluster forget it, even after the sweep was interrupted. It
+// is no error if the job is gone.
+func (n *Executor) purge(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), purgeWithin)
 	defer cancel()
 	_, _, err := n.client.Jobs().Deregister(id, true, (&api.WriteOptions{}).WithContext(ctx))
@@ -379,5 +382,5 @@ func (n *Nomad) purge(ctx context.Context, id string) error {
 	return nil
 }
 
-// purgeWithin bounds what an interrupt waits for.
+// purgeWithin bounds how long an interrupt waits.
 const purgeWithin = 10 * time.Second

@@ -1,4 +1,4 @@
-package sweep
+package nomad
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// tellWaiting tells Waits why a job is not placed, if the scheduler has tried. A cell may
-// wait for others to end, or for ever: that is for people to judge.
-func (n *Nomad) tellWaiting(ctx context.Context, id string) error {
+// tellWaiting tells Config.Waits why a job is not placed, if the scheduler has tried. A cell
+// may wait for others to end, or for ever: people have to judge that.
+func (n *Executor) tellWaiting(ctx context.Context, id string) error {
 	evals, _, err := n.client.Jobs().Evaluations(id, (&api.QueryOptions{}).WithContext(ctx))
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (n *Nomad) tellWaiting(ctx context.Context, id string) error {
 	return nil
 }
 
-// whyUnplaced words what the scheduler found. How many nodes it found so is left out, since
+// whyUnplaced words what the scheduler found. It leaves out how many nodes it found so, since
 // that changes all the time.
 func whyUnplaced(m *api.AllocationMetric) string {
 	var parts []string

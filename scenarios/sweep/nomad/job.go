@@ -1,4 +1,4 @@
-package sweep
+package nomad
 
 import (
 	"fmt"
@@ -8,30 +8,33 @@ import (
 	"text/template"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/simctl/simctl/scenarios/sweep"
 )
 
-// NomadJob is what the job that cells are dispatched to depends on. Zero fields stand for
-// what is named beside them.
-type NomadJob struct {
-	ID     string // DefaultNomadJob
+// Job is what the job that cells are dispatched to depends on. A zero field has the value
+// named beside it.
+type Job struct {
+	ID     string // DefaultJob
 	Driver string // exec
-	// Datacenters are where cells may run; all, as Nomad 1.5 and later write it: "*".
+	// Datacenters are where cells may run; "*", which stands for all since Nomad 1.5.
 	Datacenters []string
-	// Artifact is where clients get the program from (an URL of go-getter), Image the image
-	// that it is in, for the docker driver. Without either it must be on the clients, at
-	// Command.
+	// Artifact is the URL from which clients fetch the program (go-getter's), Image the image
+	// that holds it, for the docker driver. Without either the program must be on the
+	// clients, at Command.
 	Artifact string
 	Image    string
 	Command  string // simctl, below local/ if there is an Artifact
-	// Volume is a host volume that is mounted for the Results; empty: they go to the logs.
+	// Volume is the host volume for the Results. If empty, they go to the logs.
 	Volume string
 	Memory int64 // bytes of a cell; 1 GiB
 }
 
-// mountPoint is where the volume is in a task.
+// mountPoint is where a task finds the volume.
 const mountPoint = "/simctl-results"
 
-// logsMB is how much of a log is kept: the longest run's Result takes a few MB.
+// logsMB is the size of a log file. The Result of the longest run takes a few MB.
 const logsMB = 64
 
 var jobTemplate = template.Must(template.New("job").Funcs(template.FuncMap{"quote": quoteHCL}).Parse(`
@@ -102,14 +105,14 @@ job {{quote .ID}} {
 }
 `))
 
-// quoteHCL writes a text as HCL does.
+// quoteHCL returns the text as a literal of HCL.
 func quoteHCL(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "${", "$${", "%{", "%%{").Replace(text) + `"`
+	return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes())
 }
 
-// Print writes the job as a file for nomad job run.
-func (j NomadJob) Print(w io.Writer) error {
-	def(&j.ID, DefaultNomadJob)
+// Print writes the job as a file for "nomad job run".
+func (j Job) Print(w io.Writer) error {
+	def(&j.ID, DefaultJob)
 	def(&j.Driver, "exec")
 	if len(j.Datacenters) == 0 {
 		j.Datacenters = []string{"*"}
@@ -128,7 +131,7 @@ func (j NomadJob) Print(w io.Writer) error {
 	}
 	var text strings.Builder
 	err := jobTemplate.Execute(&text, struct {
-		NomadJob
+		Job
 		MountPoint string
 		Args       []string
 		MemoryMB   int64
@@ -141,11 +144,11 @@ func (j NomadJob) Print(w io.Writer) error {
 	return err
 }
 
-// NomadMemory returns the memory that a job needs for the largest of some runs.
-func NomadMemory(runs []Run) int64 {
+// Memory returns the bytes that the largest of some runs needs.
+func Memory(runs []sweep.Run) int64 {
 	most := 0.0
 	for _, r := range runs {
-		most = max(most, Cost(r.Spec).Memory)
+		most = max(most, sweep.Cost(r.Spec).Memory)
 	}
 	const room = 1.5 // estimates are no better
 	return int64(most*room) + 64<<20

@@ -1,4 +1,4 @@
-package sweep
+package nomad
 
 import (
 	"bytes"
@@ -12,14 +12,15 @@ import (
 	"strconv"
 
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/sweep"
 )
 
-// maxPayload is how many bytes Nomad takes with a dispatch (nomad/job_endpoint.go,
+// maxPayload is the largest payload that Nomad dispatches, in bytes (nomad/job_endpoint.go,
 // DispatchPayloadSizeLimit).
 const maxPayload = 16 << 10
 
-// packSpec makes a Spec what a cell elsewhere is handed: compressed JSON, since a scenario
-// file may be part of it.
+// packSpec encodes a Spec for a cell elsewhere: as compressed JSON, since it may hold a
+// scenario file.
 func packSpec(spec scenarios.Spec) ([]byte, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -34,12 +35,12 @@ func packSpec(spec scenarios.Spec) ([]byte, error) {
 		return nil, fmt.Errorf("pack the spec of a run: %w", err)
 	}
 	if buf.Len() > maxPayload {
-		return nil, fmt.Errorf("the scenario takes %d bytes compressed, and Nomad dispatches at most %d: shorten its file: %w", buf.Len(), maxPayload, ErrGiveUp)
+		return nil, fmt.Errorf("the scenario takes %d bytes compressed, and Nomad dispatches at most %d: shorten its file: %w", buf.Len(), maxPayload, sweep.ErrGiveUp)
 	}
 	return buf.Bytes(), nil
 }
 
-// unpackSpec reads what packSpec made.
+// unpackSpec decodes what packSpec encoded.
 func unpackSpec(packed []byte) (spec scenarios.Spec, err error) {
 	zip, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -56,12 +57,12 @@ func unpackSpec(packed []byte) (spec scenarios.Spec, err error) {
 	return spec, nil
 }
 
-// memoryVar is how a Nomad client tells a task its memory, in MB.
+// memoryVar is the variable in which a Nomad client tells a task its memory, in MB.
 const memoryVar = "NOMAD_MEMORY_LIMIT"
 
-// ServeCell is what a dispatched job runs: the Spec in the file, in a process of its own
-// with the memory that Nomad gives. The Result goes to the file result if that is named,
-// and everything else of the outcome to out. The error is the run's, too.
+// ServeCell is what a dispatched job runs: the Spec in specFile, in a process of its own with
+// the memory that Nomad grants. It writes the Result to the file result if that is named, and
+// every other outcome to out. It returns the error of the run, too.
 func ServeCell(ctx context.Context, specFile, result string, out io.Writer) error {
 	packed, err := os.ReadFile(specFile)
 	if err != nil {
@@ -71,7 +72,7 @@ func ServeCell(ctx context.Context, specFile, result string, out io.Writer) erro
 	if err != nil {
 		return errors.Join(err, scenarios.WriteOutcome(out, nil, err))
 	}
-	heap := Cost(spec).Memory * roomy
+	heap := sweep.Cost(spec).Roomy()
 	if mb, err := strconv.Atoi(os.Getenv(memoryVar)); err == nil && mb > 0 {
 		heap = float64(mb) * 1e6 * 0.7
 	}
