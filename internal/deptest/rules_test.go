@@ -97,7 +97,8 @@ var layers = []layer{
 	},
 	{
 		part: "reports/wording", own: []string{"metrics"},
-		reason: "how runs and figures read must be the same on a terminal, in a chart and on a page",
+		modules: []string{"github.com/dustin/go-humanize"},
+		reason:  "how runs and figures read must be the same on a terminal, in a chart and on a page",
 	},
 	{
 		part: "reports/figure", own: []string{"reports/wording"},
@@ -123,7 +124,7 @@ var layers = []layer{
 		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/language", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
-			"github.com/mattn/go-isatty", "github.com/google/renameio/v2",
+			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",
 		},
 		reason: "a command maps flags to a scenario and results to a report; logic lives below",
 	},

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/simctl/simctl/metrics"
 )
 
@@ -40,18 +42,7 @@ func Clock(s float64) string {
 
 // Grouped formats a number, rounded to a whole one, with commas between thousands.
 func Grouped(v float64) string {
-	digits := strconv.FormatFloat(math.Abs(math.Round(v)), 'f', 0, 64)
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	if v <= -0.5 {
-		return "-" + b.String()
-	}
-	return b.String()
+	return humanize.Commaf(math.Round(v) + 0) // + 0 makes a plain zero of a negative one
 }
 
 // SI formats a value in at most four digits with an SI prefix: 950, 12k, 1.25M. Numbers
