@@ -88,19 +88,3 @@ func (r *Result) LatencyByName(name string) *Latency {
 	}
 	return &r.Latencies[i]
 }
-
-// entryTypes and evalStatuses are the keys that a count by type or by status may lack
-// because none was seen, and so are zero when they are missing; any other missing key is
-// a mistake.
-var (
-	entryTypes = []string{
-		EntryNodeRegister, EntryNodeDeregister, EntryNodeUpdateStatus, EntryJobRegister, EntryJobDeregister,
-		EntryEvalUpdate, EntryEvalDelete, EntryAllocClientUpdate, EntryApplyPlanResults,
-		"NodeUpdateDrainRequestType", "NodeUpdateEligibilityRequestType", "UpsertNodeEventsType", "SchedulerConfigRequestType",
-		"AllocUpdateDesiredTransitionRequestType", "DeploymentStatusUpdateRequestType", "ScalingEventRegisterRequestType",
-		"BatchNodeUpdateDrainRequestType", "NodeBatchDeregisterRequestType", "JobBatchDeregisterRequestType",
-		"OneTimeTokenExpireRequestType",
-		EntryRaftNoop, EntryRaftBarrier, EntryRaftConfiguration,
-	}
-	evalStatuses = []string{"pending", "blocked", "complete", "failed", "canceled"}
-)

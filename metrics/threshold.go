@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Threshold is a demand on one metric of a run. At least one of Max, Min, MaxRatio and
@@ -176,4 +177,64 @@ func Applicable(runs, baseline []*Result, thresholds []Threshold) (apply []Thres
 		}
 	}
 	return apply, skipped
+}
+
+// ParseLimit reads a demand such as recovery_s<=300 or legacy:phases.drain.raft_entries>=10.
+// FullPath says how the figure may be shortened; a broker and a colon before it limit the
+// demand to the runs of that broker. The error says which part is wrong, before anything has
+// run.
+func (v *Vocabulary) ParseLimit(text string) (Threshold, error) {
+	compact := strings.Join(strings.Fields(text), "")
+	i := strings.IndexAny(compact, "<>=")
+	if i < 0 || !strings.HasPrefix(compact[i:], "<=") && !strings.HasPrefix(compact[i:], ">=") {
+		return Threshold{}, fmt.Errorf("%q is no limit: it must be METRIC<=NUMBER or METRIC>=NUMBER, such as recovery_s<=300", text)
+	}
+	t := Threshold{Metric: compact[:i]}
+	if broker, rest, ok := strings.Cut(t.Metric, ":"); ok {
+		t.Broker, t.Metric = broker, rest
+	}
+	bound, err := strconv.ParseFloat(compact[i+2:], 64)
+	if err != nil || math.IsNaN(bound) {
+		return Threshold{}, fmt.Errorf("limit %q: %q is not a number", text, compact[i+2:])
+	}
+	if t.Max = &bound; compact[i] == '>' {
+		t.Max, t.Min = nil, &bound
+	}
+	if t.Metric, err = v.FullPath(t.Metric); err != nil {
+		return Threshold{}, fmt.Errorf("limit %q: %w", text, err)
+	}
+	return t, nil
+}
+
+// FullPath completes the short form of a figure's path: a metric alone is one of the totals,
+// a metric after the name of a phase is that phase's. It refuses series, which a sweep does
+// not keep. The error of a path that no run has is a *PathError.
+func (v *Vocabulary) FullPath(path string) (string, error) {
+	root, _, dotted := strings.Cut(path, ".")
+	if root == "series" {
+		return "", fmt.Errorf("metric %q: the series of many runs are not kept: use a phase, totals, latencies, fan_in or host", path)
+	}
+	full := path
+	switch {
+	case !dotted, root == "raft_entries_by_type", root == "evals_by_status":
+		full = "totals." + path
+	case slices.Contains(v.Phases, root):
+		full = "phases." + path
+	}
+	return full, v.CheckPath(full)
+}
+
+// String returns a demand on a maximum or minimum as ParseLimit reads it.
+func (t Threshold) String() string {
+	text := strings.TrimPrefix(strings.TrimPrefix(t.Metric, "totals."), "phases.")
+	if t.Broker != "" {
+		text = t.Broker + ":" + text
+	}
+	if t.Min != nil {
+		return text + ">=" + number(*t.Min)
+	}
+	if t.Max != nil {
+		return text + "<=" + number(*t.Max)
+	}
+	return text
 }

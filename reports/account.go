@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/wording"
 )
 
 // Account writes, for every phase of every run, what its events should have cost the Raft
@@ -34,7 +35,7 @@ func Account(w io.Writer, runs []*metrics.Result) error {
 func accountPhase(out *bytes.Buffer, p *metrics.Phase) {
 	fmt.Fprintf(out, "\n  %-52s%12s%12s\n", p.Name, "expected", "written")
 	if len(p.RaftAccount) == 0 {
-		fmt.Fprintf(out, "    %-50s%12s%12s\n", "all types (nobody worked out what to expect)", missing, grouped(float64(p.RaftEntries)))
+		fmt.Fprintf(out, "    %-50s%12s%12s\n", "all types (nobody worked out what to expect)", wording.Missing, wording.Grouped(float64(p.RaftEntries)))
 		return
 	}
 	kinds := map[string]bool{}
@@ -46,10 +47,10 @@ func accountPhase(out *bytes.Buffer, p *metrics.Phase) {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		fmt.Fprintf(out, "    %-50s%12s%12s\n", kind,
-			grouped(float64(p.RaftEntriesExpectedByType[kind])), grouped(float64(p.RaftEntriesByType[kind])))
+			wording.Grouped(float64(p.RaftEntriesExpectedByType[kind])), wording.Grouped(float64(p.RaftEntriesByType[kind])))
 		for _, e := range p.RaftAccount {
 			if e.Type == kind {
-				fmt.Fprintf(out, "    %11s %s\n", grouped(float64(e.Entries)), e.Event)
+				fmt.Fprintf(out, "    %11s %s\n", wording.Grouped(float64(e.Entries)), e.Event)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/wording"
 )
 
 // Check is one thing that a run was held to.
@@ -21,7 +22,7 @@ type Check struct {
 // Checks lists what the runs were held to: first every run's invariants, then every run's
 // thresholds.
 func Checks(runs []*metrics.Result) []Check {
-	names := labels(runs)
+	names := wording.Labels(runs)
 	var out []Check
 	for i, r := range runs {
 		for _, inv := range r.Invariants {
@@ -45,7 +46,7 @@ func figureText(path string, value float64) string {
 	if value < 0 && strings.HasSuffix(path, "_s") {
 		return "never"
 	}
-	return exact(value)
+	return wording.Exact(value)
 }
 
 // CheckLines writes a line for every threshold, and one for every run's invariants and
@@ -53,7 +54,7 @@ func figureText(path string, value float64) string {
 func CheckLines(w io.Writer, runs []*metrics.Result) error {
 	var b strings.Builder
 	mark := map[bool]string{true: "✓", false: "✗"}
-	for i, name := range labels(runs) {
+	for i, name := range wording.Labels(runs) {
 		held := 0
 		for _, inv := range runs[i].Invariants {
 			if inv.OK {
@@ -104,7 +105,7 @@ func JUnit(w io.Writer, runs []*metrics.Result) error {
 		return ErrNoRuns
 	}
 	var doc junitSuites
-	for i, name := range labels(runs) {
+	for i, name := range wording.Labels(runs) {
 		suite := junitSuite{Name: runs[i].Run.Scenario + " " + name}
 		for _, c := range Checks(runs) {
 			if c.Run != name {
@@ -209,11 +210,11 @@ func StepSummary(w io.Writer, runs []*metrics.Result) error {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n%d of %d checks hold.\n\n| | run | check | |\n|---|---|---|---|\n", cell(runs[0].Run.Scenario), len(checks)-failed, len(checks))
+	fmt.Fprintf(&b, "### %s\n\n%d of %d checks hold.\n\n| | run | check | |\n|---|---|---|---|\n", wording.MarkdownCell(runs[0].Run.Scenario), len(checks)-failed, len(checks))
 	for _, ok := range []bool{false, true} {
 		for _, c := range checks {
 			if c.OK == ok && (!ok || c.Threshold) {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", map[bool]string{true: "✓", false: "✗"}[ok], cell(c.Run), cell(c.Name), cell(c.Detail))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", map[bool]string{true: "✓", false: "✗"}[ok], wording.MarkdownCell(c.Run), wording.MarkdownCell(c.Name), wording.MarkdownCell(c.Detail))
 			}
 		}
 	}

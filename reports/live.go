@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/figure"
+	"github.com/simctl/simctl/reports/wording"
 )
 
 // LiveSample is what a run looks like at one instant, to a display that follows it. The
@@ -93,13 +95,13 @@ func (l *Live) Frame(opts TableOptions) string {
 // to the ones of the charts.
 func liveColors(names []string) []string {
 	codes := map[string]string{
-		hex(vermillion): "166", hex(blue): "32", hex(green): "36", hex(purple): "175", hex(orange): "178", hex(sky): "74", hex(grey): "247",
+		figure.Hex(figure.Vermillion): "166", figure.Hex(figure.Blue): "32", figure.Hex(figure.Green): "36", figure.Hex(figure.Purple): "175", figure.Hex(figure.Orange): "178", figure.Hex(figure.Sky): "74", figure.Hex(figure.Grey): "247",
 	}
 	var out []string
-	for _, c := range brokerColors(names) {
-		code, ok := codes[hex(c)]
+	for _, c := range figure.RunColors(names) {
+		code, ok := codes[figure.Hex(c)]
 		if !ok { // one of many shades
-			code = codes[hex(grey)]
+			code = codes[figure.Hex(figure.Grey)]
 		}
 		out = append(out, "38;5;"+code)
 	}
@@ -111,7 +113,7 @@ func (r liveRun) lines(name, color string, p paint) [liveLines]string {
 	if s.Phase == "" {
 		return [liveLines]string{p.bold(fit(name, tableWidth-10)) + " starting"}
 	}
-	where := fmt.Sprintf(" %s (%d of %d) at %s", s.Phase, s.PhaseIndex+1, s.Phases, clock(s.AtS))
+	where := fmt.Sprintf(" %s (%d of %d) at %s", s.Phase, s.PhaseIndex+1, s.Phases, wording.Clock(s.AtS))
 	full := int(math.Round(min(max(s.Done, 0), 1) * liveBar))
 	bar := strings.Repeat("█", full) + strings.Repeat("░", liveBar-full)
 	left := tableWidth - liveBar - 7
@@ -121,14 +123,14 @@ func (r liveRun) lines(name, color string, p paint) [liveLines]string {
 		text := fmt.Sprintf("%-*s%*s  ", liveTitle, "  "+what, liveValue, fit(value, liveValue))
 		return text + p.sgr(color, Sparkline(columns(spark, liveSpark), liveSpark)) + "  " + fit(note, tableWidth-liveTitle-liveValue-liveSpark-4)
 	}
-	note := "peak " + si(float64(r.peak))
+	note := "peak " + wording.SI(float64(r.peak))
 	if s.Cancelable > 0 {
-		note += ", " + si(float64(s.Cancelable)) + " to cancel"
+		note += ", " + wording.SI(float64(s.Cancelable)) + " to cancel"
 	}
 	return [liveLines]string{
 		fmt.Sprintf("%s %s %4.0f%%", title, p.sgr(color, bar), 100*min(max(s.Done, 0), 1)),
-		row("pending", grouped(float64(s.Pending)), r.pending, note),
-		row("Raft index", grouped(float64(s.RaftIndex)), r.index, r.rate()),
+		row("pending", wording.Grouped(float64(s.Pending)), r.pending, note),
+		row("Raft index", wording.Grouped(float64(s.RaftIndex)), r.index, r.rate()),
 		fit(fmt.Sprintf("%-*s%s", liveTitle, "  nodes", byStatus(s.Nodes)), tableWidth),
 	}
 }
@@ -139,8 +141,8 @@ func (r liveRun) rate() string {
 	if r.last.AtS <= since {
 		return ""
 	}
-	grown := float64(r.last.RaftIndex) - valueAt(r.index, since)
-	return si(math.Round(max(grown, 0)/(r.last.AtS-since))) + " entries/s"
+	grown := float64(r.last.RaftIndex) - r.index.At(since)
+	return wording.SI(math.Round(max(grown, 0)/(r.last.AtS-since))) + " entries/s"
 }
 
 // byStatus lists how many nodes have which status, those that serve first.
@@ -155,7 +157,7 @@ func byStatus(nodes map[string]int) string {
 	slices.Sort(names)
 	for _, name := range append(known, names...) {
 		if n := nodes[name]; n > 0 {
-			parts = append(parts, grouped(float64(n))+" "+name)
+			parts = append(parts, wording.Grouped(float64(n))+" "+name)
 		}
 	}
 	if len(parts) == 0 {
@@ -174,7 +176,7 @@ func columns(s metrics.Series, n int) []float64 {
 	out := make([]float64, n)
 	width := (to - from) / float64(n)
 	for i := range out {
-		out[i] = valueAt(s, from+(float64(i)+0.5)*width)
+		out[i] = s.At(from + (float64(i)+0.5)*width)
 	}
 	for i, at := range s.AtS {
 		if width > 0 {

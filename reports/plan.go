@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/wording"
 )
 
 // Plan is an estimate by formulae, and what simulations of the same gave.
@@ -72,7 +73,7 @@ func PlanTable(w io.Writer, p Plan) error {
 			}
 			name, broker := "", c.Broker
 			if said == "" {
-				name = figureName(path)
+				name = wording.FigureName(path)
 			}
 			if planSame(p.Asked, path) {
 				broker = "all"
@@ -106,13 +107,13 @@ func planRows(w io.Writer, columns []PlanColumn) error {
 	}
 	fmt.Fprintln(table, header)
 	for _, path := range planPaths(columns) {
-		fmt.Fprintf(table, "%-24s\t", figureName(path))
-		m, _ := metricOf(path)
+		fmt.Fprintf(table, "%-24s\t", wording.FigureName(path))
+		m, _ := wording.MetricOf(path)
 		for _, c := range columns {
 			f, ok := c.figure(path)
-			text := missing
+			text := wording.Missing
 			if ok {
-				text = value(m, f.Estimate)
+				text = wording.Value(m, f.Estimate)
 			}
 			fmt.Fprintf(table, "%s\t", text)
 			if c.Simulated == nil {
@@ -122,11 +123,11 @@ func planRows(w io.Writer, columns []PlanColumn) error {
 			if err != nil {
 				return fmt.Errorf("the simulated run has no %s: %w", path, err)
 			}
-			ratio := missing
+			ratio := wording.Missing
 			if ok && simulated > 0 && f.Estimate > 0 {
-				ratio = ratioText(f.Estimate / simulated)
+				ratio = wording.RatioText(f.Estimate / simulated)
 			}
-			fmt.Fprintf(table, "%s\t%s\t", value(m, simulated), ratio)
+			fmt.Fprintf(table, "%s\t%s\t", wording.Value(m, simulated), ratio)
 		}
 		fmt.Fprintln(table)
 	}
@@ -191,7 +192,7 @@ func planSame(columns []PlanColumn, path string) bool {
 // planNumber formats a letter's value.
 func planNumber(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return grouped(v)
+		return wording.Grouped(v)
 	}
-	return short(v)
+	return wording.Short(v)
 }

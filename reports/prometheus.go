@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/wording"
 )
 
 // promEpoch is when runs begin for Prometheus, which knows absolute times only: the
@@ -25,7 +26,7 @@ func Prometheus(w io.Writer, runs []*metrics.Result) error {
 		return ErrNoRuns
 	}
 	families := promFamilies{}
-	for i, label := range labels(runs) {
+	for i, label := range wording.Labels(runs) {
 		families.add(runs[i], label)
 	}
 	out := bufio.NewWriter(w)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,20 +13,24 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/figure"
+	"github.com/simctl/simctl/reports/page"
+	"github.com/simctl/simctl/reports/sweep"
 )
 
 // Names of the files of a sweep that other text refers to.
 const (
 	SweepSummaryName = "summary.md"
 	sweepFileName    = "sweep.json"
+	sweepPageName    = "report.html"
 )
 
 // sweepWriters are the texts that a sweep is written as, by format.
 var sweepWriters = map[string]func(io.Writer, *metrics.Sweep) error{
-	"summary":  SweepSummary,
-	"markdown": SweepMarkdown,
-	"csv":      SweepCSV,
-	"bench":    SweepBench,
+	"summary":  sweep.Summary,
+	"markdown": sweep.Markdown,
+	"csv":      sweep.CSV,
+	"bench":    sweep.Bench,
 	"json":     sweepJSON,
 }
 
@@ -59,7 +64,7 @@ func WriteSweep(dir string, s *metrics.Sweep, named []string) ([]string, error) 
 		return nil, err
 	}
 	names := []string{sweepFileName}
-	charts, err := writeSweepCharts(dir, s, sweepPaths(s, named))
+	charts, err := writeSweepCharts(dir, s, named)
 	names = append(names, charts...)
 	if err != nil {
 		return names, err
@@ -68,10 +73,10 @@ func WriteSweep(dir string, s *metrics.Sweep, named []string) ([]string, error) 
 		name  string
 		write func(io.Writer, *metrics.Sweep) error
 	}{
-		{"sweep.csv", SweepCSV},
-		{"bench.txt", SweepBench},
-		{SweepSummaryName, func(w io.Writer, s *metrics.Sweep) error { return sweepPage(w, s, charts) }},
-		{sweepHTMLName, func(w io.Writer, s *metrics.Sweep) error { return writeSweepHTML(w, s, dir, charts) }},
+		{"sweep.csv", sweep.CSV},
+		{"bench.txt", sweep.Bench},
+		{SweepSummaryName, func(w io.Writer, s *metrics.Sweep) error { return sweep.MarkdownPage(w, s, charts) }},
+		{sweepPageName, func(w io.Writer, s *metrics.Sweep) error { return page.Sweep(w, s, dir, charts) }},
 	} {
 		var buf bytes.Buffer
 		if err := file.write(&buf, s); err != nil {
@@ -85,71 +90,26 @@ func WriteSweep(dir string, s *metrics.Sweep, named []string) ([]string, error) 
 	return names, nil
 }
 
-// sweepPaths returns the figures that a sweep is about: of each phase in which anything
-// recovered, then those of limits and those named.
-func sweepPaths(s *metrics.Sweep, named []string) []string {
-	var paths []string
-	for _, phase := range recoveringPhases(s.Results()) {
-		for _, name := range sweepMetrics {
-			paths = append(paths, "phases."+phase+"."+name)
+// writeSweepCharts draws the charts into dir and removes those of an earlier call that are
+// not among them.
+func writeSweepCharts(dir string, s *metrics.Sweep, named []string) ([]string, error) {
+	if len(s.Results()) == 0 {
+		return nil, nil
+	}
+	names, err := figure.WriteFiles(dir, sweep.Figures(s, sweep.Paths(s, named)), "png")
+	if err != nil {
+		return names, err
+	}
+	old, err := filepath.Glob(filepath.Join(dir, "sweep-*.png"))
+	if err != nil {
+		return names, fmt.Errorf("looking for charts in %s: %w", dir, err)
+	}
+	for _, path := range old {
+		if !slices.Contains(names, filepath.Base(path)) {
+			if err := os.Remove(path); err != nil {
+				return names, fmt.Errorf("removing an older chart: %w", err)
+			}
 		}
 	}
-	for _, l := range s.Limits {
-		paths = append(paths, l.Metric)
-	}
-	var distinct []string
-	for _, p := range append(paths, named...) {
-		if !slices.Contains(distinct, p) {
-			distinct = append(distinct, p)
-		}
-	}
-	return distinct
-}
-
-// figureName is how people call the figure of a path: Drain: recovery.
-func figureName(path string) string {
-	m, where := metricOf(path)
-	switch {
-	case m.Name == "":
-		return path
-	case where == "":
-		where = "all phases"
-	}
-	return upperFirst(where) + ": " + m.Title
-}
-
-// metricOf returns the metric that a path of a phase or of the totals names, and the phase;
-// a metric without a name for any other path.
-func metricOf(path string) (m metrics.Metric, phase string) {
-	parts := strings.Split(path, ".")
-	switch {
-	case len(parts) == 3 && parts[0] == "phases":
-		phase = parts[1]
-	case len(parts) == 2 && parts[0] == "totals":
-	default:
-		return metrics.Metric{}, ""
-	}
-	m, ok := metrics.PhaseMetric(parts[len(parts)-1])
-	if !ok {
-		return metrics.Metric{}, ""
-	}
-	return m, phase
-}
-
-// sweepValue formats a figure of a cell for people; briefly says a count with a prefix.
-func sweepValue(path string, v metrics.Spread, briefly bool) string {
-	m, _ := metricOf(path)
-	switch {
-	case v.None:
-		return missing
-	case v.Never:
-		return never
-	case m.Name != "" && m.Time():
-		return clock(v.Median)
-	case briefly:
-		return si(v.Median)
-	case v.Median < 10:
-		return short(v.Median)
-	}
-	return grouped(v.Median)
+	return names, nil
 }

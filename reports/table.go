@@ -2,7 +2,6 @@ package reports
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,20 +12,17 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/wording"
 )
 
-// The table fits a terminal of tableWidth columns: a title, then up to fourColumns of
-// values, each as wide as cellWidth and a gap before it.
+// The table fits a terminal of tableWidth columns: a title, then up to wording.MaxColumns
+// values, each cellWidth wide after a gap.
 const (
-	tableWidth  = 80
-	titleWidth  = 19
-	cellWidth   = 13
-	fourColumns = 4
-	gap         = "  "
+	tableWidth = 80
+	titleWidth = 19
+	cellWidth  = 13
+	gap        = "  "
 )
-
-// ErrNoRuns is returned when there is nothing to report on.
-var ErrNoRuns = errors.New("no results to report on")
 
 // TableOptions says how Table lays the comparison out.
 type TableOptions struct {
@@ -39,16 +35,16 @@ func Table(w io.Writer, runs []*metrics.Result, opts TableOptions) error {
 	if len(runs) == 0 {
 		return ErrNoRuns
 	}
-	s := summarise(runs)
+	s := wording.Summarise(runs)
 	p := paint{opts.Color}
 	var out bytes.Buffer
 	if s.Headline != "" {
 		fmt.Fprintln(&out, p.bold(wrap(s.Headline)))
 	}
 	fmt.Fprintln(&out, wrap(s.Subtitle))
-	for first := 0; first < len(runs); first += fourColumns {
+	for first := 0; first < len(runs); first += wording.MaxColumns {
 		out.WriteByte('\n')
-		if err := s.block(&out, first, min(first+fourColumns, len(runs)), p); err != nil {
+		if err := writeBlock(&out, &s, first, min(first+wording.MaxColumns, len(runs)), p); err != nil {
 			return fmt.Errorf("laying out the table: %w", err)
 		}
 	}
@@ -62,8 +58,8 @@ func Table(w io.Writer, runs []*metrics.Result, opts TableOptions) error {
 	return err
 }
 
-// block writes the columns of the runs from first to last, last not included.
-func (s *summary) block(w io.Writer, first, last int, p paint) error {
+// writeBlock writes the columns of the runs from first to last, last not included.
+func writeBlock(w io.Writer, s *wording.Summary, first, last int, p paint) error {
 	columns := last - first
 	header := []string{""}
 	for _, label := range s.Labels[first:last] {
@@ -99,7 +95,7 @@ func (s *summary) block(w io.Writer, first, last int, p paint) error {
 		tablewriter.WithRowConfig(cells),
 	)
 	table.Header(header)
-	for _, sec := range append(append([]section{}, s.Sections...), s.Verdicts) {
+	for _, sec := range append(append([]wording.Section{}, s.Sections...), s.Verdicts) {
 		if sec.Name != "" {
 			heading := make([]string, columns+1)
 			heading[0] = p.bold(fit(sec.Name, titleWidth))
@@ -108,7 +104,7 @@ func (s *summary) block(w io.Writer, first, last int, p paint) error {
 			}
 		}
 		for _, r := range sec.Rows {
-			if err := table.Append(r.cells(s, sec, first, last, p)); err != nil {
+			if err := table.Append(rowCells(r, s, sec, first, last, p)); err != nil {
 				return err
 			}
 		}
@@ -116,7 +112,7 @@ func (s *summary) block(w io.Writer, first, last int, p paint) error {
 	return table.Render()
 }
 
-func (r row) cells(s *summary, sec section, first, last int, p paint) []string {
+func rowCells(r wording.Row, s *wording.Summary, sec wording.Section, first, last int, p paint) []string {
 	title := r.Title
 	if sec.Name != "" {
 		title = "  " + title
@@ -213,11 +209,11 @@ func (p paint) sgr(code, text string) string {
 func (p paint) bold(text string) string { return p.sgr("1", text) }
 func (p paint) bad(text string) string  { return p.sgr("31", text) }
 
-func (p paint) change(c change, text string) string {
+func (p paint) change(c wording.Change, text string) string {
 	switch c {
-	case better:
+	case wording.Better:
 		return p.sgr("32", text)
-	case worse:
+	case wording.Worse:
 		return p.sgr("31", text)
 	}
 	return text

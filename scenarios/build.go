@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/metrics"
@@ -129,16 +130,39 @@ func (b *builder) checkSchedulers(from int) error {
 		"Give them some, cluster { schedulers = 2 }, or turn them on by an event \"schedulers\".", b.def.Jobs[0].Name)
 }
 
+// entryTypes are the types of Raft entries that a run can count: Nomad's, then Raft's own.
+// The list belongs to package cluster: cluster.EntryTypes is to replace it.
+var entryTypes = []string{
+	metrics.EntryNodeRegister, "NodeDeregisterRequestType", metrics.EntryNodeUpdateStatus, metrics.EntryJobRegister,
+	metrics.EntryJobDeregister, metrics.EntryEvalUpdate, metrics.EntryEvalDelete, metrics.EntryAllocClientUpdate,
+	metrics.EntryApplyPlanResults, "NodeUpdateDrainRequestType", "NodeUpdateEligibilityRequestType", "UpsertNodeEventsType",
+	"SchedulerConfigRequestType", "AllocUpdateDesiredTransitionRequestType", "DeploymentStatusUpdateRequestType",
+	"ScalingEventRegisterRequestType", "BatchNodeUpdateDrainRequestType", "NodeBatchDeregisterRequestType",
+	"JobBatchDeregisterRequestType", "OneTimeTokenExpireRequestType",
+	metrics.EntryRaftNoop, metrics.EntryRaftBarrier, "raft:Configuration",
+}
+
+// figureVocabulary returns what paths of figures of a scenario's runs can name.
+func figureVocabulary(def *language.Definition) *metrics.Vocabulary {
+	v := &metrics.Vocabulary{
+		EntryTypes: entryTypes,
+		EvalStatuses: []string{
+			broker.StatusPending, broker.StatusBlocked, broker.StatusComplete, broker.StatusFailed, broker.StatusCanceled,
+		},
+	}
+	for _, p := range def.Phases {
+		v.Phases = append(v.Phases, p.Name)
+	}
+	return v
+}
+
 // thresholds works out what is demanded of the Results.
 func (b *builder) thresholds() ([]metrics.Threshold, error) {
-	var phases []string
-	for _, p := range b.def.Phases {
-		phases = append(phases, p.Name)
-	}
+	vocabulary := figureVocabulary(b.def)
 	var out []metrics.Threshold
 	for _, t := range b.def.Thresholds {
-		if err := metrics.CheckPath(t.Metric.Text, phases); err != nil {
-			u, hint := err.(*metrics.UnknownError), ""
+		if err := vocabulary.CheckPath(t.Metric.Text); err != nil {
+			u, hint := err.(*metrics.PathError), ""
 			if near := language.Suggest(u.Name, u.Known); near != "" {
 				hint = fmt.Sprintf(" Did you mean %q?", near)
 			}

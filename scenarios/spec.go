@@ -239,18 +239,14 @@ func (s Spec) Variables() ([]language.Variable, error) {
 	return vars, err
 }
 
-// PhaseNames returns the names of the phases that a run of the Spec has, in their order. The
-// error is that of Validate.
-func (s Spec) PhaseNames() ([]string, error) {
+// FigureVocabulary returns what paths of figures of the Spec's runs can name. The error is
+// that of Validate.
+func (s Spec) FigureVocabulary() (*metrics.Vocabulary, error) {
 	def, _, err := s.define()
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, p := range def.Phases {
-		names = append(names, p.Name)
-	}
-	return names, nil
+	return figureVocabulary(def), nil
 }
 
 // Machines returns the class of machines that the Spec is charged by. The error is that of

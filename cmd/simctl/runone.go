@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simctl/simctl/scenarios"
-	"github.com/simctl/simctl/scenarios/sweep"
+	"github.com/simctl/simctl/scenarios/sweep/nomad"
 )
 
 // newRunOneCommand returns the command that scenarios.RunAll starts for each run. It reads
@@ -19,7 +19,7 @@ func newRunOneCommand() *cobra.Command {
 		Args:   noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if spec != "" {
-				return sweep.ServeCell(cmd.Context(), spec, result, cmd.OutOrStdout())
+				return nomad.ServeCell(cmd.Context(), spec, result, cmd.OutOrStdout())
 			}
 			return scenarios.Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
 		},

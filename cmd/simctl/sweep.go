@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -197,12 +197,12 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 
 // checkFigures reads the limits and the figures to draw.
 func (f *sweepFlags) checkFigures() error {
-	phases, err := f.study.Base.PhaseNames()
+	vocabulary, err := f.study.Base.FigureVocabulary()
 	if err != nil {
 		return badSweep(err)
 	}
 	for _, text := range f.slo {
-		limit, err := metrics.ParseLimit(text, phases)
+		limit, err := vocabulary.ParseLimit(text)
 		if err != nil {
 			return usageErrorf("--slo: %w", err)
 		}
@@ -213,7 +213,7 @@ func (f *sweepFlags) checkFigures() error {
 		f.study.Limits = append(f.study.Limits, limit)
 	}
 	for i, name := range f.metrics {
-		path, err := metrics.FullPath(name, phases)
+		path, err := vocabulary.FullPath(name)
 		if err != nil {
 			return usageErrorf("--metric: %w", err)
 		}
@@ -322,22 +322,11 @@ func checkOut(dir string) error {
 
 // parseSize reads an amount of memory.
 func parseSize(s string) (int64, error) {
-	factor := 1.0
-	number := s
-	for _, unit := range []struct {
-		suffix string
-		bytes  float64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}} {
-		if rest, ok := strings.CutSuffix(s, unit.suffix); ok {
-			number, factor = strings.TrimSpace(rest), unit.bytes
-			break
-		}
-	}
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(v*factor >= 1<<20 && v*factor <= 1<<50) {
+	v, err := humanize.ParseBytes(s)
+	if err != nil || v < 1<<20 || v > 1<<50 {
 		return 0, errors.New("it must be an amount of memory of at least 1MiB, such as 6GiB or 800MB")
 	}
-	return int64(v * factor), nil
+	return int64(v), nil
 }
 
 // commandLine returns the command as given, with its flags in the order of the help.

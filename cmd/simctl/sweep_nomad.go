@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/simctl/simctl/scenarios/sweep"
+	"github.com/simctl/simctl/scenarios/sweep/nomad"
 )
 
 // Executors of a sweep.
@@ -23,12 +24,12 @@ const (
 // region and namespace come from the environment, as for the nomad command: NOMAD_ADDR and
 // so on.
 type nomadFlags struct {
-	job     sweep.NomadJob
+	job     nomad.Job
 	results string
 }
 
 func (f *nomadFlags) bind(flags *pflag.FlagSet) {
-	f.job.ID = sweep.DefaultNomadJob
+	f.job.ID = nomad.DefaultJob
 	flags.StringVar(&f.job.ID, "nomad-job", f.job.ID, "name of the job that cells are dispatched to")
 	flags.StringVar(&f.results, "nomad-results", "", "directory in which the results of cells appear (default: read them from the logs)")
 	flags.StringVar(&f.job.Volume, "nomad-volume", "", "with --print-job: host volume for the results, the directory of --nomad-results")
@@ -41,7 +42,7 @@ func (f *nomadFlags) bind(flags *pflag.FlagSet) {
 
 // printJob writes the job for a cluster, with enough memory for the largest run.
 func (f *nomadFlags) printJob(w io.Writer, runs []sweep.Run) error {
-	f.job.Memory = sweep.NomadMemory(runs)
+	f.job.Memory = nomad.Memory(runs)
 	return f.job.Print(w)
 }
 
@@ -53,8 +54,8 @@ func (f *nomadFlags) newExecutor(ctx context.Context, parallel int, waits func(w
 			return nil, usageErrorf("--nomad-results %q: it must be an existing directory, where the results of cells appear", f.results)
 		}
 	}
-	n, err := sweep.ConnectNomad(ctx, sweep.NomadConfig{Job: f.job.ID, Side: parallel, Results: f.results, Waits: waits})
-	if errors.Is(err, sweep.ErrNoJob) {
+	n, err := nomad.Connect(ctx, nomad.Config{Job: f.job.ID, Side: parallel, Results: f.results, Waits: waits})
+	if errors.Is(err, nomad.ErrNoJob) {
 		return nil, usageErrorf("%w", err)
 	}
 	if err != nil {

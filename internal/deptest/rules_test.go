@@ -110,22 +110,49 @@ var layers = []layer{
 	},
 	{
 		part: "scenarios/sweep", own: []string{"broker", "metrics", "scenarios", "scenarios/closedform", "scenarios/language"},
-		modules: []string{"github.com/hashicorp/nomad/api", "github.com/hashicorp/hcl/v2", "golang.org/x/sync"},
+		modules: []string{"golang.org/x/sync"},
 		reason:  "a sweep runs Specs wherever they may run; it starts no cluster itself, and draws nothing",
 	},
 	{
-		part: "reports", own: []string{"metrics"},
-		modules: []string{
-			"gonum.org/v1/plot", "github.com/olekukonko/tablewriter",
-			"codeberg.org/go-fonts/liberation", "golang.org/x/image", "github.com/google/renameio/v2",
-		},
-		reason: "every report must be made from Result files alone",
+		part: "scenarios/sweep/nomad", own: []string{"metrics", "scenarios", "scenarios/sweep"},
+		modules: []string{"github.com/hashicorp/nomad/api", "github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty"},
+		reason:  "a Nomad cluster is one place among others where a sweep's runs go; the sweep knows none of them",
 	},
 	{
-		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/language", "scenarios/sweep", "reports", "metrics", "broker", "broker/explore"},
+		part: "reports", own: []string{"metrics", "reports/wording", "reports/figure", "reports/sweep", "reports/chart", "reports/page"},
+		modules: []string{"github.com/olekukonko/tablewriter", "github.com/google/renameio/v2"},
+		reason:  "every report must be made from Result files alone; its rooms are below it, and none reaches up",
+	},
+	{
+		part: "reports/wording", own: []string{"metrics"},
+		modules: []string{"github.com/dustin/go-humanize"},
+		reason:  "how runs and figures read must be the same on a terminal, in a chart and on a page",
+	},
+	{
+		part: "reports/figure", own: []string{"reports/wording"},
+		modules: []string{
+			"gonum.org/v1/plot", "codeberg.org/go-fonts/liberation", "golang.org/x/image", "github.com/google/renameio/v2",
+		},
+		reason: "a drawing shows what its figure holds and knows of no run",
+	},
+	{
+		part: "reports/sweep", own: []string{"metrics", "reports/figure", "reports/wording"},
+		modules: []string{"gonum.org/v1/gonum"},
+		reason:  "what a sweep found is worked out and drawn from its Results alone",
+	},
+	{
+		part: "reports/chart", own: []string{"metrics", "reports/figure", "reports/sweep", "reports/wording"},
+		reason: "a chart turns Results into a figure; where that is shown is none of its business",
+	},
+	{
+		part: "reports/page", own: []string{"metrics", "reports/chart", "reports/figure", "reports/sweep", "reports/wording"},
+		reason: "a page shows the figures and words of the rooms below and writes no files",
+	},
+	{
+		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/language", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
-			"github.com/mattn/go-isatty", "github.com/google/renameio/v2",
+			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",
 		},
 		reason: "a command maps flags to a scenario and results to a report; logic lives below",
 	},

@@ -98,7 +98,7 @@ func copyChart(dir, name, chart string, runs []*metrics.Result) error {
 		return err
 	}
 	defer os.RemoveAll(all)
-	files, err := reports.WriteCharts(all, runs, "png")
+	files, err := reports.Write(all, runs, "png")
 	if err != nil {
 		return err
 	}
