@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/simctl/simctl/internal/heap"
 )
 
 // FailedQueue is the scheduler type under which evaluations past the delivery limit are
@@ -53,45 +55,45 @@ type Config struct {
 }
 
 // EvalBroker is the broker's state. Create it with New. It is not safe for concurrent
-// use. No input makes it panic; calls with an earlier `now` than a call before are
-// answered as of that earlier time, and fire nothing.
+// use. No input makes it panic. A call with an earlier time than a call before is answered
+// as of that earlier time, and fires nothing.
 type EvalBroker struct {
 	cfg     Config
 	policy  Policy // of cfg, without its quirks
 	quirks  Quirks
+	before  func(x, y *Evaluation) bool // the order of pending evaluations
 	enabled bool
 
-	// epoch is the first `now` seen; times inside the broker count from it.
+	// epoch is the first time the broker was told; it counts its own time from then on.
 	epoch    time.Time
 	hasEpoch bool
 
-	jobs table[JobID, *job]
-	// tracked holds every evaluation in ready, unacked or waiting by its ID; pending and
-	// cancelable ones are known to their job only, so that a shed list, however long, is
-	// set aside and forgotten in one go.
-	tracked    table[string, *record]
-	queues     map[string]*queue
-	deadlines  heap[*record]
+	jobs map[JobID]*job
+	// tracked has every evaluation that is ready, unacked or waiting by its ID. Its job
+	// alone knows one that is pending or cancelable, so that a million of them can be shed,
+	// and forgotten, in one go.
+	tracked    map[string]*record
+	queues     []queue // few, in the order of their first evaluations
+	deadlines  heap.Heap[*record]
 	seq        uint64
-	cancelable cancelableList
+	cancelable []shedList // the first one shed is taken first; none is empty
 	counts     counts
 	leaks      leaks
-
-	eligible    []*queue  // scratch of Dequeue
-	freeRecords []*record // at most maxFree, as of jobs
-	freeJobs    []*job
+	block      block // of a clone
 }
-
-// maxFree bounds how much memory of the past is kept for a busy broker to use again.
-const maxFree = 1024
 
 // job serialises the evaluations of one job. It exists while it has any, cancelable ones
 // included.
 type job struct {
 	id      JobID
 	active  *record // ready, unacked or waiting for redelivery; nil: none
-	pending PendingEvaluations
-	twin    *job // during Clone
+	pending pending
+}
+
+// shedList is what a job's policy shed at one time and the reaper has not taken yet.
+type shedList struct {
+	job   *job
+	evals []*Evaluation
 }
 
 type place uint8
@@ -103,12 +105,12 @@ const (
 	placeRedeliver // waiting after a nack; occupies its job
 )
 
-// record is what the broker knows of an evaluation beyond its being pending.
+// record is what the broker knows of an evaluation that it tracks.
 type record struct {
 	eval       *Evaluation
 	job        *job // nil in placeDelayed
 	place      place
-	queue      *queue // where it is ready or was dequeued from
+	queue      int // index in EvalBroker.queues: where it is ready or was dequeued from; -1: in none yet
 	deliveries int
 	enqueued   time.Duration // when it last became ready or pending
 	dequeued   time.Duration
@@ -116,27 +118,26 @@ type record struct {
 	token      string
 	requeue    *Evaluation // to be enqueued after the ack
 	deadline   time.Duration
-	armed      int     // index in EvalBroker.deadlines; -1: no timer runs
-	seq        uint64  // order of equal deadlines
-	twin       *record // during Clone
+	armed      int    // index in EvalBroker.deadlines; -1: no timer runs
+	seq        uint64 // order of equal deadlines
 }
 
 // queue holds the ready evaluations of one scheduler type.
 type queue struct {
 	name    string
-	ready   heap[readyItem]
+	ready   heap.Heap[readyItem]
 	unacked int
 }
 
-// readyItem has the keys that order a ready heap beside the record, so that sifting reads
-// the heap's own memory only.
+// readyItem has the keys of a ready heap beside the record: sifting a million of them
+// reads the heap's own memory only.
 type readyItem struct {
 	priority    int
 	createIndex uint64
-	r           *record
+	*record
 }
 
-type counts struct{ unacked, pending, waiting, ready int }
+type counts struct{ ready, unacked, waiting, pending, cancelable int }
 
 // New returns a disabled broker without evaluations.
 func New(cfg Config) *EvalBroker {
@@ -153,7 +154,8 @@ func New(cfg Config) *EvalBroker {
 	cfg.SubsequentNackDelay = defaulted(cfg.SubsequentNackDelay, 20*time.Second, 0)
 	cfg.DeliveryLimit = defaulted(cfg.DeliveryLimit, 3, 1)
 	b := &EvalBroker{cfg: cfg}
-	b.policy, b.quirks = withoutQuirks(cfg.Policy)
+	b.policy, b.quirks = WithoutQuirks(cfg.Policy)
+	b.before = totalOrder(b.policy)
 	b.reset()
 	return b
 }
@@ -183,14 +185,13 @@ func (b *EvalBroker) SetEnabled(now time.Time, enabled bool) {
 }
 
 func (b *EvalBroker) reset() {
-	b.jobs = table[JobID, *job]{hash: hashJob, key: func(j *job) JobID { return j.id }}
-	b.tracked = table[string, *record]{hash: hashID, key: func(r *record) string { return r.eval.ID }}
-	b.queues = make(map[string]*queue)
-	b.deadlines = heap[*record]{before: firesBefore, moved: (*record).setArmed}
-	b.cancelable = cancelableList{}
+	b.jobs = make(map[JobID]*job)
+	b.tracked = make(map[string]*record)
+	b.queues = nil
+	b.deadlines = heap.Heap[*record]{Before: firesBefore, Moved: (*record).setArmed}
+	b.cancelable = nil
 	b.counts = counts{}
 	b.leaks = leaks{}
-	b.eligible, b.freeRecords, b.freeJobs = nil, nil, nil
 }
 
 // at converts to the broker's own time.
@@ -238,7 +239,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 	if e == nil || b.leaks.remembers(e.ID) {
 		return
 	}
-	if r := b.tracked.get(e.ID); r != nil {
+	if r := b.tracked[e.ID]; r != nil {
 		if r.place == placeUnacked && r.token == token {
 			r.requeue = e
 		}
@@ -252,7 +253,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 		b.admit(now, e)
 		return
 	}
-	if j := b.jobs.get(e.Job()); j != nil && j.pending.contains(e.ID) {
+	if j := b.jobs[e.Job()]; j != nil && j.pending.knows(e.ID) {
 		return
 	}
 	r := b.track(e, placeDelayed)
@@ -262,12 +263,13 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 
 // admit makes an untracked evaluation ready, or pending when its job is busy.
 func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
-	j := b.jobs.get(e.Job())
+	j := b.jobs[e.Job()]
 	if j == nil {
-		j = b.newJob(e.Job())
+		j = &job{id: e.Job(), pending: pending{before: b.before}}
+		b.jobs[j.id] = j
 	}
 	if j.active == nil {
-		if !j.pending.contains(e.ID) {
+		if !j.pending.knows(e.ID) {
 			b.activate(now, j, e, now)
 		}
 		return
@@ -282,16 +284,24 @@ func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
 	}
 }
 
-// shed lets a policy remove pending evaluations and returns how many it did.
-func (b *EvalBroker) shed(j *job, by func(*PendingEvaluations) []*Evaluation) int {
-	before := j.pending.Len()
-	shed := by(&j.pending)
-	b.counts.pending -= before - j.pending.Len()
+// shed lets a policy remove pending evaluations. It returns how many the policy shed and,
+// if any, since when the oldest of all that were pending was.
+func (b *EvalBroker) shed(j *job, by func(PendingEvaluations) []*Evaluation) (n int, oldest time.Duration) {
+	p := &j.pending
+	before, sorted, oldest := p.Len(), p.sorted, p.oldest
+	shed := by(p)
+	b.counts.pending -= before - p.Len()
+	if len(shed) == 0 {
+		return 0, 0
+	}
+	if sorted {
+		oldest = p.oldestWith(shed)
+	}
 	b.leaks.shed(b.quirks, shed)
-	n := len(shed)
-	j.pending.cancelable += n
-	b.cancelable.add(shed, j)
-	return n
+	p.cancelable += len(shed)
+	b.cancelable = append(b.cancelable, shedList{j, shed})
+	b.counts.cancelable += len(shed)
+	return len(shed), oldest
 }
 
 // activate makes e, which joined the broker's queues at since, the one its job works on.
@@ -302,20 +312,25 @@ func (b *EvalBroker) activate(now time.Duration, j *job, e *Evaluation, since ti
 }
 
 func (b *EvalBroker) makeReady(r *record, scheduler string, since time.Duration) {
-	q := b.queue(scheduler)
-	r.place, r.queue, r.enqueued = placeReady, q, since
-	q.ready.push(readyItem{r.eval.Priority, r.eval.CreateIndex, r})
+	i := b.queue(scheduler)
+	if i < 0 {
+		i = len(b.queues)
+		b.queues = append(b.queues, queue{name: scheduler, ready: heap.Heap[readyItem]{Before: readyItem.before}})
+	}
+	r.place, r.queue, r.enqueued = placeReady, i, since
+	b.queues[i].ready.Push(readyItem{r.eval.Priority, r.eval.CreateIndex, r})
 	b.counts.ready++
 	b.leaks.enqueued(b.quirks, r.eval.ID)
 }
 
-func (b *EvalBroker) queue(scheduler string) *queue {
-	q := b.queues[scheduler]
-	if q == nil {
-		q = &queue{name: scheduler, ready: heap[readyItem]{before: readyItem.before}}
-		b.queues[scheduler] = q
+// queue returns the index of a scheduler type's queue; -1: it has none.
+func (b *EvalBroker) queue(scheduler string) int {
+	for i := range b.queues {
+		if b.queues[i].name == scheduler {
+			return i
+		}
 	}
-	return q
+	return -1
 }
 
 // before is the order of a ready heap. It breaks ties by ID, so that it is total. Nomad
@@ -328,51 +343,19 @@ func (x readyItem) before(y readyItem) bool {
 	if x.createIndex != y.createIndex {
 		return x.createIndex < y.createIndex
 	}
-	return x.r.eval.ID < y.r.eval.ID
+	return x.eval.ID < y.eval.ID
 }
 
 func (b *EvalBroker) track(e *Evaluation, p place) *record {
-	var r *record
-	if n := len(b.freeRecords); n > 0 {
-		r, b.freeRecords = b.freeRecords[n-1], b.freeRecords[:n-1]
-	} else {
-		r = new(record)
-	}
-	*r = record{eval: e, place: p, armed: -1}
-	b.tracked.put(r)
+	r := &record{eval: e, place: p, queue: -1, armed: -1}
+	b.tracked[e.ID] = r
 	return r
-}
-
-// untrack forgets a record that no heap and no job refers to any more.
-func (b *EvalBroker) untrack(r *record) {
-	b.tracked.remove(r.eval.ID)
-	*r = record{armed: -1}
-	if len(b.freeRecords) < maxFree {
-		b.freeRecords = append(b.freeRecords, r)
-	}
-}
-
-func (b *EvalBroker) newJob(id JobID) *job {
-	var j *job
-	if n := len(b.freeJobs); n > 0 {
-		j, b.freeJobs = b.freeJobs[n-1], b.freeJobs[:n-1]
-	} else {
-		j = &job{pending: newPending(b.policy)}
-	}
-	j.id = id
-	b.jobs.put(j)
-	return j
 }
 
 // dropIfIdle forgets a job that has no evaluations left.
 func (b *EvalBroker) dropIfIdle(j *job) {
-	if j.active != nil || j.pending.Len() > 0 || j.pending.cancelable > 0 {
-		return
-	}
-	b.jobs.remove(j.id)
-	j.id = JobID{}
-	if len(b.freeJobs) < maxFree {
-		b.freeJobs = append(b.freeJobs, j)
+	if j.active == nil && j.pending.Len() == 0 && j.pending.cancelable <= 0 {
+		delete(b.jobs, j.id)
 	}
 }
 

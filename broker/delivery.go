@@ -56,7 +56,7 @@ func (b *EvalBroker) Deliver(now time.Time, schedulers []string) (Delivery, erro
 		return Delivery{}, nil
 	}
 	at := b.at(now)
-	r := q.ready.pop().r
+	r := q.ready.Pop().record
 	r.place, r.dequeued, r.token = placeUnacked, at, b.newToken()
 	r.deliveries++
 	r.timed = b.leaks.timed(b.quirks, r.eval.ID)
@@ -72,36 +72,37 @@ func (b *EvalBroker) choose(schedulers []string) *queue {
 	if b.counts.ready == 0 {
 		return nil
 	}
-	b.eligible = b.eligible[:0]
-	best := 0
+	eligible, best := make([]*queue, 0, 8), 0
 	for _, name := range schedulers {
-		q := b.queues[name]
-		if q == nil || q.ready.len() == 0 {
+		i := b.queue(name)
+		if i < 0 || b.queues[i].ready.Len() == 0 {
 			continue
 		}
+		q := &b.queues[i]
 		priority := b.peek(q)
-		if len(b.eligible) == 0 || priority > best {
-			b.eligible, best = append(b.eligible[:0], q), priority
+		if len(eligible) == 0 || priority > best {
+			eligible, best = append(eligible[:0], q), priority
 		} else if priority == best {
-			b.eligible = append(b.eligible, q)
+			eligible = append(eligible, q)
 		}
 	}
-	switch n := len(b.eligible); n {
+	switch n := len(eligible); n {
 	case 0:
 		return nil
 	case 1:
-		return b.eligible[0]
+		return eligible[0]
 	default:
-		return b.eligible[b.cfg.Rand.IntN(n)]
+		return eligible[b.cfg.Rand.IntN(n)]
 	}
 }
 
-// peek returns the priority that speaks for the queue.
+// peek returns the priority by which the queue competes with others.
 func (b *EvalBroker) peek(q *queue) int {
+	at := 0
 	if b.quirks.LastSlotPeek {
-		return q.ready.items[q.ready.len()-1].priority
+		at = q.ready.Len() - 1
 	}
-	return q.ready.items[0].priority
+	return q.ready.Items[at].priority
 }
 
 // newToken returns 128 random bits in the shape of a UUID, in one allocation.
@@ -147,7 +148,7 @@ func (b *EvalBroker) Ack(now time.Time, evalID, token string) (AckResult, error)
 	j := r.job
 	res := AckResult{Job: j.id, Held: at - r.dequeued, Response: at - r.enqueued, Timed: r.timed}
 	b.endDelivery(r)
-	b.untrack(r)
+	delete(b.tracked, evalID)
 	j.active = nil
 	b.afterAck(at, j, &res)
 	if requeue != nil {
@@ -163,16 +164,16 @@ func (b *EvalBroker) afterAck(now time.Duration, j *job, res *AckResult) {
 	if j.pending.Len() == 0 {
 		return
 	}
-	oldest := j.pending.oldest
-	if res.Shed = b.shed(j, b.policy.Shed); res.Shed > 0 {
-		res.ShedWaited = now - oldest
+	n, oldest := b.shed(j, b.policy.Shed)
+	if n > 0 {
+		res.Shed, res.ShedWaited = n, now-oldest
 	}
 	for j.active == nil && j.pending.Len() > 0 {
-		it := j.pending.pop()
+		e, since := j.pending.pop()
 		b.counts.pending--
-		if !b.tracked.has(it.e.ID) { // else another job's evaluation has this ID
-			b.activate(now, j, it.e, it.since)
-			res.Next = it.e
+		if b.tracked[e.ID] == nil { // else another job's evaluation has this ID
+			b.activate(now, j, e, since)
+			res.Next = e
 		}
 	}
 }
@@ -219,7 +220,7 @@ func (b *EvalBroker) redeliveryDelay(deliveries int) time.Duration {
 // endDelivery takes the record out of unacked.
 func (b *EvalBroker) endDelivery(r *record) {
 	b.disarm(r)
-	r.queue.unacked--
+	b.queues[r.queue].unacked--
 	b.counts.unacked--
 }
 
@@ -228,7 +229,7 @@ func (b *EvalBroker) outstanding(evalID, token string) (*record, error) {
 	if !b.enabled {
 		return nil, ErrDisabled
 	}
-	r := b.tracked.get(evalID)
+	r := b.tracked[evalID]
 	if r == nil || r.place != placeUnacked {
 		return nil, ErrNotOutstanding
 	}
@@ -241,8 +242,23 @@ func (b *EvalBroker) outstanding(evalID, token string) (*record, error) {
 // Cancelable removes up to batch evaluations from the cancelable ones, in the order they
 // were shed, and returns them for the reaper to cancel. The caller owns the slice.
 func (b *EvalBroker) Cancelable(batch int) []*Evaluation {
-	return b.cancelable.take(batch, func(j *job, n int) {
-		j.pending.taken(n)
-		b.dropIfIdle(j)
-	})
+	var taken []*Evaluation
+	for len(taken) < batch && len(b.cancelable) > 0 {
+		first := &b.cancelable[0]
+		n := min(batch-len(taken), len(first.evals))
+		if taken == nil {
+			taken = first.evals[:n:n] // so that appending to it copies it
+		} else {
+			taken = append(taken, first.evals[:n]...)
+		}
+		first.evals = first.evals[n:]
+		first.job.pending.taken(n)
+		b.dropIfIdle(first.job)
+		b.counts.cancelable -= n
+		if len(first.evals) == 0 {
+			b.cancelable[0] = shedList{}
+			b.cancelable = b.cancelable[1:]
+		}
+	}
+	return taken
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/simctl/simctl/broker/brokertest"
 )
 
-// oraclePolicies are all rules there are, each where it shows.
+// oraclePolicies are policies that between them have every rule.
 func oraclePolicies(t testing.TB) []broker.Policy {
 	var policies []broker.Policy
 	for _, name := range []string{
@@ -25,7 +25,26 @@ func oraclePolicies(t testing.TB) []broker.Policy {
 		}
 		policies = append(policies, p)
 	}
-	return policies
+	return append(policies, onePerPriority{broker.Legacy()})
+}
+
+// onePerPriority keeps the best pending evaluation of each priority.
+type onePerPriority struct{ broker.Policy }
+
+func (onePerPriority) String() string { return "one-per-priority" }
+
+func (p onePerPriority) Shed(pending broker.PendingEvaluations) []*broker.Evaluation {
+	if pending.Len() < 4 {
+		return nil
+	}
+	best := map[int]*broker.Evaluation{}
+	for e := range pending.All() {
+		b := best[e.Priority]
+		if b == nil || p.Less(e, b) || !p.Less(b, e) && e.ID < b.ID {
+			best[e.Priority] = e
+		}
+	}
+	return pending.RemoveFunc(func(e *broker.Evaluation) bool { return e != best[e.Priority] })
 }
 
 type rapidChoices struct{ t *rapid.T }

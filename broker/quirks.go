@@ -22,7 +22,7 @@ type Quirks struct {
 const maxTimed = 10_000
 
 // WithQuirks returns the policy for a broker that has the defects as well. Its name is
-// that of the policy and, after plus signs, those of the defects.
+// that of the policy with those of the defects after plus signs.
 func WithQuirks(p Policy, q Quirks) Policy {
 	if q == (Quirks{}) {
 		return p
@@ -37,15 +37,16 @@ type quirky struct {
 
 // defects are the words for the quirks, in the order in which a name has them.
 var defects = []struct {
-	word string
-	of   func(q *Quirks) *bool
+	word, description string
+	of                func(q *Quirks) *bool
 }{
-	{"last-slot-peek", func(q *Quirks) *bool { return &q.LastSlotPeek }},
-	{"dedup-leak", func(q *Quirks) *bool { return &q.DedupLeak }},
-	{"silent-timings", func(q *Quirks) *bool { return &q.SilentTimings }},
+	{"last-slot-peek", "scheduler types are compared by the last slot of their ready heap, not the top (Nomad, all versions)", func(q *Quirks) *bool { return &q.LastSlotPeek }},
+	{"dedup-leak", "the IDs of shed evaluations are never forgotten (Nomad since 1.4.3)", func(q *Quirks) *bool { return &q.DedupLeak }},
+	{"silent-timings", "timing stops after 10,000 evaluations were shed (Nomad since 1.8.0)", func(q *Quirks) *bool { return &q.SilentTimings }},
 }
 
-// add turns on the defect of that name; false: there is none, or it is on already.
+// add turns on the defect of that name and reports true, unless there is none or it is on
+// already.
 func (q *Quirks) add(word string) bool {
 	for _, d := range defects {
 		if on := d.of(q); d.word == word && !*on {
@@ -66,8 +67,8 @@ func (q quirky) String() string {
 	return name
 }
 
-// withoutQuirks takes apart what WithQuirks put together, however often.
-func withoutQuirks(p Policy) (Policy, Quirks) {
+// WithoutQuirks is the inverse of WithQuirks, however often that was applied.
+func WithoutQuirks(p Policy) (Policy, Quirks) {
 	var all Quirks
 	for {
 		q, ok := p.(quirky)

@@ -28,11 +28,12 @@ func (b *EvalBroker) Stats() Stats {
 		Unacked:     b.counts.unacked,
 		Pending:     b.counts.pending,
 		Waiting:     b.counts.waiting,
-		Cancelable:  b.cancelable.len(),
+		Cancelable:  b.counts.cancelable,
 		ByScheduler: make(map[string]SchedulerStats, len(b.queues)),
 	}
-	for name, q := range b.queues {
-		s.ByScheduler[name] = SchedulerStats{Ready: q.ready.len(), Unacked: q.unacked}
+	for i := range b.queues {
+		q := &b.queues[i]
+		s.ByScheduler[q.name] = SchedulerStats{Ready: q.ready.Len(), Unacked: q.unacked}
 	}
 	s.Failed = s.ByScheduler[FailedQueue].Ready
 	return s

@@ -30,36 +30,36 @@ func (b *EvalBroker) arm(r *record, deadline time.Duration) {
 	b.seq++
 	r.deadline, r.seq = deadline, b.seq
 	if r.armed < 0 {
-		b.deadlines.push(r)
+		b.deadlines.Push(r)
 	} else {
-		b.deadlines.fix(r.armed)
+		b.deadlines.Fix(r.armed)
 	}
 }
 
 func (b *EvalBroker) disarm(r *record) {
 	if r.armed >= 0 {
-		b.deadlines.remove(r.armed)
+		b.deadlines.Remove(r.armed)
 	}
 }
 
 // NextDeadline returns when the next timer is due; false: none runs.
 func (b *EvalBroker) NextDeadline() (time.Time, bool) {
-	if b.deadlines.len() == 0 {
+	if b.deadlines.Len() == 0 {
 		return time.Time{}, false
 	}
-	return b.epoch.Add(b.deadlines.items[0].deadline), true
+	return b.epoch.Add(b.deadlines.Items[0].deadline), true
 }
 
 // Advance fires the timers due at now, each as of its own deadline: nack timers, waits and
 // redelivery delays, in the order of their deadlines. One late Advance has the effect of
 // many timely ones. It reports whether any fired.
 func (b *EvalBroker) Advance(now time.Time) bool {
-	if b.deadlines.len() == 0 {
+	if b.deadlines.Len() == 0 {
 		return false
 	}
 	at, fired := b.at(now), false
-	for b.deadlines.len() > 0 && b.deadlines.items[0].deadline <= at {
-		b.fire(b.deadlines.items[0])
+	for b.deadlines.Len() > 0 && b.deadlines.Items[0].deadline <= at {
+		b.fire(b.deadlines.Items[0])
 		fired = true
 	}
 	return fired
@@ -78,7 +78,7 @@ func (b *EvalBroker) fire(r *record) {
 		e := r.eval
 		b.disarm(r)
 		b.counts.waiting--
-		b.untrack(r)
+		delete(b.tracked, e.ID)
 		b.admit(due, e)
 	}
 }
@@ -88,19 +88,19 @@ func (b *EvalBroker) fire(r *record) {
 // reconnects). It reports whether there was one; an evaluation that waits for its
 // redelivery is not dropped.
 func (b *EvalBroker) DropWaiting(evalID string) bool {
-	r := b.tracked.get(evalID)
+	r := b.tracked[evalID]
 	if r == nil || r.place != placeDelayed {
 		return false
 	}
 	b.disarm(r)
 	b.counts.waiting--
-	b.untrack(r)
+	delete(b.tracked, evalID)
 	return true
 }
 
 // Outstanding returns the token under which an evaluation is unacked; false: it is not.
 func (b *EvalBroker) Outstanding(evalID string) (token string, ok bool) {
-	r := b.tracked.get(evalID)
+	r := b.tracked[evalID]
 	if r == nil || r.place != placeUnacked {
 		return "", false
 	}

@@ -3,7 +3,6 @@ package brokertest
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -13,11 +12,9 @@ import (
 // evaluations, searched from end to end by every operation. It decides nothing at
 // random: where the broker draws lots, the oracle says which draws are possible.
 type oracle struct {
-	order      string // of pending evaluations: oldest, newest or priority (then newest)
-	onAck      string // what is kept of them: all, best or none
-	onEnqueue  string
-	leaks      bool // remembers the IDs of shed evaluations
 	cfg        broker.Config
+	policy     broker.Policy // of cfg, without its quirks
+	leaks      bool          // remembers the IDs of shed evaluations
 	enabled    bool
 	items      []*item // in the order in which they came to where they are
 	cancelable []*broker.Evaluation
@@ -38,27 +35,10 @@ type item struct {
 	dequeued   time.Time
 }
 
-// newOracle takes a configuration in which every field but Rand is set. It knows a policy
-// by its name alone.
+// newOracle takes a configuration in which every field but Rand is set.
 func newOracle(cfg broker.Config) *oracle {
-	o := &oracle{order: "oldest", onAck: "all", onEnqueue: "all", cfg: cfg}
-	for word := range strings.SplitSeq(cfg.Policy.String(), "+") {
-		switch word {
-		case "shedding":
-			o.order, o.onAck = "priority", "best"
-		case "dedup-leak":
-			o.leaks = true
-		case "oldest-first", "newest-first", "priority-first":
-			o.order = strings.TrimSuffix(word, "-first")
-		}
-		if kept, ok := strings.CutPrefix(word, "ack-keeps-"); ok {
-			o.onAck = kept
-		}
-		if kept, ok := strings.CutPrefix(word, "enqueue-keeps-"); ok {
-			o.onEnqueue = kept
-		}
-	}
-	return o
+	policy, quirks := broker.WithoutQuirks(cfg.Policy)
+	return &oracle{cfg: cfg, policy: policy, leaks: quirks.DedupLeak}
 }
 
 func (o *oracle) setEnabled(enabled bool) {
@@ -152,7 +132,9 @@ func (o *oracle) admit(now time.Time, it *item) {
 	it.enqueued = now
 	if o.occupant(it.eval.Job()) != nil {
 		o.put(it, "pending")
-		o.shedBut(it.eval.Job(), o.onEnqueue)
+		if p, ok := o.policy.(broker.EnqueueShedder); ok {
+			o.shedBy(p.ShedOnEnqueue, it.eval.Job())
+		}
 		return
 	}
 	it.queue = it.eval.Type
@@ -186,46 +168,6 @@ func (o *oracle) heads(schedulers []string) []*broker.Evaluation {
 
 func readyOrder(a, b *broker.Evaluation) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.CreateIndex, b.CreateIndex), cmp.Compare(a.ID, b.ID))
-}
-
-func (o *oracle) pendingOrder(a, b *broker.Evaluation) int {
-	older := cmp.Compare(a.CreateIndex, b.CreateIndex)
-	newer := cmp.Compare(b.ModifyIndex, a.ModifyIndex)
-	first := map[string]int{
-		"oldest":   older,
-		"newest":   newer,
-		"priority": cmp.Or(cmp.Compare(b.Priority, a.Priority), newer),
-	}
-	return cmp.Or(first[o.order], cmp.Compare(a.ID, b.ID))
-}
-
-// pending returns a job's pending evaluations, the best first.
-func (o *oracle) pending(job broker.JobID) []*item {
-	var pending []*item
-	for _, it := range o.items {
-		if it.where == "pending" && it.eval.Job() == job {
-			pending = append(pending, it)
-		}
-	}
-	slices.SortFunc(pending, func(a, b *item) int { return o.pendingOrder(a.eval, b.eval) })
-	return pending
-}
-
-// shedBut sheds a job's pending evaluations but for what is kept, and says how many.
-func (o *oracle) shedBut(job broker.JobID, kept string) int {
-	pending := o.pending(job)
-	switch {
-	case kept == "all" || len(pending) == 0:
-		return 0
-	case kept == "best":
-		pending = pending[1:]
-	}
-	for _, it := range pending {
-		o.remove(it)
-		o.cancelable = append(o.cancelable, it.eval)
-		o.shed = append(o.shed, it.eval)
-	}
-	return len(pending)
 }
 
 // took records which of the heads the broker delivered.
@@ -275,7 +217,7 @@ func (o *oracle) ack(now time.Time, id, token string) (broker.AckResult, error) 
 	for _, it := range o.pending(res.Job) {
 		waited = max(waited, now.Sub(it.enqueued))
 	}
-	if res.Shed = o.shedBut(res.Job, o.onAck); res.Shed > 0 {
+	if res.Shed = o.shedBy(o.policy.Shed, res.Job); res.Shed > 0 {
 		res.ShedWaited = waited
 	}
 	if left := o.pending(res.Job); len(left) > 0 {

@@ -47,13 +47,11 @@ func newSearch(p broker.Policy, bounds Bounds, progress func(states int)) *searc
 }
 
 func (s *search) clone(w *world) *world {
-	var c *world
+	c := &world{b: new(broker.EvalBroker)}
 	if n := len(s.free); n > 0 {
 		c, s.free = s.free[n-1], s.free[:n-1]
-	} else {
-		c = newWorld(s.policy, &s.bounds, s.rand)
 	}
-	w.cloneInto(c, s.rand)
+	w.cloneInto(c)
 	return c
 }
 
@@ -100,15 +98,17 @@ func (s *search) depthFirst(ctx context.Context) (violating bool, err error) {
 		top := &path[len(path)-1]
 		n := len(top.steps)
 		if n == 0 {
-			s.free = append(s.free, top.w)
 			path = path[:len(path)-1]
 			continue
 		}
 		if s.report.Transitions++; s.report.Transitions&1023 == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		w, st := s.clone(top.w), top.steps[n-1]
-		top.steps = top.steps[:n-1]
+		st := top.steps[n-1]
+		w := top.w
+		if top.steps = top.steps[:n-1]; n > 1 {
+			w = s.clone(w) // the last step needs no copy of the state before it
+		}
 		if w.apply(st) != nil {
 			return true, nil
 		}

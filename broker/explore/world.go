@@ -81,8 +81,9 @@ type world struct {
 
 	timeouts, failovers, writeFailures int // left
 
-	view *view     // the broker's state; filled by observe
-	rec  *recorder // nil but when a history is replayed
+	rand *rand.Rand // makes the tokens
+	view *view      // the broker's state; filled by observe
+	rec  *recorder  // nil but when a history is replayed
 }
 
 func newWorld(p broker.Policy, bounds *Bounds, r *rand.Rand) *world {
@@ -92,7 +93,7 @@ func newWorld(p broker.Policy, bounds *Bounds, r *rand.Rand) *world {
 		bounds: bounds, b: broker.New(cfg), now: time.Unix(0, 0).UTC(),
 		jobs: make([]jobState, bounds.Jobs), workers: make([]worker, bounds.Workers),
 		timeouts: bounds.Timeouts, failovers: bounds.Failovers, writeFailures: bounds.WriteFailures,
-		view: new(view),
+		view: new(view), rand: r,
 	}
 	w.b.SetEnabled(w.now, true)
 	return w
@@ -100,14 +101,15 @@ func newWorld(p broker.Policy, bounds *Bounds, r *rand.Rand) *world {
 
 // cloneInto copies everything but the view, which clones share, into the memory of a
 // world that is not needed any more.
-func (w *world) cloneInto(c *world, r *rand.Rand) {
-	w.b.CloneInto(c.b, r)
-	c.bounds, c.now, c.mode, c.view = w.bounds, w.now, w.mode, w.view
-	c.timeouts, c.failovers, c.writeFailures = w.timeouts, w.failovers, w.writeFailures
-	c.jobs = append(c.jobs[:0], w.jobs...)
-	c.workers = append(c.workers[:0], w.workers...)
-	c.evals = append(c.evals[:0], w.evals...)
-	c.stale = append(c.stale[:0], w.stale...)
+func (w *world) cloneInto(c *world) {
+	old := *c
+	*c = *w
+	c.b = old.b
+	w.b.CloneInto(c.b, w.rand)
+	c.jobs = append(old.jobs[:0], w.jobs...)
+	c.workers = append(old.workers[:0], w.workers...)
+	c.evals = append(old.evals[:0], w.evals...)
+	c.stale = append(old.stale[:0], w.stale...)
 }
 
 // create writes a new pending evaluation to state and hands it to the broker.

@@ -19,7 +19,7 @@ type layer struct {
 
 var layers = []layer{
 	{
-		part:   "broker",
+		part: "broker", own: []string{"internal/heap"},
 		reason: "the broker is a pure state machine that anybody can lift out and test alone",
 	},
 	{
@@ -104,6 +104,10 @@ var layers = []layer{
 	{
 		part: "internal/scenariodocs", own: []string{"scenarios", "reports", "metrics"},
 		reason: "the pages of the catalogue are made the way any user makes a report",
+	},
+	{
+		part:   "internal/heap",
+		reason: "a heap orders elements, whatever they are",
 	},
 	{
 		part:   "internal/rusage",
