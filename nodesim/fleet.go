@@ -69,7 +69,7 @@ func NewFleet(cfg Config) (*Fleet, error) {
 
 		selection: source(cfg.Seed, 0, seedSelection),
 	}
-	f.queue.clients = f.clients
+	f.queue = newQueue(f.clients)
 	for i := range cfg.Servers {
 		f.servers = append(f.servers, cfg.Dial(i))
 	}

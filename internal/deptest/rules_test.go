@@ -64,7 +64,7 @@ var layers = []layer{
 		reason: "servers are the same whoever drives them: clients, scenarios and reports are above",
 	},
 	{
-		part: "nodesim", own: []string{"cluster/rpc"},
+		part: "nodesim", own: []string{"cluster/rpc", "internal/heap"},
 		reason: "the fleet must run against any servers that speak the protocol, real Nomad's included",
 	},
 	{
