@@ -11,46 +11,47 @@ import (
 	"github.com/simctl/simctl/internal/heap"
 )
 
-// FailedQueue is the scheduler type under which evaluations past the delivery limit are
+// FailedQueue is the scheduler type by which evaluations past the delivery limit are
 // dequeued (nomad/eval_broker.go, failedQueue).
 const FailedQueue = "_failed"
 
-// Errors callers can branch on with errors.Is.
+// Errors that callers can tell apart with errors.Is.
 var (
-	// ErrDisabled is returned while the broker is disabled: this server does not lead,
-	// or the broker is paused. Ask the leader.
+	// ErrDisabled means that the broker is disabled: this server does not lead, or the
+	// broker is paused. Ask the leader.
 	ErrDisabled = errors.New("eval broker disabled")
-	// ErrNotOutstanding is returned for an evaluation that is not unacked: it was never
-	// delivered, was acked or nacked already, or its nack timer fired. Drop the result.
+	// ErrNotOutstanding means that the evaluation is not unacked: it was never delivered,
+	// was acked or nacked already, or its nack timer fired. Drop the result.
 	ErrNotOutstanding = errors.New("evaluation is not outstanding")
-	// ErrTokenMismatch is returned for an evaluation that was delivered again under
-	// another token. Drop the result: it belongs to the new holder.
+	// ErrTokenMismatch means that the evaluation was delivered again under another token.
+	// Drop the result: the new holder makes its own.
 	ErrTokenMismatch = errors.New("evaluation token does not match")
-	// ErrNackTimeoutReached is returned while the nack timer is not running: it expired,
-	// or it was paused and not resumed.
+	// ErrNackTimeoutReached means that the nack timer does not run: it expired, or it was
+	// paused and not resumed.
 	ErrNackTimeoutReached = errors.New("evaluation nack timeout reached")
 )
 
-// Config parameterises an EvalBroker. The zero value means Nomad's defaults.
+// Config is the configuration of an EvalBroker. The zero value means Nomad's defaults.
 type Config struct {
 	// Policy orders and sheds pending evaluations; nil means Legacy.
 	Policy Policy
-	// NackTimeout is how long a delivery may stay unacked before it counts as nacked;
-	// zero means 60 s (eval_nack_timeout), a negative value that it never does.
+	// NackTimeout is how long a delivery may stay unacked before it counts as nacked.
+	// Zero means 60 s (eval_nack_timeout); a negative value means without limit.
 	NackTimeout time.Duration
-	// InitialNackDelay passes between an evaluation's first nack and its redelivery; zero
-	// means 1 s (eval_nack_initial_reenqueue_delay), a negative value no delay.
+	// InitialNackDelay passes between an evaluation's first nack and its redelivery. Zero
+	// means 1 s (eval_nack_initial_reenqueue_delay); a negative value means no delay.
 	InitialNackDelay time.Duration
-	// SubsequentNackDelay, times the number of deliveries less one, passes after later
-	// nacks; zero means 20 s (eval_nack_subsequent_reenqueue_delay), a negative value no delay.
+	// SubsequentNackDelay, times the number of deliveries less one, passes after each later
+	// nack. Zero means 20 s (eval_nack_subsequent_reenqueue_delay); a negative value means
+	// no delay.
 	SubsequentNackDelay time.Duration
 	// DeliveryLimit is the number of deliveries after which a nack moves an evaluation to
-	// FailedQueue; zero means 3 (eval_delivery_limit), a negative value 1.
+	// FailedQueue. Zero means 3 (eval_delivery_limit); a negative value means 1.
 	DeliveryLimit int
-	// Rand makes tokens and breaks ties between scheduler types; the broker becomes its
-	// only user. Brokers that may see each other's tokens, as those of the servers of one
-	// cluster do, need differently seeded sources. Nil means one seeded by the
-	// operating system, which makes runs unrepeatable.
+	// Rand makes tokens and breaks ties between scheduler types. The broker becomes its
+	// only user. Brokers that may see each other's tokens, such as those of one cluster's
+	// servers, need differently seeded sources. Nil means a source that the operating
+	// system seeds, with which no run repeats.
 	Rand *rand.Rand
 }
 
@@ -69,17 +70,16 @@ type EvalBroker struct {
 	hasEpoch bool
 
 	jobs map[JobID]*job
-	// tracked has every evaluation that is ready, unacked or waiting by its ID. Its job
-	// alone knows one that is pending or cancelable, so that a million of them can be shed,
-	// and forgotten, in one go.
+	// tracked has, by ID, every evaluation that is ready, unacked or waiting. Only its job
+	// knows one that is pending or cancelable: so a job sheds and forgets a million at once.
 	tracked    map[string]*record
-	queues     []queue // few, in the order of their first evaluations
+	queues     []queue // one for each scheduler type seen, of which there are few
 	deadlines  heap.Heap[*record]
 	seq        uint64
-	cancelable []shedList // the first one shed is taken first; none is empty
+	cancelable []shedList // first in, first out; none is empty
 	counts     counts
 	leaks      leaks
-	block      block // of a clone
+	memory     cloneMemory
 }
 
 // job serialises the evaluations of one job. It exists while it has any, cancelable ones
@@ -90,7 +90,7 @@ type job struct {
 	pending pending
 }
 
-// shedList is what a job's policy shed at one time and the reaper has not taken yet.
+// shedList is what one call of a policy shed and the reaper has not taken yet.
 type shedList struct {
 	job   *job
 	evals []*Evaluation
@@ -110,7 +110,7 @@ type record struct {
 	eval       *Evaluation
 	job        *job // nil in placeDelayed
 	place      place
-	queue      int // index in EvalBroker.queues: where it is ready or was dequeued from; -1: in none yet
+	queue      int // index in EvalBroker.queues of where it is ready or was dequeued from; -1: none
 	deliveries int
 	enqueued   time.Duration // when it last became ready or pending
 	dequeued   time.Duration
@@ -160,7 +160,7 @@ func New(cfg Config) *EvalBroker {
 	return b
 }
 
-// defaulted replaces zero by the default, and any negative value by never.
+// defaulted returns value, or what zero and negative values stand for.
 func defaulted[T ~int | ~int64](value, zero, negative T) T {
 	switch {
 	case value == 0:
@@ -174,8 +174,8 @@ func defaulted[T ~int | ~int64](value, zero, negative T) T {
 // Enabled reports whether the broker accepts evaluations.
 func (b *EvalBroker) Enabled() bool { return b.enabled }
 
-// SetEnabled enables the broker, as a server does that gains leadership, or disables it
-// and forgets every evaluation. Tokens given out before become invalid.
+// SetEnabled enables the broker, as a server does when it gains leadership, or disables
+// it. A disabled broker has forgotten every evaluation, and earlier tokens are invalid.
 func (b *EvalBroker) SetEnabled(now time.Time, enabled bool) {
 	b.at(now)
 	b.enabled = enabled
@@ -194,7 +194,7 @@ func (b *EvalBroker) reset() {
 	b.leaks = leaks{}
 }
 
-// at converts to the broker's own time.
+// at converts a time to the broker's own.
 func (b *EvalBroker) at(now time.Time) time.Duration {
 	if !b.hasEpoch {
 		b.epoch, b.hasEpoch = now, true
@@ -202,29 +202,29 @@ func (b *EvalBroker) at(now time.Time) time.Duration {
 	return now.Sub(b.epoch)
 }
 
-// EvalToken is an evaluation to enqueue and, when its holder enqueues it again, the
-// token under which it is outstanding.
+// EvalToken is an evaluation to enqueue. When the worker that holds it enqueues it again,
+// Token is that of the delivery.
 type EvalToken struct {
 	Eval  *Evaluation
 	Token string
 }
 
-// Enqueue hands the broker an evaluation. It does nothing while the broker is disabled,
-// or when it holds that ID already. A shed ID counts as held until the reaper has taken
-// all shed ones of its job. An ID stands for one evaluation of one job; of two jobs'
-// evaluations with the same ID one may be dropped.
+// Enqueue hands the broker an evaluation. It becomes ready, or pending if its job is busy,
+// after its Wait or else at its WaitUntil.
 //
-// With Wait, or else WaitUntil, in the future the evaluation becomes ready or pending then.
+// Enqueue does nothing while the broker is disabled, or if the broker holds that ID. A shed
+// ID counts as held until the reaper has taken all shed evaluations of the job. IDs must be
+// unique: of two jobs' evaluations of one ID, one may be dropped.
 func (b *EvalBroker) Enqueue(now time.Time, e *Evaluation) {
 	if b.enabled {
 		b.enqueue(b.at(now), e, "")
 	}
 }
 
-// EnqueueAll enqueues evaluations in order, as Enqueue does, but those outstanding under
-// the token given with them are set aside: they are enqueued again on the Ack, and
-// dropped on a Nack, for then the scheduling run that asked for them was void. Of
-// several for one token the last counts.
+// EnqueueAll enqueues evaluations in order, as Enqueue does. But one that is outstanding
+// under the token given with it is set aside: an Ack enqueues it again, and a Nack drops
+// it, for then the scheduling run that asked for it is void. If several are set aside
+// under one token, the last one counts.
 func (b *EvalBroker) EnqueueAll(now time.Time, evals []EvalToken) {
 	if !b.enabled {
 		return
@@ -284,8 +284,8 @@ func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
 	}
 }
 
-// shed lets a policy remove pending evaluations. It returns how many the policy shed and,
-// if any, since when the oldest of all that were pending was.
+// shed lets a policy remove pending evaluations. It returns how many the policy shed, and
+// if any, when the oldest of all that were pending became so.
 func (b *EvalBroker) shed(j *job, by func(PendingEvaluations) []*Evaluation) (n int, oldest time.Duration) {
 	p := &j.pending
 	before, sorted, oldest := p.Len(), p.sorted, p.oldest
@@ -304,7 +304,8 @@ func (b *EvalBroker) shed(j *job, by func(PendingEvaluations) []*Evaluation) (n 
 	return len(shed), oldest
 }
 
-// activate makes e, which joined the broker's queues at since, the one its job works on.
+// activate makes e the evaluation that its job has in flight. Its waiting time counts from
+// since.
 func (b *EvalBroker) activate(now time.Duration, j *job, e *Evaluation, since time.Duration) {
 	r := b.track(e, placeReady)
 	r.job, j.active = j, r
@@ -333,9 +334,8 @@ func (b *EvalBroker) queue(scheduler string) int {
 	return -1
 }
 
-// before is the order of a ready heap. It breaks ties by ID, so that it is total. Nomad
-// does not compare the priorities of two jobs of one ID in different namespaces; see
-// docs/adr/0100.
+// before is the order of a ready heap. Ties go by ID, so that it is total. Nomad does not
+// compare the priorities of two jobs of one ID in different namespaces (docs/adr/0100).
 func (x readyItem) before(y readyItem) bool {
 	if x.priority != y.priority {
 		return x.priority > y.priority

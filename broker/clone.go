@@ -14,18 +14,20 @@ func (b *EvalBroker) Clone(r *rand.Rand) *EvalBroker {
 	return c
 }
 
-// CloneInto makes c a Clone of b. It uses the memory of c, which nobody may use meanwhile,
-// again: a search that makes millions of clones and keeps few of them leaves no garbage.
+// CloneInto makes c a Clone of b in the memory of c, whose state is lost. A search that
+// makes millions of clones and keeps few of them so leaves little garbage. The zero value
+// is a valid c.
 func (b *EvalBroker) CloneInto(c *EvalBroker, r *rand.Rand) {
 	old := *c
 	*c = *b
 	c.cfg.Rand = r
 	c.leaks = b.leaks.clone()
 	c.tracked, c.jobs = emptied(old.tracked), emptied(old.jobs)
-	c.block.records = slices.Grow(old.block.records[:0], len(b.tracked))
-	c.block.jobs = slices.Grow(old.block.jobs[:0], len(b.jobs))
+	// Both must have room for all: pointers into them are taken below.
+	c.memory.records = slices.Grow(old.memory.records[:0], len(b.tracked))
+	c.memory.jobs = slices.Grow(old.memory.jobs[:0], len(b.jobs))
 	for id, j := range b.jobs {
-		t := c.block.cloneJob(j)
+		t := c.memory.cloneJob(j)
 		if j.active != nil {
 			t.active = c.cloneRecord(j.active, t)
 		}
@@ -59,16 +61,15 @@ func (b *EvalBroker) CloneInto(c *EvalBroker, r *rand.Rand) {
 	}
 }
 
-// block is where a clone's records and jobs lie.
-type block struct {
+// cloneMemory is where the records and jobs of a clone are when it is made.
+type cloneMemory struct {
 	records []record
 	jobs    []job
 }
 
-func (b *block) cloneJob(j *job) *job {
-	n := len(b.jobs)
-	b.jobs = b.jobs[:n+1]
-	t := &b.jobs[n]
+func (m *cloneMemory) cloneJob(j *job) *job {
+	m.jobs = m.jobs[:len(m.jobs)+1]
+	t := &m.jobs[len(m.jobs)-1]
 	evals := t.pending.evals[:0]
 	*t = *j
 	t.pending.evals = append(evals, j.pending.evals...)
@@ -77,8 +78,8 @@ func (b *block) cloneJob(j *job) *job {
 }
 
 func (b *EvalBroker) cloneRecord(r *record, j *job) *record {
-	b.block.records = append(b.block.records, *r)
-	t := &b.block.records[len(b.block.records)-1]
+	b.memory.records = append(b.memory.records, *r)
+	t := &b.memory.records[len(b.memory.records)-1]
 	t.job = j
 	b.tracked[t.eval.ID] = t
 	return t

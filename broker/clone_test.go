@@ -19,12 +19,15 @@ func TestClone(t *testing.T) {
 				t.Fatal(err)
 			}
 			b, undisturbed := loaded(t, policy), loaded(t, policy)
-			clone := b.Clone(rand.New(rand.NewPCG(4, 4)))
-			if diff := firstDifference(emptied(t, clone), emptied(t, loaded(t, policy))); diff != "" {
-				t.Errorf("the clone drains differently: %s", diff)
+			into := loaded(t, broker.Legacy())
+			b.CloneInto(into, rand.New(rand.NewPCG(5, 5)))
+			for i, c := range []*broker.EvalBroker{b.Clone(rand.New(rand.NewPCG(4, 4))), into} {
+				if diff := firstDifference(emptied(t, c), emptied(t, loaded(t, policy))); diff != "" {
+					t.Errorf("clone %d drains differently: %s", i, diff)
+				}
 			}
 			if diff := firstDifference(emptied(t, b), emptied(t, undisturbed)); diff != "" {
-				t.Errorf("the original drains differently after its clone: %s", diff)
+				t.Errorf("the original drains differently after its clones: %s", diff)
 			}
 		})
 	}

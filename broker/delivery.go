@@ -10,43 +10,42 @@ type Delivery struct {
 	Eval *Evaluation // nil: nothing is ready
 	// Token identifies the delivery in Ack, Nack and the nack timer's calls.
 	Token string
-	// Attempt counts the evaluation's deliveries, from 1.
+	// Attempt counts the evaluation's deliveries; the first is 1.
 	Attempt int
-	// Waited is the time spent ready and pending since the evaluation was enqueued, or
-	// since the wait or redelivery delay before this delivery ended.
+	// Waited is how long the evaluation was pending and ready: since it was enqueued, or
+	// since the end of the wait or redelivery delay before this delivery.
 	Waited time.Duration
-	// Timed is false when Nomad would not have recorded Waited; see Quirks.SilentTimings.
+	// Timed is false if Nomad would not have recorded Waited; see Quirks.SilentTimings.
 	Timed bool
 }
 
-// AckResult says what an Ack brought about.
+// AckResult is what an Ack brought about.
 type AckResult struct {
 	Job JobID
 	// Shed is how many of the job's pending evaluations became cancelable.
 	Shed int
 	// ShedWaited is how long the oldest of the job's pending evaluations, the kept one
-	// included, had been pending; zero when none was shed.
+	// included, had been pending; zero if none was shed.
 	ShedWaited time.Duration
 	// Next is the pending evaluation of the job that became ready; nil: none.
 	Next *Evaluation
 	// Held is the time since the acked delivery, Response that since its enqueue.
 	Held, Response time.Duration
-	// Timed is false when Nomad would not have recorded Held and Response; see
+	// Timed is false if Nomad would not have recorded Held and Response; see
 	// Quirks.SilentTimings.
 	Timed bool
 }
 
-// Dequeue hands out an evaluation for one of the scheduler types, of which FailedQueue
-// is one; see Deliver.
+// Dequeue is Deliver without the details. It returns nil if no evaluation is ready.
 func (b *EvalBroker) Dequeue(now time.Time, schedulers []string) (*Evaluation, string, error) {
 	d, err := b.Deliver(now, schedulers)
 	return d.Eval, d.Token, err
 }
 
-// Deliver hands out an evaluation for one of the scheduler types and starts its nack
-// timer. It takes the head with the highest priority among these types, and between heads
-// of equal priority draws a type at random. The zero Delivery means that none is ready.
-// The only error is ErrDisabled.
+// Deliver hands out an evaluation of one of the scheduler types, or of FailedQueue if that
+// is among them, and starts its nack timer. It compares the first ready evaluation of each
+// type by priority, and draws a type at random if several have the highest. The zero
+// Delivery means that nothing is ready. The only error is ErrDisabled.
 func (b *EvalBroker) Deliver(now time.Time, schedulers []string) (Delivery, error) {
 	if !b.enabled {
 		return Delivery{}, ErrDisabled
@@ -67,7 +66,7 @@ func (b *EvalBroker) Deliver(now time.Time, schedulers []string) (Delivery, erro
 	return Delivery{Eval: r.eval, Token: r.token, Attempt: r.deliveries, Waited: at - r.enqueued, Timed: r.timed}, nil
 }
 
-// choose picks the queue to dequeue from; nil when none of the types has work.
+// choose returns the queue to dequeue from; nil: nothing is ready for these types.
 func (b *EvalBroker) choose(schedulers []string) *queue {
 	if b.counts.ready == 0 {
 		return nil
@@ -126,12 +125,12 @@ func (b *EvalBroker) newToken() string {
 	return string(buf[:])
 }
 
-// Ack ends a delivery with success. Its job is free again: the policy sheds what the
-// job no longer needs, the best of its pending evaluations becomes ready, and one set
-// aside by EnqueueAll under the token is enqueued.
+// Ack ends a delivery with success and frees its job: the policy sheds what the job no
+// longer needs, the best of its pending evaluations becomes ready, and one that EnqueueAll
+// set aside under the token is enqueued.
 //
-// Errors: ErrDisabled, ErrNotOutstanding, ErrTokenMismatch, and ErrNackTimeoutReached when
-// the nack timer is due, though Advance has not fired it yet, or paused. After an error
+// Errors are ErrDisabled, ErrNotOutstanding, ErrTokenMismatch, and ErrNackTimeoutReached if
+// the nack timer is paused, or is due and Advance has not fired it yet. After an error
 // under the right token an evaluation set aside is dropped; nothing else changes.
 func (b *EvalBroker) Ack(now time.Time, evalID, token string) (AckResult, error) {
 	r, err := b.outstanding(evalID, token)
@@ -179,11 +178,11 @@ func (b *EvalBroker) afterAck(now time.Duration, j *job, res *AckResult) {
 }
 
 // Nack ends a delivery without success. Below the delivery limit the evaluation becomes
-// ready again after a delay, at the limit it becomes ready in FailedQueue; its job stays
-// occupied. An evaluation set aside by EnqueueAll under the token is dropped.
+// ready again after a delay; at the limit it becomes ready in FailedQueue. Its job stays
+// busy. An evaluation that EnqueueAll set aside under the token is dropped.
 //
-// Errors: ErrDisabled, ErrNotOutstanding, ErrTokenMismatch. A nack timer that is due or
-// paused does not matter.
+// Errors are ErrDisabled, ErrNotOutstanding and ErrTokenMismatch. It does not matter
+// whether the nack timer is due or paused.
 func (b *EvalBroker) Nack(now time.Time, evalID, token string) error {
 	r, err := b.outstanding(evalID, token)
 	if err != nil {
@@ -239,15 +238,15 @@ func (b *EvalBroker) outstanding(evalID, token string) (*record, error) {
 	return r, nil
 }
 
-// Cancelable removes up to batch evaluations from the cancelable ones, in the order they
-// were shed, and returns them for the reaper to cancel. The caller owns the slice.
+// Cancelable takes up to batch of the cancelable evaluations out of the broker, in the
+// order in which they were shed, for the reaper to cancel. The caller owns the slice.
 func (b *EvalBroker) Cancelable(batch int) []*Evaluation {
 	var taken []*Evaluation
 	for len(taken) < batch && len(b.cancelable) > 0 {
 		first := &b.cancelable[0]
 		n := min(batch-len(taken), len(first.evals))
 		if taken == nil {
-			taken = first.evals[:n:n] // so that appending to it copies it
+			taken = first.evals[:n:n] // the capacity keeps appends off the rest
 		} else {
 			taken = append(taken, first.evals[:n]...)
 		}

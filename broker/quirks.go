@@ -1,18 +1,18 @@
 package broker
 
-// Quirks are defects of Nomad's broker that ours can reproduce to show their effect. The
-// zero value has none of them.
+// Quirks are defects of Nomad's broker that this one can reproduce, to show their effect.
+// The zero value has none of them.
 type Quirks struct {
 	// LastSlotPeek compares scheduler types by the priority in the last slot of their
-	// ready heap instead of the first, so that lower priorities may go first
+	// ready heap instead of the first, so that a lower priority may go first
 	// (nomad/eval_broker.go, PendingEvaluations.Peek, 1.4.2 to at least 2.0.5).
 	LastSlotPeek bool
-	// DedupLeak never forgets the ID of a shed evaluation until the broker is disabled,
-	// so that its memory grows and the ID cannot be enqueued again (nomad/eval_broker.go,
+	// DedupLeak keeps the ID of each shed evaluation until the broker is disabled, so that
+	// memory grows and the ID cannot be enqueued again (nomad/eval_broker.go,
 	// EvalBroker.evals, from 1.4.3).
 	DedupLeak bool
-	// SilentTimings stops the timing of evaluations enqueued while 10,000 others are in
-	// the enqueue-time map, which shed ones never leave: the metrics wait_time,
+	// SilentTimings does not time an evaluation that is enqueued while 10,000 others are
+	// in the enqueue-time map. Shed ones never leave it, so that the metrics wait_time,
 	// process_time and response_time fall silent (nomad/eval_broker.go,
 	// EvalBroker.enqueuedTime, from 1.8.0).
 	SilentTimings bool
@@ -82,7 +82,7 @@ func WithoutQuirks(p Policy) (Policy, Quirks) {
 	}
 }
 
-// leaks is what the quirks remember; empty without them.
+// leaks is what a broker with quirks remembers.
 type leaks struct {
 	shedIDs  map[string]struct{}
 	enqueues map[string]struct{}
@@ -111,8 +111,8 @@ func (l *leaks) timed(q Quirks, id string) bool {
 	return ok
 }
 
-// ended follows whatever an ack or nack enqueues, as in Nomad: a slot it frees in the
-// enqueue-time map is not for the job's next evaluation.
+// ended is called after whatever an ack or nack enqueues, as in Nomad: the slot that it
+// frees in the enqueue-time map is not for the job's next evaluation.
 func (l *leaks) ended(id string) { delete(l.enqueues, id) }
 
 func (l *leaks) shed(q Quirks, evals []*Evaluation) {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// State is what decides how a broker will behave, in a canonical order: two brokers of
+// State is what decides how a broker will behave, in a canonical order. Two brokers of
 // equal State, configuration and random source answer alike, but for enqueues of IDs that
-// were shed. It serves tests, the explorer and debugging; it is not cheap.
+// were shed. It serves tests, the explorer and debugging, and is not cheap.
 type State struct {
 	Enabled    bool
 	Ready      []Held        // by queue, each in the order of dequeuing
@@ -20,18 +20,18 @@ type State struct {
 	Cancelable []*Evaluation // in the order of shedding
 }
 
-// Held is one evaluation in a broker. Which fields are set depends on where it is.
+// Held is one evaluation in a broker. Fields that do not apply where it is are zero.
 type Held struct {
 	Eval *Evaluation
 	// Queue is the ready queue it is in or was dequeued from: a scheduler type.
 	Queue string
-	// Deliveries counts how often it was dequeued.
+	// Deliveries is how often it was dequeued.
 	Deliveries int
 	// Token, Paused and Requeue are those of an unacked evaluation.
 	Token   string
 	Paused  bool
 	Requeue *Evaluation
-	// Redelivery says of a waiting evaluation that it was nacked, and occupies its job.
+	// Redelivery says of a waiting evaluation that it was nacked, and keeps its job busy.
 	Redelivery bool
 	// Deadline is when the nack timer or the wait ends; zero: no timer runs.
 	Deadline time.Time
@@ -44,7 +44,7 @@ func (b *EvalBroker) State() State {
 	return s
 }
 
-// ReadState is State into slices that are used again.
+// ReadState is State into the slices of an earlier one.
 func (b *EvalBroker) ReadState(s *State) {
 	s.Enabled = b.enabled
 	s.Ready, s.Unacked, s.Waiting, s.Pending = s.Ready[:0], s.Unacked[:0], s.Waiting[:0], s.Pending[:0]

@@ -9,9 +9,8 @@ type Stats struct {
 	Waiting    int
 	Cancelable int
 	Failed     int // of Ready, those in FailedQueue
-	// ByScheduler counts by scheduler type, FailedQueue included; a delivery counts for
-	// the queue it was dequeued from. Types never seen since the broker was enabled
-	// are absent.
+	// ByScheduler counts by scheduler type, FailedQueue included. A delivery counts for the
+	// queue it was dequeued from. A type not seen since the broker was enabled is absent.
 	ByScheduler map[string]SchedulerStats
 }
 

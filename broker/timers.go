@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// firesBefore orders timers by deadline, and equal deadlines as they were started.
+// firesBefore orders timers by deadline, and those of one deadline by when they started.
 func firesBefore(a, b *record) bool {
 	if a.deadline != b.deadline {
 		return a.deadline < b.deadline
@@ -15,7 +15,7 @@ func firesBefore(a, b *record) bool {
 
 func (r *record) setArmed(index int) { r.armed = index }
 
-// running reports why the nack timer does not run; nil: it does.
+// running returns why the nack timer does not run; nil: it runs.
 func (r *record) running(now time.Duration) error {
 	if r.armed < 0 {
 		return fmt.Errorf("%w: its timer is paused; resume it first", ErrNackTimeoutReached)
@@ -50,9 +50,9 @@ func (b *EvalBroker) NextDeadline() (time.Time, bool) {
 	return b.epoch.Add(b.deadlines.Items[0].deadline), true
 }
 
-// Advance fires the timers due at now, each as of its own deadline: nack timers, waits and
-// redelivery delays, in the order of their deadlines. One late Advance has the effect of
-// many timely ones. It reports whether any fired.
+// Advance fires the nack timers, waits and redelivery delays that are due at now, in the
+// order of their deadlines and each as of its own. One late Advance has the effect of many
+// in time. It reports whether any fired.
 func (b *EvalBroker) Advance(now time.Time) bool {
 	if b.deadlines.Len() == 0 {
 		return false
@@ -83,10 +83,9 @@ func (b *EvalBroker) fire(r *record) {
 	}
 }
 
-// DropWaiting forgets an evaluation whose Wait or WaitUntil has not passed yet, as when
-// the event it was to handle did not happen (nomad/fsm.go of 1.10.2, a client that
-// reconnects). It reports whether there was one; an evaluation that waits for its
-// redelivery is not dropped.
+// DropWaiting forgets an evaluation whose Wait or WaitUntil has not passed, because what it
+// was to handle did not come about (nomad/fsm.go of 1.10.2, a client that reconnects). It
+// reports whether there was one. It does not drop one that waits for redelivery.
 func (b *EvalBroker) DropWaiting(evalID string) bool {
 	r := b.tracked[evalID]
 	if r == nil || r.place != placeDelayed {
@@ -107,8 +106,8 @@ func (b *EvalBroker) Outstanding(evalID string) (token string, ok bool) {
 	return r.token, true
 }
 
-// OutstandingReset restarts the nack timer of a delivery, whose holder thereby proves
-// that it is at work. Errors are those of Ack.
+// OutstandingReset restarts the nack timer of a delivery whose holder is still at work. Its
+// errors are those of Ack.
 func (b *EvalBroker) OutstandingReset(now time.Time, evalID, token string) error {
 	r, at, err := b.timed(now, evalID, token)
 	if err == nil {
@@ -121,8 +120,8 @@ func (b *EvalBroker) OutstandingReset(now time.Time, evalID, token string) error
 	return nil
 }
 
-// PauseNackTimeout stops the nack timer of a delivery while its plan is in the plan
-// queue, for however long that takes. Errors are those of Ack.
+// PauseNackTimeout stops the nack timer of a delivery while its plan is in the plan queue,
+// however long that takes. Its errors are those of Ack.
 func (b *EvalBroker) PauseNackTimeout(now time.Time, evalID, token string) error {
 	r, at, err := b.timed(now, evalID, token)
 	if err == nil {
@@ -135,8 +134,8 @@ func (b *EvalBroker) PauseNackTimeout(now time.Time, evalID, token string) error
 	return nil
 }
 
-// ResumeNackTimeout restarts the nack timer of a delivery from the beginning. One that
-// was not paused is restarted too, unless it is due. Errors are those of Ack.
+// ResumeNackTimeout restarts the nack timer of a delivery from the beginning, even one that
+// was not paused, unless it is due. Its errors are those of Ack.
 func (b *EvalBroker) ResumeNackTimeout(now time.Time, evalID, token string) error {
 	r, at, err := b.timed(now, evalID, token)
 	if err == nil && r.armed >= 0 {

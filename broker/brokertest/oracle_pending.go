@@ -8,8 +8,8 @@ import (
 	"github.com/simctl/simctl/broker"
 )
 
-// oraclePending is the oracle's broker.PendingEvaluations: every method sorts the whole
-// list anew. By it the oracle runs the very policy that the broker runs.
+// oraclePending is the oracle's broker.PendingEvaluations, each of whose methods sorts the
+// job's list anew. With it the oracle runs the same policy as the broker.
 type oraclePending struct {
 	o   *oracle
 	job broker.JobID
@@ -47,7 +47,7 @@ func (p oraclePending) RemoveFunc(remove func(*broker.Evaluation) bool) []*broke
 	return removed
 }
 
-// shedBy lets the policy shed a job's pending evaluations and returns how many it shed.
+// shedBy calls a method of the policy for a job and returns how many evaluations it shed.
 func (o *oracle) shedBy(shed func(broker.PendingEvaluations) []*broker.Evaluation, job broker.JobID) int {
 	evals := shed(oraclePending{o, job})
 	o.cancelable = append(o.cancelable, evals...)
