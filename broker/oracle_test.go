@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,14 +12,16 @@ import (
 	"github.com/simctl/simctl/broker/brokertest"
 )
 
-// oraclePolicies are policies that between them have every rule.
+// oraclePolicies returns every registered policy, and changed ones that between them have
+// every rule.
 func oraclePolicies(t testing.TB) []broker.Policy {
+	changed := func(name string) bool { return strings.Contains(name, "+") }
+	names := append(slices.DeleteFunc(broker.PolicyNames(), changed),
+		"shedding+dedup-leak", "shedding+oldest-first+enqueue-keeps-best",
+		"legacy+newest-first+ack-keeps-none+enqueue-keeps-best",
+		"legacy+priority-first", "shedding+ack-keeps-none", "legacy+enqueue-keeps-none")
 	var policies []broker.Policy
-	for _, name := range []string{
-		"legacy", "shedding", "shedding+dedup-leak",
-		"shedding+oldest-first+enqueue-keeps-best", "legacy+newest-first+ack-keeps-none+enqueue-keeps-best",
-		"legacy+priority-first", "shedding+ack-keeps-none", "legacy+enqueue-keeps-none",
-	} {
+	for _, name := range names {
 		p, err := broker.PolicyByName(name)
 		if err != nil {
 			t.Fatal(err)

@@ -22,10 +22,11 @@ func TestPolicyByName(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ name, want string }{
-		{"sheding", `unknown broker policy "sheding": use legacy or shedding`},
+		{"sheding", `unknown broker policy "sheding": use legacy`},
 		{"", `unknown broker policy ""`},
 		{"shedding+", `unknown or repeated change ""`},
-		{"shedding+leak", `"leak": use legacy or shedding, if need be with changes, as in shedding+dedup-leak: oldest-first,`},
+		{"shedding+leak", `"leak": use ` + broker.PolicySyntax()},
+		{"shedding+leak", `shedding, if need be with changes, as in shedding+dedup-leak: oldest-first,`},
 		{"shedding+oldest-first+newest-first", `unknown or repeated change "newest-first"`},
 		{"legacy+dedup-leak+dedup-leak", `unknown or repeated change "dedup-leak"`},
 	} {

@@ -9,11 +9,11 @@ import (
 	"github.com/simctl/simctl/broker"
 )
 
-// hash128 stands for a state's canonical description: among a hundred million states the
-// chance that two share one is below one in 10^22.
+// hash128 stands for a state's canonical description. Among a hundred million states the
+// chance that two have the same is below one in 10^22.
 type hash128 [2]uint64
 
-// counter makes tokens that never repeat, whichever clone draws them.
+// counter is a random source for tokens: no two draws of any clones are the same.
 type counter uint64
 
 func (c *counter) Uint64() uint64 {
@@ -55,8 +55,8 @@ func (s *search) clone(w *world) *world {
 	return c
 }
 
-// visit observes a state, counts it if it is new, and returns the steps from there; none
-// if it was visited before. The error is a *violation.
+// visit observes a state and counts it if it is new. It appends the steps from there, or
+// none if it was visited before. The error is a *violation.
 func (s *search) visit(w *world, to []step) ([]step, error) {
 	if err := w.observe(); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ type frame struct {
 	steps []step
 }
 
-// depthFirst visits every state, and reports whether one violates a property.
+// depthFirst visits every state and reports whether one violates a property.
 func (s *search) depthFirst(ctx context.Context) (violating bool, err error) {
 	root := newWorld(s.policy, &s.bounds, s.rand)
 	steps, violation := s.visit(root, nil)
@@ -136,7 +136,8 @@ type arrival struct {
 	by   step
 }
 
-// breadthFirst visits states until one violates a property, and returns its history.
+// breadthFirst visits states until one violates a property, and returns a shortest history
+// of it.
 func (s *search) breadthFirst(ctx context.Context) (*Counterexample, error) {
 	root := newWorld(s.policy, &s.bounds, s.rand)
 	var history []arrival
@@ -182,7 +183,7 @@ func (s *search) breadthFirst(ctx context.Context) (*Counterexample, error) {
 	return nil, errors.New("explore: a violation was found depth-first but not breadth-first: the policy does not always answer alike")
 }
 
-// replay goes the path, which is given from its end, once more, and writes it down.
+// replay repeats a path, which is given from its end, and records it.
 func (s *search) replay(path []step, why error) *Counterexample {
 	w := newWorld(s.policy, &s.bounds, s.rand)
 	w.rec = &recorder{}
