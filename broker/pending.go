@@ -51,14 +51,23 @@ func (p *pending) Len() int { return len(p.evals) }
 func (p *pending) All() iter.Seq[*Evaluation] { return slices.Values(p.evals) }
 
 func (p *pending) KeepBest() []*Evaluation {
-	if len(p.evals) <= 1 {
+	last := len(p.evals) - 1
+	if last < 1 {
 		return nil
 	}
-	best := p.evals[p.best]
-	shed := slices.Delete(p.evals, p.best, p.best+1)
+	best, shed := p.evals[p.best], p.evals
+	if last > long {
+		shed[p.best] = shed[last]
+		shed = shed[:last]
+	} else {
+		shed = slices.Delete(shed, p.best, p.best+1)
+	}
 	p.refill([]*Evaluation{best})
 	return shed
 }
+
+// long is the length of a list that is not worth shifting to keep the order of arrival.
+const long = 64
 
 func (p *pending) RemoveFunc(remove func(*Evaluation) bool) []*Evaluation {
 	var removed, kept []*Evaluation

@@ -26,7 +26,7 @@ func TestPolicyByName(t *testing.T) {
 		{"", `unknown broker policy ""`},
 		{"shedding+", `unknown or repeated change ""`},
 		{"shedding+leak", `"leak": use ` + broker.PolicySyntax()},
-		{"shedding+leak", `shedding, if need be with changes, as in shedding+dedup-leak: oldest-first,`},
+		{"shedding+leak", `if need be with changes, as in shedding+dedup-leak: oldest-first,`},
 		{"shedding+oldest-first+newest-first", `unknown or repeated change "newest-first"`},
 		{"legacy+dedup-leak+dedup-leak", `unknown or repeated change "dedup-leak"`},
 	} {
