@@ -1,18 +1,18 @@
 package broker
 
-// Quirks are defects of Nomad's broker that ours can reproduce to show their effect. The
-// zero value has none of them.
+// Quirks are defects of Nomad's broker that this one can reproduce, to show their effect.
+// The zero value has none of them.
 type Quirks struct {
 	// LastSlotPeek compares scheduler types by the priority in the last slot of their
-	// ready heap instead of the first, so that lower priorities may go first
+	// ready heap instead of the first, so that a lower priority may go first
 	// (nomad/eval_broker.go, PendingEvaluations.Peek, 1.4.2 to at least 2.0.5).
 	LastSlotPeek bool
-	// DedupLeak never forgets the ID of a shed evaluation until the broker is disabled,
-	// so that its memory grows and the ID cannot be enqueued again (nomad/eval_broker.go,
+	// DedupLeak keeps the ID of each shed evaluation until the broker is disabled, so that
+	// memory grows and the ID cannot be enqueued again (nomad/eval_broker.go,
 	// EvalBroker.evals, from 1.4.3).
 	DedupLeak bool
-	// SilentTimings stops the timing of evaluations enqueued while 10,000 others are in
-	// the enqueue-time map, which shed ones never leave: the metrics wait_time,
+	// SilentTimings does not time an evaluation that is enqueued while 10,000 others are
+	// in the enqueue-time map. Shed ones never leave it, so that the metrics wait_time,
 	// process_time and response_time fall silent (nomad/eval_broker.go,
 	// EvalBroker.enqueuedTime, from 1.8.0).
 	SilentTimings bool
@@ -22,7 +22,7 @@ type Quirks struct {
 const maxTimed = 10_000
 
 // WithQuirks returns the policy for a broker that has the defects as well. Its name is
-// that of the policy and, after plus signs, those of the defects.
+// that of the policy with those of the defects after plus signs.
 func WithQuirks(p Policy, q Quirks) Policy {
 	if q == (Quirks{}) {
 		return p
@@ -37,15 +37,16 @@ type quirky struct {
 
 // defects are the words for the quirks, in the order in which a name has them.
 var defects = []struct {
-	word string
-	of   func(q *Quirks) *bool
+	word, description string
+	of                func(q *Quirks) *bool
 }{
-	{"last-slot-peek", func(q *Quirks) *bool { return &q.LastSlotPeek }},
-	{"dedup-leak", func(q *Quirks) *bool { return &q.DedupLeak }},
-	{"silent-timings", func(q *Quirks) *bool { return &q.SilentTimings }},
+	{"last-slot-peek", "scheduler types are compared by the last slot of their ready heap, not the top (Nomad, all versions)", func(q *Quirks) *bool { return &q.LastSlotPeek }},
+	{"dedup-leak", "the IDs of shed evaluations are never forgotten (Nomad since 1.4.3)", func(q *Quirks) *bool { return &q.DedupLeak }},
+	{"silent-timings", "timing stops after 10,000 evaluations were shed (Nomad since 1.8.0)", func(q *Quirks) *bool { return &q.SilentTimings }},
 }
 
-// add turns on the defect of that name; false: there is none, or it is on already.
+// add turns on the defect of that name and reports true, unless there is none or it is on
+// already.
 func (q *Quirks) add(word string) bool {
 	for _, d := range defects {
 		if on := d.of(q); d.word == word && !*on {
@@ -66,8 +67,8 @@ func (q quirky) String() string {
 	return name
 }
 
-// withoutQuirks takes apart what WithQuirks put together, however often.
-func withoutQuirks(p Policy) (Policy, Quirks) {
+// WithoutQuirks is the inverse of WithQuirks, however often that was applied.
+func WithoutQuirks(p Policy) (Policy, Quirks) {
 	var all Quirks
 	for {
 		q, ok := p.(quirky)
@@ -81,7 +82,7 @@ func withoutQuirks(p Policy) (Policy, Quirks) {
 	}
 }
 
-// leaks is what the quirks remember; empty without them.
+// leaks is what a broker with quirks remembers.
 type leaks struct {
 	shedIDs  map[string]struct{}
 	enqueues map[string]struct{}
@@ -110,8 +111,8 @@ func (l *leaks) timed(q Quirks, id string) bool {
 	return ok
 }
 
-// ended follows whatever an ack or nack enqueues, as in Nomad: a slot it frees in the
-// enqueue-time map is not for the job's next evaluation.
+// ended is called after whatever an ack or nack enqueues, as in Nomad: the slot that it
+// frees in the enqueue-time map is not for the job's next evaluation.
 func (l *leaks) ended(id string) { delete(l.enqueues, id) }
 
 func (l *leaks) shed(q Quirks, evals []*Evaluation) {

@@ -71,7 +71,7 @@ func NewFleet(cfg Config) (*Fleet, error) {
 			f.clients = append(f.clients, newClient(&cfg, len(f.clients), uint16(g)))
 		}
 	}
-	f.queue.clients = f.clients
+	f.queue = newQueue(f.clients)
 	f.stats.Stopped = cfg.Nodes
 	return f, nil
 }

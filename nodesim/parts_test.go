@@ -84,7 +84,7 @@ func TestQueue(t *testing.T) {
 				clients[i].tasks[l].pos = -1
 			}
 		}
-		q, naive := queue{clients: clients}, map[ref]time.Duration{}
+		q, naive := newQueue(clients), map[ref]time.Duration{}
 		earliest := func() (least time.Duration) {
 			least = -1
 			for _, at := range naive {
@@ -124,7 +124,7 @@ func TestQueue(t *testing.T) {
 				if ok != (len(naive) > 0) || ok && at != earliest() {
 					t.Fatalf("next is %v, %v; want %v of %d", at, ok, earliest(), len(naive))
 				}
-				for i, e := range q.entries {
+				for i, e := range q.entries.Items {
 					if q.task(e.ref).pos != int32(i) || naive[e.ref] != e.at {
 						t.Fatalf("entry %d is %+v, its loop's place %d, its instant %v", i, e, q.task(e.ref).pos, naive[e.ref])
 					}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func (keepOldest) Less(a, b *broker.Evaluation) bool {
 type shedAll struct{ broker.Policy }
 
 func (shedAll) String() string { return "shed-all" }
-func (shedAll) Shed(p *broker.PendingEvaluations) []*broker.Evaluation {
+func (shedAll) Shed(p broker.PendingEvaluations) []*broker.Evaluation {
 	return p.RemoveFunc(func(*broker.Evaluation) bool { return true })
 }
 
@@ -37,7 +38,7 @@ func (shedAll) Shed(p *broker.PendingEvaluations) []*broker.Evaluation {
 type shedEarly struct{ broker.Policy }
 
 func (shedEarly) String() string { return "shed-early" }
-func (shedEarly) ShedOnEnqueue(p *broker.PendingEvaluations) []*broker.Evaluation {
+func (shedEarly) ShedOnEnqueue(p broker.PendingEvaluations) []*broker.Evaluation {
 	return p.RemoveFunc(func(*broker.Evaluation) bool { return true })
 }
 
@@ -45,7 +46,7 @@ func (shedEarly) ShedOnEnqueue(p *broker.PendingEvaluations) []*broker.Evaluatio
 type loses struct{ broker.Policy }
 
 func (loses) String() string { return "loses" }
-func (loses) Shed(p *broker.PendingEvaluations) []*broker.Evaluation {
+func (loses) Shed(p broker.PendingEvaluations) []*broker.Evaluation {
 	p.KeepBest()
 	return nil
 }
@@ -54,8 +55,8 @@ func (loses) Shed(p *broker.PendingEvaluations) []*broker.Evaluation {
 type twice struct{ broker.Policy }
 
 func (twice) String() string { return "twice" }
-func (twice) Shed(p *broker.PendingEvaluations) []*broker.Evaluation {
-	return []*broker.Evaluation{p.Best()}
+func (twice) Shed(p broker.PendingEvaluations) []*broker.Evaluation {
+	return slices.Collect(p.All())[:1]
 }
 
 // named returns a policy whose name is known to be good.

@@ -19,7 +19,7 @@ type layer struct {
 
 var layers = []layer{
 	{
-		part: "broker", own: []string{"internal/uuid"},
+		part: "broker", own: []string{"internal/heap", "internal/uuid"},
 		reason: "the broker is a pure state machine that anybody can lift out and test alone",
 	},
 	{
@@ -92,7 +92,7 @@ var layers = []layer{
 		reason: "servers are the same whoever drives them: clients, scenarios and reports are above",
 	},
 	{
-		part: "nodesim", own: []string{"cluster/rpc", "internal/uuid"},
+		part: "nodesim", own: []string{"cluster/rpc", "internal/heap", "internal/uuid"},
 		reason: "the fleet must run against any servers that speak the protocol, real Nomad's included",
 	},
 	{
@@ -159,6 +159,10 @@ var layers = []layer{
 	{
 		part: "internal/scenariodocs", own: []string{"scenarios", "reports", "metrics"},
 		reason: "the pages of the catalogue are made the way any user makes a report",
+	},
+	{
+		part:   "internal/heap",
+		reason: "a heap orders elements, whatever they are",
 	},
 	{
 		part:   "internal/rusage",
