@@ -52,8 +52,8 @@ type Cluster struct {
 // Start starts a cluster and returns once one of its servers leads and serves. The
 // caller must call Shutdown.
 func Start(ctx context.Context, cfg Config) (*Cluster, error) {
-	cfg, err := cfg.withDefaults()
-	if err != nil {
+	cfg = cfg.WithDefaults()
+	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
 	c := &Cluster{

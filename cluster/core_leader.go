@@ -31,25 +31,6 @@ type GCConfig struct {
 	TimeGranularity time.Duration // how exactly the age of an entry is known; zero means 5 min
 }
 
-func (c GCConfig) withDefaults() GCConfig {
-	def(&c.Interval, 5*time.Minute)
-	def(&c.TokenInterval, 10*time.Minute)
-	def(&c.EvalThreshold, time.Hour)
-	def(&c.JobThreshold, 4*time.Hour)
-	def(&c.NodeThreshold, 24*time.Hour)
-	def(&c.TimeGranularity, 5*time.Minute)
-	return c
-}
-
-// Scaled returns the configuration, defaults filled in, with every duration multiplied.
-func (c GCConfig) Scaled(factor float64) GCConfig {
-	c = c.withDefaults()
-	for _, d := range []*time.Duration{&c.Interval, &c.TokenInterval, &c.EvalThreshold, &c.JobThreshold, &c.NodeThreshold, &c.TimeGranularity} {
-		*d = time.Duration(float64(*d) * factor)
-	}
-	return c
-}
-
 // scheduleCore enqueues an evaluation of each core job now and then, without the log: it
 // is lost with the broker, and the next one makes up for it (nomad/leader.go,
 // schedulePeriodic).

@@ -70,7 +70,8 @@ type Timing struct {
 	MinHealthy time.Duration
 }
 
-func (t Timing) withDefaults() Timing {
+// WithDefaults returns the timing with the defaults in place of zeros.
+func (t Timing) WithDefaults() Timing {
 	for _, f := range []struct {
 		field *time.Duration
 		value time.Duration
@@ -88,19 +89,6 @@ func (t Timing) withDefaults() Timing {
 		if *f.field == 0 {
 			*f.field = f.value
 		}
-	}
-	return t
-}
-
-// Scale returns the timing, defaults filled in, with every interval multiplied by
-// factor: a factor of 0.01 makes a fleet live a hundred times as fast.
-func (t Timing) Scale(factor float64) Timing {
-	t = t.withDefaults()
-	for _, f := range []*time.Duration{
-		&t.RegisterStagger, &t.RegisterRetry, &t.FirstHeartbeat, &t.AllocSync, &t.AllocSyncRetry,
-		&t.WatchRetry, &t.WatchBlock, &t.RPCHold, &t.HeartbeatRetryUnit, &t.MinHealthy,
-	} {
-		*f = time.Duration(float64(*f) * factor)
 	}
 	return t
 }

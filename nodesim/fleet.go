@@ -58,7 +58,7 @@ func NewFleet(cfg Config) (*Fleet, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cfg.Timing = cfg.Timing.withDefaults()
+	cfg.Timing = cfg.Timing.WithDefaults()
 	groups, groupOf := cfg.groups()
 	f := &Fleet{
 		cfg:     cfg,

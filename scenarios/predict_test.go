@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/actions/faults"
+	"github.com/simctl/simctl/scenarios/internal/run"
 )
 
 // TestEveryEntryIsExplained: without faults the log grows by what the events should have
@@ -30,7 +32,7 @@ func TestEveryEntryIsExplained(t *testing.T) {
 func TestTheCatalogueIsExplained(t *testing.T) {
 	explained := 0
 	for _, name := range Names() {
-		sc, err := smallest(name, "legacy").scenario()
+		sc, err := scenarioOf(smallest(name, "legacy"))
 		must(t, err)
 		if fails(sc) {
 			continue
@@ -52,11 +54,11 @@ func TestTheCatalogueIsExplained(t *testing.T) {
 }
 
 // fails reports whether servers, disks or links fail in a scenario.
-func fails(sc *Scenario) bool {
+func fails(sc *run.Scenario) bool {
 	for _, p := range sc.Phases {
 		for _, e := range p.Events {
 			switch e.Action.(type) {
-			case KillServer, PauseServer, Partition, LinkDelay, LinkLoss, SlowDisk, SlowApply, CrashWorkers, StickApplier:
+			case faults.KillServer, faults.PauseServer, faults.Partition, faults.LinkDelay, faults.LinkLoss, faults.SlowDisk, faults.SlowApply, faults.CrashWorkers, faults.StickApplier:
 				return true
 			}
 		}

@@ -130,10 +130,11 @@ func (n *Nomad) Build() string { return "" }
 // same attempt, and Nomad has not forgotten, is waited for instead of a new one. Whatever
 // ends without a Result is purged, so that its token is free for the next attempt.
 func (n *Nomad) Run(ctx context.Context, spec scenarios.Spec, key string, attempt int, _ func(scenarios.Progress)) (*metrics.Result, error) {
-	spec, err := spec.Complete() // no file is on the cluster
+	run, err := scenarios.Compile(spec)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrGiveUp, err)
 	}
+	spec = run.Spec() // no file is on the cluster
 	payload, err := packSpec(spec)
 	if err != nil {
 		return nil, err
