@@ -42,8 +42,8 @@ type Cluster struct {
 // Start starts a cluster and returns once one of its servers leads and serves. The
 // caller must call Shutdown.
 func Start(ctx context.Context, cfg Config) (*Cluster, error) {
-	cfg, err := cfg.WithDefaults()
-	if err != nil {
+	cfg = cfg.WithDefaults()
+	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	c := &Cluster{cfg: cfg, running: make([]bool, cfg.Servers), started: time.Now(), hosts: make([]server.Host, cfg.Servers)}

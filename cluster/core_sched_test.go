@@ -13,7 +13,10 @@ import (
 
 // quickGC is Nomad's garbage collection on a clock sixty times as fast: evaluations go
 // after a minute, jobs after four, nodes after 24.
-var quickGC = GCConfig{}.Scaled(1.0 / 60)
+var quickGC = GCConfig{
+	Interval: 5 * time.Second, TokenInterval: 10 * time.Second, TimeGranularity: 5 * time.Second,
+	EvalThreshold: time.Minute, JobThreshold: 4 * time.Minute, NodeThreshold: 24 * time.Minute,
+}
 
 // wait lets time pass and returns the entries of that time but for those of one-time
 // tokens, which are one in ten seconds.

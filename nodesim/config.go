@@ -92,19 +92,10 @@ func (t *Timing) intervals() []interval {
 	}
 }
 
-func (t Timing) withDefaults() Timing {
+// WithDefaults returns the timing with the defaults in place of zeros.
+func (t Timing) WithDefaults() Timing {
 	for _, i := range t.intervals() {
 		*i.field = cmp.Or(*i.field, i.value)
-	}
-	return t
-}
-
-// Scale returns the timing with every interval, defaults included, multiplied by factor: a
-// factor of 0.01 makes a fleet live a hundred times as fast.
-func (t Timing) Scale(factor float64) Timing {
-	t = t.withDefaults()
-	for _, i := range t.intervals() {
-		*i.field = time.Duration(float64(*i.field) * factor)
 	}
 	return t
 }

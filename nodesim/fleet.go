@@ -54,7 +54,7 @@ func NewFleet(cfg Config) (*Fleet, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cfg.Timing = cfg.Timing.withDefaults()
+	cfg.Timing = cfg.Timing.WithDefaults()
 	f := &Fleet{
 		cfg:       cfg,
 		groups:    cfg.groups(),

@@ -171,19 +171,6 @@ func TestNodesAreTellable(t *testing.T) {
 	}
 }
 
-func TestScale(t *testing.T) {
-	got := Timing{RegisterRetry: 40 * time.Second}.Scale(0.01)
-	want := Timing{
-		RegisterStagger: 100 * time.Millisecond, RegisterRetry: 400 * time.Millisecond, AllocSync: 2 * time.Millisecond,
-		AllocSyncRetry: 50 * time.Millisecond, WatchRetry: 300 * time.Millisecond, WatchBlock: 3 * time.Second,
-		RPCHold: 50 * time.Millisecond, HeartbeatRetryUnit: 10 * time.Millisecond,
-		MinHealthy: 100 * time.Millisecond,
-	}
-	if got != want {
-		t.Errorf("scaled by 0.01: %+v, want %+v", got, want)
-	}
-}
-
 func TestValidateNamesFieldAndValue(t *testing.T) {
 	good := Config{Nodes: 1, Servers: 1, Dial: func(int) rpc.NodeServer { return nil }}
 	if err := good.Validate(); err != nil {

@@ -6,6 +6,9 @@ import (
 
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/actions/operations"
+	"github.com/simctl/simctl/scenarios/internal/conditions"
+	"github.com/simctl/simctl/scenarios/internal/run"
 )
 
 // TestActionsOfUsers runs one of each action of users and operators against a small
@@ -15,7 +18,7 @@ func TestActionsOfUsers(t *testing.T) {
 		Scenario: "heartbeat-storm", Broker: "shedding", Seed: 3, Cost: "loopback",
 		Vars: map[string]any{"nodes": 20, "system_jobs": 2, "service_jobs": 2, "allocs_per_node": 2, "fraction": 0.1, "report_allocations": true},
 	}
-	sc, err := spec.scenario()
+	sc, err := scenarioOf(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,29 +26,29 @@ func TestActionsOfUsers(t *testing.T) {
 	rolling.TaskGroups = []rpc.TaskGroup{{Name: "group", Count: 8, MaxParallel: 3, Resources: rpc.Resources{CPUMHz: 21, MemoryMB: 32, DiskMB: 10}}}
 	periodic := job(rpc.JobTypeBatch, 0, 2)
 	periodic.Periodic = &rpc.PeriodicConfig{Every: time.Minute}
-	sc.Phases = []Phase{
+	sc.Phases = []run.Phase{
 		sc.Phases[0],
-		{Name: "place", Events: []Event{{Action: SetSchedulers{2}}}, Until: Recovered{For: quiet}},
-		{Name: "users", Until: Recovered{For: quiet}, Events: []Event{
-			{At: time.Second, Action: UpdateJob{rolling}},
-			{At: 2 * time.Minute, Action: ScaleJob{Job: "service-001", Count: 25}},
-			{At: 3 * time.Minute, Action: FailAllocs{Job: "service-001", Count: 10}},
-			{At: 5 * time.Minute, Action: DrainNodes{Fraction: 0.1, Deadline: time.Minute}},
-			{At: 8 * time.Minute, Action: EndDrains{Fraction: 0.1}},
-			{At: 9 * time.Minute, Action: SetEligibility{Fraction: 0.2}},
-			{At: 10 * time.Minute, Action: SetEligibility{Fraction: 0.2, Eligible: true}},
-			{At: 10*time.Minute + 30*time.Second, Action: PauseEvalBroker{}},
-			{At: 11 * time.Minute, Action: StopJob{Job: "system-000"}},
-			{At: 12 * time.Minute, Action: StopJob{Job: "system-001", Purge: true}},
-			{At: 13 * time.Minute, Action: ResumeEvalBroker{}},
-			{At: 13*time.Minute + 30*time.Second, Action: NodeEvents{Fraction: 0.5, Events: 4}},
-			{At: 14 * time.Minute, Action: RegisterJobs{[]*rpc.Job{periodic}}},
-			{At: 17 * time.Minute, Action: ForcePeriodic{Job: "batch-000"}},
-			{At: 18 * time.Minute, Action: StopJob{Job: "batch-000"}},
-			{At: 19 * time.Minute, Action: CollectGarbage{}},
+		{Name: "place", Events: []run.Event{{Action: operations.SetSchedulers{PerServer: 2}}}, Until: conditions.Recovered{For: conditions.Quiet}},
+		{Name: "users", Until: conditions.Recovered{For: conditions.Quiet}, Events: []run.Event{
+			{At: time.Second, Action: operations.UpdateJob{Job: rolling}},
+			{At: 2 * time.Minute, Action: operations.ScaleJob{Job: "service-001", Count: 25}},
+			{At: 3 * time.Minute, Action: operations.FailAllocs{Job: "service-001", Count: 10}},
+			{At: 5 * time.Minute, Action: operations.DrainNodes{Nodes: operations.Nodes{Fraction: 0.1}, Deadline: time.Minute}},
+			{At: 8 * time.Minute, Action: operations.EndDrains{Nodes: operations.Nodes{Fraction: 0.1}}},
+			{At: 9 * time.Minute, Action: operations.SetEligibility{Nodes: operations.Nodes{Fraction: 0.2}}},
+			{At: 10 * time.Minute, Action: operations.SetEligibility{Nodes: operations.Nodes{Fraction: 0.2}, Eligible: true}},
+			{At: 10*time.Minute + 30*time.Second, Action: operations.PauseEvalBroker{}},
+			{At: 11 * time.Minute, Action: operations.StopJob{Job: "system-000"}},
+			{At: 12 * time.Minute, Action: operations.StopJob{Job: "system-001", Purge: true}},
+			{At: 13 * time.Minute, Action: operations.ResumeEvalBroker{}},
+			{At: 13*time.Minute + 30*time.Second, Action: operations.NodeEvents{Fraction: 0.5, Events: 4}},
+			{At: 14 * time.Minute, Action: operations.RegisterJobs{Jobs: []*rpc.Job{periodic}}},
+			{At: 17 * time.Minute, Action: operations.LaunchJob{Job: "batch-000"}},
+			{At: 18 * time.Minute, Action: operations.StopJob{Job: "batch-000"}},
+			{At: 19 * time.Minute, Action: operations.CollectGarbage{}},
 		}},
 	}
-	res, err := runScenario(t.Context(), spec, sc, nil)
+	res, err := run.Run(t.Context(), sc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

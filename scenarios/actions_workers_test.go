@@ -3,22 +3,26 @@ package scenarios
 import (
 	"testing"
 	"time"
+
+	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/actions/faults"
+	"github.com/simctl/simctl/scenarios/internal/run"
 )
 
 // TestFaultsInsideServers: a storm during which workers crash and the leader's applier
 // sticks ends as it should, later.
 func TestFaultsInsideServers(t *testing.T) {
 	spec := small("shedding")
-	sc, err := spec.scenario()
+	sc, err := scenarioOf(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	drain := &sc.Phases[1]
-	drain.Events = append([]Event{
-		{Action: CrashWorkers{Evals: 1}},
-		{Action: StickApplier{Server: Leader, For: 2 * time.Minute}},
+	drain.Events = append([]run.Event{
+		{Action: faults.CrashWorkers{Evals: 1}},
+		{Action: faults.StickApplier{Server: faults.Leader, For: 2 * time.Minute}},
 	}, drain.Events...)
-	res, err := runScenario(t.Context(), spec, sc, nil)
+	res, err := run.Run(t.Context(), sc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +38,8 @@ func TestFaultsInsideServers(t *testing.T) {
 	if rest := p.Unexplained(); len(rest) > 0 {
 		t.Errorf("entries that no event explains: %v", rest)
 	}
-	for _, a := range []checkable{CrashWorkers{}, CrashWorkers{Servers: []Server{9}, Evals: 1}, StickApplier{Server: 9}, StickApplier{For: -1}} {
-		if a.check(3) == nil {
+	for _, a := range []actions.Checker{faults.CrashWorkers{}, faults.CrashWorkers{Servers: faults.Servers{9}, Evals: 1}, faults.StickApplier{Server: 9}, faults.StickApplier{For: -1}} {
+		if a.Check(3) == nil {
 			t.Errorf("%+v was accepted", a)
 		}
 	}

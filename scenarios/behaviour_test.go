@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/simctl/simctl/metrics"
-	"github.com/simctl/simctl/scenarios/language"
 )
 
 // behavingText is a scenario of 24 clients in two groups, one of three racks, whose behaviour
@@ -128,31 +127,23 @@ func TestReplay(t *testing.T) {
 		file  = "outage.csv"
 	}`))
 	trace := filepath.Join(filepath.Dir(spec.File), "outage.csv")
-	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), "outage.csv cannot be read") {
+	if err := compileErr(spec); err == nil || !strings.Contains(err.Error(), "outage.csv cannot be read") {
 		t.Errorf("without the trace: %v", err)
 	}
 	if err := os.WriteFile(trace, []byte("# seconds,client,state\n60,3,down\n1m,4,down\n\n180.5 3 up\n200,3,down\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := spec.Complete()
+	c, err := Compile(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(trace); err != nil { // the Spec has it
 		t.Fatal(err)
 	}
-	res := runOne(t, whole, nil)
+	res := runOne(t, c.Spec(), nil)
 	wantSound(t, res)
 	if act := res.Phase("act"); act.NodesDown != 3 || act.RaftEntriesByType[metrics.EntryNodeRegister] != 1 {
 		t.Errorf("%d nodes down and %d registrations, want 3 and 1", act.NodesDown, act.RaftEntriesByType[metrics.EntryNodeRegister])
-	}
-	for bad, want := range map[string]string{
-		"": "empty", "60,12,down": "from 0 to 11", "60,-1,down": "from 0 to 11", "60,1,sideways": "up or down", "60,1": "it must be an instant",
-		"-5,1,up": "no instant", "soon,1,up": "no instant", "1,1,up\n60,x,down": "line 2",
-	} {
-		if _, err := parseTrace([]byte(bad), 12); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want one that says %q", bad, err, want)
-		}
 	}
 }
 
@@ -182,47 +173,9 @@ func TestRefusedBehaviours(t *testing.T) {
 		`"stop" "c" {}`: `no "b"`, `"stop" "b" { together = "row" }`: "rack, datacenter, group", `"stop" "b" { share = 1.5 }`: "from 0 to 1",
 		"\"stop\" \"b\" {}\nbehaviour \"stop\" \"c\" {}": `No event begins "c"`,
 	} {
-		err := fileSpec(t, fmt.Sprintf(behavingText, behaviour)).Validate()
+		err := compileErr(fileSpec(t, fmt.Sprintf(behavingText, behaviour)))
 		if err == nil || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), want) {
 			t.Errorf("%s: error %v, want one that says %q", behaviour, err, want)
 		}
-	}
-}
-
-func TestUnitsAreDrawnBySeed(t *testing.T) {
-	groups := []clientGroup{{"a", "dc1", 0, 10, 4}, {"b", "dc1", 10, 5, 1}, {"c", "dc2", 15, 5, 1}}
-	sizes := func(b Behaviour) (out []int) {
-		b.Share = 1
-		for _, u := range b.choose(1, groups) {
-			out = append(out, len(u.clients))
-		}
-		return out
-	}
-	for _, c := range []struct {
-		b    Behaviour
-		want []int
-	}{
-		{Behaviour{Group: "a", Together: "rack"}, []int{3, 3, 2, 2}},
-		{Behaviour{Together: "group"}, []int{10, 5, 5}},
-		{Behaviour{Together: "datacenter"}, []int{15, 5}},
-		{Behaviour{Group: "b", Together: "datacenter"}, []int{5}},
-		{Behaviour{Group: "c"}, []int{1, 1, 1, 1, 1}},
-	} {
-		if got := sizes(c.b); !slices.Equal(got, c.want) {
-			t.Errorf("%+v: units of %v, want %v", c.b, got, c.want)
-		}
-	}
-	chosen := func(seed int64) (out []int) {
-		for _, u := range (&Behaviour{Name: "x", Share: 0.3}).choose(seed, groups) {
-			out = append(out, u.clients...)
-		}
-		return out
-	}
-	if one, again, other := chosen(1), chosen(1), chosen(2); len(one) != 6 || !slices.Equal(one, again) || slices.Equal(one, other) {
-		t.Errorf("chosen %v and %v by one seed, %v by another", one, again, other)
-	}
-	d := language.Distribution{Kind: "exponential", A: 1000}
-	if a, b := d.Draw(behaviourSource(1, "x", 1)), d.Draw(behaviourSource(1, "x", 2)); a == b {
-		t.Errorf("two units draw %v", a)
 	}
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"embed"
+	"sync"
 
 	"io/fs"
 	"maps"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 //go:embed catalogue/*
@@ -40,9 +43,24 @@ func Text(name string) ([]byte, bool) {
 func readBuiltin(name string) ([]byte, error) {
 	text, err := catalogue.ReadFile(path.Join("catalogue", name))
 	if err != nil {
-		return nil, &InputError{"", name, "no such file comes with the built-in scenarios"}
+		return nil, &InputError{Value: name, Allowed: "no such file comes with the built-in scenarios"}
 	}
 	return text, nil
+}
+
+// opened are the built-in scenarios that have been read, by name: functions that read a file
+// the first time.
+var opened sync.Map
+
+// builtin returns what reads a built-in scenario as far as it does not depend on variables;
+// false if there is none of that name. Its file is read once, and not before somebody asks.
+func builtin(name string) (func() (*language.File, error), bool) {
+	text, ok := Text(name)
+	if !ok {
+		return nil, false
+	}
+	file, _ := opened.LoadOrStore(name, sync.OnceValues(func() (*language.File, error) { return openText(name+".hcl", text) }))
+	return file.(func() (*language.File, error)), true
 }
 
 // Page is what the documentation says of a built-in scenario.
@@ -53,16 +71,14 @@ type Page struct {
 	Spec                  Spec   // of the example, less broker and seed
 }
 
-// PageOf returns what there is to say of a built-in scenario. The error is that of
-// Validate.
+// PageOf returns what there is to say of a built-in scenario. The error is that of Compile.
 func PageOf(name string) (Page, error) {
-	spec := Spec{Scenario: name}
-	def, _, err := spec.define()
+	c, err := OutlineOf(Spec{Scenario: name})
 	if err != nil {
 		return Page{}, err
 	}
-	p := Page{Title: def.Title, About: def.About, Sources: def.Sources, Spec: spec}
-	if e := def.Example; e != nil {
+	p := Page{Title: c.def.Title, About: c.def.About, Sources: c.def.Sources, Spec: Spec{Scenario: name}}
+	if e := c.def.Example; e != nil {
 		p.Reading, p.Chart = e.Reading, e.Chart
 		for _, v := range slices.Sorted(maps.Keys(e.Variables)) {
 			p.Spec.Set(v, e.Variables[v])
@@ -86,10 +102,10 @@ func Describe(name string) string {
 func FromFile(file string) (Spec, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return Spec{}, &InputError{"", file, "it cannot be read: " + cause(err).Error()}
+		return Spec{}, &InputError{Value: file, Allowed: "it cannot be read: " + cause(err).Error()}
 	}
 	if len(strings.TrimSpace(string(text))) == 0 {
-		return Spec{}, &InputError{"", file, "it is empty"}
+		return Spec{}, &InputError{Value: file, Allowed: "it is empty"}
 	}
 	return Spec{Scenario: strings.TrimSuffix(filepath.Base(file), ".hcl"), File: file, Source: string(text)}, nil
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/commandline"
+	"github.com/simctl/simctl/scenarios/internal/judge"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -14,19 +16,17 @@ func TestCatalogueExplainsItself(t *testing.T) {
 	common := []string{"seed", "broker", "clock", "time-scale", "cost", "force", "out", "baseline", "format", "quiet", "help", "var", "var-file"}
 	for _, name := range Names() {
 		spec := Spec{Scenario: name, Broker: "shedding"}
-		def, _, err := spec.define()
+		c, err := Compile(spec)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+		def := c.def
 		if def.Title == "" || len(def.About) < 150 {
 			t.Errorf("%s is not described", name)
 		}
-		if err := spec.Validate(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
 		for _, v := range def.Variables {
-			if v.Description == "" || slices.Contains(common, FlagName(v.Name)) {
+			if v.Description == "" || slices.Contains(common, commandline.Flag(v.Name)) {
 				t.Errorf("%s: variable %s is not described, or its flag is taken", name, v.Name)
 			}
 		}
@@ -49,7 +49,7 @@ func TestBacklogDrainTrailsByTheTick(t *testing.T) {
 	const batch, ticks = 44, 23
 	spec := Spec{Scenario: "backlog-drain", Broker: "shedding", Seed: 1, Vars: map[string]any{"nodes": 300, "reaper_batch": batch}}
 	res := runOne(t, spec, nil)
-	wantSound(t, res, InvariantNonePending)
+	wantSound(t, res, judge.InvariantNonePending)
 	trail := res.Phase("trail")
 	s := res.SeriesByName(metrics.SeriesCancelable)
 	at := func(when float64) float64 {
@@ -105,12 +105,12 @@ func TestCatalogueRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := smallest(name, "shedding")
 			res := runOne(t, spec, nil)
-			wantSound(t, res, InvariantNonePending, InvariantServersSame)
-			thresholds, err := spec.Thresholds()
+			wantSound(t, res, judge.InvariantNonePending, judge.InvariantServersSame)
+			c, err := Compile(spec)
 			if err != nil {
 				t.Fatal(err)
 			}
-			apply, _ := metrics.Applicable([]*metrics.Result{res}, nil, thresholds)
+			apply, _ := metrics.Applicable([]*metrics.Result{res}, nil, c.Thresholds())
 			verdicts, err := metrics.Check([]*metrics.Result{res}, nil, apply)
 			if err != nil {
 				t.Fatal(err)

@@ -110,7 +110,11 @@ func TestServe(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for i, line := range lines {
-		var m message
+		var m struct {
+			Progress *Progress
+			Result   *metrics.Result
+			Error    string
+		}
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			t.Fatalf("line %d: %v", i, err)
 		}
@@ -129,28 +133,16 @@ func TestServeTellsTheParentWhatIsWrong(t *testing.T) {
 		go func() {
 			_ = write.CloseWithError(Serve(t.Context(), strings.NewReader(input), write))
 		}()
-		var m message
+		var m struct {
+			Progress *Progress
+			Result   *metrics.Result
+			Error    string
+		}
 		if err := json.NewDecoder(read).Decode(&m); err != nil || !strings.Contains(m.Error, want) {
 			t.Errorf("input %s: message %+v (%v), want an error that says %q", input, m, err, want)
 		}
 		if _, err := io.Copy(io.Discard, read); err == nil {
 			t.Errorf("input %s: Serve returned no error", input)
 		}
-	}
-}
-
-func TestExcerpt(t *testing.T) {
-	var e excerpt
-	if e.String() != "" {
-		t.Errorf("nothing written, but %q kept", e.String())
-	}
-	for _, part := range []string{"panic: first\n", strings.Repeat("x", 3*excerptSize), "\nlast"} {
-		if n, err := e.Write([]byte(part)); n != len(part) || err != nil {
-			t.Fatalf("wrote %d of %d: %v", n, len(part), err)
-		}
-	}
-	got := e.String()
-	if !strings.HasPrefix(got, "panic: first\n") || !strings.HasSuffix(got, "\nlast") || len(got) > 2*excerptSize+10 {
-		t.Errorf("kept %d bytes, %.20q…%q, want the beginning and the end", len(got), got, got[len(got)-10:])
 	}
 }

@@ -5,6 +5,10 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/actions/clients"
+	"github.com/simctl/simctl/scenarios/internal/conditions"
+	"github.com/simctl/simctl/scenarios/internal/judge"
+	"github.com/simctl/simctl/scenarios/internal/run"
 )
 
 // massRestart is a fleet that restarts as one, served by servers of that many cores: what
@@ -13,18 +17,18 @@ func massRestart(t *testing.T, broker string, cores int) *metrics.Result {
 	t.Helper()
 	spec := small(broker)
 	spec.Set("nodes", 200)
-	sc, err := spec.scenario()
+	sc, err := scenarioOf(spec)
 	must(t, err)
 	c := &sc.Cluster.Costs
 	c.Cores, c.Pooled = cores, false
 	c.RPC.Serve, c.RPC.Heartbeat, c.RPC.NodeEval = 25*time.Millisecond, 25*time.Millisecond, 10*time.Millisecond
 	c.Raft.Dispatch = 10 * time.Millisecond
-	sc.Phases[2] = Phase{Name: "restart", Events: []Event{
-		at(1, StopClients{Fraction: 1, For: time.Minute}),
-	}, Until: Settled{For: quiet}}
-	res, err := runScenario(t.Context(), spec, sc, nil)
+	sc.Phases[2] = run.Phase{Name: "restart", Events: []run.Event{
+		at(1, clients.StopClients{Fraction: 1, For: time.Minute}),
+	}, Until: conditions.Settled{For: conditions.Quiet}}
+	res, err := run.Run(t.Context(), sc, nil)
 	must(t, err)
-	wantSound(t, res, InvariantConvergence)
+	wantSound(t, res, judge.InvariantOracle)
 	return res
 }
 

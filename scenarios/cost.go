@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -51,10 +51,8 @@ func CostNames() []string {
 	return names
 }
 
-// LoadCost returns the built-in class of that name, or reads the file of that path if it
+// loadCost returns the built-in class of that name, or reads the file of that path if it
 // contains a slash or ends in .hcl; empty means DefaultCost. An error is an *InputError.
-func LoadCost(name string) (*Cost, error) { return loadCost(name, os.ReadFile) }
-
 func loadCost(name string, read readFunc) (*Cost, error) {
 	if name == "" {
 		name = DefaultCost
@@ -64,17 +62,17 @@ func loadCost(name string, read readFunc) (*Cost, error) {
 	file := name
 	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".hcl") {
 		if text, err = read(name); err != nil {
-			return nil, &InputError{"cost", name, "the file cannot be read: " + cause(err).Error()}
+			return nil, &InputError{Input: InputCost, Value: name, Allowed: "the file cannot be read: " + cause(err).Error()}
 		}
 	} else {
 		file = path.Join("calibration", name+".hcl")
 		if text, err = calibration.ReadFile(file); err != nil {
-			return nil, &InputError{"cost", name, "it must be " + strings.Join(CostNames(), ", ") + " or the path of a .hcl file"}
+			return nil, &InputError{Input: InputCost, Value: name, Allowed: "it must be " + strings.Join(CostNames(), ", ") + " or the path of a .hcl file"}
 		}
 	}
 	c, err := parseCost(file, text)
 	if err != nil {
-		return nil, &InputError{"cost", name, err.Error()}
+		return nil, &InputError{Input: InputCost, Value: name, Allowed: err.Error()}
 	}
 	return c, nil
 }
@@ -106,7 +104,7 @@ func parseCost(file string, text []byte) (*Cost, error) {
 // model returns the costs as a Result holds them.
 func (c *Cost) model() *metrics.CostModel {
 	m := &metrics.CostModel{Class: c.Class, Source: c.Source}
-	figures(&c.Costs, func(name string, value any) {
+	figures("", reflect.ValueOf(c.Costs), func(name string, value any) {
 		switch v := value.(type) {
 		case time.Duration:
 			m.Costs = append(m.Costs, metrics.Cost{Name: name, Unit: "s", Value: v.Seconds()})
@@ -121,6 +119,28 @@ func (c *Cost) model() *metrics.CostModel {
 		}
 	})
 	return m
+}
+
+// figures calls fn for every figure that is not zero, by its path in a cost file: that has an
+// attribute for every figure of cluster.Costs and a block for every group of them, named as in
+// Go but in snake case, as in rpc { wait_index_scan = "0.1us" }.
+func figures(prefix string, v reflect.Value, fn func(path string, value any)) {
+	for name, f := range language.Fields(v) {
+		switch f.Kind() {
+		case reflect.Struct:
+			figures(prefix+name+".", f, fn)
+		case reflect.Map:
+			keys := f.MapKeys()
+			slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+			for _, k := range keys {
+				figures(prefix+name+"."+k.String()+".", f.MapIndex(k), fn)
+			}
+		default:
+			if !f.IsZero() {
+				fn(prefix+name, f.Interface())
+			}
+		}
+	}
 }
 
 // cause strips what os wraps its errors in: the path is said already.

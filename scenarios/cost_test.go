@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/simnet"
 )
@@ -86,7 +84,7 @@ func TestBadCostFilesSayWhere(t *testing.T) {
 
 func TestBuiltInCosts(t *testing.T) {
 	for _, name := range CostNames() {
-		c, err := LoadCost(name)
+		c, err := loadCost(name, os.ReadFile)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -95,7 +93,7 @@ func TestBuiltInCosts(t *testing.T) {
 			t.Errorf("class %s is incomplete: %+v", name, c)
 		}
 	}
-	if def, err := LoadCost(""); err != nil || def.Class != DefaultCost {
+	if def, err := loadCost("", os.ReadFile); err != nil || def.Class != DefaultCost {
 		t.Errorf("no name gives %+v (%v), want %s", def, err, DefaultCost)
 	}
 }
@@ -105,16 +103,16 @@ func TestLoadCostFromAFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte(sampleCost), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := LoadCost(path)
+	c, err := loadCost(path, os.ReadFile)
 	if err != nil || c.Class != "mine" {
 		t.Errorf("loaded %+v, %v", c, err)
 	}
 	if err := os.WriteFile(path, []byte("cores = -1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = LoadCost(path)
-	if input, is := errors.AsType[*InputError](err); !is || input.Flag != "cost" || !strings.Contains(input.Allowed, "cores is -1; it must be 0 or more") {
-		t.Errorf("error %v, want an InputError of --cost that says what is wrong", err)
+	_, err = loadCost(path, os.ReadFile)
+	if input, is := errors.AsType[*InputError](err); !is || input.Input != InputCost || !strings.Contains(input.Allowed, "cores is -1; it must be 0 or more") {
+		t.Errorf("error %v, want an InputError of the cost that says what is wrong", err)
 	}
 }
 
@@ -135,22 +133,6 @@ func TestModelListsFigures(t *testing.T) {
 	if m.Class != "mine" || !reflect.DeepEqual(got, want) {
 		t.Errorf("model of %s: %v, want %v", m.Class, got, want)
 	}
-}
-
-func TestScalingLeavesTheOriginal(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		base := time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "base"))
-		factor := rapid.Float64Range(0.001, 10).Draw(t, "factor")
-		costs := cluster.Costs{Cores: 2, Fsync: base, Scheduler: map[string]cluster.SchedulerCosts{"system": {Base: base}}}
-		scaled := scaleDurations(costs, factor)
-		want := time.Duration(float64(base) * factor)
-		if scaled.Fsync != want || scaled.Scheduler["system"].Base != want || scaled.Cores != 2 {
-			t.Fatalf("scaled by %g: %+v, want %v and 2 cores", factor, scaled, want)
-		}
-		if costs.Fsync != base || costs.Scheduler["system"].Base != base {
-			t.Fatalf("the original became %+v", costs)
-		}
-	})
 }
 
 func FuzzParseCost(f *testing.F) {

@@ -65,17 +65,17 @@ func TestACompleteSpecReadsNoFile(t *testing.T) {
 			spec.Cost = costs
 		}
 		spec.Vars = map[string]any{"nodes": 5, "system_jobs": 1}
-		whole, err := spec.Complete()
+		whole, err := Compile(spec)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(costs, []byte("no costs"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if spec.Validate() == nil {
+		if compileErr(spec) == nil {
 			t.Error("a Spec that is not complete reads no file")
 		}
-		results, err := RunAll(t.Context(), []Spec{whole}, nil)
+		results, err := RunAll(t.Context(), []Spec{whole.Spec()}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,14 +106,18 @@ func TestVariables(t *testing.T) {
 	if want := []string{"nodes=7", "system_jobs=3", "reaper_batch=100"}; !slices.Equal(texts, want) {
 		t.Errorf("variables that differ: %q, want %q", texts, want)
 	}
-	got := params(vars)
-	if got["reaper_batch"] != int64(100) || got["report_allocations"] != nil {
+	c, err := Compile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := c.scenario.Run.Params
+	if got["reaper_batch"] != int64(100) || got["report_allocations"] != true {
 		t.Errorf("params %v", got)
 	}
 	if _, there := got["reaper_interval_s"]; there {
 		t.Errorf("params %v list a variable that most runs leave alone", got)
 	}
-	sc, err := other.scenario()
+	sc, err := scenarioOf(other)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +150,7 @@ phase "p" {
   until "recovered" {}
 }
 `
-	if err := fileSpec(t, text).Validate(); err != nil {
+	if err := compileErr(fileSpec(t, text)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ old, new, want string }{
@@ -162,19 +166,19 @@ phase "p" {
 		{`type = "service"`, "type = \"service\"\n  copies = 1000000", "100000 at most"},
 	} {
 		spec := fileSpec(t, strings.Replace(text, c.old, c.new, 1))
-		err := spec.Validate()
+		err := compileErr(spec)
 		if _, ok := errors.AsType[*language.Error](err); !ok || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), c.want) || !strings.Contains(err.Error(), "mine.hcl line") {
 			t.Errorf("%s: error %v, want one of the file that says %q", c.new, err, c.want)
 		}
 	}
 	large := fileSpec(t, strings.Replace(text, "default = 3", "default = 2000000", 1))
 	large.Force = true
-	if err := large.Validate(); err != nil {
+	if err := compileErr(large); err != nil {
 		t.Errorf("2,000,000 clients by force: %v", err)
 	}
 	wrong := fileSpec(t, text)
 	wrong.Set("nodes", "x")
-	if err := wrong.Validate(); err == nil || err.Error() != `--var "nodes=x": it must be a whole number, such as 3` {
+	if err := compileErr(wrong); err == nil || err.Error() != `--var "nodes=x": it must be a whole number, such as 3` {
 		t.Errorf("error %v", err)
 	}
 	if _, err := FromFile("nowhere.hcl"); err == nil || err.Error() != "nowhere.hcl: it cannot be read: no such file or directory" {

@@ -15,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/scenarios/internal/actions/operations"
+	"github.com/simctl/simctl/scenarios/internal/run"
 )
 
 // dieWith makes a child process of these tests end before it says anything.
@@ -84,10 +86,35 @@ func quickWall(broker string) Spec {
 // patience bounds what may go wrong in a test that waits for a process.
 const patience = 2 * time.Minute
 
+// scenarioOf compiles a Spec to what runs, for a test to change.
+func scenarioOf(s Spec) (*run.Scenario, error) {
+	c, err := compileRun(s)
+	if err != nil {
+		return nil, err
+	}
+	sc := c.scenario
+	return &sc, nil
+}
+
+// compileErr is what is wrong with a Spec.
+func compileErr(s Spec) error {
+	_, err := compileRun(s)
+	return err
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // job is a job as the catalogue's files make them.
 func job(kind string, i, count int) *rpc.Job {
 	return &rpc.Job{
 		Namespace: rpc.DefaultNamespace, ID: fmt.Sprintf("%s-%03d", kind, i), Type: kind, Priority: 50, Datacenters: []string{"dc1"},
-		TaskGroups: []rpc.TaskGroup{{Name: "group", Count: count, Resources: allocResources}},
+		TaskGroups: []rpc.TaskGroup{{Name: "group", Count: count, Resources: operations.AllocResources}},
 	}
 }

@@ -2,18 +2,25 @@ package scenarios
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"runtime"
-	"runtime/debug"
-	"time"
+	"io"
 
-	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/metrics"
-	"github.com/simctl/simctl/nodesim"
-	"github.com/simctl/simctl/scenarios/internal/bubble"
+	"github.com/simctl/simctl/scenarios/internal/process"
+	"github.com/simctl/simctl/scenarios/internal/run"
 )
+
+// Progress is how far a run has come, as told now and then while it goes on.
+type Progress = run.Progress
+
+// ChildCommand is the argument that makes this program a child: it must call Serve.
+const ChildCommand = process.Command
+
+// ErrNoOutcome is wrapped by errors of ReadOutcome about a text without an outcome.
+var ErrNoOutcome = process.ErrNoOutcome
 
 // RunOne runs a Spec in this process and returns its Result; tell, which may be nil, is
 // called with the progress now and then and must be quick. A run repeats exactly only if
@@ -21,185 +28,121 @@ import (
 // RunAll for that. Two runs must not go on in one process at a time, since Raft draws from
 // a source they share.
 //
-// The error is an *InputError if the Spec cannot be run, and ctx's if that ended the run.
+// The error is that of Compile if the Spec cannot be run, and ctx's if that ended the run.
 // A phase that never ended is an error, too, but comes with the Result of what was: so
 // check both. Failed invariants are no error; see Result.Invariants.
 func RunOne(ctx context.Context, spec Spec, tell func(Progress)) (*metrics.Result, error) {
-	sc, err := spec.scenario()
+	c, err := compileRun(spec)
 	if err != nil {
 		return nil, err
 	}
-	return runScenario(ctx, spec, sc, tell)
+	return run.Run(ctx, &c.scenario, tell)
 }
 
-func runScenario(ctx context.Context, spec Spec, sc *Scenario, tell func(Progress)) (*metrics.Result, error) {
-	if err := sc.validate(); err != nil {
-		return nil, fmt.Errorf("scenario %s: %w", spec.Scenario, err)
+// compileRun compiles a Spec that must name its broker.
+func compileRun(s Spec) (*Compiled, error) {
+	c, err := Compile(s)
+	if err != nil || s.Broker != "" {
+		return c, err
 	}
-	// This is what makes the first leader, and so the run, repeatable.
-	cluster.SeedRaft(spec.Seed)
-
-	began := startHost()
-	var res *metrics.Result
-	var err error
-	body := func(ctx context.Context, w world) (err error) {
-		r := &run{spec: spec, sc: sc, ctx: ctx, world: w, teller: teller{tell: tell}}
-		res, err = r.all()
-		return err
-	}
-	if spec.Clock == ClockWall {
-		err = body(ctx, wallWorld{time.Now()})
-	} else {
-		err = bubble.Run(ctx, 0, func(ctx context.Context, w *bubble.World) error { return body(ctx, w) })
-	}
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("scenario %s with the %s broker: %w", spec.Scenario, spec.Broker, context.Cause(ctx))
-	}
-	if res != nil {
-		res.Host = began.host()
-	}
-	if err != nil {
-		return res, fmt.Errorf("scenario %s with the %s broker: %w", spec.Scenario, spec.Broker, err)
-	}
-	return res, nil
+	return c.Under(s.Broker)
 }
 
-// run is a Scenario under way. All of it but the observer belongs to one goroutine.
-type run struct {
-	spec   Spec
-	sc     *Scenario
-	ctx    context.Context
-	world  world
-	teller teller
-
-	start   time.Time
-	rec     *metrics.Recorder
-	obs     *observer
-	cluster *cluster.Cluster
-	fleet   *nodesim.Fleet
-
-	// entries counts the log entries by type up to index, for the series.
-	entries map[string]uint64
-	index   uint64
-	checks  []metrics.Invariant
-	losses  *losses // of the present phase
-
-	// faults are those under way; healing is set while all of them end. Both belong to the
-	// goroutine of the events and, between phases, to that of the run.
-	faults  []underway
-	healing bool
-	// reloaded is closed when the last change of num_schedulers is through; nil: none began.
-	reloaded chan struct{}
-	// behaving is what clients do by themselves, by name; it belongs to those, too.
-	behaving map[string]*behaving
-}
-
-// sampleOffset puts the samples, and with them the starts of phases, off the round
-// instants that timers fall on.
-const sampleOffset = 3_141_593 * time.Nanosecond
-
-// sampleShift puts a phase's samples off its events, which come after whole seconds.
-const sampleShift = 271_829 * time.Nanosecond
-
-// all starts everything, goes through the phases, checks and takes everything down.
-func (r *run) all() (res *metrics.Result, err error) {
-	slack := time.Duration(0)
-	if r.spec.Clock == ClockWall {
-		slack = 100 * time.Millisecond
-	}
-	r.obs = newObserver(r.world.Alive, slack)
-	cfg := r.sc.Cluster
-	cfg.Observer = r.obs
-	if r.spec.RaftStore == RaftStoreBoltDB {
-		if cfg.DataDir, err = os.MkdirTemp("", "simctl-raft-*"); err != nil {
-			return nil, fmt.Errorf("make a directory for the Raft logs: %w", err)
+// RunAll compiles Specs and runs them as Run does. Nothing runs if one cannot be compiled.
+func RunAll(ctx context.Context, specs []Spec, tell func(i int, p Progress)) ([]*metrics.Result, error) {
+	runs := make([]*Compiled, len(specs))
+	for i, s := range specs {
+		var err error
+		if runs[i], err = compileRun(s); err != nil {
+			return nil, err
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(cfg.DataDir)) }()
 	}
-	r.cluster, err = cluster.Start(r.ctx, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("start the cluster: %w", err)
-	}
-	defer func() {
-		err = errors.Join(err, r.cluster.Shutdown())
-		if r.reloaded != nil {
-			<-r.reloaded
+	return Run(ctx, runs, tell)
+}
+
+// Run runs what was compiled side by side, as many at a time as there are processors but at
+// least two, each in a child process that runs this program again with ChildCommand. The
+// Results are in the order of the runs. tell, which may be nil, is called with the run's index
+// and its progress, by one goroutine for each run.
+//
+// The error joins those of the runs; the Results of runs that went well, or far enough to
+// have one, are there nevertheless. When ctx ends, the children are told to stop, killed
+// if they do not, and the error is ctx's.
+func Run(ctx context.Context, runs []*Compiled, tell func(i int, p Progress)) ([]*metrics.Result, error) {
+	children := make([]process.Child, len(runs))
+	for i, c := range runs {
+		var err error
+		if children[i], err = c.child(); err != nil {
+			return nil, err
 		}
-	}()
-	if err := r.makeFleet(); err != nil {
+	}
+	return process.RunAll(ctx, children, tell)
+}
+
+// RunChild runs one Spec as RunAll does, with a share of memory of its own: heap is the
+// bytes that the child's heap may grow to before it collects garbage in earnest. The caller
+// decides how many run side by side.
+func RunChild(ctx context.Context, spec Spec, heap int, tell func(Progress)) (*metrics.Result, error) {
+	c, err := compileRun(spec)
+	if err != nil {
 		return nil, err
 	}
-	defer r.fleet.Shutdown()
-	defer r.endBehaviours()
+	child, err := c.child()
+	if err != nil {
+		return nil, err
+	}
+	return process.Run(ctx, child, heap, tell)
+}
 
-	time.Sleep(sampleOffset)
-	r.start = time.Now()
-	r.rec = metrics.NewRecorder(r.start)
-	r.obs.record(r.rec)
-	r.index, r.entries = r.cluster.Stats().LastIndex, map[string]uint64{}
-	for i := range r.sc.Phases {
-		if err = r.phase(i); err != nil {
-			break
+// child returns the run as a child process is handed it.
+func (c *Compiled) child() (process.Child, error) {
+	input, err := json.Marshal(c.spec)
+	if err != nil {
+		return process.Child{}, fmt.Errorf("run a child process: %w", err)
+	}
+	weight := 1
+	if c.spec.Broker == broker.Legacy().String() {
+		weight = 2 // it sheds nothing, and has twice the work
+	}
+	return process.Child{
+		Input: input, Name: fmt.Sprintf("scenario %s with the %s broker", c.spec.Scenario, c.spec.Broker),
+		Wall: c.spec.Clock == ClockWall, Weight: weight,
+	}, nil
+}
+
+// Serve is the child's side: it reads a Spec from in, runs it and writes progress and outcome
+// to out. The error is that of the run, which the parent has been told, too. An interrupt ends
+// the run.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	return process.Serve(ctx, out, func(ctx context.Context, tell func(Progress)) (*metrics.Result, error) {
+		spec, err := readSpec(in)
+		if err != nil {
+			return nil, err
 		}
-	}
-	if r.ctx.Err() != nil {
-		return nil, r.ctx.Err()
-	}
-	r.endBehaviours()
-	if err == nil {
-		err = r.healAtEnd()
-	}
-	if err == nil {
-		r.rest()
-	}
-	r.fleet.Shutdown()
-	if err == nil {
-		r.checkEnd()
-	}
-	res, rerr := r.result()
-	return res, errors.Join(err, rerr)
+		stop, err := process.ProfileCPU(spec.Scenario + "-" + spec.Broker)
+		if err != nil {
+			return nil, err
+		}
+		res, err := RunOne(ctx, spec, tell)
+		return res, errors.Join(err, stop())
+	})
 }
 
-func (r *run) makeFleet() (err error) {
-	cfg := r.sc.Fleet
-	cfg.Servers, cfg.Dial = r.cluster.Servers(), r.cluster.NodeServer
-	r.fleet, err = nodesim.NewFleet(cfg)
-	return err
+func readSpec(in io.Reader) (Spec, error) {
+	var spec Spec
+	dec := json.NewDecoder(in)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&spec); err != nil {
+		return spec, fmt.Errorf("read the spec of a run as JSON from stdin: %w", err)
+	}
+	return spec, nil
 }
 
-func (r *run) result() (*metrics.Result, error) {
-	params := params(r.sc.vars)
-	if r.spec.TimeScale != 0 {
-		params["time_scale"] = r.spec.TimeScale
-	}
-	if r.spec.RaftStore == RaftStoreBoltDB {
-		params["raft_store"] = r.spec.RaftStore
-	}
-	params["report_allocations"] = r.sc.Fleet.ReportAllocs
-	params["cost"] = r.sc.cost.Class
-	r.sc.profiles.params(r.spec.Broker, params)
-	clock := r.spec.Clock
-	if clock == "" {
-		clock = ClockVirtual
-	}
-	return r.rec.Result(metrics.Run{
-		Scenario:  r.spec.Scenario,
-		Broker:    r.spec.Broker,
-		Seed:      r.spec.Seed,
-		Clock:     clock,
-		Target:    "simulated",
-		Params:    params,
-		Version:   version(),
-		GoVersion: runtime.Version(),
-		Rerun:     r.spec.CommandLine(),
-		CostModel: r.sc.cost.model(),
-	}, r.checks, metrics.Host{})
-}
+// ReadOutcome reads what a child wrote, from anywhere, and returns how its run ended. The
+// error is the run's, or ErrNoOutcome if the text does not say, such as one that was cut.
+func ReadOutcome(r io.Reader) (*metrics.Result, error) { return process.ReadOutcome(r) }
 
-// version names the commit the Go tool stamped into the binary.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(unknown)"
+// WriteOutcome writes what ReadOutcome reads.
+func WriteOutcome(w io.Writer, res *metrics.Result, err error) error {
+	return process.WriteOutcome(w, res, err)
 }

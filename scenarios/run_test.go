@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/conditions"
+	"github.com/simctl/simctl/scenarios/internal/judge"
+	"github.com/simctl/simctl/scenarios/internal/run"
 )
 
 func runOne(t *testing.T, spec Spec, tell func(Progress)) *metrics.Result {
@@ -44,8 +47,8 @@ func TestHeartbeatStorm(t *testing.T) {
 	for _, broker := range []string{"legacy", "shedding"} {
 		t.Run(broker, func(t *testing.T) {
 			res := runOne(t, small(broker), nil)
-			wantSound(t, res, InvariantConserved, InvariantOneInFlight, InvariantNonePending, InvariantServersSame,
-				InvariantConvergence, InvariantLogsSame, InvariantNothingLost)
+			wantSound(t, res, judge.InvariantConserved, judge.InvariantOneInFlight, judge.InvariantNonePending, judge.InvariantServersSame,
+				judge.InvariantOracle, judge.InvariantLogsSame, judge.InvariantNothingLost)
 
 			register := res.Phase("register")
 			want := map[string]uint64{
@@ -79,7 +82,7 @@ func TestHeartbeatStorm(t *testing.T) {
 				t.Errorf("storm recovered at %g s, want between the first and shortly after the last expiry", storm.RecoveryS)
 			}
 			for _, p := range res.Phases[1:] {
-				if p.RecoveryS < 0 || p.QueueEmptyS < 0 || p.QueueEmptyS > p.RecoveryS || p.EndS-p.StartS < p.RecoveryS+quiet.Seconds()-1e-6 {
+				if p.RecoveryS < 0 || p.QueueEmptyS < 0 || p.QueueEmptyS > p.RecoveryS || p.EndS-p.StartS < p.RecoveryS+conditions.Quiet.Seconds()-1e-6 {
 					t.Errorf("%s: queue empty at %g s, recovered at %g s, %g s long: want them in order and 5 s of quiet at the end",
 						p.Name, p.QueueEmptyS, p.RecoveryS, p.EndS-p.StartS)
 				}
@@ -109,13 +112,13 @@ func wantEntries(t *testing.T, p *metrics.Phase, want map[string]uint64) {
 func TestServiceJobsMoveToTheSurvivors(t *testing.T) {
 	for _, broker := range []string{"legacy", "shedding"} {
 		res := runOne(t, mixed(broker), nil)
-		wantSound(t, res, InvariantConvergence)
+		wantSound(t, res, judge.InvariantOracle)
 		if down := res.Phase("storm").NodesDown; down != 10 {
 			t.Errorf("%d nodes down, want a quarter of 40", down)
 		}
 		for _, c := range res.Invariants {
 			// 3 system jobs on 30 nodes that are left, and 120 of the service jobs.
-			if c.Name == InvariantConvergence && strings.HasPrefix(c.Detail, "after the run") && !strings.Contains(c.Detail, "210 allocations wanted, 210 run") {
+			if c.Name == judge.InvariantOracle && strings.HasPrefix(c.Detail, "after the run") && !strings.Contains(c.Detail, "210 allocations wanted, 210 run") {
 				t.Errorf("%s, want all 120 allocations of the service jobs", c.Detail)
 			}
 		}
@@ -141,7 +144,7 @@ func TestReportedAllocationsCostEntries(t *testing.T) {
 func TestWallClock(t *testing.T) {
 	for _, broker := range []string{"legacy", "shedding"} {
 		res := runOne(t, quickWall(broker), nil)
-		wantSound(t, res, InvariantConserved, InvariantConvergence)
+		wantSound(t, res, judge.InvariantConserved, judge.InvariantOracle)
 		if res.Run.Clock != ClockWall || res.Phase("storm").NodesDown != 50 {
 			t.Errorf("on clock %s %d nodes went down, want wall and 50", res.Run.Clock, res.Phase("storm").NodesDown)
 		}
@@ -156,7 +159,7 @@ func TestALeaderDiesOnAFastWallClock(t *testing.T) {
 		spec.Set("nodes", 40)
 		spec.Set("after_s", 1)
 		res := runOne(t, spec, nil)
-		wantSound(t, res, InvariantConserved, InvariantConvergence, InvariantServersSame, InvariantNonePending, InvariantLogsSame, InvariantNothingLost)
+		wantSound(t, res, judge.InvariantConserved, judge.InvariantOracle, judge.InvariantServersSame, judge.InvariantNonePending, judge.InvariantLogsSame, judge.InvariantNothingLost)
 		if !slices.ContainsFunc(res.Marks, func(m metrics.Mark) bool { return m.Name == "the leader is killed" }) {
 			t.Errorf("%s broker: no leader was killed: marks %v", broker, res.Marks)
 		}
@@ -177,7 +180,7 @@ func TestRaftOnDisk(t *testing.T) {
 		}
 		most = max(most, len(logs))
 	})
-	wantSound(t, res, InvariantServersSame, InvariantLogsSame, InvariantNothingLost)
+	wantSound(t, res, judge.InvariantServersSame, judge.InvariantLogsSame, judge.InvariantNothingLost)
 	if most != 3 || res.Run.Params["raft_store"] != RaftStoreBoltDB {
 		t.Errorf("%d servers with a log on disk, parameters %v; want 3 and the store", most, res.Run.Params)
 	}
@@ -242,15 +245,15 @@ func TestResultIsAFile(t *testing.T) {
 
 func TestAPhaseThatNeverEndsFailsTheRun(t *testing.T) {
 	spec := small("legacy")
-	sc, err := spec.scenario()
+	sc, err := scenarioOf(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sc.Phases = sc.Phases[:2]
 	sc.Phases[1].Events = nil // schedulers stay off: nothing ever drains
 	sc.Phases[1].Stall = 10 * 60 * 1e9
-	res, err := runScenario(t.Context(), spec, sc, nil)
-	if !errors.Is(err, errStalled) || !strings.Contains(err.Error(), "phase drain") || !strings.Contains(err.Error(), "123 pending in state") {
+	res, err := run.Run(t.Context(), sc, nil)
+	if !strings.Contains(err.Error(), "phase drain") || !strings.Contains(err.Error(), "123 pending in state") {
 		t.Errorf("error %v, want one that names the phase and what it lacks", err)
 	}
 	if res == nil || res.Phase("drain") == nil || res.Phase("drain").RecoveryS != -1 {

@@ -1,23 +1,20 @@
 package scenarios
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/simctl/simctl/metrics"
-	"github.com/simctl/simctl/scenarios/language"
+	"github.com/simctl/simctl/scenarios/commandline"
+	"github.com/simctl/simctl/scenarios/internal/run"
 )
 
 // Clocks a run can be on.
 const (
-	ClockVirtual = "virtual"
-	ClockWall    = "wall"
+	ClockVirtual = run.ClockVirtual
+	ClockWall    = run.ClockWall
 )
 
 // Where servers can keep their Raft logs, votes and snapshots.
@@ -26,8 +23,8 @@ const (
 	RaftStoreBoltDB = "boltdb" // on disk, with the snapshots in files beside it
 )
 
-// Spec is one run. It is JSON-able: a child process is handed one, and once it is complete
-// everything the run depends on is in it.
+// Spec is one run, as text: what is written to JSON and what a child process is handed. What it
+// stands for is for Compile to say.
 type Spec struct {
 	Scenario string `json:"scenario"` // a name of Names, or that of the file
 	// File is the path of a scenario file, as errors and CommandLine show it, and Source
@@ -35,8 +32,7 @@ type Spec struct {
 	File   string `json:"file,omitempty"`
 	Source string `json:"source,omitempty"`
 	// Files are the texts of the files that the scenario's names, by the paths in it, and
-	// CostFiles those of cost files, by theirs. What is not here is read when the run is
-	// worked out; Complete reads everything.
+	// CostFiles those of cost files, by theirs. What is not here is read by Compile.
 	Files     map[string]string `json:"files,omitempty"`
 	CostFiles map[string]string `json:"cost_files,omitempty"`
 	// Vars are the variables that do not have their defaults: numbers, truths and texts; a
@@ -50,7 +46,7 @@ type Spec struct {
 	// one; empty = what the scenario says, and DefaultCost if that says nothing.
 	Cost string `json:"cost"`
 	// TimeScale multiplies every duration of cluster and fleet, Raft's down to a floor
-	// (cluster.RaftConfig.Scaled), on the wall clock only: 0.02 runs fifty times as fast. Zero means 1.
+	// (cluster.RaftConfig), on the wall clock only: 0.02 runs fifty times as fast. Zero means 1.
 	TimeScale float64 `json:"time_scale,omitempty"`
 	// RaftStore is RaftStoreMemory or, on the wall clock only, RaftStoreBoltDB, in a directory
 	// for temporary files that is gone when the run ends; empty = RaftStoreMemory.
@@ -59,28 +55,43 @@ type Spec struct {
 	Force bool `json:"force,omitempty"`
 }
 
+// Inputs of a Spec beside its variables, as InputError names them.
+const (
+	InputScenario  = "scenario"
+	InputBroker    = "broker"
+	InputClock     = "clock"
+	InputCost      = "cost"
+	InputTimeScale = "time_scale"
+	InputRaftStore = "raft_store"
+)
+
 // InputError is a Spec that cannot be run because of one of its values.
 type InputError struct {
-	Flag    string // the command line flag the value belongs to, without dashes; empty = none
+	Input   string // one of the Input constants, or a variable's name; empty for a file
 	Value   string
 	Allowed string // what would be accepted
+	// OfFile says that Input is a variable of a scenario file, not of a built-in scenario.
+	OfFile bool
 }
 
 func (e *InputError) Error() string {
-	if e.Flag == "" {
+	switch {
+	case e.Input == "":
 		return fmt.Sprintf("%s: %s", e.Value, e.Allowed)
+	case e.OfFile:
+		return fmt.Sprintf("--var %q: %s", e.Input+"="+e.Value, e.Allowed)
 	}
-	return fmt.Sprintf("--%s %s: %s", e.Flag, strconv.Quote(e.Value), e.Allowed)
+	return fmt.Sprintf("--%s %q: %s", commandline.Flag(e.Input), e.Value, e.Allowed)
 }
 
-// FlagName returns the flag that a variable has on the command line of its scenario.
-func FlagName(variable string) string { return strings.ReplaceAll(variable, "_", "-") }
-
-// Validate returns an *InputError for the first value that cannot be run, and a
-// *language.Error for a scenario file that cannot; it reads the files that are named.
-func (s Spec) Validate() error {
-	_, err := s.scenario()
-	return err
+// Set gives a variable a value, in this Spec only. That there is such a variable, and that
+// it can have the value, is for Validate to say.
+func (s *Spec) Set(name string, value any) {
+	s.Vars = maps.Clone(s.Vars)
+	if s.Vars == nil {
+		s.Vars = map[string]any{}
+	}
+	s.Vars[name] = value
 }
 
 // readFile reads a file that a scenario names, relative to the scenario's own.
@@ -110,16 +121,6 @@ func (s Spec) readCost(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// Complete validates the Spec and returns it with the texts of all files it needs: what
-// becomes of the files afterwards is of no meaning to its run. The error is that of
-// Validate.
-func (s Spec) Complete() (Spec, error) {
-	whole := s
-	whole.Files, whole.CostFiles = nil, nil
-	_, err := s.workOut(keeping(&whole.Files, s.readFile), keeping(&whole.CostFiles, s.readCost))
-	return whole, err
-}
-
 type readFunc = func(path string) ([]byte, error)
 
 // keeping reads as read does, and keeps what it reads.
@@ -137,234 +138,25 @@ func keeping(texts *map[string]string, read readFunc) readFunc {
 	}
 }
 
-// open reads the scenario's text as far as it does not depend on variables.
-func (s Spec) open() (*language.File, error) {
-	if s.Source != "" {
-		return language.Open(s.File, []byte(s.Source))
-	}
-	text, ok := Text(s.Scenario)
-	if !ok {
-		return nil, &InputError{"scenario", s.Scenario, "it must be one of " + strings.Join(Names(), ", ")}
-	}
-	return language.Open(s.Scenario+".hcl", text)
-}
-
-// define works out the scenario's text.
-func (s Spec) define() (*language.Definition, *Cost, error) { return s.defineWith(s.readCost) }
-
-func (s Spec) defineWith(readCost readFunc) (*language.Definition, *Cost, error) {
-	file, err := s.open()
-	if err != nil {
-		return nil, nil, err
-	}
-	var cost *Cost
-	if s.Cost != "" {
-		if _, err := loadCost(s.Cost, readCost); err != nil {
-			return nil, nil, err
-		}
-	}
-	def, err := file.Define(language.Options{Vocabulary: vocabulary(s.Cost, &cost, readCost), Values: s.Vars})
-	if v, ok := errors.AsType[*language.VariableError](err); ok {
-		return nil, nil, s.inputError(v)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return def, cost, setCores(def, cost)
-}
-
-// inputError says which part of the command line gave a variable its value.
-func (s Spec) inputError(v *language.VariableError) *InputError {
-	if s.Source != "" {
-		return &InputError{"var", v.Name + "=" + v.Value, v.Allowed}
-	}
-	return &InputError{FlagName(v.Name), v.Value, v.Allowed}
-}
-
-// scenario works out what the Spec stands for.
-func (s Spec) scenario() (*Scenario, error) { return s.workOut(s.readFile, s.readCost) }
-
-func (s Spec) workOut(read, readCost readFunc) (*Scenario, error) {
-	scale := 1.0
+// checkClock returns the *InputError of what the clock does not allow.
+func (s Spec) checkClock() error {
 	switch s.Clock {
 	case ClockVirtual, "":
 		if s.TimeScale != 0 && s.TimeScale != 1 {
-			return nil, &InputError{"time-scale", formatFloat(s.TimeScale), "virtual time needs no scaling: leave it out or use --clock wall"}
+			return &InputError{Input: InputTimeScale, Value: formatFloat(s.TimeScale), Allowed: "virtual time needs no scaling: leave it out or use --clock wall"}
 		}
 	case ClockWall:
 		if !(s.TimeScale >= 0 && s.TimeScale <= 1000) { // so that a NaN is refused
-			return nil, &InputError{"time-scale", formatFloat(s.TimeScale), "it must be a number above 0, up to 1000"}
-		}
-		if s.TimeScale != 0 {
-			scale = s.TimeScale
+			return &InputError{Input: InputTimeScale, Value: formatFloat(s.TimeScale), Allowed: "it must be a number above 0, up to 1000"}
 		}
 	default:
-		return nil, &InputError{"clock", s.Clock, "it must be virtual or wall"}
+		return &InputError{Input: InputClock, Value: s.Clock, Allowed: "it must be virtual or wall"}
 	}
 	switch {
 	case !slices.Contains([]string{"", RaftStoreMemory, RaftStoreBoltDB}, s.RaftStore):
-		return nil, &InputError{"raft-store", s.RaftStore, "it must be memory or boltdb"}
+		return &InputError{Input: InputRaftStore, Value: s.RaftStore, Allowed: "it must be memory or boltdb"}
 	case s.RaftStore == RaftStoreBoltDB && s.Clock != ClockWall:
-		return nil, &InputError{"raft-store", s.RaftStore, "virtual time knows no disk: leave it out or use --clock wall"}
+		return &InputError{Input: InputRaftStore, Value: s.RaftStore, Allowed: "virtual time knows no disk: leave it out or use --clock wall"}
 	}
-	def, cost, err := s.defineWith(readCost)
-	if err != nil {
-		return nil, err
-	}
-	sc, err := build(def, cost, s.Force, read)
-	if err != nil {
-		return nil, err
-	}
-	sc.Name, sc.vars = s.Scenario, def.Variables
-	sc.Cluster.Seed, sc.Fleet.Seed = s.Seed, s.Seed
-	p, err := sc.profiles.of(s.Broker)
-	if err != nil {
-		return nil, &InputError{"broker", s.Broker, err.Error()}
-	}
-	p.apply(&sc.Cluster)
-	return sc.scaled(scale), nil
-}
-
-// Variables returns the scenario's variables, in the order of its text, with the values of
-// the Spec.
-func (s Spec) Variables() ([]language.Variable, error) {
-	file, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	vars, err := file.WithValues(s.Vars)
-	if v, ok := errors.AsType[*language.VariableError](err); ok {
-		return nil, s.inputError(v)
-	}
-	return vars, err
-}
-
-// FigureVocabulary returns what paths of figures of the Spec's runs can name. The error is
-// that of Validate.
-func (s Spec) FigureVocabulary() (*metrics.Vocabulary, error) {
-	def, _, err := s.define()
-	if err != nil {
-		return nil, err
-	}
-	return figureVocabulary(def), nil
-}
-
-// Machines returns the class of machines that the Spec is charged by. The error is that of
-// Validate.
-func (s Spec) Machines() (*Cost, error) {
-	_, cost, err := s.define()
-	return cost, err
-}
-
-// Brokers returns the brokers that the scenario is about. The error is that of Validate.
-func (s Spec) Brokers() ([]string, error) {
-	def, _, err := s.define()
-	if err != nil {
-		return nil, err
-	}
-	return compared(def), nil
-}
-
-// Set gives a variable a value, in this Spec only. That there is such a variable, and that
-// it can have the value, is for Validate to say.
-func (s *Spec) Set(name string, value any) {
-	s.Vars = maps.Clone(s.Vars)
-	if s.Vars == nil {
-		s.Vars = map[string]any{}
-	}
-	s.Vars[name] = value
-}
-
-// params returns the variables as a Result lists them: those that most runs leave alone
-// only if this one does not.
-func params(vars []language.Variable) map[string]any {
-	out := map[string]any{}
-	for _, v := range vars {
-		if !v.Optional || !v.IsDefault() {
-			out[v.Name] = v.Value
-		}
-	}
-	return out
-}
-
-// CommandLine returns the command that repeats the run, less where its output goes.
-func (s Spec) CommandLine() string {
-	args := []string{"simctl scenario", s.Scenario}
-	if s.Source != "" {
-		args = []string{"simctl scenario run", Quoted(s.File)}
-	}
-	vars, err := s.Variables()
-	if err != nil {
-		vars = nil // such a Spec is never run
-	}
-	for i, v := range vars {
-		switch {
-		case v.IsDefault() && i > 0:
-		case s.Source != "":
-			args = append(args, "--var", Quoted(v.Name+"="+v.Text()))
-		case v.Type == language.TypeBool:
-			args = append(args, "--"+FlagName(v.Name)+"="+v.Text())
-		default:
-			args = append(args, "--"+FlagName(v.Name), Quoted(v.Text()))
-		}
-	}
-	add := func(differs bool, flag, value string) {
-		if differs {
-			args = append(args, "--"+flag, value)
-		}
-	}
-	add(s.Clock == ClockWall, "clock", s.Clock)
-	add(s.TimeScale != 0, "time-scale", formatFloat(s.TimeScale))
-	add(s.RaftStore == RaftStoreBoltDB, "raft-store", s.RaftStore)
-	add(s.Cost != "" && s.Cost != DefaultCost, "cost", Quoted(s.Cost))
-	if s.Force {
-		args = append(args, "--force")
-	}
-	args = append(args, "--broker", s.Broker, "--seed", strconv.FormatInt(s.Seed, 10))
-	return strings.Join(args, " ")
-}
-
-// Quoted quotes a word for a shell if it needs that.
-func Quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=,:", r)
-	}
-	if word != "" && !slices.ContainsFunc([]rune(word), func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
-
-// Thresholds returns what the scenario demands of its Results. The error is that of
-// Validate.
-func (s Spec) Thresholds() ([]metrics.Threshold, error) {
-	sc, err := s.scenario()
-	if err != nil {
-		return nil, err
-	}
-	return sc.Thresholds, nil
-}
-
-// Summary says in one line what the Spec stands for. The error is that of Validate.
-func (s Spec) Summary() (string, error) {
-	sc, err := s.scenario()
-	if err != nil {
-		return "", err
-	}
-	jobs := 0
-	for _, p := range sc.Phases {
-		for _, e := range p.Events {
-			if a, ok := e.Action.(RegisterJobs); ok {
-				jobs += len(a.Jobs)
-			}
-		}
-	}
-	blocks := ""
-	for _, w := range sc.profiles.blocks {
-		blocks += ", broker " + w.Name
-	}
-	return fmt.Sprintf("%s; %s, %s, %s, %s%s", sc.Title, plural(sc.Cluster.Servers, "server"), plural(sc.Fleet.Nodes, "client"),
-		plural(jobs, "job"), plural(len(sc.Phases), "phase"), blocks), nil
+	return nil
 }

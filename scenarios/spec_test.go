@@ -9,6 +9,8 @@ import (
 
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/scenarios/commandline"
+	"github.com/simctl/simctl/scenarios/internal/actions/operations"
 )
 
 func TestBadInputNamesFlagValueAndWhatIsAllowed(t *testing.T) {
@@ -42,9 +44,9 @@ func TestBadInputNamesFlagValueAndWhatIsAllowed(t *testing.T) {
 	for _, c := range cases {
 		spec := small("legacy")
 		c.change(&spec)
-		err := spec.Validate()
+		err := compileErr(spec)
 		input, is := errors.AsType[*InputError](err)
-		if !is || input.Flag != c.flag {
+		if !is || commandline.Flag(input.Input) != c.flag {
 			t.Errorf("--%s: error %v, want an InputError of that flag", c.flag, err)
 			continue
 		}
@@ -61,7 +63,7 @@ func TestBadInputNamesFlagValueAndWhatIsAllowed(t *testing.T) {
 
 func TestGoodInput(t *testing.T) {
 	for _, spec := range []Spec{small("legacy"), mixed("shedding"), quickWall("legacy")} {
-		if err := spec.Validate(); err != nil {
+		if err := compileErr(spec); err != nil {
 			t.Errorf("%+v is refused: %v", spec, err)
 		}
 	}
@@ -71,12 +73,12 @@ func TestTheStormHasRoomForWhatItAsks(t *testing.T) {
 	// 100 system jobs, 5,000 nodes with 20 service allocations each, a tenth of them lost.
 	spec := small("legacy")
 	spec.Vars = map[string]any{"nodes": 5000, "system_jobs": 100, "service_jobs": 1000, "allocs_per_node": 20, "fraction": 0.1}
-	sc, err := spec.scenario()
+	sc, err := scenarioOf(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	service, system := 0, 0
-	for _, j := range sc.Phases[0].Events[0].Action.(RegisterJobs).Jobs {
+	for _, j := range sc.Phases[0].Events[0].Action.(operations.RegisterJobs).Jobs {
 		if j.Type == rpc.JobTypeService {
 			service += j.TaskGroups[0].Count
 		} else {
@@ -87,7 +89,7 @@ func TestTheStormHasRoomForWhatItAsks(t *testing.T) {
 		t.Errorf("%d service allocations and %d system jobs, want 100000 and 100", service, system)
 	}
 	// Room for everything when a tenth of the nodes is gone.
-	room := sc.Fleet.Groups[0].Resources.MemoryMB/allocResources.MemoryMB - system
+	room := sc.Fleet.Groups[0].Resources.MemoryMB/operations.AllocResources.MemoryMB - system
 	if room*4500 < service {
 		t.Errorf("4500 nodes have room for %d service allocations each: too little for %d", room, service)
 	}
@@ -96,15 +98,16 @@ func TestTheStormHasRoomForWhatItAsks(t *testing.T) {
 func TestScaledScenario(t *testing.T) {
 	spec := quickWall("legacy")
 	spec.Cost = "loopback"
-	fast, err := spec.scenario()
+	fast, err := scenarioOf(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	spec.TimeScale = 1
-	nomad, err := spec.scenario()
+	nomad, err := scenarioOf(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
+	fast, nomad = fast.Scaled(), nomad.Scaled()
 	for _, c := range []struct {
 		name       string
 		fast, real time.Duration
@@ -116,7 +119,7 @@ func TestScaledScenario(t *testing.T) {
 		{"nack", fast.Cluster.Eval.NackTimeout, nomad.Cluster.Eval.NackTimeout},
 		{"fsync", fast.Cluster.Costs.Fsync, nomad.Cluster.Costs.Fsync},
 		{"placement", fast.Cluster.Costs.Scheduler["system"].PerPlacement, nomad.Cluster.Costs.Scheduler["system"].PerPlacement},
-		{"quiet", fast.Phases[2].Until.hold(), nomad.Phases[2].Until.hold()},
+		{"quiet", fast.Phases[2].Until.Hold(), nomad.Phases[2].Until.Hold()},
 	} {
 		if c.real <= 0 || c.fast != time.Duration(float64(c.real)*0.01) {
 			t.Errorf("%s is %v scaled and %v unscaled, want a hundredth", c.name, c.fast, c.real)
@@ -126,10 +129,10 @@ func TestScaledScenario(t *testing.T) {
 		t.Errorf("scaled: %g heartbeats a second, registrations over %v, want 5000 and 100ms", fast.Cluster.Heartbeat.MaxPerSecond, fast.Fleet.RegisterStagger)
 	}
 	spec.TimeScale = 0.1
-	tenth, err := spec.scenario()
+	tenth, err := scenarioOf(spec)
 	must(t, err)
 	spec.TimeScale = 3
-	slow, err := spec.scenario()
+	slow, err := scenarioOf(spec)
 	must(t, err)
 	for _, c := range []struct {
 		scale                              string
@@ -137,28 +140,12 @@ func TestScaledScenario(t *testing.T) {
 		heartbeat, election, lease, commit time.Duration
 	}{
 		{"0.01", fast.Cluster.Raft, 200 * time.Millisecond, 200 * time.Millisecond, 150 * time.Millisecond, 5 * time.Millisecond},
-		{"0.1", tenth.Cluster.Raft, 200 * time.Millisecond, 200 * time.Millisecond, 150 * time.Millisecond, 5 * time.Millisecond},
-		{"3", slow.Cluster.Raft, 3 * time.Second, 3 * time.Second, 1500 * time.Millisecond, 150 * time.Millisecond},
+		{"0.1", tenth.Scaled().Cluster.Raft, 200 * time.Millisecond, 200 * time.Millisecond, 150 * time.Millisecond, 5 * time.Millisecond},
+		{"3", slow.Scaled().Cluster.Raft, 3 * time.Second, 3 * time.Second, 1500 * time.Millisecond, 150 * time.Millisecond},
 	} {
 		if got := c.got; got.HeartbeatTimeout != c.heartbeat || got.ElectionTimeout != c.election || got.LeaderLeaseTimeout != c.lease || got.CommitTimeout != c.commit {
 			t.Errorf("Raft's timing at scale %s is %+v, want %v, %v, %v and %v", c.scale, got, c.heartbeat, c.election, c.lease, c.commit)
 		}
-	}
-}
-
-func TestScaledJobs(t *testing.T) {
-	j := job(rpc.JobTypeBatch, 1, 3)
-	j.TaskGroups[0].MaxClientDisconnect = time.Minute
-	j.Periodic = &rpc.PeriodicConfig{Every: 30 * time.Second}
-	fast := (&Scenario{scale: 0.1}).scaledJob(j)
-	if g := fast.TaskGroups[0]; g.MaxClientDisconnect != 6*time.Second || g.ProgressDeadline != time.Minute || fast.Periodic.Every != 3*time.Second {
-		t.Errorf("at a tenth: %+v, %+v", g, *fast.Periodic)
-	}
-	if every := (&Scenario{scale: 0.001}).scaledJob(j).Periodic.Every; every != time.Second {
-		t.Errorf("launched every %v, want no more often than once a second", every)
-	}
-	if j.TaskGroups[0].MaxClientDisconnect != time.Minute || j.Periodic.Every != 30*time.Second || (&Scenario{scale: 1}).scaledJob(j) != j {
-		t.Error("the job itself was changed, or unscaled it is another")
 	}
 }
 

@@ -84,9 +84,12 @@ func TestBrokersOfAFile(t *testing.T) {
   broker "shedding" {
     release = "1.4.2"
   }`, "")
-	names, err := spec.Brokers()
-	if want := []string{"legacy", "shedding", "patient", "old", "new"}; err != nil || !slices.Equal(names, want) {
-		t.Fatalf("compared are %q (%v), want %q", names, err, want)
+	c, err := Compile(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names, want := c.Brokers(), []string{"legacy", "shedding", "patient", "old", "new"}; !slices.Equal(names, want) {
+		t.Fatalf("compared are %q, want %q", names, want)
 	}
 	said := cluster.EvalConfig{
 		NackTimeout: 30 * time.Second, InitialNackDelay: time.Second, SubsequentNackDelay: 20 * time.Second, DeliveryLimit: 7,
@@ -108,7 +111,7 @@ func TestBrokersOfAFile(t *testing.T) {
 		{"new", "shedding", true, said},
 	} {
 		spec.Broker = c.name
-		sc, err := spec.scenario()
+		sc, err := scenarioOf(spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,8 +121,8 @@ func TestBrokersOfAFile(t *testing.T) {
 		}
 	}
 	spec.Broker = "patent"
-	err = spec.Validate()
-	if input, ok := errors.AsType[*InputError](err); !ok || input.Flag != "broker" || !strings.Contains(input.Allowed, "one of the scenario's, patient, old, new, shedding, or legacy") {
+	err = compileErr(spec)
+	if input, ok := errors.AsType[*InputError](err); !ok || input.Input != InputBroker || !strings.Contains(input.Allowed, "one of the scenario's, patient, old, new, shedding, or legacy") {
 		t.Errorf("an unknown broker gives %v", err)
 	}
 }
@@ -148,7 +151,7 @@ func TestBrokersAndCoresThatCannotBe(t *testing.T) {
 	} {
 		spec := profilesSpec(t, c.more, c.cost)
 		spec.Source += c.top + "\n"
-		err := spec.Validate()
+		err := compileErr(spec)
 		if _, ok := errors.AsType[*language.Error](err); !ok || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), c.want) || !strings.Contains(err.Error(), "mine.hcl line") {
 			t.Errorf("%s %s %s: error %v, want one of the file that says %q", c.top, c.more, c.cost, err, c.want)
 		}
@@ -160,13 +163,12 @@ func TestCoresOfTheCluster(t *testing.T) {
 	for _, class := range []string{"", "loopback"} {
 		spec := profilesSpec(t, "cores = 16", "")
 		spec.Cost = class
-		sc, err := spec.scenario()
+		c, err := Compile(spec)
 		if err != nil {
 			t.Fatal(err)
 		}
-		machines, err := spec.Machines()
-		if err != nil || sc.Cluster.Costs.Cores != 16 || machines.Costs.Cores != 16 {
-			t.Errorf("class %q: %d cores, and the class has %d (%v); want 16", class, sc.Cluster.Costs.Cores, machines.Costs.Cores, err)
+		if got, machines := c.scenario.Cluster.Costs.Cores, c.Machines().Costs.Cores; got != 16 || machines != 16 {
+			t.Errorf("class %q: %d cores, and the class has %d; want 16", class, got, machines)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestWordsOfTheCluster(t *testing.T) {
 	created := map[string]uint64{}
 	for _, filter := range []string{"true", "false"} {
 		spec := fileSpec(t, strings.Replace(periodicText, "FILTER", filter, 1))
-		sc, err := spec.scenario()
+		sc, err := scenarioOf(spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,12 +102,12 @@ func TestPeriodicJobsThatCannotBe(t *testing.T) {
 		`type             = "service"`:             "batch and sysbatch jobs can",
 		`type = "batch"` + "\n" + `  priority = 1`: "",
 	} {
-		err := fileSpec(t, strings.Replace(text, `type             = "batch"`, change, 1)).Validate()
+		err := compileErr(fileSpec(t, strings.Replace(text, `type             = "batch"`, change, 1)))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), want)) {
 			t.Errorf("%s: error %v, want one that says %q", change, err, want)
 		}
 	}
-	err := fileSpec(t, strings.Replace(text, `job = "cron"`, `job = "agent"`, 1)).Validate()
+	err := compileErr(fileSpec(t, strings.Replace(text, `job = "cron"`, `job = "agent"`, 1)))
 	if err == nil || !strings.Contains(err.Error(), "not periodic") {
 		t.Errorf("launching a job that runs: error %v", err)
 	}

@@ -12,6 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/actions/operations"
+	"github.com/simctl/simctl/scenarios/internal/behaviours"
+	"github.com/simctl/simctl/scenarios/internal/conditions"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -24,7 +28,7 @@ func TestTheLanguageIsDocumented(t *testing.T) {
 	}
 	text := string(data)
 	structs := map[string]any{"cluster": &defaultCluster, "fleet": &language.Fleet{}, "group": &language.Group{}, "job": &language.Job{}, "threshold": &language.Threshold{}, "broker": &brokerWord{}}
-	for _, words := range []map[string]any{defaultsOf(eventWords), defaultsOf(conditionWords), defaultsOf(behaviourWords)} {
+	for _, words := range []map[string]any{actions.Keywords.Prototypes(), conditions.Keywords.Prototypes(), behaviours.Kinds.Prototypes()} {
 		maps.Copy(structs, words)
 		for _, word := range slices.Sorted(maps.Keys(words)) {
 			if !strings.Contains(text, "`"+word+"`") {
@@ -44,7 +48,7 @@ func TestTheLanguageIsDocumented(t *testing.T) {
 	}
 	_, example, _ := strings.Cut(text, "```hcl\n")
 	example, _, _ = strings.Cut(example, "```")
-	if err := fileSpec(t, example).Validate(); err != nil {
+	if err := compileErr(fileSpec(t, example)); err != nil {
 		t.Errorf("the reference's example: %v", err)
 	}
 	if formatted, err := language.Format("example", []byte(example)); err != nil || string(formatted) != example {
@@ -141,7 +145,7 @@ phase "ops" {
     copies = 2
   }`: "it has 1",
 	} {
-		err := fileSpec(t, fmt.Sprintf(text, events)).Validate()
+		err := compileErr(fileSpec(t, fmt.Sprintf(text, events)))
 		if err == nil || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), want) {
 			t.Errorf("%s: error %v, want one that says %q", events, err, want)
 		}
@@ -174,7 +178,7 @@ phase "p" {
 		start + fmt.Sprintf(begin+end+end, 1, 2, 3):                   "has not begun",
 		"event \"stop_clients\" {}\n" + start + fmt.Sprintf(begin, 1): "no clients yet",
 	} {
-		err := fileSpec(t, fmt.Sprintf(text, events)).Validate()
+		err := compileErr(fileSpec(t, fmt.Sprintf(text, events)))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), want) {
 			t.Errorf("%s: error %v, want %q", events, err, want)
 		}
@@ -215,18 +219,18 @@ phase "p" {
   }
 }
 `)
-	sc, err := spec.scenario()
+	sc, err := scenarioOf(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, e := range sc.Phases[0].Events[1:] {
-		actions := []Action{e.Action}
-		if s, ok := e.Action.(series); ok {
-			actions = s.actions
+		actions := []actions.Action{e.Action}
+		if s, ok := e.Action.(operations.Series); ok {
+			actions = s.Actions
 		}
 		for _, a := range actions {
-			j := a.(UpdateJob).Job
+			j := a.(operations.UpdateJob).Job
 			got = append(got, fmt.Sprintf("%s %d %d", j.ID, j.TaskGroups[0].Resources.CPUMHz, j.TaskGroups[0].Count))
 		}
 	}
@@ -234,7 +238,7 @@ phase "p" {
 	if !slices.Equal(got, want) {
 		t.Errorf("versions %q, want %q", got, want)
 	}
-	if first := sc.Phases[0].Events[0].Action.(RegisterJobs).Jobs[0]; first.TaskGroups[0].Resources.CPUMHz != 20 {
+	if first := sc.Phases[0].Events[0].Action.(operations.RegisterJobs).Jobs[0]; first.TaskGroups[0].Resources.CPUMHz != 20 {
 		t.Errorf("the first version became %+v", first)
 	}
 }
@@ -276,7 +280,7 @@ phase "drain" {
 	for until, want := range map[string]string{
 		`"queue" {}`: "at_least or at_most", "\"queue\" {\n    at_least = 5\n    at_most = 4\n  }": "nothing is 5 at least and 4 at most", `"elapsed" {}`: "no for here",
 	} {
-		err := fileSpec(t, fmt.Sprintf(text, until)).Validate()
+		err := compileErr(fileSpec(t, fmt.Sprintf(text, until)))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one that says %q", until, err, want)
 		}
@@ -292,7 +296,7 @@ func FuzzScenarioFile(f *testing.F) {
 	f.Add(strings.NewReplacer("MORE", "cores = 3\n  broker \"b\" {\n    release = \"1.4.2\"\n  }", "RATE", "fsync = \"1ms\"").Replace(profilesText))
 	f.Fuzz(func(t *testing.T, text string) {
 		spec := Spec{Scenario: "fuzz", File: "fuzz.hcl", Source: text, Broker: "shedding"}
-		sc, err := spec.scenario()
+		sc, err := scenarioOf(spec)
 		if err != nil {
 			if err.Error() == "" {
 				t.Error("an error without a text")

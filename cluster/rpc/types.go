@@ -129,7 +129,7 @@ type Job struct {
 // PeriodicConfig says when a periodic job launches (structs.PeriodicConfig): at every
 // multiple of Every since the Unix epoch, as the cron expressions "*/5 * * * *" do.
 type PeriodicConfig struct {
-	Every time.Duration
+	Every time.Duration `scale:"floor=1s"`
 	// ProhibitOverlap skips a launch while an earlier one runs.
 	ProhibitOverlap bool
 }
@@ -175,7 +175,7 @@ type TaskGroup struct {
 	MaxParallel int
 	// ProgressDeadline fails a deployment that goes without a newly healthy allocation
 	// for so long; zero means ten minutes.
-	ProgressDeadline time.Duration
+	ProgressDeadline time.Duration `scale:"zero=10m"`
 }
 
 // Allocation is one task group placed on one node (structs.Allocation).

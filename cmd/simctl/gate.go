@@ -73,14 +73,11 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	specs, err := f.specs()
+	runs, err := f.compile()
 	if err != nil {
 		return err
 	}
-	held := demands{}
-	if held.thresholds, err = specs[0].Thresholds(); err != nil {
-		return inputError(err)
-	}
+	held := demands{thresholds: runs[0].Thresholds()}
 	if baseline != nil && !f.update {
 		held.thresholds = append(held.thresholds, baseline.Thresholds()...)
 		held.baseline = baseline.Runs
@@ -89,7 +86,7 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) error {
 		return usageErrorf("there is no baseline %s and the scenario has no thresholds: write a baseline with --update", f.base)
 	}
 	ctx := cmd.Context()
-	results, err := f.simulate(ctx, cmd, specs)
+	results, err := f.simulate(ctx, cmd, runs)
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted (%w): nothing was written", context.Cause(ctx))
 	}
@@ -97,7 +94,7 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if f.update {
-		return f.write(cmd, specs[0], results)
+		return f.write(cmd, f.spec, results)
 	}
 	if err := held.judge(results); err != nil {
 		return err

@@ -6,10 +6,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/scenarios"
 )
 
 // run executes one command line and returns the exit code. Results go to stdout. Progress,
@@ -19,7 +22,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer stop()
 
 	parsed := false
-	root := newRootCommand()
+	root := newRootCommand(args)
 	root.PersistentPreRun = func(*cobra.Command, []string) { parsed = true }
 	root.SetArgs(twoDashes(args))
 	root.SetIn(stdin)
@@ -37,7 +40,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitCode(err)
 }
 
-func newRootCommand() *cobra.Command {
+// newRootCommand returns the commands for a command line. A built-in scenario's flags come from
+// its file, which is read only if the command line may be about that scenario.
+func newRootCommand(args []string) *cobra.Command {
 	root := asGroup("command", &cobra.Command{
 		Use:   "simctl",
 		Short: "A wind tunnel for Nomad's evaluation broker",
@@ -54,11 +59,11 @@ interrupted, 2 bad usage or input, 3 an invariant or a threshold failed.`,
 	})
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newScenarioCommand(),
+		newScenarioCommand(needed(args, "scenario")),
 		newGateCommand(),
 		newSweepCommand(),
-		newPlanCommand(),
-		newWatchCommand(),
+		newPlanCommand(needed(args, "plan")),
+		newWatchCommand(needed(args, "watch")),
 		newReportCommand(),
 		newCompareCommand(),
 		newDigestCommand(),
@@ -75,6 +80,23 @@ interrupted, 2 bad usage or input, 3 an invariant or a threshold failed.`,
 		}
 	}
 	return root
+}
+
+// needed returns which built-in scenarios a command line may be about below one of the
+// commands: the one that it names, all if it names none or asks for help, and none if it is
+// about another command.
+func needed(args []string, command string) func(scenario string) bool {
+	return func(scenario string) bool {
+		switch {
+		case len(args) == 0:
+			return false
+		case strings.HasPrefix(args[0], "-"), slices.Contains([]string{"help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0]):
+			return true
+		case args[0] != command:
+			return false
+		}
+		return len(args) == 1 || args[1] == scenario || !slices.Contains(scenarios.Names(), args[1])
+	}
 }
 
 // asGroup turns cmd into a command that only holds others, each called a noun. Without

@@ -58,14 +58,11 @@ func bindCost(flags *pflag.FlagSet, spec *scenarios.Spec) {
 // run does what the flags say. It checks everything before it runs anything, and writes
 // files only after all runs have succeeded.
 func (f *scenarioFlags) run(cmd *cobra.Command) error {
-	specs, err := f.specs()
+	runs, err := f.compile()
 	if err != nil {
 		return err
 	}
-	held := demands{}
-	if held.thresholds, err = specs[0].Thresholds(); err != nil {
-		return inputError(err)
-	}
+	held := demands{thresholds: runs[0].Thresholds()}
 	if f.base != "" {
 		base, err := metrics.LoadBaseline(f.base)
 		if err != nil {
@@ -81,7 +78,7 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	ctx := cmd.Context()
-	results, err := f.simulate(ctx, cmd, specs)
+	results, err := f.simulate(ctx, cmd, runs)
 	if err == nil {
 		err = held.judge(results)
 	}
@@ -107,36 +104,37 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	return verdict(results)
 }
 
-// specs returns the runs, one for each broker, or an error that names the wrong flag.
-func (f *scenarioFlags) specs() ([]scenarios.Spec, error) {
+// compile returns the runs, one for each broker, or says which flag keeps them from running.
+func (f *scenarioFlags) compile() ([]*scenarios.Compiled, error) {
+	one, err := scenarios.Compile(f.spec)
+	if err != nil {
+		return nil, f.inputError(err, nil)
+	}
 	if len(f.brokers) == 0 {
-		var err error
-		if f.brokers, err = f.spec.Brokers(); err != nil {
-			return nil, f.inputError(err)
-		}
+		f.brokers = one.Brokers()
 	}
-	var specs []scenarios.Spec
+	var runs []*scenarios.Compiled
 	for _, name := range f.brokers {
-		spec := f.spec
-		spec.Broker = name
-		if err := spec.Validate(); err != nil {
-			return nil, f.inputError(err)
+		run, err := one.Under(name)
+		if err != nil {
+			return nil, f.inputError(err, one.Brokers())
 		}
-		specs = append(specs, spec)
+		runs = append(runs, run)
 	}
-	return specs, nil
+	return runs, nil
 }
 
-// inputError is like the function inputError, but also explains values given by --var.
-func (f *scenarioFlags) inputError(err error) error {
+// inputError is inputError for a command line that may have given variables by --var, and a
+// scenario that is about some brokers.
+func (f *scenarioFlags) inputError(err error, brokers []string) error {
 	if e, ok := errors.AsType[*scenarios.InputError](err); ok {
 		if f.byVar != nil {
 			if err := f.byVar.explain(e); err != nil {
 				return usageErrorf("%w", err)
 			}
 		}
-		if own, err := f.spec.Brokers(); err == nil && e.Flag == "broker" {
-			return usageErrorf("%w%s", e, didYouMean(e.Value, append(own, broker.PolicyNames()...)))
+		if e.Input == scenarios.InputBroker {
+			return usageErrorf("%w%s", e, didYouMean(e.Value, append(brokers, broker.PolicyNames()...)))
 		}
 	}
 	return inputError(err)
@@ -145,14 +143,14 @@ func (f *scenarioFlags) inputError(err error) error {
 // inputError turns an error of the input into a usage error with a suggestion.
 func inputError(err error) error {
 	candidates := map[string][]string{
-		"broker":     broker.PolicyNames(),
-		"clock":      {scenarios.ClockVirtual, scenarios.ClockWall},
-		"cost":       scenarios.CostNames(),
-		"raft-store": {scenarios.RaftStoreMemory, scenarios.RaftStoreBoltDB},
-		"scenario":   scenarios.Names(),
+		scenarios.InputBroker:    broker.PolicyNames(),
+		scenarios.InputClock:     {scenarios.ClockVirtual, scenarios.ClockWall},
+		scenarios.InputCost:      scenarios.CostNames(),
+		scenarios.InputRaftStore: {scenarios.RaftStoreMemory, scenarios.RaftStoreBoltDB},
+		scenarios.InputScenario:  scenarios.Names(),
 	}
 	if e, ok := errors.AsType[*scenarios.InputError](err); ok {
-		return usageErrorf("%w%s", err, didYouMean(e.Value, candidates[e.Flag]))
+		return usageErrorf("%w%s", err, didYouMean(e.Value, candidates[e.Input]))
 	}
 	if _, ok := errors.AsType[*language.Error](err); ok {
 		return usageErrorf("%w", err)
@@ -160,11 +158,11 @@ func inputError(err error) error {
 	return err
 }
 
-// simulate runs the specs side by side and shows how far they are.
-func (f *scenarioFlags) simulate(ctx context.Context, cmd *cobra.Command, specs []scenarios.Spec) ([]*metrics.Result, error) {
+// simulate runs them side by side and shows how far they are.
+func (f *scenarioFlags) simulate(ctx context.Context, cmd *cobra.Command, runs []*scenarios.Compiled) ([]*metrics.Result, error) {
 	show := newProgress(cmd.ErrOrStderr(), f.quiet, f.spec.Clock == scenarios.ClockWall, f.brokers)
 	defer show.close()
-	return scenarios.RunAll(ctx, specs, show.update)
+	return scenarios.Run(ctx, runs, show.update)
 }
 
 // writeFiles fills the directory: the result files, the charts and the page.

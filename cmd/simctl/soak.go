@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simctl/simctl/broker"
-	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/soak"
 )
 
 // soakFlags holds the flags of soak.
@@ -73,14 +73,14 @@ func (f *soakFlags) run(cmd *cobra.Command) error {
 	}
 	began := time.Now()
 	for i := range f.schedules {
-		s := scenarios.NewSchedule(f.seed + int64(i)).Without(f.drop...)
+		s := soak.NewSchedule(f.seed + int64(i)).Without(f.drop...)
 		if f.print {
 			if _, err := fmt.Fprint(cmd.OutOrStdout(), s.Text()); err != nil {
 				return err
 			}
 			continue
 		}
-		found, err := scenarios.Soak(cmd.Context(), s, f.brokers, f.repeats)
+		found, err := soak.Run(cmd.Context(), s, f.brokers, f.repeats)
 		if err != nil {
 			return fmt.Errorf("interrupted (%w) after %s", err, counted(i, "schedule"))
 		}
@@ -97,16 +97,16 @@ func (f *soakFlags) run(cmd *cobra.Command) error {
 	return err
 }
 
-// fail prints what went wrong, shrinks the schedule and prints how to run it again.
-func (f *soakFlags) fail(cmd *cobra.Command, found scenarios.Finding) error {
+// fail tells what went wrong, shrinks the schedule and says how to run it again.
+func (f *soakFlags) fail(cmd *cobra.Command, found soak.Finding) error {
 	out := cmd.OutOrStdout()
 	seed := found.Schedule.Seed
 	fmt.Fprintf(out, "seed %d failed:\n", seed)
 	printProblems(out, found)
 	if !f.noShrink {
 		cmd.PrintErrf("searching for fewer than %d events that still fail\n", found.Schedule.Events())
-		shrunk, err := scenarios.Shrink(found, func(s scenarios.Schedule) (scenarios.Finding, error) {
-			return scenarios.Soak(cmd.Context(), s, f.brokers, f.repeats)
+		shrunk, err := soak.Shrink(found, func(s soak.Schedule) (soak.Finding, error) {
+			return soak.Run(cmd.Context(), s, f.brokers, f.repeats)
 		})
 		if err != nil {
 			return err
@@ -121,14 +121,14 @@ func (f *soakFlags) fail(cmd *cobra.Command, found scenarios.Finding) error {
 	return verdictErrorf("the schedule of seed %d failed", seed)
 }
 
-func printProblems(out io.Writer, found scenarios.Finding) {
+func printProblems(out io.Writer, found soak.Finding) {
 	for _, p := range found.Problems {
 		fmt.Fprintf(out, "  %s\n", p)
 	}
 }
 
-// again returns the command that runs one schedule again.
-func (f *soakFlags) again(s scenarios.Schedule) string {
+// again is the command that runs one schedule again.
+func (f *soakFlags) again(s soak.Schedule) string {
 	line := fmt.Sprintf("simctl soak --seed %d --schedules 1", s.Seed)
 	if left := s.Left(); len(left) > 0 {
 		var numbers []string

@@ -15,6 +15,7 @@ import (
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/commandline"
 	"github.com/simctl/simctl/scenarios/sweep"
 )
 
@@ -161,13 +162,14 @@ func (f *sweepFlags) run(cmd *cobra.Command) error {
 // the most runs it can have.
 func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 	st := &f.study
+	base, err := scenarios.OutlineOf(st.Base)
+	if err != nil {
+		return nil, 0, badSweep(err)
+	}
 	byFlag := cmd.Flags().Changed("broker")
 	given := slices.Clone(st.Brokers)
 	if !byFlag {
-		var err error
-		if st.Brokers, err = st.Base.Brokers(); err != nil {
-			return nil, 0, inputError(err)
-		}
+		st.Brokers = base.Brokers()
 		given = slices.Clone(st.Brokers)
 	}
 	if err := st.Parse(f.vary); err != nil {
@@ -182,7 +184,7 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 	for i := range f.seeds {
 		st.Seeds = append(st.Seeds, st.Base.Seed+int64(i))
 	}
-	if err := f.checkFigures(); err != nil {
+	if err := f.checkFigures(base.FigureVocabulary()); err != nil {
 		return nil, 0, err
 	}
 	if err := f.design(cmd.Flags()); err != nil {
@@ -196,11 +198,7 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 }
 
 // checkFigures reads the limits and the figures to draw.
-func (f *sweepFlags) checkFigures() error {
-	vocabulary, err := f.study.Base.FigureVocabulary()
-	if err != nil {
-		return badSweep(err)
-	}
+func (f *sweepFlags) checkFigures(vocabulary *metrics.Vocabulary) error {
 	for _, text := range f.slo {
 		limit, err := vocabulary.ParseLimit(text)
 		if err != nil {
@@ -345,7 +343,7 @@ func commandLine(cmd *cobra.Command) string {
 				words = append(words, "--"+flag.Name+"="+v)
 				continue
 			}
-			words = append(words, "--"+flag.Name, scenarios.Quoted(v))
+			words = append(words, "--"+flag.Name, commandline.Quote(v))
 		}
 	})
 	return strings.Join(words, " ")

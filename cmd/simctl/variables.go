@@ -10,23 +10,23 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/commandline"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
-// bindVariables adds a flag for every variable of a built-in scenario.
-func bindVariables(flags *pflag.FlagSet, spec *scenarios.Spec) error {
+// mustBindVariables adds a flag for every variable of a built-in scenario.
+func mustBindVariables(flags *pflag.FlagSet, spec *scenarios.Spec) {
 	vars, err := spec.Variables()
 	if err != nil {
-		return err
+		panic(err) // the catalogue's tests hold it to being readable
 	}
 	for _, v := range vars {
-		name := scenarios.FlagName(v.Name)
+		name := commandline.Flag(v.Name)
 		flags.Var(&variableFlag{v, spec}, name, v.Description)
 		if v.Type == language.TypeBool {
 			flags.Lookup(name).NoOptDefVal = "true"
 		}
 	}
-	return nil
 }
 
 // variableFlag is a flag value for a variable of a scenario.
@@ -95,9 +95,8 @@ func (a *assignments) apply(spec *scenarios.Spec) {
 // about one of the values.
 func (a *assignments) explain(e *scenarios.InputError) error {
 	for name, value := range a.values {
-		said, _, _ := strings.Cut(e.Value, "=")
 		switch {
-		case scenarios.FlagName(name) != e.Flag && (e.Flag != "var" || said != name):
+		case name != e.Input:
 		case a.files[name] != nil:
 			return a.files[name].Errorf(name, "Wrong value", "%s: %s.", name, e.Allowed)
 		default:

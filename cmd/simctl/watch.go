@@ -10,13 +10,13 @@ import (
 )
 
 // newWatchCommand groups commands that run the scenarios on the wall clock.
-func newWatchCommand() *cobra.Command {
+func newWatchCommand(needed func(string) bool) *cobra.Command {
 	cmd := asGroup("scenario", &cobra.Command{
 		Use:   "watch",
 		Short: "Run a scenario on the wall clock and watch it live",
 	})
 	for _, name := range scenarios.Names() {
-		cmd.AddCommand(watched(newBuiltinCommand(name), name))
+		cmd.AddCommand(watched(newBuiltinCommand(name, needed(name)), name))
 	}
 	cmd.AddCommand(watched(newScenarioRunCommand(), "run storm.hcl"))
 	return cmd

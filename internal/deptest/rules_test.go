@@ -100,9 +100,90 @@ var layers = []layer{
 		reason: "reading a file must not depend on what runs it, so that a fuzzer and an editor can",
 	},
 	{
-		part: "scenarios", own: []string{"broker", "cluster", "cluster/rpc", "cluster/state", "nodesim", "metrics", "scenarios/language", "internal/rusage"},
-		modules: []string{"github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty", "golang.org/x/sync"},
-		reason:  "a scenario drives cluster and fleet and records; how results look is none of its business",
+		part:   "scenarios/commandline",
+		reason: "Results and the program write command lines alike, whatever is on them",
+	},
+	{
+		part:   "scenarios/internal/words",
+		reason: "a registry of keywords knows nothing of what they mean",
+	},
+	{
+		part:   "scenarios/internal/draw",
+		reason: "pieces of scenario files are text, whoever reads them",
+	},
+	{
+		part:   "scenarios/internal/scale",
+		reason: "durations are multiplied wherever they are",
+	},
+	{
+		part:   "scenarios/internal/english",
+		reason: "numbers of things are worded the same whatever the things are",
+	},
+	{
+		part: "scenarios/internal/bubble", own: []string{"internal/rusage"},
+		reason: "the bubble runs a function on virtual time, whatever that does",
+	},
+	{
+		part: "scenarios/internal/behaviours", own: []string{"nodesim", "scenarios/language", "scenarios/internal/words", "scenarios/internal/draw"},
+		reason: "what clients do by themselves needs their fleet alone",
+	},
+	{
+		part: "scenarios/internal/actions",
+		own: []string{
+			"cluster", "cluster/rpc", "cluster/state", "nodesim", "scenarios/internal/behaviours", "scenarios/internal/words", "scenarios/internal/draw",
+		},
+		reason: "an action drives cluster and fleet, and knows neither the scenario that it is part of nor who judges",
+	},
+	{
+		part: "scenarios/internal/actions/faults", own: []string{"cluster", "cluster/rpc", "scenarios/internal/actions", "scenarios/internal/draw", "scenarios/internal/english"},
+		reason: "an action does not depend on actions of another kind",
+	},
+	{
+		part: "scenarios/internal/actions/clients", own: []string{"scenarios/internal/actions", "scenarios/internal/behaviours", "scenarios/internal/draw"},
+		reason: "an action does not depend on actions of another kind",
+	},
+	{
+		part:   "scenarios/internal/actions/operations",
+		own:    []string{"cluster/rpc", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/draw", "scenarios/internal/english"},
+		reason: "an action does not depend on actions of another kind",
+	},
+	{
+		part: "scenarios/internal/conditions", own: []string{"cluster", "cluster/rpc", "nodesim", "scenarios/internal/words"},
+		reason: "a condition looks at samples and changes nothing",
+	},
+	{
+		part: "scenarios/internal/judge", own: []string{"broker", "cluster", "cluster/rpc", "cluster/state", "metrics", "scenarios/internal/english"},
+		reason: "who judges a run must not depend on what drove it",
+	},
+	{
+		part: "scenarios/internal/run",
+		own: []string{
+			"broker", "cluster", "cluster/rpc", "cluster/state", "nodesim", "metrics", "internal/rusage",
+			"scenarios/internal/actions", "scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/judge",
+			"scenarios/internal/scale", "scenarios/internal/bubble",
+		},
+		reason: "a run takes a scenario as data: it reads no files and starts no processes",
+	},
+	{
+		part: "scenarios/internal/process", own: []string{"metrics", "scenarios/internal/run"}, modules: []string{"golang.org/x/sync"},
+		reason: "a child process is handed text; what that says is for the caller to know",
+	},
+	{
+		part: "scenarios",
+		own: []string{
+			"broker", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/language", "scenarios/commandline",
+			"scenarios/internal/actions", "scenarios/internal/actions/faults", "scenarios/internal/actions/clients", "scenarios/internal/actions/operations",
+			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
+		},
+		reason: "a Spec is compiled to what runs and judges it; how results look is none of its business",
+	},
+	{
+		part: "scenarios/soak",
+		own: []string{
+			"cluster/rpc", "scenarios", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/actions/operations",
+			"scenarios/internal/draw", "scenarios/internal/judge",
+		},
+		reason: "a schedule is text until it is run as any Spec is",
 	},
 	{
 		part: "scenarios/closedform", own: []string{"broker", "cluster", "cluster/rpc", "scenarios"},
@@ -149,7 +230,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/language", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
+		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/commandline", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",

@@ -44,17 +44,17 @@ const storm = "heartbeat-storm"
 // settings are the variables of the storm by name, as numbers.
 type settings map[string]float64
 
-// settingsOf returns the variables of a run of the storm.
-func settingsOf(spec scenarios.Spec) (settings, error) {
+// settingsOf returns the variables of a run of the storm, and the class of its machines.
+func settingsOf(spec scenarios.Spec) (settings, *scenarios.Cost, error) {
 	if spec.Scenario != storm || spec.Source != "" {
-		return nil, fmt.Errorf("there are no formulae for the scenario %s: only for %s", spec.Scenario, storm)
+		return nil, nil, fmt.Errorf("there are no formulae for the scenario %s: only for %s", spec.Scenario, storm)
 	}
-	variables, err := spec.Variables()
+	run, err := scenarios.Compile(spec)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out := settings{}
-	for _, v := range variables {
+	for _, v := range run.Variables() {
 		switch x := v.Value.(type) {
 		case int64:
 			out[v.Name] = float64(x)
@@ -64,19 +64,12 @@ func settingsOf(spec scenarios.Spec) (settings, error) {
 			out[v.Name] = map[bool]float64{true: 1}[x]
 		}
 	}
-	return out, nil
+	return out, run.Machines(), nil
 }
 
 // inputsOf returns the letters of a run; the error says why there are none.
 func inputsOf(spec scenarios.Spec) (inputs, error) {
-	set, err := settingsOf(spec)
-	if err != nil {
-		return inputs{}, err
-	}
-	if err := spec.Validate(); err != nil {
-		return inputs{}, err
-	}
-	cost, err := spec.Machines()
+	set, cost, err := settingsOf(spec)
 	if err != nil {
 		return inputs{}, err
 	}

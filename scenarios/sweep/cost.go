@@ -83,7 +83,7 @@ func likeStorm(spec scenarios.Spec) scenarios.Spec {
 		}
 		with := like
 		with.Set(v.Name, v.Value)
-		if with.Validate() == nil {
+		if _, err := scenarios.Compile(with); err == nil {
 			like = with
 		}
 	}

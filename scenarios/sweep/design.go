@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/simctl/simctl/scenarios"
 )
 
 // DesignKind is a way to choose cells.
@@ -131,8 +133,8 @@ func (st *Study) base() []string {
 			own[v.Name] = v.Text()
 		}
 	}
-	if cost, err := st.Base.Machines(); err == nil {
-		own[costAxis] = cmp.Or(st.Base.Cost, cost.Class)
+	if base, err := scenarios.OutlineOf(st.Base); err == nil {
+		own[costAxis] = cmp.Or(st.Base.Cost, base.Machines().Class)
 	}
 	var base []string
 	for _, a := range st.Axes {

@@ -163,20 +163,24 @@ func (st *Study) runsAt(point []string, brokers []string) ([]Run, error) {
 	for i, a := range st.Axes {
 		a.set(&spec, point[i])
 	}
+	if len(brokers) == 0 {
+		return nil, nil
+	}
+	spec.Broker = brokers[0]
+	cell, err := scenarios.Compile(spec)
+	if err != nil {
+		return nil, fmt.Errorf("cell %s: %w", st.describe(point), err)
+	}
 	for _, b := range brokers {
-		spec.Broker = b
-		whole, err := spec.Complete()
+		cell, err = cell.Under(b)
 		if err != nil {
 			return nil, fmt.Errorf("cell %s: %w", st.describe(point), err)
 		}
-		costs, err := whole.Machines()
-		if err != nil {
-			return nil, fmt.Errorf("cell %s: %w", st.describe(point), err)
-		}
+		whole := cell.Spec()
 		for _, seed := range st.Seeds {
 			whole.Seed = seed // which makes no Spec invalid
 			r := Run{Point: point, Spec: whole}
-			r.key = r.makeKey(costs)
+			r.key = r.makeKey(cell.Machines())
 			runs = append(runs, r)
 		}
 	}

@@ -17,7 +17,7 @@ type Config struct {
 	// rounded down.
 	NumSchedulers int
 	// Policy decides what the leader's broker sheds; nil means broker.Legacy().
-	Policy broker.Policy
+	Policy broker.Policy `scale:"-"`
 	// RefuseUpdateAllocNotReady refuses allocation updates from nodes that are not
 	// ready, as Nomad 1.4.3 and later do (#15068).
 	RefuseUpdateAllocNotReady bool
@@ -53,13 +53,13 @@ type Config struct {
 	DataDir string
 
 	// Observer, when not nil, is told what the leader's broker does.
-	Observer Observer
+	Observer Observer `scale:"-"`
 }
 
 // HeartbeatConfig is how the leader tracks clients (nomad/heartbeat.go).
 type HeartbeatConfig struct {
 	MinTTL       time.Duration // zero means 10 s
-	MaxPerSecond float64       // zero means 50
+	MaxPerSecond float64       `scale:"rate"` // zero means 50
 	Grace        time.Duration // zero means 10 s
 	FailoverTTL  time.Duration // zero means 300 s
 }
@@ -80,52 +80,20 @@ type EvalConfig struct {
 	FailedFollowupRange    time.Duration // zero means 5 min
 }
 
-// RaftConfig is Raft's own timing (raft_multiplier 1) and log compaction.
+// RaftConfig is Raft's own timing (raft_multiplier 1) and log compaction. On a faster clock no
+// timeout goes below a floor: the servers of a run share a process, which on a busy machine may
+// stand still for a tenth of it.
 type RaftConfig struct {
-	HeartbeatTimeout   time.Duration // zero means 1 s
-	ElectionTimeout    time.Duration // zero means 1 s
-	LeaderLeaseTimeout time.Duration // zero means 500 ms
-	CommitTimeout      time.Duration // zero means 50 ms
+	HeartbeatTimeout time.Duration `scale:"floor=200ms"` // zero means 1 s
+	ElectionTimeout  time.Duration `scale:"floor=200ms"` // zero means 1 s
+	// LeaderLeaseTimeout must not be longer than HeartbeatTimeout; zero means 500 ms.
+	LeaderLeaseTimeout time.Duration `scale:"floor=150ms"`
+	CommitTimeout      time.Duration `scale:"floor=5ms"` // zero means 50 ms
 	// SnapshotThreshold is the number of entries after which a server takes a snapshot
 	// and compacts its log; zero means 8192, Nomad's.
 	SnapshotThreshold uint64
 	// TrailingLogs is how many entries a snapshot leaves in the log; zero means 10240.
 	TrailingLogs uint64
-}
-
-// Raft's timeouts on a scaled clock go no lower than this: the servers of a run share a
-// process, which on a busy machine may stand still for longer than a tenth of it. A lease
-// must not outlast the heartbeat's timeout.
-const (
-	raftFloor       = 200 * time.Millisecond
-	raftLeaseFloor  = 150 * time.Millisecond
-	raftCommitFloor = 5 * time.Millisecond
-)
-
-// Scaled returns the configuration, defaults filled in, with every timeout multiplied, but
-// for what would come out shorter than 200 ms (150 ms for the lease, 5 ms for commits) and
-// was longer: that stops there.
-func (c RaftConfig) Scaled(factor float64) RaftConfig {
-	c = c.withDefaults()
-	for _, t := range []struct {
-		timeout *time.Duration
-		floor   time.Duration
-	}{
-		{&c.HeartbeatTimeout, raftFloor}, {&c.ElectionTimeout, raftFloor}, {&c.LeaderLeaseTimeout, raftLeaseFloor}, {&c.CommitTimeout, raftCommitFloor},
-	} {
-		*t.timeout = max(time.Duration(float64(*t.timeout)*factor), min(*t.timeout, t.floor))
-	}
-	return c
-}
-
-func (c RaftConfig) withDefaults() RaftConfig {
-	def(&c.HeartbeatTimeout, time.Second)
-	def(&c.ElectionTimeout, time.Second)
-	def(&c.LeaderLeaseTimeout, 500*time.Millisecond)
-	def(&c.CommitTimeout, 50*time.Millisecond)
-	def(&c.SnapshotThreshold, 8192)
-	def(&c.TrailingLogs, 10240)
-	return c
 }
 
 // GCConfig is how the leader collects what is over (nomad/config.go).
@@ -138,25 +106,6 @@ type GCConfig struct {
 	TimeGranularity time.Duration // how exactly the age of an entry is known; zero means 5 min
 }
 
-func (c GCConfig) withDefaults() GCConfig {
-	def(&c.Interval, 5*time.Minute)
-	def(&c.TokenInterval, 10*time.Minute)
-	def(&c.EvalThreshold, time.Hour)
-	def(&c.JobThreshold, 4*time.Hour)
-	def(&c.NodeThreshold, 24*time.Hour)
-	def(&c.TimeGranularity, 5*time.Minute)
-	return c
-}
-
-// Scaled returns the configuration, defaults filled in, with every duration multiplied.
-func (c GCConfig) Scaled(factor float64) GCConfig {
-	c = c.withDefaults()
-	for _, d := range []*time.Duration{&c.Interval, &c.TokenInterval, &c.EvalThreshold, &c.JobThreshold, &c.NodeThreshold, &c.TimeGranularity} {
-		*d = time.Duration(float64(*d) * factor)
-	}
-	return c
-}
-
 // PlanRejectionConfig is plan_rejection_tracker of the server configuration: nodes whose
 // part of a plan is refused again and again are marked as ineligible, since whatever is
 // wrong with them keeps evaluations from ending.
@@ -166,13 +115,10 @@ type PlanRejectionConfig struct {
 	Window    time.Duration // zero means 5 min
 }
 
-// WithDefaults returns the configuration with defaults for what is zero. The error says
-// what cannot be.
-func (c Config) WithDefaults() (Config, error) {
+// WithDefaults returns the configuration with Nomad's defaults (nomad/config.go and the files
+// named beside the types) in place of zeros.
+func (c Config) WithDefaults() Config {
 	def(&c.Servers, 3)
-	if c.Servers < 1 || c.NumSchedulers < 0 {
-		return c, fmt.Errorf("cluster of %d servers with %d schedulers each: at least 1 server and no negative number of schedulers", c.Servers, c.NumSchedulers)
-	}
 	if c.Policy == nil {
 		c.Policy = broker.Legacy()
 	}
@@ -182,15 +128,36 @@ func (c Config) WithDefaults() (Config, error) {
 	def(&c.Heartbeat.FailoverTTL, 300*time.Second)
 	def(&c.Reaper.Interval, 5*time.Second)
 	def(&c.Reaper.Batch, 728)
-	c.Raft = c.Raft.withDefaults()
+	def(&c.Raft.HeartbeatTimeout, time.Second)
+	def(&c.Raft.ElectionTimeout, time.Second)
+	def(&c.Raft.LeaderLeaseTimeout, 500*time.Millisecond)
+	def(&c.Raft.CommitTimeout, 50*time.Millisecond)
+	def(&c.Raft.SnapshotThreshold, 8192)
+	def(&c.Raft.TrailingLogs, 10240)
+	def(&c.Eval.NackTimeout, time.Minute)
+	def(&c.Eval.InitialNackDelay, time.Second)
+	def(&c.Eval.SubsequentNackDelay, 20*time.Second)
 	def(&c.Eval.DeliveryLimit, 3)
 	def(&c.Eval.FailedFollowupBaseline, time.Minute)
 	def(&c.Eval.FailedFollowupRange, 5*time.Minute)
-	c.GC = c.GC.withDefaults()
+	def(&c.GC.Interval, 5*time.Minute)
+	def(&c.GC.TokenInterval, 10*time.Minute)
+	def(&c.GC.EvalThreshold, time.Hour)
+	def(&c.GC.JobThreshold, 4*time.Hour)
+	def(&c.GC.NodeThreshold, 24*time.Hour)
+	def(&c.GC.TimeGranularity, 5*time.Minute)
 	def(&c.PlanRejection.Threshold, 100)
 	def(&c.PlanRejection.Window, 5*time.Minute)
 	def(&c.BatchUpdateInterval, 50*time.Millisecond)
-	return c, nil
+	return c
+}
+
+// Validate names the first value that no cluster can have.
+func (c Config) Validate() error {
+	if c.Servers < 1 || c.NumSchedulers < 0 {
+		return fmt.Errorf("cluster of %d servers with %d schedulers each: at least 1 server and no negative number of schedulers", c.Servers, c.NumSchedulers)
+	}
+	return nil
 }
 
 // def gives a field that was left zero its default.

@@ -22,10 +22,7 @@ func (nothing) Restore(r io.ReadCloser) error       { return r.Close() }
 // startNodes starts a Raft cluster that the test stops, and returns its leader first.
 func startNodes(t *testing.T, n int) []*Node {
 	t.Helper()
-	cfg, err := config.Config{}.WithDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := config.Config{}.WithDefaults()
 	network := simnet.New(1, simnet.Link{}, simnet.Link{})
 	addrs := []string{"a", "b", "c", "d", "e"}[:n]
 	var nodes []*Node

@@ -14,10 +14,7 @@ import (
 // starts again, do not make the IDs that were made before.
 func TestNobodyDrawsTheSameTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg, err := config.Config{Seed: 3, Servers: 1, NumSchedulers: 2}.WithDefaults()
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := config.Config{Seed: 3, Servers: 1, NumSchedulers: 2}.WithDefaults()
 		storage, err := raftnode.NewStorage("", Addr(0))
 		if err != nil {
 			t.Fatal(err)

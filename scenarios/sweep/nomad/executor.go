@@ -131,10 +131,11 @@ func (n *Executor) Build() string { return "" }
 // same attempt, and Nomad has not forgotten it, Run waits for that job instead of a new one.
 // It purges a job that ends without a Result, which frees its token for the next attempt.
 func (n *Executor) Run(ctx context.Context, spec scenarios.Spec, key string, attempt int, _ func(scenarios.Progress)) (*metrics.Result, error) {
-	spec, err := spec.Complete() // no file is on the cluster
+	run, err := scenarios.Compile(spec)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", sweep.ErrGiveUp, err)
 	}
+	spec = run.Spec() // no file is on the cluster
 	payload, err := packSpec(spec)
 	if err != nil {
 		return nil, err

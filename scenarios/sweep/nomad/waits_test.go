@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/nomad/api"
+
+	"github.com/simctl/simctl/scenarios"
 )
 
 func TestNomadSaysWhyCellsWait(t *testing.T) {
@@ -62,9 +64,9 @@ func TestFilesGoAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, job := range s.jobs {
-		costs, err := job.spec.Machines()
-		if err != nil || costs.Class != "loopback" {
-			t.Errorf("the cell that was dispatched has costs %v (%v)", costs, err)
+		run, err := scenarios.Compile(job.spec)
+		if err != nil || run.Machines().Class != "loopback" {
+			t.Errorf("the cell that was dispatched has costs %v (%v)", run.Machines(), err)
 		}
 	}
 }

@@ -1,0 +1,106 @@
+package scenarios
+
+import (
+	"testing"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/actions/faults"
+	"github.com/simctl/simctl/scenarios/internal/run"
+)
+
+// TestEveryEntryIsExplained: without faults the log grows by what the events should have
+// cost it, entry by entry, in every phase and under both brokers.
+func TestEveryEntryIsExplained(t *testing.T) {
+	reports := mixed("")
+	reports.Set("report_allocations", true)
+	for name, spec := range map[string]Spec{"system jobs": small(""), "service jobs": mixed(""), "with reports": reports} {
+		for _, broker := range []string{"legacy", "shedding"} {
+			spec.Broker = broker
+			res := runOne(t, spec, nil)
+			for _, p := range append(res.Phases, res.Totals) {
+				if rest := p.Unexplained(); len(rest) > 0 || len(p.RaftAccount) == 0 {
+					t.Errorf("%s, %s broker, %s: wrote %v more entries than its events should cost: expected %v, wrote %v",
+						name, broker, p.Name, rest, p.RaftEntriesExpectedByType, p.RaftEntriesByType)
+				}
+			}
+		}
+	}
+}
+
+// TestTheCatalogueIsExplained: so it is in every scenario of the catalogue in which no server,
+// disk or link fails, whatever clients and users do there.
+func TestTheCatalogueIsExplained(t *testing.T) {
+	explained := 0
+	for _, name := range Names() {
+		sc, err := scenarioOf(smallest(name, "legacy"))
+		must(t, err)
+		if fails(sc) {
+			continue
+		}
+		explained++
+		results, err := RunAll(t.Context(), []Spec{smallest(name, "legacy"), smallest(name, "shedding")}, nil)
+		must(t, err)
+		for _, res := range results {
+			for _, p := range append(res.Phases, res.Totals) {
+				if rest := p.Unexplained(); len(rest) > 0 || len(p.RaftAccount) == 0 && p.RaftEntries > 0 {
+					t.Errorf("%s, %s broker, %s: wrote %v more entries than its events should cost", name, res.Run.Broker, p.Name, rest)
+				}
+			}
+		}
+	}
+	if explained < 12 {
+		t.Errorf("%d scenarios of the catalogue are without faults, want most of them", explained)
+	}
+}
+
+// fails reports whether servers, disks or links fail in a scenario.
+func fails(sc *run.Scenario) bool {
+	for _, p := range sc.Phases {
+		for _, e := range p.Events {
+			switch e.Action.(type) {
+			case faults.KillServer, faults.PauseServer, faults.Partition, faults.LinkDelay, faults.LinkLoss, faults.SlowDisk, faults.SlowApply, faults.CrashWorkers, faults.StickApplier:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// The laws, on the published numbers: nodes that go down cost a status and an entry for
+// all their evaluations, a processed no-op one.
+func TestTheAccountOfAStorm(t *testing.T) {
+	spec := small("legacy")
+	res := runOne(t, spec, nil)
+	const nodes, jobs = 40, 3
+	want := map[string]int64{
+		"nodes whose time to live ran out":             nodes,
+		"changes of nodes that called for evaluations": nodes,
+		"evaluations processed":                        nodes * jobs,
+	}
+	storm := res.Phase("storm")
+	for _, e := range storm.RaftAccount {
+		if n, ok := want[e.Event]; ok && n != e.Entries {
+			t.Errorf("%s: %d entries expected, want %d", e.Event, e.Entries, n)
+		}
+		delete(want, e.Event)
+	}
+	if len(want) > 0 {
+		t.Errorf("the account lacks %v", want)
+	}
+	if got := storm.RaftEntriesExpectedByType[metrics.EntryEvalUpdate]; got < nodes+nodes*jobs {
+		t.Errorf("%d entries of evaluations expected, want at least one for each node and each evaluation", got)
+	}
+}
+
+// What the laws do not know of shows.
+func TestUnknownEntriesAreUnexplained(t *testing.T) {
+	p := metrics.Phase{
+		RaftEntriesByType:         map[string]uint64{"A": 5, "B": 1},
+		RaftEntriesExpectedByType: map[string]uint64{"A": 3, "C": 2},
+		RaftAccount:               []metrics.Expectation{{Type: "A", Event: "a", Entries: 3}, {Type: "C", Event: "c", Entries: 2}},
+	}
+	got := p.Unexplained()
+	if len(got) != 3 || got["A"] != 2 || got["B"] != 1 || got["C"] != -2 {
+		t.Errorf("unexplained %v, want 2 of A, 1 of B and 2 too few of C", got)
+	}
+}

@@ -1,0 +1,101 @@
+package actions
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/scenarios/internal/behaviours"
+	"github.com/simctl/simctl/scenarios/internal/words"
+)
+
+// Action is something done to the cluster or the fleet.
+type Action interface {
+	// Mark is the text that marks the action in the Result; empty = none.
+	Mark() string
+	// Do does it. An action that finds no leader, or gets no answer, is done again later.
+	Do(s *Stage) error
+}
+
+// Beginner is the filled block of an event that begins a behaviour.
+type Beginner interface{ Begins() string }
+
+// What an Action can say of itself besides.
+type (
+	// Checker is an Action that can be wrong before anything runs.
+	Checker interface {
+		// Check returns what is wrong with the action in a cluster of that many servers.
+		Check(servers int) error
+	}
+	// Follower is an Action that depends on what came before it in the scenario.
+	Follower interface {
+		// Follow notes that the action comes next, or says why it cannot.
+		Follow(h *History) error
+	}
+	// Request is an Action that users and operators ask of the leader, as against one that
+	// befalls machines and networks. It waits for the requests before it.
+	Request interface{ AsksLeader() }
+	// Registration is an Action that registers jobs.
+	Registration interface{ Registers() int }
+	// Enabler is an Action that can turn schedulers on.
+	Enabler interface{ EnablesSchedulers() bool }
+)
+
+// History is what has happened in a scenario up to an event, as far as later events depend on
+// it. The zero value is the history of the first event.
+type History struct {
+	Started  bool            // the clients
+	Behaving map[string]bool // by the name of a behaviour
+}
+
+// NeedsClients returns an error unless the clients have been started.
+func (h *History) NeedsClients() error {
+	if !h.Started {
+		return errors.New("there are no clients yet: start_clients must come first")
+	}
+	return nil
+}
+
+// maxJobActions is how many things the events of a scenario can do to jobs, one by one.
+const maxJobActions = 1_000_000
+
+// Setting is what an event can depend on beside its own block.
+type Setting struct {
+	Blocks []string // the names of the job blocks, in the order of the file
+	// Jobs are the jobs of each block as the event finds them: an update replaces them.
+	Jobs       map[string][]*rpc.Job
+	Behaviours map[string]*behaviours.Behaviour
+	jobActions int
+}
+
+// Afford returns an error if an event that does so many things to jobs is too much together
+// with the events before it.
+func (s *Setting) Afford(jobs int) error {
+	if s.jobActions+jobs > maxJobActions {
+		return fmt.Errorf("all events together do more than %d things to jobs", maxJobActions)
+	}
+	return nil
+}
+
+// Charge counts things that an event does to jobs, and returns the error of Afford.
+func (s *Setting) Charge(jobs int) error {
+	err := s.Afford(jobs)
+	s.jobActions += jobs
+	return err
+}
+
+// Keywords are the keywords of events.
+var Keywords = words.Registry[*Setting, Action]{}
+
+// Register declares a keyword: the defaults of its block, the Action that becomes of a filled
+// copy, and how soak draws it.
+func Register[A any](keyword string, defaults A, make func(A, *Setting) (Action, error), s Soak) struct{} {
+	words.Add(Keywords, keyword, defaults, make)
+	s.declare(keyword)
+	return struct{}{}
+}
+
+// RegisterAction declares a keyword whose block fills the Action itself.
+func RegisterAction[A Action](keyword string, defaults A, s Soak) struct{} {
+	return Register(keyword, defaults, func(a A, _ *Setting) (Action, error) { return a, nil }, s)
+}

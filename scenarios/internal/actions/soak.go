@@ -1,0 +1,77 @@
+package actions
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/simctl/simctl/scenarios/internal/draw"
+)
+
+// Kind is a kind of events. Soak first draws a kind and then an event of it.
+type Kind int
+
+// Kinds, in the order in which they are drawn.
+const (
+	OfServers Kind = iota
+	OfNetwork
+	OfClients
+	OfUsers
+	OfOperators
+	kinds
+)
+
+// Soak is how soak draws the events of a keyword; the zero value draws none.
+type Soak struct {
+	Draws []Draw
+	// Refused says that the cluster would refuse the event, or that what comes of it hangs on
+	// the moment, given the events before it and all of the schedule. Nil refuses nothing.
+	Refused func(e draw.Event, before, all []draw.Event) bool
+}
+
+// Draw draws an event. What a seed stands for depends on the order of the draws of a kind, so
+// each declares its Place: another one takes the next, which changes what seeds stand for.
+type Draw struct {
+	Kind          Kind
+	Place, Weight int
+	Event         func(s *draw.Source) draw.Event
+}
+
+// Drawn is a Soak of one draw.
+func Drawn(kind Kind, place, weight int, event func(*draw.Source) draw.Event) Soak {
+	return Soak{Draws: []Draw{{kind, place, weight, event}}}
+}
+
+var (
+	draws   []Draw
+	refusal = map[string]func(draw.Event, []draw.Event, []draw.Event) bool{}
+)
+
+func (s Soak) declare(keyword string) {
+	draws = append(draws, s.Draws...)
+	if s.Refused != nil {
+		refusal[keyword] = s.Refused
+	}
+}
+
+// Lots returns the draws of each kind in their order, each as often as its weight says. It must
+// not be called while packages are initialised.
+var Lots = sync.OnceValue(func() [][]Draw {
+	slices.SortFunc(draws, func(a, b Draw) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Place, b.Place)) })
+	lots := make([][]Draw, kinds)
+	for _, d := range draws {
+		lots[d.Kind] = append(lots[d.Kind], slices.Repeat([]Draw{d}, d.Weight)...)
+	}
+	return lots
+})
+
+// Possible leaves out the events that would be refused.
+func Possible(events []draw.Event) []draw.Event {
+	var kept []draw.Event
+	for _, e := range events {
+		if refused := refusal[e.Word]; refused == nil || !refused(e, kept, events) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,162 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/nodesim"
+	"github.com/simctl/simctl/scenarios/internal/behaviours"
+)
+
+// Stage is what actions act on: the cluster and the fleet of a run, the faults under way and
+// what clients do by themselves. It belongs to the goroutine of the events and, between
+// phases, to that of the run.
+type Stage struct {
+	Ctx     context.Context
+	Cluster *cluster.Cluster
+	Fleet   *nodesim.Fleet
+	// Groups are the groups of the fleet, and Seed is that of behaviours.
+	Groups []behaviours.Group
+	Seed   int64
+	// Note marks the present instant in the Result.
+	Note func(mark string)
+	// Latest returns the state of a server that has applied the most.
+	Latest func() *state.Snapshot
+
+	faults   []fault
+	healing  bool
+	reloaded chan struct{} // closed when the last change of num_schedulers is through
+	behaving map[string]*behaviours.Underway
+}
+
+// fault is a fault under way.
+type fault struct {
+	due  time.Time // zero: it does not end by itself
+	mark string
+	end  func() error
+}
+
+// Begin notes a fault that ends after a while or, if that is zero, when everything is healed.
+// The end is marked unless the mark is empty.
+func (s *Stage) Begin(lasts time.Duration, mark string, end func() error) {
+	f := fault{mark: mark, end: end}
+	if lasts > 0 {
+		f.due = time.Now().Add(lasts)
+	}
+	s.faults = append(s.faults, f)
+}
+
+// Faulty reports whether a fault is under way.
+func (s *Stage) Faulty() bool { return len(s.faults) > 0 }
+
+// NextEnd returns when the next fault ends by itself, and what ends it; ok is false when none
+// does.
+func (s *Stage) NextEnd() (due time.Time, end func() error, ok bool) {
+	at := -1
+	for i, f := range s.faults {
+		if !f.due.IsZero() && (at < 0 || f.due.Before(s.faults[at].due)) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return time.Time{}, nil, false
+	}
+	return s.faults[at].due, func() error { return s.end(at) }, true
+}
+
+func (s *Stage) end(i int) error {
+	f := s.faults[i]
+	s.faults = append(s.faults[:i:i], s.faults[i+1:]...)
+	if f.mark != "" {
+		s.Note(f.mark)
+	}
+	return f.end()
+}
+
+// Heal ends every fault and starts every server that does not run.
+func (s *Stage) Heal() error {
+	s.healing = true
+	defer func() { s.healing = false }()
+	var errs []error
+	for len(s.faults) > 0 {
+		errs = append(errs, s.end(0))
+	}
+	for i := range s.Cluster.Servers() {
+		errs = append(errs, s.StartServer(i))
+	}
+	return errors.Join(errs...)
+}
+
+// Healing reports whether Heal is ending a fault: another must not begin.
+func (s *Stage) Healing() bool { return s.healing }
+
+// StartServer starts a server unless it runs.
+func (s *Stage) StartServer(i int) error {
+	if s.Cluster.Running(i) {
+		return nil
+	}
+	return s.Cluster.StartServer(i)
+}
+
+// SetSchedulers sets num_schedulers on every server. It does not wait for workers that must
+// finish what they have in hand: a fault may keep them from it that the events have yet to
+// end. A later change waits for this one.
+func (s *Stage) SetSchedulers(perServer int) {
+	before, through := s.reloaded, make(chan struct{})
+	s.reloaded = through
+	go func() {
+		defer close(through)
+		if before != nil {
+			<-before
+		}
+		s.Cluster.SetNumSchedulers(perServer)
+	}()
+}
+
+// Join waits for the last change of num_schedulers. The cluster must have been shut down.
+func (s *Stage) Join() {
+	if s.reloaded != nil {
+		<-s.reloaded
+	}
+}
+
+// BeginBehaviour lets clients behave that way from now on.
+func (s *Stage) BeginBehaviour(b *behaviours.Behaviour) error {
+	if s.behaving[b.Name] != nil {
+		return fmt.Errorf("behaviour %s has begun already: end it first", b.Name)
+	}
+	// No two behaviours act at one instant, nor with the timers of others.
+	offset := time.Duration(len(s.behaving)+1) * 1_013 * time.Nanosecond
+	if s.behaving == nil {
+		s.behaving = map[string]*behaviours.Underway{}
+	}
+	s.behaving[b.Name] = b.Start(s.Ctx, s.Seed, s.Groups, s.Fleet, offset)
+	return nil
+}
+
+// EndBehaviour ends a behaviour. The clients that it has silenced come back, unless leave is
+// set.
+func (s *Stage) EndBehaviour(name string, leave bool) error {
+	b := s.behaving[name]
+	if b == nil {
+		return fmt.Errorf("behaviour %s has not begun", name)
+	}
+	delete(s.behaving, name)
+	b.End()
+	if !leave {
+		b.Silenced(s.Fleet.StartClients)
+	}
+	return nil
+}
+
+// EndBehaviours ends every behaviour and leaves the clients as they are.
+func (s *Stage) EndBehaviours() {
+	for _, b := range s.behaving {
+		b.End()
+	}
+	s.behaving = nil
+}

@@ -1,0 +1,46 @@
+package behaviours
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/simctl/simctl/nodesim"
+	"github.com/simctl/simctl/scenarios/internal/draw"
+	"github.com/simctl/simctl/scenarios/language"
+)
+
+var _ = register("flap", flap{participants: everybody}, Draw{Place: 1, Weight: 2, Lines: drawFlap})
+
+// flap: clients fall silent for a draw of Down and are back for a draw of Up, again and
+// again. The first time is after a draw of Offset.
+type flap struct {
+	participants
+	Up, Down language.Distribution
+	Offset   language.Distribution // zero = like Up
+}
+
+func (w flap) check() error {
+	return errors.Join(positive("up", w.Up), positive("down", w.Down))
+}
+
+func (w flap) Begin(_ int, r *rand.Rand) (time.Duration, bool) {
+	if w.Offset.IsZero() {
+		return w.Up.Draw(r), true
+	}
+	return w.Offset.Draw(r), true
+}
+
+func (w flap) Act(f *nodesim.Fleet, u *Unit) (time.Duration, bool) {
+	u.down = !u.down
+	if u.down {
+		f.StopClients(u.clients)
+		return w.Down.Draw(u.rand), true
+	}
+	f.StartClients(u.clients)
+	return w.Up.Draw(u.rand), true
+}
+
+func drawFlap(s *draw.Source, wait string) (lines []string, leave bool) {
+	return []string{"up = " + wait, "down = exponential(" + s.Delay(2*time.Second, time.Minute) + ")"}, false
+}

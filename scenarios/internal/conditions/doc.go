@@ -1,0 +1,6 @@
+// Package conditions is what ends a phase. Each condition is one file, which declares its
+// keyword and the attributes of its block.
+//
+// A condition judges by what samples of cluster and fleet have shown in its phase, a Watch. It
+// changes nothing, and must not import what runs scenarios.
+package conditions

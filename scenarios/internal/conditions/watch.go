@@ -1,0 +1,133 @@
+package conditions
+
+import (
+	"time"
+
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/nodesim"
+)
+
+// Sample is cluster and fleet at one instant.
+type Sample struct {
+	At       time.Time
+	Cluster  cluster.Stats
+	Fleet    nodesim.Stats
+	FleetErr error // the clients' latest
+}
+
+// queueEmpty reports whether the workers have nothing to do for any job; without a leader
+// nobody can know, and it is false. The leader's ticks of garbage collection do not count: a
+// sample that meets one by chance would end no phase.
+func (s Sample) queueEmpty() bool {
+	b := s.Cluster.Broker
+	core := b.ByScheduler[rpc.JobTypeCore]
+	return s.Cluster.Leader != "" && b.Ready == core.Ready && b.Unacked == core.Unacked && b.Pending == 0
+}
+
+// recovered reports whether nothing is left to do or to write off.
+func (s Sample) recovered() bool {
+	return s.queueEmpty() && s.Cluster.Broker.Cancelable == 0 && s.Cluster.StatePending == 0
+}
+
+// allDown reports whether the servers know of every stopped client that it is gone.
+func (s Sample) allDown() bool {
+	return s.gone() >= s.Fleet.Stopped
+}
+
+func (s Sample) gone() int {
+	return s.Cluster.NodesByStatus[rpc.NodeStatusDown] + s.Cluster.NodesByStatus[rpc.NodeStatusDisconnected] +
+		int(s.Cluster.Counters.NodesCollected)
+}
+
+// known reports whether the servers know every client as it is.
+func (s Sample) known() bool {
+	return s.Fleet.Ready == s.Fleet.Running && s.Cluster.NodesByStatus[rpc.NodeStatusReady] == s.Fleet.Running && s.allDown()
+}
+
+// Span follows a condition over samples: since when it has held without a break.
+type Span struct {
+	Since time.Time
+	Holds bool
+}
+
+func (s *Span) see(at time.Time, holds bool) {
+	if holds && !s.Holds {
+		s.Since = at
+	}
+	s.Holds = holds
+}
+
+// and returns the span in which both hold.
+func (s Span) and(o Span) Span { return Span{later(s.Since, o.Since), s.Holds && o.Holds} }
+
+// Watch is what the samples of one phase have shown so far.
+type Watch struct {
+	Start      time.Time
+	Last       Sample
+	EventsOver bool      // the phase's events are over
+	Moved      time.Time // when anything that phases wait for last changed
+	QueueEmpty Span      // workers have nothing to do
+
+	samples   int
+	recovered Span
+	ready     Span      // every running client is ready
+	down      Span      // every stopped client is down
+	known     Span      // every client is known as it is
+	own       Span      // for the condition's own use
+	created   time.Time // when an evaluation was last created
+	peakOpen  int       // most evaluations pending in state
+	goneFirst int       // nodes gone when the phase began
+}
+
+// NewWatch returns the Watch of a phase that begins with a sample.
+func NewWatch(first Sample) *Watch {
+	return &Watch{
+		Start: first.At, Last: first, created: first.At, Moved: first.At,
+		peakOpen: first.Cluster.StatePending, goneFirst: first.gone(),
+	}
+}
+
+// Add takes the next sample into account.
+func (w *Watch) Add(s Sample) {
+	before, now := w.Last.Cluster, s.Cluster
+	if now.Counters.EvalsCreated != before.Counters.EvalsCreated {
+		w.created = s.At
+		// Something may have come and gone between two samples.
+		w.recovered.Holds, w.QueueEmpty.Holds = false, false
+	}
+	if w.samples == 0 || changed(w.Last, s) {
+		w.Moved = s.At
+	}
+	w.QueueEmpty.see(s.At, s.queueEmpty())
+	w.recovered.see(s.At, s.recovered())
+	w.ready.see(s.At, s.Fleet.Ready == s.Fleet.Running)
+	w.down.see(s.At, s.allDown())
+	w.known.see(s.At, s.known())
+	w.peakOpen = max(w.peakOpen, now.StatePending)
+	w.Last = s
+	w.samples++
+}
+
+// changed reports whether something that ends phases has come nearer, or gone further.
+func changed(a, b Sample) bool {
+	return a.Cluster.Counters != b.Cluster.Counters || a.Cluster.Account != b.Cluster.Account || a.Cluster.StatePending != b.Cluster.StatePending ||
+		a.Cluster.Broker.Cancelable != b.Cluster.Broker.Cancelable ||
+		a.Fleet.Ready != b.Fleet.Ready || a.Fleet.Registered != b.Fleet.Registered
+}
+
+// SecondsOf returns the time from the phase's start to the beginning of a span that holds;
+// -1 if it does not.
+func (w *Watch) SecondsOf(s Span) float64 {
+	if !s.Holds {
+		return -1
+	}
+	return s.Since.Sub(w.Start).Round(time.Microsecond).Seconds()
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,154 @@
+package judge
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/english"
+)
+
+// Names of the invariants that are checked at the end of every run. That of the oracle, which
+// Results call convergence, is also checked after every phase that recovered.
+const (
+	InvariantConserved   = "every evaluation is accounted for"
+	InvariantOneInFlight = "at most one evaluation in flight per job"
+	InvariantNonePending = "no evaluation left pending"
+	InvariantServersSame = "all servers hold the same state"
+	InvariantOracle      = "convergence"
+	InvariantLogsSame    = "the servers' Raft logs agree"
+	InvariantNothingLost = "no acknowledged write was lost"
+)
+
+func verdict(name string, ok bool, format string, args ...any) metrics.Invariant {
+	return metrics.Invariant{Name: name, OK: ok, Detail: fmt.Sprintf(format, args...)}
+}
+
+// NonePending checks that neither the broker nor the state holds anything that waits.
+func NonePending(s cluster.Stats) metrics.Invariant {
+	left := InBroker(s)
+	return verdict(InvariantNonePending, left == 0 && s.StatePending == 0, "%d in the broker, %d pending in state", left, s.StatePending)
+}
+
+// Logs checks that the servers' logs agree and have every acknowledged write.
+func Logs(a cluster.Agreement) []metrics.Invariant {
+	check := func(name string, err error, detail string) metrics.Invariant {
+		if err != nil {
+			detail = err.Error()
+		}
+		return verdict(name, err == nil, "%s", detail)
+	}
+	return []metrics.Invariant{
+		check(InvariantLogsSame, a.Logs, fmt.Sprintf("up to entry %d", a.UpTo)),
+		check(InvariantNothingLost, a.Lost, fmt.Sprintf("%d acknowledged, every server has them", a.Acked)),
+	}
+}
+
+// InBroker counts the evaluations that the broker holds, but for those that wait, which are
+// pending in state, and the leader's own for garbage collection, which no state holds.
+func InBroker(s cluster.Stats) int {
+	b, core := s.Broker, s.Broker.ByScheduler[rpc.JobTypeCore]
+	return b.Ready + b.Unacked + b.Pending + b.Cancelable - core.Ready - core.Unacked
+}
+
+// Behind reports whether some server has applied less than others.
+func Behind(snaps []*state.Snapshot) bool {
+	return slices.ContainsFunc(snaps, func(s *state.Snapshot) bool { return s.Index() != snaps[0].Index() })
+}
+
+// ServersSame checks that all servers hold the same state. It calls alive in between, since
+// it may compute for long.
+func ServersSame(snaps []*state.Snapshot, alive func()) metrics.Invariant {
+	prints := fingerprints(snaps)
+	alive()
+	for i, s := range snaps[1:] {
+		if s.Index() != snaps[0].Index() || prints[i+1] != prints[0] {
+			return verdict(InvariantServersSame, false, "servers 1 and %d differ, at index %d and %d: %s",
+				i+2, snaps[0].Index(), s.Index(), state.Diff(snaps[0], s))
+		}
+	}
+	return verdict(InvariantServersSame, true, "%s at index %d, fingerprint %.12s", english.Plural(len(snaps), "server"), snaps[0].Index(), prints[0])
+}
+
+// fingerprints hashes the states side by side, on as many processors as there are: the
+// run is over, and everybody else in it waits.
+func fingerprints(snaps []*state.Snapshot) []string {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.NumCPU()))
+	prints := make([]string, len(snaps))
+	var all sync.WaitGroup
+	for i, s := range snaps {
+		all.Go(func() { prints[i] = s.Fingerprint() })
+	}
+	all.Wait()
+	return prints
+}
+
+// OneInFlight checks that no evaluation was with a worker beside another of its job.
+func OneInFlight(s Seen) metrics.Invariant {
+	if s.twice > 0 {
+		return verdict(InvariantOneInFlight, false, "%d evaluations were in flight together with another of their job; the first was %s", s.twice, s.first)
+	}
+	return verdict(InvariantOneInFlight, true, "%d acks, none beside another of its job", s.acks)
+}
+
+// Conserved compares three independent accounts: the rows of the state, the counters
+// kept while entries were applied, and the acks the broker's observer saw.
+func Conserved(snap *state.Snapshot, c cluster.Counters, s Seen) metrics.Invariant {
+	rows := map[string]uint64{}
+	var total, processed, unprocessedComplete, canceledToo uint64
+	for e := range snap.Evals() {
+		total++
+		rows[e.Status]++
+		if _, acked := s.acked[keyOf(e.ID)]; acked {
+			processed++
+			// One that waited for room may be processed, wait again and be replaced by a newer.
+			if e.Status == broker.StatusCanceled && e.TriggeredBy != broker.TriggeredByQueuedAllocs && e.TriggeredBy != broker.TriggeredByMaxPlans {
+				canceledToo++
+			}
+		} else if e.Status == broker.StatusComplete {
+			unprocessedComplete++
+		}
+	}
+	var wrong []string
+	expect := func(ok bool, format string, args ...any) {
+		if !ok {
+			wrong = append(wrong, fmt.Sprintf(format, args...))
+		}
+	}
+	// What was collected is gone, whatever its status was.
+	gone := c.EvalsCollected
+	adds := func(held, all uint64) bool { return held <= all && all <= held+gone }
+	expect(total+gone == c.EvalsCreated, "state holds %d, but %d were created (and %d collected)", total, c.EvalsCreated, gone)
+	expect(adds(rows[broker.StatusCanceled], c.EvalsCanceled), "state holds %d canceled, but %d were canceled", rows[broker.StatusCanceled], c.EvalsCanceled)
+	expect(adds(rows[broker.StatusFailed], c.EvalsFailed), "state holds %d failed, but %d failed", rows[broker.StatusFailed], c.EvalsFailed)
+	expect(s.acks == c.EvalsProcessed, "%d acks were seen, but %d evaluations processed", s.acks, c.EvalsProcessed)
+	expect(adds(processed, uint64(len(s.acked))), "%d evaluations were acked, of which state holds %d", len(s.acked), processed)
+	expect(canceledToo == 0, "%d were both processed and canceled", canceledToo)
+	// A worker completes an evaluation, then acks it; only a change of leader comes between.
+	expect(unprocessedComplete == 0 || s.flushes > 0, "%d are complete, but were never acked", unprocessedComplete)
+
+	detail := fmt.Sprintf("%d created = %d complete + %d canceled + %d failed + %d blocked + %d pending; %d processed",
+		c.EvalsCreated, rows[broker.StatusComplete], rows[broker.StatusCanceled], rows[broker.StatusFailed],
+		rows[broker.StatusBlocked], rows[broker.StatusPending], processed)
+	if gone > 0 {
+		detail += fmt.Sprintf("; %d collected", gone)
+	}
+	if len(wrong) > 0 {
+		detail += "; but " + strings.Join(wrong, "; ")
+	}
+	return verdict(InvariantConserved, len(wrong) == 0, "%s", detail)
+}
+
+// AsOracle checks that what runs is what the oracle expects, once every evaluation has been
+// processed. The leader has announced room since an index.
+func AsOracle(when string, snap *state.Snapshot, since uint64) metrics.Invariant {
+	o := consult(snap, since)
+	return verdict(InvariantOracle, o.ok(), "after %s: %v", when, o)
+}

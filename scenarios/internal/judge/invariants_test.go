@@ -1,0 +1,105 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/metrics"
+)
+
+func wantCheck(t *testing.T, c metrics.Invariant, name string, ok bool, parts ...string) {
+	t.Helper()
+	if c.Name != name || c.OK != ok {
+		t.Errorf("%q is %v: %s; want that %q is %v", c.Name, c.OK, c.Detail, name, ok)
+	}
+	for _, p := range parts {
+		if !strings.Contains(c.Detail, p) {
+			t.Errorf("%q does not say %q: %s", name, p, c.Detail)
+		}
+	}
+}
+
+// job is a job as the catalogue's files make them.
+func job(kind string, i, count int) *rpc.Job {
+	return &rpc.Job{
+		Namespace: rpc.DefaultNamespace, ID: fmt.Sprintf("%s-%03d", kind, i), Type: kind, Priority: 50, Datacenters: []string{"dc1"},
+		TaskGroups: []rpc.TaskGroup{{Name: "group", Count: count, Resources: allocResources}},
+	}
+}
+
+var allocResources = rpc.Resources{CPUMHz: 20, MemoryMB: 32, DiskMB: 10}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func eval(id, job, status string) *broker.Evaluation {
+	return &broker.Evaluation{ID: id, Namespace: rpc.DefaultNamespace, JobID: job, Type: "system", Status: status}
+}
+
+func TestConservation(t *testing.T) {
+	store := state.New()
+	must(t, store.Update(10, func(tx *state.Tx) error {
+		return tx.UpsertEvals(
+			eval("a", "j", broker.StatusComplete), eval("b", "j", broker.StatusCanceled), eval("c", "j", broker.StatusFailed))
+	}))
+	acked := map[evalKey]struct{}{keyOf("a"): {}}
+	good := cluster.Counters{EvalsCreated: 3, EvalsProcessed: 1, EvalsCanceled: 1, EvalsFailed: 1}
+	cases := []struct {
+		name   string
+		counts cluster.Counters
+		seen   Seen
+		ok     bool
+		want   string
+	}{
+		{"all accounts agree", good, Seen{acks: 1, acked: acked}, true, "3 created = 1 complete + 1 canceled + 1 failed + 0 blocked + 0 pending; 1 processed"},
+		{"one vanished", cluster.Counters{EvalsCreated: 4, EvalsProcessed: 1, EvalsCanceled: 1, EvalsFailed: 1},
+			Seen{acks: 1, acked: acked}, false, "state holds 3, but 4 were created"},
+		{"one was canceled unseen", cluster.Counters{EvalsCreated: 3, EvalsProcessed: 1, EvalsFailed: 1},
+			Seen{acks: 1, acked: acked}, false, "state holds 1 canceled, but 0 were canceled"},
+		{"one failed unseen", cluster.Counters{EvalsCreated: 3, EvalsProcessed: 1, EvalsCanceled: 1},
+			Seen{acks: 1, acked: acked}, false, "state holds 1 failed, but 0 failed"},
+		{"an ack was counted twice", cluster.Counters{EvalsCreated: 3, EvalsProcessed: 2, EvalsCanceled: 1, EvalsFailed: 1},
+			Seen{acks: 1, acked: acked}, false, "1 acks were seen, but 2 evaluations processed"},
+		{"one completed without a worker", cluster.Counters{EvalsCreated: 3, EvalsCanceled: 1, EvalsFailed: 1},
+			Seen{}, false, "1 are complete, but were never acked"},
+		{"that is possible when the leader changed", cluster.Counters{EvalsCreated: 3, EvalsCanceled: 1, EvalsFailed: 1},
+			Seen{flushes: 1}, true, "0 processed"},
+		{"one was processed and shed", cluster.Counters{EvalsCreated: 3, EvalsProcessed: 2, EvalsCanceled: 1, EvalsFailed: 1},
+			Seen{acks: 2, acked: map[evalKey]struct{}{keyOf("a"): {}, keyOf("b"): {}}}, false, "1 were both processed and canceled"},
+		{"one was acked that never was", good,
+			Seen{acks: 1, acked: map[evalKey]struct{}{keyOf("x"): {}}, flushes: 1}, false, "1 evaluations were acked, of which state holds 0"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			wantCheck(t, Conserved(store.Snapshot(), c.counts, c.seen), InvariantConserved, c.ok, c.want)
+		})
+	}
+}
+
+func TestOneInFlightIsJudged(t *testing.T) {
+	wantCheck(t, OneInFlight(Seen{acks: 7}), InvariantOneInFlight, true, "7 acks")
+	wantCheck(t, OneInFlight(Seen{acks: 7, twice: 2, first: "b beside a"}), InvariantOneInFlight, false, "2 evaluations", "b beside a")
+}
+
+func TestServersThatDiffer(t *testing.T) {
+	same, other := state.New(), state.New()
+	for i, s := range []*state.Store{same, other} {
+		must(t, s.Update(10, func(tx *state.Tx) error {
+			return tx.UpsertEvals(eval("a", "j", []string{broker.StatusComplete, broker.StatusPending}[i]))
+		}))
+	}
+	alive := func() {}
+	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), same.Snapshot(), same.Snapshot()}, alive), InvariantServersSame, true, "3 servers at index 10")
+	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), same.Snapshot(), other.Snapshot()}, alive), InvariantServersSame, false, "servers 1 and 3 differ", "evaluation a")
+}

@@ -1,0 +1,174 @@
+package judge
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/metrics"
+)
+
+// Observer listens to the leader's broker: it feeds the latencies and the fan-in, and keeps,
+// apart from the cluster's own counters, what the invariants are checked against. It is safe
+// for concurrent use.
+type Observer struct {
+	alive func() // tells the watchdog that the run goes on
+
+	mu       sync.Mutex
+	rec      *metrics.Recorder         // nil until the run has started: elections come before that
+	inFlight map[broker.JobID][]flight // one each, or a moment of two; see Dequeued
+	acked    map[evalKey]struct{}      // evaluations acked at least once
+	acks     uint64
+	flushes  int
+	twice    int    // evaluations that were with a worker beside another of their job
+	first    string // the first of them
+	// slack is how long two may seem to overlap: calls about one job can overtake each other
+	// on their way here. On virtual time they never take time.
+	slack time.Duration
+}
+
+// flight is an evaluation that a worker has.
+type flight struct {
+	eval   string
+	waited time.Duration
+	joined time.Time // when another of its job came out beside it; zero = none did
+	by     string    // that one
+}
+
+// evalKey is an evaluation's ID, in 16 bytes if it is a UUID: a run may ack a million.
+type evalKey struct {
+	uuid  [16]byte
+	other string
+}
+
+var _ cluster.Observer = (*Observer)(nil)
+
+// NewObserver returns an Observer that calls alive for every ack. Two evaluations of a job may
+// seem to overlap for slack.
+func NewObserver(alive func(), slack time.Duration) *Observer {
+	return &Observer{alive: alive, slack: slack, inFlight: map[broker.JobID][]flight{}, acked: map[evalKey]struct{}{}}
+}
+
+// Record sets where latencies go.
+func (o *Observer) Record(rec *metrics.Recorder) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.rec = rec
+}
+
+func (o *Observer) Dequeued(at time.Time, e *broker.Evaluation, waited time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.rec != nil {
+		o.rec.Observe(metrics.LatencyWait, waited)
+	}
+	job := o.inFlight[e.Job()]
+	for i, f := range job {
+		if f.eval == e.ID { // delivered again
+			job = slices.Delete(job, i, i+1)
+			break
+		}
+		if f.joined.IsZero() {
+			// Either the broker gave out a second one, or the ack of the first is still on its
+			// way: that is decided when it arrives.
+			job[i].joined, job[i].by = at, e.ID
+		}
+	}
+	o.inFlight[e.Job()] = append(job, flight{eval: e.ID, waited: waited})
+}
+
+func (o *Observer) Acked(at time.Time, e *broker.Evaluation, held time.Duration, shed int) {
+	o.alive()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f := o.land(at, e)
+	o.acks++
+	o.acked[keyOf(e.ID)] = struct{}{}
+	if o.rec == nil {
+		return
+	}
+	o.rec.Observe(metrics.LatencyProcess, held)
+	o.rec.Observe(metrics.LatencyResponse, f.waited+held)
+	o.rec.FanIn(1 + shed)
+}
+
+func (o *Observer) Nacked(at time.Time, e *broker.Evaluation) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.land(at, e)
+}
+
+func (o *Observer) Flushed(time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	clear(o.inFlight)
+	o.flushes++
+}
+
+// land takes the evaluation out of flight. Called with mu held.
+func (o *Observer) land(at time.Time, e *broker.Evaluation) flight {
+	job := o.inFlight[e.Job()]
+	i := slices.IndexFunc(job, func(f flight) bool { return f.eval == e.ID })
+	if i < 0 {
+		return flight{}
+	}
+	f := job[i]
+	if !f.joined.IsZero() && at.Sub(f.joined) > o.slack {
+		o.overlap(f)
+	}
+	if job = slices.Delete(job, i, i+1); len(job) == 0 {
+		delete(o.inFlight, e.Job())
+	} else {
+		o.inFlight[e.Job()] = job
+	}
+	return f
+}
+
+func (o *Observer) overlap(f flight) {
+	o.twice++
+	if o.first == "" {
+		o.first = fmt.Sprintf("%s beside %s", f.by, f.eval)
+	}
+}
+
+func keyOf(id string) evalKey {
+	var k evalKey
+	if len(id) == 36 {
+		if _, err := hex.Decode(k.uuid[:], []byte(strings.ReplaceAll(id, "-", ""))); err == nil {
+			return k
+		}
+	}
+	return evalKey{other: id}
+}
+
+// Seen is what an Observer has to say at the end of a run.
+type Seen struct {
+	acks    uint64
+	acked   map[evalKey]struct{}
+	flushes int
+	twice   int
+	first   string
+}
+
+// Close closes the account: what is in flight beside another still counts as overlapping.
+func (o *Observer) Close() Seen {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var open []flight
+	for _, job := range o.inFlight {
+		open = append(open, job...)
+	}
+	slices.SortFunc(open, func(a, b flight) int { return strings.Compare(a.eval, b.eval) })
+	for _, f := range open {
+		if !f.joined.IsZero() {
+			o.overlap(f)
+		}
+	}
+	clear(o.inFlight)
+	return Seen{o.acks, o.acked, o.flushes, o.twice, o.first}
+}

@@ -1,0 +1,99 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/metrics"
+)
+
+func TestObserverTellsOverlapsFromOvertaking(t *testing.T) {
+	t0 := time.Unix(0, 0)
+	one := &broker.Evaluation{ID: "one", JobID: "job"}
+	two := &broker.Evaluation{ID: "two", JobID: "job"}
+	other := &broker.Evaluation{ID: "three", JobID: "other"}
+	type call struct {
+		at   time.Duration
+		what string
+		eval *broker.Evaluation
+	}
+	cases := []struct {
+		name  string
+		slack time.Duration
+		calls []call
+		want  int
+	}{
+		{"one after the other", 0, []call{{0, "dequeue", one}, {1, "ack", one}, {1, "dequeue", two}, {2, "ack", two}}, 0},
+		{"two jobs", 0, []call{{0, "dequeue", one}, {0, "dequeue", other}, {5, "ack", other}, {6, "ack", one}}, 0},
+		{"two of a job", 0, []call{{0, "dequeue", one}, {1, "dequeue", two}, {2, "ack", one}, {3, "ack", two}}, 1},
+		{"two of a job to the end", 0, []call{{0, "dequeue", one}, {1, "dequeue", two}}, 1},
+		{"the ack is overtaken within an instant", 0, []call{{0, "dequeue", one}, {1, "dequeue", two}, {1, "ack", one}, {2, "ack", two}}, 0},
+		{"the ack is overtaken within the slack", 5, []call{{0, "dequeue", one}, {1, "dequeue", two}, {6, "ack", one}}, 0},
+		{"beyond the slack", 5, []call{{0, "dequeue", one}, {1, "dequeue", two}, {7, "ack", one}}, 1},
+		{"a nack lands it, too", 0, []call{{0, "dequeue", one}, {1, "nack", one}, {2, "dequeue", two}}, 0},
+		{"delivered again after its timer expired", 0, []call{{0, "dequeue", one}, {9, "dequeue", one}, {10, "ack", one}}, 0},
+		{"a flush lands everything", 0, []call{{0, "dequeue", one}, {1, "flush", nil}, {2, "dequeue", two}}, 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			o := NewObserver(func() {}, c.slack)
+			o.Record(metrics.NewRecorder(t0))
+			for _, call := range c.calls {
+				at := t0.Add(call.at)
+				switch call.what {
+				case "dequeue":
+					o.Dequeued(at, call.eval, time.Second)
+				case "ack":
+					o.Acked(at, call.eval, time.Second, 0)
+				case "nack":
+					o.Nacked(at, call.eval)
+				case "flush":
+					o.Flushed(at)
+				}
+			}
+			if got := o.Close(); got.twice != c.want {
+				t.Errorf("%d overlaps, want %d (%s)", got.twice, c.want, got.first)
+			}
+		})
+	}
+}
+
+func TestObserverFeedsLatenciesAndFanIn(t *testing.T) {
+	t0 := time.Unix(0, 0)
+	rec := metrics.NewRecorder(t0)
+	o := NewObserver(func() {}, 0)
+	e := &broker.Evaluation{ID: "0fd40f6f-9566-0fb7-6357-e82d9e475532", JobID: "job"}
+	o.Dequeued(t0, e, time.Hour) // before the run began: not part of it
+	o.Acked(t0, e, time.Hour, 9)
+	o.Record(rec)
+	o.Dequeued(t0, e, 2*time.Second)
+	o.Acked(t0.Add(3*time.Second), e, 3*time.Second, 4)
+	res, err := rec.Result(metrics.Run{}, nil, metrics.Host{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]float64{metrics.LatencyWait: 2, metrics.LatencyProcess: 3, metrics.LatencyResponse: 5} {
+		if l := res.LatencyByName(name); l == nil || l.Count != 1 || l.Max != want {
+			t.Errorf("latency %s is %+v, want one of %g s", name, l, want)
+		}
+	}
+	if res.FanIn.Max != 5 {
+		t.Errorf("fan-in %g, want 5: the evaluation and four shed with it", res.FanIn.Max)
+	}
+	if s := o.Close(); s.acks != 2 || len(s.acked) != 1 {
+		t.Errorf("%d acks of %d evaluations, want 2 of 1", s.acks, len(s.acked))
+	}
+}
+
+func TestKeysTellEvaluationsApart(t *testing.T) {
+	ids := []string{"0fd40f6f-9566-0fb7-6357-e82d9e475532", "0fd40f6f-9566-0fb7-6357-e82d9e475533", "eval-1", "eval-2",
+		"zzzzzzzz-9566-0fb7-6357-e82d9e475532"}
+	seen := map[evalKey]string{}
+	for _, id := range ids {
+		if other, dup := seen[keyOf(id)]; dup {
+			t.Errorf("%s and %s have one key", id, other)
+		}
+		seen[keyOf(id)] = id
+	}
+}

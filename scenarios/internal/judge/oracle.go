@@ -1,0 +1,301 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/english"
+)
+
+// oracle is an independent model of what must run: it works that out from jobs and nodes
+// alone, and compares the state with it. It shares no code with the schedulers, and is written
+// to be plainly right rather than to place anything: of a service job it knows how many
+// allocations there must be, not on which nodes.
+type oracle struct {
+	nodes   map[string]*rpc.Node
+	ordered []*rpc.Node // by ID
+	used    map[string]rpc.Resources
+	// leaving is what stopped allocations use of which no client has said yet that they have
+	// ended: schedulers count it as free, but nobody who waits for room is told of it before.
+	leaving map[string]rpc.Resources
+	jobs    map[broker.JobID]*jobView
+	// blocked are the jobs that wait for room, with the index at which they began to.
+	blocked map[broker.JobID]uint64
+	// since is the index from which on the leader has announced room, and freed when the last
+	// appeared on a node.
+	since   uint64
+	freed   map[string]uint64
+	deploys map[broker.JobID]string // the jobs' latest deployments
+	// replaced are the IDs of batch allocations whose place another took: they do not count
+	// beside it, however they ended.
+	replaced map[string]bool
+	// looked is the index of the newest snapshot on which a sysbatch job was evaluated.
+	looked map[broker.JobID]uint64
+
+	wanted, running int // allocations
+	wrong           []string
+	wrongs          int
+}
+
+// jobView is a job and what the state holds of it.
+type jobView struct {
+	job    *rpc.Job // nil: purged
+	groups map[string]*groupView
+}
+
+// groupView is the allocations of one task group.
+type groupView struct {
+	on    map[string]int  // live ones by node
+	over  map[string]bool // nodes on which nothing is placed any more, of those that run on every node
+	names map[string]int  // live ones that are not unknown, by name
+	ended int             // batch: those that count as having run
+	// held are the names of failed ones that belong to the job's latest deployment. While it
+	// goes on its watcher decides about them, and of those that were healthy before it never
+	// hears; nothing need look at the job again when it ends (docs/adr/0500).
+	held    map[string]bool
+	live    int
+	unknown int // live, on nodes that are out of reach
+}
+
+// maxWrong is how many differences an oracle spells out.
+const maxWrong = 3
+
+// consult compares a state with what its jobs and nodes ask for. The leader has announced room
+// to the jobs that wait for it since an index.
+func consult(snap *state.Snapshot, since uint64) *oracle {
+	o := &oracle{
+		nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{}, leaving: map[string]rpc.Resources{},
+		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]uint64{},
+		since: since, freed: map[string]uint64{},
+		deploys: map[broker.JobID]string{}, replaced: map[string]bool{}, looked: map[broker.JobID]uint64{},
+	}
+	for n := range snap.Nodes() {
+		o.nodes[n.ID] = n
+		o.freed[n.ID] = n.ModifyIndex
+		o.ordered = append(o.ordered, n)
+	}
+	for j := range snap.Jobs() {
+		id := broker.JobID{Namespace: j.Namespace, ID: j.ID}
+		o.jobs[id] = &jobView{job: j, groups: map[string]*groupView{}}
+		if j.Type == rpc.JobTypeSysBatch {
+			for _, e := range snap.EvalsByJob(id) {
+				if e.Status == broker.StatusComplete {
+					o.looked[id] = max(o.looked[id], e.SnapshotIndex)
+				}
+			}
+		}
+	}
+	for _, e := range snap.EvalsByStatus(broker.StatusBlocked) {
+		o.blocked[e.Job()] = max(o.blocked[e.Job()], e.CreateIndex)
+	}
+	for d := range snap.Deployments() {
+		o.deploys[broker.JobID{Namespace: d.Namespace, ID: d.JobID}] = d.ID
+	}
+	for a := range snap.Allocs() {
+		if a.JobType == rpc.JobTypeBatch {
+			o.replaced[a.PreviousAllocation] = true
+		}
+	}
+	for a := range snap.Allocs() {
+		o.take(a)
+	}
+	for _, n := range o.ordered {
+		if used := o.used[n.ID]; !n.Resources.Fits(used) {
+			o.differ("node %s holds %+v of its %+v", n.ID, used, n.Resources)
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(o.jobs), func(a, b broker.JobID) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
+	}) {
+		o.compare(id, o.jobs[id])
+	}
+	return o
+}
+
+func (o *oracle) differ(format string, args ...any) {
+	o.wrongs++
+	if len(o.wrong) < maxWrong {
+		o.wrong = append(o.wrong, fmt.Sprintf(format, args...))
+	}
+}
+
+func (o *oracle) ok() bool { return o.wrongs == 0 }
+
+// String says what was found, and the outcome.
+func (o *oracle) String() string {
+	ready := 0
+	for _, n := range o.ordered {
+		if n.Ready() {
+			ready++
+		}
+	}
+	text := fmt.Sprintf("%s on %s: %d allocations wanted, %d run, %s wait for room; "+outcomeMark+"%s",
+		english.Plural(len(o.jobs), "job"), english.Plural(ready, "ready node"), o.wanted, o.running, english.Plural(len(o.blocked), "job"), o.outcome())
+	if o.wrongs > 0 {
+		text += fmt.Sprintf("; %s from the reference: %s", english.Plural(o.wrongs, "difference"), strings.Join(o.wrong, "; "))
+	}
+	return text
+}
+
+// waiting stands for an outcome that is not comparable.
+const waiting = "waiting"
+
+// outcome is two hashes of what two brokers must agree on after the same events: the nodes
+// that are there, and how often everything runs. Whether one that is not is down or
+// disconnected hangs on what was placed there. While a job waits for room the latter depends on where the
+// schedulers happened to put things, and is left out.
+func (o *oracle) outcome() string {
+	nodes, jobs := fnv.New32a(), fnv.New32a()
+	for _, n := range o.ordered {
+		if n.Status != rpc.NodeStatusDown && n.Status != rpc.NodeStatusDisconnected {
+			fmt.Fprintln(nodes, n.ID, n.Status, n.Ready())
+		}
+	}
+	if len(o.blocked) > 0 {
+		return fmt.Sprintf("%08x-%s", nodes.Sum32(), waiting)
+	}
+	var lines []string
+	for id, v := range o.jobs {
+		for name, g := range v.groups {
+			if n := o.comparable(v.job, name, g); n > 0 {
+				lines = append(lines, fmt.Sprintln(id.Namespace, id.ID, name, n))
+			}
+		}
+	}
+	slices.Sort(lines)
+	for _, l := range lines {
+		fmt.Fprint(jobs, l)
+	}
+	return fmt.Sprintf("%08x-%08x", nodes.Sum32(), jobs.Sum32())
+}
+
+// comparable counts the allocations of a group that both brokers must have. What a system
+// job has on nodes that nothing may be placed on is a matter of history: it stays until the
+// node goes down for a moment. So is how often a periodic job has launched: the runs end at
+// different times.
+func (o *oracle) comparable(job *rpc.Job, group string, g *groupView) int {
+	var tg *rpc.TaskGroup
+	if job != nil {
+		tg = job.TaskGroup(group)
+	}
+	switch {
+	case tg == nil:
+		return g.live
+	case job.ParentID != "":
+		return 0
+	case job.Type == rpc.JobTypeSysBatch:
+		return 0 // where its nodes were ready when it was looked at
+	case job.Type == rpc.JobTypeBatch:
+		return min(tg.Count, g.live+g.ended)
+	case job.Type == rpc.JobTypeService:
+		return g.live + g.missing()
+	}
+	n := 0
+	for _, node := range o.ordered {
+		if node.Ready() && (g.on[node.ID] > 0 || g.over[node.ID]) {
+			n++
+		}
+	}
+	return n
+}
+
+// missing counts the names that nothing live has, and that failed allocations of a
+// deployment hold.
+func (g *groupView) missing() int {
+	n := 0
+	for name := range g.held {
+		if g.names[name] == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// outcomeMark is what the outcome follows in the detail of the invariant.
+const outcomeMark = "outcome "
+
+// OutcomeOf finds the final outcome in a Result; empty when there is none.
+func OutcomeOf(res *metrics.Result) string {
+	outcome := ""
+	for _, c := range res.Invariants {
+		if _, after, ok := strings.Cut(c.Detail, outcomeMark); ok && c.Name == InvariantOracle {
+			outcome, _, _ = strings.Cut(after, ";")
+		}
+	}
+	return outcome
+}
+
+// Agree reports whether two outcomes can be those of the same events.
+func Agree(a, b string) bool {
+	nodesA, jobsA, _ := strings.Cut(a, "-")
+	nodesB, jobsB, _ := strings.Cut(b, "-")
+	return nodesA == nodesB && (jobsA == jobsB || jobsA == waiting || jobsB == waiting)
+}
+
+// take adds an allocation to the view of its job.
+func (o *oracle) take(a *rpc.Allocation) {
+	id := broker.JobID{Namespace: a.Namespace, ID: a.JobID}
+	v := o.jobs[id]
+	if v == nil {
+		v = &jobView{groups: map[string]*groupView{}}
+		o.jobs[id] = v
+	}
+	g := v.groups[a.TaskGroup]
+	if g == nil {
+		g = &groupView{
+			on: map[string]int{}, over: map[string]bool{}, names: map[string]int{},
+			held: map[string]bool{},
+		}
+		v.groups[a.TaskGroup] = g
+	}
+	if a.Terminal() {
+		o.freed[a.NodeID] = max(o.freed[a.NodeID], a.ModifyIndex)
+		if !a.ClientTerminal() {
+			o.leaving[a.NodeID] = o.leaving[a.NodeID].Add(a.Resources)
+		}
+		if v.job == nil || a.JobVersion != v.job.Version || a.CreateIndex < v.job.CreateIndex {
+			return
+		}
+		g.over[a.NodeID] = g.over[a.NodeID] || o.leftAlone(a, v.job)
+		failed := a.ClientStatus == rpc.AllocClientFailed && a.DesiredStatus == rpc.AllocDesiredRun
+		if (failed || a.ClientStatus == rpc.AllocClientComplete) && !o.replaced[a.ID] {
+			g.ended++
+		}
+		if failed && a.DeploymentID != "" && a.DeploymentID == o.deploys[id] {
+			g.held[a.Name] = true
+		}
+		return
+	}
+	o.used[a.NodeID] = o.used[a.NodeID].Add(a.Resources)
+	o.running++
+	g.live++
+	g.on[a.NodeID]++
+	if a.ClientStatus == rpc.AllocClientUnknown {
+		g.unknown++
+	} else {
+		g.names[a.Name]++
+	}
+	o.compareAlloc(a, v.job)
+}
+
+// leftAlone reports whether an allocation that is over keeps its node without another,
+// for jobs that run on every node, until something else makes an evaluation
+// (docs/adr/0601).
+func (o *oracle) leftAlone(a *rpc.Allocation, job *rpc.Job) bool {
+	switch {
+	case job.Type == rpc.JobTypeSysBatch:
+		return true
+	case a.ClientStatus == rpc.AllocClientFailed:
+		return a.DesiredStatus == rpc.AllocDesiredRun
+	}
+	n, tg := o.nodes[a.NodeID], job.TaskGroup(a.TaskGroup)
+	return a.ClientStatus == rpc.AllocClientLost && tg != nil && tg.MaxClientDisconnect > 0 && n != nil && a.ModifyIndex > n.ModifyIndex
+}

@@ -1,0 +1,137 @@
+package judge
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// compareAlloc looks at one live allocation.
+func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
+	n := o.nodes[a.NodeID]
+	if job == nil || job.Stop || job.Periodic != nil {
+		o.differ("%s runs, but its job does not", a.Name)
+		return
+	}
+	tg := job.TaskGroup(a.TaskGroup)
+	switch {
+	case tg == nil:
+		o.differ("%s runs, but its job has no group %s", a.Name, a.TaskGroup)
+	case n == nil || n.Status == rpc.NodeStatusDown:
+		o.differ("%s runs on node %s, which is gone", a.Name, a.NodeID)
+	case n.Status == rpc.NodeStatusDisconnected && !mayStayOutOfReach(a, job, tg):
+		o.differ("%s is %s on node %s, which is disconnected", a.Name, a.ClientStatus, a.NodeID)
+	case n.Ready() && !job.RunsIn(n.Datacenter):
+		o.differ("%s runs on node %s in datacenter %s, where its job does not", a.Name, a.NodeID, n.Datacenter)
+	case n.Ready() && a.JobVersion != job.Version && tg.MaxParallel == 0 && a.DisconnectedAt == 0 && !(o.waits(a.Namespace, a.JobID) && byCount(job)):
+		// With MaxParallel a deployment that waits or failed may leave old ones running; and so
+		// does a job that waits for room to replace them. One that reconnects, but is of an old
+		// version, is neither resumed nor replaced while it is not one too many.
+		o.differ("%s runs version %d of its job, which is at %d", a.Name, a.JobVersion, job.Version)
+	}
+}
+
+// mayStayOutOfReach reports whether a live allocation can be on a disconnected node once
+// everything is processed. Services and batch jobs leave what is unknown there; system jobs
+// leave everything, and only what runs becomes unknown, if its group allows that
+// (docs/adr/0302).
+func mayStayOutOfReach(a *rpc.Allocation, job *rpc.Job, tg *rpc.TaskGroup) bool {
+	if job.Type == rpc.JobTypeSystem || job.Type == rpc.JobTypeSysBatch {
+		return tg.MaxClientDisconnect == 0 || a.ClientStatus != rpc.AllocClientRunning
+	}
+	return tg.MaxClientDisconnect > 0 && a.ClientStatus == rpc.AllocClientUnknown
+}
+
+// compare looks at what a job lacks or has too much of.
+func (o *oracle) compare(id broker.JobID, v *jobView) {
+	if v.job == nil || v.job.Stop || v.job.Periodic != nil {
+		return // whatever runs of it was found by compareAlloc
+	}
+	for i := range v.job.TaskGroups {
+		tg := &v.job.TaskGroups[i]
+		g := v.groups[tg.Name]
+		if g == nil {
+			g = &groupView{}
+		}
+		switch v.job.Type {
+		case rpc.JobTypeSystem, rpc.JobTypeSysBatch:
+			o.compareEachNode(id, v.job, tg, g)
+		default:
+			o.compareCount(id, v.job, tg, g)
+		}
+	}
+}
+
+// compareEachNode: one allocation on every ready node of the job's datacenters; for sysbatch,
+// on those that are as they were when the job was last looked at, since a node that becomes
+// ready makes no evaluation of it (docs/adr/0601).
+func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
+	for _, n := range o.ordered {
+		has := g.on[n.ID]
+		if has > 1 {
+			o.differ("%s runs %d times on node %s", id.ID, has, n.ID)
+		}
+		if !n.Ready() || !job.RunsIn(n.Datacenter) || g.over[n.ID] || job.Type == rpc.JobTypeSysBatch && n.ModifyIndex > o.looked[id] {
+			continue
+		}
+		o.wanted++
+		if has == 0 && !(o.waits(id.Namespace, id.ID) && !o.knowsOfRoom(id, n, tg)) {
+			o.differ("%s does not run on node %s", id.ID, n.ID)
+		}
+	}
+}
+
+// compareCount: as many as the group asks for, on any nodes; fewer only while no node has
+// room and the job waits for some. Batch allocations that finished count, and so do those
+// that failed for good.
+func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
+	o.wanted += tg.Count
+	has := g.live - g.unknown + g.missing()
+	if job.Type == rpc.JobTypeBatch {
+		has += g.ended
+	}
+	if tg.MaxClientDisconnect == 0 { // else a name can occur again (docs/adr/0302)
+		for _, name := range slices.Sorted(maps.Keys(g.names)) {
+			if n := g.names[name]; n > 1 {
+				o.differ("%s runs %d times", name, n)
+			}
+		}
+	}
+	switch {
+	case has > tg.Count && !(job.Type == rpc.JobTypeBatch && g.live-g.unknown <= tg.Count):
+		// What has ended cannot be stopped; and of what ends after it was stopped, and counts as
+		// having run, no evaluation is made.
+		o.differ("%s runs %d allocations of %s, %d wanted", id.ID, has, tg.Name, tg.Count)
+	case has+g.unknown < tg.Count && !o.waits(id.Namespace, id.ID):
+		o.differ("%s runs %d allocations of %s, %d wanted, and does not wait for room", id.ID, has, tg.Name, tg.Count)
+	case has+g.unknown < tg.Count:
+		for _, n := range o.ordered {
+			if n.Ready() && job.RunsIn(n.Datacenter) && o.knowsOfRoom(id, n, tg) {
+				o.differ("%s runs %d allocations of %s, %d wanted, and node %s has room", id.ID, has, tg.Name, tg.Count, n.ID)
+				return
+			}
+		}
+	}
+}
+
+func byCount(job *rpc.Job) bool {
+	return job.Type == rpc.JobTypeService || job.Type == rpc.JobTypeBatch
+}
+
+// waits reports whether a job waits for room.
+func (o *oracle) waits(namespace, id string) bool {
+	_, ok := o.blocked[broker.JobID{Namespace: namespace, ID: id}]
+	return ok
+}
+
+// knowsOfRoom reports whether a node has room that was announced to a job which waits for it:
+// one that began to wait under an earlier leader, or before a pause of the broker, has not
+// heard of room that has been there since then.
+func (o *oracle) knowsOfRoom(id broker.JobID, n *rpc.Node, tg *rpc.TaskGroup) bool {
+	if o.blocked[id] < o.since && o.freed[n.ID] < o.since {
+		return false
+	}
+	return n.Resources.Fits(o.used[n.ID].Add(o.leaving[n.ID]).Add(tg.Resources))
+}

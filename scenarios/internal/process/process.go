@@ -1,0 +1,229 @@
+package process
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/run"
+)
+
+// Command is the argument that makes this program a child: it must call Serve.
+const Command = "run-one"
+
+// Child is a run in a process of its own.
+type Child struct {
+	Name  string // of the run, for errors
+	Input []byte // what the child reads from stdin
+	Wall  bool   // the run is on the wall clock
+	// Weight is how much the run has to do: it gets as much of the memory of all.
+	Weight int
+}
+
+// message is one line of a child's output: some progress, then a result, an error or both.
+type message struct {
+	Progress *run.Progress   `json:"progress,omitempty"`
+	Result   *metrics.Result `json:"result,omitempty"`
+	Error    string          `json:"error,omitempty"`
+}
+
+// killAfter is how long a child may take to end once it was told to.
+const killAfter = 5 * time.Second
+
+// RunAll runs children side by side, as many at a time as there are processors but at least
+// two. The Results are in the order of the children. tell, which may be nil, is called with
+// the child's index and its progress, by one goroutine for each child.
+//
+// The error joins those of the runs. When ctx ends, the children are told to stop, killed if
+// they do not, and the error is ctx's.
+func RunAll(ctx context.Context, children []Child, tell func(i int, p run.Progress)) ([]*metrics.Result, error) {
+	results, errs := make([]*metrics.Result, len(children)), make([]error, len(children))
+	var group errgroup.Group
+	side := min(max(2, runtime.NumCPU()), max(1, len(children)))
+	group.SetLimit(side)
+	shares := heapShares(children, side)
+	for i, child := range children {
+		group.Go(func() error {
+			results[i], errs[i] = Run(ctx, child, shares[i], func(p run.Progress) {
+				if tell != nil {
+					tell(i, p)
+				}
+			})
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors are in errs, one for each run
+	if ctx.Err() != nil {
+		return results, context.Cause(ctx)
+	}
+	return results, errors.Join(errs...)
+}
+
+// Run runs a child, whose heap may grow to so many bytes before it collects garbage in
+// earnest. tell may be nil.
+func Run(ctx context.Context, child Child, heap int, tell func(run.Progress)) (*metrics.Result, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("run a child process: find this program: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, self, Command)
+	cmd.Env = append(child.env(os.Environ()), budgetVar+"="+strconv.Itoa(heap))
+	cmd.Stdin = bytes.NewReader(child.Input)
+	stderr := &excerpt{}
+	cmd.Stderr = stderr
+	cmd.Cancel = func() error {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			return cmd.Process.Kill()
+		}
+		return nil
+	}
+	cmd.WaitDelay = killAfter
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("run a child process: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("run a child process: %w", err)
+	}
+	last, readErr := listen(stdout, tell)
+	waitErr := cmd.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case last.Error != "":
+		return last.Result, errors.New(last.Error)
+	case last.Result == nil || readErr != nil:
+		return nil, fmt.Errorf("%s: the child process ended without a result (%v); it said: %q",
+			child.Name, errors.Join(waitErr, readErr), stderr.String())
+	}
+	return last.Result, nil
+}
+
+// listen reads a child's messages to the end and returns the last one, which has the
+// outcome.
+func listen(r io.Reader, tell func(run.Progress)) (message, error) {
+	lines := json.NewDecoder(r)
+	for {
+		var m message
+		if err := lines.Decode(&m); err != nil {
+			// Nothing else may be written to a pipe nobody reads.
+			_, _ = io.Copy(io.Discard, r)
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return message{}, err
+		}
+		if m.Progress == nil {
+			_, err := io.Copy(io.Discard, r)
+			return m, err
+		}
+		if tell != nil {
+			tell(*m.Progress)
+		}
+	}
+}
+
+// ReadOutcome reads what a child wrote, from anywhere, and returns how its run ended. The
+// error is the run's, or ErrNoOutcome if the text does not say, such as one that was cut.
+func ReadOutcome(r io.Reader) (*metrics.Result, error) {
+	last, err := listen(r, nil)
+	switch {
+	case last.Error != "":
+		return last.Result, errors.New(last.Error)
+	case last.Result == nil || err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrNoOutcome, cmp.Or(err, io.ErrUnexpectedEOF))
+	}
+	return last.Result, nil
+}
+
+// ErrNoOutcome is wrapped by errors of ReadOutcome about a text without an outcome.
+var ErrNoOutcome = errors.New("no outcome of a run")
+
+// WriteOutcome writes what ReadOutcome reads.
+func WriteOutcome(w io.Writer, res *metrics.Result, err error) error {
+	last := message{Result: res}
+	if err != nil {
+		last.Error = err.Error()
+	}
+	return json.NewEncoder(w).Encode(last)
+}
+
+// env is the environment in which the run repeats. On virtual time one processor is enough,
+// since all goroutines wait for each other, and makes their order repeatable. Nor does
+// anybody wait for an answer there: collecting garbage all at once takes a fifth of the
+// time away that collecting it beside the work costs.
+func (c Child) env(env []string) []string {
+	godebug := "randseednop=0,asynctimerchan=0"
+	if !c.Wall {
+		godebug += ",gcstoptheworld=1"
+	}
+	for _, e := range env {
+		if v, ok := strings.CutPrefix(e, "GODEBUG="); ok && v != "" {
+			godebug = v + "," + godebug // the later setting counts
+		}
+	}
+	env = append(env, "GODEBUG="+godebug)
+	if !c.Wall {
+		env = append(env, "GOMAXPROCS=1")
+	}
+	return env
+}
+
+// Serve is the child's side: it calls do and writes messages to out, the progress that it
+// tells and then the outcome. The error is that of the run, which the parent has been told,
+// too. An interrupt ends ctx.
+func Serve(ctx context.Context, out io.Writer, do func(ctx context.Context, tell func(run.Progress)) (*metrics.Result, error)) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	defer tuneGC()()
+	lines := json.NewEncoder(out)
+	// The parent being gone ends the process by a signal, or the run by its last write.
+	res, err := do(ctx, func(p run.Progress) { _ = lines.Encode(message{Progress: &p}) })
+	return errors.Join(err, WriteOutcome(out, res, err))
+}
+
+// excerpt keeps the beginning and the end of what is written to it: a Go traceback says
+// what is wrong at its beginning, everything else at its end.
+type excerpt struct {
+	head, tail []byte
+	cut        bool
+}
+
+// excerptSize bounds either part.
+const excerptSize = 4 << 10
+
+func (e *excerpt) Write(p []byte) (int, error) {
+	room := min(excerptSize-len(e.head), len(p))
+	e.head = append(e.head, p[:room]...)
+	e.tail = append(e.tail, p[room:]...)
+	if over := len(e.tail) - excerptSize; over > 0 {
+		e.tail, e.cut = append(e.tail[:0], e.tail[over:]...), true
+	}
+	return len(p), nil
+}
+
+func (e *excerpt) String() string {
+	between := ""
+	if e.cut {
+		between = "\n…\n"
+	}
+	return strings.TrimSpace(string(e.head) + between + string(e.tail))
+}

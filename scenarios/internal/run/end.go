@@ -1,0 +1,121 @@
+package run
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/conditions"
+	"github.com/simctl/simctl/scenarios/internal/judge"
+)
+
+// healing bounds: what is checked at the end of a run is what a healthy cluster has made of
+// it, so a run that leaves faults behind is given as much time.
+const (
+	healQuiet = conditions.Quiet
+	healLimit = time.Hour
+)
+
+// healAtEnd ends what faults the phases have left and waits until the cluster has settled.
+func (r *run) healAtEnd() error {
+	if !r.stage.Faulty() {
+		return nil
+	}
+	r.rec.Mark(time.Now(), "all faults end")
+	if err := r.stage.Heal(); err != nil {
+		return fmt.Errorf("end the faults that were left: %w", err)
+	}
+	until := conditions.Settled{For: r.scaled(healQuiet)}
+	w := conditions.NewWatch(r.sample())
+	w.EventsOver = true
+	for limit := r.scaled(healLimit); ; {
+		time.Sleep(r.period(time.Since(w.Start)))
+		if r.ctx.Err() != nil {
+			return r.ctx.Err()
+		}
+		w.Add(r.sample())
+		if since, ok := until.Met(w); ok && w.Last.At.Sub(since) >= until.Hold() {
+			return nil
+		}
+		if w.Last.At.Sub(w.Start) > limit {
+			return fmt.Errorf("%v after all faults ended: %w: %s", limit, errStalled, until.Lacking(w))
+		}
+	}
+}
+
+// settle is how long servers may take to apply what their leader has committed, and
+// settlePoll how often that is looked at.
+const (
+	settle     = time.Minute
+	settlePoll = 50 * time.Millisecond
+)
+
+// rest waits, for settle at most, until nothing is left to do and every server has applied
+// the same index. No node goes down any more meanwhile, nor while the checks look: that takes
+// no virtual time, but wall time, and on a scaled clock a few hundred milliseconds are many
+// heartbeats.
+func (r *run) rest() {
+	r.stage.Cluster.HoldNodes()
+	for waited := time.Duration(0); waited < settle; waited += settlePoll {
+		s := r.stage.Cluster.Stats()
+		if s.Leader != "" && judge.InBroker(s)+s.StatePending == 0 && !judge.Behind(r.snapshots()) {
+			return
+		}
+		time.Sleep(settlePoll)
+	}
+}
+
+// checkEnd checks what must hold at the end of a run. The fleet has stopped; nothing
+// changes any more but what the servers have still to apply.
+func (r *run) checkEnd() {
+	snaps := r.settledSnapshots()
+	r.world.Alive()
+	r.checkOracle("the run", snaps[0])
+	stats := r.stage.Cluster.Stats()
+	seen := r.obs.Close()
+	r.check(judge.Conserved(snaps[0], stats.Counters, seen), judge.OneInFlight(seen), judge.NonePending(stats),
+		judge.ServersSame(snaps, r.world.Alive))
+	r.world.Alive()
+	r.check(judge.Logs(r.stage.Cluster.CheckLogs())...)
+}
+
+func (r *run) check(verdicts ...metrics.Invariant) { r.checks = append(r.checks, verdicts...) }
+
+// checkOracle asks the oracle about a state, now that every evaluation is processed.
+func (r *run) checkOracle(when string, snap *state.Snapshot) {
+	r.world.Alive()
+	r.check(judge.AsOracle(when, snap, r.stage.Cluster.BlockedSince()))
+}
+
+// snapshots returns the state of every server.
+func (r *run) snapshots() []*state.Snapshot {
+	var snaps []*state.Snapshot
+	for i := range r.stage.Cluster.Servers() {
+		snaps = append(snaps, r.stage.Cluster.State(i).Snapshot())
+	}
+	return snaps
+}
+
+// settledSnapshots returns the state of every server once they have all applied the same
+// index, or after settle as they are.
+func (r *run) settledSnapshots() []*state.Snapshot {
+	for waited := time.Duration(0); ; waited += settlePoll {
+		snaps := r.snapshots()
+		if !judge.Behind(snaps) || waited >= settle {
+			return snaps
+		}
+		time.Sleep(settlePoll)
+	}
+}
+
+// latestState returns the state of a server that has applied the most.
+func (r *run) latestState() *state.Snapshot {
+	best := r.stage.Cluster.State(0).Snapshot()
+	for i := 1; i < r.stage.Cluster.Servers(); i++ {
+		if s := r.stage.Cluster.State(i).Snapshot(); s.Index() > best.Index() {
+			best = s
+		}
+	}
+	return best
+}

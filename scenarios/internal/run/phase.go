@@ -1,0 +1,199 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/conditions"
+	"github.com/simctl/simctl/scenarios/internal/judge"
+)
+
+// Bounds of a phase that names none.
+const (
+	DefaultStall   = time.Hour
+	defaultTimeout = 30 * 24 * time.Hour
+)
+
+// errStalled is what a phase that never ended fails with.
+var errStalled = errors.New("the phase did not end")
+
+// phase runs one phase: it begins the phase and its events, samples until the condition has
+// held long enough, and ends it.
+func (r *run) phase(i int) error {
+	p := r.sc.Phases[i]
+	first := r.sample()
+	w := conditions.NewWatch(first)
+	r.losses = judge.NewLosses(first.At, r.latestState())
+	r.rec.BeginPhase(p.Name, first.At, counters(first.Cluster))
+	r.say(i, w, true)
+
+	events := make(chan error, 1)
+	go func() { events <- r.events(p) }()
+	err := r.watch(i, w, events)
+	if !w.EventsOver {
+		err = errors.Join(err, <-events) // they end with the run's context, or by themselves
+	}
+	if r.ctx.Err() != nil {
+		return r.ctx.Err()
+	}
+	last := r.sample()
+	r.rec.EndPhase(last.At, counters(last.Cluster), metrics.PhaseEnd{
+		QueueEmptyS:       w.SecondsOf(w.QueueEmpty),
+		RecoveryS:         w.SecondsOf(conditions.Recovery(p.Until, w)),
+		AllocsReplacedS:   r.losses.Seconds(),
+		RaftEntriesByType: r.stage.Cluster.EntriesBetween(first.Cluster.LastIndex, last.Cluster.LastIndex),
+		RaftAccount:       account(first.Cluster.Account, last.Cluster.Account),
+		EvalsByStatus:     last.Cluster.EvalsByStatus,
+	})
+	w.Last = last
+	r.say(i, w, true)
+	if err != nil {
+		return fmt.Errorf("phase %s: %w", p.Name, err)
+	}
+	// After the last phase it is checked with everything else; on the wall clock only then,
+	// since the cluster does not stand still for it.
+	if _, ok := p.Until.(conditions.Quiescence); ok && i < len(r.sc.Phases)-1 && !r.sc.wall() {
+		r.checkOracle(p.Name, r.latestState())
+	}
+	return nil
+}
+
+// watch samples until the phase is over.
+func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
+	p := r.sc.Phases[i]
+	stall, timeout := r.bound(p.Stall, DefaultStall), r.bound(p.Timeout, defaultTimeout)
+	// Neither are samples taken at the instants of events, nor do events move them: which of
+	// two comes first at one instant is the runtime's choice.
+	timer := time.NewTimer(r.period(0) + sampleShift)
+	defer timer.Stop()
+	for ; ; timer.Reset(r.period(time.Since(w.Start))) {
+		if err := r.untilSample(timer.C, w, &events); err != nil {
+			return err
+		}
+		s := r.sample()
+		w.Add(s)
+		r.losses.See(s.At, r.latestState())
+		r.say(i, w, false)
+		since, ok := p.Until.Met(w)
+		if ok && w.EventsOver && s.At.Sub(since) >= p.Until.Hold() {
+			return nil
+		}
+		if idle := s.At.Sub(w.Moved); idle >= stall {
+			return fmt.Errorf("%w: nothing has moved for %v, and %s", errStalled, idle.Round(time.Second), p.Until.Lacking(w))
+		}
+		if took := s.At.Sub(w.Start); took >= timeout {
+			return fmt.Errorf("%w within %v: %s", errStalled, took.Round(time.Second), p.Until.Lacking(w))
+		}
+	}
+}
+
+// untilSample waits until a sample is due, and takes note if the phase's events end before
+// that; events is nil once they have.
+func (r *run) untilSample(due <-chan time.Time, w *conditions.Watch, events *<-chan error) error {
+	for {
+		select {
+		case <-due:
+			return nil
+		case <-r.ctx.Done():
+			return r.ctx.Err()
+		case err := <-*events:
+			w.EventsOver = true
+			*events = nil
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (r *run) bound(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return r.scaled(otherwise)
+	}
+	return d
+}
+
+// period is the time from one sample to the next: a two-hundredth of the phase so far, so
+// that times are known to 0.5%, but 0.1 s at least and 1 s at most.
+func (r *run) period(elapsed time.Duration) time.Duration {
+	return min(max(elapsed/200, r.scaled(100*time.Millisecond)), r.scaled(time.Second))
+}
+
+// sample looks at everything and records the series.
+func (r *run) sample() conditions.Sample {
+	s := conditions.Sample{At: time.Now(), Cluster: r.stage.Cluster.Stats(), Fleet: r.stage.Fleet.Stats(), FleetErr: r.stage.Fleet.LastError()}
+	// A new leader's log may end before the old one's did; the count goes on from there.
+	if s.Cluster.LastIndex > r.index {
+		for kind, n := range r.stage.Cluster.EntriesBetween(r.index, s.Cluster.LastIndex) {
+			r.entries[kind] += n
+		}
+		r.index = s.Cluster.LastIndex
+	}
+	s.Cluster.LastIndex = r.index
+	c := s.Cluster
+	gauge := func(name, unit string, value float64) { r.rec.Gauge(name, unit, s.At, value) }
+	gauge(metrics.SeriesReady, "evaluations", float64(c.Broker.Ready))
+	gauge(metrics.SeriesUnacked, "evaluations", float64(c.Broker.Unacked))
+	gauge(metrics.SeriesPending, "evaluations", float64(c.Broker.Pending))
+	gauge(metrics.SeriesWaiting, "evaluations", float64(c.Broker.Waiting))
+	gauge(metrics.SeriesCancelable, "evaluations", float64(c.Broker.Cancelable))
+	gauge(metrics.SeriesRaftIndex, "entries", float64(c.LastIndex))
+	gauge(metrics.SeriesCompleted, "evaluations", completedSoFar(c))
+	gauge(metrics.SeriesCanceled, "evaluations", float64(c.Counters.EvalsCanceled))
+	gauge(metrics.SeriesFailed, "evaluations", float64(c.Counters.EvalsFailed))
+	gauge(metrics.SeriesNodesReady, "nodes", float64(c.NodesByStatus[rpc.NodeStatusReady]))
+	gauge(metrics.SeriesNodesDown, "nodes", float64(c.NodesByStatus[rpc.NodeStatusDown]))
+	gauge(metrics.SeriesNodesInit, "nodes", float64(c.NodesByStatus[rpc.NodeStatusInit]))
+	gauge(metrics.SeriesNodesDisconnected, "nodes", float64(c.NodesByStatus[rpc.NodeStatusDisconnected]))
+	gauge(metrics.SeriesHeartbeats, "timers", float64(c.HeartbeatsActive))
+	gauge(metrics.SeriesPlanQueue, "plans", float64(c.PlanQueueDepth))
+	gauge(metrics.SeriesCPU, "1", c.CPUUtilisation)
+	gauge(metrics.SeriesWorkers, "1", c.WorkerUtilisation)
+	for _, kind := range slices.Sorted(maps.Keys(r.entries)) {
+		gauge(metrics.SeriesEntriesPrefix+kind, "entries", float64(r.entries[kind]))
+	}
+	return s
+}
+
+func (r *run) say(i int, w *conditions.Watch, now bool) {
+	p, s := r.sc.Phases[i], w.Last
+	b := s.Cluster.Broker
+	r.teller.say(r.world.Wall(), now, Progress{
+		Phase: p.Name, PhaseIndex: i, Phases: len(r.sc.Phases),
+		VirtualS: s.At.Sub(r.start).Seconds(),
+		Pending:  b.Ready + b.Unacked + b.Pending, Cancelable: b.Cancelable,
+		StatePending: s.Cluster.StatePending, RaftIndex: s.Cluster.LastIndex,
+		Nodes: s.Cluster.NodesByStatus, Done: p.Until.Progress(w),
+	})
+}
+
+func counters(s cluster.Stats) metrics.Counters {
+	c := s.Counters
+	return metrics.Counters{
+		LastIndex: s.LastIndex, EvalsCreated: c.EvalsCreated, EvalsProcessed: c.EvalsProcessed, EvalsCanceled: c.EvalsCanceled,
+		PlansSubmitted: c.PlansSubmitted, NodesDown: c.NodesDown, MissedHeartbeats: c.MissedHeartbeats,
+	}
+}
+
+// account says what a stretch of a run should have cost the log, by what happened in it.
+func account(before, after cluster.Account) []metrics.Expectation {
+	var lines []metrics.Expectation
+	for _, e := range after.Since(before) {
+		lines = append(lines, metrics.Expectation(e))
+	}
+	return lines
+}
+
+// completedSoFar counts the evaluations that were ever completed: what is in state and over,
+// or was and has been collected, but for those that were canceled or failed.
+func completedSoFar(c cluster.Stats) float64 {
+	held := c.EvalsByStatus[broker.StatusComplete] + c.EvalsByStatus[broker.StatusCanceled] + c.EvalsByStatus[broker.StatusFailed]
+	return float64(held+c.Counters.EvalsCollected) - float64(c.Counters.EvalsCanceled+c.Counters.EvalsFailed)
+}

@@ -1,0 +1,48 @@
+package run
+
+import "time"
+
+// Progress is how far a run has come, as told now and then while it goes on.
+type Progress struct {
+	Phase      string  `json:"phase"`
+	PhaseIndex int     `json:"phase_index"` // from 0
+	Phases     int     `json:"phases"`
+	VirtualS   float64 `json:"virtual_s"` // since the run's start, on the run's clock
+	Pending    int     `json:"pending"`   // ready, with workers and pending in the broker
+	Cancelable int     `json:"cancelable"`
+	// StatePending is the number of evaluations that are pending in state.
+	StatePending int            `json:"state_pending"`
+	RaftIndex    uint64         `json:"raft_index"`
+	Nodes        map[string]int `json:"nodes,omitempty"` // by status
+	Done         float64        `json:"done"`            // share of the phase, 0 to 1; -1 = unknown
+}
+
+// progressEvery is how often, in wall time, progress is told.
+const progressEvery = 100 * time.Millisecond
+
+// world is what a run may know of the time outside its own clock.
+type world interface {
+	Wall() time.Duration // since the run's start
+	Alive()
+}
+
+// wallWorld is the world of a run on the wall clock.
+type wallWorld struct{ start time.Time }
+
+func (w wallWorld) Wall() time.Duration { return time.Since(w.start) }
+func (w wallWorld) Alive()              {}
+
+// teller tells progress, but not more often than anybody can look.
+type teller struct {
+	tell func(Progress)
+	last time.Duration
+	said bool
+}
+
+func (t *teller) say(wall time.Duration, now bool, p Progress) {
+	if t.tell == nil || !now && t.said && wall-t.last < progressEvery {
+		return
+	}
+	t.last, t.said = wall, true
+	t.tell(p)
+}

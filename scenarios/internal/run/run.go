@@ -1,0 +1,168 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/nodesim"
+	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/behaviours"
+	"github.com/simctl/simctl/scenarios/internal/bubble"
+	"github.com/simctl/simctl/scenarios/internal/judge"
+	"github.com/simctl/simctl/scenarios/internal/scale"
+)
+
+// Run runs a Scenario in this process and returns its Result; tell, which may be nil, is
+// called with the progress now and then and must be quick. A run repeats exactly only if the
+// process has GOMAXPROCS 1 and was built or started with GODEBUG randseednop=0. Two runs must
+// not go on in one process at a time, since Raft draws from a source they share.
+//
+// The error is ctx's if that ended the run. A phase that never ended is an error, too, but
+// comes with the Result of what was: so check both. Failed invariants are no error; see
+// Result.Invariants.
+func Run(ctx context.Context, sc *Scenario, tell func(Progress)) (*metrics.Result, error) {
+	if err := sc.validate(); err != nil {
+		return nil, fmt.Errorf("scenario %s: %w", sc.Run.Scenario, err)
+	}
+	// This is what makes the first leader, and so the run, repeatable.
+	cluster.SeedRaft(sc.Run.Seed)
+
+	began := startHost()
+	var res *metrics.Result
+	var err error
+	body := func(ctx context.Context, w world) (err error) {
+		r := &run{sc: sc.Scaled(), ctx: ctx, world: w, teller: teller{tell: tell}}
+		res, err = r.all()
+		return err
+	}
+	if sc.wall() {
+		err = body(ctx, wallWorld{time.Now()})
+	} else {
+		err = bubble.Run(ctx, 0, func(ctx context.Context, w *bubble.World) error { return body(ctx, w) })
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("scenario %s with the %s broker: %w", sc.Run.Scenario, sc.Run.Broker, context.Cause(ctx))
+	}
+	if res != nil {
+		res.Host = began.host()
+	}
+	if err != nil {
+		return res, fmt.Errorf("scenario %s with the %s broker: %w", sc.Run.Scenario, sc.Run.Broker, err)
+	}
+	return res, nil
+}
+
+// run is a Scenario under way. All of it but the observer belongs to one goroutine, and the
+// stage to that of the events while a phase goes on.
+type run struct {
+	sc     *Scenario
+	ctx    context.Context
+	world  world
+	teller teller
+
+	start time.Time
+	rec   *metrics.Recorder
+	obs   *judge.Observer
+	stage actions.Stage
+
+	// entries counts the log entries by type up to index, for the series.
+	entries map[string]uint64
+	index   uint64
+	checks  []metrics.Invariant
+	losses  *judge.Losses // of the present phase
+}
+
+// scaled returns a duration of this package's as the run's clock has it.
+func (r *run) scaled(d time.Duration) time.Duration { return scale.Durations(d, r.sc.factor()) }
+
+// sampleOffset puts the samples, and with them the starts of phases, off the round
+// instants that timers fall on.
+const sampleOffset = 3_141_593 * time.Nanosecond
+
+// sampleShift puts a phase's samples off its events, which come after whole seconds.
+const sampleShift = 271_829 * time.Nanosecond
+
+// all starts everything, goes through the phases, checks and takes everything down.
+func (r *run) all() (res *metrics.Result, err error) {
+	slack := time.Duration(0)
+	if r.sc.wall() {
+		slack = 100 * time.Millisecond
+	}
+	r.obs = judge.NewObserver(r.world.Alive, slack)
+	cfg := r.sc.Cluster
+	cfg.Observer = r.obs
+	if r.sc.LogsOnDisk {
+		if cfg.DataDir, err = os.MkdirTemp("", "simctl-raft-*"); err != nil {
+			return nil, fmt.Errorf("make a directory for the Raft logs: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(cfg.DataDir)) }()
+	}
+	c, err := cluster.Start(r.ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("start the cluster: %w", err)
+	}
+	defer func() {
+		err = errors.Join(err, c.Shutdown())
+		r.stage.Join()
+	}()
+	clients := r.sc.Fleet
+	clients.Servers, clients.Dial = c.Servers(), c.NodeServer
+	fleet, err := nodesim.NewFleet(clients)
+	if err != nil {
+		return nil, err
+	}
+	defer fleet.Shutdown()
+	r.stage = actions.Stage{
+		Ctx: r.ctx, Cluster: c, Fleet: fleet, Groups: behaviours.Groups(r.sc.Fleet), Seed: r.sc.Run.Seed,
+		Note: func(mark string) { r.rec.Mark(time.Now(), mark) }, Latest: r.latestState,
+	}
+	defer r.stage.EndBehaviours()
+
+	time.Sleep(sampleOffset)
+	r.start = time.Now()
+	r.rec = metrics.NewRecorder(r.start)
+	r.obs.Record(r.rec)
+	r.index, r.entries = c.Stats().LastIndex, map[string]uint64{}
+	for i := range r.sc.Phases {
+		if err = r.phase(i); err != nil {
+			break
+		}
+	}
+	if r.ctx.Err() != nil {
+		return nil, r.ctx.Err()
+	}
+	r.stage.EndBehaviours()
+	if err == nil {
+		err = r.healAtEnd()
+	}
+	if err == nil {
+		r.rest()
+	}
+	fleet.Shutdown()
+	if err == nil {
+		r.checkEnd()
+	}
+	res, rerr := r.result()
+	return res, errors.Join(err, rerr)
+}
+
+func (r *run) result() (*metrics.Result, error) {
+	label := r.sc.Run
+	label.Target, label.Version, label.GoVersion = "simulated", version(), runtime.Version()
+	return r.rec.Result(label, r.checks, metrics.Host{})
+}
+
+// version names the commit the Go tool stamped into the binary.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(unknown)"
+}

@@ -1,0 +1,142 @@
+package soak
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/draw"
+	"github.com/simctl/simctl/scenarios/language"
+)
+
+// Schedule is a random scenario with faults, made from a seed alone: a small cluster, some
+// jobs, and events over a few minutes. The phase of the events ends when
+// the cluster has settled, and every invariant must hold then.
+type Schedule struct {
+	Seed   int64
+	events []draw.Event
+	left   []int  // numbers of the events that were left out, from 1, ascending
+	head   string // everything in front of the events
+}
+
+// window is when events come, from the start of their phase.
+const window = 2 * time.Minute
+
+// NewSchedule makes the schedule of a seed: the same one every time.
+func NewSchedule(seed int64) Schedule {
+	g := &generator{draw.Source{Rand: rand.New(rand.NewPCG(uint64(seed), 0x50a4))}}
+	s := Schedule{Seed: seed, head: g.head()}
+	for range 3 + g.Rand.IntN(8) {
+		s.events = append(s.events, g.event())
+	}
+	slices.SortStableFunc(s.events, func(a, b draw.Event) int { return cmp.Compare(a.At, b.At) })
+	s.events = actions.Possible(s.events)
+	for i := range s.events {
+		s.events[i].Number = i + 1
+	}
+	return s
+}
+
+// event draws one event: of a server, of the network, of clients, of users or of operators.
+func (g *generator) event() draw.Event {
+	lots := actions.Lots()
+	at := time.Duration(g.Rand.Int64N(int64(window))).Truncate(time.Millisecond)
+	of := lots[g.Rand.IntN(len(lots))]
+	e := of[g.Rand.IntN(len(of))].Event(&g.Source)
+	e.At = at
+	return e
+}
+
+// Events returns the number of events.
+func (s Schedule) Events() int { return len(s.events) }
+
+// Left returns the numbers of the events that were left out, ascending.
+func (s Schedule) Left() []int { return slices.Clone(s.left) }
+
+// Without returns the schedule without some of its events, by their numbers: 1 is the first
+// that the seed made. Numbers it does not have are passed over.
+func (s Schedule) Without(numbers ...int) Schedule {
+	for i := 0; i < len(s.events); {
+		if slices.Contains(numbers, s.events[i].Number) {
+			s = s.without(i)
+			continue
+		}
+		i++
+	}
+	return s
+}
+
+// without leaves out the event at a place.
+func (s Schedule) without(i int) Schedule {
+	s.left = append(slices.Clone(s.left), s.events[i].Number)
+	slices.Sort(s.left)
+	s.events = slices.Concat(s.events[:i], s.events[i+1:])
+	return s
+}
+
+// Text returns the schedule as a scenario file.
+func (s Schedule) Text() string {
+	var b strings.Builder
+	b.WriteString(s.head)
+	for _, e := range s.events {
+		b.WriteString(e.Behaviour)
+	}
+	b.WriteString(start)
+	for _, e := range s.events {
+		fmt.Fprintf(&b, "  # %d\n  event %q {\n    at = %q\n", e.Number, e.Word, e.At)
+		for _, l := range e.Lines {
+			fmt.Fprintf(&b, "    %s\n", l)
+		}
+		fmt.Fprintf(&b, "  }\n\n%s", e.End)
+	}
+	b.WriteString(end)
+	text, err := language.Format(s.name(), []byte(b.String()))
+	if err != nil {
+		panic(fmt.Sprintf("the schedule of seed %d is no scenario file: %v", s.Seed, err)) // a bug of this file's
+	}
+	return string(text)
+}
+
+// start is how every schedule begins: jobs and clients, then schedulers.
+const start = `phase "register" {
+  event "register_jobs" {}
+  event "start_clients" {}
+
+  until "registered" {}
+}
+
+phase "drain" {
+  event "schedulers" {
+    per_server = 2
+  }
+
+  until "recovered" {}
+}
+
+phase "faults" {
+`
+
+// end is how every schedule ends.
+const end = `  event "heal" {
+    at = "6m"
+  }
+
+  event "resume_eval_broker" {
+    at = "6m1s"
+  }
+
+  until "settled" {}
+}
+`
+
+// Spec is a run of the schedule.
+func (s Schedule) Spec(broker string) scenarios.Spec {
+	return scenarios.Spec{Scenario: fmt.Sprintf("soak-%d", s.Seed), File: s.name(), Source: s.Text(), Broker: broker, Seed: s.Seed}
+}
+
+func (s Schedule) name() string { return fmt.Sprintf("soak-%d.hcl", s.Seed) }

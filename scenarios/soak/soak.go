@@ -1,0 +1,97 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/internal/judge"
+)
+
+// Finding is what a schedule brought to light; nothing if Problems is empty.
+type Finding struct {
+	Schedule Schedule
+	// Problems says what went wrong, one line each.
+	Problems []string
+	// VirtualS is how long the cluster lived, under one of the brokers.
+	VirtualS float64
+}
+
+// Run runs a schedule under every broker, repeats times each and each run in a process of
+// its own, and checks that every run ends and keeps every invariant, that runs of one
+// broker are equal, and that all brokers come to the same outcome. Only ctx's end is an
+// error; everything else is a problem.
+func Run(ctx context.Context, s Schedule, brokers []string, repeats int) (Finding, error) {
+	var specs []scenarios.Spec
+	for _, b := range brokers {
+		for range max(1, repeats) {
+			specs = append(specs, s.Spec(b))
+		}
+	}
+	f, err := examine(ctx, specs)
+	f.Schedule = s
+	return f, err
+}
+
+// examine runs Specs that differ in their brokers alone.
+func examine(ctx context.Context, specs []scenarios.Spec) (Finding, error) {
+	results, err := scenarios.RunAll(ctx, specs, nil)
+	if ctx.Err() != nil {
+		return Finding{}, err
+	}
+	f := Finding{}
+	problem := func(format string, args ...any) { f.Problems = append(f.Problems, fmt.Sprintf(format, args...)) }
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			problem("%s", strings.TrimSpace(line))
+		}
+	}
+	digests := map[string]string{}
+	for i, res := range results {
+		if res == nil {
+			continue
+		}
+		broker := specs[i].Broker
+		f.VirtualS = max(f.VirtualS, res.Totals.EndS)
+		for _, inv := range res.Invariants {
+			if !inv.OK {
+				problem("%s broker: %s: %s", broker, inv.Name, inv.Detail)
+			}
+		}
+		if err != nil {
+			continue // what did not end cannot be compared
+		}
+		if digest, ok := digests[broker]; ok && digest != res.Digest() {
+			problem("%s broker: the same run twice gave digests %.12s and %.12s", broker, digest, res.Digest())
+		}
+		digests[broker] = res.Digest()
+		if i > 0 && results[0] != nil && !judge.Agree(judge.OutcomeOf(results[0]), judge.OutcomeOf(res)) {
+			problem("%s broker: outcome %s, but %s under the %s broker", broker, judge.OutcomeOf(res), judge.OutcomeOf(results[0]), specs[0].Broker)
+		}
+	}
+	f.Problems = slices.Compact(f.Problems)
+	return f, nil
+}
+
+// Shrink drops events of a schedule that failed, one at a time, for as long as what is left
+// still fails, and returns the last finding. check is Run, or stands for it; its error ends
+// the search, with what was found so far.
+func Shrink(f Finding, check func(Schedule) (Finding, error)) (Finding, error) {
+	for smaller := true; smaller; {
+		smaller = false
+		for i := 0; i < f.Schedule.Events(); i++ {
+			try := f.Schedule.without(i)
+			found, err := check(try)
+			if err != nil {
+				return f, err
+			}
+			if len(found.Problems) > 0 {
+				f, smaller = found, true
+				i--
+			}
+		}
+	}
+	return f, nil
+}

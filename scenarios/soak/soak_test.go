@@ -1,0 +1,151 @@
+package soak
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/behaviours"
+)
+
+func TestSchedulesAreScenarioFiles(t *testing.T) {
+	for seed := range int64(300) {
+		s := NewSchedule(seed)
+		if again := NewSchedule(seed); again.Text() != s.Text() {
+			t.Fatalf("seed %d makes two schedules", seed)
+		}
+		if _, err := scenarios.Compile(s.Spec("legacy")); err != nil {
+			t.Errorf("seed %d: %v\n%s", seed, err, s.Text())
+		}
+	}
+}
+
+// TestSchedulesKnowEveryWord: every event there is, every behaviour but traces, every type
+// of job and every setting that lets allocations outlive something comes up.
+func TestSchedulesKnowEveryWord(t *testing.T) {
+	var all strings.Builder
+	for seed := range int64(300) {
+		all.WriteString(NewSchedule(seed).Text())
+	}
+	var words []string
+	for _, word := range actions.Keywords.Keywords() {
+		words = append(words, fmt.Sprintf("event %q", word))
+	}
+	for _, kind := range behaviours.Kinds.Keywords() {
+		if kind != "replay" {
+			words = append(words, fmt.Sprintf("behaviour %q", kind))
+		}
+	}
+	words = append(words, `"system"`, `"service"`, `"batch"`, `"sysbatch"`,
+		"max_client_disconnect", "max_parallel", "every", "prohibit_overlap", "datacenter_filter = false", "garbage {", "nack_timeout")
+	for _, word := range words {
+		if !regexp.MustCompile(strings.ReplaceAll(word, " = ", " += ")).MatchString(all.String()) {
+			t.Errorf("300 schedules have no %s", word)
+		}
+	}
+}
+
+func TestEventsAreLeftOutByNumber(t *testing.T) {
+	s := NewSchedule(1)
+	n := s.Events()
+	fewer := s.Without(2, 3, 999)
+	if fewer.Events() != n-2 || !slices.Equal(fewer.Left(), []int{2, 3}) || s.Events() != n {
+		t.Errorf("%d events of %d, without %v; want two fewer, and the schedule itself as it was", fewer.Events(), n, fewer.Left())
+	}
+	if again := s.Without(3).Without(2); again.Text() != fewer.Text() {
+		t.Error("the order in which events are left out shows")
+	}
+	if strings.Contains(fewer.Text(), "# 2\n") || !strings.Contains(fewer.Text(), "# 1\n") {
+		t.Errorf("events keep their numbers:\n%s", fewer.Text())
+	}
+}
+
+// TestShrinking: what is left is what the failure needs, and nothing else.
+func TestShrinking(t *testing.T) {
+	var big Schedule
+	for seed := int64(1); big.Events() < 7; seed++ {
+		big = NewSchedule(seed)
+	}
+	calls := 0
+	needs := func(numbers ...int) func(Schedule) (Finding, error) {
+		return func(s Schedule) (Finding, error) {
+			calls++
+			f := Finding{Schedule: s}
+			for _, n := range numbers {
+				if slices.Contains(s.Left(), n) {
+					return f, nil
+				}
+			}
+			f.Problems = []string{"it failed"}
+			return f, nil
+		}
+	}
+	for _, needed := range [][]int{{}, {1}, {7}, {2, 5}, {1, 2, 3, 4, 5, 6, 7}} {
+		got, err := Shrink(Finding{Schedule: big, Problems: []string{"it failed"}}, needs(needed...))
+		if err != nil || got.Schedule.Events() != len(needed) || len(got.Problems) == 0 {
+			t.Errorf("of what needs events %v, %d are left (%v)", needed, got.Schedule.Events(), err)
+		}
+		for _, n := range needed {
+			if slices.Contains(got.Schedule.Left(), n) {
+				t.Errorf("event %d was left out of what needs %v", n, needed)
+			}
+		}
+	}
+	stop := errors.New("interrupted")
+	got, err := Shrink(Finding{Schedule: big}, func(Schedule) (Finding, error) { return Finding{}, stop })
+	if !errors.Is(err, stop) || got.Schedule.Events() != big.Events() {
+		t.Errorf("an interrupted search gives %d events, %v", got.Schedule.Events(), err)
+	}
+}
+
+// TestSoak: some schedules, in processes of their own as the command runs them.
+func TestSoak(t *testing.T) {
+	for seed := range int64(4) {
+		found, err := Run(t.Context(), NewSchedule(seed), []string{"legacy", "shedding"}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range found.Problems {
+			t.Errorf("seed %d: %s", seed, p)
+		}
+		if found.VirtualS < 360 {
+			t.Errorf("seed %d took %g s of the cluster's life, want the six minutes of a schedule", seed, found.VirtualS)
+		}
+	}
+}
+
+// TestKeptSchedules: schedules that once failed, as far as they had to be kept for that. What
+// each of them found is in its first line.
+func TestKeptSchedules(t *testing.T) {
+	files, err := filepath.Glob("testdata/kept/*.hcl")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no kept schedules (%v)", err)
+	}
+	for _, file := range files {
+		var specs []scenarios.Spec
+		for _, broker := range []string{"legacy", "shedding"} {
+			spec, err := scenarios.FromFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec.Broker = broker
+			if _, err := fmt.Sscanf(filepath.Base(file), "seed-%d.hcl", &spec.Seed); err != nil {
+				t.Fatalf("%s is not named after its seed: %v", file, err)
+			}
+			specs = append(specs, spec)
+		}
+		found, err := examine(t.Context(), specs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range found.Problems {
+			t.Errorf("%s: %s", file, p)
+		}
+	}
+}
