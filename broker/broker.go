@@ -60,8 +60,7 @@ type Config struct {
 // as of that earlier time, and fires nothing.
 type EvalBroker struct {
 	cfg     Config
-	policy  Policy // of cfg, without its quirks
-	quirks  Quirks
+	policy  Policy                      // of cfg, without its quirks
 	before  func(x, y *Evaluation) bool // the order of pending evaluations
 	enabled bool
 
@@ -154,7 +153,7 @@ func New(cfg Config) *EvalBroker {
 	cfg.SubsequentNackDelay = defaulted(cfg.SubsequentNackDelay, 20*time.Second, 0)
 	cfg.DeliveryLimit = defaulted(cfg.DeliveryLimit, 3, 1)
 	b := &EvalBroker{cfg: cfg}
-	b.policy, b.quirks = WithoutQuirks(cfg.Policy)
+	b.policy, b.leaks.quirks = WithoutQuirks(cfg.Policy)
 	b.before = totalOrder(b.policy)
 	b.reset()
 	return b
@@ -191,7 +190,7 @@ func (b *EvalBroker) reset() {
 	b.deadlines = heap.Heap[*record]{Before: firesBefore, Moved: (*record).setArmed}
 	b.cancelable = nil
 	b.counts = counts{}
-	b.leaks = leaks{}
+	b.leaks = newLeaks(b.leaks.quirks)
 }
 
 // at converts a time to the broker's own.
@@ -278,7 +277,7 @@ func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
 		return
 	}
 	b.counts.pending++
-	b.leaks.enqueued(b.quirks, e.ID)
+	b.leaks.enqueued(e.ID)
 	if p, ok := b.policy.(EnqueueShedder); ok {
 		b.shed(j, p.ShedOnEnqueue)
 	}
@@ -297,7 +296,7 @@ func (b *EvalBroker) shed(j *job, by func(PendingEvaluations) []*Evaluation) (n 
 	if sorted {
 		oldest = p.oldestWith(shed)
 	}
-	b.leaks.shed(b.quirks, shed)
+	b.leaks.shed(shed)
 	p.cancelable += len(shed)
 	b.cancelable = append(b.cancelable, shedList{j, shed})
 	b.counts.cancelable += len(shed)
@@ -321,7 +320,7 @@ func (b *EvalBroker) makeReady(r *record, scheduler string, since time.Duration)
 	r.place, r.queue, r.enqueued = placeReady, i, since
 	b.queues[i].ready.Push(readyItem{r.eval.Priority, r.eval.CreateIndex, r})
 	b.counts.ready++
-	b.leaks.enqueued(b.quirks, r.eval.ID)
+	b.leaks.enqueued(r.eval.ID)
 }
 
 // queue returns the index of a scheduler type's queue; -1: it has none.

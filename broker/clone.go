@@ -92,7 +92,3 @@ func emptied[K comparable, V any](m map[K]V) map[K]V {
 	clear(m)
 	return m
 }
-
-func (l *leaks) clone() leaks {
-	return leaks{shedIDs: maps.Clone(l.shedIDs), enqueues: maps.Clone(l.enqueues)}
-}

@@ -17,7 +17,7 @@ type Delivery struct {
 	// Waited is how long the evaluation was pending and ready: since it was enqueued, or
 	// since the end of the wait or redelivery delay before this delivery.
 	Waited time.Duration
-	// Timed is false if Nomad would not have recorded Waited; see Quirks.SilentTimings.
+	// Timed is false if Nomad would not have recorded Waited; see SilentTimings.
 	Timed bool
 }
 
@@ -34,7 +34,7 @@ type AckResult struct {
 	// Held is the time since the acked delivery, Response that since its enqueue.
 	Held, Response time.Duration
 	// Timed is false if Nomad would not have recorded Held and Response; see
-	// Quirks.SilentTimings.
+	// SilentTimings.
 	Timed bool
 }
 
@@ -60,7 +60,7 @@ func (b *EvalBroker) Deliver(now time.Time, schedulers []string) (Delivery, erro
 	r := q.ready.Pop().record
 	r.place, r.dequeued, r.token = placeUnacked, at, uuid.Format(b.cfg.Rand.Uint64(), b.cfg.Rand.Uint64())
 	r.deliveries++
-	r.timed = b.leaks.timed(b.quirks, r.eval.ID)
+	r.timed = b.leaks.timed(r.eval.ID)
 	q.unacked++
 	b.counts.ready--
 	b.counts.unacked++
@@ -100,7 +100,7 @@ func (b *EvalBroker) choose(schedulers []string) *queue {
 // peek returns the priority by which the queue competes with others.
 func (b *EvalBroker) peek(q *queue) int {
 	at := 0
-	if b.quirks.LastSlotPeek {
+	if b.leaks.quirks.has(LastSlotPeek) {
 		at = q.ready.Len() - 1
 	}
 	return q.ready.Items[at].priority

@@ -55,10 +55,10 @@ func TestPolicyChanges(t *testing.T) {
 }
 
 func TestWithQuirks(t *testing.T) {
-	if p := broker.WithQuirks(broker.Legacy(), broker.Quirks{}); p != broker.Legacy() {
+	if p := broker.WithQuirks(broker.Legacy(), 0); p != broker.Legacy() {
 		t.Errorf("no quirks make %v of legacy", p)
 	}
-	twice := broker.WithQuirks(broker.WithQuirks(broker.Shedding(), broker.Quirks{DedupLeak: true}), broker.Quirks{LastSlotPeek: true})
+	twice := broker.WithQuirks(broker.WithQuirks(broker.Shedding(), broker.DedupLeak), broker.LastSlotPeek)
 	if got, want := twice.String(), "shedding+dedup-leak+last-slot-peek"; got != want {
 		t.Errorf("name %q, want %q", got, want)
 	}

@@ -56,68 +56,57 @@ func registeredNames() []string {
 	return names
 }
 
-// ordering is which pending evaluation is the best.
-type ordering uint8
+// rule is a decision of a policy that a word of its name can replace.
+type rule uint8
 
 const (
-	orderUnchanged ordering = iota
-	oldestFirst             // lowest CreateIndex
-	newestFirst             // highest ModifyIndex
-	priorityFirst           // highest Priority, then highest ModifyIndex
+	order   rule = iota // which pending evaluation is the best
+	ack                 // what an ack sheds
+	enqueue             // what is shed while the job is busy
+	rules
 )
 
-// keep is which pending evaluations a rule does not shed.
-type keep uint8
+// change is a word and the rule that it replaces, by less or by shed.
+type change struct {
+	word, description string
+	rule              rule
+	less              func(a, b *Evaluation) bool
+	shed              func(PendingEvaluations) []*Evaluation
+}
 
-const (
-	keepUnchanged keep = iota
-	keepAll
-	keepBest
-	keepNone
-)
+// changes are sorted by rule.
+var changes = []change{
+	{"oldest-first", "the best pending evaluation is the one created first", order, legacy{}.Less, nil},
+	{"newest-first", "the best is the one modified last", order, modifiedLast, nil},
+	{"priority-first", "the best is the one of highest priority and then modified last", order, shedding{}.Less, nil},
+	{"ack-keeps-all", "an ack sheds nothing", ack, nil, legacy{}.Shed},
+	{"ack-keeps-best", "an ack sheds all pending evaluations of the job but the best", ack, nil, shedding{}.Shed},
+	{"ack-keeps-none", "an ack sheds all of them", ack, nil, shedAll},
+	{"enqueue-keeps-best", "whenever an evaluation becomes pending, all of the job but the best are shed", enqueue, nil, shedding{}.Shed},
+	{"enqueue-keeps-none", "whenever an evaluation becomes pending, it is shed", enqueue, nil, shedAll},
+}
+
+func modifiedLast(a, b *Evaluation) bool { return a.ModifyIndex > b.ModifyIndex }
+
+func shedAll(pending PendingEvaluations) []*Evaluation {
+	return pending.RemoveFunc(func(*Evaluation) bool { return true })
+}
 
 // changed is a policy some of whose rules are replaced. The Policy is the value, not a
 // pointer to it, so that equal ones are equal.
 type changed struct {
 	Policy
-	order   ordering
-	ack     keep
-	enqueue keep
-}
-
-// changes are the words for the rules, in the order in which a name has them.
-var changes = []struct {
-	word, description string
-	changed
-}{
-	{"oldest-first", "the best pending evaluation is the one created first", changed{order: oldestFirst}},
-	{"newest-first", "the best is the one modified last", changed{order: newestFirst}},
-	{"priority-first", "the best is the one of highest priority and then modified last", changed{order: priorityFirst}},
-	{"ack-keeps-all", "an ack sheds nothing", changed{ack: keepAll}},
-	{"ack-keeps-best", "an ack sheds all pending evaluations of the job but the best", changed{ack: keepBest}},
-	{"ack-keeps-none", "an ack sheds all of them", changed{ack: keepNone}},
-	{"enqueue-keeps-best", "whenever an evaluation becomes pending, all of the job but the best are shed", changed{enqueue: keepBest}},
-	{"enqueue-keeps-none", "whenever an evaluation becomes pending, it is shed", changed{enqueue: keepNone}},
+	by [rules]*change // nil: the rule is the policy's own
 }
 
 // change applies one word and reports true, unless there is no such word or its rule is
 // changed already.
 func (c *changed) change(word string) bool {
-	for _, ch := range changes {
-		if ch.word != word {
-			continue
+	for i := range changes {
+		if ch := &changes[i]; ch.word == word && c.by[ch.rule] == nil {
+			c.by[ch.rule] = ch
+			return true
 		}
-		switch {
-		case ch.order != 0 && c.order == 0:
-			c.order = ch.order
-		case ch.ack != 0 && c.ack == 0:
-			c.ack = ch.ack
-		case ch.enqueue != 0 && c.enqueue == 0:
-			c.enqueue = ch.enqueue
-		default:
-			return false
-		}
-		return true
 	}
 	return false
 }
@@ -126,9 +115,9 @@ func (c *changed) change(word string) bool {
 func (c changed) policy() Policy {
 	_, sheds := c.Policy.(EnqueueShedder)
 	switch {
-	case c == (changed{Policy: c.Policy}):
+	case c.by == [rules]*change{}:
 		return c.Policy
-	case sheds || c.enqueue != keepUnchanged:
+	case sheds || c.by[enqueue] != nil:
 		return changedOnEnqueue{c}
 	}
 	return c
@@ -136,8 +125,8 @@ func (c changed) policy() Policy {
 
 func (c changed) String() string {
 	name := c.Policy.String()
-	for _, ch := range changes {
-		if ch.order != 0 && ch.order == c.order || ch.ack != 0 && ch.ack == c.ack || ch.enqueue != 0 && ch.enqueue == c.enqueue {
+	for _, ch := range c.by {
+		if ch != nil {
 			name += "+" + ch.word
 		}
 	}
@@ -145,41 +134,25 @@ func (c changed) String() string {
 }
 
 func (c changed) Less(a, b *Evaluation) bool {
-	switch c.order {
-	case oldestFirst:
-		return a.CreateIndex < b.CreateIndex
-	case newestFirst:
-		return a.ModifyIndex > b.ModifyIndex
-	case priorityFirst:
-		return shedding{}.Less(a, b)
+	if ch := c.by[order]; ch != nil {
+		return ch.less(a, b)
 	}
 	return c.Policy.Less(a, b)
 }
 
 func (c changed) Shed(pending PendingEvaluations) []*Evaluation {
-	if c.ack == keepUnchanged {
-		return c.Policy.Shed(pending)
+	if ch := c.by[ack]; ch != nil {
+		return ch.shed(pending)
 	}
-	return c.ack.shed(pending)
+	return c.Policy.Shed(pending)
 }
 
-// changedOnEnqueue is apart because being an EnqueueShedder costs every enqueue a call.
+// changedOnEnqueue is apart because each enqueue calls an EnqueueShedder.
 type changedOnEnqueue struct{ changed }
 
 func (c changedOnEnqueue) ShedOnEnqueue(pending PendingEvaluations) []*Evaluation {
-	if c.enqueue == keepUnchanged {
-		return c.Policy.(EnqueueShedder).ShedOnEnqueue(pending)
+	if ch := c.by[enqueue]; ch != nil {
+		return ch.shed(pending)
 	}
-	return c.enqueue.shed(pending)
-}
-
-// shed removes the pending evaluations that are not kept.
-func (k keep) shed(pending PendingEvaluations) []*Evaluation {
-	switch k {
-	case keepBest:
-		return pending.KeepBest()
-	case keepNone:
-		return pending.RemoveFunc(func(*Evaluation) bool { return true })
-	}
-	return nil
+	return c.Policy.(EnqueueShedder).ShedOnEnqueue(pending)
 }

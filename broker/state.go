@@ -112,17 +112,13 @@ func compareJobs(x, y *Evaluation) int {
 // makes them ready.
 func (s *State) Check() error {
 	all := make([]holding, 0, 16)
-	for _, h := range s.Ready {
-		all = append(all, holding{h.Eval, "ready", true})
-	}
-	for _, h := range s.Unacked {
-		all = append(all, holding{h.Eval, "unacked", true})
-	}
-	for _, h := range s.Waiting {
-		all = append(all, holding{h.Eval, "waiting", h.Redelivery})
-	}
-	for _, h := range s.Pending {
-		all = append(all, holding{h.Eval, "pending", false})
+	for _, at := range []struct {
+		place string
+		held  []Held
+	}{{"ready", s.Ready}, {"unacked", s.Unacked}, {"waiting", s.Waiting}, {"pending", s.Pending}} {
+		for _, h := range at.held {
+			all = append(all, holding{h.Eval, at.place, at.place != "pending" && (at.place != "waiting" || h.Redelivery)})
+		}
 	}
 	slices.SortStableFunc(all, func(x, y holding) int {
 		return cmp.Or(compareJobs(x.eval, y.eval), cmp.Compare(x.eval.ID, y.eval.ID))

@@ -109,49 +109,46 @@ func (b *EvalBroker) Outstanding(evalID string) (token string, ok bool) {
 // OutstandingReset restarts the nack timer of a delivery whose holder is still at work. Its
 // errors are those of Ack.
 func (b *EvalBroker) OutstandingReset(now time.Time, evalID, token string) error {
-	r, at, err := b.timed(now, evalID, token)
+	r, at, err := b.timed("reset", now, evalID, token, false)
 	if err == nil {
-		err = r.running(at)
+		b.arm(r, later(at, b.cfg.NackTimeout))
 	}
-	if err != nil {
-		return fmt.Errorf("nack timer reset of evaluation %q: %w", evalID, err)
-	}
-	b.arm(r, later(at, b.cfg.NackTimeout))
-	return nil
+	return err
 }
 
 // PauseNackTimeout stops the nack timer of a delivery while its plan is in the plan queue,
 // however long that takes. Its errors are those of Ack.
 func (b *EvalBroker) PauseNackTimeout(now time.Time, evalID, token string) error {
-	r, at, err := b.timed(now, evalID, token)
+	r, _, err := b.timed("pause", now, evalID, token, false)
 	if err == nil {
-		err = r.running(at)
+		b.disarm(r)
 	}
-	if err != nil {
-		return fmt.Errorf("nack timer pause of evaluation %q: %w", evalID, err)
-	}
-	b.disarm(r)
-	return nil
+	return err
 }
 
 // ResumeNackTimeout restarts the nack timer of a delivery from the beginning, even one that
 // was not paused, unless it is due. Its errors are those of Ack.
 func (b *EvalBroker) ResumeNackTimeout(now time.Time, evalID, token string) error {
-	r, at, err := b.timed(now, evalID, token)
-	if err == nil && r.armed >= 0 {
-		err = r.running(at)
+	r, at, err := b.timed("resume", now, evalID, token, true)
+	if err == nil {
+		b.arm(r, later(at, b.cfg.NackTimeout))
 	}
-	if err != nil {
-		return fmt.Errorf("nack timer resume of evaluation %q: %w", evalID, err)
-	}
-	b.arm(r, later(at, b.cfg.NackTimeout))
-	return nil
+	return err
 }
 
-func (b *EvalBroker) timed(now time.Time, evalID, token string) (*record, time.Duration, error) {
+// timed finds the delivery whose nack timer a call names, and verifies that the timer runs
+// or, if it may be, is paused.
+func (b *EvalBroker) timed(call string, now time.Time, evalID, token string, paused bool) (*record, time.Duration, error) {
 	r, err := b.outstanding(evalID, token)
-	if err != nil {
-		return nil, 0, err
+	var at time.Duration
+	if err == nil {
+		at = b.at(now)
+		if r.armed >= 0 || !paused {
+			err = r.running(at)
+		}
 	}
-	return r, b.at(now), nil
+	if err != nil {
+		return nil, 0, fmt.Errorf("nack timer %s of evaluation %q: %w", call, evalID, err)
+	}
+	return r, at, nil
 }

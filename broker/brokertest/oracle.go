@@ -38,7 +38,7 @@ type item struct {
 // newOracle returns an oracle for a configuration in which all fields but Rand are set.
 func newOracle(cfg broker.Config) *oracle {
 	policy, quirks := broker.WithoutQuirks(cfg.Policy)
-	return &oracle{cfg: cfg, policy: policy, leaks: quirks.DedupLeak}
+	return &oracle{cfg: cfg, policy: policy, leaks: quirks&broker.DedupLeak != 0}
 }
 
 func (o *oracle) setEnabled(enabled bool) {

@@ -97,7 +97,7 @@ func TestSound(t *testing.T) {
 		{"legacy", broker.Legacy(), full, 160571},
 		{"shedding", broker.Shedding(), full, 506205},
 		{"coalescing on enqueue", named("shedding+enqueue-keeps-best"), small, 96316},
-		{"dedup leak", broker.WithQuirks(broker.Shedding(), broker.Quirks{DedupLeak: true}), bounds(func(b *explore.Bounds) { b.Evals = 2 }), 6070},
+		{"dedup leak", broker.WithQuirks(broker.Shedding(), broker.DedupLeak), bounds(func(b *explore.Bounds) { b.Evals = 2 }), 6070},
 		{"one job, seven triggers", broker.Shedding(), bounds(func(b *explore.Bounds) { b.Jobs, b.Evals, b.Batch = 1, 7, 3 }), 42466},
 		{"three jobs, one worker", broker.Shedding(), bounds(func(b *explore.Bounds) { b.Jobs, b.Evals, b.Workers, b.Timeouts = 3, 2, 1, 1 }), 9352},
 		{"two failovers, two priorities", broker.Shedding(), bounds(func(b *explore.Bounds) {
