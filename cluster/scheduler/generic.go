@@ -255,8 +255,8 @@ func (g *genericRun) missing(s *groupState) (places []placement) {
 }
 
 // placeMissing asks for the missing placements and returns how much of the room for updates
-// they take. A failed deployment replaces only lost allocations, and failed or disconnecting ones of
-// other deployments (reconcile.go, computeReplacements).
+// they take. If the deployment failed it replaces only lost allocations, and failed or
+// disconnecting ones of other deployments (reconcile.go, computeReplacements).
 func (g *genericRun) placeMissing(s *groupState, missing []placement) int {
 	failed := set[*rpc.Allocation](s.failed...)
 	if !g.deploymentFailed() {

@@ -92,7 +92,7 @@ func (w *world) drain(id string, on bool) {
 	w.update(func(tx *state.Tx) error { return tx.RequestTransitions(leave, nil) })
 }
 
-// job registers a job with one group "g" that uses a tenth of a node. System and sysbatch
+// job returns a job with one group "g" that uses a tenth of a node. System and sysbatch
 // jobs ignore count.
 func job(jobType, id string, count int, change ...func(*rpc.Job)) *rpc.Job {
 	j := &rpc.Job{
