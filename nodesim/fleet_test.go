@@ -100,8 +100,8 @@ func TestHeartbeatsFollowTheTTLExactly(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	refused := errors.New("refused")
-	// Each case fails some calls of one client over three servers and names what the
-	// client does next: the method, the server, and the least and most time until then.
+	// Each case fails some calls of one client of three servers, and has what the client does
+	// next: the method, the server, and the least and the most time until then.
 	cases := []struct {
 		name        string
 		fail        func(n int, e logEntry) error // n counts the calls, from 0
@@ -281,7 +281,7 @@ func TestSameSeedSameCalls(t *testing.T) {
 			synctest.Wait()
 			log = s.calls("")
 		})
-		// Waking many watchers at once is the fake's doing: order within an instant is not the fleet's.
+		// The fake wakes many watchers at once: the fleet does not decide the order of an instant.
 		slices.SortStableFunc(log, func(a, b logEntry) int {
 			return cmpEntries(a, b)
 		})

@@ -9,7 +9,7 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// twoGroups is three clients at hand and two far away.
+// twoGroups has three clients near and two far away.
 func twoGroups() Config {
 	return Config{Nodes: 5, Servers: 1, Seed: 3, Groups: []Group{
 		{Name: "near", Nodes: 3},

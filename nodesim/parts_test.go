@@ -75,7 +75,7 @@ func TestGridKeepsLoopsApart(t *testing.T) {
 	})
 }
 
-// The queue against a plain map searched from end to end.
+// TestQueue compares the queue with a map that is searched from end to end.
 func TestQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		clients := make([]client, 8)

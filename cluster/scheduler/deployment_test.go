@@ -41,8 +41,8 @@ func TestRollingUpdate(t *testing.T) {
 	w.want("names", w.names("svc"), "[svc.g[0] svc.g[1] svc.g[2] svc.g[3] svc.g[4]]")
 }
 
-// TestRollingUpdateStopsAtAFailure: an unhealthy allocation holds the update, until the
-// deployment watcher asks for a replacement; a failed deployment goes no further.
+// TestRollingUpdateStopsAtAFailure: an unhealthy allocation stops the update until the
+// deployment watcher asks for a replacement. A failed deployment never continues.
 func TestRollingUpdateStopsAtAFailure(t *testing.T) {
 	w := running(t, 3, job(rpc.JobTypeService, "svc", 3, rolling(1)))
 	w.change("svc", group(changed))
@@ -84,8 +84,7 @@ func TestDeploymentEndsWithItsJob(t *testing.T) {
 	w.want("cancelled", w.deployment("svc").Status, rpc.DeploymentCancelled)
 }
 
-// TestUpdateInPlaceDeploys: allocations that are carried over have to be found healthy
-// again.
+// TestUpdateInPlaceDeploys: allocations that are updated in place must become healthy again.
 func TestUpdateInPlaceDeploys(t *testing.T) {
 	w := running(t, 3, job(rpc.JobTypeService, "svc", 3, rolling(1)))
 	w.change("svc", func(j *rpc.Job) { j.Priority++ })

@@ -8,9 +8,9 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// EvaluatePlan decides which part of a plan can be committed to the state in snap, node
-// by node: a node's part is taken in full or refused in full (plan_apply.go,
-// evaluatePlanPlacements). It changes neither; the result shares the plan's allocations.
+// EvaluatePlan returns the part of a plan that can be committed to the state in snap. It
+// accepts or refuses each node's part as a whole (plan_apply.go, evaluatePlanPlacements).
+// The result shares the plan's allocations.
 func EvaluatePlan(snap *state.Snapshot, plan *Plan) *PlanResult {
 	r := &PlanResult{
 		NodeUpdate:     make(map[string][]*rpc.Allocation, len(plan.NodeUpdate)),
@@ -33,8 +33,8 @@ func EvaluatePlan(snap *state.Snapshot, plan *Plan) *PlanResult {
 	return r
 }
 
-// existing drops what was collected since the plan was made: there is nothing left of it
-// to stop. Nomad fails the plan.
+// existing returns the stops of allocations that still exist. Others were collected since the
+// plan was made; Nomad fails such a plan.
 func existing(snap *state.Snapshot, stops []*rpc.Allocation) []*rpc.Allocation {
 	gone := func(a *rpc.Allocation) bool { return snap.AllocByID(a.ID) == nil }
 	if !slices.ContainsFunc(stops, gone) {
@@ -43,7 +43,7 @@ func existing(snap *state.Snapshot, stops []*rpc.Allocation) []*rpc.Allocation {
 	return slices.DeleteFunc(slices.Clone(stops), gone)
 }
 
-// nodes returns the IDs of the nodes the plan touches, in order.
+// nodes returns the IDs of the plan's nodes in order.
 func (p *Plan) nodes() []string {
 	ids := make([]string, 0, len(p.NodeUpdate)+len(p.NodeAllocation))
 	ids = slices.AppendSeq(ids, maps.Keys(p.NodeUpdate))
@@ -52,7 +52,7 @@ func (p *Plan) nodes() []string {
 	return slices.Compact(ids)
 }
 
-// nodeFits reports whether a node's part of the plan holds in the state of snap
+// nodeFits reports whether a node's part of the plan can be committed to the state in snap
 // (plan_apply.go, evaluateNodePlan).
 func nodeFits(snap *state.Snapshot, plan *Plan, nodeID string) bool {
 	places := plan.NodeAllocation[nodeID]
@@ -64,14 +64,14 @@ func nodeFits(snap *state.Snapshot, plan *Plan, nodeID string) bool {
 	case node == nil:
 		return false
 	case node.Status == rpc.NodeStatusDisconnected:
-		// All that can be said of such a node's allocations is that they are unknown.
+		// A plan can only declare such a node's allocations unknown.
 		return !slices.ContainsFunc(places, func(a *rpc.Allocation) bool { return a.ClientStatus != rpc.AllocClientUnknown })
 	case node.Status != rpc.NodeStatusReady:
 		return false
 	}
 	on := snap.NodeAllocs(nodeID)
 	if !slices.ContainsFunc(places, func(a *rpc.Allocation) bool { return on.LiveByID(a.ID) == nil }) {
-		return true // changes in place only, which an ineligible node allows too
+		return true // only changes in place, which an ineligible node accepts
 	}
 	if node.SchedulingEligibility == rpc.NodeIneligible {
 		return false

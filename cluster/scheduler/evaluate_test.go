@@ -80,8 +80,8 @@ func TestEvaluatePlan(t *testing.T) {
 	}
 }
 
-// Plans made on one snapshot and applied one after the other get refused where they
-// no longer fit, and the scheduler tries again on a newer one.
+// Plans are made on one snapshot and applied one after the other. The applier refuses those
+// that do not fit any more, and the scheduler tries again on a newer snapshot.
 func TestConflictingPlansRetry(t *testing.T) {
 	w := newWorld(t)
 	w.nodes(1)
@@ -105,7 +105,7 @@ func TestConflictingPlansRetry(t *testing.T) {
 	checkRoom(t, w.store.Snapshot())
 }
 
-// The node is away whenever a plan is verified, and back when the next is made.
+// The node is down whenever a plan is verified, and ready when the next is made.
 func TestGivesUp(t *testing.T) {
 	tests := []struct {
 		jobType  string
@@ -143,7 +143,7 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
-// Anything committed starts the attempts afresh.
+// An attempt that gets anything committed resets the count of attempts.
 func TestProgressResetsAttempts(t *testing.T) {
 	w := newWorld(t)
 	w.nodes(8)

@@ -10,7 +10,7 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// running returns a world of n nodes on which the job runs.
+// running returns a world of n nodes with the job's allocations in place.
 func running(t *testing.T, n int, j *rpc.Job) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -167,8 +167,8 @@ func TestServiceReschedulesFailures(t *testing.T) {
 	}
 }
 
-// TestChangedBeforeReplaced: an allocation that failed, and is replaced because its job
-// changed before its time had come, is not replaced again when that comes.
+// TestChangedBeforeReplaced: a failed allocation is to be replaced later, but its job changes
+// first and replaces it at once. It must not be replaced again when its time comes.
 func TestChangedBeforeReplaced(t *testing.T) {
 	w := running(t, 3, job(rpc.JobTypeService, "svc", 3))
 	w.report("svc", rpc.AllocClientFailed, func(a *rpc.Allocation) bool { return a.Name != "svc.g[1]" })
@@ -211,8 +211,8 @@ func TestBatch(t *testing.T) {
 	w.want("a changed job runs anew", w.names("bat"), "[bat.g[0] bat.g[1] bat.g[2]]")
 }
 
-// TestBatchLeavesADrainingNode: what was moved and then stopped by its client did not run to
-// its end, and must not be taken for a part of the job beside the one that replaced it.
+// TestBatchLeavesADrainingNode: an allocation that migrates is stopped and reported complete.
+// It has not run to its end, and must not count beside the one that replaced it.
 func TestBatchLeavesADrainingNode(t *testing.T) {
 	w := running(t, 3, job(rpc.JobTypeBatch, "bat", 3))
 	moved := w.live("bat")[0]

@@ -8,11 +8,10 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// TestReconnectingOnADrainingNode: an allocation that was out of reach and is to leave its
-// node is one that reconnects while the node drains, and is neither resumed nor moved, though
-// another is stopped because there is one too many; it moves when the drain is over. That
-// leaves a name twice and another not at all (reconcile_util.go, filterByTainted;
-// reconcile.go, computeStop and computeReconnecting).
+// TestReconnectingOnADrainingNode: an allocation reconnects while its node drains. It is
+// neither resumed nor moved, and another is stopped in its place, since there is one too
+// many. It moves when the drain is over. That leaves one name twice and another not at all
+// (reconcile_util.go, filterByTainted; reconcile.go, computeStop and computeReconnecting).
 func TestReconnectingOnADrainingNode(t *testing.T) {
 	w := running(t, 4, job(rpc.JobTypeService, "svc", 2, group(func(tg *rpc.TaskGroup) { tg.MaxClientDisconnect = time.Hour })))
 	away, other := w.live("svc")[0], w.live("svc")[1]

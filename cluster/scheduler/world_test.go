@@ -12,7 +12,7 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// world is one server's state, and stands in for workers, applier and clients.
+// world is one server's state, with stand-ins for workers, applier and clients.
 type world struct {
 	t     testing.TB
 	store *state.Store
@@ -23,7 +23,7 @@ type world struct {
 	evals int
 }
 
-// fataler is what both *testing.T and *rapid.T can do.
+// fataler has the methods that *testing.T and *rapid.T share.
 type fataler interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -92,8 +92,8 @@ func (w *world) drain(id string, on bool) {
 	w.update(func(tx *state.Tx) error { return tx.RequestTransitions(leave, nil) })
 }
 
-// job makes a job with one group "g" that uses a tenth of a node; count matters to
-// service and batch jobs.
+// job returns a job with one group "g" that uses a tenth of a node. System and sysbatch
+// jobs ignore count.
 func job(jobType, id string, count int, change ...func(*rpc.Job)) *rpc.Job {
 	j := &rpc.Job{
 		Namespace: rpc.DefaultNamespace, ID: id, Type: jobType, Priority: 50, Datacenters: []string{"dc1"},
@@ -118,7 +118,7 @@ func (w *world) register(j *rpc.Job) *rpc.Job {
 	return j
 }
 
-// change registers the job again, changed.
+// change registers a changed version of the job.
 func (w *world) change(id string, f func(*rpc.Job)) {
 	w.t.Helper()
 	j := w.store.Snapshot().JobByID(rpc.DefaultNamespace, id).Copy()
@@ -138,7 +138,7 @@ func (w *world) eval(jobID, jobType, trigger string) *broker.Evaluation {
 	return e
 }
 
-// ran is what became of one evaluation.
+// ran is the result of one evaluation.
 type ran struct {
 	plans   []*Plan
 	results []*PlanResult
@@ -148,8 +148,8 @@ type ran struct {
 	reblock *broker.Evaluation
 }
 
-// run evaluates the job until the outcome; meddle, if any, comes between the making and
-// the applying of each plan.
+// run evaluates the job until the outcome. It calls meddle, unless that is nil, before it
+// applies each plan.
 func (w *world) run(e *broker.Evaluation, meddle ...func(*Plan)) ran {
 	w.t.Helper()
 	s, err := New(e, w.cache, w.rand)
@@ -212,8 +212,8 @@ func (w *world) report(jobID, status string, match func(*rpc.Allocation) bool) i
 	return len(updates)
 }
 
-// clientUpdate is what a client reports, at its first word on an allocation of a deployment
-// with its health.
+// clientUpdate returns a client's report, with the health of an allocation of a deployment if
+// it has none yet.
 func (w *world) clientUpdate(a *rpc.Allocation, status string) *rpc.Allocation {
 	u := &rpc.Allocation{ID: a.ID, ClientStatus: status, ModifyTime: w.now.UnixNano()}
 	if a.DeploymentID != "" && a.Health == "" {
@@ -264,7 +264,7 @@ func (w *world) want(what string, got, want any) {
 	}
 }
 
-// checkRoom fails if any node holds more than it has room for.
+// checkRoom fails if the allocations of any node use more than it has.
 func checkRoom(t fataler, snap *state.Snapshot) {
 	t.Helper()
 	for n := range snap.Nodes() {

@@ -15,8 +15,8 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// watchAll watches the allocations of every node that change names, registered or not, and
-// returns a function that lists which of them woke.
+// watchAll watches the allocations of all nodes that change uses, registered or not, and
+// returns a function that lists the nodes whose watches have closed.
 func watchAll(s *Store) (woken func() []string) {
 	channels := map[string]<-chan struct{}{}
 	for n := range 8 {
@@ -41,9 +41,9 @@ func persisted(rt *rapid.T, s *Snapshot) []byte {
 	return image.Bytes()
 }
 
-// TestAdopt applies random histories to one store. A second one adopts each state, with now
-// and then an entry of its own or a restore in between: it must be like the first in all
-// that it shows, and in whom it wakes.
+// TestAdopt applies random entries to one store and makes another adopt each state. Adopt
+// must wake the watchers that Update wakes. The stores change roles after each entry, and
+// now and then one restores its state from bytes in between.
 func TestAdopt(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		leader, follower := New(), New()
@@ -83,8 +83,8 @@ func TestAdopt(t *testing.T) {
 	})
 }
 
-// TestSnapshotIsShared reads one snapshot from several goroutines while two stores that hold
-// it write on; the race detector judges.
+// TestSnapshotIsShared reads one snapshot from several goroutines while two stores apply
+// entries to it. The race detector judges.
 func TestSnapshotIsShared(t *testing.T) {
 	first, second := full(t, 3, 20), New()
 	shared := first.Snapshot()
@@ -112,8 +112,8 @@ func TestSnapshotIsShared(t *testing.T) {
 	}
 }
 
-// TestAdoptAhead: a store that has not applied what the state was made from cannot tell who
-// is concerned, and wakes everyone.
+// TestAdoptAhead: a store that skips entries does not know what they changed, and wakes every
+// watcher.
 func TestAdoptAhead(t *testing.T) {
 	ahead, behind := New(), New()
 	upsert(t, ahead, 1)
@@ -121,6 +121,6 @@ func TestAdoptAhead(t *testing.T) {
 	watched := behind.WatchNodeAllocs("another")
 	behind.Adopt(ahead.Snapshot())
 	if !closed(watched) {
-		t.Error("a watcher slept through entries that were skipped")
+		t.Error("a watcher did not wake although entries were skipped")
 	}
 }

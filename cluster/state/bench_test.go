@@ -10,7 +10,7 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// uuid makes IDs that are as long and as spread out as real ones.
+// uuid returns IDs that are as long and as scattered as real ones.
 func uuid(kind, n int) string {
 	h := uint64(n+1) * 0x9E3779B97F4A7C15
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", uint32(h>>32), uint16(h>>16), h&0xfff, kind, n)

@@ -53,7 +53,7 @@ func (tx *Tx) updateDeploymentWithAlloc(old, now *rpc.Allocation) {
 	if now.DeploymentID == "" {
 		return
 	}
-	was := tx.deployment(broker.JobID{Namespace: now.Namespace, ID: now.JobID})
+	was := tx.deployment(jobOf(now))
 	if was == nil || was.ID != now.DeploymentID || was.Group(now.TaskGroup) == nil {
 		return
 	}

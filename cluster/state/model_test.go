@@ -13,8 +13,8 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// recount works out from the rows what the counts and the per-node and per-job rows
-// should be, and fails on any difference.
+// recount computes the counts and the per-node and per-job rows from the other rows, and
+// fails if they differ from the snapshot's.
 func recount(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -107,7 +107,7 @@ func recount(t interface {
 	}
 }
 
-// change makes one random change, at the next index.
+// change applies one random entry.
 func change(rt *rapid.T, s *Store) error {
 	index := s.Index() + uint64(rapid.IntRange(1, 3).Draw(rt, "index"))
 	snap := s.Snapshot()
@@ -200,8 +200,8 @@ func randomPlan(rt *rapid.T, snap *Snapshot) *PlanResults {
 	return r
 }
 
-// TestCountsFollowRows makes random changes: all that is kept beside the rows must agree
-// with them, in the latest snapshot, in older ones, and after a restore.
+// TestCountsFollowRows applies random entries. The counts must agree with the rows in the
+// latest snapshot, in older ones and after a restore.
 func TestCountsFollowRows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := New()
@@ -264,7 +264,7 @@ func checkRestore(rt *rapid.T, s *Store) {
 	if err := again.Persist(&second); err != nil || !bytes.Equal(second.Bytes(), image) {
 		rt.Fatalf("persisting what was restored gives other bytes (error %v)", err)
 	}
-	// Both go on alike.
+	// Both must apply the next entry alike.
 	for _, x := range []*Store{s, restored} {
 		if err := x.Update(snap.Index()+1, func(tx *Tx) error {
 			return tx.UpsertEvals(&broker.Evaluation{ID: "last", JobID: "job-1", Namespace: rpc.DefaultNamespace, Status: broker.StatusComplete})

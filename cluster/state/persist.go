@@ -131,6 +131,7 @@ func (s *Store) Restore(r io.Reader) error {
 	return nil
 }
 
+// readSnapshot returns the state that Persist wrote.
 func readSnapshot(r io.Reader, in *interner) (*Snapshot, error) {
 	dec := codec.NewDecoder(bufio.NewReaderSize(r, 1<<16), msgpackHandle())
 	var header persistHeader
@@ -149,6 +150,8 @@ func readSnapshot(r io.Reader, in *interner) (*Snapshot, error) {
 	return newSnapshot(db, *header.Counts), nil
 }
 
+// restoreTables writes the rows to txn, and rebuilds what follows from them: the per-node
+// rows, and the change logs of jobs.
 func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *interner) error {
 	perNode, perJob := map[string]*NodeAllocs{}, map[broker.JobID][]*rpc.Allocation{}
 	jobs := map[broker.JobID]*jobSummary{}
@@ -160,43 +163,40 @@ func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *int
 		}
 		return row
 	}
+	insert := func(table string, row any) { must(txn.Insert(table, row)) }
 	err := firstError(
-		restoreRows(txn, dec, tableNodes, h.Nodes, func(n *persistNode) any {
+		restoreRows(dec, tableNodes, h.Nodes, func(n *persistNode) {
 			in.node(n.Node)
 			on(n.Node.ID)
-			return &nodeRow{node: n.Node, events: n.Events}
+			insert(tableNodes, &nodeRow{node: n.Node, events: n.Events})
 		}),
-		restoreRows(txn, dec, tableJobs, h.Jobs, func(j *rpc.Job) any {
+		restoreRows(dec, tableJobs, h.Jobs, func(j *rpc.Job) {
 			in.job(j)
-			return j
+			insert(tableJobs, j)
 		}),
-		restoreRows(txn, dec, tableEvals, h.Evals, func(e *broker.Evaluation) any {
+		restoreRows(dec, tableEvals, h.Evals, func(e *broker.Evaluation) {
 			in.eval(e)
-			return e
+			insert(tableEvals, e)
 		}),
-		restoreRows(txn, dec, tableAllocs, h.Allocs, func(a *rpc.Allocation) any {
+		restoreRows(dec, tableAllocs, h.Allocs, func(a *rpc.Allocation) {
 			in.alloc(a)
 			on(a.NodeID).restore(a)
-			job := broker.JobID{Namespace: a.Namespace, ID: a.JobID}
-			perJob[job] = append(perJob[job], a)
-			return a
+			perJob[jobOf(a)] = append(perJob[jobOf(a)], a)
+			insert(tableAllocs, a)
 		}),
-		restoreRows(txn, dec, "summaries", h.Summary, func(s *jobSummary) any {
+		restoreRows(dec, "summaries", h.Summary, func(s *jobSummary) {
 			slices.SortFunc(perJob[s.Job], byChange)
 			s.log.rebuild(perJob[s.Job])
 			jobs[s.Job] = s
-			return nil
 		}),
-		restoreRows(txn, dec, tableDeployments, h.Deployments, func(d *rpc.Deployment) any { return d }),
+		restoreRows(dec, tableDeployments, h.Deployments, func(d *rpc.Deployment) { insert(tableDeployments, d) }),
 	)
 	if err != nil {
 		return err
 	}
 	h.Counts.summaries = new(summaries).with(jobs)
-	for id, row := range perNode {
-		if err := txn.Insert(tableNodeAllocs, row); err != nil {
-			return fmt.Errorf("allocations of node %q: %w", id, err)
-		}
+	for _, row := range perNode {
+		insert(tableNodeAllocs, row)
 	}
 	return nil
 }
@@ -211,20 +211,14 @@ func (n *NodeAllocs) restore(a *rpc.Allocation) {
 	n.Index = max(n.Index, a.ModifyIndex)
 }
 
-func restoreRows[T any](txn *memdb.Txn, dec *codec.Decoder, table string, n int, row func(*T) any) func() error {
+func restoreRows[T any](dec *codec.Decoder, table string, n int, keep func(*T)) func() error {
 	return func() error {
 		for i := range n {
-			r := new(T)
-			if err := dec.Decode(r); err != nil {
+			row := new(T)
+			if err := dec.Decode(row); err != nil {
 				return fmt.Errorf("row %d of %d of table %s: %w", i+1, n, table, err)
 			}
-			obj := row(r)
-			if obj == nil {
-				continue // it belongs to no table
-			}
-			if err := txn.Insert(table, obj); err != nil {
-				return fmt.Errorf("row %d of %d of table %s: %w", i+1, n, table, err)
-			}
+			keep(row)
 		}
 		return nil
 	}

@@ -84,8 +84,8 @@ func closed(ch <-chan struct{}) bool {
 	}
 }
 
-// Every client of a large cluster waits for its own allocations: what happens to other
-// nodes must not wake it.
+// Each client of a large cluster watches its own allocations. Changes on other nodes must not
+// wake it.
 func TestWatchNodeAllocs(t *testing.T) {
 	s := New()
 	nodes := []string{"n", "n1", "n12", "n2", "m"}

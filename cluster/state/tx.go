@@ -72,7 +72,7 @@ func (t *table[K, R]) flush(txn *memdb.Txn, base *Snapshot, name string) {
 	}
 }
 
-// flush writes the changed rows to db and to the counts.
+// flush writes the changed rows to db, and those of jobs to the counts.
 func (tx *Tx) flush(db *memdb.MemDB) {
 	tx.logAllocs()
 	for job, s := range tx.summaries {
@@ -149,7 +149,7 @@ func (tx *Tx) allocChanged(old, now *rpc.Allocation) {
 	if of == nil {
 		of = old
 	}
-	job := broker.JobID{Namespace: of.Namespace, ID: of.JobID}
+	job := jobOf(of)
 	if tx.touched == nil {
 		tx.touched = map[broker.JobID][]string{}
 	}
@@ -163,6 +163,8 @@ func (tx *Tx) allocChanged(old, now *rpc.Allocation) {
 	tx.counts.AllocsIndex = tx.index
 	tx.updateNodeAllocs(of.NodeID, old, now)
 }
+
+func jobOf(a *rpc.Allocation) broker.JobID { return broker.JobID{Namespace: a.Namespace, ID: a.JobID} }
 
 // Node returns a node as the transaction has left it so far; nil if there is none.
 func (tx *Tx) Node(id string) *rpc.Node {
