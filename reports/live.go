@@ -121,7 +121,7 @@ func (r liveRun) lines(name, color string, p paint) [liveLines]string {
 	title := p.bold(name) + padded(fit(where, left-utf8.RuneCountInString(name)), left-utf8.RuneCountInString(name))
 	row := func(what, value string, spark metrics.Series, note string) string {
 		text := fmt.Sprintf("%-*s%*s  ", liveTitle, "  "+what, liveValue, fit(value, liveValue))
-		return text + p.sgr(color, Sparkline(columns(spark, liveSpark), liveSpark)) + "  " + fit(note, tableWidth-liveTitle-liveValue-liveSpark-4)
+		return text + p.sgr(color, sparkline(columns(spark, liveSpark), liveSpark)) + "  " + fit(note, tableWidth-liveTitle-liveValue-liveSpark-4)
 	}
 	note := "peak " + wording.SI(float64(r.peak))
 	if s.Cancelable > 0 {
@@ -189,4 +189,33 @@ func columns(s metrics.Series, n int) []float64 {
 
 func padded(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
+}
+
+// sparkline draws values as one line of block characters, width columns wide, for a
+// display that follows a run. The highest value of all is the highest block; each column
+// shows the highest of the values that fall on it, so that no peak is lost, and anything
+// above zero shows. Fewer values than columns leave the rest blank.
+func sparkline(values []float64, width int) string {
+	const blocks = "▁▂▃▄▅▆▇█"
+	levels := []rune(blocks)
+	highest := 0.0
+	for _, v := range values {
+		highest = math.Max(highest, v)
+	}
+	var b strings.Builder
+	columns := min(len(values), max(width, 0))
+	for i := range columns {
+		peak := 0.0
+		for _, v := range values[i*len(values)/columns : (i+1)*len(values)/columns] {
+			peak = math.Max(peak, v)
+		}
+		switch {
+		case peak > 0:
+			b.WriteRune(levels[min(int(peak/highest*float64(len(levels))), len(levels)-1)])
+		default:
+			b.WriteByte('_')
+		}
+	}
+	b.WriteString(strings.Repeat(" ", max(width, 0)-columns))
+	return b.String()
 }

@@ -18,13 +18,10 @@ import (
 // instant at which virtual clocks start.
 var promEpoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Prometheus writes the runs as OpenMetrics text, which "promtool tsdb create-blocks-from
+// writePrometheus writes the runs as OpenMetrics text, which "promtool tsdb create-blocks-from
 // openmetrics" loads: the series with their times, counted from 2000-01-01, and figures,
 // latencies and invariants with the time at which their run ended.
-func Prometheus(w io.Writer, runs []*metrics.Result) error {
-	if len(runs) == 0 {
-		return ErrNoRuns
-	}
+func writePrometheus(w io.Writer, runs []*metrics.Result) error {
 	families := promFamilies{}
 	for i, label := range wording.Labels(runs) {
 		families.add(runs[i], label)

@@ -29,12 +29,9 @@ type TableOptions struct {
 	Color bool // colours and bold type, by ANSI escape sequences
 }
 
-// Table writes a comparison of the runs for a terminal of 80 columns. Two runs are shown
+// writeTable writes a comparison of the runs for a terminal of 80 columns. Two runs are shown
 // with deltas and ratios, one or more than two without.
-func Table(w io.Writer, runs []*metrics.Result, opts TableOptions) error {
-	if len(runs) == 0 {
-		return ErrNoRuns
-	}
+func writeTable(w io.Writer, runs []*metrics.Result, opts TableOptions) error {
 	s := wording.Summarise(runs)
 	p := paint{opts.Color}
 	var out bytes.Buffer
