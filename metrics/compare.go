@@ -37,7 +37,7 @@ type Delta struct {
 	Ratio *float64 `json:"ratio"`
 }
 
-// ParamDifference is a parameter set differently; a missing one is nil.
+// ParamDifference is a parameter that differs; nil stands for a missing one.
 type ParamDifference struct {
 	Name string `json:"name"`
 	Old  any    `json:"old"`

@@ -14,7 +14,7 @@ import (
 	"github.com/simctl/simctl/reports/wording"
 )
 
-// jsonSummary is the document that JSON writes.
+// jsonSummary is the document that writeJSON writes.
 type jsonSummary struct {
 	Runs []metrics.Result `json:"runs"` // without their series
 	// Comparison is there for two runs; Comparisons, each with the first run, for more.
@@ -45,8 +45,8 @@ func writeJSON(w io.Writer, runs []*metrics.Result) error {
 	return enc.Encode(doc)
 }
 
-// writeCSV writes every figure of every run, one a line: the run, what it was, the metric as
-// Result.Lookup and thresholds name it, its unit and its value. A time of -1 never came.
+// writeCSV writes every figure of every run, one a line: the run, the figure's path as
+// thresholds have it, its unit and its value. A time of -1 never came.
 func writeCSV(w io.Writer, runs []*metrics.Result) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"run", "scenario", "broker", "seed", "metric", "unit", "value"}}

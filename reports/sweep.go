@@ -93,7 +93,7 @@ func WriteSweep(dir string, s *metrics.Sweep, named []string) ([]string, error) 
 	return names, nil
 }
 
-// writeSweepCharts draws the charts into dir and removes those of an earlier call that are
+// writeSweepCharts draws the charts into dir and removes charts of an earlier call that are
 // not among them.
 func writeSweepCharts(dir string, s *metrics.Sweep, named []string) ([]string, error) {
 	if len(s.Results()) == 0 {
