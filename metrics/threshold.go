@@ -103,7 +103,7 @@ func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, err
 		demand(value >= *t.Min, ">= %s", number(*t.Min))
 	}
 	if t.MaxRatio != nil {
-		base, err := t.reference(runs, fmt.Sprintf("max_ratio needs a run of broker %q (ratio_of)", t.RatioOf), func(o *Result) bool { return o.Run.Broker == t.RatioOf })
+		base, err := t.valueIn(runs, fmt.Sprintf("max_ratio needs a run of broker %q (ratio_of)", t.RatioOf), func(o *Result) bool { return o.Run.Broker == t.RatioOf })
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, err
 	}
 	if t.Tolerance != nil {
 		need := fmt.Sprintf("tolerance needs a baseline run of %s with broker %s", r.Run.Scenario, r.Run.Broker)
-		base, err := t.reference(baseline, need, func(o *Result) bool {
+		base, err := t.valueIn(baseline, need, func(o *Result) bool {
 			return o.Run.Broker == r.Run.Broker && o.Run.Scenario == r.Run.Scenario
 		})
 		if err != nil {
@@ -141,8 +141,8 @@ func (t Threshold) baselineText(base float64, isTime bool) string {
 	return fmt.Sprintf("within %s of the baseline's %s", share, number(base))
 }
 
-// reference returns the threshold's metric in the first of the runs that is the one meant.
-func (t Threshold) reference(runs []*Result, need string, is func(*Result) bool) (float64, error) {
+// valueIn returns the threshold's metric in the first of the runs that is the one meant.
+func (t Threshold) valueIn(runs []*Result, need string, is func(*Result) bool) (float64, error) {
 	for _, r := range runs {
 		if is(r) {
 			v, _, err := r.Lookup(t.Metric)
