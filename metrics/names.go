@@ -25,8 +25,8 @@ const (
 	SeriesEntriesPrefix = "simctl.raft.entries."
 )
 
-// Names of the latencies: how long an evaluation waited in the broker until a worker
-// took it, how long the worker held it, and the two together.
+// Names of the latencies: how long an evaluation waited in the broker, how long a worker held
+// it, and both together.
 const (
 	LatencyWait     = "nomad.broker.wait_time"
 	LatencyProcess  = "nomad.broker.process_time"

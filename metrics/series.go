@@ -41,10 +41,9 @@ const (
 	thinAt    = 4 * maxPoints
 )
 
-// Thin returns the series with at most limit points (but never fewer than four), chosen
-// so that a chart of it looks the same: the first and the last point stay, and of each of
-// limit/2-1 equal stretches of time its lowest and its highest point. The series is
-// returned as it is when it is short enough already.
+// Thin returns the series with at most limit points, but never fewer than four, so chosen that
+// a chart of it looks the same: the first and the last point, and the lowest and the highest
+// point of each of limit/2-1 equal stretches of time. It returns a short series as it is.
 func (s Series) Thin(limit int) Series {
 	limit = max(limit, 4)
 	last := len(s.AtS) - 1
@@ -84,8 +83,8 @@ func (s Series) Thin(limit int) Series {
 	return out
 }
 
-// add appends a sample. Of a run of equal values only the ends are kept, which loses
-// nothing, and a series that has grown long is thinned.
+// add appends a sample. It keeps only the ends of a run of equal values, which loses nothing,
+// and thins a series that has grown long.
 func (s *Series) add(atS, value float64) {
 	if n := len(s.Value); n >= 2 && s.Value[n-1] == value && s.Value[n-2] == value {
 		s.AtS[n-1] = atS

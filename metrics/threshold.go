@@ -39,12 +39,12 @@ type Verdict struct {
 	OK     bool    `json:"ok"`
 }
 
-// ErrNoSuchRun is wrapped by errors of Check about a run that is not there.
+// ErrNoSuchRun is wrapped by errors of Check about a run that does not exist.
 var ErrNoSuchRun = errors.New("no such run")
 
 // Check applies thresholds to runs; baseline holds the runs that tolerances refer to. The
-// error tells of thresholds that cannot be applied, such as those with an unknown metric:
-// an input error, not a failed threshold. A time that never came fails every demand.
+// error is about thresholds that cannot be applied, such as one with an unknown metric: that
+// is an input error, not a failed threshold. A time that never came fails every demand.
 func Check(runs, baseline []*Result, thresholds []Threshold) ([]Verdict, error) {
 	verdicts := []Verdict{}
 	var errs []error
@@ -103,7 +103,7 @@ func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, err
 		demand(value >= *t.Min, ">= %s", number(*t.Min))
 	}
 	if t.MaxRatio != nil {
-		base, err := t.reference(runs, fmt.Sprintf("max_ratio needs a run of broker %q (ratio_of)", t.RatioOf), func(o *Result) bool { return o.Run.Broker == t.RatioOf })
+		base, err := t.valueIn(runs, fmt.Sprintf("max_ratio needs a run of broker %q (ratio_of)", t.RatioOf), func(o *Result) bool { return o.Run.Broker == t.RatioOf })
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, err
 	}
 	if t.Tolerance != nil {
 		need := fmt.Sprintf("tolerance needs a baseline run of %s with broker %s", r.Run.Scenario, r.Run.Broker)
-		base, err := t.reference(baseline, need, func(o *Result) bool {
+		base, err := t.valueIn(baseline, need, func(o *Result) bool {
 			return o.Run.Broker == r.Run.Broker && o.Run.Scenario == r.Run.Scenario
 		})
 		if err != nil {
@@ -141,8 +141,8 @@ func (t Threshold) baselineText(base float64, isTime bool) string {
 	return fmt.Sprintf("within %s of the baseline's %s", share, number(base))
 }
 
-// reference looks the threshold's metric up in the first of the runs that is the one meant.
-func (t Threshold) reference(runs []*Result, need string, is func(*Result) bool) (float64, error) {
+// valueIn returns the threshold's metric in the first of the runs that is the one meant.
+func (t Threshold) valueIn(runs []*Result, need string, is func(*Result) bool) (float64, error) {
 	for _, r := range runs {
 		if is(r) {
 			v, _, err := r.Lookup(t.Metric)
@@ -154,8 +154,9 @@ func (t Threshold) reference(runs []*Result, need string, is func(*Result) bool)
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
 
-// Applicable sorts out the thresholds that cannot be applied because of what was not run:
-// no run of their broker, none to compare with, or no baseline. skipped says which, and why.
+// Applicable separates the thresholds that cannot be applied because of what was not run: no
+// run of their broker, none to compare with, or no baseline. The second result says which they
+// are, and why.
 func Applicable(runs, baseline []*Result, thresholds []Threshold) (apply []Threshold, skipped []string) {
 	has := func(among []*Result, broker string) bool {
 		return slices.ContainsFunc(among, func(r *Result) bool { return broker == "" || r.Run.Broker == broker })

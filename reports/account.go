@@ -11,13 +11,10 @@ import (
 	"github.com/simctl/simctl/reports/wording"
 )
 
-// Account writes, for every phase of every run, what its events should have cost the Raft
-// log beside what was written: by message type, with the events below each, and what is
-// left unexplained.
-func Account(w io.Writer, runs []*metrics.Result) error {
-	if len(runs) == 0 {
-		return ErrNoRuns
-	}
+// writeAccount writes, for every phase of every run, what its events should have cost the Raft
+// log beside what was written: a line for each message type, with its events below and what
+// they leave unexplained.
+func writeAccount(w io.Writer, runs []*metrics.Result) error {
 	var out bytes.Buffer
 	for i, r := range runs {
 		if i > 0 {

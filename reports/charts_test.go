@@ -83,7 +83,7 @@ func TestSVG(t *testing.T) {
 			t.Fatal(err)
 		}
 		if styles, fallbacks := bytes.Count(out.Bytes(), []byte("font-family")), bytes.Count(out.Bytes(), []byte("Arial,Helvetica,sans-serif;")); styles == 0 || styles != fallbacks {
-			t.Errorf("%s: %d of %d texts name a font that every machine has", f.Id, fallbacks, styles)
+			t.Errorf("%s: %d of %d texts name a font that every machine has", f.ID, fallbacks, styles)
 		}
 		var text []string
 		dec := xml.NewDecoder(&out)
@@ -93,7 +93,7 @@ func TestSVG(t *testing.T) {
 				break
 			}
 			if err != nil {
-				t.Fatalf("%s: %v", f.Id, err)
+				t.Fatalf("%s: %v", f.ID, err)
 			}
 			if s, ok := token.(xml.CharData); ok {
 				text = append(text, string(s))
@@ -101,7 +101,7 @@ func TestSVG(t *testing.T) {
 		}
 		for _, want := range []string{f.Title, f.Legend[0].Name, f.Subtitle} {
 			if !slices.Contains(text, want) {
-				t.Errorf("%s does not say %q", f.Id, want)
+				t.Errorf("%s does not say %q", f.ID, want)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/simctl/simctl/reports/wording"
 )
 
-// Check is one thing that a run was held to.
+// Check is one demand on a run and its outcome.
 type Check struct {
 	Run       string // label of the run
 	Name      string // what was checked: a metric, or an invariant
@@ -19,7 +19,7 @@ type Check struct {
 	Threshold bool // as opposed to an invariant
 }
 
-// Checks lists what the runs were held to: first every run's invariants, then every run's
+// Checks lists what the runs were held to: every run's invariants first, then every run's
 // thresholds.
 func Checks(runs []*metrics.Result) []Check {
 	names := wording.Labels(runs)
@@ -41,7 +41,7 @@ func Checks(runs []*metrics.Result) []Check {
 	return out
 }
 
-// figureText shows a value that a metric's path stands for.
+// figureText formats the value of a metric's path.
 func figureText(path string, value float64) string {
 	if value < 0 && strings.HasSuffix(path, "_s") {
 		return "never"
@@ -49,8 +49,8 @@ func figureText(path string, value float64) string {
 	return wording.Exact(value)
 }
 
-// CheckLines writes a line for every threshold, and one for every run's invariants and
-// each that failed.
+// CheckLines writes a line for every threshold, a line for every run about its invariants, and
+// one for each invariant that failed.
 func CheckLines(w io.Writer, runs []*metrics.Result) error {
 	var b strings.Builder
 	mark := map[bool]string{true: "✓", false: "✗"}
@@ -99,7 +99,7 @@ type (
 	}
 )
 
-// JUnit writes the checks as a JUnit document: a suite for each run.
+// JUnit writes the checks as a JUnit document with a suite for each run.
 func JUnit(w io.Writer, runs []*metrics.Result) error {
 	if len(runs) == 0 {
 		return ErrNoRuns
@@ -133,11 +133,11 @@ func JUnit(w io.Writer, runs []*metrics.Result) error {
 	return err
 }
 
-// maxAnnotations is how many annotations of a kind GitHub shows of one step.
+// maxAnnotations is the number of annotations of a kind that GitHub shows for one step.
 const maxAnnotations = 10
 
 // GitHubAnnotations writes workflow commands that annotate a GitHub Actions run with what
-// failed: one for each run and phase, and never more than GitHub shows.
+// failed: one for each run and phase, and no more than GitHub shows.
 func GitHubAnnotations(w io.Writer, runs []*metrics.Result) error {
 	type group struct {
 		title string
@@ -196,8 +196,8 @@ func escapeProperty(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(s))
 }
 
-// StepSummary writes what the runs were held to as Markdown, for the summary of a CI step:
-// what failed first.
+// StepSummary writes the checks as Markdown for the summary of a CI step, the failed ones
+// first. Without runs it returns ErrNoRuns.
 func StepSummary(w io.Writer, runs []*metrics.Result) error {
 	if len(runs) == 0 {
 		return ErrNoRuns

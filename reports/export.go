@@ -14,7 +14,7 @@ import (
 	"github.com/simctl/simctl/reports/wording"
 )
 
-// jsonSummary is the document that JSON writes.
+// jsonSummary is the document that writeJSON writes.
 type jsonSummary struct {
 	Runs []metrics.Result `json:"runs"` // without their series
 	// Comparison is there for two runs; Comparisons, each with the first run, for more.
@@ -22,11 +22,8 @@ type jsonSummary struct {
 	Comparisons []metrics.Comparison `json:"comparisons,omitempty"`
 }
 
-// JSON writes the runs without their series, and how they compare, as one indented object.
-func JSON(w io.Writer, runs []*metrics.Result) error {
-	if len(runs) == 0 {
-		return ErrNoRuns
-	}
+// writeJSON writes the runs without their series, and how they compare, as one indented object.
+func writeJSON(w io.Writer, runs []*metrics.Result) error {
 	var doc jsonSummary
 	for _, r := range runs {
 		c := *r
@@ -48,12 +45,9 @@ func JSON(w io.Writer, runs []*metrics.Result) error {
 	return enc.Encode(doc)
 }
 
-// CSV writes every figure of every run, one a line: the run, what it was, the metric as
-// Result.Lookup and thresholds name it, its unit and its value. A time of -1 never came.
-func CSV(w io.Writer, runs []*metrics.Result) error {
-	if len(runs) == 0 {
-		return ErrNoRuns
-	}
+// writeCSV writes every figure of every run, one a line: the run, the figure's path as
+// thresholds have it, its unit and its value. A time of -1 never came.
+func writeCSV(w io.Writer, runs []*metrics.Result) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"run", "scenario", "broker", "seed", "metric", "unit", "value"}}
 	for i, label := range wording.Labels(runs) {
@@ -68,11 +62,8 @@ func CSV(w io.Writer, runs []*metrics.Result) error {
 	return out.WriteAll(rows)
 }
 
-// Markdown writes the comparison as a table for a design document or a pull request.
-func Markdown(w io.Writer, runs []*metrics.Result) error {
-	if len(runs) == 0 {
-		return ErrNoRuns
-	}
+// writeMarkdown writes the comparison as a table for a design document or a pull request.
+func writeMarkdown(w io.Writer, runs []*metrics.Result) error {
 	s := wording.Summarise(runs)
 	out := bufio.NewWriter(w)
 	if s.Headline != "" {

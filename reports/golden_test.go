@@ -65,7 +65,7 @@ func TestGoldenFigures(t *testing.T) {
 }
 
 func dumpFigure(w *bytes.Buffer, f figure.Figure) {
-	fmt.Fprintf(w, "figure %s: %s | %s | %s\n", f.Id, f.Title, f.Subtitle, f.Note)
+	fmt.Fprintf(w, "figure %s: %s | %s | %s\n", f.ID, f.Title, f.Subtitle, f.Note)
 	for _, a := range []struct {
 		name string
 		axis figure.Axis
@@ -134,7 +134,7 @@ func TestGoldenTable(t *testing.T) {
 	third.Invariants[1].OK, third.Invariants[1].Detail = false, "job-3 had two at 0:42"
 	third.Thresholds = []metrics.Verdict{{Run: "shedding", Metric: "totals.raft_entries", Demand: "<= 250", Value: 33066}}
 	for _, runs := range [][]*metrics.Result{pair, pair[:1], {pair[0], pair[1], third}, {pair[1], third}} {
-		if err := Table(&out, runs, TableOptions{}); err != nil {
+		if err := writeTable(&out, runs, TableOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		out.WriteString("~~~\n")
@@ -238,7 +238,7 @@ func TestGoldenRealRun(t *testing.T) {
 	}
 	golden(t, "real.layout.golden", out.Bytes())
 	out.Reset()
-	if err := Table(&out, runs, TableOptions{}); err != nil {
+	if err := writeTable(&out, runs, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "real.table.golden", out.Bytes())
@@ -249,7 +249,7 @@ func dumpLayout(w *bytes.Buffer, f figure.Figure) {
 	c := &textCanvas{}
 	width, height := f.Size()
 	f.Draw(draw.NewCanvas(c, width, height))
-	fmt.Fprintf(w, "figure %s: %.0f x %.0f\n", f.Id, width, height)
+	fmt.Fprintf(w, "figure %s: %.0f x %.0f\n", f.ID, width, height)
 	for _, p := range c.texts {
 		fmt.Fprintf(w, "  %4.0f %4.0f %s\n", p.box.Min.X, p.box.Min.Y, p.text)
 	}

@@ -82,11 +82,11 @@ func layoutFaults(f figure.Figure) []string {
 	var faults []string
 	for i, a := range c.texts {
 		if a.box.Min.X < -0.5 || a.box.Min.Y < -0.5 || a.box.Max.X > w+0.5 || a.box.Max.Y > h+0.5 {
-			faults = append(faults, fmt.Sprintf("%s: %q leaves the picture: %v of %v×%v", f.Id, a.text, a.box, w, h))
+			faults = append(faults, fmt.Sprintf("%s: %q leaves the picture: %v of %v×%v", f.ID, a.text, a.box, w, h))
 		}
 		for _, b := range c.texts[:i] {
 			if a.box.Min.X < b.box.Max.X-0.5 && b.box.Min.X < a.box.Max.X-0.5 && a.box.Min.Y < b.box.Max.Y-0.5 && b.box.Min.Y < a.box.Max.Y-0.5 {
-				faults = append(faults, fmt.Sprintf("%s: %q overlaps %q", f.Id, a.text, b.text))
+				faults = append(faults, fmt.Sprintf("%s: %q overlaps %q", f.ID, a.text, b.text))
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func TestLayout(t *testing.T) {
 			}
 			for _, f := range figs {
 				if n := len(f.Panels); n > chart.MostPanels {
-					t.Errorf("%s has %d panels", f.Id, n)
+					t.Errorf("%s has %d panels", f.ID, n)
 				}
 				for _, fault := range layoutFaults(f) {
 					t.Error(fault)

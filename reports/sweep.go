@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/google/renameio/v2"
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/figure"
@@ -25,28 +22,41 @@ const (
 	sweepPageName    = "report.html"
 )
 
-// sweepWriters are the texts that a sweep is written as, by format.
-var sweepWriters = map[string]func(io.Writer, *metrics.Sweep) error{
-	"summary":  sweep.Summary,
-	"markdown": sweep.Markdown,
-	"csv":      sweep.CSV,
-	"bench":    sweep.Bench,
-	"json":     sweepJSON,
+// sweepFormat is one way to write a sweep.
+type sweepFormat struct {
+	name  string
+	write func(io.Writer, *metrics.Sweep) error
+}
+
+// sweepFormats are those of stdout, the usual one first.
+var sweepFormats = []sweepFormat{
+	{"summary", sweep.Summary},
+	{"markdown", func(w io.Writer, s *metrics.Sweep) error { return sweep.Markdown(w, s) }},
+	{"csv", sweep.CSV},
+	{"bench", sweep.Bench},
+	{"json", sweepJSON},
 }
 
 // SweepFormats returns the formats that Sweep writes, the usual one first.
-func SweepFormats() []string { return []string{"summary", "markdown", "csv", "bench", "json"} }
+func SweepFormats() []string {
+	var names []string
+	for _, f := range sweepFormats {
+		names = append(names, f.name)
+	}
+	return names
+}
 
 // Sweep writes a sweep in one of SweepFormats.
 func Sweep(w io.Writer, format string, s *metrics.Sweep) error {
-	write := sweepWriters[format]
-	if write == nil {
-		return fmt.Errorf("unknown format %q of a sweep: want one of %s", format, strings.Join(SweepFormats(), ", "))
+	for _, f := range sweepFormats {
+		if f.name == format {
+			return f.write(w, s)
+		}
 	}
-	return write(w, s)
+	return fmt.Errorf("unknown format %q of a sweep: want one of %s", format, strings.Join(SweepFormats(), ", "))
 }
 
-// sweepJSON writes the sweep as it is stored: which runs there were, without their Results.
+// sweepJSON writes the sweep as its file has it, without the Results.
 func sweepJSON(w io.Writer, s *metrics.Sweep) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -54,11 +64,11 @@ func sweepJSON(w io.Writer, s *metrics.Sweep) error {
 	return enc.Encode(s)
 }
 
-// WriteSweep writes everything there is to say about a sweep into dir, which must exist:
-// the tidy table, the summary as text and as a page, the text for benchstat and the charts, which are of the usual
-// figures, those of the limits and those named, by their paths. It returns the names of the
-// files. Each is written whole or not at all; charts of an earlier call that are not drawn
-// any more are removed.
+// WriteSweep writes everything there is to say about a sweep into dir, which must exist: the
+// tidy table, the summary as text and as a page, the text for benchstat, and charts of the
+// main figures, of those with limits and of those whose paths are named. It returns the names
+// of the files. It writes each file whole or not at all, and removes charts of an earlier
+// call that it does not draw.
 func WriteSweep(dir string, s *metrics.Sweep, named []string) ([]string, error) {
 	if err := s.WriteFile(filepath.Join(dir, sweepFileName)); err != nil {
 		return nil, err
@@ -69,28 +79,21 @@ func WriteSweep(dir string, s *metrics.Sweep, named []string) ([]string, error) 
 	if err != nil {
 		return names, err
 	}
-	for _, file := range []struct {
-		name  string
-		write func(io.Writer, *metrics.Sweep) error
-	}{
+	for _, file := range []sweepFormat{
 		{"sweep.csv", sweep.CSV},
 		{"bench.txt", sweep.Bench},
-		{SweepSummaryName, func(w io.Writer, s *metrics.Sweep) error { return sweep.MarkdownPage(w, s, charts) }},
+		{SweepSummaryName, func(w io.Writer, s *metrics.Sweep) error { return sweep.Markdown(w, s, charts...) }},
 		{sweepPageName, func(w io.Writer, s *metrics.Sweep) error { return page.Sweep(w, s, dir, charts) }},
 	} {
-		var buf bytes.Buffer
-		if err := file.write(&buf, s); err != nil {
-			return names, fmt.Errorf("writing %s of the sweep: %w", file.name, err)
-		}
-		if err := renameio.WriteFile(filepath.Join(dir, file.name), buf.Bytes(), 0o644); err != nil {
-			return names, fmt.Errorf("writing %s of the sweep: %w", file.name, err)
+		if err := writeFile(dir, file.name, func(w io.Writer) error { return file.write(w, s) }); err != nil {
+			return names, err
 		}
 		names = append(names, file.name)
 	}
 	return names, nil
 }
 
-// writeSweepCharts draws the charts into dir and removes those of an earlier call that are
+// writeSweepCharts draws the charts into dir and removes charts of an earlier call that are
 // not among them.
 func writeSweepCharts(dir string, s *metrics.Sweep, named []string) ([]string, error) {
 	if len(s.Results()) == 0 {

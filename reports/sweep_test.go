@@ -231,7 +231,7 @@ func TestSweepCSVIsTidy(t *testing.T) {
 func sweepFigure(t *testing.T, s *metrics.Sweep, id string) figure.Figure {
 	t.Helper()
 	figs := sweep.Figures(s, []string{"phases.drain.recovery_s"})
-	i := slices.IndexFunc(figs, func(f figure.Figure) bool { return f.Id == id })
+	i := slices.IndexFunc(figs, func(f figure.Figure) bool { return f.ID == id })
 	if i < 0 {
 		t.Fatalf("there is no chart %s", id)
 	}

@@ -24,17 +24,14 @@ const (
 	gap        = "  "
 )
 
-// TableOptions says how Table lays the comparison out.
+// TableOptions says how tables and frames for a terminal look. The zero value is plain text.
 type TableOptions struct {
 	Color bool // colours and bold type, by ANSI escape sequences
 }
 
-// Table writes a comparison of the runs for a terminal of 80 columns. Two runs are shown
-// with deltas and ratios, one or more than two without.
-func Table(w io.Writer, runs []*metrics.Result, opts TableOptions) error {
-	if len(runs) == 0 {
-		return ErrNoRuns
-	}
+// writeTable writes a comparison of the runs for a terminal of 80 columns, with deltas and
+// ratios if there are two.
+func writeTable(w io.Writer, runs []*metrics.Result, opts TableOptions) error {
 	s := wording.Summarise(runs)
 	p := paint{opts.Color}
 	var out bytes.Buffer
@@ -127,7 +124,7 @@ func rowCells(r wording.Row, s *wording.Summary, sec wording.Section, first, las
 	return out
 }
 
-// fit cuts a text that is too wide for its cell; the exports have it whole.
+// fit cuts a text that is too wide for its cell. The exports have all of it.
 func fit(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text
@@ -135,7 +132,7 @@ func fit(text string, width int) string {
 	return string([]rune(text)[:width-1]) + "…"
 }
 
-// fitLabel spreads a label over lines that fit into a cell.
+// fitLabel breaks a label into lines that fit into a cell.
 func fitLabel(label string) []string {
 	var lines []string
 	for word := range strings.FieldsSeq(label) {
@@ -159,8 +156,8 @@ func fitLabel(label string) []string {
 	return lines
 }
 
-// wrap breaks a text into lines of the table's width: between the items of an enumeration
-// with middle dots, else at spaces.
+// wrap breaks a text into lines of the table's width: at middle dots if it has any, else at
+// spaces.
 func wrap(text string) string {
 	words := strings.Fields(text)
 	if items := strings.Split(text, " · "); len(items) > 1 {
@@ -196,7 +193,7 @@ func trimLines(text []byte) []byte {
 	return out
 }
 
-// paint puts ANSI escape sequences around text, or nothing.
+// paint adds ANSI escape sequences to text if it is on.
 type paint struct{ on bool }
 
 func (p paint) sgr(code, text string) string {

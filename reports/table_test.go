@@ -32,7 +32,7 @@ func TestTableFitsTerminal(t *testing.T) {
 			})
 		}
 		var out bytes.Buffer
-		if err := Table(&out, runs, TableOptions{}); err != nil {
+		if err := writeTable(&out, runs, TableOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {
@@ -63,10 +63,10 @@ func TestTableColor(t *testing.T) {
 	pair := published(t)
 	pair[1].Phases[2].RaftEntries = 60_000 // worse than the old broker's
 	var plain, colored bytes.Buffer
-	if err := Table(&plain, pair, TableOptions{}); err != nil {
+	if err := writeTable(&plain, pair, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Table(&colored, pair, TableOptions{Color: true}); err != nil {
+	if err := writeTable(&colored, pair, TableOptions{Color: true}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(plain.String(), "\x1b") {
@@ -109,7 +109,7 @@ func TestSparkline(t *testing.T) {
 		{peak, 10, "______█___"},
 		{[]float64{1}, 0, ""},
 	} {
-		if got := Sparkline(tt.values, tt.width); got != tt.want {
+		if got := sparkline(tt.values, tt.width); got != tt.want {
 			t.Errorf("%v in %d columns: %q, want %q", tt.values, tt.width, got, tt.want)
 		}
 	}

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -14,11 +15,10 @@ import (
 	"github.com/simctl/simctl/reports/chart"
 	"github.com/simctl/simctl/reports/figure"
 	"github.com/simctl/simctl/reports/page"
-	"github.com/simctl/simctl/reports/wording"
 )
 
 // ErrNoRuns is returned when there is nothing to report on.
-var ErrNoRuns = wording.ErrNoRuns
+var ErrNoRuns = errors.New("no results to report on")
 
 // format is one way to write runs into one file.
 type format struct {
@@ -29,13 +29,13 @@ type format struct {
 }
 
 var formats = []format{
-	{name: "account", file: "account.txt", write: Account},
-	{name: "csv", file: "report.csv", write: CSV},
+	{name: "account", file: "account.txt", write: writeAccount},
+	{name: "csv", file: "report.csv", write: writeCSV},
 	{name: "html", file: "report.html", write: page.HTML, page: true},
-	{name: "json", file: "summary.json", write: JSON},
-	{name: "markdown", file: "report.md", write: Markdown},
-	{name: "prom", file: "report.prom", write: Prometheus},
-	{name: tableFormat, file: "report.txt", write: func(w io.Writer, runs []*metrics.Result) error { return Table(w, runs, TableOptions{}) }},
+	{name: "json", file: "summary.json", write: writeJSON},
+	{name: "markdown", file: "report.md", write: writeMarkdown},
+	{name: "prom", file: "report.prom", write: writePrometheus},
+	{name: tableFormat, file: "report.txt", write: func(w io.Writer, runs []*metrics.Result) error { return writeTable(w, runs, TableOptions{}) }},
 }
 
 // tableFormat is the one format that has options.
@@ -72,10 +72,12 @@ func IsText(name string) bool {
 
 // WriteTo writes the runs in a format that IsText.
 func WriteTo(w io.Writer, name string, runs []*metrics.Result, opts TableOptions) error {
-	if name == tableFormat {
-		return Table(w, runs, opts)
-	}
-	if !IsText(name) {
+	switch {
+	case len(runs) == 0:
+		return ErrNoRuns
+	case name == tableFormat:
+		return writeTable(w, runs, opts)
+	case !IsText(name):
 		return unknownFormat(name)
 	}
 	return formatNamed(name).write(w, runs)
@@ -101,14 +103,23 @@ func Write(dir string, runs []*metrics.Result, names ...string) ([]string, error
 		if f == nil {
 			return files, unknownFormat(name)
 		}
-		var buf bytes.Buffer
-		if err := f.write(&buf, runs); err != nil {
-			return files, fmt.Errorf("writing %s: %w", f.file, err)
-		}
-		if err := renameio.WriteFile(filepath.Join(dir, f.file), buf.Bytes(), 0o644); err != nil {
-			return files, fmt.Errorf("writing the report: %w", err)
+		if err := writeFile(dir, f.file, func(w io.Writer) error { return f.write(w, runs) }); err != nil {
+			return files, err
 		}
 		files = append(files, f.file)
 	}
 	return files, nil
+}
+
+// writeFile writes a file into dir, whole or not at all.
+func writeFile(dir, name string, write func(io.Writer) error) error {
+	var buf bytes.Buffer
+	err := write(&buf)
+	if err == nil {
+		err = renameio.WriteFile(filepath.Join(dir, name), buf.Bytes(), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return nil
 }

@@ -60,7 +60,7 @@ func Of(runs []*metrics.Result) []figure.Figure {
 		if len(f.Panels) == 0 {
 			continue
 		}
-		f.Id, f.Title, f.Subtitle = c.name, c.title, v.subtitle
+		f.ID, f.Title, f.Subtitle = c.name, c.title, v.subtitle
 		if f.Note == "" {
 			f.Note = c.note
 		}

@@ -33,9 +33,9 @@ func WriteFiles(dir string, figs []Figure, formats ...string) ([]string, error) 
 		for _, format := range formats {
 			var buf bytes.Buffer
 			if err := f.Encode(&buf, format); err != nil {
-				return names, fmt.Errorf("drawing the chart %s: %w", f.Id, err)
+				return names, fmt.Errorf("drawing the chart %s: %w", f.ID, err)
 			}
-			name := f.Id + "." + format
+			name := f.ID + "." + format
 			if err := renameio.WriteFile(filepath.Join(dir, name), buf.Bytes(), 0o644); err != nil {
 				return names, fmt.Errorf("writing the chart: %w", err)
 			}

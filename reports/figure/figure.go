@@ -8,7 +8,7 @@ import (
 // Figure is one chart as data: everything that its drawing shows, and nothing of how. The zero
 // value has no panels and draws nothing.
 type Figure struct {
-	Id       string // stem of the file name
+	ID       string // stem of the file name
 	Title    string
 	Subtitle string
 	Note     string // how to read it, where that is not plain
@@ -59,14 +59,15 @@ type Panel struct {
 
 // Band is a phase: a shaded stretch of the horizontal axis.
 type Band struct {
-	Name     string
-	From, To float64
+	Name string  `json:"name"`
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
 }
 
 // Mark is a named instant.
 type Mark struct {
-	Name string
-	At   float64
+	Name string  `json:"name"`
+	At   float64 `json:"at"`
 }
 
 // Line runs through points. X and Y have equal length.

@@ -46,10 +46,7 @@ type heatRow struct {
 type heatCell struct{ Label, Background, Ink string }
 
 func chartOf(f figure.Figure) chartView {
-	c := chartView{ID: f.Id, Title: f.Title, Note: f.Note}
-	for _, k := range f.Legend {
-		c.Legend = append(c.Legend, key{k.Name, figure.Hex(k.Color)})
-	}
+	c := chartView{ID: f.ID, Title: f.Title, Note: f.Note, Legend: f.Legend}
 	for _, p := range f.Panels {
 		out := panelView{Heading: p.Heading, Detail: p.Detail}
 		if p.Heading != "" && p.Color != figure.Ink {
@@ -146,10 +143,10 @@ type drawnTick struct {
 }
 
 type drawnPanel struct {
-	X      []float64    `json:"x"`
-	Layers []drawnLayer `json:"layers"`
-	Bands  []drawnBand  `json:"bands"`
-	Marks  []drawnMark  `json:"marks"`
+	X      []float64     `json:"x"`
+	Layers []drawnLayer  `json:"layers"`
+	Bands  []figure.Band `json:"bands"`
+	Marks  []figure.Mark `json:"marks"`
 	// Spreads are shades behind the layers, over instants of their own.
 	Spreads []drawnSpread `json:"spreads,omitempty"`
 }
@@ -171,24 +168,13 @@ type drawnLayer struct {
 	Y       []float64 `json:"y"`
 }
 
-type drawnBand struct {
-	Name string  `json:"name"`
-	From float64 `json:"from"`
-	To   float64 `json:"to"`
-}
-
-type drawnMark struct {
-	Name string  `json:"name"`
-	At   float64 `json:"at"`
-}
-
 func drawnFigures(figs []figure.Figure) []drawnFigure {
 	out := []drawnFigure{}
 	for _, f := range figs {
 		if len(f.Panels[0].Lines)+len(f.Panels[0].Areas) == 0 && len(f.Panels[0].Bars)+len(f.Panels[0].Cells) > 0 {
 			continue
 		}
-		d := drawnFigure{ID: f.Id, Link: f.Id, X: drawnAxisOf(f.X), Y: drawnAxisOf(f.Y)}
+		d := drawnFigure{ID: f.ID, Link: f.ID, X: drawnAxisOf(f.X), Y: drawnAxisOf(f.Y)}
 		if f.X.Unit == figure.Instants {
 			d.Link = "time"
 		}
@@ -217,12 +203,8 @@ const perDrawnLayer = 800
 
 // drawnPanelOf brings all layers to the same instants, as uPlot needs them.
 func drawnPanelOf(f figure.Figure, p figure.Panel) drawnPanel {
-	d := drawnPanel{Bands: []drawnBand{}, Marks: []drawnMark{}, Layers: []drawnLayer{}}
-	for _, b := range p.Bands {
-		d.Bands = append(d.Bands, drawnBand{b.Name, b.From, b.To})
-	}
-	for _, m := range p.Marks {
-		d.Marks = append(d.Marks, drawnMark{m.Name, m.At})
+	d := drawnPanel{
+		Bands: append([]figure.Band{}, p.Bands...), Marks: append([]figure.Mark{}, p.Marks...), Layers: []drawnLayer{},
 	}
 	for _, s := range p.Spreads {
 		d.Spreads = append(d.Spreads, drawnSpread{figure.Hex(s.Color), rounded(s.X), rounded(s.Low), rounded(s.High)})

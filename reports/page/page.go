@@ -33,7 +33,9 @@ var (
 	uPlotLicense string
 )
 
-var report = template.Must(template.New("report").Parse(pageTemplate))
+var report = template.Must(template.New("report").Funcs(template.FuncMap{
+	"hex": figure.Hex, "exact": wording.Exact,
+}).Parse(pageTemplate))
 
 // data is what the template shows.
 type data struct {
@@ -66,11 +68,9 @@ type param struct {
 // laid out as text.
 type chartView struct {
 	ID, Title, Note string
-	Legend          []key
+	Legend          []figure.Key
 	Panels          []panelView
 }
-
-type key struct{ Name, Color string }
 
 type panelView struct {
 	Heading, Detail string
@@ -80,11 +80,9 @@ type panelView struct {
 	Heat            *heat
 }
 
-// HTML writes one self-contained page about the runs. It opens from disk and needs no network.
+// HTML writes one self-contained page about the runs, of which there is at least one. It
+// opens from disk and needs no network.
 func HTML(w io.Writer, runs []*metrics.Result) error {
-	if len(runs) == 0 {
-		return wording.ErrNoRuns
-	}
 	figs := chart.Of(runs)
 	drawn, err := json.Marshal(drawnFigures(figs))
 	if err != nil {
@@ -193,6 +191,3 @@ func (p data) Drawn() bool {
 		return slices.ContainsFunc(c.Panels, func(panel panelView) bool { return panel.Drawn })
 	})
 }
-
-// ValueText writes the value of a threshold's metric.
-func (p data) ValueText(v float64) string { return wording.Exact(v) }

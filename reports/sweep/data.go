@@ -140,7 +140,7 @@ func paramOf(s *metrics.Sweep, r metrics.SweepRun, name string) string {
 	if !ok || v == nil {
 		return ""
 	}
-	if f, ok := numeric(v); ok {
+	if f, ok := wording.Number(v); ok {
 		return wording.Exact(f)
 	}
 	return fmt.Sprint(v)

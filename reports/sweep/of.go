@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 
@@ -28,7 +27,7 @@ func Of(runs []*metrics.Result) *metrics.Sweep {
 	for _, r := range runs {
 		run := metrics.SweepRun{Broker: r.Run.Broker, Seed: r.Run.Seed, Attempts: 1, Result: r}
 		for _, a := range s.Axes {
-			v, ok := numeric(wording.Setting(r, a.Name))
+			v, ok := wording.Number(wording.Setting(r, a.Name))
 			if !ok {
 				return nil
 			}
@@ -48,19 +47,4 @@ func Of(runs []*metrics.Result) *metrics.Sweep {
 		a.Values = slices.Compact(a.Values)
 	}
 	return s
-}
-
-func numeric(v any) (float64, bool) {
-	switch v := v.(type) {
-	case json.Number:
-		f, err := v.Float64()
-		return f, err == nil
-	case int:
-		return float64(v), true
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, true
-	}
-	return 0, false
 }

@@ -263,11 +263,9 @@ func Summary(w io.Writer, s *metrics.Sweep) error {
 	return out.Flush()
 }
 
-// Markdown writes the summary as Markdown.
-func Markdown(w io.Writer, s *metrics.Sweep) error { return MarkdownPage(w, s, nil) }
-
-// MarkdownPage writes the summary as Markdown, with the charts that lie beside it.
-func MarkdownPage(w io.Writer, s *metrics.Sweep, charts []string) error {
+// Markdown writes the summary as Markdown, with the charts that lie beside it, by the names
+// of their files.
+func Markdown(w io.Writer, s *metrics.Sweep, charts ...string) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# %s\n", wording.MarkdownCell(Headline(s)))
 	if s.Command != "" {

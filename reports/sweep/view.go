@@ -94,7 +94,7 @@ func (v *view) figure(path, what string) figure.Figure {
 	if what != "" {
 		id += "-" + what
 	}
-	return figure.Figure{Id: id, Title: wording.FigureName(path), Subtitle: v.subtitle}
+	return figure.Figure{ID: id, Title: wording.FigureName(path), Subtitle: v.subtitle}
 }
 
 // at returns a figure at a point under a broker, over its seeds.

@@ -2,7 +2,6 @@ package wording
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -76,38 +75,37 @@ func Varying(runs []*metrics.Result) []string {
 }
 
 // Setting returns a setting of a run by its name; nil if the run has none.
-func Setting(r *metrics.Result, name string) any {
-	switch name {
-	case "scenario":
-		return r.Run.Scenario
-	case "seed":
-		return r.Run.Seed
-	case "clock":
-		return r.Run.Clock
-	case "target":
-		return r.Run.Target
-	case "version":
-		return r.Run.Version
+func Setting(r *metrics.Result, name string) any { return r.Run.Settings()[name] }
+
+// Number returns a parameter as a number, and whether it is one.
+func Number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		return f, err == nil
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
 	}
-	return r.Run.Params[name]
+	return 0, false
 }
 
 // ParamText formats a parameter. Whole numbers have commas between thousands.
 func ParamText(v any) string {
+	if f, ok := Number(v); ok {
+		if f == math.Trunc(f) {
+			return Grouped(f)
+		}
+		return Exact(f)
+	}
 	switch v := v.(type) {
 	case nil:
 		return Missing
 	case json.Number:
-		if f, err := v.Float64(); err == nil {
-			return number(f)
-		}
 		return v.String()
-	case int:
-		return Grouped(float64(v))
-	case int64:
-		return Grouped(float64(v))
-	case float64:
-		return number(v)
 	case string, bool:
 		return fmt.Sprint(v)
 	}
@@ -116,13 +114,6 @@ func ParamText(v any) string {
 		return fmt.Sprint(v)
 	}
 	return string(data)
-}
-
-func number(v float64) string {
-	if v == math.Trunc(v) {
-		return Grouped(v)
-	}
-	return Exact(v)
 }
 
 // Subtitle says in one line what was run, less what the runs differ in.
@@ -188,9 +179,6 @@ func SettingNames(runs []*metrics.Result) []string {
 	slices.Sort(names)
 	return append(slices.Compact(names), "seed", "clock", "target", "version")
 }
-
-// ErrNoRuns is returned when there is nothing to report on.
-var ErrNoRuns = errors.New("no results to report on")
 
 // RecoveringPhases returns the names of the phases in which any run had something to recover
 // from.

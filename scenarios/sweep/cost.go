@@ -68,7 +68,7 @@ func Cost(spec scenarios.Spec) HostCost {
 // likeStorm returns the heartbeat storm with the values that the Spec gives to variables of
 // the same names.
 func likeStorm(spec scenarios.Spec) scenarios.Spec {
-	like := scenarios.Spec{Scenario: stormScenario, Broker: spec.Broker, Cost: spec.Cost}
+	like := scenarios.Spec{Scenario: closedform.Scenario, Broker: spec.Broker, Cost: spec.Cost}
 	own, err := spec.Variables()
 	if err != nil {
 		return like
@@ -89,6 +89,3 @@ func likeStorm(spec scenarios.Spec) scenarios.Spec {
 	}
 	return like
 }
-
-// stormScenario is the scenario that there are formulae for.
-const stormScenario = "heartbeat-storm"

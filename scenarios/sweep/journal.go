@@ -92,9 +92,9 @@ func (j *Journal) Find(r Run, build string) (out metrics.SweepRun, ok bool) {
 	return j.outcome(r, e, res), true
 }
 
-// Done records how a run ended: with a Result, or without one because of why. It returns once
+// Record records how a run ended: with a Result, or without one because of why. It returns once
 // the Result is on disk.
-func (j *Journal) Done(r Run, label, build string, attempts int, res *metrics.Result, why error) (metrics.SweepRun, error) {
+func (j *Journal) Record(r Run, label, build string, attempts int, res *metrics.Result, why error) (metrics.SweepRun, error) {
 	e := entry{Key: r.Key(), Label: label, Build: build, Attempts: attempts}
 	if why != nil {
 		e.Error = strings.Join(strings.Fields(why.Error()), " ")

@@ -58,10 +58,10 @@ func (st *Study) Do(ctx context.Context, ex Executor, j *Journal, w Watcher) (*m
 	e.expect(planned, most)
 	var knees []metrics.Knee
 	if st.Design.Kind == Knee {
-		knees, err = st.knees(ctx, e.do)
+		knees, err = st.knees(ctx, e.runAll)
 	} else {
 		// The longest first, so that none runs alone in the end.
-		_, err = e.do(ctx, longestFirst(planned))
+		_, err = e.runAll(ctx, longestFirst(planned))
 	}
 	if err != nil {
 		return nil, err
@@ -94,9 +94,9 @@ type execution struct {
 	watcher  Watcher
 	side     chan struct{} // holds a token for every run under way
 
-	mu   sync.Mutex
-	kept map[string]metrics.SweepRun // of an earlier sweep, by key
-	done []metrics.SweepRun
+	mu    sync.Mutex
+	kept  map[string]metrics.SweepRun // of an earlier sweep, by key
+	ended []metrics.SweepRun
 }
 
 // expect finds the runs that the journal has. A knee finds them when it gets there.
@@ -112,15 +112,15 @@ func (e *execution) expect(planned []Run, most int) {
 	e.watcher.Expect(planned, most, kept)
 }
 
-// do runs some runs side by side, as many as the executor takes, and returns how they ended.
+// runAll runs some runs side by side, as many as the executor takes, and returns how they ended.
 // The error is one that ends the sweep, or ctx's.
-func (e *execution) do(ctx context.Context, runs []Run) ([]metrics.SweepRun, error) {
+func (e *execution) runAll(ctx context.Context, runs []Run) ([]metrics.SweepRun, error) {
 	outcomes := make([]metrics.SweepRun, len(runs))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(cap(e.side)) // starts them in order, which side alone would not
 	for i, r := range runs {
 		group.Go(func() error {
-			out, err := e.one(ctx, r)
+			out, err := e.runOne(ctx, r)
 			outcomes[i] = out
 			return err
 		})
@@ -129,7 +129,8 @@ func (e *execution) do(ctx context.Context, runs []Run) ([]metrics.SweepRun, err
 	return outcomes, err
 }
 
-func (e *execution) one(ctx context.Context, r Run) (metrics.SweepRun, error) {
+// runOne returns how a run ended, which the journal may know.
+func (e *execution) runOne(ctx context.Context, r Run) (metrics.SweepRun, error) {
 	label := e.study.Label(r)
 	out, known := e.known(r)
 	if !known {
@@ -150,13 +151,13 @@ func (e *execution) one(ctx context.Context, r Run) (metrics.SweepRun, error) {
 		if errors.Is(err, ErrGiveUp) {
 			return out, err
 		}
-		if out, err = e.journal.Done(r, label, e.executor.Build(), tried, res, err); err != nil {
+		if out, err = e.journal.Record(r, label, e.executor.Build(), tried, res, err); err != nil {
 			return out, err
 		}
 		e.watcher.Ended(r, label, out)
 	}
 	e.mu.Lock()
-	e.done = append(e.done, out)
+	e.ended = append(e.ended, out)
 	e.mu.Unlock()
 	return out, nil
 }
@@ -190,7 +191,7 @@ func (e *execution) sweep(knees []metrics.Knee) *metrics.Sweep {
 	st := e.study
 	s := &metrics.Sweep{
 		Schema: metrics.Schema, Scenario: st.Base.Scenario, Design: string(st.Design.Kind), Brokers: st.Brokers, Seeds: st.Seeds,
-		Limits: st.Limits, Runs: e.done, Knees: knees,
+		Limits: st.Limits, Runs: e.ended, Knees: knees,
 	}
 	if s.Design == "" {
 		s.Design = string(Grid)
