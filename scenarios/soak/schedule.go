@@ -35,7 +35,7 @@ func NewSchedule(seed int64) Schedule {
 		s.events = append(s.events, g.event())
 	}
 	slices.SortStableFunc(s.events, func(a, b draw.Event) int { return cmp.Compare(a.At, b.At) })
-	s.events = actions.Possible(s.events)
+	s.events = actions.WithoutRefused(s.events)
 	for i := range s.events {
 		s.events[i].Number = i + 1
 	}
