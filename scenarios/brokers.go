@@ -13,31 +13,31 @@ import (
 	"github.com/simctl/simctl/scenarios/language"
 )
 
-// Releases of Nomad that servers can be of. What differs beside the policy is one thing:
-// since 1.4.3 updates of the allocations of nodes that are not ready are refused (#15068).
+// Releases of Nomad. They differ in the policy of the broker, and since 1.4.3 the servers
+// refuse allocation updates of nodes that are not ready (#15068).
 const (
 	release142 = "1.4.2"
 	release143 = "1.4.3"
 )
 
-// brokerWord is a broker block of a cluster: what the servers are in the runs of that name.
+// brokerWord is a broker block of a cluster: how the servers differ in the runs of that name.
 type brokerWord struct {
 	Name    string `lang:"label=broker"`
 	Policy  string // empty = Name if that is a policy, or else the release's
 	Release string `lang:"oneof=1.4.2|1.4.3"` // empty = the one that brought the policy
-	// What is not zero counts instead of what the block evaluations says.
+	// A field that is not zero replaces that of the block evaluations.
 	cluster.EvalConfig
 	At language.Range
 }
 
-// profile is what the servers of one run have, and those of another run have not.
+// profile is how the servers of a run differ from those of a run under another broker.
 type profile struct {
 	policy  broker.Policy
 	release string
 	evals   cluster.EvalConfig
 }
 
-// profile works the block out; evals is what counts where it says nothing.
+// profile returns what the block stands for, with evals where it says nothing.
 func (w brokerWord) profile(evals cluster.EvalConfig) (profile, error) {
 	_, err := broker.PolicyByName(w.Name)
 	namesPolicy := err == nil
@@ -75,8 +75,8 @@ func (w brokerWord) profile(evals cluster.EvalConfig) (profile, error) {
 	return p, nil
 }
 
-// profileOf is the profile of a policy that no block describes: whatever else came with the
-// release that has it.
+// profileOf returns the profile of a policy without a block: the servers are of the release
+// that brought the policy.
 func profileOf(policy string, evals cluster.EvalConfig) (profile, error) {
 	p, err := broker.PolicyByName(policy)
 	if err != nil {
@@ -85,7 +85,7 @@ func profileOf(policy string, evals cluster.EvalConfig) (profile, error) {
 	return profile{policy: p, release: cmp.Or(p.Release(), release143), evals: evals}, nil
 }
 
-// apply makes a cluster one of that profile.
+// apply gives a cluster the profile.
 func (p profile) apply(c *cluster.Config) {
 	c.Policy, c.Eval, c.RefuseUpdateAllocNotReady = p.policy, p.evals, p.release != release142
 }
@@ -96,8 +96,8 @@ type profiles struct {
 	evals  cluster.EvalConfig // of a broker without a block
 }
 
-// of returns the profile of that name: a block's, or a policy's. The error says what would be
-// one.
+// of returns the profile of that name: a block's, or a policy's. The error says what names
+// there are.
 func (ps profiles) of(name string) (profile, error) {
 	for _, w := range ps.blocks {
 		if w.Name == name {
@@ -122,7 +122,7 @@ func (ps profiles) names() []string {
 	return names
 }
 
-// params adds to the settings of a run those of its broker, if any broker has a block.
+// params adds the settings of a broker to those of a run, if any broker has a block.
 func (ps profiles) params(name string, into map[string]any) {
 	p, err := ps.of(name)
 	if err != nil || len(ps.blocks) == 0 {
@@ -138,7 +138,7 @@ func (ps profiles) params(name string, into map[string]any) {
 	}
 }
 
-// checkBrokers holds the blocks, and the list of those that are compared, to what there is.
+// checkBrokers checks the blocks, and the list of brokers to compare.
 func (b *builder) checkBrokers() error {
 	for _, w := range b.profiles.blocks {
 		if _, err := b.profiles.of(w.Name); err != nil {
@@ -156,7 +156,7 @@ func (b *builder) checkBrokers() error {
 	return nil
 }
 
-// broker returns an error if that is none.
+// broker returns an error unless there is a broker of that name.
 func (b *builder) broker(name language.Name) error {
 	_, err := b.profiles.of(name.Text)
 	if err == nil {
@@ -168,7 +168,7 @@ func (b *builder) broker(name language.Name) error {
 	return b.def.Errorf(name.At, "Unknown broker", "There is no broker %q: %v.", name.Text, err)
 }
 
-// compared returns the brokers that a file is about.
+// compared returns the brokers that a file compares.
 func compared(def *language.Definition) []string {
 	var names []string
 	for _, name := range def.Brokers {

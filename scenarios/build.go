@@ -21,16 +21,16 @@ type builder struct {
 	def      *language.Definition
 	cost     *Cost
 	profiles profiles
-	// setting is what events depend on, and before what has happened up to the one that is
-	// built.
+	// setting is what events depend on beside their blocks, before what came before the event
+	// that is built.
 	setting actions.Setting
 	before  actions.History
-	// read reads a file that the scenario's names.
+	// read reads a file that the scenario names.
 	read readFunc
 }
 
-// vocabulary returns the keywords there are, with the costs of the class that overrides the
-// file's, if one does; cost is set to those that count.
+// vocabulary returns the keywords, and the costs of the class that the file names unless
+// override is set. It sets cost to the class that counts.
 func vocabulary(override *Cost, cost **Cost, read readFunc) language.Vocabulary {
 	return language.Vocabulary{
 		Cluster: &defaultCluster,
@@ -63,13 +63,14 @@ func classError(class string, err error) error {
 	return fmt.Errorf("%q: %s", class, strings.TrimSuffix(bad.Allowed, "."))
 }
 
-// Bounds of what a run accepts.
+// Bounds of a run.
 const (
 	maxNodes = 1_000_000 // without force
 	maxJobs  = 100_000
 )
 
-// build works the definition out. An error is a *language.Error that shows the place.
+// build turns the definition into a run.Scenario. The error is a *language.Error that shows the
+// place.
 func (c *Compiled) build(read readFunc) error {
 	words := c.def.Cluster.(*clusterWords)
 	c.profiles = profiles{words.Brokers, words.Evaluations}
@@ -104,7 +105,7 @@ func (c *Compiled) build(read readFunc) error {
 	return err
 }
 
-// checkSchedulers refuses jobs that nothing would ever place.
+// checkSchedulers refuses jobs in a cluster that never has schedulers.
 func (b *builder) checkSchedulers(from int, phases []run.Phase) error {
 	on := from > 0
 	for _, p := range phases {
@@ -120,7 +121,7 @@ func (b *builder) checkSchedulers(from int, phases []run.Phase) error {
 		"Give them some, cluster { schedulers = 2 }, or turn them on by an event \"schedulers\".", b.def.Jobs[0].Name)
 }
 
-// makeThresholds works out what is demanded of the Results.
+// makeThresholds returns the demands on the Results.
 func (b *builder) makeThresholds(vocabulary *metrics.Vocabulary) ([]metrics.Threshold, error) {
 	var out []metrics.Threshold
 	for _, t := range b.def.Thresholds {
@@ -177,7 +178,7 @@ func (b *builder) phase(p language.Phase, servers int) (run.Phase, error) {
 	return out, nil
 }
 
-// action returns what an event does, if it can.
+// action returns what an event does, or why it cannot.
 func (b *builder) action(e language.Event, servers int) (actions.Action, error) {
 	action, err := actions.Keywords.Make(e.Keyword, e.Args, &b.setting)
 	if err != nil {
@@ -194,7 +195,7 @@ func (b *builder) action(e language.Event, servers int) (actions.Action, error) 
 	return action, nil
 }
 
-// makeBehaviours works out what clients may do; each behaviour must begin somewhere.
+// makeBehaviours makes the behaviours of the file. An event must begin each of them.
 func (b *builder) makeBehaviours(groups []behaviours.Group) error {
 	begun := map[string]bool{}
 	for _, p := range b.def.Phases {

@@ -48,12 +48,11 @@ func readBuiltin(name string) ([]byte, error) {
 	return text, nil
 }
 
-// opened are the built-in scenarios that have been read, by name: functions that read a file
-// the first time.
+// opened has, by name, the functions that read built-in scenarios, each when first called.
 var opened sync.Map
 
-// builtin returns what reads a built-in scenario as far as it does not depend on variables;
-// false if there is none of that name. Its file is read once, and not before somebody asks.
+// builtin returns a function that reads a built-in scenario as far as it does not depend on
+// variables; false if there is none of that name. The file is parsed once, at the first call.
 func builtin(name string) (func() (*language.File, error), bool) {
 	text, ok := Text(name)
 	if !ok {
@@ -71,7 +70,7 @@ type Page struct {
 	Spec                  Spec   // of the example, less broker and seed
 }
 
-// PageOf returns what there is to say of a built-in scenario. The error is that of Compile.
+// PageOf returns the page of a built-in scenario. The error is that of OutlineOf.
 func PageOf(name string) (Page, error) {
 	c, err := OutlineOf(Spec{Scenario: name})
 	if err != nil {

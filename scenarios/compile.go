@@ -11,18 +11,19 @@ import (
 	"github.com/simctl/simctl/scenarios/internal/run"
 )
 
-// Compiled is what a Spec stands for. It does not change, and everything that can be asked of
-// a Spec is asked of it, so that no text is read twice.
+// Compiled is what a Spec stands for. Ask it rather than the Spec: no text is parsed twice. It
+// is immutable and safe for concurrent use.
 type Compiled struct {
 	Outline
 	profiles   profiles
 	thresholds []metrics.Threshold
-	scenario   run.Scenario // less what differs from broker to broker, until there is one
+	scenario   run.Scenario // complete once there is a broker
 }
 
-// Compile works out what a Spec stands for; it reads the files that are named. A Spec without a
-// broker is one of any: see Under. The error is an *InputError for the first value that cannot
-// be run, and a *language.Error for a scenario file that cannot.
+// Compile works out what a Spec stands for, and reads the files that the Spec names. A Spec
+// without a broker compiles, too; Under gives it one before it runs. The error is an
+// *InputError for the first value that cannot run, and a *language.Error for a scenario file
+// that cannot.
 func Compile(s Spec) (*Compiled, error) {
 	if err := s.checkClock(); err != nil {
 		return nil, err
@@ -80,8 +81,7 @@ func (c *Compiled) label() metrics.Run {
 	}
 }
 
-// Spec returns the Spec with the texts of all files it needs: what becomes of the files
-// afterwards means nothing to its run.
+// Spec returns the Spec with the texts of all files that it needs: a run of it reads no file.
 func (c *Compiled) Spec() Spec { return c.spec }
 
 // Thresholds returns what the scenario demands of its Results.

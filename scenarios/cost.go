@@ -26,9 +26,8 @@ var jobTypes = []string{rpc.JobTypeService, rpc.JobTypeBatch, rpc.JobTypeSystem,
 //go:embed calibration/*.hcl
 var calibration embed.FS
 
-// Cost is a class of machines: what work costs on them, and what the clients of the runs
-// it was measured in did. calibration/*.hcl are the built-in ones, and say how a file of
-// one's own looks.
+// Cost is a class of machines: what work costs on them, and what clients did in the runs that
+// were measured. calibration/*.hcl are the built-in classes, and examples for files of users.
 type Cost struct {
 	Class  string // a short name
 	Title  string // one line
@@ -121,9 +120,9 @@ func (c *Cost) model() *metrics.CostModel {
 	return m
 }
 
-// figures calls fn for every figure that is not zero, by its path in a cost file: that has an
-// attribute for every figure of cluster.Costs and a block for every group of them, named as in
-// Go but in snake case, as in rpc { wait_index_scan = "0.1us" }.
+// figures calls fn for every figure that is not zero, with its path in a cost file. Such a file
+// has an attribute for every figure of cluster.Costs and a block for every group of them, named
+// as in Go but in snake case, such as rpc { wait_index_scan = "0.1us" }.
 func figures(prefix string, v reflect.Value, fn func(path string, value any)) {
 	for name, f := range language.Fields(v) {
 		switch f.Kind() {
@@ -143,7 +142,7 @@ func figures(prefix string, v reflect.Value, fn func(path string, value any)) {
 	}
 }
 
-// cause strips what os wraps its errors in: the path is said already.
+// cause strips the path from an error of package os, for messages that have it already.
 func cause(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -152,7 +151,7 @@ func cause(err error) error {
 	return err
 }
 
-// setCores gives servers the cores that the cluster block says, if it does.
+// setCores gives servers the cores of the cluster block, if it sets them.
 func setCores(def *language.Definition, cost *Cost) error {
 	cores := def.Cluster.(*clusterWords).Cores
 	switch {

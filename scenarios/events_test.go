@@ -44,7 +44,7 @@ func TestFaultsThatKeepALeaderAwayEnd(t *testing.T) {
 
 func TestHealEndsWhatHasNoEnd(t *testing.T) {
 	res := runFaults(t, "legacy",
-		at(1, faults.KillServer{Server: faults.Follower}), at(2, faults.SlowDisk{Longer: 10 * time.Millisecond}),
+		at(1, faults.KillServer{Server: faults.Follower}), at(2, faults.SlowDisk{Slow: faults.Slow{Longer: 10 * time.Millisecond}}),
 		at(3, clients.FlapClients{Fraction: 0.2, Down: time.Hour, Up: time.Hour, Times: 9}),
 		at(60, faults.Heal{}),
 	)
@@ -74,7 +74,7 @@ func TestImpossibleEventsAreNamed(t *testing.T) {
 		"latency 0s and jitter 0s: give at least one":  faults.LinkDelay{},
 		"loss 0: it must be a number above 0":          faults.LinkLoss{},
 		"the delay is 0s: it must be above 0":          faults.SlowDisk{},
-		"the delay is -1s: it must be above 0":         faults.SlowApply{Longer: -time.Second},
+		"the delay is -1s: it must be above 0":         faults.SlowApply{Slow: faults.Slow{Longer: -time.Second}},
 		"a clock rate of 0: it must be a number above": clients.SkewClocks{},
 		"a share of -1 of the clients":                 clients.StopClients{Fraction: -1},
 		"0 times: it must be at least once":            clients.FlapClients{Down: 1, Up: 1},

@@ -48,14 +48,14 @@ func TestEveryFaultIsSurvived(t *testing.T) {
 		"clients cut off":       {at(1, faults.Partition{Links: faults.Links{From: faults.Members{Clients: 0.5}, For: 2 * time.Minute}})},
 		"slow links":            {at(1, faults.LinkDelay{Latency: 300 * time.Millisecond, Jitter: 200 * time.Millisecond, Links: faults.Links{For: time.Minute}})},
 		"lossy links":           {at(1, faults.LinkLoss{Loss: 0.2, Links: faults.Links{For: time.Minute}})},
-		"slow disks":            {at(1, faults.SlowDisk{Longer: 200 * time.Millisecond, For: time.Minute}), at(2, clients.StopClients{Fraction: 0.5, For: 50 * time.Second})},
-		"a slow state machine":  {at(1, faults.SlowApply{Servers: faults.Servers{faults.Follower}, Longer: 500 * time.Millisecond, For: time.Minute}), at(2, clients.StopClients{Fraction: 0.5, For: 40 * time.Second})},
+		"slow disks":            {at(1, faults.SlowDisk{Slow: faults.Slow{Longer: 200 * time.Millisecond, For: time.Minute}}), at(2, clients.StopClients{Fraction: 0.5, For: 50 * time.Second})},
+		"a slow state machine":  {at(1, faults.SlowApply{Slow: faults.Slow{Servers: faults.Servers{faults.Follower}, Longer: 500 * time.Millisecond, For: time.Minute}}), at(2, clients.StopClients{Fraction: 0.5, For: 40 * time.Second})},
 		"slow clocks":           {at(1, clients.SkewClocks{Clients: 0.5, Rate: 0.2, For: 3 * time.Minute})},
 		"clients flap":          {at(1, clients.FlapClients{Fraction: 0.3, Down: 40 * time.Second, Up: 30 * time.Second, Times: 3})},
 		"clients stop and come": {at(1, clients.StopClients{Fraction: 0.5}), at(60, clients.ResumeClients{})},
 		"many at once": {
 			at(1, faults.KillServer{Server: faults.Leader, For: time.Minute}), at(5, faults.LinkLoss{Loss: 0.1}), at(10, clients.StopClients{Fraction: 0.3, For: time.Minute}),
-			at(30, faults.SlowDisk{Longer: 50 * time.Millisecond}), at(100, faults.Heal{}),
+			at(30, faults.SlowDisk{Slow: faults.Slow{Longer: 50 * time.Millisecond}}), at(100, faults.Heal{}),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

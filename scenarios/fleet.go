@@ -8,7 +8,7 @@ import (
 	"github.com/simctl/simctl/scenarios/language"
 )
 
-// fleet works out the clients.
+// fleet returns the clients.
 func (b *builder) fleet(force bool) (nodesim.Config, error) {
 	f := b.def.Fleet
 	cfg := nodesim.Config{ReportAllocs: b.cost.ReportAllocs}
@@ -52,8 +52,7 @@ func (b *builder) fleet(force bool) (nodesim.Config, error) {
 	return cfg, nil
 }
 
-// attributes returns what fingerprinting finds on every node, and what a group's nodes have
-// besides.
+// attributes returns what fingerprinting finds on the nodes of a group.
 func attributes(more map[string]string) map[string]string {
 	all := nodesim.DefaultAttributes()
 	for name, value := range more {
@@ -62,7 +61,7 @@ func attributes(more map[string]string) map[string]string {
 	return all
 }
 
-// datacenters returns those of the fleet, in order.
+// datacenters returns the datacenters of the fleet, in the order of the file.
 func (b *builder) datacenters() []string {
 	var all []string
 	for _, g := range b.def.Fleet.Groups {

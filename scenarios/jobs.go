@@ -9,7 +9,7 @@ import (
 	"github.com/simctl/simctl/scenarios/language"
 )
 
-// makeJobs works out the jobs of every job block.
+// makeJobs makes the jobs of every job block.
 func (b *builder) makeJobs() error {
 	b.setting.Jobs = map[string][]*rpc.Job{}
 	total := 0

@@ -11,8 +11,8 @@ import (
 	"github.com/simctl/simctl/scenarios/language"
 )
 
-// Outline is what a scenario says of itself with the values of a Spec: it holds for any
-// broker, and whether or not such a run is possible.
+// Outline is what a scenario says of itself with the values of a Spec. It is the same for
+// every broker, and does not say that such a run is possible.
 type Outline struct {
 	spec Spec // with the texts of its cost files
 	def  *language.Definition
@@ -35,7 +35,7 @@ func (s Spec) open() (*language.File, error) {
 }
 
 // Variables returns the scenario's variables, in the order of its text, with the values of
-// the Spec, each within its own bounds. It is for Compile to say whether they go together.
+// the Spec, each within its own bounds. Compile checks whether they go together.
 func (s Spec) Variables() ([]language.Variable, error) {
 	file, err := s.open()
 	if err != nil {
@@ -53,9 +53,8 @@ func (s Spec) inputError(err error) error {
 	return err
 }
 
-// OutlineOf reads what a Spec's scenario says of itself. The error is an *InputError for the
-// first value that its variables cannot have, and a *language.Error for a file that cannot be
-// understood.
+// OutlineOf returns the outline of a Spec. The error is an *InputError for the first value that
+// a variable cannot have, and a *language.Error for a file with an error.
 func OutlineOf(s Spec) (*Outline, error) {
 	file, err := s.open()
 	if err != nil {
@@ -103,5 +102,5 @@ func (o *Outline) PhaseNames() []string {
 // Machines returns the class of machines that the run is charged by.
 func (o *Outline) Machines() *Cost { return o.cost }
 
-// Brokers returns the brokers that the scenario is about.
+// Brokers returns the brokers that the scenario compares.
 func (o *Outline) Brokers() []string { return compared(o.def) }

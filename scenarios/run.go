@@ -13,13 +13,13 @@ import (
 	"github.com/simctl/simctl/scenarios/internal/run"
 )
 
-// Progress is how far a run has come, as told now and then while it goes on.
+// Progress is how far a run has come.
 type Progress = run.Progress
 
 // ChildCommand is the argument that makes this program a child: it must call Serve.
 const ChildCommand = process.Command
 
-// ErrNoOutcome is wrapped by errors of ReadOutcome about a text without an outcome.
+// ErrNoOutcome is wrapped by the errors of ReadOutcome about a text without an outcome.
 var ErrNoOutcome = process.ErrNoOutcome
 
 // RunOne runs a Spec in this process and returns its Result; tell, which may be nil, is
@@ -39,7 +39,7 @@ func RunOne(ctx context.Context, spec Spec, tell func(Progress)) (*metrics.Resul
 	return run.Run(ctx, &c.scenario, tell)
 }
 
-// compileRun compiles a Spec that must name its broker.
+// compileRun compiles a Spec that must name a broker.
 func compileRun(s Spec) (*Compiled, error) {
 	c, err := Compile(s)
 	if err != nil || s.Broker != "" {
@@ -53,7 +53,12 @@ func RunAll(ctx context.Context, specs []Spec, tell func(i int, p Progress)) ([]
 	runs := make([]*Compiled, len(specs))
 	for i, s := range specs {
 		var err error
-		if runs[i], err = compileRun(s); err != nil {
+		if i > 0 && s.differsByBroker(specs[i-1]) {
+			runs[i], err = runs[i-1].Under(s.Broker)
+		} else {
+			runs[i], err = compileRun(s)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -94,7 +99,7 @@ func RunChild(ctx context.Context, spec Spec, heap int, tell func(Progress)) (*m
 	return process.Run(ctx, child, heap, tell)
 }
 
-// child returns the run as a child process is handed it.
+// child returns the run as a child process.
 func (c *Compiled) child() (process.Child, error) {
 	input, err := json.Marshal(c.spec)
 	if err != nil {
@@ -102,7 +107,7 @@ func (c *Compiled) child() (process.Child, error) {
 	}
 	weight := 1
 	if c.spec.Broker == broker.Legacy().String() {
-		weight = 2 // it sheds nothing, and has twice the work
+		weight = 2 // it sheds nothing, and does twice the work
 	}
 	return process.Child{
 		Input: input, Name: fmt.Sprintf("scenario %s with the %s broker", c.spec.Scenario, c.spec.Broker),
@@ -110,9 +115,9 @@ func (c *Compiled) child() (process.Child, error) {
 	}, nil
 }
 
-// Serve is the child's side: it reads a Spec from in, runs it and writes progress and outcome
-// to out. The error is that of the run, which the parent has been told, too. An interrupt ends
-// the run.
+// Serve is the child's side: it reads a Spec from in, runs it, and writes progress and outcome
+// to out. The error is that of the run, which the parent reads as well. An interrupt ends the
+// run.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return process.Serve(ctx, out, func(ctx context.Context, tell func(Progress)) (*metrics.Result, error) {
 		spec, err := readSpec(in)
@@ -138,8 +143,8 @@ func readSpec(in io.Reader) (Spec, error) {
 	return spec, nil
 }
 
-// ReadOutcome reads what a child wrote, from anywhere, and returns how its run ended. The
-// error is the run's, or ErrNoOutcome if the text does not say, such as one that was cut.
+// ReadOutcome reads the output of a child and returns how its run ended. The error is that of
+// the run, or wraps ErrNoOutcome if the text has no outcome, such as one that was cut.
 func ReadOutcome(r io.Reader) (*metrics.Result, error) { return process.ReadOutcome(r) }
 
 // WriteOutcome writes what ReadOutcome reads.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"github.com/simctl/simctl/scenarios/commandline"
@@ -23,20 +24,20 @@ const (
 	RaftStoreBoltDB = "boltdb" // on disk, with the snapshots in files beside it
 )
 
-// Spec is one run, as text: what is written to JSON and what a child process is handed. What it
-// stands for is for Compile to say.
+// Spec is one run, as text: the form in which runs are written to JSON and passed to child
+// processes. Compile works out what it stands for.
 type Spec struct {
 	Scenario string `json:"scenario"` // a name of Names, or that of the file
 	// File is the path of a scenario file, as errors and CommandLine show it, and Source
 	// its text; both are empty for a built-in scenario.
 	File   string `json:"file,omitempty"`
 	Source string `json:"source,omitempty"`
-	// Files are the texts of the files that the scenario's names, by the paths in it, and
-	// CostFiles those of cost files, by theirs. What is not here is read by Compile.
+	// Files has the texts of the files that the scenario names, by their paths, and CostFiles
+	// those of cost files. Compile reads the others.
 	Files     map[string]string `json:"files,omitempty"`
 	CostFiles map[string]string `json:"cost_files,omitempty"`
-	// Vars are the variables that do not have their defaults: numbers, truths and texts; a
-	// text is read as the variable's type says. Copies of a Spec share the map: use Set.
+	// Vars has the variables that do not have their defaults: numbers, bools and texts. A text
+	// is read as the variable's type says. Copies of a Spec share the map: use Set.
 	Vars map[string]any `json:"vars,omitempty"`
 
 	Broker string `json:"broker"` // of a broker block of the scenario, or one that broker.PolicyByName accepts
@@ -84,8 +85,8 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("--%s %q: %s", commandline.Flag(e.Input), e.Value, e.Allowed)
 }
 
-// Set gives a variable a value, in this Spec only. That there is such a variable, and that
-// it can have the value, is for Validate to say.
+// Set gives a variable a value, in this Spec only. Compile checks that there is such a
+// variable, and that it can have the value.
 func (s *Spec) Set(name string, value any) {
 	s.Vars = maps.Clone(s.Vars)
 	if s.Vars == nil {
@@ -123,7 +124,7 @@ func (s Spec) readCost(path string) ([]byte, error) {
 
 type readFunc = func(path string) ([]byte, error)
 
-// keeping reads as read does, and keeps what it reads.
+// keeping returns a read that stores what it reads in texts.
 func keeping(texts *map[string]string, read readFunc) readFunc {
 	return func(path string) ([]byte, error) {
 		text, err := read(path)
@@ -138,7 +139,13 @@ func keeping(texts *map[string]string, read readFunc) readFunc {
 	}
 }
 
-// checkClock returns the *InputError of what the clock does not allow.
+// differsByBroker reports whether two Specs differ in their brokers at most.
+func (s Spec) differsByBroker(o Spec) bool {
+	s.Broker = o.Broker
+	return reflect.DeepEqual(s, o)
+}
+
+// checkClock returns an *InputError for what the clock does not allow.
 func (s Spec) checkClock() error {
 	switch s.Clock {
 	case ClockVirtual, "":

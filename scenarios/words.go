@@ -18,7 +18,7 @@ type clusterWords struct {
 	Raft                cluster.RaftConfig
 	Garbage             cluster.GCConfig
 	PlanRejection       cluster.PlanRejectionConfig
-	// Brokers are those that differ from their policy's in more than it.
+	// Brokers are those that differ in more than their policy.
 	Brokers []brokerWord `lang:"name=broker"`
 	// DatacenterFilter leaves out the evaluations of system jobs that do not run in a
 	// changed node's datacenter.
@@ -27,9 +27,9 @@ type clusterWords struct {
 	PauseEndsFailedReaper bool
 }
 
-// defaultCluster has the defaults of a cluster, Nomad's, but for one: a snapshot of the Raft
-// log changes no figure, costs no virtual time, and takes a second of real time on each server
-// every 8192 entries. Its threshold is more entries than any run writes.
+// defaultCluster has the defaults of a cluster. They are Nomad's, but for the threshold of Raft
+// snapshots, which no run reaches: a snapshot changes no figure and costs no virtual time, but
+// every 8192 entries it would take a second of real time on each server.
 var defaultCluster = func() clusterWords {
 	c := cluster.Config{Raft: cluster.RaftConfig{SnapshotThreshold: 1 << 62}}.WithDefaults()
 	return clusterWords{

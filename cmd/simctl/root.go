@@ -11,8 +11,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"github.com/simctl/simctl/scenarios"
 )
 
 // run executes one command line and returns the exit code. Results go to stdout. Progress,
@@ -83,8 +81,7 @@ interrupted, 2 bad usage or input, 3 an invariant or a threshold failed.`,
 }
 
 // needed returns which built-in scenarios a command line may be about below one of the
-// commands: the one that it names, all if it names none or asks for help, and none if it is
-// about another command.
+// commands: the one that it names, all if it asks for help, and otherwise none.
 func needed(args []string, command string) func(scenario string) bool {
 	return func(scenario string) bool {
 		switch {
@@ -95,7 +92,7 @@ func needed(args []string, command string) func(scenario string) bool {
 		case args[0] != command:
 			return false
 		}
-		return len(args) == 1 || args[1] == scenario || !slices.Contains(scenarios.Names(), args[1])
+		return len(args) == 1 || args[1] == scenario || strings.HasPrefix(args[1], "-")
 	}
 }
 

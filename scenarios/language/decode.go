@@ -11,28 +11,28 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// decoder fills structs from bodies. What is absent stays as it is; what is not known is
-// an error.
+// decoder fills structs from bodies. A field whose attribute is absent keeps its value; an
+// unknown attribute is an error.
 type decoder struct {
 	ctx   *hcl.EvalContext
 	vocab Vocabulary
-	// extra are attributes that every body may have and that nothing but people read.
+	// extra are attributes that every body may have, for people alone.
 	extra []string
 
 	diags    hcl.Diagnostics
-	declared map[string][]string // by kind: the names there are
+	declared map[string][]string // names by kind
 	refs     []reference
 }
 
-// reference is the use of a name, for when all are known.
+// reference is the use of a name, to be checked when all names are known.
 type reference struct {
 	kind, name string
 	at         Range
 }
 
 // DecodeFigures fills the struct that target points to from a text of attributes and
-// blocks without variables; any body may say in an attribute source where its figures
-// come from. The error is an *Error.
+// blocks without variables. Any body may have an attribute source, which says where its
+// figures come from. The error is an *Error.
 func DecodeFigures(name string, src []byte, target any) error {
 	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	if diags.HasErrors() {
@@ -50,8 +50,7 @@ func (d *decoder) fail(at Range, summary, format string, args ...any) {
 	d.diags = append(d.diags, problem(at, summary, format, args...))
 }
 
-// body fills a struct from a body without labels, in which blocks of the types ignored may
-// stand, too.
+// body fills a struct from a body without labels. It skips blocks of the types ignored.
 func (d *decoder) body(body hcl.Body, v reflect.Value, ignored ...hcl.BlockHeaderSchema) {
 	d.fields(body, fieldsOf(v), ignored...)
 }
@@ -85,8 +84,8 @@ func (d *decoder) block(b *hcl.Block, v reflect.Value) {
 	d.fields(b.Body, fields)
 }
 
-// keyed returns a copy of the struct that the vocabulary has for a block: by its first
-// label, but for those that have none.
+// keyed returns a copy of the struct that the vocabulary has for a block, by the kind of the
+// block and, for kinds with several, by its first label.
 func (d *decoder) keyed(kind string, b *hcl.Block) (reflect.Value, bool) {
 	switch kind {
 	case "cluster":
@@ -111,7 +110,7 @@ func (d *decoder) costs(b *hcl.Block) (reflect.Value, bool) {
 	content, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "class"}}})
 	if attr, ok := content.Attributes["class"]; ok {
 		at = attr.Expr.Range()
-		// A value that is no text is reported when the body is decoded.
+		// Decoding the body reports a value that is no text.
 		if v, diags := attr.Expr.Value(d.ctx); !diags.HasErrors() && v.IsWhollyKnown() && v.Type() == cty.String && !v.IsNull() {
 			class = v.AsString()
 		}
@@ -197,7 +196,7 @@ func (d *decoder) nested(b *hcl.Block, f field) {
 		elem := reflect.New(f.value.Type().Elem())
 		d.block(b, elem.Elem())
 		f.value.Set(elem)
-	case reflect.Map: // what is there already is written over, figure by figure
+	case reflect.Map: // the block replaces single figures of an element
 		key := reflect.ValueOf(b.Labels[0])
 		elem := reflect.New(f.value.Type().Elem()).Elem()
 		if old := f.value.MapIndex(key); old.IsValid() {
@@ -213,7 +212,7 @@ func (d *decoder) nested(b *hcl.Block, f field) {
 	}
 }
 
-// resolve reports the references to what nothing declares.
+// resolve reports references to names that nothing declares.
 func (d *decoder) resolve() {
 	for _, r := range d.refs {
 		if !slices.Contains(d.declared[r.kind], r.name) {

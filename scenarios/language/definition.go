@@ -9,15 +9,15 @@ import (
 // Range is a place in a file.
 type Range = hcl.Range
 
-// Definition is a scenario file, worked out: every expression has its value.
+// Definition is a scenario file in which every expression has its value.
 type Definition struct {
 	Title string // one line
-	About string // as long as it needs to be
+	About string // any number of lines
 	// Sources names what the scenario comes from: issues, posts.
 	Sources []string
-	// Example is a run that shows what there is to see; nil = none is named.
+	// Example is a run for the documentation; nil = the file names none.
 	Example *Example
-	// Brokers are compared unless the command line names others.
+	// Brokers are the brokers to compare by default.
 	Brokers []Name
 
 	Variables  []Variable // in the order of the file
@@ -32,7 +32,7 @@ type Definition struct {
 	file *File
 }
 
-// Name is the name of something, and where it stands.
+// Name is a name and its place in the file.
 type Name struct {
 	Text string
 	At   Range
@@ -41,21 +41,21 @@ type Name struct {
 // Example is a run of the scenario, for its documentation.
 type Example struct {
 	Variables map[string]string // those that do not have their default
-	Chart     string            // the chart that shows it best, by the name of its file
-	Reading   string            // how to read what comes of it
+	Chart     string            // the most telling chart, by the name of its file
+	Reading   string            // how to read the chart and the table
 }
 
 // Cost is what work costs.
 type Cost struct {
-	Class string // empty = none was named
-	// Figures is what Vocabulary.Costs returned, with the figures of the file in it.
+	Class string // empty = the file names none
+	// Figures is the result of Vocabulary.Costs, with the figures of the file written over it.
 	Figures any `lang:"keyed=cost"`
 	// Said names the attributes that the block has.
 	Said []string `lang:"said"`
 	At   Range
 }
 
-// Fleet is the clients: one group after the other.
+// Fleet is the clients, group by group.
 type Fleet struct {
 	// ReportAllocations says whether clients report their allocations; nil leaves it to
 	// the cost class.
@@ -77,8 +77,7 @@ type Group struct {
 	Nodes      int    `lang:"required"`
 	Datacenter string
 	Class      string
-	// Racks is how many racks the clients stand in; the first client is in the first rack,
-	// the second in the second, and so on around. Zero means one rack.
+	// Racks is the number of racks. Clients are assigned to them in turn. Zero means one rack.
 	Racks      int
 	Attributes map[string]string
 	Resources  *Resources
@@ -105,8 +104,8 @@ type Job struct {
 	Resources           *Resources
 	MaxClientDisconnect time.Duration
 	MaxParallel         int
-	// Every makes the job periodic: it launches another like it at every multiple of that;
-	// zero is a job that runs. With ProhibitOverlap a launch is skipped while one runs.
+	// Every makes the job periodic: it launches a copy of itself at every multiple of Every.
+	// Zero is a job that runs itself. ProhibitOverlap skips a launch while a copy runs.
 	Every           time.Duration
 	ProhibitOverlap bool
 	At              Range
@@ -164,12 +163,12 @@ type Threshold struct {
 	At         Range
 }
 
-// Vocabulary is what the words of a file mean, as structs to fill. The structs given are
-// copied, never written to; what they hold are the defaults.
+// Vocabulary gives the keywords of a file their structs to fill. The structs are copied, never
+// written to, and hold the defaults.
 type Vocabulary struct {
 	Cluster any // pointer to a struct
-	// Costs returns a pointer to the figures of a class of machines, empty for the
-	// default's, for the file's own figures to be written over.
+	// Costs returns a pointer to the figures of a class of machines, over which the figures of
+	// the file are written. An empty class is the default.
 	Costs func(class string) (any, error)
 	// By keyword: pointers to structs.
 	Events     map[string]any

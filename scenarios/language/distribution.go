@@ -16,7 +16,7 @@ type Distribution struct {
 	A, B time.Duration
 }
 
-// IsZero reports whether nothing was said.
+// IsZero reports whether d is the zero value.
 func (d Distribution) IsZero() bool { return d == Distribution{} }
 
 // Draw takes one value. A constant draws nothing from r; the others take exactly one call
@@ -34,12 +34,12 @@ func (d Distribution) Draw(r *rand.Rand) time.Duration {
 	return d.A
 }
 
-// clamp keeps a draw within what a Duration can hold and a clock can add up.
+// clamp limits a draw to a Duration that can be added to an instant.
 func clamp(ns float64) time.Duration {
 	return time.Duration(min(max(ns, 0), math.MaxInt64/4))
 }
 
-// distributionType is how a file's functions hand a Distribution to the decoder.
+// distributionType carries a Distribution from a function of a file to the decoder.
 var distributionType = cty.Capsule("distribution", reflectDistribution)
 
 // distributionFunction makes the function of one kind, which takes durations.

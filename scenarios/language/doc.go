@@ -5,11 +5,10 @@
 //	Define  gives the variables their values and works everything else out.
 //	Format  lays a file out the way hclwrite does.
 //
-// What a file can say about events, end conditions, behaviours, the cluster and its costs
-// is not written down here: Define is handed a Vocabulary of structs and fills copies of
-// them. A field is an attribute, a nested struct a block, both named as in Go but in snake
-// case; tags (decode.go) say what values are allowed.
+// A Vocabulary of structs says what a file can say about events, conditions, behaviours, the
+// cluster and its costs. Define fills copies of them. A field is an attribute and a nested
+// struct is a block, both named as in Go but in snake case. Tags (fields.go) restrict values.
 //
-// It imports HCL and the standard library, and must not import anything of this module:
-// package scenarios gives the words their meaning.
+// The package imports HCL and the standard library, and must not import anything of this
+// module: package scenarios gives the keywords their meaning.
 package language

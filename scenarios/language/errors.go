@@ -15,7 +15,7 @@ type Error struct {
 	file  *hcl.File
 }
 
-// errorWidth is where the texts of problems are wrapped.
+// errorWidth is the column at which the texts of problems wrap.
 const errorWidth = 100
 
 func (e *Error) Error() string {
@@ -71,7 +71,7 @@ func Suggest(name string, candidates []string) string {
 	return best
 }
 
-// unknown words the answer to a name that is none of those there are.
+// unknown says that there is no such name, and what was probably meant.
 func unknown(name string, known []string) string {
 	if s := Suggest(name, known); s != "" {
 		return fmt.Sprintf("There is no %q. Did you mean %q?", name, s)

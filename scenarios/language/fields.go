@@ -41,7 +41,7 @@ type tag struct {
 	oneof    []string
 }
 
-// span says which numbers a field takes that must be least at least.
+// span describes the numbers that a field accepts, from least on.
 func (t tag) span(least float64) string {
 	from := formatNumber(least)
 	switch {
@@ -97,8 +97,8 @@ func bound(text string) *float64 {
 	return &f
 }
 
-// fieldsOf returns the exported fields of a struct, those of embedded structs among them,
-// in the order of the source.
+// fieldsOf returns the exported fields of a struct, including those of embedded structs, in
+// the order of the source.
 func fieldsOf(v reflect.Value) []field {
 	var fields []field
 	for i := range v.NumField() {
@@ -118,8 +118,8 @@ func fieldsOf(v reflect.Value) []field {
 	return fields
 }
 
-// Fields yields the fields of a struct by their names in a file, those of embedded structs
-// among them, in the order of the source.
+// Fields yields the fields of a struct by their names in a file, including those of embedded
+// structs, in the order of the source.
 func Fields(v reflect.Value) iter.Seq2[string, reflect.Value] {
 	return func(yield func(string, reflect.Value) bool) {
 		for _, f := range fieldsOf(v) {

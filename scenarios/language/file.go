@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// File is a scenario file whose syntax is right and whose variables are known.
+// File is a scenario file with correct syntax and known variables. It is immutable.
 type File struct {
 	Name      string // as given to Open
 	Title     string
@@ -21,8 +21,8 @@ type File struct {
 // Options is what Define needs beside the text.
 type Options struct {
 	Vocabulary Vocabulary
-	// Values are those of variables that are not to have their default: a number, bool,
-	// string or nil each; text is read as the variable's type says.
+	// Values has the values of variables, by name, that replace their defaults: numbers, bools,
+	// strings or nil. A string is read as the variable's type says.
 	Values map[string]any
 }
 
@@ -61,7 +61,7 @@ func Open(name string, src []byte) (*File, error) {
 	return f, nil
 }
 
-// Define works the file out. The error is an *Error or a *VariableError.
+// Define evaluates the file. The error is an *Error or a *VariableError.
 func (f *File) Define(opts Options) (*Definition, error) {
 	def := &Definition{Title: f.Title, file: f}
 	values, err := f.WithValues(opts.Values)

@@ -14,8 +14,8 @@ import (
 
 var reflectDistribution = reflect.TypeFor[Distribution]()
 
-// functions are what expressions can call. ceil, floor and round first round to a float64,
-// so that 1.1 / 0.55 is 2 to them, as it is to everybody else.
+// functions are the functions that expressions can call. ceil, floor and round first round
+// their argument to a float64, so that 1.1 / 0.55 is 2.
 var functions = map[string]function.Function{
 	"abs": stdlib.AbsoluteFunc, "min": stdlib.MinFunc, "max": stdlib.MaxFunc,
 	"ceil": rounding(math.Ceil), "floor": rounding(math.Floor),
@@ -57,7 +57,7 @@ var secondsFunction = function.New(&function.Spec{
 	},
 })
 
-// maxDuration bounds every duration of a file, so that sums of them cannot overflow.
+// maxDuration is the longest duration in a file. Sums of such durations do not overflow.
 const maxDuration = 10 * 365 * 24 * time.Hour
 
 // parseDuration reads a duration of zero or more.

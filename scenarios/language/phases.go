@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// order puts the phases into the order in which they run: that of the file, except that a
-// phase with after comes right after the phase it names. It also holds the events of each
-// phase to what only all of them together show.
+// order sorts the phases into the order in which they run: that of the file, except that a
+// phase with after follows the phase it names. It also sorts and checks the events of each.
 func (d *decoder) order(def *Definition) {
 	byName := map[string]Phase{}
 	followers := map[string][]Phase{}
@@ -33,7 +32,7 @@ func (d *decoder) order(def *Definition) {
 	for _, p := range roots {
 		visit(p)
 	}
-	// Whatever no root leads to waits for itself.
+	// A phase that no root leads to is in a cycle, or after one.
 	for _, p := range def.Phases {
 		if !slices.ContainsFunc(ordered, func(o Phase) bool { return o.Name == p.Name }) {
 			d.fail(p.At, "Cycle of phases", "The phase waits for itself: %s.", cycleFrom(p, byName))
@@ -60,7 +59,7 @@ func cycleFrom(p Phase, byName map[string]Phase) string {
 // maxTimes is how often an event may repeat.
 const maxTimes = 100_000
 
-// events returns the events of a phase in order of time, repeated ones one by one.
+// events returns the events of a phase in the order of time. A repeated event is several.
 func (d *decoder) events(events []Event) []Event {
 	var out []Event
 	for _, e := range events {

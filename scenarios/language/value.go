@@ -14,8 +14,8 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// evaluate works an expression out. What it names and is not there is reported with what was
-// probably meant, which HCL does not know.
+// evaluate returns the value of an expression. For an unknown name it suggests a known one,
+// which HCL does not.
 func (d *decoder) evaluate(expr hcl.Expression) (cty.Value, hcl.Diagnostics) {
 	var missing hcl.Diagnostics
 	for _, t := range expr.Variables() {
@@ -113,7 +113,7 @@ func (d *decoder) store(value cty.Value, f field, at Range) {
 	}
 }
 
-// to converts a value; ok is false if it has no meaning as one of that type.
+// to converts a value; ok is false if there is no such value of that type.
 func to(value cty.Value, want cty.Type) (cty.Value, bool) {
 	if value.Type().IsCapsuleType() {
 		return value, false
@@ -138,7 +138,7 @@ func (d *decoder) text(value cty.Value, f field, target reflect.Value, at Range)
 	target.SetString(s)
 }
 
-// word stores text that its type reads by itself, such as a server's name.
+// word stores text in a type that reads text itself, such as a server's name.
 func (d *decoder) word(value cty.Value, f field, target reflect.Value, at Range) {
 	v, ok := to(value, cty.String)
 	if !ok {
@@ -240,7 +240,7 @@ func (d *decoder) distribution(value cty.Value, target reflect.Value, name strin
 	d.fail(at, "Not a distribution", `%s must be a duration such as "90s", or uniform("1m", "5m"), exponential("10m") or normal("5m", "1m").`, name)
 }
 
-// plain shows a number as people write it.
+// plain formats a number without an exponent if it is whole.
 func plain(v cty.Value) string {
 	f := v.AsBigFloat()
 	if n, accuracy := f.Int64(); accuracy == big.Exact {

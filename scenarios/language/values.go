@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// goValue returns a number, a truth or a text as Go has it.
+// goValue returns the Go value of a number, a bool or a string; nil for null.
 func goValue(value cty.Value) (any, error) {
 	switch {
 	case value.IsNull():
@@ -27,7 +27,7 @@ func goValue(value cty.Value) (any, error) {
 	return nil, errors.New("it must be a number, true or false, or text")
 }
 
-// ctyValue is the way back.
+// ctyValue is the inverse of goValue.
 func ctyValue(value any) cty.Value {
 	switch x := value.(type) {
 	case int64:
@@ -42,7 +42,7 @@ func ctyValue(value any) cty.Value {
 	return cty.NullVal(cty.DynamicPseudoType)
 }
 
-// object is what expressions call var.
+// object returns the value of var in expressions.
 func object(variables []Variable) cty.Value {
 	values := map[string]cty.Value{}
 	for _, v := range variables {
@@ -53,7 +53,7 @@ func object(variables []Variable) cty.Value {
 
 // Values are values for variables, from a file.
 type Values struct {
-	Of map[string]any // by the variable's name: numbers, truths, texts and nil
+	Of map[string]any // by the variable's name: numbers, bools, strings and nil
 
 	at   map[string]Range
 	file *hcl.File
@@ -64,7 +64,8 @@ func (v *Values) Errorf(name, summary, format string, args ...any) error {
 	return &Error{hcl.Diagnostics{problem(v.at[name], summary, format, args...)}, v.file}
 }
 
-// ParseValues reads a file of values for variables: attributes alone, such as nodes = 500.
+// ParseValues reads a file of values for variables, which has attributes only, such as
+// nodes = 500.
 // The error is an *Error.
 func ParseValues(name string, src []byte) (*Values, error) {
 	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
@@ -140,7 +141,7 @@ func (d *decoder) validation(b *hcl.Block) validation {
 	return validation{content.Attributes["condition"].Expr, content.Attributes["error_message"].Expr}
 }
 
-// validate holds the variables to their validations; the first that fails is an error.
+// validate checks the validations of the variables. The error is about the first that fails.
 func (f *File) validate(d *decoder, variables []Variable) error {
 	for _, v := range variables {
 		for _, rule := range v.validations {
@@ -169,7 +170,7 @@ func (f *File) validate(d *decoder, variables []Variable) error {
 	return nil
 }
 
-// locals works out the names of locals blocks, each when what it needs is known.
+// locals evaluates the attributes of locals blocks, each after those that it depends on.
 func (d *decoder) locals(blocks []*hcl.Block) {
 	attrs := map[string]*hcl.Attribute{}
 	for _, b := range blocks {
@@ -182,8 +183,8 @@ func (d *decoder) locals(blocks []*hcl.Block) {
 			attrs[name] = attr
 		}
 	}
-	done := map[string]cty.Value{}
-	state := map[string]int{} // 1 under way, 2 done
+	values := map[string]cty.Value{}
+	state := map[string]int{} // 1 under way, 2 evaluated
 	var work func(name string)
 	work = func(name string) {
 		attr := attrs[name]
@@ -203,11 +204,11 @@ func (d *decoder) locals(blocks []*hcl.Block) {
 			}
 		}
 		state[name] = 2
-		d.ctx.Variables["local"] = cty.ObjectVal(done)
+		d.ctx.Variables["local"] = cty.ObjectVal(values)
 		value, diags := d.evaluate(attr.Expr)
 		d.diags = append(d.diags, diags...)
 		if !diags.HasErrors() {
-			done[name] = value
+			values[name] = value
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(attrs)) {
@@ -215,7 +216,7 @@ func (d *decoder) locals(blocks []*hcl.Block) {
 			work(name)
 		}
 	}
-	d.ctx.Variables["local"] = cty.ObjectVal(done)
+	d.ctx.Variables["local"] = cty.ObjectVal(values)
 }
 
 // localName returns NAME of local.NAME; "" of anything else.

@@ -23,27 +23,27 @@ const (
 	TypeDuration = "duration"
 )
 
-// Variable is a knob of a scenario.
+// Variable is a parameter of a scenario.
 type Variable struct {
 	Name        string `lang:"label=variable"`
 	Description string
 	Type        string `lang:"required,oneof=integer|number|bool|string|duration"`
-	// Optional says that most runs leave the variable alone: it is named where a run is
-	// described only if it does not have its default.
+	// Optional says that most runs keep the default. The description of a run names the
+	// variable only if this one does not.
 	Optional bool
 	Min, Max *float64 `lang:"any"`
 	OneOf    []string
 	At       Range
 
-	// Default and Value are an int64, a float64, a bool or a string; nil leaves what the
-	// variable is used for to its own default.
+	// Default and Value are an int64, a float64, a bool or a string; with nil, whatever uses the
+	// variable has its own default.
 	Default any `lang:"-"`
 	Value   any `lang:"-"`
 
 	validations []validation
 }
 
-// validation is a demand on variables, made after all have their values.
+// validation is a condition on variables, checked when all have their values.
 type validation struct {
 	condition, message hcl.Expression
 }
@@ -51,7 +51,7 @@ type validation struct {
 // IsDefault reports whether the variable has its default.
 func (v Variable) IsDefault() bool { return v.Value == v.Default }
 
-// Text shows a value of the variable as a command line takes it.
+// Text formats the value as a command line accepts it.
 func (v Variable) Text() string { return textOf(v.Value) }
 
 func textOf(value any) string {
@@ -102,8 +102,8 @@ func (v Variable) example() string {
 	return ", such as " + textOf(v.Default)
 }
 
-// check takes a value of any Go type that JSON or a caller may bring, and returns it as
-// the variable's own.
+// check converts a value of any Go type that JSON or a caller may use to the variable's type,
+// and checks its bounds.
 func (v Variable) check(value any) (any, error) {
 	fail := func(format string, args ...any) (any, error) {
 		return nil, &VariableError{v.Name, textOf(value), fmt.Sprintf(format, args...)}
@@ -153,7 +153,7 @@ func (v Variable) check(value any) (any, error) {
 	return s, nil
 }
 
-// within is written so that a NaN is refused.
+// within reports whether x is within the bounds; a NaN is not.
 func (v Variable) within(x float64) bool {
 	return x == x && (v.Min == nil || x >= *v.Min) && (v.Max == nil || x <= *v.Max)
 }
@@ -228,7 +228,7 @@ func (d *decoder) variable(b *hcl.Block) Variable {
 	return v
 }
 
-// take checks a value of HCL's; null stays nil.
+// take converts and checks a value of HCL; null becomes nil.
 func (v Variable) take(value cty.Value) (any, error) {
 	if value.IsNull() || !value.IsKnown() {
 		return nil, nil

@@ -15,8 +15,8 @@ import (
 )
 
 // Schedule is a random scenario with faults, made from a seed alone: a small cluster, some
-// jobs, and events over a few minutes. The phase of the events ends when
-// the cluster has settled, and every invariant must hold then.
+// jobs, and events over a few minutes. The phase of the events ends when the cluster has
+// settled, and then every invariant must hold.
 type Schedule struct {
 	Seed   int64
 	events []draw.Event
@@ -35,7 +35,7 @@ func NewSchedule(seed int64) Schedule {
 		s.events = append(s.events, g.event())
 	}
 	slices.SortStableFunc(s.events, func(a, b draw.Event) int { return cmp.Compare(a.At, b.At) })
-	s.events = actions.Possible(s.events)
+	s.events = actions.WithoutRefused(s.events)
 	for i := range s.events {
 		s.events[i].Number = i + 1
 	}
@@ -59,7 +59,7 @@ func (s Schedule) Events() int { return len(s.events) }
 func (s Schedule) Left() []int { return slices.Clone(s.left) }
 
 // Without returns the schedule without some of its events, by their numbers: 1 is the first
-// that the seed made. Numbers it does not have are passed over.
+// that the seed made. Unknown numbers are ignored.
 func (s Schedule) Without(numbers ...int) Schedule {
 	for i := 0; i < len(s.events); {
 		if slices.Contains(numbers, s.events[i].Number) {
@@ -97,12 +97,12 @@ func (s Schedule) Text() string {
 	b.WriteString(end)
 	text, err := language.Format(s.name(), []byte(b.String()))
 	if err != nil {
-		panic(fmt.Sprintf("the schedule of seed %d is no scenario file: %v", s.Seed, err)) // a bug of this file's
+		panic(fmt.Sprintf("the schedule of seed %d is no scenario file: %v", s.Seed, err)) // a bug in this program
 	}
 	return string(text)
 }
 
-// start is how every schedule begins: jobs and clients, then schedulers.
+// start is the beginning of every schedule: jobs and clients, then schedulers.
 const start = `phase "register" {
   event "register_jobs" {}
   event "start_clients" {}
@@ -121,7 +121,7 @@ phase "drain" {
 phase "faults" {
 `
 
-// end is how every schedule ends.
+// end is the end of every schedule.
 const end = `  event "heal" {
     at = "6m"
   }
@@ -134,7 +134,7 @@ const end = `  event "heal" {
 }
 `
 
-// Spec is a run of the schedule.
+// Spec returns a run of the schedule.
 func (s Schedule) Spec(broker string) scenarios.Spec {
 	return scenarios.Spec{Scenario: fmt.Sprintf("soak-%d", s.Seed), File: s.name(), Source: s.Text(), Broker: broker, Seed: s.Seed}
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/simctl/simctl/scenarios/internal/judge"
 )
 
-// Finding is what a schedule brought to light; nothing if Problems is empty.
+// Finding is what is wrong with the runs of a schedule; nothing if Problems is empty.
 type Finding struct {
 	Schedule Schedule
 	// Problems says what went wrong, one line each.
 	Problems []string
-	// VirtualS is how long the cluster lived, under one of the brokers.
+	// VirtualS is the virtual time of the longest run, in seconds.
 	VirtualS float64
 }
 
 // Run runs a schedule under every broker, repeats times each and each run in a process of
 // its own, and checks that every run ends and keeps every invariant, that runs of one
-// broker are equal, and that all brokers come to the same outcome. Only ctx's end is an
-// error; everything else is a problem.
+// broker are equal, and that all brokers come to the same outcome. The error is ctx's;
+// everything else is a problem.
 func Run(ctx context.Context, s Schedule, brokers []string, repeats int) (Finding, error) {
 	var specs []scenarios.Spec
 	for _, b := range brokers {
@@ -35,7 +35,7 @@ func Run(ctx context.Context, s Schedule, brokers []string, repeats int) (Findin
 	return f, err
 }
 
-// examine runs Specs that differ in their brokers alone.
+// examine runs Specs that differ in their brokers only.
 func examine(ctx context.Context, specs []scenarios.Spec) (Finding, error) {
 	results, err := scenarios.RunAll(ctx, specs, nil)
 	if ctx.Err() != nil {
@@ -76,8 +76,8 @@ func examine(ctx context.Context, specs []scenarios.Spec) (Finding, error) {
 }
 
 // Shrink drops events of a schedule that failed, one at a time, for as long as what is left
-// still fails, and returns the last finding. check is Run, or stands for it; its error ends
-// the search, with what was found so far.
+// still fails, and returns the last finding. check runs a schedule; its error ends the search,
+// and Shrink returns what it has found by then.
 func Shrink(f Finding, check func(Schedule) (Finding, error)) (Finding, error) {
 	for smaller := true; smaller; {
 		smaller = false

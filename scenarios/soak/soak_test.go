@@ -34,10 +34,10 @@ func TestSchedulesKnowEveryWord(t *testing.T) {
 		all.WriteString(NewSchedule(seed).Text())
 	}
 	var words []string
-	for _, word := range actions.Keywords.Keywords() {
+	for word := range actions.Keywords {
 		words = append(words, fmt.Sprintf("event %q", word))
 	}
-	for _, kind := range behaviours.Kinds.Keywords() {
+	for kind := range behaviours.Kinds {
 		if kind != "replay" {
 			words = append(words, fmt.Sprintf("behaviour %q", kind))
 		}

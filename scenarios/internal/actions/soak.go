@@ -2,6 +2,7 @@ package actions
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -48,7 +49,12 @@ var (
 )
 
 func (s Soak) declare(keyword string) {
-	draws = append(draws, s.Draws...)
+	for _, d := range s.Draws {
+		if slices.ContainsFunc(draws, func(o Draw) bool { return o.Kind == d.Kind && o.Place == d.Place }) {
+			panic(fmt.Sprintf("actions: %q: another draw of kind %d has place %d", keyword, d.Kind, d.Place))
+		}
+		draws = append(draws, d)
+	}
 	if s.Refused != nil {
 		refusal[keyword] = s.Refused
 	}
@@ -65,8 +71,8 @@ var Lots = sync.OnceValue(func() [][]Draw {
 	return lots
 })
 
-// Possible leaves out the events that would be refused.
-func Possible(events []draw.Event) []draw.Event {
+// WithoutRefused returns the events less those that would be refused.
+func WithoutRefused(events []draw.Event) []draw.Event {
 	var kept []draw.Event
 	for _, e := range events {
 		if refused := refusal[e.Word]; refused == nil || !refused(e, kept, events) {

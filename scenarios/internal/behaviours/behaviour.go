@@ -94,11 +94,6 @@ func DrawKind(s *draw.Source, wait string) (kind string, lines []string, leave b
 	return d.kind, lines, leave
 }
 
-// every draws the lines of a kind whose units act again and again, one wait apart.
-func every(_ *draw.Source, wait string) (lines []string, leave bool) {
-	return []string{"every = " + wait}, false
-}
-
 // participants are the clients that take part.
 type participants struct {
 	Group    string  `lang:"ref=group"`

@@ -30,13 +30,13 @@ func (c Recovered) Hold() time.Duration { return c.For }
 func (c Recovered) Quiescent()          {}
 
 func (c Recovered) Progress(w *Watch) float64 {
-	share := func(part, whole int) float64 {
+	ratio := func(part, whole int) float64 {
 		if whole <= 0 {
 			return 1
 		}
 		return float64(min(max(part, 0), whole)) / float64(whole)
 	}
-	drained := share(w.peakOpen-w.Last.Cluster.StatePending, w.peakOpen)
+	drained := ratio(w.peakOpen-w.Last.Cluster.StatePending, w.peakOpen)
 	if !w.EventsOver {
 		return 0
 	}
@@ -44,7 +44,7 @@ func (c Recovered) Progress(w *Watch) float64 {
 		return drained
 	}
 	// Expiry and draining go on side by side; the phase is as far as the slower of them.
-	return min(share(w.Last.gone()-w.goneFirst, w.Last.Fleet.Stopped-w.goneFirst), drained)
+	return min(ratio(w.Last.gone()-w.goneFirst, w.Last.Fleet.Stopped-w.goneFirst), drained)
 }
 
 func (c Recovered) Lacking(w *Watch) string {

@@ -15,7 +15,7 @@ import (
 	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
-// Names of the invariants that are checked at the end of every run. That of the oracle, which
+// Names of the invariants, which are checked at the end of every run. InvariantOracle, which
 // Results call convergence, is also checked after every phase that recovered.
 const (
 	InvariantConserved   = "every evaluation is accounted for"
@@ -31,7 +31,7 @@ func verdict(name string, ok bool, format string, args ...any) metrics.Invariant
 	return metrics.Invariant{Name: name, OK: ok, Detail: fmt.Sprintf(format, args...)}
 }
 
-// NonePending checks that neither the broker nor the state holds anything that waits.
+// NonePending checks that neither the broker nor the state holds a pending evaluation.
 func NonePending(s cluster.Stats) metrics.Invariant {
 	left := InBroker(s)
 	return verdict(InvariantNonePending, left == 0 && s.StatePending == 0, "%d in the broker, %d pending in state", left, s.StatePending)
@@ -51,8 +51,8 @@ func Logs(a cluster.Agreement) []metrics.Invariant {
 	}
 }
 
-// InBroker counts the evaluations that the broker holds, but for those that wait, which are
-// pending in state, and the leader's own for garbage collection, which no state holds.
+// InBroker counts the evaluations in the broker. It leaves out those that wait, which are
+// pending in state, and those of the leader's garbage collection, which are in no state.
 func InBroker(s cluster.Stats) int {
 	b, core := s.Broker, s.Broker.ByScheduler[rpc.JobTypeCore]
 	return b.Ready + b.Unacked + b.Pending + b.Cancelable - core.Ready - core.Unacked
@@ -63,8 +63,8 @@ func Behind(snaps []*state.Snapshot) bool {
 	return slices.ContainsFunc(snaps, func(s *state.Snapshot) bool { return s.Index() != snaps[0].Index() })
 }
 
-// ServersSame checks that all servers hold the same state. It calls alive in between, since
-// it may compute for long.
+// ServersSame checks that all servers hold the same state. It calls alive between two long
+// computations.
 func ServersSame(snaps []*state.Snapshot, alive func()) metrics.Invariant {
 	prints := fingerprints(snaps)
 	alive()
@@ -77,8 +77,8 @@ func ServersSame(snaps []*state.Snapshot, alive func()) metrics.Invariant {
 	return verdict(InvariantServersSame, true, "%s at index %d, fingerprint %.12s", english.Plural(len(snaps), "server"), snaps[0].Index(), prints[0])
 }
 
-// fingerprints hashes the states side by side, on as many processors as there are: the
-// run is over, and everybody else in it waits.
+// fingerprints hashes the states side by side, on all processors: the run is over, and its
+// goroutines wait.
 func fingerprints(snaps []*state.Snapshot) []string {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.NumCPU()))
 	prints := make([]string, len(snaps))
@@ -90,7 +90,7 @@ func fingerprints(snaps []*state.Snapshot) []string {
 	return prints
 }
 
-// OneInFlight checks that no evaluation was with a worker beside another of its job.
+// OneInFlight checks that no two workers had evaluations of one job at the same time.
 func OneInFlight(s Seen) metrics.Invariant {
 	if s.twice > 0 {
 		return verdict(InvariantOneInFlight, false, "%d evaluations were in flight together with another of their job; the first was %s", s.twice, s.first)
@@ -108,7 +108,7 @@ func Conserved(snap *state.Snapshot, c cluster.Counters, s Seen) metrics.Invaria
 		rows[e.Status]++
 		if _, acked := s.acked[keyOf(e.ID)]; acked {
 			processed++
-			// One that waited for room may be processed, wait again and be replaced by a newer.
+			// An evaluation that waits for room may be processed, wait again, and be canceled.
 			if e.Status == broker.StatusCanceled && e.TriggeredBy != broker.TriggeredByQueuedAllocs && e.TriggeredBy != broker.TriggeredByMaxPlans {
 				canceledToo++
 			}
@@ -122,7 +122,7 @@ func Conserved(snap *state.Snapshot, c cluster.Counters, s Seen) metrics.Invaria
 			wrong = append(wrong, fmt.Sprintf(format, args...))
 		}
 	}
-	// What was collected is gone, whatever its status was.
+	// Collected evaluations of any status are missing.
 	gone := c.EvalsCollected
 	adds := func(held, all uint64) bool { return held <= all && all <= held+gone }
 	expect(total+gone == c.EvalsCreated, "state holds %d, but %d were created (and %d collected)", total, c.EvalsCreated, gone)
@@ -131,7 +131,7 @@ func Conserved(snap *state.Snapshot, c cluster.Counters, s Seen) metrics.Invaria
 	expect(s.acks == c.EvalsProcessed, "%d acks were seen, but %d evaluations processed", s.acks, c.EvalsProcessed)
 	expect(adds(processed, uint64(len(s.acked))), "%d evaluations were acked, of which state holds %d", len(s.acked), processed)
 	expect(canceledToo == 0, "%d were both processed and canceled", canceledToo)
-	// A worker completes an evaluation, then acks it; only a change of leader comes between.
+	// A worker completes an evaluation and then acks it. Only a change of leader comes between.
 	expect(unprocessedComplete == 0 || s.flushes > 0, "%d are complete, but were never acked", unprocessedComplete)
 
 	detail := fmt.Sprintf("%d created = %d complete + %d canceled + %d failed + %d blocked + %d pending; %d processed",
@@ -146,8 +146,8 @@ func Conserved(snap *state.Snapshot, c cluster.Counters, s Seen) metrics.Invaria
 	return verdict(InvariantConserved, len(wrong) == 0, "%s", detail)
 }
 
-// AsOracle checks that what runs is what the oracle expects, once every evaluation has been
-// processed. The leader has announced room since an index.
+// AsOracle checks that what runs is what the oracle expects. Every evaluation must have been
+// processed; since is the index from which on the leader has announced room.
 func AsOracle(when string, snap *state.Snapshot, since uint64) metrics.Invariant {
 	o := consult(snap, since)
 	return verdict(InvariantOracle, o.ok(), "after %s: %v", when, o)

@@ -9,27 +9,27 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// Losses follows, over one phase, the allocations of service jobs whose node went down:
-// from when on every such job has had its count again, on nodes that are up. System jobs
-// replace none: they run on every node there is.
+// Losses follows, over one phase, the allocations of service jobs whose node went down, until
+// every service job has its count again on nodes that are up. System jobs do not count: they
+// run on every node and replace nothing.
 type Losses struct {
 	start time.Time
 	began uint64 // index of the state when the phase began
 	nodes uint64 // index up to which changes of nodes were seen
 	any   bool   // some allocation was lost
-	// stranded are nodes that are down with allocations no scheduler has seen to yet.
+	// stranded are the nodes that are down with allocations that are not yet written off.
 	stranded []string
-	// replaced says that all of them have been replaced, since.
+	// replaced says that all of them have been replaced, since when.
 	replaced bool
 	since    time.Time
 }
 
-// NewLosses returns the losses of a phase that begins now with a state.
+// NewLosses returns the losses of a phase that starts with a state.
 func NewLosses(start time.Time, snap *state.Snapshot) *Losses {
 	return &Losses{start: start, began: snap.Index(), nodes: snap.NodesIndex()}
 }
 
-// See looks at the state at one instant. Its work is in proportion to what changed.
+// See looks at the state at one instant. It takes time in proportion to what changed.
 func (l *Losses) See(at time.Time, snap *state.Snapshot) {
 	jobs := snap.JobsByType(rpc.JobTypeService)
 	if len(jobs) == 0 {
@@ -97,8 +97,8 @@ func complete(snap *state.Snapshot, jobs []*rpc.Job) bool {
 	return true
 }
 
-// Seconds returns when the last lost allocation had its replacement, from the phase's
-// start: zero if none was lost, -1 if some have none yet.
+// Seconds returns the time from the phase's start to the replacement of the last lost
+// allocation: zero if none was lost, -1 if one has no replacement yet.
 func (l *Losses) Seconds() float64 {
 	switch {
 	case !l.any:

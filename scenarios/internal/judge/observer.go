@@ -20,15 +20,15 @@ type Observer struct {
 	alive func() // tells the watchdog that the run goes on
 
 	mu       sync.Mutex
-	rec      *metrics.Recorder         // nil until the run has started: elections come before that
-	inFlight map[broker.JobID][]flight // one each, or a moment of two; see Dequeued
+	rec      *metrics.Recorder         // nil until the run starts, after the first election
+	inFlight map[broker.JobID][]flight // one for each job, but see Dequeued
 	acked    map[evalKey]struct{}      // evaluations acked at least once
 	acks     uint64
 	flushes  int
-	twice    int    // evaluations that were with a worker beside another of their job
+	twice    int    // evaluations that a worker had while another had one of the same job
 	first    string // the first of them
-	// slack is how long two may seem to overlap: calls about one job can overtake each other
-	// on their way here. On virtual time they never take time.
+	// slack is how long two evaluations may seem to overlap: calls about one job can overtake
+	// each other. On virtual time a call takes no time.
 	slack time.Duration
 }
 
@@ -36,7 +36,7 @@ type Observer struct {
 type flight struct {
 	eval   string
 	waited time.Duration
-	joined time.Time // when another of its job came out beside it; zero = none did
+	joined time.Time // when another of its job was dequeued as well; zero = none was
 	by     string    // that one
 }
 
@@ -74,8 +74,8 @@ func (o *Observer) Dequeued(at time.Time, e *broker.Evaluation, waited time.Dura
 			break
 		}
 		if f.joined.IsZero() {
-			// Either the broker gave out a second one, or the ack of the first is still on its
-			// way: that is decided when it arrives.
+			// Either the broker gave out a second one, or the ack of the first is on its way. The
+			// ack will tell.
 			job[i].joined, job[i].by = at, e.ID
 		}
 	}
@@ -146,7 +146,7 @@ func keyOf(id string) evalKey {
 	return evalKey{other: id}
 }
 
-// Seen is what an Observer has to say at the end of a run.
+// Seen is what an Observer saw in a run.
 type Seen struct {
 	acks    uint64
 	acked   map[evalKey]struct{}
@@ -155,7 +155,8 @@ type Seen struct {
 	first   string
 }
 
-// Close closes the account: what is in flight beside another still counts as overlapping.
+// Close ends the account and returns it. Evaluations of one job that are still in flight together
+// count as overlapping.
 func (o *Observer) Close() Seen {
 	o.mu.Lock()
 	defer o.mu.Unlock()

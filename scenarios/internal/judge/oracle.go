@@ -23,19 +23,19 @@ type oracle struct {
 	nodes   map[string]*rpc.Node
 	ordered []*rpc.Node // by ID
 	used    map[string]rpc.Resources
-	// leaving is what stopped allocations use of which no client has said yet that they have
-	// ended: schedulers count it as free, but nobody who waits for room is told of it before.
+	// leaving is what stopped allocations use until their clients report that they have ended.
+	// Schedulers count it as free, but blocked evaluations are not yet told of it.
 	leaving map[string]rpc.Resources
 	jobs    map[broker.JobID]*jobView
-	// blocked are the jobs that wait for room, with the index at which they began to.
+	// blocked has the jobs that wait for room, and the index since which they wait.
 	blocked map[broker.JobID]uint64
-	// since is the index from which on the leader has announced room, and freed when the last
-	// appeared on a node.
+	// since is the index from which on the leader has announced room. freed has, for each node,
+	// the index at which it last got room.
 	since   uint64
 	freed   map[string]uint64
 	deploys map[broker.JobID]string // the jobs' latest deployments
-	// replaced are the IDs of batch allocations whose place another took: they do not count
-	// beside it, however they ended.
+	// replaced has the IDs of batch allocations that were replaced. Only the replacement counts,
+	// however the replaced one ended.
 	replaced map[string]bool
 	// looked is the index of the newest snapshot on which a sysbatch job was evaluated.
 	looked map[broker.JobID]uint64
@@ -54,22 +54,22 @@ type jobView struct {
 // groupView is the allocations of one task group.
 type groupView struct {
 	on    map[string]int  // live ones by node
-	over  map[string]bool // nodes on which nothing is placed any more, of those that run on every node
+	over  map[string]bool // for jobs that run on every node: the nodes where nothing is placed again
 	names map[string]int  // live ones that are not unknown, by name
 	ended int             // batch: those that count as having run
-	// held are the names of failed ones that belong to the job's latest deployment. While it
-	// goes on its watcher decides about them, and of those that were healthy before it never
-	// hears; nothing need look at the job again when it ends (docs/adr/0500).
+	// held has the names of failed allocations of the job's latest deployment. While it goes on
+	// its watcher decides about them, and it does not hear of those that were healthy before.
+	// When it ends, nothing has to look at the job again (docs/adr/0500).
 	held    map[string]bool
 	live    int
 	unknown int // live, on nodes that are out of reach
 }
 
-// maxWrong is how many differences an oracle spells out.
+// maxWrong is how many differences the oracle spells out.
 const maxWrong = 3
 
-// consult compares a state with what its jobs and nodes ask for. The leader has announced room
-// to the jobs that wait for it since an index.
+// consult compares a state with what its jobs and nodes ask for. since is the index from which
+// on the leader has announced room to the jobs that wait for it.
 func consult(snap *state.Snapshot, since uint64) *oracle {
 	o := &oracle{
 		nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{}, leaving: map[string]rpc.Resources{},
@@ -145,13 +145,13 @@ func (o *oracle) String() string {
 	return text
 }
 
-// waiting stands for an outcome that is not comparable.
+// waiting stands for the jobs of an outcome that cannot be compared.
 const waiting = "waiting"
 
-// outcome is two hashes of what two brokers must agree on after the same events: the nodes
-// that are there, and how often everything runs. Whether one that is not is down or
-// disconnected hangs on what was placed there. While a job waits for room the latter depends on where the
-// schedulers happened to put things, and is left out.
+// outcome is two hashes of what two brokers must agree on after the same events: which nodes
+// are there, and how often everything runs. Whether a missing node is down or disconnected
+// depends on what was placed there, and is left out. So are the jobs while one waits for room:
+// they depend on where the schedulers placed the others.
 func (o *oracle) outcome() string {
 	nodes, jobs := fnv.New32a(), fnv.New32a()
 	for _, n := range o.ordered {
@@ -177,9 +177,9 @@ func (o *oracle) outcome() string {
 	return fmt.Sprintf("%08x-%08x", nodes.Sum32(), jobs.Sum32())
 }
 
-// comparable counts the allocations of a group that both brokers must have. What a system
-// job has on nodes that nothing may be placed on is a matter of history: it stays until the
-// node goes down for a moment. So is how often a periodic job has launched: the runs end at
+// comparable counts the allocations of a group that both brokers must have. On nodes that
+// accept no placement, the allocations of a system job depend on the history: they stay until
+// the node goes down. So does the number of launches of a periodic job, since the runs end at
 // different times.
 func (o *oracle) comparable(job *rpc.Job, group string, g *groupView) int {
 	var tg *rpc.TaskGroup
@@ -192,7 +192,7 @@ func (o *oracle) comparable(job *rpc.Job, group string, g *groupView) int {
 	case job.ParentID != "":
 		return 0
 	case job.Type == rpc.JobTypeSysBatch:
-		return 0 // where its nodes were ready when it was looked at
+		return 0 // it depends on which nodes were ready when the job was evaluated
 	case job.Type == rpc.JobTypeBatch:
 		return min(tg.Count, g.live+g.ended)
 	case job.Type == rpc.JobTypeService:
@@ -207,8 +207,7 @@ func (o *oracle) comparable(job *rpc.Job, group string, g *groupView) int {
 	return n
 }
 
-// missing counts the names that nothing live has, and that failed allocations of a
-// deployment hold.
+// missing counts the names that failed allocations of a deployment hold and no live one has.
 func (g *groupView) missing() int {
 	n := 0
 	for name := range g.held {
@@ -219,7 +218,7 @@ func (g *groupView) missing() int {
 	return n
 }
 
-// outcomeMark is what the outcome follows in the detail of the invariant.
+// outcomeMark precedes the outcome in the detail of the invariant.
 const outcomeMark = "outcome "
 
 // OutcomeOf finds the final outcome in a Result; empty when there is none.
@@ -233,7 +232,7 @@ func OutcomeOf(res *metrics.Result) string {
 	return outcome
 }
 
-// Agree reports whether two outcomes can be those of the same events.
+// Agree reports whether the same events can lead to both outcomes.
 func Agree(a, b string) bool {
 	nodesA, jobsA, _ := strings.Cut(a, "-")
 	nodesB, jobsB, _ := strings.Cut(b, "-")
@@ -286,9 +285,8 @@ func (o *oracle) take(a *rpc.Allocation) {
 	o.compareAlloc(a, v.job)
 }
 
-// leftAlone reports whether an allocation that is over keeps its node without another,
-// for jobs that run on every node, until something else makes an evaluation
-// (docs/adr/0601).
+// leftAlone reports whether no allocation follows one that is over on its node, for jobs that
+// run on every node, until something else makes an evaluation (docs/adr/0601).
 func (o *oracle) leftAlone(a *rpc.Allocation, job *rpc.Job) bool {
 	switch {
 	case job.Type == rpc.JobTypeSysBatch:

@@ -26,17 +26,16 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 	case n.Ready() && !job.RunsIn(n.Datacenter):
 		o.differ("%s runs on node %s in datacenter %s, where its job does not", a.Name, a.NodeID, n.Datacenter)
 	case n.Ready() && a.JobVersion != job.Version && tg.MaxParallel == 0 && a.DisconnectedAt == 0 && !(o.waits(a.Namespace, a.JobID) && byCount(job)):
-		// With MaxParallel a deployment that waits or failed may leave old ones running; and so
-		// does a job that waits for room to replace them. One that reconnects, but is of an old
-		// version, is neither resumed nor replaced while it is not one too many.
+		// With MaxParallel, a deployment that waits or failed may leave old versions running, as
+		// does a job that waits for room. An old version that reconnects stays unless it is one
+		// too many.
 		o.differ("%s runs version %d of its job, which is at %d", a.Name, a.JobVersion, job.Version)
 	}
 }
 
 // mayStayOutOfReach reports whether a live allocation can be on a disconnected node once
-// everything is processed. Services and batch jobs leave what is unknown there; system jobs
-// leave everything, and only what runs becomes unknown, if its group allows that
-// (docs/adr/0302).
+// everything is processed. Services and batch jobs leave unknown allocations there. System jobs
+// leave all, and those that run become unknown if their group allows it (docs/adr/0302).
 func mayStayOutOfReach(a *rpc.Allocation, job *rpc.Job, tg *rpc.TaskGroup) bool {
 	if job.Type == rpc.JobTypeSystem || job.Type == rpc.JobTypeSysBatch {
 		return tg.MaxClientDisconnect == 0 || a.ClientStatus != rpc.AllocClientRunning
@@ -47,7 +46,7 @@ func mayStayOutOfReach(a *rpc.Allocation, job *rpc.Job, tg *rpc.TaskGroup) bool 
 // compare looks at what a job lacks or has too much of.
 func (o *oracle) compare(id broker.JobID, v *jobView) {
 	if v.job == nil || v.job.Stop || v.job.Periodic != nil {
-		return // whatever runs of it was found by compareAlloc
+		return // compareAlloc found what runs of it
 	}
 	for i := range v.job.TaskGroups {
 		tg := &v.job.TaskGroups[i]
@@ -64,9 +63,9 @@ func (o *oracle) compare(id broker.JobID, v *jobView) {
 	}
 }
 
-// compareEachNode: one allocation on every ready node of the job's datacenters; for sysbatch,
-// on those that are as they were when the job was last looked at, since a node that becomes
-// ready makes no evaluation of it (docs/adr/0601).
+// compareEachNode expects one allocation on every ready node of the job's datacenters. A node
+// that becomes ready makes no evaluation of a sysbatch job, so that is expected only on nodes
+// that have not changed since the job was evaluated (docs/adr/0601).
 func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
 	for _, n := range o.ordered {
 		has := g.on[n.ID]
@@ -83,9 +82,9 @@ func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGrou
 	}
 }
 
-// compareCount: as many as the group asks for, on any nodes; fewer only while no node has
-// room and the job waits for some. Batch allocations that finished count, and so do those
-// that failed for good.
+// compareCount expects as many allocations as the group asks for, on any nodes, or fewer while
+// the job waits for room and no node has any. Batch allocations that finished count, and so do
+// those that failed for good.
 func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
 	o.wanted += tg.Count
 	has := g.live - g.unknown + g.missing()
@@ -101,8 +100,8 @@ func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, 
 	}
 	switch {
 	case has > tg.Count && !(job.Type == rpc.JobTypeBatch && g.live-g.unknown <= tg.Count):
-		// What has ended cannot be stopped; and of what ends after it was stopped, and counts as
-		// having run, no evaluation is made.
+		// An allocation that has ended cannot be stopped. One that ends after it was stopped counts
+		// as having run, but makes no evaluation.
 		o.differ("%s runs %d allocations of %s, %d wanted", id.ID, has, tg.Name, tg.Count)
 	case has+g.unknown < tg.Count && !o.waits(id.Namespace, id.ID):
 		o.differ("%s runs %d allocations of %s, %d wanted, and does not wait for room", id.ID, has, tg.Name, tg.Count)
@@ -126,9 +125,9 @@ func (o *oracle) waits(namespace, id string) bool {
 	return ok
 }
 
-// knowsOfRoom reports whether a node has room that was announced to a job which waits for it:
-// one that began to wait under an earlier leader, or before a pause of the broker, has not
-// heard of room that has been there since then.
+// knowsOfRoom reports whether a node has room that was announced to a job that waits for it. A
+// job that waits since an earlier leader, or since before a pause of the broker, has not heard
+// of room that was free by then.
 func (o *oracle) knowsOfRoom(id broker.JobID, n *rpc.Node, tg *rpc.TaskGroup) bool {
 	if o.blocked[id] < o.since && o.freed[n.ID] < o.since {
 		return false

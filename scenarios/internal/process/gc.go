@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// A run holds the state of every server, and collecting garbage over it would take a
-// quarter of its CPU time at Go's default, which keeps as much garbage as there is live
-// data. A child process spends its share of heapBudget instead: it keeps more garbage
-// while the live data is small, and less where the data alone fills the budget.
+// A run holds the state of every server. At Go's default, which keeps as much garbage as there
+// is live data, collecting takes a quarter of its CPU time. So a child process fills its share
+// of heapBudget: it keeps more garbage while the live data is small, and less once the data
+// alone fills the budget.
 
-// heapBudget is for all runs side by side: two of the default size stay below 4 GiB.
+// heapBudget is for all children together: two of the default size stay below 4 GiB.
 const heapBudget = 3300 << 20
 
-// heapShares splits heapBudget between children, of which so many go side by side. When all
-// of them do, the one with more work gets more: it is what the others wait for.
+// heapShares divides heapBudget among children, of which so many run side by side. If all of
+// them do, a child with more work gets more memory, since it ends last.
 func heapShares(children []Child, side int) []int {
 	shares := make([]int, len(children))
 	if len(children) > side {
@@ -36,7 +36,7 @@ func heapShares(children []Child, side int) []int {
 	return shares
 }
 
-// budgetVar hands a child its share, in bytes.
+// budgetVar is the environment variable with a child's share, in bytes.
 const budgetVar = "SIMCTL_HEAP_BUDGET"
 
 // gcPercent returns the GOGC at which the heap grows to the budget, 50 to 400.
@@ -47,8 +47,8 @@ func gcPercent(live, budget uint64) int {
 	return int(min(max(budget/(live/100+1), 150), 500)) - 100
 }
 
-// tuneGC follows the live data until stop is called. It does nothing when the user has set
-// GOGC or GOMEMLIMIT, or when there is no budget.
+// tuneGC adapts GOGC to the live data until stop is called. It does nothing if the user has set
+// GOGC or GOMEMLIMIT, or if there is no budget.
 func tuneGC() (stop func()) {
 	budget, err := strconv.ParseUint(os.Getenv(budgetVar), 10, 64)
 	if err != nil || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
@@ -63,7 +63,7 @@ func tuneGC() (stop func()) {
 		before := 100
 		for {
 			metrics.Read(live)
-			// Setting it stops the world: only when it makes a difference.
+			// Setting it stops the world, so only when it makes a difference.
 			if now := gcPercent(live[0].Value.Uint64(), budget); now > before+10 || now < before-10 {
 				debug.SetGCPercent(now)
 				before = now

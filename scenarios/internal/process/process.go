@@ -31,18 +31,18 @@ type Child struct {
 	Name  string // of the run, for errors
 	Input []byte // what the child reads from stdin
 	Wall  bool   // the run is on the wall clock
-	// Weight is how much the run has to do: it gets as much of the memory of all.
+	// Weight is the work of the run beside that of the others; memory is divided by it.
 	Weight int
 }
 
-// message is one line of a child's output: some progress, then a result, an error or both.
+// message is one line of a child's output. The last one has a result, an error or both.
 type message struct {
 	Progress *run.Progress   `json:"progress,omitempty"`
 	Result   *metrics.Result `json:"result,omitempty"`
 	Error    string          `json:"error,omitempty"`
 }
 
-// killAfter is how long a child may take to end once it was told to.
+// killAfter is how long a child may take to end after an interrupt.
 const killAfter = 5 * time.Second
 
 // RunAll runs children side by side, as many at a time as there are processors but at least
@@ -75,7 +75,7 @@ func RunAll(ctx context.Context, children []Child, tell func(i int, p run.Progre
 }
 
 // Run runs a child, whose heap may grow to so many bytes before it collects garbage in
-// earnest. tell may be nil.
+// earnest. tell may be nil. The error is that of the run, or ctx's.
 func Run(ctx context.Context, child Child, heap int, tell func(run.Progress)) (*metrics.Result, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -117,14 +117,13 @@ func Run(ctx context.Context, child Child, heap int, tell func(run.Progress)) (*
 	return last.Result, nil
 }
 
-// listen reads a child's messages to the end and returns the last one, which has the
-// outcome.
+// listen reads a child's messages to the end and returns the last one.
 func listen(r io.Reader, tell func(run.Progress)) (message, error) {
 	lines := json.NewDecoder(r)
 	for {
 		var m message
 		if err := lines.Decode(&m); err != nil {
-			// Nothing else may be written to a pipe nobody reads.
+			// The child must not block on a pipe that nobody reads.
 			_, _ = io.Copy(io.Discard, r)
 			if errors.Is(err, io.EOF) {
 				err = nil
@@ -141,8 +140,8 @@ func listen(r io.Reader, tell func(run.Progress)) (message, error) {
 	}
 }
 
-// ReadOutcome reads what a child wrote, from anywhere, and returns how its run ended. The
-// error is the run's, or ErrNoOutcome if the text does not say, such as one that was cut.
+// ReadOutcome reads the output of a child and returns how its run ended. The error is that of
+// the run, or wraps ErrNoOutcome if the text has no outcome, such as one that was cut.
 func ReadOutcome(r io.Reader) (*metrics.Result, error) {
 	last, err := listen(r, nil)
 	switch {
@@ -154,7 +153,7 @@ func ReadOutcome(r io.Reader) (*metrics.Result, error) {
 	return last.Result, nil
 }
 
-// ErrNoOutcome is wrapped by errors of ReadOutcome about a text without an outcome.
+// ErrNoOutcome is wrapped by the errors of ReadOutcome about a text without an outcome.
 var ErrNoOutcome = errors.New("no outcome of a run")
 
 // WriteOutcome writes what ReadOutcome reads.
@@ -166,10 +165,9 @@ func WriteOutcome(w io.Writer, res *metrics.Result, err error) error {
 	return json.NewEncoder(w).Encode(last)
 }
 
-// env is the environment in which the run repeats. On virtual time one processor is enough,
-// since all goroutines wait for each other, and makes their order repeatable. Nor does
-// anybody wait for an answer there: collecting garbage all at once takes a fifth of the
-// time away that collecting it beside the work costs.
+// env is the environment in which the run repeats. On virtual time all goroutines wait for each
+// other: one processor is enough, and makes their order repeatable. Nobody waits for an answer
+// there, so garbage is collected with the world stopped, which makes a run a fifth faster.
 func (c Child) env(env []string) []string {
 	godebug := "randseednop=0,asynctimerchan=0"
 	if !c.Wall {
@@ -187,27 +185,26 @@ func (c Child) env(env []string) []string {
 	return env
 }
 
-// Serve is the child's side: it calls do and writes messages to out, the progress that it
-// tells and then the outcome. The error is that of the run, which the parent has been told,
-// too. An interrupt ends ctx.
+// Serve is the child's side. It calls do and writes the progress and the outcome to out. The
+// error is that of the run, which the parent reads as well. An interrupt ends ctx.
 func Serve(ctx context.Context, out io.Writer, do func(ctx context.Context, tell func(run.Progress)) (*metrics.Result, error)) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	defer tuneGC()()
 	lines := json.NewEncoder(out)
-	// The parent being gone ends the process by a signal, or the run by its last write.
+	// If the parent is gone, a signal ends the process, or the last write fails.
 	res, err := do(ctx, func(p run.Progress) { _ = lines.Encode(message{Progress: &p}) })
 	return errors.Join(err, WriteOutcome(out, res, err))
 }
 
-// excerpt keeps the beginning and the end of what is written to it: a Go traceback says
-// what is wrong at its beginning, everything else at its end.
+// excerpt keeps the beginning and the end of what is written to it: a Go traceback begins with
+// what is wrong, other output ends with it.
 type excerpt struct {
 	head, tail []byte
 	cut        bool
 }
 
-// excerptSize bounds either part.
+// excerptSize is the size of either part, in bytes.
 const excerptSize = 4 << 10
 
 func (e *excerpt) Write(p []byte) (int, error) {

@@ -10,14 +10,14 @@ import (
 	"github.com/simctl/simctl/scenarios/internal/judge"
 )
 
-// healing bounds: what is checked at the end of a run is what a healthy cluster has made of
-// it, so a run that leaves faults behind is given as much time.
+// Bounds of the healing at the end of a run: the checks need a healthy cluster, so a run that
+// leaves faults behind gets the time to recover from them.
 const (
 	healQuiet = conditions.Quiet
 	healLimit = time.Hour
 )
 
-// healAtEnd ends what faults the phases have left and waits until the cluster has settled.
+// healAtEnd ends the faults that the phases left and waits until the cluster has settled.
 func (r *run) healAtEnd() error {
 	if !r.stage.Faulty() {
 		return nil
@@ -44,17 +44,16 @@ func (r *run) healAtEnd() error {
 	}
 }
 
-// settle is how long servers may take to apply what their leader has committed, and
-// settlePoll how often that is looked at.
+// settle is how long servers may take to apply what their leader has committed. settlePoll is
+// the time between two looks.
 const (
 	settle     = time.Minute
 	settlePoll = 50 * time.Millisecond
 )
 
 // rest waits, for settle at most, until nothing is left to do and every server has applied
-// the same index. No node goes down any more meanwhile, nor while the checks look: that takes
-// no virtual time, but wall time, and on a scaled clock a few hundred milliseconds are many
-// heartbeats.
+// the same index. From now on no node goes down: the checks take wall time, and on a scaled
+// clock a few hundred milliseconds are many heartbeats.
 func (r *run) rest() {
 	r.stage.Cluster.HoldNodes()
 	for waited := time.Duration(0); waited < settle; waited += settlePoll {
@@ -66,8 +65,8 @@ func (r *run) rest() {
 	}
 }
 
-// checkEnd checks what must hold at the end of a run. The fleet has stopped; nothing
-// changes any more but what the servers have still to apply.
+// checkEnd checks what must hold at the end of a run. The fleet has stopped, and the servers
+// only apply what is committed.
 func (r *run) checkEnd() {
 	snaps := r.settledSnapshots()
 	r.world.Alive()
@@ -97,8 +96,8 @@ func (r *run) snapshots() []*state.Snapshot {
 	return snaps
 }
 
-// settledSnapshots returns the state of every server once they have all applied the same
-// index, or after settle as they are.
+// settledSnapshots returns the state of every server, once all have applied the same index or
+// settle is over.
 func (r *run) settledSnapshots() []*state.Snapshot {
 	for waited := time.Duration(0); ; waited += settlePoll {
 		snaps := r.snapshots()
@@ -109,7 +108,7 @@ func (r *run) settledSnapshots() []*state.Snapshot {
 	}
 }
 
-// latestState returns the state of a server that has applied the most.
+// latestState returns the state of a server that has applied no less than the others.
 func (r *run) latestState() *state.Snapshot {
 	best := r.stage.Cluster.State(0).Snapshot()
 	for i := 1; i < r.stage.Cluster.Servers(); i++ {

@@ -9,8 +9,7 @@ import (
 	"github.com/simctl/simctl/scenarios/internal/actions"
 )
 
-// retryAfter is how long the user of an action waits who found no leader, and retryFor how
-// long it is before he gives up.
+// A user who finds no leader tries again after retryAfter, and gives up after retryFor.
 const (
 	retryAfter = time.Second
 	retryFor   = 10 * time.Minute
@@ -19,13 +18,12 @@ const (
 // step is an event to come.
 type step struct {
 	due    time.Time
-	giveUp time.Time // zero: it was not tried yet
+	giveUp time.Time // zero before the first try
 	action actions.Action
 }
 
-// events goes through a phase's events, each at its time or when the one before is through,
-// and ends the faults that end in between. It returns after the last event, and once the last
-// fault that ends by itself has ended.
+// events does a phase's events, each at its time or when the one before is through, and ends
+// faults when they are due. It returns when no event is left, and no fault that ends by itself.
 func (r *run) events(p Phase) error {
 	var steps []step
 	for start, i := time.Now(), 0; i < len(p.Events); i++ {
@@ -64,9 +62,9 @@ func (r *run) events(p Phase) error {
 	}
 }
 
-// putBack adds a step that is to be tried again. What users and operators do after it waits
-// for it, as they would: else a job that was to be stopped and then registered might end as
-// stopped. Faults wait for nobody, since what keeps the leader away may be one that they end.
+// putBack adds a step that is to be tried again. Later requests of users and operators wait
+// for it: otherwise a job that is stopped and then registered could end up stopped. Faults do
+// not wait, since a fault may be what keeps the leader away.
 func putBack(steps []step, again step) []step {
 	if asksLeader(again.action) {
 		for i := range steps {
@@ -80,15 +78,15 @@ func putBack(steps []step, again step) []step {
 	return steps
 }
 
-// asksLeader tells what users and operators do from what befalls machines and networks.
+// asksLeader reports whether an action is a request of users or operators.
 func asksLeader(a actions.Action) bool {
 	_, ok := a.(actions.Request)
 	return ok
 }
 
-// take does what an event says. One that found no leader is to be tried again; so is one whose
-// answer was lost, which may have happened all the same: if its job is gone by then, there is
-// nothing left to try.
+// take does an event's action, and returns the step to try again if the action found no leader
+// or lost its answer. An action whose answer was lost may have been done: if its job is gone
+// at the next try, nothing is left to do.
 func (r *run) take(s step) (again *step, err error) {
 	if mark := s.action.Mark(); mark != "" && s.giveUp.IsZero() {
 		r.rec.Mark(time.Now(), mark)
@@ -97,8 +95,7 @@ func (r *run) take(s step) (again *step, err error) {
 	if errors.Is(err, rpc.ErrJobNotFound) && !s.giveUp.IsZero() {
 		return nil, nil
 	}
-	// A node that is not found is one that the server which answered has not heard of: it was
-	// picked from the state of another.
+	// The server that answered may not know a node yet that was picked from another's state.
 	if !errors.Is(err, rpc.ErrNoLeader) && !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrNodeNotFound) {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/simctl/simctl/metrics"
 )
 
-// hostStart is what a run's cost to the machine is counted from.
+// hostStart is the wall and processor time at the start of a run.
 type hostStart struct {
 	wall time.Time
 	cpu  time.Duration
@@ -17,8 +17,7 @@ func startHost() hostStart {
 	return hostStart{time.Now(), rusage.CPU()}
 }
 
-// host returns the cost so far. The memory is the whole process's: RunAll gives every run
-// a process of its own.
+// host returns the cost since then. The memory is that of the whole process.
 func (h hostStart) host() metrics.Host {
 	return metrics.Host{WallS: time.Since(h.wall).Seconds(), CPUS: (rusage.CPU() - h.cpu).Seconds(), PeakRSSBytes: rusage.PeakRSS()}
 }

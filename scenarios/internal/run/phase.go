@@ -15,13 +15,13 @@ import (
 	"github.com/simctl/simctl/scenarios/internal/judge"
 )
 
-// Bounds of a phase that names none.
+// Bounds of a phase that sets none.
 const (
 	DefaultStall   = time.Hour
 	defaultTimeout = 30 * 24 * time.Hour
 )
 
-// errStalled is what a phase that never ended fails with.
+// errStalled is wrapped by the error of a phase that did not end.
 var errStalled = errors.New("the phase did not end")
 
 // phase runs one phase: it begins the phase and its events, samples until the condition has
@@ -57,8 +57,8 @@ func (r *run) phase(i int) error {
 	if err != nil {
 		return fmt.Errorf("phase %s: %w", p.Name, err)
 	}
-	// After the last phase it is checked with everything else; on the wall clock only then,
-	// since the cluster does not stand still for it.
+	// The last phase is followed by all checks. The wall clock has only those, since the cluster
+	// goes on while the oracle looks.
 	if _, ok := p.Until.(conditions.Quiescence); ok && i < len(r.sc.Phases)-1 && !r.sc.wall() {
 		r.checkOracle(p.Name, r.latestState())
 	}
@@ -69,8 +69,8 @@ func (r *run) phase(i int) error {
 func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 	p := r.sc.Phases[i]
 	stall, timeout := r.bound(p.Stall, DefaultStall), r.bound(p.Timeout, defaultTimeout)
-	// Neither are samples taken at the instants of events, nor do events move them: which of
-	// two comes first at one instant is the runtime's choice.
+	// Samples and events fall on different instants: of two at one instant the Go runtime chooses
+	// which comes first.
 	timer := time.NewTimer(r.period(0) + sampleShift)
 	defer timer.Stop()
 	for ; ; timer.Reset(r.period(time.Since(w.Start))) {
@@ -94,8 +94,8 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 	}
 }
 
-// untilSample waits until a sample is due, and takes note if the phase's events end before
-// that; events is nil once they have.
+// untilSample waits until a sample is due. It sets events to nil when the phase's events are
+// over.
 func (r *run) untilSample(due <-chan time.Time, w *conditions.Watch, events *<-chan error) error {
 	for {
 		select {
@@ -120,13 +120,13 @@ func (r *run) bound(d, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// period is the time from one sample to the next: a two-hundredth of the phase so far, so
-// that times are known to 0.5%, but 0.1 s at least and 1 s at most.
+// period is the time from one sample to the next: a two-hundredth of the phase so far, which
+// gives times to 0.5%, but at least 0.1 s and at most 1 s.
 func (r *run) period(elapsed time.Duration) time.Duration {
 	return min(max(elapsed/200, r.scaled(100*time.Millisecond)), r.scaled(time.Second))
 }
 
-// sample looks at everything and records the series.
+// sample looks at cluster and fleet and records the series.
 func (r *run) sample() conditions.Sample {
 	s := conditions.Sample{At: time.Now(), Cluster: r.stage.Cluster.Stats(), Fleet: r.stage.Fleet.Stats(), FleetErr: r.stage.Fleet.LastError()}
 	// A new leader's log may end before the old one's did; the count goes on from there.
@@ -191,8 +191,8 @@ func account(before, after cluster.Account) []metrics.Expectation {
 	return lines
 }
 
-// completedSoFar counts the evaluations that were ever completed: what is in state and over,
-// or was and has been collected, but for those that were canceled or failed.
+// completedSoFar counts the evaluations that were ever completed: all that are or were in state
+// and are over, less those that were canceled or failed.
 func completedSoFar(c cluster.Stats) float64 {
 	held := c.EvalsByStatus[broker.StatusComplete] + c.EvalsByStatus[broker.StatusCanceled] + c.EvalsByStatus[broker.StatusFailed]
 	return float64(held+c.Counters.EvalsCollected) - float64(c.Counters.EvalsCanceled+c.Counters.EvalsFailed)

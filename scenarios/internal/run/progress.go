@@ -2,7 +2,7 @@ package run
 
 import "time"
 
-// Progress is how far a run has come, as told now and then while it goes on.
+// Progress is how far a run has come.
 type Progress struct {
 	Phase      string  `json:"phase"`
 	PhaseIndex int     `json:"phase_index"` // from 0
@@ -17,10 +17,10 @@ type Progress struct {
 	Done         float64        `json:"done"`            // share of the phase, 0 to 1; -1 = unknown
 }
 
-// progressEvery is how often, in wall time, progress is told.
+// progressEvery is the least wall time between two reports of progress.
 const progressEvery = 100 * time.Millisecond
 
-// world is what a run may know of the time outside its own clock.
+// world is what a run knows of the time outside its own clock.
 type world interface {
 	Wall() time.Duration // since the run's start
 	Alive()
@@ -32,7 +32,7 @@ type wallWorld struct{ start time.Time }
 func (w wallWorld) Wall() time.Duration { return time.Since(w.start) }
 func (w wallWorld) Alive()              {}
 
-// teller tells progress, but not more often than anybody can look.
+// teller reports progress, but not more often than progressEvery.
 type teller struct {
 	tell func(Progress)
 	last time.Duration

@@ -79,14 +79,14 @@ type run struct {
 	losses  *judge.Losses // of the present phase
 }
 
-// scaled returns a duration of this package's as the run's clock has it.
+// scaled converts a duration of this package to the run's clock.
 func (r *run) scaled(d time.Duration) time.Duration { return scale.Durations(d, r.sc.factor()) }
 
-// sampleOffset puts the samples, and with them the starts of phases, off the round
-// instants that timers fall on.
+// sampleOffset moves the samples, and with them the starts of phases, off the round instants
+// at which timers fire.
 const sampleOffset = 3_141_593 * time.Nanosecond
 
-// sampleShift puts a phase's samples off its events, which come after whole seconds.
+// sampleShift moves the samples of a phase off its events, which come after whole seconds.
 const sampleShift = 271_829 * time.Nanosecond
 
 // all starts everything, goes through the phases, checks and takes everything down.
@@ -159,7 +159,7 @@ func (r *run) result() (*metrics.Result, error) {
 	return r.rec.Result(label, r.checks, metrics.Host{})
 }
 
-// version names the commit the Go tool stamped into the binary.
+// version names the commit that the Go tool stamped into the binary.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

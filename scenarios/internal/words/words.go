@@ -4,11 +4,7 @@
 // It knows nothing of what the keywords mean and imports nothing of this module.
 package words
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-)
+import "fmt"
 
 // Registry holds keywords whose blocks become a T. Making a T takes a C, what there is to
 // know about the rest of the file. Keywords are added while packages are initialised and
@@ -33,9 +29,6 @@ func Add[A, C, T any](r Registry[C, T], keyword string, defaults A, make func(A,
 func (r Registry[C, T]) Make(keyword string, args any, c C) (T, error) {
 	return r[keyword].make(args, c)
 }
-
-// Keywords returns the keywords, sorted.
-func (r Registry[C, T]) Keywords() []string { return slices.Sorted(maps.Keys(r)) }
 
 // Prototypes returns pointers to the defaults by keyword, to be copied and filled.
 func (r Registry[C, T]) Prototypes() map[string]any {

@@ -11,9 +11,7 @@ import (
 
 var (
 	_ = actions.RegisterAction("kill_server", KillServer{}, actions.Drawn(actions.OfServers, 1, 2, drawKillServer))
-	_ = actions.Register("kill_leader", lasting{}, func(w lasting, _ *actions.Setting) (actions.Action, error) {
-		return KillServer{Leader, w.For}, nil
-	}, actions.Soak{})
+	_ = ofLeader("kill_leader", func(lasts time.Duration) actions.Action { return KillServer{Leader, lasts} })
 )
 
 // KillServer ends a server's process, as a crash does. Its Raft log, votes and snapshots

@@ -12,9 +12,7 @@ import (
 
 var (
 	_ = actions.RegisterAction("pause_server", PauseServer{}, actions.Drawn(actions.OfServers, 2, 1, drawPauseServer))
-	_ = actions.Register("pause_leader", lasting{}, func(w lasting, _ *actions.Setting) (actions.Action, error) {
-		return PauseServer{Leader, w.For}, nil
-	}, actions.Soak{})
+	_ = ofLeader("pause_leader", func(lasts time.Duration) actions.Action { return PauseServer{Leader, lasts} })
 )
 
 // PauseServer cuts a server off from everybody, as a process that is stopped, or a machine

@@ -127,23 +127,9 @@ func (l Servers) pick(c *cluster.Cluster) ([]int, error) {
 	return ids, nil
 }
 
-// slow makes servers slower by what set adds, for a while.
-func (l Servers) slow(s *actions.Stage, longer, lasts time.Duration, set func(int, time.Duration), mark string) error {
-	ids, err := l.pick(s.Cluster)
-	if err != nil {
-		return err
-	}
-	for _, i := range ids {
-		set(i, longer)
-	}
-	s.Begin(lasts, mark, func() error {
-		for _, i := range ids {
-			set(i, -longer)
-		}
-		return nil
-	})
-	return nil
+// ofLeader declares a keyword for a fault of the leader, whose block says only how long it
+// lasts.
+func ofLeader(keyword string, fault func(lasts time.Duration) actions.Action) struct{} {
+	type block struct{ For time.Duration }
+	return actions.Register(keyword, block{}, func(b block, _ *actions.Setting) (actions.Action, error) { return fault(b.For), nil }, actions.Soak{})
 }
-
-// lasting is the block of a fault that says nothing but how long it lasts.
-type lasting struct{ For time.Duration }
