@@ -40,9 +40,6 @@ func (e *Env) reset(cfg broker.Config, seed uint64) {
 	e.b.SetEnabled(e.now, true)
 }
 
-// Broker returns the broker under the script.
-func (e *Env) Broker() *broker.EvalBroker { return e.b }
-
 // Exec runs one command with the lines of input that follow it, and returns its output. The
 // output starts with "bad script" if the command is not understood, and ends with a line
 // that starts with "invariant broken" if the broker's state is not valid after it.
