@@ -87,7 +87,7 @@ func (tx *Tx) summary(job broker.JobID) *jobSummary {
 // because nearly every entry changes a row: in memdb that would cost as much as the rest of
 // the entry, and in go-immutable-radix 22 allocations and a kilobyte more.
 type summaries struct {
-	buckets [16][]*jobSummary // in no order
+	buckets [8][]*jobSummary // in no order
 }
 
 // bucketSeed differs from process to process. Only the place of a row depends on it.
