@@ -12,20 +12,21 @@ import (
 // Threshold is a demand on one metric of a run. At least one of Max, Min, MaxRatio and
 // Tolerance is set; all that are set must hold.
 type Threshold struct {
-	Name   string `json:"name,omitempty"`   // what it is for; "" goes by the metric
+	Name   string `json:"name,omitempty"`   // for people; "" stands for the metric
 	Metric string `json:"metric"`           // a path as Result.Lookup takes it
 	Broker string `json:"broker,omitempty"` // only runs of this broker; "" is every run
 
 	Max *float64 `json:"max,omitempty"`
 	Min *float64 `json:"min,omitempty"`
-	// MaxRatio bounds the metric to that multiple of the same metric in the run whose
-	// broker is RatioOf.
+	// MaxRatio bounds the metric to a multiple of the same metric in the run whose broker is
+	// RatioOf.
 	MaxRatio *float64 `json:"max_ratio,omitempty"`
 	RatioOf  string   `json:"ratio_of,omitempty"`
-	// Tolerance bounds how far the metric may be from the baseline run of the same
-	// scenario and broker, as a share of the baseline's value.
+	// Tolerance bounds the difference from the baseline run of the same scenario and broker,
+	// as a share of the baseline's value.
 	Tolerance *float64 `json:"tolerance,omitempty"`
-	// Slack is how far it may be in any case, for values too small for shares.
+	// Slack is a difference from the baseline that is allowed whatever the tolerance, since
+	// shares of small values say little.
 	Slack float64 `json:"slack,omitempty"`
 }
 
