@@ -14,9 +14,9 @@ import (
 // without series, distributions, marks and the cost to the host, and how to repeat them.
 type Baseline struct {
 	Schema int `json:"baseline"`
-	// Spec repeats the runs; what is in it is package scenarios' business.
+	// Spec repeats the runs. Package scenarios knows its content.
 	Spec json.RawMessage `json:"spec"`
-	// Tolerance is how far a figure may be from the baseline's, as a share of it.
+	// Tolerance bounds the difference of a figure from the baseline's, as a share of that.
 	Tolerance float64   `json:"tolerance"`
 	Runs      []*Result `json:"runs"`
 }

@@ -98,13 +98,8 @@ func NewDelta(m Metric, older, newer float64) Delta {
 
 func paramDifferences(older, newer Run) []ParamDifference {
 	a, b := older.Settings(), newer.Settings()
-	union := map[string]bool{}
-	for name := range a {
-		union[name] = true
-	}
-	for name := range b {
-		union[name] = true
-	}
+	union := maps.Clone(a)
+	maps.Copy(union, b)
 	var out []ParamDifference
 	for _, name := range sortedKeys(union) {
 		// Numbers are of several Go types, depending on whether the run was loaded.

@@ -86,45 +86,30 @@ func (r *Result) lookup(path string, v *Vocabulary) (value float64, isTime bool,
 		name, rest, _ := strings.Cut(rest, ".")
 		p := r.Phase(name)
 		if p == nil {
-			var known []string
-			for _, p := range r.Phases {
-				known = append(known, p.Name)
-			}
-			return fail("phase", name, known)
+			return fail("phase", name, names(r.Phases, func(e Phase) string { return e.Name }))
 		}
 		return p.lookup(path, rest, v)
 	case "fan_in":
-		return pick(path, rest, figures{{"p50", r.FanIn.P50}, {"p99", r.FanIn.P99}, {"max", r.FanIn.Max}})
+		return pick(path, rest, figure{"p50", r.FanIn.P50}, figure{"p99", r.FanIn.P99}, figure{"max", r.FanIn.Max})
 	case "host":
-		return pick(path, rest, figures{
-			{"wall_s", r.Host.WallS}, {"cpu_s", r.Host.CPUS}, {"peak_rss_bytes", float64(r.Host.PeakRSSBytes)},
-		})
+		return pick(path, rest,
+			figure{"wall_s", r.Host.WallS}, figure{"cpu_s", r.Host.CPUS}, figure{"peak_rss_bytes", float64(r.Host.PeakRSSBytes)})
 	case "latencies":
 		name, quantile := cutLast(rest)
 		l := r.LatencyByName(name)
 		if l == nil {
-			var known []string
-			for _, l := range r.Latencies {
-				known = append(known, l.Name)
-			}
-			return fail("latency", name, known)
+			return fail("latency", name, names(r.Latencies, func(e Latency) string { return e.Name }))
 		}
-		return pick(path, quantile, figures{
-			{"p50", l.P50}, {"p90", l.P90}, {"p99", l.P99}, {"max", l.Max}, {"count", float64(l.Count)},
-		})
+		return pick(path, quantile,
+			figure{"p50", l.P50}, figure{"p90", l.P90}, figure{"p99", l.P99}, figure{"max", l.Max}, figure{"count", float64(l.Count)})
 	case "series":
 		name, which := cutLast(rest)
 		s := r.SeriesByName(name)
 		if s == nil || len(s.Value) == 0 {
-			var known []string
-			for _, s := range r.Series {
-				known = append(known, s.Name)
-			}
-			return fail("series", name, known)
+			return fail("series", name, names(r.Series, func(e Series) string { return e.Name }))
 		}
-		return pick(path, which, figures{
-			{"min", slices.Min(s.Value)}, {"max", slices.Max(s.Value)}, {"last", s.Value[len(s.Value)-1]},
-		})
+		return pick(path, which,
+			figure{"min", slices.Min(s.Value)}, figure{"max", slices.Max(s.Value)}, figure{"last", s.Value[len(s.Value)-1]})
 	}
 	return fail("group", root, []string{"phases", "totals", "latencies", "fan_in", "series", "host"})
 }
@@ -146,10 +131,7 @@ func (p *Phase) lookup(path, name string, v *Vocabulary) (float64, bool, error) 
 		}
 		return float64(p.EvalsByStatus[key]), false, nil
 	}
-	var known []string
-	for _, m := range phaseMetrics {
-		known = append(known, m.Name)
-	}
+	known := names(phaseMetrics, func(m Metric) string { return m.Name })
 	return 0, false, &PathError{path, "figure of a phase", name, append(known, "raft_entries_by_type.TYPE", "evals_by_status.STATUS")}
 }
 
@@ -193,20 +175,27 @@ func (r *Result) Figures() []Figure {
 		Figure{"host.peak_rss_bytes", "B", float64(r.Host.PeakRSSBytes)})
 }
 
-type figures []struct {
+// figure is a number of a group, which pick finds by its name.
+type figure struct {
 	name  string
 	value float64
 }
 
-func pick(path, name string, of figures) (float64, bool, error) {
-	var known []string
-	for _, f := range of {
-		if f.name == name {
-			return f.value, false, nil
-		}
-		known = append(known, f.name)
+func pick(path, name string, of ...figure) (float64, bool, error) {
+	i := slices.IndexFunc(of, func(f figure) bool { return f.name == name })
+	if i < 0 {
+		return 0, false, &PathError{path, "figure", name, names(of, func(f figure) string { return f.name })}
 	}
-	return 0, false, &PathError{path, "figure", name, known}
+	return of[i].value, false, nil
+}
+
+// names returns the names of all elements of a list.
+func names[T any](list []T, name func(T) string) []string {
+	var out []string
+	for _, e := range list {
+		out = append(out, name(e))
+	}
+	return out
 }
 
 func cutLast(s string) (before, after string) {

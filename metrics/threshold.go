@@ -12,20 +12,21 @@ import (
 // Threshold is a demand on one metric of a run. At least one of Max, Min, MaxRatio and
 // Tolerance is set; all that are set must hold.
 type Threshold struct {
-	Name   string `json:"name,omitempty"`   // what it is for; "" goes by the metric
+	Name   string `json:"name,omitempty"`   // for people; "" stands for the metric
 	Metric string `json:"metric"`           // a path as Result.Lookup takes it
 	Broker string `json:"broker,omitempty"` // only runs of this broker; "" is every run
 
 	Max *float64 `json:"max,omitempty"`
 	Min *float64 `json:"min,omitempty"`
-	// MaxRatio bounds the metric to that multiple of the same metric in the run whose
-	// broker is RatioOf.
+	// MaxRatio bounds the metric to a multiple of the same metric in the run whose broker is
+	// RatioOf.
 	MaxRatio *float64 `json:"max_ratio,omitempty"`
 	RatioOf  string   `json:"ratio_of,omitempty"`
-	// Tolerance bounds how far the metric may be from the baseline run of the same
-	// scenario and broker, as a share of the baseline's value.
+	// Tolerance bounds the difference from the baseline run of the same scenario and broker,
+	// as a share of the baseline's value.
 	Tolerance *float64 `json:"tolerance,omitempty"`
-	// Slack is how far it may be in any case, for values too small for shares.
+	// Slack is a difference from the baseline that is allowed whatever the tolerance, since
+	// shares of small values say little.
 	Slack float64 `json:"slack,omitempty"`
 }
 
@@ -91,23 +92,21 @@ func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, err
 	}
 	came := func(v float64) bool { return !isTime || v >= 0 }
 	var verdicts []Verdict
-	demand := func(ok bool, format string, args ...any) {
-		verdicts = append(verdicts, Verdict{
-			Name: t.Name, Run: r.Run.Label(), Metric: t.Metric, Demand: fmt.Sprintf(format, args...), Value: value, OK: ok && came(value),
-		})
+	judge := func(ok bool, demand string) {
+		verdicts = append(verdicts, Verdict{Name: t.Name, Run: r.Run.Label(), Metric: t.Metric, Demand: demand, Value: value, OK: ok})
 	}
 	if t.Max != nil {
-		demand(value <= *t.Max, "<= %s", number(*t.Max))
+		judge(came(value) && value <= *t.Max, "<= "+number(*t.Max))
 	}
 	if t.Min != nil {
-		demand(value >= *t.Min, ">= %s", number(*t.Min))
+		judge(came(value) && value >= *t.Min, ">= "+number(*t.Min))
 	}
 	if t.MaxRatio != nil {
 		base, err := t.valueIn(runs, fmt.Sprintf("max_ratio needs a run of broker %q (ratio_of)", t.RatioOf), func(o *Result) bool { return o.Run.Broker == t.RatioOf })
 		if err != nil {
 			return nil, err
 		}
-		demand(came(base) && value <= *t.MaxRatio*base, "<= %s × %s of %s", number(*t.MaxRatio), number(base), t.RatioOf)
+		judge(came(value) && came(base) && value <= *t.MaxRatio*base, fmt.Sprintf("<= %s × %s of %s", number(*t.MaxRatio), number(base), t.RatioOf))
 	}
 	if t.Tolerance != nil {
 		need := fmt.Sprintf("tolerance needs a baseline run of %s with broker %s", r.Run.Scenario, r.Run.Broker)
@@ -119,10 +118,7 @@ func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, err
 		}
 		// What never came in the baseline need not come now.
 		same := value == base || came(value) && came(base) && math.Abs(value-base) <= max(*t.Tolerance*math.Abs(base), t.Slack)
-		verdicts = append(verdicts, Verdict{
-			Name: t.Name, Run: r.Run.Label(), Metric: t.Metric, Value: value, OK: same,
-			Demand: t.baselineText(base, isTime),
-		})
+		judge(same, t.baselineText(base, isTime))
 	}
 	return verdicts, nil
 }

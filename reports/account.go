@@ -35,13 +35,9 @@ func accountPhase(out *bytes.Buffer, p *metrics.Phase) {
 		fmt.Fprintf(out, "    %-50s%12s%12s\n", "all types (nobody worked out what to expect)", wording.Missing, wording.Grouped(float64(p.RaftEntries)))
 		return
 	}
-	kinds := map[string]bool{}
-	for kind := range p.RaftEntriesByType {
-		kinds[kind] = true
-	}
-	for kind := range p.RaftEntriesExpectedByType {
-		kinds[kind] = true
-	}
+	kinds := map[string]uint64{}
+	maps.Copy(kinds, p.RaftEntriesByType)
+	maps.Copy(kinds, p.RaftEntriesExpectedByType)
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		fmt.Fprintf(out, "    %-50s%12s%12s\n", kind,
 			wording.Grouped(float64(p.RaftEntriesExpectedByType[kind])), wording.Grouped(float64(p.RaftEntriesByType[kind])))

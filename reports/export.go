@@ -39,10 +39,15 @@ func writeJSON(w io.Writer, runs []*metrics.Result) error {
 			doc.Comparisons = append(doc.Comparisons, metrics.Compare(runs[0], r))
 		}
 	}
+	return encodeJSON(w, doc, "  ")
+}
+
+// encodeJSON writes v as JSON for people: indented, and with <, > and & as they are.
+func encodeJSON(w io.Writer, v any, indent string) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(doc)
+	enc.SetIndent("", indent)
+	return enc.Encode(v)
 }
 
 // writeCSV writes every figure of every run, one a line: the run, the figure's path as

@@ -15,11 +15,11 @@ import (
 // LiveSample is the state of a run at one instant. The zero value is a run that has not begun.
 type LiveSample struct {
 	Phase              string
-	PhaseIndex, Phases int     // from 0, and how many
+	PhaseIndex, Phases int     // of the phase, from 0, and their number
 	AtS                float64 // of the run's clock, ascending
 	Done               float64 // share of the whole run, 0 to 1
 	Pending            int     // evaluations in the broker that are to be processed
-	Cancelable         int     // those that are to be canceled
+	Cancelable         int     // evaluations in the broker that are to be canceled
 	RaftIndex          uint64
 	Nodes              map[string]int // by status
 }
@@ -46,7 +46,7 @@ const (
 	liveSpark   = 28
 	liveBar     = 20
 	liveHistory = 2000 // points
-	// liveRate is over how much of the run's time the growth of the log is taken.
+	// liveRate is the span of the run's time, in seconds, that the growth of the log is taken over.
 	liveRate = 10.0
 )
 

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -148,10 +147,7 @@ func PlanJSON(w io.Writer, p Plan) error {
 			p.Checked[i].Figures[j].Simulated = &v
 		}
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	return enc.Encode(p)
+	return encodeJSON(w, p, " ")
 }
 
 func (c PlanColumn) figure(path string) (PlanFigure, bool) {

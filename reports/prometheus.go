@@ -48,31 +48,22 @@ type promFamily struct {
 
 type promFamilies map[string]*promFamily
 
-func (fs promFamilies) family(name, kind, help string) *promFamily {
+// sample appends one sample: the metric's name with a suffix, labels as alternating names and
+// values, the value, and its time in seconds of the run.
+func (fs promFamilies) sample(name, kind, help, suffix string, labels []string, value, atS float64) {
 	name = promName(name)
 	f := fs[name]
 	if f == nil {
 		f = &promFamily{kind: kind, help: help}
 		fs[name] = f
 	}
-	return f
-}
-
-// sample appends one sample: the metric's name with a suffix, labels as alternating names and
-// values, the value, and its time in seconds of the run.
-func (fs promFamilies) sample(name, kind, help, suffix string, labels []string, value, atS float64) {
-	f := fs.family(name, kind, help)
-	var b strings.Builder
-	b.WriteString(promName(name) + suffix + "{")
-	for i := 0; i < len(labels); i += 2 {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, `%s="%s"`, labels[i], promEscape(labels[i+1]))
+	var pairs []string
+	for pair := range slices.Chunk(labels, 2) {
+		pairs = append(pairs, pair[0]+`="`+promEscape(pair[1])+`"`)
 	}
 	at := promEpoch.Add(time.Duration(atS * float64(time.Second)))
-	fmt.Fprintf(&b, "} %s %d.%06d", promNumber(value), at.Unix(), at.Nanosecond()/1000)
-	f.samples = append(f.samples, b.String())
+	f.samples = append(f.samples, fmt.Sprintf("%s%s{%s} %s %d.%06d",
+		name, suffix, strings.Join(pairs, ","), promNumber(value), at.Unix(), at.Nanosecond()/1000))
 }
 
 func (fs promFamilies) add(r *metrics.Result, label string) {

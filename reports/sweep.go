@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -34,7 +33,7 @@ var sweepFormats = []sweepFormat{
 	{"markdown", func(w io.Writer, s *metrics.Sweep) error { return sweep.Markdown(w, s) }},
 	{"csv", sweep.CSV},
 	{"bench", sweep.Bench},
-	{"json", sweepJSON},
+	{"json", func(w io.Writer, s *metrics.Sweep) error { return encodeJSON(w, s, " ") }}, // as in its file
 }
 
 // SweepFormats returns the formats that Sweep writes, the usual one first.
@@ -54,14 +53,6 @@ func Sweep(w io.Writer, format string, s *metrics.Sweep) error {
 		}
 	}
 	return fmt.Errorf("unknown format %q of a sweep: want one of %s", format, strings.Join(SweepFormats(), ", "))
-}
-
-// sweepJSON writes the sweep as its file has it, without the Results.
-func sweepJSON(w io.Writer, s *metrics.Sweep) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	return enc.Encode(s)
 }
 
 // WriteSweep writes everything there is to say about a sweep into dir, which must exist: the

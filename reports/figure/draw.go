@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Measures of a drawing, in points. A figure is drawn at two pixels a point, so that it is
-// legible at half its size.
+// Measures of a drawing, in points. A point has two pixels, so that a picture is legible at
+// half its size.
 const (
 	wide       vg.Length = 800
 	margin     vg.Length = 14
@@ -192,7 +192,7 @@ func (f Figure) drawPanels(c draw.Canvas) {
 	}
 	canvases := plot.Align(plots, tiles, c)
 	at := func(n int) (*plot.Plot, draw.Canvas) { return plots[n/cols][n%cols], canvases[n/cols][n%cols] }
-	// How many labels the axes have room for is known only now.
+	// The first alignment tells how many labels the axes have room for.
 	plt, canvas := at(0)
 	data := plt.DataCanvas(canvas)
 	for n := range f.Panels {
@@ -268,7 +268,7 @@ func (p Panel) drawHeading(c, data draw.Canvas) {
 		c.FillText(bold, at, heading)
 		at.X += bold.Width(heading) + 8
 	}
-	// Of a detail that is too long only the first parts are written.
+	// A detail that is too long loses its last parts.
 	sty := style(smallSize, faint, false)
 	parts := strings.Split(p.Detail, "; ")
 	for n := len(parts); n > 0; n-- {
@@ -308,11 +308,11 @@ func (f Figure) plot(left bool) *plot.Plot {
 		}
 	}
 	plt.Y.LineStyle.Width = 0
-	// What gonum calls the centre of a line of text is the centre of its box, descenders
-	// and all; the eye wants that of its letters.
+	// Gonum centres the box of a line of text, descenders included. The eye expects the
+	// letters to be centred.
 	plt.Y.Tick.Label.YAlign = -0.62
-	// Gonum sets the labels of the horizontal axis so close that its first touches the
-	// first of the vertical one.
+	// Gonum sets the labels of the horizontal axis so close that the first one touches the
+	// first of the vertical axis.
 	plt.X.Tick.Label.YAlign = -1.3
 	return plt
 }

@@ -12,7 +12,7 @@ type Figure struct {
 	Title    string
 	Subtitle string
 	Note     string // how to read it, where that is not plain
-	Unnamed  string // marks that may lack room for their names; the page has them on hover
+	Unnamed  string // names of marks that may lack room; the page shows them on hover
 	X, Y     Axis   // shared by all panels
 	Panels   []Panel
 	Legend   []Key
@@ -23,9 +23,9 @@ type Axis struct {
 	Label    string
 	Unit     Unit
 	Min, Max float64
-	Log      bool      // then min is above zero, and smaller values are drawn at min
+	Log      bool      // Min is above zero then, and smaller values lie at Min
 	Names    []string  // of the categories 0, 1, …; nil when the axis is numeric
-	Marked   []float64 // the values to label; nil = round ones
+	Marked   []float64 // the values to label; nil stands for round ones
 }
 
 // Unit says how values of an axis are written.
@@ -72,11 +72,12 @@ type Mark struct {
 
 // Line runs through points. X and Y have equal length.
 type Line struct {
-	Name   string
-	Color  color.NRGBA
-	X, Y   []float64
-	Dotted bool // mark the points: they are few, and nothing was measured between them
-	// scattered leaves out the line between the points: they are in no order.
+	Name  string
+	Color color.NRGBA
+	X, Y  []float64
+	// Dotted marks the points: they are few, and nothing was measured between them.
+	Dotted bool
+	// Scattered leaves out the line between the points, which have no order.
 	Scattered bool
 }
 
@@ -86,7 +87,7 @@ type Area struct {
 	Color   color.NRGBA
 	X, Y    []float64
 	Base    []float64
-	Outline bool // stroke the upper curve
+	Outline bool // strokes the upper curve
 }
 
 // Spread is a shade between the lowest and the highest values, behind a line.
@@ -99,9 +100,9 @@ type Spread struct {
 type Bar struct {
 	X0, X1, Y0, Y1 float64
 	Color          color.NRGBA
-	Light          bool   // in a lighter shade of its colour
-	Label          string // at the end of the bar: above, or right of, a horizontal one
-	Detail         string // above the label, where there is room
+	Light          bool   // in a lighter shade of Color
+	Label          string // at the end of the bar: above it, or right of a horizontal one
+	Detail         string // above the label, if there is room
 	Horizontal     bool
 }
 

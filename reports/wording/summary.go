@@ -50,8 +50,7 @@ const (
 // String returns the name that styles the figure on the page; "" for neutral.
 func (c Change) String() string { return [...]string{"", "better", "worse"}[c] }
 
-// rowMetrics are the figures the summary shows of a phase and of the totals. The rest is
-// in the exports.
+// The metrics that a summary shows of a phase and of the totals. The exports have all.
 var (
 	phaseRows = []string{
 		"raft_entries", "evals_created", "evals_processed", "evals_canceled", "plans_submitted",
@@ -60,7 +59,7 @@ var (
 	totalRows = []string{"raft_entries", "evals_created", "evals_processed", "evals_canceled", "plans_submitted", "end_s"}
 )
 
-// lessIsBetter are the figures in which a broker is meant to be frugal.
+// lessIsBetter are the metrics of which a better broker has less.
 var lessIsBetter = []string{"raft_entries", "evals_processed", "plans_submitted", "queue_empty_s", "recovery_s", "allocs_replaced_s", "peak_pending", "end_s"}
 
 // Summarise compares the runs, of which there is at least one.

@@ -22,16 +22,9 @@ const maxPayload = 16 << 10
 // packSpec encodes a Spec for a cell elsewhere: as compressed JSON, since it may hold a
 // scenario file.
 func packSpec(spec scenarios.Spec) ([]byte, error) {
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return nil, fmt.Errorf("pack the spec of a run: %w", err)
-	}
 	var buf bytes.Buffer
 	zip := gzip.NewWriter(&buf)
-	if _, err := zip.Write(text); err != nil {
-		return nil, fmt.Errorf("pack the spec of a run: %w", err)
-	}
-	if err := zip.Close(); err != nil {
+	if err := errors.Join(json.NewEncoder(zip).Encode(spec), zip.Close()); err != nil {
 		return nil, fmt.Errorf("pack the spec of a run: %w", err)
 	}
 	if buf.Len() > maxPayload {

@@ -1,6 +1,7 @@
 package nomad
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,11 +70,11 @@ func Connect(ctx context.Context, cfg Config) (*Executor, error) {
 
 // New returns an executor for a cluster. The error says what is missing there.
 func New(ctx context.Context, client *api.Client, cfg Config) (*Executor, error) {
-	def(&cfg.Job, DefaultJob)
-	def(&cfg.Side, 16)
-	def(&cfg.Wait, 30*time.Second)
-	def(&cfg.Retry, time.Second)
-	def(&cfg.Patience, 10*time.Minute)
+	cfg.Job = cmp.Or(cfg.Job, DefaultJob)
+	cfg.Side = cmp.Or(cfg.Side, 16)
+	cfg.Wait = cmp.Or(cfg.Wait, 30*time.Second)
+	cfg.Retry = cmp.Or(cfg.Retry, time.Second)
+	cfg.Patience = cmp.Or(cfg.Patience, 10*time.Minute)
 	job, _, err := client.Jobs().Info(cfg.Job, (&api.QueryOptions{}).WithContext(ctx))
 	switch {
 	case statusOf(err) == http.StatusNotFound:
@@ -89,13 +90,6 @@ func New(ctx context.Context, client *api.Client, cfg Config) (*Executor, error)
 		cfg.Waits = func(string) {}
 	}
 	return &Executor{client: client, cfg: cfg}, nil
-}
-
-func def[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // statusOf returns the HTTP status that an error of the API reports; zero if it reports none.

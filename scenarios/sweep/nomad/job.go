@@ -1,6 +1,7 @@
 package nomad
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path"
@@ -112,12 +113,12 @@ func quoteHCL(text string) string {
 
 // Print writes the job as a file for "nomad job run".
 func (j Job) Print(w io.Writer) error {
-	def(&j.ID, DefaultJob)
-	def(&j.Driver, "exec")
+	j.ID = cmp.Or(j.ID, DefaultJob)
+	j.Driver = cmp.Or(j.Driver, "exec")
 	if len(j.Datacenters) == 0 {
 		j.Datacenters = []string{"*"}
 	}
-	def(&j.Memory, 1<<30)
+	j.Memory = cmp.Or(j.Memory, 1<<30)
 	if j.Command == "" {
 		j.Command = "simctl"
 		if j.Artifact != "" {
