@@ -37,7 +37,7 @@ race: ## run the tests of goroutines and locks under the race detector
 .PHONY: bench
 bench: ## run the broker's benchmarks COUNT=10 times and summarise them with benchstat
 	@mkdir -p results
-	$(GO) test -run '^$$' -bench 'Enqueue|DequeueAck|EvalService' -benchtime 1000000x -benchmem -count $(COUNT) ./broker ./cluster | tee results/bench.txt
+	$(GO) test -run '^$$' -bench 'Enqueue|DequeueAck|EvalService' -benchtime 1000000x -benchmem -count $(COUNT) ./broker ./cluster/internal/leader | tee results/bench.txt
 	$(GO) test -run '^$$' -bench ShedMillion -benchtime 20x -benchmem -count $(COUNT) ./broker | tee -a results/bench.txt
 	$(GO) tool benchstat results/bench.txt
 
@@ -57,7 +57,7 @@ fuzz: ## run every fuzz target for FUZZ=60s
 .PHONY: golden
 golden: ## rewrite every golden file from what the code does now; look at the diff
 	$(GO) test ./reports ./cmd/simctl -update
-	$(GO) test ./broker ./broker/explore ./cluster -rewrite
+	$(GO) test ./broker ./broker/explore ./cluster/internal/leader -rewrite
 	$(GO) test ./scenarios -run Digests -rewrite
 
 .PHONY: gallery

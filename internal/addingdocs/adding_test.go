@@ -1,0 +1,101 @@
+package addingdocs
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestAdding makes each addition of docs/adding.md in a temporary copy of the tree, builds it
+// and runs the command that shows it. Each must be one new file.
+func TestAdding(t *testing.T) {
+	page, err := os.ReadFile("../../docs/adding.md")
+	must(t, err)
+	root, err := filepath.Abs("../..")
+	must(t, err)
+	sections := strings.Split(string(page), "\n## ")[1:]
+	if len(sections) != 4 {
+		t.Fatalf("the page has %d sections, want 4", len(sections))
+	}
+	for _, section := range sections {
+		title, _, _ := strings.Cut(section, "\n")
+		t.Run(title, func(t *testing.T) {
+			dir := t.TempDir()
+			must(t, os.WriteFile(filepath.Join(dir, "addition.diff"), []byte(block(t, section, "diff")), 0o644))
+			run(t, dir, "git", "apply", "--whitespace=error", "addition.diff")
+			must(t, os.Remove(filepath.Join(dir, "addition.diff")))
+			added := files(t, dir)
+			if len(added) != 1 {
+				t.Fatalf("the diff leaves %q, want one file", added)
+			}
+			if out := run(t, dir, "gofmt", "-l", added[0]); out != "" {
+				t.Errorf("gofmt would change %s", out)
+			}
+
+			// The overlay is the copy: the tree as it is, and the new file in its place.
+			overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, added[0]): filepath.Join(dir, added[0])}})
+			must(t, err)
+			must(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644))
+			simctl := filepath.Join(dir, "simctl")
+			run(t, root, "go", "build", "-pgo=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", simctl, "./cmd/simctl")
+
+			if strings.Contains(section, "```hcl") {
+				must(t, os.WriteFile(filepath.Join(dir, "upgrade.hcl"), []byte(block(t, section, "hcl")), 0o644))
+			}
+			command := strings.TrimSpace(block(t, section, "sh"))
+			t.Logf("$ %s\n%s", command, run(t, dir, "sh", "-c", `simctl() { ./simctl "$@"; }; `+command))
+			for _, left := range regexp.MustCompile("leaves `([^`]+)`").FindAllStringSubmatch(section, -1) {
+				if _, err := os.Stat(filepath.Join(dir, left[1])); err != nil {
+					t.Errorf("the command left no %s", left[1])
+				}
+			}
+		})
+	}
+}
+
+// block returns the first code block of a language.
+func block(t *testing.T, text, language string) string {
+	t.Helper()
+	_, after, ok := strings.Cut(text, "```"+language+"\n")
+	code, _, closed := strings.Cut(after, "```\n")
+	if !ok || !closed {
+		t.Fatalf("the section has no block of %s", language)
+	}
+	return code
+}
+
+// files lists the files below a directory by their paths in it.
+func files(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			path, err = filepath.Rel(dir, path)
+			paths = append(paths, path)
+		}
+		return err
+	}))
+	return paths
+}
+
+// run runs a command and returns what it prints.
+func run(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, out)
+	}
+	return string(out)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
