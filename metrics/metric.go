@@ -63,27 +63,25 @@ func PhaseMetric(name string) (Metric, bool) {
 
 // Phase returns the phase of that name; nil if the run had none.
 func (r *Result) Phase(name string) *Phase {
-	i := slices.IndexFunc(r.Phases, func(p Phase) bool { return p.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &r.Phases[i]
+	return find(r.Phases, func(p *Phase) bool { return p.Name == name })
 }
 
 // SeriesByName returns the series of that name; nil if the run recorded none.
 func (r *Result) SeriesByName(name string) *Series {
-	i := slices.IndexFunc(r.Series, func(s Series) bool { return s.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &r.Series[i]
+	return find(r.Series, func(s *Series) bool { return s.Name == name })
 }
 
 // LatencyByName returns the latency of that name; nil if the run recorded none.
 func (r *Result) LatencyByName(name string) *Latency {
-	i := slices.IndexFunc(r.Latencies, func(l Latency) bool { return l.Name == name })
-	if i < 0 {
-		return nil
+	return find(r.Latencies, func(l *Latency) bool { return l.Name == name })
+}
+
+// find returns the first element that is wanted; nil if there is none.
+func find[T any](list []T, wanted func(*T) bool) *T {
+	for i := range list {
+		if wanted(&list[i]) {
+			return &list[i]
+		}
 	}
-	return &r.Latencies[i]
+	return nil
 }

@@ -30,28 +30,35 @@ var milestones = []milestone{
 	{"recovered", func(p *metrics.Phase) float64 { return p.RecoveryS }},
 }
 
-// waterfallFigure plots a row for each phase and milestone: the time from the start of the
-// phase, its part since the milestone before in full colour.
-func waterfallFigure(v *view) figure.Figure {
-	f := figure.Figure{Legend: v.runKeys()}
-	type step struct {
-		phase string
-		milestone
-	}
+// step is a row of the chart: a milestone of one phase.
+type step struct {
+	phase string
+	milestone
+}
+
+// steps returns the milestones that any run had something to wait for.
+func (v *view) steps() []step {
 	var steps []step
 	for _, phase := range wording.RecoveringPhases(v.runs) {
 		for _, m := range milestones {
-			for _, r := range v.runs {
-				if p := r.Phase(phase); p != nil && m.at(p) != 0 {
-					steps = append(steps, step{phase, m})
-					f.Y.Names = append(f.Y.Names, phase+": "+m.name)
-					break
-				}
+			if slices.ContainsFunc(v.runs, func(r *metrics.Result) bool { p := r.Phase(phase); return p != nil && m.at(p) != 0 }) {
+				steps = append(steps, step{phase, m})
 			}
 		}
 	}
+	return steps
+}
+
+// waterfallFigure plots a row for each phase and milestone: the time from the start of the
+// phase, its part since the milestone before in full colour.
+func waterfallFigure(v *view) figure.Figure {
+	steps := v.steps()
 	if len(steps) == 0 {
 		return figure.Figure{}
+	}
+	f := figure.Figure{Legend: v.runKeys()}
+	for _, s := range slices.Backward(steps) {
+		f.Y.Names = append(f.Y.Names, s.phase+": "+s.name)
 	}
 	// Rows are counted from the bottom, but read from the top.
 	row := func(i int) float64 { return float64(len(steps) - 1 - i) }
@@ -88,7 +95,6 @@ func waterfallFigure(v *view) figure.Figure {
 		}
 		f.Panels = append(f.Panels, p)
 	}
-	slices.Reverse(f.Y.Names)
 	f.Y.Min, f.Y.Max = -0.6, float64(len(steps))-0.4
 	f.X.Max = figure.Positive(f.X.Max)
 	f.X.Label, f.X.Unit = "time from the start of the phase "+wording.ClockFormat(f.X.Max), figure.Instants
