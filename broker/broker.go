@@ -7,91 +7,92 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/simctl/simctl/internal/heap"
 )
 
-// FailedQueue is the scheduler type under which evaluations past the delivery limit are
+// FailedQueue is the scheduler type by which evaluations past the delivery limit are
 // dequeued (nomad/eval_broker.go, failedQueue).
 const FailedQueue = "_failed"
 
-// Errors callers can branch on with errors.Is.
+// Errors that callers can tell apart with errors.Is.
 var (
-	// ErrDisabled is returned while the broker is disabled: this server does not lead,
-	// or the broker is paused. Ask the leader.
+	// ErrDisabled means that the broker is disabled: this server does not lead, or the
+	// broker is paused. Ask the leader.
 	ErrDisabled = errors.New("eval broker disabled")
-	// ErrNotOutstanding is returned for an evaluation that is not unacked: it was never
-	// delivered, was acked or nacked already, or its nack timer fired. Drop the result.
+	// ErrNotOutstanding means that the evaluation is not unacked: it was never delivered,
+	// was acked or nacked already, or its nack timer fired. Drop the result.
 	ErrNotOutstanding = errors.New("evaluation is not outstanding")
-	// ErrTokenMismatch is returned for an evaluation that was delivered again under
-	// another token. Drop the result: it belongs to the new holder.
+	// ErrTokenMismatch means that the evaluation was delivered again under another token.
+	// Drop the result: the new holder makes its own.
 	ErrTokenMismatch = errors.New("evaluation token does not match")
-	// ErrNackTimeoutReached is returned while the nack timer is not running: it expired,
-	// or it was paused and not resumed.
+	// ErrNackTimeoutReached means that the nack timer does not run: it expired, or it was
+	// paused and not resumed.
 	ErrNackTimeoutReached = errors.New("evaluation nack timeout reached")
 )
 
-// Config parameterises an EvalBroker. The zero value means Nomad's defaults.
+// Config is the configuration of an EvalBroker. The zero value means Nomad's defaults.
 type Config struct {
 	// Policy orders and sheds pending evaluations; nil means Legacy.
 	Policy Policy
-	// NackTimeout is how long a delivery may stay unacked before it counts as nacked;
-	// zero means 60 s (eval_nack_timeout), a negative value that it never does.
+	// NackTimeout is how long a delivery may stay unacked before it counts as nacked.
+	// Zero means 60 s (eval_nack_timeout); a negative value means without limit.
 	NackTimeout time.Duration
-	// InitialNackDelay passes between an evaluation's first nack and its redelivery; zero
-	// means 1 s (eval_nack_initial_reenqueue_delay), a negative value no delay.
+	// InitialNackDelay passes between an evaluation's first nack and its redelivery. Zero
+	// means 1 s (eval_nack_initial_reenqueue_delay); a negative value means no delay.
 	InitialNackDelay time.Duration
-	// SubsequentNackDelay, times the number of deliveries less one, passes after later
-	// nacks; zero means 20 s (eval_nack_subsequent_reenqueue_delay), a negative value no delay.
+	// SubsequentNackDelay, times the number of deliveries less one, passes after each later
+	// nack. Zero means 20 s (eval_nack_subsequent_reenqueue_delay); a negative value means
+	// no delay.
 	SubsequentNackDelay time.Duration
 	// DeliveryLimit is the number of deliveries after which a nack moves an evaluation to
-	// FailedQueue; zero means 3 (eval_delivery_limit), a negative value 1.
+	// FailedQueue. Zero means 3 (eval_delivery_limit); a negative value means 1.
 	DeliveryLimit int
-	// Rand makes tokens and breaks ties between scheduler types; the broker becomes its
-	// only user. Brokers that may see each other's tokens, as those of the servers of one
-	// cluster do, need differently seeded sources. Nil means one seeded by the
-	// operating system, which makes runs unrepeatable.
+	// Rand makes tokens and breaks ties between scheduler types. The broker becomes its
+	// only user. Brokers that may see each other's tokens, such as those of one cluster's
+	// servers, need differently seeded sources. Nil means a source that the operating
+	// system seeds, with which no run repeats.
 	Rand *rand.Rand
 }
 
 // EvalBroker is the broker's state. Create it with New. It is not safe for concurrent
-// use. No input makes it panic; calls with an earlier `now` than a call before are
-// answered as of that earlier time, and fire nothing.
+// use. No input makes it panic. A call with an earlier time than a call before is answered
+// as of that earlier time, and fires nothing.
 type EvalBroker struct {
 	cfg     Config
-	policy  Policy // of cfg, without its quirks
-	quirks  Quirks
+	policy  Policy                      // of cfg, without its quirks
+	before  func(x, y *Evaluation) bool // the order of pending evaluations
 	enabled bool
 
-	// epoch is the first `now` seen; times inside the broker count from it.
+	// epoch is the first time the broker was told; it counts its own time from then on.
 	epoch    time.Time
 	hasEpoch bool
 
-	jobs table[JobID, *job]
-	// tracked holds every evaluation in ready, unacked or waiting by its ID; pending and
-	// cancelable ones are known to their job only, so that a shed list, however long, is
-	// set aside and forgotten in one go.
-	tracked    table[string, *record]
-	queues     map[string]*queue
-	deadlines  heap[*record]
+	jobs map[JobID]*job
+	// tracked has, by ID, every evaluation that is ready, unacked or waiting. Only its job
+	// knows one that is pending or cancelable: so a job sheds and forgets a million at once.
+	tracked    map[string]*record
+	queues     []queue // one for each scheduler type seen, of which there are few
+	deadlines  heap.Heap[*record]
 	seq        uint64
-	cancelable cancelableList
+	cancelable []shedList // first in, first out; none is empty
 	counts     counts
 	leaks      leaks
-
-	eligible    []*queue  // scratch of Dequeue
-	freeRecords []*record // at most maxFree, as of jobs
-	freeJobs    []*job
+	memory     cloneMemory
 }
-
-// maxFree bounds how much memory of the past is kept for a busy broker to use again.
-const maxFree = 1024
 
 // job serialises the evaluations of one job. It exists while it has any, cancelable ones
 // included.
 type job struct {
 	id      JobID
 	active  *record // ready, unacked or waiting for redelivery; nil: none
-	pending PendingEvaluations
-	twin    *job // during Clone
+	pending pending
+}
+
+// shedList is what one call of a policy shed and the reaper has not taken yet.
+type shedList struct {
+	job   *job
+	evals []*Evaluation
 }
 
 type place uint8
@@ -103,12 +104,12 @@ const (
 	placeRedeliver // waiting after a nack; occupies its job
 )
 
-// record is what the broker knows of an evaluation beyond its being pending.
+// record is what the broker knows of an evaluation that it tracks.
 type record struct {
 	eval       *Evaluation
 	job        *job // nil in placeDelayed
 	place      place
-	queue      *queue // where it is ready or was dequeued from
+	queue      int // index in EvalBroker.queues of where it is ready or was dequeued from; -1: none
 	deliveries int
 	enqueued   time.Duration // when it last became ready or pending
 	dequeued   time.Duration
@@ -116,27 +117,26 @@ type record struct {
 	token      string
 	requeue    *Evaluation // to be enqueued after the ack
 	deadline   time.Duration
-	armed      int     // index in EvalBroker.deadlines; -1: no timer runs
-	seq        uint64  // order of equal deadlines
-	twin       *record // during Clone
+	armed      int    // index in EvalBroker.deadlines; -1: no timer runs
+	seq        uint64 // order of equal deadlines
 }
 
 // queue holds the ready evaluations of one scheduler type.
 type queue struct {
 	name    string
-	ready   heap[readyItem]
+	ready   heap.Heap[readyItem]
 	unacked int
 }
 
-// readyItem has the keys that order a ready heap beside the record, so that sifting reads
-// the heap's own memory only.
+// readyItem has the keys of a ready heap beside the record: sifting a million of them
+// reads the heap's own memory only.
 type readyItem struct {
 	priority    int
 	createIndex uint64
-	r           *record
+	*record
 }
 
-type counts struct{ unacked, pending, waiting, ready int }
+type counts struct{ ready, unacked, waiting, pending, cancelable int }
 
 // New returns a disabled broker without evaluations.
 func New(cfg Config) *EvalBroker {
@@ -153,12 +153,13 @@ func New(cfg Config) *EvalBroker {
 	cfg.SubsequentNackDelay = defaulted(cfg.SubsequentNackDelay, 20*time.Second, 0)
 	cfg.DeliveryLimit = defaulted(cfg.DeliveryLimit, 3, 1)
 	b := &EvalBroker{cfg: cfg}
-	b.policy, b.quirks = withoutQuirks(cfg.Policy)
+	b.policy, b.leaks.quirks = WithoutQuirks(cfg.Policy)
+	b.before = totalOrder(b.policy)
 	b.reset()
 	return b
 }
 
-// defaulted replaces zero by the default, and any negative value by never.
+// defaulted returns value, or what zero and negative values stand for.
 func defaulted[T ~int | ~int64](value, zero, negative T) T {
 	switch {
 	case value == 0:
@@ -172,8 +173,8 @@ func defaulted[T ~int | ~int64](value, zero, negative T) T {
 // Enabled reports whether the broker accepts evaluations.
 func (b *EvalBroker) Enabled() bool { return b.enabled }
 
-// SetEnabled enables the broker, as a server does that gains leadership, or disables it
-// and forgets every evaluation. Tokens given out before become invalid.
+// SetEnabled enables the broker, as a server does when it gains leadership, or disables
+// it. A disabled broker has forgotten every evaluation, and earlier tokens are invalid.
 func (b *EvalBroker) SetEnabled(now time.Time, enabled bool) {
 	b.at(now)
 	b.enabled = enabled
@@ -183,17 +184,16 @@ func (b *EvalBroker) SetEnabled(now time.Time, enabled bool) {
 }
 
 func (b *EvalBroker) reset() {
-	b.jobs = table[JobID, *job]{hash: hashJob, key: func(j *job) JobID { return j.id }}
-	b.tracked = table[string, *record]{hash: hashID, key: func(r *record) string { return r.eval.ID }}
-	b.queues = make(map[string]*queue)
-	b.deadlines = heap[*record]{before: firesBefore, moved: (*record).setArmed}
-	b.cancelable = cancelableList{}
+	b.jobs = make(map[JobID]*job)
+	b.tracked = make(map[string]*record)
+	b.queues = nil
+	b.deadlines = heap.Heap[*record]{Before: firesBefore, Moved: (*record).setArmed}
+	b.cancelable = nil
 	b.counts = counts{}
-	b.leaks = leaks{}
-	b.eligible, b.freeRecords, b.freeJobs = nil, nil, nil
+	b.leaks = newLeaks(b.leaks.quirks)
 }
 
-// at converts to the broker's own time.
+// at converts a time to the broker's own.
 func (b *EvalBroker) at(now time.Time) time.Duration {
 	if !b.hasEpoch {
 		b.epoch, b.hasEpoch = now, true
@@ -201,29 +201,29 @@ func (b *EvalBroker) at(now time.Time) time.Duration {
 	return now.Sub(b.epoch)
 }
 
-// EvalToken is an evaluation to enqueue and, when its holder enqueues it again, the
-// token under which it is outstanding.
+// EvalToken is an evaluation to enqueue. When the worker that holds it enqueues it again,
+// Token is that of the delivery.
 type EvalToken struct {
 	Eval  *Evaluation
 	Token string
 }
 
-// Enqueue hands the broker an evaluation. It does nothing while the broker is disabled,
-// or when it holds that ID already. A shed ID counts as held until the reaper has taken
-// all shed ones of its job. An ID stands for one evaluation of one job; of two jobs'
-// evaluations with the same ID one may be dropped.
+// Enqueue hands the broker an evaluation. It becomes ready, or pending if its job is busy,
+// after its Wait or else at its WaitUntil.
 //
-// With Wait, or else WaitUntil, in the future the evaluation becomes ready or pending then.
+// Enqueue does nothing while the broker is disabled, or if the broker holds that ID. A shed
+// ID counts as held until the reaper has taken all shed evaluations of the job. IDs must be
+// unique: of two jobs' evaluations of one ID, one may be dropped.
 func (b *EvalBroker) Enqueue(now time.Time, e *Evaluation) {
 	if b.enabled {
 		b.enqueue(b.at(now), e, "")
 	}
 }
 
-// EnqueueAll enqueues evaluations in order, as Enqueue does, but those outstanding under
-// the token given with them are set aside: they are enqueued again on the Ack, and
-// dropped on a Nack, for then the scheduling run that asked for them was void. Of
-// several for one token the last counts.
+// EnqueueAll enqueues evaluations in order, as Enqueue does. But one that is outstanding
+// under the token given with it is set aside: an Ack enqueues it again, and a Nack drops
+// it, for then the scheduling run that asked for it is void. If several are set aside
+// under one token, the last one counts.
 func (b *EvalBroker) EnqueueAll(now time.Time, evals []EvalToken) {
 	if !b.enabled {
 		return
@@ -238,7 +238,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 	if e == nil || b.leaks.remembers(e.ID) {
 		return
 	}
-	if r := b.tracked.get(e.ID); r != nil {
+	if r := b.tracked[e.ID]; r != nil {
 		if r.place == placeUnacked && r.token == token {
 			r.requeue = e
 		}
@@ -252,7 +252,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 		b.admit(now, e)
 		return
 	}
-	if j := b.jobs.get(e.Job()); j != nil && j.pending.contains(e.ID) {
+	if j := b.jobs[e.Job()]; j != nil && j.pending.knows(e.ID) {
 		return
 	}
 	r := b.track(e, placeDelayed)
@@ -262,12 +262,13 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 
 // admit makes an untracked evaluation ready, or pending when its job is busy.
 func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
-	j := b.jobs.get(e.Job())
+	j := b.jobs[e.Job()]
 	if j == nil {
-		j = b.newJob(e.Job())
+		j = &job{id: e.Job(), pending: pending{before: b.before}}
+		b.jobs[j.id] = j
 	}
 	if j.active == nil {
-		if !j.pending.contains(e.ID) {
+		if !j.pending.knows(e.ID) {
 			b.activate(now, j, e, now)
 		}
 		return
@@ -276,25 +277,34 @@ func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
 		return
 	}
 	b.counts.pending++
-	b.leaks.enqueued(b.quirks, e.ID)
+	b.leaks.enqueued(e.ID)
 	if p, ok := b.policy.(EnqueueShedder); ok {
 		b.shed(j, p.ShedOnEnqueue)
 	}
 }
 
-// shed lets a policy remove pending evaluations and returns how many it did.
-func (b *EvalBroker) shed(j *job, by func(*PendingEvaluations) []*Evaluation) int {
-	before := j.pending.Len()
-	shed := by(&j.pending)
-	b.counts.pending -= before - j.pending.Len()
-	b.leaks.shed(b.quirks, shed)
-	n := len(shed)
-	j.pending.cancelable += n
-	b.cancelable.add(shed, j)
-	return n
+// shed lets a policy remove pending evaluations. It returns how many the policy shed, and
+// if any, when the oldest of all that were pending became so.
+func (b *EvalBroker) shed(j *job, by func(PendingEvaluations) []*Evaluation) (n int, oldest time.Duration) {
+	p := &j.pending
+	before, sorted, oldest := p.Len(), p.sorted, p.oldest
+	shed := by(p)
+	b.counts.pending -= before - p.Len()
+	if len(shed) == 0 {
+		return 0, 0
+	}
+	if sorted {
+		oldest = p.oldestWith(shed)
+	}
+	b.leaks.shed(shed)
+	p.cancelable += len(shed)
+	b.cancelable = append(b.cancelable, shedList{j, shed})
+	b.counts.cancelable += len(shed)
+	return len(shed), oldest
 }
 
-// activate makes e, which joined the broker's queues at since, the one its job works on.
+// activate makes e the evaluation that its job has in flight. Its waiting time counts from
+// since.
 func (b *EvalBroker) activate(now time.Duration, j *job, e *Evaluation, since time.Duration) {
 	r := b.track(e, placeReady)
 	r.job, j.active = j, r
@@ -302,25 +312,29 @@ func (b *EvalBroker) activate(now time.Duration, j *job, e *Evaluation, since ti
 }
 
 func (b *EvalBroker) makeReady(r *record, scheduler string, since time.Duration) {
-	q := b.queue(scheduler)
-	r.place, r.queue, r.enqueued = placeReady, q, since
-	q.ready.push(readyItem{r.eval.Priority, r.eval.CreateIndex, r})
-	b.counts.ready++
-	b.leaks.enqueued(b.quirks, r.eval.ID)
-}
-
-func (b *EvalBroker) queue(scheduler string) *queue {
-	q := b.queues[scheduler]
-	if q == nil {
-		q = &queue{name: scheduler, ready: heap[readyItem]{before: readyItem.before}}
-		b.queues[scheduler] = q
+	i := b.queue(scheduler)
+	if i < 0 {
+		i = len(b.queues)
+		b.queues = append(b.queues, queue{name: scheduler, ready: heap.Heap[readyItem]{Before: readyItem.before}})
 	}
-	return q
+	r.place, r.queue, r.enqueued = placeReady, i, since
+	b.queues[i].ready.Push(readyItem{r.eval.Priority, r.eval.CreateIndex, r})
+	b.counts.ready++
+	b.leaks.enqueued(r.eval.ID)
 }
 
-// before is the order of a ready heap. It breaks ties by ID, so that it is total. Nomad
-// does not compare the priorities of two jobs of one ID in different namespaces; see
-// docs/adr/0100.
+// queue returns the index of a scheduler type's queue; -1: it has none.
+func (b *EvalBroker) queue(scheduler string) int {
+	for i := range b.queues {
+		if b.queues[i].name == scheduler {
+			return i
+		}
+	}
+	return -1
+}
+
+// before is the order of a ready heap. Ties go by ID, so that it is total. Nomad does not
+// compare the priorities of two jobs of one ID in different namespaces (docs/adr/0100).
 func (x readyItem) before(y readyItem) bool {
 	if x.priority != y.priority {
 		return x.priority > y.priority
@@ -328,51 +342,19 @@ func (x readyItem) before(y readyItem) bool {
 	if x.createIndex != y.createIndex {
 		return x.createIndex < y.createIndex
 	}
-	return x.r.eval.ID < y.r.eval.ID
+	return x.eval.ID < y.eval.ID
 }
 
 func (b *EvalBroker) track(e *Evaluation, p place) *record {
-	var r *record
-	if n := len(b.freeRecords); n > 0 {
-		r, b.freeRecords = b.freeRecords[n-1], b.freeRecords[:n-1]
-	} else {
-		r = new(record)
-	}
-	*r = record{eval: e, place: p, armed: -1}
-	b.tracked.put(r)
+	r := &record{eval: e, place: p, queue: -1, armed: -1}
+	b.tracked[e.ID] = r
 	return r
-}
-
-// untrack forgets a record that no heap and no job refers to any more.
-func (b *EvalBroker) untrack(r *record) {
-	b.tracked.remove(r.eval.ID)
-	*r = record{armed: -1}
-	if len(b.freeRecords) < maxFree {
-		b.freeRecords = append(b.freeRecords, r)
-	}
-}
-
-func (b *EvalBroker) newJob(id JobID) *job {
-	var j *job
-	if n := len(b.freeJobs); n > 0 {
-		j, b.freeJobs = b.freeJobs[n-1], b.freeJobs[:n-1]
-	} else {
-		j = &job{pending: newPending(b.policy)}
-	}
-	j.id = id
-	b.jobs.put(j)
-	return j
 }
 
 // dropIfIdle forgets a job that has no evaluations left.
 func (b *EvalBroker) dropIfIdle(j *job) {
-	if j.active != nil || j.pending.Len() > 0 || j.pending.cancelable > 0 {
-		return
-	}
-	b.jobs.remove(j.id)
-	j.id = JobID{}
-	if len(b.freeJobs) < maxFree {
-		b.freeJobs = append(b.freeJobs, j)
+	if j.active == nil && j.pending.Len() == 0 && j.pending.cancelable <= 0 {
+		delete(b.jobs, j.id)
 	}
 }
 

@@ -6,112 +6,89 @@ import (
 	"slices"
 )
 
-// Clone returns an independent copy of the broker, which shares the evaluations. The copy
-// draws from r, which it must not share with a broker used elsewhere.
+// Clone returns an independent copy of the broker. The two share the evaluations. The copy
+// draws from r, which no broker in use elsewhere may share.
 func (b *EvalBroker) Clone(r *rand.Rand) *EvalBroker {
 	c := new(EvalBroker)
-	c.reset()
 	b.CloneInto(c, r)
 	return c
 }
 
-// CloneInto makes c, a broker whose own state is not needed any more, a Clone of b. A
-// search that copies brokers by the million so uses the memory of most of them again.
+// CloneInto makes c a Clone of b in the memory of c, whose state is lost. A search that
+// makes millions of clones and keeps few of them so leaves little garbage. The zero value
+// is a valid c.
 func (b *EvalBroker) CloneInto(c *EvalBroker, r *rand.Rand) {
-	c.recycle()
-	c.cfg, c.policy, c.quirks = b.cfg, b.policy, b.quirks
+	old := *c
+	*c = *b
 	c.cfg.Rand = r
-	c.enabled, c.epoch, c.hasEpoch = b.enabled, b.epoch, b.hasEpoch
-	c.seq, c.counts = b.seq, b.counts
 	c.leaks = b.leaks.clone()
-
-	for name, q := range b.queues {
-		c.queue(name).unacked = q.unacked
-	}
-	for j := range b.jobs.all {
-		j.twin = c.newJob(j.id)
-		j.pending.copyTo(&j.twin.pending)
-	}
-	for r := range b.tracked.all {
-		t := c.track(r.eval, r.place)
-		*t = *r
-		r.twin, t.twin = t, nil
-		if r.queue != nil {
-			t.queue = c.queues[r.queue.name]
+	c.tracked, c.jobs = emptied(old.tracked), emptied(old.jobs)
+	// Both must have room for all: pointers into them are taken below.
+	c.memory.records = slices.Grow(old.memory.records[:0], len(b.tracked))
+	c.memory.jobs = slices.Grow(old.memory.jobs[:0], len(b.jobs))
+	for id, j := range b.jobs {
+		t := c.memory.cloneJob(j)
+		if j.active != nil {
+			t.active = c.cloneRecord(j.active, t)
 		}
-		if r.job != nil {
-			t.job = r.job.twin
-			t.job.active = t
+		c.jobs[id] = t
+	}
+	for _, r := range b.deadlines.Items {
+		if r.place == placeDelayed {
+			c.cloneRecord(r, nil)
 		}
 	}
-	for name, q := range b.queues {
-		items := slices.Clone(q.ready.items)
-		for i := range items {
-			items[i].r = items[i].r.twin
+	c.queues = old.queues[:0]
+	for i, q := range b.queues {
+		items := q.ready.Items
+		q.ready.Items = nil
+		if i < len(old.queues) {
+			q.ready.Items = old.queues[i].ready.Items[:0]
 		}
-		c.queues[name].ready.items = items
+		for _, it := range items {
+			it.record = c.tracked[it.eval.ID]
+			q.ready.Items = append(q.ready.Items, it)
+		}
+		c.queues = append(c.queues, q)
 	}
-	for _, r := range b.deadlines.items {
-		c.deadlines.items = append(c.deadlines.items, r.twin)
+	c.deadlines.Items = old.deadlines.Items[:0]
+	for _, r := range b.deadlines.Items {
+		c.deadlines.Items = append(c.deadlines.Items, c.tracked[r.eval.ID])
 	}
-	c.cancelable = b.cancelable.clone()
-	b.forgetTwins()
-}
-
-// recycle forgets everything but keeps the memory.
-func (b *EvalBroker) recycle() {
-	for r := range b.tracked.all {
-		*r = record{armed: -1}
-		b.freeRecords = append(b.freeRecords, r)
-	}
-	for j := range b.jobs.all {
-		j.pending.recycle()
-		j.id, j.active = JobID{}, nil
-		b.freeJobs = append(b.freeJobs, j)
-	}
-	b.tracked.empty()
-	b.jobs.empty()
-	clear(b.queues)
-	clear(b.deadlines.items)
-	b.deadlines.items = b.deadlines.items[:0]
-}
-
-// forgetTwins lets go of what CloneInto noted in the original.
-func (b *EvalBroker) forgetTwins() {
-	for j := range b.jobs.all {
-		j.twin = nil
-	}
-	for r := range b.tracked.all {
-		r.twin = nil
+	c.cancelable = old.cancelable[:0]
+	for _, l := range b.cancelable {
+		c.cancelable = append(c.cancelable, shedList{c.jobs[l.job.id], slices.Clone(l.evals)})
 	}
 }
 
-func (p *PendingEvaluations) copyTo(c *PendingEvaluations) {
-	c.evals, c.since, c.best = append(c.evals[:0], p.evals...), append(c.since[:0], p.since...), p.best
-	c.h.before = p.h.before
-	c.h.items = append(c.h.items[:0], p.h.items...)
-	c.run = slices.Clone(p.run)
-	p.ids.copyTo(&c.ids)
-	p.gone.copyTo(&c.gone)
-	c.cancelable, c.oldest = p.cancelable, p.oldest
+// cloneMemory is where the records and jobs of a clone are when it is made.
+type cloneMemory struct {
+	records []record
+	jobs    []job
 }
 
-func (c *cancelableList) clone() cancelableList {
-	out := cancelableList{n: c.n, chunks: slices.Clone(c.chunks)}
-	for i := range out.chunks {
-		ch := &out.chunks[i]
-		ch.evals = slices.Clone(ch.evals)
-		if ch.owner != nil {
-			ch.owner = ch.owner.twin
-		}
-		ch.owners = slices.Clone(ch.owners)
-		for k, j := range ch.owners {
-			ch.owners[k] = j.twin
-		}
+func (m *cloneMemory) cloneJob(j *job) *job {
+	m.jobs = m.jobs[:len(m.jobs)+1]
+	t := &m.jobs[len(m.jobs)-1]
+	evals := t.pending.evals[:0]
+	*t = *j
+	t.pending.evals = append(evals, j.pending.evals...)
+	t.pending.since = maps.Clone(j.pending.since)
+	return t
+}
+
+func (b *EvalBroker) cloneRecord(r *record, j *job) *record {
+	b.memory.records = append(b.memory.records, *r)
+	t := &b.memory.records[len(b.memory.records)-1]
+	t.job = j
+	b.tracked[t.eval.ID] = t
+	return t
+}
+
+func emptied[K comparable, V any](m map[K]V) map[K]V {
+	if m == nil {
+		return make(map[K]V)
 	}
-	return out
-}
-
-func (l *leaks) clone() leaks {
-	return leaks{shedIDs: maps.Clone(l.shedIDs), enqueues: maps.Clone(l.enqueues)}
+	clear(m)
+	return m
 }

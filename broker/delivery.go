@@ -3,6 +3,8 @@ package broker
 import (
 	"fmt"
 	"time"
+
+	"github.com/simctl/simctl/internal/uuid"
 )
 
 // Delivery is an evaluation handed to a worker.
@@ -10,43 +12,42 @@ type Delivery struct {
 	Eval *Evaluation // nil: nothing is ready
 	// Token identifies the delivery in Ack, Nack and the nack timer's calls.
 	Token string
-	// Attempt counts the evaluation's deliveries, from 1.
+	// Attempt counts the evaluation's deliveries; the first is 1.
 	Attempt int
-	// Waited is the time spent ready and pending since the evaluation was enqueued, or
-	// since the wait or redelivery delay before this delivery ended.
+	// Waited is how long the evaluation was pending and ready: since it was enqueued, or
+	// since the end of the wait or redelivery delay before this delivery.
 	Waited time.Duration
-	// Timed is false when Nomad would not have recorded Waited; see Quirks.SilentTimings.
+	// Timed is false if Nomad would not have recorded Waited; see SilentTimings.
 	Timed bool
 }
 
-// AckResult says what an Ack brought about.
+// AckResult is what an Ack brought about.
 type AckResult struct {
 	Job JobID
 	// Shed is how many of the job's pending evaluations became cancelable.
 	Shed int
 	// ShedWaited is how long the oldest of the job's pending evaluations, the kept one
-	// included, had been pending; zero when none was shed.
+	// included, had been pending; zero if none was shed.
 	ShedWaited time.Duration
 	// Next is the pending evaluation of the job that became ready; nil: none.
 	Next *Evaluation
 	// Held is the time since the acked delivery, Response that since its enqueue.
 	Held, Response time.Duration
-	// Timed is false when Nomad would not have recorded Held and Response; see
-	// Quirks.SilentTimings.
+	// Timed is false if Nomad would not have recorded Held and Response; see
+	// SilentTimings.
 	Timed bool
 }
 
-// Dequeue hands out an evaluation for one of the scheduler types, of which FailedQueue
-// is one; see Deliver.
+// Dequeue is Deliver without the details. It returns nil if no evaluation is ready.
 func (b *EvalBroker) Dequeue(now time.Time, schedulers []string) (*Evaluation, string, error) {
 	d, err := b.Deliver(now, schedulers)
 	return d.Eval, d.Token, err
 }
 
-// Deliver hands out an evaluation for one of the scheduler types and starts its nack
-// timer. It takes the head with the highest priority among these types, and between heads
-// of equal priority draws a type at random. The zero Delivery means that none is ready.
-// The only error is ErrDisabled.
+// Deliver hands out an evaluation of one of the scheduler types, or of FailedQueue if that
+// is among them, and starts its nack timer. It compares the first ready evaluation of each
+// type by priority, and draws a type at random if several have the highest. The zero
+// Delivery means that nothing is ready. The only error is ErrDisabled.
 func (b *EvalBroker) Deliver(now time.Time, schedulers []string) (Delivery, error) {
 	if !b.enabled {
 		return Delivery{}, ErrDisabled
@@ -56,10 +57,10 @@ func (b *EvalBroker) Deliver(now time.Time, schedulers []string) (Delivery, erro
 		return Delivery{}, nil
 	}
 	at := b.at(now)
-	r := q.ready.pop().r
-	r.place, r.dequeued, r.token = placeUnacked, at, b.newToken()
+	r := q.ready.Pop().record
+	r.place, r.dequeued, r.token = placeUnacked, at, uuid.Format(b.cfg.Rand.Uint64(), b.cfg.Rand.Uint64())
 	r.deliveries++
-	r.timed = b.leaks.timed(b.quirks, r.eval.ID)
+	r.timed = b.leaks.timed(r.eval.ID)
 	q.unacked++
 	b.counts.ready--
 	b.counts.unacked++
@@ -67,70 +68,50 @@ func (b *EvalBroker) Deliver(now time.Time, schedulers []string) (Delivery, erro
 	return Delivery{Eval: r.eval, Token: r.token, Attempt: r.deliveries, Waited: at - r.enqueued, Timed: r.timed}, nil
 }
 
-// choose picks the queue to dequeue from; nil when none of the types has work.
+// choose returns the queue to dequeue from; nil: nothing is ready for these types.
 func (b *EvalBroker) choose(schedulers []string) *queue {
 	if b.counts.ready == 0 {
 		return nil
 	}
-	b.eligible = b.eligible[:0]
-	best := 0
+	eligible, best := make([]*queue, 0, 8), 0
 	for _, name := range schedulers {
-		q := b.queues[name]
-		if q == nil || q.ready.len() == 0 {
+		i := b.queue(name)
+		if i < 0 || b.queues[i].ready.Len() == 0 {
 			continue
 		}
+		q := &b.queues[i]
 		priority := b.peek(q)
-		if len(b.eligible) == 0 || priority > best {
-			b.eligible, best = append(b.eligible[:0], q), priority
+		if len(eligible) == 0 || priority > best {
+			eligible, best = append(eligible[:0], q), priority
 		} else if priority == best {
-			b.eligible = append(b.eligible, q)
+			eligible = append(eligible, q)
 		}
 	}
-	switch n := len(b.eligible); n {
+	switch n := len(eligible); n {
 	case 0:
 		return nil
 	case 1:
-		return b.eligible[0]
+		return eligible[0]
 	default:
-		return b.eligible[b.cfg.Rand.IntN(n)]
+		return eligible[b.cfg.Rand.IntN(n)]
 	}
 }
 
-// peek returns the priority that speaks for the queue.
+// peek returns the priority by which the queue competes with others.
 func (b *EvalBroker) peek(q *queue) int {
-	if b.quirks.LastSlotPeek {
-		return q.ready.items[q.ready.len()-1].priority
+	at := 0
+	if b.leaks.quirks.has(LastSlotPeek) {
+		at = q.ready.Len() - 1
 	}
-	return q.ready.items[0].priority
+	return q.ready.Items[at].priority
 }
 
-// newToken returns 128 random bits in the shape of a UUID, in one allocation.
-func (b *EvalBroker) newToken() string {
-	const digits = "0123456789abcdef"
-	var buf [36]byte
-	bits, i := b.cfg.Rand.Uint64(), 0
-	for pos := range buf {
-		switch pos {
-		case 8, 13, 18, 23:
-			buf[pos] = '-'
-			continue
-		}
-		if i == 16 {
-			bits = b.cfg.Rand.Uint64()
-		}
-		buf[pos] = digits[bits&15]
-		bits >>= 4
-		i++
-	}
-	return string(buf[:])
-}
-
-// Ack ends a delivery with success. Its job is free again: the policy sheds what the
-// job no longer needs, the best of its pending evaluations becomes ready, and one set
-// aside by EnqueueAll under the token is enqueued.
+// Ack ends a delivery with success and frees its job: the policy sheds what the job no
+// longer needs, the best of its pending evaluations becomes ready, and one that EnqueueAll
+// set aside under the token is enqueued.
 //
-// Errors: ErrDisabled, ErrNotOutstanding, ErrTokenMismatch, and ErrNackTimeoutReached when
-// the nack timer is due, though Advance has not fired it yet, or paused. After an error
+// Errors are ErrDisabled, ErrNotOutstanding, ErrTokenMismatch, and ErrNackTimeoutReached if
+// the nack timer is paused, or is due and Advance has not fired it yet. After an error
 // under the right token an evaluation set aside is dropped; nothing else changes.
 func (b *EvalBroker) Ack(now time.Time, evalID, token string) (AckResult, error) {
 	r, err := b.outstanding(evalID, token)
@@ -147,7 +128,7 @@ func (b *EvalBroker) Ack(now time.Time, evalID, token string) (AckResult, error)
 	j := r.job
 	res := AckResult{Job: j.id, Held: at - r.dequeued, Response: at - r.enqueued, Timed: r.timed}
 	b.endDelivery(r)
-	b.untrack(r)
+	delete(b.tracked, evalID)
 	j.active = nil
 	b.afterAck(at, j, &res)
 	if requeue != nil {
@@ -163,26 +144,26 @@ func (b *EvalBroker) afterAck(now time.Duration, j *job, res *AckResult) {
 	if j.pending.Len() == 0 {
 		return
 	}
-	oldest := j.pending.oldest
-	if res.Shed = b.shed(j, b.policy.Shed); res.Shed > 0 {
-		res.ShedWaited = now - oldest
+	n, oldest := b.shed(j, b.policy.Shed)
+	if n > 0 {
+		res.Shed, res.ShedWaited = n, now-oldest
 	}
 	for j.active == nil && j.pending.Len() > 0 {
-		it := j.pending.pop()
+		e, since := j.pending.pop()
 		b.counts.pending--
-		if !b.tracked.has(it.e.ID) { // else another job's evaluation has this ID
-			b.activate(now, j, it.e, it.since)
-			res.Next = it.e
+		if b.tracked[e.ID] == nil { // else another job's evaluation has this ID
+			b.activate(now, j, e, since)
+			res.Next = e
 		}
 	}
 }
 
 // Nack ends a delivery without success. Below the delivery limit the evaluation becomes
-// ready again after a delay, at the limit it becomes ready in FailedQueue; its job stays
-// occupied. An evaluation set aside by EnqueueAll under the token is dropped.
+// ready again after a delay; at the limit it becomes ready in FailedQueue. Its job stays
+// busy. An evaluation that EnqueueAll set aside under the token is dropped.
 //
-// Errors: ErrDisabled, ErrNotOutstanding, ErrTokenMismatch. A nack timer that is due or
-// paused does not matter.
+// Errors are ErrDisabled, ErrNotOutstanding and ErrTokenMismatch. It does not matter
+// whether the nack timer is due or paused.
 func (b *EvalBroker) Nack(now time.Time, evalID, token string) error {
 	r, err := b.outstanding(evalID, token)
 	if err != nil {
@@ -219,7 +200,7 @@ func (b *EvalBroker) redeliveryDelay(deliveries int) time.Duration {
 // endDelivery takes the record out of unacked.
 func (b *EvalBroker) endDelivery(r *record) {
 	b.disarm(r)
-	r.queue.unacked--
+	b.queues[r.queue].unacked--
 	b.counts.unacked--
 }
 
@@ -228,7 +209,7 @@ func (b *EvalBroker) outstanding(evalID, token string) (*record, error) {
 	if !b.enabled {
 		return nil, ErrDisabled
 	}
-	r := b.tracked.get(evalID)
+	r := b.tracked[evalID]
 	if r == nil || r.place != placeUnacked {
 		return nil, ErrNotOutstanding
 	}
@@ -238,11 +219,26 @@ func (b *EvalBroker) outstanding(evalID, token string) (*record, error) {
 	return r, nil
 }
 
-// Cancelable removes up to batch evaluations from the cancelable ones, in the order they
-// were shed, and returns them for the reaper to cancel. The caller owns the slice.
+// Cancelable takes up to batch of the cancelable evaluations out of the broker, in the
+// order in which they were shed, for the reaper to cancel. The caller owns the slice.
 func (b *EvalBroker) Cancelable(batch int) []*Evaluation {
-	return b.cancelable.take(batch, func(j *job, n int) {
-		j.pending.taken(n)
-		b.dropIfIdle(j)
-	})
+	var taken []*Evaluation
+	for len(taken) < batch && len(b.cancelable) > 0 {
+		first := &b.cancelable[0]
+		n := min(batch-len(taken), len(first.evals))
+		if taken == nil {
+			taken = first.evals[:n:n] // the capacity keeps appends off the rest
+		} else {
+			taken = append(taken, first.evals[:n]...)
+		}
+		first.evals = first.evals[n:]
+		first.job.pending.taken(n)
+		b.dropIfIdle(first.job)
+		b.counts.cancelable -= n
+		if len(first.evals) == 0 {
+			b.cancelable[0] = shedList{}
+			b.cancelable = b.cancelable[1:]
+		}
+	}
+	return taken
 }

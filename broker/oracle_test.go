@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,21 +12,42 @@ import (
 	"github.com/simctl/simctl/broker/brokertest"
 )
 
-// oraclePolicies are all rules there are, each where it shows.
+// oraclePolicies returns every registered policy, and changed ones that between them have
+// every rule.
 func oraclePolicies(t testing.TB) []broker.Policy {
+	changed := func(name string) bool { return strings.Contains(name, "+") }
+	names := append(slices.DeleteFunc(broker.PolicyNames(), changed),
+		"shedding+dedup-leak", "shedding+oldest-first+enqueue-keeps-best",
+		"legacy+newest-first+ack-keeps-none+enqueue-keeps-best",
+		"legacy+priority-first", "shedding+ack-keeps-none", "legacy+enqueue-keeps-none")
 	var policies []broker.Policy
-	for _, name := range []string{
-		"legacy", "shedding", "shedding+dedup-leak",
-		"shedding+oldest-first+enqueue-keeps-best", "legacy+newest-first+ack-keeps-none+enqueue-keeps-best",
-		"legacy+priority-first", "shedding+ack-keeps-none", "legacy+enqueue-keeps-none",
-	} {
+	for _, name := range names {
 		p, err := broker.PolicyByName(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		policies = append(policies, p)
 	}
-	return policies
+	return append(policies, onePerPriority{broker.Legacy()})
+}
+
+// onePerPriority keeps the best pending evaluation of each priority.
+type onePerPriority struct{ broker.Policy }
+
+func (onePerPriority) String() string { return "one-per-priority" }
+
+func (p onePerPriority) Shed(pending broker.PendingEvaluations) []*broker.Evaluation {
+	if pending.Len() < 4 {
+		return nil
+	}
+	best := map[int]*broker.Evaluation{}
+	for e := range pending.All() {
+		b := best[e.Priority]
+		if b == nil || p.Less(e, b) || !p.Less(b, e) && e.ID < b.ID {
+			best[e.Priority] = e
+		}
+	}
+	return pending.RemoveFunc(func(e *broker.Evaluation) bool { return e != best[e.Priority] })
 }
 
 type rapidChoices struct{ t *rapid.T }

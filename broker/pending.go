@@ -3,300 +3,175 @@ package broker
 import (
 	"iter"
 	"slices"
+	"sort"
 	"time"
 )
 
-// handOver is how many evaluations a shed list must exceed to change hands as a slice
-// instead of being copied, and a set to give up its memory when it is emptied.
-const handOver = 64
+// PendingEvaluations are one job's pending evaluations, as a [Policy] sees them. A value is
+// valid only during the call it is passed to, and is not safe for concurrent use.
+type PendingEvaluations interface {
+	// Len returns how many evaluations are pending.
+	Len() int
+	// All iterates over them in no useful order. They must not be removed meanwhile.
+	All() iter.Seq[*Evaluation]
+	// KeepBest removes all but the first by the policy's order, and returns the removed
+	// ones. It takes next to no time, however many they are.
+	KeepBest() []*Evaluation
+	// RemoveFunc removes those for which remove returns true, and returns them.
+	RemoveFunc(remove func(*Evaluation) bool) []*Evaluation
+}
 
-// PendingEvaluations holds one job's pending evaluations: what a [Policy] is handed when
-// the job is acked. It is not safe for concurrent use, and valid only during the call.
+// pending holds the pending evaluations of one job.
 //
-// Putting them in order is left until the first Pop, which a policy that keeps just the
-// best never makes: then adding one takes constant time, and so does shedding them all.
-type PendingEvaluations struct {
-	// What came since the last Pop: evaluations, when each did, and which is the best.
-	evals []*Evaluation
-	since []time.Duration
-	best  int
-	// The others, best first in a heap or best last in a sorted run. Sorting many at once
-	// is cheaper than a large heap, and nearly free when they came in the order of
-	// the policy.
-	h   heap[pendingItem]
-	run []pendingItem
-
-	ids idSet
-	// gone has what a policy removed, of which cancelable many are still with the broker;
-	// all are forgotten together when none is.
-	gone       idSet
+// They are in the order of arrival until the first pop sorts them. A policy that keeps
+// the best and sheds the others never pops from more than one, so that it adds and sheds
+// an evaluation in constant time.
+type pending struct {
+	before func(x, y *Evaluation) bool // the policy's order, made total
+	evals  []*Evaluation
+	best   int // index in evals
+	sorted bool
+	// since is when each evaluation became pending. It also has the IDs of those that were
+	// shed, until the reaper has taken all of them; cancelable counts those it has not.
+	since      map[string]time.Duration
 	cancelable int
-	// oldest is the earliest time one was added at since the set was last emptied or shed:
-	// not always the first, for a wait counts from when it ended, however late it fires.
-	oldest time.Duration
+	oldest     time.Duration // the earliest since of evals that are not sorted
 }
 
-// pendingItem is an evaluation and when it was added.
-type pendingItem struct {
-	e     *Evaluation
-	since time.Duration
-}
-
-func newPending(policy Policy) PendingEvaluations {
-	order := pendingOrder{policy}
-	return PendingEvaluations{
-		h:    heap[pendingItem]{before: func(a, b pendingItem) bool { return order.before(a.e, b.e) }},
-		ids:  newIDSet(),
-		gone: newIDSet(),
+// totalOrder breaks the ties of a policy's order by ID, so that the order of arrival does
+// not decide who is best.
+func totalOrder(p Policy) func(x, y *Evaluation) bool {
+	return func(x, y *Evaluation) bool {
+		return p.Less(x, y) || !p.Less(y, x) && x.ID < y.ID
 	}
 }
 
-// pendingOrder makes a policy's order total, so that it decides alone who is best, and
-// not the sequence in which evaluations arrived.
-type pendingOrder struct{ policy Policy }
+func (p *pending) Len() int { return len(p.evals) }
 
-func (o pendingOrder) before(a, b *Evaluation) bool {
-	if o.policy.Less(a, b) {
-		return true
-	}
-	return !o.policy.Less(b, a) && a.ID < b.ID
-}
+func (p *pending) All() iter.Seq[*Evaluation] { return slices.Values(p.evals) }
 
-// Len returns how many evaluations are pending.
-func (p *PendingEvaluations) Len() int { return len(p.evals) + len(p.h.items) + len(p.run) }
-
-// Best returns the first by the policy's order, in constant time; nil when none is
-// pending.
-func (p *PendingEvaluations) Best() *Evaluation { return p.bestItem().e }
-
-// bestItem returns the zero item when none is pending.
-func (p *PendingEvaluations) bestItem() (best pendingItem) {
-	consider := func(it pendingItem) {
-		if best.e == nil || p.h.before(it, best) {
-			best = it
-		}
-	}
-	if len(p.evals) > 0 {
-		consider(pendingItem{p.evals[p.best], p.since[p.best]})
-	}
-	if len(p.h.items) > 0 {
-		consider(p.h.items[0])
-	}
-	if n := len(p.run); n > 0 {
-		consider(p.run[n-1])
-	}
-	return best
-}
-
-// All iterates over the pending evaluations in no useful order. The set must not be
-// changed meanwhile.
-func (p *PendingEvaluations) All() iter.Seq[*Evaluation] {
-	return func(yield func(*Evaluation) bool) {
-		for _, items := range [][]pendingItem{p.run, p.h.items} {
-			for _, it := range items {
-				if !yield(it.e) {
-					return
-				}
-			}
-		}
-		for _, e := range p.evals {
-			if !yield(e) {
-				return
-			}
-		}
-	}
-}
-
-// Pop removes the best and returns it; nil when none is pending.
-func (p *PendingEvaluations) Pop() *Evaluation {
-	it := p.pop()
-	if it.e != nil {
-		p.gone.put(it.e)
-	}
-	return it.e
-}
-
-// KeepBest removes all but the best and returns the removed ones, in an order that
-// depends on nothing but the calls made before. If nothing was popped since they were
-// added it takes constant time. The result is valid until the set is next changed: copy
-// it or return it from Shed.
-func (p *PendingEvaluations) KeepBest() []*Evaluation {
-	if p.Len() <= 1 {
+func (p *pending) KeepBest() []*Evaluation {
+	last := len(p.evals) - 1
+	if last < 1 {
 		return nil
 	}
-	best := p.bestItem()
-	var shed []*Evaluation
-	last := len(p.evals) - 1
-	switch {
-	case len(p.run)+len(p.h.items) > 0:
-		for e := range p.All() {
-			if e != best.e {
-				shed = append(shed, e)
-			}
-		}
-	case last > handOver:
-		p.evals[p.best] = p.evals[last]
-		shed = p.evals[:last:last]
-	default:
-		copy(p.evals[1:], p.evals[:p.best]) // the best goes to the front below
-		shed = p.evals[1:]
+	best, shed := p.evals[p.best], p.evals
+	if last > long {
+		shed[p.best] = shed[last]
+		shed = shed[:last]
+	} else {
+		shed = slices.Delete(shed, p.best, p.best+1)
 	}
-	if len(shed) > handOver {
-		p.evals, p.since = nil, nil // they, or their size, are not ours any more
-	}
-	p.evals, p.since, p.best = append(p.evals[:0], best.e), append(p.since[:0], best.since), 0
-	p.h.items, p.run, p.oldest = nil, nil, best.since
-
-	p.ids.remove(best.e.ID)
-	if p.gone.n < p.ids.n {
-		p.gone, p.ids = p.ids, p.gone
-	}
-	for e := range p.ids.all {
-		p.gone.put(e)
-	}
-	p.ids.empty()
-	p.ids.put(best.e)
+	p.refill([]*Evaluation{best})
 	return shed
 }
 
-// RemoveFunc removes the evaluations for which remove returns true and returns them, in
-// a slice of their own, in linear time.
-func (p *PendingEvaluations) RemoveFunc(remove func(*Evaluation) bool) []*Evaluation {
-	var removed []*Evaluation
-	unwanted := func(it pendingItem) bool {
-		if !remove(it.e) {
-			return false
-		}
-		removed = append(removed, it.e)
-		p.ids.remove(it.e.ID)
-		p.gone.put(it.e)
-		return true
-	}
-	p.run = slices.DeleteFunc(p.run, unwanted)
-	p.h.items = slices.DeleteFunc(p.h.items, unwanted)
-	p.h.init()
-	evals, since := p.evals, p.since
-	p.evals, p.since = evals[:0], since[:0]
-	for i, e := range evals {
-		if !unwanted(pendingItem{e, since[i]}) {
-			p.append(pendingItem{e, since[i]})
+// long is the length of a list that is not worth shifting to keep the order of arrival.
+const long = 64
+
+func (p *pending) RemoveFunc(remove func(*Evaluation) bool) []*Evaluation {
+	var removed, kept []*Evaluation
+	for _, e := range p.evals {
+		if remove(e) {
+			removed = append(removed, e)
+		} else {
+			kept = append(kept, e)
 		}
 	}
-	clear(evals[len(p.evals):])
+	p.refill(kept)
 	return removed
 }
 
-// taken is told how many of the cancelable ones left the broker.
-func (p *PendingEvaluations) taken(n int) {
-	if p.cancelable -= n; p.cancelable <= 0 {
-		p.gone.empty()
+func (p *pending) refill(evals []*Evaluation) {
+	p.evals, p.best, p.sorted = evals[:0], 0, false
+	for _, e := range evals {
+		p.append(e, p.since[e.ID])
 	}
 }
 
-// contains reports whether the ID is pending, or was shed and is not forgotten yet.
-func (p *PendingEvaluations) contains(id string) bool { return p.ids.has(id) || p.gone.has(id) }
-
-// add reports false, and does nothing, when it contains the ID already.
-func (p *PendingEvaluations) add(e *Evaluation, now time.Duration) bool {
-	if p.gone.has(e.ID) || !p.ids.put(e) {
+// add makes an evaluation pending and reports true, unless its ID is known already.
+func (p *pending) add(e *Evaluation, now time.Duration) bool {
+	if p.knows(e.ID) {
 		return false
 	}
-	if p.Len() == 0 {
-		p.oldest = now
+	if p.since == nil {
+		p.since = make(map[string]time.Duration)
 	}
-	p.oldest = min(p.oldest, now)
-	if n := len(p.evals); n == cap(p.evals) {
-		// Doubling leaves less garbage than append does.
-		p.evals = append(make([]*Evaluation, 0, max(4, 2*n)), p.evals...)
-		p.since = append(make([]time.Duration, 0, max(4, 2*n)), p.since...)
+	p.since[e.ID] = now
+	if !p.sorted {
+		p.append(e, now)
+		return true
 	}
-	p.append(pendingItem{e, now})
+	i := sort.Search(len(p.evals), func(i int) bool { return p.before(e, p.evals[i]) })
+	p.evals = slices.Insert(p.evals, i, e)
 	return true
 }
 
-func (p *PendingEvaluations) append(it pendingItem) {
-	n := len(p.evals)
-	p.evals, p.since = append(p.evals, it.e), append(p.since, it.since)
-	if n == 0 || p.h.before(it, pendingItem{p.evals[p.best], p.since[p.best]}) {
-		p.best = n
+// knows reports whether an evaluation of that ID is pending or is remembered as shed.
+func (p *pending) knows(id string) bool {
+	_, ok := p.since[id]
+	return ok
+}
+
+func (p *pending) append(e *Evaluation, since time.Duration) {
+	p.evals = append(p.evals, e)
+	last := len(p.evals) - 1
+	if last == 0 || since < p.oldest {
+		p.oldest = since
+	}
+	if p.before(e, p.evals[p.best]) {
+		p.best = last
 	}
 }
 
-// pop removes the best; the zero item when none is pending.
-func (p *PendingEvaluations) pop() pendingItem {
-	if p.Len() == 0 {
-		return pendingItem{}
+// pop removes the best evaluation and returns it with the time at which it became
+// pending. There must be one.
+func (p *pending) pop() (*Evaluation, time.Duration) {
+	if !p.sorted {
+		slices.SortFunc(p.evals, func(x, y *Evaluation) int { return compare(x, y, p.before) })
+		p.best = 0
 	}
-	if p.Len() == 1 && len(p.evals) == 1 {
-		it := p.bestItem()
-		p.forgetItems()
-		p.ids.empty()
-		return it
-	}
-	p.order()
-	var it pendingItem
-	n := len(p.run)
-	if n > 0 && (len(p.h.items) == 0 || p.h.before(p.run[n-1], p.h.items[0])) {
-		it, p.run[n-1] = p.run[n-1], it
-		p.run = p.run[:n-1]
-	} else {
-		it = p.h.pop()
-	}
-	p.ids.remove(it.e.ID)
-	if p.Len() == 0 {
-		p.forgetItems()
-		p.ids.empty()
-	}
-	return it
+	e := p.evals[0]
+	p.evals[0] = nil
+	p.evals = p.evals[1:]
+	p.sorted = len(p.evals) > 0
+	since := p.since[e.ID]
+	delete(p.since, e.ID)
+	return e, since
 }
 
-// order moves what came lately into the heap or, if that is the greater part, everything
-// into run.
-func (p *PendingEvaluations) order() {
-	if len(p.evals) > len(p.run)+len(p.h.items)+handOver {
-		all := make([]pendingItem, 0, p.Len())
-		all = append(append(all, p.run...), p.h.items...)
-		for i, e := range p.evals {
-			all = append(all, pendingItem{e, p.since[i]})
-		}
-		slices.SortFunc(all, func(a, b pendingItem) int {
-			if p.h.before(b, a) {
-				return -1
-			}
-			return 1
-		})
-		p.run, p.h.items = all, nil
-	} else {
-		for i, e := range p.evals {
-			p.h.push(pendingItem{e, p.since[i]})
+// oldestWith returns the earliest time at which one of the evaluations, or of those still
+// pending, became pending.
+func (p *pending) oldestWith(shed []*Evaluation) time.Duration {
+	oldest := p.since[shed[0].ID]
+	for _, evals := range [][]*Evaluation{shed, p.evals} {
+		for _, e := range evals {
+			oldest = min(oldest, p.since[e.ID])
 		}
 	}
-	p.forgetEvals()
+	return oldest
 }
 
-// forgetItems empties the set but for its IDs; what was large gives up its memory.
-func (p *PendingEvaluations) forgetItems() {
-	p.forgetEvals()
-	p.run = nil
-	if cap(p.h.items) > handOver {
-		p.h.items = nil
+// taken notes that the reaper took n of the shed evaluations. With the last one the IDs of
+// all are forgotten.
+func (p *pending) taken(n int) {
+	if p.cancelable -= n; p.cancelable > 0 {
+		return
 	}
-}
-
-func (p *PendingEvaluations) forgetEvals() {
-	if cap(p.evals) > handOver {
-		p.evals, p.since = nil, nil
+	since := make(map[string]time.Duration, len(p.evals))
+	for _, e := range p.evals {
+		since[e.ID] = p.since[e.ID]
 	}
-	clear(p.evals)
-	p.evals, p.since, p.best = p.evals[:0], p.since[:0], 0
+	p.since = since
 }
 
-// recycle forgets everything but keeps the memory.
-func (p *PendingEvaluations) recycle() {
-	p.forgetItems()
-	clear(p.h.items)
-	p.h.items = p.h.items[:0]
-	p.ids.empty()
-	p.gone.empty()
-	p.cancelable, p.oldest = 0, 0
+// compare makes a comparison of an order.
+func compare[T any](x, y T, before func(x, y T) bool) int {
+	switch {
+	case before(x, y):
+		return -1
+	case before(y, x):
+		return 1
+	}
+	return 0
 }

@@ -22,10 +22,11 @@ func TestPolicyByName(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ name, want string }{
-		{"sheding", `unknown broker policy "sheding": use legacy or shedding`},
+		{"sheding", `unknown broker policy "sheding": use legacy`},
 		{"", `unknown broker policy ""`},
 		{"shedding+", `unknown or repeated change ""`},
-		{"shedding+leak", `"leak": use legacy or shedding, if need be with changes, as in shedding+dedup-leak: oldest-first,`},
+		{"shedding+leak", `"leak": use ` + broker.PolicySyntax()},
+		{"shedding+leak", `if need be with changes, as in shedding+dedup-leak: oldest-first,`},
 		{"shedding+oldest-first+newest-first", `unknown or repeated change "newest-first"`},
 		{"legacy+dedup-leak+dedup-leak", `unknown or repeated change "dedup-leak"`},
 	} {
@@ -54,10 +55,10 @@ func TestPolicyChanges(t *testing.T) {
 }
 
 func TestWithQuirks(t *testing.T) {
-	if p := broker.WithQuirks(broker.Legacy(), broker.Quirks{}); p != broker.Legacy() {
+	if p := broker.WithQuirks(broker.Legacy(), 0); p != broker.Legacy() {
 		t.Errorf("no quirks make %v of legacy", p)
 	}
-	twice := broker.WithQuirks(broker.WithQuirks(broker.Shedding(), broker.Quirks{DedupLeak: true}), broker.Quirks{LastSlotPeek: true})
+	twice := broker.WithQuirks(broker.WithQuirks(broker.Shedding(), broker.DedupLeak), broker.LastSlotPeek)
 	if got, want := twice.String(), "shedding+dedup-leak+last-slot-peek"; got != want {
 		t.Errorf("name %q, want %q", got, want)
 	}
@@ -66,11 +67,11 @@ func TestWithQuirks(t *testing.T) {
 // custom is a policy made of functions, the order being that of shedding.
 type custom struct {
 	broker.Policy
-	shed func(p *broker.PendingEvaluations) []*broker.Evaluation
+	shed func(p broker.PendingEvaluations) []*broker.Evaluation
 }
 
 func (custom) String() string { return "custom" }
-func (c custom) Shed(p *broker.PendingEvaluations) []*broker.Evaluation {
+func (c custom) Shed(p broker.PendingEvaluations) []*broker.Evaluation {
 	return c.shed(p)
 }
 
@@ -81,52 +82,49 @@ func TestPendingEvaluations(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		n    int
-		shed func(t *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation
+		acks int // that pop the best, and so sort the rest, before shed is called
+		shed func(t *testing.T, p broker.PendingEvaluations) []*broker.Evaluation
 		gone string // what the reaper gets, sorted
 		left string // the rest, in the order of delivery
 	}{
-		{"look only", 3, func(t *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
-			if p.Len() != 3 || p.Best().ID != "p3" || len(slices.Collect(p.All())) != 3 {
-				t.Errorf("%d pending, best %v", p.Len(), p.Best())
+		{"look only", 3, 0, func(t *testing.T, p broker.PendingEvaluations) []*broker.Evaluation {
+			if p.Len() != 3 || len(slices.Collect(p.All())) != 3 {
+				t.Errorf("%d pending, %v", p.Len(), slices.Collect(p.All()))
 			}
 			for range p.All() {
 				break
 			}
 			return nil
 		}, "", "p3 p2 p1"},
-		{"pop two", 4, func(_ *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
-			return []*broker.Evaluation{p.Pop(), p.Pop()}
-		}, "p3 p4", "p2 p1"},
-		{"pop too many", 1, func(t *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
-			e := p.Pop()
-			if p.Pop() != nil || p.Best() != nil || p.KeepBest() != nil {
+		{"remove all", 2, 0, func(t *testing.T, p broker.PendingEvaluations) []*broker.Evaluation {
+			removed := p.RemoveFunc(func(*broker.Evaluation) bool { return true })
+			if p.Len() != 0 || p.KeepBest() != nil || len(slices.Collect(p.All())) != 0 {
 				t.Error("an empty set gave something")
 			}
-			return []*broker.Evaluation{e}
-		}, "p1", ""},
-		{"remove some", 5, func(_ *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
+			return removed
+		}, "p1 p2", ""},
+		{"remove some", 5, 0, func(_ *testing.T, p broker.PendingEvaluations) []*broker.Evaluation {
 			return p.RemoveFunc(odd)
 		}, "p1 p3 p5", "p4 p2"},
-		{"remove some of the sorted", 100, func(_ *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
-			return append([]*broker.Evaluation{p.Pop()}, p.RemoveFunc(func(e *broker.Evaluation) bool { return e.ModifyIndex < 97 })...)
-		}, "", "p99 p98 p97"},
-		{"keep the best", 4, func(_ *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
+		{"remove some of the sorted", 100, 1, func(_ *testing.T, p broker.PendingEvaluations) []*broker.Evaluation {
+			return p.RemoveFunc(func(e *broker.Evaluation) bool { return e.ModifyIndex < 97 })
+		}, "", "p100 p99 p98 p97"},
+		{"keep the best", 4, 0, func(_ *testing.T, p broker.PendingEvaluations) []*broker.Evaluation {
 			return p.KeepBest()
 		}, "p1 p2 p3", "p4"},
-		{"keep the best of one", 1, func(_ *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
+		{"keep the best of one", 1, 0, func(_ *testing.T, p broker.PendingEvaluations) []*broker.Evaluation {
 			return p.KeepBest()
 		}, "", "p1"},
-		{"keep the best of the sorted", 200, func(_ *testing.T, p *broker.PendingEvaluations) []*broker.Evaluation {
-			return append([]*broker.Evaluation{p.Pop()}, p.KeepBest()...)
-		}, "", "p199"},
+		{"keep the best of the sorted", 200, 1, func(_ *testing.T, p broker.PendingEvaluations) []*broker.Evaluation {
+			return p.KeepBest()
+		}, "", "p200 p199"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			asked := false
-			b := broker.New(broker.Config{Policy: custom{broker.Shedding(), func(p *broker.PendingEvaluations) []*broker.Evaluation {
-				if asked {
+			calls := 0
+			b := broker.New(broker.Config{Policy: custom{broker.Shedding(), func(p broker.PendingEvaluations) []*broker.Evaluation {
+				if calls++; calls != tt.acks+1 {
 					return nil
 				}
-				asked = true
 				return tt.shed(t, p)
 			}}})
 			now := time.Unix(0, 0)
@@ -168,7 +166,7 @@ func TestPendingEvaluations(t *testing.T) {
 // eager sheds whenever an evaluation becomes pending.
 type eager struct{ broker.Policy }
 
-func (eager) ShedOnEnqueue(p *broker.PendingEvaluations) []*broker.Evaluation { return p.KeepBest() }
+func (eager) ShedOnEnqueue(p broker.PendingEvaluations) []*broker.Evaluation { return p.KeepBest() }
 
 // TestShedOnEnqueue has at most one pending evaluation, whose ID and those of the shed
 // ones stay known.

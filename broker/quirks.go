@@ -1,33 +1,59 @@
 package broker
 
-// Quirks are defects of Nomad's broker that ours can reproduce to show their effect. The
-// zero value has none of them.
-type Quirks struct {
+import "maps"
+
+// Quirks is a set of defects of Nomad's broker that this one can reproduce, to show their
+// effect. The zero value is the empty set.
+type Quirks uint8
+
+const (
 	// LastSlotPeek compares scheduler types by the priority in the last slot of their
-	// ready heap instead of the first, so that lower priorities may go first
+	// ready heap instead of the first, so that a lower priority may go first
 	// (nomad/eval_broker.go, PendingEvaluations.Peek, 1.4.2 to at least 2.0.5).
-	LastSlotPeek bool
-	// DedupLeak never forgets the ID of a shed evaluation until the broker is disabled,
-	// so that its memory grows and the ID cannot be enqueued again (nomad/eval_broker.go,
+	LastSlotPeek Quirks = 1 << iota
+	// DedupLeak keeps the ID of each shed evaluation until the broker is disabled, so that
+	// memory grows and the ID cannot be enqueued again (nomad/eval_broker.go,
 	// EvalBroker.evals, from 1.4.3).
-	DedupLeak bool
-	// SilentTimings stops the timing of evaluations enqueued while 10,000 others are in
-	// the enqueue-time map, which shed ones never leave: the metrics wait_time,
+	DedupLeak
+	// SilentTimings does not time an evaluation that is enqueued while 10,000 others are
+	// in the enqueue-time map. Shed ones never leave it, so that the metrics wait_time,
 	// process_time and response_time fall silent (nomad/eval_broker.go,
 	// EvalBroker.enqueuedTime, from 1.8.0).
-	SilentTimings bool
-}
+	SilentTimings
+)
 
 // maxTimed bounds Nomad's enqueue-time map.
 const maxTimed = 10_000
 
+// defects are the words for the quirks, in the order in which a name has them.
+var defects = []struct {
+	word, description string
+	quirk             Quirks
+}{
+	{"last-slot-peek", "scheduler types are compared by the last slot of their ready heap, not the top (Nomad, all versions)", LastSlotPeek},
+	{"dedup-leak", "the IDs of shed evaluations are never forgotten (Nomad since 1.4.3)", DedupLeak},
+	{"silent-timings", "timing stops after 10,000 evaluations were shed (Nomad since 1.8.0)", SilentTimings},
+}
+
 // WithQuirks returns the policy for a broker that has the defects as well. Its name is
-// that of the policy and, after plus signs, those of the defects.
+// that of the policy with those of the defects after plus signs.
 func WithQuirks(p Policy, q Quirks) Policy {
-	if q == (Quirks{}) {
+	if q == 0 {
 		return p
 	}
 	return quirky{p, q}
+}
+
+// WithoutQuirks is the inverse of WithQuirks, however often that was applied.
+func WithoutQuirks(p Policy) (Policy, Quirks) {
+	var all Quirks
+	for {
+		q, ok := p.(quirky)
+		if !ok {
+			return p, all
+		}
+		p, all = q.Policy, all|q.quirks
+	}
 }
 
 type quirky struct {
@@ -35,93 +61,64 @@ type quirky struct {
 	quirks Quirks
 }
 
-// defects are the words for the quirks, in the order in which a name has them.
-var defects = []struct {
-	word string
-	of   func(q *Quirks) *bool
-}{
-	{"last-slot-peek", func(q *Quirks) *bool { return &q.LastSlotPeek }},
-	{"dedup-leak", func(q *Quirks) *bool { return &q.DedupLeak }},
-	{"silent-timings", func(q *Quirks) *bool { return &q.SilentTimings }},
-}
-
-// add turns on the defect of that name; false: there is none, or it is on already.
-func (q *Quirks) add(word string) bool {
-	for _, d := range defects {
-		if on := d.of(q); d.word == word && !*on {
-			*on = true
-			return true
-		}
-	}
-	return false
-}
-
 func (q quirky) String() string {
 	name := q.Policy.String()
 	for _, d := range defects {
-		if *d.of(&q.quirks) {
+		if q.quirks.has(d.quirk) {
 			name += "+" + d.word
 		}
 	}
 	return name
 }
 
-// withoutQuirks takes apart what WithQuirks put together, however often.
-func withoutQuirks(p Policy) (Policy, Quirks) {
-	var all Quirks
-	for {
-		q, ok := p.(quirky)
-		if !ok {
-			return p, all
+func (q Quirks) has(quirk Quirks) bool { return q&quirk != 0 }
+
+// add adds the defect of that name and reports true, unless there is none or the set has it.
+func (q *Quirks) add(word string) bool {
+	for _, d := range defects {
+		if d.word == word && !q.has(d.quirk) {
+			*q |= d.quirk
+			return true
 		}
-		all.LastSlotPeek = all.LastSlotPeek || q.quirks.LastSlotPeek
-		all.DedupLeak = all.DedupLeak || q.quirks.DedupLeak
-		all.SilentTimings = all.SilentTimings || q.quirks.SilentTimings
-		p = q.Policy
 	}
+	return false
 }
 
-// leaks is what the quirks remember; empty without them.
+// leaks is what a broker with quirks remembers, by ID.
 type leaks struct {
-	shedIDs  map[string]struct{}
-	enqueues map[string]struct{}
+	quirks   Quirks
+	shedIDs  map[string]bool
+	enqueues map[string]bool // Nomad's enqueue-time map
 }
 
-func (l *leaks) remembers(id string) bool {
-	_, ok := l.shedIDs[id]
-	return ok
-}
-
-func (l *leaks) enqueued(q Quirks, id string) {
-	if !q.SilentTimings || len(l.enqueues) >= maxTimed {
-		return
+func newLeaks(q Quirks) leaks {
+	if q == 0 {
+		return leaks{} // so that a clone has nothing to copy
 	}
-	if l.enqueues == nil {
-		l.enqueues = make(map[string]struct{})
-	}
-	l.enqueues[id] = struct{}{}
+	return leaks{q, map[string]bool{}, map[string]bool{}}
 }
 
-func (l *leaks) timed(q Quirks, id string) bool {
-	if !q.SilentTimings {
-		return true
+func (l *leaks) clone() leaks { return leaks{l.quirks, maps.Clone(l.shedIDs), maps.Clone(l.enqueues)} }
+
+func (l *leaks) remembers(id string) bool { return l.shedIDs[id] }
+
+func (l *leaks) enqueued(id string) {
+	if l.quirks.has(SilentTimings) && len(l.enqueues) < maxTimed {
+		l.enqueues[id] = true
 	}
-	_, ok := l.enqueues[id]
-	return ok
 }
 
-// ended follows whatever an ack or nack enqueues, as in Nomad: a slot it frees in the
-// enqueue-time map is not for the job's next evaluation.
+func (l *leaks) timed(id string) bool { return !l.quirks.has(SilentTimings) || l.enqueues[id] }
+
+// ended is called after whatever an ack or nack enqueues, as in Nomad: the slot that it
+// frees in the enqueue-time map is not for the job's next evaluation.
 func (l *leaks) ended(id string) { delete(l.enqueues, id) }
 
-func (l *leaks) shed(q Quirks, evals []*Evaluation) {
-	if !q.DedupLeak {
+func (l *leaks) shed(evals []*Evaluation) {
+	if !l.quirks.has(DedupLeak) {
 		return
 	}
-	if l.shedIDs == nil {
-		l.shedIDs = make(map[string]struct{})
-	}
 	for _, e := range evals {
-		l.shedIDs[e.ID] = struct{}{}
+		l.shedIDs[e.ID] = true
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// State is what decides how a broker will behave, in a canonical order: two brokers of
+// State is what decides how a broker will behave, in a canonical order. Two brokers of
 // equal State, configuration and random source answer alike, but for enqueues of IDs that
-// were shed. It serves tests, the explorer and debugging; it is not cheap.
+// were shed. It serves tests, the explorer and debugging, and is not cheap.
 type State struct {
 	Enabled    bool
 	Ready      []Held        // by queue, each in the order of dequeuing
@@ -20,18 +20,18 @@ type State struct {
 	Cancelable []*Evaluation // in the order of shedding
 }
 
-// Held is one evaluation in a broker. Which fields are set depends on where it is.
+// Held is one evaluation in a broker. Fields that do not apply where it is are zero.
 type Held struct {
 	Eval *Evaluation
 	// Queue is the ready queue it is in or was dequeued from: a scheduler type.
 	Queue string
-	// Deliveries counts how often it was dequeued.
+	// Deliveries is how often it was dequeued.
 	Deliveries int
 	// Token, Paused and Requeue are those of an unacked evaluation.
 	Token   string
 	Paused  bool
 	Requeue *Evaluation
-	// Redelivery says of a waiting evaluation that it was nacked, and occupies its job.
+	// Redelivery says of a waiting evaluation that it was nacked, and keeps its job busy.
 	Redelivery bool
 	// Deadline is when the nack timer or the wait ends; zero: no timer runs.
 	Deadline time.Time
@@ -44,111 +44,126 @@ func (b *EvalBroker) State() State {
 	return s
 }
 
-// ReadState is State into slices that are used again.
+// ReadState is State into the slices of an earlier one.
 func (b *EvalBroker) ReadState(s *State) {
 	s.Enabled = b.enabled
 	s.Ready, s.Unacked, s.Waiting, s.Pending = s.Ready[:0], s.Unacked[:0], s.Waiting[:0], s.Pending[:0]
-	for r := range b.tracked.all {
-		h := Held{Eval: r.eval, Deliveries: r.deliveries, Requeue: r.requeue}
-		if r.queue != nil {
-			h.Queue = r.queue.name
+	for _, j := range b.jobs {
+		if j.active != nil {
+			b.readRecord(s, j.active)
 		}
-		if r.armed >= 0 {
-			h.Deadline = b.epoch.Add(r.deadline)
-		}
-		switch r.place {
-		case placeReady:
-			s.Ready = append(s.Ready, h)
-		case placeUnacked:
-			h.Token, h.Paused = r.token, r.armed < 0
-			s.Unacked = append(s.Unacked, h)
-		default:
-			h.Redelivery = r.place == placeRedeliver
-			s.Waiting = append(s.Waiting, h)
-		}
-	}
-	for j := range b.jobs.all {
 		for e := range j.pending.All() {
 			s.Pending = append(s.Pending, Held{Eval: e})
 		}
 	}
-	s.Cancelable = b.cancelable.appendTo(s.Cancelable[:0])
+	for _, r := range b.deadlines.Items {
+		if r.place == placeDelayed {
+			b.readRecord(s, r)
+		}
+	}
+	s.Cancelable = s.Cancelable[:0]
+	for _, l := range b.cancelable {
+		s.Cancelable = append(s.Cancelable, l.evals...)
+	}
 	b.sort(s)
 }
 
+func (b *EvalBroker) readRecord(s *State, r *record) {
+	h := Held{Eval: r.eval, Deliveries: r.deliveries, Requeue: r.requeue}
+	if r.queue >= 0 {
+		h.Queue = b.queues[r.queue].name
+	}
+	if r.armed >= 0 {
+		h.Deadline = b.epoch.Add(r.deadline)
+	}
+	switch r.place {
+	case placeReady:
+		s.Ready = append(s.Ready, h)
+	case placeUnacked:
+		h.Token, h.Paused = r.token, r.armed < 0
+		s.Unacked = append(s.Unacked, h)
+	default:
+		h.Redelivery = r.place == placeRedeliver
+		s.Waiting = append(s.Waiting, h)
+	}
+}
+
 func (b *EvalBroker) sort(s *State) {
-	order := pendingOrder{b.policy}
 	slices.SortFunc(s.Ready, func(x, y Held) int {
 		return cmp.Or(cmp.Compare(x.Queue, y.Queue), cmp.Compare(y.Eval.Priority, x.Eval.Priority),
 			cmp.Compare(x.Eval.CreateIndex, y.Eval.CreateIndex), cmp.Compare(x.Eval.ID, y.Eval.ID))
 	})
 	slices.SortFunc(s.Unacked, func(x, y Held) int { return cmp.Compare(x.Eval.ID, y.Eval.ID) })
 	slices.SortFunc(s.Waiting, func(x, y Held) int {
-		if firesBefore(b.tracked.get(x.Eval.ID), b.tracked.get(y.Eval.ID)) {
-			return -1
-		}
-		return 1
+		return compare(b.tracked[x.Eval.ID], b.tracked[y.Eval.ID], firesBefore)
 	})
 	slices.SortFunc(s.Pending, func(x, y Held) int {
-		return cmp.Or(compareJobs(x.Eval.Job(), y.Eval.Job()), compare(x, y, order.before))
+		return cmp.Or(compareJobs(x.Eval, y.Eval), compare(x.Eval, y.Eval, b.before))
 	})
 }
 
-func compare(x, y Held, before func(a, b *Evaluation) bool) int {
-	switch {
-	case before(x.Eval, y.Eval):
-		return -1
-	case before(y.Eval, x.Eval):
-		return 1
-	}
-	return 0
+func compareJobs(x, y *Evaluation) int {
+	return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.JobID, y.JobID))
 }
 
-func compareJobs(a, b JobID) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
-}
-
-// Check verifies what must hold in every state whatever the policy: no evaluation is
-// held twice, a job has at most one evaluation that is ready, unacked or waiting for
-// redelivery, and it has one if any of its evaluations is pending, for nothing else
-// would ever make that ready.
+// Check verifies what must hold in every state under every policy: no evaluation is held
+// twice; a job has at most one evaluation in flight, which is ready, unacked or waiting
+// for redelivery; and a job with pending evaluations has one in flight, for nothing else
+// makes them ready.
 func (s *State) Check() error {
-	type key struct {
-		job JobID
-		id  string
+	all := make([]holding, 0, 16)
+	for _, at := range []struct {
+		place string
+		held  []Held
+	}{{"ready", s.Ready}, {"unacked", s.Unacked}, {"waiting", s.Waiting}, {"pending", s.Pending}} {
+		for _, h := range at.held {
+			all = append(all, holding{h.Eval, at.place, at.place != "pending" && (at.place != "waiting" || h.Redelivery)})
+		}
 	}
-	held := make(map[key]string)
-	active := make(map[JobID]string)
+	slices.SortStableFunc(all, func(x, y holding) int {
+		return cmp.Or(compareJobs(x.eval, y.eval), cmp.Compare(x.eval.ID, y.eval.ID))
+	})
 	var errs []error
-	visit := func(place string, hs []Held, occupies func(Held) bool) {
-		for _, h := range hs {
-			job := h.Eval.Job()
-			k := key{job, h.Eval.ID}
-			if other, twice := held[k]; twice {
-				errs = append(errs, fmt.Errorf("evaluation %q of job %q is both %s and %s", k.id, job.ID, other, place))
-			}
-			held[k] = place
-			if !occupies(h) {
-				continue
-			}
-			if other, twice := active[job]; twice {
-				errs = append(errs, fmt.Errorf("job %q has two evaluations in flight, %q and %q", job.ID, other, k.id))
-			}
-			active[job] = k.id
-		}
+	if !s.Enabled && len(all)+len(s.Cancelable) > 0 {
+		errs = append(errs, fmt.Errorf("a disabled broker holds %d evaluations", len(all)+len(s.Cancelable)))
 	}
-	always := func(Held) bool { return true }
-	visit("ready", s.Ready, always)
-	visit("unacked", s.Unacked, always)
-	visit("waiting", s.Waiting, func(h Held) bool { return h.Redelivery })
-	visit("pending", s.Pending, func(Held) bool { return false })
-	for _, h := range s.Pending {
-		if _, ok := active[h.Eval.Job()]; !ok {
-			errs = append(errs, fmt.Errorf("evaluation %q of job %q is pending and nothing will make it ready", h.Eval.ID, h.Eval.JobID))
+	for from := 0; from < len(all); {
+		to := from + 1
+		for to < len(all) && compareJobs(all[from].eval, all[to].eval) == 0 {
+			to++
 		}
-	}
-	if !s.Enabled && len(held)+len(s.Cancelable) > 0 {
-		errs = append(errs, fmt.Errorf("a disabled broker holds %d evaluations", len(held)+len(s.Cancelable)))
+		errs = append(errs, checkJob(all[from:to])...)
+		from = to
 	}
 	return errors.Join(errs...)
+}
+
+// holding is where an evaluation is, and whether its job works on it.
+type holding struct {
+	eval     *Evaluation
+	place    string
+	inFlight bool
+}
+
+// checkJob verifies what a State has of one job, sorted by ID.
+func checkJob(held []holding) (errs []error) {
+	var inFlight *Evaluation
+	for i, h := range held {
+		if i > 0 && held[i-1].eval.ID == h.eval.ID {
+			errs = append(errs, fmt.Errorf("evaluation %q of job %q is both %s and %s", h.eval.ID, h.eval.JobID, held[i-1].place, h.place))
+		}
+		if !h.inFlight {
+			continue
+		}
+		if inFlight != nil {
+			errs = append(errs, fmt.Errorf("job %q has two evaluations in flight, %q and %q", h.eval.JobID, inFlight.ID, h.eval.ID))
+		}
+		inFlight = h.eval
+	}
+	for _, h := range held {
+		if h.place == "pending" && inFlight == nil {
+			errs = append(errs, fmt.Errorf("evaluation %q of job %q is pending and nothing will make it ready", h.eval.ID, h.eval.JobID))
+		}
+	}
+	return errs
 }

@@ -9,9 +9,8 @@ type Stats struct {
 	Waiting    int
 	Cancelable int
 	Failed     int // of Ready, those in FailedQueue
-	// ByScheduler counts by scheduler type, FailedQueue included; a delivery counts for
-	// the queue it was dequeued from. Types never seen since the broker was enabled
-	// are absent.
+	// ByScheduler counts by scheduler type, FailedQueue included. A delivery counts for the
+	// queue it was dequeued from. A type not seen since the broker was enabled is absent.
 	ByScheduler map[string]SchedulerStats
 }
 
@@ -28,11 +27,12 @@ func (b *EvalBroker) Stats() Stats {
 		Unacked:     b.counts.unacked,
 		Pending:     b.counts.pending,
 		Waiting:     b.counts.waiting,
-		Cancelable:  b.cancelable.len(),
+		Cancelable:  b.counts.cancelable,
 		ByScheduler: make(map[string]SchedulerStats, len(b.queues)),
 	}
-	for name, q := range b.queues {
-		s.ByScheduler[name] = SchedulerStats{Ready: q.ready.len(), Unacked: q.unacked}
+	for i := range b.queues {
+		q := &b.queues[i]
+		s.ByScheduler[q.name] = SchedulerStats{Ready: q.ready.Len(), Unacked: q.unacked}
 	}
 	s.Failed = s.ByScheduler[FailedQueue].Ready
 	return s

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// firesBefore orders timers by deadline, and equal deadlines as they were started.
+// firesBefore orders timers by deadline, and those of one deadline by when they started.
 func firesBefore(a, b *record) bool {
 	if a.deadline != b.deadline {
 		return a.deadline < b.deadline
@@ -15,7 +15,7 @@ func firesBefore(a, b *record) bool {
 
 func (r *record) setArmed(index int) { r.armed = index }
 
-// running reports why the nack timer does not run; nil: it does.
+// running returns why the nack timer does not run; nil: it runs.
 func (r *record) running(now time.Duration) error {
 	if r.armed < 0 {
 		return fmt.Errorf("%w: its timer is paused; resume it first", ErrNackTimeoutReached)
@@ -30,36 +30,36 @@ func (b *EvalBroker) arm(r *record, deadline time.Duration) {
 	b.seq++
 	r.deadline, r.seq = deadline, b.seq
 	if r.armed < 0 {
-		b.deadlines.push(r)
+		b.deadlines.Push(r)
 	} else {
-		b.deadlines.fix(r.armed)
+		b.deadlines.Fix(r.armed)
 	}
 }
 
 func (b *EvalBroker) disarm(r *record) {
 	if r.armed >= 0 {
-		b.deadlines.remove(r.armed)
+		b.deadlines.Remove(r.armed)
 	}
 }
 
 // NextDeadline returns when the next timer is due; false: none runs.
 func (b *EvalBroker) NextDeadline() (time.Time, bool) {
-	if b.deadlines.len() == 0 {
+	if b.deadlines.Len() == 0 {
 		return time.Time{}, false
 	}
-	return b.epoch.Add(b.deadlines.items[0].deadline), true
+	return b.epoch.Add(b.deadlines.Items[0].deadline), true
 }
 
-// Advance fires the timers due at now, each as of its own deadline: nack timers, waits and
-// redelivery delays, in the order of their deadlines. One late Advance has the effect of
-// many timely ones. It reports whether any fired.
+// Advance fires the nack timers, waits and redelivery delays that are due at now, in the
+// order of their deadlines and each as of its own. One late Advance has the effect of many
+// in time. It reports whether any fired.
 func (b *EvalBroker) Advance(now time.Time) bool {
-	if b.deadlines.len() == 0 {
+	if b.deadlines.Len() == 0 {
 		return false
 	}
 	at, fired := b.at(now), false
-	for b.deadlines.len() > 0 && b.deadlines.items[0].deadline <= at {
-		b.fire(b.deadlines.items[0])
+	for b.deadlines.Len() > 0 && b.deadlines.Items[0].deadline <= at {
+		b.fire(b.deadlines.Items[0])
 		fired = true
 	}
 	return fired
@@ -78,81 +78,77 @@ func (b *EvalBroker) fire(r *record) {
 		e := r.eval
 		b.disarm(r)
 		b.counts.waiting--
-		b.untrack(r)
+		delete(b.tracked, e.ID)
 		b.admit(due, e)
 	}
 }
 
-// DropWaiting forgets an evaluation whose Wait or WaitUntil has not passed yet, as when
-// the event it was to handle did not happen (nomad/fsm.go of 1.10.2, a client that
-// reconnects). It reports whether there was one; an evaluation that waits for its
-// redelivery is not dropped.
+// DropWaiting forgets an evaluation whose Wait or WaitUntil has not passed, because what it
+// was to handle did not come about (nomad/fsm.go of 1.10.2, a client that reconnects). It
+// reports whether there was one. It does not drop one that waits for redelivery.
 func (b *EvalBroker) DropWaiting(evalID string) bool {
-	r := b.tracked.get(evalID)
+	r := b.tracked[evalID]
 	if r == nil || r.place != placeDelayed {
 		return false
 	}
 	b.disarm(r)
 	b.counts.waiting--
-	b.untrack(r)
+	delete(b.tracked, evalID)
 	return true
 }
 
 // Outstanding returns the token under which an evaluation is unacked; false: it is not.
 func (b *EvalBroker) Outstanding(evalID string) (token string, ok bool) {
-	r := b.tracked.get(evalID)
+	r := b.tracked[evalID]
 	if r == nil || r.place != placeUnacked {
 		return "", false
 	}
 	return r.token, true
 }
 
-// OutstandingReset restarts the nack timer of a delivery, whose holder thereby proves
-// that it is at work. Errors are those of Ack.
+// OutstandingReset restarts the nack timer of a delivery whose holder is still at work. Its
+// errors are those of Ack.
 func (b *EvalBroker) OutstandingReset(now time.Time, evalID, token string) error {
-	r, at, err := b.timed(now, evalID, token)
+	r, at, err := b.timed("reset", now, evalID, token, false)
 	if err == nil {
-		err = r.running(at)
+		b.arm(r, later(at, b.cfg.NackTimeout))
 	}
-	if err != nil {
-		return fmt.Errorf("nack timer reset of evaluation %q: %w", evalID, err)
-	}
-	b.arm(r, later(at, b.cfg.NackTimeout))
-	return nil
+	return err
 }
 
-// PauseNackTimeout stops the nack timer of a delivery while its plan is in the plan
-// queue, for however long that takes. Errors are those of Ack.
+// PauseNackTimeout stops the nack timer of a delivery while its plan is in the plan queue,
+// however long that takes. Its errors are those of Ack.
 func (b *EvalBroker) PauseNackTimeout(now time.Time, evalID, token string) error {
-	r, at, err := b.timed(now, evalID, token)
+	r, _, err := b.timed("pause", now, evalID, token, false)
 	if err == nil {
-		err = r.running(at)
+		b.disarm(r)
 	}
-	if err != nil {
-		return fmt.Errorf("nack timer pause of evaluation %q: %w", evalID, err)
-	}
-	b.disarm(r)
-	return nil
+	return err
 }
 
-// ResumeNackTimeout restarts the nack timer of a delivery from the beginning. One that
-// was not paused is restarted too, unless it is due. Errors are those of Ack.
+// ResumeNackTimeout restarts the nack timer of a delivery from the beginning, even one that
+// was not paused, unless it is due. Its errors are those of Ack.
 func (b *EvalBroker) ResumeNackTimeout(now time.Time, evalID, token string) error {
-	r, at, err := b.timed(now, evalID, token)
-	if err == nil && r.armed >= 0 {
-		err = r.running(at)
+	r, at, err := b.timed("resume", now, evalID, token, true)
+	if err == nil {
+		b.arm(r, later(at, b.cfg.NackTimeout))
 	}
-	if err != nil {
-		return fmt.Errorf("nack timer resume of evaluation %q: %w", evalID, err)
-	}
-	b.arm(r, later(at, b.cfg.NackTimeout))
-	return nil
+	return err
 }
 
-func (b *EvalBroker) timed(now time.Time, evalID, token string) (*record, time.Duration, error) {
+// timed finds the delivery whose nack timer a call names, and verifies that the timer runs
+// or, if it may be, is paused.
+func (b *EvalBroker) timed(call string, now time.Time, evalID, token string, paused bool) (*record, time.Duration, error) {
 	r, err := b.outstanding(evalID, token)
-	if err != nil {
-		return nil, 0, err
+	var at time.Duration
+	if err == nil {
+		at = b.at(now)
+		if r.armed >= 0 || !paused {
+			err = r.running(at)
+		}
 	}
-	return r, b.at(now), nil
+	if err != nil {
+		return nil, 0, fmt.Errorf("nack timer %s of evaluation %q: %w", call, evalID, err)
+	}
+	return r, at, nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/cluster/internal/fsm"
 )
 
 // TestLogsAgree: they do after a failover, and what was changed behind Raft's back shows.
@@ -45,8 +47,8 @@ func TestLogsAgree(t *testing.T) {
 		}
 
 		victim := (first + 1) % 3 // not the one that a snapshot brought up to date
-		last := c.servers[victim].logs
-		forged := &raft.Log{Index: a.UpTo, Term: 99, Type: raft.LogCommand, Data: []byte{byte(evalUpdateRequestType)}}
+		last := c.servers[victim].Logs
+		forged := &raft.Log{Index: a.UpTo, Term: 99, Type: raft.LogCommand, Data: []byte{byte(fsm.EvalUpdate.Type)}}
 		var was raft.Log
 		if err := last.GetLog(a.UpTo, &was); err != nil {
 			t.Fatal(err)
@@ -71,7 +73,7 @@ func TestLogsAgree(t *testing.T) {
 		if err := last.StoreLog(&was); err != nil {
 			t.Fatal(err)
 		}
-		c.acked.note(a.UpTo+5, 1)
+		c.shared.Acked.Note(a.UpTo+5, 1)
 		if a = c.CheckLogs(); a.Lost == nil || !strings.Contains(a.Lost.Error(), "applied no more than") {
 			t.Errorf("an acknowledged write that nobody has: %v", a.Lost)
 		}

@@ -84,7 +84,7 @@ func TestPauseAndTheFailedReaper(t *testing.T) {
 			id, err := r.c.RegisterJob(t.Context(), serviceJob("svc", 3, 0))
 			r.ok(nil, err)
 			time.Sleep(30 * time.Minute)
-			if failed := r.snap().EvalByID(id).Status == broker.StatusFailed; failed == defect {
+			if failed := r.eval(id).Status == broker.StatusFailed; failed == defect {
 				t.Errorf("defect %v: evaluation failed: %v", defect, failed)
 			}
 			if n := len(r.live("svc")); (n == 3) == defect {

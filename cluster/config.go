@@ -1,149 +1,68 @@
 package cluster
 
 import (
-	"fmt"
-	"time"
-
-	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/internal/raftnode"
+	"github.com/simctl/simctl/cluster/simnet"
 )
 
-// Config describes a cluster. The zero value of every field means Nomad's default.
-type Config struct {
-	// Servers is the number of servers; zero means 3.
-	Servers int
-	// NumSchedulers is the number of scheduler workers on each server; zero means that
-	// schedulers are off until SetNumSchedulers. The leader pauses 3/4 of its own,
-	// rounded down.
-	NumSchedulers int
-	// Policy decides what the leader's broker sheds; nil means broker.Legacy().
-	Policy broker.Policy `scale:"-"`
-	// RefuseUpdateAllocNotReady refuses allocation updates from nodes that are not
-	// ready, as Nomad 1.4.3 and later do (#15068).
-	RefuseUpdateAllocNotReady bool
-	// DatacenterFilterOff makes a change of a node call for evaluations of all system jobs,
-	// not just of those that run in the node's datacenter: what that filter saves.
-	DatacenterFilterOff bool
-	// PauseEndsFailedReaper turns a defect of Nomad's on, which is there to 2.0.5 at least:
-	// pausing the broker ends the leader's reaper of evaluations past their delivery limit
-	// for good. Those that reach the limit afterwards stay in the broker, and hold up their
-	// jobs, until another server leads.
-	PauseEndsFailedReaper bool
-	// Costs says what work costs in time; the zero value makes it free.
-	Costs Costs
-	// Seed fixes every random draw of the cluster.
-	Seed int64
+// What a cluster is told.
+type (
+	// Config describes a cluster. The zero value of every field means Nomad's default.
+	Config = config.Config
+	// HeartbeatConfig is how the leader tracks clients.
+	HeartbeatConfig = config.HeartbeatConfig
+	// ReaperConfig is how the leader writes off cancelable evaluations.
+	ReaperConfig = config.ReaperConfig
+	// EvalConfig is how the leader's broker retries evaluations.
+	EvalConfig = config.EvalConfig
+	// RaftConfig is Raft's own timing and log compaction.
+	RaftConfig = config.RaftConfig
+	// GCConfig is how the leader collects what is over.
+	GCConfig = config.GCConfig
+	// PlanRejectionConfig is when nodes that refuse plans become ineligible.
+	PlanRejectionConfig = config.PlanRejectionConfig
+	// Observer is told what the leader's broker does.
+	Observer = config.Observer
 
-	Heartbeat HeartbeatConfig
-	Reaper    ReaperConfig
-	Raft      RaftConfig
-	Eval      EvalConfig
-	GC        GCConfig
-	// PlanRejection is off by default, as in Nomad.
-	PlanRejection PlanRejectionConfig
+	// Costs says what work costs in time on one class of machines.
+	Costs = config.Costs
+	// RPCCosts is CPU time around remote calls.
+	RPCCosts = config.RPCCosts
+	// RaftCosts is CPU time of the Raft machinery.
+	RaftCosts = config.RaftCosts
+	// FSMCosts is CPU time of applying committed entries.
+	FSMCosts = config.FSMCosts
+	// SchedulerCosts is the CPU time of one scheduling attempt.
+	SchedulerCosts = config.SchedulerCosts
+	// PlanCosts is CPU time the leader spends on plans.
+	PlanCosts = config.PlanCosts
 
-	// BatchUpdateInterval is how long a server gathers allocation updates of clients
-	// before it writes them in one entry; zero means 50 ms.
-	BatchUpdateInterval time.Duration
+	// LinkFault makes links between servers (Addr), or between servers and clients (their node
+	// IDs), slower, lossy or cuts them.
+	LinkFault = simnet.Fault
+	// Link is what a LinkFault adds to a link.
+	Link = simnet.Link
+)
 
-	// DataDir, when not empty, is where servers keep their Raft logs, votes (BoltDB) and
-	// snapshots, each in a directory of its own that Start makes and nobody removes; there
-	// must be none of an earlier cluster. Empty means in memory, as it must be on virtual
-	// time, which does not know how long a disk takes.
-	DataDir string
+// What a cluster tells.
+type (
+	// Counters count events since the start of the run.
+	Counters = fsm.Counters
+	// Account counts events that should cost entries of the log.
+	Account = fsm.Account
+	// Expectation is one line of an account of the log.
+	Expectation = fsm.Expectation
+	// Agreement is what CheckLogs found.
+	Agreement = raftnode.Agreement
+)
 
-	// Observer, when not nil, is told what the leader's broker does.
-	Observer Observer `scale:"-"`
-}
+// EntryTypes returns Nomad's names of the types of entries that the log can hold, Raft's own
+// included.
+func EntryTypes() []string { return fsm.Types() }
 
-// HeartbeatConfig is how the leader tracks clients (nomad/heartbeat.go).
-type HeartbeatConfig struct {
-	MinTTL       time.Duration // zero means 10 s
-	MaxPerSecond float64       `scale:"rate"` // zero means 50
-	Grace        time.Duration // zero means 10 s
-	FailoverTTL  time.Duration // zero means 300 s
-}
-
-// ReaperConfig is how the leader writes off cancelable evaluations (nomad/leader.go).
-type ReaperConfig struct {
-	Interval time.Duration // zero means 5 s
-	Batch    int           // evaluations in one entry; zero means 728
-}
-
-// EvalConfig is how the leader's broker retries evaluations (nomad/config.go).
-type EvalConfig struct {
-	NackTimeout            time.Duration // zero means 60 s
-	InitialNackDelay       time.Duration // zero means 1 s
-	SubsequentNackDelay    time.Duration // zero means 20 s
-	DeliveryLimit          int           // zero means 3
-	FailedFollowupBaseline time.Duration // zero means 1 min
-	FailedFollowupRange    time.Duration // zero means 5 min
-}
-
-// RaftConfig is Raft's own timing (raft_multiplier 1) and log compaction. On a faster clock no
-// timeout goes below a floor: the servers of a run share a process, which on a busy machine may
-// stand still for a tenth of it.
-type RaftConfig struct {
-	HeartbeatTimeout time.Duration `scale:"floor=200ms"` // zero means 1 s
-	ElectionTimeout  time.Duration `scale:"floor=200ms"` // zero means 1 s
-	// LeaderLeaseTimeout must not be longer than HeartbeatTimeout; zero means 500 ms.
-	LeaderLeaseTimeout time.Duration `scale:"floor=150ms"`
-	CommitTimeout      time.Duration `scale:"floor=5ms"` // zero means 50 ms
-	// SnapshotThreshold is the number of entries after which a server takes a snapshot
-	// and compacts its log; zero means 8192, Nomad's.
-	SnapshotThreshold uint64
-	// TrailingLogs is how many entries a snapshot leaves in the log; zero means 10240.
-	TrailingLogs uint64
-}
-
-// WithDefaults returns the configuration with Nomad's defaults (nomad/config.go and the files
-// named beside the types) in place of zeros.
-func (c Config) WithDefaults() Config {
-	def(&c.Servers, 3)
-	if c.Policy == nil {
-		c.Policy = broker.Legacy()
-	}
-	def(&c.Heartbeat.MinTTL, 10*time.Second)
-	def(&c.Heartbeat.MaxPerSecond, 50)
-	def(&c.Heartbeat.Grace, 10*time.Second)
-	def(&c.Heartbeat.FailoverTTL, 300*time.Second)
-	def(&c.Reaper.Interval, 5*time.Second)
-	def(&c.Reaper.Batch, 728)
-	def(&c.Raft.HeartbeatTimeout, time.Second)
-	def(&c.Raft.ElectionTimeout, time.Second)
-	def(&c.Raft.LeaderLeaseTimeout, 500*time.Millisecond)
-	def(&c.Raft.CommitTimeout, 50*time.Millisecond)
-	def(&c.Raft.SnapshotThreshold, 8192)
-	def(&c.Raft.TrailingLogs, 10240)
-	def(&c.Eval.NackTimeout, time.Minute)
-	def(&c.Eval.InitialNackDelay, time.Second)
-	def(&c.Eval.SubsequentNackDelay, 20*time.Second)
-	def(&c.Eval.DeliveryLimit, 3)
-	def(&c.Eval.FailedFollowupBaseline, time.Minute)
-	def(&c.Eval.FailedFollowupRange, 5*time.Minute)
-	def(&c.GC.Interval, 5*time.Minute)
-	def(&c.GC.TokenInterval, 10*time.Minute)
-	def(&c.GC.EvalThreshold, time.Hour)
-	def(&c.GC.JobThreshold, 4*time.Hour)
-	def(&c.GC.NodeThreshold, 24*time.Hour)
-	def(&c.GC.TimeGranularity, 5*time.Minute)
-	def(&c.PlanRejection.Threshold, 100)
-	def(&c.PlanRejection.Window, 5*time.Minute)
-	def(&c.BatchUpdateInterval, 50*time.Millisecond)
-	return c
-}
-
-// validate names the first value that no cluster can have.
-func (c Config) validate() error {
-	if c.Servers < 1 || c.NumSchedulers < 0 {
-		return fmt.Errorf("cluster of %d servers with %d schedulers each: at least 1 server and no negative number of schedulers", c.Servers, c.NumSchedulers)
-	}
-	return nil
-}
-
-// def gives a field that was left zero its default.
-func def[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}
+// SeedRaft begins a new sequence of the draws of every Raft in this process: hashicorp/raft
+// draws its timeouts from math/rand's global source, and offers no other. It has no effect
+// unless the process was built or started with GODEBUG randseednop=0.
+func SeedRaft(seed int64) { raftnode.SeedRaft(seed) }

@@ -1,9 +1,7 @@
 package cluster
 
 import (
-	"bytes"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,7 +49,13 @@ func TestGarbageIsCollected(t *testing.T) {
 		time.Sleep(time.Second)
 		r.report("stop", false)
 		count := func() (evals, live, terminal int) {
-			live, terminal = r.snap().AllocCounts()
+			for a := range r.snap().Allocs() {
+				if a.Terminal() {
+					terminal++
+				} else {
+					live++
+				}
+			}
 			return r.snap().EvalTotal(), live, terminal
 		}
 		r.want("within the hour", r.wait(55*time.Second), "")
@@ -127,35 +131,4 @@ func TestCoreEvaluationsAreNotInState(t *testing.T) {
 			t.Errorf("broker of the next leader %+v", b)
 		}
 	})
-}
-
-func TestTimeTable(t *testing.T) {
-	start := time.Unix(1_700_000_000, 0)
-	table := &timeTable{granularity: 5 * time.Minute}
-	for i := range uint64(200) {
-		table.witness(10+i, start.Add(time.Duration(i)*time.Minute))
-	}
-	for _, tt := range []struct {
-		after time.Duration
-		want  uint64
-	}{{-time.Second, 0}, {0, 10}, {4 * time.Minute, 10}, {5 * time.Minute, 15}, {1000 * time.Hour, 205}} {
-		if got := table.nearest(start.Add(tt.after)); got != tt.want {
-			t.Errorf("%v after the start: index %d, want %d", tt.after, got, tt.want)
-		}
-	}
-	var buf bytes.Buffer
-	if err := writeTimes(&buf, table.copy()); err != nil {
-		t.Fatal(err)
-	}
-	buf.WriteString("what follows")
-	got, err := readTimes(&buf)
-	if err != nil || !reflect.DeepEqual(got, table.copy()) || buf.String() != "what follows" {
-		t.Errorf("read back %d of %d entries, error %v, then %q", len(got), len(table.copy()), err, buf.String())
-	}
-	for i := range uint64(2000) {
-		table.witness(1000+i, start.Add(24*time.Hour+time.Duration(i)*5*time.Minute))
-	}
-	if n := len(table.copy()); n != 72*60/5 {
-		t.Errorf("%d entries, want three days of them", n)
-	}
 }

@@ -8,46 +8,9 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/internal/server"
 )
-
-// TestNobodyDrawsTheSameTwice: workers that replace others, and those of a server that
-// starts again, do not make the IDs that were made before.
-func TestNobodyDrawsTheSameTwice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, Config{Seed: 3, NumSchedulers: 2})
-		seen := map[uint64]string{}
-		note := func(when string) {
-			for i := range c.Servers() {
-				s := c.server(i)
-				s.mu.Lock()
-				for _, w := range s.workers {
-					w.cancel()
-				}
-				s.mu.Unlock()
-				s.workerWG.Wait()
-				for _, w := range s.workers {
-					draw := w.rand.Uint64()
-					if before, ok := seen[draw]; ok {
-						t.Errorf("%s of %s %s draws %d, as %s did", w.name, s.addr, when, draw, before)
-					}
-					seen[draw] = w.name + " of " + s.addr + " " + when
-				}
-			}
-		}
-		note("at first")
-		c.SetNumSchedulers(2)
-		note("after a change of num_schedulers")
-		for i := range c.Servers() {
-			if err := c.StopServer(i); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.StartServer(i); err != nil {
-				t.Fatal(err)
-			}
-		}
-		note("after a restart")
-	})
-}
 
 // TestFailoverRestoresTheBacklog: a new leader has every evaluation that was pending,
 // and a server that comes back catches up.
@@ -82,7 +45,7 @@ func TestFailoverRestoresTheBacklog(t *testing.T) {
 	})
 }
 
-// TestStopAnswersWhoWaits: when a server stops, everybody who waits for an entry of his
+// TestStopAnswersWhoWaits: when a server stops, everybody who waits for an entry of its
 // hears of it, also those whose entries were committed and not yet applied, whom Raft
 // itself forgets.
 func TestStopAnswersWhoWaits(t *testing.T) {
@@ -90,19 +53,23 @@ func TestStopAnswersWhoWaits(t *testing.T) {
 		c := startCluster(t, Config{Seed: 3})
 		leader := c.Leader()
 		c.SlowApply(leader, time.Minute)
-		var entries []raftEntry
-		for i := range 20 {
-			update := &evalUpdateRequest{Evals: []*broker.Evaluation{{ID: fmt.Sprint("eval-", i)}}}
-			entries = append(entries, c.server(leader).raftApplyFuture(evalUpdateRequestType, update))
+		const writes = 20
+		errs := make(chan error, writes)
+		for i := range writes {
+			update := &fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{{ID: fmt.Sprint("eval-", i)}}}
+			go func() {
+				_, err := c.server(leader).Write(fsm.EvalUpdate.With(update))
+				errs <- err
+			}()
 			time.Sleep(10 * time.Millisecond)
 		}
 		began := time.Now()
 		if err := c.StopServer(leader); err != nil {
 			t.Fatal(err)
 		}
-		for i, e := range entries {
-			if index, err := e.wait(); !errors.Is(err, errStopped) {
-				t.Errorf("entry %d: index %d, error %v, want %v", i, index, err, errStopped)
+		for i := range writes {
+			if err := <-errs; !errors.Is(err, server.ErrStopped) {
+				t.Errorf("entry %d: error %v, want %v", i, err, server.ErrStopped)
 			}
 		}
 		if took := time.Since(began); took > time.Second {

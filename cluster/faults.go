@@ -2,20 +2,12 @@ package cluster
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 
-	"github.com/simctl/simctl/cluster/simnet"
+	"github.com/simctl/simctl/cluster/internal/server"
 )
 
 // Faults: what a scenario can do to a cluster while it runs.
-
-// LinkFault makes links between servers (Addr), or between servers and clients (their node
-// IDs), slower, lossy or cuts them.
-type LinkFault = simnet.Fault
-
-// Link is what a LinkFault adds to a link.
-type Link = simnet.Link
 
 // StopServer stops server i as a crash or an orderly end of its process would. What
 // was in memory is gone; its Raft log, votes and snapshots stay for StartServer.
@@ -26,9 +18,9 @@ func (c *Cluster) StopServer(i int) error {
 	s := c.servers[i]
 	c.mu.Unlock()
 	if !was {
-		return fmt.Errorf("stop %s: it does not run", s.addr)
+		return fmt.Errorf("stop %s: it does not run", s.Addr())
 	}
-	return s.stop()
+	return s.Stop()
 }
 
 // StartServer starts a stopped server from what it left on its disk.
@@ -37,16 +29,12 @@ func (c *Cluster) StartServer(i int) error {
 	old, running := c.servers[i], c.running[i]
 	c.mu.Unlock()
 	if running {
-		return fmt.Errorf("start %s: it runs already", old.addr)
+		return fmt.Errorf("start %s: it runs already", old.Addr())
 	}
-	kept, err := old.reopen()
+	s, err := old.Next()
 	if err != nil {
-		return fmt.Errorf("start %s: %w", old.addr, err)
+		return err
 	}
-	s := newServer(c, i, old.life+1, old.cpu, kept)
-	old.mu.Lock()
-	s.sched = old.sched
-	old.mu.Unlock()
 	c.mu.Lock()
 	c.servers[i] = s
 	c.mu.Unlock()
@@ -59,52 +47,46 @@ func (c *Cluster) Running(i int) bool { return c.server(i) != nil }
 // Leader returns the number of the server that leads and serves; -1 when none does.
 func (c *Cluster) Leader() int {
 	if l := c.leader(); l != nil {
-		return l.id
+		return l.ID()
 	}
 	return -1
 }
 
 // Addr returns the address of server i, counted from 0, on the network.
-func (c *Cluster) Addr(i int) string { return serverAddr(i) }
+func (c *Cluster) Addr(i int) string { return server.Addr(i) }
 
 // DisturbLinks makes links worse until end is called.
-func (c *Cluster) DisturbLinks(f LinkFault) (end func()) { return c.net.Disturb(f) }
+func (c *Cluster) DisturbLinks(f LinkFault) (end func()) { return c.shared.Network.Disturb(f) }
 
 // SlowDisk makes every write to server i's Raft log take that much longer; a negative
 // duration takes an earlier call back. Restarting the server changes nothing about its disk.
-func (c *Cluster) SlowDisk(i int, longer time.Duration) { c.hosts[i].disk.Add(int64(longer)) }
+func (c *Cluster) SlowDisk(i int, longer time.Duration) { c.hosts[i].Disk.Add(int64(longer)) }
 
 // SlowApply makes server i take that much longer to apply each entry to its state; a
 // negative duration takes an earlier call back. It takes time, not cores.
-func (c *Cluster) SlowApply(i int, longer time.Duration) { c.hosts[i].apply.Add(int64(longer)) }
+func (c *Cluster) SlowApply(i int, longer time.Duration) { c.hosts[i].Apply.Add(int64(longer)) }
 
-// host is what a server runs on, and keeps when it restarts. The zero value is as fast as
-// the cost model says.
-type host struct {
-	disk, apply atomic.Int64 // durations on top
-}
-
-// fsync is what one write to the Raft log waits for the disk.
-func (s *server) fsync() time.Duration {
-	return s.cfg.Costs.Fsync + time.Duration(s.host.disk.Load())
-}
-
-// applyDelay is what applying an entry takes beside the cost model.
-func (s *server) applyDelay() time.Duration { return time.Duration(s.host.apply.Load()) }
-
-// applyPoll is how often a follower that has too much to apply looks whether it still has.
-const applyPoll = time.Millisecond
-
-// awaitApplied blocks entries that arrive while the state machine is far behind what is
-// committed: Raft's main goroutine would block on it instead (see maxUnapplied). What is
-// committed is applied without further messages, so it cannot block forever.
-func (s *server) awaitApplied() {
-	for !s.dead() && s.behind(maxUnapplied) {
-		sleepContext(s.ctx, applyPoll+time.Duration(s.id+1)*time.Microsecond)
+// CrashWorkers makes the workers of server i lose the next n evaluations they dequeue, as
+// if each crashed with it and was replaced at once: nobody acks or nacks them, so that
+// they come back when their nack timers fire. What is left of an earlier n adds up; a
+// restart of the server forgets it.
+func (c *Cluster) CrashWorkers(i, n int) error {
+	s := c.server(i)
+	if s == nil || n < 1 {
+		return fmt.Errorf("crash %d workers of %s: it must run, and at least one must crash", n, server.Addr(i))
 	}
+	s.CrashWorkers(n)
+	return nil
 }
 
-// behind reports whether more than so many entries are committed here and not yet applied.
-func (s *server) behind(entries uint64) bool {
-	return s.logs.lastCommand(s.raft.CommitIndex()) > s.applied.Load()+entries
+// StickApplier makes the plan applier of server i stand still before the next plan, or lets
+// it go on. It matters while the server leads: plans wait, and with them their workers,
+// whose evaluations' nack timers stand still too. A restart of the server frees it.
+func (c *Cluster) StickApplier(i int, stuck bool) error {
+	s := c.server(i)
+	if s == nil {
+		return fmt.Errorf("stick the plan applier of %s: it does not run", server.Addr(i))
+	}
+	s.StickApplier(stuck)
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
@@ -44,7 +45,7 @@ func TestPeriodicJob(t *testing.T) {
 		time.Sleep(time.Until(began.Truncate(time.Minute).Add(3*time.Minute + 30*time.Second)))
 		r.want("three launches", r.entries(), "3 ApplyPlanResultsRequestType\n3 EvalUpdateRequestType\n3 JobRegisterRequestType\n")
 		first := began.Truncate(time.Minute).Add(time.Minute).Unix()
-		if got := r.children(); len(got) != 3 || !strings.HasSuffix(slices.Min(got), launchSuffix+itoa(first)) {
+		if got := r.children(); len(got) != 3 || !strings.HasSuffix(slices.Min(got), fsm.LaunchSuffix+itoa(first)) {
 			t.Errorf("launched %v, want the first at %d", got, first)
 		}
 		r.ok(r.c.ForcePeriodic(t.Context(), "", "cron"))
@@ -98,7 +99,7 @@ func TestPeriodicJobSurvivesFailover(t *testing.T) {
 		missed := 0
 		ids := r.children()
 		for _, id := range ids {
-			if strings.HasSuffix(id, launchSuffix+itoa(led.Unix())) {
+			if strings.HasSuffix(id, fsm.LaunchSuffix+itoa(led.Unix())) {
 				missed++
 			}
 		}

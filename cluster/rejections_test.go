@@ -10,49 +10,6 @@ import (
 	"github.com/simctl/simctl/cluster/scheduler"
 )
 
-func TestRejectionTracker(t *testing.T) {
-	now := time.Unix(1_700_000_000, 0)
-	cfg := PlanRejectionConfig{Enabled: true, Threshold: 3, Window: time.Minute}
-	times := func(t *rejectionTracker, n int, every time.Duration) (bad int) {
-		for range n {
-			now = now.Add(every)
-			if t.add(now, "a") {
-				bad++
-			}
-		}
-		return bad
-	}
-	for _, tt := range []struct {
-		name string
-		do   func(*rejectionTracker) int
-		want int
-	}{
-		{"below the threshold", func(t *rejectionTracker) int { return times(t, 2, time.Second) }, 0},
-		{"at it, and every time after", func(t *rejectionTracker) int { return times(t, 5, time.Second) }, 3},
-		{"too far apart", func(t *rejectionTracker) int { return times(t, 20, 31*time.Second) }, 0},
-		{"no more than ten at first", func(t *rejectionTracker) int { return times(t, 100, 0) }, 10},
-		{"then one in six minutes", func(t *rejectionTracker) int {
-			times(t, 100, 0)
-			now = now.Add(13 * time.Minute)
-			return times(t, 100, 0)
-		}, 2},
-		{"forgotten for fifty others", func(t *rejectionTracker) int {
-			times(t, 2, 0)
-			for i := range trackedNodes {
-				t.add(now, fmt.Sprint(i))
-			}
-			return times(t, 2, 0)
-		}, 0},
-	} {
-		if got := tt.do(newRejectionTracker(cfg)); got != tt.want {
-			t.Errorf("%s: marked %d times, want %d", tt.name, got, tt.want)
-		}
-	}
-	if off := newRejectionTracker(PlanRejectionConfig{Threshold: 1, Window: time.Minute}); off.add(now, "a") {
-		t.Error("a tracker that is off marked a node")
-	}
-}
-
 // TestRejectedNodeBecomesIneligible: with the refusal that reaches the threshold, one
 // entry marks the node.
 func TestRejectedNodeBecomesIneligible(t *testing.T) {
@@ -68,13 +25,12 @@ func TestRejectedNodeBecomesIneligible(t *testing.T) {
 			DesiredStatus: rpc.AllocDesiredRun, Resources: rpc.Resources{CPUMHz: 1e6},
 		}
 		for n, want := range []string{"", "", "1 ApplyPlanResultsRequestType\n"} {
-			pending, err := r.c.leader().plans.enqueue(&scheduler.Plan{
+			result, err := r.c.leader().ApplyPlan(t.Context(), &scheduler.Plan{
 				EvalID: eval, Priority: 50, SnapshotIndex: r.snap().Index(),
 				NodeAllocation: map[string][]*rpc.Allocation{node: {tooMuch}},
 			})
-			r.ok(nil, err)
-			if a := <-pending.answer; a.err != nil || len(a.result.RejectedNodes) != 1 {
-				t.Fatalf("plan: %+v", a)
+			if err != nil || len(result.RejectedNodes) != 1 {
+				t.Fatalf("plan: %+v, %v", result, err)
 			}
 			r.want(fmt.Sprintf("refusal %d", n+1), r.entries(), want)
 		}

@@ -58,7 +58,7 @@ func TestSameSeedSameRun(t *testing.T) {
 			}
 			for i := range 3 {
 				if s := c.server(i); s != nil {
-					fmt.Fprintln(&b, s.store.Snapshot().Fingerprint())
+					fmt.Fprintln(&b, s.Snapshot().Fingerprint())
 				}
 			}
 			trace = b.String()

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 )
 
 // TestServersComeBackFromDisk: one server, and then all at once, take from their files
@@ -33,7 +36,7 @@ func TestServersComeBackFromDisk(t *testing.T) {
 	write(20)
 	follower := (c.Leader() + 1) % 3
 	eventually(t, func() bool { return jobsOf(c, follower) == 20 })
-	if err := c.server(follower).raft.Snapshot().Error(); err != nil {
+	if err := c.server(follower).Raft.Snapshot().Error(); err != nil {
 		t.Fatal(err)
 	}
 	write(25)
@@ -64,7 +67,7 @@ func TestServersComeBackFromDisk(t *testing.T) {
 // TestDataDirOfAnEarlierCluster is refused, and leaves no file open.
 func TestDataDirOfAnEarlierCluster(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, serverAddr(1)), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "server-2"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	c, err := Start(context.Background(), Config{Seed: 1, DataDir: dir})
@@ -74,11 +77,11 @@ func TestDataDirOfAnEarlierCluster(t *testing.T) {
 	if !errors.Is(err, os.ErrExist) || !strings.Contains(err.Error(), filepath.Join(dir, "server-2")) {
 		t.Errorf("error %v, want it to name the directory", err)
 	}
-	again, err := openStorage(filepath.Join(dir, "server-1")) // waits for ever if it is open
+	again, err := raftboltdb.NewBoltStore(filepath.Join(dir, "server-1", "raft.db")) // waits for ever if it is open
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(again.closeFiles(), again.closeFiles()); err != nil {
+	if err := again.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -124,7 +127,7 @@ func wantAgreement(t *testing.T, c *Cluster, acked int) (a Agreement) {
 	return a
 }
 
-func jobsOf(c *Cluster, i int) int { return c.State(i).Snapshot().JobCount() }
+func jobsOf(c *Cluster, i int) int { return len(slices.Collect(c.State(i).Snapshot().Jobs())) }
 
 // eventually looks, on the wall clock, until a condition holds.
 func eventually(t *testing.T, holds func() bool) {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,10 +32,10 @@ type rig struct {
 // unless the configuration says otherwise, no garbage collection.
 func newRig(t *testing.T, n int, cfg Config) *rig {
 	t.Helper()
-	def(&cfg.NumSchedulers, 2)
-	def(&cfg.Heartbeat.Grace, 1000*time.Hour)
-	def(&cfg.GC.Interval, 1000*time.Hour)
-	def(&cfg.GC.TokenInterval, 1000*time.Hour)
+	cfg.NumSchedulers = cmp.Or(cfg.NumSchedulers, 2)
+	for _, never := range []*time.Duration{&cfg.Heartbeat.Grace, &cfg.GC.Interval, &cfg.GC.TokenInterval} {
+		*never = cmp.Or(*never, 1000*time.Hour)
+	}
 	r := &rig{T: t, c: startCluster(t, cfg)}
 	register(t, r.c, 0, n)
 	r.entries()

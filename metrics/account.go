@@ -5,17 +5,16 @@ import (
 	"slices"
 )
 
-// Expectation is one line of an account of the Raft log: how many entries of a type a kind
-// of event should have cost. Entries is negative where an event of another line costs none
-// after all.
+// Expectation is one line of an account of the Raft log: how many entries of a type a kind of
+// event should have cost. Entries is negative for an event that saves entries of another line.
 type Expectation struct {
 	Type    string `json:"type"`
 	Event   string `json:"event"`
 	Entries int64  `json:"entries"`
 }
 
-// Unexplained returns, by type, how many entries more than its events should have cost the
-// phase has written; fewer where negative. Types that agree are left out, and all are if
+// Unexplained returns, by type, how many entries the phase has written beyond those that its
+// events should have cost; fewer are negative. It leaves out types that agree, and is empty if
 // nobody worked out what to expect.
 func (p *Phase) Unexplained() map[string]int64 {
 	if len(p.RaftAccount) == 0 {
@@ -32,7 +31,7 @@ func (p *Phase) Unexplained() map[string]int64 {
 	return rest
 }
 
-// expectedByType sums an account up; nil if there is none.
+// expectedByType sums an account by type; nil if there is none.
 func expectedByType(account []Expectation) map[string]uint64 {
 	if len(account) == 0 {
 		return nil
@@ -50,7 +49,7 @@ func expectedByType(account []Expectation) map[string]uint64 {
 	return counts
 }
 
-// addAccounts adds the lines of one account to those of another.
+// addAccounts adds the lines of one account to another.
 func addAccounts(sum, more []Expectation) []Expectation {
 	for _, e := range more {
 		i := slices.IndexFunc(sum, func(s Expectation) bool { return s.Type == e.Type && s.Event == e.Event })

@@ -10,8 +10,8 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// Baseline is what runs once gave, kept to hold later ones against: their Results without
-// series, distributions, marks and the cost to the host, and how to repeat them.
+// Baseline is the outcome of earlier runs that later ones are held against: their Results
+// without series, distributions, marks and the cost to the host, and how to repeat them.
 type Baseline struct {
 	Schema int `json:"baseline"`
 	// Spec repeats the runs; what is in it is package scenarios' business.
@@ -21,22 +21,22 @@ type Baseline struct {
 	Runs      []*Result `json:"runs"`
 }
 
-// BaselineSchema is the version of the baseline file this build writes.
+// BaselineSchema is the version of the baseline file that this build writes.
 const BaselineSchema = 1
 
-// gateMetrics are the figures of each phase that a baseline holds runs to: what a broker
+// gateMetrics are the metrics of each phase that a baseline holds runs to: what a broker
 // costs, and how long it takes.
 var gateMetrics = []string{
 	"raft_entries", "evals_created", "evals_processed", "evals_canceled", "plans_submitted", "queue_empty_s", "recovery_s", "nodes_down",
 }
 
-// Slacks: figures smaller than some of these say little in shares.
+// A difference within the slack is none, since shares of small figures say little.
 const (
 	countSlack = 2
 	timeSlack  = 1 // s
 )
 
-// NewBaseline keeps what gates need of the runs.
+// NewBaseline keeps what later runs are compared with.
 func NewBaseline(spec json.RawMessage, tolerance float64, runs []*Result) *Baseline {
 	b := &Baseline{Schema: BaselineSchema, Spec: spec, Tolerance: tolerance}
 	for _, r := range runs {
@@ -52,8 +52,8 @@ func NewBaseline(spec json.RawMessage, tolerance float64, runs []*Result) *Basel
 	return b
 }
 
-// Thresholds returns the demand that every figure be as it was, within the tolerance, but
-// for those that were nothing in all runs of the baseline.
+// Thresholds returns the demand that every figure be within the tolerance of the baseline's.
+// It leaves out counts that were zero.
 func (b *Baseline) Thresholds() []Threshold {
 	var out []Threshold
 	for _, r := range b.Runs {
@@ -76,7 +76,7 @@ func (b *Baseline) Thresholds() []Threshold {
 	return out
 }
 
-// LoadBaseline reads a baseline file; the error names the file and says what is wrong.
+// LoadBaseline reads a baseline file. The error names the file and says what is wrong.
 func LoadBaseline(path string) (*Baseline, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -103,22 +103,35 @@ func TestApplicable(t *testing.T) {
 	}
 }
 
+// vocabulary is that of runs of some phases.
+func vocabulary(phases ...string) *Vocabulary {
+	return &Vocabulary{
+		Phases: phases, EntryTypes: []string{EntryNodeRegister, EntryEvalUpdate},
+		EvalStatuses: []string{"pending", "blocked", "complete", "failed", "canceled"},
+	}
+}
+
 func TestCheckPath(t *testing.T) {
+	v := vocabulary("drain")
 	for _, path := range []string{
 		"phases.drain.raft_entries", "phases.drain.raft_entries_by_type.EvalUpdateRequestType", "totals.recovery_s", "fan_in.p99",
 		"latencies." + LatencyWait + ".p90", "series." + SeriesPending + ".max", "series.simctl.raft.entries.EvalUpdateRequestType.last", "host.wall_s",
 	} {
-		if err := CheckPath(path, []string{"drain"}); err != nil {
+		if err := v.CheckPath(path); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	for path, what := range map[string]string{
 		"phases.drian.raft_entries": "phase", "phases.drain.raft_entrys": "figure of a phase", "total.recovery_s": "group",
 		"latencies.wait.p90": "latency", "series.pending.max": "series", "fan_in.p42": "figure", "phases.drain.evals_by_status.done": "key",
+		"totals.raft_entries_by_type.Eval": "key",
 	} {
-		unknown, ok := errors.AsType[*UnknownError](CheckPath(path, []string{"drain"}))
+		unknown, ok := errors.AsType[*PathError](v.CheckPath(path))
 		if !ok || unknown.What != what || unknown.Path != path || len(unknown.Known) == 0 {
 			t.Errorf("%s: %+v, want an unknown %s", path, unknown, what)
 		}
+	}
+	if err, want := v.CheckPath("totals.raft_entries_by_type.Eval"), `unknown key "Eval": there is NodeRegisterRequestType`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want one with %q", err, want)
 	}
 }

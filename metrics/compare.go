@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 )
 
@@ -36,7 +37,7 @@ type Delta struct {
 	Ratio *float64 `json:"ratio"`
 }
 
-// ParamDifference is a parameter set differently; a missing one is nil.
+// ParamDifference is a parameter that differs; nil stands for a missing one.
 type ParamDifference struct {
 	Name string `json:"name"`
 	Old  any    `json:"old"`
@@ -96,7 +97,7 @@ func NewDelta(m Metric, older, newer float64) Delta {
 }
 
 func paramDifferences(older, newer Run) []ParamDifference {
-	a, b := settings(older), settings(newer)
+	a, b := older.Settings(), newer.Settings()
 	union := map[string]bool{}
 	for name := range a {
 		union[name] = true
@@ -114,11 +115,9 @@ func paramDifferences(older, newer Run) []ParamDifference {
 	return out
 }
 
-// settings is everything about a run that its user chose, except for the broker.
-func settings(r Run) map[string]any {
+// Settings returns everything about a run that its user chose, except for the broker.
+func (r Run) Settings() map[string]any {
 	all := map[string]any{"scenario": r.Scenario, "seed": r.Seed, "clock": r.Clock, "target": r.Target, "version": r.Version}
-	for name, value := range r.Params {
-		all[name] = value
-	}
+	maps.Copy(all, r.Params)
 	return all
 }

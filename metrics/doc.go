@@ -1,10 +1,10 @@
-// Package metrics holds what a run produced: the Recorder that collects it while the
-// run goes on, and the versioned Result file that everything after the run is made
-// from. It also compares results and checks thresholds against them.
+// Package metrics holds what a run produced: the Recorder collects it while the run goes on,
+// and the versioned Result file keeps it for everything after the run. The package also
+// compares Results and holds them against thresholds.
 //
-// It imports the standard library only (and a histogram and an atomic-write library): it
-// knows nothing of clusters or brokers, so that a report can be made wherever a Result
-// file is.
+// It imports the standard library, a histogram and an atomic-write library only. It must not
+// import clusters, brokers or scenarios, so that reports can be made wherever a Result file
+// is.
 //
 // # Recording a run
 //
@@ -24,18 +24,18 @@
 // Meanwhile any goroutine may call Observe (a duration, into a histogram) and FanIn (the
 // triggers one evaluation stood for). Peaks and the time of the last cancel write come from
 // the samples of SeriesPending, SeriesCancelable and SeriesCanceled, so sample those often
-// and at the ends of each phase. However long a run is, a series stays at a few thousand points and keeps
-// its highest and lowest.
+// and at the ends of each phase. However long a run is, a series stays at a few thousand
+// points and keeps its highest and lowest.
 //
 // # Sweeps
 //
-// A Sweep is many Results that differ in a few parameters. Its methods say which cells meet
-// limits (Largest, FailBelow), what moves a figure most (Effects), and how a figure spreads
-// over seeds (Cell.Spread); ParseLimit reads a limit from text before anything has run.
+// A Sweep is many Results that differ in a few parameters. Cell.Passes says whether its runs
+// meet limits, Cell.Spread how a figure spreads over seeds. A Vocabulary reads limits and
+// checks paths of figures before anything has run.
 //
 // # Result files
 //
-// WriteFile is atomic; Load refuses files that are truncated, foreign or of a future schema;
-// Digest names what happened regardless of the machine. Compare, Check and Lookup work on
-// loaded and on fresh results alike.
+// WriteFile is atomic. Load refuses files that are truncated, foreign or of a future schema.
+// Digest names what happened, whatever the machine. Compare, Check and Lookup take loaded and
+// fresh Results alike.
 package metrics

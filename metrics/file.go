@@ -14,9 +14,9 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// Load reads a Result file of this schema version or an older one. The error names the
-// file and says what is wrong with it; nothing is ever guessed or filled in, so a field
-// that this build does not know is an error too.
+// Load reads a Result file of this schema version or an older one. The error names the file
+// and says what is wrong with it. Load guesses nothing and fills nothing in, so a field that
+// this build does not know is an error too.
 func Load(path string) (*Result, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func Decode(data []byte) (*Result, error) {
 	return r, nil
 }
 
-// checkSchema tells files that are no results, cut short or too new from each other.
+// checkSchema tells apart files that are no results, cut short or too new.
 func checkSchema(data []byte) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return errors.New("the file is empty")
@@ -130,8 +130,8 @@ func (d Distribution) validate() error {
 	return nil
 }
 
-// WriteFile writes the result as indented JSON, whole or not at all: to a temporary file
-// beside path, synced, then renamed. It is readable by everybody.
+// WriteFile writes the result as indented JSON, readable by everybody. It writes the file
+// whole or not at all: beside path, synced, then renamed.
 func (r *Result) WriteFile(path string) error {
 	data, err := r.encode()
 	if err != nil {
@@ -143,8 +143,8 @@ func (r *Result) WriteFile(path string) error {
 	return nil
 }
 
-// encode lays the file out one field a line, but each series' points on one line: the
-// points are most of the file, and nobody reads them one by one.
+// encode writes a field a line, but all points of a series on one line: they are most of the
+// file, and nobody reads them one by one.
 func (r *Result) encode() ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -156,9 +156,9 @@ func (r *Result) encode() ([]byte, error) {
 	return joinNumbers(buf.Bytes()), nil
 }
 
-// joinNumbers puts arrays of numbers, which the indenter spreads over many lines, back on
-// one line each. Only lines that hold nothing but a number and perhaps a comma are joined,
-// which no line of a string or an object is.
+// joinNumbers joins arrays of numbers, which the indenter spreads over many lines. It joins
+// only lines that hold nothing but a number and perhaps a comma, as no line of a string or an
+// object does.
 func joinNumbers(indented []byte) []byte {
 	out := make([]byte, 0, len(indented))
 	inArray := false
@@ -183,9 +183,9 @@ func isNumber(line []byte) bool {
 	return len(line) > 0 && (line[0] == '-' || line[0] >= '0' && line[0] <= '9')
 }
 
-// Digest returns a hash, in hexadecimal, of everything but Host: two runs that behaved
-// alike have the same digest, however long the machine took. It does not depend on how
-// the file is laid out. The result must be encodable, as any loaded or recorded one is.
+// Digest returns a hash, in hexadecimal, of everything but Host. Runs that behaved alike have
+// the same digest on every machine, however their files are laid out. Digest panics if the
+// result is no JSON, which no loaded or recorded one is.
 func (r *Result) Digest() string {
 	c := *r
 	c.Host = Host{}

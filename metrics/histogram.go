@@ -17,7 +17,7 @@ const (
 	stepsPerOctave = 4
 )
 
-// histogram counts whole numbers in bounded space and remembers the greatest exactly.
+// histogram counts whole numbers in bounded space, and remembers the greatest exactly.
 type histogram struct {
 	hdr     *hdrhistogram.Histogram
 	limit   int64
@@ -40,8 +40,8 @@ func (h *histogram) quantile(q float64) float64 {
 	return float64(min(h.hdr.ValueAtQuantile(100*q), h.highest))
 }
 
-// distribution returns the cumulative histogram, each bound divided by perUnit. Bounds
-// lie on a fixed grid, so that distributions of two runs can be laid over each other.
+// distribution returns the cumulative histogram with each bound divided by perUnit. Bounds lie
+// on a fixed grid, so that distributions of two runs can be compared.
 func (h *histogram) distribution(perUnit float64) Distribution {
 	var d Distribution
 	total := uint64(0)

@@ -6,27 +6,39 @@ import (
 	"strings"
 )
 
-// UnknownError is a part of a metric's path that names nothing.
-type UnknownError struct {
+// PathError is a part of a metric's path that names nothing.
+type PathError struct {
 	Path  string
 	What  string // what the part should name: a phase, a figure, …
 	Name  string // the part
 	Known []string
 }
 
-func (e *UnknownError) Error() string {
+func (e *PathError) Error() string {
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("metric %q: unknown %s %q: there is none", e.Path, e.What, e.Name)
 	}
 	return fmt.Sprintf("metric %q: unknown %s %q: there is %s", e.Path, e.What, e.Name, strings.Join(e.Known, ", "))
 }
 
-// CheckPath returns an *UnknownError for a path that no run of a scenario with those phases
-// has, before anything is run. A series or a latency that the run then turns out not to
-// have recorded is an error of Lookup.
-func CheckPath(path string, phases []string) error {
-	r := Result{Totals: Phase{Name: "total"}}
-	for _, name := range phases {
+// Vocabulary is what paths of figures can name before anything has run.
+type Vocabulary struct {
+	Phases       []string // of the scenario
+	EntryTypes   []string // the keys of raft_entries_by_type
+	EvalStatuses []string // the keys of evals_by_status
+}
+
+// CheckPath returns a *PathError for a path that no run has. A series or a latency that the
+// run then did not record is an error of Lookup.
+func (v *Vocabulary) CheckPath(path string) error {
+	_, _, err := v.probe().lookup(path, v)
+	return err
+}
+
+// probe returns the Result of a run in which nothing happened.
+func (v *Vocabulary) probe() *Result {
+	r := &Result{}
+	for _, name := range v.Phases {
 		r.Phases = append(r.Phases, Phase{Name: name})
 	}
 	for _, name := range []string{LatencyWait, LatencyProcess, LatencyResponse} {
@@ -37,14 +49,13 @@ func CheckPath(path string, phases []string) error {
 		SeriesFailed, SeriesNodesReady, SeriesNodesDown, SeriesNodesInit, SeriesNodesDisconnected, SeriesHeartbeats, SeriesPlanQueue,
 		SeriesCPU, SeriesWorkers,
 	}
-	for _, kind := range entryTypes {
+	for _, kind := range v.EntryTypes {
 		names = append(names, SeriesEntriesPrefix+kind)
 	}
 	for _, name := range names {
 		r.Series = append(r.Series, Series{Name: name, AtS: []float64{0}, Value: []float64{0}})
 	}
-	_, _, err := r.Lookup(path)
-	return err
+	return r
 }
 
 // Lookup returns the figure that a path names and whether it is a time:
@@ -56,15 +67,21 @@ func CheckPath(path string, phases []string) error {
 //	series.NAME.min|max|last
 //	host.wall_s|cpu_s|peak_rss_bytes
 //
-// The error is an *UnknownError.
+// A count by type or status that the run does not have is zero; Vocabulary.CheckPath tells
+// those that no run can have. The error is a *PathError.
 func (r *Result) Lookup(path string) (value float64, isTime bool, err error) {
+	return r.lookup(path, nil)
+}
+
+// lookup is Lookup, but refuses keys that the vocabulary lacks if there is one.
+func (r *Result) lookup(path string, v *Vocabulary) (value float64, isTime bool, err error) {
 	fail := func(what, name string, known []string) (float64, bool, error) {
-		return 0, false, &UnknownError{path, what, name, known}
+		return 0, false, &PathError{path, what, name, known}
 	}
 	root, rest, _ := strings.Cut(path, ".")
 	switch root {
 	case "totals":
-		return r.Totals.lookup(path, rest)
+		return r.Totals.lookup(path, rest, v)
 	case "phases":
 		name, rest, _ := strings.Cut(rest, ".")
 		p := r.Phase(name)
@@ -75,7 +92,7 @@ func (r *Result) Lookup(path string) (value float64, isTime bool, err error) {
 			}
 			return fail("phase", name, known)
 		}
-		return p.lookup(path, rest)
+		return p.lookup(path, rest, v)
 	case "fan_in":
 		return pick(path, rest, figures{{"p50", r.FanIn.P50}, {"p99", r.FanIn.P99}, {"max", r.FanIn.Max}})
 	case "host":
@@ -112,30 +129,68 @@ func (r *Result) Lookup(path string) (value float64, isTime bool, err error) {
 	return fail("group", root, []string{"phases", "totals", "latencies", "fan_in", "series", "host"})
 }
 
-func (p *Phase) lookup(path, name string) (float64, bool, error) {
+func (p *Phase) lookup(path, name string, v *Vocabulary) (float64, bool, error) {
 	if m, ok := PhaseMetric(name); ok {
 		return m.Value(p), m.Time(), nil
 	}
 	group, key, _ := strings.Cut(name, ".")
 	switch group {
 	case "raft_entries_by_type":
-		return countOf(path, key, p.RaftEntriesByType, entryTypes)
+		if v != nil && !slices.Contains(v.EntryTypes, key) {
+			return 0, false, &PathError{path, "key", key, v.EntryTypes}
+		}
+		return float64(p.RaftEntriesByType[key]), false, nil
 	case "evals_by_status":
-		return countOf(path, key, p.EvalsByStatus, evalStatuses)
+		if v != nil && !slices.Contains(v.EvalStatuses, key) {
+			return 0, false, &PathError{path, "key", key, v.EvalStatuses}
+		}
+		return float64(p.EvalsByStatus[key]), false, nil
 	}
 	var known []string
 	for _, m := range phaseMetrics {
 		known = append(known, m.Name)
 	}
-	return 0, false, &UnknownError{path, "figure of a phase", name, append(known, "raft_entries_by_type.TYPE", "evals_by_status.STATUS")}
+	return 0, false, &PathError{path, "figure of a phase", name, append(known, "raft_entries_by_type.TYPE", "evals_by_status.STATUS")}
 }
 
-func countOf(path, key string, counts map[string]uint64, known []string) (float64, bool, error) {
-	n, ok := counts[key]
-	if !ok && !slices.Contains(known, key) {
-		return 0, false, &UnknownError{path, "key", key, known}
+// Figure is one number of a run.
+type Figure struct {
+	Path  string // as Lookup takes it
+	Unit  string // as Metric.Unit; B for bytes, triggers for fan-in, "" for a plain count
+	Value float64
+}
+
+// Figures returns every figure of the run but those of its series, in the order of the
+// file: each phase's and the totals', latencies, fan-in, and the cost to the host.
+func (r *Result) Figures() []Figure {
+	var out []Figure
+	phase := func(prefix string, p *Phase) {
+		for _, m := range phaseMetrics {
+			out = append(out, Figure{prefix + m.Name, m.Unit, m.Value(p)})
+		}
+		counts := func(name, unit string, of map[string]uint64) {
+			for _, key := range sortedKeys(of) {
+				out = append(out, Figure{prefix + name + "." + key, unit, float64(of[key])})
+			}
+		}
+		counts("raft_entries_by_type", "entries", p.RaftEntriesByType)
+		counts("evals_by_status", "evaluations", p.EvalsByStatus)
 	}
-	return float64(n), false, nil
+	for i := range r.Phases {
+		phase("phases."+r.Phases[i].Name+".", &r.Phases[i])
+	}
+	phase("totals.", &r.Totals)
+	for _, l := range r.Latencies {
+		prefix := "latencies." + l.Name + "."
+		out = append(out,
+			Figure{prefix + "count", "", float64(l.Count)}, Figure{prefix + "p50", l.Unit, l.P50},
+			Figure{prefix + "p90", l.Unit, l.P90}, Figure{prefix + "p99", l.Unit, l.P99}, Figure{prefix + "max", l.Unit, l.Max})
+	}
+	return append(out,
+		Figure{"fan_in.p50", "triggers", r.FanIn.P50}, Figure{"fan_in.p99", "triggers", r.FanIn.P99},
+		Figure{"fan_in.max", "triggers", r.FanIn.Max},
+		Figure{"host.wall_s", "s", r.Host.WallS}, Figure{"host.cpu_s", "s", r.Host.CPUS},
+		Figure{"host.peak_rss_bytes", "B", float64(r.Host.PeakRSSBytes)})
 }
 
 type figures []struct {
@@ -151,7 +206,7 @@ func pick(path, name string, of figures) (float64, bool, error) {
 		}
 		known = append(known, f.name)
 	}
-	return 0, false, &UnknownError{path, "figure", name, known}
+	return 0, false, &PathError{path, "figure", name, known}
 }
 
 func cutLast(s string) (before, after string) {

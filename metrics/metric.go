@@ -9,22 +9,21 @@ type Metric struct {
 	Name  string // as in the Result file
 	Title string // for people
 	Unit  string // s, entries, evaluations, plans, nodes or heartbeats
-	// Value returns the figure. A metric whose unit is s is -1 when its condition was
-	// never met.
+	// Value returns the figure. A time is -1 if its condition was never met.
 	Value func(*Phase) float64
-	// Optional metrics are zero where there was nothing to measure: no evaluation to
-	// cancel, no allocation to replace.
+	// Optional metrics are zero if there was nothing to measure: no evaluation to cancel, no
+	// allocation to replace.
 	Optional bool
 }
 
-// Time reports whether the metric is a duration, of which a negative one means never.
+// Time reports whether the metric is a duration, of which a negative value means never.
 func (m Metric) Time() bool { return m.Unit == "s" }
 
-// Came reports whether v is a value to calculate with: no time that never came, and no
-// optional figure of nothing.
+// Came reports whether v is a value to calculate with: neither a time that never came, nor an
+// optional metric that is zero.
 func (m Metric) Came(v float64) bool { return !(m.Time() && v < 0) && !(m.Optional && v == 0) }
 
-// PhaseMetrics returns every figure of a phase, in the order in which people want them.
+// PhaseMetrics returns every figure of a phase in the order in which people read them.
 func PhaseMetrics() []Metric { return slices.Clone(phaseMetrics) }
 
 func count(get func(*Phase) uint64) func(*Phase) float64 {
@@ -62,7 +61,7 @@ func PhaseMetric(name string) (Metric, bool) {
 	return phaseMetrics[i], true
 }
 
-// Phase returns the phase of that name; nil means that the run had none.
+// Phase returns the phase of that name; nil if the run had none.
 func (r *Result) Phase(name string) *Phase {
 	i := slices.IndexFunc(r.Phases, func(p Phase) bool { return p.Name == name })
 	if i < 0 {
@@ -71,7 +70,7 @@ func (r *Result) Phase(name string) *Phase {
 	return &r.Phases[i]
 }
 
-// SeriesByName returns the series of that name; nil means that the run recorded none.
+// SeriesByName returns the series of that name; nil if the run recorded none.
 func (r *Result) SeriesByName(name string) *Series {
 	i := slices.IndexFunc(r.Series, func(s Series) bool { return s.Name == name })
 	if i < 0 {
@@ -80,7 +79,7 @@ func (r *Result) SeriesByName(name string) *Series {
 	return &r.Series[i]
 }
 
-// LatencyByName returns the latency of that name; nil means that the run recorded none.
+// LatencyByName returns the latency of that name; nil if the run recorded none.
 func (r *Result) LatencyByName(name string) *Latency {
 	i := slices.IndexFunc(r.Latencies, func(l Latency) bool { return l.Name == name })
 	if i < 0 {
@@ -88,19 +87,3 @@ func (r *Result) LatencyByName(name string) *Latency {
 	}
 	return &r.Latencies[i]
 }
-
-// entryTypes and evalStatuses are the keys that a count by type or by status may lack
-// because none was seen, and so are zero when they are missing; any other missing key is
-// a mistake.
-var (
-	entryTypes = []string{
-		EntryNodeRegister, EntryNodeDeregister, EntryNodeUpdateStatus, EntryJobRegister, EntryJobDeregister,
-		EntryEvalUpdate, EntryEvalDelete, EntryAllocClientUpdate, EntryApplyPlanResults,
-		"NodeUpdateDrainRequestType", "NodeUpdateEligibilityRequestType", "UpsertNodeEventsType", "SchedulerConfigRequestType",
-		"AllocUpdateDesiredTransitionRequestType", "DeploymentStatusUpdateRequestType", "ScalingEventRegisterRequestType",
-		"BatchNodeUpdateDrainRequestType", "NodeBatchDeregisterRequestType", "JobBatchDeregisterRequestType",
-		"OneTimeTokenExpireRequestType",
-		EntryRaftNoop, EntryRaftBarrier, EntryRaftConfiguration,
-	}
-	evalStatuses = []string{"pending", "blocked", "complete", "failed", "canceled"}
-)

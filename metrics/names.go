@@ -25,19 +25,18 @@ const (
 	SeriesEntriesPrefix = "simctl.raft.entries."
 )
 
-// Names of the latencies: how long an evaluation waited in the broker until a worker
-// took it, how long the worker held it, and the two together.
+// Names of the latencies: how long an evaluation waited in the broker, how long a worker held
+// it, and both together.
 const (
 	LatencyWait     = "nomad.broker.wait_time"
 	LatencyProcess  = "nomad.broker.process_time"
 	LatencyResponse = "nomad.broker.response_time"
 )
 
-// Raft entry types, by Nomad's names (nomad/structs/structs.go, MessageType), and the
-// three kinds of entry that Raft writes of its own accord.
+// Raft entry types that reports and predictions name: Nomad's (nomad/structs/structs.go,
+// MessageType), and two that Raft writes of its own accord.
 const (
 	EntryNodeRegister      = "NodeRegisterRequestType"
-	EntryNodeDeregister    = "NodeDeregisterRequestType"
 	EntryNodeUpdateStatus  = "NodeUpdateStatusRequestType"
 	EntryJobRegister       = "JobRegisterRequestType"
 	EntryJobDeregister     = "JobDeregisterRequestType"
@@ -47,5 +46,4 @@ const (
 	EntryApplyPlanResults  = "ApplyPlanResultsRequestType"
 	EntryRaftNoop          = "raft:Noop"
 	EntryRaftBarrier       = "raft:Barrier"
-	EntryRaftConfiguration = "raft:Configuration"
 )

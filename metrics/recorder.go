@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Recorder collects what becomes a Result while a run goes on. Make one with NewRecorder;
-// its methods may be called from any goroutine and never block on anything but each
-// other. Instants are those of the run's own clock. Misuse (samples out of order, phases
-// that overlap) does not disturb the run; Result reports it.
+// Recorder collects a Result while a run goes on. NewRecorder makes one. Its methods may be
+// called from any goroutine and block on nothing but each other. Instants are those of the
+// run's own clock. Misuse, such as samples out of order or phases that overlap, does not
+// disturb the run; Result reports it.
 type Recorder struct {
 	mu        sync.Mutex
 	start     time.Time
@@ -27,7 +27,7 @@ type Recorder struct {
 }
 
 // Counters are the cumulative counts of a run at one instant. A phase's figures are the
-// difference between the counters at its end and at its beginning.
+// difference of the counters at its ends.
 type Counters struct {
 	LastIndex        uint64 // the leader's last Raft log index
 	EvalsCreated     uint64
@@ -38,8 +38,8 @@ type Counters struct {
 	MissedHeartbeats uint64
 }
 
-// PhaseEnd is what the runner found out about a phase, over and above the counters. Times
-// are those of Phase: seconds from the phase's start, -1 for never.
+// PhaseEnd is what the runner knows of a phase beyond the counters. Times are those of Phase:
+// seconds from the phase's start, -1 for never.
 type PhaseEnd struct {
 	QueueEmptyS       float64
 	RecoveryS         float64
@@ -70,9 +70,9 @@ func NewRecorder(start time.Time) *Recorder {
 	}
 }
 
-// Gauge samples a quantity. The samples of one name come in order of time; a value that is
-// not finite is misuse. Samples of SeriesPending, SeriesCancelable and SeriesCanceled also
-// set the open phase's peaks and the time its cancels were written.
+// Gauge samples a quantity. The samples of one name come in order of time; a value that is not
+// finite is misuse. Samples of SeriesPending, SeriesCancelable and SeriesCanceled also set the
+// open phase's peaks and the time at which its cancels were written.
 func (r *Recorder) Gauge(name, unit string, at time.Time, value float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,8 +96,8 @@ func (r *Recorder) Gauge(name, unit string, at time.Time, value float64) {
 	}
 }
 
-// Observe counts a duration towards the latency of that name. Durations are taken to the
-// microsecond and cut off at a hundred hours.
+// Observe counts a duration towards the latency of that name. It rounds durations to the
+// microsecond and cuts them off at a hundred hours.
 func (r *Recorder) Observe(name string, d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,8 +158,8 @@ func (r *Recorder) EndPhase(at time.Time, c Counters, end PhaseEnd) {
 	r.open = nil
 }
 
-// Result returns what was recorded, the totals worked out and the long series thinned. It
-// may be called more than once. The error says how the Recorder was misused.
+// Result returns what was recorded, with the totals, and with long series thinned. It may be
+// called more than once. The error reports misuse of the Recorder.
 func (r *Recorder) Result(run Run, invariants []Invariant, host Host) (*Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,15 +217,15 @@ func summarise(name string, h *histogram) Latency {
 	}
 }
 
-// since returns the seconds from the run's start, to the microsecond: finer digits would
-// only lengthen the file.
+// since returns the seconds from the run's start to the microsecond. Finer digits would only
+// lengthen the file.
 func (r *Recorder) since(at time.Time) float64 { return seconds(at.Sub(r.start)) }
 
 func seconds(d time.Duration) float64 {
 	return float64(d.Round(time.Microsecond).Microseconds()) / 1e6
 }
 
-// blame notes misuse, but not without bound: one broken sampler would fill the memory.
+// blame notes misuse, within bounds: a broken sampler would fill the memory.
 func (r *Recorder) blame(format string, args ...any) {
 	const most = 10
 	if len(r.misuse) < most {

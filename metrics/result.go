@@ -1,11 +1,11 @@
 package metrics
 
-// Schema is the version of the Result file this build writes.
+// Schema is the version of the Result file that this build writes.
 const Schema = 1
 
-// Result is everything one run produced: the boundary between running and reporting.
-// docs/result-format.md documents the file field by field. Virtual and wall time never
-// share a field: everything but Host is measured on the run's own clock.
+// Result is everything that one run produced: the boundary between running and reporting.
+// docs/result-format.md documents the file field by field. Virtual and wall time never share a
+// field: everything but Host is measured on the run's own clock.
 type Result struct {
 	Schema     int         `json:"schema"`
 	Run        Run         `json:"run"`
@@ -32,11 +32,11 @@ type Run struct {
 	GoVersion string         `json:"go_version"`
 	// Rerun is the command line that repeats this run, less where its output goes.
 	Rerun string `json:"rerun,omitempty"`
-	// CostModel is what the cluster's work was charged; nil when nothing was.
+	// CostModel is what the cluster's work was charged; nil if nothing was.
 	CostModel *CostModel `json:"cost_model,omitempty"`
 }
 
-// CostModel is the calibration a run was charged by, as the report shows it.
+// CostModel is the calibration that charged a run, as reports show it.
 type CostModel struct {
 	Class  string `json:"class"`  // published, loopback, …
 	Source string `json:"source"` // where its figures were measured
@@ -50,31 +50,33 @@ type Cost struct {
 	Value float64 `json:"value"`
 }
 
-// Phase is one stretch of a run. Times named end_s and start_s count from the start
-// of the run, queue_empty_s and recovery_s from the start of the phase; -1 means that
-// the condition was never met. In Totals the counts are summed, the peaks and times
-// maximised, and start_s and end_s span the run; what was never met in one phase does
-// not count, and evals_by_status, being a state and no growth, is the last phase's.
+// Phase is one stretch of a run. StartS and EndS count from the start of the run, all other
+// times from the start of the phase; -1 means that the condition was never met.
+//
+// In Totals the counts are sums, the peaks and times are the largest, and StartS and EndS span
+// the run. A phase that never met a condition does not count unless none did. EvalsByStatus,
+// which is a state and no growth, is the last phase's.
 type Phase struct {
 	Name   string  `json:"name"`
 	StartS float64 `json:"start_s"`
 	EndS   float64 `json:"end_s"`
-	// QueueEmptyS is when ready, unacked and pending were all zero for good.
+	// QueueEmptyS is when ready, unacked and pending were all zero, for good; the ticks of
+	// garbage collection (_core) do not count.
 	QueueEmptyS float64 `json:"queue_empty_s"`
-	// RecoveryS is when neither the broker (ready, unacked, pending, cancelable) nor
-	// the state held a pending evaluation, and stayed so for 5 s (not counted).
+	// RecoveryS is when neither the broker (ready, unacked, pending, cancelable) nor the state
+	// held a pending evaluation, and stayed so for 5 s, which are not counted.
 	RecoveryS float64 `json:"recovery_s"`
 	// CancelsWrittenS is when the last evaluation was canceled and none was cancelable any
-	// more; zero when there never was one.
+	// more; zero if there was none.
 	CancelsWrittenS float64 `json:"cancels_written_s,omitempty"`
-	// AllocsReplacedS is when service jobs that lost an allocation with its node in the
-	// phase had their count again, on nodes that are up; zero when none was lost.
+	// AllocsReplacedS is when every service job that lost an allocation with its node in the
+	// phase had its count again, on nodes that are up; zero if none was lost.
 	AllocsReplacedS float64 `json:"allocs_replaced_s,omitempty"`
 	// RaftEntries is the growth of the leader's last log index.
 	RaftEntries       uint64            `json:"raft_entries"`
 	RaftEntriesByType map[string]uint64 `json:"raft_entries_by_type"`
 	// RaftEntriesExpectedByType is what the events of the phase should have cost, and
-	// RaftAccount says which; both are empty when nobody worked it out.
+	// RaftAccount the lines of that sum; both are empty if nobody worked it out.
 	RaftEntriesExpectedByType map[string]uint64 `json:"raft_entries_expected_by_type,omitempty"`
 	RaftAccount               []Expectation     `json:"raft_account,omitempty"`
 	EvalsCreated              uint64            `json:"evals_created"`
@@ -97,8 +99,8 @@ type Series struct {
 	Value []float64 `json:"value"`
 }
 
-// Latency summarises a distribution of durations. The quantiles are exact to 0.1% (or
-// a microsecond), Max is exact.
+// Latency summarises a distribution of durations. The quantiles are exact to 0.1% or a
+// microsecond, and Max is exact.
 type Latency struct {
 	Name         string       `json:"name"`
 	Unit         string       `json:"unit"`
@@ -110,8 +112,8 @@ type Latency struct {
 	Distribution Distribution `json:"distribution,omitzero"`
 }
 
-// Distribution is a cumulative histogram: Count[i] observations were at most LE[i].
-// Both slices have equal length and ascend; the last count is all of them.
+// Distribution is a cumulative histogram: Count[i] observations were at most LE[i]. Both
+// slices have equal length and ascend. The last count is all of them.
 type Distribution struct {
 	LE    []float64 `json:"le"`
 	Count []uint64  `json:"count"`
@@ -120,8 +122,8 @@ type Distribution struct {
 // IsZero reports whether nothing was observed.
 func (d Distribution) IsZero() bool { return len(d.LE) == 0 }
 
-// FanIn summarises how many triggers one processed evaluation stood for: itself and
-// every evaluation of its job that was shed in its favour.
+// FanIn summarises how many triggers one processed evaluation stood for: itself and every
+// evaluation of its job that was shed in its favour.
 type FanIn struct {
 	P50          float64      `json:"p50"`
 	P99          float64      `json:"p99"`
@@ -135,14 +137,14 @@ type Mark struct {
 	Name string  `json:"name"`
 }
 
-// Invariant is a property checked at the end of every run.
+// Invariant is a property that is checked at the end of a run.
 type Invariant struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 }
 
-// Host is what the run cost the machine; it is not part of the digest.
+// Host is what the run cost the machine. It is no part of the digest.
 type Host struct {
 	WallS        float64 `json:"wall_s"`
 	CPUS         float64 `json:"cpu_s"`

@@ -15,14 +15,13 @@ import (
 type Sweep struct {
 	Schema   int    `json:"schema"` // Schema of its Results
 	Scenario string `json:"scenario"`
-	Command  string `json:"command"` // that repeats it, or goes on with it
+	Command  string `json:"command"` // repeats the sweep, or continues it
 	// Design says how the cells were chosen: grid, sample, one at a time or knee.
 	Design  string   `json:"design"`
 	Axes    []Axis   `json:"axes"`
 	Brokers []string `json:"brokers"` // the older design first
 	Seeds   []int64  `json:"seeds"`
-	// Base is the value of each axis while another one is varied; only where the design is
-	// one at a time.
+	// Base is the value of each axis while another one varies, if the design is one at a time.
 	Base   []string    `json:"base,omitempty"`
 	Limits []Threshold `json:"limits,omitempty"`
 	Runs   []SweepRun  `json:"runs"`
@@ -35,7 +34,7 @@ type Axis struct {
 	// Values are those that were run, ascending if they are numbers.
 	Values  []string `json:"values"`
 	Numeric bool     `json:"numeric"`
-	// Load says that more of it is more work for the servers, and no setting of theirs.
+	// Load says that more of it is more work for the servers. Settings of theirs are no load.
 	Load bool `json:"load"`
 }
 
@@ -51,18 +50,18 @@ type SweepRun struct {
 	Result *Result `json:"-"`
 }
 
-// Knee is how far an axis could be raised, for one broker and the rest of a cell.
+// Knee is how far an axis could be raised for one broker and the rest of a cell.
 type Knee struct {
 	Axis   string   `json:"axis"`
 	Point  []string `json:"point"` // the value of each axis; that of Axis is empty
 	Broker string   `json:"broker"`
-	// Passes is the largest value tried that met the limits, Fails the smallest that did
-	// not; empty if there was none.
+	// Passes is the largest tried value that met the limits, Fails the smallest that did not;
+	// empty if there was none.
 	Passes string `json:"passes,omitempty"`
 	Fails  string `json:"fails,omitempty"`
 }
 
-// WriteFile writes the sweep without its Results as indented JSON, whole or not at all.
+// WriteFile writes the sweep as indented JSON without its Results, whole or not at all.
 func (s *Sweep) WriteFile(path string) error {
 	data, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
@@ -74,7 +73,7 @@ func (s *Sweep) WriteFile(path string) error {
 	return nil
 }
 
-// Number returns the value of an axis as a number; NaN if it is none.
+// Number returns a value of the axis as a number; NaN if it is none.
 func (a Axis) Number(value string) float64 {
 	v, err := strconv.ParseFloat(value, 64)
 	if err != nil || !a.Numeric {
@@ -90,7 +89,7 @@ type Cell struct {
 	Runs   []SweepRun
 }
 
-// Cells groups the runs, in the order of their first ones.
+// Cells groups the runs by cell, in the order of their first ones.
 func (s *Sweep) Cells() []Cell {
 	var cells []Cell
 	index := map[string]int{}
@@ -139,7 +138,7 @@ func (c Cell) Spread(path string) Spread {
 	return Spread{Median: (values[(n-1)/2] + values[n/2]) / 2, Low: values[0], High: values[n-1]}
 }
 
-// Passes reports whether every run of the cell went well and met the limits.
+// Passes reports whether every run of the cell succeeded and met the limits.
 func (c Cell) Passes(limits []Threshold) bool {
 	for _, r := range c.Runs {
 		if r.Result == nil || !r.Result.Meets(limits) {
@@ -149,7 +148,7 @@ func (c Cell) Passes(limits []Threshold) bool {
 	return true
 }
 
-// Meets reports whether the run meets those of the limits that are about its broker.
+// Meets reports whether the run meets those limits that are about its broker.
 func (r *Result) Meets(limits []Threshold) bool {
 	for _, t := range limits {
 		if t.Broker != "" && t.Broker != r.Run.Broker {
@@ -163,7 +162,7 @@ func (r *Result) Meets(limits []Threshold) bool {
 	return true
 }
 
-// Results returns the Results of the runs that went well.
+// Results returns the Results of the runs that succeeded.
 func (s *Sweep) Results() []*Result {
 	var out []*Result
 	for _, r := range s.Runs {

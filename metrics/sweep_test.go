@@ -2,12 +2,11 @@ package metrics
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 )
 
-var stormPhases = []string{"register", "drain", "storm"}
+var storm = vocabulary("register", "drain", "storm")
 
 func TestParseLimit(t *testing.T) {
 	for text, want := range map[string]string{
@@ -21,7 +20,7 @@ func TestParseLimit(t *testing.T) {
 		"fan_in.max>=2":                            "fan_in.max >= 2",
 		"host.wall_s<=60":                          "host.wall_s <= 60",
 	} {
-		l, err := ParseLimit(text, stormPhases)
+		l, err := storm.ParseLimit(text)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -36,7 +35,7 @@ func TestParseLimit(t *testing.T) {
 		if got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
-		again, err := ParseLimit(l.String(), stormPhases)
+		again, err := storm.ParseLimit(l.String())
 		if err != nil || again.String() != l.String() {
 			t.Errorf("%q is written as %q, which reads as %v (%v)", text, l.String(), again, err)
 		}
@@ -60,7 +59,7 @@ func TestParseLimit(t *testing.T) {
 		"legacy:<=5":             "",
 		"totals.evals_created<=": "not a number",
 	} {
-		_, err := ParseLimit(text, stormPhases)
+		_, err := storm.ParseLimit(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: error %v, want one line that says %q", text, err, want)
 		}
@@ -122,109 +121,5 @@ func TestCellsAndSpreads(t *testing.T) {
 	}
 	if never.Cells()[0].Passes([]Threshold{{Metric: "totals.recovery_s", Max: &limit}}) {
 		t.Error("a time that never came meets its limit")
-	}
-}
-
-func TestLargest(t *testing.T) {
-	s := plane(func(nodes, batch int) float64 { return float64(nodes / batch) })
-	limit := 15.0
-	s.Limits = []Threshold{{Metric: "totals.recovery_s", Max: &limit}}
-	text := func(cells []Cell) (out string) {
-		for _, c := range cells {
-			out += strings.Join(c.Point, "/") + " "
-		}
-		return strings.TrimSpace(out)
-	}
-	if got := text(s.Largest("legacy")); got != "20/2" { // 40/2 recovers in 20 s
-		t.Errorf("the largest is %q", got)
-	}
-	if got := text(s.FailBelow("legacy")); got != "" { // 20/1 fails, but with another batch
-		t.Errorf("%q fail below a passing cell of other settings", got)
-	}
-	limit = 1000
-	if got := text(s.Largest("legacy")); got != "40/1 40/2" { // batch is no load
-		t.Errorf("with a limit that all meet, the largest are %q", got)
-	}
-	odd := plane(func(nodes, batch int) float64 { return map[int]float64{10: 50, 20: 5, 40: 50}[nodes] })
-	limit = 15
-	odd.Limits = s.Limits
-	if got, below := text(odd.Largest("legacy")), text(odd.FailBelow("legacy")); got != "20/1 20/2" || below != "10/1 10/2" {
-		t.Errorf("the largest are %q, and those that fail below them %q", got, below)
-	}
-}
-
-func TestEffects(t *testing.T) {
-	// Four times the nodes take four times as long; twice the batch a tenth off.
-	s := plane(func(nodes, batch int) float64 { return 1000 * float64(nodes) * (1 - 0.1*float64(batch-1)) })
-	got := s.Effects("totals.recovery_s", "legacy")
-	if len(got) != 2 || got[0].Axis != "nodes" || got[1].Axis != "batch" {
-		t.Fatalf("the effects are %+v", got)
-	}
-	for i, want := range []Effect{{"nodes", 4, "10", "40"}, {"batch", 1 / 0.9, "2", "1"}} {
-		if e := got[i]; e.Low != want.Low || e.High != want.High || e.Factor < want.Factor*0.999 || e.Factor > want.Factor*1.001 {
-			t.Errorf("effect %d is %+v, want %+v", i, e, want)
-		}
-	}
-	if got := s.Effects("totals.raft_entries", "legacy"); got[1].Factor != 1 {
-		t.Errorf("an axis without effect has %+v", got[1])
-	}
-	if got := s.Effects("totals.recovery_s", "shedding"); len(got) != 0 {
-		t.Errorf("a broker without runs has %+v", got)
-	}
-	// One at a time: the cells where both differ from the base are somebody else's.
-	s.Base = []string{"10", "1"}
-	for i, r := range s.Runs {
-		if r.Point[0] == "40" && r.Point[1] == "2" {
-			s.Runs[i].Result.Totals.RecoveryS = 1e9
-		}
-	}
-	if got := s.Effects("totals.recovery_s", "legacy")[0]; got.Factor > 4.01 {
-		t.Errorf("one at a time, the effect is %+v", got)
-	}
-}
-
-func TestEffectsOfManyValues(t *testing.T) {
-	s := &Sweep{Axes: []Axis{{Name: "nodes", Numeric: true}}}
-	for i := 1; i <= 40; i++ {
-		value := fmt.Sprint(i)
-		s.Axes[0].Values = append(s.Axes[0].Values, value)
-		s.Runs = append(s.Runs, SweepRun{Point: []string{value}, Broker: "b", Result: &Result{Totals: Phase{RaftEntries: map[bool]uint64{true: 100, false: 1000}[i <= 10]}}})
-	}
-	got := s.Effects("totals.raft_entries", "b")
-	if len(got) != 1 || got[0].Low != "1 to 10" || got[0].Factor < 9.99 || got[0].Factor > 10.01 {
-		t.Errorf("the effect is %+v, want the first quarter against the others", got)
-	}
-}
-
-// TestEffectsOfASample has runs in which the axes go together: levels alone would give each
-// the effect of the other.
-func TestEffectsOfASample(t *testing.T) {
-	s := &Sweep{Design: "sample", Axes: []Axis{{Name: "nodes", Numeric: true}, {Name: "jobs", Numeric: true}, {Name: "idle", Numeric: true}}}
-	for i := 1; i <= 20; i++ {
-		nodes, jobs, idle := 10*i, 5*i+(i*7)%5, (i*13)%20
-		point := []string{fmt.Sprint(nodes), fmt.Sprint(jobs), fmt.Sprint(idle)}
-		for k := range s.Axes {
-			s.Axes[k].Values = append(s.Axes[k].Values, point[k])
-		}
-		// As the square of the nodes, and inverse to the jobs.
-		s.Runs = append(s.Runs, SweepRun{Point: point, Broker: "b", Result: &Result{Totals: Phase{RecoveryS: 1000 * float64(nodes*nodes) / float64(jobs)}}})
-	}
-	slices.SortFunc(s.Axes[2].Values, func(a, b string) int { return int(s.Axes[2].Number(a) - s.Axes[2].Number(b)) })
-	got := s.Effects("totals.recovery_s", "b")
-	if len(got) != 3 || got[0].Axis != "nodes" || got[1].Axis != "jobs" || got[2].Axis != "idle" {
-		t.Fatalf("the effects are %+v", got)
-	}
-	if e := got[0]; e.Factor < 399 || e.Factor > 401 || e.Low != "10" || e.High != "200" { // twenty times the nodes
-		t.Errorf("the nodes have %+v", e)
-	}
-	if e := got[1]; e.Low != s.Axes[1].Values[19] || e.High != s.Axes[1].Values[0] {
-		t.Errorf("the jobs have %+v, want more of them to be better", e)
-	}
-	if e := got[2]; e.Factor > 1.001 {
-		t.Errorf("the axis that does nothing has %+v", e)
-	}
-	s.Runs = s.Runs[:3] // too few for four coefficients: the levels are all there is
-	if got := s.Effects("totals.recovery_s", "b"); len(got) != 3 {
-		t.Errorf("of three runs the effects are %+v", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Threshold is a demand on one metric of a run. At least one of Max, Min, MaxRatio and
@@ -38,12 +39,12 @@ type Verdict struct {
 	OK     bool    `json:"ok"`
 }
 
-// ErrNoSuchRun is wrapped by errors of Check about a run that is not there.
+// ErrNoSuchRun is wrapped by errors of Check about a run that does not exist.
 var ErrNoSuchRun = errors.New("no such run")
 
 // Check applies thresholds to runs; baseline holds the runs that tolerances refer to. The
-// error tells of thresholds that cannot be applied, such as those with an unknown metric:
-// an input error, not a failed threshold. A time that never came fails every demand.
+// error is about thresholds that cannot be applied, such as one with an unknown metric: that
+// is an input error, not a failed threshold. A time that never came fails every demand.
 func Check(runs, baseline []*Result, thresholds []Threshold) ([]Verdict, error) {
 	verdicts := []Verdict{}
 	var errs []error
@@ -102,7 +103,7 @@ func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, err
 		demand(value >= *t.Min, ">= %s", number(*t.Min))
 	}
 	if t.MaxRatio != nil {
-		base, err := t.reference(runs, fmt.Sprintf("max_ratio needs a run of broker %q (ratio_of)", t.RatioOf), func(o *Result) bool { return o.Run.Broker == t.RatioOf })
+		base, err := t.valueIn(runs, fmt.Sprintf("max_ratio needs a run of broker %q (ratio_of)", t.RatioOf), func(o *Result) bool { return o.Run.Broker == t.RatioOf })
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +111,7 @@ func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, err
 	}
 	if t.Tolerance != nil {
 		need := fmt.Sprintf("tolerance needs a baseline run of %s with broker %s", r.Run.Scenario, r.Run.Broker)
-		base, err := t.reference(baseline, need, func(o *Result) bool {
+		base, err := t.valueIn(baseline, need, func(o *Result) bool {
 			return o.Run.Broker == r.Run.Broker && o.Run.Scenario == r.Run.Scenario
 		})
 		if err != nil {
@@ -140,8 +141,8 @@ func (t Threshold) baselineText(base float64, isTime bool) string {
 	return fmt.Sprintf("within %s of the baseline's %s", share, number(base))
 }
 
-// reference looks the threshold's metric up in the first of the runs that is the one meant.
-func (t Threshold) reference(runs []*Result, need string, is func(*Result) bool) (float64, error) {
+// valueIn returns the threshold's metric in the first of the runs that is the one meant.
+func (t Threshold) valueIn(runs []*Result, need string, is func(*Result) bool) (float64, error) {
 	for _, r := range runs {
 		if is(r) {
 			v, _, err := r.Lookup(t.Metric)
@@ -153,8 +154,9 @@ func (t Threshold) reference(runs []*Result, need string, is func(*Result) bool)
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
 
-// Applicable sorts out the thresholds that cannot be applied because of what was not run:
-// no run of their broker, none to compare with, or no baseline. skipped says which, and why.
+// Applicable separates the thresholds that cannot be applied because of what was not run: no
+// run of their broker, none to compare with, or no baseline. The second result says which they
+// are, and why.
 func Applicable(runs, baseline []*Result, thresholds []Threshold) (apply []Threshold, skipped []string) {
 	has := func(among []*Result, broker string) bool {
 		return slices.ContainsFunc(among, func(r *Result) bool { return broker == "" || r.Run.Broker == broker })
@@ -176,4 +178,64 @@ func Applicable(runs, baseline []*Result, thresholds []Threshold) (apply []Thres
 		}
 	}
 	return apply, skipped
+}
+
+// ParseLimit reads a demand such as recovery_s<=300 or legacy:phases.drain.raft_entries>=10.
+// FullPath says how the figure may be shortened; a broker and a colon before it limit the
+// demand to the runs of that broker. The error says which part is wrong, before anything has
+// run.
+func (v *Vocabulary) ParseLimit(text string) (Threshold, error) {
+	compact := strings.Join(strings.Fields(text), "")
+	i := strings.IndexAny(compact, "<>=")
+	if i < 0 || !strings.HasPrefix(compact[i:], "<=") && !strings.HasPrefix(compact[i:], ">=") {
+		return Threshold{}, fmt.Errorf("%q is no limit: it must be METRIC<=NUMBER or METRIC>=NUMBER, such as recovery_s<=300", text)
+	}
+	t := Threshold{Metric: compact[:i]}
+	if broker, rest, ok := strings.Cut(t.Metric, ":"); ok {
+		t.Broker, t.Metric = broker, rest
+	}
+	bound, err := strconv.ParseFloat(compact[i+2:], 64)
+	if err != nil || math.IsNaN(bound) {
+		return Threshold{}, fmt.Errorf("limit %q: %q is not a number", text, compact[i+2:])
+	}
+	if t.Max = &bound; compact[i] == '>' {
+		t.Max, t.Min = nil, &bound
+	}
+	if t.Metric, err = v.FullPath(t.Metric); err != nil {
+		return Threshold{}, fmt.Errorf("limit %q: %w", text, err)
+	}
+	return t, nil
+}
+
+// FullPath completes the short form of a figure's path: a metric alone is one of the totals,
+// a metric after the name of a phase is that phase's. It refuses series, which a sweep does
+// not keep. The error of a path that no run has is a *PathError.
+func (v *Vocabulary) FullPath(path string) (string, error) {
+	root, _, dotted := strings.Cut(path, ".")
+	if root == "series" {
+		return "", fmt.Errorf("metric %q: the series of many runs are not kept: use a phase, totals, latencies, fan_in or host", path)
+	}
+	full := path
+	switch {
+	case !dotted, root == "raft_entries_by_type", root == "evals_by_status":
+		full = "totals." + path
+	case slices.Contains(v.Phases, root):
+		full = "phases." + path
+	}
+	return full, v.CheckPath(full)
+}
+
+// String returns a demand on a maximum or minimum as ParseLimit reads it.
+func (t Threshold) String() string {
+	text := strings.TrimPrefix(strings.TrimPrefix(t.Metric, "totals."), "phases.")
+	if t.Broker != "" {
+		text = t.Broker + ":" + text
+	}
+	if t.Min != nil {
+		return text + ">=" + number(*t.Min)
+	}
+	if t.Max != nil {
+		return text + "<=" + number(*t.Max)
+	}
+	return text
 }

@@ -8,7 +8,7 @@ import (
 // never is the value of a time in a Phase whose condition was not met.
 const never = -1
 
-// Totals sums up the phases of a run as Phase documents it.
+// Totals sums up the phases of a run as Phase documents.
 func Totals(phases []Phase) Phase {
 	t := Phase{
 		Name:              "total",
@@ -45,8 +45,8 @@ func Totals(phases []Phase) Phase {
 	return t
 }
 
-// latest is the later of two times, either of which may be zero, for nothing to wait for,
-// or never: that is told only if there is no time to tell.
+// latest returns the later of two times. Zero, for nothing to wait for, and never count only
+// if neither is a time.
 func latest(a, b float64) float64 {
 	if a <= 0 && b <= 0 {
 		return min(a, b)

@@ -8,18 +8,17 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// alloc is what a client knows of one of its allocations. 50,000 clients may hold 30 of
-// them each, so it is kept small.
+// alloc is what a client knows of one of its allocations. It is small because 50,000 clients
+// may have 30 each.
 type alloc struct {
 	id       string
 	index    uint64        // AllocModifyIndex of the last version seen
-	due      time.Duration // when status becomes true
+	due      time.Duration // when the allocation has that status
 	status   allocStatus
 	reported bool
-	// deployed says that servers wait to hear that the allocation is healthy, which it is
-	// once it has run for MinHealthy.
-	deployed bool
-	// deployedAt is when the client learned of that.
+	// deployed means that the servers wait for the allocation to be healthy, which it is after
+	// running for MinHealthy. The client learned of it at deployedAt.
+	deployed   bool
 	deployedAt time.Duration
 }
 
@@ -37,16 +36,15 @@ func (s allocStatus) String() string {
 	return rpc.AllocClientRunning
 }
 
-// healthyAt is when an allocation of a deployment has run for long enough
-// (client/allochealth/tracker.go).
+// healthyAt returns when a deployed allocation is healthy (client/allochealth/tracker.go).
 func (a *alloc) healthyAt(cfg *Config) time.Duration {
 	return max(a.due, a.deployedAt) + cfg.MinHealthy
 }
 
-// awaitsHealth reports whether servers wait to hear that the allocation is healthy.
+// awaitsHealth reports whether the servers wait for the allocation to be healthy.
 func awaitsHealth(l *rpc.Allocation) bool { return l.DeploymentID != "" && l.Health == "" }
 
-// onAllocs takes the node's allocations and watches on.
+// onAllocs takes the answer to a watch, and watches on.
 func (c *client) onAllocs(cfg *Config, now time.Duration, a answer) {
 	if a.err != nil {
 		c.sleep(watchLoop, now+retry(&c.tasks[watchLoop].src, cfg.WatchRetry), true)
@@ -58,12 +56,11 @@ func (c *client) onAllocs(cfg *Config, now time.Duration, a answer) {
 	c.sleep(watchLoop, now, true)
 }
 
-// learn merges the servers' list into what the client knows, both in the order of the
-// IDs. Allocations that are no longer listed were garbage collected and are forgotten.
+// learn merges the servers' list into what the client knows, both in the order of IDs. It
+// forgets allocations that are not listed: they were garbage collected.
 func (c *client) learn(cfg *Config, now time.Duration, listed []*rpc.Allocation) {
-	byID := func(a, b *rpc.Allocation) int { return strings.Compare(a.ID, b.ID) }
-	if !slices.IsSortedFunc(listed, byID) {
-		listed = slices.SortedFunc(slices.Values(listed), byID)
+	if !slices.IsSortedFunc(listed, rpc.ByID) {
+		listed = slices.SortedFunc(slices.Values(listed), rpc.ByID)
 	}
 	merged := make([]alloc, 0, len(listed))
 	known := c.allocs
@@ -81,7 +78,7 @@ func (c *client) learn(cfg *Config, now time.Duration, listed []*rpc.Allocation)
 	c.allocs = merged
 }
 
-// add takes up an allocation the client has not seen before.
+// add returns an allocation that is new to the client.
 func (c *client) add(cfg *Config, now time.Duration, l *rpc.Allocation) alloc {
 	a := alloc{id: l.ID, index: l.AllocModifyIndex, due: now, deployed: awaitsHealth(l), deployedAt: now}
 	src := &c.tasks[watchLoop].src
@@ -98,8 +95,8 @@ func (c *client) add(cfg *Config, now time.Duration, l *rpc.Allocation) alloc {
 	return a
 }
 
-// update applies a newer version of a known allocation. A change that was the client's
-// own leaves AllocModifyIndex as it was and is passed over.
+// update returns a known allocation as the servers list it now. The client's own changes
+// do not raise AllocModifyIndex, and it ignores them.
 func (c *client) update(cfg *Config, now time.Duration, a alloc, l *rpc.Allocation) alloc {
 	if l.AllocModifyIndex <= a.index {
 		return a
@@ -109,11 +106,11 @@ func (c *client) update(cfg *Config, now time.Duration, a alloc, l *rpc.Allocati
 		a.deployed, a.deployedAt = true, now
 	}
 	if l.ClientTerminal() && a.status == allocRunning {
-		// It was reported to have ended, by whoever makes allocations fail.
+		// The scenario made it fail, and reported that itself.
 		a.status, a.reported = allocComplete, true
 	}
 	if l.ClientStatus == rpc.AllocClientUnknown && !l.ServerTerminal() {
-		a.reported = false // the servers held it for lost: client/client.go, updateAlloc, Reconnect
+		a.reported = false // the node was disconnected (client/client.go, updateAlloc, Reconnect)
 	}
 	if l.ServerTerminal() && a.status != allocComplete {
 		a.status, a.reported = allocComplete, false
@@ -122,8 +119,8 @@ func (c *client) update(cfg *Config, now time.Duration, a alloc, l *rpc.Allocati
 	return a
 }
 
-// planSync sets the sync loop to the first tick that has something to send: an empty tick
-// does nothing, so it is left out.
+// planSync makes the sync loop wait for the first tick with something to send. It skips empty
+// ticks, which would do nothing.
 func (c *client) planSync(cfg *Config, now time.Duration) {
 	t := &c.tasks[syncLoop]
 	if t.state == calling || t.retrying {
@@ -150,13 +147,13 @@ func (c *client) planSync(cfg *Config, now time.Duration) {
 	c.sleep(syncLoop, c.tick(max(first, now)), false)
 }
 
-// tick returns the sync ticker's first tick at or after t.
+// tick returns the first tick of the sync loop's ticker at or after t.
 func (c *client) tick(t time.Duration) time.Duration {
 	n := max((t-c.syncBase+c.syncEvery-1)/c.syncEvery, 1)
 	return c.syncBase + n*c.syncEvery
 }
 
-// changes returns the statuses to report.
+// changes returns the statuses to report now.
 func (c *client) changes(cfg *Config, now time.Duration) []*rpc.Allocation {
 	var report []*rpc.Allocation
 	for _, a := range c.allocs {
@@ -173,7 +170,7 @@ func (c *client) changes(cfg *Config, now time.Duration) []*rpc.Allocation {
 	return report
 }
 
-// onReport takes the answer to a report. Statuses that changed meanwhile go into the next.
+// onReport takes the answer to a report. The next one has what changed meanwhile.
 func (c *client) onReport(cfg *Config, now time.Duration, asked call, a answer) {
 	c.syncBase, c.syncEvery = now, cfg.AllocSync
 	if a.err != nil {

@@ -30,13 +30,11 @@ func reports(s *fakeServers) []string {
 	return details
 }
 
-// oneReporting runs a test with one client that reports, once it is ready.
+// oneReporting runs a test with one ready client that reports allocations.
 func oneReporting(t *testing.T, b Behaviour, prepare func(*fakeServers), test func(*testing.T, *fakeServers, *Fleet, string)) {
 	cfg := Config{Nodes: 1, Servers: 3, Seed: 2, ReportAllocs: true, Behaviour: b}
 	inBubble(t, cfg, prepare, func(t *testing.T, s *fakeServers, f *Fleet) {
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		test(t, s, f, f.clients[0].id)
 	})
 }
@@ -67,8 +65,8 @@ func TestAllocationsAreStartedStoppedAndReportedInBatches(t *testing.T) {
 	})
 }
 
-// TestHealth: an allocation of a deployment is called healthy once it has run for ten
-// seconds; one that somebody else reported as failed never is.
+// TestHealth: a client reports an allocation of a deployment as healthy after ten seconds, but
+// not one that somebody else reported as failed.
 func TestHealth(t *testing.T) {
 	oneReporting(t, Behaviour{}, nil, func(t *testing.T, s *fakeServers, f *Fleet, node string) {
 		placed := run("a", "b")

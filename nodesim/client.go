@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/uuid"
 )
 
-// A loop is one of the things a client does side by side.
+// A loop is one of the things that a client does concurrently.
 type loop uint8
 
 const (
@@ -21,7 +22,7 @@ const (
 type taskState uint8
 
 const (
-	idle    taskState = iota // does nothing until another loop starts it
+	idle    taskState = iota // waits for another loop to start it
 	waiting                  // acts at task.at
 	calling                  // its call is under way
 )
@@ -29,32 +30,32 @@ const (
 // task is the state of one loop of one client.
 type task struct {
 	state    taskState
-	wakeable bool          // a success of another loop ends the wait
-	retrying bool          // the call is being tried again below the loop, until deadline
-	pos      int32         // place in the fleet's queue; -1 when not in it
+	wakeable bool          // a successful call of another loop ends the wait
+	retrying bool          // the call is tried again below the loop, until deadline
+	pos      int32         // index in the fleet's queue; -1 if it is not there
 	at       time.Duration // since the fleet's start
 	deadline time.Duration
 	src      rand.PCG
 }
 
-// client is one client's state. Its methods are the client's decisions: pure but for the
-// draws from the loops' sources. All times count from the fleet's start.
+// client is the state of one client. Its methods are the client's decisions, which depend on
+// nothing else but draws from the loops' sources. Times count from the fleet's start.
 type client struct {
 	num    int
 	id     string
-	server int           // the one it talks to
-	life   uint32        // counts Stop and Resume: answers to calls of an earlier life are ignored
-	rate   float64       // of its clock, against the servers'; zero means 1
-	now    time.Duration // of the decision under way
+	server int           // that it talks to
+	life   uint32        // counts starts and stops; answers to an earlier life are ignored
+	rate   float64       // of its clock relative to the servers'; zero means 1
+	now    time.Duration // of the decision being made
 
 	group      uint16
-	generation uint32            // counts the machines that were in this place
-	override   map[string]string // attributes that differ from the group's; nil = none
+	generation uint32            // counts the machines it replaced
+	override   map[string]string // attributes in place of the group's; nil = none
 
 	running bool
-	// version counts the changes of the node, and told those that the servers know.
+	// version counts changes of the node's attributes; told is the last that was registered.
 	version, told uint32
-	registered    bool // the servers know the node, as far as the client knows
+	registered    bool // the servers know the node, as far as the client can tell
 	introduced    bool // registered at least once in this life: no longer initializing
 	heartbeated   bool
 	ready         bool
@@ -69,6 +70,16 @@ type client struct {
 	tasks [loops]task
 }
 
+// newClient returns a stopped client.
+func newClient(cfg *Config, num int, group uint16) client {
+	identity := source(cfg.Seed, num, seedIdentity)
+	c := client{num: num, id: uuid.Random(&identity), server: num % cfg.Servers, group: group}
+	for l := range loops {
+		c.tasks[l] = task{pos: -1, src: source(cfg.Seed, num, uint64(l))}
+	}
+	return c
+}
+
 // callKind is a method of rpc.NodeServer.
 type callKind uint8
 
@@ -79,18 +90,18 @@ const (
 	callSync
 )
 
-// call is what a loop wants asked of a server.
+// call is a call that a loop wants made.
 type call struct {
 	kind    callKind
 	server  int
-	status  string            // callRegister: of the node
-	version uint32            // callRegister: of what it tells
+	status  string            // callRegister: the node's
+	version uint32            // callRegister: the client's
 	index   uint64            // callWatch
 	block   time.Duration     // callWatch
 	report  []*rpc.Allocation // callSync
 }
 
-// answer is what came of a call.
+// answer is the result of a call.
 type answer struct {
 	err    error
 	ttl    time.Duration // callRegister, callHeartbeat
@@ -106,8 +117,7 @@ func (c *client) start(cfg *Config, now time.Duration) {
 	c.sleep(nodeLoop, now+stagger(&c.tasks[nodeLoop].src, cfg.RegisterStagger), false)
 }
 
-// stop ends the life. What the client knew of its allocations stays, as an agent's state
-// directory would.
+// stop ends a life. The client keeps its allocations, as an agent's state directory does.
 func (c *client) stop() {
 	c.life++
 	c.running, c.registered, c.introduced, c.heartbeated, c.ready = false, false, false, false, false
@@ -118,8 +128,8 @@ func (c *client) stop() {
 	}
 }
 
-// sleep makes a loop wait until its client's clock, which may run fast or slow, has come as
-// far as until is from now.
+// sleep makes a loop wait until the given time on the client's clock, which runs at its rate
+// from now on.
 func (c *client) sleep(l loop, until time.Duration, wakeable bool) {
 	if c.rate != 0 && until > c.now {
 		until = c.now + time.Duration(float64(until-c.now)/c.rate)
@@ -128,7 +138,7 @@ func (c *client) sleep(l loop, until time.Duration, wakeable bool) {
 	t.state, t.at, t.wakeable = waiting, until, wakeable
 }
 
-// begin returns the call of a loop whose time has come.
+// begin returns the call that a loop makes now.
 func (c *client) begin(cfg *Config, l loop, now time.Duration) call {
 	t := &c.tasks[l]
 	t.state = calling
@@ -159,7 +169,7 @@ func (c *client) begin(cfg *Config, l loop, now time.Duration) call {
 	return next
 }
 
-// finish takes the answer to a loop's call and decides what the loop does next.
+// finish decides what a loop does next, given the answer to its call.
 func (c *client) finish(cfg *Config, l loop, now time.Duration, asked call, a answer) {
 	c.now = now
 	t := &c.tasks[l]
@@ -188,13 +198,14 @@ func (c *client) finish(cfg *Config, l loop, now time.Duration, asked call, a an
 	}
 }
 
-// retriable says whether a failed call may be tried again as it is (canRetry of
-// client/rpc.go): nothing can have been changed without a leader, nor by a read.
+// retriable reports whether a failed call may be tried again as it is: neither a call without
+// a leader nor a read can have changed anything (client/rpc.go, canRetry).
 func (k call) retriable(err error) bool {
 	return errors.Is(err, rpc.ErrNoLeader) || k.kind == callWatch && errors.Is(err, rpc.ErrUnreachable)
 }
 
-// wakeOthers ends the waits that a success of loop l makes pointless.
+// wakeOthers ends the wakeable waits of the other loops (client/rpc.go,
+// fireRpcRetryWatcher).
 func (c *client) wakeOthers(l loop, now time.Duration) {
 	for o := range c.tasks {
 		if t := &c.tasks[o]; loop(o) != l && t.state == waiting && t.wakeable && t.at > now {
@@ -238,4 +249,20 @@ func (c *client) onHeartbeat(cfg *Config, now time.Duration, a answer) {
 		left := c.lastOK + c.ttl - now
 		c.sleep(nodeLoop, now+heartbeatRetry(src, left, cfg.HeartbeatRetryUnit), true)
 	}
+}
+
+// reintroduce makes the client register again as soon as its node loop is free.
+func (c *client) reintroduce(now time.Duration) {
+	c.version++
+	if t := &c.tasks[nodeLoop]; t.state == waiting && c.registered {
+		t.at = now
+	}
+}
+
+// unlessChanged returns until, or now if the servers do not know the node's attributes.
+func (c *client) unlessChanged(now, until time.Duration) time.Duration {
+	if c.told != c.version {
+		return now
+	}
+	return until
 }

@@ -1,32 +1,30 @@
 package nodesim
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// Dial returns server i as a client sees it; i counts from 0. It is called once for
-// each server when the fleet is made.
+// Dial returns server number server, from 0, as clients see it. NewFleet calls it once for
+// each server.
 type Dial func(server int) rpc.NodeServer
 
-// Config describes a fleet. The zero value of every field but Nodes, Servers and Dial
-// stands for the default named beside it.
+// Config describes a fleet. The zero value of each field but Nodes, Servers and Dial stands
+// for the default named beside it.
 type Config struct {
 	Nodes   int // clients; at least 1
-	Servers int // servers that Dial knows; at least 1. Client i starts on server i mod Servers
+	Servers int // at least 1; client i starts on server i mod Servers
 	Dial    Dial
-	Seed    int64 // with the client's number, the seed of all its draws
+	Seed    int64 // seeds all draws, together with the client's number
 
-	// Groups is what the fleet consists of, numbered one group after the other; Nodes is
-	// their sum then. Without any, all clients are alike and the next four fields count.
+	// Groups make up the fleet, whose clients are numbered group by group. Nodes must be
+	// their sum. Nil is one group with the defaults of Group.
 	Groups []Group
-
-	Datacenters []string          // client i is in Datacenters[i mod len]; nil = dc1
-	NodeClass   string            // empty = none
-	Attributes  map[string]string // shared by all nodes, never written to; nil = DefaultAttributes
-	Resources   rpc.Resources     // of each node; zero = DefaultResources
 
 	Timing
 	Behaviour Behaviour
@@ -36,67 +34,76 @@ type Config struct {
 	ReportAllocs bool
 }
 
-// DefaultResources is what a node offers unless the Config says otherwise.
+// DefaultResources is what a node offers unless its Group says otherwise.
 var DefaultResources = rpc.Resources{CPUMHz: 4000, MemoryMB: 8192, DiskMB: 100 * 1024}
 
-// DefaultAttributes returns what a node says of itself unless the Config says otherwise:
-// a few of what fingerprinting finds. Servers refuse a node without any.
+// DefaultAttributes returns the attributes of a node unless its Group says otherwise: some of
+// those that fingerprinting finds. Servers refuse a node without any.
 func DefaultAttributes() map[string]string {
 	return map[string]string{
 		"cpu.arch": "amd64", "driver.mock_driver": "1", "kernel.name": "linux", "os.name": "ubuntu",
 	}
 }
 
-// Timing is every interval of a client. Zero fields stand for the defaults beside them,
-// which are the constants of client/client.go and, for RPCHold, client/config/config.go.
+// Timing is every interval of a client; the package documentation says what each is for.
+// Zero stands for what Nomad's clients do, as intervals lists it.
 type Timing struct {
-	// RegisterStagger, 10s, spreads registrations and the heartbeat after a node the
-	// servers had forgotten registered again (initialHeartbeatStagger).
+	// RegisterStagger spreads registrations. It also spreads the heartbeats of nodes that the
+	// servers had forgotten and that registered again (initialHeartbeatStagger).
 	RegisterStagger time.Duration
-	RegisterRetry   time.Duration // 15s
+	RegisterRetry   time.Duration
 	// FirstHeartbeat spreads the first heartbeat of a client's life, which turns the node
-	// ready. Zero means right after it registered; real clients spread it over 10 s.
+	// ready. Zero sends it right after the registration; real clients spread it over 10 s.
 	FirstHeartbeat time.Duration
-	AllocSync      time.Duration // 200ms
-	AllocSyncRetry time.Duration // 5s
-	WatchRetry     time.Duration // 30s
-	WatchBlock     time.Duration // 5m: how long a GetClientAllocs may block
-	RPCHold        time.Duration // 5s: how long a call is retried below the loops
-	// HeartbeatRetryUnit is the second of the heartbeat retry rule, which waits 1 to 30
-	// of them.
-	HeartbeatRetryUnit time.Duration // 1s
-	// MinHealthy, 10s, is how long an allocation of a deployment runs before the client
-	// calls it healthy (structs.DefaultUpdateStrategy).
+	AllocSync      time.Duration
+	AllocSyncRetry time.Duration
+	WatchRetry     time.Duration
+	WatchBlock     time.Duration // how long a GetClientAllocs may block
+	RPCHold        time.Duration // how long a call is retried below the loops
+	// HeartbeatRetryUnit stands for a second in the rule of heartbeat retries, which wait
+	// 1 to 30 of them.
+	HeartbeatRetryUnit time.Duration
+	// MinHealthy is how long an allocation of a deployment runs before the client calls it
+	// healthy (structs.DefaultUpdateStrategy).
 	MinHealthy time.Duration
+}
+
+// interval is a field of Timing with its default.
+type interval struct {
+	name  string
+	field *time.Duration
+	value time.Duration
+}
+
+// intervals lists all fields. The defaults are the constants of client/client.go and, for
+// RPCHold, of client/config/config.go.
+func (t *Timing) intervals() []interval {
+	return []interval{
+		{"RegisterStagger", &t.RegisterStagger, 10 * time.Second},
+		{"RegisterRetry", &t.RegisterRetry, 15 * time.Second},
+		{"FirstHeartbeat", &t.FirstHeartbeat, 0},
+		{"AllocSync", &t.AllocSync, 200 * time.Millisecond},
+		{"AllocSyncRetry", &t.AllocSyncRetry, 5 * time.Second},
+		{"WatchRetry", &t.WatchRetry, 30 * time.Second},
+		{"WatchBlock", &t.WatchBlock, 5 * time.Minute},
+		{"RPCHold", &t.RPCHold, 5 * time.Second},
+		{"HeartbeatRetryUnit", &t.HeartbeatRetryUnit, time.Second},
+		{"MinHealthy", &t.MinHealthy, 10 * time.Second},
+	}
 }
 
 // WithDefaults returns the timing with the defaults in place of zeros.
 func (t Timing) WithDefaults() Timing {
-	for _, f := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{
-		{&t.RegisterStagger, 10 * time.Second},
-		{&t.RegisterRetry, 15 * time.Second},
-		{&t.AllocSync, 200 * time.Millisecond},
-		{&t.AllocSyncRetry, 5 * time.Second},
-		{&t.WatchRetry, 30 * time.Second},
-		{&t.WatchBlock, 5 * time.Minute},
-		{&t.RPCHold, 5 * time.Second},
-		{&t.HeartbeatRetryUnit, time.Second},
-		{&t.MinHealthy, 10 * time.Second},
-	} {
-		if *f.field == 0 {
-			*f.field = f.value
-		}
+	for _, i := range t.intervals() {
+		*i.field = cmp.Or(*i.field, i.value)
 	}
 	return t
 }
 
 // Behaviour is what a client does with its allocations.
 type Behaviour struct {
-	StartDelay Delay // from learning of an allocation to its running; zero = at once
-	StopDelay  Delay // from being told to stop one to its being complete; zero = at once
+	StartDelay Delay // from learning of an allocation until it runs; zero = none
+	StopDelay  Delay // from learning that it is to stop until it is complete; zero = none
 }
 
 // Delay is a uniform distribution over [Min, Max); Max below Min counts as Min.
@@ -104,7 +111,7 @@ type Delay struct {
 	Min, Max time.Duration
 }
 
-// Validate names the first field that cannot be used, its value and what is allowed.
+// Validate returns an error that names the first wrong field, its value and what is allowed.
 func (c Config) Validate() error {
 	switch {
 	case c.Nodes < 1 || c.Nodes > MaxNodes:
@@ -117,27 +124,60 @@ func (c Config) Validate() error {
 	if err := c.validateGroups(); err != nil {
 		return err
 	}
-	t := c.Timing
-	for _, f := range []struct {
-		name  string
-		value time.Duration
-	}{
-		{"RegisterStagger", t.RegisterStagger},
-		{"RegisterRetry", t.RegisterRetry},
-		{"FirstHeartbeat", t.FirstHeartbeat},
-		{"AllocSync", t.AllocSync},
-		{"AllocSyncRetry", t.AllocSyncRetry},
-		{"WatchRetry", t.WatchRetry},
-		{"WatchBlock", t.WatchBlock},
-		{"RPCHold", t.RPCHold},
-		{"HeartbeatRetryUnit", t.HeartbeatRetryUnit},
-		{"MinHealthy", t.MinHealthy},
-		{"Behaviour.StartDelay.Min", c.Behaviour.StartDelay.Min},
-		{"Behaviour.StopDelay.Min", c.Behaviour.StopDelay.Min},
-	} {
-		if f.value < 0 {
-			return fmt.Errorf("nodesim: %s is %v: it must be 0 (the default) or longer", f.name, f.value)
+	for _, i := range append(c.Timing.intervals(),
+		interval{name: "Behaviour.StartDelay.Min", field: &c.Behaviour.StartDelay.Min},
+		interval{name: "Behaviour.StopDelay.Min", field: &c.Behaviour.StopDelay.Min},
+	) {
+		if *i.field < 0 {
+			return fmt.Errorf("nodesim: %s is %v: it must be 0 (the default) or longer", i.name, *i.field)
 		}
+	}
+	return nil
+}
+
+// Group describes clients that are alike.
+type Group struct {
+	Name       string
+	Nodes      int               // at least 1
+	Datacenter string            // empty = dc1
+	NodeClass  string            // empty = none
+	Attributes map[string]string // shared by the nodes, never written to; nil = DefaultAttributes
+	Resources  rpc.Resources     // of each node; zero = DefaultResources
+	Racks      int               // the clients stand in these in turn; the fleet ignores them
+	Latency    time.Duration     // added to each message between a client and a server
+}
+
+// groups returns the groups of the fleet with the defaults filled in.
+func (c *Config) groups() []Group {
+	groups := slices.Clone(c.Groups)
+	if groups == nil {
+		groups = []Group{{Nodes: c.Nodes}}
+	}
+	for i := range groups {
+		g := &groups[i]
+		g.Datacenter = cmp.Or(g.Datacenter, "dc1")
+		g.Resources = cmp.Or(g.Resources, DefaultResources)
+		if g.Attributes == nil {
+			g.Attributes = DefaultAttributes()
+		}
+	}
+	return groups
+}
+
+// validateGroups checks the groups by themselves and against Nodes.
+func (c Config) validateGroups() error {
+	sum := 0
+	for _, g := range c.Groups {
+		if g.Nodes < 1 || g.Latency < 0 {
+			return fmt.Errorf("nodesim: group %q has %d nodes and a latency of %v: it must have at least 1 node and no negative latency", g.Name, g.Nodes, g.Latency)
+		}
+		sum += g.Nodes
+	}
+	switch {
+	case c.Groups != nil && sum != c.Nodes:
+		return fmt.Errorf("nodesim: Nodes is %d and the groups have %d: the two must be equal", c.Nodes, sum)
+	case len(c.Groups) > math.MaxUint16:
+		return fmt.Errorf("nodesim: %d groups: there must be %d at most", len(c.Groups), math.MaxUint16)
 	}
 	return nil
 }

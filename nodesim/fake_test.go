@@ -17,11 +17,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeServers stands in for a cluster: it remembers every call and answers as it is told.
+// fakeServers stands in for a cluster. It logs every call, and answers as tests tell it.
 type fakeServers struct {
 	latency time.Duration
 	ttl     func(node string) time.Duration
-	// fail, when set, may refuse a call; it runs with mu held.
+	// fail, unless it is nil, returns the error of a call. It is called with mu held.
 	fail func(entry logEntry) error
 
 	mu      sync.Mutex
@@ -54,7 +54,7 @@ func newFakeServers() *fakeServers {
 
 func (f *fakeServers) dial(i int) rpc.NodeServer { return fakeServer{f, i} }
 
-// place puts allocations of the servers' making on a node.
+// place puts allocations on a node, as schedulers do.
 func (f *fakeServers) place(node string, allocs ...*rpc.Allocation) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,7 +93,7 @@ type fakeServer struct {
 	number int
 }
 
-// enter logs a call and returns how it fails, with mu held if it does not.
+// enter logs a call and returns its error. It returns with mu held if that is nil.
 func (s fakeServer) enter(ctx context.Context, method, node, detail string) error {
 	select {
 	case <-time.After(s.latency):
@@ -177,7 +177,7 @@ func (s fakeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest
 	return &rpc.WriteResponse{Index: s.index}, nil
 }
 
-// inBubble runs a test on virtual time with a started fleet of cfg over fake servers.
+// inBubble runs a test in a bubble with a fleet that is started and has fake servers.
 func inBubble(t *testing.T, cfg Config, prepare func(*fakeServers), test func(*testing.T, *fakeServers, *Fleet)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -194,4 +194,11 @@ func inBubble(t *testing.T, cfg Config, prepare func(*fakeServers), test func(*t
 		defer fleet.Shutdown()
 		test(t, servers, fleet)
 	})
+}
+
+// waitReady returns once every running client is ready. Call it in a bubble.
+func waitReady(f *Fleet) {
+	for s := f.Stats(); s.Ready < s.Running; s = f.Stats() {
+		time.Sleep(time.Millisecond)
+	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// Fleet runs the clients. Its methods may be called from any goroutine. In a synctest
-// bubble it must be made, started and shut down inside the bubble.
+// Fleet runs clients. Its methods are safe for concurrent use. In a synctest bubble, NewFleet,
+// Start and Shutdown must be called inside the bubble.
 type Fleet struct {
 	cfg     Config
 	groups  []Group
@@ -21,72 +21,63 @@ type Fleet struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	// mu guards everything below and is held for decisions only, never during a call.
+	// mu guards everything below. It is held for decisions, never during a call.
 	mu        sync.Mutex
-	selection rand.PCG // draws whom Stop and Choose choose
+	selection rand.PCG // for Stop and Choose
 	started   time.Time
-	armed     time.Duration // when drive wakes next by itself
-	wake      chan struct{} // wakes it before that
+	armed     time.Duration // when drive's timer fires
+	wake      chan struct{} // wakes drive before that
 	clients   []client
-	watches   []context.CancelFunc // ends client i's GetClientAllocs; nil when none is under way
+	watches   []context.CancelFunc // ends client i's GetClientAllocs; nil if none is under way
 	queue     queue
 	stats     Stats
 	lastErr   error
-	changed   chan struct{} // closed when stats.Ready or stats.Running moved; nil when nobody waits
 	shutdown  bool
 }
 
-// Stats counts clients and what they have done. Registered, Ready, Running and Stopped
-// are counts of clients now; the rest accumulates over the fleet's life.
+// Stats counts clients, now, and answered calls, since Start.
 type Stats struct {
-	Registered int // running, and known to the servers as far as they can tell
-	Ready      int // of these, those whose last registration was followed by a heartbeat
-	Running    int // not stopped
+	Registered int // running, and known to the servers as far as the clients can tell
+	Ready      int // registered, and have sent a heartbeat since
+	Running    int
 	Stopped    int
 
-	Registrations      uint64 // successful ones
-	Heartbeats         uint64 // successful ones
-	HeartbeatErrors    uint64
-	RegistrationErrors uint64
-	AllocUpdates       uint64 // reports the servers took
-	AllocUpdateErrors  uint64 // reports they refused
+	// Calls that succeeded, and calls that failed.
+	Registrations, RegistrationErrors uint64
+	Heartbeats, HeartbeatErrors       uint64
+	AllocUpdates, AllocUpdateErrors   uint64
 }
 
-// NewFleet makes a fleet whose clients are all stopped until Start. The error is that of
+// NewFleet returns a fleet whose clients are stopped until Start. The error is that of
 // Config.Validate.
 func NewFleet(cfg Config) (*Fleet, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	cfg.Timing = cfg.Timing.WithDefaults()
-	groups, groupOf := cfg.groups()
 	f := &Fleet{
-		cfg:     cfg,
-		groups:  groups,
-		grid:    newGrid(cfg.Nodes),
-		clients: make([]client, cfg.Nodes),
-		watches: make([]context.CancelFunc, cfg.Nodes),
-
+		cfg:       cfg,
+		groups:    cfg.groups(),
+		grid:      newGrid(cfg.Nodes),
 		selection: source(cfg.Seed, 0, seedSelection),
+		clients:   make([]client, 0, cfg.Nodes),
+		watches:   make([]context.CancelFunc, cfg.Nodes),
 	}
-	f.queue.clients = f.clients
 	for i := range cfg.Servers {
 		f.servers = append(f.servers, cfg.Dial(i))
 	}
-	for i := range f.clients {
-		c := &f.clients[i]
-		identity := source(cfg.Seed, i, seedIdentity)
-		c.num, c.id, c.server, c.group = i, uuid(&identity), i%cfg.Servers, uint16(groupOf(i))
-		for l := range loops {
-			c.tasks[l] = task{pos: -1, src: source(cfg.Seed, i, uint64(l))}
+	for g := range f.groups {
+		for range f.groups[g].Nodes {
+			f.clients = append(f.clients, newClient(&cfg, len(f.clients), uint16(g)))
 		}
 	}
+	f.queue = newQueue(f.clients)
 	f.stats.Stopped = cfg.Nodes
 	return f, nil
 }
 
-// Start brings all clients to life. It is called once; the clients live until Shutdown or
-// until ctx is done.
+// Start brings all clients to life until Shutdown, or until ctx is done. It must be called
+// once.
 func (f *Fleet) Start(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,12 +91,12 @@ func (f *Fleet) Start(ctx context.Context) {
 	f.arm()
 }
 
-// Shutdown ends all clients and returns when every goroutine of the fleet has ended. A
-// fleet cannot be started again.
+// Shutdown ends all clients for good and returns when every goroutine of the fleet has
+// ended.
 func (f *Fleet) Shutdown() {
 	f.mu.Lock()
 	f.shutdown = true
-	// One by one: cancelling them through the parent would wake them in random order.
+	// Their common parent would cancel them in random order.
 	for i := range f.watches {
 		f.endWatch(i)
 	}
@@ -116,78 +107,25 @@ func (f *Fleet) Shutdown() {
 	f.wg.Wait()
 }
 
-// Stop silences a share of the clients, chosen as by Choose. They send nothing from now on
-// and ignore the answers to what they have sent. It returns their node IDs in the order of
-// their numbers.
-func (f *Fleet) Stop(fraction float64) []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	chosen := f.choose(fraction)
-	for _, i := range chosen {
-		f.halt(i)
-	}
-	f.arm()
-	return f.idsOf(chosen)
-}
-
-// Resume brings stopped clients back to life: they register again under their old IDs, at
-// a stagger of RegisterStagger. Unknown IDs and running clients are passed over.
-func (f *Fleet) Resume(ids []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	back := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		back[id] = true
-	}
-	for i := range f.clients {
-		if c := &f.clients[i]; back[c.id] && !c.running {
-			f.decide(c, func(c *client, now time.Duration) { c.start(&f.cfg, now) })
-		}
-	}
-	f.arm()
-}
-
-// Stats returns the counts of this moment.
+// Stats returns the present counts.
 func (f *Fleet) Stats() Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.stats
 }
 
-// LastError returns the error of the latest call of a running client that failed; nil if
-// none has.
+// LastError returns the error of the last call that failed; nil if none did. It ignores
+// answers to clients that were stopped meanwhile.
 func (f *Fleet) LastError() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.lastErr
 }
 
-// WaitReady returns once every running client is ready, or with ctx's error. With no
-// client running it returns at once.
-func (f *Fleet) WaitReady(ctx context.Context) error {
-	for {
-		f.mu.Lock()
-		if f.stats.Ready == f.stats.Running {
-			f.mu.Unlock()
-			return nil
-		}
-		if f.changed == nil {
-			f.changed = make(chan struct{})
-		}
-		changed := f.changed
-		f.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// drive starts the calls of the loops whose time has come.
+// drive launches the calls of the loops whose time has come.
 //
-// It makes a timer for each wait and never resets one that is pending: in a bubble the
-// runtime pays for that with a walk over all of the bubble's timers.
+// It makes a timer for each wait because resetting one that is pending makes the runtime
+// walk over all timers of a bubble.
 func (f *Fleet) drive() {
 	for {
 		f.mu.Lock()
@@ -213,11 +151,11 @@ func (f *Fleet) drive() {
 	}
 }
 
-// forever is when a fleet without a waiting loop wakes.
+// forever is how long drive waits when no loop does.
 const forever = 100 * 365 * 24 * time.Hour
 
-// arm wakes drive if it would sleep past the next instant. Called with mu held, after
-// every decision.
+// arm wakes drive if the earliest loop acts before drive's timer fires. It must be called
+// after every decision, with mu held.
 func (f *Fleet) arm() {
 	at, ok := f.queue.next()
 	if !ok || at >= f.armed {
@@ -230,7 +168,7 @@ func (f *Fleet) arm() {
 	}
 }
 
-// launch makes the call of one loop, in a goroutine of its own. Called with mu held.
+// launch makes the call of one loop in a new goroutine. It is called with mu held.
 func (f *Fleet) launch(r ref, now time.Duration) {
 	c := &f.clients[r.client]
 	asked, life := c.begin(&f.cfg, r.loop, now), c.life
@@ -252,7 +190,7 @@ func (f *Fleet) launch(r ref, now time.Duration) {
 	})
 }
 
-// answered takes an answer to the client, unless it lives another life by now.
+// answered hands an answer to the client unless the client has stopped since it asked.
 func (f *Fleet) answered(r ref, life uint32, asked call, got answer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -271,10 +209,8 @@ func (f *Fleet) answered(r ref, life uint32, asked call, got answer) {
 	f.arm()
 }
 
-// decide lets a client decide, then brings queue and counts in line with it. Called with
-// mu held.
+// decide lets a client decide, and updates queue and counts. It is called with mu held.
 func (f *Fleet) decide(c *client, step func(*client, time.Duration)) {
-	before := f.stats
 	f.stats.add(c, -1)
 	step(c, time.Since(f.started))
 	f.stats.add(c, +1)
@@ -286,10 +222,6 @@ func (f *Fleet) decide(c *client, step func(*client, time.Duration)) {
 			f.queue.remove(r)
 		}
 	}
-	if f.changed != nil && (before.Ready != f.stats.Ready || before.Running != f.stats.Running) {
-		close(f.changed)
-		f.changed = nil
-	}
 }
 
 func (f *Fleet) endWatch(i int) {
@@ -299,7 +231,7 @@ func (f *Fleet) endWatch(i int) {
 	}
 }
 
-// add counts the client in or, with by = -1, out.
+// add counts the client in if by is 1, and out if by is -1.
 func (s *Stats) add(c *client, by int) {
 	if !c.running {
 		s.Stopped += by

@@ -1,7 +1,6 @@
 package nodesim
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -19,9 +18,7 @@ func within(d, least, most time.Duration) bool { return d >= least && d <= most 
 func TestClientsRegisterWithinTheStaggerAndTurnReady(t *testing.T) {
 	cfg := Config{Nodes: 200, Servers: 3, Seed: 1}
 	inBubble(t, cfg, nil, func(t *testing.T, s *fakeServers, f *Fleet) {
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		registered := s.calls("register")
 		if len(registered) != 200 {
 			t.Fatalf("%d registrations, want one from each of 200 clients", len(registered))
@@ -56,9 +53,7 @@ func TestClientsRegisterWithinTheStaggerAndTurnReady(t *testing.T) {
 func TestFirstHeartbeatStagger(t *testing.T) {
 	cfg := Config{Nodes: 50, Servers: 1, Seed: 1, Timing: Timing{FirstHeartbeat: 10 * time.Second}}
 	inBubble(t, cfg, nil, func(t *testing.T, s *fakeServers, f *Fleet) {
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		registered, spread := map[string]time.Duration{}, time.Duration(0)
 		for _, e := range s.calls("register") {
 			registered[e.node] = e.at
@@ -105,8 +100,8 @@ func TestHeartbeatsFollowTheTTLExactly(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	refused := errors.New("refused")
-	// Each case fails some calls of one client over three servers and names what the
-	// client does next: the method, the server, and the least and most time until then.
+	// Each case fails some calls of one client of three servers, and has what the client does
+	// next: the method, the server, and the least and the most time until then.
 	cases := []struct {
 		name        string
 		fail        func(n int, e logEntry) error // n counts the calls, from 0
@@ -214,9 +209,7 @@ func TestStopAndResume(t *testing.T) {
 	cfg := Config{Nodes: 100, Servers: 3, Seed: 5, ReportAllocs: true}
 	prepare := func(s *fakeServers) { s.latency = time.Millisecond }
 	inBubble(t, cfg, prepare, func(t *testing.T, s *fakeServers, f *Fleet) {
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		stopped := f.Stop(0.4)
 		if len(stopped) != 40 {
 			t.Fatalf("stopped %d of 100 clients, want 40", len(stopped))
@@ -238,9 +231,7 @@ func TestStopAndResume(t *testing.T) {
 		}
 		back := time.Since(s.started)
 		f.Resume(append(stopped, "unknown"))
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		if got := f.Stats(); got.Ready != 40 || got.Stopped != 60 {
 			t.Errorf("stats after resuming 40: %+v", got)
 		}
@@ -290,7 +281,7 @@ func TestSameSeedSameCalls(t *testing.T) {
 			synctest.Wait()
 			log = s.calls("")
 		})
-		// Waking many watchers at once is the fake's doing: order within an instant is not the fleet's.
+		// The fake wakes many watchers at once: the fleet does not decide the order of an instant.
 		slices.SortStableFunc(log, func(a, b logEntry) int {
 			return cmpEntries(a, b)
 		})
@@ -325,11 +316,6 @@ func TestShutdownEndsCallsUnderWay(t *testing.T) {
 		f.Shutdown()
 		if waited := time.Since(before); waited != 0 {
 			t.Errorf("Shutdown took %v of virtual time, want none", waited)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := f.WaitReady(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("WaitReady of a fleet that never got ready: %v, want the context's error", err)
 		}
 	})
 }

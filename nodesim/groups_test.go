@@ -9,7 +9,7 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// twoGroups is three clients at hand and two far away.
+// twoGroups has three clients near and two far away.
 func twoGroups() Config {
 	return Config{Nodes: 5, Servers: 1, Seed: 3, Groups: []Group{
 		{Name: "near", Nodes: 3},
@@ -58,9 +58,7 @@ func TestAGroupFarAwayIsLate(t *testing.T) {
 	cfg := twoGroups()
 	cfg.RegisterStagger = time.Second
 	inBubble(t, cfg, nil, func(t *testing.T, s *fakeServers, f *Fleet) {
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		for _, e := range s.calls("register") {
 			far := e.node == f.clients[3].id || e.node == f.clients[4].id
 			if far != (e.at >= 3*time.Second) {
@@ -77,19 +75,13 @@ func TestAGroupFarAwayIsLate(t *testing.T) {
 func TestAReplacedClientIsANewNode(t *testing.T) {
 	cfg := Config{Nodes: 4, Servers: 1, Seed: 2}
 	inBubble(t, cfg, nil, func(t *testing.T, s *fakeServers, f *Fleet) {
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		before := f.idsOf(f.InGroup(""))
 		f.ReplaceClients([]int{1, 2})
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		f.StopClients([]int{2})
 		f.ReplaceClients([]int{2}) // a stopped one, a second time
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		var ids []string
 		for _, e := range s.calls("register") {
 			ids = append(ids, e.node)
@@ -121,9 +113,7 @@ func TestRefingerprint(t *testing.T) {
 			return nil
 		}
 	}, func(t *testing.T, s *fakeServers, f *Fleet) {
-		if err := f.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		waitReady(f)
 		time.Sleep(time.Minute - time.Since(s.started))
 		f.StopClients([]int{2})
 		f.Refingerprint([]int{0, 2}, "os.version", "2")

@@ -1,7 +1,6 @@
 package nodesim
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -9,7 +8,7 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// MaxNodes is the largest fleet: the grid of instants below then has a slot of 134 ms.
+// MaxNodes is the size of the largest fleet, whose grid has slots of 134 ms.
 const MaxNodes = 1 << 24
 
 // Purposes of the random sources derived from a fleet's seed.
@@ -18,8 +17,8 @@ const (
 	seedSelection
 )
 
-// source returns the seeded source of one actor. SplitMix64's finaliser keeps sources of
-// neighbouring numbers unrelated.
+// source returns the random source of one actor. SplitMix64's finaliser makes the sources of
+// consecutive numbers unrelated.
 func source(seed int64, number int, purpose uint64) rand.PCG {
 	return *rand.NewPCG(mix(uint64(seed)), mix(uint64(number)<<8|purpose))
 }
@@ -31,8 +30,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// stagger draws from [0, d), as helper.RandomStagger of helper/cluster.go does; 0 if d is
-// not positive.
+// stagger draws from [0, d) (helper/cluster.go, RandomStagger); it returns 0 if d is not
+// positive.
 func stagger(src *rand.PCG, d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
@@ -45,18 +44,8 @@ func (d Delay) draw(src *rand.PCG) time.Duration {
 	return d.Min + stagger(src, d.Max-d.Min)
 }
 
-// uuid draws an identifier in the form of a version 4 UUID.
-func uuid(src *rand.PCG) string {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], src.Uint64())
-	binary.BigEndian.PutUint64(b[8:], src.Uint64())
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
-// node builds the node as the client registers it. A fresh one for each call: in process,
-// the servers keep what they are given.
+// node returns the node as the client registers it, a new one for each call, since servers in
+// this process keep it.
 func (g *Group) node(cl *client) *rpc.Node {
 	attributes := g.Attributes
 	if cl.override != nil {
@@ -64,7 +53,7 @@ func (g *Group) node(cl *client) *rpc.Node {
 	}
 	return &rpc.Node{
 		ID:                    cl.id,
-		SecretID:              cl.id, // a secret nobody has to keep
+		SecretID:              cl.id, // nobody checks it
 		Name:                  fmt.Sprintf("client-%05d", cl.num),
 		Datacenter:            g.Datacenter,
 		NodeClass:             g.NodeClass,
@@ -75,10 +64,10 @@ func (g *Group) node(cl *client) *rpc.Node {
 	}
 }
 
-// grid keeps the instants of all loops apart: loop l of client n acts only at instants
-// that are offset(n, l) modulo the slot. No two of them ever share a nanosecond, so the
-// order of a run does not hang on how the runtime breaks ties. The price is that a loop
-// acts up to one slot late: 33 µs for 5,000 clients, 524 µs for 50,000.
+// grid keeps the loops of all clients apart: loop l of client n acts only at instants that
+// are offset(n, l) modulo the slot. No two loops act in the same nanosecond, and a run does
+// not depend on how the runtime breaks ties. The price is that a loop acts up to one slot
+// late: 33 µs with 5,000 clients, 524 µs with 50,000.
 type grid struct {
 	slot time.Duration
 }
@@ -91,8 +80,8 @@ func newGrid(nodes int) grid {
 	return grid{slot}
 }
 
-// gridStride is the room of one client in a slot. Loops sit on its odd places: timers of
-// other actors tend to fall on even, mostly round, nanoseconds.
+// gridStride is the part of a slot that belongs to one client. Loops act at odd nanoseconds,
+// because other actors' timers tend to fire at even ones.
 const gridStride = 2 * time.Duration(loops)
 
 // align returns the first instant of the loop at or after t.

@@ -75,7 +75,7 @@ func TestGridKeepsLoopsApart(t *testing.T) {
 	})
 }
 
-// The queue against a plain map searched from end to end.
+// TestQueue compares the queue with a map that is searched from end to end.
 func TestQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		clients := make([]client, 8)
@@ -84,7 +84,7 @@ func TestQueue(t *testing.T) {
 				clients[i].tasks[l].pos = -1
 			}
 		}
-		q, naive := queue{clients: clients}, map[ref]time.Duration{}
+		q, naive := newQueue(clients), map[ref]time.Duration{}
 		earliest := func() (least time.Duration) {
 			least = -1
 			for _, at := range naive {
@@ -124,7 +124,7 @@ func TestQueue(t *testing.T) {
 				if ok != (len(naive) > 0) || ok && at != earliest() {
 					t.Fatalf("next is %v, %v; want %v of %d", at, ok, earliest(), len(naive))
 				}
-				for i, e := range q.entries {
+				for i, e := range q.entries.Items {
 					if q.task(e.ref).pos != int32(i) || naive[e.ref] != e.at {
 						t.Fatalf("entry %d is %+v, its loop's place %d, its instant %v", i, e, q.task(e.ref).pos, naive[e.ref])
 					}
@@ -144,7 +144,7 @@ func TestSyncTicks(t *testing.T) {
 }
 
 func TestNodesAreTellable(t *testing.T) {
-	cfg := Config{Nodes: 1000, Servers: 1, Dial: func(int) rpc.NodeServer { return nil }, Datacenters: []string{"dc1", "dc2"}}
+	cfg := Config{Nodes: 1000, Servers: 1, Dial: func(int) rpc.NodeServer { return nil }, Groups: []Group{{Nodes: 500}, {Nodes: 500, Datacenter: "dc2"}}}
 	f, err := NewFleet(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestNodesAreTellable(t *testing.T) {
 			t.Fatalf("client %d has the ID %q, twice or not a UUID", i, n.ID)
 		}
 		seen[n.ID] = true
-		if want := cfg.Datacenters[i%2]; n.Datacenter != want || n.Resources != DefaultResources {
+		if want := [2]string{"dc1", "dc2"}[i/500]; n.Datacenter != want || n.Resources != DefaultResources {
 			t.Errorf("client %d is in %s with %+v, want %s with the default", i, n.Datacenter, n.Resources, want)
 		}
 	}

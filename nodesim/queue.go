@@ -1,6 +1,10 @@
 package nodesim
 
-import "time"
+import (
+	"time"
+
+	minheap "github.com/simctl/simctl/internal/heap"
+)
 
 // ref names one loop of one client.
 type ref struct {
@@ -8,11 +12,11 @@ type ref struct {
 	loop   loop
 }
 
-// queue is the fleet's delaying queue: a binary heap over the instants of all waiting
-// loops. A loop knows its place in it (task.pos), so that a wait can be moved or ended
-// in O(log n) and no stale entry is left behind.
+// queue is the fleet's delaying queue: a heap of the instants of all waiting loops. Each
+// loop knows its place in it (task.pos), so that a wait can be moved or ended in O(log n)
+// and leaves no stale entry behind.
 type queue struct {
-	entries []entry
+	entries minheap.Heap[entry]
 	clients []client // of the fleet, for the places
 }
 
@@ -21,74 +25,40 @@ type entry struct {
 	ref ref
 }
 
+func newQueue(clients []client) queue {
+	q := queue{clients: clients}
+	q.entries.Before = func(a, b entry) bool { return a.at < b.at }
+	q.entries.Moved = func(e entry, index int) { clients[e.ref.client].tasks[e.ref.loop].pos = int32(index) }
+	return q
+}
+
 func (q *queue) task(r ref) *task { return &q.clients[r.client].tasks[r.loop] }
 
-// next returns the earliest instant; false when nobody waits.
+// next returns the earliest instant; false if no loop waits.
 func (q *queue) next() (time.Duration, bool) {
-	if len(q.entries) == 0 {
+	if q.entries.Len() == 0 {
 		return 0, false
 	}
-	return q.entries[0].at, true
+	return q.entries.Items[0].at, true
 }
 
 // pop takes the earliest loop out of the queue.
-func (q *queue) pop() ref {
-	r := q.entries[0].ref
-	q.remove(r)
-	return r
-}
+func (q *queue) pop() ref { return q.entries.Pop().ref }
 
-// set puts the loop into the queue at an instant, or moves it there.
+// set puts a loop into the queue at an instant, or moves it there.
 func (q *queue) set(r ref, at time.Duration) {
-	t := q.task(r)
-	if t.pos < 0 {
-		t.pos = int32(len(q.entries))
-		q.entries = append(q.entries, entry{at, r})
-	} else if q.entries[t.pos].at == at {
-		return
+	pos := q.task(r).pos
+	if pos < 0 {
+		q.entries.Push(entry{at, r})
+	} else if e := &q.entries.Items[pos]; e.at != at {
+		e.at = at
+		q.entries.Fix(int(pos))
 	}
-	q.entries[t.pos].at = at
-	q.restore(int(t.pos))
 }
 
-// remove takes the loop out of the queue, if it is in it.
+// remove takes a loop out of the queue if it is there.
 func (q *queue) remove(r ref) {
-	t := q.task(r)
-	if t.pos < 0 {
-		return
+	if pos := q.task(r).pos; pos >= 0 {
+		q.entries.Remove(int(pos))
 	}
-	i, last := int(t.pos), len(q.entries)-1
-	q.swap(i, last)
-	q.entries = q.entries[:last]
-	t.pos = -1
-	if i < last {
-		q.restore(i)
-	}
-}
-
-// restore moves the entry at i to where the heap wants it.
-func (q *queue) restore(i int) {
-	for i > 0 && q.entries[i].at < q.entries[(i-1)/2].at {
-		q.swap(i, (i-1)/2)
-		i = (i - 1) / 2
-	}
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(q.entries); child++ {
-			if q.entries[child].at < q.entries[least].at {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		q.swap(i, least)
-		i = least
-	}
-}
-
-func (q *queue) swap(i, j int) {
-	q.entries[i], q.entries[j] = q.entries[j], q.entries[i]
-	q.task(q.entries[i].ref).pos = int32(i)
-	q.task(q.entries[j].ref).pos = int32(j)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// retry is a wait of at least base and less than twice that (Client.retryIntv).
+// retry returns a wait from [base, 2*base) (client/client.go, retryIntv).
 func retry(src *rand.PCG, base time.Duration) time.Duration {
 	return base + stagger(src, base)
 }
@@ -13,13 +13,13 @@ func retry(src *rand.PCG, base time.Duration) time.Duration {
 // rpcRetryFraction is structs.JitterFraction.
 const rpcRetryFraction = 16
 
-// heartbeatRetry is the wait after a failed heartbeat of a client that has heartbeated
-// before (Client.getHeartbeatRetryIntv), given the time left of its TTL, negative when
-// the TTL is over. In units of a second: never sooner than 1, never later than 30; close
-// to or just past the end of the TTL 1 to 2; long past it, as if that much were left.
+// heartbeatRetry returns the wait after a failed heartbeat of a client that has heartbeated
+// before, given the time left of its TTL, which is negative after its end
+// (client/client.go, getHeartbeatRetryIntv). The wait is 1 to 30 units: close to the end of
+// the TTL or just after it 1 to 2; long after it, as if so much time were left.
 //
-// Nomad means to treat "no leader" as a registration here, but compares an error it has
-// wrapped before, so the rule below applies to that error, too.
+// Nomad means to treat "no leader" as it does for registrations, but compares an error that
+// it has wrapped. So the rule applies to that error too.
 func heartbeatRetry(src *rand.PCG, left, unit time.Duration) time.Duration {
 	switch {
 	case left < -30*unit:

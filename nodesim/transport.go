@@ -2,12 +2,12 @@ package nodesim
 
 import (
 	"context"
+	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// do makes the call at a server and blocks until it is answered. node is what a
-// registration registers.
+// do makes a call and returns the answer. node is only for registrations.
 func do(ctx context.Context, server rpc.NodeServer, asked call, id string, node *rpc.Node) answer {
 	switch asked.kind {
 	case callRegister:
@@ -33,5 +33,18 @@ func do(ctx context.Context, server rpc.NodeServer, asked call, id string, node 
 	default: // callSync
 		_, err := server.UpdateAlloc(ctx, &rpc.AllocUpdateRequest{NodeID: id, Alloc: asked.report})
 		return answer{err: err}
+	}
+}
+
+// linger waits for d, or until ctx is done.
+func linger(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }

@@ -8,15 +8,13 @@ import (
 	"slices"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/wording"
 )
 
-// Account writes, for every phase of every run, what its events should have cost the Raft
-// log beside what was written: by message type, with the events below each, and what is
-// left unexplained.
-func Account(w io.Writer, runs []*metrics.Result) error {
-	if len(runs) == 0 {
-		return ErrNoRuns
-	}
+// writeAccount writes, for every phase of every run, what its events should have cost the Raft
+// log beside what was written: a line for each message type, with its events below and what
+// they leave unexplained.
+func writeAccount(w io.Writer, runs []*metrics.Result) error {
 	var out bytes.Buffer
 	for i, r := range runs {
 		if i > 0 {
@@ -34,7 +32,7 @@ func Account(w io.Writer, runs []*metrics.Result) error {
 func accountPhase(out *bytes.Buffer, p *metrics.Phase) {
 	fmt.Fprintf(out, "\n  %-52s%12s%12s\n", p.Name, "expected", "written")
 	if len(p.RaftAccount) == 0 {
-		fmt.Fprintf(out, "    %-50s%12s%12s\n", "all types (nobody worked out what to expect)", missing, grouped(float64(p.RaftEntries)))
+		fmt.Fprintf(out, "    %-50s%12s%12s\n", "all types (nobody worked out what to expect)", wording.Missing, wording.Grouped(float64(p.RaftEntries)))
 		return
 	}
 	kinds := map[string]bool{}
@@ -46,10 +44,10 @@ func accountPhase(out *bytes.Buffer, p *metrics.Phase) {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		fmt.Fprintf(out, "    %-50s%12s%12s\n", kind,
-			grouped(float64(p.RaftEntriesExpectedByType[kind])), grouped(float64(p.RaftEntriesByType[kind])))
+			wording.Grouped(float64(p.RaftEntriesExpectedByType[kind])), wording.Grouped(float64(p.RaftEntriesByType[kind])))
 		for _, e := range p.RaftAccount {
 			if e.Type == kind {
-				fmt.Fprintf(out, "    %11s %s\n", grouped(float64(e.Entries)), e.Event)
+				fmt.Fprintf(out, "    %11s %s\n", wording.Grouped(float64(e.Entries)), e.Event)
 			}
 		}
 	}

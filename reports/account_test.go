@@ -31,7 +31,7 @@ func TestAccountShowsWhatIsExplainedAndWhatIsNot(t *testing.T) {
 		},
 	}
 	var out bytes.Buffer
-	if err := Account(&out, []*metrics.Result{run}); err != nil {
+	if err := writeAccount(&out, []*metrics.Result{run}); err != nil {
 		t.Fatal(err)
 	}
 	got := strings.Join(strings.Fields(out.String()), " ")
@@ -47,7 +47,7 @@ func TestAccountShowsWhatIsExplainedAndWhatIsNot(t *testing.T) {
 			t.Errorf("the account lacks %q:\n%s", want, out.String())
 		}
 	}
-	if err := Account(&out, nil); !errors.Is(err, ErrNoRuns) {
+	if err := WriteTo(&out, "account", nil, TableOptions{}); !errors.Is(err, ErrNoRuns) {
 		t.Errorf("of no runs: %v", err)
 	}
 }

@@ -232,7 +232,7 @@ func TestMultiplesInBrowser(t *testing.T) {
 func TestPagePrintsInBrowser(t *testing.T) {
 	dir := t.TempDir()
 	path, pdf := filepath.Join(dir, "page.html"), filepath.Join(dir, "page.pdf")
-	if err := WriteHTML(path, realRuns(t)); err != nil {
+	if err := os.WriteFile(path, []byte(pageOf(t, realRuns(t))), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	chromium(t, path, "--no-pdf-header-footer", "--print-to-pdf="+pdf)

@@ -14,13 +14,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/simctl/simctl/reports/chart"
+	"github.com/simctl/simctl/reports/figure"
 )
 
 // TestPixels is the one look a machine takes at a picture: the old run's colour on its left
 // half, the new one's on its right, and not the other way round.
 func TestPixels(t *testing.T) {
 	dir := t.TempDir()
-	names, err := WriteCharts(dir, published(t), "png")
+	names, err := Write(dir, published(t), "png")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +51,11 @@ func TestPixels(t *testing.T) {
 		color color.NRGBA
 		some  bool
 	}{
-		{"left", left, vermillion, true}, {"left", left, blue, false},
-		{"right", right, blue, true}, {"right", right, vermillion, false},
+		{"left", left, figure.Vermillion, true}, {"left", left, figure.Blue, false},
+		{"right", right, figure.Blue, true}, {"right", right, figure.Vermillion, false},
 	} {
 		if n := pixels(img, tt.area, tt.color); tt.some != (n > 500) {
-			t.Errorf("%d pixels of %s on the %s, want some: %v", n, hex(tt.color), tt.side, tt.some)
+			t.Errorf("%d pixels of %s on the %s, want some: %v", n, figure.Hex(tt.color), tt.side, tt.some)
 		}
 	}
 }
@@ -74,13 +77,13 @@ func pixels(img image.Image, area image.Rectangle, c color.NRGBA) int {
 func TestSVG(t *testing.T) {
 	runs := published(t)
 	runs[0].Run.Broker = `<old> & "odd"`
-	for _, f := range figures(runs) {
+	for _, f := range chart.Of(runs) {
 		var out bytes.Buffer
-		if err := f.encode(&out, "svg"); err != nil {
+		if err := f.Encode(&out, "svg"); err != nil {
 			t.Fatal(err)
 		}
 		if styles, fallbacks := bytes.Count(out.Bytes(), []byte("font-family")), bytes.Count(out.Bytes(), []byte("Arial,Helvetica,sans-serif;")); styles == 0 || styles != fallbacks {
-			t.Errorf("%s: %d of %d texts name a font that every machine has", f.id, fallbacks, styles)
+			t.Errorf("%s: %d of %d texts name a font that every machine has", f.ID, fallbacks, styles)
 		}
 		var text []string
 		dec := xml.NewDecoder(&out)
@@ -90,15 +93,15 @@ func TestSVG(t *testing.T) {
 				break
 			}
 			if err != nil {
-				t.Fatalf("%s: %v", f.id, err)
+				t.Fatalf("%s: %v", f.ID, err)
 			}
 			if s, ok := token.(xml.CharData); ok {
 				text = append(text, string(s))
 			}
 		}
-		for _, want := range []string{f.title, f.legend[0].name, f.subtitle} {
+		for _, want := range []string{f.Title, f.Legend[0].Name, f.Subtitle} {
 			if !slices.Contains(text, want) {
-				t.Errorf("%s does not say %q", f.id, want)
+				t.Errorf("%s does not say %q", f.ID, want)
 			}
 		}
 	}
@@ -106,10 +109,10 @@ func TestSVG(t *testing.T) {
 
 func TestWriteChartsErrors(t *testing.T) {
 	runs := published(t)
-	if _, err := WriteCharts(t.TempDir(), runs, "gif"); err == nil || !strings.Contains(err.Error(), `"gif": want one of png, svg`) {
+	if _, err := figure.WriteFiles(t.TempDir(), chart.Of(runs), "gif"); err == nil || !strings.Contains(err.Error(), `"gif": want one of png, svg`) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := WriteCharts(filepath.Join(t.TempDir(), "none"), runs, "svg"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := figure.WriteFiles(filepath.Join(t.TempDir(), "none"), chart.Of(runs), "svg"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("writing where no directory is: error %v", err)
 	}
 }
@@ -131,52 +134,5 @@ func TestWriteNamesItsFiles(t *testing.T) {
 	slices.Sort(names)
 	if !slices.Equal(names, found) {
 		t.Errorf("named %v, wrote %v", names, found)
-	}
-}
-
-// TestRunColors pins who has which colour.
-func TestRunColors(t *testing.T) {
-	for _, tt := range []struct {
-		brokers string
-		want    []color.NRGBA
-	}{
-		{"legacy shedding", []color.NRGBA{vermillion, blue}},
-		{"shedding legacy", []color.NRGBA{blue, vermillion}},
-		{"a b", []color.NRGBA{vermillion, blue}},
-		{"legacy other", []color.NRGBA{vermillion, blue}},
-		{"other shedding", []color.NRGBA{vermillion, blue}},
-		{"shedding shedding", []color.NRGBA{vermillion, blue}},
-		{"legacy third shedding", []color.NRGBA{vermillion, green, blue}},
-		{"shedding legacy shedding", []color.NRGBA{blue, vermillion, shade(blue, 1, 2)}},
-		{"legacy third third", []color.NRGBA{vermillion, blue, shade(blue, 1, 2)}},
-		{"shedding shedding shedding", []color.NRGBA{vermillion, blue, green}},
-	} {
-		if n := len(tt.want); kindsOf(tt.want) != n {
-			t.Errorf("%s: two runs share a colour", tt.brokers)
-		}
-		if got := brokerColors(strings.Fields(tt.brokers)); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.brokers, got, tt.want)
-		}
-	}
-}
-
-func kindsOf(colors []color.NRGBA) int {
-	seen := map[color.NRGBA]bool{}
-	for _, c := range colors {
-		seen[c] = true
-	}
-	return len(seen)
-}
-
-// TestShades: as many shades of a colour as runs, no two alike.
-func TestShades(t *testing.T) {
-	for _, c := range []color.NRGBA{vermillion, blue} {
-		var all []color.NRGBA
-		for i := range 9 {
-			all = append(all, shade(c, i, 9))
-		}
-		if all[0] != c || kindsOf(all) != 9 {
-			t.Errorf("shades of %s: %v", hex(c), all)
-		}
 	}
 }

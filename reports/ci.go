@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/wording"
 )
 
-// Check is one thing that a run was held to.
+// Check is one demand on a run and its outcome.
 type Check struct {
 	Run       string // label of the run
 	Name      string // what was checked: a metric, or an invariant
@@ -18,10 +19,10 @@ type Check struct {
 	Threshold bool // as opposed to an invariant
 }
 
-// Checks lists what the runs were held to: first every run's invariants, then every run's
+// Checks lists what the runs were held to: every run's invariants first, then every run's
 // thresholds.
 func Checks(runs []*metrics.Result) []Check {
-	names := labels(runs)
+	names := wording.Labels(runs)
 	var out []Check
 	for i, r := range runs {
 		for _, inv := range r.Invariants {
@@ -40,20 +41,20 @@ func Checks(runs []*metrics.Result) []Check {
 	return out
 }
 
-// figureText shows a value that a metric's path stands for.
+// figureText formats the value of a metric's path.
 func figureText(path string, value float64) string {
 	if value < 0 && strings.HasSuffix(path, "_s") {
 		return "never"
 	}
-	return exact(value)
+	return wording.Exact(value)
 }
 
-// CheckLines writes a line for every threshold, and one for every run's invariants and
-// each that failed.
+// CheckLines writes a line for every threshold, a line for every run about its invariants, and
+// one for each invariant that failed.
 func CheckLines(w io.Writer, runs []*metrics.Result) error {
 	var b strings.Builder
 	mark := map[bool]string{true: "✓", false: "✗"}
-	for i, name := range labels(runs) {
+	for i, name := range wording.Labels(runs) {
 		held := 0
 		for _, inv := range runs[i].Invariants {
 			if inv.OK {
@@ -98,13 +99,13 @@ type (
 	}
 )
 
-// JUnit writes the checks as a JUnit document: a suite for each run.
+// JUnit writes the checks as a JUnit document with a suite for each run.
 func JUnit(w io.Writer, runs []*metrics.Result) error {
 	if len(runs) == 0 {
 		return ErrNoRuns
 	}
 	var doc junitSuites
-	for i, name := range labels(runs) {
+	for i, name := range wording.Labels(runs) {
 		suite := junitSuite{Name: runs[i].Run.Scenario + " " + name}
 		for _, c := range Checks(runs) {
 			if c.Run != name {
@@ -132,11 +133,11 @@ func JUnit(w io.Writer, runs []*metrics.Result) error {
 	return err
 }
 
-// maxAnnotations is how many annotations of a kind GitHub shows of one step.
+// maxAnnotations is the number of annotations of a kind that GitHub shows for one step.
 const maxAnnotations = 10
 
 // GitHubAnnotations writes workflow commands that annotate a GitHub Actions run with what
-// failed: one for each run and phase, and never more than GitHub shows.
+// failed: one for each run and phase, and no more than GitHub shows.
 func GitHubAnnotations(w io.Writer, runs []*metrics.Result) error {
 	type group struct {
 		title string
@@ -195,8 +196,8 @@ func escapeProperty(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(s))
 }
 
-// StepSummary writes what the runs were held to as Markdown, for the summary of a CI step:
-// what failed first.
+// StepSummary writes the checks as Markdown for the summary of a CI step, the failed ones
+// first. Without runs it returns ErrNoRuns.
 func StepSummary(w io.Writer, runs []*metrics.Result) error {
 	if len(runs) == 0 {
 		return ErrNoRuns
@@ -209,11 +210,11 @@ func StepSummary(w io.Writer, runs []*metrics.Result) error {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n%d of %d checks hold.\n\n| | run | check | |\n|---|---|---|---|\n", cell(runs[0].Run.Scenario), len(checks)-failed, len(checks))
+	fmt.Fprintf(&b, "### %s\n\n%d of %d checks hold.\n\n| | run | check | |\n|---|---|---|---|\n", wording.MarkdownCell(runs[0].Run.Scenario), len(checks)-failed, len(checks))
 	for _, ok := range []bool{false, true} {
 		for _, c := range checks {
 			if c.OK == ok && (!ok || c.Threshold) {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", map[bool]string{true: "✓", false: "✗"}[ok], cell(c.Run), cell(c.Name), cell(c.Detail))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", map[bool]string{true: "✓", false: "✗"}[ok], wording.MarkdownCell(c.Run), wording.MarkdownCell(c.Name), wording.MarkdownCell(c.Detail))
 			}
 		}
 	}

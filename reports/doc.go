@@ -1,19 +1,18 @@
 // Package reports turns Result files into what people look at: a table for the terminal,
-// charts, a self-contained page, and text for other programs.
+// charts, self-contained pages, text for other programs, and a view of runs under way.
 //
-// It imports metrics (and libraries that draw) only: every report can be made from stored
-// results, on any machine, long after the run. It decides nothing about a run; a number
-// that it shows is either in a Result or worked out by metrics.
+// It knows Results only, so that every report can be made on any machine, long after the
+// run. It decides nothing about a run: a number that it shows is in a Result or follows
+// from Results. It must not import anything that runs.
 //
-// Every function takes runs in the order in which they are to be shown. Two runs are shown
-// side by side, the older design left and the newer right; more become small multiples.
+// The package holds the formats and writes the files. Its rooms are below it:
 //
-// A metrics.Sweep, many runs with what tells them apart, has functions of its own (WriteSweep,
-// Sweep), and a Plan is estimates beside a run that checks them.
+//	wording   how runs, phases and figures are named and formatted, and the comparison
+//	figure    a figure as plain data, and its drawing
+//	sweep     what a sweep found out, as figures and as text
+//	chart     the charts of runs, one file each
+//	page      the pages for a browser
 //
-// Charts are made in two steps. A figure (figure.go) holds what is plotted as plain data;
-// the drawing of it (draw.go for PNG and SVG, html.go for the page) adds nothing to it. So
-// tests compare figures, and one look at a picture covers all of them. Live does the same
-// for a display that follows runs under way: it turns samples into text, and knows neither
-// time nor terminal.
+// Every function takes runs in the order in which it shows them. Two runs are compared, the
+// older design first; more are shown side by side.
 package reports

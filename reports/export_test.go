@@ -16,7 +16,7 @@ import (
 func TestCSVNamesAreMetrics(t *testing.T) {
 	runs := published(t)
 	var out bytes.Buffer
-	if err := CSV(&out, runs); err != nil {
+	if err := writeCSV(&out, runs); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&out).ReadAll()
@@ -40,7 +40,7 @@ func TestJSON(t *testing.T) {
 	runs := published(t)
 	for n, want := range map[int][2]bool{1: {false, false}, 2: {true, false}, 3: {false, true}} {
 		var out bytes.Buffer
-		if err := JSON(&out, append(runs, runs[1])[:n]); err != nil {
+		if err := writeJSON(&out, append(runs, runs[1])[:n]); err != nil {
 			t.Fatal(err)
 		}
 		var doc struct {
@@ -72,7 +72,7 @@ func TestPrometheusGrammar(t *testing.T) {
 	runs := published(t)
 	runs[0].Invariants[0].Name = "quotes \" and \\ and\nline breaks"
 	var out bytes.Buffer
-	if err := Prometheus(&out, runs); err != nil {
+	if err := writePrometheus(&out, runs); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.TrimSuffix(out.String(), "\n")

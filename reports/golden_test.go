@@ -13,6 +13,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/chart"
+	"github.com/simctl/simctl/reports/figure"
+	"github.com/simctl/simctl/reports/page"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -54,58 +57,58 @@ func golden(t *testing.T, name string, got []byte) {
 func TestGoldenFigures(t *testing.T) {
 	var out bytes.Buffer
 	for _, runs := range [][]*metrics.Result{published(t), sweepRuns(t, true), sweepRuns(t, false)[:3]} {
-		for _, f := range figures(runs) {
+		for _, f := range chart.Of(runs) {
 			dumpFigure(&out, f)
 		}
 	}
 	golden(t, "figures.golden", out.Bytes())
 }
 
-func dumpFigure(w *bytes.Buffer, f figure) {
-	fmt.Fprintf(w, "figure %s: %s | %s | %s\n", f.id, f.title, f.subtitle, f.note)
+func dumpFigure(w *bytes.Buffer, f figure.Figure) {
+	fmt.Fprintf(w, "figure %s: %s | %s | %s\n", f.ID, f.Title, f.Subtitle, f.Note)
 	for _, a := range []struct {
 		name string
-		axis
-	}{{"x", f.x}, {"y", f.y}} {
-		fmt.Fprintf(w, "  %s %q %s %.4g to %.4g log=%v %q ticks", a.name, a.label, unitNames[a.unit], a.min, a.max, a.log, a.names)
-		for _, t := range a.ticks(6) {
+		axis figure.Axis
+	}{{"x", f.X}, {"y", f.Y}} {
+		fmt.Fprintf(w, "  %s %q %s %.4g to %.4g log=%v %q ticks", a.name, a.axis.Label, a.axis.Unit, a.axis.Min, a.axis.Max, a.axis.Log, a.axis.Names)
+		for _, t := range a.axis.Ticks(6) {
 			if t.Label != "" {
 				fmt.Fprintf(w, " %s", t.Label)
 			}
 		}
 		fmt.Fprintln(w)
 	}
-	for _, k := range f.legend {
-		fmt.Fprintf(w, "  key %s %s\n", hex(k.color), k.name)
+	for _, k := range f.Legend {
+		fmt.Fprintf(w, "  key %s %s\n", figure.Hex(k.Color), k.Name)
 	}
-	for _, p := range f.panels {
-		fmt.Fprintf(w, "  panel %q %q\n", p.heading, p.detail)
-		for _, b := range p.bands {
-			fmt.Fprintf(w, "    phase %s %.4g to %.4g\n", b.name, b.from, b.to)
+	for _, p := range f.Panels {
+		fmt.Fprintf(w, "  panel %q %q\n", p.Heading, p.Detail)
+		for _, b := range p.Bands {
+			fmt.Fprintf(w, "    phase %s %.4g to %.4g\n", b.Name, b.From, b.To)
 		}
-		for _, m := range p.marks {
-			fmt.Fprintf(w, "    mark %q at %.4g\n", m.name, m.at)
+		for _, m := range p.Marks {
+			fmt.Fprintf(w, "    mark %q at %.4g\n", m.Name, m.At)
 		}
-		for _, s := range p.spreads {
-			fmt.Fprintf(w, "    spread %s low %s high %s\n", hex(s.color), curve(s.x, s.low), curve(s.x, s.high))
+		for _, s := range p.Spreads {
+			fmt.Fprintf(w, "    spread %s low %s high %s\n", figure.Hex(s.Color), curve(s.X, s.Low), curve(s.X, s.High))
 		}
-		for _, a := range p.areas {
-			fmt.Fprintf(w, "    area %s %s %s\n", hex(a.color), a.name, curve(a.x, a.y))
+		for _, a := range p.Areas {
+			fmt.Fprintf(w, "    area %s %s %s\n", figure.Hex(a.Color), a.Name, curve(a.X, a.Y))
 		}
-		for _, l := range p.lines {
-			fmt.Fprintf(w, "    line %s %s %s\n", hex(l.color), l.name, curve(l.x, l.y))
+		for _, l := range p.Lines {
+			fmt.Fprintf(w, "    line %s %s %s\n", figure.Hex(l.Color), l.Name, curve(l.X, l.Y))
 		}
-		for _, b := range p.bars {
-			fmt.Fprintf(w, "    bar %s light=%v x %.4g to %.4g y %.4g to %.4g %q %q\n", hex(b.color), b.light, b.x0, b.x1, b.y0, b.y1, b.label, b.detail)
+		for _, b := range p.Bars {
+			fmt.Fprintf(w, "    bar %s light=%v x %.4g to %.4g y %.4g to %.4g %q %q\n", figure.Hex(b.Color), b.Light, b.X0, b.X1, b.Y0, b.Y1, b.Label, b.Detail)
 		}
-		for _, l := range p.limits {
-			fmt.Fprintf(w, "    limit %q at %.4g\n", l.name, l.at)
+		for _, l := range p.Limits {
+			fmt.Fprintf(w, "    limit %q at %.4g\n", l.Name, l.At)
 		}
-		for _, e := range p.edges {
-			fmt.Fprintf(w, "    edge %g,%g to %g,%g\n", e.x0, e.y0, e.x1, e.y1)
+		for _, e := range p.Edges {
+			fmt.Fprintf(w, "    edge %g,%g to %g,%g\n", e.X0, e.Y0, e.X1, e.Y1)
 		}
-		for _, c := range p.cells {
-			fmt.Fprintf(w, "    cell %d,%d %s %s\n", c.x, c.y, hex(c.color), c.label)
+		for _, c := range p.Cells {
+			fmt.Fprintf(w, "    cell %d,%d %s %s\n", c.X, c.Y, figure.Hex(c.Color), c.Label)
 		}
 	}
 }
@@ -119,7 +122,7 @@ func curve(x, y []float64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.4g..%.4g:", from, to)
 	for i := range 11 {
-		fmt.Fprintf(&b, " %.4g", valueAt(metrics.Series{AtS: x, Value: y}, from+(to-from)*float64(i)/10))
+		fmt.Fprintf(&b, " %.4g", metrics.Series{AtS: x, Value: y}.At(from+(to-from)*float64(i)/10))
 	}
 	return b.String()
 }
@@ -131,7 +134,7 @@ func TestGoldenTable(t *testing.T) {
 	third.Invariants[1].OK, third.Invariants[1].Detail = false, "job-3 had two at 0:42"
 	third.Thresholds = []metrics.Verdict{{Run: "shedding", Metric: "totals.raft_entries", Demand: "<= 250", Value: 33066}}
 	for _, runs := range [][]*metrics.Result{pair, pair[:1], {pair[0], pair[1], third}, {pair[1], third}} {
-		if err := Table(&out, runs, TableOptions{}); err != nil {
+		if err := writeTable(&out, runs, TableOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		out.WriteString("~~~\n")
@@ -149,12 +152,15 @@ func TestGoldenExports(t *testing.T) {
 		}
 		runs = append(runs, r)
 	}
-	for name, write := range writers {
+	for _, f := range formats {
+		if f.page || f.name == tableFormat { // TestGoldenTable has that one
+			continue
+		}
 		var out bytes.Buffer
-		if err := write(&out, runs); err != nil {
+		if err := f.write(&out, runs); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "export."+name+".golden", out.Bytes())
+		golden(t, "export."+f.name+".golden", out.Bytes())
 	}
 }
 
@@ -184,7 +190,7 @@ func TestResultsStayReadable(t *testing.T) {
 		if got := r.Digest(); got != want {
 			t.Errorf("%s reads as %s, want %s", name, got, want)
 		}
-		if err := HTML(io.Discard, []*metrics.Result{r}); err != nil {
+		if err := page.HTML(io.Discard, []*metrics.Result{r}); err != nil {
 			t.Errorf("no page of %s: %v", name, err)
 		}
 	}
@@ -215,7 +221,7 @@ func realRuns(t testing.TB) []*metrics.Result {
 func TestGoldenRealRun(t *testing.T) {
 	runs := realRuns(t)
 	var out bytes.Buffer
-	figs := figures(runs)
+	figs := chart.Of(runs)
 	if len(figs) != 10 {
 		t.Errorf("%d charts, want all 10", len(figs))
 	}
@@ -232,18 +238,18 @@ func TestGoldenRealRun(t *testing.T) {
 	}
 	golden(t, "real.layout.golden", out.Bytes())
 	out.Reset()
-	if err := Table(&out, runs, TableOptions{}); err != nil {
+	if err := writeTable(&out, runs, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "real.table.golden", out.Bytes())
 }
 
 // dumpLayout writes where every text of the drawing is, in whole points from the lower left.
-func dumpLayout(w *bytes.Buffer, f figure) {
+func dumpLayout(w *bytes.Buffer, f figure.Figure) {
 	c := &textCanvas{}
-	width, height := f.size()
-	f.draw(draw.NewCanvas(c, width, height))
-	fmt.Fprintf(w, "figure %s: %.0f x %.0f\n", f.id, width, height)
+	width, height := f.Size()
+	f.Draw(draw.NewCanvas(c, width, height))
+	fmt.Fprintf(w, "figure %s: %.0f x %.0f\n", f.ID, width, height)
 	for _, p := range c.texts {
 		fmt.Fprintf(w, "  %4.0f %4.0f %s\n", p.box.Min.X, p.box.Min.Y, p.text)
 	}

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/page"
 )
 
 func pageOf(t testing.TB, runs []*metrics.Result) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := HTML(&out, runs); err != nil {
+	if err := page.HTML(&out, runs); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -68,7 +69,16 @@ func TestPageDataIsPlotted(t *testing.T) {
 	if m == nil {
 		t.Fatal("the page has no data")
 	}
-	var figs []drawnFigure
+	var figs []struct {
+		ID     string
+		Panels []struct {
+			X      []float64
+			Layers []struct {
+				Name string
+				Y    []float64
+			}
+		}
+	}
 	if err := json.Unmarshal([]byte(m[1]), &figs); err != nil {
 		t.Fatal(err)
 	}

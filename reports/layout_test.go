@@ -16,6 +16,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/chart"
+	"github.com/simctl/simctl/reports/figure"
+	"github.com/simctl/simctl/reports/page"
 )
 
 // textCanvas is a canvas that only remembers where text went.
@@ -72,18 +75,18 @@ func finite(p vg.Path) {
 }
 
 // layoutFaults draws a figure and returns what is wrong with where its text is.
-func layoutFaults(f figure) []string {
+func layoutFaults(f figure.Figure) []string {
 	c := &textCanvas{}
-	w, h := f.size()
-	f.draw(draw.NewCanvas(c, w, h))
+	w, h := f.Size()
+	f.Draw(draw.NewCanvas(c, w, h))
 	var faults []string
 	for i, a := range c.texts {
 		if a.box.Min.X < -0.5 || a.box.Min.Y < -0.5 || a.box.Max.X > w+0.5 || a.box.Max.Y > h+0.5 {
-			faults = append(faults, fmt.Sprintf("%s: %q leaves the picture: %v of %v×%v", f.id, a.text, a.box, w, h))
+			faults = append(faults, fmt.Sprintf("%s: %q leaves the picture: %v of %v×%v", f.ID, a.text, a.box, w, h))
 		}
 		for _, b := range c.texts[:i] {
 			if a.box.Min.X < b.box.Max.X-0.5 && b.box.Min.X < a.box.Max.X-0.5 && a.box.Min.Y < b.box.Max.Y-0.5 && b.box.Min.Y < a.box.Max.Y-0.5 {
-				faults = append(faults, fmt.Sprintf("%s: %q overlaps %q", f.id, a.text, b.text))
+				faults = append(faults, fmt.Sprintf("%s: %q overlaps %q", f.ID, a.text, b.text))
 			}
 		}
 	}
@@ -129,13 +132,13 @@ func TestLayout(t *testing.T) {
 		"flat sweep": sweepRuns(t, false),
 	} {
 		t.Run(name, func(t *testing.T) {
-			figs := figures(runs)
+			figs := chart.Of(runs)
 			if len(figs) == 0 {
 				t.Fatal("nothing was drawn")
 			}
 			for _, f := range figs {
-				if n := len(f.panels); n > mostPanels {
-					t.Errorf("%s has %d panels", f.id, n)
+				if n := len(f.Panels); n > chart.MostPanels {
+					t.Errorf("%s has %d panels", f.ID, n)
 				}
 				for _, fault := range layoutFaults(f) {
 					t.Error(fault)
@@ -181,12 +184,12 @@ func TestFiguresOfExtremes(t *testing.T) {
 			r.Totals = metrics.Totals(r.Phases)
 			runs = append(runs, r)
 		}
-		for _, f := range figures(runs) {
+		for _, f := range chart.Of(runs) {
 			for _, fault := range layoutFaults(f) {
 				t.Errorf("%g: %s", v, fault)
 			}
 		}
-		if err := HTML(io.Discard, runs); err != nil {
+		if err := page.HTML(io.Discard, runs); err != nil {
 			t.Error(err)
 		}
 	}
@@ -232,12 +235,12 @@ func TestFiguresOfAnything(t *testing.T) {
 			r.FanIn.Distribution = d
 			runs = append(runs, r)
 		}
-		for _, f := range figures(runs) {
+		for _, f := range chart.Of(runs) {
 			if faults := layoutFaults(f); len(faults) > 0 {
 				t.Fatal(strings.Join(faults, "\n"))
 			}
 		}
-		if err := HTML(io.Discard, runs); err != nil {
+		if err := page.HTML(io.Discard, runs); err != nil {
 			t.Fatal(err)
 		}
 	})

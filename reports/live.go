@@ -8,10 +8,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/figure"
+	"github.com/simctl/simctl/reports/wording"
 )
 
-// LiveSample is what a run looks like at one instant, to a display that follows it. The
-// zero value is a run that has not begun.
+// LiveSample is the state of a run at one instant. The zero value is a run that has not begun.
 type LiveSample struct {
 	Phase              string
 	PhaseIndex, Phases int     // from 0, and how many
@@ -23,9 +24,9 @@ type LiveSample struct {
 	Nodes              map[string]int // by status
 }
 
-// Live turns samples of runs under way into frames: text of a fixed number of lines, for a
-// terminal that is drawn over and over. It knows neither time nor terminal. Make one with
-// NewLive; use it from one goroutine at a time.
+// Live turns samples of runs into frames for a terminal: text of a fixed number of lines that
+// is drawn over and over. It knows neither time nor terminal. NewLive makes one; one goroutine
+// at a time may use it.
 type Live struct {
 	names []string
 	runs  []liveRun
@@ -49,12 +50,12 @@ const (
 	liveRate = 10.0
 )
 
-// NewLive returns a display of the runs of those names.
+// NewLive returns a display of runs with these names.
 func NewLive(names ...string) *Live {
 	return &Live{names: names, runs: make([]liveRun, len(names))}
 }
 
-// Add takes note of a sample of one run. One that is older than the one before is left out.
+// Add takes in a sample of one run. It drops a sample that is older than the one before.
 func (l *Live) Add(run int, s LiveSample) {
 	r := &l.runs[run]
 	if s.AtS < r.last.AtS {
@@ -65,7 +66,7 @@ func (l *Live) Add(run int, s LiveSample) {
 	r.index = follow(r.index, s.AtS, float64(s.RaftIndex))
 }
 
-// follow appends a point; the series stays bounded and keeps its peaks.
+// follow appends a point to a series, which stays bounded and keeps its peaks.
 func follow(s metrics.Series, at, value float64) metrics.Series {
 	s.AtS, s.Value = append(s.AtS, at), append(s.Value, value)
 	if len(s.AtS) > liveHistory {
@@ -74,10 +75,10 @@ func follow(s metrics.Series, at, value float64) metrics.Series {
 	return s
 }
 
-// Lines is the number of lines of every frame.
+// Lines returns the number of lines of every frame.
 func (l *Live) Lines() int { return liveLines * len(l.runs) }
 
-// Frame draws the runs as they are now. It ends with a line break.
+// Frame draws the runs in their latest state. It ends with a line break.
 func (l *Live) Frame(opts TableOptions) string {
 	var b strings.Builder
 	colors := liveColors(l.names)
@@ -89,17 +90,17 @@ func (l *Live) Frame(opts TableOptions) string {
 	return b.String()
 }
 
-// liveColors are the codes of the runs' colours among a terminal's 256: those that are next
-// to the ones of the charts.
+// liveColors returns codes of a terminal's 256 colours: those closest to the runs' colours in
+// charts.
 func liveColors(names []string) []string {
 	codes := map[string]string{
-		hex(vermillion): "166", hex(blue): "32", hex(green): "36", hex(purple): "175", hex(orange): "178", hex(sky): "74", hex(grey): "247",
+		figure.Hex(figure.Vermillion): "166", figure.Hex(figure.Blue): "32", figure.Hex(figure.Green): "36", figure.Hex(figure.Purple): "175", figure.Hex(figure.Orange): "178", figure.Hex(figure.Sky): "74", figure.Hex(figure.Grey): "247",
 	}
 	var out []string
-	for _, c := range brokerColors(names) {
-		code, ok := codes[hex(c)]
+	for _, c := range figure.RunColors(names) {
+		code, ok := codes[figure.Hex(c)]
 		if !ok { // one of many shades
-			code = codes[hex(grey)]
+			code = codes[figure.Hex(figure.Grey)]
 		}
 		out = append(out, "38;5;"+code)
 	}
@@ -111,7 +112,7 @@ func (r liveRun) lines(name, color string, p paint) [liveLines]string {
 	if s.Phase == "" {
 		return [liveLines]string{p.bold(fit(name, tableWidth-10)) + " starting"}
 	}
-	where := fmt.Sprintf(" %s (%d of %d) at %s", s.Phase, s.PhaseIndex+1, s.Phases, clock(s.AtS))
+	where := fmt.Sprintf(" %s (%d of %d) at %s", s.Phase, s.PhaseIndex+1, s.Phases, wording.Clock(s.AtS))
 	full := int(math.Round(min(max(s.Done, 0), 1) * liveBar))
 	bar := strings.Repeat("█", full) + strings.Repeat("░", liveBar-full)
 	left := tableWidth - liveBar - 7
@@ -119,31 +120,31 @@ func (r liveRun) lines(name, color string, p paint) [liveLines]string {
 	title := p.bold(name) + padded(fit(where, left-utf8.RuneCountInString(name)), left-utf8.RuneCountInString(name))
 	row := func(what, value string, spark metrics.Series, note string) string {
 		text := fmt.Sprintf("%-*s%*s  ", liveTitle, "  "+what, liveValue, fit(value, liveValue))
-		return text + p.sgr(color, Sparkline(columns(spark, liveSpark), liveSpark)) + "  " + fit(note, tableWidth-liveTitle-liveValue-liveSpark-4)
+		return text + p.sgr(color, sparkline(columns(spark, liveSpark), liveSpark)) + "  " + fit(note, tableWidth-liveTitle-liveValue-liveSpark-4)
 	}
-	note := "peak " + si(float64(r.peak))
+	note := "peak " + wording.SI(float64(r.peak))
 	if s.Cancelable > 0 {
-		note += ", " + si(float64(s.Cancelable)) + " to cancel"
+		note += ", " + wording.SI(float64(s.Cancelable)) + " to cancel"
 	}
 	return [liveLines]string{
 		fmt.Sprintf("%s %s %4.0f%%", title, p.sgr(color, bar), 100*min(max(s.Done, 0), 1)),
-		row("pending", grouped(float64(s.Pending)), r.pending, note),
-		row("Raft index", grouped(float64(s.RaftIndex)), r.index, r.rate()),
+		row("pending", wording.Grouped(float64(s.Pending)), r.pending, note),
+		row("Raft index", wording.Grouped(float64(s.RaftIndex)), r.index, r.rate()),
 		fit(fmt.Sprintf("%-*s%s", liveTitle, "  nodes", byStatus(s.Nodes)), tableWidth),
 	}
 }
 
-// rate is how fast the log has been growing of late, in time of the run's clock.
+// rate is the recent growth of the log, in time of the run's clock.
 func (r liveRun) rate() string {
 	since := max(r.last.AtS-liveRate, r.index.AtS[0])
 	if r.last.AtS <= since {
 		return ""
 	}
-	grown := float64(r.last.RaftIndex) - valueAt(r.index, since)
-	return si(math.Round(max(grown, 0)/(r.last.AtS-since))) + " entries/s"
+	grown := float64(r.last.RaftIndex) - r.index.At(since)
+	return wording.SI(math.Round(max(grown, 0)/(r.last.AtS-since))) + " entries/s"
 }
 
-// byStatus lists how many nodes have which status, those that serve first.
+// byStatus counts the nodes of each status, those that serve first.
 func byStatus(nodes map[string]int) string {
 	known := []string{"ready", "initializing", "disconnected", "down"}
 	var names, parts []string
@@ -155,7 +156,7 @@ func byStatus(nodes map[string]int) string {
 	slices.Sort(names)
 	for _, name := range append(known, names...) {
 		if n := nodes[name]; n > 0 {
-			parts = append(parts, grouped(float64(n))+" "+name)
+			parts = append(parts, wording.Grouped(float64(n))+" "+name)
 		}
 	}
 	if len(parts) == 0 {
@@ -164,8 +165,8 @@ func byStatus(nodes map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// columns spreads a series over its time: each column gets the highest value of its
-// stretch, or what the curve is there when it has no point.
+// columns spreads a series over n columns of equal time. A column has the highest value of its
+// stretch, or an interpolated one if it has no point.
 func columns(s metrics.Series, n int) []float64 {
 	if len(s.AtS) == 0 {
 		return nil
@@ -174,7 +175,7 @@ func columns(s metrics.Series, n int) []float64 {
 	out := make([]float64, n)
 	width := (to - from) / float64(n)
 	for i := range out {
-		out[i] = valueAt(s, from+(float64(i)+0.5)*width)
+		out[i] = s.At(from + (float64(i)+0.5)*width)
 	}
 	for i, at := range s.AtS {
 		if width > 0 {
@@ -187,4 +188,32 @@ func columns(s metrics.Series, n int) []float64 {
 
 func padded(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
+}
+
+// sparkline draws values as one line of block characters, width columns wide. The highest
+// value of all is the highest block. Each column shows the highest of its values, so that no
+// peak is lost, and anything above zero shows. Fewer values than columns leave the rest blank.
+func sparkline(values []float64, width int) string {
+	const blocks = "▁▂▃▄▅▆▇█"
+	levels := []rune(blocks)
+	highest := 0.0
+	for _, v := range values {
+		highest = math.Max(highest, v)
+	}
+	var b strings.Builder
+	columns := min(len(values), max(width, 0))
+	for i := range columns {
+		peak := 0.0
+		for _, v := range values[i*len(values)/columns : (i+1)*len(values)/columns] {
+			peak = math.Max(peak, v)
+		}
+		switch {
+		case peak > 0:
+			b.WriteRune(levels[min(int(peak/highest*float64(len(levels))), len(levels)-1)])
+		default:
+			b.WriteByte('_')
+		}
+	}
+	b.WriteString(strings.Repeat(" ", max(width, 0)-columns))
+	return b.String()
 }

@@ -10,9 +10,10 @@ import (
 	"text/tabwriter"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/wording"
 )
 
-// Plan is an estimate by formulae, and what simulations of the same gave.
+// Plan is an estimate by formulae beside the simulations that check it.
 type Plan struct {
 	Title   string       `json:"title"`
 	Inputs  []PlanInput  `json:"inputs"`
@@ -22,7 +23,7 @@ type Plan struct {
 	CheckTitle string `json:"check_title,omitempty"`
 }
 
-// PlanInput is a letter of the formulae.
+// PlanInput is a letter of the formulae and its value.
 type PlanInput struct {
 	Symbol string  `json:"symbol"`
 	Title  string  `json:"title"`
@@ -47,8 +48,8 @@ type PlanFigure struct {
 	Simulated *float64 `json:"simulated,omitempty"`
 }
 
-// PlanTable writes the plan for a terminal: what was asked for, the check beside it, and
-// every formula with its letters.
+// PlanTable writes the plan for a terminal: the estimates, the check beside its simulation,
+// and every formula with its letters.
 func PlanTable(w io.Writer, p Plan) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s\n\n", p.Title)
@@ -72,7 +73,7 @@ func PlanTable(w io.Writer, p Plan) error {
 			}
 			name, broker := "", c.Broker
 			if said == "" {
-				name = figureName(path)
+				name = wording.FigureName(path)
 			}
 			if planSame(p.Asked, path) {
 				broker = "all"
@@ -94,7 +95,7 @@ func PlanTable(w io.Writer, p Plan) error {
 	return out.Flush()
 }
 
-// planRows writes the figures, a row each, and beside every estimate what was simulated.
+// planRows writes the figures, a row each, and the simulated value beside every estimate.
 func planRows(w io.Writer, columns []PlanColumn) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	header := "\t"
@@ -106,13 +107,13 @@ func planRows(w io.Writer, columns []PlanColumn) error {
 	}
 	fmt.Fprintln(table, header)
 	for _, path := range planPaths(columns) {
-		fmt.Fprintf(table, "%-24s\t", figureName(path))
-		m, _ := metricOf(path)
+		fmt.Fprintf(table, "%-24s\t", wording.FigureName(path))
+		m, _ := wording.MetricOf(path)
 		for _, c := range columns {
 			f, ok := c.figure(path)
-			text := missing
+			text := wording.Missing
 			if ok {
-				text = value(m, f.Estimate)
+				text = wording.Value(m, f.Estimate)
 			}
 			fmt.Fprintf(table, "%s\t", text)
 			if c.Simulated == nil {
@@ -122,11 +123,11 @@ func planRows(w io.Writer, columns []PlanColumn) error {
 			if err != nil {
 				return fmt.Errorf("the simulated run has no %s: %w", path, err)
 			}
-			ratio := missing
+			ratio := wording.Missing
 			if ok && simulated > 0 && f.Estimate > 0 {
-				ratio = ratioText(f.Estimate / simulated)
+				ratio = wording.RatioText(f.Estimate / simulated)
 			}
-			fmt.Fprintf(table, "%s\t%s\t", value(m, simulated), ratio)
+			fmt.Fprintf(table, "%s\t%s\t", wording.Value(m, simulated), ratio)
 		}
 		fmt.Fprintln(table)
 	}
@@ -162,7 +163,7 @@ func (c PlanColumn) figure(path string) (PlanFigure, bool) {
 	return PlanFigure{}, false
 }
 
-// planPaths returns the figures of all columns, in their order.
+// planPaths returns the paths of the figures of all columns, in their order.
 func planPaths(columns []PlanColumn) []string {
 	var paths []string
 	seen := map[string]bool{}
@@ -177,7 +178,7 @@ func planPaths(columns []PlanColumn) []string {
 	return paths
 }
 
-// planSame reports whether all brokers have one formula for a figure.
+// planSame reports whether all brokers have the same formula for a figure.
 func planSame(columns []PlanColumn, path string) bool {
 	first, _ := columns[0].figure(path)
 	for _, c := range columns[1:] {
@@ -188,10 +189,10 @@ func planSame(columns []PlanColumn, path string) bool {
 	return len(columns) > 1
 }
 
-// planNumber formats a letter's value.
+// planNumber formats the value of a letter.
 func planNumber(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return grouped(v)
+		return wording.Grouped(v)
 	}
-	return short(v)
+	return wording.Short(v)
 }

@@ -11,21 +11,22 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/wording"
 )
 
-// promEpoch is when runs begin for Prometheus, which knows absolute times only: the
-// instant at which virtual clocks start.
+// promEpoch is when runs begin for Prometheus, which knows absolute times only: the instant at
+// which virtual clocks start.
 var promEpoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Prometheus writes the runs as OpenMetrics text, which "promtool tsdb create-blocks-from
-// openmetrics" loads: the series with their times, counted from 2000-01-01, and figures,
-// latencies and invariants with the time at which their run ended.
-func Prometheus(w io.Writer, runs []*metrics.Result) error {
-	if len(runs) == 0 {
-		return ErrNoRuns
-	}
+// writePrometheus writes the runs as OpenMetrics text, which "promtool tsdb create-blocks-from
+// openmetrics" loads. Series have their own times, counted from promEpoch; figures, latencies
+// and invariants have the time at which their run ended.
+//
+// Package expfmt is no help here: its encoder adds a _sum and a _count to every histogram, of
+// which a Result has no sum, and cuts times to milliseconds.
+func writePrometheus(w io.Writer, runs []*metrics.Result) error {
 	families := promFamilies{}
-	for i, label := range labels(runs) {
+	for i, label := range wording.Labels(runs) {
 		families.add(runs[i], label)
 	}
 	out := bufio.NewWriter(w)
@@ -57,8 +58,8 @@ func (fs promFamilies) family(name, kind, help string) *promFamily {
 	return f
 }
 
-// sample appends one sample: the metric's name with a suffix, labels as alternating names
-// and values, the value, and its time in seconds of the run.
+// sample appends one sample: the metric's name with a suffix, labels as alternating names and
+// values, the value, and its time in seconds of the run.
 func (fs promFamilies) sample(name, kind, help, suffix string, labels []string, value, atS float64) {
 	f := fs.family(name, kind, help)
 	var b strings.Builder
@@ -137,7 +138,7 @@ func (fs promFamilies) histogram(name, help string, run []string, d metrics.Dist
 
 func promNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// promName makes a metric name of a series name.
+// promName replaces what a metric's name must not contain.
 func promName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

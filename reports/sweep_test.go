@@ -17,6 +17,8 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/figure"
+	"github.com/simctl/simctl/reports/sweep"
 )
 
 // synthSweep is a sweep over nodes and schedulers, two seeds each, of which one run failed
@@ -67,7 +69,7 @@ func TestGoldenSweep(t *testing.T) {
 func TestGoldenSweepFigures(t *testing.T) {
 	s := synthSweep(t)
 	var out bytes.Buffer
-	for _, f := range sweepFigures(s, []string{"phases.drain.recovery_s"}) {
+	for _, f := range sweep.Figures(s, []string{"phases.drain.recovery_s"}) {
 		dumpFigure(&out, f)
 		for _, fault := range layoutFaults(f) {
 			t.Error(fault)
@@ -118,7 +120,7 @@ func TestSweepsOfOtherDesigns(t *testing.T) {
 			s.Axes, s.Runs = slices.Clone(full.Axes), slices.Clone(synthSweep(t).Runs)
 			change(s)
 			if len(s.Results()) > 0 {
-				for _, f := range sweepFigures(s, sweepPaths(s, nil)) {
+				for _, f := range sweep.Figures(s, sweep.Paths(s, nil)) {
 					for _, fault := range layoutFaults(f) {
 						t.Error(fault)
 					}
@@ -160,7 +162,7 @@ func TestSweepPageIsOneFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, sweepHTMLName))
+	text, err := os.ReadFile(filepath.Join(dir, sweepPageName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,9 +189,9 @@ func TestSweepPageIsOneFile(t *testing.T) {
 	if charts == 0 || strings.Count(page, "<img ") != charts {
 		t.Errorf("the page has %d pictures of %d charts", strings.Count(page, "<img "), charts)
 	}
-	for _, sec := range sweepSections(s) {
-		if !strings.Contains(page, "<h2>"+html.EscapeString(sec.title)+"</h2>") {
-			t.Errorf("the page lacks the section %q", sec.title)
+	for _, sec := range sweep.Sections(s) {
+		if !strings.Contains(page, "<h2>"+html.EscapeString(sec.Title)+"</h2>") {
+			t.Errorf("the page lacks the section %q", sec.Title)
 		}
 	}
 }
@@ -197,7 +199,7 @@ func TestSweepPageIsOneFile(t *testing.T) {
 func TestSweepCSVIsTidy(t *testing.T) {
 	s := synthSweep(t)
 	var out bytes.Buffer
-	if err := SweepCSV(&out, s); err != nil {
+	if err := sweep.CSV(&out, s); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&out).ReadAll()
@@ -225,28 +227,39 @@ func TestSweepCSVIsTidy(t *testing.T) {
 	}
 }
 
+// sweepFigure returns one chart of the recovery of a sweep.
+func sweepFigure(t *testing.T, s *metrics.Sweep, id string) figure.Figure {
+	t.Helper()
+	figs := sweep.Figures(s, []string{"phases.drain.recovery_s"})
+	i := slices.IndexFunc(figs, func(f figure.Figure) bool { return f.ID == id })
+	if i < 0 {
+		t.Fatalf("there is no chart %s", id)
+	}
+	return figs[i]
+}
+
 // TestEffectsOfOneBroker draws an axis that has values for one broker alone in the panels of
 // both.
 func TestEffectsOfOneBroker(t *testing.T) {
 	s := synthSweep(t)
 	s.Runs = slices.DeleteFunc(s.Runs, func(r metrics.SweepRun) bool { return r.Broker == "legacy" && r.Point[1] != "2" })
-	f := newSweepView(s).effects("phases.drain.recovery_s")
-	if len(f.panels) != 2 || len(f.y.names) != 2 {
-		t.Fatalf("%d panels of the axes %v, want two of each", len(f.panels), f.y.names)
+	f := sweepFigure(t, s, "sweep-drain-recovery_s-effects")
+	if len(f.Panels) != 2 || len(f.Y.Names) != 2 {
+		t.Fatalf("%d panels of the axes %v, want two of each", len(f.Panels), f.Y.Names)
 	}
 	for i, want := range []bool{true, false} {
-		lacks := slices.ContainsFunc(f.panels[i].bars, func(b bar) bool { return b.label == "not varied" })
-		if len(f.panels[i].bars) != 2 || lacks != want {
-			t.Errorf("the panel of %s has %d bars, one of them without values: %v", f.panels[i].heading, len(f.panels[i].bars), lacks)
+		lacks := slices.ContainsFunc(f.Panels[i].Bars, func(b figure.Bar) bool { return b.Label == "not varied" })
+		if len(f.Panels[i].Bars) != 2 || lacks != want {
+			t.Errorf("the panel of %s has %d bars, one of them without values: %v", f.Panels[i].Heading, len(f.Panels[i].Bars), lacks)
 		}
 	}
 }
 
 // TestLinesAreLabelledByTheirValues: not by round ones, between which nothing was run.
 func TestLinesAreLabelledByTheirValues(t *testing.T) {
-	f := newSweepView(synthSweep(t)).curves("phases.drain.recovery_s", 0)
+	f := sweepFigure(t, synthSweep(t), "sweep-drain-recovery_s-by-nodes")
 	var labels []string
-	for _, tick := range f.x.ticks(5) {
+	for _, tick := range f.X.Ticks(5) {
 		labels = append(labels, tick.Label)
 	}
 	if got := strings.Join(labels, " "); got != "50 100 200" {
@@ -259,7 +272,7 @@ func TestBenchIsReadByBenchstat(t *testing.T) {
 	s := synthSweep(t)
 	s.Runs[0].Point = []string{"a b", "c/d"}
 	var out bytes.Buffer
-	if err := SweepBench(&out, s); err != nil {
+	if err := sweep.Bench(&out, s); err != nil {
 		t.Fatal(err)
 	}
 	reader := benchfmt.NewReader(&out, "bench.txt")

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,42 +12,36 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/wording"
 )
 
-// The table fits a terminal of tableWidth columns: a title, then up to fourColumns of
-// values, each as wide as cellWidth and a gap before it.
+// The table fits a terminal of tableWidth columns: a title, then up to wording.MaxColumns
+// values, each cellWidth wide after a gap.
 const (
-	tableWidth  = 80
-	titleWidth  = 19
-	cellWidth   = 13
-	fourColumns = 4
-	gap         = "  "
+	tableWidth = 80
+	titleWidth = 19
+	cellWidth  = 13
+	gap        = "  "
 )
 
-// ErrNoRuns is returned when there is nothing to report on.
-var ErrNoRuns = errors.New("no results to report on")
-
-// TableOptions says how Table lays the comparison out.
+// TableOptions says how tables and frames for a terminal look. The zero value is plain text.
 type TableOptions struct {
 	Color bool // colours and bold type, by ANSI escape sequences
 }
 
-// Table writes a comparison of the runs for a terminal of 80 columns. Two runs are shown
-// with deltas and ratios, one or more than two without.
-func Table(w io.Writer, runs []*metrics.Result, opts TableOptions) error {
-	if len(runs) == 0 {
-		return ErrNoRuns
-	}
-	s := summarise(runs)
+// writeTable writes a comparison of the runs for a terminal of 80 columns, with deltas and
+// ratios if there are two.
+func writeTable(w io.Writer, runs []*metrics.Result, opts TableOptions) error {
+	s := wording.Summarise(runs)
 	p := paint{opts.Color}
 	var out bytes.Buffer
 	if s.Headline != "" {
 		fmt.Fprintln(&out, p.bold(wrap(s.Headline)))
 	}
 	fmt.Fprintln(&out, wrap(s.Subtitle))
-	for first := 0; first < len(runs); first += fourColumns {
+	for first := 0; first < len(runs); first += wording.MaxColumns {
 		out.WriteByte('\n')
-		if err := s.block(&out, first, min(first+fourColumns, len(runs)), p); err != nil {
+		if err := writeBlock(&out, &s, first, min(first+wording.MaxColumns, len(runs)), p); err != nil {
 			return fmt.Errorf("laying out the table: %w", err)
 		}
 	}
@@ -62,8 +55,8 @@ func Table(w io.Writer, runs []*metrics.Result, opts TableOptions) error {
 	return err
 }
 
-// block writes the columns of the runs from first to last, last not included.
-func (s *summary) block(w io.Writer, first, last int, p paint) error {
+// writeBlock writes the columns of the runs from first to last, last not included.
+func writeBlock(w io.Writer, s *wording.Summary, first, last int, p paint) error {
 	columns := last - first
 	header := []string{""}
 	for _, label := range s.Labels[first:last] {
@@ -99,7 +92,7 @@ func (s *summary) block(w io.Writer, first, last int, p paint) error {
 		tablewriter.WithRowConfig(cells),
 	)
 	table.Header(header)
-	for _, sec := range append(append([]section{}, s.Sections...), s.Verdicts) {
+	for _, sec := range append(append([]wording.Section{}, s.Sections...), s.Verdicts) {
 		if sec.Name != "" {
 			heading := make([]string, columns+1)
 			heading[0] = p.bold(fit(sec.Name, titleWidth))
@@ -108,7 +101,7 @@ func (s *summary) block(w io.Writer, first, last int, p paint) error {
 			}
 		}
 		for _, r := range sec.Rows {
-			if err := table.Append(r.cells(s, sec, first, last, p)); err != nil {
+			if err := table.Append(rowCells(r, s, sec, first, last, p)); err != nil {
 				return err
 			}
 		}
@@ -116,7 +109,7 @@ func (s *summary) block(w io.Writer, first, last int, p paint) error {
 	return table.Render()
 }
 
-func (r row) cells(s *summary, sec section, first, last int, p paint) []string {
+func rowCells(r wording.Row, s *wording.Summary, sec wording.Section, first, last int, p paint) []string {
 	title := r.Title
 	if sec.Name != "" {
 		title = "  " + title
@@ -131,7 +124,7 @@ func (r row) cells(s *summary, sec section, first, last int, p paint) []string {
 	return out
 }
 
-// fit cuts a text that is too wide for its cell; the exports have it whole.
+// fit cuts a text that is too wide for its cell. The exports have all of it.
 func fit(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text
@@ -139,7 +132,7 @@ func fit(text string, width int) string {
 	return string([]rune(text)[:width-1]) + "…"
 }
 
-// fitLabel spreads a label over lines that fit into a cell.
+// fitLabel breaks a label into lines that fit into a cell.
 func fitLabel(label string) []string {
 	var lines []string
 	for word := range strings.FieldsSeq(label) {
@@ -163,8 +156,8 @@ func fitLabel(label string) []string {
 	return lines
 }
 
-// wrap breaks a text into lines of the table's width: between the items of an enumeration
-// with middle dots, else at spaces.
+// wrap breaks a text into lines of the table's width: at middle dots if it has any, else at
+// spaces.
 func wrap(text string) string {
 	words := strings.Fields(text)
 	if items := strings.Split(text, " · "); len(items) > 1 {
@@ -200,7 +193,7 @@ func trimLines(text []byte) []byte {
 	return out
 }
 
-// paint puts ANSI escape sequences around text, or nothing.
+// paint adds ANSI escape sequences to text if it is on.
 type paint struct{ on bool }
 
 func (p paint) sgr(code, text string) string {
@@ -213,11 +206,11 @@ func (p paint) sgr(code, text string) string {
 func (p paint) bold(text string) string { return p.sgr("1", text) }
 func (p paint) bad(text string) string  { return p.sgr("31", text) }
 
-func (p paint) change(c change, text string) string {
+func (p paint) change(c wording.Change, text string) string {
 	switch c {
-	case better:
+	case wording.Better:
 		return p.sgr("32", text)
-	case worse:
+	case wording.Worse:
 		return p.sgr("31", text)
 	}
 	return text

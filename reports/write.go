@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -11,86 +12,114 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/chart"
+	"github.com/simctl/simctl/reports/figure"
+	"github.com/simctl/simctl/reports/page"
 )
 
-// writers are the formats that are one text, by name.
-var writers = map[string]func(io.Writer, []*metrics.Result) error{
-	"account":  Account,
-	"json":     JSON,
-	"csv":      CSV,
-	"markdown": Markdown,
-	"prom":     Prometheus,
+// ErrNoRuns is returned when there is nothing to report on.
+var ErrNoRuns = errors.New("no results to report on")
+
+// format is one way to write runs into one file.
+type format struct {
+	name  string
+	file  string // its name in a directory
+	write func(io.Writer, []*metrics.Result) error
+	page  bool // for a browser; any other is text that a terminal shows
 }
 
-// fileNames are what the texts are called in a directory.
-var fileNames = map[string]string{
-	"account":  "account.txt",
-	"json":     "summary.json",
-	"csv":      "report.csv",
-	"markdown": "report.md",
-	"prom":     "report.prom",
+var formats = []format{
+	{name: "account", file: "account.txt", write: writeAccount},
+	{name: "csv", file: "report.csv", write: writeCSV},
+	{name: "html", file: "report.html", write: page.HTML, page: true},
+	{name: "json", file: "summary.json", write: writeJSON},
+	{name: "markdown", file: "report.md", write: writeMarkdown},
+	{name: "prom", file: "report.prom", write: writePrometheus},
+	{name: tableFormat, file: "report.txt", write: func(w io.Writer, runs []*metrics.Result) error { return writeTable(w, runs, TableOptions{}) }},
 }
 
-// Formats returns the names of all formats that WriteTo or Write knows, sorted.
+// tableFormat is the one format that has options.
+const tableFormat = "table"
+
+// Formats returns the names of all formats that Write knows, sorted: those of formats, and
+// those of charts.
 func Formats() []string {
-	names := append([]string{"table", "html"}, chartFormats...)
-	for name := range writers {
-		names = append(names, name)
+	names := slices.Clone(figure.Formats)
+	for _, f := range formats {
+		names = append(names, f.name)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// IsText reports whether a format is one text, which WriteTo can write to a terminal.
-func IsText(format string) bool { return format == "table" || writers[format] != nil }
-
-// WriteTo writes the runs in a format that IsText.
-func WriteTo(w io.Writer, format string, runs []*metrics.Result, opts TableOptions) error {
-	if format == "table" {
-		return Table(w, runs, opts)
+// formatNamed returns the format of that name; nil if there is none.
+func formatNamed(name string) *format {
+	if i := slices.IndexFunc(formats, func(f format) bool { return f.name == name }); i >= 0 {
+		return &formats[i]
 	}
-	write := writers[format]
-	if write == nil {
-		return unknownFormat(format)
-	}
-	return write(w, runs)
+	return nil
 }
 
-// Write writes the runs in some formats into dir, which must exist, and returns the names
-// of the files. Each file is written whole or not at all.
-func Write(dir string, runs []*metrics.Result, formats ...string) ([]string, error) {
-	var names []string
-	for _, format := range formats {
-		if slices.Contains(chartFormats, format) {
-			charts, err := WriteCharts(dir, runs, format)
-			names = append(names, charts...)
+func unknownFormat(name string) error {
+	return fmt.Errorf("unknown format %q: want one of %s", name, strings.Join(Formats(), ", "))
+}
+
+// IsText reports whether a format is one text, which WriteTo can write to a terminal.
+func IsText(name string) bool {
+	f := formatNamed(name)
+	return f != nil && !f.page
+}
+
+// WriteTo writes the runs in a format that IsText.
+func WriteTo(w io.Writer, name string, runs []*metrics.Result, opts TableOptions) error {
+	switch {
+	case len(runs) == 0:
+		return ErrNoRuns
+	case name == tableFormat:
+		return writeTable(w, runs, opts)
+	case !IsText(name):
+		return unknownFormat(name)
+	}
+	return formatNamed(name).write(w, runs)
+}
+
+// Write writes the runs in the formats named into dir, which must exist, and returns the
+// names of the files. It writes each file whole or not at all.
+func Write(dir string, runs []*metrics.Result, names ...string) ([]string, error) {
+	if len(runs) == 0 {
+		return nil, ErrNoRuns
+	}
+	var files []string
+	for _, name := range names {
+		if slices.Contains(figure.Formats, name) {
+			charts, err := figure.WriteFiles(dir, chart.Of(runs), name)
+			files = append(files, charts...)
 			if err != nil {
-				return names, err
+				return files, err
 			}
 			continue
 		}
-		name, write := fileNames[format], writers[format]
-		switch format {
-		case "html":
-			name, write = "report.html", HTML
-		case "table":
-			name, write = "report.txt", func(w io.Writer, runs []*metrics.Result) error { return Table(w, runs, TableOptions{}) }
+		f := formatNamed(name)
+		if f == nil {
+			return files, unknownFormat(name)
 		}
-		if write == nil {
-			return names, unknownFormat(format)
+		if err := writeFile(dir, f.file, func(w io.Writer) error { return f.write(w, runs) }); err != nil {
+			return files, err
 		}
-		var buf bytes.Buffer
-		if err := write(&buf, runs); err != nil {
-			return names, fmt.Errorf("writing %s: %w", name, err)
-		}
-		if err := renameio.WriteFile(filepath.Join(dir, name), buf.Bytes(), 0o644); err != nil {
-			return names, fmt.Errorf("writing the report: %w", err)
-		}
-		names = append(names, name)
+		files = append(files, f.file)
 	}
-	return names, nil
+	return files, nil
 }
 
-func unknownFormat(format string) error {
-	return fmt.Errorf("unknown format %q: want one of %s", format, strings.Join(Formats(), ", "))
+// writeFile writes a file into dir, whole or not at all.
+func writeFile(dir, name string, write func(io.Writer) error) error {
+	var buf bytes.Buffer
+	err := write(&buf)
+	if err == nil {
+		err = renameio.WriteFile(filepath.Join(dir, name), buf.Bytes(), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -81,11 +82,7 @@ func profileOf(policy string, evals cluster.EvalConfig) (profile, error) {
 	if err != nil {
 		return profile{}, err
 	}
-	out := profile{policy: p, release: release143, evals: evals}
-	if base, _, _ := strings.Cut(policy, "+"); base == broker.Legacy().String() {
-		out.release = release142
-	}
-	return out, nil
+	return profile{policy: p, release: cmp.Or(p.Release(), release143), evals: evals}, nil
 }
 
 // apply gives a cluster the profile.

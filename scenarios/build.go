@@ -101,7 +101,7 @@ func (c *Compiled) build(read readFunc) error {
 	if err := b.checkSchedulers(words.Schedulers, sc.Phases); err != nil {
 		return err
 	}
-	c.thresholds, err = b.makeThresholds(c.PhaseNames())
+	c.thresholds, err = b.makeThresholds(c.FigureVocabulary())
 	return err
 }
 
@@ -122,11 +122,11 @@ func (b *builder) checkSchedulers(from int, phases []run.Phase) error {
 }
 
 // makeThresholds returns the demands on the Results.
-func (b *builder) makeThresholds(phases []string) ([]metrics.Threshold, error) {
+func (b *builder) makeThresholds(vocabulary *metrics.Vocabulary) ([]metrics.Threshold, error) {
 	var out []metrics.Threshold
 	for _, t := range b.def.Thresholds {
-		if err := metrics.CheckPath(t.Metric.Text, phases); err != nil {
-			u, hint := err.(*metrics.UnknownError), ""
+		if err := vocabulary.CheckPath(t.Metric.Text); err != nil {
+			u, hint := err.(*metrics.PathError), ""
 			if near := language.Suggest(u.Name, u.Known); near != "" {
 				hint = fmt.Sprintf(" Did you mean %q?", near)
 			}

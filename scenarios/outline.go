@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -76,6 +79,16 @@ func OutlineOf(s Spec) (*Outline, error) {
 // Variables returns the scenario's variables, in the order of its text, with the values of the
 // Spec.
 func (o *Outline) Variables() []language.Variable { return slices.Clone(o.def.Variables) }
+
+// FigureVocabulary returns what paths of figures of the runs can name.
+func (o *Outline) FigureVocabulary() *metrics.Vocabulary {
+	return &metrics.Vocabulary{
+		Phases: o.PhaseNames(), EntryTypes: cluster.EntryTypes(),
+		EvalStatuses: []string{
+			broker.StatusPending, broker.StatusBlocked, broker.StatusComplete, broker.StatusFailed, broker.StatusCanceled,
+		},
+	}
+}
 
 // PhaseNames returns the names of the phases, in their order.
 func (o *Outline) PhaseNames() []string {

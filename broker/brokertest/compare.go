@@ -9,7 +9,7 @@ import (
 	"github.com/simctl/simctl/broker"
 )
 
-// compare finds the first difference between the broker and the oracle, if there is one.
+// compare returns the first difference between the broker and the oracle as an error.
 func (d *Driver) compare() error {
 	got, want := d.b.State(), d.o.state()
 	if err := got.Check(); err != nil {
@@ -28,8 +28,8 @@ func (d *Driver) compare() error {
 	return nil
 }
 
-// same compares the cancelable evaluations as a set: within one ack their order is the
-// broker's own.
+// same compares states. It compares the cancelable evaluations as a set, for the order of
+// those that one call sheds is the broker's own.
 func same(a, b broker.State) bool {
 	if len(a.Cancelable) != len(b.Cancelable) {
 		return false
@@ -60,7 +60,7 @@ func equalStats(a, b broker.Stats) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// describe writes a state out.
+// describe prints a state with the pointers of its evaluations.
 func describe(s broker.State) string {
 	out := fmt.Sprintf("enabled %v", s.Enabled)
 	for _, l := range []struct {
@@ -101,6 +101,7 @@ func brief(e *broker.Evaluation) string {
 	return out + ")"
 }
 
+// differ compares the answers to one operation.
 func differ(op string, got, want error) error {
 	if !errors.Is(got, want) || (got == nil) != (want == nil) {
 		return fmt.Errorf("%s: broker answered %v, oracle %v", op, got, want)

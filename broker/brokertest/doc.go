@@ -1,6 +1,6 @@
-// Package brokertest holds what the broker's tests check it against: the runner of the
-// transcripts in broker/testdata, a deliberately naive oracle, and the driver that sends
-// random operations to both.
+// Package brokertest holds the broker to what is expected of it: by transcripts, which it
+// runs from broker/testdata, and by an oracle, a naive broker to which a Driver sends the
+// same random operations.
 //
-// It is imported by tests only; nothing that simctl ships may import it.
+// Only tests may import it; nothing that simctl ships does.
 package brokertest

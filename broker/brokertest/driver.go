@@ -9,14 +9,14 @@ import (
 	"github.com/simctl/simctl/broker"
 )
 
-// Choices decides what a Driver does next: rapid's draws or a fuzzer's bytes.
+// Choices decides what a Driver does next, by rapid's draws or a fuzzer's bytes.
 type Choices interface {
 	// Choose returns a number in [0, n).
 	Choose(n int) int
 }
 
-// Driver sends the same operations to a broker and to the oracle and compares every
-// answer and the state after each.
+// Driver sends the same operations to a broker and to the oracle. It compares their answer
+// to each and their state after it.
 type Driver struct {
 	choices Choices
 	now     time.Time
@@ -24,12 +24,11 @@ type Driver struct {
 	o       *oracle
 	seed    uint64
 	tokens  []string
-	Log     []string // what was done, one operation a line
+	Log     []string // the operations so far, one a line
 }
 
-// NewDriver returns a driver for a policy of those that broker.PolicyByName knows. The
-// oracle has no LastSlotPeek and no SilentTimings. Further configuration is drawn from
-// choices.
+// NewDriver returns a driver for a broker and an oracle of one policy, whose configuration
+// it draws from choices. The oracle knows no quirk but DedupLeak.
 func NewDriver(p broker.Policy, choices Choices) *Driver {
 	delays := []time.Duration{-1, time.Second, 20 * time.Second}
 	cfg := broker.Config{
@@ -48,7 +47,7 @@ func NewDriver(p broker.Policy, choices Choices) *Driver {
 	return d
 }
 
-// rand returns a new source each time, so that no clone repeats a token.
+// rand returns another source each time, so that no clone repeats a token.
 func (d *Driver) rand() *rand.Rand {
 	d.seed++
 	return rand.New(rand.NewPCG(1, d.seed))
@@ -64,7 +63,7 @@ func (d *Driver) Step() error {
 		weight int
 		do     func() error
 	}{
-		// Rapid prefers small numbers: the first ones make an eventful history of them.
+		// Rapid prefers small numbers, which these first steps make an eventful history of.
 		{1, d.enqueue}, {1, d.dequeue}, {1, d.ack}, {1, d.cancelable},
 		{7, d.enqueue}, {2, d.enqueueAll}, {6, d.dequeue}, {5, d.ack}, {2, d.nack}, {3, d.timers},
 		{4, d.pass}, {2, d.cancelable}, {1, d.dropWaiting}, {1, d.setEnabled}, {1, d.clone}, {1, d.burst}, {3, d.drain},
@@ -85,7 +84,7 @@ func (d *Driver) Step() error {
 	return d.compare()
 }
 
-// evaluation draws one of twelve IDs; the ID determines the job.
+// evaluation draws an evaluation. It has one of twelve IDs, which determines its job.
 func (d *Driver) evaluation() *broker.Evaluation {
 	n := d.choices.Choose(12)
 	e := &broker.Evaluation{
@@ -106,7 +105,7 @@ func (d *Driver) evaluation() *broker.Evaluation {
 	return e
 }
 
-// token draws one: none, nonsense, or one that was given out.
+// token draws a token: none, one that never was, or one that was given out.
 func (d *Driver) token() string {
 	i := d.choices.Choose(len(d.tokens) + 2)
 	switch i {
@@ -203,7 +202,7 @@ func (d *Driver) ackOne(id, token string) error {
 	return differ("ack", err, wantErr)
 }
 
-// drain works off what it can get, one after the other.
+// drain dequeues and acks one evaluation after the other.
 func (d *Driver) drain() error {
 	for range 10 + 10*d.choices.Choose(8) {
 		if err := d.dequeueFrom([]string{"service"}); err != nil {
@@ -240,7 +239,7 @@ func (d *Driver) timers() error {
 	return differ("resume", d.b.ResumeNackTimeout(d.now, id, token), d.o.resume(d.now, id, token))
 }
 
-// pass lets time pass, and fires what is due unless the choice is to be late.
+// pass lets time pass, and fires what is due unless it draws to be late.
 func (d *Driver) pass() error {
 	steps := []time.Duration{time.Millisecond, time.Second, 19 * time.Second, 20 * time.Second, 59 * time.Second, time.Hour}
 	d.now = d.now.Add(steps[d.choices.Choose(len(steps))])
@@ -255,8 +254,8 @@ func (d *Driver) pass() error {
 	return nil
 }
 
-// burst enqueues so many evaluations of one job that the broker handles them otherwise
-// than a few, in one of several orders.
+// burst enqueues many evaluations of one job in one of several orders, so that acks sort
+// many and enqueues go among many that are sorted.
 func (d *Driver) burst() error {
 	job, order := d.choices.Choose(2), d.choices.Choose(3)
 	n := 60 + 20*d.choices.Choose(4)
@@ -273,7 +272,7 @@ func (d *Driver) burst() error {
 	return nil
 }
 
-// cancelable takes a batch; the oracle gives up the same ones, whatever their order.
+// cancelable takes a batch from the broker and the same evaluations from the oracle.
 func (d *Driver) cancelable() error {
 	batch := []int{1, 2, 3, 50, 100, 1000, 0, -1}[d.choices.Choose(8)]
 	got := d.b.Cancelable(batch)
@@ -306,7 +305,8 @@ func (d *Driver) setEnabled() error {
 	return nil
 }
 
-// clone goes on with a copy, whose original must not notice what happens to it.
+// clone verifies that operations on a copy do not change the original, and goes on with
+// another copy.
 func (d *Driver) clone() error {
 	d.logf("clone")
 	original := d.b

@@ -3,26 +3,23 @@ package brokertest
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/simctl/simctl/broker"
 )
 
-// oracle is the broker as one would write it to be obviously right: a single list of
-// evaluations, searched from end to end by every operation. It decides nothing at
-// random: where the broker draws lots, the oracle says which draws are possible.
+// oracle is the broker written to be obviously right: one list of evaluations, which every
+// operation searches from end to end. It draws nothing at random. Where the broker draws,
+// the oracle says which outcomes are valid.
 type oracle struct {
-	order      string // of pending evaluations: oldest, newest or priority (then newest)
-	onAck      string // what is kept of them: all, best or none
-	onEnqueue  string
-	leaks      bool // remembers the IDs of shed evaluations
 	cfg        broker.Config
+	policy     broker.Policy // of cfg, without its quirks
+	leaks      bool          // remembers the IDs of shed evaluations
 	enabled    bool
 	items      []*item // in the order in which they came to where they are
 	cancelable []*broker.Evaluation
-	shed       []*broker.Evaluation // ever, since it was enabled
-	forgotten  []*broker.Evaluation // of these, the ones whose IDs may come back
+	shed       []*broker.Evaluation // all since it was enabled
+	forgotten  []*broker.Evaluation // those of them whose IDs may be enqueued again
 }
 
 type item struct {
@@ -38,27 +35,10 @@ type item struct {
 	dequeued   time.Time
 }
 
-// newOracle takes a configuration in which every field but Rand is set. It knows a policy
-// by its name alone.
+// newOracle returns an oracle for a configuration in which all fields but Rand are set.
 func newOracle(cfg broker.Config) *oracle {
-	o := &oracle{order: "oldest", onAck: "all", onEnqueue: "all", cfg: cfg}
-	for word := range strings.SplitSeq(cfg.Policy.String(), "+") {
-		switch word {
-		case "shedding":
-			o.order, o.onAck = "priority", "best"
-		case "dedup-leak":
-			o.leaks = true
-		case "oldest-first", "newest-first", "priority-first":
-			o.order = strings.TrimSuffix(word, "-first")
-		}
-		if kept, ok := strings.CutPrefix(word, "ack-keeps-"); ok {
-			o.onAck = kept
-		}
-		if kept, ok := strings.CutPrefix(word, "enqueue-keeps-"); ok {
-			o.onEnqueue = kept
-		}
-	}
-	return o
+	policy, quirks := broker.WithoutQuirks(cfg.Policy)
+	return &oracle{cfg: cfg, policy: policy, leaks: quirks&broker.DedupLeak != 0}
 }
 
 func (o *oracle) setEnabled(enabled bool) {
@@ -68,7 +48,7 @@ func (o *oracle) setEnabled(enabled bool) {
 	}
 }
 
-// remembers reports whether a shed evaluation of this ID and job is not forgotten.
+// remembers reports whether an evaluation of this ID and job was shed and is not forgotten.
 func (o *oracle) remembers(e *broker.Evaluation) bool {
 	for _, s := range o.shed {
 		if s.ID == e.ID && s.Job() == e.Job() && (o.leaks || !slices.Contains(o.forgotten, s)) {
@@ -78,7 +58,8 @@ func (o *oracle) remembers(e *broker.Evaluation) bool {
 	return false
 }
 
-// take gives up a cancelable evaluation; after a job's last, all it shed are forgotten.
+// take removes a cancelable evaluation and reports whether there was one. With a job's last
+// one it forgets all that the job shed.
 func (o *oracle) take(e *broker.Evaluation) bool {
 	i := slices.Index(o.cancelable, e)
 	if i < 0 {
@@ -104,7 +85,7 @@ func (o *oracle) find(id string) *item {
 	return nil
 }
 
-// occupant is the evaluation its job works on or will work on next.
+// occupant returns the evaluation that keeps the job busy; nil: none does.
 func (o *oracle) occupant(job broker.JobID) *item {
 	for _, it := range o.items {
 		if it.eval.Job() == job && (it.where == "ready" || it.where == "unacked" || it.where == "redelivery") {
@@ -114,7 +95,7 @@ func (o *oracle) occupant(job broker.JobID) *item {
 	return nil
 }
 
-// put moves an item to the end of the list, to a new place.
+// put moves an item to the end of the list and to a new place.
 func (o *oracle) put(it *item, where string) {
 	o.remove(it)
 	it.where = where
@@ -152,7 +133,9 @@ func (o *oracle) admit(now time.Time, it *item) {
 	it.enqueued = now
 	if o.occupant(it.eval.Job()) != nil {
 		o.put(it, "pending")
-		o.shedBut(it.eval.Job(), o.onEnqueue)
+		if p, ok := o.policy.(broker.EnqueueShedder); ok {
+			o.shedBy(p.ShedOnEnqueue, it.eval.Job())
+		}
 		return
 	}
 	it.queue = it.eval.Type
@@ -161,7 +144,7 @@ func (o *oracle) admit(now time.Time, it *item) {
 
 func (o *oracle) start(it *item, due time.Time) { it.timer, it.due = true, due }
 
-// heads returns the evaluations of which a dequeue may take any one.
+// heads returns the evaluations any of which a dequeue may take.
 func (o *oracle) heads(schedulers []string) []*broker.Evaluation {
 	var heads []*broker.Evaluation
 	for _, name := range schedulers {
@@ -188,47 +171,7 @@ func readyOrder(a, b *broker.Evaluation) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.CreateIndex, b.CreateIndex), cmp.Compare(a.ID, b.ID))
 }
 
-func (o *oracle) pendingOrder(a, b *broker.Evaluation) int {
-	older := cmp.Compare(a.CreateIndex, b.CreateIndex)
-	newer := cmp.Compare(b.ModifyIndex, a.ModifyIndex)
-	first := map[string]int{
-		"oldest":   older,
-		"newest":   newer,
-		"priority": cmp.Or(cmp.Compare(b.Priority, a.Priority), newer),
-	}
-	return cmp.Or(first[o.order], cmp.Compare(a.ID, b.ID))
-}
-
-// pending returns a job's pending evaluations, the best first.
-func (o *oracle) pending(job broker.JobID) []*item {
-	var pending []*item
-	for _, it := range o.items {
-		if it.where == "pending" && it.eval.Job() == job {
-			pending = append(pending, it)
-		}
-	}
-	slices.SortFunc(pending, func(a, b *item) int { return o.pendingOrder(a.eval, b.eval) })
-	return pending
-}
-
-// shedBut sheds a job's pending evaluations but for what is kept, and says how many.
-func (o *oracle) shedBut(job broker.JobID, kept string) int {
-	pending := o.pending(job)
-	switch {
-	case kept == "all" || len(pending) == 0:
-		return 0
-	case kept == "best":
-		pending = pending[1:]
-	}
-	for _, it := range pending {
-		o.remove(it)
-		o.cancelable = append(o.cancelable, it.eval)
-		o.shed = append(o.shed, it.eval)
-	}
-	return len(pending)
-}
-
-// took records which of the heads the broker delivered.
+// took notes which of the heads the broker delivered, and returns the delivery.
 func (o *oracle) took(now time.Time, id, token string) broker.Delivery {
 	it := o.find(id)
 	it.token, it.dequeued = token, now
@@ -238,7 +181,7 @@ func (o *oracle) took(now time.Time, id, token string) broker.Delivery {
 	return broker.Delivery{Eval: it.eval, Token: token, Attempt: it.deliveries, Waited: now.Sub(it.enqueued), Timed: true}
 }
 
-// delivered finds a delivery, or says why there is none.
+// delivered returns a delivery, or the error that a call on it must return.
 func (o *oracle) delivered(id, token string) (*item, error) {
 	it := o.find(id)
 	switch {
@@ -275,7 +218,7 @@ func (o *oracle) ack(now time.Time, id, token string) (broker.AckResult, error) 
 	for _, it := range o.pending(res.Job) {
 		waited = max(waited, now.Sub(it.enqueued))
 	}
-	if res.Shed = o.shedBut(res.Job, o.onAck); res.Shed > 0 {
+	if res.Shed = o.shedBy(o.policy.Shed, res.Job); res.Shed > 0 {
 		res.ShedWaited = waited
 	}
 	if left := o.pending(res.Job); len(left) > 0 {
@@ -363,7 +306,7 @@ func (o *oracle) dropWaiting(id string) bool {
 	return true
 }
 
-// first returns the item whose timer fires first; of equals the one started first.
+// first returns the item whose timer fires first. Of several it is the one started first.
 func (o *oracle) first() *item {
 	var first *item
 	for _, it := range o.items {

@@ -7,8 +7,8 @@ import (
 	"github.com/simctl/simctl/broker"
 )
 
-// state is what broker.EvalBroker.State should return. Cancelable is in the order in which
-// the evaluations became pending, which is one of the orders the broker may use.
+// state returns what broker.EvalBroker.State should. The order of Cancelable is one of those
+// that the broker may use.
 func (o *oracle) state() broker.State {
 	s := broker.State{Enabled: o.enabled, Cancelable: o.cancelable}
 	for _, it := range o.items {

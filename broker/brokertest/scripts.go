@@ -12,9 +12,9 @@ import (
 )
 
 // RunScript runs one transcript under each of the policies side by side. Where their
-// answers differ, the expected output gives each policy's under its name; so a script
-// shows at a glance what the policy changes. The transcript may choose other policies
-// with the command `policies NAME...`. Run with -rewrite to write the outputs anew.
+// answers differ, the expected output has each policy's answer under its name, so that a
+// script shows what a policy changes. The command `policies NAME...` in a transcript chooses
+// other policies. The flag -rewrite writes the expected outputs anew.
 func RunScript(t *testing.T, path string, policies ...broker.Policy) {
 	envs := start(policies)
 	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

@@ -10,13 +10,14 @@ import (
 type SnapshotRule string
 
 const (
-	// SnapshotEval waits for the dequeued evaluation's own index only. What is sound by
-	// this rule is sound by the other; it is what shows a policy that keeps the wrong one.
+	// SnapshotEval waits for the index of the dequeued evaluation only. A policy that is
+	// sound by this rule is sound by the other. It shows a policy that keeps the wrong
+	// evaluation.
 	SnapshotEval SnapshotRule = "eval"
 	// SnapshotJob is Nomad's wait index: at least the newest index of any of the job's
 	// evaluations at the time of the dequeue (nomad/eval_endpoint.go, getWaitIndex). It
-	// makes up for priorities, by which shedding may keep an older evaluation; in fact it
-	// makes any evaluation as good as the newest.
+	// makes any evaluation as good as the newest, so that shedding may keep an older one
+	// of higher priority.
 	SnapshotJob SnapshotRule = "job"
 )
 
@@ -27,21 +28,21 @@ type Bounds struct {
 	Workers int `json:"workers"` // 1 to 4
 	Batch   int `json:"batch"`   // most evaluations the reaper takes at a time, 1 to 100
 
-	// How many of each fault one run may have, 10 at most.
+	// How often each fault may occur in one history, 10 at most.
 	Timeouts      int `json:"timeouts"`       // a worker takes longer than the nack timeout, or nacks
 	Failovers     int `json:"failovers"`      // the leader is deposed, another restores from state
 	WriteFailures int `json:"write_failures"` // Raft refuses the reaper's batch
 
 	DeliveryLimit int `json:"delivery_limit"` // 1 to 3
-	// Priorities is 1 for equal ones; with 2 each trigger may have the higher one, for
-	// which Nomad's shedding needs SnapshotJob.
+	// Priorities is 1 if all triggers have the same, or 2 if each may have a higher one,
+	// under which Nomad's shedding needs SnapshotJob.
 	Priorities int          `json:"priorities"`
 	Snapshot   SnapshotRule `json:"snapshot"`
-	// MaxStates ends the search unfinished.
+	// MaxStates ends a longer search unfinished.
 	MaxStates int `json:"max_states"`
 }
 
-// DefaultBounds returns what `simctl broker explore` searches if not told otherwise.
+// DefaultBounds returns the default bounds of `simctl broker explore`.
 func DefaultBounds() Bounds {
 	return Bounds{
 		Jobs: 2, Evals: 4, Workers: 2, Batch: 2,
@@ -61,7 +62,7 @@ func (e *BoundError) Error() string {
 	return fmt.Sprintf("bound %s is %v: it must be %s", e.Bound, e.Value, e.Want)
 }
 
-// Check refuses what cannot be searched, with a *BoundError; Run calls it.
+// Check returns a *BoundError if the bounds cannot be searched. Run calls it.
 func (b Bounds) Check() error {
 	if b.Snapshot != SnapshotJob && b.Snapshot != SnapshotEval {
 		return &BoundError{"snapshot", b.Snapshot, fmt.Sprintf("%s or %s", SnapshotEval, SnapshotJob)}
@@ -88,8 +89,8 @@ func (b Bounds) Check() error {
 	return nil
 }
 
-// brokerConfig makes every delay equal, so that evaluations stop waiting in the order in
-// which they began.
+// brokerConfig has one delay for all, so that evaluations stop waiting in the order in
+// which they began to.
 func (b Bounds) brokerConfig(p broker.Policy) broker.Config {
 	return broker.Config{
 		Policy:              p,

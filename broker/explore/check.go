@@ -6,7 +6,7 @@ import (
 	"github.com/simctl/simctl/broker"
 )
 
-// violation is a property that does not hold.
+// violation is an error that says which property does not hold, and where.
 type violation struct {
 	property, detail string
 }
@@ -17,7 +17,7 @@ func violated(property, format string, args ...any) error {
 	return &violation{property, fmt.Sprintf(format, args...)}
 }
 
-// view is a broker's state, ordered by evaluation. One is used for all worlds in turn.
+// view is a broker's state by evaluation. All worlds of a search share one.
 type view struct {
 	state  broker.State
 	ready  [4]bool // by job: can be dequeued
@@ -46,10 +46,10 @@ const (
 	inCancelable
 )
 
-// working reports whether a worker will get the evaluation without an election.
+// working reports whether a worker will get the evaluation if no election comes.
 func (p place) working() bool { return p != nowhere && p != inCancelable }
 
-// observe reads the broker's state into the view and checks every property.
+// observe reads the broker's state into the view and checks all properties.
 func (w *world) observe() error {
 	v := w.view
 	w.b.ReadState(&v.state)
@@ -119,7 +119,7 @@ func (w *world) check() error {
 	return nil
 }
 
-// willRun reports whether the broker holds an evaluation that will make the job run.
+// willRun reports whether the broker holds an evaluation of the job that a worker will get.
 func (w *world) willRun(job int) bool {
 	for i := range w.evals {
 		if int(w.evals[i].job) == job && w.view.places[i].where.working() {

@@ -13,7 +13,7 @@ type impatient struct{ broker.Policy }
 
 func (impatient) String() string { return "impatient" }
 
-func (impatient) ShedOnEnqueue(pending *broker.PendingEvaluations) []*broker.Evaluation {
+func (impatient) ShedOnEnqueue(pending broker.PendingEvaluations) []*broker.Evaluation {
 	return pending.RemoveFunc(func(*broker.Evaluation) bool { return true })
 }
 

@@ -15,11 +15,11 @@ type Report struct {
 	// States counts the distinct states reached, Transitions the steps taken from them.
 	States      int `json:"states"`
 	Transitions int `json:"transitions"`
-	// Depth is the length of the longest history that was searched.
+	// Depth is the length of the longest history searched.
 	Depth int `json:"depth"`
-	// Quiet counts the states in which nobody has anything left to do.
+	// Quiet counts the states in which nobody has anything to do.
 	Quiet int `json:"quiet"`
-	// Complete is false when the search ended at MaxStates or at a violation.
+	// Complete is false if the search ended at MaxStates or at a violation.
 	Complete  bool            `json:"complete"`
 	Violation *Counterexample `json:"violation,omitempty"`
 }
@@ -29,15 +29,13 @@ type Counterexample struct {
 	Property string   `json:"property"`
 	Detail   string   `json:"detail"`
 	Steps    []string `json:"steps"`
-	// Script is the history as a transcript that the broker's script runner can run.
+	// Script is the history as a transcript that the tests of package broker can run.
 	Script string `json:"script"`
 }
 
-// Run searches all interleavings within the bounds. Progress, if not nil, is called now
-// and then with the number of states so far. The error is that of the bounds or of ctx.
-//
-// All states are searched depth-first, which needs little memory. If one is found to
-// violate a property, they are searched again from the start, breadth-first.
+// Run searches all interleavings within the bounds. It calls progress, if that is not nil,
+// with the number of states so far, every 16,384 states. The error is that of the bounds or
+// of ctx.
 func Run(ctx context.Context, p broker.Policy, bounds Bounds, progress func(states int)) (*Report, error) {
 	if err := bounds.Check(); err != nil {
 		return nil, err
@@ -60,9 +58,9 @@ func Run(ctx context.Context, p broker.Policy, bounds Bounds, progress func(stat
 	return &s.report, nil
 }
 
-// RunAll runs the search for each policy, side by side. Progress, if not nil, is called
-// with the index of a policy and the number of its states so far, by one goroutine each.
-// If ctx ends, the error is that of ctx alone.
+// RunAll runs the search for each policy, all of them at once. Progress, if not nil, is
+// called with the index of a policy and the number of its states so far; it may be called
+// for several policies at once. If ctx ends, the error is that of ctx alone.
 func RunAll(ctx context.Context, policies []broker.Policy, bounds Bounds, progress func(i, states int)) ([]*Report, error) {
 	if progress == nil {
 		progress = func(int, int) {}

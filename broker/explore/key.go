@@ -5,13 +5,17 @@ import (
 	"slices"
 )
 
-// key appends the canonical description of an observed world: equal for two worlds that
-// can do the same. What it leaves out is what no step and no check can tell apart:
-// finished evaluations that nobody holds, the names of jobs and workers, how the
-// evaluations of different jobs are interleaved, by how much a snapshot is too old, or
-// that it is when the job is owed no run, and every time but for the order in which
-// evaluations stop waiting. (A nack timeout that comes after the end of a wait does
-// nothing that the end of the wait and then the timeout do not.) TestKey holds it to that.
+// key appends the canonical description of an observed world, which is equal for two
+// worlds that can do the same. It leaves out what no step and no check can tell apart:
+//
+//   - finished evaluations that nobody holds;
+//   - the names of jobs and workers;
+//   - how the evaluations of different jobs are interleaved;
+//   - by how much a snapshot is too old, and that it is too old if the job is owed no run;
+//   - all times but the order in which evaluations stop waiting. A nack timeout after the
+//     end of a wait has the effect of the end of the wait and then the timeout.
+//
+// TestKey verifies that nothing of this matters.
 func (w *world) key(to []byte) []byte {
 	to = append(to, byte(w.mode), byte(w.timeouts), byte(w.failovers), byte(w.writeFailures))
 	var buf [4][96]byte
@@ -37,7 +41,7 @@ func (w *world) key(to []byte) []byte {
 	return to
 }
 
-// holder describes the worker that has the evaluation; zero: none has.
+// holder describes the worker that has the evaluation; zero: none.
 func (w *world) holder(eval int) byte {
 	for i := range w.workers {
 		if wk := &w.workers[i]; wk.busy && wk.eval == eval {
@@ -47,7 +51,8 @@ func (w *world) holder(eval int) byte {
 	return 0
 }
 
-// wouldCover is 1 if the job is owed a scheduling run and one as of the index is that.
+// wouldCover returns 1 if the job is owed a scheduling run and one as of the index is
+// new enough.
 func (w *world) wouldCover(job uint8, index uint64) byte {
 	j := &w.jobs[job]
 	return flag(j.covered < j.newest && index >= j.newest)

@@ -8,8 +8,8 @@ import (
 	"github.com/simctl/simctl/broker/internal/script"
 )
 
-// recorder writes down, in the language of package script, what a world does to its
-// broker. A nil recorder records nothing.
+// recorder records what a world does to its broker, in the language of package script. A
+// nil recorder records nothing.
 type recorder struct {
 	steps      []string // in words
 	lines      []string
@@ -65,7 +65,7 @@ func (r *recorder) render(p broker.Policy, bounds Bounds, v *violation) string {
 		fmt.Fprintf(&out, "\n%s\n----\n%s\n", line, env.Exec(line, ""))
 	}
 	if _, err := broker.PolicyByName(p.String()); err == nil {
-		// So that whoever runs the transcript need not be told.
+		// The transcript then runs anywhere under this policy.
 		fmt.Fprintf(&out, "\npolicies %s\n----\n", p)
 	}
 	run(fmt.Sprintf("config nack-timeout=%v initial-delay=%v subsequent-delay=%v delivery-limit=%d",

@@ -9,11 +9,11 @@ import (
 	"github.com/simctl/simctl/broker"
 )
 
-// hash128 stands for a state's canonical description: among a hundred million states the
-// chance that two share one is below one in 10^22.
+// hash128 stands for a state's canonical description. Among a hundred million states the
+// chance that two have the same is below one in 10^22.
 type hash128 [2]uint64
 
-// counter makes tokens that never repeat, whichever clone draws them.
+// counter is a random source for tokens: no two draws of any clones are the same.
 type counter uint64
 
 func (c *counter) Uint64() uint64 {
@@ -47,18 +47,16 @@ func newSearch(p broker.Policy, bounds Bounds, progress func(states int)) *searc
 }
 
 func (s *search) clone(w *world) *world {
-	var c *world
+	c := &world{b: new(broker.EvalBroker)}
 	if n := len(s.free); n > 0 {
 		c, s.free = s.free[n-1], s.free[:n-1]
-	} else {
-		c = newWorld(s.policy, &s.bounds, s.rand)
 	}
-	w.cloneInto(c, s.rand)
+	w.cloneInto(c)
 	return c
 }
 
-// visit observes a state, counts it if it is new, and returns the steps from there; none
-// if it was visited before. The error is a *violation.
+// visit observes a state and counts it if it is new. It appends the steps from there, or
+// none if it was visited before. The error is a *violation.
 func (s *search) visit(w *world, to []step) ([]step, error) {
 	if err := w.observe(); err != nil {
 		return nil, err
@@ -88,7 +86,7 @@ type frame struct {
 	steps []step
 }
 
-// depthFirst visits every state, and reports whether one violates a property.
+// depthFirst visits every state and reports whether one violates a property.
 func (s *search) depthFirst(ctx context.Context) (violating bool, err error) {
 	root := newWorld(s.policy, &s.bounds, s.rand)
 	steps, violation := s.visit(root, nil)
@@ -100,15 +98,17 @@ func (s *search) depthFirst(ctx context.Context) (violating bool, err error) {
 		top := &path[len(path)-1]
 		n := len(top.steps)
 		if n == 0 {
-			s.free = append(s.free, top.w)
 			path = path[:len(path)-1]
 			continue
 		}
 		if s.report.Transitions++; s.report.Transitions&1023 == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		w, st := s.clone(top.w), top.steps[n-1]
-		top.steps = top.steps[:n-1]
+		st := top.steps[n-1]
+		w := top.w
+		if top.steps = top.steps[:n-1]; n > 1 {
+			w = s.clone(w) // the last step needs no copy of the state before it
+		}
 		if w.apply(st) != nil {
 			return true, nil
 		}
@@ -136,7 +136,8 @@ type arrival struct {
 	by   step
 }
 
-// breadthFirst visits states until one violates a property, and returns its history.
+// breadthFirst visits states until one violates a property, and returns a shortest history
+// of it.
 func (s *search) breadthFirst(ctx context.Context) (*Counterexample, error) {
 	root := newWorld(s.policy, &s.bounds, s.rand)
 	var history []arrival
@@ -182,7 +183,7 @@ func (s *search) breadthFirst(ctx context.Context) (*Counterexample, error) {
 	return nil, errors.New("explore: a violation was found depth-first but not breadth-first: the policy does not always answer alike")
 }
 
-// replay goes the path, which is given from its end, once more, and writes it down.
+// replay repeats a path, which is given from its end, and records it.
 func (s *search) replay(path []step, why error) *Counterexample {
 	w := newWorld(s.policy, &s.bounds, s.rand)
 	w.rec = &recorder{}

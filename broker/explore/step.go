@@ -6,7 +6,7 @@ import (
 	"github.com/simctl/simctl/broker"
 )
 
-// step is one move of one actor: a kind, and which job, worker or alternative.
+// step is one move of one actor: its kind, and which job, worker or alternative.
 type step struct {
 	kind stepKind
 	arg  uint8
@@ -29,7 +29,7 @@ const (
 	stepRestore                    // ... and restores; alt chooses whom of each job comes first
 )
 
-// isFault tells the steps that nobody waits for: a run may end without them.
+// isFault reports whether nobody waits for the step: a history may end without it.
 func (s step) isFault() bool {
 	switch s.kind {
 	case stepTrigger, stepTimeout, stepReapFails, stepFailover:
@@ -38,7 +38,7 @@ func (s step) isFault() bool {
 	return false
 }
 
-// steps appends the moves possible in a state that was observed.
+// steps appends the moves that an observed state allows.
 func (w *world) steps(to []step) []step {
 	for j := range w.jobs {
 		if w.jobs[j].triggers < w.bounds.Evals {
@@ -174,7 +174,8 @@ func (w *world) ack(wk *worker) error {
 	return nil
 }
 
-// timeout leads where a nack by the worker would, so that there is no such step.
+// timeout lets a worker's nack timer fire. A nack would have the same effect, so that there
+// is no step for it.
 func (w *world) timeout(i int) error {
 	w.timeouts--
 	w.elapse()
@@ -203,7 +204,7 @@ func (w *world) reapFailed() error {
 	return nil
 }
 
-// reap takes a batch and writes it at once: what others do in between changes neither the
+// reap takes a batch and writes it at once. What others do in between changes neither the
 // batch nor what is written, and an election in between has the effect of one before.
 func (w *world) reap(written bool) {
 	w.rec.line("cancelable batch=%d", w.bounds.Batch)
@@ -218,9 +219,9 @@ func (w *world) reap(written bool) {
 	}
 }
 
-// failover flushes the broker, and enables it as the next leader does before it restores:
-// evaluations of that time reach the broker first. A trigger while nobody leads has
-// the effect of one just before the flush, so there is no such time here.
+// failover flushes the broker and enables it, as the next leader does before it restores:
+// evaluations that are created in between reach the broker first. There is no time without
+// a leader, for a trigger then has the effect of one just before the flush.
 func (w *world) failover() error {
 	w.failovers--
 	w.mode = gaining
@@ -241,9 +242,9 @@ func (w *world) failover() error {
 	return nil
 }
 
-// restoreOrders returns in how many ways the restore can choose, for each job, which
-// pending evaluation it meets first: state is read in the order of random IDs. The rest
-// become pending behind it in whatever order.
+// restoreOrders returns the number of ways in which the restore can choose each job's first
+// pending evaluation, for state is read in the order of random IDs. The order of the others
+// does not matter: they become pending behind it.
 func (w *world) restoreOrders() int {
 	orders := 1
 	for j := range w.jobs {
@@ -285,7 +286,7 @@ func (w *world) restore(order int) {
 	}
 }
 
-// describe says what a step does, before it does it.
+// describe says what a step that is to be applied does.
 func (w *world) describe(s step) string {
 	who := fmt.Sprintf("worker %d", s.arg+1)
 	of := ""

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 )
 
-// WriteText writes the reports of one search for people: what was searched, a line for
-// each policy, and every counterexample with its script.
+// WriteText writes the reports of one search for people: what was searched, a line for each
+// policy, and each counterexample with its script.
 func WriteText(w io.Writer, reports []*Report) error {
 	if len(reports) == 0 {
 		return nil
@@ -32,7 +32,7 @@ func WriteText(w io.Writer, reports []*Report) error {
 	return err
 }
 
-// Verdict says in a few words what the search found.
+// Verdict returns in a few words what the search found.
 func (r *Report) Verdict() string {
 	switch {
 	case r.Violation != nil:
@@ -43,7 +43,7 @@ func (r *Report) Verdict() string {
 	return "holds in every state"
 }
 
-// String says what is searched, in a sentence.
+// String returns a sentence that says what is searched.
 func (b Bounds) String() string {
 	snapshot := "its own evaluation"
 	if b.Snapshot == SnapshotJob {

@@ -8,15 +8,15 @@ import (
 	"github.com/simctl/simctl/broker"
 )
 
-// Times of the modelled system. That the delay is far longer than the timeout lets the
-// search fire the one without the other.
+// Times of the modelled system. The delay is far longer than the timeout, so that the
+// search can fire the one without the other.
 const (
 	nackTimeout     = time.Minute
 	redeliveryDelay = time.Hour
 )
 
-// types gives each job a scheduler type of its own, so that the search, not the order of
-// one ready queue, decides which job's evaluation a worker gets.
+// types has a scheduler type for each job, so that the search and not the order of one
+// ready queue decides which job's evaluation a worker gets.
 var types = [4]string{"service", "batch", "system", "sysbatch"}
 
 // mode is what the server with the broker under test is doing.
@@ -24,7 +24,7 @@ type mode uint8
 
 const (
 	leading mode = iota
-	gaining      // leadership: the broker is enabled, the restore from state still to come
+	gaining      // the broker is enabled, and the restore from state is still to come
 )
 
 // status is what the servers' state says of an evaluation.
@@ -43,7 +43,7 @@ type evalState struct {
 	job    uint8
 	status status
 	held   bool // the broker must hold it
-	lost   bool // a failed Raft write dropped it: only an election brings it back
+	lost   bool // a failed Raft write dropped it; only an election brings it back
 }
 
 // jobState keeps the indexes, in the order of creation, that say whether the job is owed
@@ -81,8 +81,9 @@ type world struct {
 
 	timeouts, failovers, writeFailures int // left
 
-	view *view     // the broker's state; filled by observe
-	rec  *recorder // nil but when a history is replayed
+	rand *rand.Rand // makes the tokens
+	view *view      // the broker's state; filled by observe
+	rec  *recorder  // nil but when a history is replayed
 }
 
 func newWorld(p broker.Policy, bounds *Bounds, r *rand.Rand) *world {
@@ -92,22 +93,23 @@ func newWorld(p broker.Policy, bounds *Bounds, r *rand.Rand) *world {
 		bounds: bounds, b: broker.New(cfg), now: time.Unix(0, 0).UTC(),
 		jobs: make([]jobState, bounds.Jobs), workers: make([]worker, bounds.Workers),
 		timeouts: bounds.Timeouts, failovers: bounds.Failovers, writeFailures: bounds.WriteFailures,
-		view: new(view),
+		view: new(view), rand: r,
 	}
 	w.b.SetEnabled(w.now, true)
 	return w
 }
 
-// cloneInto copies everything but the view, which clones share, into the memory of a
-// world that is not needed any more.
-func (w *world) cloneInto(c *world, r *rand.Rand) {
-	w.b.CloneInto(c.b, r)
-	c.bounds, c.now, c.mode, c.view = w.bounds, w.now, w.mode, w.view
-	c.timeouts, c.failovers, c.writeFailures = w.timeouts, w.failovers, w.writeFailures
-	c.jobs = append(c.jobs[:0], w.jobs...)
-	c.workers = append(c.workers[:0], w.workers...)
-	c.evals = append(c.evals[:0], w.evals...)
-	c.stale = append(c.stale[:0], w.stale...)
+// cloneInto makes c a copy of w in the memory of c. All copies share the view and the
+// source of tokens.
+func (w *world) cloneInto(c *world) {
+	old := *c
+	*c = *w
+	c.b = old.b
+	w.b.CloneInto(c.b, w.rand)
+	c.jobs = append(old.jobs[:0], w.jobs...)
+	c.workers = append(old.workers[:0], w.workers...)
+	c.evals = append(old.evals[:0], w.evals...)
+	c.stale = append(old.stale[:0], w.stale...)
 }
 
 // create writes a new pending evaluation to state and hands it to the broker.
@@ -126,7 +128,7 @@ func (w *world) create(job int, priority int, wait time.Duration) {
 	w.enqueue(len(w.evals) - 1)
 }
 
-// enqueue is what the FSM and the restore do.
+// enqueue enqueues an evaluation, as the FSM and the restore do.
 func (w *world) enqueue(i int) {
 	e := &w.evals[i]
 	w.rec.enqueue(e.eval)
@@ -140,9 +142,9 @@ func (w *world) elapse() {
 	w.rec.line("elapse by=1ns")
 }
 
-// pass lets time pass until one worker's nack timer fires or, if that is -1, the first
-// waiting evaluation stops waiting. The plans of the other workers wait in the plan
-// queue meanwhile, so that they keep their evaluations.
+// pass lets time pass until the nack timer of worker slow fires or, if slow is -1, the
+// first waiting evaluation stops waiting. The plans of the other workers are in the plan
+// queue meanwhile, so that these keep their evaluations.
 func (w *world) pass(slow int) error {
 	var paused []int
 	for i := range w.workers {
@@ -172,9 +174,9 @@ func (w *world) pass(slow int) error {
 	return nil
 }
 
-// lose takes a worker's evaluation away. The worker may notice at any later time; what it
-// does till then makes no difference but that a worker less is there, so it is free at
-// once. Its late calls are tried now and whenever the evaluation is delivered again.
+// lose takes a worker's evaluation away. The worker is free at once: until it notices, it
+// can only make late calls, which are tried now and whenever the evaluation is delivered
+// again.
 func (w *world) lose(wk *worker) error {
 	id := w.evals[wk.eval].eval.ID
 	w.stale = append(w.stale, staleToken{id, wk.token})
@@ -201,7 +203,7 @@ func (w *world) tryStale(id string) error {
 	return nil
 }
 
-// checkStale verifies that no token of the past is valid.
+// checkStale verifies that no earlier token is valid.
 func (w *world) checkStale() error {
 	for _, s := range w.stale {
 		if token, ok := w.b.Outstanding(s.id); ok && token == s.token {

@@ -10,26 +10,26 @@ const (
 	DeploymentCancelled  = "cancelled"
 )
 
-// What a client says of an allocation of a deployment (structs.AllocDeploymentStatus).
+// Health of an allocation of a deployment (structs.AllocDeploymentStatus).
 const (
 	AllocHealthy   = "healthy"
 	AllocUnhealthy = "unhealthy"
 )
 
-// DefaultProgressDeadline is the progress deadline of groups that name none
+// DefaultProgressDeadline is the progress deadline of groups without one
 // (structs.DefaultUpdateStrategy).
 const DefaultProgressDeadline = 10 * time.Minute
 
-// SchedulerConfig is what operators can set of the schedulers while they run
+// SchedulerConfig is what operators can change while servers run
 // (structs.SchedulerConfiguration).
 type SchedulerConfig struct {
-	// PauseEvalBroker stops the leader's broker without a change of leadership.
+	// PauseEvalBroker disables the leader's broker.
 	PauseEvalBroker bool
 }
 
-// Deployment is the change of a service job from one version to the next, some
-// allocations at a time (structs.Deployment). Nomad keeps old ones for an hour; here a job
-// has its latest only.
+// Deployment changes a service job from one version to the next, some allocations at a time
+// (structs.Deployment). Nomad keeps old deployments for an hour; here a job has only its
+// latest.
 type Deployment struct {
 	ID                string
 	Namespace         string
@@ -39,13 +39,13 @@ type Deployment struct {
 	Priority          int // of its evaluations
 	Status            string
 	StatusDescription string
-	Groups            []DeploymentGroup // in the order of the job
+	Groups            []DeploymentGroup // in the order of the job's
 
 	CreateIndex uint64
 	ModifyIndex uint64
 }
 
-// DeploymentGroup is how far one task group is (structs.DeploymentState).
+// DeploymentGroup is the progress of one task group (structs.DeploymentState).
 type DeploymentGroup struct {
 	Name             string
 	ProgressDeadline time.Duration
@@ -53,22 +53,22 @@ type DeploymentGroup struct {
 	Placed           int
 	Healthy          int
 	Unhealthy        int
-	// RequireProgressBy is when the deployment fails unless another allocation is healthy
-	// by then, in Unix nanoseconds; zero until one was placed.
+	// RequireProgressBy is when the deployment fails if no other allocation is healthy by
+	// then, in Unix nanoseconds; zero until the first is placed.
 	RequireProgressBy int64
 }
 
-// Active reports whether the deployment goes on. There is none to ask: nil is not active.
+// Active reports whether the deployment runs. A nil deployment does not.
 func (d *Deployment) Active() bool { return d != nil && d.Status == DeploymentRunning }
 
-// Copy returns a copy that shares nothing.
+// Copy returns a deep copy.
 func (d *Deployment) Copy() *Deployment {
 	c := *d
 	c.Groups = append([]DeploymentGroup(nil), d.Groups...)
 	return &c
 }
 
-// Group looks a group up by name; nil means that it is not part of the deployment.
+// Group returns the group with that name, or nil.
 func (d *Deployment) Group(name string) *DeploymentGroup {
 	for i := range d.Groups {
 		if d.Groups[i].Name == name {

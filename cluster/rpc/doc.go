@@ -1,7 +1,7 @@
-// Package rpc holds the wire types between clients, servers and users of the
-// simulated control plane, and the one interface a client needs of its servers.
+// Package rpc holds the wire types between clients, servers and users of the simulated
+// control plane, and the one interface that clients need of servers.
 //
-// It is a leaf: it imports the standard library only, so that a client fleet can be
-// built and tested without a cluster, and a cluster without a fleet. Evaluations are
-// absent on purpose; clients never see them, and they belong to package broker.
+// It is a leaf and must not import anything of this module, so that fleet and cluster can
+// be built and tested without each other. Evaluations belong to package broker: clients
+// never see them.
 package rpc

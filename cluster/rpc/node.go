@@ -6,30 +6,29 @@ import (
 	"time"
 )
 
-// Errors a client can branch on. Over a real wire they arrive as text; nodesim's
-// transport maps the text back.
+// Errors that clients and users tell apart.
 var (
-	// ErrNodeNotFound makes a client register again (client/client.go, updateNodeStatus).
+	// ErrNodeNotFound means that the servers do not know the node: its client registers again
+	// (client/client.go, updateNodeStatus).
 	ErrNodeNotFound = errors.New("node not found")
-	// ErrNoLeader means that the server knows no leader to forward to.
+	// ErrNoLeader means that the server knows no leader to forward a call to.
 	//lint:ignore ST1005 the text is Nomad's, which clients look for
 	ErrNoLeader = errors.New("No cluster leader")
-	// ErrJobNotFound refuses what a user wants done to a job that is not registered.
+	// ErrJobNotFound means that a user named a job that is not registered.
 	ErrJobNotFound = errors.New("job not found")
-	// ErrUnreachable means that the server did not answer: it is down or cut off.
+	// ErrUnreachable means that the server does not answer: it is down or cut off.
 	ErrUnreachable = errors.New("server unreachable")
 )
 
-// NodeServer is everything a client needs of the servers: Nomad's Node.* and Alloc.*
-// RPC methods (nomad/node_endpoint.go). Every call blocks until it is answered, and
-// is safe to make from many goroutines.
+// NodeServer is what a client needs of a server: RPC methods of nomad/node_endpoint.go. Calls
+// block until they are answered or ctx is done, and are safe for concurrent use.
 type NodeServer interface {
 	Register(ctx context.Context, req *NodeRegisterRequest) (*NodeUpdateResponse, error)
 	UpdateStatus(ctx context.Context, req *NodeUpdateStatusRequest) (*NodeUpdateResponse, error)
-	// GetClientAllocs blocks until the node's allocations changed after MinQueryIndex
-	// or MaxQueryTime passed.
+	// GetClientAllocs blocks until the node's allocations change after MinQueryIndex or
+	// MaxQueryTime has passed.
 	GetClientAllocs(ctx context.Context, req *NodeSpecificRequest) (*NodeClientAllocsResponse, error)
-	// UpdateAlloc reports client statuses. It is refused for nodes that are not ready
+	// UpdateAlloc reports client statuses. Servers refuse it for nodes that are not ready
 	// when the broker profile is 1.4.3 or later (nomad #15068).
 	UpdateAlloc(ctx context.Context, req *AllocUpdateRequest) (*WriteResponse, error)
 }
@@ -39,23 +38,23 @@ type NodeRegisterRequest struct {
 	Node *Node
 }
 
-// NodeUpdateStatusRequest is Node.UpdateStatus's argument: a heartbeat when Status is
-// what the servers hold already, a status change otherwise.
+// NodeUpdateStatusRequest is Node.UpdateStatus's argument. It is a heartbeat if the node has
+// that Status already.
 type NodeUpdateStatusRequest struct {
 	NodeID    string
 	Status    string
-	UpdatedAt int64  // Unix seconds, set by the server
-	NodeEvent string // message of the event to record, if any
+	UpdatedAt int64  // Unix seconds; the server sets it
+	NodeEvent string // message of an event to record; empty = none
 }
 
 // NodeUpdateResponse answers Register and UpdateStatus.
 type NodeUpdateResponse struct {
-	// HeartbeatTTL is how long the server waits, before grace, for the next heartbeat.
+	// HeartbeatTTL is when the server expects the next heartbeat; it grants a grace on top.
 	HeartbeatTTL    time.Duration
 	EvalIDs         []string
 	EvalCreateIndex uint64
 	NodeModifyIndex uint64
-	// Index is non-zero only when something was written to Raft.
+	// Index is that of the Raft entry; zero if none was written.
 	Index uint64
 }
 
@@ -64,20 +63,19 @@ type NodeSpecificRequest struct {
 	NodeID        string
 	SecretID      string
 	MinQueryIndex uint64
-	// MaxQueryTime bounds how long the call blocks; zero means five minutes.
+	// MaxQueryTime is how long the call may block; zero means five minutes.
 	MaxQueryTime time.Duration
 }
 
-// NodeClientAllocsResponse maps the node's allocation IDs to their AllocModifyIndex.
-// Allocs carries the allocations themselves, in place of Nomad's second call
-// (Alloc.GetAllocs), in the order of their IDs.
+// NodeClientAllocsResponse answers GetClientAllocs. Nomad's has the allocations' IDs, and
+// clients get the rest from Alloc.GetAllocs.
 type NodeClientAllocsResponse struct {
-	Allocs []*Allocation
+	Allocs []*Allocation // of the node, in the order of their IDs
 	Index  uint64
 }
 
-// AllocUpdateRequest is Node.UpdateAlloc's argument. Of each allocation only ID,
-// NodeID, ClientStatus and ClientDescription are read.
+// AllocUpdateRequest is Node.UpdateAlloc's argument. Servers read only ID, NodeID,
+// ClientStatus, ClientDescription and Health of each allocation.
 type AllocUpdateRequest struct {
 	NodeID string
 	Alloc  []*Allocation

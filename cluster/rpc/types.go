@@ -1,6 +1,10 @@
 package rpc
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // Node statuses and eligibilities (nomad/structs/structs.go, NodeStatus*, NodeScheduling*).
 const (
@@ -13,7 +17,7 @@ const (
 	NodeIneligible = "ineligible"
 )
 
-// Job types, which are also the scheduler types.
+// Job types, which are also the types of schedulers.
 const (
 	JobTypeService  = "service"
 	JobTypeBatch    = "batch"
@@ -22,7 +26,7 @@ const (
 	JobTypeCore     = "_core"
 )
 
-// Allocation statuses: what the servers want, and what the client says.
+// Allocation statuses: what the servers want, and what the client reports.
 const (
 	AllocDesiredRun   = "run"
 	AllocDesiredStop  = "stop"
@@ -39,7 +43,7 @@ const (
 // DefaultNamespace is the namespace of jobs that name none.
 const DefaultNamespace = "default"
 
-// Resources is an amount of what nodes offer and allocations use.
+// Resources is what a node offers or an allocation uses.
 type Resources struct {
 	CPUMHz   int
 	MemoryMB int
@@ -51,7 +55,7 @@ func (r Resources) Add(o Resources) Resources {
 	return Resources{r.CPUMHz + o.CPUMHz, r.MemoryMB + o.MemoryMB, r.DiskMB + o.DiskMB}
 }
 
-// Sub returns r less o; a dimension may go negative.
+// Sub returns r less o; dimensions may be negative.
 func (r Resources) Sub(o Resources) Resources {
 	return Resources{r.CPUMHz - o.CPUMHz, r.MemoryMB - o.MemoryMB, r.DiskMB - o.DiskMB}
 }
@@ -73,7 +77,7 @@ type Node struct {
 	Status                string
 	StatusUpdatedAt       int64 // Unix seconds
 	SchedulingEligibility string
-	Drain                 *DrainStrategy // nil: the node does not drain
+	Drain                 *DrainStrategy // nil unless the node drains
 
 	CreateIndex uint64
 	ModifyIndex uint64
@@ -81,16 +85,16 @@ type Node struct {
 
 // DrainStrategy is how a node drains (structs.DrainStrategy).
 type DrainStrategy struct {
-	// Deadline is how long allocations may take to move before they are stopped; zero means
-	// as long as it takes, a negative one stops them at once.
+	// Deadline is how long allocations may take to move before they are stopped. Zero means
+	// no deadline; a negative value stops them at once.
 	Deadline time.Duration
-	// IgnoreSystemJobs leaves the allocations of system jobs alone.
+	// IgnoreSystemJobs keeps the allocations of system jobs running.
 	IgnoreSystemJobs bool
-	// ForceDeadline is when the deadline is, in Unix nanoseconds; the servers set it.
+	// ForceDeadline is when Deadline ends, in Unix nanoseconds. The servers set it.
 	ForceDeadline int64
 }
 
-// Copy returns a shallow copy; Attributes and Drain are shared and must not be written to.
+// Copy returns a shallow copy: neither may write to Attributes or Drain.
 func (n *Node) Copy() *Node {
 	c := *n
 	return &c
@@ -101,7 +105,7 @@ func (n *Node) Ready() bool {
 	return n.Status == NodeStatusReady && n.Drain == nil && n.SchedulingEligibility == NodeEligible
 }
 
-// Job is what a user submitted (structs.Job).
+// Job is a job as a user registered it (structs.Job).
 type Job struct {
 	Namespace   string
 	ID          string
@@ -111,10 +115,9 @@ type Job struct {
 	Stop        bool
 	TaskGroups  []TaskGroup
 	Version     uint64
-	// Periodic makes the job launch others like it, now and then, in place of running
-	// itself; nil for a job that runs.
+	// Periodic makes the job launch children at intervals and not run itself; nil for others.
 	Periodic *PeriodicConfig
-	// ParentID is the periodic job that launched this one; empty if none did.
+	// ParentID is the periodic job that launched this one; empty for others.
 	ParentID string
 
 	CreateIndex    uint64
@@ -122,20 +125,20 @@ type Job struct {
 	JobModifyIndex uint64
 }
 
-// PeriodicConfig says when a periodic job launches (structs.PeriodicConfig): at every
-// multiple of Every since the Unix epoch, as the cron expressions "*/5 * * * *" do.
+// PeriodicConfig makes a job launch at every multiple of Every since the Unix epoch, as cron
+// expressions such as "*/5 * * * *" do (structs.PeriodicConfig).
 type PeriodicConfig struct {
 	Every time.Duration `scale:"floor=1s"`
-	// ProhibitOverlap skips a launch while an earlier one runs.
+	// ProhibitOverlap skips launches while an earlier one runs.
 	ProhibitOverlap bool
 }
 
-// Next returns the first launch after a time.
+// Next returns the time of the first launch after a time.
 func (p PeriodicConfig) Next(after time.Time) time.Time {
 	return time.Unix(0, (after.UnixNano()/int64(p.Every)+1)*int64(p.Every))
 }
 
-// Copy returns a shallow copy; what it points to is shared and must not be written to.
+// Copy returns a shallow copy: neither may write to what both point to.
 func (j *Job) Copy() *Job {
 	c := *j
 	return &c
@@ -143,15 +146,10 @@ func (j *Job) Copy() *Job {
 
 // RunsIn reports whether the job names the datacenter.
 func (j *Job) RunsIn(datacenter string) bool {
-	for _, dc := range j.Datacenters {
-		if dc == datacenter {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(j.Datacenters, datacenter)
 }
 
-// TaskGroup looks a group up by name; nil means that the job has none of that name.
+// TaskGroup returns the group with that name, or nil.
 func (j *Job) TaskGroup(name string) *TaskGroup {
 	for i := range j.TaskGroups {
 		if j.TaskGroups[i].Name == name {
@@ -161,25 +159,23 @@ func (j *Job) TaskGroup(name string) *TaskGroup {
 	return nil
 }
 
-// TaskGroup is the unit of placement. Count is ignored by system and sysbatch jobs,
-// which place one allocation on every eligible node.
+// TaskGroup is the unit of placement (structs.TaskGroup).
 type TaskGroup struct {
 	Name      string
-	Count     int
+	Count     int // system and sysbatch jobs ignore it: they place one on each eligible node
 	Resources Resources
-	// MaxClientDisconnect keeps allocations of a disconnected node as unknown for
-	// this long before they are lost; zero means that they are lost at once.
+	// MaxClientDisconnect is how long allocations of a disconnected node are unknown before
+	// they are lost; zero means that they are lost at once.
 	MaxClientDisconnect time.Duration
-	// MaxParallel bounds how many allocations a rolling update replaces at a time;
-	// zero means all at once. For a service it also says that changes of the group are
-	// deployments (structs.UpdateStrategy).
+	// MaxParallel is how many allocations a rolling update replaces at a time; zero means
+	// all. If it is set, changes of a service are deployments (structs.UpdateStrategy).
 	MaxParallel int
-	// ProgressDeadline fails a deployment that goes without a newly healthy allocation
-	// for so long; zero means ten minutes.
+	// ProgressDeadline is how long a deployment may go without a newly healthy allocation
+	// before it fails; zero means DefaultProgressDeadline.
 	ProgressDeadline time.Duration `scale:"zero=10m"`
 }
 
-// Allocation is one task group placed on one node (structs.Allocation).
+// Allocation is an instance of a task group on a node (structs.Allocation).
 type Allocation struct {
 	ID                 string
 	Namespace          string
@@ -197,26 +193,26 @@ type Allocation struct {
 	ClientDescription  string
 	PreviousAllocation string
 	FollowupEvalID     string
-	// DisconnectedAt is when the servers last marked the allocation unknown, in Unix
-	// nanoseconds; zero once it reconnected, stopped or was lost. It stands for the
-	// allocation states of structs.Allocation, of which nothing else is asked.
+	// DisconnectedAt is when the servers marked the allocation unknown, in Unix nanoseconds.
+	// It is zero once the allocation has reconnected, stopped or been lost. It replaces
+	// the allocation states of structs.Allocation, which serve nothing else.
 	DisconnectedAt int64
 
-	// DeploymentID is the deployment that placed the allocation or carried it over; empty
-	// when none did.
+	// DeploymentID is the deployment that placed the allocation or updated it in place;
+	// empty for none.
 	DeploymentID string
-	// Health is what the client found of an allocation of a deployment, once it had run
-	// for long enough or failed before; HealthIndex is when it said so.
+	// Health is AllocHealthy or AllocUnhealthy once the client has reported it, at
+	// HealthIndex, for an allocation of a deployment.
 	Health      string
 	HealthIndex uint64
-	// Migrate asks schedulers to move the allocation to another node, Reschedule to replace
-	// it although its deployment is under way (structs.DesiredTransition).
+	// Migrate asks schedulers to move the allocation to another node, and Reschedule to
+	// replace it even while its deployment runs (structs.DesiredTransition).
 	Migrate    bool
 	Reschedule bool
 
 	CreateIndex      uint64
 	ModifyIndex      uint64
-	AllocModifyIndex uint64 // last change by a server, as opposed to by the client
+	AllocModifyIndex uint64 // last change by a server, not by the client
 	CreateTime       int64  // Unix nanoseconds
 	ModifyTime       int64  // Unix nanoseconds
 }
@@ -227,12 +223,15 @@ func (a *Allocation) Copy() *Allocation {
 	return &c
 }
 
+// ByID compares allocations by ID, for sorting and searching.
+func ByID(a, b *Allocation) int { return strings.Compare(a.ID, b.ID) }
+
 // ServerTerminal reports whether the servers want the allocation stopped.
 func (a *Allocation) ServerTerminal() bool {
 	return a.DesiredStatus == AllocDesiredStop || a.DesiredStatus == AllocDesiredEvict
 }
 
-// ClientTerminal reports whether the client says that the allocation has ended.
+// ClientTerminal reports whether the allocation has ended on its client or is lost.
 func (a *Allocation) ClientTerminal() bool {
 	switch a.ClientStatus {
 	case AllocClientComplete, AllocClientFailed, AllocClientLost:
@@ -241,6 +240,6 @@ func (a *Allocation) ClientTerminal() bool {
 	return false
 }
 
-// Terminal reports whether either side has ended the allocation
+// Terminal reports whether the servers or the client ended the allocation
 // (structs.Allocation.TerminalStatus).
 func (a *Allocation) Terminal() bool { return a.ServerTerminal() || a.ClientTerminal() }

@@ -1,17 +1,16 @@
 package scheduler
 
 import (
-	"encoding/binary"
-	"encoding/hex"
 	"math/rand/v2"
 	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/internal/uuid"
 )
 
-// Why an allocation is stopped or changed (generic_sched.go).
+// Descriptions of why an allocation is stopped or changed (generic_sched.go).
 const (
 	allocNotNeeded   = "alloc not needed due to job update"
 	allocReconnected = "alloc not needed due to disconnected client reconnect"
@@ -40,24 +39,21 @@ type attempt struct {
 
 	queued map[string]int
 	failed map[string]int
-	// classes are the node classes that were considered; all are feasible, since jobs
-	// have no constraints (ClassEligibility).
+	// classes has the node classes that were considered. All are feasible, since jobs have no
+	// constraints (ClassEligibility).
 	classes      map[string]bool
 	followups    []*broker.Evaluation
-	blockedNodes []string // system: the first node without room, of each task group
+	blockedNodes []string // system jobs: the first node without room for each task group
 	limitReached bool
 
-	// known is what the cache had on the job; nil when it had nothing that applies.
-	known *entry
-	// changed is what untouched gathered of a job that places by count.
-	changed []*rpc.Allocation
-	open    []string // see entry
-	waits   bool
+	known   *entry            // the cache's; nil if it has none that holds
+	changed []*rpc.Allocation // since known, of a job that places by count: see unchanged
+	open    []string          // see entry
+	waits   bool              // see entry
 
-	// deploymentID tags what is placed for a deployment that goes on.
-	deploymentID string
+	deploymentID string // of new allocations; empty if no deployment runs
 
-	onNode map[string]rpc.Resources // change of a node's usage that the plan makes
+	usage map[string]rpc.Resources // by node: how the plan changes what is in use
 }
 
 func newAttempt(s *Scheduler, snap *state.Snapshot, now time.Time) *attempt {
@@ -82,7 +78,7 @@ func newAttempt(s *Scheduler, snap *state.Snapshot, now time.Time) *attempt {
 	return a
 }
 
-// chargeNodes accounts for going through all nodes (util.go, readyNodesInDCs).
+// chargeNodes counts a look at all nodes as work (util.go, readyNodesInDCs).
 func (a *attempt) chargeNodes() {
 	a.work.Nodes = a.snap.NodeCount()
 	a.work.ReadyNodes = a.snap.NodesIn(a.job.Datacenters).Ready
@@ -90,7 +86,7 @@ func (a *attempt) chargeNodes() {
 
 func (a *attempt) stopped() bool { return a.job == nil || a.job.Stop }
 
-// stop plans to stop an allocation and gives its room back.
+// stop plans to stop an allocation, which frees what it uses.
 func (a *attempt) stop(alloc *rpc.Allocation, description, clientStatus, followup string) {
 	a.plan.stop(alloc, description, clientStatus, followup)
 	a.work.Stops++
@@ -104,7 +100,7 @@ func (a *attempt) unstop(alloc *rpc.Allocation) {
 	a.use(alloc, 1)
 }
 
-// use adds, or with -1 takes back, what an allocation in the state uses.
+// use adds what a stored allocation uses or, if sign is -1, subtracts it.
 func (a *attempt) use(alloc *rpc.Allocation, sign int) {
 	if alloc.Terminal() {
 		return
@@ -113,25 +109,25 @@ func (a *attempt) use(alloc *rpc.Allocation, sign int) {
 }
 
 func (a *attempt) addUse(nodeID string, r rpc.Resources, sign int) {
-	if a.onNode == nil {
-		a.onNode = map[string]rpc.Resources{}
+	if a.usage == nil {
+		a.usage = map[string]rpc.Resources{}
 	}
 	if sign < 0 {
-		a.onNode[nodeID] = a.onNode[nodeID].Sub(r)
+		a.usage[nodeID] = a.usage[nodeID].Sub(r)
 	} else {
-		a.onNode[nodeID] = a.onNode[nodeID].Add(r)
+		a.usage[nodeID] = a.usage[nodeID].Add(r)
 	}
 }
 
-// used is what would be in use on the node if the plan so far were committed.
+// used returns what the node's allocations use once the plan so far is committed.
 func (a *attempt) used(on *state.NodeAllocs) rpc.Resources {
-	return on.Used.Add(a.onNode[on.NodeID])
+	return on.Used.Add(a.usage[on.NodeID])
 }
 
-// place plans a new allocation on a node; previous, which it replaces, may be nil.
+// place plans a new allocation on a node, in place of previous unless that is nil.
 func (a *attempt) place(tg *rpc.TaskGroup, name, nodeID string, previous *rpc.Allocation) {
 	alloc := &rpc.Allocation{
-		ID: newID(a.rand), Namespace: a.job.Namespace, EvalID: a.eval.ID, Name: name, NodeID: nodeID,
+		ID: uuid.Random(a.rand), Namespace: a.job.Namespace, EvalID: a.eval.ID, Name: name, NodeID: nodeID,
 		JobID: a.job.ID, JobVersion: a.job.Version, JobType: a.job.Type, TaskGroup: tg.Name, Resources: tg.Resources,
 		DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientPending, DeploymentID: a.deploymentID,
 	}
@@ -142,7 +138,7 @@ func (a *attempt) place(tg *rpc.TaskGroup, name, nodeID string, previous *rpc.Al
 	a.addUse(nodeID, alloc.Resources, 1)
 }
 
-// fail counts a placement that found no room.
+// fail counts a placement without room.
 func (a *attempt) fail(group string) {
 	if a.failed == nil {
 		a.failed = map[string]int{}
@@ -150,7 +146,7 @@ func (a *attempt) fail(group string) {
 	a.failed[group]++
 }
 
-// considered notes a node's class as feasible.
+// considered records that a node's class is feasible.
 func (a *attempt) considered(n *rpc.Node) {
 	if a.classes == nil {
 		a.classes = map[string]bool{}
@@ -158,9 +154,9 @@ func (a *attempt) considered(n *rpc.Node) {
 	a.classes[n.NodeClass] = true
 }
 
-// updateInPlace plans to carry an allocation over to the job's version as it is, if
-// nothing it runs changed and the node still has room
-// (util.go, inplaceUpdate and genericAllocUpdateFn): the allocation as planned, or nil.
+// updateInPlace plans to move an allocation to the job's version without replacing it, and
+// returns it as planned. It returns nil if what the allocation runs has changed or its node
+// has no room (util.go, inplaceUpdate and genericAllocUpdateFn).
 func (a *attempt) updateInPlace(alloc *rpc.Allocation, tg *rpc.TaskGroup, node *rpc.Node) *rpc.Allocation {
 	if a.destructive(alloc, tg) || node == nil || !a.job.RunsIn(node.Datacenter) {
 		return nil
@@ -175,16 +171,17 @@ func (a *attempt) updateInPlace(alloc *rpc.Allocation, tg *rpc.TaskGroup, node *
 	return updated
 }
 
-// destructive reports whether an allocation must be replaced to become what the group
-// asks for (util.go, tasksUpdated). Of a task, only its resources exist here. One left
-// by an earlier job of the same name is replaced too.
+// destructive reports whether an allocation must be replaced to become what the group asks
+// for (util.go, tasksUpdated): if its resources differ, which is all there is of a task
+// here, or if it is of an earlier job with the same name.
 func (a *attempt) destructive(alloc *rpc.Allocation, tg *rpc.TaskGroup) bool {
 	return alloc.Resources != tg.Resources || alloc.CreateIndex < a.job.CreateIndex
 }
 
 func (a *attempt) current(alloc *rpc.Allocation) bool { return current(alloc, a.job) }
 
-// placed takes what was committed off what is queued (util.go, adjustQueuedAllocations).
+// placed subtracts committed placements from the queued ones (util.go,
+// adjustQueuedAllocations).
 func (a *attempt) placed(r *PlanResult) {
 	for _, allocs := range r.NodeAllocation {
 		for _, alloc := range allocs {
@@ -195,8 +192,8 @@ func (a *attempt) placed(r *PlanResult) {
 	}
 }
 
-// blockedEval makes the evaluation that waits for room (structs.go, CreateBlockedEval);
-// nodeID is set for system jobs, which wait for that node.
+// blockedEval returns the evaluation that waits for room (structs.go, CreateBlockedEval).
+// Those of system jobs wait for room on one node; for others nodeID is empty.
 func (a *attempt) blockedEval(trigger, description, nodeID string) *broker.Evaluation {
 	e := a.newEval(trigger, broker.StatusBlocked)
 	e.StatusDescription = description
@@ -206,8 +203,8 @@ func (a *attempt) blockedEval(trigger, description, nodeID string) *broker.Evalu
 	return e
 }
 
-// rollingEval makes the evaluation that goes on with a rolling update
-// (structs.go, NextRollingEval).
+// rollingEval returns the evaluation that continues a rolling update (structs.go,
+// NextRollingEval).
 func (a *attempt) rollingEval() *broker.Evaluation {
 	e := a.newEval(broker.TriggeredByRollingUpdate, broker.StatusPending)
 	e.JobModifyIndex = a.eval.JobModifyIndex
@@ -217,25 +214,8 @@ func (a *attempt) rollingEval() *broker.Evaluation {
 
 func (a *attempt) newEval(trigger, status string) *broker.Evaluation {
 	return &broker.Evaluation{
-		ID: newID(a.rand), Namespace: a.eval.Namespace, JobID: a.eval.JobID, Type: a.eval.Type, Priority: a.eval.Priority,
+		ID: uuid.Random(a.rand), Namespace: a.eval.Namespace, JobID: a.eval.JobID, Type: a.eval.Type, Priority: a.eval.Priority,
 		TriggeredBy: trigger, Status: status, PreviousEval: a.eval.ID, SnapshotIndex: a.snap.Index(),
 		CreateTime: a.now.UnixNano(), ModifyTime: a.now.UnixNano(),
 	}
-}
-
-// newID draws a UUID of version 4.
-func newID(r *rand.Rand) string {
-	var raw [16]byte
-	binary.BigEndian.PutUint64(raw[:8], r.Uint64())
-	binary.BigEndian.PutUint64(raw[8:], r.Uint64())
-	raw[6] = raw[6]&0x0f | 0x40
-	raw[8] = raw[8]&0x3f | 0x80
-	id := make([]byte, 36)
-	hex.Encode(id, raw[:4])
-	hex.Encode(id[9:], raw[4:6])
-	hex.Encode(id[14:], raw[6:8])
-	hex.Encode(id[19:], raw[8:10])
-	hex.Encode(id[24:], raw[10:])
-	id[8], id[13], id[18], id[23] = '-', '-', '-', '-'
-	return string(id)
 }

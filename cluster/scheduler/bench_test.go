@@ -48,8 +48,7 @@ func BenchmarkSystemNoOp(b *testing.B) {
 	}
 }
 
-// BenchmarkSystemNoOpAfterChange has one node change between runs, without anything
-// being to do.
+// BenchmarkSystemNoOpAfterChange changes one node between runs, which then have nothing to do.
 func BenchmarkSystemNoOpAfterChange(b *testing.B) {
 	w := bigWorld(b, 5000)
 	e := w.eval("system-3", rpc.JobTypeSystem, broker.TriggeredByNodeUpdate)
@@ -109,7 +108,7 @@ func BenchmarkEvaluatePlan(b *testing.B) {
 	}
 }
 
-// BenchmarkServiceNodeDown replaces what one lost node of 5,000 ran of a service job.
+// BenchmarkServiceNodeDown replaces a service job's allocations on one lost node of 5,000.
 func BenchmarkServiceNodeDown(b *testing.B) {
 	for _, count := range []int{100, 10_000} {
 		b.Run(fmt.Sprintf("count=%d", count), func(b *testing.B) {

@@ -10,38 +10,37 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// Cache remembers, for one server's state, up to which index each job was found in
-// order, so that the next evaluation of the job need only look at what changed since.
-// Dropping it costs time and changes no plan. It is safe for concurrent use; a nil
-// Cache remembers nothing.
+// Cache remembers at which index of one server's state each job was as wanted, so that the
+// next evaluation of the job need only look at what has changed since. It changes no plan,
+// and can be dropped. It is safe for concurrent use. The nil Cache remembers nothing.
 type Cache struct {
 	mu    sync.Mutex
 	jobs  map[broker.JobID]*entry
 	ready readyNodes
 }
 
-// entry says that a job was as wanted at an index: by a run that had nothing to do, or
-// one whose plan was committed in full. What that plan changed lies after the index and
-// is looked at again.
+// entry records that a job was as wanted at an index: an attempt had nothing to do, or its
+// plan was committed in full. What that plan changed lies after the index, and the next
+// attempt looks at it.
 type entry struct {
-	// Which job: one registered again under the same name, or changed, is another.
+	// createIndex and jobModifyIndex tell the job from later ones with its name.
 	createIndex, jobModifyIndex uint64
 	index                       uint64
-	// since is the lowest index a snapshot must have to be compared with: that of the
-	// plan, if there was one.
+	// since is the lowest index of snapshots that the entry holds for: that of the plan, if
+	// there was one.
 	since uint64
-	// open lists, in order, the nodes of a system job where more is to be done although
-	// nothing may change: placements without room, updates held back, waiting for a time.
+	// open lists, in order, the nodes of a system job to look at even if they do not change:
+	// placements without room, updates to come, allocations that wait for a time.
 	open []string
-	// waits says the same of a job that places by count.
+	// waits is the same for a job that places by count: look even if nothing changes.
 	waits bool
 }
 
 // NewCache returns an empty cache.
 func NewCache() *Cache { return &Cache{jobs: map[broker.JobID]*entry{}} }
 
-// lookup returns what is known of the attempt's job that still holds; nil makes the
-// attempt look at everything. Entries are never written to.
+// lookup returns the entry of the attempt's job, which must not be written to. It returns
+// nil if there is none that holds: the attempt must look at everything.
 func (c *Cache) lookup(a *attempt) *entry {
 	if c == nil {
 		return nil
@@ -55,15 +54,15 @@ func (c *Cache) lookup(a *attempt) *entry {
 	if created, modified := a.jobIndexes(); e.createIndex != created || e.jobModifyIndex != modified {
 		return nil
 	}
-	// A deleted row leaves no trace to find it by.
+	// Deleted rows cannot be found.
 	if a.snap.NodeDeletedIndex() > e.index || a.snap.JobAllocs(a.eval.Job()).DeletedIndex > e.index {
 		return nil
 	}
 	return e
 }
 
-// settle remembers that the job is in order as of the attempt's snapshot and the plan
-// that was committed at the given index; zero for none.
+// settle remembers that the job is as wanted, given the attempt's snapshot and the plan
+// committed at an index; zero for none.
 func (a *attempt) settle(committed uint64) {
 	if a.cache == nil {
 		return
@@ -77,7 +76,7 @@ func (a *attempt) settle(committed uint64) {
 	}
 }
 
-// jobIndexes tells one incarnation of a job from another; both are zero once it is purged.
+// jobIndexes returns what tells a job from others with its name; zeros if it was purged.
 func (a *attempt) jobIndexes() (created, modified uint64) {
 	if a.job == nil {
 		return 0, 0
@@ -85,9 +84,9 @@ func (a *attempt) jobIndexes() (created, modified uint64) {
 	return a.job.CreateIndex, a.job.JobModifyIndex
 }
 
-// untouched reports whether nothing that matters to the job changed since it was known
-// to be in order. For a job that places by count, it leaves in a.changed what did.
-func (a *attempt) untouched(placesByCount bool) bool {
+// unchanged reports whether nothing that concerns the job has changed since its entry. For a
+// job that places by count it leaves in a.changed what did.
+func (a *attempt) unchanged(placesByCount bool) bool {
 	k := a.known
 	switch {
 	case k == nil || k.waits || len(k.open) > 0:
@@ -101,9 +100,9 @@ func (a *attempt) untouched(placesByCount bool) bool {
 	return ok && len(a.changed) == 0
 }
 
-// gatherChanged collects the job's allocations that changed since an index, or are on
-// nodes that did, in the order of their IDs. It gives up, leaving none, when going
-// through the whole job is as good.
+// gatherChanged sets a.changed to the job's allocations, in the order of their IDs, that have
+// changed since an index or whose nodes have. It gives up and reports false when it would
+// take longer than a look at the whole job.
 func (a *attempt) gatherChanged(since uint64) bool {
 	var found []*rpc.Allocation
 	budget := a.work.LiveAllocs + a.work.TerminalAllocs
@@ -123,7 +122,7 @@ func (a *attempt) gatherChanged(since uint64) bool {
 			}
 		}
 	}
-	slices.SortFunc(found, func(x, y *rpc.Allocation) int { return strings.Compare(x.ID, y.ID) })
+	slices.SortFunc(found, rpc.ByID)
 	a.changed = slices.Compact(found)
 	return true
 }
@@ -132,16 +131,15 @@ func (a *attempt) owns(alloc *rpc.Allocation) bool {
 	return alloc.JobID == a.eval.JobID && alloc.Namespace == a.eval.Namespace
 }
 
-// readyNodes is the list of nodes schedulers may place on, as of an index and in the
-// order of their IDs.
+// readyNodes lists the ready nodes as of an index, in the order of their IDs.
 type readyNodes struct {
 	known bool
 	index uint64
-	nodes []*rpc.Node // replaced, never written to
+	nodes []*rpc.Node // shared: replaced, never written to
 }
 
-// readyNodes returns the ready nodes of the snapshot, in any datacenter, in the order of
-// their IDs. The list is shared and must not be written to.
+// readyNodes returns the ready nodes of all datacenters in the order of their IDs. The
+// caller must not write to the list.
 func (c *Cache) readyNodes(snap *state.Snapshot) []*rpc.Node {
 	if c == nil {
 		return allReady(snap)
@@ -151,7 +149,7 @@ func (c *Cache) readyNodes(snap *state.Snapshot) []*rpc.Node {
 	r := &c.ready
 	switch {
 	case r.known && r.index > snap.Index():
-		return allReady(snap) // an old snapshot: keep what is newer
+		return allReady(snap) // the snapshot is older than the list
 	case !r.known || snap.NodeDeletedIndex() > r.index:
 		r.nodes = allReady(snap)
 	case snap.NodesIndex() > r.index:

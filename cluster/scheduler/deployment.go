@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/uuid"
 )
 
 // Descriptions of deployments (structs.go, DeploymentStatusDescription*).
@@ -12,25 +13,21 @@ const (
 	descDeploymentNewer      = "Cancelled due to newer version of job"
 )
 
-// current reports whether an allocation is of the job's version, and of this job rather
-// than of an earlier one of the same name.
+// current reports whether an allocation is of the job's version, and not of an earlier job
+// with the same name.
 func current(a *rpc.Allocation, job *rpc.Job) bool {
 	return a.JobVersion == job.Version && a.CreateIndex >= job.CreateIndex
 }
 
-// rollout is what a run knows of the job's deployment (reconcile.go, allocReconciler).
+// rollout is the state of the job's deployment during a run (reconcile.go, allocReconciler).
 type rollout struct {
-	// deployment is that of the job's version, unless it was successful; nil: there is none.
-	deployment *rpc.Deployment
-	// begun says that this run made it.
-	begun bool
-	// inPlace are the allocations that this run carries over to the job's version.
-	inPlace []*rpc.Allocation
-	// incomplete is set by a group with something left to do.
-	incomplete bool
+	deployment *rpc.Deployment   // of the job's version, unless it was successful; nil = none
+	begun      bool              // this run makes the deployment
+	inPlace    []*rpc.Allocation // that this run updates in place
+	incomplete bool              // some group has something left to do
 }
 
-// takeDeployment looks the job's deployment up and cancels one that is not needed any more
+// takeDeployment finds the job's deployment, and cancels one that is not needed any more
 // (reconcile.go, cancelUnneededDeployments).
 func (g *genericRun) takeDeployment() {
 	d := g.snap.DeploymentOf(g.eval.Job())
@@ -53,11 +50,11 @@ func (g *genericRun) endDeployment(d *rpc.Deployment, status, description string
 	}
 }
 
-// deploysGroup reports whether changes of the group go through a deployment: those of
-// services that bound how many allocations are replaced at a time.
+// deploysGroup reports whether changes of the group are deployments: that is so in services
+// that set MaxParallel.
 func (g *genericRun) deploysGroup(tg *rpc.TaskGroup) bool { return !g.batch && tg.MaxParallel > 0 }
 
-// groupDeployment is the group's part in the deployment; nil if it has none.
+// groupDeployment returns the group's part in the deployment, or nil.
 func (g *genericRun) groupDeployment(tg *rpc.TaskGroup) *rpc.DeploymentGroup {
 	if g.roll.deployment == nil {
 		return nil
@@ -65,13 +62,13 @@ func (g *genericRun) groupDeployment(tg *rpc.TaskGroup) *rpc.DeploymentGroup {
 	return g.roll.deployment.Group(tg.Name)
 }
 
-// deploymentFailed says that nothing more is to be placed for the deployment's sake.
+// deploymentFailed reports whether the job's deployment failed, which ends its placements.
 func (g *genericRun) deploymentFailed() bool {
 	return g.roll.deployment != nil && g.roll.deployment.Status == rpc.DeploymentFailed
 }
 
-// beginDeployment makes a deployment, or adds the group to the one this run made, if the
-// job runs for the first time or its specification changed (reconcile.go,
+// beginDeployment makes a deployment, or adds the group to the one that this run made, if the
+// job runs for the first time or its specification has changed (reconcile.go,
 // createDeployment).
 func (g *genericRun) beginDeployment(tg *rpc.TaskGroup, all []*rpc.Allocation, desired int, changed bool) {
 	if !g.deploysGroup(tg) || desired == 0 || g.groupDeployment(tg) != nil {
@@ -80,17 +77,17 @@ func (g *genericRun) beginDeployment(tg *rpc.TaskGroup, all []*rpc.Allocation, d
 	if !changed {
 		for _, alloc := range all {
 			if g.current(alloc) {
-				return // it runs already
+				return // the group runs already
 			}
 		}
 	}
 	if g.roll.deployment != nil && !g.roll.begun {
-		return // a deployment is of one version, whose groups do not change
+		return // the groups of a version, and so of a deployment, never change
 	}
 	if !g.roll.begun {
 		g.roll.begun = true
 		g.roll.deployment = &rpc.Deployment{
-			ID: newID(g.rand), Namespace: g.job.Namespace, JobID: g.job.ID, JobVersion: g.job.Version,
+			ID: uuid.Random(g.rand), Namespace: g.job.Namespace, JobID: g.job.ID, JobVersion: g.job.Version,
 			JobCreateIndex: g.job.CreateIndex, Priority: g.eval.Priority,
 			Status: rpc.DeploymentRunning, StatusDescription: descDeploymentRunning,
 		}
@@ -103,14 +100,15 @@ func (g *genericRun) beginDeployment(tg *rpc.TaskGroup, all []*rpc.Allocation, d
 	g.roll.deployment.Groups = append(g.roll.deployment.Groups, part)
 }
 
-// finishDeployment marks the deployment as successful once no group has anything left to
-// do and all that it wants is healthy, and tags what this run places or carries over
-// (reconcile.go, computeDeploymentComplete and isDeploymentComplete).
+// finishDeployment assigns new allocations, and those updated in place, to the deployment. It
+// declares the deployment successful if no group has anything left to do and all
+// allocations it wants are healthy (reconcile.go, computeDeploymentComplete and
+// isDeploymentComplete).
 func (g *genericRun) finishDeployment() {
 	d := g.roll.deployment
 	if d.Active() {
 		g.deploymentID = d.ID
-		g.waits = true // its end is none of the changes that are looked for
+		g.waits = true // AllocsChangedSince does not show the end of a deployment
 	}
 	for _, alloc := range g.roll.inPlace {
 		if alloc.DeploymentID != g.deploymentID {
@@ -128,8 +126,8 @@ func (g *genericRun) finishDeployment() {
 	g.endDeployment(d, rpc.DeploymentSuccessful, descDeploymentSuccessful)
 }
 
-// heldByDeployment says that a failed allocation is the business of the deployment watcher
-// until that asks for a replacement (reconcile_util.go, updateByReschedulable).
+// heldByDeployment reports whether a failed allocation is not replaced before the deployment
+// watcher asks for that (reconcile_util.go, updateByReschedulable).
 func (g *genericRun) heldByDeployment(alloc *rpc.Allocation) bool {
 	d := g.roll.deployment
 	return d.Active() && !g.roll.begun && alloc.DeploymentID == d.ID && !alloc.Reschedule

@@ -41,8 +41,8 @@ func TestRollingUpdate(t *testing.T) {
 	w.want("names", w.names("svc"), "[svc.g[0] svc.g[1] svc.g[2] svc.g[3] svc.g[4]]")
 }
 
-// TestRollingUpdateStopsAtAFailure: an unhealthy allocation holds the update, until the
-// deployment watcher asks for a replacement; a failed deployment goes no further.
+// TestRollingUpdateStopsAtAFailure: an unhealthy allocation stops the update until the
+// deployment watcher asks for a replacement. A failed deployment never continues.
 func TestRollingUpdateStopsAtAFailure(t *testing.T) {
 	w := running(t, 3, job(rpc.JobTypeService, "svc", 3, rolling(1)))
 	w.change("svc", group(changed))
@@ -52,7 +52,7 @@ func TestRollingUpdateStopsAtAFailure(t *testing.T) {
 	w.want("stops while one is unhealthy", stops(w.runJob("svc")), "[]")
 
 	failed := slices.DeleteFunc(w.allocs("svc"), func(a *rpc.Allocation) bool { return !isNew(a) })[0]
-	w.ok(w.store.Update(w.next(), func(tx *state.Tx) error { return tx.RequestTransitions(nil, []string{failed.ID}) }))
+	w.update(func(tx *state.Tx) error { return tx.RequestTransitions(nil, []string{failed.ID}) })
 	next := w.runJob("svc").created[0]
 	w.now = next.WaitUntil
 	w.run(next)
@@ -60,9 +60,9 @@ func TestRollingUpdateStopsAtAFailure(t *testing.T) {
 	w.want("the rest waits", w.ofVersion("svc", 0), 2)
 
 	d := w.deployment("svc")
-	w.ok(w.store.Update(w.next(), func(tx *state.Tx) error {
+	w.update(func(tx *state.Tx) error {
 		return tx.UpdateDeployment(&rpc.DeploymentUpdate{Namespace: d.Namespace, JobID: d.JobID, DeploymentID: d.ID, Status: rpc.DeploymentFailed})
-	}))
+	})
 	w.report("svc", rpc.AllocClientRunning, nil)
 	w.want("plans of a failed deployment", len(w.runJob("svc").plans), 0)
 
@@ -79,13 +79,12 @@ func TestDeploymentEndsWithItsJob(t *testing.T) {
 	first := w.deployment("svc").ID
 	w.runJob("svc")
 	w.want("another took its place", w.deployment("svc").ID != first && w.deployment("svc").Active(), true)
-	w.ok(w.store.StopJob(w.next(), rpc.DefaultNamespace, "svc"))
+	w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, "svc") })
 	w.runJob("svc")
 	w.want("cancelled", w.deployment("svc").Status, rpc.DeploymentCancelled)
 }
 
-// TestUpdateInPlaceDeploys: allocations that are carried over have to be found healthy
-// again.
+// TestUpdateInPlaceDeploys: allocations that are updated in place must become healthy again.
 func TestUpdateInPlaceDeploys(t *testing.T) {
 	w := running(t, 3, job(rpc.JobTypeService, "svc", 3, rolling(1)))
 	w.change("svc", func(j *rpc.Job) { j.Priority++ })

@@ -8,9 +8,9 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// EvaluatePlan decides which part of a plan can be committed to the state in snap, node
-// by node: a node's part is taken in full or refused in full (plan_apply.go,
-// evaluatePlanPlacements). It changes neither; the result shares the plan's allocations.
+// EvaluatePlan returns the part of a plan that can be committed to the state in snap. It
+// accepts or refuses each node's part as a whole (plan_apply.go, evaluatePlanPlacements).
+// The result shares the plan's allocations.
 func EvaluatePlan(snap *state.Snapshot, plan *Plan) *PlanResult {
 	r := &PlanResult{
 		NodeUpdate:     make(map[string][]*rpc.Allocation, len(plan.NodeUpdate)),
@@ -21,10 +21,6 @@ func EvaluatePlan(snap *state.Snapshot, plan *Plan) *PlanResult {
 		if !nodeFits(snap, plan, node) {
 			r.RejectedNodes = append(r.RejectedNodes, node)
 			r.RefreshIndex = max(snap.RefreshIndex(), 1)
-			if plan.AllAtOnce {
-				r.NodeUpdate, r.NodeAllocation, r.Deployment, r.DeploymentUpdates = nil, nil, nil, nil
-				return r
-			}
 			continue
 		}
 		if stops := existing(snap, plan.NodeUpdate[node]); len(stops) > 0 {
@@ -37,8 +33,8 @@ func EvaluatePlan(snap *state.Snapshot, plan *Plan) *PlanResult {
 	return r
 }
 
-// existing drops what was collected since the plan was made: there is nothing left of it
-// to stop. Nomad fails the plan.
+// existing returns the stops of allocations that still exist. Others were collected since the
+// plan was made; Nomad fails such a plan.
 func existing(snap *state.Snapshot, stops []*rpc.Allocation) []*rpc.Allocation {
 	gone := func(a *rpc.Allocation) bool { return snap.AllocByID(a.ID) == nil }
 	if !slices.ContainsFunc(stops, gone) {
@@ -47,7 +43,7 @@ func existing(snap *state.Snapshot, stops []*rpc.Allocation) []*rpc.Allocation {
 	return slices.DeleteFunc(slices.Clone(stops), gone)
 }
 
-// nodes returns the IDs of the nodes the plan touches, in order.
+// nodes returns the IDs of the plan's nodes in order.
 func (p *Plan) nodes() []string {
 	ids := make([]string, 0, len(p.NodeUpdate)+len(p.NodeAllocation))
 	ids = slices.AppendSeq(ids, maps.Keys(p.NodeUpdate))
@@ -56,7 +52,7 @@ func (p *Plan) nodes() []string {
 	return slices.Compact(ids)
 }
 
-// nodeFits reports whether a node's part of the plan holds in the state of snap
+// nodeFits reports whether a node's part of the plan can be committed to the state in snap
 // (plan_apply.go, evaluateNodePlan).
 func nodeFits(snap *state.Snapshot, plan *Plan, nodeID string) bool {
 	places := plan.NodeAllocation[nodeID]
@@ -68,14 +64,14 @@ func nodeFits(snap *state.Snapshot, plan *Plan, nodeID string) bool {
 	case node == nil:
 		return false
 	case node.Status == rpc.NodeStatusDisconnected:
-		// All that can be said of such a node's allocations is that they are unknown.
+		// A plan can only declare such a node's allocations unknown.
 		return !slices.ContainsFunc(places, func(a *rpc.Allocation) bool { return a.ClientStatus != rpc.AllocClientUnknown })
 	case node.Status != rpc.NodeStatusReady:
 		return false
 	}
 	on := snap.NodeAllocs(nodeID)
-	if !slices.ContainsFunc(places, func(a *rpc.Allocation) bool { return !has(on.Live, a.ID) }) {
-		return true // changes in place only, which an ineligible node allows too
+	if !slices.ContainsFunc(places, func(a *rpc.Allocation) bool { return on.LiveByID(a.ID) == nil }) {
+		return true // only changes in place, which an ineligible node accepts
 	}
 	if node.SchedulingEligibility == rpc.NodeIneligible {
 		return false
@@ -84,7 +80,7 @@ func nodeFits(snap *state.Snapshot, plan *Plan, nodeID string) bool {
 	removed := make(map[string]bool, len(places)+len(plan.NodeUpdate[nodeID]))
 	for _, list := range [2][]*rpc.Allocation{plan.NodeUpdate[nodeID], places} {
 		for _, a := range list {
-			if old := live(on.Live, a.ID); old != nil && !removed[a.ID] {
+			if old := on.LiveByID(a.ID); old != nil && !removed[a.ID] {
 				removed[a.ID] = true
 				used = used.Sub(old.Resources)
 			}
@@ -97,22 +93,3 @@ func nodeFits(snap *state.Snapshot, plan *Plan, nodeID string) bool {
 	}
 	return node.Resources.Fits(used)
 }
-
-// live finds an allocation in a list ordered by ID.
-func live(list []*rpc.Allocation, id string) *rpc.Allocation {
-	at, ok := slices.BinarySearchFunc(list, id, func(a *rpc.Allocation, id string) int {
-		switch {
-		case a.ID < id:
-			return -1
-		case a.ID > id:
-			return 1
-		}
-		return 0
-	})
-	if !ok {
-		return nil
-	}
-	return list[at]
-}
-
-func has(list []*rpc.Allocation, id string) bool { return live(list, id) != nil }

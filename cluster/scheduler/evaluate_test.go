@@ -6,6 +6,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
 )
 
 func TestEvaluatePlan(t *testing.T) {
@@ -31,9 +32,13 @@ func TestEvaluatePlan(t *testing.T) {
 		{name: "no such node", places: []*rpc.Allocation{cpu("new", "n77", 1)}, rejected: "[n77]"},
 		{name: "node down", event: func(w *world) { w.status("n01", rpc.NodeStatusDown) }, places: []*rpc.Allocation{cpu("new", "n01", 1)}, rejected: "[n01]"},
 		{name: "node not ready yet", event: func(w *world) { w.status("n01", rpc.NodeStatusInit) }, places: []*rpc.Allocation{cpu("new", "n01", 1)}, rejected: "[n01]"},
-		{name: "node ineligible", event: func(w *world) { w.ok(w.store.UpdateNodeEligibility(w.next(), "n01", rpc.NodeIneligible, 0, "")) },
+		{name: "node ineligible", event: func(w *world) {
+			w.update(func(tx *state.Tx) error { return tx.UpdateNodeEligibility("n01", rpc.NodeIneligible, 0, "") })
+		},
 			places: []*rpc.Allocation{cpu("new", "n01", 1)}, rejected: "[n01]"},
-		{name: "update in place on an ineligible node", event: func(w *world) { w.ok(w.store.UpdateNodeEligibility(w.next(), "n00", rpc.NodeIneligible, 0, "")) },
+		{name: "update in place on an ineligible node", event: func(w *world) {
+			w.update(func(tx *state.Tx) error { return tx.UpdateNodeEligibility("n00", rpc.NodeIneligible, 0, "") })
+		},
 			places: []*rpc.Allocation{cpu("old", "n00", 600)}, rejected: "[]"},
 		{name: "node disconnected", event: func(w *world) { w.status("n00", rpc.NodeStatusDisconnected) }, places: []*rpc.Allocation{cpu("old", "n00", 600)}, rejected: "[n00]"},
 		{name: "node disconnected, allocation unknown", event: func(w *world) { w.status("n00", rpc.NodeStatusDisconnected) },
@@ -47,7 +52,9 @@ func TestEvaluatePlan(t *testing.T) {
 			w.nodes(2)
 			e := w.eval("j", rpc.JobTypeService, broker.TriggeredByJobRegister)
 			base := &Plan{NodeAllocation: map[string][]*rpc.Allocation{"n00": {cpu("old", "n00", 600)}}}
-			w.ok(w.store.UpsertPlanResults(w.next(), EvaluatePlan(w.store.Snapshot(), base).Commit(e.ID, 1)))
+			w.update(func(tx *state.Tx) error {
+				return tx.UpsertPlanResults(EvaluatePlan(w.store.Snapshot(), base).Commit(e.ID, 1))
+			})
 			if test.event != nil {
 				test.event(w)
 			}
@@ -65,21 +72,16 @@ func TestEvaluatePlan(t *testing.T) {
 			w.want("full", full, test.rejected == "[]")
 			w.want("expected", expected, len(test.places))
 			w.want("actual", actual <= expected, true)
-			w.ok(w.store.UpsertPlanResults(w.next(), r.Commit(e.ID, 1)))
+			w.update(func(tx *state.Tx) error { return tx.UpsertPlanResults(r.Commit(e.ID, 1)) })
 			if full && test.event == nil {
 				checkRoom(t, w.store.Snapshot())
-			}
-
-			p.AllAtOnce = true
-			if r := EvaluatePlan(w.store.Snapshot(), p); len(r.RejectedNodes) > 0 && !r.IsNoOp() {
-				t.Errorf("all at once: %d placements in spite of rejected nodes", size(r.NodeAllocation))
 			}
 		})
 	}
 }
 
-// Plans made on one snapshot and applied one after the other get refused where they
-// no longer fit, and the scheduler tries again on a newer one.
+// Plans are made on one snapshot and applied one after the other. The applier refuses those
+// that do not fit any more, and the scheduler tries again on a newer snapshot.
 func TestConflictingPlansRetry(t *testing.T) {
 	w := newWorld(t)
 	w.nodes(1)
@@ -96,14 +98,14 @@ func TestConflictingPlansRetry(t *testing.T) {
 	w.want("again", s.Committed(r), true)
 	second := s.Plan(w.store.Snapshot(), w.now)
 	r = EvaluatePlan(w.store.Snapshot(), second.Plan)
-	w.ok(w.store.UpsertPlanResults(w.next(), r.Commit(eb.ID, 1)))
+	w.update(func(tx *state.Tx) error { return tx.UpsertPlanResults(r.Commit(eb.ID, 1)) })
 	w.want("again", s.Committed(r), false)
 	w.want("live", []int{len(w.live("a")), len(w.live("b"))}, "[6 4]")
 	w.want("failed", s.Outcome(w.now).Evals[0].FailedTGAllocs, map[string]int{"g": 1})
 	checkRoom(t, w.store.Snapshot())
 }
 
-// The node is away whenever a plan is verified, and back when the next is made.
+// The node is down whenever a plan is verified, and ready when the next is made.
 func TestGivesUp(t *testing.T) {
 	tests := []struct {
 		jobType  string
@@ -141,7 +143,7 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
-// Anything committed starts the attempts afresh.
+// An attempt that gets anything committed resets the count of attempts.
 func TestProgressResetsAttempts(t *testing.T) {
 	w := newWorld(t)
 	w.nodes(8)
@@ -158,7 +160,7 @@ func TestProgressResetsAttempts(t *testing.T) {
 			full.RefreshIndex = w.index
 		}
 		full.AllocIndex = w.next()
-		w.ok(w.store.UpsertPlanResults(full.AllocIndex, full.Commit(s.eval.ID, 1)))
+		w.ok(w.store.Update(full.AllocIndex, func(tx *state.Tx) error { return tx.UpsertPlanResults(full.Commit(s.eval.ID, 1)) }))
 		again = s.Committed(full)
 	}
 	w.want("attempts", attempts, 8)

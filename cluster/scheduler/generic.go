@@ -6,14 +6,13 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// genericRun reconciles a service or batch job (reconcile.go). Its sets are ordered by
-// name.
+// genericRun reconciles a service or batch job (reconcile.go). Its sets of allocations are in
+// the order of their names.
 type genericRun struct {
 	*attempt
-	batch bool
-	nodes map[string]*rpc.Node // looked up so far; nil for one that is gone
-	// replaced are the IDs of allocations whose place another took; nil: not gathered yet.
-	replaced map[string]bool
+	batch    bool
+	nodes    map[string]*rpc.Node // looked up so far; nil for deleted ones
+	replaced map[string]bool      // see isReplaced; nil until it is asked for
 
 	roll rollout
 
@@ -21,13 +20,13 @@ type genericRun struct {
 	places      []placement
 }
 
-// placement is an allocation to be placed.
+// placement is an allocation to place.
 type placement struct {
-	tg   *rpc.TaskGroup
-	name string
-	// previous is the allocation that the new one replaces; nil when it replaces none.
-	previous *rpc.Allocation
-	// stopPrevious says that previous is stopped only if room is found.
+	tg       *rpc.TaskGroup
+	name     string
+	previous *rpc.Allocation // that the new one replaces; nil = none
+	// stopPrevious means that previous still runs, and stops only if there is room for the
+	// new one.
 	stopPrevious bool
 }
 
@@ -50,7 +49,7 @@ func reconcileGeneric(a *attempt) {
 	g.waits = g.waits || len(g.failed) > 0
 }
 
-// reconcile goes through all allocations of the job.
+// reconcile looks at all allocations of the job.
 func (g *genericRun) reconcile() {
 	groups := map[string][]*rpc.Allocation{}
 	var removed []string // groups the job no longer has
@@ -75,16 +74,16 @@ func (g *genericRun) reconcile() {
 	}
 }
 
-// replaceChanged does the work of reconcile for the most common of changes: some
-// allocations of a service in order were lost, or are to leave their nodes, each is
-// replaced under its own name, and the rest need not be looked at. It does nothing and
-// returns false in any other case.
+// replaceChanged does the work of reconcile in the most common case: the job is a service
+// that was as wanted, some of its allocations were lost or are to migrate, and each is
+// replaced under its own name. It need not look at the others. In any other case it does
+// nothing and returns false.
 func (g *genericRun) replaceChanged() bool {
 	if len(g.changed) == 0 || g.batch || g.stopped() || len(g.job.TaskGroups) != 1 || g.snap.DeploymentOf(g.eval.Job()).Active() {
 		return false
 	}
 	s := &groupState{tg: &g.job.TaskGroups[0]}
-	others := g.work.LiveAllocs // in order, so each one counts and is of the job's version
+	others := g.work.LiveAllocs // as wanted: each counts and is of the job's version
 	for _, alloc := range g.changed {
 		if alloc.TaskGroup != s.tg.Name {
 			return false
@@ -115,7 +114,7 @@ func (g *genericRun) replaceChanged() bool {
 	return true
 }
 
-// declareLost stops once more what was told to stop and never will say that it did.
+// declareLost stops an allocation again that was told to stop and cannot report that it did.
 func (g *genericRun) declareLost(alloc *rpc.Allocation) {
 	if stopLost(alloc, g.node(alloc.NodeID)) {
 		g.stop(alloc, allocLost, rpc.AllocClientLost, "")
@@ -131,8 +130,8 @@ func (g *genericRun) node(id string) *rpc.Node {
 	return n
 }
 
-// stopAll stops what is left of a job, or group, that is not wanted any more
-// (reconcile.go, filterAndStopAll).
+// stopAll stops the allocations of a job or group that was removed (reconcile.go,
+// filterAndStopAll).
 func (g *genericRun) stopAll(allocs []*rpc.Allocation) {
 	for _, alloc := range allocs {
 		if alloc.Terminal() {
@@ -146,7 +145,7 @@ func (g *genericRun) stopAll(allocs []*rpc.Allocation) {
 	}
 }
 
-// group works out what one task group needs (reconcile.go, computeGroup).
+// group reconciles one task group (reconcile.go, computeGroup).
 func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 	s := &groupState{tg: tg}
 	g.split(s, all)
@@ -163,7 +162,7 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 		g.plan.place(u)
 		g.waits = true
 	}
-	// Disconnecting allocations are replaced at once, and kept in case they come back.
+	// Disconnecting allocations are replaced at once, but stay in case they reconnect.
 	s.names = newNameIndex(g.job.ID, tg.Name, tg.Count, s.kept, s.migrate, s.failed, s.disconnecting, s.lost)
 	g.stopSurplus(s)
 	g.reconnect(s)
@@ -184,7 +183,8 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 	g.roll.incomplete = g.roll.incomplete || todo+len(s.migrate)+len(s.failed)+len(s.failedLater) > 0
 }
 
-// migrate replaces what is to leave its node (reconcile.go, computeMigrations).
+// migrate replaces the allocations that are to leave their nodes (reconcile.go,
+// computeMigrations).
 func (g *genericRun) migrate(s *groupState) {
 	for _, alloc := range s.migrate {
 		g.stop(alloc, allocMigrating, "", "")
@@ -192,13 +192,14 @@ func (g *genericRun) migrate(s *groupState) {
 	}
 }
 
-// reachable reports whether plans may change allocations on the node of this one.
+// reachable reports whether plans may change the allocation, which depends on its node.
 func (g *genericRun) reachable(alloc *rpc.Allocation) bool {
 	node := g.node(alloc.NodeID)
 	return node != nil && node.Status == rpc.NodeStatusReady
 }
 
-// reconnect records that allocations are back (reconcile.go, computeReconnecting).
+// reconnect plans to record that allocations have reconnected (reconcile.go,
+// computeReconnecting).
 func (g *genericRun) reconnect(s *groupState) {
 	for _, alloc := range s.reconnecting {
 		if g.resumable(alloc) && g.reachable(alloc) && alloc.ClientStatus == rpc.AllocClientRunning {
@@ -211,15 +212,15 @@ func (g *genericRun) reconnect(s *groupState) {
 	}
 }
 
-// update carries what can be over to the job's version in place, and returns what must
-// be replaced (reconcile.go, computeUpdates).
+// update plans to update allocations to the job's version in place where that is possible,
+// and returns those that must be replaced (reconcile.go, computeUpdates).
 func (g *genericRun) update(s *groupState) (destructive []*rpc.Allocation) {
 	for _, alloc := range s.kept {
 		switch {
 		case g.current(alloc):
 		case !g.attempt.destructive(alloc, s.tg) && alloc.Terminal():
 		case !g.attempt.destructive(alloc, s.tg) && !g.reachable(alloc):
-			g.waits = true // a change in place for a node that is not ready would be refused
+			g.waits = true // the applier would refuse a change on a node that is not ready
 		default:
 			if updated := g.updateInPlace(alloc, s.tg, g.node(alloc.NodeID)); updated != nil {
 				g.roll.inPlace = append(g.roll.inPlace, updated)
@@ -231,8 +232,8 @@ func (g *genericRun) update(s *groupState) (destructive []*rpc.Allocation) {
 	return destructive
 }
 
-// missing returns the replacements and new allocations that would bring the group to its
-// count (reconcile.go, computePlacements).
+// missing returns the placements that bring the group to its count: replacements first, then
+// new allocations (reconcile.go, computePlacements).
 func (g *genericRun) missing(s *groupState) (places []placement) {
 	for _, set := range [][]*rpc.Allocation{s.failed, s.disconnecting} {
 		for _, alloc := range set {
@@ -253,9 +254,9 @@ func (g *genericRun) missing(s *groupState) (places []placement) {
 	return places
 }
 
-// placeMissing asks for what is missing. A failed deployment places nothing but for what
-// was lost or failed through no fault of its own (reconcile.go, computeReplacements). It
-// returns how much of the room for updates that takes.
+// placeMissing asks for the missing placements and returns how much of the room for updates
+// they take. If the deployment failed it replaces only lost allocations, and failed or
+// disconnecting ones of other deployments (reconcile.go, computeReplacements).
 func (g *genericRun) placeMissing(s *groupState, missing []placement) int {
 	failed := set[*rpc.Allocation](s.failed...)
 	if !g.deploymentFailed() {

@@ -7,9 +7,10 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
 )
 
-// running returns a world of n nodes on which the job runs.
+// running returns a world of n nodes with the job's allocations in place.
 func running(t *testing.T, n int, j *rpc.Job) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -45,8 +46,12 @@ func TestServiceKeepsItsCount(t *testing.T) {
 		{"changed and scaled down", func(w *world) {
 			w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Resources.MemoryMB++; tg.Count = 2 }))
 		}, "[svc.g[0] svc.g[1]]", 3},
-		{"stopped", func(w *world) { w.ok(w.store.StopJob(w.next(), rpc.DefaultNamespace, "svc")) }, "[]", 3},
-		{"purged", func(w *world) { w.ok(w.store.DeleteJob(w.next(), rpc.DefaultNamespace, "svc")) }, "[]", 3},
+		{"stopped", func(w *world) {
+			w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, "svc") })
+		}, "[]", 3},
+		{"purged", func(w *world) {
+			w.update(func(tx *state.Tx) error { return tx.DeleteJob(rpc.DefaultNamespace, "svc") })
+		}, "[]", 3},
 		{"group renamed", func(w *world) {
 			w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Name = "h" }))
 		}, "[svc.h[0] svc.h[1] svc.h[2]]", 3},
@@ -54,7 +59,9 @@ func TestServiceKeepsItsCount(t *testing.T) {
 			w.report("svc", rpc.AllocClientComplete, func(a *rpc.Allocation) bool { return a.Name == "svc.g[1]" })
 		}, "[svc.g[0] svc.g[1] svc.g[2]]", 0},
 		{"a node is down", func(w *world) { w.status(w.live("svc")[0].NodeID, rpc.NodeStatusDown) }, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
-		{"a node is gone", func(w *world) { w.ok(w.store.DeleteNode(w.next(), w.live("svc")[0].NodeID)) }, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
+		{"a node is gone", func(w *world) {
+			w.update(func(tx *state.Tx) error { return tx.DeleteNode(w.live("svc")[0].NodeID) })
+		}, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
 		{"a node drains", func(w *world) { w.drain(w.live("svc")[0].NodeID, true) }, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
 		{"a node is out of reach", func(w *world) { w.status(w.live("svc")[0].NodeID, rpc.NodeStatusDisconnected) }, "[svc.g[0] svc.g[1] svc.g[2]]", -1},
 	}
@@ -160,8 +167,8 @@ func TestServiceReschedulesFailures(t *testing.T) {
 	}
 }
 
-// TestChangedBeforeReplaced: an allocation that failed, and is replaced because its job
-// changed before its time had come, is not replaced again when that comes.
+// TestChangedBeforeReplaced: a failed allocation is to be replaced later, but its job changes
+// first and replaces it at once. It must not be replaced again when its time comes.
 func TestChangedBeforeReplaced(t *testing.T) {
 	w := running(t, 3, job(rpc.JobTypeService, "svc", 3))
 	w.report("svc", rpc.AllocClientFailed, func(a *rpc.Allocation) bool { return a.Name != "svc.g[1]" })
@@ -204,8 +211,8 @@ func TestBatch(t *testing.T) {
 	w.want("a changed job runs anew", w.names("bat"), "[bat.g[0] bat.g[1] bat.g[2]]")
 }
 
-// TestBatchLeavesADrainingNode: what was moved and then stopped by its client did not run to
-// its end, and must not be taken for a part of the job beside the one that replaced it.
+// TestBatchLeavesADrainingNode: an allocation that migrates is stopped and reported complete.
+// It has not run to its end, and must not count beside the one that replaced it.
 func TestBatchLeavesADrainingNode(t *testing.T) {
 	w := running(t, 3, job(rpc.JobTypeBatch, "bat", 3))
 	moved := w.live("bat")[0]
@@ -213,7 +220,9 @@ func TestBatchLeavesADrainingNode(t *testing.T) {
 	w.runJob("bat")
 	w.want("moved", w.names("bat"), "[bat.g[0] bat.g[1] bat.g[2]]")
 	w.report("bat", rpc.AllocClientRunning, nil)
-	w.ok(w.store.UpdateAllocsFromClient(w.next(), []*rpc.Allocation{w.clientUpdate(moved, rpc.AllocClientComplete)}))
+	w.update(func(tx *state.Tx) error {
+		return tx.UpdateAllocsFromClient(w.clientUpdate(moved, rpc.AllocClientComplete))
+	})
 	for range 3 {
 		w.want("plans when the client has stopped it", len(w.runJob("bat").plans), 0)
 	}

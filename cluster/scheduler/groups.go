@@ -6,31 +6,25 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// groupState splits a group's allocations by what is to become of them.
+// groupState has a group's allocations by what to do with them.
 type groupState struct {
-	tg *rpc.TaskGroup
-	// kept run, or ended and count as having run.
-	kept []*rpc.Allocation
-	// migrate are to leave their nodes, which drain.
-	migrate []*rpc.Allocation
-	lost    []*rpc.Allocation
-	// disconnecting are on a node that just went out of reach; they become unknown.
-	disconnecting []*rpc.Allocation
-	// reconnecting are held for unknown, but their client is back.
-	reconnecting []*rpc.Allocation
-	// failed are to be replaced now.
-	failed []*rpc.Allocation
-	// failedLater are to be replaced at a time to come.
-	failedLater []delayed
-	names       *nameIndex
+	tg            *rpc.TaskGroup
+	kept          []*rpc.Allocation // run, or have run and still count
+	migrate       []*rpc.Allocation // are to leave their nodes, which drain
+	lost          []*rpc.Allocation
+	disconnecting []*rpc.Allocation // become unknown: their nodes have disconnected
+	reconnecting  []*rpc.Allocation // are unknown to the servers, but their clients are back
+	failed        []*rpc.Allocation // are to be replaced now
+	failedLater   []delayed         // are to be replaced later
+	names         *nameIndex
 }
 
-// split sorts the group's allocations into the sets that depend on their nodes
+// split puts the group's allocations into sets by the state of their nodes
 // (reconcile_util.go, filterByTainted).
 func (g *genericRun) split(s *groupState, all []*rpc.Allocation) {
 	for _, alloc := range all {
 		if g.batch && alloc.Terminal() && !g.current(alloc) {
-			continue // what an older version did counts for nothing (filterOldTerminalAllocs)
+			continue // what older versions did does not count (filterOldTerminalAllocs)
 		}
 		node := g.node(alloc.NodeID)
 		c := contactOf(alloc, s.tg, g.now)
@@ -51,7 +45,7 @@ func (g *genericRun) split(s *groupState, all []*rpc.Allocation) {
 		case c.expired:
 			s.lost = append(s.lost, alloc)
 		case c.survives && alloc.ClientStatus == rpc.AllocClientUnknown && run:
-			g.waits = true // until it comes back or its time is up
+			g.waits = true // until it reconnects or expires
 		case node == nil || node.Status == rpc.NodeStatusDown:
 			s.lost = append(s.lost, alloc)
 		case c.reconnects && !tainted(node):
@@ -62,8 +56,8 @@ func (g *genericRun) split(s *groupState, all []*rpc.Allocation) {
 	}
 }
 
-// splitDisconnected takes an allocation on a disconnected node, unless it is unknown
-// already.
+// splitDisconnected puts an allocation on a disconnected node into its set. It reports false,
+// and does nothing, if the allocation is unknown already.
 func (g *genericRun) splitDisconnected(s *groupState, alloc *rpc.Allocation, c contact) bool {
 	switch {
 	case !c.survives || alloc.ClientStatus == rpc.AllocClientPending:
@@ -76,9 +70,9 @@ func (g *genericRun) splitDisconnected(s *groupState, alloc *rpc.Allocation, c c
 	return true
 }
 
-// stopSurplus stops what is lost, and what there is too much of (reconcile.go,
-// computeStop): first the migrating, then of those that reconnect and their
-// replacements one each, then the highest names.
+// stopSurplus stops lost allocations and those above the count (reconcile.go, computeStop):
+// first migrating ones, then one of each that reconnects and its replacement, then those
+// with the highest names.
 func (g *genericRun) stopSurplus(s *groupState) {
 	for _, alloc := range s.lost {
 		g.stop(alloc, allocLost, rpc.AllocClientLost, "")
@@ -118,7 +112,7 @@ func (g *genericRun) stopSurplus(s *groupState) {
 	running = minus(running, stopped)
 	if surplus > 0 {
 		highest = s.names.highest(surplus)
-		for _, byNameOnly := range []bool{true, false} { // names may occur twice
+		for _, byNameOnly := range []bool{true, false} { // names may repeat
 			for _, alloc := range running {
 				if surplus > 0 && !stopped[alloc.ID] && (!byNameOnly || highest[alloc.Name]) {
 					stop(alloc, allocNotNeeded)
@@ -129,9 +123,9 @@ func (g *genericRun) stopSurplus(s *groupState) {
 	s.kept = minus(s.kept, stopped)
 }
 
-// stopEither stops a reconnecting allocation that is not wanted any more, or the one
-// that took its place meanwhile (reconcile.go, computeStopByReconnecting). Nomad keeps
-// the one whose node scored better; scores are not kept here, and count as equal.
+// stopEither stops a reconnecting allocation that cannot resume, or else the one that
+// replaced it (reconcile.go, computeStopByReconnecting). Nomad keeps the one whose node
+// scored better; here scores are not stored, and count as equal.
 func (g *genericRun) stopEither(back *rpc.Allocation, running []*rpc.Allocation, stopped map[string]bool, stop func(*rpc.Allocation, string)) {
 	if !g.resumable(back) {
 		stop(back, allocNotNeeded)

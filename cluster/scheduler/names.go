@@ -9,16 +9,15 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// nameIndex hands out the numbers in the names of a group's allocations
-// (reconcile_util.go, allocNameIndex).
+// nameIndex allots the numbers in the names of a group's allocations (reconcile_util.go,
+// allocNameIndex).
 type nameIndex struct {
 	job, group string
 	count      int
 	used       []bool
 }
 
-// newNameIndex returns the index of a group of count allocations in which the names of
-// the given ones are taken.
+// newNameIndex returns the index of a group of count allocations. The names of sets are taken.
 func newNameIndex(job, group string, count int, sets ...[]*rpc.Allocation) *nameIndex {
 	x := &nameIndex{job: job, group: group, count: count, used: make([]bool, count)}
 	for _, set := range sets {
@@ -33,7 +32,8 @@ func newNameIndex(job, group string, count int, sets ...[]*rpc.Allocation) *name
 	return x
 }
 
-// highest takes back the n highest numbers in use, or as many as there are.
+// highest frees the n highest numbers in use, or as many as there are, and returns their
+// names.
 func (x *nameIndex) highest(n int) map[string]bool {
 	names := make(map[string]bool, n)
 	for i := len(x.used) - 1; i >= 0 && len(names) < n; i-- {
@@ -45,7 +45,7 @@ func (x *nameIndex) highest(n int) map[string]bool {
 	return names
 }
 
-// next takes n free names, the lowest first; once all are taken it begins again.
+// next takes n free names, the lowest first. When all are taken it starts over.
 func (x *nameIndex) next(n int) []string {
 	names := make([]string, 0, n)
 	for i := 0; i < x.count && len(names) < n; i++ {
@@ -66,7 +66,7 @@ func (x *nameIndex) free(name string) {
 	}
 }
 
-// nameNumber returns the number in a name that allocName made; zero for any other.
+// nameNumber returns the number in a name that allocName made; zero for other names.
 func nameNumber(name string) int {
 	open := strings.LastIndexByte(name, '[')
 	if open < 0 || !strings.HasSuffix(name, "]") {
@@ -79,7 +79,7 @@ func nameNumber(name string) int {
 	return int(n)
 }
 
-// sortByName orders allocations by the number in their names, then by ID.
+// sortByName sorts allocations by the number in their names, then by ID.
 func sortByName(allocs []*rpc.Allocation) {
 	type numbered struct {
 		n     int

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// maxSkip is how many nodes with a score of zero or less are passed over in the hope
-	// of better ones (stack.go).
+	// maxSkip is how many nodes with a score of zero or less choose skips in the hope of
+	// better ones (stack.go).
 	maxSkip = 3
-	// maxFitScore is the bin-packing score of a node that is filled exactly (rank.go).
+	// maxFitScore is the bin-packing score of a full node (rank.go).
 	maxFitScore = 18.0
 )
 
-// placeAll finds nodes for all that is to be placed, replacements first: what they free
-// can be used by the rest (generic_sched.go, computePlacements).
+// placeAll finds nodes for all placements. Destructive updates come first, since they free
+// room for the others (generic_sched.go, computePlacements).
 func (g *genericRun) placeAll() {
 	g.chargeNodes()
 	order := newShuffle(g.rand, g.candidates())
@@ -24,7 +24,7 @@ func (g *genericRun) placeAll() {
 	for _, list := range [][]placement{g.destructive, g.places} {
 		for _, p := range list {
 			if g.failed[p.tg.Name] > 0 {
-				g.fail(p.tg.Name) // the group has no room: the next will not have either
+				g.fail(p.tg.Name) // there was no room for one of the group, so there is none for this
 				continue
 			}
 			if p.stopPrevious {
@@ -62,9 +62,9 @@ func (g *genericRun) candidates() []*rpc.Node {
 	return in
 }
 
-// choose returns the best of the first few nodes that have room, in random order; nil
-// when none has (stack.go, GenericStack.Select with select.go's iterators). Services
-// look at log2 of the number of nodes, batch jobs at two.
+// choose returns the best of the first few nodes with room, in random order; nil if none has
+// any (stack.go, GenericStack.Select, with the iterators of select.go). Services consider
+// log2 of the number of nodes, batch jobs two.
 func (g *genericRun) choose(order *shuffle, p placement, planned map[string]int) *rpc.Node {
 	limit := 2
 	if n := order.len(); !g.batch && n > 0 {
@@ -80,7 +80,7 @@ func (g *genericRun) choose(order *shuffle, p placement, planned map[string]int)
 		if !ok {
 			continue
 		}
-		// A node passed over is a candidate all the same, but does not count.
+		// A skipped node is a candidate, but does not count towards the limit.
 		if score > bestScore {
 			best, bestScore = n, score
 		}
@@ -95,8 +95,8 @@ func (g *genericRun) choose(order *shuffle, p placement, planned map[string]int)
 	return best
 }
 
-// score rates a node for a placement, the higher the better; false when it has no room
-// (rank.go: bin packing, job anti-affinity and rescheduling penalty, averaged).
+// score rates a node for a placement, the higher the better; it reports false if there is no
+// room. It averages bin packing, job anti-affinity and rescheduling penalty (rank.go).
 func (g *genericRun) score(n *rpc.Node, p placement, planned map[string]int) (float64, bool) {
 	on := g.snap.NodeAllocs(n.ID)
 	used := g.used(on).Add(p.tg.Resources)
@@ -130,7 +130,7 @@ func (g *genericRun) stopping(alloc *rpc.Allocation) bool {
 	return false
 }
 
-// fitScore is 0 for an empty node and 18 for one that is full (structs/funcs.go,
+// fitScore returns 0 for an empty node to maxFitScore for a full one (structs/funcs.go,
 // ScoreFitBinPack).
 func fitScore(capacity, used rpc.Resources) float64 {
 	free := func(used, capacity int) float64 {
@@ -143,13 +143,13 @@ func fitScore(capacity, used rpc.Resources) float64 {
 	return min(max(20-total, 0), maxFitScore)
 }
 
-// shuffle goes round a list of nodes in random order, again and again in the same one.
-// Only as much of the order is drawn as is asked for.
+// shuffle cycles through nodes in one random order, of which it draws only as much as is
+// asked for.
 type shuffle struct {
 	rand  *rand.Rand
 	nodes []*rpc.Node // shared: not written to
 	order []*rpc.Node // drawn so far
-	moved map[int]int // where the nodes not drawn yet are, if not in their own place
+	moved map[int]int // which node is at a position of the list, if not its own
 	at    int
 }
 
@@ -159,7 +159,7 @@ func newShuffle(r *rand.Rand, nodes []*rpc.Node) *shuffle {
 
 func (s *shuffle) len() int { return len(s.nodes) }
 
-// next returns the next node; there must be some.
+// next returns the next node. The list must not be empty.
 func (s *shuffle) next() *rpc.Node {
 	if s.at == len(s.nodes) {
 		s.at = 0
@@ -171,7 +171,7 @@ func (s *shuffle) next() *rpc.Node {
 	return s.order[s.at-1]
 }
 
-// draw makes one step of Fisher and Yates on the list as it would be by now.
+// draw makes the next step of a Fisher–Yates shuffle, whose swaps it records in moved.
 func (s *shuffle) draw() {
 	i := len(s.order)
 	j := i + s.rand.IntN(len(s.nodes)-i)

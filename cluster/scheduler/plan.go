@@ -8,27 +8,24 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// Plan is what a scheduler wants changed (structs.go, Plan). It belongs to whoever it was
-// handed to last: worker, then plan queue, then applier.
+// Plan is what a scheduler wants to change (structs.go, Plan). A worker hands it to the plan
+// queue, and that to the applier; only its present owner may use it.
 type Plan struct {
 	EvalID   string
 	Priority int
-	// EvalToken proves that the worker still owns the evaluation; the worker sets it.
+	// EvalToken proves that the worker owns the evaluation. The worker sets it.
 	EvalToken string
-	// SnapshotIndex is the state index the plan was made at; the applier's must include it.
+	// SnapshotIndex is the index of the state the plan is for. The applier's state must
+	// include it.
 	SnapshotIndex uint64
-	// Job is the job as the plan knew it; nil when it was purged.
+	// Job is the job in that state; nil if it was purged.
 	Job *rpc.Job
-	// AllAtOnce commits the plan in full or not at all.
-	AllAtOnce bool
-	// NodeUpdate holds the allocations to stop, in full and as they are to be, by node.
+	// NodeUpdate has the allocations to stop, by node and as they will be.
 	NodeUpdate map[string][]*rpc.Allocation
-	// NodeAllocation holds the allocations to place, and those to change in place, by node.
-	NodeAllocation map[string][]*rpc.Allocation
-	// Deployment is one that the plan begins; nil for none.
-	Deployment *rpc.Deployment
-	// DeploymentUpdates end deployments.
-	DeploymentUpdates []*rpc.DeploymentUpdate
+	// NodeAllocation has the allocations to place or to change in place, by node.
+	NodeAllocation    map[string][]*rpc.Allocation
+	Deployment        *rpc.Deployment         // that the plan begins; nil = none
+	DeploymentUpdates []*rpc.DeploymentUpdate // ends of deployments
 }
 
 // IsNoOp reports whether the plan changes nothing.
@@ -47,8 +44,8 @@ func size(byNode map[string][]*rpc.Allocation) int {
 	return n
 }
 
-// stop plans to stop an allocation; empty strings leave its client status and follow-up
-// as they are (structs.go, AppendStoppedAlloc).
+// stop plans to stop an allocation (structs.go, AppendStoppedAlloc). It leaves client status
+// and follow-up as they are if these are empty.
 func (p *Plan) stop(a *rpc.Allocation, description, clientStatus, followup string) {
 	s := a.Copy()
 	s.DesiredStatus, s.DesiredDescription = rpc.AllocDesiredStop, description
@@ -62,7 +59,7 @@ func (p *Plan) stop(a *rpc.Allocation, description, clientStatus, followup strin
 	p.NodeUpdate[a.NodeID] = append(p.NodeUpdate[a.NodeID], s)
 }
 
-// unstop takes back the stop planned last on the allocation's node (PopUpdate).
+// unstop undoes the last stop on the allocation's node (structs.go, PopUpdate).
 func (p *Plan) unstop(a *rpc.Allocation) {
 	stops := p.NodeUpdate[a.NodeID]
 	if n := len(stops); n > 0 && stops[n-1].ID == a.ID {
@@ -74,9 +71,9 @@ func (p *Plan) unstop(a *rpc.Allocation) {
 	}
 }
 
-// unplace takes back a change of an allocation that the plan stops as well: that it was to
-// be replaced later for having failed. Nomad leaves both in the plan, where the change
-// undoes the stop, and tells by NextAllocation that it is not to be replaced again.
+// unplace undoes the change of an allocation that the plan now stops: it failed, and was to be
+// replaced later. Nomad leaves both in the plan, where the change undoes the stop, but does
+// not replace the allocation again because its NextAllocation is set.
 func (p *Plan) unplace(a *rpc.Allocation) {
 	places := p.NodeAllocation[a.NodeID]
 	if !slices.ContainsFunc(places, func(x *rpc.Allocation) bool { return x.ID == a.ID }) {
@@ -93,23 +90,21 @@ func (p *Plan) place(a *rpc.Allocation) {
 	p.NodeAllocation[a.NodeID] = append(p.NodeAllocation[a.NodeID], a)
 }
 
-// PlanResult is the part of a plan that was, or is to be, committed
-// (structs.go, PlanResult).
+// PlanResult is the part of a plan that the applier commits (structs.go, PlanResult).
 type PlanResult struct {
-	NodeUpdate     map[string][]*rpc.Allocation
-	NodeAllocation map[string][]*rpc.Allocation
-	Deployment     *rpc.Deployment
-	// DeploymentUpdates is the plan's.
+	NodeUpdate        map[string][]*rpc.Allocation
+	NodeAllocation    map[string][]*rpc.Allocation
+	Deployment        *rpc.Deployment
 	DeploymentUpdates []*rpc.DeploymentUpdate
-	// RefreshIndex is set when part of the plan was refused: the worker must see at least
-	// this index before it tries again.
+	// RefreshIndex is what the worker's state must include before it tries again; zero if no
+	// part of the plan was refused.
 	RefreshIndex uint64
-	// AllocIndex is the index the result was committed at; the applier sets it.
+	// AllocIndex is the index of the entry that committed the result. The applier sets it.
 	AllocIndex uint64
 	// RejectedNodes lists, in order, the nodes whose part was refused.
 	RejectedNodes []string
-	// IneligibleNodes lists the nodes to be made ineligible for being rejected too often;
-	// the applier sets it.
+	// IneligibleNodes lists nodes that have rejected too many plans. The applier sets it, and
+	// committing the result makes them ineligible.
 	IneligibleNodes []string
 }
 
@@ -119,8 +114,8 @@ func (r *PlanResult) IsNoOp() bool {
 		r.Deployment == nil && len(r.DeploymentUpdates) == 0
 }
 
-// FullCommit compares with the plan: whether every placement was committed, how many
-// were wanted and how many there are.
+// FullCommit reports whether all placements of the plan were committed, how many it has
+// and how many were (structs.go, FullCommit).
 func (r *PlanResult) FullCommit(p *Plan) (full bool, expected, actual int) {
 	for node, allocs := range p.NodeAllocation {
 		expected += len(allocs)
@@ -129,14 +124,13 @@ func (r *PlanResult) FullCommit(p *Plan) (full bool, expected, actual int) {
 	return actual == expected, expected, actual
 }
 
-// progress reports whether anything at all was committed, which makes a scheduler start
-// counting its attempts afresh (util.go, progressMade).
+// progress reports whether anything was committed (util.go, progressMade).
 func (r *PlanResult) progress() bool {
 	return len(r.NodeUpdate) > 0 || len(r.NodeAllocation) > 0 || r.Deployment != nil || len(r.DeploymentUpdates) > 0
 }
 
-// Commit returns the log entry that commits the result, and stamps the allocations in it
-// with the time now in Unix nanoseconds (plan_apply.go, applyPlan).
+// Commit returns the log entry that commits the result, and sets the times of its
+// allocations to now, in Unix nanoseconds (plan_apply.go, applyPlan).
 func (r *PlanResult) Commit(evalID string, now int64) *state.PlanResults {
 	entry := &state.PlanResults{
 		EvalID:          evalID,

@@ -14,8 +14,7 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// randomWorld changes at random, in ways that clients, users and the leader can change
-// a cluster.
+// randomWorld is a world that clients, users and the leader change at random.
 type randomWorld struct {
 	*world
 	rt  *rapid.T
@@ -56,7 +55,7 @@ func (w *randomWorld) step() {
 		}
 	case 4:
 		if id := w.nodeID(); w.known(id) && w.pick("delete", 4) == 0 {
-			w.ok(w.store.DeleteNode(w.next(), id))
+			w.update(func(tx *state.Tx) error { return tx.DeleteNode(id) })
 		}
 	case 5, 6:
 		id, jobType := w.jobID()
@@ -64,9 +63,9 @@ func (w *randomWorld) step() {
 	case 7:
 		id, _ := w.jobID()
 		if w.pick("purge", 3) == 0 {
-			w.ok(w.store.DeleteJob(w.next(), rpc.DefaultNamespace, id))
+			w.update(func(tx *state.Tx) error { return tx.DeleteJob(rpc.DefaultNamespace, id) })
 		} else {
-			w.ok(w.store.StopJob(w.next(), rpc.DefaultNamespace, id))
+			w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, id) })
 		}
 	case 8, 9:
 		w.clients()
@@ -94,7 +93,7 @@ func (w *randomWorld) randomJob(id, jobType string) *rpc.Job {
 	})
 }
 
-// clients reports statuses of allocations on nodes that can talk.
+// clients reports statuses of allocations on nodes that are in touch.
 func (w *randomWorld) clients() {
 	id, _ := w.jobID()
 	snap := w.store.Snapshot()
@@ -113,11 +112,11 @@ func (w *randomWorld) clients() {
 		updates = append(updates, w.clientUpdate(a, status))
 	}
 	if len(updates) > 0 {
-		w.ok(w.store.UpdateAllocsFromClient(w.next(), updates))
+		w.update(func(tx *state.Tx) error { return tx.UpdateAllocsFromClient(updates...) })
 	}
 }
 
-// collect removes some allocations that are over, as garbage collection would.
+// collect removes some terminal allocations, as garbage collection does.
 func (w *randomWorld) collect() {
 	id, _ := w.jobID()
 	var gone []string
@@ -126,12 +125,11 @@ func (w *randomWorld) collect() {
 			gone = append(gone, a.ID)
 		}
 	}
-	w.ok(w.store.DeleteEvals(w.next(), nil, gone))
+	w.update(func(tx *state.Tx) error { return tx.DeleteEvals(nil, gone) })
 }
 
-// TestIncrementalEqualsFull runs random changes against schedulers that remember and
-// schedulers that do not, on the same snapshots and random draws: every attempt must
-// come out the same, plan, evaluations, work and all.
+// TestIncrementalEqualsFull runs schedulers with a Cache and without one on the same snapshots
+// and random draws: each attempt's plan, evaluations and work must be equal.
 func TestIncrementalEqualsFull(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &randomWorld{world: newWorld(t), rt: rt}
@@ -222,9 +220,9 @@ func show(a Attempt) string {
 	return s
 }
 
-// TestConverges lets a random cluster come to rest: with nodes that have room for
-// everything, evaluating every job a few times leaves nothing to do, and exactly what
-// the jobs ask for is there.
+// TestConverges gives the nodes of a random cluster room for everything. After a few
+// evaluations of every job there must be nothing left to do, and exactly what the jobs ask
+// for must run.
 func TestConverges(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &randomWorld{world: newWorld(t), rt: rt}
@@ -242,8 +240,7 @@ func TestConverges(t *testing.T) {
 	})
 }
 
-// rest frees the nodes, lets every time pass and evaluates all jobs until none has
-// anything to do.
+// rest ends all faults and waits, and evaluates all jobs until none has anything to do.
 func (w *randomWorld) rest() {
 	w.spacious()
 	for round := 0; ; round++ {
@@ -275,11 +272,11 @@ func (w *randomWorld) spacious() {
 		if bigger.Status == rpc.NodeStatusDisconnected {
 			bigger.Status = rpc.NodeStatusReady
 		}
-		w.ok(w.store.UpsertNode(w.next(), bigger))
+		w.update(func(tx *state.Tx) error { return tx.UpsertNode(bigger) })
 	}
 }
 
-// settleClients makes every client that can talk report that all is well.
+// settleClients makes every client that is in touch report that its allocations run.
 func (w *randomWorld) settleClients(jobID string) {
 	snap := w.store.Snapshot()
 	var updates []*rpc.Allocation
@@ -296,13 +293,12 @@ func (w *randomWorld) settleClients(jobID string) {
 		}
 	}
 	if len(updates) > 0 {
-		w.ok(w.store.UpdateAllocsFromClient(w.next(), updates))
+		w.update(func(tx *state.Tx) error { return tx.UpdateAllocsFromClient(updates...) })
 	}
 	w.watchDeployment(jobID)
 }
 
-// watchDeployment asks for replacements of what is unhealthy, as the deployment watcher
-// does.
+// watchDeployment asks to replace unhealthy allocations, as the deployment watcher does.
 func (w *randomWorld) watchDeployment(jobID string) {
 	var replace []string
 	for _, a := range w.allocs(jobID) {
@@ -310,10 +306,10 @@ func (w *randomWorld) watchDeployment(jobID string) {
 			replace = append(replace, a.ID)
 		}
 	}
-	w.ok(w.store.Update(w.next(), func(tx *state.Tx) error { return tx.RequestTransitions(nil, replace) }))
+	w.update(func(tx *state.Tx) error { return tx.RequestTransitions(nil, replace) })
 }
 
-// checkJobs compares what runs with what each job asks for.
+// checkJobs compares the allocations of each job with what it asks for.
 func (w *randomWorld) checkJobs() {
 	snap := w.store.Snapshot()
 	for _, j := range randomJobs {
@@ -339,8 +335,8 @@ func (w *randomWorld) checkJobs() {
 	}
 }
 
-// checkSystem: one allocation of each group on every ready node, of the job's version,
-// and nowhere else but on nodes that are merely not ready.
+// checkSystem fails unless each group has one allocation, of the job's version, on every ready
+// node, and none on others but those that are merely not ready.
 func (w *randomWorld) checkSystem(snap *state.Snapshot, job *rpc.Job, live []*rpc.Allocation) {
 	have := map[string]int{}
 	for _, a := range live {
@@ -370,9 +366,9 @@ func (w *randomWorld) checkSystem(snap *state.Snapshot, job *rpc.Job, live []*rp
 	}
 }
 
-// checkService: the count of each group, as long as there is any node to run on, all of
-// the job's version. Names may occur twice: as in Nomad 1.4.3, two allocations of one
-// name come back when a replacement was disconnected too.
+// checkService fails unless each group has its count of allocations of the job's version, or
+// there is no node to run on. Names may repeat: as in Nomad 1.4.3, two allocations of one
+// name reconnect if the replacement was disconnected too.
 func (w *randomWorld) checkService(snap *state.Snapshot, job *rpc.Job, live []*rpc.Allocation) {
 	if snap.NodesIn(job.Datacenters).Ready == 0 {
 		return

@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
 )
 
-// TestReconnectingOnADrainingNode: an allocation that was out of reach and is to leave its
-// node is one that reconnects while the node drains, and is neither resumed nor moved, though
-// another is stopped because there is one too many; it moves when the drain is over. That
-// leaves a name twice and another not at all (reconcile_util.go, filterByTainted;
-// reconcile.go, computeStop and computeReconnecting).
+// TestReconnectingOnADrainingNode: an allocation reconnects while its node drains. It is
+// neither resumed nor moved, and another is stopped in its place, since there is one too
+// many. It moves when the drain is over. That leaves one name twice and another not at all
+// (reconcile_util.go, filterByTainted; reconcile.go, computeStop and computeReconnecting).
 func TestReconnectingOnADrainingNode(t *testing.T) {
 	w := running(t, 4, job(rpc.JobTypeService, "svc", 2, group(func(tg *rpc.TaskGroup) { tg.MaxClientDisconnect = time.Hour })))
 	away, other := w.live("svc")[0], w.live("svc")[1]
@@ -32,7 +32,7 @@ func TestReconnectingOnADrainingNode(t *testing.T) {
 	w.report("svc", rpc.AllocClientRunning, on(away.NodeID))
 	w.want("plans when its client is back", len(w.runJob("svc").plans), 0)
 
-	w.ok(w.store.UpdateNodeDrain(w.next(), away.NodeID, nil, false, 0, ""))
+	w.update(func(tx *state.Tx) error { return tx.UpdateNodeDrain(away.NodeID, nil, false, 0, "") })
 	w.runJob("svc")
 	w.want("left when the drain is over", w.names("svc"), "[svc.g[0] svc.g[0]]")
 	for _, a := range w.live("svc") {

@@ -17,21 +17,20 @@ const (
 	batchRescheduleAttempts   = 1
 	batchRescheduleInterval   = 24 * time.Hour
 
-	// rescheduleWindow allows for servers whose clocks differ a little.
+	// rescheduleWindow is how early a replacement may be, since servers' clocks differ.
 	rescheduleWindow = time.Second
-	// followupWindow gathers allocations that are due almost together in one evaluation.
+	// followupWindow is how far apart allocations of one evaluation may be due.
 	followupWindow = 5 * time.Second
 )
 
-// delayed is an allocation about which something is to be done at a time to come.
+// delayed is an allocation to act on at a later time.
 type delayed struct {
 	alloc *rpc.Allocation
 	at    time.Time
 }
 
-// reschedules goes through the allocations that are kept and takes out those that count
-// no more and those that failed and are to be replaced (reconcile_util.go,
-// filterByRescheduleable).
+// reschedules removes from the kept allocations those that do not count any more, and moves
+// those that failed and are to be replaced (reconcile_util.go, filterByRescheduleable).
 func (g *genericRun) reschedules(s *groupState) {
 	kept := s.kept[:0:0]
 	for _, alloc := range s.kept {
@@ -55,17 +54,16 @@ func (g *genericRun) reschedules(s *groupState) {
 	slices.SortStableFunc(s.failedLater, func(a, b delayed) int { return a.at.Compare(b.at) })
 }
 
-// dueNow reports whether a failed allocation is to be replaced by this evaluation. One
-// whose node is gone too is not kept waiting: its wait could not be recorded, since
-// plans for such nodes are refused.
+// dueNow reports whether this evaluation replaces a failed allocation. It does so at once if
+// the node is not ready, because the applier would refuse a plan that records the wait.
 func (g *genericRun) dueNow(alloc *rpc.Allocation, at time.Time) bool {
 	node := g.node(alloc.NodeID)
 	return alloc.FollowupEvalID == g.eval.ID || at.Sub(g.now) <= rescheduleWindow ||
 		node == nil || !node.Ready()
 }
 
-// counts reports whether an allocation counts towards the group, and if so, whether it
-// may be replaced for having failed (reconcile_util.go, shouldFilter).
+// counts reports whether an allocation counts towards the group's count and, if so, whether
+// it failed and may be replaced (reconcile_util.go, shouldFilter).
 func (g *genericRun) counts(alloc *rpc.Allocation) (counts, mayReplace bool) {
 	failed := alloc.ClientStatus == rpc.AllocClientFailed
 	if (g.batch || failed) && alloc.Terminal() && g.isReplaced(alloc) {
@@ -83,9 +81,9 @@ func (g *genericRun) counts(alloc *rpc.Allocation) (counts, mayReplace bool) {
 	return true, failed
 }
 
-// isReplaced reports whether another allocation took the place of this one. Nomad keeps
-// that in the replaced one (structs.go, Allocation.NextAllocation); the replacements of
-// batch jobs are not collected before the job is, so that looking for them is as good.
+// isReplaced reports whether another allocation replaced this one. Nomad records that in the
+// replaced one (structs.go, Allocation.NextAllocation). Looking for the replacement is as
+// good: that of a batch job is not collected before the job is.
 func (g *genericRun) isReplaced(alloc *rpc.Allocation) bool {
 	if g.replaced == nil {
 		g.replaced = map[string]bool{}
@@ -96,8 +94,8 @@ func (g *genericRun) isReplaced(alloc *rpc.Allocation) bool {
 	return g.replaced[alloc.ID]
 }
 
-// rescheduleTime returns when a failed allocation may be replaced, and whether it may be
-// at all (structs.go, Allocation.NextRescheduleTime and NextDelay).
+// rescheduleTime returns when a failed allocation may be replaced, and whether it may
+// (structs.go, Allocation.NextRescheduleTime and NextDelay).
 func (g *genericRun) rescheduleTime(alloc *rpc.Allocation) (time.Time, bool) {
 	failedAt := time.Unix(0, alloc.ModifyTime)
 	if g.batch {
@@ -111,16 +109,16 @@ func (g *genericRun) rescheduleTime(alloc *rpc.Allocation) (time.Time, bool) {
 		delay = min(2*delay, serviceRescheduleMaxDelay)
 	}
 	if delay == serviceRescheduleMaxDelay && failedAt.Sub(time.Unix(0, alloc.CreateTime)) > delay {
-		delay = serviceRescheduleDelay // it ran for long: the next series begins
+		delay = serviceRescheduleDelay // it ran for so long that delays start over
 	}
 	return failedAt.Add(delay), true
 }
 
-// failuresBefore counts the failed allocations in a row that this one replaced, as long
-// as more holds of their replacements; up to as many as make a difference. The chain of
-// replacements stands for structs.go, RescheduleTracker.
+// failuresBefore counts the consecutive failed allocations before this one, each replaced by
+// the next, as long as more reports true of the replacement. It stops counting when more
+// would make no difference. The chain replaces structs.go, RescheduleTracker.
 func (g *genericRun) failuresBefore(alloc *rpc.Allocation, more func(replacement *rpc.Allocation) bool) int {
-	const enough = 7 // 30 s doubled seven times is past the hour
+	const enough = 7 // 30 s doubled seven times is more than an hour
 	n := 0
 	for n < enough && alloc.PreviousAllocation != "" && more(alloc) {
 		previous := g.snap.AllocByID(alloc.PreviousAllocation)
@@ -133,7 +131,7 @@ func (g *genericRun) failuresBefore(alloc *rpc.Allocation, more func(replacement
 	return n
 }
 
-// timeouts returns when each disconnecting allocation is given up.
+// timeouts returns when each disconnecting allocation expires.
 func (s *groupState) timeouts(now time.Time) []delayed {
 	list := make([]delayed, len(s.disconnecting))
 	for i, alloc := range s.disconnecting {
@@ -142,7 +140,7 @@ func (s *groupState) timeouts(now time.Time) []delayed {
 	return list
 }
 
-// followup is why an evaluation is made for a later time.
+// followup is the reason of an evaluation for a later time.
 type followup struct{ trigger, description string }
 
 var (
@@ -150,10 +148,9 @@ var (
 	disconnectFollowup = followup{broker.TriggeredByMaxDisconnectExpiry, descDisconnect}
 )
 
-// delayedEvals makes the evaluations for allocations that are due later, one for all
-// that are due almost together, and returns the ID of each allocation's
-// (reconcile.go, createLostLaterEvals and createTimeoutLaterEvals). The list is in the
-// order of time.
+// delayedEvals makes the evaluations for allocations that are due later, which must be in the
+// order of time, and returns the ID of each one's. Allocations within followupWindow share
+// an evaluation (reconcile.go, createLostLaterEvals and createTimeoutLaterEvals).
 func (g *genericRun) delayedEvals(due []delayed, why followup) []string {
 	ids := make([]string, len(due))
 	var e *broker.Evaluation

@@ -10,8 +10,7 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// How often a scheduler tries to have a plan committed in full before it gives up. An
-// attempt that got anything committed starts the count again.
+// How many attempts in a row may get nothing committed before a scheduler gives up.
 const (
 	maxServiceAttempts  = 5
 	maxBatchAttempts    = 2
@@ -39,8 +38,8 @@ const (
 //	}
 //	outcome := s.Outcome(now)
 //
-// A Scheduler is for one goroutine. It can be dropped at any point, which is what
-// happens when submitting fails and the evaluation is nacked.
+// A Scheduler is for one goroutine. It can be dropped at any point: a worker does so when
+// it cannot submit a plan and nacks the evaluation.
 type Scheduler struct {
 	eval  *broker.Evaluation
 	cache *Cache
@@ -52,17 +51,15 @@ type Scheduler struct {
 	blocked  *broker.Evaluation
 	next     *broker.Evaluation
 	gaveUp   bool
-	refused  string // why the evaluation cannot be handled at all
+	refused  string // why the evaluation cannot be processed; empty if it can
 }
 
-// kind is what differs between the types of job.
+// kind is what differs among the types of job.
 type kind struct {
-	maxAttempts int
-	triggers    map[string]bool
-	reconcile   func(*attempt)
-	// placesByCount holds for service and batch jobs, which look for room; the others
-	// take every node.
-	placesByCount bool
+	maxAttempts   int
+	triggers      map[string]bool
+	reconcile     func(*attempt)
+	placesByCount bool // service and batch jobs do; the others place on every node
 }
 
 var kinds = map[string]kind{
@@ -96,10 +93,9 @@ func set[T comparable](members ...T) map[T]bool {
 	return m
 }
 
-// New returns a scheduler for the evaluation. The cache is the server's, or nil for a
-// scheduler that looks at everything each time; the random source is the worker's. The
-// error says that there is no scheduler for the evaluation's type: core evaluations are
-// the leader's own business.
+// New returns a scheduler for an evaluation. The cache is the server's, or nil for a
+// scheduler that looks at everything; the random source is the worker's. The error is for
+// an evaluation of another type, such as _core, which the worker itself processes.
 func New(e *broker.Evaluation, cache *Cache, r *rand.Rand) (*Scheduler, error) {
 	k, ok := kinds[e.Type]
 	if !ok {
@@ -112,38 +108,38 @@ func New(e *broker.Evaluation, cache *Cache, r *rand.Rand) (*Scheduler, error) {
 	return s, nil
 }
 
-// Work is what one attempt costs: what Nomad's scheduler would have looked at, which is
-// more than this one did, and what came out.
+// Work is what one attempt costs: what Nomad's scheduler would have looked at, which is more
+// than this one did, and what it decided.
 type Work struct {
-	Nodes          int // nodes in state, filtered for readiness
-	ReadyNodes     int // ready ones in the job's datacenters
-	LiveAllocs     int // the job's allocations that are not terminal
-	TerminalAllocs int
+	Nodes          int // all nodes, which it filters
+	ReadyNodes     int // ready nodes in the job's datacenters
+	LiveAllocs     int // the job's
+	TerminalAllocs int // the job's
 	Scored         int // nodes ranked for placements
-	Placements     int // placements asked for, whether or not room was found
-	Stops          int // allocations stopped
+	Placements     int // that were needed, with room or without
+	Stops          int // allocations to stop
 }
 
-// Attempt is one plan, and what goes with it.
+// Attempt is what one call of Plan decided.
 type Attempt struct {
-	// Plan is to be submitted; nil says that nothing is left to do.
+	// Plan is the plan to submit; nil if nothing is left to do.
 	Plan *Plan
-	// Evals are new evaluations to write before the plan is submitted, each in a log
-	// entry of its own: blocked ones, and those that follow later.
+	// Evals are new evaluations, blocked or delayed ones, to write before the plan is
+	// submitted, each in a log entry of its own.
 	Evals []*broker.Evaluation
 	Work  Work
 }
 
-// Plan makes the next attempt on a snapshot that includes the evaluation's wait index
-// or, after a refused plan, the result's RefreshIndex. Only allocations that wait for a
-// time depend on now.
+// Plan makes the next attempt. The snapshot must include the evaluation's wait index or,
+// after a plan was refused, the result's RefreshIndex. Now matters only to allocations
+// that wait for a time.
 func (s *Scheduler) Plan(snap *state.Snapshot, now time.Time) Attempt {
 	if s.refused != "" {
 		return Attempt{}
 	}
 	a := newAttempt(s, snap, now)
 	s.last = a
-	if a.untouched(s.kind.placesByCount) {
+	if a.unchanged(s.kind.placesByCount) {
 		a.settle(0)
 		return Attempt{Work: a.work}
 	}
@@ -157,7 +153,7 @@ func (s *Scheduler) Plan(snap *state.Snapshot, now time.Time) Attempt {
 	return out
 }
 
-// follow makes the evaluations that an attempt needs written before its plan.
+// follow returns the evaluations to write before the attempt's plan.
 func (s *Scheduler) follow(a *attempt) []*broker.Evaluation {
 	var evals []*broker.Evaluation
 	if s.kind.placesByCount {
@@ -181,8 +177,8 @@ func (s *Scheduler) follow(a *attempt) []*broker.Evaluation {
 	return evals
 }
 
-// Committed takes the applier's answer to the attempt's plan and reports whether another
-// attempt is to be made, on a snapshot that includes the answer's RefreshIndex.
+// Committed takes the result of the attempt's plan and reports whether to make another
+// attempt, on a snapshot that includes the result's RefreshIndex.
 func (s *Scheduler) Committed(r *PlanResult) (again bool) {
 	a := s.last
 	a.placed(r)
@@ -200,15 +196,16 @@ func (s *Scheduler) Committed(r *PlanResult) (again bool) {
 
 // Outcome is how an evaluation ends.
 type Outcome struct {
-	// Evals are to be written, each in a log entry of its own and in order: the last is
+	// Evals are evaluations to write in order, each in a log entry of its own. The last is
 	// the evaluation itself, in its final status.
 	Evals []*broker.Evaluation
-	// Reblock, in place of Evals, is the evaluation that goes back to the blocked ones
-	// without a log entry, since it still found no room (Eval.Reblock).
+	// Reblock, if it is not nil, replaces Evals: the evaluation found no room again and is
+	// still blocked, without a log entry (Eval.Reblock).
 	Reblock *broker.Evaluation
 }
 
-// Outcome ends the work, once Plan had nothing to do or Committed said no more.
+// Outcome ends the work. It may be called when Plan returned no plan or Committed reported
+// false.
 func (s *Scheduler) Outcome(now time.Time) Outcome {
 	if s.refused != "" {
 		return Outcome{Evals: []*broker.Evaluation{s.final(broker.StatusFailed, s.refused, now)}}
@@ -234,7 +231,7 @@ func (s *Scheduler) Outcome(now time.Time) Outcome {
 	return out
 }
 
-// final is the evaluation as it ends (util.go, setStatus).
+// final returns the evaluation as it ends (util.go, setStatus).
 func (s *Scheduler) final(status, description string, now time.Time) *broker.Evaluation {
 	e := s.eval.Copy()
 	e.Status, e.StatusDescription = status, description

@@ -9,13 +9,13 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// systemRun reconciles a system or sysbatch job (scheduler_system.go). What to do on one
-// node depends on that node alone, but for the limit of a rolling update: which is why
-// looking at the nodes that changed is as good as looking at all.
+// systemRun reconciles a system or sysbatch job (scheduler_system.go). Apart from the limit
+// of a rolling update, what to do on a node depends on that node alone, so it is enough to
+// look at the nodes that have changed.
 type systemRun struct {
 	*attempt
 	required map[string]*rpc.TaskGroup // by allocation name
-	names    []string                  // the keys of required, in the order of the job
+	names    []string                  // the keys of required, in the order of the job's groups
 	sysbatch bool
 
 	updates []systemUpdate
@@ -32,7 +32,7 @@ type systemPlace struct {
 	tg       *rpc.TaskGroup
 	name     string
 	node     *rpc.Node
-	previous *rpc.Allocation // nil when nothing of that name ever ran there
+	previous *rpc.Allocation // the last of that name on the node; nil = none
 }
 
 func reconcileSystem(a *attempt) {
@@ -62,7 +62,7 @@ func reconcileSystem(a *attempt) {
 
 func allocName(job, group string, n int) string { return fmt.Sprintf("%s.%s[%d]", job, group, n) }
 
-// nodesToLookAt returns the IDs of the nodes where something may be to do, in order.
+// nodesToLookAt returns the IDs, in order, of the nodes where something may have to be done.
 func (s *systemRun) nodesToLookAt() []string {
 	var ids []string
 	if k := s.known; k != nil {
@@ -93,7 +93,7 @@ func (s *systemRun) eligible(n *rpc.Node) bool {
 	return n != nil && n.Ready() && s.job.RunsIn(n.Datacenter)
 }
 
-// node works out what is to be done on one node (util.go, diffSystemAllocsForNode).
+// node decides what to do on one node (util.go, diffSystemAllocsForNode).
 func (s *systemRun) node(id string) {
 	node, on := s.snap.NodeByID(id), s.snap.NodeAllocs(id)
 	existing := make(map[string]bool, len(s.required))
@@ -111,9 +111,9 @@ func (s *systemRun) node(id string) {
 	}
 }
 
-// terminal returns the newest terminal allocation of each name, and plans to declare
-// lost those that were to stop on a node that went away before they did
-// (util.go, updateNonTerminalAllocsToLost).
+// terminal returns the newest terminal allocation of each name. It declares those lost that
+// were told to stop and cannot report that they did (util.go,
+// updateNonTerminalAllocsToLost).
 func (s *systemRun) terminal(on *state.NodeAllocs, node *rpc.Node) map[string]*rpc.Allocation {
 	var last map[string]*rpc.Allocation
 	for _, alloc := range on.Terminal {
@@ -133,14 +133,14 @@ func (s *systemRun) terminal(on *state.NodeAllocs, node *rpc.Node) map[string]*r
 	return last
 }
 
-// stopLost reports whether an allocation was told to stop and never will say that it
-// did, since its node is gone.
+// stopLost reports whether an allocation was told to stop and cannot report that it did,
+// because its node is down or deleted.
 func stopLost(alloc *rpc.Allocation, node *rpc.Node) bool {
 	return (node == nil || node.Status == rpc.NodeStatusDown) && alloc.ServerTerminal() &&
 		(alloc.ClientStatus == rpc.AllocClientRunning || alloc.ClientStatus == rpc.AllocClientPending)
 }
 
-// existing decides about a live allocation.
+// existing decides what to do with a live allocation.
 func (s *systemRun) existing(alloc *rpc.Allocation, node *rpc.Node) {
 	tg := s.required[alloc.Name]
 	if tg == nil {
@@ -154,7 +154,7 @@ func (s *systemRun) existing(alloc *rpc.Allocation, node *rpc.Node) {
 	case c.expired:
 		s.stop(alloc, allocLost, rpc.AllocClientLost, "")
 	case c.survives && alloc.ClientStatus == rpc.AllocClientUnknown:
-		s.wait(alloc.NodeID) // until it comes back or its time is up
+		s.wait(alloc.NodeID) // until it reconnects or expires
 	case c.reconnects && !tainted(node):
 		back := alloc.Copy()
 		back.DisconnectedAt = 0
@@ -165,7 +165,7 @@ func (s *systemRun) existing(alloc *rpc.Allocation, node *rpc.Node) {
 		s.plan.place(disconnected(alloc, s.now))
 		s.wait(alloc.NodeID)
 	case !node.Ready():
-		// Neither to be stopped nor updated until the node is ready again.
+		// It stays as it is until the node is ready again.
 	case !s.job.RunsIn(node.Datacenter):
 		s.stop(alloc, allocNotNeeded, "", "")
 	case !s.current(alloc):
@@ -173,14 +173,14 @@ func (s *systemRun) existing(alloc *rpc.Allocation, node *rpc.Node) {
 	}
 }
 
-// missing decides about a task group that has no live allocation on the node.
+// missing decides whether to place a task group that has no live allocation on the node.
 func (s *systemRun) missing(name string, last *rpc.Allocation, node *rpc.Node) {
 	if !s.eligible(node) {
 		return
 	}
 	tg := s.required[name]
 	if s.sysbatch && last != nil {
-		// It ran; only a changed job runs it again.
+		// It has run. It runs again only if the job changes.
 		if !s.current(last) {
 			s.updates = append(s.updates, systemUpdate{last, tg, node})
 		}
@@ -189,8 +189,8 @@ func (s *systemRun) missing(name string, last *rpc.Allocation, node *rpc.Node) {
 	s.places = append(s.places, systemPlace{tg, name, node, last})
 }
 
-// update carries what can be updated in place over to the new version and replaces
-// the rest, as far as a rolling update goes at once (util.go, evictAndPlace).
+// update plans to update allocations in place where that is possible, and to replace as many
+// of the others as a rolling update does at a time (util.go, evictAndPlace).
 func (s *systemRun) update() {
 	limit := rollingLimit(s.job)
 	for _, u := range s.updates {
@@ -210,9 +210,8 @@ func (s *systemRun) update() {
 	}
 }
 
-// rollingLimit returns how many allocations one step of a rolling update replaces;
-// negative means all. Nomad has one such setting for a system job: the strictest of its
-// groups stands for it.
+// rollingLimit returns how many allocations one step of a rolling update replaces; negative
+// means all. Nomad has one such limit for a system job; here it is the lowest of its groups.
 func rollingLimit(job *rpc.Job) int {
 	limit := -1
 	if job != nil {
@@ -225,8 +224,7 @@ func rollingLimit(job *rpc.Job) int {
 	return limit
 }
 
-// tryPlace places an allocation if its node has room (scheduler_system.go,
-// computePlacements).
+// tryPlace plans a placement if its node has room (scheduler_system.go, computePlacements).
 func (s *systemRun) tryPlace(p systemPlace) {
 	s.work.Scored++
 	s.considered(p.node)
@@ -242,17 +240,17 @@ func (s *systemRun) tryPlace(p systemPlace) {
 	s.wait(p.node.ID)
 }
 
-// wait keeps a node open: it is to be looked at again even if nothing changes.
+// wait makes the next attempt look at a node even if it does not change.
 func (s *systemRun) wait(nodeID string) { s.open = append(s.open, nodeID) }
 
-// contact is what is known of an allocation whose client was or is out of reach.
+// contact says how far an allocation's client is or was out of reach.
 type contact struct {
-	survives   bool // the group lets allocations outlive a disconnection
-	reconnects bool // the servers hold it for unknown, whatever the client says now
+	survives   bool // its group lets allocations survive a disconnection
+	reconnects bool // the servers marked it unknown, whatever its client says now
 	expired    bool // it was unknown for too long
 }
 
-// contactOf follows structs.go, NeedsToReconnect and Expired.
+// contactOf returns an allocation's contact (structs.go, NeedsToReconnect and Expired).
 func contactOf(alloc *rpc.Allocation, tg *rpc.TaskGroup, now time.Time) contact {
 	c := contact{survives: tg != nil && tg.MaxClientDisconnect > 0}
 	if !c.survives {
@@ -264,7 +262,7 @@ func contactOf(alloc *rpc.Allocation, tg *rpc.TaskGroup, now time.Time) contact 
 	return c
 }
 
-// disconnected returns the allocation as unknown from now on.
+// disconnected returns a copy of the allocation that is unknown as of now.
 func disconnected(alloc *rpc.Allocation, now time.Time) *rpc.Allocation {
 	u := alloc.Copy()
 	u.ClientStatus, u.ClientDescription = rpc.AllocClientUnknown, allocUnknown
@@ -272,7 +270,8 @@ func disconnected(alloc *rpc.Allocation, now time.Time) *rpc.Allocation {
 	return u
 }
 
-// tainted reports whether allocations cannot just go on on a node (util.go, taintedNodes).
+// tainted reports whether allocations cannot stay on a node as they are (util.go,
+// taintedNodes). Nil is a deleted node.
 func tainted(n *rpc.Node) bool {
 	return n == nil || n.Drain != nil || n.Status == rpc.NodeStatusDown || n.Status == rpc.NodeStatusDisconnected
 }

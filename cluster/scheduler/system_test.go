@@ -6,6 +6,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
 )
 
 // stops lists what the plans stop, as "name on node: description, client status".
@@ -50,14 +51,16 @@ func TestSystemReactsToNodes(t *testing.T) {
 	}{
 		{"node down", func(w *world) { w.status("n01", rpc.NodeStatusDown) },
 			[]string{"sys.g[0] on n01: alloc is lost since its node is down, lost"}, "[sys.g[0] on n00]"},
-		{"node gone", func(w *world) { w.ok(w.store.DeleteNode(w.next(), "n01")) },
+		{"node gone", func(w *world) {
+			w.update(func(tx *state.Tx) error { return tx.DeleteNode("n01") })
+		},
 			[]string{"sys.g[0] on n01: alloc is lost since its node is down, lost"}, "[sys.g[0] on n00]"},
 		{"node disconnected, group does not survive it", func(w *world) { w.status("n01", rpc.NodeStatusDisconnected) },
 			nil, "[sys.g[0] on n00 sys.g[0] on n01]"},
 		{"node drains", func(w *world) { w.drain("n01", true) },
 			[]string{"sys.g[0] on n01: alloc not needed as node is tainted, running"}, "[sys.g[0] on n00]"},
 		{"node ineligible", func(w *world) {
-			w.ok(w.store.UpdateNodeEligibility(w.next(), "n01", rpc.NodeIneligible, 0, ""))
+			w.update(func(tx *state.Tx) error { return tx.UpdateNodeEligibility("n01", rpc.NodeIneligible, 0, "") })
 		}, nil, "[sys.g[0] on n00 sys.g[0] on n01]"},
 		{"node joins", func(w *world) { w.node("n09") }, nil, "[sys.g[0] on n00 sys.g[0] on n01 sys.g[0] on n09]"},
 		{"node in a datacenter the job left", func(w *world) {
@@ -68,7 +71,9 @@ func TestSystemReactsToNodes(t *testing.T) {
 		}, "[]"},
 		{"allocation failed", func(w *world) { w.report("sys", rpc.AllocClientFailed, on("n01")) },
 			nil, "[sys.g[0] on n00 sys.g[0] on n01]"},
-		{"job stopped", func(w *world) { w.ok(w.store.StopJob(w.next(), rpc.DefaultNamespace, "sys")) }, []string{
+		{"job stopped", func(w *world) {
+			w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, "sys") })
+		}, []string{
 			"sys.g[0] on n00: alloc not needed due to job update, running",
 			"sys.g[0] on n01: alloc not needed due to job update, running",
 		}, "[]"},
@@ -103,7 +108,7 @@ func TestSystemJobPurged(t *testing.T) {
 	w.nodes(2)
 	w.register(job(rpc.JobTypeSystem, "sys", 0))
 	w.runJob("sys")
-	w.ok(w.store.DeleteJob(w.next(), rpc.DefaultNamespace, "sys"))
+	w.update(func(tx *state.Tx) error { return tx.DeleteJob(rpc.DefaultNamespace, "sys") })
 	r := w.run(w.eval("sys", rpc.JobTypeSystem, broker.TriggeredByJobDeregister))
 	w.want("live", w.places("sys"), "[]")
 	w.want("job in plan", r.plans[0].Job == nil, true)
@@ -255,7 +260,7 @@ func TestStoppingAllocationIsLostWithItsNode(t *testing.T) {
 		w.register(job(jobType, "j", 1))
 		w.runJob("j")
 		w.report("j", rpc.AllocClientRunning, nil)
-		w.ok(w.store.StopJob(w.next(), rpc.DefaultNamespace, "j"))
+		w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, "j") })
 		w.runJob("j")
 		w.status("n00", rpc.NodeStatusDown)
 		w.runJob("j")

@@ -12,7 +12,7 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// world is one server's state, and stands in for workers, applier and clients.
+// world is one server's state, with stand-ins for workers, applier and clients.
 type world struct {
 	t     testing.TB
 	store *state.Store
@@ -23,7 +23,7 @@ type world struct {
 	evals int
 }
 
-// fataler is what both *testing.T and *rapid.T can do.
+// fataler has the methods that *testing.T and *rapid.T share.
 type fataler interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -43,6 +43,12 @@ func (w *world) ok(err error) {
 	}
 }
 
+// update applies one log entry.
+func (w *world) update(write func(*state.Tx) error) {
+	w.t.Helper()
+	w.ok(w.store.Update(w.next(), write))
+}
+
 func (w *world) next() uint64 {
 	w.index++
 	return w.index
@@ -57,7 +63,7 @@ func (w *world) node(id string, change ...func(*rpc.Node)) {
 	for _, f := range change {
 		f(n)
 	}
-	w.ok(w.store.UpsertNode(w.next(), n))
+	w.update(func(tx *state.Tx) error { return tx.UpsertNode(n) })
 }
 
 func (w *world) nodes(n int) {
@@ -68,26 +74,26 @@ func (w *world) nodes(n int) {
 
 func (w *world) status(id, status string) {
 	w.t.Helper()
-	w.ok(w.store.UpdateNodeStatus(w.next(), id, status, 0, ""))
+	w.update(func(tx *state.Tx) error { return tx.UpdateNodeStatus(id, status, 0, "") })
 }
 
 // drain starts or ends a drain, and asks all allocations to leave at once.
 func (w *world) drain(id string, on bool) {
 	w.t.Helper()
 	if !on {
-		w.ok(w.store.UpdateNodeDrain(w.next(), id, nil, true, 0, ""))
+		w.update(func(tx *state.Tx) error { return tx.UpdateNodeDrain(id, nil, true, 0, "") })
 		return
 	}
-	w.ok(w.store.UpdateNodeDrain(w.next(), id, &rpc.DrainStrategy{}, true, 0, ""))
+	w.update(func(tx *state.Tx) error { return tx.UpdateNodeDrain(id, &rpc.DrainStrategy{}, true, 0, "") })
 	var leave []string
 	for _, a := range w.store.Snapshot().NodeAllocs(id).Live {
 		leave = append(leave, a.ID)
 	}
-	w.ok(w.store.Update(w.next(), func(tx *state.Tx) error { return tx.RequestTransitions(leave, nil) }))
+	w.update(func(tx *state.Tx) error { return tx.RequestTransitions(leave, nil) })
 }
 
-// job makes a job with one group "g" that uses a tenth of a node; count matters to
-// service and batch jobs.
+// job returns a job with one group "g" that uses a tenth of a node. System and sysbatch
+// jobs ignore count.
 func job(jobType, id string, count int, change ...func(*rpc.Job)) *rpc.Job {
 	j := &rpc.Job{
 		Namespace: rpc.DefaultNamespace, ID: id, Type: jobType, Priority: 50, Datacenters: []string{"dc1"},
@@ -108,11 +114,11 @@ func group(change func(*rpc.TaskGroup)) func(*rpc.Job) {
 
 func (w *world) register(j *rpc.Job) *rpc.Job {
 	w.t.Helper()
-	w.ok(w.store.UpsertJob(w.next(), j))
+	w.update(func(tx *state.Tx) error { return tx.UpsertJob(j) })
 	return j
 }
 
-// change registers the job again, changed.
+// change registers a changed version of the job.
 func (w *world) change(id string, f func(*rpc.Job)) {
 	w.t.Helper()
 	j := w.store.Snapshot().JobByID(rpc.DefaultNamespace, id).Copy()
@@ -128,11 +134,11 @@ func (w *world) eval(jobID, jobType, trigger string) *broker.Evaluation {
 		ID: fmt.Sprintf("eval-%05d", w.evals), Namespace: rpc.DefaultNamespace, JobID: jobID, Type: jobType,
 		Priority: 50, TriggeredBy: trigger, Status: broker.StatusPending,
 	}
-	w.ok(w.store.UpsertEvals(w.next(), []*broker.Evaluation{e}))
+	w.update(func(tx *state.Tx) error { return tx.UpsertEvals(e) })
 	return e
 }
 
-// ran is what became of one evaluation.
+// ran is the result of one evaluation.
 type ran struct {
 	plans   []*Plan
 	results []*PlanResult
@@ -142,8 +148,8 @@ type ran struct {
 	reblock *broker.Evaluation
 }
 
-// run evaluates the job until the outcome; meddle, if any, comes between the making and
-// the applying of each plan.
+// run evaluates the job until the outcome. It calls meddle, unless that is nil, before it
+// applies each plan.
 func (w *world) run(e *broker.Evaluation, meddle ...func(*Plan)) ran {
 	w.t.Helper()
 	s, err := New(e, w.cache, w.rand)
@@ -154,7 +160,7 @@ func (w *world) run(e *broker.Evaluation, meddle ...func(*Plan)) ran {
 		out.work = append(out.work, a.Work)
 		for _, c := range a.Evals {
 			out.created = append(out.created, c)
-			w.ok(w.store.UpsertEvals(w.next(), []*broker.Evaluation{c}))
+			w.update(func(tx *state.Tx) error { return tx.UpsertEvals(c) })
 		}
 		if a.Plan == nil {
 			break
@@ -167,7 +173,7 @@ func (w *world) run(e *broker.Evaluation, meddle ...func(*Plan)) ran {
 		out.results = append(out.results, r)
 		if !r.IsNoOp() {
 			r.AllocIndex = w.next()
-			w.ok(w.store.UpsertPlanResults(r.AllocIndex, r.Commit(e.ID, w.now.UnixNano())))
+			w.ok(w.store.Update(r.AllocIndex, func(tx *state.Tx) error { return tx.UpsertPlanResults(r.Commit(e.ID, w.now.UnixNano())) }))
 		}
 		if !s.Committed(r) {
 			break
@@ -181,7 +187,7 @@ func (w *world) run(e *broker.Evaluation, meddle ...func(*Plan)) ran {
 		} else {
 			out.final = c
 		}
-		w.ok(w.store.UpsertEvals(w.next(), []*broker.Evaluation{c}))
+		w.update(func(tx *state.Tx) error { return tx.UpsertEvals(c) })
 	}
 	return out
 }
@@ -202,12 +208,12 @@ func (w *world) report(jobID, status string, match func(*rpc.Allocation) bool) i
 			updates = append(updates, w.clientUpdate(a, status))
 		}
 	}
-	w.ok(w.store.UpdateAllocsFromClient(w.next(), updates))
+	w.update(func(tx *state.Tx) error { return tx.UpdateAllocsFromClient(updates...) })
 	return len(updates)
 }
 
-// clientUpdate is what a client reports, at its first word on an allocation of a deployment
-// with its health.
+// clientUpdate returns a client's report, with the health of an allocation of a deployment if
+// it has none yet.
 func (w *world) clientUpdate(a *rpc.Allocation, status string) *rpc.Allocation {
 	u := &rpc.Allocation{ID: a.ID, ClientStatus: status, ModifyTime: w.now.UnixNano()}
 	if a.DeploymentID != "" && a.Health == "" {
@@ -258,7 +264,7 @@ func (w *world) want(what string, got, want any) {
 	}
 }
 
-// checkRoom fails if any node holds more than it has room for.
+// checkRoom fails if the allocations of any node use more than it has.
 func checkRoom(t fataler, snap *state.Snapshot) {
 	t.Helper()
 	for n := range snap.Nodes() {

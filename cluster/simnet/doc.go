@@ -1,10 +1,9 @@
-// Package simnet is the network of a simulated cluster: links between servers and from
-// clients to servers with delay, loss and partitions, and the raft.Transport over them.
+// Package simnet is the network of a simulated cluster: links among servers and between
+// clients and servers, with delay, loss and partitions, and a raft.Transport over them.
 //
-// A message's delay is a pure function of the seed, the link, the kind of message and
-// the instant it is sent, not a draw from a shared source: messages that leave at the
-// same instant get the same delays in whatever order the runtime happens to run their
-// senders. That is what makes runs on virtual time repeatable.
+// The delay of a message is a pure function of the seed, the link, the kind of message and
+// the instant of sending. It is no draw from a shared source, which would depend on the
+// order in which the runtime runs senders of one instant: runs on virtual time repeat.
 //
-// It imports raft and the standard library, and nothing of this module.
+// The package imports raft, and must not import anything of this module.
 package simnet

@@ -5,27 +5,26 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 )
 
-// Fault makes links worse than they are, in both directions unless it is OneWay, on top of
-// what they are and of other faults: latencies and jitters add up, and a message must
-// survive every loss. A Loss of 1 cuts the links.
+// Fault makes links worse, in both directions unless OneWay is set. Latency and Jitter add
+// to those of the link and of other faults, and a message must survive every Loss. A Loss
+// of 1 cuts the links.
 //
-// The links are those between an address of From and one of To. Either may be nil: everybody
-// who is not in the other. If both are, every link is meant.
+// The links are those from an address in From to one in To. If one of these is nil it
+// stands for every address that is not in the other; if both are, for all addresses.
 type Fault struct {
 	From, To []string
 	OneWay   bool
 	Link
 }
 
-// Validate names the first figure that cannot be.
+// Validate returns an error that names the first wrong figure and what is allowed.
 func (f Fault) Validate() error {
 	switch {
 	case f.Latency < 0 || f.Jitter < 0:
 		return fmt.Errorf("latency %v and jitter %v of a link fault: neither may be negative", f.Latency, f.Jitter)
-	case !(f.Loss >= 0 && f.Loss <= 1): // so that a NaN is refused
+	case !(f.Loss >= 0 && f.Loss <= 1): // true of NaN
 		return fmt.Errorf("loss %g of a link fault: it must be a number from 0 to 1", f.Loss)
 	case f.Link == (Link{}):
 		return errors.New("a link fault that changes nothing: give latency, jitter or loss")
@@ -35,12 +34,13 @@ func (f Fault) Validate() error {
 
 // fault is a Fault with its addresses as sets.
 type fault struct {
-	from, to map[string]bool // nil: everybody not in the other
+	from, to map[string]bool // nil: see Fault
 	oneWay   bool
 	Link
 }
 
-// Disturb makes links worse until end is called, which may be called twice.
+// Disturb applies a fault, which must be valid, until end is called. Calls of end after the
+// first do nothing.
 func (n *Network) Disturb(f Fault) (end func()) {
 	added := &fault{from: setOf(f.From), to: setOf(f.To), oneWay: f.OneWay, Link: f.Link}
 	n.changeFaults(func(all []*fault) []*fault { return append(all, added) })
@@ -85,7 +85,7 @@ func (f *fault) concerns(from, to string) bool {
 	return f.joins(from, to) || !f.oneWay && f.joins(to, from)
 }
 
-// joins: a is in From and b in To. The other set of a nil one is what it leaves out.
+// joins reports whether a is in From and b is in To.
 func (f *fault) joins(a, b string) bool {
 	switch {
 	case f.from == nil && f.to == nil:
@@ -107,12 +107,4 @@ func setOf(addresses []string) map[string]bool {
 		set[a] = true
 	}
 	return set
-}
-
-// loses decides by the hash of a message whether the link loses it.
-func (l Link) loses(h uint64) bool { return l.Loss > 0 && unit(Mix(h)) < l.Loss }
-
-// delay is how long the link takes for a message of that hash.
-func (l Link) delay(h uint64) time.Duration {
-	return l.Latency + time.Duration(unit(h)*float64(l.Jitter))
 }

@@ -8,22 +8,30 @@ import (
 	"time"
 )
 
-// ErrUnreachable means that the other end is stopped or cut off.
+// ErrUnreachable means that the other end has stopped or is cut off.
 var ErrUnreachable = errors.New("server unreachable")
 
-// CallTimeout is how long a caller waits for a server that does not answer.
+// CallTimeout is how long a caller waits for an answer.
 const CallTimeout = 10 * time.Second
 
-// Link is the behaviour of one direction of one link. Delay is Latency plus a uniform
-// draw from [0, Jitter). Loss is the share of messages that vanish, 0 to 1.
+// Link describes one direction of a link. A message takes Latency plus a uniform draw from
+// [0, Jitter). Loss, from 0 to 1, is the fraction of messages that vanish. The zero Link is
+// instantaneous and loses nothing.
 type Link struct {
 	Latency time.Duration
 	Jitter  time.Duration
 	Loss    float64
 }
 
-// Network connects servers, named by address, and clients. The zero Link is
-// instantaneous and loses nothing. It is safe for use by many goroutines.
+// loses reports whether the link loses the message with hash h.
+func (l Link) loses(h uint64) bool { return l.Loss > 0 && unit(Mix(h)) < l.Loss }
+
+// delay returns how long the message with hash h takes.
+func (l Link) delay(h uint64) time.Duration {
+	return l.Latency + time.Duration(unit(h)*float64(l.Jitter))
+}
+
+// Network connects servers, by address, and clients. It is safe for concurrent use.
 type Network struct {
 	seed    uint64
 	servers Link
@@ -31,13 +39,14 @@ type Network struct {
 
 	mu    sync.RWMutex
 	nodes map[string]*Transport
-	turns map[string]time.Duration // by address, in the order of first attachment
+	turns map[string]time.Duration // by address; see turn
 
-	// faults is replaced, never changed, so that every message reads it without a lock.
+	// faults is replaced and never written to, so that messages read it without a lock.
 	faults atomic.Pointer[[]*fault]
 }
 
-// New returns a network whose delays derive from seed.
+// New returns a network with one kind of link among servers and one between clients and
+// servers.
 func New(seed int64, servers, clients Link) *Network {
 	return &Network{
 		seed: Mix(uint64(seed)), servers: servers, clients: clients,
@@ -45,9 +54,9 @@ func New(seed int64, servers, clients Link) *Network {
 	}
 }
 
-// Send sleeps for the time a message takes from one server to another, or returns
-// ErrUnreachable once the caller would have given up. kind keeps messages of different
-// sorts that leave at the same instant apart.
+// Send sleeps for the time that a message takes from one server to another. If the link
+// loses the message it sleeps for CallTimeout and returns ErrUnreachable. The other error
+// is ctx's. Messages of different kinds that leave at one instant take different times.
 func (n *Network) Send(ctx context.Context, from, to, kind string) error {
 	return n.pass(ctx, n.link(from, to), from, to, kind)
 }
@@ -68,12 +77,12 @@ func (n *Network) pass(ctx context.Context, l Link, from, to, kind string) error
 	return sleep(ctx, l.delay(h))
 }
 
-// delay is what Send would sleep for between two servers that reach each other.
+// delay returns how long Send would sleep for if the link did not lose the message.
 func (n *Network) delay(from, to, kind string) time.Duration {
 	return n.disturbed(n.link(from, to), from, to).delay(n.hash(from, to, kind))
 }
 
-// lost reports whether Send would fail now.
+// lost reports whether the link would lose a message sent now.
 func (n *Network) lost(from, to, kind string) bool {
 	return n.disturbed(n.link(from, to), from, to).loses(n.hash(from, to, kind))
 }
@@ -92,7 +101,8 @@ func (n *Network) transport(addr string) *Transport {
 	return n.nodes[addr]
 }
 
-// turn returns a time of some nanoseconds that no other server has.
+// turn returns a few nanoseconds, a different number for each server: 1 for the first that
+// asked.
 func (n *Network) turn(addr string) time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -132,8 +142,8 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// HashStrings folds strings into a seed: a source of randomness that depends on who
-// asks for what and when, never on the order of asking.
+// HashStrings folds strings into a seed. It is randomness that depends on who asks for
+// what, and never on the order of asking.
 func HashStrings(seed uint64, parts ...string) uint64 {
 	h := Mix(seed)
 	for _, s := range parts {

@@ -8,31 +8,31 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// maxInFlight is how many requests a pipeline holds before its sender must wait, as in
-// Raft's network transport.
+// maxInFlight is how many requests a pipeline holds before it blocks its sender, as in Raft's
+// network transport.
 const maxInFlight = 128
 
-// pipeline sends AppendEntries requests over one link without waiting for answers.
-// Like a TCP connection it keeps their order: requests arrive, are handled and are
-// answered one after the other, while more are on their way.
+// pipeline sends AppendEntries requests over one link without waiting for answers. It keeps
+// their order, as a TCP connection does: the other end handles one after the other, while
+// more are on their way.
 type pipeline struct {
 	from    *Transport
 	to      raft.ServerAddress
 	sent    chan *appendFuture
 	handled chan *appendFuture
 	done    chan raft.AppendFuture
-	broken  chan struct{}   // closed when nothing more is handled
-	turn    time.Duration   // tells the pipelines of one sender apart; some nanoseconds
-	ctx     context.Context // ends with Close, or with the sender's transport
+	broken  chan struct{}   // closed when handle returns
+	turn    time.Duration   // of the receiver
+	ctx     context.Context // ends with Close or with the sender's transport
 	cancel  context.CancelFunc
 }
 
-// appendFuture is one request under way.
+// appendFuture is a request under way.
 type appendFuture struct {
 	start   time.Time
 	req     *raft.AppendEntriesRequest
 	resp    *raft.AppendEntriesResponse
-	arrives time.Time // at the other end, or back here once handled
+	arrives time.Time // at the other end or, once handled, back here
 	err     error
 	settled chan struct{}
 }
@@ -58,7 +58,7 @@ func (t *Transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 	return p, nil
 }
 
-// AppendEntries puts a request on its way. It blocks only while the pipeline is full.
+// AppendEntries sends a request. It blocks only while the pipeline is full.
 func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
 	now := time.Now()
 	f := &appendFuture{start: now, req: req, resp: resp, settled: make(chan struct{})}
@@ -68,13 +68,13 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 	}
 	select {
 	case p.sent <- f:
-		// Raft's replication goroutines are woken at one instant, and each draws its next
-		// timeout from one global source right after this call. Returning one after the
-		// other, in a fixed order, gives each the same draws in every run.
+		// Raft wakes its replication goroutines at one instant. Each draws its next timeout
+		// from one global source right after this call. Returning to one after the other, in
+		// a fixed order, gives each the same draws in every run.
 		time.Sleep(p.turn)
 		return f, p.from.hear(nil)
 	case <-p.broken:
-		// Raft will hear of the request that failed once it asks; it must not wait here.
+		// Raft learns of the failed request from its future; it must not wait here.
 		return nil, raft.ErrPipelineShutdown
 	case <-p.ctx.Done():
 		return nil, raft.ErrPipelineShutdown
@@ -89,7 +89,7 @@ func (p *pipeline) Close() error {
 	return nil
 }
 
-// handle is the other end: it takes requests in as they arrive.
+// handle is the other end: it handles requests as they arrive.
 func (p *pipeline) handle() {
 	defer close(p.handled)
 	defer close(p.broken)
@@ -113,7 +113,7 @@ func (p *pipeline) handle() {
 
 func (p *pipeline) deliver(f *appendFuture) error {
 	n := p.from.net
-	// A lost request or a cut link stalls the connection until the sender gives up.
+	// A lost request stalls the connection until the sender gives up.
 	if n.lost(string(p.from.addr), string(p.to), "append") {
 		if err := n.Send(p.ctx, string(p.from.addr), string(p.to), "append"); err != nil {
 			return err
@@ -135,8 +135,8 @@ func (p *pipeline) deliver(f *appendFuture) error {
 	return nil
 }
 
-// answer brings the answers back. After an error the pipeline yields nothing more: a
-// response that says no success makes Raft close it and fall back to single requests.
+// answer delivers the answers to Raft. After an error the pipeline yields nothing more: Raft
+// closes it and falls back to single requests, as after any response without success.
 func (p *pipeline) answer() {
 	for f := range p.handled {
 		if f.err == nil && !p.waitUntil(f.arrives) {

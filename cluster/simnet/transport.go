@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Transport is one server's end of the network for Raft.
+// Transport is one server's end of the network, for Raft.
 type Transport struct {
 	net  *Network
 	addr raft.ServerAddress
@@ -23,7 +23,7 @@ type Transport struct {
 	ctx       context.Context // ends with Close
 	cancel    context.CancelFunc
 	pipelines sync.WaitGroup
-	stagger   atomic.Int64 // until when, in Unix nanoseconds; zero: not now
+	stagger   atomic.Int64 // when Stagger ends, in Unix nanoseconds; zero if it is over
 
 	mu        sync.Mutex
 	heartbeat func(raft.RPC)
@@ -36,9 +36,9 @@ var (
 	_ raft.WithClose   = (*Transport)(nil)
 )
 
-// NewTransport returns a server's transport, which nobody can reach before Listen. receive
-// is called, and may block, for entries that arrive and before Raft sees them: the place to
-// charge what storing them costs. It may be nil.
+// NewTransport returns a server's transport, which is unreachable until Listen. If receive
+// is not nil it is called with the entries of each request before Raft gets them. It may
+// block, for as long as storing them takes.
 func (n *Network) NewTransport(addr string, receive func(entries []*raft.Log)) *Transport {
 	t := &Transport{net: n, addr: raft.ServerAddress(addr), recv: receive, consumer: make(chan raft.RPC)}
 	t.cut, t.cutOff = context.WithCancel(context.Background())
@@ -47,12 +47,12 @@ func (n *Network) NewTransport(addr string, receive func(entries []*raft.Log)) *
 	return t
 }
 
-// Listen makes the server reachable, in place of an earlier one of the same address. leads
-// reports whether its Raft leads in a term; nil stands for always.
+// Listen makes the server reachable, in place of an earlier one with its address. leads
+// reports whether its Raft leads in a term; nil means that it always does.
 //
-// A leadership that ends may leave replication to a follower with two things to do, to stop
-// and to send once more, of which Raft takes one at random. What it sends then is answered
-// here as the follower would, with a newer term, and goes no further.
+// When a leadership ends Raft's replication to a follower may have both to stop and to send
+// once more, and chooses at random. The transport answers such a request as the follower
+// would, with a newer term, and does not send it.
 func (t *Transport) Listen(leads func(term uint64) bool) {
 	t.mu.Lock()
 	t.leads = leads
@@ -62,7 +62,7 @@ func (t *Transport) Listen(leads func(term uint64) bool) {
 	t.net.nodes[string(t.addr)] = t
 }
 
-// stale reports whether a request belongs to a leadership that is over.
+// stale reports whether a request belongs to a leadership that has ended.
 func (t *Transport) stale(req *raft.AppendEntriesRequest) bool {
 	t.mu.Lock()
 	leads := t.leads
@@ -70,13 +70,12 @@ func (t *Transport) stale(req *raft.AppendEntriesRequest) bool {
 	return leads != nil && !leads(req.Term)
 }
 
-// Cut detaches a server that dies, from this instant on. Calls to it fail, under way or new.
-// Calls from it hear nothing more until Close, neither an answer nor an error, so that
-// its Raft stands still instead of doing, in an order of the runtime's, what nobody sees.
+// Cut detaches a server that dies. Calls to it fail, those under way included. Calls from
+// it get neither an answer nor an error until Close: its Raft stands still, where it would
+// otherwise go on in an order that the runtime chooses.
 func (t *Transport) Cut() { t.cutOff() }
 
-// Close cuts the server off, if nobody did, fails its own calls and returns when its
-// pipelines are gone.
+// Close cuts the server off, fails its own calls and returns when its pipelines have ended.
 func (t *Transport) Close() error {
 	t.Cut()
 	t.cancel()
@@ -87,9 +86,9 @@ func (t *Transport) Close() error {
 func (t *Transport) Consumer() <-chan raft.RPC     { return t.consumer }
 func (t *Transport) LocalAddr() raft.ServerAddress { return t.addr }
 
-// Stagger makes each caller of EncodePeer wait a nanosecond, for so long from now. A leader's
-// heartbeats to a follower begin with such a call, and its replication to him does not: both
-// draw their first timeouts then, which must not happen at one instant.
+// Stagger makes EncodePeer wait for a nanosecond, for the next d. A leader's heartbeats to
+// a follower begin with that call, and its replication does not. Both draw their first
+// timeouts from one source then, and must not do so at one instant.
 func (t *Transport) Stagger(d time.Duration) { t.stagger.Store(time.Now().Add(d).UnixNano()) }
 
 func (t *Transport) EncodePeer(_ raft.ServerID, addr raft.ServerAddress) []byte {
@@ -105,8 +104,8 @@ func (t *Transport) EncodePeer(_ raft.ServerID, addr raft.ServerAddress) []byte 
 
 func (t *Transport) DecodePeer(b []byte) raft.ServerAddress { return raft.ServerAddress(b) }
 
-// SetHeartbeatHandler takes Raft's fast path for heartbeats, which spares them the
-// queue behind disk writes.
+// SetHeartbeatHandler sets Raft's fast path for heartbeats, which do not queue behind disk
+// writes.
 func (t *Transport) SetHeartbeatHandler(cb func(raft.RPC)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,7 +139,7 @@ func (t *Transport) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, args *raf
 	return call(t, to, "timeoutnow", args, nil, resp)
 }
 
-// hear returns what a call came to, unless the server was cut off meanwhile.
+// hear returns the error of a call, or blocks until Close if the server is cut off.
 func (t *Transport) hear(err error) error {
 	if t.cut.Err() != nil {
 		<-t.ctx.Done()
@@ -149,7 +148,7 @@ func (t *Transport) hear(err error) error {
 	return err
 }
 
-// call carries one request over and its answer back.
+// call sends a request and receives the answer.
 func call[T any](t *Transport, to raft.ServerAddress, kind string, args any, data io.Reader, resp *T) error {
 	return t.hear(carry(t, to, kind, args, data, resp))
 }
@@ -180,8 +179,8 @@ func carry[T any](t *Transport, to raft.ServerAddress, kind string, args any, da
 	return nil
 }
 
-// deliver hands a request to this server's Raft and waits for the answer, for CallTimeout
-// at most and as long as the caller, whose context it is, does.
+// deliver hands a request to this server's Raft and waits for the answer, up to CallTimeout
+// or until the caller's context is done.
 func (t *Transport) deliver(caller context.Context, args any, data io.Reader) (any, error) {
 	if t.cut.Err() != nil {
 		return nil, ErrUnreachable
@@ -193,7 +192,7 @@ func (t *Transport) deliver(caller context.Context, args any, data io.Reader) (a
 	if req, ok := args.(*raft.AppendEntriesRequest); ok {
 		if t.recv != nil && len(req.Entries) > 0 {
 			t.recv(req.Entries)
-			// Looked at before the select below, which would choose at random.
+			// The select below would choose at random among what has happened meanwhile.
 			if t.cut.Err() != nil || caller.Err() != nil {
 				return nil, ErrUnreachable
 			}
@@ -227,7 +226,7 @@ func (t *Transport) await(caller context.Context, answer <-chan raft.RPCResponse
 	return nil, ErrUnreachable
 }
 
-// isHeartbeat is how Raft itself tells a heartbeat from replication.
+// isHeartbeat tells a heartbeat from replication as Raft's own transport does.
 func isHeartbeat(a *raft.AppendEntriesRequest) bool {
 	return a.Term != 0 && a.Addr != nil && a.PrevLogEntry == 0 && a.PrevLogTerm == 0 &&
 		len(a.Entries) == 0 && a.LeaderCommitIndex == 0

@@ -6,7 +6,7 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// AllocDiff is what a plan changes on an allocation it stops; the rest is in the store
+// AllocDiff is what a plan changes on an allocation that it stops. The rest is in the state
 // already and need not go through the log (structs.go, AllocationDiff).
 type AllocDiff struct {
 	ID                 string
@@ -16,32 +16,26 @@ type AllocDiff struct {
 	ModifyTime         int64 // Unix nanoseconds
 }
 
-// PlanResults is the part of a plan that the applier committed to
+// PlanResults is the part of a plan that the applier commits
 // (structs.go, ApplyPlanResultsRequest).
 type PlanResults struct {
-	// EvalID names the evaluation the plan was made for; empty skips touching it.
-	EvalID        string
+	EvalID        string // the evaluation that the plan was made for; empty = none
 	AllocsStopped []AllocDiff
 	AllocsUpdated []*rpc.Allocation // new ones, and changed ones in full
-	// IneligibleNodes are those whose plans were rejected too often.
-	IneligibleNodes []string
-	UpdatedAt       int64 // Unix nanoseconds
-	// Deployment is a new deployment that the plan begins; nil for none.
-	Deployment *rpc.Deployment
-	// DeploymentUpdates end deployments.
-	DeploymentUpdates []*rpc.DeploymentUpdate
+	// IneligibleNodes are nodes that rejected too many plans.
+	IneligibleNodes   []string
+	UpdatedAt         int64                   // Unix nanoseconds
+	Deployment        *rpc.Deployment         // that the plan begins; nil = none
+	DeploymentUpdates []*rpc.DeploymentUpdate // ends of deployments
 }
 
-// UpdateAllocsFromClient takes over what clients are the authority on: ClientStatus,
-// ClientDescription, Health once they know it, and ModifyTime. Allocations that are not there are passed over
+// UpdateAllocsFromClient takes over what clients decide: ClientStatus, ClientDescription,
+// ModifyTime and, if it is set, Health. It ignores unknown allocations
 // (state_store.go, nestedUpdateAllocFromClient).
 func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) error {
 	tx.counts.AllocsIndex = tx.index
 	for _, update := range allocs {
-		old, err := tx.alloc(update.ID)
-		if err != nil {
-			return err
-		}
+		old := tx.alloc(update.ID)
 		if old == nil {
 			continue
 		}
@@ -59,8 +53,9 @@ func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) error {
 	return nil
 }
 
-// UpsertPlanResults applies a verified plan (state_store.go, UpsertPlanResults). The
-// error says so when the evaluation, or a stopped allocation, is gone.
+// UpsertPlanResults applies a verified plan (state_store.go, UpsertPlanResults). The error
+// is for an evaluation, a stopped allocation or an ineligible node that does not exist, and
+// for an allocation that moves to another node.
 func (tx *Tx) UpsertPlanResults(r *PlanResults) error {
 	for _, id := range r.IneligibleNodes {
 		err := tx.UpdateNodeEligibility(id, rpc.NodeIneligible, r.UpdatedAt/1e9, "Node marked as ineligible for scheduling due to multiple plan rejections")
@@ -98,10 +93,7 @@ func (tx *Tx) UpsertPlanResults(r *PlanResults) error {
 }
 
 func (tx *Tx) stopAlloc(diff AllocDiff) error {
-	old, err := tx.alloc(diff.ID)
-	if err != nil {
-		return err
-	}
+	old := tx.alloc(diff.ID)
 	if old == nil {
 		return fmt.Errorf("cannot stop allocation %q: it does not exist", diff.ID)
 	}
@@ -120,14 +112,11 @@ func (tx *Tx) stopAlloc(diff AllocDiff) error {
 	return tx.putAlloc(old, now)
 }
 
-// upsertAlloc stores an allocation as a scheduler wants it. Of one that exists, the
-// client's view stays unless the scheduler declares it lost or unknown
-// (state_store.go, upsertAllocsImpl).
+// upsertAlloc stores an allocation as a scheduler wants it. An existing one keeps what its
+// client said, unless the scheduler declares it lost or unknown (state_store.go,
+// upsertAllocsImpl).
 func (tx *Tx) upsertAlloc(now *rpc.Allocation) error {
-	old, err := tx.alloc(now.ID)
-	if err != nil {
-		return err
-	}
+	old := tx.alloc(now.ID)
 	if tx.copies {
 		now = now.Copy()
 	}
@@ -138,5 +127,32 @@ func (tx *Tx) upsertAlloc(now *rpc.Allocation) error {
 			now.ClientStatus, now.ClientDescription = old.ClientStatus, old.ClientDescription
 		}
 	}
+	return tx.putAlloc(old, now)
+}
+
+// RequestTransitions asks schedulers to migrate and to reschedule allocations. It ignores
+// unknown IDs (state_store.go, UpdateAllocDesiredTransitionTxn).
+func (tx *Tx) RequestTransitions(migrate, reschedule []string) error {
+	for _, id := range migrate {
+		if err := tx.requestTransition(id, func(a *rpc.Allocation) { a.Migrate = true }); err != nil {
+			return err
+		}
+	}
+	for _, id := range reschedule {
+		if err := tx.requestTransition(id, func(a *rpc.Allocation) { a.Reschedule = true }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) requestTransition(id string, request func(*rpc.Allocation)) error {
+	old := tx.alloc(id)
+	if old == nil {
+		return nil
+	}
+	now := old.Copy()
+	request(now)
+	now.ModifyIndex = tx.index
 	return tx.putAlloc(old, now)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// uuid makes IDs that are as long and as spread out as real ones.
+// uuid returns IDs that are as long and as scattered as real ones.
 func uuid(kind, n int) string {
 	h := uint64(n+1) * 0x9E3779B97F4A7C15
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", uint32(h>>32), uint16(h>>16), h&0xfff, kind, n)
@@ -29,10 +29,14 @@ func full(tb testing.TB, nodes, evals int) *Store {
 		index++
 	}
 	for j := range 10 {
-		apply(s.UpsertJob(index, &rpc.Job{ID: fmt.Sprintf("system-%d", j), Type: rpc.JobTypeSystem, Priority: 50, Datacenters: []string{"dc1"}}))
+		apply(s.Update(index, func(tx *Tx) error {
+			return tx.UpsertJob(&rpc.Job{ID: fmt.Sprintf("system-%d", j), Type: rpc.JobTypeSystem, Priority: 50, Datacenters: []string{"dc1"}})
+		}))
 	}
 	for n := range nodes {
-		apply(s.UpsertNode(index, &rpc.Node{ID: uuid(1, n), Datacenter: "dc1", Status: rpc.NodeStatusReady}))
+		apply(s.Update(index, func(tx *Tx) error {
+			return tx.UpsertNode(&rpc.Node{ID: uuid(1, n), Datacenter: "dc1", Status: rpc.NodeStatusReady})
+		}))
 	}
 	for n := range nodes {
 		r := &PlanResults{}
@@ -43,14 +47,14 @@ func full(tb testing.TB, nodes, evals int) *Store {
 				Resources: rpc.Resources{CPUMHz: 10}, DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientPending,
 			})
 		}
-		apply(s.UpsertPlanResults(index, r))
+		apply(s.Update(index, func(tx *Tx) error { return tx.UpsertPlanResults(r) }))
 	}
 	for e := 0; e < evals; e += 10 {
 		var batch []*broker.Evaluation
 		for j := range 10 {
 			batch = append(batch, benchEval(e+j))
 		}
-		apply(s.UpsertEvals(index, batch))
+		apply(s.Update(index, func(tx *Tx) error { return tx.UpsertEvals(batch...) }))
 	}
 	return s
 }
@@ -76,7 +80,7 @@ func BenchmarkUpsertEval(b *testing.B) {
 			e.Status = broker.StatusPending
 		}
 		index++
-		if err := s.UpsertEvals(index, []*broker.Evaluation{e}); err != nil {
+		if err := s.Update(index, func(tx *Tx) error { return tx.UpsertEvals(e) }); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -97,7 +101,7 @@ func BenchmarkCancelBatch(b *testing.B) {
 			evs = append(evs, e)
 		}
 		index++
-		if err := s.UpsertEvals(index, evs); err != nil {
+		if err := s.Update(index, func(tx *Tx) error { return tx.UpsertEvals(evs...) }); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -113,7 +117,9 @@ func BenchmarkClientUpdate(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		status := [2]string{rpc.AllocClientRunning, rpc.AllocClientPending}[i/50_000%2]
 		index++
-		if err := s.UpdateAllocsFromClient(index, []*rpc.Allocation{{ID: uuid(2, i%50_000), ClientStatus: status}}); err != nil {
+		if err := s.Update(index, func(tx *Tx) error {
+			return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: uuid(2, i%50_000), ClientStatus: status})
+		}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -128,7 +134,7 @@ func BenchmarkNodeStatus(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		status := [2]string{rpc.NodeStatusDown, rpc.NodeStatusReady}[i/5000%2]
 		index++
-		if err := s.UpdateNodeStatus(index, uuid(1, i%5000), status, int64(i), ""); err != nil {
+		if err := s.Update(index, func(tx *Tx) error { return tx.UpdateNodeStatus(uuid(1, i%5000), status, int64(i), "") }); err != nil {
 			b.Fatal(err)
 		}
 	}

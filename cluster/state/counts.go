@@ -11,20 +11,19 @@ import (
 
 // DCCount counts the nodes of one datacenter.
 type DCCount struct {
-	Nodes int // all of them, whatever their status
-	Ready int // those that schedulers may place on
+	Nodes int // of any status
+	Ready int // those with rpc.Node.Ready
 }
 
-// counts is what a snapshot knows without looking at a row. A transaction works on its
-// own copy, so every snapshot sees the counts of its index. The maps are copied before
-// they are written to.
+// counts is what a snapshot knows without looking at rows. A transaction works on a copy,
+// and clones maps and slices before it writes to them. Snapshots persist the exported
+// fields, in their order.
 type counts struct {
-	Index uint64 // latest applied
+	Index uint64 // the latest that was applied
 
-	// The last index that changed a table, as in Nomad's "index" table.
+	// The last index that changed each table, as in Nomad's "index" table.
 	NodesIndex, JobsIndex, EvalsIndex, AllocsIndex uint64
-	// NodeDeleted is the last index that deleted a node. A deleted row cannot be found
-	// through indexModify, so whoever works by difference compares with this.
+	// NodeDeleted is the last index that deleted a node. NodesChangedSince cannot tell.
 	NodeDeleted uint64
 
 	// Scheduler is the scheduler configuration, the only row of its table in Nomad.
@@ -41,9 +40,7 @@ type counts struct {
 	summaries *summaries
 }
 
-func newCounts() *counts { return &counts{Datacenters: map[string]DCCount{}} }
-
-// node moves the counts from old to now; either may be nil.
+// node counts now in place of old. One of them may be nil.
 func (c *counts) node(old, now *rpc.Node) {
 	if old == nil || now == nil || old.Datacenter != now.Datacenter || old.Ready() != now.Ready() {
 		c.Datacenters = maps.Clone(c.Datacenters)
@@ -75,8 +72,8 @@ func (c *counts) addDC(n *rpc.Node, by int) {
 	c.Datacenters[n.Datacenter] = dc
 }
 
-// eval moves the counts from old to now; either may be nil. EvalsByStatus must be the
-// transaction's own.
+// eval counts now in place of old. One of them may be nil. EvalsByStatus must not be
+// shared.
 func (c *counts) eval(old, now *broker.Evaluation) {
 	if old != nil {
 		c.Evals--
@@ -88,7 +85,7 @@ func (c *counts) eval(old, now *broker.Evaluation) {
 	}
 }
 
-// alloc moves the counts from old to now; either may be nil.
+// alloc counts now in place of old. One of them may be nil.
 func (c *counts) alloc(old, now *rpc.Allocation) {
 	countAlloc(&c.AllocsLive, &c.AllocsTerminal, old, now)
 }
@@ -108,8 +105,8 @@ func countAlloc(live, terminal *int, old, now *rpc.Allocation) {
 	}
 }
 
-// tally counts things of a few kinds, in the order of the kinds' names. It is smaller
-// than a map, and is copied with every write.
+// tally counts things by kind, in the order of the kinds. There are few: a tally is
+// cloned for every write, which a map would make dear.
 type tally []tallied
 
 type tallied struct {
@@ -134,7 +131,7 @@ func (t tally) total() int {
 	return n
 }
 
-// add changes the count of a kind in place; kinds that there are none of are absent.
+// add changes the count of a kind in place, and removes the kind when nothing is left.
 func (t *tally) add(kind string, by int) {
 	at, ok := slices.BinarySearchFunc(*t, kind, func(x tallied, kind string) int { return strings.Compare(x.Kind, kind) })
 	if !ok {
@@ -144,3 +141,54 @@ func (t *tally) add(kind string, by int) {
 		*t = slices.Delete(*t, at, at+1)
 	}
 }
+
+// EvalsByStatusCount counts the evaluations by status, without those that none has.
+func (s *Snapshot) EvalsByStatusCount() map[string]uint64 {
+	m := make(map[string]uint64, len(s.counts.EvalsByStatus))
+	for _, x := range s.counts.EvalsByStatus {
+		m[x.Kind] = uint64(x.N)
+	}
+	return m
+}
+
+// EvalCount counts the evaluations of one status.
+func (s *Snapshot) EvalCount(status string) int { return s.counts.EvalsByStatus.of(status) }
+
+// EvalTotal counts all evaluations.
+func (s *Snapshot) EvalTotal() int { return s.counts.Evals }
+
+// NodesByStatusCount counts the nodes by status, without those that none has.
+func (s *Snapshot) NodesByStatusCount() map[string]int {
+	m := make(map[string]int, len(s.counts.NodesByStatus))
+	for _, x := range s.counts.NodesByStatus {
+		m[x.Kind] = x.N
+	}
+	return m
+}
+
+// NodeCount counts all nodes.
+func (s *Snapshot) NodeCount() int { return s.counts.NodesByStatus.total() }
+
+// NodesIn counts the nodes of datacenters, none of which may be given twice.
+func (s *Snapshot) NodesIn(datacenters []string) DCCount {
+	var sum DCCount
+	for _, dc := range datacenters {
+		c := s.counts.Datacenters[dc]
+		sum.Nodes += c.Nodes
+		sum.Ready += c.Ready
+	}
+	return sum
+}
+
+// SchedulerConfig returns the scheduler configuration.
+func (s *Snapshot) SchedulerConfig() rpc.SchedulerConfig { return s.counts.Scheduler }
+
+// NodeDeletedIndex returns the last index that deleted a node; zero if none did.
+func (s *Snapshot) NodeDeletedIndex() uint64 { return s.counts.NodeDeleted }
+
+// NodesIndex returns the last index that changed any node.
+func (s *Snapshot) NodesIndex() uint64 { return s.counts.NodesIndex }
+
+// RefreshIndex returns the last index that changed any node or allocation. A scheduler
+// whose plan was refused must see it before it tries again (plan_apply.go, refreshIndex).
+func (s *Snapshot) RefreshIndex() uint64 { return max(s.counts.NodesIndex, s.counts.AllocsIndex) }

@@ -6,9 +6,8 @@ import (
 	"github.com/simctl/simctl/internal/rusage"
 )
 
-// reportCPU makes a benchmark report the processor time it used, which says more than
-// the elapsed time on a machine that does other work at the same time. Call the result
-// when done.
+// reportCPU makes a benchmark report the processor time it used, which other work on the
+// machine disturbs less than the elapsed time. The benchmark calls the result at its end.
 func reportCPU(b *testing.B) func() {
 	start := rusage.CPU()
 	return func() {

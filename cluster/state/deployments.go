@@ -8,19 +8,20 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// Deployments goes through the latest deployment of every job that had one, in the order
-// of namespace and job.
+// Deployments iterates over the latest deployment of each job that had any, in the order
+// of namespace and job ID.
 func (s *Snapshot) Deployments() iter.Seq[*rpc.Deployment] {
 	return rows[*rpc.Deployment](s.get(tableDeployments, indexID))
 }
 
 // DeploymentOf returns the job's latest deployment, or nil.
 func (s *Snapshot) DeploymentOf(job broker.JobID) *rpc.Deployment {
-	d, _ := s.first(tableDeployments, indexID, job.Namespace, job.ID).(*rpc.Deployment)
+	d, _ := s.first(tableDeployments, indexID, job).(*rpc.Deployment)
 	return d
 }
 
-// UpsertDeployment stores a new deployment in place of the job's last.
+// UpsertDeployment stores a new deployment in place of the job's latest. The error is for
+// one without an ID.
 func (tx *Tx) UpsertDeployment(d *rpc.Deployment) error {
 	if d.ID == "" {
 		return fmt.Errorf("cannot store a deployment of job %q: it has no ID", d.JobID)
@@ -33,12 +34,12 @@ func (tx *Tx) UpsertDeployment(d *rpc.Deployment) error {
 	return nil
 }
 
-// UpdateDeployment changes the status of a deployment; one that another has replaced, or
-// that ended, is passed over (state_store.go, updateDeploymentStatusImpl).
+// UpdateDeployment changes the status of a deployment. It ignores one that has ended or
+// is not the job's latest (state_store.go, updateDeploymentStatusImpl).
 func (tx *Tx) UpdateDeployment(u *rpc.DeploymentUpdate) error {
-	old, err := tx.deployment(broker.JobID{Namespace: u.Namespace, ID: u.JobID})
-	if err != nil || old == nil || old.ID != u.DeploymentID || !old.Active() {
-		return err
+	old := tx.deployment(broker.JobID{Namespace: u.Namespace, ID: u.JobID})
+	if !old.Active() || old.ID != u.DeploymentID {
+		return nil
 	}
 	d := old.Copy()
 	d.Status, d.StatusDescription = u.Status, u.StatusDescription
@@ -46,19 +47,19 @@ func (tx *Tx) UpdateDeployment(u *rpc.DeploymentUpdate) error {
 	return nil
 }
 
-// deploymentSees carries the placement, or the health, of an allocation into its
-// deployment (state_store.go, updateDeploymentWithAlloc).
-func (tx *Tx) deploymentSees(old, now *rpc.Allocation) error {
+// updateDeploymentWithAlloc counts the placement or the changed health of an allocation in
+// its deployment (state_store.go, updateDeploymentWithAlloc). Old is nil for a new one.
+func (tx *Tx) updateDeploymentWithAlloc(old, now *rpc.Allocation) {
 	if now.DeploymentID == "" {
-		return nil
+		return
 	}
-	was, err := tx.deployment(broker.JobID{Namespace: now.Namespace, ID: now.JobID})
-	if err != nil || was == nil || was.ID != now.DeploymentID || was.Group(now.TaskGroup) == nil {
-		return err
+	was := tx.deployment(jobOf(now))
+	if was == nil || was.ID != now.DeploymentID || was.Group(now.TaskGroup) == nil {
+		return
 	}
 	placed := old == nil || old.DeploymentID != now.DeploymentID
 	if !placed && old.Health == now.Health {
-		return nil
+		return
 	}
 	d := was.Copy()
 	g := d.Group(now.TaskGroup)
@@ -81,41 +82,9 @@ func (tx *Tx) deploymentSees(old, now *rpc.Allocation) error {
 		}
 	}
 	tx.putDeployment(d)
-	return nil
 }
 
 func (tx *Tx) putDeployment(d *rpc.Deployment) {
 	d.ModifyIndex = tx.index
 	tx.deployments.put(broker.JobID{Namespace: d.Namespace, ID: d.JobID}, d)
-}
-
-func (tx *Tx) deployment(job broker.JobID) (*rpc.Deployment, error) {
-	return tx.deployments.read(tx.base, tableDeployments, job, job.Namespace, job.ID)
-}
-
-// RequestTransitions sets what is wanted of allocations, for schedulers to do. Those that
-// are not there are passed over (state_store.go, UpdateAllocDesiredTransitionTxn).
-func (tx *Tx) RequestTransitions(migrate, reschedule []string) error {
-	request := func(ids []string, set func(*rpc.Allocation)) error {
-		for _, id := range ids {
-			old, err := tx.alloc(id)
-			if err != nil {
-				return err
-			}
-			if old == nil {
-				continue
-			}
-			now := old.Copy()
-			set(now)
-			now.ModifyIndex = tx.index
-			if err := tx.putAlloc(old, now); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return firstError(
-		func() error { return request(migrate, func(a *rpc.Allocation) { a.Migrate = true }) },
-		func() error { return request(reschedule, func(a *rpc.Allocation) { a.Reschedule = true }) },
-	)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// UpsertJob registers a job. A changed specification gets the next Version and a new
-// JobModifyIndex; one that is the same keeps both (job_endpoint.go, Register, and
-// state_store.go, upsertJobImpl).
+// UpsertJob registers a job. If its specification differs from the registered one it gets
+// the next Version and a new JobModifyIndex, else it keeps both (job_endpoint.go,
+// Register, and state_store.go, upsertJobImpl). The error is for a job without an ID.
 func (tx *Tx) UpsertJob(job *rpc.Job) error {
 	if job.ID == "" {
 		return fmt.Errorf("cannot register a %s job: it has no ID", job.Type)
@@ -22,10 +22,7 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 		job.Namespace = rpc.DefaultNamespace
 	}
 	id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
-	old, err := tx.job(id)
-	if err != nil {
-		return err
-	}
+	old := tx.job(id)
 	job.ModifyIndex = tx.index
 	switch {
 	case old == nil:
@@ -37,19 +34,19 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 	default:
 		job.CreateIndex, job.JobModifyIndex, job.Version = old.CreateIndex, old.JobModifyIndex, old.Version
 	}
-	tx.strings.share(&job.Namespace, &job.ID, &job.Type)
+	tx.strings.job(job)
 	tx.jobs.put(id, job)
 	tx.counts.JobsIndex = tx.index
-	tx.summary(id) // makes the row
+	tx.summary(id) // every job has a row
 	return nil
 }
 
-// NoteLaunch records when a periodic job was launched. Without launched it was only
-// registered, which says nothing if a time is known (state_store.go,
-// UpsertPeriodicLaunch).
+// NoteLaunch records when a periodic job was launched, in Unix nanoseconds. If launched is
+// false the job was only registered, and a launch that is on record stays (state_store.go,
+// UpsertPeriodicLaunch). It ignores unknown jobs.
 func (tx *Tx) NoteLaunch(id broker.JobID, at int64, launched bool) error {
-	if job, err := tx.job(id); err != nil || job == nil {
-		return err // deregistered meanwhile
+	if tx.job(id) == nil {
+		return nil // it was deregistered meanwhile
 	}
 	s := tx.summary(id)
 	if launched || s.Launched == 0 {
@@ -71,31 +68,30 @@ func SpecChanged(a, b *rpc.Job) bool {
 		!slices.Equal(a.Datacenters, b.Datacenters) || !slices.Equal(a.TaskGroups, b.TaskGroups)
 }
 
-// StopJob sets Stop on a job: it stays in the store, and schedulers stop its allocations
-// (job_endpoint.go, Deregister without purge). It is no error if there is no such job.
+// StopJob sets Stop on a job, whose allocations schedulers then stop (job_endpoint.go,
+// Deregister without purge). It ignores unknown jobs.
 func (tx *Tx) StopJob(namespace, id string) error {
-	old, err := tx.job(broker.JobID{Namespace: namespace, ID: id})
-	if err != nil || old == nil {
-		return err
+	old := tx.job(broker.JobID{Namespace: namespace, ID: id})
+	if old == nil {
+		return nil
 	}
 	stopped := old.Copy()
 	stopped.Stop = true
 	return tx.UpsertJob(stopped)
 }
 
-// DeleteJob removes a job; its allocations and evaluations stay, and schedulers stop the
-// former (job_endpoint.go, Deregister with purge). It is no error if there is no such
-// job.
+// DeleteJob removes a job and its deployment. Its evaluations stay, and so do its
+// allocations, which schedulers then stop (job_endpoint.go, Deregister with purge). It
+// ignores unknown jobs.
 func (tx *Tx) DeleteJob(namespace, id string) error {
 	job := broker.JobID{Namespace: namespace, ID: id}
-	old, err := tx.job(job)
-	if err != nil || old == nil {
-		return err
+	if tx.job(job) == nil {
+		return nil
 	}
 	tx.jobs.put(job, nil)
 	tx.deployments.put(job, nil)
 	tx.counts.Jobs--
 	tx.counts.JobsIndex = tx.index
-	tx.summary(job) // dropped when nothing is left
+	tx.summary(job) // flush drops the row of a job with nothing left
 	return nil
 }

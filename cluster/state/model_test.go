@@ -13,8 +13,8 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// recount works out from the rows what the counts and the per-node and per-job rows
-// should be, and fails on any difference.
+// recount computes the counts and the per-node and per-job rows from the other rows, and
+// fails if they differ from the snapshot's.
 func recount(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -50,7 +50,7 @@ func recount(t interface {
 	for j := range s.Jobs() {
 		of(broker.JobID{Namespace: j.Namespace, ID: j.ID})
 	}
-	equal("jobs", s.JobCount(), len(jobs))
+	equal("jobs", s.counts.Jobs, len(jobs))
 	for e := range s.Evals() {
 		evals[e.Status]++
 		j := of(e.Job())
@@ -82,8 +82,7 @@ func recount(t interface {
 			row.Used = row.Used.Add(a.Resources)
 		}
 	}
-	gotLive, gotTerminal := s.AllocCounts()
-	equal("allocations", [2]int{gotLive, gotTerminal}, [2]int{live, terminal})
+	equal("allocations", [2]int{s.counts.AllocsLive, s.counts.AllocsTerminal}, [2]int{live, terminal})
 
 	rowsOnNode := slices.Collect(rows[*NodeAllocs](s.get(tableNodeAllocs, indexID)))
 	equal("per-node rows", len(rowsOnNode), len(onNode))
@@ -108,7 +107,7 @@ func recount(t interface {
 	}
 }
 
-// change makes one random change, at the next index.
+// change applies one random entry.
 func change(rt *rapid.T, s *Store) error {
 	index := s.Index() + uint64(rapid.IntRange(1, 3).Draw(rt, "index"))
 	snap := s.Snapshot()
@@ -129,47 +128,49 @@ func change(rt *rapid.T, s *Store) error {
 		return oneOf("client", rpc.AllocClientPending, rpc.AllocClientRunning, rpc.AllocClientComplete, rpc.AllocClientFailed)
 	}
 	node := id("node", 4)
-	if snap.NodeByID(node) == nil {
-		return s.UpsertNode(index, &rpc.Node{ID: node, Datacenter: oneOf("dc", "dc1", "dc2"), Status: nodeStatus(), Drain: drain()})
-	}
-	switch rapid.IntRange(0, 10).Draw(rt, "change") {
-	case 0:
-		return s.UpsertNode(index, &rpc.Node{ID: node, Datacenter: oneOf("dc", "dc1", "dc2"), Status: nodeStatus()})
-	case 1:
-		return s.UpdateNodeStatus(index, node, nodeStatus(), 7, "it changed")
-	case 2:
-		return s.UpdateNodeDrain(index, node, drain(), rapid.Bool().Draw(rt, "eligible"), 7, "")
-	case 3:
-		return s.DeleteNode(index, node)
-	case 4:
-		return s.UpsertJob(index, &rpc.Job{ID: id("job", 3), Type: oneOf("type", rpc.JobTypeSystem, rpc.JobTypeBatch), Priority: rapid.IntRange(1, 3).Draw(rt, "priority")})
-	case 5:
-		if rapid.Bool().Draw(rt, "purge") {
-			return s.DeleteJob(index, rpc.DefaultNamespace, id("job", 3))
+	return s.Update(index, func(tx *Tx) error {
+		if snap.NodeByID(node) == nil {
+			return tx.UpsertNode(&rpc.Node{ID: node, Datacenter: oneOf("dc", "dc1", "dc2"), Status: nodeStatus(), Drain: drain()})
 		}
-		return s.StopJob(index, rpc.DefaultNamespace, id("job", 3))
-	case 6, 7:
-		var evals []*broker.Evaluation
-		for range rapid.IntRange(1, 4).Draw(rt, "evaluations") {
-			e := &broker.Evaluation{
-				ID: id("eval", 12), Namespace: rpc.DefaultNamespace, JobID: id("job", 3),
-				Status: oneOf("status", broker.StatusPending, broker.StatusBlocked, broker.StatusComplete, broker.StatusFailed, broker.StatusCanceled),
+		switch rapid.IntRange(0, 10).Draw(rt, "change") {
+		case 0:
+			return tx.UpsertNode(&rpc.Node{ID: node, Datacenter: oneOf("dc", "dc1", "dc2"), Status: nodeStatus()})
+		case 1:
+			return tx.UpdateNodeStatus(node, nodeStatus(), 7, "it changed")
+		case 2:
+			return tx.UpdateNodeDrain(node, drain(), rapid.Bool().Draw(rt, "eligible"), 7, "")
+		case 3:
+			return tx.DeleteNode(node)
+		case 4:
+			return tx.UpsertJob(&rpc.Job{ID: id("job", 3), Type: oneOf("type", rpc.JobTypeSystem, rpc.JobTypeBatch), Priority: rapid.IntRange(1, 3).Draw(rt, "priority")})
+		case 5:
+			if rapid.Bool().Draw(rt, "purge") {
+				return tx.DeleteJob(rpc.DefaultNamespace, id("job", 3))
 			}
-			if old := snap.EvalByID(e.ID); old != nil {
-				e.JobID = old.JobID
+			return tx.StopJob(rpc.DefaultNamespace, id("job", 3))
+		case 6, 7:
+			var evals []*broker.Evaluation
+			for range rapid.IntRange(1, 4).Draw(rt, "evaluations") {
+				e := &broker.Evaluation{
+					ID: id("eval", 12), Namespace: rpc.DefaultNamespace, JobID: id("job", 3),
+					Status: oneOf("status", broker.StatusPending, broker.StatusBlocked, broker.StatusComplete, broker.StatusFailed, broker.StatusCanceled),
+				}
+				if old := evalByID(snap, e.ID); old != nil {
+					e.JobID = old.JobID
+				}
+				if !slices.ContainsFunc(evals, func(x *broker.Evaluation) bool { return x.ID == e.ID }) {
+					evals = append(evals, e)
+				}
 			}
-			if !slices.ContainsFunc(evals, func(x *broker.Evaluation) bool { return x.ID == e.ID }) {
-				evals = append(evals, e)
-			}
+			return tx.UpsertEvals(evals...)
+		case 8:
+			return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: id("alloc", 12), ClientStatus: clientStatus()}, &rpc.Allocation{ID: id("alloc", 12), ClientStatus: clientStatus()})
+		case 9:
+			return tx.DeleteEvals([]string{id("eval", 12), id("eval", 12)}, []string{id("alloc", 12), id("alloc", 12)})
+		default:
+			return tx.UpsertPlanResults(randomPlan(rt, snap))
 		}
-		return s.UpsertEvals(index, evals)
-	case 8:
-		return s.UpdateAllocsFromClient(index, []*rpc.Allocation{{ID: id("alloc", 12), ClientStatus: clientStatus()}, {ID: id("alloc", 12), ClientStatus: clientStatus()}})
-	case 9:
-		return s.DeleteEvals(index, []string{id("eval", 12), id("eval", 12)}, []string{id("alloc", 12), id("alloc", 12)})
-	default:
-		return s.UpsertPlanResults(index, randomPlan(rt, snap))
-	}
+	})
 }
 
 func randomPlan(rt *rapid.T, snap *Snapshot) *PlanResults {
@@ -199,8 +200,8 @@ func randomPlan(rt *rapid.T, snap *Snapshot) *PlanResults {
 	return r
 }
 
-// TestCountsFollowRows makes random changes: all that is kept beside the rows must agree
-// with them, in the latest snapshot, in older ones, and after a restore.
+// TestCountsFollowRows applies random entries. The counts must agree with the rows in the
+// latest snapshot, in older ones and after a restore.
 func TestCountsFollowRows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := New()
@@ -250,7 +251,7 @@ func checkRestore(rt *rapid.T, s *Store) {
 	if snap.Fingerprint() != again.Fingerprint() || snap.Index() != again.Index() {
 		rt.Fatalf("restored index %d with another fingerprint than index %d", again.Index(), snap.Index())
 	}
-	had, got := *snap.counts, *again.counts
+	had, got := snap.counts, again.counts
 	had.summaries, got.summaries = nil, nil // recounted above, and compared as bytes below
 	if !reflect.DeepEqual(had, got) {
 		rt.Fatalf("restored counts %+v, had %+v", got, had)
@@ -263,9 +264,11 @@ func checkRestore(rt *rapid.T, s *Store) {
 	if err := again.Persist(&second); err != nil || !bytes.Equal(second.Bytes(), image) {
 		rt.Fatalf("persisting what was restored gives other bytes (error %v)", err)
 	}
-	// Both go on alike.
+	// Both must apply the next entry alike.
 	for _, x := range []*Store{s, restored} {
-		if err := x.UpsertEvals(snap.Index()+1, []*broker.Evaluation{{ID: "last", JobID: "job-1", Namespace: rpc.DefaultNamespace, Status: broker.StatusComplete}}); err != nil {
+		if err := x.Update(snap.Index()+1, func(tx *Tx) error {
+			return tx.UpsertEvals(&broker.Evaluation{ID: "last", JobID: "job-1", Namespace: rpc.DefaultNamespace, Status: broker.StatusComplete})
+		}); err != nil {
 			rt.Fatalf("%v", err)
 		}
 	}

@@ -7,88 +7,86 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// NodeAllocs is all that runs, and ran, on one node. It takes the place of an index of
-// allocations by node: one row answers what is on the node and how much of it is used,
-// and its watch channel wakes the node's client alone. The row outlives the node while
-// there are allocations.
+// NodeAllocs is the row of all allocations of one node. It replaces an index of
+// allocations by node, and knows how much of the node they use. The row outlives the node
+// while there are allocations.
 type NodeAllocs struct {
 	NodeID string
-	// Live and Terminal split the node's allocations by Terminal; both are in the order
-	// of their IDs and must not be written to.
+	// Live and Terminal split the allocations by rpc.Allocation.Terminal, both in the order
+	// of their IDs.
 	Live, Terminal []*rpc.Allocation
 	// Used is the sum of the live allocations' resources.
 	Used rpc.Resources
-	// Index is the last one that changed any of this; zero when nothing ever did.
+	// Index is that of the last change to any of them; zero if there was none.
 	Index uint64
 }
 
-// All returns the live and the terminal allocations together, in the order of their IDs.
+// All returns the live and the terminal allocations in the order of their IDs.
 func (n *NodeAllocs) All() []*rpc.Allocation {
-	all := make([]*rpc.Allocation, 0, len(n.Live)+len(n.Terminal))
-	all = append(append(all, n.Live...), n.Terminal...)
-	slices.SortFunc(all, byID)
+	all := slices.Concat(n.Live, n.Terminal)
+	slices.SortFunc(all, rpc.ByID)
 	return all
 }
 
-// ensureNodeAllocs makes the row of a new node, so that it can be watched.
-func (tx *Tx) ensureNodeAllocs(nodeID string) error {
-	row, err := tx.onNode(nodeID)
-	if err == nil && row == nil {
+// LiveByID returns the live allocation, or nil.
+func (n *NodeAllocs) LiveByID(id string) *rpc.Allocation {
+	if at, ok := find(n.Live, id); ok {
+		return n.Live[at]
+	}
+	return nil
+}
+
+// ensureNodeAllocs makes the row of a new node.
+func (tx *Tx) ensureNodeAllocs(nodeID string) {
+	if tx.onNode(nodeID) == nil {
 		tx.nodeAllocs.put(nodeID, &NodeAllocs{NodeID: nodeID})
 	}
-	return err
 }
 
-// dropNodeAllocs removes the row of a deleted node once it is empty.
-func (tx *Tx) dropNodeAllocs(nodeID string) error {
-	row, err := tx.onNode(nodeID)
-	if err == nil && row != nil && len(row.Live)+len(row.Terminal) == 0 {
+// dropNodeAllocs removes the row of a deleted node if it is empty.
+func (tx *Tx) dropNodeAllocs(nodeID string) {
+	if row := tx.onNode(nodeID); row != nil && row.empty() {
 		tx.nodeAllocs.put(nodeID, nil)
 	}
-	return err
 }
 
-// updateNodeAllocs replaces old by now in the node's row; either may be nil.
-func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) error {
-	was, err := tx.onNode(nodeID)
-	if err != nil {
-		return err
-	}
+// updateNodeAllocs replaces old by now in the node's row; one of them may be nil. It
+// removes the row when both the node and its allocations are gone.
+func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) {
 	row := &NodeAllocs{NodeID: nodeID}
-	if was != nil {
+	if was := tx.onNode(nodeID); was != nil {
 		*row = *was
 	}
 	row.Index = tx.index
 	row.replace(old, now)
-	if len(row.Live)+len(row.Terminal) == 0 {
-		node, err := tx.node(nodeID)
-		if err != nil {
-			return err
-		}
-		if node == nil {
-			row = nil
-		}
+	if row.empty() && tx.node(nodeID) == nil {
+		row = nil
 	}
 	tx.nodeAllocs.put(nodeID, row)
-	return nil
 }
 
-func (tx *Tx) onNode(nodeID string) (*NodeAllocs, error) {
-	return tx.nodeAllocs.read(tx.base, tableNodeAllocs, nodeID, nodeID)
-}
+func (n *NodeAllocs) empty() bool { return len(n.Live)+len(n.Terminal) == 0 }
 
+// replace puts now in the place of old; one of them may be nil. It does not write to the
+// lists, which snapshots share, but makes new ones.
 func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
 	if old != nil && now != nil && old.Terminal() == now.Terminal() {
 		set := n.set(old)
-		*set = replaced(*set, now)
+		*set = slices.Clone(*set)
+		if at, ok := find(*set, now.ID); ok {
+			(*set)[at] = now
+		}
 	} else {
 		if old != nil {
 			set := n.set(old)
-			*set = without(*set, old)
+			if at, ok := find(*set, old.ID); ok {
+				*set = slices.Concat((*set)[:at], (*set)[at+1:])
+			}
 		}
 		if now != nil {
 			set := n.set(now)
-			*set = with(*set, now)
+			at, _ := find(*set, now.ID)
+			*set = slices.Concat((*set)[:at], []*rpc.Allocation{now}, (*set)[at:])
 		}
 	}
 	if old != nil && !old.Terminal() {
@@ -99,6 +97,7 @@ func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
 	}
 }
 
+// set returns the list that the allocation belongs to.
 func (n *NodeAllocs) set(a *rpc.Allocation) *[]*rpc.Allocation {
 	if a.Terminal() {
 		return &n.Terminal
@@ -106,36 +105,6 @@ func (n *NodeAllocs) set(a *rpc.Allocation) *[]*rpc.Allocation {
 	return &n.Live
 }
 
-// The sets below are shared with snapshots: a change makes a new one.
-
-func byID(a, b *rpc.Allocation) int { return strings.Compare(a.ID, b.ID) }
-
 func find(set []*rpc.Allocation, id string) (int, bool) {
 	return slices.BinarySearchFunc(set, id, func(a *rpc.Allocation, id string) int { return strings.Compare(a.ID, id) })
-}
-
-func with(set []*rpc.Allocation, a *rpc.Allocation) []*rpc.Allocation {
-	at, _ := find(set, a.ID)
-	grown := make([]*rpc.Allocation, len(set)+1)
-	copy(grown, set[:at])
-	grown[at] = a
-	copy(grown[at+1:], set[at:])
-	return grown
-}
-
-func without(set []*rpc.Allocation, a *rpc.Allocation) []*rpc.Allocation {
-	at, ok := find(set, a.ID)
-	if !ok {
-		return set
-	}
-	shrunk := make([]*rpc.Allocation, 0, len(set)-1)
-	return append(append(shrunk, set[:at]...), set[at+1:]...)
-}
-
-func replaced(set []*rpc.Allocation, a *rpc.Allocation) []*rpc.Allocation {
-	clone := slices.Clone(set)
-	if at, ok := find(set, a.ID); ok {
-		clone[at] = a
-	}
-	return clone
 }

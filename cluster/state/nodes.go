@@ -9,24 +9,21 @@ import (
 // MaxNodeEvents is how many events a node keeps (structs.go, MaxRetainedNodeEvents).
 const MaxNodeEvents = 10
 
-// NodeEvent is something that happened to a node, for people to read.
+// NodeEvent is an event in a node's life, for people to read (structs.go, NodeEvent).
 type NodeEvent struct {
 	Message     string
 	Timestamp   int64 // Unix seconds
 	CreateIndex uint64
 }
 
-// UpsertNode registers a node. One that is known keeps its CreateIndex, eligibility,
-// drain and events (state_store.go, upsertNodeTxn); a new one is eligible unless it says
-// otherwise.
+// UpsertNode registers a node. A known node keeps its CreateIndex, eligibility, drain and
+// events (state_store.go, upsertNodeTxn); a new one is eligible unless it says otherwise.
+// The error is for a node without an ID.
 func (tx *Tx) UpsertNode(node *rpc.Node) error {
 	if node.ID == "" {
 		return fmt.Errorf("cannot register node %q: it has no ID", node.Name)
 	}
-	old, err := tx.node(node.ID)
-	if err != nil {
-		return err
-	}
+	old := tx.node(node.ID)
 	if tx.copies {
 		node = node.Copy()
 	}
@@ -36,9 +33,7 @@ func (tx *Tx) UpsertNode(node *rpc.Node) error {
 		node.CreateIndex = tx.index
 		canonicalize(node)
 		row.events = addEvent(nil, tx.index, node.StatusUpdatedAt, "Node registered")
-		if err := tx.ensureNodeAllocs(node.ID); err != nil {
-			return err
-		}
+		tx.ensureNodeAllocs(node.ID)
 	} else {
 		node.CreateIndex = old.node.CreateIndex
 		node.SchedulingEligibility, node.Drain = old.node.SchedulingEligibility, old.node.Drain
@@ -61,8 +56,8 @@ func canonicalize(n *rpc.Node) {
 	}
 }
 
-// UpdateNodeStatus sets a node's status; event, when not empty, is recorded with it. The
-// error wraps rpc.ErrNodeNotFound when there is no such node.
+// UpdateNodeStatus sets a node's status and records the event unless it is empty.
+// UpdatedAt is in Unix seconds. The error wraps rpc.ErrNodeNotFound.
 func (tx *Tx) UpdateNodeStatus(nodeID, status string, updatedAt int64, event string) error {
 	return tx.changeNode(nodeID, updatedAt, event, func(n *rpc.Node) error {
 		n.Status = status
@@ -70,8 +65,8 @@ func (tx *Tx) UpdateNodeStatus(nodeID, status string, updatedAt int64, event str
 	})
 }
 
-// UpdateNodeEligibility says whether schedulers may place on the node. A draining node
-// cannot be made eligible.
+// UpdateNodeEligibility sets whether schedulers may place on the node; the rest is as in
+// UpdateNodeStatus. The error may also be for a draining node, which cannot be eligible.
 func (tx *Tx) UpdateNodeEligibility(nodeID, eligibility string, updatedAt int64, event string) error {
 	return tx.changeNode(nodeID, updatedAt, event, func(n *rpc.Node) error {
 		if n.Drain != nil && eligibility == rpc.NodeEligible {
@@ -82,8 +77,9 @@ func (tx *Tx) UpdateNodeEligibility(nodeID, eligibility string, updatedAt int64,
 	})
 }
 
-// UpdateNodeDrain starts or, given nil, ends a drain. Starting one makes the node ineligible; ending
-// one makes it eligible again only when markEligible asks for it.
+// UpdateNodeDrain starts a drain or, given nil, ends it; the rest is as in
+// UpdateNodeStatus. A drain makes the node ineligible. Its end makes the node eligible only
+// if markEligible is set.
 func (tx *Tx) UpdateNodeDrain(nodeID string, drain *rpc.DrainStrategy, markEligible bool, updatedAt int64, event string) error {
 	return tx.changeNode(nodeID, updatedAt, event, func(n *rpc.Node) error {
 		n.Drain = drain
@@ -97,8 +93,8 @@ func (tx *Tx) UpdateNodeDrain(nodeID string, drain *rpc.DrainStrategy, markEligi
 	})
 }
 
-// AddNodeEvents records events on a node, the newest ten of which are kept. It changes
-// no index of the node: schedulers need not look at it again.
+// AddNodeEvents records events on a node. It leaves the node's ModifyIndex as it is, since
+// schedulers need not look at the node again. The error wraps rpc.ErrNodeNotFound.
 func (tx *Tx) AddNodeEvents(nodeID string, events ...NodeEvent) error {
 	old, err := tx.mustNode(nodeID)
 	if err != nil {
@@ -112,7 +108,8 @@ func (tx *Tx) AddNodeEvents(nodeID string, events ...NodeEvent) error {
 	return nil
 }
 
-// DeleteNode removes nodes; their allocations stay, and are lost to the schedulers.
+// DeleteNode removes nodes. Their allocations stay, and schedulers declare them lost. The
+// error wraps rpc.ErrNodeNotFound.
 func (tx *Tx) DeleteNode(nodeIDs ...string) error {
 	for _, id := range nodeIDs {
 		old, err := tx.mustNode(id)
@@ -122,9 +119,7 @@ func (tx *Tx) DeleteNode(nodeIDs ...string) error {
 		tx.nodes.put(id, nil)
 		tx.counts.node(old.node, nil)
 		tx.counts.NodesIndex, tx.counts.NodeDeleted = tx.index, tx.index
-		if err := tx.dropNodeAllocs(id); err != nil {
-			return err
-		}
+		tx.dropNodeAllocs(id)
 	}
 	return nil
 }
@@ -160,14 +155,14 @@ func (tx *Tx) putNode(old, now *nodeRow) {
 }
 
 func (tx *Tx) mustNode(id string) (*nodeRow, error) {
-	row, err := tx.node(id)
-	if err == nil && row == nil {
-		err = fmt.Errorf("node %q: %w", id, rpc.ErrNodeNotFound)
+	row := tx.node(id)
+	if row == nil {
+		return nil, fmt.Errorf("node %q: %w", id, rpc.ErrNodeNotFound)
 	}
-	return row, err
+	return row, nil
 }
 
-// addEvent returns a new list: the old one may be in a snapshot.
+// addEvent returns a new list with the event, since snapshots may share the old one.
 func addEvent(events []NodeEvent, index uint64, timestamp int64, message string) []NodeEvent {
 	drop := max(0, len(events)+1-MaxNodeEvents)
 	grown := make([]NodeEvent, 0, len(events)+1-drop)

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"iter"
@@ -17,8 +18,8 @@ import (
 // persistVersion is raised when the layout of a persisted snapshot changes.
 const persistVersion = 2
 
-// persistHeader opens a persisted snapshot. It is followed by that many rows of each
-// table, in this order and each table's in the order of its IDs.
+// persistHeader opens a persisted snapshot. So many rows of each table follow, the tables
+// in the order of Persist and the rows in that of their IDs.
 type persistHeader struct {
 	Version                             int
 	Counts                              *counts
@@ -34,7 +35,7 @@ type persistNode struct {
 func msgpackHandle() *codec.MsgpackHandle {
 	h := &codec.MsgpackHandle{}
 	h.StructToArray = true
-	h.Canonical = true // maps in the order of their keys: equal states give equal bytes
+	h.Canonical = true // writes maps in the order of their keys: equal states give equal bytes
 	return h
 }
 
@@ -44,7 +45,7 @@ func (s *Snapshot) Persist(w io.Writer) error {
 	enc := codec.NewEncoder(buf, msgpackHandle())
 	summaries := s.counts.summaries.all()
 	header := &persistHeader{
-		Version: persistVersion, Counts: s.counts,
+		Version: persistVersion, Counts: &s.counts,
 		Nodes: s.NodeCount(), Jobs: s.counts.Jobs, Evals: s.counts.Evals,
 		Allocs:      s.counts.AllocsLive + s.counts.AllocsTerminal,
 		Summary:     len(summaries),
@@ -66,6 +67,25 @@ func (s *Snapshot) Persist(w io.Writer) error {
 		return fmt.Errorf("persist state at index %d: %w", s.Index(), err)
 	}
 	return nil
+}
+
+// Fingerprint returns a hash, in hexadecimal, of all fields of all nodes, jobs, evaluations,
+// allocations and deployments. Two servers that applied the same entries have the same
+// one. It leaves out the counts and the latest index, which follow from rows and log.
+func (s *Snapshot) Fingerprint() string {
+	h := sha256.New()
+	enc := codec.NewEncoder(h, msgpackHandle())
+	err := firstError(
+		persistRows(enc, s.Nodes(), itself),
+		persistRows(enc, s.Jobs(), itself),
+		persistRows(enc, s.Evals(), itself),
+		persistRows(enc, s.Allocs(), itself),
+		persistRows(enc, s.Deployments(), itself),
+	)
+	if err != nil {
+		panic(fmt.Sprintf("state: a row cannot be encoded: %v", err)) // plain structs into a hash: cannot fail
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
 func itself[T any](row T) any { return row }
@@ -98,35 +118,41 @@ func persistRows[T any](enc *codec.Encoder, rows iter.Seq[T], row func(T) any) f
 	}
 }
 
-// Restore replaces the whole state by what Persist wrote. Everyone who watches a node's
-// allocations wakes up. The store is unchanged when an error is returned.
+// Restore replaces the whole state by what Persist wrote, and wakes every watcher. After an
+// error, which says what could not be read, the store is as it was.
 func (s *Store) Restore(r io.Reader) error {
-	dec := codec.NewDecoder(bufio.NewReaderSize(r, 1<<16), msgpackHandle())
-	var header persistHeader
-	if err := dec.Decode(&header); err != nil {
-		return fmt.Errorf("restore state: read header: %w", err)
-	}
-	if header.Version != persistVersion || header.Counts == nil {
-		return fmt.Errorf("restore state: layout version %d, this build reads version %d", header.Version, persistVersion)
-	}
-	txn := s.db.Txn(true)
-	defer txn.Abort()
 	in := newInterner()
-	if err := restoreTables(txn, dec, &header, in); err != nil {
-		return fmt.Errorf("restore state at index %d: %w", header.Counts.Index, err)
+	next, err := readSnapshot(r, in)
+	if err != nil {
+		return err
 	}
 	s.strings = in
-	s.commit(txn, *header.Counts, nil)
-	s.watchers.wakeAll()
+	s.Adopt(next)
 	return nil
 }
 
-func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *interner) error {
-	for _, table := range []string{tableNodes, tableJobs, tableEvals, tableAllocs, tableNodeAllocs, tableDeployments} {
-		if _, err := txn.DeleteAll(table, indexID); err != nil {
-			return fmt.Errorf("clear table %s: %w", table, err)
-		}
+// readSnapshot returns the state that Persist wrote.
+func readSnapshot(r io.Reader, in *interner) (*Snapshot, error) {
+	dec := codec.NewDecoder(bufio.NewReaderSize(r, 1<<16), msgpackHandle())
+	var header persistHeader
+	if err := dec.Decode(&header); err != nil {
+		return nil, fmt.Errorf("restore state: read header: %w", err)
 	}
+	if header.Version != persistVersion || header.Counts == nil {
+		return nil, fmt.Errorf("restore state: layout version %d, this build reads version %d", header.Version, persistVersion)
+	}
+	db := emptySnapshot().db
+	txn := db.Txn(true)
+	if err := restoreTables(txn, dec, &header, in); err != nil {
+		return nil, fmt.Errorf("restore state at index %d: %w", header.Counts.Index, err)
+	}
+	txn.Commit()
+	return newSnapshot(db, *header.Counts), nil
+}
+
+// restoreTables writes the rows to txn, and rebuilds what follows from them: the per-node
+// rows, and the change logs of jobs.
+func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *interner) error {
 	perNode, perJob := map[string]*NodeAllocs{}, map[broker.JobID][]*rpc.Allocation{}
 	jobs := map[broker.JobID]*jobSummary{}
 	on := func(nodeID string) *NodeAllocs {
@@ -137,48 +163,45 @@ func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *int
 		}
 		return row
 	}
+	insert := func(table string, row any) { must(txn.Insert(table, row)) }
 	err := firstError(
-		restoreRows(txn, dec, tableNodes, h.Nodes, func(n *persistNode) any {
+		restoreRows(dec, tableNodes, h.Nodes, func(n *persistNode) {
 			in.node(n.Node)
 			on(n.Node.ID)
-			return &nodeRow{node: n.Node, events: n.Events}
+			insert(tableNodes, &nodeRow{node: n.Node, events: n.Events})
 		}),
-		restoreRows(txn, dec, tableJobs, h.Jobs, func(j *rpc.Job) any {
-			in.share(&j.Namespace, &j.ID, &j.Type)
-			return j
+		restoreRows(dec, tableJobs, h.Jobs, func(j *rpc.Job) {
+			in.job(j)
+			insert(tableJobs, j)
 		}),
-		restoreRows(txn, dec, tableEvals, h.Evals, func(e *broker.Evaluation) any {
+		restoreRows(dec, tableEvals, h.Evals, func(e *broker.Evaluation) {
 			in.eval(e)
-			return e
+			insert(tableEvals, e)
 		}),
-		restoreRows(txn, dec, tableAllocs, h.Allocs, func(a *rpc.Allocation) any {
+		restoreRows(dec, tableAllocs, h.Allocs, func(a *rpc.Allocation) {
 			in.alloc(a)
 			on(a.NodeID).restore(a)
-			job := broker.JobID{Namespace: a.Namespace, ID: a.JobID}
-			perJob[job] = append(perJob[job], a)
-			return a
+			perJob[jobOf(a)] = append(perJob[jobOf(a)], a)
+			insert(tableAllocs, a)
 		}),
-		restoreRows(txn, dec, "summaries", h.Summary, func(s *jobSummary) any {
+		restoreRows(dec, "summaries", h.Summary, func(s *jobSummary) {
 			slices.SortFunc(perJob[s.Job], byChange)
 			s.log.rebuild(perJob[s.Job])
 			jobs[s.Job] = s
-			return nil
 		}),
-		restoreRows(txn, dec, tableDeployments, h.Deployments, func(d *rpc.Deployment) any { return d }),
+		restoreRows(dec, tableDeployments, h.Deployments, func(d *rpc.Deployment) { insert(tableDeployments, d) }),
 	)
 	if err != nil {
 		return err
 	}
-	h.Counts.summaries = h.Counts.summaries.with(jobs)
-	for id, row := range perNode {
-		if err := txn.Insert(tableNodeAllocs, row); err != nil {
-			return fmt.Errorf("allocations of node %q: %w", id, err)
-		}
+	h.Counts.summaries = new(summaries).with(jobs)
+	for _, row := range perNode {
+		insert(tableNodeAllocs, row)
 	}
 	return nil
 }
 
-// restore adds the next allocation in the order of IDs.
+// restore adds an allocation; they must come in the order of their IDs.
 func (n *NodeAllocs) restore(a *rpc.Allocation) {
 	set := n.set(a)
 	*set = append(*set, a)
@@ -188,20 +211,14 @@ func (n *NodeAllocs) restore(a *rpc.Allocation) {
 	n.Index = max(n.Index, a.ModifyIndex)
 }
 
-func restoreRows[T any](txn *memdb.Txn, dec *codec.Decoder, table string, n int, row func(*T) any) func() error {
+func restoreRows[T any](dec *codec.Decoder, table string, n int, keep func(*T)) func() error {
 	return func() error {
 		for i := range n {
-			r := new(T)
-			if err := dec.Decode(r); err != nil {
+			row := new(T)
+			if err := dec.Decode(row); err != nil {
 				return fmt.Errorf("row %d of %d of table %s: %w", i+1, n, table, err)
 			}
-			obj := row(r)
-			if obj == nil {
-				continue // kept elsewhere
-			}
-			if err := txn.Insert(table, obj); err != nil {
-				return fmt.Errorf("row %d of %d of table %s: %w", i+1, n, table, err)
-			}
+			keep(row)
 		}
 		return nil
 	}

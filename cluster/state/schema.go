@@ -10,10 +10,9 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// Tables and their indexes. Every index costs each write some 3 µs and each row some
-// 0.4 KiB, so there is one only where a question is asked often. No two tables begin with
-// the same letter: memdb keeps the roots of all indexes in one radix tree by these names,
-// and every commit copies the path to each index it changed.
+// Tables and their indexes. An index costs some 3 µs a write and 0.4 KiB a row, so there
+// are few. No two tables begin with the same letter: memdb keeps the roots of all indexes
+// in one radix tree by these names, and a commit copies the path to each index it changed.
 const (
 	tableAllocs      = "allocs"
 	tableDeployments = "deployments"
@@ -23,9 +22,9 @@ const (
 	tableNodeAllocs  = "on_node"
 
 	indexID = "id"
-	// indexModify orders nodes by ModifyIndex: which nodes changed since an index?
+	// indexModify orders nodes by ModifyIndex, to find those that changed since an index.
 	indexModify = "modify"
-	// indexType orders jobs by type: which are the system jobs?
+	// indexType orders jobs by type, to find the system jobs.
 	indexType = "type"
 )
 
@@ -36,86 +35,67 @@ type nodeRow struct {
 }
 
 func schema() *memdb.DBSchema {
-	table := func(name string, id indexer, more map[string]indexer) *memdb.TableSchema {
-		t := &memdb.TableSchema{Name: name, Indexes: map[string]*memdb.IndexSchema{
-			indexID: {Name: indexID, Unique: true, Indexer: id},
-		}}
-		for name, ix := range more {
-			t.Indexes[name] = &memdb.IndexSchema{Name: name, Indexer: ix}
+	s := &memdb.DBSchema{Tables: map[string]*memdb.TableSchema{}}
+	index := func(table, name string, unique bool, key indexer) {
+		t := s.Tables[table]
+		if t == nil {
+			t = &memdb.TableSchema{Name: table, Indexes: map[string]*memdb.IndexSchema{}}
+			s.Tables[table] = t
 		}
-		return t
+		t.Indexes[name] = &memdb.IndexSchema{Name: name, Unique: unique, Indexer: key}
 	}
-	tables := []*memdb.TableSchema{
-		table(tableNodes, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*nodeRow).node.ID) }}, map[string]indexer{
-			indexModify: {from: func(raw any) []byte {
-				n := raw.(*nodeRow).node
-				return binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(n.ID)+1), n.ModifyIndex)
-			}},
-		}),
-		table(tableJobs, indexer{from: func(raw any) []byte {
-			j := raw.(*rpc.Job)
-			return jobKey(j.Namespace, j.ID)
-		}}, map[string]indexer{
-			indexType: {from: func(raw any) []byte { return appendPart(nil, raw.(*rpc.Job).Type) }},
-		}),
-		table(tableEvals, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*broker.Evaluation).ID) }}, nil),
-		table(tableAllocs, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*rpc.Allocation).ID) }}, nil),
-		table(tableNodeAllocs, indexer{from: func(raw any) []byte { return appendPart(nil, raw.(*NodeAllocs).NodeID) }}, nil),
-		table(tableDeployments, indexer{from: func(raw any) []byte {
-			d := raw.(*rpc.Deployment)
-			return jobKey(d.Namespace, d.JobID)
-		}}, nil),
-	}
-	s := &memdb.DBSchema{Tables: make(map[string]*memdb.TableSchema, len(tables))}
-	for _, t := range tables {
-		s.Tables[t.Name] = t
-	}
+	index(tableNodes, indexID, true, func(row any) []byte { return stringKey(row.(*nodeRow).node.ID) })
+	index(tableNodes, indexModify, false, func(row any) []byte {
+		n := row.(*nodeRow).node
+		return binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(n.ID)+1), n.ModifyIndex) // memdb appends the ID
+	})
+	index(tableJobs, indexID, true, func(row any) []byte {
+		j := row.(*rpc.Job)
+		return jobKey(broker.JobID{Namespace: j.Namespace, ID: j.ID})
+	})
+	index(tableJobs, indexType, false, func(row any) []byte { return stringKey(row.(*rpc.Job).Type) })
+	index(tableEvals, indexID, true, func(row any) []byte { return stringKey(row.(*broker.Evaluation).ID) })
+	index(tableAllocs, indexID, true, func(row any) []byte { return stringKey(row.(*rpc.Allocation).ID) })
+	index(tableNodeAllocs, indexID, true, func(row any) []byte { return stringKey(row.(*NodeAllocs).NodeID) })
+	index(tableDeployments, indexID, true, func(row any) []byte {
+		d := row.(*rpc.Deployment)
+		return jobKey(broker.JobID{Namespace: d.Namespace, ID: d.JobID})
+	})
 	return s
 }
 
-func jobKey(namespace, id string) []byte {
-	key := make([]byte, 0, len(namespace)+len(id)+2)
-	return appendPart(appendPart(key, namespace), id)
+func stringKey(s string) []byte { return appendPart(make([]byte, 0, len(s)+1), s) }
+
+func jobKey(job broker.JobID) []byte {
+	key := make([]byte, 0, len(job.Namespace)+len(job.ID)+2)
+	return appendPart(appendPart(key, job.Namespace), job.ID)
 }
 
-// appendPart appends one string of a compound key. The terminator keeps one part from
-// being the prefix of another and sorts shorter strings first.
+// appendPart appends one string of a key and a terminator, which keeps one key from being
+// the prefix of another and sorts shorter strings first.
 func appendPart(key []byte, s string) []byte {
 	return append(append(key, s...), 0)
 }
 
-// indexer builds keys as bytes. memdb's own indexers go through reflection, and its
-// UintFieldIndex is little-endian: it cannot be iterated in order.
-type indexer struct {
-	from func(raw any) []byte
-}
+// indexer returns a row's key in one index. memdb's own indexers use reflection, and its
+// UintFieldIndex is little-endian, which does not keep the order of numbers.
+type indexer func(row any) []byte
 
 // FromObject implements memdb.SingleIndexer.
 func (x indexer) FromObject(raw any) (bool, []byte, error) {
-	return true, x.from(raw), nil
+	return true, x(raw), nil
 }
 
-// FromArgs implements memdb.Indexer: strings and uint64s make up the key's parts, and a
-// key cut short is a prefix.
+// FromArgs implements memdb.Indexer: the key of a string, a uint64 or a broker.JobID.
 func (x indexer) FromArgs(args ...any) ([]byte, error) {
-	n := 0
-	for _, arg := range args {
-		if s, ok := arg.(string); ok {
-			n += len(s) + 1
-		} else {
-			n += 8
-		}
+	switch arg := args[0].(type) {
+	case string:
+		return stringKey(arg), nil
+	case uint64:
+		return binary.BigEndian.AppendUint64(nil, arg), nil
+	case broker.JobID:
+		return jobKey(arg), nil
+	default:
+		return nil, fmt.Errorf("index argument %v is a %T, want a string, a uint64 or a broker.JobID", arg, arg)
 	}
-	key := make([]byte, 0, n)
-	for _, arg := range args {
-		switch arg := arg.(type) {
-		case string:
-			key = appendPart(key, arg)
-		case uint64:
-			key = binary.BigEndian.AppendUint64(key, arg)
-		default:
-			return nil, fmt.Errorf("index argument %v is a %T, want a string or a uint64", arg, arg)
-		}
-	}
-	return key, nil
 }

@@ -3,6 +3,9 @@ package state
 import (
 	"fmt"
 	"iter"
+	"maps"
+	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -12,16 +15,62 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// Snapshot is the state as of one index. What it returns is shared with the store and
-// must not be written to. Use it from one goroutine at a time.
+// Snapshot is the state as of one Raft index: rows, counts and per-job rows. It never
+// changes, is safe for concurrent use and refers to no Store, so that several Stores can
+// hold it. What it returns is shared and must not be written to.
 //
-// Its readers return no errors: a lookup can only fail when this package names a table
-// or an index that its schema does not have, and then it panics.
+// Lookups return no errors: they fail only if this package names a table or an index that
+// its schema does not have, and then they panic.
 type Snapshot struct {
-	db         *memdb.MemDB // the snapshot's own: nobody else writes to it
-	txn        *memdb.Txn   // reads db
-	counts     *counts
-	optimistic bool
+	db     *memdb.MemDB // never written to: next writes to a copy
+	txn    *memdb.Txn   // reads db
+	counts counts
+
+	// base is the index of the state this one was made from. changedNodes lists, in order,
+	// the IDs of the nodes whose allocations differ between the two.
+	base         uint64
+	changedNodes []string
+}
+
+// noBase is the base of a state that was not made from another.
+const noBase = math.MaxUint64
+
+func emptySnapshot() *Snapshot {
+	db, err := memdb.NewMemDB(schema())
+	must(err)
+	// A write to a database closes watch channels, which Store.WatchNodeAllocs does
+	// without. A write to a snapshot of a database does not.
+	return newSnapshot(db.Snapshot(), counts{Datacenters: map[string]DCCount{}, summaries: &summaries{}})
+}
+
+func newSnapshot(db *memdb.MemDB, c counts) *Snapshot {
+	return &Snapshot{db: db, txn: db.Txn(false), counts: c, base: noBase}
+}
+
+// next returns the state after one write at index, and leaves s as it is. The caller sets
+// the options of tx and next all the rest. The error is write's.
+func (s *Snapshot) next(tx *Tx, index uint64, write func(*Tx) error) (*Snapshot, error) {
+	tx.base, tx.index, tx.counts = s, index, s.counts
+	tx.counts.Index = index
+	if err := write(tx); err != nil {
+		return nil, err
+	}
+	db := s.db.Snapshot()
+	tx.flush(db)
+	next := newSnapshot(db, tx.counts)
+	next.base = s.Index()
+	if changed := tx.nodeAllocs.changed; len(changed) > 0 {
+		next.changedNodes = slices.AppendSeq(make([]string, 0, len(changed)), maps.Keys(changed))
+		slices.Sort(next.changedNodes)
+	}
+	return next, nil
+}
+
+// Optimistic returns the state as it will be if Raft commits a plan at index. The plan
+// applier verifies the next plan against it meanwhile (plan_apply.go, planApply). The
+// allocations in r remain the caller's. The error is that of Tx.UpsertPlanResults.
+func (s *Snapshot) Optimistic(index uint64, r *PlanResults) (*Snapshot, error) {
+	return s.next(&Tx{copies: true}, index, func(tx *Tx) error { return tx.UpsertPlanResults(r) })
 }
 
 // Index returns the latest index the snapshot includes.
@@ -35,7 +84,7 @@ func (s *Snapshot) NodeByID(id string) *rpc.Node {
 	return nil
 }
 
-// NodeEvents returns what happened to the node lately, the oldest first.
+// NodeEvents returns the node's last MaxNodeEvents events, the oldest first.
 func (s *Snapshot) NodeEvents(id string) []NodeEvent {
 	if row, ok := s.first(tableNodes, indexID, id).(*nodeRow); ok {
 		return row.events
@@ -43,24 +92,24 @@ func (s *Snapshot) NodeEvents(id string) []NodeEvent {
 	return nil
 }
 
-// Nodes goes through all nodes in the order of their IDs.
+// Nodes iterates over all nodes in the order of their IDs.
 func (s *Snapshot) Nodes() iter.Seq[*rpc.Node] {
 	return nodesOf(s.get(tableNodes, indexID))
 }
 
-// NodesChangedSince goes through the nodes whose ModifyIndex is above index, in that
-// order. Deleted ones cannot be seen: compare NodeDeletedIndex.
+// NodesChangedSince iterates over the nodes whose ModifyIndex is above index, in the order
+// of that. It does not see deleted nodes: compare NodeDeletedIndex.
 func (s *Snapshot) NodesChangedSince(index uint64) iter.Seq[*rpc.Node] {
 	return nodesOf(s.lowerBound(tableNodes, indexModify, index+1))
 }
 
 // JobByID returns the job, or nil.
 func (s *Snapshot) JobByID(namespace, id string) *rpc.Job {
-	job, _ := s.first(tableJobs, indexID, namespace, id).(*rpc.Job)
+	job, _ := s.first(tableJobs, indexID, broker.JobID{Namespace: namespace, ID: id}).(*rpc.Job)
 	return job
 }
 
-// Jobs goes through all jobs in the order of namespace and ID.
+// Jobs iterates over all jobs in the order of namespace and ID.
 func (s *Snapshot) Jobs() iter.Seq[*rpc.Job] { return rows[*rpc.Job](s.get(tableJobs, indexID)) }
 
 // JobsByType returns the jobs of one type in the order of namespace and ID.
@@ -68,16 +117,16 @@ func (s *Snapshot) JobsByType(jobType string) []*rpc.Job {
 	return slices.Collect(rows[*rpc.Job](s.get(tableJobs, indexType, jobType)))
 }
 
-// JobEvals counts the job's evaluations.
+// JobEvals returns the counts of the job's evaluations.
 func (s *Snapshot) JobEvals(job broker.JobID) JobEvals { return s.summary(job).Evals }
 
-// LastLaunch returns when a periodic job was last launched or, if it never was,
-// registered; the Unix epoch for other jobs.
+// LastLaunch returns when a periodic job was last launched, or when it was registered if
+// it never was. For other jobs it returns the Unix epoch.
 func (s *Snapshot) LastLaunch(job broker.JobID) time.Time {
 	return time.Unix(0, s.summary(job).Launched)
 }
 
-// JobAllocs counts the job's allocations.
+// JobAllocs returns the counts of the job's allocations.
 func (s *Snapshot) JobAllocs(job broker.JobID) JobAllocs { return s.summary(job).Allocs }
 
 func (s *Snapshot) summary(job broker.JobID) jobSummary {
@@ -87,26 +136,19 @@ func (s *Snapshot) summary(job broker.JobID) jobSummary {
 	return jobSummary{}
 }
 
-// EvalByID returns the evaluation, or nil.
-func (s *Snapshot) EvalByID(id string) *broker.Evaluation {
-	e, _ := s.first(tableEvals, indexID, id).(*broker.Evaluation)
-	return e
-}
-
-// Evals goes through all evaluations in the order of their IDs.
+// Evals iterates over all evaluations in the order of their IDs.
 func (s *Snapshot) Evals() iter.Seq[*broker.Evaluation] {
 	return rows[*broker.Evaluation](s.get(tableEvals, indexID))
 }
 
-// EvalsByStatus returns the evaluations of one status in the order of their IDs. It looks
-// at every evaluation there is; to count them use EvalCount.
+// EvalsByStatus returns the evaluations of one status in the order of their IDs. It scans
+// all evaluations; to count them use EvalCount.
 func (s *Snapshot) EvalsByStatus(status string) []*broker.Evaluation {
 	return s.evalsWhere(func(e *broker.Evaluation) bool { return e.Status == status })
 }
 
-// EvalsByJob returns the job's evaluations in the order of their IDs. It looks at every
-// evaluation there is: what the control plane itself asks of a job's evaluations is in
-// JobEvals.
+// EvalsByJob returns the job's evaluations in the order of their IDs. It scans all
+// evaluations: the control plane itself makes do with JobEvals.
 func (s *Snapshot) EvalsByJob(job broker.JobID) []*broker.Evaluation {
 	return s.evalsWhere(func(e *broker.Evaluation) bool { return e.Job() == job })
 }
@@ -127,12 +169,12 @@ func (s *Snapshot) AllocByID(id string) *rpc.Allocation {
 	return a
 }
 
-// Allocs goes through all allocations in the order of their IDs.
+// Allocs iterates over all allocations in the order of their IDs.
 func (s *Snapshot) Allocs() iter.Seq[*rpc.Allocation] {
 	return rows[*rpc.Allocation](s.get(tableAllocs, indexID))
 }
 
-// NodeAllocs returns what is on the node; all zero when nothing is.
+// NodeAllocs returns the node's allocations; none if the node is unknown.
 func (s *Snapshot) NodeAllocs(nodeID string) *NodeAllocs {
 	if row, ok := s.first(tableNodeAllocs, indexID, nodeID).(*NodeAllocs); ok {
 		return row
@@ -140,14 +182,53 @@ func (s *Snapshot) NodeAllocs(nodeID string) *NodeAllocs {
 	return &NodeAllocs{NodeID: nodeID}
 }
 
-// AllocsByNode returns the node's allocations, live and terminal, in the order of their
-// IDs.
-func (s *Snapshot) AllocsByNode(nodeID string) []*rpc.Allocation {
-	return s.NodeAllocs(nodeID).All()
+// Diff describes the first difference between the rows of two states in one line; it is
+// empty when they are equal.
+func Diff(a, b *Snapshot) string {
+	for _, diff := range []func() string{
+		func() string { return diffRows("node", a.Nodes(), b.Nodes(), func(n *rpc.Node) string { return n.ID }) },
+		func() string {
+			return diffRows("job", a.Jobs(), b.Jobs(), func(j *rpc.Job) string { return j.Namespace + "/" + j.ID })
+		},
+		func() string {
+			return diffRows("evaluation", a.Evals(), b.Evals(), func(e *broker.Evaluation) string { return e.ID })
+		},
+		func() string {
+			return diffRows("allocation", a.Allocs(), b.Allocs(), func(x *rpc.Allocation) string { return x.ID })
+		},
+		func() string {
+			return diffRows("deployment of job", a.Deployments(), b.Deployments(), func(d *rpc.Deployment) string { return d.Namespace + "/" + d.JobID })
+		},
+	} {
+		if d := diff(); d != "" {
+			return d
+		}
+	}
+	return ""
 }
 
-func (s *Snapshot) first(table, index string, args ...any) any {
-	raw, err := s.txn.First(table, index, args...)
+// diffRows compares two tables, each in the order of id.
+func diffRows[T any](kind string, a, b iter.Seq[*T], id func(*T) string) string {
+	rest := slices.Collect(b)
+	for x := range a {
+		switch {
+		case len(rest) == 0 || id(x) < id(rest[0]):
+			return fmt.Sprintf("%s %s is in the first state only", kind, id(x))
+		case id(x) > id(rest[0]):
+			return fmt.Sprintf("%s %s is in the second state only", kind, id(rest[0]))
+		case x != rest[0] && !reflect.DeepEqual(x, rest[0]):
+			return fmt.Sprintf("%s %s is %+v in the first state and %+v in the second", kind, id(x), *x, *rest[0])
+		}
+		rest = rest[1:]
+	}
+	if len(rest) > 0 {
+		return fmt.Sprintf("%s %s is in the second state only", kind, id(rest[0]))
+	}
+	return ""
+}
+
+func (s *Snapshot) first(table, index string, key any) any {
+	raw, err := s.txn.First(table, index, key)
 	must(err)
 	return raw
 }
@@ -164,13 +245,14 @@ func (s *Snapshot) lowerBound(table, index string, args ...any) memdb.ResultIter
 	return it
 }
 
+// must panics on an error of memdb, which is always a mistake of this package.
 func must(err error) {
 	if err != nil {
-		panic(fmt.Sprintf("state: a lookup does not match the schema: %v", err))
+		panic(fmt.Sprintf("state: the schema and its use do not match: %v", err))
 	}
 }
 
-// rows goes through a memdb iterator, once.
+// rows is a memdb iterator as a sequence, which can be used once.
 func rows[T any](it memdb.ResultIterator) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for raw := it.Next(); raw != nil; raw = it.Next() {

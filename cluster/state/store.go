@@ -3,72 +3,122 @@ package state
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/hashicorp/go-memdb"
 )
 
-// Store holds one server's state. All methods are safe for concurrent use, but writes
-// must come from one goroutine, the FSM's, in the order of their Raft indexes.
+// Store holds the current Snapshot of one server and wakes those who wait for a change
+// of it. All methods are safe for concurrent use, but only one goroutine, the FSM's, may
+// call Update, Adopt and Restore, in the order of the Raft indexes.
 type Store struct {
-	db       *memdb.MemDB
-	strings  *interner // the writer's
-	watchers watchers
+	current atomic.Pointer[Snapshot]
+	strings *interner // of Update and Restore
 
-	mu     sync.Mutex
-	counts *counts
+	mu      sync.Mutex
+	watches map[string]chan struct{} // by node ID
 }
 
 // New returns an empty store at index zero.
 func New() *Store {
-	db, err := memdb.NewMemDB(schema())
-	if err != nil {
-		panic(fmt.Sprintf("state: the schema is invalid: %v", err)) // a constant: cannot fail at run time
-	}
-	// Unlike a database, a snapshot of one, which can be written to as well, does not close
-	// a channel for each tree node that a write replaces: see watchers.
-	return &Store{db: db.Snapshot(), strings: newInterner(), counts: newCounts()}
+	s := &Store{strings: newInterner(), watches: map[string]chan struct{}{}}
+	s.current.Store(emptySnapshot())
+	return s
 }
 
-// Snapshot returns the state as of the latest applied index. It costs no copying and
-// needs no closing, but keeps what it sees in memory while it is in use.
-func (s *Store) Snapshot() *Snapshot {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	db := s.db.Snapshot()
-	return &Snapshot{db: db, txn: db.Txn(false), counts: s.counts}
-}
+// Snapshot returns the state as of the latest applied index. It costs nothing and needs no
+// closing; its rows stay in memory as long as it is referenced.
+func (s *Store) Snapshot() *Snapshot { return s.current.Load() }
 
 // Index returns the latest applied index.
-func (s *Store) Index() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.counts.Index
-}
+func (s *Store) Index() uint64 { return s.Snapshot().Index() }
 
 // EvalCount counts the evaluations of one status, as of the latest applied index.
-func (s *Store) EvalCount(status string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.counts.EvalsByStatus.of(status)
+func (s *Store) EvalCount(status string) int { return s.Snapshot().EvalCount(status) }
+
+// Update applies one log entry: all that write does becomes visible at once, at index,
+// which must not be below an earlier one. When write returns an error nothing changes,
+// and Update returns that error as it is.
+func (s *Store) Update(index uint64, write func(*Tx) error) error {
+	now := s.Snapshot()
+	if index < now.Index() {
+		return fmt.Errorf("cannot apply index %d: the store is at %d already", index, now.Index())
+	}
+	next, err := now.next(&Tx{strings: s.strings}, index, write)
+	if err != nil {
+		return err
+	}
+	s.Adopt(next)
+	return nil
 }
 
-// How SnapshotMinIndex polls: after backoffBase, then after backoffBase·4^n for the n-th
-// try, never longer than backoffLimit (state_store.go, SnapshotMinIndex).
+// Adopt makes next, which another store made by applying the same log, the current state.
+// It wakes the watchers that Update would wake, given the same entry. If this store did
+// not apply all entries before that one, Adopt wakes every watcher.
+func (s *Store) Adopt(next *Snapshot) {
+	before := s.current.Swap(next)
+	if before.Index() == next.base {
+		s.wake(next.changedNodes)
+	} else {
+		s.wakeAll()
+	}
+}
+
+// WatchNodeAllocs returns a channel that closes at the next change of the node's
+// allocations, and at none of another node's: tens of thousands of clients can wait, each
+// for its own. The node need not exist. A caller that compares states takes the channel
+// first and then the snapshot, lest it miss the change between the two.
+//
+// memdb has watches too, but every write pays for them: it closes a channel for each tree
+// node that it replaces, whether anybody waits or not.
+func (s *Store) WatchNodeAllocs(nodeID string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed, ok := s.watches[nodeID]
+	if !ok {
+		changed = make(chan struct{})
+		s.watches[nodeID] = changed
+	}
+	return changed
+}
+
+// wake closes the channels of the nodes in the order given, which must not depend on a
+// map: it is the order in which waiting clients run.
+func (s *Store) wake(nodeIDs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range nodeIDs {
+		if changed, ok := s.watches[id]; ok {
+			close(changed)
+			delete(s.watches, id)
+		}
+	}
+}
+
+func (s *Store) wakeAll() {
+	s.mu.Lock()
+	ids := slices.Sorted(maps.Keys(s.watches))
+	s.mu.Unlock()
+	s.wake(ids)
+}
+
+// SnapshotMinIndex waits backoffBase before its first look, backoffBase·4^n before the
+// n-th, and never more than backoffLimit (state_store.go, SnapshotMinIndex).
 const (
 	backoffBase  = 20 * time.Millisecond
 	backoffLimit = time.Second
 )
 
-// SnapshotMinIndex returns a snapshot that includes index, waiting for it up to timeout.
-// It polls, as Nomad's does: a worker that comes a moment too early sleeps for 20 ms,
-// and 320 ms more if that was not enough, which shows in how many evaluations a storm
-// lets it process. The error is ctx's, or context.DeadlineExceeded wrapped with both
-// indexes once the timeout passed.
+// SnapshotMinIndex returns a snapshot that includes index, and waits for one up to
+// timeout. It polls as Nomad's does, because that limits how many evaluations a worker
+// processes in a storm: one that comes a moment too early sleeps for 20 ms, and for
+// another 320 ms if that was not enough. The error is ctx's or, after timeout, one that
+// names both indexes and wraps context.DeadlineExceeded.
 func (s *Store) SnapshotMinIndex(ctx context.Context, index uint64, timeout time.Duration) (*Snapshot, error) {
-	if s.Index() >= index {
-		return s.Snapshot(), nil
+	if now := s.Snapshot(); now.Index() >= index {
+		return now, nil
 	}
 	expired := time.NewTimer(timeout)
 	defer expired.Stop()
@@ -76,8 +126,8 @@ func (s *Store) SnapshotMinIndex(ctx context.Context, index uint64, timeout time
 		retry := time.NewTimer(backoff(try))
 		select {
 		case <-retry.C:
-			if s.Index() >= index {
-				return s.Snapshot(), nil
+			if now := s.Snapshot(); now.Index() >= index {
+				return now, nil
 			}
 		case <-ctx.Done():
 			retry.Stop()
@@ -98,36 +148,4 @@ func backoff(try int) time.Duration {
 		return backoffLimit
 	}
 	return min(backoffBase<<(2*try), backoffLimit)
-}
-
-// Update applies one log entry: all that write does becomes visible at once, at index.
-// Nothing is changed when write returns an error, which Update passes on as it is.
-// Index must not be below an earlier one.
-func (s *Store) Update(index uint64, write func(*Tx) error) error {
-	if at := s.Index(); index < at {
-		return fmt.Errorf("cannot apply index %d: the store is at %d already", index, at)
-	}
-	tx := begin(s.db.Txn(false), s.counts, index)
-	tx.strings = s.strings
-	if err := write(tx); err != nil {
-		return err
-	}
-	txn := s.db.Txn(true)
-	defer txn.Abort() // does nothing after a commit
-	if err := tx.flush(txn); err != nil {
-		return err
-	}
-	s.commit(txn, tx.counts, tx.nodeAllocs.changed)
-	return nil
-}
-
-// commit publishes a transaction and wakes those who watch the nodes whose allocations
-// it changed. Rows and counts change under one lock: no snapshot pairs those of different
-// indexes.
-func (s *Store) commit(txn *memdb.Txn, now counts, changed map[string]*NodeAllocs) {
-	s.mu.Lock()
-	txn.Commit()
-	s.counts = &now
-	s.mu.Unlock()
-	s.watchers.wake(changed)
 }

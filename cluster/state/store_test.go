@@ -65,7 +65,7 @@ func TestSnapshotMinIndex(t *testing.T) {
 
 func upsert(t *testing.T, s *Store, index uint64) {
 	t.Helper()
-	ok(t, s.UpsertNode(index, &rpc.Node{ID: "n", Status: rpc.NodeStatusReady}))
+	ok(t, s.Update(index, func(tx *Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n", Status: rpc.NodeStatusReady}) }))
 }
 
 func ok(t *testing.T, err error) {
@@ -84,18 +84,20 @@ func closed(ch <-chan struct{}) bool {
 	}
 }
 
-// Every client of a large cluster waits for its own allocations: what happens to other
-// nodes must not wake it.
+// Each client of a large cluster watches its own allocations. Changes on other nodes must not
+// wake it.
 func TestWatchNodeAllocs(t *testing.T) {
 	s := New()
 	nodes := []string{"n", "n1", "n12", "n2", "m"}
 	index := uint64(0)
 	next := func() uint64 { index++; return index }
 	for _, id := range nodes {
-		ok(t, s.UpsertNode(next(), &rpc.Node{ID: id, Status: rpc.NodeStatusReady}))
+		ok(t, s.Update(next(), func(tx *Tx) error { return tx.UpsertNode(&rpc.Node{ID: id, Status: rpc.NodeStatusReady}) }))
 	}
 	place := func(alloc, node string) {
-		ok(t, s.UpsertPlanResults(next(), &PlanResults{AllocsUpdated: []*rpc.Allocation{{ID: alloc, NodeID: node, JobID: "j", DesiredStatus: rpc.AllocDesiredRun}}}))
+		ok(t, s.Update(next(), func(tx *Tx) error {
+			return tx.UpsertPlanResults(&PlanResults{AllocsUpdated: []*rpc.Allocation{{ID: alloc, NodeID: node, JobID: "j", DesiredStatus: rpc.AllocDesiredRun}}})
+		}))
 	}
 	watch := func() map[string]<-chan struct{} {
 		w := map[string]<-chan struct{}{}
@@ -113,14 +115,22 @@ func TestWatchNodeAllocs(t *testing.T) {
 		{"second allocation", func() { place("b", "n1") }, "n1"},
 		{"on another node", func() { place("c", "n12") }, "n12"},
 		{"client update", func() {
-			ok(t, s.UpdateAllocsFromClient(next(), []*rpc.Allocation{{ID: "c", ClientStatus: rpc.AllocClientRunning}}))
+			ok(t, s.Update(next(), func(tx *Tx) error {
+				return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "c", ClientStatus: rpc.AllocClientRunning})
+			}))
 		}, "n12"},
-		{"node status", func() { ok(t, s.UpdateNodeStatus(next(), "n1", rpc.NodeStatusDown, 1, "down")) }, ""},
-		{"evaluation", func() { ok(t, s.UpsertEvals(next(), []*broker.Evaluation{{ID: "e", JobID: "j"}})) }, ""},
+		{"node status", func() {
+			ok(t, s.Update(next(), func(tx *Tx) error { return tx.UpdateNodeStatus("n1", rpc.NodeStatusDown, 1, "down") }))
+		}, ""},
+		{"evaluation", func() {
+			ok(t, s.Update(next(), func(tx *Tx) error { return tx.UpsertEvals(&broker.Evaluation{ID: "e", JobID: "j"}) }))
+		}, ""},
 		{"another node joins", func() { upsertID(t, s, next(), "n13") }, ""},
-		{"another node is removed", func() { ok(t, s.DeleteNode(next(), "n13")) }, ""},
-		{"collection", func() { ok(t, s.DeleteEvals(next(), nil, []string{"a"})) }, "n1"},
-		{"stop", func() { ok(t, s.UpsertPlanResults(next(), &PlanResults{AllocsStopped: []AllocDiff{{ID: "b"}}})) }, "n1"},
+		{"another node is removed", func() { ok(t, s.Update(next(), func(tx *Tx) error { return tx.DeleteNode("n13") })) }, ""},
+		{"collection", func() { ok(t, s.Update(next(), func(tx *Tx) error { return tx.DeleteEvals(nil, []string{"a"}) })) }, "n1"},
+		{"stop", func() {
+			ok(t, s.Update(next(), func(tx *Tx) error { return tx.UpsertPlanResults(&PlanResults{AllocsStopped: []AllocDiff{{ID: "b"}}}) }))
+		}, "n1"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -148,7 +158,7 @@ func TestWatchNodeAllocs(t *testing.T) {
 
 func upsertID(t *testing.T, s *Store, index uint64, id string) {
 	t.Helper()
-	ok(t, s.UpsertNode(index, &rpc.Node{ID: id, Status: rpc.NodeStatusReady}))
+	ok(t, s.Update(index, func(tx *Tx) error { return tx.UpsertNode(&rpc.Node{ID: id, Status: rpc.NodeStatusReady}) }))
 }
 
 func TestUpdateIsAllOrNothing(t *testing.T) {
@@ -168,7 +178,7 @@ func TestUpdateIsAllOrNothing(t *testing.T) {
 	if snap.Index() != 5 || snap.Fingerprint() != before || snap.EvalCount(broker.StatusPending) != 0 {
 		t.Errorf("a failed entry left something behind: index %d", snap.Index())
 	}
-	if err := s.UpsertNode(4, &rpc.Node{ID: "n"}); err == nil {
+	if err := s.Update(4, func(tx *Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n"}) }); err == nil {
 		t.Error("an entry below the latest index was applied")
 	}
 }
@@ -176,16 +186,16 @@ func TestUpdateIsAllOrNothing(t *testing.T) {
 func TestOptimisticSnapshot(t *testing.T) {
 	s := New()
 	upsert(t, s, 1)
-	ok(t, s.UpsertEvals(2, []*broker.Evaluation{{ID: "e", JobID: "j"}}))
+	ok(t, s.Update(2, func(tx *Tx) error { return tx.UpsertEvals(&broker.Evaluation{ID: "e", JobID: "j"}) }))
 	shared := s.Snapshot()
 	plan := &PlanResults{EvalID: "e", AllocsUpdated: []*rpc.Allocation{{ID: "a", NodeID: "n", JobID: "j", Resources: rpc.Resources{CPUMHz: 7}}}}
-	if err := shared.UpsertPlanResults(3, plan); err == nil {
-		t.Error("a plan was applied to a shared snapshot")
+	optimistic := func(snap *Snapshot, index uint64, r *PlanResults) *Snapshot {
+		next, err := snap.Optimistic(index, r)
+		ok(t, err)
+		return next
 	}
-	guess := shared.Optimistic()
-	ok(t, guess.UpsertPlanResults(3, plan))
-	second := guess.Optimistic()
-	ok(t, second.UpsertPlanResults(4, &PlanResults{EvalID: "e", AllocsUpdated: []*rpc.Allocation{{ID: "b", NodeID: "n", JobID: "j"}}}))
+	guess := optimistic(shared, 3, plan)
+	second := optimistic(guess, 4, &PlanResults{EvalID: "e", AllocsUpdated: []*rpc.Allocation{{ID: "b", NodeID: "n", JobID: "j"}}})
 
 	for _, test := range []struct {
 		name   string
@@ -203,7 +213,7 @@ func TestOptimisticSnapshot(t *testing.T) {
 	if a := plan.AllocsUpdated[0]; a.CreateIndex != 0 {
 		t.Errorf("the caller's allocation was written to: CreateIndex %d", a.CreateIndex)
 	}
-	ok(t, s.UpsertPlanResults(3, plan))
+	ok(t, s.Update(3, func(tx *Tx) error { return tx.UpsertPlanResults(plan) }))
 	if d := Diff(s.Snapshot(), guess); d != "" {
 		t.Errorf("committing the plan gives something else: %s", d)
 	}
@@ -233,12 +243,12 @@ func TestDiff(t *testing.T) {
 	if d := Diff(a.Snapshot(), b.Snapshot()); d != "" {
 		t.Errorf("equal states differ: %s", d)
 	}
-	ok(t, b.UpdateNodeStatus(2, "n", rpc.NodeStatusDown, 1, ""))
+	ok(t, b.Update(2, func(tx *Tx) error { return tx.UpdateNodeStatus("n", rpc.NodeStatusDown, 1, "") }))
 	if d := Diff(a.Snapshot(), b.Snapshot()); !strings.HasPrefix(d, "node n is ") {
 		t.Errorf("changed node: %q", d)
 	}
-	ok(t, a.UpdateNodeStatus(2, "n", rpc.NodeStatusDown, 1, ""))
-	ok(t, a.UpsertJob(3, &rpc.Job{ID: "j"}))
+	ok(t, a.Update(2, func(tx *Tx) error { return tx.UpdateNodeStatus("n", rpc.NodeStatusDown, 1, "") }))
+	ok(t, a.Update(3, func(tx *Tx) error { return tx.UpsertJob(&rpc.Job{ID: "j"}) }))
 	if d, want := Diff(a.Snapshot(), b.Snapshot()), "job default/j is in the first state only"; d != want {
 		t.Errorf("got %q, want %q", d, want)
 	}

@@ -10,20 +10,22 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// Tx is one write to the store, at one Raft index. The objects handed to its methods
-// belong to the store from then on: it sets their indexes, and nobody may change them.
+// Tx is one write to the state, at one Raft index. Objects that are handed to its methods
+// belong to the state from then on: the methods set their indexes, and nobody may change
+// them. Every method that changes rows returns an error, so that it can be all of an
+// Update; after an error the Tx must be dropped.
 //
-// Changed rows are gathered first and written to memdb once each at the end. Reading
-// from a memdb transaction that has written drops its cache of writable tree nodes, so
-// that going back and forth would copy every path again for every row.
+// A Tx gathers the changed rows and writes each to memdb once, at the end. Reading from a
+// memdb transaction that has written drops its cache of writable tree nodes: reads and
+// writes in turn would copy every path again for every row.
 type Tx struct {
-	base    *memdb.Txn // reads the state before the transaction
+	base    *Snapshot // the state before the transaction
 	index   uint64
 	counts  counts
 	strings *interner
-	// copies says that the objects handed in stay the caller's (optimistic snapshots).
+	// copies makes methods copy the objects they are handed (Snapshot.Optimistic).
 	copies bool
-	// ownEvals says that counts.EvalsByStatus is this transaction's own already.
+	// ownEvals means that counts.EvalsByStatus is not shared with base any more.
 	ownEvals bool
 
 	nodes       table[string, nodeRow]
@@ -31,16 +33,10 @@ type Tx struct {
 	evals       table[string, broker.Evaluation]
 	allocs      table[string, rpc.Allocation]
 	nodeAllocs  table[string, NodeAllocs]
-	summaries   map[broker.JobID]*jobSummary // changed ones; nil deletes
 	deployments table[broker.JobID, rpc.Deployment]
+	summaries   map[broker.JobID]*jobSummary // changed ones; nil deletes
 
-	touched map[broker.JobID][]string // IDs of changed allocations, some of them twice
-}
-
-func begin(base *memdb.Txn, at *counts, index uint64) *Tx {
-	tx := &Tx{base: base, index: index, counts: *at}
-	tx.counts.Index = index
-	return tx
+	touched map[broker.JobID][]string // IDs of changed allocations, with repetitions
 }
 
 // Index returns the Raft index being applied.
@@ -56,203 +52,133 @@ func (t *table[K, R]) put(key K, row *R) {
 	t.changed[key] = row
 }
 
-// read returns the row as the transaction left it, or as it was before; nil if there
+// read returns the row as the transaction left it, or else as base has it; nil if there
 // is none.
-func (t *table[K, R]) read(base *memdb.Txn, name string, key K, args ...any) (*R, error) {
+func (t *table[K, R]) read(base *Snapshot, name string, key K) *R {
 	if row, ok := t.changed[key]; ok {
-		return row, nil
+		return row
 	}
-	raw, err := base.First(name, indexID, args...)
-	if err != nil {
-		return nil, fmt.Errorf("%s %v: %w", name, key, err)
-	}
-	row, _ := raw.(*R)
-	return row, nil
+	row, _ := base.first(name, indexID, key).(*R)
+	return row
 }
 
-func (t *table[K, R]) flush(txn, base *memdb.Txn, name string, args func(K) []any) error {
+func (t *table[K, R]) flush(txn *memdb.Txn, base *Snapshot, name string) {
 	for key, row := range t.changed {
-		var err error
 		if row != nil {
-			err = txn.Insert(name, row)
-		} else if old, lookupErr := base.First(name, indexID, args(key)...); lookupErr != nil {
-			err = lookupErr
-		} else if old != nil {
-			err = txn.Delete(name, old)
-		}
-		if err != nil {
-			return fmt.Errorf("%s %v: %w", name, key, err)
+			must(txn.Insert(name, row))
+		} else if old := base.first(name, indexID, key); old != nil {
+			must(txn.Delete(name, old))
 		}
 	}
-	return nil
 }
 
-// flush writes the changed rows to txn.
-func (tx *Tx) flush(txn *memdb.Txn) error {
-	if err := firstError(tx.logAllocs, tx.summarize); err != nil {
-		return err
-	}
-	byString := func(id string) []any { return []any{id} }
-	byJob := func(job broker.JobID) []any { return []any{job.Namespace, job.ID} }
-	return firstError(
-		func() error { return tx.nodes.flush(txn, tx.base, tableNodes, byString) },
-		func() error { return tx.jobs.flush(txn, tx.base, tableJobs, byJob) },
-		func() error { return tx.evals.flush(txn, tx.base, tableEvals, byString) },
-		func() error { return tx.allocs.flush(txn, tx.base, tableAllocs, byString) },
-		func() error { return tx.nodeAllocs.flush(txn, tx.base, tableNodeAllocs, byString) },
-		func() error { return tx.deployments.flush(txn, tx.base, tableDeployments, byJob) },
-	)
-}
-
-// summarize puts the changed rows of jobs in place, but those of jobs of which nothing is
-// left.
-func (tx *Tx) summarize() error {
+// flush writes the changed rows to db, and those of jobs to the counts.
+func (tx *Tx) flush(db *memdb.MemDB) {
+	tx.logAllocs()
 	for job, s := range tx.summaries {
-		if s.Evals.Count+s.Allocs.Live+s.Allocs.Terminal > 0 {
-			continue
-		}
-		j, err := tx.job(job)
-		if err != nil {
-			return err
-		}
-		if j == nil {
+		if s.empty() && tx.job(job) == nil {
 			tx.summaries[job] = nil
 		}
 	}
 	tx.counts.summaries = tx.counts.summaries.with(tx.summaries)
-	return nil
+	txn := db.Txn(true)
+	tx.nodes.flush(txn, tx.base, tableNodes)
+	tx.jobs.flush(txn, tx.base, tableJobs)
+	tx.evals.flush(txn, tx.base, tableEvals)
+	tx.allocs.flush(txn, tx.base, tableAllocs)
+	tx.nodeAllocs.flush(txn, tx.base, tableNodeAllocs)
+	tx.deployments.flush(txn, tx.base, tableDeployments)
+	txn.Commit()
 }
 
-func (tx *Tx) node(id string) (*nodeRow, error) { return tx.nodes.read(tx.base, tableNodes, id, id) }
+func (tx *Tx) node(id string) *nodeRow           { return tx.nodes.read(tx.base, tableNodes, id) }
+func (tx *Tx) job(id broker.JobID) *rpc.Job      { return tx.jobs.read(tx.base, tableJobs, id) }
+func (tx *Tx) eval(id string) *broker.Evaluation { return tx.evals.read(tx.base, tableEvals, id) }
+func (tx *Tx) alloc(id string) *rpc.Allocation   { return tx.allocs.read(tx.base, tableAllocs, id) }
 
-func (tx *Tx) job(id broker.JobID) (*rpc.Job, error) {
-	return tx.jobs.read(tx.base, tableJobs, id, id.Namespace, id.ID)
+func (tx *Tx) deployment(job broker.JobID) *rpc.Deployment {
+	return tx.deployments.read(tx.base, tableDeployments, job)
 }
 
-func (tx *Tx) eval(id string) (*broker.Evaluation, error) {
-	return tx.evals.read(tx.base, tableEvals, id, id)
+func (tx *Tx) onNode(nodeID string) *NodeAllocs {
+	return tx.nodeAllocs.read(tx.base, tableNodeAllocs, nodeID)
 }
 
-func (tx *Tx) alloc(id string) (*rpc.Allocation, error) {
-	return tx.allocs.read(tx.base, tableAllocs, id, id)
-}
-
-// summary returns the job's row for writing.
-func (tx *Tx) summary(job broker.JobID) *jobSummary {
-	if s := tx.summaries[job]; s != nil {
-		return s
-	}
-	s := &jobSummary{Job: job}
-	if old := tx.counts.summaries.of(job); old != nil {
-		*s = *old
-	}
-	if tx.summaries == nil {
-		tx.summaries = make(map[broker.JobID]*jobSummary, 1)
-	}
-	tx.summaries[job] = s
-	return s
-}
-
-// putEval stores now in place of old, which may be nil.
-func (tx *Tx) putEval(old, now *broker.Evaluation) error {
+// putEval stores now in place of old, which is nil for a new evaluation.
+func (tx *Tx) putEval(old, now *broker.Evaluation) {
 	tx.strings.eval(now)
 	tx.evals.put(now.ID, now)
-	tx.countEval(old, now)
-	s := tx.summary(now.Job())
-	if old == nil {
-		s.Evals.Count++
-	}
+	s := tx.evalChanged(old, now)
 	s.Evals.MaxModifyIndex = max(s.Evals.MaxModifyIndex, now.ModifyIndex)
-	s.moveBlocked(old, now)
-	return nil
 }
 
-func (tx *Tx) countEval(old, now *broker.Evaluation) {
+// evalChanged updates the counts and the per-job row, which it returns, for the change of
+// an evaluation from old to now. One of them may be nil.
+func (tx *Tx) evalChanged(old, now *broker.Evaluation) *jobSummary {
 	if !tx.ownEvals {
 		tx.counts.EvalsByStatus = slices.Clone(tx.counts.EvalsByStatus)
 		tx.ownEvals = true
 	}
 	tx.counts.eval(old, now)
 	tx.counts.EvalsIndex = tx.index
+	of := now
+	if of == nil {
+		of = old
+	}
+	s := tx.summary(of.Job())
+	s.evalChanged(old, now)
+	return s
 }
 
-// putAlloc stores now in place of old, which may be nil.
+// putAlloc stores now in place of old, which is nil for a new allocation.
 func (tx *Tx) putAlloc(old, now *rpc.Allocation) error {
 	if old != nil && old.NodeID != now.NodeID {
 		return fmt.Errorf("allocation %q is on node %q and cannot move to %q", now.ID, old.NodeID, now.NodeID)
 	}
 	tx.strings.alloc(now)
 	tx.allocs.put(now.ID, now)
-	if err := tx.deploymentSees(old, now); err != nil {
-		return err
-	}
-	return tx.allocChanged(old, now)
+	tx.updateDeploymentWithAlloc(old, now)
+	tx.allocChanged(old, now)
+	return nil
 }
 
-// allocChanged carries an allocation's change into the counts and per-node and per-job
-// rows; either may be nil, not both.
-func (tx *Tx) allocChanged(old, now *rpc.Allocation) error {
+// allocChanged updates the counts and the per-node and per-job rows for the change of an
+// allocation from old to now. One of them may be nil.
+func (tx *Tx) allocChanged(old, now *rpc.Allocation) {
 	of := now
 	if of == nil {
 		of = old
 	}
-	job := broker.JobID{Namespace: of.Namespace, ID: of.JobID}
-	s := tx.summary(job)
+	job := jobOf(of)
 	if tx.touched == nil {
 		tx.touched = map[broker.JobID][]string{}
 	}
 	tx.touched[job] = append(tx.touched[job], of.ID)
+	s := tx.summary(job)
 	countAlloc(&s.Allocs.Live, &s.Allocs.Terminal, old, now)
 	if now == nil {
 		s.Allocs.DeletedIndex = tx.index
 	}
 	tx.counts.alloc(old, now)
 	tx.counts.AllocsIndex = tx.index
-	return tx.updateNodeAllocs(of.NodeID, old, now)
+	tx.updateNodeAllocs(of.NodeID, old, now)
 }
 
-// jobSummary counts what belongs to one job. A row lives as long as the job, its
-// evaluations or its allocations do.
-type jobSummary struct {
-	Job    broker.JobID
-	Evals  JobEvals
-	Allocs JobAllocs
-	// Launched is when a periodic job was last launched, or else registered, in Unix
-	// nanoseconds; zero for other jobs.
-	Launched int64
-	// Blocked holds the IDs of the job's blocked evaluations, of which there are few at
-	// any time: those that a completed evaluation cancels.
-	Blocked []string
+func jobOf(a *rpc.Allocation) broker.JobID { return broker.JobID{Namespace: a.Namespace, ID: a.JobID} }
 
-	log changeLog // of the allocations
-}
-
-// JobEvals is what is known of a job's evaluations without looking at them.
-type JobEvals struct {
-	Count int
-	// MaxModifyIndex is the highest ModifyIndex any evaluation of the job ever had: a
-	// worker's state must include it before the job is scheduled (eval_endpoint.go,
-	// getWaitIndex). Nomad scans the evaluations that exist; one deleted since cannot
-	// make anyone wait for more than an index that was applied already.
-	MaxModifyIndex uint64
-}
-
-// JobAllocs is what is known of a job's allocations without looking at them.
-type JobAllocs struct {
-	Live, Terminal int // split by rpc.Allocation.Terminal
-	// DeletedIndex is the last index that deleted one; zero means that none was.
-	DeletedIndex uint64
-}
-
-// moveBlocked keeps Blocked in step with an evaluation's change; either may be nil. The
-// list is shared with snapshots: a change makes a new one.
-func (s *jobSummary) moveBlocked(old, now *broker.Evaluation) {
-	was := old != nil && old.Status == broker.StatusBlocked
-	is := now != nil && now.Status == broker.StatusBlocked
-	switch {
-	case is && !was:
-		s.Blocked = append(slices.Clip(s.Blocked), now.ID)
-	case was && !is:
-		s.Blocked = slices.DeleteFunc(slices.Clone(s.Blocked), func(id string) bool { return id == old.ID })
+// Node returns a node as the transaction has left it so far; nil if there is none.
+func (tx *Tx) Node(id string) *rpc.Node {
+	if row := tx.node(id); row != nil {
+		return row.node
 	}
+	return nil
 }
+
+// Alloc returns an allocation as the transaction has left it so far; nil if there is none.
+func (tx *Tx) Alloc(id string) *rpc.Allocation { return tx.alloc(id) }
+
+// EvalCount counts the evaluations of one status so far.
+func (tx *Tx) EvalCount(status string) int { return tx.counts.EvalsByStatus.of(status) }
+
+// EvalTotal counts all evaluations so far.
+func (tx *Tx) EvalTotal() int { return tx.counts.Evals }

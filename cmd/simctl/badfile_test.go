@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestBadResultFiles hands every command that reads results every kind of file that is
-// none: exit code 2 and one line that names the file and what is wrong, and nothing written.
+// TestBadResultFiles gives every command that reads results every kind of file that is not
+// one. It expects exit code 2 and one line that names the file and the problem, and no new
+// files.
 func TestBadResultFiles(t *testing.T) {
 	data, err := os.ReadFile(newResult)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/simctl/simctl/broker/explore"
 )
 
-// newBrokerCommand holds what works on the evaluation broker alone, without a cluster.
+// newBrokerCommand groups the commands that work on the broker alone, without a cluster.
 func newBrokerCommand() *cobra.Command {
 	cmd := asGroup("command", &cobra.Command{
 		Use:   "broker",
@@ -26,7 +26,7 @@ func newBrokerCommand() *cobra.Command {
 	return cmd
 }
 
-// exploreFlags is what the flags of broker explore say.
+// exploreFlags holds the flags of broker explore.
 type exploreFlags struct {
 	policies []string
 	bounds   explore.Bounds
@@ -40,20 +40,21 @@ func newBrokerExploreCommand() *cobra.Command {
 		Use:   "explore",
 		Short: "Search every interleaving of a small system for lost evaluations",
 		Long: `Search every interleaving of a small system around the real broker: triggers, workers
-with snapshots, nack timeouts, late acks, the reapers, failing Raft writes, the loss
-of leadership and the restore after it. In every state no evaluation may be lost or
-held twice, no job may be worked on twice at once, and every trigger must have had, or
-be about to get, a scheduling run that sees it.
+with snapshots, nack timeouts, late acks, reapers, failing Raft writes, and the loss of
+leadership with the restore that follows. The search checks every state: no evaluation
+is lost or held twice, no two workers hold the same job, and every trigger has had, or
+will get, a scheduling run that sees it.
 
-A policy is legacy or shedding and, after plus signs, what is changed about it:
+A policy is legacy or shedding, optionally changed by words after plus signs:
 
   oldest-first, newest-first, priority-first      which pending evaluation is the best
-  ack-keeps-all, ack-keeps-best, ack-keeps-none   which of them an ack does not shed
-  enqueue-keeps-best, enqueue-keeps-none          the same while the job is busy
+  ack-keeps-all, ack-keeps-best, ack-keeps-none   which of them an ack keeps
+  enqueue-keeps-best, enqueue-keeps-none          which of them an enqueue keeps
+                                                  while the job is busy
   last-slot-peek, dedup-leak, silent-timings      known defects of Nomad's broker
 
-A violation is printed as a shortest history, and as a script for the broker's tests;
-the exit code is then 3. It is 1 if the search ended at --max-states.`,
+A violation is printed as a shortest history and as a script for the broker's tests, and
+the exit code is 3. The exit code is 1 if the search stopped at --max-states.`,
 		Example: `  simctl broker explore
   simctl broker explore --policy shedding+oldest-first
   simctl broker explore --policy legacy+ack-keeps-none --jobs 1 --snapshot job`,
@@ -66,20 +67,20 @@ the exit code is then 3. It is 1 if the search ended at --max-states.`,
 
 func (f *exploreFlags) bind(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	flags.Var(names{&f.policies}, "policy", "policies to search, each on its own")
+	flags.Var(names{&f.policies}, "policy", "policies to search, each by itself")
 	b := &f.bounds
 	flags.IntVar(&b.Jobs, "jobs", b.Jobs, "number of jobs, 1 to 4")
 	flags.IntVar(&b.Evals, "evals", b.Evals, "triggers of each job, 1 to 8")
 	flags.IntVar(&b.Workers, "workers", b.Workers, "number of workers, 1 to 4")
-	flags.IntVar(&b.Batch, "batch", b.Batch, "most evaluations the reaper takes at a time, 1 to 100")
-	flags.IntVar(&b.Timeouts, "timeouts", b.Timeouts, "most nack timeouts in one history, 0 to 10")
-	flags.IntVar(&b.Failovers, "failovers", b.Failovers, "most failovers in one history, 0 to 10")
-	flags.IntVar(&b.WriteFailures, "write-failures", b.WriteFailures, "most failed writes of the reaper in one history, 0 to 10")
+	flags.IntVar(&b.Batch, "batch", b.Batch, "maximum evaluations that the reaper takes at a time, 1 to 100")
+	flags.IntVar(&b.Timeouts, "timeouts", b.Timeouts, "maximum nack timeouts in a history, 0 to 10")
+	flags.IntVar(&b.Failovers, "failovers", b.Failovers, "maximum failovers in a history, 0 to 10")
+	flags.IntVar(&b.WriteFailures, "write-failures", b.WriteFailures, "maximum failed writes of the reaper in a history, 0 to 10")
 	flags.IntVar(&b.DeliveryLimit, "delivery-limit", b.DeliveryLimit, "deliveries before an evaluation fails, 1 to 3")
-	flags.IntVar(&b.Priorities, "priorities", b.Priorities, "1, or 2: each trigger may have a higher one (for which shedding needs --snapshot job)")
-	flags.StringVar((*string)(&b.Snapshot), "snapshot", string(b.Snapshot), "a snapshot is as new as: eval (the evaluation) or job (any of its job, as in Nomad)")
-	flags.IntVar(&b.MaxStates, "max-states", b.MaxStates, "end the search unfinished at this many states")
-	flags.StringVar(&f.format, "format", f.format, "of stdout: text or json")
+	flags.IntVar(&b.Priorities, "priorities", b.Priorities, "number of priorities: 1, or 2 (then shedding needs --snapshot job)")
+	flags.StringVar((*string)(&b.Snapshot), "snapshot", string(b.Snapshot), "how new a worker's snapshot is: eval (as its evaluation) or job (as any evaluation of the job, as in Nomad)")
+	flags.IntVar(&b.MaxStates, "max-states", b.MaxStates, "stop the search, unfinished, at this many states")
+	flags.StringVar(&f.format, "format", f.format, "format of stdout: text or json")
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
 }
 
@@ -131,7 +132,7 @@ func (f *exploreFlags) write(w io.Writer, reports []*explore.Report) error {
 	}{reports})
 }
 
-// exploreVerdict is an error for a violation, and for a search that proves nothing.
+// exploreVerdict returns an error for a violation, and for a search that proves nothing.
 func exploreVerdict(reports []*explore.Report) error {
 	var bad, unfinished []string
 	for _, r := range reports {
@@ -144,14 +145,14 @@ func exploreVerdict(reports []*explore.Report) error {
 	}
 	switch {
 	case len(bad) > 0:
-		return verdictErrorf("found unsound: %s", strings.Join(bad, ", "))
+		return verdictErrorf("unsound: %s", strings.Join(bad, ", "))
 	case len(unfinished) > 0:
 		return fmt.Errorf("search unfinished: %s (raise --max-states or lower the bounds)", strings.Join(unfinished, ", "))
 	}
 	return nil
 }
 
-// exploreProgress keeps one line of a terminal up to date.
+// exploreProgress updates one line of a terminal in place.
 type exploreProgress struct {
 	mu     sync.Mutex
 	w      io.Writer

@@ -24,7 +24,7 @@ func TestBrokerExplore(t *testing.T) {
 		{"one policy", append(small, "--policy", "shedding+dedup-leak"), exitOK,
 			[]string{"shedding+dedup-leak: holds"}, ""},
 		{"unsound", append(small, "--priorities", "2"), exitVerdict,
-			[]string{"legacy: holds", `shedding: VIOLATES "no lost wake-up"`, "ack id=a1 token=t1\n----\nok, shed 1"}, "found unsound: shedding"},
+			[]string{"legacy: holds", `shedding: VIOLATES "no lost wake-up"`, "ack id=a1 token=t1\n----\nok, shed 1"}, "unsound: shedding"},
 		{"unfinished", append(small, "--max-states", "10"), exitFailed,
 			[]string{"legacy: unfinished"}, "search unfinished: legacy, shedding (raise --max-states"},
 		{"unknown policy", []string{"explore", "--policy", "best"}, exitUsage, nil, `unknown broker policy "best": use legacy or shedding`},
@@ -33,7 +33,7 @@ func TestBrokerExplore(t *testing.T) {
 		{"no policy", []string{"explore", "--policy="}, exitUsage, nil, `unknown broker policy ""`},
 		{"a policy of one's own", append(small, "--policy", "legacy+ack-keeps-none"), exitVerdict,
 			[]string{`legacy+ack-keeps-none: VIOLATES "no lost wake-up" after 5 steps`, "policies legacy+ack-keeps-none\n----\n"},
-			"found unsound: legacy+ack-keeps-none"},
+			"unsound: legacy+ack-keeps-none"},
 		{"jobs", []string{"explore", "--jobs", "9"}, exitUsage, nil, `--jobs "9": it must be from 1 to 4`},
 		{"evals", []string{"explore", "--evals", "0"}, exitUsage, nil, `--evals "0": it must be from 1 to 8`},
 		{"write failures", []string{"explore", "--write-failures", "-1"}, exitUsage, nil, `--write-failures "-1": it must be from 0 to 10`},
@@ -69,7 +69,7 @@ func TestBrokerExploreJSON(t *testing.T) {
 	}
 }
 
-// TestBrokerExploreInterrupted has one line to say of two searches that end early.
+// TestBrokerExploreInterrupted expects one line about two searches that end early.
 func TestBrokerExploreInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -11,8 +11,9 @@ func newCompareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare OLD NEW",
 		Short: "Compare two stored results figure by figure",
-		Long: `Print how the second result differs from the first, phase by phase: both values, the
-difference, and what the old value was multiplied (×) or divided (÷) by. Nothing is run.`,
+		Long: `Print how the second result differs from the first, phase by phase: both values, their
+difference, and the factor by which the old value grew (×) or shrank (÷). The command runs
+no scenario.`,
 		Example: `  simctl compare results/run/legacy.json results/run/shedding.json
   simctl compare legacy.json shedding.json --format json`,
 		Args: needResults(2, 2),

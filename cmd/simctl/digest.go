@@ -10,8 +10,8 @@ func newDigestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "digest RESULT",
 		Short: "Print a hash of what happened in a run",
-		Long: `Print a hash of everything in a result file but what the run cost the machine, however
-the file is laid out. Two runs with the same digest behaved alike.`,
+		Long: `Print a hash of everything in a result file except what the run cost the machine. The
+layout of the file does not matter. Two runs with the same digest behaved alike.`,
 		Example: `  simctl digest results/run/shedding.json`,
 		Args:    needResults(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

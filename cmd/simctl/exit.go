@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Exit codes, as docs/cli.md promises them to scripts.
+// Exit codes. docs/cli.md promises them to scripts.
 const (
 	exitOK      = 0
 	exitFailed  = 1 // the run failed or was interrupted
@@ -13,8 +13,8 @@ const (
 	exitVerdict = 3 // the run went through, but an invariant or a threshold failed
 )
 
-// exitError is an error that decides the exit code. Any other error of a command means
-// exitFailed.
+// exitError is an error that carries the exit code. Any other error of a command exits
+// with exitFailed.
 type exitError struct {
 	code int
 	err  error
@@ -23,18 +23,18 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// usageErrorf returns an error for input that the user can correct. The text names what
-// was given and what is allowed, on one line.
+// usageErrorf returns an error for input that the user can correct. Its text is one line
+// that names what was given and what is allowed.
 func usageErrorf(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-// verdictErrorf returns an error for a run whose result did not hold.
+// verdictErrorf returns an error for a run that completed but failed a check.
 func verdictErrorf(format string, args ...any) error {
 	return &exitError{exitVerdict, fmt.Errorf(format, args...)}
 }
 
-// exitCode returns what the process should exit with after err.
+// exitCode returns the exit code of the process after err.
 func exitCode(err error) int {
 	if err == nil {
 		return exitOK

@@ -13,7 +13,7 @@ import (
 	"github.com/simctl/simctl/reports"
 )
 
-// flagError words what pflag found as one line that names the flag, the value and what
+// flagError turns an error of pflag into one line that names the flag, the value and what
 // is allowed.
 func flagError(cmd *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
@@ -39,8 +39,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageErrorf("%w", err)
 }
 
-// allowed words what a value of pflag's own types must be; the values of this package say
-// so in the errors of their Set.
+// allowed says what a value of one of pflag's own types must be. The flag values of this
+// package say so themselves, in the errors of Set.
 func allowed(flag *pflag.Flag, err error) error {
 	if _, ok := errors.AsType[*strconv.NumError](err); !ok {
 		return err
@@ -57,8 +57,8 @@ func allowed(flag *pflag.Flag, err error) error {
 	return fmt.Errorf("it must be a whole number, such as %s", flag.DefValue)
 }
 
-// noArgs refuses positional arguments by name: a stray one is mostly a flag whose dashes
-// were forgotten, or a list that was split by a space.
+// noArgs refuses positional arguments and names the first. Usually it is a flag without
+// its dashes, or part of a list that a space has split.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		args[0], cmd.CommandPath(), cmd.CommandPath())
 }
 
-// checked is a flag value that is parsed with errors that say what is allowed.
+// checked is a flag value whose parse errors say what is allowed.
 type checked[T any] struct {
 	value *T
 	kind  string // what the help calls the value
@@ -81,7 +81,7 @@ func newChecked[T any](value *T, kind string, parse func(string) (T, error)) *ch
 
 func (c *checked[T]) String() string {
 	if c.value == nil {
-		return "" // pflag asks a zero value what its zero looks like
+		return "" // pflag calls String on a zero value to find the zero default
 	}
 	return fmt.Sprint(*c.value)
 }
@@ -97,7 +97,7 @@ func (c *checked[T]) Set(s string) error {
 
 func (c *checked[T]) Type() string { return c.kind }
 
-// names is a flag value for a comma-separated list in which no name stands twice.
+// names is a flag value for a comma-separated list of distinct names.
 type names struct{ value *[]string }
 
 func (n names) String() string {
@@ -122,10 +122,10 @@ func (n names) Set(s string) error {
 	return nil
 }
 
-// textFormat is a flag value for how a comparison is printed.
+// textFormat returns a flag value for the format of a comparison on stdout.
 func textFormat(value *string) pflag.Value { return oneOf(value, "format", textFormats()) }
 
-// oneOf is a flag value for one of some names.
+// oneOf returns a flag value for one of the known names.
 func oneOf(value *string, kind string, known []string) pflag.Value {
 	return newChecked(value, kind, func(s string) (string, error) {
 		if !slices.Contains(known, s) {

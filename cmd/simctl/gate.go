@@ -17,7 +17,7 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// gateFlags is what the flags of the gate say, beside those of every scenario.
+// gateFlags holds the flags of the gate, including those of every scenario.
 type gateFlags struct {
 	scenarioFlags
 	vars      assignments
@@ -31,15 +31,15 @@ func newGateCommand() *cobra.Command {
 	f := &gateFlags{scenarioFlags: *newScenarioFlags(scenarios.Spec{}), tolerance: 0.05}
 	cmd := &cobra.Command{
 		Use:   "gate [SCENARIO]",
-		Short: "Run a scenario and fail if its figures are not what they were",
-		Long: `Run what a baseline file says and hold every figure to the baseline's, and to the
-thresholds of the scenario: a line for each, ✓ or ✗, with what was measured and what was
-demanded. The exit code is 3 if one does not hold.
+		Short: "Run a scenario and fail if its figures differ from a baseline",
+		Long: `Repeat the runs of a baseline file and check every figure against the baseline and against
+the thresholds of the scenario. Each check prints a line, ✓ or ✗, with the figure and the
+demand. The exit code is 3 if a check fails.
 
-With --update the runs become the baseline, which is a file to be committed. SCENARIO is a
-scenario file or the name of a built-in scenario; the baseline is, unless --baseline names
-it, testdata/baselines/NAME.json. What is run is part of the baseline: flags that change it
-need --update. A scenario without a baseline is held to its thresholds alone.`,
+With --update the runs become the new baseline: commit that file. SCENARIO is a scenario
+file or the name of a built-in scenario; the default of --baseline is
+testdata/baselines/NAME.json. The baseline also holds what to run: flags that change it
+need --update. A scenario without a baseline is checked against its thresholds alone.`,
 		Example: `  simctl gate heartbeat-storm --var nodes=200 --update
   simctl gate --baseline testdata/baselines/heartbeat-storm.json --junit gate.xml`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -53,8 +53,8 @@ need --update. A scenario without a baseline is held to its thresholds alone.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.base, "baseline", "", "baseline file (default testdata/baselines/NAME.json)")
-	flags.BoolVar(&f.update, "update", false, "write the baseline from what the runs give now")
-	flags.Float64Var(&f.tolerance, "tolerance", f.tolerance, "how far a figure may be from the baseline's, as a share of it; with --update")
+	flags.BoolVar(&f.update, "update", false, "make the results of this run the baseline")
+	flags.Float64Var(&f.tolerance, "tolerance", f.tolerance, "with --update: how far a figure may differ from the baseline's, as a share of it")
 	flags.StringVar(&f.junit, "junit", "", "file to write the checks to as JUnit XML")
 	flags.BoolVar(&f.github, "github", false, "annotate a GitHub Actions run, and append to $GITHUB_STEP_SUMMARY")
 	f.vars.bind(flags)
@@ -65,7 +65,7 @@ need --update. A scenario without a baseline is held to its thresholds alone.`,
 	return cmd
 }
 
-// shaping are the flags that change what is run.
+// shaping lists the flags that change what is run.
 var shaping = []string{"var", "var-file", "seed", "broker", "cost", "tolerance"}
 
 func (f *gateFlags) run(cmd *cobra.Command, args []string) error {
@@ -106,7 +106,8 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) error {
 	return gateVerdict(results, f.base)
 }
 
-// gateVerdict returns an error that counts what failed, if anything did: the lines say what.
+// gateVerdict returns an error that counts the failed checks, or nil. The lines of the
+// report name them.
 func gateVerdict(results []*metrics.Result, baseline string) error {
 	failed, all := 0, 0
 	for _, c := range reports.Checks(results) {
@@ -118,11 +119,11 @@ func gateVerdict(results []*metrics.Result, baseline string) error {
 	if failed == 0 {
 		return nil
 	}
-	return verdictErrorf("%d of %d checks failed; if that is meant, make it the baseline: simctl gate --baseline %s --update", failed, all, baseline)
+	return verdictErrorf("%d of %d checks failed; if the change is intended, update the baseline: simctl gate --baseline %s --update", failed, all, baseline)
 }
 
-// prepare finds out what to run: what the baseline says, or with --update what the command
-// line says. The baseline is nil if there is none.
+// prepare decides what to run: what the baseline holds or, with --update, what the command
+// line says. It returns a nil baseline if there is none.
 func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baseline, error) {
 	shaped := ""
 	for _, name := range shaping {
@@ -147,14 +148,14 @@ func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baselin
 	case err != nil:
 		return nil, usageErrorf("%w", err)
 	case shaped != "" && !f.update:
-		return nil, usageErrorf("--%s changes what is run, which the baseline %s says: add --update to write it anew", shaped, f.base)
+		return nil, usageErrorf("--%s changes the runs that the baseline %s defines: add --update to write it again", shaped, f.base)
 	case shaped != "" && len(args) == 1:
-		return baseline, nil // the command line says what is run
+		return baseline, nil // the command line decides what is run
 	}
 	return baseline, f.fromBaseline(baseline, args)
 }
 
-// fromBaseline makes the spec the one of the baseline's runs.
+// fromBaseline takes the spec of the baseline's runs.
 func (f *gateFlags) fromBaseline(b *metrics.Baseline, args []string) error {
 	var spec scenarios.Spec
 	if err := json.Unmarshal(b.Spec, &spec); err != nil {
@@ -193,7 +194,7 @@ func (f *gateFlags) fromBaseline(b *metrics.Baseline, args []string) error {
 // write makes the runs the baseline.
 func (f *gateFlags) write(cmd *cobra.Command, spec scenarios.Spec, results []*metrics.Result) error {
 	if err := verdict(results); err != nil {
-		return fmt.Errorf("the baseline stays as it was: %w", err)
+		return fmt.Errorf("the baseline is unchanged: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(f.base), 0o777); err != nil {
 		return usageErrorf("--baseline %q: %w", f.base, err)
@@ -230,7 +231,7 @@ func relative(dir, file string) (string, error) {
 	return filepath.Rel(from, to)
 }
 
-// report writes what was held to what, to wherever it was asked for.
+// report writes the checks to stdout, and to JUnit and GitHub if the flags ask for it.
 func (f *gateFlags) report(cmd *cobra.Command, results []*metrics.Result) error {
 	if err := reports.CheckLines(cmd.OutOrStdout(), results); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestGateSeesABrokenPolicy breaks the shedding policy by one line, builds the program from
-// that, and wants the gate to turn red, and for what sheds alone.
+// TestGateSeesABrokenPolicy breaks one line of the shedding policy, builds the program from
+// that, and expects the gate to fail, and only for the shedding broker.
 func TestGateSeesABrokenPolicy(t *testing.T) {
 	dir := t.TempDir()
 	build := func(name string, args ...string) string {
@@ -56,8 +56,8 @@ func TestGateSeesABrokenPolicy(t *testing.T) {
 	}
 }
 
-// brokenPolicy returns an overlay for the go command in which the shedding policy keeps
-// everything: one line of broker/policy.go is another.
+// brokenPolicy returns an overlay for the go command that changes one line of
+// broker/policy.go, so that the shedding policy keeps everything.
 func brokenPolicy(t *testing.T, dir string) string {
 	t.Helper()
 	const line, broken = "return pending.KeepBest()", "return nil"

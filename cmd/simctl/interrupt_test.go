@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestInterrupt interrupts a run that is under way, in the two ways it happens: a signal to
-// the parent alone, and Ctrl-C in a terminal, which reaches the children as well.
+// TestInterrupt interrupts a run in both ways that users do: by a signal to the parent
+// alone, and by Ctrl-C in a terminal, which also reaches the children.
 func TestInterrupt(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -10,15 +10,15 @@ import (
 	"github.com/simctl/simctl/reports"
 )
 
-// demands is what runs are held to.
+// demands holds what runs are checked against.
 type demands struct {
 	thresholds []metrics.Threshold
 	baseline   []*metrics.Result
 	skipped    []string // thresholds that could not be applied, and why
 }
 
-// judge holds runs to the demands: each Result gets its verdicts. The error is one of
-// input: a threshold on a figure that the runs do not have.
+// judge checks runs against the demands and stores the verdicts in each Result. It returns
+// an input error if a threshold names a figure that the runs do not have.
 func (d *demands) judge(runs []*metrics.Result) error {
 	var apply []metrics.Threshold
 	apply, d.skipped = metrics.Applicable(runs, d.baseline, d.thresholds)
@@ -37,15 +37,14 @@ func (d *demands) judge(runs []*metrics.Result) error {
 	return nil
 }
 
-// tell says which thresholds were not applied.
+// tell reports the thresholds that were not applied.
 func (d *demands) tell(cmd *cobra.Command) {
 	for _, text := range d.skipped {
 		cmd.PrintErrf("threshold not applied: %s\n", text)
 	}
 }
 
-// verdict returns an error that names the invariants and the thresholds that failed, if any
-// did.
+// verdict returns an error that names the failed invariants and thresholds, or nil.
 func verdict(results []*metrics.Result) error {
 	var failed []string
 	kinds := map[bool]bool{}

@@ -10,15 +10,14 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// liveRuns is how many runs have room in a live view on a terminal of 24 lines.
+// liveRuns is the number of runs that a live view has room for on a terminal of 24 lines.
 const liveRuns = 5
 
-// liveEvery is how often the live view is drawn again.
+// liveEvery is the least time between two frames of the live view.
 const liveEvery = 200 * time.Millisecond
 
-// liveView follows runs on a terminal: it draws a frame of reports.Live over the one
-// before. What it writes between two frames is whole lines, so that an interrupt leaves the
-// terminal as it should be.
+// liveView follows runs on a terminal: it draws each frame of reports.Live over the one
+// before. It writes whole lines only, so an interrupt leaves the terminal in order.
 type liveView struct {
 	w     io.Writer
 	color bool
@@ -53,8 +52,8 @@ func (v *liveView) close() {
 	v.draw()
 }
 
-// draw writes a frame in one piece. Lines that are too long for the terminal are cut by it
-// and not broken, which would make the frame higher than it is.
+// draw writes a frame in one piece. The terminal cuts lines that are too long for it: a
+// wrapped line would take a row that Lines does not count.
 func (v *liveView) draw() {
 	const noWrap, wrap, clear = "\x1b[?7l", "\x1b[?7h", "\x1b[J"
 	back := ""

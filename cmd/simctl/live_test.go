@@ -9,8 +9,8 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// screen is as much of a terminal as the live view needs: it moves up, clears what is
-// below, and writes lines.
+// screen is the part of a terminal that the live view needs: it moves up, clears below,
+// and writes lines.
 type screen struct {
 	lines []string
 	row   int
@@ -83,8 +83,8 @@ func TestLiveViewDrawsOverItself(t *testing.T) {
 	}
 }
 
-// TestProgressDisplays: what is no terminal gets lines, whatever the clock; quiet gets
-// nothing.
+// TestProgressDisplays checks that a stderr that is not a terminal gets lines, whatever the
+// clock, and that --quiet prints nothing.
 func TestProgressDisplays(t *testing.T) {
 	names := []string{"legacy"}
 	if _, ok := newProgress(&bytes.Buffer{}, false, true, names).(*statusLines); !ok {

@@ -9,20 +9,20 @@ import (
 	"path/filepath"
 )
 
-// outDir is a directory of results that appears as a whole or not at all: files are
-// written to a hidden directory on the same file system and renamed into place by
-// commit. Whatever happens before leaves the target as it was.
+// outDir is a directory of results that appears as a whole or not at all. Files are
+// written to a hidden directory on the same file system, and commit renames them into
+// place. Until then the target stays as it was.
 type outDir struct {
 	target string
 	stage  string
-	// exists says that target was there before: then files move into it one by one, over
-	// those of the same name, and what else is in it stays.
+	// exists reports whether target was there before. Files then move into it one by one,
+	// replace those of the same name, and leave the others alone.
 	exists bool
 }
 
-// newOutDir opens target for writing, which neither has to exist nor its parents. The
-// error names target when it cannot be written, before anything is run. The caller must
-// call discard in the end.
+// newOutDir opens target for writing. Neither target nor its parents have to exist. It
+// returns a usage error if target cannot be written, so that callers can refuse it before
+// they run anything. The caller must call discard at the end, unless commit succeeds.
 func newOutDir(target string) (*outDir, error) {
 	if target == "" {
 		return nil, usageErrorf(`--out "": want the name of a directory`)
@@ -34,8 +34,8 @@ func newOutDir(target string) (*outDir, error) {
 	d := &outDir{target: target, exists: err == nil}
 	near := target
 	for err != nil {
-		// The hidden directory goes into the nearest parent there is, so that no parent has
-		// to be made, and unmade after a failure.
+		// The hidden directory goes into the nearest parent that exists, so that a failure
+		// leaves no new parents to remove.
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, unwritable(target, err)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/simctl/simctl/scenarios/closedform"
 )
 
-// planFlags is what the flags of a plan say.
+// planFlags holds the flags of plan.
 type planFlags struct {
 	spec   scenarios.Spec
 	miss   float64
@@ -24,25 +24,24 @@ type planFlags struct {
 	quiet  bool
 }
 
-// planScenario is what there are formulae of.
+// planScenario is the scenario that the formulae describe.
 const planScenario = "heartbeat-storm"
 
-// mostCheckNodes is how many nodes a check simulates unless it is told to simulate more: it
-// takes seconds.
+// mostCheckNodes is the most nodes that a check simulates by default, to end within seconds.
 const mostCheckNodes = 500
 
 func newPlanCommand(needed func(string) bool) *cobra.Command {
 	f := &planFlags{spec: scenarios.Spec{Scenario: planScenario, Seed: 1, Clock: scenarios.ClockVirtual}, miss: 0.1, format: "table"}
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Estimate a storm of heartbeats by formulae, and check them by simulation",
-		Long: `Work out on paper what a storm of missed heartbeats costs under the old and the new
-broker: evaluations, Raft entries, and how long the servers take to recover. Every formula
-is shown with its letters. It takes no time.
+		Short: "Estimate a heartbeat storm by formulae, and check them by simulation",
+		Long: `Estimate by formulae what a storm of missed heartbeats costs under the legacy and the
+shedding broker: evaluations, Raft entries, and the time to recovery. The output shows
+every formula and the value of every letter in it.
 
-Beside that, a smaller storm with the same settings is simulated under both brokers and
-compared with what the formulae say about it: how far they can be trusted. --check-nodes
-says how small; 0 leaves the check out.`,
+To show how far the formulae can be trusted, the command also simulates a smaller storm
+with the same settings under both brokers, and compares it with what the formulae say
+about it. --check-nodes sets its size; 0 leaves the check out.`,
 		Example: `  simctl plan --nodes 8000 --system-jobs 40 --allocs-per-node 25 --miss 10%
   simctl plan --nodes 8000 --system-jobs 40 --schedulers 8 --check-nodes 0`,
 		Args: noArgs,
@@ -53,14 +52,14 @@ says how small; 0 leaves the check out.`,
 	if needed(planScenario) {
 		mustBindVariables(flags, &f.spec)
 		flags.Lookup("fraction").Hidden = true // --miss is the same
-		flags.Lookup("service-jobs").Usage += " (default: one for each allocation a node)"
+		flags.Lookup("service-jobs").Usage += " (default: one for each allocation per node)"
 	}
 	flags.Var(newChecked(&f.miss, "share", parseShare), "miss", "share of the nodes that miss their heartbeats, such as 10% or 0.1")
 	flags.Lookup("miss").DefValue = "10%"
 	bindCost(flags, &f.spec)
-	flags.IntVar(&f.check, "check-nodes", -1, fmt.Sprintf("nodes of the simulated check; 0 for none (default: as many as asked for, up to %d)", mostCheckNodes))
+	flags.IntVar(&f.check, "check-nodes", -1, fmt.Sprintf("nodes of the simulated check; 0 for none (default: --nodes, up to %d)", mostCheckNodes))
 	flags.Lookup("check-nodes").DefValue = "0" // keeps pflag from naming -1
-	flags.Var(oneOf(&f.format, "format", []string{"table", "json"}), "format", "of stdout: table, json")
+	flags.Var(oneOf(&f.format, "format", []string{"table", "json"}), "format", "format of stdout: table, json")
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	return cmd
 }
@@ -105,10 +104,10 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	return reports.PlanTable(cmd.OutOrStdout(), plan)
 }
 
-// brokers are those that there are formulae for.
+// planBrokers lists the brokers that the formulae describe.
 var planBrokers = []string{"legacy", "shedding"}
 
-// columns works out the formulae under both brokers.
+// columns evaluates the formulae for both brokers.
 func (f *planFlags) columns(spec scenarios.Spec) ([]reports.PlanColumn, []reports.PlanInput, error) {
 	var columns []reports.PlanColumn
 	var inputs []reports.PlanInput
@@ -177,7 +176,7 @@ func (f *planFlags) number(name string) (float64, error) {
 	return 0, err
 }
 
-// describe says in one line what the storm is.
+// describe describes the storm in one line.
 func (f *planFlags) describe(spec scenarios.Spec) string {
 	vars, err := spec.Variables()
 	if err != nil {

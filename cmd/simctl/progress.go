@@ -13,16 +13,16 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// progress shows how far the runs are. update may be called from many goroutines; close
-// must come after the last update, and leaves what stderr shows complete.
+// progress shows how far the runs are. Many goroutines may call update. close must come
+// after the last update, and completes what stderr shows.
 type progress interface {
 	update(run int, p scenarios.Progress)
 	close()
 }
 
-// newProgress picks a live view, for runs that take their time, or bars for a terminal,
-// status lines for anything else that stderr may be, and nothing when quiet. The names are
-// those of the runs, in their order.
+// newProgress returns a live view (for runs in real time) or bars if stderr is a terminal,
+// status lines if it is anything else, and nothing if quiet is set. names are the names of
+// the runs, in order.
 func newProgress(stderr io.Writer, quiet, live bool, names []string) progress {
 	switch {
 	case quiet:
@@ -49,7 +49,7 @@ type bars struct {
 	last []scenarios.Progress
 }
 
-// barSteps is how finely a bar knows how far it is.
+// barSteps is the resolution of a bar.
 const barSteps = 1000
 
 func newBars(w io.Writer, names []string) *bars {
@@ -95,7 +95,7 @@ type statusLines struct {
 	due  []time.Time
 }
 
-// statusEvery is how often a run that stays in its phase says that it is alive.
+// statusEvery is how often a run that stays in its phase prints a line.
 const statusEvery = 5 * time.Second
 
 func newStatusLines(w io.Writer, names []string, now func() time.Time) *statusLines {
@@ -118,7 +118,7 @@ func (s *statusLines) update(run int, p scenarios.Progress) {
 
 func (s *statusLines) close() {}
 
-// describe says where a run is, in columns that keep their place from one call to the next.
+// describe describes where a run is, in columns of constant width.
 func describe(p scenarios.Progress) string {
 	if p.Phase == "" {
 		return "starting"
@@ -127,8 +127,8 @@ func describe(p scenarios.Progress) string {
 	return fmt.Sprintf("%d/%d %-8s at %7s %6d pending %6d cancelable", p.PhaseIndex+1, p.Phases, p.Phase, at, p.Pending, p.Cancelable)
 }
 
-// overall returns the share of the whole run that is done; a phase that cannot tell how
-// far it is counts as just begun.
+// overall returns the completed share of the whole run. A phase that cannot tell how far
+// it is counts as just begun.
 func overall(p scenarios.Progress) float64 {
 	if p.Phases == 0 {
 		return 0

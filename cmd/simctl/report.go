@@ -19,14 +19,14 @@ func newReportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report RESULT...",
 		Short: "Turn stored results into a page, charts, tables or data",
-		Long: `Make reports from result files, without running anything. Two results are shown side
-by side, the first left; more become small multiples, and charts over the parameter in
-which they differ.
+		Long: `Make reports from result files alone. Two results stand side by side, the first on the
+left. More become small multiples, and charts over the parameter in which they differ.
 
 html is one self-contained page, png and svg are charts, markdown is a table to paste,
 csv has every figure under the name that thresholds use, prom is OpenMetrics text for
-promtool, and account says which event cost which entries of the Raft log. A single text format without --out goes to stdout; everything else goes to
-files, whose names are printed.`,
+promtool, and account says which event cost which entries of the Raft log. A single text
+format without --out goes to stdout. Everything else goes to files, and the command prints
+their names.`,
 		Example: `  simctl report results/run/legacy.json results/run/shedding.json
   simctl report legacy.json shedding.json --format png,svg --out charts
   simctl report shedding.json --format csv`,
@@ -48,11 +48,11 @@ files, whose names are printed.`,
 	}
 	cmd.Flags().Var(newChecked(&formats, "formats", parseFormats(reports.Formats())), "format",
 		"comma-separated: "+strings.Join(reports.Formats(), ", "))
-	cmd.Flags().StringVar(&out, "out", "", "directory to write to (default: that of the first RESULT)")
+	cmd.Flags().StringVar(&out, "out", "", "directory to write to (default: the directory of the first RESULT)")
 	return cmd
 }
 
-// writeReports writes all files or, when one of them fails, none.
+// writeReports writes all files or, if one fails, none.
 func writeReports(cmd *cobra.Command, target string, runs []*metrics.Result, formats []string) error {
 	dir, err := newOutDir(target)
 	if err != nil {
@@ -73,7 +73,7 @@ func writeReports(cmd *cobra.Command, target string, runs []*metrics.Result, for
 	return nil
 }
 
-// printReport writes a text to stdout, once it is known to be whole.
+// printReport writes a text to stdout, as a whole or not at all.
 func printReport(cmd *cobra.Command, format string, runs []*metrics.Result) error {
 	var text bytes.Buffer
 	if err := reports.WriteTo(&text, format, runs, reports.TableOptions{Color: useColor(cmd.OutOrStdout())}); err != nil {
@@ -83,7 +83,7 @@ func printReport(cmd *cobra.Command, format string, runs []*metrics.Result) erro
 	return err
 }
 
-// needResults checks the number of result files; most is -1 for any.
+// needResults checks the number of result files. A most of -1 means no limit.
 func needResults(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch n := len(args); {
@@ -111,7 +111,7 @@ func loadResults(paths []string) ([]*metrics.Result, error) {
 	return runs, nil
 }
 
-// formatList is a list of formats as a flag shows it.
+// formatList is a list of formats, the value of a flag.
 type formatList []string
 
 func (l formatList) String() string { return strings.Join(l, ",") }

@@ -103,8 +103,8 @@ func TestDigestCommand(t *testing.T) {
 	}
 }
 
-// TestReportBadInput checks that what the user can correct ends with exit code 2 and one
-// line that says how, and leaves nothing behind.
+// TestReportBadInput checks that bad input exits with 2, prints one line that says how to
+// correct it, and leaves no files.
 func TestReportBadInput(t *testing.T) {
 	dir := t.TempDir()
 	taken := filepath.Join(dir, "taken")

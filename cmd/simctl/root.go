@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// run executes one command line and returns the exit code. Results go to stdout;
-// progress and the one line that explains a failure go to stderr.
+// run executes one command line and returns the exit code. Results go to stdout. Progress,
+// and the one line that explains a failure, go to stderr.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -32,7 +32,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprintf(stderr, "simctl: %v\n", err)
 	if !parsed {
-		// Cobra's own complaints about a command line come before any command starts.
+		// Cobra reports errors of the command line before it starts a command.
 		return exitUsage
 	}
 	return exitCode(err)
@@ -96,9 +96,10 @@ func needed(args []string, command string) func(scenario string) bool {
 	}
 }
 
-// asGroup turns cmd into a command that only holds others, each called a noun: bare, it
-// prints its help, and whatever else it is given it names. Cobra's own answer to a
-// misspelt command differs from level to level and spans several lines.
+// asGroup turns cmd into a command that only holds others, each called a noun. Without
+// arguments it prints its help; any other argument is an error of one line that names it.
+// Cobra's own error for a misspelt command differs from level to level and has several
+// lines.
 func asGroup(noun string, cmd *cobra.Command) *cobra.Command {
 	cmd.DisableFlagParsing = true
 	cmd.DisableFlagsInUseLine = true
@@ -128,7 +129,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 		parent.Annotations["noun"], name, strings.Join(names, ", "), didYouMean(name, names), parent.CommandPath())
 }
 
-// newHelpCommand replaces cobra's, which answers an unknown topic with exit code 0.
+// newHelpCommand replaces cobra's, which exits with 0 on an unknown topic.
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",

@@ -4,12 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simctl/simctl/scenarios"
-	"github.com/simctl/simctl/scenarios/sweep"
+	"github.com/simctl/simctl/scenarios/sweep/nomad"
 )
 
-// newRunOneCommand is what scenarios.RunAll starts: one run in a process of its own, told
-// on stdin what to do and answering on stdout. With --spec it is what a job dispatched by a
-// sweep runs: a cell, told by a file.
+// newRunOneCommand returns the command that scenarios.RunAll starts for each run. It reads
+// a Spec from stdin and answers on stdout. With --spec it runs a cell that a sweep has
+// dispatched to a Nomad cluster, and reads it from a file.
 func newRunOneCommand() *cobra.Command {
 	spec, result := "", ""
 	cmd := &cobra.Command{
@@ -19,7 +19,7 @@ func newRunOneCommand() *cobra.Command {
 		Args:   noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if spec != "" {
-				return sweep.ServeCell(cmd.Context(), spec, result, cmd.OutOrStdout())
+				return nomad.ServeCell(cmd.Context(), spec, result, cmd.OutOrStdout())
 			}
 			return scenarios.Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
 		},

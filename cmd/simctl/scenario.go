@@ -49,10 +49,10 @@ func newScenarioListCommand() *cobra.Command {
 	}
 }
 
-// outputs says what every run leaves.
-const outputs = `Every broker runs the same scenario in a process of its own, side by side. The comparison
-goes to stdout. The directory gets a result file of every broker, the charts and
-report.html, all at once when everything is done; other files in it are left alone.`
+// outputs describes what every run writes.
+const outputs = `The brokers run the same scenario side by side, each in a process of its own. The
+comparison goes to stdout. The directory gets a result file of every broker, the charts
+and report.html, all at once when everything is done; other files in it stay.`
 
 // newBuiltinCommand returns the command of a built-in scenario: its variables are flags. One
 // that is not needed has its name and the flags of every scenario alone.
@@ -85,8 +85,8 @@ func newScenarioRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FILE",
 		Short: "Run a scenario file",
-		Long: `Run a scenario file, or a built-in scenario by its name. Nothing is run if the file has an
-error: it is shown with its line, and the exit code is 2.
+		Long: `Run a scenario file, or a built-in scenario by its name. If the file has an error, the
+command shows it with its line, runs nothing and exits with 2.
 
 ` + outputs,
 		Example: `  simctl scenario run storm.hcl --var nodes=500
@@ -105,7 +105,7 @@ error: it is shown with its line, and the exit code is 2.
 	return cmd
 }
 
-// load makes the flags those of a scenario, given by file or by name.
+// load takes the scenario, given by file or by name, into the flags.
 func (f *scenarioFlags) load(scenario string, vars *assignments) error {
 	spec, err := specOf(scenario)
 	if err != nil {
@@ -132,10 +132,10 @@ func specOf(scenario string) (scenarios.Spec, error) {
 	return spec, nil
 }
 
-// oneScenario demands the file or the name of a scenario.
+// oneScenario requires one argument, the file or the name of a scenario.
 func oneScenario(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usageErrorf("%d arguments: %q takes the file of one scenario (see %s --help)", len(args), cmd.CommandPath(), cmd.CommandPath())
+		return usageErrorf("%q takes one scenario, got %d arguments (see %s --help)", cmd.CommandPath(), len(args), cmd.CommandPath())
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func oneScenario(cmd *cobra.Command, args []string) error {
 func newScenarioShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show NAME",
-		Short:   "Print the file of a built-in scenario, to start one of your own from",
+		Short:   "Print the file of a built-in scenario, as a start for one of your own",
 		Example: `  simctl scenario show heartbeat-storm > mine.hcl`,
 		Args:    oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -184,9 +184,9 @@ func newScenarioFormatCommand() *cobra.Command {
 	check := false
 	cmd := &cobra.Command{
 		Use:   "fmt FILE...",
-		Short: "Lay scenario files out in the canonical way",
-		Long: `Rewrite scenario files in the canonical layout and print the names of those that changed;
-"-" stands for stdin, which is written to stdout.`,
+		Short: "Rewrite scenario files in the canonical layout",
+		Long: `Rewrite scenario files in the canonical layout and print the names of those that changed.
+The file "-" is stdin; its canonical form goes to stdout.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageErrorf("no files: %q takes the files to format, or - (see %s --help)", cmd.CommandPath(), cmd.CommandPath())
@@ -195,7 +195,7 @@ func newScenarioFormatCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return formatFiles(cmd, args, check) },
 	}
-	cmd.Flags().BoolVar(&check, "check", false, "change nothing; exit with 3 if a file would be changed")
+	cmd.Flags().BoolVar(&check, "check", false, "change nothing; exit with 3 if a file would change")
 	return cmd
 }
 

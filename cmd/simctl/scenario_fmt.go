@@ -12,7 +12,8 @@ import (
 	"github.com/simctl/simctl/scenarios/language"
 )
 
-// formatFiles rewrites the files that are not in the canonical layout, or only names them.
+// formatFiles rewrites the files that are not in the canonical layout and prints their
+// names; with check it only prints them.
 func formatFiles(cmd *cobra.Command, files []string, check bool) error {
 	changed := 0
 	for _, file := range files {

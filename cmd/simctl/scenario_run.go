@@ -18,13 +18,13 @@ import (
 	"github.com/simctl/simctl/scenarios/language"
 )
 
-// scenarioFlags is what the flags of a scenario say.
+// scenarioFlags holds the flags of a scenario.
 type scenarioFlags struct {
 	spec    scenarios.Spec // of every run, less its broker
 	brokers []string       // nil = the scenario's
 	out     string
 	base    string       // a baseline file
-	byVar   *assignments // of --var and --var-file; nil = there are no such flags
+	byVar   *assignments // of --var and --var-file; nil if the command has no such flags
 	format  string
 	quiet   bool
 }
@@ -34,28 +34,29 @@ func newScenarioFlags(spec scenarios.Spec) *scenarioFlags {
 	return &scenarioFlags{spec: spec, format: "table"}
 }
 
-// bind adds the flags that every scenario has.
+// bind adds the flags that all scenarios share.
 func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
 	flags.Var(names{&f.brokers}, "broker", "brokers to compare, the older one first (default legacy,shedding)")
 	flags.StringVar(&f.spec.Clock, "clock", f.spec.Clock, "virtual (simulated time) or wall (real time)")
-	flags.Float64Var(&f.spec.TimeScale, "time-scale", f.spec.TimeScale, "multiplies durations on the wall clock")
+	flags.Float64Var(&f.spec.TimeScale, "time-scale", f.spec.TimeScale, "factor on all durations, on the wall clock")
 	flags.StringVar(&f.spec.RaftStore, "raft-store", scenarios.RaftStoreMemory, "where servers keep their Raft logs: memory or, on the wall clock, boltdb")
 	bindCost(flags, &f.spec)
 	flags.BoolVar(&f.spec.Force, "force", f.spec.Force, "allow more than 1,000,000 clients")
 	flags.StringVar(&f.out, "out", "", "directory to write (default results/NAME-TIMESTAMP)")
 	flags.StringVar(&f.base, "baseline", "", "baseline file, for thresholds that compare with one (see simctl gate)")
-	flags.Var(textFormat(&f.format), "format", "of stdout: "+strings.Join(textFormats(), ", "))
+	flags.Var(textFormat(&f.format), "format", "format of stdout: "+strings.Join(textFormats(), ", "))
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
 }
 
-// bindCost adds the flag of the class of machines.
+// bindCost adds the flag that chooses the class of machines.
 func bindCost(flags *pflag.FlagSet, spec *scenarios.Spec) {
 	flags.StringVar(&spec.Cost, "cost", spec.Cost, "what work costs: "+strings.Join(scenarios.CostNames(), ", ")+
 		" or a .hcl file (default: as the scenario says, or "+scenarios.DefaultCost+")")
 }
 
-// run does what the flags say: everything is checked, then run, then written.
+// run does what the flags say. It checks everything before it runs anything, and writes
+// files only after all runs have succeeded.
 func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	runs, err := f.compile()
 	if err != nil {
@@ -139,7 +140,7 @@ func (f *scenarioFlags) inputError(err error, brokers []string) error {
 	return inputError(err)
 }
 
-// inputError makes an error about what was to be run one of usage, with a suggestion.
+// inputError turns an error of the input into a usage error with a suggestion.
 func inputError(err error) error {
 	candidates := map[string][]string{
 		scenarios.InputBroker:    broker.PolicyNames(),

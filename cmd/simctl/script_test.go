@@ -26,7 +26,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits runs a command that must end with the given code: exits CODE COMMAND [ARG...].
+// exits runs a command that must exit with the given code: exits CODE COMMAND [ARG...].
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits code command [arg...]")
@@ -46,8 +46,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// holds checks that a directory holds what the patterns match, one each in the order of
-// the names, and nothing else, hidden files included: holds DIR [PATTERN...].
+// holds checks that a directory holds exactly one file for each pattern, in the order of the
+// names, hidden files included: holds DIR [PATTERN...].
 func holds(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: holds dir [pattern...]")

@@ -14,7 +14,7 @@ import (
 	"github.com/simctl/simctl/scenarios/soak"
 )
 
-// soakFlags are the flags of simctl soak.
+// soakFlags holds the flags of soak.
 type soakFlags struct {
 	seed      int64
 	schedules int
@@ -30,29 +30,30 @@ func newSoakCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "soak",
 		Short: "Run random schedules of faults and check that nothing is lost",
-		Long: `Run random schedules, one for each seed: a small cluster, jobs of every type, and what
-happens to them: servers killed, paused and cut off, slow disks, slow and lossy links,
-clients that stop, flap, are replaced and whose clocks are wrong, nodes that drain, jobs
-that users change, scale and stop and whose allocations fail, a broker that is paused.
-Every schedule runs under every broker. It passes if each run recovers and keeps every
-invariant, and if all brokers come to the same outcome.
+		Long: `Run random schedules, one for each seed. A schedule is a small cluster with jobs of every
+type, and random events: servers are killed, paused and cut off, disks and links are slow
+or lossy, clients stop, flap, are replaced or have wrong clocks, nodes drain, users
+change, scale and stop jobs, allocations fail, and the broker is paused. Every schedule
+runs under every broker. It passes if each run recovers and keeps every invariant, and if
+all brokers reach the same outcome.
 
-A schedule that fails ends the command with exit code 3, after what went wrong, the
-fewest of its events that still make it fail, and the command that runs just these.`,
+The first schedule that fails ends the command with exit code 3. The command prints what
+went wrong, a minimal set of events that still fails, and the command that runs only
+these.`,
 		Example: `  simctl soak --schedules 100
   simctl soak --seed 4711 --schedules 1 --drop 2,5
-  simctl soak --seed 4711 --print > soak-4711.hcl`,
+  simctl soak --seed 4711 --schedules 1 --print > soak-4711.hcl`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.Int64Var(&f.seed, "seed", 1, "seed of the first schedule; the next has the next seed")
+	flags.Int64Var(&f.seed, "seed", 1, "seed of the first schedule; each later one adds 1")
 	flags.IntVar(&f.schedules, "schedules", 20, "number of schedules")
 	flags.IntSliceVar(&f.drop, "drop", nil, "events to leave out of every schedule, by number")
 	flags.Var(names{&f.brokers}, "broker", "brokers to run, the older one first")
-	flags.IntVar(&f.repeats, "repeats", 1, "runs of each, whose results must be equal")
+	flags.IntVar(&f.repeats, "repeats", 1, "runs of each schedule and broker, whose results must be equal")
 	flags.BoolVar(&f.print, "print", false, "print the schedules as scenario files instead of running them")
-	flags.BoolVar(&f.noShrink, "no-shrink", false, "do not look for fewer events that fail, too")
+	flags.BoolVar(&f.noShrink, "no-shrink", false, "do not search for fewer events that still fail")
 	return cmd
 }
 
@@ -62,7 +63,7 @@ func (f *soakFlags) run(cmd *cobra.Command) error {
 		value int
 	}{{"schedules", f.schedules}, {"repeats", f.repeats}} {
 		if n.value < 1 {
-			return usageErrorf("--%s %d: it must be a whole number from 1", n.flag, n.value)
+			return usageErrorf("--%s %d: it must be a whole number of at least 1", n.flag, n.value)
 		}
 	}
 	for _, name := range f.brokers {
@@ -103,7 +104,7 @@ func (f *soakFlags) fail(cmd *cobra.Command, found soak.Finding) error {
 	fmt.Fprintf(out, "seed %d failed:\n", seed)
 	printProblems(out, found)
 	if !f.noShrink {
-		cmd.PrintErrf("looking for fewer events than %d that fail, too\n", found.Schedule.Events())
+		cmd.PrintErrf("searching for fewer than %d events that still fail\n", found.Schedule.Events())
 		shrunk, err := soak.Shrink(found, func(s soak.Schedule) (soak.Finding, error) {
 			return soak.Run(cmd.Context(), s, f.brokers, f.repeats)
 		})

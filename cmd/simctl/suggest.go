@@ -6,8 +6,8 @@ import (
 	"github.com/simctl/simctl/scenarios/language"
 )
 
-// didYouMean returns `; did you mean "x"?` for the candidate that name most likely
-// misspells or begins, or "" when none is close or name is one of them.
+// didYouMean returns `; did you mean "x"?` for the candidate x that name most likely
+// misspells or begins. It returns "" if none is close or name is itself a candidate.
 func didYouMean(name string, candidates []string) string {
 	best := language.Suggest(name, candidates)
 	if best == "" {

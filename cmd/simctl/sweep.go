@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -19,7 +19,7 @@ import (
 	"github.com/simctl/simctl/scenarios/sweep"
 )
 
-// sweepFlags is what the flags of a sweep say.
+// sweepFlags holds the flags of sweep.
 type sweepFlags struct {
 	study    sweep.Study
 	vars     assignments
@@ -51,20 +51,20 @@ func newSweepCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "sweep SCENARIO",
-		Short: "Run a scenario at many settings and find out where its limits are",
-		Long: `Run a scenario at every combination of some settings, each under every broker and with
-every seed, in processes side by side: as many as there are processors, and as memory
-allows. --sample runs a Latin hypercube instead of the full grid, --one-at-a-time varies
+		Short: "Run a scenario at many settings and find its limits",
+		Long: `Run a scenario at every combination of some settings, under every broker and with every
+seed. Each run is a process of its own; as many run side by side as processors and memory
+allow. --sample runs a Latin hypercube instead of the full grid, --one-at-a-time varies
 each axis alone, and --until-knee bisects an axis to where a limit (--slo) starts to fail.
 
-An axis is NAME=VALUES: numbers, ranges such as 1..100:log5 (five values in equal
-factors), 1000..5000:lin3 (equal steps) or 1000..5000:+500, or names. What can vary is any
-variable of the scenario, which is built in or a file, and cost and broker. What means
-nothing to a broker need not be run under it: shedding:reaper_batch=91,2912.
+An axis is NAME=VALUES. NAME is a variable of the scenario, cost or broker. VALUES are
+numbers, names, or ranges such as 1..100:log5 (five values in equal factors),
+1000..5000:lin3 (equal steps) or 1000..5000:+500. A broker before the name limits the
+values to that broker: shedding:reaper_batch=91,2912.
 
-How long it will take is said before it starts. A run that fails is tried once more and
-then recorded as failed. Whatever has finished stays in the directory: after Ctrl-C or a
-crash the same command goes on where it was, and with more values it runs only those.
+The command estimates how long it will take before it starts. It tries a failed run once
+more and then records it as failed. Finished runs stay in the directory: after Ctrl-C or a
+crash the same command continues, and with more values it runs only what is new.
 
 The directory gets sweep.csv (a line for every run, with every total), sweep.json, a result
 file for every run, heat maps and line charts, summary.md, report.html (everything on one
@@ -94,29 +94,29 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.vary, "vary", nil, "axis to vary, such as nodes=1000,2000; may be given many times")
 	flags.IntVar(&f.seeds, "seeds", f.seeds, "runs of each cell, with seeds from --seed on")
 	flags.StringArrayVar(&f.slo, "slo", nil, "limit on a figure, such as 'recovery_s<=300' or 'legacy:drain.raft_entries<=5000'; may be given many times")
-	flags.IntVar(&f.sample, "sample", 0, "run a Latin hypercube of so many cells instead of the grid")
-	flags.BoolVar(&f.alone, "one-at-a-time", false, "vary each axis alone, the others as --var and the scenario say")
+	flags.IntVar(&f.sample, "sample", 0, "run a Latin hypercube of this many cells instead of the grid")
+	flags.BoolVar(&f.alone, "one-at-a-time", false, "vary each axis alone; the others stay as --var and the scenario say")
 	flags.StringVar(&f.knee, "until-knee", "", "bisect this axis to where a limit starts to fail")
 	flags.Float64Var(&f.within, "within", f.within, "how close the bisection gets, as a share of the value")
-	flags.StringArrayVar(&f.metrics, "metric", nil, "figure to draw besides the usual ones, such as drain.plans_submitted")
+	flags.StringArrayVar(&f.metrics, "metric", nil, "additional figure to draw, such as drain.plans_submitted")
 	f.vars.bind(flags)
-	flags.Int64Var(&base.Seed, "seed", base.Seed, "first seed, and that of the sample")
+	flags.Int64Var(&base.Seed, "seed", base.Seed, "first seed, and the seed of --sample")
 	flags.Var(names{&f.study.Brokers}, "broker", "brokers to run, the older one first (default: the scenario's)")
 	bindCost(flags, base)
 	flags.BoolVar(&base.Force, "force", base.Force, "allow more than 1,000,000 clients")
 	flags.Var(oneOf(&f.executor, "where", []string{localExecutor, nomadExecutor}), "executor", "where runs go: local (processes of this machine) or nomad (a Nomad cluster, see docs/sweeps.md)")
-	flags.IntVar(&f.parallel, "parallel", 0, "runs at a time (default: one a processor, 16 on a Nomad cluster)")
-	flags.Var(newChecked(&f.memory, "size", parseSize), "memory", "memory of all local runs together, such as 6GiB (default: 4/5 of what is free)")
+	flags.IntVar(&f.parallel, "parallel", 0, "runs at a time (default: one per processor, 16 on a Nomad cluster)")
+	flags.Var(newChecked(&f.memory, "size", parseSize), "memory", "memory for all local runs together, such as 6GiB (default: 4/5 of the free memory)")
 	flags.Lookup("memory").DefValue = ""
 	f.nomad.bind(flags)
-	flags.BoolVar(&f.printJob, "print-job", false, "print the job that --executor nomad dispatches cells to, and run nothing")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would be run and how long it would take, and run nothing")
+	flags.BoolVar(&f.printJob, "print-job", false, "print the job that --executor nomad dispatches cells to, without running anything")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would run and how long it would take, without running anything")
 	flags.StringVar(&f.out, "out", "", "directory to write (default results/sweep-NAME-HASH, the same for the same sweep)")
-	flags.Var(oneOf(&f.format, "format", reports.SweepFormats()), "format", "of stdout: "+strings.Join(reports.SweepFormats(), ", "))
+	flags.Var(oneOf(&f.format, "format", reports.SweepFormats()), "format", "format of stdout: "+strings.Join(reports.SweepFormats(), ", "))
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
 }
 
-// run does what the flags say: everything is checked before anything is run or written.
+// run does what the flags say. It checks everything before it runs or writes anything.
 func (f *sweepFlags) run(cmd *cobra.Command) error {
 	runs, most, err := f.check(cmd)
 	if err != nil {
@@ -158,8 +158,8 @@ func (f *sweepFlags) run(cmd *cobra.Command) error {
 	return sweepVerdict(s, f.out)
 }
 
-// check turns the flags into a study and returns the runs it begins with, and the most
-// there can be.
+// check turns the flags into a study. It returns the runs that the study begins with and
+// the most runs it can have.
 func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 	st := &f.study
 	base, err := scenarios.OutlineOf(st.Base)
@@ -184,7 +184,7 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 	for i := range f.seeds {
 		st.Seeds = append(st.Seeds, st.Base.Seed+int64(i))
 	}
-	if err := f.checkFigures(base.PhaseNames()); err != nil {
+	if err := f.checkFigures(base.FigureVocabulary()); err != nil {
 		return nil, 0, err
 	}
 	if err := f.design(cmd.Flags()); err != nil {
@@ -198,20 +198,20 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 }
 
 // checkFigures reads the limits and the figures to draw.
-func (f *sweepFlags) checkFigures(phases []string) error {
+func (f *sweepFlags) checkFigures(vocabulary *metrics.Vocabulary) error {
 	for _, text := range f.slo {
-		limit, err := metrics.ParseLimit(text, phases)
+		limit, err := vocabulary.ParseLimit(text)
 		if err != nil {
 			return usageErrorf("--slo: %w", err)
 		}
 		if limit.Broker != "" && !slices.Contains(f.study.Brokers, limit.Broker) {
-			return usageErrorf("--slo %q: no run is of the broker %q: there are %s%s", text, limit.Broker,
+			return usageErrorf("--slo %q: no run uses the broker %q: want one of %s%s", text, limit.Broker,
 				strings.Join(f.study.Brokers, ", "), didYouMean(limit.Broker, f.study.Brokers))
 		}
 		f.study.Limits = append(f.study.Limits, limit)
 	}
 	for i, name := range f.metrics {
-		path, err := metrics.FullPath(name, phases)
+		path, err := vocabulary.FullPath(name)
 		if err != nil {
 			return usageErrorf("--metric: %w", err)
 		}
@@ -220,7 +220,7 @@ func (f *sweepFlags) checkFigures(phases []string) error {
 	return nil
 }
 
-// design says how cells are chosen; at most one way can be asked for.
+// design sets how cells are chosen. The flags may ask for at most one way.
 func (f *sweepFlags) design(flags *pflag.FlagSet) error {
 	d := &f.study.Design
 	asked := 0
@@ -245,7 +245,8 @@ func (f *sweepFlags) design(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// badSweep words an error of a study as one line, with a suggestion where a name is close.
+// badSweep turns an error of a study into a usage error, with a suggestion if a known name
+// is close.
 func badSweep(err error) error {
 	if e, ok := errors.AsType[*sweep.UnknownError](err); ok {
 		return usageErrorf("%w%s", err, didYouMean(e.Name, e.Known))
@@ -266,7 +267,7 @@ func (f *sweepFlags) newExecutor(ctx context.Context, waits func(why string)) (s
 	return sweep.NewLocal(f.parallel, f.memory), nil
 }
 
-// execute runs the study; what finished before an interrupt stays.
+// execute runs the study. Runs that finish before an interrupt stay on disk.
 func (f *sweepFlags) execute(ctx context.Context, executor sweep.Executor, show *sweepProgress) (*metrics.Sweep, error) {
 	journal, err := sweep.OpenJournal(f.out)
 	if err != nil {
@@ -276,7 +277,7 @@ func (f *sweepFlags) execute(ctx context.Context, executor sweep.Executor, show 
 	show.close()
 	err = errors.Join(err, journal.Close())
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("interrupted (%w): %s kept in %s; the same command goes on from there", context.Cause(ctx), kept(show.finished()), f.out)
+		return nil, fmt.Errorf("interrupted (%w): %s kept in %s; the same command continues from there", context.Cause(ctx), kept(show.finished()), f.out)
 	}
 	return s, err
 }
@@ -288,7 +289,7 @@ func kept(runs int) string {
 	return fmt.Sprintf("%d runs are", runs)
 }
 
-// sweepVerdict returns an error if runs failed, or invariants of a run did.
+// sweepVerdict returns an error if a run, or an invariant of a run, failed.
 func sweepVerdict(s *metrics.Sweep, out string) error {
 	failed, broken := 0, 0
 	for _, r := range s.Runs {
@@ -308,7 +309,7 @@ func sweepVerdict(s *metrics.Sweep, out string) error {
 	return nil
 }
 
-// checkOut refuses a directory that cannot be written to, before anything is run.
+// checkOut refuses a directory that cannot be written to.
 func checkOut(dir string) error {
 	probe, err := newOutDir(dir)
 	if err != nil {
@@ -319,25 +320,14 @@ func checkOut(dir string) error {
 
 // parseSize reads an amount of memory.
 func parseSize(s string) (int64, error) {
-	factor := 1.0
-	number := s
-	for _, unit := range []struct {
-		suffix string
-		bytes  float64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}} {
-		if rest, ok := strings.CutSuffix(s, unit.suffix); ok {
-			number, factor = strings.TrimSpace(rest), unit.bytes
-			break
-		}
-	}
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(v*factor >= 1<<20 && v*factor <= 1<<50) {
+	v, err := humanize.ParseBytes(s)
+	if err != nil || v < 1<<20 || v > 1<<50 {
 		return 0, errors.New("it must be an amount of memory of at least 1MiB, such as 6GiB or 800MB")
 	}
-	return int64(v * factor), nil
+	return int64(v), nil
 }
 
-// commandLine returns the command as it was given, in the order of its flags.
+// commandLine returns the command as given, with its flags in the order of the help.
 func commandLine(cmd *cobra.Command) string {
 	words := append(strings.Fields(cmd.CommandPath()), cmd.Flags().Args()...)
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestInterruptedSweep interrupts a sweep of a short and a long run, as Ctrl-C does, once
-// the short one has finished: that must be kept, and nothing may be left running.
+// the short one has finished. The short run must be kept, and no process may remain.
 func TestInterruptedSweep(t *testing.T) {
 	dir := t.TempDir()
 	start := func(nodes string, more ...string) (*exec.Cmd, *bufio.Scanner) {
@@ -47,7 +47,7 @@ func TestInterruptedSweep(t *testing.T) {
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
 		t.Errorf("ended with %v, want exit status %d", err, exitFailed)
 	}
-	want := "simctl: interrupted (interrupt signal received): 1 run is kept in out; the same command goes on from there"
+	want := "simctl: interrupted (interrupt signal received): 1 run is kept in out; the same command continues from there"
 	if last := said[len(said)-1]; last != want {
 		t.Errorf("the last line on stderr is %q, want %q; all of it:\n%s", last, want, strings.Join(said, "\n"))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/simctl/simctl/scenarios/sweep"
+	"github.com/simctl/simctl/scenarios/sweep/nomad"
 )
 
 // Executors of a sweep.
@@ -19,17 +20,18 @@ const (
 	nomadExecutor = "nomad"
 )
 
-// nomadFlags is what the flags of a sweep say about the Nomad cluster it runs on. Its
-// address, token, region and namespace are those of the nomad command: NOMAD_ADDR and so on.
+// nomadFlags holds the flags of sweep about the Nomad cluster it runs on. Address, token,
+// region and namespace come from the environment, as for the nomad command: NOMAD_ADDR and
+// so on.
 type nomadFlags struct {
-	job     sweep.NomadJob
+	job     nomad.Job
 	results string
 }
 
 func (f *nomadFlags) bind(flags *pflag.FlagSet) {
-	f.job.ID = sweep.DefaultNomadJob
+	f.job.ID = nomad.DefaultJob
 	flags.StringVar(&f.job.ID, "nomad-job", f.job.ID, "name of the job that cells are dispatched to")
-	flags.StringVar(&f.results, "nomad-results", "", "directory in which results of cells appear (default: they come through the logs)")
+	flags.StringVar(&f.results, "nomad-results", "", "directory in which the results of cells appear (default: read them from the logs)")
 	flags.StringVar(&f.job.Volume, "nomad-volume", "", "with --print-job: host volume for the results, the directory of --nomad-results")
 	flags.Var(names{&f.job.Datacenters}, "nomad-datacenters", "with --print-job: where cells may run (default all, which needs Nomad 1.5)")
 	flags.StringVar(&f.job.Driver, "nomad-driver", "exec", "with --print-job: task driver")
@@ -38,26 +40,26 @@ func (f *nomadFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.job.Command, "nomad-command", "", "with --print-job: path of simctl on the client or in the image")
 }
 
-// printJob writes the job for a cluster, with memory for the largest of the runs.
+// printJob writes the job for a cluster, with enough memory for the largest run.
 func (f *nomadFlags) printJob(w io.Writer, runs []sweep.Run) error {
-	f.job.Memory = sweep.NomadMemory(runs)
+	f.job.Memory = nomad.Memory(runs)
 	return f.job.Print(w)
 }
 
-// newExecutor returns the executor for the cluster that the environment names; it calls
-// waits with reasons why cells wait to be placed.
+// newExecutor returns the executor for the cluster that the environment names. The executor
+// calls waits with the reasons why cells wait to be placed.
 func (f *nomadFlags) newExecutor(ctx context.Context, parallel int, waits func(why string)) (sweep.Executor, error) {
 	if f.results != "" {
 		if info, err := os.Stat(f.results); err != nil || !info.IsDir() {
-			return nil, usageErrorf("--nomad-results %q: it must be the directory that cells write to, seen from here", f.results)
+			return nil, usageErrorf("--nomad-results %q: it must be an existing directory, where the results of cells appear", f.results)
 		}
 	}
-	n, err := sweep.ConnectNomad(ctx, sweep.NomadConfig{Job: f.job.ID, Side: parallel, Results: f.results, Waits: waits})
-	if errors.Is(err, sweep.ErrNoJob) {
+	n, err := nomad.Connect(ctx, nomad.Config{Job: f.job.ID, Side: parallel, Results: f.results, Waits: waits})
+	if errors.Is(err, nomad.ErrNoJob) {
 		return nil, usageErrorf("%w", err)
 	}
 	if err != nil {
-		// The API's errors have several lines.
+		// Errors of the API have several lines.
 		return nil, fmt.Errorf("--executor nomad: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return n, nil

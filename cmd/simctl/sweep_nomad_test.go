@@ -15,8 +15,8 @@ import (
 )
 
 // TestSweepOnNomad runs the command against a server that runs each dispatched cell as a
-// client's task would, and answers with what it wrote. What can go wrong between the two is
-// tested in package sweep.
+// client's task would, and answers with its output. Package sweep tests the failures
+// between the two.
 func TestSweepOnNomad(t *testing.T) {
 	dir := t.TempDir()
 	var mu sync.Mutex

@@ -17,8 +17,8 @@ import (
 	"github.com/simctl/simctl/scenarios/sweep"
 )
 
-// sweepProgress shows how far a sweep is: one bar on a terminal, else a line now and then.
-// What fails is said in any case. Its methods may be called by many goroutines.
+// sweepProgress shows how far a sweep is: a bar on a terminal, else a line now and then. It
+// reports failures even if quiet. Its methods may be called by many goroutines.
 type sweepProgress struct {
 	w        io.Writer
 	quiet    bool
@@ -30,13 +30,13 @@ type sweepProgress struct {
 	total, most     int
 	done, kept      int
 	failed, running int
-	said            string    // the status that was said last
+	said            string    // the last status line printed
 	due             time.Time // of the next status line
 	container       *mpb.Progress
 	bar             *mpb.Bar
 
-	// text is what stands before the bar. The bar must not wait for mu, which is held
-	// while the bar is told something.
+	// text is the text before the bar. It is atomic because drawing the bar must not wait
+	// for mu, which is held while the bar is updated.
 	text atomic.Pointer[string]
 }
 
@@ -44,7 +44,7 @@ func newSweepProgress(w io.Writer, f *sweepFlags, executor sweep.Executor) *swee
 	return &sweepProgress{w: w, quiet: f.quiet, study: &f.study, executor: executor, forecast: sweep.NewForecast(executor.Side())}
 }
 
-// preview says what would be run.
+// preview prints what would run.
 func (s *sweepProgress) preview(runs []sweep.Run, most int) {
 	for _, r := range runs {
 		s.forecast.Expect(r.Spec)
@@ -56,7 +56,7 @@ func (s *sweepProgress) preview(runs []sweep.Run, most int) {
 	}
 }
 
-// plan says in one line what is to be run, and how long it will take.
+// plan describes in one line what will run and how long it will take.
 func (s *sweepProgress) plan() string {
 	st := s.study
 	each := max(1, len(st.Brokers)*len(st.Seeds))
@@ -64,8 +64,8 @@ func (s *sweepProgress) plan() string {
 	if st.Design.Kind == sweep.Knee {
 		parts = []string{fmt.Sprintf("%d to %d runs: %s to search", s.total, s.most, counted(s.total/each, "knee"))}
 	}
-	if slices.ContainsFunc(st.Axes, func(a sweep.Axis) bool { return a.Only != nil }) { // there is no product
-		parts = []string{fmt.Sprintf("%d runs: some under one broker alone", s.total)}
+	if slices.ContainsFunc(st.Axes, func(a sweep.Axis) bool { return a.Only != nil }) { // the runs are no product of cells, brokers and seeds
+		parts = []string{fmt.Sprintf("%d runs: some under one broker only", s.total)}
 	} else {
 		parts[0] += fmt.Sprintf(" × %s × %s", counted(len(st.Brokers), "broker"), counted(len(st.Seeds), "seed"))
 	}
@@ -117,7 +117,7 @@ func (s *sweepProgress) Expect(planned []sweep.Run, most int, kept []metrics.Swe
 	}
 }
 
-// warnOfMemory names the largest run if it does not fit into the memory by itself.
+// warnOfMemory warns of the largest run if it does not fit into the memory even alone.
 func (s *sweepProgress) warnOfMemory(local *sweep.Local, planned []sweep.Run) {
 	var largest sweep.Run
 	most, beyond := 0.0, 0
@@ -133,13 +133,13 @@ func (s *sweepProgress) warnOfMemory(local *sweep.Local, planned []sweep.Run) {
 	if beyond > 0 {
 		fmt.Fprintf(s.w, "warning: %s needs about %.1f GiB of memory: it runs alone, and may swap or be killed", s.study.Label(largest), most/(1<<30))
 		if beyond > 1 {
-			fmt.Fprintf(s.w, "; so may %d others that need more than there is", beyond-1)
+			fmt.Fprintf(s.w, "; so do %d other runs", beyond-1)
 		}
 		fmt.Fprintln(s.w)
 	}
 }
 
-// expected returns how many runs there will be; a knee finds out as it goes on.
+// expected returns the number of runs to expect. The search for a knee may exceed its total.
 func (s *sweepProgress) expected() int { return max(s.total, s.done+s.running) }
 
 func (s *sweepProgress) status() string {
@@ -156,7 +156,7 @@ func (s *sweepProgress) status() string {
 	return text
 }
 
-// say prints a line above the bar, or by itself.
+// say prints a line, above the bar if there is one.
 func (s *sweepProgress) say(format string, args ...any) {
 	var w io.Writer = s.w
 	if s.container != nil {
@@ -165,7 +165,7 @@ func (s *sweepProgress) say(format string, args ...any) {
 	fmt.Fprintf(w, format+"\n", args...)
 }
 
-// waits says why runs wait on a cluster.
+// waits prints why runs wait on a cluster.
 func (s *sweepProgress) waits(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +177,7 @@ func (s *sweepProgress) Started(r sweep.Run, _ string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.study.Design.Kind == sweep.Knee && s.done+s.running >= s.total {
-		s.forecast.Expect(r.Spec) // it was not planned
+		s.forecast.Expect(r.Spec) // not planned
 	}
 	s.running++
 	s.forecast.Started(r.Key(), r.Spec, time.Now())
@@ -191,13 +191,14 @@ func (s *sweepProgress) Progress(r sweep.Run, p scenarios.Progress) {
 	s.line(false)
 }
 
-// tell keeps the text before the bar up to date.
+// tell updates the text before the bar.
 func (s *sweepProgress) tell() {
 	text := s.status() + " "
 	s.text.Store(&text)
 }
 
-// line prints the status when it is due, or now; with a bar, that says it.
+// line prints the status if a line is due or now is set. With a bar it only updates the
+// bar's text.
 func (s *sweepProgress) line(now bool) {
 	s.tell()
 	status := s.status()
@@ -235,7 +236,7 @@ func (s *sweepProgress) Ended(r sweep.Run, label string, out metrics.SweepRun) {
 	s.line(false)
 }
 
-// close leaves what stderr shows complete.
+// close completes what stderr shows.
 func (s *sweepProgress) close() {
 	s.mu.Lock()
 	bar, container := s.bar, s.container
@@ -254,7 +255,7 @@ func (s *sweepProgress) finished() int {
 	return s.done
 }
 
-// roughly rounds a duration to what an estimate of it is worth.
+// roughly words a duration with the precision of an estimate.
 func roughly(d time.Duration) string {
 	switch {
 	case d < 90*time.Second:

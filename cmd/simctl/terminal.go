@@ -13,6 +13,6 @@ func isTerminal(w io.Writer) bool {
 	return ok && isatty.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
 }
 
-// useColor reports whether to write colours to w: only to a terminal, and never against
-// the reader's will (https://no-color.org).
+// useColor reports whether to write colours to w: only if it is a terminal and NO_COLOR is
+// not set (https://no-color.org).
 func useColor(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }

@@ -31,8 +31,8 @@ func terminal(t *testing.T) *os.File {
 	return f
 }
 
-// TestTerminals: colour and what moves the cursor go to a terminal only, and colour never
-// against NO_COLOR.
+// TestTerminals checks that only a terminal gets colour and cursor movements, and that
+// NO_COLOR turns colour off.
 func TestTerminals(t *testing.T) {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {

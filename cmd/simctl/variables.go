@@ -37,7 +37,7 @@ type variableFlag struct {
 
 func (f *variableFlag) String() string {
 	if f.spec == nil || f.variable.Value == nil {
-		return "" // pflag asks a zero value what its zero looks like
+		return "" // pflag calls String on a zero value to find the zero default
 	}
 	return f.variable.Text()
 }
@@ -57,21 +57,20 @@ func (f *variableFlag) Set(text string) error {
 	return err
 }
 
-// assignments are the flags --var and --var-file, which may be given many times; the later
-// one counts.
+// assignments holds the values of --var and --var-file. Both may be repeated; the last
+// value of a variable counts.
 type assignments struct {
 	values map[string]any
-	files  map[string]*language.Values // by the variable: where its value stands, if in a file
+	files  map[string]*language.Values // by variable: the file its value came from, if any
 }
 
 func (a *assignments) bind(flags *pflag.FlagSet) {
 	a.values, a.files = map[string]any{}, map[string]*language.Values{}
-	flags.Var(assignment{a}, "var", "give a variable a value: NAME=VALUE (may be repeated)")
-	flags.Var(assignmentFile{a}, "var-file", "read values of variables from a file of NAME = VALUE lines (HCL)")
+	flags.Var(assignment{a}, "var", "set a variable: NAME=VALUE (may be repeated)")
+	flags.Var(assignmentFile{a}, "var-file", "set variables from a file of NAME = VALUE lines (HCL)")
 }
 
-// twoDashes lets -var and -var-file be written with one dash, as Nomad's own commands have
-// them.
+// twoDashes accepts -var and -var-file with one dash, as Nomad's own commands have them.
 func twoDashes(args []string) []string {
 	out := slices.Clone(args)
 	for i, arg := range out {
@@ -92,8 +91,8 @@ func (a *assignments) apply(spec *scenarios.Spec) {
 	}
 }
 
-// explain words an error about one of the values, by where it came from; nil if it is about
-// none of them.
+// explain returns an error that names the source of the wrong value, or nil if e is not
+// about one of the values.
 func (a *assignments) explain(e *scenarios.InputError) error {
 	for name, value := range a.values {
 		switch {

@@ -21,8 +21,8 @@ func newVersionCommand() *cobra.Command {
 	}
 }
 
-// version names the commit that the Go tool stamped into the binary, since a run can
-// only be repeated from the seed and the same code.
+// version returns the version that the Go tool stamped into the binary. Repeating a run
+// takes the same code as well as the same seed.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

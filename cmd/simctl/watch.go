@@ -9,7 +9,7 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// newWatchCommand offers every scenario a second time, on the wall clock.
+// newWatchCommand groups commands that run the scenarios on the wall clock.
 func newWatchCommand(needed func(string) bool) *cobra.Command {
 	cmd := asGroup("scenario", &cobra.Command{
 		Use:   "watch",
@@ -22,8 +22,8 @@ func newWatchCommand(needed func(string) bool) *cobra.Command {
 	return cmd
 }
 
-// watched turns a command that runs a scenario, as in the example, into one that does so
-// on the wall clock.
+// watched turns a command that runs a scenario into one that runs it on the wall clock.
+// example is its arguments in the example.
 func watched(run *cobra.Command, example string) *cobra.Command {
 	run.GroupID = ""
 	clock := run.Flags().Lookup("clock")
@@ -33,11 +33,11 @@ func watched(run *cobra.Command, example string) *cobra.Command {
 	}
 	run.Long = strings.TrimSuffix(run.Short, ".") + `.
 
-The same as "simctl scenario ` + run.Name() + `", but in real time: while it runs, a terminal
-shows the depth of the queue, the growth of the Raft log, nodes by status and the phase.
-Anything else gets a line of progress every few seconds. Several brokers run at the same
-time and share the machine; on the wall clock that changes what they measure, so watch
-one at a time where figures matter.`
+The same as "simctl scenario ` + run.Name() + `", but in real time. A terminal shows the depth of
+the queue, the growth of the Raft log, the nodes by status and the phase. Any other stderr
+gets a line of progress every few seconds. Several brokers run at the same time and share
+the machine, which changes what they measure on the wall clock: watch one at a time if the
+figures matter.`
 	run.Example = fmt.Sprintf("  simctl watch %[1]s --broker shedding\n  simctl watch %[1]s --time-scale 0.1", example)
 	return run
 }

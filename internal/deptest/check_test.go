@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// pkg is what `go list -json` says of one package; see `go help list`.
+// pkg is a package as `go list -json` describes it; see `go help list`.
 type pkg struct {
 	ImportPath   string
 	Standard     bool
@@ -16,7 +16,7 @@ type pkg struct {
 }
 
 // check returns one line for every import that a rule forbids, in the order of pkgs.
-// standard tells standard library packages from third-party ones.
+// standard reports whether a path is in the standard library.
 func check(pkgs []pkg, standard func(path string) bool) []string {
 	var found []string
 	for _, p := range pkgs {
@@ -39,7 +39,7 @@ func check(pkgs []pkg, standard func(path string) bool) []string {
 	return found
 }
 
-// forbidden returns the rules that keep part from importing imp.
+// forbidden returns the rules that forbid part to import imp.
 func forbidden(importer, part, imp string, test bool, standard func(string) bool) []string {
 	var found []string
 	for _, b := range bans {
@@ -60,7 +60,7 @@ func forbidden(importer, part, imp string, test bool, standard func(string) bool
 	return found
 }
 
-// partOf returns the path of a package inside this module.
+// partOf returns the path of a package within this module.
 func partOf(importPath string) (part string, ours bool) {
 	if !under(importPath, module) {
 		return "", false
@@ -89,7 +89,7 @@ func (l *layer) allows(imp string) bool {
 	return slices.ContainsFunc(l.modules, func(m string) bool { return under(imp, m) })
 }
 
-// forbids reports whether the ban keeps part from importing imp.
+// forbids reports whether the ban forbids part to import imp.
 func (b *ban) forbids(part, imp string, test bool) bool {
 	root, below := strings.CutSuffix(b.path, "/...")
 	if imp != root && !(below && under(imp, root)) {

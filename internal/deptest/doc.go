@@ -1,6 +1,6 @@
-// Package deptest keeps the module's imports flowing one way: its test reads the
-// import graph of every package from `go list` and holds it against a table of rules,
-// each of which gives its reason.
+// Package deptest keeps the module's imports flowing one way. Its test reads the import
+// graph of every package from `go list` and checks it against a table of rules. Each rule
+// gives its reason.
 //
-// It holds no code that ships and must be imported by nothing.
+// The package has no code that ships, and nothing may import it.
 package deptest

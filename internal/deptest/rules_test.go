@@ -4,10 +4,10 @@ import "strings"
 
 const module = "github.com/simctl/simctl"
 
-// layer says what one part of the tree may import of the rest of the tree. A part is a
-// folder and everything below it, unless a longer name in the table claims that; ""
-// is the module's root. Standard library packages are always allowed, third-party
-// modules only where the table names them.
+// layer says what one part of the tree may import from the rest. A part is a folder and
+// everything below it, except what a longer name in the table covers; "" is the module's
+// root. Standard library packages are always allowed, third-party modules only where the
+// table names them.
 type layer struct {
 	part string
 	// own lists the parts of this module that it may import besides itself.
@@ -19,7 +19,7 @@ type layer struct {
 
 var layers = []layer{
 	{
-		part:   "broker",
+		part: "broker", own: []string{"internal/heap", "internal/uuid"},
 		reason: "the broker is a pure state machine that anybody can lift out and test alone",
 	},
 	{
@@ -45,7 +45,7 @@ var layers = []layer{
 		reason:  "the store holds what Raft agreed on; it neither schedules nor talks",
 	},
 	{
-		part: "cluster/scheduler", own: []string{"broker", "cluster/rpc", "cluster/state"},
+		part: "cluster/scheduler", own: []string{"broker", "cluster/rpc", "cluster/state", "internal/uuid"},
 		reason: "a scheduler turns a snapshot into a plan and does nothing else",
 	},
 	{
@@ -57,14 +57,42 @@ var layers = []layer{
 		reason: "cores are shared among tasks, whatever they are",
 	},
 	{
-		part: "cluster", own: []string{"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet", "cluster/internal/cpu"},
-		modules: []string{
-			"github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2", "github.com/hashicorp/go-hclog", "github.com/hashicorp/go-msgpack/v2",
+		part: "cluster/internal/config", own: []string{"broker", "cluster/simnet"},
+		reason: "settings and costs are data that every part of the cluster reads",
+	},
+	{
+		part: "cluster/internal/fsm", own: []string{"broker", "cluster/rpc", "cluster/state", "cluster/internal/config"},
+		modules: []string{"github.com/hashicorp/raft", "github.com/hashicorp/go-msgpack/v2"},
+		reason:  "the state machine is a function of a state and an entry; it knows no server",
+	},
+	{
+		part: "cluster/internal/raftnode", own: []string{"cluster/simnet", "cluster/internal/config", "cluster/internal/fsm"},
+		modules: []string{"github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2", "github.com/hashicorp/go-hclog"},
+		reason:  "agreement on the log does not depend on what entries say",
+	},
+	{
+		part: "cluster/internal/leader", own: []string{
+			"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet", "cluster/internal/config", "cluster/internal/fsm",
+		},
+		reason: "the leader's parts see their server through an interface of five methods",
+	},
+	{
+		part: "cluster/internal/server", own: []string{
+			"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet", "cluster/internal/config", "cluster/internal/cpu",
+			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/raftnode", "internal/uuid",
+		},
+		modules: []string{"github.com/hashicorp/raft"},
+		reason:  "a server is one process; it knows its peers by their addresses",
+	},
+	{
+		part: "cluster", own: []string{
+			"broker", "cluster/rpc", "cluster/state", "cluster/simnet", "cluster/internal/config", "cluster/internal/cpu",
+			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/raftnode", "cluster/internal/server",
 		},
 		reason: "servers are the same whoever drives them: clients, scenarios and reports are above",
 	},
 	{
-		part: "nodesim", own: []string{"cluster/rpc"},
+		part: "nodesim", own: []string{"cluster/rpc", "internal/heap", "internal/uuid"},
 		reason: "the fleet must run against any servers that speak the protocol, real Nomad's included",
 	},
 	{
@@ -163,22 +191,49 @@ var layers = []layer{
 	},
 	{
 		part: "scenarios/sweep", own: []string{"broker", "metrics", "scenarios", "scenarios/closedform", "scenarios/language"},
-		modules: []string{"github.com/hashicorp/nomad/api", "github.com/hashicorp/hcl/v2", "golang.org/x/sync"},
+		modules: []string{"golang.org/x/sync"},
 		reason:  "a sweep runs Specs wherever they may run; it starts no cluster itself, and draws nothing",
 	},
 	{
-		part: "reports", own: []string{"metrics"},
-		modules: []string{
-			"gonum.org/v1/plot", "github.com/olekukonko/tablewriter",
-			"codeberg.org/go-fonts/liberation", "golang.org/x/image", "github.com/google/renameio/v2",
-		},
-		reason: "every report must be made from Result files alone",
+		part: "scenarios/sweep/nomad", own: []string{"metrics", "scenarios", "scenarios/sweep"},
+		modules: []string{"github.com/hashicorp/nomad/api", "github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty"},
+		reason:  "a Nomad cluster is one place among others where a sweep's runs go; the sweep knows none of them",
 	},
 	{
-		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/commandline", "scenarios/language", "scenarios/soak", "scenarios/sweep", "reports", "metrics", "broker", "broker/explore"},
+		part: "reports", own: []string{"metrics", "reports/wording", "reports/figure", "reports/sweep", "reports/chart", "reports/page"},
+		modules: []string{"github.com/olekukonko/tablewriter", "github.com/google/renameio/v2"},
+		reason:  "every report must be made from Result files alone; its rooms are below it, and none reaches up",
+	},
+	{
+		part: "reports/wording", own: []string{"metrics"},
+		modules: []string{"github.com/dustin/go-humanize"},
+		reason:  "how runs and figures read must be the same on a terminal, in a chart and on a page",
+	},
+	{
+		part: "reports/figure", own: []string{"reports/wording"},
+		modules: []string{
+			"gonum.org/v1/plot", "codeberg.org/go-fonts/liberation", "golang.org/x/image", "github.com/google/renameio/v2",
+		},
+		reason: "a drawing shows what its figure holds and knows of no run",
+	},
+	{
+		part: "reports/sweep", own: []string{"metrics", "reports/figure", "reports/wording"},
+		modules: []string{"gonum.org/v1/gonum"},
+		reason:  "what a sweep found is worked out and drawn from its Results alone",
+	},
+	{
+		part: "reports/chart", own: []string{"metrics", "reports/figure", "reports/sweep", "reports/wording"},
+		reason: "a chart turns Results into a figure; where that is shown is none of its business",
+	},
+	{
+		part: "reports/page", own: []string{"metrics", "reports/chart", "reports/figure", "reports/sweep", "reports/wording"},
+		reason: "a page shows the figures and words of the rooms below and writes no files",
+	},
+	{
+		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/commandline", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
-			"github.com/mattn/go-isatty", "github.com/google/renameio/v2",
+			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",
 		},
 		reason: "a command maps flags to a scenario and results to a report; logic lives below",
 	},
@@ -187,8 +242,16 @@ var layers = []layer{
 		reason: "the pages of the catalogue are made the way any user makes a report",
 	},
 	{
+		part:   "internal/heap",
+		reason: "a heap orders elements, whatever they are",
+	},
+	{
 		part:   "internal/rusage",
 		reason: "what a process costs is asked by benchmarks and runs alike",
+	},
+	{
+		part:   "internal/uuid",
+		reason: "every part writes IDs the same way, from its own source of random bits",
 	},
 	{
 		part:   "internal/deptest",
@@ -198,11 +261,11 @@ var layers = []layer{
 
 // ban forbids imports that no layer rule can express.
 type ban struct {
-	// path is an import path; with a trailing "/..." everything below it too.
+	// path is an import path; a trailing "/..." includes everything below it.
 	path string
-	// except lists import paths, and parts of this module, that the ban leaves alone.
+	// exceptPaths and exceptParts list import paths, and parts of this module, that are exempt.
 	exceptPaths, exceptParts []string
-	// tests says that test files are bound as well.
+	// tests reports whether the ban also binds test files.
 	tests  bool
 	reason string
 }

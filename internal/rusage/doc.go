@@ -1,3 +1,5 @@
-// Package rusage tells what this process has cost the machine so far. It is no part of any
-// run: virtual time knows nothing of it.
+// Package rusage reports the processor time and memory that this process has used so far.
+// It serves benchmarks and reports, never the simulation: virtual time knows nothing of it.
+//
+// It must not import any package of this module.
 package rusage

@@ -4,8 +4,8 @@ package rusage
 
 import "time"
 
-// CPU is not known here.
+// CPU returns zero: this system does not report it.
 func CPU() time.Duration { return 0 }
 
-// PeakRSS is not known here.
+// PeakRSS returns zero: this system does not report it.
 func PeakRSS() uint64 { return 0 }

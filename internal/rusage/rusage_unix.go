@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// CPU returns the processor time of all threads, the garbage collector's included; zero
-// where the system does not tell.
+// CPU returns the processor time of all threads, including the garbage collector's. It
+// returns zero if the system does not report it.
 func CPU() time.Duration {
 	u, ok := self()
 	if !ok {
@@ -18,15 +18,15 @@ func CPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// PeakRSS returns the most memory, in bytes, that was resident at any time; zero where the
-// system does not tell.
+// PeakRSS returns the greatest resident memory so far, in bytes. It returns zero if the
+// system does not report it.
 func PeakRSS() uint64 {
 	u, ok := self()
 	if !ok {
 		return 0
 	}
 	peak := uint64(u.Maxrss)
-	if runtime.GOOS != "darwin" && runtime.GOOS != "ios" { // which count in bytes
+	if runtime.GOOS != "darwin" && runtime.GOOS != "ios" { // these systems count bytes, the others KiB
 		peak *= 1024
 	}
 	return peak

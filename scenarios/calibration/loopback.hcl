@@ -1,9 +1,9 @@
 # Three servers of real Nomad on one machine with two cores: the runs of
 # testdata/calibration/nomad-measured.json (Nomad 1.4.2 and 1.4.3 binaries, Raft on
-# BoltDB, clients that speak Nomad's RPC but run nothing). CPU figures are those of an
-# idle machine where one was measured; the rest, marked fitted, were chosen so that the
-# *drain* of Nomad 1.4.2 takes as long as measured at 500 to 2,000 nodes (393, 287 and
-# 157 evaluations a second) and its operations take their measured times. No figure was
+# BoltDB, clients that speak Nomad's RPC but run nothing). CPU figures come
+# from an idle machine where one was measured. The others are marked "fitted": with them,
+# the *drain* of Nomad 1.4.2 takes as long as measured at 500 to 2,000 nodes (393, 287 and
+# 157 evaluations a second), and its operations take their measured times. No figure was
 # fitted to a count of Raft entries.
 class  = "loopback"
 title  = "three servers sharing one machine with two cores"

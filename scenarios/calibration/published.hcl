@@ -1,9 +1,9 @@
 # Three t3.large servers with two vCPU each: the machines of the published benchmark
 # (HashiCorp's post on load shedding, Nomad 1.4.2 against 1.4.3, and the comment of
-# 2022-11-09 on nomad #14621). Only the time of the system scheduler is fitted, to the
-# 20.8 evaluations a second at which 5,000 nodes and 10 system jobs drained in about 40
-# minutes under 1.4.2: 240 ms for a no-op of five workers. Everything else is taken over
-# from loopback.hcl. Collecting garbage is part of the fitted time.
+# 2022-11-09 on nomad #14621). Only the time of the system scheduler is fitted: under
+# 1.4.2, 5,000 nodes and 10 system jobs drained in about 40 minutes, at 20.8 evaluations a
+# second, or 240 ms for a no-op on each of five workers. The fitted time includes garbage
+# collection. All other figures are those of loopback.hcl.
 class  = "published"
 title  = "three servers with two vCPU each"
 source = "the published runs: 5,000 clients, 10 system jobs, 40 minutes for 50,193 entries"

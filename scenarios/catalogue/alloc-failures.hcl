@@ -1,9 +1,9 @@
 title = "allocations of the same jobs fail together"
 
 about = <<-EOT
-  A dependency is gone and allocations crash. Each client tells of its own failures; the server
-  gathers them for 50 ms, and ten allocations of one job that fail together set off one
-  scheduling run: fan-in at work, without a node being down.
+  A dependency is gone and allocations crash. Each client reports its own failures. The leader
+  gathers reports for 50 ms, so ten allocations of one job that fail together lead to a single
+  evaluation: fan-in at work, while every node is up.
 EOT
 
 sources = ["https://github.com/hashicorp/nomad/pull/13468"]
@@ -15,9 +15,10 @@ example {
   }
 
   reading = <<-EOT
-    Every minute some allocations of every job fail at the same instant. Evaluations created, divided
-    by the allocations that failed, is the fan-in on the way in: clients' updates are gathered before
-    anything reaches the broker. What follows is rescheduling, which waits longer each time.
+    Every minute, some allocations of every job fail at the same instant. Failed allocations divided by
+    evaluations created is the fan-in ahead of the broker: the leader gathers the clients' updates
+    before it creates evaluations. Then the scheduler reschedules the allocations, and waits longer
+    each time.
   EOT
 }
 

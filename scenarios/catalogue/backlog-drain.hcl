@@ -1,11 +1,11 @@
 title = "a backlog built up while schedulers were off is drained, and the cancel writes trail behind"
 
 about = <<-EOT
-  The run in the comment of 2022-11-09 on the change that brought load shedding: three servers
-  with two cores each and 49,730 evaluations pending when the schedulers come on. The shedding
-  broker empties its queue within seconds, by two scheduling runs of each job; what it shed,
-  the reaper writes off in batches of 728, one batch for every acknowledged evaluation and one
-  for every tick of 5 s. Once there is nothing left to acknowledge, the ticks alone remain: the
+  The run described in the comment of 2022-11-09 on the change that introduced load shedding:
+  three servers with two cores each, and 49,730 evaluations pending when the schedulers come on.
+  The shedding broker empties its queue within seconds, with two scheduling runs for each job.
+  The reaper cancels what was shed in batches of 728: one batch for every acknowledged evaluation
+  and one for every tick of 5 s. Once nothing is left to acknowledge, only the ticks remain: the
   published run went from 33,694 cancelable evaluations to 16,950 in 23 ticks.
 EOT
 
@@ -19,11 +19,12 @@ example {
   }
 
   reading = <<-EOT
-    A tenth of the published run, batches included. Look at the phase trail of the shedding broker:
-    nothing is pending any more, and what is cancelable falls in steps of one batch every five
-    seconds, a straight line down, until all cancel writes are in the log. The old broker has no such
-    phase, but its empty lasts as long as every evaluation takes. The two times to report apart are
-    when the queue was empty (the workers are free) and when all was recovered (the log is quiet).
+    The example is a tenth of the published run, batches included. Look at the phase trail of the
+    shedding broker: nothing is pending any more, and the cancelable set shrinks by one batch every
+    five seconds, a straight line down, until all cancel writes are in the log. The legacy broker has
+    no such trail, but its phase empty lasts until every evaluation is processed. Report two times
+    separately: when the queue is empty (the workers are free) and when the cluster has recovered (the
+    log is quiet).
   EOT
 }
 
@@ -59,7 +60,7 @@ variable "schedulers" {
 }
 
 variable "reaper_batch" {
-  description = "most evaluations canceled in one Raft entry"
+  description = "maximum evaluations canceled in one Raft entry"
   type        = "integer"
   default     = 728
   min         = 1

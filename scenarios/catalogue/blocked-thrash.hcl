@@ -1,9 +1,9 @@
-title = "jobs that find no room are tried again whenever a node returns"
+title = "jobs without room are tried again whenever a node returns"
 
 about = <<-EOT
-  Evaluations that could not place everything wait as blocked until capacity appears. In a full
-  cluster every node that comes back sets all of them going, nearly all of them in vain: a
-  storm that sheds little, since every job has one evaluation only.
+  An evaluation that cannot place everything leaves a blocked evaluation, which waits for
+  capacity. In a full cluster, every node that comes back unblocks all of them, nearly always in
+  vain: a storm with little to shed, since every job has only one blocked evaluation.
 EOT
 
 sources = ["https://github.com/hashicorp/nomad/issues/27184"]
@@ -15,9 +15,9 @@ example {
   }
 
   reading = <<-EOT
-    Each return of a node makes every blocked job try again, and most find no room and block again. A
-    blocked evaluation is one for each job, so there is nothing to shed, and both brokers write nearly
-    the same: this is the storm that load shedding does not help against.
+    Whenever a node returns, every blocked job tries again, and most find no room and block again.
+    There is at most one blocked evaluation for each job, so there is nothing to shed, and both brokers
+    write nearly the same entries: load shedding does not help against this storm.
   EOT
 }
 
@@ -61,7 +61,7 @@ fleet {
   group "clients" {
     nodes = var.nodes
 
-    # Room for half of what is asked for.
+    # Room for half of what the jobs ask for.
     resources {
       cpu    = max(floor(var.service_jobs * 10 * 0.5 / var.nodes), 1) * 20
       memory = 1000000

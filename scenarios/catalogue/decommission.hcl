@@ -1,9 +1,9 @@
 title = "a part of the cluster is drained and switched off"
 
 about = <<-EOT
-  An operator retires machines: they are drained, their allocations move within a deadline, and
-  then they are switched off. Every node that becomes ineligible, drains, and goes down makes
-  evaluations; when the drain is orderly, few of them find anything to do.
+  An operator retires machines: the nodes drain, their allocations move within a deadline, and
+  the machines are switched off. A node that becomes ineligible, drains or goes down causes
+  evaluations; after an orderly drain, few of them find anything to do.
 EOT
 
 sources = ["https://developer.hashicorp.com/nomad/docs/manage/nodes/drain"]
@@ -15,9 +15,9 @@ example {
   }
 
   reading = <<-EOT
-    Draining makes nodes ineligible and moves their allocations, but leaves them ready; only when the
-    machines are switched off do they go down, and by then nothing is left to move. Compare the plans
-    of the two phases: the second has none worth speaking of, though it makes as many evaluations.
+    A drain makes nodes ineligible and moves their allocations, but the nodes stay ready. They go down
+    only when the machines are switched off, and by then nothing is left to move. Compare the plans of
+    the two phases: the second submits hardly any, though it creates as many evaluations.
   EOT
 }
 
@@ -45,7 +45,7 @@ variable "service_jobs" {
 }
 
 variable "retired" {
-  description = "share of the nodes that go, 0 to 1"
+  description = "share of the nodes that are retired, 0 to 1"
   type        = "number"
   default     = 0.2
   min         = 0

@@ -1,9 +1,10 @@
 title = "clients lose the servers for a while, and their allocations are kept"
 
 about = <<-EOT
-  With max_client_disconnect a node that falls silent becomes disconnected, not down: its
-  allocations are unknown, not lost. If it returns in time they are kept, and their replacements
-  stopped. Twice the evaluations for the same machines, and twice the reason to shed.
+  With max_client_disconnect, a node that falls silent becomes disconnected instead of down, and
+  its allocations become unknown instead of lost. If the client returns in time, its allocations
+  are kept and their replacements are stopped. The same machines cause twice the evaluations,
+  and there is twice as much to shed.
 EOT
 
 sources = ["https://developer.hashicorp.com/nomad/docs/job-specification/group#max_client_disconnect", "https://github.com/hashicorp/nomad/pull/25923"]
@@ -15,11 +16,11 @@ example {
   }
 
   reading = <<-EOT
-    Instead of down the nodes become disconnected, but for those that ran nothing to keep: their allocations count as unknown, and
-    replacements are placed beside them. When the clients return the nodes pass through initializing to
-    ready, the originals are kept and the replacements stopped. Evaluations that
-    were put off until the allocations would be lost keep the state from being quiet for as long,
-    though nothing is left for them to do.
+    The nodes become disconnected instead of down, except those without such allocations. The
+    allocations become unknown, and the scheduler places replacements beside them. When the clients
+    return, the nodes pass through initializing to ready; the originals are kept and the replacements
+    are stopped. Delayed evaluations wait for the time at which the allocations would be lost. The
+    state is not quiet until then, although these evaluations find nothing to do.
   EOT
 }
 

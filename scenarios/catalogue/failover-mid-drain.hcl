@@ -2,8 +2,8 @@ title = "the leader is killed while a backlog drains"
 
 about = <<-EOT
   The broker's queues live in the leader's memory. A new leader restores every evaluation that
-  is still pending in the state, those that were shed but not yet written off among them: the
-  backlog comes back, and is shed again.
+  is still pending in the state. That includes evaluations that were shed but not yet canceled:
+  the backlog comes back, and is shed again.
 EOT
 
 sources = ["https://github.com/hashicorp/nomad/pull/14621"]
@@ -17,10 +17,11 @@ example {
   }
 
   reading = <<-EOT
-    The mark shows when the leader is killed. Until another leads, nobody can be asked for work. Then
-    the new leader restores whatever is still pending in the state: for the old broker what was left,
-    for the new one also what had been shed but not written off yet, which jumps up as pending and is
-    shed a second time. No evaluation may be lost on the way; the invariants say that none was.
+    The mark shows when the leader is killed. Until another server leads, workers find nobody to
+    dequeue from. Then the new leader restores what is still pending in the state. For the legacy
+    broker that is the rest of the backlog. For the shedding broker it includes what was shed but not
+    yet canceled, which reappears as pending and is shed a second time. No evaluation may be lost on
+    the way; the invariants check it.
   EOT
 }
 
@@ -56,14 +57,14 @@ variable "schedulers" {
 }
 
 variable "after_s" {
-  description = "seconds from the schedulers' start to the leader's death"
+  description = "seconds from the start of the schedulers to the kill of the leader"
   type        = "number"
   default     = 10
   min         = 0
 }
 
 variable "reaper_batch" {
-  description = "most evaluations canceled in one Raft entry"
+  description = "maximum evaluations canceled in one Raft entry"
   type        = "integer"
   default     = 728
   min         = 1

@@ -1,9 +1,10 @@
-title = "nodes register again and again because something about them changed"
+title = "nodes register repeatedly because something about them changes"
 
 about = <<-EOT
-  A fingerprinter that keeps finding something new makes its node register again, one Raft entry
-  each time; and since system jobs might be feasible there now, an evaluation for each of the
-  node's jobs. Nothing went down, and nothing has to be placed.
+  A fingerprinter that keeps finding something new makes its node register again, with one Raft
+  entry each time. System jobs might be feasible on the node now, so each registration also
+  creates an evaluation for each of the node's jobs. No node went down, and nothing needs to be
+  placed.
 EOT
 
 sources = ["https://github.com/hashicorp/nomad/pull/14673"]
@@ -15,9 +16,10 @@ example {
   }
 
   reading = <<-EOT
-    The log grows steadily though nothing happens: a registration for each change, and an evaluation
-    for each job on the node. Because changes come one at a time and the cluster keeps up, no two
-    evaluations of a job wait together. The cure was to make fewer changes, not to shed evaluations.
+    The log grows steadily though no node goes down: a registration for each change, and an evaluation
+    for each job on the node. The changes come one at a time and the cluster keeps up, so two
+    evaluations of a job never wait together. The remedy was to make fewer changes, not to shed
+    evaluations.
   EOT
 }
 

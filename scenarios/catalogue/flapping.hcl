@@ -1,9 +1,9 @@
 title = "some racks come and go for half an hour"
 
 about = <<-EOT
-  Racks lose their network for a minute or so, again and again, while the rest of the cluster
-  works. All clients of a rack go and return together. Whether their evaluations pile up is a
-  matter of how fast the servers notice and how fast the workers are.
+  Racks lose their network for about a minute, again and again, while the rest of the cluster
+  works. All clients of a rack disappear and return together. Whether their evaluations pile up
+  depends on how fast the servers notice and how fast the workers are.
 EOT
 
 sources = ["https://github.com/hashicorp/nomad/pull/14621"]
@@ -15,11 +15,11 @@ example {
   }
 
   reading = <<-EOT
-    The steps are racks: all clients of one go at once and return at once. But the servers notice
-    it over the ten to twenty seconds in which heartbeats expire, and clients stagger their return:
-    what was one event arrives spread out. A cluster of this size keeps up, so hardly two
-    evaluations of a job ever wait together, and both brokers process nearly all of them. Flapping
-    alone is no storm; run it with more nodes and jobs to find where it becomes one.
+    The steps are racks: all clients of a rack leave at once and return at once. But the servers notice
+    over the ten to twenty seconds in which heartbeats expire, and clients stagger their return, so one
+    event arrives spread out. A cluster of this size keeps up: two evaluations of a job hardly ever
+    wait together, and both brokers process nearly all of them. Flapping alone is no storm. Add nodes
+    and jobs to find where it becomes one.
   EOT
 }
 

@@ -1,9 +1,9 @@
 title = "a backlog builds up while schedulers are off, drains, and then clients fall silent"
 
 about = <<-EOT
-  The published benchmark of load shedding: clients register while the schedulers are off, so
-  that every node leaves an evaluation of every job; the schedulers are turned on and drain
-  the backlog; then clients fall silent, all at once.
+  The published benchmark of load shedding. Clients register while the schedulers are off, so
+  every node leaves an evaluation of every job. The schedulers come on and drain the backlog.
+  Then the clients fall silent, all at once.
 EOT
 
 sources = ["https://github.com/hashicorp/nomad/pull/14621"]
@@ -15,11 +15,11 @@ example {
   }
 
   reading = <<-EOT
-    Left the old broker, right the one that sheds. While schedulers are off both hold the same
-    backlog. In the drain the old broker works it off one by one, which makes a straight slope; the
-    new one drops all but the newest evaluation of each job as soon as the first one is acknowledged,
-    and the line falls to nothing. In the storm nodes expire over tens of seconds, so there is less to
-    shed at a time: the gain is smaller, and grows with the number of nodes.
+    The legacy broker is on the left, the shedding broker on the right. While the schedulers are off,
+    both hold the same backlog. In the drain the legacy broker works it off one by one, a straight
+    slope. The shedding broker drops all but the newest evaluation of each job as soon as the first one
+    is acknowledged, and the line falls to nothing. In the storm nodes expire over tens of seconds, so
+    there is less to shed at a time: the gain is smaller, and grows with the number of nodes.
   EOT
 }
 
@@ -52,7 +52,7 @@ variable "service_jobs" {
 }
 
 variable "allocs_per_node" {
-  description = "service allocations a node, on average"
+  description = "service allocations per node, on average"
   type        = "number"
   default     = 0
   min         = 0
@@ -94,13 +94,13 @@ variable "fraction" {
 }
 
 variable "report_allocations" {
-  description = "clients report allocations (default: as the cost class says)"
+  description = "whether clients report allocations (default: as the cost class says)"
   type        = "bool"
   default     = null
 }
 
 variable "max_heartbeats_per_second" {
-  description = "heartbeats that the leader spreads clients to"
+  description = "heartbeats a second that the leader spreads the clients over"
   type        = "number"
   default     = 50
   min         = 0.001
@@ -136,7 +136,7 @@ variable "reaper_interval_s" {
 }
 
 variable "reaper_batch" {
-  description = "most evaluations canceled in one Raft entry"
+  description = "maximum evaluations canceled in one Raft entry"
   type        = "integer"
   default     = 728
   min         = 1
@@ -145,12 +145,12 @@ variable "reaper_batch" {
 }
 
 locals {
-  # of each service job
+  # Allocations of each service job.
   count = var.service_jobs > 0 ? round(var.allocs_per_node * var.nodes / var.service_jobs) : 0
 
-  # Every node has room for the system jobs and for the service allocations it may have to
-  # take over: one and a half times its share, and more if more than a quarter of the
-  # clients stop.
+  # Every node has room for the system jobs and for the service allocations it may take
+  # over: one and a half times its share, and more if more than a quarter of the clients
+  # stop.
   left     = 1 - var.fraction
   headroom = local.left > 0 ? min(max(1.5, 1.1 / local.left), 10) : 1.5
   slots    = var.system_jobs + 1 + ceil(var.allocs_per_node * local.headroom)

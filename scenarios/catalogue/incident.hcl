@@ -1,10 +1,10 @@
 title = "clients flap until a million evaluations have been made, and then stop flapping"
 
 about = <<-EOT
-  The incident that load shedding was written for: a network that comes and goes makes all
-  nodes miss heartbeats and return, over and over, and every change of a node makes an
-  evaluation for each of its jobs. The old broker works through every one of them, in order,
-  long after they have ceased to matter.
+  The incident that led to load shedding: an unstable network makes all nodes miss heartbeats
+  and return, over and over, and every change of a node creates an evaluation for each of its
+  jobs. The legacy broker works through all of them, in order, long after they have ceased to
+  matter.
 EOT
 
 sources = ["https://www.hashicorp.com/blog/load-shedding-in-the-nomad-eval-broker", "https://github.com/hashicorp/nomad/pull/14621"]
@@ -17,20 +17,21 @@ example {
   }
 
   reading = <<-EOT
-    Each peak is the network going or coming back: all nodes expire within seconds of each other, and
-    return within seconds, and that is a backlog of an evaluation for every job on every node. The
-    old broker is still busy with it long after the network has changed again; the new one keeps the
-    newest of each job and is done at once. Compare how many evaluations were created with how many
-    were processed: what was not processed was canceled, and the invariants say that nothing was
-    missed by it.
+    Each peak is the network failing or coming back: all nodes expire within seconds of each other, or
+    return within seconds, and leave a backlog of one evaluation for every job on every node. The
+    legacy broker is still busy with it long after the network has changed again. The shedding broker
+    keeps the newest evaluation of each job and finishes at once. Compare how many evaluations were
+    created with how many were processed: the rest was canceled, and the invariants check that no work
+    was missed.
 
-    The example is small: 14 s of processor time and 0.8 GB for the old broker, 13 s and 0.7 GB for the
-    new one. The default, with both side by side on two cores that had other work, too, took 41 minutes,
-    and 1,266 s and 8.5 GB against 665 s and 8.5 GB: 1,044,000 evaluations of 2,000 nodes. When the flapping
-    ended, the old broker had 931,000 of them pending, and needed six hours of virtual time and 982,000 Raft
-    entries to work them off; the new one was calm after 43 s, and had processed 13,800 evaluations in all.
-    A million evaluations of 5,000 nodes are for larger machines: 7 GB were in use when the old broker
-    began to work them off.
+    The example is small: 14 s of processor time and 0.8 GB for the legacy broker, 13 s and 0.7 GB for
+    the shedding broker. The default makes 1,044,000 evaluations of 2,000 nodes. With both brokers side
+    by side on two cores that had other work, too, it took 41 minutes: 1,266 s of processor time and
+    8.5 GB for the legacy broker, 665 s and 8.5 GB for the shedding broker. When the flapping ended,
+    the legacy broker had 931,000 evaluations pending, and needed six hours of virtual time and 982,000
+    Raft entries to work them off. The shedding broker was calm after 43 s, and had processed 13,800
+    evaluations in all. A million evaluations of 5,000 nodes need a larger machine: 7 GB were in use
+    when the legacy broker began to work them off.
   EOT
 }
 
@@ -50,7 +51,7 @@ variable "system_jobs" {
 }
 
 variable "evaluations" {
-  description = "how many evaluations are made before the flapping ends"
+  description = "number of evaluations created before the flapping ends"
   type        = "integer"
   default     = 1000000
   min         = 1

@@ -2,7 +2,7 @@ title = "one server's state machine falls behind, and its workers wait"
 
 about = <<-EOT
   A worker may only plan on a state as new as the evaluation it holds. On a server that applies
-  the log slowly it waits for up to five seconds and then gives the evaluation back: work that
+  the log slowly, a worker waits for up to five seconds and then nacks the evaluation: work that
   the leader handed out is late, and some is done twice.
 EOT
 
@@ -16,8 +16,8 @@ example {
 
   reading = <<-EOT
     The workers of the slow server wait until its state has caught up with the evaluation they hold,
-    for up to five seconds, and give it back after that. What they hold is late for everybody: the
-    tail of the processing times is theirs. Fewer evaluations to process means fewer of these waits.
+    for up to five seconds, and then nack it. These evaluations make up the tail of the processing
+    times. Fewer evaluations to process mean fewer such waits.
   EOT
 }
 
@@ -53,7 +53,7 @@ variable "schedulers" {
 }
 
 variable "longer_ms" {
-  description = "milliseconds by which each entry takes the follower longer to apply"
+  description = "milliseconds added to the time the follower takes to apply an entry"
   type        = "number"
   default     = 50
   min         = 0.001

@@ -1,11 +1,11 @@
-title = "an overloaded leader hears heartbeats late, and makes itself more work"
+title = "an overloaded leader hears heartbeats late, and causes itself more work"
 
 about = <<-EOT
-  The loop that operators of large clusters report: the servers fall behind, heartbeats are
-  heard late, nodes that are well are marked down, every such node makes evaluations and comes
-  back, and the servers fall further behind. Here the servers have one core each, of which
-  heartbeats alone take a good part; then a share of the clients loses the servers for a
-  minute and a half. Nodes down beyond that share were well.
+  The loop that operators of large clusters report: the servers fall behind, the leader hears
+  heartbeats late and marks healthy nodes down, every such node causes evaluations and comes
+  back, and the servers fall further behind. Here each server has one core, and heartbeats alone
+  take a good part of the leader's. Then a share of the clients loses the servers for a minute
+  and a half. Nodes that go down beyond that share were healthy.
 EOT
 
 sources = ["https://github.com/hashicorp/nomad/pull/14474"]
@@ -17,10 +17,10 @@ example {
   }
 
   reading = <<-EOT
-    A share of the clients loses the servers for a minute and a half. The nodes that are down beyond
-    that share were well all the time: their heartbeats were sent, and heard too late. Watch how long
-    it goes on after the clients are back, and under which broker: evaluations that need not be
-    processed leave the leader time to listen.
+    A share of the clients loses the servers for a minute and a half. The nodes that go down beyond
+    that share were healthy all the time: they sent their heartbeats, and the leader heard them too
+    late. Watch how long this goes on after the clients are back, and under which broker: an evaluation
+    that is shed leaves the leader time to listen.
   EOT
 }
 
@@ -40,7 +40,7 @@ variable "system_jobs" {
 }
 
 variable "load" {
-  description = "share of the leader's core that heartbeats take when nothing happens"
+  description = "share of the leader's core that heartbeats take at rest"
   type        = "number"
   default     = 0.5
   min         = 0
@@ -72,7 +72,7 @@ variable "schedulers" {
 }
 
 locals {
-  # Heartbeats come at half as much again as the shortest TTL, on average.
+  # On average, a client heartbeats every one and a half times the shortest TTL.
   rate  = var.nodes / (1.5 * max(10, var.nodes / 50))
   serve = var.load / local.rate
 }

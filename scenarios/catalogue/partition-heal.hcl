@@ -1,9 +1,9 @@
 title = "the leader is cut off from everybody, and returns"
 
 about = <<-EOT
-  A network partition around the leader: the others elect a new one, which gives every node five
-  minutes to be heard of again. Clients that spoke to the old leader find another server; when
-  the partition heals the old leader steps down. No write that was acknowledged may be lost.
+  A network partition isolates the leader. The others elect a new one, which gives every node
+  five minutes to be heard of again. Clients that spoke to the old leader find another server;
+  when the partition heals, the old leader steps down. No acknowledged write may be lost.
 EOT
 
 example {
@@ -13,10 +13,10 @@ example {
   }
 
   reading = <<-EOT
-    The log stands still from the partition until another leader is elected, then goes on; the old
-    leader's side writes nothing that counts. The new leader gives every node five minutes to be heard
-    of (failover_heartbeat_ttl), so nodes that fell silent in the meantime are noticed late. The
-    invariants compare the servers' logs and what was acknowledged.
+    The log stands still from the partition until another leader is elected, then goes on. The old
+    leader commits nothing. The new leader gives every node five minutes to be heard of
+    (failover_heartbeat_ttl), so it notices late which nodes fell silent in the meantime. The
+    invariants compare the servers' logs with each other and with the acknowledged writes.
   EOT
 }
 

@@ -1,9 +1,9 @@
-title = "an operator pauses the broker in a storm, and lets it go on"
+title = "an operator pauses the broker in a storm, and resumes it"
 
 about = <<-EOT
-  With pause_eval_broker in the scheduler configuration the leader stops handing out work
-  without giving up leadership: evaluations are still written, and wait in the state. When the
-  broker goes on it restores all of them at once.
+  With pause_eval_broker in the scheduler configuration, the leader stops handing out work
+  without giving up leadership. Evaluations are still written, and wait in the state. When the
+  broker resumes, it restores all of them at once.
 EOT
 
 sources = ["https://developer.hashicorp.com/nomad/api-docs/operator/scheduler"]
@@ -16,8 +16,8 @@ example {
 
   reading = <<-EOT
     While the broker is paused its queues are empty: nodes go down, their evaluations are written to
-    the state, and nobody works on them. On resuming the broker restores them all at once, which is as
-    large a backlog as a storm can leave, and from there on it is the drain of heartbeat-storm.
+    the state, and nobody works on them. On resuming, the broker restores them all at once. That is as
+    large a backlog as a storm can leave; what follows is the drain of heartbeat-storm.
   EOT
 }
 

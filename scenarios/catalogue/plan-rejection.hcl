@@ -1,9 +1,9 @@
-title = "many workers plan for the same few nodes, and the applier turns plans down"
+title = "many workers plan for the same few nodes, and the applier rejects plans"
 
 about = <<-EOT
-  Every worker plans on a snapshot of its own. When many evaluations look for the last room at
-  the same time, their plans collide: the applier commits the part that still fits and the
-  worker has to try again with newer state. More schedulers make more collisions.
+  Every worker plans on a snapshot of its own. When many evaluations compete for the last room,
+  their plans collide: the applier commits the part that still fits, and the worker tries again
+  on newer state. More schedulers cause more collisions.
 EOT
 
 sources = ["https://github.com/hashicorp/nomad/issues/9506", "https://github.com/hashicorp/nomad/pull/13421"]
@@ -15,9 +15,10 @@ example {
   }
 
   reading = <<-EOT
-    More plans are submitted than there are evaluations: the difference was rejected, in whole or in
-    part, and tried again. Run it again with --schedulers 1 and see it shrink. The broker has no say in
-    this, since no job has two evaluations: both columns are alike, and that is the result.
+    Workers submit more plans than there are evaluations: the difference was rejected, in whole or in
+    part, and tried again. Run it again with --schedulers 1 and see the difference shrink. The broker
+    has no part in this, since no job has two evaluations: both columns are alike, and that is the
+    result.
   EOT
 }
 
@@ -61,7 +62,7 @@ fleet {
   group "clients" {
     nodes = var.nodes
 
-    # Room for nine tenths of what is asked for.
+    # Room for nine tenths of what the jobs ask for.
     resources {
       cpu    = max(floor(var.service_jobs * 10 * 0.9 / var.nodes), 1) * 20
       memory = 1000000

@@ -1,9 +1,9 @@
 title = "a new version is rolled out while clients come and go"
 
 about = <<-EOT
-  Service jobs are replaced a few allocations at a time; each step waits for the one before to
-  be healthy. Meanwhile clients flap, and their evaluations compete with the deployment's for
-  the same workers.
+  A rolling update replaces the allocations of service jobs a few at a time; each step waits
+  until the one before is healthy. Meanwhile clients flap, and their evaluations compete with
+  the deployment's for the same workers.
 EOT
 
 example {
@@ -13,9 +13,9 @@ example {
   }
 
   reading = <<-EOT
-    Each step of a deployment waits for allocations to become healthy, so it is paced by clients and
-    not by the broker; the flapping racks add node updates and evaluations in between. What to look
-    for is whether the deployment still ends, and that the final state is the one that was asked for.
+    Each step of a deployment waits for allocations to become healthy, so clients set its pace, not the
+    broker. The flapping racks add node updates and evaluations in between. Check that the deployment
+    still ends, and that the final state is the one that was asked for.
   EOT
 }
 

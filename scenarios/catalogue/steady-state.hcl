@@ -1,8 +1,8 @@
 title = "nothing happens for an hour"
 
 about = <<-EOT
-  A healthy cluster at rest: clients heartbeat, and nothing is written. What this costs is what
-  every storm comes on top of, and an entry in the log here is one that somebody has to explain.
+  A healthy cluster at rest: clients heartbeat, and nothing is written. Every storm comes on top
+  of what this costs, and every entry in the log here needs an explanation.
 EOT
 
 example {
@@ -12,9 +12,9 @@ example {
   }
 
   reading = <<-EOT
-    After the start nothing: heartbeats that change nothing are not written. The few entries of the
-    phase rest are the leader's own housekeeping, and every storm is to be read against them. The start
-    is a small storm itself, since every node that comes up makes an evaluation for every job.
+    After the start nothing happens: a heartbeat that changes nothing is not written. The few entries
+    of the phase rest are the leader's own housekeeping; read every storm against them. The start is a
+    small storm itself, since every node that becomes ready creates an evaluation for every job.
   EOT
 }
 
@@ -34,7 +34,7 @@ variable "system_jobs" {
 }
 
 variable "minutes" {
-  description = "how long nothing happens"
+  description = "length of the phase rest, in minutes"
   type        = "number"
   default     = 60
   min         = 1

@@ -2,10 +2,11 @@ title = "a tenth of the nodes misses a heartbeat: the published example of 60,00
 
 about = <<-EOT
   The arithmetic of the post that introduced load shedding, carried out: 5,000 nodes run 100
-  system jobs and 20 allocations of service jobs each; a tenth of them misses its heartbeats. A
-  node that goes down makes one evaluation for each job it runs: 500 x 20 + 500 x 100 = 60,000.
-  There are 20 service jobs with an allocation for every node. The scheduler spreads a job's
-  allocations but does not promise it, so a node may run one twice and the sum be a little less.
+  system jobs and 20 allocations of service jobs each, and a tenth of them misses its
+  heartbeats. A node that goes down causes one evaluation for each job it runs: 500 x 20 + 500 x
+  100 = 60,000. There are 20 service jobs with an allocation for every node. The scheduler
+  prefers to spread a job's allocations but need not, so a node may run a job twice, and the sum
+  may be a little less.
 EOT
 
 sources = ["https://www.hashicorp.com/blog/load-shedding-in-the-nomad-eval-broker"]
@@ -17,10 +18,10 @@ example {
   }
 
   reading = <<-EOT
-    evals created in the phase miss is the arithmetic of the example: nodes down, times the 100
-    system jobs and the 20 allocations of each. Most of these evaluations are the only ones of their
-    job for a while, since nodes expire one after the other: with few nodes there is little to shed,
-    and both brokers write nearly the same log. Run it with more nodes to see them part.
+    The evaluations created in the phase miss are the arithmetic of the example: nodes down, times the
+    100 system jobs and 20 allocations of each. Nodes expire one after the other, so most of these
+    evaluations are the only ones of their job for a while: with few nodes there is little to shed, and
+    both brokers write nearly the same log. Add nodes to see them part.
   EOT
 }
 
@@ -72,7 +73,7 @@ variable "schedulers" {
 }
 
 locals {
-  # Room for everything when the nodes that miss their heartbeats are gone, and then some.
+  # Room for everything without the nodes that miss their heartbeats, and a margin.
   slots = var.system_jobs + ceil(var.service_jobs * 1.5)
 }
 

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 func spec(broker string, vars map[string]any) scenarios.Spec {
-	return scenarios.Spec{Scenario: storm, Broker: broker, Seed: 1, Vars: vars}
+	return scenarios.Spec{Scenario: Scenario, Broker: broker, Seed: 1, Vars: vars}
 }
 
 func estimate(t *testing.T, s scenarios.Spec) *Estimate {

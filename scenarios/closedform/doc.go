@@ -1,8 +1,7 @@
-// Package closedform works out what a storm of heartbeats costs on paper: evaluations, Raft
-// entries and times under the old and the new broker, each by a formula that is returned
-// beside its value.
+// Package closedform estimates what a storm of heartbeats costs: evaluations, Raft entries and
+// times under the old and the new broker, each by a formula that is returned beside its value.
 //
-// It is a sanity check of the simulation and a quick answer where hours of it are too many;
-// what it leaves out is said at each formula. It runs nothing, and must not import the sweep,
+// It checks the simulation and answers at once where a simulation takes hours. What a formula
+// leaves out is said where it stands. The package runs nothing and must not import the sweep,
 // reports or the commands.
 package closedform

@@ -6,7 +6,7 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// Estimate is a storm on paper.
+// Estimate is what the formulae say of one run.
 type Estimate struct {
 	Broker  string
 	Servers int
@@ -16,7 +16,7 @@ type Estimate struct {
 	Figures []Figure
 }
 
-// Figure is one result of a formula.
+// Figure is the result of one formula.
 type Figure struct {
 	Path    string // as Result.Lookup takes it
 	Formula string
@@ -33,8 +33,8 @@ func (e *Estimate) Value(path string) float64 {
 	return math.NaN()
 }
 
-// Of estimates a run of the heartbeat storm from its Spec. The error says why it cannot:
-// the Spec is invalid, or of another scenario or a broker that there are no formulae for.
+// Of estimates a run of the heartbeat storm. The error says why it cannot: the Spec is
+// invalid, or of another scenario, or of a broker without formulae.
 func Of(spec scenarios.Spec) (*Estimate, error) {
 	in, err := inputsOf(spec)
 	if err != nil {
@@ -57,8 +57,8 @@ func (e *Estimate) add(path, formula string, value float64) float64 {
 	return value
 }
 
-// register: every node that turns ready makes one evaluation of each system job, in one
-// entry; it registers and turns ready with an entry each.
+// register: a node registers and turns ready with an entry each. Turning ready makes an
+// evaluation for each system job, all in one entry.
 func (in *inputs) register(e *Estimate) {
 	e.add("phases.register.evals_created", "N·S + K, K = S + J: one for each node and system job, one for each job", in.n*in.s+in.k)
 	perNode, formula := 3.0, "K + 3·N: a node registers, turns ready, and leaves its evaluations"
@@ -68,8 +68,8 @@ func (in *inputs) register(e *Estimate) {
 	e.add("phases.register.raft_entries", formula, in.k+perNode*in.n)
 }
 
-// drainLegacy: each evaluation is processed by itself and writes its status; only the
-// first of a job has something to plan.
+// drainLegacy: each evaluation is processed by itself and writes its status. Only the first
+// one of a job has something to plan.
 func (in *inputs) drainLegacy(e *Estimate) {
 	processed := e.add("phases.drain.evals_processed", "N·S + K: every one", in.n*in.s+in.k)
 	e.add("phases.drain.evals_canceled", "0", 0)
@@ -78,8 +78,8 @@ func (in *inputs) drainLegacy(e *Estimate) {
 	e.add("phases.drain.recovery_s", "as the queue: nothing is left to cancel", in.place+processed/in.rate)
 }
 
-// drainShedding: of each system job the evaluation that came first is processed, then the
-// newest; all others are canceled.
+// drainShedding: of each system job the first evaluation is processed, then the newest. All
+// others are canceled.
 func (in *inputs) drainShedding(e *Estimate) {
 	processed := e.add("phases.drain.evals_processed", "2·S + J: the first and the newest of each system job", math.Min(2, 1+in.n)*in.s+in.j)
 	canceled := e.add("phases.drain.evals_canceled", "N·S − S: the rest", in.n*in.s-in.s)
@@ -90,14 +90,14 @@ func (in *inputs) drainShedding(e *Estimate) {
 	e.add("phases.drain.recovery_s", "queue empty + (⌈canceled/B⌉ − S)·I: the ack of each job brings a batch, the timer the others", empty+ticks*in.interval)
 }
 
-// expiry returns the evaluations of the storm and how long heartbeats take to run out.
+// expiry returns the evaluations of the storm, and the seconds in which heartbeats run out.
 func (in *inputs) expiry(e *Estimate) (created, window float64) {
 	created = e.add("phases.storm.evals_created", "m·N·(S + a): one for each silent node and job on it", math.Round(in.m*in.n)*(in.s+in.a))
 	return created, 2*in.ttl + in.grace
 }
 
-// stormLegacy: as the drain, but a plan follows whenever another node has gone down since
-// the job was last looked at.
+// stormLegacy: as the drain, but a plan follows whenever another node has gone down since the
+// job was last processed.
 func (in *inputs) stormLegacy(e *Estimate) {
 	created, window := in.expiry(e)
 	e.add("phases.storm.evals_processed", "m·N·(S + a): every one", created)
@@ -108,8 +108,8 @@ func (in *inputs) stormLegacy(e *Estimate) {
 	e.add("phases.storm.recovery_s", "max(W, processed/q)", math.Max(window, created/in.stormRate))
 }
 
-// stormShedding: workers process as fast as they can while nodes go down, and whatever
-// gathers meanwhile is shed at each ack, which wakes the reaper.
+// stormShedding: workers process as fast as they can while nodes go down. Each ack sheds what
+// has gathered meanwhile, and wakes the reaper.
 func (in *inputs) stormShedding(e *Estimate) {
 	created, window := in.expiry(e)
 	processed := e.add("phases.storm.evals_processed", "min(m·N·(S + a), q·W), W = 2·h + g: as fast as workers go until the last node is down",

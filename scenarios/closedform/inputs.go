@@ -10,7 +10,7 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// Input is a letter of the formulae.
+// Input is a letter of the formulae and its value.
 type Input struct {
 	Symbol string
 	Title  string
@@ -18,7 +18,7 @@ type Input struct {
 	Value  float64
 }
 
-// inputs are the letters, worked out from a Spec. Times are in seconds.
+// inputs are the letters of a Spec. Times are in seconds.
 type inputs struct {
 	n, s, j, k float64 // nodes, system jobs, service jobs, all jobs
 	a          float64 // service jobs with an allocation on a node
@@ -38,16 +38,16 @@ type inputs struct {
 	shedding        bool
 }
 
-// storm is the scenario that the formulae are of.
-const storm = "heartbeat-storm"
+// Scenario is the scenario that the formulae describe.
+const Scenario = "heartbeat-storm"
 
-// settings are the variables of the storm by name, as numbers.
+// settings are the variables of the storm by name, as numbers; true is 1.
 type settings map[string]float64
 
 // settingsOf returns the variables of a run of the storm, and the class of its machines.
 func settingsOf(spec scenarios.Spec) (settings, *scenarios.Cost, error) {
-	if spec.Scenario != storm || spec.Source != "" {
-		return nil, nil, fmt.Errorf("there are no formulae for the scenario %s: only for %s", spec.Scenario, storm)
+	if spec.Scenario != Scenario || spec.Source != "" {
+		return nil, nil, fmt.Errorf("there are no formulae for the scenario %s: only for %s", spec.Scenario, Scenario)
 	}
 	run, err := scenarios.Compile(spec)
 	if err != nil {
@@ -67,7 +67,7 @@ func settingsOf(spec scenarios.Spec) (settings, *scenarios.Cost, error) {
 	return out, run.Machines(), nil
 }
 
-// inputsOf returns the letters of a run; the error says why there are none.
+// inputsOf returns the letters of a run. The error says why there are none.
 func inputsOf(spec scenarios.Spec) (inputs, error) {
 	set, cost, err := settingsOf(spec)
 	if err != nil {
@@ -101,7 +101,7 @@ func inputsOf(spec scenarios.Spec) (inputs, error) {
 	return in, nil
 }
 
-// charge works out the times from what work costs.
+// charge works out times from the costs of work.
 func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	link := c.ServerLink.Latency.Seconds() + c.ServerLink.Jitter.Seconds()/2
 	call := 2*link + c.RPC.Serve.Seconds() + c.RPC.Send.Seconds()
@@ -156,22 +156,21 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	in.place *= in.n * (in.s + set["allocs_per_node"])
 }
 
-// batchUpdateInterval is how long, in seconds, a server gathers reports of allocations.
+// batchUpdateInterval is how long, in seconds, a server gathers reports of allocations
+// (nomad/node_endpoint.go, batchUpdateInterval).
 const batchUpdateInterval = 0.05
 
-// catchUp is how long, in seconds, a worker of a follower waits that finds its server
-// behind: it looks again after 20 ms, when nothing has come yet, and then after 320 ms more
-// (state_store.go, SnapshotMinIndex).
+// catchUp is how long, in seconds, a follower's worker waits if its server is behind: it looks
+// again after 20 ms, too early, and then after 320 ms more (state_store.go, SnapshotMinIndex).
 const catchUp = 0.34
 
-// pace returns how many evaluations a second the workers take when each takes t.
+// pace returns how many evaluations a second the workers take if each takes t.
 //
-// With more jobs than workers an evaluation waits for its turn, and by then servers have
-// heard of the entry of the one before it; a follower's worker loses about the time from one
-// entry to the next, to that and to others that want its core, so r = leading/t +
-// following/(t + 1/r), which this solves. That it is this much is what simulations show, no
-// law. With fewer jobs the next evaluation of a job follows right on the one before, and
-// followers have to catch up.
+// With more jobs than workers an evaluation waits for its turn, and by then servers have the
+// entry of the evaluation before it. A follower's worker loses about the time between two
+// entries to that entry and to others that want its core, so r = leading/t + following/(t +
+// 1/r), which pace solves. Simulations show this loss; no law says it. With fewer jobs the
+// next evaluation of a job follows right on the one before, and followers have to catch up.
 func (in *inputs) pace(t float64) float64 {
 	if t <= 0 {
 		return math.Inf(1)

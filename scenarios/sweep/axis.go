@@ -13,26 +13,26 @@ import (
 	"github.com/simctl/simctl/scenarios/language"
 )
 
-// Kind is what values a variable takes: a type of language.Variable.
+// Kind is the type of a variable's values, as language.Variable has it.
 type Kind = string
 
-// costAxis names the class of machines, which can vary as the scenario's variables can.
+// costAxis names the class of machines, which varies as variables of the scenario do.
 const costAxis = "cost"
 
 // Axis is a variable and the values it is given.
 type Axis struct {
 	Name string
 	Kind Kind
-	// Values are distinct, and ascend if they are numbers. They are empty for a Range that
-	// does not say how many: then the Design picks them.
+	// Values are distinct, and ascend if they are numbers. They are empty for a Range whose
+	// values the Design picks.
 	Values []string
 	Range  *Range
-	// Only names the brokers of values that are not for all of them.
+	// Only names the brokers of the values that are not for every broker.
 	Only map[string][]string `json:",omitempty"`
 }
 
-// merge adds the values of another axis of the same name; each stays with its brokers. It
-// is false where one of the two has values for every broker, or none of its own.
+// merge adds the values of another axis of the same name; each value keeps its brokers. It
+// returns false if one of the two has values for every broker, or no values of its own.
 func (a *Axis) merge(b Axis) bool {
 	if a.Range != nil || b.Range != nil || a.Only == nil && b.Only == nil {
 		return false
@@ -62,16 +62,16 @@ type Range struct {
 	Low, High float64
 }
 
-// mostValues bounds how many values one axis has, so that a slip of the finger is an error
-// and no year of work.
+// mostValues bounds the values of one axis, so that a slip of the finger is an error and not a
+// year of work.
 const mostValues = 1000
 
-// grammar is what an axis looks like, for the error that says so.
+// grammar describes an axis, for errors.
 const grammar = "it must be NAME=VALUE,… or NAME=FROM..TO with :log5, :lin5 or :+500 to say which values, such as nodes=1000,5000 or system_jobs=1..100:log5"
 
-// ParseAxis reads an axis of some variable: a list of values and ranges, and before its name
-// the broker whose runs alone are given them, if there is one. The error says on one line
-// what is wrong with which part.
+// ParseAxis reads an axis over one of the variables: a list of values and ranges. A broker
+// before the name limits the values to its runs. The error says on one line what is wrong with
+// which part.
 func ParseAxis(text string, variables []language.Variable) (Axis, error) {
 	name, list, ok := strings.Cut(text, "=")
 	broker, rest, one := strings.Cut(name, ":")
@@ -118,7 +118,7 @@ func ParseAxis(text string, variables []language.Variable) (Axis, error) {
 	return a, nil
 }
 
-// UnknownError is a name that nothing has.
+// UnknownError is a name that is not among those known.
 type UnknownError struct {
 	What, Name string
 	Known      []string
@@ -136,12 +136,12 @@ func namesOf(variables []language.Variable) []string {
 	return append(names, costAxis)
 }
 
-// numeric reports whether the values are numbers; durations are, in seconds.
+// numeric reports whether the values are numbers. Durations are numbers of seconds.
 func (a Axis) numeric() bool {
 	return a.Kind == language.TypeInteger || a.Kind == language.TypeNumber || a.Kind == language.TypeDuration
 }
 
-// set gives the variable one of the axis' values.
+// set gives the variable one of the axis's values.
 func (a Axis) set(spec *scenarios.Spec, value string) {
 	switch {
 	case a.Name == costAxis:
@@ -153,8 +153,8 @@ func (a Axis) set(spec *scenarios.Spec, value string) {
 	}
 }
 
-// parseItem reads one value, or a range and its values; a range that does not say which
-// is returned as it is.
+// parseItem reads one value, or a range and its values. It returns a range that does not say
+// which values as it is.
 func (a Axis) parseItem(item string) ([]string, *Range, error) {
 	if item == "" {
 		return nil, nil, fmt.Errorf("it has an empty value: %s", grammar)
@@ -241,8 +241,8 @@ func (r Range) every(step, by string) ([]float64, error) {
 func (r Range) geometric(share float64) float64 { return r.Low * math.Pow(r.High/r.Low, share) }
 func (r Range) linear(share float64) float64    { return r.Low + share*(r.High-r.Low) }
 
-// at returns the number at a share of the way: in equal factors where the range spans
-// tenfold or more, else in equal steps.
+// at returns the number at a share of the way: in equal factors if the range spans tenfold or
+// more, else in equal steps.
 func (r Range) at(share float64) float64 {
 	if r.Low > 0 && r.High/r.Low >= 10 {
 		return r.geometric(share)
@@ -250,8 +250,7 @@ func (r Range) at(share float64) float64 {
 	return r.linear(share)
 }
 
-// canonical returns a value as it is written everywhere: what two spellings of a number
-// have in common.
+// canonical returns the one spelling of a value that is used everywhere.
 func (a Axis) canonical(text string) (string, error) {
 	if a.numeric() {
 		v, err := a.number(text)
@@ -296,8 +295,7 @@ func (a Axis) format(v float64) string {
 	return strconv.FormatFloat(v+0, 'f', -1, 64) // + 0 makes a plain zero of a negative one
 }
 
-// readable is format for a number that was worked out: to six digits, so that people can
-// say it.
+// readable formats a computed number to six digits, so that people can say it.
 func (a Axis) readable(v float64) string {
 	if a.Kind != language.TypeInteger {
 		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
@@ -305,7 +303,7 @@ func (a Axis) readable(v float64) string {
 	return a.format(v)
 }
 
-// sort puts the values in order and drops those that stand twice.
+// sort puts the values in order and drops duplicates.
 func (a *Axis) sort() {
 	if !a.numeric() {
 		var distinct []string

@@ -10,29 +10,30 @@ import (
 	"github.com/simctl/simctl/scenarios/language"
 )
 
-// HostCost is what a run costs the machine it runs on.
+// HostCost is what a run costs the machine that it runs on.
 type HostCost struct {
-	CPUS float64 // processor time in seconds
-	// Memory is what the process needs, in bytes. It runs faster with up to roomy times as
-	// much.
-	Memory float64
+	CPUS   float64 // processor time in seconds
+	Memory float64 // what the process needs, in bytes
 }
 
-// What an entry, an evaluation and an allocation cost a run of three servers, measured at
-// 200 to 1,000 nodes; what a sweep sees itself corrects them (Forecast, Local).
+// Roomy returns the bytes up to which more memory makes the run faster: its garbage takes
+// what the process does not need.
+func (c HostCost) Roomy() float64 { return c.Memory * roomy }
+
+// The cost of an entry, an evaluation and an allocation in a run of three servers, measured
+// at 200 to 1,000 nodes. Forecast and Local correct it by what a sweep sees.
 const (
 	entryCPUS, evalCPUS                   = 0.16e-3, 0.2e-3
 	baseBytes                             = 30e6
 	entryBytes, evalBytes, allocB         = 5.5e3, 9.2e3, 4.6e3
 	roomy                         float64 = 2.5
-	// A client that nothing happens to asks for its allocations every five minutes, and
-	// heartbeats when that call returns: in a drain of hours, that is what costs most.
+	// An idle client asks for its allocations every five minutes, and heartbeats when that
+	// call returns. In a drain of hours, that costs most.
 	clientCalls, callCPUS = 2.0 / 300, 40e-6
 )
 
-// Cost estimates what a run costs the machine, before it has run. A broker that there are no
-// formulae for counts as the legacy one, and a scenario of one's own as a heartbeat storm
-// with what its variables have in common with that.
+// Cost estimates what a run costs the machine. A broker without formulae counts as the legacy
+// one. A scenario of one's own counts as a heartbeat storm with the variables that both have.
 func Cost(spec scenarios.Spec) HostCost {
 	if spec.Broker != broker.Shedding().String() {
 		spec.Broker = broker.Legacy().String()
@@ -57,7 +58,7 @@ func Cost(spec scenarios.Spec) HostCost {
 	if math.IsNaN(idle) {
 		idle = 0
 	}
-	servers := (1 + float64(e.Servers)) / 4 // a leader does as much as its followers of three servers' run
+	servers := (1 + float64(e.Servers)) / 4 // of three servers, the leader does as much as both followers
 	return HostCost{
 		CPUS:   0.3 + servers*(entries*entryCPUS+evals*evalCPUS) + idle*e.Nodes*clientCalls*callCPUS,
 		Memory: baseBytes + servers*(entries*entryBytes+evals*evalBytes+e.Allocs*allocB),
@@ -67,7 +68,7 @@ func Cost(spec scenarios.Spec) HostCost {
 // likeStorm returns the heartbeat storm with the values that the Spec gives to variables of
 // the same names.
 func likeStorm(spec scenarios.Spec) scenarios.Spec {
-	like := scenarios.Spec{Scenario: stormScenario, Broker: spec.Broker, Cost: spec.Cost}
+	like := scenarios.Spec{Scenario: closedform.Scenario, Broker: spec.Broker, Cost: spec.Cost}
 	own, err := spec.Variables()
 	if err != nil {
 		return like
@@ -88,6 +89,3 @@ func likeStorm(spec scenarios.Spec) scenarios.Spec {
 	}
 	return like
 }
-
-// stormScenario is the scenario that there are formulae for.
-const stormScenario = "heartbeat-storm"

@@ -35,8 +35,8 @@ type Design struct {
 	Within float64
 }
 
-// points returns the cells of the study, each once, and how many more there may be of each:
-// for a knee, the cells at the low end and the most steps of a search.
+// points returns the cells of the study, each once, and the most runs that each may lead to:
+// more than one for a knee, whose cells are at the low end of its axis.
 func (d Design) points(st *Study) (points [][]string, perPoint int, err error) {
 	switch d.Kind {
 	case Sample:
@@ -76,8 +76,8 @@ func grid(axes []Axis) ([][]string, error) {
 	return points, nil
 }
 
-// sample returns a Latin hypercube, drawn from the base's seed. Cells that rounding makes
-// the same are run once.
+// sample returns a Latin hypercube, drawn from the base's seed. It drops cells that rounding
+// makes equal to others.
 func (d Design) sample(st *Study) ([][]string, error) {
 	if d.Cells < 2 || d.Cells > mostRuns {
 		return nil, fmt.Errorf("a sample of %d cells: it must be from 2 to %d", d.Cells, mostRuns)
@@ -94,7 +94,7 @@ func (d Design) sample(st *Study) ([][]string, error) {
 	return slices.CompactFunc(points, slices.Equal), nil
 }
 
-// pick returns the value at a share, below 1, of the way through the axis.
+// pick returns the value at a share, below 1, of the way along the axis.
 func (a Axis) pick(share float64) string {
 	if a.Range != nil {
 		return a.readable(a.Range.at(share))
@@ -124,7 +124,8 @@ func oneAtATime(st *Study) ([][]string, error) {
 	return points, nil
 }
 
-// base returns the value of each axis in the base, or its first one where the base has none.
+// base returns the value of each axis in the base, or the axis's first one if the base has
+// none.
 func (st *Study) base() []string {
 	own := map[string]string{}
 	if variables, err := st.Base.Variables(); err == nil { // else none of the runs is valid

@@ -25,7 +25,7 @@ func study(t testing.TB, axes ...string) *Study {
 
 func limit(t testing.TB, text string) metrics.Threshold {
 	t.Helper()
-	l, err := metrics.ParseLimit(text, []string{"register", "drain", "storm"})
+	l, err := (&metrics.Vocabulary{Phases: []string{"register", "drain", "storm"}}).ParseLimit(text)
 	if err != nil {
 		t.Fatal(err)
 	}

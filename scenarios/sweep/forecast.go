@@ -10,8 +10,8 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// Forecast says how long a sweep will take: at first from estimates of its runs, then
-// corrected by what they really took. Its methods may be called by many goroutines.
+// Forecast says how long a sweep will take: first by estimates of its runs, then corrected by
+// how long they took. Its methods may be called from any goroutine.
 type Forecast struct {
 	side int
 
@@ -29,7 +29,7 @@ type underway struct {
 	done     float64 // its share, 0 to 1
 }
 
-// NewForecast returns the forecast of runs that so many at a time take.
+// NewForecast returns a forecast for runs of which side go on at a time.
 func NewForecast(side int) *Forecast {
 	return &Forecast{side: side, started: map[string]*underway{}}
 }
@@ -41,7 +41,7 @@ func (f *Forecast) Expect(spec scenarios.Spec) {
 	f.left = append(f.left, Cost(spec).CPUS)
 }
 
-// Learn takes in what a run of an earlier sweep took.
+// Learn takes in how long a run of an earlier sweep took.
 func (f *Forecast) Learn(spec scenarios.Spec, host metrics.Host) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,7 +60,7 @@ func (f *Forecast) Started(key string, spec scenarios.Spec, now time.Time) {
 	f.started[key] = &underway{estimate: cost, since: now}
 }
 
-// Progress says how far a run that has started is, as a share from 0 to 1.
+// Progress says which share, 0 to 1, of a run is done.
 func (f *Forecast) Progress(key string, done float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,7 +69,7 @@ func (f *Forecast) Progress(key string, done float64) {
 	}
 }
 
-// Ended says that a run that has started has ended.
+// Ended says that a run has ended.
 func (f *Forecast) Ended(key string, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,6 +100,6 @@ func (f *Forecast) Left() time.Duration {
 		sum += rest
 		last = math.Max(last, rest)
 	}
-	// No run is shared among processors: the longest one takes its time.
+	// A run keeps to one processor, so the longest one bounds the whole.
 	return time.Duration(factor * math.Max(sum/float64(f.side), last) * float64(time.Second))
 }

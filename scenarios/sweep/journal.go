@@ -16,8 +16,8 @@ import (
 )
 
 // Journal is the directory of a sweep while it goes on: a Result file for every run that
-// went well, and a line for every run that ended. What is in it stays when the sweep is
-// interrupted or the machine goes down. Its methods may be called by many goroutines.
+// succeeded, and a line for every run that ended. Its contents survive an interrupt and a
+// crash of the machine. Its methods may be called from any goroutine.
 type Journal struct {
 	dir string
 
@@ -57,7 +57,7 @@ func OpenJournal(dir string) (*Journal, error) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var e entry
-		// A machine that went down may have left half a line: its run is run again.
+		// A crash may leave half a line, whose run is repeated.
 		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Key != "" {
 			j.known[e.Key] = e
 		}
@@ -76,9 +76,8 @@ func OpenJournal(dir string) (*Journal, error) {
 // Close closes the journal; its directory stays.
 func (j *Journal) Close() error { return j.file.Close() }
 
-// Find returns the outcome of a run that went well before; ok is false if there is none,
-// or if its Result cannot be used: it is gone, or another build of the program made it. An
-// empty build takes any.
+// Find returns the outcome of a run that succeeded before. It is not ok if there is none, if
+// its Result is gone, or if another build of the program made it. An empty build takes any.
 func (j *Journal) Find(r Run, build string) (out metrics.SweepRun, ok bool) {
 	j.mu.Lock()
 	e, ok := j.known[r.Key()]
@@ -93,9 +92,9 @@ func (j *Journal) Find(r Run, build string) (out metrics.SweepRun, ok bool) {
 	return j.outcome(r, e, res), true
 }
 
-// Done records how a run ended: with a Result, or without one because of why. The Result
-// is on disk when it returns.
-func (j *Journal) Done(r Run, label, build string, attempts int, res *metrics.Result, why error) (metrics.SweepRun, error) {
+// Record records how a run ended: with a Result, or without one because of why. It returns once
+// the Result is on disk.
+func (j *Journal) Record(r Run, label, build string, attempts int, res *metrics.Result, why error) (metrics.SweepRun, error) {
 	e := entry{Key: r.Key(), Label: label, Build: build, Attempts: attempts}
 	if why != nil {
 		e.Error = strings.Join(strings.Fields(why.Error()), " ")
@@ -121,8 +120,7 @@ func (j *Journal) Done(r Run, label, build string, attempts int, res *metrics.Re
 	return j.outcome(r, e, res), nil
 }
 
-// outcome drops what a sweep does not keep of a Result: hundreds of them fit into memory
-// without their series.
+// outcome drops the series of a Result: hundreds of Results fit into memory without them.
 func (j *Journal) outcome(r Run, e entry, res *metrics.Result) metrics.SweepRun {
 	out := metrics.SweepRun{
 		Point: r.Point, Broker: r.Spec.Broker, Seed: r.Spec.Seed, File: filepath.ToSlash(e.File), Attempts: e.Attempts, Error: e.Error,
@@ -135,7 +133,7 @@ func (j *Journal) outcome(r Run, e entry, res *metrics.Result) metrics.SweepRun 
 	return out
 }
 
-// fileName makes a file name of a label that people can read and of a key that is unique.
+// fileName makes a file name of a label, for people, and a key, which is unique.
 func fileName(label, key string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("=,._-+", r) {

@@ -13,10 +13,10 @@ import (
 )
 
 // The knee of an axis is where the limits start to fail. A search starts at the low end,
-// doubles the value until a cell fails, and then bisects between the last that passed and
-// the first that failed: cells far beyond the knee, which cost most, are never run.
+// doubles the value until a cell fails, and bisects between the last cell that passed and the
+// first that failed. It never runs cells far beyond the knee, which cost most.
 
-// defaultWithin is how close a search gets if nothing else is asked for.
+// defaultWithin is how close a search gets by default.
 const defaultWithin = 0.1
 
 // kneeAxis returns the index of the axis that is searched.
@@ -49,7 +49,7 @@ func (a Axis) ends() Range {
 	return Range{low, high}
 }
 
-// kneePoints returns the cells at which the searches begin, and the most steps of one.
+// kneePoints returns the cells at which the searches begin, and the most steps of one search.
 func (d Design) kneePoints(st *Study) ([][]string, int, error) {
 	at, err := d.kneeAxis(st)
 	if err != nil {
@@ -62,7 +62,7 @@ func (d Design) kneePoints(st *Study) ([][]string, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	// The search that always fails at the last step tried is the longest.
+	// Where the knee is decides how many steps a search takes.
 	most := 0
 	for worst := ends.Low; worst < ends.High; worst += (ends.High - ends.Low) / 64 {
 		s := newSearch(st.Axes[at], d.Within)
@@ -93,13 +93,13 @@ func newSearch(a Axis, within float64) *search {
 	return &search{axis: a, ends: a.ends(), within: within}
 }
 
-// next returns the value to try next; false when the search is over.
+// next returns the value to try next; false if the search is over.
 func (s *search) next() (string, bool) {
 	var v float64
 	switch {
 	case !s.passed && !s.failed:
 		v = s.ends.Low
-	case !s.passed: // nothing below has been asked for
+	case !s.passed: // the range has nothing below its low end
 		return "", false
 	case s.failed:
 		if s.fails-s.passes <= s.within*s.fails {
@@ -123,7 +123,7 @@ func (s *search) next() (string, bool) {
 	return text, true
 }
 
-// tell records how the value that next returned did.
+// tell records whether the value that next returned passed.
 func (s *search) tell(value string, passes bool) {
 	v, _ := s.axis.number(value)
 	if passes {
@@ -133,8 +133,8 @@ func (s *search) tell(value string, passes bool) {
 	}
 }
 
-// knees searches every combination of the other axes under every broker, all at once. A
-// cell passes if all its runs do; one that failed to run does not.
+// knees searches every combination of the other axes under every broker, all at once. A cell
+// passes if all its runs do; a run that failed does not.
 func (st *Study) knees(ctx context.Context, do func(context.Context, []Run) ([]metrics.SweepRun, error)) ([]metrics.Knee, error) {
 	at, err := st.Design.kneeAxis(st)
 	if err != nil {

@@ -19,20 +19,20 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// Local runs cells as processes of this machine, as many at a time as it has processors
-// and memory for.
+// Local runs cells as processes of this machine, as many at a time as its processors and its
+// memory allow. Its methods may be called from any goroutine.
 type Local struct {
 	side   int
 	memory int64 // bytes for all of them together
 	free   *semaphore.Weighted
 
 	mu sync.Mutex
-	// worst is how many times what it was estimated to need a run took at most.
+	// worst is the largest memory of a run, as a multiple of its estimate.
 	worst float64
 }
 
-// NewLocal returns an executor for this machine: side runs at a time, zero meaning one for
-// each processor, in so many bytes of memory, zero meaning four fifths of what is free now.
+// NewLocal returns an executor for this machine that runs side cells at a time in memory
+// bytes. Zero stands for one cell per processor, and for four fifths of the free memory.
 func NewLocal(side int, memory int64) *Local {
 	if side == 0 {
 		side = runtime.NumCPU()
@@ -52,8 +52,8 @@ func (l *Local) Memory() int64 { return l.memory }
 // Build implements Executor.
 func (l *Local) Build() string { return thisBuild() }
 
-// thisBuild is the version of a released program, and the hash of the file of any other:
-// while somebody works on it, a version says nothing.
+// thisBuild identifies the program: by its version if it is released, else by the hash of its
+// file, since a version says nothing while somebody works on it.
 var thisBuild = sync.OnceValue(func() string {
 	if info, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(info.Main.Version, "v") && !strings.Contains(info.Main.Version, "+") {
 		return info.Main.Version
@@ -77,17 +77,17 @@ var thisBuild = sync.OnceValue(func() string {
 // Fits reports whether a run fits into the memory by itself.
 func (l *Local) Fits(spec scenarios.Spec) bool { return Cost(spec).Memory <= float64(l.memory) }
 
-// Run implements Executor: it waits until there is memory for the run and then runs it. A
-// run that needs more than there is at all runs alone.
+// Run implements Executor. It waits for memory. A run that needs more than there is runs
+// alone.
 func (l *Local) Run(ctx context.Context, spec scenarios.Spec, _ string, _ int, tell func(scenarios.Progress)) (*metrics.Result, error) {
 	estimate := Cost(spec)
-	share := l.share(estimate)
+	share := l.grant(estimate)
 	if err := l.free.Acquire(ctx, share); err != nil {
 		return nil, fmt.Errorf("wait for memory: %w", err)
 	}
 	defer l.free.Release(share)
-	// Garbage may fill what is left of the share; the collector cannot know how much the
-	// process needs beside its heap.
+	// Garbage may fill the share. The collector cannot know what the process needs beside its
+	// heap.
 	res, err := scenarios.RunChild(ctx, spec, int(float64(share)*0.8), tell)
 	if res != nil {
 		l.mu.Lock()
@@ -97,10 +97,10 @@ func (l *Local) Run(ctx context.Context, spec scenarios.Spec, _ string, _ int, t
 	return res, err
 }
 
-// share returns how much memory a run is given: an equal part of it, if that is between
-// what the run needs and what it can make use of. Runs that have turned out to take more
-// than they were given make later ones be given more.
-func (l *Local) share(estimate HostCost) int64 {
+// grant returns the bytes that a run is given: an equal part of the memory, within what the
+// run needs and what it can use. Once a run has taken more than its estimate, later ones are
+// given more.
+func (l *Local) grant(estimate HostCost) int64 {
 	l.mu.Lock()
 	correct := math.Max(1, l.worst/roomy)
 	l.mu.Unlock()

@@ -1,4 +1,4 @@
 package sweep
 
-// defaultMemory is what a machine that does not say is taken to have free.
+// defaultMemory is the free memory of a machine that does not tell.
 const defaultMemory = 4 << 30

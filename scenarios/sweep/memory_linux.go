@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// freeMemory returns the bytes that processes can take without any being swapped out: what
-// the kernel says, or what is left to this process's group if that is less.
+// freeMemory returns the bytes that processes can take before any is swapped out: what the
+// kernel says, or what this process's group has left if that is less.
 func freeMemory() int64 {
 	free := int64(defaultMemory)
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {

@@ -16,28 +16,28 @@ import (
 
 // Executor is where runs go. Its methods may be called by many goroutines.
 type Executor interface {
-	// Run runs a Spec to its Result. The key names the run and the attempt, which counts
-	// from 1: an executor that finds the same attempt under way already waits for that.
-	// tell is called with the progress, if the executor knows of any. An error that wraps
-	// ErrGiveUp ends the whole sweep; after any other one the run may be tried again.
+	// Run runs a Spec to its Result. Key and attempt, which counts from 1, name the attempt:
+	// an executor that finds it under way waits for that. It calls tell with the progress,
+	// if it knows any. An error that wraps ErrGiveUp ends the whole sweep; after any other
+	// error the run may be tried again.
 	Run(ctx context.Context, spec scenarios.Spec, key string, attempt int, tell func(scenarios.Progress)) (*metrics.Result, error)
 	// Side is how many runs it takes at a time.
 	Side() int
-	// Build names the program that runs: Results of another one are not taken from an
-	// earlier sweep. It is empty if that cannot be known.
+	// Build names the program that runs. The sweep takes no Results of another one from the
+	// journal. It is empty if the executor cannot know the build.
 	Build() string
 }
 
-// ErrGiveUp is wrapped by errors of an Executor that no other run would be spared.
+// ErrGiveUp is wrapped by an Executor's error that every other run would meet, too.
 var ErrGiveUp = errors.New("no run can go on")
 
 // attempts is how often a run is tried.
 const attempts = 2
 
-// Watcher is told how a sweep goes on, by many goroutines. Every method must be quick.
+// Watcher follows a sweep. Its methods are called from many goroutines and must be quick.
 type Watcher interface {
-	// Expect says which runs are planned, how many there can be, and which of the planned
-	// ones need not be run again.
+	// Expect says which runs are planned, how many there can be at most, and which of the
+	// planned ones the journal has.
 	Expect(planned []Run, most int, kept []metrics.SweepRun)
 	Started(r Run, label string)
 	Progress(r Run, p scenarios.Progress)
@@ -47,8 +47,8 @@ type Watcher interface {
 }
 
 // Do runs the study and returns its outcome: the runs in the order of the plan, failed ones
-// among them. Runs that the journal knows are not run again. If ctx ends, what has finished
-// is in the journal and the error is ctx's.
+// included. It does not repeat runs that the journal has. If ctx ends, Do returns ctx's error,
+// and the journal keeps what has finished.
 func (st *Study) Do(ctx context.Context, ex Executor, j *Journal, w Watcher) (*metrics.Sweep, error) {
 	planned, most, err := st.Plan()
 	if err != nil {
@@ -58,10 +58,10 @@ func (st *Study) Do(ctx context.Context, ex Executor, j *Journal, w Watcher) (*m
 	e.expect(planned, most)
 	var knees []metrics.Knee
 	if st.Design.Kind == Knee {
-		knees, err = st.knees(ctx, e.do)
+		knees, err = st.knees(ctx, e.runAll)
 	} else {
-		// The longest first: then none of them is left over in the end, alone on its core.
-		_, err = e.do(ctx, longestFirst(planned))
+		// The longest first, so that none runs alone in the end.
+		_, err = e.runAll(ctx, longestFirst(planned))
 	}
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func longestFirst(runs []Run) []Run {
 	return sorted
 }
 
-// execution is a study under way.
+// execution is a study that is being run.
 type execution struct {
 	study    *Study
 	executor Executor
@@ -94,12 +94,12 @@ type execution struct {
 	watcher  Watcher
 	side     chan struct{} // holds a token for every run under way
 
-	mu   sync.Mutex
-	kept map[string]metrics.SweepRun // of an earlier sweep, by key
-	done []metrics.SweepRun
+	mu    sync.Mutex
+	kept  map[string]metrics.SweepRun // of an earlier sweep, by key
+	ended []metrics.SweepRun
 }
 
-// expect looks up what is known already. For a knee that is not known before.
+// expect finds the runs that the journal has. A knee finds them when it gets there.
 func (e *execution) expect(planned []Run, most int) {
 	e.kept = map[string]metrics.SweepRun{}
 	var kept []metrics.SweepRun
@@ -112,15 +112,15 @@ func (e *execution) expect(planned []Run, most int) {
 	e.watcher.Expect(planned, most, kept)
 }
 
-// do runs some runs side by side, within what the executor takes, and returns how they
-// ended. The error is one that ends the sweep, or ctx's.
-func (e *execution) do(ctx context.Context, runs []Run) ([]metrics.SweepRun, error) {
+// runAll runs some runs side by side, as many as the executor takes, and returns how they ended.
+// The error is one that ends the sweep, or ctx's.
+func (e *execution) runAll(ctx context.Context, runs []Run) ([]metrics.SweepRun, error) {
 	outcomes := make([]metrics.SweepRun, len(runs))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(cap(e.side)) // keeps their order; side alone would not
+	group.SetLimit(cap(e.side)) // starts them in order, which side alone would not
 	for i, r := range runs {
 		group.Go(func() error {
-			out, err := e.one(ctx, r)
+			out, err := e.runOne(ctx, r)
 			outcomes[i] = out
 			return err
 		})
@@ -129,7 +129,8 @@ func (e *execution) do(ctx context.Context, runs []Run) ([]metrics.SweepRun, err
 	return outcomes, err
 }
 
-func (e *execution) one(ctx context.Context, r Run) (metrics.SweepRun, error) {
+// runOne returns how a run ended, which the journal may know.
+func (e *execution) runOne(ctx context.Context, r Run) (metrics.SweepRun, error) {
 	label := e.study.Label(r)
 	out, known := e.known(r)
 	if !known {
@@ -150,13 +151,13 @@ func (e *execution) one(ctx context.Context, r Run) (metrics.SweepRun, error) {
 		if errors.Is(err, ErrGiveUp) {
 			return out, err
 		}
-		if out, err = e.journal.Done(r, label, e.executor.Build(), tried, res, err); err != nil {
+		if out, err = e.journal.Record(r, label, e.executor.Build(), tried, res, err); err != nil {
 			return out, err
 		}
 		e.watcher.Ended(r, label, out)
 	}
 	e.mu.Lock()
-	e.done = append(e.done, out)
+	e.ended = append(e.ended, out)
 	e.mu.Unlock()
 	return out, nil
 }
@@ -185,12 +186,12 @@ func (e *execution) attempt(ctx context.Context, r Run, label string) (tried int
 	}
 }
 
-// sweep puts together the outcome, in the order of the axes' values.
+// sweep returns the outcome, in the order of the axes' values.
 func (e *execution) sweep(knees []metrics.Knee) *metrics.Sweep {
 	st := e.study
 	s := &metrics.Sweep{
 		Schema: metrics.Schema, Scenario: st.Base.Scenario, Design: string(st.Design.Kind), Brokers: st.Brokers, Seeds: st.Seeds,
-		Limits: st.Limits, Runs: e.done, Knees: knees,
+		Limits: st.Limits, Runs: e.ended, Knees: knees,
 	}
 	if s.Design == "" {
 		s.Design = string(Grid)
@@ -225,11 +226,11 @@ func (e *execution) compare(s *metrics.Sweep, p, q metrics.SweepRun) int {
 	return cmp.Compare(p.Seed, q.Seed)
 }
 
-// load reports whether more of the axis is more work for the servers: any number that is
-// no setting of theirs.
+// load reports whether more of the axis is more work for the servers. Every number is, except
+// for settings of the servers.
 func (a Axis) load() bool { return a.numeric() && !slices.Contains(serverSettings, a.Name) }
 
-// serverSettings are the numbers that, by their names, set up servers.
+// serverSettings names the variables that set up servers.
 var serverSettings = []string{
 	"servers", "schedulers", "max_heartbeats_per_second", "min_heartbeat_ttl_s", "heartbeat_grace_s", "reaper_interval_s", "reaper_batch",
 }

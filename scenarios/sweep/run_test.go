@@ -309,7 +309,7 @@ func TestSharesOfMemory(t *testing.T) {
 	} {
 		l := NewLocal(c.side, int64(c.memory))
 		l.worst = c.worst
-		if got := float64(l.share(HostCost{Memory: c.need})); got < c.want*0.999 || got > c.want*1.001 {
+		if got := float64(l.grant(HostCost{Memory: c.need})); got < c.want*0.999 || got > c.want*1.001 {
 			t.Errorf("%+v: a share of %.2f GiB, want %.2f", c, got/gib, c.want/gib)
 		}
 	}

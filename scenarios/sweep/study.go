@@ -32,8 +32,8 @@ type Run struct {
 	key string // Key, which reads the scenario's file
 }
 
-// Parse reads axes of a study; one named broker sets its brokers. A text must be one that
-// ParseAxis takes.
+// Parse adds axes to the study. An axis named broker replaces its brokers. ParseAxis says what
+// a text looks like.
 func (st *Study) Parse(texts []string) error {
 	variables, err := st.Base.Variables()
 	if err != nil {
@@ -67,12 +67,11 @@ func (st *Study) Parse(texts []string) error {
 	return nil
 }
 
-// mostRuns is how many runs one sweep may have: at a second each, more than a day.
+// mostRuns bounds the runs of one sweep: at a second each they take more than a day.
 const mostRuns = 100_000
 
-// Plan returns the runs of the study, or for a knee those at the low end of its axis, and
-// the most there can be. The error says what keeps one of them from running; nothing has
-// run then.
+// Plan returns the runs of the study, and the most there can be. For a knee these are the runs
+// at the low end of its axis. The error says what keeps one of them from running.
 func (st *Study) Plan() (runs []Run, most int, err error) {
 	if len(st.Axes) == 0 {
 		return nil, 0, errors.New("nothing varies: name at least one axis, such as nodes=1000,5000")
@@ -105,7 +104,7 @@ func (st *Study) Plan() (runs []Run, most int, err error) {
 		}
 		for _, r := range cell {
 			if len(runs) > 0 {
-				share(&r.Spec, runs[len(runs)-1].Spec)
+				shareFiles(&r.Spec, runs[len(runs)-1].Spec)
 			}
 			runs = append(runs, r)
 		}
@@ -113,7 +112,8 @@ func (st *Study) Plan() (runs []Run, most int, err error) {
 	return runs, len(runs) * perPoint, nil
 }
 
-// checkOnly holds the brokers of axes against those of the study, and against its design.
+// checkOnly checks the values that belong to one broker against the study's brokers and its
+// design.
 func (st *Study) checkOnly() error {
 	for _, a := range st.Axes {
 		if a.Only == nil {
@@ -133,8 +133,8 @@ func (st *Study) checkOnly() error {
 	return nil
 }
 
-// brokersAt returns the brokers that are run at a point. One axis at a time, the values of
-// the base are for all of them.
+// brokersAt returns the brokers that run at a point. One axis at a time, all run with the
+// values of the base.
 func (st *Study) brokersAt(point []string) []string {
 	if !slices.ContainsFunc(st.Axes, func(a Axis) bool { return a.Only != nil }) {
 		return st.Brokers
@@ -187,8 +187,8 @@ func (st *Study) runsAt(point []string, brokers []string) ([]Run, error) {
 	return runs, nil
 }
 
-// share lets a Spec have the texts of files in common with another that has the same.
-func share(spec *scenarios.Spec, other scenarios.Spec) {
+// shareFiles lets a Spec share the texts of files with another one that has the same.
+func shareFiles(spec *scenarios.Spec, other scenarios.Spec) {
 	if maps.Equal(spec.Files, other.Files) {
 		spec.Files = other.Files
 	}
@@ -206,7 +206,7 @@ func (st *Study) describe(point []string) string {
 	return strings.Join(parts, " ")
 }
 
-// Label names a run: its cell, its broker and, where there are several, its seed.
+// Label names a run: its cell, its broker and, if there are several, its seed.
 func (st *Study) Label(r Run) string {
 	label := st.describe(r.Point) + " " + r.Spec.Broker
 	if len(st.Seeds) > 1 {
@@ -215,8 +215,8 @@ func (st *Study) Label(r Run) string {
 	return label
 }
 
-// ID is a short hash of what the study runs, the same whenever the same is asked for. Its
-// limits are no part of it: they judge the same runs.
+// ID returns a short hash of the runs that the study asks for. Limits are no part of it unless
+// they decide what runs, as for a knee.
 func (st *Study) ID() string {
 	asked := *st
 	asked.Limits = nil
@@ -226,10 +226,10 @@ func (st *Study) ID() string {
 	return hash(asked)[:8]
 }
 
-// Key is a hash of everything that a run's Result follows from, but the program.
+// Key returns a hash of everything but the program that a run's Result follows from.
 func (r Run) Key() string { return r.key }
 
-// makeKey hashes the costs, too: those of a built-in class may change under its name.
+// makeKey includes the costs, since those of a built-in class may change under its name.
 func (r Run) makeKey(costs *scenarios.Cost) string { return hash([]any{r.Spec, costs}) }
 
 func hash(v any) string {

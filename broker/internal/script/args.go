@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// args are a command's arguments. The first mistake is kept until finish.
+// args are a command's arguments. They keep the first mistake for finish to return.
 type args struct {
 	values map[string]string
 	used   map[string]bool
@@ -31,7 +31,7 @@ func parse(line string) (command string, a *args, err error) {
 	return words[0], a, nil
 }
 
-// finish returns the first mistake; an argument nobody asked for is one.
+// finish returns the first mistake. An argument that was not read is one.
 func (a *args) finish() error {
 	if a.err != nil {
 		return a.err

@@ -1,9 +1,10 @@
-// Package script drives a broker by lines of text: the language of the transcripts in
-// broker/testdata, and of the counterexamples that broker/explore prints.
+// Package script drives a broker by lines of text. Its language is that of the transcripts
+// in broker/testdata and of the counterexamples that broker/explore prints.
 //
 // A line is a command followed by key=value arguments. Durations are Go's (90s, 1m30s).
-// Time starts at zero and moves only by advance. Tokens are named t1, t2, ... in the order
-// of delivery; a command that needs a token and names none uses the evaluation's latest.
+// Time starts at zero, and only advance and elapse move it. Tokens are named t1, t2, ... in
+// the order of delivery. A command that needs a token and names none uses the evaluation's
+// latest.
 //
 //	config [nack-timeout=] [initial-delay=] [subsequent-delay=] [delivery-limit=] [seed=]
 //	    start over with a broker so configured, and enable it
@@ -24,6 +25,6 @@
 //	elapse by=                           move time and fire nothing yet
 //	next-deadline, stats, state
 //
-// It imports the standard library and package broker only, and knows nothing of
-// packages testing or datadriven.
+// The package imports the standard library and package broker. It must not import testing,
+// for package explore runs scripts outside tests.
 package script

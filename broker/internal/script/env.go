@@ -43,8 +43,9 @@ func (e *Env) reset(cfg broker.Config, seed uint64) {
 // Broker returns the broker under the script.
 func (e *Env) Broker() *broker.EvalBroker { return e.b }
 
-// Exec runs one command, with the lines of input that follow it, and returns what it
-// printed. A command that cannot be understood prints a line that starts with "bad script".
+// Exec runs one command with the lines of input that follow it, and returns its output. The
+// output starts with "bad script" if the command is not understood, and ends with a line
+// that starts with "invariant broken" if the broker's state is not valid after it.
 func (e *Env) Exec(line, input string) string {
 	name, args, err := parse(line)
 	if err != nil {
@@ -204,7 +205,7 @@ func (e *Env) ack(a *args, _ string) string {
 	return ackText(res)
 }
 
-// drain works off what is ready; it prints each evaluation, or only their number.
+// drain dequeues and acks all that is ready. It prints each evaluation, or only their number.
 func (e *Env) drain(a *args, _ string) string {
 	types, quiet := a.list("types", e.types), a.flag("quiet")
 	var out []string
@@ -237,7 +238,7 @@ func (e *Env) drain(a *args, _ string) string {
 	return strings.Join(append(out, total), "\n")
 }
 
-// onDelivery makes a command of a broker method on one delivery.
+// onDelivery returns a command that calls a method of the broker for one delivery.
 func onDelivery(do func(b *broker.EvalBroker, now time.Time, id, token string) error) func(*Env, *args, string) string {
 	return func(e *Env, a *args, _ string) string {
 		id, token := e.delivery(a)
@@ -256,7 +257,7 @@ func (e *Env) delivery(a *args) (id, token string) {
 	return id, token
 }
 
-// token resolves an alias; a name that is none stands for itself.
+// token returns the token of that name, or the name itself if no token has it.
 func (e *Env) token(a *args) string {
 	name := a.text("token", "")
 	if token, ok := e.tokens[name]; ok {

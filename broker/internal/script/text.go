@@ -27,7 +27,7 @@ func ackText(res broker.AckResult) string {
 	return out
 }
 
-// errorText names the sentinel that a caller would branch on, then says the error whole.
+// errorText prints the sentinel's name and the whole error.
 func (e *Env) errorText(err error) string {
 	for _, s := range []struct {
 		sentinel error
@@ -45,7 +45,7 @@ func (e *Env) errorText(err error) string {
 	return fmt.Sprintf("unexpected error: %v", err)
 }
 
-// placeOf says where the broker put this very evaluation.
+// placeOf prints where the broker has this very evaluation, not another one of its ID.
 func (e *Env) placeOf(ev *broker.Evaluation) string {
 	st := e.b.State()
 	is := func(h broker.Held) bool { return h.Eval == ev }
@@ -126,7 +126,7 @@ func (e *Env) unackedText(h broker.Held) string {
 	return out + ")"
 }
 
-// names lists IDs; a long list is cut.
+// names lists IDs, the first twelve of a longer list.
 func names(evals []*broker.Evaluation) string {
 	const most = 12
 	var ids []string

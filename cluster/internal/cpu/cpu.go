@@ -1,5 +1,3 @@
-// Package cpu charges work to a bounded number of cores on the run's own clock: the
-// one place where computing takes time. It knows nothing of what the work is.
 package cpu
 
 import (
@@ -10,45 +8,46 @@ import (
 	"time"
 )
 
-// Quantum is how long a task may keep a core while others wait for one: about what
-// Linux gives a thread while a few compete (its base slice is 3 ms). Within a process
-// Go's own scheduler would let a goroutine run for 10 ms.
+// Quantum is how long a task may keep a core while others wait: about what Linux gives a
+// thread that competes with a few others (its base slice is 3 ms). Go's own scheduler
+// would let a goroutine run for 10 ms.
 const Quantum = 3 * time.Millisecond
 
-// Pool is a set of cores that tasks take in the order they come. A task keeps its core
-// until it is done or, while others wait, for a Quantum, and then queues again. So a
-// short task waits behind the long ones in front of it, as goroutines do: it is the
-// short ones, such as handling a call, that suffer when a server computes a lot.
+// Pool is a set of cores that tasks take in the order in which they arrive. A task keeps
+// its core until it is done or, while others wait, for a Quantum, and then queues again.
+// As among goroutines, it is short tasks such as handling a call that suffer when a
+// server computes a lot: they wait behind long ones.
 //
-// Tasks that come at one instant queue in the order of their keys, and a task takes up
-// to a microsecond longer by its key and the instant. So neither the order in which the
-// runtime happens to run goroutines of one instant shows, nor do equal tasks that
-// started together go on in lockstep and meet at one instant again and again.
+// Tasks that arrive at one instant queue in the order of their keys, which hides the order
+// in which the runtime runs their goroutines. Each task takes up to a microsecond longer
+// than asked for, by its key and the instant, lest equal tasks that start together meet at
+// one instant again and again.
 //
-// A Pool is safe for use by many goroutines. A nil Pool is free: Use returns at once.
+// A Pool is safe for concurrent use. A nil Pool is free: Use and
+// Spend return at once.
 type Pool struct {
 	cores int
 
 	mu      sync.Mutex
 	running []*task // at most cores
 	queue   []*task
-	arrived []*task // at the present instant
+	arrived []*task // not yet in the queue: see admit
 	last    time.Time
 	busy    time.Duration // core time used
-	timer   *time.Timer   // nil: nothing is under way
-	spare   *time.Timer   // one that has fired
-	due     time.Time     // when the timer fires; it may be early, never late
+	timer   *time.Timer   // nil if no task is under way
+	spare   *time.Timer   // a timer that has fired
+	due     time.Time     // when timer fires, never later than needed
 }
 
 type task struct {
 	key   uint64
-	at    time.Time // when it came
+	at    time.Time // when it arrived
 	left  time.Duration
-	slice time.Duration // how long it has run without a break
-	done  chan struct{} // nil: nobody waits
+	slice time.Duration // how long it has run since it took its core
+	done  chan struct{} // nil if nobody waits
 }
 
-// NewPool returns a pool of that many cores; nil, which is free, when cores is not positive.
+// NewPool returns a pool of that many cores; the nil Pool if cores is not positive.
 func NewPool(cores int) *Pool {
 	if cores <= 0 {
 		return nil
@@ -56,8 +55,8 @@ func NewPool(cores int) *Pool {
 	return &Pool{cores: cores, last: time.Now()}
 }
 
-// Use blocks until the pool has spent d of CPU time on the caller, whom key tells from
-// others that might come at the same instant. No lock may be held by the caller.
+// Use blocks until the pool has spent d of CPU time on the caller. Callers at one instant
+// must have different keys. The caller must not hold a lock.
 func (p *Pool) Use(key uint64, d time.Duration) {
 	if p == nil || d <= 0 {
 		return
@@ -67,8 +66,7 @@ func (p *Pool) Use(key uint64, d time.Duration) {
 	<-done
 }
 
-// Spend charges d to the pool without waiting for it: work that runs beside the
-// caller, such as collecting the garbage it made.
+// Spend is Use without waiting, for work beside the caller such as garbage collection.
 func (p *Pool) Spend(key uint64, d time.Duration) {
 	if p == nil || d <= 0 {
 		return
@@ -135,8 +133,8 @@ func (p *Pool) expire() {
 	p.arm()
 }
 
-// admit queues those who came before now. Who comes at this very instant waits for the
-// next, when everybody of this one has come.
+// admit queues the tasks that arrived before now. Those of this very instant stay until all
+// of them have arrived.
 func (p *Pool) admit(now time.Time) {
 	slices.SortStableFunc(p.arrived, func(a, b *task) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.key, b.key), cmp.Compare(a.left, b.left))
@@ -149,8 +147,8 @@ func (p *Pool) admit(now time.Time) {
 	p.arrived = slices.Delete(p.arrived, 0, n)
 }
 
-// advance brings the running tasks to now and takes those off their cores that are
-// done. The timer fires at each change, so none is overdue by more than its lateness.
+// advance runs the running tasks until now and frees the cores of those that are done. The
+// timer fires at each change, so that none is overdue.
 func (p *Pool) advance(now time.Time) {
 	ran := now.Sub(p.last)
 	p.last = now
@@ -170,8 +168,8 @@ func (p *Pool) advance(now time.Time) {
 	p.running = kept
 }
 
-// dispatch gives cores to those who wait: free ones first, then those of tasks whose
-// quantum is used up.
+// dispatch gives cores to waiting tasks: free cores first, then those of tasks whose quantum
+// is over.
 func (p *Pool) dispatch() {
 	for len(p.queue) > 0 && len(p.running) < p.cores {
 		p.run(p.pop())
@@ -192,12 +190,12 @@ func (p *Pool) run(t *task) {
 
 func (p *Pool) pop() *task {
 	t := p.queue[0]
-	p.queue = slices.Delete(p.queue, 0, 1) // queues are short, and keep their memory like this
+	p.queue = slices.Delete(p.queue, 0, 1) // keeps the memory of the queue, which is short
 	return t
 }
 
-// arm sets the timer for the next change: the nanosecond after arrivals, a task that
-// ends or, while others wait, one whose quantum does.
+// arm sets the timer for the next change: the nanosecond after arrivals, the end of a task
+// or, while others wait, that of a quantum.
 func (p *Pool) arm() {
 	next := time.Duration(math.MaxInt64)
 	if len(p.arrived) > 0 {
@@ -220,9 +218,8 @@ func (p *Pool) arm() {
 	}
 }
 
-// disarm drops the timer. Only one that has fired is ever reset: to find the new place of
-// one that has not, the runtime would look through all timers of the run, one for each
-// client and more.
+// disarm drops the timer. A timer that has not fired is never reset, which would make the
+// runtime walk over all timers of the run.
 func (p *Pool) disarm() {
 	if p.timer != nil {
 		p.timer.Stop()

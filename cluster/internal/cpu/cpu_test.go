@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// start runs tasks that arrive and need CPU as given, and returns when each ended.
+// start runs tasks that arrive and need CPU as given, and returns when each one ended.
 func run(cores int, tasks []struct{ at, need time.Duration }) (ends []time.Duration, busy time.Duration) {
 	p := NewPool(cores)
 	defer p.Stop()
@@ -86,8 +86,8 @@ func TestNilPoolIsFree(t *testing.T) {
 	})
 }
 
-// TestPoolOrdersOneInstantByKey: who comes at one instant is served in the order of the
-// keys, in whatever order the goroutines ran.
+// TestPoolOrdersOneInstantByKey: tasks that arrive at one instant run in the order of their
+// keys, whatever the order of their goroutines.
 func TestPoolOrdersOneInstantByKey(t *testing.T) {
 	for _, keys := range [][]uint64{{1, 2, 3, 4}, {4, 3, 2, 1}, {3, 1, 4, 2}} {
 		synctest.Test(t, func(t *testing.T) {

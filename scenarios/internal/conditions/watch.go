@@ -111,7 +111,7 @@ func (w *Watch) Add(s Sample) {
 
 // changed reports whether something that ends phases has come nearer, or gone further.
 func changed(a, b Sample) bool {
-	return a.Cluster.Counters != b.Cluster.Counters || a.Cluster.StatePending != b.Cluster.StatePending ||
+	return a.Cluster.Counters != b.Cluster.Counters || a.Cluster.Account != b.Cluster.Account || a.Cluster.StatePending != b.Cluster.StatePending ||
 		a.Cluster.Broker.Cancelable != b.Cluster.Broker.Cancelable ||
 		a.Fleet.Ready != b.Fleet.Ready || a.Fleet.Registered != b.Fleet.Registered
 }

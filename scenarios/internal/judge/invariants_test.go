@@ -49,8 +49,9 @@ func eval(id, job, status string) *broker.Evaluation {
 
 func TestConservation(t *testing.T) {
 	store := state.New()
-	must(t, store.UpsertEvals(10, []*broker.Evaluation{
-		eval("a", "j", broker.StatusComplete), eval("b", "j", broker.StatusCanceled), eval("c", "j", broker.StatusFailed),
+	must(t, store.Update(10, func(tx *state.Tx) error {
+		return tx.UpsertEvals(
+			eval("a", "j", broker.StatusComplete), eval("b", "j", broker.StatusCanceled), eval("c", "j", broker.StatusFailed))
 	}))
 	acked := map[evalKey]struct{}{keyOf("a"): {}}
 	good := cluster.Counters{EvalsCreated: 3, EvalsProcessed: 1, EvalsCanceled: 1, EvalsFailed: 1}
@@ -94,7 +95,9 @@ func TestOneInFlightIsJudged(t *testing.T) {
 func TestServersThatDiffer(t *testing.T) {
 	same, other := state.New(), state.New()
 	for i, s := range []*state.Store{same, other} {
-		must(t, s.UpsertEvals(10, []*broker.Evaluation{eval("a", "j", []string{broker.StatusComplete, broker.StatusPending}[i])}))
+		must(t, s.Update(10, func(tx *state.Tx) error {
+			return tx.UpsertEvals(eval("a", "j", []string{broker.StatusComplete, broker.StatusPending}[i]))
+		}))
 	}
 	alive := func() {}
 	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), same.Snapshot(), same.Snapshot()}, alive), InvariantServersSame, true, "3 servers at index 10")

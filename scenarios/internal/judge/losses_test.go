@@ -19,7 +19,7 @@ func newLossWorld(t *testing.T) *lossWorld {
 	w := &lossWorld{t: t, store: state.New()}
 	for _, id := range []string{"one", "two"} {
 		n := &rpc.Node{ID: id, SecretID: id, Datacenter: "dc1", Status: rpc.NodeStatusReady, SchedulingEligibility: rpc.NodeEligible}
-		w.do(w.store.UpsertNode(w.next(), n))
+		w.update(func(tx *state.Tx) error { return tx.UpsertNode(n) })
 	}
 	w.update(func(tx *state.Tx) error { return tx.UpsertJob(job(rpc.JobTypeService, 0, 2)) })
 	w.update(func(tx *state.Tx) error { return tx.UpsertJob(job(rpc.JobTypeSystem, 0, 1)) })
@@ -46,22 +46,26 @@ func (w *lossWorld) update(change func(*state.Tx) error) {
 
 func (w *lossWorld) status(node, status string) {
 	w.t.Helper()
-	w.do(w.store.UpdateNodeStatus(w.next(), node, status, 0, ""))
+	w.update(func(tx *state.Tx) error { return tx.UpdateNodeStatus(node, status, 0, "") })
 }
 
 func (w *lossWorld) place(id, kind, node string) {
 	w.t.Helper()
-	w.do(w.store.UpsertPlanResults(w.next(), &state.PlanResults{AllocsUpdated: []*rpc.Allocation{{
-		ID: id, Namespace: rpc.DefaultNamespace, JobID: job(kind, 0, 0).ID, JobType: kind, NodeID: node,
-		DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientRunning,
-	}}}))
+	w.update(func(tx *state.Tx) error {
+		return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{{
+			ID: id, Namespace: rpc.DefaultNamespace, JobID: job(kind, 0, 0).ID, JobType: kind, NodeID: node,
+			DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientRunning,
+		}}})
+	})
 }
 
 func (w *lossWorld) writeOff(id string) { w.t.Helper(); w.stop(id, rpc.AllocClientLost) }
 
 func (w *lossWorld) stop(id, clientStatus string) {
 	w.t.Helper()
-	w.do(w.store.UpsertPlanResults(w.next(), &state.PlanResults{AllocsStopped: []state.AllocDiff{{ID: id, ClientStatus: clientStatus}}}))
+	w.update(func(tx *state.Tx) error {
+		return tx.UpsertPlanResults(&state.PlanResults{AllocsStopped: []state.AllocDiff{{ID: id, ClientStatus: clientStatus}}})
+	})
 }
 
 // TestLossesAreReplaced goes through a second after the other, one step in each, and says

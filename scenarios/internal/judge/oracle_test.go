@@ -39,11 +39,11 @@ func (p placed) snapshot(t *testing.T) *state.Snapshot {
 		p.nodes(nodes)
 	}
 	for _, n := range nodes {
-		must(t, s.UpsertNode(next(), n))
+		must(t, s.Update(next(), func(tx *state.Tx) error { return tx.UpsertNode(n) }))
 	}
 	byID := map[string]*rpc.Job{}
 	for _, j := range p.jobs {
-		must(t, s.UpsertJob(next(), j))
+		must(t, s.Update(next(), func(tx *state.Tx) error { return tx.UpsertJob(j) }))
 		byID[j.ID] = j
 	}
 	results := &state.PlanResults{EvalID: "e"}
@@ -82,15 +82,19 @@ func (p placed) snapshot(t *testing.T) *state.Snapshot {
 		}
 		results.AllocsUpdated = append(results.AllocsUpdated, a)
 	}
-	must(t, s.UpsertEvals(next(), []*broker.Evaluation{eval("e", "j", broker.StatusComplete)}))
-	must(t, s.UpsertPlanResults(next(), results))
+	must(t, s.Update(next(), func(tx *state.Tx) error {
+		return tx.UpsertEvals(eval("e", "j", broker.StatusComplete))
+	}))
+	must(t, s.Update(next(), func(tx *state.Tx) error { return tx.UpsertPlanResults(results) }))
 	for _, j := range p.blocked {
-		must(t, s.UpsertEvals(next(), []*broker.Evaluation{eval("blocked-"+j, j, broker.StatusBlocked)}))
+		must(t, s.Update(next(), func(tx *state.Tx) error {
+			return tx.UpsertEvals(eval("blocked-"+j, j, broker.StatusBlocked))
+		}))
 	}
 	for _, j := range p.looked {
 		e := eval("looked-"+j, j, broker.StatusComplete)
 		e.SnapshotIndex = index
-		must(t, s.UpsertEvals(next(), []*broker.Evaluation{e}))
+		must(t, s.Update(next(), func(tx *state.Tx) error { return tx.UpsertEvals(e) }))
 	}
 	return s.Snapshot()
 }
@@ -247,7 +251,7 @@ func BenchmarkOracle(b *testing.B) {
 	for i := range nodes {
 		n := &rpc.Node{ID: fmt.Sprintf("node-%05d", i), Datacenter: "dc1", Status: rpc.NodeStatusReady, SchedulingEligibility: rpc.NodeEligible,
 			Resources: rpc.Resources{CPUMHz: 4000, MemoryMB: 8192, DiskMB: 9999}}
-		if err := s.UpsertNode(uint64(i+1), n); err != nil {
+		if err := s.Update(uint64(i+1), func(tx *state.Tx) error { return tx.UpsertNode(n) }); err != nil {
 			b.Fatal(err)
 		}
 		for j := range jobs {
@@ -259,14 +263,16 @@ func BenchmarkOracle(b *testing.B) {
 		}
 	}
 	for j := range jobs {
-		if err := s.UpsertJob(uint64(nodes+j+1), job(rpc.JobTypeSystem, j, 1)); err != nil {
+		if err := s.Update(uint64(nodes+j+1), func(tx *state.Tx) error { return tx.UpsertJob(job(rpc.JobTypeSystem, j, 1)) }); err != nil {
 			b.Fatal(err)
 		}
 	}
-	if err := s.UpsertEvals(nodes+100, []*broker.Evaluation{eval("e", "j", broker.StatusComplete)}); err != nil {
+	if err := s.Update(nodes+100, func(tx *state.Tx) error {
+		return tx.UpsertEvals(eval("e", "j", broker.StatusComplete))
+	}); err != nil {
 		b.Fatal(err)
 	}
-	if err := s.UpsertPlanResults(nodes+101, results); err != nil {
+	if err := s.Update(nodes+101, func(tx *state.Tx) error { return tx.UpsertPlanResults(results) }); err != nil {
 		b.Fatal(err)
 	}
 	snap := s.Snapshot()

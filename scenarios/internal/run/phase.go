@@ -49,7 +49,7 @@ func (r *run) phase(i int) error {
 		RecoveryS:         w.SecondsOf(conditions.Recovery(p.Until, w)),
 		AllocsReplacedS:   r.losses.Seconds(),
 		RaftEntriesByType: r.stage.Cluster.EntriesBetween(first.Cluster.LastIndex, last.Cluster.LastIndex),
-		RaftAccount:       predict(first.Cluster.Counters, last.Cluster.Counters),
+		RaftAccount:       account(first.Cluster.Account, last.Cluster.Account),
 		EvalsByStatus:     last.Cluster.EvalsByStatus,
 	})
 	w.Last = last
@@ -180,6 +180,15 @@ func counters(s cluster.Stats) metrics.Counters {
 		LastIndex: s.LastIndex, EvalsCreated: c.EvalsCreated, EvalsProcessed: c.EvalsProcessed, EvalsCanceled: c.EvalsCanceled,
 		PlansSubmitted: c.PlansSubmitted, NodesDown: c.NodesDown, MissedHeartbeats: c.MissedHeartbeats,
 	}
+}
+
+// account says what a stretch of a run should have cost the log, by what happened in it.
+func account(before, after cluster.Account) []metrics.Expectation {
+	var lines []metrics.Expectation
+	for _, e := range after.Since(before) {
+		lines = append(lines, metrics.Expectation(e))
+	}
+	return lines
 }
 
 // completedSoFar counts the evaluations that were ever completed: all that are or were in state

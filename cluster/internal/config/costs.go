@@ -1,0 +1,95 @@
+package config
+
+import (
+	"time"
+
+	"github.com/simctl/simctl/cluster/simnet"
+)
+
+// Costs says what work costs on one class of machines: the cost model. Computing takes
+// no virtual time by itself, so whatever takes time in a real cluster is charged here.
+// CPU costs are charged to the cores of the server that does the work; the rest are
+// plain delays. The zero value makes everything free.
+type Costs struct {
+	// Cores is the number of cores of each server, or of all servers together when
+	// Pooled. Zero makes CPU work free.
+	Cores  int
+	Pooled bool
+
+	// ServerLink and ClientLink are one-way delays.
+	ServerLink simnet.Link
+	ClientLink simnet.Link
+	// Fsync is what one write to the Raft log waits for the disk. Entries that arrive
+	// in the meantime share the next write.
+	Fsync time.Duration
+
+	RPC       RPCCosts
+	Raft      RaftCosts
+	FSM       FSMCosts
+	Scheduler map[string]SchedulerCosts // by job type
+	Plan      PlanCosts
+
+	// Garbage is the CPU time that collecting garbage takes beside the work that made
+	// it, per unit of the scheduler's, the FSM's and the plan applier's time. It takes
+	// cores but delays nobody directly.
+	Garbage float64
+}
+
+// RPCCosts is CPU time around remote calls.
+type RPCCosts struct {
+	// Serve is spent by the server that answers a call, Send by the server that makes
+	// one or forwards it.
+	Serve time.Duration
+	Send  time.Duration
+	// Heartbeat is spent by the leader on a heartbeat that changes nothing.
+	Heartbeat time.Duration
+	// NodeEval is spent by the leader on each evaluation made for a node.
+	NodeEval time.Duration
+	// WaitIndexScan is spent by the leader at every dequeue on each evaluation that
+	// the state holds of the dequeued job (nomad/eval_endpoint.go, getWaitIndex).
+	WaitIndexScan time.Duration
+}
+
+// RaftCosts is CPU time of the Raft machinery.
+type RaftCosts struct {
+	// Dispatch is spent by the leader and Append by each follower on an entry.
+	Dispatch time.Duration
+	Append   time.Duration
+	// PerKiB is spent on top, on either side, by the size of the entry.
+	PerKiB time.Duration
+}
+
+// FSMCosts is CPU time every server spends on applying committed entries, one after
+// the other.
+type FSMCosts struct {
+	Entry time.Duration // any entry
+	Node  time.Duration // a node registered or changed
+	Eval  time.Duration // each evaluation written
+	Alloc time.Duration // each allocation written
+	Plan  time.Duration // a plan, on top of its allocations
+}
+
+// SchedulerCosts is the CPU time one scheduling attempt takes a worker.
+type SchedulerCosts struct {
+	Base         time.Duration
+	PerNode      time.Duration // each node in state
+	PerReadyNode time.Duration // each ready node in the job's datacenters, on top
+	PerLiveAlloc time.Duration // each live allocation of the job
+	PerTermAlloc time.Duration // each terminal allocation of the job
+	// HalfCached is the number of nodes at which half of the reads of nodes and
+	// allocations miss the processor's caches: with n nodes the four figures above
+	// count n/(n+HalfCached). Zero means that they always count in full.
+	HalfCached   int
+	PerScored    time.Duration // each node ranked for a placement
+	PerPlacement time.Duration // each allocation placed
+	PerStop      time.Duration // each allocation stopped
+}
+
+// PlanCosts is CPU time the leader spends on plans.
+type PlanCosts struct {
+	Submit   time.Duration // taking in a plan
+	PerAlloc time.Duration // decoding and encoding each allocation, at worker and leader
+	Evaluate time.Duration // verifying a plan
+	PerPlace time.Duration // verifying each placement
+	PerStop  time.Duration // verifying each stop
+}

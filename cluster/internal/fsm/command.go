@@ -1,0 +1,154 @@
+package fsm
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-msgpack/v2/codec"
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// Type tells the entries of the log apart. It is the first byte of a command. Zero is no
+// type: an entry that was never seen.
+type Type uint8
+
+// kind is what the registry knows of a type. Those that Raft writes have no functions.
+type kind struct {
+	name   string
+	decode func(body []byte) (any, error)
+	cost   func(req any, costs config.FSMCosts) time.Duration
+	apply  func(tx *state.Tx, req any, fx *Effects) error
+}
+
+var kinds = []kind{{}}
+
+func register(k kind) Type {
+	kinds = append(kinds, k)
+	return Type(len(kinds) - 1)
+}
+
+// Entry is a type of command whose request is a T.
+type Entry[T any] struct{ Type }
+
+// Declare makes a type of command. Its name is Nomad's (nomad/structs/structs.go,
+// MessageType). Cost is the CPU time of applying a request. Apply writes to the state what
+// a request asks for and notes the effects; its error must be the same on every server.
+func Declare[T any](name string, cost func(*T, config.FSMCosts) time.Duration, apply func(*state.Tx, *T, *Effects) error) Entry[T] {
+	return Entry[T]{register(kind{
+		name: name,
+		decode: func(body []byte) (any, error) {
+			req := new(T)
+			return req, codec.NewDecoderBytes(body, handle).Decode(req)
+		},
+		cost:  func(req any, costs config.FSMCosts) time.Duration { return cost(req.(*T), costs) },
+		apply: func(tx *state.Tx, req any, fx *Effects) error { return apply(tx, req.(*T), fx) },
+	})}
+}
+
+// With returns the command that carries a request.
+func (e Entry[T]) With(req *T) Command { return Command{e.Type, req} }
+
+func (t Type) String() string {
+	if t > 0 && int(t) < len(kinds) {
+		return kinds[t].name
+	}
+	return fmt.Sprintf("Type(%d)", uint8(t))
+}
+
+// Applied reports whether entries of the type reach the state machine, which those that
+// Raft writes of its own accord do not.
+func (t Type) Applied() bool { return int(t) < len(kinds) && kinds[t].apply != nil }
+
+// Types returns the names of all types of entries, Raft's own included.
+func Types() []string {
+	var names []string
+	for _, k := range kinds[1:] {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// TypeOf classifies any entry of the log; zero when it is of no known type.
+func TypeOf(l *raft.Log) Type {
+	switch l.Type {
+	case raft.LogNoop:
+		return raftNoop
+	case raft.LogBarrier:
+		return raftBarrier
+	case raft.LogConfiguration:
+		return raftConfiguration
+	}
+	if len(l.Data) == 0 || !Type(l.Data[0]).Applied() {
+		return 0
+	}
+	return Type(l.Data[0])
+}
+
+// Command is a request together with its type: what one entry of the log says.
+type Command struct {
+	Type Type
+	req  any
+}
+
+// handle packs structs as arrays: the log needs no field names, since one build writes and
+// reads it.
+var handle = func() *codec.MsgpackHandle {
+	h := &codec.MsgpackHandle{}
+	h.StructToArray = true
+	return h
+}()
+
+// Encode returns the bytes of the command in the log.
+func (c Command) Encode() ([]byte, error) {
+	buf := make([]byte, 0, 512)
+	if err := codec.NewEncoderBytes(&buf, handle).Encode(c.req); err != nil {
+		return nil, fmt.Errorf("encode %v: %w", c.Type, err)
+	}
+	return append([]byte{byte(c.Type)}, buf...), nil
+}
+
+// Decode reads what Encode wrote.
+func Decode(data []byte) (Command, error) {
+	if len(data) == 0 || !Type(data[0]).Applied() {
+		return Command{}, fmt.Errorf("command of %d bytes has an unknown type", len(data))
+	}
+	t := Type(data[0])
+	req, err := kinds[t].decode(data[1:])
+	if err != nil {
+		return Command{}, fmt.Errorf("decode %v: %w", t, err)
+	}
+	return Command{t, req}, nil
+}
+
+// Cost is the CPU time that every server spends on applying the command before its effect
+// is visible.
+func (c Command) Cost(costs config.FSMCosts) time.Duration { return kinds[c.Type].cost(c.req, costs) }
+
+// Apply applies the command to a state as the entry at an index, and returns what others
+// are to hear of it. The request's objects belong to the state afterwards. Nothing is
+// changed when it returns an error.
+func (c Command) Apply(store *state.Store, index uint64) (*Effects, error) {
+	fx := &Effects{}
+	err := store.Update(index, func(tx *state.Tx) error { return kinds[c.Type].apply(tx, c.req, fx) })
+	if err != nil {
+		return nil, err
+	}
+	return fx, nil
+}
+
+// Costs that several entries share: a fixed part, and one for each thing written.
+
+func flat[T any](_ *T, c config.FSMCosts) time.Duration { return c.Entry }
+
+func perNode[T any](nodes func(*T) int) func(*T, config.FSMCosts) time.Duration {
+	return func(req *T, c config.FSMCosts) time.Duration { return c.Entry + time.Duration(nodes(req))*c.Node }
+}
+
+func oneNode[T any](_ *T, c config.FSMCosts) time.Duration { return c.Entry + c.Node }
+
+func perEval[T any](evals func(*T) int) func(*T, config.FSMCosts) time.Duration {
+	return func(req *T, c config.FSMCosts) time.Duration { return c.Entry + time.Duration(evals(req))*c.Eval }
+}

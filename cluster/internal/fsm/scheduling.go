@@ -1,0 +1,141 @@
+package fsm
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// EvalUpdateRequest writes evaluations, new and changed.
+type EvalUpdateRequest struct {
+	Evals []*broker.Evaluation
+}
+
+var EvalUpdate = Declare("EvalUpdateRequestType",
+	perEval(func(r *EvalUpdateRequest) int { return len(r.Evals) }),
+	func(tx *state.Tx, r *EvalUpdateRequest, fx *Effects) error { return writeEvals(tx, fx, r.Evals...) })
+
+var (
+	NodeEvaluated   = EvalUpdate.because("changes of nodes that called for evaluations")
+	ScaleEvaluated  = EvalUpdate.because("jobs scaled")
+	EvalProcessed   = EvalUpdate.because("evaluations processed")
+	EvalReblocked   = EvalUpdate.less("of these blocked again, which writes nothing")
+	EvalSpawned     = EvalUpdate.because("evaluations made by workers")
+	EvalsReaped     = EvalUpdate.because("batches of shed evaluations")
+	DuplicateReaped = EvalUpdate.because("batches of blocked evaluations replaced by newer ones")
+	EvalGivenUp     = EvalUpdate.because("evaluations delivered too often")
+)
+
+// PlanCost is the CPU time of writing so many allocations of a plan.
+func PlanCost(allocs int, c config.FSMCosts) time.Duration {
+	return c.Entry + c.Plan + time.Duration(allocs)*c.Alloc
+}
+
+var ApplyPlanResults = Declare("ApplyPlanResultsRequestType",
+	func(r *state.PlanResults, c config.FSMCosts) time.Duration {
+		return PlanCost(len(r.AllocsStopped)+len(r.AllocsUpdated), c)
+	},
+	func(tx *state.Tx, r *state.PlanResults, fx *Effects) error {
+		if err := tx.UpsertPlanResults(r); err != nil {
+			return err
+		}
+		fx.Allocs = true
+		if d := r.Deployment; d != nil {
+			fx.deployment(d.Namespace, d.JobID)
+		}
+		for _, u := range r.DeploymentUpdates {
+			fx.deployment(u.Namespace, u.JobID)
+		}
+		for _, a := range r.AllocsUpdated {
+			if a.DeploymentID != "" {
+				fx.deployment(a.Namespace, a.JobID)
+			}
+		}
+		return nil
+	})
+
+var (
+	PlanSubmitted = ApplyPlanResults.because("plans submitted")
+	PlanEmpty     = ApplyPlanResults.less("of these refused whole")
+)
+
+// AllocClientUpdateRequest is what clients report of their allocations, and the
+// evaluations that this calls for.
+type AllocClientUpdateRequest struct {
+	Alloc []*rpc.Allocation
+	Evals []*broker.Evaluation
+}
+
+var AllocClientUpdate = Declare("AllocClientUpdateRequestType",
+	func(r *AllocClientUpdateRequest, c config.FSMCosts) time.Duration {
+		return c.Entry + time.Duration(len(r.Alloc))*c.Alloc
+	},
+	func(tx *state.Tx, r *AllocClientUpdateRequest, fx *Effects) error {
+		if err := tx.UpdateAllocsFromClient(r.Alloc...); err != nil {
+			return err
+		}
+		fx.Allocs = true
+		for _, u := range r.Alloc {
+			fx.reported(tx, u)
+		}
+		return writeEvals(tx, fx, r.Evals...)
+	})
+
+// reported notes what an update of an allocation means to its deployment, and to those who
+// wait for room, which there is even on a node that is not ready: whoever is woken finds
+// out.
+func (fx *Effects) reported(tx *state.Tx, u *rpc.Allocation) {
+	if u.ClientStatus == rpc.AllocClientComplete || u.ClientStatus == rpc.AllocClientFailed {
+		fx.room(tx, u.NodeID, always)
+	}
+	if u.Health == "" {
+		return
+	}
+	if a := tx.Alloc(u.ID); a != nil && a.DeploymentID != "" {
+		fx.Healths = append(fx.Healths, a)
+		fx.deployment(a.Namespace, a.JobID)
+	}
+}
+
+var AllocsReported = AllocClientUpdate.because("batches of clients' reports")
+
+// DesiredTransitionRequest asks schedulers to move, or to replace, allocations, and brings
+// the evaluations that make them look.
+type DesiredTransitionRequest struct {
+	Migrate    []string
+	Reschedule []string
+	Evals      []*broker.Evaluation
+}
+
+var AllocUpdateDesiredTransition = Declare("AllocUpdateDesiredTransitionRequestType",
+	perEval(func(r *DesiredTransitionRequest) int { return len(r.Evals) }),
+	func(tx *state.Tx, r *DesiredTransitionRequest, fx *Effects) error {
+		if err := tx.RequestTransitions(r.Migrate, r.Reschedule); err != nil {
+			return err
+		}
+		return writeEvals(tx, fx, r.Evals...)
+	})
+
+var TransitionsAsked = AllocUpdateDesiredTransition.because("batches of allocations asked to move")
+
+// DeploymentStatusRequest ends a deployment, with the evaluation that makes schedulers look.
+type DeploymentStatusRequest struct {
+	Update *rpc.DeploymentUpdate
+	Eval   *broker.Evaluation
+}
+
+var DeploymentStatusUpdate = Declare("DeploymentStatusUpdateRequestType",
+	perEval(func(r *DeploymentStatusRequest) int { return len(oneOrNone(r.Eval)) }),
+	func(tx *state.Tx, r *DeploymentStatusRequest, fx *Effects) error {
+		if err := tx.UpdateDeployment(r.Update); err != nil {
+			return fmt.Errorf("deployment %s: %w", r.Update.DeploymentID, err)
+		}
+		fx.deployment(r.Update.Namespace, r.Update.JobID)
+		return writeEvals(tx, fx, oneOrNone(r.Eval)...)
+	})
+
+var DeploymentGivenUp = DeploymentStatusUpdate.because("deployments given up")

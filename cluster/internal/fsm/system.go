@@ -1,0 +1,82 @@
+package fsm
+
+import (
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// What garbage collection writes, and Raft.
+
+// EvalDeleteRequest deletes evaluations and allocations that are over.
+type EvalDeleteRequest struct {
+	Evals  []string
+	Allocs []string
+}
+
+var EvalDelete = Declare("EvalDeleteRequestType",
+	perEval(func(r *EvalDeleteRequest) int { return len(r.Evals) + len(r.Allocs) }),
+	func(tx *state.Tx, r *EvalDeleteRequest, fx *Effects) error {
+		before := tx.EvalTotal()
+		if err := tx.DeleteEvals(r.Evals, r.Allocs); err != nil {
+			return err
+		}
+		fx.Counters.EvalsCollected += uint64(before - tx.EvalTotal())
+		return nil
+	})
+
+var EvalsCollected = EvalDelete.because("batches of collected evaluations and allocations")
+
+// JobBatchDeregisterRequest forgets jobs, and brings the evaluations that stop what they
+// may still run.
+type JobBatchDeregisterRequest struct {
+	Jobs  []broker.JobID
+	Evals []*broker.Evaluation
+}
+
+var JobBatchDeregister = Declare("JobBatchDeregisterRequestType",
+	perEval(func(r *JobBatchDeregisterRequest) int { return len(r.Evals) }),
+	func(tx *state.Tx, r *JobBatchDeregisterRequest, fx *Effects) error {
+		for _, id := range r.Jobs {
+			fx.Jobs = append(fx.Jobs, JobChange{id, nil})
+			if err := tx.DeleteJob(id.Namespace, id.ID); err != nil {
+				return err
+			}
+		}
+		return writeJobEvals(tx, fx, r.Evals...)
+	})
+
+var JobsCollected = JobBatchDeregister.because("batches of collected jobs")
+
+// NodeBatchDeregisterRequest forgets nodes.
+type NodeBatchDeregisterRequest struct{ NodeIDs []string }
+
+var NodeBatchDeregister = Declare("NodeBatchDeregisterRequestType",
+	perNode(func(r *NodeBatchDeregisterRequest) int { return len(r.NodeIDs) }),
+	func(tx *state.Tx, r *NodeBatchDeregisterRequest, fx *Effects) error {
+		fx.Counters.NodesCollected += uint64(len(r.NodeIDs))
+		fx.Drains = r.NodeIDs
+		return tx.DeleteNode(r.NodeIDs...)
+	})
+
+var NodesCollected = NodeBatchDeregister.because("batches of collected nodes")
+
+// OneTimeTokenExpireRequest is written every ten minutes, whether there are one-time
+// tokens or not.
+type OneTimeTokenExpireRequest struct {
+	Timestamp int64 // Unix nanoseconds
+}
+
+var OneTimeTokenExpire = Declare("OneTimeTokenExpireRequestType", flat[OneTimeTokenExpireRequest],
+	func(*state.Tx, *OneTimeTokenExpireRequest, *Effects) error { return nil })
+
+var TokensExpired = OneTimeTokenExpire.because("ticks that expire one-time tokens")
+
+// Entries that Raft writes of its own accord, which no state machine gets to see.
+var (
+	raftNoop          = register(kind{name: "raft:Noop"})
+	raftBarrier       = register(kind{name: "raft:Barrier"})
+	raftConfiguration = register(kind{name: "raft:Configuration"})
+
+	LeaderElected  = raftNoop.because("leaders elected")
+	LeaderCaughtUp = raftBarrier.because("waits of new leaders for their state")
+)

@@ -1,0 +1,118 @@
+package leader
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+)
+
+// Batcher gathers requests for a while and writes them as one.
+type Batcher[T any] struct {
+	window time.Duration
+	merge  func(all *T, one T)
+	write  func(T) (index uint64, err error)
+
+	mu   sync.Mutex
+	next *Batch[T]
+	wg   sync.WaitGroup
+}
+
+// NewBatcher returns a batcher that merges what comes within a window of the first request,
+// and then calls write on a goroutine of its own. Requests join in the order in which the
+// runtime ran their senders: write must sort them, so that equal batches are equal entries.
+func NewBatcher[T any](window time.Duration, merge func(all *T, one T), write func(T) (uint64, error)) *Batcher[T] {
+	return &Batcher[T]{window: window, merge: merge, write: write}
+}
+
+// Batch is requests on their way.
+type Batch[T any] struct {
+	req   T
+	timer *time.Timer
+
+	written chan struct{} // closed when the fields below are set
+	index   uint64
+	err     error
+}
+
+// Wait returns what became of the batch.
+func (b *Batch[T]) Wait() (index uint64, err error) {
+	<-b.written
+	return b.index, b.err
+}
+
+// errNotLeading answers what waits for a leader's watcher that has stopped.
+var errNotLeading = errors.New("server does not lead any more")
+
+// Add puts a request into the batch being gathered and returns that.
+func (b *Batcher[T]) Add(req T) *Batch[T] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	batch := b.next
+	if batch == nil {
+		batch = &Batch[T]{written: make(chan struct{})}
+		b.next = batch
+		b.wg.Add(1)
+		batch.timer = time.AfterFunc(b.window, func() {
+			defer b.wg.Done()
+			b.flush(batch)
+		})
+	}
+	b.merge(&batch.req, req)
+	return batch
+}
+
+func (b *Batcher[T]) flush(batch *Batch[T]) {
+	b.mu.Lock()
+	if b.next == batch {
+		b.next = nil
+	}
+	b.mu.Unlock()
+	batch.index, batch.err = b.write(batch.req)
+	close(batch.written)
+}
+
+// Stop drops the batch being gathered and waits for one that is being written.
+func (b *Batcher[T]) Stop() {
+	b.mu.Lock()
+	if batch := b.next; batch != nil && batch.timer.Stop() {
+		b.next = nil
+		batch.err = errNotLeading
+		close(batch.written)
+		b.wg.Done()
+	}
+	b.mu.Unlock()
+	b.wg.Wait()
+}
+
+// Wait returns when every batch is written.
+func (b *Batcher[T]) Wait() { b.wg.Wait() }
+
+// newTransitions returns the batcher of what a watcher asks of schedulers about allocations,
+// with the evaluations that make them look (nomad/deploymentwatcher/batcher.go,
+// nomad/drainer/drainer.go). Of two evaluations of a job the later stays.
+func newTransitions(l Log, window time.Duration) *Batcher[fsm.DesiredTransitionRequest] {
+	merge := func(all *fsm.DesiredTransitionRequest, one fsm.DesiredTransitionRequest) {
+		all.Migrate = append(all.Migrate, one.Migrate...)
+		all.Reschedule = append(all.Reschedule, one.Reschedule...)
+		for _, e := range one.Evals {
+			all.Evals = slices.DeleteFunc(all.Evals, func(old *broker.Evaluation) bool { return old.Job() == e.Job() })
+			all.Evals = append(all.Evals, e)
+		}
+	}
+	return NewBatcher(window, merge, func(r fsm.DesiredTransitionRequest) (uint64, error) { return requestTransitions(l, r) })
+}
+
+// requestTransitions writes a request as one entry.
+func requestTransitions(l Log, req fsm.DesiredTransitionRequest) (uint64, error) {
+	slices.Sort(req.Migrate)
+	slices.Sort(req.Reschedule)
+	req.Migrate, req.Reschedule = slices.Compact(req.Migrate), slices.Compact(req.Reschedule)
+	slices.SortFunc(req.Evals, func(a, c *broker.Evaluation) int { return strings.Compare(a.ID, c.ID) })
+	l.Because(fsm.TransitionsAsked)
+	return l.Write(fsm.AllocUpdateDesiredTransition.With(&req))
+}

@@ -1,0 +1,228 @@
+package leader
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// How long the deployment watcher gathers before it makes an evaluation: for one
+// deployment (deployment_watcher.go, perJobEvalBatchPeriod), and then across all of them
+// (deployments_watcher.go, CrossDeploymentUpdateBatchDuration).
+const (
+	deploymentBatch      = time.Second
+	crossDeploymentBatch = 250 * time.Millisecond
+)
+
+// Deployments moves deployments along while the server leads: an allocation that
+// turned healthy makes schedulers look at its job again, one that turned unhealthy is to
+// be replaced, and a deployment without progress fails (nomad/deploymentwatcher). The
+// state machine tells it what entries changed.
+type Deployments struct {
+	log   Log
+	batch *Batcher[fsm.DesiredTransitionRequest]
+
+	mu      sync.Mutex
+	watched map[string]*watchedDeployment // by ID; nil while the server does not lead
+	wg      sync.WaitGroup                // timers that are armed or run
+}
+
+type watchedDeployment struct {
+	id       string
+	job      broker.JobID
+	deadline time.Time // zero: none yet
+	expiry   *time.Timer
+	// progress is armed while an evaluation is about to be made.
+	progress *time.Timer
+	replace  []string
+}
+
+// NewDeployments returns a watcher that is stopped.
+func NewDeployments(l Log) *Deployments {
+	return &Deployments{log: l, batch: newTransitions(l, crossDeploymentBatch)}
+}
+
+// Start watches the deployments that go on, and makes up for what happened while nobody
+// led: allocations that turned healthy after the job was last looked at.
+func (w *Deployments) Start(snap *state.Snapshot) {
+	w.mu.Lock()
+	w.watched = map[string]*watchedDeployment{}
+	w.mu.Unlock()
+	for d := range snap.Deployments() {
+		if !d.Active() {
+			continue
+		}
+		job := broker.JobID{Namespace: d.Namespace, ID: d.JobID}
+		seen := lastLook(snap, job)
+		var news []*rpc.Allocation
+		for _, a := range snap.AllocsByJob(job) {
+			if a.DeploymentID == d.ID && (a.HealthIndex > seen || a.Health == rpc.AllocUnhealthy) {
+				news = append(news, a)
+			}
+		}
+		w.Changed(snap, []broker.JobID{job})
+		w.Healths(snap, news)
+	}
+}
+
+// lastLook is the index of the newest state that an evaluation of the job was made for or
+// processed with (deployment_watcher.go, jobEvalStatus).
+func lastLook(snap *state.Snapshot, job broker.JobID) uint64 {
+	index := uint64(0)
+	for _, e := range snap.EvalsByJob(job) {
+		if e.Status != broker.StatusCanceled {
+			index = max(index, e.SnapshotIndex, e.CreateIndex)
+		}
+	}
+	return index
+}
+
+// Stop forgets everything and waits for what is under way.
+func (w *Deployments) Stop() {
+	w.mu.Lock()
+	for _, d := range w.watched {
+		w.disarm(d.expiry)
+		w.disarm(d.progress)
+	}
+	w.watched = nil
+	w.mu.Unlock()
+	w.wg.Wait()
+	w.batch.Stop()
+}
+
+func (w *Deployments) disarm(t *time.Timer) {
+	if t != nil && t.Stop() {
+		w.wg.Done()
+	}
+}
+
+func (w *Deployments) after(d time.Duration, f func()) *time.Timer {
+	w.wg.Add(1)
+	return time.AfterFunc(d, func() {
+		defer w.wg.Done()
+		f()
+	})
+}
+
+// Changed takes note of the deployments of jobs that an entry may have changed.
+func (w *Deployments) Changed(snap *state.Snapshot, jobs []broker.JobID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watched == nil {
+		return
+	}
+	for _, job := range jobs {
+		now := snap.DeploymentOf(job)
+		for id, d := range w.watched {
+			if d.job == job && (!now.Active() || now.ID != id) {
+				w.disarm(d.expiry)
+				w.disarm(d.progress)
+				delete(w.watched, id)
+			}
+		}
+		if now.Active() {
+			w.watch(now, job)
+		}
+	}
+}
+
+func (w *Deployments) watch(now *rpc.Deployment, job broker.JobID) {
+	d := w.watched[now.ID]
+	if d == nil {
+		d = &watchedDeployment{id: now.ID, job: job}
+		w.watched[now.ID] = d
+	}
+	if deadline := progressDeadline(now); !deadline.Equal(d.deadline) {
+		w.disarm(d.expiry)
+		d.deadline, d.expiry = deadline, nil
+		if !deadline.IsZero() {
+			d.expiry = w.after(time.Until(deadline), func() { w.expired(d) })
+		}
+	}
+}
+
+// progressDeadline is when the deployment must have gone on, by the first of its
+// unfinished groups (deployment_watcher.go, getDeploymentProgressCutoff).
+func progressDeadline(d *rpc.Deployment) time.Time {
+	first := int64(0)
+	for _, g := range d.Groups {
+		if g.Healthy < g.DesiredTotal && g.RequireProgressBy != 0 && (first == 0 || g.RequireProgressBy < first) {
+			first = g.RequireProgressBy
+		}
+	}
+	if first == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, first)
+}
+
+// Healths takes what clients said of allocations (deployment_watcher.go,
+// handleAllocUpdate).
+func (w *Deployments) Healths(snap *state.Snapshot, reported []*rpc.Allocation) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watched == nil {
+		return
+	}
+	for _, r := range reported {
+		a := snap.AllocByID(r.ID)
+		if a == nil {
+			continue
+		}
+		d := w.watched[a.DeploymentID]
+		if d == nil || a.Health == "" || a.Health == rpc.AllocUnhealthy && a.Reschedule {
+			continue
+		}
+		if a.Health == rpc.AllocUnhealthy {
+			d.replace = append(d.replace, a.ID)
+		}
+		if d.progress == nil {
+			d.progress = w.after(deploymentBatch, func() { w.evaluate(d) })
+		}
+	}
+}
+
+// evaluate asks for an evaluation of the deployment's job, with those of other
+// deployments.
+func (w *Deployments) evaluate(d *watchedDeployment) {
+	w.mu.Lock()
+	going := w.watched != nil && w.watched[d.id] == d
+	replace := d.replace
+	d.progress, d.replace = nil, nil
+	w.mu.Unlock()
+	if now := w.log.Snapshot().DeploymentOf(d.job); going && now.Active() && now.ID == d.id {
+		w.batch.Add(fsm.DesiredTransitionRequest{Reschedule: replace, Evals: []*broker.Evaluation{w.eval(now)}})
+	}
+}
+
+// expired fails a deployment that has made no progress for too long.
+func (w *Deployments) expired(d *watchedDeployment) {
+	now := w.log.Snapshot().DeploymentOf(d.job)
+	unfinished := func(g rpc.DeploymentGroup) bool { return g.Healthy < g.DesiredTotal }
+	if !now.Active() || now.ID != d.id || !slices.ContainsFunc(now.Groups, unfinished) {
+		return
+	}
+	w.log.Because(fsm.DeploymentGivenUp)
+	// The deployment stays as it is when the write fails: the next leader's watch fails it.
+	_, _ = w.log.Write(fsm.DeploymentStatusUpdate.With(&fsm.DeploymentStatusRequest{
+		Update: &rpc.DeploymentUpdate{
+			Namespace: now.Namespace, JobID: now.JobID, DeploymentID: now.ID,
+			Status: rpc.DeploymentFailed, StatusDescription: "Failed due to progress deadline",
+		},
+		Eval: w.eval(now),
+	}))
+}
+
+func (w *Deployments) eval(d *rpc.Deployment) *broker.Evaluation {
+	now := time.Now().UnixNano()
+	return &broker.Evaluation{
+		ID: w.log.NewID("deployment-eval", d.ID), Namespace: d.Namespace, JobID: d.JobID,
+		Type: rpc.JobTypeService, Priority: d.Priority, TriggeredBy: broker.TriggeredByDeploymentWatcher,
+		DeploymentID: d.ID, Status: broker.StatusPending, CreateTime: now, ModifyTime: now,
+	}
+}

@@ -1,0 +1,303 @@
+package leader
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// eventDrainComplete is recorded with a node whose drain has ended by itself.
+const eventDrainComplete = "Node drain complete"
+
+const (
+	// drainBatch is how long requests to migrate allocations are gathered
+	// (nomad/drainer/drainer.go, BatchUpdateInterval).
+	drainBatch = time.Second
+	// drainCoalesce: nodes whose deadlines are that close are forced together
+	// (NodeDeadlineCoalesceWindow).
+	drainCoalesce = 5 * time.Second
+	// migrateParallel is how many allocations of a group migrate at a time
+	// (structs.DefaultMigrateStrategy).
+	migrateParallel = 1
+)
+
+// Drainer moves allocations off draining nodes while the server leads (nomad/drainer): of
+// each service's group as many at a time as leave the others running; batch allocations
+// may finish; system jobs stop last; at the deadline everything does. The state machine
+// tells it what entries changed.
+type Drainer struct {
+	log   Log
+	batch *Batcher[fsm.DesiredTransitionRequest]
+
+	mu      sync.Mutex
+	tracked map[string]*rpc.Node // draining nodes; nil while the server does not lead
+	fresh   bool                 // a node was added: its jobs have to be looked at
+	wake    chan struct{}
+
+	// seen is the newest change of a draining job's allocations that run has looked at.
+	seen uint64
+}
+
+// NewDrainer returns a drainer that is stopped.
+func NewDrainer(l Log) *Drainer { return &Drainer{log: l, batch: newTransitions(l, drainBatch)} }
+
+// Start takes up the nodes that drain.
+func (d *Drainer) Start(snap *state.Snapshot) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tracked, d.fresh, d.wake = map[string]*rpc.Node{}, true, make(chan struct{}, 1)
+	for n := range snap.Nodes() {
+		if n.Drain != nil {
+			d.tracked[n.ID] = n
+		}
+	}
+	d.wakeUp()
+}
+
+// Stop drops what is gathered and forgets the nodes.
+func (d *Drainer) Stop() {
+	d.mu.Lock()
+	d.tracked = nil
+	d.mu.Unlock()
+	d.batch.Stop()
+}
+
+// wakeUp makes the drainer look again. Called with mu held.
+func (d *Drainer) wakeUp() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// NodeChanged takes note of a change of a node's drain.
+func (d *Drainer) NodeChanged(id string) {
+	node := d.log.Snapshot().NodeByID(id)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.tracked == nil {
+		return
+	}
+	if node == nil || node.Drain == nil {
+		delete(d.tracked, id)
+		return
+	}
+	d.tracked[id], d.fresh = node, true
+	d.wakeUp()
+}
+
+// AllocsChanged takes note that some allocation changed.
+func (d *Drainer) AllocsChanged() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.tracked) > 0 {
+		d.wakeUp()
+	}
+}
+
+// nodes returns the draining nodes in the order of their IDs.
+func (d *Drainer) nodes() []*rpc.Node {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.SortedFunc(maps.Values(d.tracked), func(a, b *rpc.Node) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// Run drains until ctx is done.
+func (d *Drainer) Run(ctx context.Context) {
+	for {
+		var deadline <-chan time.Time
+		nodes := d.nodes()
+		timer := nextDeadline(nodes)
+		if timer != nil {
+			deadline = timer.C
+		}
+		select {
+		case <-ctx.Done():
+		case <-d.wake:
+		case <-deadline:
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		d.look(ctx)
+	}
+}
+
+// nextDeadline returns a timer for the first deadline; nil when there is none.
+func nextDeadline(nodes []*rpc.Node) *time.Timer {
+	var first time.Time
+	for _, n := range nodes {
+		if at, ok := deadlineOf(n); ok && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	if first.IsZero() {
+		return nil
+	}
+	return time.NewTimer(time.Until(first))
+}
+
+// deadlineOf is when everything left on a draining node is stopped; false: never.
+func deadlineOf(n *rpc.Node) (time.Time, bool) {
+	switch {
+	case n.Drain.Deadline < 0:
+		return time.Unix(0, 0), true
+	case n.Drain.Deadline == 0:
+		return time.Time{}, false
+	}
+	return time.Unix(0, n.Drain.ForceDeadline), true
+}
+
+// look does what there is to do: nodes past their deadlines are emptied, others go on, and
+// those that are empty are done.
+func (d *Drainer) look(ctx context.Context) {
+	snap := d.log.Snapshot()
+	var forced, done []string
+	var leave, last []*rpc.Allocation
+	past := time.Now().Add(drainCoalesce)
+	due := slices.ContainsFunc(d.nodes(), func(n *rpc.Node) bool {
+		at, ok := deadlineOf(n)
+		return ok && !at.After(time.Now())
+	})
+	for _, n := range d.nodes() {
+		at, ok := deadlineOf(n)
+		switch {
+		case due && ok && !at.After(past):
+			forced = append(forced, n.ID)
+			leave = append(leave, remaining(snap, n)...)
+		case drained(snap, n):
+			done = append(done, n.ID)
+			last = append(last, remaining(snap, n)...)
+		}
+	}
+	leave = append(leave, d.migrations(snap, forced)...)
+	if len(leave) > 0 {
+		batch := d.batch.Add(d.request(snap, leave))
+		select {
+		case <-batch.written:
+			d.seen = max(d.seen, batch.index)
+		case <-ctx.Done():
+			return
+		}
+	}
+	if len(last) > 0 {
+		// The write fails when leadership is lost: the next leader drains on.
+		_, _ = requestTransitions(d.log, d.request(snap, last))
+	}
+	if finished := append(forced, done...); len(finished) > 0 {
+		slices.Sort(finished)
+		d.log.Because(fsm.DrainsDone)
+		_, _ = d.log.Write(fsm.BatchNodeUpdateDrain.With(&fsm.BatchNodeUpdateDrainRequest{
+			NodeIDs: finished, UpdatedAt: time.Now().Unix(), Event: eventDrainComplete,
+		}))
+	}
+}
+
+// drained reports whether nothing but system jobs is left on the node
+// (draining_node.go, IsDone).
+func drained(snap *state.Snapshot, n *rpc.Node) bool {
+	return !slices.ContainsFunc(snap.NodeAllocs(n.ID).Live, func(a *rpc.Allocation) bool { return a.JobType != rpc.JobTypeSystem })
+}
+
+// remaining returns what is still to leave the node (draining_node.go, RemainingAllocs).
+func remaining(snap *state.Snapshot, n *rpc.Node) []*rpc.Allocation {
+	return slices.DeleteFunc(slices.Clone(snap.NodeAllocs(n.ID).Live), func(a *rpc.Allocation) bool {
+		return n.Drain.IgnoreSystemJobs && a.JobType == rpc.JobTypeSystem
+	})
+}
+
+// migrations returns the service allocations that may leave their nodes now, apart from
+// those of nodes that are forced anyway (watch_jobs.go, watch and handleTaskGroup). It
+// looks only when a draining job's allocations have changed since, and not through its own
+// requests: those that it asked to leave count as running until a plan has stopped them.
+func (d *Drainer) migrations(snap *state.Snapshot, forced []string) []*rpc.Allocation {
+	d.mu.Lock()
+	fresh := d.fresh
+	d.fresh = false
+	d.mu.Unlock()
+	newest := uint64(0)
+	var leave []*rpc.Allocation
+	seen := map[broker.JobID]bool{}
+	for _, n := range d.nodes() {
+		for _, a := range snap.NodeAllocs(n.ID).Live {
+			id := broker.JobID{Namespace: a.Namespace, ID: a.JobID}
+			job := snap.JobByID(a.Namespace, a.JobID)
+			if seen[id] || job == nil || job.Type != rpc.JobTypeService {
+				continue
+			}
+			seen[id] = true
+			allocs := snap.AllocsByJob(id)
+			for _, x := range allocs {
+				newest = max(newest, x.ModifyIndex)
+			}
+			for _, m := range migratable(snap, job, allocs) {
+				if !slices.Contains(forced, m.NodeID) {
+					leave = append(leave, m)
+				}
+			}
+		}
+	}
+	if !fresh && newest <= d.seen {
+		return nil
+	}
+	d.seen = newest
+	return leave
+}
+
+// migratable returns as many of the job's allocations on draining nodes as can leave while
+// all but migrateParallel of each group's count are healthy.
+func migratable(snap *state.Snapshot, job *rpc.Job, allocs []*rpc.Allocation) []*rpc.Allocation {
+	healthy := map[string]int{}
+	candidates := map[string][]*rpc.Allocation{}
+	for _, a := range allocs {
+		if a.Terminal() {
+			continue
+		}
+		if hasHealth(a) {
+			healthy[a.TaskGroup]++
+		}
+		if n := snap.NodeByID(a.NodeID); n != nil && n.Drain != nil && !a.Migrate {
+			candidates[a.TaskGroup] = append(candidates[a.TaskGroup], a)
+		}
+	}
+	var leave []*rpc.Allocation
+	for i := range job.TaskGroups {
+		tg := &job.TaskGroups[i]
+		can := healthy[tg.Name] - (tg.Count - migrateParallel)
+		leave = append(leave, candidates[tg.Name][:min(max(can, 0), len(candidates[tg.Name]))]...)
+	}
+	return leave
+}
+
+// hasHealth reports whether the client has said how the allocation is. One without a
+// deployment has only its status to go by.
+func hasHealth(a *rpc.Allocation) bool {
+	return a.Health != "" || a.DeploymentID == "" && a.ClientStatus == rpc.AllocClientRunning
+}
+
+// request asks for allocations to be moved, with an evaluation of each of their jobs
+// (drainer.go, drainAllocs).
+func (d *Drainer) request(snap *state.Snapshot, allocs []*rpc.Allocation) fsm.DesiredTransitionRequest {
+	var req fsm.DesiredTransitionRequest
+	seen := map[broker.JobID]bool{}
+	now := time.Now().UnixNano()
+	for _, a := range allocs {
+		req.Migrate = append(req.Migrate, a.ID)
+		if job := (broker.JobID{Namespace: a.Namespace, ID: a.JobID}); !seen[job] {
+			seen[job] = true
+			req.Evals = append(req.Evals, AllocEval(d.log.NewID("drain-eval", a.Namespace, a.JobID), broker.TriggeredByNodeDrain, a, snap.JobByID(a.Namespace, a.JobID), now))
+		}
+	}
+	return req
+}

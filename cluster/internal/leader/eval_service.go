@@ -1,0 +1,279 @@
+package leader
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+)
+
+// EvalService makes the broker a blocking service on package time's clock: it owns the
+// lock, the workers that wait for evaluations, and one timer at the broker's next
+// deadline. It is safe for use by many goroutines. Its methods are those of
+// broker.EvalBroker at the current time; timers due by then have fired before.
+//
+// Waiting workers are served first come, first served, by whoever makes an evaluation
+// ready: which worker gets it does not depend on the goroutine scheduler, and no
+// worker wakes up in vain.
+type EvalService struct {
+	mu      sync.Mutex
+	broker  *broker.EvalBroker
+	waiters []*evalWaiter // in order of arrival
+	closed  bool
+
+	// timer is armed for timerAt, at or before the broker's next deadline; nil: it is
+	// not. It may be early, which costs a wake-up instead of a reset on every ack.
+	timer   *time.Timer
+	timerAt time.Time
+	firing  sync.WaitGroup // timers armed whose function has not returned
+}
+
+// evalWaiter is a blocked Deliver. Its channel has room for the one answer it gets.
+type evalWaiter struct {
+	schedulers []string
+	answer     chan evalAnswer
+}
+
+type evalAnswer struct {
+	delivery broker.Delivery
+	err      error
+}
+
+// NewEvalService returns a service around a new, disabled broker. Close releases it.
+func NewEvalService(cfg broker.Config) *EvalService {
+	return &EvalService{broker: broker.New(cfg)}
+}
+
+// begin locks, and fires what is due, so that at one instant a timer always comes before
+// a call and the outcome does not depend on which goroutine ran first.
+func (s *EvalService) begin() time.Time {
+	now := time.Now()
+	s.mu.Lock()
+	s.broker.Advance(now)
+	return now
+}
+
+// end serves waiters from what the call made ready, sets the timer and unlocks.
+func (s *EvalService) end(now time.Time) {
+	s.serve(now)
+	s.setTimer(now)
+	s.mu.Unlock()
+}
+
+// serve answers the waiters that can be answered.
+func (s *EvalService) serve(now time.Time) {
+	if len(s.waiters) == 0 || s.broker.Enabled() && !s.broker.HasReady() {
+		return
+	}
+	blocked := s.waiters[:0]
+	for _, w := range s.waiters {
+		d, err := s.broker.Deliver(now, w.schedulers)
+		if d.Eval == nil && err == nil {
+			blocked = append(blocked, w)
+			continue
+		}
+		w.answer <- evalAnswer{d, err}
+	}
+	clear(s.waiters[len(blocked):])
+	s.waiters = blocked
+}
+
+// setTimer arms the timer unless it is armed for no later than the next deadline.
+func (s *EvalService) setTimer(now time.Time) {
+	next, ok := s.broker.NextDeadline()
+	if !ok || s.closed || s.timer != nil && !next.Before(s.timerAt) {
+		return
+	}
+	s.stopTimer()
+	s.firing.Add(1)
+	s.timerAt = next
+	var armed *time.Timer
+	armed = time.AfterFunc(next.Sub(now), func() {
+		defer s.firing.Done()
+		now := s.begin()
+		if s.timer == armed {
+			s.timer = nil
+		}
+		s.end(now)
+	})
+	s.timer = armed
+}
+
+func (s *EvalService) stopTimer() {
+	if s.timer != nil && s.timer.Stop() {
+		s.firing.Done()
+	}
+	s.timer = nil
+}
+
+// Close disables the broker, unblocks every waiter with broker.ErrDisabled and returns
+// when the timer cannot fire any more. It may be called twice.
+func (s *EvalService) Close() {
+	now := s.begin()
+	s.closed = true
+	s.broker.SetEnabled(now, false)
+	s.stopTimer()
+	s.end(now)
+	s.firing.Wait()
+}
+
+// SetEnabled enables the broker, or disables it: every evaluation is forgotten and every
+// waiter returns broker.ErrDisabled. A closed service cannot be enabled.
+func (s *EvalService) SetEnabled(enabled bool) {
+	now := s.begin()
+	s.broker.SetEnabled(now, enabled && !s.closed)
+	s.end(now)
+}
+
+// Enabled reports whether the broker accepts evaluations.
+func (s *EvalService) Enabled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broker.Enabled()
+}
+
+// Enqueue hands the broker an evaluation.
+func (s *EvalService) Enqueue(e *broker.Evaluation) {
+	now := s.begin()
+	s.broker.Enqueue(now, e)
+	s.end(now)
+}
+
+// EnqueueAll enqueues atomically: no waiter is served before all are in.
+func (s *EvalService) EnqueueAll(evals []broker.EvalToken) {
+	now := s.begin()
+	s.broker.EnqueueAll(now, evals)
+	s.end(now)
+}
+
+// Dequeue is Deliver without the details.
+func (s *EvalService) Dequeue(ctx context.Context, schedulers []string, timeout time.Duration) (*broker.Evaluation, string, error) {
+	d, err := s.Deliver(ctx, schedulers, timeout)
+	return d.Eval, d.Token, err
+}
+
+// Deliver blocks until an evaluation for one of the scheduler types is ready and hands it
+// out. After timeout it returns the zero Delivery; a timeout of zero or less means to
+// wait without limit. It returns broker.ErrDisabled as soon as the broker is disabled,
+// and ctx.Err() as soon as ctx ends, unless an evaluation was assigned to the caller
+// already: that is returned, for otherwise it would be lost until its nack timer fires.
+// The slice must not change while the call blocks.
+func (s *EvalService) Deliver(ctx context.Context, schedulers []string, timeout time.Duration) (broker.Delivery, error) {
+	if err := ctx.Err(); err != nil {
+		return broker.Delivery{}, err
+	}
+	now := s.begin()
+	s.serve(now) // those who came first
+	d, err := s.broker.Deliver(now, schedulers)
+	if d.Eval != nil || err != nil {
+		s.end(now)
+		return d, err
+	}
+	w := &evalWaiter{schedulers: schedulers, answer: make(chan evalAnswer, 1)}
+	s.waiters = append(s.waiters, w)
+	s.end(now)
+
+	var expired <-chan time.Time
+	if timeout > 0 {
+		timer := time.NewTimer(timeout)
+		defer timer.Stop()
+		expired = timer.C
+	}
+	select {
+	case a := <-w.answer:
+		return a.delivery, a.err
+	case <-ctx.Done():
+		return s.leave(w, ctx.Err())
+	case <-expired:
+		return s.leave(w, nil)
+	}
+}
+
+// leave takes a waiter out of the queue; if it was answered meanwhile, the answer stands.
+func (s *EvalService) leave(w *evalWaiter, err error) (broker.Delivery, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, other := range s.waiters {
+		if other == w {
+			last := len(s.waiters) - 1
+			copy(s.waiters[i:], s.waiters[i+1:])
+			s.waiters[last] = nil
+			s.waiters = s.waiters[:last]
+			return broker.Delivery{}, err
+		}
+	}
+	a := <-w.answer // answered under the lock, so this does not block
+	return a.delivery, a.err
+}
+
+// Ack ends a delivery with success; see broker.EvalBroker.Ack.
+func (s *EvalService) Ack(evalID, token string) (broker.AckResult, error) {
+	now := s.begin()
+	res, err := s.broker.Ack(now, evalID, token)
+	s.end(now)
+	return res, err
+}
+
+// Nack ends a delivery without success; see broker.EvalBroker.Nack.
+func (s *EvalService) Nack(evalID, token string) error {
+	now := s.begin()
+	err := s.broker.Nack(now, evalID, token)
+	s.end(now)
+	return err
+}
+
+// Outstanding returns the token under which an evaluation is unacked; false: it is not.
+func (s *EvalService) Outstanding(evalID string) (token string, ok bool) {
+	now := s.begin()
+	token, ok = s.broker.Outstanding(evalID)
+	s.end(now)
+	return token, ok
+}
+
+// OutstandingReset restarts the nack timer of a delivery.
+func (s *EvalService) OutstandingReset(evalID, token string) error {
+	now := s.begin()
+	err := s.broker.OutstandingReset(now, evalID, token)
+	s.end(now)
+	return err
+}
+
+// PauseNackTimeout stops the nack timer of a delivery while its plan is queued.
+func (s *EvalService) PauseNackTimeout(evalID, token string) error {
+	now := s.begin()
+	err := s.broker.PauseNackTimeout(now, evalID, token)
+	s.end(now)
+	return err
+}
+
+// ResumeNackTimeout restarts the nack timer of a delivery from the beginning.
+func (s *EvalService) ResumeNackTimeout(evalID, token string) error {
+	now := s.begin()
+	err := s.broker.ResumeNackTimeout(now, evalID, token)
+	s.end(now)
+	return err
+}
+
+// DropWaiting forgets an evaluation whose wait has not passed yet.
+func (s *EvalService) DropWaiting(evalID string) bool {
+	now := s.begin()
+	dropped := s.broker.DropWaiting(evalID)
+	s.end(now)
+	return dropped
+}
+
+// Cancelable takes up to batch evaluations out of the cancelable ones.
+func (s *EvalService) Cancelable(batch int) []*broker.Evaluation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broker.Cancelable(batch)
+}
+
+// Stats counts the evaluations the broker holds.
+func (s *EvalService) Stats() broker.Stats {
+	now := s.begin()
+	stats := s.broker.Stats()
+	s.end(now)
+	return stats
+}

@@ -1,0 +1,209 @@
+package leader
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/simnet"
+)
+
+// Evaluations is the leader's broker and blocked evaluations, enabled and filled together,
+// and what it does with them by itself. It is safe for concurrent use.
+type Evaluations struct {
+	Broker  *EvalService
+	Blocked *BlockedEvals
+
+	log  Log
+	cfg  *config.Config
+	seed uint64
+
+	// mu serialises turning broker and blocked evaluations on and off.
+	mu sync.Mutex
+	// switched tells those who wait that one of them was.
+	switched notifier
+	// reap wakes the cancelable reaper; it never blocks an Ack.
+	reap chan struct{}
+}
+
+// NewEvaluations returns a broker and blocked evaluations that are disabled.
+func NewEvaluations(l Log, cfg *config.Config, seed uint64) *Evaluations {
+	service := NewEvalService(broker.Config{
+		Policy:              cfg.Policy,
+		NackTimeout:         cfg.Eval.NackTimeout,
+		InitialNackDelay:    cfg.Eval.InitialNackDelay,
+		SubsequentNackDelay: cfg.Eval.SubsequentNackDelay,
+		DeliveryLimit:       cfg.Eval.DeliveryLimit,
+		Rand:                rand.New(rand.NewPCG(seed, simnet.HashStrings(seed, "broker"))),
+	})
+	return &Evaluations{
+		Broker: service, Blocked: NewBlockedEvals(service), log: l, cfg: cfg, seed: seed, reap: make(chan struct{}, 1),
+	}
+}
+
+// SetEnabled turns broker and blocked evaluations on or off, as the scheduler configuration
+// says while this server leads, and reports whether Restore must fill them
+// (nomad/leader.go, handleEvalBrokerStateChange). The call that changed the configuration
+// and a change of leadership may meet here: each sees what the other did.
+func (v *Evaluations) SetEnabled(leading bool) (restore bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if leading && !v.log.Leads() {
+		return false
+	}
+	on := leading && !v.log.Snapshot().SchedulerConfig().PauseEvalBroker
+	if on != v.Broker.Enabled() {
+		v.Broker.SetEnabled(on)
+		if leading && !on {
+			v.Flushed()
+		}
+		restore = on
+	}
+	if on != v.Blocked.isEnabled() {
+		v.Blocked.setEnabled(on, v.log.Snapshot().Index())
+		restore = on
+	}
+	v.switched.notify()
+	return restore
+}
+
+// Restore puts every evaluation that is not finished back where it waits
+// (nomad/leader.go, restoreEvals). Nomad enqueues one by one in the order of their
+// IDs; the order they were created in gives the same queues.
+func (v *Evaluations) Restore() {
+	snap := v.log.Snapshot()
+	for _, e := range slices.SortedFunc(slices.Values(snap.EvalsByStatus(broker.StatusPending)), createdFirst) {
+		v.Broker.Enqueue(e)
+	}
+	for _, e := range slices.SortedFunc(slices.Values(snap.EvalsByStatus(broker.StatusBlocked)), createdFirst) {
+		v.Blocked.Block(e, "")
+	}
+}
+
+func createdFirst(a, b *broker.Evaluation) int {
+	return cmp.Or(cmp.Compare(a.CreateIndex, b.CreateIndex), cmp.Compare(a.ID, b.ID))
+}
+
+// Written takes an evaluation that the state machine wrote (nomad/fsm.go,
+// handleUpsertedEval).
+func (v *Evaluations) Written(e *broker.Evaluation) {
+	switch {
+	case e.ShouldEnqueue():
+		v.Broker.Enqueue(e)
+	case e.ShouldBlock():
+		v.Blocked.Block(e, "")
+	case e.Status == broker.StatusComplete && len(e.FailedTGAllocs) == 0:
+		v.Blocked.Untrack(e.Job())
+	}
+}
+
+// Dequeue waits for an evaluation for one of the scheduler types; the zero Delivery means
+// that none came up in time.
+//
+// While the broker is off it waits until it is on, and then for the worker's own
+// turn: all workers are woken at one instant, and must not ask again at one.
+func (v *Evaluations) Dequeue(ctx context.Context, schedulers []string, timeout, turn time.Duration) (broker.Delivery, error) {
+	d, err := v.Broker.Deliver(ctx, schedulers, timeout)
+	if errors.Is(err, broker.ErrDisabled) {
+		// Paused or losing leadership: as good as an empty queue.
+		waited, cancel := context.WithTimeout(ctx, timeout)
+		v.switched.wait(waited, v.Broker.Enabled)
+		cancel()
+		Sleep(ctx, turn)
+		return broker.Delivery{}, nil
+	}
+	if o := v.observer(d.Eval); o != nil && err == nil {
+		o.Dequeued(time.Now(), d.Eval, d.Waited)
+	}
+	return d, err
+}
+
+// Ack ends a delivery with success and wakes the cancelable reaper.
+func (v *Evaluations) Ack(e *broker.Evaluation, token string) error {
+	res, err := v.Broker.Ack(e.ID, token)
+	if err != nil {
+		return err
+	}
+	if e.Type != rpc.JobTypeCore {
+		v.log.Because(fsm.EvalProcessed)
+	}
+	if o := v.observer(e); o != nil {
+		o.Acked(time.Now(), e, res.Held, res.Shed)
+	}
+	select {
+	case v.reap <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Nack ends a delivery without success.
+func (v *Evaluations) Nack(e *broker.Evaluation, token string) error {
+	if err := v.Broker.Nack(e.ID, token); err != nil {
+		return err
+	}
+	if o := v.observer(e); o != nil {
+		o.Nacked(time.Now(), e)
+	}
+	return nil
+}
+
+// Flushed tells the observer that nothing is in flight any more.
+func (v *Evaluations) Flushed() {
+	if o := v.cfg.Observer; o != nil {
+		o.Flushed(time.Now())
+	}
+}
+
+// observer returns who is to be told of an evaluation; nil: nobody. Those of core jobs are
+// not its business.
+func (v *Evaluations) observer(e *broker.Evaluation) config.Observer {
+	if e == nil || e.Type == rpc.JobTypeCore {
+		return nil
+	}
+	return v.cfg.Observer
+}
+
+// notifier wakes everybody who waits. The zero value is ready.
+type notifier struct {
+	mu      sync.Mutex
+	changed chan struct{} // closed by the next notify; nil while nobody waits
+}
+
+func (n *notifier) notify() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.changed != nil {
+		close(n.changed)
+		n.changed = nil
+	}
+}
+
+// wait returns once a condition holds, which it looks at now and at every notify, or when
+// ctx ends. A notify at the instant of the call may come before it or after: what counts
+// is the condition.
+func (n *notifier) wait(ctx context.Context, holds func() bool) {
+	for ctx.Err() == nil {
+		n.mu.Lock()
+		if n.changed == nil {
+			n.changed = make(chan struct{})
+		}
+		changed := n.changed
+		n.mu.Unlock()
+		if holds() {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}

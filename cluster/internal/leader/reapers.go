@@ -1,0 +1,153 @@
+package leader
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/simnet"
+)
+
+// Reap starts the goroutines that end by themselves what nobody waits for any more: failed,
+// duplicate and shed evaluations. They stop with ctx; the group joins them.
+func (v *Evaluations) Reap(ctx context.Context, loops *sync.WaitGroup) {
+	loops.Go(func() { v.reapFailed(ctx) })
+	loops.Go(func() { v.reapDuplicates(ctx) })
+	loops.Go(func() { v.reapCancelable(ctx) })
+	loops.Go(func() { v.unblockFailed(ctx) })
+}
+
+// reapCancelable writes off evaluations that the broker shed: one batch, in one entry,
+// on each wake-up, which an Ack or the interval brings. It does not loop until the set
+// is empty, and neither does Nomad's (nomad/leader.go, reapCancelableEvaluations).
+func (v *Evaluations) reapCancelable(ctx context.Context) {
+	timer := time.NewTimer(v.cfg.Reaper.Interval)
+	defer timer.Stop()
+	for {
+		tick := false
+		select {
+		case <-timer.C: // first, so that a run does not depend on which of two ready cases is chosen
+			tick = true
+		default:
+			select {
+			case <-ctx.Done():
+				return
+			case <-v.reap:
+			case <-timer.C:
+				tick = true
+			}
+		}
+		v.cancel(v.Broker.Cancelable(v.cfg.Reaper.Batch))
+		if tick {
+			timer.Reset(v.cfg.Reaper.Interval)
+		}
+	}
+}
+
+// cancel writes one batch. When the write fails the batch is lost, as Nomad loses
+// it: the evaluations stay pending in state until the next leader restores them.
+func (v *Evaluations) cancel(batch []*broker.Evaluation) {
+	if len(batch) == 0 {
+		return
+	}
+	v.log.Because(fsm.EvalsReaped)
+	v.writeCanceled(batch, func(*broker.Evaluation) string { return "canceled after more recent eval was processed" })
+}
+
+// writeCanceled writes evaluations as canceled, in one entry.
+func (v *Evaluations) writeCanceled(evals []*broker.Evaluation, why func(*broker.Evaluation) string) {
+	canceled := make([]*broker.Evaluation, len(evals))
+	for i, e := range evals {
+		canceled[i] = withStatus(e, broker.StatusCanceled, why(e))
+	}
+	_, _ = v.log.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: canceled}))
+}
+
+// reapFailed marks evaluations that were delivered too often as failed, and tries
+// their jobs again later (nomad/leader.go, reapFailedEvaluations).
+func (v *Evaluations) reapFailed(ctx context.Context) {
+	for ctx.Err() == nil {
+		e, token, err := v.Broker.Dequeue(ctx, []string{broker.FailedQueue}, time.Second)
+		switch {
+		case err != nil && v.cfg.PauseEndsFailedReaper:
+			return
+		case err != nil: // paused, or leadership ends
+			v.switched.wait(ctx, v.Broker.Enabled)
+			continue
+		case e == nil:
+			continue
+		}
+		v.log.Because(fsm.EvalGivenUp)
+		if o := v.observer(e); o != nil {
+			o.Nacked(time.Now(), e) // whoever had it last gave it back, or lost it
+		}
+		failed := withStatus(e, broker.StatusFailed, fmt.Sprintf("evaluation reached delivery limit (%d)", v.cfg.Eval.DeliveryLimit))
+		if e.Type == rpc.JobTypeCore {
+			_, _ = v.Broker.Ack(e.ID, token) // the leader makes another in time
+			continue
+		}
+		next := v.failedFollowUp(e)
+		failed.NextEval = next.ID
+		if _, err := v.log.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{failed, next}})); err != nil {
+			continue
+		}
+		_, _ = v.Broker.Ack(e.ID, token) // a flush in between has forgotten the evaluation: nothing to do
+	}
+}
+
+// failedFollowUp returns the evaluation that retries a failed one's job after a wait
+// long enough for the cluster to have settled.
+func (v *Evaluations) failedFollowUp(e *broker.Evaluation) *broker.Evaluation {
+	now := time.Now()
+	draw := simnet.HashStrings(v.seed, "follow-up", e.ID) % uint64(v.cfg.Eval.FailedFollowupRange)
+	return &broker.Evaluation{
+		ID: v.log.NewID("follow-up", e.ID), Namespace: e.Namespace, JobID: e.JobID, Type: e.Type, Priority: e.Priority,
+		TriggeredBy: broker.TriggeredByFailedFollowUp, JobModifyIndex: e.JobModifyIndex,
+		Status: broker.StatusPending, PreviousEval: e.ID,
+		Wait:       v.cfg.Eval.FailedFollowupBaseline + time.Duration(draw),
+		CreateTime: now.UnixNano(), ModifyTime: now.UnixNano(),
+	}
+}
+
+// reapDuplicates cancels blocked evaluations of jobs that have a newer one.
+func (v *Evaluations) reapDuplicates(ctx context.Context) {
+	for {
+		dups := v.Blocked.duplicates(ctx)
+		if dups == nil {
+			return
+		}
+		v.log.Because(fsm.DuplicateReaped)
+		v.writeCanceled(dups, func(e *broker.Evaluation) string {
+			return fmt.Sprintf("existing blocked evaluation exists for job %q", e.JobID)
+		})
+	}
+}
+
+// failedUnblockInterval is how often blocked evaluations that follow failed planning
+// are tried again (nomad/leader.go, failedEvalUnblockInterval).
+const failedUnblockInterval = time.Minute
+
+func (v *Evaluations) unblockFailed(ctx context.Context) {
+	ticker := time.NewTicker(failedUnblockInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			v.Blocked.unblockFailed()
+		}
+	}
+}
+
+// withStatus returns a copy of an evaluation in a new status.
+func withStatus(e *broker.Evaluation, status, description string) *broker.Evaluation {
+	c := e.Copy()
+	c.Status, c.StatusDescription = status, description
+	c.ModifyTime = time.Now().UnixNano()
+	return c
+}

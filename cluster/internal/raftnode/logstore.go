@@ -1,0 +1,118 @@
+package raftnode
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/cluster/internal/fsm"
+)
+
+// LogStore is Raft's log, in memory or on disk, which also remembers the type and the term
+// of every entry ever stored: snapshots compact the log, but the count of entries by type
+// must be exact, and what servers agreed on must be known to the end.
+type LogStore struct {
+	raft.LogStore
+
+	mu sync.Mutex
+	// closed: the log itself cannot be read any more, on disk as it is.
+	closed bool
+	// By index; overwritten when a new leader overwrites the entry. Zero: never stored.
+	types []fsm.Type
+	terms []uint32
+}
+
+func newLogStore(log raft.LogStore) *LogStore { return &LogStore{LogStore: log} }
+
+// remember takes over what another LogStore remembers of the same log.
+func (s *LogStore) remember(before *LogStore) {
+	before.mu.Lock()
+	types, terms := slices.Clone(before.types), slices.Clone(before.terms)
+	before.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.types, s.terms = types, terms
+}
+
+// close says that the log cannot be read any more; what is remembered of it can.
+func (s *LogStore) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+// readable reports whether the log itself can be read.
+func (s *LogStore) readable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.closed
+}
+
+func (s *LogStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
+
+func (s *LogStore) StoreLogs(logs []*raft.Log) error {
+	s.mu.Lock()
+	for _, l := range logs {
+		for uint64(len(s.types)) <= l.Index {
+			s.types, s.terms = append(s.types, 0), append(s.terms, 0)
+		}
+		s.types[l.Index], s.terms[l.Index] = fsm.TypeOf(l), uint32(l.Term)
+	}
+	s.mu.Unlock()
+	return s.LogStore.StoreLogs(logs)
+}
+
+// supersede forgets what was stored with after < index ≤ upTo: a snapshot of the leader's
+// took its place. It may never have been agreed on, and Raft leaves the end of it in the
+// log, in front of the snapshot (raft.go, installSnapshot and compactLogs).
+func (s *LogStore) supersede(after, upTo uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := after + 1; i <= upTo && i < uint64(len(s.types)); i++ {
+		s.types[i], s.terms[i] = 0, 0
+	}
+}
+
+// TypesBetween returns the types of the entries with after < index ≤ upTo; zero for those
+// that were never in this log, because a snapshot from the leader held their effect.
+func (s *LogStore) TypesBetween(after, upTo uint64) []fsm.Type {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	types := make([]fsm.Type, upTo-after)
+	if after+1 < uint64(len(s.types)) {
+		copy(types, s.types[after+1:])
+	}
+	return types
+}
+
+// Term returns the term of an entry; zero when it was never in this log.
+func (s *LogStore) Term(index uint64) uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if index >= uint64(len(s.terms)) {
+		return 0
+	}
+	return s.terms[index]
+}
+
+// termsUpTo returns the terms of the entries up to an index, by index.
+func (s *LogStore) termsUpTo(index uint64) []uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.terms[:min(index+1, uint64(len(s.terms)))])
+}
+
+// lastCommand returns the index of the last entry up to an index that the state machine
+// gets to see, which it does not of Raft's own; zero when there is none.
+func (s *LogStore) lastCommand(upTo uint64) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := uint64(len(s.types)); upTo >= n {
+		upTo = n - min(n, 1)
+	}
+	for upTo > 0 && (!s.types[upTo].Applied()) {
+		upTo--
+	}
+	return upTo
+}

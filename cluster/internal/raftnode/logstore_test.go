@@ -1,0 +1,43 @@
+package raftnode
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/cluster/internal/fsm"
+)
+
+// TestSnapshotTakesThePlaceOfEntries: what a server had stored and never applied is not
+// held against the others once the leader's snapshot stands for it.
+func TestSnapshotTakesThePlaceOfEntries(t *testing.T) {
+	stale, agreed := newLogStore(raft.NewInmemStore()), newLogStore(raft.NewInmemStore())
+	for i := uint64(1); i <= 10; i++ {
+		data := []byte{byte(fsm.EvalUpdate.Type)}
+		for _, s := range []*LogStore{stale, agreed} {
+			term := uint64(1)
+			if s == agreed && i > 5 {
+				term, data = 2, []byte{byte(fsm.ApplyPlanResults.Type)}
+			}
+			if err := s.StoreLog(&raft.Log{Index: i, Term: term, Type: raft.LogCommand, Data: data}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	logs := []Member{{Addr: "a", Logs: agreed}, {Addr: "b", Logs: stale}}
+	terms := func() [][]uint32 { return [][]uint32{agreed.termsUpTo(10), stale.termsUpTo(10)} }
+	if differentTerms(logs, terms()) == nil || differentData(logs, 10) == nil {
+		t.Error("different logs were found to agree")
+	}
+	stale.supersede(5, 10)
+	if err := differentTerms(logs, terms()); err != nil {
+		t.Error(err)
+	}
+	if err := differentData(logs, 10); err != nil {
+		t.Error(err)
+	}
+	if got := stale.termsUpTo(10); !slices.Equal(got, []uint32{0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0}) {
+		t.Errorf("terms %v", got)
+	}
+}

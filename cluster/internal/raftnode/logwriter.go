@@ -1,0 +1,135 @@
+package raftnode
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// logWriter is the leader's disk in front of Raft: entries wait for a write to the log
+// before Raft sees them, and those that arrive during a write share the next one, as
+// Raft's own leader loop groups them (raft.go, dispatchLogs). It stands in front of
+// Raft rather than inside its log store because Raft's main goroutine must never
+// sleep: it would find several channels ready at once afterwards and choose among them
+// at random, and no run would repeat.
+type logWriter struct {
+	raft  *raft.Raft
+	fsync func() time.Duration // what the next write waits for the disk
+
+	// slots holds one for every entry handed to Raft and not yet applied. Raft's main
+	// goroutine blocks on a state machine that is 128 batches behind, and afterwards finds
+	// several channels ready: the sleep it must not have, by another door.
+	slots chan struct{}
+
+	mu      sync.Mutex
+	waiting []*pendingEntry
+	closed  bool
+	wake    chan struct{}
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+// entryTurn is the time between two entries of one write. It is longer than the turns of
+// the pipelines, which a cluster of up to 15 servers has (simnet, pipeline.turn).
+const entryTurn = 16 * time.Nanosecond
+
+// pendingEntry is a command on its way into the log.
+type pendingEntry struct {
+	data   []byte
+	handed chan raft.ApplyFuture
+}
+
+// maxUnapplied is below the 128 batches, of one entry at least, of Raft's queue to the
+// state machine (raft api.go, fsmMutateCh).
+const maxUnapplied = 100
+
+func newLogWriter(r *raft.Raft, fsync func() time.Duration) *logWriter {
+	w := &logWriter{
+		raft: r, fsync: fsync, slots: make(chan struct{}, maxUnapplied),
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	go w.run()
+	return w
+}
+
+// apply queues one command. The future is received when the entry was written and
+// handed to Raft; the channel is closed without one when the writer stopped.
+func (w *logWriter) apply(data []byte) <-chan raft.ApplyFuture {
+	e := &pendingEntry{data: data, handed: make(chan raft.ApplyFuture, 1)}
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		close(e.handed)
+		return e.handed
+	}
+	w.waiting = append(w.waiting, e)
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+	return e.handed
+}
+
+// applied frees the place of an entry whose future is settled.
+func (w *logWriter) applied() { <-w.slots }
+
+// halt stops the writer, from this instant on. Entries not yet handed to Raft are dropped,
+// and so are those that still come. It must be called once.
+func (w *logWriter) halt() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	close(w.stop)
+	for _, e := range w.take() {
+		close(e.handed)
+	}
+}
+
+// wait returns when a writer that was halted is gone.
+func (w *logWriter) wait() { <-w.done }
+
+func (w *logWriter) halted() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
+}
+
+func (w *logWriter) take() []*pendingEntry {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	batch := w.waiting
+	w.waiting = nil
+	return batch
+}
+
+func (w *logWriter) run() {
+	defer close(w.done)
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-w.wake:
+		}
+		for batch := w.take(); len(batch) > 0; batch = w.take() {
+			time.Sleep(w.fsync())
+			for _, e := range batch {
+				if w.halted() { // looked at first: with a slot free, either would be taken
+					close(e.handed)
+					continue
+				}
+				select {
+				case w.slots <- struct{}{}:
+				case <-w.stop:
+					close(e.handed)
+					continue
+				}
+				e.handed <- w.raft.Apply(e.data, 0)
+				// One entry an instant: Raft and its replication have taken it in before the
+				// next one comes, so how many share a batch does not depend on the runtime.
+				time.Sleep(entryTurn)
+			}
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package raftnode
+
+import (
+	"math/rand"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/cluster/simnet"
+)
+
+// tieBreaker is Raft's logger. It drops what it is told, and keeps goroutines of Raft apart
+// that would draw their timeouts at one instant from the one source that Raft knows: which
+// of them comes first is the runtime's choice, and can change when the machine is busy (see
+// docs/adr/0600). Raft calls its logger where each of them begins.
+type tieBreaker struct {
+	hclog.Logger
+	trans *simnet.Transport
+	// again reports whether the cluster had a leader before.
+	again func() bool
+	// How often Raft logged each message that it is waited for, and had a new peer. A test
+	// fails when a message is never logged, since a later Raft may word it differently.
+	follows, replicates, peers atomic.Int32
+}
+
+// The messages that Raft 1.7.3 logs in its main goroutine where the draws of several
+// goroutines begin.
+const (
+	// saysFollows comes before the main goroutine draws its first timeout, while that of the
+	// snapshots draws its own.
+	saysFollows = "entering follower state"
+	// saysReplicates comes before a leader starts the goroutines of one more follower, which
+	// draw at once.
+	saysReplicates = "added peer, starting replication"
+)
+
+// peerTurn is the time between a leader's first steps for two of its followers. It is more
+// than a peer's goroutines are kept apart by.
+const peerTurn = 16 * time.Nanosecond
+
+func newTieBreaker(t *simnet.Transport, again func() bool) *tieBreaker {
+	return &tieBreaker{Logger: hclog.NewNullLogger(), trans: t, again: again}
+}
+
+// observe is a filter of Raft's observations that lets none through. Raft calls it in its
+// main goroutine when it has started those of one follower: what they send first must not
+// depend on whether the main goroutine gets to write the leadership's first entry before.
+// Before a cluster's first leader is established there is nothing that could interrupt it.
+func (l *tieBreaker) observe(o *raft.Observation) bool {
+	if p, ok := o.Data.(raft.PeerObservation); ok && !p.Removed {
+		l.peers.Add(1)
+		if l.again() {
+			time.Sleep(peerTurn)
+		}
+	}
+	return false
+}
+
+// Info is called by Raft.
+func (l *tieBreaker) Info(msg string, _ ...any) {
+	switch msg {
+	case saysFollows:
+		l.follows.Add(1)
+		time.Sleep(time.Nanosecond)
+	case saysReplicates:
+		l.replicates.Add(1)
+		time.Sleep(peerTurn)
+		l.trans.Stagger(peerTurn)
+	}
+}
+
+// SeedRaft begins a new sequence of the draws of every Raft in this process: hashicorp/raft
+// draws its timeouts from math/rand's global source, and offers no other. It has no effect
+// unless the process was built or started with GODEBUG randseednop=0.
+func SeedRaft(seed int64) {
+	//lint:ignore SA1019 there is no other way to that source
+	rand.Seed(seed)
+}

@@ -1,0 +1,102 @@
+package raftnode
+
+import (
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/simnet"
+)
+
+// nothing is a state machine without a state.
+type nothing struct{}
+
+func (nothing) Apply(*raft.Log) any                 { return nil }
+func (nothing) Snapshot() (raft.FSMSnapshot, error) { return nil, raft.ErrNothingNewToSnapshot }
+func (nothing) Restore(r io.ReadCloser) error       { return r.Close() }
+
+// startNodes starts a Raft cluster that the test stops, and returns its leader first.
+func startNodes(t *testing.T, n int) []*Node {
+	t.Helper()
+	cfg := config.Config{}.WithDefaults()
+	network := simnet.New(1, simnet.Link{}, simnet.Link{})
+	addrs := []string{"a", "b", "c", "d", "e"}[:n]
+	var nodes []*Node
+	for i, addr := range addrs {
+		storage, err := NewStorage("", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		node := New(Options{
+			Addr: addr, Peers: addrs, Config: cfg.Raft, Seed: int64(i), Storage: storage,
+			Transport: network.NewTransport(addr, nil), Fsync: func() time.Duration { return 0 }, LedBefore: func() bool { return false },
+		})
+		if err := node.Start(nothing{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			node.Transport.Cut()
+			node.Halt()
+			if err := node.Stop(); err != nil {
+				t.Error(err)
+			}
+		})
+		nodes = append(nodes, node)
+		time.Sleep(137 * time.Microsecond)
+	}
+	time.Sleep(10 * time.Second)
+	for i, node := range nodes {
+		if node.Leads() {
+			nodes[0], nodes[i] = nodes[i], nodes[0]
+			return nodes
+		}
+	}
+	t.Fatal("nobody leads")
+	return nil
+}
+
+// TestRaftSaysWhereItBegins: the tie breaker acts on what this version of Raft logs, in this
+// order, when a server starts and when it comes to lead.
+func TestRaftSaysWhereItBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := startNodes(t, 3)
+		leader := nodes[0]
+		breaker := leader.ties
+		for _, n := range nodes {
+			if said := n.ties.follows.Load(); said < 1 {
+				t.Errorf("%s never said %q", n.opts.Addr, saysFollows)
+			}
+		}
+		if n := breaker.replicates.Load(); n < 2 {
+			t.Errorf("the leader of three said %q %d times, want 2 or more", saysReplicates, n)
+		}
+		if n := breaker.peers.Load(); n != breaker.replicates.Load() {
+			t.Errorf("the leader was observed to have %d new peers, want %d, one each time it said so", n, breaker.replicates.Load())
+		}
+		took := func(what string, want time.Duration, do func()) {
+			t.Helper()
+			before := time.Now()
+			do()
+			if got := time.Since(before); got != want {
+				t.Errorf("%s took %v, want %v", what, got, want)
+			}
+		}
+		took("starting to follow", 1, func() { breaker.Info(saysFollows) })
+		took("starting to replicate", peerTurn, func() { breaker.Info(saysReplicates, "peer", raft.ServerID("x")) })
+		took("the beginnings of two heartbeats", 2, func() {
+			leader.Transport.EncodePeer("", "x")
+			leader.Transport.EncodePeer("", "x")
+		})
+		time.Sleep(peerTurn)
+		took("encoding an address long after", 0, func() { leader.Transport.EncodePeer("", "x") })
+		observe := func() { breaker.observe(&raft.Observation{Data: raft.PeerObservation{}}) }
+		took("a new peer of the cluster's first leader", 0, observe)
+		breaker.again = func() bool { return true }
+		took("a new peer of a later leader", peerTurn, observe)
+		took("anything else", 0, func() { breaker.Info("anything else") })
+	})
+}

@@ -1,0 +1,142 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// maxQueryTime bounds a blocking query that names no bound (nomad/rpc.go).
+const maxQueryTime = 5 * time.Minute
+
+// ClientAllocs answers Node.GetClientAllocs, however stale the server is: it blocks until the node's allocations changed after the index the client
+// has seen.
+func (s *Server) ClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest) (*rpc.NodeClientAllocsResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(req.MaxQueryTime, maxQueryTime))
+	defer cancel()
+	for {
+		changed := s.store.WatchNodeAllocs(req.NodeID)
+		allocs := s.Snapshot().NodeAllocs(req.NodeID).All()
+		var index uint64 = 1 // zero would not block the next query
+		for _, a := range allocs {
+			index = max(index, a.AllocModifyIndex)
+		}
+		if index > req.MinQueryIndex {
+			return &rpc.NodeClientAllocsResponse{Allocs: allocs, Index: index}, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return &rpc.NodeClientAllocsResponse{Allocs: allocs, Index: index}, nil
+		case <-s.ctx.Done():
+			return nil, rpc.ErrUnreachable
+		}
+	}
+}
+
+// UpdateAllocs answers Node.UpdateAlloc on the leader: it joins the batch being
+// gathered and waits until that is written.
+func (s *Server) UpdateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
+	if len(req.Alloc) == 0 {
+		return nil, fmt.Errorf("node %s: must update at least one allocation", req.NodeID)
+	}
+	snap := s.Snapshot()
+	node := snap.NodeByID(req.NodeID)
+	if node == nil {
+		return nil, rpc.ErrNodeNotFound
+	}
+	if s.cfg.RefuseUpdateAllocNotReady && node.Status != rpc.NodeStatusReady {
+		return nil, fmt.Errorf("node %s is %s, not %s", node.ID, node.Status, rpc.NodeStatusReady)
+	}
+	now := time.Now().UnixNano()
+	var evals []*broker.Evaluation
+	updates := make([]*rpc.Allocation, 0, len(req.Alloc))
+	for _, a := range req.Alloc {
+		u := a.Copy()
+		u.ModifyTime = now
+		updates = append(updates, u)
+		old := snap.AllocByID(a.ID)
+		if old == nil {
+			continue
+		}
+		job := snap.JobByID(old.Namespace, old.JobID)
+		trigger := allocTrigger(snap, old, u, job)
+		if trigger == "" {
+			continue
+		}
+		evals = append(evals, leader.AllocEval(s.NewID("alloc-eval", a.ID), trigger, old, job, now))
+	}
+	index, err := s.updates.Add(fsm.AllocClientUpdateRequest{Alloc: updates, Evals: evals}).Wait()
+	if err != nil {
+		return nil, err
+	}
+	return &rpc.WriteResponse{Index: index}, nil
+}
+
+// allocTrigger says why an update of an allocation makes its job be looked at again;
+// empty when it does not (nomad/node_endpoint.go, UpdateAlloc).
+func allocTrigger(snap *state.Snapshot, old, updated *rpc.Allocation, job *rpc.Job) string {
+	wasUnknown := old.ClientStatus == rpc.AllocClientUnknown
+	switch {
+	case !updated.Terminal() && !wasUnknown:
+		return ""
+	case job == nil:
+		return broker.TriggeredByJobDeregister
+	}
+	failed := updated.ClientStatus == rpc.AllocClientFailed && old.FollowupEvalID == ""
+	switch {
+	case failed && job.TaskGroup(old.TaskGroup) == nil:
+		return ""
+	case wasUnknown:
+		return broker.TriggeredByReconnect
+	case failed && mayReschedule(snap, old, job, updated.ModifyTime):
+		return broker.TriggeredByRetryFailedAlloc
+	}
+	return ""
+}
+
+// batchRescheduleInterval is how often a batch allocation may be replaced for having
+// failed (structs.go, DefaultBatchJobReschedulePolicy).
+const batchRescheduleInterval = 24 * time.Hour
+
+// mayReschedule reports whether a failed allocation may be replaced by the default policy
+// of its job's type (structs.go, Allocation.RescheduleEligible): services always, system
+// jobs never, batch jobs once a day. A replacement of a failed one was that once.
+func mayReschedule(snap *state.Snapshot, a *rpc.Allocation, job *rpc.Job, now int64) bool {
+	switch job.Type {
+	case rpc.JobTypeService:
+		return true
+	case rpc.JobTypeBatch:
+		previous := snap.AllocByID(a.PreviousAllocation)
+		return previous == nil || previous.ClientStatus != rpc.AllocClientFailed || now-a.CreateTime >= int64(batchRescheduleInterval)
+	}
+	return false
+}
+
+// mergeUpdates gathers updates of clients (nomad/node_endpoint.go, batchUpdate).
+func mergeUpdates(all *fsm.AllocClientUpdateRequest, one fsm.AllocClientUpdateRequest) {
+	all.Alloc = append(all.Alloc, one.Alloc...)
+	all.Evals = append(all.Evals, one.Evals...)
+}
+
+// writeUpdates writes a batch as one entry, with one evaluation of each job.
+func (s *Server) writeUpdates(req fsm.AllocClientUpdateRequest) (uint64, error) {
+	slices.SortFunc(req.Alloc, func(a, b *rpc.Allocation) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(req.Evals, func(a, b *broker.Evaluation) int { return cmp.Compare(a.ID, b.ID) })
+	seen := map[broker.JobID]bool{}
+	req.Evals = slices.DeleteFunc(req.Evals, func(e *broker.Evaluation) bool {
+		dup := seen[e.Job()]
+		seen[e.Job()] = true
+		return dup
+	})
+	s.Because(fsm.AllocsReported)
+	return s.Write(fsm.AllocClientUpdate.With(&req))
+}

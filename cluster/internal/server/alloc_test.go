@@ -1,0 +1,136 @@
+package server
+
+import (
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// stateWith returns a state with one ready node "n" and the job, unless it is nil, and
+// puts the allocations on the node.
+func stateWith(t *testing.T, job *rpc.Job, allocs ...*rpc.Allocation) *state.Snapshot {
+	t.Helper()
+	s := state.New()
+	var errs []error
+	errs = append(errs, s.Update(1, func(tx *state.Tx) error {
+		return tx.UpsertNode(&rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady})
+	}))
+	if job != nil {
+		errs = append(errs, s.Update(2, func(tx *state.Tx) error { return tx.UpsertJob(job) }))
+	}
+	errs = append(errs, s.Update(3, func(tx *state.Tx) error { return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: allocs}) }))
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.Snapshot()
+}
+
+func allocOf(jobType, id, status string, change ...func(*rpc.Allocation)) *rpc.Allocation {
+	a := &rpc.Allocation{
+		ID: id, NodeID: "n", Namespace: rpc.DefaultNamespace, JobID: "job", JobType: jobType, TaskGroup: "tg",
+		DesiredStatus: rpc.AllocDesiredRun, ClientStatus: status,
+	}
+	for _, f := range change {
+		f(a)
+	}
+	return a
+}
+
+func jobOf(jobType string) *rpc.Job {
+	return &rpc.Job{
+		ID: "job", Namespace: rpc.DefaultNamespace, Type: jobType, Priority: 50, Datacenters: []string{"dc1"},
+		TaskGroups: []rpc.TaskGroup{{Name: "tg", Count: 1, Resources: rpc.Resources{CPUMHz: 10, MemoryMB: 10}}},
+	}
+}
+
+func TestAllocTrigger(t *testing.T) {
+	const running, unknown, failed, complete = rpc.AllocClientRunning, rpc.AllocClientUnknown, rpc.AllocClientFailed, rpc.AllocClientComplete
+	replacing := func(previous string) func(*rpc.Allocation) {
+		return func(a *rpc.Allocation) { a.PreviousAllocation = previous }
+	}
+	for _, tt := range []struct {
+		name    string
+		job     *rpc.Job
+		from    string
+		to      string
+		change  func(*rpc.Allocation)
+		trigger string
+	}{
+		{"runs", jobOf("service"), rpc.AllocClientPending, running, nil, ""},
+		{"ends well", jobOf("batch"), running, complete, nil, ""},
+		{"service fails", jobOf("service"), running, failed, nil, broker.TriggeredByRetryFailedAlloc},
+		{"service fails for the second time", jobOf("service"), running, failed, replacing("failed"), broker.TriggeredByRetryFailedAlloc},
+		{"is to be replaced already", jobOf("service"), running, failed, func(a *rpc.Allocation) { a.FollowupEvalID = "x" }, ""},
+		{"batch fails", jobOf("batch"), running, failed, nil, broker.TriggeredByRetryFailedAlloc},
+		{"batch fails for the second time in a day", jobOf("batch"), running, failed, replacing("failed"), ""},
+		{"batch that replaced a lost one fails", jobOf("batch"), running, failed, replacing("lost"), broker.TriggeredByRetryFailedAlloc},
+		{"batch fails a day after it was replaced", jobOf("batch"), running, failed, func(a *rpc.Allocation) {
+			a.PreviousAllocation, a.CreateTime = "failed", -int64(24*time.Hour)
+		}, broker.TriggeredByRetryFailedAlloc},
+		{"system fails", jobOf("system"), running, failed, nil, ""},
+		{"comes back", jobOf("service"), unknown, running, nil, broker.TriggeredByReconnect},
+		{"comes back failed", jobOf("service"), unknown, failed, nil, broker.TriggeredByReconnect},
+		{"fails in a group that is gone", jobOf("service"), unknown, failed, func(a *rpc.Allocation) { a.TaskGroup = "other" }, ""},
+		{"ends after its job", nil, running, complete, nil, broker.TriggeredByJobDeregister},
+		{"runs after its job", nil, rpc.AllocClientPending, running, nil, ""},
+	} {
+		jobType := "service"
+		if tt.job != nil {
+			jobType = tt.job.Type
+		}
+		a := allocOf(jobType, "a", tt.from)
+		if tt.change != nil {
+			tt.change(a)
+		}
+		snap := stateWith(t, tt.job, allocOf(jobType, "failed", failed), allocOf(jobType, "lost", rpc.AllocClientLost), a)
+		u := a.Copy()
+		u.ClientStatus = tt.to
+		if got := allocTrigger(snap, snap.AllocByID("a"), u, snap.JobByID(rpc.DefaultNamespace, "job")); got != tt.trigger {
+			t.Errorf("%s: trigger %q, want %q", tt.name, got, tt.trigger)
+		}
+	}
+}
+
+func TestMayReconnect(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	since := func(ago time.Duration) func(*rpc.Allocation) {
+		return func(a *rpc.Allocation) { a.DisconnectedAt = now.Add(-ago).UnixNano() }
+	}
+	patient := jobOf("service")
+	patient.TaskGroups[0].MaxClientDisconnect = time.Minute
+	for _, tt := range []struct {
+		name  string
+		job   *rpc.Job
+		alloc *rpc.Allocation
+		want  bool
+	}{
+		{"runs", patient, allocOf("service", "a", rpc.AllocClientRunning), true},
+		{"its group does not wait", jobOf("service"), allocOf("service", "a", rpc.AllocClientRunning), false},
+		{"is to stop", patient, allocOf("service", "a", rpc.AllocClientRunning, func(a *rpc.Allocation) { a.DesiredStatus = rpc.AllocDesiredStop }), false},
+		{"has ended, though it should run", patient, allocOf("service", "a", rpc.AllocClientFailed), true},
+		{"unknown for a while", patient, allocOf("service", "a", rpc.AllocClientUnknown, since(59*time.Second)), true},
+		{"unknown for too long", patient, allocOf("service", "a", rpc.AllocClientUnknown, since(time.Minute)), false},
+		{"back, and not noticed yet", patient, allocOf("service", "a", rpc.AllocClientRunning, since(time.Hour)), true},
+	} {
+		if got := mayReconnect(stateWith(t, tt.job, tt.alloc), "n", now); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestEvaluationsOfPurgedJobs: a job that is gone is evaluated for what a node still has
+// of it.
+func TestEvaluationsOfPurgedJobs(t *testing.T) {
+	s := New(&Shared{Config: &config.Config{}}, Options{})
+	snap := stateWith(t, nil, allocOf("service", "a", rpc.AllocClientRunning))
+	evals := s.nodeEvals(snap, snap.NodeByID("n"), 7)
+	if len(evals) != 1 || evals[0].JobID != "job" || evals[0].Type != "service" || evals[0].Priority != 50 || evals[0].NodeModifyIndex != 7 {
+		t.Errorf("evaluations %+v, want one of the job", evals)
+	}
+}

@@ -1,0 +1,258 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// maxIDsPerWrite bounds how much one entry deletes (structs.go, MaxUUIDsPerWriteRequest).
+const maxIDsPerWrite = 7281
+
+// coreRun is a worker's work on an evaluation of a core job: it looks for what is over in
+// its own server's state, and asks the leader to delete that (nomad/core_sched.go).
+type coreRun struct {
+	worker *worker
+	snap   *state.Snapshot
+	force  bool
+
+	// Filled when first asked for.
+	allocs   map[string][]*rpc.Allocation // by the evaluation that placed them
+	replaced map[string]bool              // allocations that others took the place of
+	open     map[broker.JobID]bool        // jobs with an evaluation that is not over
+}
+
+// run does one job of the core scheduler: an error means that the evaluation must be
+// nacked.
+func (c *coreRun) run(job string) error {
+	switch job {
+	case leader.CoreEvalGC:
+		return c.evalGC()
+	case leader.CoreNodeGC:
+		return c.nodeGC()
+	case leader.CoreJobGC:
+		return c.jobGC()
+	case leader.CoreOneTimeToken:
+		return c.call("ACL.ExpireOneTimeTokens", func(l *Server) error {
+			l.Because(fsm.TokensExpired)
+			_, err := l.Write(fsm.OneTimeTokenExpire.With(&fsm.OneTimeTokenExpireRequest{Timestamp: time.Now().UnixNano()}))
+			return err
+		})
+	case leader.CoreForceGC:
+		c.force = true
+		for _, gc := range []func() error{c.jobGC, c.evalGC, c.nodeGC} {
+			if err := gc(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("core scheduler cannot handle job %q", job)
+}
+
+func (c *coreRun) call(method string, fn func(l *Server) error) error {
+	w := c.worker
+	_, err := Forward(w.srv.ctx, w.srv, method+"/"+w.name, func(l *Server) (struct{}, error) { return struct{}{}, fn(l) })
+	return err
+}
+
+// threshold is the index that everything older than so long is at or below.
+func (c *coreRun) threshold(age time.Duration) uint64 {
+	if c.force {
+		return math.MaxUint64
+	}
+	return c.worker.srv.times.Nearest(time.Now().Add(-age))
+}
+
+func (c *coreRun) evalGC() error {
+	limit := c.threshold(c.worker.srv.cfg.GC.EvalThreshold)
+	if limit == 0 {
+		return nil // nothing is that old
+	}
+	var evals, allocs []string
+	for e := range c.snap.Evals() {
+		over, gone := c.evalOver(e, limit, false)
+		if over {
+			evals = append(evals, e.ID)
+		}
+		allocs = append(allocs, gone...)
+	}
+	return c.reap(evals, allocs)
+}
+
+// evalOver reports whether an evaluation may go, and which of the allocations it placed
+// (core_sched.go, gcEval).
+func (c *coreRun) evalOver(e *broker.Evaluation, limit uint64, ofDeadJob bool) (over bool, allocs []string) {
+	if !e.Terminal() || e.ModifyIndex > limit {
+		return false, nil
+	}
+	c.index()
+	job := c.snap.JobByID(e.Namespace, e.JobID)
+	if e.Type == rpc.JobTypeBatch && job != nil && (!c.dead(job) || !job.Stop && !ofDeadJob) {
+		// What a batch job ran tells its scheduler what not to run again.
+		for _, a := range c.allocs[e.ID] {
+			if a.CreateIndex < job.CreateIndex && a.Terminal() {
+				allocs = append(allocs, a.ID)
+			}
+		}
+		return false, allocs
+	}
+	over = true
+	for _, a := range c.allocs[e.ID] {
+		if c.allocOver(a, job, limit) {
+			allocs = append(allocs, a.ID)
+		} else {
+			over = false
+		}
+	}
+	return over, allocs
+}
+
+// allocOver reports whether an allocation may go (core_sched.go, allocGCEligible). Of
+// reschedule policies there are the defaults only: services are replaced without limit,
+// batch allocations once a day, the rest never.
+func (c *coreRun) allocOver(a *rpc.Allocation, job *rpc.Job, limit uint64) bool {
+	switch {
+	case !a.Terminal() || a.ModifyIndex > limit || a.ClientStatus == rpc.AllocClientRunning:
+		return false
+	case job == nil || job.Stop || c.dead(job) || a.DesiredStatus == rpc.AllocDesiredStop || a.ClientStatus != rpc.AllocClientFailed:
+		return true
+	case job.TaskGroup(a.TaskGroup) == nil || job.Type == rpc.JobTypeSystem || job.Type == rpc.JobTypeSysBatch || c.replaced[a.ID]:
+		return true
+	}
+	return job.Type == rpc.JobTypeBatch && a.PreviousAllocation != "" && time.Now().UnixNano()-a.CreateTime > int64(24*time.Hour)
+}
+
+// index sorts allocations by what is asked of them.
+func (c *coreRun) index() {
+	if c.allocs != nil {
+		return
+	}
+	c.allocs, c.replaced = map[string][]*rpc.Allocation{}, map[string]bool{}
+	for a := range c.snap.Allocs() {
+		c.allocs[a.EvalID] = append(c.allocs[a.EvalID], a)
+		if a.PreviousAllocation != "" {
+			c.replaced[a.PreviousAllocation] = true
+		}
+	}
+}
+
+// isOpen reports whether a job has an evaluation that is not over. A backlog is a million of
+// evaluations, and none of a system job's is asked for here.
+func (c *coreRun) isOpen(job broker.JobID) bool {
+	if c.open == nil {
+		c.open = map[broker.JobID]bool{}
+		for e := range c.snap.Evals() {
+			if !e.Terminal() {
+				c.open[e.Job()] = true
+			}
+		}
+	}
+	return c.open[job]
+}
+
+// dead reports whether a job has nothing left to do (state_store.go, getJobStatus).
+func (c *coreRun) dead(job *rpc.Job) bool {
+	if job.Type == rpc.JobTypeSystem || job.Periodic != nil {
+		return job.Stop
+	}
+	id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
+	return c.snap.JobAllocs(id).Live == 0 && !c.isOpen(id)
+}
+
+func (c *coreRun) jobGC() error {
+	limit := c.threshold(c.worker.srv.cfg.GC.JobThreshold)
+	if limit == 0 {
+		return nil
+	}
+	ended := map[broker.JobID]*rpc.Job{}
+	for job := range c.snap.Jobs() {
+		byItself := job.Type == rpc.JobTypeBatch || job.Type == rpc.JobTypeSysBatch
+		if job.CreateIndex <= limit && c.dead(job) && (job.Stop || byItself && job.Periodic == nil) {
+			ended[broker.JobID{Namespace: job.Namespace, ID: job.ID}] = job
+		}
+	}
+	evals, allocs := map[broker.JobID][]string{}, map[broker.JobID][]string{}
+	for e := range c.snap.Evals() {
+		if ended[e.Job()] == nil {
+			continue
+		}
+		over, gone := c.evalOver(e, limit, true)
+		if !over {
+			delete(ended, e.Job())
+			continue
+		}
+		evals[e.Job()] = append(evals[e.Job()], e.ID)
+		allocs[e.Job()] = append(allocs[e.Job()], gone...)
+	}
+	var jobs []broker.JobID
+	var goneEvals, goneAllocs []string
+	for job := range c.snap.Jobs() {
+		id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
+		if ended[id] != nil {
+			jobs = append(jobs, id)
+			goneEvals, goneAllocs = append(goneEvals, evals[id]...), append(goneAllocs, allocs[id]...)
+		}
+	}
+	if err := c.reap(goneEvals, goneAllocs); err != nil {
+		return err
+	}
+	for batch := range slices.Chunk(jobs, maxIDsPerWrite) {
+		if err := c.call("Job.BatchDeregister", func(l *Server) error { return l.purgeJobs(batch) }); err != nil {
+			return fmt.Errorf("collect %d jobs: %w", len(batch), err)
+		}
+	}
+	return nil
+}
+
+func (c *coreRun) nodeGC() error {
+	limit := c.threshold(c.worker.srv.cfg.GC.NodeThreshold)
+	var nodes []string
+	for n := range c.snap.Nodes() {
+		if n.Status == rpc.NodeStatusDown && n.ModifyIndex <= limit && len(c.snap.NodeAllocs(n.ID).Live) == 0 {
+			nodes = append(nodes, n.ID)
+		}
+	}
+	for batch := range slices.Chunk(nodes, maxIDsPerWrite) {
+		if err := c.call("Node.BatchDeregister", func(l *Server) error { return l.deregisterNodes(batch) }); err != nil {
+			return fmt.Errorf("collect %d nodes: %w", len(batch), err)
+		}
+	}
+	return nil
+}
+
+// reap has the leader delete allocations and evaluations, as many in an entry as fit.
+func (c *coreRun) reap(evals, allocs []string) error {
+	for len(evals)+len(allocs) > 0 {
+		req := &fsm.EvalDeleteRequest{Allocs: allocs[:min(len(allocs), maxIDsPerWrite)]}
+		allocs = allocs[len(req.Allocs):]
+		req.Evals = evals[:min(len(evals), maxIDsPerWrite-len(req.Allocs))]
+		evals = evals[len(req.Evals):]
+		err := c.call("Eval.Reap", func(l *Server) error {
+			l.Because(fsm.EvalsCollected)
+			_, err := l.Write(fsm.EvalDelete.With(req))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("collect %d evaluations and %d allocations: %w", len(req.Evals), len(req.Allocs), err)
+		}
+	}
+	return nil
+}
+
+// processCore is process for evaluations of core jobs.
+func (w *worker) processCore(ctx context.Context, d dequeued) error {
+	snap, err := w.srv.store.SnapshotMinIndex(ctx, d.waitIndex, raftSyncLimit)
+	if err != nil {
+		return fmt.Errorf("wait for raft index %d: %w", d.waitIndex, err)
+	}
+	return (&coreRun{worker: w, snap: snap}).run(d.eval.JobID)
+}

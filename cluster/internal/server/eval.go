@@ -1,0 +1,76 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/scheduler"
+)
+
+// dequeued is an evaluation on its way to a worker (structs.EvalDequeueResponse).
+type dequeued struct {
+	eval  *broker.Evaluation // nil: nothing came up in time
+	token string
+	// waitIndex is what the worker's state must have reached before it plans.
+	waitIndex uint64
+}
+
+// dequeueEval answers Eval.Dequeue on the leader (nomad/eval_endpoint.go).
+func (s *Server) dequeueEval(ctx context.Context, schedulers []string, timeout, turn time.Duration) (dequeued, error) {
+	d, err := s.evals.Dequeue(ctx, schedulers, timeout, turn)
+	if err != nil || d.Eval == nil {
+		return dequeued{}, err
+	}
+	e := d.Eval
+	job := s.Snapshot().JobEvals(e.Job())
+	// Nomad reads every evaluation of the job to find the newest; the store knows it,
+	// but the leader's cores pay all the same.
+	s.compute("scan/"+e.ID, time.Duration(job.Count)*s.cfg.Costs.RPC.WaitIndexScan)
+	return dequeued{eval: e, token: d.Token, waitIndex: max(e.ModifyIndex, job.MaxModifyIndex)}, nil
+}
+
+// writeEvals answers Eval.Update and Eval.Create on the leader: one
+// entry each, if the evaluation being worked on is still outstanding.
+func (s *Server) writeEvals(outstanding, token string, evals ...*broker.Evaluation) error {
+	if err := s.evals.Broker.OutstandingReset(outstanding, token); err != nil {
+		return err
+	}
+	_, err := s.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: evals}))
+	return err
+}
+
+// reblockEval answers Eval.Reblock on the leader: the evaluation, outstanding still, is
+// blocked again in memory only.
+func (s *Server) reblockEval(e *broker.Evaluation, token string) error {
+	if err := s.evals.Broker.OutstandingReset(e.ID, token); err != nil {
+		return err
+	}
+	s.evals.Blocked.Block(e, token)
+	return nil
+}
+
+// submitPlan answers Plan.Submit on the leader. The nack timer stands still while the
+// plan waits for the applier (nomad/plan_endpoint.go).
+func (s *Server) submitPlan(ctx context.Context, p *scheduler.Plan) (*scheduler.PlanResult, error) {
+	s.Because(fsm.PlanSubmitted)
+	s.compute("submit/"+p.EvalID, s.cfg.Costs.Plan.Submit+time.Duration(p.Size())*s.cfg.Costs.Plan.PerAlloc)
+	if err := s.evals.Broker.PauseNackTimeout(p.EvalID, p.EvalToken); err != nil {
+		return nil, fmt.Errorf("submit plan for evaluation %s: %w", p.EvalID, err)
+	}
+	// An evaluation that is gone by then has no timer to resume.
+	defer func() { _ = s.evals.Broker.ResumeNackTimeout(p.EvalID, p.EvalToken) }()
+	return s.ApplyPlan(ctx, p)
+}
+
+// ApplyPlan has the leader's applier verify and commit a plan. The plan is applied even if
+// ctx ends before.
+func (s *Server) ApplyPlan(ctx context.Context, p *scheduler.Plan) (*scheduler.PlanResult, error) {
+	pending, err := s.plans.Enqueue(p)
+	if err != nil {
+		return nil, err
+	}
+	return pending.Wait(ctx)
+}

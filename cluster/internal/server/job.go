@@ -1,0 +1,148 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// RegisterJob answers Job.Register on the leader (nomad/job_endpoint.go, Register): one
+// entry holds job and evaluation, as since Nomad 0.12.
+func (s *Server) RegisterJob(job *rpc.Job) (evalID string, err error) {
+	s.Because(fsm.JobRegistered)
+	return s.withEval(job, broker.TriggeredByJobRegister, func(e *broker.Evaluation) fsm.Command {
+		return fsm.JobRegister.With(&fsm.JobRegisterRequest{Job: job, Eval: e, Time: time.Now().UnixNano()})
+	})
+}
+
+// StopJob answers Job.Deregister on the leader (nomad/job_endpoint.go, Deregister).
+func (s *Server) StopJob(namespace, id string, purge bool) (evalID string, err error) {
+	job, err := s.FindJob(namespace, id)
+	if err != nil {
+		return "", err
+	}
+	s.Because(fsm.JobStopped)
+	return s.withEval(job, broker.TriggeredByJobDeregister, func(e *broker.Evaluation) fsm.Command {
+		return fsm.JobDeregister.With(&fsm.JobDeregisterRequest{Namespace: namespace, JobID: id, Purge: purge, Eval: e})
+	})
+}
+
+// ScaleJob answers Job.Scale on the leader (nomad/job_endpoint.go, Scale): it costs three
+// entries, the job, the evaluation and a scaling event.
+func (s *Server) ScaleJob(namespace, id, group string, count int) (evalID string, err error) {
+	scaled, err := s.scaled(namespace, id, group, count)
+	if err != nil {
+		return "", err
+	}
+	s.Because(fsm.JobScaled, fsm.ScaleEvaluated, fsm.ScalingRecorded)
+	index, err := s.Write(fsm.JobRegister.With(&fsm.JobRegisterRequest{Job: scaled.job, Time: time.Now().UnixNano()}))
+	if err != nil {
+		return "", err
+	}
+	e := leader.JobEval(s, scaled.job, broker.TriggeredByJobScaling)
+	e.JobModifyIndex = index
+	if _, err := s.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{e}})); err != nil {
+		return "", err
+	}
+	_, err = s.Write(fsm.ScalingEventRegister.With(&fsm.ScalingEventRequest{
+		Namespace: namespace, JobID: id, TaskGroup: scaled.group, Count: count, EvalID: e.ID, Time: time.Now().UnixNano(),
+	}))
+	return e.ID, err
+}
+
+// ForcePeriodic answers Periodic.Force on the leader (nomad/periodic_endpoint.go, Force).
+func (s *Server) ForcePeriodic(namespace, id string) (evalID string, err error) {
+	job, err := s.FindJob(namespace, id)
+	if err != nil {
+		return "", err
+	}
+	if job.Periodic == nil || job.Stop {
+		return "", fmt.Errorf("job %q cannot be forced: it is not an active periodic job", id)
+	}
+	return s.periodic.Launch(job, time.Now())
+}
+
+// SetSchedulerConfig answers Operator.SchedulerSetConfiguration on the leader
+// (nomad/operator_endpoint.go).
+func (s *Server) SetSchedulerConfig(cfg rpc.SchedulerConfig) error {
+	s.Because(fsm.SchedulerConfigured)
+	if _, err := s.Write(fsm.SchedulerConfig.With(&fsm.SchedulerConfigRequest{Config: cfg})); err != nil {
+		return err
+	}
+	if s.evals.SetEnabled(true) {
+		s.evals.Restore()
+	}
+	return nil
+}
+
+type scaledJob struct {
+	job   *rpc.Job
+	group string
+}
+
+// scaled returns the job with the count of a group changed.
+func (s *Server) scaled(namespace, id, group string, count int) (scaledJob, error) {
+	job, err := s.FindJob(namespace, id)
+	if err != nil {
+		return scaledJob{}, err
+	}
+	if job.Periodic != nil {
+		return scaledJob{}, fmt.Errorf("job %q is periodic and runs nothing itself: change the job in place of scaling it", id)
+	}
+	if job.Type != rpc.JobTypeService && job.Type != rpc.JobTypeBatch {
+		return scaledJob{}, fmt.Errorf("job %q is a %s job, which has no count: only service and batch jobs can be scaled", id, job.Type)
+	}
+	at := 0
+	if group != "" {
+		at = slices.IndexFunc(job.TaskGroups, func(tg rpc.TaskGroup) bool { return tg.Name == group })
+	}
+	if at < 0 || at >= len(job.TaskGroups) {
+		return scaledJob{}, fmt.Errorf("job %q has no task group %q to scale", id, group)
+	}
+	if d := s.Snapshot().DeploymentOf(broker.JobID{Namespace: namespace, ID: id}); d.Active() && d.JobCreateIndex == job.CreateIndex {
+		return scaledJob{}, fmt.Errorf("job %q cannot be scaled: deployment %s is active, wait until it ends", id, d.ID)
+	}
+	j := job.Copy()
+	j.TaskGroups = slices.Clone(job.TaskGroups)
+	j.TaskGroups[at].Count = count
+	return scaledJob{j, j.TaskGroups[at].Name}, nil
+}
+
+// withEval writes an entry about a job with an evaluation of it and returns the ID of
+// that. A periodic job is not evaluated itself: then there is neither.
+func (s *Server) withEval(job *rpc.Job, trigger string, with func(*broker.Evaluation) fsm.Command) (string, error) {
+	if job.Periodic != nil {
+		_, err := s.Write(with(nil))
+		return "", err
+	}
+	e := leader.JobEval(s, job, trigger)
+	_, err := s.Write(with(e))
+	return e.ID, err
+}
+
+// FindJob returns a job of the state. The error wraps rpc.ErrJobNotFound.
+func (s *Server) FindJob(namespace, id string) (*rpc.Job, error) {
+	if job := s.Snapshot().JobByID(namespace, id); job != nil {
+		return job, nil
+	}
+	return nil, fmt.Errorf("job %q in namespace %q: %w", id, namespace, rpc.ErrJobNotFound)
+}
+
+// purgeJobs answers Job.BatchDeregister on the leader (nomad/job_endpoint.go).
+func (s *Server) purgeJobs(jobs []broker.JobID) error {
+	snap := s.Snapshot()
+	req := &fsm.JobBatchDeregisterRequest{Jobs: jobs}
+	for _, id := range jobs {
+		if job := snap.JobByID(id.Namespace, id.ID); job != nil && job.Periodic == nil {
+			req.Evals = append(req.Evals, leader.JobEval(s, job, broker.TriggeredByJobDeregister))
+		}
+	}
+	s.Because(fsm.JobsCollected)
+	_, err := s.Write(fsm.JobBatchDeregister.With(req))
+	return err
+}

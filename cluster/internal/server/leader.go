@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/cluster/internal/fsm"
+)
+
+// barrierRetry is how long a new leader waits before it tries again to catch up.
+const barrierRetry = time.Second
+
+// monitorLeadership starts and stops the leader's loops as Raft says
+// (nomad/leader.go, monitorLeadership).
+func (s *Server) monitorLeadership() {
+	var stop func()
+	for {
+		select {
+		case is := <-s.Leading():
+			if is == (stop != nil) {
+				continue
+			}
+			if is {
+				stop = s.lead()
+			} else {
+				stop()
+				stop = nil
+			}
+		case <-s.ctx.Done():
+			if stop != nil {
+				stop()
+			}
+			return
+		}
+	}
+}
+
+// lead runs the leader until the returned function is called, which waits for it.
+func (s *Server) lead() (stop func()) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Because(fsm.LeaderElected)
+		for s.catchUp() != nil {
+			select {
+			case <-time.After(barrierRetry):
+			case <-ctx.Done():
+				return
+			}
+		}
+		s.establishLeadership(ctx)
+	}()
+	return func() {
+		s.established.Store(false)
+		cancel()
+		<-done
+	}
+}
+
+// catchUp waits until this server has applied what the leaders before it wrote.
+func (s *Server) catchUp() error {
+	s.Because(fsm.LeaderCaughtUp)
+	return s.Barrier()
+}
+
+// establishLeadership enables everything only the leader runs, in Nomad's order,
+// waits until leadership ends, and disables it all again.
+func (s *Server) establishLeadership(ctx context.Context) {
+	var loops sync.WaitGroup
+	s.pauseWorkers(true)
+	s.plans.SetEnabled(true)
+	loops.Go(func() { s.applyPlans(ctx) })
+	restore := s.evals.SetEnabled(true)
+	s.deployments.Start(s.Snapshot())
+	s.drains.Start(s.Snapshot())
+	if restore {
+		s.evals.Restore()
+	}
+	missed := s.periodic.Start(s.Snapshot())
+	s.beats.Start(slices.Collect(s.Snapshot().Nodes()))
+	s.established.Store(true)
+
+	s.evals.Reap(ctx, &loops)
+	loops.Go(func() { s.drains.Run(ctx) })
+	loops.Go(func() { s.periodic.Run(ctx, missed) })
+	s.evals.ScheduleCore(ctx, &loops)
+
+	<-ctx.Done()
+	s.established.Store(false)
+	s.plans.SetEnabled(false)
+	s.evals.SetEnabled(false)
+	s.evals.Flushed()
+	s.deployments.Stop()
+	s.periodic.Stop()
+	s.beats.Stop()
+	loops.Wait()
+	s.drains.Stop()
+	s.pauseWorkers(false)
+}

@@ -1,0 +1,160 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// entry is a command on its way through Raft.
+type entry struct {
+	srv    *Server
+	handed <-chan raft.ApplyFuture
+	err    error
+}
+
+// begin hands a command to Raft and returns without waiting for it.
+func (s *Server) begin(c fsm.Command) entry {
+	data, err := c.Encode()
+	if err != nil {
+		return entry{err: err}
+	}
+	s.compute("dispatch/"+c.Type.String(), s.cfg.Costs.Raft.Dispatch+perKiB(len(data), s.cfg.Costs.Raft.PerKiB))
+	return entry{srv: s, handed: s.Node.Write(data)}
+}
+
+// wait returns the index of the entry once it is committed and applied here.
+func (e entry) wait() (uint64, error) {
+	if e.err != nil {
+		return 0, e.err
+	}
+	f, ok := <-e.handed
+	if !ok {
+		return 0, ErrStopped
+	}
+	err := f.Error()
+	e.srv.Settled()
+	if e.srv.dead() {
+		return 0, ErrStopped
+	}
+	if err != nil {
+		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipLost) {
+			return 0, fmt.Errorf("%w: %w", rpc.ErrNoLeader, err)
+		}
+		return 0, err
+	}
+	if err, ok := f.Response().(error); ok {
+		return 0, err
+	}
+	e.srv.shared.Acked.Note(f.Index(), e.srv.Logs.Term(f.Index()))
+	return f.Index(), nil
+}
+
+// Write writes one entry and waits until it is applied on this server.
+func (s *Server) Write(c fsm.Command) (uint64, error) { return s.begin(c).wait() }
+
+// machine is the server's state machine, as Raft drives it.
+type machine struct{ srv *Server }
+
+var _ raft.FSM = (*machine)(nil)
+
+// Apply is called by Raft for one entry after the other. It returns an error, or nil.
+func (m *machine) Apply(l *raft.Log) any {
+	s := m.srv
+	if d := time.Duration(s.opts.Host.Apply.Load()); d > 0 {
+		leader.Sleep(s.ctx, d)
+	}
+	defer s.Applied(l.Index)
+	if s.dead() {
+		return ErrStopped
+	}
+	s.times.Witness(l.Index, time.Now())
+	if err := s.apply(l); err != nil {
+		// A command that cannot be applied must fail alike on every server.
+		return fmt.Errorf("apply entry %d (%v): %w", l.Index, fsm.TypeOf(l), err)
+	}
+	return nil
+}
+
+func (s *Server) apply(l *raft.Log) error {
+	command, err := fsm.Decode(l.Data)
+	if err != nil {
+		return err
+	}
+	s.allocate("fsm", command.Cost(s.cfg.Costs.FSM))
+	fx, err := command.Apply(s.store, l.Index)
+	if err != nil {
+		return err
+	}
+	s.perform(fx, l.Index)
+	return nil
+}
+
+// perform hands the effects of an entry to whom they concern.
+func (s *Server) perform(fx *fsm.Effects, index uint64) {
+	s.shared.Ledger.Apply(index, fx.Counters)
+	for _, e := range fx.Evals {
+		s.evals.Written(e)
+	}
+	for _, c := range fx.Jobs {
+		s.periodic.JobChanged(c.ID, c.Job)
+	}
+	if len(fx.Deployments) > 0 {
+		snap := s.Snapshot()
+		s.deployments.Changed(snap, fx.Deployments)
+		s.deployments.Healths(snap, fx.Healths)
+	}
+	for _, node := range fx.Drains {
+		s.drains.NodeChanged(node)
+	}
+	if fx.Allocs {
+		s.drains.AllocsChanged()
+	}
+	for _, n := range fx.Room {
+		s.evals.Blocked.Unblock(n, index)
+	}
+}
+
+// Snapshot captures the state; Raft persists it while entries go on being applied.
+func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
+	return &machineSnapshot{snap: m.srv.Snapshot(), times: m.srv.times.Copy()}, nil
+}
+
+// Restore replaces the state with a snapshot's.
+func (m *machine) Restore(r io.ReadCloser) error {
+	defer r.Close()
+	if err := m.srv.times.Restore(r); err != nil {
+		return err
+	}
+	if err := m.srv.store.Restore(r); err != nil {
+		return err
+	}
+	return m.srv.Restored()
+}
+
+type machineSnapshot struct {
+	snap  *state.Snapshot
+	times *fsm.TimeTable
+}
+
+func (s *machineSnapshot) Persist(sink raft.SnapshotSink) error {
+	err := s.times.Persist(sink)
+	if err == nil {
+		err = s.snap.Persist(sink)
+	}
+	if err != nil {
+		_ = sink.Cancel() // the error that matters is the one that led here
+		return fmt.Errorf("persist snapshot %s: %w", sink.ID(), err)
+	}
+	return sink.Close()
+}
+
+func (s *machineSnapshot) Release() {}

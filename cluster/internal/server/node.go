@@ -1,0 +1,218 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// ValidateNode says what is wrong with a node that registers.
+func ValidateNode(n *rpc.Node) error {
+	switch {
+	case n == nil:
+		return fmt.Errorf("missing node for client registration")
+	case n.ID == "" || n.SecretID == "" || n.Name == "" || n.Datacenter == "":
+		return fmt.Errorf("node %q: registration needs an ID, a secret ID, a name and a datacenter", n.ID)
+	case len(n.Attributes) == 0:
+		return fmt.Errorf("node %s: registration needs at least one attribute", n.ID)
+	}
+	return nil
+}
+
+// RegisterNode answers Node.Register on the leader.
+func (s *Server) RegisterNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResponse, error) {
+	node := req.Node.Copy()
+	node.Status = cmp.Or(node.Status, rpc.NodeStatusInit)
+	node.SchedulingEligibility = cmp.Or(node.SchedulingEligibility, rpc.NodeEligible)
+	node.StatusUpdatedAt = time.Now().Unix()
+
+	original := s.Snapshot().NodeByID(node.ID)
+	if original != nil && original.SecretID != node.SecretID {
+		return nil, fmt.Errorf("node %s: secret ID does not match the registered one", node.ID)
+	}
+	s.Because(fsm.NodeRegistered)
+	index, err := s.Write(fsm.NodeRegister.With(&rpc.NodeRegisterRequest{Node: node}))
+	if err != nil {
+		return nil, err
+	}
+	resp := &rpc.NodeUpdateResponse{NodeModifyIndex: index, Index: index}
+	if registrationNeedsEvals(original, node) {
+		if err := s.createNodeEvals(node, index, resp); err != nil {
+			return nil, err
+		}
+	}
+	if node.Status != rpc.NodeStatusDown {
+		return resp, s.grantTTL(node.ID, resp)
+	}
+	return resp, nil
+}
+
+// UpdateNodeStatus answers Node.UpdateStatus on the leader: a heartbeat, which writes
+// nothing, or a change of status.
+func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUpdateResponse, error) {
+	node := s.Snapshot().NodeByID(req.NodeID)
+	if node == nil {
+		return nil, rpc.ErrNodeNotFound
+	}
+	resp := &rpc.NodeUpdateResponse{}
+	if node.Status == req.Status {
+		s.compute("heartbeat/"+req.NodeID, s.cfg.Costs.RPC.Heartbeat)
+	} else {
+		cause := fsm.NodeMissed
+		if req.Status == rpc.NodeStatusReady {
+			cause = fsm.NodeHeard
+		}
+		s.Because(cause)
+		change := *req
+		change.UpdatedAt = time.Now().Unix()
+		if node.Status == rpc.NodeStatusDown && change.NodeEvent == "" {
+			change.NodeEvent = "Node reregistered by heartbeat"
+		}
+		index, err := s.Write(fsm.NodeUpdateStatus.With(&change))
+		if err != nil {
+			return nil, err
+		}
+		resp.NodeModifyIndex, resp.Index = index, index
+	}
+	if req.Status == rpc.NodeStatusDown || transitionNeedsEvals(req.Status, node.Status) {
+		if err := s.createNodeEvals(node, resp.Index, resp); err != nil {
+			return nil, err
+		}
+	}
+	if req.Status != rpc.NodeStatusDown {
+		return resp, s.grantTTL(req.NodeID, resp)
+	}
+	return resp, nil
+}
+
+func (s *Server) grantTTL(nodeID string, resp *rpc.NodeUpdateResponse) error {
+	ttl, ok := s.beats.Reset(nodeID)
+	if !ok {
+		return fmt.Errorf("reset heartbeat of node %s: %w", nodeID, rpc.ErrNoLeader)
+	}
+	resp.HeartbeatTTL = ttl
+	return nil
+}
+
+// registrationNeedsEvals reports whether a registration may change what runs where
+// (nomad/node_endpoint.go, shouldCreateNodeEval).
+func registrationNeedsEvals(original, updated *rpc.Node) bool {
+	if updated.Status == rpc.NodeStatusDown {
+		return true
+	}
+	if original == nil {
+		return transitionNeedsEvals(updated.Status, rpc.NodeStatusInit)
+	}
+	return transitionNeedsEvals(updated.Status, original.Status) ||
+		original.Datacenter != updated.Datacenter || original.Name != updated.Name ||
+		original.NodeClass != updated.NodeClass || !maps.Equal(original.Attributes, updated.Attributes)
+}
+
+// transitionNeedsEvals is nodeStatusTransitionRequiresEval of nomad/node_endpoint.go.
+func transitionNeedsEvals(to, from string) bool {
+	if (from == rpc.NodeStatusDisconnected) != (to == rpc.NodeStatusDisconnected) {
+		return true
+	}
+	return to == rpc.NodeStatusReady && (from == rpc.NodeStatusInit || from == rpc.NodeStatusDown)
+}
+
+// createNodeEvals writes, in one entry, an evaluation for every job that a change of
+// the node concerns: those with allocations on it, live or not, and the system jobs of
+// its datacenter, or all of them if that filter is off.
+func (s *Server) createNodeEvals(node *rpc.Node, nodeIndex uint64, resp *rpc.NodeUpdateResponse) error {
+	evals := s.nodeEvals(s.Snapshot(), node, nodeIndex)
+	if len(evals) == 0 {
+		return nil
+	}
+	s.Because(fsm.NodeEvaluated)
+	s.compute("node-evals/"+node.ID, time.Duration(len(evals))*s.cfg.Costs.RPC.NodeEval)
+	index, err := s.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: evals}))
+	if err != nil {
+		return fmt.Errorf("create evaluations for node %s: %w", node.ID, err)
+	}
+	for _, e := range evals {
+		resp.EvalIDs = append(resp.EvalIDs, e.ID)
+	}
+	resp.EvalCreateIndex = index
+	return nil
+}
+
+func (s *Server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint64) []*broker.Evaluation {
+	var evals []*broker.Evaluation
+	now := time.Now().UnixNano()
+	seen := map[broker.JobID]bool{}
+	add := func(namespace, id, jobType string, priority int) {
+		job := broker.JobID{Namespace: namespace, ID: id}
+		if seen[job] {
+			return
+		}
+		seen[job] = true
+		evals = append(evals, &broker.Evaluation{
+			ID:        s.NewID("node-eval", node.ID, namespace, id),
+			Namespace: namespace, JobID: id, Type: jobType, Priority: priority,
+			TriggeredBy: broker.TriggeredByNodeUpdate, NodeID: node.ID, NodeModifyIndex: nodeIndex,
+			Status: broker.StatusPending, CreateTime: now, ModifyTime: now,
+		})
+	}
+	for _, a := range snap.NodeAllocs(node.ID).All() {
+		if job := snap.JobByID(a.Namespace, a.JobID); job != nil {
+			add(job.Namespace, job.ID, job.Type, job.Priority)
+		} else {
+			add(a.Namespace, a.JobID, a.JobType, leader.PurgedPriority)
+		}
+	}
+	for _, job := range snap.JobsByType(rpc.JobTypeSystem) {
+		if s.cfg.DatacenterFilterOff || job.RunsIn(node.Datacenter) {
+			add(job.Namespace, job.ID, job.Type, job.Priority)
+		}
+	}
+	return evals
+}
+
+// invalidateHeartbeat marks a node down, or disconnected, that was not heard from in
+// time (nomad/heartbeat.go).
+func (s *Server) invalidateHeartbeat(nodeID string) {
+	if !s.Established() || s.shared.Held.Load() {
+		return
+	}
+	s.shared.Ledger.HeartbeatMissed()
+	req := &rpc.NodeUpdateStatusRequest{NodeID: nodeID, Status: rpc.NodeStatusDown, NodeEvent: "Node heartbeat missed"}
+	if mayReconnect(s.Snapshot(), nodeID, time.Now()) {
+		req.Status = rpc.NodeStatusDisconnected
+	}
+	// The node stays as it is when the write fails: the next leader starts its timer anew.
+	_, _ = s.UpdateNodeStatus(req)
+}
+
+// mayReconnect reports whether the node has an allocation that is to run, though it may
+// have ended, which its job keeps through a disconnection that has not lasted too long (nomad/heartbeat.go, disconnectState).
+func mayReconnect(snap *state.Snapshot, nodeID string, now time.Time) bool {
+	node := snap.NodeByID(nodeID)
+	if node == nil || node.Status == rpc.NodeStatusDown || node.Status == rpc.NodeStatusInit {
+		return false
+	}
+	for _, a := range snap.NodeAllocs(nodeID).All() {
+		if a.DesiredStatus != rpc.AllocDesiredRun {
+			continue
+		}
+		job := snap.JobByID(a.Namespace, a.JobID)
+		if job == nil {
+			continue
+		}
+		tg := job.TaskGroup(a.TaskGroup)
+		if tg == nil || tg.MaxClientDisconnect <= 0 {
+			continue
+		}
+		if a.ClientStatus != rpc.AllocClientUnknown || a.DisconnectedAt == 0 || now.Before(time.Unix(0, a.DisconnectedAt).Add(tg.MaxClientDisconnect)) {
+			return true
+		}
+	}
+	return false
+}

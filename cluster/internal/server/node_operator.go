@@ -1,0 +1,113 @@
+package server
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// What operators do to nodes (nomad/node_endpoint.go, UpdateEligibility and UpdateDrain).
+
+// Events that are recorded with a change of a node.
+const (
+	eventEligible      = "Node marked as eligible for scheduling"
+	eventIneligible    = "Node marked as ineligible for scheduling"
+	eventDrainSet      = "Node drain strategy set"
+	eventDrainUpdated  = "Node drain strategy updated"
+	eventDrainDisabled = "Node drain disabled"
+)
+
+// SetEligibility answers Node.UpdateEligibility on the leader.
+func (s *Server) SetEligibility(nodeID string, eligible bool) error {
+	node, err := s.findNode(nodeID)
+	if err != nil {
+		return err
+	}
+	req := &fsm.NodeUpdateEligibilityRequest{NodeID: nodeID, Eligibility: rpc.NodeIneligible, UpdatedAt: time.Now().Unix(), Event: eventIneligible}
+	if eligible {
+		req.Eligibility, req.Event = rpc.NodeEligible, eventEligible
+	}
+	switch {
+	case eligible && node.Drain != nil:
+		return fmt.Errorf("cannot make node %s eligible while it is draining: end the drain first", nodeID)
+	case node.SchedulingEligibility == req.Eligibility:
+		return nil
+	}
+	s.Because(fsm.EligibilitySet)
+	index, err := s.Write(fsm.NodeUpdateEligibility.With(req))
+	if err != nil || !eligible {
+		return err
+	}
+	return s.createNodeEvals(node, index, &rpc.NodeUpdateResponse{})
+}
+
+// UpdateDrain answers Node.UpdateDrain on the leader.
+func (s *Server) UpdateDrain(nodeID string, drain *rpc.DrainStrategy, markEligible bool) error {
+	node, err := s.findNode(nodeID)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	req := &fsm.NodeUpdateDrainRequest{NodeID: nodeID, MarkEligible: markEligible, UpdatedAt: now.Unix()}
+	if drain != nil {
+		d := *drain
+		if d.Deadline > 0 {
+			d.ForceDeadline = now.Add(d.Deadline).UnixNano()
+		}
+		req.Drain, req.Event = &d, eventDrainSet
+	}
+	switch was := node.Drain != nil; {
+	case was && drain != nil:
+		req.Event = eventDrainUpdated
+	case was:
+		req.Event = eventDrainDisabled
+	}
+	s.Because(fsm.DrainSet)
+	index, err := s.Write(fsm.NodeUpdateDrain.With(req))
+	if err != nil || drain != nil || !markEligible || node.SchedulingEligibility != rpc.NodeIneligible {
+		return err
+	}
+	return s.createNodeEvals(node, index, &rpc.NodeUpdateResponse{})
+}
+
+func (s *Server) findNode(id string) (*rpc.Node, error) {
+	if node := s.Snapshot().NodeByID(id); node != nil {
+		return node, nil
+	}
+	return nil, fmt.Errorf("node %s: %w", id, rpc.ErrNodeNotFound)
+}
+
+// deregisterNodes answers Node.BatchDeregister on the leader: one entry, and one more for
+// the evaluations of each node (nomad/node_endpoint.go, deregister).
+func (s *Server) deregisterNodes(ids []string) error {
+	snap := s.Snapshot()
+	var nodes []*rpc.Node
+	for _, id := range ids {
+		node := snap.NodeByID(id)
+		if node == nil {
+			return fmt.Errorf("deregister node %s: %w", id, rpc.ErrNodeNotFound)
+		}
+		nodes = append(nodes, node)
+	}
+	s.Because(fsm.NodesCollected)
+	index, err := s.Write(fsm.NodeBatchDeregister.With(&fsm.NodeBatchDeregisterRequest{NodeIDs: ids}))
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		s.beats.Clear(n.ID)
+		if err := s.createNodeEvals(n, index, &rpc.NodeUpdateResponse{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EmitEvents answers Node.EmitEvents on the leader (nomad/node_endpoint.go).
+func (s *Server) EmitEvents(events fsm.NodeEvents) error {
+	s.Because(fsm.NodeEventsReported)
+	_, err := s.Write(fsm.UpsertNodeEvents.With(&fsm.EmitNodeEventsRequest{Nodes: []fsm.NodeEvents{events}}))
+	return err
+}

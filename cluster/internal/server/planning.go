@@ -1,0 +1,121 @@
+package server
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/scheduler"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// planning is a worker's work on one evaluation: attempts to plan, each submitted to
+// the leader, until the scheduler is content or gives up (nomad/worker.go,
+// invokeScheduler).
+type planning struct {
+	worker *worker
+	dequeued
+	snap *state.Snapshot
+}
+
+// run schedules the evaluation and writes its outcome: an error means that it must be
+// nacked.
+func (p *planning) run() error {
+	srv := p.worker.srv
+	sched, err := scheduler.New(p.eval, srv.cache, p.worker.rand)
+	if err != nil {
+		return err
+	}
+	for {
+		attempt := sched.Plan(p.snap, time.Now())
+		srv.allocate(p.worker.name, scheduling(srv.cfg.Costs.Scheduler[p.eval.Type], attempt.Work))
+		p.account(attempt.Evals)
+		if err := p.write(attempt.Evals); err != nil {
+			return err
+		}
+		if attempt.Plan == nil {
+			break
+		}
+		attempt.Plan.EvalToken = p.token
+		result, err := p.submit(attempt.Plan)
+		if err != nil {
+			return fmt.Errorf("submit plan: %w", err)
+		}
+		if !sched.Committed(result) {
+			break
+		}
+	}
+	outcome := sched.Outcome(time.Now())
+	p.account(outcome.Evals)
+	if outcome.Reblock != nil {
+		srv.Because(fsm.EvalReblocked)
+		return p.reblock(outcome.Reblock)
+	}
+	return p.write(outcome.Evals)
+}
+
+// account counts the evaluations that the worker made beside the one it works on.
+func (p *planning) account(evals []*broker.Evaluation) {
+	for _, e := range evals {
+		if e.ID != p.eval.ID {
+			p.worker.srv.Because(fsm.EvalSpawned)
+		}
+	}
+}
+
+// write stores evaluations through the leader, one call and one entry each, as long as
+// the one that is worked on is still outstanding.
+func (p *planning) write(evals []*broker.Evaluation) error {
+	for _, e := range evals {
+		err := p.call("Eval.Update", func(l *Server) error { return l.writeEvals(p.eval.ID, p.token, e) })
+		if err != nil {
+			return fmt.Errorf("write evaluation %s: %w", e.ID, err)
+		}
+	}
+	return nil
+}
+
+// reblock puts the evaluation back among the blocked ones, without an entry.
+func (p *planning) reblock(e *broker.Evaluation) error {
+	return p.call("Eval.Reblock", func(l *Server) error { return l.reblockEval(e, p.token) })
+}
+
+func (p *planning) call(method string, fn func(l *Server) error) error {
+	w := p.worker
+	return w.retry(func() error {
+		_, err := Forward(w.srv.ctx, w.srv, method+"/"+w.name, func(l *Server) (struct{}, error) { return struct{}{}, fn(l) })
+		return err
+	})
+}
+
+// submit has the leader verify and commit a plan, and waits until this server has seen
+// what the plan missed, if it was refused in part.
+func (p *planning) submit(plan *scheduler.Plan) (*scheduler.PlanResult, error) {
+	srv := p.worker.srv
+	srv.compute(p.worker.name, time.Duration(plan.Size())*srv.cfg.Costs.Plan.PerAlloc)
+	var result *scheduler.PlanResult
+	err := p.call("Plan.Submit", func(l *Server) (err error) {
+		result, err = l.submitPlan(srv.ctx, plan)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if result.RefreshIndex != 0 {
+		p.snap, err = srv.store.SnapshotMinIndex(srv.ctx, result.RefreshIndex, raftSyncLimit)
+	}
+	return result, err
+}
+
+// scheduling is the CPU time of one attempt to plan.
+func scheduling(c config.SchedulerCosts, w scheduler.Work) time.Duration {
+	reads := time.Duration(w.Nodes)*c.PerNode + time.Duration(w.ReadyNodes)*c.PerReadyNode +
+		time.Duration(w.LiveAllocs)*c.PerLiveAlloc + time.Duration(w.TerminalAllocs)*c.PerTermAlloc
+	if c.HalfCached > 0 {
+		reads = time.Duration(float64(reads) * float64(w.Nodes) / float64(w.Nodes+c.HalfCached))
+	}
+	return c.Base + reads + time.Duration(w.Scored)*c.PerScored +
+		time.Duration(w.Placements)*c.PerPlacement + time.Duration(w.Stops)*c.PerStop
+}

@@ -1,0 +1,281 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/cpu"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/internal/raftnode"
+	"github.com/simctl/simctl/cluster/scheduler"
+	"github.com/simctl/simctl/cluster/simnet"
+	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/internal/uuid"
+)
+
+// ErrStopped means that the server is shutting down.
+var ErrStopped = errors.New("server is stopped")
+
+// Shared is what the servers of a cluster have in common. It is safe for concurrent use
+// once the fields are set.
+type Shared struct {
+	Config  *config.Config
+	Network *simnet.Network
+	// ByAddr returns the server of an address; nil if that does not run.
+	ByAddr func(addr string) *Server
+	// Ledger counts what happens, Acked remembers the writes that callers were told of, and
+	// Workers adds up how long workers had something to do, whichever server it was.
+	Ledger  fsm.Ledger
+	Acked   raftnode.Acked
+	Workers cpu.Workload
+	// Held says that nodes which fall silent stay as they are.
+	Held atomic.Bool
+}
+
+// Server is one process of a server. Its methods are safe for concurrent use.
+type Server struct {
+	*raftnode.Node
+	shared *Shared
+	cfg    *config.Config
+	addr   string
+	opts   Options
+	seed   uint64
+
+	store       *state.Store
+	cache       *scheduler.Cache
+	times       *fsm.TimeTable
+	evals       *leader.Evaluations
+	plans       *leader.PlanQueue
+	beats       *leader.Heartbeats
+	deployments *leader.Deployments
+	drains      *leader.Drainer
+	periodic    *leader.Periodic
+	rejections  *leader.Rejections
+	updates     *leader.Batcher[fsm.AllocClientUpdateRequest]
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	// established is set while this server leads and everything the leader runs is up.
+	established atomic.Bool
+
+	crashes crashes
+	applier gate
+
+	mu       sync.Mutex
+	workers  []*worker
+	crews    int // how often workers were replaced
+	workerWG sync.WaitGroup
+	sched    int // number of workers that should run
+}
+
+// Options tells one server from the others of its cluster.
+type Options struct {
+	ID int // counted from 0
+	// Life counts how often the server was started before: a process that starts anew draws
+	// anew, or IDs would come twice.
+	Life int
+	// Schedulers is the number of workers.
+	Schedulers int
+	CPU        *cpu.Pool
+	Host       *Host
+	Storage    *raftnode.Storage
+}
+
+// Host is what a server runs on, and keeps when it restarts. The zero value is as fast as
+// the cost model says.
+type Host struct {
+	Disk, Apply atomic.Int64 // durations on top
+}
+
+// Addr returns the address of a server, counted from 0.
+func Addr(id int) string { return fmt.Sprintf("server-%d", id+1) }
+
+// New returns a server that nobody can reach before Start.
+func New(shared *Shared, o Options) *Server {
+	addr := Addr(o.ID)
+	return &Server{
+		shared: shared, cfg: shared.Config, addr: addr, opts: o, sched: o.Schedulers,
+		seed: simnet.HashStrings(uint64(shared.Config.Seed), "server", addr, strconv.Itoa(o.Life)),
+	}
+}
+
+// Next returns the server's next process, which starts from what this one left on its disk.
+func (s *Server) Next() (*Server, error) {
+	kept, err := s.opts.Storage.Reopen()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", s.addr, err)
+	}
+	o := s.opts
+	o.Storage = kept
+	o.Life++
+	s.mu.Lock()
+	o.Schedulers = s.sched
+	s.mu.Unlock()
+	return New(s.shared, o), nil
+}
+
+// Start builds what a process holds in memory and joins the Raft cluster.
+func (s *Server) Start() error {
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.store = state.New()
+	s.cache = scheduler.NewCache()
+	s.times = fsm.NewTimeTable(s.cfg.GC.TimeGranularity)
+	s.evals = leader.NewEvaluations(s, s.cfg, s.seed)
+	s.plans = &leader.PlanQueue{}
+	s.beats = leader.NewHeartbeats(s.cfg.Heartbeat, s.seed, s.invalidateHeartbeat)
+	s.deployments = leader.NewDeployments(s)
+	s.drains = leader.NewDrainer(s)
+	s.periodic = leader.NewPeriodic(s)
+	s.rejections = leader.NewRejections(s.cfg.PlanRejection)
+	s.updates = leader.NewBatcher(s.cfg.BatchUpdateInterval, mergeUpdates, s.writeUpdates)
+	var peers []string
+	for id := range s.cfg.Servers {
+		peers = append(peers, Addr(id))
+	}
+	s.Node = raftnode.New(raftnode.Options{
+		Addr: s.addr, Peers: peers, Config: s.cfg.Raft, Seed: int64(s.seed), Storage: s.opts.Storage,
+		Transport: s.shared.Network.NewTransport(s.addr, s.receiveEntries), Fsync: s.fsync,
+		LedBefore: func() bool { return s.shared.Ledger.Leaderships() > 1 },
+	})
+	if err := s.Node.Start(&machine{s}); err != nil {
+		return err
+	}
+	s.wg.Go(s.monitorLeadership)
+	s.SetSchedulers(s.sched)
+	return nil
+}
+
+// Stop ends everything the server runs and waits for it. Its log, votes and snapshots stay,
+// as on a disk, for its next process.
+func (s *Server) Stop() error {
+	s.die()
+	err := s.Node.Stop()
+	s.workerWG.Wait()
+	s.wg.Wait()
+	s.updates.Wait()
+	if cerr := s.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("stop %s: %w", s.addr, err)
+	}
+	return nil
+}
+
+// Close closes the files of a server that has stopped, or never started.
+func (s *Server) Close() error { return s.opts.Storage.Close() }
+
+// die makes the server as good as gone to everybody else, at this instant.
+func (s *Server) die() {
+	s.established.Store(false)
+	s.Transport.Cut()
+	s.cancel()
+	s.Halt()
+	s.evals.Broker.Close()
+	s.stopWorkers()
+}
+
+// dead reports whether the process has ended: nobody hears what its goroutines still come
+// to.
+func (s *Server) dead() bool { return s.ctx.Err() != nil }
+
+// ID returns the server's number, counted from 0.
+func (s *Server) ID() int { return s.opts.ID }
+
+// Addr returns the server's address on the network.
+func (s *Server) Addr() string { return s.addr }
+
+// Established reports whether the server leads and everything that a leader runs is up.
+func (s *Server) Established() bool { return s.established.Load() }
+
+// Store returns the server's state. It belongs to the server: read it only.
+func (s *Server) Store() *state.Store { return s.store }
+
+// Snapshot returns the server's state.
+func (s *Server) Snapshot() *state.Snapshot { return s.store.Snapshot() }
+
+// Because counts events that should cost entries of the log.
+func (s *Server) Because(causes ...fsm.Cause) { s.shared.Ledger.Because(causes...) }
+
+// BrokerStats counts the evaluations that the leader's broker holds.
+func (s *Server) BrokerStats() broker.Stats { return s.evals.Broker.Stats() }
+
+// Queues returns how many nodes the leader expects to hear from, how many plans wait for its
+// applier, and how many jobs wait for room.
+func (s *Server) Queues() (heartbeats, plans, blocked int) {
+	return s.beats.Active(), s.plans.Depth(), s.evals.Blocked.Size()
+}
+
+// BlockedSince returns the index of the state from which on the leader has announced room
+// to blocked evaluations.
+func (s *Server) BlockedSince() uint64 { return s.evals.Blocked.Since() }
+
+// ForceGC has the leader's workers collect everything that is over.
+func (s *Server) ForceGC() { s.evals.ForceGC() }
+
+// fsync is what one write to the Raft log waits for the disk.
+func (s *Server) fsync() time.Duration {
+	return s.cfg.Costs.Fsync + time.Duration(s.opts.Host.Disk.Load())
+}
+
+// receiveEntries charges what storing replicated entries costs a follower.
+func (s *Server) receiveEntries(entries []*raft.Log) {
+	bytes := 0
+	for _, e := range entries {
+		bytes += len(e.Data)
+	}
+	s.compute("append", time.Duration(len(entries))*s.cfg.Costs.Raft.Append+perKiB(bytes, s.cfg.Costs.Raft.PerKiB))
+	time.Sleep(s.fsync())
+	s.awaitApplied()
+}
+
+// applyPoll is how often a follower that has too much to apply looks whether it still has.
+const applyPoll = time.Millisecond
+
+// awaitApplied blocks entries that arrive while the state machine is far behind what is
+// committed: Raft's main goroutine would block on it instead. What is committed is applied
+// without further messages, so it cannot block forever.
+func (s *Server) awaitApplied() {
+	for !s.dead() && s.Overloaded() {
+		leader.Sleep(s.ctx, applyPoll+time.Duration(s.opts.ID+1)*time.Microsecond)
+	}
+}
+
+func perKiB(bytes int, cost time.Duration) time.Duration {
+	return time.Duration(float64(bytes) / 1024 * float64(cost))
+}
+
+// compute charges CPU time to this server's cores and waits for it. The key tells those
+// apart that may compute at one instant.
+func (s *Server) compute(key string, d time.Duration) {
+	if d > 0 {
+		s.opts.CPU.Use(simnet.HashStrings(s.seed, key), d)
+	}
+}
+
+// allocate is compute for work that leaves garbage, which is collected beside it.
+func (s *Server) allocate(key string, d time.Duration) {
+	s.opts.CPU.Spend(simnet.HashStrings(s.seed, key, "garbage"), time.Duration(s.cfg.Costs.Garbage*float64(d)))
+	s.compute(key, d)
+}
+
+// NewID returns a UUID that depends on what it is for and when, not on the order in which
+// concurrent calls ask.
+func (s *Server) NewID(parts ...string) string {
+	now := uint64(time.Now().UnixNano())
+	return uuid.Format(simnet.HashStrings(s.seed^now, parts...), simnet.HashStrings(^s.seed^now, parts...))
+}
+
+var _ leader.Log = (*Server)(nil)

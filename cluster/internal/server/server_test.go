@@ -1,0 +1,60 @@
+package server
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/raftnode"
+	"github.com/simctl/simctl/cluster/simnet"
+)
+
+// TestNobodyDrawsTheSameTwice: workers that replace others, and those of a server that
+// starts again, do not make the IDs that were made before.
+func TestNobodyDrawsTheSameTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := config.Config{Seed: 3, Servers: 1, NumSchedulers: 2}.WithDefaults()
+		storage, err := raftnode.NewStorage("", Addr(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared := &Shared{Config: &cfg, Network: simnet.New(cfg.Seed, simnet.Link{}, simnet.Link{})}
+		s := New(shared, Options{Schedulers: cfg.NumSchedulers, Host: &Host{}, Storage: storage})
+		shared.ByAddr = func(string) *Server { return s }
+		must := func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(s.Start())
+		seen := map[uint64]string{}
+		note := func(when string) {
+			s.mu.Lock()
+			workers := s.workers
+			s.mu.Unlock()
+			s.stopWorkers()
+			s.workerWG.Wait()
+			if len(workers) != 2 {
+				t.Errorf("%d workers %s, want 2", len(workers), when)
+			}
+			for _, w := range workers {
+				draw := w.rand.Uint64()
+				if before, ok := seen[draw]; ok {
+					t.Errorf("%s %s draws %d, as %s did", w.name, when, draw, before)
+				}
+				seen[draw] = w.name + " " + when
+			}
+		}
+		note("at first")
+		s.SetSchedulers(2)
+		note("after a change of num_schedulers")
+		must(s.Stop())
+		s, err = s.Next()
+		must(err)
+		must(s.Start())
+		time.Sleep(time.Second)
+		note("after a restart")
+		must(s.Stop())
+	})
+}

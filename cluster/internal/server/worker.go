@@ -1,0 +1,214 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/simnet"
+)
+
+// Timings of nomad/worker.go.
+const (
+	dequeueTimeout   = 500 * time.Millisecond
+	raftSyncLimit    = 5 * time.Second
+	backoffFast      = 20 * time.Millisecond
+	backoffSlow      = 500 * time.Millisecond
+	backoffLimitSlow = 10 * time.Second
+)
+
+// schedulerTypes is what a worker takes evaluations for.
+var schedulerTypes = []string{rpc.JobTypeService, rpc.JobTypeBatch, rpc.JobTypeSystem, rpc.JobTypeSysBatch, rpc.JobTypeCore}
+
+// worker takes evaluations from the leader's broker, one at a time, and schedules them
+// on its own server's state (nomad/worker.go).
+type worker struct {
+	srv  *Server
+	id   int
+	name string // tells the calls of a server's workers apart on the network
+	rand *rand.Rand
+
+	ctx    context.Context // ends dequeuing; work in hand is finished
+	cancel context.CancelFunc
+	// resume is closed while the worker may dequeue; the server's mu guards it.
+	resume   chan struct{}
+	failures int
+}
+
+// SetSchedulers replaces the workers of this server by n new ones, as a reload of the
+// configuration does, and returns when the old ones are gone.
+func (s *Server) SetSchedulers(n int) {
+	s.stopWorkers()
+	s.workerWG.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sched = n
+	s.crews++
+	for i := range n {
+		w := &worker{srv: s, id: i, name: fmt.Sprintf("worker-%d", i), resume: closedChan()}
+		seed := simnet.HashStrings(s.seed, w.name, strconv.Itoa(s.crews))
+		w.rand = rand.New(rand.NewPCG(seed, simnet.Mix(seed)))
+		w.ctx, w.cancel = context.WithCancel(s.ctx)
+		s.workers = append(s.workers, w)
+		s.workerWG.Go(w.run)
+	}
+	s.pauseLocked(s.Established())
+}
+
+// stopWorkers tells all workers to end; workerWG joins them.
+func (s *Server) stopWorkers() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.workers {
+		w.cancel()
+	}
+	s.workers = nil
+}
+
+// pauseWorkers pauses 3/4 of the workers, rounded down, to free cores for the leader's
+// work, or lets them go on (nomad/leader.go, handlePausableWorkers).
+func (s *Server) pauseWorkers(leading bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pauseLocked(leading)
+}
+
+func (s *Server) pauseLocked(leading bool) {
+	pausable := 3 * len(s.workers) / 4
+	if len(s.workers) <= 1 {
+		pausable = 0
+	}
+	for i, w := range s.workers {
+		paused := leading && i < pausable
+		select {
+		case <-w.resume: // running
+			if paused {
+				w.resume = make(chan struct{})
+			}
+		default:
+			if !paused {
+				close(w.resume)
+			}
+		}
+	}
+}
+
+func closedChan() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// run works until the worker's context ends.
+func (w *worker) run() {
+	// Workers that start at one instant must not share their timers' instants.
+	leader.Sleep(w.ctx, w.turn())
+	work := &w.srv.shared.Workers
+	work.Change(1, 0)
+	defer work.Change(-1, 0)
+	for w.ready() {
+		d, err := w.dequeue()
+		if err != nil {
+			w.backoff(backoffFast)
+			continue
+		}
+		w.failures = 0
+		if d.eval == nil || w.srv.crashes.take() {
+			continue
+		}
+		work.Change(0, 1)
+		err = w.process(d)
+		w.answer(d, err == nil)
+		work.Change(0, -1)
+	}
+}
+
+// turn is a time of this worker's own, for what all workers would do at one instant.
+func (w *worker) turn() time.Duration {
+	return time.Duration(w.srv.opts.ID*64+w.id+1) * time.Microsecond
+}
+
+// ready waits while the worker is paused; false when it must end.
+func (w *worker) ready() bool {
+	w.srv.mu.Lock()
+	resume := w.resume
+	w.srv.mu.Unlock()
+	select {
+	case <-resume:
+	default:
+		w.srv.shared.Workers.Change(-1, 0)
+		select {
+		case <-resume:
+		case <-w.ctx.Done():
+		}
+		w.srv.shared.Workers.Change(1, 0)
+	}
+	return w.ctx.Err() == nil
+}
+
+// dequeue asks the leader for an evaluation. It waits a turn longer than Nomad's worker: an
+// evaluation that one of the leader's workers gave back, or lost, comes up again after whole
+// seconds, at the instant at which that worker's wait would end.
+func (w *worker) dequeue() (dequeued, error) {
+	return Forward(w.ctx, w.srv, "Eval.Dequeue/"+w.name, func(l *Server) (dequeued, error) {
+		return l.dequeueEval(w.ctx, schedulerTypes, dequeueTimeout+w.turn(), w.turn())
+	})
+}
+
+// answer acks or nacks. An error is of no consequence: the nack timer of an evaluation
+// that is still outstanding takes care of it.
+func (w *worker) answer(d dequeued, ack bool) {
+	method, call := "Eval.Nack/", (*leader.Evaluations).Nack
+	if ack {
+		method, call = "Eval.Ack/", (*leader.Evaluations).Ack
+	}
+	_, _ = Forward(w.srv.ctx, w.srv, method+w.name, func(l *Server) (struct{}, error) {
+		return struct{}{}, call(l.evals, d.eval, d.token)
+	})
+}
+
+// process schedules one evaluation: an error means that it must be nacked.
+func (w *worker) process(d dequeued) error {
+	if d.eval.Type == rpc.JobTypeCore {
+		return w.processCore(w.srv.ctx, d)
+	}
+	snap, err := w.srv.store.SnapshotMinIndex(w.srv.ctx, d.waitIndex, raftSyncLimit)
+	if err != nil {
+		return fmt.Errorf("wait for raft index %d: %w", d.waitIndex, err)
+	}
+	return (&planning{worker: w, dequeued: d, snap: snap}).run()
+}
+
+// retry makes a call again, ever more slowly, while there is nobody to answer it
+// (worker.go, shouldResubmit).
+func (w *worker) retry(call func() error) error {
+	for {
+		err := call()
+		if err == nil {
+			w.failures = 0
+			return nil
+		}
+		if !errors.Is(err, rpc.ErrNoLeader) && !errors.Is(err, leader.ErrPlanQueueDisabled) {
+			return err
+		}
+		if w.srv.ctx.Err() != nil {
+			return err
+		}
+		w.backoff(backoffSlow)
+	}
+}
+
+func (w *worker) backoff(base time.Duration) {
+	d := base << (2 * w.failures)
+	if d >= backoffLimitSlow {
+		d = backoffLimitSlow
+	} else {
+		w.failures++
+	}
+	leader.Sleep(w.srv.ctx, d+time.Duration(w.srv.opts.ID*64+w.id)*time.Microsecond)
+}

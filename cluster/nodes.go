@@ -1,0 +1,182 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/internal/server"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/simnet"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// NodeServer returns server i as a client reaches it, over its link.
+func (c *Cluster) NodeServer(i int) rpc.NodeServer { return nodeServer{c, i} }
+
+// nodeServer is one server as clients see it: over their link, and through it to the
+// leader where the call must be answered there (nomad/node_endpoint.go).
+type nodeServer struct {
+	cluster *Cluster
+	id      int
+}
+
+var _ rpc.NodeServer = nodeServer{}
+
+func (n nodeServer) server() *server.Server { return n.cluster.server(n.id) }
+
+func (n nodeServer) Register(ctx context.Context, req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResponse, error) {
+	if err := server.ValidateNode(req.Node); err != nil {
+		return nil, err
+	}
+	return clientCall(ctx, n.server(), req.Node.ID, "Node.Register", req.Node.ID, func(l *server.Server) (*rpc.NodeUpdateResponse, error) {
+		return l.RegisterNode(req)
+	})
+}
+
+func (n nodeServer) UpdateStatus(ctx context.Context, req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUpdateResponse, error) {
+	return clientCall(ctx, n.server(), req.NodeID, "Node.UpdateStatus", req.NodeID, func(l *server.Server) (*rpc.NodeUpdateResponse, error) {
+		return l.UpdateNodeStatus(req)
+	})
+}
+
+func (n nodeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
+	return clientCall(ctx, n.server(), req.NodeID, "Node.UpdateAlloc", req.NodeID, func(l *server.Server) (*rpc.WriteResponse, error) {
+		return l.UpdateAllocs(req)
+	})
+}
+
+// GetClientAllocs is answered by the server itself, however stale: clients allow that.
+func (n nodeServer) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest) (*rpc.NodeClientAllocsResponse, error) {
+	return server.FromClient(ctx, n.server(), req.NodeID, "Node.GetClientAllocs", func(s *server.Server) (*rpc.NodeClientAllocsResponse, error) {
+		return s.ClientAllocs(ctx, req)
+	})
+}
+
+// HoldNodes makes nodes that fall silent stay as they are from now on. It is for the end of
+// a run, when what the cluster has come to is to be looked at, which takes time on the wall
+// clock, and the clients are gone.
+func (c *Cluster) HoldNodes() { c.shared.Held.Store(true) }
+
+// nodeEventsWait is how long a client gathers events before it sends them, and at random
+// up to as long again (client/client.go, nodeUpdateRetryIntv).
+const nodeEventsWait = 5 * time.Second
+
+// EmitNodeEvents makes something happen on nodes at this instant that their clients have
+// to report, n events on each. A client gathers what happens for 5 to 10 s, keeping the
+// newest of more than ten, and sends it in one call, which is one entry whatever the
+// number of events (client/client.go, watchNodeEvents; nodesim's clients know nothing of
+// it). It returns when all have sent theirs.
+func (c *Cluster) EmitNodeEvents(ctx context.Context, nodeIDs []string, n int, message string) error {
+	if n < 1 {
+		return fmt.Errorf("emit %d events: at least one has to happen", n)
+	}
+	at := time.Now()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	failed := map[string]error{}
+	for i, id := range nodeIDs {
+		batch := fsm.NodeEvents{NodeID: id, Events: make([]state.NodeEvent, min(n, state.MaxNodeEvents))}
+		for j := range batch.Events {
+			batch.Events[j] = state.NodeEvent{Message: message, Timestamp: at.Unix()}
+		}
+		stagger := simnet.HashStrings(uint64(c.cfg.Seed)^uint64(at.UnixNano()), "node-events", id) % uint64(nodeEventsWait)
+		wg.Go(func() {
+			leader.Sleep(ctx, nodeEventsWait+time.Duration(stagger))
+			err := c.emitEvents(ctx, c.server(i%c.cfg.Servers), batch)
+			mu.Lock()
+			defer mu.Unlock()
+			failed[id] = err
+		})
+	}
+	wg.Wait()
+	var errs []error
+	for _, id := range nodeIDs {
+		if err := failed[id]; err != nil {
+			errs = append(errs, fmt.Errorf("events of node %s: %w", id, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// emitEvents sends Node.EmitEvents (nomad/node_endpoint.go).
+func (c *Cluster) emitEvents(ctx context.Context, s *server.Server, events fsm.NodeEvents) error {
+	_, err := clientCall(ctx, s, events.NodeID, "Node.EmitEvents", events.NodeID, func(l *server.Server) (struct{}, error) {
+		return struct{}{}, l.EmitEvents(events)
+	})
+	return err
+}
+
+// FailAllocs makes the clients of up to n allocations of a job report, all at one instant,
+// that they failed, and returns the IDs of those that are. Allocations whose nodes are not
+// ready cannot fail: their clients are not heard. What clients report within 50 ms is one
+// entry, and makes one evaluation per job, however many failed
+// (nodesim's clients learn of it with the next change of the allocation). It is no error if
+// the job has none to fail. An empty namespace stands for "default".
+func (c *Cluster) FailAllocs(ctx context.Context, namespace, job string, n int) ([]string, error) {
+	namespace = cmp.Or(namespace, rpc.DefaultNamespace)
+	l := c.leader()
+	if l == nil {
+		return nil, fmt.Errorf("fail allocations of job %q: %w", job, rpc.ErrNoLeader)
+	}
+	if _, err := l.FindJob(namespace, job); err != nil {
+		return nil, fmt.Errorf("fail allocations: %w", err)
+	}
+	victims := allocsToFail(l.Snapshot(), broker.JobID{Namespace: namespace, ID: job}, n)
+	byNode := map[string][]*rpc.Allocation{}
+	var failed []string
+	for _, a := range victims {
+		byNode[a.NodeID] = append(byNode[a.NodeID], failureOf(a))
+		failed = append(failed, a.ID)
+	}
+	server := 0
+	for server < c.cfg.Servers-1 && c.server(server) == nil {
+		server++
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	errs := map[string]error{}
+	for node, updates := range byNode {
+		wg.Go(func() {
+			_, err := c.NodeServer(server).UpdateAlloc(ctx, &rpc.AllocUpdateRequest{NodeID: node, Alloc: updates})
+			mu.Lock()
+			defer mu.Unlock()
+			errs[node] = err
+		})
+	}
+	wg.Wait()
+	var all []error
+	for _, a := range victims {
+		all = append(all, errs[a.NodeID])
+		errs[a.NodeID] = nil
+	}
+	return failed, errors.Join(all...)
+}
+
+// failureOf is what a client reports of an allocation that fails. One that fails before it
+// was found healthy is unhealthy (client/allochealth/tracker.go).
+func failureOf(a *rpc.Allocation) *rpc.Allocation {
+	u := &rpc.Allocation{ID: a.ID, NodeID: a.NodeID, ClientStatus: rpc.AllocClientFailed, ClientDescription: "Failed tasks"}
+	if a.DeploymentID != "" && a.Health == "" {
+		u.Health = rpc.AllocUnhealthy
+	}
+	return u
+}
+
+func allocsToFail(snap *state.Snapshot, job broker.JobID, n int) []*rpc.Allocation {
+	allocs := slices.DeleteFunc(snap.AllocsByJob(job), func(a *rpc.Allocation) bool {
+		node := snap.NodeByID(a.NodeID)
+		return a.Terminal() || node == nil || node.Status != rpc.NodeStatusReady
+	})
+	slices.SortFunc(allocs, func(a, b *rpc.Allocation) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	return allocs[:min(max(n, 0), len(allocs))]
+}

@@ -1,0 +1,126 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// watchAll watches the allocations of all nodes that change uses, registered or not, and
+// returns a function that lists the nodes whose watches have closed.
+func watchAll(s *Store) (woken func() []string) {
+	channels := map[string]<-chan struct{}{}
+	for n := range 8 {
+		id := fmt.Sprintf("node-%d", n)
+		channels[id] = s.WatchNodeAllocs(id)
+	}
+	return func() (ids []string) {
+		for _, id := range slices.Sorted(maps.Keys(channels)) {
+			if closed(channels[id]) {
+				ids = append(ids, id)
+			}
+		}
+		return ids
+	}
+}
+
+func persisted(rt *rapid.T, s *Snapshot) []byte {
+	var image bytes.Buffer
+	if err := s.Persist(&image); err != nil {
+		rt.Fatalf("%v", err)
+	}
+	return image.Bytes()
+}
+
+// TestAdopt applies random entries to one store and makes another adopt each state. Adopt
+// must wake the watchers that Update wakes. The stores change roles after each entry, and
+// now and then one restores its state from bytes in between.
+func TestAdopt(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		leader, follower := New(), New()
+		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+			if rapid.IntRange(0, 9).Draw(rt, "restart") == 0 {
+				woken := watchAll(follower)
+				if err := follower.Restore(bytes.NewReader(persisted(rt, leader.Snapshot()))); err != nil {
+					rt.Fatalf("%v", err)
+				}
+				if got := woken(); len(got) != 8 {
+					rt.Fatalf("a restore woke %v only", got)
+				}
+			}
+			first, second := watchAll(leader), watchAll(follower)
+			if err := change(rt, leader); err != nil {
+				rt.Fatalf("%v", err)
+			}
+			snap := leader.Snapshot()
+			follower.Adopt(snap)
+			if want, got := first(), second(); !slices.Equal(got, want) {
+				rt.Fatalf("index %d: Adopt woke %v, Update %v", snap.Index(), got, want)
+			}
+			if follower.Index() != leader.Index() || follower.Snapshot() != snap {
+				rt.Fatalf("follower at index %d, leader at %d", follower.Index(), leader.Index())
+			}
+			recount(rt, snap)
+			leader, follower = follower, leader // each goes on from what the other made
+		}
+		snap := leader.Snapshot()
+		image, counts := persisted(rt, snap), snap.counts
+		if err := change(rt, follower); err != nil {
+			rt.Fatalf("%v", err)
+		}
+		if !reflect.DeepEqual(snap.counts, counts) || !bytes.Equal(persisted(rt, snap), image) {
+			rt.Fatalf("an entry that one store applied changed the state that the other holds")
+		}
+	})
+}
+
+// TestSnapshotIsShared reads one snapshot from several goroutines while two stores apply
+// entries to it. The race detector judges.
+func TestSnapshotIsShared(t *testing.T) {
+	first, second := full(t, 3, 20), New()
+	shared := first.Snapshot()
+	second.Adopt(shared)
+	print := shared.Fingerprint()
+	var all sync.WaitGroup
+	defer all.Wait()
+	for range 3 {
+		all.Go(func() {
+			if got := shared.Fingerprint(); got != print {
+				t.Errorf("fingerprint %s, had %s", got, print)
+			}
+		})
+	}
+	for _, s := range []*Store{first, second} {
+		all.Go(func() {
+			for index := s.Index() + 1; index < shared.Index()+20; index++ {
+				if err := s.Update(index, func(tx *Tx) error {
+					return errors.Join(tx.UpdateNodeStatus(uuid(1, 0), rpc.NodeStatusDown, 1, "down"), tx.DeleteEvals([]string{uuid(3, 1)}, []string{uuid(2, 1)}))
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestAdoptAhead: a store that skips entries does not know what they changed, and wakes every
+// watcher.
+func TestAdoptAhead(t *testing.T) {
+	ahead, behind := New(), New()
+	upsert(t, ahead, 1)
+	upsert(t, ahead, 2)
+	watched := behind.WatchNodeAllocs("another")
+	behind.Adopt(ahead.Snapshot())
+	if !closed(watched) {
+		t.Error("a watcher did not wake although entries were skipped")
+	}
+}

@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"slices"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/raftnode"
+)
+
+// Stats is the cluster at one instant, as its leader sees it.
+type Stats struct {
+	// Leader is the address of the leader; empty, and the rest of the broker's figures
+	// zero, when there is none.
+	Leader    string
+	Broker    broker.Stats
+	LastIndex uint64
+	Counters  Counters
+	// Account counts what should have cost entries of the log.
+	Account Account
+	// StatePending is the number of evaluations that are pending in state.
+	StatePending  int
+	EvalsByStatus map[string]uint64
+	NodesByStatus map[string]int
+	// HeartbeatsActive is the number of nodes the leader expects to hear from.
+	HeartbeatsActive int
+	PlanQueueDepth   int
+	BlockedJobs      int
+	// CPUUtilisation is the share of all cores in use since the last call, 0 to 1.
+	CPUUtilisation float64
+	// WorkerUtilisation is the share of their time, since the last call, that workers had an
+	// evaluation in hand, 0 to 1. Paused ones do not count.
+	WorkerUtilisation float64
+}
+
+// Stats returns the present figures. Without a leader the state figures are those of
+// the server that has applied the most.
+func (c *Cluster) Stats() Stats {
+	st := Stats{}
+	best := c.foremost()
+	if l := best; l != nil && l.Established() {
+		st.Leader, st.Broker = l.Addr(), l.BrokerStats()
+		st.HeartbeatsActive, st.PlanQueueDepth, st.BlockedJobs = l.Queues()
+	}
+	if best != nil {
+		snap := best.Snapshot()
+		st.LastIndex = best.LastIndex()
+		st.EvalsByStatus, st.NodesByStatus = snap.EvalsByStatusCount(), snap.NodesByStatusCount()
+		st.StatePending = int(st.EvalsByStatus[broker.StatusPending])
+	}
+	now := time.Now()
+	spent, cores := c.cpuTime()
+	st.Counters, st.Account = c.shared.Ledger.Read()
+	worked, served := c.shared.Workers.Totals(now)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st.CPUUtilisation = c.cpu.Look(now, spent, time.Duration(cores)*now.Sub(c.started))
+	st.WorkerUtilisation = c.workers.Look(now, worked, served)
+	return st
+}
+
+// cpuTime returns the CPU time spent so far, and on how many cores.
+func (c *Cluster) cpuTime() (spent time.Duration, cores int) {
+	for _, p := range c.pools {
+		spent += p.Busy()
+		cores += p.Cores()
+	}
+	return spent, cores
+}
+
+// EntriesBetween counts the log entries with after < index ≤ upTo by Nomad's name of
+// their type, as the log of the present leader has them or, without one, that of the
+// server that has applied the most.
+func (c *Cluster) EntriesBetween(after, upTo uint64) map[string]uint64 {
+	counts := map[string]uint64{}
+	best := c.foremost()
+	if best == nil || upTo <= after {
+		return counts
+	}
+	types := best.Logs.TypesBetween(after, upTo)
+	for i := range c.cfg.Servers {
+		// What a snapshot spared one server, others have in their logs.
+		if !slices.Contains(types, 0) {
+			break
+		}
+		c.mu.Lock()
+		other := c.servers[i].Logs.TypesBetween(after, upTo)
+		c.mu.Unlock()
+		for at, t := range other {
+			if types[at] == 0 {
+				types[at] = t
+			}
+		}
+	}
+	for _, t := range types {
+		if t != 0 {
+			counts[t.String()]++
+		}
+	}
+	return counts
+}
+
+// BlockedSince returns the index from which on the leader has announced room to evaluations
+// that wait for it; zero without one. What it took over from an earlier leader, or when its
+// broker was resumed, was told of no room that appeared before that (Nomad, too, restores
+// blocked evaluations without looking: nomad/leader.go, restoreEvals).
+func (c *Cluster) BlockedSince() uint64 {
+	l := c.leader()
+	if l == nil {
+		return 0
+	}
+	return l.BlockedSince()
+}
+
+// CheckLogs compares the Raft logs of all servers, stopped ones included, with each other
+// and with the writes that were acknowledged, as far as every running server has applied
+// them. What a snapshot has removed from a log is compared by term only, and so is the log
+// of a stopped server that is on disk.
+func (c *Cluster) CheckLogs() Agreement {
+	c.mu.Lock()
+	var members []raftnode.Member
+	for i, s := range c.servers {
+		members = append(members, raftnode.Member{Addr: s.Addr(), Logs: s.Logs, Running: c.running[i]})
+	}
+	c.mu.Unlock()
+	for i := range members {
+		if members[i].Running {
+			members[i].Applied = c.servers[i].AppliedIndex()
+		}
+	}
+	return raftnode.Check(members, &c.shared.Acked)
+}

@@ -1,0 +1,61 @@
+package chart
+
+import (
+	"image/color"
+	"math"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/figure"
+)
+
+// bucketWidth is the ratio of two neighbouring bounds of a metrics.Distribution.
+var bucketWidth = math.Exp2(0.25)
+
+// cumulative returns the distribution as a line from 0 to 1. The line rises over the width
+// of each bucket that holds anything, or at its upper bound if width is 1. The bucket of the
+// lowest bound holds that value alone.
+func cumulative(name string, c color.NRGBA, d metrics.Distribution, width float64) figure.Line {
+	l := figure.Line{Name: name, Color: c}
+	total, before, lower := float64(d.Count[len(d.Count)-1]), 0.0, d.LE[0]
+	for i, le := range d.LE {
+		l.X = append(l.X, math.Max(lower, le/width), le)
+		l.Y = append(l.Y, before, float64(d.Count[i])/total)
+		before, lower = l.Y[len(l.Y)-1], le
+	}
+	return l
+}
+
+// cumulativeX fits the horizontal axis to cumulative distributions: a logarithmic one where
+// they spread wide. It extends every line to the right end, where it is 1.
+func cumulativeX(f figure.Figure) figure.Figure {
+	if len(f.Panels) == 0 {
+		return figure.Figure{}
+	}
+	var xs []float64
+	for _, p := range f.Panels {
+		for _, l := range p.Lines {
+			xs = append(xs, l.X...)
+		}
+	}
+	lowest := math.Inf(1)
+	for _, x := range xs {
+		f.X.Max = math.Max(f.X.Max, x)
+		if x > 0 {
+			lowest = math.Min(lowest, x)
+		}
+	}
+	f.X.Max = figure.Positive(f.X.Max)
+	if f.X.Log = figure.TooWide(xs); f.X.Log {
+		f.X.Max *= 1.5
+		f.X.Min = figure.LowEnd(lowest/1.5, f.X.Max)
+	} else {
+		f.X.Max *= 1.05
+	}
+	for _, p := range f.Panels {
+		for i := range p.Lines {
+			l := &p.Lines[i]
+			l.X, l.Y = append(l.X, f.X.Max), append(l.Y, 1)
+		}
+	}
+	return f
+}

@@ -1,0 +1,27 @@
+package chart
+
+import (
+	"fmt"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/figure"
+	"github.com/simctl/simctl/reports/wording"
+)
+
+func init() {
+	register(chart{rank: 3, name: "fates", title: "Evaluations by fate", figure: fatesFigure})
+}
+
+// fatesFigure plots what became of the evaluations.
+func fatesFigure(v *view) figure.Figure {
+	f := v.stacked("evaluations so far", []part{
+		{"complete", figure.Green, []string{metrics.SeriesCompleted}},
+		{"canceled", figure.Grey, []string{metrics.SeriesCanceled}},
+		{"failed", figure.Purple, []string{metrics.SeriesFailed}},
+	})
+	for i := range f.Panels {
+		t := v.runs[i].Totals
+		f.Panels[i].Detail = fmt.Sprintf("%s processed, %s canceled", wording.Grouped(float64(t.EvalsProcessed)), wording.Grouped(float64(t.EvalsCanceled)))
+	}
+	return f
+}

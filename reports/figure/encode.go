@@ -1,0 +1,73 @@
+package figure
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/renameio/v2"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Formats are the formats of pictures: those that Encode and WriteFiles take.
+var Formats = []string{"png", "svg"}
+
+// dpi makes two pixels of a point.
+const dpi = 144
+
+// WriteFiles draws every figure into dir, which must exist, once in each of Formats that is
+// named. It returns the names of the files. It writes each file whole or not at all.
+func WriteFiles(dir string, figs []Figure, formats ...string) ([]string, error) {
+	for _, format := range formats {
+		if !slices.Contains(Formats, format) {
+			return nil, fmt.Errorf("unknown chart format %q: want one of %s", format, strings.Join(Formats, ", "))
+		}
+	}
+	var names []string
+	for _, f := range figs {
+		for _, format := range formats {
+			var buf bytes.Buffer
+			if err := f.Encode(&buf, format); err != nil {
+				return names, fmt.Errorf("drawing the chart %s: %w", f.ID, err)
+			}
+			name := f.ID + "." + format
+			if err := renameio.WriteFile(filepath.Join(dir, name), buf.Bytes(), 0o644); err != nil {
+				return names, fmt.Errorf("writing the chart: %w", err)
+			}
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// Encode draws the figure in one of Formats.
+func (f Figure) Encode(w io.Writer, format string) error {
+	width, height := f.Size()
+	if format == "svg" {
+		c := vgsvg.New(width, height)
+		f.Draw(draw.New(c))
+		var text bytes.Buffer
+		if _, err := c.WriteTo(&text); err != nil {
+			return err
+		}
+		_, err := w.Write(withFallbackFonts(text.Bytes()))
+		return err
+	}
+	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
+	f.Draw(draw.New(c))
+	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
+	return err
+}
+
+// withFallbackFonts names further fonts of the same widths, since most machines lack the one
+// that the SVG was laid out with. The text of a chart has its quotes escaped, so this changes
+// styles only.
+func withFallbackFonts(svg []byte) []byte {
+	return bytes.ReplaceAll(svg, []byte(`style="font-family:Liberation Sans;`),
+		[]byte(`style="font-family:'Liberation Sans',Arial,Helvetica,sans-serif;`))
+}

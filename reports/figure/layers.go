@@ -1,0 +1,253 @@
+package figure
+
+import (
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// layers draws what a panel holds. It is the only plotter.
+type layers struct {
+	figure *Figure
+	panel  *Panel
+	labels []label
+}
+
+// Plot implements plot.Plotter.
+func (l layers) Plot(c draw.Canvas, plt *plot.Plot) {
+	d := drawing{c: c, figure: l.figure}
+	d.x, d.y = plt.Transforms(&c)
+	d.bands(l.panel.Bands)
+	if len(l.panel.Cells) == 0 {
+		d.grid(plt)
+	}
+	for _, s := range l.panel.Spreads {
+		d.spread(s)
+	}
+	for _, a := range l.panel.Areas {
+		d.area(a)
+	}
+	for i, ln := range l.panel.Lines {
+		over := vg.Length(len(l.panel.Lines) - 1 - i)
+		d.line(ln, 1.8+min(1.4*over, 2.8*over/vg.Length(len(l.panel.Lines))))
+	}
+	d.bars(l.panel.Bars)
+	d.cells(l.panel.Cells)
+	d.edges(l.panel.Edges)
+	d.limits(l.panel.Limits)
+	d.marks(l.panel.Marks, l.labels)
+	d.labels(l.labels)
+}
+
+type drawing struct {
+	c      draw.Canvas
+	figure *Figure
+	x, y   func(float64) vg.Length
+}
+
+func (d drawing) box(x0, y0, x1, y1 vg.Length) {
+	x0, x1 = max(x0, d.c.Min.X), min(x1, d.c.Max.X)
+	if x1 <= x0 || y1 <= y0 {
+		return
+	}
+	d.c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
+}
+
+func (d drawing) bands(bands []Band) {
+	for i, b := range bands {
+		d.c.SetColor(RGB(0xf6, 0xf6, 0xf6))
+		if i%2 == 1 {
+			d.c.SetColor(RGB(0xee, 0xee, 0xee))
+		}
+		d.box(d.x(b.From), d.c.Min.Y, d.x(b.To), d.c.Max.Y)
+	}
+}
+
+func (d drawing) grid(plt *plot.Plot) {
+	sty := draw.LineStyle{Color: Rule, Width: 0.6}
+	if len(d.figure.Y.Names) > 0 {
+		for _, t := range plt.X.Tick.Marker.Ticks(plt.X.Min, plt.X.Max) {
+			if x := d.x(t.Value); !t.IsMinor() {
+				d.c.StrokeLine2(sty, x, d.c.Min.Y, x, d.c.Max.Y)
+			}
+		}
+		return
+	}
+	for _, t := range plt.Y.Tick.Marker.Ticks(plt.Y.Min, plt.Y.Max) {
+		if y := d.y(t.Value); !t.IsMinor() {
+			d.c.StrokeLine2(sty, d.c.Min.X, y, d.c.Max.X, y)
+		}
+	}
+}
+
+// point places data on the canvas. Zeros and what is outside of the axes lie at its edge.
+func (d drawing) point(x, y float64) vg.Point {
+	return vg.Point{
+		X: min(max(d.x(x), d.c.Min.X), d.c.Max.X),
+		Y: min(max(d.y(y), d.c.Min.Y), d.c.Max.Y),
+	}
+}
+
+func (d drawing) area(a Area) {
+	if len(a.X) == 0 {
+		return
+	}
+	upper := make([]vg.Point, len(a.X))
+	for i := range a.X {
+		upper[i] = d.point(a.X[i], a.Y[i])
+	}
+	outline := upper[:len(upper):len(upper)]
+	ring := outline
+	for i := len(a.X) - 1; i >= 0; i-- {
+		base := d.figure.Y.Min
+		if a.Base != nil {
+			base = a.Base[i]
+		}
+		ring = append(ring, d.point(a.X[i], base))
+	}
+	if a.Outline {
+		d.c.FillPolygon(translucent(a.Color, 0.3), ring)
+		d.c.StrokeLines(draw.LineStyle{Color: a.Color, Width: 1.6}, outline)
+		return
+	}
+	d.c.FillPolygon(tint(a.Color, 0.8), ring)
+}
+
+func (d drawing) spread(s Spread) {
+	var ring []vg.Point
+	for i := range s.X {
+		ring = append(ring, d.point(s.X[i], s.High[i]))
+	}
+	for i := len(s.X) - 1; i >= 0; i-- {
+		ring = append(ring, d.point(s.X[i], s.Low[i]))
+	}
+	d.c.FillPolygon(translucent(s.Color, 0.3), ring)
+}
+
+// line draws a line. A line is wider the more lines are drawn over it, so that each shows
+// where they run together.
+func (d drawing) line(l Line, width vg.Length) {
+	points := make([]vg.Point, len(l.X))
+	for i := range l.X {
+		points[i] = d.point(l.X[i], l.Y[i])
+	}
+	if !l.Scattered {
+		d.c.StrokeLines(draw.LineStyle{Color: l.Color, Width: width}, points)
+	}
+	if len(points) == 1 || l.Dotted {
+		for _, p := range points {
+			d.c.DrawGlyph(draw.GlyphStyle{Color: l.Color, Radius: 2.5, Shape: draw.CircleGlyph{}}, p)
+		}
+	}
+}
+
+// bars draws boxes and their labels, which stand upright if they do not fit above.
+func (d drawing) bars(bars []Bar) {
+	sty := style(smallSize, Ink, false)
+	upright := false
+	for _, b := range bars {
+		upright = upright || !b.Horizontal && sty.Width(b.Label) > d.x(b.X1)-d.x(b.X0)+2
+	}
+	for _, b := range bars {
+		lower := max(b.Y0, d.figure.Y.Min)
+		d.c.SetColor(b.Color)
+		if b.Light {
+			d.c.SetColor(tint(b.Color, 0.4))
+		}
+		d.box(d.x(b.X0), d.y(lower), d.x(b.X1), d.y(b.Y1))
+	}
+	for _, b := range bars {
+		if b.Label == "" {
+			continue
+		}
+		s := sty
+		middle := (d.x(b.X0) + d.x(b.X1)) / 2
+		end := d.y(max(b.Y1, d.figure.Y.Min)) + 4
+		switch {
+		case b.Horizontal:
+			d.c.FillText(s, vg.Point{X: d.x(b.X1) + 4, Y: (d.y(b.Y0)+d.y(b.Y1))/2 - smallSize*0.36}, b.Label)
+		case upright:
+			s.Rotation, s.YAlign = math.Pi/2, draw.YCenter
+			d.c.FillText(s, vg.Point{X: middle, Y: end}, b.Label)
+		default:
+			s.XAlign = draw.XCenter
+			d.c.FillText(s, vg.Point{X: middle, Y: end}, b.Label)
+			if s.Color = faint; s.Width(b.Detail) <= d.x(b.X1)-d.x(b.X0)+2 {
+				d.c.FillText(s, vg.Point{X: middle, Y: end + smallSize*lineHeight}, b.Detail)
+			}
+		}
+	}
+}
+
+func (d drawing) cells(cells []Cell) {
+	for _, cell := range cells {
+		x, y := float64(cell.X), float64(cell.Y)
+		x0, x1, y0, y1 := d.x(x-0.5), d.x(x+0.5), d.y(y-0.5), d.y(y+0.5)
+		d.c.SetColor(cell.Color)
+		d.box(x0+0.5, y0+0.5, x1-0.5, y1-0.5)
+		sty := style(smallSize, ReadableOn(cell.Color), false)
+		sty.XAlign, sty.YAlign = draw.XCenter, draw.YCenter
+		if sty.Width(cell.Label) < x1-x0 && smallSize < y1-y0 {
+			d.c.FillText(sty, vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, cell.Label)
+		}
+	}
+}
+
+// marks draws a line for every mark: from the height of its name down, or from below all names
+// if it has none.
+func (d drawing) marks(marks []Mark, labels []label) {
+	sty := draw.LineStyle{Color: faint, Width: 0.8, Dashes: []vg.Length{2, 2}}
+	rows := 0
+	for _, l := range labels {
+		rows = max(rows, l.row+1)
+	}
+	for _, m := range marks {
+		x, row := d.x(m.At), rows
+		for _, l := range labels {
+			if off := x - d.c.Min.X - l.line; l.mark && off > -0.01 && off < sameMark {
+				row = l.row
+			}
+		}
+		d.c.StrokeLine2(sty, x, d.c.Min.Y, x, d.c.Max.Y-vg.Length(row)*labelRow-2)
+	}
+}
+
+func (d drawing) labels(labels []label) {
+	for _, l := range labels {
+		sty := style(labelSize, faint, l.bold)
+		y := d.c.Max.Y - vg.Length(l.row+1)*labelRow + labelSize*0.25
+		d.c.FillText(sty, vg.Point{X: d.c.Min.X + l.from, Y: y}, l.text)
+	}
+}
+
+// edges draws the heavy line between cells of a heat map.
+func (d drawing) edges(edges []Edge) {
+	halo := draw.LineStyle{Color: paper, Width: 4.5}
+	sty := draw.LineStyle{Color: Ink, Width: 2.2}
+	for _, s := range []draw.LineStyle{halo, sty} {
+		for _, e := range edges {
+			d.c.StrokeLine2(s, d.x(e.X0), d.y(e.Y0), d.x(e.X1), d.y(e.Y1))
+		}
+	}
+}
+
+// limits draws each bound as a dashed line. Its name is above the right end, or below a line
+// at the top.
+func (d drawing) limits(limits []Limit) {
+	sty := draw.LineStyle{Color: Ink, Width: 1.1, Dashes: []vg.Length{5, 3}}
+	for _, l := range limits {
+		y := d.point(0, l.At).Y
+		d.c.StrokeLine2(sty, d.c.Min.X, y, d.c.Max.X, y)
+		text := style(labelSize, Ink, false)
+		text.XAlign = draw.XRight
+		at := vg.Point{X: d.c.Max.X - 2, Y: y + 2.5}
+		if at.Y+labelSize > d.c.Max.Y {
+			at.Y = y - labelSize - 1
+		}
+		d.c.SetColor(translucent(paper, 0.75)) // a line may run behind it
+		d.box(at.X-text.Width(l.Name)-2, at.Y-1, at.X+2, at.Y+labelSize)
+		d.c.FillText(text, at, l.Name)
+	}
+}

@@ -1,0 +1,283 @@
+package page
+
+import (
+	"image/color"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/figure"
+)
+
+// Bars and heat maps are laid out as text and boxes, which every browser prints and reads
+// out well; the script draws only lines and areas.
+
+// barGroup is a heading with bars under it.
+type barGroup struct {
+	Name string
+	Bars []barView
+}
+
+// barView is one bar: stretches of colour, in percent of the width, and its value.
+type barView struct {
+	Name, Label, Detail string
+	Stretches           []stretch
+}
+
+type stretch struct {
+	From, Width float64
+	Color       string
+	Light       bool
+}
+
+// heat is a heat map as a table, its rows from the top down.
+type heat struct {
+	XName, YName string
+	Columns      []string
+	Rows         []heatRow
+}
+
+type heatRow struct {
+	Name  string
+	Cells []heatCell
+}
+
+type heatCell struct{ Label, Background, Ink string }
+
+func chartOf(f figure.Figure) chartView {
+	c := chartView{ID: f.ID, Title: f.Title, Note: f.Note, Legend: f.Legend}
+	for _, p := range f.Panels {
+		out := panelView{Heading: p.Heading, Detail: p.Detail}
+		if p.Heading != "" && p.Color != figure.Ink {
+			out.Color = figure.Hex(p.Color)
+		}
+		switch {
+		case len(p.Cells) > 0:
+			out.Heat = heatTable(f, p)
+		case len(p.Bars) > 0:
+			out.Groups = barGroups(f, p)
+		default:
+			out.Drawn = true
+		}
+		c.Panels = append(c.Panels, out)
+	}
+	return c
+}
+
+// barGroups lays the bars of a panel out below each other, whichever way the drawing has them.
+// Bars at the same place are one bar.
+func barGroups(f figure.Figure, p figure.Panel) []barGroup {
+	var groups []barGroup
+	group, last := -1, math.NaN()
+	bars := p.Bars
+	for _, b := range bars {
+		names, place, across, from, to, full := f.X.Names, (b.X0+b.X1)/2, b.X0, b.Y0, b.Y1, f.Y.Max
+		if b.Horizontal {
+			names, place, across, from, to, full = f.Y.Names, (b.Y0+b.Y1)/2, b.Y0, b.X0, b.X1, f.X.Max
+		}
+		if n := int(math.Round(place)); n != group {
+			group = n
+			groups = append(groups, barGroup{Name: names[min(max(n, 0), len(names)-1)]})
+			last = math.NaN()
+		}
+		g := &groups[len(groups)-1]
+		if across != last {
+			g.Bars = append(g.Bars, barView{})
+			last = across
+		}
+		bar := &g.Bars[len(g.Bars)-1]
+		if b.Label != "" {
+			bar.Label, bar.Detail = b.Label, b.Detail
+		}
+		if to > from {
+			bar.Stretches = append(bar.Stretches, stretch{100 * from / full, 100 * (to - from) / full, figure.Hex(b.Color), b.Light})
+		}
+		for _, k := range f.Legend {
+			if k.Color == b.Color && !b.Horizontal {
+				bar.Name = k.Name
+			}
+		}
+	}
+	return groups
+}
+
+func heatTable(f figure.Figure, p figure.Panel) *heat {
+	h := &heat{XName: f.X.Label, YName: f.Y.Label, Columns: f.X.Names}
+	for y := len(f.Y.Names) - 1; y >= 0; y-- {
+		r := heatRow{Name: f.Y.Names[y], Cells: make([]heatCell, len(f.X.Names))}
+		for _, c := range p.Cells {
+			if c.Y != y {
+				continue
+			}
+			text := figure.ReadableOn(c.Color)
+			r.Cells[c.X] = heatCell{c.Label, figure.Hex(c.Color), figure.Hex(text)}
+		}
+		h.Rows = append(h.Rows, r)
+	}
+	return h
+}
+
+// drawnFigure is a figure for the script.
+type drawnFigure struct {
+	ID     string       `json:"id"`
+	Link   string       `json:"link"` // figures with the same one zoom together
+	X      drawnAxis    `json:"x"`
+	Y      drawnAxis    `json:"y"`
+	Panels []drawnPanel `json:"panels"`
+}
+
+type drawnAxis struct {
+	Label string  `json:"label"`
+	Unit  string  `json:"unit"`
+	Min   float64 `json:"min"`
+	Max   float64 `json:"max"`
+	Log   bool    `json:"log"`
+	// Ticks are those of a logarithmic axis.
+	Ticks []drawnTick `json:"ticks,omitempty"`
+}
+
+type drawnTick struct {
+	At    float64 `json:"at"`
+	Label string  `json:"label"`
+}
+
+type drawnPanel struct {
+	X      []float64     `json:"x"`
+	Layers []drawnLayer  `json:"layers"`
+	Bands  []figure.Band `json:"bands"`
+	Marks  []figure.Mark `json:"marks"`
+	// Spreads are shades behind the layers, over instants of their own.
+	Spreads []drawnSpread `json:"spreads,omitempty"`
+}
+
+type drawnSpread struct {
+	Color string    `json:"color"`
+	X     []float64 `json:"x"`
+	Low   []float64 `json:"low"`
+	High  []float64 `json:"high"`
+}
+
+// drawnLayer is a line, or an area between Y and Base (nil is zero).
+type drawnLayer struct {
+	Name    string    `json:"name"`
+	Color   string    `json:"color"`
+	Area    bool      `json:"area"`
+	Outline bool      `json:"outline"`
+	Stacked bool      `json:"stacked"` // Y includes the layers below
+	Y       []float64 `json:"y"`
+}
+
+func drawnFigures(figs []figure.Figure) []drawnFigure {
+	out := []drawnFigure{}
+	for _, f := range figs {
+		if len(f.Panels[0].Lines)+len(f.Panels[0].Areas) == 0 && len(f.Panels[0].Bars)+len(f.Panels[0].Cells) > 0 {
+			continue
+		}
+		d := drawnFigure{ID: f.ID, Link: f.ID, X: drawnAxisOf(f.X), Y: drawnAxisOf(f.Y)}
+		if f.X.Unit == figure.Instants {
+			d.Link = "time"
+		}
+		for _, p := range f.Panels {
+			d.Panels = append(d.Panels, drawnPanelOf(f, p))
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func drawnAxisOf(a figure.Axis) drawnAxis {
+	d := drawnAxis{Label: a.Label, Unit: a.Unit.String(), Min: a.Min, Max: a.Max, Log: a.Log}
+	if a.Log {
+		for _, t := range a.Ticks(6) {
+			if !t.IsMinor() {
+				d.Ticks = append(d.Ticks, drawnTick{t.Value, t.Label})
+			}
+		}
+	}
+	return d
+}
+
+// perDrawnLayer bounds the points of a layer on the page, where it can be zoomed into.
+const perDrawnLayer = 800
+
+// drawnPanelOf brings all layers to the same instants, as uPlot needs them.
+func drawnPanelOf(f figure.Figure, p figure.Panel) drawnPanel {
+	d := drawnPanel{
+		Bands: append([]figure.Band{}, p.Bands...), Marks: append([]figure.Mark{}, p.Marks...), Layers: []drawnLayer{},
+	}
+	for _, s := range p.Spreads {
+		d.Spreads = append(d.Spreads, drawnSpread{figure.Hex(s.Color), rounded(s.X), rounded(s.Low), rounded(s.High)})
+	}
+	var curves []metrics.Series
+	add := func(name string, c color.NRGBA, x, y []float64) *drawnLayer {
+		curves = append(curves, rising(x, y).Thin(perDrawnLayer))
+		d.Layers = append(d.Layers, drawnLayer{Name: name, Color: figure.Hex(c)})
+		return &d.Layers[len(d.Layers)-1]
+	}
+	for _, a := range p.Areas {
+		l := add(a.Name, a.Color, a.X, a.Y)
+		l.Area, l.Outline, l.Stacked = true, a.Outline, a.Base != nil
+	}
+	for _, l := range p.Lines {
+		add(l.Name, l.Color, l.X, l.Y)
+	}
+	d.X = metrics.Instants(append(curves, raster(f.X, metrics.Instants(curves...)))...)
+	for i := range d.Layers {
+		d.Layers[i].Y = make([]float64, len(d.X))
+		for j, x := range d.X {
+			y := curves[i].At(x)
+			if f.Y.Log {
+				y = math.Max(y, f.Y.Min)
+			}
+			d.Layers[i].Y[j] = digits(y, 7)
+		}
+	}
+	return d
+}
+
+// perRaster is the least number of instants along an axis of time.
+const perRaster = 400
+
+// raster returns evenly spaced instants between the first and the last one. A straight curve
+// has few points of its own, but the mouse asks for its value everywhere.
+func raster(a figure.Axis, x []float64) metrics.Series {
+	var s metrics.Series
+	if a.Unit != figure.Instants || len(x) < 2 {
+		return s
+	}
+	from, to := x[0], x[len(x)-1]
+	step := a.Max / perRaster
+	for at := from + step; at < to; at += step {
+		s.AtS = append(s.AtS, digits(at, 6))
+	}
+	return s
+}
+
+// rising moves points of the same x, which form a vertical line, closely behind each other.
+func rising(x, y []float64) metrics.Series {
+	s := metrics.Series{AtS: slices.Clone(x), Value: y}
+	for i := len(x) - 2; i >= 0; i-- {
+		if s.AtS[i] >= s.AtS[i+1] {
+			s.AtS[i] = s.AtS[i+1] - math.Max(math.Abs(s.AtS[i+1])*1e-6, 1e-9)
+		}
+	}
+	return s
+}
+
+func rounded(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = digits(v, 6)
+	}
+	return out
+}
+
+// digits rounds to n significant digits. More would only lengthen the page.
+func digits(v float64, n int) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
+	if err != nil {
+		return v
+	}
+	return r
+}

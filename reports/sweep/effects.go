@@ -1,0 +1,188 @@
+package sweep
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// effect is how far an axis moves a figure over the values that the axis has.
+type effect struct {
+	axis string
+	// factor is the figure at the highest level by that at the lowest one, at least 1. A level
+	// is a value of the axis, or a quarter of them if they are many. Its figure is the
+	// geometric mean over the runs at that level; where axes are varied one at a time, over
+	// those of its own runs. In a sample it is what the best fit of all axes at once gives
+	// from one end of the axis to the other.
+	factor float64
+	// low and high are the values of the axis at the lowest and the highest level.
+	low, high string
+}
+
+// countFloor and timeFloor keep the logarithms of counts and times that may be zero within
+// reason: one, and the period of the samples that times come from.
+const (
+	countFloor = 1
+	timeFloor  = 0.1
+)
+
+// effectsOn returns the effect of every axis on a figure under one broker, the strongest
+// first. Axes of one level, and runs without the figure, have none.
+func effectsOn(s *metrics.Sweep, path, broker string) []effect {
+	var out []effect
+	var fitted map[int]effect
+	if s.Design == "sample" {
+		fitted = fit(s, path, broker)
+	}
+	for i, axis := range s.Axes {
+		if e, ok := fitted[i]; ok {
+			out = append(out, e)
+			continue
+		}
+		levels := levelsOf(s, i, path, broker)
+		if len(levels) < 2 {
+			continue
+		}
+		byMean := func(a, b level) int { return cmp.Compare(a.mean, b.mean) }
+		low, high := slices.MinFunc(levels, byMean), slices.MaxFunc(levels, byMean)
+		out = append(out, effect{axis.Name, math.Exp(high.mean - low.mean), low.value, high.value})
+	}
+	slices.SortStableFunc(out, func(a, b effect) int { return cmp.Compare(b.factor, a.factor) })
+	return out
+}
+
+// level is the logarithms of a figure at one value of an axis.
+type level struct {
+	value string
+	logs  []float64
+	mean  float64
+}
+
+// mostLevels is the number of values from which on those of an axis are grouped in quarters.
+const mostLevels = 12
+
+func levelsOf(s *metrics.Sweep, axis int, path, broker string) []level {
+	var levels []level
+	for _, value := range s.Axes[axis].Values {
+		l := level{value: value}
+		for _, r := range s.Runs {
+			if r.Broker != broker || r.Point[axis] != value || !varies(s, axis, r.Point) {
+				continue
+			}
+			if y, ok := logOf(r, path); ok {
+				l.logs = append(l.logs, y)
+			}
+		}
+		if len(l.logs) > 0 {
+			levels = append(levels, l)
+		}
+	}
+	if len(levels) >= mostLevels && s.Axes[axis].Numeric {
+		var quarters []level
+		for part := range slices.Chunk(levels, (len(levels)+3)/4) {
+			q := level{value: part[0].value + " to " + part[len(part)-1].value}
+			for _, l := range part {
+				q.logs = append(q.logs, l.logs...)
+			}
+			quarters = append(quarters, q)
+		}
+		levels = quarters
+	}
+	for i := range levels {
+		l := &levels[i]
+		for _, v := range l.logs {
+			l.mean += v
+		}
+		l.mean /= float64(len(l.logs))
+	}
+	return levels
+}
+
+// varies reports whether the point belongs to the axis. Every point does, unless axes are
+// varied one at a time.
+func varies(s *metrics.Sweep, axis int, point []string) bool {
+	for i, value := range point {
+		if len(s.Base) > 0 && i != axis && value != s.Base[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// worstCondition is the condition number above which a sample does not tell its axes apart.
+const worstCondition = 1e7
+
+// fit returns the effect of every numeric axis of a sample, by the index of the axis. No two
+// cells of a sample differ in one axis alone, so fit takes the effects from the plane that
+// fits best: the logarithm of the figure against all axes at once. It returns nothing if the
+// runs are too few, or the axes too much alike to tell their effects apart.
+func fit(s *metrics.Sweep, path, broker string) map[int]effect {
+	var axes []int
+	for i, a := range s.Axes {
+		if a.Numeric && len(a.Values) > 1 {
+			axes = append(axes, i)
+		}
+	}
+	var xs, ys []float64 // rows of 1 and the axes; the figure
+	for _, r := range s.Runs {
+		y, ok := logOf(r, path)
+		if r.Broker != broker || !ok {
+			continue
+		}
+		xs, ys = append(xs, 1), append(ys, y)
+		for _, i := range axes {
+			xs = append(xs, scaled(s.Axes[i], r.Point[i]))
+		}
+	}
+	if len(ys) <= len(axes)+1 {
+		return nil
+	}
+	var qr mat.QR
+	if qr.Factorize(mat.NewDense(len(ys), len(axes)+1, xs)); !(qr.Cond() < worstCondition) {
+		return nil
+	}
+	var b mat.VecDense
+	if err := qr.SolveVecTo(&b, false, mat.NewVecDense(len(ys), ys)); err != nil {
+		return nil // as Cond says already
+	}
+	out := map[int]effect{}
+	for k, i := range axes {
+		a := s.Axes[i]
+		first, last := a.Values[0], a.Values[len(a.Values)-1]
+		span := b.AtVec(k+1) * (scaled(a, last) - scaled(a, first))
+		e := effect{a.Name, math.Exp(math.Abs(span)), first, last}
+		if span < 0 {
+			e.low, e.high = last, first
+		}
+		out[i] = e
+	}
+	return out
+}
+
+// scaled returns the value of an axis in the plane: its logarithm if all are above zero.
+func scaled(a metrics.Axis, value string) float64 {
+	v := a.Number(value)
+	if a.Number(a.Values[0]) > 0 {
+		return math.Log(v)
+	}
+	return v
+}
+
+// logOf returns the logarithm of a figure of a run, and whether there is one.
+func logOf(r metrics.SweepRun, path string) (float64, bool) {
+	if r.Result == nil {
+		return 0, false
+	}
+	v, isTime, err := r.Result.Lookup(path)
+	switch {
+	case err != nil || isTime && v < 0:
+		return 0, false
+	case isTime:
+		return math.Log(math.Max(v, timeFloor)), true
+	}
+	return math.Log(math.Max(v, countFloor)), true
+}

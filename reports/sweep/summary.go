@@ -1,0 +1,299 @@
+package sweep
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/wording"
+)
+
+// Section is a part of a sweep's summary.
+type Section struct {
+	Title  string
+	Header []string
+	Rows   [][]string
+	Notes  []string
+}
+
+// Sections returns what a sweep found out: where the limits are, what moves the figures most,
+// every cell if they are few, and what went wrong.
+func Sections(s *metrics.Sweep) []Section {
+	var out []Section
+	for _, sec := range []Section{limitSection(s), kneeSection(s), effectSection(s), cellSection(s), failureSection(s)} {
+		if len(sec.Rows)+len(sec.Notes) > 0 {
+			out = append(out, sec)
+		}
+	}
+	return out
+}
+
+// mostCells is the largest number of cells that a summary names one by one.
+const mostCells = 6
+
+// limitSection counts the cells that pass, and names those that bear most.
+func limitSection(s *metrics.Sweep) Section {
+	if len(s.Limits) == 0 {
+		return Section{}
+	}
+	var limits []string
+	for _, l := range s.Limits {
+		limits = append(limits, l.String())
+	}
+	sec := Section{Title: "Cells within " + strings.Join(limits, " and "), Header: []string{"broker", "pass", "largest passing cells"}}
+	cells := s.Cells()
+	for _, b := range s.Brokers {
+		all, pass := 0, 0
+		for _, c := range cells {
+			if c.Broker == b {
+				all++
+				if c.Passes(s.Limits) {
+					pass++
+				}
+			}
+		}
+		text := largestText(s, cells, b)
+		switch {
+		case pass == 0:
+			text = "none passes"
+		case pass == all:
+			text = "all pass: the limit lies beyond " + text
+		}
+		if below := failBelow(s, b); len(below) > 0 {
+			text += "; but with less load " + pointText(s, below[0].Point) + " fails"
+			if len(below) > 1 {
+				text += fmt.Sprintf(", and %d more", len(below)-1)
+			}
+		}
+		sec.Rows = append(sec.Rows, []string{b, fmt.Sprintf("%d of %d", pass, all), text})
+	}
+	return sec
+}
+
+// largestText names the loads of the largest passing cells, and the settings under which they
+// pass.
+func largestText(s *metrics.Sweep, cells []metrics.Cell, broker string) string {
+	load := func(c metrics.Cell, of bool) string {
+		point := slices.Clone(c.Point)
+		for i, a := range s.Axes {
+			if a.Load != of {
+				point[i] = ""
+			}
+		}
+		return pointText(s, point)
+	}
+	var loads, parts []string
+	passing := map[string][]string{} // settings by load
+	for _, c := range largest(s, broker) {
+		l := load(c, true)
+		if !slices.Contains(loads, l) {
+			loads = append(loads, l)
+		}
+		passing[l] = append(passing[l], load(c, false))
+	}
+	for _, l := range loads {
+		if len(parts) == mostCells {
+			parts = append(parts, fmt.Sprintf("%d more", len(loads)-mostCells))
+			break
+		}
+		all := 0
+		for _, c := range cells {
+			if c.Broker == broker && load(c, true) == l {
+				all++
+			}
+		}
+		with := passing[l]
+		switch {
+		case all == 1:
+			parts = append(parts, strings.TrimSpace(l+" "+with[0]))
+		case len(with) == all && l != "":
+			parts = append(parts, l+" with every setting")
+		case len(with) == all:
+			parts = append(parts, "every setting")
+		case len(with) <= mostCells:
+			parts = append(parts, strings.TrimSpace(l+" with "+strings.Join(with, ", ")))
+		default:
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s with %d of %d settings", l, len(with), all)))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func pointText(s *metrics.Sweep, point []string) string {
+	var parts []string
+	for i, a := range s.Axes {
+		if point[i] != "" {
+			parts = append(parts, a.Name+"="+point[i])
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func kneeSection(s *metrics.Sweep) Section {
+	sec := Section{Title: "Knees", Header: []string{"broker", "at", "largest that passes", "smallest that fails"}}
+	for _, k := range s.Knees {
+		sec.Title = "Knee of " + k.Axis
+		at := pointText(s, k.Point)
+		if at == "" {
+			at = wording.Missing
+		}
+		passes, fails := k.Passes, k.Fails
+		if passes == "" {
+			passes = "none"
+		}
+		if fails == "" {
+			fails = "none up to the end of the range"
+		}
+		sec.Rows = append(sec.Rows, []string{k.Broker, at, passes, fails})
+	}
+	return sec
+}
+
+// effectSection ranks the axes by how far they move each figure.
+func effectSection(s *metrics.Sweep) Section {
+	ranks := []string{"1st", "2nd", "3rd", "4th", "5th"}
+	ranks = ranks[:min(len(s.Axes), len(ranks))]
+	sec := Section{Title: "What moves a figure most, from its best to its worst value", Header: append([]string{"figure", "broker"}, ranks...)}
+	for _, path := range Paths(s, nil) {
+		for _, b := range s.Brokers {
+			row := append([]string{wording.FigureName(path), b}, make([]string, len(ranks))...)
+			effects := effectsOn(s, path, b)
+			for i, e := range effects {
+				if i == len(ranks) {
+					break
+				}
+				row[2+i] = fmt.Sprintf("%s ×%s (%s → %s)", e.axis, wording.Times(e.factor), e.low, e.high)
+				if e.factor < noEffect {
+					row[2+i] = e.axis + ": nothing"
+				}
+			}
+			if len(effects) > 0 {
+				sec.Rows = append(sec.Rows, row)
+			}
+		}
+	}
+	return sec
+}
+
+// mostListed is the largest number of cells that a summary lists.
+const mostListed = 40
+
+func cellSection(s *metrics.Sweep) Section {
+	cells := s.Cells()
+	if len(cells) > mostListed {
+		return Section{}
+	}
+	sec := Section{Title: "Cells"}
+	if len(s.Seeds) > 1 {
+		sec.Title = fmt.Sprintf("Cells, medians over %d seeds", len(s.Seeds))
+	}
+	for _, a := range s.Axes {
+		sec.Header = append(sec.Header, a.Name)
+	}
+	sec.Header = append(sec.Header, "broker")
+	paths := Paths(s, nil)
+	for _, p := range paths {
+		sec.Header = append(sec.Header, wording.FigureName(p))
+	}
+	if len(s.Limits) > 0 {
+		sec.Header = append(sec.Header, "limits")
+	}
+	for _, c := range cells {
+		row := append(append([]string{}, c.Point...), c.Broker)
+		for _, p := range paths {
+			row = append(row, cellText(p, c.Spread(p), false))
+		}
+		if len(s.Limits) > 0 {
+			row = append(row, map[bool]string{true: "pass", false: "fail"}[c.Passes(s.Limits)])
+		}
+		sec.Rows = append(sec.Rows, row)
+	}
+	return sec
+}
+
+func failureSection(s *metrics.Sweep) Section {
+	sec := Section{Title: "What went wrong"}
+	for _, r := range s.Runs {
+		name := fmt.Sprintf("%s %s seed %d", pointText(s, r.Point), r.Broker, r.Seed)
+		if r.Result == nil {
+			sec.Notes = append(sec.Notes, fmt.Sprintf("%s failed %d times: %s", name, r.Attempts, r.Error))
+			continue
+		}
+		for _, inv := range r.Result.Invariants {
+			if !inv.OK {
+				sec.Notes = append(sec.Notes, fmt.Sprintf("%s: invariant %q failed: %s", name, inv.Name, inv.Detail))
+			}
+		}
+	}
+	return sec
+}
+
+// Headline says in one line what was swept.
+func Headline(s *metrics.Sweep) string {
+	var names []string
+	for _, a := range s.Axes {
+		names = append(names, fmt.Sprintf("%s (%d)", a.Name, len(a.Values)))
+	}
+	return fmt.Sprintf("%s · %s over %s · %d runs", s.Scenario, s.Design, strings.Join(names, " × "), len(s.Runs))
+}
+
+// Summary writes the summary for a terminal.
+func Summary(w io.Writer, s *metrics.Sweep) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, Headline(s))
+	for _, sec := range Sections(s) {
+		fmt.Fprintf(out, "\n%s\n", sec.Title)
+		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		for _, row := range append([][]string{sec.Header}, sec.Rows...) {
+			if len(row) > 0 {
+				fmt.Fprintf(table, "  %s\n", strings.TrimRight(strings.Join(row, "\t"), "\t"))
+			}
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+		for _, n := range sec.Notes {
+			fmt.Fprintf(out, "  %s\n", n)
+		}
+	}
+	return out.Flush()
+}
+
+// Markdown writes the summary as Markdown, with the charts that lie beside it, by the names
+// of their files.
+func Markdown(w io.Writer, s *metrics.Sweep, charts ...string) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "# %s\n", wording.MarkdownCell(Headline(s)))
+	if s.Command != "" {
+		fmt.Fprintf(out, "\n```sh\n%s\n```\n", s.Command)
+	}
+	for _, sec := range Sections(s) {
+		fmt.Fprintf(out, "\n## %s\n\n", wording.MarkdownCell(sec.Title))
+		for i, row := range append([][]string{sec.Header}, sec.Rows...) {
+			if len(row) == 0 {
+				continue
+			}
+			for _, text := range row {
+				fmt.Fprintf(out, "| %s ", wording.MarkdownCell(text))
+			}
+			fmt.Fprintln(out, "|")
+			if i == 0 {
+				fmt.Fprintln(out, strings.Repeat("|:--", len(row))+"|")
+			}
+		}
+		for _, n := range sec.Notes {
+			fmt.Fprintf(out, "- %s\n", wording.MarkdownCell(n))
+		}
+	}
+	if len(charts) > 0 {
+		fmt.Fprintln(out, "\n## Charts")
+	}
+	for _, name := range charts {
+		fmt.Fprintf(out, "\n![%s](%s)\n", strings.TrimSuffix(name, ".png"), name)
+	}
+	return out.Flush()
+}

@@ -1,0 +1,32 @@
+package wording
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// TestLabels: runs are named by as little as tells them apart.
+func TestLabels(t *testing.T) {
+	run := func(broker, cost string, seed int64, reporting bool) *metrics.Result {
+		return &metrics.Result{Run: metrics.Run{Scenario: "s", Broker: broker, Seed: seed,
+			Params: map[string]any{"cost": cost, "report_allocations": reporting}}}
+	}
+	for _, tt := range []struct {
+		runs []*metrics.Result
+		want []string
+	}{
+		{[]*metrics.Result{run("legacy", "a", 1, true), run("shedding", "b", 2, false)}, []string{"legacy", "shedding"}},
+		{[]*metrics.Result{run("legacy", "a", 1, true), run("legacy", "b", 1, false)}, []string{"legacy a", "legacy b"}},
+		{[]*metrics.Result{run("legacy", "a", 1, true), run("legacy", "b", 1, false), run("legacy", "b", 2, false)},
+			[]string{"legacy a seed=1", "legacy b seed=1", "legacy b seed=2"}},
+		{[]*metrics.Result{run("legacy", "a", 1, true), run("legacy", "a", 1, false)},
+			[]string{"legacy report_allocations=true", "legacy report_allocations=false"}},
+		{[]*metrics.Result{run("legacy", "a", 1, true), run("legacy", "a", 1, true)}, []string{"legacy #1", "legacy #2"}},
+	} {
+		if got := Labels(tt.runs); !slices.Equal(got, tt.want) {
+			t.Errorf("labels %q, want %q", got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package wording
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// MaxColumns is the number of runs that a table shows side by side.
+const MaxColumns = 4
+
+// Summary is the comparison of runs as text, before it is laid out for a terminal, as Markdown
+// or on the page.
+type Summary struct {
+	Headline string
+	Subtitle string
+	Labels   []string
+	Pair     bool // two runs, with their delta and ratio
+	Sections []Section
+	Verdicts Section // invariants and thresholds: how many hold, run by run
+	Failures []string
+	Warning  string // about runs that differ in more than their broker
+}
+
+// Section is a part of the comparison: one phase, the totals or the verdicts.
+type Section struct {
+	Name string
+	Rows []Row
+}
+
+// Row is one metric in every run.
+type Row struct {
+	Title  string
+	Values []string // one a run
+	Delta  string
+	Ratio  string
+	Change Change
+}
+
+// Change says whether the newer run did better.
+type Change int
+
+const (
+	neutral Change = iota
+	Better
+	Worse
+)
+
+// String returns the name that styles the figure on the page; "" for neutral.
+func (c Change) String() string { return [...]string{"", "better", "worse"}[c] }
+
+// rowMetrics are the figures the summary shows of a phase and of the totals. The rest is
+// in the exports.
+var (
+	phaseRows = []string{
+		"raft_entries", "evals_created", "evals_processed", "evals_canceled", "plans_submitted",
+		"queue_empty_s", "recovery_s", "allocs_replaced_s", "peak_pending", "peak_cancelable", "nodes_down", "missed_heartbeats",
+	}
+	totalRows = []string{"raft_entries", "evals_created", "evals_processed", "evals_canceled", "plans_submitted", "end_s"}
+)
+
+// lessIsBetter are the figures in which a broker is meant to be frugal.
+var lessIsBetter = []string{"raft_entries", "evals_processed", "plans_submitted", "queue_empty_s", "recovery_s", "allocs_replaced_s", "peak_pending", "end_s"}
+
+// Summarise compares the runs, of which there is at least one.
+func Summarise(runs []*metrics.Result) Summary {
+	s := Summary{Subtitle: Subtitle(runs), Labels: Labels(runs), Pair: len(runs) == 2}
+	switch len(runs) {
+	case 1:
+		s.Headline = headlineOfOne(runs[0])
+	case 2:
+		s.Headline = headline(runs[0], runs[1])
+	}
+	for _, name := range phaseNames(runs) {
+		s.Sections = append(s.Sections, Section{name, rowsOf(PhasesNamed(runs, name), phaseRows)})
+	}
+	if len(s.Sections) > 1 {
+		totals := make([]*metrics.Phase, len(runs))
+		for i, r := range runs {
+			totals[i] = &r.Totals
+		}
+		s.Sections = append(s.Sections, Section{"total", rowsOf(totals, totalRows)})
+	}
+	s.judge(runs)
+	if s.Pair {
+		if differ := Varying(runs); len(differ) > 0 {
+			s.Warning = "the runs differ in more than the broker: "
+			for i, name := range differ {
+				if i > 0 {
+					s.Warning += ", "
+				}
+				s.Warning += fmt.Sprintf("%s %s and %s", name, ParamText(Setting(runs[0], name)), ParamText(Setting(runs[1], name)))
+			}
+		}
+	}
+	return s
+}
+
+// rowsOf lays out metrics of one phase over all runs; a nil phase is one that its run did not
+// have. It leaves out rows that are zero everywhere, and the times of a phase in which no run
+// had anything to recover from.
+func rowsOf(phases []*metrics.Phase, names []string) []Row {
+	var rows []Row
+	for _, name := range names {
+		m, _ := metrics.PhaseMetric(name)
+		if m.Time() && idle(phases) && name != "end_s" {
+			continue
+		}
+		r := Row{Title: m.Title}
+		if name == "end_s" {
+			r.Title = "duration"
+		}
+		all := true // zero, that is
+		for _, p := range phases {
+			if p == nil {
+				r.Values = append(r.Values, Missing)
+				continue
+			}
+			v := m.Value(p)
+			all = all && v == 0
+			r.Values = append(r.Values, Value(m, v))
+		}
+		if all {
+			continue
+		}
+		if len(phases) == 2 && phases[0] != nil && phases[1] != nil {
+			r.compare(m, m.Value(phases[0]), m.Value(phases[1]))
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func (r *Row) compare(m metrics.Metric, older, newer float64) {
+	d := metrics.NewDelta(m, older, newer)
+	r.Delta, r.Ratio = signed(d), factor(d)
+	if !slices.Contains(lessIsBetter, m.Name) {
+		return
+	}
+	if !m.Came(older) || !m.Came(newer) {
+		// A time that never came is later than any; nothing to wait for is no time at all.
+		switch {
+		case newer < 0 && m.Came(older):
+			r.Change = Worse
+		case older < 0 && m.Came(newer):
+			r.Change = Better
+		}
+		return
+	}
+	switch {
+	case newer < older:
+		r.Change = Better
+	case newer > older:
+		r.Change = Worse
+	}
+}
+
+// judge counts the invariants and thresholds that hold and lists the others.
+func (s *Summary) judge(runs []*metrics.Result) {
+	invariants, thresholds := Row{Title: "invariants"}, Row{Title: "thresholds"}
+	demanded := false
+	for i, r := range runs {
+		ok := 0
+		for _, inv := range r.Invariants {
+			if inv.OK {
+				ok++
+				continue
+			}
+			s.Failures = append(s.Failures, fmt.Sprintf("invariant %q failed in %s: %s", inv.Name, s.Labels[i], inv.Detail))
+		}
+		invariants.Values = append(invariants.Values, fmt.Sprintf("%d of %d ok", ok, len(r.Invariants)))
+		ok = 0
+		for _, v := range r.Thresholds {
+			if v.OK {
+				ok++
+				continue
+			}
+			s.Failures = append(s.Failures, fmt.Sprintf("threshold failed in %s: %s is %s, demanded %s", s.Labels[i], v.Metric, Exact(v.Value), v.Demand))
+		}
+		demanded = demanded || len(r.Thresholds) > 0
+		thresholds.Values = append(thresholds.Values, fmt.Sprintf("%d of %d ok", ok, len(r.Thresholds)))
+	}
+	s.Verdicts.Rows = append(s.Verdicts.Rows, invariants)
+	if demanded {
+		s.Verdicts.Rows = append(s.Verdicts.Rows, thresholds)
+	}
+}
