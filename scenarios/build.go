@@ -189,7 +189,7 @@ func (b *builder) action(e language.Event, servers int) (actions.Action, error) 
 			return nil, err
 		}
 	}
-	if f, ok := action.(actions.Follower); ok {
+	if f, ok := action.(actions.Ordered); ok {
 		return action, f.Follow(&b.before)
 	}
 	return action, nil

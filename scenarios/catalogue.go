@@ -4,7 +4,6 @@ import (
 	"embed"
 	"sync"
 
-	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -19,14 +18,18 @@ import (
 var catalogue embed.FS
 
 // Names returns the names of the built-in scenarios, sorted.
-func Names() []string {
-	entries, err := fs.ReadDir(catalogue, "catalogue")
+func Names() []string { return namesIn(catalogue, "catalogue") }
+
+// namesIn returns the names of the .hcl files in a folder, sorted. Other files there are ones
+// that those name.
+func namesIn(files embed.FS, folder string) []string {
+	entries, err := files.ReadDir(folder)
 	if err != nil {
 		panic(err) // it is embedded
 	}
 	var names []string
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), ".hcl"); ok { // others are named by scenarios
+		if name, ok := strings.CutSuffix(e.Name(), ".hcl"); ok {
 			names = append(names, name)
 		}
 	}

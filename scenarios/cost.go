@@ -38,17 +38,7 @@ type Cost struct {
 }
 
 // CostNames returns the names of the built-in classes, sorted.
-func CostNames() []string {
-	entries, err := fs.ReadDir(calibration, "calibration")
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, strings.TrimSuffix(e.Name(), ".hcl"))
-	}
-	return names
-}
+func CostNames() []string { return namesIn(calibration, "calibration") }
 
 // loadCost returns the built-in class of that name, or reads the file of that path if it
 // contains a slash or ends in .hcl; empty means DefaultCost. An error is an *InputError.

@@ -124,7 +124,7 @@ var layers = []layer{
 		reason: "the bubble runs a function on virtual time, whatever that does",
 	},
 	{
-		part: "scenarios/internal/behaviours", own: []string{"nodesim", "scenarios/language", "scenarios/internal/words", "scenarios/internal/draw"},
+		part: "scenarios/internal/behaviours", own: []string{"internal/heap", "nodesim", "scenarios/language", "scenarios/internal/words", "scenarios/internal/draw"},
 		reason: "what clients do by themselves needs their fleet alone",
 	},
 	{

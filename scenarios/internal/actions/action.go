@@ -20,20 +20,20 @@ type Action interface {
 // Beginner is the filled block of an event that begins a behaviour.
 type Beginner interface{ Begins() string }
 
-// What an Action can say of itself besides.
+// What an Action can say about itself besides.
 type (
 	// Checker is an Action that can be wrong before anything runs.
 	Checker interface {
 		// Check returns what is wrong with the action in a cluster of that many servers.
 		Check(servers int) error
 	}
-	// Follower is an Action that depends on what came before it in the scenario.
-	Follower interface {
+	// Ordered is an Action that depends on what came before it in the scenario.
+	Ordered interface {
 		// Follow notes that the action comes next, or says why it cannot.
 		Follow(h *History) error
 	}
-	// Request is an Action that users and operators ask of the leader, as against one that
-	// befalls machines and networks. It waits for the requests before it.
+	// Request is an Action that users and operators ask of the leader; others befall machines and
+	// networks. A request waits for the requests before it.
 	Request interface{ AsksLeader() }
 	// Registration is an Action that registers jobs.
 	Registration interface{ Registers() int }
@@ -41,8 +41,8 @@ type (
 	Enabler interface{ EnablesSchedulers() bool }
 )
 
-// History is what has happened in a scenario up to an event, as far as later events depend on
-// it. The zero value is the history of the first event.
+// History is what the events before an event did, as far as later events depend on it. The zero
+// value is the history of the first event.
 type History struct {
 	Started  bool            // the clients
 	Behaving map[string]bool // by the name of a behaviour

@@ -1,12 +1,13 @@
 package behaviours
 
 import (
-	"container/heap"
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"sync"
 	"time"
 
+	"github.com/simctl/simctl/internal/heap"
 	"github.com/simctl/simctl/nodesim"
 )
 
@@ -52,19 +53,23 @@ func (u *Underway) Silenced(fn func(clients []int)) {
 	}
 }
 
+// before orders units by when they act next, and by number at one instant.
+func before(a, b *Unit) bool {
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.number, b.number)) < 0
+}
+
 // run lets the units act until ctx is done or none has anything left to do.
 func (u *Underway) run(ctx context.Context, routine Routine, f *nodesim.Fleet, offset time.Duration) {
 	start := time.Now().Add(offset)
-	var due agenda
+	due := heap.Heap[*Unit]{Before: before}
 	for _, unit := range u.units {
 		if at, ok := routine.Begin(unit.number, unit.rand); ok {
 			unit.at = at
-			due = append(due, unit)
+			due.Push(unit)
 		}
 	}
-	heap.Init(&due)
-	for len(due) > 0 {
-		unit := due[0]
+	for due.Len() > 0 {
+		unit := due.Items[0]
 		timer := time.NewTimer(time.Until(start.Add(unit.at)))
 		select {
 		case <-timer.C:
@@ -75,28 +80,10 @@ func (u *Underway) run(ctx context.Context, routine Routine, f *nodesim.Fleet, o
 		wait, again := routine.Act(f, unit)
 		unit.acted++
 		if !again {
-			heap.Pop(&due)
+			due.Pop()
 			continue
 		}
 		unit.at += max(wait, time.Millisecond) // so that time goes on
-		heap.Fix(&due, 0)
+		due.Fix(0)
 	}
-}
-
-// agenda orders units by when they act next, and by number at one instant.
-type agenda []*Unit
-
-func (a agenda) Len() int { return len(a) }
-func (a agenda) Less(i, j int) bool {
-	if a[i].at != a[j].at {
-		return a[i].at < a[j].at
-	}
-	return a[i].number < a[j].number
-}
-func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
-func (a *agenda) Push(x any)   { *a = append(*a, x.(*Unit)) }
-func (a *agenda) Pop() any {
-	last := (*a)[len(*a)-1]
-	*a = (*a)[:len(*a)-1]
-	return last
 }

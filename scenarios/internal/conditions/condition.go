@@ -19,7 +19,7 @@ type Condition interface {
 	Lacking(w *Watch) string
 }
 
-// What a Condition can say of itself besides.
+// What a Condition can say about itself besides.
 type (
 	// Checker is a Condition that can be wrong before anything runs.
 	Checker interface{ Check() error }

@@ -19,14 +19,8 @@ import (
 	"github.com/simctl/simctl/scenarios/internal/scale"
 )
 
-// Run runs a Scenario in this process and returns its Result; tell, which may be nil, is
-// called with the progress now and then and must be quick. A run repeats exactly only if the
-// process has GOMAXPROCS 1 and was built or started with GODEBUG randseednop=0. Two runs must
-// not go on in one process at a time, since Raft draws from a source they share.
-//
-// The error is ctx's if that ended the run. A phase that never ended is an error, too, but
-// comes with the Result of what was: so check both. Failed invariants are no error; see
-// Result.Invariants.
+// Run runs a Scenario in this process and returns its Result; tell may be nil, and must be
+// quick. What the process must be like, and what the error says, is in scenarios.RunOne.
 func Run(ctx context.Context, sc *Scenario, tell func(Progress)) (*metrics.Result, error) {
 	if err := sc.validate(); err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", sc.Run.Scenario, err)

@@ -11,6 +11,83 @@ import (
 	"github.com/simctl/simctl/scenarios/internal/draw"
 )
 
+var (
+	_ = actions.RegisterAction("partition", Partition{}, actions.Soak{Draws: []actions.Draw{
+		{Kind: actions.OfNetwork, Place: 1, Weight: 2, Event: drawPartition},
+		{Kind: actions.OfNetwork, Place: 2, Weight: 1, Event: drawClientsCutOff},
+	}})
+	_ = actions.RegisterAction("link_delay", LinkDelay{}, actions.Drawn(actions.OfNetwork, 3, 1, drawLinkDelay))
+	_ = actions.RegisterAction("link_loss", LinkLoss{}, actions.Drawn(actions.OfNetwork, 4, 1, drawLinkLoss))
+)
+
+// Partition cuts links.
+type Partition struct{ Links }
+
+func (a Partition) Mark() string { return a.mark("a partition") }
+
+func (a Partition) Do(s *actions.Stage) error {
+	return a.disturb(s, cluster.Link{Loss: 1}, "the partition heals")
+}
+
+func drawPartition(s *draw.Source) draw.Event {
+	return draw.NewEvent("partition", append([]string{s.Lasts(), fmt.Sprintf("one_way = %t", s.Chance(1, 3))}, drawEnds(s)...)...)
+}
+
+func drawClientsCutOff(s *draw.Source) draw.Event {
+	return draw.NewEvent("partition", s.Lasts(), "", "from {", "  clients = "+s.Between(0.1, 1), "}")
+}
+
+// LinkDelay makes links slower, by Latency and a uniform draw from [0, Jitter).
+type LinkDelay struct {
+	Links
+	Latency, Jitter time.Duration
+}
+
+func (a LinkDelay) Check(servers int) error {
+	err := a.Links.Check(servers)
+	if a.Latency < 0 || a.Jitter < 0 || a.Latency+a.Jitter == 0 {
+		err = errors.Join(err, fmt.Errorf("latency %v and jitter %v: give at least one, above 0", a.Latency, a.Jitter))
+	}
+	return err
+}
+
+func (a LinkDelay) Mark() string { return a.mark("slow links") }
+
+func (a LinkDelay) Do(s *actions.Stage) error {
+	return a.disturb(s, cluster.Link{Latency: a.Latency, Jitter: a.Jitter}, "the links are as fast as before")
+}
+
+func drawLinkDelay(s *draw.Source) draw.Event {
+	return draw.NewEvent("link_delay", append([]string{
+		s.Lasts(), "latency = " + s.Delay(time.Millisecond, 800*time.Millisecond), "jitter = " + s.Delay(time.Millisecond, 400*time.Millisecond),
+	}, drawEnds(s)...)...)
+}
+
+// LinkLoss makes links lose a share of their messages, 0 to 1. Nothing sends a lost message
+// again: its caller hears nothing and gives up after 10 s.
+type LinkLoss struct {
+	Links
+	Loss float64
+}
+
+func (a LinkLoss) Check(servers int) error {
+	err := a.Links.Check(servers)
+	if !(a.Loss > 0 && a.Loss <= 1) { // so that a NaN is refused
+		err = errors.Join(err, fmt.Errorf("loss %g: it must be a number above 0, up to 1", a.Loss))
+	}
+	return err
+}
+
+func (a LinkLoss) Mark() string { return a.mark(fmt.Sprintf("%g%% loss on the links", a.Loss*100)) }
+
+func (a LinkLoss) Do(s *actions.Stage) error {
+	return a.disturb(s, cluster.Link{Loss: a.Loss}, "the links lose nothing more")
+}
+
+func drawLinkLoss(s *draw.Source) draw.Event {
+	return draw.NewEvent("link_loss", append([]string{s.Lasts(), "loss = " + s.Between(0.02, 0.6)}, drawEnds(s)...)...)
+}
+
 // Members is one end of the links that a fault concerns: servers, and a share of the running
 // clients that the fleet's seed chooses. The zero value stands for everybody who is not at
 // the other end.
@@ -68,7 +145,8 @@ type Links struct {
 	For      time.Duration
 }
 
-func (l Links) check(servers int) error {
+// Check is that of every Action on links, or part of it.
+func (l Links) Check(servers int) error {
 	return errors.Join(l.From.check(servers), l.To.check(servers), actions.Lasting(l.For))
 }
 

@@ -26,8 +26,8 @@ func (w allocFailures) action(s *actions.Setting) (actions.Action, error) {
 // FailAllocs makes up to Count allocations of a job fail at one instant.
 type FailAllocs struct {
 	request
-	Namespace, Job string
-	Count          int
+	Job   string
+	Count int
 }
 
 func (a FailAllocs) Mark() string {
@@ -35,7 +35,7 @@ func (a FailAllocs) Mark() string {
 }
 
 func (a FailAllocs) Do(s *actions.Stage) error {
-	_, err := s.Cluster.FailAllocs(s.Ctx, a.Namespace, a.Job, a.Count)
+	_, err := s.Cluster.FailAllocs(s.Ctx, "", a.Job, a.Count)
 	return named(err, "fail allocations of job", a.Job)
 }
 

@@ -25,13 +25,13 @@ func (w jobLaunch) action(s *actions.Setting) (actions.Action, error) {
 // LaunchJob launches a periodic job now.
 type LaunchJob struct {
 	request
-	Namespace, Job string
+	Job string
 }
 
 func (a LaunchJob) Mark() string { return fmt.Sprintf("periodic job %s is launched", a.Job) }
 
 func (a LaunchJob) Do(s *actions.Stage) error {
-	_, err := s.Cluster.ForcePeriodic(s.Ctx, a.Namespace, a.Job)
+	_, err := s.Cluster.ForcePeriodic(s.Ctx, "", a.Job)
 	return named(err, "launch periodic job", a.Job)
 }
 

@@ -25,17 +25,17 @@ func (w jobScale) action(s *actions.Setting) (actions.Action, error) {
 	return w.each(s, fmt.Sprintf("are scaled to %d", w.Count), func(j *rpc.Job) actions.Action { return ScaleJob{Job: j.ID, Count: w.Count} })
 }
 
-// ScaleJob sets the count of a group of a service or batch job; an empty Group is the first.
+// ScaleJob sets the count of the first group of a service or batch job.
 type ScaleJob struct {
 	request
-	Namespace, Job, Group string
-	Count                 int
+	Job   string
+	Count int
 }
 
 func (a ScaleJob) Mark() string { return fmt.Sprintf("job %s is scaled to %d", a.Job, a.Count) }
 
 func (a ScaleJob) Do(s *actions.Stage) error {
-	_, err := s.Cluster.ScaleJob(s.Ctx, a.Namespace, a.Job, a.Group, a.Count)
+	_, err := s.Cluster.ScaleJob(s.Ctx, "", a.Job, "", a.Count)
 	return named(err, "scale job", a.Job)
 }
 

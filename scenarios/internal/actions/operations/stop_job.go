@@ -22,12 +22,11 @@ func (w jobStop) action(s *actions.Setting) (actions.Action, error) {
 	return w.each(s, "stop", func(j *rpc.Job) actions.Action { return StopJob{Job: j.ID, Purge: w.Purge} })
 }
 
-// StopJob stops a job, or forgets it as well when Purge is set. An empty Namespace stands for
-// "default", here and in the other requests about jobs.
+// StopJob stops a job of the default namespace, or forgets it as well when Purge is set.
 type StopJob struct {
 	request
-	Namespace, Job string
-	Purge          bool
+	Job   string
+	Purge bool
 }
 
 func (a StopJob) Mark() string {
@@ -38,7 +37,7 @@ func (a StopJob) Mark() string {
 }
 
 func (a StopJob) Do(s *actions.Stage) error {
-	_, err := s.Cluster.StopJob(s.Ctx, a.Namespace, a.Job, a.Purge)
+	_, err := s.Cluster.StopJob(s.Ctx, "", a.Job, a.Purge)
 	return named(err, "stop job", a.Job)
 }
 
