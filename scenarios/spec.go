@@ -54,6 +54,9 @@ type Spec struct {
 	RaftStore string `json:"raft_store,omitempty"`
 	// Force lifts the limit of 1,000,000 clients.
 	Force bool `json:"force,omitempty"`
+	// IndependentReplicas makes every server apply every entry of the Raft log for itself. The
+	// Result is the same and takes longer: it proves that replicas agree.
+	IndependentReplicas bool `json:"independent_replicas,omitempty"`
 }
 
 // Inputs of a Spec beside its variables, as InputError names them.

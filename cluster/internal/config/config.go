@@ -29,6 +29,11 @@ type Config struct {
 	// for good. Those that reach the limit afterwards stay in the broker, and hold up their
 	// jobs, until another server leads.
 	PauseEndsFailedReaper bool
+	// IndependentReplicas makes every server apply every entry of the log for itself, so
+	// that what they come to can be compared. Otherwise the first server to apply an entry
+	// works out the state after it and the others adopt that: equal, and sooner. No figure of
+	// a run depends on it.
+	IndependentReplicas bool
 	// Costs says what work costs in time; the zero value makes it free.
 	Costs Costs
 	// Seed fixes every random draw of the cluster.

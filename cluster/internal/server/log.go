@@ -85,12 +85,12 @@ func (m *machine) Apply(l *raft.Log) any {
 }
 
 func (s *Server) apply(l *raft.Log) error {
-	command, err := fsm.Decode(l.Data)
+	result, err := s.shared.Results.Of(l)
 	if err != nil {
 		return err
 	}
-	s.allocate("fsm", command.Cost(s.cfg.Costs.FSM))
-	fx, err := command.Apply(s.store, l.Index)
+	s.allocate("fsm", result.Cost(s.cfg.Costs.FSM))
+	fx, err := result.Apply(s.store)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,8 @@ type Shared struct {
 	Ledger  fsm.Ledger
 	Acked   raftnode.Acked
 	Workers cpu.Workload
+	// Results lets servers adopt what the first of them made of an entry.
+	Results fsm.Results
 	// Held says that nodes which fall silent stay as they are.
 	Held atomic.Bool
 }

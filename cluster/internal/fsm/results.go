@@ -1,0 +1,101 @@
+package fsm
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// Results shares between the servers of a run what applying an entry leads to. In Raft an
+// index and a term name one entry and everything before it (Log Matching), so that the
+// states of all servers that have applied it are equal: the first server works it out, and
+// the others adopt its state, which is immutable. The zero value is ready; it is safe for
+// concurrent use.
+type Results struct {
+	// Servers is the number of servers. A result that all of them have is forgotten.
+	Servers int
+	// Independent makes every server decode and apply every entry for itself.
+	Independent bool
+
+	mu      sync.Mutex
+	byIndex map[uint64]*Result
+	oldest  uint64 // no result has a lower index
+}
+
+// maxResults bounds the results that are kept for servers which are behind, or do not run.
+const maxResults = 1024
+
+// Result is what applying an entry leads to.
+type Result struct {
+	index, term uint64
+	command     Command
+	takers      int // servers that have asked for it; guarded by Results.mu
+
+	once    sync.Once
+	state   *state.Snapshot
+	effects *Effects
+	err     error
+}
+
+// Of returns the result of an entry, for one server. The error is that of Decode.
+func (r *Results) Of(l *raft.Log) (*Result, error) {
+	if r.Independent {
+		return newResult(l)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.byIndex[l.Index]
+	if known == nil || known.term != l.Term {
+		var err error
+		if known, err = newResult(l); err != nil {
+			return nil, err
+		}
+		r.keep(known)
+	}
+	if known.takers++; known.takers == r.Servers {
+		delete(r.byIndex, l.Index)
+	}
+	return known, nil
+}
+
+func newResult(l *raft.Log) (*Result, error) {
+	command, err := Decode(l.Data)
+	return &Result{index: l.Index, term: l.Term, command: command}, err
+}
+
+func (r *Results) keep(one *Result) {
+	if r.byIndex == nil {
+		r.byIndex = map[uint64]*Result{}
+	}
+	if len(r.byIndex) == 0 || one.index < r.oldest {
+		r.oldest = one.index
+	}
+	r.byIndex[one.index] = one
+	for len(r.byIndex) > maxResults {
+		delete(r.byIndex, r.oldest)
+		r.oldest++
+	}
+}
+
+// Cost is that of the command.
+func (r *Result) Cost(costs config.FSMCosts) time.Duration { return r.command.Cost(costs) }
+
+// Apply makes a store whose last entry is the one before this one the state after it, and
+// returns what others are to hear of the entry. After an error the store is as it was.
+func (r *Result) Apply(store *state.Store) (*Effects, error) {
+	first := false
+	r.once.Do(func() {
+		first = true
+		if r.effects, r.err = r.command.Apply(store, r.index); r.err == nil {
+			r.state = store.Snapshot()
+		}
+	})
+	if !first && r.err == nil {
+		store.Adopt(r.state)
+	}
+	return r.effects, r.err
+}

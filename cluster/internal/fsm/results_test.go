@@ -1,0 +1,108 @@
+package fsm
+
+import (
+	"testing"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// entryOf returns the entry that writes one evaluation.
+func entryOf(t *testing.T, index, term uint64, eval string) *raft.Log {
+	t.Helper()
+	data, err := EvalUpdate.With(&EvalUpdateRequest{Evals: []*broker.Evaluation{{ID: eval, JobID: "j", Status: broker.StatusPending}}}).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &raft.Log{Index: index, Term: term, Type: raft.LogCommand, Data: data}
+}
+
+// apply applies an entry to the store of one server.
+func apply(t *testing.T, r *Results, s *state.Store, l *raft.Log) *Effects {
+	t.Helper()
+	result, err := r.Of(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := result.Cost(config.FSMCosts{Entry: 5, Eval: 2}); got != 7 {
+		t.Errorf("the entry costs %v, want 7ns on every server", got)
+	}
+	fx, err := result.Apply(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fx
+}
+
+// TestResultsAreShared: the second server gets the state of the first, and an entry of
+// another term at the same index, as a new leader writes, is another entry.
+func TestResultsAreShared(t *testing.T) {
+	for _, independent := range []bool{false, true} {
+		r := &Results{Servers: 3, Independent: independent}
+		a, b, c := state.New(), state.New(), state.New()
+		apply(t, r, a, entryOf(t, 1, 1, "one"))
+		fx := apply(t, r, b, entryOf(t, 1, 1, "one"))
+		if shared := a.Snapshot() == b.Snapshot(); shared == independent || a.Snapshot().Fingerprint() != b.Snapshot().Fingerprint() {
+			t.Errorf("independent %t: servers share their state: %t", independent, shared)
+		}
+		if len(fx.Evals) != 1 || fx.Evals[0].ID != "one" || fx.Counters.EvalsCreated != 1 {
+			t.Errorf("independent %t: effects on the second server %+v", independent, fx)
+		}
+		apply(t, r, c, entryOf(t, 1, 2, "other"))
+		if c.Snapshot().EvalTotal() != 1 || c.Snapshot().Fingerprint() == a.Snapshot().Fingerprint() {
+			t.Errorf("independent %t: an entry of another term gave the state of the first", independent)
+		}
+	}
+}
+
+// TestResultsAreForgotten: none is kept that every server has, and no more than there is room
+// for when a server does not run; that one works out for itself what it missed.
+func TestResultsAreForgotten(t *testing.T) {
+	r := &Results{Servers: 2}
+	a, b := state.New(), state.New()
+	for i := uint64(1); i <= 10; i++ {
+		apply(t, r, a, entryOf(t, i, 1, "e"))
+		apply(t, r, b, entryOf(t, i, 1, "e"))
+	}
+	if n := len(r.byIndex); n != 0 {
+		t.Errorf("%d results are kept that both servers have", n)
+	}
+	for i := uint64(11); i <= maxResults+100; i++ {
+		apply(t, r, a, entryOf(t, i, 1, "e"))
+	}
+	if n := len(r.byIndex); n != maxResults {
+		t.Errorf("%d results are kept, want %d", n, maxResults)
+	}
+	for i := uint64(11); i <= maxResults+100; i++ {
+		apply(t, r, b, entryOf(t, i, 1, "e"))
+	}
+	if a.Snapshot() != b.Snapshot() {
+		t.Error("a server that was behind does not share the state in the end")
+	}
+}
+
+// TestFailuresAreShared: an entry that cannot be applied fails on every server, and changes
+// none.
+func TestFailuresAreShared(t *testing.T) {
+	r := &Results{Servers: 2}
+	data, err := NodeUpdateDrain.With(&NodeUpdateDrainRequest{NodeID: "unknown"}).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range r.Servers {
+		s := state.New()
+		result, err := r.Of(&raft.Log{Index: 1, Term: 1, Type: raft.LogCommand, Data: data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := result.Apply(s); err == nil || s.Index() != 0 {
+			t.Errorf("the entry left the state at %d, error %v", s.Index(), err)
+		}
+	}
+	if _, err := r.Of(&raft.Log{Index: 2, Term: 1, Type: raft.LogCommand, Data: []byte{255}}); err == nil {
+		t.Error("an entry of an unknown type has a result")
+	}
+}
