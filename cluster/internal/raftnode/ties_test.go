@@ -2,6 +2,7 @@ package raftnode
 
 import (
 	"io"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,8 +20,9 @@ func (nothing) Apply(*raft.Log) any                 { return nil }
 func (nothing) Snapshot() (raft.FSMSnapshot, error) { return nil, raft.ErrNothingNewToSnapshot }
 func (nothing) Restore(r io.ReadCloser) error       { return r.Close() }
 
-// startNodes starts a Raft cluster that the test stops, and returns its leader first.
-func startNodes(t *testing.T, n int) []*Node {
+// startNodes starts a Raft cluster that the test stops, and returns its leader first. Its
+// leaders count as later ones once that is set.
+func startNodes(t *testing.T, n int, later *atomic.Bool) []*Node {
 	t.Helper()
 	cfg := config.Config{}.WithDefaults()
 	network := simnet.New(1, simnet.Link{}, simnet.Link{})
@@ -33,7 +35,7 @@ func startNodes(t *testing.T, n int) []*Node {
 		}
 		node := New(Options{
 			Addr: addr, Peers: addrs, Config: cfg.Raft, Seed: int64(i), Storage: storage,
-			Transport: network.NewTransport(addr, nil), Fsync: func() time.Duration { return 0 }, LedBefore: func() bool { return false },
+			Transport: network.NewTransport(addr, nil), Fsync: func() time.Duration { return 0 }, LedBefore: later.Load,
 		})
 		if err := node.Start(nothing{}); err != nil {
 			t.Fatal(err)
@@ -63,7 +65,8 @@ func startNodes(t *testing.T, n int) []*Node {
 // order, when a server starts and when it comes to lead.
 func TestRaftSaysWhereItBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		nodes := startNodes(t, 3)
+		var later atomic.Bool
+		nodes := startNodes(t, 3, &later)
 		leader := nodes[0]
 		breaker := leader.ties
 		for _, n := range nodes {
@@ -95,7 +98,7 @@ func TestRaftSaysWhereItBegins(t *testing.T) {
 		took("encoding an address long after", 0, func() { leader.Transport.EncodePeer("", "x") })
 		observe := func() { breaker.observe(&raft.Observation{Data: raft.PeerObservation{}}) }
 		took("a new peer of the cluster's first leader", 0, observe)
-		breaker.again = func() bool { return true }
+		later.Store(true)
 		took("a new peer of a later leader", peerTurn, observe)
 		took("anything else", 0, func() { breaker.Info("anything else") })
 	})
