@@ -60,7 +60,7 @@ func TestKey(t *testing.T) {
 			}
 			key, detail := string(w.key(nil)), w.detail()
 			next := map[string]bool{}
-			for _, st := range w.steps(nil) {
+			for _, st := range w.steps() {
 				c := s.clone(w)
 				if err := c.apply(st); err != nil {
 					t.Fatal(err)
