@@ -87,13 +87,16 @@ type world struct {
 }
 
 func newWorld(p broker.Policy, bounds *Bounds, r *rand.Rand) *world {
-	cfg := bounds.brokerConfig(p)
-	cfg.Rand = r
 	w := &world{
-		bounds: bounds, b: broker.New(cfg), now: time.Unix(0, 0).UTC(),
+		bounds: bounds, now: time.Unix(0, 0).UTC(),
 		jobs: make([]jobState, bounds.Jobs), workers: make([]worker, bounds.Workers),
 		timeouts: bounds.Timeouts, failovers: bounds.Failovers, writeFailures: bounds.WriteFailures,
 		view: new(view), rand: r,
+		// All wait equally long, so that they stop waiting in the order in which they began to.
+		b: broker.New(broker.Config{
+			Policy: p, Rand: r, DeliveryLimit: bounds.DeliveryLimit,
+			NackTimeout: nackTimeout, InitialNackDelay: redeliveryDelay, SubsequentNackDelay: redeliveryDelay,
+		}),
 	}
 	w.b.SetEnabled(w.now, true)
 	return w
