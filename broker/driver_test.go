@@ -310,9 +310,9 @@ func (d *driver) setEnabled() error {
 func (d *driver) clone() error {
 	d.logf("clone")
 	original := d.b
-	d.b = original.Clone(d.rand())
+	d.b = clone(original, d.rand())
 	before := original.State()
-	spoiled := original.Clone(d.rand())
+	spoiled := clone(original, d.rand())
 	spoiled.Enqueue(d.now, &broker.Evaluation{ID: "spoiler", Namespace: "default", JobID: "j0", Type: "service"})
 	for i, h := range before.Unacked {
 		if i%2 == 0 {

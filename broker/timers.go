@@ -54,9 +54,6 @@ func (b *EvalBroker) NextDeadline() (time.Time, bool) {
 // order of their deadlines and each as of its own. One late Advance has the effect of many
 // in time. It reports whether any fired.
 func (b *EvalBroker) Advance(now time.Time) bool {
-	if b.deadlines.Len() == 0 {
-		return false
-	}
 	at, fired := b.at(now), false
 	for b.deadlines.Len() > 0 && b.deadlines.Items[0].deadline <= at {
 		b.fire(b.deadlines.Items[0])
@@ -72,12 +69,12 @@ func (b *EvalBroker) fire(r *record) {
 		b.nack(due, r)
 	case placeRedeliver:
 		b.disarm(r)
-		b.counts.waiting--
+		b.counts.Waiting--
 		b.makeReady(r, r.eval.Type, due)
 	case placeDelayed:
 		e := r.eval
 		b.disarm(r)
-		b.counts.waiting--
+		b.counts.Waiting--
 		delete(b.tracked, e.ID)
 		b.admit(due, e)
 	}
@@ -92,7 +89,7 @@ func (b *EvalBroker) DropWaiting(evalID string) bool {
 		return false
 	}
 	b.disarm(r)
-	b.counts.waiting--
+	b.counts.Waiting--
 	delete(b.tracked, evalID)
 	return true
 }
