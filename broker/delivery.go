@@ -178,20 +178,17 @@ func (b *EvalBroker) nack(now time.Duration, r *record) {
 		b.makeReady(r, FailedQueue, now)
 		return
 	}
-	if delay := b.redeliveryDelay(r.deliveries); delay > 0 {
+	delay := b.cfg.InitialNackDelay
+	if r.deliveries > 1 {
+		delay = time.Duration(r.deliveries-1) * b.cfg.SubsequentNackDelay
+	}
+	if delay > 0 {
 		r.place = placeRedeliver
 		b.counts.Waiting++
 		b.arm(r, later(now, delay))
 		return
 	}
 	b.makeReady(r, r.eval.Type, now)
-}
-
-func (b *EvalBroker) redeliveryDelay(deliveries int) time.Duration {
-	if deliveries <= 1 {
-		return b.cfg.InitialNackDelay
-	}
-	return time.Duration(deliveries-1) * b.cfg.SubsequentNackDelay
 }
 
 // endDelivery takes the record out of unacked.

@@ -63,21 +63,22 @@ func (b *EvalBroker) Advance(now time.Time) bool {
 }
 
 func (b *EvalBroker) fire(r *record) {
-	due := r.deadline
 	switch r.place {
 	case placeUnacked:
-		b.nack(due, r)
+		b.nack(r.deadline, r)
 	case placeRedeliver:
-		b.disarm(r)
-		b.counts.Waiting--
-		b.makeReady(r, r.eval.Type, due)
+		b.endWait(r)
+		b.makeReady(r, r.eval.Type, r.deadline)
 	case placeDelayed:
-		e := r.eval
-		b.disarm(r)
-		b.counts.Waiting--
-		delete(b.tracked, e.ID)
-		b.admit(due, e)
+		b.endWait(r)
+		delete(b.tracked, r.eval.ID)
+		b.admit(r.deadline, r.eval)
 	}
+}
+
+func (b *EvalBroker) endWait(r *record) {
+	b.disarm(r)
+	b.counts.Waiting--
 }
 
 // DropWaiting forgets an evaluation whose Wait or WaitUntil has not passed, because what it
@@ -88,8 +89,7 @@ func (b *EvalBroker) DropWaiting(evalID string) bool {
 	if r == nil || r.place != placeDelayed {
 		return false
 	}
-	b.disarm(r)
-	b.counts.Waiting--
+	b.endWait(r)
 	delete(b.tracked, evalID)
 	return true
 }

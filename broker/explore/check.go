@@ -104,7 +104,7 @@ func (w *world) check() error {
 	if err := w.checkStale(); err != nil {
 		return err
 	}
-	if w.mode != leading {
+	if w.gaining {
 		return nil // the restore is to come
 	}
 	for j := range w.jobs {

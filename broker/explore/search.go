@@ -30,8 +30,8 @@ type search struct {
 	seeds    [2]maphash.Seed
 	seen     map[hash128]struct{}
 	buf      []byte
-	free     []*world // memory for clones
-	progress func(states int)
+	free     []*world         // memory for clones
+	progress func(states int) // may be nil
 	report   Report
 }
 
@@ -65,7 +65,7 @@ func (s *search) visit(w *world) ([]step, error) {
 		return nil, nil
 	}
 	s.seen[h] = struct{}{}
-	if s.report.States++; s.report.States&(1<<14-1) == 0 {
+	if s.report.States++; s.progress != nil && s.report.States&(1<<14-1) == 0 {
 		s.progress(s.report.States)
 	}
 	steps := w.steps()

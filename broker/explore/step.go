@@ -77,7 +77,7 @@ func (w *world) serverSteps(to []step) []step {
 	if len(w.view.state.Waiting) > 0 {
 		to = append(to, step{kind: stepRedeliver})
 	}
-	if w.mode == gaining {
+	if w.gaining {
 		// Nomad starts its reapers after the restore (nomad/leader.go).
 		for alt := range w.restoreOrders() {
 			to = append(to, step{kind: stepRestore, alt: uint16(alt)})
@@ -210,7 +210,7 @@ func (w *world) reap(written bool) error {
 // a leader, for a trigger then has the effect of one just before the flush.
 func (w *world) failover(step) error {
 	w.failovers--
-	w.mode = gaining
+	w.gaining = true
 	w.rec.line("disable")
 	w.b.SetEnabled(w.now, false)
 	w.rec.line("enable")
@@ -250,7 +250,7 @@ func (w *world) pendingOf(job int) (evals []int) {
 }
 
 func (w *world) restore(s step) error {
-	w.mode = leading
+	w.gaining = false
 	order := int(s.alt)
 	for j := range w.jobs {
 		evals := w.pendingOf(j)

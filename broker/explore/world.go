@@ -19,14 +19,6 @@ const (
 // ready queue decides which job's evaluation a worker gets.
 var types = [4]string{"service", "batch", "system", "sysbatch"}
 
-// mode is what the server with the broker under test is doing.
-type mode uint8
-
-const (
-	leading mode = iota
-	gaining      // the broker is enabled, and the restore from state is still to come
-)
-
 // status is what the servers' state says of an evaluation.
 type status uint8
 
@@ -73,7 +65,7 @@ type world struct {
 	bounds  *Bounds
 	b       *broker.EvalBroker
 	now     time.Time
-	mode    mode
+	gaining bool // the broker is enabled, and the restore from state is still to come
 	jobs    []jobState
 	workers []worker
 	evals   []evalState
