@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/simctl/simctl/internal/heap"
@@ -322,7 +321,12 @@ func (b *EvalBroker) makeReady(r *record, scheduler string, since time.Duration)
 
 // queue returns the index of a scheduler type's queue; -1: it has none.
 func (b *EvalBroker) queue(scheduler string) int {
-	return slices.IndexFunc(b.queues, func(q queue) bool { return q.name == scheduler })
+	for i := range b.queues {
+		if b.queues[i].name == scheduler {
+			return i
+		}
+	}
+	return -1
 }
 
 // before is the order of a ready heap. Ties go by ID, so that it is total. Nomad does not
