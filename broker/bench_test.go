@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
-	"github.com/simctl/simctl/broker/brokertest"
+	"github.com/simctl/simctl/internal/rusage"
 )
 
 const million = 1_000_000
@@ -48,7 +48,7 @@ func BenchmarkEnqueue(b *testing.B) {
 	evals := benchEvaluations(10)
 	benchPolicies(b, func(b *testing.B, p broker.Policy) {
 		b.ReportAllocs()
-		watch := brokertest.Stopwatch{B: b}
+		watch := rusage.Stopwatch{B: b}
 		watch.Start()
 		var br *broker.EvalBroker
 		for i := range b.N {
@@ -61,7 +61,7 @@ func BenchmarkEnqueue(b *testing.B) {
 			br.Enqueue(benchStart, evals[i%million])
 		}
 		watch.Stop()
-		watch.Report()
+		watch.Report(b.N)
 		br = benchBroker(p)
 		before := heapInUse()
 		for _, e := range evals {
@@ -87,7 +87,7 @@ func BenchmarkDequeueAck(b *testing.B) {
 		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
 			b.ReportAllocs()
 			schedulers := []string{"service", "batch", "system", "sysbatch"}
-			watch := brokertest.Stopwatch{B: b}
+			watch := rusage.Stopwatch{B: b}
 			watch.Start()
 			var br *broker.EvalBroker
 			for i := range b.N {
@@ -109,7 +109,7 @@ func BenchmarkDequeueAck(b *testing.B) {
 				}
 			}
 			watch.Stop()
-			watch.Report()
+			watch.Report(b.N)
 		})
 	}
 }
@@ -125,7 +125,7 @@ func BenchmarkShedMillion(b *testing.B) {
 	br, rng := benchBroker(broker.Shedding()), rand.New(rand.NewPCG(1, 1))
 	b.ReportAllocs()
 	b.ResetTimer()
-	watch := brokertest.Stopwatch{B: b}
+	watch := rusage.Stopwatch{B: b}
 	watch.Start()
 	for range b.N {
 		watch.Stop()
@@ -149,5 +149,5 @@ func BenchmarkShedMillion(b *testing.B) {
 		}
 	}
 	watch.Stop()
-	watch.Report()
+	watch.Report(b.N)
 }

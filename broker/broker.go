@@ -59,8 +59,7 @@ type Config struct {
 // use. No input makes it panic. A call with an earlier time than a call before is answered
 // as of that earlier time, and fires nothing.
 type EvalBroker struct {
-	cfg     Config
-	policy  Policy                      // of cfg, without its quirks
+	cfg     Config                      // all set; its Policy is without quirks
 	before  func(x, y *Evaluation) bool // the order of pending evaluations
 	enabled bool
 
@@ -76,7 +75,7 @@ type EvalBroker struct {
 	deadlines  heap.Heap[*record]
 	seq        uint64
 	cancelable []shedList // first in, first out; none is empty
-	counts     counts
+	counts     Stats      // all but Failed and ByScheduler
 	leaks      leaks
 	memory     cloneMemory
 }
@@ -136,8 +135,6 @@ type readyItem struct {
 	*record
 }
 
-type counts struct{ ready, unacked, waiting, pending, cancelable int }
-
 // New returns a disabled broker without evaluations.
 func New(cfg Config) *EvalBroker {
 	if cfg.Policy == nil {
@@ -153,8 +150,8 @@ func New(cfg Config) *EvalBroker {
 	cfg.SubsequentNackDelay = defaulted(cfg.SubsequentNackDelay, 20*time.Second, 0)
 	cfg.DeliveryLimit = defaulted(cfg.DeliveryLimit, 3, 1)
 	b := &EvalBroker{cfg: cfg}
-	b.policy, b.leaks.quirks = WithoutQuirks(cfg.Policy)
-	b.before = totalOrder(b.policy)
+	b.cfg.Policy, b.leaks.quirks = WithoutQuirks(cfg.Policy)
+	b.before = totalOrder(b.cfg.Policy)
 	b.reset()
 	return b
 }
@@ -189,7 +186,7 @@ func (b *EvalBroker) reset() {
 	b.queues = nil
 	b.deadlines = heap.Heap[*record]{Before: firesBefore, Moved: (*record).setArmed}
 	b.cancelable = nil
-	b.counts = counts{}
+	b.counts = Stats{}
 	b.leaks = newLeaks(b.leaks.quirks)
 }
 
@@ -256,7 +253,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 		return
 	}
 	r := b.track(e, placeDelayed)
-	b.counts.waiting++
+	b.counts.Waiting++
 	b.arm(r, later(now, wait))
 }
 
@@ -267,18 +264,17 @@ func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
 		j = &job{id: e.Job(), pending: pending{before: b.before}}
 		b.jobs[j.id] = j
 	}
+	if j.pending.knows(e.ID) {
+		return
+	}
 	if j.active == nil {
-		if !j.pending.knows(e.ID) {
-			b.activate(now, j, e, now)
-		}
+		b.activate(j, e, now)
 		return
 	}
-	if !j.pending.add(e, now) {
-		return
-	}
-	b.counts.pending++
+	j.pending.add(e, now)
+	b.counts.Pending++
 	b.leaks.enqueued(e.ID)
-	if p, ok := b.policy.(EnqueueShedder); ok {
+	if p, ok := b.cfg.Policy.(EnqueueShedder); ok {
 		b.shed(j, p.ShedOnEnqueue)
 	}
 }
@@ -289,7 +285,7 @@ func (b *EvalBroker) shed(j *job, by func(PendingEvaluations) []*Evaluation) (n 
 	p := &j.pending
 	before, sorted, oldest := p.Len(), p.sorted, p.oldest
 	shed := by(p)
-	b.counts.pending -= before - p.Len()
+	b.counts.Pending -= before - p.Len()
 	if len(shed) == 0 {
 		return 0, 0
 	}
@@ -299,13 +295,13 @@ func (b *EvalBroker) shed(j *job, by func(PendingEvaluations) []*Evaluation) (n 
 	b.leaks.shed(shed)
 	p.cancelable += len(shed)
 	b.cancelable = append(b.cancelable, shedList{j, shed})
-	b.counts.cancelable += len(shed)
+	b.counts.Cancelable += len(shed)
 	return len(shed), oldest
 }
 
 // activate makes e the evaluation that its job has in flight. Its waiting time counts from
 // since.
-func (b *EvalBroker) activate(now time.Duration, j *job, e *Evaluation, since time.Duration) {
+func (b *EvalBroker) activate(j *job, e *Evaluation, since time.Duration) {
 	r := b.track(e, placeReady)
 	r.job, j.active = j, r
 	b.makeReady(r, e.Type, since)
@@ -319,7 +315,7 @@ func (b *EvalBroker) makeReady(r *record, scheduler string, since time.Duration)
 	}
 	r.place, r.queue, r.enqueued = placeReady, i, since
 	b.queues[i].ready.Push(readyItem{r.eval.Priority, r.eval.CreateIndex, r})
-	b.counts.ready++
+	b.counts.Ready++
 	b.leaks.enqueued(r.eval.ID)
 }
 

@@ -6,17 +6,10 @@ import (
 	"slices"
 )
 
-// Clone returns an independent copy of the broker. The two share the evaluations. The copy
-// draws from r, which no broker in use elsewhere may share.
-func (b *EvalBroker) Clone(r *rand.Rand) *EvalBroker {
-	c := new(EvalBroker)
-	b.CloneInto(c, r)
-	return c
-}
-
-// CloneInto makes c a Clone of b in the memory of c, whose state is lost. A search that
-// makes millions of clones and keeps few of them so leaves little garbage. The zero value
-// is a valid c.
+// CloneInto makes c an independent copy of b, with which it shares the evaluations. The copy
+// draws from r, which no broker in use elsewhere may share. The zero value is a valid c. The
+// state of another one is lost and its memory used again, so that a search that makes
+// millions of clones and keeps few of them leaves little garbage.
 func (b *EvalBroker) CloneInto(c *EvalBroker, r *rand.Rand) {
 	old := *c
 	*c = *b

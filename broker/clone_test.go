@@ -21,7 +21,7 @@ func TestClone(t *testing.T) {
 			b, undisturbed := loaded(t, policy), loaded(t, policy)
 			into := loaded(t, broker.Legacy())
 			b.CloneInto(into, rand.New(rand.NewPCG(5, 5)))
-			for i, c := range []*broker.EvalBroker{b.Clone(rand.New(rand.NewPCG(4, 4))), into} {
+			for i, c := range []*broker.EvalBroker{clone(b, rand.New(rand.NewPCG(4, 4))), into} {
 				if diff := firstDifference(emptied(t, c), emptied(t, loaded(t, policy))); diff != "" {
 					t.Errorf("clone %d drains differently: %s", i, diff)
 				}
@@ -31,6 +31,12 @@ func TestClone(t *testing.T) {
 			}
 		})
 	}
+}
+
+func clone(b *broker.EvalBroker, r *rand.Rand) *broker.EvalBroker {
+	c := new(broker.EvalBroker)
+	b.CloneInto(c, r)
+	return c
 }
 
 func firstDifference(got, want []string) string {

@@ -62,17 +62,14 @@ func (b *EvalBroker) Deliver(now time.Time, schedulers []string) (Delivery, erro
 	r.deliveries++
 	r.timed = b.leaks.timed(r.eval.ID)
 	q.unacked++
-	b.counts.ready--
-	b.counts.unacked++
+	b.counts.Ready--
+	b.counts.Unacked++
 	b.arm(r, later(at, b.cfg.NackTimeout))
 	return Delivery{Eval: r.eval, Token: r.token, Attempt: r.deliveries, Waited: at - r.enqueued, Timed: r.timed}, nil
 }
 
 // choose returns the queue to dequeue from; nil: nothing is ready for these types.
 func (b *EvalBroker) choose(schedulers []string) *queue {
-	if b.counts.ready == 0 {
-		return nil
-	}
 	eligible, best := make([]*queue, 0, 8), 0
 	for _, name := range schedulers {
 		i := b.queue(name)
@@ -144,15 +141,15 @@ func (b *EvalBroker) afterAck(now time.Duration, j *job, res *AckResult) {
 	if j.pending.Len() == 0 {
 		return
 	}
-	n, oldest := b.shed(j, b.policy.Shed)
+	n, oldest := b.shed(j, b.cfg.Policy.Shed)
 	if n > 0 {
 		res.Shed, res.ShedWaited = n, now-oldest
 	}
 	for j.active == nil && j.pending.Len() > 0 {
 		e, since := j.pending.pop()
-		b.counts.pending--
+		b.counts.Pending--
 		if b.tracked[e.ID] == nil { // else another job's evaluation has this ID
-			b.activate(now, j, e, since)
+			b.activate(j, e, since)
 			res.Next = e
 		}
 	}
@@ -181,27 +178,24 @@ func (b *EvalBroker) nack(now time.Duration, r *record) {
 		b.makeReady(r, FailedQueue, now)
 		return
 	}
-	if delay := b.redeliveryDelay(r.deliveries); delay > 0 {
+	delay := b.cfg.InitialNackDelay
+	if r.deliveries > 1 {
+		delay = time.Duration(r.deliveries-1) * b.cfg.SubsequentNackDelay
+	}
+	if delay > 0 {
 		r.place = placeRedeliver
-		b.counts.waiting++
+		b.counts.Waiting++
 		b.arm(r, later(now, delay))
 		return
 	}
 	b.makeReady(r, r.eval.Type, now)
 }
 
-func (b *EvalBroker) redeliveryDelay(deliveries int) time.Duration {
-	if deliveries <= 1 {
-		return b.cfg.InitialNackDelay
-	}
-	return time.Duration(deliveries-1) * b.cfg.SubsequentNackDelay
-}
-
 // endDelivery takes the record out of unacked.
 func (b *EvalBroker) endDelivery(r *record) {
 	b.disarm(r)
 	b.queues[r.queue].unacked--
-	b.counts.unacked--
+	b.counts.Unacked--
 }
 
 // outstanding finds the delivery that evalID and token name.
@@ -234,7 +228,7 @@ func (b *EvalBroker) Cancelable(batch int) []*Evaluation {
 		first.evals = first.evals[n:]
 		first.job.pending.taken(n)
 		b.dropIfIdle(first.job)
-		b.counts.cancelable -= n
+		b.counts.Cancelable -= n
 		if len(first.evals) == 0 {
 			b.cancelable[0] = shedList{}
 			b.cancelable = b.cancelable[1:]

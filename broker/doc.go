@@ -73,7 +73,7 @@
 //
 // # Imports
 //
-// The package imports the standard library and internal/heap. It must not import the
-// cluster, the state store or Raft, and must not read the clock or the global random
-// source.
+// The package imports the standard library, internal/heap and internal/uuid. It must not
+// import the cluster, the state store or Raft, and must not read the clock or the global
+// random source.
 package broker

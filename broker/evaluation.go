@@ -98,9 +98,5 @@ func (e *Evaluation) ShouldBlock() bool { return e.Status == StatusBlocked }
 
 // Terminal reports whether no scheduler will look at the evaluation again.
 func (e *Evaluation) Terminal() bool {
-	switch e.Status {
-	case StatusComplete, StatusFailed, StatusCanceled:
-		return true
-	}
-	return false
+	return e.Status == StatusComplete || e.Status == StatusFailed || e.Status == StatusCanceled
 }

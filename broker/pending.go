@@ -89,22 +89,18 @@ func (p *pending) refill(evals []*Evaluation) {
 	}
 }
 
-// add makes an evaluation pending and reports true, unless its ID is known already.
-func (p *pending) add(e *Evaluation, now time.Duration) bool {
-	if p.knows(e.ID) {
-		return false
-	}
+// add makes an evaluation pending whose ID is not known.
+func (p *pending) add(e *Evaluation, now time.Duration) {
 	if p.since == nil {
 		p.since = make(map[string]time.Duration)
 	}
 	p.since[e.ID] = now
 	if !p.sorted {
 		p.append(e, now)
-		return true
+		return
 	}
 	i := sort.Search(len(p.evals), func(i int) bool { return p.before(e, p.evals[i]) })
 	p.evals = slices.Insert(p.evals, i, e)
-	return true
 }
 
 // knows reports whether an evaluation of that ID is pending or is remembered as shed.

@@ -74,7 +74,7 @@ func FuzzNoPanic(f *testing.F) {
 				b.Cancelable(c.Choose(5) - 2)
 			case 13:
 				b.SetEnabled(now, c.Choose(8) > 0)
-				b = b.Clone(rand.New(rand.NewPCG(1, uint64(len(c.rest)))))
+				b = clone(b, rand.New(rand.NewPCG(1, uint64(len(c.rest)))))
 			}
 			check(t, b)
 		}

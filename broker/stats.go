@@ -22,16 +22,9 @@ type SchedulerStats struct {
 
 // Stats counts the evaluations the broker holds. The map is the caller's.
 func (b *EvalBroker) Stats() Stats {
-	s := Stats{
-		Ready:       b.counts.ready,
-		Unacked:     b.counts.unacked,
-		Pending:     b.counts.pending,
-		Waiting:     b.counts.waiting,
-		Cancelable:  b.counts.cancelable,
-		ByScheduler: make(map[string]SchedulerStats, len(b.queues)),
-	}
-	for i := range b.queues {
-		q := &b.queues[i]
+	s := b.counts
+	s.ByScheduler = make(map[string]SchedulerStats, len(b.queues))
+	for _, q := range b.queues {
 		s.ByScheduler[q.name] = SchedulerStats{Ready: q.ready.Len(), Unacked: q.unacked}
 	}
 	s.Failed = s.ByScheduler[FailedQueue].Ready
@@ -39,4 +32,4 @@ func (b *EvalBroker) Stats() Stats {
 }
 
 // HasReady reports whether any evaluation is ready, for whichever scheduler type.
-func (b *EvalBroker) HasReady() bool { return b.counts.ready > 0 }
+func (b *EvalBroker) HasReady() bool { return b.counts.Ready > 0 }

@@ -54,9 +54,6 @@ func (b *EvalBroker) NextDeadline() (time.Time, bool) {
 // order of their deadlines and each as of its own. One late Advance has the effect of many
 // in time. It reports whether any fired.
 func (b *EvalBroker) Advance(now time.Time) bool {
-	if b.deadlines.Len() == 0 {
-		return false
-	}
 	at, fired := b.at(now), false
 	for b.deadlines.Len() > 0 && b.deadlines.Items[0].deadline <= at {
 		b.fire(b.deadlines.Items[0])
@@ -66,21 +63,22 @@ func (b *EvalBroker) Advance(now time.Time) bool {
 }
 
 func (b *EvalBroker) fire(r *record) {
-	due := r.deadline
 	switch r.place {
 	case placeUnacked:
-		b.nack(due, r)
+		b.nack(r.deadline, r)
 	case placeRedeliver:
-		b.disarm(r)
-		b.counts.waiting--
-		b.makeReady(r, r.eval.Type, due)
+		b.endWait(r)
+		b.makeReady(r, r.eval.Type, r.deadline)
 	case placeDelayed:
-		e := r.eval
-		b.disarm(r)
-		b.counts.waiting--
-		delete(b.tracked, e.ID)
-		b.admit(due, e)
+		b.endWait(r)
+		delete(b.tracked, r.eval.ID)
+		b.admit(r.deadline, r.eval)
 	}
+}
+
+func (b *EvalBroker) endWait(r *record) {
+	b.disarm(r)
+	b.counts.Waiting--
 }
 
 // DropWaiting forgets an evaluation whose Wait or WaitUntil has not passed, because what it
@@ -91,8 +89,7 @@ func (b *EvalBroker) DropWaiting(evalID string) bool {
 	if r == nil || r.place != placeDelayed {
 		return false
 	}
-	b.disarm(r)
-	b.counts.waiting--
+	b.endWait(r)
 	delete(b.tracked, evalID)
 	return true
 }

@@ -1,10 +1,6 @@
 package explore
 
-import (
-	"fmt"
-
-	"github.com/simctl/simctl/broker"
-)
+import "fmt"
 
 // SnapshotRule says how old a worker's snapshot may be.
 type SnapshotRule string
@@ -87,16 +83,4 @@ func (b Bounds) Check() error {
 		}
 	}
 	return nil
-}
-
-// brokerConfig has one delay for all, so that evaluations stop waiting in the order in
-// which they began to.
-func (b Bounds) brokerConfig(p broker.Policy) broker.Config {
-	return broker.Config{
-		Policy:              p,
-		NackTimeout:         nackTimeout,
-		InitialNackDelay:    redeliveryDelay,
-		SubsequentNackDelay: redeliveryDelay,
-		DeliveryLimit:       b.DeliveryLimit,
-	}
 }

@@ -46,9 +46,6 @@ const (
 	inCancelable
 )
 
-// working reports whether a worker will get the evaluation if no election comes.
-func (p place) working() bool { return p != nowhere && p != inCancelable }
-
 // observe reads the broker's state into the view and checks all properties.
 func (w *world) observe() error {
 	v := w.view
@@ -107,7 +104,7 @@ func (w *world) check() error {
 	if err := w.checkStale(); err != nil {
 		return err
 	}
-	if w.mode != leading {
+	if w.gaining {
 		return nil // the restore is to come
 	}
 	for j := range w.jobs {
@@ -119,10 +116,11 @@ func (w *world) check() error {
 	return nil
 }
 
-// willRun reports whether the broker holds an evaluation of the job that a worker will get.
+// willRun reports whether the broker holds an evaluation of the job that a worker will get
+// if no election comes.
 func (w *world) willRun(job int) bool {
-	for i := range w.evals {
-		if int(w.evals[i].job) == job && w.view.places[i].where.working() {
+	for i, p := range w.view.places {
+		if int(w.evals[i].job) == job && p.where != nowhere && p.where != inCancelable {
 			return true
 		}
 	}

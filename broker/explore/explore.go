@@ -40,9 +40,6 @@ func Run(ctx context.Context, p broker.Policy, bounds Bounds, progress func(stat
 	if err := bounds.Check(); err != nil {
 		return nil, err
 	}
-	if progress == nil {
-		progress = func(int) {}
-	}
 	s := newSearch(p, bounds, progress)
 	violating, err := s.depthFirst(ctx)
 	if err != nil {
@@ -50,7 +47,7 @@ func Run(ctx context.Context, p broker.Policy, bounds Bounds, progress func(stat
 	}
 	if violating {
 		// The progress shown is that of the first search.
-		shortest := newSearch(p, bounds, func(int) {})
+		shortest := newSearch(p, bounds, nil)
 		if s.report.Violation, err = shortest.breadthFirst(ctx); err != nil {
 			return nil, err
 		}

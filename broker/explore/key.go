@@ -17,7 +17,7 @@ import (
 //
 // TestKey verifies that nothing of this matters.
 func (w *world) key(to []byte) []byte {
-	to = append(to, byte(w.mode), byte(w.timeouts), byte(w.failovers), byte(w.writeFailures))
+	to = append(to, flag(w.gaining), byte(w.timeouts), byte(w.failovers), byte(w.writeFailures))
 	var buf [4][96]byte
 	var jobs [4][]byte
 	for j := range w.jobs {

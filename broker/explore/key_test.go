@@ -12,7 +12,7 @@ import (
 // detail describes an observed world with all that key leaves out, but for finished
 // evaluations' places and the exact time.
 func (w *world) detail() string {
-	out := fmt.Sprintln(w.mode, w.timeouts, w.failovers, w.writeFailures, w.jobs)
+	out := fmt.Sprintln(w.gaining, w.timeouts, w.failovers, w.writeFailures, w.jobs)
 	for _, wk := range w.workers {
 		out += fmt.Sprintln(wk.busy, wk.done, wk.eval, wk.snapshot)
 	}
@@ -60,7 +60,7 @@ func TestKey(t *testing.T) {
 			}
 			key, detail := string(w.key(nil)), w.detail()
 			next := map[string]bool{}
-			for _, st := range w.steps(nil) {
+			for _, st := range w.steps() {
 				c := s.clone(w)
 				if err := c.apply(st); err != nil {
 					t.Fatal(err)

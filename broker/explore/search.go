@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/simctl/simctl/broker"
 )
@@ -26,24 +27,21 @@ type search struct {
 	policy   broker.Policy
 	bounds   Bounds
 	rand     *rand.Rand
-	tokens   counter
 	seeds    [2]maphash.Seed
 	seen     map[hash128]struct{}
 	buf      []byte
-	free     []*world // memory for clones
-	progress func(states int)
+	free     []*world         // memory for clones
+	progress func(states int) // may be nil
 	report   Report
 }
 
 func newSearch(p broker.Policy, bounds Bounds, progress func(states int)) *search {
-	s := &search{
-		policy: p, bounds: bounds, progress: progress,
-		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		seen:  make(map[hash128]struct{}),
+	return &search{
+		policy: p, bounds: bounds, progress: progress, rand: rand.New(new(counter)),
+		seeds:  [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		seen:   make(map[hash128]struct{}),
+		report: Report{Policy: p.String(), Bounds: bounds},
 	}
-	s.rand = rand.New(&s.tokens)
-	s.report = Report{Policy: p.String(), Bounds: bounds}
-	return s
 }
 
 func (s *search) clone(w *world) *world {
@@ -55,9 +53,9 @@ func (s *search) clone(w *world) *world {
 	return c
 }
 
-// visit observes a state and counts it if it is new. It appends the steps from there, or
+// visit observes a state and counts it if it is new. It returns the steps from there, or
 // none if it was visited before. The error is a *violation.
-func (s *search) visit(w *world, to []step) ([]step, error) {
+func (s *search) visit(w *world) ([]step, error) {
 	if err := w.observe(); err != nil {
 		return nil, err
 	}
@@ -67,17 +65,23 @@ func (s *search) visit(w *world, to []step) ([]step, error) {
 		return nil, nil
 	}
 	s.seen[h] = struct{}{}
-	if s.report.States++; s.report.States&(1<<14-1) == 0 {
+	if s.report.States++; s.progress != nil && s.report.States&(1<<14-1) == 0 {
 		s.progress(s.report.States)
 	}
-	steps := w.steps(to)
-	for _, st := range steps {
-		if !st.isFault() {
-			return steps, nil
-		}
+	steps := w.steps()
+	if slices.ContainsFunc(steps, func(st step) bool { return !st.kind.fault }) {
+		return steps, nil
 	}
 	s.report.Quiet++
 	return steps, w.checkQuiet()
+}
+
+// arrive applies a step and visits the state that it leads to.
+func (s *search) arrive(w *world, by step) ([]step, error) {
+	if err := w.apply(by); err != nil {
+		return nil, err
+	}
+	return s.visit(w)
 }
 
 // frame is a state on the path from the start to where depthFirst is.
@@ -89,7 +93,7 @@ type frame struct {
 // depthFirst visits every state and reports whether one violates a property.
 func (s *search) depthFirst(ctx context.Context) (violating bool, err error) {
 	root := newWorld(s.policy, &s.bounds, s.rand)
-	steps, violation := s.visit(root, nil)
+	steps, violation := s.visit(root)
 	if violation != nil {
 		return true, nil
 	}
@@ -109,10 +113,7 @@ func (s *search) depthFirst(ctx context.Context) (violating bool, err error) {
 		if top.steps = top.steps[:n-1]; n > 1 {
 			w = s.clone(w) // the last step needs no copy of the state before it
 		}
-		if w.apply(st) != nil {
-			return true, nil
-		}
-		steps, violation := s.visit(w, nil)
+		steps, violation := s.arrive(w, st)
 		if violation != nil {
 			return true, nil
 		}
@@ -130,27 +131,25 @@ func (s *search) depthFirst(ctx context.Context) (violating bool, err error) {
 	return false, nil
 }
 
-// arrival is how breadthFirst reached a state first.
+// arrival is how breadthFirst reached a state first; nil: it is the start.
 type arrival struct {
-	from int32 // index of the state before; -1: the start
+	from *arrival
 	by   step
 }
 
 // breadthFirst visits states until one violates a property, and returns a shortest history
 // of it.
 func (s *search) breadthFirst(ctx context.Context) (*Counterexample, error) {
-	root := newWorld(s.policy, &s.bounds, s.rand)
-	var history []arrival
 	type node struct {
 		frame
-		id int32
+		how *arrival
 	}
-	steps, violation := s.visit(root, nil)
+	root := newWorld(s.policy, &s.bounds, s.rand)
+	steps, violation := s.visit(root)
 	if violation != nil {
 		return s.replay(nil, violation), nil
 	}
-	history = append(history, arrival{from: -1})
-	queue := []node{{frame{root, steps}, 0}}
+	queue := []node{{frame{root, steps}, nil}}
 	for len(queue) > 0 {
 		n := queue[0]
 		queue[0] = node{} // frees its world
@@ -159,36 +158,31 @@ func (s *search) breadthFirst(ctx context.Context) (*Counterexample, error) {
 			return nil, err
 		}
 		for _, st := range n.steps {
-			w := s.clone(n.w)
-			violation := w.apply(st)
-			var steps []step
-			if violation == nil {
-				steps, violation = s.visit(w, nil)
-			}
-			if violation != nil {
-				path := []step{st}
-				for a := history[n.id]; a.from >= 0; a = history[a.from] {
-					path = append(path, a.by)
-				}
-				return s.replay(path, violation), nil
-			}
-			if len(steps) == 0 {
+			w, how := s.clone(n.w), &arrival{n.how, st}
+			steps, violation := s.arrive(w, st)
+			switch {
+			case violation != nil:
+				return s.replay(how, violation), nil
+			case len(steps) == 0:
 				s.free = append(s.free, w)
-			} else {
-				history = append(history, arrival{n.id, st})
-				queue = append(queue, node{frame{w, steps}, int32(len(history) - 1)})
+			default:
+				queue = append(queue, node{frame{w, steps}, how})
 			}
 		}
 	}
 	return nil, errors.New("explore: a violation was found depth-first but not breadth-first: the policy does not always answer alike")
 }
 
-// replay repeats a path, which is given from its end, and records it.
-func (s *search) replay(path []step, why error) *Counterexample {
+// replay repeats a history and records it.
+func (s *search) replay(how *arrival, why error) *Counterexample {
+	var path []step
+	for ; how != nil; how = how.from {
+		path = append(path, how.by)
+	}
 	w := newWorld(s.policy, &s.bounds, s.rand)
 	w.rec = &recorder{}
-	for i := len(path) - 1; i >= 0; i-- {
-		_ = w.apply(path[i]) // the last one may be the violation itself
+	for _, st := range slices.Backward(path) {
+		_ = w.apply(st) // the last one may be the violation itself
 	}
 	var v *violation
 	errors.As(why, &v)

@@ -2,48 +2,48 @@ package explore
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/simctl/simctl/broker"
 )
 
-// step is one move of one actor: its kind, and which job, worker or alternative.
+// step is one move of one actor: its kind, and which worker, priority, job or order.
 type step struct {
-	kind stepKind
-	arg  uint8
-	alt  uint16
+	kind *stepKind
+	arg  uint8  // worker, or priority of a trigger
+	alt  uint16 // job, or order of a restore
 }
 
-type stepKind uint8
+// stepKind is what an actor can do.
+type stepKind struct {
+	// fault reports whether nobody waits for the step: a history may end without it.
+	fault bool
+	// text says what the step does. WORKER, EVAL and JOB stand for the worker, the
+	// evaluation that it holds, and the job.
+	text  string
+	apply func(w *world, s step) error
+}
 
-const (
-	stepTrigger    stepKind = iota // of job arg, with priority alt
-	stepDequeue                    // by worker arg, of job alt
-	stepComplete                   // worker arg marks its evaluation complete, through Raft
-	stepAck                        // by worker arg
-	stepTimeout                    // worker arg's nack timer fires
-	stepRedeliver                  // the first waiting evaluation stops waiting
-	stepReapFailed                 // the failed-eval reaper handles one
-	stepReap                       // the reaper takes a batch and writes it
-	stepReapFails                  // ... or fails to
-	stepFailover                   // another leader enables its broker
-	stepRestore                    // ... and restores; alt chooses whom of each job comes first
+var (
+	stepTrigger    = &stepKind{true, "job JOB is triggered", (*world).trigger}
+	stepDequeue    = &stepKind{false, "WORKER dequeues an evaluation of job JOB", (*world).dequeue}
+	stepComplete   = &stepKind{false, "WORKER marks EVAL complete", (*world).complete}
+	stepAck        = &stepKind{false, "WORKER acks EVAL", (*world).ack}
+	stepTimeout    = &stepKind{true, "WORKER is too slow with EVAL: the nack timer fires", (*world).timeout}
+	stepRedeliver  = &stepKind{false, "the first waiting evaluation stops waiting", func(w *world, _ step) error { return w.pass(-1) }}
+	stepReapFailed = &stepKind{false, "the failed-eval reaper handles an evaluation", (*world).reapFailed}
+	stepReap       = &stepKind{false, "the reaper takes a batch and cancels it", func(w *world, _ step) error { return w.reap(true) }}
+	stepReapFails  = &stepKind{true, "the reaper takes a batch, and Raft fails to write it", func(w *world, _ step) error { return w.reap(false) }}
+	stepFailover   = &stepKind{true, "another server gains leadership and enables its broker", (*world).failover}
+	stepRestore    = &stepKind{false, "it restores what is pending in state", (*world).restore}
 )
 
-// isFault reports whether nobody waits for the step: a history may end without it.
-func (s step) isFault() bool {
-	switch s.kind {
-	case stepTrigger, stepTimeout, stepReapFails, stepFailover:
-		return true
-	}
-	return false
-}
-
-// steps appends the moves that an observed state allows.
-func (w *world) steps(to []step) []step {
+// steps returns the moves that an observed state allows.
+func (w *world) steps() (to []step) {
 	for j := range w.jobs {
 		if w.jobs[j].triggers < w.bounds.Evals {
 			for p := range w.bounds.Priorities {
-				to = append(to, step{stepTrigger, uint8(j), uint16(p)})
+				to = append(to, step{stepTrigger, uint8(p), uint16(j)})
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (w *world) serverSteps(to []step) []step {
 	if len(w.view.state.Waiting) > 0 {
 		to = append(to, step{kind: stepRedeliver})
 	}
-	if w.mode == gaining {
+	if w.gaining {
 		// Nomad starts its reapers after the restore (nomad/leader.go).
 		for alt := range w.restoreOrders() {
 			to = append(to, step{kind: stepRestore, alt: uint16(alt)})
@@ -102,38 +102,18 @@ func (w *world) serverSteps(to []step) []step {
 // apply makes a move; the error is a *violation.
 func (w *world) apply(s step) error {
 	w.rec.begin(w, s)
-	switch s.kind {
-	case stepTrigger:
-		w.jobs[s.arg].triggers++
-		w.create(int(s.arg), 50+30*int(s.alt), 0)
-	case stepDequeue:
-		return w.dequeue(&w.workers[s.arg], int(s.alt))
-	case stepComplete:
-		return w.complete(&w.workers[s.arg])
-	case stepAck:
-		return w.ack(&w.workers[s.arg])
-	case stepTimeout:
-		return w.timeout(int(s.arg))
-	case stepRedeliver:
-		return w.pass(-1)
-	case stepReapFailed:
-		return w.reapFailed()
-	case stepReap:
-		w.reap(true)
-	case stepReapFails:
-		w.writeFailures--
-		w.reap(false)
-	case stepFailover:
-		return w.failover()
-	case stepRestore:
-		w.restore(int(s.alt))
-	}
+	return s.kind.apply(w, s)
+}
+
+func (w *world) trigger(s step) error {
+	w.jobs[s.alt].triggers++
+	w.create(int(s.alt), 50+30*int(s.arg), 0)
 	return nil
 }
 
-func (w *world) dequeue(wk *worker, job int) error {
-	w.rec.line("dequeue types=%s", types[job])
-	d, err := w.b.Deliver(w.now, types[job:job+1])
+func (w *world) dequeue(s step) error {
+	w.rec.line("dequeue types=%s", types[s.alt])
+	d, err := w.b.Deliver(w.now, types[s.alt:s.alt+1])
 	if err != nil || d.Eval == nil {
 		return violated("protocol", "an evaluation is ready, but a dequeue returned %v, %v", d.Eval, err)
 	}
@@ -145,12 +125,13 @@ func (w *world) dequeue(wk *worker, job int) error {
 	// The oldest snapshot that the rule allows: a newer one covers more triggers, and
 	// makes no other difference.
 	w.rec.line("# Its snapshot is as old as %s.", w.evals[snapshot-1].eval.ID)
-	*wk = worker{busy: true, eval: i, token: d.Token, alias: w.rec.delivered(), snapshot: snapshot}
+	w.workers[s.arg] = worker{busy: true, eval: i, token: d.Token, alias: w.rec.delivered(), snapshot: snapshot}
 	return w.tryStale(d.Eval.ID)
 }
 
 // complete is Eval.Update: it proves the token and marks the evaluation complete.
-func (w *world) complete(wk *worker) error {
+func (w *world) complete(s step) error {
+	wk := &w.workers[s.arg]
 	e := &w.evals[wk.eval]
 	w.rec.line("reset id=%s token=%s", e.eval.ID, wk.alias)
 	if err := w.b.OutstandingReset(w.now, e.eval.ID, wk.token); err != nil {
@@ -163,7 +144,8 @@ func (w *world) complete(wk *worker) error {
 	return nil
 }
 
-func (w *world) ack(wk *worker) error {
+func (w *world) ack(s step) error {
+	wk := &w.workers[s.arg]
 	e := &w.evals[wk.eval]
 	w.rec.line("ack id=%s token=%s", e.eval.ID, wk.alias)
 	if _, err := w.b.Ack(w.now, e.eval.ID, wk.token); err != nil {
@@ -176,17 +158,17 @@ func (w *world) ack(wk *worker) error {
 
 // timeout lets a worker's nack timer fire. A nack would have the same effect, so that there
 // is no step for it.
-func (w *world) timeout(i int) error {
+func (w *world) timeout(s step) error {
 	w.timeouts--
 	w.elapse()
-	if err := w.pass(i); err != nil {
+	if err := w.pass(int(s.arg)); err != nil {
 		return err
 	}
-	return w.lose(&w.workers[i])
+	return w.lose(&w.workers[s.arg])
 }
 
 // reapFailed writes `failed` and a delayed follow-up in one entry, then acks.
-func (w *world) reapFailed() error {
+func (w *world) reapFailed(step) error {
 	w.rec.line("dequeue types=%s", broker.FailedQueue)
 	d, err := w.b.Deliver(w.now, []string{broker.FailedQueue})
 	if err != nil || d.Eval == nil {
@@ -206,7 +188,10 @@ func (w *world) reapFailed() error {
 
 // reap takes a batch and writes it at once. What others do in between changes neither the
 // batch nor what is written, and an election in between has the effect of one before.
-func (w *world) reap(written bool) {
+func (w *world) reap(written bool) error {
+	if !written {
+		w.writeFailures--
+	}
 	w.rec.line("cancelable batch=%d", w.bounds.Batch)
 	for _, e := range w.b.Cancelable(w.bounds.Batch) {
 		ev := &w.evals[e.CreateIndex-1]
@@ -217,14 +202,15 @@ func (w *world) reap(written bool) {
 			ev.lost = true
 		}
 	}
+	return nil
 }
 
 // failover flushes the broker and enables it, as the next leader does before it restores:
 // evaluations that are created in between reach the broker first. There is no time without
 // a leader, for a trigger then has the effect of one just before the flush.
-func (w *world) failover() error {
+func (w *world) failover(step) error {
 	w.failovers--
-	w.mode = gaining
+	w.gaining = true
 	w.rec.line("disable")
 	w.b.SetEnabled(w.now, false)
 	w.rec.line("enable")
@@ -248,74 +234,43 @@ func (w *world) failover() error {
 func (w *world) restoreOrders() int {
 	orders := 1
 	for j := range w.jobs {
-		orders *= max(1, w.pendingOf(j))
+		orders *= max(1, len(w.pendingOf(j)))
 	}
 	return orders
 }
 
-func (w *world) pendingOf(job int) int {
-	n := 0
+// pendingOf returns the indexes of the job's pending evaluations.
+func (w *world) pendingOf(job int) (evals []int) {
 	for i := range w.evals {
 		if int(w.evals[i].job) == job && w.evals[i].status == pending {
-			n++
+			evals = append(evals, i)
 		}
 	}
-	return n
+	return evals
 }
 
-func (w *world) restore(order int) {
-	w.mode = leading
+func (w *world) restore(s step) error {
+	w.gaining = false
+	order := int(s.alt)
 	for j := range w.jobs {
-		n := max(1, w.pendingOf(j))
-		first := order % n
-		order /= n
-		nth := 0
-		for i := range w.evals {
-			if int(w.evals[i].job) == j && w.evals[i].status == pending {
-				if nth == first {
-					w.enqueue(i)
-				}
-				nth++
-			}
+		evals := w.pendingOf(j)
+		if len(evals) == 0 {
+			continue
 		}
-		for i := range w.evals {
-			if int(w.evals[i].job) == j && w.evals[i].status == pending {
-				w.enqueue(i) // a duplicate for the first one
-			}
+		w.enqueue(evals[order%len(evals)])
+		order /= len(evals)
+		for _, i := range evals {
+			w.enqueue(i) // a duplicate for the first one
 		}
 	}
+	return nil
 }
 
 // describe says what a step that is to be applied does.
 func (w *world) describe(s step) string {
-	who := fmt.Sprintf("worker %d", s.arg+1)
-	of := ""
+	held := ""
 	if int(s.arg) < len(w.workers) && w.workers[s.arg].busy {
-		of = w.evals[w.workers[s.arg].eval].eval.ID
+		held = w.evals[w.workers[s.arg].eval].eval.ID
 	}
-	switch s.kind {
-	case stepTrigger:
-		return fmt.Sprintf("job %c is triggered", 'a'+s.arg)
-	case stepDequeue:
-		return fmt.Sprintf("%s dequeues an evaluation of job %c", who, 'a'+s.alt)
-	case stepComplete:
-		return fmt.Sprintf("%s marks %s complete", who, of)
-	case stepAck:
-		return fmt.Sprintf("%s acks %s", who, of)
-	case stepTimeout:
-		return fmt.Sprintf("%s is too slow with %s: the nack timer fires", who, of)
-	case stepRedeliver:
-		return "the first waiting evaluation stops waiting"
-	case stepReapFailed:
-		return "the failed-eval reaper handles an evaluation"
-	case stepReap:
-		return "the reaper takes a batch and cancels it"
-	case stepReapFails:
-		return "the reaper takes a batch, and Raft fails to write it"
-	case stepFailover:
-		return "another server gains leadership and enables its broker"
-	case stepRestore:
-		return "it restores what is pending in state"
-	}
-	return "?"
+	return strings.NewReplacer("WORKER", fmt.Sprintf("worker %d", s.arg+1), "EVAL", held, "JOB", string(rune('a'+s.alt))).Replace(s.kind.text)
 }

@@ -19,14 +19,6 @@ const (
 // ready queue decides which job's evaluation a worker gets.
 var types = [4]string{"service", "batch", "system", "sysbatch"}
 
-// mode is what the server with the broker under test is doing.
-type mode uint8
-
-const (
-	leading mode = iota
-	gaining      // the broker is enabled, and the restore from state is still to come
-)
-
 // status is what the servers' state says of an evaluation.
 type status uint8
 
@@ -73,7 +65,7 @@ type world struct {
 	bounds  *Bounds
 	b       *broker.EvalBroker
 	now     time.Time
-	mode    mode
+	gaining bool // the broker is enabled, and the restore from state is still to come
 	jobs    []jobState
 	workers []worker
 	evals   []evalState
@@ -87,13 +79,16 @@ type world struct {
 }
 
 func newWorld(p broker.Policy, bounds *Bounds, r *rand.Rand) *world {
-	cfg := bounds.brokerConfig(p)
-	cfg.Rand = r
 	w := &world{
-		bounds: bounds, b: broker.New(cfg), now: time.Unix(0, 0).UTC(),
+		bounds: bounds, now: time.Unix(0, 0).UTC(),
 		jobs: make([]jobState, bounds.Jobs), workers: make([]worker, bounds.Workers),
 		timeouts: bounds.Timeouts, failovers: bounds.Failovers, writeFailures: bounds.WriteFailures,
 		view: new(view), rand: r,
+		// All wait equally long, so that they stop waiting in the order in which they began to.
+		b: broker.New(broker.Config{
+			Policy: p, Rand: r, DeliveryLimit: bounds.DeliveryLimit,
+			NackTimeout: nackTimeout, InitialNackDelay: redeliveryDelay, SubsequentNackDelay: redeliveryDelay,
+		}),
 	}
 	w.b.SetEnabled(w.now, true)
 	return w

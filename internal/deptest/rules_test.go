@@ -23,11 +23,6 @@ var layers = []layer{
 		reason: "the broker is a pure state machine that anybody can lift out and test alone",
 	},
 	{
-		part: "broker/brokertest", own: []string{"broker", "internal/rusage"},
-		modules: []string{"pgregory.net/rapid", "github.com/cockroachdb/datadriven"},
-		reason:  "the oracle judges the broker alone",
-	},
-	{
 		part: "broker/explore", own: []string{"broker"},
 		reason: "the explorer tries orders of operations on the broker alone",
 	},
@@ -272,16 +267,12 @@ type ban struct {
 
 var bans = []ban{
 	{
-		path: "testing/...", exceptParts: []string{"scenarios/internal/bubble", "broker/brokertest"},
-		reason: "the program depends on package testing in one place only, the synctest bubble (brokertest is itself imported by tests alone)",
+		path: "testing/...", exceptParts: []string{"scenarios/internal/bubble"},
+		reason: "the program depends on package testing in one place only, the synctest bubble",
 	},
 	{
 		path: "github.com/hashicorp/nomad/...", exceptPaths: []string{"github.com/hashicorp/nomad/api"}, tests: true,
 		reason: "Nomad's main module is under the BUSL now; its api module is MPL-2.0",
-	},
-	{
-		path: module + "/broker/brokertest/...", exceptParts: []string{"broker/brokertest"},
-		reason: "the scripted environment and the oracle serve tests only",
 	},
 	{
 		path: module + "/internal/deptest", tests: true,

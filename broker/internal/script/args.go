@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,23 +37,17 @@ func (a *args) finish() error {
 	if a.err != nil {
 		return a.err
 	}
-	var unused []string
-	for key := range a.values {
+	for _, key := range slices.Sorted(maps.Keys(a.values)) {
 		if !a.used[key] {
-			unused = append(unused, key)
+			return fmt.Errorf("unknown argument %q", key)
 		}
-	}
-	slices.Sort(unused)
-	if len(unused) > 0 {
-		return fmt.Errorf("unknown argument %q", unused[0])
 	}
 	return nil
 }
 
 func (a *args) text(key, or string) string {
-	a.used[key] = true
-	if v, ok := a.values[key]; ok {
-		return v
+	if a.flag(key) {
+		return a.values[key]
 	}
 	return or
 }
@@ -80,10 +75,6 @@ func (a *args) duration(key string, or time.Duration) time.Duration {
 	if v == "" {
 		return or
 	}
-	return a.parseDuration(v)
-}
-
-func (a *args) parseDuration(v string) time.Duration {
 	d, err := time.ParseDuration(v)
 	if err != nil && a.err == nil {
 		a.err = fmt.Errorf("%q is no duration: write it like 90s or 1m30s", v)

@@ -56,38 +56,35 @@ func (e *Env) Exec(line, input string) string {
 	if err := args.finish(); err != nil {
 		return fmt.Sprintf("bad script: %s: %v", name, err)
 	}
-	if st := e.b.State(); st.Check() != nil {
-		out += fmt.Sprintf("\ninvariant broken: %v", st.Check())
+	st := e.b.State()
+	if err := st.Check(); err != nil {
+		out += fmt.Sprintf("\ninvariant broken: %v", err)
 	}
 	return out
 }
 
-var commands map[string]func(e *Env, a *args, input string) string
-
-func init() {
-	commands = map[string]func(e *Env, a *args, input string) string{
-		"config":        (*Env).config,
-		"enable":        func(e *Env, _ *args, _ string) string { e.b.SetEnabled(e.now, true); return "enabled" },
-		"disable":       func(e *Env, _ *args, _ string) string { e.b.SetEnabled(e.now, false); return "disabled" },
-		"enqueue":       (*Env).enqueue,
-		"enqueue-all":   (*Env).enqueueAll,
-		"enqueue-many":  (*Env).enqueueMany,
-		"dequeue":       (*Env).dequeue,
-		"drain":         (*Env).drain,
-		"ack":           (*Env).ack,
-		"nack":          onDelivery((*broker.EvalBroker).Nack),
-		"reset":         onDelivery((*broker.EvalBroker).OutstandingReset),
-		"pause":         onDelivery((*broker.EvalBroker).PauseNackTimeout),
-		"resume":        onDelivery((*broker.EvalBroker).ResumeNackTimeout),
-		"outstanding":   (*Env).outstanding,
-		"drop-waiting":  (*Env).dropWaiting,
-		"cancelable":    (*Env).cancelable,
-		"advance":       (*Env).advance,
-		"elapse":        func(e *Env, a *args, _ string) string { return e.elapse(a.duration("by", 0)) },
-		"next-deadline": (*Env).nextDeadline,
-		"stats":         func(e *Env, _ *args, _ string) string { return e.statsText() },
-		"state":         func(e *Env, _ *args, _ string) string { return e.stateText() },
-	}
+var commands = map[string]func(e *Env, a *args, input string) string{
+	"config":        (*Env).config,
+	"enable":        func(e *Env, _ *args, _ string) string { e.b.SetEnabled(e.now, true); return "enabled" },
+	"disable":       func(e *Env, _ *args, _ string) string { e.b.SetEnabled(e.now, false); return "disabled" },
+	"enqueue":       (*Env).enqueue,
+	"enqueue-all":   (*Env).enqueueAll,
+	"enqueue-many":  (*Env).enqueueMany,
+	"dequeue":       (*Env).dequeue,
+	"drain":         (*Env).drain,
+	"ack":           (*Env).ack,
+	"nack":          onDelivery((*broker.EvalBroker).Nack),
+	"reset":         onDelivery((*broker.EvalBroker).OutstandingReset),
+	"pause":         onDelivery((*broker.EvalBroker).PauseNackTimeout),
+	"resume":        onDelivery((*broker.EvalBroker).ResumeNackTimeout),
+	"outstanding":   (*Env).outstanding,
+	"drop-waiting":  (*Env).dropWaiting,
+	"cancelable":    (*Env).cancelable,
+	"advance":       (*Env).advance,
+	"elapse":        func(e *Env, a *args, _ string) string { return e.elapse(a.duration("by", 0)) },
+	"next-deadline": (*Env).nextDeadline,
+	"stats":         func(e *Env, _ *args, _ string) string { return e.statsText() },
+	"state":         func(e *Env, _ *args, _ string) string { return e.stateText() },
 }
 
 func (e *Env) config(a *args, _ string) string {
@@ -115,8 +112,8 @@ func (e *Env) evaluation(a *args, id string) broker.EvalToken {
 	}
 	e.created = max(e.created, ev.CreateIndex)
 	ev.ModifyIndex = uint64(a.number("modify", int64(ev.CreateIndex)))
-	if until := a.text("wait-until", ""); until != "" {
-		ev.WaitUntil = e.start.Add(a.parseDuration(until))
+	if a.flag("wait-until") {
+		ev.WaitUntil = e.start.Add(a.duration("wait-until", 0))
 	}
 	if !slices.Contains(e.types, ev.Type) {
 		e.types = append(e.types, ev.Type)
@@ -126,11 +123,7 @@ func (e *Env) evaluation(a *args, id string) broker.EvalToken {
 
 func (e *Env) enqueue(a *args, _ string) string {
 	et := e.evaluation(a, a.text("id", ""))
-	if et.Token == "" {
-		e.b.Enqueue(e.now, et.Eval)
-	} else {
-		e.b.EnqueueAll(e.now, []broker.EvalToken{et})
-	}
+	e.b.EnqueueAll(e.now, []broker.EvalToken{et})
 	return e.placeOf(et.Eval)
 }
 

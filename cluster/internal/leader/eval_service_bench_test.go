@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/simctl/simctl/broker"
-	"github.com/simctl/simctl/broker/brokertest"
 	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/internal/rusage"
 )
 
 const million = 1_000_000
@@ -55,7 +55,7 @@ func BenchmarkEvalServiceCycle(b *testing.B) {
 		evals := benchEvaluations(jobs)
 		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
 			b.ReportAllocs()
-			watch := brokertest.Stopwatch{B: b}
+			watch := rusage.Stopwatch{B: b}
 			watch.Start()
 			var s *leader.EvalService
 			for i := range b.N {
@@ -70,7 +70,7 @@ func BenchmarkEvalServiceCycle(b *testing.B) {
 				cycle(b, s, schedulers)
 			}
 			watch.Stop()
-			watch.Report()
+			watch.Report(b.N)
 			s.Close()
 		})
 	}
@@ -88,7 +88,7 @@ func BenchmarkEvalServiceWorkers(b *testing.B) {
 	var working sync.WaitGroup
 	b.ReportAllocs()
 	b.ResetTimer()
-	watch := brokertest.Stopwatch{B: b}
+	watch := rusage.Stopwatch{B: b}
 	watch.Start()
 	for w := range 32 {
 		working.Go(func() {
@@ -102,6 +102,6 @@ func BenchmarkEvalServiceWorkers(b *testing.B) {
 	}
 	working.Wait()
 	watch.Stop()
-	watch.Report()
+	watch.Report(b.N)
 	s.Close()
 }

@@ -1,4 +1,4 @@
-package brokertest
+package broker_test
 
 import (
 	"cmp"

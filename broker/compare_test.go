@@ -1,4 +1,4 @@
-package brokertest
+package broker_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // compare returns the first difference between the broker and the oracle as an error.
-func (d *Driver) compare() error {
+func (d *driver) compare() error {
 	got, want := d.b.State(), d.o.state()
 	if err := got.Check(); err != nil {
 		return err

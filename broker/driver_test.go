@@ -1,4 +1,4 @@
-package brokertest
+package broker_test
 
 import (
 	"fmt"
@@ -9,27 +9,27 @@ import (
 	"github.com/simctl/simctl/broker"
 )
 
-// Choices decides what a Driver does next, by rapid's draws or a fuzzer's bytes.
-type Choices interface {
+// chooser decides what a driver does next, by rapid's draws or a fuzzer's bytes.
+type chooser interface {
 	// Choose returns a number in [0, n).
 	Choose(n int) int
 }
 
-// Driver sends the same operations to a broker and to the oracle. It compares their answer
+// driver sends the same operations to a broker and to the oracle. It compares their answer
 // to each and their state after it.
-type Driver struct {
-	choices Choices
+type driver struct {
+	choices chooser
 	now     time.Time
 	b       *broker.EvalBroker
 	o       *oracle
 	seed    uint64
 	tokens  []string
-	Log     []string // the operations so far, one a line
+	log     []string // the operations so far, one a line
 }
 
-// NewDriver returns a driver for a broker and an oracle of one policy, whose configuration
+// newDriver returns a driver for a broker and an oracle of one policy, whose configuration
 // it draws from choices. The oracle knows no quirk but DedupLeak.
-func NewDriver(p broker.Policy, choices Choices) *Driver {
+func newDriver(p broker.Policy, choices chooser) *driver {
 	delays := []time.Duration{-1, time.Second, 20 * time.Second}
 	cfg := broker.Config{
 		Policy:              p,
@@ -38,7 +38,7 @@ func NewDriver(p broker.Policy, choices Choices) *Driver {
 		SubsequentNackDelay: delays[choices.Choose(3)],
 		DeliveryLimit:       1 + choices.Choose(4),
 	}
-	d := &Driver{choices: choices, now: time.Unix(1000, 0), o: newOracle(cfg)}
+	d := &driver{choices: choices, now: time.Unix(1000, 0), o: newOracle(cfg)}
 	cfg.Rand = d.rand()
 	d.b = broker.New(cfg)
 	d.b.SetEnabled(d.now, true)
@@ -48,17 +48,17 @@ func NewDriver(p broker.Policy, choices Choices) *Driver {
 }
 
 // rand returns another source each time, so that no clone repeats a token.
-func (d *Driver) rand() *rand.Rand {
+func (d *driver) rand() *rand.Rand {
 	d.seed++
 	return rand.New(rand.NewPCG(1, d.seed))
 }
 
-func (d *Driver) logf(format string, args ...any) {
-	d.Log = append(d.Log, fmt.Sprintf(format, args...))
+func (d *driver) logf(format string, args ...any) {
+	d.log = append(d.log, fmt.Sprintf(format, args...))
 }
 
-// Step does one operation; the error is the first difference.
-func (d *Driver) Step() error {
+// step does one operation; the error is the first difference.
+func (d *driver) step() error {
 	steps := []struct {
 		weight int
 		do     func() error
@@ -85,7 +85,7 @@ func (d *Driver) Step() error {
 }
 
 // evaluation draws an evaluation. It has one of twelve IDs, which determines its job.
-func (d *Driver) evaluation() *broker.Evaluation {
+func (d *driver) evaluation() *broker.Evaluation {
 	n := d.choices.Choose(12)
 	e := &broker.Evaluation{
 		ID:        fmt.Sprintf("e%d", n),
@@ -106,7 +106,7 @@ func (d *Driver) evaluation() *broker.Evaluation {
 }
 
 // token draws a token: none, one that never was, or one that was given out.
-func (d *Driver) token() string {
+func (d *driver) token() string {
 	i := d.choices.Choose(len(d.tokens) + 2)
 	switch i {
 	case 0:
@@ -118,7 +118,7 @@ func (d *Driver) token() string {
 }
 
 // delivery draws an evaluation and mostly its token.
-func (d *Driver) delivery() (id, token string) {
+func (d *driver) delivery() (id, token string) {
 	id = fmt.Sprintf("e%d", d.choices.Choose(12))
 	if out := d.b.State().Unacked; len(out) > 0 && d.choices.Choose(4) < 3 {
 		id = out[d.choices.Choose(len(out))].Eval.ID
@@ -129,7 +129,7 @@ func (d *Driver) delivery() (id, token string) {
 	return id, d.token()
 }
 
-func (d *Driver) enqueue() error {
+func (d *driver) enqueue() error {
 	e := d.evaluation()
 	d.logf("enqueue %s", brief(e))
 	d.b.Enqueue(d.now, e)
@@ -137,7 +137,7 @@ func (d *Driver) enqueue() error {
 	return nil
 }
 
-func (d *Driver) enqueueAll() error {
+func (d *driver) enqueueAll() error {
 	var all []broker.EvalToken
 	for range 1 + d.choices.Choose(3) {
 		et := broker.EvalToken{Eval: d.evaluation()}
@@ -156,7 +156,7 @@ func (d *Driver) enqueueAll() error {
 	return nil
 }
 
-func (d *Driver) dequeue() error {
+func (d *driver) dequeue() error {
 	lists := [][]string{
 		{"service", "batch", "system"}, {"service"}, {"batch", "system"}, {broker.FailedQueue},
 		{"system", broker.FailedQueue, "none"}, {"batch", "batch"}, nil,
@@ -164,7 +164,7 @@ func (d *Driver) dequeue() error {
 	return d.dequeueFrom(lists[d.choices.Choose(len(lists))])
 }
 
-func (d *Driver) dequeueFrom(schedulers []string) error {
+func (d *driver) dequeueFrom(schedulers []string) error {
 	got, err := d.b.Deliver(d.now, schedulers)
 	d.logf("dequeue %v: %s %q %v", schedulers, brief(got.Eval), got.Token, err)
 	if !d.o.enabled || err != nil {
@@ -190,9 +190,9 @@ func (d *Driver) dequeueFrom(schedulers []string) error {
 	return nil
 }
 
-func (d *Driver) ack() error { return d.ackOne(d.delivery()) }
+func (d *driver) ack() error { return d.ackOne(d.delivery()) }
 
-func (d *Driver) ackOne(id, token string) error {
+func (d *driver) ackOne(id, token string) error {
 	got, err := d.b.Ack(d.now, id, token)
 	d.logf("ack %q %q: shed %d, next %s, %v", id, token, got.Shed, brief(got.Next), err)
 	want, wantErr := d.o.ack(d.now, id, token)
@@ -203,7 +203,7 @@ func (d *Driver) ackOne(id, token string) error {
 }
 
 // drain dequeues and acks one evaluation after the other.
-func (d *Driver) drain() error {
+func (d *driver) drain() error {
 	for range 10 + 10*d.choices.Choose(8) {
 		if err := d.dequeueFrom([]string{"service"}); err != nil {
 			return err
@@ -219,13 +219,13 @@ func (d *Driver) drain() error {
 	return nil
 }
 
-func (d *Driver) nack() error {
+func (d *driver) nack() error {
 	id, token := d.delivery()
 	d.logf("nack %q %q", id, token)
 	return differ("nack", d.b.Nack(d.now, id, token), d.o.nack(d.now, id, token))
 }
 
-func (d *Driver) timers() error {
+func (d *driver) timers() error {
 	id, token := d.delivery()
 	switch d.choices.Choose(3) {
 	case 0:
@@ -240,7 +240,7 @@ func (d *Driver) timers() error {
 }
 
 // pass lets time pass, and fires what is due unless it draws to be late.
-func (d *Driver) pass() error {
+func (d *driver) pass() error {
 	steps := []time.Duration{time.Millisecond, time.Second, 19 * time.Second, 20 * time.Second, 59 * time.Second, time.Hour}
 	d.now = d.now.Add(steps[d.choices.Choose(len(steps))])
 	late := d.choices.Choose(4) == 3
@@ -256,7 +256,7 @@ func (d *Driver) pass() error {
 
 // burst enqueues many evaluations of one job in one of several orders, so that acks sort
 // many and enqueues go among many that are sorted.
-func (d *Driver) burst() error {
+func (d *driver) burst() error {
 	job, order := d.choices.Choose(2), d.choices.Choose(3)
 	n := 60 + 20*d.choices.Choose(4)
 	d.logf("burst of %d in job j%d, order %d", n, job, order)
@@ -273,7 +273,7 @@ func (d *Driver) burst() error {
 }
 
 // cancelable takes a batch from the broker and the same evaluations from the oracle.
-func (d *Driver) cancelable() error {
+func (d *driver) cancelable() error {
 	batch := []int{1, 2, 3, 50, 100, 1000, 0, -1}[d.choices.Choose(8)]
 	got := d.b.Cancelable(batch)
 	d.logf("cancelable %d: %d", batch, len(got))
@@ -288,7 +288,7 @@ func (d *Driver) cancelable() error {
 	return nil
 }
 
-func (d *Driver) dropWaiting() error {
+func (d *driver) dropWaiting() error {
 	id := fmt.Sprintf("e%d", d.choices.Choose(12))
 	d.logf("drop waiting %q", id)
 	if got, want := d.b.DropWaiting(id), d.o.dropWaiting(id); got != want {
@@ -297,7 +297,7 @@ func (d *Driver) dropWaiting() error {
 	return nil
 }
 
-func (d *Driver) setEnabled() error {
+func (d *driver) setEnabled() error {
 	enabled := d.choices.Choose(3) < 2
 	d.logf("set enabled %v", enabled)
 	d.b.SetEnabled(d.now, enabled)
@@ -307,12 +307,12 @@ func (d *Driver) setEnabled() error {
 
 // clone verifies that operations on a copy do not change the original, and goes on with
 // another copy.
-func (d *Driver) clone() error {
+func (d *driver) clone() error {
 	d.logf("clone")
 	original := d.b
-	d.b = original.Clone(d.rand())
+	d.b = clone(original, d.rand())
 	before := original.State()
-	spoiled := original.Clone(d.rand())
+	spoiled := clone(original, d.rand())
 	spoiled.Enqueue(d.now, &broker.Evaluation{ID: "spoiler", Namespace: "default", JobID: "j0", Type: "service"})
 	for i, h := range before.Unacked {
 		if i%2 == 0 {
