@@ -1,7 +1,6 @@
 package leader
 
 import (
-	"context"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -50,14 +49,4 @@ func AllocEval(id, trigger string, a *rpc.Allocation, job *rpc.Job, now int64) *
 		e.Type, e.Priority = job.Type, job.Priority
 	}
 	return e
-}
-
-// Sleep sleeps until ctx is done or d has passed.
-func Sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

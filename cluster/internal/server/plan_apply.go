@@ -36,7 +36,7 @@ func (s *Server) applyPlans(ctx context.Context) {
 	a := &planApplier{srv: s}
 	defer a.waits.Wait()
 	for {
-		p := s.plans.Dequeue(ctx.Done())
+		p := s.plans.Dequeue(ctx)
 		if p == nil {
 			return
 		}

@@ -223,7 +223,7 @@ func (s *Server) Queues() (heartbeats, plans, blocked int) {
 func (s *Server) BlockedSince() uint64 { return s.evals.Blocked.Since() }
 
 // ForceGC has the leader's workers collect everything that is over.
-func (s *Server) ForceGC() { s.evals.ForceGC() }
+func (s *Server) ForceGC() { s.evals.EnqueueCore(coreForceGC) }
 
 // fsync is what one write to the Raft log waits for the disk.
 func (s *Server) fsync() time.Duration {

@@ -163,23 +163,27 @@ func (w *worker) dequeue() (dequeued, error) {
 // answer acks or nacks. An error is of no consequence: the nack timer of an evaluation
 // that is still outstanding takes care of it.
 func (w *worker) answer(d dequeued, ack bool) {
-	method, call := "Eval.Nack/", (*leader.Evaluations).Nack
+	method, end := "Eval.Nack", (*leader.Evaluations).Nack
 	if ack {
-		method, call = "Eval.Ack/", (*leader.Evaluations).Ack
+		method, end = "Eval.Ack", (*leader.Evaluations).Ack
 	}
-	_, _ = Forward(w.srv.ctx, w.srv, method+w.name, func(l *Server) (struct{}, error) {
-		return struct{}{}, call(l.evals, d.eval, d.token)
-	})
+	_ = w.call(method, func(l *Server) error { return end(l.evals, d.eval, d.token) })
+}
+
+// call runs fn on the leader.
+func (w *worker) call(method string, fn func(l *Server) error) error {
+	_, err := Forward(w.srv.ctx, w.srv, method+"/"+w.name, func(l *Server) (struct{}, error) { return struct{}{}, fn(l) })
+	return err
 }
 
 // process schedules one evaluation: an error means that it must be nacked.
 func (w *worker) process(d dequeued) error {
-	if d.eval.Type == rpc.JobTypeCore {
-		return w.processCore(w.srv.ctx, d)
-	}
 	snap, err := w.srv.store.SnapshotMinIndex(w.srv.ctx, d.waitIndex, raftSyncLimit)
 	if err != nil {
 		return fmt.Errorf("wait for raft index %d: %w", d.waitIndex, err)
+	}
+	if d.eval.Type == rpc.JobTypeCore {
+		return (&coreRun{worker: w, snap: snap}).run(d.eval.JobID)
 	}
 	return (&planning{worker: w, dequeued: d, snap: snap}).run()
 }
