@@ -205,10 +205,8 @@ func (w *Deployments) expired(d *watchedDeployment) {
 }
 
 func (w *Deployments) eval(d *rpc.Deployment) *broker.Evaluation {
-	now := time.Now().UnixNano()
-	return &broker.Evaluation{
-		ID: w.log.NewID("deployment-eval", d.ID), Namespace: d.Namespace, JobID: d.JobID,
-		Type: rpc.JobTypeService, Priority: d.Priority, TriggeredBy: broker.TriggeredByDeploymentWatcher,
-		DeploymentID: d.ID, Status: broker.StatusPending, CreateTime: now, ModifyTime: now,
-	}
+	job := &rpc.Job{Namespace: d.Namespace, ID: d.JobID, Type: rpc.JobTypeService, Priority: d.Priority}
+	e := PendingEval(w.log.NewID("deployment-eval", d.ID), broker.TriggeredByDeploymentWatcher, job)
+	e.DeploymentID = d.ID
+	return e
 }

@@ -261,12 +261,11 @@ func hasHealth(a *rpc.Allocation) bool {
 func (d *Drainer) request(snap *state.Snapshot, allocs []*rpc.Allocation) fsm.DesiredTransitionRequest {
 	var req fsm.DesiredTransitionRequest
 	seen := map[broker.JobID]bool{}
-	now := time.Now().UnixNano()
 	for _, a := range allocs {
 		req.Migrate = append(req.Migrate, a.ID)
 		if job := (broker.JobID{Namespace: a.Namespace, ID: a.JobID}); !seen[job] {
 			seen[job] = true
-			req.Evals = append(req.Evals, AllocEval(d.log.NewID("drain-eval", a.Namespace, a.JobID), broker.TriggeredByNodeDrain, a, snap.JobByID(a.Namespace, a.JobID), now))
+			req.Evals = append(req.Evals, PendingEval(d.log.NewID("drain-eval", a.Namespace, a.JobID), broker.TriggeredByNodeDrain, JobOf(snap, a)))
 		}
 	}
 	return req

@@ -67,12 +67,9 @@ func (s *Server) UpdateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, 
 		if old == nil {
 			continue
 		}
-		job := snap.JobByID(old.Namespace, old.JobID)
-		trigger := allocTrigger(snap, old, u, job)
-		if trigger == "" {
-			continue
+		if trigger := allocTrigger(snap, old, u); trigger != "" {
+			evals = append(evals, leader.PendingEval(s.NewID("alloc-eval", a.ID), trigger, leader.JobOf(snap, old)))
 		}
-		evals = append(evals, leader.AllocEval(s.NewID("alloc-eval", a.ID), trigger, old, job, now))
 	}
 	index, err := s.updates.Add(fsm.AllocClientUpdateRequest{Alloc: updates, Evals: evals}).Wait()
 	if err != nil {
@@ -83,7 +80,8 @@ func (s *Server) UpdateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, 
 
 // allocTrigger says why an update of an allocation makes its job be looked at again;
 // empty when it does not (nomad/node_endpoint.go, UpdateAlloc).
-func allocTrigger(snap *state.Snapshot, old, updated *rpc.Allocation, job *rpc.Job) string {
+func allocTrigger(snap *state.Snapshot, old, updated *rpc.Allocation) string {
+	job := snap.JobByID(old.Namespace, old.JobID)
 	wasUnknown := old.ClientStatus == rpc.AllocClientUnknown
 	switch {
 	case !updated.Terminal() && !wasUnknown:

@@ -40,7 +40,7 @@ func (s *Server) SetEligibility(nodeID string, eligible bool) error {
 	if err != nil || !eligible {
 		return err
 	}
-	return s.createNodeEvals(node, index, &rpc.NodeUpdateResponse{})
+	return s.createNodeEvals(node, index)
 }
 
 // UpdateDrain answers Node.UpdateDrain on the leader.
@@ -69,7 +69,7 @@ func (s *Server) UpdateDrain(nodeID string, drain *rpc.DrainStrategy, markEligib
 	if err != nil || drain != nil || !markEligible || node.SchedulingEligibility != rpc.NodeIneligible {
 		return err
 	}
-	return s.createNodeEvals(node, index, &rpc.NodeUpdateResponse{})
+	return s.createNodeEvals(node, index)
 }
 
 func (s *Server) findNode(id string) (*rpc.Node, error) {
@@ -98,7 +98,7 @@ func (s *Server) deregisterNodes(ids []string) error {
 	}
 	for _, n := range nodes {
 		s.beats.Clear(n.ID)
-		if err := s.createNodeEvals(n, index, &rpc.NodeUpdateResponse{}); err != nil {
+		if err := s.createNodeEvals(n, index); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ func (s *Server) applyPlans(ctx context.Context) {
 		if p == nil {
 			return
 		}
-		if !s.applier.pass(ctx) {
+		if s.unstuck.Wait(ctx, func() bool { return !s.stuck.Load() }); ctx.Err() != nil {
 			p.Respond(nil, leader.ErrPlanQueueDisabled)
 			return
 		}

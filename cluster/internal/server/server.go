@@ -70,14 +70,16 @@ type Server struct {
 	// established is set while this server leads and everything the leader runs is up.
 	established atomic.Bool
 
-	crashes crashes
-	applier gate
+	// stuck holds up the plan applier, and unstuck tells it of changes of that.
+	stuck   atomic.Bool
+	unstuck leader.Notifier
 
 	mu       sync.Mutex
 	workers  []*worker
 	crews    int // how often workers were replaced
-	workerWG sync.WaitGroup
 	sched    int // number of workers that should run
+	crashes  int // evaluations that workers are to lose
+	workerWG sync.WaitGroup
 }
 
 // Options tells one server from the others of its cluster.

@@ -33,10 +33,10 @@ type worker struct {
 	name string // tells the calls of a server's workers apart on the network
 	rand *rand.Rand
 
-	ctx    context.Context // ends dequeuing; work in hand is finished
-	cancel context.CancelFunc
-	// resume is closed while the worker may dequeue; the server's mu guards it.
-	resume   chan struct{}
+	ctx      context.Context // ends dequeuing; work in hand is finished
+	cancel   context.CancelFunc
+	paused   bool            // must not dequeue; the server's mu guards it
+	resumed  leader.Notifier // of changes of paused
 	failures int
 }
 
@@ -50,7 +50,7 @@ func (s *Server) SetSchedulers(n int) {
 	s.sched = n
 	s.crews++
 	for i := range n {
-		w := &worker{srv: s, id: i, name: fmt.Sprintf("worker-%d", i), resume: closedChan()}
+		w := &worker{srv: s, id: i, name: fmt.Sprintf("worker-%d", i)}
 		seed := simnet.HashStrings(s.seed, w.name, strconv.Itoa(s.crews))
 		w.rand = rand.New(rand.NewPCG(seed, simnet.Mix(seed)))
 		w.ctx, w.cancel = context.WithCancel(s.ctx)
@@ -84,24 +84,9 @@ func (s *Server) pauseLocked(leading bool) {
 		pausable = 0
 	}
 	for i, w := range s.workers {
-		paused := leading && i < pausable
-		select {
-		case <-w.resume: // running
-			if paused {
-				w.resume = make(chan struct{})
-			}
-		default:
-			if !paused {
-				close(w.resume)
-			}
-		}
+		w.paused = leading && i < pausable
+		w.resumed.Notify()
 	}
-}
-
-func closedChan() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
 }
 
 // run works until the worker's context ends.
@@ -118,7 +103,7 @@ func (w *worker) run() {
 			continue
 		}
 		w.failures = 0
-		if d.eval == nil || w.srv.crashes.take() {
+		if d.eval == nil || w.srv.crashed() {
 			continue
 		}
 		work.Change(0, 1)
@@ -135,17 +120,14 @@ func (w *worker) turn() time.Duration {
 
 // ready waits while the worker is paused; false when it must end.
 func (w *worker) ready() bool {
-	w.srv.mu.Lock()
-	resume := w.resume
-	w.srv.mu.Unlock()
-	select {
-	case <-resume:
-	default:
+	running := func() bool {
+		w.srv.mu.Lock()
+		defer w.srv.mu.Unlock()
+		return !w.paused
+	}
+	if !running() {
 		w.srv.shared.Workers.Change(-1, 0)
-		select {
-		case <-resume:
-		case <-w.ctx.Done():
-		}
+		w.resumed.Wait(w.ctx, running)
 		w.srv.shared.Workers.Change(1, 0)
 	}
 	return w.ctx.Err() == nil
