@@ -3,6 +3,7 @@ package scheduler
 import (
 	"slices"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
@@ -107,7 +108,7 @@ func (g *genericRun) replaceChanged() bool {
 		g.declareLost(alloc)
 	}
 	for _, alloc := range s.lost {
-		g.stop(alloc, allocLost, rpc.AllocClientLost, "")
+		g.stop(alloc, allocLost, rpc.AllocClientLost)
 		g.places = append(g.places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
 	}
 	g.migrate(s)
@@ -117,7 +118,7 @@ func (g *genericRun) replaceChanged() bool {
 // declareLost stops an allocation again that was told to stop and cannot report that it did.
 func (g *genericRun) declareLost(alloc *rpc.Allocation) {
 	if stopLost(alloc, g.node(alloc.NodeID)) {
-		g.stop(alloc, allocLost, rpc.AllocClientLost, "")
+		g.stop(alloc, allocLost, rpc.AllocClientLost)
 	}
 }
 
@@ -138,10 +139,10 @@ func (g *genericRun) stopAll(allocs []*rpc.Allocation) {
 			continue
 		}
 		if n := g.node(alloc.NodeID); n == nil || n.Status == rpc.NodeStatusDown {
-			g.stop(alloc, allocLost, rpc.AllocClientLost, "")
+			g.stop(alloc, allocLost, rpc.AllocClientLost)
 			continue
 		}
-		g.stop(alloc, allocNotNeeded, "", "")
+		g.stop(alloc, allocNotNeeded, "")
 	}
 }
 
@@ -150,13 +151,13 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 	s := &groupState{tg: tg}
 	g.split(s, all)
 	g.reschedules(s)
-	for i, id := range g.delayedEvals(s.timeouts(g.now), disconnectFollowup) {
+	for i, id := range g.delayedEvals(s.timeouts(g.now), broker.TriggeredByMaxDisconnectExpiry, descDisconnect) {
 		u := disconnected(s.disconnecting[i], g.now)
 		u.FollowupEvalID = id
 		g.plan.place(u)
 		g.waits = true
 	}
-	for i, id := range g.delayedEvals(s.failedLater, rescheduleFollowup) {
+	for i, id := range g.delayedEvals(s.failedLater, broker.TriggeredByRetryFailedAlloc, descReschedule) {
 		u := s.failedLater[i].alloc.Copy()
 		u.FollowupEvalID = id
 		g.plan.place(u)
@@ -187,7 +188,7 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 // computeMigrations).
 func (g *genericRun) migrate(s *groupState) {
 	for _, alloc := range s.migrate {
-		g.stop(alloc, allocMigrating, "", "")
+		g.stop(alloc, allocMigrating, "")
 		g.places = append(g.places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
 	}
 }
@@ -261,7 +262,7 @@ func (g *genericRun) placeMissing(s *groupState, missing []placement) int {
 	failed := set[*rpc.Allocation](s.failed...)
 	if !g.deploymentFailed() {
 		for _, alloc := range s.failed {
-			g.stop(alloc, allocRescheduled, "", "")
+			g.stop(alloc, allocRescheduled, "")
 		}
 		g.places = append(g.places, missing...)
 		return len(missing)
@@ -271,7 +272,7 @@ func (g *genericRun) placeMissing(s *groupState, missing []placement) int {
 		again := p.previous != nil && p.previous.DeploymentID != g.roll.deployment.ID &&
 			(failed[p.previous] || slices.Contains(s.disconnecting, p.previous))
 		if again && failed[p.previous] {
-			g.stop(p.previous, allocRescheduled, "", "")
+			g.stop(p.previous, allocRescheduled, "")
 		}
 		if again || i < lost {
 			g.places = append(g.places, p)

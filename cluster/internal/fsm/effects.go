@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"slices"
+
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
@@ -82,10 +84,7 @@ func always(*rpc.Node) bool    { return true }
 // deployment notes that the deployment of a job may have changed.
 func (fx *Effects) deployment(namespace, job string) {
 	id := broker.JobID{Namespace: namespace, ID: job}
-	for _, known := range fx.Deployments {
-		if known == id {
-			return
-		}
+	if !slices.Contains(fx.Deployments, id) {
+		fx.Deployments = append(fx.Deployments, id)
 	}
-	fx.Deployments = append(fx.Deployments, id)
 }

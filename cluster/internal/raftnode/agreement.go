@@ -127,22 +127,24 @@ func differentTerms(members []Member, terms [][]uint32) error {
 // are compared with the log that reaches furthest and, of those, back furthest; one that a
 // snapshot brought up to date may end where the others no longer begin.
 func differentData(members []Member, upTo uint64) error {
-	reference, from, to := 0, uint64(0), uint64(0)
+	longest := 0
+	first, last := make([]uint64, len(members)), make([]uint64, len(members))
 	for i, m := range members {
-		first, last, err := bounds(m.Logs)
-		if err != nil {
+		var err error
+		if first[i], last[i], err = bounds(m.Logs); err != nil {
 			return fmt.Errorf("%s: %w", m.Addr, err)
 		}
-		if last = min(last, upTo); last > to || last == to && first < from {
-			reference, from, to = i, first, last
+		last[i] = min(last[i], upTo)
+		if last[i] > last[longest] || last[i] == last[longest] && first[i] < first[longest] {
+			longest = i
 		}
 	}
 	for i, m := range members {
-		if i == reference {
+		if i == longest {
 			continue
 		}
-		if err := sameData(members[reference].Logs, m.Logs, upTo); err != nil {
-			return fmt.Errorf("%s and %s: %w", members[reference].Addr, m.Addr, err)
+		if err := sameData(members[longest].Logs, m.Logs, max(first[longest], first[i]), min(last[longest], last[i])); err != nil {
+			return fmt.Errorf("%s and %s: %w", members[longest].Addr, m.Addr, err)
 		}
 	}
 	return nil
@@ -164,18 +166,10 @@ func bounds(l *LogStore) (first, last uint64, err error) {
 	return max(first, 1), last, nil
 }
 
-// sameData compares what both logs still hold.
-func sameData(a, b *LogStore, upTo uint64) error {
-	aFirst, aLast, err := bounds(a)
-	if err != nil {
-		return err
-	}
-	bFirst, bLast, err := bounds(b)
-	if err != nil {
-		return err
-	}
+// sameData compares the entries with from ≤ index ≤ to that both logs still hold.
+func sameData(a, b *LogStore, from, to uint64) error {
 	var x, y raft.Log
-	for i := max(aFirst, bFirst); i <= min(aLast, bLast, upTo); i++ {
+	for i := from; i <= to; i++ {
 		if a.Term(i) == 0 || b.Term(i) == 0 {
 			continue // a snapshot took its place
 		}
