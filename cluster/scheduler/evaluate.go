@@ -72,12 +72,10 @@ func nodeFits(snap *state.Snapshot, plan *Plan, nodeID string) bool {
 	}
 	used := on.Used
 	removed := make(map[string]bool, len(places)+len(plan.NodeUpdate[nodeID]))
-	for _, list := range [2][]*rpc.Allocation{plan.NodeUpdate[nodeID], places} {
-		for _, a := range list {
-			if old := on.LiveByID(a.ID); old != nil && !removed[a.ID] {
-				removed[a.ID] = true
-				used = used.Sub(old.Resources)
-			}
+	for _, a := range slices.Concat(plan.NodeUpdate[nodeID], places) {
+		if old := on.LiveByID(a.ID); old != nil && !removed[a.ID] {
+			removed[a.ID] = true
+			used = used.Sub(old.Resources)
 		}
 	}
 	for _, a := range places {

@@ -38,10 +38,8 @@ func reconcileGeneric(a *attempt) {
 		g.reconcile()
 		g.finishDeployment()
 	}
-	for _, list := range [][]placement{g.destructive, g.places} {
-		for _, p := range list {
-			g.queued[p.tg.Name]++
-		}
+	for _, p := range slices.Concat(g.destructive, g.places) {
+		g.queued[p.tg.Name]++
 	}
 	g.work.Placements = len(g.destructive) + len(g.places)
 	if g.work.Placements > 0 {
@@ -236,10 +234,8 @@ func (g *genericRun) update(s *groupState) (destructive []*rpc.Allocation) {
 // missing returns the placements that bring the group to its count: replacements first, then
 // new allocations (reconcile.go, computePlacements).
 func (g *genericRun) missing(s *groupState) (places []placement) {
-	for _, set := range [][]*rpc.Allocation{s.failed, s.disconnecting} {
-		for _, alloc := range set {
-			places = append(places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
-		}
+	for _, alloc := range slices.Concat(s.failed, s.disconnecting) {
+		places = append(places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
 	}
 	existing := len(s.kept) + len(s.migrate) + len(s.failed) + len(s.disconnecting) + len(s.reconnecting)
 	for _, alloc := range s.lost {

@@ -33,7 +33,9 @@ func (tx *Tx) UpsertNode(node *rpc.Node) error {
 		node.CreateIndex = tx.index
 		canonicalize(node)
 		row.Events = addEvent(nil, tx.index, node.StatusUpdatedAt, "Node registered")
-		tx.ensureNodeAllocs(node.ID)
+		if tx.onNode(node.ID) == nil {
+			tx.nodeAllocs.put(node.ID, &NodeAllocs{NodeID: node.ID})
+		}
 	} else {
 		node.CreateIndex = old.Node.CreateIndex
 		node.SchedulingEligibility, node.Drain = old.Node.SchedulingEligibility, old.Node.Drain
@@ -119,7 +121,9 @@ func (tx *Tx) DeleteNode(nodeIDs ...string) error {
 		tx.nodes.put(id, nil)
 		tx.counts.node(old.Node, nil)
 		tx.counts.NodesIndex, tx.counts.NodeDeleted = tx.index, tx.index
-		tx.dropNodeAllocs(id)
+		if row := tx.onNode(id); row != nil && row.empty() {
+			tx.nodeAllocs.put(id, nil)
+		}
 	}
 	return nil
 }

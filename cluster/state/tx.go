@@ -159,7 +159,7 @@ func (tx *Tx) allocChanged(old, now *rpc.Allocation) {
 	if now == nil {
 		s.Allocs.DeletedIndex = tx.index
 	}
-	tx.counts.alloc(old, now)
+	countAlloc(&tx.counts.AllocsLive, &tx.counts.AllocsTerminal, old, now)
 	tx.counts.AllocsIndex = tx.index
 	tx.updateNodeAllocs(of.NodeID, old, now)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -184,21 +185,10 @@ func mayReconnect(snap *state.Snapshot, nodeID string, now time.Time) bool {
 	if node == nil || node.Status == rpc.NodeStatusDown || node.Status == rpc.NodeStatusInit {
 		return false
 	}
-	for _, a := range snap.NodeAllocs(nodeID).All() {
-		if a.DesiredStatus != rpc.AllocDesiredRun {
-			continue
-		}
-		job := snap.JobByID(a.Namespace, a.JobID)
-		if job == nil {
-			continue
-		}
-		tg := job.TaskGroup(a.TaskGroup)
-		if tg == nil || tg.MaxClientDisconnect <= 0 {
-			continue
-		}
-		if a.ClientStatus != rpc.AllocClientUnknown || a.DisconnectedAt == 0 || now.Before(time.Unix(0, a.DisconnectedAt).Add(tg.MaxClientDisconnect)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(snap.NodeAllocs(nodeID).All(), func(a *rpc.Allocation) bool {
+		tg := leader.JobOf(snap, a).TaskGroup(a.TaskGroup)
+		return a.DesiredStatus == rpc.AllocDesiredRun && tg != nil && tg.MaxClientDisconnect > 0 &&
+			(a.ClientStatus != rpc.AllocClientUnknown || a.DisconnectedAt == 0 ||
+				now.Before(time.Unix(0, a.DisconnectedAt).Add(tg.MaxClientDisconnect)))
+	})
 }
