@@ -16,8 +16,8 @@ import (
 	"github.com/simctl/simctl/cluster/simnet"
 )
 
-// Evaluations is the leader's broker and blocked evaluations, enabled and filled together,
-// and what it does with them by itself. It is safe for concurrent use.
+// Evaluations is the leader's broker and its blocked evaluations, which are enabled and
+// filled together. It is safe for concurrent use.
 type Evaluations struct {
 	Broker  *EvalService
 	Blocked *BlockedEvals
@@ -28,7 +28,7 @@ type Evaluations struct {
 
 	// mu serialises turning broker and blocked evaluations on and off.
 	mu sync.Mutex
-	// switched tells those who wait that one of them was.
+	// switched is notified when either is.
 	switched Notifier
 	// reap wakes the cancelable reaper; it never blocks an Ack.
 	reap chan struct{}

@@ -12,8 +12,8 @@ import (
 	"github.com/simctl/simctl/cluster/simnet"
 )
 
-// Reap starts the goroutines that end by themselves what nobody waits for any more: failed,
-// duplicate and shed evaluations. They stop with ctx; the group joins them.
+// Reap starts the goroutines that end failed, duplicate and shed evaluations, and retry
+// those that ran out of planning attempts. They stop with ctx; the group joins them.
 func (v *Evaluations) Reap(ctx context.Context, loops *sync.WaitGroup) {
 	loops.Go(func() { v.reapFailed(ctx) })
 	loops.Go(func() { v.reapDuplicates(ctx) })

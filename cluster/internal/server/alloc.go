@@ -42,8 +42,8 @@ func (s *Server) ClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest)
 	}
 }
 
-// UpdateAllocs answers Node.UpdateAlloc on the leader: it joins the batch being
-// gathered and waits until that is written.
+// UpdateAllocs answers Node.UpdateAlloc on the leader: the report joins the batch that is
+// being gathered, and the call returns when the batch is written.
 func (s *Server) UpdateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
 	if len(req.Alloc) == 0 {
 		return nil, fmt.Errorf("node %s: must update at least one allocation", req.NodeID)
@@ -107,7 +107,7 @@ const batchRescheduleInterval = 24 * time.Hour
 
 // mayReschedule reports whether a failed allocation may be replaced by the default policy
 // of its job's type (structs.go, Allocation.RescheduleEligible): services always, system
-// jobs never, batch jobs once a day. A replacement of a failed one was that once.
+// jobs never, batch jobs once a day: a replacement of a failed one has had its turn.
 func mayReschedule(snap *state.Snapshot, a *rpc.Allocation, job *rpc.Job, now int64) bool {
 	switch job.Type {
 	case rpc.JobTypeService:

@@ -52,8 +52,8 @@ func (s *Server) scheduleCore(ctx context.Context, loops *sync.WaitGroup) {
 	}
 }
 
-// coreRun is a worker's work on an evaluation of a core job: it looks for what is over in
-// its own server's state, and asks the leader to delete that (nomad/core_sched.go).
+// coreRun is a worker's work on an evaluation of a core job: it finds what is over in its
+// own server's state, and has the leader delete it (nomad/core_sched.go).
 type coreRun struct {
 	worker *worker
 	snap   *state.Snapshot
@@ -95,7 +95,7 @@ func (c *coreRun) forceGC() error {
 	return nil
 }
 
-// threshold is the index that everything older than so long is at or below.
+// threshold returns the highest index that is older than age; zero if none is.
 func (c *coreRun) threshold(age time.Duration) uint64 {
 	if c.force {
 		return math.MaxUint64
@@ -162,7 +162,7 @@ func (c *coreRun) allocOver(a *rpc.Allocation, job *rpc.Job, limit uint64) bool 
 	return job.Type == rpc.JobTypeBatch && a.PreviousAllocation != "" && time.Now().UnixNano()-a.CreateTime > int64(24*time.Hour)
 }
 
-// index sorts allocations by what is asked of them.
+// index fills allocs and replaced on the first call.
 func (c *coreRun) index() {
 	if c.allocs != nil {
 		return
@@ -176,8 +176,8 @@ func (c *coreRun) index() {
 	}
 }
 
-// isOpen reports whether a job has an evaluation that is not over. A backlog is a million of
-// evaluations, and none of a system job's is asked for here.
+// isOpen reports whether a job has an evaluation that is not over. It fills open on the
+// first call: a backlog may be a million evaluations, and many runs never ask.
 func (c *coreRun) isOpen(job broker.JobID) bool {
 	if c.open == nil {
 		c.open = map[broker.JobID]bool{}

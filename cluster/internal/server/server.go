@@ -179,7 +179,7 @@ func (s *Server) Stop() error {
 // Close closes the files of a server that has stopped, or never started.
 func (s *Server) Close() error { return s.opts.Storage.Close() }
 
-// die makes the server as good as gone to everybody else, at this instant.
+// die cuts the server off from everybody else at this instant.
 func (s *Server) die() {
 	s.established.Store(false)
 	s.Transport.Cut()
@@ -189,8 +189,7 @@ func (s *Server) die() {
 	s.stopWorkers()
 }
 
-// dead reports whether the process has ended: nobody hears what its goroutines still come
-// to.
+// dead reports whether the process has ended. Its goroutines may still run, unheard.
 func (s *Server) dead() bool { return s.ctx.Err() != nil }
 
 // ID returns the server's number, counted from 0.
@@ -259,8 +258,8 @@ func perKiB(bytes int, cost time.Duration) time.Duration {
 	return time.Duration(float64(bytes) / 1024 * float64(cost))
 }
 
-// compute charges CPU time to this server's cores and waits for it. The key tells those
-// apart that may compute at one instant.
+// compute charges CPU time to this server's cores and waits for it. Callers at one instant
+// must have different keys.
 func (s *Server) compute(key string, d time.Duration) {
 	if d > 0 {
 		s.opts.CPU.Use(simnet.HashStrings(s.seed, key), d)

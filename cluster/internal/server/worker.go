@@ -113,7 +113,8 @@ func (w *worker) run() {
 	}
 }
 
-// turn is a time of this worker's own, for what all workers would do at one instant.
+// turn returns a delay that differs from worker to worker, for what all of them would
+// otherwise do at one instant.
 func (w *worker) turn() time.Duration {
 	return time.Duration(w.srv.opts.ID*64+w.id+1) * time.Microsecond
 }
