@@ -59,14 +59,10 @@ func (w *Deployments) Start(snap *state.Snapshot) {
 		}
 		job := broker.JobID{Namespace: d.Namespace, ID: d.JobID}
 		seen := lastLook(snap, job)
-		var news []*rpc.Allocation
-		for _, a := range snap.AllocsByJob(job) {
-			if a.DeploymentID == d.ID && (a.HealthIndex > seen || a.Health == rpc.AllocUnhealthy) {
-				news = append(news, a)
-			}
-		}
 		w.Changed(snap, []broker.JobID{job})
-		w.Healths(snap, news)
+		w.Healths(snap, slices.DeleteFunc(snap.AllocsByJob(job), func(a *rpc.Allocation) bool {
+			return a.DeploymentID != d.ID || a.HealthIndex <= seen && a.Health != rpc.AllocUnhealthy
+		}))
 	}
 }
 

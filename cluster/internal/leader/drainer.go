@@ -14,9 +14,6 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// eventDrainComplete is recorded with a node whose drain has ended by itself.
-const eventDrainComplete = "Node drain complete"
-
 const (
 	// drainBatch is how long requests to migrate allocations are gathered
 	// (nomad/drainer/drainer.go, BatchUpdateInterval).
@@ -169,7 +166,7 @@ func (d *Drainer) look(ctx context.Context) {
 		slices.Sort(finished)
 		d.log.Because(fsm.DrainsDone)
 		_, _ = d.log.Write(fsm.BatchNodeUpdateDrain.With(&fsm.BatchNodeUpdateDrainRequest{
-			NodeIDs: finished, UpdatedAt: time.Now().Unix(), Event: eventDrainComplete,
+			NodeIDs: finished, UpdatedAt: time.Now().Unix(), Event: "Node drain complete",
 		}))
 	}
 }

@@ -53,10 +53,7 @@ type Member struct {
 	Applied uint64 // the index up to which a running server has applied its log
 }
 
-// Check compares the Raft logs of all servers, stopped ones included, with each other and
-// with the writes that were acknowledged, as far as every running server has applied them.
-// What a snapshot has removed from a log is compared by term only, and so is the log of a
-// stopped server that is on disk.
+// Check compares logs with each other and with what was acknowledged: see cluster.CheckLogs.
 func Check(members []Member, acked *Acked) Agreement {
 	var a Agreement
 	first := true
@@ -153,7 +150,7 @@ func differentData(members []Member, upTo uint64) error {
 // bounds returns the first and the last index that a log holds; the last is below the
 // first if it holds none, or is on the disk of a server that is stopped.
 func bounds(l *LogStore) (first, last uint64, err error) {
-	if !l.readable() {
+	if l.closed.Load() {
 		return 1, 0, nil
 	}
 	first, err = l.FirstIndex()
