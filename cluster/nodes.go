@@ -80,8 +80,7 @@ func (c *Cluster) EmitNodeEvents(ctx context.Context, nodeIDs []string, n int, m
 	}
 	at := time.Now()
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	failed := map[string]error{}
+	errs := make([]error, len(nodeIDs))
 	for i, id := range nodeIDs {
 		batch := fsm.NodeEvents{NodeID: id, Events: make([]state.NodeEvent, min(n, state.MaxNodeEvents))}
 		for j := range batch.Events {
@@ -90,19 +89,12 @@ func (c *Cluster) EmitNodeEvents(ctx context.Context, nodeIDs []string, n int, m
 		stagger := simnet.HashStrings(uint64(c.cfg.Seed)^uint64(at.UnixNano()), "node-events", id) % uint64(nodeEventsWait)
 		wg.Go(func() {
 			leader.Sleep(ctx, nodeEventsWait+time.Duration(stagger))
-			err := c.emitEvents(ctx, c.server(i%c.cfg.Servers), batch)
-			mu.Lock()
-			defer mu.Unlock()
-			failed[id] = err
+			if err := c.emitEvents(ctx, c.server(i%c.cfg.Servers), batch); err != nil {
+				errs[i] = fmt.Errorf("events of node %s: %w", id, err)
+			}
 		})
 	}
 	wg.Wait()
-	var errs []error
-	for _, id := range nodeIDs {
-		if err := failed[id]; err != nil {
-			errs = append(errs, fmt.Errorf("events of node %s: %w", id, err))
-		}
-	}
 	return errors.Join(errs...)
 }
 
@@ -131,8 +123,11 @@ func (c *Cluster) FailAllocs(ctx context.Context, namespace, job string, n int) 
 	}
 	victims := allocsToFail(l.Snapshot(), broker.JobID{Namespace: namespace, ID: job}, n)
 	byNode := map[string][]*rpc.Allocation{}
-	var failed []string
+	var nodes, failed []string
 	for _, a := range victims {
+		if byNode[a.NodeID] == nil {
+			nodes = append(nodes, a.NodeID)
+		}
 		byNode[a.NodeID] = append(byNode[a.NodeID], failureOf(a))
 		failed = append(failed, a.ID)
 	}
@@ -141,23 +136,14 @@ func (c *Cluster) FailAllocs(ctx context.Context, namespace, job string, n int) 
 		server++
 	}
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	errs := map[string]error{}
-	for node, updates := range byNode {
+	errs := make([]error, len(nodes))
+	for i, node := range nodes {
 		wg.Go(func() {
-			_, err := c.NodeServer(server).UpdateAlloc(ctx, &rpc.AllocUpdateRequest{NodeID: node, Alloc: updates})
-			mu.Lock()
-			defer mu.Unlock()
-			errs[node] = err
+			_, errs[i] = c.NodeServer(server).UpdateAlloc(ctx, &rpc.AllocUpdateRequest{NodeID: node, Alloc: byNode[node]})
 		})
 	}
 	wg.Wait()
-	var all []error
-	for _, a := range victims {
-		all = append(all, errs[a.NodeID])
-		errs[a.NodeID] = nil
-	}
-	return failed, errors.Join(all...)
+	return failed, errors.Join(errs...)
 }
 
 // failureOf is what a client reports of an allocation that fails. One that fails before it

@@ -36,13 +36,12 @@ type Stats struct {
 // Stats returns the present figures. Without a leader the state figures are those of
 // the server that has applied the most.
 func (c *Cluster) Stats() Stats {
-	st := Stats{}
-	best := c.foremost()
-	if l := best; l != nil && l.Established() {
-		st.Leader, st.Broker = l.Addr(), l.BrokerStats()
-		st.HeartbeatsActive, st.PlanQueueDepth, st.BlockedJobs = l.Queues()
-	}
-	if best != nil {
+	var st Stats
+	if best := c.foremost(); best != nil {
+		if best.Established() {
+			st.Leader, st.Broker = best.Addr(), best.BrokerStats()
+			st.HeartbeatsActive, st.PlanQueueDepth, st.BlockedJobs = best.Queues()
+		}
 		snap := best.Snapshot()
 		st.LastIndex = best.LastIndex()
 		st.EvalsByStatus, st.NodesByStatus = snap.EvalsByStatusCount(), snap.NodesByStatusCount()

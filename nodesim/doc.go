@@ -1,7 +1,7 @@
 // Package nodesim is a fleet of simulated Nomad clients: it decides when each client
 // calls which server, and makes those calls.
 //
-// A client is a state machine over data (client.go, allocs.go, retry.go). It is told the
+// A client is a state machine over data (client.go, allocs.go). It is told the
 // time and the answer to its last call, and says when it acts next; it reads no clock,
 // starts nothing and blocks on nothing. The Fleet (fleet.go) drives all clients from one
 // delaying queue and one timer, and has a goroutine only for each call under way. It

@@ -50,10 +50,7 @@ type NodeUpdateStatusRequest struct {
 // NodeUpdateResponse answers Register and UpdateStatus.
 type NodeUpdateResponse struct {
 	// HeartbeatTTL is when the server expects the next heartbeat; it grants a grace on top.
-	HeartbeatTTL    time.Duration
-	EvalIDs         []string
-	EvalCreateIndex uint64
-	NodeModifyIndex uint64
+	HeartbeatTTL time.Duration
 	// Index is that of the Raft entry; zero if none was written.
 	Index uint64
 }

@@ -95,10 +95,7 @@ type DrainStrategy struct {
 }
 
 // Copy returns a shallow copy: neither may write to Attributes or Drain.
-func (n *Node) Copy() *Node {
-	c := *n
-	return &c
-}
+func (n *Node) Copy() *Node { return new(*n) }
 
 // Ready reports whether schedulers may place on the node.
 func (n *Node) Ready() bool {
@@ -139,10 +136,7 @@ func (p PeriodicConfig) Next(after time.Time) time.Time {
 }
 
 // Copy returns a shallow copy: neither may write to what both point to.
-func (j *Job) Copy() *Job {
-	c := *j
-	return &c
-}
+func (j *Job) Copy() *Job { return new(*j) }
 
 // RunsIn reports whether the job names the datacenter.
 func (j *Job) RunsIn(datacenter string) bool {
@@ -218,10 +212,7 @@ type Allocation struct {
 }
 
 // Copy returns a copy.
-func (a *Allocation) Copy() *Allocation {
-	c := *a
-	return &c
-}
+func (a *Allocation) Copy() *Allocation { return new(*a) }
 
 // ByID compares allocations by ID, for sorting and searching.
 func ByID(a, b *Allocation) int { return strings.Compare(a.ID, b.ID) }

@@ -87,8 +87,8 @@ func (a *attempt) chargeNodes() {
 func (a *attempt) stopped() bool { return a.job == nil || a.job.Stop }
 
 // stop plans to stop an allocation, which frees what it uses.
-func (a *attempt) stop(alloc *rpc.Allocation, description, clientStatus, followup string) {
-	a.plan.stop(alloc, description, clientStatus, followup)
+func (a *attempt) stop(alloc *rpc.Allocation, description, clientStatus string) {
+	a.plan.stop(alloc, description, clientStatus)
 	a.work.Stops++
 	a.use(alloc, -1)
 }
@@ -178,7 +178,11 @@ func (a *attempt) destructive(alloc *rpc.Allocation, tg *rpc.TaskGroup) bool {
 	return alloc.Resources != tg.Resources || alloc.CreateIndex < a.job.CreateIndex
 }
 
-func (a *attempt) current(alloc *rpc.Allocation) bool { return current(alloc, a.job) }
+// current reports whether an allocation is of the job's version, and not of an earlier job
+// with the same name.
+func (a *attempt) current(alloc *rpc.Allocation) bool {
+	return alloc.JobVersion == a.job.Version && alloc.CreateIndex >= a.job.CreateIndex
+}
 
 // placed subtracts committed placements from the queued ones (util.go,
 // adjustQueuedAllocations).

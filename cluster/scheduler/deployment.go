@@ -1,6 +1,9 @@
 package scheduler
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/uuid"
 )
@@ -12,12 +15,6 @@ const (
 	descDeploymentStopped    = "Cancelled because job is stopped"
 	descDeploymentNewer      = "Cancelled due to newer version of job"
 )
-
-// current reports whether an allocation is of the job's version, and not of an earlier job
-// with the same name.
-func current(a *rpc.Allocation, job *rpc.Job) bool {
-	return a.JobVersion == job.Version && a.CreateIndex >= job.CreateIndex
-}
 
 // rollout is the state of the job's deployment during a run (reconcile.go, allocReconciler).
 type rollout struct {
@@ -74,12 +71,8 @@ func (g *genericRun) beginDeployment(tg *rpc.TaskGroup, all []*rpc.Allocation, d
 	if !g.deploysGroup(tg) || desired == 0 || g.groupDeployment(tg) != nil {
 		return
 	}
-	if !changed {
-		for _, alloc := range all {
-			if g.current(alloc) {
-				return // the group runs already
-			}
-		}
+	if !changed && slices.ContainsFunc(all, g.current) {
+		return // the group runs already
 	}
 	if g.roll.deployment != nil && !g.roll.begun {
 		return // the groups of a version, and so of a deployment, never change
@@ -93,11 +86,9 @@ func (g *genericRun) beginDeployment(tg *rpc.TaskGroup, all []*rpc.Allocation, d
 		}
 		g.plan.Deployment = g.roll.deployment
 	}
-	part := rpc.DeploymentGroup{Name: tg.Name, DesiredTotal: desired, ProgressDeadline: tg.ProgressDeadline}
-	if part.ProgressDeadline == 0 {
-		part.ProgressDeadline = rpc.DefaultProgressDeadline
-	}
-	g.roll.deployment.Groups = append(g.roll.deployment.Groups, part)
+	g.roll.deployment.Groups = append(g.roll.deployment.Groups, rpc.DeploymentGroup{
+		Name: tg.Name, DesiredTotal: desired, ProgressDeadline: cmp.Or(tg.ProgressDeadline, rpc.DefaultProgressDeadline),
+	})
 }
 
 // finishDeployment assigns new allocations, and those updated in place, to the deployment. It
@@ -115,15 +106,10 @@ func (g *genericRun) finishDeployment() {
 			alloc.DeploymentID, alloc.Health, alloc.HealthIndex = g.deploymentID, "", 0
 		}
 	}
-	if d == nil || g.roll.begun || g.roll.incomplete {
-		return
+	unhealthy := func(part rpc.DeploymentGroup) bool { return part.Healthy < part.DesiredTotal }
+	if d != nil && !g.roll.begun && !g.roll.incomplete && !slices.ContainsFunc(d.Groups, unhealthy) {
+		g.endDeployment(d, rpc.DeploymentSuccessful, descDeploymentSuccessful)
 	}
-	for _, part := range d.Groups {
-		if part.Healthy < part.DesiredTotal {
-			return
-		}
-	}
-	g.endDeployment(d, rpc.DeploymentSuccessful, descDeploymentSuccessful)
 }
 
 // heldByDeployment reports whether a failed allocation is not replaced before the deployment

@@ -23,12 +23,8 @@ func EvaluatePlan(snap *state.Snapshot, plan *Plan) *PlanResult {
 			r.RefreshIndex = max(snap.RefreshIndex(), 1)
 			continue
 		}
-		if stops := existing(snap, plan.NodeUpdate[node]); len(stops) > 0 {
-			r.NodeUpdate[node] = stops
-		}
-		if places := plan.NodeAllocation[node]; len(places) > 0 {
-			r.NodeAllocation[node] = places
-		}
+		put(r.NodeUpdate, node, existing(snap, plan.NodeUpdate[node]))
+		put(r.NodeAllocation, node, plan.NodeAllocation[node])
 	}
 	return r
 }
@@ -45,9 +41,7 @@ func existing(snap *state.Snapshot, stops []*rpc.Allocation) []*rpc.Allocation {
 
 // nodes returns the IDs of the plan's nodes in order.
 func (p *Plan) nodes() []string {
-	ids := make([]string, 0, len(p.NodeUpdate)+len(p.NodeAllocation))
-	ids = slices.AppendSeq(ids, maps.Keys(p.NodeUpdate))
-	ids = slices.AppendSeq(ids, maps.Keys(p.NodeAllocation))
+	ids := slices.AppendSeq(slices.Collect(maps.Keys(p.NodeUpdate)), maps.Keys(p.NodeAllocation))
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
@@ -78,12 +72,10 @@ func nodeFits(snap *state.Snapshot, plan *Plan, nodeID string) bool {
 	}
 	used := on.Used
 	removed := make(map[string]bool, len(places)+len(plan.NodeUpdate[nodeID]))
-	for _, list := range [2][]*rpc.Allocation{plan.NodeUpdate[nodeID], places} {
-		for _, a := range list {
-			if old := on.LiveByID(a.ID); old != nil && !removed[a.ID] {
-				removed[a.ID] = true
-				used = used.Sub(old.Resources)
-			}
+	for _, a := range slices.Concat(plan.NodeUpdate[nodeID], places) {
+		if old := on.LiveByID(a.ID); old != nil && !removed[a.ID] {
+			removed[a.ID] = true
+			used = used.Sub(old.Resources)
 		}
 	}
 	for _, a := range places {

@@ -63,7 +63,7 @@ func TestEvaluatePlan(t *testing.T) {
 				p.place(a)
 			}
 			for _, a := range test.stops {
-				p.stop(a, "test", "", "")
+				p.stop(a, "test", "")
 			}
 			r := EvaluatePlan(w.store.Snapshot(), p)
 			w.want("rejected", r.RejectedNodes, test.rejected)

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"slices"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
@@ -37,10 +38,8 @@ func reconcileGeneric(a *attempt) {
 		g.reconcile()
 		g.finishDeployment()
 	}
-	for _, list := range [][]placement{g.destructive, g.places} {
-		for _, p := range list {
-			g.queued[p.tg.Name]++
-		}
+	for _, p := range slices.Concat(g.destructive, g.places) {
+		g.queued[p.tg.Name]++
 	}
 	g.work.Placements = len(g.destructive) + len(g.places)
 	if g.work.Placements > 0 {
@@ -107,7 +106,7 @@ func (g *genericRun) replaceChanged() bool {
 		g.declareLost(alloc)
 	}
 	for _, alloc := range s.lost {
-		g.stop(alloc, allocLost, rpc.AllocClientLost, "")
+		g.stop(alloc, allocLost, rpc.AllocClientLost)
 		g.places = append(g.places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
 	}
 	g.migrate(s)
@@ -117,7 +116,7 @@ func (g *genericRun) replaceChanged() bool {
 // declareLost stops an allocation again that was told to stop and cannot report that it did.
 func (g *genericRun) declareLost(alloc *rpc.Allocation) {
 	if stopLost(alloc, g.node(alloc.NodeID)) {
-		g.stop(alloc, allocLost, rpc.AllocClientLost, "")
+		g.stop(alloc, allocLost, rpc.AllocClientLost)
 	}
 }
 
@@ -138,10 +137,10 @@ func (g *genericRun) stopAll(allocs []*rpc.Allocation) {
 			continue
 		}
 		if n := g.node(alloc.NodeID); n == nil || n.Status == rpc.NodeStatusDown {
-			g.stop(alloc, allocLost, rpc.AllocClientLost, "")
+			g.stop(alloc, allocLost, rpc.AllocClientLost)
 			continue
 		}
-		g.stop(alloc, allocNotNeeded, "", "")
+		g.stop(alloc, allocNotNeeded, "")
 	}
 }
 
@@ -150,13 +149,13 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 	s := &groupState{tg: tg}
 	g.split(s, all)
 	g.reschedules(s)
-	for i, id := range g.delayedEvals(s.timeouts(g.now), disconnectFollowup) {
+	for i, id := range g.delayedEvals(s.timeouts(g.now), broker.TriggeredByMaxDisconnectExpiry, descDisconnect) {
 		u := disconnected(s.disconnecting[i], g.now)
 		u.FollowupEvalID = id
 		g.plan.place(u)
 		g.waits = true
 	}
-	for i, id := range g.delayedEvals(s.failedLater, rescheduleFollowup) {
+	for i, id := range g.delayedEvals(s.failedLater, broker.TriggeredByRetryFailedAlloc, descReschedule) {
 		u := s.failedLater[i].alloc.Copy()
 		u.FollowupEvalID = id
 		g.plan.place(u)
@@ -187,7 +186,7 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 // computeMigrations).
 func (g *genericRun) migrate(s *groupState) {
 	for _, alloc := range s.migrate {
-		g.stop(alloc, allocMigrating, "", "")
+		g.stop(alloc, allocMigrating, "")
 		g.places = append(g.places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
 	}
 }
@@ -235,10 +234,8 @@ func (g *genericRun) update(s *groupState) (destructive []*rpc.Allocation) {
 // missing returns the placements that bring the group to its count: replacements first, then
 // new allocations (reconcile.go, computePlacements).
 func (g *genericRun) missing(s *groupState) (places []placement) {
-	for _, set := range [][]*rpc.Allocation{s.failed, s.disconnecting} {
-		for _, alloc := range set {
-			places = append(places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
-		}
+	for _, alloc := range slices.Concat(s.failed, s.disconnecting) {
+		places = append(places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
 	}
 	existing := len(s.kept) + len(s.migrate) + len(s.failed) + len(s.disconnecting) + len(s.reconnecting)
 	for _, alloc := range s.lost {
@@ -261,7 +258,7 @@ func (g *genericRun) placeMissing(s *groupState, missing []placement) int {
 	failed := set[*rpc.Allocation](s.failed...)
 	if !g.deploymentFailed() {
 		for _, alloc := range s.failed {
-			g.stop(alloc, allocRescheduled, "", "")
+			g.stop(alloc, allocRescheduled, "")
 		}
 		g.places = append(g.places, missing...)
 		return len(missing)
@@ -271,7 +268,7 @@ func (g *genericRun) placeMissing(s *groupState, missing []placement) int {
 		again := p.previous != nil && p.previous.DeploymentID != g.roll.deployment.ID &&
 			(failed[p.previous] || slices.Contains(s.disconnecting, p.previous))
 		if again && failed[p.previous] {
-			g.stop(p.previous, allocRescheduled, "", "")
+			g.stop(p.previous, allocRescheduled, "")
 		}
 		if again || i < lost {
 			g.places = append(g.places, p)

@@ -75,13 +75,13 @@ func (g *genericRun) splitDisconnected(s *groupState, alloc *rpc.Allocation, c c
 // with the highest names.
 func (g *genericRun) stopSurplus(s *groupState) {
 	for _, alloc := range s.lost {
-		g.stop(alloc, allocLost, rpc.AllocClientLost, "")
+		g.stop(alloc, allocLost, rpc.AllocClientLost)
 	}
 	s.reconnecting = slices.DeleteFunc(s.reconnecting, func(alloc *rpc.Allocation) bool {
 		if alloc.ClientStatus != rpc.AllocClientFailed {
 			return false
 		}
-		g.stop(alloc, allocRescheduled, rpc.AllocClientFailed, "")
+		g.stop(alloc, allocRescheduled, rpc.AllocClientFailed)
 		return true
 	})
 	surplus := len(s.kept) + len(s.migrate) + len(s.reconnecting) - s.tg.Count
@@ -92,7 +92,7 @@ func (g *genericRun) stopSurplus(s *groupState) {
 	stop := func(alloc *rpc.Allocation, why string) {
 		stopped[alloc.ID] = true
 		surplus--
-		g.stop(alloc, why, "", "")
+		g.stop(alloc, why, "")
 	}
 	highest := newNameIndex(g.job.ID, s.tg.Name, s.tg.Count, s.migrate).highest(surplus)
 	for _, alloc := range s.migrate {

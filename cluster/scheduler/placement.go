@@ -3,6 +3,7 @@ package scheduler
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/simctl/simctl/cluster/rpc"
 )
@@ -21,29 +22,27 @@ func (g *genericRun) placeAll() {
 	g.chargeNodes()
 	order := newShuffle(g.rand, g.candidates())
 	planned := map[string]int{} // new allocations by node and group
-	for _, list := range [][]placement{g.destructive, g.places} {
-		for _, p := range list {
-			if g.failed[p.tg.Name] > 0 {
-				g.fail(p.tg.Name) // there was no room for one of the group, so there is none for this
-				continue
-			}
-			if p.stopPrevious {
-				g.stop(p.previous, allocUpdating, "", "")
-			}
-			node := g.choose(order, p, planned)
-			if node == nil {
-				g.fail(p.tg.Name)
-				if p.stopPrevious {
-					g.unstop(p.previous)
-				}
-				continue
-			}
-			if p.stopPrevious {
-				g.plan.unplace(p.previous)
-			}
-			planned[node.ID+"/"+p.tg.Name]++
-			g.place(p.tg, p.name, node.ID, p.previous)
+	for _, p := range slices.Concat(g.destructive, g.places) {
+		if g.failed[p.tg.Name] > 0 {
+			g.fail(p.tg.Name) // there was no room for one of the group, so there is none for this
+			continue
 		}
+		if p.stopPrevious {
+			g.stop(p.previous, allocUpdating, "")
+		}
+		node := g.choose(order, p, planned)
+		if node == nil {
+			g.fail(p.tg.Name)
+			if p.stopPrevious {
+				g.unstop(p.previous)
+			}
+			continue
+		}
+		if p.stopPrevious {
+			g.plan.unplace(p.previous)
+		}
+		planned[node.ID+"/"+p.tg.Name]++
+		g.place(p.tg, p.name, node.ID, p.previous)
 	}
 }
 
@@ -53,13 +52,7 @@ func (g *genericRun) candidates() []*rpc.Node {
 	if len(nodes) == g.work.ReadyNodes {
 		return nodes // all of them are in the job's datacenters
 	}
-	in := make([]*rpc.Node, 0, g.work.ReadyNodes)
-	for _, n := range nodes {
-		if g.job.RunsIn(n.Datacenter) {
-			in = append(in, n)
-		}
-	}
-	return in
+	return slices.DeleteFunc(slices.Clone(nodes), func(n *rpc.Node) bool { return !g.job.RunsIn(n.Datacenter) })
 }
 
 // choose returns the best of the first few nodes with room, in random order; nil if none has
@@ -67,12 +60,12 @@ func (g *genericRun) candidates() []*rpc.Node {
 // log2 of the number of nodes, batch jobs two.
 func (g *genericRun) choose(order *shuffle, p placement, planned map[string]int) *rpc.Node {
 	limit := 2
-	if n := order.len(); !g.batch && n > 0 {
+	if n := len(order.nodes); !g.batch && n > 0 {
 		limit = max(limit, int(math.Ceil(math.Log2(float64(n)))))
 	}
 	var best *rpc.Node
 	bestScore, taken, skipped := math.Inf(-1), 0, 0
-	for range order.len() {
+	for range order.nodes {
 		n := order.next()
 		g.work.Scored++
 		g.considered(n)
@@ -122,12 +115,7 @@ func (g *genericRun) score(n *rpc.Node, p placement, planned map[string]int) (fl
 }
 
 func (g *genericRun) stopping(alloc *rpc.Allocation) bool {
-	for _, stop := range g.plan.NodeUpdate[alloc.NodeID] {
-		if stop.ID == alloc.ID {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.plan.NodeUpdate[alloc.NodeID], func(stop *rpc.Allocation) bool { return stop.ID == alloc.ID })
 }
 
 // fitScore returns 0 for an empty node to maxFitScore for a full one (structs/funcs.go,
@@ -156,8 +144,6 @@ type shuffle struct {
 func newShuffle(r *rand.Rand, nodes []*rpc.Node) *shuffle {
 	return &shuffle{rand: r, nodes: nodes, moved: map[int]int{}}
 }
-
-func (s *shuffle) len() int { return len(s.nodes) }
 
 // next returns the next node. The list must not be empty.
 func (s *shuffle) next() *rpc.Node {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -44,18 +45,13 @@ func size(byNode map[string][]*rpc.Allocation) int {
 	return n
 }
 
-// stop plans to stop an allocation (structs.go, AppendStoppedAlloc). It leaves client status
-// and follow-up as they are if these are empty.
-func (p *Plan) stop(a *rpc.Allocation, description, clientStatus, followup string) {
+// stop plans to stop an allocation (structs.go, AppendStoppedAlloc). An empty client status
+// leaves that as it is.
+func (p *Plan) stop(a *rpc.Allocation, description, clientStatus string) {
 	s := a.Copy()
 	s.DesiredStatus, s.DesiredDescription = rpc.AllocDesiredStop, description
 	s.DisconnectedAt = 0
-	if clientStatus != "" {
-		s.ClientStatus = clientStatus
-	}
-	if followup != "" {
-		s.FollowupEvalID = followup
-	}
+	s.ClientStatus = cmp.Or(clientStatus, s.ClientStatus)
 	p.NodeUpdate[a.NodeID] = append(p.NodeUpdate[a.NodeID], s)
 }
 
@@ -63,11 +59,16 @@ func (p *Plan) stop(a *rpc.Allocation, description, clientStatus, followup strin
 func (p *Plan) unstop(a *rpc.Allocation) {
 	stops := p.NodeUpdate[a.NodeID]
 	if n := len(stops); n > 0 && stops[n-1].ID == a.ID {
-		if stops = stops[:n-1]; len(stops) == 0 {
-			delete(p.NodeUpdate, a.NodeID)
-			return
-		}
-		p.NodeUpdate[a.NodeID] = stops
+		put(p.NodeUpdate, a.NodeID, stops[:n-1])
+	}
+}
+
+// put sets a node's allocations; a node without any has no entry.
+func put(byNode map[string][]*rpc.Allocation, node string, allocs []*rpc.Allocation) {
+	if len(allocs) == 0 {
+		delete(byNode, node)
+	} else {
+		byNode[node] = allocs
 	}
 }
 
@@ -75,15 +76,8 @@ func (p *Plan) unstop(a *rpc.Allocation) {
 // replaced later. Nomad leaves both in the plan, where the change undoes the stop, but does
 // not replace the allocation again because its NextAllocation is set.
 func (p *Plan) unplace(a *rpc.Allocation) {
-	places := p.NodeAllocation[a.NodeID]
-	if !slices.ContainsFunc(places, func(x *rpc.Allocation) bool { return x.ID == a.ID }) {
-		return
-	}
-	if places = slices.DeleteFunc(places, func(x *rpc.Allocation) bool { return x.ID == a.ID }); len(places) == 0 {
-		delete(p.NodeAllocation, a.NodeID)
-		return
-	}
-	p.NodeAllocation[a.NodeID] = places
+	places := slices.DeleteFunc(p.NodeAllocation[a.NodeID], func(x *rpc.Allocation) bool { return x.ID == a.ID })
+	put(p.NodeAllocation, a.NodeID, places)
 }
 
 func (p *Plan) place(a *rpc.Allocation) {
@@ -110,8 +104,7 @@ type PlanResult struct {
 
 // IsNoOp reports whether there is nothing to commit.
 func (r *PlanResult) IsNoOp() bool {
-	return len(r.NodeUpdate) == 0 && len(r.NodeAllocation) == 0 && len(r.IneligibleNodes) == 0 &&
-		r.Deployment == nil && len(r.DeploymentUpdates) == 0
+	return !r.progress() && len(r.IneligibleNodes) == 0
 }
 
 // FullCommit reports whether all placements of the plan were committed, how many it has

@@ -140,24 +140,16 @@ func (s *groupState) timeouts(now time.Time) []delayed {
 	return list
 }
 
-// followup is the reason of an evaluation for a later time.
-type followup struct{ trigger, description string }
-
-var (
-	rescheduleFollowup = followup{broker.TriggeredByRetryFailedAlloc, descReschedule}
-	disconnectFollowup = followup{broker.TriggeredByMaxDisconnectExpiry, descDisconnect}
-)
-
 // delayedEvals makes the evaluations for allocations that are due later, which must be in the
 // order of time, and returns the ID of each one's. Allocations within followupWindow share
 // an evaluation (reconcile.go, createLostLaterEvals and createTimeoutLaterEvals).
-func (g *genericRun) delayedEvals(due []delayed, why followup) []string {
+func (g *genericRun) delayedEvals(due []delayed, trigger, description string) []string {
 	ids := make([]string, len(due))
 	var e *broker.Evaluation
 	for i, d := range due {
 		if e == nil || d.at.Sub(e.WaitUntil) >= followupWindow {
-			e = g.newEval(why.trigger, broker.StatusPending)
-			e.StatusDescription = why.description
+			e = g.newEval(trigger, broker.StatusPending)
+			e.StatusDescription = description
 			e.JobModifyIndex = g.job.ModifyIndex
 			e.WaitUntil = d.at
 			g.followups = append(g.followups, e)

@@ -10,14 +10,6 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// How many attempts in a row may get nothing committed before a scheduler gives up.
-const (
-	maxServiceAttempts  = 5
-	maxBatchAttempts    = 2
-	maxSystemAttempts   = 5
-	maxSysBatchAttempts = 2
-)
-
 // Descriptions of evaluations (generic_sched.go).
 const (
 	descMaxPlans         = "created due to placement conflicts"
@@ -56,33 +48,31 @@ type Scheduler struct {
 
 // kind is what differs among the types of job.
 type kind struct {
-	maxAttempts   int
+	maxAttempts   int // in a row that may get nothing committed before the scheduler gives up
 	triggers      map[string]bool
 	reconcile     func(*attempt)
 	placesByCount bool // service and batch jobs do; the others place on every node
 }
 
 var kinds = map[string]kind{
-	rpc.JobTypeService:  {maxServiceAttempts, genericTriggers, reconcileGeneric, true},
-	rpc.JobTypeBatch:    {maxBatchAttempts, genericTriggers, reconcileGeneric, true},
-	rpc.JobTypeSystem:   {maxSystemAttempts, systemTriggers, reconcileSystem, false},
-	rpc.JobTypeSysBatch: {maxSysBatchAttempts, sysBatchTriggers, reconcileSystem, false},
+	rpc.JobTypeService:  {5, genericTriggers, reconcileGeneric, true},
+	rpc.JobTypeBatch:    {2, genericTriggers, reconcileGeneric, true},
+	rpc.JobTypeSystem:   {5, systemTriggers, reconcileSystem, false},
+	rpc.JobTypeSysBatch: {2, sysBatchTriggers, reconcileSystem, false},
 }
 
+// What a scheduler of each kind is called for (generic_sched.go and scheduler_system.go,
+// Process).
 var (
-	genericTriggers = set(broker.TriggeredByJobRegister, broker.TriggeredByJobDeregister, broker.TriggeredByNodeDrain,
-		broker.TriggeredByNodeUpdate, broker.TriggeredByRollingUpdate, broker.TriggeredByQueuedAllocs, broker.TriggeredByPeriodicJob,
-		broker.TriggeredByMaxPlans, broker.TriggeredByDeploymentWatcher, broker.TriggeredByRetryFailedAlloc,
-		broker.TriggeredByFailedFollowUp, broker.TriggeredByPreemption, broker.TriggeredByJobScaling,
-		broker.TriggeredByMaxDisconnectExpiry, broker.TriggeredByReconnect)
-	systemTriggers = set(broker.TriggeredByJobRegister, broker.TriggeredByNodeUpdate, broker.TriggeredByFailedFollowUp,
-		broker.TriggeredByJobDeregister, broker.TriggeredByRollingUpdate, broker.TriggeredByPreemption,
-		broker.TriggeredByDeploymentWatcher, broker.TriggeredByNodeDrain, broker.TriggeredByQueuedAllocs,
-		broker.TriggeredByJobScaling, broker.TriggeredByReconnect)
-	sysBatchTriggers = set(broker.TriggeredByJobRegister, broker.TriggeredByNodeUpdate, broker.TriggeredByFailedFollowUp,
-		broker.TriggeredByJobDeregister, broker.TriggeredByRollingUpdate, broker.TriggeredByPreemption,
-		broker.TriggeredByDeploymentWatcher, broker.TriggeredByNodeDrain, broker.TriggeredByQueuedAllocs,
-		broker.TriggeredByJobScaling, broker.TriggeredByReconnect, broker.TriggeredByPeriodicJob)
+	everyTrigger = []string{
+		broker.TriggeredByJobRegister, broker.TriggeredByJobDeregister, broker.TriggeredByNodeDrain, broker.TriggeredByNodeUpdate,
+		broker.TriggeredByRollingUpdate, broker.TriggeredByQueuedAllocs, broker.TriggeredByDeploymentWatcher,
+		broker.TriggeredByFailedFollowUp, broker.TriggeredByPreemption, broker.TriggeredByJobScaling, broker.TriggeredByReconnect,
+	}
+	systemTriggers   = set(everyTrigger...)
+	sysBatchTriggers = set(append(everyTrigger, broker.TriggeredByPeriodicJob)...)
+	genericTriggers  = set(append(everyTrigger, broker.TriggeredByPeriodicJob, broker.TriggeredByMaxPlans,
+		broker.TriggeredByRetryFailedAlloc, broker.TriggeredByMaxDisconnectExpiry)...)
 )
 
 func set[T comparable](members ...T) map[T]bool {

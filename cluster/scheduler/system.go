@@ -121,7 +121,7 @@ func (s *systemRun) terminal(on *state.NodeAllocs, node *rpc.Node) map[string]*r
 			continue
 		}
 		if stopLost(alloc, node) {
-			s.stop(alloc, allocLost, rpc.AllocClientLost, "")
+			s.stop(alloc, allocLost, rpc.AllocClientLost)
 		}
 		if old := last[alloc.Name]; old == nil || old.CreateIndex < alloc.CreateIndex {
 			if last == nil {
@@ -144,15 +144,15 @@ func stopLost(alloc *rpc.Allocation, node *rpc.Node) bool {
 func (s *systemRun) existing(alloc *rpc.Allocation, node *rpc.Node) {
 	tg := s.required[alloc.Name]
 	if tg == nil {
-		s.stop(alloc, allocNotNeeded, "", "")
+		s.stop(alloc, allocNotNeeded, "")
 		return
 	}
 	c := contactOf(alloc, tg, s.now)
 	switch {
 	case alloc.Migrate:
-		s.stop(alloc, allocNodeTainted, "", "")
+		s.stop(alloc, allocNodeTainted, "")
 	case c.expired:
-		s.stop(alloc, allocLost, rpc.AllocClientLost, "")
+		s.stop(alloc, allocLost, rpc.AllocClientLost)
 	case c.survives && alloc.ClientStatus == rpc.AllocClientUnknown:
 		s.wait(alloc.NodeID) // until it reconnects or expires
 	case c.reconnects && !tainted(node):
@@ -160,14 +160,14 @@ func (s *systemRun) existing(alloc *rpc.Allocation, node *rpc.Node) {
 		back.DisconnectedAt = 0
 		s.updates = append(s.updates, systemUpdate{back, tg, node})
 	case node == nil || node.Status == rpc.NodeStatusDown:
-		s.stop(alloc, allocLost, rpc.AllocClientLost, "")
+		s.stop(alloc, allocLost, rpc.AllocClientLost)
 	case node.Status == rpc.NodeStatusDisconnected && c.survives && alloc.ClientStatus == rpc.AllocClientRunning:
 		s.plan.place(disconnected(alloc, s.now))
 		s.wait(alloc.NodeID)
 	case !node.Ready():
 		// It stays as it is until the node is ready again.
 	case !s.job.RunsIn(node.Datacenter):
-		s.stop(alloc, allocNotNeeded, "", "")
+		s.stop(alloc, allocNotNeeded, "")
 	case !s.current(alloc):
 		s.updates = append(s.updates, systemUpdate{alloc, tg, node})
 	}
@@ -203,7 +203,7 @@ func (s *systemRun) update() {
 		default:
 			limit--
 			if !u.alloc.Terminal() {
-				s.stop(u.alloc, allocUpdating, "", "")
+				s.stop(u.alloc, allocUpdating, "")
 			}
 			s.places = append(s.places, systemPlace{u.tg, u.alloc.Name, u.node, u.alloc})
 		}

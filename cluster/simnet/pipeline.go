@@ -156,15 +156,5 @@ func (p *pipeline) answer() {
 
 func (p *pipeline) waitUntil(at time.Time) bool {
 	wait := time.Until(at)
-	if wait <= 0 {
-		return true
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-p.ctx.Done():
-		return false
-	}
+	return wait <= 0 || sleep(p.ctx, wait) == nil
 }

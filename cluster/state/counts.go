@@ -85,11 +85,7 @@ func (c *counts) eval(old, now *broker.Evaluation) {
 	}
 }
 
-// alloc counts now in place of old. One of them may be nil.
-func (c *counts) alloc(old, now *rpc.Allocation) {
-	countAlloc(&c.AllocsLive, &c.AllocsTerminal, old, now)
-}
-
+// countAlloc counts now in place of old. One of them may be nil.
 func countAlloc(live, terminal *int, old, now *rpc.Allocation) {
 	for _, step := range [2]struct {
 		alloc *rpc.Allocation

@@ -11,7 +11,7 @@ import (
 // Deployments iterates over the latest deployment of each job that had any, in the order
 // of namespace and job ID.
 func (s *Snapshot) Deployments() iter.Seq[*rpc.Deployment] {
-	return rows[*rpc.Deployment](s.get(tableDeployments, indexID))
+	return rows[*rpc.Deployment](s.txn.Get(tableDeployments, indexID))
 }
 
 // DeploymentOf returns the job's latest deployment, or nil.

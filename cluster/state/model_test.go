@@ -84,7 +84,7 @@ func recount(t interface {
 	}
 	equal("allocations", [2]int{s.counts.AllocsLive, s.counts.AllocsTerminal}, [2]int{live, terminal})
 
-	rowsOnNode := slices.Collect(rows[*NodeAllocs](s.get(tableNodeAllocs, indexID)))
+	rowsOnNode := slices.Collect(rows[*NodeAllocs](s.txn.Get(tableNodeAllocs, indexID)))
 	equal("per-node rows", len(rowsOnNode), len(onNode))
 	for id, want := range onNode {
 		got := s.NodeAllocs(id)

@@ -36,20 +36,6 @@ func (n *NodeAllocs) LiveByID(id string) *rpc.Allocation {
 	return nil
 }
 
-// ensureNodeAllocs makes the row of a new node.
-func (tx *Tx) ensureNodeAllocs(nodeID string) {
-	if tx.onNode(nodeID) == nil {
-		tx.nodeAllocs.put(nodeID, &NodeAllocs{NodeID: nodeID})
-	}
-}
-
-// dropNodeAllocs removes the row of a deleted node if it is empty.
-func (tx *Tx) dropNodeAllocs(nodeID string) {
-	if row := tx.onNode(nodeID); row != nil && row.empty() {
-		tx.nodeAllocs.put(nodeID, nil)
-	}
-}
-
 // updateNodeAllocs replaces old by now in the node's row; one of them may be nil. It
 // removes the row when both the node and its allocations are gone.
 func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) {

@@ -27,19 +27,21 @@ func (tx *Tx) UpsertNode(node *rpc.Node) error {
 	if tx.copies {
 		node = node.Copy()
 	}
-	row := &nodeRow{node: node}
+	row := &nodeRow{Node: node}
 	node.ModifyIndex = tx.index
 	if old == nil {
 		node.CreateIndex = tx.index
 		canonicalize(node)
-		row.events = addEvent(nil, tx.index, node.StatusUpdatedAt, "Node registered")
-		tx.ensureNodeAllocs(node.ID)
+		row.Events = addEvent(nil, tx.index, node.StatusUpdatedAt, "Node registered")
+		if tx.onNode(node.ID) == nil {
+			tx.nodeAllocs.put(node.ID, &NodeAllocs{NodeID: node.ID})
+		}
 	} else {
-		node.CreateIndex = old.node.CreateIndex
-		node.SchedulingEligibility, node.Drain = old.node.SchedulingEligibility, old.node.Drain
-		row.events = old.events
-		if old.node.Status == rpc.NodeStatusDown && node.Status != rpc.NodeStatusDown {
-			row.events = addEvent(row.events, tx.index, node.StatusUpdatedAt, "Node re-registered")
+		node.CreateIndex = old.Node.CreateIndex
+		node.SchedulingEligibility, node.Drain = old.Node.SchedulingEligibility, old.Node.Drain
+		row.Events = old.Events
+		if old.Node.Status == rpc.NodeStatusDown && node.Status != rpc.NodeStatusDown {
+			row.Events = addEvent(row.Events, tx.index, node.StatusUpdatedAt, "Node re-registered")
 		}
 	}
 	tx.putNode(old, row)
@@ -100,9 +102,9 @@ func (tx *Tx) AddNodeEvents(nodeID string, events ...NodeEvent) error {
 	if err != nil {
 		return err
 	}
-	row := &nodeRow{node: old.node, events: old.events}
+	row := &nodeRow{Node: old.Node, Events: old.Events}
 	for _, e := range events {
-		row.events = addEvent(row.events, tx.index, e.Timestamp, e.Message)
+		row.Events = addEvent(row.Events, tx.index, e.Timestamp, e.Message)
 	}
 	tx.putNode(old, row)
 	return nil
@@ -117,9 +119,11 @@ func (tx *Tx) DeleteNode(nodeIDs ...string) error {
 			return err
 		}
 		tx.nodes.put(id, nil)
-		tx.counts.node(old.node, nil)
+		tx.counts.node(old.Node, nil)
 		tx.counts.NodesIndex, tx.counts.NodeDeleted = tx.index, tx.index
-		tx.dropNodeAllocs(id)
+		if row := tx.onNode(id); row != nil && row.empty() {
+			tx.nodeAllocs.put(id, nil)
+		}
 	}
 	return nil
 }
@@ -129,26 +133,26 @@ func (tx *Tx) changeNode(nodeID string, updatedAt int64, event string, change fu
 	if err != nil {
 		return err
 	}
-	row := &nodeRow{node: old.node.Copy(), events: old.events}
-	if err := change(row.node); err != nil {
+	row := &nodeRow{Node: old.Node.Copy(), Events: old.Events}
+	if err := change(row.Node); err != nil {
 		return err
 	}
-	row.node.StatusUpdatedAt = updatedAt
-	row.node.ModifyIndex = tx.index
+	row.Node.StatusUpdatedAt = updatedAt
+	row.Node.ModifyIndex = tx.index
 	if event != "" {
-		row.events = addEvent(row.events, tx.index, updatedAt, event)
+		row.Events = addEvent(row.Events, tx.index, updatedAt, event)
 	}
 	tx.putNode(old, row)
 	return nil
 }
 
 func (tx *Tx) putNode(old, now *nodeRow) {
-	n := now.node
+	n := now.Node
 	tx.strings.node(n)
 	tx.nodes.put(n.ID, now)
 	var was *rpc.Node
 	if old != nil {
-		was = old.node
+		was = old.Node
 	}
 	tx.counts.node(was, n)
 	tx.counts.NodesIndex = tx.index

@@ -27,11 +27,6 @@ type persistHeader struct {
 	Deployments                         int
 }
 
-type persistNode struct {
-	Node   *rpc.Node
-	Events []NodeEvent
-}
-
 func msgpackHandle() *codec.MsgpackHandle {
 	h := &codec.MsgpackHandle{}
 	h.StructToArray = true
@@ -49,19 +44,19 @@ func (s *Snapshot) Persist(w io.Writer) error {
 		Nodes: s.NodeCount(), Jobs: s.counts.Jobs, Evals: s.counts.Evals,
 		Allocs:      s.counts.AllocsLive + s.counts.AllocsTerminal,
 		Summary:     len(summaries),
-		Deployments: count(s.Deployments()),
+		Deployments: len(slices.Collect(s.Deployments())),
 	}
 	if err := enc.Encode(header); err != nil {
 		return fmt.Errorf("persist state at index %d: %w", s.Index(), err)
 	}
 	err := firstError(
-		persistRows(enc, rows[*nodeRow](s.get(tableNodes, indexID)), func(r *nodeRow) any { return persistNode{r.node, r.events} }),
-		persistRows(enc, s.Jobs(), itself),
-		persistRows(enc, s.Evals(), itself),
-		persistRows(enc, s.Allocs(), itself),
-		persistRows(enc, slices.Values(summaries), itself),
-		persistRows(enc, s.Deployments(), itself),
-		func() error { return buf.Flush() },
+		persistRows(enc, s.nodeRows()),
+		persistRows(enc, s.Jobs()),
+		persistRows(enc, s.Evals()),
+		persistRows(enc, s.Allocs()),
+		persistRows(enc, slices.Values(summaries)),
+		persistRows(enc, s.Deployments()),
+		buf.Flush,
 	)
 	if err != nil {
 		return fmt.Errorf("persist state at index %d: %w", s.Index(), err)
@@ -76,26 +71,16 @@ func (s *Snapshot) Fingerprint() string {
 	h := sha256.New()
 	enc := codec.NewEncoder(h, msgpackHandle())
 	err := firstError(
-		persistRows(enc, s.Nodes(), itself),
-		persistRows(enc, s.Jobs(), itself),
-		persistRows(enc, s.Evals(), itself),
-		persistRows(enc, s.Allocs(), itself),
-		persistRows(enc, s.Deployments(), itself),
+		persistRows(enc, s.Nodes()),
+		persistRows(enc, s.Jobs()),
+		persistRows(enc, s.Evals()),
+		persistRows(enc, s.Allocs()),
+		persistRows(enc, s.Deployments()),
 	)
 	if err != nil {
 		panic(fmt.Sprintf("state: a row cannot be encoded: %v", err)) // plain structs into a hash: cannot fail
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))
-}
-
-func itself[T any](row T) any { return row }
-
-func count[T any](rows iter.Seq[T]) int {
-	n := 0
-	for range rows {
-		n++
-	}
-	return n
 }
 
 func firstError(steps ...func() error) error {
@@ -107,10 +92,10 @@ func firstError(steps ...func() error) error {
 	return nil
 }
 
-func persistRows[T any](enc *codec.Encoder, rows iter.Seq[T], row func(T) any) func() error {
+func persistRows[T any](enc *codec.Encoder, rows iter.Seq[T]) func() error {
 	return func() error {
-		for r := range rows {
-			if err := enc.Encode(row(r)); err != nil {
+		for row := range rows {
+			if err := enc.Encode(row); err != nil {
 				return err
 			}
 		}
@@ -165,10 +150,10 @@ func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *int
 	}
 	insert := func(table string, row any) { must(txn.Insert(table, row)) }
 	err := firstError(
-		restoreRows(dec, tableNodes, h.Nodes, func(n *persistNode) {
+		restoreRows(dec, tableNodes, h.Nodes, func(n *nodeRow) {
 			in.node(n.Node)
 			on(n.Node.ID)
-			insert(tableNodes, &nodeRow{node: n.Node, events: n.Events})
+			insert(tableNodes, n)
 		}),
 		restoreRows(dec, tableJobs, h.Jobs, func(j *rpc.Job) {
 			in.job(j)

@@ -28,10 +28,10 @@ const (
 	indexType = "type"
 )
 
-// nodeRow is a row of the nodes table.
+// nodeRow is a row of the nodes table. Snapshots persist it.
 type nodeRow struct {
-	node   *rpc.Node
-	events []NodeEvent
+	Node   *rpc.Node
+	Events []NodeEvent
 }
 
 func schema() *memdb.DBSchema {
@@ -44,9 +44,9 @@ func schema() *memdb.DBSchema {
 		}
 		t.Indexes[name] = &memdb.IndexSchema{Name: name, Unique: unique, Indexer: key}
 	}
-	index(tableNodes, indexID, true, func(row any) []byte { return stringKey(row.(*nodeRow).node.ID) })
+	index(tableNodes, indexID, true, func(row any) []byte { return stringKey(row.(*nodeRow).Node.ID) })
 	index(tableNodes, indexModify, false, func(row any) []byte {
-		n := row.(*nodeRow).node
+		n := row.(*nodeRow).Node
 		return binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(n.ID)+1), n.ModifyIndex) // memdb appends the ID
 	})
 	index(tableJobs, indexID, true, func(row any) []byte {

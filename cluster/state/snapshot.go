@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -79,7 +80,7 @@ func (s *Snapshot) Index() uint64 { return s.counts.Index }
 // NodeByID returns the node, or nil.
 func (s *Snapshot) NodeByID(id string) *rpc.Node {
 	if row, ok := s.first(tableNodes, indexID, id).(*nodeRow); ok {
-		return row.node
+		return row.Node
 	}
 	return nil
 }
@@ -87,20 +88,24 @@ func (s *Snapshot) NodeByID(id string) *rpc.Node {
 // NodeEvents returns the node's last MaxNodeEvents events, the oldest first.
 func (s *Snapshot) NodeEvents(id string) []NodeEvent {
 	if row, ok := s.first(tableNodes, indexID, id).(*nodeRow); ok {
-		return row.events
+		return row.Events
 	}
 	return nil
 }
 
 // Nodes iterates over all nodes in the order of their IDs.
 func (s *Snapshot) Nodes() iter.Seq[*rpc.Node] {
-	return nodesOf(s.get(tableNodes, indexID))
+	return nodesOf(s.nodeRows())
+}
+
+func (s *Snapshot) nodeRows() iter.Seq[*nodeRow] {
+	return rows[*nodeRow](s.txn.Get(tableNodes, indexID))
 }
 
 // NodesChangedSince iterates over the nodes whose ModifyIndex is above index, in the order
 // of that. It does not see deleted nodes: compare NodeDeletedIndex.
 func (s *Snapshot) NodesChangedSince(index uint64) iter.Seq[*rpc.Node] {
-	return nodesOf(s.lowerBound(tableNodes, indexModify, index+1))
+	return nodesOf(rows[*nodeRow](s.txn.LowerBound(tableNodes, indexModify, index+1)))
 }
 
 // JobByID returns the job, or nil.
@@ -110,11 +115,11 @@ func (s *Snapshot) JobByID(namespace, id string) *rpc.Job {
 }
 
 // Jobs iterates over all jobs in the order of namespace and ID.
-func (s *Snapshot) Jobs() iter.Seq[*rpc.Job] { return rows[*rpc.Job](s.get(tableJobs, indexID)) }
+func (s *Snapshot) Jobs() iter.Seq[*rpc.Job] { return rows[*rpc.Job](s.txn.Get(tableJobs, indexID)) }
 
 // JobsByType returns the jobs of one type in the order of namespace and ID.
 func (s *Snapshot) JobsByType(jobType string) []*rpc.Job {
-	return slices.Collect(rows[*rpc.Job](s.get(tableJobs, indexType, jobType)))
+	return slices.Collect(rows[*rpc.Job](s.txn.Get(tableJobs, indexType, jobType)))
 }
 
 // JobEvals returns the counts of the job's evaluations.
@@ -138,7 +143,7 @@ func (s *Snapshot) summary(job broker.JobID) jobSummary {
 
 // Evals iterates over all evaluations in the order of their IDs.
 func (s *Snapshot) Evals() iter.Seq[*broker.Evaluation] {
-	return rows[*broker.Evaluation](s.get(tableEvals, indexID))
+	return rows[*broker.Evaluation](s.txn.Get(tableEvals, indexID))
 }
 
 // EvalsByStatus returns the evaluations of one status in the order of their IDs. It scans
@@ -171,7 +176,7 @@ func (s *Snapshot) AllocByID(id string) *rpc.Allocation {
 
 // Allocs iterates over all allocations in the order of their IDs.
 func (s *Snapshot) Allocs() iter.Seq[*rpc.Allocation] {
-	return rows[*rpc.Allocation](s.get(tableAllocs, indexID))
+	return rows[*rpc.Allocation](s.txn.Get(tableAllocs, indexID))
 }
 
 // NodeAllocs returns the node's allocations; none if the node is unknown.
@@ -185,26 +190,13 @@ func (s *Snapshot) NodeAllocs(nodeID string) *NodeAllocs {
 // Diff describes the first difference between the rows of two states in one line; it is
 // empty when they are equal.
 func Diff(a, b *Snapshot) string {
-	for _, diff := range []func() string{
-		func() string { return diffRows("node", a.Nodes(), b.Nodes(), func(n *rpc.Node) string { return n.ID }) },
-		func() string {
-			return diffRows("job", a.Jobs(), b.Jobs(), func(j *rpc.Job) string { return j.Namespace + "/" + j.ID })
-		},
-		func() string {
-			return diffRows("evaluation", a.Evals(), b.Evals(), func(e *broker.Evaluation) string { return e.ID })
-		},
-		func() string {
-			return diffRows("allocation", a.Allocs(), b.Allocs(), func(x *rpc.Allocation) string { return x.ID })
-		},
-		func() string {
-			return diffRows("deployment of job", a.Deployments(), b.Deployments(), func(d *rpc.Deployment) string { return d.Namespace + "/" + d.JobID })
-		},
-	} {
-		if d := diff(); d != "" {
-			return d
-		}
-	}
-	return ""
+	return cmp.Or(
+		diffRows("node", a.Nodes(), b.Nodes(), func(n *rpc.Node) string { return n.ID }),
+		diffRows("job", a.Jobs(), b.Jobs(), func(j *rpc.Job) string { return j.Namespace + "/" + j.ID }),
+		diffRows("evaluation", a.Evals(), b.Evals(), func(e *broker.Evaluation) string { return e.ID }),
+		diffRows("allocation", a.Allocs(), b.Allocs(), func(x *rpc.Allocation) string { return x.ID }),
+		diffRows("deployment of job", a.Deployments(), b.Deployments(), func(d *rpc.Deployment) string { return d.Namespace + "/" + d.JobID }),
+	)
 }
 
 // diffRows compares two tables, each in the order of id.
@@ -233,18 +225,6 @@ func (s *Snapshot) first(table, index string, key any) any {
 	return raw
 }
 
-func (s *Snapshot) get(table, index string, args ...any) memdb.ResultIterator {
-	it, err := s.txn.Get(table, index, args...)
-	must(err)
-	return it
-}
-
-func (s *Snapshot) lowerBound(table, index string, args ...any) memdb.ResultIterator {
-	it, err := s.txn.LowerBound(table, index, args...)
-	must(err)
-	return it
-}
-
 // must panics on an error of memdb, which is always a mistake of this package.
 func must(err error) {
 	if err != nil {
@@ -252,8 +232,9 @@ func must(err error) {
 	}
 }
 
-// rows is a memdb iterator as a sequence, which can be used once.
-func rows[T any](it memdb.ResultIterator) iter.Seq[T] {
+// rows returns the rows that memdb finds as a sequence, which can be used once.
+func rows[T any](it memdb.ResultIterator, err error) iter.Seq[T] {
+	must(err)
 	return func(yield func(T) bool) {
 		for raw := it.Next(); raw != nil; raw = it.Next() {
 			if !yield(raw.(T)) {
@@ -263,10 +244,10 @@ func rows[T any](it memdb.ResultIterator) iter.Seq[T] {
 	}
 }
 
-func nodesOf(it memdb.ResultIterator) iter.Seq[*rpc.Node] {
+func nodesOf(rows iter.Seq[*nodeRow]) iter.Seq[*rpc.Node] {
 	return func(yield func(*rpc.Node) bool) {
-		for raw := it.Next(); raw != nil; raw = it.Next() {
-			if !yield(raw.(*nodeRow).node) {
+		for row := range rows {
+			if !yield(row.Node) {
 				return
 			}
 		}

@@ -35,9 +35,6 @@ func (s *Store) Snapshot() *Snapshot { return s.current.Load() }
 // Index returns the latest applied index.
 func (s *Store) Index() uint64 { return s.Snapshot().Index() }
 
-// EvalCount counts the evaluations of one status, as of the latest applied index.
-func (s *Store) EvalCount(status string) int { return s.Snapshot().EvalCount(status) }
-
 // Update applies one log entry: all that write does becomes visible at once, at index,
 // which must not be below an earlier one. When write returns an error nothing changes,
 // and Update returns that error as it is.

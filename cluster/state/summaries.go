@@ -176,7 +176,7 @@ func (l *changeLog) rebuild(allocs []*rpc.Allocation) {
 
 // since returns the allocations that changed after index and still exist, in the order of
 // byChange.
-func (l *changeLog) since(index uint64) []*rpc.Allocation {
+func (l changeLog) since(index uint64) []*rpc.Allocation {
 	var found []*rpc.Allocation
 	seen := map[string]bool{}
 	for c := l.last; c != nil && c.index > index; c = c.before {
@@ -214,8 +214,7 @@ func (tx *Tx) logAllocs() {
 
 // AllocsByJob returns the job's allocations in the order of their IDs.
 func (s *Snapshot) AllocsByJob(job broker.JobID) []*rpc.Allocation {
-	log := s.summary(job).log
-	found := log.since(0)
+	found := s.summary(job).log.since(0)
 	slices.SortFunc(found, rpc.ByID)
 	return found
 }
@@ -223,8 +222,7 @@ func (s *Snapshot) AllocsByJob(job broker.JobID) []*rpc.Allocation {
 // AllocsChangedSince iterates over the job's allocations whose ModifyIndex is above index,
 // in the order of that. It does not see deleted ones: compare JobAllocs.DeletedIndex.
 func (s *Snapshot) AllocsChangedSince(job broker.JobID, index uint64) iter.Seq[*rpc.Allocation] {
-	log := s.summary(job).log
-	return slices.Values(log.since(index))
+	return slices.Values(s.summary(job).log.since(index))
 }
 
 // byChange compares allocations by ModifyIndex, then by ID.

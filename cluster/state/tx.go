@@ -159,7 +159,7 @@ func (tx *Tx) allocChanged(old, now *rpc.Allocation) {
 	if now == nil {
 		s.Allocs.DeletedIndex = tx.index
 	}
-	tx.counts.alloc(old, now)
+	countAlloc(&tx.counts.AllocsLive, &tx.counts.AllocsTerminal, old, now)
 	tx.counts.AllocsIndex = tx.index
 	tx.updateNodeAllocs(of.NodeID, old, now)
 }
@@ -169,7 +169,7 @@ func jobOf(a *rpc.Allocation) broker.JobID { return broker.JobID{Namespace: a.Na
 // Node returns a node as the transaction has left it so far; nil if there is none.
 func (tx *Tx) Node(id string) *rpc.Node {
 	if row := tx.node(id); row != nil {
-		return row.node
+		return row.Node
 	}
 	return nil
 }

@@ -68,6 +68,7 @@ var layers = []layer{
 	{
 		part: "cluster/internal/leader", own: []string{
 			"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet", "cluster/internal/config", "cluster/internal/fsm",
+			"internal/heap",
 		},
 		reason: "the leader's parts see their server through an interface of five methods",
 	},

@@ -120,6 +120,23 @@ type PlanRejectionConfig struct {
 	Window    time.Duration // zero means 5 min
 }
 
+// Observer is told what the leader's broker does, in the order it does it and without
+// any lock of the cluster held. Implementations must be safe for concurrent use and
+// must not block. Evaluations of core jobs, which state knows nothing of, are not its
+// business.
+type Observer interface {
+	// Dequeued: a worker took e, which had waited since it could first be dequeued.
+	Dequeued(at time.Time, e *broker.Evaluation, waited time.Duration)
+	// Acked: the worker is done with e, which it held that long; shed evaluations of
+	// e's job became cancelable with it.
+	Acked(at time.Time, e *broker.Evaluation, held time.Duration, shed int)
+	// Nacked: e was given back, or its nack timer expired.
+	Nacked(at time.Time, e *broker.Evaluation)
+	// Flushed: the leader lost leadership, or the broker was paused: nothing is in
+	// flight any more.
+	Flushed(at time.Time)
+}
+
 // WithDefaults returns the configuration with Nomad's defaults (nomad/config.go and the files
 // named beside the types) in place of zeros.
 func (c Config) WithDefaults() Config {

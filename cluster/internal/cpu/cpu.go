@@ -172,7 +172,9 @@ func (p *Pool) advance(now time.Time) {
 // is over.
 func (p *Pool) dispatch() {
 	for len(p.queue) > 0 && len(p.running) < p.cores {
-		p.run(p.pop())
+		t := p.pop()
+		t.slice = 0
+		p.running = append(p.running, t)
 	}
 	for i, t := range p.running {
 		if len(p.queue) > 0 && t.slice >= Quantum {
@@ -181,11 +183,6 @@ func (p *Pool) dispatch() {
 			p.queue = append(p.queue, t)
 		}
 	}
-}
-
-func (p *Pool) run(t *task) {
-	t.slice = 0
-	p.running = append(p.running, t)
 }
 
 func (p *Pool) pop() *task {

@@ -69,7 +69,7 @@ type Expectation struct {
 	Entries int64
 }
 
-// Since works out what the log should have grown by since the account was as in before.
+// Since returns the entries that the log should have gained since an earlier account.
 func (a Account) Since(before Account) []Expectation {
 	var lines []Expectation
 	for i, k := range causes {
@@ -80,8 +80,8 @@ func (a Account) Since(before Account) []Expectation {
 	return lines
 }
 
-// Ledger counts what the servers of a run come to. It is safe for concurrent use; the zero
-// value is ready.
+// Ledger counts the events of a run, on all of its servers. It is safe for concurrent use;
+// the zero value is ready.
 type Ledger struct {
 	mu      sync.Mutex
 	counts  Counters

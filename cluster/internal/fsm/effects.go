@@ -1,14 +1,16 @@
 package fsm
 
 import (
+	"slices"
+
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 )
 
 // Effects is what applying an entry means to the parts of a server that are not its state.
-// All but the counters concerns the leader alone: its parts ignore what they hear while the
-// server does not lead.
+// All of it but the counters is for the leader's parts, which ignore it while the server
+// does not lead.
 type Effects struct {
 	// Counters is what the entry adds to those of the run.
 	Counters Counters
@@ -25,7 +27,7 @@ type Effects struct {
 	// allocation has.
 	Drains []string
 	Allocs bool
-	// Room are the nodes on which there is room since: blocked evaluations are tried again.
+	// Room lists the nodes that may have room now: blocked evaluations are tried again.
 	Room []*rpc.Node
 }
 
@@ -82,10 +84,7 @@ func always(*rpc.Node) bool    { return true }
 // deployment notes that the deployment of a job may have changed.
 func (fx *Effects) deployment(namespace, job string) {
 	id := broker.JobID{Namespace: namespace, ID: job}
-	for _, known := range fx.Deployments {
-		if known == id {
-			return
-		}
+	if !slices.Contains(fx.Deployments, id) {
+		fx.Deployments = append(fx.Deployments, id)
 	}
-	fx.Deployments = append(fx.Deployments, id)
 }

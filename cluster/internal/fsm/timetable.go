@@ -12,8 +12,8 @@ import (
 // timeTableLimit is how far back a time table reaches (nomad/fsm.go).
 const timeTableLimit = 72 * time.Hour
 
-// TimeTable knows roughly which index the log had at a time, by when this server applied
-// its entries (nomad/timetable.go): garbage collection asks what is older than an hour.
+// TimeTable maps the times at which this server applied entries to their indexes, roughly
+// (nomad/timetable.go). Garbage collection asks it what is older than an hour.
 type TimeTable struct {
 	granularity time.Duration
 

@@ -17,9 +17,9 @@ type Batcher[T any] struct {
 	merge  func(all *T, one T)
 	write  func(T) (index uint64, err error)
 
-	mu   sync.Mutex
-	next *Batch[T]
-	wg   sync.WaitGroup
+	mu     sync.Mutex
+	next   *Batch[T]
+	timers timers
 }
 
 // NewBatcher returns a batcher that merges what comes within a window of the first request,
@@ -56,11 +56,7 @@ func (b *Batcher[T]) Add(req T) *Batch[T] {
 	if batch == nil {
 		batch = &Batch[T]{written: make(chan struct{})}
 		b.next = batch
-		b.wg.Add(1)
-		batch.timer = time.AfterFunc(b.window, func() {
-			defer b.wg.Done()
-			b.flush(batch)
-		})
+		batch.timer = b.timers.after(b.window, func() { b.flush(batch) })
 	}
 	b.merge(&batch.req, req)
 	return batch
@@ -79,18 +75,17 @@ func (b *Batcher[T]) flush(batch *Batch[T]) {
 // Stop drops the batch being gathered and waits for one that is being written.
 func (b *Batcher[T]) Stop() {
 	b.mu.Lock()
-	if batch := b.next; batch != nil && batch.timer.Stop() {
+	if batch := b.next; batch != nil && b.timers.disarm(batch.timer) {
 		b.next = nil
 		batch.err = errNotLeading
 		close(batch.written)
-		b.wg.Done()
 	}
 	b.mu.Unlock()
-	b.wg.Wait()
+	b.timers.Wait()
 }
 
 // Wait returns when every batch is written.
-func (b *Batcher[T]) Wait() { b.wg.Wait() }
+func (b *Batcher[T]) Wait() { b.timers.Wait() }
 
 // newTransitions returns the batcher of what a watcher asks of schedulers about allocations,
 // with the evaluations that make them look (nomad/deploymentwatcher/batcher.go,

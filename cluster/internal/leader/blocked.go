@@ -26,7 +26,7 @@ type BlockedEvals struct {
 	// that was planned on an older snapshot has missed it.
 	unblocked map[string]uint64
 	dups      []*broker.Evaluation
-	dupAdded  chan struct{}
+	dupAdded  Notifier
 }
 
 type blockedEval struct {
@@ -46,7 +46,6 @@ func (b *BlockedEvals) reset() {
 	b.system = map[string]map[broker.JobID]*broker.Evaluation{}
 	b.unblocked = map[string]uint64{}
 	b.dups = nil
-	b.dupAdded = make(chan struct{}, 1)
 }
 
 // setEnabled turns tracking on, from an index of the state on, or off; either way nothing is
@@ -116,10 +115,7 @@ func newest(e *broker.Evaluation) uint64 { return max(e.CreateIndex, e.SnapshotI
 
 func (b *BlockedEvals) addDuplicate(e *broker.Evaluation) {
 	b.dups = append(b.dups, e)
-	select {
-	case b.dupAdded <- struct{}{}:
-	default:
-	}
+	b.dupAdded.Notify()
 }
 
 // missedUnblock reports whether room appeared after the snapshot the evaluation was
@@ -198,21 +194,14 @@ func (b *BlockedEvals) enqueue(ready []broker.EvalToken) {
 }
 
 // duplicates waits for evaluations to cancel and takes them; nil when ctx is done.
-func (b *BlockedEvals) duplicates(ctx context.Context) []*broker.Evaluation {
-	for {
+func (b *BlockedEvals) duplicates(ctx context.Context) (dups []*broker.Evaluation) {
+	b.dupAdded.Wait(ctx, func() bool {
 		b.mu.Lock()
-		dups, added := b.dups, b.dupAdded
-		b.dups = nil
-		b.mu.Unlock()
-		if len(dups) > 0 {
-			return dups
-		}
-		select {
-		case <-added:
-		case <-ctx.Done():
-			return nil
-		}
-	}
+		defer b.mu.Unlock()
+		dups, b.dups = b.dups, nil
+		return len(dups) > 0
+	})
+	return dups
 }
 
 // Size returns the number of jobs that wait for room.

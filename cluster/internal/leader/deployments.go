@@ -29,7 +29,7 @@ type Deployments struct {
 
 	mu      sync.Mutex
 	watched map[string]*watchedDeployment // by ID; nil while the server does not lead
-	wg      sync.WaitGroup                // timers that are armed or run
+	timers  timers
 }
 
 type watchedDeployment struct {
@@ -59,14 +59,10 @@ func (w *Deployments) Start(snap *state.Snapshot) {
 		}
 		job := broker.JobID{Namespace: d.Namespace, ID: d.JobID}
 		seen := lastLook(snap, job)
-		var news []*rpc.Allocation
-		for _, a := range snap.AllocsByJob(job) {
-			if a.DeploymentID == d.ID && (a.HealthIndex > seen || a.Health == rpc.AllocUnhealthy) {
-				news = append(news, a)
-			}
-		}
 		w.Changed(snap, []broker.JobID{job})
-		w.Healths(snap, news)
+		w.Healths(snap, slices.DeleteFunc(snap.AllocsByJob(job), func(a *rpc.Allocation) bool {
+			return a.DeploymentID != d.ID || a.HealthIndex <= seen && a.Health != rpc.AllocUnhealthy
+		}))
 	}
 }
 
@@ -86,27 +82,13 @@ func lastLook(snap *state.Snapshot, job broker.JobID) uint64 {
 func (w *Deployments) Stop() {
 	w.mu.Lock()
 	for _, d := range w.watched {
-		w.disarm(d.expiry)
-		w.disarm(d.progress)
+		w.timers.disarm(d.expiry)
+		w.timers.disarm(d.progress)
 	}
 	w.watched = nil
 	w.mu.Unlock()
-	w.wg.Wait()
+	w.timers.Wait()
 	w.batch.Stop()
-}
-
-func (w *Deployments) disarm(t *time.Timer) {
-	if t != nil && t.Stop() {
-		w.wg.Done()
-	}
-}
-
-func (w *Deployments) after(d time.Duration, f func()) *time.Timer {
-	w.wg.Add(1)
-	return time.AfterFunc(d, func() {
-		defer w.wg.Done()
-		f()
-	})
 }
 
 // Changed takes note of the deployments of jobs that an entry may have changed.
@@ -120,8 +102,8 @@ func (w *Deployments) Changed(snap *state.Snapshot, jobs []broker.JobID) {
 		now := snap.DeploymentOf(job)
 		for id, d := range w.watched {
 			if d.job == job && (!now.Active() || now.ID != id) {
-				w.disarm(d.expiry)
-				w.disarm(d.progress)
+				w.timers.disarm(d.expiry)
+				w.timers.disarm(d.progress)
 				delete(w.watched, id)
 			}
 		}
@@ -138,10 +120,10 @@ func (w *Deployments) watch(now *rpc.Deployment, job broker.JobID) {
 		w.watched[now.ID] = d
 	}
 	if deadline := progressDeadline(now); !deadline.Equal(d.deadline) {
-		w.disarm(d.expiry)
+		w.timers.disarm(d.expiry)
 		d.deadline, d.expiry = deadline, nil
 		if !deadline.IsZero() {
-			d.expiry = w.after(time.Until(deadline), func() { w.expired(d) })
+			d.expiry = w.timers.after(time.Until(deadline), func() { w.expired(d) })
 		}
 	}
 }
@@ -182,7 +164,7 @@ func (w *Deployments) Healths(snap *state.Snapshot, reported []*rpc.Allocation) 
 			d.replace = append(d.replace, a.ID)
 		}
 		if d.progress == nil {
-			d.progress = w.after(deploymentBatch, func() { w.evaluate(d) })
+			d.progress = w.timers.after(deploymentBatch, func() { w.evaluate(d) })
 		}
 	}
 }
@@ -219,10 +201,8 @@ func (w *Deployments) expired(d *watchedDeployment) {
 }
 
 func (w *Deployments) eval(d *rpc.Deployment) *broker.Evaluation {
-	now := time.Now().UnixNano()
-	return &broker.Evaluation{
-		ID: w.log.NewID("deployment-eval", d.ID), Namespace: d.Namespace, JobID: d.JobID,
-		Type: rpc.JobTypeService, Priority: d.Priority, TriggeredBy: broker.TriggeredByDeploymentWatcher,
-		DeploymentID: d.ID, Status: broker.StatusPending, CreateTime: now, ModifyTime: now,
-	}
+	job := &rpc.Job{Namespace: d.Namespace, ID: d.JobID, Type: rpc.JobTypeService, Priority: d.Priority}
+	e := PendingEval(w.log.NewID("deployment-eval", d.ID), broker.TriggeredByDeploymentWatcher, job)
+	e.DeploymentID = d.ID
+	return e
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// eventDrainComplete is recorded with a node whose drain has ended by itself.
-const eventDrainComplete = "Node drain complete"
-
 const (
 	// drainBatch is how long requests to migrate allocations are gathered
 	// (nomad/drainer/drainer.go, BatchUpdateInterval).
@@ -59,7 +56,7 @@ func (d *Drainer) Start(snap *state.Snapshot) {
 			d.tracked[n.ID] = n
 		}
 	}
-	d.wakeUp()
+	wake(d.wake)
 }
 
 // Stop drops what is gathered and forgets the nodes.
@@ -68,14 +65,6 @@ func (d *Drainer) Stop() {
 	d.tracked = nil
 	d.mu.Unlock()
 	d.batch.Stop()
-}
-
-// wakeUp makes the drainer look again. Called with mu held.
-func (d *Drainer) wakeUp() {
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
 }
 
 // NodeChanged takes note of a change of a node's drain.
@@ -91,7 +80,7 @@ func (d *Drainer) NodeChanged(id string) {
 		return
 	}
 	d.tracked[id], d.fresh = node, true
-	d.wakeUp()
+	wake(d.wake)
 }
 
 // AllocsChanged takes note that some allocation changed.
@@ -99,7 +88,7 @@ func (d *Drainer) AllocsChanged() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.tracked) > 0 {
-		d.wakeUp()
+		wake(d.wake)
 	}
 }
 
@@ -112,51 +101,29 @@ func (d *Drainer) nodes() []*rpc.Node {
 
 // Run drains until ctx is done.
 func (d *Drainer) Run(ctx context.Context) {
-	for {
-		var deadline <-chan time.Time
-		nodes := d.nodes()
-		timer := nextDeadline(nodes)
-		if timer != nil {
-			deadline = timer.C
+	for ctx.Err() == nil {
+		var first time.Time
+		for _, n := range d.nodes() {
+			if at := deadlineOf(n); !at.IsZero() && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
 		}
-		select {
-		case <-ctx.Done():
-		case <-d.wake:
-		case <-deadline:
+		await(ctx, d.wake, first)
+		if ctx.Err() == nil {
+			d.look(ctx)
 		}
-		if timer != nil {
-			timer.Stop()
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		d.look(ctx)
 	}
 }
 
-// nextDeadline returns a timer for the first deadline; nil when there is none.
-func nextDeadline(nodes []*rpc.Node) *time.Timer {
-	var first time.Time
-	for _, n := range nodes {
-		if at, ok := deadlineOf(n); ok && (first.IsZero() || at.Before(first)) {
-			first = at
-		}
-	}
-	if first.IsZero() {
-		return nil
-	}
-	return time.NewTimer(time.Until(first))
-}
-
-// deadlineOf is when everything left on a draining node is stopped; false: never.
-func deadlineOf(n *rpc.Node) (time.Time, bool) {
+// deadlineOf returns when everything left on a draining node is stopped; zero for never.
+func deadlineOf(n *rpc.Node) time.Time {
 	switch {
 	case n.Drain.Deadline < 0:
-		return time.Unix(0, 0), true
+		return time.Unix(0, 0)
 	case n.Drain.Deadline == 0:
-		return time.Time{}, false
+		return time.Time{}
 	}
-	return time.Unix(0, n.Drain.ForceDeadline), true
+	return time.Unix(0, n.Drain.ForceDeadline)
 }
 
 // look does what there is to do: nodes past their deadlines are emptied, others go on, and
@@ -167,13 +134,13 @@ func (d *Drainer) look(ctx context.Context) {
 	var leave, last []*rpc.Allocation
 	past := time.Now().Add(drainCoalesce)
 	due := slices.ContainsFunc(d.nodes(), func(n *rpc.Node) bool {
-		at, ok := deadlineOf(n)
-		return ok && !at.After(time.Now())
+		at := deadlineOf(n)
+		return !at.IsZero() && !at.After(time.Now())
 	})
 	for _, n := range d.nodes() {
-		at, ok := deadlineOf(n)
+		at := deadlineOf(n)
 		switch {
-		case due && ok && !at.After(past):
+		case due && !at.IsZero() && !at.After(past):
 			forced = append(forced, n.ID)
 			leave = append(leave, remaining(snap, n)...)
 		case drained(snap, n):
@@ -199,7 +166,7 @@ func (d *Drainer) look(ctx context.Context) {
 		slices.Sort(finished)
 		d.log.Because(fsm.DrainsDone)
 		_, _ = d.log.Write(fsm.BatchNodeUpdateDrain.With(&fsm.BatchNodeUpdateDrainRequest{
-			NodeIDs: finished, UpdatedAt: time.Now().Unix(), Event: eventDrainComplete,
+			NodeIDs: finished, UpdatedAt: time.Now().Unix(), Event: "Node drain complete",
 		}))
 	}
 }
@@ -291,12 +258,11 @@ func hasHealth(a *rpc.Allocation) bool {
 func (d *Drainer) request(snap *state.Snapshot, allocs []*rpc.Allocation) fsm.DesiredTransitionRequest {
 	var req fsm.DesiredTransitionRequest
 	seen := map[broker.JobID]bool{}
-	now := time.Now().UnixNano()
 	for _, a := range allocs {
 		req.Migrate = append(req.Migrate, a.ID)
 		if job := (broker.JobID{Namespace: a.Namespace, ID: a.JobID}); !seen[job] {
 			seen[job] = true
-			req.Evals = append(req.Evals, AllocEval(d.log.NewID("drain-eval", a.Namespace, a.JobID), broker.TriggeredByNodeDrain, a, snap.JobByID(a.Namespace, a.JobID), now))
+			req.Evals = append(req.Evals, PendingEval(d.log.NewID("drain-eval", a.Namespace, a.JobID), broker.TriggeredByNodeDrain, JobOf(snap, a)))
 		}
 	}
 	return req

@@ -2,6 +2,7 @@ package leader
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +27,7 @@ type EvalService struct {
 	// not. It may be early, which costs a wake-up instead of a reset on every ack.
 	timer   *time.Timer
 	timerAt time.Time
-	firing  sync.WaitGroup // timers armed whose function has not returned
+	timers  timers
 }
 
 // evalWaiter is a blocked Deliver. Its channel has room for the one answer it gets.
@@ -86,11 +87,9 @@ func (s *EvalService) setTimer(now time.Time) {
 		return
 	}
 	s.stopTimer()
-	s.firing.Add(1)
 	s.timerAt = next
 	var armed *time.Timer
-	armed = time.AfterFunc(next.Sub(now), func() {
-		defer s.firing.Done()
+	armed = s.timers.after(next.Sub(now), func() {
 		now := s.begin()
 		if s.timer == armed {
 			s.timer = nil
@@ -101,9 +100,7 @@ func (s *EvalService) setTimer(now time.Time) {
 }
 
 func (s *EvalService) stopTimer() {
-	if s.timer != nil && s.timer.Stop() {
-		s.firing.Done()
-	}
+	s.timers.disarm(s.timer)
 	s.timer = nil
 }
 
@@ -115,7 +112,7 @@ func (s *EvalService) Close() {
 	s.broker.SetEnabled(now, false)
 	s.stopTimer()
 	s.end(now)
-	s.firing.Wait()
+	s.timers.Wait()
 }
 
 // SetEnabled enables the broker, or disables it: every evaluation is forgotten and every
@@ -194,14 +191,9 @@ func (s *EvalService) Deliver(ctx context.Context, schedulers []string, timeout 
 func (s *EvalService) leave(w *evalWaiter, err error) (broker.Delivery, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, other := range s.waiters {
-		if other == w {
-			last := len(s.waiters) - 1
-			copy(s.waiters[i:], s.waiters[i+1:])
-			s.waiters[last] = nil
-			s.waiters = s.waiters[:last]
-			return broker.Delivery{}, err
-		}
+	if i := slices.Index(s.waiters, w); i >= 0 {
+		s.waiters = slices.Delete(s.waiters, i, i+1)
+		return broker.Delivery{}, err
 	}
 	a := <-w.answer // answered under the lock, so this does not block
 	return a.delivery, a.err
@@ -210,57 +202,43 @@ func (s *EvalService) leave(w *evalWaiter, err error) (broker.Delivery, error) {
 // Ack ends a delivery with success; see broker.EvalBroker.Ack.
 func (s *EvalService) Ack(evalID, token string) (broker.AckResult, error) {
 	now := s.begin()
-	res, err := s.broker.Ack(now, evalID, token)
-	s.end(now)
-	return res, err
+	defer s.end(now)
+	return s.broker.Ack(now, evalID, token)
 }
 
 // Nack ends a delivery without success; see broker.EvalBroker.Nack.
 func (s *EvalService) Nack(evalID, token string) error {
 	now := s.begin()
-	err := s.broker.Nack(now, evalID, token)
-	s.end(now)
-	return err
+	defer s.end(now)
+	return s.broker.Nack(now, evalID, token)
 }
 
 // Outstanding returns the token under which an evaluation is unacked; false: it is not.
 func (s *EvalService) Outstanding(evalID string) (token string, ok bool) {
 	now := s.begin()
-	token, ok = s.broker.Outstanding(evalID)
-	s.end(now)
-	return token, ok
+	defer s.end(now)
+	return s.broker.Outstanding(evalID)
 }
 
 // OutstandingReset restarts the nack timer of a delivery.
 func (s *EvalService) OutstandingReset(evalID, token string) error {
 	now := s.begin()
-	err := s.broker.OutstandingReset(now, evalID, token)
-	s.end(now)
-	return err
+	defer s.end(now)
+	return s.broker.OutstandingReset(now, evalID, token)
 }
 
 // PauseNackTimeout stops the nack timer of a delivery while its plan is queued.
 func (s *EvalService) PauseNackTimeout(evalID, token string) error {
 	now := s.begin()
-	err := s.broker.PauseNackTimeout(now, evalID, token)
-	s.end(now)
-	return err
+	defer s.end(now)
+	return s.broker.PauseNackTimeout(now, evalID, token)
 }
 
 // ResumeNackTimeout restarts the nack timer of a delivery from the beginning.
 func (s *EvalService) ResumeNackTimeout(evalID, token string) error {
 	now := s.begin()
-	err := s.broker.ResumeNackTimeout(now, evalID, token)
-	s.end(now)
-	return err
-}
-
-// DropWaiting forgets an evaluation whose wait has not passed yet.
-func (s *EvalService) DropWaiting(evalID string) bool {
-	now := s.begin()
-	dropped := s.broker.DropWaiting(evalID)
-	s.end(now)
-	return dropped
+	defer s.end(now)
+	return s.broker.ResumeNackTimeout(now, evalID, token)
 }
 
 // Cancelable takes up to batch evaluations out of the cancelable ones.
@@ -273,7 +251,6 @@ func (s *EvalService) Cancelable(batch int) []*broker.Evaluation {
 // Stats counts the evaluations the broker holds.
 func (s *EvalService) Stats() broker.Stats {
 	now := s.begin()
-	stats := s.broker.Stats()
-	s.end(now)
-	return stats
+	defer s.end(now)
+	return s.broker.Stats()
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/simctl/simctl/cluster/simnet"
 )
 
-// Evaluations is the leader's broker and blocked evaluations, enabled and filled together,
-// and what it does with them by itself. It is safe for concurrent use.
+// Evaluations is the leader's broker and its blocked evaluations, which are enabled and
+// filled together. It is safe for concurrent use.
 type Evaluations struct {
 	Broker  *EvalService
 	Blocked *BlockedEvals
@@ -28,8 +28,8 @@ type Evaluations struct {
 
 	// mu serialises turning broker and blocked evaluations on and off.
 	mu sync.Mutex
-	// switched tells those who wait that one of them was.
-	switched notifier
+	// switched is notified when either is.
+	switched Notifier
 	// reap wakes the cancelable reaper; it never blocks an Ack.
 	reap chan struct{}
 }
@@ -71,7 +71,7 @@ func (v *Evaluations) SetEnabled(leading bool) (restore bool) {
 		v.Blocked.setEnabled(on, v.log.Snapshot().Index())
 		restore = on
 	}
-	v.switched.notify()
+	v.switched.Notify()
 	return restore
 }
 
@@ -115,7 +115,7 @@ func (v *Evaluations) Dequeue(ctx context.Context, schedulers []string, timeout,
 	if errors.Is(err, broker.ErrDisabled) {
 		// Paused or losing leadership: as good as an empty queue.
 		waited, cancel := context.WithTimeout(ctx, timeout)
-		v.switched.wait(waited, v.Broker.Enabled)
+		v.switched.Wait(waited, v.Broker.Enabled)
 		cancel()
 		Sleep(ctx, turn)
 		return broker.Delivery{}, nil
@@ -138,10 +138,7 @@ func (v *Evaluations) Ack(e *broker.Evaluation, token string) error {
 	if o := v.observer(e); o != nil {
 		o.Acked(time.Now(), e, res.Held, res.Shed)
 	}
-	select {
-	case v.reap <- struct{}{}:
-	default:
-	}
+	wake(v.reap)
 	return nil
 }
 
@@ -172,38 +169,16 @@ func (v *Evaluations) observer(e *broker.Evaluation) config.Observer {
 	return v.cfg.Observer
 }
 
-// notifier wakes everybody who waits. The zero value is ready.
-type notifier struct {
-	mu      sync.Mutex
-	changed chan struct{} // closed by the next notify; nil while nobody waits
-}
+const (
+	coreNamespace = "-"
+	corePriority  = 200 // twice the highest of jobs
+)
 
-func (n *notifier) notify() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.changed != nil {
-		close(n.changed)
-		n.changed = nil
-	}
-}
-
-// wait returns once a condition holds, which it looks at now and at every notify, or when
-// ctx ends. A notify at the instant of the call may come before it or after: what counts
-// is the condition.
-func (n *notifier) wait(ctx context.Context, holds func() bool) {
-	for ctx.Err() == nil {
-		n.mu.Lock()
-		if n.changed == nil {
-			n.changed = make(chan struct{})
-		}
-		changed := n.changed
-		n.mu.Unlock()
-		if holds() {
-			return
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
-	}
+// EnqueueCore enqueues an evaluation of a core job, without the log: it is lost with the
+// broker, and the next one makes up for it (nomad/leader.go, coreJobEval).
+func (v *Evaluations) EnqueueCore(job string) {
+	v.Broker.Enqueue(&broker.Evaluation{
+		ID: v.log.NewID("core-eval", job), Namespace: coreNamespace, JobID: job, Type: rpc.JobTypeCore, Priority: corePriority,
+		TriggeredBy: broker.TriggeredByScheduled, Status: broker.StatusPending, ModifyIndex: v.log.Snapshot().Index(),
+	})
 }

@@ -14,11 +14,11 @@ import (
 type Heartbeats struct {
 	cfg    config.HeartbeatConfig
 	seed   uint64
-	expire func(nodeID string) // called on a goroutine of its own, which stop joins
+	expire func(nodeID string)
 
 	mu     sync.Mutex
 	timers map[string]*time.Timer // nil while this server does not lead
-	wg     sync.WaitGroup
+	joined timers
 }
 
 // NewHeartbeats returns a table that tracks nobody. Expire is called on a goroutine of its
@@ -46,13 +46,11 @@ func (h *Heartbeats) Start(nodes []*rpc.Node) {
 func (h *Heartbeats) Stop() {
 	h.mu.Lock()
 	for _, t := range h.timers {
-		if t.Stop() {
-			h.wg.Done()
-		}
+		h.joined.disarm(t)
 	}
 	h.timers = nil
 	h.mu.Unlock()
-	h.wg.Wait()
+	h.joined.Wait()
 }
 
 // Reset grants the node a new time to live and returns it; ok is false on a server
@@ -73,9 +71,7 @@ func (h *Heartbeats) Reset(nodeID string) (ttl time.Duration, ok bool) {
 func (h *Heartbeats) Clear(nodeID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t, ok := h.timers[nodeID]; ok && t.Stop() {
-		h.wg.Done()
-	}
+	h.joined.disarm(h.timers[nodeID])
 	delete(h.timers, nodeID)
 }
 
@@ -89,14 +85,12 @@ func (h *Heartbeats) Active() int {
 func (h *Heartbeats) arm(nodeID string, d time.Duration) {
 	if t, ok := h.timers[nodeID]; ok {
 		if !t.Stop() {
-			h.wg.Add(1) // it has fired already; the new arming is one more
+			h.joined.Add(1) // it has fired already; the new arming is one more
 		}
 		t.Reset(d)
 		return
 	}
-	h.wg.Add(1)
-	h.timers[nodeID] = time.AfterFunc(d, func() {
-		defer h.wg.Done()
+	h.timers[nodeID] = h.joined.after(d, func() {
 		h.mu.Lock()
 		_, tracked := h.timers[nodeID]
 		delete(h.timers, nodeID)

@@ -1,7 +1,6 @@
 package leader
 
 import (
-	"context"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -25,39 +24,28 @@ type Log interface {
 	NewID(parts ...string) string
 }
 
-// JobEval returns a pending evaluation of a job.
-func JobEval(l Log, job *rpc.Job, trigger string) *broker.Evaluation {
+// PendingEval returns a pending evaluation of a job, made at the present instant.
+func PendingEval(id, trigger string, job *rpc.Job) *broker.Evaluation {
 	now := time.Now().UnixNano()
 	return &broker.Evaluation{
-		ID:        l.NewID("job-eval", job.Namespace, job.ID),
-		Namespace: job.Namespace, JobID: job.ID, Type: job.Type, Priority: job.Priority,
+		ID: id, Namespace: job.Namespace, JobID: job.ID, Type: job.Type, Priority: job.Priority,
 		TriggeredBy: trigger, Status: broker.StatusPending, CreateTime: now, ModifyTime: now,
 	}
 }
 
-// PurgedPriority is that of evaluations of jobs that are gone: allocations do not keep
+// JobEval is PendingEval with an ID for a call about the job.
+func JobEval(l Log, job *rpc.Job, trigger string) *broker.Evaluation {
+	return PendingEval(l.NewID("job-eval", job.Namespace, job.ID), trigger, job)
+}
+
+// purgedPriority is that of evaluations of jobs that are gone: allocations do not keep
 // their jobs' (structs.go, JobDefaultPriority).
-const PurgedPriority = 50
+const purgedPriority = 50
 
-// AllocEval returns a pending evaluation of an allocation's job, which is nil if the job is
-// gone.
-func AllocEval(id, trigger string, a *rpc.Allocation, job *rpc.Job, now int64) *broker.Evaluation {
-	e := &broker.Evaluation{
-		ID: id, Namespace: a.Namespace, JobID: a.JobID, Type: a.JobType, Priority: PurgedPriority,
-		TriggeredBy: trigger, Status: broker.StatusPending, CreateTime: now, ModifyTime: now,
+// JobOf returns an allocation's job. Of one that is gone it returns what evaluations need.
+func JobOf(snap *state.Snapshot, a *rpc.Allocation) *rpc.Job {
+	if job := snap.JobByID(a.Namespace, a.JobID); job != nil {
+		return job
 	}
-	if job != nil {
-		e.Type, e.Priority = job.Type, job.Priority
-	}
-	return e
-}
-
-// Sleep sleeps until ctx is done or d has passed.
-func Sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	return &rpc.Job{Namespace: a.Namespace, ID: a.JobID, Type: a.JobType, Priority: purgedPriority}
 }

@@ -77,10 +77,7 @@ func (p *Periodic) JobChanged(id broker.JobID, job *rpc.Job) {
 		delete(p.tracked, id)
 	}
 	if was || is {
-		select {
-		case p.wake <- struct{}{}:
-		default:
-		}
+		wake(p.wake)
 	}
 }
 
@@ -90,43 +87,24 @@ func (p *Periodic) Run(ctx context.Context, missed []*rpc.Job) {
 		// A launch is lost with leadership: the next leader finds it missing.
 		_, _ = p.Launch(job, time.Now())
 	}
-	for {
-		var due <-chan time.Time
-		first, ok := p.first()
-		var timer *time.Timer
-		if ok {
-			timer = time.NewTimer(time.Until(first.next))
-			due = timer.C
-		}
-		fired := false
-		select {
-		case <-ctx.Done():
-		case <-p.wake:
-		case <-due:
-			fired = true
-		}
-		if timer != nil {
-			timer.Stop()
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		if fired {
+	for ctx.Err() == nil {
+		if first := p.first(); await(ctx, p.wake, first.next) {
 			p.dispatch(first)
 		}
 	}
 }
 
-// first is the next launch; of two at one instant that of the lower ID.
-func (p *Periodic) first() (periodicLaunch, bool) {
+// first returns the next launch, of two at one instant that of the lower ID; the zero
+// launch if there is none.
+func (p *Periodic) first() periodicLaunch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.tracked) == 0 {
-		return periodicLaunch{}, false
+		return periodicLaunch{}
 	}
 	return slices.MinFunc(slices.Collect(maps.Values(p.tracked)), func(a, b periodicLaunch) int {
 		return cmp.Or(a.next.Compare(b.next), cmp.Compare(a.job.Namespace, b.job.Namespace), cmp.Compare(a.job.ID, b.job.ID))
-	}), true
+	})
 }
 
 // dispatch launches a job whose time has come, unless it must not overlap with itself.

@@ -1,12 +1,13 @@
 package leader
 
 import (
-	"container/heap"
+	"cmp"
 	"context"
 	"errors"
 	"sync"
 
 	"github.com/simctl/simctl/cluster/scheduler"
+	"github.com/simctl/simctl/internal/heap"
 )
 
 // ErrPlanQueueDisabled makes a worker submit again later (worker.go, shouldResubmit).
@@ -45,8 +46,8 @@ type PlanQueue struct {
 	mu      sync.Mutex
 	enabled bool
 	seq     uint64
-	plans   planHeap
-	wake    chan struct{}
+	plans   heap.Heap[*PendingPlan]
+	queued  Notifier
 }
 
 // SetEnabled turns the queue on or off; turning it off fails every waiting plan.
@@ -54,13 +55,12 @@ func (q *PlanQueue) SetEnabled(on bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.enabled = on
-	q.wake = make(chan struct{}, 1)
-	if !on {
-		for _, p := range q.plans {
-			p.Respond(nil, ErrPlanQueueDisabled)
-		}
-		q.plans = nil
+	for _, p := range q.plans.Items {
+		p.Respond(nil, ErrPlanQueueDisabled)
 	}
+	q.plans = heap.Heap[*PendingPlan]{Before: func(a, b *PendingPlan) bool {
+		return cmp.Or(cmp.Compare(b.Plan.Priority, a.Plan.Priority), cmp.Compare(a.seq, b.seq)) < 0
+	}}
 }
 
 // Enqueue adds a plan, or returns ErrPlanQueueDisabled.
@@ -72,55 +72,27 @@ func (q *PlanQueue) Enqueue(p *scheduler.Plan) (*PendingPlan, error) {
 	}
 	q.seq++
 	pending := &PendingPlan{Plan: p, seq: q.seq, answer: make(chan planAnswer, 1)}
-	heap.Push(&q.plans, pending)
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
+	q.plans.Push(pending)
+	q.queued.Notify()
 	return pending, nil
 }
 
-// Dequeue waits for a plan; it returns nil when stop closes.
-func (q *PlanQueue) Dequeue(stop <-chan struct{}) *PendingPlan {
-	for {
+// Dequeue waits for a plan; it returns nil when ctx is done.
+func (q *PlanQueue) Dequeue(ctx context.Context) (p *PendingPlan) {
+	q.queued.Wait(ctx, func() bool {
 		q.mu.Lock()
-		if len(q.plans) > 0 {
-			p := heap.Pop(&q.plans).(*PendingPlan)
-			q.mu.Unlock()
-			return p
+		defer q.mu.Unlock()
+		if q.plans.Len() > 0 {
+			p = q.plans.Pop()
 		}
-		wake := q.wake
-		q.mu.Unlock()
-		select {
-		case <-wake:
-		case <-stop:
-			return nil
-		}
-	}
+		return p != nil
+	})
+	return p
 }
 
 // Depth returns the number of plans that wait.
 func (q *PlanQueue) Depth() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.plans)
-}
-
-type planHeap []*PendingPlan
-
-func (h planHeap) Len() int { return len(h) }
-func (h planHeap) Less(i, j int) bool {
-	if h[i].Plan.Priority != h[j].Plan.Priority {
-		return h[i].Plan.Priority > h[j].Plan.Priority
-	}
-	return h[i].seq < h[j].seq
-}
-func (h planHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *planHeap) Push(x any)   { *h = append(*h, x.(*PendingPlan)) }
-func (h *planHeap) Pop() any {
-	old := *h
-	p := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return p
+	return q.plans.Len()
 }

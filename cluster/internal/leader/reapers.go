@@ -12,13 +12,13 @@ import (
 	"github.com/simctl/simctl/cluster/simnet"
 )
 
-// Reap starts the goroutines that end by themselves what nobody waits for any more: failed,
-// duplicate and shed evaluations. They stop with ctx; the group joins them.
+// Reap starts the goroutines that end failed, duplicate and shed evaluations, and retry
+// those that ran out of planning attempts. They stop with ctx; the group joins them.
 func (v *Evaluations) Reap(ctx context.Context, loops *sync.WaitGroup) {
 	loops.Go(func() { v.reapFailed(ctx) })
 	loops.Go(func() { v.reapDuplicates(ctx) })
 	loops.Go(func() { v.reapCancelable(ctx) })
-	loops.Go(func() { v.unblockFailed(ctx) })
+	loops.Go(func() { Every(ctx, failedUnblockInterval, v.Blocked.unblockFailed) })
 }
 
 // reapCancelable writes off evaluations that the broker shed: one batch, in one entry,
@@ -76,7 +76,7 @@ func (v *Evaluations) reapFailed(ctx context.Context) {
 		case err != nil && v.cfg.PauseEndsFailedReaper:
 			return
 		case err != nil: // paused, or leadership ends
-			v.switched.wait(ctx, v.Broker.Enabled)
+			v.switched.Wait(ctx, v.Broker.Enabled)
 			continue
 		case e == nil:
 			continue
@@ -130,19 +130,6 @@ func (v *Evaluations) reapDuplicates(ctx context.Context) {
 // failedUnblockInterval is how often blocked evaluations that follow failed planning
 // are tried again (nomad/leader.go, failedEvalUnblockInterval).
 const failedUnblockInterval = time.Minute
-
-func (v *Evaluations) unblockFailed(ctx context.Context) {
-	ticker := time.NewTicker(failedUnblockInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			v.Blocked.unblockFailed()
-		}
-	}
-}
 
 // withStatus returns a copy of an evaluation in a new status.
 func withStatus(e *broker.Evaluation, status, description string) *broker.Evaluation {

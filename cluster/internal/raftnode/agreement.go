@@ -53,10 +53,7 @@ type Member struct {
 	Applied uint64 // the index up to which a running server has applied its log
 }
 
-// Check compares the Raft logs of all servers, stopped ones included, with each other and
-// with the writes that were acknowledged, as far as every running server has applied them.
-// What a snapshot has removed from a log is compared by term only, and so is the log of a
-// stopped server that is on disk.
+// Check compares logs with each other and with what was acknowledged: see cluster.CheckLogs.
 func Check(members []Member, acked *Acked) Agreement {
 	var a Agreement
 	first := true
@@ -127,22 +124,24 @@ func differentTerms(members []Member, terms [][]uint32) error {
 // are compared with the log that reaches furthest and, of those, back furthest; one that a
 // snapshot brought up to date may end where the others no longer begin.
 func differentData(members []Member, upTo uint64) error {
-	reference, from, to := 0, uint64(0), uint64(0)
+	longest := 0
+	first, last := make([]uint64, len(members)), make([]uint64, len(members))
 	for i, m := range members {
-		first, last, err := bounds(m.Logs)
-		if err != nil {
+		var err error
+		if first[i], last[i], err = bounds(m.Logs); err != nil {
 			return fmt.Errorf("%s: %w", m.Addr, err)
 		}
-		if last = min(last, upTo); last > to || last == to && first < from {
-			reference, from, to = i, first, last
+		last[i] = min(last[i], upTo)
+		if last[i] > last[longest] || last[i] == last[longest] && first[i] < first[longest] {
+			longest = i
 		}
 	}
 	for i, m := range members {
-		if i == reference {
+		if i == longest {
 			continue
 		}
-		if err := sameData(members[reference].Logs, m.Logs, upTo); err != nil {
-			return fmt.Errorf("%s and %s: %w", members[reference].Addr, m.Addr, err)
+		if err := sameData(members[longest].Logs, m.Logs, max(first[longest], first[i]), min(last[longest], last[i])); err != nil {
+			return fmt.Errorf("%s and %s: %w", members[longest].Addr, m.Addr, err)
 		}
 	}
 	return nil
@@ -151,7 +150,7 @@ func differentData(members []Member, upTo uint64) error {
 // bounds returns the first and the last index that a log holds; the last is below the
 // first if it holds none, or is on the disk of a server that is stopped.
 func bounds(l *LogStore) (first, last uint64, err error) {
-	if !l.readable() {
+	if l.closed.Load() {
 		return 1, 0, nil
 	}
 	first, err = l.FirstIndex()
@@ -164,18 +163,10 @@ func bounds(l *LogStore) (first, last uint64, err error) {
 	return max(first, 1), last, nil
 }
 
-// sameData compares what both logs still hold.
-func sameData(a, b *LogStore, upTo uint64) error {
-	aFirst, aLast, err := bounds(a)
-	if err != nil {
-		return err
-	}
-	bFirst, bLast, err := bounds(b)
-	if err != nil {
-		return err
-	}
+// sameData compares the entries with from ≤ index ≤ to that both logs still hold.
+func sameData(a, b *LogStore, from, to uint64) error {
 	var x, y raft.Log
-	for i := max(aFirst, bFirst); i <= min(aLast, bLast, upTo); i++ {
+	for i := from; i <= to; i++ {
 		if a.Term(i) == 0 || b.Term(i) == 0 {
 			continue // a snapshot took its place
 		}

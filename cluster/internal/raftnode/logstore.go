@@ -3,6 +3,7 @@ package raftnode
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 
@@ -15,9 +16,9 @@ import (
 type LogStore struct {
 	raft.LogStore
 
+	closed atomic.Bool // the log itself, which is on disk, cannot be read any more
+
 	mu sync.Mutex
-	// closed: the log itself cannot be read any more, on disk as it is.
-	closed bool
 	// By index; overwritten when a new leader overwrites the entry. Zero: never stored.
 	types []fsm.Type
 	terms []uint32
@@ -33,20 +34,6 @@ func (s *LogStore) remember(before *LogStore) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.types, s.terms = types, terms
-}
-
-// close says that the log cannot be read any more; what is remembered of it can.
-func (s *LogStore) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-}
-
-// readable reports whether the log itself can be read.
-func (s *LogStore) readable() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.closed
 }
 
 func (s *LogStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
@@ -111,7 +98,7 @@ func (s *LogStore) lastCommand(upTo uint64) uint64 {
 	if n := uint64(len(s.types)); upTo >= n {
 		upTo = n - min(n, 1)
 	}
-	for upTo > 0 && (!s.types[upTo].Applied()) {
+	for upTo > 0 && !s.types[upTo].Applied() {
 		upTo--
 	}
 	return upTo

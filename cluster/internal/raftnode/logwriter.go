@@ -19,7 +19,7 @@ type logWriter struct {
 
 	// slots holds one for every entry handed to Raft and not yet applied. Raft's main
 	// goroutine blocks on a state machine that is 128 batches behind, and afterwards finds
-	// several channels ready: the sleep it must not have, by another door.
+	// several channels ready, as it would after a sleep.
 	slots chan struct{}
 
 	mu      sync.Mutex
@@ -75,8 +75,8 @@ func (w *logWriter) apply(data []byte) <-chan raft.ApplyFuture {
 // applied frees the place of an entry whose future is settled.
 func (w *logWriter) applied() { <-w.slots }
 
-// halt stops the writer, from this instant on. Entries not yet handed to Raft are dropped,
-// and so are those that still come. It must be called once.
+// halt stops the writer at this instant. It drops the entries that Raft does not have yet,
+// and all later ones. It must be called once.
 func (w *logWriter) halt() {
 	w.mu.Lock()
 	w.closed = true

@@ -156,19 +156,19 @@ func (n *Node) behind(entries uint64) bool {
 	return n.Logs.lastCommand(n.Raft.CommitIndex()) > n.applied.Load()+entries
 }
 
-// lastBreath is how long Raft is left alone when its server stops: what was under way inside
-// of it comes to rest, and nobody sees any of it. Raft's goroutines would otherwise find
-// several things to do at the instant of the stop, and choose at random (docs/adr/0600).
+// lastBreath is how long Raft goes on after its server has been cut off, so that its
+// goroutines come to rest. They would otherwise find several things to do at the instant of
+// the stop, and choose at random (docs/adr/0600).
 const lastBreath = time.Millisecond
 
-// Halt drops what waits to be written, and what still comes.
+// Halt drops the commands that wait to be written, and all later ones.
 func (n *Node) Halt() { n.writer.halt() }
 
 // Stop ends a node that was cut from the network and halted, and waits for it. Log, votes
 // and snapshots stay.
 func (n *Node) Stop() error {
 	time.Sleep(lastBreath)
-	// Raft never answers those whose entries still wait for the state machine when it stops.
+	// When Raft stops, it never answers callers whose entries wait for the state machine.
 	for n.behind(0) {
 		time.Sleep(lastBreath)
 	}
@@ -177,7 +177,7 @@ func (n *Node) Stop() error {
 	if rerr := stopped.Error(); rerr != nil {
 		err = rerr
 	}
-	// How often it drew from Raft's one source while it ended is the runtime's choice.
+	// How often Raft drew from its source while it ended depends on the runtime.
 	SeedRaft(n.opts.Seed)
 	n.writer.wait()
 	return err

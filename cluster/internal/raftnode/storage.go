@@ -89,7 +89,7 @@ func (s *Storage) Close() error {
 	if s.db == nil {
 		return nil
 	}
-	s.Logs.close()
+	s.Logs.closed.Store(true)
 	if err := s.db.Close(); err != nil {
 		return fmt.Errorf("close the Raft log in %s: %w", s.dir, err)
 	}

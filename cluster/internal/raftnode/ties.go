@@ -20,8 +20,8 @@ type tieBreaker struct {
 	trans *simnet.Transport
 	// again reports whether the cluster had a leader before.
 	again func() bool
-	// How often Raft logged each message that it is waited for, and had a new peer. A test
-	// fails when a message is never logged, since a later Raft may word it differently.
+	// Counts of the messages below, and of new peers. A test fails when a message is never
+	// logged: a later Raft may word it differently.
 	follows, replicates, peers atomic.Int32
 }
 

@@ -42,8 +42,8 @@ func (s *Server) ClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest)
 	}
 }
 
-// UpdateAllocs answers Node.UpdateAlloc on the leader: it joins the batch being
-// gathered and waits until that is written.
+// UpdateAllocs answers Node.UpdateAlloc on the leader: the report joins the batch that is
+// being gathered, and the call returns when the batch is written.
 func (s *Server) UpdateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
 	if len(req.Alloc) == 0 {
 		return nil, fmt.Errorf("node %s: must update at least one allocation", req.NodeID)
@@ -67,12 +67,9 @@ func (s *Server) UpdateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, 
 		if old == nil {
 			continue
 		}
-		job := snap.JobByID(old.Namespace, old.JobID)
-		trigger := allocTrigger(snap, old, u, job)
-		if trigger == "" {
-			continue
+		if trigger := allocTrigger(snap, old, u); trigger != "" {
+			evals = append(evals, leader.PendingEval(s.NewID("alloc-eval", a.ID), trigger, leader.JobOf(snap, old)))
 		}
-		evals = append(evals, leader.AllocEval(s.NewID("alloc-eval", a.ID), trigger, old, job, now))
 	}
 	index, err := s.updates.Add(fsm.AllocClientUpdateRequest{Alloc: updates, Evals: evals}).Wait()
 	if err != nil {
@@ -83,7 +80,8 @@ func (s *Server) UpdateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, 
 
 // allocTrigger says why an update of an allocation makes its job be looked at again;
 // empty when it does not (nomad/node_endpoint.go, UpdateAlloc).
-func allocTrigger(snap *state.Snapshot, old, updated *rpc.Allocation, job *rpc.Job) string {
+func allocTrigger(snap *state.Snapshot, old, updated *rpc.Allocation) string {
+	job := snap.JobByID(old.Namespace, old.JobID)
 	wasUnknown := old.ClientStatus == rpc.AllocClientUnknown
 	switch {
 	case !updated.Terminal() && !wasUnknown:
@@ -109,7 +107,7 @@ const batchRescheduleInterval = 24 * time.Hour
 
 // mayReschedule reports whether a failed allocation may be replaced by the default policy
 // of its job's type (structs.go, Allocation.RescheduleEligible): services always, system
-// jobs never, batch jobs once a day. A replacement of a failed one was that once.
+// jobs never, batch jobs once a day: a replacement of a failed one has had its turn.
 func mayReschedule(snap *state.Snapshot, a *rpc.Allocation, job *rpc.Job, now int64) bool {
 	switch job.Type {
 	case rpc.JobTypeService:

@@ -91,7 +91,7 @@ func TestAllocTrigger(t *testing.T) {
 		snap := stateWith(t, tt.job, allocOf(jobType, "failed", failed), allocOf(jobType, "lost", rpc.AllocClientLost), a)
 		u := a.Copy()
 		u.ClientStatus = tt.to
-		if got := allocTrigger(snap, snap.AllocByID("a"), u, snap.JobByID(rpc.DefaultNamespace, "job")); got != tt.trigger {
+		if got := allocTrigger(snap, snap.AllocByID("a"), u); got != tt.trigger {
 			t.Errorf("%s: trigger %q, want %q", tt.name, got, tt.trigger)
 		}
 	}

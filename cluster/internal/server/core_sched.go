@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -17,8 +19,41 @@ import (
 // maxIDsPerWrite bounds how much one entry deletes (structs.go, MaxUUIDsPerWriteRequest).
 const maxIDsPerWrite = 7281
 
-// coreRun is a worker's work on an evaluation of a core job: it looks for what is over in
-// its own server's state, and asks the leader to delete that (nomad/core_sched.go).
+const coreForceGC = "force-gc"
+
+// coreJobs are the jobs of the core scheduler (structs.go, CoreJob*), in the order in which
+// a leader schedules those that recur. The rest of Nomad's have nothing to collect here.
+var coreJobs = []struct {
+	id    string
+	every func(config.GCConfig) time.Duration // nil: only when it is asked for
+	run   func(*coreRun) error
+}{
+	{"eval-gc", gcInterval, (*coreRun).evalGC},
+	{"node-gc", gcInterval, (*coreRun).nodeGC},
+	{"job-gc", gcInterval, (*coreRun).jobGC},
+	{"one-time-token-gc", func(c config.GCConfig) time.Duration { return c.TokenInterval }, (*coreRun).expireTokens},
+	{coreForceGC, nil, (*coreRun).forceGC},
+}
+
+func gcInterval(c config.GCConfig) time.Duration { return c.Interval }
+
+// scheduleCore enqueues an evaluation of each core job now and then (nomad/leader.go,
+// schedulePeriodic).
+func (s *Server) scheduleCore(ctx context.Context, loops *sync.WaitGroup) {
+	for i, job := range coreJobs {
+		if job.every == nil {
+			continue
+		}
+		loops.Go(func() {
+			// Nomad's tick all at one instant, in any order; a microsecond apart keeps the order.
+			leader.Sleep(ctx, time.Duration(i+1)*time.Microsecond)
+			leader.Every(ctx, job.every(s.cfg.GC), func() { s.evals.EnqueueCore(job.id) })
+		})
+	}
+}
+
+// coreRun is a worker's work on an evaluation of a core job: it finds what is over in its
+// own server's state, and has the leader delete it (nomad/core_sched.go).
 type coreRun struct {
 	worker *worker
 	snap   *state.Snapshot
@@ -32,39 +67,35 @@ type coreRun struct {
 
 // run does one job of the core scheduler: an error means that the evaluation must be
 // nacked.
-func (c *coreRun) run(job string) error {
-	switch job {
-	case leader.CoreEvalGC:
-		return c.evalGC()
-	case leader.CoreNodeGC:
-		return c.nodeGC()
-	case leader.CoreJobGC:
-		return c.jobGC()
-	case leader.CoreOneTimeToken:
-		return c.call("ACL.ExpireOneTimeTokens", func(l *Server) error {
-			l.Because(fsm.TokensExpired)
-			_, err := l.Write(fsm.OneTimeTokenExpire.With(&fsm.OneTimeTokenExpireRequest{Timestamp: time.Now().UnixNano()}))
-			return err
-		})
-	case leader.CoreForceGC:
-		c.force = true
-		for _, gc := range []func() error{c.jobGC, c.evalGC, c.nodeGC} {
-			if err := gc(); err != nil {
-				return err
-			}
+func (c *coreRun) run(id string) error {
+	for _, job := range coreJobs {
+		if job.id == id {
+			return job.run(c)
 		}
-		return nil
 	}
-	return fmt.Errorf("core scheduler cannot handle job %q", job)
+	return fmt.Errorf("core scheduler cannot handle job %q", id)
 }
 
-func (c *coreRun) call(method string, fn func(l *Server) error) error {
-	w := c.worker
-	_, err := Forward(w.srv.ctx, w.srv, method+"/"+w.name, func(l *Server) (struct{}, error) { return struct{}{}, fn(l) })
-	return err
+func (c *coreRun) expireTokens() error {
+	return c.worker.call("ACL.ExpireOneTimeTokens", func(l *Server) error {
+		l.Because(fsm.TokensExpired)
+		_, err := l.Write(fsm.OneTimeTokenExpire.With(&fsm.OneTimeTokenExpireRequest{Timestamp: time.Now().UnixNano()}))
+		return err
+	})
 }
 
-// threshold is the index that everything older than so long is at or below.
+// forceGC collects everything that is over, however new it is. The first error ends it.
+func (c *coreRun) forceGC() error {
+	c.force = true
+	for _, gc := range []func() error{c.jobGC, c.evalGC, c.nodeGC} {
+		if err := gc(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// threshold returns the highest index that is older than age; zero if none is.
 func (c *coreRun) threshold(age time.Duration) uint64 {
 	if c.force {
 		return math.MaxUint64
@@ -131,7 +162,7 @@ func (c *coreRun) allocOver(a *rpc.Allocation, job *rpc.Job, limit uint64) bool 
 	return job.Type == rpc.JobTypeBatch && a.PreviousAllocation != "" && time.Now().UnixNano()-a.CreateTime > int64(24*time.Hour)
 }
 
-// index sorts allocations by what is asked of them.
+// index fills allocs and replaced on the first call.
 func (c *coreRun) index() {
 	if c.allocs != nil {
 		return
@@ -145,8 +176,8 @@ func (c *coreRun) index() {
 	}
 }
 
-// isOpen reports whether a job has an evaluation that is not over. A backlog is a million of
-// evaluations, and none of a system job's is asked for here.
+// isOpen reports whether a job has an evaluation that is not over. It fills open on the
+// first call: a backlog may be a million evaluations, and many runs never ask.
 func (c *coreRun) isOpen(job broker.JobID) bool {
 	if c.open == nil {
 		c.open = map[broker.JobID]bool{}
@@ -206,7 +237,7 @@ func (c *coreRun) jobGC() error {
 		return err
 	}
 	for batch := range slices.Chunk(jobs, maxIDsPerWrite) {
-		if err := c.call("Job.BatchDeregister", func(l *Server) error { return l.purgeJobs(batch) }); err != nil {
+		if err := c.worker.call("Job.BatchDeregister", func(l *Server) error { return l.purgeJobs(batch) }); err != nil {
 			return fmt.Errorf("collect %d jobs: %w", len(batch), err)
 		}
 	}
@@ -222,7 +253,7 @@ func (c *coreRun) nodeGC() error {
 		}
 	}
 	for batch := range slices.Chunk(nodes, maxIDsPerWrite) {
-		if err := c.call("Node.BatchDeregister", func(l *Server) error { return l.deregisterNodes(batch) }); err != nil {
+		if err := c.worker.call("Node.BatchDeregister", func(l *Server) error { return l.deregisterNodes(batch) }); err != nil {
 			return fmt.Errorf("collect %d nodes: %w", len(batch), err)
 		}
 	}
@@ -236,7 +267,7 @@ func (c *coreRun) reap(evals, allocs []string) error {
 		allocs = allocs[len(req.Allocs):]
 		req.Evals = evals[:min(len(evals), maxIDsPerWrite-len(req.Allocs))]
 		evals = evals[len(req.Evals):]
-		err := c.call("Eval.Reap", func(l *Server) error {
+		err := c.worker.call("Eval.Reap", func(l *Server) error {
 			l.Because(fsm.EvalsCollected)
 			_, err := l.Write(fsm.EvalDelete.With(req))
 			return err
@@ -246,13 +277,4 @@ func (c *coreRun) reap(evals, allocs []string) error {
 		}
 	}
 	return nil
-}
-
-// processCore is process for evaluations of core jobs.
-func (w *worker) processCore(ctx context.Context, d dequeued) error {
-	snap, err := w.srv.store.SnapshotMinIndex(ctx, d.waitIndex, raftSyncLimit)
-	if err != nil {
-		return fmt.Errorf("wait for raft index %d: %w", d.waitIndex, err)
-	}
-	return (&coreRun{worker: w, snap: snap}).run(d.eval.JobID)
 }

@@ -50,42 +50,36 @@ func Forward[T any](ctx context.Context, s *Server, method string, fn func(leade
 		return fn(l)
 	}
 	s.compute("send/"+method, s.cfg.Costs.RPC.Send)
-	if err := s.shared.Network.Send(ctx, s.addr, l.addr, method); err != nil {
-		return zero, unreachable(err)
-	}
-	if l.dead() {
-		return zero, rpc.ErrUnreachable
-	}
-	l.compute(s.addr+method, s.cfg.Costs.RPC.Serve)
-	out, err := fn(l)
-	if l.dead() {
-		out, err = zero, rpc.ErrUnreachable
-	}
-	if serr := s.shared.Network.Send(ctx, l.addr, s.addr, method); serr != nil {
-		return zero, unreachable(serr)
-	}
-	return out, err
+	return carry(ctx, s.shared.Network.Send, s.addr, l, method, s.addr+method, fn)
 }
 
 // FromClient carries a client's call to a server and the answer back. A server that does
 // not run, nil, cannot be reached.
 func FromClient[T any](ctx context.Context, s *Server, nodeID, method string, fn func(*Server) (T, error)) (T, error) {
-	var zero T
 	if s == nil {
+		var zero T
 		return zero, rpc.ErrUnreachable
 	}
-	if err := s.shared.Network.SendClient(ctx, nodeID, s.addr, method); err != nil {
+	return carry(ctx, s.shared.Network.SendClient, nodeID, s, method, method+nodeID, fn)
+}
+
+// carry sends a call to a server, which spends CPU time under a key and runs fn, and the
+// answer back. A server that dies meanwhile does not answer.
+func carry[T any](ctx context.Context, send func(ctx context.Context, from, to, kind string) error,
+	from string, to *Server, method, key string, fn func(*Server) (T, error)) (out T, err error) {
+	var zero T
+	if err := send(ctx, from, to.addr, method); err != nil {
 		return zero, unreachable(err)
 	}
-	if s.dead() {
+	if to.dead() {
 		return zero, rpc.ErrUnreachable
 	}
-	s.compute(method+nodeID, s.cfg.Costs.RPC.Serve)
-	out, err := fn(s)
-	if s.dead() {
+	to.compute(key, to.cfg.Costs.RPC.Serve)
+	out, err = fn(to)
+	if to.dead() {
 		out, err = zero, rpc.ErrUnreachable
 	}
-	if serr := s.shared.Network.SendClient(ctx, s.addr, nodeID, method); serr != nil {
+	if serr := send(ctx, to.addr, from, method); serr != nil {
 		return zero, unreachable(serr)
 	}
 	return out, err

@@ -35,22 +35,22 @@ func (s *Server) StopJob(namespace, id string, purge bool) (evalID string, err e
 // ScaleJob answers Job.Scale on the leader (nomad/job_endpoint.go, Scale): it costs three
 // entries, the job, the evaluation and a scaling event.
 func (s *Server) ScaleJob(namespace, id, group string, count int) (evalID string, err error) {
-	scaled, err := s.scaled(namespace, id, group, count)
+	job, group, err := s.scaled(namespace, id, group, count)
 	if err != nil {
 		return "", err
 	}
 	s.Because(fsm.JobScaled, fsm.ScaleEvaluated, fsm.ScalingRecorded)
-	index, err := s.Write(fsm.JobRegister.With(&fsm.JobRegisterRequest{Job: scaled.job, Time: time.Now().UnixNano()}))
+	index, err := s.Write(fsm.JobRegister.With(&fsm.JobRegisterRequest{Job: job, Time: time.Now().UnixNano()}))
 	if err != nil {
 		return "", err
 	}
-	e := leader.JobEval(s, scaled.job, broker.TriggeredByJobScaling)
+	e := leader.JobEval(s, job, broker.TriggeredByJobScaling)
 	e.JobModifyIndex = index
 	if _, err := s.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{e}})); err != nil {
 		return "", err
 	}
 	_, err = s.Write(fsm.ScalingEventRegister.With(&fsm.ScalingEventRequest{
-		Namespace: namespace, JobID: id, TaskGroup: scaled.group, Count: count, EvalID: e.ID, Time: time.Now().UnixNano(),
+		Namespace: namespace, JobID: id, TaskGroup: group, Count: count, EvalID: e.ID, Time: time.Now().UnixNano(),
 	}))
 	return e.ID, err
 }
@@ -80,37 +80,33 @@ func (s *Server) SetSchedulerConfig(cfg rpc.SchedulerConfig) error {
 	return nil
 }
 
-type scaledJob struct {
-	job   *rpc.Job
-	group string
-}
-
-// scaled returns the job with the count of a group changed.
-func (s *Server) scaled(namespace, id, group string, count int) (scaledJob, error) {
+// scaled returns the job with the count of a group changed, and the name of that group: an
+// empty one stands for the first.
+func (s *Server) scaled(namespace, id, group string, count int) (*rpc.Job, string, error) {
 	job, err := s.FindJob(namespace, id)
 	if err != nil {
-		return scaledJob{}, err
+		return nil, "", err
 	}
 	if job.Periodic != nil {
-		return scaledJob{}, fmt.Errorf("job %q is periodic and runs nothing itself: change the job in place of scaling it", id)
+		return nil, "", fmt.Errorf("job %q is periodic and runs nothing itself: change the job in place of scaling it", id)
 	}
 	if job.Type != rpc.JobTypeService && job.Type != rpc.JobTypeBatch {
-		return scaledJob{}, fmt.Errorf("job %q is a %s job, which has no count: only service and batch jobs can be scaled", id, job.Type)
+		return nil, "", fmt.Errorf("job %q is a %s job, which has no count: only service and batch jobs can be scaled", id, job.Type)
 	}
 	at := 0
 	if group != "" {
 		at = slices.IndexFunc(job.TaskGroups, func(tg rpc.TaskGroup) bool { return tg.Name == group })
 	}
 	if at < 0 || at >= len(job.TaskGroups) {
-		return scaledJob{}, fmt.Errorf("job %q has no task group %q to scale", id, group)
+		return nil, "", fmt.Errorf("job %q has no task group %q to scale", id, group)
 	}
 	if d := s.Snapshot().DeploymentOf(broker.JobID{Namespace: namespace, ID: id}); d.Active() && d.JobCreateIndex == job.CreateIndex {
-		return scaledJob{}, fmt.Errorf("job %q cannot be scaled: deployment %s is active, wait until it ends", id, d.ID)
+		return nil, "", fmt.Errorf("job %q cannot be scaled: deployment %s is active, wait until it ends", id, d.ID)
 	}
 	j := job.Copy()
 	j.TaskGroups = slices.Clone(job.TaskGroups)
 	j.TaskGroups[at].Count = count
-	return scaledJob{j, j.TaskGroups[at].Name}, nil
+	return j, j.TaskGroups[at].Name, nil
 }
 
 // withEval writes an entry about a job with an evaluation of it and returns the ID of

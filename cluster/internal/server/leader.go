@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/internal/leader"
 )
 
 // barrierRetry is how long a new leader waits before it tries again to catch up.
@@ -45,9 +46,7 @@ func (s *Server) lead() (stop func()) {
 		defer close(done)
 		s.Because(fsm.LeaderElected)
 		for s.catchUp() != nil {
-			select {
-			case <-time.After(barrierRetry):
-			case <-ctx.Done():
+			if leader.Sleep(ctx, barrierRetry); ctx.Err() != nil {
 				return
 			}
 		}
@@ -86,7 +85,7 @@ func (s *Server) establishLeadership(ctx context.Context) {
 	s.evals.Reap(ctx, &loops)
 	loops.Go(func() { s.drains.Run(ctx) })
 	loops.Go(func() { s.periodic.Run(ctx, missed) })
-	s.evals.ScheduleCore(ctx, &loops)
+	s.scheduleCore(ctx, &loops)
 
 	<-ctx.Done()
 	s.established.Store(false)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -42,9 +43,9 @@ func (s *Server) RegisterNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResp
 	if err != nil {
 		return nil, err
 	}
-	resp := &rpc.NodeUpdateResponse{NodeModifyIndex: index, Index: index}
+	resp := &rpc.NodeUpdateResponse{Index: index}
 	if registrationNeedsEvals(original, node) {
-		if err := s.createNodeEvals(node, index, resp); err != nil {
+		if err := s.createNodeEvals(node, index); err != nil {
 			return nil, err
 		}
 	}
@@ -75,14 +76,13 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 		if node.Status == rpc.NodeStatusDown && change.NodeEvent == "" {
 			change.NodeEvent = "Node reregistered by heartbeat"
 		}
-		index, err := s.Write(fsm.NodeUpdateStatus.With(&change))
-		if err != nil {
+		var err error
+		if resp.Index, err = s.Write(fsm.NodeUpdateStatus.With(&change)); err != nil {
 			return nil, err
 		}
-		resp.NodeModifyIndex, resp.Index = index, index
 	}
 	if req.Status == rpc.NodeStatusDown || transitionNeedsEvals(req.Status, node.Status) {
-		if err := s.createNodeEvals(node, resp.Index, resp); err != nil {
+		if err := s.createNodeEvals(node, resp.Index); err != nil {
 			return nil, err
 		}
 	}
@@ -126,51 +126,38 @@ func transitionNeedsEvals(to, from string) bool {
 // createNodeEvals writes, in one entry, an evaluation for every job that a change of
 // the node concerns: those with allocations on it, live or not, and the system jobs of
 // its datacenter, or all of them if that filter is off.
-func (s *Server) createNodeEvals(node *rpc.Node, nodeIndex uint64, resp *rpc.NodeUpdateResponse) error {
+func (s *Server) createNodeEvals(node *rpc.Node, nodeIndex uint64) error {
 	evals := s.nodeEvals(s.Snapshot(), node, nodeIndex)
 	if len(evals) == 0 {
 		return nil
 	}
 	s.Because(fsm.NodeEvaluated)
 	s.compute("node-evals/"+node.ID, time.Duration(len(evals))*s.cfg.Costs.RPC.NodeEval)
-	index, err := s.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: evals}))
-	if err != nil {
+	if _, err := s.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: evals})); err != nil {
 		return fmt.Errorf("create evaluations for node %s: %w", node.ID, err)
 	}
-	for _, e := range evals {
-		resp.EvalIDs = append(resp.EvalIDs, e.ID)
-	}
-	resp.EvalCreateIndex = index
 	return nil
 }
 
 func (s *Server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint64) []*broker.Evaluation {
 	var evals []*broker.Evaluation
-	now := time.Now().UnixNano()
 	seen := map[broker.JobID]bool{}
-	add := func(namespace, id, jobType string, priority int) {
-		job := broker.JobID{Namespace: namespace, ID: id}
-		if seen[job] {
+	add := func(job *rpc.Job) {
+		id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
+		if seen[id] {
 			return
 		}
-		seen[job] = true
-		evals = append(evals, &broker.Evaluation{
-			ID:        s.NewID("node-eval", node.ID, namespace, id),
-			Namespace: namespace, JobID: id, Type: jobType, Priority: priority,
-			TriggeredBy: broker.TriggeredByNodeUpdate, NodeID: node.ID, NodeModifyIndex: nodeIndex,
-			Status: broker.StatusPending, CreateTime: now, ModifyTime: now,
-		})
+		seen[id] = true
+		e := leader.PendingEval(s.NewID("node-eval", node.ID, job.Namespace, job.ID), broker.TriggeredByNodeUpdate, job)
+		e.NodeID, e.NodeModifyIndex = node.ID, nodeIndex
+		evals = append(evals, e)
 	}
 	for _, a := range snap.NodeAllocs(node.ID).All() {
-		if job := snap.JobByID(a.Namespace, a.JobID); job != nil {
-			add(job.Namespace, job.ID, job.Type, job.Priority)
-		} else {
-			add(a.Namespace, a.JobID, a.JobType, leader.PurgedPriority)
-		}
+		add(leader.JobOf(snap, a))
 	}
 	for _, job := range snap.JobsByType(rpc.JobTypeSystem) {
 		if s.cfg.DatacenterFilterOff || job.RunsIn(node.Datacenter) {
-			add(job.Namespace, job.ID, job.Type, job.Priority)
+			add(job)
 		}
 	}
 	return evals
@@ -198,21 +185,10 @@ func mayReconnect(snap *state.Snapshot, nodeID string, now time.Time) bool {
 	if node == nil || node.Status == rpc.NodeStatusDown || node.Status == rpc.NodeStatusInit {
 		return false
 	}
-	for _, a := range snap.NodeAllocs(nodeID).All() {
-		if a.DesiredStatus != rpc.AllocDesiredRun {
-			continue
-		}
-		job := snap.JobByID(a.Namespace, a.JobID)
-		if job == nil {
-			continue
-		}
-		tg := job.TaskGroup(a.TaskGroup)
-		if tg == nil || tg.MaxClientDisconnect <= 0 {
-			continue
-		}
-		if a.ClientStatus != rpc.AllocClientUnknown || a.DisconnectedAt == 0 || now.Before(time.Unix(0, a.DisconnectedAt).Add(tg.MaxClientDisconnect)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(snap.NodeAllocs(nodeID).All(), func(a *rpc.Allocation) bool {
+		tg := leader.JobOf(snap, a).TaskGroup(a.TaskGroup)
+		return a.DesiredStatus == rpc.AllocDesiredRun && tg != nil && tg.MaxClientDisconnect > 0 &&
+			(a.ClientStatus != rpc.AllocClientUnknown || a.DisconnectedAt == 0 ||
+				now.Before(time.Unix(0, a.DisconnectedAt).Add(tg.MaxClientDisconnect)))
+	})
 }

@@ -10,24 +10,15 @@ import (
 
 // What operators do to nodes (nomad/node_endpoint.go, UpdateEligibility and UpdateDrain).
 
-// Events that are recorded with a change of a node.
-const (
-	eventEligible      = "Node marked as eligible for scheduling"
-	eventIneligible    = "Node marked as ineligible for scheduling"
-	eventDrainSet      = "Node drain strategy set"
-	eventDrainUpdated  = "Node drain strategy updated"
-	eventDrainDisabled = "Node drain disabled"
-)
-
 // SetEligibility answers Node.UpdateEligibility on the leader.
 func (s *Server) SetEligibility(nodeID string, eligible bool) error {
 	node, err := s.findNode(nodeID)
 	if err != nil {
 		return err
 	}
-	req := &fsm.NodeUpdateEligibilityRequest{NodeID: nodeID, Eligibility: rpc.NodeIneligible, UpdatedAt: time.Now().Unix(), Event: eventIneligible}
+	req := &fsm.NodeUpdateEligibilityRequest{NodeID: nodeID, Eligibility: rpc.NodeIneligible, UpdatedAt: time.Now().Unix(), Event: "Node marked as ineligible for scheduling"}
 	if eligible {
-		req.Eligibility, req.Event = rpc.NodeEligible, eventEligible
+		req.Eligibility, req.Event = rpc.NodeEligible, "Node marked as eligible for scheduling"
 	}
 	switch {
 	case eligible && node.Drain != nil:
@@ -40,7 +31,7 @@ func (s *Server) SetEligibility(nodeID string, eligible bool) error {
 	if err != nil || !eligible {
 		return err
 	}
-	return s.createNodeEvals(node, index, &rpc.NodeUpdateResponse{})
+	return s.createNodeEvals(node, index)
 }
 
 // UpdateDrain answers Node.UpdateDrain on the leader.
@@ -56,20 +47,20 @@ func (s *Server) UpdateDrain(nodeID string, drain *rpc.DrainStrategy, markEligib
 		if d.Deadline > 0 {
 			d.ForceDeadline = now.Add(d.Deadline).UnixNano()
 		}
-		req.Drain, req.Event = &d, eventDrainSet
+		req.Drain, req.Event = &d, "Node drain strategy set"
 	}
 	switch was := node.Drain != nil; {
 	case was && drain != nil:
-		req.Event = eventDrainUpdated
+		req.Event = "Node drain strategy updated"
 	case was:
-		req.Event = eventDrainDisabled
+		req.Event = "Node drain disabled"
 	}
 	s.Because(fsm.DrainSet)
 	index, err := s.Write(fsm.NodeUpdateDrain.With(req))
 	if err != nil || drain != nil || !markEligible || node.SchedulingEligibility != rpc.NodeIneligible {
 		return err
 	}
-	return s.createNodeEvals(node, index, &rpc.NodeUpdateResponse{})
+	return s.createNodeEvals(node, index)
 }
 
 func (s *Server) findNode(id string) (*rpc.Node, error) {
@@ -98,7 +89,7 @@ func (s *Server) deregisterNodes(ids []string) error {
 	}
 	for _, n := range nodes {
 		s.beats.Clear(n.ID)
-		if err := s.createNodeEvals(n, index, &rpc.NodeUpdateResponse{}); err != nil {
+		if err := s.createNodeEvals(n, index); err != nil {
 			return err
 		}
 	}

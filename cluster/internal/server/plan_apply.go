@@ -36,11 +36,11 @@ func (s *Server) applyPlans(ctx context.Context) {
 	a := &planApplier{srv: s}
 	defer a.waits.Wait()
 	for {
-		p := s.plans.Dequeue(ctx.Done())
+		p := s.plans.Dequeue(ctx)
 		if p == nil {
 			return
 		}
-		if !s.applier.pass(ctx) {
+		if s.unstuck.Wait(ctx, func() bool { return !s.stuck.Load() }); ctx.Err() != nil {
 			p.Respond(nil, leader.ErrPlanQueueDisabled)
 			return
 		}

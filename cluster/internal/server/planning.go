@@ -31,7 +31,6 @@ func (p *planning) run() error {
 	for {
 		attempt := sched.Plan(p.snap, time.Now())
 		srv.allocate(p.worker.name, scheduling(srv.cfg.Costs.Scheduler[p.eval.Type], attempt.Work))
-		p.account(attempt.Evals)
 		if err := p.write(attempt.Evals); err != nil {
 			return err
 		}
@@ -48,26 +47,21 @@ func (p *planning) run() error {
 		}
 	}
 	outcome := sched.Outcome(time.Now())
-	p.account(outcome.Evals)
-	if outcome.Reblock != nil {
+	if e := outcome.Reblock; e != nil {
 		srv.Because(fsm.EvalReblocked)
-		return p.reblock(outcome.Reblock)
+		return p.call("Eval.Reblock", func(l *Server) error { return l.reblockEval(e, p.token) })
 	}
 	return p.write(outcome.Evals)
 }
 
-// account counts the evaluations that the worker made beside the one it works on.
-func (p *planning) account(evals []*broker.Evaluation) {
+// write stores evaluations through the leader, one call and one entry each, as long as
+// the one that is worked on is still outstanding. It counts those made beside that first.
+func (p *planning) write(evals []*broker.Evaluation) error {
 	for _, e := range evals {
 		if e.ID != p.eval.ID {
 			p.worker.srv.Because(fsm.EvalSpawned)
 		}
 	}
-}
-
-// write stores evaluations through the leader, one call and one entry each, as long as
-// the one that is worked on is still outstanding.
-func (p *planning) write(evals []*broker.Evaluation) error {
 	for _, e := range evals {
 		err := p.call("Eval.Update", func(l *Server) error { return l.writeEvals(p.eval.ID, p.token, e) })
 		if err != nil {
@@ -77,17 +71,8 @@ func (p *planning) write(evals []*broker.Evaluation) error {
 	return nil
 }
 
-// reblock puts the evaluation back among the blocked ones, without an entry.
-func (p *planning) reblock(e *broker.Evaluation) error {
-	return p.call("Eval.Reblock", func(l *Server) error { return l.reblockEval(e, p.token) })
-}
-
 func (p *planning) call(method string, fn func(l *Server) error) error {
-	w := p.worker
-	return w.retry(func() error {
-		_, err := Forward(w.srv.ctx, w.srv, method+"/"+w.name, func(l *Server) (struct{}, error) { return struct{}{}, fn(l) })
-		return err
-	})
+	return p.worker.retry(func() error { return p.worker.call(method, fn) })
 }
 
 // submit has the leader verify and commit a plan, and waits until this server has seen

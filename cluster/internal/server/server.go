@@ -72,14 +72,16 @@ type Server struct {
 	// established is set while this server leads and everything the leader runs is up.
 	established atomic.Bool
 
-	crashes crashes
-	applier gate
+	// stuck holds up the plan applier, and unstuck tells it of changes of that.
+	stuck   atomic.Bool
+	unstuck leader.Notifier
 
 	mu       sync.Mutex
 	workers  []*worker
 	crews    int // how often workers were replaced
-	workerWG sync.WaitGroup
 	sched    int // number of workers that should run
+	crashes  int // evaluations that workers are to lose
+	workerWG sync.WaitGroup
 }
 
 // Options tells one server from the others of its cluster.
@@ -179,7 +181,7 @@ func (s *Server) Stop() error {
 // Close closes the files of a server that has stopped, or never started.
 func (s *Server) Close() error { return s.opts.Storage.Close() }
 
-// die makes the server as good as gone to everybody else, at this instant.
+// die cuts the server off from everybody else at this instant.
 func (s *Server) die() {
 	s.established.Store(false)
 	s.Transport.Cut()
@@ -189,8 +191,7 @@ func (s *Server) die() {
 	s.stopWorkers()
 }
 
-// dead reports whether the process has ended: nobody hears what its goroutines still come
-// to.
+// dead reports whether the process has ended. Its goroutines may still run, unheard.
 func (s *Server) dead() bool { return s.ctx.Err() != nil }
 
 // ID returns the server's number, counted from 0.
@@ -225,7 +226,7 @@ func (s *Server) Queues() (heartbeats, plans, blocked int) {
 func (s *Server) BlockedSince() uint64 { return s.evals.Blocked.Since() }
 
 // ForceGC has the leader's workers collect everything that is over.
-func (s *Server) ForceGC() { s.evals.ForceGC() }
+func (s *Server) ForceGC() { s.evals.EnqueueCore(coreForceGC) }
 
 // fsync is what one write to the Raft log waits for the disk.
 func (s *Server) fsync() time.Duration {
@@ -259,8 +260,8 @@ func perKiB(bytes int, cost time.Duration) time.Duration {
 	return time.Duration(float64(bytes) / 1024 * float64(cost))
 }
 
-// compute charges CPU time to this server's cores and waits for it. The key tells those
-// apart that may compute at one instant.
+// compute charges CPU time to this server's cores and waits for it. Callers at one instant
+// must have different keys.
 func (s *Server) compute(key string, d time.Duration) {
 	if d > 0 {
 		s.opts.CPU.Use(simnet.HashStrings(s.seed, key), d)

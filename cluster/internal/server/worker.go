@@ -33,10 +33,10 @@ type worker struct {
 	name string // tells the calls of a server's workers apart on the network
 	rand *rand.Rand
 
-	ctx    context.Context // ends dequeuing; work in hand is finished
-	cancel context.CancelFunc
-	// resume is closed while the worker may dequeue; the server's mu guards it.
-	resume   chan struct{}
+	ctx      context.Context // ends dequeuing; work in hand is finished
+	cancel   context.CancelFunc
+	paused   bool            // must not dequeue; the server's mu guards it
+	resumed  leader.Notifier // of changes of paused
 	failures int
 }
 
@@ -50,7 +50,7 @@ func (s *Server) SetSchedulers(n int) {
 	s.sched = n
 	s.crews++
 	for i := range n {
-		w := &worker{srv: s, id: i, name: fmt.Sprintf("worker-%d", i), resume: closedChan()}
+		w := &worker{srv: s, id: i, name: fmt.Sprintf("worker-%d", i)}
 		seed := simnet.HashStrings(s.seed, w.name, strconv.Itoa(s.crews))
 		w.rand = rand.New(rand.NewPCG(seed, simnet.Mix(seed)))
 		w.ctx, w.cancel = context.WithCancel(s.ctx)
@@ -84,24 +84,9 @@ func (s *Server) pauseLocked(leading bool) {
 		pausable = 0
 	}
 	for i, w := range s.workers {
-		paused := leading && i < pausable
-		select {
-		case <-w.resume: // running
-			if paused {
-				w.resume = make(chan struct{})
-			}
-		default:
-			if !paused {
-				close(w.resume)
-			}
-		}
+		w.paused = leading && i < pausable
+		w.resumed.Notify()
 	}
-}
-
-func closedChan() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
 }
 
 // run works until the worker's context ends.
@@ -118,7 +103,7 @@ func (w *worker) run() {
 			continue
 		}
 		w.failures = 0
-		if d.eval == nil || w.srv.crashes.take() {
+		if d.eval == nil || w.srv.crashed() {
 			continue
 		}
 		work.Change(0, 1)
@@ -128,24 +113,22 @@ func (w *worker) run() {
 	}
 }
 
-// turn is a time of this worker's own, for what all workers would do at one instant.
+// turn returns a delay that differs from worker to worker, for what all of them would
+// otherwise do at one instant.
 func (w *worker) turn() time.Duration {
 	return time.Duration(w.srv.opts.ID*64+w.id+1) * time.Microsecond
 }
 
 // ready waits while the worker is paused; false when it must end.
 func (w *worker) ready() bool {
-	w.srv.mu.Lock()
-	resume := w.resume
-	w.srv.mu.Unlock()
-	select {
-	case <-resume:
-	default:
+	running := func() bool {
+		w.srv.mu.Lock()
+		defer w.srv.mu.Unlock()
+		return !w.paused
+	}
+	if !running() {
 		w.srv.shared.Workers.Change(-1, 0)
-		select {
-		case <-resume:
-		case <-w.ctx.Done():
-		}
+		w.resumed.Wait(w.ctx, running)
 		w.srv.shared.Workers.Change(1, 0)
 	}
 	return w.ctx.Err() == nil
@@ -163,23 +146,27 @@ func (w *worker) dequeue() (dequeued, error) {
 // answer acks or nacks. An error is of no consequence: the nack timer of an evaluation
 // that is still outstanding takes care of it.
 func (w *worker) answer(d dequeued, ack bool) {
-	method, call := "Eval.Nack/", (*leader.Evaluations).Nack
+	method, end := "Eval.Nack", (*leader.Evaluations).Nack
 	if ack {
-		method, call = "Eval.Ack/", (*leader.Evaluations).Ack
+		method, end = "Eval.Ack", (*leader.Evaluations).Ack
 	}
-	_, _ = Forward(w.srv.ctx, w.srv, method+w.name, func(l *Server) (struct{}, error) {
-		return struct{}{}, call(l.evals, d.eval, d.token)
-	})
+	_ = w.call(method, func(l *Server) error { return end(l.evals, d.eval, d.token) })
+}
+
+// call runs fn on the leader.
+func (w *worker) call(method string, fn func(l *Server) error) error {
+	_, err := Forward(w.srv.ctx, w.srv, method+"/"+w.name, func(l *Server) (struct{}, error) { return struct{}{}, fn(l) })
+	return err
 }
 
 // process schedules one evaluation: an error means that it must be nacked.
 func (w *worker) process(d dequeued) error {
-	if d.eval.Type == rpc.JobTypeCore {
-		return w.processCore(w.srv.ctx, d)
-	}
 	snap, err := w.srv.store.SnapshotMinIndex(w.srv.ctx, d.waitIndex, raftSyncLimit)
 	if err != nil {
 		return fmt.Errorf("wait for raft index %d: %w", d.waitIndex, err)
+	}
+	if d.eval.Type == rpc.JobTypeCore {
+		return (&coreRun{worker: w, snap: snap}).run(d.eval.JobID)
 	}
 	return (&planning{worker: w, dequeued: d, snap: snap}).run()
 }

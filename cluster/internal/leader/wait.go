@@ -1,0 +1,118 @@
+package leader
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Ways to wait that end with a context, and timers that can be joined.
+
+// Sleep sleeps until ctx is done or d has passed.
+func Sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// Every calls f at every tick until ctx is done.
+func Every(ctx context.Context, interval time.Duration, f func()) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			f()
+		}
+	}
+}
+
+// await waits until the channel yields or an instant comes, and reports which; zero is no
+// instant. It returns false when ctx is done.
+func await(ctx context.Context, woken <-chan struct{}, at time.Time) (due bool) {
+	var timer <-chan time.Time
+	if !at.IsZero() {
+		t := time.NewTimer(time.Until(at))
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-woken:
+	case <-timer:
+		due = true
+	}
+	return due && ctx.Err() == nil
+}
+
+// wake makes a channel with room for one yield. It never blocks.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Notifier wakes everybody who waits. The zero value is ready.
+type Notifier struct {
+	mu      sync.Mutex
+	changed chan struct{} // closed by the next Notify; nil while nobody waits
+}
+
+// Notify makes all who wait look at their conditions.
+func (n *Notifier) Notify() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.changed != nil {
+		close(n.changed)
+		n.changed = nil
+	}
+}
+
+// Wait returns once a condition holds, which it looks at now and at every Notify, or when
+// ctx ends. A Notify at the instant of the call may come before it or after: what counts
+// is the condition.
+func (n *Notifier) Wait(ctx context.Context, holds func() bool) {
+	for ctx.Err() == nil {
+		n.mu.Lock()
+		if n.changed == nil {
+			n.changed = make(chan struct{})
+		}
+		changed := n.changed
+		n.mu.Unlock()
+		if holds() {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// timers counts the timers that are armed or whose functions run, so that they can be
+// joined. The zero value is ready.
+type timers struct{ sync.WaitGroup }
+
+// after calls f on a goroutine of its own once d has passed.
+func (t *timers) after(d time.Duration, f func()) *time.Timer {
+	t.Add(1)
+	return time.AfterFunc(d, func() {
+		defer t.Done()
+		f()
+	})
+}
+
+// disarm stops a timer of after, unless it is nil, and reports whether that was in time.
+func (t *timers) disarm(timer *time.Timer) bool {
+	stopped := timer != nil && timer.Stop()
+	if stopped {
+		t.Done()
+	}
+	return stopped
+}
