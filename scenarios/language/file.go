@@ -63,7 +63,7 @@ func Open(name string, src []byte) (*File, error) {
 
 // Define evaluates the file. The error is an *Error or a *VariableError.
 func (f *File) Define(opts Options) (*Definition, error) {
-	def := &Definition{Title: f.Title, file: f}
+	def := &Definition{file: f}
 	values, err := f.WithValues(opts.Values)
 	if err != nil {
 		return nil, err
@@ -89,45 +89,15 @@ func (f *File) Define(opts Options) (*Definition, error) {
 	return def, nil
 }
 
-// top is the part of a file that needs values.
-type top struct {
-	Title      string
-	About      string
-	Sources    []string
-	Example    *Example
-	Brokers    []Name
-	Cluster    *clusterBlock
-	Cost       *Cost
-	Fleet      *Fleet      `lang:"required"`
-	Jobs       []Job       `lang:"name=job"`
-	Behaviours []Behaviour `lang:"name=behaviour"`
-	Phases     []Phase     `lang:"name=phase,required"`
-	Thresholds []Threshold `lang:"name=threshold"`
-}
-
-type clusterBlock struct {
-	Args any `lang:"keyed=cluster"`
-}
-
 // definition decodes everything but variables and locals.
 func (d *decoder) definition(body hcl.Body, def *Definition) {
-	t := top{}
-	d.body(body, reflect.ValueOf(&t).Elem(), header.Blocks...)
-	if t.Cluster == nil {
-		t.Cluster = &clusterBlock{clone(d.vocab.Cluster).Interface()}
+	d.body(body, reflect.ValueOf(def).Elem(), header.Blocks...)
+	if def.Cluster.Args == nil {
+		def.Cluster.Args = clone(d.vocab.Cluster).Interface()
 	}
-	if t.Cost == nil {
-		t.Cost = &Cost{}
-		if figures, err := d.vocab.Costs(""); err == nil { // the default class is built in
-			t.Cost.Figures = figures
-		}
+	if def.Cost.Figures == nil {
+		def.Cost.Figures, _ = d.vocab.Costs("") // the default class is built in
 	}
-	if t.Fleet == nil {
-		t.Fleet = &Fleet{}
-	}
-	def.About, def.Sources, def.Example, def.Brokers = t.About, t.Sources, t.Example, t.Brokers
-	def.Cluster, def.Cost, def.Fleet, def.Jobs = t.Cluster.Args, *t.Cost, *t.Fleet, t.Jobs
-	def.Behaviours, def.Phases, def.Thresholds = t.Behaviours, t.Phases, t.Thresholds
 }
 
 func (f *File) fail(diags hcl.Diagnostics) error { return &Error{diags, f.parsed} }
