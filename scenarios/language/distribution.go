@@ -39,12 +39,12 @@ func clamp(ns float64) time.Duration {
 	return time.Duration(min(max(ns, 0), math.MaxInt64/4))
 }
 
-// distributionType carries a Distribution from a function of a file to the decoder.
-var distributionType = cty.Capsule("distribution", reflectDistribution)
+// distributionValue carries a Distribution from a function of a file to the decoder.
+var distributionValue = cty.Capsule("distribution", distributionType)
 
 // distributionFunction makes the function of one kind, which takes durations.
 func distributionFunction(kind string, params ...string) function.Function {
-	spec := &function.Spec{Type: function.StaticReturnType(distributionType)}
+	spec := &function.Spec{Type: function.StaticReturnType(distributionValue)}
 	for _, name := range params {
 		spec.Params = append(spec.Params, function.Parameter{Name: name, Type: cty.String})
 	}
@@ -60,7 +60,7 @@ func distributionFunction(kind string, params ...string) function.Function {
 		if kind == "uniform" && d.B < d.A {
 			return cty.NilVal, function.NewArgErrorf(1, "%v is below the least, %v", d.B, d.A)
 		}
-		return cty.CapsuleVal(distributionType, &d), nil
+		return cty.CapsuleVal(distributionValue, &d), nil
 	}
 	return function.New(spec)
 }

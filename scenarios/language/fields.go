@@ -13,11 +13,11 @@ import (
 )
 
 var (
-	durationType   = reflect.TypeFor[time.Duration]()
-	rangeType      = reflect.TypeFor[Range]()
-	distributionGo = reflect.TypeFor[Distribution]()
-	nameType       = reflect.TypeFor[Name]()
-	textType       = reflect.TypeFor[encoding.TextUnmarshaler]()
+	durationType     = reflect.TypeFor[time.Duration]()
+	rangeType        = reflect.TypeFor[Range]()
+	distributionType = reflect.TypeFor[Distribution]()
+	nameType         = reflect.TypeFor[Name]()
+	textType         = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
 // field is a field of a struct that a body fills.
@@ -159,7 +159,7 @@ func isBlock(t reflect.Type) bool {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		t = t.Elem()
 	}
-	return t.Kind() == reflect.Struct && t != distributionGo && t != nameType
+	return t.Kind() == reflect.Struct && t != distributionType && t != nameType
 }
 
 // labelsOf returns the labels of the blocks that fill a field of type t.

@@ -3,7 +3,6 @@ package language
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"strconv"
 	"time"
 
@@ -11,8 +10,6 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
-
-var reflectDistribution = reflect.TypeFor[Distribution]()
 
 // functions are the functions that expressions can call. ceil, floor and round first round
 // their argument to a float64, so that 1.1 / 0.55 is 2.
