@@ -67,7 +67,7 @@ the exit code is 3. The exit code is 1 if the search stopped at --max-states.`,
 
 func (f *exploreFlags) bind(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	flags.Var(names{&f.policies}, "policy", "policies to search, each by itself")
+	flags.Var(names(&f.policies), "policy", "policies to search, each by itself")
 	b := &f.bounds
 	flags.IntVar(&b.Jobs, "jobs", b.Jobs, "number of jobs, 1 to 4")
 	flags.IntVar(&b.Evals, "evals", b.Evals, "triggers of each job, 1 to 8")

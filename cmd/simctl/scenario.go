@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -35,10 +33,7 @@ func newScenarioListCommand() *cobra.Command {
 		Short: "List the built-in scenarios",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			width := 0
-			for _, name := range scenarios.Names() {
-				width = max(width, len(name))
-			}
+			width := longest(scenarios.Names())
 			for _, name := range scenarios.Names() {
 				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%-*s  %s\n", width, name, scenarios.Describe(name)); err != nil {
 					return err
@@ -60,7 +55,8 @@ func newBuiltinCommand(name string, needed bool) *cobra.Command {
 	f := newScenarioFlags(scenarios.Spec{Scenario: name})
 	title := name
 	if needed {
-		title = sentence(scenarios.Describe(name))
+		about := scenarios.Describe(name)
+		title = strings.ToUpper(about[:1]) + about[1:]
 	}
 	cmd := &cobra.Command{
 		Use:     name,
@@ -107,14 +103,8 @@ command shows it with its line, runs nothing and exits with 2.
 
 // load takes the scenario, given by file or by name, into the flags.
 func (f *scenarioFlags) load(scenario string, vars *assignments) error {
-	spec, err := specOf(scenario)
-	if err != nil {
-		return err
-	}
-	f.spec.Scenario, f.spec.File, f.spec.Source = spec.Scenario, spec.File, spec.Source
-	vars.apply(&f.spec)
 	f.byVar = vars
-	return nil
+	return vars.load(&f.spec, scenario)
 }
 
 // specOf finds a scenario: a built-in one by its name, any other by its file.
@@ -133,12 +123,7 @@ func specOf(scenario string) (scenarios.Spec, error) {
 }
 
 // oneScenario requires one argument, the file or the name of a scenario.
-func oneScenario(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usageErrorf("%q takes one scenario, got %d arguments (see %s --help)", cmd.CommandPath(), len(args), cmd.CommandPath())
-	}
-	return nil
-}
+var oneScenario = takes(1, 1, "one scenario, got %d arguments")
 
 func newScenarioShowCommand() *cobra.Command {
 	return &cobra.Command{
@@ -197,10 +182,4 @@ The file "-" is stdin; its canonical form goes to stdout.`,
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "change nothing; exit with 3 if a file would change")
 	return cmd
-}
-
-// sentence returns text with its first letter in upper case.
-func sentence(text string) string {
-	first, n := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[n:]
 }

@@ -37,7 +37,7 @@ func newScenarioFlags(spec scenarios.Spec) *scenarioFlags {
 // bind adds the flags that all scenarios share.
 func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
-	flags.Var(names{&f.brokers}, "broker", "brokers to compare, the older one first (default legacy,shedding)")
+	flags.Var(names(&f.brokers), "broker", "brokers to compare, the older one first (default legacy,shedding)")
 	flags.StringVar(&f.spec.Clock, "clock", f.spec.Clock, "virtual (simulated time) or wall (real time)")
 	flags.Float64Var(&f.spec.TimeScale, "time-scale", f.spec.TimeScale, "factor on all durations, on the wall clock")
 	flags.StringVar(&f.spec.RaftStore, "raft-store", scenarios.RaftStoreMemory, "where servers keep their Raft logs: memory or, on the wall clock, boltdb")
@@ -88,10 +88,10 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if ctx.Err() != nil {
 		err = fmt.Errorf("interrupted (%w): nothing was written", context.Cause(ctx))
 	}
-	if err != nil {
-		return errors.Join(err, out.discard())
+	if err == nil {
+		err = out.commit()
 	}
-	if err := out.commit(); err != nil {
+	if err != nil {
 		return errors.Join(err, out.discard())
 	}
 	if err := printReport(cmd, f.format, results); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/commandline"
 	"github.com/simctl/simctl/scenarios/sweep"
+	"github.com/simctl/simctl/scenarios/sweep/nomad"
 )
 
 // sweepFlags holds the flags of sweep.
@@ -44,9 +46,7 @@ type sweepFlags struct {
 
 func newSweepCommand() *cobra.Command {
 	f := &sweepFlags{
-		study: sweep.Study{
-			Base: scenarios.Spec{Seed: 1, Clock: scenarios.ClockVirtual},
-		},
+		study: sweep.Study{Base: scenarios.Spec{Seed: 1, Clock: scenarios.ClockVirtual}},
 		seeds: 1, within: 0.1, executor: localExecutor, format: reports.SweepFormats()[0],
 	}
 	cmd := &cobra.Command{
@@ -74,13 +74,9 @@ page) and bench.txt for benchstat.`,
   simctl sweep heartbeat-storm --var nodes=1000 --one-at-a-time --vary schedulers=1,2,4 --vary reaper_batch=182,728,2912`,
 		Args: oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			spec, err := specOf(args[0])
-			if err != nil {
+			if err := f.vars.load(&f.study.Base, args[0]); err != nil {
 				return err
 			}
-			base := &f.study.Base
-			base.Scenario, base.File, base.Source = spec.Scenario, spec.File, spec.Source
-			f.vars.apply(base)
 			return f.run(cmd)
 		},
 	}
@@ -101,7 +97,7 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.metrics, "metric", nil, "additional figure to draw, such as drain.plans_submitted")
 	f.vars.bind(flags)
 	flags.Int64Var(&base.Seed, "seed", base.Seed, "first seed, and the seed of --sample")
-	flags.Var(names{&f.study.Brokers}, "broker", "brokers to run, the older one first (default: the scenario's)")
+	flags.Var(names(&f.study.Brokers), "broker", "brokers to run, the older one first (default: the scenario's)")
 	bindCost(flags, base)
 	flags.BoolVar(&base.Force, "force", base.Force, "allow more than 1,000,000 clients")
 	flags.Var(oneOf(&f.executor, "where", []string{localExecutor, nomadExecutor}), "executor", "where runs go: local (processes of this machine) or nomad (a Nomad cluster, see docs/sweeps.md)")
@@ -123,7 +119,8 @@ func (f *sweepFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if f.printJob {
-		return f.nomad.printJob(cmd.OutOrStdout(), runs)
+		f.nomad.job.Memory = nomad.Memory(runs)
+		return f.nomad.job.Print(cmd.OutOrStdout())
 	}
 	if !cmd.Flags().Changed("out") {
 		f.out = filepath.Join("results", "sweep-"+f.study.Base.Scenario+"-"+f.study.ID())
@@ -170,7 +167,6 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 	given := slices.Clone(st.Brokers)
 	if !byFlag {
 		st.Brokers = base.Brokers()
-		given = slices.Clone(st.Brokers)
 	}
 	if err := st.Parse(f.vary); err != nil {
 		return nil, 0, badSweep(err)
@@ -277,16 +273,9 @@ func (f *sweepFlags) execute(ctx context.Context, executor sweep.Executor, show 
 	show.close()
 	err = errors.Join(err, journal.Close())
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("interrupted (%w): %s kept in %s; the same command continues from there", context.Cause(ctx), kept(show.finished()), f.out)
+		return nil, fmt.Errorf("interrupted (%w): %s kept in %s; the same command continues from there", context.Cause(ctx), english.Plural(show.done, "run is", "runs are"), f.out)
 	}
 	return s, err
-}
-
-func kept(runs int) string {
-	if runs == 1 {
-		return "1 run is"
-	}
-	return fmt.Sprintf("%d runs are", runs)
 }
 
 // sweepVerdict returns an error if a run, or an invariant of a run, failed.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
@@ -46,28 +47,22 @@ func newSweepProgress(w io.Writer, f *sweepFlags, executor sweep.Executor) *swee
 
 // preview prints what would run.
 func (s *sweepProgress) preview(runs []sweep.Run, most int) {
-	for _, r := range runs {
-		s.forecast.Expect(r.Spec)
-	}
-	s.total, s.most = len(runs), most
-	fmt.Fprintln(s.w, s.plan())
-	if local, ok := s.executor.(*sweep.Local); ok {
-		s.warnOfMemory(local, runs)
-	}
+	s.expect(runs, most, nil)
+	s.announce(runs)
 }
 
 // plan describes in one line what will run and how long it will take.
 func (s *sweepProgress) plan() string {
 	st := s.study
 	each := max(1, len(st.Brokers)*len(st.Seeds))
-	parts := []string{fmt.Sprintf("%s: %s", counted(s.total, "run"), counted(s.total/each, "cell"))}
+	parts := []string{fmt.Sprintf("%s: %s", english.Plural(s.total, "run", ""), english.Plural(s.total/each, "cell", ""))}
 	if st.Design.Kind == sweep.Knee {
-		parts = []string{fmt.Sprintf("%d to %d runs: %s to search", s.total, s.most, counted(s.total/each, "knee"))}
+		parts = []string{fmt.Sprintf("%d to %d runs: %s to search", s.total, s.most, english.Plural(s.total/each, "knee", ""))}
 	}
 	if slices.ContainsFunc(st.Axes, func(a sweep.Axis) bool { return a.Only != nil }) { // the runs are no product of cells, brokers and seeds
 		parts = []string{fmt.Sprintf("%d runs: some under one broker only", s.total)}
 	} else {
-		parts[0] += fmt.Sprintf(" × %s × %s", counted(len(st.Brokers), "broker"), counted(len(st.Seeds), "seed"))
+		parts[0] += fmt.Sprintf(" × %s × %s", english.Plural(len(st.Brokers), "broker", ""), english.Plural(len(st.Seeds), "seed", ""))
 	}
 	if s.kept > 0 {
 		parts = append(parts, fmt.Sprintf("%d finished before", s.kept))
@@ -88,6 +83,22 @@ func (s *sweepProgress) plan() string {
 func (s *sweepProgress) Expect(planned []sweep.Run, most int, kept []metrics.SweepRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.expect(planned, most, kept)
+	if s.quiet {
+		return
+	}
+	s.announce(planned)
+	s.tell()
+	if isTerminal(s.w) {
+		s.container = mpb.New(mpb.WithOutput(s.w), mpb.WithAutoRefresh(), mpb.WithRefreshRate(200*time.Millisecond))
+		s.bar = s.container.AddBar(int64(s.expected()), mpb.BarWidth(40),
+			mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return *s.text.Load() })))
+		s.bar.SetCurrent(int64(s.done))
+	}
+}
+
+// expect starts the forecast of the runs that are planned, less those that are kept.
+func (s *sweepProgress) expect(planned []sweep.Run, most int, kept []metrics.SweepRun) {
 	s.total, s.most, s.kept, s.done = len(planned), most, len(kept), len(kept)
 	known := map[string]*metrics.Result{}
 	key := func(point []string, broker string, seed int64) string { return fmt.Sprint(point, broker, seed) }
@@ -101,24 +112,16 @@ func (s *sweepProgress) Expect(planned []sweep.Run, most int, kept []metrics.Swe
 			s.forecast.Expect(r.Spec)
 		}
 	}
-	if s.quiet {
-		return
-	}
-	fmt.Fprintln(s.w, s.plan())
-	if local, ok := s.executor.(*sweep.Local); ok {
-		s.warnOfMemory(local, planned)
-	}
-	s.tell()
-	if isTerminal(s.w) {
-		s.container = mpb.New(mpb.WithOutput(s.w), mpb.WithAutoRefresh(), mpb.WithRefreshRate(200*time.Millisecond))
-		s.bar = s.container.AddBar(int64(s.expected()), mpb.BarWidth(40),
-			mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return *s.text.Load() })))
-		s.bar.SetCurrent(int64(s.done))
-	}
 }
 
-// warnOfMemory warns of the largest run if it does not fit into the memory even alone.
-func (s *sweepProgress) warnOfMemory(local *sweep.Local, planned []sweep.Run) {
+// announce prints the plan, and warns of the largest run if it does not fit into the memory
+// of this machine even alone.
+func (s *sweepProgress) announce(planned []sweep.Run) {
+	fmt.Fprintln(s.w, s.plan())
+	local, ok := s.executor.(*sweep.Local)
+	if !ok {
+		return
+	}
 	var largest sweep.Run
 	most, beyond := 0.0, 0
 	for _, r := range planned {
@@ -248,13 +251,6 @@ func (s *sweepProgress) close() {
 	}
 }
 
-// finished returns how many runs have ended.
-func (s *sweepProgress) finished() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.done
-}
-
 // roughly words a duration with the precision of an estimate.
 func roughly(d time.Duration) string {
 	switch {
@@ -264,11 +260,4 @@ func roughly(d time.Duration) string {
 		return fmt.Sprintf("%d min", int(d.Minutes()+0.5))
 	}
 	return fmt.Sprintf("%.1f h", d.Hours())
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
