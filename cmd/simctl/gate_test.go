@@ -57,11 +57,11 @@ func TestGateSeesABrokenPolicy(t *testing.T) {
 }
 
 // brokenPolicy returns an overlay for the go command that changes one line of
-// broker/policy.go, so that the shedding policy keeps everything.
+// broker/policy_shedding.go, so that the shedding policy keeps everything.
 func brokenPolicy(t *testing.T, dir string) string {
 	t.Helper()
 	const line, broken = "return pending.KeepBest()", "return nil"
-	source, err := filepath.Abs("../../broker/policy.go")
+	source, err := filepath.Abs("../../broker/policy_shedding.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func brokenPolicy(t *testing.T, dir string) string {
 	if n := strings.Count(string(text), line); n != 1 {
 		t.Fatalf("%s has %q %d times, want once: it is the line that this test breaks", source, line, n)
 	}
-	changed := filepath.Join(dir, "policy.go")
+	changed := filepath.Join(dir, "policy_shedding.go")
 	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), line, broken, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
