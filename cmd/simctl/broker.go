@@ -156,18 +156,16 @@ func exploreVerdict(reports []*explore.Report) error {
 type exploreProgress struct {
 	mu     sync.Mutex
 	w      io.Writer
-	states []int
+	states []int // of each search
+	total  int
 }
 
 func (p *exploreProgress) update(i, states int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.total += states - p.states[i]
 	p.states[i] = states
-	total := 0
-	for _, n := range p.states {
-		total += n
-	}
-	fmt.Fprintf(p.w, "\r%d states", total)
+	fmt.Fprintf(p.w, "\r%d states", p.total)
 }
 
 func (p *exploreProgress) clear() { fmt.Fprint(p.w, "\r\x1b[K") }

@@ -24,14 +24,14 @@ type scenarioFlags struct {
 	brokers []string       // nil = the scenario's
 	out     string
 	base    string       // a baseline file
-	byVar   *assignments // of --var and --var-file; nil if the command has no such flags
+	byVar   *assignments // of --var and --var-file; empty if the command has no such flags
 	format  string
 	quiet   bool
 }
 
 func newScenarioFlags(spec scenarios.Spec) *scenarioFlags {
 	spec.Seed, spec.Clock = 1, scenarios.ClockVirtual
-	return &scenarioFlags{spec: spec, format: "table"}
+	return &scenarioFlags{spec: spec, byVar: &assignments{}, format: "table"}
 }
 
 // bind adds the flags that all scenarios share.
@@ -124,26 +124,21 @@ func (f *scenarioFlags) compile() ([]*scenarios.Compiled, error) {
 	return runs, nil
 }
 
-// inputError is inputError for a command line that may have given variables by --var, and a
-// scenario that is about some brokers.
+// inputError is inputError for a command line that may have given variables by --var.
 func (f *scenarioFlags) inputError(err error, brokers []string) error {
 	if e, ok := errors.AsType[*scenarios.InputError](err); ok {
-		if f.byVar != nil {
-			if err := f.byVar.explain(e); err != nil {
-				return usageErrorf("%w", err)
-			}
-		}
-		if e.Input == scenarios.InputBroker {
-			return usageErrorf("%w%s", e, didYouMean(e.Value, append(brokers, broker.PolicyNames()...)))
+		if err := f.byVar.explain(e); err != nil {
+			return usageErrorf("%w", err)
 		}
 	}
-	return inputError(err)
+	return inputError(err, brokers...)
 }
 
-// inputError turns an error of the input into a usage error with a suggestion.
-func inputError(err error) error {
+// inputError turns an error of the input into a usage error with a suggestion, which may also
+// be one of the scenario's brokers.
+func inputError(err error, brokers ...string) error {
 	candidates := map[string][]string{
-		scenarios.InputBroker:    broker.PolicyNames(),
+		scenarios.InputBroker:    append(brokers, broker.PolicyNames()...),
 		scenarios.InputClock:     {scenarios.ClockVirtual, scenarios.ClockWall},
 		scenarios.InputCost:      scenarios.CostNames(),
 		scenarios.InputRaftStore: {scenarios.RaftStoreMemory, scenarios.RaftStoreBoltDB},

@@ -21,11 +21,9 @@ const errorWidth = 100
 func (e *Error) Error() string {
 	var b strings.Builder
 	files := map[string]*hcl.File{}
-	if e.file != nil {
-		for _, d := range e.Diags {
-			if d.Subject != nil {
-				files[d.Subject.Filename] = e.file
-			}
+	for _, d := range e.Diags {
+		if d.Subject != nil {
+			files[d.Subject.Filename] = e.file
 		}
 	}
 	if err := hcl.NewDiagnosticTextWriter(&b, files, errorWidth, false).WriteDiagnostics(e.Diags); err != nil {

@@ -1,6 +1,7 @@
 package language
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -27,32 +28,36 @@ var functions = map[string]function.Function{
 }
 
 func rounding(to func(float64) float64) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "number", Type: cty.Number}},
-		Type:   function.StaticReturnType(cty.Number),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			f, _ := args[0].AsBigFloat().Float64()
-			if math.IsInf(f, 0) {
-				return cty.NilVal, function.NewArgErrorf(0, "it is infinite")
-			}
-			return cty.NumberFloatVal(to(f)), nil
-		},
+	return ofNumber(cty.Number, func(f float64) (cty.Value, error) {
+		if math.IsInf(f, 0) {
+			return cty.NilVal, errors.New("it is infinite")
+		}
+		return cty.NumberFloatVal(to(f)), nil
 	})
 }
 
 // secondsFunction turns a number into a duration, for computing with them.
-var secondsFunction = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "number", Type: cty.Number}},
-	Type:   function.StaticReturnType(cty.String),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		f, _ := args[0].AsBigFloat().Float64()
-		text := strconv.FormatFloat(f, 'f', 9, 64) + "s"
-		if _, err := parseDuration(text); err != nil {
-			return cty.NilVal, function.NewArgError(0, err)
-		}
-		return cty.StringVal(text), nil
-	},
+var secondsFunction = ofNumber(cty.String, func(f float64) (cty.Value, error) {
+	text := strconv.FormatFloat(f, 'f', 9, 64) + "s"
+	_, err := parseDuration(text)
+	return cty.StringVal(text), err
 })
+
+// ofNumber makes a function of one number.
+func ofNumber(result cty.Type, impl func(float64) (cty.Value, error)) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "number", Type: cty.Number}},
+		Type:   function.StaticReturnType(result),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			f, _ := args[0].AsBigFloat().Float64()
+			value, err := impl(f)
+			if err != nil {
+				return cty.NilVal, function.NewArgError(0, err)
+			}
+			return value, nil
+		},
+	})
+}
 
 // maxDuration is the longest duration in a file. Sums of such durations do not overflow.
 const maxDuration = 10 * 365 * 24 * time.Hour
