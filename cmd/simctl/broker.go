@@ -26,7 +26,6 @@ func newBrokerCommand() *cobra.Command {
 	return cmd
 }
 
-// exploreFlags holds the flags of broker explore.
 type exploreFlags struct {
 	policies []string
 	bounds   explore.Bounds
@@ -93,11 +92,8 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 		}
 		policies = append(policies, p)
 	}
-	if err := f.bounds.Check(); err != nil {
-		if e, ok := errors.AsType[*explore.BoundError](err); ok {
-			return usageErrorf("--%s \"%v\": it must be %s", e.Bound, e.Value, e.Want)
-		}
-		return usageErrorf("%w", err)
+	if e, ok := errors.AsType[*explore.BoundError](f.bounds.Check()); ok {
+		return usageErrorf("--%s \"%v\": it must be %s", e.Bound, e.Value, e.Want)
 	}
 	if f.format != "text" && f.format != "json" {
 		return usageErrorf("--format %q: it must be text or json", f.format)

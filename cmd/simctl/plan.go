@@ -14,7 +14,6 @@ import (
 	"github.com/simctl/simctl/scenarios/closedform"
 )
 
-// planFlags holds the flags of plan.
 type planFlags struct {
 	spec   scenarios.Spec
 	miss   float64

@@ -15,7 +15,6 @@ import (
 	"github.com/simctl/simctl/scenarios/soak"
 )
 
-// soakFlags holds the flags of soak.
 type soakFlags struct {
 	seed      int64
 	schedules int
@@ -59,12 +58,9 @@ these.`,
 }
 
 func (f *soakFlags) run(cmd *cobra.Command) error {
-	for _, n := range []struct {
-		flag  string
-		value int
-	}{{"schedules", f.schedules}, {"repeats", f.repeats}} {
-		if n.value < 1 {
-			return usageErrorf("--%s %d: it must be a whole number of at least 1", n.flag, n.value)
+	for _, flag := range []string{"schedules", "repeats"} {
+		if n, _ := cmd.Flags().GetInt(flag); n < 1 {
+			return usageErrorf("--%s %d: it must be a whole number of at least 1", flag, n)
 		}
 	}
 	for _, name := range f.brokers {

@@ -21,7 +21,6 @@ import (
 	"github.com/simctl/simctl/scenarios/sweep/nomad"
 )
 
-// sweepFlags holds the flags of sweep.
 type sweepFlags struct {
 	study    sweep.Study
 	vars     assignments

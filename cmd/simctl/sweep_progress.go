@@ -56,8 +56,10 @@ func (s *sweepProgress) plan() string {
 	st := s.study
 	each := max(1, len(st.Brokers)*len(st.Seeds))
 	parts := []string{fmt.Sprintf("%s: %s", english.Plural(s.total, "run", ""), english.Plural(s.total/each, "cell", ""))}
+	left := "about %s in all"
 	if st.Design.Kind == sweep.Knee {
 		parts = []string{fmt.Sprintf("%d to %d runs: %s to search", s.total, s.most, english.Plural(s.total/each, "knee", ""))}
+		left = "about %s for the first step of each"
 	}
 	if slices.ContainsFunc(st.Axes, func(a sweep.Axis) bool { return a.Only != nil }) { // the runs are no product of cells, brokers and seeds
 		parts = []string{fmt.Sprintf("%d runs: some under one broker only", s.total)}
@@ -67,16 +69,11 @@ func (s *sweepProgress) plan() string {
 	if s.kept > 0 {
 		parts = append(parts, fmt.Sprintf("%d finished before", s.kept))
 	}
-	if st.Design.Kind == sweep.Knee {
-		parts = append(parts, fmt.Sprintf("about %s for the first step of each", roughly(s.forecast.Left())))
-	} else {
-		parts = append(parts, fmt.Sprintf("about %s in all", roughly(s.forecast.Left())))
-	}
 	where := fmt.Sprintf("%d at a time", s.executor.Side())
 	if local, ok := s.executor.(*sweep.Local); ok {
 		where += fmt.Sprintf(" in %.1f GiB of memory", float64(local.Memory())/(1<<30))
 	}
-	return strings.Join(append(parts, where), ", ")
+	return strings.Join(append(parts, fmt.Sprintf(left, roughly(s.forecast.Left())), where), ", ")
 }
 
 // Expect implements sweep.Watcher.
@@ -194,17 +191,18 @@ func (s *sweepProgress) Progress(r sweep.Run, p scenarios.Progress) {
 	s.line(false)
 }
 
-// tell updates the text before the bar.
-func (s *sweepProgress) tell() {
-	text := s.status() + " "
+// tell updates the text before the bar, which is the status that it returns.
+func (s *sweepProgress) tell() string {
+	status := s.status()
+	text := status + " "
 	s.text.Store(&text)
+	return status
 }
 
 // line prints the status if a line is due or now is set. With a bar it only updates the
 // bar's text.
 func (s *sweepProgress) line(now bool) {
-	s.tell()
-	status := s.status()
+	status := s.tell()
 	if s.quiet || s.bar != nil || status == s.said || !now && time.Now().Before(s.due) {
 		return
 	}

@@ -11,20 +11,11 @@ import (
 
 // File is a scenario file with correct syntax and known variables. It is immutable.
 type File struct {
-	Name      string // as given to Open
 	Title     string
 	Variables []Variable // Value is the default
 
 	parsed *hcl.File
 	locals []*hcl.Block
-}
-
-// Options is what Define needs beside the text.
-type Options struct {
-	Vocabulary Vocabulary
-	// Values has the values of variables, by name, that replace their defaults: numbers, bools,
-	// strings or nil. A string is read as the variable's type says.
-	Values map[string]any
 }
 
 // header is the part of a file that needs no values.
@@ -40,7 +31,7 @@ var header = &hcl.BodySchema{
 // errors, which are of type *Error.
 func Open(name string, src []byte) (*File, error) {
 	parsed, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	f := &File{Name: name, parsed: parsed}
+	f := &File{parsed: parsed}
 	if diags.HasErrors() {
 		return nil, f.fail(diags)
 	}
@@ -62,15 +53,15 @@ func Open(name string, src []byte) (*File, error) {
 	return f, nil
 }
 
-// Define evaluates the file. The error is an *Error or a *VariableError.
-func (f *File) Define(opts Options) (*Definition, error) {
-	def := &Definition{file: f}
-	values, err := f.WithValues(opts.Values)
+// Define evaluates the file. Given are the values of variables that do not have their
+// defaults, as in WithValues. The error is an *Error or a *VariableError.
+func (f *File) Define(vocabulary Vocabulary, given map[string]any) (*Definition, error) {
+	values, err := f.WithValues(given)
 	if err != nil {
 		return nil, err
 	}
-	def.Variables = values
-	d := &decoder{vocab: opts.Vocabulary}
+	def := &Definition{Variables: values, file: f}
+	d := &decoder{vocab: vocabulary}
 	d.ctx = &hcl.EvalContext{Functions: functions, Variables: map[string]cty.Value{"var": object(values)}}
 	d.locals(f.locals)
 	if d.diags.HasErrors() {

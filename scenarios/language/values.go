@@ -92,8 +92,9 @@ func ParseValues(name string, src []byte) (*Values, error) {
 	return values, nil
 }
 
-// WithValues returns the variables with the values given, each within its own bounds. The
-// error is a *VariableError.
+// WithValues returns the variables with the values given, each within its own bounds: numbers,
+// bools, strings or nil, by name. A string is read as the variable's type says. The error is a
+// *VariableError.
 func (f *File) WithValues(given map[string]any) ([]Variable, error) {
 	out := slices.Clone(f.Variables)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
