@@ -14,6 +14,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/broker/explore"
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 // newBrokerCommand groups the commands that work on the broker alone, without a cluster.
@@ -88,7 +89,7 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 	for _, name := range f.policies {
 		p, err := broker.PolicyByName(name)
 		if err != nil {
-			return usageErrorf("--policy: %w%s", err, didYouMean(name, broker.PolicyNames()))
+			return usageErrorf("--policy: %w%s", err, language.DidYouMean(name, broker.PolicyNames()))
 		}
 		policies = append(policies, p)
 	}

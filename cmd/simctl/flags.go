@@ -35,7 +35,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		return usageErrorf("unknown flag --%s for %q%s (see %s --help)",
-			e.GetSpecifiedName(), cmd.CommandPath(), didYouMean(e.GetSpecifiedName(), names), cmd.CommandPath())
+			e.GetSpecifiedName(), cmd.CommandPath(), language.DidYouMean(e.GetSpecifiedName(), names), cmd.CommandPath())
 	}
 	return usageErrorf("%w", err)
 }
@@ -133,7 +133,7 @@ func textFormat(value *string) pflag.Value { return oneOf(value, "format", textF
 func oneOf(value *string, kind string, known []string) pflag.Value {
 	return newChecked(value, kind, func(s string) (string, error) {
 		if !slices.Contains(known, s) {
-			return "", fmt.Errorf("it must be one of %s%s", strings.Join(known, ", "), didYouMean(s, known))
+			return "", fmt.Errorf("it must be one of %s%s", strings.Join(known, ", "), language.DidYouMean(s, known))
 		}
 		return s, nil
 	})
@@ -142,14 +142,4 @@ func oneOf(value *string, kind string, known []string) pflag.Value {
 // textFormats returns the formats of a comparison that fit on stdout.
 func textFormats() []string {
 	return slices.DeleteFunc(reports.Formats(), func(f string) bool { return !reports.IsText(f) })
-}
-
-// didYouMean returns `; did you mean "x"?` for the candidate x that name most likely
-// misspells or begins. It returns "" if none is close or name is itself a candidate.
-func didYouMean(name string, candidates []string) string {
-	best := language.Suggest(name, candidates)
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
 }

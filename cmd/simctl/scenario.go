@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 func newScenarioCommand(needed func(string) bool) *cobra.Command {
@@ -114,7 +115,7 @@ func specOf(scenario string) (scenarios.Spec, error) {
 	}
 	spec, err := scenarios.FromFile(scenario)
 	if err != nil && !strings.ContainsAny(scenario, "./") {
-		return spec, usageErrorf("%q is neither a built-in scenario nor a file%s (see simctl scenario list)", scenario, didYouMean(scenario, scenarios.Names()))
+		return spec, usageErrorf("%q is neither a built-in scenario nor a file%s (see simctl scenario list)", scenario, language.DidYouMean(scenario, scenarios.Names()))
 	}
 	if err != nil {
 		return spec, usageErrorf("%w", err)
@@ -134,7 +135,7 @@ func newScenarioShowCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, ok := scenarios.Text(args[0])
 			if !ok {
-				return usageErrorf("no built-in scenario is called %q%s (see simctl scenario list)", args[0], didYouMean(args[0], scenarios.Names()))
+				return usageErrorf("no built-in scenario is called %q%s (see simctl scenario list)", args[0], language.DidYouMean(args[0], scenarios.Names()))
 			}
 			_, err := cmd.OutOrStdout().Write(text)
 			return err

@@ -145,7 +145,7 @@ func inputError(err error, brokers ...string) error {
 		scenarios.InputScenario:  scenarios.Names(),
 	}
 	if e, ok := errors.AsType[*scenarios.InputError](err); ok {
-		return usageErrorf("%w%s", err, didYouMean(e.Value, candidates[e.Input]))
+		return usageErrorf("%w%s", err, language.DidYouMean(e.Value, candidates[e.Input]))
 	}
 	if _, ok := errors.AsType[*language.Error](err); ok {
 		return usageErrorf("%w", err)

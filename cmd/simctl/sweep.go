@@ -17,6 +17,7 @@ import (
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/commandline"
+	"github.com/simctl/simctl/scenarios/language"
 	"github.com/simctl/simctl/scenarios/sweep"
 	"github.com/simctl/simctl/scenarios/sweep/nomad"
 )
@@ -134,7 +135,11 @@ func (f *sweepFlags) run(cmd *cobra.Command) error {
 		show.preview(runs, most)
 		return nil
 	}
-	if err := checkOut(f.out); err != nil {
+	probe, err := newOutDir(f.out) // refuses a directory that cannot be written to
+	if err == nil {
+		err = probe.discard()
+	}
+	if err != nil {
 		return err
 	}
 	s, err := f.execute(cmd.Context(), executor, show)
@@ -201,7 +206,7 @@ func (f *sweepFlags) checkFigures(vocabulary *metrics.Vocabulary) error {
 		}
 		if limit.Broker != "" && !slices.Contains(f.study.Brokers, limit.Broker) {
 			return usageErrorf("--slo %q: no run uses the broker %q: want one of %s%s", text, limit.Broker,
-				strings.Join(f.study.Brokers, ", "), didYouMean(limit.Broker, f.study.Brokers))
+				strings.Join(f.study.Brokers, ", "), language.DidYouMean(limit.Broker, f.study.Brokers))
 		}
 		f.study.Limits = append(f.study.Limits, limit)
 	}
@@ -244,7 +249,7 @@ func (f *sweepFlags) design(flags *pflag.FlagSet) error {
 // is close.
 func badSweep(err error) error {
 	if e, ok := errors.AsType[*sweep.UnknownError](err); ok {
-		return usageErrorf("%w%s", err, didYouMean(e.Name, e.Known))
+		return usageErrorf("%w%s", err, language.DidYouMean(e.Name, e.Known))
 	}
 	if _, ok := errors.AsType[*scenarios.InputError](err); ok {
 		return inputError(err)
@@ -295,15 +300,6 @@ func sweepVerdict(s *metrics.Sweep, out string) error {
 		return verdictErrorf("invariants failed in %d of %d runs: %s names them", broken, len(s.Runs), filepath.Join(out, reports.SweepSummaryName))
 	}
 	return nil
-}
-
-// checkOut refuses a directory that cannot be written to.
-func checkOut(dir string) error {
-	probe, err := newOutDir(dir)
-	if err != nil {
-		return err
-	}
-	return probe.discard()
 }
 
 // parseSize reads an amount of memory.

@@ -21,7 +21,7 @@ import (
 // sweepProgress shows how far a sweep is: a bar on a terminal, else a line now and then. It
 // reports failures even if quiet. Its methods may be called by many goroutines.
 type sweepProgress struct {
-	w        io.Writer
+	w        io.Writer // stderr, or the container of the bar, which prints above it
 	quiet    bool
 	study    *sweep.Study
 	executor sweep.Executor
@@ -91,6 +91,7 @@ func (s *sweepProgress) Expect(planned []sweep.Run, most int, kept []metrics.Swe
 		s.bar = s.container.AddBar(int64(s.expected()), mpb.BarWidth(40),
 			mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return *s.text.Load() })))
 		s.bar.SetCurrent(int64(s.done))
+		s.w = s.container
 	}
 }
 
@@ -156,20 +157,11 @@ func (s *sweepProgress) status() string {
 	return text
 }
 
-// say prints a line, above the bar if there is one.
-func (s *sweepProgress) say(format string, args ...any) {
-	var w io.Writer = s.w
-	if s.container != nil {
-		w = s.container
-	}
-	fmt.Fprintf(w, format+"\n", args...)
-}
-
 // waits prints why runs wait on a cluster.
 func (s *sweepProgress) waits(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.say("waiting to be placed by Nomad: %s", why)
+	fmt.Fprintf(s.w, "waiting to be placed by Nomad: %s\n", why)
 }
 
 // Started implements sweep.Watcher.
@@ -207,7 +199,7 @@ func (s *sweepProgress) line(now bool) {
 		return
 	}
 	s.due, s.said = time.Now().Add(statusEvery), status
-	s.say("%s", status)
+	fmt.Fprintln(s.w, status)
 }
 
 // Retried implements sweep.Watcher.
@@ -215,7 +207,7 @@ func (s *sweepProgress) Retried(_ sweep.Run, label string, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.quiet {
-		s.say("%s failed and is tried once more: %v", label, why)
+		fmt.Fprintf(s.w, "%s failed and is tried once more: %v\n", label, why)
 	}
 }
 
@@ -228,7 +220,7 @@ func (s *sweepProgress) Ended(r sweep.Run, label string, out metrics.SweepRun) {
 	s.done++
 	if out.Error != "" {
 		s.failed++
-		s.say("%s failed: %s", label, out.Error)
+		fmt.Fprintf(s.w, "%s failed: %s\n", label, out.Error)
 	}
 	if s.bar != nil {
 		s.bar.SetTotal(int64(s.expected()), false)

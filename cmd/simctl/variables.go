@@ -23,38 +23,23 @@ func mustBindVariables(flags *pflag.FlagSet, spec *scenarios.Spec) {
 	}
 	for _, v := range vars {
 		name := commandline.Flag(v.Name)
-		flags.Var(&variableFlag{v, spec}, name, v.Description)
+		flags.Var(newChecked(&v.Value, flagType(v.Type), func(text string) (any, error) {
+			value, err := v.Parse(text)
+			if e, ok := errors.AsType[*language.VariableError](err); ok {
+				return nil, errors.New(e.Allowed)
+			}
+			spec.Set(v.Name, value)
+			return value, err
+		}), name, v.Description)
 		if v.Type == language.TypeBool {
 			flags.Lookup(name).NoOptDefVal = "true"
 		}
 	}
 }
 
-// variableFlag is a flag value for a variable of a scenario.
-type variableFlag struct {
-	variable language.Variable
-	spec     *scenarios.Spec
-}
-
-func (f *variableFlag) String() string {
-	if f.variable.Value == nil {
-		return "" // the help then names no default
-	}
-	return f.variable.Text()
-}
-
-func (f *variableFlag) Type() string {
-	return cmp.Or(map[string]string{language.TypeInteger: "int", language.TypeNumber: "float"}[f.variable.Type], f.variable.Type)
-}
-
-func (f *variableFlag) Set(text string) error {
-	value, err := f.variable.Parse(text)
-	if e, ok := errors.AsType[*language.VariableError](err); ok {
-		return errors.New(e.Allowed)
-	}
-	f.variable.Value = value
-	f.spec.Set(f.variable.Name, value)
-	return err
+// flagType returns what the help of a flag calls a variable's type.
+func flagType(variable string) string {
+	return cmp.Or(map[string]string{language.TypeInteger: "int", language.TypeNumber: "float"}[variable], variable)
 }
 
 // assignments holds the values of --var and --var-file. Both may be repeated; the last

@@ -69,6 +69,15 @@ func Suggest(name string, candidates []string) string {
 	return best
 }
 
+// DidYouMean returns `; did you mean "x"?` for the candidate x that Suggest returns, and ""
+// without one.
+func DidYouMean(name string, candidates []string) string {
+	if s := Suggest(name, candidates); s != "" {
+		return fmt.Sprintf("; did you mean %q?", s)
+	}
+	return ""
+}
+
 // unknown says that there is no such name, and what was probably meant.
 func unknown(name string, known []string) string {
 	if s := Suggest(name, known); s != "" {

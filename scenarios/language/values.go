@@ -125,8 +125,8 @@ func (f *File) noSuchVariable(name string) string {
 	for _, v := range f.Variables {
 		names = append(names, v.Name)
 	}
-	if s := Suggest(name, names); s != "" {
-		return fmt.Sprintf("the scenario has no such variable; did you mean %q?", s)
+	if hint := DidYouMean(name, names); hint != "" {
+		return "the scenario has no such variable" + hint
 	}
 	return fmt.Sprintf("the scenario has no such variable; its variables are %q", names)
 }

@@ -54,11 +54,8 @@ func (v Variable) IsDefault() bool { return v.Value == v.Default }
 func (v Variable) Text() string { return textOf(v.Value) }
 
 func textOf(value any) string {
-	switch x := value.(type) {
-	case nil:
+	if value == nil {
 		return "null"
-	case float64:
-		return strconv.FormatFloat(x, 'g', -1, 64)
 	}
 	return fmt.Sprint(value)
 }
@@ -138,11 +135,7 @@ func (v Variable) check(value any) (any, error) {
 		}
 	}
 	if len(v.OneOf) > 0 && !slices.Contains(v.OneOf, s) {
-		hint := ""
-		if near := Suggest(s, v.OneOf); near != "" {
-			hint = fmt.Sprintf("; did you mean %q?", near)
-		}
-		return fail("it must be one of %s%s", strings.Join(v.OneOf, ", "), hint)
+		return fail("it must be one of %s%s", strings.Join(v.OneOf, ", "), DidYouMean(s, v.OneOf))
 	}
 	return s, nil
 }
