@@ -73,7 +73,7 @@ func testLiveViewDrawsOverItself(t *testing.T) {
 	if v.update(1, p); out.Len() > 0 {
 		t.Error("drawn again too soon")
 	}
-	time.Sleep(1)
+	time.Sleep(time.Nanosecond)
 	p.Pending, p.VirtualS = 1000, 9
 	v.update(1, p)
 	if got := shown(); len(terminal.lines) != 9 || terminal.lines[0] != "$ simctl watch" || !strings.Contains(got, " 1,000 ") || strings.Contains(got, "1,234 ") {

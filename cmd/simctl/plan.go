@@ -79,7 +79,7 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	if allocs := f.number("allocs_per_node"); allocs > 0 && !cmd.Flags().Changed("service-jobs") {
 		f.spec.Set("service_jobs", int(math.Ceil(allocs)))
 	}
-	asked, inputs, err := f.columns(f.spec)
+	asked, inputs, err := planColumns(f.spec)
 	if err != nil {
 		return inputError(err)
 	}
@@ -101,10 +101,8 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 // planBrokers lists the brokers that the formulae describe.
 var planBrokers = []string{"legacy", "shedding"}
 
-// columns evaluates the formulae for both brokers.
-func (f *planFlags) columns(spec scenarios.Spec) ([]reports.PlanColumn, []reports.PlanInput, error) {
-	var columns []reports.PlanColumn
-	var inputs []reports.PlanInput
+// planColumns evaluates the formulae for both brokers.
+func planColumns(spec scenarios.Spec) (columns []reports.PlanColumn, inputs []reports.PlanInput, err error) {
 	for _, b := range planBrokers {
 		spec.Broker = b
 		e, err := closedform.Of(spec)
@@ -128,7 +126,7 @@ func (f *planFlags) columns(spec scenarios.Spec) ([]reports.PlanColumn, []report
 func (f *planFlags) simulate(cmd *cobra.Command, plan *reports.Plan) error {
 	spec := f.spec
 	spec.Set("nodes", f.check)
-	columns, _, err := f.columns(spec)
+	columns, _, err := planColumns(spec)
 	if err != nil {
 		return inputError(err)
 	}
@@ -156,12 +154,8 @@ func (f *planFlags) number(name string) float64 {
 	vars, _ := f.spec.Variables()
 	for _, v := range vars {
 		if v.Name == name {
-			switch x := v.Value.(type) {
-			case int64:
-				return float64(x)
-			case float64:
-				return x
-			}
+			x, _ := strconv.ParseFloat(v.Text(), 64) // null is zero
+			return x
 		}
 	}
 	return 0

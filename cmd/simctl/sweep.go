@@ -73,12 +73,7 @@ page) and bench.txt for benchstat.`,
   simctl sweep heartbeat-storm --vary nodes=100..20000 --until-knee nodes --slo 'recovery_s<=300'
   simctl sweep heartbeat-storm --var nodes=1000 --one-at-a-time --vary schedulers=1,2,4 --vary reaper_batch=182,728,2912`,
 		Args: oneScenario,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.vars.load(&f.study.Base, args[0]); err != nil {
-				return err
-			}
-			return f.run(cmd)
-		},
+		RunE: f.run,
 	}
 	f.bind(cmd.Flags())
 	return cmd
@@ -113,7 +108,10 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 }
 
 // run does what the flags say. It checks everything before it runs or writes anything.
-func (f *sweepFlags) run(cmd *cobra.Command) error {
+func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.vars.load(&f.study.Base, args[0]); err != nil {
+		return err
+	}
 	runs, most, err := f.check(cmd)
 	if err != nil {
 		return err
