@@ -178,7 +178,7 @@ func compared(def *language.Definition) []string {
 		return names
 	}
 	names = []string{broker.Legacy().String(), broker.Shedding().String()}
-	for _, w := range def.Cluster.(*clusterWords).Brokers {
+	for _, w := range def.Cluster.Args.(*clusterWords).Brokers {
 		if !slices.Contains(names, w.Name) {
 			names = append(names, w.Name)
 		}

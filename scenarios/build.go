@@ -72,7 +72,7 @@ const (
 // build turns the definition into a run.Scenario. The error is a *language.Error that shows the
 // place.
 func (c *Compiled) build(read readFunc) error {
-	words := c.def.Cluster.(*clusterWords)
+	words := c.def.Cluster.Args.(*clusterWords)
 	c.profiles = profiles{words.Brokers, words.Evaluations}
 	b := &builder{def: c.def, cost: c.cost, profiles: c.profiles, read: read}
 	sc := &c.scenario

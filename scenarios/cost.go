@@ -143,7 +143,7 @@ func cause(err error) error {
 
 // setCores gives servers the cores of the cluster block, if it sets them.
 func setCores(def *language.Definition, cost *Cost) error {
-	cores := def.Cluster.(*clusterWords).Cores
+	cores := def.Cluster.Args.(*clusterWords).Cores
 	switch {
 	case cores == 0:
 	case slices.Contains(def.Cost.Said, "cores"):

@@ -69,7 +69,7 @@ func OutlineOf(s Spec) (*Outline, error) {
 			return nil, err
 		}
 	}
-	o.def, err = file.Define(language.Options{Vocabulary: vocabulary(override, &o.cost, readCost), Values: s.Vars})
+	o.def, err = file.Define(vocabulary(override, &o.cost, readCost), s.Vars)
 	if err != nil {
 		return nil, s.inputError(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/broker/explore"
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 // newBrokerCommand groups the commands that work on the broker alone, without a cluster.
@@ -26,7 +27,6 @@ func newBrokerCommand() *cobra.Command {
 	return cmd
 }
 
-// exploreFlags holds the flags of broker explore.
 type exploreFlags struct {
 	policies []string
 	bounds   explore.Bounds
@@ -67,7 +67,7 @@ the exit code is 3. The exit code is 1 if the search stopped at --max-states.`,
 
 func (f *exploreFlags) bind(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	flags.Var(names{&f.policies}, "policy", "policies to search, each by itself")
+	flags.Var(names(&f.policies), "policy", "policies to search, each by itself")
 	b := &f.bounds
 	flags.IntVar(&b.Jobs, "jobs", b.Jobs, "number of jobs, 1 to 4")
 	flags.IntVar(&b.Evals, "evals", b.Evals, "triggers of each job, 1 to 8")
@@ -89,15 +89,12 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 	for _, name := range f.policies {
 		p, err := broker.PolicyByName(name)
 		if err != nil {
-			return usageErrorf("--policy: %w%s", err, didYouMean(name, broker.PolicyNames()))
+			return usageErrorf("--policy: %w%s", err, language.DidYouMean(name, broker.PolicyNames()))
 		}
 		policies = append(policies, p)
 	}
-	if err := f.bounds.Check(); err != nil {
-		if e, ok := errors.AsType[*explore.BoundError](err); ok {
-			return usageErrorf("--%s \"%v\": it must be %s", e.Bound, e.Value, e.Want)
-		}
-		return usageErrorf("%w", err)
+	if e, ok := errors.AsType[*explore.BoundError](f.bounds.Check()); ok {
+		return usageErrorf("--%s \"%v\": it must be %s", e.Bound, e.Value, e.Want)
 	}
 	if f.format != "text" && f.format != "json" {
 		return usageErrorf("--format %q: it must be text or json", f.format)
@@ -156,18 +153,16 @@ func exploreVerdict(reports []*explore.Report) error {
 type exploreProgress struct {
 	mu     sync.Mutex
 	w      io.Writer
-	states []int
+	states []int // of each search
+	total  int
 }
 
 func (p *exploreProgress) update(i, states int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.total += states - p.states[i]
 	p.states[i] = states
-	total := 0
-	for _, n := range p.states {
-		total += n
-	}
-	fmt.Fprintf(p.w, "\r%d states", total)
+	fmt.Fprintf(p.w, "\r%d states", p.total)
 }
 
 func (p *exploreProgress) clear() { fmt.Fprint(p.w, "\r\x1b[K") }

@@ -16,7 +16,7 @@ difference, and the factor by which the old value grew (×) or shrank (÷). The 
 no scenario.`,
 		Example: `  simctl compare results/run/legacy.json results/run/shedding.json
   simctl compare legacy.json shedding.json --format json`,
-		Args: needResults(2, 2),
+		Args: takes(2, 2, "2 result files, got %d"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			runs, err := loadResults(args)
 			if err != nil {

@@ -13,7 +13,7 @@ func newDigestCommand() *cobra.Command {
 		Long: `Print a hash of everything in a result file except what the run cost the machine. The
 layout of the file does not matter. Two runs with the same digest behaved alike.`,
 		Example: `  simctl digest results/run/shedding.json`,
-		Args:    needResults(1, 1),
+		Args:    takes(1, 1, "one result file, got %d"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			runs, err := loadResults(args)
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/simctl/simctl/reports"
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 // flagError turns an error of pflag into one line that names the flag, the value and what
@@ -34,7 +35,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		return usageErrorf("unknown flag --%s for %q%s (see %s --help)",
-			e.GetSpecifiedName(), cmd.CommandPath(), didYouMean(e.GetSpecifiedName(), names), cmd.CommandPath())
+			e.GetSpecifiedName(), cmd.CommandPath(), language.DidYouMean(e.GetSpecifiedName(), names), cmd.CommandPath())
 	}
 	return usageErrorf("%w", err)
 }
@@ -57,14 +58,29 @@ func allowed(flag *pflag.Flag, err error) error {
 	return fmt.Errorf("it must be a whole number, such as %s", flag.DefValue)
 }
 
-// noArgs refuses positional arguments and names the first. Usually it is a flag without
-// its dashes, or part of a list that a space has split.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
+// noArgs refuses positional arguments. Usually the first is a flag without its dashes, or
+// part of a list that a space has split.
+var noArgs = atMost(0, "flags only")
+
+// atMost refuses more arguments than a command takes and names the first of them.
+func atMost(most int, takes string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= most {
+			return nil
+		}
+		return usageErrorf("unexpected argument %q: %q takes %s (see %s --help)", args[most], cmd.CommandPath(), takes, cmd.CommandPath())
+	}
+}
+
+// takes checks the number of arguments. The text of the error says what the command takes,
+// with a verb for the number that it got.
+func takes(least, most int, text string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if n := len(args); n < least || n > most {
+			return usageErrorf("%q takes "+text+" (see %s --help)", cmd.CommandPath(), n, cmd.CommandPath())
+		}
 		return nil
 	}
-	return usageErrorf("unexpected argument %q: %q takes flags only (see %s --help)",
-		args[0], cmd.CommandPath(), cmd.CommandPath())
 }
 
 // checked is a flag value whose parse errors say what is allowed.
@@ -79,47 +95,35 @@ func newChecked[T any](value *T, kind string, parse func(string) (T, error)) *ch
 	return &checked[T]{value: value, kind: kind, parse: parse}
 }
 
-func (c *checked[T]) String() string {
-	if c.value == nil {
-		return "" // pflag calls String on a zero value to find the zero default
-	}
-	return fmt.Sprint(*c.value)
-}
+func (c *checked[T]) String() string { return fmt.Sprint(*c.value) }
+func (c *checked[T]) Type() string   { return c.kind }
 
 func (c *checked[T]) Set(s string) error {
 	v, err := c.parse(s)
-	if err != nil {
-		return err
+	if err == nil {
+		*c.value = v
 	}
-	*c.value = v
-	return nil
+	return err
 }
 
-func (c *checked[T]) Type() string { return c.kind }
+// commaList is the value of a flag for a comma-separated list.
+type commaList []string
 
-// names is a flag value for a comma-separated list of distinct names.
-type names struct{ value *[]string }
+func (l commaList) String() string { return strings.Join(l, ",") }
 
-func (n names) String() string {
-	if n.value == nil {
-		return ""
-	}
-	return strings.Join(*n.value, ",")
-}
-
-func (n names) Type() string { return "names" }
-
-func (n names) Set(s string) error {
-	var list []string
-	for name := range strings.SplitSeq(s, ",") {
-		name = strings.TrimSpace(name)
-		if slices.Contains(list, name) {
-			return fmt.Errorf("it must not name %q twice", name)
+// names returns a flag value for a comma-separated list of distinct names.
+func names(value *[]string) pflag.Value {
+	return newChecked((*commaList)(value), "names", func(s string) (commaList, error) {
+		var list commaList
+		for name := range strings.SplitSeq(s, ",") {
+			name = strings.TrimSpace(name)
+			if slices.Contains(list, name) {
+				return nil, fmt.Errorf("it must not name %q twice", name)
+			}
+			list = append(list, name)
 		}
-		list = append(list, name)
-	}
-	*n.value = list
-	return nil
+		return list, nil
+	})
 }
 
 // textFormat returns a flag value for the format of a comparison on stdout.
@@ -129,7 +133,7 @@ func textFormat(value *string) pflag.Value { return oneOf(value, "format", textF
 func oneOf(value *string, kind string, known []string) pflag.Value {
 	return newChecked(value, kind, func(s string) (string, error) {
 		if !slices.Contains(known, s) {
-			return "", fmt.Errorf("it must be one of %s%s", strings.Join(known, ", "), didYouMean(s, known))
+			return "", fmt.Errorf("it must be one of %s%s", strings.Join(known, ", "), language.DidYouMean(s, known))
 		}
 		return s, nil
 	})

@@ -42,13 +42,8 @@ testdata/baselines/NAME.json. The baseline also holds what to run: flags that ch
 need --update. A scenario without a baseline is checked against its thresholds alone.`,
 		Example: `  simctl gate heartbeat-storm --var nodes=200 --update
   simctl gate --baseline testdata/baselines/heartbeat-storm.json --junit gate.xml`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usageErrorf("unexpected argument %q: %q takes one scenario (see %s --help)", args[1], cmd.CommandPath(), cmd.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		Args: atMost(1, "one scenario"),
+		RunE: f.run,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -59,7 +54,7 @@ need --update. A scenario without a baseline is checked against its thresholds a
 	flags.BoolVar(&f.github, "github", false, "annotate a GitHub Actions run, and append to $GITHUB_STEP_SUMMARY")
 	f.vars.bind(flags)
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
-	flags.Var(names{&f.brokers}, "broker", "brokers to run (default legacy,shedding)")
+	flags.Var(names(&f.brokers), "broker", "brokers to run (default legacy,shedding)")
 	flags.StringVar(&f.spec.Cost, "cost", "", "what work costs (default: as the scenario says)")
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	return cmd
@@ -109,9 +104,8 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) error {
 // gateVerdict returns an error that counts the failed checks, or nil. The lines of the
 // report name them.
 func gateVerdict(results []*metrics.Result, baseline string) error {
-	failed, all := 0, 0
-	for _, c := range reports.Checks(results) {
-		all++
+	failed, checks := 0, reports.Checks(results)
+	for _, c := range checks {
 		if !c.OK {
 			failed++
 		}
@@ -119,7 +113,7 @@ func gateVerdict(results []*metrics.Result, baseline string) error {
 	if failed == 0 {
 		return nil
 	}
-	return verdictErrorf("%d of %d checks failed; if the change is intended, update the baseline: simctl gate --baseline %s --update", failed, all, baseline)
+	return verdictErrorf("%d of %d checks failed; if the change is intended, update the baseline: simctl gate --baseline %s --update", failed, len(checks), baseline)
 }
 
 // prepare decides what to run: what the baseline holds or, with --update, what the command

@@ -27,7 +27,6 @@ func (d *demands) judge(runs []*metrics.Result) error {
 		return usageErrorf("%w", err)
 	}
 	for _, r := range runs {
-		r.Thresholds = nil
 		for _, v := range verdicts {
 			if v.Run == r.Run.Label() {
 				r.Thresholds = append(r.Thresholds, v)

@@ -21,7 +21,6 @@ const liveEvery = 200 * time.Millisecond
 type liveView struct {
 	w     io.Writer
 	color bool
-	now   func() time.Time
 
 	mu    sync.Mutex
 	live  *reports.Live
@@ -29,8 +28,8 @@ type liveView struct {
 	due   time.Time
 }
 
-func newLiveView(w io.Writer, color bool, names []string, now func() time.Time) *liveView {
-	return &liveView{w: w, color: color, now: now, live: reports.NewLive(names...)}
+func newLiveView(w io.Writer, color bool, names []string) *liveView {
+	return &liveView{w: w, color: color, live: reports.NewLive(names...)}
 }
 
 func (v *liveView) update(run int, p scenarios.Progress) {
@@ -40,7 +39,7 @@ func (v *liveView) update(run int, p scenarios.Progress) {
 		Phase: p.Phase, PhaseIndex: p.PhaseIndex, Phases: p.Phases, AtS: p.VirtualS, Done: overall(p),
 		Pending: p.Pending, Cancelable: p.Cancelable, RaftIndex: p.RaftIndex, Nodes: p.Nodes,
 	})
-	if now := v.now(); !now.Before(v.due) {
+	if now := time.Now(); !now.Before(v.due) {
 		v.due = now.Add(liveEvery)
 		v.draw()
 	}

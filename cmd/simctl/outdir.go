@@ -61,25 +61,29 @@ func (d *outDir) path(name string) string { return filepath.Join(d.stage, name) 
 
 // commit moves everything written so far into the target.
 func (d *outDir) commit() error {
+	if err := d.publish(); err != nil {
+		return fmt.Errorf("publish the results: %w", err)
+	}
+	return d.discard()
+}
+
+func (d *outDir) publish() error {
 	if !d.exists {
 		if err := os.MkdirAll(filepath.Dir(d.target), 0o777); err != nil {
-			return fmt.Errorf("publish the results: %w", err)
+			return err
 		}
-		if err := os.Rename(d.stage, d.target); err != nil {
-			return fmt.Errorf("publish the results: %w", err)
-		}
-		return nil
+		return os.Rename(d.stage, d.target)
 	}
 	entries, err := os.ReadDir(d.stage)
 	if err != nil {
-		return fmt.Errorf("publish the results: %w", err)
+		return err
 	}
 	for _, e := range entries {
 		if err := os.Rename(d.path(e.Name()), filepath.Join(d.target, e.Name())); err != nil {
-			return fmt.Errorf("publish the results: %w", err)
+			return err
 		}
 	}
-	return d.discard()
+	return nil
 }
 
 // discard removes what was not committed. It may be called after commit.

@@ -86,19 +86,3 @@ func TestOutDir(t *testing.T) {
 		})
 	}
 }
-
-func TestDidYouMean(t *testing.T) {
-	names := []string{"legacy", "shedding"}
-	for _, c := range []struct{ given, want string }{
-		{"legasy", `; did you mean "legacy"?`},
-		{"Shedding", `; did you mean "shedding"?`},
-		{"shed", `; did you mean "shedding"?`},
-		{"heap", ""},
-		{"legacy", ""},
-		{"", ""},
-	} {
-		if got := didYouMean(c.given, names); got != c.want {
-			t.Errorf("didYouMean(%q) = %q, want %q", c.given, got, c.want)
-		}
-	}
-}

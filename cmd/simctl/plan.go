@@ -9,13 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/closedform"
 )
 
-// planFlags holds the flags of plan.
 type planFlags struct {
 	spec   scenarios.Spec
 	miss   float64
@@ -24,14 +22,11 @@ type planFlags struct {
 	quiet  bool
 }
 
-// planScenario is the scenario that the formulae describe.
-const planScenario = "heartbeat-storm"
-
 // mostCheckNodes is the most nodes that a check simulates by default, to end within seconds.
 const mostCheckNodes = 500
 
 func newPlanCommand(needed func(string) bool) *cobra.Command {
-	f := &planFlags{spec: scenarios.Spec{Scenario: planScenario, Seed: 1, Clock: scenarios.ClockVirtual}, miss: 0.1, format: "table"}
+	f := &planFlags{spec: scenarios.Spec{Scenario: closedform.Scenario, Seed: 1, Clock: scenarios.ClockVirtual}, miss: 0.1, format: "table"}
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Estimate a heartbeat storm by formulae, and check them by simulation",
@@ -49,7 +44,7 @@ about it. --check-nodes sets its size; 0 leaves the check out.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	if needed(planScenario) {
+	if needed(closedform.Scenario) {
 		mustBindVariables(flags, &f.spec)
 		flags.Lookup("fraction").Hidden = true // --miss is the same
 		flags.Lookup("service-jobs").Usage += " (default: one for each allocation per node)"
@@ -81,17 +76,16 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	if !cmd.Flags().Changed("fraction") {
 		f.spec.Set("fraction", f.miss)
 	}
-	if allocs, _ := f.number("allocs_per_node"); allocs > 0 && !cmd.Flags().Changed("service-jobs") {
+	if allocs := f.number("allocs_per_node"); allocs > 0 && !cmd.Flags().Changed("service-jobs") {
 		f.spec.Set("service_jobs", int(math.Ceil(allocs)))
 	}
-	asked, inputs, err := f.columns(f.spec)
+	asked, inputs, err := planColumns(f.spec)
 	if err != nil {
 		return inputError(err)
 	}
-	plan := reports.Plan{Title: "On paper: " + f.describe(f.spec), Inputs: inputs, Asked: asked}
-	nodes, _ := f.number("nodes")
+	plan := reports.Plan{Title: "On paper: " + describeStorm(f.spec), Inputs: inputs, Asked: asked}
 	if f.check < 0 {
-		f.check = min(int(nodes), mostCheckNodes)
+		f.check = min(int(f.number("nodes")), mostCheckNodes)
 	}
 	if f.check > 0 {
 		if err := f.simulate(cmd, &plan); err != nil {
@@ -107,10 +101,8 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 // planBrokers lists the brokers that the formulae describe.
 var planBrokers = []string{"legacy", "shedding"}
 
-// columns evaluates the formulae for both brokers.
-func (f *planFlags) columns(spec scenarios.Spec) ([]reports.PlanColumn, []reports.PlanInput, error) {
-	var columns []reports.PlanColumn
-	var inputs []reports.PlanInput
+// planColumns evaluates the formulae for both brokers.
+func planColumns(spec scenarios.Spec) (columns []reports.PlanColumn, inputs []reports.PlanInput, err error) {
 	for _, b := range planBrokers {
 		spec.Broker = b
 		e, err := closedform.Of(spec)
@@ -124,7 +116,7 @@ func (f *planFlags) columns(spec scenarios.Spec) ([]reports.PlanColumn, []report
 		columns = append(columns, c)
 		inputs = inputs[:0]
 		for _, in := range e.Inputs {
-			inputs = append(inputs, reports.PlanInput{Symbol: in.Symbol, Title: in.Title, Unit: in.Unit, Value: in.Value})
+			inputs = append(inputs, reports.PlanInput(in))
 		}
 	}
 	return columns, inputs, nil
@@ -134,7 +126,7 @@ func (f *planFlags) columns(spec scenarios.Spec) ([]reports.PlanColumn, []report
 func (f *planFlags) simulate(cmd *cobra.Command, plan *reports.Plan) error {
 	spec := f.spec
 	spec.Set("nodes", f.check)
-	columns, _, err := f.columns(spec)
+	columns, _, err := planColumns(spec)
 	if err != nil {
 		return inputError(err)
 	}
@@ -144,8 +136,7 @@ func (f *planFlags) simulate(cmd *cobra.Command, plan *reports.Plan) error {
 		specs = append(specs, spec)
 	}
 	show := newProgress(cmd.ErrOrStderr(), f.quiet, false, planBrokers)
-	var results []*metrics.Result
-	results, err = scenarios.RunAll(cmd.Context(), specs, show.update)
+	results, err := scenarios.RunAll(cmd.Context(), specs, show.update)
 	show.close()
 	if err != nil {
 		return fmt.Errorf("simulate the check: %w", err)
@@ -153,35 +144,26 @@ func (f *planFlags) simulate(cmd *cobra.Command, plan *reports.Plan) error {
 	for i := range columns {
 		columns[i].Simulated = results[i]
 	}
-	plan.CheckTitle = "Checked by simulation: " + f.describe(spec)
+	plan.CheckTitle = "Checked by simulation: " + describeStorm(spec)
 	plan.Checked = columns
 	return nil
 }
 
-// number returns a variable of the storm.
-func (f *planFlags) number(name string) (float64, error) {
-	vars, err := f.spec.Variables()
+// number returns a variable of the storm; zero if the storm has a wrong value.
+func (f *planFlags) number(name string) float64 {
+	vars, _ := f.spec.Variables()
 	for _, v := range vars {
-		switch x := v.Value.(type) {
-		case int64:
-			if v.Name == name {
-				return float64(x), nil
-			}
-		case float64:
-			if v.Name == name {
-				return x, nil
-			}
+		if v.Name == name {
+			x, _ := strconv.ParseFloat(v.Text(), 64) // null is zero
+			return x
 		}
 	}
-	return 0, err
+	return 0
 }
 
-// describe describes the storm in one line.
-func (f *planFlags) describe(spec scenarios.Spec) string {
-	vars, err := spec.Variables()
-	if err != nil {
-		return spec.Scenario
-	}
+// describeStorm describes a storm, whose variables have been checked, in one line.
+func describeStorm(spec scenarios.Spec) string {
+	vars, _ := spec.Variables()
 	var parts []string
 	for i, v := range vars {
 		if i == 0 || !v.IsDefault() {

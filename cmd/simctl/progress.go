@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/mattn/go-isatty"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
@@ -28,9 +30,9 @@ func newProgress(stderr io.Writer, quiet, live bool, names []string) progress {
 	case quiet:
 		return silence{}
 	case !isTerminal(stderr):
-		return newStatusLines(stderr, names, time.Now)
+		return newStatusLines(stderr, names)
 	case live && len(names) <= liveRuns:
-		return newLiveView(stderr, useColor(stderr), names, time.Now)
+		return newLiveView(stderr, useColor(stderr), names)
 	}
 	return newBars(stderr, names)
 }
@@ -88,7 +90,6 @@ func (b *bars) close() {
 type statusLines struct {
 	w     io.Writer
 	names []string
-	now   func() time.Time
 
 	mu   sync.Mutex
 	last []scenarios.Progress
@@ -98,17 +99,14 @@ type statusLines struct {
 // statusEvery is how often a run that stays in its phase prints a line.
 const statusEvery = 5 * time.Second
 
-func newStatusLines(w io.Writer, names []string, now func() time.Time) *statusLines {
-	return &statusLines{
-		w: w, names: names, now: now,
-		last: make([]scenarios.Progress, len(names)), due: make([]time.Time, len(names)),
-	}
+func newStatusLines(w io.Writer, names []string) *statusLines {
+	return &statusLines{w: w, names: names, last: make([]scenarios.Progress, len(names)), due: make([]time.Time, len(names))}
 }
 
 func (s *statusLines) update(run int, p scenarios.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
+	now := time.Now()
 	if p.Phase == s.last[run].Phase && now.Before(s.due[run]) {
 		return
 	}
@@ -143,3 +141,13 @@ func longest(names []string) int {
 	}
 	return n
 }
+
+// isTerminal reports whether w is a terminal that understands escape sequences.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
+}
+
+// useColor reports whether to write colours to w: only if it is a terminal and NO_COLOR is
+// not set (https://no-color.org).
+func useColor(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }

@@ -3,15 +3,17 @@ package main
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/scenarios"
 )
 
-func TestStatusLines(t *testing.T) {
-	now := time.Unix(0, 0)
+func TestStatusLines(t *testing.T) { synctest.Test(t, testStatusLines) }
+
+func testStatusLines(t *testing.T) {
 	var out strings.Builder
-	s := newStatusLines(&out, []string{"legacy", "shedding"}, func() time.Time { return now })
+	s := newStatusLines(&out, []string{"legacy", "shedding"})
 	register := scenarios.Progress{Phase: "register", Phases: 3, Done: 0.5}
 	drain := scenarios.Progress{
 		Phase: "drain", PhaseIndex: 1, Phases: 3, VirtualS: 1865.4, Pending: 49120, Cancelable: 7, Done: -1,
@@ -29,7 +31,7 @@ func TestStatusLines(t *testing.T) {
 		{statusEvery - 1, 0, drain, ""},
 		{1, 0, drain, "legacy:   2/3 drain    at   31m5s  49120 pending      7 cancelable\n"},
 	} {
-		now = now.Add(step.after)
+		time.Sleep(step.after)
 		out.Reset()
 		s.update(step.run, step.p)
 		if out.String() != step.want {

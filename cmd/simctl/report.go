@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,10 +13,11 @@ import (
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 func newReportCommand() *cobra.Command {
-	formats, out := formatList{"html"}, ""
+	formats, out := commaList{"html"}, ""
 	cmd := &cobra.Command{
 		Use:   "report RESULT...",
 		Short: "Turn stored results into a page, charts, tables or data",
@@ -30,7 +32,7 @@ their names.`,
 		Example: `  simctl report results/run/legacy.json results/run/shedding.json
   simctl report legacy.json shedding.json --format png,svg --out charts
   simctl report shedding.json --format csv`,
-		Args: needResults(1, -1),
+		Args: takes(1, math.MaxInt, "one result file or more, got %d"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			runs, err := loadResults(args)
 			if err != nil {
@@ -46,7 +48,7 @@ their names.`,
 			return writeReports(cmd, target, runs, formats)
 		},
 	}
-	cmd.Flags().Var(newChecked(&formats, "formats", parseFormats(reports.Formats())), "format",
+	cmd.Flags().Var(newChecked(&formats, "formats", parseFormats), "format",
 		"comma-separated: "+strings.Join(reports.Formats(), ", "))
 	cmd.Flags().StringVar(&out, "out", "", "directory to write to (default: the directory of the first RESULT)")
 	return cmd
@@ -83,22 +85,6 @@ func printReport(cmd *cobra.Command, format string, runs []*metrics.Result) erro
 	return err
 }
 
-// needResults checks the number of result files. A most of -1 means no limit.
-func needResults(least, most int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch n := len(args); {
-		case n >= least && (most < 0 || n <= most):
-			return nil
-		case most < 0:
-			return usageErrorf("%q takes one result file or more, got %d (see %s --help)", cmd.CommandPath(), n, cmd.CommandPath())
-		case most == 1:
-			return usageErrorf("%q takes one result file, got %d (see %s --help)", cmd.CommandPath(), n, cmd.CommandPath())
-		default:
-			return usageErrorf("%q takes %d result files, got %d (see %s --help)", cmd.CommandPath(), most, n, cmd.CommandPath())
-		}
-	}
-}
-
 func loadResults(paths []string) ([]*metrics.Result, error) {
 	var runs []*metrics.Result
 	for _, path := range paths {
@@ -111,22 +97,15 @@ func loadResults(paths []string) ([]*metrics.Result, error) {
 	return runs, nil
 }
 
-// formatList is a list of formats, the value of a flag.
-type formatList []string
-
-func (l formatList) String() string { return strings.Join(l, ",") }
-
-func parseFormats(known []string) func(string) (formatList, error) {
-	return func(s string) (formatList, error) {
-		list := formatList(strings.Split(s, ","))
-		for i, f := range list {
-			if !slices.Contains(known, f) {
-				return nil, fmt.Errorf("unknown format %q; want one or more of %s%s", f, strings.Join(known, ", "), didYouMean(f, known))
-			}
-			if slices.Contains(list[:i], f) {
-				return nil, fmt.Errorf("format %q is named twice", f)
-			}
+func parseFormats(s string) (commaList, error) {
+	known, list := reports.Formats(), strings.Split(s, ",")
+	for i, f := range list {
+		if !slices.Contains(known, f) {
+			return nil, fmt.Errorf("unknown format %q; want one or more of %s%s", f, strings.Join(known, ", "), language.DidYouMean(f, known))
 		}
-		return list, nil
+		if slices.Contains(list[:i], f) {
+			return nil, fmt.Errorf("format %q is named twice", f)
+		}
 	}
+	return list, nil
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 // run executes one command line and returns the exit code. Results go to stdout. Progress,
@@ -126,7 +128,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 		}
 	}
 	return usageErrorf("unknown %s %q: want one of %s%s (see %s --help)",
-		parent.Annotations["noun"], name, strings.Join(names, ", "), didYouMean(name, names), parent.CommandPath())
+		parent.Annotations["noun"], name, strings.Join(names, ", "), language.DidYouMean(name, names), parent.CommandPath())
 }
 
 // newHelpCommand replaces cobra's, which exits with 0 on an unknown topic.

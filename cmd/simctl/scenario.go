@@ -3,12 +3,11 @@ package main
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 func newScenarioCommand(needed func(string) bool) *cobra.Command {
@@ -35,10 +34,7 @@ func newScenarioListCommand() *cobra.Command {
 		Short: "List the built-in scenarios",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			width := 0
-			for _, name := range scenarios.Names() {
-				width = max(width, len(name))
-			}
+			width := longest(scenarios.Names())
 			for _, name := range scenarios.Names() {
 				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%-*s  %s\n", width, name, scenarios.Describe(name)); err != nil {
 					return err
@@ -60,7 +56,8 @@ func newBuiltinCommand(name string, needed bool) *cobra.Command {
 	f := newScenarioFlags(scenarios.Spec{Scenario: name})
 	title := name
 	if needed {
-		title = sentence(scenarios.Describe(name))
+		about := scenarios.Describe(name)
+		title = strings.ToUpper(about[:1]) + about[1:]
 	}
 	cmd := &cobra.Command{
 		Use:     name,
@@ -107,14 +104,8 @@ command shows it with its line, runs nothing and exits with 2.
 
 // load takes the scenario, given by file or by name, into the flags.
 func (f *scenarioFlags) load(scenario string, vars *assignments) error {
-	spec, err := specOf(scenario)
-	if err != nil {
-		return err
-	}
-	f.spec.Scenario, f.spec.File, f.spec.Source = spec.Scenario, spec.File, spec.Source
-	vars.apply(&f.spec)
 	f.byVar = vars
-	return nil
+	return vars.load(&f.spec, scenario)
 }
 
 // specOf finds a scenario: a built-in one by its name, any other by its file.
@@ -124,7 +115,7 @@ func specOf(scenario string) (scenarios.Spec, error) {
 	}
 	spec, err := scenarios.FromFile(scenario)
 	if err != nil && !strings.ContainsAny(scenario, "./") {
-		return spec, usageErrorf("%q is neither a built-in scenario nor a file%s (see simctl scenario list)", scenario, didYouMean(scenario, scenarios.Names()))
+		return spec, usageErrorf("%q is neither a built-in scenario nor a file%s (see simctl scenario list)", scenario, language.DidYouMean(scenario, scenarios.Names()))
 	}
 	if err != nil {
 		return spec, usageErrorf("%w", err)
@@ -133,12 +124,7 @@ func specOf(scenario string) (scenarios.Spec, error) {
 }
 
 // oneScenario requires one argument, the file or the name of a scenario.
-func oneScenario(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usageErrorf("%q takes one scenario, got %d arguments (see %s --help)", cmd.CommandPath(), len(args), cmd.CommandPath())
-	}
-	return nil
-}
+var oneScenario = takes(1, 1, "one scenario, got %d arguments")
 
 func newScenarioShowCommand() *cobra.Command {
 	return &cobra.Command{
@@ -149,7 +135,7 @@ func newScenarioShowCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, ok := scenarios.Text(args[0])
 			if !ok {
-				return usageErrorf("no built-in scenario is called %q%s (see simctl scenario list)", args[0], didYouMean(args[0], scenarios.Names()))
+				return usageErrorf("no built-in scenario is called %q%s (see simctl scenario list)", args[0], language.DidYouMean(args[0], scenarios.Names()))
 			}
 			_, err := cmd.OutOrStdout().Write(text)
 			return err
@@ -197,10 +183,4 @@ The file "-" is stdin; its canonical form goes to stdout.`,
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "change nothing; exit with 3 if a file would change")
 	return cmd
-}
-
-// sentence returns text with its first letter in upper case.
-func sentence(text string) string {
-	first, n := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[n:]
 }

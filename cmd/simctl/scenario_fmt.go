@@ -21,7 +21,7 @@ func formatFiles(cmd *cobra.Command, files []string, check bool) error {
 		if err != nil {
 			return err
 		}
-		if differs && file != "-" {
+		if differs {
 			changed++
 			if _, err := fmt.Fprintln(cmd.OutOrStdout(), file); err != nil {
 				return err
@@ -52,17 +52,12 @@ func formatFile(cmd *cobra.Command, file string, check bool) (differs bool, err 
 		_, err := cmd.OutOrStdout().Write(formatted)
 		return false, err
 	}
-	if bytes.Equal(text, formatted) {
-		return false, nil
+	if differs = !bytes.Equal(text, formatted); !differs || check {
+		return differs, nil
 	}
-	if !check {
-		info, err := os.Stat(file)
-		if err != nil {
-			return true, err
-		}
-		if err := renameio.WriteFile(file, formatted, info.Mode().Perm()); err != nil {
-			return true, err
-		}
+	info, err := os.Stat(file)
+	if err != nil {
+		return true, err
 	}
-	return true, nil
+	return true, renameio.WriteFile(file, formatted, info.Mode().Perm())
 }

@@ -24,20 +24,20 @@ type scenarioFlags struct {
 	brokers []string       // nil = the scenario's
 	out     string
 	base    string       // a baseline file
-	byVar   *assignments // of --var and --var-file; nil if the command has no such flags
+	byVar   *assignments // of --var and --var-file; empty if the command has no such flags
 	format  string
 	quiet   bool
 }
 
 func newScenarioFlags(spec scenarios.Spec) *scenarioFlags {
 	spec.Seed, spec.Clock = 1, scenarios.ClockVirtual
-	return &scenarioFlags{spec: spec, format: "table"}
+	return &scenarioFlags{spec: spec, byVar: &assignments{}, format: "table"}
 }
 
 // bind adds the flags that all scenarios share.
 func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
-	flags.Var(names{&f.brokers}, "broker", "brokers to compare, the older one first (default legacy,shedding)")
+	flags.Var(names(&f.brokers), "broker", "brokers to compare, the older one first (default legacy,shedding)")
 	flags.StringVar(&f.spec.Clock, "clock", f.spec.Clock, "virtual (simulated time) or wall (real time)")
 	flags.Float64Var(&f.spec.TimeScale, "time-scale", f.spec.TimeScale, "factor on all durations, on the wall clock")
 	flags.StringVar(&f.spec.RaftStore, "raft-store", scenarios.RaftStoreMemory, "where servers keep their Raft logs: memory or, on the wall clock, boltdb")
@@ -88,10 +88,10 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if ctx.Err() != nil {
 		err = fmt.Errorf("interrupted (%w): nothing was written", context.Cause(ctx))
 	}
-	if err != nil {
-		return errors.Join(err, out.discard())
+	if err == nil {
+		err = out.commit()
 	}
-	if err := out.commit(); err != nil {
+	if err != nil {
 		return errors.Join(err, out.discard())
 	}
 	if err := printReport(cmd, f.format, results); err != nil {
@@ -124,33 +124,28 @@ func (f *scenarioFlags) compile() ([]*scenarios.Compiled, error) {
 	return runs, nil
 }
 
-// inputError is inputError for a command line that may have given variables by --var, and a
-// scenario that is about some brokers.
+// inputError is inputError for a command line that may have given variables by --var.
 func (f *scenarioFlags) inputError(err error, brokers []string) error {
 	if e, ok := errors.AsType[*scenarios.InputError](err); ok {
-		if f.byVar != nil {
-			if err := f.byVar.explain(e); err != nil {
-				return usageErrorf("%w", err)
-			}
-		}
-		if e.Input == scenarios.InputBroker {
-			return usageErrorf("%w%s", e, didYouMean(e.Value, append(brokers, broker.PolicyNames()...)))
+		if err := f.byVar.explain(e); err != nil {
+			return usageErrorf("%w", err)
 		}
 	}
-	return inputError(err)
+	return inputError(err, brokers...)
 }
 
-// inputError turns an error of the input into a usage error with a suggestion.
-func inputError(err error) error {
+// inputError turns an error of the input into a usage error with a suggestion, which may also
+// be one of the scenario's brokers.
+func inputError(err error, brokers ...string) error {
 	candidates := map[string][]string{
-		scenarios.InputBroker:    broker.PolicyNames(),
+		scenarios.InputBroker:    append(brokers, broker.PolicyNames()...),
 		scenarios.InputClock:     {scenarios.ClockVirtual, scenarios.ClockWall},
 		scenarios.InputCost:      scenarios.CostNames(),
 		scenarios.InputRaftStore: {scenarios.RaftStoreMemory, scenarios.RaftStoreBoltDB},
 		scenarios.InputScenario:  scenarios.Names(),
 	}
 	if e, ok := errors.AsType[*scenarios.InputError](err); ok {
-		return usageErrorf("%w%s", err, didYouMean(e.Value, candidates[e.Input]))
+		return usageErrorf("%w%s", err, language.DidYouMean(e.Value, candidates[e.Input]))
 	}
 	if _, ok := errors.AsType[*language.Error](err); ok {
 		return usageErrorf("%w", err)

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/scenarios/soak"
 )
 
-// soakFlags holds the flags of soak.
 type soakFlags struct {
 	seed      int64
 	schedules int
@@ -50,7 +50,7 @@ these.`,
 	flags.Int64Var(&f.seed, "seed", 1, "seed of the first schedule; each later one adds 1")
 	flags.IntVar(&f.schedules, "schedules", 20, "number of schedules")
 	flags.IntSliceVar(&f.drop, "drop", nil, "events to leave out of every schedule, by number")
-	flags.Var(names{&f.brokers}, "broker", "brokers to run, the older one first")
+	flags.Var(names(&f.brokers), "broker", "brokers to run, the older one first")
 	flags.IntVar(&f.repeats, "repeats", 1, "runs of each schedule and broker, whose results must be equal")
 	flags.BoolVar(&f.print, "print", false, "print the schedules as scenario files instead of running them")
 	flags.BoolVar(&f.noShrink, "no-shrink", false, "do not search for fewer events that still fail")
@@ -58,12 +58,9 @@ these.`,
 }
 
 func (f *soakFlags) run(cmd *cobra.Command) error {
-	for _, n := range []struct {
-		flag  string
-		value int
-	}{{"schedules", f.schedules}, {"repeats", f.repeats}} {
-		if n.value < 1 {
-			return usageErrorf("--%s %d: it must be a whole number of at least 1", n.flag, n.value)
+	for _, flag := range []string{"schedules", "repeats"} {
+		if n, _ := cmd.Flags().GetInt(flag); n < 1 {
+			return usageErrorf("--%s %d: it must be a whole number of at least 1", flag, n)
 		}
 	}
 	for _, name := range f.brokers {
@@ -82,18 +79,18 @@ func (f *soakFlags) run(cmd *cobra.Command) error {
 		}
 		found, err := soak.Run(cmd.Context(), s, f.brokers, f.repeats)
 		if err != nil {
-			return fmt.Errorf("interrupted (%w) after %s", err, counted(i, "schedule"))
+			return fmt.Errorf("interrupted (%w) after %s", err, english.Plural(i, "schedule", ""))
 		}
 		if len(found.Problems) > 0 {
 			return f.fail(cmd, found)
 		}
-		cmd.PrintErrf("seed %d: ok, %s, %.0f s\n", s.Seed, counted(s.Events(), "event"), found.VirtualS)
+		cmd.PrintErrf("seed %d: ok, %s, %.0f s\n", s.Seed, english.Plural(s.Events(), "event", ""), found.VirtualS)
 	}
 	if f.print {
 		return nil
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s passed under %s in %v\n",
-		counted(f.schedules, "schedule"), strings.Join(f.brokers, " and "), time.Since(began).Round(time.Second))
+		english.Plural(f.schedules, "schedule", ""), strings.Join(f.brokers, " and "), time.Since(began).Round(time.Second))
 	return err
 }
 
@@ -112,7 +109,7 @@ func (f *soakFlags) fail(cmd *cobra.Command, found soak.Finding) error {
 			return err
 		}
 		if shrunk.Schedule.Events() < found.Schedule.Events() {
-			fmt.Fprintf(out, "with %s:\n", counted(shrunk.Schedule.Events(), "event"))
+			fmt.Fprintf(out, "with %s:\n", english.Plural(shrunk.Schedule.Events(), "event", ""))
 			printProblems(out, shrunk)
 		}
 		found = shrunk

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -16,10 +17,11 @@ import (
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/commandline"
+	"github.com/simctl/simctl/scenarios/language"
 	"github.com/simctl/simctl/scenarios/sweep"
+	"github.com/simctl/simctl/scenarios/sweep/nomad"
 )
 
-// sweepFlags holds the flags of sweep.
 type sweepFlags struct {
 	study    sweep.Study
 	vars     assignments
@@ -44,9 +46,7 @@ type sweepFlags struct {
 
 func newSweepCommand() *cobra.Command {
 	f := &sweepFlags{
-		study: sweep.Study{
-			Base: scenarios.Spec{Seed: 1, Clock: scenarios.ClockVirtual},
-		},
+		study: sweep.Study{Base: scenarios.Spec{Seed: 1, Clock: scenarios.ClockVirtual}},
 		seeds: 1, within: 0.1, executor: localExecutor, format: reports.SweepFormats()[0],
 	}
 	cmd := &cobra.Command{
@@ -73,16 +73,7 @@ page) and bench.txt for benchstat.`,
   simctl sweep heartbeat-storm --vary nodes=100..20000 --until-knee nodes --slo 'recovery_s<=300'
   simctl sweep heartbeat-storm --var nodes=1000 --one-at-a-time --vary schedulers=1,2,4 --vary reaper_batch=182,728,2912`,
 		Args: oneScenario,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			spec, err := specOf(args[0])
-			if err != nil {
-				return err
-			}
-			base := &f.study.Base
-			base.Scenario, base.File, base.Source = spec.Scenario, spec.File, spec.Source
-			f.vars.apply(base)
-			return f.run(cmd)
-		},
+		RunE: f.run,
 	}
 	f.bind(cmd.Flags())
 	return cmd
@@ -101,7 +92,7 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.metrics, "metric", nil, "additional figure to draw, such as drain.plans_submitted")
 	f.vars.bind(flags)
 	flags.Int64Var(&base.Seed, "seed", base.Seed, "first seed, and the seed of --sample")
-	flags.Var(names{&f.study.Brokers}, "broker", "brokers to run, the older one first (default: the scenario's)")
+	flags.Var(names(&f.study.Brokers), "broker", "brokers to run, the older one first (default: the scenario's)")
 	bindCost(flags, base)
 	flags.BoolVar(&base.Force, "force", base.Force, "allow more than 1,000,000 clients")
 	flags.Var(oneOf(&f.executor, "where", []string{localExecutor, nomadExecutor}), "executor", "where runs go: local (processes of this machine) or nomad (a Nomad cluster, see docs/sweeps.md)")
@@ -117,13 +108,17 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 }
 
 // run does what the flags say. It checks everything before it runs or writes anything.
-func (f *sweepFlags) run(cmd *cobra.Command) error {
+func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.vars.load(&f.study.Base, args[0]); err != nil {
+		return err
+	}
 	runs, most, err := f.check(cmd)
 	if err != nil {
 		return err
 	}
 	if f.printJob {
-		return f.nomad.printJob(cmd.OutOrStdout(), runs)
+		f.nomad.job.Memory = nomad.Memory(runs)
+		return f.nomad.job.Print(cmd.OutOrStdout())
 	}
 	if !cmd.Flags().Changed("out") {
 		f.out = filepath.Join("results", "sweep-"+f.study.Base.Scenario+"-"+f.study.ID())
@@ -138,7 +133,11 @@ func (f *sweepFlags) run(cmd *cobra.Command) error {
 		show.preview(runs, most)
 		return nil
 	}
-	if err := checkOut(f.out); err != nil {
+	probe, err := newOutDir(f.out) // refuses a directory that cannot be written to
+	if err == nil {
+		err = probe.discard()
+	}
+	if err != nil {
 		return err
 	}
 	s, err := f.execute(cmd.Context(), executor, show)
@@ -170,7 +169,6 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 	given := slices.Clone(st.Brokers)
 	if !byFlag {
 		st.Brokers = base.Brokers()
-		given = slices.Clone(st.Brokers)
 	}
 	if err := st.Parse(f.vary); err != nil {
 		return nil, 0, badSweep(err)
@@ -206,7 +204,7 @@ func (f *sweepFlags) checkFigures(vocabulary *metrics.Vocabulary) error {
 		}
 		if limit.Broker != "" && !slices.Contains(f.study.Brokers, limit.Broker) {
 			return usageErrorf("--slo %q: no run uses the broker %q: want one of %s%s", text, limit.Broker,
-				strings.Join(f.study.Brokers, ", "), didYouMean(limit.Broker, f.study.Brokers))
+				strings.Join(f.study.Brokers, ", "), language.DidYouMean(limit.Broker, f.study.Brokers))
 		}
 		f.study.Limits = append(f.study.Limits, limit)
 	}
@@ -249,7 +247,7 @@ func (f *sweepFlags) design(flags *pflag.FlagSet) error {
 // is close.
 func badSweep(err error) error {
 	if e, ok := errors.AsType[*sweep.UnknownError](err); ok {
-		return usageErrorf("%w%s", err, didYouMean(e.Name, e.Known))
+		return usageErrorf("%w%s", err, language.DidYouMean(e.Name, e.Known))
 	}
 	if _, ok := errors.AsType[*scenarios.InputError](err); ok {
 		return inputError(err)
@@ -277,16 +275,9 @@ func (f *sweepFlags) execute(ctx context.Context, executor sweep.Executor, show 
 	show.close()
 	err = errors.Join(err, journal.Close())
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("interrupted (%w): %s kept in %s; the same command continues from there", context.Cause(ctx), kept(show.finished()), f.out)
+		return nil, fmt.Errorf("interrupted (%w): %s kept in %s; the same command continues from there", context.Cause(ctx), english.Plural(show.done, "run is", "runs are"), f.out)
 	}
 	return s, err
-}
-
-func kept(runs int) string {
-	if runs == 1 {
-		return "1 run is"
-	}
-	return fmt.Sprintf("%d runs are", runs)
 }
 
 // sweepVerdict returns an error if a run, or an invariant of a run, failed.
@@ -307,15 +298,6 @@ func sweepVerdict(s *metrics.Sweep, out string) error {
 		return verdictErrorf("invariants failed in %d of %d runs: %s names them", broken, len(s.Runs), filepath.Join(out, reports.SweepSummaryName))
 	}
 	return nil
-}
-
-// checkOut refuses a directory that cannot be written to.
-func checkOut(dir string) error {
-	probe, err := newOutDir(dir)
-	if err != nil {
-		return err
-	}
-	return probe.discard()
 }
 
 // parseSize reads an amount of memory.

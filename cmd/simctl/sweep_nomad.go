@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -33,17 +32,11 @@ func (f *nomadFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.job.ID, "nomad-job", f.job.ID, "name of the job that cells are dispatched to")
 	flags.StringVar(&f.results, "nomad-results", "", "directory in which the results of cells appear (default: read them from the logs)")
 	flags.StringVar(&f.job.Volume, "nomad-volume", "", "with --print-job: host volume for the results, the directory of --nomad-results")
-	flags.Var(names{&f.job.Datacenters}, "nomad-datacenters", "with --print-job: where cells may run (default all, which needs Nomad 1.5)")
+	flags.Var(names(&f.job.Datacenters), "nomad-datacenters", "with --print-job: where cells may run (default all, which needs Nomad 1.5)")
 	flags.StringVar(&f.job.Driver, "nomad-driver", "exec", "with --print-job: task driver")
 	flags.StringVar(&f.job.Artifact, "nomad-artifact", "", "with --print-job: where clients fetch simctl from")
 	flags.StringVar(&f.job.Image, "nomad-image", "", "with --print-job: container image that holds simctl")
 	flags.StringVar(&f.job.Command, "nomad-command", "", "with --print-job: path of simctl on the client or in the image")
-}
-
-// printJob writes the job for a cluster, with enough memory for the largest run.
-func (f *nomadFlags) printJob(w io.Writer, runs []sweep.Run) error {
-	f.job.Memory = nomad.Memory(runs)
-	return f.job.Print(w)
 }
 
 // newExecutor returns the executor for the cluster that the environment names. The executor

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
@@ -20,7 +21,7 @@ import (
 // sweepProgress shows how far a sweep is: a bar on a terminal, else a line now and then. It
 // reports failures even if quiet. Its methods may be called by many goroutines.
 type sweepProgress struct {
-	w        io.Writer
+	w        io.Writer // stderr, or the container of the bar, which prints above it
 	quiet    bool
 	study    *sweep.Study
 	executor sweep.Executor
@@ -46,48 +47,56 @@ func newSweepProgress(w io.Writer, f *sweepFlags, executor sweep.Executor) *swee
 
 // preview prints what would run.
 func (s *sweepProgress) preview(runs []sweep.Run, most int) {
-	for _, r := range runs {
-		s.forecast.Expect(r.Spec)
-	}
-	s.total, s.most = len(runs), most
-	fmt.Fprintln(s.w, s.plan())
-	if local, ok := s.executor.(*sweep.Local); ok {
-		s.warnOfMemory(local, runs)
-	}
+	s.expect(runs, most, nil)
+	s.announce(runs)
 }
 
 // plan describes in one line what will run and how long it will take.
 func (s *sweepProgress) plan() string {
 	st := s.study
 	each := max(1, len(st.Brokers)*len(st.Seeds))
-	parts := []string{fmt.Sprintf("%s: %s", counted(s.total, "run"), counted(s.total/each, "cell"))}
+	parts := []string{fmt.Sprintf("%s: %s", english.Plural(s.total, "run", ""), english.Plural(s.total/each, "cell", ""))}
+	left := "about %s in all"
 	if st.Design.Kind == sweep.Knee {
-		parts = []string{fmt.Sprintf("%d to %d runs: %s to search", s.total, s.most, counted(s.total/each, "knee"))}
+		parts = []string{fmt.Sprintf("%d to %d runs: %s to search", s.total, s.most, english.Plural(s.total/each, "knee", ""))}
+		left = "about %s for the first step of each"
 	}
 	if slices.ContainsFunc(st.Axes, func(a sweep.Axis) bool { return a.Only != nil }) { // the runs are no product of cells, brokers and seeds
 		parts = []string{fmt.Sprintf("%d runs: some under one broker only", s.total)}
 	} else {
-		parts[0] += fmt.Sprintf(" × %s × %s", counted(len(st.Brokers), "broker"), counted(len(st.Seeds), "seed"))
+		parts[0] += fmt.Sprintf(" × %s × %s", english.Plural(len(st.Brokers), "broker", ""), english.Plural(len(st.Seeds), "seed", ""))
 	}
 	if s.kept > 0 {
 		parts = append(parts, fmt.Sprintf("%d finished before", s.kept))
-	}
-	if st.Design.Kind == sweep.Knee {
-		parts = append(parts, fmt.Sprintf("about %s for the first step of each", roughly(s.forecast.Left())))
-	} else {
-		parts = append(parts, fmt.Sprintf("about %s in all", roughly(s.forecast.Left())))
 	}
 	where := fmt.Sprintf("%d at a time", s.executor.Side())
 	if local, ok := s.executor.(*sweep.Local); ok {
 		where += fmt.Sprintf(" in %.1f GiB of memory", float64(local.Memory())/(1<<30))
 	}
-	return strings.Join(append(parts, where), ", ")
+	return strings.Join(append(parts, fmt.Sprintf(left, roughly(s.forecast.Left())), where), ", ")
 }
 
 // Expect implements sweep.Watcher.
 func (s *sweepProgress) Expect(planned []sweep.Run, most int, kept []metrics.SweepRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.expect(planned, most, kept)
+	if s.quiet {
+		return
+	}
+	s.announce(planned)
+	s.tell()
+	if isTerminal(s.w) {
+		s.container = mpb.New(mpb.WithOutput(s.w), mpb.WithAutoRefresh(), mpb.WithRefreshRate(200*time.Millisecond))
+		s.bar = s.container.AddBar(int64(s.expected()), mpb.BarWidth(40),
+			mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return *s.text.Load() })))
+		s.bar.SetCurrent(int64(s.done))
+		s.w = s.container
+	}
+}
+
+// expect starts the forecast of the runs that are planned, less those that are kept.
+func (s *sweepProgress) expect(planned []sweep.Run, most int, kept []metrics.SweepRun) {
 	s.total, s.most, s.kept, s.done = len(planned), most, len(kept), len(kept)
 	known := map[string]*metrics.Result{}
 	key := func(point []string, broker string, seed int64) string { return fmt.Sprint(point, broker, seed) }
@@ -101,24 +110,16 @@ func (s *sweepProgress) Expect(planned []sweep.Run, most int, kept []metrics.Swe
 			s.forecast.Expect(r.Spec)
 		}
 	}
-	if s.quiet {
-		return
-	}
-	fmt.Fprintln(s.w, s.plan())
-	if local, ok := s.executor.(*sweep.Local); ok {
-		s.warnOfMemory(local, planned)
-	}
-	s.tell()
-	if isTerminal(s.w) {
-		s.container = mpb.New(mpb.WithOutput(s.w), mpb.WithAutoRefresh(), mpb.WithRefreshRate(200*time.Millisecond))
-		s.bar = s.container.AddBar(int64(s.expected()), mpb.BarWidth(40),
-			mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return *s.text.Load() })))
-		s.bar.SetCurrent(int64(s.done))
-	}
 }
 
-// warnOfMemory warns of the largest run if it does not fit into the memory even alone.
-func (s *sweepProgress) warnOfMemory(local *sweep.Local, planned []sweep.Run) {
+// announce prints the plan, and warns of the largest run if it does not fit into the memory
+// of this machine even alone.
+func (s *sweepProgress) announce(planned []sweep.Run) {
+	fmt.Fprintln(s.w, s.plan())
+	local, ok := s.executor.(*sweep.Local)
+	if !ok {
+		return
+	}
 	var largest sweep.Run
 	most, beyond := 0.0, 0
 	for _, r := range planned {
@@ -156,20 +157,11 @@ func (s *sweepProgress) status() string {
 	return text
 }
 
-// say prints a line, above the bar if there is one.
-func (s *sweepProgress) say(format string, args ...any) {
-	var w io.Writer = s.w
-	if s.container != nil {
-		w = s.container
-	}
-	fmt.Fprintf(w, format+"\n", args...)
-}
-
 // waits prints why runs wait on a cluster.
 func (s *sweepProgress) waits(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.say("waiting to be placed by Nomad: %s", why)
+	fmt.Fprintf(s.w, "waiting to be placed by Nomad: %s\n", why)
 }
 
 // Started implements sweep.Watcher.
@@ -191,22 +183,23 @@ func (s *sweepProgress) Progress(r sweep.Run, p scenarios.Progress) {
 	s.line(false)
 }
 
-// tell updates the text before the bar.
-func (s *sweepProgress) tell() {
-	text := s.status() + " "
+// tell updates the text before the bar, which is the status that it returns.
+func (s *sweepProgress) tell() string {
+	status := s.status()
+	text := status + " "
 	s.text.Store(&text)
+	return status
 }
 
 // line prints the status if a line is due or now is set. With a bar it only updates the
 // bar's text.
 func (s *sweepProgress) line(now bool) {
-	s.tell()
-	status := s.status()
+	status := s.tell()
 	if s.quiet || s.bar != nil || status == s.said || !now && time.Now().Before(s.due) {
 		return
 	}
 	s.due, s.said = time.Now().Add(statusEvery), status
-	s.say("%s", status)
+	fmt.Fprintln(s.w, status)
 }
 
 // Retried implements sweep.Watcher.
@@ -214,7 +207,7 @@ func (s *sweepProgress) Retried(_ sweep.Run, label string, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.quiet {
-		s.say("%s failed and is tried once more: %v", label, why)
+		fmt.Fprintf(s.w, "%s failed and is tried once more: %v\n", label, why)
 	}
 }
 
@@ -227,7 +220,7 @@ func (s *sweepProgress) Ended(r sweep.Run, label string, out metrics.SweepRun) {
 	s.done++
 	if out.Error != "" {
 		s.failed++
-		s.say("%s failed: %s", label, out.Error)
+		fmt.Fprintf(s.w, "%s failed: %s\n", label, out.Error)
 	}
 	if s.bar != nil {
 		s.bar.SetTotal(int64(s.expected()), false)
@@ -248,13 +241,6 @@ func (s *sweepProgress) close() {
 	}
 }
 
-// finished returns how many runs have ended.
-func (s *sweepProgress) finished() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.done
-}
-
 // roughly words a duration with the precision of an estimate.
 func roughly(d time.Duration) string {
 	switch {
@@ -264,11 +250,4 @@ func roughly(d time.Duration) string {
 		return fmt.Sprintf("%d min", int(d.Minutes()+0.5))
 	}
 	return fmt.Sprintf("%.1f h", d.Hours())
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

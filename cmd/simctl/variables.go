@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -22,39 +23,23 @@ func mustBindVariables(flags *pflag.FlagSet, spec *scenarios.Spec) {
 	}
 	for _, v := range vars {
 		name := commandline.Flag(v.Name)
-		flags.Var(&variableFlag{v, spec}, name, v.Description)
+		flags.Var(newChecked(&v.Value, flagType(v.Type), func(text string) (any, error) {
+			value, err := v.Parse(text)
+			if e, ok := errors.AsType[*language.VariableError](err); ok {
+				return nil, errors.New(e.Allowed)
+			}
+			spec.Set(v.Name, value)
+			return value, err
+		}), name, v.Description)
 		if v.Type == language.TypeBool {
 			flags.Lookup(name).NoOptDefVal = "true"
 		}
 	}
 }
 
-// variableFlag is a flag value for a variable of a scenario.
-type variableFlag struct {
-	variable language.Variable
-	spec     *scenarios.Spec
-}
-
-func (f *variableFlag) String() string {
-	if f.spec == nil || f.variable.Value == nil {
-		return "" // pflag calls String on a zero value to find the zero default
-	}
-	return f.variable.Text()
-}
-
-func (f *variableFlag) Type() string {
-	return map[string]string{language.TypeInteger: "int", language.TypeNumber: "float"}[f.variable.Type] +
-		map[string]string{language.TypeBool: "bool", language.TypeDuration: "duration", language.TypeString: "string"}[f.variable.Type]
-}
-
-func (f *variableFlag) Set(text string) error {
-	value, err := f.variable.Parse(text)
-	if e, ok := errors.AsType[*language.VariableError](err); ok {
-		return errors.New(e.Allowed)
-	}
-	f.variable.Value = value
-	f.spec.Set(f.variable.Name, value)
-	return err
+// flagType returns what the help of a flag calls a variable's type.
+func flagType(variable string) string {
+	return cmp.Or(map[string]string{language.TypeInteger: "int", language.TypeNumber: "float"}[variable], variable)
 }
 
 // assignments holds the values of --var and --var-file. Both may be repeated; the last
@@ -66,8 +51,8 @@ type assignments struct {
 
 func (a *assignments) bind(flags *pflag.FlagSet) {
 	a.values, a.files = map[string]any{}, map[string]*language.Values{}
-	flags.Var(assignment{a}, "var", "set a variable: NAME=VALUE (may be repeated)")
-	flags.Var(assignmentFile{a}, "var-file", "set variables from a file of NAME = VALUE lines (HCL)")
+	flags.Var(setter{"name=value", a.set}, "var", "set a variable: NAME=VALUE (may be repeated)")
+	flags.Var(setter{"file", a.read}, "var-file", "set variables from a file of NAME = VALUE lines (HCL)")
 }
 
 // twoDashes accepts -var and -var-file with one dash, as Nomad's own commands have them.
@@ -84,11 +69,17 @@ func twoDashes(args []string) []string {
 	return out
 }
 
-// apply gives the variables of spec their values.
-func (a *assignments) apply(spec *scenarios.Spec) {
+// load makes spec one of the scenario, given by file or by name, with these values.
+func (a *assignments) load(spec *scenarios.Spec, scenario string) error {
+	found, err := specOf(scenario)
+	if err != nil {
+		return err
+	}
+	spec.Scenario, spec.File, spec.Source = found.Scenario, found.File, found.Source
 	for name, value := range a.values {
 		spec.Set(name, value)
 	}
+	return nil
 }
 
 // explain returns an error that names the source of the wrong value, or nil if e is not
@@ -106,27 +97,27 @@ func (a *assignments) explain(e *scenarios.InputError) error {
 	return nil
 }
 
-type assignment struct{ to *assignments }
+// setter is a flag value without a default that may be set many times.
+type setter struct {
+	kind string
+	set  func(string) error
+}
 
-func (a assignment) String() string { return "" }
-func (a assignment) Type() string   { return "name=value" }
+func (s setter) String() string        { return "" }
+func (s setter) Type() string          { return s.kind }
+func (s setter) Set(text string) error { return s.set(text) }
 
-func (a assignment) Set(text string) error {
+func (a *assignments) set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || name == "" {
 		return errors.New("it must be NAME=VALUE, such as nodes=500")
 	}
-	a.to.values[name] = value
-	delete(a.to.files, name)
+	a.values[name] = value
+	delete(a.files, name)
 	return nil
 }
 
-type assignmentFile struct{ to *assignments }
-
-func (a assignmentFile) String() string { return "" }
-func (a assignmentFile) Type() string   { return "file" }
-
-func (a assignmentFile) Set(path string) error {
+func (a *assignments) read(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("it cannot be read: %w", err)
@@ -136,7 +127,7 @@ func (a assignmentFile) Set(path string) error {
 		return err
 	}
 	for name, value := range values.Of {
-		a.to.values[name], a.to.files[name] = value, values
+		a.values[name], a.files[name] = value, values
 	}
 	return nil
 }

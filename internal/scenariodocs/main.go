@@ -16,11 +16,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
+	"github.com/simctl/simctl/reports/chart"
+	"github.com/simctl/simctl/reports/figure"
 	"github.com/simctl/simctl/scenarios"
 )
 
@@ -81,7 +82,7 @@ func writePage(ctx context.Context, dir, name string) error {
 			return fmt.Errorf("%s: %s: %s", c.Run, c.Name, c.Detail)
 		}
 	}
-	if err := copyChart(dir, name, page.Chart, runs); err != nil {
+	if err := drawChart(dir, name, page.Chart, runs); err != nil {
 		return err
 	}
 	text, err := pageText(name, page, runs)
@@ -91,25 +92,18 @@ func writePage(ctx context.Context, dir, name string) error {
 	return os.WriteFile(filepath.Join(dir, name+".md"), text, 0o644)
 }
 
-// copyChart draws all charts and keeps the named one.
-func copyChart(dir, name, chart string, runs []*metrics.Result) error {
-	all, err := os.MkdirTemp("", "scenariodocs")
-	if err != nil {
-		return err
+// drawChart draws the chart of that ID as the picture of a scenario.
+func drawChart(dir, name, id string, runs []*metrics.Result) error {
+	var known []string
+	for _, f := range chart.Of(runs) {
+		if f.ID == id {
+			f.ID = name // of the file, too
+			_, err := figure.WriteFiles(dir, []figure.Figure{f}, "png")
+			return err
+		}
+		known = append(known, f.ID+".png")
 	}
-	defer os.RemoveAll(all)
-	files, err := reports.Write(all, runs, "png")
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(files, func(f string) bool { return filepath.Base(f) == chart+".png" }) {
-		return fmt.Errorf("there is no chart %q: there is %q", chart, files)
-	}
-	picture, err := os.ReadFile(filepath.Join(all, chart+".png"))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644)
+	return fmt.Errorf("there is no chart %q: there is %q", id, known)
 }
 
 // pageText returns the text of a page. The table has the figures of the run; everything else

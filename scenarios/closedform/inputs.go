@@ -92,7 +92,7 @@ func inputsOf(spec scenarios.Spec) (inputs, error) {
 	if set["schedulers"] > 1 {
 		paused = math.Floor(3 * set["schedulers"] / 4)
 	}
-	in.leading, in.following = set["schedulers"]-paused, (set["servers"]-1)*set["schedulers"]
+	in.leading, in.following = set["schedulers"]-paused, (in.servers-1)*set["schedulers"]
 	reporting := cost.ReportAllocs
 	if own, ok := set["report_allocations"]; ok {
 		reporting = own == 1
@@ -124,11 +124,10 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	}
 	in.tSystem, in.tService = schedSystem+calls, schedService+calls
 
-	servers := set["servers"]
 	rate := func(sched float64) float64 {
 		leader := c.Raft.Dispatch.Seconds() + (1+c.Garbage)*fsm + 3*c.RPC.Serve.Seconds() + scan
 		if c.Pooled {
-			leader += (1+c.Garbage)*(sched+(servers-1)*fsm) + (servers-1)*c.Raft.Append.Seconds() + 3*c.RPC.Send.Seconds()
+			leader += (1+c.Garbage)*(sched+(in.servers-1)*fsm) + (in.servers-1)*c.Raft.Append.Seconds() + 3*c.RPC.Send.Seconds()
 		}
 		bound := math.Inf(1)
 		if c.Cores > 0 && leader > 0 {
@@ -148,7 +147,7 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	if reporting {
 		busy := 0.0
 		if c.Cores > 0 {
-			in.place += 2 * (c.RPC.Serve + c.RPC.Send).Seconds() / (float64(c.Cores) * servers)
+			in.place += 2 * (c.RPC.Serve + c.RPC.Send).Seconds() / (float64(c.Cores) * in.servers)
 			busy = in.n * (c.RPC.Serve + c.RPC.Send).Seconds() / float64(c.Cores)
 		}
 		in.reports = in.k * math.Max(1, busy/batchUpdateInterval)

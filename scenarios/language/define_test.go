@@ -13,7 +13,7 @@ func TestDefine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := def.Cluster.(*testCluster)
+	c := def.Cluster.Args.(*testCluster)
 	if c.Servers != 5 || c.Reaper.Batch != 100 || c.Reaper.Interval != 2500*time.Millisecond {
 		t.Errorf("cluster %+v", c)
 	}

@@ -20,14 +20,14 @@ type Definition struct {
 	// Brokers are the brokers to compare by default.
 	Brokers []Name
 
-	Variables  []Variable // in the order of the file
-	Cluster    any        // a filled copy of Vocabulary.Cluster
+	Variables  []Variable `lang:"-"` // in the order of the file
+	Cluster    Cluster
 	Cost       Cost
-	Fleet      Fleet
-	Jobs       []Job
-	Behaviours []Behaviour
-	Phases     []Phase // in the order in which they run
-	Thresholds []Threshold
+	Fleet      Fleet       `lang:"required"`
+	Jobs       []Job       `lang:"name=job"`
+	Behaviours []Behaviour `lang:"name=behaviour"`
+	Phases     []Phase     `lang:"name=phase,required"` // in the order in which they run
+	Thresholds []Threshold `lang:"name=threshold"`
 
 	file *File
 }
@@ -43,6 +43,11 @@ type Example struct {
 	Variables map[string]string // those that do not have their default
 	Chart     string            // the most telling chart, by the name of its file
 	Reading   string            // how to read the chart and the table
+}
+
+// Cluster is the servers. Args is a filled copy of Vocabulary.Cluster.
+type Cluster struct {
+	Args any `lang:"keyed=cluster"`
 }
 
 // Cost is what work costs.

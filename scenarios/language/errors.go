@@ -21,11 +21,9 @@ const errorWidth = 100
 func (e *Error) Error() string {
 	var b strings.Builder
 	files := map[string]*hcl.File{}
-	if e.file != nil {
-		for _, d := range e.Diags {
-			if d.Subject != nil {
-				files[d.Subject.Filename] = e.file
-			}
+	for _, d := range e.Diags {
+		if d.Subject != nil {
+			files[d.Subject.Filename] = e.file
 		}
 	}
 	if err := hcl.NewDiagnosticTextWriter(&b, files, errorWidth, false).WriteDiagnostics(e.Diags); err != nil {
@@ -69,6 +67,15 @@ func Suggest(name string, candidates []string) string {
 		return ""
 	}
 	return best
+}
+
+// DidYouMean returns `; did you mean "x"?` for the candidate x that Suggest returns, and ""
+// without one.
+func DidYouMean(name string, candidates []string) string {
+	if s := Suggest(name, candidates); s != "" {
+		return fmt.Sprintf("; did you mean %q?", s)
+	}
+	return ""
 }
 
 // unknown says that there is no such name, and what was probably meant.

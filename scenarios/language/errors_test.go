@@ -121,3 +121,19 @@ func TestSuggest(t *testing.T) {
 		}
 	}
 }
+
+func TestDidYouMean(t *testing.T) {
+	names := []string{"legacy", "shedding"}
+	for _, c := range []struct{ given, want string }{
+		{"legasy", `; did you mean "legacy"?`},
+		{"Shedding", `; did you mean "shedding"?`},
+		{"shed", `; did you mean "shedding"?`},
+		{"heap", ""},
+		{"legacy", ""},
+		{"", ""},
+	} {
+		if got := DidYouMean(c.given, names); got != c.want {
+			t.Errorf("DidYouMean(%q) = %q, want %q", c.given, got, c.want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package language
 
 import (
+	"cmp"
 	"encoding"
 	"iter"
 	"reflect"
@@ -13,11 +14,11 @@ import (
 )
 
 var (
-	durationType   = reflect.TypeFor[time.Duration]()
-	rangeType      = reflect.TypeFor[Range]()
-	distributionGo = reflect.TypeFor[Distribution]()
-	nameType       = reflect.TypeFor[Name]()
-	textType       = reflect.TypeFor[encoding.TextUnmarshaler]()
+	durationType     = reflect.TypeFor[time.Duration]()
+	rangeType        = reflect.TypeFor[Range]()
+	distributionType = reflect.TypeFor[Distribution]()
+	nameType         = reflect.TypeFor[Name]()
+	textType         = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
 // field is a field of a struct that a body fills.
@@ -29,6 +30,7 @@ type field struct {
 
 // tag is what the tag `lang:"…"` of a field says.
 type tag struct {
+	name     string // in a file; empty = the field's in snake case
 	label    bool   // the field takes a label of the block …
 	declares string // … which declares a thing of that kind
 	keyed    string // the field takes a struct of the vocabulary, chosen by the first label
@@ -57,13 +59,13 @@ func (t tag) span(least float64) string {
 	return "from " + from + " to " + formatNumber(*t.max)
 }
 
-func parseTag(text string) (tag, string) {
-	t, name := tag{}, ""
+func parseTag(text string) tag {
+	t := tag{}
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, _ := strings.Cut(part, "=")
 		switch key {
 		case "name":
-			name = value
+			t.name = value
 		case "label":
 			t.label, t.declares = true, value
 		case "keyed":
@@ -86,7 +88,7 @@ func parseTag(text string) (tag, string) {
 			t.oneof = strings.Split(value, "|")
 		}
 	}
-	return t, name
+	return t
 }
 
 func bound(text string) *float64 {
@@ -108,11 +110,8 @@ func fieldsOf(v reflect.Value) []field {
 			fields = append(fields, fieldsOf(v.Field(i))...)
 		case f.Tag.Get("lang") == "-" || !f.IsExported():
 		default:
-			t, name := parseTag(f.Tag.Get("lang"))
-			if name == "" {
-				name = SnakeCase(f.Name)
-			}
-			fields = append(fields, field{name, v.Field(i), t})
+			t := parseTag(f.Tag.Get("lang"))
+			fields = append(fields, field{cmp.Or(t.name, SnakeCase(f.Name)), v.Field(i), t})
 		}
 	}
 	return fields
@@ -159,7 +158,7 @@ func isBlock(t reflect.Type) bool {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		t = t.Elem()
 	}
-	return t.Kind() == reflect.Struct && t != distributionGo && t != nameType
+	return t.Kind() == reflect.Struct && t != distributionType && t != nameType
 }
 
 // labelsOf returns the labels of the blocks that fill a field of type t.

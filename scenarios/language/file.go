@@ -5,25 +5,17 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // File is a scenario file with correct syntax and known variables. It is immutable.
 type File struct {
-	Name      string // as given to Open
 	Title     string
 	Variables []Variable // Value is the default
 
 	parsed *hcl.File
 	locals []*hcl.Block
-}
-
-// Options is what Define needs beside the text.
-type Options struct {
-	Vocabulary Vocabulary
-	// Values has the values of variables, by name, that replace their defaults: numbers, bools,
-	// strings or nil. A string is read as the variable's type says.
-	Values map[string]any
 }
 
 // header is the part of a file that needs no values.
@@ -39,7 +31,7 @@ var header = &hcl.BodySchema{
 // errors, which are of type *Error.
 func Open(name string, src []byte) (*File, error) {
 	parsed, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	f := &File{Name: name, parsed: parsed}
+	f := &File{parsed: parsed}
 	if diags.HasErrors() {
 		return nil, f.fail(diags)
 	}
@@ -61,15 +53,15 @@ func Open(name string, src []byte) (*File, error) {
 	return f, nil
 }
 
-// Define evaluates the file. The error is an *Error or a *VariableError.
-func (f *File) Define(opts Options) (*Definition, error) {
-	def := &Definition{Title: f.Title, file: f}
-	values, err := f.WithValues(opts.Values)
+// Define evaluates the file. Given are the values of variables that do not have their
+// defaults, as in WithValues. The error is an *Error or a *VariableError.
+func (f *File) Define(vocabulary Vocabulary, given map[string]any) (*Definition, error) {
+	values, err := f.WithValues(given)
 	if err != nil {
 		return nil, err
 	}
-	def.Variables = values
-	d := &decoder{vocab: opts.Vocabulary}
+	def := &Definition{Variables: values, file: f}
+	d := &decoder{vocab: vocabulary}
 	d.ctx = &hcl.EvalContext{Functions: functions, Variables: map[string]cty.Value{"var": object(values)}}
 	d.locals(f.locals)
 	if d.diags.HasErrors() {
@@ -89,45 +81,26 @@ func (f *File) Define(opts Options) (*Definition, error) {
 	return def, nil
 }
 
-// top is the part of a file that needs values.
-type top struct {
-	Title      string
-	About      string
-	Sources    []string
-	Example    *Example
-	Brokers    []Name
-	Cluster    *clusterBlock
-	Cost       *Cost
-	Fleet      *Fleet      `lang:"required"`
-	Jobs       []Job       `lang:"name=job"`
-	Behaviours []Behaviour `lang:"name=behaviour"`
-	Phases     []Phase     `lang:"name=phase,required"`
-	Thresholds []Threshold `lang:"name=threshold"`
-}
-
-type clusterBlock struct {
-	Args any `lang:"keyed=cluster"`
-}
-
 // definition decodes everything but variables and locals.
 func (d *decoder) definition(body hcl.Body, def *Definition) {
-	t := top{}
-	d.body(body, reflect.ValueOf(&t).Elem(), header.Blocks...)
-	if t.Cluster == nil {
-		t.Cluster = &clusterBlock{clone(d.vocab.Cluster).Interface()}
+	d.body(body, reflect.ValueOf(def).Elem(), header.Blocks...)
+	if def.Cluster.Args == nil {
+		def.Cluster.Args = clone(d.vocab.Cluster).Interface()
 	}
-	if t.Cost == nil {
-		t.Cost = &Cost{}
-		if figures, err := d.vocab.Costs(""); err == nil { // the default class is built in
-			t.Cost.Figures = figures
-		}
+	if def.Cost.Figures == nil {
+		def.Cost.Figures, _ = d.vocab.Costs("") // the default class is built in
 	}
-	if t.Fleet == nil {
-		t.Fleet = &Fleet{}
-	}
-	def.About, def.Sources, def.Example, def.Brokers = t.About, t.Sources, t.Example, t.Brokers
-	def.Cluster, def.Cost, def.Fleet, def.Jobs = t.Cluster.Args, *t.Cost, *t.Fleet, t.Jobs
-	def.Behaviours, def.Phases, def.Thresholds = t.Behaviours, t.Phases, t.Thresholds
 }
 
 func (f *File) fail(diags hcl.Diagnostics) error { return &Error{diags, f.parsed} }
+
+// Format returns the text in the canonical layout of HCL: indented by two, the equals signs of
+// neighbours in one column. Comments and order stay. The error is an *Error for a text that is
+// not HCL.
+func Format(name string, src []byte) ([]byte, error) {
+	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, &Error{Diags: diags, file: file}
+	}
+	return hclwrite.Format(src), nil
+}

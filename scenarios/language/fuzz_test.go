@@ -23,7 +23,7 @@ func FuzzDefine(f *testing.F) {
 			}
 			return
 		}
-		if def.Cluster == nil || def.Cost.Figures == nil || len(def.Phases) == 0 {
+		if def.Cluster.Args == nil || def.Cost.Figures == nil || len(def.Phases) == 0 {
 			t.Errorf("half a definition: %+v", def)
 		}
 		for _, g := range def.Fleet.Groups {

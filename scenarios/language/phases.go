@@ -11,28 +11,21 @@ import (
 // phase with after follows the phase it names. It also sorts and checks the events of each.
 func (d *decoder) order(def *Definition) {
 	byName := map[string]Phase{}
-	followers := map[string][]Phase{}
-	var roots []Phase
+	followers := map[string][]Phase{} // of "" are those that follow none
 	for _, p := range def.Phases {
 		byName[p.Name] = p
-		if p.After == "" {
-			roots = append(roots, p)
-		} else {
-			followers[p.After] = append(followers[p.After], p)
-		}
+		followers[p.After] = append(followers[p.After], p)
 	}
 	var ordered []Phase
-	var visit func(Phase)
-	visit = func(p Phase) {
-		ordered = append(ordered, p)
-		for _, next := range followers[p.Name] {
-			visit(next)
+	var visit func(after string)
+	visit = func(after string) {
+		for _, p := range followers[after] {
+			ordered = append(ordered, p)
+			visit(p.Name)
 		}
 	}
-	for _, p := range roots {
-		visit(p)
-	}
-	// A phase that no root leads to is in a cycle, or after one.
+	visit("")
+	// A phase that was not visited is in a cycle, or after one.
 	for _, p := range def.Phases {
 		if !slices.ContainsFunc(ordered, func(o Phase) bool { return o.Name == p.Name }) {
 			d.fail(p.At, "Cycle of phases", "The phase waits for itself: %s.", cycleFrom(p, byName))

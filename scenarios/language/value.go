@@ -22,23 +22,20 @@ func (d *decoder) evaluate(expr hcl.Expression) (cty.Value, hcl.Diagnostics) {
 		if d.ctx == nil {
 			break // nothing can be named
 		}
-		at, scope := t.SourceRange(), t.RootName()
+		at := t.SourceRange()
+		scope, name := named(t)
 		values, ok := d.ctx.Variables[scope]
 		if !ok && len(t) == 1 {
 			missing = append(missing, problem(at, "Unknown name", "There is no %s here: a text stands in quotes, a variable behind var. and a local one behind local.", scope))
 		}
-		if !ok || len(t) < 2 {
-			continue
-		}
-		attr, ok := t[1].(hcl.TraverseAttr)
-		if !ok || values.Type().HasAttribute(attr.Name) {
+		if !ok || name == "" || values.Type().HasAttribute(name) {
 			continue
 		}
 		var known []string
 		for _, name := range slices.Sorted(maps.Keys(values.Type().AttributeTypes())) {
 			known = append(known, scope+"."+name)
 		}
-		missing = append(missing, problem(at, "Unknown name", "%s", unknown(scope+"."+attr.Name, known)))
+		missing = append(missing, problem(at, "Unknown name", "%s", unknown(scope+"."+name, known)))
 	}
 	if missing.HasErrors() {
 		return cty.DynamicVal, missing
@@ -69,35 +66,25 @@ func (d *decoder) store(value cty.Value, f field, at Range) {
 		target = target.Elem()
 	}
 	switch {
-	case target.CanAddr() && target.Addr().Type().Implements(textType):
-		d.word(value, f, target, at)
+	case target.Addr().Type().Implements(textType): // such as a server's name
+		if s, ok := d.text(value, f, at); ok {
+			if err := target.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s)); err != nil {
+				d.fail(at, "Bad "+f.name, "%v.", err)
+			}
+		}
 		return
 	case target.Type() == nameType:
-		d.text(value, f, target.FieldByName("Text"), at)
-		target.FieldByName("At").Set(reflect.ValueOf(at))
+		s, _ := d.text(value, f, at)
+		target.Set(reflect.ValueOf(Name{s, at}))
 		return
-	case target.Type() == distributionGo:
-		d.distribution(value, target, f.name, at)
-		return
-	case target.Type() == durationType:
-		if text, ok := to(value, cty.String); ok && value.Type() == cty.String {
-			v, err := parseDuration(text.AsString())
-			if err != nil {
-				d.fail(at, "Not a duration", "%s: %v.", f.name, err)
-				return
-			}
-			if f.tag.above && v == 0 {
-				d.fail(at, "Out of range", "%s must be above 0.", f.name)
-			}
-			target.SetInt(int64(v))
-			return
-		}
-		d.fail(at, "Not a duration", `%s must be a duration in quotes, such as "90s", "1.5ms" or "2h".`, f.name)
+	case target.Type() == distributionType, target.Type() == durationType:
+		d.duration(value, f, target, at)
 		return
 	}
 	switch target.Kind() {
 	case reflect.String:
-		d.text(value, f, target, at)
+		s, _ := d.text(value, f, at)
+		target.SetString(s)
 	case reflect.Bool:
 		if v, ok := to(value, cty.Bool); ok {
 			target.SetBool(v.True())
@@ -122,11 +109,11 @@ func to(value cty.Value, want cty.Type) (cty.Value, bool) {
 	return v, err == nil && !v.IsNull()
 }
 
-func (d *decoder) text(value cty.Value, f field, target reflect.Value, at Range) {
+func (d *decoder) text(value cty.Value, f field, at Range) (string, bool) {
 	v, ok := to(value, cty.String)
 	if !ok {
 		d.fail(at, "Wrong type", "%s must be text.", f.name)
-		return
+		return "", false
 	}
 	s := v.AsString()
 	if len(f.tag.oneof) > 0 && !slices.Contains(f.tag.oneof, s) {
@@ -135,19 +122,7 @@ func (d *decoder) text(value cty.Value, f field, target reflect.Value, at Range)
 	if f.tag.ref != "" && s != "" {
 		d.refs = append(d.refs, reference{f.tag.ref, s, at})
 	}
-	target.SetString(s)
-}
-
-// word stores text in a type that reads text itself, such as a server's name.
-func (d *decoder) word(value cty.Value, f field, target reflect.Value, at Range) {
-	v, ok := to(value, cty.String)
-	if !ok {
-		d.fail(at, "Wrong type", "%s must be text.", f.name)
-		return
-	}
-	if err := target.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(v.AsString())); err != nil {
-		d.fail(at, "Bad "+f.name, "%v.", err)
-	}
+	return s, true
 }
 
 func (d *decoder) number(value cty.Value, f field, target reflect.Value, at Range) {
@@ -192,8 +167,7 @@ func (d *decoder) list(value cty.Value, f field, target reflect.Value, at Range)
 		return
 	}
 	out := reflect.MakeSlice(target.Type(), 0, value.LengthInt())
-	for it := value.ElementIterator(); it.Next(); {
-		_, v := it.Element()
+	for _, v := range value.AsValueSlice() {
 		elem := reflect.New(target.Type().Elem()).Elem()
 		if v.IsNull() {
 			d.fail(at, "Wrong type", "%s must hold no null.", f.name)
@@ -211,33 +185,41 @@ func (d *decoder) table(value cty.Value, name string, target reflect.Value, at R
 		d.fail(at, "Wrong type", `%s must be names and texts, such as { "os.name" = "ubuntu" }.`, name)
 		return
 	}
-	out := reflect.MakeMap(target.Type())
-	for it := v.ElementIterator(); it.Next(); {
-		key, text := it.Element()
-		if text.IsNull() {
-			continue
+	out := map[string]string{}
+	for key, text := range v.AsValueMap() {
+		if !text.IsNull() {
+			out[key] = text.AsString()
 		}
-		out.SetMapIndex(reflect.ValueOf(key.AsString()), reflect.ValueOf(text.AsString()))
 	}
-	target.Set(out)
+	target.Set(reflect.ValueOf(out))
 }
 
-// distribution stores what one of the functions returned, or a constant.
-func (d *decoder) distribution(value cty.Value, target reflect.Value, name string, at Range) {
-	if value.Type().Equals(distributionType) {
+// duration stores a duration. A Distribution also takes what one of the functions returned.
+func (d *decoder) duration(value cty.Value, f field, target reflect.Value, at Range) {
+	distributed := target.Type() == distributionType
+	switch {
+	case distributed && value.Type().Equals(distributionValue):
 		target.Set(reflect.ValueOf(value.EncapsulatedValue()).Elem())
 		return
-	}
-	if value.Type() == cty.String {
-		v, err := parseDuration(value.AsString())
-		if err != nil {
-			d.fail(at, "Not a duration", "%s: %v.", name, err)
-			return
-		}
-		target.Set(reflect.ValueOf(Distribution{Kind: "constant", A: v}))
+	case value.Type() == cty.String:
+	case distributed:
+		d.fail(at, "Not a distribution", `%s must be a duration such as "90s", or uniform("1m", "5m"), exponential("10m") or normal("5m", "1m").`, f.name)
+		return
+	default:
+		d.fail(at, "Not a duration", `%s must be a duration in quotes, such as "90s", "1.5ms" or "2h".`, f.name)
 		return
 	}
-	d.fail(at, "Not a distribution", `%s must be a duration such as "90s", or uniform("1m", "5m"), exponential("10m") or normal("5m", "1m").`, name)
+	v, err := parseDuration(value.AsString())
+	switch {
+	case err != nil:
+		d.fail(at, "Not a duration", "%s: %v.", f.name, err)
+	case distributed:
+		target.Set(reflect.ValueOf(Distribution{Kind: "constant", A: v}))
+	case f.tag.above && v == 0:
+		d.fail(at, "Out of range", "%s must be above 0.", f.name)
+	default:
+		target.SetInt(int64(v))
+	}
 }
 
 // plain formats a number without an exponent if it is whole.

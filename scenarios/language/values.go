@@ -92,8 +92,9 @@ func ParseValues(name string, src []byte) (*Values, error) {
 	return values, nil
 }
 
-// WithValues returns the variables with the values given, each within its own bounds. The
-// error is a *VariableError.
+// WithValues returns the variables with the values given, each within its own bounds: numbers,
+// bools, strings or nil, by name. A string is read as the variable's type says. The error is a
+// *VariableError.
 func (f *File) WithValues(given map[string]any) ([]Variable, error) {
 	out := slices.Clone(f.Variables)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -104,7 +105,7 @@ func (f *File) WithValues(given map[string]any) ([]Variable, error) {
 		value, err := given[name], error(nil)
 		text, isText := value.(string)
 		switch {
-		case value == nil, isText && text == "null" && out[i].Default == nil:
+		case isText && text == "null" && out[i].Default == nil:
 			value = nil
 		case isText:
 			value, err = out[i].Parse(text)
@@ -124,8 +125,8 @@ func (f *File) noSuchVariable(name string) string {
 	for _, v := range f.Variables {
 		names = append(names, v.Name)
 	}
-	if s := Suggest(name, names); s != "" {
-		return fmt.Sprintf("the scenario has no such variable; did you mean %q?", s)
+	if hint := DidYouMean(name, names); hint != "" {
+		return "the scenario has no such variable" + hint
 	}
 	return fmt.Sprintf("the scenario has no such variable; its variables are %q", names)
 }
@@ -145,29 +146,34 @@ func (d *decoder) validation(b *hcl.Block) validation {
 func (f *File) validate(d *decoder, variables []Variable) error {
 	for _, v := range variables {
 		for _, rule := range v.validations {
-			got, diags := d.evaluate(rule.condition)
-			if diags.HasErrors() {
-				return f.fail(diags)
-			}
-			holds, ok := to(got, cty.Bool)
-			if !ok || !holds.IsKnown() {
-				return f.fail(hcl.Diagnostics{problem(rule.condition.Range(), "Wrong type", "A condition must be true or false.")})
+			holds, err := f.must(d, rule.condition, cty.Bool, "A condition must be true or false.")
+			if err != nil {
+				return err
 			}
 			if holds.True() {
 				continue
 			}
-			got, diags = d.evaluate(rule.message)
-			if diags.HasErrors() {
-				return f.fail(diags)
-			}
-			message, ok := to(got, cty.String)
-			if !ok || !message.IsKnown() {
-				return f.fail(hcl.Diagnostics{problem(rule.message.Range(), "Wrong type", "error_message must be text.")})
+			message, err := f.must(d, rule.message, cty.String, "error_message must be text.")
+			if err != nil {
+				return err
 			}
 			return &VariableError{v.Name, v.Text(), message.AsString()}
 		}
 	}
 	return nil
+}
+
+// must evaluates an expression that must have a value of a type, as otherwise says.
+func (f *File) must(d *decoder, expr hcl.Expression, want cty.Type, otherwise string) (cty.Value, error) {
+	got, diags := d.evaluate(expr)
+	if diags.HasErrors() {
+		return got, f.fail(diags)
+	}
+	value, ok := to(got, want)
+	if !ok || !value.IsKnown() {
+		return value, f.fail(hcl.Diagnostics{problem(expr.Range(), "Wrong type", "%s", otherwise)})
+	}
+	return value, nil
 }
 
 // locals evaluates the attributes of locals blocks, each after those that it depends on.
@@ -190,8 +196,8 @@ func (d *decoder) locals(blocks []*hcl.Block) {
 		attr := attrs[name]
 		state[name] = 1
 		for _, t := range attr.Expr.Variables() {
-			need := localName(t)
-			if _, ok := attrs[need]; !ok {
+			scope, need := named(t)
+			if _, ok := attrs[need]; scope != "local" || !ok {
 				continue // an unknown name is reported when the expression is evaluated
 			}
 			switch state[need] {
@@ -219,13 +225,13 @@ func (d *decoder) locals(blocks []*hcl.Block) {
 	d.ctx.Variables["local"] = cty.ObjectVal(values)
 }
 
-// localName returns NAME of local.NAME; "" of anything else.
-func localName(t hcl.Traversal) string {
-	if t.RootName() != "local" || len(t) < 2 {
-		return ""
+// named returns SCOPE and NAME of SCOPE.NAME; an empty name if the scope stands alone or an
+// index follows it.
+func named(t hcl.Traversal) (scope, name string) {
+	if len(t) > 1 {
+		if attr, ok := t[1].(hcl.TraverseAttr); ok {
+			name = attr.Name
+		}
 	}
-	if attr, ok := t[1].(hcl.TraverseAttr); ok {
-		return attr.Name
-	}
-	return ""
+	return t.RootName(), name
 }

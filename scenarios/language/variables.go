@@ -11,7 +11,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // Types of variables.
@@ -55,44 +54,33 @@ func (v Variable) IsDefault() bool { return v.Value == v.Default }
 func (v Variable) Text() string { return textOf(v.Value) }
 
 func textOf(value any) string {
-	switch x := value.(type) {
-	case nil:
+	if value == nil {
 		return "null"
-	case float64:
-		return strconv.FormatFloat(x, 'g', -1, 64)
 	}
 	return fmt.Sprint(value)
 }
 
 // Parse reads a value from text, such as a command line's.
 func (v Variable) Parse(text string) (any, error) {
-	fail := func(format string, args ...any) (any, error) {
-		return nil, &VariableError{v.Name, text, fmt.Sprintf(format, args...)}
-	}
+	var value any
+	var err error
 	switch v.Type {
 	case TypeInteger:
-		n, err := strconv.ParseInt(text, 10, 64)
-		switch {
-		case errors.Is(err, strconv.ErrRange):
-			return fail("it must be a whole number of at most 18 digits")
-		case err != nil:
-			return fail("it must be a whole number%s", v.example())
+		value, err = strconv.ParseInt(text, 10, 64)
+		if errors.Is(err, strconv.ErrRange) {
+			return nil, &VariableError{v.Name, text, "it must be a whole number of at most 18 digits"}
 		}
-		return v.check(n)
 	case TypeNumber:
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return fail("it must be a number%s", v.example())
-		}
-		return v.check(x)
+		value, err = strconv.ParseFloat(text, 64)
 	case TypeBool:
-		b, err := strconv.ParseBool(text)
-		if err != nil {
-			return fail("it must be true or false")
-		}
-		return b, nil
+		value, err = strconv.ParseBool(text)
+	default:
+		value = text
 	}
-	return v.check(text)
+	if err != nil {
+		value = text // check says what it must be
+	}
+	return v.check(value)
 }
 
 func (v Variable) example() string {
@@ -103,8 +91,11 @@ func (v Variable) example() string {
 }
 
 // check converts a value of any Go type that JSON or a caller may use to the variable's type,
-// and checks its bounds.
+// and checks its bounds. Nil stays nil.
 func (v Variable) check(value any) (any, error) {
+	if value == nil {
+		return nil, nil
+	}
 	fail := func(format string, args ...any) (any, error) {
 		return nil, &VariableError{v.Name, textOf(value), fmt.Sprintf(format, args...)}
 	}
@@ -144,11 +135,7 @@ func (v Variable) check(value any) (any, error) {
 		}
 	}
 	if len(v.OneOf) > 0 && !slices.Contains(v.OneOf, s) {
-		hint := ""
-		if near := Suggest(s, v.OneOf); near != "" {
-			hint = fmt.Sprintf("; did you mean %q?", near)
-		}
-		return fail("it must be one of %s%s", strings.Join(v.OneOf, ", "), hint)
+		return fail("it must be one of %s%s", strings.Join(v.OneOf, ", "), DidYouMean(s, v.OneOf))
 	}
 	return s, nil
 }
@@ -184,15 +171,11 @@ func wholeOf(value any) (int64, bool) {
 }
 
 func floatOf(value any) (float64, bool) {
-	switch x := value.(type) {
-	case int:
-		return float64(x), true
-	case int64:
-		return float64(x), true
-	case float64:
+	if x, ok := value.(float64); ok {
 		return x, true
 	}
-	return 0, false
+	n, ok := wholeOf(value)
+	return float64(n), ok
 }
 
 // variable decodes a variable block.
@@ -220,22 +203,15 @@ func (d *decoder) variable(b *hcl.Block) Variable {
 	if diags.HasErrors() {
 		return v
 	}
-	got, err := v.take(value)
+	got, err := goValue(value)
+	if err != nil {
+		err = fmt.Errorf("variable %s: %w", v.Name, err)
+	} else {
+		got, err = v.check(got)
+	}
 	if err != nil {
 		d.fail(attr.Expr.Range(), "Wrong default", "%v.", err)
 	}
 	v.Default, v.Value = got, got
 	return v
-}
-
-// take converts and checks a value of HCL; null becomes nil.
-func (v Variable) take(value cty.Value) (any, error) {
-	if value.IsNull() || !value.IsKnown() {
-		return nil, nil
-	}
-	got, err := goValue(value)
-	if err != nil {
-		return nil, fmt.Errorf("variable %s: %w", v.Name, err)
-	}
-	return v.check(got)
 }

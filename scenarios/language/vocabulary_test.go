@@ -65,7 +65,7 @@ func define(src string, values map[string]any) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.Define(Options{Vocabulary: words(), Values: values})
+	return f.Define(words(), values)
 }
 
 // whole says a bit of everything.
