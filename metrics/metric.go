@@ -1,8 +1,6 @@
 package metrics
 
-import (
-	"slices"
-)
+import "slices"
 
 // Metric is one figure of a phase, as tables, comparisons and exports show it.
 type Metric struct {
@@ -30,10 +28,6 @@ func count(get func(*Phase) uint64) func(*Phase) float64 {
 	return func(p *Phase) float64 { return float64(get(p)) }
 }
 
-func optional(name, title string, get func(*Phase) float64) Metric {
-	return Metric{Name: name, Title: title, Unit: "s", Value: get, Optional: true}
-}
-
 var phaseMetrics = []Metric{
 	{Name: "raft_entries", Title: "Raft entries", Unit: "entries", Value: count(func(p *Phase) uint64 { return p.RaftEntries })},
 	{Name: "evals_created", Title: "evals created", Unit: "evaluations", Value: count(func(p *Phase) uint64 { return p.EvalsCreated })},
@@ -42,8 +36,8 @@ var phaseMetrics = []Metric{
 	{Name: "plans_submitted", Title: "plans submitted", Unit: "plans", Value: count(func(p *Phase) uint64 { return p.PlansSubmitted })},
 	{Name: "queue_empty_s", Title: "queue empty", Unit: "s", Value: func(p *Phase) float64 { return p.QueueEmptyS }},
 	{Name: "recovery_s", Title: "recovery", Unit: "s", Value: func(p *Phase) float64 { return p.RecoveryS }},
-	optional("cancels_written_s", "cancels written", func(p *Phase) float64 { return p.CancelsWrittenS }),
-	optional("allocs_replaced_s", "allocs replaced", func(p *Phase) float64 { return p.AllocsReplacedS }),
+	{Name: "cancels_written_s", Title: "cancels written", Unit: "s", Value: func(p *Phase) float64 { return p.CancelsWrittenS }, Optional: true},
+	{Name: "allocs_replaced_s", Title: "allocs replaced", Unit: "s", Value: func(p *Phase) float64 { return p.AllocsReplacedS }, Optional: true},
 	{Name: "start_s", Title: "start", Unit: "s", Value: func(p *Phase) float64 { return p.StartS }},
 	{Name: "end_s", Title: "end", Unit: "s", Value: func(p *Phase) float64 { return p.EndS }},
 	{Name: "peak_pending", Title: "peak pending", Unit: "evaluations", Value: count(func(p *Phase) uint64 { return p.PeakPending })},

@@ -67,19 +67,17 @@ func (t Threshold) check(runs, baseline []*Result) ([]Verdict, error) {
 		return nil, fmt.Errorf("%s demands nothing: set max, min, max_ratio or tolerance", t.Metric)
 	}
 	var verdicts []Verdict
-	matched := false
 	for _, r := range runs {
 		if t.Broker != "" && r.Run.Broker != t.Broker {
 			continue
 		}
-		matched = true
 		v, err := t.checkRun(r, runs, baseline)
 		if err != nil {
 			return nil, err
 		}
 		verdicts = append(verdicts, v...)
 	}
-	if !matched {
+	if len(verdicts) == 0 {
 		return nil, fmt.Errorf("%s: broker %q: %w", t.Metric, t.Broker, ErrNoSuchRun)
 	}
 	return verdicts, nil

@@ -49,11 +49,17 @@ func figureText(path string, value float64) string {
 	return wording.Exact(value)
 }
 
+func mark(ok bool) string {
+	if ok {
+		return "✓"
+	}
+	return "✗"
+}
+
 // CheckLines writes a line for every threshold, a line for every run about its invariants, and
 // one for each invariant that failed.
 func CheckLines(w io.Writer, runs []*metrics.Result) error {
 	var b strings.Builder
-	mark := map[bool]string{true: "✓", false: "✗"}
 	for i, name := range wording.Labels(runs) {
 		held := 0
 		for _, inv := range runs[i].Invariants {
@@ -69,7 +75,7 @@ func CheckLines(w io.Writer, runs []*metrics.Result) error {
 	}
 	for _, c := range Checks(runs) {
 		if c.Threshold {
-			fmt.Fprintf(&b, "%s %s: %s: %s\n", mark[c.OK], c.Run, c.Name, c.Detail)
+			fmt.Fprintf(&b, "%s %s: %s: %s\n", mark(c.OK), c.Run, c.Name, c.Detail)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -139,37 +145,28 @@ const maxAnnotations = 10
 // GitHubAnnotations writes workflow commands that annotate a GitHub Actions run with what
 // failed: one for each run and phase, and no more than GitHub shows.
 func GitHubAnnotations(w io.Writer, runs []*metrics.Result) error {
-	type group struct {
-		title string
-		lines []string
-	}
-	var groups []*group
-	find := func(title string) *group {
-		for _, g := range groups {
-			if g.title == title {
-				return g
-			}
-		}
-		groups = append(groups, &group{title: title})
-		return groups[len(groups)-1]
-	}
+	var titles []string
+	lines := map[string][]string{} // by title
 	for _, c := range Checks(runs) {
 		if c.OK {
 			continue
 		}
-		g := find(runs[0].Run.Scenario + ", " + c.Run + ": " + scope(c))
-		g.lines = append(g.lines, c.Name+": "+c.Detail)
-	}
-	if len(groups) > maxAnnotations {
-		rest := &group{title: fmt.Sprintf("%d more groups of failed checks", len(groups)-maxAnnotations+1)}
-		for _, g := range groups[maxAnnotations-1:] {
-			rest.lines = append(rest.lines, fmt.Sprintf("%s: %d failed", g.title, len(g.lines)))
+		title := runs[0].Run.Scenario + ", " + c.Run + ": " + scope(c)
+		if lines[title] == nil {
+			titles = append(titles, title)
 		}
-		groups = append(groups[:maxAnnotations-1], rest)
+		lines[title] = append(lines[title], c.Name+": "+c.Detail)
+	}
+	if len(titles) > maxAnnotations {
+		rest := fmt.Sprintf("%d more groups of failed checks", len(titles)-maxAnnotations+1)
+		for _, title := range titles[maxAnnotations-1:] {
+			lines[rest] = append(lines[rest], fmt.Sprintf("%s: %d failed", title, len(lines[title])))
+		}
+		titles = append(titles[:maxAnnotations-1], rest)
 	}
 	var b strings.Builder
-	for _, g := range groups {
-		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty(g.title), escapeData(strings.Join(g.lines, "\n")))
+	for _, title := range titles {
+		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty.Replace(title), escapeData.Replace(strings.Join(lines[title], "\n")))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -188,13 +185,10 @@ func scope(c Check) string {
 }
 
 // escapeData and escapeProperty keep text within a workflow command.
-func escapeData(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
-}
-
-func escapeProperty(s string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(s))
-}
+var (
+	escapeData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
 
 // StepSummary writes the checks as Markdown for the summary of a CI step, the failed ones
 // first. Without runs it returns ErrNoRuns.
@@ -214,7 +208,7 @@ func StepSummary(w io.Writer, runs []*metrics.Result) error {
 	for _, ok := range []bool{false, true} {
 		for _, c := range checks {
 			if c.OK == ok && (!ok || c.Threshold) {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", map[bool]string{true: "✓", false: "✗"}[ok], wording.MarkdownCell(c.Run), wording.MarkdownCell(c.Name), wording.MarkdownCell(c.Detail))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", mark(ok), wording.MarkdownCell(c.Run), wording.MarkdownCell(c.Name), wording.MarkdownCell(c.Detail))
 			}
 		}
 	}

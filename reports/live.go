@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -117,7 +118,8 @@ func (r liveRun) lines(name, color string, p paint) [liveLines]string {
 	bar := strings.Repeat("█", full) + strings.Repeat("░", liveBar-full)
 	left := tableWidth - liveBar - 7
 	name = fit(name, 24)
-	title := p.bold(name) + padded(fit(where, left-utf8.RuneCountInString(name)), left-utf8.RuneCountInString(name))
+	left -= utf8.RuneCountInString(name)
+	title := fmt.Sprintf("%s%-*s", p.bold(name), left, fit(where, left))
 	row := func(what, value string, spark metrics.Series, note string) string {
 		text := fmt.Sprintf("%-*s%*s  ", liveTitle, "  "+what, liveValue, fit(value, liveValue))
 		return text + p.sgr(color, sparkline(columns(spark, liveSpark), liveSpark)) + "  " + fit(note, tableWidth-liveTitle-liveValue-liveSpark-4)
@@ -147,14 +149,9 @@ func (r liveRun) rate() string {
 // byStatus counts the nodes of each status, those that serve first.
 func byStatus(nodes map[string]int) string {
 	known := []string{"ready", "initializing", "disconnected", "down"}
-	var names, parts []string
-	for name := range nodes {
-		if !slices.Contains(known, name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	for _, name := range append(known, names...) {
+	var parts []string
+	others := slices.DeleteFunc(slices.Sorted(maps.Keys(nodes)), func(name string) bool { return slices.Contains(known, name) })
+	for _, name := range append(known, others...) {
 		if n := nodes[name]; n > 0 {
 			parts = append(parts, wording.Grouped(float64(n))+" "+name)
 		}
@@ -186,16 +183,11 @@ func columns(s metrics.Series, n int) []float64 {
 	return out
 }
 
-func padded(text string, width int) string {
-	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
-}
-
 // sparkline draws values as one line of block characters, width columns wide. The highest
 // value of all is the highest block. Each column shows the highest of its values, so that no
 // peak is lost, and anything above zero shows. Fewer values than columns leave the rest blank.
 func sparkline(values []float64, width int) string {
-	const blocks = "▁▂▃▄▅▆▇█"
-	levels := []rune(blocks)
+	levels := []rune("▁▂▃▄▅▆▇█")
 	highest := 0.0
 	for _, v := range values {
 		highest = math.Max(highest, v)
@@ -207,10 +199,9 @@ func sparkline(values []float64, width int) string {
 		for _, v := range values[i*len(values)/columns : (i+1)*len(values)/columns] {
 			peak = math.Max(peak, v)
 		}
-		switch {
-		case peak > 0:
+		if peak > 0 {
 			b.WriteRune(levels[min(int(peak/highest*float64(len(levels))), len(levels)-1)])
-		default:
+		} else {
 			b.WriteByte('_')
 		}
 	}

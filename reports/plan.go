@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -81,16 +82,12 @@ func PlanTable(w io.Writer, p Plan) error {
 			fmt.Fprintf(table, "  %s\t%s\t%s\n", name, broker, f.Formula)
 		}
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	_ = table.Flush() // an error stays with out
 	fmt.Fprintln(out)
 	for _, in := range p.Inputs {
 		fmt.Fprintf(table, "  %s\t%s\t%s\n", in.Symbol, strings.TrimSpace(planNumber(in.Value)+" "+in.Unit), in.Title)
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	_ = table.Flush()
 	return out.Flush()
 }
 
@@ -151,22 +148,19 @@ func PlanJSON(w io.Writer, p Plan) error {
 }
 
 func (c PlanColumn) figure(path string) (PlanFigure, bool) {
-	for _, f := range c.Figures {
-		if f.Path == path {
-			return f, true
-		}
+	i := slices.IndexFunc(c.Figures, func(f PlanFigure) bool { return f.Path == path })
+	if i < 0 {
+		return PlanFigure{}, false
 	}
-	return PlanFigure{}, false
+	return c.Figures[i], true
 }
 
 // planPaths returns the paths of the figures of all columns, in their order.
 func planPaths(columns []PlanColumn) []string {
 	var paths []string
-	seen := map[string]bool{}
 	for _, c := range columns {
 		for _, f := range c.Figures {
-			if !seen[f.Path] {
-				seen[f.Path] = true
+			if !slices.Contains(paths, f.Path) {
 				paths = append(paths, f.Path)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ func writePrometheus(w io.Writer, runs []*metrics.Result) error {
 	out := bufio.NewWriter(w)
 	for _, name := range slices.Sorted(maps.Keys(families)) {
 		f := families[name]
-		fmt.Fprintf(out, "# TYPE %s %s\n# HELP %s %s\n", name, f.kind, name, promEscape(f.help))
+		fmt.Fprintf(out, "# TYPE %s %s\n# HELP %s %s\n", name, f.kind, name, promEscaper.Replace(f.help))
 		for _, s := range f.samples {
 			fmt.Fprintln(out, s)
 		}
@@ -51,7 +52,7 @@ type promFamilies map[string]*promFamily
 // sample appends one sample: the metric's name with a suffix, labels as alternating names and
 // values, the value, and its time in seconds of the run.
 func (fs promFamilies) sample(name, kind, help, suffix string, labels []string, value, atS float64) {
-	name = promName(name)
+	name = notInName.ReplaceAllString(name, "_")
 	f := fs[name]
 	if f == nil {
 		f = &promFamily{kind: kind, help: help}
@@ -59,7 +60,7 @@ func (fs promFamilies) sample(name, kind, help, suffix string, labels []string, 
 	}
 	var pairs []string
 	for pair := range slices.Chunk(labels, 2) {
-		pairs = append(pairs, pair[0]+`="`+promEscape(pair[1])+`"`)
+		pairs = append(pairs, pair[0]+`="`+promEscaper.Replace(pair[1])+`"`)
 	}
 	at := promEpoch.Add(time.Duration(atS * float64(time.Second)))
 	f.samples = append(f.samples, fmt.Sprintf("%s%s{%s} %s %d.%06d",
@@ -129,17 +130,7 @@ func (fs promFamilies) histogram(name, help string, run []string, d metrics.Dist
 
 func promNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// promName replaces what a metric's name must not contain.
-func promName(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == ':':
-			return r
-		}
-		return '_'
-	}, name)
-}
+// notInName matches what a metric's name must not contain.
+var notInName = regexp.MustCompile(`[^a-zA-Z0-9_:]`)
 
-func promEscape(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text)
-}
+var promEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)

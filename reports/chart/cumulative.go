@@ -3,6 +3,7 @@ package chart
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/figure"
@@ -37,17 +38,10 @@ func cumulativeX(f figure.Figure) figure.Figure {
 			xs = append(xs, l.X...)
 		}
 	}
-	lowest := math.Inf(1)
-	for _, x := range xs {
-		f.X.Max = math.Max(f.X.Max, x)
-		if x > 0 {
-			lowest = math.Min(lowest, x)
-		}
-	}
-	f.X.Max = figure.Positive(f.X.Max)
+	f.X.Max = figure.Positive(slices.Max(xs))
 	if f.X.Log = figure.TooWide(xs); f.X.Log {
 		f.X.Max *= 1.5
-		f.X.Min = figure.LowEnd(lowest/1.5, f.X.Max)
+		f.X.Min = figure.LowEnd(figure.LeastPositive(xs)/1.5, f.X.Max)
 	} else {
 		f.X.Max *= 1.05
 	}

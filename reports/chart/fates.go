@@ -14,14 +14,11 @@ func init() {
 
 // fatesFigure plots what became of the evaluations.
 func fatesFigure(v *view) figure.Figure {
-	f := v.stacked("evaluations so far", []part{
-		{"complete", figure.Green, []string{metrics.SeriesCompleted}},
-		{"canceled", figure.Grey, []string{metrics.SeriesCanceled}},
-		{"failed", figure.Purple, []string{metrics.SeriesFailed}},
+	return v.stacked("evaluations so far", []part{
+		{"complete", figure.Green, metrics.SeriesCompleted},
+		{"canceled", figure.Grey, metrics.SeriesCanceled},
+		{"failed", figure.Purple, metrics.SeriesFailed},
+	}, func(t metrics.Phase) string {
+		return fmt.Sprintf("%s processed, %s canceled", wording.Grouped(float64(t.EvalsProcessed)), wording.Grouped(float64(t.EvalsCanceled)))
 	})
-	for i := range f.Panels {
-		t := v.runs[i].Totals
-		f.Panels[i].Detail = fmt.Sprintf("%s processed, %s canceled", wording.Grouped(float64(t.EvalsProcessed)), wording.Grouped(float64(t.EvalsCanceled)))
-	}
-	return f
 }

@@ -12,16 +12,15 @@ func init() {
 
 // nodesFigure plots how many client nodes have which status.
 func nodesFigure(v *view) figure.Figure {
-	f := v.stacked("nodes", []part{
-		{"ready", figure.Green, []string{metrics.SeriesNodesReady}},
-		{"initializing", figure.Yellow, []string{metrics.SeriesNodesInit}},
-		{"disconnected", figure.Purple, []string{metrics.SeriesNodesDisconnected}},
-		{"down", figure.Grey, []string{metrics.SeriesNodesDown}},
-	})
-	for i := range f.Panels {
-		if n := v.runs[i].Totals.NodesDown; n > 0 {
-			f.Panels[i].Detail = wording.Grouped(float64(n)) + " went down"
+	return v.stacked("nodes", []part{
+		{"ready", figure.Green, metrics.SeriesNodesReady},
+		{"initializing", figure.Yellow, metrics.SeriesNodesInit},
+		{"disconnected", figure.Purple, metrics.SeriesNodesDisconnected},
+		{"down", figure.Grey, metrics.SeriesNodesDown},
+	}, func(t metrics.Phase) string {
+		if t.NodesDown == 0 {
+			return ""
 		}
-	}
-	return f
+		return wording.Grouped(float64(t.NodesDown)) + " went down"
+	})
 }

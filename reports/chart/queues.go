@@ -12,17 +12,16 @@ func init() {
 
 // queuesFigure plots in which queue of the broker the evaluations are.
 func queuesFigure(v *view) figure.Figure {
-	f := v.stacked("evaluations", []part{
-		{"unacked", figure.Purple, []string{metrics.SeriesUnacked}},
-		{"ready", figure.Green, []string{metrics.SeriesReady}},
-		{"pending", figure.Orange, []string{metrics.SeriesPending}},
-		{"waiting", figure.Yellow, []string{metrics.SeriesWaiting}},
-		{"cancelable", figure.Grey, []string{metrics.SeriesCancelable}},
-	})
-	for i := range f.Panels {
-		if n := v.runs[i].Totals.PeakCancelable; n > 0 {
-			f.Panels[i].Detail = "at most " + wording.Grouped(float64(n)) + " cancelable"
+	return v.stacked("evaluations", []part{
+		{"unacked", figure.Purple, metrics.SeriesUnacked},
+		{"ready", figure.Green, metrics.SeriesReady},
+		{"pending", figure.Orange, metrics.SeriesPending},
+		{"waiting", figure.Yellow, metrics.SeriesWaiting},
+		{"cancelable", figure.Grey, metrics.SeriesCancelable},
+	}, func(t metrics.Phase) string {
+		if t.PeakCancelable == 0 {
+			return ""
 		}
-	}
-	return f
+		return "at most " + wording.Grouped(float64(t.PeakCancelable)) + " cancelable"
+	})
 }

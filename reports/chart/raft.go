@@ -26,23 +26,17 @@ func raftFigure(v *view) figure.Figure {
 	f.Legend = v.runKeys()
 	if f.Y.Log = figure.TooWide(heights); !f.Y.Log {
 		// Stacked areas mean nothing on a logarithmic axis.
-		byType := v.stack(entryParts())
-		for i := range byType {
-			f.Panels[i].Areas = byType[i]
+		const p = metrics.SeriesEntriesPrefix
+		for i, areas := range v.stack([]part{
+			{"node register", figure.Sky, p + metrics.EntryNodeRegister},
+			{"node status", figure.Purple, p + metrics.EntryNodeUpdateStatus},
+			{"eval update", figure.Orange, p + metrics.EntryEvalUpdate},
+			{"plan result", figure.Green, p + metrics.EntryApplyPlanResults},
+			{"other", figure.Grey, p + "*"},
+		}) {
+			f.Panels[i].Areas = areas
 		}
 		f.Legend = append(f.Legend, figure.KeysOf(f.Panels)...)
 	}
 	return f.FitY()
-}
-
-// entryParts returns the layers of the Raft log: the types of a storm, and the rest.
-func entryParts() []part {
-	p := metrics.SeriesEntriesPrefix
-	return []part{
-		{"node register", figure.Sky, []string{p + metrics.EntryNodeRegister}},
-		{"node status", figure.Purple, []string{p + metrics.EntryNodeUpdateStatus}},
-		{"eval update", figure.Orange, []string{p + metrics.EntryEvalUpdate}},
-		{"plan result", figure.Green, []string{p + metrics.EntryApplyPlanResults}},
-		{"other", figure.Grey, []string{p + "*"}},
-	}
 }

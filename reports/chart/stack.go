@@ -9,22 +9,22 @@ import (
 	"github.com/simctl/simctl/reports/figure"
 )
 
-// part is one layer of a stack: the sum of some series.
+// part is one layer of a stack.
 type part struct {
 	name  string
 	color color.NRGBA
-	// series are names; one that ends in * stands for every series with that prefix which
-	// no other part of the stack names.
-	series []string
+	// series is the name of one. A name that ends in * stands for the sum of all series with
+	// that prefix which no other part of the stack names.
+	series string
 }
 
-// stacked returns a figure of stacked areas over time. It has no panels if no run has
-// recorded any of the parts.
-func (v *view) stacked(label string, parts []part) figure.Figure {
+// stacked returns a figure of stacked areas over time, with a detail of the totals of each
+// run. It has no panels if no run has recorded any of the parts.
+func (v *view) stacked(label string, parts []part, detail func(metrics.Phase) string) figure.Figure {
 	f := figure.Figure{X: v.timeAxis(), Y: figure.Axis{Label: label}}
 	for i, areas := range v.stack(parts) {
 		p := v.timePanel(i)
-		p.Areas = areas
+		p.Areas, p.Detail = areas, detail(v.runs[i].Totals)
 		f.Panels = append(f.Panels, p)
 	}
 	f.Legend = figure.KeysOf(f.Panels)
@@ -68,13 +68,11 @@ func (v *view) stack(parts []part) [][]figure.Area {
 // matching returns the series of a part.
 func matching(r *metrics.Result, p part, parts []part) []metrics.Series {
 	var out []metrics.Series
-	for _, name := range p.series {
-		prefix, wild := strings.CutSuffix(name, "*")
-		for _, s := range r.Series {
-			claimed := slices.ContainsFunc(parts, func(o part) bool { return slices.Contains(o.series, s.Name) })
-			if s.Name == name || wild && strings.HasPrefix(s.Name, prefix) && !claimed {
-				out = append(out, s)
-			}
+	prefix, wild := strings.CutSuffix(p.series, "*")
+	for _, s := range r.Series {
+		claimed := slices.ContainsFunc(parts, func(o part) bool { return o.series == s.Name })
+		if s.Name == p.series || wild && strings.HasPrefix(s.Name, prefix) && !claimed {
+			out = append(out, s)
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package figure
 import (
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 
 	stdfont "golang.org/x/image/font"
@@ -42,13 +43,8 @@ func style(size vg.Length, c color.Color, bold bool) text.Style {
 // grid returns the rows and columns of panels.
 func (f Figure) grid() (rows, cols int) {
 	n := len(f.Panels)
-	switch {
-	case n <= 3:
-		cols = n
-	case n == 4:
+	if cols = min(n, 3); n == 4 {
 		cols = 2
-	default:
-		cols = 3
 	}
 	return (n + cols - 1) / cols, cols
 }
@@ -122,13 +118,16 @@ func (f Figure) drawHeader(c draw.Canvas) {
 		y -= textSize * lineHeight * 1.1
 		x := c.Min.X
 		for _, k := range row {
-			box := vg.Rectangle{Min: vg.Point{X: x, Y: y + textSize*0.3}, Max: vg.Point{X: x + swatch, Y: y + textSize*0.3 + swatch}}
-			c.SetColor(k.Color)
-			c.Fill(box.Path())
+			drawSwatch(c, vg.Point{X: x, Y: y + textSize*0.3}, k.Color)
 			write(c, sty, vg.Point{X: x + swatch + 4, Y: y + textSize*0.35}, widestKey, k.Name)
 			x += keyWidth(k)
 		}
 	}
+}
+
+func drawSwatch(c draw.Canvas, at vg.Point, col color.Color) {
+	c.SetColor(col)
+	c.Fill(vg.Rectangle{Min: at, Max: vg.Point{X: at.X + swatch, Y: at.Y + swatch}}.Path())
 }
 
 // legendRows breaks the legend into rows that fit.
@@ -181,15 +180,11 @@ func (f Figure) drawPanels(c draw.Canvas) {
 	if f.Panels[0].Heading+f.Panels[0].Detail == "" {
 		tiles.PadTop = 4
 	}
-	plots := make([][]*plot.Plot, rows)
-	for j := range plots {
-		plots[j] = make([]*plot.Plot, cols)
-		for i := range cols {
-			if n := j*cols + i; n < len(f.Panels) {
-				plots[j][i] = f.plot(i == 0)
-			}
-		}
+	flat := make([]*plot.Plot, rows*cols)
+	for n := range f.Panels {
+		flat[n] = f.plot(n%cols == 0)
 	}
+	plots := slices.Collect(slices.Chunk(flat, cols))
 	canvases := plot.Align(plots, tiles, c)
 	at := func(n int) (*plot.Plot, draw.Canvas) { return plots[n/cols][n%cols], canvases[n/cols][n%cols] }
 	// The first alignment tells how many labels the axes have room for.
@@ -214,7 +209,7 @@ func (f Figure) drawPanels(c draw.Canvas) {
 		plt, canvas := at(n)
 		data := plt.DataCanvas(canvas)
 		f.makeRoom(plt, data, room)
-		plt.Add(layers{&f, &f.Panels[n], labels[n]})
+		plt.Add(drawing{figure: &f, panel: &f.Panels[n], names: labels[n]})
 		plt.Draw(canvas)
 		f.Panels[n].drawHeading(canvas, data)
 		f.nameAxes(canvas, data, n%cols == 0, n+cols >= len(f.Panels))
@@ -258,9 +253,7 @@ func (p Panel) drawHeading(c, data draw.Canvas) {
 	at := vg.Point{X: data.Min.X, Y: c.Max.Y + 5}
 	if p.Heading != "" {
 		if p.Color != Ink {
-			box := vg.Rectangle{Min: at, Max: vg.Point{X: at.X + swatch, Y: at.Y + swatch}}
-			c.SetColor(p.Color)
-			c.Fill(box.Path())
+			drawSwatch(c, at, p.Color)
 			at.X += swatch + 4
 		}
 		bold := style(textSize, Ink, true)

@@ -50,13 +50,18 @@ const wideRange = 100
 
 // TooWide reports whether the positive values among values need a logarithmic axis.
 func TooWide(values []float64) bool {
-	lowest, highest := math.Inf(1), 0.0
+	return len(values) > 0 && slices.Max(values) > wideRange*LeastPositive(values)
+}
+
+// LeastPositive returns the least value above zero; infinity if there is none.
+func LeastPositive(values []float64) float64 {
+	least := math.Inf(1)
 	for _, v := range values {
 		if v > 0 {
-			lowest, highest = math.Min(lowest, v), math.Max(highest, v)
+			least = min(least, v)
 		}
 	}
-	return highest > wideRange*lowest
+	return least
 }
 
 // Top returns the highest value of any line, area or bar in the figure.
@@ -64,14 +69,10 @@ func (f Figure) Top() float64 {
 	highest := 0.0
 	for _, p := range f.Panels {
 		for _, l := range p.Lines {
-			for _, y := range l.Y {
-				highest = math.Max(highest, y)
-			}
+			highest = slices.Max(append([]float64{highest}, l.Y...))
 		}
 		for _, a := range p.Areas {
-			for _, y := range a.Y {
-				highest = math.Max(highest, y)
-			}
+			highest = slices.Max(append([]float64{highest}, a.Y...))
 		}
 		for _, b := range p.Bars {
 			highest = max(highest, b.Y0, b.Y1)
@@ -84,15 +85,11 @@ func (f Figure) Top() float64 {
 // point loses its panels.
 func (f Figure) FitY() Figure {
 	points := 0
-	lowest := math.Inf(1)
+	var heights []float64
 	for _, p := range f.Panels {
 		for _, l := range p.Lines {
 			points += len(l.X)
-			for _, y := range l.Y {
-				if y > 0 {
-					lowest = math.Min(lowest, y)
-				}
-			}
+			heights = append(heights, l.Y...)
 		}
 		for _, a := range p.Areas {
 			points += len(a.X)
@@ -103,23 +100,16 @@ func (f Figure) FitY() Figure {
 	}
 	f.Y.Max = Positive(f.Top())
 	if f.Y.Log {
-		f.Y.Min = LowEnd(lowest, f.Y.Max)
+		f.Y.Min = LowEnd(LeastPositive(heights), f.Y.Max)
 	}
 	return f
 }
 
 // LogBars makes the vertical axis logarithmic if the heights on it need that.
 func (f Figure) LogBars(heights []float64) Figure {
-	if !TooWide(heights) {
-		return f
+	if TooWide(heights) {
+		f.Y.Log, f.Y.Min = true, LowEnd(min(LeastPositive(heights), f.Y.Max)/2, f.Y.Max)
 	}
-	f.Y.Log, f.Y.Min = true, f.Y.Max
-	for _, h := range heights {
-		if h > 0 {
-			f.Y.Min = math.Min(f.Y.Min, h)
-		}
-	}
-	f.Y.Min = LowEnd(f.Y.Min/2, f.Y.Max)
 	return f
 }
 

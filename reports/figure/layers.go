@@ -1,50 +1,49 @@
 package figure
 
 import (
+	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// layers draws what a panel holds. It is the only plotter.
-type layers struct {
+// drawing draws what a panel holds. It is the only plotter.
+type drawing struct {
 	figure *Figure
 	panel  *Panel
-	labels []label
+	names  []label
+	// The canvas, and the places of data on it, are there from Plot on.
+	c    draw.Canvas
+	x, y func(float64) vg.Length
 }
 
 // Plot implements plot.Plotter.
-func (l layers) Plot(c draw.Canvas, plt *plot.Plot) {
-	d := drawing{c: c, figure: l.figure}
+func (d drawing) Plot(c draw.Canvas, plt *plot.Plot) {
+	d.c = c
 	d.x, d.y = plt.Transforms(&c)
-	d.bands(l.panel.Bands)
-	if len(l.panel.Cells) == 0 {
+	d.bands(d.panel.Bands)
+	if len(d.panel.Cells) == 0 {
 		d.grid(plt)
 	}
-	for _, s := range l.panel.Spreads {
-		d.spread(s)
+	for _, s := range d.panel.Spreads {
+		d.fill(translucent(s.Color, 0.3), s.X, s.High, s.Low)
 	}
-	for _, a := range l.panel.Areas {
+	for _, a := range d.panel.Areas {
 		d.area(a)
 	}
-	for i, ln := range l.panel.Lines {
-		over := vg.Length(len(l.panel.Lines) - 1 - i)
-		d.line(ln, 1.8+min(1.4*over, 2.8*over/vg.Length(len(l.panel.Lines))))
+	for i, ln := range d.panel.Lines {
+		over := vg.Length(len(d.panel.Lines) - 1 - i)
+		d.line(ln, 1.8+min(1.4*over, 2.8*over/vg.Length(len(d.panel.Lines))))
 	}
-	d.bars(l.panel.Bars)
-	d.cells(l.panel.Cells)
-	d.edges(l.panel.Edges)
-	d.limits(l.panel.Limits)
-	d.marks(l.panel.Marks, l.labels)
-	d.labels(l.labels)
-}
-
-type drawing struct {
-	c      draw.Canvas
-	figure *Figure
-	x, y   func(float64) vg.Length
+	d.bars(d.panel.Bars)
+	d.cells(d.panel.Cells)
+	d.edges(d.panel.Edges)
+	d.limits(d.panel.Limits)
+	d.marks(d.panel.Marks, d.names)
+	d.labels(d.names)
 }
 
 func (d drawing) box(x0, y0, x1, y1 vg.Length) {
@@ -90,49 +89,42 @@ func (d drawing) point(x, y float64) vg.Point {
 	}
 }
 
+// points places a curve on the canvas.
+func (d drawing) points(x, y []float64) []vg.Point {
+	points := make([]vg.Point, len(x))
+	for i := range x {
+		points[i] = d.point(x[i], y[i])
+	}
+	return points
+}
+
+// fill fills the space between two curves over the same points.
+func (d drawing) fill(c color.NRGBA, x, upper, lower []float64) {
+	ring := d.points(x, lower)
+	slices.Reverse(ring)
+	d.c.FillPolygon(c, append(d.points(x, upper), ring...))
+}
+
 func (d drawing) area(a Area) {
 	if len(a.X) == 0 {
 		return
 	}
-	upper := make([]vg.Point, len(a.X))
-	for i := range a.X {
-		upper[i] = d.point(a.X[i], a.Y[i])
-	}
-	outline := upper[:len(upper):len(upper)]
-	ring := outline
-	for i := len(a.X) - 1; i >= 0; i-- {
-		base := d.figure.Y.Min
-		if a.Base != nil {
-			base = a.Base[i]
-		}
-		ring = append(ring, d.point(a.X[i], base))
+	base := a.Base
+	if base == nil {
+		base = slices.Repeat([]float64{d.figure.Y.Min}, len(a.X))
 	}
 	if a.Outline {
-		d.c.FillPolygon(translucent(a.Color, 0.3), ring)
-		d.c.StrokeLines(draw.LineStyle{Color: a.Color, Width: 1.6}, outline)
+		d.fill(translucent(a.Color, 0.3), a.X, a.Y, base)
+		d.c.StrokeLines(draw.LineStyle{Color: a.Color, Width: 1.6}, d.points(a.X, a.Y))
 		return
 	}
-	d.c.FillPolygon(tint(a.Color, 0.8), ring)
-}
-
-func (d drawing) spread(s Spread) {
-	var ring []vg.Point
-	for i := range s.X {
-		ring = append(ring, d.point(s.X[i], s.High[i]))
-	}
-	for i := len(s.X) - 1; i >= 0; i-- {
-		ring = append(ring, d.point(s.X[i], s.Low[i]))
-	}
-	d.c.FillPolygon(translucent(s.Color, 0.3), ring)
+	d.fill(tint(a.Color, 0.8), a.X, a.Y, base)
 }
 
 // line draws a line. A line is wider the more lines are drawn over it, so that each shows
 // where they run together.
 func (d drawing) line(l Line, width vg.Length) {
-	points := make([]vg.Point, len(l.X))
-	for i := range l.X {
-		points[i] = d.point(l.X[i], l.Y[i])
-	}
+	points := d.points(l.X, l.Y)
 	if !l.Scattered {
 		d.c.StrokeLines(draw.LineStyle{Color: l.Color, Width: width}, points)
 	}

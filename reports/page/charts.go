@@ -70,8 +70,7 @@ func chartOf(f figure.Figure) chartView {
 func barGroups(f figure.Figure, p figure.Panel) []barGroup {
 	var groups []barGroup
 	group, last := -1, math.NaN()
-	bars := p.Bars
-	for _, b := range bars {
+	for _, b := range p.Bars {
 		names, place, across, from, to, full := f.X.Names, (b.X0+b.X1)/2, b.X0, b.Y0, b.Y1, f.Y.Max
 		if b.Horizontal {
 			names, place, across, from, to, full = f.Y.Names, (b.Y0+b.Y1)/2, b.Y0, b.X0, b.X1, f.X.Max
@@ -110,8 +109,7 @@ func heatTable(f figure.Figure, p figure.Panel) *heat {
 			if c.Y != y {
 				continue
 			}
-			text := figure.ReadableOn(c.Color)
-			r.Cells[c.X] = heatCell{c.Label, figure.Hex(c.Color), figure.Hex(text)}
+			r.Cells[c.X] = heatCell{c.Label, figure.Hex(c.Color), figure.Hex(figure.ReadableOn(c.Color))}
 		}
 		h.Rows = append(h.Rows, r)
 	}
@@ -275,9 +273,6 @@ func rounded(values []float64) []float64 {
 
 // digits rounds to n significant digits. More would only lengthen the page.
 func digits(v float64, n int) float64 {
-	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
-	if err != nil {
-		return v
-	}
-	return r
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
+	return v
 }

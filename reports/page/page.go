@@ -34,7 +34,7 @@ var (
 )
 
 var report = template.Must(template.New("report").Funcs(template.FuncMap{
-	"hex": figure.Hex, "exact": wording.Exact,
+	"hex": figure.Hex, "exact": wording.Exact, "cost": costText,
 }).Parse(pageTemplate))
 
 // data is what the template shows.
@@ -149,9 +149,6 @@ type costModel struct {
 	Model *metrics.CostModel // nil when the results name none
 }
 
-// namedCost is one cost, its value written out.
-type namedCost struct{ Name, Value string }
-
 // CostModels returns the cost models of the runs, each once.
 func (p data) CostModels() []costModel {
 	var out []costModel
@@ -166,20 +163,12 @@ func (p data) CostModels() []costModel {
 	return out
 }
 
-// Costs returns the costs of the model.
-func (c costModel) Costs() []namedCost {
-	if c.Model == nil {
-		return nil
+// costText formats the value of a cost.
+func costText(c metrics.Cost) string {
+	if c.Unit == "s" {
+		return wording.Duration(c.Value)
 	}
-	var out []namedCost
-	for _, cost := range c.Model.Costs {
-		text := strings.TrimSpace(wording.Short(cost.Value) + " " + cost.Unit)
-		if cost.Unit == "s" {
-			text = wording.Duration(cost.Value)
-		}
-		out = append(out, namedCost{cost.Name, text})
-	}
-	return out
+	return strings.TrimSpace(wording.Short(c.Value) + " " + c.Unit)
 }
 
 // Many reports whether there are so many runs that charts say more than the table.

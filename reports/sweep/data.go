@@ -58,19 +58,13 @@ func columns(s *metrics.Sweep) (params, figures []string) {
 	for _, a := range s.Axes {
 		named[a.Name] = true
 	}
-	phases := []string{}
 	for _, r := range s.Results() {
 		for name := range r.Run.Params {
 			named[name] = true
 		}
-		for _, p := range r.Phases {
-			if !slices.Contains(phases, p.Name) {
-				phases = append(phases, p.Name)
-			}
-		}
 	}
 	prefixes := []string{"totals."}
-	for _, name := range phases {
+	for _, name := range wording.PhaseNames(s.Results()) {
 		prefixes = append(prefixes, "phases."+name+".")
 	}
 	for _, prefix := range prefixes {
@@ -78,10 +72,7 @@ func columns(s *metrics.Sweep) (params, figures []string) {
 			figures = append(figures, prefix+m.Name)
 		}
 	}
-	for _, name := range []string{"wall_s", "cpu_s", "peak_rss_bytes"} {
-		figures = append(figures, "host."+name)
-	}
-	return slices.Sorted(maps.Keys(named)), figures
+	return slices.Sorted(maps.Keys(named)), append(figures, "host.wall_s", "host.cpu_s", "host.peak_rss_bytes")
 }
 
 // Bench writes the runs as benchmark results, a line for every run, so that benchstat compares

@@ -6,24 +6,8 @@ import (
 	"github.com/simctl/simctl/metrics"
 )
 
-// largest returns the passing cells of a broker that no other passing cell of it surpasses
-// in load. Cells of equal load, which differ in settings, are all among them.
-func largest(s *metrics.Sweep, broker string) []metrics.Cell {
-	var passing []metrics.Cell
-	for _, c := range s.Cells() {
-		if c.Broker == broker && c.Passes(s.Limits) {
-			passing = append(passing, c)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(passing), func(c metrics.Cell) bool {
-		return slices.ContainsFunc(passing, func(o metrics.Cell) bool { return surpasses(s, o.Point, c.Point) })
-	})
-}
-
-// failBelow returns the cells of a broker that do not pass although one with the same
-// settings and more load does: there the limits are no matter of load alone.
-func failBelow(s *metrics.Sweep, broker string) []metrics.Cell {
-	var passing, failing, out []metrics.Cell
+// judge returns the cells of a broker that are within the limits, and those that are not.
+func judge(s *metrics.Sweep, broker string) (passing, failing []metrics.Cell) {
 	for _, c := range s.Cells() {
 		switch {
 		case c.Broker != broker:
@@ -33,12 +17,25 @@ func failBelow(s *metrics.Sweep, broker string) []metrics.Cell {
 			failing = append(failing, c)
 		}
 	}
-	for _, c := range failing {
-		if slices.ContainsFunc(passing, func(o metrics.Cell) bool { return sameSettings(s, o.Point, c.Point) && surpasses(s, o.Point, c.Point) }) {
-			out = append(out, c)
-		}
-	}
-	return out
+	return passing, failing
+}
+
+// largest returns the passing cells of a broker that no other passing cell of it surpasses
+// in load. Cells of equal load, which differ in settings, are all among them.
+func largest(s *metrics.Sweep, broker string) []metrics.Cell {
+	passing, _ := judge(s, broker)
+	return slices.DeleteFunc(slices.Clone(passing), func(c metrics.Cell) bool {
+		return slices.ContainsFunc(passing, func(o metrics.Cell) bool { return surpasses(s, o.Point, c.Point) })
+	})
+}
+
+// failBelow returns the cells of a broker that do not pass although one with the same
+// settings and more load does: there the limits are no matter of load alone.
+func failBelow(s *metrics.Sweep, broker string) []metrics.Cell {
+	passing, failing := judge(s, broker)
+	return slices.DeleteFunc(failing, func(c metrics.Cell) bool {
+		return !slices.ContainsFunc(passing, func(o metrics.Cell) bool { return sameSettings(s, o.Point, c.Point) && surpasses(s, o.Point, c.Point) })
+	})
 }
 
 func sameSettings(s *metrics.Sweep, p, q []string) bool {

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/figure"
@@ -17,40 +18,27 @@ func (v *view) heatMap(path string, x, y int) figure.Figure {
 	f := v.mapFigure(path, x, y, "")
 	groups, note := v.groups(x, y)
 	f.Note = "darker is more; the same colours in all panels" + note
-	var all []float64
-	for _, b := range v.s.Brokers {
-		for _, rests := range groups {
-			v.each(path, b, rests, x, y, func(_, _ int, at metrics.Spread) {
-				if !at.None && !at.Never {
-					all = append(all, at.Median)
-				}
-			})
+	f.Panels = v.cells(path, v.s.Brokers, groups, x, y, heatScale, func(_ [][]string, _, _ int, at metrics.Spread) (string, float64) {
+		switch {
+		case at.None:
+			return "", 0
+		case at.Never:
+			return wording.Never, math.NaN()
 		}
-	}
-	scale := heatScale(all)
+		return cellText(path, at, true), at.Median
+	})
 	limited := false
-	for _, rests := range groups {
-		for i, b := range v.s.Brokers {
-			p := figure.Panel{Heading: v.groupHeading(b, groups, rests), Color: v.colors[i]}
-			v.each(path, b, rests, x, y, func(xi, yi int, at metrics.Spread) {
-				c := figure.Cell{X: xi, Y: yi, Label: cellText(path, at, true)}
-				switch {
-				case at.None:
-					return
-				case at.Never:
-					c.Color = figure.Rule
-				default:
-					c.Color = scale(at.Median)
-				}
-				p.Cells = append(p.Cells, c)
-			})
-			p.Edges = v.boundary(path, b, rests, x, y)
-			limited = limited || len(p.Edges) > 0
-			f.Panels = append(f.Panels, p)
-		}
+	for i := range f.Panels {
+		n := len(v.s.Brokers)
+		f.Panels[i].Edges = v.boundary(path, v.s.Brokers[i%n], groups[i/n], x, y)
+		limited = limited || len(f.Panels[i].Edges) > 0
 	}
 	if limited {
-		f.Note += "; heavy line: " + v.limitText(path)
+		var names []string
+		for _, l := range v.limitsOf(path) {
+			names = append(names, l.Name)
+		}
+		f.Note += "; heavy line: " + strings.Join(names, ", ")
 	}
 	return f
 }
@@ -62,41 +50,49 @@ func (v *view) ratioMap(path string, x, y int) figure.Figure {
 	f.Title += fmt.Sprintf(", by that of %s", v.s.Brokers[0])
 	groups, note := v.groups(x, y)
 	f.Note = "blue is less, red is more" + note
-	type ratios struct {
-		panel figure.Panel
-		at    []float64
-	}
-	var drawn []ratios
-	var all []float64
+	f.Panels = v.cells(path, v.s.Brokers[1:], groups, x, y, ratioScale, func(rests [][]string, xi, yi int, newer metrics.Spread) (string, float64) {
+		older := v.over(path, v.s.Brokers[0], rests, map[int]string{x: v.s.Axes[x].Values[xi], y: v.s.Axes[y].Values[yi]})
+		switch {
+		case newer.None || older.None:
+			return "", 0
+		case newer.Never || older.Never || older.Median <= 0 || newer.Median <= 0:
+			return wording.Missing, math.NaN()
+		}
+		return wording.RatioText(newer.Median / older.Median), newer.Median / older.Median
+	})
+	return f
+}
+
+// cells returns a panel of cells for every group and broker, the brokers being the last of the
+// sweep's. look returns the label of a cell, "" if there is none, and the value to be coloured,
+// NaN for a cell without one. scale returns the colours for all values.
+func (v *view) cells(path string, brokers []string, groups [][][]string, x, y int, scale func([]float64) func(float64) color.NRGBA,
+	look func(rests [][]string, xi, yi int, at metrics.Spread) (string, float64),
+) []figure.Panel {
+	var panels []figure.Panel
+	var values [][]float64 // of the cells, by panel
+	colors := v.colors[len(v.s.Brokers)-len(brokers):]
 	for _, rests := range groups {
-		for i, b := range v.s.Brokers[1:] {
-			r := ratios{panel: figure.Panel{Heading: v.groupHeading(b, groups, rests), Color: v.colors[i+1]}}
-			v.each(path, b, rests, x, y, func(xi, yi int, newer metrics.Spread) {
-				older := v.over(path, v.s.Brokers[0], rests, map[int]string{x: v.s.Axes[x].Values[xi], y: v.s.Axes[y].Values[yi]})
-				if newer.None || older.None {
-					return
+		for i, b := range brokers {
+			p := figure.Panel{Heading: v.groupHeading(b, groups, rests), Color: colors[i]}
+			var at []float64
+			v.each(path, b, rests, x, y, func(xi, yi int, sp metrics.Spread) {
+				if label, value := look(rests, xi, yi, sp); label != "" {
+					p.Cells, at = append(p.Cells, figure.Cell{X: xi, Y: yi, Label: label, Color: figure.Rule}), append(at, value)
 				}
-				c, ratio := figure.Cell{X: xi, Y: yi, Label: wording.Missing, Color: figure.Rule}, math.NaN()
-				if !newer.Never && !older.Never && older.Median > 0 && newer.Median > 0 {
-					ratio = newer.Median / older.Median
-					c.Label = wording.RatioText(ratio)
-					all = append(all, ratio)
-				}
-				r.panel.Cells, r.at = append(r.panel.Cells, c), append(r.at, ratio)
 			})
-			drawn = append(drawn, r)
+			panels, values = append(panels, p), append(values, at)
 		}
 	}
-	scale := ratioScale(all)
-	for _, r := range drawn {
-		for i, ratio := range r.at {
-			if !math.IsNaN(ratio) {
-				r.panel.Cells[i].Color = scale(ratio)
+	colorOf := scale(slices.DeleteFunc(slices.Concat(values...), math.IsNaN))
+	for i, at := range values {
+		for j, value := range at {
+			if !math.IsNaN(value) {
+				panels[i].Cells[j].Color = colorOf(value)
 			}
 		}
-		f.Panels = append(f.Panels, r.panel)
 	}
-	return f
+	return panels
 }
 
 func (v *view) mapFigure(path string, x, y int, what string) figure.Figure {
@@ -185,17 +181,6 @@ func (v *view) boundary(path, broker string, rests [][]string, x, y int) []figur
 	return out
 }
 
-func (v *view) limitText(path string) string {
-	text := ""
-	for _, l := range v.limitsOf(path) {
-		if text != "" {
-			text += ", "
-		}
-		text += l.Name
-	}
-	return text
-}
-
 // heatScale returns a map from values to colours, light to dark. It is logarithmic if the
 // values spread wide.
 func heatScale(values []float64) func(float64) color.NRGBA {
@@ -204,12 +189,7 @@ func heatScale(values []float64) func(float64) color.NRGBA {
 	}
 	transform := func(v float64) float64 { return v }
 	if figure.TooWide(values) {
-		lowest := math.Inf(1)
-		for _, v := range values {
-			if v > 0 {
-				lowest = math.Min(lowest, v)
-			}
-		}
+		lowest := figure.LeastPositive(values)
 		transform = func(v float64) float64 { return math.Log(math.Max(v, lowest)) }
 	}
 	low, high := transform(slices.Min(values)), transform(slices.Max(values))

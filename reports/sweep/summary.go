@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -45,22 +46,13 @@ func limitSection(s *metrics.Sweep) Section {
 		limits = append(limits, l.String())
 	}
 	sec := Section{Title: "Cells within " + strings.Join(limits, " and "), Header: []string{"broker", "pass", "largest passing cells"}}
-	cells := s.Cells()
 	for _, b := range s.Brokers {
-		all, pass := 0, 0
-		for _, c := range cells {
-			if c.Broker == b {
-				all++
-				if c.Passes(s.Limits) {
-					pass++
-				}
-			}
-		}
-		text := largestText(s, cells, b)
+		passing, failing := judge(s, b)
+		text := largestText(s, b)
 		switch {
-		case pass == 0:
+		case len(passing) == 0:
 			text = "none passes"
-		case pass == all:
+		case len(failing) == 0:
 			text = "all pass: the limit lies beyond " + text
 		}
 		if below := failBelow(s, b); len(below) > 0 {
@@ -69,14 +61,14 @@ func limitSection(s *metrics.Sweep) Section {
 				text += fmt.Sprintf(", and %d more", len(below)-1)
 			}
 		}
-		sec.Rows = append(sec.Rows, []string{b, fmt.Sprintf("%d of %d", pass, all), text})
+		sec.Rows = append(sec.Rows, []string{b, fmt.Sprintf("%d of %d", len(passing), len(passing)+len(failing)), text})
 	}
 	return sec
 }
 
 // largestText names the loads of the largest passing cells, and the settings under which they
 // pass.
-func largestText(s *metrics.Sweep, cells []metrics.Cell, broker string) string {
+func largestText(s *metrics.Sweep, broker string) string {
 	load := func(c metrics.Cell, of bool) string {
 		point := slices.Clone(c.Point)
 		for i, a := range s.Axes {
@@ -101,7 +93,7 @@ func largestText(s *metrics.Sweep, cells []metrics.Cell, broker string) string {
 			break
 		}
 		all := 0
-		for _, c := range cells {
+		for _, c := range s.Cells() {
 			if c.Broker == broker && load(c, true) == l {
 				all++
 			}
@@ -137,18 +129,8 @@ func kneeSection(s *metrics.Sweep) Section {
 	sec := Section{Title: "Knees", Header: []string{"broker", "at", "largest that passes", "smallest that fails"}}
 	for _, k := range s.Knees {
 		sec.Title = "Knee of " + k.Axis
-		at := pointText(s, k.Point)
-		if at == "" {
-			at = wording.Missing
-		}
-		passes, fails := k.Passes, k.Fails
-		if passes == "" {
-			passes = "none"
-		}
-		if fails == "" {
-			fails = "none up to the end of the range"
-		}
-		sec.Rows = append(sec.Rows, []string{k.Broker, at, passes, fails})
+		at := cmp.Or(pointText(s, k.Point), wording.Missing)
+		sec.Rows = append(sec.Rows, []string{k.Broker, at, cmp.Or(k.Passes, "none"), cmp.Or(k.Fails, "none up to the end of the range")})
 	}
 	return sec
 }
@@ -253,9 +235,7 @@ func Summary(w io.Writer, s *metrics.Sweep) error {
 				fmt.Fprintf(table, "  %s\n", strings.TrimRight(strings.Join(row, "\t"), "\t"))
 			}
 		}
-		if err := table.Flush(); err != nil {
-			return err
-		}
+		_ = table.Flush() // an error stays with out
 		for _, n := range sec.Notes {
 			fmt.Fprintf(out, "  %s\n", n)
 		}

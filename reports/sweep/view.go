@@ -71,15 +71,15 @@ func (v *view) maps(path string) []figure.Figure {
 // view is what all charts of a sweep have in common.
 type view struct {
 	s        *metrics.Sweep
-	cells    map[string]metrics.Cell
+	byKey    map[string]metrics.Cell
 	colors   []color.NRGBA // of the brokers
 	subtitle string
 }
 
 func newView(s *metrics.Sweep) *view {
-	v := &view{s: s, cells: map[string]metrics.Cell{}, colors: figure.RunColors(s.Brokers), subtitle: wording.Subtitle(s.Results())}
+	v := &view{s: s, byKey: map[string]metrics.Cell{}, colors: figure.RunColors(s.Brokers), subtitle: wording.Subtitle(s.Results())}
 	for _, c := range s.Cells() {
-		v.cells[cellKey(c.Broker, c.Point)] = c
+		v.byKey[cellKey(c.Broker, c.Point)] = c
 	}
 	return v
 }
@@ -95,15 +95,6 @@ func (v *view) figure(path, what string) figure.Figure {
 		id += "-" + what
 	}
 	return figure.Figure{ID: id, Title: wording.FigureName(path), Subtitle: v.subtitle}
-}
-
-// at returns a figure at a point under a broker, over its seeds.
-func (v *view) at(path, broker string, point []string) metrics.Spread {
-	c, ok := v.cells[cellKey(broker, point)]
-	if !ok {
-		return metrics.Spread{None: true}
-	}
-	return c.Spread(path)
 }
 
 // rests returns the combinations of values of the axes other than those given, as points that
@@ -133,7 +124,7 @@ func (v *view) over(path, broker string, rests [][]string, set map[int]string) m
 		for i, value := range set {
 			point[i] = value
 		}
-		sp := v.at(path, broker, point)
+		sp := v.byKey[cellKey(broker, point)].Spread(path) // none of a cell that there is not
 		if sp.Never {
 			return sp
 		}
@@ -156,16 +147,16 @@ func (v *view) over(path, broker string, rests [][]string, set map[int]string) m
 // limitsOf returns the limits of the sweep on a figure.
 func (v *view) limitsOf(path string) []figure.Limit {
 	var out []figure.Limit
-	m, _ := wording.MetricOf(path)
+	format := wording.Short
+	if m, _ := wording.MetricOf(path); m.Time() {
+		format = wording.Clock
+	}
 	for _, t := range v.s.Limits {
 		for _, bound := range []*float64{t.Max, t.Min} {
 			if t.Metric != path || bound == nil {
 				continue
 			}
-			name := "limit " + wording.Short(*bound)
-			if m.Name != "" && m.Time() {
-				name = "limit " + wording.Clock(*bound)
-			}
+			name := "limit " + format(*bound)
 			if t.Broker != "" {
 				name += " for " + t.Broker
 			}
@@ -204,7 +195,7 @@ func cellText(path string, v metrics.Spread, briefly bool) string {
 		return wording.Missing
 	case v.Never:
 		return wording.Never
-	case m.Name != "" && m.Time():
+	case m.Time():
 		return wording.Clock(v.Median)
 	case briefly:
 		return wording.SI(v.Median)

@@ -134,10 +134,15 @@ func factor(d metrics.Delta) string {
 		return Missing
 	case d.Old == d.New:
 		return "="
-	case *d.Ratio < 1:
-		return "÷" + Times(1 / *d.Ratio)
 	}
-	return "×" + Times(*d.Ratio)
+	return multiple(*d.Ratio)
+}
+
+func multiple(ratio float64) string {
+	if ratio < 1 {
+		return "÷" + Times(1/ratio)
+	}
+	return "×" + Times(ratio)
 }
 
 // Times formats a factor of at least one to about three digits.
@@ -153,13 +158,10 @@ func Times(x float64) string {
 
 // RatioText formats a ratio as what the old value is multiplied or divided by.
 func RatioText(ratio float64) string {
-	switch {
-	case math.Abs(ratio-1) < 0.005:
+	if math.Abs(ratio-1) < 0.005 {
 		return "="
-	case ratio < 1:
-		return "÷" + Times(1/ratio)
 	}
-	return "×" + Times(ratio)
+	return multiple(ratio)
 }
 
 // MarkdownCell escapes what would end a cell of a Markdown table, or its line.

@@ -13,10 +13,7 @@ import (
 // Labels names the runs, each differently: by their broker, and where that is not enough by
 // whatever else tells more of them apart.
 func Labels(runs []*metrics.Result) []string {
-	names := make([]string, len(runs))
-	for i, r := range runs {
-		names[i] = r.Run.Label()
-	}
+	names := Brokers(runs)
 	if distinct(names) {
 		return names
 	}
@@ -119,10 +116,7 @@ func ParamText(v any) string {
 // Subtitle says in one line what was run, less what the runs differ in.
 func Subtitle(runs []*metrics.Result) string {
 	first := runs[0]
-	var differ []string
-	if len(runs) > 1 {
-		differ = Varying(runs)
-	}
+	differ := Varying(runs)
 	var parts []string
 	add := func(setting, text string) {
 		if !slices.Contains(differ, setting) {
@@ -145,8 +139,8 @@ func Subtitle(runs []*metrics.Result) string {
 	return strings.Join(parts, " · ")
 }
 
-// phaseNames returns the names of all phases of the runs, in order of first appearance.
-func phaseNames(runs []*metrics.Result) []string {
+// PhaseNames returns the names of all phases of the runs, in order of first appearance.
+func PhaseNames(runs []*metrics.Result) []string {
 	var names []string
 	for _, r := range runs {
 		for _, p := range r.Phases {
@@ -184,7 +178,7 @@ func SettingNames(runs []*metrics.Result) []string {
 // from.
 func RecoveringPhases(runs []*metrics.Result) []string {
 	var names []string
-	for _, name := range phaseNames(runs) {
+	for _, name := range PhaseNames(runs) {
 		if !idle(PhasesNamed(runs, name)) {
 			names = append(names, name)
 		}

@@ -1,8 +1,11 @@
 package wording
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/simctl/simctl/metrics"
 )
@@ -42,13 +45,13 @@ type Row struct {
 type Change int
 
 const (
-	neutral Change = iota
-	Better
+	Better Change = iota - 1
+	neutral
 	Worse
 )
 
 // String returns the name that styles the figure on the page; "" for neutral.
-func (c Change) String() string { return [...]string{"", "better", "worse"}[c] }
+func (c Change) String() string { return [...]string{"better", "", "worse"}[c-Better] }
 
 // The metrics that a summary shows of a phase and of the totals. The exports have all.
 var (
@@ -71,7 +74,7 @@ func Summarise(runs []*metrics.Result) Summary {
 	case 2:
 		s.Headline = headline(runs[0], runs[1])
 	}
-	for _, name := range phaseNames(runs) {
+	for _, name := range PhaseNames(runs) {
 		s.Sections = append(s.Sections, Section{name, rowsOf(PhasesNamed(runs, name), phaseRows)})
 	}
 	if len(s.Sections) > 1 {
@@ -82,16 +85,11 @@ func Summarise(runs []*metrics.Result) Summary {
 		s.Sections = append(s.Sections, Section{"total", rowsOf(totals, totalRows)})
 	}
 	s.judge(runs)
-	if s.Pair {
-		if differ := Varying(runs); len(differ) > 0 {
-			s.Warning = "the runs differ in more than the broker: "
-			for i, name := range differ {
-				if i > 0 {
-					s.Warning += ", "
-				}
-				s.Warning += fmt.Sprintf("%s %s and %s", name, ParamText(Setting(runs[0], name)), ParamText(Setting(runs[1], name)))
-			}
+	if differ := Varying(runs); s.Pair && len(differ) > 0 {
+		for i, name := range differ {
+			differ[i] = fmt.Sprintf("%s %s and %s", name, ParamText(Setting(runs[0], name)), ParamText(Setting(runs[1], name)))
 		}
+		s.Warning = "the runs differ in more than the broker: " + strings.Join(differ, ", ")
 	}
 	return s
 }
@@ -134,25 +132,17 @@ func rowsOf(phases []*metrics.Phase, names []string) []Row {
 func (r *Row) compare(m metrics.Metric, older, newer float64) {
 	d := metrics.NewDelta(m, older, newer)
 	r.Delta, r.Ratio = signed(d), factor(d)
-	if !slices.Contains(lessIsBetter, m.Name) {
+	// A time that never came is later than any; nothing to wait for is no time at all.
+	if !slices.Contains(lessIsBetter, m.Name) || m.Optional && (older == 0 || newer == 0) {
 		return
 	}
-	if !m.Came(older) || !m.Came(newer) {
-		// A time that never came is later than any; nothing to wait for is no time at all.
-		switch {
-		case newer < 0 && m.Came(older):
-			r.Change = Worse
-		case older < 0 && m.Came(newer):
-			r.Change = Better
+	late := func(v float64) float64 {
+		if m.Time() && v < 0 {
+			return math.Inf(1)
 		}
-		return
+		return v
 	}
-	switch {
-	case newer < older:
-		r.Change = Better
-	case newer > older:
-		r.Change = Worse
-	}
+	r.Change = Change(cmp.Compare(late(newer), late(older)))
 }
 
 // judge counts the invariants and thresholds that hold and lists the others.

@@ -40,9 +40,7 @@ func (a *Axis) merge(b Axis) bool {
 	only := map[string][]string{}
 	for _, v := range slices.Concat(a.Values, b.Values) {
 		inA, inB := slices.Contains(a.Values, v), slices.Contains(b.Values, v)
-		switch {
-		case inA && a.Only[v] == nil || inB && b.Only[v] == nil: // for all
-		default:
+		if all := inA && a.Only[v] == nil || inB && b.Only[v] == nil; !all {
 			only[v] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(a.Only[v], b.Only[v]))))
 		}
 	}
@@ -170,10 +168,10 @@ func (a Axis) parseItem(item string) ([]string, *Range, error) {
 		return nil, nil, err
 	}
 	high, err := a.number(to)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, nil, err
-	}
-	if low >= high {
+	case low >= high:
 		return nil, nil, fmt.Errorf("the range %q is empty: it must go from a smaller to a larger number", item)
 	}
 	r := &Range{low, high}

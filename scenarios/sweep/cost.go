@@ -44,20 +44,16 @@ func Cost(spec scenarios.Spec) HostCost {
 			return HostCost{CPUS: 10, Memory: 1 << 30}
 		}
 	}
-	sum := func(name string) float64 {
-		total := 0.0
-		for _, phase := range []string{"register", "drain", "storm"} {
+	sum := func(name string, phases ...string) (total float64) {
+		for _, phase := range phases {
 			if v := e.Value("phases." + phase + "." + name); !math.IsNaN(v) {
 				total += v
 			}
 		}
 		return total
 	}
-	entries, evals := sum("raft_entries"), sum("evals_created")
-	idle := e.Value("phases.drain.recovery_s")
-	if math.IsNaN(idle) {
-		idle = 0
-	}
+	entries, evals := sum("raft_entries", "register", "drain", "storm"), sum("evals_created", "register", "drain", "storm")
+	idle := sum("recovery_s", "drain")
 	servers := (1 + float64(e.Servers)) / 4 // of three servers, the leader does as much as both followers
 	return HostCost{
 		CPUS:   0.3 + servers*(entries*entryCPUS+evals*evalCPUS) + idle*e.Nodes*clientCalls*callCPUS,

@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -91,15 +90,13 @@ func (f *Forecast) Left() time.Duration {
 		factor = f.took / f.estimated
 	}
 	sum, last := 0.0, 0.0
+	add := func(cost float64) { sum, last = sum+cost, max(last, cost) }
 	for _, cost := range f.left {
-		sum += cost
-		last = math.Max(last, cost)
+		add(cost)
 	}
 	for _, u := range f.started {
-		rest := u.estimate * (1 - u.done)
-		sum += rest
-		last = math.Max(last, rest)
+		add(u.estimate * (1 - u.done))
 	}
 	// A run keeps to one processor, so the longest one bounds the whole.
-	return time.Duration(factor * math.Max(sum/float64(f.side), last) * float64(time.Second))
+	return time.Duration(factor * max(sum/float64(f.side), last) * float64(time.Second))
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -104,16 +105,13 @@ func (j *Journal) Record(r Run, label, build string, attempts int, res *metrics.
 			return metrics.SweepRun{}, err
 		}
 	}
-	line, err := json.Marshal(e)
-	if err != nil {
-		return metrics.SweepRun{}, fmt.Errorf("write the journal: %w", err)
-	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if _, err := j.file.Write(append(line, '\n')); err != nil {
-		return metrics.SweepRun{}, fmt.Errorf("write the journal: %w", err)
+	err := json.NewEncoder(j.file).Encode(e)
+	if err == nil {
+		err = j.file.Sync()
 	}
-	if err := j.file.Sync(); err != nil {
+	if err != nil {
 		return metrics.SweepRun{}, fmt.Errorf("write the journal: %w", err)
 	}
 	j.known[e.Key] = e
@@ -133,14 +131,12 @@ func (j *Journal) outcome(r Run, e entry, res *metrics.Result) metrics.SweepRun 
 	return out
 }
 
+// notPlain matches what a file name of a label must not contain.
+var notPlain = regexp.MustCompile(`[^a-zA-Z0-9=,._+-]`)
+
 // fileName makes a file name of a label, for people, and a key, which is unique.
 func fileName(label, key string) string {
-	plain := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("=,._-+", r) {
-			return r
-		}
-		return '-'
-	}, strings.ReplaceAll(label, " ", ","))
+	plain := notPlain.ReplaceAllString(strings.ReplaceAll(label, " ", ","), "-")
 	if len(plain) > 100 {
 		plain = plain[:100]
 	}

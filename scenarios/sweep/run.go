@@ -70,20 +70,11 @@ func (st *Study) Do(ctx context.Context, ex Executor, j *Journal, w Watcher) (*m
 }
 
 func longestFirst(runs []Run) []Run {
-	type timed struct {
-		run  Run
-		cost float64
-	}
-	var all []timed
+	costs := map[string]float64{}
 	for _, r := range runs {
-		all = append(all, timed{r, Cost(r.Spec).CPUS})
+		costs[r.Key()] = Cost(r.Spec).CPUS
 	}
-	slices.SortStableFunc(all, func(p, q timed) int { return cmp.Compare(q.cost, p.cost) })
-	sorted := make([]Run, len(runs))
-	for i, t := range all {
-		sorted[i] = t.run
-	}
-	return sorted
+	return slices.SortedStableFunc(slices.Values(runs), func(p, q Run) int { return cmp.Compare(costs[q.Key()], costs[p.Key()]) })
 }
 
 // execution is a study that is being run.
@@ -190,11 +181,8 @@ func (e *execution) attempt(ctx context.Context, r Run, label string) (tried int
 func (e *execution) sweep(knees []metrics.Knee) *metrics.Sweep {
 	st := e.study
 	s := &metrics.Sweep{
-		Schema: metrics.Schema, Scenario: st.Base.Scenario, Design: string(st.Design.Kind), Brokers: st.Brokers, Seeds: st.Seeds,
+		Schema: metrics.Schema, Scenario: st.Base.Scenario, Design: string(cmp.Or(st.Design.Kind, Grid)), Brokers: st.Brokers, Seeds: st.Seeds,
 		Limits: st.Limits, Runs: e.ended, Knees: knees,
-	}
-	if s.Design == "" {
-		s.Design = string(Grid)
 	}
 	if st.Design.Kind == OneAtATime {
 		s.Base = st.base()
@@ -210,20 +198,17 @@ func (e *execution) sweep(knees []metrics.Knee) *metrics.Sweep {
 		ran.sort()
 		s.Axes = append(s.Axes, metrics.Axis{Name: a.Name, Values: ran.Values, Numeric: a.numeric(), Load: a.load()})
 	}
-	slices.SortStableFunc(s.Runs, func(p, q metrics.SweepRun) int { return e.compare(s, p, q) })
+	slices.SortStableFunc(s.Runs, func(p, q metrics.SweepRun) int { return compareRuns(s, p, q) })
 	return s
 }
 
-func (e *execution) compare(s *metrics.Sweep, p, q metrics.SweepRun) int {
+func compareRuns(s *metrics.Sweep, p, q metrics.SweepRun) int {
 	for i, a := range s.Axes {
 		if c := cmp.Compare(slices.Index(a.Values, p.Point[i]), slices.Index(a.Values, q.Point[i])); c != 0 {
 			return c
 		}
 	}
-	if c := cmp.Compare(slices.Index(s.Brokers, p.Broker), slices.Index(s.Brokers, q.Broker)); c != 0 {
-		return c
-	}
-	return cmp.Compare(p.Seed, q.Seed)
+	return cmp.Or(cmp.Compare(slices.Index(s.Brokers, p.Broker), slices.Index(s.Brokers, q.Broker)), cmp.Compare(p.Seed, q.Seed))
 }
 
 // load reports whether more of the axis is more work for the servers. Every number is, except

@@ -94,11 +94,7 @@ func (st *Study) Plan() (runs []Run, most int, err error) {
 			len(points), len(st.Brokers), len(st.Seeds), n, mostRuns)
 	}
 	for _, p := range points {
-		brokers := st.brokersAt(p)
-		if len(brokers) == 0 {
-			continue
-		}
-		cell, err := st.runsAt(p, brokers)
+		cell, err := st.runsAt(p, st.brokersAt(p))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -158,13 +154,13 @@ func (st *Study) brokersAt(point []string) []string {
 
 // runsAt returns the runs of a point under some brokers.
 func (st *Study) runsAt(point []string, brokers []string) ([]Run, error) {
+	if len(brokers) == 0 {
+		return nil, nil
+	}
 	var runs []Run
 	spec := st.Base
 	for i, a := range st.Axes {
 		a.set(&spec, point[i])
-	}
-	if len(brokers) == 0 {
-		return nil, nil
 	}
 	spec.Broker = brokers[0]
 	cell, err := scenarios.Compile(spec)
@@ -179,9 +175,8 @@ func (st *Study) runsAt(point []string, brokers []string) ([]Run, error) {
 		whole := cell.Spec()
 		for _, seed := range st.Seeds {
 			whole.Seed = seed // which makes no Spec invalid
-			r := Run{Point: point, Spec: whole}
-			r.key = r.makeKey(cell.Machines())
-			runs = append(runs, r)
+			// The costs of a built-in class may change under its name.
+			runs = append(runs, Run{point, whole, hash([]any{whole, cell.Machines()})})
 		}
 	}
 	return runs, nil
@@ -219,18 +214,14 @@ func (st *Study) Label(r Run) string {
 // they decide what runs, as for a knee.
 func (st *Study) ID() string {
 	asked := *st
-	asked.Limits = nil
-	if asked.Design.Kind == Knee { // there they decide what runs
-		asked.Limits = st.Limits
+	if st.Design.Kind != Knee {
+		asked.Limits = nil
 	}
 	return hash(asked)[:8]
 }
 
 // Key returns a hash of everything but the program that a run's Result follows from.
 func (r Run) Key() string { return r.key }
-
-// makeKey includes the costs, since those of a built-in class may change under its name.
-func (r Run) makeKey(costs *scenarios.Cost) string { return hash([]any{r.Spec, costs}) }
 
 func hash(v any) string {
 	text, err := json.Marshal(v)

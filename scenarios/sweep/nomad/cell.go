@@ -41,10 +41,10 @@ func unpackSpec(packed []byte) (spec scenarios.Spec, err error) {
 	}
 	dec := json.NewDecoder(zip)
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&spec); err != nil {
-		return spec, fmt.Errorf("unpack the spec of a run: %w", err)
+	if err = dec.Decode(&spec); err == nil {
+		_, err = io.Copy(io.Discard, zip) // its checksum is at the end
 	}
-	if _, err := io.Copy(io.Discard, zip); err != nil { // its checksum is at the end
+	if err != nil {
 		return spec, fmt.Errorf("unpack the spec of a run: %w", err)
 	}
 	return spec, nil
@@ -57,11 +57,11 @@ const memoryVar = "NOMAD_MEMORY_LIMIT"
 // the memory that Nomad grants. It writes the Result to the file result if that is named, and
 // every other outcome to out. It returns the error of the run, too.
 func ServeCell(ctx context.Context, specFile, result string, out io.Writer) error {
+	var spec scenarios.Spec
 	packed, err := os.ReadFile(specFile)
-	if err != nil {
-		return errors.Join(err, scenarios.WriteOutcome(out, nil, err))
+	if err == nil {
+		spec, err = unpackSpec(packed)
 	}
-	spec, err := unpackSpec(packed)
 	if err != nil {
 		return errors.Join(err, scenarios.WriteOutcome(out, nil, err))
 	}

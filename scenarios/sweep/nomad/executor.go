@@ -223,11 +223,8 @@ func (n *Executor) look(ctx context.Context, id string, query *api.QueryOptions)
 		if err != nil {
 			return err
 		}
-		newest = nil
-		for _, a := range allocs {
-			if newest == nil || a.CreateIndex > newest.CreateIndex {
-				newest = a
-			}
+		if newest = nil; len(allocs) > 0 {
+			newest = slices.MaxFunc(allocs, func(a, b *api.AllocationListStub) int { return cmp.Compare(a.CreateIndex, b.CreateIndex) })
 		}
 		// The index goes back if the cluster was restored: wait from its start.
 		if meta.LastIndex < query.WaitIndex {
@@ -321,8 +318,8 @@ func (n *Executor) failure(ctx context.Context, alloc *api.AllocationListStub) e
 		}
 	}
 	if text, err := n.logs(ctx, alloc, "stderr"); err == nil && strings.TrimSpace(text) != "" {
-		lines := strings.Split(strings.TrimSpace(text), "\n")
-		why += "; it said: " + lines[len(lines)-1]
+		text = strings.TrimSpace(text)
+		why += "; it said: " + text[strings.LastIndexByte(text, '\n')+1:]
 	}
 	return errors.New(why)
 }

@@ -35,9 +35,6 @@ type Job struct {
 // mountPoint is where a task finds the volume.
 const mountPoint = "/simctl-results"
 
-// logsMB is the size of a log file. The Result of the longest run takes a few MB.
-const logsMB = 64
-
 var jobTemplate = template.Must(template.New("job").Funcs(template.FuncMap{"quote": quoteHCL}).Parse(`
 # Cells of a simctl sweep: register it once with "nomad job run", then start the sweep with
 # --executor nomad. Each cell is dispatched with its description as payload.
@@ -89,7 +86,7 @@ job {{quote .ID}} {
       config {
 {{if .Image}}        image   = {{quote .Image}}
 {{end}}        command = {{quote .Command}}
-        args    = [{{range $i, $a := .Args}}{{if $i}}, {{end}}"{{$a}}"{{end}}]
+        args    = ["run-one", "--spec", "${NOMAD_TASK_DIR}/spec.json.gz"{{if .Volume}}, "--result", "{{.Result}}"{{end}}]
       }
 
       resources {
@@ -99,7 +96,7 @@ job {{quote .ID}} {
 
       logs {
         max_files     = 2
-        max_file_size = {{.LogsMB}}
+        max_file_size = 64{{/* MB: the Result of the longest run takes a few */}}
       }
     }
   }
@@ -125,19 +122,15 @@ func (j Job) Print(w io.Writer) error {
 			j.Command = path.Join("local", "simctl")
 		}
 	}
-	// What Nomad fills in is not quoted.
-	args := []string{"run-one", "--spec", "${NOMAD_TASK_DIR}/spec.json.gz"}
-	if j.Volume != "" {
-		args = append(args, "--result", mountPoint+"/"+resultName("${NOMAD_META_"+metaKey+"}", "${NOMAD_META_"+metaAttempt+"}"))
-	}
 	var text strings.Builder
 	err := jobTemplate.Execute(&text, struct {
 		Job
-		MountPoint string
-		Args       []string
-		MemoryMB   int64
-		LogsMB     int
-	}{j, mountPoint, args, (j.Memory + 1<<20 - 1) >> 20, logsMB})
+		MountPoint, Result string
+		MemoryMB           int64
+	}{
+		j, mountPoint, mountPoint + "/" + resultName("${NOMAD_META_"+metaKey+"}", "${NOMAD_META_"+metaAttempt+"}"), // which Nomad fills in
+		(j.Memory + 1<<20 - 1) >> 20,
+	})
 	if err != nil {
 		return fmt.Errorf("write the Nomad job: %w", err)
 	}

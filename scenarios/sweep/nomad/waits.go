@@ -1,6 +1,7 @@
 package nomad
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -17,15 +18,11 @@ func (n *Executor) tellWaiting(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	var newest *api.Evaluation
-	for _, e := range evals {
-		if len(e.FailedTGAllocs) > 0 && (newest == nil || e.CreateIndex > newest.CreateIndex) {
-			newest = e
-		}
-	}
-	if newest == nil {
+	evals = slices.DeleteFunc(evals, func(e *api.Evaluation) bool { return len(e.FailedTGAllocs) == 0 })
+	if len(evals) == 0 {
 		return nil
 	}
+	newest := slices.MaxFunc(evals, func(a, b *api.Evaluation) int { return cmp.Compare(a.CreateIndex, b.CreateIndex) })
 	for _, m := range newest.FailedTGAllocs { // there is one group
 		why := whyUnplaced(m)
 		if _, told := n.told.LoadOrStore(why, true); !told {
