@@ -15,7 +15,6 @@ import (
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
-	"github.com/simctl/simctl/scenarios/commandline"
 	"github.com/simctl/simctl/scenarios/sweep"
 )
 
@@ -343,7 +342,7 @@ func commandLine(cmd *cobra.Command) string {
 				words = append(words, "--"+flag.Name+"="+v)
 				continue
 			}
-			words = append(words, "--"+flag.Name, commandline.Quote(v))
+			words = append(words, "--"+flag.Name, scenarios.Quote(v))
 		}
 	})
 	return strings.Join(words, " ")

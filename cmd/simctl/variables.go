@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/simctl/simctl/scenarios"
-	"github.com/simctl/simctl/scenarios/commandline"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -21,7 +20,7 @@ func mustBindVariables(flags *pflag.FlagSet, spec *scenarios.Spec) {
 		panic(err) // the catalogue's tests hold it to being readable
 	}
 	for _, v := range vars {
-		name := commandline.Flag(v.Name)
+		name := scenarios.Flag(v.Name)
 		flags.Var(&variableFlag{v, spec}, name, v.Description)
 		if v.Type == language.TypeBool {
 			flags.Lookup(name).NoOptDefVal = "true"
