@@ -9,6 +9,27 @@ import (
 	"github.com/simctl/simctl/scenarios/internal/draw"
 )
 
+// Every schedule of soak begins with it, so none is drawn.
+var _ = actions.RegisterAction("start_clients", StartClients{}, actions.Soak{})
+
+// StartClients brings the whole fleet to life.
+type StartClients struct{}
+
+func (StartClients) Follow(h *actions.History) error {
+	if h.Started {
+		return errors.New("the clients have been started already")
+	}
+	h.Started = true
+	return nil
+}
+
+func (StartClients) Mark() string { return "clients start" }
+
+func (StartClients) Do(s *actions.Stage) error {
+	s.Fleet.Start(s.Ctx)
+	return nil
+}
+
 var _ = actions.RegisterAction("stop_clients", StopClients{Fraction: 1}, actions.Drawn(actions.OfClients, 1, 1, drawStopClients))
 
 // StopClients silences a Fraction of the clients or, with a Fraction of 1, those of a Group;
@@ -55,4 +76,36 @@ func drawStopClients(s *draw.Source) draw.Event {
 		return draw.NewEvent("stop_clients", "fraction = "+s.Between(0.05, 0.3))
 	}
 	return draw.NewEvent("stop_clients", "fraction = "+s.Between(0.05, 0.3), s.Lasts())
+}
+
+var _ = actions.RegisterAction("resume_clients", ResumeClients{}, actions.Drawn(actions.OfClients, 2, 1, drawResumeClients))
+
+// ResumeClients brings back every stopped client, or every client of a Group.
+type ResumeClients struct {
+	Group string `lang:"ref=group"`
+}
+
+func (ResumeClients) Follow(h *actions.History) error { return h.NeedsClients() }
+
+func (a ResumeClients) Mark() string {
+	if a.Group != "" {
+		return "the clients of group " + a.Group + " are back"
+	}
+	return "the stopped clients are back"
+}
+
+func (a ResumeClients) Do(s *actions.Stage) error {
+	if a.Group != "" {
+		s.Fleet.StartClients(s.Fleet.InGroup(a.Group))
+	} else {
+		s.Fleet.Resume(s.Fleet.StoppedNodes())
+	}
+	return nil
+}
+
+func drawResumeClients(s *draw.Source) draw.Event {
+	if s.Chance(1, 2) {
+		return draw.NewEvent("resume_clients", fmt.Sprintf("group = %q", s.Group()))
+	}
+	return draw.NewEvent("resume_clients")
 }
