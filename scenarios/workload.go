@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -39,8 +41,10 @@ func (b *builder) fleet(force bool) (nodesim.Config, error) {
 			continue // a variable may leave a group without clients
 		}
 		cfg.Nodes += g.Nodes
+		found := nodesim.DefaultAttributes() // by fingerprinting
+		maps.Copy(found, g.Attributes)
 		cfg.Groups = append(cfg.Groups, nodesim.Group{
-			Name: g.Name, Nodes: g.Nodes, Datacenter: g.Datacenter, NodeClass: g.Class, Attributes: attributes(g.Attributes), Racks: g.Racks,
+			Name: g.Name, Nodes: g.Nodes, Datacenter: g.Datacenter, NodeClass: g.Class, Attributes: found, Racks: g.Racks,
 			Resources: operations.Resources(g.Resources, nodesim.DefaultResources), Latency: g.Latency,
 		})
 	}
@@ -55,24 +59,11 @@ func (b *builder) fleet(force bool) (nodesim.Config, error) {
 	return cfg, nil
 }
 
-// attributes returns what fingerprinting finds on the nodes of a group.
-func attributes(more map[string]string) map[string]string {
-	all := nodesim.DefaultAttributes()
-	for name, value := range more {
-		all[name] = value
-	}
-	return all
-}
-
 // datacenters returns the datacenters of the fleet, in the order of the file.
 func (b *builder) datacenters() []string {
 	var all []string
 	for _, g := range b.def.Fleet.Groups {
-		dc := g.Datacenter
-		if dc == "" {
-			dc = "dc1"
-		}
-		if !slices.Contains(all, dc) {
+		if dc := cmp.Or(g.Datacenter, "dc1"); !slices.Contains(all, dc) {
 			all = append(all, dc)
 		}
 	}
@@ -118,14 +109,11 @@ func (b *builder) job(j language.Job) *rpc.Job {
 		group.Count = *j.Count
 	}
 	job := &rpc.Job{
-		Namespace: rpc.DefaultNamespace, Type: j.Type, Priority: j.Priority, Datacenters: j.Datacenters,
+		Namespace: rpc.DefaultNamespace, Type: j.Type, Priority: cmp.Or(j.Priority, 50 /* structs.JobDefaultPriority */), Datacenters: j.Datacenters,
 		TaskGroups: []rpc.TaskGroup{group},
 	}
 	if j.Every != 0 {
 		job.Periodic = &rpc.PeriodicConfig{Every: j.Every, ProhibitOverlap: j.ProhibitOverlap}
-	}
-	if job.Priority == 0 {
-		job.Priority = 50 // structs.JobDefaultPriority
 	}
 	if j.Datacenters == nil {
 		job.Datacenters = b.datacenters()
