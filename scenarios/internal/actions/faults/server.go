@@ -133,7 +133,7 @@ func ofLeader(keyword string, fault func(lasts time.Duration) actions.Action) st
 }
 
 var (
-	_ = actions.RegisterAction("kill_server", KillServer{}, actions.Drawn(actions.OfServers, 1, 2, drawKillServer))
+	_ = actions.RegisterAction("kill_server", KillServer{}, actions.Drawn(actions.OfServers, 1, 2, drawServerOrLeader("kill")))
 	_ = ofLeader("kill_leader", func(lasts time.Duration) actions.Action { return KillServer{Leader, lasts} })
 )
 
@@ -163,11 +163,14 @@ func (a KillServer) Do(s *actions.Stage) error {
 	return nil
 }
 
-func drawKillServer(s *draw.Source) draw.Event {
-	if s.Chance(1, 3) {
-		return draw.NewEvent("kill_leader", s.Lasts())
+// drawServerOrLeader draws what ofLeader declares besides, too.
+func drawServerOrLeader(verb string) func(*draw.Source) draw.Event {
+	return func(s *draw.Source) draw.Event {
+		if s.Chance(1, 3) {
+			return draw.NewEvent(verb+"_leader", s.Lasts())
+		}
+		return draw.NewEvent(verb+"_server", "server = "+s.Server(), s.Lasts())
 	}
-	return draw.NewEvent("kill_server", "server = "+s.Server(), s.Lasts())
 }
 
 var _ = actions.RegisterAction("start_server", StartServer{}, actions.Drawn(actions.OfServers, 3, 1, drawStartServer))
@@ -200,7 +203,7 @@ func (Heal) Mark() string              { return "all faults end" }
 func (Heal) Do(s *actions.Stage) error { return s.Heal() }
 
 var (
-	_ = actions.RegisterAction("pause_server", PauseServer{}, actions.Drawn(actions.OfServers, 2, 1, drawPauseServer))
+	_ = actions.RegisterAction("pause_server", PauseServer{}, actions.Drawn(actions.OfServers, 2, 1, drawServerOrLeader("pause")))
 	_ = ofLeader("pause_leader", func(lasts time.Duration) actions.Action { return PauseServer{Leader, lasts} })
 )
 
@@ -226,11 +229,4 @@ func (a PauseServer) Do(s *actions.Stage) error {
 	end := s.Cluster.DisturbLinks(cluster.LinkFault{From: []string{s.Cluster.Addr(i)}, Link: cluster.Link{Loss: 1}})
 	s.Begin(a.For, fmt.Sprintf("%v goes on", Server(i)), infallible(end))
 	return nil
-}
-
-func drawPauseServer(s *draw.Source) draw.Event {
-	if s.Chance(1, 3) {
-		return draw.NewEvent("pause_leader", s.Lasts())
-	}
-	return draw.NewEvent("pause_server", "server = "+s.Server(), s.Lasts())
 }

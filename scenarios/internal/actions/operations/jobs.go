@@ -82,7 +82,8 @@ func named(err error, what, id string) error {
 	return nil
 }
 
-// purged says that soak has the job purged before the event.
+// stopped says that soak has the job stopped before the event, and purged that it is purged then.
+func stopped(e draw.Event, before, _ []draw.Event) bool { return e.Follows(before, "stop_job") }
 func purged(e draw.Event, before, _ []draw.Event) bool {
 	return e.Follows(before, "stop_job", "purge = true")
 }
@@ -187,10 +188,7 @@ func drawUpdateJob(s *draw.Source) draw.Event {
 	return draw.OfJob("update_job", j, lines...)
 }
 
-var _ = actions.Register("scale_job", ScaleJob{}, ScaleJob.action, actions.Soak{
-	Draws:   []actions.Draw{{Kind: actions.OfUsers, Place: 2, Weight: 1, Event: drawScaleJob}},
-	Refused: purged,
-})
+var _ = actions.Register("scale_job", ScaleJob{}, ScaleJob.action, actions.Drawn(actions.OfUsers, 2, 1, drawScaleJob).Unless(purged))
 
 // ScaleJob sets the count of the first group of a service or batch job.
 type ScaleJob struct {
@@ -223,10 +221,7 @@ func drawScaleJob(s *draw.Source) draw.Event {
 	return draw.OfJob("scale_job", j, "copies = 1", fmt.Sprintf("count = %d", s.Rand.IntN(2*j.Count)))
 }
 
-var _ = actions.Register("stop_job", StopJob{}, StopJob.action, actions.Soak{
-	Draws:   []actions.Draw{{Kind: actions.OfUsers, Place: 3, Weight: 1, Event: drawStopJob}},
-	Refused: purged,
-})
+var _ = actions.Register("stop_job", StopJob{}, StopJob.action, actions.Drawn(actions.OfUsers, 3, 1, drawStopJob).Unless(purged))
 
 // StopJob stops a job of the default namespace, or forgets it as well when Purge is set.
 type StopJob struct {
@@ -256,10 +251,7 @@ func drawStopJob(s *draw.Source) draw.Event {
 	return draw.OfJob("stop_job", s.AnyJob(), "copies = 1", fmt.Sprintf("purge = %t", s.Chance(1, 4)))
 }
 
-var _ = actions.Register("launch_job", LaunchJob{}, LaunchJob.action, actions.Soak{
-	Draws:   []actions.Draw{{Kind: actions.OfUsers, Place: 6, Weight: 1, Event: drawLaunchJob}},
-	Refused: func(e draw.Event, before, _ []draw.Event) bool { return e.Follows(before, "stop_job") },
-})
+var _ = actions.Register("launch_job", LaunchJob{}, LaunchJob.action, actions.Drawn(actions.OfUsers, 6, 1, drawLaunchJob).Unless(stopped))
 
 // LaunchJob launches a periodic job now.
 type LaunchJob struct {
@@ -290,10 +282,7 @@ func drawLaunchJob(s *draw.Source) draw.Event {
 	return draw.OfJob("launch_job", j, "copies = 1")
 }
 
-var _ = actions.Register("fail_allocs", FailAllocs{}, FailAllocs.action, actions.Soak{
-	Draws:   []actions.Draw{{Kind: actions.OfUsers, Place: 5, Weight: 2, Event: drawFailAllocs}},
-	Refused: purged,
-})
+var _ = actions.Register("fail_allocs", FailAllocs{}, FailAllocs.action, actions.Drawn(actions.OfUsers, 5, 2, drawFailAllocs).Unless(purged))
 
 // FailAllocs makes up to Count allocations of a job fail at one instant.
 type FailAllocs struct {

@@ -107,12 +107,10 @@ func drawDrainNodes(s *draw.Source) draw.Event {
 
 func drawEndDrains(s *draw.Source) draw.Event { return draw.NewEvent("end_drains", s.Nodes()) }
 
-var _ = actions.RegisterAction("set_eligibility", SetEligibility{}, actions.Soak{
-	Draws: []actions.Draw{{Kind: actions.OfOperators, Place: 3, Weight: 1, Event: drawSetEligibility}},
-	Refused: func(e draw.Event, _, all []draw.Event) bool { // a node that drains
+var _ = actions.RegisterAction("set_eligibility", SetEligibility{}, actions.Drawn(actions.OfOperators, 3, 1, drawSetEligibility).Unless(
+	func(e draw.Event, _, all []draw.Event) bool { // a node that drains
 		return e.Says("eligible = true") && draw.Has(all, "drain_nodes")
-	},
-})
+	}))
 
 // SetEligibility says whether schedulers may place on nodes.
 type SetEligibility struct {

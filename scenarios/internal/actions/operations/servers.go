@@ -56,13 +56,11 @@ func (PauseEvalBroker) Do(s *actions.Stage) error { return s.Cluster.PauseEvalBr
 func (ResumeEvalBroker) Mark() string              { return "broker resumed" }
 func (ResumeEvalBroker) Do(s *actions.Stage) error { return s.Cluster.PauseEvalBroker(s.Ctx, false) }
 
-var _ = actions.RegisterAction("collect_garbage", CollectGarbage{}, actions.Soak{
-	Draws: []actions.Draw{{Kind: actions.OfOperators, Place: 7, Weight: 1, Event: drawCollectGarbage}},
+var _ = actions.RegisterAction("collect_garbage", CollectGarbage{}, actions.Drawn(actions.OfOperators, 7, 1, drawCollectGarbage).Unless(
 	// Whether it takes nodes, with what operators said of them, hangs on the moment.
-	Refused: func(_ draw.Event, _, all []draw.Event) bool {
+	func(_ draw.Event, _, all []draw.Event) bool {
 		return draw.Has(all, "drain_nodes") || draw.Has(all, "set_eligibility")
-	},
-})
+	}))
 
 // CollectGarbage makes the cluster delete everything that is over, however new.
 type CollectGarbage struct{ request }

@@ -109,3 +109,91 @@ func drawResumeClients(s *draw.Source) draw.Event {
 	}
 	return draw.NewEvent("resume_clients")
 }
+
+var _ = actions.RegisterAction("flap_clients", FlapClients{Fraction: 1, Times: 1}, actions.Drawn(actions.OfClients, 3, 1, drawFlapClients))
+
+// FlapClients stops a share of the clients for Down and brings them back for Up, Times times.
+type FlapClients struct {
+	Fraction float64
+	Down, Up time.Duration
+	Times    int
+}
+
+func (a FlapClients) Check(int) error {
+	err := errors.Join(actions.ShareOfClients(a.Fraction), actions.Positive("down", a.Down), actions.Positive("up", a.Up))
+	if a.Times < 1 {
+		err = errors.Join(err, fmt.Errorf("%d times: it must be at least once", a.Times))
+	}
+	return err
+}
+
+func (a FlapClients) Follow(h *actions.History) error { return h.NeedsClients() }
+
+func (a FlapClients) Mark() string {
+	return fmt.Sprintf("%g%% of the clients flap %d times", a.Fraction*100, a.Times)
+}
+
+func (a FlapClients) Do(s *actions.Stage) error {
+	a.flap(s, s.Fleet.Choose(a.Fraction), a.Times)
+	return nil
+}
+
+// flap stops clients so many times. Being down and being up are faults, one after the other;
+// healing ends them and begins none.
+func (a FlapClients) flap(s *actions.Stage, ids []string, times int) {
+	s.Fleet.StopNodes(ids)
+	s.Begin(a.Down, "", func() error {
+		s.Fleet.Resume(ids)
+		if times > 1 && !s.Healing() {
+			s.Begin(a.Up, "", func() error {
+				if !s.Healing() {
+					a.flap(s, ids, times-1)
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+}
+
+func drawFlapClients(s *draw.Source) draw.Event {
+	return draw.NewEvent("flap_clients", "fraction = "+s.Between(0.05, 0.5), "down = "+s.Delay(time.Second, time.Minute),
+		"up = "+s.Delay(time.Second, time.Minute), fmt.Sprintf("times = %d", 1+s.Rand.IntN(4)))
+}
+
+var _ = actions.RegisterAction("skew_clocks", SkewClocks{Rate: 1}, actions.Drawn(actions.OfClients, 4, 1, drawSkewClocks))
+
+// SkewClocks makes the clocks of a share of the clients run at a rate: below 1 their
+// heartbeats come late.
+type SkewClocks struct {
+	Clients float64
+	Rate    float64
+	For     time.Duration
+}
+
+func (a SkewClocks) Check(int) error {
+	err := errors.Join(actions.ShareOfClients(a.Clients), actions.Lasting(a.For))
+	if !(a.Rate > 0) { // so that a NaN is refused
+		err = errors.Join(err, fmt.Errorf("a clock rate of %g: it must be a number above 0", a.Rate))
+	}
+	return err
+}
+
+func (a SkewClocks) Follow(h *actions.History) error { return h.NeedsClients() }
+
+func (a SkewClocks) Mark() string {
+	return fmt.Sprintf("the clocks of %g%% of the clients run at %g", a.Clients*100, a.Rate)
+}
+
+func (a SkewClocks) Do(s *actions.Stage) error {
+	ids := s.Fleet.Choose(a.Clients)
+	if err := s.Fleet.SetClockRate(ids, a.Rate); err != nil {
+		return err
+	}
+	s.Begin(a.For, "the clocks are right again", func() error { return s.Fleet.SetClockRate(ids, 1) })
+	return nil
+}
+
+func drawSkewClocks(s *draw.Source) draw.Event {
+	return draw.NewEvent("skew_clocks", s.Lasts(), "clients = "+s.Between(0.1, 1), "rate = "+s.Between(0.1, 3))
+}
