@@ -1,8 +1,10 @@
 package behaviours
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/simctl/simctl/nodesim"
@@ -25,10 +27,7 @@ func (w flap) check() error {
 }
 
 func (w flap) Begin(_ int, r *rand.Rand) (time.Duration, bool) {
-	if w.Offset.IsZero() {
-		return w.Up.Draw(r), true
-	}
-	return w.Offset.Draw(r), true
+	return cmp.Or(w.Offset, w.Up).Draw(r), true
 }
 
 func (w flap) Act(f *nodesim.Fleet, u *Unit) (time.Duration, bool) {
@@ -64,4 +63,42 @@ func (w stop) Act(f *nodesim.Fleet, u *Unit) (time.Duration, bool) {
 
 func drawStop(s *draw.Source, _ string) (lines []string, leave bool) {
 	return []string{"after = uniform(\"0s\", \"1m\")"}, s.Chance(1, 2)
+}
+
+var (
+	_ = register("churn", churn{participants: everybody}, Draw{Place: 3, Weight: 1, Lines: drawRecurring})
+	_ = register("fingerprint", fingerprint{participants: everybody, Attribute: "simctl.fingerprint"}, Draw{Place: 4, Weight: 1, Lines: drawRecurring})
+)
+
+// recurring is the part of a kind whose units act again and again, a draw of Every apart.
+type recurring struct{ Every language.Distribution }
+
+func (w recurring) check() error                                    { return positive("every", w.Every) }
+func (w recurring) Begin(_ int, r *rand.Rand) (time.Duration, bool) { return w.Every.Draw(r), true }
+
+func drawRecurring(_ *draw.Source, wait string) (lines []string, leave bool) {
+	return []string{"every = " + wait}, false
+}
+
+// churn: machines are replaced by new ones.
+type churn struct {
+	participants
+	recurring
+}
+
+func (w churn) Act(f *nodesim.Fleet, u *Unit) (time.Duration, bool) {
+	f.ReplaceClients(u.clients)
+	return w.Every.Draw(u.rand), true
+}
+
+// fingerprint: an attribute of nodes changes.
+type fingerprint struct {
+	participants
+	recurring
+	Attribute string
+}
+
+func (w fingerprint) Act(f *nodesim.Fleet, u *Unit) (time.Duration, bool) {
+	f.Refingerprint(u.clients, w.Attribute, strconv.Itoa(u.acted+1))
+	return w.Every.Draw(u.rand), true
 }
