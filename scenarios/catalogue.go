@@ -2,14 +2,13 @@ package scenarios
 
 import (
 	"embed"
-	"sync"
-
 	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/simctl/simctl/scenarios/language"
 )

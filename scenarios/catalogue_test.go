@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/simctl/simctl/metrics"
-	"github.com/simctl/simctl/scenarios/commandline"
 	"github.com/simctl/simctl/scenarios/internal/judge"
 	"github.com/simctl/simctl/scenarios/language"
 )
@@ -26,7 +25,7 @@ func TestCatalogueExplainsItself(t *testing.T) {
 			t.Errorf("%s is not described", name)
 		}
 		for _, v := range def.Variables {
-			if v.Description == "" || slices.Contains(common, commandline.Flag(v.Name)) {
+			if v.Description == "" || slices.Contains(common, Flag(v.Name)) {
 				t.Errorf("%s: variable %s is not described, or its flag is taken", name, v.Name)
 			}
 		}

@@ -134,8 +134,7 @@ func figures(prefix string, v reflect.Value, fn func(path string, value any)) {
 
 // cause strips the path from an error of package os, for messages that have it already.
 func cause(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err
 	}
 	return err

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/simctl/simctl/scenarios/commandline"
 	"github.com/simctl/simctl/scenarios/internal/run"
 )
 
@@ -85,7 +84,7 @@ func (e *InputError) Error() string {
 	case e.OfFile:
 		return fmt.Sprintf("--var %q: %s", e.Input+"="+e.Value, e.Allowed)
 	}
-	return fmt.Sprintf("--%s %q: %s", commandline.Flag(e.Input), e.Value, e.Allowed)
+	return fmt.Sprintf("--%s %q: %s", Flag(e.Input), e.Value, e.Allowed)
 }
 
 // Set gives a variable a value, in this Spec only. Compile checks that there is such a

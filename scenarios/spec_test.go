@@ -9,7 +9,6 @@ import (
 
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
-	"github.com/simctl/simctl/scenarios/commandline"
 	"github.com/simctl/simctl/scenarios/internal/actions/operations"
 )
 
@@ -46,7 +45,7 @@ func TestBadInputNamesFlagValueAndWhatIsAllowed(t *testing.T) {
 		c.change(&spec)
 		err := compileErr(spec)
 		input, is := errors.AsType[*InputError](err)
-		if !is || commandline.Flag(input.Input) != c.flag {
+		if !is || Flag(input.Input) != c.flag {
 			t.Errorf("--%s: error %v, want an InputError of that flag", c.flag, err)
 			continue
 		}

@@ -16,7 +16,6 @@ import (
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
-	"github.com/simctl/simctl/scenarios/commandline"
 	"github.com/simctl/simctl/scenarios/language"
 	"github.com/simctl/simctl/scenarios/sweep"
 	"github.com/simctl/simctl/scenarios/sweep/nomad"
@@ -325,7 +324,7 @@ func commandLine(cmd *cobra.Command) string {
 				words = append(words, "--"+flag.Name+"="+v)
 				continue
 			}
-			words = append(words, "--"+flag.Name, commandline.Quote(v))
+			words = append(words, "--"+flag.Name, scenarios.Quote(v))
 		}
 	})
 	return strings.Join(words, " ")

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/simctl/simctl/scenarios"
-	"github.com/simctl/simctl/scenarios/commandline"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -22,7 +21,7 @@ func mustBindVariables(flags *pflag.FlagSet, spec *scenarios.Spec) {
 		panic(err) // the catalogue's tests hold it to being readable
 	}
 	for _, v := range vars {
-		name := commandline.Flag(v.Name)
+		name := scenarios.Flag(v.Name)
 		flags.Var(newChecked(&v.Value, flagType(v.Type), func(text string) (any, error) {
 			value, err := v.Parse(text)
 			if e, ok := errors.AsType[*language.VariableError](err); ok {

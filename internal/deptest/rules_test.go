@@ -96,10 +96,6 @@ var layers = []layer{
 		reason: "reading a file must not depend on what runs it, so that a fuzzer and an editor can",
 	},
 	{
-		part:   "scenarios/commandline",
-		reason: "Results and the program write command lines alike, whatever is on them",
-	},
-	{
 		part:   "scenarios/internal/words",
 		reason: "a registry of keywords knows nothing of what they mean",
 	},
@@ -167,7 +163,7 @@ var layers = []layer{
 	{
 		part: "scenarios",
 		own: []string{
-			"broker", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/language", "scenarios/commandline",
+			"broker", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/language",
 			"scenarios/internal/actions", "scenarios/internal/actions/faults", "scenarios/internal/actions/clients", "scenarios/internal/actions/operations",
 			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
 		},
@@ -226,7 +222,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/commandline", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
+		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",

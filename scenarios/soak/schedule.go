@@ -61,21 +61,16 @@ func (s Schedule) Left() []int { return slices.Clone(s.left) }
 // Without returns the schedule without some of its events, by their numbers: 1 is the first
 // that the seed made. Unknown numbers are ignored.
 func (s Schedule) Without(numbers ...int) Schedule {
-	for i := 0; i < len(s.events); {
-		if slices.Contains(numbers, s.events[i].Number) {
-			s = s.without(i)
-			continue
+	all := s.events
+	s.events, s.left = nil, slices.Clone(s.left)
+	for _, e := range all {
+		if slices.Contains(numbers, e.Number) {
+			s.left = append(s.left, e.Number)
+		} else {
+			s.events = append(s.events, e)
 		}
-		i++
 	}
-	return s
-}
-
-// without leaves out the event at a place.
-func (s Schedule) without(i int) Schedule {
-	s.left = append(slices.Clone(s.left), s.events[i].Number)
 	slices.Sort(s.left)
-	s.events = slices.Concat(s.events[:i], s.events[i+1:])
 	return s
 }
 

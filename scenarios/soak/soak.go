@@ -86,8 +86,7 @@ func Shrink(f Finding, check func(Schedule) (Finding, error)) (Finding, error) {
 	for smaller := true; smaller; {
 		smaller = false
 		for i := 0; i < f.Schedule.Events(); i++ {
-			try := f.Schedule.without(i)
-			found, err := check(try)
+			found, err := check(f.Schedule.Without(f.Schedule.events[i].Number))
 			if err != nil {
 				return f, err
 			}

@@ -43,6 +43,12 @@ func Drawn(kind Kind, place, weight int, event func(*draw.Source) draw.Event) So
 	return Soak{Draws: []Draw{{kind, place, weight, event}}}
 }
 
+// Unless returns a Soak that leaves out events that would be refused; see Soak.Refused.
+func (s Soak) Unless(refused func(e draw.Event, before, all []draw.Event) bool) Soak {
+	s.Refused = refused
+	return s
+}
+
 var (
 	draws   []Draw
 	refusal = map[string]func(draw.Event, []draw.Event, []draw.Event) bool{}

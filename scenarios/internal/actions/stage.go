@@ -3,7 +3,6 @@ package actions
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/simctl/simctl/cluster"
@@ -124,33 +123,25 @@ func (s *Stage) Join() {
 	}
 }
 
-// BeginBehaviour lets clients behave that way from now on.
-func (s *Stage) BeginBehaviour(b *behaviours.Behaviour) error {
-	if s.behaving[b.Name] != nil {
-		return fmt.Errorf("behaviour %s has begun already: end it first", b.Name)
-	}
+// BeginBehaviour lets clients behave that way from now on. They must not do so already.
+func (s *Stage) BeginBehaviour(b *behaviours.Behaviour) {
 	// No two behaviours act at one instant, nor with the timers of others.
 	offset := time.Duration(len(s.behaving)+1) * 1_013 * time.Nanosecond
 	if s.behaving == nil {
 		s.behaving = map[string]*behaviours.Underway{}
 	}
 	s.behaving[b.Name] = b.Start(s.Ctx, s.Seed, s.Groups, s.Fleet, offset)
-	return nil
 }
 
-// EndBehaviour ends a behaviour. The clients that it has silenced come back, unless leave is
-// set.
-func (s *Stage) EndBehaviour(name string, leave bool) error {
+// EndBehaviour ends a behaviour that has begun. The clients that it has silenced come back,
+// unless leave is set.
+func (s *Stage) EndBehaviour(name string, leave bool) {
 	b := s.behaving[name]
-	if b == nil {
-		return fmt.Errorf("behaviour %s has not begun", name)
-	}
 	delete(s.behaving, name)
 	b.End()
 	if !leave {
 		b.Silenced(s.Fleet.StartClients)
 	}
-	return nil
 }
 
 // EndBehaviours ends every behaviour and leaves the clients as they are.

@@ -125,21 +125,13 @@ func source(seed int64, name string, number int) *rand.Rand {
 
 // choose draws the units that take part, in the order of their numbers.
 func (b *Behaviour) choose(seed int64, groups []Group) []*Unit {
-	var all [][]int
-	for _, g := range groups {
-		if b.Group == "" || g.name == b.Group {
-			all = append(all, g.units(b.Together)...)
-		}
-	}
-	if b.Together == "datacenter" {
-		all = mergeDatacenters(groups, b.Group)
-	}
+	all := units(groups, b.Group, b.Together)
 	lots := source(seed, b.Name, -1).Perm(len(all))
 	chosen := lots[:int(b.Share*float64(len(all))+0.5)]
 	slices.Sort(chosen)
-	var units []*Unit
+	var out []*Unit
 	for i, n := range chosen {
-		units = append(units, &Unit{number: i, clients: all[n], rand: source(seed, b.Name, n)})
+		out = append(out, &Unit{number: i, clients: all[n], rand: source(seed, b.Name, n)})
 	}
-	return units
+	return out
 }

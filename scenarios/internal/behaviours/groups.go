@@ -2,7 +2,6 @@ package behaviours
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/simctl/simctl/nodesim"
 )
@@ -37,47 +36,36 @@ func Nodes(groups []Group, name string) int {
 	return n
 }
 
-func (g Group) clients() []int {
-	all := make([]int, g.nodes)
-	for i := range all {
-		all[i] = g.first + i
+// units divides the clients of one group, or of all for an empty name, into those that act
+// together, in the order of their numbers.
+func units(groups []Group, only, together string) [][]int {
+	type key struct {
+		of     string
+		number int
 	}
-	return all
-}
-
-// units divides the group's clients into those that act together.
-func (g Group) units(together string) [][]int {
-	switch together {
-	case "group":
-		return [][]int{g.clients()}
-	case "rack":
-		racks := make([][]int, min(g.racks, g.nodes))
-		for i, n := range g.clients() {
-			racks[i%len(racks)] = append(racks[i%len(racks)], n)
-		}
-		return racks
-	}
-	var units [][]int
-	for _, n := range g.clients() {
-		units = append(units, []int{n})
-	}
-	return units
-}
-
-// mergeDatacenters returns the clients of each datacenter, of one group or of all.
-func mergeDatacenters(groups []Group, only string) [][]int {
-	var names []string
-	var units [][]int
+	var all [][]int
+	places := map[key]int{}
 	for _, g := range groups {
 		if only != "" && g.name != only {
 			continue
 		}
-		i := slices.Index(names, g.datacenter)
-		if i < 0 {
-			i = len(names)
-			names, units = append(names, g.datacenter), append(units, nil)
+		for i := range g.nodes {
+			k := key{g.name, i}
+			switch together {
+			case "rack":
+				k.number %= g.racks
+			case "group":
+				k.number = 0
+			case "datacenter":
+				k = key{of: g.datacenter}
+			}
+			place, ok := places[k]
+			if !ok {
+				place = len(all)
+				places[k], all = place, append(all, nil)
+			}
+			all[place] = append(all[place], g.first+i)
 		}
-		units[i] = append(units[i], g.clients()...)
 	}
-	return units
+	return all
 }

@@ -3,6 +3,8 @@ package conditions
 import (
 	"fmt"
 	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
 )
 
 var _ = register("recovered", Recovered{For: Quiet})
@@ -56,6 +58,54 @@ func (c Recovered) Lacking(w *Watch) string {
 	}
 	if s.Leader == "" {
 		text += "; there is no leader"
+	}
+	return text
+}
+
+var _ = register("settled", Settled{For: Quiet})
+
+// Settled: recovered, and the servers know every client as it is, those that run as ready and
+// the others as gone; and that has been so for For.
+type Settled struct{ For time.Duration }
+
+func (c Settled) Met(w *Watch) (time.Time, bool) {
+	s := w.recovered.and(w.known)
+	return s.Since, s.Holds
+}
+
+func (c Settled) Hold() time.Duration       { return c.For }
+func (c Settled) Quiescent()                {}
+func (c Settled) Progress(w *Watch) float64 { return Recovered{}.Progress(w) }
+
+func (c Settled) Lacking(w *Watch) string {
+	s := w.Last
+	return fmt.Sprintf("%s; %d clients run, of which the servers know %d as ready; %d of %d stopped clients are down",
+		Recovered{}.Lacking(w), s.Fleet.Running, s.Cluster.NodesByStatus[rpc.NodeStatusReady], s.gone(), s.Fleet.Stopped)
+}
+
+var _ = register("registered", Registered{For: 3 * time.Second})
+
+// Registered: every running client is ready and no evaluation has been created for For.
+type Registered struct{ For time.Duration }
+
+func (c Registered) Met(w *Watch) (time.Time, bool) {
+	return later(w.ready.Since, w.created), w.ready.Holds
+}
+
+func (c Registered) Hold() time.Duration { return c.For }
+
+func (c Registered) Progress(w *Watch) float64 {
+	if w.Last.Fleet.Running == 0 {
+		return 0
+	}
+	return float64(w.Last.Fleet.Ready) / float64(w.Last.Fleet.Running)
+}
+
+func (c Registered) Lacking(w *Watch) string {
+	f := w.Last.Fleet
+	text := fmt.Sprintf("%d of %d clients are ready", f.Ready, f.Running)
+	if err := w.Last.FleetErr; err != nil {
+		text += fmt.Sprintf("; %d registrations and %d heartbeats failed, the last with: %v", f.RegistrationErrors, f.HeartbeatErrors, err)
 	}
 	return text
 }

@@ -22,11 +22,7 @@ type Observer struct {
 	mu       sync.Mutex
 	rec      *metrics.Recorder         // nil until the run starts, after the first election
 	inFlight map[broker.JobID][]flight // one for each job, but see Dequeued
-	acked    map[evalKey]struct{}      // evaluations acked at least once
-	acks     uint64
-	flushes  int
-	twice    int    // evaluations that a worker had while another had one of the same job
-	first    string // the first of them
+	seen     Seen
 	// slack is how long two evaluations may seem to overlap: calls about one job can overtake
 	// each other. On virtual time a call takes no time.
 	slack time.Duration
@@ -51,7 +47,7 @@ var _ cluster.Observer = (*Observer)(nil)
 // NewObserver returns an Observer that calls alive for every ack. Two evaluations of a job may
 // seem to overlap for slack.
 func NewObserver(alive func(), slack time.Duration) *Observer {
-	return &Observer{alive: alive, slack: slack, inFlight: map[broker.JobID][]flight{}, acked: map[evalKey]struct{}{}}
+	return &Observer{alive: alive, slack: slack, inFlight: map[broker.JobID][]flight{}, seen: Seen{acked: map[evalKey]struct{}{}}}
 }
 
 // Record sets where latencies go.
@@ -87,8 +83,8 @@ func (o *Observer) Acked(at time.Time, e *broker.Evaluation, held time.Duration,
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f := o.land(at, e)
-	o.acks++
-	o.acked[keyOf(e.ID)] = struct{}{}
+	o.seen.acks++
+	o.seen.acked[keyOf(e.ID)] = struct{}{}
 	if o.rec == nil {
 		return
 	}
@@ -107,7 +103,7 @@ func (o *Observer) Flushed(time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	clear(o.inFlight)
-	o.flushes++
+	o.seen.flushes++
 }
 
 // land takes the evaluation out of flight. Called with mu held.
@@ -130,9 +126,9 @@ func (o *Observer) land(at time.Time, e *broker.Evaluation) flight {
 }
 
 func (o *Observer) overlap(f flight) {
-	o.twice++
-	if o.first == "" {
-		o.first = fmt.Sprintf("%s beside %s", f.by, f.eval)
+	o.seen.twice++
+	if o.seen.first == "" {
+		o.seen.first = fmt.Sprintf("%s beside %s", f.by, f.eval)
 	}
 }
 
@@ -149,10 +145,10 @@ func keyOf(id string) evalKey {
 // Seen is what an Observer saw in a run.
 type Seen struct {
 	acks    uint64
-	acked   map[evalKey]struct{}
+	acked   map[evalKey]struct{} // evaluations acked at least once
 	flushes int
-	twice   int
-	first   string
+	twice   int    // evaluations that a worker had while another had one of the same job
+	first   string // the first of them
 }
 
 // Close ends the account and returns it. Evaluations of one job that are still in flight together
@@ -171,5 +167,5 @@ func (o *Observer) Close() Seen {
 		}
 	}
 	clear(o.inFlight)
-	return Seen{o.acks, o.acked, o.flushes, o.twice, o.first}
+	return o.seen
 }

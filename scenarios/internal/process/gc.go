@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -54,9 +55,9 @@ func tuneGC() (stop func()) {
 	if err != nil || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
+	done := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
 		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -75,6 +76,6 @@ func tuneGC() (stop func()) {
 				return
 			}
 		}
-	}()
-	return func() { close(done); <-ended }
+	})
+	return func() { close(done); ended.Wait() }
 }

@@ -1,7 +1,9 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/simctl/simctl/cluster/state"
@@ -56,11 +58,15 @@ const (
 // clock a few hundred milliseconds are many heartbeats.
 func (r *run) rest() {
 	r.stage.Cluster.HoldNodes()
-	for waited := time.Duration(0); waited < settle; waited += settlePoll {
+	await(func() bool {
 		s := r.stage.Cluster.Stats()
-		if s.Leader != "" && judge.InBroker(s)+s.StatePending == 0 && !judge.Behind(r.snapshots()) {
-			return
-		}
+		return s.Leader != "" && judge.InBroker(s)+s.StatePending == 0 && !judge.Behind(r.snapshots())
+	})
+}
+
+// await waits, for settle at most, until ok reports true.
+func await(ok func() bool) {
+	for waited := time.Duration(0); !ok() && waited < settle; waited += settlePoll {
 		time.Sleep(settlePoll)
 	}
 }
@@ -68,7 +74,11 @@ func (r *run) rest() {
 // checkEnd checks what must hold at the end of a run. The fleet has stopped, and the servers
 // only apply what is committed.
 func (r *run) checkEnd() {
-	snaps := r.settledSnapshots()
+	var snaps []*state.Snapshot
+	await(func() bool {
+		snaps = r.snapshots()
+		return !judge.Behind(snaps)
+	})
 	r.world.Alive()
 	r.checkOracle("the run", snaps[0])
 	stats := r.stage.Cluster.Stats()
@@ -96,25 +106,7 @@ func (r *run) snapshots() []*state.Snapshot {
 	return snaps
 }
 
-// settledSnapshots returns the state of every server, once all have applied the same index or
-// settle is over.
-func (r *run) settledSnapshots() []*state.Snapshot {
-	for waited := time.Duration(0); ; waited += settlePoll {
-		snaps := r.snapshots()
-		if !judge.Behind(snaps) || waited >= settle {
-			return snaps
-		}
-		time.Sleep(settlePoll)
-	}
-}
-
 // latestState returns the state of a server that has applied no less than the others.
 func (r *run) latestState() *state.Snapshot {
-	best := r.stage.Cluster.State(0).Snapshot()
-	for i := 1; i < r.stage.Cluster.Servers(); i++ {
-		if s := r.stage.Cluster.State(i).Snapshot(); s.Index() > best.Index() {
-			best = s
-		}
-	}
-	return best
+	return slices.MaxFunc(r.snapshots(), func(a, b *state.Snapshot) int { return cmp.Compare(a.Index(), b.Index()) })
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -68,7 +69,7 @@ func (r *run) phase(i int) error {
 // watch samples until the phase is over.
 func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 	p := r.sc.Phases[i]
-	stall, timeout := r.bound(p.Stall, DefaultStall), r.bound(p.Timeout, defaultTimeout)
+	stall, timeout := cmp.Or(p.Stall, r.scaled(DefaultStall)), cmp.Or(p.Timeout, r.scaled(defaultTimeout))
 	// Samples and events fall on different instants: of two at one instant the Go runtime chooses
 	// which comes first.
 	timer := time.NewTimer(r.period(0) + sampleShift)
@@ -111,13 +112,6 @@ func (r *run) untilSample(due <-chan time.Time, w *conditions.Watch, events *<-c
 			}
 		}
 	}
-}
-
-func (r *run) bound(d, otherwise time.Duration) time.Duration {
-	if d == 0 {
-		return r.scaled(otherwise)
-	}
-	return d
 }
 
 // period is the time from one sample to the next: a two-hundredth of the phase so far, which

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/internal/rusage"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/nodesim"
 	"github.com/simctl/simctl/scenarios/internal/actions"
@@ -28,7 +29,7 @@ func Run(ctx context.Context, sc *Scenario, tell func(Progress)) (*metrics.Resul
 	// This is what makes the first leader, and so the run, repeatable.
 	cluster.SeedRaft(sc.Run.Seed)
 
-	began := startHost()
+	wall, cpu := time.Now(), rusage.CPU()
 	var res *metrics.Result
 	var err error
 	body := func(ctx context.Context, w world) (err error) {
@@ -45,7 +46,7 @@ func Run(ctx context.Context, sc *Scenario, tell func(Progress)) (*metrics.Resul
 		return nil, fmt.Errorf("scenario %s with the %s broker: %w", sc.Run.Scenario, sc.Run.Broker, context.Cause(ctx))
 	}
 	if res != nil {
-		res.Host = began.host()
+		res.Host = metrics.Host{WallS: time.Since(wall).Seconds(), CPUS: (rusage.CPU() - cpu).Seconds(), PeakRSSBytes: rusage.PeakRSS()}
 	}
 	if err != nil {
 		return res, fmt.Errorf("scenario %s with the %s broker: %w", sc.Run.Scenario, sc.Run.Broker, err)

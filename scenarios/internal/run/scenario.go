@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -55,12 +56,7 @@ type Event struct {
 func (s *Scenario) wall() bool { return s.Run.Clock == ClockWall }
 
 // factor is what every duration is multiplied by.
-func (s *Scenario) factor() float64 {
-	if s.TimeScale == 0 {
-		return 1
-	}
-	return s.TimeScale
-}
+func (s *Scenario) factor() float64 { return cmp.Or(s.TimeScale, 1) }
 
 // Scaled returns the scenario as it runs: defaults filled in, and every duration multiplied.
 func (s Scenario) Scaled() *Scenario {

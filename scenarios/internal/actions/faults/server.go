@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/draw"
 )
 
 // Server picks a server: by its number, counted from 0, or by what it does when the event
@@ -86,10 +88,6 @@ func (l Servers) String() string {
 	if len(l) == 0 {
 		return "all servers"
 	}
-	return l.join()
-}
-
-func (l Servers) join() string {
 	var parts []string
 	for _, s := range l {
 		parts = append(parts, s.String())
@@ -132,4 +130,103 @@ func (l Servers) pick(c *cluster.Cluster) ([]int, error) {
 func ofLeader(keyword string, fault func(lasts time.Duration) actions.Action) struct{} {
 	type block struct{ For time.Duration }
 	return actions.Register(keyword, block{}, func(b block, _ *actions.Setting) (actions.Action, error) { return fault(b.For), nil }, actions.Soak{})
+}
+
+var (
+	_ = actions.RegisterAction("kill_server", KillServer{}, actions.Drawn(actions.OfServers, 1, 2, drawServerOrLeader("kill")))
+	_ = ofLeader("kill_leader", func(lasts time.Duration) actions.Action { return KillServer{Leader, lasts} })
+)
+
+// KillServer ends a server's process, as a crash does. Its Raft log, votes and snapshots
+// stay; when the fault ends it starts again from them.
+type KillServer struct {
+	Server Server
+	For    time.Duration
+}
+
+func (a KillServer) Check(n int) error { return errors.Join(a.Server.check(n), actions.Lasting(a.For)) }
+
+func (a KillServer) Mark() string { return fmt.Sprintf("%v is killed", a.Server) }
+
+func (a KillServer) Do(s *actions.Stage) error {
+	i, err := a.Server.pick(s.Cluster)
+	if err != nil {
+		return err
+	}
+	if !s.Cluster.Running(i) {
+		return nil // dead already
+	}
+	if err := s.Cluster.StopServer(i); err != nil {
+		return err
+	}
+	s.Begin(a.For, fmt.Sprintf("%v is back", Server(i)), func() error { return s.StartServer(i) })
+	return nil
+}
+
+// drawServerOrLeader draws what ofLeader declares besides, too.
+func drawServerOrLeader(verb string) func(*draw.Source) draw.Event {
+	return func(s *draw.Source) draw.Event {
+		if s.Chance(1, 3) {
+			return draw.NewEvent(verb+"_leader", s.Lasts())
+		}
+		return draw.NewEvent(verb+"_server", "server = "+s.Server(), s.Lasts())
+	}
+}
+
+var _ = actions.RegisterAction("start_server", StartServer{}, actions.Drawn(actions.OfServers, 3, 1, drawStartServer))
+
+// StartServer starts a killed server again.
+type StartServer struct{ Server Server }
+
+func (a StartServer) Check(n int) error { return a.Server.check(n) }
+func (a StartServer) Mark() string      { return fmt.Sprintf("%v is started", a.Server) }
+
+func (a StartServer) Do(s *actions.Stage) error {
+	i, err := a.Server.pick(s.Cluster)
+	if err != nil {
+		return err
+	}
+	return s.StartServer(i)
+}
+
+func drawStartServer(s *draw.Source) draw.Event {
+	return draw.NewEvent("start_server", "server = "+s.Numbered())
+}
+
+// Every schedule of soak ends with one, so none is drawn.
+var _ = actions.RegisterAction("heal", Heal{}, actions.Soak{})
+
+// Heal ends every fault that is under way and starts every killed server.
+type Heal struct{}
+
+func (Heal) Mark() string              { return "all faults end" }
+func (Heal) Do(s *actions.Stage) error { return s.Heal() }
+
+var (
+	_ = actions.RegisterAction("pause_server", PauseServer{}, actions.Drawn(actions.OfServers, 2, 1, drawServerOrLeader("pause")))
+	_ = ofLeader("pause_leader", func(lasts time.Duration) actions.Action { return PauseServer{Leader, lasts} })
+)
+
+// PauseServer cuts a server off from everybody, as a process that is stopped, or a machine
+// that swaps, is to others: what is sent to it is not answered. What differs from such a
+// process is in docs/adr/0602.
+type PauseServer struct {
+	Server Server
+	For    time.Duration
+}
+
+func (a PauseServer) Check(n int) error {
+	return errors.Join(a.Server.check(n), actions.Lasting(a.For))
+}
+
+func (a PauseServer) Mark() string { return fmt.Sprintf("%v is paused", a.Server) }
+
+func (a PauseServer) Do(s *actions.Stage) error {
+	i, err := a.Server.pick(s.Cluster)
+	if err != nil {
+		return err
+	}
+	end := s.Cluster.DisturbLinks(cluster.LinkFault{From: []string{s.Cluster.Addr(i)}, Link: cluster.Link{Loss: 1}})
+	s.Begin(a.For, fmt.Sprintf("%v goes on", Server(i)), infallible(end))
+	return nil
 }

@@ -2,6 +2,7 @@ package operations
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/scenarios/internal/actions"
@@ -27,20 +28,14 @@ func Resources(r *language.Resources, otherwise rpc.Resources) rpc.Resources {
 	return rpc.Resources{CPUMHz: r.CPU, MemoryMB: r.Memory, DiskMB: r.Disk}
 }
 
-// copies is the block of an event about the jobs of a job block: all of them or the first few.
-type copies struct {
-	Job    string `lang:"required,ref=job"`
-	Copies *int   // nil = all of them
-}
-
-// each makes an action for every job that is meant.
-func (w copies) each(s *actions.Setting, what string, action func(*rpc.Job) actions.Action) (actions.Action, error) {
-	jobs := s.Jobs[w.Job]
-	if w.Copies != nil {
-		if *w.Copies > len(jobs) {
-			return nil, fmt.Errorf("%d copies of job %s: it has %d", *w.Copies, w.Job, len(jobs))
+// each makes an action for each job of a job block, or for its first copies unless that is nil.
+func each(s *actions.Setting, block string, copies *int, what string, action func(*rpc.Job) actions.Action) (actions.Action, error) {
+	jobs := s.Jobs[block]
+	if copies != nil {
+		if *copies > len(jobs) {
+			return nil, fmt.Errorf("%d copies of job %s: it has %d", *copies, block, len(jobs))
 		}
-		jobs = jobs[:*w.Copies]
+		jobs = jobs[:*copies]
 	}
 	if err := s.Charge(len(jobs)); err != nil {
 		return nil, err
@@ -48,7 +43,7 @@ func (w copies) each(s *actions.Setting, what string, action func(*rpc.Job) acti
 	if len(jobs) == 1 {
 		return action(jobs[0]), nil
 	}
-	all := Series{mark: fmt.Sprintf("%s %s %s", english.Plural(len(jobs), "job"), w.Job, what)}
+	all := Series{mark: fmt.Sprintf("%s %s %s", english.Plural(len(jobs), "job"), block, what)}
 	for _, j := range jobs {
 		all.Actions = append(all.Actions, action(j))
 	}
@@ -87,7 +82,233 @@ func named(err error, what, id string) error {
 	return nil
 }
 
-// purged says that soak has the job purged before the event.
+// stopped says that soak has the job stopped before the event, and purged that it is purged then.
+func stopped(e draw.Event, before, _ []draw.Event) bool { return e.Follows(before, "stop_job") }
 func purged(e draw.Event, before, _ []draw.Event) bool {
 	return e.Follows(before, "stop_job", "purge = true")
+}
+
+var _ = actions.Register("register_jobs", jobNames{}, jobNames.action, actions.Drawn(actions.OfUsers, 4, 1, drawRegisterJobs))
+
+// jobNames is which jobs to register.
+type jobNames struct {
+	Jobs []string `lang:"ref=job"` // nil = all
+}
+
+func (w jobNames) action(s *actions.Setting) (actions.Action, error) {
+	a := RegisterJobs{}
+	for _, block := range s.Blocks {
+		if w.Jobs == nil || slices.Contains(w.Jobs, block) {
+			a.Jobs = append(a.Jobs, s.Jobs[block]...)
+		}
+	}
+	return a, nil
+}
+
+// RegisterJobs submits jobs one after the other. A job is periodic if its Periodic is set.
+type RegisterJobs struct {
+	request
+	Jobs []*rpc.Job
+}
+
+// Registers returns the number of jobs.
+func (a RegisterJobs) Registers() int { return len(a.Jobs) }
+
+func (a RegisterJobs) Mark() string {
+	return fmt.Sprintf("%s registered", english.Plural(len(a.Jobs), "job"))
+}
+
+func (a RegisterJobs) Do(s *actions.Stage) error {
+	for _, job := range a.Jobs {
+		if err := submit(s, "register job", job); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawRegisterJobs submits a job as it was in the beginning: it may have changed, or stopped.
+func drawRegisterJobs(s *draw.Source) draw.Event {
+	return draw.NewEvent("register_jobs", fmt.Sprintf("jobs = [%q]", s.AnyJob().Name))
+}
+
+var _ = actions.Register("update_job", jobUpdate{}, jobUpdate.action, actions.Drawn(actions.OfUsers, 1, 2, drawUpdateJob))
+
+// jobUpdate submits a new version of a job: one that asks for other resources, by default for
+// 1 MHz more than the version before.
+type jobUpdate struct {
+	Job       string `lang:"required,ref=job"`
+	Copies    *int
+	Resources *language.Resources
+	Count     *int
+}
+
+func (w jobUpdate) action(s *actions.Setting) (actions.Action, error) {
+	if err := s.Afford(len(s.Jobs[w.Job])); err != nil { // before making as many versions
+		return nil, err
+	}
+	versions := map[string]*rpc.Job{}
+	after := slices.Clone(s.Jobs[w.Job])
+	for i, j := range after {
+		next := j.Copy()
+		next.TaskGroups = slices.Clone(j.TaskGroups)
+		g := &next.TaskGroups[0]
+		g.Resources.CPUMHz++
+		g.Resources = Resources(w.Resources, g.Resources)
+		if w.Count != nil {
+			g.Count = *w.Count
+		}
+		if w.Copies == nil || i < *w.Copies {
+			versions[j.ID], after[i] = next, next
+		}
+	}
+	action, err := each(s, w.Job, w.Copies, "change", func(j *rpc.Job) actions.Action { return UpdateJob{Job: versions[j.ID]} })
+	s.Jobs[w.Job] = after // events are built in order of time: the next change is one of this version
+	return action, err
+}
+
+// UpdateJob submits a job again, changed: a new version of it.
+type UpdateJob struct {
+	request
+	Job *rpc.Job
+}
+
+func (a UpdateJob) Mark() string              { return fmt.Sprintf("job %s changes", a.Job.ID) }
+func (a UpdateJob) Do(s *actions.Stage) error { return submit(s, "change job", a.Job) }
+
+func drawUpdateJob(s *draw.Source) draw.Event {
+	j := s.AnyJob()
+	var lines []string
+	if s.Chance(1, 2) {
+		lines = append(lines, "copies = 1")
+	}
+	if j.Count > 0 && s.Chance(1, 3) {
+		lines = append(lines, fmt.Sprintf("count = %d", s.Rand.IntN(2*j.Count)))
+	}
+	return draw.OfJob("update_job", j, lines...)
+}
+
+var _ = actions.Register("scale_job", ScaleJob{}, ScaleJob.action, actions.Drawn(actions.OfUsers, 2, 1, drawScaleJob).Unless(purged))
+
+// ScaleJob sets the count of the first group of a service or batch job.
+type ScaleJob struct {
+	request
+	Job    string `lang:"required,ref=job"`
+	Copies *int
+	Count  int `lang:"required"`
+}
+
+func (a ScaleJob) action(s *actions.Setting) (actions.Action, error) {
+	if j := s.Jobs[a.Job]; len(j) > 0 && (j[0].Type == rpc.JobTypeSystem || j[0].Type == rpc.JobTypeSysBatch) {
+		return nil, fmt.Errorf("job %s is a %s job, which has no count", a.Job, j[0].Type)
+	}
+	return each(s, a.Job, a.Copies, fmt.Sprintf("are scaled to %d", a.Count), func(j *rpc.Job) actions.Action { a.Job = j.ID; return a })
+}
+
+func (a ScaleJob) Mark() string { return fmt.Sprintf("job %s is scaled to %d", a.Job, a.Count) }
+
+func (a ScaleJob) Do(s *actions.Stage) error {
+	_, err := s.Cluster.ScaleJob(s.Ctx, "", a.Job, "", a.Count)
+	return named(err, "scale job", a.Job)
+}
+
+// drawScaleJob scales a job that does not deploy: the cluster may refuse to scale another.
+func drawScaleJob(s *draw.Source) draw.Event {
+	j, ok := s.Job(func(j draw.Job) bool { return j.Count > 0 && !j.Deploys && !j.Periodic })
+	if !ok {
+		return drawUpdateJob(s)
+	}
+	return draw.OfJob("scale_job", j, "copies = 1", fmt.Sprintf("count = %d", s.Rand.IntN(2*j.Count)))
+}
+
+var _ = actions.Register("stop_job", StopJob{}, StopJob.action, actions.Drawn(actions.OfUsers, 3, 1, drawStopJob).Unless(purged))
+
+// StopJob stops a job of the default namespace, or forgets it as well when Purge is set.
+type StopJob struct {
+	request
+	Job    string `lang:"required,ref=job"`
+	Copies *int
+	Purge  bool
+}
+
+func (a StopJob) action(s *actions.Setting) (actions.Action, error) {
+	return each(s, a.Job, a.Copies, "stop", func(j *rpc.Job) actions.Action { a.Job = j.ID; return a })
+}
+
+func (a StopJob) Mark() string {
+	if a.Purge {
+		return fmt.Sprintf("job %s is purged", a.Job)
+	}
+	return fmt.Sprintf("job %s is stopped", a.Job)
+}
+
+func (a StopJob) Do(s *actions.Stage) error {
+	_, err := s.Cluster.StopJob(s.Ctx, "", a.Job, a.Purge)
+	return named(err, "stop job", a.Job)
+}
+
+func drawStopJob(s *draw.Source) draw.Event {
+	return draw.OfJob("stop_job", s.AnyJob(), "copies = 1", fmt.Sprintf("purge = %t", s.Chance(1, 4)))
+}
+
+var _ = actions.Register("launch_job", LaunchJob{}, LaunchJob.action, actions.Drawn(actions.OfUsers, 6, 1, drawLaunchJob).Unless(stopped))
+
+// LaunchJob launches a periodic job now.
+type LaunchJob struct {
+	request
+	Job    string `lang:"required,ref=job"`
+	Copies *int
+}
+
+func (a LaunchJob) action(s *actions.Setting) (actions.Action, error) {
+	if j := s.Jobs[a.Job]; len(j) > 0 && j[0].Periodic == nil {
+		return nil, fmt.Errorf("job %s is not periodic: it says no every", a.Job)
+	}
+	return each(s, a.Job, a.Copies, "are launched", func(j *rpc.Job) actions.Action { a.Job = j.ID; return a })
+}
+
+func (a LaunchJob) Mark() string { return fmt.Sprintf("periodic job %s is launched", a.Job) }
+
+func (a LaunchJob) Do(s *actions.Stage) error {
+	_, err := s.Cluster.ForcePeriodic(s.Ctx, "", a.Job)
+	return named(err, "launch periodic job", a.Job)
+}
+
+func drawLaunchJob(s *draw.Source) draw.Event {
+	j, ok := s.Job(func(j draw.Job) bool { return j.Periodic })
+	if !ok {
+		return drawRegisterJobs(s)
+	}
+	return draw.OfJob("launch_job", j, "copies = 1")
+}
+
+var _ = actions.Register("fail_allocs", FailAllocs{}, FailAllocs.action, actions.Drawn(actions.OfUsers, 5, 2, drawFailAllocs).Unless(purged))
+
+// FailAllocs makes up to Count allocations of a job fail at one instant.
+type FailAllocs struct {
+	request
+	Job    string `lang:"required,ref=job"`
+	Copies *int
+	Count  int `lang:"required,min=1"`
+}
+
+func (a FailAllocs) action(s *actions.Setting) (actions.Action, error) {
+	return each(s, a.Job, a.Copies, "lose allocations", func(j *rpc.Job) actions.Action { a.Job = j.ID; return a })
+}
+
+func (a FailAllocs) Mark() string {
+	return fmt.Sprintf("%s of job %s fail", english.Plural(a.Count, "allocation"), a.Job)
+}
+
+func (a FailAllocs) Do(s *actions.Stage) error {
+	_, err := s.Cluster.FailAllocs(s.Ctx, "", a.Job, a.Count)
+	return named(err, "fail allocations of job", a.Job)
+}
+
+func drawFailAllocs(s *draw.Source) draw.Event {
+	j, ok := s.Job(func(j draw.Job) bool { return !j.Periodic && !(s.Collects && j.Kind == rpc.JobTypeSystem) })
+	if !ok {
+		return drawUpdateJob(s)
+	}
+	return draw.OfJob("fail_allocs", j, "copies = 1", fmt.Sprintf("count = %d", []int{1, 10, 1 + s.Rand.IntN(20)}[s.Rand.IntN(3)]))
 }

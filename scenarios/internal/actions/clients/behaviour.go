@@ -42,7 +42,10 @@ func (a BeginBehaviour) Follow(h *actions.History) error {
 
 func (a BeginBehaviour) Mark() string { return a.Behaviour.Name + " begins" }
 
-func (a BeginBehaviour) Do(s *actions.Stage) error { return s.BeginBehaviour(a.Behaviour) }
+func (a BeginBehaviour) Do(s *actions.Stage) error {
+	s.BeginBehaviour(a.Behaviour)
+	return nil
+}
 
 // drawBehaviour lets clients do something by themselves until shortly before everything heals.
 func drawBehaviour(s *draw.Source) draw.Event {
@@ -66,4 +69,28 @@ func drawBehaviour(s *draw.Source) draw.Event {
 	e.Behaviour = fmt.Sprintf("behaviour %q %q {\n  %s\n}\n\n", kind, name, strings.Join(lines, "\n  "))
 	e.End = fmt.Sprintf("  event \"end\" {\n    at = %s\n    behaviour = %q\n    leave = %t\n  }\n\n", s.Delay(3*time.Minute, 5*time.Minute), name, leave)
 	return e
+}
+
+// Soak ends every behaviour that it begins, so none is drawn.
+var _ = actions.RegisterAction("end", EndBehaviour{}, actions.Soak{})
+
+// EndBehaviour ends a behaviour. The clients it has silenced come back, unless Leave is set.
+type EndBehaviour struct {
+	Behaviour string `lang:"required,ref=behaviour"`
+	Leave     bool
+}
+
+func (a EndBehaviour) Follow(h *actions.History) error {
+	if !h.Behaving[a.Behaviour] {
+		return fmt.Errorf("behaviour %s has not begun", a.Behaviour)
+	}
+	h.Behaving[a.Behaviour] = false
+	return nil
+}
+
+func (a EndBehaviour) Mark() string { return a.Behaviour + " ends" }
+
+func (a EndBehaviour) Do(s *actions.Stage) error {
+	s.EndBehaviour(a.Behaviour, a.Leave)
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/simctl/simctl/scenarios/commandline"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -21,28 +20,28 @@ func (s Spec) CommandLine() string {
 func (s Spec) commandLine(vars []language.Variable) string {
 	args := []string{"simctl scenario", s.Scenario}
 	if s.Source != "" {
-		args = []string{"simctl scenario run", commandline.Quote(s.File)}
+		args = []string{"simctl scenario run", Quote(s.File)}
 	}
 	for i, v := range vars {
 		switch {
 		case v.IsDefault() && i > 0:
 		case s.Source != "":
-			args = append(args, "--var", commandline.Quote(v.Name+"="+v.Text()))
+			args = append(args, "--var", Quote(v.Name+"="+v.Text()))
 		case v.Type == language.TypeBool:
-			args = append(args, "--"+commandline.Flag(v.Name)+"="+v.Text())
+			args = append(args, "--"+Flag(v.Name)+"="+v.Text())
 		default:
-			args = append(args, "--"+commandline.Flag(v.Name), commandline.Quote(v.Text()))
+			args = append(args, "--"+Flag(v.Name), Quote(v.Text()))
 		}
 	}
 	add := func(differs bool, input, value string) {
 		if differs {
-			args = append(args, "--"+commandline.Flag(input), value)
+			args = append(args, "--"+Flag(input), value)
 		}
 	}
 	add(s.Clock == ClockWall, InputClock, s.Clock)
 	add(s.TimeScale != 0, InputTimeScale, formatFloat(s.TimeScale))
 	add(s.RaftStore == RaftStoreBoltDB, InputRaftStore, s.RaftStore)
-	add(s.Cost != "" && s.Cost != DefaultCost, InputCost, commandline.Quote(s.Cost))
+	add(s.Cost != "" && s.Cost != DefaultCost, InputCost, Quote(s.Cost))
 	if s.Force {
 		args = append(args, "--force")
 	}
@@ -51,3 +50,17 @@ func (s Spec) commandLine(vars []language.Variable) string {
 }
 
 func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
+// Flag returns the flag of an input, such as a variable, without dashes.
+func Flag(input string) string { return strings.ReplaceAll(input, "_", "-") }
+
+// Quote quotes a word for a shell if it needs that.
+func Quote(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=,:", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
