@@ -140,7 +140,7 @@ func (o *oracle) String() string {
 	text := fmt.Sprintf("%s on %s: %d allocations wanted, %d run, %s wait for room; "+outcomeMark+"%s",
 		english.Plural(len(o.jobs), "job"), english.Plural(ready, "ready node"), o.wanted, o.running, english.Plural(len(o.blocked), "job"), o.outcome())
 	if o.wrongs > 0 {
-		text += fmt.Sprintf("; %s from the reference: %s", english.Plural(o.wrongs, "difference"), strings.Join(o.wrong, "; "))
+		text += fmt.Sprintf("; %s from the oracle: %s", english.Plural(o.wrongs, "difference"), strings.Join(o.wrong, "; "))
 	}
 	return text
 }

@@ -196,7 +196,7 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			want := []string{"after drain"}
 			if c.want != "" {
-				want = append(want, "from the reference", c.want)
+				want = append(want, "from the oracle", c.want)
 			}
 			wantCheck(t, AsOracle("drain", c.state.snapshot(t), 0), InvariantOracle, c.want == "", want...)
 		})
