@@ -9,20 +9,20 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/internal/rusage"
+	"github.com/simctl/simctl/internal/uuid"
 )
 
 const million = 1_000_000
 
 var benchStart = time.Unix(1_700_000_000, 0)
 
-// benchEvaluations makes a million evaluations of UUID-like IDs, spread over the jobs.
+// benchEvaluations makes a million evaluations, spread over the jobs.
 func benchEvaluations(jobs int) []*broker.Evaluation {
 	rng := rand.New(rand.NewPCG(1, 1))
 	evals := make([]*broker.Evaluation, million)
 	for i := range evals {
 		evals[i] = &broker.Evaluation{
-			ID:        fmt.Sprintf("%08x-%04x-4%03x-%012x", rng.Uint32(), rng.Uint32()&0xffff, rng.Uint32()&0xfff, rng.Uint64()&(1<<48-1)),
-			Namespace: "default", JobID: fmt.Sprintf("job-%d", i%jobs), Type: "system",
+			ID: uuid.Random(rng), Namespace: "default", JobID: fmt.Sprintf("job-%d", i%jobs), Type: "system",
 			Priority: 50, Status: broker.StatusPending, TriggeredBy: broker.TriggeredByNodeUpdate,
 			CreateIndex: uint64(1000 + i), ModifyIndex: uint64(1000 + i),
 		}

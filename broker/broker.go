@@ -249,7 +249,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 		b.admit(now, e)
 		return
 	}
-	if j := b.jobs[e.Job()]; j != nil && j.pending.knows(e.ID) {
+	if j := b.jobs[e.Job()]; j != nil && j.pending.ids.has(e.ID) {
 		return
 	}
 	r := b.track(e, placeDelayed)
@@ -264,14 +264,15 @@ func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
 		j = &job{id: e.Job(), pending: pending{before: b.before}}
 		b.jobs[j.id] = j
 	}
-	if j.pending.knows(e.ID) {
-		return
-	}
 	if j.active == nil {
-		b.activate(j, e, now)
+		if !j.pending.ids.has(e.ID) { // a shed one that the reaper has not taken
+			b.activate(j, e, now)
+		}
 		return
 	}
-	j.pending.add(e, now)
+	if !j.pending.add(e, now) {
+		return
+	}
 	b.counts.Pending++
 	b.leaks.enqueued(e.ID)
 	if p, ok := b.cfg.Policy.(EnqueueShedder); ok {
@@ -283,20 +284,18 @@ func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
 // if any, when the oldest of all that were pending became so.
 func (b *EvalBroker) shed(j *job, by func(PendingEvaluations) []*Evaluation) (n int, oldest time.Duration) {
 	p := &j.pending
-	before, sorted, oldest := p.Len(), p.sorted, p.oldest
+	before := p.Len()
+	p.shedOldest = math.MaxInt64
 	shed := by(p)
 	b.counts.Pending -= before - p.Len()
 	if len(shed) == 0 {
 		return 0, 0
 	}
-	if sorted {
-		oldest = p.oldestWith(shed)
-	}
 	b.leaks.shed(shed)
 	p.cancelable += len(shed)
 	b.cancelable = append(b.cancelable, shedList{j, shed})
 	b.counts.Cancelable += len(shed)
-	return len(shed), oldest
+	return len(shed), p.shedOldest
 }
 
 // activate makes e the evaluation that its job has in flight. Its waiting time counts from

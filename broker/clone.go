@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"maps"
 	"math/rand/v2"
 	"slices"
 )
@@ -63,10 +62,11 @@ type cloneMemory struct {
 func (m *cloneMemory) cloneJob(j *job) *job {
 	m.jobs = m.jobs[:len(m.jobs)+1]
 	t := &m.jobs[len(m.jobs)-1]
-	evals := t.pending.evals[:0]
+	evals, since := t.pending.evals[:0], t.pending.since[:0]
 	*t = *j
 	t.pending.evals = append(evals, j.pending.evals...)
-	t.pending.since = maps.Clone(j.pending.since)
+	t.pending.since = append(since, j.pending.since...)
+	t.pending.ids = j.pending.ids.clone()
 	return t
 }
 

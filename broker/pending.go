@@ -29,13 +29,15 @@ type PendingEvaluations interface {
 type pending struct {
 	before func(x, y *Evaluation) bool // the policy's order, made total
 	evals  []*Evaluation
-	best   int // index in evals
+	since  []time.Duration // when each of evals became pending
+	best   int             // index in evals
 	sorted bool
-	// since is when each evaluation became pending. It also has the IDs of those that were
-	// shed, until the reaper has taken all of them; cancelable counts those it has not.
-	since      map[string]time.Duration
+	oldest time.Duration // the earliest of since, while evals are not sorted
+	// ids has the IDs of evals. It also has those that were shed, until the reaper has
+	// taken all of them; cancelable counts those it has not.
+	ids        idSet
 	cancelable int
-	oldest     time.Duration // the earliest since of evals that are not sorted
+	shedOldest time.Duration // the earliest of since when the policy at work began to shed
 }
 
 // totalOrder breaks the ties of a policy's order by ID, so that the order of arrival does
@@ -55,14 +57,17 @@ func (p *pending) KeepBest() []*Evaluation {
 	if last < 1 {
 		return nil
 	}
-	best, shed := p.evals[p.best], p.evals
+	p.noteOldest()
+	best, since, shed := p.evals[p.best], p.since[p.best], p.evals
 	if last > long {
 		shed[p.best] = shed[last]
 		shed = shed[:last]
 	} else {
 		shed = slices.Delete(shed, p.best, p.best+1)
 	}
-	p.refill([]*Evaluation{best})
+	p.empty()
+	p.evals, p.since = nil, nil // the list of evaluations is the broker's now
+	p.append(best, since)
 	return shed
 }
 
@@ -70,47 +75,51 @@ func (p *pending) KeepBest() []*Evaluation {
 const long = 64
 
 func (p *pending) RemoveFunc(remove func(*Evaluation) bool) []*Evaluation {
-	var removed, kept []*Evaluation
-	for _, e := range p.evals {
+	p.noteOldest()
+	var removed []*Evaluation
+	evals, since := p.evals, p.since
+	p.empty()
+	for i, e := range evals {
 		if remove(e) {
 			removed = append(removed, e)
 		} else {
-			kept = append(kept, e)
+			p.append(e, since[i])
 		}
 	}
-	p.refill(kept)
+	clear(evals[len(p.evals):])
 	return removed
 }
 
-func (p *pending) refill(evals []*Evaluation) {
-	p.evals, p.best, p.sorted = evals[:0], 0, false
-	for _, e := range evals {
-		p.append(e, p.since[e.ID])
+func (p *pending) empty() {
+	p.evals, p.since, p.best, p.sorted = p.evals[:0], p.since[:0], 0, false
+}
+
+func (p *pending) noteOldest() {
+	if p.sorted {
+		p.oldest = slices.Min(p.since)
+	}
+	if len(p.evals) > 0 {
+		p.shedOldest = min(p.shedOldest, p.oldest)
 	}
 }
 
-// add makes an evaluation pending whose ID is not known.
-func (p *pending) add(e *Evaluation, now time.Duration) {
-	if p.since == nil {
-		p.since = make(map[string]time.Duration)
+// add makes an evaluation pending, unless it knows its ID. It reports whether it did.
+func (p *pending) add(e *Evaluation, now time.Duration) bool {
+	if !p.ids.add(e.ID) {
+		return false
 	}
-	p.since[e.ID] = now
 	if !p.sorted {
 		p.append(e, now)
-		return
+		return true
 	}
 	i := sort.Search(len(p.evals), func(i int) bool { return p.before(e, p.evals[i]) })
 	p.evals = slices.Insert(p.evals, i, e)
-}
-
-// knows reports whether an evaluation of that ID is pending or is remembered as shed.
-func (p *pending) knows(id string) bool {
-	_, ok := p.since[id]
-	return ok
+	p.since = slices.Insert(p.since, i, now)
+	return true
 }
 
 func (p *pending) append(e *Evaluation, since time.Duration) {
-	p.evals = append(p.evals, e)
+	p.evals, p.since = append(p.evals, e), append(p.since, since)
 	last := len(p.evals) - 1
 	if last == 0 || since < p.oldest {
 		p.oldest = since
@@ -124,28 +133,25 @@ func (p *pending) append(e *Evaluation, since time.Duration) {
 // pending. There must be one.
 func (p *pending) pop() (*Evaluation, time.Duration) {
 	if !p.sorted {
-		slices.SortFunc(p.evals, func(x, y *Evaluation) int { return compare(x, y, p.before) })
+		sort.Sort((*byOrder)(p))
 		p.best = 0
 	}
-	e := p.evals[0]
+	e, since := p.evals[0], p.since[0]
 	p.evals[0] = nil
-	p.evals = p.evals[1:]
+	p.evals, p.since = p.evals[1:], p.since[1:]
 	p.sorted = len(p.evals) > 0
-	since := p.since[e.ID]
-	delete(p.since, e.ID)
+	p.ids.remove(e.ID)
 	return e, since
 }
 
-// oldestWith returns the earliest time at which one of the evaluations, or of those still
-// pending, became pending.
-func (p *pending) oldestWith(shed []*Evaluation) time.Duration {
-	oldest := p.since[shed[0].ID]
-	for _, evals := range [][]*Evaluation{shed, p.evals} {
-		for _, e := range evals {
-			oldest = min(oldest, p.since[e.ID])
-		}
-	}
-	return oldest
+// byOrder sorts pending evaluations, the best first.
+type byOrder pending
+
+func (p *byOrder) Len() int           { return len(p.evals) }
+func (p *byOrder) Less(i, j int) bool { return p.before(p.evals[i], p.evals[j]) }
+func (p *byOrder) Swap(i, j int) {
+	p.evals[i], p.evals[j] = p.evals[j], p.evals[i]
+	p.since[i], p.since[j] = p.since[j], p.since[i]
 }
 
 // taken notes that the reaper took n of the shed evaluations. With the last one the IDs of
@@ -154,11 +160,10 @@ func (p *pending) taken(n int) {
 	if p.cancelable -= n; p.cancelable > 0 {
 		return
 	}
-	since := make(map[string]time.Duration, len(p.evals))
+	p.ids = idSet{}
 	for _, e := range p.evals {
-		since[e.ID] = p.since[e.ID]
+		p.ids.add(e.ID)
 	}
-	p.since = since
 }
 
 // compare makes a comparison of an order.

@@ -25,3 +25,30 @@ func Random(src rand.Source) string {
 	hi, lo := src.Uint64(), src.Uint64()
 	return Format(hi&^0xf000|0x4000, lo&^(0xc<<60)|0x8<<60)
 }
+
+// Parse is the inverse of Format. It reports false for any other text, such as one with
+// upper case letters.
+func Parse(text string) (raw [16]byte, ok bool) {
+	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
+		return raw, false
+	}
+	var bad byte
+	for i, at := range [16]byte{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
+		hi, lo := digits[text[at]], digits[text[at+1]]
+		raw[i] = hi<<4 | lo&0xf
+		bad |= hi | lo
+	}
+	return raw, bad < 0x10
+}
+
+// digits has the values of the hexadecimal digits that Format writes; no other byte is
+// below 0x10.
+var digits = func() (values [256]byte) {
+	for c := range values {
+		values[c] = 0xff
+	}
+	for v, c := range []byte("0123456789abcdef") {
+		values[c] = byte(v)
+	}
+	return values
+}()

@@ -1,7 +1,9 @@
 package uuid
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
+	"regexp"
 	"testing"
 )
 
@@ -37,3 +39,23 @@ func BenchmarkFormat(b *testing.B) {
 		Format(n, n)
 	}
 }
+
+func FuzzParse(f *testing.F) {
+	f.Add("01234567-89ab-cdef-fedc-ba9876543210")
+	f.Add("01234567-89AB-cdef-fedc-ba9876543210")
+	f.Add("01234567-89ab-cdef-fedc-ba987654321g")
+	f.Add("0123456789abcdeffedcba987654321000000")
+	f.Add("")
+	f.Fuzz(func(t *testing.T, text string) {
+		raw, ok := Parse(text)
+		back := Format(binary.BigEndian.Uint64(raw[:8]), binary.BigEndian.Uint64(raw[8:]))
+		if ok && back != text {
+			t.Errorf("Parse(%q) is %s", text, back)
+		}
+		if !ok && len(text) == 36 && form.MatchString(text) {
+			t.Errorf("Parse(%q) reports false", text)
+		}
+	})
+}
+
+var form = regexp.MustCompile("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
