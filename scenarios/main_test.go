@@ -5,7 +5,6 @@
 package scenarios
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"runtime"
@@ -44,11 +43,8 @@ func TestMain(m *testing.M) {
 		if os.Getenv(shaken) != "" {
 			go shake()
 		}
-		if err := Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
 	}
+	ServeIfChild()
 	goleak.VerifyTestMain(m)
 }
 

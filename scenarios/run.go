@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/metrics"
@@ -131,6 +132,18 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		res, err := RunOne(ctx, spec, tell)
 		return res, errors.Join(err, stop())
 	})
+}
+
+// ServeIfChild serves and ends the program if RunAll or a sweep started it as a child, and
+// returns if not. Programs without command lines of their own, such as tests, call it first.
+func ServeIfChild() {
+	if len(os.Args) < 2 || os.Args[1] != ChildCommand {
+		return
+	}
+	if Serve(context.Background(), os.Stdin, os.Stdout) != nil {
+		os.Exit(1) // the parent has read the error
+	}
+	os.Exit(0)
 }
 
 func readSpec(in io.Reader) (Spec, error) {

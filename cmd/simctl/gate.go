@@ -20,7 +20,6 @@ import (
 // gateFlags holds the flags of the gate, including those of every scenario.
 type gateFlags struct {
 	scenarioFlags
-	vars      assignments
 	update    bool
 	tolerance float64
 	junit     string
@@ -52,7 +51,7 @@ need --update. A scenario without a baseline is checked against its thresholds a
 	flags.Float64Var(&f.tolerance, "tolerance", f.tolerance, "with --update: how far a figure may differ from the baseline's, as a share of it")
 	flags.StringVar(&f.junit, "junit", "", "file to write the checks to as JUnit XML")
 	flags.BoolVar(&f.github, "github", false, "annotate a GitHub Actions run, and append to $GITHUB_STEP_SUMMARY")
-	f.vars.bind(flags)
+	f.byVar.bind(flags)
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
 	flags.Var(names(&f.brokers), "broker", "brokers to run (default legacy,shedding)")
 	flags.StringVar(&f.spec.Cost, "cost", "", "what work costs (default: as the scenario says)")
@@ -126,7 +125,7 @@ func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baselin
 		}
 	}
 	if len(args) == 1 {
-		if err := f.load(args[0], &f.vars); err != nil {
+		if err := f.load(args[0], f.byVar); err != nil {
 			return nil, err
 		}
 		if f.base == "" {
@@ -169,7 +168,7 @@ func (f *gateFlags) fromBaseline(b *metrics.Baseline, args []string) error {
 		}
 		spec.File, spec.Source = file.File, file.Source
 	}
-	given := f.vars.values
+	given := f.byVar.values
 	f.spec = spec
 	for name, value := range given {
 		f.spec.Set(name, value)

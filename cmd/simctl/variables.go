@@ -46,12 +46,13 @@ func flagType(variable string) string {
 type assignments struct {
 	values map[string]any
 	files  map[string]*language.Values // by variable: the file its value came from, if any
+	paths  []string                    // of the files, as given
 }
 
 func (a *assignments) bind(flags *pflag.FlagSet) {
 	a.values, a.files = map[string]any{}, map[string]*language.Values{}
-	flags.Var(setter{"name=value", a.set}, "var", "set a variable: NAME=VALUE (may be repeated)")
-	flags.Var(setter{"file", a.read}, "var-file", "set variables from a file of NAME = VALUE lines (HCL)")
+	flags.Var(setter{"file", a.read, func() []string { return a.paths }}, "var-file", "set variables from a file of NAME = VALUE lines (HCL)")
+	flags.Var(setter{"name=value", a.set, a.given}, "var", "set a variable: NAME=VALUE (may be repeated)")
 }
 
 // twoDashes accepts -var and -var-file with one dash, as Nomad's own commands have them.
@@ -98,13 +99,20 @@ func (a *assignments) explain(e *scenarios.InputError) error {
 
 // setter is a flag value without a default that may be set many times.
 type setter struct {
-	kind string
-	set  func(string) error
+	kind  string
+	set   func(string) error
+	given func() []string // what set was called with, for commandLine
 }
 
-func (s setter) String() string        { return "" }
-func (s setter) Type() string          { return s.kind }
-func (s setter) Set(text string) error { return s.set(text) }
+var _ pflag.SliceValue = setter{}
+
+func (s setter) String() string           { return "" }
+func (s setter) Type() string             { return s.kind }
+func (s setter) Set(text string) error    { return s.set(text) }
+func (s setter) Append(text string) error { return s.set(text) }
+func (s setter) GetSlice() []string       { return s.given() }
+
+func (s setter) Replace([]string) error { return errors.New("it cannot be replaced") }
 
 func (a *assignments) set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
@@ -114,6 +122,18 @@ func (a *assignments) set(text string) error {
 	a.values[name] = value
 	delete(a.files, name)
 	return nil
+}
+
+// given returns the assignments that no later file has changed, in the order of their names.
+func (a *assignments) given() []string {
+	var given []string
+	for name, value := range a.values {
+		if a.files[name] == nil {
+			given = append(given, fmt.Sprintf("%s=%v", name, value))
+		}
+	}
+	slices.Sort(given)
+	return given
 }
 
 func (a *assignments) read(path string) error {
@@ -128,5 +148,6 @@ func (a *assignments) read(path string) error {
 	for name, value := range values.Of {
 		a.values[name], a.files[name] = value, values
 	}
+	a.paths = append(a.paths, path)
 	return nil
 }

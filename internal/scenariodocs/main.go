@@ -12,6 +12,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -26,16 +27,12 @@ import (
 )
 
 func main() {
+	scenarios.ServeIfChild()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	var err error
-	switch {
-	case len(os.Args) == 2 && os.Args[1] == scenarios.ChildCommand:
-		err = scenarios.Serve(ctx, os.Stdin, os.Stdout)
-	case len(os.Args) >= 2:
+	err := errors.New("usage: scenariodocs DIRECTORY [SCENARIO...]")
+	if len(os.Args) >= 2 {
 		err = write(ctx, os.Args[1], os.Args[2:])
-	default:
-		err = fmt.Errorf("usage: scenariodocs DIRECTORY [SCENARIO...]")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "scenariodocs:", err)

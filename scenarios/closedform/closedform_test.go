@@ -1,9 +1,7 @@
 package closedform
 
 import (
-	"context"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,13 +10,8 @@ import (
 
 // TestMain lets the test binary be the child that RunAll starts.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == scenarios.ChildCommand {
-		if err := scenarios.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
+	scenarios.ServeIfChild()
+	m.Run()
 }
 
 func spec(broker string, vars map[string]any) scenarios.Spec {

@@ -5,8 +5,6 @@
 package soak
 
 import (
-	"context"
-	"os"
 	"testing"
 
 	"github.com/simctl/simctl/scenarios"
@@ -14,11 +12,6 @@ import (
 
 // TestMain lets the test binary be the child that scenarios.RunAll starts.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == scenarios.ChildCommand {
-		if err := scenarios.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
+	scenarios.ServeIfChild()
+	m.Run()
 }

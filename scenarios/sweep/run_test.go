@@ -20,12 +20,7 @@ import (
 
 // TestMain lets the test binary be the child that Local starts.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == scenarios.ChildCommand {
-		if err := scenarios.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	scenarios.ServeIfChild()
 	goleak.VerifyTestMain(m)
 }
 
