@@ -40,19 +40,14 @@ func (s *LogStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{
 
 func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 	s.mu.Lock()
-	kept := make([]*raft.Log, len(logs))
-	for i, l := range logs {
+	for _, l := range logs {
 		for uint64(len(s.types)) <= l.Index {
 			s.types, s.terms = append(s.types, 0), append(s.terms, 0)
 		}
 		s.types[l.Index], s.terms[l.Index] = fsm.TypeOf(l), uint32(l.Term)
-		// A leader's entry is part of the future that its writer waited for, which a log
-		// in memory would keep, with its channel, as long as the entry.
-		entry := *l
-		kept[i] = &entry
 	}
 	s.mu.Unlock()
-	return s.LogStore.StoreLogs(kept)
+	return s.LogStore.StoreLogs(logs)
 }
 
 // supersede forgets what was stored with after < index ≤ upTo: a snapshot of the leader's

@@ -12,7 +12,7 @@ import (
 // TestSnapshotTakesThePlaceOfEntries: what a server had stored and never applied is not
 // held against the others once the leader's snapshot stands for it.
 func TestSnapshotTakesThePlaceOfEntries(t *testing.T) {
-	stale, agreed := newLogStore(raft.NewInmemStore()), newLogStore(raft.NewInmemStore())
+	stale, agreed := newLogStore(new(memoryLog)), newLogStore(new(memoryLog))
 	for i := uint64(1); i <= 10; i++ {
 		data := []byte{byte(fsm.EvalUpdate.Type)}
 		for _, s := range []*LogStore{stale, agreed} {

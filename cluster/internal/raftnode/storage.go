@@ -35,7 +35,7 @@ type Storage struct {
 func NewStorage(dataDir, name string) (*Storage, error) {
 	if dataDir == "" {
 		return &Storage{
-			Logs: newLogStore(raft.NewInmemStore()), stable: raft.NewInmemStore(), snaps: raft.NewInmemSnapshotStore(),
+			Logs: newLogStore(new(memoryLog)), stable: raft.NewInmemStore(), snaps: raft.NewInmemSnapshotStore(),
 		}, nil
 	}
 	dir := filepath.Join(dataDir, name)
