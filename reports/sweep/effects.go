@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/simctl/simctl/metrics"
 )
@@ -21,6 +22,8 @@ type effect struct {
 	factor float64
 	// low and high are the values of the axis at the lowest and the highest level.
 	low, high string
+	// power is p where the figure grows as axis^p over its levels; zero if it does not.
+	power float64
 }
 
 // countFloor and timeFloor keep the logarithms of counts and times that may be zero within
@@ -49,10 +52,36 @@ func effectsOn(s *metrics.Sweep, path, broker string) []effect {
 		}
 		byMean := func(a, b level) int { return cmp.Compare(a.mean, b.mean) }
 		low, high := slices.MinFunc(levels, byMean), slices.MaxFunc(levels, byMean)
-		out = append(out, effect{axis.Name, math.Exp(high.mean - low.mean), low.value, high.value})
+		out = append(out, effect{axis.Name, math.Exp(high.mean - low.mean), low.value, high.value, powerOf(axis, levels)})
 	}
 	slices.SortStableFunc(out, func(a, b effect) int { return cmp.Compare(b.factor, a.factor) })
 	return out
+}
+
+// A power law counts as found with at least this many levels, and if it explains at least
+// this share of the variance of their logarithms.
+const (
+	fewestLevels = 4
+	goodFit      = 0.97
+)
+
+// powerOf fits a power law to the levels of an axis.
+func powerOf(a metrics.Axis, levels []level) float64 {
+	if len(levels) < fewestLevels || !a.Numeric || a.Number(a.Values[0]) <= 0 {
+		return 0
+	}
+	var xs, ys []float64
+	for _, l := range levels {
+		if !slices.Contains(a.Values, l.value) {
+			return 0 // a quarter of the values
+		}
+		xs, ys = append(xs, scaled(a, l.value)), append(ys, l.mean)
+	}
+	start, power := stat.LinearRegression(xs, ys, nil, false)
+	if !(stat.RSquared(xs, ys, nil, start, power) >= goodFit) {
+		return 0
+	}
+	return power
 }
 
 // level is the logarithms of a figure at one value of an axis.
@@ -154,7 +183,7 @@ func fit(s *metrics.Sweep, path, broker string) map[int]effect {
 		a := s.Axes[i]
 		first, last := a.Values[0], a.Values[len(a.Values)-1]
 		span := b.AtVec(k+1) * (scaled(a, last) - scaled(a, first))
-		e := effect{a.Name, math.Exp(math.Abs(span)), first, last}
+		e := effect{a.Name, math.Exp(math.Abs(span)), first, last, 0}
 		if span < 0 {
 			e.low, e.high = last, first
 		}

@@ -70,7 +70,7 @@ func TestEffects(t *testing.T) {
 	if len(got) != 2 || got[0].axis != "nodes" || got[1].axis != "batch" {
 		t.Fatalf("the effects are %+v", got)
 	}
-	for i, want := range []effect{{"nodes", 4, "10", "40"}, {"batch", 1 / 0.9, "2", "1"}} {
+	for i, want := range []effect{{"nodes", 4, "10", "40", 0}, {"batch", 1 / 0.9, "2", "1", 0}} {
 		if e := got[i]; e.low != want.low || e.high != want.high || e.factor < want.factor*0.999 || e.factor > want.factor*1.001 {
 			t.Errorf("effect %d is %+v, want %+v", i, e, want)
 		}
@@ -90,6 +90,25 @@ func TestEffects(t *testing.T) {
 	}
 	if got := effectsOn(s, "totals.recovery_s", "legacy")[0]; got.factor > 4.01 {
 		t.Errorf("one at a time, the effect is %+v", got)
+	}
+}
+
+// TestGrowth: a power law is told, and so is that there is none.
+func TestGrowth(t *testing.T) {
+	s := &metrics.Sweep{Axes: []metrics.Axis{{Name: "nodes", Numeric: true}}}
+	for _, n := range []int{100, 200, 400, 800} {
+		value := fmt.Sprint(n)
+		s.Axes[0].Values = append(s.Axes[0].Values, value)
+		s.Runs = append(s.Runs, metrics.SweepRun{Point: []string{value}, Broker: "b", Result: &metrics.Result{Totals: metrics.Phase{RaftEntries: uint64(n * n)}}})
+	}
+	text := func() string { return effectsOn(s, "totals.raft_entries", "b")[0].String() }
+	if got := text(); got != "nodes ×64.0 (100 → 800), as nodes^2.00" {
+		t.Errorf("squares are %q", got)
+	}
+	s.Runs[1].Result.Totals.RaftEntries = 100 * 100
+	s.Runs[3].Result.Totals.RaftEntries = 100 * 100
+	if got := text(); strings.Contains(got, "^") {
+		t.Errorf("what goes up and down is %q", got)
 	}
 }
 

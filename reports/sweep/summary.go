@@ -148,10 +148,7 @@ func effectSection(s *metrics.Sweep) Section {
 				if i == len(ranks) {
 					break
 				}
-				row[2+i] = fmt.Sprintf("%s ×%s (%s → %s)", e.axis, wording.Times(e.factor), e.low, e.high)
-				if e.factor < noEffect {
-					row[2+i] = e.axis + ": nothing"
-				}
+				row[2+i] = e.String()
 			}
 			if len(effects) > 0 {
 				sec.Rows = append(sec.Rows, row)
@@ -159,6 +156,17 @@ func effectSection(s *metrics.Sweep) Section {
 		}
 	}
 	return sec
+}
+
+func (e effect) String() string {
+	if e.factor < noEffect {
+		return e.axis + ": nothing"
+	}
+	text := fmt.Sprintf("%s ×%s (%s → %s)", e.axis, wording.Times(e.factor), e.low, e.high)
+	if e.power != 0 {
+		text += fmt.Sprintf(", as %s^%.2f", e.axis, e.power)
+	}
+	return text
 }
 
 // mostListed is the largest number of cells that a summary lists.
