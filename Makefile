@@ -93,6 +93,19 @@ study: build ## run the study of server settings at STUDY_NODES=1000 nodes and r
 	mv results/study.md $(STUDY)/summary.md
 	cp results/study-$(STUDY_NODES)/sweep.csv results/study-$(STUDY_NODES)/sweep-*-recovery_s-*.png $(STUDY)/
 
+# What a run costs by its size; docs/performance.md says what came out. One run at a time,
+# and nothing else on the machine.
+GROWTH_nodes       ?= heartbeat-storm --vary nodes=500,1000,2000,4000,8000
+GROWTH_jobs        ?= heartbeat-storm --var nodes=1000 --vary system_jobs=2,5,10,20,40
+GROWTH_servers     ?= heartbeat-storm --var nodes=1000 --vary servers=1,3,5,7,9
+GROWTH_evaluations ?= incident --var nodes=500 --vary evaluations=12500,25000,50000,100000,200000
+
+.PHONY: growth
+growth: build ## measure time and memory by nodes, jobs, servers and evaluations, and redraw docs/performance
+	$(foreach by,nodes jobs servers evaluations,\
+		bin/simctl sweep $(GROWTH_$(by)) --parallel 1 --metric host.cpu_s --metric host.peak_rss_bytes --out results/growth-$(by) && \
+		mkdir -p docs/performance/$(by) && cp results/growth-$(by)/summary.md results/growth-$(by)/sweep-host-*.png docs/performance/$(by)/ &&) true
+
 .PHONY: scenario-docs
 scenario-docs: ## run every scenario's example, a few minutes, and write docs/scenarios
 	$(GO) run ./internal/scenariodocs docs/scenarios

@@ -24,6 +24,9 @@ type Sweep struct {
 	// Base is the value of each axis while another one varies, if the design is one at a time.
 	Base   []string    `json:"base,omitempty"`
 	Limits []Threshold `json:"limits,omitempty"`
+	// Metrics are paths of figures that the sweep is about, besides those that every sweep is
+	// about and those of Limits.
+	Metrics []string `json:"metrics,omitempty"`
 	Runs   []SweepRun  `json:"runs"`
 	Knees  []Knee      `json:"knees,omitempty"`
 }

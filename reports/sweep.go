@@ -57,15 +57,14 @@ func Sweep(w io.Writer, format string, s *metrics.Sweep) error {
 
 // WriteSweep writes everything there is to say about a sweep into dir, which must exist: the
 // tidy table, the summary as text and as a page, the text for benchstat, and charts of the
-// main figures, of those with limits and of those whose paths are named. It returns the names
-// of the files. It writes each file whole or not at all, and removes charts of an earlier
-// call that it does not draw.
-func WriteSweep(dir string, s *metrics.Sweep, named []string) ([]string, error) {
+// figures that it is about. It returns the names of the files. It writes each file whole or
+// not at all, and removes charts of an earlier call that it does not draw.
+func WriteSweep(dir string, s *metrics.Sweep) ([]string, error) {
 	if err := s.WriteFile(filepath.Join(dir, sweepFileName)); err != nil {
 		return nil, err
 	}
 	names := []string{sweepFileName}
-	charts, err := writeSweepCharts(dir, s, named)
+	charts, err := writeSweepCharts(dir, s)
 	names = append(names, charts...)
 	if err != nil {
 		return names, err
@@ -86,11 +85,11 @@ func WriteSweep(dir string, s *metrics.Sweep, named []string) ([]string, error) 
 
 // writeSweepCharts draws the charts into dir and removes charts of an earlier call that are
 // not among them.
-func writeSweepCharts(dir string, s *metrics.Sweep, named []string) ([]string, error) {
+func writeSweepCharts(dir string, s *metrics.Sweep) ([]string, error) {
 	if len(s.Results()) == 0 {
 		return nil, nil
 	}
-	names, err := figure.WriteFiles(dir, sweep.Figures(s, sweep.Paths(s, named)), "png")
+	names, err := figure.WriteFiles(dir, sweep.Figures(s, sweep.Paths(s)), "png")
 	if err != nil {
 		return names, err
 	}

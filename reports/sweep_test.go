@@ -117,10 +117,11 @@ func TestSweepsOfOtherDesigns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := synthSweep(t)
 			*s = *full
+			s.Metrics = []string{"phases.drain.plans_submitted", "latencies.none.p99"}
 			s.Axes, s.Runs = slices.Clone(full.Axes), slices.Clone(synthSweep(t).Runs)
 			change(s)
 			if len(s.Results()) > 0 {
-				for _, f := range sweep.Figures(s, sweep.Paths(s, nil)) {
+				for _, f := range sweep.Figures(s, sweep.Paths(s)) {
 					for _, fault := range layoutFaults(f) {
 						t.Error(fault)
 					}
@@ -133,7 +134,7 @@ func TestSweepsOfOtherDesigns(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "sweep-of-old.png"), nil, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			names, err := WriteSweep(dir, s, []string{"phases.drain.plans_submitted", "latencies.none.p99"})
+			names, err := WriteSweep(dir, s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +159,7 @@ func TestSweepPageIsOneFile(t *testing.T) {
 	s.Command = "simctl sweep " + evil
 	s.Runs[0].Result, s.Runs[0].Error = nil, evil
 	dir := t.TempDir()
-	names, err := WriteSweep(dir, s, nil)
+	names, err := WriteSweep(dir, s)
 	if err != nil {
 		t.Fatal(err)
 	}

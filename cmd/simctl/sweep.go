@@ -88,7 +88,7 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.alone, "one-at-a-time", false, "vary each axis alone; the others stay as --var and the scenario say")
 	flags.StringVar(&f.knee, "until-knee", "", "bisect this axis to where a limit starts to fail")
 	flags.Float64Var(&f.within, "within", f.within, "how close the bisection gets, as a share of the value")
-	flags.StringArrayVar(&f.metrics, "metric", nil, "additional figure to draw, such as drain.plans_submitted")
+	flags.StringArrayVar(&f.metrics, "metric", nil, "additional figure to draw and to rank, such as drain.plans_submitted or host.cpu_s")
 	f.vars.bind(flags)
 	flags.Int64Var(&base.Seed, "seed", base.Seed, "first seed, and the seed of --sample")
 	flags.Var(names(&f.study.Brokers), "broker", "brokers to run, the older one first (default: the scenario's)")
@@ -143,8 +143,8 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	s.Command = commandLine(cmd)
-	if _, err := reports.WriteSweep(f.out, s, f.metrics); err != nil {
+	s.Command, s.Metrics = commandLine(cmd), f.metrics
+	if _, err := reports.WriteSweep(f.out, s); err != nil {
 		return err
 	}
 	if err := reports.Sweep(cmd.OutOrStdout(), f.format, s); err != nil {

@@ -26,8 +26,8 @@ type effect struct {
 	power float64
 }
 
-// countFloor and timeFloor keep the logarithms of counts and times that may be zero within
-// reason: one, and the period of the samples that times come from.
+// countFloor and timeFloor stand for counts and times of zero, which have no logarithm: one, and
+// the period of the samples that times come from.
 const (
 	countFloor = 1
 	timeFloor  = 0.1
@@ -213,5 +213,5 @@ func logOf(r metrics.SweepRun, path string) (float64, bool) {
 	case isTime:
 		return math.Log(math.Max(v, timeFloor)), true
 	}
-	return math.Log(math.Max(v, countFloor)), true
+	return math.Log(cmp.Or(v, countFloor)), true
 }

@@ -140,7 +140,7 @@ func effectSection(s *metrics.Sweep) Section {
 	ranks := []string{"1st", "2nd", "3rd", "4th", "5th"}
 	ranks = ranks[:min(len(s.Axes), len(ranks))]
 	sec := Section{Title: "What moves a figure most, from its best to its worst value", Header: append([]string{"figure", "broker"}, ranks...)}
-	for _, path := range Paths(s, nil) {
+	for _, path := range Paths(s) {
 		for _, b := range s.Brokers {
 			row := append([]string{wording.FigureName(path), b}, make([]string, len(ranks))...)
 			effects := effectsOn(s, path, b)
@@ -185,7 +185,7 @@ func cellSection(s *metrics.Sweep) Section {
 		sec.Header = append(sec.Header, a.Name)
 	}
 	sec.Header = append(sec.Header, "broker")
-	paths := Paths(s, nil)
+	paths := Paths(s)
 	for _, p := range paths {
 		sec.Header = append(sec.Header, wording.FigureName(p))
 	}

@@ -19,7 +19,7 @@ var mainMetrics = []string{"raft_entries", "recovery_s"}
 func MainFigures(s *metrics.Sweep) []figure.Figure {
 	v := newView(s)
 	var out []figure.Figure
-	for _, path := range Paths(s, nil) {
+	for _, path := range Paths(s) {
 		if len(s.Axes) == 1 {
 			out = append(out, v.curves(path, 0))
 		} else {
@@ -167,8 +167,8 @@ func (v *view) limitsOf(path string) []figure.Limit {
 }
 
 // Paths returns the figures that a sweep is about: the main ones of each phase in which
-// anything recovered, then those of limits and those named.
-func Paths(s *metrics.Sweep, named []string) []string {
+// anything recovered, then those of its limits and its metrics.
+func Paths(s *metrics.Sweep) []string {
 	var paths []string
 	for _, phase := range wording.RecoveringPhases(s.Results()) {
 		for _, name := range mainMetrics {
@@ -179,7 +179,7 @@ func Paths(s *metrics.Sweep, named []string) []string {
 		paths = append(paths, l.Metric)
 	}
 	var distinct []string
-	for _, p := range append(paths, named...) {
+	for _, p := range append(paths, s.Metrics...) {
 		if !slices.Contains(distinct, p) {
 			distinct = append(distinct, p)
 		}
