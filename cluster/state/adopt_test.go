@@ -83,8 +83,8 @@ func TestAdopt(t *testing.T) {
 	})
 }
 
-// TestSnapshotIsShared reads one snapshot from several goroutines while two stores apply
-// entries to it. The race detector judges.
+// TestSnapshotIsShared reads one snapshot from several goroutines, and guesses what plans make
+// of it, while two stores apply entries to it. The race detector judges.
 func TestSnapshotIsShared(t *testing.T) {
 	first, second := full(t, 3, 20), New()
 	shared := first.Snapshot()
@@ -94,6 +94,9 @@ func TestSnapshotIsShared(t *testing.T) {
 	defer all.Wait()
 	for range 3 {
 		all.Go(func() {
+			if _, err := shared.Optimistic(shared.Index()+1, &PlanResults{EvalID: uuid(3, 2), AllocsStopped: []AllocDiff{{ID: uuid(2, 2)}}}); err != nil {
+				t.Error(err)
+			}
 			if got := shared.Fingerprint(); got != print {
 				t.Errorf("fingerprint %s, had %s", got, print)
 			}

@@ -35,7 +35,7 @@ type PlanResults struct {
 func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) error {
 	tx.counts.AllocsIndex = tx.index
 	for _, update := range allocs {
-		old := tx.alloc(update.ID)
+		old := tx.allocs.get(update.ID)
 		if old == nil {
 			continue
 		}
@@ -93,7 +93,7 @@ func (tx *Tx) UpsertPlanResults(r *PlanResults) error {
 }
 
 func (tx *Tx) stopAlloc(diff AllocDiff) error {
-	old := tx.alloc(diff.ID)
+	old := tx.allocs.get(diff.ID)
 	if old == nil {
 		return fmt.Errorf("cannot stop allocation %q: it does not exist", diff.ID)
 	}
@@ -116,7 +116,7 @@ func (tx *Tx) stopAlloc(diff AllocDiff) error {
 // client said, unless the scheduler declares it lost or unknown (state_store.go,
 // upsertAllocsImpl).
 func (tx *Tx) upsertAlloc(now *rpc.Allocation) error {
-	old := tx.alloc(now.ID)
+	old := tx.allocs.get(now.ID)
 	if tx.copies {
 		now = now.Copy()
 	}
@@ -147,7 +147,7 @@ func (tx *Tx) RequestTransitions(migrate, reschedule []string) error {
 }
 
 func (tx *Tx) requestTransition(id string, request func(*rpc.Allocation)) error {
-	old := tx.alloc(id)
+	old := tx.allocs.get(id)
 	if old == nil {
 		return nil
 	}

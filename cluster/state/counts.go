@@ -36,8 +36,6 @@ type counts struct {
 	EvalsByStatus tally
 	NodesByStatus tally
 	Datacenters   map[string]DCCount
-
-	summaries *summaries
 }
 
 // node counts now in place of old. One of them may be nil.

@@ -11,13 +11,12 @@ import (
 // Deployments iterates over the latest deployment of each job that had any, in the order
 // of namespace and job ID.
 func (s *Snapshot) Deployments() iter.Seq[*rpc.Deployment] {
-	return rows[*rpc.Deployment](s.txn.Get(tableDeployments, indexID))
+	return s.deployments.all(byJob, nil)
 }
 
 // DeploymentOf returns the job's latest deployment, or nil.
 func (s *Snapshot) DeploymentOf(job broker.JobID) *rpc.Deployment {
-	d, _ := s.first(tableDeployments, indexID, job).(*rpc.Deployment)
-	return d
+	return s.deployments.get(job)
 }
 
 // UpsertDeployment stores a new deployment in place of the job's latest. The error is for
@@ -37,7 +36,7 @@ func (tx *Tx) UpsertDeployment(d *rpc.Deployment) error {
 // UpdateDeployment changes the status of a deployment. It ignores one that has ended or
 // is not the job's latest (state_store.go, updateDeploymentStatusImpl).
 func (tx *Tx) UpdateDeployment(u *rpc.DeploymentUpdate) error {
-	old := tx.deployment(broker.JobID{Namespace: u.Namespace, ID: u.JobID})
+	old := tx.deployments.get(broker.JobID{Namespace: u.Namespace, ID: u.JobID})
 	if !old.Active() || old.ID != u.DeploymentID {
 		return nil
 	}
@@ -53,7 +52,7 @@ func (tx *Tx) updateDeploymentWithAlloc(old, now *rpc.Allocation) {
 	if now.DeploymentID == "" {
 		return
 	}
-	was := tx.deployment(jobOf(now))
+	was := tx.deployments.get(jobOf(now))
 	if was == nil || was.ID != now.DeploymentID || was.Group(now.TaskGroup) == nil {
 		return
 	}
@@ -86,5 +85,5 @@ func (tx *Tx) updateDeploymentWithAlloc(old, now *rpc.Allocation) {
 
 func (tx *Tx) putDeployment(d *rpc.Deployment) {
 	d.ModifyIndex = tx.index
-	tx.deployments.put(broker.JobID{Namespace: d.Namespace, ID: d.JobID}, d)
+	tx.deployments.put(tx.owner, broker.JobID{Namespace: d.Namespace, ID: d.JobID}, d)
 }

@@ -1,5 +1,5 @@
 // Package state is what the servers' state machine writes to: nodes, jobs, evaluations,
-// allocations and deployments in hashicorp/go-memdb, and counts of them.
+// allocations and deployments, and counts of them.
 //
 // A Snapshot is the state as of one Raft index. It never changes: applying a log entry
 // makes the next one, which shares all rows but the changed ones. A Store holds the

@@ -14,7 +14,7 @@ func (tx *Tx) UpsertEvals(evals ...*broker.Evaluation) error {
 		if e.ID == "" {
 			return fmt.Errorf("cannot store an evaluation of job %q: it has no ID", e.JobID)
 		}
-		old := tx.eval(e.ID)
+		old := tx.evals.get(e.ID)
 		if tx.copies {
 			e = e.Copy()
 		}
@@ -35,7 +35,7 @@ func (tx *Tx) cancelBlocked(by *broker.Evaluation) {
 		if id == by.ID {
 			continue // UpsertEvals is about to write it
 		}
-		old := tx.eval(id)
+		old := tx.evals.get(id)
 		e := old.Copy()
 		e.Status = broker.StatusCanceled
 		e.StatusDescription = fmt.Sprintf("evaluation %q successful", by.ID)
@@ -47,7 +47,7 @@ func (tx *Tx) cancelBlocked(by *broker.Evaluation) {
 // touchEval raises the ModifyIndex of the evaluation a plan was made for: a worker that
 // processes it again must see what the plan did (state_store.go, updateEvalModifyIndex).
 func (tx *Tx) touchEval(id string) error {
-	old := tx.eval(id)
+	old := tx.evals.get(id)
 	if old == nil {
 		return fmt.Errorf("unable to find eval id %q", id)
 	}
@@ -61,14 +61,14 @@ func (tx *Tx) touchEval(id string) error {
 // unknown IDs.
 func (tx *Tx) DeleteEvals(evalIDs, allocIDs []string) error {
 	for _, id := range evalIDs {
-		if old := tx.eval(id); old != nil {
-			tx.evals.put(id, nil)
+		if old := tx.evals.get(id); old != nil {
+			tx.evals.put(tx.owner, id, nil)
 			tx.evalChanged(old, nil)
 		}
 	}
 	for _, id := range allocIDs {
-		if old := tx.alloc(id); old != nil {
-			tx.allocs.put(id, nil)
+		if old := tx.allocs.get(id); old != nil {
+			tx.allocs.put(tx.owner, id, nil)
 			tx.allocChanged(old, nil)
 		}
 	}

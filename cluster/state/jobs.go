@@ -22,7 +22,7 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 		job.Namespace = rpc.DefaultNamespace
 	}
 	id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
-	old := tx.job(id)
+	old := tx.jobs.get(id)
 	job.ModifyIndex = tx.index
 	switch {
 	case old == nil:
@@ -35,7 +35,7 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 		job.CreateIndex, job.JobModifyIndex, job.Version = old.CreateIndex, old.JobModifyIndex, old.Version
 	}
 	tx.strings.job(job)
-	tx.jobs.put(id, job)
+	tx.putJob(tx.owner, old, job)
 	tx.counts.JobsIndex = tx.index
 	tx.summary(id) // every job has a row
 	return nil
@@ -45,7 +45,7 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 // false the job was only registered, and a launch that is on record stays (state_store.go,
 // UpsertPeriodicLaunch). It ignores unknown jobs.
 func (tx *Tx) NoteLaunch(id broker.JobID, at int64, launched bool) error {
-	if tx.job(id) == nil {
+	if tx.jobs.get(id) == nil {
 		return nil // it was deregistered meanwhile
 	}
 	s := tx.summary(id)
@@ -71,7 +71,7 @@ func SpecChanged(a, b *rpc.Job) bool {
 // StopJob sets Stop on a job, whose allocations schedulers then stop (job_endpoint.go,
 // Deregister without purge). It ignores unknown jobs.
 func (tx *Tx) StopJob(namespace, id string) error {
-	old := tx.job(broker.JobID{Namespace: namespace, ID: id})
+	old := tx.jobs.get(broker.JobID{Namespace: namespace, ID: id})
 	if old == nil {
 		return nil
 	}
@@ -85,13 +85,14 @@ func (tx *Tx) StopJob(namespace, id string) error {
 // ignores unknown jobs.
 func (tx *Tx) DeleteJob(namespace, id string) error {
 	job := broker.JobID{Namespace: namespace, ID: id}
-	if tx.job(job) == nil {
+	old := tx.jobs.get(job)
+	if old == nil {
 		return nil
 	}
-	tx.jobs.put(job, nil)
-	tx.deployments.put(job, nil)
+	tx.putJob(tx.owner, old, nil)
+	tx.deployments.put(tx.owner, job, nil)
 	tx.counts.Jobs--
 	tx.counts.JobsIndex = tx.index
-	tx.summary(job) // flush drops the row of a job with nothing left
+	tx.summary(job) // finish drops the row of a job with nothing left
 	return nil
 }

@@ -40,15 +40,15 @@ func (n *NodeAllocs) LiveByID(id string) *rpc.Allocation {
 // removes the row when both the node and its allocations are gone.
 func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) {
 	row := &NodeAllocs{NodeID: nodeID}
-	if was := tx.onNode(nodeID); was != nil {
+	if was := tx.nodeAllocs.get(nodeID); was != nil {
 		*row = *was
 	}
 	row.Index = tx.index
 	row.replace(old, now)
-	if row.empty() && tx.node(nodeID) == nil {
+	if row.empty() && tx.nodes.get(nodeID) == nil {
 		row = nil
 	}
-	tx.nodeAllocs.put(nodeID, row)
+	tx.putNodeAllocs(nodeID, row)
 }
 
 func (n *NodeAllocs) empty() bool { return len(n.Live)+len(n.Terminal) == 0 }

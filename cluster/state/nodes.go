@@ -23,7 +23,7 @@ func (tx *Tx) UpsertNode(node *rpc.Node) error {
 	if node.ID == "" {
 		return fmt.Errorf("cannot register node %q: it has no ID", node.Name)
 	}
-	old := tx.node(node.ID)
+	old := tx.nodes.get(node.ID)
 	if tx.copies {
 		node = node.Copy()
 	}
@@ -33,8 +33,8 @@ func (tx *Tx) UpsertNode(node *rpc.Node) error {
 		node.CreateIndex = tx.index
 		canonicalize(node)
 		row.Events = addEvent(nil, tx.index, node.StatusUpdatedAt, "Node registered")
-		if tx.onNode(node.ID) == nil {
-			tx.nodeAllocs.put(node.ID, &NodeAllocs{NodeID: node.ID})
+		if tx.nodeAllocs.get(node.ID) == nil {
+			tx.putNodeAllocs(node.ID, &NodeAllocs{NodeID: node.ID})
 		}
 	} else {
 		node.CreateIndex = old.Node.CreateIndex
@@ -118,11 +118,11 @@ func (tx *Tx) DeleteNode(nodeIDs ...string) error {
 		if err != nil {
 			return err
 		}
-		tx.nodes.put(id, nil)
+		tx.nodes.put(tx.owner, id, nil)
 		tx.counts.node(old.Node, nil)
 		tx.counts.NodesIndex, tx.counts.NodeDeleted = tx.index, tx.index
-		if row := tx.onNode(id); row != nil && row.empty() {
-			tx.nodeAllocs.put(id, nil)
+		if row := tx.nodeAllocs.get(id); row != nil && row.empty() {
+			tx.putNodeAllocs(id, nil)
 		}
 	}
 	return nil
@@ -149,17 +149,20 @@ func (tx *Tx) changeNode(nodeID string, updatedAt int64, event string, change fu
 func (tx *Tx) putNode(old, now *nodeRow) {
 	n := now.Node
 	tx.strings.node(n)
-	tx.nodes.put(n.ID, now)
+	tx.nodes.put(tx.owner, n.ID, now)
 	var was *rpc.Node
 	if old != nil {
 		was = old.Node
+	}
+	if n != was {
+		tx.changedNodes = append(tx.changedNodes, n)
 	}
 	tx.counts.node(was, n)
 	tx.counts.NodesIndex = tx.index
 }
 
 func (tx *Tx) mustNode(id string) (*nodeRow, error) {
-	row := tx.node(id)
+	row := tx.nodes.get(id)
 	if row == nil {
 		return nil, fmt.Errorf("node %q: %w", id, rpc.ErrNodeNotFound)
 	}

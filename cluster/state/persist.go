@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 
-	"github.com/hashicorp/go-memdb"
 	"github.com/hashicorp/go-msgpack/v2/codec"
 
 	"github.com/simctl/simctl/broker"
@@ -38,13 +36,12 @@ func msgpackHandle() *codec.MsgpackHandle {
 func (s *Snapshot) Persist(w io.Writer) error {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	enc := codec.NewEncoder(buf, msgpackHandle())
-	summaries := s.counts.summaries.all()
 	header := &persistHeader{
 		Version: persistVersion, Counts: &s.counts,
 		Nodes: s.NodeCount(), Jobs: s.counts.Jobs, Evals: s.counts.Evals,
 		Allocs:      s.counts.AllocsLive + s.counts.AllocsTerminal,
-		Summary:     len(summaries),
-		Deployments: len(slices.Collect(s.Deployments())),
+		Summary:     s.summaries.len,
+		Deployments: s.deployments.len,
 	}
 	if err := enc.Encode(header); err != nil {
 		return fmt.Errorf("persist state at index %d: %w", s.Index(), err)
@@ -54,7 +51,7 @@ func (s *Snapshot) Persist(w io.Writer) error {
 		persistRows(enc, s.Jobs()),
 		persistRows(enc, s.Evals()),
 		persistRows(enc, s.Allocs()),
-		persistRows(enc, slices.Values(summaries)),
+		persistRows(enc, s.summaries.all(byJob, nil)),
 		persistRows(enc, s.Deployments()),
 		buf.Flush,
 	)
@@ -126,64 +123,59 @@ func readSnapshot(r io.Reader, in *interner) (*Snapshot, error) {
 	if header.Version != persistVersion || header.Counts == nil {
 		return nil, fmt.Errorf("restore state: layout version %d, this build reads version %d", header.Version, persistVersion)
 	}
-	db := emptySnapshot().db
-	txn := db.Txn(true)
-	if err := restoreTables(txn, dec, &header, in); err != nil {
-		return nil, fmt.Errorf("restore state at index %d: %w", header.Counts.Index, err)
+	s := emptySnapshot()
+	s.counts = *header.Counts
+	if err := s.tables.restore(dec, &header, in); err != nil {
+		return nil, fmt.Errorf("restore state at index %d: %w", s.Index(), err)
 	}
-	txn.Commit()
-	return newSnapshot(db, *header.Counts), nil
+	return s, nil
 }
 
-// restoreTables writes the rows to txn, and rebuilds what follows from them: the per-node
-// rows, and the change logs of jobs.
-func restoreTables(txn *memdb.Txn, dec *codec.Decoder, h *persistHeader, in *interner) error {
-	perNode, perJob := map[string]*NodeAllocs{}, map[broker.JobID][]*rpc.Allocation{}
-	jobs := map[broker.JobID]*jobSummary{}
+// restore reads the rows, and rebuilds what follows from them: the per-node rows, the jobs
+// by type, and the logs of changes.
+func (t *tables) restore(dec *codec.Decoder, h *persistHeader, in *interner) error {
+	tx := new(owner)
+	var nodes []*rpc.Node
+	perJob := map[broker.JobID][]*rpc.Allocation{}
 	on := func(nodeID string) *NodeAllocs {
-		row := perNode[nodeID]
+		row := t.nodeAllocs.get(nodeID)
 		if row == nil {
 			row = &NodeAllocs{NodeID: nodeID}
-			perNode[nodeID] = row
+			t.nodeAllocs.put(tx, nodeID, row)
 		}
 		return row
 	}
-	insert := func(table string, row any) { must(txn.Insert(table, row)) }
 	err := firstError(
-		restoreRows(dec, tableNodes, h.Nodes, func(n *nodeRow) {
+		restoreRows(dec, "nodes", h.Nodes, func(n *nodeRow) {
 			in.node(n.Node)
 			on(n.Node.ID)
-			insert(tableNodes, n)
+			nodes = append(nodes, n.Node)
+			t.nodes.put(tx, n.Node.ID, n)
 		}),
-		restoreRows(dec, tableJobs, h.Jobs, func(j *rpc.Job) {
+		restoreRows(dec, "jobs", h.Jobs, func(j *rpc.Job) {
 			in.job(j)
-			insert(tableJobs, j)
+			t.putJob(tx, nil, j)
 		}),
-		restoreRows(dec, tableEvals, h.Evals, func(e *broker.Evaluation) {
+		restoreRows(dec, "evals", h.Evals, func(e *broker.Evaluation) {
 			in.eval(e)
-			insert(tableEvals, e)
+			t.evals.put(tx, e.ID, e)
 		}),
-		restoreRows(dec, tableAllocs, h.Allocs, func(a *rpc.Allocation) {
+		restoreRows(dec, "allocs", h.Allocs, func(a *rpc.Allocation) {
 			in.alloc(a)
 			on(a.NodeID).restore(a)
 			perJob[jobOf(a)] = append(perJob[jobOf(a)], a)
-			insert(tableAllocs, a)
+			t.allocs.put(tx, a.ID, a)
 		}),
 		restoreRows(dec, "summaries", h.Summary, func(s *jobSummary) {
-			slices.SortFunc(perJob[s.Job], byChange)
-			s.log.rebuild(perJob[s.Job])
-			jobs[s.Job] = s
+			s.log = restoredLog(perJob[s.Job], func(a *rpc.Allocation) uint64 { return a.ModifyIndex })
+			t.summaries.put(tx, s.Job, s)
 		}),
-		restoreRows(dec, tableDeployments, h.Deployments, func(d *rpc.Deployment) { insert(tableDeployments, d) }),
+		restoreRows(dec, "deployments", h.Deployments, func(d *rpc.Deployment) {
+			t.deployments.put(tx, broker.JobID{Namespace: d.Namespace, ID: d.JobID}, d)
+		}),
 	)
-	if err != nil {
-		return err
-	}
-	h.Counts.summaries = new(summaries).with(jobs)
-	for _, row := range perNode {
-		insert(tableNodeAllocs, row)
-	}
-	return nil
+	t.nodeLog = restoredLog(nodes, func(n *rpc.Node) uint64 { return n.ModifyIndex })
+	return err
 }
 
 // restore adds an allocation; they must come in the order of their IDs.

@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
 	"time"
-
-	"github.com/hashicorp/go-memdb"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -19,12 +16,8 @@ import (
 // Snapshot is the state as of one Raft index: rows, counts and per-job rows. It never
 // changes, is safe for concurrent use and refers to no Store, so that several Stores can
 // hold it. What it returns is shared and must not be written to.
-//
-// Lookups return no errors: they fail only if this package names a table or an index that
-// its schema does not have, and then they panic.
 type Snapshot struct {
-	db     *memdb.MemDB // never written to: next writes to a copy
-	txn    *memdb.Txn   // reads db
+	tables
 	counts counts
 
 	// base is the index of the state this one was made from. changedNodes lists, in order,
@@ -37,34 +30,19 @@ type Snapshot struct {
 const noBase = math.MaxUint64
 
 func emptySnapshot() *Snapshot {
-	db, err := memdb.NewMemDB(schema())
-	must(err)
-	// A write to a database closes watch channels, which Store.WatchNodeAllocs does
-	// without. A write to a snapshot of a database does not.
-	return newSnapshot(db.Snapshot(), counts{Datacenters: map[string]DCCount{}, summaries: &summaries{}})
-}
-
-func newSnapshot(db *memdb.MemDB, c counts) *Snapshot {
-	return &Snapshot{db: db, txn: db.Txn(false), counts: c, base: noBase}
+	return &Snapshot{counts: counts{Datacenters: map[string]DCCount{}}, base: noBase}
 }
 
 // next returns the state after one write at index, and leaves s as it is. The caller sets
 // the options of tx and next all the rest. The error is write's.
 func (s *Snapshot) next(tx *Tx, index uint64, write func(*Tx) error) (*Snapshot, error) {
-	tx.base, tx.index, tx.counts = s, index, s.counts
+	tx.tables, tx.owner, tx.index, tx.counts = s.tables, new(owner), index, s.counts
 	tx.counts.Index = index
 	if err := write(tx); err != nil {
 		return nil, err
 	}
-	db := s.db.Snapshot()
-	tx.flush(db)
-	next := newSnapshot(db, tx.counts)
-	next.base = s.Index()
-	if changed := tx.nodeAllocs.changed; len(changed) > 0 {
-		next.changedNodes = slices.AppendSeq(make([]string, 0, len(changed)), maps.Keys(changed))
-		slices.Sort(next.changedNodes)
-	}
-	return next, nil
+	tx.finish()
+	return &Snapshot{tables: tx.tables, counts: tx.counts, base: s.Index(), changedNodes: tx.wake}, nil
 }
 
 // Optimistic returns the state as it will be if Raft commits a plan at index. The plan
@@ -79,7 +57,7 @@ func (s *Snapshot) Index() uint64 { return s.counts.Index }
 
 // NodeByID returns the node, or nil.
 func (s *Snapshot) NodeByID(id string) *rpc.Node {
-	if row, ok := s.first(tableNodes, indexID, id).(*nodeRow); ok {
+	if row := s.nodes.get(id); row != nil {
 		return row.Node
 	}
 	return nil
@@ -87,7 +65,7 @@ func (s *Snapshot) NodeByID(id string) *rpc.Node {
 
 // NodeEvents returns the node's last MaxNodeEvents events, the oldest first.
 func (s *Snapshot) NodeEvents(id string) []NodeEvent {
-	if row, ok := s.first(tableNodes, indexID, id).(*nodeRow); ok {
+	if row := s.nodes.get(id); row != nil {
 		return row.Events
 	}
 	return nil
@@ -99,27 +77,29 @@ func (s *Snapshot) Nodes() iter.Seq[*rpc.Node] {
 }
 
 func (s *Snapshot) nodeRows() iter.Seq[*nodeRow] {
-	return rows[*nodeRow](s.txn.Get(tableNodes, indexID))
+	return s.nodes.all(byID, nil)
 }
 
 // NodesChangedSince iterates over the nodes whose ModifyIndex is above index, in the order
 // of that. It does not see deleted nodes: compare NodeDeletedIndex.
 func (s *Snapshot) NodesChangedSince(index uint64) iter.Seq[*rpc.Node] {
-	return nodesOf(rows[*nodeRow](s.txn.LowerBound(tableNodes, indexModify, index+1)))
+	return slices.Values(s.nodeLog.since(index, s.isNode))
 }
 
 // JobByID returns the job, or nil.
 func (s *Snapshot) JobByID(namespace, id string) *rpc.Job {
-	job, _ := s.first(tableJobs, indexID, broker.JobID{Namespace: namespace, ID: id}).(*rpc.Job)
-	return job
+	return s.jobs.get(broker.JobID{Namespace: namespace, ID: id})
 }
 
 // Jobs iterates over all jobs in the order of namespace and ID.
-func (s *Snapshot) Jobs() iter.Seq[*rpc.Job] { return rows[*rpc.Job](s.txn.Get(tableJobs, indexID)) }
+func (s *Snapshot) Jobs() iter.Seq[*rpc.Job] { return s.jobs.all(byJob, nil) }
 
 // JobsByType returns the jobs of one type in the order of namespace and ID.
 func (s *Snapshot) JobsByType(jobType string) []*rpc.Job {
-	return slices.Collect(rows[*rpc.Job](s.txn.Get(tableJobs, indexType, jobType)))
+	if jobs := s.jobsOfType.get(jobType); jobs != nil {
+		return slices.Collect(jobs.all(byJob, nil))
+	}
+	return nil
 }
 
 // JobEvals returns the counts of the job's evaluations.
@@ -135,7 +115,7 @@ func (s *Snapshot) LastLaunch(job broker.JobID) time.Time {
 func (s *Snapshot) JobAllocs(job broker.JobID) JobAllocs { return s.summary(job).Allocs }
 
 func (s *Snapshot) summary(job broker.JobID) jobSummary {
-	if sum := s.counts.summaries.of(job); sum != nil {
+	if sum := s.summaries.get(job); sum != nil {
 		return *sum
 	}
 	return jobSummary{}
@@ -143,7 +123,7 @@ func (s *Snapshot) summary(job broker.JobID) jobSummary {
 
 // Evals iterates over all evaluations in the order of their IDs.
 func (s *Snapshot) Evals() iter.Seq[*broker.Evaluation] {
-	return rows[*broker.Evaluation](s.txn.Get(tableEvals, indexID))
+	return s.evals.all(byID, nil)
 }
 
 // EvalsByStatus returns the evaluations of one status in the order of their IDs. It scans
@@ -159,29 +139,22 @@ func (s *Snapshot) EvalsByJob(job broker.JobID) []*broker.Evaluation {
 }
 
 func (s *Snapshot) evalsWhere(want func(*broker.Evaluation) bool) []*broker.Evaluation {
-	var found []*broker.Evaluation
-	for e := range s.Evals() {
-		if want(e) {
-			found = append(found, e)
-		}
-	}
-	return found
+	return slices.Collect(s.evals.all(byID, want))
 }
 
 // AllocByID returns the allocation, or nil.
 func (s *Snapshot) AllocByID(id string) *rpc.Allocation {
-	a, _ := s.first(tableAllocs, indexID, id).(*rpc.Allocation)
-	return a
+	return s.allocs.get(id)
 }
 
 // Allocs iterates over all allocations in the order of their IDs.
 func (s *Snapshot) Allocs() iter.Seq[*rpc.Allocation] {
-	return rows[*rpc.Allocation](s.txn.Get(tableAllocs, indexID))
+	return s.allocs.all(byID, nil)
 }
 
 // NodeAllocs returns the node's allocations; none if the node is unknown.
 func (s *Snapshot) NodeAllocs(nodeID string) *NodeAllocs {
-	if row, ok := s.first(tableNodeAllocs, indexID, nodeID).(*NodeAllocs); ok {
+	if row := s.nodeAllocs.get(nodeID); row != nil {
 		return row
 	}
 	return &NodeAllocs{NodeID: nodeID}
@@ -217,31 +190,6 @@ func diffRows[T any](kind string, a, b iter.Seq[*T], id func(*T) string) string 
 		return fmt.Sprintf("%s %s is in the second state only", kind, id(rest[0]))
 	}
 	return ""
-}
-
-func (s *Snapshot) first(table, index string, key any) any {
-	raw, err := s.txn.First(table, index, key)
-	must(err)
-	return raw
-}
-
-// must panics on an error of memdb, which is always a mistake of this package.
-func must(err error) {
-	if err != nil {
-		panic(fmt.Sprintf("state: the schema and its use do not match: %v", err))
-	}
-}
-
-// rows returns the rows that memdb finds as a sequence, which can be used once.
-func rows[T any](it memdb.ResultIterator, err error) iter.Seq[T] {
-	must(err)
-	return func(yield func(T) bool) {
-		for raw := it.Next(); raw != nil; raw = it.Next() {
-			if !yield(raw.(T)) {
-				return
-			}
-		}
-	}
 }
 
 func nodesOf(rows iter.Seq[*nodeRow]) iter.Seq[*rpc.Node] {

@@ -67,9 +67,6 @@ func (s *Store) Adopt(next *Snapshot) {
 // allocations, and at none of another node's: tens of thousands of clients can wait, each
 // for its own. The node need not exist. A caller that compares states takes the channel
 // first and then the snapshot, lest it miss the change between the two.
-//
-// memdb has watches too, but every write pays for them: it closes a channel for each tree
-// node that it replaces, whether anybody waits or not.
 func (s *Store) WatchNodeAllocs(nodeID string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

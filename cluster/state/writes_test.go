@@ -17,8 +17,7 @@ func want(t *testing.T, what string, got, wanted any) {
 
 // evalByID returns the evaluation, or nil.
 func evalByID(s *Snapshot, id string) *broker.Evaluation {
-	e, _ := s.first(tableEvals, indexID, id).(*broker.Evaluation)
-	return e
+	return s.evals.get(id)
 }
 
 func TestNodeRegistration(t *testing.T) {
