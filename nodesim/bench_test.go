@@ -14,7 +14,7 @@ import (
 // BenchmarkFleet measures the memory of a client when all are ready, and the time of a
 // heartbeat during ten minutes at a TTL of 30 s.
 func BenchmarkFleet(b *testing.B) {
-	for _, nodes := range []int{5_000, 50_000} {
+	for _, nodes := range []int{5_000, 100_000} {
 		for _, reporting := range []bool{false, true} {
 			name := "nodes=" + strconv.Itoa(nodes) + "/reporting=" + strconv.FormatBool(reporting)
 			b.Run(name, func(b *testing.B) {

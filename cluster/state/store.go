@@ -115,10 +115,11 @@ func (s *Store) wake(nodeIDs []string, over func(*Watch) bool) {
 		var ended []*Watch
 		s.mu.Lock()
 		if left := slices.DeleteFunc(s.watches[id], func(w *Watch) bool {
-			if over(w) {
-				ended = append(ended, w)
+			if !over(w) {
+				return false
 			}
-			return over(w)
+			ended = append(ended, w)
+			return true
 		}); len(left) > 0 {
 			s.watches[id] = left
 		} else {
