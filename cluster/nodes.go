@@ -54,10 +54,8 @@ func (n nodeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest
 }
 
 // GetClientAllocs is answered by the server itself, however stale: clients allow that.
-func (n nodeServer) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest) (*rpc.NodeClientAllocsResponse, error) {
-	return server.FromClient(ctx, n.server(), req.NodeID, "Node.GetClientAllocs", func(s *server.Server) (*rpc.NodeClientAllocsResponse, error) {
-		return s.ClientAllocs(ctx, req)
-	})
+func (n nodeServer) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest, resume func(rpc.ClientAllocsCall)) (*rpc.NodeClientAllocsResponse, error) {
+	return server.ClientAllocs(ctx, n.server(), req, resume)
 }
 
 // HoldNodes makes nodes that fall silent stay as they are from now on. It is for the end of

@@ -8,7 +8,7 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
-// alloc is what a client knows of one of its allocations. It is small because 50,000 clients
+// alloc is what a client knows of one of its allocations. It is small because 100,000 clients
 // may have 30 each.
 type alloc struct {
 	id       string

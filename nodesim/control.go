@@ -145,7 +145,6 @@ func (f *Fleet) choose(fraction float64) []int {
 func (f *Fleet) stop(numbers ...int) {
 	for _, i := range numbers {
 		if c := &f.clients[i]; c.running {
-			f.endWatch(i)
 			f.decide(c, func(c *client, _ time.Duration) { c.stop() })
 		}
 	}

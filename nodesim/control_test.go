@@ -1,10 +1,14 @@
 package nodesim
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
 )
 
 func TestASlowClockSendsHeartbeatsLate(t *testing.T) {
@@ -63,6 +67,54 @@ func TestClientsStopByName(t *testing.T) {
 		waitReady(f)
 		if st := f.Stats(); st.Ready != 20 {
 			t.Errorf("%d ready, want all 20 back", st.Ready)
+		}
+	})
+}
+
+// heldServer leaves it to the test when calls that wait can be answered.
+type heldServer struct {
+	blindServer
+	held chan func(rpc.ClientAllocsCall)
+}
+
+func (s *heldServer) GetClientAllocs(_ context.Context, _ *rpc.NodeSpecificRequest, resume func(rpc.ClientAllocsCall)) (*rpc.NodeClientAllocsResponse, error) {
+	s.held <- resume
+	return nil, nil
+}
+
+// TestACallThatWaitsEndsWithItsClient: what was left of a call is made for a client that
+// lives on, but not for one that has stopped, even if it is back.
+func TestACallThatWaitsEndsWithItsClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &heldServer{blindServer{ttl: 15 * time.Second}, make(chan func(rpc.ClientAllocsCall))}
+		f, err := NewFleet(Config{Nodes: 1, Servers: 1, ReportAllocs: true, Dial: func(int) rpc.NodeServer { return server }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Start(t.Context())
+		made := 0
+		rest := func() (*rpc.NodeClientAllocsResponse, error) {
+			made++
+			return &rpc.NodeClientAllocsResponse{Index: 1}, nil
+		}
+		first := <-server.held
+		f.StopClients([]int{0})
+		first(rest)
+		f.StartClients([]int{0})
+		second := <-server.held
+		first(rest)
+		if synctest.Wait(); made != 0 {
+			t.Errorf("a client made the rest of a call of its life before %d times, stopped and back", made)
+		}
+		second(rest)
+		third := <-server.held
+		if made != 1 {
+			t.Errorf("a client made the rest of its call %d times, want once", made)
+		}
+		f.Shutdown()
+		third(rest)
+		if synctest.Wait(); made != 1 {
+			t.Error("a client made the rest of its call after the end of the fleet")
 		}
 	})
 }

@@ -4,9 +4,10 @@
 // A client is a state machine over data (client.go, allocs.go). It is told the
 // time and the answer to its last call, and says when it acts next; it reads no clock,
 // starts nothing and blocks on nothing. The Fleet (fleet.go) drives all clients from one
-// delaying queue and one timer, and has a goroutine only for each call under way. It
-// reaches servers through rpc.NodeServer alone, so the same fleet serves the in-process
-// cluster and any transport that implements that interface.
+// delaying queue and one timer, and has a goroutine only for each call under way; a
+// GetClientAllocs that waits for a change has none. It reaches servers through
+// rpc.NodeServer alone, so the same fleet serves the in-process cluster and any transport
+// that implements that interface.
 //
 // # A client's life
 //

@@ -133,29 +133,38 @@ func (s fakeServer) UpdateStatus(ctx context.Context, req *rpc.NodeUpdateStatusR
 	return &rpc.NodeUpdateResponse{HeartbeatTTL: s.ttl(req.NodeID)}, nil
 }
 
-func (s fakeServer) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest) (*rpc.NodeClientAllocsResponse, error) {
+func (s fakeServer) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest, resume func(rpc.ClientAllocsCall)) (*rpc.NodeClientAllocsResponse, error) {
 	if err := s.enter(ctx, "watch", req.NodeID, fmt.Sprint(req.MinQueryIndex)); err != nil {
 		return nil, err
 	}
-	deadline := time.After(req.MaxQueryTime)
-	for s.index <= req.MinQueryIndex {
-		changed := s.changed
-		s.mu.Unlock()
+	defer s.mu.Unlock()
+	if s.index > req.MinQueryIndex {
+		return s.list(req.NodeID), nil
+	}
+	changed, deadline := s.changed, time.After(req.MaxQueryTime)
+	go func() {
 		select {
 		case <-changed:
-			s.mu.Lock()
 		case <-deadline:
-			return &rpc.NodeClientAllocsResponse{Index: req.MinQueryIndex}, nil
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return
 		}
-	}
-	defer s.mu.Unlock()
+		resume(func() (*rpc.NodeClientAllocsResponse, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.list(req.NodeID), nil
+		})
+	}()
+	return nil, nil
+}
+
+// list is called with mu held.
+func (s fakeServer) list(node string) *rpc.NodeClientAllocsResponse {
 	resp := &rpc.NodeClientAllocsResponse{Index: s.index}
-	for _, id := range slices.Sorted(maps.Keys(s.allocs[req.NodeID])) {
-		resp.Allocs = append(resp.Allocs, s.allocs[req.NodeID][id].Copy())
+	for _, id := range slices.Sorted(maps.Keys(s.allocs[node])) {
+		resp.Allocs = append(resp.Allocs, s.allocs[node][id].Copy())
 	}
-	return resp, nil
+	return resp
 }
 
 func (s fakeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {

@@ -28,7 +28,6 @@ type Fleet struct {
 	armed     time.Duration // when drive's timer fires
 	wake      chan struct{} // wakes drive before that
 	clients   []client
-	watches   []context.CancelFunc // ends client i's GetClientAllocs; nil if none is under way
 	queue     queue
 	stats     Stats
 	lastErr   error
@@ -61,7 +60,6 @@ func NewFleet(cfg Config) (*Fleet, error) {
 		grid:      newGrid(cfg.Nodes),
 		selection: source(cfg.Seed, 0, seedSelection),
 		clients:   make([]client, 0, cfg.Nodes),
-		watches:   make([]context.CancelFunc, cfg.Nodes),
 	}
 	for i := range cfg.Servers {
 		f.servers = append(f.servers, cfg.Dial(i))
@@ -96,10 +94,6 @@ func (f *Fleet) Start(ctx context.Context) {
 func (f *Fleet) Shutdown() {
 	f.mu.Lock()
 	f.shutdown = true
-	// Their common parent would cancel them in random order.
-	for i := range f.watches {
-		f.endWatch(i)
-	}
 	f.mu.Unlock()
 	if f.cancel != nil {
 		f.cancel()
@@ -171,52 +165,91 @@ func (f *Fleet) arm() {
 // launch makes the call of one loop in a new goroutine. It is called with mu held.
 func (f *Fleet) launch(r ref, now time.Duration) {
 	c := &f.clients[r.client]
-	asked, life := c.begin(&f.cfg, r.loop, now), c.life
-	ctx := f.ctx
-	if asked.kind == callWatch {
-		ctx, f.watches[r.client] = context.WithCancel(f.ctx)
+	x := &exchange{f: f, ref: r, life: c.life, asked: c.begin(&f.cfg, r.loop, now), id: c.id, latency: f.groups[c.group].Latency}
+	if x.asked.kind == callRegister {
+		x.node = f.groups[c.group].node(c)
+		x.node.Status = x.asked.status
 	}
-	var node *rpc.Node
-	if asked.kind == callRegister {
-		node = f.groups[c.group].node(c)
-		node.Status = asked.status
-	}
-	id, latency := c.id, f.groups[c.group].Latency
 	f.wg.Go(func() {
-		linger(ctx, latency)
-		got := do(ctx, f.servers[asked.server], asked, id, node)
-		linger(ctx, latency)
-		f.answered(r, life, asked, got)
+		linger(f.ctx, x.latency)
+		if got, answered := x.send(f.ctx, f.servers[x.asked.server]); answered {
+			x.back(got)
+		}
 	})
 }
 
-// do makes a call and returns the answer. node is only for registrations.
-func do(ctx context.Context, server rpc.NodeServer, asked call, id string, node *rpc.Node) answer {
-	switch asked.kind {
+// exchange is a call under way.
+type exchange struct {
+	f       *Fleet
+	ref     ref
+	life    uint32
+	asked   call
+	id      string
+	node    *rpc.Node // callRegister
+	latency time.Duration
+}
+
+// send makes the call. It returns false if the call waits, and resume will be called.
+func (x *exchange) send(ctx context.Context, server rpc.NodeServer) (got answer, answered bool) {
+	switch x.asked.kind {
 	case callRegister:
-		resp, err := server.Register(ctx, &rpc.NodeRegisterRequest{Node: node})
-		if err != nil {
-			return answer{err: err}
-		}
-		return answer{ttl: resp.HeartbeatTTL}
+		return granted(server.Register(ctx, &rpc.NodeRegisterRequest{Node: x.node})), true
 	case callHeartbeat:
-		resp, err := server.UpdateStatus(ctx, &rpc.NodeUpdateStatusRequest{NodeID: id, Status: rpc.NodeStatusReady})
-		if err != nil {
-			return answer{err: err}
-		}
-		return answer{ttl: resp.HeartbeatTTL}
+		return granted(server.UpdateStatus(ctx, &rpc.NodeUpdateStatusRequest{NodeID: x.id, Status: rpc.NodeStatusReady})), true
 	case callWatch:
 		resp, err := server.GetClientAllocs(ctx, &rpc.NodeSpecificRequest{
-			NodeID: id, SecretID: id, MinQueryIndex: asked.index, MaxQueryTime: asked.block,
-		})
-		if err != nil {
-			return answer{err: err}
-		}
-		return answer{index: resp.Index, allocs: resp.Allocs}
+			NodeID: x.id, SecretID: x.id, MinQueryIndex: x.asked.index, MaxQueryTime: x.asked.block,
+		}, x.resume)
+		return listed(resp, err), resp != nil || err != nil
 	default: // callSync
-		_, err := server.UpdateAlloc(ctx, &rpc.AllocUpdateRequest{NodeID: id, Alloc: asked.report})
+		_, err := server.UpdateAlloc(ctx, &rpc.AllocUpdateRequest{NodeID: x.id, Alloc: x.asked.report})
+		return answer{err: err}, true
+	}
+}
+
+func granted(resp *rpc.NodeUpdateResponse, err error) answer {
+	if err != nil {
 		return answer{err: err}
 	}
+	return answer{ttl: resp.HeartbeatTTL}
+}
+
+func listed(resp *rpc.NodeClientAllocsResponse, err error) answer {
+	if err != nil || resp == nil {
+		return answer{err: err}
+	}
+	return answer{index: resp.Index, allocs: resp.Allocs}
+}
+
+// resume makes the rest of a call that waited, if the client still wants it.
+func (x *exchange) resume(rest rpc.ClientAllocsCall) {
+	x.f.mu.Lock()
+	defer x.f.mu.Unlock()
+	if !x.stale() {
+		x.f.wg.Go(func() { x.back(listed(rest())) })
+	}
+}
+
+// stale reports whether the client has stopped since it asked. It is called with mu held.
+func (x *exchange) stale() bool {
+	return x.f.clients[x.ref.client].life != x.life || x.f.shutdown || x.f.ctx.Err() != nil
+}
+
+// back hands an answer to the client.
+func (x *exchange) back(got answer) {
+	f := x.f
+	linger(f.ctx, x.latency)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if x.stale() {
+		return
+	}
+	f.stats.count(x.asked.kind, got.err)
+	if got.err != nil {
+		f.lastErr = got.err
+	}
+	f.decide(&f.clients[x.ref.client], func(c *client, now time.Duration) { c.finish(&f.cfg, x.ref.loop, now, x.asked, got) })
+	f.arm()
 }
 
 // linger waits for d, or until ctx is done.
@@ -232,25 +265,6 @@ func linger(ctx context.Context, d time.Duration) {
 	}
 }
 
-// answered hands an answer to the client unless the client has stopped since it asked.
-func (f *Fleet) answered(r ref, life uint32, asked call, got answer) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := &f.clients[r.client]
-	if c.life != life || f.shutdown || f.ctx.Err() != nil {
-		return
-	}
-	if asked.kind == callWatch {
-		f.endWatch(int(r.client))
-	}
-	f.stats.count(asked.kind, got.err)
-	if got.err != nil {
-		f.lastErr = got.err
-	}
-	f.decide(c, func(c *client, now time.Duration) { c.finish(&f.cfg, r.loop, now, asked, got) })
-	f.arm()
-}
-
 // decide lets a client decide, and updates queue and counts. It is called with mu held.
 func (f *Fleet) decide(c *client, step func(*client, time.Duration)) {
 	f.stats.add(c, -1)
@@ -263,13 +277,6 @@ func (f *Fleet) decide(c *client, step func(*client, time.Duration)) {
 		} else {
 			f.queue.remove(r)
 		}
-	}
-}
-
-func (f *Fleet) endWatch(i int) {
-	if f.watches[i] != nil {
-		f.watches[i]()
-		f.watches[i] = nil
 	}
 }
 

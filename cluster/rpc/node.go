@@ -21,17 +21,24 @@ var (
 )
 
 // NodeServer is what a client needs of a server: RPC methods of nomad/node_endpoint.go. Calls
-// block until they are answered or ctx is done, and are safe for concurrent use.
+// block until they are answered or ctx is done, but for GetClientAllocs, and are safe for
+// concurrent use.
 type NodeServer interface {
 	Register(ctx context.Context, req *NodeRegisterRequest) (*NodeUpdateResponse, error)
 	UpdateStatus(ctx context.Context, req *NodeUpdateStatusRequest) (*NodeUpdateResponse, error)
-	// GetClientAllocs blocks until the node's allocations change after MinQueryIndex or
-	// MaxQueryTime has passed.
-	GetClientAllocs(ctx context.Context, req *NodeSpecificRequest) (*NodeClientAllocsResponse, error)
+	// GetClientAllocs is answered when the node's allocations have changed after MinQueryIndex
+	// or MaxQueryTime has passed. A call that must wait for that returns nil and no error,
+	// since every client has one that waits for minutes. The server then calls resume, at most
+	// once and on any goroutine, with the rest of the call, which is like any other call.
+	// Resume must not block; rest need not be called.
+	GetClientAllocs(ctx context.Context, req *NodeSpecificRequest, resume func(rest ClientAllocsCall)) (*NodeClientAllocsResponse, error)
 	// UpdateAlloc reports client statuses. Servers refuse it for nodes that are not ready
 	// when the broker profile is 1.4.3 or later (nomad #15068).
 	UpdateAlloc(ctx context.Context, req *AllocUpdateRequest) (*WriteResponse, error)
 }
+
+// ClientAllocsCall is what is left of a call of GetClientAllocs when it can be answered.
+type ClientAllocsCall func() (*NodeClientAllocsResponse, error)
 
 // NodeRegisterRequest is Node.Register's argument.
 type NodeRegisterRequest struct {

@@ -28,6 +28,18 @@ func (n *NodeAllocs) All() []*rpc.Allocation {
 	return all
 }
 
+// ModifyIndex returns the index of the last change by a server, not by the client. It is at
+// least 1, since zero in a query would mean that its sender knows nothing.
+func (n *NodeAllocs) ModifyIndex() uint64 {
+	index := uint64(1)
+	for _, set := range [...][]*rpc.Allocation{n.Live, n.Terminal} {
+		for _, a := range set {
+			index = max(index, a.AllocModifyIndex)
+		}
+	}
+	return index
+}
+
 // LiveByID returns the live allocation, or nil.
 func (n *NodeAllocs) LiveByID(id string) *rpc.Allocation {
 	if at, ok := find(n.Live, id); ok {

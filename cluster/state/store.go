@@ -18,12 +18,12 @@ type Store struct {
 	strings *interner // of Update and Restore
 
 	mu      sync.Mutex
-	watches map[string]chan struct{} // by node ID
+	watches map[string][]*Watch // by node ID; nil after EndWatches
 }
 
 // New returns an empty store at index zero.
 func New() *Store {
-	s := &Store{strings: newInterner(), watches: map[string]chan struct{}{}}
+	s := &Store{strings: newInterner(), watches: map[string][]*Watch{}}
 	s.current.Store(emptySnapshot())
 	return s
 }
@@ -52,50 +52,86 @@ func (s *Store) Update(index uint64, write func(*Tx) error) error {
 }
 
 // Adopt makes next, which another store made by applying the same log, the current state.
-// It wakes the watchers that Update would wake, given the same entry. If this store did
-// not apply all entries before that one, Adopt wakes every watcher.
+// It ends the watches that Update would end, given the same entry, even if this store did not
+// apply all entries before that one.
 func (s *Store) Adopt(next *Snapshot) {
 	before := s.current.Swap(next)
-	if before.Index() == next.base {
-		s.wake(next.changedNodes)
-	} else {
-		s.wakeAll()
+	changed := next.changedNodes
+	if before.Index() != next.base {
+		s.mu.Lock()
+		changed = slices.Sorted(maps.Keys(s.watches))
+		s.mu.Unlock()
+	}
+	s.wake(changed, func(w *Watch) bool { return w.over(next) })
+}
+
+// Watch waits for the servers to change allocations of a node after an index. The node need
+// not exist. Tens of thousands of clients can wait, each for its own node.
+type Watch struct {
+	NodeID string
+	Index  uint64
+	// Wake is called once, when the watch ends. It must not block.
+	Wake func()
+
+	expiry *time.Timer
+}
+
+// over reports whether a state has what the watch waits for.
+func (w *Watch) over(s *Snapshot) bool { return s.NodeAllocs(w.NodeID).ModifyIndex() > w.Index }
+
+// Watch begins a watch, which ends after a while at the latest. It returns false, and never
+// wakes anybody, if there is nothing to wait for.
+func (s *Store) Watch(w *Watch, longest time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watches == nil || w.over(s.Snapshot()) {
+		return false
+	}
+	s.watches[w.NodeID] = append(s.watches[w.NodeID], w)
+	w.expiry = time.AfterFunc(longest, func() {
+		s.wake([]string{w.NodeID}, func(other *Watch) bool { return other == w })
+	})
+	return true
+}
+
+// EndWatches ends all watches, and those to come before they begin.
+func (s *Store) EndWatches() {
+	s.mu.Lock()
+	all := s.watches
+	s.watches = nil
+	s.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		endAll(all[id])
 	}
 }
 
-// WatchNodeAllocs returns a channel that closes at the next change of the node's
-// allocations, and at none of another node's: tens of thousands of clients can wait, each
-// for its own. The node need not exist. A caller that compares states takes the channel
-// first and then the snapshot, lest it miss the change between the two.
-func (s *Store) WatchNodeAllocs(nodeID string) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	changed, ok := s.watches[nodeID]
-	if !ok {
-		changed = make(chan struct{})
-		s.watches[nodeID] = changed
-	}
-	return changed
-}
-
-// wake closes the channels of the nodes in the order given, which must not depend on a
-// map: it is the order in which waiting clients run.
-func (s *Store) wake(nodeIDs []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// wake ends those watches of the nodes that are over, in the order of the nodes, which must
+// not depend on a map: it is the order in which waiting clients run.
+func (s *Store) wake(nodeIDs []string, over func(*Watch) bool) {
 	for _, id := range nodeIDs {
-		if changed, ok := s.watches[id]; ok {
-			close(changed)
+		var ended []*Watch
+		s.mu.Lock()
+		if left := slices.DeleteFunc(s.watches[id], func(w *Watch) bool {
+			if !over(w) {
+				return false
+			}
+			ended = append(ended, w)
+			return true
+		}); len(left) > 0 {
+			s.watches[id] = left
+		} else {
 			delete(s.watches, id)
 		}
+		s.mu.Unlock()
+		endAll(ended)
 	}
 }
 
-func (s *Store) wakeAll() {
-	s.mu.Lock()
-	ids := slices.Sorted(maps.Keys(s.watches))
-	s.mu.Unlock()
-	s.wake(ids)
+func endAll(watches []*Watch) {
+	for _, w := range watches {
+		w.expiry.Stop()
+		w.Wake()
+	}
 }
 
 // SnapshotMinIndex waits backoffBase before its first look, backoffBase·4^n before the

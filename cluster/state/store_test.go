@@ -3,6 +3,8 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,18 +77,22 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-func closed(ch <-chan struct{}) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
+// watchAll watches the allocations of nodes, registered or not, and returns a function that
+// lists the nodes whose watches have ended.
+func watchAll(s *Store, nodes ...string) (ended func() []string) {
+	var woken []string
+	for _, id := range nodes {
+		s.Watch(&Watch{
+			NodeID: id, Index: s.Snapshot().NodeAllocs(id).ModifyIndex(),
+			Wake: func() { woken = append(woken, id) },
+		}, time.Hour)
 	}
+	return func() []string { return slices.Sorted(slices.Values(woken)) }
 }
 
-// Each client of a large cluster watches its own allocations. Changes on other nodes must not
-// wake it.
-func TestWatchNodeAllocs(t *testing.T) {
+// Each client of a large cluster watches its own allocations. Neither changes on other nodes
+// nor its own reports must wake it.
+func TestWatch(t *testing.T) {
 	s := New()
 	nodes := []string{"n", "n1", "n12", "n2", "m"}
 	index := uint64(0)
@@ -94,31 +100,19 @@ func TestWatchNodeAllocs(t *testing.T) {
 	for _, id := range nodes {
 		ok(t, s.Update(next(), func(tx *Tx) error { return tx.UpsertNode(&rpc.Node{ID: id, Status: rpc.NodeStatusReady}) }))
 	}
-	place := func(alloc, node string) {
-		ok(t, s.Update(next(), func(tx *Tx) error {
-			return tx.UpsertPlanResults(&PlanResults{AllocsUpdated: []*rpc.Allocation{{ID: alloc, NodeID: node, JobID: "j", DesiredStatus: rpc.AllocDesiredRun}}})
-		}))
-	}
-	watch := func() map[string]<-chan struct{} {
-		w := map[string]<-chan struct{}{}
-		for _, id := range nodes {
-			w[id] = s.WatchNodeAllocs(id)
-		}
-		return w
-	}
 	tests := []struct {
 		name   string
 		change func()
 		wakes  string
 	}{
-		{"first allocation", func() { place("a", "n1") }, "n1"},
-		{"second allocation", func() { place("b", "n1") }, "n1"},
-		{"on another node", func() { place("c", "n12") }, "n12"},
+		{"first allocation", func() { place(t, s, next(), "a", "n1") }, "n1"},
+		{"second allocation", func() { place(t, s, next(), "b", "n1") }, "n1"},
+		{"on another node", func() { place(t, s, next(), "c", "n12") }, "n12"},
 		{"client update", func() {
 			ok(t, s.Update(next(), func(tx *Tx) error {
 				return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "c", ClientStatus: rpc.AllocClientRunning})
 			}))
-		}, "n12"},
+		}, ""},
 		{"node status", func() {
 			ok(t, s.Update(next(), func(tx *Tx) error { return tx.UpdateNodeStatus("n1", rpc.NodeStatusDown, 1, "down") }))
 		}, ""},
@@ -127,33 +121,66 @@ func TestWatchNodeAllocs(t *testing.T) {
 		}, ""},
 		{"another node joins", func() { upsertID(t, s, next(), "n13") }, ""},
 		{"another node is removed", func() { ok(t, s.Update(next(), func(tx *Tx) error { return tx.DeleteNode("n13") })) }, ""},
-		{"collection", func() { ok(t, s.Update(next(), func(tx *Tx) error { return tx.DeleteEvals(nil, []string{"a"}) })) }, "n1"},
+		{"collection", func() { ok(t, s.Update(next(), func(tx *Tx) error { return tx.DeleteEvals(nil, []string{"a"}) })) }, ""},
 		{"stop", func() {
 			ok(t, s.Update(next(), func(tx *Tx) error { return tx.UpsertPlanResults(&PlanResults{AllocsStopped: []AllocDiff{{ID: "b"}}}) }))
 		}, "n1"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			channels := watch()
+			ended := watchAll(s, nodes...)
 			test.change()
-			for id, ch := range channels {
-				if got, want := closed(ch), id == test.wakes; got != want {
-					t.Errorf("watcher of %s woken: %v, want %v", id, got, want)
-				}
+			if got := strings.Join(ended(), " "); got != test.wakes {
+				t.Errorf("woke the watchers of %q, want %q", got, test.wakes)
 			}
 		})
 	}
-	t.Run("restore wakes everyone", func(t *testing.T) {
-		channels := watch()
-		var image strings.Builder
-		ok(t, s.Snapshot().Persist(&image))
-		ok(t, s.Restore(strings.NewReader(image.String())))
-		for id, ch := range channels {
-			if !closed(ch) {
-				t.Errorf("watcher of %s sleeps on", id)
+}
+
+// TestWatchEnds: a watch ends once, by a change, by time or with all others, and does not
+// begin if it would end at once.
+func TestWatchEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, start := New(), time.Now()
+		var mu sync.Mutex
+		var ends []string
+		watch := func(id string, index uint64, longest time.Duration) bool {
+			return s.Watch(&Watch{NodeID: id, Index: index, Wake: func() {
+				mu.Lock()
+				defer mu.Unlock()
+				ends = append(ends, fmt.Sprint(id, " ", time.Since(start)))
+			}}, longest)
+		}
+		for id, longest := range map[string]time.Duration{"changed": time.Minute, "late": time.Second, "c": time.Hour, "a": time.Hour, "b": time.Hour} {
+			if !watch(id, 1, longest) {
+				t.Errorf("the watch of %s did not begin", id)
 			}
 		}
+		if watch("new", 0, time.Hour) {
+			t.Error("a watch began whose sender knows nothing yet")
+		}
+		time.Sleep(2 * time.Second)
+		place(t, s, 2, "alloc", "changed")
+		if watch("changed", 1, time.Hour) {
+			t.Error("a watch began after the change")
+		}
+		time.Sleep(2 * time.Minute)
+		s.EndWatches()
+		if watch("d", 1, time.Hour) {
+			t.Error("a watch began after the end of all")
+		}
+		time.Sleep(2 * time.Hour)
+		if want := []string{"late 1s", "changed 2s", "a 2m2s", "b 2m2s", "c 2m2s"}; !slices.Equal(ends, want) {
+			t.Errorf("watches ended as %v, want %v", ends, want)
+		}
 	})
+}
+
+func place(t *testing.T, s *Store, index uint64, alloc, node string) {
+	t.Helper()
+	ok(t, s.Update(index, func(tx *Tx) error {
+		return tx.UpsertPlanResults(&PlanResults{AllocsUpdated: []*rpc.Allocation{{ID: alloc, NodeID: node, JobID: "j", DesiredStatus: rpc.AllocDesiredRun}}})
+	}))
 }
 
 func upsertID(t *testing.T, s *Store, index uint64, id string) {

@@ -23,6 +23,10 @@ const Quantum = 3 * time.Millisecond
 // than asked for, by its key and the instant, lest equal tasks that start together meet at
 // one instant again and again.
 //
+// A task that finds a core idle sleeps until it is done, and the pool learns of what happened
+// when it is next looked at. Only tasks that must wait for others take a timer of the pool's
+// and a channel, which cost several times as much.
+//
 // A Pool is safe for concurrent use. A nil Pool is free: Use and
 // Spend return at once.
 type Pool struct {
@@ -31,20 +35,19 @@ type Pool struct {
 	mu      sync.Mutex
 	running []*task // at most cores
 	queue   []*task
-	arrived []*task // not yet in the queue: see admit
+	arrived []*task // at the instant last; in the queue a nanosecond later, when all have come
 	last    time.Time
 	busy    time.Duration // core time used
-	timer   *time.Timer   // nil if no task is under way
+	timer   *time.Timer   // nil if nothing waits for it: see arm
 	spare   *time.Timer   // a timer that has fired
 	due     time.Time     // when timer fires, never later than needed
 }
 
 type task struct {
 	key   uint64
-	at    time.Time // when it arrived
 	left  time.Duration
 	slice time.Duration // how long it has run since it took its core
-	done  chan struct{} // nil if nobody waits
+	done  chan struct{} // nil if nobody waits for the pool to say so
 }
 
 // NewPool returns a pool of that many cores; the nil Pool if cores is not positive.
@@ -61,9 +64,13 @@ func (p *Pool) Use(key uint64, d time.Duration) {
 	if p == nil || d <= 0 {
 		return
 	}
-	done := make(chan struct{})
-	p.add(&task{key: key, left: d, done: done})
-	<-done
+	t := &task{key: key, left: d}
+	if alone := p.add(t); alone > 0 {
+		time.Sleep(alone)
+	}
+	if done := p.done(t); done != nil {
+		<-done
+	}
 }
 
 // Spend is Use without waiting, for work beside the caller such as garbage collection.
@@ -82,7 +89,6 @@ func (p *Pool) Busy() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.advance(time.Now())
-	p.arm()
 	return p.busy
 }
 
@@ -94,7 +100,7 @@ func (p *Pool) Cores() int {
 	return p.cores
 }
 
-// Stop releases the pool's timer. Tasks still under way never finish.
+// Stop releases the pool's timer. Tasks that wait for others never finish.
 func (p *Pool) Stop() {
 	if p == nil {
 		return
@@ -104,15 +110,33 @@ func (p *Pool) Stop() {
 	p.disarm()
 }
 
-func (p *Pool) add(t *task) {
+// add lets a task arrive. It returns how long the task takes unless more tasks arrive at this
+// instant than there are cores; zero if there are as many already.
+func (p *Pool) add(t *task) (alone time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	p.advance(now)
-	t.at = now
 	t.left += jitter(t.key, now)
 	p.arrived = append(p.arrived, t)
 	p.arm()
+	if p.crowded() {
+		return 0
+	}
+	return admission + t.left
+}
+
+// done returns nil if a task is over, or a channel that closes when it is.
+func (p *Pool) done(t *task) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.advance(time.Now())
+	if t.left == 0 {
+		return nil
+	}
+	t.done = make(chan struct{})
+	p.arm()
+	return t.done
 }
 
 func jitter(key uint64, now time.Time) time.Duration {
@@ -128,28 +152,37 @@ func (p *Pool) expire() {
 	}
 	p.timer = nil
 	p.advance(time.Now())
-	p.admit(p.last)
 	p.dispatch()
 	p.arm()
 }
 
-// admit queues the tasks that arrived before now. Those of this very instant stay until all
-// of them have arrived.
-func (p *Pool) admit(now time.Time) {
-	slices.SortStableFunc(p.arrived, func(a, b *task) int {
-		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.key, b.key), cmp.Compare(a.left, b.left))
-	})
-	n := 0
-	for n < len(p.arrived) && p.arrived[n].at.Before(now) {
-		n++
-	}
-	p.queue = append(p.queue, p.arrived[:n]...)
-	p.arrived = slices.Delete(p.arrived, 0, n)
+// admission is how long tasks wait for others of the instant at which they arrive.
+const admission = time.Nanosecond
+
+// crowded reports whether tasks wait for a core, or will when those that arrived are admitted.
+func (p *Pool) crowded() bool {
+	return len(p.queue) > 0 || len(p.running)+len(p.arrived) > p.cores
 }
 
-// advance runs the running tasks until now and frees the cores of those that are done. The
-// timer fires at each change, so that none is overdue.
+// advance lets the pool catch up with now. Nothing has happened since it last did but the
+// admission of the tasks that had arrived then, and the ends of tasks that left cores idle: the
+// timer fires at everything else.
 func (p *Pool) advance(now time.Time) {
+	if len(p.arrived) > 0 && p.last.Before(now) {
+		p.run(p.last.Add(admission))
+		slices.SortStableFunc(p.arrived, func(a, b *task) int {
+			return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.left, b.left))
+		})
+		p.queue = append(p.queue, p.arrived...)
+		clear(p.arrived)
+		p.arrived = p.arrived[:0]
+		p.dispatch()
+	}
+	p.run(now)
+}
+
+// run runs the running tasks until now and frees the cores of those that are done.
+func (p *Pool) run(now time.Time) {
 	ran := now.Sub(p.last)
 	p.last = now
 	kept := p.running[:0]
@@ -191,15 +224,18 @@ func (p *Pool) pop() *task {
 	return t
 }
 
-// arm sets the timer for the next change: the nanosecond after arrivals, the end of a task
-// or, while others wait, that of a quantum.
+// arm sets the timer for the next change that somebody waits for: if tasks wait for cores,
+// that is the admission of arrivals, the end of a task or that of a quantum, and else the end
+// of a task that is waited for.
 func (p *Pool) arm() {
 	next := time.Duration(math.MaxInt64)
-	if len(p.arrived) > 0 {
-		next = 1
+	if len(p.arrived) > 0 && p.crowded() {
+		next = admission
 	}
 	for _, t := range p.running {
-		next = min(next, p.until(t))
+		if t.done != nil || len(p.queue) > 0 {
+			next = min(next, p.until(t))
+		}
 	}
 	if next == math.MaxInt64 {
 		return

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -10,7 +11,10 @@ import (
 
 // start runs tasks that arrive and need CPU as given, and returns when each one ended.
 func run(cores int, tasks []struct{ at, need time.Duration }) (ends []time.Duration, busy time.Duration) {
-	p := NewPool(cores)
+	return runOn(NewPool(cores), tasks)
+}
+
+func runOn(p *Pool, tasks []struct{ at, need time.Duration }) (ends []time.Duration, busy time.Duration) {
 	defer p.Stop()
 	start := time.Now()
 	ends = make([]time.Duration, len(tasks))
@@ -109,5 +113,41 @@ func TestPoolOrdersOneInstantByKey(t *testing.T) {
 				t.Errorf("arrivals %v were served as %v", keys, order)
 			}
 		})
+	}
+}
+
+// TestPoolIsTheSameWhetherLookedAtOrNot: a pool that catches up with what happened since the
+// last task gets where one gets that somebody looks at all the time.
+func TestPoolIsTheSameWhetherLookedAtOrNot(t *testing.T) {
+	for seed := range uint64(40) {
+		draw := rand.New(rand.NewPCG(seed, 0))
+		tasks := make([]struct{ at, need time.Duration }, 12)
+		for i := range tasks {
+			tasks[i].at = time.Duration(draw.IntN(8)) * 500 * time.Microsecond
+			tasks[i].need = time.Duration(1 + draw.IntN(int(Quantum)>>(draw.IntN(2)*4)*2))
+		}
+		var alone, watched []time.Duration
+		synctest.Test(t, func(*testing.T) { alone, _ = run(3, tasks) })
+		synctest.Test(t, func(*testing.T) {
+			p := NewPool(3)
+			stop := make(chan struct{})
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				for ; ; time.Sleep(1511) {
+					select {
+					case <-stop:
+						return
+					default:
+						p.Busy()
+					}
+				}
+			})
+			watched, _ = runOn(p, tasks)
+			close(stop)
+			wg.Wait()
+		})
+		if !slices.Equal(alone, watched) {
+			t.Fatalf("seed %d: tasks %v end at %v, and at %v in a pool that is looked at", seed, tasks, alone, watched)
+		}
 	}
 }

@@ -17,29 +17,26 @@ import (
 // maxQueryTime bounds a blocking query that names no bound (nomad/rpc.go).
 const maxQueryTime = 5 * time.Minute
 
-// ClientAllocs answers Node.GetClientAllocs, however stale the server is: it blocks until the node's allocations changed after the index the client
-// has seen.
-func (s *Server) ClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest) (*rpc.NodeClientAllocsResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(req.MaxQueryTime, maxQueryTime))
-	defer cancel()
-	for {
-		changed := s.store.WatchNodeAllocs(req.NodeID)
-		allocs := s.Snapshot().NodeAllocs(req.NodeID).All()
-		var index uint64 = 1 // zero would not block the next query
-		for _, a := range allocs {
-			index = max(index, a.AllocModifyIndex)
-		}
-		if index > req.MinQueryIndex {
-			return &rpc.NodeClientAllocsResponse{Allocs: allocs, Index: index}, nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return &rpc.NodeClientAllocsResponse{Allocs: allocs, Index: index}, nil
-		case <-s.ctx.Done():
-			return nil, rpc.ErrUnreachable
-		}
+// ClientAllocs carries Node.GetClientAllocs from a client to a server, which answers it itself,
+// however stale it is. A call that must wait is left with the server's state, which keeps no
+// goroutine for it.
+func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, resume func(rpc.ClientAllocsCall)) (*rpc.NodeClientAllocsResponse, error) {
+	if s == nil {
+		return nil, rpc.ErrUnreachable
 	}
+	p := s.fromClient(req.NodeID, "Node.GetClientAllocs")
+	if err := p.there(ctx); err != nil {
+		return nil, err
+	}
+	rest := func() (*rpc.NodeClientAllocsResponse, error) {
+		allocs := s.Snapshot().NodeAllocs(req.NodeID)
+		return back(ctx, p, &rpc.NodeClientAllocsResponse{Allocs: allocs.All(), Index: allocs.ModifyIndex()}, nil)
+	}
+	query := &state.Watch{NodeID: req.NodeID, Index: req.MinQueryIndex, Wake: func() { resume(rest) }}
+	if s.store.Watch(query, cmp.Or(req.MaxQueryTime, maxQueryTime)) {
+		return nil, nil
+	}
+	return rest()
 }
 
 // UpdateAllocs answers Node.UpdateAlloc on the leader: the report joins the batch that is

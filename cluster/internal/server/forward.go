@@ -50,7 +50,7 @@ func Forward[T any](ctx context.Context, s *Server, method string, fn func(leade
 		return fn(l)
 	}
 	s.compute("send/"+method, s.cfg.Costs.RPC.Send)
-	return carry(ctx, s.shared.Network.Send, s.addr, l, method, s.addr+method, fn)
+	return carry(ctx, &path{s.shared.Network.Send, s.addr, l, method, s.addr + method}, fn)
 }
 
 // FromClient carries a client's call to a server and the answer back. A server that does
@@ -60,26 +60,50 @@ func FromClient[T any](ctx context.Context, s *Server, nodeID, method string, fn
 		var zero T
 		return zero, rpc.ErrUnreachable
 	}
-	return carry(ctx, s.shared.Network.SendClient, nodeID, s, method, method+nodeID, fn)
+	return carry(ctx, s.fromClient(nodeID, method), fn)
 }
 
-// carry sends a call to a server, which spends CPU time under a key and runs fn, and the
-// answer back. A server that dies meanwhile does not answer.
-func carry[T any](ctx context.Context, send func(ctx context.Context, from, to, kind string) error,
-	from string, to *Server, method, key string, fn func(*Server) (T, error)) (out T, err error) {
+// path is the way of one call to a server.
+type path struct {
+	send   func(ctx context.Context, from, to, kind string) error
+	from   string
+	to     *Server
+	method string
+	key    string // under which the server spends CPU time
+}
+
+func (s *Server) fromClient(nodeID, method string) *path {
+	return &path{s.shared.Network.SendClient, nodeID, s, method, method + nodeID}
+}
+
+// carry sends a call to a server, which runs fn, and the answer back.
+func carry[T any](ctx context.Context, p *path, fn func(*Server) (T, error)) (out T, err error) {
+	if err := p.there(ctx); err != nil {
+		return out, err
+	}
+	out, err = fn(p.to)
+	return back(ctx, p, out, err)
+}
+
+// there sends a call to the server, which spends CPU time on it.
+func (p *path) there(ctx context.Context) error {
+	if err := p.send(ctx, p.from, p.to.addr, p.method); err != nil {
+		return unreachable(err)
+	}
+	if p.to.dead() {
+		return rpc.ErrUnreachable
+	}
+	p.to.compute(p.key, p.to.cfg.Costs.RPC.Serve)
+	return nil
+}
+
+// back sends an answer back. A server that has died meanwhile does not answer.
+func back[T any](ctx context.Context, p *path, out T, err error) (T, error) {
 	var zero T
-	if err := send(ctx, from, to.addr, method); err != nil {
-		return zero, unreachable(err)
-	}
-	if to.dead() {
-		return zero, rpc.ErrUnreachable
-	}
-	to.compute(key, to.cfg.Costs.RPC.Serve)
-	out, err = fn(to)
-	if to.dead() {
+	if p.to.dead() {
 		out, err = zero, rpc.ErrUnreachable
 	}
-	if serr := send(ctx, to.addr, from, method); serr != nil {
+	if serr := p.send(ctx, p.to.addr, p.from, p.method); serr != nil {
 		return zero, unreachable(serr)
 	}
 	return out, err

@@ -186,6 +186,7 @@ func (s *Server) die() {
 	s.established.Store(false)
 	s.Transport.Cut()
 	s.cancel()
+	s.store.EndWatches()
 	s.Halt()
 	s.evals.Broker.Close()
 	s.stopWorkers()
