@@ -13,8 +13,7 @@ import (
 )
 
 func TestRunAllRepeats(t *testing.T) {
-	// Five times each, two at a time, while this process keeps a processor busy, and with
-	// another environment each time.
+	// Five times each, two at a time, while this process keeps a processor busy.
 	stop := atomic.Bool{}
 	idle := make(chan struct{})
 	go func() {
@@ -28,29 +27,26 @@ func TestRunAllRepeats(t *testing.T) {
 	for i := range specs {
 		specs[i].Seed = int64(i)
 	}
-	var first []*metrics.Result
-	for _, env := range []struct{ procs, gc string }{{"1", ""}, {"2", "20"}, {"4", "off"}, {"8", "100"}, {"8", "20"}} {
-		t.Setenv("GOMAXPROCS", env.procs)
-		t.Setenv("GOGC", env.gc)
-		results, err := RunAll(t.Context(), specs, nil)
-		if err != nil {
-			t.Fatal(err)
+	const repeats = 5
+	var all []Spec
+	for range repeats {
+		all = append(all, specs...)
+	}
+	results, err := RunAll(t.Context(), all, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, res := range results {
+		first := results[i%len(specs)]
+		if res.Run.Broker != all[i].Broker || res.Run.Seed != all[i].Seed {
+			t.Fatalf("result %d is of the %s broker with seed %d, want %s and %d", i, res.Run.Broker, res.Run.Seed, all[i].Broker, all[i].Seed)
 		}
-		if first == nil {
-			first = results
-		}
-		for i, res := range results {
-			spec := specs[i]
-			if res.Run.Broker != spec.Broker || res.Run.Seed != spec.Seed {
-				t.Fatalf("result %d is of the %s broker with seed %d, want %s and %d", i, res.Run.Broker, res.Run.Seed, spec.Broker, spec.Seed)
-			}
-			if res.Digest() != first[i].Digest() {
-				diff := metrics.Compare(first[i], res)
-				t.Errorf("GOMAXPROCS=%s GOGC=%s: the run of %s with seed %d differs from the first: %+v", env.procs, env.gc, spec.Broker, spec.Seed, diff)
-			}
+		if res.Digest() != first.Digest() {
+			diff := metrics.Compare(first, res)
+			t.Errorf("run %d of %s with seed %d differs from the first: %+v", i/len(specs), all[i].Broker, all[i].Seed, diff)
 		}
 	}
-	if first[0].Digest() == first[2].Digest() {
+	if results[0].Digest() == results[2].Digest() {
 		t.Error("different runs have one digest")
 	}
 }
