@@ -7,6 +7,9 @@ import "testing"
 // own way, every other time or so when it was interrupted (ADR 0600); the two that still are
 // show it soonest.
 func TestARunWithFaultsRepeats(t *testing.T) {
+	// What the parent is told of processors and collections must not concern its children.
+	t.Setenv("GOMAXPROCS", "8")
+	t.Setenv("GOGC", "20")
 	for _, c := range []struct {
 		file   string
 		seed   int64

@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -41,6 +42,8 @@ type Network struct {
 	nodes map[string]*Transport
 	turns map[string]time.Duration // by address; see turn
 
+	instants instants
+
 	// faults is replaced and never written to, so that messages read it without a lock.
 	faults atomic.Pointer[[]*fault]
 }
@@ -67,15 +70,22 @@ func (n *Network) SendClient(ctx context.Context, client, server, kind string) e
 }
 
 func (n *Network) pass(ctx context.Context, l Link, from, to, kind string) error {
+	wait, lost := n.trip(l, from, to, kind)
+	if lost != nil {
+		return cmp.Or(sleep(ctx, wait), lost)
+	}
+	time.Sleep(wait) // not for long, and ctx would cost a timer and a channel
+	return ctx.Err()
+}
+
+// trip returns how long a message that is sent now takes. If the link loses it, the error is
+// ErrUnreachable and the time is that after which the sender gives up.
+func (n *Network) trip(l Link, from, to, kind string) (time.Duration, error) {
 	h := n.hash(from, to, kind)
 	if l = n.disturbed(l, from, to); l.loses(h) {
-		if err := sleep(ctx, CallTimeout+time.Duration(h%uint64(time.Millisecond))); err != nil {
-			return err
-		}
-		return ErrUnreachable
+		return CallTimeout + time.Duration(h%uint64(time.Millisecond)), ErrUnreachable
 	}
-	time.Sleep(l.delay(h)) // not for long, and ctx would cost a timer and a channel
-	return ctx.Err()
+	return l.delay(h), nil
 }
 
 // delay returns how long Send would sleep for if the link did not lose the message.

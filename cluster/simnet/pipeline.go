@@ -70,8 +70,9 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 	case p.sent <- f:
 		// Raft wakes its replication goroutines at one instant. Each draws its next timeout
 		// from one global source right after this call. Returning to one after the other, in
-		// a fixed order, gives each the same draws in every run.
-		time.Sleep(p.turn)
+		// a fixed order, gives each the same draws in every run. One whose instant is taken
+		// keeps out of the turns of the others.
+		time.Sleep(p.from.net.instants.take(p.turn, Turns))
 		return f, p.from.hear(nil)
 	case <-p.broken:
 		// Raft learns of the failed request from its future; it must not wait here.
@@ -144,6 +145,9 @@ func (p *pipeline) answer() {
 		}
 		if p.from.hear(nil) != nil {
 			return
+		}
+		if !f.resp.Success {
+			p.from.net.instants.await() // Raft draws when the pipeline ends
 		}
 		close(f.settled)
 		select {

@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -150,7 +151,11 @@ func (t *Transport) hear(err error) error {
 
 // call sends a request and receives the answer.
 func call[T any](t *Transport, to raft.ServerAddress, kind string, args any, data io.Reader, resp *T) error {
-	return t.hear(carry(t, to, kind, args, data, resp))
+	err := carry(t, to, kind, args, data, resp)
+	if err != nil {
+		t.net.instants.await() // carry takes those of answers in advance
+	}
+	return t.hear(err)
 }
 
 func carry[T any](t *Transport, to raft.ServerAddress, kind string, args any, data io.Reader, resp *T) error {
@@ -168,7 +173,8 @@ func carry[T any](t *Transport, to raft.ServerAddress, kind string, args any, da
 	if err != nil {
 		return fmt.Errorf("%s to %s: %w", kind, to, err)
 	}
-	if err := t.net.Send(t.ctx, string(to), string(t.addr), kind); err != nil {
+	wait, lost := t.net.trip(t.net.link(string(to), string(t.addr)), string(to), string(t.addr), kind)
+	if err := cmp.Or(sleep(t.ctx, t.net.instants.take(wait, time.Nanosecond)), lost); err != nil {
 		return err
 	}
 	out, ok := answer.(*T)

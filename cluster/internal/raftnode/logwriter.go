@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/cluster/simnet"
 )
 
 // logWriter is the leader's disk in front of Raft: entries wait for a write to the log
@@ -29,10 +31,6 @@ type logWriter struct {
 	stop    chan struct{}
 	done    chan struct{}
 }
-
-// entryTurn is the time between two entries of one write. It is longer than the turns of
-// the pipelines, which a cluster of up to 15 servers has (simnet, pipeline.turn).
-const entryTurn = 16 * time.Nanosecond
 
 // pendingEntry is a command on its way into the log.
 type pendingEntry struct {
@@ -128,7 +126,7 @@ func (w *logWriter) run() {
 				e.handed <- w.raft.Apply(e.data, 0)
 				// One entry an instant: Raft and its replication have taken it in before the
 				// next one comes, so how many share a batch does not depend on the runtime.
-				time.Sleep(entryTurn)
+				time.Sleep(simnet.Turns)
 			}
 		}
 	}

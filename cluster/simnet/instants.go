@@ -1,0 +1,36 @@
+package simnet
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Turns is longer than the turns of all servers of a cluster, of which there are up to 15.
+const Turns = 16 * time.Nanosecond
+
+// instants remembers when goroutines of Raft go on. Each draws its next timeout then, and all
+// servers of a process draw from one source: of two that meet at an instant, the runtime would
+// choose the first (docs/adr/0600). An instant is taken before it comes, so the order of taking
+// does not depend on the runtime, either.
+type instants struct {
+	mu    sync.Mutex
+	taken []int64 // in Unix nanoseconds
+}
+
+// take returns how long a goroutine has to sleep that is to go on after wait: for longer, by
+// whole steps, if others go on at that instant.
+func (i *instants) take(wait, step time.Duration) time.Duration {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	now := time.Now().UnixNano()
+	i.taken = slices.DeleteFunc(i.taken, func(at int64) bool { return at < now })
+	for slices.Contains(i.taken, now+int64(wait)) {
+		wait += step
+	}
+	i.taken = append(i.taken, now+int64(wait))
+	return wait
+}
+
+// await returns at an instant that nobody has taken: at once, as a rule.
+func (i *instants) await() { time.Sleep(i.take(0, time.Nanosecond)) }

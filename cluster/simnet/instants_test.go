@@ -1,0 +1,82 @@
+package simnet
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// TestNoTwoReturnToRaftAtOneInstant: a heartbeat, an error and the pipelines of two followers
+// return at instants of their own, the same ones in whatever order they are called at an
+// instant. What would have returned alone returns when it would have.
+func TestNoTwoReturnToRaftAtOneInstant(t *testing.T) {
+	const latency = time.Millisecond
+	for _, swapped := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			n := New(1, Link{Latency: latency}, Link{})
+			leader := n.NewTransport("leader", nil)
+			for _, follower := range []string{"b", "c"} {
+				f := n.NewTransport(follower, nil)
+				f.SetHeartbeatHandler(func(rpc raft.RPC) { rpc.Respond(&raft.AppendEntriesResponse{Success: true}, nil) })
+				f.Listen(nil)
+			}
+			start := time.Now()
+			var mu sync.Mutex
+			returned := map[string]time.Duration{}
+			at := func(instant time.Duration, what string, call func() error) {
+				time.AfterFunc(instant, func() {
+					if err := call(); err != nil {
+						t.Logf("%s: %v", what, err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					returned[what] = time.Since(start)
+				})
+			}
+			heartbeat := func(to raft.ServerAddress) func() error {
+				return func() error {
+					req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{Addr: []byte("leader")}, Term: 1}
+					return leader.AppendEntries(raft.ServerID(to), to, req, &raft.AppendEntriesResponse{})
+				}
+			}
+			entry := func(to raft.ServerAddress) func() error {
+				p, err := leader.AppendEntriesPipeline(raft.ServerID(to), to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return func() error {
+					_, err := p.AppendEntries(&raft.AppendEntriesRequest{Term: 1}, &raft.AppendEntriesResponse{})
+					return err
+				}
+			}
+			first, second := raft.ServerAddress("b"), raft.ServerAddress("c")
+			if swapped {
+				first, second = second, first
+			}
+			at(0, "heartbeat", heartbeat("b"))
+			at(latency, "error", heartbeat("nobody"))
+			at(2*latency-n.turn("b"), "entry to "+string(first), entry(first))
+			at(2*latency-n.turn("b"), "entry to "+string(second), entry(second))
+			time.Sleep(3 * latency)
+			want := map[string]time.Duration{
+				"heartbeat":  2 * latency,
+				"entry to b": 2*latency + Turns,
+				"entry to c": 2*latency + n.turn("c") - n.turn("b"),
+				"error":      2*latency + 2,
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for what, instant := range want {
+				if returned[what] != instant {
+					t.Errorf("%s (swapped: %t) returned after %d ns, want %d", what, swapped, returned[what], instant)
+				}
+			}
+			if err := leader.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
