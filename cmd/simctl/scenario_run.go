@@ -25,6 +25,7 @@ type scenarioFlags struct {
 	out     string
 	base    string       // a baseline file
 	byVar   *assignments // of --var and --var-file; empty if the command has no such flags
+	limits  scenarios.Limits
 	format  string
 	quiet   bool
 }
@@ -45,8 +46,22 @@ func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.spec.Force, "force", f.spec.Force, "allow more than 1,000,000 clients")
 	flags.StringVar(&f.out, "out", "", "directory to write (default results/NAME-TIMESTAMP)")
 	flags.StringVar(&f.base, "baseline", "", "baseline file, for thresholds that compare with one (see simctl gate)")
+	flags.Var(newChecked(&f.limits.Time, "duration", parsePatience), "max-time", "wall time after which a run stops and reports what was, such as 2m (default: none)")
+	flags.Var(newChecked(&f.limits.Memory, "size", parseSize), "max-memory", "memory of a run's process at which it stops and reports what was, such as 4GiB (default: none)")
+	for _, name := range []string{"max-time", "max-memory"} {
+		flags.Lookup(name).DefValue = ""
+	}
 	flags.Var(textFormat(&f.format), "format", "format of stdout: "+strings.Join(textFormats(), ", "))
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
+}
+
+// parsePatience reads how long a run may take.
+func parsePatience(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, errors.New("it must be a length of time such as 90s, 2m or 1h30m")
+	}
+	return d, nil
 }
 
 // bindCost adds the flag that chooses the class of machines.
@@ -98,6 +113,9 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
 	held.tell(cmd)
+	if stopped := reports.Stopped(results); stopped != "" {
+		return fmt.Errorf("%s; what was until then is in %s", stopped, f.out)
+	}
 	if !f.quiet {
 		cmd.PrintErrf("results in %s\n", f.out)
 	}
@@ -113,6 +131,7 @@ func (f *scenarioFlags) compile() ([]*scenarios.Compiled, error) {
 	if len(f.brokers) == 0 {
 		f.brokers = one.Brokers()
 	}
+	one = one.Within(f.limits)
 	var runs []*scenarios.Compiled
 	for _, name := range f.brokers {
 		run, err := one.Under(name)

@@ -33,6 +33,8 @@ type Child struct {
 	Wall  bool   // the run is on the wall clock
 	// Weight is the work of the run beside that of the others; memory is divided by it.
 	Weight int
+	// Memory is what the process should keep below, in bytes; zero: whatever its share is.
+	Memory int64
 }
 
 // message is one line of a child's output. The last one has a result, an error or both.
@@ -85,6 +87,9 @@ func Run(ctx context.Context, child Child, heap int, tell func(run.Progress)) (*
 		return nil, fmt.Errorf("run a child process: find this program: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, self, Command)
+	if child.Memory > 0 {
+		heap = min(heap, int(child.Memory/5*4)) // the collector knows nothing of what is beside the heap
+	}
 	cmd.Env = append(child.env(os.Environ()), budgetVar+"="+strconv.Itoa(heap))
 	cmd.Stdin = bytes.NewReader(child.Input)
 	stderr := &excerpt{}
