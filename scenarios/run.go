@@ -104,21 +104,36 @@ func RunChild(ctx context.Context, spec Spec, heap int, tell func(Progress)) (*m
 	return process.Run(ctx, child, heap, tell)
 }
 
+// Heaps returns the bytes that the heap of each run may grow to if Run runs them, and how many of
+// them go on at a time.
+func Heaps(runs []*Compiled) (heaps []int, side int) {
+	var children []process.Child
+	for _, c := range runs {
+		children = append(children, c.demand())
+	}
+	return process.Heaps(children)
+}
+
 // child returns the run as a child process.
 func (c *Compiled) child() (process.Child, error) {
-	limits := c.scenario.Limits
-	input, err := json.Marshal(order{c.spec, limits})
-	if err != nil {
-		return process.Child{}, fmt.Errorf("run a child process: %w", err)
+	child := c.demand()
+	var err error
+	if child.Input, err = json.Marshal(order{c.spec, c.scenario.Limits}); err != nil {
+		return child, fmt.Errorf("run a child process: %w", err)
 	}
+	return child, nil
+}
+
+// demand returns the child process, less what it reads.
+func (c *Compiled) demand() process.Child {
 	weight := 1
 	if c.spec.Broker == broker.Legacy().String() {
 		weight = 2 // it sheds nothing, and does twice the work
 	}
 	return process.Child{
-		Input: input, Name: fmt.Sprintf("scenario %s with the %s broker", c.spec.Scenario, c.spec.Broker),
-		Wall: c.spec.Clock == ClockWall, Weight: weight, Memory: limits.Memory,
-	}, nil
+		Name: fmt.Sprintf("scenario %s with the %s broker", c.spec.Scenario, c.spec.Broker),
+		Wall: c.spec.Clock == ClockWall, Weight: weight, Memory: c.scenario.Limits.Memory,
+	}
 }
 
 // order is what a child reads. Limits are no part of the Spec: what a run is does not depend on

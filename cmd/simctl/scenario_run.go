@@ -15,6 +15,7 @@ import (
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/forecast"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -92,6 +93,9 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if !f.quiet {
+		f.announce(cmd, runs)
+	}
 	ctx := cmd.Context()
 	results, err := f.simulate(ctx, cmd, runs)
 	if err == nil {
@@ -120,6 +124,24 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 		cmd.PrintErrf("results in %s\n", f.out)
 	}
 	return verdict(results)
+}
+
+// patience is how long people wait without being told that it takes longer.
+const patience = 30 * time.Second
+
+// announce says what the runs will cost, if that is known and more than users may expect.
+func (f *scenarioFlags) announce(cmd *cobra.Command, runs []*scenarios.Compiled) {
+	took, memory, ok := forecast.SideBySide(runs)
+	free := float64(forecast.FreeMemory())
+	if !ok || took <= patience && memory <= free {
+		return
+	}
+	beyond := ""
+	if memory > free {
+		beyond = fmt.Sprintf(" (%.1f GiB are free)", free/(1<<30))
+	}
+	cmd.PrintErrf("this takes about %s and %.1f GiB of memory%s: fewer nodes or jobs take less, and --max-time or --max-memory stop it with what was until then\n",
+		roughly(took), memory/(1<<30), beyond)
 }
 
 // compile returns the runs, one for each broker, or says which flag keeps them from running.
@@ -174,7 +196,11 @@ func inputError(err error, brokers ...string) error {
 
 // simulate runs them side by side and shows how far they are.
 func (f *scenarioFlags) simulate(ctx context.Context, cmd *cobra.Command, runs []*scenarios.Compiled) ([]*metrics.Result, error) {
-	show := newProgress(cmd.ErrOrStderr(), f.quiet, f.spec.Clock == scenarios.ClockWall, f.brokers)
+	var specs []scenarios.Spec
+	for _, r := range runs {
+		specs = append(specs, r.Spec())
+	}
+	show := newProgress(cmd.ErrOrStderr(), f.quiet, f.spec.Clock == scenarios.ClockWall, specs)
 	defer show.close()
 	return scenarios.Run(ctx, runs, show.update)
 }

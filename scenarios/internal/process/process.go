@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -56,12 +55,11 @@ const killAfter = 5 * time.Second
 func RunAll(ctx context.Context, children []Child, tell func(i int, p run.Progress)) ([]*metrics.Result, error) {
 	results, errs := make([]*metrics.Result, len(children)), make([]error, len(children))
 	var group errgroup.Group
-	side := min(max(2, runtime.NumCPU()), max(1, len(children)))
+	heaps, side := Heaps(children)
 	group.SetLimit(side)
-	shares := heapShares(children, side)
 	for i, child := range children {
 		group.Go(func() error {
-			results[i], errs[i] = Run(ctx, child, shares[i], func(p run.Progress) {
+			results[i], errs[i] = Run(ctx, child, heaps[i], func(p run.Progress) {
 				if tell != nil {
 					tell(i, p)
 				}
@@ -87,9 +85,6 @@ func Run(ctx context.Context, child Child, heap int, tell func(run.Progress)) (*
 		return nil, fmt.Errorf("run a child process: find this program: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, self, Command)
-	if child.Memory > 0 {
-		heap = min(heap, int(child.Memory/5*4)) // the collector knows nothing of what is beside the heap
-	}
 	cmd.Env = append(child.env(os.Environ()), budgetVar+"="+strconv.Itoa(heap))
 	cmd.Stdin = bytes.NewReader(child.Input)
 	stderr := &excerpt{}
