@@ -87,6 +87,9 @@ func (r *Result) validate() error {
 	if r.Run.Scenario == "" || r.Run.Broker == "" {
 		return errors.New("run.scenario and run.broker must be set")
 	}
+	if r.Stopped != "" && len(r.Phases) == 0 {
+		return fmt.Errorf("it was stopped by %s in no phase", r.Stopped)
+	}
 	seen := map[string]bool{}
 	for i, p := range r.Phases {
 		if p.Name == "" || seen[p.Name] {

@@ -166,6 +166,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"uneven series", replace(`[1,2.25]`, `[1]`), "1 instants but 2 values"},
 		{"time goes back", replace(`[1,2.25]`, `[1,0.5]`), "goes back in time"},
 		{"phase ends early", replace(`"end_s": 9`, `"end_s": -9`), "before its start"},
+		{"stopped in no phase", `{"schema":1,"run":{"scenario":"s","broker":"b"},"stopped":"--max-time 2m0s"}`, "in no phase"},
 		{"negative count", replace(`"evals_created": 9`, `"evals_created": -9`), "evals_created"},
 		{"uneven distribution", replace(`"count": [1]`, `"count": []`), "bounds but 0 counts"},
 	}

@@ -149,11 +149,17 @@ func (t Threshold) valueIn(runs []*Result, need string, is func(*Result) bool) (
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
 
 // Applicable separates the thresholds that cannot be applied because of what was not run: no
-// run of their broker, none to compare with, or no baseline. The second result says which they
-// are, and why.
+// run of their broker, none to compare with, no baseline, or only a part of a run. The second
+// result says which they are, and why.
 func Applicable(runs, baseline []*Result, thresholds []Threshold) (apply []Threshold, skipped []string) {
 	has := func(among []*Result, broker string) bool {
 		return slices.ContainsFunc(among, func(r *Result) bool { return broker == "" || r.Run.Broker == broker })
+	}
+	var stopped []*Result
+	for _, r := range runs {
+		if r.Stopped != "" {
+			stopped = append(stopped, r)
+		}
 	}
 	for _, t := range thresholds {
 		name := t.Name
@@ -165,6 +171,8 @@ func Applicable(runs, baseline []*Result, thresholds []Threshold) (apply []Thres
 			skipped = append(skipped, fmt.Sprintf("%s: no run of %s", name, t.Broker))
 		case t.MaxRatio != nil && !has(runs, t.RatioOf):
 			skipped = append(skipped, fmt.Sprintf("%s: no run of %s to compare with", name, t.RatioOf))
+		case has(stopped, t.Broker), t.MaxRatio != nil && has(stopped, t.RatioOf):
+			skipped = append(skipped, name+": a run was stopped")
 		case t.Tolerance != nil && len(baseline) == 0:
 			skipped = append(skipped, name+": no baseline")
 		default:

@@ -19,6 +19,9 @@ type Check struct {
 	Threshold bool // as opposed to an invariant
 }
 
+// Stopped says which runs a limit ended before they were over; "" if none was.
+func Stopped(runs []*metrics.Result) string { return wording.Stopped(runs) }
+
 // Checks lists what the runs were held to: every run's invariants first, then every run's
 // thresholds.
 func Checks(runs []*metrics.Result) []Check {

@@ -155,6 +155,13 @@ func (c *Compiled) Under(broker string) (*Compiled, error) {
 	return &one, nil
 }
 
+// Within returns the same run, which stops when it reaches one of the limits.
+func (c *Compiled) Within(l Limits) *Compiled {
+	one := *c
+	one.scenario.Limits = l
+	return &one
+}
+
 // label describes the run in its Result. The variables that most runs leave alone are in it
 // only if this one does not.
 func (c *Compiled) label() metrics.Run {

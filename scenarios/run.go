@@ -17,6 +17,9 @@ import (
 // Progress is how far a run has come.
 type Progress = run.Progress
 
+// Limits bound what a run takes of the machine.
+type Limits = run.Limits
+
 // ChildCommand is the argument that makes this program a child: it must call Serve.
 const ChildCommand = process.Command
 
@@ -31,7 +34,8 @@ var ErrNoOutcome = process.ErrNoOutcome
 //
 // The error is that of Compile if the Spec cannot be run, and ctx's if that ended the run.
 // A phase that never ended is an error, too, but comes with the Result of what was: so
-// check both. Failed invariants are no error; see Result.Invariants.
+// check both. Failed invariants are no error; see Result.Invariants. Nor is it one that a run
+// reaches its Limits; see Result.Stopped.
 func RunOne(ctx context.Context, spec Spec, tell func(Progress)) (*metrics.Result, error) {
 	c, err := compileRun(spec)
 	if err != nil {
@@ -100,36 +104,63 @@ func RunChild(ctx context.Context, spec Spec, heap int, tell func(Progress)) (*m
 	return process.Run(ctx, child, heap, tell)
 }
 
+// Heaps returns the bytes that the heap of each run may grow to if Run runs them, and how many of
+// them go on at a time.
+func Heaps(runs []*Compiled) (heaps []int, side int) {
+	var children []process.Child
+	for _, c := range runs {
+		children = append(children, c.demand())
+	}
+	return process.Heaps(children)
+}
+
 // child returns the run as a child process.
 func (c *Compiled) child() (process.Child, error) {
-	input, err := json.Marshal(c.spec)
-	if err != nil {
-		return process.Child{}, fmt.Errorf("run a child process: %w", err)
+	child := c.demand()
+	var err error
+	if child.Input, err = json.Marshal(order{c.spec, c.scenario.Limits}); err != nil {
+		return child, fmt.Errorf("run a child process: %w", err)
 	}
+	return child, nil
+}
+
+// demand returns the child process, less what it reads.
+func (c *Compiled) demand() process.Child {
 	weight := 1
 	if c.spec.Broker == broker.Legacy().String() {
 		weight = 2 // it sheds nothing, and does twice the work
 	}
 	return process.Child{
-		Input: input, Name: fmt.Sprintf("scenario %s with the %s broker", c.spec.Scenario, c.spec.Broker),
-		Wall: c.spec.Clock == ClockWall, Weight: weight,
-	}, nil
+		Name: fmt.Sprintf("scenario %s with the %s broker", c.spec.Scenario, c.spec.Broker),
+		Wall: c.spec.Clock == ClockWall, Weight: weight, Memory: c.scenario.Limits.Memory,
+	}
 }
 
-// Serve is the child's side: it reads a Spec from in, runs it, and writes progress and outcome
+// order is what a child reads. Limits are no part of the Spec: what a run is does not depend on
+// them.
+type order struct {
+	Spec
+	Limits Limits `json:"limits,omitzero"`
+}
+
+// Serve is the child's side: it reads a Spec, and its Limits, from in, runs it, and writes progress and outcome
 // to out. The error is that of the run, which the parent reads as well. An interrupt ends the
 // run.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return process.Serve(ctx, out, func(ctx context.Context, tell func(Progress)) (*metrics.Result, error) {
-		spec, err := readSpec(in)
+		what, err := readOrder(in)
 		if err != nil {
 			return nil, err
 		}
-		stop, err := process.ProfileCPU(spec.Scenario + "-" + spec.Broker)
+		c, err := compileRun(what.Spec)
 		if err != nil {
 			return nil, err
 		}
-		res, err := RunOne(ctx, spec, tell)
+		stop, err := process.ProfileCPU(what.Scenario + "-" + what.Broker)
+		if err != nil {
+			return nil, err
+		}
+		res, err := run.Run(ctx, &c.Within(what.Limits).scenario, tell)
 		return res, errors.Join(err, stop())
 	})
 }
@@ -146,14 +177,14 @@ func ServeIfChild() {
 	os.Exit(0)
 }
 
-func readSpec(in io.Reader) (Spec, error) {
-	var spec Spec
+func readOrder(in io.Reader) (order, error) {
+	var what order
 	dec := json.NewDecoder(in)
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&spec); err != nil {
-		return spec, fmt.Errorf("read the spec of a run as JSON from stdin: %w", err)
+	if err := dec.Decode(&what); err != nil {
+		return what, fmt.Errorf("read the spec of a run as JSON from stdin: %w", err)
 	}
-	return spec, nil
+	return what, nil
 }
 
 // ReadOutcome reads the output of a child and returns how its run ended. The error is that of

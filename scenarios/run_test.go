@@ -272,20 +272,32 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestLimitOnTheWallClock: there a run's own clock is the machine's.
+func TestLimitOnTheWallClock(t *testing.T) {
+	c, err := Compile(quickWall("legacy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := run.Run(t.Context(), &c.Within(Limits{Time: 1}).scenario, nil)
+	if err != nil || res.Stopped != "--max-time 1ns" || len(res.Phases) != 1 {
+		t.Errorf("a run of a nanosecond: %v, %+v; want it to stop in its first phase", err, res)
+	}
+}
+
 func TestSpecAsJSON(t *testing.T) {
 	spec := mixed("legacy")
 	text, err := json.Marshal(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := readSpec(strings.NewReader(string(text)))
+	back, err := readOrder(strings.NewReader(string(text)))
 	if err != nil || back.CommandLine() != spec.CommandLine() {
 		t.Errorf("read back %+v (%v), want %+v", back, err, spec)
 	}
 	if again, err := json.Marshal(back); err != nil || string(again) != string(text) {
 		t.Errorf("written again: %s (%v), want %s", again, err, text)
 	}
-	if _, err := readSpec(strings.NewReader(`{"brokr":"legacy"}`)); err == nil {
+	if _, err := readOrder(strings.NewReader(`{"brokr":"legacy"}`)); err == nil {
 		t.Error("a misspelt field was accepted")
 	}
 }

@@ -306,7 +306,7 @@ func FuzzScenarioFile(f *testing.F) {
 		if sc.Fleet.Nodes < 1 || sc.Fleet.Nodes > maxNodes || len(sc.Phases) == 0 || sc.Fleet.Validate() == nil {
 			t.Errorf("half a scenario: %+v", sc) // Dial is not there yet, so the fleet must say so
 		}
-		if again, err := readSpec(strings.NewReader(jsonOf(t, spec))); err != nil || again.Source != text && utf8.ValidString(text) {
+		if again, err := readOrder(strings.NewReader(jsonOf(t, spec))); err != nil || again.Source != text && utf8.ValidString(text) {
 			t.Errorf("the spec does not survive: %v", err)
 		}
 	})

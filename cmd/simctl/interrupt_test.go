@@ -38,11 +38,12 @@ func TestInterrupt(t *testing.T) {
 			if c.group {
 				target = -target
 			}
-			// Both runs have begun once each has printed its first line.
+			// Both runs have begun once each has printed its first line, after the one that says how
+			// long they take.
 			var said []string
 			for lines := bufio.NewScanner(stderr); lines.Scan(); {
 				said = append(said, lines.Text())
-				if len(said) == 2 {
+				if len(said) == 3 {
 					if err := syscall.Kill(target, c.signal); err != nil {
 						t.Fatal(err)
 					}

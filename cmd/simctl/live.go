@@ -36,7 +36,7 @@ func (v *liveView) update(run int, p scenarios.Progress) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.live.Add(run, reports.LiveSample{
-		Phase: p.Phase, PhaseIndex: p.PhaseIndex, Phases: p.Phases, AtS: p.VirtualS, Done: overall(p),
+		Phase: p.Phase, PhaseIndex: p.PhaseIndex, Phases: p.Phases, AtS: p.VirtualS, Done: p.Share(),
 		Pending: p.Pending, Cancelable: p.Cancelable, RaftIndex: p.RaftIndex, Nodes: p.Nodes,
 	})
 	if now := time.Now(); !now.Before(v.due) {

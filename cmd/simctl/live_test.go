@@ -90,11 +90,11 @@ func testLiveViewDrawsOverItself(t *testing.T) {
 // TestProgressDisplays checks that a stderr that is not a terminal gets lines, whatever the
 // clock, and that --quiet prints nothing.
 func TestProgressDisplays(t *testing.T) {
-	names := []string{"legacy"}
-	if _, ok := newProgress(&bytes.Buffer{}, false, true, names).(*statusLines); !ok {
+	runs := []scenarios.Spec{{Scenario: "heartbeat-storm", Broker: "legacy"}}
+	if _, ok := newProgress(&bytes.Buffer{}, false, true, runs).(*statusLines); !ok {
 		t.Error("no status lines where stderr is no terminal")
 	}
-	if _, ok := newProgress(&bytes.Buffer{}, true, true, names).(silence); !ok {
+	if _, ok := newProgress(&bytes.Buffer{}, true, true, runs).(silence); !ok {
 		t.Error("--quiet is not quiet")
 	}
 }

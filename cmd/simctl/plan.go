@@ -135,7 +135,7 @@ func (f *planFlags) simulate(cmd *cobra.Command, plan *reports.Plan) error {
 		spec.Broker = b
 		specs = append(specs, spec)
 	}
-	show := newProgress(cmd.ErrOrStderr(), f.quiet, false, planBrokers)
+	show := newProgress(cmd.ErrOrStderr(), f.quiet, false, specs)
 	results, err := scenarios.RunAll(cmd.Context(), specs, show.update)
 	show.close()
 	if err != nil {

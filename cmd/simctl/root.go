@@ -52,8 +52,8 @@ process, on virtual time, and compares evaluation brokers with each other.
 
     simctl scenario heartbeat-storm --nodes 5000
 
-Results go to stdout, progress to stderr. Exit codes: 0 ok, 1 the run failed or was
-interrupted, 2 bad usage or input, 3 an invariant or a threshold failed.`,
+Results go to stdout, progress to stderr. Exit codes: 0 ok, 1 the run failed, was
+interrupted or stopped, 2 bad usage or input, 3 an invariant or a threshold failed.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})

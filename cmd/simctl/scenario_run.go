@@ -15,6 +15,7 @@ import (
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/forecast"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -25,6 +26,7 @@ type scenarioFlags struct {
 	out     string
 	base    string       // a baseline file
 	byVar   *assignments // of --var and --var-file; empty if the command has no such flags
+	limits  scenarios.Limits
 	format  string
 	quiet   bool
 }
@@ -45,8 +47,22 @@ func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.spec.Force, "force", f.spec.Force, "allow more than 1,000,000 clients")
 	flags.StringVar(&f.out, "out", "", "directory to write (default results/NAME-TIMESTAMP)")
 	flags.StringVar(&f.base, "baseline", "", "baseline file, for thresholds that compare with one (see simctl gate)")
+	flags.Var(newChecked(&f.limits.Time, "duration", parsePatience), "max-time", "wall time after which a run stops and reports what was, such as 2m (default: none)")
+	flags.Var(newChecked(&f.limits.Memory, "size", parseSize), "max-memory", "memory of a run's process at which it stops and reports what was, such as 4GiB (default: none)")
+	for _, name := range []string{"max-time", "max-memory"} {
+		flags.Lookup(name).DefValue = ""
+	}
 	flags.Var(textFormat(&f.format), "format", "format of stdout: "+strings.Join(textFormats(), ", "))
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
+}
+
+// parsePatience reads how long a run may take.
+func parsePatience(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, errors.New("it must be a length of time such as 90s, 2m or 1h30m")
+	}
+	return d, nil
 }
 
 // bindCost adds the flag that chooses the class of machines.
@@ -77,6 +93,9 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if !f.quiet {
+		f.announce(cmd, runs)
+	}
 	ctx := cmd.Context()
 	results, err := f.simulate(ctx, cmd, runs)
 	if err == nil {
@@ -98,10 +117,31 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
 	held.tell(cmd)
+	if stopped := reports.Stopped(results); stopped != "" {
+		return fmt.Errorf("%s; what was until then is in %s", stopped, f.out)
+	}
 	if !f.quiet {
 		cmd.PrintErrf("results in %s\n", f.out)
 	}
 	return verdict(results)
+}
+
+// patience is how long people wait without being told that it takes longer.
+const patience = 30 * time.Second
+
+// announce says what the runs will cost, if that is known and more than users may expect.
+func (f *scenarioFlags) announce(cmd *cobra.Command, runs []*scenarios.Compiled) {
+	took, memory, ok := forecast.SideBySide(runs)
+	free := float64(forecast.FreeMemory())
+	if !ok || took <= patience && memory <= free {
+		return
+	}
+	beyond := ""
+	if memory > free {
+		beyond = fmt.Sprintf(" (%.1f GiB are free)", free/(1<<30))
+	}
+	cmd.PrintErrf("this takes about %s and %.1f GiB of memory%s: fewer nodes or jobs take less, and --max-time or --max-memory stop it with what was until then\n",
+		roughly(took), memory/(1<<30), beyond)
 }
 
 // compile returns the runs, one for each broker, or says which flag keeps them from running.
@@ -113,6 +153,7 @@ func (f *scenarioFlags) compile() ([]*scenarios.Compiled, error) {
 	if len(f.brokers) == 0 {
 		f.brokers = one.Brokers()
 	}
+	one = one.Within(f.limits)
 	var runs []*scenarios.Compiled
 	for _, name := range f.brokers {
 		run, err := one.Under(name)
@@ -155,7 +196,11 @@ func inputError(err error, brokers ...string) error {
 
 // simulate runs them side by side and shows how far they are.
 func (f *scenarioFlags) simulate(ctx context.Context, cmd *cobra.Command, runs []*scenarios.Compiled) ([]*metrics.Result, error) {
-	show := newProgress(cmd.ErrOrStderr(), f.quiet, f.spec.Clock == scenarios.ClockWall, f.brokers)
+	var specs []scenarios.Spec
+	for _, r := range runs {
+		specs = append(specs, r.Spec())
+	}
+	show := newProgress(cmd.ErrOrStderr(), f.quiet, f.spec.Clock == scenarios.ClockWall, specs)
 	defer show.close()
 	return scenarios.Run(ctx, runs, show.update)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/forecast"
 	"github.com/simctl/simctl/scenarios/sweep"
 )
 
@@ -25,7 +26,7 @@ type sweepProgress struct {
 	quiet    bool
 	study    *sweep.Study
 	executor sweep.Executor
-	forecast *sweep.Forecast
+	forecast *forecast.Forecast
 
 	mu              sync.Mutex
 	total, most     int
@@ -42,7 +43,7 @@ type sweepProgress struct {
 }
 
 func newSweepProgress(w io.Writer, f *sweepFlags, executor sweep.Executor) *sweepProgress {
-	return &sweepProgress{w: w, quiet: f.quiet, study: &f.study, executor: executor, forecast: sweep.NewForecast(executor.Side())}
+	return &sweepProgress{w: w, quiet: f.quiet, study: &f.study, executor: executor, forecast: forecast.New(executor.Side())}
 }
 
 // preview prints what would run.
@@ -127,7 +128,7 @@ func (s *sweepProgress) announce(planned []sweep.Run) {
 			continue
 		}
 		beyond++
-		if m := sweep.Cost(r.Spec).Memory; m > most {
+		if m := forecast.Of(r.Spec).Memory; m > most {
 			largest, most = r, m
 		}
 	}
@@ -177,7 +178,7 @@ func (s *sweepProgress) Started(r sweep.Run, _ string) {
 
 // Progress implements sweep.Watcher.
 func (s *sweepProgress) Progress(r sweep.Run, p scenarios.Progress) {
-	s.forecast.Progress(r.Key(), overall(p))
+	s.forecast.Progress(r.Key(), p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line(false)

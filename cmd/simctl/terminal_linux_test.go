@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/simctl/simctl/scenarios"
 )
 
 // terminal opens a pseudo-terminal and returns the side that programs write to.
@@ -55,7 +57,7 @@ func TestTerminals(t *testing.T) {
 		if got := useColor(tt.file); got != tt.want {
 			t.Errorf("%s with TERM=%s NO_COLOR=%s: colour %v, want %v", tt.file.Name(), tt.term, tt.noColor, got, tt.want)
 		}
-		show := newProgress(tt.file, false, true, []string{"legacy"})
+		show := newProgress(tt.file, false, true, []scenarios.Spec{{Scenario: "heartbeat-storm", Broker: "legacy"}})
 		view, live := show.(*liveView)
 		if live != tt.terminal || live && view.color != tt.want {
 			t.Errorf("%s with TERM=%s NO_COLOR=%s: the display is a %T, want a live view: %v, in colour: %v",

@@ -182,12 +182,16 @@ var layers = []layer{
 		reason: "formulae need the settings of a run and what work costs, and run nothing",
 	},
 	{
-		part: "scenarios/sweep", own: []string{"broker", "metrics", "scenarios", "scenarios/closedform", "scenarios/language"},
+		part: "scenarios/forecast", own: []string{"broker", "metrics", "scenarios", "scenarios/closedform", "scenarios/language"},
+		reason: "what a run will cost follows from its Spec and from how runs went",
+	},
+	{
+		part: "scenarios/sweep", own: []string{"broker", "metrics", "scenarios", "scenarios/forecast", "scenarios/language"},
 		modules: []string{"golang.org/x/sync"},
 		reason:  "a sweep runs Specs wherever they may run; it starts no cluster itself, and draws nothing",
 	},
 	{
-		part: "scenarios/sweep/nomad", own: []string{"metrics", "scenarios", "scenarios/sweep"},
+		part: "scenarios/sweep/nomad", own: []string{"metrics", "scenarios", "scenarios/forecast", "scenarios/sweep"},
 		modules: []string{"github.com/hashicorp/nomad/api", "github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty"},
 		reason:  "a Nomad cluster is one place among others where a sweep's runs go; the sweep knows none of them",
 	},
@@ -222,7 +226,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
+		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",

@@ -107,7 +107,7 @@ func HTML(w io.Writer, runs []*metrics.Result) error {
 		}
 	}
 	for i, c := range figure.RunColors(wording.Brokers(runs)) {
-		data.Runs = append(data.Runs, run{Label: s.Labels[i], Color: figure.Hex(c), Digest: runs[i].Digest(), Result: runs[i]})
+		data.Runs = append(data.Runs, run{Label: s.Labels[i], Color: figure.Hex(c), Result: runs[i]}.withDigest())
 	}
 	for _, f := range figs {
 		if c := chartOf(f); len(c.Panels[0].Groups) > 0 {
@@ -117,6 +117,15 @@ func HTML(w io.Writer, runs []*metrics.Result) error {
 		}
 	}
 	return report.Execute(w, data)
+}
+
+// withDigest adds the digest that repeats wherever the run is repeated: one that was stopped has
+// none.
+func (r run) withDigest() run {
+	if r.Stopped == "" {
+		r.Digest = r.Result.Digest()
+	}
+	return r
 }
 
 // paramsOf lists the settings of all runs, those that differ first.

@@ -10,6 +10,21 @@ import (
 	"github.com/simctl/simctl/metrics"
 )
 
+// Stopped says which runs a limit ended before they were over, and in which phase. It is empty if
+// all of them ended by themselves.
+func Stopped(runs []*metrics.Result) string {
+	var parts []string
+	for i, label := range Labels(runs) {
+		if r := runs[i]; r.Stopped != "" {
+			parts = append(parts, fmt.Sprintf("%s by %s in phase %s", label, r.Stopped, r.Phases[len(r.Phases)-1].Name))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "stopped before the end: " + strings.Join(parts, ", ")
+}
+
 // headline says in one sentence what the newer run changed in the phase in which the two
 // differ most in Raft entries, or else in their times. It is empty if there is nothing to
 // compare.

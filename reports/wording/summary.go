@@ -68,10 +68,12 @@ var lessIsBetter = []string{"raft_entries", "evals_processed", "plans_submitted"
 // Summarise compares the runs, of which there is at least one.
 func Summarise(runs []*metrics.Result) Summary {
 	s := Summary{Subtitle: Subtitle(runs), Labels: Labels(runs), Pair: len(runs) == 2}
-	switch len(runs) {
-	case 1:
+	switch stopped := Stopped(runs); {
+	case stopped != "":
+		s.Headline = UpperFirst(stopped) // figures of a part of a run are no gain
+	case len(runs) == 1:
 		s.Headline = headlineOfOne(runs[0])
-	case 2:
+	case len(runs) == 2:
 		s.Headline = headline(runs[0], runs[1])
 	}
 	for _, name := range PhaseNames(runs) {

@@ -12,6 +12,10 @@ type Estimate struct {
 	Servers int
 	Nodes   float64
 	Allocs  float64 // that run in the end
+	// AllocsLost run on nodes that fall silent, and AllocsSeen is how often an evaluation of the
+	// storm looks at an allocation of its service job.
+	AllocsLost, AllocsSeen float64
+
 	Inputs  []Input
 	Figures []Figure
 }
@@ -48,6 +52,10 @@ func Of(spec scenarios.Spec) (*Estimate, error) {
 	} else {
 		in.drainLegacy(e)
 		in.stormLegacy(e)
+	}
+	e.AllocsLost = in.m * e.Allocs
+	if in.a > 0 {
+		e.AllocsSeen = e.Value("phases.storm.evals_processed") * in.a / (in.s + in.a) * in.n * in.allocs / in.j
 	}
 	return e, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/forecast"
 )
 
 // Local runs cells as processes of this machine, as many at a time as its processors and its
@@ -38,7 +39,7 @@ func NewLocal(side int, memory int64) *Local {
 		side = runtime.NumCPU()
 	}
 	if memory == 0 {
-		memory = freeMemory() / 5 * 4
+		memory = forecast.FreeMemory() / 5 * 4
 	}
 	return &Local{side: side, memory: memory, free: semaphore.NewWeighted(memory)}
 }
@@ -75,12 +76,12 @@ var thisBuild = sync.OnceValue(func() string {
 })
 
 // Fits reports whether a run fits into the memory by itself.
-func (l *Local) Fits(spec scenarios.Spec) bool { return Cost(spec).Memory <= float64(l.memory) }
+func (l *Local) Fits(spec scenarios.Spec) bool { return forecast.Of(spec).Memory <= float64(l.memory) }
 
 // Run implements Executor. It waits for memory. A run that needs more than there is runs
 // alone.
 func (l *Local) Run(ctx context.Context, spec scenarios.Spec, _ string, _ int, tell func(scenarios.Progress)) (*metrics.Result, error) {
-	estimate := Cost(spec)
+	estimate := forecast.Of(spec)
 	share := l.grant(estimate)
 	if err := l.free.Acquire(ctx, share); err != nil {
 		return nil, fmt.Errorf("wait for memory: %w", err)
@@ -100,11 +101,10 @@ func (l *Local) Run(ctx context.Context, spec scenarios.Spec, _ string, _ int, t
 // grant returns the bytes that a run is given: an equal part of the memory, within what the
 // run needs and what it can use. Once a run has taken more than its estimate, later ones are
 // given more.
-func (l *Local) grant(estimate HostCost) int64 {
+func (l *Local) grant(estimate forecast.Cost) int64 {
 	l.mu.Lock()
-	correct := math.Max(1, l.worst/roomy)
+	estimate.Memory *= math.Max(1, l.worst/forecast.Roomy)
 	l.mu.Unlock()
-	need := estimate.Memory * correct
 	equal := float64(l.memory) / float64(l.side)
-	return int64(math.Min(math.Min(math.Max(need, equal), need*roomy), float64(l.memory)))
+	return int64(math.Min(estimate.Peak(equal), float64(l.memory)))
 }

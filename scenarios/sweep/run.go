@@ -12,6 +12,7 @@ import (
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/forecast"
 )
 
 // Executor is where runs go. Its methods may be called by many goroutines.
@@ -72,7 +73,7 @@ func (st *Study) Do(ctx context.Context, ex Executor, j *Journal, w Watcher) (*m
 func longestFirst(runs []Run) []Run {
 	costs := map[string]float64{}
 	for _, r := range runs {
-		costs[r.Key()] = Cost(r.Spec).CPUS
+		costs[r.Key()] = forecast.Of(r.Spec).CPUS
 	}
 	return slices.SortedStableFunc(slices.Values(runs), func(p, q Run) int { return cmp.Compare(costs[q.Key()], costs[p.Key()]) })
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/forecast"
 )
 
 // TestMain lets the test binary be the child that Local starts.
@@ -304,11 +305,11 @@ func TestSharesOfMemory(t *testing.T) {
 	} {
 		l := NewLocal(c.side, int64(c.memory))
 		l.worst = c.worst
-		if got := float64(l.grant(HostCost{Memory: c.need})); got < c.want*0.999 || got > c.want*1.001 {
+		if got := float64(l.grant(forecast.Cost{Memory: c.need})); got < c.want*0.999 || got > c.want*1.001 {
 			t.Errorf("%+v: a share of %.2f GiB, want %.2f", c, got/gib, c.want/gib)
 		}
 	}
-	if free := freeMemory(); free < 64<<20 {
+	if free := forecast.FreeMemory(); free < 64<<20 {
 		t.Errorf("this machine has %d bytes free", free)
 	}
 }

@@ -45,7 +45,7 @@ type World struct {
 }
 
 // Wall returns the wall time since Run was called, as of at most pollWall ago. It must not
-// reach the outcome of a run.
+// reach the outcome of a run, unless it ends it.
 func (w *World) Wall() time.Duration { return time.Duration(w.wall.Load()) }
 
 // Alive tells the watchdog that something goes on although virtual time stands still.

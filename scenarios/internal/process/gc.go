@@ -2,6 +2,7 @@ package process
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
@@ -16,6 +17,19 @@ import (
 
 // heapBudget is for all children together: two of the default size stay below 4 GiB.
 const heapBudget = 3300 << 20
+
+// Heaps returns the bytes that the heap of each child may grow to if RunAll runs them, and how many
+// of them go on at a time.
+func Heaps(children []Child) (heaps []int, side int) {
+	side = min(max(2, runtime.NumCPU()), max(1, len(children)))
+	heaps = heapShares(children, side)
+	for i, c := range children {
+		if c.Memory > 0 {
+			heaps[i] = min(heaps[i], int(c.Memory/5*4)) // the collector knows nothing of what is beside the heap
+		}
+	}
+	return heaps, side
+}
 
 // heapShares divides heapBudget among children, of which so many run side by side. If all of
 // them do, a child with more work gets more memory, since it ends last.

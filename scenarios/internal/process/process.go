@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,6 +32,8 @@ type Child struct {
 	Wall  bool   // the run is on the wall clock
 	// Weight is the work of the run beside that of the others; memory is divided by it.
 	Weight int
+	// Memory is what the process should keep below, in bytes; zero: whatever its share is.
+	Memory int64
 }
 
 // message is one line of a child's output. The last one has a result, an error or both.
@@ -54,12 +55,11 @@ const killAfter = 5 * time.Second
 func RunAll(ctx context.Context, children []Child, tell func(i int, p run.Progress)) ([]*metrics.Result, error) {
 	results, errs := make([]*metrics.Result, len(children)), make([]error, len(children))
 	var group errgroup.Group
-	side := min(max(2, runtime.NumCPU()), max(1, len(children)))
+	heaps, side := Heaps(children)
 	group.SetLimit(side)
-	shares := heapShares(children, side)
 	for i, child := range children {
 		group.Go(func() error {
-			results[i], errs[i] = Run(ctx, child, shares[i], func(p run.Progress) {
+			results[i], errs[i] = Run(ctx, child, heaps[i], func(p run.Progress) {
 				if tell != nil {
 					tell(i, p)
 				}

@@ -40,6 +40,9 @@ func (r *run) healAtEnd() error {
 		if since, ok := until.Met(w); ok && w.Last.At.Sub(since) >= until.Hold() {
 			return nil
 		}
+		if err := r.withinLimits(); err != nil {
+			return err
+		}
 		if w.Last.At.Sub(w.Start) > limit {
 			return fmt.Errorf("%v after all faults ended: %w: %s", limit, errStalled, until.Lacking(w))
 		}

@@ -40,9 +40,9 @@ func (r *run) events(p Phase) error {
 		timer := time.NewTimer(time.Until(due))
 		select {
 		case <-timer.C:
-		case <-r.ctx.Done():
+		case <-r.stage.Ctx.Done():
 			timer.Stop()
-			return r.ctx.Err()
+			return r.stage.Ctx.Err()
 		}
 		if ends {
 			if err := end(); err != nil {

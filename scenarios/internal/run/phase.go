@@ -38,8 +38,11 @@ func (r *run) phase(i int) error {
 	events := make(chan error, 1)
 	go func() { events <- r.events(p) }()
 	err := r.watch(i, w, events)
+	if errors.Is(err, errStopped) {
+		r.breakOff()
+	}
 	if !w.EventsOver {
-		err = errors.Join(err, <-events) // they end with the run's context, or by themselves
+		err = errors.Join(err, <-events) // they end with the stage's context, or by themselves
 	}
 	if r.ctx.Err() != nil {
 		return r.ctx.Err()
@@ -85,6 +88,9 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 		since, ok := p.Until.Met(w)
 		if ok && w.EventsOver && s.At.Sub(since) >= p.Until.Hold() {
 			return nil
+		}
+		if err := r.withinLimits(); err != nil {
+			return err
 		}
 		if idle := s.At.Sub(w.Moved); idle >= stall {
 			return fmt.Errorf("%w: nothing has moved for %v, and %s", errStalled, idle.Round(time.Second), p.Until.Lacking(w))

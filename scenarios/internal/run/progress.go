@@ -17,6 +17,15 @@ type Progress struct {
 	Done         float64        `json:"done"`            // share of the phase, 0 to 1; -1 = unknown
 }
 
+// Share returns the share of the whole run that is done, 0 to 1, if all phases count alike. A
+// phase that cannot tell how far it is counts as just begun.
+func (p Progress) Share() float64 {
+	if p.Phases == 0 {
+		return 0
+	}
+	return (float64(p.PhaseIndex) + max(p.Done, 0)) / float64(p.Phases)
+}
+
 // progressEvery is the least wall time between two reports of progress.
 const progressEvery = 100 * time.Millisecond
 

@@ -66,12 +66,15 @@ type run struct {
 	rec   *metrics.Recorder
 	obs   *judge.Observer
 	stage actions.Stage
+	// breakOff ends what the stage has under way, in a run that is stopped.
+	breakOff context.CancelFunc
 
 	// entries counts the log entries by type up to index, for the series.
 	entries map[string]uint64
 	index   uint64
 	checks  []metrics.Invariant
 	losses  *judge.Losses // of the present phase
+	stopped string        // by this limit; empty: by none
 }
 
 // scaled converts a duration of this package to the run's clock.
@@ -114,8 +117,11 @@ func (r *run) all() (res *metrics.Result, err error) {
 		return nil, err
 	}
 	defer fleet.Shutdown()
+	ctx, breakOff := context.WithCancel(r.ctx)
+	defer breakOff()
+	r.breakOff = breakOff
 	r.stage = actions.Stage{
-		Ctx: r.ctx, Cluster: c, Fleet: fleet, Groups: behaviours.Groups(r.sc.Fleet), Seed: r.sc.Run.Seed,
+		Ctx: ctx, Cluster: c, Fleet: fleet, Groups: behaviours.Groups(r.sc.Fleet), Seed: r.sc.Run.Seed,
 		Note: func(mark string) { r.rec.Mark(time.Now(), mark) }, Latest: r.latestState,
 	}
 	defer r.stage.EndBehaviours()
@@ -144,6 +150,9 @@ func (r *run) all() (res *metrics.Result, err error) {
 	if err == nil {
 		r.checkEnd()
 	}
+	if errors.Is(err, errStopped) {
+		err = nil // what it broke off is no error either
+	}
 	res, rerr := r.result()
 	return res, errors.Join(err, rerr)
 }
@@ -151,7 +160,11 @@ func (r *run) all() (res *metrics.Result, err error) {
 func (r *run) result() (*metrics.Result, error) {
 	label := r.sc.Run
 	label.Target, label.Version, label.GoVersion = "simulated", version(), runtime.Version()
-	return r.rec.Result(label, r.checks, metrics.Host{})
+	res, err := r.rec.Result(label, r.checks, metrics.Host{})
+	if res != nil {
+		res.Stopped = r.stopped
+	}
+	return res, err
 }
 
 // version names the commit that the Go tool stamped into the binary.

@@ -30,6 +30,7 @@ type Scenario struct {
 	TimeScale float64
 	// LogsOnDisk keeps the servers' Raft logs in files that are gone when the run ends.
 	LogsOnDisk bool
+	Limits     Limits `scale:"-"`
 }
 
 // Phase is one stretch of a run: events, and a condition that ends it.

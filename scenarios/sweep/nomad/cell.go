@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/forecast"
 	"github.com/simctl/simctl/scenarios/sweep"
 )
 
@@ -65,7 +66,7 @@ func ServeCell(ctx context.Context, specFile, result string, out io.Writer) erro
 	if err != nil {
 		return errors.Join(err, scenarios.WriteOutcome(out, nil, err))
 	}
-	heap := sweep.Cost(spec).Roomy()
+	heap := forecast.Of(spec).Memory * forecast.Roomy
 	if mb, err := strconv.Atoi(os.Getenv(memoryVar)); err == nil && mb > 0 {
 		heap = float64(mb) * 1e6 * 0.7
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/simctl/simctl/scenarios/forecast"
 	"github.com/simctl/simctl/scenarios/sweep"
 )
 
@@ -142,7 +143,7 @@ func (j Job) Print(w io.Writer) error {
 func Memory(runs []sweep.Run) int64 {
 	most := 0.0
 	for _, r := range runs {
-		most = max(most, sweep.Cost(r.Spec).Memory)
+		most = max(most, forecast.Of(r.Spec).Memory)
 	}
 	const room = 1.5 // estimates are no better
 	return int64(most*room) + 64<<20

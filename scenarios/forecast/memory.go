@@ -1,4 +1,4 @@
-package sweep
+package forecast
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 // defaultMemory is the free memory of a machine that does not tell, as only Linux does.
 const defaultMemory = 4 << 30
 
-// freeMemory returns the bytes that processes can take before any is swapped out: what the
+// FreeMemory returns the bytes that processes can take before any is swapped out: what the
 // kernel says, or what this process's group has left if that is less.
-func freeMemory() int64 {
+func FreeMemory() int64 {
 	free := int64(defaultMemory)
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
 		for line := range bytes.Lines(text) {

@@ -1,6 +1,7 @@
-package sweep
+package forecast
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -9,7 +10,7 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// Forecast says how long a sweep will take: first by estimates of its runs, then corrected by
+// Forecast says how long many runs will take: first by estimates of its runs, then corrected by
 // how long they took. Its methods may be called from any goroutine.
 type Forecast struct {
 	side int
@@ -23,28 +24,30 @@ type Forecast struct {
 
 // underway is a run that has started.
 type underway struct {
-	estimate float64
-	since    time.Time
-	done     float64 // its share, 0 to 1
+	cost  Cost
+	since time.Time
+	done  float64 // its share, 0 to 1
 }
 
-// NewForecast returns a forecast for runs of which side go on at a time.
-func NewForecast(side int) *Forecast {
+// New returns a forecast for runs of which side go on at a time.
+func New(side int) *Forecast {
 	return &Forecast{side: side, started: map[string]*underway{}}
 }
 
 // Expect adds a run that is to come.
-func (f *Forecast) Expect(spec scenarios.Spec) {
+func (f *Forecast) Expect(spec scenarios.Spec) { f.expect(Of(spec)) }
+
+func (f *Forecast) expect(cost Cost) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.left = append(f.left, Cost(spec).CPUS)
+	f.left = append(f.left, cost.CPUS)
 }
 
 // Learn takes in how long a run of an earlier sweep took.
 func (f *Forecast) Learn(spec scenarios.Spec, host metrics.Host) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.estimated += Cost(spec).CPUS
+	f.estimated += Of(spec).CPUS
 	f.took += host.WallS
 }
 
@@ -52,19 +55,19 @@ func (f *Forecast) Learn(spec scenarios.Spec, host metrics.Host) {
 func (f *Forecast) Started(key string, spec scenarios.Spec, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	cost := Cost(spec).CPUS
-	if i := slices.Index(f.left, cost); i >= 0 {
+	cost := Of(spec)
+	if i := slices.Index(f.left, cost.CPUS); i >= 0 {
 		f.left = slices.Delete(f.left, i, i+1)
 	}
-	f.started[key] = &underway{estimate: cost, since: now}
+	f.started[key] = &underway{cost: cost, since: now}
 }
 
-// Progress says which share, 0 to 1, of a run is done.
-func (f *Forecast) Progress(key string, done float64) {
+// Progress says how far a run has come.
+func (f *Forecast) Progress(key string, p scenarios.Progress) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if u := f.started[key]; u != nil {
-		u.done = done
+		u.done = u.cost.Done(p)
 	}
 }
 
@@ -77,7 +80,7 @@ func (f *Forecast) Ended(key string, now time.Time) {
 		return
 	}
 	delete(f.started, key)
-	f.estimated += u.estimate
+	f.estimated += u.cost.CPUS
 	f.took += now.Sub(u.since).Seconds()
 }
 
@@ -95,8 +98,29 @@ func (f *Forecast) Left() time.Duration {
 		add(cost)
 	}
 	for _, u := range f.started {
-		add(u.estimate * (1 - u.done))
+		add(u.cost.CPUS * (1 - u.done))
 	}
 	// A run keeps to one processor, so the longest one bounds the whole.
 	return time.Duration(factor * max(sum/float64(f.side), last) * float64(time.Second))
+}
+
+// SideBySide returns how long some runs will take on this machine if scenarios.Run runs them, and
+// the memory that they will hold. It is not ok unless formulae know all of them.
+func SideBySide(runs []*scenarios.Compiled) (took time.Duration, memory float64, ok bool) {
+	heaps, side := scenarios.Heaps(runs)
+	f := New(min(side, runtime.NumCPU()))
+	var peaks []float64
+	for i, r := range runs {
+		cost := Of(r.Spec())
+		if !cost.Known() {
+			return 0, 0, false
+		}
+		f.expect(cost)
+		peaks = append(peaks, cost.Peak(float64(heaps[i])))
+	}
+	slices.Sort(peaks)
+	for _, peak := range peaks[len(peaks)-side:] {
+		memory += peak
+	}
+	return f.Left(), memory, true
 }

@@ -1,0 +1,160 @@
+package forecast
+
+import (
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/closedform"
+)
+
+// storm returns a storm of so many nodes under the legacy broker.
+func storm(nodes int) scenarios.Spec {
+	return scenarios.Spec{Scenario: closedform.Scenario, Broker: broker.Legacy().String(), Seed: 1, Vars: map[string]any{"nodes": nodes}}
+}
+
+// drained is a run whose second phase of three is half over.
+var drained = scenarios.Progress{Phase: "drain", PhaseIndex: 1, Phases: 3, Done: 0.5}
+
+func TestForecast(t *testing.T) {
+	runs := map[string]scenarios.Spec{"small": storm(100), "medium": storm(200), "large": storm(400)}
+	f := New(2)
+	total := 0.0
+	for _, spec := range runs {
+		f.Expect(spec)
+		total += Of(spec).CPUS
+	}
+	about := func(what string, want float64) {
+		t.Helper()
+		if got := f.Left().Seconds(); got < want*0.99 || got > want*1.01 {
+			t.Errorf("%s: %.2f s left, want %.2f", what, got, want)
+		}
+	}
+	large := Of(runs["large"])
+	about("before it starts", max(total/2, large.CPUS))
+
+	now := time.Unix(0, 0)
+	f.Started("large", runs["large"], now)
+	f.Progress("large", drained)
+	done := large.Done(drained) * large.CPUS
+	about("the longest is under way", max((total-done)/2, large.CPUS-done))
+	// It took three times as long as estimated: so will the others.
+	f.Ended("large", now.Add(time.Duration(3*large.CPUS*float64(time.Second))))
+	about("the longest done", 3*max((total-large.CPUS)/2, Of(runs["medium"]).CPUS))
+	for _, key := range []string{"small", "medium"} {
+		f.Started(key, runs[key], now)
+		f.Ended(key, now)
+	}
+	if f.Left() != 0 {
+		t.Errorf("all done, but %v left", f.Left())
+	}
+
+	small := Of(runs["small"]).CPUS
+	f = New(1)
+	f.Learn(runs["small"], metrics.Host{WallS: 10 * small})
+	f.Expect(runs["small"])
+	about("as an earlier sweep took", 10*small)
+}
+
+// TestCost holds the estimates to the order of magnitude of real runs: seconds of processor time,
+// and bytes with little garbage.
+func TestCost(t *testing.T) {
+	for _, c := range []struct {
+		broker    string
+		vars      map[string]any
+		cpuS, mib float64
+	}{
+		{"legacy", map[string]any{"nodes": 300}, 1.9, 65},
+		{"shedding", map[string]any{"nodes": 2500}, 12, 240},
+		{"legacy", map[string]any{"nodes": 2500}, 19, 301},
+		{"legacy", map[string]any{"nodes": 500, "system_jobs": 40}, 14, 228},
+		{"legacy", map[string]any{"nodes": 1000, "service_jobs": 20, "allocs_per_node": 20}, 132, 400},
+	} {
+		spec := storm(1)
+		spec.Broker, spec.Vars = c.broker, c.vars
+		cost := Of(spec)
+		near := func(what string, got, want float64) {
+			if got < want/2 || got > want*2 {
+				t.Errorf("%s %v: %s is %.3g, measured %.3g", c.broker, c.vars, what, got, want)
+			}
+		}
+		near("processor time", cost.CPUS, c.cpuS)
+		near("memory", cost.Memory/(1<<20), c.mib)
+		if heap := 100 * cost.Memory; !cost.Known() || cost.Peak(0) != cost.Memory || cost.Peak(heap) != cost.Memory*Roomy {
+			t.Errorf("%s %v: it is known %v and peaks at %g to %g", c.broker, c.vars, cost.Known(), cost.Peak(0), cost.Peak(heap))
+		}
+	}
+	for _, spec := range []scenarios.Spec{{Scenario: "steady-state", Broker: "legacy"}, {Scenario: closedform.Scenario, Broker: "legacy", Clock: scenarios.ClockWall}} {
+		if c := Of(spec); c.Known() || c.CPUS == 0 || c.Done(drained) != drained.Share() {
+			t.Errorf("%s on the clock %q: %+v, want a guess without phases", spec.Scenario, spec.Clock, c)
+		}
+	}
+}
+
+func TestPace(t *testing.T) {
+	start := time.Unix(0, 0)
+	after := func(p *Pace, s int, at scenarios.Progress) time.Duration {
+		left, ok := p.Left(start.Add(time.Duration(s)*time.Second), at)
+		if !ok {
+			return -1
+		}
+		return left.Round(time.Second)
+	}
+	began := scenarios.Progress{Phase: "register", Phases: 3}
+	placing := scenarios.Progress{Phase: "drain", PhaseIndex: 1, Phases: 3, Done: 0.001}
+	last := scenarios.Progress{Phase: "storm", PhaseIndex: 2, Phases: 3, Done: 0.25}
+
+	known := &Pace{Cost: Cost{CPUS: 10, phases: []phase{{0, 1}, {2, 2}, {0, 5}}}}
+	for _, c := range []struct {
+		s    int
+		at   scenarios.Progress
+		want time.Duration
+	}{
+		{0, began, -1}, {3, drained, -1}, {60, began, -1},
+		{20, placing, -1},
+		{40, drained, 60 * time.Second}, // 4 of 10
+		{60, last, 36 * time.Second},    // 6.25 of 10
+	} {
+		if got := after(known, c.s, c.at); got != c.want {
+			t.Errorf("a storm after %d s, %+v: %v left, want %v", c.s, c.at, got, c.want)
+		}
+	}
+
+	unknown := &Pace{}
+	for _, c := range []struct {
+		s    int
+		at   scenarios.Progress
+		want time.Duration
+	}{
+		{0, began, -1}, {30, drained, -1}, {40, last, -1}, {50, last, 30 * time.Second},
+	} {
+		if got := after(unknown, c.s, c.at); got != c.want {
+			t.Errorf("a scenario without formulae after %d s, %+v: %v left, want %v", c.s, c.at, got, c.want)
+		}
+	}
+}
+
+// TestSideBySide: what goes on at a time adds up, and what nobody knows makes the rest unknown.
+func TestSideBySide(t *testing.T) {
+	compile := func(spec scenarios.Spec) *scenarios.Compiled {
+		c, err := scenarios.Compile(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	one := compile(storm(500))
+	alone, memory, ok := SideBySide([]*scenarios.Compiled{one})
+	took, both, _ := SideBySide([]*scenarios.Compiled{one, one})
+	if !ok || took < alone || took > 2*alone || both < memory || both > 2*memory {
+		t.Errorf("one takes %v and %.0f bytes (known: %v), two %v and %.0f", alone, memory, ok, took, both)
+	}
+	if _, within, _ := SideBySide([]*scenarios.Compiled{one.Within(scenarios.Limits{Memory: 1 << 20})}); within >= memory {
+		t.Errorf("a run within 1 MiB takes %.0f bytes, one without a limit %.0f", within, memory)
+	}
+	if _, _, ok := SideBySide([]*scenarios.Compiled{one, compile(scenarios.Spec{Scenario: "steady-state", Broker: "legacy", Seed: 1})}); ok {
+		t.Error("the cost of a scenario without formulae is known")
+	}
+}
