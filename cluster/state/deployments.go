@@ -11,7 +11,7 @@ import (
 // Deployments iterates over the latest deployment of each job that had any, in the order
 // of namespace and job ID.
 func (s *Snapshot) Deployments() iter.Seq[*rpc.Deployment] {
-	return s.deployments.all(byJob, nil)
+	return s.deployments.all()
 }
 
 // DeploymentOf returns the job's latest deployment, or nil.

@@ -92,7 +92,7 @@ func recount(t interface {
 	}
 	equal("allocations", [2]int{s.counts.AllocsLive, s.counts.AllocsTerminal}, [2]int{live, terminal})
 
-	rowsOnNode := slices.Collect(s.nodeAllocs.all(byID, nil))
+	rowsOnNode := slices.Collect(s.nodeAllocs.all())
 	equal("per-node rows", len(rowsOnNode), len(onNode))
 	for id, want := range onNode {
 		got := s.NodeAllocs(id)
@@ -100,7 +100,7 @@ func recount(t interface {
 			t.Fatalf("at index %d, node %s: %+v, counted %+v", s.Index(), id, got, want)
 		}
 	}
-	equal("per-job rows", s.summaries.len, len(jobs))
+	equal("per-job rows", s.summaries.len(), len(jobs))
 	for job, want := range jobs {
 		got := s.summary(job)
 		slices.Sort(want.Blocked)

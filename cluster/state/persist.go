@@ -40,8 +40,8 @@ func (s *Snapshot) Persist(w io.Writer) error {
 		Version: persistVersion, Counts: &s.counts,
 		Nodes: s.NodeCount(), Jobs: s.counts.Jobs, Evals: s.counts.Evals,
 		Allocs:      s.counts.AllocsLive + s.counts.AllocsTerminal,
-		Summary:     s.summaries.len,
-		Deployments: s.deployments.len,
+		Summary:     s.summaries.len(),
+		Deployments: s.deployments.len(),
 	}
 	if err := enc.Encode(header); err != nil {
 		return fmt.Errorf("persist state at index %d: %w", s.Index(), err)
@@ -51,7 +51,7 @@ func (s *Snapshot) Persist(w io.Writer) error {
 		persistRows(enc, s.Jobs()),
 		persistRows(enc, s.Evals()),
 		persistRows(enc, s.Allocs()),
-		persistRows(enc, s.summaries.all(byJob, nil)),
+		persistRows(enc, s.summaries.all()),
 		persistRows(enc, s.Deployments()),
 		buf.Flush,
 	)

@@ -30,7 +30,7 @@ type Snapshot struct {
 const noBase = math.MaxUint64
 
 func emptySnapshot() *Snapshot {
-	return &Snapshot{counts: counts{Datacenters: map[string]DCCount{}}, base: noBase}
+	return &Snapshot{tables: emptyTables(), counts: counts{Datacenters: map[string]DCCount{}}, base: noBase}
 }
 
 // next returns the state after one write at index, and leaves s as it is. The caller sets
@@ -77,7 +77,7 @@ func (s *Snapshot) Nodes() iter.Seq[*rpc.Node] {
 }
 
 func (s *Snapshot) nodeRows() iter.Seq[*nodeRow] {
-	return s.nodes.all(byID, nil)
+	return s.nodes.all()
 }
 
 // NodesChangedSince iterates over the nodes whose ModifyIndex is above index, in the order
@@ -92,12 +92,12 @@ func (s *Snapshot) JobByID(namespace, id string) *rpc.Job {
 }
 
 // Jobs iterates over all jobs in the order of namespace and ID.
-func (s *Snapshot) Jobs() iter.Seq[*rpc.Job] { return s.jobs.all(byJob, nil) }
+func (s *Snapshot) Jobs() iter.Seq[*rpc.Job] { return s.jobs.all() }
 
 // JobsByType returns the jobs of one type in the order of namespace and ID.
 func (s *Snapshot) JobsByType(jobType string) []*rpc.Job {
 	if jobs := s.jobsOfType.get(jobType); jobs != nil {
-		return slices.Collect(jobs.all(byJob, nil))
+		return slices.Collect(jobs.all())
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (s *Snapshot) summary(job broker.JobID) jobSummary {
 
 // Evals iterates over all evaluations in the order of their IDs.
 func (s *Snapshot) Evals() iter.Seq[*broker.Evaluation] {
-	return s.evals.all(byID, nil)
+	return s.evals.all()
 }
 
 // EvalsByStatus returns the evaluations of one status in the order of their IDs. It scans
@@ -139,7 +139,13 @@ func (s *Snapshot) EvalsByJob(job broker.JobID) []*broker.Evaluation {
 }
 
 func (s *Snapshot) evalsWhere(want func(*broker.Evaluation) bool) []*broker.Evaluation {
-	return slices.Collect(s.evals.all(byID, want))
+	var found []*broker.Evaluation
+	for e := range s.Evals() {
+		if want(e) {
+			found = append(found, e)
+		}
+	}
+	return found
 }
 
 // AllocByID returns the allocation, or nil.
@@ -149,7 +155,7 @@ func (s *Snapshot) AllocByID(id string) *rpc.Allocation {
 
 // Allocs iterates over all allocations in the order of their IDs.
 func (s *Snapshot) Allocs() iter.Seq[*rpc.Allocation] {
-	return s.allocs.all(byID, nil)
+	return s.allocs.all()
 }
 
 // NodeAllocs returns the node's allocations; none if the node is unknown.

@@ -21,6 +21,19 @@ type tables struct {
 	nodeLog changeLog[rpc.Node]
 }
 
+func emptyTables() tables {
+	return tables{
+		nodes:       newRows[nodeRow](byID),
+		jobs:        newRows[rpc.Job](byJob),
+		evals:       newRows[broker.Evaluation](byID),
+		allocs:      newRows[rpc.Allocation](byID),
+		nodeAllocs:  newRows[NodeAllocs](byID),
+		deployments: newRows[rpc.Deployment](byJob),
+		summaries:   newRows[jobSummary](byJob),
+		jobsOfType:  newRows[rows[broker.JobID, rpc.Job]](byID),
+	}
+}
+
 // nodeRow is a row of the nodes table. Snapshots persist it.
 type nodeRow struct {
 	Node   *rpc.Node
@@ -41,7 +54,7 @@ func (t *tables) putJob(tx *owner, old, now *rpc.Job) {
 }
 
 func (t *tables) putJobOfType(tx *owner, jobType string, id broker.JobID, job *rpc.Job) {
-	var jobs rows[broker.JobID, rpc.Job]
+	jobs := newRows[rpc.Job](byJob)
 	if had := t.jobsOfType.get(jobType); had != nil {
 		jobs = *had
 	}

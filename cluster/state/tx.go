@@ -37,7 +37,7 @@ func (tx *Tx) finish() {
 	tx.putSummaries()
 	if len(tx.changedNodes) > 0 {
 		changed := latest(tx.changedNodes, tx.isNode, func(a, b *rpc.Node) int { return strings.Compare(a.ID, b.ID) })
-		tx.nodeLog.add(tx.index, changed, tx.nodes.len, tx.isNode)
+		tx.nodeLog.add(tx.index, changed, tx.nodes.len(), tx.isNode)
 	}
 	slices.Sort(tx.wake)
 	tx.wake = slices.Clip(slices.Compact(tx.wake))
