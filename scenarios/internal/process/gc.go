@@ -15,8 +15,8 @@ import (
 // of heapBudget: it keeps more garbage while the live data is small, and less once the data
 // alone fills the budget.
 
-// heapBudget is for all children together: two of the default size stay below 4 GiB.
-const heapBudget = 3300 << 20
+// heapBudget is for all children together: two of the default size stay below 1.5 GiB.
+const heapBudget = 1350 << 20
 
 // Heaps returns the bytes that the heap of each child may grow to if RunAll runs them, and how many
 // of them go on at a time.

@@ -29,8 +29,8 @@ func TestHeapShares(t *testing.T) {
 	if got := heapShares(pair, 1); got[0] != heapBudget || got[1] != heapBudget {
 		t.Errorf("one after the other: %d and %d, want all of %d for each", got[0], got[1], heapBudget)
 	}
-	limited := []Child{{Weight: 1, Memory: 1000 << 20}, {Weight: 1}}
-	if got, side := Heaps(limited); got[0] != 800<<20 || got[1] <= got[0] || side != 2 {
-		t.Errorf("one of two within 1,000 MiB: heaps of %d and %d, %d at a time; want 800 MiB and more", got[0], got[1], side)
+	limited := []Child{{Weight: 1, Memory: 500 << 20}, {Weight: 1}}
+	if got, side := Heaps(limited); got[0] != 400<<20 || got[1] <= got[0] || side != 2 {
+		t.Errorf("one of two within 500 MiB: heaps of %d and %d, %d at a time; want 400 MiB and more", got[0], got[1], side)
 	}
 }
