@@ -104,7 +104,7 @@ GROWTH_evaluations ?= incident --var nodes=500 --vary evaluations=12500,25000,50
 growth: build ## measure time and memory by nodes, jobs, servers and evaluations, and redraw docs/performance
 	$(foreach by,nodes jobs servers evaluations,\
 		bin/simctl sweep $(GROWTH_$(by)) --parallel 1 --metric host.cpu_s --metric host.peak_rss_bytes --out results/growth-$(by) && \
-		mkdir -p docs/performance/$(by) && cp results/growth-$(by)/summary.md results/growth-$(by)/sweep-host-*.png docs/performance/$(by)/ &&) true
+		mkdir -p docs/performance/$(by) && cp results/growth-$(by)/summary.md results/growth-$(by)/sweep-*.png docs/performance/$(by)/ &&) true
 
 .PHONY: scenario-docs
 scenario-docs: ## run every scenario's example, a few minutes, and write docs/scenarios

@@ -23,9 +23,16 @@ type NodeAllocs struct {
 
 // All returns the live and the terminal allocations in the order of their IDs.
 func (n *NodeAllocs) All() []*rpc.Allocation {
-	all := slices.Concat(n.Live, n.Terminal)
-	slices.SortFunc(all, rpc.ByID)
-	return all
+	live, terminal := n.Live, n.Terminal // both are in that order
+	all := make([]*rpc.Allocation, 0, len(live)+len(terminal))
+	for len(live) > 0 && len(terminal) > 0 {
+		if rpc.ByID(live[0], terminal[0]) < 0 {
+			all, live = append(all, live[0]), live[1:]
+		} else {
+			all, terminal = append(all, terminal[0]), terminal[1:]
+		}
+	}
+	return append(append(all, live...), terminal...)
 }
 
 // ModifyIndex returns the index of the last change by a server, not by the client. It is at

@@ -54,21 +54,22 @@ func (c Cost) Done(p scenarios.Progress) float64 {
 
 // What a run of three servers costs, in seconds of processor time and in bytes. The times are
 // fitted to 20 heartbeat storms of 100 to 5,000 nodes, of which some had 40 system jobs or 20
-// service jobs, and to where their phases began. The bytes are fitted to 14 with GOGC=50, the least
+// service jobs, and to where their phases began; since runs have become cheaper they are 0.7 of
+// that, by the storms of docs/performance/nodes and jobs. The bytes are fitted to 14 with GOGC=50, the least
 // garbage that a child process allows itself. Estimates of times are then within a factor of 1.7 of
 // what was measured, but 3.6 times too high for service jobs under the shedding broker, of which
 // the formulae let workers process too many; those of bytes are within a quarter. Forecast, Pace
 // and sweep.Local correct them by what they see.
 const (
 	startCPUS            = 0.1
-	entryCPUS            = 0.06e-3
-	createdCPUS          = 0.035e-3 // an evaluation, whatever becomes of it
-	processedCPUS        = 0.11e-3  // and one that a worker processes
-	placedCPUS, lostCPUS = 0.17e-3, 0.11e-3
-	seenCPUS             = 6e-6 // an allocation of its job, for an evaluation of a service job
+	entryCPUS            = 0.042e-3
+	createdCPUS          = 0.025e-3 // an evaluation, whatever becomes of it
+	processedCPUS        = 0.077e-3 // and one that a worker processes
+	placedCPUS, lostCPUS = 0.12e-3, 0.077e-3
+	seenCPUS             = 4.2e-6 // an allocation of its job, for an evaluation of a service job
 	// An idle client asks for its allocations every five minutes, and heartbeats when that
 	// call returns. In a drain of hours, that costs much.
-	clientCalls, callCPUS = 2.0 / 300, 40e-6
+	clientCalls, callCPUS = 2.0 / 300, 28e-6
 
 	startBytes, nodeBytes             = 35e6, 22e3
 	entryBytes, evalBytes, allocBytes = 1e3, 1e3, 4.5e3
