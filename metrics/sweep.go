@@ -26,9 +26,9 @@ type Sweep struct {
 	Limits []Threshold `json:"limits,omitempty"`
 	// Metrics are paths of figures that the sweep is about, besides those that every sweep is
 	// about and those of Limits.
-	Metrics []string `json:"metrics,omitempty"`
-	Runs   []SweepRun  `json:"runs"`
-	Knees  []Knee      `json:"knees,omitempty"`
+	Metrics []string   `json:"metrics,omitempty"`
+	Runs    []SweepRun `json:"runs"`
+	Knees   []Knee     `json:"knees,omitempty"`
 }
 
 // Axis is a parameter that a sweep varies.

@@ -28,18 +28,22 @@ func pendingFigure(v *view) figure.Figure {
 
 // emptied says how long each phase took to empty the queue.
 func (v *view) emptied(r *metrics.Result) string {
-	var times []string
+	var times, never []string
 	for _, name := range wording.RecoveringPhases(v.runs) {
 		switch p := r.Phase(name); {
 		case p == nil:
 		case p.QueueEmptyS < 0:
-			times = append(times, "never in "+name)
+			never = append(never, name)
 		default:
 			times = append(times, wording.Clock(p.QueueEmptyS)+" in "+name)
 		}
 	}
-	if len(times) == 0 {
-		return ""
+	text := ""
+	if len(times) > 0 {
+		text += "; empty after " + strings.Join(times, ", ")
 	}
-	return "; empty after " + strings.Join(times, ", ")
+	if len(never) > 0 {
+		text += "; never empty in " + strings.Join(never, ", ")
+	}
+	return text
 }
