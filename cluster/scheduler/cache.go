@@ -114,13 +114,12 @@ func (a *attempt) gatherChanged(since uint64) bool {
 			return false
 		}
 		on := a.snap.NodeAllocs(node.ID)
-		for _, list := range [][]*rpc.Allocation{on.Live, on.Terminal} {
-			for _, alloc := range list {
-				if a.owns(alloc) {
-					found = append(found, alloc)
-				}
+		for _, alloc := range on.Live {
+			if a.owns(alloc) {
+				found = append(found, alloc)
 			}
 		}
+		found = append(found, on.TerminalOf(a.eval.Job())...)
 	}
 	slices.SortFunc(found, rpc.ByID)
 	a.changed = slices.Compact(found)

@@ -66,13 +66,7 @@ func allocName(job, group string, n int) string { return fmt.Sprintf("%s.%s[%d]"
 func (s *systemRun) nodesToLookAt() []string {
 	var ids []string
 	if k := s.known; k != nil {
-		ids = append(ids, k.open...)
-		for n := range s.snap.NodesChangedSince(k.index) {
-			ids = append(ids, n.ID)
-		}
-		for alloc := range s.snap.AllocsChangedSince(s.eval.Job(), k.index) {
-			ids = append(ids, alloc.NodeID)
-		}
+		ids = append(s.snap.ChangedNodeIDs(s.eval.Job(), k.index), k.open...)
 	} else {
 		for _, alloc := range s.snap.AllocsByJob(s.eval.Job()) {
 			ids = append(ids, alloc.NodeID)
@@ -116,10 +110,7 @@ func (s *systemRun) node(id string) {
 // updateNonTerminalAllocsToLost).
 func (s *systemRun) terminal(on *state.NodeAllocs, node *rpc.Node) map[string]*rpc.Allocation {
 	var last map[string]*rpc.Allocation
-	for _, alloc := range on.Terminal {
-		if !s.owns(alloc) {
-			continue
-		}
+	for _, alloc := range on.TerminalOf(s.eval.Job()) {
 		if stopLost(alloc, node) {
 			s.stop(alloc, allocLost, rpc.AllocClientLost)
 		}

@@ -99,6 +99,18 @@ func recount(t interface {
 		if !slices.Equal(got.Live, want.Live) || !slices.Equal(got.Terminal, want.Terminal) || got.Used != want.Used {
 			t.Fatalf("at index %d, node %s: %+v, counted %+v", s.Index(), id, got, want)
 		}
+		modified := uint64(1)
+		for _, a := range want.All() {
+			modified = max(modified, a.AllocModifyIndex)
+		}
+		equal("ModifyIndex of node "+id, got.ModifyIndex(), modified)
+		of := map[broker.JobID][]*rpc.Allocation{}
+		for _, a := range want.Terminal {
+			of[jobOf(a)] = append(of[jobOf(a)], a)
+		}
+		for job := range jobs {
+			equal("terminal allocations of "+job.ID+" on node "+id, slices.Equal(got.TerminalOf(job), of[job]), true)
+		}
 	}
 	equal("per-job rows", s.summaries.len(), len(jobs))
 	for job, want := range jobs {

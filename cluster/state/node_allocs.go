@@ -1,9 +1,11 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
@@ -15,10 +17,12 @@ type NodeAllocs struct {
 	// Live and Terminal split the allocations by rpc.Allocation.Terminal, both in the order
 	// of their IDs.
 	Live, Terminal []*rpc.Allocation
+	terminalByJob  []*rpc.Allocation // the terminal ones again, in the order of their jobs
 	// Used is the sum of the live allocations' resources.
 	Used rpc.Resources
 	// Index is that of the last change to any of them; zero if there was none.
-	Index uint64
+	Index    uint64
+	modified uint64 // the highest AllocModifyIndex
 }
 
 // All returns the live and the terminal allocations in the order of their IDs.
@@ -35,24 +39,29 @@ func (n *NodeAllocs) All() []*rpc.Allocation {
 	return append(append(all, live...), terminal...)
 }
 
+// TerminalOf returns the terminal allocations of a job in the order of their IDs.
+func (n *NodeAllocs) TerminalOf(job broker.JobID) []*rpc.Allocation {
+	of := n.terminalByJob
+	byJob := func(a *rpc.Allocation, job broker.JobID) int { return compareJobs(jobOf(a), job) }
+	first, _ := slices.BinarySearchFunc(of, job, byJob)
+	end := first
+	for end < len(of) && jobOf(of[end]) == job {
+		end++
+	}
+	return of[first:end:end]
+}
+
 // ModifyIndex returns the index of the last change by a server, not by the client. It is at
 // least 1, since zero in a query would mean that its sender knows nothing.
-func (n *NodeAllocs) ModifyIndex() uint64 {
-	index := uint64(1)
-	for _, set := range [...][]*rpc.Allocation{n.Live, n.Terminal} {
-		for _, a := range set {
-			index = max(index, a.AllocModifyIndex)
-		}
-	}
-	return index
-}
+func (n *NodeAllocs) ModifyIndex() uint64 { return max(n.modified, 1) }
 
 // LiveByID returns the live allocation, or nil.
 func (n *NodeAllocs) LiveByID(id string) *rpc.Allocation {
-	if at, ok := find(n.Live, id); ok {
-		return n.Live[at]
+	at, ok := slices.BinarySearchFunc(n.Live, id, func(a *rpc.Allocation, id string) int { return strings.Compare(a.ID, id) })
+	if !ok {
+		return nil
 	}
-	return nil
+	return n.Live[at]
 }
 
 // updateNodeAllocs replaces old by now in the node's row; one of them may be nil. It
@@ -72,44 +81,59 @@ func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) {
 
 func (n *NodeAllocs) empty() bool { return len(n.Live)+len(n.Terminal) == 0 }
 
-// replace puts now in the place of old; one of them may be nil. It does not write to the
-// lists, which snapshots share, but makes new ones.
+// replace puts now in the place of old; one of them may be nil.
 func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
-	if old != nil && now != nil && old.Terminal() == now.Terminal() {
-		set := n.set(old)
-		*set = slices.Clone(*set)
-		if at, ok := find(*set, now.ID); ok {
-			(*set)[at] = now
-		}
-	} else {
-		if old != nil {
-			set := n.set(old)
-			if at, ok := find(*set, old.ID); ok {
-				*set = slices.Concat((*set)[:at], (*set)[at+1:])
-			}
-		}
-		if now != nil {
-			set := n.set(now)
-			at, _ := find(*set, now.ID)
-			*set = slices.Concat((*set)[:at], []*rpc.Allocation{now}, (*set)[at:])
-		}
-	}
-	if old != nil && !old.Terminal() {
+	was, is := split(old), split(now)
+	n.Live = replaced(n.Live, was.live, is.live, rpc.ByID)
+	n.Terminal = replaced(n.Terminal, was.terminal, is.terminal, rpc.ByID)
+	n.terminalByJob = replaced(n.terminalByJob, was.terminal, is.terminal, byJobAndID)
+	if was.live != nil {
 		n.Used = n.Used.Sub(old.Resources)
 	}
-	if now != nil && !now.Terminal() {
+	if is.live != nil {
 		n.Used = n.Used.Add(now.Resources)
 	}
-}
-
-// set returns the list that the allocation belongs to.
-func (n *NodeAllocs) set(a *rpc.Allocation) *[]*rpc.Allocation {
-	if a.Terminal() {
-		return &n.Terminal
+	if now != nil {
+		n.modified = max(n.modified, now.AllocModifyIndex)
+	} else if old.AllocModifyIndex == n.modified {
+		n.modified = 0
+		for _, a := range n.All() {
+			n.modified = max(n.modified, a.AllocModifyIndex)
+		}
 	}
-	return &n.Live
 }
 
-func find(set []*rpc.Allocation, id string) (int, bool) {
-	return slices.BinarySearchFunc(set, id, func(a *rpc.Allocation, id string) int { return strings.Compare(a.ID, id) })
+// part is an allocation, or nil, in the list that it belongs to.
+type part struct{ live, terminal *rpc.Allocation }
+
+func split(a *rpc.Allocation) part {
+	if a != nil && a.Terminal() {
+		return part{terminal: a}
+	}
+	return part{live: a}
+}
+
+// replaced returns the list with now in the place of old; both may be nil. It does not write
+// to the list, which snapshots share.
+func replaced(list []*rpc.Allocation, old, now *rpc.Allocation, order func(a, b *rpc.Allocation) int) []*rpc.Allocation {
+	at := func(a *rpc.Allocation) int {
+		i, _ := slices.BinarySearchFunc(list, a, order)
+		return i
+	}
+	switch {
+	case old != nil && now != nil:
+		list = slices.Clone(list)
+		list[at(old)] = now
+	case old != nil:
+		i := at(old)
+		list = slices.Concat(list[:i], list[i+1:])
+	case now != nil:
+		i := at(now)
+		list = slices.Concat(list[:i], []*rpc.Allocation{now}, list[i:])
+	}
+	return list
+}
+
+func byJobAndID(a, b *rpc.Allocation) int {
+	return cmp.Or(compareJobs(jobOf(a), jobOf(b)), rpc.ByID(a, b))
 }

@@ -162,7 +162,9 @@ func (t *tables) restore(dec *codec.Decoder, h *persistHeader, in *interner) err
 		}),
 		restoreRows(dec, "allocs", h.Allocs, func(a *rpc.Allocation) {
 			in.alloc(a)
-			on(a.NodeID).restore(a)
+			row := on(a.NodeID)
+			row.replace(nil, a)
+			row.Index = max(row.Index, a.ModifyIndex)
 			perJob[jobOf(a)] = append(perJob[jobOf(a)], a)
 			t.allocs.put(tx, a.ID, a)
 		}),
@@ -176,16 +178,6 @@ func (t *tables) restore(dec *codec.Decoder, h *persistHeader, in *interner) err
 	)
 	t.nodeLog = restoredLog(nodes, func(n *rpc.Node) uint64 { return n.ModifyIndex })
 	return err
-}
-
-// restore adds an allocation; they must come in the order of their IDs.
-func (n *NodeAllocs) restore(a *rpc.Allocation) {
-	set := n.set(a)
-	*set = append(*set, a)
-	if !a.Terminal() {
-		n.Used = n.Used.Add(a.Resources)
-	}
-	n.Index = max(n.Index, a.ModifyIndex)
 }
 
 func restoreRows[T any](dec *codec.Decoder, table string, n int, keep func(*T)) func() error {

@@ -110,6 +110,20 @@ func (s *Snapshot) allocsSince(job broker.JobID, index uint64) []*rpc.Allocation
 	return s.summary(job).log.since(index, s.isAlloc)
 }
 
+// ChangedNodeIDs returns the IDs, in any order and some more than once, of the nodes that have
+// changed since an index, and of those with allocations of the job that have. It does not see
+// deleted rows.
+func (s *Snapshot) ChangedNodeIDs(job broker.JobID, index uint64) []string {
+	var ids []string
+	for n := range s.nodeLog.entriesSince(index) {
+		ids = append(ids, n.ID)
+	}
+	for a := range s.summary(job).log.entriesSince(index) {
+		ids = append(ids, a.NodeID)
+	}
+	return ids
+}
+
 // changeLog lists rows by the index of their last change. It replaces an index by
 // ModifyIndex, which would be the dearest of all: each change would delete a row of it and
 // insert another. Appending to a log does not write to the copies of it in snapshots.
@@ -161,15 +175,27 @@ func (l *changeLog[R]) push(index uint64, rows []*R) {
 // then of their IDs.
 func (l changeLog[R]) since(index uint64, current func(*R) bool) []*R {
 	var found []*R
-	for c := l.last; c != nil && c.index > index; c = c.before {
-		for _, r := range slices.Backward(c.rows) {
-			if current(r) {
-				found = append(found, r)
-			}
+	for r := range l.entriesSince(index) {
+		if current(r) {
+			found = append(found, r)
 		}
 	}
 	slices.Reverse(found)
 	return found
+}
+
+// entriesSince iterates over the entries after index, the latest first. Of a row that has
+// changed several times there may be several.
+func (l changeLog[R]) entriesSince(index uint64) iter.Seq[*R] {
+	return func(yield func(*R) bool) {
+		for c := l.last; c != nil && c.index > index; c = c.before {
+			for _, r := range slices.Backward(c.rows) {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // restoredLog returns a log of rows, given in the order of their IDs, by their indexes.

@@ -157,8 +157,10 @@ var (
 	}
 	byJob = &order[broker.JobID]{
 		func(broker.JobID) uint64 { return 0 },
-		func(a, b broker.JobID) int {
-			return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.ID, b.ID))
-		},
+		compareJobs,
 	}
 )
+
+func compareJobs(a, b broker.JobID) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.ID, b.ID))
+}
