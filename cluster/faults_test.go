@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,4 +76,44 @@ func TestASlowServerHoldsNobodyUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLostAnswers: a call through a follower whose answer is lost, on the way to the follower or
+// on that to the client, fails and has been applied once: whether to make it again is the
+// caller's to decide.
+func TestLostAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, Config{Seed: 1})
+		leader := r.c.Leader()
+		follower := (leader + 1) % 3
+		through, node := r.c.NodeServer(follower), testNode(1)
+		for _, link := range [][2]string{{r.c.Addr(leader), r.c.Addr(follower)}, {r.c.Addr(follower), node.ID}} {
+			for _, call := range []struct {
+				entry string
+				make  func() error
+			}{
+				{"AllocClientUpdateRequestType", func() error {
+					_, err := through.UpdateAlloc(t.Context(), &rpc.AllocUpdateRequest{NodeID: node.ID, Alloc: []*rpc.Allocation{{ID: "a"}}})
+					return err
+				}},
+				{"NodeRegisterRequestType", func() error {
+					_, err := through.Register(t.Context(), &rpc.NodeRegisterRequest{Node: node})
+					return err
+				}},
+				{"NodeUpdateStatusRequestType", func() error { // registering left the node not ready
+					_, err := through.UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: node.ID, Status: rpc.NodeStatusReady})
+					return err
+				}},
+			} {
+				r.entries()
+				end := r.c.DisturbLinks(LinkFault{From: link[:1], To: link[1:], OneWay: true, Link: Link{Loss: 1}})
+				if err := call.make(); !errors.Is(err, rpc.ErrUnreachable) {
+					t.Errorf("%s, answer lost from %s to %s: %v, want %v", call.entry, link[0], link[1], err, rpc.ErrUnreachable)
+				}
+				end()
+				time.Sleep(time.Minute)
+				r.want(fmt.Sprintf("answer lost from %s to %s", link[0], link[1]), r.entries(), "1 "+call.entry+"\n")
+			}
+		}
+	})
 }

@@ -141,6 +141,10 @@ func TestRecorderLatencies(t *testing.T) {
 	near("p90", wait.P90, 0.9)
 	near("p99", wait.P99, 0.99)
 	near("fan_in.p50", r.FanIn.P50, 500)
+	near("fan_in.p99", r.FanIn.P99, 990)
+	if r.FanIn.Max != 1000 {
+		t.Errorf("fan_in.max = %g, want exactly 1000", r.FanIn.Max)
+	}
 	if wait.Max != 1 || wait.Count != 1000 {
 		t.Errorf("max %g of %d, want exactly 1 of 1000", wait.Max, wait.Count)
 	}

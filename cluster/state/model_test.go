@@ -154,7 +154,8 @@ func change(rt *rapid.T, s *Store) error {
 		if snap.NodeByID(node) == nil {
 			return tx.UpsertNode(&rpc.Node{ID: node, Datacenter: oneOf("dc", "dc1", "dc2"), Status: nodeStatus(), Drain: drain()})
 		}
-		switch rapid.IntRange(0, 10).Draw(rt, "change") {
+		job := func() broker.JobID { return broker.JobID{Namespace: rpc.DefaultNamespace, ID: id("job", 3)} }
+		switch rapid.IntRange(0, 14).Draw(rt, "change") {
 		case 0:
 			return tx.UpsertNode(&rpc.Node{ID: node, Datacenter: oneOf("dc", "dc1", "dc2"), Status: nodeStatus()})
 		case 1:
@@ -186,9 +187,21 @@ func change(rt *rapid.T, s *Store) error {
 			}
 			return tx.UpsertEvals(evals...)
 		case 8:
-			return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: id("alloc", 12), ClientStatus: clientStatus()}, &rpc.Allocation{ID: id("alloc", 12), ClientStatus: clientStatus()})
+			report := func() *rpc.Allocation {
+				return &rpc.Allocation{ID: id("alloc", 12), ClientStatus: clientStatus(), Health: oneOf("health", "", rpc.AllocHealthy, rpc.AllocUnhealthy)}
+			}
+			return tx.UpdateAllocsFromClient(report(), report())
 		case 9:
 			return tx.DeleteEvals([]string{id("eval", 12), id("eval", 12)}, []string{id("alloc", 12), id("alloc", 12)})
+		case 10:
+			return tx.AddNodeEvents(node, NodeEvent{Message: id("event", 3)})
+		case 11:
+			return tx.NoteLaunch(job(), int64(index), rapid.Bool().Draw(rt, "launched"))
+		case 12:
+			return tx.RequestTransitions([]string{id("alloc", 12)}, []string{id("alloc", 12)})
+		case 13:
+			tx.SetSchedulerConfig(rpc.SchedulerConfig{PauseEvalBroker: rapid.Bool().Draw(rt, "paused")})
+			return nil
 		default:
 			return tx.UpsertPlanResults(randomPlan(rt, snap))
 		}
@@ -197,8 +210,18 @@ func change(rt *rapid.T, s *Store) error {
 
 func randomPlan(rt *rapid.T, snap *Snapshot) *PlanResults {
 	r := &PlanResults{UpdatedAt: int64(rapid.IntRange(1, 100).Draw(rt, "time"))}
+	deployed := broker.JobID{Namespace: rpc.DefaultNamespace, ID: fmt.Sprintf("job-%d", rapid.IntRange(0, 3).Draw(rt, "deployed"))}
+	switch d := snap.DeploymentOf(deployed); {
+	case d == nil || rapid.IntRange(0, 3).Draw(rt, "deploy again") == 0:
+		r.Deployment = &rpc.Deployment{
+			ID: fmt.Sprintf("deployment-%d", snap.Index()), Namespace: deployed.Namespace, JobID: deployed.ID,
+			Status: rpc.DeploymentRunning, Groups: []rpc.DeploymentGroup{{Name: "tg", DesiredTotal: 3}},
+		}
+	case rapid.IntRange(0, 3).Draw(rt, "end") == 0:
+		r.DeploymentUpdates = []*rpc.DeploymentUpdate{{Namespace: d.Namespace, JobID: d.JobID, DeploymentID: d.ID, Status: rpc.DeploymentSuccessful}}
+	}
 	seen := map[string]bool{}
-	for i := range rapid.IntRange(0, 4).Draw(rt, "allocations") {
+	for range rapid.IntRange(0, 4).Draw(rt, "allocations") {
 		id := fmt.Sprintf("alloc-%d", rapid.IntRange(0, 12).Draw(rt, "alloc"))
 		old := snap.AllocByID(id)
 		if seen[id] {
@@ -207,10 +230,15 @@ func randomPlan(rt *rapid.T, snap *Snapshot) *PlanResults {
 		seen[id] = true
 		switch {
 		case old == nil:
-			r.AllocsUpdated = append(r.AllocsUpdated, &rpc.Allocation{
-				ID: id, Namespace: rpc.DefaultNamespace, JobID: fmt.Sprintf("job-%d", i), NodeID: fmt.Sprintf("node-%d", rapid.IntRange(0, 6).Draw(rt, "on")),
-				Resources: rpc.Resources{CPUMHz: 1 + i}, DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientPending,
-			})
+			a := &rpc.Allocation{
+				ID: id, Namespace: rpc.DefaultNamespace, JobID: fmt.Sprintf("job-%d", rapid.IntRange(0, 3).Draw(rt, "of")),
+				NodeID: fmt.Sprintf("node-%d", rapid.IntRange(0, 6).Draw(rt, "on")), TaskGroup: "tg",
+				Resources: rpc.Resources{CPUMHz: 1 + len(seen)}, DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientPending,
+			}
+			if d := cmp.Or(r.Deployment, snap.DeploymentOf(jobOf(a))); d != nil && d.JobID == a.JobID {
+				a.DeploymentID = d.ID
+			}
+			r.AllocsUpdated = append(r.AllocsUpdated, a)
 		case rapid.Bool().Draw(rt, "stop"):
 			r.AllocsStopped = append(r.AllocsStopped, AllocDiff{ID: id, DesiredDescription: "test"})
 		default:
@@ -223,8 +251,10 @@ func randomPlan(rt *rapid.T, snap *Snapshot) *PlanResults {
 }
 
 // TestCountsFollowRows applies random entries. The counts must agree with the rows in the
-// latest snapshot, in older ones and after a restore.
+// latest snapshot, in older ones and after a restore. Between them the histories fill every
+// table.
 func TestCountsFollowRows(t *testing.T) {
+	var most [16]int64 // rows of each table
 	rapid.Check(t, func(rt *rapid.T) {
 		s := New()
 		var old []*Snapshot
@@ -245,8 +275,29 @@ func TestCountsFollowRows(t *testing.T) {
 				rt.Fatalf("the snapshot of index %d changed", snap.Index())
 			}
 		}
+		for i, n := range persistedRows(s.Snapshot()) {
+			most[i] = max(most[i], n)
+		}
 		checkRestore(rt, s)
 	})
+	for i := range persistedRows(New().Snapshot()) {
+		if most[i] == 0 {
+			t.Errorf("no history has a row of the table that is %s in a persisted header: draw one", reflect.TypeFor[persistHeader]().Field(i).Name)
+		}
+	}
+}
+
+// persistedRows returns how many rows of each table a snapshot persists, by the number of the
+// header's field.
+func persistedRows(s *Snapshot) map[int]int64 {
+	header := reflect.ValueOf(s.persistHeader())
+	rows := map[int]int64{}
+	for i := range header.NumField() {
+		if field := header.Field(i); field.CanInt() && header.Type().Field(i).Name != "Version" {
+			rows[i] = field.Int()
+		}
+	}
+	return rows
 }
 
 func checkRestore(rt *rapid.T, s *Store) {
@@ -276,9 +327,16 @@ func checkRestore(rt *rapid.T, s *Store) {
 	if !reflect.DeepEqual(snap.counts, again.counts) {
 		rt.Fatalf("restored counts %+v, had %+v", again.counts, snap.counts)
 	}
-	for _, id := range []string{"node-0", "node-1"} {
-		if !reflect.DeepEqual(snap.NodeEvents(id), again.NodeEvents(id)) {
-			rt.Fatalf("restored events of %s: %v, had %v", id, again.NodeEvents(id), snap.NodeEvents(id))
+	for n := range snap.Nodes() {
+		if !reflect.DeepEqual(snap.NodeEvents(n.ID), again.NodeEvents(n.ID)) {
+			rt.Fatalf("restored events of %s: %v, had %v", n.ID, again.NodeEvents(n.ID), snap.NodeEvents(n.ID))
+		}
+	}
+	for sum := range snap.summaries.all() {
+		got, want := again.summary(sum.Job), *sum
+		got.log, want.log = changeLog[rpc.Allocation]{}, changeLog[rpc.Allocation]{}
+		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+			rt.Fatalf("restored summary of job %s: %+v, had %+v", sum.Job.ID, got, want)
 		}
 	}
 	if err := again.Persist(&second); err != nil || !bytes.Equal(second.Bytes(), image) {

@@ -32,18 +32,21 @@ func msgpackHandle() *codec.MsgpackHandle {
 	return h
 }
 
-// Persist writes the snapshot to w, for Restore to read.
-func (s *Snapshot) Persist(w io.Writer) error {
-	buf := bufio.NewWriterSize(w, 1<<16)
-	enc := codec.NewEncoder(buf, msgpackHandle())
-	header := &persistHeader{
+func (s *Snapshot) persistHeader() persistHeader {
+	return persistHeader{
 		Version: persistVersion, Counts: &s.counts,
 		Nodes: s.NodeCount(), Jobs: s.counts.Jobs, Evals: s.counts.Evals,
 		Allocs:      s.counts.AllocsLive + s.counts.AllocsTerminal,
 		Summary:     s.summaries.len(),
 		Deployments: s.deployments.len(),
 	}
-	if err := enc.Encode(header); err != nil {
+}
+
+// Persist writes the snapshot to w, for Restore to read.
+func (s *Snapshot) Persist(w io.Writer) error {
+	buf := bufio.NewWriterSize(w, 1<<16)
+	enc := codec.NewEncoder(buf, msgpackHandle())
+	if err := enc.Encode(s.persistHeader()); err != nil {
 		return fmt.Errorf("persist state at index %d: %w", s.Index(), err)
 	}
 	err := firstError(

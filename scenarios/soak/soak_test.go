@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/internal/actions"
 	"github.com/simctl/simctl/scenarios/internal/behaviours"
@@ -114,6 +115,20 @@ func TestShrinking(t *testing.T) {
 	got, err := Shrink(Finding{Schedule: big}, func(Schedule) (Finding, error) { return Finding{}, stop })
 	if !errors.Is(err, stop) || got.Schedule.Events() != big.Events() {
 		t.Errorf("an interrupted search gives %d events, %v", got.Schedule.Events(), err)
+	}
+}
+
+// TestAccountsAreJudged: entries that nothing explains are a problem, those that are missing are
+// not.
+func TestAccountsAreJudged(t *testing.T) {
+	got := unexplained(metrics.Phase{
+		RaftEntriesByType:         map[string]uint64{"A": 5, "B": 1, "C": 2},
+		RaftEntriesExpectedByType: map[string]uint64{"A": 3, "C": 2, "D": 1},
+		RaftAccount:               []metrics.Expectation{{Type: "A", Event: "a", Entries: 3}},
+	})
+	want := []string{"the log has 5 of type A, 2 more than the events explain", "the log has 1 of type B, 1 more than the events explain"}
+	if !slices.Equal(got, want) {
+		t.Errorf("problems %q, want %q", got, want)
 	}
 }
 

@@ -23,6 +23,7 @@ var (
 	NodeEvaluated   = EvalUpdate.because("changes of nodes that called for evaluations")
 	ScaleEvaluated  = EvalUpdate.because("jobs scaled")
 	EvalProcessed   = EvalUpdate.because("evaluations processed")
+	EvalUnacked     = EvalUpdate.because("results of evaluations that no ack followed")
 	EvalReblocked   = EvalUpdate.less("of these blocked again, which writes nothing")
 	EvalSpawned     = EvalUpdate.because("evaluations made by workers")
 	EvalsReaped     = EvalUpdate.because("batches of shed evaluations")

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -56,6 +57,11 @@ func (e entry) wait() (uint64, error) {
 	}
 	e.srv.shared.Acked.Note(f.Index(), e.srv.Logs.Term(f.Index()))
 	return f.Index(), nil
+}
+
+// inDoubt reports whether a call that failed so may have been applied all the same.
+func inDoubt(err error) bool {
+	return errors.Is(err, raft.ErrLeadershipLost) || errors.Is(err, rpc.ErrUnreachable) || errors.Is(err, ErrStopped) || errors.Is(err, context.Canceled)
 }
 
 // Write writes one entry and waits until it is applied on this server.

@@ -63,7 +63,13 @@ func (p *planning) write(evals []*broker.Evaluation) error {
 		}
 	}
 	for _, e := range evals {
-		err := p.call("Eval.Update", func(l *Server) error { return l.writeEvals(p.eval.ID, p.token, e) })
+		err := p.worker.retry(func() error {
+			err := p.worker.call("Eval.Update", func(l *Server) error { return l.writeEvals(p.eval.ID, p.token, e) })
+			if inDoubt(err) {
+				p.worker.srv.Because(fsm.EvalUnacked)
+			}
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("write evaluation %s: %w", e.ID, err)
 		}

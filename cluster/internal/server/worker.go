@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/simnet"
@@ -150,7 +151,10 @@ func (w *worker) answer(d dequeued, ack bool) {
 	if ack {
 		method, end = "Eval.Ack", (*leader.Evaluations).Ack
 	}
-	_ = w.call(method, func(l *Server) error { return end(l.evals, d.eval, d.token) })
+	err := w.call(method, func(l *Server) error { return end(l.evals, d.eval, d.token) })
+	if ack && err != nil && d.eval.Type != rpc.JobTypeCore {
+		w.srv.Because(fsm.EvalUnacked)
+	}
 }
 
 // call runs fn on the leader.

@@ -87,6 +87,28 @@ func TestConservation(t *testing.T) {
 	}
 }
 
+// TestNonePending: an evaluation left in the broker, or in state only, fails the run; those that
+// wait for a time count by the state, and those of garbage collection not at all.
+func TestNonePending(t *testing.T) {
+	collecting := broker.Stats{Ready: 1, Unacked: 2, ByScheduler: map[string]broker.SchedulerStats{rpc.JobTypeCore: {Ready: 1, Unacked: 2}}}
+	for _, c := range []struct {
+		name  string
+		stats cluster.Stats
+		ok    bool
+		want  string
+	}{
+		{"nothing", cluster.Stats{}, true, "0 in the broker, 0 pending in state"},
+		{"in state only", cluster.Stats{StatePending: 1}, false, "0 in the broker, 1 pending in state"},
+		{"ready", cluster.Stats{Broker: broker.Stats{Ready: 1}}, false, "1 in the broker"},
+		{"with a worker", cluster.Stats{Broker: broker.Stats{Unacked: 1}}, false, "1 in the broker"},
+		{"pending", cluster.Stats{Broker: broker.Stats{Pending: 1}}, false, "1 in the broker"},
+		{"shed", cluster.Stats{Broker: broker.Stats{Cancelable: 1}}, false, "1 in the broker"},
+		{"of garbage collection", cluster.Stats{Broker: collecting}, true, "0 in the broker"},
+	} {
+		t.Run(c.name, func(t *testing.T) { wantCheck(t, NonePending(c.stats), InvariantNonePending, c.ok, c.want) })
+	}
+}
+
 func TestOneInFlightIsJudged(t *testing.T) {
 	wantCheck(t, OneInFlight(Seen{acks: 7}), InvariantOneInFlight, true, "7 acks")
 	wantCheck(t, OneInFlight(Seen{acks: 7, twice: 2, first: "b beside a"}), InvariantOneInFlight, false, "2 evaluations", "b beside a")

@@ -1,0 +1,53 @@
+package leader
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// soleLog is the log of a cluster of one server without Raft: what is written is applied.
+type soleLog struct {
+	*testing.T
+	store  *state.Store
+	refuse error // what Write returns instead of writing
+	causes []fsm.Cause
+}
+
+var _ Log = (*soleLog)(nil)
+
+func newSoleLog(t *testing.T) *soleLog { return &soleLog{T: t, store: state.New()} }
+
+func (l *soleLog) Leads() bool                  { return true }
+func (l *soleLog) Snapshot() *state.Snapshot    { return l.store.Snapshot() }
+func (l *soleLog) Because(causes ...fsm.Cause)  { l.causes = append(l.causes, causes...) }
+func (l *soleLog) NewID(parts ...string) string { return strings.Join(parts, "/") }
+func (l *soleLog) status(id string) (status string) {
+	for e := range l.Snapshot().Evals() {
+		if e.ID == id {
+			status = e.Status
+		}
+	}
+	return status
+}
+
+func (l *soleLog) Write(c fsm.Command) (uint64, error) {
+	if l.refuse != nil {
+		return 0, l.refuse
+	}
+	index := l.store.Index() + 1
+	_, err := c.Apply(l.store, index)
+	return index, err
+}
+
+// evaluation returns one of a job of its own.
+func evaluation(id string, change ...func(*broker.Evaluation)) *broker.Evaluation {
+	e := &broker.Evaluation{ID: id, Namespace: "default", JobID: "job of " + id, Type: "service", Priority: 50, Status: broker.StatusPending}
+	for _, f := range change {
+		f(e)
+	}
+	return e
+}

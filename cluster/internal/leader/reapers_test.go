@@ -1,0 +1,79 @@
+package leader
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// reaping is a leader whose only log is l, with the reapers at work until the test ends.
+func reaping(t *testing.T, l *soleLog, eval config.EvalConfig) *Evaluations {
+	t.Helper()
+	cfg := config.Config{Policy: broker.Shedding(), Eval: eval}.WithDefaults()
+	v := NewEvaluations(l, &cfg, 1)
+	v.SetEnabled(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	var loops sync.WaitGroup
+	v.Reap(ctx, &loops)
+	t.Cleanup(func() {
+		v.Broker.SetEnabled(false)
+		cancel()
+		v.switched.Notify()
+		loops.Wait()
+		v.Broker.Close()
+	})
+	return v
+}
+
+// lose has a worker take the evaluation and give it back.
+func lose(t *testing.T, v *Evaluations) {
+	t.Helper()
+	d, err := v.Dequeue(t.Context(), []string{"service"}, time.Minute, 0)
+	if err != nil || d.Eval == nil {
+		t.Fatalf("dequeue: %+v, %v", d, err)
+	}
+	if err := v.Nack(d.Eval, d.Token); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFailedReaper: what was delivered too often is marked as failed, with another to follow.
+// When that cannot be written the evaluation stays the broker's: it comes up again, until it
+// can.
+func TestFailedReaper(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newSoleLog(t)
+		v := reaping(t, l, config.EvalConfig{DeliveryLimit: 1})
+		e := evaluation("e")
+		if _, err := l.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{e}})); err != nil {
+			t.Fatal(err)
+		}
+		v.Written(e)
+		l.refuse = rpc.ErrNoLeader
+		lose(t, v)
+		synctest.Wait()
+		if s := v.Broker.Stats(); s.Unacked != 1 || l.status("e") != broker.StatusPending {
+			t.Fatalf("the write failed, but the broker holds %+v and the state says %q", s, l.status("e"))
+		}
+		time.Sleep(time.Second)
+		l.refuse = nil
+		time.Sleep(time.Minute) // the reaper's own delivery times out
+		if s := v.Broker.Stats(); s.Unacked != 0 || l.status("e") != broker.StatusFailed {
+			t.Errorf("a minute after writes work again the broker holds %+v and the state says %q", s, l.status("e"))
+		}
+		if next := l.status("follow-up/e"); next != broker.StatusPending {
+			t.Errorf("the one to follow is %q, want it pending", next)
+		}
+		if n := len(slices.DeleteFunc(l.causes, func(c fsm.Cause) bool { return c != fsm.EvalGivenUp })); n != 2 {
+			t.Errorf("the account has %d evaluations given up, want 2: one whose write failed", n)
+		}
+	})
+}
