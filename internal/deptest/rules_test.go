@@ -238,6 +238,10 @@ var layers = []layer{
 		reason: "the pages of the catalogue are made the way any user makes a report, of one chart",
 	},
 	{
+		part: "internal/nomadrpc", modules: []string{"github.com/hashicorp/go-msgpack/v2", "github.com/hashicorp/yamux"},
+		reason: "a protocol is spoken the same whoever is at its ends, a fleet or a simulated cluster",
+	},
+	{
 		part:   "internal/heap",
 		reason: "a heap orders elements, whatever they are",
 	},
