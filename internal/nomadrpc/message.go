@@ -26,7 +26,10 @@ var (
 // ErrTooLarge is wrapped by errors for messages beyond a limit.
 var ErrTooLarge = errors.New("message too large")
 
-var errNotMsgpack = errors.New("not MessagePack: 0xc1 starts no value")
+var (
+	errNotMsgpack = errors.New("not MessagePack: 0xc1 starts no value")
+	errExtension  = errors.New("MessagePack's extensions are no part of the protocol")
+)
 
 // message is a message being read.
 type message struct {
@@ -91,7 +94,10 @@ func (m *message) value() (inside uint64, err error) {
 		return 0, errNotMsgpack
 	}
 	k := heads[head-0xc0]
-	if k.lengthSize == 0 {
+	switch {
+	case k.extension:
+		return 0, errExtension
+	case k.lengthSize == 0:
 		return 0, m.bytes(uint64(k.fixed))
 	}
 	length, err := m.length(k.lengthSize)
@@ -101,22 +107,25 @@ func (m *message) value() (inside uint64, err error) {
 	if k.children > 0 {
 		return length * uint64(k.children), nil
 	}
-	return 0, m.bytes(length + uint64(k.fixed))
+	return 0, m.bytes(length)
 }
 
 // head says what follows the first byte of a value: fixed bytes; or a length of so many
-// bytes, and then as many times children values, or as many bytes and fixed.
-type head struct{ lengthSize, children, fixed uint8 }
+// bytes, and then as many times children values, or as many bytes.
+type head struct {
+	lengthSize, children, fixed uint8
+	extension                   bool
+}
 
 // heads are those of the bytes 0xc0 to 0xdf.
 var heads = [32]head{
 	{}, {}, {}, {}, // nil, never used, false, true
 	{lengthSize: 1}, {lengthSize: 2}, {lengthSize: 4}, // bytes
-	{lengthSize: 1, fixed: 1}, {lengthSize: 2, fixed: 1}, {lengthSize: 4, fixed: 1}, // extensions
+	{extension: true}, {extension: true}, {extension: true},
 	{fixed: 4}, {fixed: 8}, // floats
 	{fixed: 1}, {fixed: 2}, {fixed: 4}, {fixed: 8}, // unsigned integers
 	{fixed: 1}, {fixed: 2}, {fixed: 4}, {fixed: 8}, // integers
-	{fixed: 2}, {fixed: 3}, {fixed: 5}, {fixed: 9}, {fixed: 17}, // extensions of fixed length
+	{extension: true}, {extension: true}, {extension: true}, {extension: true}, {extension: true},
 	{lengthSize: 1}, {lengthSize: 2}, {lengthSize: 4}, // strings
 	{lengthSize: 2, children: 1}, {lengthSize: 4, children: 1}, // arrays
 	{lengthSize: 2, children: 2}, {lengthSize: 4, children: 2}, // maps
