@@ -35,6 +35,8 @@ type NodeResources struct {
 	Cpu            NodeCPUResources
 	Memory         NodeMemoryResources
 	Disk           NodeDiskResources
+	Networks       []*NetworkResource
+	NodeNetworks   []*NodeNetworkResource
 	MinDynamicPort int
 	MaxDynamicPort int
 }
@@ -51,6 +53,32 @@ type NodeMemoryResources struct{ MemoryMB int64 }
 
 // NodeDiskResources is the part of NodeResources for disks.
 type NodeDiskResources struct{ DiskMB int64 }
+
+// NetworkResource is an address of a node, as before 0.12.
+type NetworkResource struct {
+	Mode   string
+	Device string
+	CIDR   string
+	IP     string
+	MBits  int
+}
+
+// NodeNetworkResource is a network of a node.
+type NodeNetworkResource struct {
+	Mode       string
+	Device     string
+	MacAddress string
+	Speed      int
+	Addresses  []NodeNetworkAddress
+}
+
+// NodeNetworkAddress is an address in a network of a node.
+type NodeNetworkAddress struct {
+	Family  string
+	Alias   string
+	Address string
+	Gateway string
+}
 
 // NodeReservedResources is what of a node is not for tasks.
 type NodeReservedResources struct {
