@@ -258,6 +258,10 @@ var layers = []layer{
 		reason: "what a process costs is asked by benchmarks and runs alike",
 	},
 	{
+		part:   "internal/testcerts",
+		reason: "tests of both ends of a connection need certificates of one authority",
+	},
+	{
 		part:   "internal/uuid",
 		reason: "every part writes IDs the same way, from its own source of random bits",
 	},

@@ -1,59 +1,42 @@
 package nomadrpc
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"math/big"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/simctl/simctl/internal/testcerts"
 )
 
-// authority makes certificates.
+// authority is one whose certificates servers and clients can use at once.
 type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
+	*testcerts.Authority
 	pool *x509.CertPool
 }
 
-func newAuthority(t testing.TB) *authority {
+func newAuthority(t testing.TB) authority {
 	t.Helper()
-	a := &authority{pool: x509.NewCertPool()}
-	issued := a.issue(t, "authority")
-	cert, err := x509.ParseCertificate(issued.Certificate[0])
+	made, err := testcerts.NewAuthority()
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.cert, a.key = cert, issued.PrivateKey.(*ecdsa.PrivateKey)
-	a.pool.AddCert(cert)
+	a := authority{made, x509.NewCertPool()}
+	a.pool.AppendCertsFromPEM(made.PEM)
 	return a
 }
 
-// issue returns a certificate for a name. The first is the authority's own.
-func (a *authority) issue(t testing.TB, name string) tls.Certificate {
+func (a authority) issue(t testing.TB, name string) tls.Certificate {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	cert, key, err := a.Issue(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		BasicConstraintsValid: true, IsCA: a.cert == nil,
-	}
-	parent, signer := a.cert, a.key
-	if parent == nil {
-		parent, signer = template, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	return pair
 }
 
 func TestTLS(t *testing.T) {

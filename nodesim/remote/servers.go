@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/nomadrpc"
@@ -44,6 +45,9 @@ type Servers struct {
 	cfg    Config
 	habits habits
 	links  [][]*link // of each server
+	// incomplete is how long a client waits, and up to twice as long, when a server did not
+	// have every allocation that another one listed.
+	incomplete time.Duration
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -59,7 +63,7 @@ func New(cfg Config) (*Servers, error) {
 	cfg.Connections = cmp.Or(cfg.Connections, DefaultConnections)
 	cfg.Region = cmp.Or(cfg.Region, DefaultRegion)
 	cfg.Release = cmp.Or(cfg.Release, NewestRelease)
-	s := &Servers{cfg: cfg, nodes: map[string]*node{}, names: map[string][]string{}}
+	s := &Servers{cfg: cfg, incomplete: 2 * time.Second, nodes: map[string]*node{}, names: map[string][]string{}}
 	var err error
 	if s.habits, err = habitsOf(cfg.Release); err != nil {
 		return nil, err

@@ -71,15 +71,11 @@ func (s server) fetch(ctx context.Context, n *node, since uint64, listed *nomadr
 		}
 	}
 	if len(fetched) < len(changed) {
-		pause(ctx, incompleteRetry+rand.N(incompleteRetry))
+		pause(ctx, s.incomplete+rand.N(s.incomplete))
 		return n.unchanged(since), nil
 	}
 	return n.merge(listed, fetched), nil
 }
-
-// incompleteRetry is how long a client waits, and up to twice as long, when a server did not
-// have every allocation that another one listed.
-const incompleteRetry = 2 * time.Second
 
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
