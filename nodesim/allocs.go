@@ -16,6 +16,7 @@ type alloc struct {
 	due      time.Duration // when the allocation has that status
 	status   allocStatus
 	reported bool
+	acked    bool // the servers have acknowledged a status
 	// deployed means that the servers wait for the allocation to be healthy, which it is after
 	// running for MinHealthy. The client learned of it at deployedAt.
 	deployed   bool
@@ -86,9 +87,10 @@ func (c *client) add(cfg *Config, now time.Duration, l *rpc.Allocation) alloc {
 	case l.ClientTerminal():
 		a.status, a.reported = allocComplete, true
 	case l.ServerTerminal():
+		a.acked = l.ClientStatus == rpc.AllocClientRunning
 		a.status, a.due = allocComplete, now+cfg.Behaviour.StopDelay.draw(src)
 	case l.ClientStatus == rpc.AllocClientRunning:
-		a.reported = true
+		a.reported, a.acked = true, true
 	default:
 		a.due = now + cfg.Behaviour.StartDelay.draw(src)
 	}
@@ -127,30 +129,36 @@ func (c *client) planSync(cfg *Config, now time.Duration) {
 		return // finishing the call plans the next tick
 	}
 	first, any := time.Duration(0), false
-	sooner := func(due time.Duration) {
-		if !any || due < first {
-			first, any = due, true
+	sooner := func(due time.Duration, urgent bool) {
+		if at := c.tick(cfg, max(due, now), urgent); !any || at < first {
+			first, any = at, true
 		}
 	}
-	for _, a := range c.allocs {
+	for i := range c.allocs {
+		a := &c.allocs[i]
 		if !a.reported {
-			sooner(a.due)
+			sooner(a.due, a.acked)
 		}
 		if a.deployed && a.status == allocRunning {
-			sooner(a.healthyAt(cfg))
+			sooner(a.healthyAt(cfg), false)
 		}
 	}
 	if !any {
 		t.state = idle
 		return
 	}
-	c.sleep(syncLoop, c.tick(max(first, now)), false)
+	c.sleep(syncLoop, first, false)
 }
 
-// tick returns the first tick of the sync loop's ticker at or after t.
-func (c *client) tick(t time.Duration) time.Duration {
-	n := max((t-c.syncBase+c.syncEvery-1)/c.syncEvery, 1)
-	return c.syncBase + n*c.syncEvery
+// tick returns the first tick of the sync loop's ticker at or after t, of those that send
+// what is not urgent unless urgent is set (pendingClientUpdates.nextBatch).
+func (c *client) tick(cfg *Config, t time.Duration, urgent bool) time.Duration {
+	every := c.syncEvery
+	if !urgent && every == cfg.AllocSync {
+		every = max(every, cfg.AllocSyncTypical/every*every)
+	}
+	n := max((t-c.syncBase+every-1)/every, 1)
+	return c.syncBase + n*every
 }
 
 // changes returns the statuses to report now.
@@ -181,7 +189,7 @@ func (c *client) onReport(cfg *Config, now time.Duration, asked call, a answer) 
 				return strings.Compare(a.id, id)
 			})
 			if found && c.allocs[i].status.String() == sent.ClientStatus {
-				c.allocs[i].reported = true
+				c.allocs[i].reported, c.allocs[i].acked = true, true
 				c.allocs[i].deployed = c.allocs[i].deployed && sent.Health == ""
 			}
 		}

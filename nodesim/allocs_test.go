@@ -65,6 +65,35 @@ func TestAllocationsAreStartedStoppedAndReportedInBatches(t *testing.T) {
 	})
 }
 
+// TestWhatIsUrgentIsReportedSooner: since 1.6.0, statuses that the servers have never heard and
+// health wait for a tick of each second, and a change of status does not.
+func TestWhatIsUrgentIsReportedSooner(t *testing.T) {
+	cfg := Config{Nodes: 1, Servers: 1, Seed: 2, ReportAllocs: true, Timing: Timing{AllocSyncTypical: time.Second, RegisterStagger: time.Nanosecond}}
+	inBubble(t, cfg, nil, func(t *testing.T, s *fakeServers, f *Fleet) {
+		waitReady(f)
+		node := f.clients[0].id
+		// The ticker starts anew with each report that went through.
+		place := func(at time.Duration, allocs ...*rpc.Allocation) {
+			time.Sleep(at - time.Since(s.started))
+			s.place(node, allocs...)
+		}
+		deployed := run("a")
+		deployed[0].DeploymentID = "d"
+		place(100*time.Millisecond, append(deployed, run("b")...)...)
+		place(5250*time.Millisecond, append(deployed, stop("b")...)...)
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if got, want := reports(s), []string{"a=running b=running", "b=complete", "a=running"}; !slices.Equal(got, want) {
+			t.Fatalf("reports %q, want %q", got, want)
+		}
+		for i, want := range []time.Duration{time.Second, 5400 * time.Millisecond, 10400 * time.Millisecond} {
+			if at := s.calls("report")[i].at; !within(at, want, want+slack) {
+				t.Errorf("report %d at %v, want %v", i, at, want)
+			}
+		}
+	})
+}
+
 // TestHealth: a client reports an allocation of a deployment as healthy after ten seconds, but
 // not one that somebody else reported as failed.
 func TestHealth(t *testing.T) {

@@ -56,10 +56,14 @@ type Timing struct {
 	// ready. Zero sends it right after the registration; real clients spread it over 10 s.
 	FirstHeartbeat time.Duration
 	AllocSync      time.Duration
-	AllocSyncRetry time.Duration
-	WatchRetry     time.Duration
-	WatchBlock     time.Duration // how long a GetClientAllocs may block
-	RPCHold        time.Duration // how long a call is retried below the loops
+	// AllocSyncTypical is how often an UpdateAlloc goes out that has nothing urgent: no status
+	// other than the one that the servers acknowledged last. It is a multiple of AllocSync: 1 s
+	// since 1.6.0. Zero, as before that, means AllocSync.
+	AllocSyncTypical time.Duration
+	AllocSyncRetry   time.Duration
+	WatchRetry       time.Duration
+	WatchBlock       time.Duration // how long a GetClientAllocs may block
+	RPCHold          time.Duration // how long a call is retried below the loops
 	// HeartbeatRetryUnit stands for a second in the rule of heartbeat retries, which wait
 	// 1 to 30 of them.
 	HeartbeatRetryUnit time.Duration
@@ -83,6 +87,7 @@ func (t *Timing) intervals() []interval {
 		{"RegisterRetry", &t.RegisterRetry, 15 * time.Second},
 		{"FirstHeartbeat", &t.FirstHeartbeat, 0},
 		{"AllocSync", &t.AllocSync, 200 * time.Millisecond},
+		{"AllocSyncTypical", &t.AllocSyncTypical, 0},
 		{"AllocSyncRetry", &t.AllocSyncRetry, 5 * time.Second},
 		{"WatchRetry", &t.WatchRetry, 30 * time.Second},
 		{"WatchBlock", &t.WatchBlock, 5 * time.Minute},

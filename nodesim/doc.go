@@ -29,7 +29,8 @@
 //	            a retry of WatchRetry.
 //	sync loop   a ticker of AllocSync that sends the changed allocation statuses, if
 //	            there are any, in one UpdateAlloc; after an error the ticker is reset to
-//	            a retry of AllocSyncRetry, and after a success to AllocSync.
+//	            a retry of AllocSyncRetry, and after a success to AllocSync. What is not
+//	            urgent waits for a tick of AllocSyncTypical.
 //
 // Below the loops, a call answered with "no leader" is tried again within RPCHold, after
 // a stagger of RPCHold/16; so is a read whose server became unreachable. Any error moves

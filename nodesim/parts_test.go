@@ -135,10 +135,22 @@ func TestQueue(t *testing.T) {
 }
 
 func TestSyncTicks(t *testing.T) {
-	c := client{syncBase: 1000, syncEvery: 200}
-	for at, want := range map[time.Duration]time.Duration{0: 1200, 1000: 1200, 1199: 1200, 1200: 1200, 1201: 1400, 5000: 5000} {
-		if got := c.tick(at); got != want {
-			t.Errorf("first tick at or after %d is %d, want %d", at, got, want)
+	cases := []struct {
+		typical, every time.Duration
+		urgent         bool
+		ticks          map[time.Duration]time.Duration
+	}{
+		{0, 200, false, map[time.Duration]time.Duration{0: 1200, 1000: 1200, 1199: 1200, 1200: 1200, 1201: 1400, 5000: 5000}},
+		{1000, 200, true, map[time.Duration]time.Duration{0: 1200, 1200: 1200, 1201: 1400}},
+		{1000, 200, false, map[time.Duration]time.Duration{0: 2000, 1201: 2000, 2000: 2000, 2001: 3000}},
+		{1000, 700, false, map[time.Duration]time.Duration{1001: 1700, 1701: 2400}}, // after an error
+	}
+	for _, k := range cases {
+		c, cfg := client{syncBase: 1000, syncEvery: k.every}, Config{Timing: Timing{AllocSync: 200, AllocSyncTypical: k.typical}}
+		for at, want := range k.ticks {
+			if got := c.tick(&cfg, at, k.urgent); got != want {
+				t.Errorf("every %d, typical %d, urgent %v: the first tick at or after %d is %d, want %d", k.every, k.typical, k.urgent, at, got, want)
+			}
 		}
 	}
 }

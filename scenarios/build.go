@@ -92,6 +92,9 @@ func (c *Compiled) build(read readFunc) error {
 	if err := b.makeBehaviours(behaviours.Groups(sc.Fleet)); err != nil {
 		return err
 	}
+	for _, d := range c.def.Behaviours {
+		c.behaviours = append(c.behaviours, b.setting.Behaviours[d.Name])
+	}
 	for _, p := range c.def.Phases {
 		phase, err := b.phase(p, words.Servers)
 		if err != nil {

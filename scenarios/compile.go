@@ -11,6 +11,7 @@ import (
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/behaviours"
 	"github.com/simctl/simctl/scenarios/internal/english"
 	"github.com/simctl/simctl/scenarios/internal/run"
 	"github.com/simctl/simctl/scenarios/language"
@@ -117,6 +118,7 @@ type Compiled struct {
 	profiles   profiles
 	thresholds []metrics.Threshold
 	scenario   run.Scenario // complete once there is a broker
+	behaviours []*behaviours.Behaviour
 }
 
 // Compile works out what a Spec stands for, and reads the files that the Spec names. A Spec

@@ -64,6 +64,7 @@ interrupted or stopped, 2 bad usage or input, 3 an invariant or a threshold fail
 		newSweepCommand(),
 		newPlanCommand(needed(args, "plan")),
 		newWatchCommand(needed(args, "watch")),
+		newNodesCommand(),
 		newReportCommand(),
 		newCompareCommand(),
 		newDigestCommand(),

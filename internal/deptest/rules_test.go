@@ -92,6 +92,10 @@ var layers = []layer{
 		reason: "the fleet must run against any servers that speak the protocol, real Nomad's included",
 	},
 	{
+		part: "nodesim/remote", own: []string{"cluster/rpc", "nodesim", "internal/nomadrpc", "internal/uuid"}, modules: []string{"golang.org/x/mod/semver"},
+		reason: "servers in other processes are reached by Nomad's protocol alone",
+	},
+	{
 		part: "scenarios/language", modules: []string{"github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty", "github.com/agext/levenshtein"},
 		reason: "reading a file must not depend on what runs it, so that a fuzzer and an editor can",
 	},
@@ -196,6 +200,10 @@ var layers = []layer{
 		reason:  "a Nomad cluster is one place among others where a sweep's runs go; the sweep knows none of them",
 	},
 	{
+		part: "scenarios/nodes", own: []string{"internal/rusage", "nodesim", "nodesim/remote", "scenarios", "scenarios/internal/behaviours"},
+		reason: "clients for servers elsewhere need no cluster of ours",
+	},
+	{
 		part: "reports", own: []string{"metrics", "reports/wording", "reports/figure", "reports/sweep", "reports/chart", "reports/page"},
 		modules: []string{"github.com/olekukonko/tablewriter", "github.com/google/renameio/v2"},
 		reason:  "every report must be made from Result files alone; its rooms are below it, and none reaches up",
@@ -226,7 +234,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
+		part: "cmd", own: []string{"nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",
@@ -238,12 +246,20 @@ var layers = []layer{
 		reason: "the pages of the catalogue are made the way any user makes a report, of one chart",
 	},
 	{
+		part: "internal/nomadrpc", modules: []string{"github.com/hashicorp/go-msgpack/v2", "github.com/hashicorp/yamux"},
+		reason: "a protocol is spoken the same whoever is at its ends, a fleet or a simulated cluster",
+	},
+	{
 		part:   "internal/heap",
 		reason: "a heap orders elements, whatever they are",
 	},
 	{
 		part:   "internal/rusage",
 		reason: "what a process costs is asked by benchmarks and runs alike",
+	},
+	{
+		part:   "internal/testcerts",
+		reason: "tests of both ends of a connection need certificates of one authority",
 	},
 	{
 		part:   "internal/uuid",

@@ -1,0 +1,65 @@
+package nomadrpc
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+)
+
+// Methods are what a Server answers. Fill it before it is used.
+type Methods struct {
+	byName map[string]method
+}
+
+// method decodes an argument and returns the call that is left to make.
+type method func(argument []byte) (call func(context.Context) (any, error), err error)
+
+// Handle makes serve answer the calls of a method, such as Node.Register. Serve may block; its
+// context ends with the connection and has the caller's Peer. Callers see the text of an
+// error, and of errors alone.
+func Handle[Req, Resp any](m *Methods, name string, serve func(ctx context.Context, req *Req) (*Resp, error)) {
+	if m.byName == nil {
+		m.byName = map[string]method{}
+	}
+	m.byName[name] = func(argument []byte) (func(context.Context) (any, error), error) {
+		req := new(Req)
+		if err := decode(argument, req); err != nil {
+			return nil, fmt.Errorf("argument of %s: %w", name, err)
+		}
+		return func(ctx context.Context) (any, error) { return serve(ctx, req) }, nil
+	}
+}
+
+// Peer is the other end of a connection.
+type Peer struct {
+	Addr net.Addr
+	TLS  *tls.ConnectionState // nil if the connection has none
+}
+
+type peerKey struct{}
+
+// PeerOf returns the other end of the connection that a call came from.
+func PeerOf(ctx context.Context) Peer {
+	p, _ := ctx.Value(peerKey{}).(Peer)
+	return p
+}
+
+// callHeader and answerHeader are net/rpc's Request and Response.
+type callHeader struct {
+	ServiceMethod string
+	Seq           uint64
+}
+
+type answerHeader struct {
+	ServiceMethod string
+	Seq           uint64
+	Error         string
+}
+
+// noBody stands for the answer that a failed call does not have. It is an empty map.
+type noBody struct{}
+
+// streamingHeader and streamingAck begin a streaming call (nomad/structs/streaming_rpc.go).
+type streamingHeader struct{ Method string }
+type streamingAck struct{ Error string }

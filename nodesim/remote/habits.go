@@ -1,0 +1,60 @@
+package remote
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/simctl/simctl/nodesim"
+)
+
+// habits is what clients do from one release on.
+type habits struct {
+	since string
+	// tokens: every call but the first registration has the node's token. Before, only
+	// Alloc.GetAllocs has, and Node.GetClientAllocs has a field for the secret.
+	tokens bool
+	// identities: a token that the server signs takes the place of the node's secret, and an
+	// introduction token may go with the first registration.
+	identities bool
+	// typical is how long updates of allocations wait that are not urgent; zero = they are
+	// like others.
+	typical time.Duration
+}
+
+// releases is all that is known of how releases differ, in their order.
+var releases = []habits{
+	{since: "1.4.0"},
+	{since: "1.6.0", tokens: true, typical: time.Second},
+	{since: "1.11.0", tokens: true, typical: time.Second, identities: true},
+}
+
+// NewestRelease is the newest release whose clients were looked at.
+const NewestRelease = "2.0.5"
+
+// habitsOf returns the habits of the clients of a release.
+func habitsOf(release string) (habits, error) {
+	v := "v" + release
+	if !semver.IsValid(v) || semver.Canonical(v) != v {
+		return habits{}, fmt.Errorf("release %q: it must have three numbers, such as %s", release, NewestRelease)
+	}
+	for i := len(releases) - 1; i >= 0; i-- {
+		if semver.Compare(v, "v"+releases[i].since) >= 0 {
+			return releases[i], nil
+		}
+	}
+	return habits{}, fmt.Errorf("release %q: it must be %s or later", release, releases[0].since)
+}
+
+// SetHabits gives the intervals of a fleet their values for clients of a release.
+func SetHabits(t *nodesim.Timing, release string) error {
+	h, err := habitsOf(release)
+	if err != nil {
+		return err
+	}
+	t.AllocSyncTypical = h.typical
+	// Real clients spread their first heartbeats. Load tests in one process do not.
+	t.FirstHeartbeat = 10 * time.Second
+	return nil
+}

@@ -1,0 +1,229 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/nomadrpc"
+)
+
+// Config says where the servers are and how to speak to them.
+type Config struct {
+	Addresses []string // HOST:PORT of the servers' RPC; at least one
+	// Connections is how many there are to each server; 0 = DefaultConnections. A server
+	// accepts 100 from an address unless it is told otherwise (rpc_max_conns_per_client).
+	Connections int
+	// Local are the addresses that connections come from, in turn; nil = the system's choice.
+	Local []netip.Addr
+	// TLS is as LoadTLS returns it; nil = none.
+	TLS    *tls.Config
+	Region string // empty = DefaultRegion
+	// Release is that of the clients, such as 1.4.3. It decides their habits and is what nodes
+	// say in their attribute nomad.version. Empty = NewestRelease.
+	Release string
+	// IntroToken goes with the first registration of each node.
+	IntroToken string
+}
+
+// Defaults of Config.
+const (
+	DefaultConnections = 16
+	DefaultRegion      = "global"
+)
+
+// Servers are the servers of one cluster, as the clients of a fleet see them. Their methods
+// are safe for concurrent use.
+type Servers struct {
+	cfg    Config
+	habits habits
+	links  [][]*link // of each server
+	// incomplete is how long a client waits, and up to twice as long, when a server did not
+	// have every allocation that another one listed.
+	incomplete time.Duration
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu    sync.Mutex
+	nodes map[string]*node
+	names map[string][]string // tasks, by themselves: many allocations have the same
+}
+
+// New returns the servers, and connects to none. The error names what is wrong in cfg.
+func New(cfg Config) (*Servers, error) {
+	cfg.Connections = cmp.Or(cfg.Connections, DefaultConnections)
+	cfg.Region = cmp.Or(cfg.Region, DefaultRegion)
+	cfg.Release = cmp.Or(cfg.Release, NewestRelease)
+	s := &Servers{cfg: cfg, incomplete: 2 * time.Second, nodes: map[string]*node{}, names: map[string][]string{}}
+	var err error
+	if s.habits, err = habitsOf(cfg.Release); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(cfg.Addresses) == 0:
+		return nil, errors.New("no server: name the address of at least one, such as 127.0.0.1:4647")
+	case cfg.Connections < 1:
+		return nil, fmt.Errorf("%d connections: there must be at least 1 to each server", cfg.Connections)
+	case cfg.IntroToken != "" && !s.habits.identities:
+		return nil, fmt.Errorf("clients of release %s know no introduction tokens: leave the token out or choose a later release", cfg.Release)
+	}
+	for _, address := range cfg.Addresses {
+		if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
+			return nil, fmt.Errorf("server %q: it must be HOST:PORT, such as 127.0.0.1:4647", address)
+		}
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	for _, address := range cfg.Addresses {
+		var links []*link
+		for i := range cfg.Connections {
+			l := &link{servers: s, address: address, dial: nomadrpc.DialConfig{TLS: cfg.TLS}}
+			if len(cfg.Local) > 0 {
+				l.dial.Local = net.TCPAddrFromAddrPort(netip.AddrPortFrom(cfg.Local[i%len(cfg.Local)], 0))
+			}
+			links = append(links, l)
+		}
+		s.links = append(s.links, links)
+	}
+	return s, nil
+}
+
+// Dial is the nodesim.Dial of a fleet.
+func (s *Servers) Dial(number int) rpc.NodeServer { return server{s, number} }
+
+// Check calls each server once, so that a wrong address or certificate is known before there
+// are thousands of clients.
+func (s *Servers) Check(ctx context.Context) error {
+	for i, address := range s.cfg.Addresses {
+		var leader string
+		err := s.links[i][0].call(ctx, "Status.Leader", &nomadrpc.GenericRequest{QueryOptions: nomadrpc.QueryOptions{Region: s.cfg.Region}}, &leader)
+		if err != nil {
+			return fmt.Errorf("server %s: %w", address, err)
+		}
+		if leader == "" {
+			return fmt.Errorf("server %s: %w", address, rpc.ErrNoLeader)
+		}
+	}
+	return nil
+}
+
+// Close ends all connections. Calls under way fail.
+func (s *Servers) Close() {
+	s.cancel()
+	for _, links := range s.links {
+		for _, l := range links {
+			l.close()
+		}
+	}
+	s.wg.Wait()
+}
+
+// Connections counts the connections that are open.
+func (s *Servers) Connections() int {
+	n := 0
+	for _, links := range s.links {
+		for _, l := range links {
+			if l.open() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// link is one connection to one server, made when it is needed and made again when it has
+// ended.
+type link struct {
+	servers *Servers
+	address string
+	dial    nomadrpc.DialConfig
+
+	mu      sync.Mutex
+	closed  bool
+	session *nomadrpc.Session
+	attempt *attempt // to connect, under way
+}
+
+// attempt is shared by all that wait for the connection. The others are set when done is
+// closed.
+type attempt struct {
+	done    chan struct{}
+	session *nomadrpc.Session
+	err     error
+}
+
+// get returns the connection.
+func (l *link) get(ctx context.Context) (*nomadrpc.Session, error) {
+	l.mu.Lock()
+	if l.session != nil && !l.session.Closed() {
+		defer l.mu.Unlock()
+		return l.session, nil
+	}
+	if l.closed {
+		l.mu.Unlock()
+		return nil, net.ErrClosed
+	}
+	a := l.attempt
+	if a == nil {
+		a = &attempt{done: make(chan struct{})}
+		l.attempt = a
+		old := l.session
+		l.servers.wg.Go(func() { l.connect(a, old) })
+	}
+	l.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.session, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// connect makes the connection that replaces old, which has ended.
+func (l *link) connect(a *attempt, old *nomadrpc.Session) {
+	if old != nil {
+		old.Close()
+	}
+	a.session, a.err = nomadrpc.Dial(l.servers.ctx, l.address, l.dial)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.attempt, l.session = nil, a.session
+	if l.closed && a.session != nil {
+		a.session.Close()
+	}
+	close(a.done)
+}
+
+func (l *link) open() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.session != nil && !l.session.Closed()
+}
+
+func (l *link) close() {
+	l.mu.Lock()
+	l.closed = true
+	session := l.session
+	l.mu.Unlock()
+	if session != nil {
+		session.Close()
+	}
+}
+
+// call makes a call. The error is one that clients tell apart (rpc.ErrNoLeader and others)
+// where Nomad's clients do, with the server's words.
+func (l *link) call(ctx context.Context, method string, req, resp any) error {
+	session, err := l.get(ctx)
+	if err == nil {
+		err = session.Call(ctx, method, req, resp)
+	}
+	return classify(err)
+}

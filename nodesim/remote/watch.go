@@ -1,0 +1,168 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/nomadrpc"
+)
+
+// GetClientAllocs always makes its caller wait: a call of Node.GetClientAllocs has a goroutine,
+// which ends when the server answers. What has changed is fetched in the rest of the call
+// (client/client.go, watchAllocations).
+func (s server) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest, resume func(rpc.ClientAllocsCall)) (*rpc.NodeClientAllocsResponse, error) {
+	n := s.node(req.NodeID)
+	out := nomadrpc.NodeSpecificRequest{NodeID: req.NodeID, SecretID: n.secret, QueryOptions: nomadrpc.QueryOptions{
+		Region: s.cfg.Region, MinQueryIndex: req.MinQueryIndex, MaxQueryTime: req.MaxQueryTime, AllowStale: req.MinQueryIndex > 0,
+	}}
+	if s.habits.tokens {
+		out.AuthToken = n.token()
+	}
+	waiting, end := n.newWatch(ctx)
+	s.wg.Go(func() {
+		defer end()
+		var resp nomadrpc.NodeClientAllocsResponse
+		err := s.link(n).call(waiting, "Node.GetClientAllocs", &out, &resp)
+		if waiting.Err() != nil {
+			return // the client has stopped
+		}
+		resume(func() (*rpc.NodeClientAllocsResponse, error) {
+			if err != nil {
+				return nil, err
+			}
+			return s.fetch(ctx, n, req.MinQueryIndex, &resp)
+		})
+	})
+	return nil, nil
+}
+
+// fetch gets the allocations that have changed, and returns all of the node's.
+func (s server) fetch(ctx context.Context, n *node, since uint64, listed *nomadrpc.NodeClientAllocsResponse) (*rpc.NodeClientAllocsResponse, error) {
+	if listed.Index <= since {
+		return n.unchanged(since), nil // a timeout, or a server that is behind
+	}
+	if since == 0 {
+		n.forget() // so does its client when it starts
+	}
+	changed, newest := n.changed(listed.Allocs)
+	if len(changed) == 0 {
+		return n.merge(listed, nil), nil
+	}
+	req := nomadrpc.AllocsGetRequest{AllocIDs: changed, QueryOptions: nomadrpc.QueryOptions{
+		Region: s.cfg.Region, MinQueryIndex: newest - 1, AllowStale: true, AuthToken: n.token(),
+	}}
+	var resp nomadrpc.AllocsGetResponse
+	if err := s.link(n).call(ctx, "Alloc.GetAllocs", &req, &resp); err != nil {
+		return nil, err
+	}
+	if resp.Index <= req.MinQueryIndex {
+		return nil, fmt.Errorf("Alloc.GetAllocs: the server is behind: it answered with index %d, want more than %d", resp.Index, req.MinQueryIndex)
+	}
+	fetched := make(map[string]*nomadrpc.Allocation, len(resp.Allocs))
+	for _, a := range resp.Allocs {
+		if a != nil {
+			fetched[a.ID] = a
+			s.remember(n, a)
+		}
+	}
+	if len(fetched) < len(changed) {
+		pause(ctx, s.incomplete+rand.N(s.incomplete))
+		return n.unchanged(since), nil
+	}
+	return n.merge(listed, fetched), nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// changed returns the allocations to fetch, in the order of their IDs, and the greatest of
+// their indexes. It forgets allocations that are no longer listed.
+func (n *node) changed(listed map[string]uint64) (ids []string, newest uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id := range n.allocs {
+		if _, ok := listed[id]; !ok {
+			delete(n.allocs, id)
+		}
+	}
+	for id, index := range listed {
+		if had, ok := n.allocs[id]; !ok || index > had.index {
+			ids, newest = append(ids, id), max(newest, index)
+		}
+	}
+	slices.Sort(ids)
+	return ids, newest
+}
+
+// remember keeps of an allocation what later calls need.
+func (s *Servers) remember(n *node, a *nomadrpc.Allocation) {
+	tasks := s.intern(tasksOf(a))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.allocs[a.ID] = known{index: a.AllocModifyIndex, tasks: tasks, started: n.allocs[a.ID].started}
+}
+
+// tasksOf returns the names of an allocation's tasks in alphabetical order.
+func tasksOf(a *nomadrpc.Allocation) []string {
+	var names []string
+	if a.AllocatedResources != nil {
+		for name := range a.AllocatedResources.Tasks {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// intern returns the one slice with those names.
+func (s *Servers) intern(names []string) []string {
+	key := strings.Join(names, "\x00")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, ok := s.names[key]; ok {
+		return one
+	}
+	s.names[key] = names
+	return names
+}
+
+func (n *node) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	clear(n.allocs)
+}
+
+// unchanged answers that nothing has changed: the fleet ignores an allocation whose
+// AllocModifyIndex it knows.
+func (n *node) unchanged(index uint64) *rpc.NodeClientAllocsResponse {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	resp := &rpc.NodeClientAllocsResponse{Index: index}
+	for id, k := range n.allocs {
+		resp.Allocs = append(resp.Allocs, &rpc.Allocation{ID: id, NodeID: n.id, AllocModifyIndex: k.index})
+	}
+	slices.SortFunc(resp.Allocs, rpc.ByID)
+	return resp
+}
+
+// merge answers with what was listed, those that were fetched in full.
+func (n *node) merge(listed *nomadrpc.NodeClientAllocsResponse, fetched map[string]*nomadrpc.Allocation) *rpc.NodeClientAllocsResponse {
+	resp := n.unchanged(listed.Index)
+	for i, a := range resp.Allocs {
+		if f := fetched[a.ID]; f != nil {
+			resp.Allocs[i] = fleetAlloc(f)
+		}
+	}
+	return resp
+}
