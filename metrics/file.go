@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2"
@@ -186,16 +187,31 @@ func isNumber(line []byte) bool {
 	return len(line) > 0 && (line[0] == '-' || line[0] >= '0' && line[0] <= '9')
 }
 
-// Digest returns a hash, in hexadecimal, of everything but Host. Runs that behaved alike have
-// the same digest on every machine, however their files are laid out. Digest panics if the
-// result is no JSON, which no loaded or recorded one is.
+// Digest returns a hash, in hexadecimal, of everything but Host and the fields that came later
+// than the first digests. Runs that behaved alike have the same digest on every machine and of
+// every version, however their files are laid out. Digest panics if the result is no JSON, which
+// no loaded or recorded one is.
 func (r *Result) Digest() string {
-	c := *r
-	c.Host = Host{}
-	data, err := json.Marshal(&c)
+	data, err := json.Marshal(r.digested())
 	if err != nil {
 		panic(fmt.Sprintf("metrics: digest of a result that is no JSON: %v", err))
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
+}
+
+// digested returns the part of the result that its digest covers. The fields that it lacks are
+// zero, and so are not in the JSON, as if they had never come.
+func (r *Result) digested() *Result {
+	c := *r
+	c.Host, c.Run.Nodes, c.Warnings, c.Totals.DeploymentS = Host{}, 0, nil, 0
+	c.Phases = slices.Clone(r.Phases)
+	for i := range c.Phases {
+		c.Phases[i].DeploymentS = 0
+	}
+	c.Latencies = slices.Clone(r.Latencies)
+	for i := range c.Latencies {
+		c.Latencies[i].P95 = 0
+	}
+	return &c
 }

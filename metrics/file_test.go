@@ -219,6 +219,18 @@ func TestDigest(t *testing.T) {
 		t.Error("the digest depends on the host")
 	}
 	for name, change := range map[string]func(*Result){
+		"nodes":      func(r *Result) { r.Run.Nodes++ },
+		"warning":    func(r *Result) { r.Warnings = append(r.Warnings, "not over") },
+		"deployment": func(r *Result) { r.Phases[0].DeploymentS, r.Totals.DeploymentS = -1, -1 },
+		"p95":        func(r *Result) { r.Latencies[0].P95++ },
+	} {
+		r := sample(t)
+		change(r)
+		if r.Digest() != base {
+			t.Errorf("the digest depends on the %s, which came later than the first digests", name)
+		}
+	}
+	for name, change := range map[string]func(*Result){
 		"run":    func(r *Result) { r.Run.Seed++ },
 		"phase":  func(r *Result) { r.Phases[0].EvalsCreated++ },
 		"series": func(r *Result) { r.Series[0].Value[1] = 0.25 },

@@ -62,7 +62,7 @@ func (v *Vocabulary) probe() *Result {
 //
 //	phases.PHASE.METRIC            totals.METRIC            (PhaseMetrics)
 //	….raft_entries_by_type.TYPE    ….evals_by_status.STATUS
-//	latencies.NAME.p50|p90|p99|max|count
+//	latencies.NAME.p50|p90|p95|p99|max|count
 //	fan_in.p50|p99|max
 //	series.NAME.min|max|last
 //	host.wall_s|cpu_s|peak_rss_bytes
@@ -101,7 +101,7 @@ func (r *Result) lookup(path string, v *Vocabulary) (value float64, isTime bool,
 			return fail("latency", name, names(r.Latencies, func(e Latency) string { return e.Name }))
 		}
 		return pick(path, quantile,
-			figure{"p50", l.P50}, figure{"p90", l.P90}, figure{"p99", l.P99}, figure{"max", l.Max}, figure{"count", float64(l.Count)})
+			figure{"p50", l.P50}, figure{"p90", l.P90}, figure{"p95", l.P95}, figure{"p99", l.P99}, figure{"max", l.Max}, figure{"count", float64(l.Count)})
 	case "series":
 		name, which := cutLast(rest)
 		s := r.SeriesByName(name)
@@ -166,7 +166,8 @@ func (r *Result) Figures() []Figure {
 		prefix := "latencies." + l.Name + "."
 		out = append(out,
 			Figure{prefix + "count", "", float64(l.Count)}, Figure{prefix + "p50", l.Unit, l.P50},
-			Figure{prefix + "p90", l.Unit, l.P90}, Figure{prefix + "p99", l.Unit, l.P99}, Figure{prefix + "max", l.Unit, l.Max})
+			Figure{prefix + "p90", l.Unit, l.P90}, Figure{prefix + "p95", l.Unit, l.P95},
+			Figure{prefix + "p99", l.Unit, l.P99}, Figure{prefix + "max", l.Unit, l.Max})
 	}
 	return append(out,
 		Figure{"fan_in.p50", "triggers", r.FanIn.P50}, Figure{"fan_in.p99", "triggers", r.FanIn.P99},

@@ -38,6 +38,7 @@ var phaseMetrics = []Metric{
 	{Name: "recovery_s", Title: "recovery", Unit: "s", Value: func(p *Phase) float64 { return p.RecoveryS }},
 	{Name: "cancels_written_s", Title: "cancels written", Unit: "s", Value: func(p *Phase) float64 { return p.CancelsWrittenS }, Optional: true},
 	{Name: "allocs_replaced_s", Title: "allocs replaced", Unit: "s", Value: func(p *Phase) float64 { return p.AllocsReplacedS }, Optional: true},
+	{Name: "deployment_s", Title: "deployment", Unit: "s", Value: func(p *Phase) float64 { return p.DeploymentS }, Optional: true},
 	{Name: "start_s", Title: "start", Unit: "s", Value: func(p *Phase) float64 { return p.StartS }},
 	{Name: "end_s", Title: "end", Unit: "s", Value: func(p *Phase) float64 { return p.EndS }},
 	{Name: "peak_pending", Title: "peak pending", Unit: "evaluations", Value: count(func(p *Phase) uint64 { return p.PeakPending })},

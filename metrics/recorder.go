@@ -44,6 +44,7 @@ type PhaseEnd struct {
 	QueueEmptyS       float64
 	RecoveryS         float64
 	AllocsReplacedS   float64
+	DeploymentS       float64
 	RaftEntriesByType map[string]uint64 // in the phase
 	RaftAccount       []Expectation     // of the same entries; nil when nobody worked it out
 	EvalsByStatus     map[string]uint64 // at the end of the phase
@@ -211,6 +212,7 @@ func summarise(name string, h *histogram) Latency {
 		Count:        uint64(h.hdr.TotalCount()),
 		P50:          h.quantile(0.50) / perSecond,
 		P90:          h.quantile(0.90) / perSecond,
+		P95:          h.quantile(0.95) / perSecond,
 		P99:          h.quantile(0.99) / perSecond,
 		Max:          float64(h.highest) / perSecond,
 		Distribution: h.distribution(perSecond),
@@ -271,6 +273,7 @@ func (p *openPhase) close(r *Recorder, at time.Time, c Counters, end PhaseEnd) P
 		RecoveryS:         end.RecoveryS,
 		CancelsWrittenS:   p.cancelsWrittenS,
 		AllocsReplacedS:   end.AllocsReplacedS,
+		DeploymentS:       end.DeploymentS,
 		RaftEntries:       diff("the last log index", p.counters.LastIndex, c.LastIndex),
 		RaftEntriesByType: cloneCounts(end.RaftEntriesByType),
 		RaftAccount:       slices.Clone(end.RaftAccount),

@@ -1,5 +1,7 @@
 package metrics
 
+import "time"
+
 // Schema is the version of the Result file that this build writes.
 const Schema = 1
 
@@ -21,19 +23,25 @@ type Result struct {
 	// is empty if none did. A run that was stopped has neither the rest of its phases nor the
 	// checks of its end, and where it ends depends on the machine.
 	Stopped string `json:"stopped,omitempty"`
-	Host    Host   `json:"host"`
+	// Warnings say what a reader must know before any figure: that work was under way when the
+	// run ended. They are no part of the digest.
+	Warnings []string `json:"warnings,omitempty"`
+	Host     Host     `json:"host"`
 }
 
 // Run says what was run.
 type Run struct {
-	Scenario  string         `json:"scenario"`
-	Broker    string         `json:"broker"`
-	Seed      int64          `json:"seed"`
-	Clock     string         `json:"clock"`  // virtual or wall
-	Target    string         `json:"target"` // simulated or a Nomad version
-	Params    map[string]any `json:"params"`
-	Version   string         `json:"version"`
-	GoVersion string         `json:"go_version"`
+	Scenario string         `json:"scenario"`
+	Broker   string         `json:"broker"`
+	Seed     int64          `json:"seed"`
+	Clock    string         `json:"clock"`  // virtual or wall
+	Target   string         `json:"target"` // simulated or a Nomad version
+	Params   map[string]any `json:"params"`
+	// Nodes is the size of the fleet, whatever the variables are called that it comes from; zero
+	// in older files. It is no part of the digest, which covers Params.
+	Nodes     int    `json:"nodes,omitempty"`
+	Version   string `json:"version"`
+	GoVersion string `json:"go_version"`
 	// Rerun is the command line that repeats this run, less where its output goes.
 	Rerun string `json:"rerun,omitempty"`
 	// CostModel is what the cluster's work was charged; nil if nothing was.
@@ -76,6 +84,10 @@ type Phase struct {
 	// AllocsReplacedS is when every service job that lost an allocation with its node in the
 	// phase had its count again, on nodes that are up; zero if none was lost.
 	AllocsReplacedS float64 `json:"allocs_replaced_s,omitempty"`
+	// DeploymentS is how long the longest deployment took that ended in the phase, from its own
+	// beginning; zero if there was none, -1 if one was under way when the phase ended. It is no
+	// part of the digest.
+	DeploymentS float64 `json:"deployment_s,omitempty"`
 	// RaftEntries is the growth of the leader's last log index.
 	RaftEntries       uint64            `json:"raft_entries"`
 	RaftEntriesByType map[string]uint64 `json:"raft_entries_by_type"`
@@ -111,6 +123,7 @@ type Latency struct {
 	Count        uint64       `json:"count"`
 	P50          float64      `json:"p50"`
 	P90          float64      `json:"p90"`
+	P95          float64      `json:"p95,omitempty"` // no part of the digest; zero in older files
 	P99          float64      `json:"p99"`
 	Max          float64      `json:"max"`
 	Distribution Distribution `json:"distribution,omitzero"`
@@ -150,7 +163,8 @@ type Invariant struct {
 
 // Host is what the run cost the machine. It is no part of the digest.
 type Host struct {
-	WallS        float64 `json:"wall_s"`
-	CPUS         float64 `json:"cpu_s"`
-	PeakRSSBytes uint64  `json:"peak_rss_bytes"`
+	Started      time.Time `json:"started,omitzero"` // zero in older files
+	WallS        float64   `json:"wall_s"`
+	CPUS         float64   `json:"cpu_s"`
+	PeakRSSBytes uint64    `json:"peak_rss_bytes"`
 }

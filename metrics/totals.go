@@ -26,6 +26,7 @@ func Totals(phases []Phase) Phase {
 		t.RecoveryS = max(t.RecoveryS, p.RecoveryS)
 		t.CancelsWrittenS = latest(t.CancelsWrittenS, p.CancelsWrittenS)
 		t.AllocsReplacedS = latest(t.AllocsReplacedS, p.AllocsReplacedS)
+		t.DeploymentS = latest(t.DeploymentS, p.DeploymentS)
 		t.RaftEntries += p.RaftEntries
 		for kind, n := range p.RaftEntriesByType {
 			t.RaftEntriesByType[kind] += n

@@ -10,11 +10,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/page"
+	"github.com/simctl/simctl/reports/sweep"
 )
 
 // watcher goes first into the page and keeps what goes wrong.
@@ -43,9 +46,22 @@ const visitor = `<script>
     for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200) seen.add(d[i] + "," + d[i + 1] + "," + d[i + 2]);
     return seen.size;
   };
+  // rise is how far up, as a share of the chart, pixels of a colour are.
+  const rise = (plot, r, g, b) => {
+    const c = plot.querySelector("canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+    for (let i = 0; i < d.length; i += 4) if (d[i] === r && d[i + 1] === g && d[i + 2] === b) return 1 - Math.floor(i / 4 / c.width) / c.height;
+    return 0;
+  };
   const later = (f) => new Promise((done) => setTimeout(() => done(f()), 60));
   (async () => {
     const saw = { plots: plots.length, colours: plots.map(ink), before: legend(plots[0]) };
+    saw.contents = [...document.querySelectorAll(".contents a")].filter((a) => document.querySelector(a.getAttribute("href"))).length;
+    const phase = (name) => [...document.querySelectorAll(".zooms button")].find((b) => b.textContent === name)?.click();
+    phase("storm");
+    saw.storm = await later(() => legend(plots[1]));
+    saw.stormRise = rise(plots[1], 0, 114, 178);
+    phase("whole run");
+    saw.whole = await later(() => legend(plots[1]));
     mouse(plots[0], "mouseenter", 0.5);
     mouse(plots[0], "mousemove", 0.5);
     saw.hover = await later(() => legend(plots[0]));
@@ -92,6 +108,9 @@ type visit struct {
 	Plots                                                         int
 	Colours                                                       []int
 	Before, Hover, LinkedHover, Zoomed, LinkedZoom, Reset, Faults []string
+	Storm, Whole                                                  []string // the legend of the second run, zoomed in on its storm and out
+	StormRise                                                     float64  // how far up its curve goes then
+	Contents                                                      int      // entries that lead somewhere
 	Wide, SameSize                                                bool
 	Theme, PrintTheme, AfterPrint                                 string
 	Shown                                                         int // cells of a row of the comparison
@@ -156,7 +175,7 @@ const (
 // theme, but is white on paper. It needs chromium, or the browser that the variable CHROMIUM
 // names.
 func TestPageInBrowser(t *testing.T) {
-	page := pageOf(t, published(t))
+	report := pageOf(t, published(t))
 	for name, tt := range map[string]struct {
 		phone bool
 		args  []string
@@ -168,7 +187,7 @@ func TestPageInBrowser(t *testing.T) {
 		"phone":   {phone: true, theme: "dark " + black, shown: 4}, // without the delta
 	} {
 		t.Run(name, func(t *testing.T) {
-			saw := browse(t, page, tt.phone, tt.args...)
+			saw := browse(t, report, tt.phone, tt.args...)
 			if len(saw.Faults) > 0 {
 				t.Errorf("the console says %q", saw.Faults)
 			}
@@ -188,7 +207,15 @@ func TestPageInBrowser(t *testing.T) {
 			}
 			// Half of the longer run's 54:45 is in its drain, a third of the backlog left; later the
 			// charts are zoomed in on the first tenth.
-			check("before", saw.Before, "–", "–")
+			check("before", saw.Before, "0:00.0 to 54:45", "max 49,990")
+			check("in the storm", saw.Storm, "", "max ")
+			check("out of the storm", saw.Whole, "0:00.0 to 54:45", "max 49,990")
+			if slices.Equal(saw.Storm, saw.Whole) || saw.StormRise < 0.6 {
+				t.Errorf("in the storm, the legend shows %q and the curve reaches %g of the chart's height: its values have no scale of their own", saw.Storm, saw.StormRise)
+			}
+			if saw.Contents < 15 {
+				t.Errorf("%d entries of the contents lead somewhere, want one for each section and chart", saw.Contents)
+			}
 			check("hover", saw.Hover, "drain, 27:2", "17,6")
 			check("hover beside", saw.LinkedHover, "storm, 9:2", "0") // its last point is the nearest
 			check("zoomed", saw.Zoomed, "drain, 5:", "4")
@@ -225,6 +252,31 @@ func TestMultiplesInBrowser(t *testing.T) {
 				t.Errorf("%d plots, the console says %q", saw.Plots, saw.Faults)
 			}
 		})
+	}
+}
+
+// TestSweepPageInBrowser opens the page of a sweep: it draws, shows values under the mouse,
+// follows the theme, and says of the cells of its maps what they hold.
+func TestSweepPageInBrowser(t *testing.T) {
+	var out bytes.Buffer
+	s := synthSweep(t)
+	if err := page.Sweep(&out, s, sweep.Figures(s, sweep.Paths(s))); err != nil {
+		t.Fatal(err)
+	}
+	saw := browse(t, out.String(), false)
+	if len(saw.Faults) > 0 || saw.Plots == 0 || saw.Contents == 0 {
+		t.Errorf("%d plots, %d entries of the contents, the console says %q", saw.Plots, saw.Contents, saw.Faults)
+	}
+	for i, n := range saw.Colours {
+		if n < 5 {
+			t.Errorf("plot %d has %d colours: nothing is drawn", i, n)
+		}
+	}
+	if len(saw.Before) != 3 || !strings.HasPrefix(saw.Before[0], "50 to 200") || slices.Equal(saw.Before, saw.Hover) {
+		t.Errorf("the legend shows %q, and %q under the mouse", saw.Before, saw.Hover)
+	}
+	if saw.PrintTheme != "light "+white {
+		t.Errorf("the page prints as %q", saw.PrintTheme)
 	}
 }
 

@@ -103,8 +103,5 @@ func writeMarkdown(w io.Writer, runs []*metrics.Result) error {
 	for _, f := range s.Failures {
 		fmt.Fprintf(out, "\n- %s\n", wording.MarkdownCell(f))
 	}
-	if s.Warning != "" {
-		fmt.Fprintf(out, "\nNote: %s\n", wording.MarkdownCell(s.Warning))
-	}
 	return out.Flush()
 }

@@ -101,6 +101,9 @@ func dumpFigure(w *bytes.Buffer, f figure.Figure) {
 		for _, b := range p.Bars {
 			fmt.Fprintf(w, "    bar %s light=%v x %.4g to %.4g y %.4g to %.4g %q %q\n", figure.Hex(b.Color), b.Light, b.X0, b.X1, b.Y0, b.Y1, b.Label, b.Detail)
 		}
+		for _, c := range p.Crosses {
+			fmt.Fprintf(w, "    cross %s at %.4g, %.4g\n", figure.Hex(c.Color), c.X, c.Y)
+		}
 		for _, l := range p.Limits {
 			fmt.Fprintf(w, "    limit %q at %.4g\n", l.Name, l.At)
 		}
@@ -108,7 +111,7 @@ func dumpFigure(w *bytes.Buffer, f figure.Figure) {
 			fmt.Fprintf(w, "    edge %g,%g to %g,%g\n", e.X0, e.Y0, e.X1, e.Y1)
 		}
 		for _, c := range p.Cells {
-			fmt.Fprintf(w, "    cell %d,%d %s %s\n", c.X, c.Y, figure.Hex(c.Color), c.Label)
+			fmt.Fprintf(w, "    cell %d,%d %s %s failed=%v %q\n", c.X, c.Y, figure.Hex(c.Color), c.Label, c.Failed, c.Detail)
 		}
 	}
 }

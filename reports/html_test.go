@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/page"
@@ -38,11 +39,15 @@ func TestPageIsSelfContained(t *testing.T) {
 
 func TestPageSaysEverything(t *testing.T) {
 	runs := published(t)
+	runs[0].Host.Started = time.Date(2026, 11, 22, 5, 30, 0, 0, time.UTC)
 	runs[1].Invariants[1].OK, runs[1].Invariants[1].Detail = false, "job-3 had two"
 	runs[1].Thresholds = []metrics.Verdict{{Run: "shedding", Metric: "totals.raft_entries", Demand: "<= 250", Value: 33066}}
 	page := pageOf(t, runs)
 	for what, want := range map[string]string{
-		"headline":    "<h1>Drain: 99.8% fewer Raft entries, queue empty 200× sooner, recovered 7.1× sooner</h1>",
+		"headline":    "<h1>2 checks failed. Drain: 99.8% fewer Raft entries, queue empty 200× sooner, recovered 7.1× sooner</h1>",
+		"date":        "run on 22 November 2026, 05:30 UTC",
+		"percentile":  "<tr><th>response p99</th><td>41:00</td><td>2:59</td>",
+		"no script":   "<noscript><p",
 		"comparison":  `<tr><th>Raft entries</th><td>50,010</td><td>99</td><td class="delta">-49,911</td><td class="better">÷505</td></tr>`,
 		"parameters":  "<tr><th>system jobs</th><td>10</td><td>10</td></tr>",
 		"cost model":  "<div><dt>Raft commit</dt><dd>530 µs</dd></div>",

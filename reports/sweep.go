@@ -64,7 +64,11 @@ func WriteSweep(dir string, s *metrics.Sweep) ([]string, error) {
 		return nil, err
 	}
 	names := []string{sweepFileName}
-	charts, err := writeSweepCharts(dir, s)
+	var figs []figure.Figure
+	if len(s.Results()) > 0 {
+		figs = sweep.Figures(s, sweep.Paths(s))
+	}
+	charts, err := writeSweepCharts(dir, figs)
 	names = append(names, charts...)
 	if err != nil {
 		return names, err
@@ -73,7 +77,7 @@ func WriteSweep(dir string, s *metrics.Sweep) ([]string, error) {
 		{"sweep.csv", sweep.CSV},
 		{"bench.txt", sweep.Bench},
 		{SweepSummaryName, func(w io.Writer, s *metrics.Sweep) error { return sweep.Markdown(w, s, charts...) }},
-		{sweepPageName, func(w io.Writer, s *metrics.Sweep) error { return page.Sweep(w, s, dir, charts) }},
+		{sweepPageName, func(w io.Writer, s *metrics.Sweep) error { return page.Sweep(w, s, figs) }},
 	} {
 		if err := writeFile(dir, file.name, func(w io.Writer) error { return file.write(w, s) }); err != nil {
 			return names, err
@@ -85,11 +89,11 @@ func WriteSweep(dir string, s *metrics.Sweep) ([]string, error) {
 
 // writeSweepCharts draws the charts into dir and removes charts of an earlier call that are
 // not among them.
-func writeSweepCharts(dir string, s *metrics.Sweep) ([]string, error) {
-	if len(s.Results()) == 0 {
+func writeSweepCharts(dir string, figs []figure.Figure) ([]string, error) {
+	if len(figs) == 0 {
 		return nil, nil
 	}
-	names, err := figure.WriteFiles(dir, sweep.Figures(s, sweep.Paths(s)), "png")
+	names, err := figure.WriteFiles(dir, figs, "png")
 	if err != nil {
 		return names, err
 	}

@@ -2,10 +2,10 @@ package reports
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/csv"
 	"fmt"
 	"html"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -173,26 +173,103 @@ func TestSweepPageIsOneFile(t *testing.T) {
 			t.Errorf("the page loads %q", m[1])
 		}
 	}
-	if strings.Contains(page, "<script") || strings.Count(page, "</style>") != 1 {
+	if strings.Contains(page, "<script>alert") || strings.Count(page, "</style>") != 2 {
 		t.Error("text of the sweep became part of the page")
 	}
-	plain, charts := html.UnescapeString(page), 0 // + is escaped
+	charts := 0
 	for _, n := range names {
-		if filepath.Ext(n) != ".png" {
-			continue
-		}
-		charts++
-		png, err := os.ReadFile(filepath.Join(dir, n))
-		if err != nil || !strings.Contains(plain, base64.StdEncoding.EncodeToString(png)) {
-			t.Errorf("the page lacks the chart %s (%v)", n, err)
+		if id, isChart := strings.CutSuffix(n, ".png"); isChart {
+			charts++
+			if !strings.Contains(page, `<figure id="`+id+`">`) {
+				t.Errorf("the page lacks the chart %s", n)
+			}
 		}
 	}
-	if charts == 0 || strings.Count(page, "<img ") != charts {
-		t.Errorf("the page has %d pictures of %d charts", strings.Count(page, "<img "), charts)
+	if charts == 0 || strings.Count(page, "<figure ") != charts {
+		t.Errorf("the page has %d of %d charts", strings.Count(page, "<figure "), charts)
 	}
 	for _, sec := range sweep.Sections(s) {
 		if !strings.Contains(page, "<h2>"+html.EscapeString(sec.Title)+"</h2>") {
 			t.Errorf("the page lacks the section %q", sec.Title)
+		}
+	}
+	if want := "<h1>" + html.EscapeString(sweep.Answer(s)) + "</h1>"; !strings.Contains(page, want) {
+		t.Errorf("the title is not %s", want)
+	}
+}
+
+// TestCellsFailUnrounded: a cell that looks as if it kept its limit is crossed out, and says by
+// how much it fails, on the map, along the axis and in the table.
+func TestCellsFailUnrounded(t *testing.T) {
+	s := synthSweep(t)
+	const close = 60.0004
+	for i, r := range s.Runs {
+		if r.Point[0] == "50" && r.Point[1] == "2" && r.Broker == "legacy" {
+			s.Runs[i].Result.Phase("drain").RecoveryS = close
+		}
+	}
+	cells := sweepFigure(t, s, "sweep-drain-recovery_s").Panels[0].Cells
+	i := slices.IndexFunc(cells, func(c figure.Cell) bool { return c.X == 0 && c.Y == 1 })
+	if c := cells[i]; !strings.HasSuffix(c.Label, " s") || !c.Failed || !strings.Contains(c.Detail, "60.0004 s, fails limit 1:00") {
+		t.Errorf("the cell is %+v, want one that fails although it is written as its limit", c)
+	}
+	curve := sweepFigure(t, s, "sweep-drain-recovery_s-by-nodes").Panels
+	if !slices.ContainsFunc(curve, func(p figure.Panel) bool {
+		return slices.ContainsFunc(p.Crosses, func(c figure.Cross) bool { return c.X == 50 && c.Y == close })
+	}) {
+		t.Error("the point is not crossed out on the curve")
+	}
+	var out bytes.Buffer
+	if err := sweep.Summary(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^  50 +2 +legacy +fail: 60.0004 s +`).MatchString(out.String()) {
+		t.Errorf("the table does not say why the cell fails:\n%s", out.String())
+	}
+}
+
+// TestCrossesOfWhatNeverCame stand at the upper edge.
+func TestCrossesOfWhatNeverCame(t *testing.T) {
+	s := synthSweep(t)
+	s.Runs[0].Result.Phase("drain").RecoveryS = -1
+	p := sweepFigure(t, s, "sweep-drain-recovery_s-by-nodes").Panels[0]
+	if len(p.Crosses) == 0 || !math.IsInf(p.Crosses[0].Y, 1) || p.Crosses[0].X != 50 {
+		t.Errorf("the crosses are %+v, want one at the upper edge", p.Crosses)
+	}
+}
+
+// TestScalesHaveLegends: those of ratios have one in the middle, and are as long on both sides.
+func TestScalesHaveLegends(t *testing.T) {
+	var names []string
+	for _, k := range sweepFigure(t, synthSweep(t), "sweep-drain-recovery_s-ratio").Legend {
+		names = append(names, k.Name)
+	}
+	if len(names) != 5 || names[2] != "=" || strings.TrimLeft(names[0], "÷") != strings.TrimLeft(names[4], "×") {
+		t.Errorf("the legend of ratios is %q", names)
+	}
+	if got := sweepFigure(t, synthSweep(t), "sweep-drain-recovery_s").Legend; len(got) != 3 {
+		t.Errorf("the legend of the map is %v", got)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*metrics.Sweep)
+		want   string
+	}{
+		"limits": {func(*metrics.Sweep) {},
+			"drain.recovery_s<=60 holds: legacy in 3 of 6 cells, up to nodes=100 with schedulers=2; shedding in 6 of 6 cells, up to nodes=200 with every setting"},
+		"none passes": {func(s *metrics.Sweep) { *s.Limits[0].Max = 1 }, "drain.recovery_s<=1 holds: legacy in 0 of 6 cells; shedding in 0 of 6 cells"},
+		"no limits":   {func(s *metrics.Sweep) { s.Limits = nil }, "Storm: recovery of shedding, by that of legacy: no difference"},
+		"nothing ran": {func(s *metrics.Sweep) {
+			for i := range s.Runs {
+				s.Runs[i].Result = nil
+			}
+		}, "heartbeat-storm · grid over nodes (3) × schedulers (2) · 24 runs"},
+	} {
+		s := synthSweep(t)
+		if tt.change(s); sweep.Answer(s) != tt.want {
+			t.Errorf("%s:\ngot  %q\nwant %q", name, sweep.Answer(s), tt.want)
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (y synthetic) result(t testing.TB) *metrics.Result {
 	end(before, e)
 
 	res, err := rec.Result(metrics.Run{
-		Scenario: "heartbeat-storm", Broker: broker, Seed: y.seed, Clock: "virtual", Target: "simulated",
+		Scenario: "heartbeat-storm", Broker: broker, Seed: y.seed, Clock: "virtual", Target: "simulated", Nodes: y.nodes,
 		Params: map[string]any{"nodes": y.nodes, "system_jobs": synthJobs, "service_jobs": 0, "servers": 3, "schedulers": 2,
 			"fraction": 1, "cost": "published"},
 		Version: "v0.0.0-synthetic", GoVersion: "go1.26.8",

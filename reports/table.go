@@ -26,7 +26,8 @@ const (
 
 // TableOptions says how tables and frames for a terminal look. The zero value is plain text.
 type TableOptions struct {
-	Color bool // colours and bold type, by ANSI escape sequences
+	Color   bool // colours and bold type, by ANSI escape sequences
+	Verdict bool // the headline at the end, too, where people look after a long table
 }
 
 // writeTable writes a comparison of the runs for a terminal of 80 columns, with deltas and
@@ -48,8 +49,8 @@ func writeTable(w io.Writer, runs []*metrics.Result, opts TableOptions) error {
 	for _, f := range s.Failures {
 		fmt.Fprintln(&out, p.bad(wrap(f)))
 	}
-	if s.Warning != "" {
-		fmt.Fprintln(&out, wrap(s.Warning))
+	if opts.Verdict && s.Headline != "" {
+		fmt.Fprintf(&out, "\n%s\n", p.bold(wrap(s.Headline)))
 	}
 	_, err := w.Write(trimLines(out.Bytes()))
 	return err

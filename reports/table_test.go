@@ -82,6 +82,18 @@ func TestTableColor(t *testing.T) {
 	}
 }
 
+// TestVerdictIsLast: on a terminal, where a long table leaves nothing else in sight.
+func TestVerdictIsLast(t *testing.T) {
+	var out bytes.Buffer
+	if err := writeTable(&out, published(t), TableOptions{Verdict: true}); err != nil {
+		t.Fatal(err)
+	}
+	const verdict = "Drain: 99.8% fewer Raft entries"
+	if text := out.String(); strings.Count(text, verdict) != 2 || !strings.HasPrefix(text, verdict) || strings.LastIndex(text, verdict) < strings.Index(text, "invariants") {
+		t.Errorf("the verdict is not the last line, too:\n%s", text)
+	}
+}
+
 func TestNoRuns(t *testing.T) {
 	for _, format := range Formats() {
 		if _, err := Write(t.TempDir(), nil, format); !errors.Is(err, ErrNoRuns) {

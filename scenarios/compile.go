@@ -185,7 +185,7 @@ func (c *Compiled) label() metrics.Run {
 	c.profiles.params(s.Broker, params)
 	return metrics.Run{
 		Scenario: s.Scenario, Broker: s.Broker, Seed: s.Seed, Clock: cmp.Or(s.Clock, ClockVirtual),
-		Params: params, Rerun: s.commandLine(c.def.Variables), CostModel: c.cost.model(),
+		Params: params, Nodes: c.scenario.Fleet.Nodes, Rerun: s.commandLine(c.def.Variables), CostModel: c.cost.model(),
 	}
 }
 

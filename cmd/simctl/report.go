@@ -78,7 +78,8 @@ func writeReports(cmd *cobra.Command, target string, runs []*metrics.Result, for
 // printReport writes a text to stdout, as a whole or not at all.
 func printReport(cmd *cobra.Command, format string, runs []*metrics.Result) error {
 	var text bytes.Buffer
-	if err := reports.WriteTo(&text, format, runs, reports.TableOptions{Color: useColor(cmd.OutOrStdout())}); err != nil {
+	opts := reports.TableOptions{Color: useColor(cmd.OutOrStdout()), Verdict: isTerminal(cmd.OutOrStdout())}
+	if err := reports.WriteTo(&text, format, runs, opts); err != nil {
 		return err
 	}
 	_, err := cmd.OutOrStdout().Write(text.Bytes())

@@ -113,15 +113,16 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return errors.Join(err, out.discard())
 	}
+	held.tell(cmd)
+	stopped := reports.Stopped(results)
+	if stopped == "" && !f.quiet {
+		cmd.PrintErrf("results in %s\n", f.out) // before the report, whose last line on a terminal is its verdict
+	}
 	if err := printReport(cmd, f.format, results); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
-	held.tell(cmd)
-	if stopped := reports.Stopped(results); stopped != "" {
+	if stopped != "" {
 		return fmt.Errorf("%s; what was until then is in %s", stopped, f.out)
-	}
-	if !f.quiet {
-		cmd.PrintErrf("results in %s\n", f.out)
 	}
 	return verdict(results)
 }

@@ -26,9 +26,18 @@ func cumulative(name string, c color.NRGBA, d metrics.Distribution, width float6
 	return l
 }
 
-// cumulativeX fits the horizontal axis to cumulative distributions: a logarithmic one where
-// they spread wide. It extends every line to the right end, where it is 1.
-func cumulativeX(f figure.Figure) figure.Figure {
+// tail returns the share of the distribution beyond each value, as a line from 1 to 0.
+func tail(name string, c color.NRGBA, d metrics.Distribution) figure.Line {
+	l := cumulative(name, c, d, bucketWidth)
+	for i, y := range l.Y {
+		l.Y[i] = 1 - y
+	}
+	return l
+}
+
+// fitX fits the horizontal axis to distributions: a logarithmic one where they spread wide. It
+// extends every line to the right end, where it is at end.
+func fitX(f figure.Figure, end float64) figure.Figure {
 	if len(f.Panels) == 0 {
 		return figure.Figure{}
 	}
@@ -48,7 +57,7 @@ func cumulativeX(f figure.Figure) figure.Figure {
 	for _, p := range f.Panels {
 		for i := range p.Lines {
 			l := &p.Lines[i]
-			l.X, l.Y = append(l.X, f.X.Max), append(l.Y, 1)
+			l.X, l.Y = append(l.X, f.X.Max), append(l.Y, end)
 		}
 	}
 	return f

@@ -10,7 +10,7 @@ import (
 
 func init() {
 	register(chart{
-		rank: 9, name: "fan-in", title: "Triggers that one processed evaluation stood for",
+		rank: 9, name: "fan-in", title: "Triggers per processed evaluation",
 		note:   "the share of processed evaluations that stood for at most as many: themselves and those shed in their favour",
 		figure: fanInFigure,
 	})
@@ -25,7 +25,9 @@ func fanInFigure(v *view) figure.Figure {
 	var medians []string
 	for i, r := range v.runs {
 		if !r.FanIn.Distribution.IsZero() {
-			p.Lines = append(p.Lines, cumulative(v.labels[i], v.colors[i], r.FanIn.Distribution, 1))
+			line := cumulative(v.labels[i], v.colors[i], r.FanIn.Distribution, 1)
+			line.Summary = "median " + wording.Grouped(r.FanIn.P50)
+			p.Lines = append(p.Lines, line)
 			medians = append(medians, fmt.Sprintf("%s median %s, greatest %s", v.labels[i], wording.Grouped(r.FanIn.P50), wording.Grouped(r.FanIn.Max)))
 		}
 	}
@@ -33,5 +35,5 @@ func fanInFigure(v *view) figure.Figure {
 		p.Detail = strings.Join(medians, "; ")
 		f.Panels = []figure.Panel{p}
 	}
-	return cumulativeX(f)
+	return fitX(f, 1)
 }

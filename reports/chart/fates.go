@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	register(chart{rank: 3, name: "fates", title: "Evaluations by fate", figure: fatesFigure})
+	register(chart{rank: 3, name: "fates", title: "What became of the evaluations", figure: fatesFigure})
 }
 
 // fatesFigure plots what became of the evaluations.

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -36,17 +37,47 @@ type step struct {
 	milestone
 }
 
-// steps returns the milestones that any run had something to wait for.
+// steps returns the milestones that any run had something to wait for, those of a phase in the
+// order in which they came in the last run that waited for both of two.
 func (v *view) steps() []step {
 	var steps []step
 	for _, phase := range wording.RecoveringPhases(v.runs) {
+		var of []step
 		for _, m := range milestones {
 			if slices.ContainsFunc(v.runs, func(r *metrics.Result) bool { p := r.Phase(phase); return p != nil && m.at(p) != 0 }) {
-				steps = append(steps, step{phase, m})
+				of = append(of, step{phase, m})
 			}
 		}
+		slices.SortStableFunc(of, func(a, b step) int {
+			for _, r := range slices.Backward(v.runs) {
+				if p := r.Phase(phase); p != nil && a.at(p) != 0 && b.at(p) != 0 {
+					return cmp.Compare(came(a.at(p)), came(b.at(p)))
+				}
+			}
+			return 0
+		})
+		steps = append(steps, of...)
 	}
 	return steps
+}
+
+// came returns a time as it compares: one that never came is later than any.
+func came(s float64) float64 {
+	if s < 0 {
+		return math.Inf(1)
+	}
+	return s
+}
+
+// before returns when the last milestone of a phase came before an instant; zero if none did.
+func before(p *metrics.Phase, at float64) float64 {
+	last := 0.0
+	for _, m := range milestones {
+		if t := m.at(p); t < at {
+			last = max(last, t)
+		}
+	}
+	return last
 }
 
 // waterfallFigure plots a row for each phase and milestone: the time from the start of the
@@ -64,11 +95,8 @@ func waterfallFigure(v *view) figure.Figure {
 	row := func(i int) float64 { return float64(len(steps) - 1 - i) }
 	for i, r := range v.runs {
 		p := figure.Panel{Heading: v.labels[i], Color: v.colors[i]}
-		phase, before := "", 0.0
+		seen := map[string]float64{} // up to which time the steps of a phase are drawn
 		for j, s := range steps {
-			if s.phase != phase {
-				phase, before = s.phase, 0
-			}
 			ph := r.Phase(s.phase)
 			if ph == nil {
 				continue
@@ -86,10 +114,9 @@ func waterfallFigure(v *view) figure.Figure {
 			light := box
 			light.Light, light.X1, light.Label = true, at, wording.Clock(at)
 			p.Bars = append(p.Bars, light)
-			if at > before {
-				box.X0, box.X1 = before, at
+			if since := before(ph, at); seen[s.phase] != at { // the first of several at one instant
+				box.X0, box.X1, seen[s.phase] = since, at, at
 				p.Bars = append(p.Bars, box)
-				before = at
 			}
 			f.X.Max = math.Max(f.X.Max, at)
 		}

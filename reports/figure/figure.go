@@ -55,6 +55,7 @@ type Panel struct {
 	Cells   []Cell
 	Edges   []Edge  // between cells
 	Limits  []Limit // across the data
+	Crosses []Cross // on top of all
 }
 
 // Band is a phase: a shaded stretch of the horizontal axis.
@@ -79,6 +80,9 @@ type Line struct {
 	Dotted bool
 	// Scattered leaves out the line between the points, which have no order.
 	Scattered bool
+	// Summary is what the page says of the line until it is hovered over; empty stands for the
+	// highest value in view.
+	Summary string
 }
 
 // Area is filled between two curves over the same points; a nil Base is zero.
@@ -108,9 +112,17 @@ type Bar struct {
 
 // Cell is one cell of a heat map, at category X and Y.
 type Cell struct {
-	X, Y  int
+	X, Y   int
+	Color  color.NRGBA
+	Label  string
+	Detail string // all there is to say of it; the page shows it on hover
+	Failed bool   // crossed out
+}
+
+// Cross marks a point that fails: at the upper edge if Y is infinite.
+type Cross struct {
+	X, Y  float64
 	Color color.NRGBA
-	Label string
 }
 
 // Key explains one colour.

@@ -10,10 +10,11 @@ const (
 	labelRow            = labelSize * 1.3
 	labelGap  vg.Length = 4
 	sameMark  vg.Length = 3 // marks closer than that are one to the eye
-	// mostRows bounds the height that labels may take from the data. A mark that finds no
-	// room keeps its line, but goes without its name.
-	mostRows = 5
 )
+
+// mostRows bounds the height that labels may take from the data: the narrower a panel is, the
+// fewer rows. A mark that finds no room keeps its line, but goes without its name.
+func mostRows(width vg.Length) int { return min(2+int(width/250), 5) }
 
 // label is a name placed in the rows above the data. Row 0 is the topmost.
 type label struct {
@@ -43,7 +44,7 @@ func (p Panel) place(x Axis, width vg.Length) []label {
 		if l.from < 0 {
 			return
 		}
-		for l.to = l.from + w; l.row < mostRows; l.row++ {
+		for l.to = l.from + w; l.row < mostRows(width); l.row++ {
 			if l.free(placed) {
 				placed = append(placed, l)
 				return

@@ -42,6 +42,9 @@ func (d drawing) Plot(c draw.Canvas, plt *plot.Plot) {
 	d.cells(d.panel.Cells)
 	d.edges(d.panel.Edges)
 	d.limits(d.panel.Limits)
+	for _, c := range d.panel.Crosses {
+		d.cross(d.point(c.X, math.Min(c.Y, d.figure.Y.Max)), 4, c.Color)
+	}
 	d.marks(d.panel.Marks, d.names)
 	d.labels(d.names)
 }
@@ -181,9 +184,23 @@ func (d drawing) cells(cells []Cell) {
 		d.box(x0+0.5, y0+0.5, x1-0.5, y1-0.5)
 		sty := style(smallSize, ReadableOn(cell.Color), false)
 		sty.XAlign, sty.YAlign = draw.XCenter, draw.YCenter
+		if cell.Failed {
+			d.cross(vg.Point{X: x1 - 8, Y: y1 - 8}, 4, ReadableOn(cell.Color))
+		}
 		if sty.Width(cell.Label) < x1-x0 && smallSize < y1-y0 {
 			d.c.FillText(sty, vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, cell.Label)
 		}
+	}
+}
+
+// cross draws two strokes across a point.
+func (d drawing) cross(at vg.Point, arm vg.Length, c color.NRGBA) {
+	for _, s := range []draw.LineStyle{{Color: paper, Width: 3.6}, {Color: c, Width: 1.8}} {
+		if c == paper {
+			s.Color = c
+		}
+		d.c.StrokeLine2(s, at.X-arm, at.Y-arm, at.X+arm, at.Y+arm)
+		d.c.StrokeLine2(s, at.X-arm, at.Y+arm, at.X+arm, at.Y-arm)
 	}
 }
 

@@ -32,8 +32,10 @@ func (a Axis) Ticks(most int) []plot.Tick {
 	switch {
 	case a.Log && a.Unit == Count:
 		return logTicks(a.Min, a.Max)
+	case a.Log && a.Unit == Shares:
+		return ticksWithin(percentiles, a.Min, a.Max)
 	case a.Log:
-		return durationTicks(a.Min, a.Max)
+		return ticksWithin(durationSteps, a.Min, a.Max)
 	}
 	step := niceStep((a.Max-a.Min)/float64(max(most, 1)), a.Unit)
 	first := math.Ceil(a.Min/step - 1e-9)
@@ -133,9 +135,16 @@ var durationSteps = []plot.Tick{
 	{Value: 3600, Label: "1 h"}, {Value: 36000, Label: "10 h"}, {Value: 360000, Label: "100 h"},
 }
 
-func durationTicks(low, high float64) []plot.Tick {
+// percentiles are the shares that a logarithmic axis labels: each is what lies beyond its
+// percentile.
+var percentiles = []plot.Tick{
+	{Value: 1e-5, Label: "p99.999"}, {Value: 1e-4, Label: "p99.99"}, {Value: 1e-3, Label: "p99.9"}, {Value: 1e-2, Label: "p99"},
+	{Value: 0.1, Label: "p90"}, {Value: 0.5, Label: "p50"}, {Value: 1, Label: "p0"},
+}
+
+func ticksWithin(steps []plot.Tick, low, high float64) []plot.Tick {
 	var out []plot.Tick
-	for _, t := range durationSteps {
+	for _, t := range steps {
 		if t.Value >= low*(1-1e-9) && t.Value <= high*(1+1e-9) {
 			out = append(out, t)
 		}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 	"slices"
@@ -43,7 +44,10 @@ type heatRow struct {
 	Cells []heatCell
 }
 
-type heatCell struct{ Label, Background, Ink string }
+type heatCell struct {
+	Label, Detail, Background, Ink string
+	Failed                         bool
+}
 
 func chartOf(f figure.Figure) chartView {
 	c := chartView{ID: f.ID, Title: f.Title, Note: f.Note, Legend: f.Legend}
@@ -109,7 +113,7 @@ func heatTable(f figure.Figure, p figure.Panel) *heat {
 			if c.Y != y {
 				continue
 			}
-			r.Cells[c.X] = heatCell{c.Label, figure.Hex(c.Color), figure.Hex(figure.ReadableOn(c.Color))}
+			r.Cells[c.X] = heatCell{c.Label, c.Detail, figure.Hex(c.Color), figure.Hex(figure.ReadableOn(c.Color)), c.Failed}
 		}
 		h.Rows = append(h.Rows, r)
 	}
@@ -131,7 +135,7 @@ type drawnAxis struct {
 	Min   float64 `json:"min"`
 	Max   float64 `json:"max"`
 	Log   bool    `json:"log"`
-	// Ticks are those of a logarithmic axis.
+	// Ticks are those of a logarithmic axis, and of one that labels certain values.
 	Ticks []drawnTick `json:"ticks,omitempty"`
 }
 
@@ -147,6 +151,20 @@ type drawnPanel struct {
 	Marks  []figure.Mark `json:"marks"`
 	// Spreads are shades behind the layers, over instants of their own.
 	Spreads []drawnSpread `json:"spreads,omitempty"`
+	Limits  []drawnLimit  `json:"limits,omitempty"`
+	Crosses []drawnCross  `json:"crosses,omitempty"`
+}
+
+type drawnLimit struct {
+	Name string  `json:"name"`
+	At   float64 `json:"at"`
+}
+
+// drawnCross is a point that fails; without Y at the upper edge.
+type drawnCross struct {
+	X     float64  `json:"x"`
+	Y     *float64 `json:"y"`
+	Color string   `json:"color"`
 }
 
 type drawnSpread struct {
@@ -158,12 +176,16 @@ type drawnSpread struct {
 
 // drawnLayer is a line, or an area between Y and Base (nil is zero).
 type drawnLayer struct {
-	Name    string    `json:"name"`
-	Color   string    `json:"color"`
-	Area    bool      `json:"area"`
-	Outline bool      `json:"outline"`
-	Stacked bool      `json:"stacked"` // Y includes the layers below
-	Y       []float64 `json:"y"`
+	Name    string `json:"name"`
+	Color   string `json:"color"`
+	Area    bool   `json:"area"`
+	Outline bool   `json:"outline"`
+	Stacked bool   `json:"stacked"` // Y includes the layers below
+	// Dotted marks the points of its own, Scattered leaves out the line between them.
+	Dotted    bool       `json:"dotted,omitempty"`
+	Scattered bool       `json:"scattered,omitempty"`
+	Summary   string     `json:"summary,omitempty"`
+	Y         []*float64 `json:"y"` // null where a dotted layer has no point
 }
 
 func drawnFigures(figs []figure.Figure) []drawnFigure {
@@ -186,7 +208,7 @@ func drawnFigures(figs []figure.Figure) []drawnFigure {
 
 func drawnAxisOf(a figure.Axis) drawnAxis {
 	d := drawnAxis{Label: a.Label, Unit: a.Unit.String(), Min: a.Min, Max: a.Max, Log: a.Log}
-	if a.Log {
+	if a.Log || a.Marked != nil {
 		for _, t := range a.Ticks(6) {
 			if !t.IsMinor() {
 				d.Ticks = append(d.Ticks, drawnTick{t.Value, t.Label})
@@ -207,6 +229,16 @@ func drawnPanelOf(f figure.Figure, p figure.Panel) drawnPanel {
 	for _, s := range p.Spreads {
 		d.Spreads = append(d.Spreads, drawnSpread{figure.Hex(s.Color), rounded(s.X), rounded(s.Low), rounded(s.High)})
 	}
+	for _, l := range p.Limits {
+		d.Limits = append(d.Limits, drawnLimit(l))
+	}
+	for _, c := range p.Crosses {
+		drawn := drawnCross{X: c.X, Color: figure.Hex(c.Color)}
+		if !math.IsInf(c.Y, 1) {
+			drawn.Y = &c.Y
+		}
+		d.Crosses = append(d.Crosses, drawn)
+	}
 	var curves []metrics.Series
 	add := func(name string, c color.NRGBA, x, y []float64) *drawnLayer {
 		curves = append(curves, rising(x, y).Thin(perDrawnLayer))
@@ -218,20 +250,43 @@ func drawnPanelOf(f figure.Figure, p figure.Panel) drawnPanel {
 		l.Area, l.Outline, l.Stacked = true, a.Outline, a.Base != nil
 	}
 	for _, l := range p.Lines {
-		add(l.Name, l.Color, l.X, l.Y)
+		x, y := l.X, l.Y
+		if l.Scattered {
+			x, y = ascending(x, y)
+		}
+		drawn := add(l.Name, l.Color, x, y)
+		drawn.Dotted, drawn.Scattered, drawn.Summary = l.Dotted, l.Scattered, l.Summary
 	}
 	d.X = metrics.Instants(append(curves, raster(f.X, metrics.Instants(curves...)))...)
 	for i := range d.Layers {
-		d.Layers[i].Y = make([]float64, len(d.X))
+		l := &d.Layers[i]
+		l.Y = make([]*float64, len(d.X))
 		for j, x := range d.X {
+			if _, own := slices.BinarySearch(curves[i].AtS, x); l.Dotted && !own {
+				continue
+			}
 			y := curves[i].At(x)
 			if f.Y.Log {
 				y = math.Max(y, f.Y.Min)
 			}
-			d.Layers[i].Y[j] = digits(y, 7)
+			y = digits(y, 7)
+			l.Y[j] = &y
 		}
 	}
 	return d
+}
+
+// ascending returns points in the order of x.
+func ascending(x, y []float64) (xs, ys []float64) {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+	for _, i := range order {
+		xs, ys = append(xs, x[i]), append(ys, y[i])
+	}
+	return xs, ys
 }
 
 // perRaster is the least number of instants along an axis of time.

@@ -1,7 +1,7 @@
 package page
 
 import (
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -19,8 +19,8 @@ import (
 // The page and everything in it: it is one file that loads nothing. uPlot draws the charts
 // (assets/uPlot.LICENSE).
 var (
-	//go:embed assets/report.html.tmpl
-	pageTemplate string
+	//go:embed assets/*.tmpl
+	templates embed.FS
 	//go:embed assets/report.css
 	style string
 	//go:embed assets/report.js
@@ -33,23 +33,64 @@ var (
 	uPlotLicense string
 )
 
-var report = template.Must(template.New("report").Funcs(template.FuncMap{
+var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"hex": figure.Hex, "exact": wording.Exact, "cost": costText,
-}).Parse(pageTemplate))
+}).ParseFS(templates, "assets/*.tmpl"))
 
-// data is what the template shows.
-type data struct {
-	Title   string
-	Summary wording.Summary
-	Runs    []run
-	Params  []param
-	Beside  []chartView // beside the table: bars
-	Charts  []chartView
+// frame is what all pages have: the answer in the title, the charts, and what draws them.
+type frame struct {
+	Title, Subtitle string
+	Date            string // of the first run
+	Charts          []chartView
 
 	Style, UPlotStyle   template.CSS
 	Script, UPlotScript template.JS
 	UPlotLicense        string
 	Data                template.JS
+}
+
+// newFrame returns a frame around figures.
+func newFrame(title, subtitle string, runs []*metrics.Result, figs []figure.Figure) (frame, error) {
+	drawn, err := json.Marshal(drawnFigures(figs))
+	if err != nil {
+		return frame{}, fmt.Errorf("encoding the charts: %w", err)
+	}
+	f := frame{
+		Title:        title,
+		Subtitle:     subtitle,
+		Style:        template.CSS(style),
+		UPlotStyle:   template.CSS(uPlotStyle),
+		Script:       template.JS(script),
+		UPlotScript:  template.JS(uPlotScript),
+		UPlotLicense: uPlotLicense,
+		Data:         template.JS(drawn), // json.Marshal escapes <, > and &
+	}
+	for _, r := range runs {
+		if at := r.Host.Started; !at.IsZero() {
+			f.Date = at.UTC().Format("2 January 2006, 15:04 UTC")
+			break
+		}
+	}
+	for _, fig := range figs {
+		f.Charts = append(f.Charts, chartOf(fig))
+	}
+	return f, nil
+}
+
+// Drawn reports whether the script has anything to draw.
+func (f frame) Drawn() bool {
+	return slices.ContainsFunc(f.Charts, func(c chartView) bool {
+		return slices.ContainsFunc(c.Panels, func(panel panelView) bool { return panel.Drawn })
+	})
+}
+
+// data is what the template of a report shows.
+type data struct {
+	frame
+	Summary wording.Summary
+	Runs    []run
+	Params  []param
+	Beside  []chartView // beside the table: bars
 }
 
 type run struct {
@@ -83,40 +124,30 @@ type panelView struct {
 // HTML writes one self-contained page about the runs, of which there is at least one. It
 // opens from disk and needs no network.
 func HTML(w io.Writer, runs []*metrics.Result) error {
-	figs := chart.Of(runs)
-	drawn, err := json.Marshal(drawnFigures(figs))
-	if err != nil {
-		return fmt.Errorf("encoding the charts: %w", err)
-	}
 	s := wording.Summarise(runs)
-	data := data{
-		Title:        s.Headline,
-		Summary:      s,
-		Params:       paramsOf(runs),
-		Style:        template.CSS(style),
-		UPlotStyle:   template.CSS(uPlotStyle),
-		Script:       template.JS(script),
-		UPlotScript:  template.JS(uPlotScript),
-		UPlotLicense: uPlotLicense,
-		Data:         template.JS(drawn), // json.Marshal escapes <, > and &
-	}
-	if data.Title == "" {
-		data.Title = wording.UpperFirst(runs[0].Run.Scenario)
+	title := s.Headline
+	if title == "" {
+		title = wording.UpperFirst(runs[0].Run.Scenario)
 		if len(runs) > 1 {
-			data.Title += fmt.Sprintf(": %d runs", len(runs))
+			title += fmt.Sprintf(": %d runs", len(runs))
 		}
 	}
+	f, err := newFrame(title, s.Subtitle, runs, chart.Of(runs))
+	if err != nil {
+		return err
+	}
+	data := data{frame: f, Summary: s, Params: paramsOf(runs)}
 	for i, c := range figure.RunColors(wording.Brokers(runs)) {
 		data.Runs = append(data.Runs, run{Label: s.Labels[i], Color: figure.Hex(c), Result: runs[i]}.withDigest())
 	}
-	for _, f := range figs {
-		if c := chartOf(f); len(c.Panels[0].Groups) > 0 {
+	bars := func(c chartView) bool { return len(c.Panels[0].Groups) > 0 }
+	for _, c := range f.Charts {
+		if bars(c) {
 			data.Beside = append(data.Beside, c)
-		} else {
-			data.Charts = append(data.Charts, c)
 		}
 	}
-	return report.Execute(w, data)
+	data.Charts = slices.DeleteFunc(f.Charts, bars)
+	return pages.ExecuteTemplate(w, "report.html.tmpl", data)
 }
 
 // withDigest adds the digest that repeats wherever the run is repeated: one that was stopped has
@@ -182,10 +213,3 @@ func costText(c metrics.Cost) string {
 
 // Many reports whether there are so many runs that charts say more than the table.
 func (p data) Many() bool { return len(p.Runs) > wording.MaxColumns }
-
-// Drawn reports whether the script has anything to draw.
-func (p data) Drawn() bool {
-	return slices.ContainsFunc(p.Charts, func(c chartView) bool {
-		return slices.ContainsFunc(c.Panels, func(panel panelView) bool { return panel.Drawn })
-	})
-}

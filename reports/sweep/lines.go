@@ -19,6 +19,7 @@ func (v *view) curves(path string, axisIndex int) figure.Figure {
 	f := v.figure(path, "")
 	if len(v.s.Axes) > 1 {
 		f = v.figure(path, "by-"+a.Name)
+		f.Title += ", by " + a.Name
 	}
 	if len(v.s.Seeds) > 1 {
 		f.Note = fmt.Sprintf("lines: median of %d seeds; shade: lowest to highest", len(v.s.Seeds))
@@ -43,6 +44,9 @@ func (v *view) curves(path string, axisIndex int) figure.Figure {
 	for i, b := range v.s.Brokers {
 		f.Legend = append(f.Legend, figure.Key{Name: b, Color: v.colors[i]})
 	}
+	if slices.ContainsFunc(f.Panels, func(p figure.Panel) bool { return len(p.Crosses) > 0 }) {
+		f.Note = strings.TrimPrefix(f.Note+"; crosses: beyond a limit, at the upper edge never", "; ")
+	}
 	return v.scaled(f, path, axisIndex)
 }
 
@@ -54,11 +58,17 @@ func (v *view) curvePanel(path string, axisIndex int, rests [][]string) figure.P
 		l := figure.Line{Name: b, Color: v.colors[i], Dotted: true}
 		sp := figure.Spread{Color: v.colors[i]}
 		for _, value := range a.Values {
-			at := v.over(path, b, rests, map[int]string{axisIndex: value})
-			if at.None || at.Never {
+			set := map[int]string{axisIndex: value}
+			at, x := v.over(path, b, rests, set), a.Number(value)
+			switch {
+			case at.None:
 				continue
+			case at.Never:
+				p.Crosses = append(p.Crosses, figure.Cross{X: x, Y: math.Inf(1), Color: v.colors[i]})
+				continue
+			case !v.within(path, b, rests, set):
+				p.Crosses = append(p.Crosses, figure.Cross{X: x, Y: at.Median, Color: v.colors[i]})
 			}
-			x := a.Number(value)
 			l.X, l.Y = append(l.X, x), append(l.Y, at.Median)
 			sp.X, sp.Low, sp.High = append(sp.X, x), append(sp.Low, at.Low), append(sp.High, at.High)
 		}
@@ -97,7 +107,7 @@ func (v *view) scaled(f figure.Figure, path string, axisIndex int) figure.Figure
 		xs = append(xs, a.Number(value))
 	}
 	highest := 0.0
-	limits := v.limitsOf(path)
+	limits := v.limitsOf(path, "")
 	for i := range f.Panels {
 		f.Panels[i].Limits = limits
 		for _, l := range f.Panels[i].Lines {
@@ -119,6 +129,9 @@ func (v *view) scaled(f figure.Figure, path string, axisIndex int) figure.Figure
 	}
 	m, _ := wording.MetricOf(path)
 	f.Y = figure.Axis{Label: wording.FigureName(path), Max: figure.Positive(math.Max(f.Top(), highest))}
+	if wording.LengthOfTime(path) {
+		f.Y.Unit = figure.Durations
+	}
 	if m.Name != "" {
 		f.Y.Label = m.Title
 		if m.Time() {

@@ -13,12 +13,14 @@ import (
 )
 
 // heatMap draws a figure over two axes: a panel for every broker and combination of the other
-// axes, on one scale of colours. A heavy line parts cells within the limits from those beyond.
+// axes, on one scale of colours. A heavy line parts cells within the limits from those beyond,
+// which are crossed out.
 func (v *view) heatMap(path string, x, y int) figure.Figure {
 	f := v.mapFigure(path, x, y, "")
 	groups, note := v.groups(x, y)
 	f.Note = "darker is more; the same colours in all panels" + note
-	f.Panels = v.cells(path, v.s.Brokers, groups, x, y, heatScale, func(_ [][]string, _, _ int, at metrics.Spread) (string, float64) {
+	scale := heatScale
+	f.Panels, f.Legend = v.cells(path, v.s.Brokers, groups, x, y, &scale, func(_ [][]string, _, _ int, at metrics.Spread) (string, float64) {
 		switch {
 		case at.None:
 			return "", 0
@@ -30,15 +32,15 @@ func (v *view) heatMap(path string, x, y int) figure.Figure {
 	limited := false
 	for i := range f.Panels {
 		n := len(v.s.Brokers)
-		f.Panels[i].Edges = v.boundary(path, v.s.Brokers[i%n], groups[i/n], x, y)
-		limited = limited || len(f.Panels[i].Edges) > 0
+		v.judged(&f.Panels[i], path, v.s.Brokers[i%n], groups[i/n], x, y)
+		limited = limited || slices.ContainsFunc(f.Panels[i].Cells, func(c figure.Cell) bool { return c.Failed })
 	}
 	if limited {
 		var names []string
-		for _, l := range v.limitsOf(path) {
+		for _, l := range v.limitsOf(path, "") {
 			names = append(names, l.Name)
 		}
-		f.Note += "; heavy line: " + strings.Join(names, ", ")
+		f.Note += "; crossed out: beyond the " + strings.Join(names, ", ")
 	}
 	return f
 }
@@ -49,8 +51,9 @@ func (v *view) ratioMap(path string, x, y int) figure.Figure {
 	f := v.mapFigure(path, x, y, "ratio")
 	f.Title += fmt.Sprintf(", by that of %s", v.s.Brokers[0])
 	groups, note := v.groups(x, y)
-	f.Note = "blue is less, red is more" + note
-	f.Panels = v.cells(path, v.s.Brokers[1:], groups, x, y, ratioScale, func(rests [][]string, xi, yi int, newer metrics.Spread) (string, float64) {
+	f.Note = "blue is less, red is more, white as much" + note
+	scale := ratioScale
+	f.Panels, f.Legend = v.cells(path, v.s.Brokers[1:], groups, x, y, &scale, func(rests [][]string, xi, yi int, newer metrics.Spread) (string, float64) {
 		older := v.over(path, v.s.Brokers[0], rests, map[int]string{x: v.s.Axes[x].Values[xi], y: v.s.Axes[y].Values[yi]})
 		switch {
 		case newer.None || older.None:
@@ -64,11 +67,11 @@ func (v *view) ratioMap(path string, x, y int) figure.Figure {
 }
 
 // cells returns a panel of cells for every group and broker, the brokers being the last of the
-// sweep's. look returns the label of a cell, "" if there is none, and the value to be coloured,
-// NaN for a cell without one. scale returns the colours for all values.
-func (v *view) cells(path string, brokers []string, groups [][][]string, x, y int, scale func([]float64) func(float64) color.NRGBA,
+// sweep's, and what their colours mean. look returns the label of a cell, "" if there is none,
+// and the value to be coloured, NaN for a cell without one.
+func (v *view) cells(path string, brokers []string, groups [][][]string, x, y int, scale *scale,
 	look func(rests [][]string, xi, yi int, at metrics.Spread) (string, float64),
-) []figure.Panel {
+) ([]figure.Panel, []figure.Key) {
 	var panels []figure.Panel
 	var values [][]float64 // of the cells, by panel
 	colors := v.colors[len(v.s.Brokers)-len(brokers):]
@@ -78,13 +81,17 @@ func (v *view) cells(path string, brokers []string, groups [][][]string, x, y in
 			var at []float64
 			v.each(path, b, rests, x, y, func(xi, yi int, sp metrics.Spread) {
 				if label, value := look(rests, xi, yi, sp); label != "" {
-					p.Cells, at = append(p.Cells, figure.Cell{X: xi, Y: yi, Label: label, Color: figure.Rule}), append(at, value)
+					where := fmt.Sprintf("%s, %s=%s %s=%s", p.Heading, v.s.Axes[x].Name, v.s.Axes[x].Values[xi], v.s.Axes[y].Name, v.s.Axes[y].Values[yi])
+					within := v.within(path, b, rests, v.at(x, y, xi, yi))
+					p.Cells = append(p.Cells, figure.Cell{X: xi, Y: yi, Label: label, Detail: v.detail(path, b, where, sp, within), Color: figure.Rule})
+					at = append(at, value)
 				}
 			})
 			panels, values = append(panels, p), append(values, at)
 		}
 	}
-	colorOf := scale(slices.DeleteFunc(slices.Concat(values...), math.IsNaN))
+	all := slices.DeleteFunc(slices.Concat(values...), math.IsNaN)
+	colorOf := scale.colors(all)
 	for i, at := range values {
 		for j, value := range at {
 			if !math.IsNaN(value) {
@@ -92,7 +99,20 @@ func (v *view) cells(path string, brokers []string, groups [][][]string, x, y in
 			}
 		}
 	}
-	return panels
+	var keys []figure.Key
+	for _, stop := range scale.stops(all) {
+		text := wording.Figure(path, stop, true)
+		if scale.ratios {
+			text = wording.RatioText(stop)
+		}
+		keys = append(keys, figure.Key{Name: text, Color: colorOf(stop)})
+	}
+	return panels, keys
+}
+
+// at returns the values of two axes at a cell.
+func (v *view) at(x, y, xi, yi int) map[int]string {
+	return map[int]string{x: v.s.Axes[x].Values[xi], y: v.s.Axes[y].Values[yi]}
 }
 
 func (v *view) mapFigure(path string, x, y int, what string) figure.Figure {
@@ -145,77 +165,105 @@ func (v *view) each(path, broker string, rests [][]string, x, y int, fn func(xi,
 	}
 }
 
-// boundary returns the line between cells that meet the limits on a figure and cells that do
-// not.
-func (v *view) boundary(path, broker string, rests [][]string, x, y int) []figure.Edge {
-	var limits []metrics.Threshold
-	for _, t := range v.s.Limits {
-		if t.Metric == path && (t.Broker == "" || t.Broker == broker) {
-			limits = append(limits, t)
+// judged crosses out the cells of a panel that do not meet the limits on a figure, and draws the
+// line between them and those that do.
+func (v *view) judged(p *figure.Panel, path, broker string, rests [][]string, x, y int) {
+	fails := map[[2]int]bool{}
+	for i := range p.Cells {
+		c := &p.Cells[i]
+		set := v.at(x, y, c.X, c.Y)
+		c.Failed = !v.within(path, broker, rests, set)
+		if c.Failed && slices.ContainsFunc(v.limitsOf(path, broker), func(l figure.Limit) bool { return wording.Figure(path, l.At, true) == c.Label }) {
+			c.Label = wording.Precisely(path, v.over(path, broker, rests, set).Median)
 		}
+		fails[[2]int{c.X, c.Y}] = c.Failed
 	}
-	if len(limits) == 0 {
-		return nil
-	}
-	state := map[[2]int]bool{}
-	v.each(path, broker, rests, x, y, func(xi, yi int, at metrics.Spread) {
-		if at.None {
-			return
+	for _, c := range p.Cells {
+		xi, yi := float64(c.X), float64(c.Y)
+		if right, ok := fails[[2]int{c.X + 1, c.Y}]; ok && c.Failed != right {
+			p.Edges = append(p.Edges, figure.Edge{X0: xi + 0.5, Y0: yi - 0.5, X1: xi + 0.5, Y1: yi + 0.5})
 		}
-		state[[2]int{xi, yi}] = !at.Never && !slices.ContainsFunc(limits, func(t metrics.Threshold) bool {
-			return t.Max != nil && at.Median > *t.Max || t.Min != nil && at.Median < *t.Min
-		})
-	})
-	var out []figure.Edge
-	for xi := range v.s.Axes[x].Values {
-		for yi := range v.s.Axes[y].Values {
-			here, ok := state[[2]int{xi, yi}]
-			if right, also := state[[2]int{xi + 1, yi}]; ok && also && here != right {
-				out = append(out, figure.Edge{X0: float64(xi) + 0.5, Y0: float64(yi) - 0.5, X1: float64(xi) + 0.5, Y1: float64(yi) + 0.5})
-			}
-			if above, also := state[[2]int{xi, yi + 1}]; ok && also && here != above {
-				out = append(out, figure.Edge{X0: float64(xi) - 0.5, Y0: float64(yi) + 0.5, X1: float64(xi) + 0.5, Y1: float64(yi) + 0.5})
-			}
+		if above, ok := fails[[2]int{c.X, c.Y + 1}]; ok && c.Failed != above {
+			p.Edges = append(p.Edges, figure.Edge{X0: xi - 0.5, Y0: yi + 0.5, X1: xi + 0.5, Y1: yi + 0.5})
 		}
-	}
-	return out
-}
-
-// heatScale returns a map from values to colours, light to dark. It is logarithmic if the
-// values spread wide.
-func heatScale(values []float64) func(float64) color.NRGBA {
-	if len(values) == 0 {
-		return func(float64) color.NRGBA { return figure.Rule }
-	}
-	transform := func(v float64) float64 { return v }
-	if figure.TooWide(values) {
-		lowest := figure.LeastPositive(values)
-		transform = func(v float64) float64 { return math.Log(math.Max(v, lowest)) }
-	}
-	low, high := transform(slices.Min(values)), transform(slices.Max(values))
-	return func(v float64) color.NRGBA {
-		share := 0.0
-		if high > low {
-			share = (transform(v) - low) / (high - low)
-		}
-		return figure.Blend(figure.RGB(0xf7, 0xf3, 0xe3), figure.RGB(0x3b, 0x27, 0x54), share)
 	}
 }
 
-// ratioScale returns a map from ratios to colours: white at one, ever bluer below and redder
-// above.
-func ratioScale(ratios []float64) func(float64) color.NRGBA {
-	most := math.Log(1.1)
+// scale gives values colours.
+type scale struct {
+	ratios bool
+	colors func(all []float64) func(float64) color.NRGBA
+	// stops are the values that a legend names.
+	stops func(all []float64) []float64
+}
+
+// heatScale goes from light to dark. It is logarithmic if the values spread wide.
+var heatScale = scale{
+	colors: func(values []float64) func(float64) color.NRGBA {
+		if len(values) == 0 {
+			return func(float64) color.NRGBA { return figure.Rule }
+		}
+		transform, _ := heatTransform(values)
+		low, high := transform(slices.Min(values)), transform(slices.Max(values))
+		return func(v float64) color.NRGBA {
+			share := 0.0
+			if high > low {
+				share = (transform(v) - low) / (high - low)
+			}
+			return figure.Blend(figure.RGB(0xf7, 0xf3, 0xe3), figure.RGB(0x3b, 0x27, 0x54), share)
+		}
+	},
+	stops: func(values []float64) []float64 {
+		if len(values) == 0 {
+			return nil
+		}
+		transform, inverse := heatTransform(values)
+		low, high := transform(slices.Min(values)), transform(slices.Max(values))
+		return slices.Compact([]float64{slices.Min(values), inverse((low + high) / 2), slices.Max(values)})
+	},
+}
+
+// heatTransform returns the transformation of values that colours are proportional to, and its
+// inverse.
+func heatTransform(values []float64) (transform, inverse func(float64) float64) {
+	if !figure.TooWide(values) {
+		same := func(v float64) float64 { return v }
+		return same, same
+	}
+	lowest := figure.LeastPositive(values)
+	return func(v float64) float64 { return math.Log(math.Max(v, lowest)) }, math.Exp
+}
+
+// ratioScale is white at one, its middle, ever bluer below and redder above, and as long on
+// both sides.
+var ratioScale = scale{
+	ratios: true,
+	colors: func(ratios []float64) func(float64) color.NRGBA {
+		most := math.Log(farthest(ratios))
+		return func(r float64) color.NRGBA {
+			if share := math.Log(r) / most; share < 0 {
+				return figure.Blend(figure.RGB(0xfa, 0xfa, 0xfa), figure.Blue, -share)
+			} else {
+				return figure.Blend(figure.RGB(0xfa, 0xfa, 0xfa), figure.Vermillion, share)
+			}
+		}
+	},
+	stops: func(ratios []float64) []float64 {
+		if len(ratios) == 0 {
+			return nil
+		}
+		most := farthest(ratios)
+		return []float64{1 / most, 1 / math.Sqrt(most), 1, math.Sqrt(most), most}
+	},
+}
+
+// farthest returns the ratio that is farthest from one, or its reciprocal: 1.1 at least.
+func farthest(ratios []float64) float64 {
+	most := 1.1
 	for _, r := range ratios {
-		most = math.Max(most, math.Abs(math.Log(r)))
+		most = max(most, r, 1/r)
 	}
-	return func(r float64) color.NRGBA {
-		if share := math.Log(r) / most; share < 0 {
-			return figure.Blend(figure.RGB(0xfa, 0xfa, 0xfa), figure.Blue, -share)
-		} else {
-			return figure.Blend(figure.RGB(0xfa, 0xfa, 0xfa), figure.Vermillion, share)
-		}
-	}
+	return most
 }
 
 // mostMaps is the largest number of pairs of axes that have heat maps.

@@ -185,24 +185,44 @@ func cellSection(s *metrics.Sweep) Section {
 		sec.Header = append(sec.Header, a.Name)
 	}
 	sec.Header = append(sec.Header, "broker")
+	if len(s.Limits) > 0 {
+		sec.Header = append(sec.Header, "limits") // before what may be too wide for a sheet
+	}
 	paths := Paths(s)
 	for _, p := range paths {
 		sec.Header = append(sec.Header, wording.FigureName(p))
 	}
-	if len(s.Limits) > 0 {
-		sec.Header = append(sec.Header, "limits")
-	}
 	for _, c := range cells {
 		row := append(append([]string{}, c.Point...), c.Broker)
+		if len(s.Limits) > 0 {
+			row = append(row, verdictText(c, s.Limits))
+		}
 		for _, p := range paths {
 			row = append(row, cellText(p, c.Spread(p), false))
-		}
-		if len(s.Limits) > 0 {
-			row = append(row, map[bool]string{true: "pass", false: "fail"}[c.Passes(s.Limits)])
 		}
 		sec.Rows = append(sec.Rows, row)
 	}
 	return sec
+}
+
+// verdictText says whether a cell is within limits and, if it is not, by which figure, which may
+// look as if it were when it is rounded.
+func verdictText(c metrics.Cell, limits []metrics.Threshold) string {
+	for _, l := range limits {
+		if c.Passes([]metrics.Threshold{l}) {
+			continue
+		}
+		text := "fail"
+		if at := c.Spread(l.Metric); !at.None && !at.Never {
+			worst := at.High
+			if l.Min != nil {
+				worst = at.Low
+			}
+			text += ": " + wording.Precisely(l.Metric, worst)
+		}
+		return text
+	}
+	return "pass"
 }
 
 func failureSection(s *metrics.Sweep) Section {
@@ -222,6 +242,69 @@ func failureSection(s *metrics.Sweep) Section {
 	return sec
 }
 
+// Answer says in one sentence what a sweep found out: how far each broker keeps the limits or,
+// where none were set, what the newest broker makes of the oldest one's recovery, or else what
+// moves it most. It is Headline if nothing ran.
+func Answer(s *metrics.Sweep) string {
+	paths := Paths(s)
+	if len(s.Results()) == 0 || len(paths) == 0 {
+		return Headline(s)
+	}
+	if len(s.Limits) > 0 {
+		var limits, parts []string
+		for _, l := range s.Limits {
+			limits = append(limits, l.String())
+		}
+		for _, b := range s.Brokers {
+			passing, failing := judge(s, b)
+			text := fmt.Sprintf("%s in %d of %d cells", b, len(passing), len(passing)+len(failing))
+			if len(passing) > 0 {
+				text += ", up to " + largestText(s, b)
+			}
+			parts = append(parts, text)
+		}
+		return strings.Join(limits, " and ") + " holds: " + strings.Join(parts, "; ")
+	}
+	path := paths[0]
+	for _, p := range paths { // of the last phase that recovered, which comes last
+		if strings.HasSuffix(p, ".recovery_s") {
+			path = p
+		}
+	}
+	oldest, newest := s.Brokers[0], s.Brokers[len(s.Brokers)-1]
+	if low, high, ok := ratios(s, path, newest, oldest); ok && oldest != newest {
+		span := wording.RatioText(low)
+		if high := wording.RatioText(high); high != span {
+			span += " to " + high
+		} else if span == wording.RatioText(1) {
+			span = "no difference"
+		}
+		return fmt.Sprintf("%s of %s, by that of %s: %s", wording.FigureName(path), newest, oldest, span)
+	}
+	if effects := effectsOn(s, path, newest); len(effects) > 0 {
+		return fmt.Sprintf("%s: %s", wording.FigureName(path), effects[0])
+	}
+	return Headline(s)
+}
+
+// ratios returns the least and the greatest ratio of a figure under two brokers over all cells
+// that both have.
+func ratios(s *metrics.Sweep, path, newer, older string) (low, high float64, ok bool) {
+	v := newView(s)
+	for _, c := range s.Cells() {
+		a, b := c.Spread(path), v.byKey[cellKey(older, c.Point)].Spread(path)
+		if c.Broker != newer || a.None || b.None || a.Never || b.Never || a.Median <= 0 || b.Median <= 0 {
+			continue
+		}
+		r := a.Median / b.Median
+		if !ok {
+			low, high, ok = r, r, true
+		}
+		low, high = min(low, r), max(high, r)
+	}
+	return low, high, ok
+}
+
 // Headline says in one line what was swept.
 func Headline(s *metrics.Sweep) string {
 	var names []string
@@ -234,7 +317,7 @@ func Headline(s *metrics.Sweep) string {
 // Summary writes the summary for a terminal.
 func Summary(w io.Writer, s *metrics.Sweep) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintln(out, Headline(s))
+	fmt.Fprintf(out, "%s\n%s\n", Answer(s), Headline(s))
 	for _, sec := range Sections(s) {
 		fmt.Fprintf(out, "\n%s\n", sec.Title)
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -255,7 +338,7 @@ func Summary(w io.Writer, s *metrics.Sweep) error {
 // of their files.
 func Markdown(w io.Writer, s *metrics.Sweep, charts ...string) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "# %s\n", wording.MarkdownCell(Headline(s)))
+	fmt.Fprintf(out, "# %s\n\n%s\n", wording.MarkdownCell(Answer(s)), wording.MarkdownCell(Headline(s)))
 	if s.Command != "" {
 		fmt.Fprintf(out, "\n```sh\n%s\n```\n", s.Command)
 	}

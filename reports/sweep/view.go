@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -144,19 +145,16 @@ func (v *view) over(path, broker string, rests [][]string, set map[int]string) m
 	return out
 }
 
-// limitsOf returns the limits of the sweep on a figure.
-func (v *view) limitsOf(path string) []figure.Limit {
+// limitsOf returns the limits of the sweep on a figure: those on a broker, or all of them if it
+// is empty.
+func (v *view) limitsOf(path, broker string) []figure.Limit {
 	var out []figure.Limit
-	format := wording.Short
-	if m, _ := wording.MetricOf(path); m.Time() {
-		format = wording.Clock
-	}
 	for _, t := range v.s.Limits {
 		for _, bound := range []*float64{t.Max, t.Min} {
-			if t.Metric != path || bound == nil {
+			if t.Metric != path || bound == nil || broker != "" && t.Broker != "" && t.Broker != broker {
 				continue
 			}
-			name := "limit " + format(*bound)
+			name := "limit " + wording.Figure(path, *bound, false)
 			if t.Broker != "" {
 				name += " for " + t.Broker
 			}
@@ -189,18 +187,57 @@ func Paths(s *metrics.Sweep) []string {
 
 // cellText formats a figure of a cell for people; a brief count has an SI prefix.
 func cellText(path string, v metrics.Spread, briefly bool) string {
-	m, _ := wording.MetricOf(path)
 	switch {
 	case v.None:
 		return wording.Missing
 	case v.Never:
 		return wording.Never
-	case m.Time():
-		return wording.Clock(v.Median)
-	case briefly:
-		return wording.SI(v.Median)
-	case v.Median < 10:
-		return wording.Short(v.Median)
 	}
-	return wording.Grouped(v.Median)
+	return wording.Figure(path, v.Median, briefly)
+}
+
+// within reports whether the cells of a broker at some values meet the limits on a figure: one
+// cell with every seed, many in their median. The limits judge figures as they are, not as
+// they are written.
+func (v *view) within(path, broker string, rests [][]string, set map[int]string) bool {
+	var limits []metrics.Threshold
+	for _, t := range v.s.Limits {
+		if t.Metric == path && (t.Broker == "" || t.Broker == broker) {
+			limits = append(limits, t)
+		}
+	}
+	if len(limits) == 0 {
+		return true
+	}
+	if len(rests) == 1 {
+		point := slices.Clone(rests[0])
+		for i, value := range set {
+			point[i] = value
+		}
+		return v.byKey[cellKey(broker, point)].Passes(limits)
+	}
+	at := v.over(path, broker, rests, set)
+	return !at.Never && !slices.ContainsFunc(limits, func(t metrics.Threshold) bool {
+		return t.Max != nil && at.Median > *t.Max || t.Min != nil && at.Median < *t.Min
+	})
+}
+
+// detail says all of a figure of a cell: where it is, its value with more digits than the cell
+// has room for, how it spreads over seeds, and whether it keeps its limits.
+func (v *view) detail(path, broker, where string, at metrics.Spread, within bool) string {
+	text := where + ": " + wording.Never
+	if !at.Never {
+		text = where + ": " + wording.Precisely(path, at.Median)
+		if at.Low != at.High {
+			text += fmt.Sprintf(", from %s to %s", wording.Precisely(path, at.Low), wording.Precisely(path, at.High))
+		}
+	}
+	for _, l := range v.limitsOf(path, broker) {
+		verdict := "within "
+		if !within {
+			verdict = "fails "
+		}
+		text += ", " + verdict + l.Name
+	}
+	return text
 }

@@ -15,6 +15,7 @@ import (
 const (
 	Missing = "-"
 	Never   = "never"
+	same    = "=" // of a ratio
 )
 
 // MaxClock is the number of seconds, thirty years, from which on a clock says nothing.
@@ -90,6 +91,9 @@ func Duration(s float64) string {
 // Exact formats a value with all of its digits.
 func Exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
+// round rounds to the nearest of so many parts of one.
+func round(v, parts float64) float64 { return math.Round(v*parts) / parts }
+
 // Percent formats a share, 0 to 1.
 func Percent(share float64) string { return Short(100*share) + "%" }
 
@@ -109,33 +113,35 @@ func Value(m metrics.Metric, v float64) string {
 	return Grouped(v)
 }
 
-// signed formats the difference of a metric.
+// signed formats the difference of a metric. One too small for its format is none.
 func signed(d metrics.Delta) string {
 	if d.Delta == nil {
 		return Missing
 	}
-	if *d.Delta == 0 {
-		return "0"
-	}
-	text := Grouped(*d.Delta)
+	format := Grouped
 	if d.Unit == "s" {
-		text = Clock(*d.Delta)
+		format = Clock
 	}
-	if *d.Delta > 0 {
+	return signedText(*d.Delta, format)
+}
+
+func signedText(delta float64, format func(float64) string) string {
+	switch text := format(math.Abs(delta)); {
+	case text == format(0):
+		return "0"
+	case delta < 0:
+		return "-" + text
+	default:
 		return "+" + text
 	}
-	return text
 }
 
 // factor formats the ratio of a metric as what the old value is multiplied or divided by.
 func factor(d metrics.Delta) string {
-	switch {
-	case d.Ratio == nil || *d.Ratio == 0:
+	if d.Ratio == nil || *d.Ratio == 0 {
 		return Missing
-	case d.Old == d.New:
-		return "="
 	}
-	return multiple(*d.Ratio)
+	return RatioText(*d.Ratio)
 }
 
 func multiple(ratio float64) string {
@@ -159,7 +165,7 @@ func Times(x float64) string {
 // RatioText formats a ratio as what the old value is multiplied or divided by.
 func RatioText(ratio float64) string {
 	if math.Abs(ratio-1) < 0.005 {
-		return "="
+		return same
 	}
 	return multiple(ratio)
 }
@@ -167,36 +173,6 @@ func RatioText(ratio float64) string {
 // MarkdownCell escapes what would end a cell of a Markdown table, or its line.
 func MarkdownCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(text)
-}
-
-// FigureName returns what people call the figure of a path, such as "Drain: recovery".
-func FigureName(path string) string {
-	m, where := MetricOf(path)
-	switch {
-	case m.Name == "":
-		return path
-	case where == "":
-		where = "all phases"
-	}
-	return UpperFirst(where) + ": " + m.Title
-}
-
-// MetricOf returns the metric and the phase that a path names. The phase is empty for totals,
-// and the metric has no name for any other path.
-func MetricOf(path string) (m metrics.Metric, phase string) {
-	parts := strings.Split(path, ".")
-	switch {
-	case len(parts) == 3 && parts[0] == "phases":
-		phase = parts[1]
-	case len(parts) == 2 && parts[0] == "totals":
-	default:
-		return metrics.Metric{}, ""
-	}
-	m, ok := metrics.PhaseMetric(parts[len(parts)-1])
-	if !ok {
-		return metrics.Metric{}, ""
-	}
-	return m, phase
 }
 
 // ClockFormat names the format of instants up to a highest one.

@@ -124,19 +124,35 @@ func Subtitle(runs []*metrics.Result) string {
 		}
 	}
 	add("scenario", first.Run.Scenario)
+	if n := first.Run.Nodes; n > 0 && !slices.ContainsFunc(runs, func(r *metrics.Result) bool { return r.Run.Nodes != n }) {
+		parts = append(parts, countedText(Grouped(float64(n)), "nodes"))
+	} else if v, ok := first.Run.Params["nodes"]; ok && n == 0 {
+		add("nodes", "nodes="+ParamText(v)) // a variable, which need not be the size of the fleet
+	}
 	for _, p := range []struct{ name, noun string }{
-		{"nodes", "nodes"}, {"servers", "servers"}, {"system_jobs", "system jobs"}, {"service_jobs", "service jobs"},
+		{"servers", "servers"}, {"system_jobs", "system jobs"}, {"service_jobs", "service jobs"},
 	} {
 		if v, ok := first.Run.Params[p.name]; ok && ParamText(v) != "0" {
-			add(p.name, ParamText(v)+" "+p.noun)
+			add(p.name, countedText(ParamText(v), p.noun))
 		}
 	}
 	add("seed", fmt.Sprintf("seed %d", first.Run.Seed))
 	add("clock", first.Run.Clock+" time")
+	if v, ok := first.Run.Params["time_scale"]; ok {
+		add("time_scale", "time scale "+ParamText(v))
+	}
 	if first.Run.Target != "simulated" {
 		add("target", first.Run.Target)
 	}
 	return strings.Join(parts, " · ")
+}
+
+// countedText puts a number before a plural, which loses its s after 1.
+func countedText(number, plural string) string {
+	if number == "1" {
+		plural = strings.TrimSuffix(plural, "s")
+	}
+	return number + " " + plural
 }
 
 // PhaseNames returns the names of all phases of the runs, in order of first appearance.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/simctl/simctl/metrics"
 )
@@ -23,7 +22,6 @@ type Summary struct {
 	Sections []Section
 	Verdicts Section // invariants and thresholds: how many hold, run by run
 	Failures []string
-	Warning  string // about runs that differ in more than their broker
 }
 
 // Section is a part of the comparison: one phase, the totals or the verdicts.
@@ -57,25 +55,17 @@ func (c Change) String() string { return [...]string{"better", "", "worse"}[c-Be
 var (
 	phaseRows = []string{
 		"raft_entries", "evals_created", "evals_processed", "evals_canceled", "plans_submitted",
-		"queue_empty_s", "recovery_s", "allocs_replaced_s", "peak_pending", "peak_cancelable", "nodes_down", "missed_heartbeats",
+		"queue_empty_s", "recovery_s", "allocs_replaced_s", "deployment_s", "peak_pending", "peak_cancelable", "nodes_down", "missed_heartbeats",
 	}
 	totalRows = []string{"raft_entries", "evals_created", "evals_processed", "evals_canceled", "plans_submitted", "end_s"}
 )
 
 // lessIsBetter are the metrics of which a better broker has less.
-var lessIsBetter = []string{"raft_entries", "evals_processed", "plans_submitted", "queue_empty_s", "recovery_s", "allocs_replaced_s", "peak_pending", "end_s"}
+var lessIsBetter = []string{"raft_entries", "evals_processed", "plans_submitted", "queue_empty_s", "recovery_s", "allocs_replaced_s", "deployment_s", "peak_pending", "end_s"}
 
 // Summarise compares the runs, of which there is at least one.
 func Summarise(runs []*metrics.Result) Summary {
 	s := Summary{Subtitle: Subtitle(runs), Labels: Labels(runs), Pair: len(runs) == 2}
-	switch stopped := Stopped(runs); {
-	case stopped != "":
-		s.Headline = UpperFirst(stopped) // figures of a part of a run are no gain
-	case len(runs) == 1:
-		s.Headline = headlineOfOne(runs[0])
-	case len(runs) == 2:
-		s.Headline = headline(runs[0], runs[1])
-	}
 	for _, name := range PhaseNames(runs) {
 		s.Sections = append(s.Sections, Section{name, rowsOf(PhasesNamed(runs, name), phaseRows)})
 	}
@@ -86,13 +76,11 @@ func Summarise(runs []*metrics.Result) Summary {
 		}
 		s.Sections = append(s.Sections, Section{"total", rowsOf(totals, totalRows)})
 	}
-	s.judge(runs)
-	if differ := Varying(runs); s.Pair && len(differ) > 0 {
-		for i, name := range differ {
-			differ[i] = fmt.Sprintf("%s %s and %s", name, ParamText(Setting(runs[0], name)), ParamText(Setting(runs[1], name)))
-		}
-		s.Warning = "the runs differ in more than the broker: " + strings.Join(differ, ", ")
+	if rows := latencyRows(runs); len(rows) > 0 {
+		s.Sections = append(s.Sections, Section{"latency", rows})
 	}
+	s.judge(runs)
+	s.Headline = s.opening(runs)
 	return s
 }
 
@@ -144,7 +132,61 @@ func (r *Row) compare(m metrics.Metric, older, newer float64) {
 		}
 		return v
 	}
-	r.Change = Change(cmp.Compare(late(newer), late(older)))
+	r.judge(late(older), late(newer))
+}
+
+// latencyRows are the quantiles of how long evaluations waited in the broker, and of how long it
+// took until they were acked, over whole runs.
+func latencyRows(runs []*metrics.Result) []Row {
+	var rows []Row
+	for _, of := range []struct{ title, name string }{{"wait", metrics.LatencyWait}, {"response", metrics.LatencyResponse}} {
+		for _, q := range []struct {
+			name string
+			get  func(*metrics.Latency) float64
+		}{
+			{"p50", func(l *metrics.Latency) float64 { return l.P50 }},
+			{"p95", func(l *metrics.Latency) float64 { return l.P95 }},
+			{"p99", func(l *metrics.Latency) float64 { return l.P99 }},
+		} {
+			row := Row{Title: of.title + " " + q.name}
+			var values []float64
+			for _, r := range runs {
+				l := r.LatencyByName(of.name)
+				if l == nil || l.Count == 0 || q.get(l) == 0 && l.P99 > 0 && q.name == "p95" {
+					row.Values = append(row.Values, Missing) // older files have no p95
+					continue
+				}
+				values = append(values, q.get(l))
+				row.Values = append(row.Values, Duration(q.get(l)))
+			}
+			if len(values) == 0 {
+				continue
+			}
+			if len(values) == 2 && len(runs) == 2 {
+				row.compareDurations(values[0], values[1])
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (r *Row) compareDurations(older, newer float64) {
+	r.Delta, r.Ratio = signedText(newer-older, Duration), Missing
+	switch {
+	case older == newer:
+		r.Ratio = same
+	case older > 0 && newer > 0:
+		r.Ratio = RatioText(newer / older)
+	}
+	r.judge(older, newer)
+}
+
+// judge says whether less of a figure is better than before, unless it is as much to the eye.
+func (r *Row) judge(older, newer float64) {
+	if r.Ratio != same {
+		r.Change = Change(cmp.Compare(newer, older))
+	}
 }
 
 // judge counts the invariants and thresholds that hold and lists the others.

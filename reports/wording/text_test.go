@@ -1,6 +1,7 @@
 package wording
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/simctl/simctl/metrics"
@@ -28,7 +29,7 @@ func TestHeadline(t *testing.T) {
 		{run(100, -1, -1), run(90, -1, -1), "Drain: 10% fewer Raft entries"},
 		{run(100, 10, 10), run(100, 10, 2), "Drain: as many Raft entries, queue empty at the same time, recovered 5.0× sooner"},
 		{run(50, 10, 10), run(50, 10, -1), "Drain: as many Raft entries, queue empty at the same time, never recovered instead of after 0:10"},
-		{run(100, -1, -1), run(100, -1, -1), "Register: as many Raft entries"},
+		{run(100, -1, -1), run(100, -1, -1), "Drain: as many Raft entries"},
 		{&metrics.Result{}, run(1, 1, 1), ""},
 		{run(1, 1, 1), &metrics.Result{Phases: []metrics.Phase{{Name: "other", RaftEntries: 7}}}, ""},
 	} {
@@ -38,13 +39,103 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
+// TestHeadlineTellsWhatGotWorse: the worst regression stands beside the gain, in whichever phase
+// it is, and a difference of a sample or an event is none.
+func TestHeadlineTellsWhatGotWorse(t *testing.T) {
+	run := func(phases ...metrics.Phase) *metrics.Result {
+		return &metrics.Result{Phases: append([]metrics.Phase{{Name: "start", RaftEntries: 5000, EvalsProcessed: 9, QueueEmptyS: 1, RecoveryS: 1}}, phases...)}
+	}
+	phase := func(name string, entries uint64, recovery float64, more ...func(*metrics.Phase)) metrics.Phase {
+		p := metrics.Phase{Name: name, RaftEntries: entries, EvalsProcessed: 1000, PlansSubmitted: 1000, QueueEmptyS: recovery, RecoveryS: recovery}
+		for _, f := range more {
+			f(&p)
+		}
+		return p
+	}
+	drain, drained := phase("drain", 2023, 4.8), phase("drain", 43, 0.8)
+	for what, tt := range map[string]struct {
+		older, newer *metrics.Result
+		want         string
+	}{
+		"a slower storm": {run(drain, phase("storm", 3703, 21)), run(drained, phase("storm", 3633, 25)),
+			"Drain: 97.8% fewer Raft entries, queue empty 6.0× sooner, recovered 6.0× sooner; but storm: recovered 1.2× later"},
+		"a storm that is as fast": {run(drain, phase("storm", 3703, 21)), run(drained, phase("storm", 3633, 21.2)),
+			"Drain: 97.8% fewer Raft entries, queue empty 6.0× sooner, recovered 6.0× sooner"},
+		"a storm without end": {run(drain, phase("storm", 3703, 21)), run(drained, phase("storm", 3633, -1)),
+			"Drain: 97.8% fewer Raft entries, queue empty 6.0× sooner, recovered 6.0× sooner; but storm: never recovered instead of after 0:21"},
+		"more plans": {run(drain, phase("storm", 3703, 21)), run(drained, phase("storm", 3633, 21, func(p *metrics.Phase) { p.PlansSubmitted = 2000 })),
+			"Drain: 97.8% fewer Raft entries, queue empty 6.0× sooner, recovered 6.0× sooner; but storm: 2.0× as many plans submitted"},
+		"worse where it tells most": {run(phase("drain", 43, 0.8), phase("storm", 3703, 25)), run(phase("drain", 2023, 4.8), phase("storm", 3633, 21)),
+			"Drain: 47× as many Raft entries, queue empty 6.0× later, recovered 6.0× later; but storm: recovered 1.2× sooner"},
+		"no difference but in the setup": {run(drain), func() *metrics.Result { r := run(drain); r.Phases[0].RaftEntries = 5003; return r }(),
+			"Drain: as many Raft entries, queue empty at the same time, recovered at the same time"},
+		"a deployment under way": {run(drain, phase("deploy", 100, 3, func(p *metrics.Phase) { p.DeploymentS = 40 })),
+			run(drain, phase("deploy", 90, 0.4, func(p *metrics.Phase) { p.DeploymentS = -1 })),
+			"Deploy: 10% fewer Raft entries, queue empty 7.5× sooner, not deployed at the end instead of after 0:40"},
+	} {
+		if got := headline(tt.older, tt.newer); got != tt.want {
+			t.Errorf("%s:\ngot  %q\nwant %q", what, got, tt.want)
+		}
+	}
+}
+
+// TestHeadlineOpensWithCaveats: what a reader must know comes before any figure, and runs that
+// are too unlike have no other headline.
+func TestHeadlineOpensWithCaveats(t *testing.T) {
+	run := func(broker string, params map[string]any, entries uint64) *metrics.Result {
+		return &metrics.Result{
+			Run:    metrics.Run{Broker: broker, Clock: "virtual", Params: params},
+			Phases: []metrics.Phase{{Name: "start"}, {Name: "drain", RaftEntries: entries, EvalsProcessed: 7, QueueEmptyS: 10, RecoveryS: 10}},
+		}
+	}
+	wall := run("shedding", map[string]any{"nodes": 100}, 50)
+	wall.Run.Clock = "wall"
+	warned := run("shedding", map[string]any{"nodes": 500}, 50)
+	warned.Warnings = []string{"the deployment of job web was under way at the end"}
+	failed := run("shedding", map[string]any{"nodes": 500}, 50)
+	failed.Invariants = []metrics.Invariant{{Name: "servers agree"}}
+	const half = "Drain: 50% fewer Raft entries, queue empty at the same time, recovered at the same time"
+	for what, tt := range map[string]struct {
+		newer *metrics.Result
+		want  string
+	}{
+		"like":           {run("shedding", map[string]any{"nodes": 500}, 50), half},
+		"unlike":         {wall, "Unlike runs: clock virtual and wall, nodes 500 and 100"},
+		"another broker": {run("shedding", map[string]any{"nodes": 100}, 50), "Unlike runs: nodes 500 and 100"},
+		"one setting":    {run("legacy", map[string]any{"nodes": 100}, 50), "Unlike runs: nodes 500 and 100. " + half},
+		"a broker's own": {run("shedding", map[string]any{"nodes": 500, "broker_release": "1.4.3"}, 50), "Unlike runs: broker_release - and 1.4.3. " + half},
+		"work under way": {warned, "Shedding: the deployment of job web was under way at the end. " + half},
+		"a failed check": {failed, "1 check failed. " + half},
+	} {
+		if got := Summarise([]*metrics.Result{run("legacy", map[string]any{"nodes": 500}, 100), tt.newer}).Headline; got != tt.want {
+			t.Errorf("%s:\ngot  %q\nwant %q", what, got, tt.want)
+		}
+	}
+}
+
+// TestHeaderNamesTheFleet: as large as it is, whatever the variables are called, and how fast
+// its clock goes.
+func TestHeaderNamesTheFleet(t *testing.T) {
+	r := &metrics.Result{Run: metrics.Run{
+		Scenario: "two", Clock: "wall", Target: "simulated", Seed: 1, Nodes: 100,
+		Params: map[string]any{"nodes": 50, "servers": 1, "time_scale": 0.1},
+	}}
+	if got, want := Subtitle([]*metrics.Result{r}), "two · 100 nodes · 1 server · seed 1 · wall time · time scale 0.1"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	r.Run.Nodes = 0 // an older file
+	if got := Subtitle([]*metrics.Result{r}); !strings.Contains(got, "nodes=50") {
+		t.Errorf("%q passes a variable for the size of the fleet", got)
+	}
+}
+
 // TestHeadlineOfAPhaseCutShort: nothing is said of a recovery that is left to a later phase.
 func TestHeadlineOfAPhaseCutShort(t *testing.T) {
 	older := &metrics.Result{Phases: []metrics.Phase{
-		{Name: "empty", RaftEntries: 100, QueueEmptyS: 50, RecoveryS: 50}, {Name: "trail"},
+		{Name: "register"}, {Name: "empty", RaftEntries: 100, QueueEmptyS: 50, RecoveryS: 50}, {Name: "trail"},
 	}}
 	newer := &metrics.Result{Phases: []metrics.Phase{
-		{Name: "empty", RaftEntries: 10, QueueEmptyS: 5, RecoveryS: -1}, {Name: "trail", RaftEntries: 6, RecoveryS: 40},
+		{Name: "register"}, {Name: "empty", RaftEntries: 10, QueueEmptyS: 5, RecoveryS: -1}, {Name: "trail", RaftEntries: 6, RecoveryS: 40},
 	}}
 	if got, want := headline(older, newer), "Empty: 90% fewer Raft entries, queue empty 10× sooner"; got != want {
 		t.Errorf("got %q, want %q", got, want)

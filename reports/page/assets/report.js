@@ -40,7 +40,32 @@
 
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 
-  const markRows = 3; // rows of names of marks above the data
+  const height = 280, rowHeight = 13, firstRow = 18; // of a chart; of names of marks above the data, and where they begin
+
+  // Marks in one place share a line of text. Narrow charts have one row of names, so that these
+  // leave the data its room; the names that find no place are in the legend under the mouse.
+  const ruler = document.createElement("canvas").getContext("2d");
+  const placed = (u, panel) => {
+    const [min, max] = u.view, width = u.width - 70, rows = width < 420 ? 1 : 3;
+    ruler.font = `10.5px ${colour("--text")}`;
+    const names = [], taken = [];
+    for (const m of panel.marks) {
+      const x = (m.at - min) / (max - min) * width;
+      if (!(x >= 0 && x <= width)) continue;
+      const last = names[names.length - 1];
+      if (last && x - last.x < 3) last.text += ", " + m.name;
+      else names.push({ text: m.name, x });
+    }
+    for (const n of names) {
+      const length = ruler.measureText(n.text).width;
+      n.left = Math.max(Math.min(n.x + 4, width - length), 0);
+      n.row = 0;
+      while (n.row < rows && taken[n.row] > n.left) n.row++;
+      if (n.row < rows && length <= width) taken[n.row] = n.left + length + 6;
+      else n.text = "";
+    }
+    return { names, rows: taken.length };
+  };
 
   // Phases are shaded behind the data; their names, and those of marks, are written where
   // they fit. On every chart the phase under the cursor is also named in the legend.
@@ -84,34 +109,50 @@
     ctx.strokeStyle = colour("--faint");
     ctx.lineWidth = devicePixelRatio;
     ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
-    const names = []; // {text, x}; marks in one place share a line of text
     for (const m of panel.marks) {
       const x = u.valToPos(m.at, "x", true);
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
-      const last = names[names.length - 1];
-      if (last && x - last.x < 3 * devicePixelRatio) last.text += ", " + m.name;
-      else names.push({ text: m.name, x });
       ctx.beginPath();
-      ctx.moveTo(x, bbox.top + 18 * devicePixelRatio);
+      ctx.moveTo(x, bbox.top + firstRow * devicePixelRatio);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
     }
+    ctx.strokeStyle = colour("--ink");
+    for (const l of panel.limits || []) {
+      const y = u.valToPos(l.at, "y", true);
+      if (y < bbox.top || y > bbox.top + bbox.height) continue;
+      ctx.beginPath();
+      ctx.moveTo(bbox.left, y);
+      ctx.lineTo(bbox.left + bbox.width, y);
+      ctx.stroke();
+      ctx.fillStyle = colour("--ink");
+      ctx.fillText(l.name, bbox.left + bbox.width - ctx.measureText(l.name).width - 2, y - 13 * devicePixelRatio);
+    }
     ctx.setLineDash([]);
+    for (const c of panel.crosses || []) {
+      const x = u.valToPos(c.x, "x", true), arm = 5 * devicePixelRatio;
+      const y = c.y == null ? bbox.top + arm : u.valToPos(c.y, "y", true);
+      if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1) continue;
+      for (const [style, width] of [[colour("--paper"), 4], [c.color, 2]]) {
+        ctx.strokeStyle = style;
+        ctx.lineWidth = width * devicePixelRatio;
+        ctx.beginPath();
+        ctx.moveTo(x - arm, y - arm);
+        ctx.lineTo(x + arm, y + arm);
+        ctx.moveTo(x - arm, y + arm);
+        ctx.lineTo(x + arm, y - arm);
+        ctx.stroke();
+      }
+    }
     ctx.lineWidth = 3 * devicePixelRatio;
     ctx.lineJoin = "round";
     ctx.strokeStyle = colour("--paper");
     ctx.fillStyle = colour("--faint");
-    const taken = []; // right ends of the names in each row
-    for (const { text, x } of names) {
-      const width = ctx.measureText(text).width;
-      const left = Math.max(Math.min(x + 4 * devicePixelRatio, bbox.left + bbox.width - width), bbox.left);
-      let row = 0;
-      while (row < markRows && taken[row] > left) row++;
-      if (row === markRows) continue;
-      const top = bbox.top + (18 + 13 * row) * devicePixelRatio;
-      ctx.strokeText(text, left, top);
-      ctx.fillText(text, left, top);
-      taken[row] = left + width + 6 * devicePixelRatio;
+    for (const { text, left, row } of placed(u, panel).names) {
+      if (!text) continue;
+      const x = bbox.left + left * devicePixelRatio, top = bbox.top + (firstRow + rowHeight * row) * devicePixelRatio;
+      ctx.strokeText(text, x, top);
+      ctx.fillText(text, x, top);
     }
     ctx.restore();
   };
@@ -128,6 +169,20 @@
     return names.length ? ": " + names.join(", ") : "";
   };
 
+  // What a legend says of a layer before anything is hovered over: the highest value in view,
+  // unless the figure has a better word.
+  const summary = (u, figure, layer) => {
+    if (layer.summary) return layer.summary;
+    const y = units[figure.y.unit], all = u.data[0];
+    let most = null;
+    layer.y.forEach((v, i) => {
+      if (v == null || all[i] < u.view[0] || all[i] > u.view[1]) return;
+      const own = layer.below ? v - layer.below[i] : v;
+      if (most == null || own > most) most = own;
+    });
+    return most == null ? "–" : "max " + y.value(most);
+  };
+
   // The series of a panel: x, then every layer. Of a stack the top layer comes first, so
   // that each is painted over the one above it.
   const seriesOf = (figure, panel) => {
@@ -138,27 +193,28 @@
     const order = [...stack, ...layers.filter((l) => !l.stacked)];
     const series = [{
       label: figure.x.unit === "instants" ? "at" : figure.x.label,
-      value: (u, v) => v == null ? "–" : phaseAt(panel, v) + x.value(v) + marksAt(u, panel, v),
+      value: (u, v) => v == null ? u.view.map(x.value).join(" to ") : phaseAt(panel, v) + x.value(v) + marksAt(u, panel, v),
     }];
     for (const l of order) {
       series.push({
         label: l.name,
         stroke: l.color,
-        width: l.stacked ? 0 : l.area ? 1.5 : 2,
+        width: l.stacked || l.scattered ? 0 : l.area ? 1.5 : 2,
+        spanGaps: Boolean(l.dotted),
         fill: l.stacked ? l.color : l.area ? l.color + "4d" : undefined,
         fillTo: figure.y.log ? figure.y.min : 0,
-        points: { show: panel.x.length === 1 },
-        value: (u, v, s, i) => v == null || i == null ? "–" : y.value(l.below ? v - l.below[i] : v),
+        points: { show: panel.x.length === 1 || Boolean(l.dotted), size: 7, fill: l.color },
+        value: (u, v, s, i) => i == null ? summary(u, figure, l) : v == null ? "–" : y.value(l.below ? v - l.below[i] : v),
       });
     }
     return { series, data: [panel.x, ...order.map((l) => l.y)] };
   };
 
-  // The round values of a logarithmic axis that lie between its ends, none too close to the
-  // one before; of a stretch that has too few, evenly spread ones.
-  const logSplits = (u, scale, round, min, max) => {
+  // The labelled values of an axis that lie between its ends, none too close to the one before;
+  // of a stretch that has too few, evenly spread ones.
+  const labelledSplits = (u, scale, round, min, max) => {
     let all = round.filter((v) => v >= min && v <= max);
-    if (all.length < 2) all = [0, 1, 2, 3].map((i) => min * (max / min) ** (i / 3));
+    if (all.length < 2) all = [0, 1, 2, 3].map((i) => u.scales[scale].distr === 3 ? min * (max / min) ** (i / 3) : min + (max - min) * i / 3);
     const apart = scale === "x" ? 48 : 20;
     let last = -Infinity;
     return all.filter((v) => {
@@ -180,46 +236,59 @@
       values: (u, values, i, space, step) => values.map((v) => v == null ? "" : units[axis.unit].tick(v, step)),
     };
     if (axis.unit === "instants") a.incrs = timeSteps;
-    if (axis.log) {
+    if (axis.ticks) {
       const labels = new Map(axis.ticks.map((t) => [t.at, t.label]));
-      a.splits = (u, i, min, max) => logSplits(u, side === 3 ? "y" : "x", [...labels.keys()], min, max);
+      a.splits = (u, i, min, max) => labelledSplits(u, side === 3 ? "y" : "x", [...labels.keys()], min, max);
       a.values = (u, splits) => splits.map((v) => v == null ? "" : labels.get(v) ?? units[axis.unit].tick(v));
     }
     if (side === 3) { // nothing is labelled above the data, where names are
-      a.filter = a.grid.filter = a.ticks.filter = (u, splits) => splits.map((v) => v != null && v <= axis.max * 1.001 ? v : null);
+      a.filter = a.grid.filter = a.ticks.filter = (u, splits) => splits.map((v) => v != null && v <= (u.top ?? axis.max) * 1.001 ? v : null);
     }
     return a;
   };
 
-  // Charts with the same link show the same range.
-  let linking = false;
-  const follow = (link) => (u, key) => {
-    if (key !== "x" || linking) return;
-    linking = true;
-    const { min, max } = u.scales.x;
-    for (const c of charts) {
-      if (c.link === link && c.plot !== u) c.plot.setScale("x", { min, max });
-    }
-    linking = false;
+  // show sets what a chart is zoomed in on. The range of its values depends on it (u.view), and
+  // uPlot asks for that before it has set the new scale.
+  const show = (u, min, max) => {
+    u.view = [min, max];
+    u.setScale("x", { min, max });
+    u.setLegend({ idx: null }, false); // what is highest in view
+  };
+  // Charts with the same link show the same stretch.
+  const showAll = (link, min, max) => charts.filter((c) => c.link === link).forEach((c) => show(c.plot, min, max));
+
+  const selected = (link) => (u) => {
+    const { left, width } = u.select;
+    if (width < 2) return;
+    showAll(link, u.posToVal(left, "x"), u.posToVal(left + width, "x"));
+    u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
   };
 
   const options = (figure, panel, width) => {
-    const room = panel.marks.length ? 0.27 : panel.bands.length ? 0.1 : 0.03; // above the data, for names
-    const top = figure.y.log ? figure.y.min * (figure.y.max / figure.y.min) ** (1 / (1 - room)) : figure.y.max / (1 - room);
+    // The highest value in view, and what is free above it for names. Charts side by side have
+    // one scale until they are zoomed in, and then each its own.
+    const range = (u, low, high) => {
+      u.view ??= [figure.x.min, figure.x.max];
+      const zoomed = u.view[0] > figure.x.min || u.view[1] < figure.x.max;
+      u.top = zoomed && high > figure.y.min ? Math.min(high, figure.y.max) : figure.y.max;
+      const names = panel.bands.length ? firstRow + rowHeight * placed(u, panel).rows + 4 : 8;
+      const room = Math.min(names / (height - 56), 0.4), bottom = figure.y.min;
+      return [bottom, figure.y.log ? bottom * (u.top / bottom) ** (1 / (1 - room)) : u.top / (1 - room)];
+    };
     return {
-      width, height: 280,
+      width, height,
       scales: {
-        x: { time: false, distr: figure.x.log ? 3 : 1, min: figure.x.min, max: figure.x.max, range: (u, min, max) => min == null ? [figure.x.min, figure.x.max] : [min, max] },
-        y: { distr: figure.y.log ? 3 : 1, range: () => [figure.y.min, top] },
+        x: { time: false, distr: figure.x.log ? 3 : 1, range: (u) => u.view ??= [figure.x.min, figure.x.max] },
+        y: { distr: figure.y.log ? 3 : 1, range },
       },
       axes: [axisOf(figure.x, 2), axisOf(figure.y, 3)],
       cursor: {
-        drag: { x: true, y: false },
+        drag: { x: true, y: false, setScale: false },
         sync: { key: figure.link, setSeries: false, scales: ["x", null], filters: { pub: (type) => type === "mousemove" || type === "mouseleave" } },
-        bind: { dblclick: (u) => () => { u.setScale("x", { min: figure.x.min, max: figure.x.max }); return null; } },
+        bind: { dblclick: () => () => { showAll(figure.link, figure.x.min, figure.x.max); return null; } },
       },
       legend: { live: true },
-      hooks: { drawClear: [backdrop(panel)], draw: [foreground(panel)], setScale: [follow(figure.link)] },
+      hooks: { drawClear: [backdrop(panel)], draw: [foreground(panel)], setSelect: [selected(figure.link)] },
     };
   };
 
@@ -228,17 +297,14 @@
     const figure = figures.find((f) => f.id === box.dataset.figure);
     const panel = figure.panels[Number(box.dataset.panel)];
     const { series, data } = seriesOf(figure, panel);
-    linking = true; // the first ranges are all the same
     const plot = new uPlot({ ...options(figure, panel, widthOf(box)), series }, data, box);
-    plot.setScale("x", { min: figure.x.min, max: figure.x.max });
-    linking = false;
-    charts.push({ plot, box, link: figure.link });
+    charts.push({ plot, box, link: figure.link, figure, panel });
   }
 
   const resize = () => {
     for (const { plot, box } of charts) {
       const width = widthOf(box);
-      if (width !== plot.width) plot.setSize({ width, height: 280 });
+      if (width !== plot.width) plot.setSize({ width, height });
     }
   };
   const redraw = () => charts.forEach(({ plot }) => plot.redraw(false, true));
@@ -257,9 +323,46 @@
   });
   addEventListener("afterprint", () => {
     if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
-    for (const { plot, box } of charts) plot.setSize({ width: widthOf(box), height: 280 });
+    for (const { plot, box } of charts) plot.setSize({ width: widthOf(box), height });
     redraw();
   });
+
+  // A button for every phase zooms each chart of time in on its own stretch of it.
+  const zooms = document.querySelector(".zooms");
+  const phases = [...new Set(charts.flatMap((c) => c.link === "time" ? c.panel.bands.map((b) => b.name) : []))];
+  if (phases.length > 1) {
+    zooms.hidden = false;
+    zooms.append("Zoom:");
+    for (const name of ["whole run", ...phases]) {
+      const b = document.createElement("button");
+      b.type = "button";
+      b.textContent = name;
+      b.addEventListener("click", () => {
+        for (const c of charts.filter((c) => c.link === "time")) {
+          const band = c.panel.bands.find((b) => b.name === name);
+          show(c.plot, band ? band.from : c.figure.x.min, band ? band.to : c.figure.x.max);
+        }
+      });
+      zooms.append(b);
+    }
+  }
+
+  // The contents: the sections, then the charts.
+  const contents = document.querySelector(".contents");
+  const entry = (target, text) => {
+    const a = document.createElement("a");
+    a.href = "#" + target.id;
+    a.textContent = text;
+    contents.append(a);
+  };
+  document.querySelectorAll("main section > h2, main section > div > h2").forEach((h, i) => {
+    h.id ||= "section-" + (i + 1);
+    entry(h, h.textContent);
+  });
+  const line = document.createElement("span");
+  line.className = "of";
+  contents.append(line);
+  document.querySelectorAll("figure[id]").forEach((f) => entry(f, f.querySelector("figcaption").firstChild.textContent));
 
   const button = document.getElementById("theme");
   button.hidden = false;

@@ -46,7 +46,7 @@ func Run(ctx context.Context, sc *Scenario, tell func(Progress)) (*metrics.Resul
 		return nil, fmt.Errorf("scenario %s with the %s broker: %w", sc.Run.Scenario, sc.Run.Broker, context.Cause(ctx))
 	}
 	if res != nil {
-		res.Host = metrics.Host{WallS: time.Since(wall).Seconds(), CPUS: (rusage.CPU() - cpu).Seconds(), PeakRSSBytes: rusage.PeakRSS()}
+		res.Host = metrics.Host{Started: wall.UTC().Truncate(time.Second), WallS: time.Since(wall).Seconds(), CPUS: (rusage.CPU() - cpu).Seconds(), PeakRSSBytes: rusage.PeakRSS()}
 	}
 	if err != nil {
 		return res, fmt.Errorf("scenario %s with the %s broker: %w", sc.Run.Scenario, sc.Run.Broker, err)

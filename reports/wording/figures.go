@@ -1,0 +1,110 @@
+package wording
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// FigureName returns what people call the figure of a path, such as "Drain: recovery".
+func FigureName(path string) string {
+	m, where := MetricOf(path)
+	if m.Name != "" {
+		return UpperFirst(cmp.Or(where, "all phases")) + ": " + m.Title
+	}
+	parts := strings.Split(path, ".")
+	last := parts[len(parts)-1]
+	switch root := parts[0]; {
+	case path == "host.cpu_s":
+		return "Cost of a run: CPU time"
+	case path == "host.wall_s":
+		return "Cost of a run: wall time"
+	case path == "host.peak_rss_bytes":
+		return "Cost of a run: memory"
+	case root == "fan_in":
+		return "Triggers per processed evaluation: " + quantileName(last)
+	case root == "latencies":
+		name := strings.TrimSuffix(strings.TrimPrefix(path, "latencies."), "."+last)
+		return UpperFirst(cmp.Or(latencyNames[name], name)) + ": " + quantileName(last)
+	}
+	for group, words := range map[string]string{"raft_entries_by_type": "Raft entries of ", "evals_by_status": "evaluations that are "} {
+		before, key, found := strings.Cut(path, "."+group+".")
+		if where = strings.TrimPrefix(before, "phases."); found {
+			if before == "totals" {
+				where = "all phases"
+			}
+			return UpperFirst(where) + ": " + words + key
+		}
+	}
+	return path
+}
+
+// latencyNames are what people call the latencies.
+var latencyNames = map[string]string{
+	metrics.LatencyWait: "wait in the broker", metrics.LatencyProcess: "held by a worker", metrics.LatencyResponse: "response",
+}
+
+func quantileName(q string) string {
+	switch q {
+	case "p50":
+		return "median"
+	case "max":
+		return "greatest"
+	}
+	return q
+}
+
+// MetricOf returns the metric and the phase that a path names. The phase is empty for totals,
+// and the metric has no name for any other path.
+func MetricOf(path string) (m metrics.Metric, phase string) {
+	parts := strings.Split(path, ".")
+	switch {
+	case len(parts) == 3 && parts[0] == "phases":
+		phase = parts[1]
+	case len(parts) == 2 && parts[0] == "totals":
+	default:
+		return metrics.Metric{}, ""
+	}
+	m, ok := metrics.PhaseMetric(parts[len(parts)-1])
+	if !ok {
+		return metrics.Metric{}, ""
+	}
+	return m, phase
+}
+
+// LengthOfTime reports whether the figure of a path is a length of time that is no instant of a
+// run: a latency, or the cost to the machine.
+func LengthOfTime(path string) bool {
+	return path == "host.cpu_s" || path == "host.wall_s" || strings.HasPrefix(path, "latencies.") && !strings.HasSuffix(path, ".count")
+}
+
+// Figure formats the figure of a path; a brief count has an SI prefix.
+func Figure(path string, v float64, briefly bool) string {
+	m, _ := MetricOf(path)
+	switch {
+	case m.Time() && v < 0:
+		return Never
+	case m.Time():
+		return Clock(v)
+	case LengthOfTime(path):
+		return Duration(v)
+	case path == "host.peak_rss_bytes":
+		return BytesSI(uint64(v))
+	case briefly:
+		return SI(v)
+	case v < 10:
+		return Short(v)
+	}
+	return Grouped(v)
+}
+
+// Precisely formats the figure of a path as it is told beside bounds: where the format for people
+// rounds, with four digits more.
+func Precisely(path string, v float64) string {
+	m, _ := MetricOf(path)
+	if m.Time() && v >= 0 || LengthOfTime(path) {
+		return Exact(round(v, 1e4)) + " s"
+	}
+	return Figure(path, v, false)
+}
