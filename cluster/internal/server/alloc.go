@@ -28,11 +28,12 @@ func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, 
 	if err := p.there(ctx); err != nil {
 		return nil, err
 	}
+	query := &state.Watch{NodeID: req.NodeID, Index: req.MinQueryIndex}
 	rest := func() (*rpc.NodeClientAllocsResponse, error) {
-		allocs := s.Snapshot().NodeAllocs(req.NodeID)
-		return back(ctx, p, &rpc.NodeClientAllocsResponse{Allocs: allocs.All(), Index: allocs.ModifyIndex()}, nil)
+		snap := s.Snapshot()
+		return back(ctx, p, &rpc.NodeClientAllocsResponse{Allocs: snap.NodeAllocs(req.NodeID).All(), Index: query.Answer(snap)}, nil)
 	}
-	query := &state.Watch{NodeID: req.NodeID, Index: req.MinQueryIndex, Wake: func() { resume(rest) }}
+	query.Wake = func() { resume(rest) }
 	if s.store.Watch(query, cmp.Or(req.MaxQueryTime, maxQueryTime)) {
 		return nil, nil
 	}
