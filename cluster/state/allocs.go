@@ -153,6 +153,6 @@ func (tx *Tx) requestTransition(id string, request func(*rpc.Allocation)) error 
 	}
 	now := old.Copy()
 	request(now)
-	now.ModifyIndex = tx.index
+	now.ModifyIndex, now.AllocModifyIndex = tx.index, tx.index
 	return tx.putAlloc(old, now)
 }

@@ -101,9 +101,12 @@ func recount(t interface {
 		}
 		modified := uint64(1)
 		for _, a := range want.All() {
-			modified = max(modified, a.AllocModifyIndex)
+			modified = max(modified, a.ModifyIndex)
 		}
-		equal("ModifyIndex of node "+id, got.ModifyIndex(), modified)
+		if want.Len() == 0 {
+			modified = max(1, s.counts.AllocsIndex)
+		}
+		equal("answer about node "+id, (&Watch{NodeID: id}).Answer(s), modified)
 		of := map[broker.JobID][]*rpc.Allocation{}
 		for _, a := range want.Terminal {
 			of[jobOf(a)] = append(of[jobOf(a)], a)

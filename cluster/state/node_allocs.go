@@ -22,7 +22,7 @@ type NodeAllocs struct {
 	Used rpc.Resources
 	// Index is that of the last change to any of them; zero if there was none.
 	Index    uint64
-	modified uint64 // the highest AllocModifyIndex
+	modified uint64 // the highest ModifyIndex
 }
 
 // All returns the live and the terminal allocations in the order of their IDs.
@@ -51,9 +51,8 @@ func (n *NodeAllocs) TerminalOf(job broker.JobID) []*rpc.Allocation {
 	return of[first:end:end]
 }
 
-// ModifyIndex returns the index of the last change by a server, not by the client. It is at
-// least 1, since zero in a query would mean that its sender knows nothing.
-func (n *NodeAllocs) ModifyIndex() uint64 { return max(n.modified, 1) }
+// Len returns the number of allocations.
+func (n *NodeAllocs) Len() int { return len(n.Live) + len(n.Terminal) }
 
 // LiveByID returns the live allocation, or nil.
 func (n *NodeAllocs) LiveByID(id string) *rpc.Allocation {
@@ -73,13 +72,11 @@ func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) {
 	}
 	row.Index = tx.index
 	row.replace(old, now)
-	if row.empty() && tx.nodes.get(nodeID) == nil {
+	if row.Len() == 0 && tx.nodes.get(nodeID) == nil {
 		row = nil
 	}
 	tx.putNodeAllocs(nodeID, row)
 }
-
-func (n *NodeAllocs) empty() bool { return len(n.Live)+len(n.Terminal) == 0 }
 
 // replace puts now in the place of old; one of them may be nil.
 func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
@@ -94,11 +91,11 @@ func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
 		n.Used = n.Used.Add(now.Resources)
 	}
 	if now != nil {
-		n.modified = max(n.modified, now.AllocModifyIndex)
-	} else if old.AllocModifyIndex == n.modified {
+		n.modified = max(n.modified, now.ModifyIndex)
+	} else if old.ModifyIndex == n.modified {
 		n.modified = 0
 		for _, a := range n.All() {
-			n.modified = max(n.modified, a.AllocModifyIndex)
+			n.modified = max(n.modified, a.ModifyIndex)
 		}
 	}
 }

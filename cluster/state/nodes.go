@@ -121,7 +121,8 @@ func (tx *Tx) DeleteNode(nodeIDs ...string) error {
 		tx.nodes.put(tx.owner, id, nil)
 		tx.counts.node(old.Node, nil)
 		tx.counts.NodesIndex, tx.counts.NodeDeleted = tx.index, tx.index
-		if row := tx.nodeAllocs.get(id); row != nil && row.empty() {
+		tx.wake = append(tx.wake, id)
+		if row := tx.nodeAllocs.get(id); row != nil && row.Len() == 0 {
 			tx.putNodeAllocs(id, nil)
 		}
 	}
@@ -159,6 +160,7 @@ func (tx *Tx) putNode(old, now *nodeRow) {
 	}
 	tx.counts.node(was, n)
 	tx.counts.NodesIndex = tx.index
+	tx.wake = append(tx.wake, n.ID)
 }
 
 func (tx *Tx) mustNode(id string) (*nodeRow, error) {

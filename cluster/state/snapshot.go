@@ -21,7 +21,7 @@ type Snapshot struct {
 	counts counts
 
 	// base is the index of the state this one was made from. changedNodes lists, in order,
-	// the IDs of the nodes whose allocations differ between the two.
+	// the IDs of the nodes that differ between the two, or whose allocations do.
 	base         uint64
 	changedNodes []string
 }

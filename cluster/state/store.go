@@ -65,19 +65,36 @@ func (s *Store) Adopt(next *Snapshot) {
 	s.wake(changed, func(w *Watch) bool { return w.over(next) })
 }
 
-// Watch waits for the servers to change allocations of a node after an index. The node need
-// not exist. Tens of thousands of clients can wait, each for its own node.
+// Watch waits for allocations of a node to change after an index, whoever changes them. The
+// node need not exist. Tens of thousands of clients can wait, each for its own node.
 type Watch struct {
 	NodeID string
 	Index  uint64
 	// Wake is called once, when the watch ends. It must not block.
 	Wake func()
 
-	expiry *time.Timer
+	expiry    *time.Timer
+	known     int // allocations at the last look
+	collected bool
+}
+
+// Answer looks at a state and returns the index that the watch is answered with
+// (node_endpoint.go, GetClientAllocs): that of the last change of an allocation of the node.
+// If there are none, or one was collected during the watch, it is that of the last change of
+// any allocation of the cluster. It is at least 1, since zero in a query would mean that its
+// sender knows nothing. Once the watch has begun, it may be called after its end only.
+func (w *Watch) Answer(s *Snapshot) uint64 {
+	on := s.NodeAllocs(w.NodeID)
+	w.collected = w.collected || on.Len() < w.known
+	w.known = on.Len()
+	if on.Len() == 0 || w.collected {
+		return max(s.counts.AllocsIndex, 1)
+	}
+	return on.modified
 }
 
 // over reports whether a state has what the watch waits for.
-func (w *Watch) over(s *Snapshot) bool { return s.NodeAllocs(w.NodeID).ModifyIndex() > w.Index }
+func (w *Watch) over(s *Snapshot) bool { return w.Answer(s) > w.Index }
 
 // Watch begins a watch, which ends after a while at the latest. It returns false, and never
 // wakes anybody, if there is nothing to wait for.

@@ -83,15 +83,15 @@ func watchAll(s *Store, nodes ...string) (ended func() []string) {
 	var woken []string
 	for _, id := range nodes {
 		s.Watch(&Watch{
-			NodeID: id, Index: s.Snapshot().NodeAllocs(id).ModifyIndex(),
+			NodeID: id, Index: (&Watch{NodeID: id}).Answer(s.Snapshot()),
 			Wake: func() { woken = append(woken, id) },
 		}, time.Hour)
 	}
 	return func() []string { return slices.Sorted(slices.Values(woken)) }
 }
 
-// Each client of a large cluster watches its own allocations. Neither changes on other nodes
-// nor its own reports must wake it.
+// Each client of a large cluster watches its own allocations. Changes on other nodes must not
+// wake it; its own reports and a collection do, as in Nomad.
 func TestWatch(t *testing.T) {
 	s := New()
 	nodes := []string{"n", "n1", "n12", "n2", "m"}
@@ -112,7 +112,7 @@ func TestWatch(t *testing.T) {
 			ok(t, s.Update(next(), func(tx *Tx) error {
 				return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "c", ClientStatus: rpc.AllocClientRunning})
 			}))
-		}, ""},
+		}, "n12"},
 		{"node status", func() {
 			ok(t, s.Update(next(), func(tx *Tx) error { return tx.UpdateNodeStatus("n1", rpc.NodeStatusDown, 1, "down") }))
 		}, ""},
@@ -121,7 +121,13 @@ func TestWatch(t *testing.T) {
 		}, ""},
 		{"another node joins", func() { upsertID(t, s, next(), "n13") }, ""},
 		{"another node is removed", func() { ok(t, s.Update(next(), func(tx *Tx) error { return tx.DeleteNode("n13") })) }, ""},
-		{"collection", func() { ok(t, s.Update(next(), func(tx *Tx) error { return tx.DeleteEvals(nil, []string{"a"}) })) }, ""},
+		{"collection", func() { ok(t, s.Update(next(), func(tx *Tx) error { return tx.DeleteEvals(nil, []string{"a"}) })) }, "n1"},
+		{"of a node without allocations, after none has changed", func() {
+			ok(t, s.Update(next(), func(tx *Tx) error { return tx.UpdateNodeStatus("n2", rpc.NodeStatusDown, 1, "down") }))
+		}, ""},
+		{"transition asked for", func() {
+			ok(t, s.Update(next(), func(tx *Tx) error { return tx.RequestTransitions([]string{"b"}, nil) }))
+		}, "n1"},
 		{"stop", func() {
 			ok(t, s.Update(next(), func(tx *Tx) error { return tx.UpsertPlanResults(&PlanResults{AllocsStopped: []AllocDiff{{ID: "b"}}}) }))
 		}, "n1"},
@@ -134,6 +140,28 @@ func TestWatch(t *testing.T) {
 				t.Errorf("woke the watchers of %q, want %q", got, test.wakes)
 			}
 		})
+	}
+}
+
+// TestWatchOfNodeWithoutAllocations: its index is that of the table of allocations, but only
+// a change of the node itself makes the server look.
+func TestWatchOfNodeWithoutAllocations(t *testing.T) {
+	s := New()
+	upsertID(t, s, 1, "n")
+	ended := watchAll(s, "n")
+	place(t, s, 2, "a", "other")
+	if got := ended(); got != nil {
+		t.Errorf("an allocation elsewhere woke %v", got)
+	}
+	ok(t, s.Update(3, func(tx *Tx) error { return tx.UpdateNodeStatus("n", rpc.NodeStatusReady, 1, "") }))
+	if got := ended(); !slices.Equal(got, []string{"n"}) {
+		t.Errorf("woke %v, want n", got)
+	}
+	if got := (&Watch{NodeID: "n"}).Answer(s.Snapshot()); got != 2 {
+		t.Errorf("answered with index %d, want 2, that of the allocation elsewhere", got)
+	}
+	if s.Watch(&Watch{NodeID: "n", Index: 1, Wake: func() {}}, time.Hour) {
+		t.Error("a watch began that is over")
 	}
 }
 

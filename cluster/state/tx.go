@@ -26,7 +26,7 @@ type Tx struct {
 
 	changedJobs  map[broker.JobID]*jobSummary
 	changedNodes []*rpc.Node // some more than once
-	wake         []string    // IDs of nodes whose allocations changed, some more than once
+	wake         []string    // IDs of nodes that changed, or whose allocations did, some more than once
 }
 
 // Index returns the Raft index being applied.

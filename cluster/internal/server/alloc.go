@@ -11,11 +11,15 @@ import (
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/simnet"
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// maxQueryTime bounds a blocking query that names no bound (nomad/rpc.go).
-const maxQueryTime = 5 * time.Minute
+const (
+	// maxQueryTime bounds a blocking query that names no bound (nomad/rpc.go).
+	maxQueryTime   = 5 * time.Minute
+	jitterFraction = 16 // structs.JitterFraction
+)
 
 // ClientAllocs carries Node.GetClientAllocs from a client to a server, which answers it itself,
 // however stale it is. A call that must wait is left with the server's state, which keeps no
@@ -28,15 +32,24 @@ func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, 
 	if err := p.there(ctx); err != nil {
 		return nil, err
 	}
+	query := &state.Watch{NodeID: req.NodeID, Index: req.MinQueryIndex}
 	rest := func() (*rpc.NodeClientAllocsResponse, error) {
-		allocs := s.Snapshot().NodeAllocs(req.NodeID)
-		return back(ctx, p, &rpc.NodeClientAllocsResponse{Allocs: allocs.All(), Index: allocs.ModifyIndex()}, nil)
+		snap := s.Snapshot()
+		return back(ctx, p, &rpc.NodeClientAllocsResponse{Allocs: snap.NodeAllocs(req.NodeID).All(), Index: query.Answer(snap)}, nil)
 	}
-	query := &state.Watch{NodeID: req.NodeID, Index: req.MinQueryIndex, Wake: func() { resume(rest) }}
-	if s.store.Watch(query, cmp.Or(req.MaxQueryTime, maxQueryTime)) {
+	query.Wake = func() { resume(rest) }
+	if s.store.Watch(query, s.longestQuery(req)) {
 		return nil, nil
 	}
 	return rest()
+}
+
+// longestQuery returns how long a blocking query may wait: up to a sixteenth longer than it
+// asks for, so that queries that began together do not end together (nomad/rpc.go, blockingRPC).
+func (s *Server) longestQuery(req *rpc.NodeSpecificRequest) time.Duration {
+	longest := cmp.Or(req.MaxQueryTime, maxQueryTime)
+	draw := simnet.HashStrings(s.seed^uint64(time.Now().UnixNano()), "query", req.NodeID)
+	return longest + time.Duration(draw%uint64(max(longest/jitterFraction, 1)))
 }
 
 // UpdateAllocs answers Node.UpdateAlloc on the leader: the report joins the batch that is

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -133,4 +135,29 @@ func TestEvaluationsOfPurgedJobs(t *testing.T) {
 	if len(evals) != 1 || evals[0].JobID != "job" || evals[0].Type != "service" || evals[0].Priority != 50 || evals[0].NodeModifyIndex != 7 {
 		t.Errorf("evaluations %+v, want one of the job", evals)
 	}
+}
+
+// TestQueriesEndApart: a query that nothing ends waits for up to a sixteenth longer than it
+// asks for, each for another time, and the same one for the same time in every run.
+func TestQueriesEndApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(&Shared{Config: &config.Config{}}, Options{})
+		seen := map[time.Duration]bool{}
+		least, most := time.Hour, time.Duration(0)
+		for i := range 200 {
+			req := &rpc.NodeSpecificRequest{NodeID: strconv.Itoa(i)}
+			d := s.longestQuery(req)
+			if again := s.longestQuery(req); again != d {
+				t.Fatalf("%v, and %v for the same query", d, again)
+			}
+			seen[d] = true
+			least, most = min(least, d), max(most, d)
+		}
+		if least < 5*time.Minute || least > 302*time.Second || most < 316*time.Second || most >= 318750*time.Millisecond || len(seen) < 190 {
+			t.Errorf("%d different times from %v to %v, want some 200 from 5m0s to 5m18.75s", len(seen), least, most)
+		}
+		if d := s.longestQuery(&rpc.NodeSpecificRequest{NodeID: "n", MaxQueryTime: time.Nanosecond}); d != time.Nanosecond {
+			t.Errorf("a query of 1ns takes %v", d)
+		}
+	})
 }
