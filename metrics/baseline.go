@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 
 	"github.com/google/renameio/v2"
+
+	"github.com/simctl/simctl/internal/infile"
 )
 
 // Baseline is the outcome of earlier runs that later ones are held against: their Results
@@ -76,23 +78,66 @@ func (b *Baseline) Thresholds() []Threshold {
 	return out
 }
 
+// Differences holds runs against those of the baseline: a Verdict for every figure that differs,
+// however little. A phase that either of them lacks is left out.
+func (b *Baseline) Differences(runs []*Result) []Verdict {
+	var out []Verdict
+	for _, r := range runs {
+		i := slices.IndexFunc(b.Runs, func(old *Result) bool { return old.Run.Broker == r.Run.Broker })
+		if i < 0 {
+			continue
+		}
+		for _, p := range r.Phases {
+			old := b.Runs[i].Phase(p.Name)
+			for _, name := range gateMetrics {
+				m, _ := PhaseMetric(name)
+				if old == nil || m.Value(old) == m.Value(&p) {
+					continue
+				}
+				was := m.Value(old)
+				out = append(out, Verdict{Run: r.Run.Label(), Metric: "phases." + p.Name + "." + name, Value: m.Value(&p), Baseline: &was})
+			}
+		}
+	}
+	return out
+}
+
 // LoadBaseline reads a baseline file. The error names the file and says what is wrong.
 func LoadBaseline(path string) (*Baseline, error) {
-	data, err := os.ReadFile(path)
+	data, err := infile.Read(path, infile.MostData)
 	if err != nil {
-		return nil, fmt.Errorf("reading the baseline: %w", err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	b, err := decodeBaseline(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return b, nil
+}
+
+func decodeBaseline(data []byte) (*Baseline, error) {
 	b := &Baseline{}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	dec.UseNumber()
 	if err := dec.Decode(b); err != nil {
-		return nil, fmt.Errorf("%s: not a baseline of simctl gate: %w", path, err)
+		return nil, fmt.Errorf("not a baseline of simctl gate: %w", err)
 	}
-	if err := b.validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	return b, b.validate()
+}
+
+// DecodeRuns reads the runs of a Result file, which is one, or of a baseline, which are not whole.
+func DecodeRuns(data []byte) (runs []*Result, whole bool, err error) {
+	var head struct{ Baseline *int }
+	if json.Unmarshal(data, &head) != nil || head.Baseline == nil {
+		r, err := Decode(data)
+		return []*Result{r}, true, err
 	}
-	return b, nil
+	b, err := decodeBaseline(data)
+	if err != nil {
+		return nil, false, err
+	}
+	return b.Runs, false, nil
 }
 
 func (b *Baseline) validate() error {

@@ -8,20 +8,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2"
+
+	"github.com/simctl/simctl/internal/infile"
 )
+
+// ErrNotResult is wrapped by errors about JSON that is no Result.
+var ErrNotResult = errors.New("not a simctl result")
 
 // Load reads a Result file of this schema version or an older one. The error names the file
 // and says what is wrong with it. Load guesses nothing and fills nothing in, so a field that
 // this build does not know is an error too.
 func Load(path string) (*Result, error) {
-	data, err := os.ReadFile(path)
+	data, err := infile.Read(path, infile.MostData)
 	if err != nil {
-		return nil, fmt.Errorf("reading the result: %w", err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	r, err := Decode(data)
 	if err != nil {
@@ -70,11 +74,11 @@ func checkSchema(data []byte) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the file is truncated: its JSON breaks off after %d bytes", len(data))
 	case errors.As(err, &typ):
-		return errors.New(`not a simctl result: it is JSON, but no object with a whole number "schema"`)
+		return fmt.Errorf(`%w: it is JSON, but no object with a whole number "schema"`, ErrNotResult)
 	case err != nil:
 		return fmt.Errorf("not a simctl result: %w", err)
 	case head.Schema == nil || head.Run == nil:
-		return errors.New(`not a simctl result: it has no "schema" and "run"`)
+		return fmt.Errorf(`%w: it has no "schema" and "run"`, ErrNotResult)
 	case *head.Schema > Schema:
 		return fmt.Errorf("it has schema %d, but this simctl reads up to %d: use a newer simctl", *head.Schema, Schema)
 	case *head.Schema < 1:

@@ -38,6 +38,8 @@ type Verdict struct {
 	Demand string  `json:"demand"` // e.g. "<= 250"
 	Value  float64 `json:"value"`
 	OK     bool    `json:"ok"`
+	// Baseline is what the demand compares Value with, if it is a baseline's figure.
+	Baseline *float64 `json:"baseline,omitempty"`
 }
 
 // ErrNoSuchRun is wrapped by errors of Check about a run that does not exist.
@@ -90,8 +92,9 @@ func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, err
 	}
 	came := func(v float64) bool { return !isTime || v >= 0 }
 	var verdicts []Verdict
-	judge := func(ok bool, demand string) {
+	judge := func(ok bool, demand string) *Verdict {
 		verdicts = append(verdicts, Verdict{Name: t.Name, Run: r.Run.Label(), Metric: t.Metric, Demand: demand, Value: value, OK: ok})
+		return &verdicts[len(verdicts)-1]
 	}
 	if t.Max != nil {
 		judge(came(value) && value <= *t.Max, "<= "+number(*t.Max))
@@ -116,7 +119,7 @@ func (t Threshold) checkRun(r *Result, runs, baseline []*Result) ([]Verdict, err
 		}
 		// What never came in the baseline need not come now.
 		same := value == base || came(value) && came(base) && math.Abs(value-base) <= max(*t.Tolerance*math.Abs(base), t.Slack)
-		judge(same, t.baselineText(base, isTime))
+		judge(same, t.baselineText(base, isTime)).Baseline = &base
 	}
 	return verdicts, nil
 }
@@ -132,7 +135,11 @@ func (t Threshold) baselineText(base float64, isTime bool) string {
 	case large:
 		share = number(t.Slack)
 	}
-	return fmt.Sprintf("within %s of the baseline's %s", share, number(base))
+	text := number(base)
+	if isTime {
+		text = number(math.Round(1000*base)/1000) + " s"
+	}
+	return fmt.Sprintf("within %s of the baseline's %s", share, text)
 }
 
 // valueIn returns the threshold's metric in the first of the runs that is the one meant.

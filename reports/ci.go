@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/simctl/simctl/metrics"
@@ -16,7 +17,8 @@ type Check struct {
 	Name      string // what was checked: a metric, or an invariant
 	Detail    string // for a threshold, what it is and what was demanded
 	OK        bool
-	Threshold bool // as opposed to an invariant
+	Threshold bool   // as opposed to an invariant
+	Demand    string // of a threshold
 }
 
 // Stopped says which runs a limit ended before they were over; "" if none was.
@@ -29,7 +31,7 @@ func Checks(runs []*metrics.Result) []Check {
 	var out []Check
 	for i, r := range runs {
 		for _, inv := range r.Invariants {
-			out = append(out, Check{names[i], inv.Name, inv.Detail, inv.OK, false})
+			out = append(out, Check{Run: names[i], Name: inv.Name, Detail: inv.Detail, OK: inv.OK})
 		}
 	}
 	for i, r := range runs {
@@ -38,18 +40,64 @@ func Checks(runs []*metrics.Result) []Check {
 			if v.Name != "" {
 				name = v.Name + " (" + v.Metric + ")"
 			}
-			out = append(out, Check{names[i], name, fmt.Sprintf("%s, want %s", figureText(v.Metric, v.Value), v.Demand), v.OK, true})
+			detail := figureText(v.Metric, v.Value) + ", want " + v.Demand
+			if change := changeText(v); change != "" && !v.OK {
+				detail += ": " + change
+			}
+			out = append(out, Check{names[i], name, detail, v.OK, true, v.Demand})
 		}
 	}
 	return out
 }
 
-// figureText formats the value of a metric's path.
+// figureText formats the value of a metric's path with its unit.
 func figureText(path string, value float64) string {
-	if value < 0 && strings.HasSuffix(path, "_s") {
-		return "never"
+	m, _ := wording.MetricOf(path)
+	switch {
+	case value < 0 && strings.HasSuffix(path, "_s"):
+		return wording.Never
+	case m.Time() && value >= 60:
+		return fmt.Sprintf("%s s (%s)", wording.Exact(math.Round(1000*value)/1000), wording.Clock(value))
+	case m.Time():
+		return wording.Exact(math.Round(1000*value)/1000) + " s"
+	case m.Unit != "" && value == 1:
+		return "1 " + singular(m.Unit)
 	}
-	return wording.Exact(value)
+	return strings.TrimSpace(wording.Exact(value) + " " + m.Unit)
+}
+
+// singular returns what one of a unit is called.
+func singular(unit string) string {
+	if stem, ok := strings.CutSuffix(unit, "ies"); ok {
+		return stem + "y"
+	}
+	return strings.TrimSuffix(unit, "s")
+}
+
+// changeText says by how much a figure differs from the baseline's; "" if no share can say it.
+func changeText(v metrics.Verdict) string {
+	if v.Baseline == nil || *v.Baseline <= 0 || v.Value < 0 {
+		return ""
+	}
+	share := v.Value / *v.Baseline - 1
+	if share < 0 {
+		return wording.Percent(-share) + " less"
+	}
+	return wording.Percent(share) + " more"
+}
+
+// DifferenceLines writes a line for every figure that differs from a baseline's.
+func DifferenceLines(w io.Writer, differences []metrics.Verdict) error {
+	var b strings.Builder
+	for _, v := range differences {
+		fmt.Fprintf(&b, "%s: %s: %s, was %s", v.Run, v.Metric, figureText(v.Metric, v.Value), figureText(v.Metric, *v.Baseline))
+		if change := changeText(v); change != "" {
+			b.WriteString(": " + change)
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 func mark(ok bool) string {
@@ -59,27 +107,31 @@ func mark(ok bool) string {
 	return "✗"
 }
 
-// CheckLines writes a line for every threshold, a line for every run about its invariants, and
-// one for each invariant that failed.
-func CheckLines(w io.Writer, runs []*metrics.Result) error {
+// CheckLines writes a line for every check that failed, or for every check at all, and then one
+// for each run that counts its checks.
+func CheckLines(w io.Writer, runs []*metrics.Result, all bool) error {
 	var b strings.Builder
-	for i, name := range wording.Labels(runs) {
-		held := 0
-		for _, inv := range runs[i].Invariants {
-			if inv.OK {
-				held++
-			} else {
-				fmt.Fprintf(&b, "✗ %s: %s: %s\n", name, inv.Name, inv.Detail)
-			}
-		}
-		if held == len(runs[i].Invariants) {
-			fmt.Fprintf(&b, "✓ %s: %d of %d invariants hold\n", name, held, held)
-		}
-	}
-	for _, c := range Checks(runs) {
-		if c.Threshold {
+	checks := Checks(runs)
+	for _, c := range checks {
+		if all || !c.OK {
 			fmt.Fprintf(&b, "%s %s: %s: %s\n", mark(c.OK), c.Run, c.Name, c.Detail)
 		}
+	}
+	for i, name := range wording.Labels(runs) {
+		invariants, figures := 0, 0
+		for _, c := range checks {
+			switch {
+			case c.Run != name || !c.OK:
+			case c.Threshold:
+				figures++
+			default:
+				invariants++
+			}
+		}
+		r := runs[i]
+		ok := invariants == len(r.Invariants) && figures == len(r.Thresholds)
+		fmt.Fprintf(&b, "%s %s: %d of %d invariants and %d of %d figures are as they should be\n",
+			mark(ok), name, invariants, len(r.Invariants), figures, len(r.Thresholds))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -116,11 +168,23 @@ func JUnit(w io.Writer, runs []*metrics.Result) error {
 	var doc junitSuites
 	for i, name := range wording.Labels(runs) {
 		suite := junitSuite{Name: runs[i].Run.Scenario + " " + name}
+		named := map[string]int{}
 		for _, c := range Checks(runs) {
 			if c.Run != name {
 				continue
 			}
 			one := junitCase{Class: runs[i].Run.Scenario + "." + name, Name: c.Name}
+			// Readers take cases of one name for one case.
+			if named[c.Name] > 0 && c.Demand != "" {
+				one.Name += " " + c.Demand
+			}
+			if n := named[one.Name]; n > 0 {
+				one.Name += fmt.Sprintf(" #%d", n+1)
+			}
+			named[c.Name]++
+			if one.Name != c.Name {
+				named[one.Name]++
+			}
 			if !c.OK {
 				one.Failure = &junitFailure{Message: c.Detail, Text: c.Name + ": " + c.Detail}
 				suite.Failures++

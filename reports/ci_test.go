@@ -27,18 +27,48 @@ func judged(n int) []*metrics.Result {
 
 func TestCheckLines(t *testing.T) {
 	var b bytes.Buffer
-	if err := CheckLines(&b, judged(1)); err != nil {
+	if err := CheckLines(&b, judged(1), false); err != nil {
 		t.Fatal(err)
 	}
-	want := `✓ legacy: 1 of 1 invariants hold
-✗ shedding: sound: 50% <lost>, twice: here
+	want := `✗ shedding: sound: 50% <lost>, twice: here
 and there
-✓ legacy: totals.raft_entries: 4, want <= 5
-✗ shedding: few (phases.p0.raft_entries): -1, want <= 5
+✗ shedding: few (phases.p0.raft_entries): -1 entries, want <= 5
 ✗ shedding: few (phases.p0.recovery_s): never, want <= 5
+✓ legacy: 1 of 1 invariants and 1 of 1 figures are as they should be
+✗ shedding: 0 of 1 invariants and 0 of 2 figures are as they should be
 `
 	if b.String() != want {
 		t.Errorf("lines\n%swant\n%s", b.String(), want)
+	}
+	b.Reset()
+	if err := CheckLines(&b, judged(1), true); err != nil || !strings.Contains(b.String(), "✓ legacy: totals.raft_entries: 4 entries, want <= 5\n") {
+		t.Errorf("all lines (%v)\n%s", err, b.String())
+	}
+}
+
+// TestCheckDetails: a check says the figure with its unit and, if it failed, by how much it
+// differs from the baseline's.
+func TestCheckDetails(t *testing.T) {
+	verdict := func(metric string, value, baseline float64, ok bool) metrics.Verdict {
+		return metrics.Verdict{Run: "legacy", Metric: metric, Demand: "what was", Value: value, Baseline: &baseline, OK: ok}
+	}
+	for _, c := range []struct {
+		verdict metrics.Verdict
+		want    string
+	}{
+		{verdict("phases.p.raft_entries", 61, 50, false), "61 entries, want what was: 22% more"},
+		{verdict("phases.p.raft_entries", 25, 50, false), "25 entries, want what was: 50% less"},
+		{verdict("phases.p.raft_entries", 1, 50, true), "1 entry, want what was"},
+		{verdict("phases.p.nodes_down", 1, 0, false), "1 node, want what was"},
+		{verdict("phases.p.recovery_s", 150.761659, 100, false), "150.762 s (2:31), want what was: 50.8% more"},
+		{verdict("phases.p.recovery_s", 0.25, -1, false), "0.25 s, want what was"},
+		{verdict("phases.p.recovery_s", -1, 10, false), "never, want what was"},
+		{verdict("fan_in.p50", 3, 2, false), "3, want what was: 50% more"},
+	} {
+		r := &metrics.Result{Run: metrics.Run{Scenario: "s", Broker: "legacy"}, Thresholds: []metrics.Verdict{c.verdict}}
+		if got := Checks([]*metrics.Result{r})[0].Detail; got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }
 
@@ -56,6 +86,20 @@ func TestJUnit(t *testing.T) {
 	}
 	if f := doc.Suites[1].Cases[0].Failure; f == nil || !strings.Contains(f.Message, "50% <lost>") {
 		t.Errorf("failure %+v", f)
+	}
+	names := map[string]bool{}
+	same := judged(1)[1:]
+	same[0].Thresholds = append(same[0].Thresholds, same[0].Thresholds...)
+	same[0].Thresholds[3].Demand = ">= 1"
+	b.Reset()
+	if err := JUnit(&b, same); err != nil || xml.Unmarshal(b.Bytes(), &doc) != nil {
+		t.Fatal(err)
+	}
+	for _, c := range doc.Suites[len(doc.Suites)-1].Cases {
+		if names[c.Name] {
+			t.Errorf("two cases are called %q", c.Name)
+		}
+		names[c.Name] = true
 	}
 	if JUnit(&b, nil) == nil {
 		t.Error("no runs make a document")
@@ -99,9 +143,9 @@ func TestStepSummary(t *testing.T) {
 | | run | check | |
 |---|---|---|---|
 | ✗ | shedding | sound | 50% &lt;lost>, twice: here and there |
-| ✗ | shedding | few (phases.p0.raft_entries) | -1, want &lt;= 5 |
+| ✗ | shedding | few (phases.p0.raft_entries) | -1 entries, want &lt;= 5 |
 | ✗ | shedding | few (phases.p0.recovery_s) | never, want &lt;= 5 |
-| ✓ | legacy | totals.raft_entries | 4, want &lt;= 5 |
+| ✓ | legacy | totals.raft_entries | 4 entries, want &lt;= 5 |
 `
 	if b.String() != want {
 		t.Errorf("summary\n%swant\n%s", b.String(), want)

@@ -3,13 +3,13 @@ package scenarios
 import (
 	"embed"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/simctl/simctl/internal/infile"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -101,10 +101,15 @@ func Describe(name string) string {
 // FromFile returns the Spec of a scenario file, named after it, less broker and seed. The
 // error is an *InputError if the file cannot be read.
 func FromFile(file string) (Spec, error) {
-	text, err := os.ReadFile(file)
+	text, err := infile.Read(file, infile.MostText)
 	if err != nil {
-		return Spec{}, &InputError{Value: file, Allowed: "it cannot be read: " + cause(err).Error()}
+		return Spec{}, &InputError{Value: file, Allowed: "it cannot be read: " + err.Error()}
 	}
+	return FromText(file, text)
+}
+
+// FromText is FromFile for a text that was read already.
+func FromText(file string, text []byte) (Spec, error) {
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return Spec{}, &InputError{Value: file, Allowed: "it is empty"}
 	}

@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"reflect"
 	"slices"
@@ -51,7 +50,7 @@ func loadCost(name string, read readFunc) (*Cost, error) {
 	file := name
 	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".hcl") {
 		if text, err = read(name); err != nil {
-			return nil, &InputError{Input: InputCost, Value: name, Allowed: "the file cannot be read: " + cause(err).Error()}
+			return nil, &InputError{Input: InputCost, Value: name, Allowed: "the file cannot be read: " + err.Error()}
 		}
 	} else {
 		file = path.Join("calibration", name+".hcl")
@@ -130,14 +129,6 @@ func figures(prefix string, v reflect.Value, fn func(path string, value any)) {
 			}
 		}
 	}
-}
-
-// cause strips the path from an error of package os, for messages that have it already.
-func cause(err error) error {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return pathErr.Err
-	}
-	return err
 }
 
 // setCores gives servers the cores of the cluster block, if it sets them.

@@ -3,11 +3,11 @@ package scenarios
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 
+	"github.com/simctl/simctl/internal/infile"
 	"github.com/simctl/simctl/scenarios/internal/run"
 )
 
@@ -109,9 +109,9 @@ func (s Spec) readFile(path string) ([]byte, error) {
 	if !filepath.IsAbs(path) {
 		full = filepath.Join(filepath.Dir(s.File), path)
 	}
-	text, err := os.ReadFile(full)
+	text, err := infile.Read(full, infile.MostData)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %w", full, cause(err))
+		return nil, fmt.Errorf("%s cannot be read: %w", full, err)
 	}
 	return text, nil
 }
@@ -121,7 +121,7 @@ func (s Spec) readCost(path string) ([]byte, error) {
 	if text, ok := s.CostFiles[path]; ok {
 		return []byte(text), nil
 	}
-	return os.ReadFile(path)
+	return infile.Read(path, infile.MostText)
 }
 
 type readFunc = func(path string) ([]byte, error)

@@ -2,29 +2,47 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 )
 
 func newDigestCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "digest RESULT",
+		Use:   "digest RESULT...",
 		Short: "Print a hash of what happened in a run",
 		Long: `Print a hash of everything in a result file except what the run cost the machine. The
 layout of the file does not matter. Two runs with the same digest behaved alike. A run that
-was stopped at a limit is refused: where it ended says nothing about how it behaved.`,
-		Example: `  simctl digest results/run/shedding.json`,
-		Args:    takes(1, 1, "one result file, got %d"),
+was stopped at a limit is refused: where it ended says nothing about how it behaved.
+
+RESULT is a result file, a directory of them, or - for stdin. The name of the file follows
+the hash if there are several.`,
+		Example: `  simctl digest results/run/shedding.json
+  simctl digest results/run`,
+		Args: takes(1, math.MaxInt, "one result or more, got %d"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			runs, err := loadResults(args)
+			runs, err := loadStored(cmd, args)
 			if err != nil {
 				return err
 			}
-			if r := runs[0]; r.Stopped != "" {
-				return usageErrorf("%s: %s stopped the run, at a point that depends on the machine: take the result of a whole run", args[0], r.Stopped)
+			for _, r := range runs {
+				switch {
+				case r.Stopped != "":
+					return usageErrorf("%s: %s stopped the run, at a point that depends on the machine: take the result of a whole run", r.path, r.Stopped)
+				case !r.whole:
+					return usageErrorf("%s: it is a baseline, which keeps only a part of its runs: take the result of a run", r.path)
+				}
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), runs[0].Digest())
-			return err
+			for _, r := range runs {
+				name := ""
+				if len(runs) > 1 {
+					name = "  " + r.path
+				}
+				if _, err := fmt.Fprintln(cmd.OutOrStdout(), r.Digest()+name); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/simctl/simctl/metrics"
@@ -24,6 +24,7 @@ type gateFlags struct {
 	tolerance float64
 	junit     string
 	github    bool
+	all       bool
 }
 
 func newGateCommand() *cobra.Command {
@@ -32,10 +33,12 @@ func newGateCommand() *cobra.Command {
 		Use:   "gate [SCENARIO]",
 		Short: "Run a scenario and fail if its figures differ from a baseline",
 		Long: `Repeat the runs of a baseline file and check every figure against the baseline and against
-the thresholds of the scenario. Each check prints a line, ✓ or ✗, with the figure and the
-demand. The exit code is 3 if a check fails.
+the thresholds of the scenario. Each check that fails prints a line with the figure, the
+demand and the difference; --all prints the others, too. The exit code is 3 if a check
+fails. --out keeps the results and a report, whatever the outcome.
 
-With --update the runs become the new baseline: commit that file. SCENARIO is a scenario
+With --update the runs become the new baseline, and the command prints which figures it
+changes: commit that file. SCENARIO is a scenario
 file or the name of a built-in scenario; the default of --baseline is
 testdata/baselines/NAME.json. The baseline also holds what to run: flags that change it
 need --update. A scenario without a baseline is checked against its thresholds alone.`,
@@ -48,7 +51,10 @@ need --update. A scenario without a baseline is checked against its thresholds a
 	flags.SortFlags = false
 	flags.StringVar(&f.base, "baseline", "", "baseline file (default testdata/baselines/NAME.json)")
 	flags.BoolVar(&f.update, "update", false, "make the results of this run the baseline")
-	flags.Float64Var(&f.tolerance, "tolerance", f.tolerance, "with --update: how far a figure may differ from the baseline's, as a share of it")
+	flags.Var(newChecked(&f.tolerance, "share", parseShare), "tolerance", "with --update: how far a figure may differ from the baseline's, as a share of it")
+	flags.Lookup("tolerance").DefValue = "5%"
+	flags.BoolVarP(&f.all, "all", "v", false, "print every check, not only those that failed")
+	flags.StringVar(&f.out, "out", "", "directory to write the results and the report to")
 	flags.StringVar(&f.junit, "junit", "", "file to write the checks to as JUnit XML")
 	flags.BoolVar(&f.github, "github", false, "annotate a GitHub Actions run, and append to $GITHUB_STEP_SUMMARY")
 	f.byVar.bind(flags)
@@ -62,7 +68,7 @@ need --update. A scenario without a baseline is checked against its thresholds a
 // shaping lists the flags that change what is run.
 var shaping = []string{"var", "var-file", "seed", "broker", "cost", "tolerance"}
 
-func (f *gateFlags) run(cmd *cobra.Command, args []string) error {
+func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	baseline, err := f.prepare(cmd, args)
 	if err != nil {
 		return err
@@ -79,25 +85,53 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) error {
 	if !f.update && len(held.thresholds) == 0 {
 		return usageErrorf("there is no baseline %s and the scenario has no thresholds: write a baseline with --update", f.base)
 	}
+	if err := f.checkFiles(cmd); err != nil {
+		return err
+	}
+	var out *outDir
+	if cmd.Flags().Changed("out") {
+		if out, err = newOutDir(f.out); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, out.discard()) }()
+	}
 	ctx := cmd.Context()
 	results, err := f.simulate(ctx, cmd, runs)
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted (%w): nothing was written", context.Cause(ctx))
 	}
+	if err == nil && !f.update {
+		err = held.judge(results)
+	}
+	if err == nil && out != nil {
+		if err = writeFiles(out, results); err == nil {
+			err = out.commit()
+		}
+	}
 	if err != nil {
 		return err
 	}
 	if f.update {
-		return f.write(cmd, f.spec, results)
-	}
-	if err := held.judge(results); err != nil {
-		return err
+		return f.write(cmd, baseline, results)
 	}
 	if err := f.report(cmd, results); err != nil {
 		return err
 	}
 	held.tell(cmd)
 	return gateVerdict(results, f.base)
+}
+
+// checkFiles refuses files that could not be written in the end.
+func (f *gateFlags) checkFiles(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("junit") {
+		if err := checkFile("junit", f.junit); err != nil {
+			return err
+		}
+	}
+	if f.update {
+		return checkFile("baseline", f.base)
+	}
+	return nil
 }
 
 // gateVerdict returns an error that counts the failed checks, or nil. The lines of the
@@ -184,14 +218,12 @@ func (f *gateFlags) fromBaseline(b *metrics.Baseline, args []string) error {
 	return nil
 }
 
-// write makes the runs the baseline.
-func (f *gateFlags) write(cmd *cobra.Command, spec scenarios.Spec, results []*metrics.Result) error {
+// write makes the runs the baseline, and says how they differ from those of the old one, if any.
+func (f *gateFlags) write(cmd *cobra.Command, old *metrics.Baseline, results []*metrics.Result) error {
 	if err := verdict(results); err != nil {
 		return fmt.Errorf("the baseline is unchanged: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(f.base), 0o777); err != nil {
-		return usageErrorf("--baseline %q: %w", f.base, err)
-	}
+	spec := f.spec
 	spec.Broker, spec.Source = "", ""
 	if spec.File != "" {
 		path, err := relative(filepath.Dir(f.base), spec.File)
@@ -204,10 +236,21 @@ func (f *gateFlags) write(cmd *cobra.Command, spec scenarios.Spec, results []*me
 	if err != nil {
 		return fmt.Errorf("write the baseline: %w", err)
 	}
+	if err := os.MkdirAll(filepath.Dir(f.base), 0o777); err != nil {
+		return err
+	}
 	if err := metrics.NewBaseline(text, f.tolerance, results).WriteFile(f.base); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "baseline in %s\n", f.base)
+	how := ""
+	if old != nil {
+		differences := old.Differences(results)
+		if err := reports.DifferenceLines(cmd.OutOrStdout(), differences); err != nil {
+			return err
+		}
+		how = fmt.Sprintf(": %s", english.Plural(len(differences), "figure differs", "figures differ"))
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "baseline in %s%s\n", f.base, how)
 	return err
 }
 
@@ -226,7 +269,7 @@ func relative(dir, file string) (string, error) {
 
 // report writes the checks to stdout, and to JUnit and GitHub if the flags ask for it.
 func (f *gateFlags) report(cmd *cobra.Command, results []*metrics.Result) error {
-	if err := reports.CheckLines(cmd.OutOrStdout(), results); err != nil {
+	if err := reports.CheckLines(cmd.OutOrStdout(), results, f.all); err != nil {
 		return err
 	}
 	if f.junit != "" {
@@ -234,7 +277,7 @@ func (f *gateFlags) report(cmd *cobra.Command, results []*metrics.Result) error 
 		if err := reports.JUnit(&text, results); err != nil {
 			return err
 		}
-		if err := renameio.WriteFile(f.junit, text.Bytes(), 0o644); err != nil {
+		if err := writeFile(f.junit, text.Bytes()); err != nil {
 			return fmt.Errorf("write the JUnit file: %w", err)
 		}
 	}

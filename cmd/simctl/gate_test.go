@@ -46,7 +46,7 @@ func TestGateSeesABrokenPolicy(t *testing.T) {
 	if code != exitVerdict {
 		t.Fatalf("the policy sheds nothing, and the gate's exit code is %d, want %d\n%s", code, exitVerdict, out)
 	}
-	for _, want := range []string{"✗ shedding: phases.drain.raft_entries: ", "✗ shedding: phases.drain.evals_canceled: 0, want within 5% of"} {
+	for _, want := range []string{"✗ shedding: phases.drain.raft_entries: ", "✗ shedding: phases.drain.evals_canceled: 0 evaluations, want within 5% of"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the gate does not say %q:\n%s", want, out)
 		}

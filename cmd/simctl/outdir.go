@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/google/renameio/v2"
 )
 
 // outDir is a directory of results that appears as a whole or not at all. Files are
@@ -32,28 +34,53 @@ func newOutDir(target string) (*outDir, error) {
 		return nil, usageErrorf("--out %q: it is a file; want a directory, which need not exist", target)
 	}
 	d := &outDir{target: target, exists: err == nil}
-	near := target
-	for err != nil {
-		// The hidden directory goes into the nearest parent that exists, so that a failure
-		// leaves no new parents to remove.
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, unwritable(target, err)
-		}
-		near = filepath.Dir(near)
-		_, err = os.Stat(near)
-	}
-	d.stage = filepath.Join(near, ".simctl-"+rand.Text())
-	if err := os.Mkdir(d.stage, 0o777); err != nil {
-		return nil, unwritable(target, err)
+	if d.stage, err = stageNear(target); err != nil {
+		return nil, usageErrorf("--out %q: cannot write there: %w; want a writable directory, which need not exist", target, err)
 	}
 	return d, nil
 }
 
-func unwritable(target string, err error) error {
+// stageNear makes a hidden directory in target or, so that a failure leaves no new parents to
+// remove, in its nearest parent that exists.
+func stageNear(target string) (string, error) {
+	near := target
+	_, err := os.Stat(near)
+	for errors.Is(err, fs.ErrNotExist) {
+		near = filepath.Dir(near)
+		_, err = os.Stat(near)
+	}
+	stage := filepath.Join(near, ".simctl-"+rand.Text())
+	if err == nil {
+		err = os.Mkdir(stage, 0o777)
+	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
-	return usageErrorf("--out %q: cannot write there: %w; want a writable directory, which need not exist", target, err)
+	return stage, err
+}
+
+// checkFile returns a usage error if the file that a flag names cannot be written. Its
+// directory need not exist: writeFile makes it.
+func checkFile(flag, path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return usageErrorf("--%s %q: it is a directory; want a file", flag, path)
+	}
+	stage, err := stageNear(filepath.Dir(path))
+	if err == nil {
+		err = os.Remove(stage)
+	}
+	if err != nil {
+		return usageErrorf("--%s %q: cannot write there: %w; want a file in a writable directory, which need not exist", flag, path, err)
+	}
+	return nil
+}
+
+// writeFile writes a file, whole or not at all, and the directories that lead to it.
+func writeFile(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return renameio.WriteFile(path, text, 0o644)
 }
 
 // path returns where to write the file that commit will put into the target.

@@ -21,7 +21,8 @@ func newReportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report RESULT...",
 		Short: "Turn stored results into a page, charts, tables or data",
-		Long: `Make reports from result files alone. Two results stand side by side, the first on the
+		Long: `Make reports from result files alone. RESULT is a result file, a directory of them, a
+baseline, or - for stdin. Two results stand side by side, the first on the
 left. More become small multiples, and charts over the parameter in which they differ.
 
 html is one self-contained page, png and svg are charts, markdown is a table to paste,
@@ -32,18 +33,19 @@ their names.`,
 		Example: `  simctl report results/run/legacy.json results/run/shedding.json
   simctl report legacy.json shedding.json --format png,svg --out charts
   simctl report shedding.json --format csv`,
-		Args: takes(1, math.MaxInt, "one result file or more, got %d"),
+		Args: takes(1, math.MaxInt, "one result or more, got %d"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			runs, err := loadResults(args)
+			found, err := loadStored(cmd, args)
 			if err != nil {
 				return err
 			}
+			runs := resultsOf(found)
 			if out == "" && len(formats) == 1 && reports.IsText(formats[0]) {
 				return printReport(cmd, formats[0], runs)
 			}
 			target := out
 			if !cmd.Flags().Changed("out") {
-				target = filepath.Dir(args[0])
+				target = filepath.Dir(found[0].path)
 			}
 			return writeReports(cmd, target, runs, formats)
 		},
@@ -84,18 +86,6 @@ func printReport(cmd *cobra.Command, format string, runs []*metrics.Result) erro
 	}
 	_, err := cmd.OutOrStdout().Write(text.Bytes())
 	return err
-}
-
-func loadResults(paths []string) ([]*metrics.Result, error) {
-	var runs []*metrics.Result
-	for _, path := range paths {
-		r, err := metrics.Load(path)
-		if err != nil {
-			return nil, usageErrorf("%w", err)
-		}
-		runs = append(runs, r)
-	}
-	return runs, nil
 }
 
 func parseFormats(s string) (commaList, error) {

@@ -3,12 +3,12 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/simctl/simctl/internal/infile"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -37,12 +37,12 @@ func formatFiles(cmd *cobra.Command, files []string, check bool) error {
 func formatFile(cmd *cobra.Command, file string, check bool) (differs bool, err error) {
 	var text []byte
 	if file == "-" {
-		text, err = io.ReadAll(cmd.InOrStdin())
+		text, err = infile.ReadFrom(cmd.InOrStdin(), infile.MostText)
 	} else {
-		text, err = os.ReadFile(file)
+		text, err = infile.Read(file, infile.MostText)
 	}
 	if err != nil {
-		return false, usageErrorf("%w", err)
+		return false, usageErrorf("%s: it cannot be read: %w", file, err)
 	}
 	formatted, err := language.Format(file, text)
 	if err != nil {

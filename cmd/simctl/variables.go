@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/simctl/simctl/internal/infile"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/language"
 )
@@ -137,7 +137,7 @@ func (a *assignments) given() []string {
 }
 
 func (a *assignments) read(path string) error {
-	text, err := os.ReadFile(path)
+	text, err := infile.Read(path, infile.MostText)
 	if err != nil {
 		return fmt.Errorf("it cannot be read: %w", err)
 	}

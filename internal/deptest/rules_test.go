@@ -27,7 +27,7 @@ var layers = []layer{
 		reason: "the explorer tries orders of operations on the broker alone",
 	},
 	{
-		part: "metrics", modules: []string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/google/renameio/v2"},
+		part: "metrics", own: []string{"internal/infile"}, modules: []string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/google/renameio/v2"},
 		reason: "a Result must be readable wherever its file is, without the simulator",
 	},
 	{
@@ -167,7 +167,7 @@ var layers = []layer{
 	{
 		part: "scenarios",
 		own: []string{
-			"broker", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/language",
+			"broker", "internal/infile", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/language",
 			"scenarios/internal/actions", "scenarios/internal/actions/faults", "scenarios/internal/actions/clients", "scenarios/internal/actions/operations",
 			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
 		},
@@ -234,7 +234,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
+		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",
@@ -252,6 +252,10 @@ var layers = []layer{
 	{
 		part:   "internal/heap",
 		reason: "a heap orders elements, whatever they are",
+	},
+	{
+		part:   "internal/infile",
+		reason: "how long a file may be does not depend on what is in it",
 	},
 	{
 		part:   "internal/rusage",

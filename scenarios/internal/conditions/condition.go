@@ -26,6 +26,9 @@ type (
 	// Idler is a Condition that waits while nothing moves. A phase that ends by it stalls so
 	// much later.
 	Idler interface{ Idle() time.Duration }
+	// Figure is a Condition that waits for one figure alone. Its phase stalls when the figure
+	// stands still, whatever else goes on. Any other phase stalls when the cluster has no work.
+	Figure interface{ Figure(s Sample) int }
 	// Recoverer is a Condition with a notion of recovery of its own.
 	Recoverer interface{ Recovery(w *Watch) Span }
 	// Quiescence is a Condition that holds only when every evaluation has been processed.

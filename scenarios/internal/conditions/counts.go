@@ -43,6 +43,7 @@ func (c EvalsCreated) Met(w *Watch) (time.Time, bool) {
 }
 
 func (c EvalsCreated) Hold() time.Duration { return 0 }
+func (c EvalsCreated) Figure(s Sample) int { return int(s.Cluster.Counters.EvalsCreated) }
 
 func (c EvalsCreated) Progress(w *Watch) float64 {
 	return min(float64(w.Last.Cluster.Counters.EvalsCreated)/float64(c.AtLeast), 1)
@@ -84,6 +85,7 @@ func (c QueueDepth) Met(w *Watch) (time.Time, bool) {
 }
 
 func (c QueueDepth) Hold() time.Duration { return c.For }
+func (c QueueDepth) Figure(s Sample) int { return s.jobsEvals() }
 
 func (c QueueDepth) Progress(w *Watch) float64 {
 	n := c.depth(w)
@@ -96,10 +98,10 @@ func (c QueueDepth) Progress(w *Watch) float64 {
 func (c QueueDepth) Lacking(w *Watch) string {
 	text := fmt.Sprintf("the broker holds %d evaluations", c.depth(w))
 	if c.AtLeast != nil {
-		text += fmt.Sprintf(", %d at least are waited for", *c.AtLeast)
+		text += fmt.Sprintf(", and the phase waits for %d or more", *c.AtLeast)
 	}
 	if c.AtMost != nil {
-		text += fmt.Sprintf(", %d at most are waited for", *c.AtMost)
+		text += fmt.Sprintf(", and the phase waits for %d or fewer", *c.AtMost)
 	}
 	return text
 }

@@ -20,9 +20,14 @@ type Sample struct {
 // nobody can know, and it is false. The leader's ticks of garbage collection do not count: a
 // sample that meets one by chance would end no phase.
 func (s Sample) queueEmpty() bool {
+	return s.Cluster.Leader != "" && s.jobsEvals() == 0
+}
+
+// jobsEvals returns how many evaluations of jobs the broker holds for workers.
+func (s Sample) jobsEvals() int {
 	b := s.Cluster.Broker
 	core := b.ByScheduler[rpc.JobTypeCore]
-	return s.Cluster.Leader != "" && b.Ready == core.Ready && b.Unacked == core.Unacked && b.Pending == 0
+	return b.Ready - core.Ready + b.Unacked - core.Unacked + b.Pending
 }
 
 // recovered reports whether nothing is left to do or to write off.
@@ -66,10 +71,10 @@ type Watch struct {
 	Start      time.Time
 	Last       Sample
 	EventsOver bool      // the phase's events are over
-	Moved      time.Time // when anything that phases wait for last changed
+	Moved      time.Time // when what the phase waits for last moved, or an event was still to come
 	QueueEmpty Span      // workers have nothing to do
 
-	samples   int
+	figure    func(Sample) any // what the phase waits for, as of a sample
 	recovered Span
 	ready     Span      // every running client is ready
 	down      Span      // every stopped client is down
@@ -80,10 +85,14 @@ type Watch struct {
 	goneFirst int       // nodes gone when the phase began
 }
 
-// NewWatch returns the Watch of a phase that begins with a sample.
-func NewWatch(first Sample) *Watch {
+// NewWatch returns the Watch of a phase that begins with a sample and ends by a condition.
+func NewWatch(first Sample, until Condition) *Watch {
+	figure := func(s Sample) any { return workOf(s) }
+	if f, ok := until.(Figure); ok {
+		figure = func(s Sample) any { return f.Figure(s) }
+	}
 	return &Watch{
-		Start: first.At, Last: first, created: first.At, Moved: first.At,
+		figure: figure, Start: first.At, Last: first, created: first.At, Moved: first.At,
 		peakOpen: first.Cluster.StatePending, goneFirst: first.gone(),
 	}
 }
@@ -96,7 +105,7 @@ func (w *Watch) Add(s Sample) {
 		// Something may have come and gone between two samples.
 		w.recovered.Holds, w.QueueEmpty.Holds = false, false
 	}
-	if w.samples == 0 || changed(w.Last, s) {
+	if !w.EventsOver || w.figure(w.Last) != w.figure(s) {
 		w.Moved = s.At
 	}
 	w.QueueEmpty.see(s.At, s.queueEmpty())
@@ -106,14 +115,25 @@ func (w *Watch) Add(s Sample) {
 	w.known.see(s.At, s.known())
 	w.peakOpen = max(w.peakOpen, now.StatePending)
 	w.Last = s
-	w.samples++
 }
 
-// changed reports whether something that ends phases has come nearer, or gone further.
-func changed(a, b Sample) bool {
-	return a.Cluster.Counters != b.Cluster.Counters || a.Cluster.Account != b.Cluster.Account || a.Cluster.StatePending != b.Cluster.StatePending ||
-		a.Cluster.Broker.Cancelable != b.Cluster.Broker.Cancelable ||
-		a.Fleet.Ready != b.Fleet.Ready || a.Fleet.Registered != b.Fleet.Registered
+// work is what moves while a cluster has something to do for its jobs and clients. Garbage
+// collection and the leader's other ticks, which go on forever, move none of it.
+type work struct {
+	created, processed, canceled, failed, plans, missed, down uint64
+
+	pending, cancelable            int // evaluations
+	known, gone, ready, registered int // nodes; clients
+}
+
+func workOf(s Sample) work {
+	c, n := s.Cluster, s.Cluster.Counters
+	return work{
+		created: n.EvalsCreated, processed: n.EvalsProcessed, canceled: n.EvalsCanceled, failed: n.EvalsFailed,
+		plans: n.PlansSubmitted, missed: n.MissedHeartbeats, down: n.NodesDown,
+		pending: c.StatePending, cancelable: c.Broker.Cancelable,
+		known: c.NodesByStatus[rpc.NodeStatusReady], gone: s.gone(), ready: s.Fleet.Ready, registered: s.Fleet.Registered,
+	}
 }
 
 // SecondsOf returns the time from the phase's start to the beginning of a span that holds;

@@ -2,6 +2,7 @@ package conditions
 
 import (
 	"testing"
+	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
@@ -29,6 +30,50 @@ func TestQueueEmpty(t *testing.T) {
 		s.Cluster.Leader = ""
 		if s.queueEmpty() {
 			t.Errorf("%s: empty without a leader", c.what)
+		}
+	}
+}
+
+// TestMoved: a phase moves with what it waits for, and not with the ticks of the leader.
+func TestMoved(t *testing.T) {
+	tick := func(s *Sample) {
+		s.Cluster.LastIndex++
+		s.Cluster.Account[0]++
+		s.Cluster.Counters.EvalsCollected, s.Cluster.Counters.NodesCollected = 7, 0
+		s.Cluster.Broker = broker.Stats{Ready: 1, ByScheduler: map[string]broker.SchedulerStats{rpc.JobTypeCore: {Ready: 1}}}
+	}
+	processed := func(s *Sample) { s.Cluster.Counters.EvalsProcessed++ }
+	created := func(s *Sample) { s.Cluster.Counters.EvalsCreated++ }
+	queued := func(s *Sample) { s.Cluster.Broker.Pending++ }
+	ready := func(s *Sample) { s.Fleet.Ready++ }
+	for _, c := range []struct {
+		what   string
+		until  Condition
+		change func(*Sample)
+		toCome bool // an event
+		want   bool
+	}{
+		{"a tick and recovered", Recovered{}, tick, false, false},
+		{"a tick and settled", Settled{}, tick, false, false},
+		{"a tick and registered", Registered{}, tick, false, false},
+		{"a tick and the queue", QueueDepth{}, tick, false, false},
+		{"a tick and a count", EvalsCreated{}, tick, false, false},
+		{"an event to come", Recovered{}, tick, true, true},
+		{"work and recovered", Recovered{}, processed, false, true},
+		{"work and the queue", QueueDepth{}, processed, false, false},
+		{"work and a count", EvalsCreated{}, processed, false, false},
+		{"an evaluation and a count", EvalsCreated{}, created, false, true},
+		{"an evaluation and the queue", QueueDepth{}, queued, false, true},
+		{"a client and registered", Registered{}, ready, false, true},
+	} {
+		first := Sample{At: time.Unix(0, 0)}
+		w := NewWatch(first, c.until)
+		w.EventsOver = !c.toCome
+		next := Sample{At: first.At.Add(time.Minute)}
+		c.change(&next)
+		w.Add(next)
+		if got := w.Moved.Equal(next.At); got != c.want {
+			t.Errorf("%s: moved %v, want %v", c.what, got, c.want)
 		}
 	}
 }

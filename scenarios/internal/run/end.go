@@ -29,7 +29,7 @@ func (r *run) healAtEnd() error {
 		return fmt.Errorf("end the faults that were left: %w", err)
 	}
 	until := conditions.Settled{For: r.scaled(healQuiet)}
-	w := conditions.NewWatch(r.sample())
+	w := conditions.NewWatch(r.sample(), until)
 	w.EventsOver = true
 	for limit := r.scaled(healLimit); ; {
 		time.Sleep(r.period(time.Since(w.Start)))

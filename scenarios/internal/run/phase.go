@@ -30,7 +30,7 @@ var errStalled = errors.New("the phase did not end")
 func (r *run) phase(i int) error {
 	p := r.sc.Phases[i]
 	first := r.sample()
-	w := conditions.NewWatch(first)
+	w := conditions.NewWatch(first, p.Until)
 	r.losses = judge.NewLosses(first.At, r.latestState())
 	r.rec.BeginPhase(p.Name, first.At, counters(first.Cluster))
 	r.say(i, w, true)
@@ -72,7 +72,7 @@ func (r *run) phase(i int) error {
 // watch samples until the phase is over.
 func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 	p := r.sc.Phases[i]
-	stall, timeout := cmp.Or(p.Stall, r.scaled(DefaultStall)), cmp.Or(p.Timeout, r.scaled(defaultTimeout))
+	stall, timeout := cmp.Or(p.Stall, r.scaled(DefaultStall)+r.longestTTL()), cmp.Or(p.Timeout, r.scaled(defaultTimeout))
 	// Samples and events fall on different instants: of two at one instant the Go runtime chooses
 	// which comes first.
 	timer := time.NewTimer(r.period(0) + sampleShift)
@@ -93,12 +93,18 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 			return err
 		}
 		if idle := s.At.Sub(w.Moved); idle >= stall {
-			return fmt.Errorf("%w: nothing has moved for %v, and %s", errStalled, idle.Round(time.Second), p.Until.Lacking(w))
+			return fmt.Errorf("%w: nothing that it waits for has moved for %v: %s", errStalled, idle.Round(time.Second), p.Until.Lacking(w))
 		}
 		if took := s.At.Sub(w.Start); took >= timeout {
 			return fmt.Errorf("%w within %v: %s", errStalled, took.Round(time.Second), p.Until.Lacking(w))
 		}
 	}
+}
+
+// longestTTL is about the longest time that servers grant between two heartbeats of a client. For
+// that long nothing moves although clients have gone.
+func (r *run) longestTTL() time.Duration {
+	return time.Duration(float64(r.sc.Fleet.Nodes) / r.sc.Cluster.Heartbeat.MaxPerSecond * float64(time.Second))
 }
 
 // untilSample waits until a sample is due. It sets events to nil when the phase's events are

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/internal/infile"
+	"github.com/simctl/simctl/metrics"
+)
+
+// stored is a run of a file.
+type stored struct {
+	*metrics.Result
+	path  string
+	whole bool // as opposed to a baseline's
+}
+
+// loadStored reads the runs of the arguments: result files, baselines, directories of results
+// and, as "-", stdin.
+func loadStored(cmd *cobra.Command, args []string) ([]stored, error) {
+	var all []stored
+	for _, arg := range args {
+		runs, err := loadArgument(cmd, arg)
+		if err != nil {
+			return nil, usageErrorf("%s: %w", arg, err)
+		}
+		all = append(all, runs...)
+	}
+	return all, nil
+}
+
+func loadArgument(cmd *cobra.Command, arg string) ([]stored, error) {
+	if info, err := os.Stat(arg); err == nil && info.IsDir() {
+		return loadDirectory(arg)
+	}
+	text, err := readArgument(cmd, arg, infile.MostData)
+	if err != nil {
+		return nil, err
+	}
+	runs, whole, err := metrics.DecodeRuns(text)
+	if err != nil {
+		return nil, err
+	}
+	var all []stored
+	for _, r := range runs {
+		all = append(all, stored{r, arg, whole})
+	}
+	return all, nil
+}
+
+// readArgument reads the file that an argument names, or stdin.
+func readArgument(cmd *cobra.Command, arg string, most int64) ([]byte, error) {
+	if arg == "-" {
+		return infile.ReadFrom(cmd.InOrStdin(), most)
+	}
+	return infile.Read(arg, most)
+}
+
+// loadDirectory reads the results of a directory, in the order of their names, and leaves out
+// what else a run wrote there.
+func loadDirectory(dir string) ([]stored, error) {
+	paths, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var all []stored
+	for _, path := range paths {
+		r, err := metrics.Load(path)
+		switch {
+		case errors.Is(err, metrics.ErrNotResult):
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", filepath.Base(path), errors.Unwrap(err))
+		default:
+			all = append(all, stored{r, path, true})
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("the directory holds no result file: name one that a run wrote")
+	}
+	return all, nil
+}
+
+// escapeGlob returns a pattern that matches the path alone.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+func resultsOf(runs []stored) []*metrics.Result {
+	var out []*metrics.Result
+	for _, r := range runs {
+		out = append(out, r.Result)
+	}
+	return out
+}
+
+// pairs puts the runs of two sides together by their brokers. A side of one run goes with the
+// other side's only run, whatever its broker.
+func pairs(older, newer []*metrics.Result, broker string) ([][]*metrics.Result, error) {
+	if len(older) == 1 && len(newer) == 1 && broker == "" {
+		return [][]*metrics.Result{{older[0], newer[0]}}, nil
+	}
+	var out [][]*metrics.Result
+	for _, o := range older {
+		i := slices.IndexFunc(newer, func(n *metrics.Result) bool { return n.Run.Broker == o.Run.Broker })
+		if i >= 0 && (broker == "" || broker == o.Run.Broker) {
+			out = append(out, []*metrics.Result{o, newer[i]})
+		}
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	if broker != "" {
+		return nil, usageErrorf("--broker %q: OLD has runs of %s, and NEW of %s: want one of both", broker, brokersOf(older), brokersOf(newer))
+	}
+	return nil, usageErrorf("OLD has runs of %s, and NEW of %s: name one result on each side to compare different brokers", brokersOf(older), brokersOf(newer))
+}
+
+func brokersOf(runs []*metrics.Result) string {
+	var names []string
+	for _, r := range runs {
+		names = append(names, r.Run.Broker)
+	}
+	return strings.Join(names, ", ")
+}
