@@ -92,6 +92,10 @@ var layers = []layer{
 		reason: "the fleet must run against any servers that speak the protocol, real Nomad's included",
 	},
 	{
+		part: "scenarios/designs", own: []string{"cluster"},
+		reason: "a design is a change of a cluster's configuration under a name, whoever runs it",
+	},
+	{
 		part: "scenarios/language", modules: []string{"github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty", "github.com/agext/levenshtein"},
 		reason: "reading a file must not depend on what runs it, so that a fuzzer and an editor can",
 	},
@@ -163,7 +167,7 @@ var layers = []layer{
 	{
 		part: "scenarios",
 		own: []string{
-			"broker", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/language",
+			"broker", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/designs", "scenarios/language",
 			"scenarios/internal/actions", "scenarios/internal/actions/faults", "scenarios/internal/actions/clients", "scenarios/internal/actions/operations",
 			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
 		},
@@ -226,7 +230,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
+		part: "cmd", own: []string{"scenarios", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",
