@@ -259,11 +259,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 
 // admit makes an untracked evaluation ready, or pending when its job is busy.
 func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
-	j := b.jobs[e.Job()]
-	if j == nil {
-		j = &job{id: e.Job(), pending: pending{before: b.before}}
-		b.jobs[j.id] = j
-	}
+	j := b.job(e.Job())
 	if j.active == nil {
 		if !j.pending.ids.has(e.ID) { // a shed one that the reaper has not taken
 			b.activate(j, e, now)
@@ -278,6 +274,22 @@ func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
 	if p, ok := b.cfg.Policy.(EnqueueShedder); ok {
 		b.shed(j, p.ShedOnEnqueue)
 	}
+}
+
+// job returns the job of that ID, which from now on exists.
+func (b *EvalBroker) job(id JobID) *job {
+	j := b.jobs[id]
+	if j == nil {
+		j = &job{id: id, pending: pending{before: b.before}}
+		b.jobs[id] = j
+	}
+	return j
+}
+
+// Queued reports whether an evaluation of the job is ready or pending: no worker has it.
+func (b *EvalBroker) Queued(id JobID) bool {
+	j := b.jobs[id]
+	return j != nil && (j.pending.Len() > 0 || j.active != nil && j.active.place == placeReady)
 }
 
 // shed lets a policy remove pending evaluations. It returns how many the policy shed, and

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/simctl/simctl/internal/uuid"
@@ -211,6 +212,28 @@ func (b *EvalBroker) outstanding(evalID, token string) (*record, error) {
 		return nil, ErrTokenMismatch
 	}
 	return r, nil
+}
+
+// Cancel makes evaluations cancelable, such as a batch that the reaper could not write. None
+// may be so already. It leaves out those that the broker tracks, and does nothing while the
+// broker is disabled.
+func (b *EvalBroker) Cancel(evals []*Evaluation) {
+	for _, e := range evals {
+		if !b.enabled || e == nil || b.tracked[e.ID] != nil {
+			continue
+		}
+		j := b.job(e.Job())
+		if !j.pending.ids.add(e.ID) && slices.ContainsFunc(j.pending.evals, func(p *Evaluation) bool { return p.ID == e.ID }) {
+			continue
+		}
+		j.pending.cancelable++
+		b.counts.Cancelable++
+		if last := len(b.cancelable) - 1; last >= 0 && b.cancelable[last].job == j {
+			b.cancelable[last].evals = append(b.cancelable[last].evals, e)
+		} else {
+			b.cancelable = append(b.cancelable, shedList{j, []*Evaluation{e}})
+		}
+	}
 }
 
 // Cancelable takes up to batch of the cancelable evaluations out of the broker, in the

@@ -90,6 +90,9 @@ func (e *Evaluation) Copy() *Evaluation {
 	return &c
 }
 
+// Waits reports whether the first delivery waits for a time.
+func (e *Evaluation) Waits() bool { return e.Wait > 0 || !e.WaitUntil.IsZero() }
+
 // ShouldEnqueue reports whether the broker should hold the evaluation.
 func (e *Evaluation) ShouldEnqueue() bool { return e.Status == StatusPending }
 

@@ -23,6 +23,8 @@ type (
 	GCConfig = config.GCConfig
 	// PlanRejectionConfig is when nodes that refuse plans become ineligible.
 	PlanRejectionConfig = config.PlanRejectionConfig
+	// DesignConfig turns on what no release of Nomad does.
+	DesignConfig = config.DesignConfig
 	// Observer is told what the leader's broker does.
 	Observer = config.Observer
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/scenarios/designs"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -74,14 +75,16 @@ type brokerWord struct {
 
 // profile is how the servers of a run differ from those of a run under another broker.
 type profile struct {
+	name    string // of the policy, with the words of designs
 	policy  broker.Policy
 	release string
+	designs []designs.Design
 	evals   cluster.EvalConfig
 }
 
 // profile returns what the block stands for, with evals where it says nothing.
 func (w brokerWord) profile(evals cluster.EvalConfig) (profile, error) {
-	_, err := broker.PolicyByName(w.Name)
+	_, err := profileOf(w.Name, evals)
 	namesPolicy := err == nil
 	switch {
 	case strings.Contains(w.Name, ","):
@@ -120,16 +123,20 @@ func (w brokerWord) profile(evals cluster.EvalConfig) (profile, error) {
 // profileOf returns the profile of a policy without a block: the servers are of the release
 // that brought the policy.
 func profileOf(policy string, evals cluster.EvalConfig) (profile, error) {
-	p, err := broker.PolicyByName(policy)
+	name, with := designs.Split(policy)
+	p, err := broker.PolicyByName(name)
 	if err != nil {
 		return profile{}, err
 	}
-	return profile{policy: p, release: cmp.Or(p.Release(), release143), evals: evals}, nil
+	return profile{name: policy, policy: p, release: cmp.Or(p.Release(), release143), designs: with, evals: evals}, nil
 }
 
 // apply gives a cluster the profile.
 func (p profile) apply(c *cluster.Config) {
 	c.Policy, c.Eval, c.RefuseUpdateAllocNotReady = p.policy, p.evals, p.release != release142
+	for _, d := range p.designs {
+		d.Apply(&c.Design)
+	}
 }
 
 // profiles are the brokers of a scenario.
@@ -151,9 +158,14 @@ func (ps profiles) of(name string) (profile, error) {
 	case err == nil:
 		return p, nil
 	case len(ps.blocks) == 0:
-		return p, errors.New("it must be " + broker.PolicySyntax())
+		return p, errors.New("it must be " + brokerSyntax())
 	}
-	return p, fmt.Errorf("it must be one of the scenario's, %s, or %s", strings.Join(ps.names(), ", "), broker.PolicySyntax())
+	return p, fmt.Errorf("it must be one of the scenario's, %s, or %s", strings.Join(ps.names(), ", "), brokerSyntax())
+}
+
+// brokerSyntax says which names of brokers there are.
+func brokerSyntax() string {
+	return broker.PolicySyntax() + "; or with designs: " + strings.Join(designs.Words(), ", ")
 }
 
 func (ps profiles) names() []string {
@@ -170,7 +182,7 @@ func (ps profiles) params(name string, into map[string]any) {
 	if err != nil || len(ps.blocks) == 0 {
 		return
 	}
-	into["broker_policy"], into["broker_release"] = p.policy.String(), p.release
+	into["broker_policy"], into["broker_release"] = p.name, p.release
 	for figure, value := range language.Fields(reflect.ValueOf(p.evals)) {
 		if text, ok := value.Interface().(fmt.Stringer); ok {
 			into["broker_"+figure] = text.String()

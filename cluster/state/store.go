@@ -16,6 +16,10 @@ import (
 type Store struct {
 	current atomic.Pointer[Snapshot]
 	strings *interner // of Update and Restore
+	// WakeAtIndex makes SnapshotMinIndex return at the instant at which the index is applied. It
+	// must be set before the store is used.
+	WakeAtIndex bool
+	applied     chan struct{} // closed by the next Adopt; nil if nobody waits. mu guards it.
 
 	mu      sync.Mutex
 	watches map[string][]*Watch // by node ID; nil after EndWatches
@@ -63,6 +67,28 @@ func (s *Store) Adopt(next *Snapshot) {
 		s.mu.Unlock()
 	}
 	s.wake(changed, func(w *Watch) bool { return w.over(next) })
+	if s.WakeAtIndex {
+		s.mu.Lock()
+		if s.applied != nil {
+			close(s.applied)
+			s.applied = nil
+		}
+		s.mu.Unlock()
+	}
+}
+
+// nextApplied returns a channel that closes when the next entry is applied; nil, which never
+// does, unless the store wakes those who wait.
+func (s *Store) nextApplied() <-chan struct{} {
+	if !s.WakeAtIndex {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.applied == nil {
+		s.applied = make(chan struct{})
+	}
+	return s.applied
 }
 
 // Watch waits for allocations of a node to change after an index, whoever changes them. The
@@ -170,12 +196,16 @@ func (s *Store) SnapshotMinIndex(ctx context.Context, index uint64, timeout time
 	expired := time.NewTimer(timeout)
 	defer expired.Stop()
 	for try := 1; ; try++ {
-		retry := time.NewTimer(backoff(try))
+		retry, applied := time.NewTimer(backoff(try)), s.nextApplied()
+		if now := s.Snapshot(); now.Index() >= index {
+			retry.Stop()
+			return now, nil
+		}
 		select {
 		case <-retry.C:
-			if now := s.Snapshot(); now.Index() >= index {
-				return now, nil
-			}
+		case <-applied:
+			retry.Stop()
+			try--
 		case <-ctx.Done():
 			retry.Stop()
 			return nil, ctx.Err()

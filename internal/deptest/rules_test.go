@@ -96,6 +96,10 @@ var layers = []layer{
 		reason: "servers in other processes are reached by Nomad's protocol alone",
 	},
 	{
+		part: "scenarios/designs", own: []string{"cluster"},
+		reason: "a design is a change of a cluster's configuration under a name, whoever runs it",
+	},
+	{
 		part: "scenarios/language", modules: []string{"github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty", "github.com/agext/levenshtein"},
 		reason: "reading a file must not depend on what runs it, so that a fuzzer and an editor can",
 	},
@@ -167,7 +171,7 @@ var layers = []layer{
 	{
 		part: "scenarios",
 		own: []string{
-			"broker", "internal/infile", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/language",
+			"broker", "internal/infile", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/designs", "scenarios/language",
 			"scenarios/internal/actions", "scenarios/internal/actions/faults", "scenarios/internal/actions/clients", "scenarios/internal/actions/operations",
 			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
 		},
@@ -234,7 +238,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
+		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",

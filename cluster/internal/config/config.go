@@ -44,6 +44,8 @@ type Config struct {
 	Raft      RaftConfig
 	Eval      EvalConfig
 	GC        GCConfig
+	// Design is what no release of Nomad does; the zero value is Nomad.
+	Design DesignConfig
 	// PlanRejection is off by default, as in Nomad.
 	PlanRejection PlanRejectionConfig
 

@@ -248,6 +248,20 @@ func (s *EvalService) Cancelable(batch int) []*broker.Evaluation {
 	return s.broker.Cancelable(batch)
 }
 
+// Cancel makes evaluations cancelable; see broker.EvalBroker.Cancel.
+func (s *EvalService) Cancel(evals []*broker.Evaluation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broker.Cancel(evals)
+}
+
+// Queued reports whether an evaluation of the job waits for a worker.
+func (s *EvalService) Queued(job broker.JobID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broker.Queued(job)
+}
+
 // Stats counts the evaluations the broker holds.
 func (s *EvalService) Stats() broker.Stats {
 	now := s.begin()

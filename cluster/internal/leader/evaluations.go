@@ -80,12 +80,37 @@ func (v *Evaluations) SetEnabled(leading bool) (restore bool) {
 // IDs; the order they were created in gives the same queues.
 func (v *Evaluations) Restore() {
 	snap := v.log.Snapshot()
-	for _, e := range slices.SortedFunc(slices.Values(snap.EvalsByStatus(broker.StatusPending)), createdFirst) {
+	pending := slices.SortedFunc(slices.Values(snap.EvalsByStatus(broker.StatusPending)), createdFirst)
+	if v.cfg.Design.RestoreBest {
+		pending = v.bestOfEachJob(pending)
+	}
+	for _, e := range pending {
 		v.Broker.Enqueue(e)
 	}
 	for _, e := range slices.SortedFunc(slices.Values(snap.EvalsByStatus(broker.StatusBlocked)), createdFirst) {
 		v.Blocked.Block(e, "")
 	}
+}
+
+// bestOfEachJob returns the best evaluation of each job, and hands the others to the reaper.
+// Those that wait for a time are not compared.
+func (v *Evaluations) bestOfEachJob(pending []*broker.Evaluation) []*broker.Evaluation {
+	best := map[broker.JobID]*broker.Evaluation{}
+	for _, e := range pending {
+		if b := best[e.Job()]; !e.Waits() && (b == nil || v.cfg.Policy.Less(e, b)) {
+			best[e.Job()] = e
+		}
+	}
+	var kept, others []*broker.Evaluation
+	for _, e := range pending {
+		if e.Waits() || best[e.Job()] == e {
+			kept = append(kept, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	v.Broker.Cancel(others)
+	return kept
 }
 
 func createdFirst(a, b *broker.Evaluation) int {

@@ -41,30 +41,42 @@ func (v *Evaluations) reapCancelable(ctx context.Context) {
 				tick = true
 			}
 		}
-		v.cancel(v.Broker.Cancelable(v.cfg.Reaper.Batch))
+		for v.cancelBatch() && v.cfg.Design.ReapUntilEmpty && ctx.Err() == nil {
+		}
 		if tick {
 			timer.Reset(v.cfg.Reaper.Interval)
 		}
 	}
 }
 
-// cancel writes one batch. When the write fails the batch is lost, as Nomad loses
-// it: the evaluations stay pending in state until the next leader restores them.
-func (v *Evaluations) cancel(batch []*broker.Evaluation) {
+// cancelBatch writes one batch, and reports whether it did. When the write fails the batch is
+// lost, as Nomad loses it: the evaluations stay pending in state until the next leader
+// restores them.
+func (v *Evaluations) cancelBatch() bool {
+	size := v.cfg.Reaper.Batch
+	if share := v.cfg.Design.ReapShare; share > 0 {
+		size = max(size, int(share*float64(v.Broker.Stats().Cancelable)))
+	}
+	batch := v.Broker.Cancelable(size)
 	if len(batch) == 0 {
-		return
+		return false
 	}
 	v.log.Because(fsm.EvalsReaped)
-	v.writeCanceled(batch, func(*broker.Evaluation) string { return "canceled after more recent eval was processed" })
+	err := v.writeCanceled(batch, func(*broker.Evaluation) string { return "canceled after more recent eval was processed" })
+	if err != nil && v.cfg.Design.ReapKeepsFailed {
+		v.Broker.Cancel(batch)
+	}
+	return err == nil
 }
 
 // writeCanceled writes evaluations as canceled, in one entry.
-func (v *Evaluations) writeCanceled(evals []*broker.Evaluation, why func(*broker.Evaluation) string) {
+func (v *Evaluations) writeCanceled(evals []*broker.Evaluation, why func(*broker.Evaluation) string) error {
 	canceled := make([]*broker.Evaluation, len(evals))
 	for i, e := range evals {
 		canceled[i] = withStatus(e, broker.StatusCanceled, why(e))
 	}
-	_, _ = v.log.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: canceled}))
+	_, err := v.log.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: canceled}))
+	return err
 }
 
 // reapFailed marks evaluations that were delivered too often as failed, and tries
@@ -121,7 +133,8 @@ func (v *Evaluations) reapDuplicates(ctx context.Context) {
 			return
 		}
 		v.log.Because(fsm.DuplicateReaped)
-		v.writeCanceled(dups, func(e *broker.Evaluation) string {
+		// If this fails, they stay blocked in state until the next leader finds them.
+		_ = v.writeCanceled(dups, func(e *broker.Evaluation) string {
 			return fmt.Sprintf("existing blocked evaluation exists for job %q", e.JobID)
 		})
 	}

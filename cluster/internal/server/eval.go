@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -38,8 +40,27 @@ func (s *Server) writeEvals(outstanding, token string, evals ...*broker.Evaluati
 	if err := s.evals.Broker.OutstandingReset(outstanding, token); err != nil {
 		return err
 	}
-	_, err := s.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: evals}))
+	req := fsm.EvalUpdateRequest{Evals: evals}
+	if s.cfg.Design.UpdateWindow > 0 {
+		_, err := s.evalUpdates.Add(req).Wait()
+		return err
+	}
+	_, err := s.Write(fsm.EvalUpdate.With(&req))
 	return err
+}
+
+// mergeEvals gathers updates of evaluations.
+func mergeEvals(all *fsm.EvalUpdateRequest, one fsm.EvalUpdateRequest) {
+	all.Evals = append(all.Evals, one.Evals...)
+}
+
+// writeGathered writes a batch of updates as one entry.
+func (s *Server) writeGathered(req fsm.EvalUpdateRequest) (uint64, error) {
+	slices.SortFunc(req.Evals, func(a, b *broker.Evaluation) int { return strings.Compare(a.ID, b.ID) })
+	for range req.Evals[1:] {
+		s.Because(fsm.EvalJoined)
+	}
+	return s.Write(fsm.EvalUpdate.With(&req))
 }
 
 // reblockEval answers Eval.Reblock on the leader: the evaluation, outstanding still, is

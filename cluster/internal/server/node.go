@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -127,7 +128,14 @@ func transitionNeedsEvals(to, from string) bool {
 // the node concerns: those with allocations on it, live or not, and the system jobs of
 // its datacenter, or all of them if that filter is off.
 func (s *Server) createNodeEvals(node *rpc.Node, nodeIndex uint64) error {
-	evals := s.nodeEvals(s.Snapshot(), node, nodeIndex)
+	snap := s.Snapshot()
+	evals := s.nodeEvals(snap, node, nodeIndex)
+	if now := snap.NodeByID(node.ID); s.cfg.Design.DownSkipsSystem && now != nil && now.Status == rpc.NodeStatusDown {
+		evals = slices.DeleteFunc(evals, func(e *broker.Evaluation) bool { return e.Type == rpc.JobTypeSystem })
+	}
+	if s.cfg.Design.SkipQueued {
+		evals = slices.DeleteFunc(evals, func(e *broker.Evaluation) bool { return s.evals.Broker.Queued(e.Job()) })
+	}
 	if len(evals) == 0 {
 		return nil
 	}
@@ -174,8 +182,41 @@ func (s *Server) invalidateHeartbeat(nodeID string) {
 	if mayReconnect(s.Snapshot(), nodeID, time.Now()) {
 		req.Status = rpc.NodeStatusDisconnected
 	}
+	if s.cfg.Design.DownWindow > 0 && req.Status == rpc.NodeStatusDown {
+		req.UpdatedAt = time.Now().Unix()
+		_, _ = s.downs.Add(fsm.NodesDownRequest{Nodes: []rpc.NodeUpdateStatusRequest{*req}}).Wait()
+		return
+	}
 	// The node stays as it is when the write fails: the next leader starts its timer anew.
 	_, _ = s.UpdateNodeStatus(req)
+}
+
+// mergeDowns gathers nodes that fell silent.
+func mergeDowns(all *fsm.NodesDownRequest, one fsm.NodesDownRequest) {
+	all.Nodes = append(all.Nodes, one.Nodes...)
+}
+
+// writeDowns writes a batch of nodes that fell silent as one entry, with one evaluation for
+// each job that has to be looked at.
+func (s *Server) writeDowns(req fsm.NodesDownRequest) (uint64, error) {
+	snap := s.Snapshot()
+	req.Nodes = slices.DeleteFunc(req.Nodes, func(n rpc.NodeUpdateStatusRequest) bool { return snap.NodeByID(n.NodeID) == nil })
+	if len(req.Nodes) == 0 {
+		return 0, nil
+	}
+	slices.SortFunc(req.Nodes, func(a, b rpc.NodeUpdateStatusRequest) int { return strings.Compare(a.NodeID, b.NodeID) })
+	seen := map[broker.JobID]bool{}
+	for _, n := range req.Nodes {
+		for _, e := range s.nodeEvals(snap, snap.NodeByID(n.NodeID), 0) {
+			if !seen[e.Job()] {
+				seen[e.Job()] = true
+				req.Evals = append(req.Evals, e)
+			}
+		}
+	}
+	s.Because(fsm.NodesMissed)
+	s.compute("nodes-down", time.Duration(len(req.Evals))*s.cfg.Costs.RPC.NodeEval)
+	return s.Write(fsm.NodesDown.With(&req))
 }
 
 // mayReconnect reports whether the node has an allocation that is to run, though it may

@@ -64,6 +64,8 @@ type Server struct {
 	periodic    *leader.Periodic
 	rejections  *leader.Rejections
 	updates     *leader.Batcher[fsm.AllocClientUpdateRequest]
+	evalUpdates *leader.Batcher[fsm.EvalUpdateRequest] // see config.DesignConfig
+	downs       *leader.Batcher[fsm.NodesDownRequest]  // likewise
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -134,6 +136,7 @@ func (s *Server) Next() (*Server, error) {
 func (s *Server) Start() error {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.store = state.New()
+	s.store.WakeAtIndex = s.cfg.Design.WakeAtIndex
 	s.cache = scheduler.NewCache()
 	s.times = fsm.NewTimeTable(s.cfg.GC.TimeGranularity)
 	s.evals = leader.NewEvaluations(s, s.cfg, s.seed)
@@ -144,6 +147,8 @@ func (s *Server) Start() error {
 	s.periodic = leader.NewPeriodic(s)
 	s.rejections = leader.NewRejections(s.cfg.PlanRejection)
 	s.updates = leader.NewBatcher(s.cfg.BatchUpdateInterval, mergeUpdates, s.writeUpdates)
+	s.evalUpdates = leader.NewBatcher(s.cfg.Design.UpdateWindow, mergeEvals, s.writeGathered)
+	s.downs = leader.NewBatcher(s.cfg.Design.DownWindow, mergeDowns, s.writeDowns)
 	var peers []string
 	for id := range s.cfg.Servers {
 		peers = append(peers, Addr(id))
@@ -169,6 +174,8 @@ func (s *Server) Stop() error {
 	s.workerWG.Wait()
 	s.wg.Wait()
 	s.updates.Wait()
+	s.evalUpdates.Wait()
+	s.downs.Wait()
 	if cerr := s.Close(); err == nil {
 		err = cerr
 	}

@@ -1,0 +1,42 @@
+package designs
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/simctl/simctl/cluster"
+)
+
+func TestSplit(t *testing.T) {
+	for _, tt := range []struct {
+		name, policy string
+		words        []string
+	}{
+		{"shedding", "shedding", nil},
+		{"shedding+dedup-leak", "shedding+dedup-leak", nil},
+		{"shedding+restore-best", "shedding", []string{"restore-best"}},
+		{"shedding+wake-at-index+dedup-leak+restore-best", "shedding+dedup-leak", []string{"restore-best", "wake-at-index"}},
+		{"shedding+restore-best+restore-best", "shedding+restore-best", []string{"restore-best"}},
+		{"restore-best", "restore-best", nil},
+	} {
+		policy, found := Split(tt.name)
+		var words []string
+		for _, d := range found {
+			words = append(words, d.Word)
+		}
+		if policy != tt.policy || !slices.Equal(words, tt.words) {
+			t.Errorf("%q is %q with %q, want %q with %q", tt.name, policy, words, tt.policy, tt.words)
+		}
+	}
+}
+
+// TestAll holds every design to saying all of itself and changing something.
+func TestAll(t *testing.T) {
+	for _, d := range All() {
+		var c cluster.DesignConfig
+		d.Apply(&c)
+		if d.Summary == "" || d.Source == "" || d.Cost == "" || c == (cluster.DesignConfig{}) {
+			t.Errorf("%+v leaves something out, or changes nothing", d)
+		}
+	}
+}

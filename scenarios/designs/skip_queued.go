@@ -1,0 +1,13 @@
+package designs
+
+import "github.com/simctl/simctl/cluster"
+
+func init() {
+	register(Design{
+		Word:    "skip-queued",
+		Summary: "a change of a node writes no evaluation of a job that has one which no worker has yet",
+		Source:  "the ideal that the announcement of 1.4.3 rejects",
+		Cost:    "a worker may dequeue that one between the look and the write, with a state from before the change: a wake-up is lost",
+		Apply:   func(c *cluster.DesignConfig) { c.SkipQueued = true },
+	})
+}
