@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -90,10 +92,50 @@ func TestNodesEndWell(t *testing.T) {
 	}
 }
 
+// TestNodesWithBehaviours: half of the clients of a scenario fall silent once all are ready.
 func TestNodesWithBehaviours(t *testing.T) {
-	cmd := exec.Command("simctl", "nodes", "--server", patientServer(t), "--behaviour", "flapping", "--var", "nodes=40", "--for", "2s", "--quiet", "--register-over", "10ms")
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(out), "40 clients for 2s") {
-		t.Errorf("%v: %s", err, out)
+	file := filepath.Join(t.TempDir(), "half.hcl")
+	if err := os.WriteFile(file, []byte(`
+title = "half of the clients leave"
+variable "nodes" {
+  type    = "integer"
+  default = 4
+}
+fleet {
+  register_stagger = "10ms"
+  group "clients" { nodes = var.nodes }
+}
+behaviour "stop" "leave" {
+  share = 0.5
+  after = "100ms"
+}
+phase "all" {
+  event "start_clients" {}
+  event "begin" { behaviour = "leave" }
+  until "elapsed" { for = "1m" }
+}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("simctl", "nodes", "--server", patientServer(t), "--behaviour", file, "--var", "nodes=40")
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		if said = append(said, lines.Text()); strings.HasSuffix(lines.Text(), "; 20 silent") {
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(stdout.String(), " 20 of them ready at the end, 20 silent") {
+		t.Errorf("%v: %q %s", err, said, &stdout)
 	}
 }
