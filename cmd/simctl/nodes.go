@@ -102,6 +102,9 @@ func (f *nodesFlags) run(cmd *cobra.Command) error {
 
 // complete turns the flags that are texts into what they stand for.
 func (f *nodesFlags) complete(cmd *cobra.Command) error {
+	if len(f.cfg.Servers.Addresses) == 0 {
+		return usageErrorf("--server is missing: give the RPC address of at least one server, such as --server 127.0.0.1:4647")
+	}
 	if f.cfg.Count < 1 || f.cfg.Count > nodes.MaxNodes {
 		return usageErrorf("--count %d: it must be 1 to %d", f.cfg.Count, nodes.MaxNodes)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hashicorp/yamux"
 )
 
 // pipes is a listener whose connections are net.Pipes, which a bubble understands.
@@ -271,6 +273,75 @@ func TestStreamsOfAConnection(t *testing.T) {
 	}
 	if !s.Closed() {
 		t.Error("the session goes on")
+	}
+}
+
+// TestUnreadDataIsBounded fills the windows of streams whose calls are under way.
+func TestUnreadDataIsBounded(t *testing.T) {
+	address := serve(t, ServerConfig{})
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	write(t, conn, modeMultiplex)
+	mux, err := yamux.Client(conn, yamuxConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mux.Close()
+	call := packed(t, &callHeader{ServiceMethod: "Test.Wait", Seq: 1}, &GenericRequest{})
+	window := make([]byte, 200<<10)
+	for n := 0; ; n++ {
+		if n > 2*maxUnread/len(window) {
+			t.Fatalf("the server keeps %d windows", n)
+		}
+		stream, err := mux.Open()
+		if err == nil {
+			if _, err = io.WriteString(stream, call); err == nil {
+				_, err = stream.Write(window)
+			}
+		}
+		if err != nil {
+			if n < maxUnread/len(window)/2 {
+				t.Errorf("the session ended after %d windows: %v", n, err)
+			}
+			return
+		}
+	}
+}
+
+// TestPingsAreBounded sends pings and reads no answers.
+func TestPingsAreBounded(t *testing.T) {
+	const ping = "\x00\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00\x07"
+	address := serve(t, ServerConfig{})
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	write(t, conn, modeMultiplexV2)
+	flood := []byte(strings.Repeat(ping, 1000))
+	for err == nil { // until the server closes the connection
+		_, err = conn.Write(flood)
+	}
+}
+
+// TestFramesAreFollowed: frames are told from what is in them, however they are cut.
+func TestFramesAreFollowed(t *testing.T) {
+	wire := "\x00\x01\x00\x01\x00\x00\x00\x01\x00\x00\xff\xff" + // a window update has no data
+		"\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x0d" + "\x00\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00\x07\x00" + // data that look like a ping
+		"\x00\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00\x07"
+	for size := 1; size <= len(wire); size++ {
+		var f frames
+		for rest := []byte(wire); len(rest) > 0; rest = rest[min(size, len(rest)):] {
+			if err := f.follow(rest[:min(size, len(rest))]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if f.unread.Load() != 13 || f.pings != 1 || f.data != 0 || f.got != 0 {
+			t.Fatalf("in pieces of %d: %d bytes unread, %d pings", size, f.unread.Load(), f.pings)
+		}
 	}
 }
 

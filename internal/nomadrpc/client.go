@@ -25,6 +25,7 @@ type DialConfig struct {
 // Session is a connection to a server, on which any number of calls can be under way.
 type Session struct {
 	mux    *yamux.Session
+	wire   *frames
 	limits Limits
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -55,19 +56,20 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (*Session, error)
 	if conn, err = introduce(ctx, conn, cfg.TLS); err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}
-	mux, err := yamux.Client(patientConn{conn, writeTimeout}, yamuxConfig())
+	wire := &frames{Conn: patientConn{conn, writeTimeout}}
+	mux, err := yamux.Client(wire, yamuxConfig())
 	if err != nil {
 		conn.Close()
 		return nil, err
 	}
-	s := &Session{mux: mux, limits: cmp.Or(cfg.Limits, AnswerLimits)}
+	s := &Session{mux: mux, wire: wire, limits: cmp.Or(cfg.Limits, AnswerLimits)}
 	serving, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	refuse := service{
 		methods: new(Methods), limits: RequestLimits, patience: writeTimeout, maxStreams: 256,
 		report: func(string, net.Addr, error) {},
 	}
-	s.wg.Go(func() { refuse.session(serving, mux, true, s.wg.Go) })
+	s.wg.Go(func() { refuse.session(serving, mux, wire, true, s.wg.Go) })
 	return s, nil
 }
 
@@ -162,7 +164,7 @@ func (s *Session) caller() (*caller, error) {
 		stream.Close()
 		return nil, err
 	}
-	return &caller{stream: stream, in: messages{conn: stream, limits: s.limits}}, nil
+	return &caller{stream: stream, in: messages{conn: metered{stream, s.wire}, limits: s.limits}}, nil
 }
 
 // release keeps a stream for the next call, or closes it.

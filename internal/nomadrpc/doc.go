@@ -19,8 +19,8 @@
 // and for writes. A Server limits connections, connections of an address, streams of a
 // connection, and large messages at a time. Bad input closes the connection, or the stream
 // if the session can go on, with one line in the log; lines of a kind are at most one a
-// second. What yamux itself keeps, 256 KiB of each stream that is not read, is bounded by
-// the number of streams.
+// second. What yamux itself keeps, data that nobody has read yet and pings that wait for
+// their answers, is bounded for each connection (frames.go).
 //
 // The structs have the fields that this module reads or writes, by Nomad's names. Whatever
 // else a message has is skipped.

@@ -26,11 +26,14 @@ var errTooManyStreams = errors.New("too many streams")
 
 // session serves the streams that the other end opens, until the session ends. Spawn runs a
 // function in a goroutine.
-func (s *service) session(ctx context.Context, mux *yamux.Session, withMode bool, spawn func(func())) {
+func (s *service) session(ctx context.Context, mux *yamux.Session, wire *frames, withMode bool, spawn func(func())) {
 	open := make(chan struct{}, s.maxStreams)
 	for {
 		stream, err := mux.AcceptStream()
 		if err != nil {
+			if bad := wire.failed(); bad != nil {
+				s.report("connection closed", mux.RemoteAddr(), bad)
+			}
 			return
 		}
 		select {
@@ -43,7 +46,7 @@ func (s *service) session(ctx context.Context, mux *yamux.Session, withMode bool
 		spawn(func() {
 			defer func() { <-open }()
 			defer stream.Close()
-			if err := s.stream(ctx, stream, withMode); err != nil && ctx.Err() == nil && !mux.IsClosed() {
+			if err := s.stream(ctx, metered{stream, wire}, withMode); err != nil && ctx.Err() == nil && !mux.IsClosed() {
 				s.report("stream closed", mux.RemoteAddr(), err)
 			}
 		})

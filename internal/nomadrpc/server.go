@@ -199,12 +199,13 @@ func (s *Server) conn(conn net.Conn) error {
 	case modeRPC:
 		return s.service.calls(ctx, conn)
 	case modeMultiplex, modeMultiplexV2:
-		mux, err := yamux.Server(conn, yamuxConfig())
+		wire := &frames{Conn: conn}
+		mux, err := yamux.Server(wire, yamuxConfig())
 		if err != nil {
 			return err
 		}
 		defer mux.Close()
-		s.service.session(ctx, mux, mode == modeMultiplexV2, s.wg.Go)
+		s.service.session(ctx, mux, wire, mode == modeMultiplexV2, s.wg.Go)
 		return nil
 	case modeStreaming:
 		return s.service.refuseStreaming(conn)

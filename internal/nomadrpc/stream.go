@@ -6,8 +6,6 @@ import (
 	"net"
 	"sync"
 	"time"
-
-	"github.com/hashicorp/yamux"
 )
 
 // messages reads the messages of one stream. It keeps no buffers while it waits for a message
@@ -61,7 +59,7 @@ func (m *messages) rest() {
 		m.r = nil
 	}
 	m.raw = nil
-	if s, ok := m.conn.(*yamux.Stream); ok {
+	if s, ok := m.conn.(interface{ Shrink() }); ok { // a stream of yamux
 		s.Shrink()
 	}
 }

@@ -150,6 +150,7 @@ const (
 	identity = "signed.by.server"
 )
 
+//lint:ignore ST1005 the text is Nomad's
 var errDenied = errors.New(permissionDenied)
 
 func register(t *testing.T, s rpc.NodeServer) error {

@@ -135,6 +135,19 @@ func TestErrorsAreThoseThatClientsTellApart(t *testing.T) {
 	}
 }
 
+// TestARefusedConnectionIsExplained: a server at its limit closes connections without a word.
+func TestARefusedConnectionIsExplained(t *testing.T) {
+	address, _ := serve(t, "127.0.0.1:0", nomadrpc.ServerConfig{Methods: (&fake{}).methods(), MaxConns: 1})
+	first := reach(t, Config{Addresses: []string{address}, Connections: 1})
+	if err := first.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second := reach(t, Config{Addresses: []string{address}, Connections: 1})
+	if err := second.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "rpc_max_conns_per_client") {
+		t.Errorf("error %v, want one that names the limit", err)
+	}
+}
+
 func TestWhatANodeSays(t *testing.T) {
 	f := &fake{}
 	address, _ := serve(t, "127.0.0.1:0", nomadrpc.ServerConfig{Methods: f.methods()})

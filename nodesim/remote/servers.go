@@ -6,9 +6,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
@@ -146,10 +148,11 @@ type link struct {
 	address string
 	dial    nomadrpc.DialConfig
 
-	mu      sync.Mutex
-	closed  bool
-	session *nomadrpc.Session
-	attempt *attempt // to connect, under way
+	mu       sync.Mutex
+	closed   bool
+	answered bool // a call, once
+	session  *nomadrpc.Session
+	attempt  *attempt // to connect, under way
 }
 
 // attempt is shared by all that wait for the connection. The others are set when done is
@@ -222,8 +225,28 @@ func (l *link) close() {
 // where Nomad's clients do, with the server's words.
 func (l *link) call(ctx context.Context, method string, req, resp any) error {
 	session, err := l.get(ctx)
+	connected := err == nil || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
 	if err == nil {
 		err = session.Call(ctx, method, req, resp)
 	}
-	return classify(err)
+	err = classify(err)
+	if connected && ctx.Err() == nil {
+		err = l.explain(err)
+	}
+	return err
+}
+
+// explain adds to an error what is likely behind it if the server has closed a connection
+// that never worked.
+func (l *link) explain(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !errors.Is(err, rpc.ErrUnreachable) {
+		l.answered = true
+		return err
+	}
+	if l.answered {
+		return err
+	}
+	return fmt.Errorf("%w (a server closes connections beyond its limit for an address, rpc_max_conns_per_client, and those without TLS if it demands TLS)", err)
 }

@@ -195,7 +195,7 @@ func (s Status) Line() string {
 // Summary says what the fleet has done.
 func (s Status) Summary() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d clients for %v, %d of them ready at the end, %d connections\n", s.Nodes, s.Elapsed.Round(time.Second), s.Ready, s.Connections)
+	fmt.Fprintf(&b, "%d clients for %v, %d of them ready at the end, %d silent, %d connections\n", s.Nodes, s.Elapsed.Round(time.Second), s.Ready, s.Stopped, s.Connections)
 	if s.ReadyAfter != 0 {
 		fmt.Fprintf(&b, "all were ready for the first time after %v\n", s.ReadyAfter.Round(100*time.Millisecond))
 	}

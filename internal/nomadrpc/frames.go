@@ -1,0 +1,110 @@
+package nomadrpc
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/yamux"
+)
+
+// frames is a connection with a yamux session on it. It bounds what the other end can make
+// yamux keep: data that nobody has read yet, on all streams together, and pings, each of
+// which yamux answers from a goroutine.
+type frames struct {
+	net.Conn
+	head   [frameHead]byte
+	got    int    // bytes of the head
+	data   uint32 // bytes of the frame that are still to come
+	unread atomic.Int64
+	pings  int
+	since  time.Time // of the first of those pings
+	bad    atomic.Pointer[error]
+}
+
+// What a frame's head says (yamux, spec.md).
+const (
+	frameHead     = 12
+	frameTypeAt   = 1
+	frameLengthAt = 8
+	frameData     = 0
+	framePing     = 2
+)
+
+// Limits of a session.
+const (
+	maxUnread = 64 << 20
+	maxPings  = 100 // a second; yamux sends one in 30
+)
+
+func (f *frames) Read(p []byte) (int, error) {
+	n, err := f.Conn.Read(p)
+	if bad := f.follow(p[:n]); bad != nil {
+		f.bad.Store(&bad)
+		return 0, bad
+	}
+	return n, err
+}
+
+// failed returns which limit ended the session; nil if none did.
+func (f *frames) failed() error {
+	if bad := f.bad.Load(); bad != nil {
+		return *bad
+	}
+	return nil
+}
+
+// follow looks at bytes as they arrive.
+func (f *frames) follow(p []byte) error {
+	for len(p) > 0 {
+		if f.data > 0 {
+			n := min(int(f.data), len(p))
+			f.data -= uint32(n)
+			p = p[n:]
+			if unread := f.unread.Add(int64(n)); unread > maxUnread {
+				return fmt.Errorf("%d bytes sent that wait to be read, at most %d are allowed", unread, maxUnread)
+			}
+			continue
+		}
+		n := copy(f.head[f.got:], p)
+		f.got += n
+		p = p[n:]
+		if f.got < frameHead {
+			return nil
+		}
+		f.got = 0
+		switch f.head[frameTypeAt] {
+		case frameData:
+			f.data = binary.BigEndian.Uint32(f.head[frameLengthAt:])
+		case framePing:
+			if err := f.ping(time.Now()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (f *frames) ping(now time.Time) error {
+	if now.Sub(f.since) > time.Second {
+		f.pings, f.since = 0, now
+	}
+	if f.pings++; f.pings > maxPings {
+		return fmt.Errorf("more than %d pings in a second", maxPings)
+	}
+	return nil
+}
+
+// metered is a stream that tells its session what was read.
+type metered struct {
+	*yamux.Stream
+	frames *frames
+}
+
+func (m metered) Read(p []byte) (int, error) {
+	n, err := m.Stream.Read(p)
+	m.frames.unread.Add(int64(-n))
+	return n, err
+}
