@@ -112,7 +112,7 @@ var layers = []layer{
 		reason: "numbers of things are worded the same whatever the things are",
 	},
 	{
-		part: "scenarios/internal/bubble", own: []string{"internal/rusage"},
+		part: "scenarios/internal/bubble", own: []string{"internal/rusage", "internal/standstill"},
 		reason: "the bubble runs a function on virtual time, whatever that does",
 	},
 	{
@@ -172,7 +172,7 @@ var layers = []layer{
 	{
 		part: "scenarios/soak",
 		own: []string{
-			"cluster/rpc", "scenarios", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/actions/operations",
+			"cluster/rpc", "metrics", "scenarios", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/actions/operations",
 			"scenarios/internal/draw", "scenarios/internal/judge",
 		},
 		reason: "a schedule is text until it is run as any Spec is",
@@ -246,6 +246,14 @@ var layers = []layer{
 		reason: "what a process costs is asked by benchmarks and runs alike",
 	},
 	{
+		part:   "internal/standstill",
+		reason: "who watches a bubble needs nothing of what runs in it",
+	},
+	{
+		part: "internal/virtualtest", own: []string{"internal/rusage", "internal/standstill"},
+		reason: "tests of every part are bounded in the same way",
+	},
+	{
 		part:   "internal/uuid",
 		reason: "every part writes IDs the same way, from its own source of random bits",
 	},
@@ -268,8 +276,8 @@ type ban struct {
 
 var bans = []ban{
 	{
-		path: "testing/...", exceptParts: []string{"scenarios/internal/bubble"},
-		reason: "the program depends on package testing in one place only, the synctest bubble",
+		path: "testing/...", exceptParts: []string{"scenarios/internal/bubble", "internal/virtualtest"},
+		reason: "the program depends on package testing in one place only, the synctest bubble; virtualtest is for tests",
 	},
 	{
 		path: "github.com/hashicorp/nomad/...", exceptPaths: []string{"github.com/hashicorp/nomad/api"}, tests: true,

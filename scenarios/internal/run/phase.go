@@ -128,6 +128,7 @@ func (r *run) period(elapsed time.Duration) time.Duration {
 
 // sample looks at cluster and fleet and records the series.
 func (r *run) sample() conditions.Sample {
+	r.world.Alive()
 	s := conditions.Sample{At: time.Now(), Cluster: r.stage.Cluster.Stats(), Fleet: r.stage.Fleet.Stats(), FleetErr: r.stage.Fleet.LastError()}
 	// A new leader's log may end before the old one's did; the count goes on from there.
 	if s.Cluster.LastIndex > r.index {
