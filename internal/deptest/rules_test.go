@@ -157,7 +157,7 @@ var layers = []layer{
 		reason: "a run takes a scenario as data: it reads no files and starts no processes",
 	},
 	{
-		part: "scenarios/internal/process", own: []string{"metrics", "scenarios/internal/run"}, modules: []string{"golang.org/x/sync"},
+		part: "scenarios/internal/process", own: []string{"internal/rusage", "metrics", "scenarios/internal/run"}, modules: []string{"golang.org/x/sync"},
 		reason: "a child process is handed text; what that says is for the caller to know",
 	},
 	{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -80,6 +81,9 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 	for ; ; timer.Reset(r.period(time.Since(w.Start))) {
 		if err := r.untilSample(timer.C, w, &events); err != nil {
 			return err
+		}
+		if err := r.stage.Cluster.StorageError(); err != nil {
+			return fmt.Errorf("%w: make room in %s, choose another directory by TMPDIR, or keep the logs in memory", err, os.TempDir())
 		}
 		s := r.sample()
 		w.Add(s)
