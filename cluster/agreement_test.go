@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestLogsAgree: they do after a failover, and what was changed behind Raft's back shows.
 func TestLogsAgree(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		c := startCluster(t, Config{Seed: 5, Raft: RaftConfig{SnapshotThreshold: 20, TrailingLogs: 10}})
 		jobs := func(from, upTo int) {
 			for j := from; j < upTo; j++ {

@@ -2,17 +2,17 @@ package cluster
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestBlockedEvaluations: a job that finds no room waits in one blocked evaluation, the
 // older of two is canceled, a node with room that registers makes the job run, and a leader
 // that takes over goes on where the one before it was.
 func TestBlockedEvaluations(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1, Config{Seed: 4})
 		status := func(s string) (n int) {
 			for _, e := range r.snap().EvalsByStatus(s) {

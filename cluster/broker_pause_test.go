@@ -3,10 +3,10 @@ package cluster
 import (
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestPauseEvalBroker: a paused broker holds nothing and hands nothing out, whoever
@@ -14,7 +14,7 @@ import (
 func TestPauseEvalBroker(t *testing.T) {
 	for _, failover := range []bool{false, true} {
 		t.Run(fmt.Sprintf("failover=%v", failover), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
 				c := startCluster(t, Config{Seed: 1, Policy: broker.Shedding(), Heartbeat: HeartbeatConfig{Grace: time.Hour}})
 				r := &rig{T: t, c: c}
 				r.ok(c.RegisterJob(t.Context(), systemJob("sys")))
@@ -49,7 +49,7 @@ func TestPauseEvalBroker(t *testing.T) {
 // TestPauseTakesWorkAway: what a worker holds when the broker is paused is not acked, and
 // is handed out again afterwards.
 func TestPauseTakesWorkAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 5, Config{Seed: 1, Costs: Costs{Cores: 1, Scheduler: map[string]SchedulerCosts{"service": {Base: time.Second}}}})
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 5, 0)))
 		time.Sleep(300 * time.Millisecond)
@@ -73,7 +73,7 @@ func TestPauseTakesWorkAway(t *testing.T) {
 // pause as before; with Nomad's defect they hold up their job until another server leads.
 func TestPauseAndTheFailedReaper(t *testing.T) {
 	for _, defect := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		virtualtest.Test(t, func(t *testing.T) {
 			r := newRig(t, 3, Config{Seed: 1, PauseEndsFailedReaper: defect, Heartbeat: HeartbeatConfig{FailoverTTL: 10 * time.Hour}})
 			r.ok(nil, r.c.PauseEvalBroker(t.Context(), true))
 			time.Sleep(10 * time.Second)

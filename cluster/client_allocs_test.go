@@ -3,16 +3,16 @@ package cluster
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestGetClientAllocs: the call is answered at once to who knows nothing, and else when a
 // server has changed something, the time is over or the server has stopped.
 func TestGetClientAllocs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		c := startCluster(t, Config{Seed: 1, Heartbeat: HeartbeatConfig{Grace: time.Hour}})
 		register(t, c, 0, 1)
 		c.SetNumSchedulers(1)

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // testNode returns a node as a client registers it.
@@ -68,7 +68,7 @@ func register(t *testing.T, c *Cluster, from, upTo int) {
 // TestRegisterWritesNomadsEntries: a node costs one entry for its registration, one for
 // its status and one for all its evaluations, which pile up while schedulers are off.
 func TestRegisterWritesNomadsEntries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		c := startCluster(t, Config{Seed: 1})
 		before := c.Stats().LastIndex
 		for j := range 3 {
@@ -97,7 +97,7 @@ func TestRegisterWritesNomadsEntries(t *testing.T) {
 func TestDrain(t *testing.T) {
 	for _, policy := range []broker.Policy{broker.Legacy(), broker.Shedding()} {
 		t.Run(policy.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
 				c := startCluster(t, Config{Seed: 1, Policy: policy})
 				for j := range 3 {
 					if _, err := c.RegisterJob(t.Context(), systemJob(fmt.Sprintf("sys-%d", j))); err != nil {

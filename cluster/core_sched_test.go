@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // quickGC is Nomad's garbage collection on a clock sixty times as fast: evaluations go
@@ -36,7 +36,7 @@ func (r *rig) wait(d time.Duration) string {
 // TestGarbageIsCollected: evaluations after an hour, stopped jobs after four, nodes after
 // a day, each in one entry; and nothing that is still of use.
 func TestGarbageIsCollected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4, Config{Seed: 1, GC: quickGC})
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("keep", 4, 0)))
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("stop", 4, 0)))
@@ -91,7 +91,7 @@ func TestGarbageIsCollected(t *testing.T) {
 // TestForceGC: a user need not wait. What was collected with its job is collected again
 // with the evaluations, as in Nomad: both look at one snapshot.
 func TestForceGC(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2, Config{Seed: 1})
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("stop", 2, 0)))
 		time.Sleep(time.Second)
@@ -108,7 +108,7 @@ func TestForceGC(t *testing.T) {
 // TestCoreEvaluationsAreNotInState: they are lost with the broker that holds them, and
 // their processing is no processing of jobs.
 func TestCoreEvaluationsAreNotInState(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		c := startCluster(t, Config{Seed: 1, Policy: broker.Legacy()})
 		time.Sleep(11 * time.Minute)
 		if b := c.Stats().Broker; b.Ready != 4 || b.Pending != 3 {

@@ -2,10 +2,10 @@ package cluster
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // deployedRig is a rig with a service of six that is replaced two at a time, deployed.
@@ -34,7 +34,7 @@ func (r *rig) update() {
 // TestRollingUpdateProceeds: two allocations are replaced at a time, each pair when the one
 // before is healthy, and every step costs the entries it costs in Nomad.
 func TestRollingUpdateProceeds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := deployedRig(t)
 		r.update()
 		r.want("new version", r.entries(), "1 ApplyPlanResultsRequestType\n1 EvalUpdateRequestType\n1 JobRegisterRequestType\n")
@@ -68,7 +68,7 @@ func TestRollingUpdateProceeds(t *testing.T) {
 // TestDeploymentWithoutProgressFails: one entry ends it, and makes one evaluation, which
 // finds nothing to do.
 func TestDeploymentWithoutProgressFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := deployedRig(t)
 		r.update()
 		r.entries()
@@ -86,7 +86,7 @@ func TestDeploymentWithoutProgressFails(t *testing.T) {
 // TestUnhealthyAllocationIsReplaced: a failure in a deployment is the watcher's business:
 // it asks for a replacement, and the update goes on with that.
 func TestUnhealthyAllocationIsReplaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := deployedRig(t)
 		r.update()
 		for _, a := range r.live("svc") {
@@ -105,7 +105,7 @@ func TestUnhealthyAllocationIsReplaced(t *testing.T) {
 // TestDeploymentSurvivesFailover: a new leader watches on, and makes up for what nobody
 // saw.
 func TestDeploymentSurvivesFailover(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := deployedRig(t)
 		r.update()
 		r.report("svc", true)
@@ -122,7 +122,7 @@ func TestDeploymentSurvivesFailover(t *testing.T) {
 // replaced as long as its deployment goes on, and nothing looks at it when that ends: not
 // before something else makes an evaluation of the job. So it is in Nomad.
 func TestFailedAfterHealthy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := deployedRig(t)
 		r.update()
 		r.report("svc", true)

@@ -3,10 +3,10 @@ package cluster
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // drainRig is a rig of four nodes with a service of eight and a system job, all running.
@@ -34,7 +34,7 @@ func (r *rig) on(node, jobType string) int {
 // TestDrainNode: a node's service allocations leave one after the other, each when the
 // replacement of the one before runs; then the system job stops, and the drain ends.
 func TestDrainNode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := drainRig(t)
 		node := "node-00001"
 		left := r.on(node, rpc.JobTypeService)
@@ -68,7 +68,7 @@ func TestDrainNode(t *testing.T) {
 
 // TestDrainDeadline: at the deadline all that is left is moved at once.
 func TestDrainDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := drainRig(t)
 		node := "node-00001"
 		left := r.on(node, rpc.JobTypeService)
@@ -89,7 +89,7 @@ func TestDrainDeadline(t *testing.T) {
 
 // TestDrainSurvivesFailover: the next leader goes on with it.
 func TestDrainSurvivesFailover(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := drainRig(t)
 		r.ok(nil, r.c.DrainNode(t.Context(), "node-00001", &rpc.DrainStrategy{Deadline: -1}, false))
 		r.ok(nil, r.c.StopServer(r.c.Leader()))
@@ -103,7 +103,7 @@ func TestDrainSurvivesFailover(t *testing.T) {
 // TestEligibility: becoming ineligible costs an entry; becoming eligible again makes
 // evaluations as becoming ready does.
 func TestEligibility(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := drainRig(t)
 		const node = "node-00002"
 		r.ok(nil, r.c.SetEligibility(t.Context(), node, false))

@@ -4,18 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/server"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestFailoverRestoresTheBacklog: a new leader has every evaluation that was pending,
 // and a server that comes back catches up.
 func TestFailoverRestoresTheBacklog(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		c := startCluster(t, Config{Seed: 3, Policy: broker.Shedding()})
 		for j := range 3 {
 			if _, err := c.RegisterJob(t.Context(), systemJob(fmt.Sprintf("sys-%d", j))); err != nil {
@@ -49,7 +49,7 @@ func TestFailoverRestoresTheBacklog(t *testing.T) {
 // hears of it, also those whose entries were committed and not yet applied, whom Raft
 // itself forgets.
 func TestStopAnswersWhoWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		c := startCluster(t, Config{Seed: 3})
 		leader := c.Leader()
 		c.SlowApply(leader, time.Minute)

@@ -2,16 +2,16 @@ package cluster
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestCrashedWorker: an evaluation that was lost with its worker comes back when its nack
 // timer fires.
 func TestCrashedWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3, Config{Seed: 1, Servers: 1})
 		r.ok(nil, r.c.CrashWorkers(0, 1))
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 3, 0)))
@@ -31,7 +31,7 @@ func TestCrashedWorker(t *testing.T) {
 // TestLostThriceFails: with every delivery lost the evaluation reaches the delivery limit:
 // one entry marks it as failed and makes the one that follows.
 func TestLostThriceFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		nacked := &nackCount{}
 		r := newRig(t, 3, Config{Seed: 1, Servers: 1, Observer: nacked})
 		r.ok(nil, r.c.CrashWorkers(0, 3))
@@ -64,7 +64,7 @@ func (*nackCount) Flushed(time.Time)                                       {}
 
 // TestStuckApplier: plans wait, no timer runs out, and all goes on afterwards.
 func TestStuckApplier(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3, Config{Seed: 1})
 		leader := r.c.Leader()
 		r.ok(nil, r.c.StickApplier(leader, true))
@@ -84,7 +84,7 @@ func TestStuckApplier(t *testing.T) {
 
 // TestStuckApplierLosesLeadership: its plans fail over with it.
 func TestStuckApplierLosesLeadership(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3, Config{Seed: 1})
 		leader := r.c.Leader()
 		r.ok(nil, r.c.StickApplier(leader, true))
@@ -105,7 +105,7 @@ func TestDatacenterFilter(t *testing.T) {
 		false: "1 NodeRegisterRequestType\n1 NodeUpdateStatusRequestType\n",
 		true:  "3 EvalUpdateRequestType\n1 NodeRegisterRequestType\n1 NodeUpdateStatusRequestType\n",
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		virtualtest.Test(t, func(t *testing.T) {
 			r := newRig(t, 2, Config{Seed: 1, DatacenterFilterOff: off})
 			r.ok(r.c.RegisterJob(t.Context(), systemJob("sys-0")))
 			r.ok(r.c.RegisterJob(t.Context(), systemJob("sys-1")))

@@ -4,16 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestFaultsOfLinks: servers cut off from each other still hear clients, a client that is
 // cut off hears nobody, and what is lost is the error that clients know.
 func TestFaultsOfLinks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		c := startCluster(t, Config{Seed: 1})
 		register(t, c, 0, 3)
 		beat := func(server, node int) error {
@@ -55,7 +55,7 @@ func TestFaultsOfLinks(t *testing.T) {
 func TestASlowServerHoldsNobodyUp(t *testing.T) {
 	for name, slow := range map[string]func(*Cluster, int, time.Duration){"disk": (*Cluster).SlowDisk, "state machine": (*Cluster).SlowApply} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
 				c := startCluster(t, Config{Seed: 1})
 				follower := (c.Leader() + 1) % 3
 				slow(c, follower, 500*time.Millisecond)
@@ -82,7 +82,7 @@ func TestASlowServerHoldsNobodyUp(t *testing.T) {
 // on that to the client, fails and has been applied once: whether to make it again is the
 // caller's to decide.
 func TestLostAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3, Config{Seed: 1})
 		leader := r.c.Leader()
 		follower := (leader + 1) % 3

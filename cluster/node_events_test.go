@@ -2,14 +2,15 @@ package cluster
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestNodeEvents: what happens on a node in one go is one entry, and changes nothing that
 // schedulers would look at.
 func TestNodeEvents(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 5, Config{Seed: 1})
 		nodes := []string{"node-00000", "node-00003"}
 		before := r.snap().NodeByID(nodes[1]).ModifyIndex

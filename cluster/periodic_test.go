@@ -5,11 +5,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 func periodicJob(every time.Duration, prohibitOverlap bool) *rpc.Job {
@@ -33,7 +33,7 @@ func (r *rig) children() (ids []string) {
 // TestPeriodicJob: it runs nothing itself; each launch is a job and its evaluation in one
 // entry, at a multiple of the period; none comes after the job is stopped.
 func TestPeriodicJob(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3, Config{Seed: 1})
 		eval, err := r.c.RegisterJob(t.Context(), periodicJob(time.Minute, false))
 		r.ok(nil, err)
@@ -65,7 +65,7 @@ func TestPeriodicJob(t *testing.T) {
 
 // TestPeriodicJobDoesNotOverlap: a launch is skipped while an earlier one runs.
 func TestPeriodicJobDoesNotOverlap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3, Config{Seed: 1})
 		r.ok(r.c.RegisterJob(t.Context(), periodicJob(time.Minute, true)))
 		time.Sleep(5 * time.Minute)
@@ -86,7 +86,7 @@ func TestPeriodicJobDoesNotOverlap(t *testing.T) {
 // TestPeriodicJobSurvivesFailover: what should have been launched while nobody led is
 // launched once.
 func TestPeriodicJobSurvivesFailover(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3, Config{Seed: 1})
 		r.ok(r.c.RegisterJob(t.Context(), periodicJob(time.Second, false)))
 		time.Sleep(10 * time.Second)

@@ -3,17 +3,17 @@ package cluster
 import (
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/scheduler"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestRejectedNodeBecomesIneligible: with the refusal that reaches the threshold, one
 // entry marks the node.
 func TestRejectedNodeBecomesIneligible(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2, Config{Seed: 1, PlanRejection: PlanRejectionConfig{Enabled: true, Threshold: 3}})
 		eval, err := r.c.RegisterJob(t.Context(), serviceJob("svc", 1, 0))
 		r.ok(nil, err)

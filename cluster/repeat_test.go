@@ -12,11 +12,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/simnet"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestSameSeedSameRun: with every source of randomness seeded and one processor, two
@@ -24,7 +24,7 @@ import (
 func TestSameSeedSameRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	run := func() (trace string) {
-		synctest.Test(t, func(t *testing.T) {
+		virtualtest.Test(t, func(t *testing.T) {
 			SeedRaft(7)
 			var b strings.Builder
 			c := startCluster(t, Config{

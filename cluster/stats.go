@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -97,6 +98,19 @@ func (c *Cluster) EntriesBetween(after, upTo uint64) map[string]uint64 {
 		}
 	}
 	return counts
+}
+
+// StorageError returns an error if some server could not store an entry of its Raft log, as on a
+// full disk. The cluster does not recover from that.
+func (c *Cluster) StorageError() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.servers {
+		if err := s.Logs.Broken(); err != nil {
+			return fmt.Errorf("%s cannot write its Raft log: %w", s.Addr(), err)
+		}
+	}
+	return nil
 }
 
 // BlockedSince returns the index from which on the leader has announced room to evaluations

@@ -6,12 +6,12 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 func serviceJob(id string, count, parallel int) *rpc.Job {
@@ -124,7 +124,7 @@ func (r *rig) deployment(job string) *rpc.Deployment {
 
 // TestJobTriggers: what a user's call costs, in entries.
 func TestJobTriggers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 5, Config{Seed: 1})
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 5, 0)))
 		time.Sleep(time.Second)
@@ -159,7 +159,7 @@ func TestJobTriggers(t *testing.T) {
 // TestFailedAllocationsFanIn: ten allocations of one job that fail together are one entry
 // and one evaluation, and one more later that replaces them.
 func TestFailedAllocationsFanIn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 6, Config{Seed: 1})
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 12, 0)))
 		time.Sleep(time.Second)

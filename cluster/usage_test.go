@@ -2,17 +2,17 @@ package cluster
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestWorkersUtilisation: workers are busy while there is a backlog, idle without one and
 // none at all while schedulers are off; the share does not depend on how often one looks.
 func TestWorkersUtilisation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		costs := Costs{Cores: 2, Scheduler: map[string]SchedulerCosts{rpc.JobTypeSystem: {Base: 100 * time.Millisecond}}}
 		c := startCluster(t, Config{Seed: 1, Policy: broker.Legacy(), Costs: costs})
 		for _, id := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {

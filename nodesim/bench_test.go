@@ -5,10 +5,10 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // BenchmarkFleet measures the memory of a client when all are ready, and the time of a
@@ -31,7 +31,7 @@ func BenchmarkFleet(b *testing.B) {
 
 func measureFleet(t *testing.T, nodes int, reporting bool) (bytes float64, beats uint64, took time.Duration) {
 	start := time.Now()
-	synctest.Test(t, func(*testing.T) {
+	virtualtest.Test(t, func(*testing.T) {
 		before := heap()
 		server := &blindServer{ttl: 30 * time.Second}
 		f, err := NewFleet(Config{Nodes: nodes, Servers: 3, ReportAllocs: reporting,

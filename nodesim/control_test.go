@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 func TestASlowClockSendsHeartbeatsLate(t *testing.T) {
@@ -85,7 +86,7 @@ func (s *heldServer) GetClientAllocs(_ context.Context, _ *rpc.NodeSpecificReque
 // TestACallThatWaitsEndsWithItsClient: what was left of a call is made for a client that
 // lives on, but not for one that has stopped, even if it is back.
 func TestACallThatWaitsEndsWithItsClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		server := &heldServer{blindServer{ttl: 15 * time.Second}, make(chan func(rpc.ClientAllocsCall))}
 		f, err := NewFleet(Config{Nodes: 1, Servers: 1, ReportAllocs: true, Dial: func(int) rpc.NodeServer { return server }})
 		if err != nil {

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -189,7 +189,7 @@ func (s fakeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest
 // inBubble runs a test in a bubble with a fleet that is started and has fake servers.
 func inBubble(t *testing.T, cfg Config, prepare func(*fakeServers), test func(*testing.T, *fakeServers, *Fleet)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		servers := newFakeServers()
 		if prepare != nil {
 			prepare(servers)

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"math"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 func TestFaultsConcernTheLinksTheyName(t *testing.T) {
@@ -76,7 +77,7 @@ func TestFaultsAddUp(t *testing.T) {
 }
 
 func TestLossIsAShareOfMessages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		n := New(1, Link{}, Link{Latency: time.Millisecond})
 		defer n.Disturb(Fault{From: []string{"client"}, Link: Link{Loss: 0.2}})()
 		lost := 0

@@ -3,10 +3,11 @@ package simnet
 import (
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestNoTwoReturnToRaftAtOneInstant: a heartbeat, an error and the pipelines of two followers
@@ -15,7 +16,7 @@ import (
 func TestNoTwoReturnToRaftAtOneInstant(t *testing.T) {
 	const latency = time.Millisecond
 	for _, swapped := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		virtualtest.Test(t, func(t *testing.T) {
 			n := New(1, Link{Latency: latency}, Link{})
 			leader := n.NewTransport("leader", nil)
 			for _, follower := range []string{"b", "c"} {

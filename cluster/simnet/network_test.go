@@ -3,16 +3,17 @@ package simnet
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 func TestDelayIsAFunctionOfSeedLinkAndInstant(t *testing.T) {
 	link := Link{Latency: time.Millisecond, Jitter: time.Millisecond}
 	measure := func(seed int64, from, to, kind string) (d time.Duration) {
-		synctest.Test(t, func(t *testing.T) {
+		virtualtest.Test(t, func(t *testing.T) {
 			n := New(seed, link, link)
 			start := time.Now()
 			if err := n.Send(t.Context(), from, to, kind); err != nil {
@@ -39,7 +40,7 @@ func TestDelayIsAFunctionOfSeedLinkAndInstant(t *testing.T) {
 }
 
 func TestTransportCarriesCallsAndCharges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		n := New(1, Link{Latency: time.Millisecond}, Link{})
 		charged := 0
 		a := n.NewTransport("a", nil)

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 func TestSnapshotMinIndex(t *testing.T) {
@@ -33,7 +33,7 @@ func TestSnapshotMinIndex(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
 				s := New()
 				upsert(t, s, 1)
 				var writer sync.WaitGroup
@@ -168,7 +168,7 @@ func TestWatchOfNodeWithoutAllocations(t *testing.T) {
 // TestWatchEnds: a watch ends once, by a change, by time or with all others, and does not
 // begin if it would end at once.
 func TestWatchEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		s, start := New(), time.Now()
 		var mu sync.Mutex
 		var ends []string

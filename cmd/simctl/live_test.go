@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/simctl/simctl/internal/virtualtest"
 	"github.com/simctl/simctl/scenarios"
 )
 
@@ -51,7 +51,7 @@ func (s *screen) write(t *testing.T, text string) {
 	}
 }
 
-func TestLiveViewDrawsOverItself(t *testing.T) { synctest.Test(t, testLiveViewDrawsOverItself) }
+func TestLiveViewDrawsOverItself(t *testing.T) { virtualtest.Test(t, testLiveViewDrawsOverItself) }
 
 func testLiveViewDrawsOverItself(t *testing.T) {
 	var out bytes.Buffer

@@ -3,14 +3,14 @@ package main
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/simctl/simctl/internal/virtualtest"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/forecast"
 )
 
-func TestStatusLines(t *testing.T) { synctest.Test(t, testStatusLines) }
+func TestStatusLines(t *testing.T) { virtualtest.Test(t, testStatusLines) }
 
 func testStatusLines(t *testing.T) {
 	var out strings.Builder

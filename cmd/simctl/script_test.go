@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,10 +9,23 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"simctl": main})
+	testscript.Main(leakChecked{m}, map[string]func(){"simctl": main})
+}
+
+// leakChecked are the tests, which fail if a goroutine outlives them.
+type leakChecked struct{ *testing.M }
+
+func (m leakChecked) Run() int {
+	code := m.M.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	return code
 }
 
 func TestScripts(t *testing.T) {

@@ -120,7 +120,7 @@ var layers = []layer{
 		reason: "numbers of things are worded the same whatever the things are",
 	},
 	{
-		part: "scenarios/internal/bubble", own: []string{"internal/rusage"},
+		part: "scenarios/internal/bubble", own: []string{"internal/rusage", "internal/standstill"},
 		reason: "the bubble runs a function on virtual time, whatever that does",
 	},
 	{
@@ -165,7 +165,7 @@ var layers = []layer{
 		reason: "a run takes a scenario as data: it reads no files and starts no processes",
 	},
 	{
-		part: "scenarios/internal/process", own: []string{"metrics", "scenarios/internal/run"}, modules: []string{"golang.org/x/sync"},
+		part: "scenarios/internal/process", own: []string{"internal/rusage", "metrics", "scenarios/internal/run"}, modules: []string{"golang.org/x/sync"},
 		reason: "a child process is handed text; what that says is for the caller to know",
 	},
 	{
@@ -180,7 +180,7 @@ var layers = []layer{
 	{
 		part: "scenarios/soak",
 		own: []string{
-			"cluster/rpc", "scenarios", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/actions/operations",
+			"cluster/rpc", "metrics", "scenarios", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/actions/operations",
 			"scenarios/internal/draw", "scenarios/internal/judge",
 		},
 		reason: "a schedule is text until it is run as any Spec is",
@@ -270,6 +270,14 @@ var layers = []layer{
 		reason: "tests of both ends of a connection need certificates of one authority",
 	},
 	{
+		part:   "internal/standstill",
+		reason: "who watches a bubble needs nothing of what runs in it",
+	},
+	{
+		part: "internal/virtualtest", own: []string{"internal/rusage", "internal/standstill"},
+		reason: "tests of every part are bounded in the same way",
+	},
+	{
 		part:   "internal/uuid",
 		reason: "every part writes IDs the same way, from its own source of random bits",
 	},
@@ -292,8 +300,8 @@ type ban struct {
 
 var bans = []ban{
 	{
-		path: "testing/...", exceptParts: []string{"scenarios/internal/bubble"},
-		reason: "the program depends on package testing in one place only, the synctest bubble",
+		path: "testing/...", exceptParts: []string{"scenarios/internal/bubble", "internal/virtualtest"},
+		reason: "the program depends on package testing in one place only, the synctest bubble; virtualtest is for tests",
 	},
 	{
 		path: "github.com/hashicorp/nomad/...", exceptPaths: []string{"github.com/hashicorp/nomad/api"}, tests: true,

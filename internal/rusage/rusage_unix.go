@@ -3,6 +3,7 @@
 package rusage
 
 import (
+	"os"
 	"runtime"
 	"syscall"
 	"time"
@@ -25,6 +26,19 @@ func PeakRSS() uint64 {
 	if !ok {
 		return 0
 	}
+	return bytes(u)
+}
+
+// PeakRSSOf is PeakRSS of a process that has ended.
+func PeakRSSOf(state *os.ProcessState) uint64 {
+	u, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return bytes(*u)
+}
+
+func bytes(u syscall.Rusage) uint64 {
 	peak := uint64(u.Maxrss)
 	if runtime.GOOS != "darwin" && runtime.GOOS != "ios" { // these systems count bytes, the others KiB
 		peak *= 1024

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // start runs tasks that arrive and need CPU as given, and returns when each one ended.
@@ -49,7 +50,7 @@ func TestPoolSharesCores(t *testing.T) {
 		"late arrival after idle": {1, []task{{0, 1 * ms}, {50 * ms, 2 * ms}}, []time.Duration{1 * ms, 52 * ms}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
 				ends, busy := run(tc.cores, tc.tasks)
 				var sum time.Duration
 				for i, want := range tc.ends {
@@ -67,7 +68,7 @@ func TestPoolSharesCores(t *testing.T) {
 }
 
 func TestPoolSpendSlowsOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		p := NewPool(1)
 		defer p.Stop()
 		start := time.Now()
@@ -81,7 +82,7 @@ func TestPoolSpendSlowsOthers(t *testing.T) {
 }
 
 func TestNilPoolIsFree(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		NewPool(0).Use(1, time.Hour)
 		if time.Since(start) != 0 {
@@ -94,7 +95,7 @@ func TestNilPoolIsFree(t *testing.T) {
 // keys, whatever the order of their goroutines.
 func TestPoolOrdersOneInstantByKey(t *testing.T) {
 	for _, keys := range [][]uint64{{1, 2, 3, 4}, {4, 3, 2, 1}, {3, 1, 4, 2}} {
-		synctest.Test(t, func(t *testing.T) {
+		virtualtest.Test(t, func(t *testing.T) {
 			p := NewPool(1)
 			defer p.Stop()
 			var mu sync.Mutex
@@ -127,8 +128,8 @@ func TestPoolIsTheSameWhetherLookedAtOrNot(t *testing.T) {
 			tasks[i].need = time.Duration(1 + draw.IntN(int(Quantum)>>(draw.IntN(2)*4)*2))
 		}
 		var alone, watched []time.Duration
-		synctest.Test(t, func(*testing.T) { alone, _ = run(3, tasks) })
-		synctest.Test(t, func(*testing.T) {
+		virtualtest.Test(t, func(*testing.T) { alone, _ = run(3, tasks) })
+		virtualtest.Test(t, func(*testing.T) {
 			p := NewPool(3)
 			stop := make(chan struct{})
 			var wg sync.WaitGroup

@@ -2,8 +2,9 @@ package cpu
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 func TestUsageIsThatSinceTheLastLook(t *testing.T) {
@@ -28,7 +29,7 @@ func TestUsageIsThatSinceTheLastLook(t *testing.T) {
 }
 
 func TestWorkloadAddsUpWorkerTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		var w Workload
 		w.Change(2, 0)
 		time.Sleep(time.Second)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestEvalServiceScripts runs the transcripts of the blocking service on virtual time:
@@ -36,7 +37,7 @@ func TestEvalServiceScripts(t *testing.T) {
 	for _, path := range paths {
 		for _, policy := range []broker.Policy{broker.Legacy(), broker.Shedding()} {
 			t.Run(filepath.Base(path)+"/"+policy.String(), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				virtualtest.Run(t, 24*time.Hour, func(t *testing.T) {
 					s := newServiceScript(policy)
 					datadriven.RunTest(t, path, s.run)
 					s.service.Close()

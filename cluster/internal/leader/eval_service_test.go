@@ -13,6 +13,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // ledger watches what many workers do: that no job is worked on twice at once, and what
@@ -227,7 +228,7 @@ func work(ctx context.Context, t *testing.T, s *leader.EvalService, l *ledger, w
 func TestEvalServiceSlowWorkers(t *testing.T) {
 	for _, policy := range []broker.Policy{broker.Legacy(), broker.Shedding()} {
 		t.Run(policy.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { slowWorkers(t, policy) })
+			virtualtest.Test(t, func(t *testing.T) { slowWorkers(t, policy) })
 		})
 	}
 }
@@ -289,7 +290,7 @@ func slowWorkers(t *testing.T, policy broker.Policy) {
 // TestEvalServiceClose verifies that Close frees every waiter, may be called again, and
 // leaves a service that refuses to work.
 func TestEvalServiceClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		s := leader.NewEvalService(broker.Config{})
 		s.SetEnabled(true)
 		s.Enqueue(&broker.Evaluation{ID: "later", JobID: "k", Type: "batch", Wait: time.Hour})

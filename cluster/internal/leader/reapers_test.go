@@ -12,6 +12,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // reaping is a leader whose only log is l, with the reapers at work until the test ends.
@@ -49,7 +50,7 @@ func lose(t *testing.T, v *Evaluations) {
 // When that cannot be written the evaluation stays the broker's: it comes up again, until it
 // can.
 func TestFailedReaper(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		l := newSoleLog(t)
 		v := reaping(t, l, config.EvalConfig{DeliveryLimit: 1})
 		e := evaluation("e")

@@ -17,6 +17,7 @@ type LogStore struct {
 	raft.LogStore
 
 	closed atomic.Bool // the log itself, which is on disk, cannot be read any more
+	broken atomic.Pointer[error]
 
 	mu sync.Mutex
 	// By index; overwritten when a new leader overwrites the entry. Zero: never stored.
@@ -47,7 +48,20 @@ func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 		s.types[l.Index], s.terms[l.Index] = fsm.TypeOf(l), uint32(l.Term)
 	}
 	s.mu.Unlock()
-	return s.LogStore.StoreLogs(logs)
+	err := s.LogStore.StoreLogs(logs)
+	if err != nil && !s.closed.Load() {
+		s.broken.CompareAndSwap(nil, &err)
+	}
+	return err
+}
+
+// Broken returns the error of the first entries that could not be stored; nil: all could. Raft
+// tries again forever, with one leader after the other.
+func (s *LogStore) Broken() error {
+	if err := s.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // supersede forgets what was stored with after < index ≤ upTo: a snapshot of the leader's

@@ -1,7 +1,9 @@
 package raftnode
 
 import (
+	"errors"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -39,5 +41,28 @@ func TestSnapshotTakesThePlaceOfEntries(t *testing.T) {
 	}
 	if got := stale.termsUpTo(10); !slices.Equal(got, []uint32{0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0}) {
 		t.Errorf("terms %v", got)
+	}
+}
+
+// fullDisk is a log that cannot grow.
+type fullDisk struct{ raft.LogStore }
+
+func (fullDisk) StoreLogs([]*raft.Log) error { return syscall.ENOSPC }
+
+// TestBrokenLog: what could not be stored is remembered, unless the log was closed.
+func TestBrokenLog(t *testing.T) {
+	s := newLogStore(new(memoryLog))
+	entry := &raft.Log{Index: 1, Term: 1}
+	if err := errors.Join(s.StoreLog(entry), s.Broken()); err != nil {
+		t.Fatal(err)
+	}
+	s.LogStore = fullDisk{}
+	if err := s.StoreLog(entry); !errors.Is(err, syscall.ENOSPC) || !errors.Is(s.Broken(), syscall.ENOSPC) {
+		t.Errorf("on a full disk: %v, and then %v; want both times %v", err, s.Broken(), syscall.ENOSPC)
+	}
+	closed := newLogStore(fullDisk{})
+	closed.closed.Store(true)
+	if _ = closed.StoreLog(entry); closed.Broken() != nil {
+		t.Errorf("a log that is closed is broken: %v", closed.Broken())
 	}
 }

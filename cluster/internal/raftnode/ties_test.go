@@ -4,13 +4,13 @@ import (
 	"io"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/simnet"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // nothing is a state machine without a state.
@@ -64,7 +64,7 @@ func startNodes(t *testing.T, n int, later *atomic.Bool) []*Node {
 // TestRaftSaysWhereItBegins: the tie breaker acts on what this version of Raft logs, in this
 // order, when a server starts and when it comes to lead.
 func TestRaftSaysWhereItBegins(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		var later atomic.Bool
 		nodes := startNodes(t, 3, &later)
 		leader := nodes[0]

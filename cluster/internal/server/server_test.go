@@ -2,18 +2,18 @@ package server
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/raftnode"
 	"github.com/simctl/simctl/cluster/simnet"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestNobodyDrawsTheSameTwice: workers that replace others, and those of a server that
 // starts again, do not make the IDs that were made before.
 func TestNobodyDrawsTheSameTwice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		cfg := config.Config{Seed: 3, Servers: 1, NumSchedulers: 2}.WithDefaults()
 		storage, err := raftnode.NewStorage("", Addr(0))
 		if err != nil {

@@ -14,7 +14,6 @@ package bubble
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"testing"
@@ -22,6 +21,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/internal/rusage"
+	"github.com/simctl/simctl/internal/standstill"
 )
 
 const (
@@ -31,25 +31,34 @@ const (
 	pollWall = 50 * time.Millisecond
 )
 
-// DefaultStall is how long virtual time may stand still before Run gives up: in wall time if
-// nothing is computed meanwhile, and else in processor time. Computing takes no virtual time,
-// so it must be longer than any stretch of computing.
+// DefaultStall is how long virtual time may stand still before Run gives up; see
+// [standstill.Watch].
 const DefaultStall = 30 * time.Second
+
+// Silence is how much virtual time may pass without a word of the function. What runs in the
+// bubble takes samples at least every second while it makes progress.
+const Silence = 6 * time.Hour
 
 // World is what a function in the bubble may know of the world outside. Its methods are
 // safe for concurrent use.
 type World struct {
-	wall     atomic.Int64
-	progress atomic.Uint64
-	cancel   atomic.Bool
+	wall   atomic.Int64
+	beats  atomic.Uint64 // of the function, and of virtual time that passes
+	alive  atomic.Uint64 // of the function alone
+	silent atomic.Bool
+	cancel atomic.Bool
 }
 
 // Wall returns the wall time since Run was called, as of at most pollWall ago. It must not
 // reach the outcome of a run, unless it ends it.
 func (w *World) Wall() time.Duration { return time.Duration(w.wall.Load()) }
 
-// Alive tells the watchdog that something goes on although virtual time stands still.
-func (w *World) Alive() { w.progress.Add(1) }
+// Alive tells the watchdogs that the function goes on: that virtual time stands still, or that
+// much of it passes, is in order.
+func (w *World) Alive() {
+	w.alive.Add(1)
+	w.beats.Add(1)
+}
 
 // Run runs f on virtual time, which begins at midnight UTC on 2000-01-01, and returns f's
 // error. f's context is done soon after ctx is: contexts and channels from outside must
@@ -58,10 +67,11 @@ func (w *World) Alive() { w.progress.Add(1) }
 //
 // The error is f's, or says that f panicked, that its goroutines are deadlocked or left
 // behind, or that virtual time stood still for longer than stall (zero: DefaultStall)
-// because a goroutine waits for something the bubble does not know, such as a mutex; the
-// last three with the stacks of all goroutines. After a stall the goroutines live on: the
-// process is good for nothing but reporting the error. A panic on a goroutine other than
-// f's own ends the process, as always.
+// because a goroutine computes without end or waits for something the bubble does not know, such
+// as a mutex, with the stacks of those goroutines, or that so much virtual time passed since f
+// last said that it is Alive that f will not end. After a stall or such a silence the goroutines
+// live on: the process is good for nothing but reporting the error. A panic on a goroutine other
+// than f's own ends the process, as always.
 func Run(ctx context.Context, stall time.Duration, f func(context.Context, *World) error) error {
 	if stall <= 0 {
 		stall = DefaultStall
@@ -73,8 +83,7 @@ func Run(ctx context.Context, stall time.Duration, f func(context.Context, *Worl
 	start := time.Now()
 	tick := time.NewTicker(pollWall)
 	defer tick.Stop()
-	// The watchdog counts ticks, not time: a suspended process is not a stalled one.
-	seen, quiet, computed := w.progress.Load(), time.Duration(0), rusage.CPU()
+	watch := standstill.Watch{Limit: stall}
 	for {
 		select {
 		case err := <-done:
@@ -85,21 +94,14 @@ func Run(ctx context.Context, stall time.Duration, f func(context.Context, *Worl
 		if ctx.Err() != nil {
 			w.cancel.Store(true)
 		}
-		quiet += pollWall
-		if now := w.progress.Load(); now != seen {
-			seen, quiet, computed = now, 0, rusage.CPU()
+		// The watchdog counts ticks, not time: a suspended process is not a stalled one.
+		if watch.Look(w.beats.Load(), pollWall, rusage.CPU()) {
+			return fmt.Errorf("virtual time stood still for %v of wall time: a goroutine computes without end, or waits for a mutex or for something outside the bubble\n%s", stall, standstill.Holding())
 		}
-		if stalled(quiet, rusage.CPU()-computed, stall) {
-			return fmt.Errorf("virtual time stood still for %v of wall time: a goroutine waits for a mutex or for something outside the bubble\n%s", stall, stacks())
+		if w.silent.Load() {
+			return fmt.Errorf("%v of virtual time passed in which the run did not go on: something waits for what does not come\n%s", Silence, standstill.Stacks())
 		}
 	}
-}
-
-// stalled reports whether virtual time that has been quiet for so long, while the process
-// computed, stands still: nobody computes any more, or for longer than it may take. A process
-// that gets a tenth of a processor on a busy machine is slow, and nothing else.
-func stalled(quiet, computed, stall time.Duration) bool {
-	return quiet >= stall && (computed < quiet/100 || computed >= stall)
 }
 
 // inside enters the bubble and turns its panics into errors.
@@ -107,7 +109,7 @@ func inside(w *World, f func(context.Context, *World) error) (err error) {
 	defer func() {
 		// The bubble panics here when its goroutines are deadlocked.
 		if p := recover(); p != nil {
-			err = fmt.Errorf("virtual time: %v\n%s", p, stacks())
+			err = fmt.Errorf("virtual time: %v\n%s", p, standstill.Stacks())
 		}
 	}()
 	synctest.Test(new(testing.T), func(*testing.T) { err = call(w, f) })
@@ -137,21 +139,23 @@ func (w *World) poll(ctx context.Context, cancel context.CancelFunc) {
 	// Off the round instants that other timers fall on.
 	t := time.NewTicker(pollVirtual - 7919*time.Nanosecond)
 	defer t.Stop()
+	alive, since := w.alive.Load(), time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			w.Alive()
+			w.beats.Add(1)
+			if now := w.alive.Load(); now != alive {
+				alive, since = now, time.Now()
+			}
+			if time.Since(since) > Silence {
+				w.silent.Store(true)
+				<-ctx.Done() // so that the world outside notices before much more time passes
+			}
 			if w.cancel.Load() {
 				cancel()
 			}
 		}
 	}
-}
-
-// stacks returns the stacks of all goroutines, cut off at 1 MiB.
-func stacks() []byte {
-	buf := make([]byte, 1<<20)
-	return buf[:runtime.Stack(buf, true)]
 }

@@ -6,8 +6,10 @@ import (
 	"flag"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -73,18 +75,49 @@ func TestStallBecomesAnError(t *testing.T) {
 	<-left
 }
 
-func TestAliveHoldsTheWatchdogOff(t *testing.T) {
-	// The bubble computes, in wall time, three times as long as the watchdog allows.
-	const stall = 4 * pollWall
-	err := Run(context.Background(), stall, func(_ context.Context, w *World) error {
-		for w.Wall() < 3*stall {
+// TestLoopAtOneInstantIsNamed: the error has the stack of the goroutine that computes, and not
+// those of others.
+func TestLoopAtOneInstantIsNamed(t *testing.T) {
+	left := make(chan struct{})
+	var stop atomic.Bool
+	err := Run(context.Background(), 3*pollWall, func(context.Context, *World) error {
+		defer close(left)
+		go func() { time.Sleep(time.Hour) }()
+		loopsUntil(&stop)
+		return nil
+	})
+	wantText(t, err, "virtual time stood still for 150ms", "loopsUntil", "other goroutines")
+	if strings.Contains(err.Error(), "time.Sleep") {
+		t.Errorf("the error has goroutines that wait for virtual time:\n%v", err)
+	}
+	stop.Store(true)
+	<-left
+}
+
+func loopsUntil(stop *atomic.Bool) {
+	for !stop.Load() {
+		runtime.Gosched()
+	}
+}
+
+// TestSilenceBecomesAnError: virtual time that passes without end is no progress.
+func TestSilenceBecomesAnError(t *testing.T) {
+	var stop atomic.Bool
+	left := make(chan struct{})
+	err := Run(context.Background(), 0, func(_ context.Context, w *World) error {
+		defer close(left)
+		for range 2 {
+			time.Sleep(Silence * 2 / 3)
 			w.Alive()
+		}
+		for !stop.Load() {
+			time.Sleep(time.Minute)
 		}
 		return nil
 	})
-	if err != nil {
-		t.Errorf("a function that says it is alive was given up: %v", err)
-	}
+	wantText(t, err, "6h0m0s of virtual time passed in which the run did not go on", "TestSilenceBecomesAnError")
+	stop.Store(true)
+	<-left
 }
 
 func TestCancellationGetsIn(t *testing.T) {
@@ -143,27 +176,6 @@ func wantText(t *testing.T, err error, parts ...string) {
 	for _, p := range parts {
 		if !strings.Contains(err.Error(), p) {
 			t.Errorf("error does not say %q:\n%.2000s", p, err)
-		}
-	}
-}
-
-func TestStalled(t *testing.T) {
-	const stall = 30 * time.Second
-	for _, c := range []struct {
-		name            string
-		quiet, computed time.Duration
-		want            bool
-	}{
-		{"not for long", 29 * time.Second, 0, false},
-		{"a mutex", 30 * time.Second, 20 * time.Millisecond, true},
-		{"a long stretch of computing", 25 * time.Second, 25 * time.Second, false},
-		{"one without end", 30 * time.Second, 30 * time.Second, true},
-		{"a busy machine", 40 * time.Second, 4 * time.Second, false},
-		{"a busy machine, then a mutex", 500 * time.Second, 4 * time.Second, true},
-		{"without end on a busy machine", 300 * time.Second, 30 * time.Second, true},
-	} {
-		if got := stalled(c.quiet, c.computed, stall); got != c.want {
-			t.Errorf("%s: stalled is %v, want %v", c.name, got, c.want)
 		}
 	}
 }

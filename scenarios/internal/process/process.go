@@ -110,9 +110,8 @@ func Run(ctx context.Context, child Child, heap int, tell func(run.Progress)) (*
 		return nil, ctx.Err()
 	case last.Error != "":
 		return last.Result, errors.New(last.Error)
-	case last.Result == nil || readErr != nil:
-		return nil, fmt.Errorf("%s: the child process ended without a result (%v); it said: %q",
-			child.Name, errors.Join(waitErr, readErr), stderr.String())
+	case last.Result == nil || readErr != nil || waitErr != nil:
+		return nil, child.died(cmd.ProcessState, last.Result != nil, errors.Join(waitErr, readErr), stderr.String())
 	}
 	return last.Result, nil
 }

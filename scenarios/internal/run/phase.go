@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -81,6 +82,9 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 		if err := r.untilSample(timer.C, w, &events); err != nil {
 			return err
 		}
+		if err := r.stage.Cluster.StorageError(); err != nil {
+			return fmt.Errorf("%w: make room in %s, choose another directory by TMPDIR, or keep the logs in memory", err, os.TempDir())
+		}
 		s := r.sample()
 		w.Add(s)
 		r.losses.See(s.At, r.latestState())
@@ -134,6 +138,7 @@ func (r *run) period(elapsed time.Duration) time.Duration {
 
 // sample looks at cluster and fleet and records the series.
 func (r *run) sample() conditions.Sample {
+	r.world.Alive()
 	s := conditions.Sample{At: time.Now(), Cluster: r.stage.Cluster.Stats(), Fleet: r.stage.Fleet.Stats(), FleetErr: r.stage.Fleet.LastError()}
 	// A new leader's log may end before the old one's did; the count goes on from there.
 	if s.Cluster.LastIndex > r.index {

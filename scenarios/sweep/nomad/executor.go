@@ -63,7 +63,7 @@ var ErrNoJob = errors.New("no job to dispatch")
 func Connect(ctx context.Context, cfg Config) (*Executor, error) {
 	client, err := api.NewClient(api.DefaultConfig())
 	if err != nil {
-		return nil, fmt.Errorf("%w: NOMAD_ADDR and its like: %w", ErrNoJob, err)
+		return nil, fmt.Errorf("%w: NOMAD_ADDR and its like: %s", ErrNoJob, withoutPasswords(err.Error()))
 	}
 	return New(ctx, client, cfg)
 }
@@ -78,13 +78,13 @@ func New(ctx context.Context, client *api.Client, cfg Config) (*Executor, error)
 	job, _, err := client.Jobs().Info(cfg.Job, (&api.QueryOptions{}).WithContext(ctx))
 	switch {
 	case statusOf(err) == http.StatusNotFound:
-		return nil, fmt.Errorf("%w: Nomad at %s knows no job %q: register it with simctl sweep … --print-job | nomad job run -", ErrNoJob, client.Address(), cfg.Job)
+		return nil, fmt.Errorf("%w: Nomad at %s knows no job %q: register it with simctl sweep … --print-job | nomad job run -", ErrNoJob, address(client), cfg.Job)
 	case err != nil:
-		return nil, fmt.Errorf("ask Nomad at %s for the job %q: %w", client.Address(), cfg.Job, err)
+		return nil, fmt.Errorf("ask Nomad at %s for the job %q: %w", address(client), cfg.Job, err)
 	case job.ParameterizedJob == nil:
-		return nil, fmt.Errorf("%w: the job %q of Nomad at %s is not parameterized: register the one that --print-job prints", ErrNoJob, cfg.Job, client.Address())
+		return nil, fmt.Errorf("%w: the job %q of Nomad at %s is not parameterized: register the one that --print-job prints", ErrNoJob, cfg.Job, address(client))
 	case job.Stop != nil && *job.Stop:
-		return nil, fmt.Errorf("%w: the job %q of Nomad at %s is stopped: register it again", ErrNoJob, cfg.Job, client.Address())
+		return nil, fmt.Errorf("%w: the job %q of Nomad at %s is stopped: register it again", ErrNoJob, cfg.Job, address(client))
 	}
 	if cfg.Waits == nil {
 		cfg.Waits = func(string) {}
@@ -174,9 +174,9 @@ func (n *Executor) persist(ctx context.Context, what string, request func() erro
 		case statusOf(err) == http.StatusNotFound:
 			return fmt.Errorf("%s: %w", what, err) // for the caller to know what it means
 		case refused(err):
-			return fmt.Errorf("%s: Nomad at %s refuses: %w: %w", what, n.client.Address(), err, sweep.ErrGiveUp)
+			return fmt.Errorf("%s: Nomad at %s refuses: %w: %w", what, address(n.client), err, sweep.ErrGiveUp)
 		case time.Since(began) >= n.cfg.Patience:
-			return fmt.Errorf("%s: Nomad at %s has not answered for %v: %w: %w", what, n.client.Address(), n.cfg.Patience, err, sweep.ErrGiveUp)
+			return fmt.Errorf("%s: Nomad at %s has not answered for %v: %w: %w", what, address(n.client), n.cfg.Patience, err, sweep.ErrGiveUp)
 		}
 		if err := pause(ctx, wait); err != nil {
 			return err
