@@ -16,6 +16,10 @@ import (
 type Store struct {
 	current atomic.Pointer[Snapshot]
 	strings *interner // of Update and Restore
+	// record makes snapshots know what their entry wrote.
+	record bool
+	// changed is closed by the next change of the state; nil if nobody waits for that.
+	changed atomic.Pointer[chan struct{}]
 
 	mu      sync.Mutex
 	watches map[string][]*Watch // by node ID; nil after EndWatches
@@ -26,6 +30,21 @@ func New() *Store {
 	s := &Store{strings: newInterner(), watches: map[string][]*Watch{}}
 	s.current.Store(emptySnapshot())
 	return s
+}
+
+// RecordChanges makes later snapshots know what their entry wrote, all of it in Changes. It
+// must be called before the first entry.
+func (s *Store) RecordChanges() { s.record = true }
+
+// Changed returns a channel that the next change of the state closes. Whoever looks at a
+// Snapshot after the call, and waits for the channel, misses none.
+func (s *Store) Changed() <-chan struct{} {
+	for {
+		if c := s.changed.Load(); c != nil {
+			return *c
+		}
+		s.changed.CompareAndSwap(nil, new(make(chan struct{})))
+	}
 }
 
 // Snapshot returns the state as of the latest applied index. It costs nothing and needs no
@@ -43,7 +62,7 @@ func (s *Store) Update(index uint64, write func(*Tx) error) error {
 	if index < now.Index() {
 		return fmt.Errorf("cannot apply index %d: the store is at %d already", index, now.Index())
 	}
-	next, err := now.next(&Tx{strings: s.strings}, index, write)
+	next, err := now.next(s.tx(), index, write)
 	if err != nil {
 		return err
 	}
@@ -51,11 +70,22 @@ func (s *Store) Update(index uint64, write func(*Tx) error) error {
 	return nil
 }
 
+func (s *Store) tx() *Tx {
+	tx := &Tx{strings: s.strings}
+	if s.record {
+		tx.changes = &Changes{}
+	}
+	return tx
+}
+
 // Adopt makes next, which another store made by applying the same log, the current state.
 // It ends the watches that Update would end, given the same entry, even if this store did not
 // apply all entries before that one.
 func (s *Store) Adopt(next *Snapshot) {
 	before := s.current.Swap(next)
+	if c := s.changed.Swap(nil); c != nil {
+		close(*c)
+	}
 	changed := next.changedNodes
 	if before.Index() != next.base {
 		s.mu.Lock()
