@@ -27,6 +27,8 @@ type (
 	DesignConfig = config.DesignConfig
 	// Observer is told what the leader's broker does.
 	Observer = config.Observer
+	// Applied is an entry of the log that a server has applied.
+	Applied = config.Applied
 
 	// Costs says what work costs in time on one class of machines.
 	Costs = config.Costs

@@ -87,7 +87,7 @@ func (c *Cluster) EmitNodeEvents(ctx context.Context, nodeIDs []string, n int, m
 		stagger := simnet.HashStrings(uint64(c.cfg.Seed)^uint64(at.UnixNano()), "node-events", id) % uint64(nodeEventsWait)
 		wg.Go(func() {
 			leader.Sleep(ctx, nodeEventsWait+time.Duration(stagger))
-			if err := c.emitEvents(ctx, c.server(i%c.cfg.Servers), batch); err != nil {
+			if err := c.ReportNodeEvents(ctx, i%c.cfg.Servers, batch.NodeID, batch.Events); err != nil {
 				errs[i] = fmt.Errorf("events of node %s: %w", id, err)
 			}
 		})
@@ -96,10 +96,10 @@ func (c *Cluster) EmitNodeEvents(ctx context.Context, nodeIDs []string, n int, m
 	return errors.Join(errs...)
 }
 
-// emitEvents sends Node.EmitEvents (nomad/node_endpoint.go).
-func (c *Cluster) emitEvents(ctx context.Context, s *server.Server, events fsm.NodeEvents) error {
-	_, err := clientCall(ctx, s, events.NodeID, "Node.EmitEvents", events.NodeID, func(l *server.Server) (struct{}, error) {
-		return struct{}{}, l.EmitEvents(events)
+// ReportNodeEvents sends a client's Node.EmitEvents to server i (nomad/node_endpoint.go).
+func (c *Cluster) ReportNodeEvents(ctx context.Context, i int, nodeID string, events []state.NodeEvent) error {
+	_, err := clientCall(ctx, c.server(i), nodeID, "Node.EmitEvents", nodeID, func(l *server.Server) (struct{}, error) {
+		return struct{}{}, l.EmitEvents(fsm.NodeEvents{NodeID: nodeID, Events: events})
 	})
 	return err
 }

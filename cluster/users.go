@@ -32,6 +32,13 @@ func (c *Cluster) RegisterJob(ctx context.Context, job *rpc.Job) (evalID string,
 	return userCall(ctx, c, "Job.Register", j.ID, func(l *server.Server) (string, error) { return l.RegisterJob(j) })
 }
 
+// EvaluateJob makes schedulers look at a job again and returns the ID of the evaluation. An
+// empty namespace stands for "default".
+func (c *Cluster) EvaluateJob(ctx context.Context, namespace, id string) (evalID string, err error) {
+	namespace = cmp.Or(namespace, rpc.DefaultNamespace)
+	return userCall(ctx, c, "Job.Evaluate", id, func(l *server.Server) (string, error) { return l.EvaluateJob(namespace, id) })
+}
+
 // StopJob stops a job, or forgets it as well when purge is set, and returns the ID of
 // the evaluation that will stop its allocations. An empty namespace stands for "default".
 func (c *Cluster) StopJob(ctx context.Context, namespace, id string, purge bool) (evalID string, err error) {
@@ -72,6 +79,18 @@ func (c *Cluster) SetEligibility(ctx context.Context, nodeID string, eligible bo
 // there is no such node.
 func (c *Cluster) DrainNode(ctx context.Context, nodeID string, drain *rpc.DrainStrategy, markEligible bool) error {
 	return tell(ctx, c, "Node.UpdateDrain", nodeID, func(l *server.Server) error { return l.UpdateDrain(nodeID, drain, markEligible) })
+}
+
+// EvaluateNode makes schedulers look again at all jobs that a node concerns. The error wraps
+// rpc.ErrNodeNotFound if there is no such node.
+func (c *Cluster) EvaluateNode(ctx context.Context, nodeID string) error {
+	return tell(ctx, c, "Node.Evaluate", nodeID, func(l *server.Server) error { return l.EvaluateNode(nodeID) })
+}
+
+// PurgeNode makes the servers forget a node, whose allocations schedulers then declare lost.
+// The error wraps rpc.ErrNodeNotFound if there is no such node.
+func (c *Cluster) PurgeNode(ctx context.Context, nodeID string) error {
+	return tell(ctx, c, "Node.Deregister", nodeID, func(l *server.Server) error { return l.DeregisterNodes([]string{nodeID}) })
 }
 
 // SetSchedulerConfig replaces the scheduler configuration. Pausing the broker makes the

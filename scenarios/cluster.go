@@ -239,3 +239,14 @@ func compared(def *language.Definition) []string {
 	}
 	return names
 }
+
+// ServersUnder returns the settings of servers that have a policy's broker, and the release of
+// Nomad that brought it. The error says what the name must be.
+func ServersUnder(policy string) (cfg cluster.Config, release string, err error) {
+	p, err := profileOf(policy, cluster.EvalConfig{})
+	if err != nil {
+		return cfg, "", err
+	}
+	p.apply(&cfg)
+	return cfg, p.release, nil
+}

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -116,6 +117,12 @@ type Job struct {
 	Periodic *PeriodicConfig
 	// ParentID is the periodic job that launched this one; empty for others.
 	ParentID string
+	// Definition is the job as its user wrote it, with all that the cluster knows nothing of,
+	// in whatever form the one that registered it reads again; nil for most. It follows the
+	// rest of an entry, so that one without is as long as ever.
+	Definition []byte `codec:"-"`
+	// SubmitTime is when the job was registered, in Unix nanoseconds. The entry has it.
+	SubmitTime int64 `codec:"-"`
 
 	CreateIndex    uint64
 	ModifyIndex    uint64
@@ -139,8 +146,18 @@ func (p PeriodicConfig) Next(after time.Time) time.Time {
 func (j *Job) Copy() *Job { return new(*j) }
 
 // RunsIn reports whether the job names the datacenter.
-func (j *Job) RunsIn(datacenter string) bool {
-	return slices.Contains(j.Datacenters, datacenter)
+func (j *Job) RunsIn(datacenter string) bool { return NamesDatacenter(j.Datacenters, datacenter) }
+
+// NamesDatacenter reports whether a list, in which "*" stands for any text as in path.Match,
+// names a datacenter.
+func NamesDatacenter(list []string, datacenter string) bool {
+	return slices.ContainsFunc(list, func(name string) bool {
+		if name == datacenter || !strings.Contains(name, "*") {
+			return name == datacenter
+		}
+		found, err := path.Match(name, datacenter)
+		return found && err == nil
+	})
 }
 
 // TaskGroup returns the group with that name, or nil.

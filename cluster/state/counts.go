@@ -163,13 +163,24 @@ func (s *Snapshot) NodesByStatusCount() map[string]int {
 // NodeCount counts all nodes.
 func (s *Snapshot) NodeCount() int { return s.counts.NodesByStatus.total() }
 
-// NodesIn counts the nodes of datacenters, none of which may be given twice.
+// NodesIn counts the nodes of datacenters, none of which may be given twice. Their names may
+// have "*" as those of jobs may.
 func (s *Snapshot) NodesIn(datacenters []string) DCCount {
 	var sum DCCount
-	for _, dc := range datacenters {
-		c := s.counts.Datacenters[dc]
+	add := func(c DCCount) {
 		sum.Nodes += c.Nodes
 		sum.Ready += c.Ready
+	}
+	if slices.ContainsFunc(datacenters, func(dc string) bool { return strings.Contains(dc, "*") }) {
+		for dc, c := range s.counts.Datacenters {
+			if rpc.NamesDatacenter(datacenters, dc) {
+				add(c)
+			}
+		}
+		return sum
+	}
+	for _, dc := range datacenters {
+		add(s.counts.Datacenters[dc])
 	}
 	return sum
 }
@@ -182,6 +193,15 @@ func (s *Snapshot) NodeDeletedIndex() uint64 { return s.counts.NodeDeleted }
 
 // NodesIndex returns the last index that changed any node.
 func (s *Snapshot) NodesIndex() uint64 { return s.counts.NodesIndex }
+
+// JobsIndex returns the last index that changed any job.
+func (s *Snapshot) JobsIndex() uint64 { return s.counts.JobsIndex }
+
+// EvalsIndex returns the last index that changed any evaluation.
+func (s *Snapshot) EvalsIndex() uint64 { return s.counts.EvalsIndex }
+
+// AllocsIndex returns the last index that changed any allocation.
+func (s *Snapshot) AllocsIndex() uint64 { return s.counts.AllocsIndex }
 
 // RefreshIndex returns the last index that changed any node or allocation. A scheduler
 // whose plan was refused must see it before it tries again (plan_apply.go, refreshIndex).

@@ -85,5 +85,7 @@ func (tx *Tx) updateDeploymentWithAlloc(old, now *rpc.Allocation) {
 
 func (tx *Tx) putDeployment(d *rpc.Deployment) {
 	d.ModifyIndex = tx.index
-	tx.deployments.put(tx.owner, broker.JobID{Namespace: d.Namespace, ID: d.JobID}, d)
+	job := broker.JobID{Namespace: d.Namespace, ID: d.JobID}
+	recorded(tx, func(c *Changes) *[]*rpc.Deployment { return &c.Deployments }, tx.deployments.get(job), d)
+	tx.deployments.put(tx.owner, job, d)
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -35,6 +36,7 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 		job.CreateIndex, job.JobModifyIndex, job.Version = old.CreateIndex, old.JobModifyIndex, old.Version
 	}
 	tx.strings.job(job)
+	recorded(tx, func(c *Changes) *[]*rpc.Job { return &c.Jobs }, old, job)
 	tx.putJob(tx.owner, old, job)
 	tx.counts.JobsIndex = tx.index
 	tx.summary(id) // every job has a row
@@ -64,7 +66,7 @@ func SpecChanged(a, b *rpc.Job) bool {
 	if (a.Periodic == nil) != (b.Periodic == nil) || a.Periodic != nil && *a.Periodic != *b.Periodic {
 		return true
 	}
-	return a.Type != b.Type || a.Priority != b.Priority || a.Stop != b.Stop ||
+	return !bytes.Equal(a.Definition, b.Definition) || a.Type != b.Type || a.Priority != b.Priority || a.Stop != b.Stop ||
 		!slices.Equal(a.Datacenters, b.Datacenters) || !slices.Equal(a.TaskGroups, b.TaskGroups)
 }
 

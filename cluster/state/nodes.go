@@ -119,6 +119,7 @@ func (tx *Tx) DeleteNode(nodeIDs ...string) error {
 			return err
 		}
 		tx.nodes.put(tx.owner, id, nil)
+		recorded(tx, func(c *Changes) *[]*rpc.Node { return &c.Nodes }, old.Node, old.Node)
 		tx.counts.node(old.Node, nil)
 		tx.counts.NodesIndex, tx.counts.NodeDeleted = tx.index, tx.index
 		tx.wake = append(tx.wake, id)
@@ -155,6 +156,7 @@ func (tx *Tx) putNode(old, now *nodeRow) {
 	if old != nil {
 		was = old.Node
 	}
+	recorded(tx, func(c *Changes) *[]*rpc.Node { return &c.Nodes }, was, n)
 	if n != was {
 		tx.changedNodes = append(tx.changedNodes, n)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // persistVersion is raised when the layout of a persisted snapshot changes.
-const persistVersion = 2
+const persistVersion = 3
 
 // persistHeader opens a persisted snapshot. So many rows of each table follow, the tables
 // in the order of Persist and the rows in that of their IDs.
@@ -52,6 +52,7 @@ func (s *Snapshot) Persist(w io.Writer) error {
 	err := firstError(
 		persistRows(enc, s.nodeRows()),
 		persistRows(enc, s.Jobs()),
+		persistRows(enc, definitions(s.Jobs())),
 		persistRows(enc, s.Evals()),
 		persistRows(enc, s.Allocs()),
 		persistRows(enc, s.summaries.all()),
@@ -103,6 +104,22 @@ func persistRows[T any](enc *codec.Encoder, rows iter.Seq[T]) func() error {
 	}
 }
 
+// definition is what of a job is no part of its row.
+type definition struct {
+	Text       []byte
+	SubmitTime int64
+}
+
+func definitions(jobs iter.Seq[*rpc.Job]) iter.Seq[definition] {
+	return func(yield func(definition) bool) {
+		for j := range jobs {
+			if !yield(definition{j.Definition, j.SubmitTime}) {
+				return
+			}
+		}
+	}
+}
+
 // Restore replaces the whole state by what Persist wrote, and wakes every watcher. After an
 // error, which says what could not be read, the store is as it was.
 func (s *Store) Restore(r io.Reader) error {
@@ -139,6 +156,7 @@ func readSnapshot(r io.Reader, in *interner) (*Snapshot, error) {
 func (t *tables) restore(dec *codec.Decoder, h *persistHeader, in *interner) error {
 	tx := new(owner)
 	var nodes []*rpc.Node
+	var jobs []*rpc.Job // whose definitions are to come
 	perJob := map[broker.JobID][]*rpc.Allocation{}
 	on := func(nodeID string) *NodeAllocs {
 		row := t.nodeAllocs.get(nodeID)
@@ -158,6 +176,10 @@ func (t *tables) restore(dec *codec.Decoder, h *persistHeader, in *interner) err
 		restoreRows(dec, "jobs", h.Jobs, func(j *rpc.Job) {
 			in.job(j)
 			t.putJob(tx, nil, j)
+			jobs = append(jobs, j)
+		}),
+		restoreRows(dec, "definitions", h.Jobs, func(d *definition) {
+			jobs[0].Definition, jobs[0].SubmitTime, jobs = d.Text, d.SubmitTime, jobs[1:]
 		}),
 		restoreRows(dec, "evals", h.Evals, func(e *broker.Evaluation) {
 			in.eval(e)

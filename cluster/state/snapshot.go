@@ -24,6 +24,7 @@ type Snapshot struct {
 	// the IDs of the nodes that differ between the two, or whose allocations do.
 	base         uint64
 	changedNodes []string
+	changes      *Changes // from base; nil unless recorded
 }
 
 // noBase is the base of a state that was not made from another.
@@ -42,7 +43,7 @@ func (s *Snapshot) next(tx *Tx, index uint64, write func(*Tx) error) (*Snapshot,
 		return nil, err
 	}
 	tx.finish()
-	return &Snapshot{tables: tx.tables, counts: tx.counts, base: s.Index(), changedNodes: tx.wake}, nil
+	return &Snapshot{tables: tx.tables, counts: tx.counts, base: s.Index(), changedNodes: tx.wake, changes: tx.changes}, nil
 }
 
 // Optimistic returns the state as it will be if Raft commits a plan at index. The plan
@@ -54,6 +55,9 @@ func (s *Snapshot) Optimistic(index uint64, r *PlanResults) (*Snapshot, error) {
 
 // Index returns the latest index the snapshot includes.
 func (s *Snapshot) Index() uint64 { return s.counts.Index }
+
+// Changes returns what the latest entry wrote; nil unless the store records that.
+func (s *Snapshot) Changes() *Changes { return s.changes }
 
 // NodeByID returns the node, or nil.
 func (s *Snapshot) NodeByID(id string) *rpc.Node {
@@ -125,6 +129,9 @@ func (s *Snapshot) summary(job broker.JobID) jobSummary {
 func (s *Snapshot) Evals() iter.Seq[*broker.Evaluation] {
 	return s.evals.all()
 }
+
+// EvalByID returns the evaluation, or nil.
+func (s *Snapshot) EvalByID(id string) *broker.Evaluation { return s.evals.get(id) }
 
 // EvalsByStatus returns the evaluations of one status in the order of their IDs. It scans
 // all evaluations; to count them use EvalCount.

@@ -19,7 +19,10 @@ type Store struct {
 	// WakeAtIndex makes SnapshotMinIndex return at the instant at which the index is applied. It
 	// must be set before the store is used.
 	WakeAtIndex bool
-	applied     chan struct{} // closed by the next Adopt; nil if nobody waits. mu guards it.
+	// record makes snapshots know what their entry wrote.
+	record bool
+	// changed is closed by the next change of the state; nil if nobody waits for that.
+	changed atomic.Pointer[chan struct{}]
 
 	mu      sync.Mutex
 	watches map[string][]*Watch // by node ID; nil after EndWatches
@@ -30,6 +33,21 @@ func New() *Store {
 	s := &Store{strings: newInterner(), watches: map[string][]*Watch{}}
 	s.current.Store(emptySnapshot())
 	return s
+}
+
+// RecordChanges makes later snapshots know what their entry wrote, all of it in Changes. It
+// must be called before the first entry.
+func (s *Store) RecordChanges() { s.record = true }
+
+// Changed returns a channel that the next change of the state closes. Whoever looks at a
+// Snapshot after the call, and waits for the channel, misses none.
+func (s *Store) Changed() <-chan struct{} {
+	for {
+		if c := s.changed.Load(); c != nil {
+			return *c
+		}
+		s.changed.CompareAndSwap(nil, new(make(chan struct{})))
+	}
 }
 
 // Snapshot returns the state as of the latest applied index. It costs nothing and needs no
@@ -47,7 +65,7 @@ func (s *Store) Update(index uint64, write func(*Tx) error) error {
 	if index < now.Index() {
 		return fmt.Errorf("cannot apply index %d: the store is at %d already", index, now.Index())
 	}
-	next, err := now.next(&Tx{strings: s.strings}, index, write)
+	next, err := now.next(s.tx(), index, write)
 	if err != nil {
 		return err
 	}
@@ -55,11 +73,22 @@ func (s *Store) Update(index uint64, write func(*Tx) error) error {
 	return nil
 }
 
+func (s *Store) tx() *Tx {
+	tx := &Tx{strings: s.strings}
+	if s.record {
+		tx.changes = &Changes{}
+	}
+	return tx
+}
+
 // Adopt makes next, which another store made by applying the same log, the current state.
 // It ends the watches that Update would end, given the same entry, even if this store did not
 // apply all entries before that one.
 func (s *Store) Adopt(next *Snapshot) {
 	before := s.current.Swap(next)
+	if c := s.changed.Swap(nil); c != nil {
+		close(*c)
+	}
 	changed := next.changedNodes
 	if before.Index() != next.base {
 		s.mu.Lock()
@@ -67,28 +96,6 @@ func (s *Store) Adopt(next *Snapshot) {
 		s.mu.Unlock()
 	}
 	s.wake(changed, func(w *Watch) bool { return w.over(next) })
-	if s.WakeAtIndex {
-		s.mu.Lock()
-		if s.applied != nil {
-			close(s.applied)
-			s.applied = nil
-		}
-		s.mu.Unlock()
-	}
-}
-
-// nextApplied returns a channel that closes when the next entry is applied; nil, which never
-// does, unless the store wakes those who wait.
-func (s *Store) nextApplied() <-chan struct{} {
-	if !s.WakeAtIndex {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.applied == nil {
-		s.applied = make(chan struct{})
-	}
-	return s.applied
 }
 
 // Watch waits for allocations of a node to change after an index, whoever changes them. The
@@ -196,7 +203,11 @@ func (s *Store) SnapshotMinIndex(ctx context.Context, index uint64, timeout time
 	expired := time.NewTimer(timeout)
 	defer expired.Stop()
 	for try := 1; ; try++ {
-		retry, applied := time.NewTimer(backoff(try)), s.nextApplied()
+		var applied <-chan struct{} // nil, which never closes, unless those who wait are woken
+		if s.WakeAtIndex {
+			applied = s.Changed()
+		}
+		retry := time.NewTimer(backoff(try))
 		if now := s.Snapshot(); now.Index() >= index {
 			retry.Stop()
 			return now, nil

@@ -27,6 +27,30 @@ type Tx struct {
 	changedJobs  map[broker.JobID]*jobSummary
 	changedNodes []*rpc.Node // some more than once
 	wake         []string    // IDs of nodes that changed, or whose allocations did, some more than once
+
+	changes *Changes // nil: they are not recorded
+}
+
+// Changes lists the rows that an entry of the log wrote, as it left them. A node that was
+// deleted is as it was; other deleted rows are missing.
+type Changes struct {
+	Nodes       []*rpc.Node
+	Jobs        []*rpc.Job
+	Evals       []*broker.Evaluation
+	Allocs      []*rpc.Allocation
+	Deployments []*rpc.Deployment
+}
+
+// recorded appends a row to one of the lists of changes, in place of the same row before.
+func recorded[R any](tx *Tx, list func(*Changes) *[]*R, old, now *R) {
+	if tx.changes == nil {
+		return
+	}
+	rows := list(tx.changes)
+	if at := slices.Index(*rows, old); old != nil && at >= 0 {
+		*rows = slices.Delete(*rows, at, at+1)
+	}
+	*rows = append(*rows, now)
 }
 
 // Index returns the Raft index being applied.
@@ -58,6 +82,7 @@ func (tx *Tx) putNodeAllocs(nodeID string, row *NodeAllocs) {
 // putEval stores now in place of old, which is nil for a new evaluation.
 func (tx *Tx) putEval(old, now *broker.Evaluation) {
 	tx.strings.eval(now)
+	recorded(tx, func(c *Changes) *[]*broker.Evaluation { return &c.Evals }, old, now)
 	tx.evals.put(tx.owner, now.ID, now)
 	s := tx.evalChanged(old, now)
 	s.Evals.MaxModifyIndex = max(s.Evals.MaxModifyIndex, now.ModifyIndex)
@@ -87,6 +112,7 @@ func (tx *Tx) putAlloc(old, now *rpc.Allocation) error {
 		return fmt.Errorf("allocation %q is on node %q and cannot move to %q", now.ID, old.NodeID, now.NodeID)
 	}
 	tx.strings.alloc(now)
+	recorded(tx, func(c *Changes) *[]*rpc.Allocation { return &c.Allocs }, old, now)
 	tx.allocs.put(tx.owner, now.ID, now)
 	tx.updateDeploymentWithAlloc(old, now)
 	tx.allocChanged(old, now)

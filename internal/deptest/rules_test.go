@@ -52,7 +52,7 @@ var layers = []layer{
 		reason: "cores are shared among tasks, whatever they are",
 	},
 	{
-		part: "cluster/internal/config", own: []string{"broker", "cluster/simnet"},
+		part: "cluster/internal/config", own: []string{"broker", "cluster/simnet", "cluster/state"},
 		reason: "settings and costs are data that every part of the cluster reads",
 	},
 	{
@@ -86,6 +86,26 @@ var layers = []layer{
 			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/raftnode", "cluster/internal/server",
 		},
 		reason: "servers are the same whoever drives them: clients, scenarios and reports are above",
+	},
+	{
+		part: "cluster/apitypes", own: []string{"broker", "cluster/rpc", "cluster/state"}, modules: []string{"github.com/hashicorp/nomad/api"},
+		reason: "the types of Nomad's API are shapes of rows; whoever sends them, and how, is above",
+	},
+	{
+		part: "cluster/clientrpc", own: []string{"cluster", "cluster/apitypes", "cluster/rpc", "cluster/state", "internal/nomadrpc"},
+		modules: []string{"github.com/hashicorp/nomad/api"},
+		reason:  "clients of other processes call the servers as those of this one do, whoever they are",
+	},
+	{
+		part:    "cluster/httpapi",
+		own:     []string{"broker", "cluster", "cluster/apitypes", "cluster/rpc", "cluster/state"},
+		modules: []string{"github.com/hashicorp/nomad/api"},
+		reason:  "Nomad's HTTP API of a cluster is the same whatever drives the cluster and its clients",
+	},
+	{
+		part: "cluster/telemetry", own: []string{"broker", "cluster"},
+		modules: []string{"github.com/hashicorp/go-metrics", "github.com/prometheus/client_golang"},
+		reason:  "Nomad's names of a cluster's figures do not depend on who asks for them",
 	},
 	{
 		part: "nodesim", own: []string{"cluster/rpc", "internal/heap", "internal/uuid"},
@@ -186,6 +206,13 @@ var layers = []layer{
 		reason: "a schedule is text until it is run as any Spec is",
 	},
 	{
+		part: "scenarios/serve",
+		own: []string{
+			"cluster", "cluster/clientrpc", "cluster/httpapi", "cluster/telemetry", "internal/nomadrpc", "nodesim", "scenarios", "scenarios/internal/scale",
+		},
+		reason: "a cluster that is served has no scenario: users of its listeners decide what happens",
+	},
+	{
 		part: "scenarios/closedform", own: []string{"broker", "cluster", "cluster/rpc", "scenarios"},
 		reason: "formulae need the settings of a run and what work costs, and run nothing",
 	},
@@ -238,7 +265,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore"},
+		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore", "scenarios/serve"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/state"
 )
 
 // Config describes a cluster. The zero value of every field means Nomad's default.
@@ -61,6 +62,19 @@ type Config struct {
 
 	// Observer, when not nil, is told what the leader's broker does.
 	Observer Observer `scale:"-"`
+	// Follow, when not nil, is called by every server for every entry that it applies, in the
+	// order of the log and on the goroutine that applies. It must not block.
+	Follow func(Applied) `scale:"-"`
+}
+
+// Applied is an entry of the log that a server has applied.
+type Applied struct {
+	Server int // counted from 0
+	Index  uint64
+	Type   string        // Nomad's name
+	Took   time.Duration // on the clock of the run
+	// State is that after the entry, and knows what it changed.
+	State *state.Snapshot
 }
 
 // HeartbeatConfig is how the leader tracks clients (nomad/heartbeat.go).

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-msgpack/v2/codec"
@@ -41,12 +42,20 @@ func Declare[T any](name string, cost func(*T, config.FSMCosts) time.Duration, a
 		name: name,
 		decode: func(body []byte) (any, error) {
 			req := new(T)
-			return req, codec.NewDecoderBytes(body, handle).Decode(req)
+			dec := codec.NewDecoderBytes(body, handle)
+			err := dec.Decode(req)
+			if t, ok := any(req).(trailed); ok && err == nil && dec.NumBytesRead() < len(body) {
+				*t.trailer() = slices.Clone(body[dec.NumBytesRead():])
+			}
+			return req, err
 		},
 		cost:  func(req any, costs config.FSMCosts) time.Duration { return cost(req.(*T), costs) },
 		apply: func(tx *state.Tx, req any, fx *Effects) error { return apply(tx, req.(*T), fx) },
 	})}
 }
+
+// trailed is a request that ends with bytes as they are, and mostly with none.
+type trailed interface{ trailer() *[]byte }
 
 // With returns the command that carries a request.
 func (e Entry[T]) With(req *T) Command { return Command{e.Type, req} }
@@ -106,6 +115,9 @@ func (c Command) Encode() ([]byte, error) {
 	buf := make([]byte, 0, 512)
 	if err := codec.NewEncoderBytes(&buf, handle).Encode(c.req); err != nil {
 		return nil, fmt.Errorf("encode %v: %w", c.Type, err)
+	}
+	if t, ok := c.req.(trailed); ok {
+		buf = append(buf, *t.trailer()...)
 	}
 	return append([]byte{byte(c.Type)}, buf...), nil
 }

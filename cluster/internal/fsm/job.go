@@ -21,9 +21,12 @@ type JobRegisterRequest struct {
 	Time int64 // Unix nanoseconds
 }
 
+func (r *JobRegisterRequest) trailer() *[]byte { return &r.Job.Definition }
+
 var JobRegister = Declare("JobRegisterRequestType",
 	perEval(func(r *JobRegisterRequest) int { return len(oneOrNone(r.Eval)) }),
 	func(tx *state.Tx, r *JobRegisterRequest, fx *Effects) error {
+		r.Job.SubmitTime = r.Time
 		if err := tx.UpsertJob(r.Job); err != nil {
 			return err
 		}

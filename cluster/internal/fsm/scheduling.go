@@ -29,6 +29,7 @@ var (
 	EvalsReaped     = EvalUpdate.because("batches of shed evaluations")
 	DuplicateReaped = EvalUpdate.because("batches of blocked evaluations replaced by newer ones")
 	EvalGivenUp     = EvalUpdate.because("evaluations delivered too often")
+	JobEvaluated    = EvalUpdate.because("jobs evaluated for their users")
 )
 
 // PlanCost is the CPU time of writing so many allocations of a plan.

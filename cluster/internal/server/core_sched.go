@@ -253,7 +253,7 @@ func (c *coreRun) nodeGC() error {
 		}
 	}
 	for batch := range slices.Chunk(nodes, maxIDsPerWrite) {
-		if err := c.worker.call("Node.BatchDeregister", func(l *Server) error { return l.deregisterNodes(batch) }); err != nil {
+		if err := c.worker.call("Node.BatchDeregister", func(l *Server) error { return l.DeregisterNodes(batch) }); err != nil {
 			return fmt.Errorf("collect %d nodes: %w", len(batch), err)
 		}
 	}

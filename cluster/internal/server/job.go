@@ -20,6 +20,22 @@ func (s *Server) RegisterJob(job *rpc.Job) (evalID string, err error) {
 	})
 }
 
+// EvaluateJob answers Job.Evaluate on the leader (nomad/job_endpoint.go).
+func (s *Server) EvaluateJob(namespace, id string) (evalID string, err error) {
+	job, err := s.FindJob(namespace, id)
+	if err != nil {
+		return "", err
+	}
+	if job.Periodic != nil {
+		return "", fmt.Errorf("can't evaluate periodic job")
+	}
+	s.Because(fsm.JobEvaluated)
+	return s.withEval(job, broker.TriggeredByJobRegister, func(e *broker.Evaluation) fsm.Command {
+		e.JobModifyIndex = job.ModifyIndex
+		return fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{e}})
+	})
+}
+
 // StopJob answers Job.Deregister on the leader (nomad/job_endpoint.go, Deregister).
 func (s *Server) StopJob(namespace, id string, purge bool) (evalID string, err error) {
 	job, err := s.FindJob(namespace, id)

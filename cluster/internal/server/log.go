@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -95,10 +96,16 @@ func (s *Server) apply(l *raft.Log) error {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	s.allocate("fsm", result.Cost(s.cfg.Costs.FSM))
 	fx, err := result.Apply(s.store)
 	if err != nil {
 		return err
+	}
+	if s.cfg.Follow != nil {
+		s.cfg.Follow(config.Applied{
+			Server: s.opts.ID, Index: l.Index, Type: fsm.TypeOf(l).String(), Took: time.Since(began), State: s.Snapshot(),
+		})
 	}
 	s.perform(fx, l.Index)
 	return nil

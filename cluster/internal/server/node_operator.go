@@ -70,9 +70,18 @@ func (s *Server) findNode(id string) (*rpc.Node, error) {
 	return nil, fmt.Errorf("node %s: %w", id, rpc.ErrNodeNotFound)
 }
 
-// deregisterNodes answers Node.BatchDeregister on the leader: one entry, and one more for
+// EvaluateNode answers Node.Evaluate on the leader (nomad/node_endpoint.go).
+func (s *Server) EvaluateNode(nodeID string) error {
+	node, err := s.findNode(nodeID)
+	if err != nil {
+		return err
+	}
+	return s.createNodeEvals(node, node.ModifyIndex)
+}
+
+// DeregisterNodes answers Node.BatchDeregister on the leader: one entry, and one more for
 // the evaluations of each node (nomad/node_endpoint.go, deregister).
-func (s *Server) deregisterNodes(ids []string) error {
+func (s *Server) DeregisterNodes(ids []string) error {
 	snap := s.Snapshot()
 	var nodes []*rpc.Node
 	for _, id := range ids {

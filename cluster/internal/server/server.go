@@ -137,6 +137,9 @@ func (s *Server) Start() error {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.store = state.New()
 	s.store.WakeAtIndex = s.cfg.Design.WakeAtIndex
+	if s.cfg.Follow != nil {
+		s.store.RecordChanges()
+	}
 	s.cache = scheduler.NewCache()
 	s.times = fsm.NewTimeTable(s.cfg.GC.TimeGranularity)
 	s.evals = leader.NewEvaluations(s, s.cfg, s.seed)
@@ -201,6 +204,9 @@ func (s *Server) die() {
 
 // dead reports whether the process has ended. Its goroutines may still run, unheard.
 func (s *Server) dead() bool { return s.ctx.Err() != nil }
+
+// Done is closed when the process ends.
+func (s *Server) Done() <-chan struct{} { return s.ctx.Done() }
 
 // ID returns the server's number, counted from 0.
 func (s *Server) ID() int { return s.opts.ID }

@@ -1,0 +1,196 @@
+package httpapi
+
+import (
+	"cmp"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// Options is what an API is made of.
+type Options struct {
+	Cluster *cluster.Cluster
+	// Version is the release of Nomad that the servers say they are.
+	Version string
+	// Schedulers is the number of workers of each server at the start.
+	Schedulers int
+	// RPC returns the address at which clients reach a server.
+	RPC func(server int) netip.AddrPort
+	// Token must come with every request, as ACL tokens do; empty = none is asked for.
+	Token string
+	// Metrics answers /v1/metrics, and Events feeds /v1/event/stream.
+	Metrics http.Handler
+	Events  *Events
+	// MaxBody bounds the bytes of a request's body; zero means 8 MiB. BodyTimeout is how long
+	// the body may take; zero means 30 s.
+	MaxBody     int64
+	BodyTimeout time.Duration
+}
+
+// API is Nomad's HTTP API of a cluster.
+type API struct {
+	Options
+	mux     *http.ServeMux
+	started time.Time
+	workers workerCount
+}
+
+// New returns the API of a cluster.
+func New(o Options) *API {
+	o.MaxBody, o.BodyTimeout = cmp.Or(o.MaxBody, 8<<20), cmp.Or(o.BodyTimeout, 30*time.Second)
+	a := &API{Options: o, mux: http.NewServeMux(), started: time.Now()}
+	a.workers.set(o.Schedulers)
+	for _, routes := range []func(){a.jobRoutes, a.nodeRoutes, a.evalRoutes, a.agentRoutes, a.operatorRoutes} {
+		routes()
+	}
+	a.handle("/v1/metrics", methods{"GET": a.Metrics})
+	a.handle("/v1/event/stream", methods{"GET": http.HandlerFunc(a.stream)})
+	a.mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
+		fail(w, errorf(http.StatusNotImplemented, "the simulated cluster does not support %s %s", r.Method, r.URL.Path))
+	})
+	return a
+}
+
+// ServeHTTP answers a request. It refuses those that a browser sends for another site's page.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := crossOrigin.Check(r); err != nil {
+		fail(w, errorf(http.StatusForbidden, "%v", err))
+		return
+	}
+	if !a.Allowed(r) {
+		fail(w, errorf(http.StatusForbidden, "Permission denied"))
+		return
+	}
+	a.mux.ServeHTTP(w, r)
+}
+
+var crossOrigin = http.NewCrossOriginProtection()
+
+// Allowed reports whether a request has the token, if one is asked for.
+func (a *API) Allowed(r *http.Request) bool {
+	given := cmp.Or(r.Header.Get("X-Nomad-Token"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+	return a.Token == "" || subtle.ConstantTimeCompare([]byte(given), []byte(a.Token)) == 1
+}
+
+// methods are the handlers of one path. PUT stands for POST as well.
+type methods map[string]http.Handler
+
+func (a *API) handle(path string, by methods) {
+	a.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		method := r.Method
+		if method == http.MethodPost {
+			method = http.MethodPut
+		}
+		if h := by[method]; h != nil {
+			h.ServeHTTP(w, r)
+			return
+		}
+		fail(w, errorf(http.StatusMethodNotAllowed, "Invalid method"))
+	})
+}
+
+// statusError is an error with the HTTP status that tells it.
+type statusError struct {
+	code int
+	text string
+}
+
+func (e *statusError) Error() string { return e.text }
+
+func errorf(code int, format string, args ...any) error {
+	return &statusError{code, fmt.Sprintf(format, args...)}
+}
+
+// fail answers with an error, which is text, as in Nomad.
+func fail(w http.ResponseWriter, err error) {
+	code, text := http.StatusInternalServerError, err.Error()
+	var coded *statusError
+	switch {
+	case errors.As(err, &coded):
+		code = coded.code
+	case errors.Is(err, rpc.ErrNoLeader), errors.Is(err, rpc.ErrUnreachable):
+		text = rpc.ErrNoLeader.Error()
+	case errors.Is(err, rpc.ErrJobNotFound):
+		code, text = http.StatusNotFound, rpc.ErrJobNotFound.Error()
+	case errors.Is(err, rpc.ErrNodeNotFound):
+		code, text = http.StatusNotFound, rpc.ErrNodeNotFound.Error()
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	// The other end has gone if this fails: there is nobody left to tell.
+	_, _ = io.WriteString(w, text)
+}
+
+// writeTimeout is how long the other end may take to read an answer.
+const writeTimeout = 30 * time.Second
+
+// answerJSON answers with a value.
+func answerJSON(w http.ResponseWriter, r *http.Request, v any) {
+	var body []byte
+	var err error
+	if pretty := r.URL.Query()["pretty"]; len(pretty) > 0 && pretty[0] != "0" {
+		body, err = json.MarshalIndent(v, "", "    ")
+		body = append(body, '\n')
+	} else {
+		body, err = json.Marshal(v)
+	}
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	// A test's recorder has no deadlines. A write that fails is as in fail.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, _ = w.Write(body)
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+}
+
+// decode reads the body of a request, within the limits.
+func (a *API) decode(w http.ResponseWriter, r *http.Request, into any) error {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(a.BodyTimeout)) // as above
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.MaxBody))
+	_ = control.SetReadDeadline(time.Time{})
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return errorf(http.StatusRequestEntityTooLarge, "request body is larger than %d bytes", tooLarge.Limit)
+	case err != nil:
+		return errorf(http.StatusBadRequest, "read the request body: %v", err)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return errorf(http.StatusBadRequest, "decode the request body as JSON: %v", err)
+	}
+	return nil
+}
+
+// write returns the handler of a call that changes something. The answer is at the index that
+// the call returns.
+func (a *API) write(call func(w http.ResponseWriter, r *http.Request, q *query) (any, uint64, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q, err := parse(r)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		body, index, err := call(w, r, q)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		w.Header().Set("X-Nomad-Index", strconv.FormatUint(max(index, 1), 10))
+		answerJSON(w, r, body)
+	})
+}

@@ -1,0 +1,207 @@
+package httpapi
+
+import (
+	"context"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/apitypes"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// Blocking queries wait at most maxWait, which is also what they wait unless they say, and
+// a sixteenth of that at random on top (nomad/rpc.go, blockingRPC).
+const (
+	maxWait    = 5 * time.Minute
+	waitJitter = 16
+)
+
+// query is what the parameters of a request say.
+type query struct {
+	namespace string // "*" = all
+	prefix    string
+	index     uint64 // wait for a later one; zero = do not wait
+	wait      time.Duration
+	stale     bool
+	perPage   int // zero = all
+	nextToken string
+}
+
+// parse reads the parameters that all endpoints share.
+func parse(r *http.Request) (*query, error) {
+	p := r.URL.Query()
+	q := &query{namespace: p.Get("namespace"), prefix: p.Get("prefix"), stale: p.Has("stale"), nextToken: p.Get("next_token"), wait: maxWait}
+	if q.namespace == "" {
+		q.namespace = rpc.DefaultNamespace
+	}
+	if region := p.Get("region"); region != "" && region != apitypes.Region {
+		return nil, errorf(http.StatusInternalServerError, "No path to region")
+	}
+	if filter := p.Get("filter"); filter != "" {
+		return nil, errorf(http.StatusBadRequest, "%s: the simulated cluster does not support filters, such as %q", api.ResultPaginatorErrorContent, filter)
+	}
+	if wait := p.Get("wait"); wait != "" {
+		d, err := time.ParseDuration(wait)
+		if err != nil {
+			return nil, errorf(http.StatusBadRequest, "Invalid wait time")
+		}
+		if d > 0 {
+			q.wait = min(d, maxWait)
+		}
+	}
+	q.wait += rand.N(q.wait/waitJitter + 1)
+	if index := p.Get("index"); index != "" {
+		i, err := strconv.ParseUint(index, 10, 64)
+		if err != nil {
+			return nil, errorf(http.StatusBadRequest, "Invalid index")
+		}
+		q.index = i
+	}
+	if size := p.Get("per_page"); size != "" {
+		n, err := strconv.ParseInt(size, 10, 32)
+		if err != nil || n < 0 {
+			return nil, errorf(http.StatusBadRequest, "per_page %q: it must be a whole number that is not negative", size)
+		}
+		q.perPage = int(n)
+	}
+	return q, nil
+}
+
+// in reports whether a row of a namespace is asked for.
+func (q *query) in(namespace string) bool { return q.namespace == "*" || q.namespace == namespace }
+
+// answer is what a read comes to on one state.
+type answer struct {
+	index uint64
+	// body is called when the answer is sent: blocking queries ask for the index often. Next is
+	// the token of the next page.
+	body func() (v any, next string)
+	// missing is the error of a read of one thing that is not there.
+	missing string
+}
+
+// one is the answer of a read of one thing, which changed last at an index. When it is not
+// there, the answer is at the index of its table.
+func one(index, table uint64, there bool, missing string, body func() any) answer {
+	if !there {
+		return answer{index: table, missing: missing}
+	}
+	return answer{index: index, body: func() (any, string) { return body(), "" }}
+}
+
+// all is the answer of a read of several things, on one page.
+func all(index uint64, body func() any) answer {
+	return answer{index: index, body: func() (any, string) { return body(), "" }}
+}
+
+// read returns the handler of a call that reads the state.
+func (a *API) read(look func(s *state.Snapshot, r *http.Request, q *query) (answer, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q, err := parse(r)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		got, view, err := a.await(r, q, look)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		setMeta(w, got.index, view)
+		if got.body == nil {
+			fail(w, errorf(http.StatusNotFound, "%s", got.missing))
+			return
+		}
+		body, next := got.body()
+		if next != "" {
+			w.Header().Set("X-Nomad-NextToken", next)
+		}
+		answerJSON(w, r, body)
+	})
+}
+
+// setMeta sets the headers that clients want of every read.
+func setMeta(w http.ResponseWriter, index uint64, v cluster.View) {
+	h := w.Header()
+	h.Set("X-Nomad-Index", strconv.FormatUint(max(index, 1), 10))
+	h.Set("X-Nomad-LastContact", strconv.FormatInt(v.LastContact.Milliseconds(), 10))
+	h.Set("X-Nomad-KnownLeader", strconv.FormatBool(v.KnownLeader))
+}
+
+// await looks until there is an answer after the index that the query names, or until the
+// query has waited long enough.
+func (a *API) await(r *http.Request, q *query, look func(*state.Snapshot, *http.Request, *query) (answer, error)) (answer, cluster.View, error) {
+	ctx := r.Context()
+	enough := time.NewTimer(q.wait)
+	defer enough.Stop()
+	waited := false
+	for {
+		view, err := a.view(ctx, q.stale)
+		if err != nil {
+			return answer{}, view, err
+		}
+		for view.Store != nil {
+			changed := view.Store.Changed()
+			got, err := look(view.Store.Snapshot(), r, q)
+			if err != nil || waited || q.index == 0 || max(got.index, 1) > q.index {
+				return got, view, err
+			}
+			select {
+			case <-changed:
+			case <-enough.C:
+				waited = true
+			case <-view.Done:
+				view.Store = nil // another server goes on with it
+			case <-ctx.Done():
+				return answer{}, view, ctx.Err()
+			}
+		}
+	}
+}
+
+// view returns what a read is answered from.
+func (a *API) view(ctx context.Context, stale bool) (cluster.View, error) {
+	return a.Cluster.View(ctx, a.agent(), stale)
+}
+
+// agent returns the number of the server whose agent this is: the first that runs.
+func (a *API) agent() int {
+	for _, m := range a.Cluster.Members() {
+		if m.Running {
+			return m.ID
+		}
+	}
+	return 0
+}
+
+// fresh returns the leader's state, after a write.
+func (a *API) fresh(ctx context.Context) (*state.Snapshot, error) {
+	view, err := a.view(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	return view.Store.Snapshot(), nil
+}
+
+// page returns those rows that are asked for, in their order. With ?per_page there are so
+// many, from ?next_token on, and a token for the rest.
+func page[R, S any](q *query, rows iter.Seq[R], token func(R) string, keep func(R) bool, shape func(R) S) (found []S, next string) {
+	found = []S{}
+	for row := range rows {
+		if q.nextToken != "" && token(row) < q.nextToken || !keep(row) {
+			continue
+		}
+		if q.perPage > 0 && len(found) == q.perPage {
+			return found, token(row)
+		}
+		found = append(found, shape(row))
+	}
+	return found, ""
+}

@@ -1,0 +1,48 @@
+"use strict";
+// Draws the samples of a running cluster as they come. A sample is an object with at_s, the
+// figures by name, and the marks of what has happened since the one before it.
+(() => {
+  const { source, charts, keep } = JSON.parse(document.getElementById("data").textContent);
+  const state = document.getElementById("state"), marks = document.querySelector("#marks tbody");
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const clock = (s) => Math.floor(s / 60) + ":" + String(Math.floor(s % 60)).padStart(2, "0");
+  let samples = [];
+
+  const plots = charts.map((chart, n) => {
+    const box = document.querySelector(`[data-chart="${n}"]`);
+    const axis = { stroke: () => colour("--faint"), grid: { stroke: () => colour("--rule"), width: 1 }, ticks: { show: false } };
+    return new uPlot({
+      width: box.clientWidth, height: 200, legend: { show: false },
+      scales: { x: { time: false }, y: { range: (u, min, max) => [0, Math.max(1, max * 1.05)] } },
+      axes: [{ ...axis, values: (u, at) => at.map(clock) }, { ...axis, size: 70, values: (u, at) => at.map((v) => v.toLocaleString("en-US")) }],
+      series: [{}, ...chart.series.map((s) => ({ label: s.name, stroke: s.color, width: 2, points: { show: false } }))],
+    }, [[], ...chart.series.map(() => [])], box);
+  });
+  addEventListener("resize", () => plots.forEach((p) => p.setSize({ width: p.root.parentNode.clientWidth, height: 200 })));
+
+  const draw = () => {
+    const last = samples[samples.length - 1];
+    plots.forEach((p, n) => p.setData([samples.map((s) => s.at_s), ...charts[n].series.map((c) => samples.map((s) => s.figures[c.key] ?? 0))]));
+    for (const now of document.querySelectorAll("[data-now]")) now.textContent = (last.figures[now.dataset.now] ?? 0).toLocaleString("en-US");
+    state.textContent = `${clock(last.at_s)} since the start · ${last.leader ? last.leader + " leads" : "no leader"}`;
+  };
+  let due = false;
+  const stream = new EventSource(source);
+  stream.onopen = () => { samples = []; marks.replaceChildren(); };
+  stream.onerror = () => { state.textContent = "not connected: is the cluster still served?"; };
+  stream.onmessage = (event) => {
+    const sample = JSON.parse(event.data);
+    samples.push(sample);
+    samples = samples.slice(-keep);
+    for (const mark of sample.marks ?? []) {
+      const row = marks.insertRow(0);
+      row.insertCell().textContent = clock(sample.at_s);
+      const what = document.createElement("th");
+      what.textContent = mark;
+      row.append(what);
+    }
+    if (due) return; // many come at once at the start
+    due = true;
+    requestAnimationFrame(() => { due = false; draw(); });
+  };
+})();

@@ -1,0 +1,174 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/httpapi"
+)
+
+const (
+	// SamplesPath is where the live page finds the stream of samples, of which the server
+	// keeps KeptSamples for those who come later.
+	SamplesPath = "/live/samples"
+	KeptSamples = 600
+
+	sampleEvery = time.Second
+)
+
+// sample is what the live page shows of one instant.
+type sample struct {
+	AtS     float64        `json:"at_s"`
+	Leader  string         `json:"leader"`
+	Figures map[string]int `json:"figures"`
+	Marks   []string       `json:"marks,omitempty"` // what has happened since the last one
+}
+
+// samples keeps the latest samples of a cluster. The zero value is ready; it is safe for
+// concurrent use.
+type samples struct {
+	mu      sync.Mutex
+	kept    [][]byte
+	first   int           // the number of the first that is kept
+	changed chan struct{} // closed by the next one; nil if nobody waits
+}
+
+func (s *samples) add(one sample) {
+	text, err := json.Marshal(one)
+	if err != nil {
+		return // numbers and text: cannot fail
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept = append(s.kept, fmt.Appendf(nil, "data: %s\n\n", text))
+	if len(s.kept) > KeptSamples {
+		s.kept[0] = nil
+		s.kept = s.kept[1:]
+		s.first++
+	}
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+}
+
+// from returns the samples that are kept from a number on, the number of the next one, and a
+// channel that is closed when there are more.
+func (s *samples) from(n int) (text []byte, next int, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	next = s.first + len(s.kept)
+	for i := max(n, s.first); i < next; i++ {
+		text = append(text, s.kept[i-s.first]...)
+	}
+	return text, next, s.changed
+}
+
+// ServeHTTP sends all samples that are kept, and those to come, as events until the browser
+// goes or the server ends.
+func (s *samples) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	for next := 0; ; {
+		var text []byte
+		var changed <-chan struct{}
+		if text, next, changed = s.from(next); len(text) > 0 && httpapi.WriteLine(w, text) != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// run looks at a cluster every second until ctx is done.
+func (s *samples) run(ctx context.Context, c *cluster.Cluster) {
+	began := time.Now()
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	var last observation
+	for {
+		now := observe(c)
+		s.add(now.since(last, time.Since(began)))
+		last = now
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// observation is a cluster at one instant.
+type observation struct {
+	stats   cluster.Stats
+	members []cluster.Member
+	paused  bool
+}
+
+func observe(c *cluster.Cluster) observation {
+	o := observation{stats: c.Stats(), members: c.Members()}
+	if v, err := c.View(context.Background(), max(0, c.Leader()), true); err == nil {
+		o.paused = v.Store.Snapshot().SchedulerConfig().PauseEvalBroker
+	}
+	return o
+}
+
+// since returns the sample of an instant, given the one before it.
+func (o observation) since(last observation, at time.Duration) sample {
+	b := o.stats.Broker
+	of := sample{AtS: at.Seconds(), Leader: o.stats.Leader, Figures: map[string]int{
+		"pending": b.Pending, "ready": b.Ready, "unacked": b.Unacked, "cancelable": b.Cancelable,
+	}}
+	for status, n := range maps.All(o.stats.NodesByStatus) {
+		of.Figures["nodes_"+status] = n
+	}
+	if last.members == nil {
+		return of
+	}
+	of.Figures["entries"] = int(o.stats.LastIndex) - int(last.stats.LastIndex)
+	for i, m := range o.members {
+		switch was := last.members[i]; {
+		case was.Running && !m.Running:
+			of.Marks = append(of.Marks, m.Addr+" is down")
+		case !was.Running && m.Running:
+			of.Marks = append(of.Marks, m.Addr+" is up")
+		}
+		if m.Leads && !last.members[i].Leads {
+			of.Marks = append(of.Marks, m.Addr+" leads")
+		}
+	}
+	if o.paused != last.paused {
+		of.Marks = append(of.Marks, map[bool]string{true: "the broker is paused", false: "the broker goes on"}[o.paused])
+	}
+	if n := int(o.stats.Counters.MissedHeartbeats) - int(last.stats.Counters.MissedHeartbeats); n > 0 {
+		of.Marks = append(of.Marks, fmt.Sprintf("%d nodes missed their heartbeats", n))
+	}
+	return of
+}
+
+// withPage adds the live page to what a handler answers. Browsers cannot send a token with
+// it: where one is asked for, there is no page.
+func (o *Options) withPage(s *samples, next http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", next)
+	if o.Token == "" && len(o.Page) > 0 {
+		mux.Handle("GET "+SamplesPath, s)
+		mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_ = httpapi.WriteLine(w, o.Page) // the browser has gone if this fails
+		})
+	}
+	return mux
+}

@@ -1,0 +1,285 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/clientrpc"
+	"github.com/simctl/simctl/cluster/httpapi"
+	"github.com/simctl/simctl/cluster/telemetry"
+	"github.com/simctl/simctl/internal/nomadrpc"
+	"github.com/simctl/simctl/nodesim"
+	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/internal/scale"
+)
+
+// Options says what is served, and where.
+type Options struct {
+	Servers    int
+	Schedulers int // workers of each server
+	Broker     string
+	Seed       int64
+	// Nodes is the size of the fleet in this process; zero = none.
+	Nodes int
+	// TimeScale multiplies every duration of the cluster and its fleet; zero means 1.
+	TimeScale float64
+
+	// RPCAddr is where clients of other processes reach the first server; the next ones have
+	// the next ports. Empty = nowhere. It must be on loopback: RPC knows no tokens.
+	RPCAddr  string
+	HTTPAddr string
+	// AllowRemote allows addresses that are not of this machine alone, and takes a Token, which
+	// every request must have then.
+	AllowRemote bool
+	Token       string
+
+	// Page is what a browser gets at the root: it reads the samples at SamplesPath. Empty =
+	// none.
+	Page []byte
+
+	Log *slog.Logger
+}
+
+// Where tells where the listeners are.
+type Where struct {
+	HTTP netip.AddrPort
+	RPC  []netip.AddrPort // of each server; nil without RPC
+}
+
+// Check says what is wrong with the options, naming the flag of the command.
+func (o *Options) Check() error {
+	switch {
+	case o.Servers < 1 || o.Servers > 15:
+		return fmt.Errorf("--servers %d: there must be 1 to 15", o.Servers)
+	case o.Schedulers < 0 || o.Schedulers > 1024:
+		return fmt.Errorf("--schedulers %d: there must be 0 to 1024", o.Schedulers)
+	case o.Nodes < 0 || o.Nodes > nodesim.MaxNodes:
+		return fmt.Errorf("--nodes %d: there must be 0 to %d", o.Nodes, nodesim.MaxNodes)
+	case !(o.TimeScale > 0 && o.TimeScale <= 100):
+		return fmt.Errorf("--time-scale %v: it must be above 0 and at most 100", o.TimeScale)
+	case o.AllowRemote && len(o.Token) < minToken:
+		return fmt.Errorf("--allow-remote needs a token of at least %d characters, which every request must bring: set SIMCTL_TOKEN", minToken)
+	}
+	if _, _, err := scenarios.ServersUnder(o.Broker); err != nil {
+		return fmt.Errorf("--broker %q: %w", o.Broker, err)
+	}
+	if o.RPCAddr != "" {
+		if err := checkAddr("rpc-addr", o.RPCAddr, false); err != nil {
+			return err
+		}
+	}
+	return checkAddr("http-addr", o.HTTPAddr, o.AllowRemote)
+}
+
+// minToken is how long a token must be at least.
+const minToken = 16
+
+// checkAddr refuses addresses that other machines reach, unless they are allowed.
+func checkAddr(flag, addr string, remote bool) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("--%s %q: it must be an address and a port, such as 127.0.0.1:4646", flag, addr)
+	}
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case err != nil && host != "localhost":
+		return fmt.Errorf("--%s %q: %s must be an IP address or localhost", flag, addr, host)
+	case host == "localhost" || ip.IsLoopback() || remote:
+		return nil
+	case flag == "rpc-addr":
+		return fmt.Errorf("--%s %q: other machines reach this address, which only --http-addr can have: choose one of loopback", flag, addr)
+	}
+	return fmt.Errorf("--%s %q: other machines reach this address; add --allow-remote if that is meant", flag, addr)
+}
+
+// Run serves until ctx is done, and returns when everything has ended. It calls ready when the
+// cluster has a leader and the listeners listen. The error is nil if only ctx ended it.
+func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	ln, err := net.Listen("tcp", o.HTTPAddr)
+	if err != nil {
+		return fmt.Errorf("--http-addr: %w", err)
+	}
+	defer ln.Close()
+	rpcListeners, err := o.listenRPC()
+	if err != nil {
+		return err
+	}
+	defer closeAll(rpcListeners)
+	figures, err := telemetry.New()
+	if err != nil {
+		return err
+	}
+	events := &httpapi.Events{}
+	cfg, release, err := scenarios.ServersUnder(o.Broker)
+	if err != nil {
+		return err
+	}
+	cfg.Servers, cfg.NumSchedulers, cfg.Seed = o.Servers, o.Schedulers, o.Seed
+	cfg.Observer = figures
+	cfg.Follow = func(a cluster.Applied) {
+		figures.Follow(a)
+		events.Follow(a)
+	}
+	c, err := cluster.Start(ctx, scale.Durations(cfg.WithDefaults(), o.TimeScale))
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("start the cluster: %w", err)
+	}
+	defer func() { err = errors.Join(err, c.Shutdown()) }()
+	fleet, err := o.fleet(c)
+	if err != nil {
+		return err
+	}
+	if fleet != nil {
+		fleet.Start(ctx)
+		defer fleet.Shutdown()
+	}
+	where := Where{HTTP: addrOf(ln)}
+	for _, ln := range rpcListeners {
+		where.RPC = append(where.RPC, addrOf(ln))
+	}
+	handler := httpapi.New(httpapi.Options{
+		Cluster: c, Version: release, Schedulers: o.Schedulers, Token: o.Token, Metrics: figures, Events: events, RPC: where.rpc,
+	})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wg.Go(func() { figures.Run(ctx, c) })
+	live := &samples{}
+	wg.Go(func() { live.run(ctx, c) })
+	for i, ln := range rpcListeners {
+		srv := nomadrpc.NewServer(nomadrpc.ServerConfig{Methods: clientrpc.Methods(c, i, where.rpc), Log: o.Log})
+		defer srv.Close()
+		wg.Go(func() {
+			if err := srv.Serve(ln); err != nil {
+				o.Log.Error("RPC listener failed", "server", c.Addr(i), "error", err)
+			}
+		})
+	}
+	ready(where)
+	return listen(ctx, ln, o.guard(o.withPage(live, handler)), o.Log)
+}
+
+// standInPort is the port of the first server in what the API tells when there is no RPC.
+const standInPort = 4647
+
+// rpc returns the RPC address of a server or, without RPC, one that nobody listens at.
+func (w *Where) rpc(i int) netip.AddrPort {
+	if w.RPC == nil {
+		return netip.AddrPortFrom(w.HTTP.Addr(), standInPort+uint16(i))
+	}
+	return w.RPC[i]
+}
+
+func addrOf(ln net.Listener) netip.AddrPort {
+	at := ln.Addr().(*net.TCPAddr).AddrPort()
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+}
+
+// listenRPC returns a listener for each server.
+func (o *Options) listenRPC() (all []net.Listener, err error) {
+	if o.RPCAddr == "" {
+		return nil, nil
+	}
+	first, err := net.ResolveTCPAddr("tcp", o.RPCAddr)
+	if err != nil {
+		return nil, fmt.Errorf("--rpc-addr: %w", err)
+	}
+	for i := range o.Servers {
+		at := *first
+		if at.Port != 0 {
+			at.Port += i
+		}
+		ln, err := net.ListenTCP("tcp", &at)
+		if err != nil {
+			closeAll(all)
+			return nil, fmt.Errorf("--rpc-addr, server %d: %w", i+1, err)
+		}
+		all = append(all, ln)
+	}
+	return all, nil
+}
+
+func closeAll(all []net.Listener) {
+	for _, ln := range all {
+		ln.Close()
+	}
+}
+
+// fleet returns the clients of this process; nil if there are none.
+func (o *Options) fleet(c *cluster.Cluster) (*nodesim.Fleet, error) {
+	if o.Nodes == 0 {
+		return nil, nil
+	}
+	return nodesim.NewFleet(nodesim.Config{
+		Nodes: o.Nodes, Servers: o.Servers, Dial: c.NodeServer, Seed: o.Seed, ReportAllocs: true,
+		Timing: scale.Durations(nodesim.Timing{}.WithDefaults(), o.TimeScale),
+	})
+}
+
+// guard refuses requests for names that are not this machine's: what a browser asks of
+// another site's name which leads here.
+func (o *Options) guard(next http.Handler) http.Handler {
+	if o.AllowRemote {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+			http.Error(w, "this server answers for loopback addresses only, not for "+host, http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Limits of the HTTP listener. Idle connections are closed in the end; blocking queries are
+// not idle.
+const (
+	maxConns      = 1024
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 64 << 10
+	endTimeout    = 5 * time.Second
+)
+
+// listen serves a listener until ctx is done, which also ends the requests under way.
+func listen(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logger) error {
+	srv := &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(&limited{Listener: ln, slots: make(chan struct{}, maxConns), log: log}) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve HTTP: %w", err)
+	case <-ctx.Done():
+	}
+	patience, cancel := context.WithTimeout(context.Background(), endTimeout)
+	defer cancel()
+	err := srv.Shutdown(patience)
+	if err != nil {
+		err = srv.Close() // whoever does not read or write is cut off
+	}
+	<-ended
+	return err
+}
