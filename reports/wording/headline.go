@@ -39,10 +39,8 @@ func (s *Summary) opening(runs []*metrics.Result) string {
 	say(stopped)
 	differ, alike := unlike(runs)
 	say(differ)
-	for i, r := range runs {
-		for _, w := range r.Warnings {
-			say(s.Labels[i] + ": " + w)
-		}
+	for _, w := range warnings(runs, s.Labels) {
+		say(w)
 	}
 	if n := len(s.Failures); n == 1 {
 		say("1 check failed")
@@ -57,6 +55,27 @@ func (s *Summary) opening(runs []*metrics.Result) string {
 		say(headline(runs[0], runs[1]))
 	}
 	return strings.Join(sentences, ". ")
+}
+
+// warnings returns those of the runs, each once, with the labels of the runs that have it unless
+// all do.
+func warnings(runs []*metrics.Result, labels []string) []string {
+	var texts []string
+	of := map[string][]string{}
+	for i, r := range runs {
+		for _, w := range r.Warnings {
+			if of[w] == nil {
+				texts = append(texts, w)
+			}
+			of[w] = append(of[w], labels[i])
+		}
+	}
+	for i, w := range texts {
+		if len(of[w]) < len(runs) {
+			texts[i] = strings.Join(of[w], ", ") + ": " + w
+		}
+	}
+	return texts
 }
 
 // unlike says in what two runs differ, other than their broker, and whether a comparison of them

@@ -113,6 +113,28 @@ func TestHeadlineOpensWithCaveats(t *testing.T) {
 	}
 }
 
+// TestDeployingIsNoRecovery: a phase that ended while a deployment was under way has no time to
+// recovery, whatever evaluations were pending, and nothing is made of what it would be.
+func TestDeployingIsNoRecovery(t *testing.T) {
+	run := func(broker string) *metrics.Result {
+		p := metrics.Phase{Name: "deploy", EvalsProcessed: 3, QueueEmptyS: 0.1, RecoveryS: 0.4, DeploymentS: -1}
+		return &metrics.Result{Run: metrics.Run{Broker: broker}, Phases: []metrics.Phase{p}, Warnings: []string{"1 deployment under way"}}
+	}
+	pair := []*metrics.Result{run("legacy"), run("shedding")}
+	s := Summarise(pair)
+	for _, r := range s.Sections[0].Rows {
+		if (r.Title == "recovery" || r.Title == "deployment") && (r.Values[0] != Deploying || r.Ratio != "") {
+			t.Errorf("the row %s is %+v", r.Title, r)
+		}
+	}
+	if want := "1 deployment under way. Deploy: as many Raft entries, queue empty at the same time"; s.Headline != want {
+		t.Errorf("got %q, want %q", s.Headline, want)
+	}
+	if got, want := Summarise(pair[:1]).Headline, "1 deployment under way. Deploy: not deployed at the end with 0 Raft entries"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestHeaderNamesTheFleet: as large as it is, whatever the variables are called, and how fast
 // its clock goes.
 func TestHeaderNamesTheFleet(t *testing.T) {

@@ -31,7 +31,10 @@ func (r *run) phase(i int) error {
 	p := r.sc.Phases[i]
 	first := r.sample()
 	w := conditions.NewWatch(first)
-	r.losses = judge.NewLosses(first.At, r.latestState())
+	snap := r.latestState()
+	r.losses = judge.NewLosses(first.At, snap)
+	r.deployments.See(first.At, snap)
+	r.deployments.BeginPhase()
 	r.rec.BeginPhase(p.Name, first.At, counters(first.Cluster))
 	r.say(i, w, true)
 
@@ -52,6 +55,7 @@ func (r *run) phase(i int) error {
 		QueueEmptyS:       w.SecondsOf(w.QueueEmpty),
 		RecoveryS:         w.SecondsOf(conditions.Recovery(p.Until, w)),
 		AllocsReplacedS:   r.losses.Seconds(),
+		DeploymentS:       r.deployments.Seconds(),
 		RaftEntriesByType: r.stage.Cluster.EntriesBetween(first.Cluster.LastIndex, last.Cluster.LastIndex),
 		RaftAccount:       account(first.Cluster.Account, last.Cluster.Account),
 		EvalsByStatus:     last.Cluster.EvalsByStatus,
@@ -81,9 +85,11 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 		if err := r.untilSample(timer.C, w, &events); err != nil {
 			return err
 		}
-		s := r.sample()
+		s, snap := r.sample(), r.latestState()
+		r.losses.See(s.At, snap)
+		r.deployments.See(s.At, snap)
+		s.Deploying = r.deployments.UnderWay()
 		w.Add(s)
-		r.losses.See(s.At, r.latestState())
 		r.say(i, w, false)
 		since, ok := p.Until.Met(w)
 		if ok && w.EventsOver && s.At.Sub(since) >= p.Until.Hold() {
