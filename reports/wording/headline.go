@@ -85,10 +85,21 @@ func unlike(runs []*metrics.Result) (text string, alike bool) {
 	if len(runs) != 2 {
 		return "", true
 	}
-	sameBroker := runs[0].Run.Broker == runs[1].Run.Broker
+	a, b := runs[0].Run, runs[1].Run
+	if a.Scenario != b.Scenario {
+		return fmt.Sprintf("unlike runs: scenarios %s and %s", a.Scenario, b.Scenario), false
+	}
+	sameBroker := a.Broker == b.Broker
 	alike = true
 	var parts []string
+	if a.Nodes != b.Nodes && a.Nodes > 0 && b.Nodes > 0 {
+		parts = append(parts, fmt.Sprintf("%s and %s nodes", Grouped(float64(a.Nodes)), Grouped(float64(b.Nodes))))
+		alike = false
+	}
 	for _, name := range Varying(runs) {
+		if name == "nodes" && parts != nil {
+			continue // said already
+		}
 		parts = append(parts, fmt.Sprintf("%s %s and %s", name, ParamText(Setting(runs[0], name)), ParamText(Setting(runs[1], name))))
 		own := !sameBroker && strings.HasPrefix(name, "broker_") // what the brokers are
 		alike = alike && (own || name == "seed" || name == "version")
