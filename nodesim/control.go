@@ -131,6 +131,13 @@ func (f *Fleet) IDsInGroup(name string) []string {
 
 // The functions below are called with mu held, but InGroup may ask for what never changes.
 
+// IDs returns the node IDs of clients by number.
+func (f *Fleet) IDs(numbers []int) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.idsOf(numbers)
+}
+
 func (f *Fleet) choose(fraction float64) []int {
 	running := f.numbers(func(c *client) bool { return c.running })
 	n := int(max(fraction, 0)*float64(len(f.clients)) + 0.5)

@@ -45,12 +45,17 @@ func SweepFormats() []string {
 	return names
 }
 
-// Sweep writes a sweep in one of SweepFormats.
-func Sweep(w io.Writer, format string, s *metrics.Sweep) error {
-	for _, f := range sweepFormats {
-		if f.name == format {
-			return f.write(w, s)
+// Sweep writes a sweep in one of SweepFormats. The options are those of the first one.
+func Sweep(w io.Writer, format string, s *metrics.Sweep, opts TableOptions) error {
+	for i, f := range sweepFormats {
+		if f.name != format {
+			continue
 		}
+		err := f.write(w, s)
+		if err == nil && i == 0 && opts.Verdict {
+			_, err = fmt.Fprintf(w, "\n%s\n", wrap(sweep.Answer(s)))
+		}
+		return err
 	}
 	return fmt.Errorf("unknown format %q of a sweep: want one of %s", format, strings.Join(SweepFormats(), ", "))
 }

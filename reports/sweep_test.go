@@ -59,11 +59,23 @@ func TestGoldenSweep(t *testing.T) {
 	s := synthSweep(t)
 	var out bytes.Buffer
 	for _, format := range SweepFormats() {
-		if err := Sweep(&out, format, s); err != nil {
+		if err := Sweep(&out, format, s, TableOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	golden(t, "sweep.golden", out.Bytes())
+}
+
+// TestVerdictOfASweepIsLast, too.
+func TestVerdictOfASweepIsLast(t *testing.T) {
+	var out bytes.Buffer
+	s := synthSweep(t)
+	if err := Sweep(&out, SweepFormats()[0], s, TableOptions{Verdict: true}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(out.String(), "\n\n"+wrap(sweep.Answer(s))+"\n") {
+		t.Errorf("the last lines are not %q:\n%s", sweep.Answer(s), out.String())
+	}
 }
 
 func TestGoldenSweepFigures(t *testing.T) {

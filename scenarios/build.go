@@ -89,7 +89,8 @@ func (c *Compiled) build(read readFunc) error {
 	if err := b.makeJobs(); err != nil {
 		return err
 	}
-	if err := b.makeBehaviours(behaviours.Groups(sc.Fleet)); err != nil {
+	b.setting.Groups = behaviours.Groups(sc.Fleet)
+	if err := b.makeBehaviours(b.setting.Groups); err != nil {
 		return err
 	}
 	for _, d := range c.def.Behaviours {

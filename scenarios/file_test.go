@@ -162,6 +162,10 @@ phase "p" {
 		{`event "register_jobs" {}`, "event \"kill_server\" {\n    server = \"boss\"\n  }", `"boss" is no server`},
 		{`event "register_jobs" {}`, "event \"stop_clients\" {\n    fraction = 1.5\n  }", "from 0 to 1"},
 		{`event "register_jobs" {}`, "event \"link_loss\" {\n    loss = 0.1\n    from {\n      servers = [1, 1]\n    }\n  }", "named twice"},
+		{`event "register_jobs" {}`, "event \"partition\" {\n    from {\n      group = \"al\"\n    }\n  }", `Did you mean "all"?`},
+		{`event "register_jobs" {}`, "event \"partition\" {\n    from {\n      datacenter = \"dc2\"\n    }\n  }", `no client is in datacenter "dc2": the groups are in dc1`},
+		{`event "register_jobs" {}`, "event \"link_loss\" {\n    loss = 0.1\n    to {\n      racks = [2]\n    }\n  }", "there is no rack 2"},
+		{`event "register_jobs" {}`, "event \"partition\" {\n    from {\n      clients = 0.5\n      group = \"all\"\n    }\n  }", "leave it out beside group, datacenter and racks"},
 		{`type = "service"`, "type = \"service\"\n  datacenters = []", "no datacenter"},
 		{`type = "service"`, "type = \"service\"\n  copies = 1000000", "100000 at most"},
 	} {

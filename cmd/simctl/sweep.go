@@ -147,11 +147,11 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	if _, err := reports.WriteSweep(f.out, s); err != nil {
 		return err
 	}
-	if err := reports.Sweep(cmd.OutOrStdout(), f.format, s); err != nil {
-		return fmt.Errorf("print the summary: %w", err)
-	}
 	if !f.quiet {
 		cmd.PrintErrf("results in %s\n", f.out)
+	}
+	if err := reports.Sweep(cmd.OutOrStdout(), f.format, s, reports.TableOptions{Verdict: isTerminal(cmd.OutOrStdout())}); err != nil {
+		return fmt.Errorf("print the summary: %w", err)
 	}
 	return sweepVerdict(s, f.out)
 }

@@ -33,8 +33,11 @@ func recoveryFigure(v *view) figure.Figure {
 			x := group - 0.4 + width*float64(i)
 			gap := width * 0.06
 			box := figure.Bar{X0: x + gap, X1: x + width - gap, Color: v.colors[i]}
-			if ph.RecoveryS < 0 {
+			if ph.RecoveryS < 0 || ph.DeploymentS < 0 {
 				box.Label = wording.Never
+				if ph.DeploymentS < 0 {
+					box.Label = wording.Deploying
+				}
 				p.Bars = append(p.Bars, box)
 				continue
 			}

@@ -16,6 +16,9 @@ const (
 	Missing = "-"
 	Never   = "never"
 	same    = "=" // of a ratio
+
+	// Deploying stands for the recovery from a phase that ended while a deployment was under way.
+	Deploying = "deploying"
 )
 
 // MaxClock is the number of seconds, thirty years, from which on a clock says nothing.

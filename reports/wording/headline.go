@@ -39,10 +39,8 @@ func (s *Summary) opening(runs []*metrics.Result) string {
 	say(stopped)
 	differ, alike := unlike(runs)
 	say(differ)
-	for i, r := range runs {
-		for _, w := range r.Warnings {
-			say(s.Labels[i] + ": " + w)
-		}
+	for _, w := range warnings(runs, s.Labels) {
+		say(w)
 	}
 	if n := len(s.Failures); n == 1 {
 		say("1 check failed")
@@ -59,6 +57,27 @@ func (s *Summary) opening(runs []*metrics.Result) string {
 	return strings.Join(sentences, ". ")
 }
 
+// warnings returns those of the runs, each once, with the labels of the runs that have it unless
+// all do.
+func warnings(runs []*metrics.Result, labels []string) []string {
+	var texts []string
+	of := map[string][]string{}
+	for i, r := range runs {
+		for _, w := range r.Warnings {
+			if of[w] == nil {
+				texts = append(texts, w)
+			}
+			of[w] = append(of[w], labels[i])
+		}
+	}
+	for i, w := range texts {
+		if len(of[w]) < len(runs) {
+			texts[i] = strings.Join(of[w], ", ") + ": " + w
+		}
+	}
+	return texts
+}
+
 // unlike says in what two runs differ, other than their broker, and whether a comparison of them
 // says something all the same: about the one setting that differs, or about the brokers under
 // another seed or version.
@@ -66,10 +85,21 @@ func unlike(runs []*metrics.Result) (text string, alike bool) {
 	if len(runs) != 2 {
 		return "", true
 	}
-	sameBroker := runs[0].Run.Broker == runs[1].Run.Broker
+	a, b := runs[0].Run, runs[1].Run
+	if a.Scenario != b.Scenario {
+		return fmt.Sprintf("unlike runs: scenarios %s and %s", a.Scenario, b.Scenario), false
+	}
+	sameBroker := a.Broker == b.Broker
 	alike = true
 	var parts []string
+	if a.Nodes != b.Nodes && a.Nodes > 0 && b.Nodes > 0 {
+		parts = append(parts, fmt.Sprintf("%s and %s nodes", Grouped(float64(a.Nodes)), Grouped(float64(b.Nodes))))
+		alike = false
+	}
 	for _, name := range Varying(runs) {
+		if name == "nodes" && parts != nil {
+			continue // said already
+		}
 		parts = append(parts, fmt.Sprintf("%s %s and %s", name, ParamText(Setting(runs[0], name)), ParamText(Setting(runs[1], name))))
 		own := !sameBroker && strings.HasPrefix(name, "broker_") // what the brokers are
 		alike = alike && (own || name == "seed" || name == "version")

@@ -106,12 +106,16 @@ func rowsOf(phases []*metrics.Phase, names []string) []Row {
 			}
 			v := m.Value(p)
 			all = all && v == 0
-			r.Values = append(r.Values, Value(m, v))
+			text := Value(m, v)
+			if p.DeploymentS < 0 && (name == "deployment_s" || name == "recovery_s") {
+				text = Deploying // whatever evaluations were pending
+			}
+			r.Values = append(r.Values, text)
 		}
 		if all {
 			continue
 		}
-		if len(phases) == 2 && phases[0] != nil && phases[1] != nil {
+		if len(phases) == 2 && phases[0] != nil && phases[1] != nil && !slices.Contains(r.Values, Deploying) {
 			r.compare(m, m.Value(phases[0]), m.Value(phases[1]))
 		}
 		rows = append(rows, r)

@@ -84,7 +84,7 @@ func TestHeadlineTellsWhatGotWorse(t *testing.T) {
 func TestHeadlineOpensWithCaveats(t *testing.T) {
 	run := func(broker string, params map[string]any, entries uint64) *metrics.Result {
 		return &metrics.Result{
-			Run:    metrics.Run{Broker: broker, Clock: "virtual", Params: params},
+			Run:    metrics.Run{Scenario: "storm", Broker: broker, Clock: "virtual", Params: params, Nodes: params["nodes"].(int)},
 			Phases: []metrics.Phase{{Name: "start"}, {Name: "drain", RaftEntries: entries, EvalsProcessed: 7, QueueEmptyS: 10, RecoveryS: 10}},
 		}
 	}
@@ -99,10 +99,20 @@ func TestHeadlineOpensWithCaveats(t *testing.T) {
 		newer *metrics.Result
 		want  string
 	}{
-		"like":           {run("shedding", map[string]any{"nodes": 500}, 50), half},
-		"unlike":         {wall, "Unlike runs: clock virtual and wall, nodes 500 and 100"},
-		"another broker": {run("shedding", map[string]any{"nodes": 100}, 50), "Unlike runs: nodes 500 and 100"},
-		"one setting":    {run("legacy", map[string]any{"nodes": 100}, 50), "Unlike runs: nodes 500 and 100. " + half},
+		"like":   {run("shedding", map[string]any{"nodes": 500}, 50), half},
+		"unlike": {wall, "Unlike runs: 500 and 100 nodes, clock virtual and wall"},
+		"another fleet": {func() *metrics.Result {
+			r := run("shedding", map[string]any{"nodes": 500}, 50)
+			r.Run.Nodes = 1000
+			return r
+		}(), "Unlike runs: 500 and 1,000 nodes"},
+		"another scenario": {func() *metrics.Result {
+			r := run("shedding", map[string]any{"nodes": 500}, 50)
+			r.Run.Scenario = "other"
+			return r
+		}(), "Unlike runs: scenarios storm and other"},
+		"another broker": {run("shedding", map[string]any{"nodes": 100}, 50), "Unlike runs: 500 and 100 nodes"},
+		"one setting":    {run("legacy", map[string]any{"nodes": 100}, 50), "Unlike runs: 500 and 100 nodes. " + half},
 		"a broker's own": {run("shedding", map[string]any{"nodes": 500, "broker_release": "1.4.3"}, 50), "Unlike runs: broker_release - and 1.4.3. " + half},
 		"work under way": {warned, "Shedding: the deployment of job web was under way at the end. " + half},
 		"a failed check": {failed, "1 check failed. " + half},
@@ -110,6 +120,28 @@ func TestHeadlineOpensWithCaveats(t *testing.T) {
 		if got := Summarise([]*metrics.Result{run("legacy", map[string]any{"nodes": 500}, 100), tt.newer}).Headline; got != tt.want {
 			t.Errorf("%s:\ngot  %q\nwant %q", what, got, tt.want)
 		}
+	}
+}
+
+// TestDeployingIsNoRecovery: a phase that ended while a deployment was under way has no time to
+// recovery, whatever evaluations were pending, and nothing is made of what it would be.
+func TestDeployingIsNoRecovery(t *testing.T) {
+	run := func(broker string) *metrics.Result {
+		p := metrics.Phase{Name: "deploy", EvalsProcessed: 3, QueueEmptyS: 0.1, RecoveryS: 0.4, DeploymentS: -1}
+		return &metrics.Result{Run: metrics.Run{Broker: broker}, Phases: []metrics.Phase{p}, Warnings: []string{"1 deployment under way"}}
+	}
+	pair := []*metrics.Result{run("legacy"), run("shedding")}
+	s := Summarise(pair)
+	for _, r := range s.Sections[0].Rows {
+		if (r.Title == "recovery" || r.Title == "deployment") && (r.Values[0] != Deploying || r.Ratio != "") {
+			t.Errorf("the row %s is %+v", r.Title, r)
+		}
+	}
+	if want := "1 deployment under way. Deploy: as many Raft entries, queue empty at the same time"; s.Headline != want {
+		t.Errorf("got %q, want %q", s.Headline, want)
+	}
+	if got, want := Summarise(pair[:1]).Headline, "1 deployment under way. Deploy: not deployed at the end with 0 Raft entries"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -66,6 +66,7 @@ type Setting struct {
 	// Jobs are the jobs of each block as the event finds them: an update replaces them.
 	Jobs       map[string][]*rpc.Job
 	Behaviours map[string]*behaviours.Behaviour
+	Groups     []behaviours.Group // of the fleet
 	jobActions int
 }
 

@@ -19,6 +19,32 @@ func TestRefusedTraces(t *testing.T) {
 	}
 }
 
+func TestPlaces(t *testing.T) {
+	groups := []Group{{"a", "dc1", 0, 5, 2}, {"b", "dc2", 5, 3, 1}}
+	for _, c := range []struct {
+		place Place
+		want  []int
+		err   string
+	}{
+		{place: Place{Group: "b"}, want: []int{5, 6, 7}},
+		{place: Place{Datacenter: "dc1"}, want: []int{0, 1, 2, 3, 4}},
+		{place: Place{Group: "a", Racks: []int{2}}, want: []int{1, 3}},
+		{place: Place{Racks: []int{1}}, want: []int{0, 2, 4, 5, 6, 7}},
+		{place: Place{Datacenter: "dc3"}, err: `no client is in datacenter "dc3": the groups are in dc1, dc2`},
+		{place: Place{Group: "a", Datacenter: "dc2"}, err: "group a has no client in datacenter dc2"},
+		{place: Place{Group: "b", Racks: []int{2}}, err: "there is no rack 2: the racks there have numbers from 1 to 1"},
+		{place: Place{Racks: []int{0}}, err: "there is no rack 0: the racks there have numbers from 1 to 2"},
+	} {
+		got, err := c.place.Clients(groups)
+		if !slices.Equal(got, c.want) || (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
+			t.Errorf("%+v: clients %v, error %v, want %v, %q", c.place, got, err, c.want, c.err)
+		}
+	}
+	if got, want := (Place{Group: "a", Racks: []int{1, 2}}).String(), "racks 1, 2 of group a"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestUnitsAreDrawnBySeed(t *testing.T) {
 	groups := []Group{{"a", "dc1", 0, 10, 4}, {"b", "dc1", 10, 5, 1}, {"c", "dc2", 15, 5, 1}}
 	sizes := func(b Behaviour) (out []int) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
 var _ = register("recovered", Recovered{For: Quiet})
@@ -81,6 +82,24 @@ func (c Settled) Lacking(w *Watch) string {
 	s := w.Last
 	return fmt.Sprintf("%s; %d clients run, of which the servers know %d as ready; %d of %d stopped clients are down",
 		Recovered{}.Lacking(w), s.Fleet.Running, s.Cluster.NodesByStatus[rpc.NodeStatusReady], s.gone(), s.Fleet.Stopped)
+}
+
+var _ = register("deployed", Deployed{For: Quiet})
+
+// Deployed: settled, and no deployment is under way; and that has been so for For.
+type Deployed struct{ For time.Duration }
+
+func (c Deployed) Met(w *Watch) (time.Time, bool) {
+	s := w.recovered.and(w.known).and(w.deployed)
+	return s.Since, s.Holds
+}
+
+func (c Deployed) Hold() time.Duration       { return c.For }
+func (c Deployed) Quiescent()                {}
+func (c Deployed) Progress(w *Watch) float64 { return Recovered{}.Progress(w) }
+
+func (c Deployed) Lacking(w *Watch) string {
+	return fmt.Sprintf("%s; %s under way", Settled{}.Lacking(w), english.Plural(w.Last.Deploying, "deployment"))
 }
 
 var _ = register("registered", Registered{For: 3 * time.Second})

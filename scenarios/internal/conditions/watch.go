@@ -14,6 +14,8 @@ type Sample struct {
 	Cluster  cluster.Stats
 	Fleet    nodesim.Stats
 	FleetErr error // the clients' latest
+	// Deploying is the number of deployments under way.
+	Deploying int
 }
 
 // queueEmpty reports whether the workers have nothing to do for any job; without a leader
@@ -79,6 +81,7 @@ type Watch struct {
 	ready     Span      // every running client is ready
 	down      Span      // every stopped client is down
 	known     Span      // every client is known as it is
+	deployed  Span      // no deployment is under way
 	own       Span      // for the condition's own use
 	created   time.Time // when an evaluation was last created
 	peakOpen  int       // most evaluations pending in state
@@ -113,6 +116,7 @@ func (w *Watch) Add(s Sample) {
 	w.ready.see(s.At, s.Fleet.Ready == s.Fleet.Running)
 	w.down.see(s.At, s.allDown())
 	w.known.see(s.At, s.known())
+	w.deployed.see(s.At, s.Deploying == 0)
 	w.peakOpen = max(w.peakOpen, now.StatePending)
 	w.Last = s
 }

@@ -32,7 +32,10 @@ func (r *run) phase(i int) error {
 	p := r.sc.Phases[i]
 	first := r.sample()
 	w := conditions.NewWatch(first, p.Until)
-	r.losses = judge.NewLosses(first.At, r.latestState())
+	snap := r.latestState()
+	r.losses = judge.NewLosses(first.At, snap)
+	r.deployments.See(first.At, snap)
+	r.deployments.BeginPhase()
 	r.rec.BeginPhase(p.Name, first.At, counters(first.Cluster))
 	r.say(i, w, true)
 
@@ -53,6 +56,7 @@ func (r *run) phase(i int) error {
 		QueueEmptyS:       w.SecondsOf(w.QueueEmpty),
 		RecoveryS:         w.SecondsOf(conditions.Recovery(p.Until, w)),
 		AllocsReplacedS:   r.losses.Seconds(),
+		DeploymentS:       r.deployments.Seconds(),
 		RaftEntriesByType: r.stage.Cluster.EntriesBetween(first.Cluster.LastIndex, last.Cluster.LastIndex),
 		RaftAccount:       account(first.Cluster.Account, last.Cluster.Account),
 		EvalsByStatus:     last.Cluster.EvalsByStatus,
@@ -85,9 +89,11 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 		if err := r.stage.Cluster.StorageError(); err != nil {
 			return fmt.Errorf("%w: make room in %s, choose another directory by TMPDIR, or keep the logs in memory", err, os.TempDir())
 		}
-		s := r.sample()
+		s, snap := r.sample(), r.latestState()
+		r.losses.See(s.At, snap)
+		r.deployments.See(s.At, snap)
+		s.Deploying = r.deployments.UnderWay()
 		w.Add(s)
-		r.losses.See(s.At, r.latestState())
 		r.say(i, w, false)
 		since, ok := p.Until.Met(w)
 		if ok && w.EventsOver && s.At.Sub(since) >= p.Until.Hold() {

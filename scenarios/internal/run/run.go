@@ -74,7 +74,11 @@ type run struct {
 	index   uint64
 	checks  []metrics.Invariant
 	losses  *judge.Losses // of the present phase
-	stopped string        // by this limit; empty: by none
+
+	deployments judge.Deployments
+	warnings    []string
+
+	stopped string // by this limit; empty: by none
 }
 
 // scaled converts a duration of this package to the run's clock.
@@ -144,6 +148,7 @@ func (r *run) all() (res *metrics.Result, err error) {
 		err = r.healAtEnd()
 	}
 	if err == nil {
+		r.warnings = judge.Unfinished(r.latestState())
 		r.rest()
 	}
 	fleet.Shutdown()
@@ -162,7 +167,7 @@ func (r *run) result() (*metrics.Result, error) {
 	label.Target, label.Version, label.GoVersion = "simulated", version(), runtime.Version()
 	res, err := r.rec.Result(label, r.checks, metrics.Host{})
 	if res != nil {
-		res.Stopped = r.stopped
+		res.Stopped, res.Warnings = r.stopped, r.warnings
 	}
 	return res, err
 }

@@ -8,17 +8,26 @@ import (
 
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/behaviours"
 	"github.com/simctl/simctl/scenarios/internal/draw"
 )
 
 var (
-	_ = actions.RegisterAction("partition", Partition{}, actions.Soak{Draws: []actions.Draw{
+	_ = registerOnLinks("partition", Partition{}, actions.Soak{Draws: []actions.Draw{
 		{Kind: actions.OfNetwork, Place: 1, Weight: 2, Event: drawPartition},
 		{Kind: actions.OfNetwork, Place: 2, Weight: 1, Event: drawClientsCutOff},
 	}})
-	_ = actions.RegisterAction("link_delay", LinkDelay{}, actions.Drawn(actions.OfNetwork, 3, 1, drawLinkDelay))
-	_ = actions.RegisterAction("link_loss", LinkLoss{}, actions.Drawn(actions.OfNetwork, 4, 1, drawLinkLoss))
+	_ = registerOnLinks("link_delay", LinkDelay{}, actions.Drawn(actions.OfNetwork, 3, 1, drawLinkDelay))
+	_ = registerOnLinks("link_loss", LinkLoss{}, actions.Drawn(actions.OfNetwork, 4, 1, drawLinkLoss))
 )
+
+// registerOnLinks declares a keyword of a fault on links, whose ends must exist.
+func registerOnLinks[A interface {
+	actions.Action
+	exist(groups []behaviours.Group) error
+}](keyword string, defaults A, s actions.Soak) struct{} {
+	return actions.Register(keyword, defaults, func(a A, set *actions.Setting) (actions.Action, error) { return a, a.exist(set.Groups) }, s)
+}
 
 // Partition cuts links.
 type Partition struct{ Links }
@@ -88,12 +97,19 @@ func drawLinkLoss(s *draw.Source) draw.Event {
 	return draw.NewEvent("link_loss", append([]string{s.Lasts(), "loss = " + s.Between(0.02, 0.6)}, drawEnds(s)...)...)
 }
 
-// Members is one end of the links that a fault concerns: servers, and a share of the running
-// clients that the fleet's seed chooses. The zero value stands for everybody who is not at
-// the other end.
+// Members is one end of the links that a fault concerns: servers, and clients, either a share of
+// the running ones that the fleet's seed chooses or all at a place. The zero value stands for
+// everybody who is not at the other end.
 type Members struct {
-	Servers Servers
-	Clients float64
+	Servers    Servers
+	Clients    float64
+	Group      string `lang:"ref=group"`
+	Datacenter string
+	Racks      []int
+}
+
+func (m Members) place() behaviours.Place {
+	return behaviours.Place{Group: m.Group, Datacenter: m.Datacenter, Racks: m.Racks}
 }
 
 func (m Members) String() string {
@@ -104,17 +120,25 @@ func (m Members) String() string {
 	if len(m.Servers) > 0 {
 		parts = append(parts, m.Servers.String())
 	}
+	if place := m.place(); !place.Anywhere() {
+		parts = append(parts, "the clients of "+place.String())
+	}
 	if m.Clients > 0 {
 		parts = append(parts, fmt.Sprintf("%g%% of the clients", m.Clients*100))
 	}
 	return strings.Join(parts, ", ")
 }
 
-func (m Members) everybody() bool { return len(m.Servers) == 0 && m.Clients == 0 }
+func (m Members) everybody() bool {
+	return len(m.Servers) == 0 && m.Clients == 0 && m.place().Anywhere()
+}
 
 func (m Members) check(servers int) error {
 	if err := actions.ShareOfClients(m.Clients); err != nil {
 		return err
+	}
+	if m.Clients > 0 && !m.place().Anywhere() {
+		return fmt.Errorf("clients = %g is a share of all clients: leave it out beside group, datacenter and racks", m.Clients)
 	}
 	return m.Servers.check(servers)
 }
@@ -134,6 +158,10 @@ func (m Members) addresses(s *actions.Stage) ([]string, error) {
 			addrs = append(addrs, s.Cluster.Addr(i))
 		}
 	}
+	if place := m.place(); !place.Anywhere() {
+		numbers, err := place.Clients(s.Groups)
+		return append(addrs, s.Fleet.IDs(numbers)...), err
+	}
 	return append(addrs, s.Fleet.Choose(m.Clients)...), nil
 }
 
@@ -148,6 +176,18 @@ type Links struct {
 // Check is that of every Action on links, or part of it.
 func (l Links) Check(servers int) error {
 	return errors.Join(l.From.check(servers), l.To.check(servers), actions.Lasting(l.For))
+}
+
+// exist returns an error if nobody is at one of the ends.
+func (l Links) exist(groups []behaviours.Group) error {
+	for _, m := range []Members{l.From, l.To} {
+		if place := m.place(); !place.Anywhere() {
+			if _, err := place.Clients(groups); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // mark says what is the matter with the links.

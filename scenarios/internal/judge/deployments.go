@@ -1,0 +1,99 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/scenarios/internal/english"
+)
+
+// Deployments follows the deployments of a run. The zero value has seen none.
+type Deployments struct {
+	began   map[string]time.Time // of those under way, by ID
+	longest time.Duration        // of those that ended in the phase
+}
+
+// BeginPhase forgets the deployments that have ended.
+func (d *Deployments) BeginPhase() { d.longest = 0 }
+
+// See looks at the state at one instant. A deployment that the state has no more has ended, since
+// that of a later version took its place. One that begins and ends between two looks goes
+// unseen.
+func (d *Deployments) See(at time.Time, snap *state.Snapshot) {
+	before := d.began
+	d.began = nil
+	for now := range snap.Deployments() {
+		if !now.Active() {
+			continue
+		}
+		began, ok := before[now.ID]
+		if !ok {
+			began = at
+		}
+		if d.began == nil {
+			d.began = map[string]time.Time{}
+		}
+		d.began[now.ID] = began
+	}
+	for id, began := range before { // the greatest, in whatever order
+		if _, ok := d.began[id]; !ok {
+			d.longest = max(d.longest, at.Sub(began))
+		}
+	}
+}
+
+// UnderWay returns the number of deployments that are under way.
+func (d *Deployments) UnderWay() int { return len(d.began) }
+
+// Seconds returns how long the longest deployment took that ended in the phase, from its own
+// beginning: zero if none ran, -1 if one is under way.
+func (d *Deployments) Seconds() float64 {
+	if len(d.began) > 0 {
+		return -1
+	}
+	return d.longest.Round(time.Microsecond).Seconds()
+}
+
+// mostNamed is the number of deployments that a warning names.
+const mostNamed = 1
+
+// Unfinished says what was under way when a run ended although no evaluation was pending:
+// deployments and drains wait for clients most of their time. A run that leaves them has not got
+// through what its last figures seem to say.
+func Unfinished(snap *state.Snapshot) []string {
+	var named, warnings []string
+	deployments := 0
+	for d := range snap.Deployments() {
+		if !d.Active() {
+			continue
+		}
+		if deployments++; deployments > mostNamed {
+			continue
+		}
+		healthy, wanted := 0, 0
+		for _, g := range d.Groups {
+			healthy, wanted = healthy+g.Healthy, wanted+g.DesiredTotal
+		}
+		named = append(named, fmt.Sprintf("%s with %d of %d allocations healthy", d.JobID, healthy, wanted))
+	}
+	if more := deployments - mostNamed; more > 0 {
+		named = append(named, fmt.Sprintf("%d more", more))
+	}
+	if deployments > 0 {
+		warnings = append(warnings, fmt.Sprintf("%s under way at the end (%s); until \"deployed\" waits for deployments",
+			english.Plural(deployments, "deployment"), strings.Join(named, ", ")))
+	}
+	draining := 0
+	for n := range snap.Nodes() {
+		if n.Drain != nil && len(snap.NodeAllocs(n.ID).Live) > 0 && n.Status == rpc.NodeStatusReady {
+			draining++
+		}
+	}
+	if draining > 0 {
+		warnings = append(warnings, english.Plural(draining, "node")+" draining at the end")
+	}
+	return warnings
+}

@@ -1,0 +1,70 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// TestDeployments follows deployments over two phases: one that ends, one that a later version
+// replaces, and one that outlasts its phase.
+func TestDeployments(t *testing.T) {
+	w := newLossWorld(t)
+	service := job(rpc.JobTypeService, 0, 2)
+	begin := func(id string) {
+		w.update(func(tx *state.Tx) error {
+			return tx.UpsertDeployment(&rpc.Deployment{
+				ID: id, Namespace: service.Namespace, JobID: service.ID, Status: rpc.DeploymentRunning,
+				Groups: []rpc.DeploymentGroup{{Name: "g", DesiredTotal: 2, Healthy: 1}},
+			})
+		})
+	}
+	end := func(id string) {
+		w.update(func(tx *state.Tx) error {
+			return tx.UpdateDeployment(&rpc.DeploymentUpdate{DeploymentID: id, Namespace: service.Namespace, JobID: service.ID, Status: rpc.DeploymentSuccessful})
+		})
+	}
+	var d Deployments
+	start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	see := func(s int, underWay int, seconds float64) {
+		t.Helper()
+		d.See(start.Add(time.Duration(s)*time.Second), w.store.Snapshot())
+		if d.UnderWay() != underWay || d.Seconds() != seconds {
+			t.Errorf("after %d s: %d under way, the longest took %g s; want %d and %g s", s, d.UnderWay(), d.Seconds(), underWay, seconds)
+		}
+	}
+	d.BeginPhase()
+	see(0, 0, 0)
+	begin("first")
+	see(10, 1, -1)
+	if got := Unfinished(w.store.Snapshot()); len(got) != 1 || !strings.HasPrefix(got[0], "1 deployment under way at the end ("+service.ID+" with 1 of 2 allocations healthy)") {
+		t.Errorf("the warnings are %q", got)
+	}
+	end("first")
+	see(40, 0, 30)
+	if got := Unfinished(w.store.Snapshot()); len(got) != 0 {
+		t.Errorf("the warnings are %q when nothing is left", got)
+	}
+	begin("second")
+	see(50, 1, -1)
+	begin("third") // in place of the second
+	see(55, 1, -1)
+	d.BeginPhase()
+	see(60, 1, -1)
+	end("third")
+	see(100, 0, 45)
+	d.BeginPhase()
+	see(110, 0, 0)
+}
+
+// TestDrainsAreUnfinished while something runs on the node.
+func TestDrainsAreUnfinished(t *testing.T) {
+	w := newLossWorld(t)
+	w.update(func(tx *state.Tx) error { return tx.UpdateNodeDrain("one", &rpc.DrainStrategy{}, false, 0, "") })
+	if got := Unfinished(w.store.Snapshot()); len(got) != 1 || got[0] != "1 node draining at the end" {
+		t.Errorf("the warnings are %q", got)
+	}
+}
