@@ -32,7 +32,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "simctl: %v\n", err)
+	fmt.Fprintf(stderr, "simctl: %s\n", language.Printable(err.Error()))
 	if !parsed {
 		// Cobra reports errors of the command line before it starts a command.
 		return exitUsage

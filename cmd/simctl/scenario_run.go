@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,7 +42,8 @@ func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
 	flags.Var(names(&f.brokers), "broker", "brokers to compare, the older one first (default legacy,shedding)")
 	flags.StringVar(&f.spec.Clock, "clock", f.spec.Clock, "virtual (simulated time) or wall (real time)")
-	flags.Float64Var(&f.spec.TimeScale, "time-scale", f.spec.TimeScale, "factor on all durations, on the wall clock")
+	flags.Var(newChecked(&f.spec.TimeScale, "factor", parseTimeScale), "time-scale", "factor on all durations, on the wall clock (default 1)")
+	flags.Lookup("time-scale").DefValue = ""
 	flags.StringVar(&f.spec.RaftStore, "raft-store", scenarios.RaftStoreMemory, "where servers keep their Raft logs: memory or, on the wall clock, boltdb")
 	bindCost(flags, &f.spec)
 	flags.BoolVar(&f.spec.Force, "force", f.spec.Force, "allow more than 1,000,000 clients")
@@ -63,6 +65,15 @@ func parsePatience(s string) (time.Duration, error) {
 		return 0, errors.New("it must be a length of time such as 90s, 2m or 1h30m")
 	}
 	return d, nil
+}
+
+// parseTimeScale reads a factor on durations. Zero, which in a Spec stands for no factor, is none.
+func parseTimeScale(s string) (float64, error) {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(v > 0 && v <= 1000) {
+		return 0, errors.New("it must be a number above 0, up to 1000")
+	}
+	return v, nil
 }
 
 // bindCost adds the flag that chooses the class of machines.

@@ -187,6 +187,9 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 	if err := f.design(cmd.Flags()); err != nil {
 		return nil, 0, err
 	}
+	if err := f.checkAxes(); err != nil {
+		return nil, 0, err
+	}
 	runs, most, err := st.Plan()
 	if err != nil {
 		return nil, 0, badSweep(err)
@@ -213,6 +216,17 @@ func (f *sweepFlags) checkFigures(vocabulary *metrics.Vocabulary) error {
 			return usageErrorf("--metric: %w", err)
 		}
 		f.metrics[i] = path
+	}
+	return nil
+}
+
+// checkAxes refuses values for variables that an axis varies in every run.
+func (f *sweepFlags) checkAxes() error {
+	for _, a := range f.study.Axes {
+		value, given := f.vars.values[a.Name]
+		if given && f.vars.files[a.Name] == nil && len(a.Only) == 0 && !f.alone {
+			return usageErrorf("--var %s=%v: --vary varies %s in every run: leave one of them out", a.Name, value, a.Name)
+		}
 	}
 	return nil
 }
