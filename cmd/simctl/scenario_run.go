@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -104,6 +105,9 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if names := out.older(f.brokers); len(names) > 0 {
+		cmd.PrintErrf("%s already holds %s: what is there stays, and is no part of the new report\n", f.out, english.WordSeries(names, "and"))
+	}
 	if !f.quiet {
 		f.announce(cmd, runs)
 	}
@@ -112,8 +116,9 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if err == nil {
 		err = held.judge(results)
 	}
+	var lacking error
 	if err == nil {
-		err = writeFiles(out, results)
+		lacking, err = writeFiles(out, results)
 	}
 	if ctx.Err() != nil {
 		err = fmt.Errorf("interrupted (%w): nothing was written", context.Cause(ctx))
@@ -128,6 +133,9 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
 	held.tell(cmd)
+	if lacking != nil {
+		return fmt.Errorf("%w; the results are in %s: simctl report makes the rest of them later", lacking, f.out)
+	}
 	if stopped := reports.Stopped(results); stopped != "" {
 		return fmt.Errorf("%s; what was until then is in %s", stopped, f.out)
 	}
@@ -216,13 +224,14 @@ func (f *scenarioFlags) simulate(ctx context.Context, cmd *cobra.Command, runs [
 	return scenarios.Run(ctx, runs, show.update)
 }
 
-// writeFiles fills the directory: the result files, the charts and the page.
-func writeFiles(out *outDir, results []*metrics.Result) error {
+// writeFiles fills the directory: the result files, the charts and the page. Lacking is why
+// charts or the page could not be written, such as a full disk: the results are there all the same.
+func writeFiles(out *outDir, results []*metrics.Result) (lacking, err error) {
 	for _, r := range results {
 		if err := r.WriteFile(out.path(r.Run.Broker + ".json")); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	_, err := reports.Write(out.stage, results, "png", "html")
-	return err
+	_, lacking = reports.Write(out.stage, results, "png", "html")
+	return lacking, nil
 }

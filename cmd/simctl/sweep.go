@@ -107,8 +107,8 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 }
 
 // run does what the flags say. It checks everything before it runs or writes anything.
-func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
-	if err := f.vars.load(&f.study.Base, args[0]); err != nil {
+func (f *sweepFlags) run(cmd *cobra.Command, args []string) (err error) {
+	if err := f.vars.load(cmd.InOrStdin(), &f.study.Base, args[0]); err != nil {
 		return err
 	}
 	runs, most, err := f.check(cmd)
@@ -132,13 +132,12 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 		show.preview(runs, most)
 		return nil
 	}
-	probe, err := newOutDir(f.out) // refuses a directory that cannot be written to
-	if err == nil {
-		err = probe.discard()
-	}
+	// It refuses a directory that cannot be written to, and keeps other processes out of it.
+	hold, err := newOutDir(f.out)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, hold.discard()) }()
 	s, err := f.execute(cmd.Context(), executor, show)
 	if err != nil {
 		return err
