@@ -195,3 +195,6 @@ func ReadOutcome(r io.Reader) (*metrics.Result, error) { return process.ReadOutc
 func WriteOutcome(w io.Writer, res *metrics.Result, err error) error {
 	return process.WriteOutcome(w, res, err)
 }
+
+// EndingSignals returns the signals that should end the context of runs.
+func EndingSignals() []os.Signal { return process.EndingSignals() }

@@ -60,7 +60,7 @@ func TestBadResultFiles(t *testing.T) {
 			t.Errorf("%s: %d files beside it (%v), want none", name, len(entries)-1, err)
 		}
 	}
-	for path, want := range map[string]string{t.TempDir(): "is a directory", filepath.Join(t.TempDir(), "none.json"): "no such file"} {
+	for path, want := range map[string]string{t.TempDir(): "the directory holds no result file", filepath.Join(t.TempDir(), "none.json"): "no such file"} {
 		for what, command := range commands {
 			cmd, args := command(path)
 			if _, err := execute(cmd, args...); err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -88,7 +89,10 @@ type checked[T any] struct {
 	value *T
 	kind  string // what the help calls the value
 	parse func(string) (T, error)
+	known []string // what shells complete; nil = nothing
 }
+
+func (c *checked[T]) completions() []string { return c.known }
 
 // newChecked returns a flag value that stores into value, which holds the default.
 func newChecked[T any](value *T, kind string, parse func(string) (T, error)) *checked[T] {
@@ -129,14 +133,29 @@ func names(value *[]string) pflag.Value {
 // textFormat returns a flag value for the format of a comparison on stdout.
 func textFormat(value *string) pflag.Value { return oneOf(value, "format", textFormats()) }
 
+// bindFormat adds the flag that turns a command's text into JSON.
+func bindFormat(cmd *cobra.Command, format *string) {
+	cmd.Flags().Var(oneOf(format, "format", []string{"text", "json"}), "format", "format of stdout: text, json")
+}
+
+// printJSON writes a value as indented JSON.
+func printJSON(cmd *cobra.Command, v any) error {
+	enc := json.NewEncoder(cmd.OutOrStdout())
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
 // oneOf returns a flag value for one of the known names.
 func oneOf(value *string, kind string, known []string) pflag.Value {
-	return newChecked(value, kind, func(s string) (string, error) {
+	c := newChecked(value, kind, func(s string) (string, error) {
 		if !slices.Contains(known, s) {
 			return "", fmt.Errorf("it must be one of %s%s", strings.Join(known, ", "), language.DidYouMean(s, known))
 		}
 		return s, nil
 	})
+	c.known = known
+	return c
 }
 
 // textFormats returns the formats of a comparison that fit on stdout.

@@ -104,8 +104,9 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 		err = held.judge(results)
 	}
 	if err == nil && out != nil {
-		if err = writeFiles(out, results); err == nil {
-			err = out.commit()
+		var lacking error
+		if lacking, err = writeFiles(out, results); err == nil {
+			err = errors.Join(lacking, out.commit())
 		}
 	}
 	if err != nil {
@@ -159,7 +160,10 @@ func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baselin
 		}
 	}
 	if len(args) == 1 {
-		if err := f.load(args[0], f.byVar); err != nil {
+		if args[0] == "-" {
+			return nil, usageErrorf("a gate runs a file that its baseline can name, not stdin")
+		}
+		if err := f.load(cmd, args[0], f.byVar); err != nil {
 			return nil, err
 		}
 		if f.base == "" {

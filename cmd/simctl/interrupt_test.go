@@ -21,6 +21,7 @@ func TestInterrupt(t *testing.T) {
 		want   string
 	}{
 		{"terminated", syscall.SIGTERM, false, "simctl: interrupted (terminated signal received): nothing was written"},
+		{"hung up", syscall.SIGHUP, true, "simctl: interrupted (hangup signal received): nothing was written"},
 		{"ctrl-c", syscall.SIGINT, true, "simctl: interrupted (interrupt signal received): nothing was written"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

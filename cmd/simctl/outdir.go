@@ -4,9 +4,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 
 	"github.com/google/renameio/v2"
 )
@@ -43,20 +48,52 @@ func newOutDir(target string) (*outDir, error) {
 // stageNear makes a hidden directory in target or, so that a failure leaves no new parents to
 // remove, in its nearest parent that exists.
 func stageNear(target string) (string, error) {
+	full, err := filepath.Abs(target)
+	if err != nil {
+		return "", err
+	}
 	near := target
-	_, err := os.Stat(near)
+	_, err = os.Stat(near)
 	for errors.Is(err, fs.ErrNotExist) {
 		near = filepath.Dir(near)
 		_, err = os.Stat(near)
 	}
-	stage := filepath.Join(near, ".simctl-"+rand.Text())
+	// The name says for which target it is, and which process fills it.
+	hash := fnv.New32a()
+	hash.Write([]byte(full))
+	prefix := fmt.Sprintf(".simctl-%08x-", hash.Sum32())
+	stage := filepath.Join(near, fmt.Sprintf("%s%d-%s", prefix, os.Getpid(), rand.Text()))
 	if err == nil {
 		err = os.Mkdir(stage, 0o777)
+	}
+	if err == nil {
+		if err = alone(near, prefix); err != nil {
+			err = errors.Join(err, os.Remove(stage))
+		}
 	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
 	return stage, err
+}
+
+// alone returns an error if another process fills a hidden directory of that prefix.
+func alone(near, prefix string) error {
+	entries, err := os.ReadDir(near)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), prefix)
+		pid, convErr := strconv.Atoi(strings.SplitN(rest, "-", 2)[0])
+		if !ok || convErr != nil || pid == os.Getpid() {
+			continue
+		}
+		if p, err := os.FindProcess(pid); err == nil && p.Signal(syscall.Signal(0)) == nil {
+			return fmt.Errorf("another simctl, process %d, is writing there (%s)", pid, filepath.Join(near, e.Name()))
+		}
+	}
+	return nil
 }
 
 // checkFile returns a usage error if the file that a flag names cannot be written. Its
@@ -83,6 +120,19 @@ func writeFile(path string, text []byte) error {
 	return renameio.WriteFile(path, text, 0o644)
 }
 
+// older returns the result files in the target that the runs of these brokers will not replace.
+func (d *outDir) older(brokers []string) []string {
+	paths, _ := filepath.Glob(filepath.Join(escapeGlob(d.target), "*.json")) // the pattern is correct
+	var names []string
+	for _, path := range paths {
+		name := filepath.Base(path)
+		if !slices.Contains(brokers, strings.TrimSuffix(name, ".json")) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // path returns where to write the file that commit will put into the target.
 func (d *outDir) path(name string) string { return filepath.Join(d.stage, name) }
 
@@ -99,7 +149,11 @@ func (d *outDir) publish() error {
 		if err := os.MkdirAll(filepath.Dir(d.target), 0o777); err != nil {
 			return err
 		}
-		return os.Rename(d.stage, d.target)
+		err := os.Rename(d.stage, d.target)
+		if info, statErr := os.Stat(d.target); err == nil || statErr != nil || !info.IsDir() {
+			return err
+		}
+		// Somebody has made the directory meanwhile.
 	}
 	entries, err := os.ReadDir(d.stage)
 	if err != nil {

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/simctl/simctl/metrics"
 )
 
 // tree lists every file and directory below root.
@@ -84,5 +89,77 @@ func TestOutDir(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOutDirInUse: a directory that another process is filling is refused, the rests of one that
+// has ended are not, and a target that appears meanwhile is filled.
+func TestOutDirInUse(t *testing.T) {
+	root := t.TempDir()
+	target := filepath.Join(root, "out")
+	d, err := newOutDir(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := exec.Command("sleep", "60")
+	if err := other.Start(); err != nil {
+		t.Skip(err)
+	}
+	prefix, rest, _ := strings.Cut(strings.TrimPrefix(filepath.Base(d.stage), ".simctl-"), "-")
+	_, name, _ := strings.Cut(rest, "-")
+	theirs := filepath.Join(root, fmt.Sprintf(".simctl-%s-%d-%s", prefix, other.Process.Pid, name))
+	if err := os.Mkdir(theirs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newOutDir(target); exitCode(err) != exitUsage || !strings.Contains(err.Error(), "another simctl") {
+		t.Errorf("while another fills it: %v", err)
+	}
+	if _, err := newOutDir(filepath.Join(root, "other")); err != nil {
+		t.Errorf("another target: %v", err)
+	}
+	_ = other.Process.Kill()
+	_ = other.Wait()
+	if _, err := newOutDir(target); err != nil {
+		t.Errorf("after the other has ended: %v", err)
+	}
+	if err := os.Mkdir(target, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{d.path("a.json"): "new", filepath.Join(target, "b.json"): "old"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.commit(); err != nil {
+		t.Fatal(err)
+	}
+	if got := tree(t, target); !slices.Equal(got, []string{"a.json", "b.json"}) {
+		t.Errorf("the target holds %v", got)
+	}
+	if got := d.older([]string{"a"}); !slices.Equal(got, []string{"b.json"}) {
+		t.Errorf("older results are %v, want b.json", got)
+	}
+}
+
+// TestResultsSurviveCharts: the results are kept if a chart or the page cannot be written.
+func TestResultsSurviveCharts(t *testing.T) {
+	target := filepath.Join(t.TempDir(), "out")
+	d, err := newOutDir(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(d.path("report.html/in-the-way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := &metrics.Result{Schema: metrics.Schema, Run: metrics.Run{Scenario: "s", Broker: "legacy"}}
+	lacking, err := writeFiles(d, []*metrics.Result{r})
+	if err != nil || lacking == nil {
+		t.Fatalf("%v, %v: want the page to be lacking, and nothing else", lacking, err)
+	}
+	if err := d.commit(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(target, "legacy.json")); err != nil {
+		t.Error(err)
 	}
 }

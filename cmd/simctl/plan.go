@@ -52,8 +52,7 @@ about it. --check-nodes sets its size; 0 leaves the check out.`,
 	flags.Var(newChecked(&f.miss, "share", parseShare), "miss", "share of the nodes that miss their heartbeats, such as 10% or 0.1")
 	flags.Lookup("miss").DefValue = "10%"
 	bindCost(flags, &f.spec)
-	flags.IntVar(&f.check, "check-nodes", -1, fmt.Sprintf("nodes of the simulated check; 0 for none (default: --nodes, up to %d)", mostCheckNodes))
-	flags.Lookup("check-nodes").DefValue = "0" // keeps pflag from naming -1
+	flags.IntVar(&f.check, "check-nodes", 0, fmt.Sprintf("nodes of the simulated check; 0 for none (default: --nodes, up to %d)", mostCheckNodes))
 	flags.Var(oneOf(&f.format, "format", []string{"table", "json"}), "format", "format of stdout: table, json")
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	return cmd
@@ -79,12 +78,15 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	if allocs := f.number("allocs_per_node"); allocs > 0 && !cmd.Flags().Changed("service-jobs") {
 		f.spec.Set("service_jobs", int(math.Ceil(allocs)))
 	}
+	if cmd.Flags().Changed("check-nodes") && f.check < 0 {
+		return usageErrorf("--check-nodes %d: it must be a whole number of at least 1, or 0 for no check", f.check)
+	}
 	asked, inputs, err := planColumns(f.spec)
 	if err != nil {
 		return inputError(err)
 	}
 	plan := reports.Plan{Title: "On paper: " + describeStorm(f.spec), Inputs: inputs, Asked: asked}
-	if f.check < 0 {
+	if !cmd.Flags().Changed("check-nodes") {
 		f.check = min(int(f.number("nodes")), mostCheckNodes)
 	}
 	if f.check > 0 {

@@ -4,21 +4,20 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
 // run executes one command line and returns the exit code. Results go to stdout. Progress,
 // and the one line that explains a failure, go to stderr.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), scenarios.EndingSignals()...)
 	defer stop()
 
 	parsed := false
@@ -32,7 +31,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "simctl: %v\n", err)
+	fmt.Fprintf(stderr, "simctl: %s\n", language.Printable(err.Error()))
 	if !parsed {
 		// Cobra reports errors of the command line before it starts a command.
 		return exitUsage
@@ -59,6 +58,7 @@ interrupted or stopped, 2 bad usage or input, 3 an invariant or a threshold fail
 	})
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
+		newInitCommand(),
 		newScenarioCommand(needed(args, "scenario")),
 		newGateCommand(),
 		newSweepCommand(),
@@ -75,6 +75,9 @@ interrupted or stopped, 2 bad usage or input, 3 an invariant or a threshold fail
 		newVersionCommand(),
 		newRunOneCommand(),
 	)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		addCompletions(root)
+	}
 	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -114,6 +117,8 @@ func asGroup(noun string, cmd *cobra.Command) *cobra.Command {
 		switch {
 		case len(args) == 0, args[0] == "-h", args[0] == "--help":
 			return cmd.Help()
+		case args[0] == "--version" && !cmd.HasParent():
+			return printVersion(cmd)
 		case strings.HasPrefix(args[0], "-"):
 			return usageErrorf("unknown flag %s: %q takes a %s first (see %s --help)",
 				args[0], cmd.CommandPath(), noun, cmd.CommandPath())

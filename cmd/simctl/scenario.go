@@ -2,10 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/simctl/simctl/internal/infile"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/language"
 )
@@ -29,11 +33,15 @@ func newScenarioCommand(needed func(string) bool) *cobra.Command {
 }
 
 func newScenarioListCommand() *cobra.Command {
-	return &cobra.Command{
+	format := "text"
+	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the built-in scenarios",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if format == "json" {
+				return printScenarios(cmd)
+			}
 			width := longest(scenarios.Names())
 			for _, name := range scenarios.Names() {
 				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%-*s  %s\n", width, name, scenarios.Describe(name)); err != nil {
@@ -43,6 +51,36 @@ func newScenarioListCommand() *cobra.Command {
 			return nil
 		},
 	}
+	bindFormat(cmd, &format)
+	return cmd
+}
+
+// printScenarios writes what the built-in scenarios are called and what their variables are.
+func printScenarios(cmd *cobra.Command) error {
+	type variable struct {
+		Name        string `json:"name"`
+		Type        string `json:"type"`
+		Default     any    `json:"default"`
+		Description string `json:"description"`
+	}
+	type scenario struct {
+		Name      string     `json:"name"`
+		Title     string     `json:"title"`
+		Variables []variable `json:"variables"`
+	}
+	var all []scenario
+	for _, name := range scenarios.Names() {
+		vars, err := scenarios.Spec{Scenario: name}.Variables()
+		if err != nil {
+			return err
+		}
+		one := scenario{Name: name, Title: scenarios.Describe(name)}
+		for _, v := range vars {
+			one.Variables = append(one.Variables, variable{v.Name, v.Type, v.Default, v.Description})
+		}
+		all = append(all, one)
+	}
+	return printJSON(cmd, all)
 }
 
 // outputs describes what every run writes.
@@ -82,15 +120,16 @@ func newScenarioRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FILE",
 		Short: "Run a scenario file",
-		Long: `Run a scenario file, or a built-in scenario by its name. If the file has an error, the
-command shows it with its line, runs nothing and exits with 2.
+		Long: `Run a scenario file, or a built-in scenario by its name. FILE may be a directory that holds
+one, or - for stdin. If the file has an error, the command shows it with its line, runs
+nothing and exits with 2.
 
 ` + outputs,
 		Example: `  simctl scenario run storm.hcl --var nodes=500
   simctl scenario show heartbeat-storm > mine.hcl`,
 		Args: oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.load(args[0], vars); err != nil {
+			if err := f.load(cmd, args[0], vars); err != nil {
 				return err
 			}
 			return f.run(cmd)
@@ -103,13 +142,29 @@ command shows it with its line, runs nothing and exits with 2.
 }
 
 // load takes the scenario, given by file or by name, into the flags.
-func (f *scenarioFlags) load(scenario string, vars *assignments) error {
+func (f *scenarioFlags) load(cmd *cobra.Command, scenario string, vars *assignments) error {
 	f.byVar = vars
-	return vars.load(&f.spec, scenario)
+	return vars.load(cmd.InOrStdin(), &f.spec, scenario)
 }
 
-// specOf finds a scenario: a built-in one by its name, any other by its file.
-func specOf(scenario string) (scenarios.Spec, error) {
+// specOf finds a scenario: a built-in one by its name, any other by its file, or on stdin.
+func specOf(stdin io.Reader, scenario string) (scenarios.Spec, error) {
+	if scenario == "-" {
+		text, err := infile.ReadFrom(stdin, infile.MostText)
+		if err != nil {
+			return scenarios.Spec{}, usageErrorf("stdin: it cannot be read: %w", err)
+		}
+		spec, err := scenarios.FromText("stdin", text)
+		if err != nil {
+			return spec, usageErrorf("%w", err)
+		}
+		return spec, nil
+	}
+	if info, err := os.Stat(scenario); err == nil && info.IsDir() {
+		if scenario, err = onlyScenario(scenario); err != nil {
+			return scenarios.Spec{}, err
+		}
+	}
 	if _, ok := scenarios.Text(scenario); ok {
 		return scenarios.Spec{Scenario: scenario}, nil
 	}
@@ -121,6 +176,18 @@ func specOf(scenario string) (scenarios.Spec, error) {
 		return spec, usageErrorf("%w", err)
 	}
 	return spec, nil
+}
+
+// onlyScenario returns the scenario file of a directory that holds one.
+func onlyScenario(dir string) (string, error) {
+	paths, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.hcl"))
+	if err != nil || len(paths) == 0 {
+		return "", usageErrorf("%s: the directory holds no scenario file (*.hcl): name a file", dir)
+	}
+	if len(paths) > 1 {
+		return "", usageErrorf("%s: the directory holds %d scenario files: name one of them, such as %s", dir, len(paths), paths[0])
+	}
+	return paths[0], nil
 }
 
 // oneScenario requires one argument, the file or the name of a scenario.
@@ -144,23 +211,33 @@ func newScenarioShowCommand() *cobra.Command {
 }
 
 func newScenarioValidateCommand() *cobra.Command {
-	f, vars := newScenarioFlags(scenarios.Spec{}), &assignments{}
+	f, vars, format := newScenarioFlags(scenarios.Spec{}), &assignments{}, "text"
 	cmd := &cobra.Command{
 		Use:   "validate FILE",
 		Short: "Check a scenario file without running it",
-		Args:  oneScenario,
+		Long: `Check a scenario file without running it. FILE is a scenario file, - for stdin, or the name
+of a built-in scenario. The exit code is 2 if the file has an error.`,
+		Args: oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.load(args[0], vars); err != nil {
+			if err := f.load(cmd, args[0], vars); err != nil {
 				return err
 			}
 			runs, err := f.compile()
 			if err != nil {
 				return err
 			}
+			if format == "json" {
+				return printJSON(cmd, struct {
+					File    string `json:"file"`
+					OK      bool   `json:"ok"`
+					Summary string `json:"summary"`
+				}{args[0], true, runs[0].Summary()})
+			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: ok: %s\n", args[0], runs[0].Summary())
 			return err
 		},
 	}
+	bindFormat(cmd, &format)
 	vars.bind(cmd.Flags())
 	cmd.Flags().BoolVar(&f.spec.Force, "force", false, "allow more than 1,000,000 clients")
 	return cmd

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -41,7 +43,8 @@ func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
 	flags.Var(names(&f.brokers), "broker", "brokers to compare, the older one first (default legacy,shedding)")
 	flags.StringVar(&f.spec.Clock, "clock", f.spec.Clock, "virtual (simulated time) or wall (real time)")
-	flags.Float64Var(&f.spec.TimeScale, "time-scale", f.spec.TimeScale, "factor on all durations, on the wall clock")
+	flags.Var(newChecked(&f.spec.TimeScale, "factor", parseTimeScale), "time-scale", "factor on all durations, on the wall clock (default 1)")
+	flags.Lookup("time-scale").DefValue = ""
 	flags.StringVar(&f.spec.RaftStore, "raft-store", scenarios.RaftStoreMemory, "where servers keep their Raft logs: memory or, on the wall clock, boltdb")
 	bindCost(flags, &f.spec)
 	flags.BoolVar(&f.spec.Force, "force", f.spec.Force, "allow more than 1,000,000 clients")
@@ -63,6 +66,15 @@ func parsePatience(s string) (time.Duration, error) {
 		return 0, errors.New("it must be a length of time such as 90s, 2m or 1h30m")
 	}
 	return d, nil
+}
+
+// parseTimeScale reads a factor on durations. Zero, which in a Spec stands for no factor, is none.
+func parseTimeScale(s string) (float64, error) {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(v > 0 && v <= 1000) {
+		return 0, errors.New("it must be a number above 0, up to 1000")
+	}
+	return v, nil
 }
 
 // bindCost adds the flag that chooses the class of machines.
@@ -93,6 +105,9 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if names := out.older(f.brokers); len(names) > 0 {
+		cmd.PrintErrf("%s already holds %s: what is there stays, and is no part of the new report\n", f.out, english.WordSeries(names, "and"))
+	}
 	if !f.quiet {
 		f.announce(cmd, runs)
 	}
@@ -101,8 +116,9 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if err == nil {
 		err = held.judge(results)
 	}
+	var lacking error
 	if err == nil {
-		err = writeFiles(out, results)
+		lacking, err = writeFiles(out, results)
 	}
 	if ctx.Err() != nil {
 		err = fmt.Errorf("interrupted (%w): nothing was written", context.Cause(ctx))
@@ -115,11 +131,14 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	}
 	held.tell(cmd)
 	stopped := reports.Stopped(results)
-	if stopped == "" && !f.quiet {
+	if stopped == "" && lacking == nil && !f.quiet {
 		cmd.PrintErrf("results in %s\n", f.out) // before the report, whose last line on a terminal is its verdict
 	}
 	if err := printReport(cmd, f.format, results); err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
+	}
+	if lacking != nil {
+		return fmt.Errorf("%w; the results are in %s: simctl report makes the rest of them later", lacking, f.out)
 	}
 	if stopped != "" {
 		return fmt.Errorf("%s; what was until then is in %s", stopped, f.out)
@@ -206,13 +225,14 @@ func (f *scenarioFlags) simulate(ctx context.Context, cmd *cobra.Command, runs [
 	return scenarios.Run(ctx, runs, show.update)
 }
 
-// writeFiles fills the directory: the result files, the charts and the page.
-func writeFiles(out *outDir, results []*metrics.Result) error {
+// writeFiles fills the directory: the result files, the charts and the page. Lacking is why
+// charts or the page could not be written, such as a full disk: the results are there all the same.
+func writeFiles(out *outDir, results []*metrics.Result) (lacking, err error) {
 	for _, r := range results {
 		if err := r.WriteFile(out.path(r.Run.Broker + ".json")); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	_, err := reports.Write(out.stage, results, "png", "html")
-	return err
+	_, lacking = reports.Write(out.stage, results, "png", "html")
+	return lacking, nil
 }

@@ -68,6 +68,9 @@ func (f *soakFlags) run(cmd *cobra.Command) error {
 			return usageErrorf("--broker %q: it must be %s", name, broker.PolicySyntax())
 		}
 	}
+	if err := f.checkDrop(); err != nil {
+		return err
+	}
 	began := time.Now()
 	for i := range f.schedules {
 		s := soak.NewSchedule(f.seed + int64(i)).Without(f.drop...)
@@ -92,6 +95,20 @@ func (f *soakFlags) run(cmd *cobra.Command) error {
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s passed under %s in %v\n",
 		english.Plural(f.schedules, "schedule", ""), strings.Join(f.brokers, " and "), time.Since(began).Round(time.Second))
 	return err
+}
+
+// checkDrop refuses numbers that no schedule has an event of.
+func (f *soakFlags) checkDrop() error {
+	most := 0
+	for i := 0; i < f.schedules && len(f.drop) > 0; i++ {
+		most = max(most, soak.NewSchedule(f.seed+int64(i)).Events())
+	}
+	for _, n := range f.drop {
+		if n < 1 || n > most {
+			return usageErrorf("--drop %d: there is no such event: the numbers are 1 to %d", n, most)
+		}
+	}
+	return nil
 }
 
 // fail tells what went wrong, shrinks the schedule and says how to run it again.

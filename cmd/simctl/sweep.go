@@ -107,8 +107,8 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 }
 
 // run does what the flags say. It checks everything before it runs or writes anything.
-func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
-	if err := f.vars.load(&f.study.Base, args[0]); err != nil {
+func (f *sweepFlags) run(cmd *cobra.Command, args []string) (err error) {
+	if err := f.vars.load(cmd.InOrStdin(), &f.study.Base, args[0]); err != nil {
 		return err
 	}
 	runs, most, err := f.check(cmd)
@@ -132,13 +132,12 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 		show.preview(runs, most)
 		return nil
 	}
-	probe, err := newOutDir(f.out) // refuses a directory that cannot be written to
-	if err == nil {
-		err = probe.discard()
-	}
+	// It refuses a directory that cannot be written to, and keeps other processes out of it.
+	hold, err := newOutDir(f.out)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, hold.discard()) }()
 	s, err := f.execute(cmd.Context(), executor, show)
 	if err != nil {
 		return err
@@ -187,6 +186,9 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 	if err := f.design(cmd.Flags()); err != nil {
 		return nil, 0, err
 	}
+	if err := f.checkAxes(); err != nil {
+		return nil, 0, err
+	}
 	runs, most, err := st.Plan()
 	if err != nil {
 		return nil, 0, badSweep(err)
@@ -213,6 +215,17 @@ func (f *sweepFlags) checkFigures(vocabulary *metrics.Vocabulary) error {
 			return usageErrorf("--metric: %w", err)
 		}
 		f.metrics[i] = path
+	}
+	return nil
+}
+
+// checkAxes refuses values for variables that an axis varies in every run.
+func (f *sweepFlags) checkAxes() error {
+	for _, a := range f.study.Axes {
+		value, given := f.vars.values[a.Name]
+		if given && f.vars.files[a.Name] == nil && len(a.Only) == 0 && !f.alone {
+			return usageErrorf("--var %s=%v: --vary varies %s in every run: leave one of them out", a.Name, value, a.Name)
+		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -70,8 +71,8 @@ func twoDashes(args []string) []string {
 }
 
 // load makes spec one of the scenario, given by file or by name, with these values.
-func (a *assignments) load(spec *scenarios.Spec, scenario string) error {
-	found, err := specOf(scenario)
+func (a *assignments) load(stdin io.Reader, spec *scenarios.Spec, scenario string) error {
+	found, err := specOf(stdin, scenario)
 	if err != nil {
 		return err
 	}

@@ -11,18 +11,36 @@ import (
 // newVersionCommand prints the version that the Go tool stamped into the binary. Repeating a
 // run takes the same code as well as the same seed.
 func newVersionCommand() *cobra.Command {
-	return &cobra.Command{
+	format := "text"
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print what this binary was built from",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			version := "(unknown)"
-			if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-				version = info.Main.Version
+			if format == "json" {
+				return printJSON(cmd, struct {
+					Version string `json:"version"`
+					Go      string `json:"go"`
+					OS      string `json:"os"`
+					Arch    string `json:"arch"`
+				}{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "simctl %s (%s, %s/%s)\n",
-				version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			return printVersion(cmd)
 		},
 	}
+	bindFormat(cmd, &format)
+	return cmd
+}
+
+// version is what the Go tool stamped into the binary.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(unknown)"
+}
+
+func printVersion(cmd *cobra.Command) error {
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "simctl %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }

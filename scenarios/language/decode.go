@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -34,9 +33,9 @@ type reference struct {
 // blocks without variables. Any body may have an attribute source, which says where its
 // figures come from. The error is an *Error.
 func DecodeFigures(name string, src []byte, target any) error {
-	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	if diags.HasErrors() {
-		return &Error{diags, file}
+	file, err := parse(name, src)
+	if err != nil {
+		return err
 	}
 	d := &decoder{extra: []string{"source"}}
 	d.body(file.Body, reflect.ValueOf(target).Elem())
@@ -168,7 +167,10 @@ func (d *decoder) fields(body hcl.Body, fields []field, ignored ...hcl.BlockHead
 		if !ok {
 			continue
 		}
-		key := strings.Join(append([]string{b.Type}, b.Labels...), " ")
+		key := b.Type
+		if f.value.Kind() == reflect.Map { // one for each label
+			key = strings.Join(append([]string{b.Type}, b.Labels...), " ")
+		}
 		if f.value.Kind() != reflect.Slice && seen[key] {
 			d.fail(b.DefRange, "Duplicate block", "There is a second %s block.", key)
 			continue

@@ -79,7 +79,7 @@ type Fleet struct {
 // Group is clients that are alike.
 type Group struct {
 	Name       string `lang:"label=group"`
-	Nodes      int    `lang:"required"`
+	Nodes      int    `lang:"required,max=1000000000"`
 	Datacenter string
 	Class      string
 	// Racks is the number of racks. Clients are assigned to them in turn. Zero means one rack.
@@ -104,7 +104,7 @@ type Job struct {
 	Priority int    `lang:"min=1,max=100"`
 	// Copies makes that many jobs, NAME-000, NAME-001 and so on; nil is one job called NAME.
 	Copies              *int
-	Count               *int     // allocations; nil = 1
+	Count               *int     `lang:"max=1000000"` // allocations; nil = 1
 	Datacenters         []string // nil = every datacenter of the fleet
 	Resources           *Resources
 	MaxClientDisconnect time.Duration

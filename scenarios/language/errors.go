@@ -1,35 +1,76 @@
 package language
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Error is what is wrong with a file. Its text shows every problem with file, line and the
+// Error is what is wrong with a file. Its text shows the first problems with file, line and the
 // lines in question.
 type Error struct {
 	Diags hcl.Diagnostics
 	file  *hcl.File
 }
 
-// errorWidth is the column at which the texts of problems wrap.
-const errorWidth = 100
+// errorWidth is the column at which the texts of problems wrap. Longer lines and longer problems
+// are cut, and only so many problems shown.
+const (
+	errorWidth  = 100
+	maxWidth    = 160
+	maxLines    = 20
+	maxProblems = 5
+)
 
 func (e *Error) Error() string {
-	var b strings.Builder
-	files := map[string]*hcl.File{}
-	for _, d := range e.Diags {
-		if d.Subject != nil {
+	// The parser's maps have no order.
+	problems := slices.SortedStableFunc(slices.Values(e.Diags), func(a, b *hcl.Diagnostic) int {
+		return cmp.Compare(start(a), start(b))
+	})
+	var shown []string
+	for _, d := range problems[:min(len(problems), maxProblems)] {
+		var b strings.Builder
+		files := map[string]*hcl.File{}
+		if d.Subject != nil && e.file != nil {
 			files[d.Subject.Filename] = e.file
 		}
+		if err := hcl.NewDiagnosticTextWriter(&b, files, errorWidth, false).WriteDiagnostic(d); err != nil {
+			return d.Error() // a Builder takes every write
+		}
+		text := strings.Replace(b.String(), "  (source code not available)\n", "", 1)
+		shown = append(shown, cut(Printable(strings.TrimSpace(text))))
 	}
-	if err := hcl.NewDiagnosticTextWriter(&b, files, errorWidth, false).WriteDiagnostics(e.Diags); err != nil {
-		return e.Diags.Error() // a Builder takes every write
+	if more := len(e.Diags) - maxProblems; more > 0 {
+		shown = append(shown, fmt.Sprintf("and %d more", more))
 	}
-	return strings.TrimSpace(b.String())
+	return strings.Join(shown, "\n\n")
+}
+
+// start returns where in a file a problem is.
+func start(d *hcl.Diagnostic) int {
+	if d.Subject == nil {
+		return -1
+	}
+	return d.Subject.Start.Byte
+}
+
+// cut shortens lines that are too long, and leaves out lines in the middle if there are too many.
+func cut(text string) string {
+	lines := strings.Split(text, "\n")
+	if len(lines) > maxLines {
+		left := len(lines) - maxLines
+		lines = slices.Concat(lines[:maxLines-4], []string{fmt.Sprintf("   … %d lines …", left)}, lines[len(lines)-4:])
+	}
+	for i, line := range lines {
+		if runes := []rune(line); len(runes) > maxWidth {
+			lines[i] = string(runes[:maxWidth-1]) + "…"
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // VariableError is a value that a variable cannot have.

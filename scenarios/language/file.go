@@ -4,7 +4,6 @@ import (
 	"reflect"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -30,11 +29,11 @@ var header = &hcl.BodySchema{
 // Open reads the syntax, the title and the variables of a scenario file; name is shown in
 // errors, which are of type *Error.
 func Open(name string, src []byte) (*File, error) {
-	parsed, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	f := &File{parsed: parsed}
-	if diags.HasErrors() {
-		return nil, f.fail(diags)
+	parsed, err := parse(name, src)
+	if err != nil {
+		return nil, err
 	}
+	f := &File{parsed: parsed}
 	content, _, diags := parsed.Body.PartialContent(header)
 	d := &decoder{}
 	if title, ok := content.Attributes["title"]; ok {
@@ -98,9 +97,8 @@ func (f *File) fail(diags hcl.Diagnostics) error { return &Error{diags, f.parsed
 // neighbours in one column. Comments and order stay. The error is an *Error for a text that is
 // not HCL.
 func Format(name string, src []byte) ([]byte, error) {
-	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	if diags.HasErrors() {
-		return nil, &Error{Diags: diags, file: file}
+	if _, err := parse(name, src); err != nil {
+		return nil, err
 	}
 	return hclwrite.Format(src), nil
 }

@@ -3,6 +3,7 @@ package language
 import (
 	"encoding"
 	"maps"
+	"math"
 	"math/big"
 	"reflect"
 	"slices"
@@ -116,6 +117,10 @@ func (d *decoder) text(value cty.Value, f field, at Range) (string, bool) {
 		return "", false
 	}
 	s := v.AsString()
+	if s != Printable(s) {
+		d.fail(at, "Control character", "%s has a control character: leave it out.", f.name)
+		return "", false
+	}
 	if len(f.tag.oneof) > 0 && !slices.Contains(f.tag.oneof, s) {
 		d.fail(at, "Unknown "+f.name, "%s", unknown(s, f.tag.oneof))
 	}
@@ -137,11 +142,11 @@ func (d *decoder) number(value cty.Value, f field, target reflect.Value, at Rang
 		least = *f.tag.min
 	}
 	switch {
-	case !f.tag.any && x < least, f.tag.above && x <= 0, f.tag.max != nil && x > *f.tag.max:
-		d.fail(at, "Out of range", "%s is %s; it must be %s.", f.name, plain(v), f.tag.span(least))
-		return
 	case x > 1e300 || x < -1e300:
 		d.fail(at, "Out of range", "%s is too large.", f.name)
+		return
+	case !f.tag.any && x < least, f.tag.above && x <= 0, f.tag.max != nil && x > *f.tag.max:
+		d.fail(at, "Out of range", "%s is %s; it must be %s.", f.name, plain(v), f.tag.span(least))
 		return
 	}
 	if target.Kind() == reflect.Float64 {
@@ -233,5 +238,8 @@ func plain(v cty.Value) string {
 }
 
 func formatNumber(f float64) string {
+	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
 	return strings.Replace(strconv.FormatFloat(f, 'g', -1, 64), "e+0", "e", 1)
 }

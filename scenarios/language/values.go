@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -68,9 +67,9 @@ func (v *Values) Errorf(name, summary, format string, args ...any) error {
 // nodes = 500.
 // The error is an *Error.
 func ParseValues(name string, src []byte) (*Values, error) {
-	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	if diags.HasErrors() {
-		return nil, &Error{diags, file}
+	file, err := parse(name, src)
+	if err != nil {
+		return nil, err
 	}
 	attrs, diags := file.Body.JustAttributes()
 	values := &Values{map[string]any{}, map[string]Range{}, file}

@@ -184,10 +184,20 @@ func (c Child) env(env []string) []string {
 	return env
 }
 
+// EndingSignals returns the signals that end a run cleanly: Ctrl-C, a request, and the loss of the
+// terminal, unless nohup has this process outlive it.
+func EndingSignals() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
+}
+
 // Serve is the child's side. It calls do and writes the progress and the outcome to out. The
 // error is that of the run, which the parent reads as well. An interrupt ends ctx.
 func Serve(ctx context.Context, out io.Writer, do func(ctx context.Context, tell func(run.Progress)) (*metrics.Result, error)) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, EndingSignals()...)
 	defer stop()
 	defer tuneGC()()
 	lines := json.NewEncoder(out)

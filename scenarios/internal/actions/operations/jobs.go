@@ -195,7 +195,7 @@ type ScaleJob struct {
 	request
 	Job    string `lang:"required,ref=job"`
 	Copies *int
-	Count  int `lang:"required"`
+	Count  int `lang:"required,max=1000000"`
 }
 
 func (a ScaleJob) action(s *actions.Setting) (actions.Action, error) {
@@ -289,7 +289,7 @@ type FailAllocs struct {
 	request
 	Job    string `lang:"required,ref=job"`
 	Copies *int
-	Count  int `lang:"required,min=1"`
+	Count  int `lang:"required,min=1,max=1000000"`
 }
 
 func (a FailAllocs) action(s *actions.Setting) (actions.Action, error) {

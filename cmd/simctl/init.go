@@ -1,0 +1,40 @@
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+//go:embed starter.hcl
+var starter []byte
+
+func newInitCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init [FILE]",
+		Short: "Write a commented scenario file to start from",
+		Long: `Write a small scenario with comments, which validates and runs, as a start for one of your
+own. FILE is scenario.hcl by default; a file that is there already stays as it is.`,
+		Example: `  simctl init mine.hcl
+  simctl scenario run mine.hcl --var nodes=50`,
+		Args: atMost(1, "one file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := "scenario.hcl"
+			if len(args) > 0 {
+				path = args[0]
+			}
+			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+				return usageErrorf("%s: there is such a file already: name another one", path)
+			}
+			if err := writeFile(path, starter); err != nil {
+				return usageErrorf("the scenario cannot be written: %w", err)
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wrote %[1]s: run it by simctl scenario run %[1]s\n", path)
+			return err
+		},
+	}
+}
