@@ -201,7 +201,7 @@ func (f *sweepFlags) checkFigures(vocabulary *metrics.Vocabulary) error {
 	for _, text := range f.slo {
 		limit, err := vocabulary.ParseLimit(text)
 		if err != nil {
-			return usageErrorf("--slo: %w", err)
+			return badFigure("slo", text, err)
 		}
 		if limit.Broker != "" && !slices.Contains(f.study.Brokers, limit.Broker) {
 			return usageErrorf("--slo %q: no run uses the broker %q: want one of %s%s", text, limit.Broker,
@@ -212,11 +212,22 @@ func (f *sweepFlags) checkFigures(vocabulary *metrics.Vocabulary) error {
 	for i, name := range f.metrics {
 		path, err := vocabulary.FullPath(name)
 		if err != nil {
-			return usageErrorf("--metric: %w", err)
+			return badFigure("metric", name, err)
 		}
 		f.metrics[i] = path
 	}
 	return nil
+}
+
+// badFigure returns a usage error about a figure that no run has. A name that is close stands
+// instead of the list of all.
+func badFigure(flag, value string, err error) error {
+	if e, ok := errors.AsType[*metrics.PathError](err); ok {
+		if near := language.Suggest(e.Name, e.Known); near != "" {
+			return usageErrorf("--%s %q: unknown %s %q: did you mean %q?", flag, value, e.What, e.Name, near)
+		}
+	}
+	return usageErrorf("--%s: %w", flag, err)
 }
 
 // checkAxes refuses values for variables that an axis varies in every run.
@@ -259,7 +270,10 @@ func (f *sweepFlags) design(flags *pflag.FlagSet) error {
 // is close.
 func badSweep(err error) error {
 	if e, ok := errors.AsType[*sweep.UnknownError](err); ok {
-		return usageErrorf("%w%s", err, language.DidYouMean(e.Name, e.Known))
+		if near := language.Suggest(e.Name, e.Known); near != "" {
+			return usageErrorf("unknown %s %q: did you mean %q?", e.What, e.Name, near)
+		}
+		return usageErrorf("%w", err)
 	}
 	if _, ok := errors.AsType[*scenarios.InputError](err); ok {
 		return inputError(err)

@@ -85,7 +85,11 @@ func (e *VariableError) Error() string {
 }
 
 func problem(at Range, summary, format string, args ...any) *hcl.Diagnostic {
-	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &at}
+	detail := fmt.Sprintf(format, args...)
+	if text, ok := strings.CutSuffix(detail, "?."); ok { // a suggestion ends the sentence
+		detail = text + "?"
+	}
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at}
 }
 
 // Suggest returns the candidate that name most likely misspells or begins; "" when none is
@@ -125,7 +129,7 @@ func unknown(name string, known []string) string {
 		return fmt.Sprintf("There is no %q. Did you mean %q?", name, s)
 	}
 	if len(known) == 0 {
-		return fmt.Sprintf("There is no %q, nor any other.", name)
+		return fmt.Sprintf("There is no %q: the file declares none.", name)
 	}
 	return fmt.Sprintf("There is no %q: there is %s.", name, strings.Join(known, ", "))
 }

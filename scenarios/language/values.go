@@ -2,9 +2,9 @@ package language
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -127,7 +127,10 @@ func (f *File) noSuchVariable(name string) string {
 	if hint := DidYouMean(name, names); hint != "" {
 		return "the scenario has no such variable" + hint
 	}
-	return fmt.Sprintf("the scenario has no such variable; its variables are %q", names)
+	if len(names) == 0 {
+		return "the scenario has no variables"
+	}
+	return "the scenario has no such variable; its variables are " + strings.Join(names, ", ")
 }
 
 // validation decodes a validation block.

@@ -75,7 +75,7 @@ func (s *Scenario) validate() error {
 				continue
 			}
 			if err := c.Check(s.Cluster.Servers); err != nil {
-				return fmt.Errorf("phase %s, event %d (%T): %w", p.Name, i+1, e.Action, err)
+				return fmt.Errorf("phase %s, event %d: %w", p.Name, i+1, err)
 			}
 		}
 	}
