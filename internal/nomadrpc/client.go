@@ -69,7 +69,7 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (*Session, error)
 		methods: new(Methods), limits: RequestLimits, patience: writeTimeout, maxStreams: 256,
 		report: func(string, net.Addr, error) {},
 	}
-	s.wg.Go(func() { wire.endWith(mux) })
+	s.wg.Go(func() { wire.watch(mux) })
 	s.wg.Go(func() { refuse.session(serving, mux, wire, true, s.wg.Go) })
 	return s, nil
 }

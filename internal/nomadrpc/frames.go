@@ -118,10 +118,33 @@ func (f *frames) end() {
 	}
 }
 
-// endWith ends the reads as soon as the session has ended, if nothing else has.
-func (f *frames) endWith(mux *yamux.Session) {
-	<-mux.CloseChan()
-	f.end()
+// watch ends the session when the other end no longer answers pings, as yamux's own keepalive
+// does, and the reads when the session has ended in any other way.
+func (f *frames) watch(mux *yamux.Session) {
+	tick := time.NewTicker(yamux.DefaultConfig().KeepAliveInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-mux.CloseChan():
+			f.end()
+			return
+		case <-tick.C:
+			if _, err := mux.Ping(); err != nil {
+				f.end()
+				mux.Close()
+				return
+			}
+		}
+	}
+}
+
+// Write notices that the session is about to end.
+func (f *frames) Write(p []byte) (int, error) {
+	n, err := f.Conn.Write(p)
+	if err != nil {
+		f.end()
+	}
+	return n, err
 }
 
 // enter notes that a stream is being read. It returns false if the session has ended.

@@ -154,7 +154,6 @@ func TestASessionEndsThousandsOfCalls(t *testing.T) {
 	for name, end := range map[string]func(s *Session){
 		"closed":          (*Session).Close,
 		"connection lost": func(s *Session) { s.wire.Conn.Close() },
-		"given up":        func(s *Session) { s.mux.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := dial(t, serve(t, ServerConfig{}), DialConfig{})
