@@ -69,6 +69,7 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (*Session, error)
 		methods: new(Methods), limits: RequestLimits, patience: writeTimeout, maxStreams: 256,
 		report: func(string, net.Addr, error) {},
 	}
+	s.wg.Go(func() { wire.watch(mux) })
 	s.wg.Go(func() { refuse.session(serving, mux, wire, true, s.wg.Go) })
 	return s, nil
 }
@@ -108,6 +109,7 @@ func (s *Session) Closed() bool { return s.mux.IsClosed() }
 // Close ends the connection and the calls under way.
 func (s *Session) Close() {
 	s.cancel()
+	s.wire.end()
 	s.mux.Close()
 	s.wg.Wait()
 }

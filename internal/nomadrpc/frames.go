@@ -3,7 +3,9 @@ package nomadrpc
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +24,10 @@ type frames struct {
 	pings  int
 	since  time.Time // of the first of those pings
 	bad    atomic.Pointer[error]
+
+	mu      sync.Mutex
+	ended   bool
+	reading map[*yamux.Stream]bool // those with a Read under way
 }
 
 // What a frame's head says (yamux, spec.md).
@@ -41,6 +47,9 @@ const (
 
 func (f *frames) Read(p []byte) (int, error) {
 	n, err := f.Conn.Read(p)
+	if err != nil {
+		f.end()
+	}
 	if bad := f.follow(p[:n]); bad != nil {
 		f.bad.Store(&bad)
 		return 0, bad
@@ -97,14 +106,83 @@ func (f *frames) ping(now time.Time) error {
 	return nil
 }
 
-// metered is a stream that tells its session what was read.
+// end ends the reads of all streams. It must come before the session ends, or right after:
+// yamux lets a Read of a session that is ending go round and round until it has closed the
+// stream, and with thousands of them that takes minutes.
+func (f *frames) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	for s := range f.reading {
+		_ = s.SetReadDeadline(time.Unix(1, 0)) // it returns no errors
+	}
+}
+
+// watch ends the session when the other end no longer answers pings, as yamux's own keepalive
+// does, and the reads when the session has ended in any other way.
+func (f *frames) watch(mux *yamux.Session) {
+	tick := time.NewTicker(yamux.DefaultConfig().KeepAliveInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-mux.CloseChan():
+			f.end()
+			return
+		case <-tick.C:
+			if _, err := mux.Ping(); err != nil {
+				f.end()
+				mux.Close()
+				return
+			}
+		}
+	}
+}
+
+// Write notices that the session is about to end.
+func (f *frames) Write(p []byte) (int, error) {
+	n, err := f.Conn.Write(p)
+	if err != nil {
+		f.end()
+	}
+	return n, err
+}
+
+// enter notes that a stream is being read. It returns false if the session has ended.
+func (f *frames) enter(s *yamux.Stream) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended {
+		return false
+	}
+	if f.reading == nil {
+		f.reading = map[*yamux.Stream]bool{}
+	}
+	f.reading[s] = true
+	return true
+}
+
+// leave undoes enter, and returns whether the session has ended meanwhile.
+func (f *frames) leave(s *yamux.Stream) (ended bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.reading, s)
+	return f.ended
+}
+
+// metered is a stream that tells its session what is read.
 type metered struct {
 	*yamux.Stream
 	frames *frames
 }
 
 func (m metered) Read(p []byte) (int, error) {
+	if !m.frames.enter(m.Stream) {
+		return 0, io.EOF
+	}
 	n, err := m.Stream.Read(p)
 	m.frames.unread.Add(int64(-n))
+	if m.frames.leave(m.Stream) && err != nil {
+		err = io.EOF
+	}
 	return n, err
 }

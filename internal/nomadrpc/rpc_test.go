@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/rpc"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	msgpackrpc "github.com/hashicorp/net-rpc-msgpackrpc/v2"
 	"github.com/hashicorp/yamux"
 	"go.uber.org/goleak"
+
+	"github.com/simctl/simctl/internal/rusage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -141,6 +144,45 @@ func TestASessionEndsItsCalls(t *testing.T) {
 	}
 	if !s.Closed() {
 		t.Error("the session is not closed")
+	}
+}
+
+// TestASessionEndsThousandsOfCalls: however the session ends, all its calls do, and nobody
+// waits for the last of them.
+func TestASessionEndsThousandsOfCalls(t *testing.T) {
+	const calls = 3000
+	for name, end := range map[string]func(s *Session){
+		"closed":          (*Session).Close,
+		"connection lost": func(s *Session) { s.wire.Conn.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := dial(t, serve(t, ServerConfig{}), DialConfig{})
+			failed := make(chan error, calls)
+			for range calls {
+				go func() { failed <- s.Call(t.Context(), "Test.Wait", &GenericRequest{}, new(GenericResponse)) }()
+			}
+			for {
+				s.wire.mu.Lock()
+				waiting := len(s.wire.reading)
+				s.wire.mu.Unlock()
+				if waiting == calls {
+					break
+				}
+				runtime.Gosched()
+			}
+			before := rusage.CPU()
+			end(s)
+			for range calls {
+				if err := <-failed; err == nil {
+					t.Fatal("a call succeeded although its session ended")
+				}
+			}
+			took := rusage.CPU() - before
+			t.Logf("the end took %v of processor time", took)
+			if took > 10*time.Second {
+				t.Errorf("the end took %v of processor time", took)
+			}
+		})
 	}
 }
 

@@ -40,6 +40,7 @@ func (s *service) session(ctx context.Context, mux *yamux.Session, wire *frames,
 		case open <- struct{}{}:
 		default:
 			s.report("connection closed", mux.RemoteAddr(), fmt.Errorf("%w: more than %d at a time", errTooManyStreams, s.maxStreams))
+			wire.end()
 			mux.Close()
 			return
 		}

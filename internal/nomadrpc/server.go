@@ -204,6 +204,7 @@ func (s *Server) conn(conn net.Conn) error {
 		if err != nil {
 			return err
 		}
+		s.wg.Go(func() { wire.watch(mux) })
 		defer mux.Close()
 		s.service.session(ctx, mux, wire, mode == modeMultiplexV2, s.wg.Go)
 		return nil

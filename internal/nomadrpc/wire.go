@@ -91,10 +91,11 @@ func (c patientConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// yamuxConfig is Nomad's, which is yamux's default, but for the log.
+// yamuxConfig is Nomad's, which is yamux's default, but for the log and who sends pings.
 func yamuxConfig() *yamux.Config {
 	c := yamux.DefaultConfig()
 	c.LogOutput, c.Logger = nil, silent{}
+	c.EnableKeepAlive = false // frames.watch does that
 	return c
 }
 

@@ -116,6 +116,13 @@ func TestErrorsAreThoseThatClientsTellApart(t *testing.T) {
 			}
 		}
 	}
+	answer = errors.New("node " + otherID + " not found")
+	for range 2 {
+		_ = heartbeat(t, s)
+	}
+	if got, want := servers.Failures(), (Failure{"Node.UpdateStatus", "node … not found", 2}); len(got) != 5 || got[0] != want {
+		t.Errorf("failures %v, want five kinds and first %v", got, want)
+	}
 	end()
 	if err := heartbeat(t, s); !errors.Is(err, rpc.ErrUnreachable) {
 		t.Errorf("error %v of a server that has ended, want that it is unreachable", err)

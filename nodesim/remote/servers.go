@@ -55,6 +55,8 @@ type Servers struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
+	failed failures
+
 	mu    sync.Mutex
 	nodes map[string]*node
 	names map[string][]string // tasks, by themselves: many allocations have the same
@@ -230,8 +232,14 @@ func (l *link) call(ctx context.Context, method string, req, resp any) error {
 		err = session.Call(ctx, method, req, resp)
 	}
 	err = classify(err)
-	if connected && ctx.Err() == nil {
+	if ctx.Err() != nil {
+		return err
+	}
+	if connected {
 		err = l.explain(err)
+	}
+	if err != nil {
+		l.servers.failed.add(method, err)
 	}
 	return err
 }

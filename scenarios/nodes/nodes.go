@@ -68,6 +68,7 @@ type Status struct {
 	// ReadyAfter is when every client was ready for the first time; zero = that is to come.
 	ReadyAfter time.Duration
 	LastError  error
+	Failures   []remote.Failure // of calls, the most frequent first
 
 	// Calls a second that succeeded, and that failed, since the Status before.
 	Registrations, Heartbeats, AllocUpdates, Failed float64
@@ -163,7 +164,7 @@ func (r *runner) status(now time.Time) Status {
 	}
 	s := Status{
 		Stats: stats, Nodes: r.cfg.Nodes, Servers: r.addresses, Connections: r.servers.Connections(),
-		Elapsed: elapsed, ReadyAfter: r.ready, LastError: r.fleet.LastError(),
+		Elapsed: elapsed, ReadyAfter: r.ready, LastError: r.fleet.LastError(), Failures: r.servers.Failures(),
 		Registrations: per(func(s nodesim.Stats) uint64 { return s.Registrations }),
 		Heartbeats:    per(func(s nodesim.Stats) uint64 { return s.Heartbeats }),
 		AllocUpdates:  per(func(s nodesim.Stats) uint64 { return s.AllocUpdates }),
@@ -192,6 +193,9 @@ func (s Status) Line() string {
 	return line
 }
 
+// shownFailures is how many kinds of failures a summary lists.
+const shownFailures = 10
+
 // Summary says what the fleet has done.
 func (s Status) Summary() string {
 	var b strings.Builder
@@ -201,8 +205,12 @@ func (s Status) Summary() string {
 	}
 	fmt.Fprintf(&b, "calls: %d registrations (%d failed), %d heartbeats (%d failed), %d updates of allocations (%d failed)\n",
 		s.Stats.Registrations, s.RegistrationErrors, s.Stats.Heartbeats, s.HeartbeatErrors, s.Stats.AllocUpdates, s.AllocUpdateErrors)
-	if s.LastError != nil {
-		fmt.Fprintf(&b, "the last error: %v\n", s.LastError)
+	for i, f := range s.Failures {
+		if i == shownFailures {
+			fmt.Fprintf(&b, "and %d other kinds of failures\n", len(s.Failures)-i)
+			break
+		}
+		fmt.Fprintf(&b, "%d calls of %s failed: %s\n", f.Count, f.Method, f.Error)
 	}
 	fmt.Fprintf(&b, "this process: %.2f cores on average, %d MiB of memory at most\n", s.Cores, s.PeakRSS>>20)
 	return b.String()
