@@ -66,7 +66,7 @@ func definition(j *rpc.Job) *api.Job {
 			}
 		}
 		if g.MaxClientDisconnect > 0 {
-			group.MaxClientDisconnect = new(g.MaxClientDisconnect)
+			group.Disconnect = &api.DisconnectStrategy{LostAfter: new(g.MaxClientDisconnect)}
 		}
 		def.TaskGroups = append(def.TaskGroups, group)
 	}

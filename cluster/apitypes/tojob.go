@@ -136,11 +136,13 @@ func toGroup(def *api.Job, g *api.TaskGroup) rpc.TaskGroup {
 	if g.EphemeralDisk != nil {
 		group.Resources.DiskMB = *g.EphemeralDisk.SizeMB
 	}
-	switch {
-	case g.Disconnect != nil && g.Disconnect.LostAfter != nil:
-		group.MaxClientDisconnect = *g.Disconnect.LostAfter
-	case g.MaxClientDisconnect != nil:
-		group.MaxClientDisconnect = *g.MaxClientDisconnect
+	//lint:ignore SA1019 releases before 1.8 send no other
+	lostAfter := g.MaxClientDisconnect
+	if g.Disconnect != nil && g.Disconnect.LostAfter != nil {
+		lostAfter = g.Disconnect.LostAfter
+	}
+	if lostAfter != nil {
+		group.MaxClientDisconnect = *lostAfter
 	}
 	if u := g.Update; u != nil && *def.Type == rpc.JobTypeService {
 		group.MaxParallel, group.ProgressDeadline = *u.MaxParallel, *u.ProgressDeadline
