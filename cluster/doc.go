@@ -50,6 +50,10 @@ From the bottom up; an arrow between packages never points up.
 	internal/leader   what a server runs while it leads, seen through leader.Log
 	internal/server   one process: endpoints, workers, plan applier, effects
 	cluster           the servers together: life, users' calls, faults, figures
+	apitypes          rows of the state in the types of Nomad's API, and users' jobs back
+	httpapi           Nomad's HTTP API of a cluster
+	clientrpc         Nomad's RPC protocol for clients of other processes
+	telemetry         the cluster's figures by Nomad's names
 
 An entry of the log is declared in one place, in package fsm. What writes it says what
 caused it (fsm.Cause) before it writes: the account of the log in [Stats] does not depend on

@@ -14,6 +14,9 @@ import (
 // Region is the region of every cluster.
 const Region = api.GlobalRegion
 
+// nodePool is the pool of every node, and so of jobs that name none.
+const nodePool = "default"
+
 // mockDriver is the driver of the tasks of jobs without a definition.
 const mockDriver = "mock_driver"
 
@@ -27,6 +30,9 @@ func Job(j *rpc.Job, status string) *api.Job {
 	def.CreateIndex, def.ModifyIndex, def.JobModifyIndex = new(j.CreateIndex), new(j.ModifyIndex), new(j.JobModifyIndex)
 	if j.Periodic == nil {
 		def.Periodic = nil
+	}
+	if def.NodePool == nil || *def.NodePool == "" {
+		def.NodePool = new(nodePool)
 	}
 	for _, g := range def.TaskGroups {
 		if group := j.TaskGroup(*g.Name); group != nil {
@@ -60,7 +66,7 @@ func definition(j *rpc.Job) *api.Job {
 			}
 		}
 		if g.MaxClientDisconnect > 0 {
-			group.MaxClientDisconnect = new(g.MaxClientDisconnect)
+			group.Disconnect = &api.DisconnectStrategy{LostAfter: new(g.MaxClientDisconnect)}
 		}
 		def.TaskGroups = append(def.TaskGroups, group)
 	}

@@ -16,7 +16,7 @@ func Node(n *rpc.Node, events []state.NodeEvent) *api.Node {
 		ID: n.ID, Datacenter: n.Datacenter, Name: n.Name, HTTPAddr: n.Attributes["unique.network.ip-address"],
 		Attributes: n.Attributes, NodeResources: nodeResources(n), ReservedResources: &api.NodeReservedResources{},
 		Resources: resources(n.Resources), Reserved: resources(rpc.Resources{}),
-		NodeClass: n.NodeClass, NodePool: "default", Drain: n.Drain != nil, DrainStrategy: drain(n.Drain),
+		NodeClass: n.NodeClass, NodePool: nodePool, Drain: n.Drain != nil, DrainStrategy: drain(n.Drain),
 		SchedulingEligibility: n.SchedulingEligibility, Status: n.Status, StatusUpdatedAt: n.StatusUpdatedAt,
 		Drivers: drivers(n), CreateIndex: n.CreateIndex, ModifyIndex: n.ModifyIndex,
 	}
@@ -32,7 +32,7 @@ func Node(n *rpc.Node, events []state.NodeEvent) *api.Node {
 func NodeStub(n *rpc.Node) *api.NodeListStub {
 	return &api.NodeListStub{
 		Address: n.Attributes["unique.network.ip-address"], ID: n.ID, Datacenter: n.Datacenter, Name: n.Name,
-		NodeClass: n.NodeClass, NodePool: "default", Version: n.Attributes["nomad.version"], Drain: n.Drain != nil,
+		NodeClass: n.NodeClass, NodePool: nodePool, Version: n.Attributes["nomad.version"], Drain: n.Drain != nil,
 		SchedulingEligibility: n.SchedulingEligibility, Status: n.Status, Drivers: drivers(n),
 		CreateIndex: n.CreateIndex, ModifyIndex: n.ModifyIndex,
 	}

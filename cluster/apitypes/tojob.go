@@ -19,7 +19,7 @@ import (
 // not this one, can run.
 func ToJob(def *api.Job) (job *rpc.Job, warnings []string, err error) {
 	if def == nil {
-		return nil, nil, errors.New("Job must be specified") //nolint:revive // Nomad's words
+		return nil, nil, errors.New("job must be specified")
 	}
 	def.Canonicalize()
 	if err := check(def); err != nil {
@@ -136,11 +136,13 @@ func toGroup(def *api.Job, g *api.TaskGroup) rpc.TaskGroup {
 	if g.EphemeralDisk != nil {
 		group.Resources.DiskMB = *g.EphemeralDisk.SizeMB
 	}
-	switch {
-	case g.Disconnect != nil && g.Disconnect.LostAfter != nil:
-		group.MaxClientDisconnect = *g.Disconnect.LostAfter
-	case g.MaxClientDisconnect != nil:
-		group.MaxClientDisconnect = *g.MaxClientDisconnect
+	//lint:ignore SA1019 releases before 1.8 send no other
+	lostAfter := g.MaxClientDisconnect
+	if g.Disconnect != nil && g.Disconnect.LostAfter != nil {
+		lostAfter = g.Disconnect.LostAfter
+	}
+	if lostAfter != nil {
+		group.MaxClientDisconnect = *lostAfter
 	}
 	if u := g.Update; u != nil && *def.Type == rpc.JobTypeService {
 		group.MaxParallel, group.ProgressDeadline = *u.MaxParallel, *u.ProgressDeadline
@@ -153,7 +155,7 @@ func warningsOf(def *api.Job) []string {
 	w := &warner{}
 	w.about("job "+*def.ID, map[string]bool{
 		"constraint": len(def.Constraints) > 0, "affinity": len(def.Affinities) > 0, "spread": len(def.Spreads) > 0,
-		"all_at_once": *def.AllAtOnce, "node_pool": *def.NodePool != "" && *def.NodePool != "default",
+		"all_at_once": *def.AllAtOnce, "node_pool": *def.NodePool != "" && *def.NodePool != nodePool,
 	})
 	for _, g := range def.TaskGroups {
 		w.about("group "+*g.Name, map[string]bool{

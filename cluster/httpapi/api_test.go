@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -469,4 +470,33 @@ func TestToken(t *testing.T) {
 		}
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// TestSlowBody: a body that does not arrive is not waited for, and the next request is served.
+func TestSlowBody(t *testing.T) {
+	s := serve(t, 0, func(o *httpapi.Options) { o.BodyTimeout, o.MaxBody = 50*time.Millisecond, 1000 })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "PUT /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"); err != nil {
+		t.Fatal(err)
+	}
+	// The server closes the connection, which the client may hear of before it has read all.
+	text, err := io.ReadAll(conn)
+	if !strings.HasPrefix(string(text), "HTTP/1.1 400 ") || !strings.Contains(string(text), "read the request body") {
+		t.Errorf("a slow body: %q, %v", text, err)
+	}
+	large := serviceJob("large", 1)
+	large.Meta = map[string]string{"text": strings.Repeat("x", 2000)}
+	if _, _, err := s.api.Jobs().Register(large, nil); err == nil || !strings.Contains(err.Error(), "413") {
+		t.Errorf("a large body: %v", err)
+	}
+	if _, _, err := s.api.Jobs().List(nil); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
 }

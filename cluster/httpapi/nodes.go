@@ -148,7 +148,7 @@ func (a *API) purge(_ http.ResponseWriter, r *http.Request, _ *query) (any, uint
 	return &api.NodePurgeResponse{EvalIDs: evals, EvalCreateIndex: created, NodeModifyIndex: created}, created, nil
 }
 
-// nodeEvalResponse answers an evaluation of a node. The module nodes/api keeps its own to
+// nodeEvalResponse answers an evaluation of a node. The module nomad/api keeps its own to
 // itself.
 type nodeEvalResponse struct {
 	EvalIDs         []string

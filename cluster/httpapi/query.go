@@ -87,16 +87,7 @@ type answer struct {
 	missing string
 }
 
-// one is the answer of a read of one thing, which changed last at an index. When it is not
-// there, the answer is at the index of its table.
-func one(index, table uint64, there bool, missing string, body func() any) answer {
-	if !there {
-		return answer{index: table, missing: missing}
-	}
-	return answer{index: index, body: func() (any, string) { return body(), "" }}
-}
-
-// all is the answer of a read of several things, on one page.
+// all is the answer that has no further pages.
 func all(index uint64, body func() any) answer {
 	return answer{index: index, body: func() (any, string) { return body(), "" }}
 }

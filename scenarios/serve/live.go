@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -131,7 +130,7 @@ func (o observation) since(last observation, at time.Duration) sample {
 	of := sample{AtS: at.Seconds(), Leader: o.stats.Leader, Figures: map[string]int{
 		"pending": b.Pending, "ready": b.Ready, "unacked": b.Unacked, "cancelable": b.Cancelable,
 	}}
-	for status, n := range maps.All(o.stats.NodesByStatus) {
+	for status, n := range o.stats.NodesByStatus {
 		of.Figures["nodes_"+status] = n
 	}
 	if last.members == nil {
@@ -153,7 +152,7 @@ func (o observation) since(last observation, at time.Duration) sample {
 		of.Marks = append(of.Marks, map[bool]string{true: "the broker is paused", false: "the broker goes on"}[o.paused])
 	}
 	if n := int(o.stats.Counters.MissedHeartbeats) - int(last.stats.Counters.MissedHeartbeats); n > 0 {
-		of.Marks = append(of.Marks, fmt.Sprintf("%d nodes missed their heartbeats", n))
+		of.Marks = append(of.Marks, fmt.Sprintf("nodes that missed their heartbeats: %d", n))
 	}
 	return of
 }

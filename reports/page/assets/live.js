@@ -8,17 +8,21 @@
   const clock = (s) => Math.floor(s / 60) + ":" + String(Math.floor(s % 60)).padStart(2, "0");
   let samples = [];
 
+  const whole = []; // what the ticks of counts may be apart
+  for (let unit = 1; unit < 1e9; unit *= 10) whole.push(unit, 2 * unit, 5 * unit);
+  const height = (box) => box.clientHeight || 260;
+
   const plots = charts.map((chart, n) => {
     const box = document.querySelector(`[data-chart="${n}"]`);
     const axis = { stroke: () => colour("--faint"), grid: { stroke: () => colour("--rule"), width: 1 }, ticks: { show: false } };
     return new uPlot({
-      width: box.clientWidth, height: 200, legend: { show: false },
+      width: box.clientWidth, height: height(box), legend: { show: false },
       scales: { x: { time: false }, y: { range: (u, min, max) => [0, Math.max(1, max * 1.05)] } },
-      axes: [{ ...axis, values: (u, at) => at.map(clock) }, { ...axis, size: 70, values: (u, at) => at.map((v) => v.toLocaleString("en-US")) }],
+      axes: [{ ...axis, values: (u, at) => at.map(clock) }, { ...axis, size: 70, incrs: whole, values: (u, at) => at.map((v) => v.toLocaleString("en-US")) }],
       series: [{}, ...chart.series.map((s) => ({ label: s.name, stroke: s.color, width: 2, points: { show: false } }))],
     }, [[], ...chart.series.map(() => [])], box);
   });
-  addEventListener("resize", () => plots.forEach((p) => p.setSize({ width: p.root.parentNode.clientWidth, height: 200 })));
+  addEventListener("resize", () => plots.forEach((p) => p.setSize({ width: p.root.parentNode.clientWidth, height: height(p.root.parentNode) })));
 
   const draw = () => {
     const last = samples[samples.length - 1];
