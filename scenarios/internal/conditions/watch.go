@@ -126,7 +126,7 @@ func (w *Watch) Add(s Sample) {
 type work struct {
 	created, processed, canceled, failed, plans, missed, down uint64
 
-	pending, cancelable            int // evaluations
+	pending, cancelable, deploying int // evaluations; deployments
 	known, gone, ready, registered int // nodes; clients
 }
 
@@ -135,7 +135,7 @@ func workOf(s Sample) work {
 	return work{
 		created: n.EvalsCreated, processed: n.EvalsProcessed, canceled: n.EvalsCanceled, failed: n.EvalsFailed,
 		plans: n.PlansSubmitted, missed: n.MissedHeartbeats, down: n.NodesDown,
-		pending: c.StatePending, cancelable: c.Broker.Cancelable,
+		pending: c.StatePending, cancelable: c.Broker.Cancelable, deploying: s.Deploying,
 		known: c.NodesByStatus[rpc.NodeStatusReady], gone: s.gone(), ready: s.Fleet.Ready, registered: s.Fleet.Registered,
 	}
 }
