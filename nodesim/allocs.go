@@ -16,6 +16,9 @@ type alloc struct {
 	due      time.Duration // when the allocation has that status
 	status   allocStatus
 	reported bool
+	// acknowledged means that the servers have heard of the allocation before: a change of
+	// its status is urgent.
+	acknowledged bool
 	// deployed means that the servers wait for the allocation to be healthy, which it is after
 	// running for MinHealthy. The client learned of it at deployedAt.
 	deployed   bool
@@ -84,11 +87,11 @@ func (c *client) add(cfg *Config, now time.Duration, l *rpc.Allocation) alloc {
 	src := &c.tasks[watchLoop].src
 	switch {
 	case l.ClientTerminal():
-		a.status, a.reported = allocComplete, true
+		a.status, a.reported, a.acknowledged = allocComplete, true, true
 	case l.ServerTerminal():
 		a.status, a.due = allocComplete, now+cfg.Behaviour.StopDelay.draw(src)
 	case l.ClientStatus == rpc.AllocClientRunning:
-		a.reported = true
+		a.reported, a.acknowledged = true, true
 	default:
 		a.due = now + cfg.Behaviour.StartDelay.draw(src)
 	}
@@ -110,7 +113,7 @@ func (c *client) update(cfg *Config, now time.Duration, a alloc, l *rpc.Allocati
 		a.status, a.reported = allocComplete, true
 	}
 	if l.ClientStatus == rpc.AllocClientUnknown && !l.ServerTerminal() {
-		a.reported = false // the node was disconnected (client/client.go, updateAlloc, Reconnect)
+		a.reported, a.acknowledged = false, false // the node was disconnected; what it runs is not urgent (client/allocrunner, Reconnect)
 	}
 	if l.ServerTerminal() && a.status != allocComplete {
 		a.status, a.reported = allocComplete, false
@@ -127,30 +130,44 @@ func (c *client) planSync(cfg *Config, now time.Duration) {
 		return // finishing the call plans the next tick
 	}
 	first, any := time.Duration(0), false
-	sooner := func(due time.Duration) {
-		if !any || due < first {
-			first, any = due, true
+	sooner := func(due, every time.Duration) {
+		if at := c.tick(max(due, now), every); !any || at < first {
+			first, any = at, true
 		}
 	}
+	calm := c.syncEvery
+	if cfg.CalmReports && c.syncEvery == cfg.AllocSync {
+		calm *= calmTicks
+	}
 	for _, a := range c.allocs {
-		if !a.reported {
-			sooner(a.due)
+		switch {
+		case a.reported:
+		case a.acknowledged:
+			sooner(a.due, c.syncEvery)
+		default:
+			sooner(a.due, calm)
 		}
 		if a.deployed && a.status == allocRunning {
-			sooner(a.healthyAt(cfg))
+			sooner(a.healthyAt(cfg), calm)
 		}
 	}
 	if !any {
 		t.state = idle
 		return
 	}
-	c.sleep(syncLoop, c.tick(max(first, now)), false)
+	c.sleep(syncLoop, first, false)
 }
 
-// tick returns the first tick of the sync loop's ticker at or after t.
-func (c *client) tick(t time.Duration) time.Duration {
-	n := max((t-c.syncBase+c.syncEvery-1)/c.syncEvery, 1)
-	return c.syncBase + n*c.syncEvery
+// calmTicks is how many ticks what is not urgent may wait for (client/client.go, nextBatch,
+// v1.6.0). Whatever else there is goes with what is urgent. After an error all of it goes at
+// the next tick, where Nomad counts ticks on.
+const calmTicks = 5
+
+// tick returns the first tick of the sync loop's ticker at or after t, of those that are so
+// long apart.
+func (c *client) tick(t, every time.Duration) time.Duration {
+	n := max((t-c.syncBase+every-1)/every, 1)
+	return c.syncBase + n*every
 }
 
 // changes returns the statuses to report now.
@@ -181,7 +198,7 @@ func (c *client) onReport(cfg *Config, now time.Duration, asked call, a answer) 
 				return strings.Compare(a.id, id)
 			})
 			if found && c.allocs[i].status.String() == sent.ClientStatus {
-				c.allocs[i].reported = true
+				c.allocs[i].reported, c.allocs[i].acknowledged = true, true
 				c.allocs[i].deployed = c.allocs[i].deployed && sent.Health == ""
 			}
 		}

@@ -234,3 +234,34 @@ func TestWatchRetries(t *testing.T) {
 		})
 	}
 }
+
+// TestCalmReports: a first report waits for every fifth tick, a change of status for one.
+func TestCalmReports(t *testing.T) {
+	cfg := Config{Nodes: 1, Servers: 3, Seed: 2, ReportAllocs: true, CalmReports: true}
+	inBubble(t, cfg, nil, func(t *testing.T, s *fakeServers, f *Fleet) {
+		waitReady(f)
+		node := f.clients[0].id
+		wait := func(allocs ...*rpc.Allocation) time.Duration {
+			before, placed := len(s.calls("report")), time.Since(s.started)
+			s.place(node, allocs...)
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			calls := s.calls("report")
+			if len(calls) != before+1 {
+				t.Fatalf("%d reports, want one more than %d", len(calls), before)
+			}
+			return calls[before].at - placed
+		}
+		longest := time.Duration(0)
+		for _, id := range []string{"a", "b", "c", "d"} {
+			longest = max(longest, wait(run(id)...))
+			time.Sleep(130 * time.Millisecond)
+		}
+		if !within(longest, 250*time.Millisecond, time.Second+slack) {
+			t.Errorf("the longest of four first reports took %v, want more than a tick, up to 1s", longest)
+		}
+		if d := wait(stop("a")...); d > 200*time.Millisecond+slack {
+			t.Errorf("the end of an allocation was reported after %v, want at the next tick", d)
+		}
+	})
+}

@@ -32,6 +32,9 @@ type Config struct {
 	// ReportAllocs makes clients watch their allocations and report their statuses.
 	// Without it they only register and heartbeat, as load tests' fake clients do.
 	ReportAllocs bool
+	// CalmReports makes a client send what is not urgent at every fifth tick of AllocSync
+	// only, as Nomad's do since 1.6.0 (#17354).
+	CalmReports bool
 }
 
 // DefaultResources is what a node offers unless its Group says otherwise.

@@ -137,7 +137,7 @@ func TestQueue(t *testing.T) {
 func TestSyncTicks(t *testing.T) {
 	c := client{syncBase: 1000, syncEvery: 200}
 	for at, want := range map[time.Duration]time.Duration{0: 1200, 1000: 1200, 1199: 1200, 1200: 1200, 1201: 1400, 5000: 5000} {
-		if got := c.tick(at); got != want {
+		if got := c.tick(at, c.syncEvery); got != want {
 			t.Errorf("first tick at or after %d is %d, want %d", at, got, want)
 		}
 	}

@@ -134,8 +134,9 @@ func (s *Server) Next() (*Server, error) {
 func (s *Server) Start() error {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.store = state.New()
+	s.store.Ladder = s.cfg.Habits.Ladder
 	s.cache = scheduler.NewCache()
-	s.times = fsm.NewTimeTable(s.cfg.GC.TimeGranularity)
+	s.times = fsm.NewTimeTable(s.ageGranularity())
 	s.evals = leader.NewEvaluations(s, s.cfg, s.seed)
 	s.plans = &leader.PlanQueue{}
 	s.beats = leader.NewHeartbeats(s.cfg.Heartbeat, s.seed, s.invalidateHeartbeat)
