@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"slices"
+
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/raftnode"
@@ -29,6 +31,14 @@ type (
 	Observer = config.Observer
 	// Applied is an entry of the log that a server has applied.
 	Applied = config.Applied
+	// Habits are what servers and clients of a release of Nomad do that others do not.
+	Habits = config.Habits
+	// Version is a release of Nomad.
+	Version = config.Version
+	// Change is a difference between releases.
+	Change = config.Change
+	// Profile is a release that has a name.
+	Profile = config.Profile
 
 	// Costs says what work costs in time on one class of machines.
 	Costs = config.Costs
@@ -61,6 +71,16 @@ type (
 	// Agreement is what CheckLogs found.
 	Agreement = raftnode.Agreement
 )
+
+// What releases of Nomad differ in.
+var (
+	ParseVersion = config.ParseVersion
+	ChangesUntil = config.ChangesUntil
+	HabitsOf     = config.HabitsOf
+)
+
+// Profiles returns the releases that have names, the oldest first.
+func Profiles() []Profile { return slices.Clone(config.Profiles) }
 
 // EntryTypes returns Nomad's names of the types of entries that the log can hold, Raft's own
 // included.

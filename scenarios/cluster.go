@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -12,6 +11,7 @@ import (
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/scenarios/designs"
+	"github.com/simctl/simctl/scenarios/internal/run"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -56,18 +56,11 @@ func (w *clusterWords) config(costs cluster.Costs) cluster.Config {
 	}
 }
 
-// Releases of Nomad. They differ in the policy of the broker, and since 1.4.3 the servers
-// refuse allocation updates of nodes that are not ready (#15068).
-const (
-	release142 = "1.4.2"
-	release143 = "1.4.3"
-)
-
 // brokerWord is a broker block of a cluster: how the servers differ in the runs of that name.
 type brokerWord struct {
 	Name    string `lang:"label=broker"`
 	Policy  string // empty = Name if that is a policy, or else the release's
-	Release string `lang:"oneof=1.4.2|1.4.3"` // empty = the one that brought the policy
+	Release string // empty = the one that brought the policy
 	// A field that is not zero replaces that of the block evaluations.
 	cluster.EvalConfig
 	At language.Range
@@ -75,18 +68,32 @@ type brokerWord struct {
 
 // profile is how the servers of a run differ from those of a run under another broker.
 type profile struct {
-	name    string // of the policy, with the words of designs
 	policy  broker.Policy
-	release string
+	release cluster.Version
 	designs []designs.Design
 	evals   cluster.EvalConfig
+}
+
+// policyName returns the name of the policy, with the words of the designs.
+func (p profile) policyName() string {
+	name := p.policy.String()
+	for _, d := range p.designs {
+		name += "+" + d.Word
+	}
+	return name
 }
 
 // profile returns what the block stands for, with evals where it says nothing.
 func (w brokerWord) profile(evals cluster.EvalConfig) (profile, error) {
 	_, err := profileOf(w.Name, evals)
 	namesPolicy := err == nil
+	_, namesRelease := releaseNamed(w.Name)
+	release, known := releaseNamed(w.Release)
 	switch {
+	case namesRelease:
+		return profile{}, errors.New("its name is that of a release: give it another name")
+	case w.Release != "" && !known:
+		return profile{}, fmt.Errorf("release %q: %w", w.Release, CheckRelease(w.Release))
 	case strings.Contains(w.Name, ","):
 		return profile{}, errors.New("its name holds a comma, which divides names on command lines")
 	case namesPolicy && w.Policy != "" && w.Policy != w.Name:
@@ -96,10 +103,8 @@ func (w brokerWord) profile(evals cluster.EvalConfig) (profile, error) {
 		w.Policy = w.Name
 	case w.Release == "":
 		return profile{}, errors.New("its name is no policy: say which one it has (policy), or which release of Nomad the servers are of (release)")
-	case w.Release == release142:
-		w.Policy = broker.Legacy().String()
 	default:
-		w.Policy = broker.Shedding().String()
+		w.Policy = policyOf(release).String()
 	}
 	p, err := profileOf(w.Policy, evals)
 	if near := language.Suggest(w.Policy, broker.PolicyNames()); err != nil && near != "" {
@@ -109,7 +114,7 @@ func (w brokerWord) profile(evals cluster.EvalConfig) (profile, error) {
 		return p, err
 	}
 	if w.Release != "" {
-		p.release = w.Release
+		p.release = release
 	}
 	to, from := reflect.ValueOf(&p.evals).Elem(), reflect.ValueOf(w.EvalConfig)
 	for i := range from.NumField() {
@@ -120,22 +125,26 @@ func (w brokerWord) profile(evals cluster.EvalConfig) (profile, error) {
 	return p, nil
 }
 
-// profileOf returns the profile of a policy without a block: the servers are of the release
-// that brought the policy.
-func profileOf(policy string, evals cluster.EvalConfig) (profile, error) {
-	name, with := designs.Split(policy)
-	p, err := broker.PolicyByName(name)
+// profileOf returns the profile of a release, or of a policy without a block: the servers are
+// of the release that brought the policy. Words of designs may follow.
+func profileOf(name string, evals cluster.EvalConfig) (profile, error) {
+	base, with := designs.Split(name)
+	if v, ok := releaseNamed(base); ok {
+		return profile{policy: policyOf(v), release: v, designs: with, evals: evals}, nil
+	}
+	p, err := broker.PolicyByName(base)
 	if err != nil {
 		return profile{}, err
 	}
-	return profile{name: policy, policy: p, release: cmp.Or(p.Release(), release143), designs: with, evals: evals}, nil
+	return profile{policy: p, release: releaseOf(p), designs: with, evals: evals}, nil
 }
 
-// apply gives a cluster the profile.
-func (p profile) apply(c *cluster.Config) {
-	c.Policy, c.Eval, c.RefuseUpdateAllocNotReady = p.policy, p.evals, p.release != release142
+// apply gives cluster and fleet the profile.
+func (p profile) apply(sc *run.Scenario) {
+	sc.Cluster.Policy, sc.Cluster.Eval, sc.Cluster.Habits = p.policy, p.evals, cluster.HabitsOf(p.release)
+	sc.Fleet.AllocSyncTypical = sc.Cluster.Habits.TypicalReports
 	for _, d := range p.designs {
-		d.Apply(&c.Design)
+		d.Apply(&sc.Cluster.Design)
 	}
 }
 
@@ -158,14 +167,9 @@ func (ps profiles) of(name string) (profile, error) {
 	case err == nil:
 		return p, nil
 	case len(ps.blocks) == 0:
-		return p, errors.New("it must be " + brokerSyntax())
+		return p, errors.New("it must be " + BrokerSyntax())
 	}
-	return p, fmt.Errorf("it must be one of the scenario's, %s, or %s", strings.Join(ps.names(), ", "), brokerSyntax())
-}
-
-// brokerSyntax says which names of brokers there are.
-func brokerSyntax() string {
-	return broker.PolicySyntax() + "; or with designs: " + strings.Join(designs.Words(), ", ")
+	return p, fmt.Errorf("it must be one of the scenario's, %s, or %s", strings.Join(ps.names(), ", "), BrokerSyntax())
 }
 
 func (ps profiles) names() []string {
@@ -176,13 +180,14 @@ func (ps profiles) names() []string {
 	return names
 }
 
-// params adds the settings of a broker to those of a run, if any broker has a block.
+// params adds the settings of a broker to those of a run, if it is a release or any broker has
+// a block.
 func (ps profiles) params(name string, into map[string]any) {
 	p, err := ps.of(name)
-	if err != nil || len(ps.blocks) == 0 {
+	if _, released := releaseNamed(name); err != nil || len(ps.blocks) == 0 && !released {
 		return
 	}
-	into["broker_policy"], into["broker_release"] = p.name, p.release
+	into["broker_policy"], into["broker_release"] = p.policyName(), p.release.String()
 	for figure, value := range language.Fields(reflect.ValueOf(p.evals)) {
 		if text, ok := value.Interface().(fmt.Stringer); ok {
 			into["broker_"+figure] = text.String()
@@ -216,7 +221,7 @@ func (b *builder) broker(name language.Name) error {
 	if err == nil {
 		return nil
 	}
-	if near := language.Suggest(name.Text, append(b.profiles.names(), broker.PolicyNames()...)); near != "" {
+	if near := language.Suggest(name.Text, append(b.profiles.names(), BrokerNames()...)); near != "" {
 		return b.def.Errorf(name.At, "Unknown broker", "There is no broker %q. Did you mean %q?", name.Text, near)
 	}
 	return b.def.Errorf(name.At, "Unknown broker", "There is no broker %q: %v.", name.Text, err)
@@ -247,6 +252,7 @@ func ServersUnder(policy string) (cfg cluster.Config, release string, err error)
 	if err != nil {
 		return cfg, "", err
 	}
-	p.apply(&cfg)
-	return cfg, p.release, nil
+	var sc run.Scenario
+	p.apply(&sc)
+	return sc.Cluster, p.release.String(), nil
 }

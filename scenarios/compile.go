@@ -152,7 +152,7 @@ func (c *Compiled) Under(broker string) (*Compiled, error) {
 	}
 	one := *c
 	one.spec.Broker = broker
-	p.apply(&one.scenario.Cluster)
+	p.apply(&one.scenario)
 	one.scenario.Run = one.label()
 	return &one, nil
 }

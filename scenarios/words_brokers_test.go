@@ -116,8 +116,8 @@ func TestBrokersOfAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := sc.Cluster
-		if got.Policy.String() != c.policy || got.RefuseUpdateAllocNotReady != c.refuses || got.Eval != c.evals {
-			t.Errorf("%s: policy %s, refuses %v, %+v; want %s, %v, %+v", c.name, got.Policy, got.RefuseUpdateAllocNotReady, got.Eval, c.policy, c.refuses, c.evals)
+		if got.Policy.String() != c.policy || (got.Habits != cluster.Habits{}) != c.refuses || got.Eval != c.evals {
+			t.Errorf("%s: policy %s, refuses %v, %+v; want %s, %v, %+v", c.name, got.Policy, got.Habits, got.Eval, c.policy, c.refuses, c.evals)
 		}
 	}
 	spec.Broker = "patent"
@@ -135,7 +135,9 @@ func TestBrokersAndCoresThatCannotBe(t *testing.T) {
 		{"", `broker "legacy" { policy = "shedding" }`, "", "its name is that of a policy, which is not shedding"},
 		{"", `broker "a,b" { policy = "shedding" }`, "", "comma"},
 		{"", `broker "a/b" { policy = "shedding" }`, "", "no spaces, dots, slashes"},
-		{"", `broker "mine" { release = "1.4.4" }`, "", `Did you mean "1.4.2"?`},
+		{"", `broker "mine" { release = "1.4.1" }`, "", `release "1.4.1": it must be a release of Nomad from 1.4.2 to 2.0.5`},
+		{"", `broker "1.4.3" { policy = "legacy" }`, "", `no spaces, dots, slashes`},
+		{"", `broker "current" { policy = "legacy" }`, "", `its name is that of a release`},
 		{"", `broker "mine" { polcy = "shedding" }`, "", `Did you mean "policy"?`},
 		{"", `broker "mine" { delivery_limit = -1 }`, "", "it must be 0 or more"},
 		{"", "broker \"mine\" { policy = \"legacy\" }\n  broker \"mine\" { policy = \"legacy\" }", "", `another broker called "mine"`},

@@ -32,8 +32,8 @@ type NodeServer interface {
 	// once and on any goroutine, with the rest of the call, which is like any other call.
 	// Resume must not block; rest need not be called.
 	GetClientAllocs(ctx context.Context, req *NodeSpecificRequest, resume func(rest ClientAllocsCall)) (*NodeClientAllocsResponse, error)
-	// UpdateAlloc reports client statuses. Servers refuse it for nodes that are not ready
-	// when the broker profile is 1.4.3 or later (nomad #15068).
+	// UpdateAlloc reports client statuses. Servers refuse it for some nodes since 1.4.3
+	// (nomad #15068).
 	UpdateAlloc(ctx context.Context, req *AllocUpdateRequest) (*WriteResponse, error)
 }
 

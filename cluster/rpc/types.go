@@ -98,6 +98,11 @@ type DrainStrategy struct {
 // Copy returns a shallow copy: neither may write to Attributes or Drain.
 func (n *Node) Copy() *Node { return new(*n) }
 
+// Unresponsive reports whether the servers have lost touch with the node.
+func (n *Node) Unresponsive() bool {
+	return n.Status == NodeStatusDown || n.Status == NodeStatusDisconnected
+}
+
 // Ready reports whether schedulers may place on the node.
 func (n *Node) Ready() bool {
 	return n.Status == NodeStatusReady && n.Drain == nil && n.SchedulingEligibility == NodeEligible

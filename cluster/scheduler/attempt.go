@@ -52,6 +52,7 @@ type attempt struct {
 	waits   bool              // see entry
 
 	deploymentID string // of new allocations; empty if no deployment runs
+	deploys      bool   // it is of a system job whose changes are deployments
 
 	usage map[string]rpc.Resources // by node: how the plan changes what is in use
 }

@@ -33,6 +33,10 @@ const (
 // A Scheduler is for one goroutine. It can be dropped at any point: a worker does so when
 // it cannot submit a plan and nacks the evaluation.
 type Scheduler struct {
+	// SystemDeployments makes changes of system jobs deployments (Nomad since 1.11.0). It is
+	// set before Plan is called.
+	SystemDeployments bool
+
 	eval  *broker.Evaluation
 	cache *Cache
 	rand  *rand.Rand
@@ -129,7 +133,8 @@ func (s *Scheduler) Plan(snap *state.Snapshot, now time.Time) Attempt {
 	}
 	a := newAttempt(s, snap, now)
 	s.last = a
-	if a.unchanged(s.kind.placesByCount) {
+	a.deploys = s.SystemDeployments && s.eval.Type == rpc.JobTypeSystem
+	if a.unchanged(s.kind.placesByCount) && !a.carriesDeployment() {
 		a.settle(0)
 		return Attempt{Work: a.work}
 	}

@@ -53,9 +53,11 @@ func reconcileSystem(a *attempt) {
 		s.queued[p.tg.Name]++
 	}
 	s.work.Placements = len(s.places)
+	d := s.takeDeployment()
 	for _, p := range s.places {
 		s.tryPlace(p)
 	}
+	s.carryDeployment(d)
 	slices.Sort(s.open)
 	s.open = slices.Compact(s.open)
 }

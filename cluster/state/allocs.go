@@ -35,6 +35,7 @@ type PlanResults struct {
 func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) error {
 	tx.counts.AllocsIndex = tx.index
 	for _, update := range allocs {
+		tx.reported(update.NodeID)
 		old := tx.allocs.get(update.ID)
 		if old == nil {
 			continue
@@ -68,13 +69,15 @@ func (tx *Tx) UpsertPlanResults(r *PlanResults) error {
 			return err
 		}
 	}
-	for _, u := range r.DeploymentUpdates {
-		if err := tx.UpdateDeployment(u); err != nil {
-			return err
-		}
+	if err := tx.updateDeployments(r.DeploymentUpdates); err != nil {
+		return err
 	}
 	if r.Deployment != nil {
 		if err := tx.UpsertDeployment(r.Deployment); err != nil {
+			return err
+		}
+		// Updates may be of the job's deployment before this one, or of this one.
+		if err := tx.updateDeployments(r.DeploymentUpdates); err != nil {
 			return err
 		}
 	}

@@ -19,8 +19,8 @@ func (s *Snapshot) DeploymentOf(job broker.JobID) *rpc.Deployment {
 	return s.deployments.get(job)
 }
 
-// UpsertDeployment stores a new deployment in place of the job's latest. The error is for
-// one without an ID.
+// UpsertDeployment stores a deployment in place of the job's latest, which it may be itself. The
+// error is for one without an ID.
 func (tx *Tx) UpsertDeployment(d *rpc.Deployment) error {
 	if d.ID == "" {
 		return fmt.Errorf("cannot store a deployment of job %q: it has no ID", d.JobID)
@@ -29,7 +29,19 @@ func (tx *Tx) UpsertDeployment(d *rpc.Deployment) error {
 		d = d.Copy()
 	}
 	d.CreateIndex = tx.index
+	if old := tx.deployments.get(broker.JobID{Namespace: d.Namespace, ID: d.JobID}); old != nil && old.ID == d.ID {
+		d.CreateIndex = old.CreateIndex
+	}
 	tx.putDeployment(d)
+	return nil
+}
+
+func (tx *Tx) updateDeployments(updates []*rpc.DeploymentUpdate) error {
+	for _, u := range updates {
+		if err := tx.UpdateDeployment(u); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -38,6 +38,10 @@ func (tx *Tx) UpsertNode(node *rpc.Node) error {
 		}
 	} else {
 		node.CreateIndex = old.Node.CreateIndex
+		row.Missed, row.Reported = old.Missed, old.Reported
+		if node.Unresponsive() && !old.Node.Unresponsive() {
+			row.Missed = tx.index
+		}
 		node.SchedulingEligibility, node.Drain = old.Node.SchedulingEligibility, old.Node.Drain
 		row.Events = old.Events
 		if old.Node.Status == rpc.NodeStatusDown && node.Status != rpc.NodeStatusDown {
@@ -102,12 +106,29 @@ func (tx *Tx) AddNodeEvents(nodeID string, events ...NodeEvent) error {
 	if err != nil {
 		return err
 	}
-	row := &nodeRow{Node: old.Node, Events: old.Events}
+	row := new(*old)
 	for _, e := range events {
 		row.Events = addEvent(row.Events, tx.index, e.Timestamp, e.Message)
 	}
 	tx.putNode(old, row)
 	return nil
+}
+
+// reported notes that a node's client has reported allocations since the node was last
+// unresponsive; nobody asks how long since.
+func (tx *Tx) reported(nodeID string) {
+	if old := tx.nodes.get(nodeID); old != nil && old.Reported <= old.Missed {
+		row := new(*old)
+		row.Reported = tx.index
+		tx.putNode(old, row)
+	}
+}
+
+// NodeReported reports whether a node's client has reported allocations since the node was
+// last unresponsive.
+func (s *Snapshot) NodeReported(id string) bool {
+	row := s.nodes.get(id)
+	return row != nil && row.Reported > row.Missed
 }
 
 // DeleteNode removes nodes. Their allocations stay, and schedulers declare them lost. The
@@ -135,9 +156,16 @@ func (tx *Tx) changeNode(nodeID string, updatedAt int64, event string, change fu
 	if err != nil {
 		return err
 	}
-	row := &nodeRow{Node: old.Node.Copy(), Events: old.Events}
+	row := new(*old)
+	row.Node = old.Node.Copy()
 	if err := change(row.Node); err != nil {
 		return err
+	}
+	switch is, was := row.Node, old.Node; {
+	case is.Unresponsive() && !was.Unresponsive():
+		row.Missed = tx.index
+	case is.Status == rpc.NodeStatusReady && was.Status != is.Status:
+		row.Missed = 0
 	}
 	row.Node.StatusUpdatedAt = updatedAt
 	row.Node.ModifyIndex = tx.index

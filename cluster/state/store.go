@@ -24,6 +24,10 @@ type Store struct {
 	// changed is closed by the next change of the state; nil if nobody waits for that.
 	changed atomic.Pointer[chan struct{}]
 
+	// Ladder is how long SnapshotMinIndex waits before each look, counted from 0. It is set
+	// before anybody calls that.
+	Ladder func(try int) time.Duration
+
 	mu      sync.Mutex
 	watches map[string][]*Watch // by node ID; nil after EndWatches
 }
@@ -106,9 +110,13 @@ type Watch struct {
 	// Wake is called once, when the watch ends. It must not block.
 	Wake func()
 
-	expiry    *time.Timer
-	known     int // allocations at the last look
-	collected bool
+	// FromTable makes the first look answer with the index of the table (Nomad since 2.0.5).
+	FromTable bool
+
+	expiry *time.Timer
+	looked bool
+	known  int    // allocations at the last look
+	answer uint64 // the highest that a look came to
 }
 
 // Answer looks at a state and returns the index that the watch is answered with
@@ -118,12 +126,13 @@ type Watch struct {
 // sender knows nothing. Once the watch has begun, it may be called after its end only.
 func (w *Watch) Answer(s *Snapshot) uint64 {
 	on := s.NodeAllocs(w.NodeID)
-	w.collected = w.collected || on.Len() < w.known
-	w.known = on.Len()
-	if on.Len() == 0 || w.collected {
-		return max(s.counts.AllocsIndex, 1)
+	index := on.modified
+	if on.Len() == 0 || on.Len() < w.known || w.FromTable && !w.looked {
+		index = s.counts.AllocsIndex
 	}
-	return on.modified
+	w.looked, w.known = true, on.Len()
+	w.answer = max(w.answer, index, 1)
+	return w.answer
 }
 
 // over reports whether a state has what the watch waits for.
@@ -184,30 +193,23 @@ func endAll(watches []*Watch) {
 	}
 }
 
-// SnapshotMinIndex waits backoffBase before its first look, backoffBase·4^n before the
-// n-th, and never more than backoffLimit (state_store.go, SnapshotMinIndex).
-const (
-	backoffBase  = 20 * time.Millisecond
-	backoffLimit = time.Second
-)
-
 // SnapshotMinIndex returns a snapshot that includes index, and waits for one up to
-// timeout. It polls as Nomad's does, because that limits how many evaluations a worker
-// processes in a storm: one that comes a moment too early sleeps for 20 ms, and for
-// another 320 ms if that was not enough. The error is ctx's or, after timeout, one that
-// names both indexes and wraps context.DeadlineExceeded.
+// timeout. It polls as Nomad's does (state_store.go, SnapshotMinIndex), because that limits how
+// many evaluations a worker processes in a storm: one that comes a moment too early sleeps for
+// 20 ms, and for another 320 ms in old releases if that was not enough. The error is ctx's or,
+// after timeout, one that names both indexes and wraps context.DeadlineExceeded.
 func (s *Store) SnapshotMinIndex(ctx context.Context, index uint64, timeout time.Duration) (*Snapshot, error) {
 	if now := s.Snapshot(); now.Index() >= index {
 		return now, nil
 	}
 	expired := time.NewTimer(timeout)
 	defer expired.Stop()
-	for try := 1; ; try++ {
+	for try := 0; ; try++ {
 		var applied <-chan struct{} // nil, which never closes, unless those who wait are woken
 		if s.WakeAtIndex {
 			applied = s.Changed()
 		}
-		retry := time.NewTimer(backoff(try))
+		retry := time.NewTimer(s.Ladder(try))
 		if now := s.Snapshot(); now.Index() >= index {
 			retry.Stop()
 			return now, nil
@@ -226,14 +228,4 @@ func (s *Store) SnapshotMinIndex(ctx context.Context, index uint64, timeout time
 				s.Index(), index, timeout, context.DeadlineExceeded)
 		}
 	}
-}
-
-func backoff(try int) time.Duration {
-	if try == 1 {
-		return backoffBase
-	}
-	if try > 4 {
-		return backoffLimit
-	}
-	return min(backoffBase<<(2*try), backoffLimit)
 }

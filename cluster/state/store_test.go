@@ -16,6 +16,7 @@ import (
 )
 
 func TestSnapshotMinIndex(t *testing.T) {
+	quadruple := []time.Duration{20 * time.Millisecond, 320 * time.Millisecond, time.Second}
 	tests := []struct {
 		name    string
 		index   uint64
@@ -35,6 +36,7 @@ func TestSnapshotMinIndex(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			virtualtest.Test(t, func(t *testing.T) {
 				s := New()
+				s.Ladder = func(try int) time.Duration { return quadruple[min(try, 2)] }
 				upsert(t, s, 1)
 				var writer sync.WaitGroup
 				defer writer.Wait()
@@ -162,6 +164,34 @@ func TestWatchOfNodeWithoutAllocations(t *testing.T) {
 	}
 	if s.Watch(&Watch{NodeID: "n", Index: 1, Wake: func() {}}, time.Hour) {
 		t.Error("a watch began that is over")
+	}
+}
+
+// TestWatchFromTable: the first look finds a change of any allocation, the following ones a
+// change of the node's.
+func TestWatchFromTable(t *testing.T) {
+	s := New()
+	place(t, s, 1, "a", "n")
+	place(t, s, 2, "b", "other")
+	w := &Watch{NodeID: "n", Index: 1, Wake: func() {}, FromTable: true}
+	if s.Watch(w, time.Hour) {
+		t.Error("a watch began although another node's allocation has changed")
+	}
+	if got := w.Answer(s.Snapshot()); got != 2 {
+		t.Errorf("answered with %d, want 2", got)
+	}
+	ended := 0
+	w = &Watch{NodeID: "n", Index: 2, Wake: func() { ended++ }, FromTable: true}
+	if !s.Watch(w, time.Hour) {
+		t.Error("a watch did not begin although nothing has changed")
+	}
+	place(t, s, 3, "c", "other")
+	if ended != 0 {
+		t.Error("another node's allocation ended the watch")
+	}
+	place(t, s, 4, "d", "n")
+	if got := w.Answer(s.Snapshot()); ended != 1 || got != 4 {
+		t.Errorf("ended %d times and answered with %d, want once and with 4", ended, got)
 	}
 }
 

@@ -45,6 +45,9 @@ func emptyTables() tables {
 type nodeRow struct {
 	Node   *rpc.Node
 	Events []NodeEvent
+	// Missed is the index at which the node became unresponsive, zero once it is ready again.
+	// Reported is that of the last report of its allocations that counts.
+	Missed, Reported uint64
 }
 
 // putJob stores now in place of old. One of them may be nil.

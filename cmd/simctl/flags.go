@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/simctl/simctl/reports"
+	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -128,6 +129,35 @@ func names(value *[]string) pflag.Value {
 		}
 		return list, nil
 	})
+}
+
+// bindBrokers adds the flags that choose brokers, by name and by release. What they name replaces
+// the default.
+func bindBrokers(flags *pflag.FlagSet, value *[]string, usage string) {
+	changed := false
+	add := func(check func(string) error) func(string) (commaList, error) {
+		return func(s string) (commaList, error) {
+			var list commaList
+			if changed {
+				list = *value
+			}
+			for name := range strings.SplitSeq(s, ",") {
+				name = strings.TrimSpace(name)
+				if slices.Contains(list, name) {
+					return nil, fmt.Errorf("it must not name %q twice", name)
+				}
+				if err := check(name); err != nil {
+					return nil, err
+				}
+				list = append(list, name)
+			}
+			changed = true
+			return list, nil
+		}
+	}
+	flags.Var(newChecked((*commaList)(value), "names", add(func(string) error { return nil })), "broker", usage)
+	flags.Var(newChecked((*commaList)(value), "versions", add(scenarios.CheckRelease)), "release", "releases of Nomad to run, beside the brokers that are named (see simctl releases)")
+	flags.Lookup("release").DefValue = ""
 }
 
 // textFormat returns a flag value for the format of a comparison on stdout.

@@ -59,14 +59,14 @@ need --update. A scenario without a baseline is checked against its thresholds a
 	flags.BoolVar(&f.github, "github", false, "annotate a GitHub Actions run, and append to $GITHUB_STEP_SUMMARY")
 	f.byVar.bind(flags)
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
-	flags.Var(names(&f.brokers), "broker", "brokers to run (default legacy,shedding)")
+	bindBrokers(flags, &f.brokers, "brokers to run (default legacy,shedding)")
 	flags.StringVar(&f.spec.Cost, "cost", "", "what work costs (default: as the scenario says)")
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	return cmd
 }
 
 // shaping lists the flags that change what is run.
-var shaping = []string{"var", "var-file", "seed", "broker", "cost", "tolerance"}
+var shaping = []string{"var", "var-file", "seed", "broker", "release", "cost", "tolerance"}
 
 func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	baseline, err := f.prepare(cmd, args)

@@ -129,7 +129,7 @@ func (f *nodesFlags) complete(cmd *cobra.Command) error {
 		return usageErrorf("--count and --behaviour: the scenario says how many clients there are; set its variable, such as --var nodes=%d", f.cfg.Count)
 	}
 	flags := newScenarioFlags(scenarios.Spec{})
-	if err := flags.load(f.behaviour, &f.vars); err != nil {
+	if err := flags.load(cmd, f.behaviour, &f.vars); err != nil {
 		return err
 	}
 	if f.cfg.Scenario, err = scenarios.Compile(flags.spec); err != nil {

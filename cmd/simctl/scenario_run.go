@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
@@ -41,7 +40,7 @@ func newScenarioFlags(spec scenarios.Spec) *scenarioFlags {
 // bind adds the flags that all scenarios share.
 func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
-	flags.Var(names(&f.brokers), "broker", "brokers to compare, the older one first (default legacy,shedding)")
+	bindBrokers(flags, &f.brokers, "brokers to compare, the older one first (default legacy,shedding)")
 	flags.StringVar(&f.spec.Clock, "clock", f.spec.Clock, "virtual (simulated time) or wall (real time)")
 	flags.Var(newChecked(&f.spec.TimeScale, "factor", parseTimeScale), "time-scale", "factor on all durations, on the wall clock (default 1)")
 	flags.Lookup("time-scale").DefValue = ""
@@ -199,7 +198,7 @@ func (f *scenarioFlags) inputError(err error, brokers []string) error {
 // be one of the scenario's brokers.
 func inputError(err error, brokers ...string) error {
 	candidates := map[string][]string{
-		scenarios.InputBroker:    append(brokers, broker.PolicyNames()...),
+		scenarios.InputBroker:    append(brokers, scenarios.BrokerNames()...),
 		scenarios.InputClock:     {scenarios.ClockVirtual, scenarios.ClockWall},
 		scenarios.InputCost:      scenarios.CostNames(),
 		scenarios.InputRaftStore: {scenarios.RaftStoreMemory, scenarios.RaftStoreBoltDB},

@@ -11,7 +11,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
-	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/soak"
 )
 
@@ -50,7 +50,7 @@ these.`,
 	flags.Int64Var(&f.seed, "seed", 1, "seed of the first schedule; each later one adds 1")
 	flags.IntVar(&f.schedules, "schedules", 20, "number of schedules")
 	flags.IntSliceVar(&f.drop, "drop", nil, "events to leave out of every schedule, by number")
-	flags.Var(names(&f.brokers), "broker", "brokers to run, the older one first")
+	bindBrokers(flags, &f.brokers, "brokers to run, the older one first")
 	flags.IntVar(&f.repeats, "repeats", 1, "runs of each schedule and broker, whose results must be equal")
 	flags.BoolVar(&f.print, "print", false, "print the schedules as scenario files instead of running them")
 	flags.BoolVar(&f.noShrink, "no-shrink", false, "do not search for fewer events that still fail")
@@ -64,8 +64,8 @@ func (f *soakFlags) run(cmd *cobra.Command) error {
 		}
 	}
 	for _, name := range f.brokers {
-		if _, err := broker.PolicyByName(name); err != nil {
-			return usageErrorf("--broker %q: it must be %s", name, broker.PolicySyntax())
+		if err := scenarios.CheckBroker(name); err != nil {
+			return usageErrorf("--broker %q: %w", name, err)
 		}
 	}
 	if err := f.checkDrop(); err != nil {

@@ -91,7 +91,7 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.metrics, "metric", nil, "additional figure to draw and to rank, such as drain.plans_submitted or host.cpu_s")
 	f.vars.bind(flags)
 	flags.Int64Var(&base.Seed, "seed", base.Seed, "first seed, and the seed of --sample")
-	flags.Var(names(&f.study.Brokers), "broker", "brokers to run, the older one first (default: the scenario's)")
+	bindBrokers(flags, &f.study.Brokers, "brokers to run, the older one first (default: the scenario's)")
 	bindCost(flags, base)
 	flags.BoolVar(&base.Force, "force", base.Force, "allow more than 1,000,000 clients")
 	flags.Var(oneOf(&f.executor, "where", []string{localExecutor, nomadExecutor}), "executor", "where runs go: local (processes of this machine) or nomad (a Nomad cluster, see docs/sweeps.md)")
@@ -163,7 +163,7 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 	if err != nil {
 		return nil, 0, badSweep(err)
 	}
-	byFlag := cmd.Flags().Changed("broker")
+	byFlag := cmd.Flags().Changed("broker") || cmd.Flags().Changed("release")
 	given := slices.Clone(st.Brokers)
 	if !byFlag {
 		st.Brokers = base.Brokers()

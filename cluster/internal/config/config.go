@@ -19,9 +19,8 @@ type Config struct {
 	NumSchedulers int
 	// Policy decides what the leader's broker sheds; nil means broker.Legacy().
 	Policy broker.Policy `scale:"-"`
-	// RefuseUpdateAllocNotReady refuses allocation updates from nodes that are not
-	// ready, as Nomad 1.4.3 and later do (#15068).
-	RefuseUpdateAllocNotReady bool
+	// Habits are those of the servers' release, beside Policy.
+	Habits Habits
 	// DatacenterFilterOff makes a change of a node call for evaluations of all system jobs,
 	// not just of those that run in the node's datacenter: what that filter saves.
 	DatacenterFilterOff bool

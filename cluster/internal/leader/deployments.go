@@ -202,6 +202,9 @@ func (w *Deployments) expired(d *watchedDeployment) {
 
 func (w *Deployments) eval(d *rpc.Deployment) *broker.Evaluation {
 	job := &rpc.Job{Namespace: d.Namespace, ID: d.JobID, Type: rpc.JobTypeService, Priority: d.Priority}
+	if now := w.log.Snapshot().JobByID(d.Namespace, d.JobID); now != nil {
+		job.Type = now.Type
+	}
 	e := PendingEval(w.log.NewID("deployment-eval", d.ID), broker.TriggeredByDeploymentWatcher, job)
 	e.DeploymentID = d.ID
 	return e

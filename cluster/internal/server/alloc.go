@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -32,7 +33,7 @@ func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, 
 	if err := p.there(ctx); err != nil {
 		return nil, err
 	}
-	query := &state.Watch{NodeID: req.NodeID, Index: req.MinQueryIndex}
+	query := &state.Watch{NodeID: req.NodeID, Index: req.MinQueryIndex, FromTable: s.cfg.Habits.TableIndexFirst}
 	rest := func() (*rpc.NodeClientAllocsResponse, error) {
 		snap := s.Snapshot()
 		return back(ctx, p, &rpc.NodeClientAllocsResponse{Allocs: snap.NodeAllocs(req.NodeID).All(), Index: query.Answer(snap)}, nil)
@@ -63,8 +64,8 @@ func (s *Server) UpdateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, 
 	if node == nil {
 		return nil, rpc.ErrNodeNotFound
 	}
-	if s.cfg.RefuseUpdateAllocNotReady && node.Status != rpc.NodeStatusReady {
-		return nil, fmt.Errorf("node %s is %s, not %s", node.ID, node.Status, rpc.NodeStatusReady)
+	if err := mayUpdate(s.cfg.Habits.AllocUpdates, node); err != nil {
+		return nil, err
 	}
 	now := time.Now().UnixNano()
 	var evals []*broker.Evaluation
@@ -86,6 +87,17 @@ func (s *Server) UpdateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, 
 		return nil, err
 	}
 	return &rpc.WriteResponse{Index: index}, nil
+}
+
+// mayUpdate returns an error unless a release takes reports of a node.
+func mayUpdate(allowed config.AllocUpdates, node *rpc.Node) error {
+	switch {
+	case allowed == config.UpdatesOfReady && node.Status != rpc.NodeStatusReady:
+		return fmt.Errorf("node %s is %s, not %s", node.ID, node.Status, rpc.NodeStatusReady)
+	case allowed == config.UpdatesBeforeReady && node.Unresponsive():
+		return fmt.Errorf("node %s may not update allocations while it is %s", node.ID, node.Status)
+	}
+	return nil
 }
 
 // allocTrigger says why an update of an allocation makes its job be looked at again;

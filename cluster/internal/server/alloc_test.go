@@ -131,7 +131,7 @@ func TestMayReconnect(t *testing.T) {
 func TestEvaluationsOfPurgedJobs(t *testing.T) {
 	s := New(&Shared{Config: &config.Config{}}, Options{})
 	snap := stateWith(t, nil, allocOf("service", "a", rpc.AllocClientRunning))
-	evals := s.nodeEvals(snap, snap.NodeByID("n"), 7)
+	evals, _ := s.nodeEvals(snap, snap.NodeByID("n"), 7)
 	if len(evals) != 1 || evals[0].JobID != "job" || evals[0].Type != "service" || evals[0].Priority != 50 || evals[0].NodeModifyIndex != 7 {
 		t.Errorf("evaluations %+v, want one of the job", evals)
 	}

@@ -95,6 +95,15 @@ func (c *coreRun) forceGC() error {
 	return nil
 }
 
+// ageGranularity returns how exactly the age of an entry is known. Releases that compare the
+// times of the rows themselves know it exactly, which is to the second here.
+func (s *Server) ageGranularity() time.Duration {
+	if s.cfg.Habits.ExactAges {
+		return min(s.cfg.GC.TimeGranularity, time.Second)
+	}
+	return s.cfg.GC.TimeGranularity
+}
+
 // threshold returns the highest index that is older than age; zero if none is.
 func (c *coreRun) threshold(age time.Duration) uint64 {
 	if c.force {

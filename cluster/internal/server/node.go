@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -39,6 +40,9 @@ func (s *Server) RegisterNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResp
 	if original != nil && original.SecretID != node.SecretID {
 		return nil, fmt.Errorf("node %s: secret ID does not match the registered one", node.ID)
 	}
+	if original != nil && s.cfg.Habits.AllocUpdates == config.UpdatesBeforeReady {
+		node.Status = original.Status
+	}
 	s.Because(fsm.NodeRegistered)
 	index, err := s.Write(fsm.NodeRegister.With(&rpc.NodeRegisterRequest{Node: node}))
 	if err != nil {
@@ -64,7 +68,8 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 		return nil, rpc.ErrNodeNotFound
 	}
 	resp := &rpc.NodeUpdateResponse{}
-	if node.Status == req.Status {
+	status := s.nextStatus(node, req.Status)
+	if node.Status == status {
 		s.compute("heartbeat/"+req.NodeID, s.cfg.Costs.RPC.Heartbeat)
 	} else {
 		cause := fsm.NodeMissed
@@ -73,7 +78,7 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 		}
 		s.Because(cause)
 		change := *req
-		change.UpdatedAt = time.Now().Unix()
+		change.Status, change.UpdatedAt = status, time.Now().Unix()
 		if node.Status == rpc.NodeStatusDown && change.NodeEvent == "" {
 			change.NodeEvent = "Node reregistered by heartbeat"
 		}
@@ -82,15 +87,33 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 			return nil, err
 		}
 	}
-	if req.Status == rpc.NodeStatusDown || transitionNeedsEvals(req.Status, node.Status) {
+	if status == rpc.NodeStatusDown || transitionNeedsEvals(status, node.Status) {
 		if err := s.createNodeEvals(node, resp.Index); err != nil {
 			return nil, err
 		}
 	}
-	if req.Status != rpc.NodeStatusDown {
+	if status != rpc.NodeStatusDown {
 		return resp, s.grantTTL(req.NodeID, resp)
 	}
 	return resp, nil
+}
+
+// nextStatus returns the status of a node that asks for one, or for which the leader does. A
+// node that was disconnected is not ready before it has reported its live allocations, unless
+// the release is an old one (node_endpoint.go, UpdateStatus).
+func (s *Server) nextStatus(node *rpc.Node, asked string) string {
+	if s.cfg.Habits.AllocUpdates != config.UpdatesBeforeReady || asked != rpc.NodeStatusReady {
+		return asked
+	}
+	switch node.Status {
+	case rpc.NodeStatusDisconnected:
+		return rpc.NodeStatusInit
+	case rpc.NodeStatusInit:
+		if snap := s.Snapshot(); len(snap.NodeAllocs(node.ID).Live) > 0 && !snap.NodeReported(node.ID) {
+			return rpc.NodeStatusInit
+		}
+	}
+	return asked
 }
 
 func (s *Server) grantTTL(nodeID string, resp *rpc.NodeUpdateResponse) error {
@@ -126,17 +149,13 @@ func transitionNeedsEvals(to, from string) bool {
 
 // createNodeEvals writes, in one entry, an evaluation for every job that a change of
 // the node concerns: those with allocations on it, live or not, and the system jobs of
-// its datacenter, or all of them if that filter is off.
+// its datacenter, or all of them if that filter is off. Newer releases leave some of them
+// out, and write the entry even if none is left.
 func (s *Server) createNodeEvals(node *rpc.Node, nodeIndex uint64) error {
 	snap := s.Snapshot()
-	evals := s.nodeEvals(snap, node, nodeIndex)
-	if now := snap.NodeByID(node.ID); s.cfg.Design.DownSkipsSystem && now != nil && now.Status == rpc.NodeStatusDown {
-		evals = slices.DeleteFunc(evals, func(e *broker.Evaluation) bool { return e.Type == rpc.JobTypeSystem })
-	}
-	if s.cfg.Design.SkipQueued {
-		evals = slices.DeleteFunc(evals, func(e *broker.Evaluation) bool { return s.evals.Broker.Queued(e.Job()) })
-	}
-	if len(evals) == 0 {
+	all, any := s.nodeEvals(snap, node, nodeIndex)
+	evals := s.wanted(snap, node, all)
+	if !any || len(evals) == 0 && len(all) > 0 {
 		return nil
 	}
 	s.Because(fsm.NodeEvaluated)
@@ -147,8 +166,18 @@ func (s *Server) createNodeEvals(node *rpc.Node, nodeIndex uint64) error {
 	return nil
 }
 
-func (s *Server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint64) []*broker.Evaluation {
-	var evals []*broker.Evaluation
+// wanted returns those of the evaluations that the cluster's design does not leave out.
+func (s *Server) wanted(snap *state.Snapshot, node *rpc.Node, evals []*broker.Evaluation) []*broker.Evaluation {
+	now := snap.NodeByID(node.ID)
+	down := now != nil && now.Status == rpc.NodeStatusDown
+	return slices.DeleteFunc(slices.Clone(evals), func(e *broker.Evaluation) bool {
+		return s.cfg.Design.DownSkipsSystem && down && e.Type == rpc.JobTypeSystem || s.cfg.Design.SkipQueued && s.evals.Broker.Queued(e.Job())
+	})
+}
+
+// nodeEvals returns the evaluations, and whether there is anything that a change of the node
+// could concern.
+func (s *Server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint64) (evals []*broker.Evaluation, any bool) {
 	seen := map[broker.JobID]bool{}
 	add := func(job *rpc.Job) {
 		id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
@@ -161,14 +190,34 @@ func (s *Server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint6
 		evals = append(evals, e)
 	}
 	for _, a := range snap.NodeAllocs(node.ID).All() {
-		add(leader.JobOf(snap, a))
-	}
-	for _, job := range snap.JobsByType(rpc.JobTypeSystem) {
-		if s.cfg.DatacenterFilterOff || job.RunsIn(node.Datacenter) {
+		any = true
+		if job := leader.JobOf(snap, a); !s.leftAlone(a, job.Type) {
 			add(job)
 		}
 	}
-	return evals
+	for _, job := range snap.JobsByType(rpc.JobTypeSystem) {
+		if (s.cfg.DatacenterFilterOff || job.RunsIn(node.Datacenter)) && !(s.cfg.Habits.StoppedLeftAlone && job.Stop) {
+			any = true
+			add(job)
+		}
+	}
+	return evals, any
+}
+
+// leftAlone reports whether a change of an allocation's node does not concern its job
+// (node_endpoint.go, createNodeEvals, v1.11.2). System jobs then have their turn anyway, if
+// they run in the datacenter.
+func (s *Server) leftAlone(a *rpc.Allocation, jobType string) bool {
+	terminal := s.cfg.Habits.TerminalLeftAlone
+	switch jobType {
+	case rpc.JobTypeService:
+		return terminal && a.ServerTerminal() && a.ClientTerminal()
+	case rpc.JobTypeBatch:
+		return terminal && a.ClientTerminal()
+	case rpc.JobTypeSysBatch:
+		return s.cfg.Habits.SysBatchLeftAlone
+	}
+	return terminal
 }
 
 // invalidateHeartbeat marks a node down, or disconnected, that was not heard from in
@@ -207,7 +256,8 @@ func (s *Server) writeDowns(req fsm.NodesDownRequest) (uint64, error) {
 	slices.SortFunc(req.Nodes, func(a, b rpc.NodeUpdateStatusRequest) int { return strings.Compare(a.NodeID, b.NodeID) })
 	seen := map[broker.JobID]bool{}
 	for _, n := range req.Nodes {
-		for _, e := range s.nodeEvals(snap, snap.NodeByID(n.NodeID), 0) {
+		evals, _ := s.nodeEvals(snap, snap.NodeByID(n.NodeID), 0)
+		for _, e := range evals {
 			if !seen[e.Job()] {
 				seen[e.Job()] = true
 				req.Evals = append(req.Evals, e)

@@ -58,10 +58,10 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 		a.settle(index)
 	default:
 	}
-	if a.snap != nil && a.snap.Index() < a.minIndex(p) {
+	if a.snap != nil && a.snap.Index() < a.minIndex(p) && !(a.keeps() && a.committing != nil) {
 		a.snap = nil
 	}
-	if a.committing == nil || a.snap == nil {
+	if a.snap == nil || a.committing == nil && !a.keeps() {
 		if err := a.refresh(ctx, p); err != nil {
 			return err
 		}
@@ -78,7 +78,11 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 		p.Respond(result, nil)
 		return nil
 	}
-	if a.committing != nil {
+	switch {
+	case a.committing == nil:
+	case a.keeps():
+		a.committed = max(a.committed, <-a.committing)
+	default:
 		a.settle(<-a.committing)
 		if err := a.refresh(ctx, p); err != nil {
 			return err
@@ -87,14 +91,22 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 	return a.commit(p, result)
 }
 
+// keeps reports whether the snapshot, with what it takes for granted, is kept while plans are
+// on their way to the log. If each plan finds the one before it still on its way, it is never
+// renewed.
+func (a *planApplier) keeps() bool { return a.srv.cfg.Habits.KeptSnapshot }
+
 func (a *planApplier) minIndex(p *leader.PendingPlan) uint64 {
 	return max(a.committed, p.Plan.SnapshotIndex)
 }
 
-// settle takes note of the end of the commit under way.
+// settle takes note of the end of the commit under way. An applier that keeps its snapshot
+// keeps it, too, if the commit failed: the snapshot then has a plan that no state will have.
 func (a *planApplier) settle(index uint64) {
-	a.committed = max(a.committed, index)
-	a.committing, a.snap = nil, nil
+	if index > a.committed || !a.keeps() {
+		a.snap = nil
+	}
+	a.committed, a.committing = max(a.committed, index), nil
 }
 
 func (a *planApplier) refresh(ctx context.Context, p *leader.PendingPlan) (err error) {

@@ -28,6 +28,7 @@ func (p *planning) run() error {
 	if err != nil {
 		return err
 	}
+	sched.SystemDeployments = srv.cfg.Habits.SystemDeployments
 	for {
 		attempt := sched.Plan(p.snap, time.Now())
 		srv.allocate(p.worker.name, scheduling(srv.cfg.Costs.Scheduler[p.eval.Type], attempt.Work))

@@ -140,8 +140,9 @@ func (s *Server) Start() error {
 	if s.cfg.Follow != nil {
 		s.store.RecordChanges()
 	}
+	s.store.Ladder = s.cfg.Habits.Ladder
 	s.cache = scheduler.NewCache()
-	s.times = fsm.NewTimeTable(s.cfg.GC.TimeGranularity)
+	s.times = fsm.NewTimeTable(s.ageGranularity())
 	s.evals = leader.NewEvaluations(s, s.cfg, s.seed)
 	s.plans = &leader.PlanQueue{}
 	s.beats = leader.NewHeartbeats(s.cfg.Heartbeat, s.seed, s.invalidateHeartbeat)

@@ -18,6 +18,7 @@ import (
 const (
 	dequeueTimeout   = 500 * time.Millisecond
 	raftSyncLimit    = 5 * time.Second
+	catchUpLimit     = 10 * raftSyncLimit
 	backoffFast      = 20 * time.Millisecond
 	backoffSlow      = 500 * time.Millisecond
 	backoffLimitSlow = 10 * time.Second
@@ -111,8 +112,15 @@ func (w *worker) run() {
 		err = w.process(d)
 		w.answer(d, err == nil)
 		work.Change(0, -1)
+		if errors.Is(err, errBehind) && w.srv.cfg.Habits.CatchUp {
+			// Whether it has caught up or not, the worker goes on.
+			_, _ = w.srv.store.SnapshotMinIndex(w.ctx, d.waitIndex, catchUpLimit)
+		}
 	}
 }
+
+// errBehind means that the server's state did not reach the index of an evaluation in time.
+var errBehind = errors.New("server is behind")
 
 // turn returns a delay that differs from worker to worker, for what all of them would
 // otherwise do at one instant.
@@ -167,7 +175,7 @@ func (w *worker) call(method string, fn func(l *Server) error) error {
 func (w *worker) process(d dequeued) error {
 	snap, err := w.srv.store.SnapshotMinIndex(w.srv.ctx, d.waitIndex, raftSyncLimit)
 	if err != nil {
-		return fmt.Errorf("wait for raft index %d: %w", d.waitIndex, err)
+		return fmt.Errorf("%w: wait for raft index %d: %w", errBehind, d.waitIndex, err)
 	}
 	if d.eval.Type == rpc.JobTypeCore {
 		return (&coreRun{worker: w, snap: snap}).run(d.eval.JobID)
@@ -195,10 +203,8 @@ func (w *worker) retry(call func() error) error {
 }
 
 func (w *worker) backoff(base time.Duration) {
-	d := base << (2 * w.failures)
-	if d >= backoffLimitSlow {
-		d = backoffLimitSlow
-	} else {
+	d := w.srv.cfg.Habits.Backoff(base, backoffLimitSlow, w.failures)
+	if d < backoffLimitSlow {
 		w.failures++
 	}
 	leader.Sleep(w.srv.ctx, d+time.Duration(w.srv.opts.ID*64+w.id)*time.Microsecond)

@@ -1,0 +1,213 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Version is a release of Nomad, such as 1.10.4.
+type Version [3]int
+
+// ParseVersion reads a release. The error says which there can be.
+func ParseVersion(text string) (Version, error) {
+	var v Version
+	parts := strings.Split(text, ".")
+	for i := range min(len(parts), len(v)) {
+		n, err := strconv.ParseUint(parts[i], 10, 16)
+		if err != nil || len(parts) != len(v) {
+			break
+		}
+		v[i] = int(n)
+	}
+	if v.String() != text || v.Compare(Oldest) < 0 || v.Compare(Newest) > 0 {
+		return Version{}, fmt.Errorf("it must be a release of Nomad from %v to %v", Oldest, Newest)
+	}
+	return v, nil
+}
+
+func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
+
+// Compare orders releases by their numbers, as cmp.Compare does.
+func (v Version) Compare(o Version) int { return slices.Compare(v[:], o[:]) }
+
+// Releases whose differences are known: all from the oldest to the newest.
+var (
+	Oldest = Version{1, 4, 2}
+	Newest = Version{2, 0, 5}
+)
+
+// Profiles are the releases that have names.
+var Profiles = []Profile{
+	{"legacy", Oldest, "before evaluations are shed"},
+	{"shedding", Version{1, 4, 3}, "the first that sheds evaluations"},
+	{"current", Newest, "the newest"},
+}
+
+// Profile is a release that has a name. What it turns on is what ChangesUntil lists.
+type Profile struct {
+	Name    string
+	Version Version
+	Is      string
+}
+
+// Habits are what servers and clients of a release do that others do not. The broker's policy
+// is apart from them. The zero value has those of Nomad 1.4.2.
+type Habits struct {
+	// AllocUpdates says of which nodes servers take reports.
+	AllocUpdates AllocUpdates
+	// Doubling makes the waits for an index of the log, and those of workers after an error,
+	// double. Otherwise each is four times as long as the one before.
+	Doubling bool
+	// CatchUp makes a worker that gave up waiting for an index wait on before it takes
+	// another evaluation.
+	CatchUp bool
+	// TypicalReports is how often clients report what is not urgent; zero means at every tick.
+	TypicalReports time.Duration
+	// SysBatchLeftAlone, TerminalLeftAlone and StoppedLeftAlone make servers create no
+	// evaluations, when a node changes, of sysbatch jobs, for allocations that have ended, and
+	// of system jobs that were stopped. The entry is written even if none is left.
+	SysBatchLeftAlone, TerminalLeftAlone, StoppedLeftAlone bool
+	// ExactAges makes garbage collection go by the times at which entries were written.
+	ExactAges bool
+	// SystemDeployments makes changes of system jobs deployments.
+	SystemDeployments bool
+	// KeptSnapshot makes the plan applier keep its snapshot, with what it expects of plans
+	// that are being committed, until none is.
+	KeptSnapshot bool
+	// TableIndexFirst makes the first look of GetClientAllocs answer with the index of the
+	// table of allocations.
+	TableIndexFirst bool
+}
+
+// AllocUpdates says of which nodes servers take reports of allocations.
+type AllocUpdates uint8
+
+const (
+	UpdatesOfAll   AllocUpdates = iota
+	UpdatesOfReady              // of nodes that are ready
+	// UpdatesBeforeReady takes those of nodes that are not down or disconnected. One that
+	// comes back with live allocations is not ready before it has reported them.
+	UpdatesBeforeReady
+)
+
+// Change is a difference between releases that the simulation has the mechanism for.
+type Change struct {
+	// Since has the first release, and before it those of older lines that got it, too.
+	Since  []Version
+	Pull   int    // the pull request
+	Where  string // its place in Nomad's source
+	What   string
+	Counts string // what it does to counts
+	apply  func(*Habits)
+}
+
+// In reports whether a release has the change.
+func (c Change) In(v Version) bool {
+	for i, since := range c.Since {
+		newest := i == len(c.Since)-1
+		if v.Compare(since) >= 0 && (newest || v[0] == since[0] && v[1] == since[1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Changes lists every difference, the oldest first. A later one may replace what an earlier
+// one does.
+var Changes = []Change{
+	{
+		[]Version{{1, 4, 3}}, 14621, "nomad/eval_broker.go", "an ack sheds the job's pending evaluations but the best (the broker's policy)",
+		"evaluations are canceled in batches, not processed", nil,
+	},
+	{
+		[]Version{{1, 4, 3}}, 15068, "nomad/node_endpoint.go, UpdateAlloc", "allocation updates of nodes that are not ready are refused",
+		"fewer AllocClientUpdate while nodes come back", func(h *Habits) { h.AllocUpdates = UpdatesOfReady },
+	},
+	{
+		[]Version{{1, 4, 5}, {1, 5, 0}}, 15808, "nomad/node_endpoint.go, UpdateStatus", "updates are refused of nodes that are down or disconnected only; a disconnected node is initializing until it has updated its live allocations; registering changes no status",
+		"one more NodeUpdateStatus and EvalUpdate of each node that was disconnected", func(h *Habits) { h.AllocUpdates = UpdatesBeforeReady },
+	},
+	{
+		[]Version{{1, 5, 0}}, 15523, "nomad/worker.go, run", "a worker whose server is 5 s behind gives its evaluation back and waits up to 50 s before it takes another",
+		"fewer nacks while a follower lags", func(h *Habits) { h.CatchUp = true },
+	},
+	{
+		[]Version{{1, 6, 0}}, 17354, "client/client.go, allocSync", "clients report at most once a second what is not urgent: 200 ms before",
+		"fewer AllocClientUpdate", func(h *Habits) { h.TypicalReports = time.Second },
+	},
+	{
+		[]Version{{1, 4, 13}, {1, 5, 9}, {1, 6, 2}}, 18200, "helper/backoff.go; nomad/state/state_store.go, SnapshotMinIndex", "waits for an index are 20, 20, 40, 80, … ms, not 20, 320, 1000 ms; those of workers after errors double, too",
+		"evaluations of a job wait less for a server that is behind", func(h *Habits) { h.Doubling = true },
+	},
+	{
+		[]Version{{1, 8, 4}, {1, 9, 0}}, 23858, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of sysbatch jobs",
+		"fewer evaluations; an EvalUpdate without any", func(h *Habits) { h.SysBatchLeftAlone = true },
+	},
+	{
+		[]Version{{1, 10, 0}}, 24112, "nomad/core_sched.go", "garbage collection goes by timestamps, not by a table of times of 5 min",
+		"collected up to 5 min earlier", func(h *Habits) { h.ExactAges = true },
+	},
+	{
+		[]Version{{1, 11, 0}}, 26708, "scheduler/scheduler_system.go, computeJobAllocs", "changes of system jobs with an update block are deployments, which every plan of the job has",
+		"a system evaluation that changes nothing submits a plan: two entries, not one", func(h *Habits) { h.SystemDeployments = true },
+	},
+	{
+		[]Version{{1, 11, 2}}, 27419, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of stopped system jobs",
+		"fewer evaluations", func(h *Habits) { h.StoppedLeftAlone = true },
+	},
+	{
+		[]Version{{1, 11, 2}}, 27423, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations for allocations that have ended",
+		"fewer evaluations; an EvalUpdate without any", func(h *Habits) { h.TerminalLeftAlone = true },
+	},
+	{
+		[]Version{{2, 0, 5}}, 28249, "nomad/plan_apply.go, planApply", "the plan applier takes a new snapshot only if no plan is being committed",
+		"plans may be verified without the latest changes of nodes", func(h *Habits) { h.KeptSnapshot = true },
+	},
+	{
+		[]Version{{2, 0, 5}}, 28399, "nomad/node_endpoint.go, GetClientAllocs", "the first look of a query of a client's allocations answers with the index of their table",
+		"a query ends at once if any allocation has changed meanwhile: more calls and heartbeats", func(h *Habits) { h.TableIndexFirst = true },
+	},
+}
+
+// ChangesUntil returns the changes that a release has.
+func ChangesUntil(v Version) []Change {
+	return slices.DeleteFunc(slices.Clone(Changes), func(c Change) bool { return !c.In(v) })
+}
+
+// HabitsOf returns the habits of a release.
+func HabitsOf(v Version) Habits {
+	var h Habits
+	for _, c := range ChangesUntil(v) {
+		if c.apply != nil {
+			c.apply(&h)
+		}
+	}
+	return h
+}
+
+// Backoff returns how long to wait before trying again for the n-th time, counted from 0.
+func (h Habits) Backoff(base, limit time.Duration, n int) time.Duration {
+	if !h.Doubling {
+		n *= 2
+	}
+	for ; n > 0 && base < limit; n-- {
+		base *= 2
+	}
+	return min(base, limit)
+}
+
+// Ladder returns how long a wait for an index of the log waits before it looks for the n-th
+// time, counted from 0 (state_store.go, SnapshotMinIndex).
+func (h Habits) Ladder(n int) time.Duration {
+	const base, limit = 20 * time.Millisecond, time.Second
+	switch {
+	case n == 0:
+		return base
+	case h.Doubling:
+		return h.Backoff(base, limit, n-1)
+	}
+	return h.Backoff(base, limit, n+1)
+}

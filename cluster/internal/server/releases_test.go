@@ -1,0 +1,138 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// TestEvaluationsOfNodesByRelease: which jobs a node with allocations of each type is evaluated
+// for, and whether an entry is written.
+func TestEvaluationsOfNodesByRelease(t *testing.T) {
+	oldest, sysbatch, newest := config.Version{1, 4, 3}, config.Version{1, 9, 0}, config.Version{1, 11, 2}
+	for _, c := range []struct {
+		jobType       string
+		stopped       bool // job and allocation
+		status        string
+		release       config.Version
+		evals, writes bool
+	}{
+		{"service", false, rpc.AllocClientRunning, newest, true, true},
+		{"service", false, rpc.AllocClientFailed, newest, true, true},
+		{"service", true, rpc.AllocClientRunning, newest, true, true},
+		{"service", true, rpc.AllocClientComplete, sysbatch, true, true},
+		{"service", true, rpc.AllocClientComplete, newest, false, true},
+		{"batch", false, rpc.AllocClientComplete, sysbatch, true, true},
+		{"batch", false, rpc.AllocClientComplete, newest, false, true},
+		{"batch", false, rpc.AllocClientRunning, newest, true, true},
+		{"sysbatch", false, rpc.AllocClientRunning, oldest, true, true},
+		{"sysbatch", false, rpc.AllocClientRunning, sysbatch, false, true},
+		{"system", false, rpc.AllocClientRunning, newest, true, true},
+		{"system", true, rpc.AllocClientComplete, sysbatch, true, true},
+		{"system", true, rpc.AllocClientComplete, newest, false, true},
+		{"system", true, "", sysbatch, true, true},
+		{"system", true, "", newest, false, false},
+	} {
+		job := jobOf(c.jobType)
+		job.Stop = c.stopped
+		var allocs []*rpc.Allocation
+		if c.status != "" {
+			allocs = append(allocs, allocOf(c.jobType, "a", c.status, func(a *rpc.Allocation) {
+				if c.stopped {
+					a.DesiredStatus = rpc.AllocDesiredStop
+				}
+			}))
+		}
+		snap := stateWith(t, job, allocs...)
+		s := New(&Shared{Config: &config.Config{Habits: config.HabitsOf(c.release)}}, Options{})
+		evals, writes := s.nodeEvals(snap, snap.NodeByID("n"), 7)
+		if len(evals) > 1 || (len(evals) == 1) != c.evals || writes != c.writes {
+			t.Errorf("%+v: %d evaluations, entry %v", c, len(evals), writes)
+		}
+	}
+}
+
+// TestReportsOfNodesByRelease: of which nodes servers take reports.
+func TestReportsOfNodesByRelease(t *testing.T) {
+	all := []string{rpc.NodeStatusInit, rpc.NodeStatusReady, rpc.NodeStatusDown, rpc.NodeStatusDisconnected}
+	for release, want := range map[config.Version][]string{
+		{1, 4, 2}: all, {1, 4, 3}: all[1:2], {1, 4, 4}: all[1:2], {1, 4, 5}: all[:2], {2, 0, 5}: all[:2],
+	} {
+		var got []string
+		for _, status := range all {
+			if mayUpdate(config.HabitsOf(release).AllocUpdates, &rpc.Node{ID: "n", Status: status}) == nil {
+				got = append(got, status)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%v takes reports of nodes that are %v, want %v", release, got, want)
+		}
+	}
+}
+
+// TestReturningNodesByRelease: the statuses that a node goes through whose client heartbeats,
+// reports its allocation and heartbeats again.
+func TestReturningNodesByRelease(t *testing.T) {
+	for _, c := range []struct {
+		release config.Version
+		from    string
+		want    string
+	}{
+		{config.Version{1, 4, 4}, rpc.NodeStatusDisconnected, "[ready ready ready]"},
+		{config.Version{1, 4, 5}, rpc.NodeStatusDisconnected, "[initializing initializing ready]"},
+		{config.Version{1, 4, 5}, rpc.NodeStatusDown, "[ready ready ready]"},
+	} {
+		s := New(&Shared{Config: &config.Config{Habits: config.HabitsOf(c.release)}}, Options{})
+		s.store = state.New()
+		index := uint64(0)
+		write := func(f func(tx *state.Tx) error) {
+			index++
+			if err := s.store.Update(index, f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		status := func(to string) { write(func(tx *state.Tx) error { return tx.UpdateNodeStatus("n", to, 0, "") }) }
+		report := func() {
+			write(func(tx *state.Tx) error {
+				return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "a", NodeID: "n", ClientStatus: rpc.AllocClientRunning})
+			})
+		}
+		write(func(tx *state.Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n", Status: rpc.NodeStatusReady}) })
+		write(func(tx *state.Tx) error {
+			return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{allocOf("service", "a", rpc.AllocClientPending)}})
+		})
+		report()
+		status(c.from)
+		var seen []string
+		for _, reports := range []bool{false, false, true} {
+			if reports {
+				report()
+			}
+			status(s.nextStatus(s.Snapshot().NodeByID("n"), rpc.NodeStatusReady))
+			seen = append(seen, s.Snapshot().NodeByID("n").Status)
+		}
+		if got := fmt.Sprint(seen); got != c.want {
+			t.Errorf("%v, from %s: %s, want %s", c.release, c.from, got, c.want)
+		}
+	}
+}
+
+// TestSettledPlans: what becomes of the applier's snapshot when a commit ends.
+func TestSettledPlans(t *testing.T) {
+	for _, c := range []struct {
+		keeps bool
+		index uint64
+		kept  bool
+	}{{false, 7, false}, {false, 0, false}, {true, 7, false}, {true, 0, true}} {
+		a := &planApplier{srv: New(&Shared{Config: &config.Config{Habits: config.Habits{KeptSnapshot: c.keeps}}}, Options{})}
+		a.snap, a.committed, a.committing = stateWith(t, nil), 5, make(chan uint64)
+		a.settle(c.index)
+		if (a.snap != nil) != c.kept || a.committing != nil || a.committed != max(5, c.index) {
+			t.Errorf("%+v: snapshot %v, committed %d", c, a.snap != nil, a.committed)
+		}
+	}
+}

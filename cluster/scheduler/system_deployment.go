@@ -1,0 +1,94 @@
+package scheduler
+
+import (
+	"cmp"
+
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/uuid"
+)
+
+// carriesDeployment reports whether the attempt's plan will have a deployment although nothing
+// changes: that of the job, of whatever version and status (scheduler_system.go,
+// computeJobAllocs, v1.11.0). A successful one is left out once nothing of the job runs.
+func (a *attempt) carriesDeployment() bool {
+	if !a.deploys || a.job == nil {
+		return false
+	}
+	d := a.snap.DeploymentOf(a.eval.Job())
+	return d != nil && (d.Status != rpc.DeploymentSuccessful || a.snap.JobAllocs(a.eval.Job()).Live > 0)
+}
+
+// takeDeployment returns the deployment that the plan will have, or nil: the job's or, if the
+// job runs for the first time or its specification has changed, a new one (reconcile_node.go,
+// createDeployment, v1.11.0). Every group of a system job deploys, for the API gives each an
+// update block. A rolling update goes on as in older releases.
+func (s *systemRun) takeDeployment() *rpc.Deployment {
+	if !s.deploys || s.stopped() {
+		return nil
+	}
+	d := s.snap.DeploymentOf(s.eval.Job())
+	ofVersion := d != nil && d.JobVersion == s.job.Version && d.JobCreateIndex == s.job.CreateIndex
+	allocs := s.snap.JobAllocs(s.eval.Job())
+	first := allocs.Live+allocs.Terminal == 0 && len(s.places) > 0
+	switch {
+	case !ofVersion && (first || len(s.updates) > 0):
+		d = &rpc.Deployment{
+			ID: uuid.Random(s.rand), Namespace: s.job.Namespace, JobID: s.job.ID, JobVersion: s.job.Version,
+			JobCreateIndex: s.job.CreateIndex, Priority: s.eval.Priority,
+			Status: rpc.DeploymentRunning, StatusDescription: descDeploymentRunning,
+		}
+		for _, tg := range s.job.TaskGroups {
+			d.Groups = append(d.Groups, rpc.DeploymentGroup{Name: tg.Name, ProgressDeadline: cmp.Or(tg.ProgressDeadline, rpc.DefaultProgressDeadline)})
+		}
+	case d == nil:
+		return nil
+	default:
+		d = d.Copy()
+	}
+	if d.Active() {
+		s.deploymentID = d.ID
+	}
+	return d
+}
+
+// carryDeployment puts the deployment into the plan, with as many allocations as the job will
+// have, and declares it successful when all of them are healthy.
+func (s *systemRun) carryDeployment(d *rpc.Deployment) {
+	if d == nil {
+		return
+	}
+	live := s.snap.JobAllocs(s.eval.Job()).Live
+	for _, stops := range s.plan.NodeUpdate {
+		for _, a := range stops {
+			if old := s.snap.AllocByID(a.ID); old != nil && !old.Terminal() {
+				live--
+			}
+		}
+	}
+	for _, places := range s.plan.NodeAllocation {
+		for _, a := range places {
+			if s.snap.AllocByID(a.ID) == nil {
+				live++
+			}
+		}
+	}
+	if live == 0 && d.Status == rpc.DeploymentSuccessful {
+		return
+	}
+	healthy := true
+	for i := range d.Groups {
+		// Each group runs on every node.
+		d.Groups[i].DesiredTotal = live / len(d.Groups)
+		healthy = healthy && d.Groups[i].Healthy >= d.Groups[i].DesiredTotal
+	}
+	s.plan.Deployment = d
+	if d.Active() {
+		s.waits = true // what has changed does not show the end of a deployment
+		if healthy && live > 0 && len(s.updates) == 0 && len(s.places) == 0 {
+			s.plan.DeploymentUpdates = []*rpc.DeploymentUpdate{{
+				Namespace: d.Namespace, JobID: d.JobID, DeploymentID: d.ID,
+				Status: rpc.DeploymentSuccessful, StatusDescription: descDeploymentSuccessful,
+			}}
+		}
+	}
+}

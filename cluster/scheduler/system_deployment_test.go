@@ -1,0 +1,85 @@
+package scheduler
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// plan runs the scheduler once for a system job, and commits its plan if it has one.
+func (w *world) planOnce(id string, deploys bool) *Plan {
+	w.t.Helper()
+	s, err := New(w.eval(id, rpc.JobTypeSystem, broker.TriggeredByNodeUpdate), w.cache, w.rand)
+	w.ok(err)
+	s.SystemDeployments = deploys
+	plan := s.Plan(w.store.Snapshot(), w.now).Plan
+	if plan == nil {
+		return nil
+	}
+	result := EvaluatePlan(w.store.Snapshot(), plan)
+	w.want("result without effect", result.IsNoOp(), false)
+	w.update(func(tx *state.Tx) error { return tx.UpsertPlanResults(result.Commit(plan.EvalID, w.now.UnixNano())) })
+	result.AllocIndex = w.index
+	s.Committed(result)
+	return plan
+}
+
+// TestSystemEvaluationsThatChangeNothing: since 1.11.0 they submit a plan, whatever has become
+// of the job's deployment.
+func TestSystemEvaluationsThatChangeNothing(t *testing.T) {
+	for _, deploys := range []bool{false, true} {
+		w := newWorld(t)
+		w.nodes(3)
+		w.register(job(rpc.JobTypeSystem, "sys", 0))
+		first := w.planOnce("sys", deploys)
+		w.want("first plan begins a deployment", first.Deployment != nil, deploys)
+		for range 3 {
+			plan := w.planOnce("sys", deploys)
+			w.want("plan that changes nothing", plan != nil, deploys)
+			if deploys {
+				w.want("size", plan.Size(), 0)
+				w.want("allocations in the deployment", plan.Deployment.Groups[0].DesiredTotal, 3)
+				w.want("one deployment", plan.Deployment.ID, first.Deployment.ID)
+			}
+		}
+		if !deploys {
+			continue
+		}
+		for _, a := range w.live("sys") {
+			healthy := &rpc.Allocation{ID: a.ID, NodeID: a.NodeID, ClientStatus: rpc.AllocClientRunning, Health: rpc.AllocHealthy}
+			w.want("deployment of "+a.Name, a.DeploymentID, first.Deployment.ID)
+			w.update(func(tx *state.Tx) error { return tx.UpdateAllocsFromClient(healthy) })
+		}
+		w.planOnce("sys", true)
+		w.want("status", w.store.Snapshot().DeploymentOf(broker.JobID{Namespace: rpc.DefaultNamespace, ID: "sys"}).Status, rpc.DeploymentSuccessful)
+		w.want("plan after success", w.planOnce("sys", true) != nil, true)
+		w.want("status after it", w.store.Snapshot().DeploymentOf(broker.JobID{Namespace: rpc.DefaultNamespace, ID: "sys"}).Status, rpc.DeploymentSuccessful)
+		for _, id := range []string{"n00", "n01", "n02"} {
+			w.status(id, rpc.NodeStatusDown)
+		}
+		w.planOnce("sys", true)
+		w.want("plan once nothing runs", w.planOnce("sys", true) == nil, true)
+	}
+}
+
+// TestSystemDeploymentsBeginWithVersions: a new version's begins with its first update, and a
+// replacement begins none.
+func TestSystemDeploymentsBeginWithVersions(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(2)
+	w.register(job(rpc.JobTypeSystem, "sys", 0))
+	first := w.planOnce("sys", true).Deployment.ID
+	w.node("n02")
+	plan := w.planOnce("sys", true)
+	w.want("deployment of another node's allocation", plan.Deployment.ID, first)
+	w.want("placements", plan.Size(), 1)
+	w.change("sys", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }))
+	second := w.planOnce("sys", true)
+	w.want("another deployment", second.Deployment.ID == first, false)
+	for _, places := range second.NodeAllocation {
+		w.want("placements of the version", slices.ContainsFunc(places, func(a *rpc.Allocation) bool { return a.DeploymentID != second.Deployment.ID }), false)
+	}
+}
