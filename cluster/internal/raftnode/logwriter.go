@@ -1,6 +1,9 @@
 package raftnode
 
 import (
+	"bytes"
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +38,7 @@ type logWriter struct {
 // pendingEntry is a command on its way into the log.
 type pendingEntry struct {
 	data   []byte
+	at     time.Time // when it arrived
 	handed chan raft.ApplyFuture
 }
 
@@ -54,7 +58,7 @@ func newLogWriter(r *raft.Raft, fsync func() time.Duration) *logWriter {
 // apply queues one command. The future is received when the entry was written and
 // handed to Raft; the channel is closed without one when the writer stopped.
 func (w *logWriter) apply(data []byte) <-chan raft.ApplyFuture {
-	e := &pendingEntry{data: data, handed: make(chan raft.ApplyFuture, 1)}
+	e := &pendingEntry{data: data, at: time.Now(), handed: make(chan raft.ApplyFuture, 1)}
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
@@ -102,6 +106,23 @@ func (w *logWriter) take() []*pendingEntry {
 	return batch
 }
 
+// complete returns a batch that was taken at an instant, with the entries that arrived at that
+// instant afterwards. Entries of one instant are in the order of their bytes, and not in that
+// in which the runtime ran those who wrote them.
+func (w *logWriter) complete(batch []*pendingEntry, taken time.Time) []*pendingEntry {
+	w.mu.Lock()
+	late := 0
+	for late < len(w.waiting) && w.waiting[late].at.Equal(taken) {
+		late++
+	}
+	batch, w.waiting = append(batch, w.waiting[:late]...), w.waiting[late:]
+	w.mu.Unlock()
+	slices.SortStableFunc(batch, func(a, b *pendingEntry) int {
+		return cmp.Or(a.at.Compare(b.at), bytes.Compare(a.data, b.data))
+	})
+	return batch
+}
+
 func (w *logWriter) run() {
 	defer close(w.done)
 	for {
@@ -111,8 +132,9 @@ func (w *logWriter) run() {
 		case <-w.wake:
 		}
 		for batch := w.take(); len(batch) > 0; batch = w.take() {
+			taken := time.Now()
 			time.Sleep(w.fsync())
-			for _, e := range batch {
+			for _, e := range w.complete(batch, taken) {
 				if w.halted() { // looked at first: with a slot free, either would be taken
 					close(e.handed)
 					continue

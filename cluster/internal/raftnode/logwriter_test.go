@@ -1,0 +1,41 @@
+package raftnode
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestEntriesOfOneInstant: whichever of two entries comes first within an instant, and whether
+// the batch was taken before the other, the log has them in one order.
+func TestEntriesOfOneInstant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
+			for before := range 3 {
+				w := &logWriter{wake: make(chan struct{}, 1)}
+				w.apply([]byte("z"))
+				time.Sleep(time.Microsecond)
+				var batch []*pendingEntry
+				for i, data := range order {
+					if i == before {
+						batch = w.take()
+					}
+					w.apply([]byte(data))
+				}
+				if before == 2 {
+					batch = w.take()
+				}
+				taken := time.Now()
+				time.Sleep(time.Microsecond)
+				w.apply([]byte("later"))
+				got := ""
+				for _, e := range w.complete(batch, taken) {
+					got += string(e.data)
+				}
+				if got != "zab" {
+					t.Errorf("arrived as %v, %d before the batch was taken: written as %s, want zab", order, before, got)
+				}
+			}
+		}
+	})
+}
