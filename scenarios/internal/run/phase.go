@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -31,7 +32,9 @@ func (r *run) phase(i int) error {
 	p := r.sc.Phases[i]
 	first := r.sample()
 	w := conditions.NewWatch(first)
-	r.losses = judge.NewLosses(first.At, r.latestState())
+	if r.sim != nil {
+		r.losses = judge.NewLosses(first.At, r.sim.latest())
+	}
 	r.rec.BeginPhase(p.Name, first.At, counters(first.Cluster))
 	r.say(i, w, true)
 
@@ -48,14 +51,16 @@ func (r *run) phase(i int) error {
 		return r.ctx.Err()
 	}
 	last := r.sample()
-	r.rec.EndPhase(last.At, counters(last.Cluster), metrics.PhaseEnd{
+	end := metrics.PhaseEnd{
 		QueueEmptyS:       w.SecondsOf(w.QueueEmpty),
 		RecoveryS:         w.SecondsOf(conditions.Recovery(p.Until, w)),
-		AllocsReplacedS:   r.losses.Seconds(),
-		RaftEntriesByType: r.stage.Cluster.EntriesBetween(first.Cluster.LastIndex, last.Cluster.LastIndex),
-		RaftAccount:       account(first.Cluster.Account, last.Cluster.Account),
+		RaftEntriesByType: r.system.EntriesBetween(first.Cluster.LastIndex, last.Cluster.LastIndex),
 		EvalsByStatus:     last.Cluster.EvalsByStatus,
-	})
+	}
+	if r.sim != nil {
+		end.AllocsReplacedS, end.RaftAccount = r.losses.Seconds(), account(first.Cluster.Account, last.Cluster.Account)
+	}
+	r.rec.EndPhase(last.At, counters(last.Cluster), end)
 	w.Last = last
 	r.say(i, w, true)
 	if err != nil {
@@ -64,7 +69,7 @@ func (r *run) phase(i int) error {
 	// The last phase is followed by all checks. The wall clock has only those, since the cluster
 	// goes on while the oracle looks.
 	if _, ok := p.Until.(conditions.Quiescence); ok && i < len(r.sc.Phases)-1 && !r.sc.wall() {
-		r.checkOracle(p.Name, r.latestState())
+		r.checkOracle(p.Name, r.sim.latest())
 	}
 	return nil
 }
@@ -83,7 +88,9 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 		}
 		s := r.sample()
 		w.Add(s)
-		r.losses.See(s.At, r.latestState())
+		if r.sim != nil {
+			r.losses.See(s.At, r.sim.latest())
+		}
 		r.say(i, w, false)
 		since, ok := p.Until.Met(w)
 		if ok && w.EventsOver && s.At.Sub(since) >= p.Until.Hold() {
@@ -121,24 +128,32 @@ func (r *run) untilSample(due <-chan time.Time, w *conditions.Watch, events *<-c
 }
 
 // period is the time from one sample to the next: a two-hundredth of the phase so far, which
-// gives times to 0.5%, but at least 0.1 s and at most 1 s.
+// gives times to 0.5%, but at least 0.1 s and at most 1 s. A real cluster renews its figures once
+// a second.
 func (r *run) period(elapsed time.Duration) time.Duration {
+	if r.sim == nil {
+		return time.Second
+	}
 	return min(max(elapsed/200, r.scaled(100*time.Millisecond)), r.scaled(time.Second))
 }
 
 // sample looks at cluster and fleet and records the series.
 func (r *run) sample() conditions.Sample {
-	s := conditions.Sample{At: time.Now(), Cluster: r.stage.Cluster.Stats(), Fleet: r.stage.Fleet.Stats(), FleetErr: r.stage.Fleet.LastError()}
+	s := conditions.Sample{At: time.Now(), Cluster: r.system.Stats(), Fleet: r.stage.Fleet.Stats(), FleetErr: r.stage.Fleet.LastError()}
 	// A new leader's log may end before the old one's did; the count goes on from there.
 	if s.Cluster.LastIndex > r.index {
-		for kind, n := range r.stage.Cluster.EntriesBetween(r.index, s.Cluster.LastIndex) {
+		for kind, n := range r.system.EntriesBetween(r.index, s.Cluster.LastIndex) {
 			r.entries[kind] += n
 		}
 		r.index = s.Cluster.LastIndex
 	}
 	s.Cluster.LastIndex = r.index
 	c := s.Cluster
-	gauge := func(name, unit string, value float64) { r.rec.Gauge(name, unit, s.At, value) }
+	gauge := func(name, unit string, value float64) {
+		if r.sim != nil || !math.IsNaN(value) { // of a real cluster nobody may be able to tell
+			r.rec.Gauge(name, unit, s.At, value)
+		}
+	}
 	gauge(metrics.SeriesReady, "evaluations", float64(c.Broker.Ready))
 	gauge(metrics.SeriesUnacked, "evaluations", float64(c.Broker.Unacked))
 	gauge(metrics.SeriesPending, "evaluations", float64(c.Broker.Pending))
