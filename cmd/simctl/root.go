@@ -70,6 +70,7 @@ interrupted or stopped, 2 bad usage or input, 3 an invariant or a threshold fail
 		newDigestCommand(),
 		newSoakCommand(),
 		newBrokerCommand(),
+		newNomadCommand(),
 		newVersionCommand(),
 		newRunOneCommand(),
 	)
