@@ -67,7 +67,7 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	runs, err := f.compile()
+	_, runs, err := f.compile()
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,7 @@ func newBuiltinCommand(name string, needed bool) *cobra.Command {
 		mustBindVariables(cmd.Flags(), &f.spec)
 	}
 	f.bind(cmd.Flags())
+	f.real.bind(cmd.Flags())
 	return cmd
 }
 
@@ -99,6 +100,7 @@ command shows it with its line, runs nothing and exits with 2.
 	cmd.Flags().SortFlags = false
 	vars.bind(cmd.Flags())
 	f.bind(cmd.Flags())
+	f.real.bind(cmd.Flags())
 	return cmd
 }
 
@@ -153,7 +155,7 @@ func newScenarioValidateCommand() *cobra.Command {
 			if err := f.load(args[0], vars); err != nil {
 				return err
 			}
-			runs, err := f.compile()
+			_, runs, err := f.compile()
 			if err != nil {
 				return err
 			}
