@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
+	"golang.org/x/mod/semver"
 
 	"github.com/simctl/simctl/internal/nomadproc"
 	"github.com/simctl/simctl/metrics"
@@ -58,17 +59,10 @@ func Programs(ctx context.Context, bins []string, dir string) ([]Real, error) {
 // target is what actions can ask of the cluster.
 func (r Real) target() actions.Target {
 	t := actions.Target{Name: "Nomad " + r.Version, Ours: true}
-	if atLeast(r.Version, 1, 10) { // #25441
+	if semver.Compare("v"+r.Version, "v1.10.0") >= 0 { // #25441
 		t.MaxSchedulers = runtime.NumCPU()
 	}
 	return t
-}
-
-// atLeast compares a version with a release.
-func atLeast(version string, major, minor int) bool {
-	var a, b int
-	_, err := fmt.Sscanf(version, "%d.%d", &a, &b)
-	return err == nil && (a > major || a == major && b >= minor)
 }
 
 // CheckReal returns an error unless the run can go on in the cluster: a *language.Error that shows

@@ -154,7 +154,7 @@ var layers = []layer{
 	{
 		part:    "scenarios/internal/realcluster",
 		own:     []string{"broker", "cluster", "cluster/rpc", "nodesim/remote"},
-		modules: []string{"github.com/hashicorp/nomad/api"},
+		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},
 		reason:  "a real cluster is what its API and its metrics say, whoever started the servers and whatever runs there",
 	},
 	{
@@ -178,7 +178,7 @@ var layers = []layer{
 			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
 			"scenarios/internal/realcluster", "internal/nomadproc", "nodesim/remote",
 		},
-		modules: []string{"github.com/hashicorp/nomad/api"},
+		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},
 		reason:  "a Spec is compiled to what runs and judges it; how results look is none of its business",
 	},
 	{

@@ -240,19 +240,16 @@ func (c *Cluster) awaitLeader(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	last := errors.New("no server answers")
 	for {
-		leader, peers := "", []string(nil)
-		leader, err = client.Status().Leader()
-		if err == nil {
-			peers, err = client.Status().Peers()
+		var peers []string
+		leader, last := client.Status().Leader()
+		if last == nil {
+			peers, last = client.Status().Peers()
 		}
-		switch {
-		case err != nil:
-			last = err
-		case leader != "" && len(peers) == len(c.Servers):
+		if last == nil && leader != "" && len(peers) == len(c.Servers) {
 			return nil
-		default:
+		}
+		if last == nil {
 			last = fmt.Errorf("leader %q, %d of %d servers", leader, len(peers), len(c.Servers))
 		}
 		for i, s := range c.Servers {

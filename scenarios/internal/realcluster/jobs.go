@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+	"golang.org/x/mod/semver"
 
 	"github.com/simctl/simctl/cluster/rpc"
 )
@@ -14,9 +15,9 @@ const driver = "mock_driver"
 // Mark is the metadata of jobs that a run has registered.
 const Mark = "simctl"
 
-// asJob returns a job as real servers take it. Its tasks are run by nobody. Servers demand some
+// asJob returns a job as real servers of a release take it. Its tasks are run by nobody. Servers demand some
 // disk and that logs fit into it.
-func asJob(j *rpc.Job) *api.Job {
+func asJob(j *rpc.Job, release string) *api.Job {
 	job := &api.Job{ID: &j.ID, Name: &j.ID, Type: &j.Type, Priority: &j.Priority}
 	if j.Namespace != "" {
 		job.Namespace = &j.Namespace
@@ -36,8 +37,13 @@ func asJob(j *rpc.Job) *api.Job {
 			group.Update.ProgressDeadline = at(g.ProgressDeadline)
 			group.Update.HealthyDeadline = at(min(g.ProgressDeadline-time.Second, 5*time.Minute))
 		}
-		if g.MaxClientDisconnect > 0 {
+		switch {
+		case g.MaxClientDisconnect == 0:
+		case semver.Compare("v"+release, "v1.8.0") < 0:
+			//lint:ignore SA1019 servers before 1.8 know nothing else
 			group.MaxClientDisconnect = at(g.MaxClientDisconnect)
+		default:
+			group.Disconnect = &api.DisconnectStrategy{LostAfter: at(g.MaxClientDisconnect)}
 		}
 		if j.Type == rpc.JobTypeBatch || j.Type == rpc.JobTypeSysBatch {
 			group.Update = nil // which batch jobs must not have

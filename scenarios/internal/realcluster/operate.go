@@ -36,7 +36,7 @@ func write(ctx context.Context, namespace string) *api.WriteOptions {
 // RegisterJob submits a job, new or changed.
 func (c *Cluster) RegisterJob(ctx context.Context, job *rpc.Job) (evalID string, err error) {
 	err = c.call(func(client *api.Client) error {
-		resp, _, err := client.Jobs().Register(asJob(job), write(ctx, job.Namespace))
+		resp, _, err := client.Jobs().Register(asJob(job, c.Version), write(ctx, job.Namespace))
 		if err == nil {
 			evalID = resp.EvalID
 		}
