@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -149,6 +150,13 @@ func TestLookup(t *testing.T) {
 		if _, _, err := r.Lookup(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", path, err, want)
 		}
+	}
+	r.FanIn = FanIn{} // as of a run that nobody could look into
+	if _, _, err := r.Lookup("fan_in.p50"); err == nil || !strings.Contains(err.Error(), `unknown group "fan_in"`) {
+		t.Errorf("a fan-in that nobody observed: error %v", err)
+	}
+	if slices.ContainsFunc(r.Figures(), func(f Figure) bool { return strings.HasPrefix(f.Path, "fan_in") }) {
+		t.Error("a fan-in that nobody observed is among the figures")
 	}
 }
 

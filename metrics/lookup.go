@@ -90,6 +90,9 @@ func (r *Result) lookup(path string, v *Vocabulary) (value float64, isTime bool,
 		}
 		return p.lookup(path, rest, v)
 	case "fan_in":
+		if v == nil && r.FanIn.IsZero() {
+			return fail("group", root, []string{"phases", "totals", "series", "host"})
+		}
 		return pick(path, rest, figure{"p50", r.FanIn.P50}, figure{"p99", r.FanIn.P99}, figure{"max", r.FanIn.Max})
 	case "host":
 		return pick(path, rest,
@@ -169,9 +172,12 @@ func (r *Result) Figures() []Figure {
 			Figure{prefix + "p90", l.Unit, l.P90}, Figure{prefix + "p95", l.Unit, l.P95},
 			Figure{prefix + "p99", l.Unit, l.P99}, Figure{prefix + "max", l.Unit, l.Max})
 	}
+	if !r.FanIn.IsZero() {
+		out = append(out,
+			Figure{"fan_in.p50", "triggers", r.FanIn.P50}, Figure{"fan_in.p99", "triggers", r.FanIn.P99},
+			Figure{"fan_in.max", "triggers", r.FanIn.Max})
+	}
 	return append(out,
-		Figure{"fan_in.p50", "triggers", r.FanIn.P50}, Figure{"fan_in.p99", "triggers", r.FanIn.P99},
-		Figure{"fan_in.max", "triggers", r.FanIn.Max},
 		Figure{"host.wall_s", "s", r.Host.WallS}, Figure{"host.cpu_s", "s", r.Host.CPUS},
 		Figure{"host.peak_rss_bytes", "B", float64(r.Host.PeakRSSBytes)})
 }

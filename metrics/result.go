@@ -15,7 +15,7 @@ type Result struct {
 	Totals     Phase       `json:"totals"`
 	Series     []Series    `json:"series,omitempty"`
 	Latencies  []Latency   `json:"latencies"`
-	FanIn      FanIn       `json:"fan_in"`
+	FanIn      FanIn       `json:"fan_in,omitzero"`
 	Marks      []Mark      `json:"marks"`
 	Invariants []Invariant `json:"invariants"`
 	Thresholds []Verdict   `json:"thresholds,omitempty"`
@@ -146,6 +146,11 @@ type FanIn struct {
 	P99          float64      `json:"p99"`
 	Max          float64      `json:"max"`
 	Distribution Distribution `json:"distribution,omitzero"`
+}
+
+// IsZero reports whether nothing was observed.
+func (f FanIn) IsZero() bool {
+	return f.P50 == 0 && f.P99 == 0 && f.Max == 0 && f.Distribution.IsZero()
 }
 
 // Mark names an instant of the run.

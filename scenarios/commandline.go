@@ -18,6 +18,12 @@ func (s Spec) CommandLine() string {
 }
 
 func (s Spec) commandLine(vars []language.Variable) string {
+	args := append(s.arguments(vars), "--broker", s.Broker, "--seed", strconv.FormatInt(s.Seed, 10))
+	return strings.Join(args, " ")
+}
+
+// arguments returns the command line less the broker and the seed.
+func (s Spec) arguments(vars []language.Variable) []string {
 	args := []string{"simctl scenario", s.Scenario}
 	if s.Source != "" {
 		args = []string{"simctl scenario run", Quote(s.File)}
@@ -45,8 +51,7 @@ func (s Spec) commandLine(vars []language.Variable) string {
 	if s.Force {
 		args = append(args, "--force")
 	}
-	args = append(args, "--broker", s.Broker, "--seed", strconv.FormatInt(s.Seed, 10))
-	return strings.Join(args, " ")
+	return args
 }
 
 func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

@@ -73,7 +73,7 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	runs, err := f.compile()
+	_, runs, err := f.compile()
 	if err != nil {
 		return err
 	}

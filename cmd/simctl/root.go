@@ -73,6 +73,7 @@ interrupted or stopped, 2 bad usage or input, 3 an invariant or a threshold fail
 		newBrokerCommand(),
 		newDesignsCommand(),
 		newReleasesCommand(),
+		newNomadCommand(),
 		newVersionCommand(),
 		newRunOneCommand(),
 	)

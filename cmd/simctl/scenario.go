@@ -112,6 +112,7 @@ func newBuiltinCommand(name string, needed bool) *cobra.Command {
 		mustBindVariables(cmd.Flags(), &f.spec)
 	}
 	f.bind(cmd.Flags())
+	f.real.bind(cmd.Flags())
 	return cmd
 }
 
@@ -138,6 +139,7 @@ nothing and exits with 2.
 	cmd.Flags().SortFlags = false
 	vars.bind(cmd.Flags())
 	f.bind(cmd.Flags())
+	f.real.bind(cmd.Flags())
 	return cmd
 }
 
@@ -222,7 +224,7 @@ of a built-in scenario. The exit code is 2 if the file has an error.`,
 			if err := f.load(cmd, args[0], vars); err != nil {
 				return err
 			}
-			runs, err := f.compile()
+			_, runs, err := f.compile()
 			if err != nil {
 				return err
 			}

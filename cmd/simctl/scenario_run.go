@@ -28,6 +28,7 @@ type scenarioFlags struct {
 	base    string       // a baseline file
 	byVar   *assignments // of --var and --var-file; empty if the command has no such flags
 	limits  scenarios.Limits
+	real    realFlags // simulated if the command has no such flags
 	format  string
 	quiet   bool
 }
@@ -85,11 +86,18 @@ func bindCost(flags *pflag.FlagSet, spec *scenarios.Spec) {
 // run does what the flags say. It checks everything before it runs anything, and writes
 // files only after all runs have succeeded.
 func (f *scenarioFlags) run(cmd *cobra.Command) error {
-	runs, err := f.compile()
+	one, runs, err := f.compile()
 	if err != nil {
 		return err
 	}
-	held := demands{thresholds: runs[0].Thresholds()}
+	clusters, err := f.real.clusters(cmd.Context(), one)
+	if err != nil {
+		return err
+	}
+	if len(clusters) > 0 && !cmd.Flags().Changed("broker") {
+		runs = nil // simulated ones beside real ones are for who asks for them
+	}
+	held := demands{thresholds: one.Thresholds()}
 	if f.base != "" {
 		base, err := metrics.LoadBaseline(f.base)
 		if err != nil {
@@ -107,11 +115,19 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if names := out.older(f.brokers); len(names) > 0 {
 		cmd.PrintErrf("%s already holds %s: what is there stays, and is no part of the new report\n", f.out, english.WordSeries(names, "and"))
 	}
-	if !f.quiet {
+	if !f.quiet && len(runs) > 0 {
 		f.announce(cmd, runs)
 	}
 	ctx := cmd.Context()
-	results, err := f.simulate(ctx, cmd, runs)
+	var results []*metrics.Result
+	if len(runs) > 0 {
+		results, err = f.simulate(ctx, cmd, runs)
+	}
+	if err == nil && len(clusters) > 0 {
+		var more []*metrics.Result
+		more, err = f.runReal(cmd, one, clusters)
+		results = append(results, more...)
+	}
 	if err == nil {
 		err = held.judge(results)
 	}
@@ -163,25 +179,24 @@ func (f *scenarioFlags) announce(cmd *cobra.Command, runs []*scenarios.Compiled)
 		roughly(took), memory/(1<<30), beyond)
 }
 
-// compile returns the runs, one for each broker, or says which flag keeps them from running.
-func (f *scenarioFlags) compile() ([]*scenarios.Compiled, error) {
-	one, err := scenarios.Compile(f.spec)
-	if err != nil {
-		return nil, f.inputError(err, nil)
+// compile returns the run without a broker and the runs, one for each broker, or says which flag
+// keeps them from running.
+func (f *scenarioFlags) compile() (one *scenarios.Compiled, runs []*scenarios.Compiled, err error) {
+	if one, err = scenarios.Compile(f.spec); err != nil {
+		return nil, nil, f.inputError(err, nil)
 	}
 	if len(f.brokers) == 0 {
 		f.brokers = one.Brokers()
 	}
 	one = one.Within(f.limits)
-	var runs []*scenarios.Compiled
 	for _, name := range f.brokers {
 		run, err := one.Under(name)
 		if err != nil {
-			return nil, f.inputError(err, one.Brokers())
+			return nil, nil, f.inputError(err, one.Brokers())
 		}
 		runs = append(runs, run)
 	}
-	return runs, nil
+	return one, runs, nil
 }
 
 // inputError is inputError for a command line that may have given variables by --var.

@@ -176,6 +176,12 @@ var layers = []layer{
 		reason: "who judges a run must not depend on what drove it",
 	},
 	{
+		part:    "scenarios/internal/realcluster",
+		own:     []string{"broker", "cluster", "cluster/rpc", "nodesim/remote"},
+		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},
+		reason:  "a real cluster is what its API and its metrics say, whoever started the servers and whatever runs there",
+	},
+	{
 		part: "scenarios/internal/run",
 		own: []string{
 			"broker", "cluster", "cluster/rpc", "cluster/state", "nodesim", "metrics", "internal/rusage",
@@ -194,8 +200,10 @@ var layers = []layer{
 			"broker", "internal/infile", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/designs", "scenarios/language",
 			"scenarios/internal/actions", "scenarios/internal/actions/faults", "scenarios/internal/actions/clients", "scenarios/internal/actions/operations",
 			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
+			"scenarios/internal/realcluster", "internal/nomadproc", "nodesim/remote",
 		},
-		reason: "a Spec is compiled to what runs and judges it; how results look is none of its business",
+		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},
+		reason:  "a Spec is compiled to what runs and judges it; how results look is none of its business",
 	},
 	{
 		part: "scenarios/soak",
@@ -265,7 +273,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore", "scenarios/serve"},
+		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",
@@ -275,6 +283,10 @@ var layers = []layer{
 	{
 		part: "internal/scenariodocs", own: []string{"scenarios", "reports", "reports/chart", "reports/figure", "metrics"},
 		reason: "the pages of the catalogue are made the way any user makes a report, of one chart",
+	},
+	{
+		part: "internal/nomadproc", modules: []string{"github.com/hashicorp/nomad/api", "github.com/google/renameio/v2"},
+		reason: "servers are processes, whatever is done with them",
 	},
 	{
 		part: "internal/nomadrpc", modules: []string{"github.com/hashicorp/go-msgpack/v2", "github.com/hashicorp/yamux"},

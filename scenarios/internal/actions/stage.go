@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster"
-	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/nodesim"
 	"github.com/simctl/simctl/scenarios/internal/behaviours"
 )
@@ -16,19 +15,19 @@ import (
 // phases, to that of the run.
 type Stage struct {
 	Ctx     context.Context
-	Cluster *cluster.Cluster
+	Cluster Cluster
 	Fleet   *nodesim.Fleet
+	// Simulated is the cluster again; nil if it is a real one, which only actions of the kind
+	// Real act on.
+	Simulated *cluster.Cluster
 	// Groups are the groups of the fleet, and Seed is that of behaviours.
 	Groups []behaviours.Group
 	Seed   int64
 	// Note marks the present instant in the Result.
 	Note func(mark string)
-	// Latest returns the state of a server that has applied the most.
-	Latest func() *state.Snapshot
 
 	faults   []fault
 	healing  bool
-	reloaded chan struct{} // closed when the last change of num_schedulers is through
 	behaving map[string]*behaviours.Underway
 }
 
@@ -99,28 +98,6 @@ func (s *Stage) StartServer(i int) error {
 		return nil
 	}
 	return s.Cluster.StartServer(i)
-}
-
-// SetSchedulers sets num_schedulers on every server. It does not wait for workers that must
-// finish what they have in hand: a fault may keep them from it that the events have yet to
-// end. A later change waits for this one.
-func (s *Stage) SetSchedulers(perServer int) {
-	before, through := s.reloaded, make(chan struct{})
-	s.reloaded = through
-	go func() {
-		defer close(through)
-		if before != nil {
-			<-before
-		}
-		s.Cluster.SetNumSchedulers(perServer)
-	}()
-}
-
-// Join waits for the last change of num_schedulers. The cluster must have been shut down.
-func (s *Stage) Join() {
-	if s.reloaded != nil {
-		<-s.reloaded
-	}
 }
 
 // BeginBehaviour lets clients behave that way from now on. They must not do so already.

@@ -103,7 +103,8 @@ func NewWatch(first Sample, until Condition) *Watch {
 // Add takes the next sample into account.
 func (w *Watch) Add(s Sample) {
 	before, now := w.Last.Cluster, s.Cluster
-	if now.Counters.EvalsCreated != before.Counters.EvalsCreated {
+	// A real cluster's count may be corrected while nothing happens.
+	if now.Counters.EvalsCreated != before.Counters.EvalsCreated && now.LastIndex != before.LastIndex {
 		w.created = s.At
 		// Something may have come and gone between two samples.
 		w.recovered.Holds, w.QueueEmpty.Holds = false, false

@@ -1,9 +1,7 @@
 package run
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/simctl/simctl/cluster/state"
@@ -60,10 +58,12 @@ const (
 // the same index. From now on no node goes down: the checks take wall time, and on a scaled
 // clock a few hundred milliseconds are many heartbeats.
 func (r *run) rest() {
-	r.stage.Cluster.HoldNodes()
+	if r.sim != nil {
+		r.sim.HoldNodes()
+	}
 	await(func() bool {
-		s := r.stage.Cluster.Stats()
-		return s.Leader != "" && judge.InBroker(s)+s.StatePending == 0 && !judge.Behind(r.snapshots())
+		s := r.system.Stats()
+		return s.Leader != "" && judge.InBroker(s)+s.StatePending == 0 && (r.sim == nil || !judge.Behind(r.sim.snapshots()))
 	})
 }
 
@@ -77,19 +77,23 @@ func await(ok func() bool) {
 // checkEnd checks what must hold at the end of a run. The fleet has stopped, and the servers
 // only apply what is committed.
 func (r *run) checkEnd() {
+	if r.sim == nil {
+		r.check(judge.NonePending(r.system.Stats()))
+		return
+	}
 	var snaps []*state.Snapshot
 	await(func() bool {
-		snaps = r.snapshots()
+		snaps = r.sim.snapshots()
 		return !judge.Behind(snaps)
 	})
 	r.world.Alive()
 	r.checkOracle("the run", snaps[0])
-	stats := r.stage.Cluster.Stats()
+	stats := r.sim.Stats()
 	seen := r.obs.Close()
 	r.check(judge.Conserved(snaps[0], stats.Counters, seen), judge.OneInFlight(seen), judge.NonePending(stats),
 		judge.ServersSame(snaps, r.world.Alive))
 	r.world.Alive()
-	r.check(judge.Logs(r.stage.Cluster.CheckLogs())...)
+	r.check(judge.Logs(r.sim.CheckLogs())...)
 }
 
 func (r *run) check(verdicts ...metrics.Invariant) { r.checks = append(r.checks, verdicts...) }
@@ -97,19 +101,5 @@ func (r *run) check(verdicts ...metrics.Invariant) { r.checks = append(r.checks,
 // checkOracle asks the oracle about a state, now that every evaluation is processed.
 func (r *run) checkOracle(when string, snap *state.Snapshot) {
 	r.world.Alive()
-	r.check(judge.AsOracle(when, snap, r.stage.Cluster.BlockedSince()))
-}
-
-// snapshots returns the state of every server.
-func (r *run) snapshots() []*state.Snapshot {
-	var snaps []*state.Snapshot
-	for i := range r.stage.Cluster.Servers() {
-		snaps = append(snaps, r.stage.Cluster.State(i).Snapshot())
-	}
-	return snaps
-}
-
-// latestState returns the state of a server that has applied no less than the others.
-func (r *run) latestState() *state.Snapshot {
-	return slices.MaxFunc(r.snapshots(), func(a, b *state.Snapshot) int { return cmp.Compare(a.Index(), b.Index()) })
+	r.check(judge.AsOracle(when, snap, r.sim.BlockedSince()))
 }

@@ -42,7 +42,7 @@ func TestLimits(t *testing.T) {
 		var res *metrics.Result
 		err := bubble.Run(t.Context(), 0, func(ctx context.Context, w *bubble.World) (err error) {
 			r := &run{sc: sc.Scaled(), ctx: ctx, world: even{w, time.Now()}}
-			res, err = r.all()
+			res, err = r.simulated()
 			return err
 		})
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -32,10 +33,12 @@ func (r *run) phase(i int) error {
 	p := r.sc.Phases[i]
 	first := r.sample()
 	w := conditions.NewWatch(first, p.Until)
-	snap := r.latestState()
-	r.losses = judge.NewLosses(first.At, snap)
-	r.deployments.See(first.At, snap)
-	r.deployments.BeginPhase()
+	if r.sim != nil {
+		snap := r.sim.latest()
+		r.losses = judge.NewLosses(first.At, snap)
+		r.deployments.See(first.At, snap)
+		r.deployments.BeginPhase()
+	}
 	r.rec.BeginPhase(p.Name, first.At, counters(first.Cluster))
 	r.say(i, w, true)
 
@@ -52,15 +55,17 @@ func (r *run) phase(i int) error {
 		return r.ctx.Err()
 	}
 	last := r.sample()
-	r.rec.EndPhase(last.At, counters(last.Cluster), metrics.PhaseEnd{
+	end := metrics.PhaseEnd{
 		QueueEmptyS:       w.SecondsOf(w.QueueEmpty),
 		RecoveryS:         w.SecondsOf(conditions.Recovery(p.Until, w)),
-		AllocsReplacedS:   r.losses.Seconds(),
-		DeploymentS:       r.deployments.Seconds(),
-		RaftEntriesByType: r.stage.Cluster.EntriesBetween(first.Cluster.LastIndex, last.Cluster.LastIndex),
-		RaftAccount:       account(first.Cluster.Account, last.Cluster.Account),
+		RaftEntriesByType: r.system.EntriesBetween(first.Cluster.LastIndex, last.Cluster.LastIndex),
 		EvalsByStatus:     last.Cluster.EvalsByStatus,
-	})
+	}
+	if r.sim != nil {
+		end.AllocsReplacedS, end.DeploymentS = r.losses.Seconds(), r.deployments.Seconds()
+		end.RaftAccount = account(first.Cluster.Account, last.Cluster.Account)
+	}
+	r.rec.EndPhase(last.At, counters(last.Cluster), end)
 	w.Last = last
 	r.say(i, w, true)
 	if err != nil {
@@ -69,7 +74,7 @@ func (r *run) phase(i int) error {
 	// The last phase is followed by all checks. The wall clock has only those, since the cluster
 	// goes on while the oracle looks.
 	if _, ok := p.Until.(conditions.Quiescence); ok && i < len(r.sc.Phases)-1 && !r.sc.wall() {
-		r.checkOracle(p.Name, r.latestState())
+		r.checkOracle(p.Name, r.sim.latest())
 	}
 	return nil
 }
@@ -86,13 +91,10 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 		if err := r.untilSample(timer.C, w, &events); err != nil {
 			return err
 		}
-		if err := r.stage.Cluster.StorageError(); err != nil {
-			return fmt.Errorf("%w: make room in %s, choose another directory by TMPDIR, or keep the logs in memory", err, os.TempDir())
+		s, err := r.look()
+		if err != nil {
+			return err
 		}
-		s, snap := r.sample(), r.latestState()
-		r.losses.See(s.At, snap)
-		r.deployments.See(s.At, snap)
-		s.Deploying = r.deployments.UnderWay()
 		w.Add(s)
 		r.say(i, w, false)
 		since, ok := p.Until.Met(w)
@@ -137,25 +139,49 @@ func (r *run) untilSample(due <-chan time.Time, w *conditions.Watch, events *<-c
 }
 
 // period is the time from one sample to the next: a two-hundredth of the phase so far, which
-// gives times to 0.5%, but at least 0.1 s and at most 1 s.
+// gives times to 0.5%, but at least 0.1 s and at most 1 s. A real cluster renews its figures once
+// a second.
 func (r *run) period(elapsed time.Duration) time.Duration {
+	if r.sim == nil {
+		return time.Second
+	}
 	return min(max(elapsed/200, r.scaled(100*time.Millisecond)), r.scaled(time.Second))
+}
+
+// look is sample, and a look into the cluster if it is simulated.
+func (r *run) look() (conditions.Sample, error) {
+	s := r.sample()
+	if r.sim == nil {
+		return s, nil
+	}
+	if err := r.sim.StorageError(); err != nil {
+		return s, fmt.Errorf("%w: make room in %s, choose another directory by TMPDIR, or keep the logs in memory", err, os.TempDir())
+	}
+	snap := r.sim.latest()
+	r.losses.See(s.At, snap)
+	r.deployments.See(s.At, snap)
+	s.Deploying = r.deployments.UnderWay()
+	return s, nil
 }
 
 // sample looks at cluster and fleet and records the series.
 func (r *run) sample() conditions.Sample {
 	r.world.Alive()
-	s := conditions.Sample{At: time.Now(), Cluster: r.stage.Cluster.Stats(), Fleet: r.stage.Fleet.Stats(), FleetErr: r.stage.Fleet.LastError()}
+	s := conditions.Sample{At: time.Now(), Cluster: r.system.Stats(), Fleet: r.stage.Fleet.Stats(), FleetErr: r.stage.Fleet.LastError()}
 	// A new leader's log may end before the old one's did; the count goes on from there.
 	if s.Cluster.LastIndex > r.index {
-		for kind, n := range r.stage.Cluster.EntriesBetween(r.index, s.Cluster.LastIndex) {
+		for kind, n := range r.system.EntriesBetween(r.index, s.Cluster.LastIndex) {
 			r.entries[kind] += n
 		}
 		r.index = s.Cluster.LastIndex
 	}
 	s.Cluster.LastIndex = r.index
 	c := s.Cluster
-	gauge := func(name, unit string, value float64) { r.rec.Gauge(name, unit, s.At, value) }
+	gauge := func(name, unit string, value float64) {
+		if r.sim != nil || !math.IsNaN(value) { // of a real cluster nobody may be able to tell
+			r.rec.Gauge(name, unit, s.At, value)
+		}
+	}
 	gauge(metrics.SeriesReady, "evaluations", float64(c.Broker.Ready))
 	gauge(metrics.SeriesUnacked, "evaluations", float64(c.Broker.Unacked))
 	gauge(metrics.SeriesPending, "evaluations", float64(c.Broker.Pending))

@@ -34,7 +34,7 @@ func Run(ctx context.Context, sc *Scenario, tell func(Progress)) (*metrics.Resul
 	var err error
 	body := func(ctx context.Context, w world) (err error) {
 		r := &run{sc: sc.Scaled(), ctx: ctx, world: w, teller: teller{tell: tell}}
-		res, err = r.all()
+		res, err = r.simulated()
 		return err
 	}
 	if sc.wall() {
@@ -42,14 +42,32 @@ func Run(ctx context.Context, sc *Scenario, tell func(Progress)) (*metrics.Resul
 	} else {
 		err = bubble.Run(ctx, 0, func(ctx context.Context, w *bubble.World) error { return body(ctx, w) })
 	}
+	return sc.outcome(ctx, res, err, wall, cpu)
+}
+
+// On runs a Scenario in a real cluster, on the wall clock, and returns its Result. The cluster is
+// there before and after. Two runs must not go on in a cluster at a time.
+func On(ctx context.Context, sc *Scenario, real System, tell func(Progress)) (*metrics.Result, error) {
+	if err := sc.validate(); err != nil {
+		return nil, fmt.Errorf("scenario %s: %w", sc.Run.Scenario, err)
+	}
+	wall, cpu := time.Now(), rusage.CPU()
+	r := &run{sc: sc.Scaled(), ctx: ctx, world: wallWorld{wall}, teller: teller{tell: tell}, system: real}
+	res, err := r.all()
+	return sc.outcome(ctx, res, err, wall, cpu)
+}
+
+// outcome returns the Result and the error of a run that has ended, with what they say of it
+// as a whole.
+func (s *Scenario) outcome(ctx context.Context, res *metrics.Result, err error, wall time.Time, cpu time.Duration) (*metrics.Result, error) {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("scenario %s with the %s broker: %w", sc.Run.Scenario, sc.Run.Broker, context.Cause(ctx))
+		res, err = nil, context.Cause(ctx)
 	}
 	if res != nil {
 		res.Host = metrics.Host{Started: wall.UTC().Truncate(time.Second), WallS: time.Since(wall).Seconds(), CPUS: (rusage.CPU() - cpu).Seconds(), PeakRSSBytes: rusage.PeakRSS()}
 	}
 	if err != nil {
-		return res, fmt.Errorf("scenario %s with the %s broker: %w", sc.Run.Scenario, sc.Run.Broker, err)
+		return res, fmt.Errorf("scenario %s with the %s broker: %w", s.Run.Scenario, s.Run.Broker, err)
 	}
 	return res, nil
 }
@@ -62,10 +80,14 @@ type run struct {
 	world  world
 	teller teller
 
-	start time.Time
-	rec   *metrics.Recorder
-	obs   *judge.Observer
-	stage actions.Stage
+	start  time.Time
+	rec    *metrics.Recorder
+	system System
+	stage  actions.Stage
+	// The cluster can be looked into, and its broker is observed, if it is simulated. Both are nil
+	// if it is not.
+	sim *simulated
+	obs *judge.Observer
 	// breakOff ends what the stage has under way, in a run that is stopped.
 	breakOff context.CancelFunc
 
@@ -91,8 +113,8 @@ const sampleOffset = 3_141_593 * time.Nanosecond
 // sampleShift moves the samples of a phase off its events, which come after whole seconds.
 const sampleShift = 271_829 * time.Nanosecond
 
-// all starts everything, goes through the phases, checks and takes everything down.
-func (r *run) all() (res *metrics.Result, err error) {
+// simulated runs the scenario on a cluster in this process.
+func (r *run) simulated() (res *metrics.Result, err error) {
 	slack := time.Duration(0)
 	if r.sc.wall() {
 		slack = 100 * time.Millisecond
@@ -110,12 +132,16 @@ func (r *run) all() (res *metrics.Result, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the cluster: %w", err)
 	}
-	defer func() {
-		err = errors.Join(err, c.Shutdown())
-		r.stage.Join()
-	}()
+	r.sim = &simulated{Cluster: c}
+	r.system = r.sim
+	defer func() { err = errors.Join(err, r.sim.Shutdown()) }()
+	return r.all()
+}
+
+// all starts the fleet, goes through the phases, checks and takes the fleet down.
+func (r *run) all() (*metrics.Result, error) {
 	clients := r.sc.Fleet
-	clients.Servers, clients.Dial = c.Servers(), c.NodeServer
+	clients.Servers, clients.Dial = r.system.Servers(), r.system.NodeServer
 	fleet, err := nodesim.NewFleet(clients)
 	if err != nil {
 		return nil, err
@@ -125,16 +151,21 @@ func (r *run) all() (res *metrics.Result, err error) {
 	defer breakOff()
 	r.breakOff = breakOff
 	r.stage = actions.Stage{
-		Ctx: ctx, Cluster: c, Fleet: fleet, Groups: behaviours.Groups(r.sc.Fleet), Seed: r.sc.Run.Seed,
-		Note: func(mark string) { r.rec.Mark(time.Now(), mark) }, Latest: r.latestState,
+		Ctx: ctx, Cluster: r.system, Fleet: fleet, Groups: behaviours.Groups(r.sc.Fleet), Seed: r.sc.Run.Seed,
+		Note: func(mark string) { r.rec.Mark(time.Now(), mark) },
+	}
+	if r.sim != nil {
+		r.stage.Simulated = r.sim.Cluster
 	}
 	defer r.stage.EndBehaviours()
 
 	time.Sleep(sampleOffset)
 	r.start = time.Now()
 	r.rec = metrics.NewRecorder(r.start)
-	r.obs.Record(r.rec)
-	r.index, r.entries = c.Stats().LastIndex, map[string]uint64{}
+	if r.obs != nil {
+		r.obs.Record(r.rec)
+	}
+	r.index, r.entries = r.system.Stats().LastIndex, map[string]uint64{}
 	for i := range r.sc.Phases {
 		if err = r.phase(i); err != nil {
 			break
@@ -148,7 +179,9 @@ func (r *run) all() (res *metrics.Result, err error) {
 		err = r.healAtEnd()
 	}
 	if err == nil {
-		r.warnings = judge.Unfinished(r.latestState())
+		if r.sim != nil {
+			r.warnings = judge.Unfinished(r.sim.latest())
+		}
 		r.rest()
 	}
 	fleet.Shutdown()
@@ -164,7 +197,10 @@ func (r *run) all() (res *metrics.Result, err error) {
 
 func (r *run) result() (*metrics.Result, error) {
 	label := r.sc.Run
-	label.Target, label.Version, label.GoVersion = "simulated", version(), runtime.Version()
+	label.Version, label.GoVersion = version(), runtime.Version()
+	if r.sim != nil {
+		label.Target = "simulated"
+	}
 	res, err := r.rec.Result(label, r.checks, metrics.Host{})
 	if res != nil {
 		res.Stopped, res.Warnings = r.stopped, r.warnings

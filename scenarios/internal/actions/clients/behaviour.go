@@ -20,11 +20,14 @@ type begin struct {
 func (w begin) Begins() string { return w.Behaviour }
 
 func (w begin) action(s *actions.Setting) (actions.Action, error) {
-	return BeginBehaviour{s.Behaviours[w.Behaviour]}, nil
+	return BeginBehaviour{Behaviour: s.Behaviours[w.Behaviour]}, nil
 }
 
 // BeginBehaviour lets the clients behave that way from now on.
-type BeginBehaviour struct{ Behaviour *behaviours.Behaviour }
+type BeginBehaviour struct {
+	actions.Anywhere
+	Behaviour *behaviours.Behaviour
+}
 
 func (a BeginBehaviour) Follow(h *actions.History) error {
 	if err := h.NeedsClients(); err != nil {
@@ -76,6 +79,7 @@ var _ = actions.RegisterAction("end", EndBehaviour{}, actions.Soak{})
 
 // EndBehaviour ends a behaviour. The clients it has silenced come back, unless Leave is set.
 type EndBehaviour struct {
+	actions.Anywhere
 	Behaviour string `lang:"required,ref=behaviour"`
 	Leave     bool
 }

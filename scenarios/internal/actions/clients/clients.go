@@ -13,7 +13,7 @@ import (
 var _ = actions.RegisterAction("start_clients", StartClients{}, actions.Soak{})
 
 // StartClients brings the whole fleet to life.
-type StartClients struct{}
+type StartClients struct{ actions.Anywhere }
 
 func (StartClients) Follow(h *actions.History) error {
 	if h.Started {
@@ -35,6 +35,7 @@ var _ = actions.RegisterAction("stop_clients", StopClients{Fraction: 1}, actions
 // StopClients silences a Fraction of the clients or, with a Fraction of 1, those of a Group;
 // without For until ResumeClients, and no Heal brings them back.
 type StopClients struct {
+	actions.Anywhere
 	Group    string  `lang:"ref=group"`
 	Fraction float64 `lang:"max=1"`
 	For      time.Duration
@@ -82,6 +83,7 @@ var _ = actions.RegisterAction("resume_clients", ResumeClients{}, actions.Drawn(
 
 // ResumeClients brings back every stopped client, or every client of a Group.
 type ResumeClients struct {
+	actions.Anywhere
 	Group string `lang:"ref=group"`
 }
 
@@ -114,6 +116,7 @@ var _ = actions.RegisterAction("flap_clients", FlapClients{Fraction: 1, Times: 1
 
 // FlapClients stops a share of the clients for Down and brings them back for Up, Times times.
 type FlapClients struct {
+	actions.Anywhere
 	Fraction float64
 	Down, Up time.Duration
 	Times    int
@@ -166,6 +169,7 @@ var _ = actions.RegisterAction("skew_clocks", SkewClocks{Rate: 1}, actions.Drawn
 // SkewClocks makes the clocks of a share of the clients run at a rate: below 1 their
 // heartbeats come late.
 type SkewClocks struct {
+	actions.Anywhere
 	Clients float64
 	Rate    float64
 	For     time.Duration

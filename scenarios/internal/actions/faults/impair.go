@@ -41,11 +41,11 @@ func (a SlowDisk) Mark() string  { return "slow disks: " + a.Servers.String() }
 func (a SlowApply) Mark() string { return "slow state machines: " + a.Servers.String() }
 
 func (a SlowDisk) Do(s *actions.Stage) error {
-	return a.begin(s, s.Cluster.SlowDisk, "the disks are as fast as before")
+	return a.begin(s, s.Simulated.SlowDisk, "the disks are as fast as before")
 }
 
 func (a SlowApply) Do(s *actions.Stage) error {
-	return a.begin(s, s.Cluster.SlowApply, "the state machines are as fast as before")
+	return a.begin(s, s.Simulated.SlowApply, "the state machines are as fast as before")
 }
 
 // begin makes the servers slower by what set adds.
@@ -96,7 +96,7 @@ func (a CrashWorkers) Do(s *actions.Stage) error {
 		if !s.Cluster.Running(i) {
 			continue // its workers crashed with it
 		}
-		if err := s.Cluster.CrashWorkers(i, a.Evals); err != nil {
+		if err := s.Simulated.CrashWorkers(i, a.Evals); err != nil {
 			return err
 		}
 	}
@@ -126,14 +126,14 @@ func (a StickApplier) Do(s *actions.Stage) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Cluster.StickApplier(i, true); err != nil {
+	if err := s.Simulated.StickApplier(i, true); err != nil {
 		return err
 	}
 	s.Begin(a.For, fmt.Sprintf("the plan applier of %v goes on", Server(i)), func() error {
 		if !s.Cluster.Running(i) {
 			return nil // stopping it has freed the applier
 		}
-		return s.Cluster.StickApplier(i, false)
+		return s.Simulated.StickApplier(i, false)
 	})
 	return nil
 }

@@ -155,7 +155,7 @@ func (m Members) addresses(s *actions.Stage) ([]string, error) {
 			return nil, err
 		}
 		for _, i := range ids {
-			addrs = append(addrs, s.Cluster.Addr(i))
+			addrs = append(addrs, s.Simulated.Addr(i))
 		}
 	}
 	if place := m.place(); !place.Anywhere() {
@@ -210,7 +210,7 @@ func (l Links) disturb(s *actions.Stage, link cluster.Link, mark string) error {
 	if f.To, err = l.To.addresses(s); err != nil {
 		return err
 	}
-	s.Begin(l.For, mark, infallible(s.Cluster.DisturbLinks(f)))
+	s.Begin(l.For, mark, infallible(s.Simulated.DisturbLinks(f)))
 	return nil
 }
 

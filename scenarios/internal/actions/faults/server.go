@@ -62,7 +62,7 @@ func (s Server) check(servers int) error {
 }
 
 // pick finds the server that a Server stands for at this moment.
-func (s Server) pick(c *cluster.Cluster) (int, error) {
+func (s Server) pick(c actions.Cluster) (int, error) {
 	switch s {
 	case Leader:
 		if l := c.Leader(); l >= 0 {
@@ -107,7 +107,7 @@ func (l Servers) check(servers int) error {
 	return nil
 }
 
-func (l Servers) pick(c *cluster.Cluster) ([]int, error) {
+func (l Servers) pick(c actions.Cluster) ([]int, error) {
 	var ids []int
 	if len(l) == 0 {
 		for i := range c.Servers() {
@@ -132,14 +132,26 @@ func ofLeader(keyword string, fault func(lasts time.Duration) actions.Action) st
 	return actions.Register(keyword, block{}, func(b block, _ *actions.Setting) (actions.Action, error) { return fault(b.For), nil }, actions.Soak{})
 }
 
+// ofOurs is part of an Action that needs servers which this program has started.
+type ofOurs struct{}
+
+// On returns an error unless they are ours.
+func (ofOurs) On(t actions.Target) error {
+	if !t.Ours {
+		return fmt.Errorf("the servers of %s are not ours to kill and to start: let simctl start some with --bin", t.Name)
+	}
+	return nil
+}
+
 var (
 	_ = actions.RegisterAction("kill_server", KillServer{}, actions.Drawn(actions.OfServers, 1, 2, drawServerOrLeader("kill")))
-	_ = ofLeader("kill_leader", func(lasts time.Duration) actions.Action { return KillServer{Leader, lasts} })
+	_ = ofLeader("kill_leader", func(lasts time.Duration) actions.Action { return KillServer{Server: Leader, For: lasts} })
 )
 
 // KillServer ends a server's process, as a crash does. Its Raft log, votes and snapshots
 // stay; when the fault ends it starts again from them.
 type KillServer struct {
+	ofOurs
 	Server Server
 	For    time.Duration
 }
@@ -176,7 +188,10 @@ func drawServerOrLeader(verb string) func(*draw.Source) draw.Event {
 var _ = actions.RegisterAction("start_server", StartServer{}, actions.Drawn(actions.OfServers, 3, 1, drawStartServer))
 
 // StartServer starts a killed server again.
-type StartServer struct{ Server Server }
+type StartServer struct {
+	ofOurs
+	Server Server
+}
 
 func (a StartServer) Check(n int) error { return a.Server.check(n) }
 func (a StartServer) Mark() string      { return fmt.Sprintf("%v is started", a.Server) }
@@ -197,7 +212,7 @@ func drawStartServer(s *draw.Source) draw.Event {
 var _ = actions.RegisterAction("heal", Heal{}, actions.Soak{})
 
 // Heal ends every fault that is under way and starts every killed server.
-type Heal struct{}
+type Heal struct{ actions.Anywhere }
 
 func (Heal) Mark() string              { return "all faults end" }
 func (Heal) Do(s *actions.Stage) error { return s.Heal() }
@@ -226,7 +241,7 @@ func (a PauseServer) Do(s *actions.Stage) error {
 	if err != nil {
 		return err
 	}
-	end := s.Cluster.DisturbLinks(cluster.LinkFault{From: []string{s.Cluster.Addr(i)}, Link: cluster.Link{Loss: 1}})
+	end := s.Simulated.DisturbLinks(cluster.LinkFault{From: []string{s.Simulated.Addr(i)}, Link: cluster.Link{Loss: 1}})
 	s.Begin(a.For, fmt.Sprintf("%v goes on", Server(i)), infallible(end))
 	return nil
 }

@@ -59,6 +59,16 @@ type Series struct {
 
 func (a Series) Mark() string { return a.mark }
 
+// On returns an error unless the target can be told every one of them.
+func (a Series) On(t actions.Target) error {
+	for _, one := range a.Actions {
+		if err := actions.On(one, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (a Series) Do(s *actions.Stage) error {
 	for _, one := range a.Actions {
 		if err := one.Do(s); err != nil {
@@ -108,6 +118,7 @@ func (w jobNames) action(s *actions.Setting) (actions.Action, error) {
 // RegisterJobs submits jobs one after the other. A job is periodic if its Periodic is set.
 type RegisterJobs struct {
 	request
+	actions.Anywhere
 	Jobs []*rpc.Job
 }
 
@@ -170,6 +181,7 @@ func (w jobUpdate) action(s *actions.Setting) (actions.Action, error) {
 // UpdateJob submits a job again, changed: a new version of it.
 type UpdateJob struct {
 	request
+	actions.Anywhere
 	Job *rpc.Job
 }
 
@@ -193,6 +205,7 @@ var _ = actions.Register("scale_job", ScaleJob{}, ScaleJob.action, actions.Drawn
 // ScaleJob sets the count of the first group of a service or batch job.
 type ScaleJob struct {
 	request
+	actions.Anywhere
 	Job    string `lang:"required,ref=job"`
 	Copies *int
 	Count  int `lang:"required,max=1000000"`
@@ -226,6 +239,7 @@ var _ = actions.Register("stop_job", StopJob{}, StopJob.action, actions.Drawn(ac
 // StopJob stops a job of the default namespace, or forgets it as well when Purge is set.
 type StopJob struct {
 	request
+	actions.Anywhere
 	Job    string `lang:"required,ref=job"`
 	Copies *int
 	Purge  bool
@@ -270,7 +284,7 @@ func (a LaunchJob) action(s *actions.Setting) (actions.Action, error) {
 func (a LaunchJob) Mark() string { return fmt.Sprintf("periodic job %s is launched", a.Job) }
 
 func (a LaunchJob) Do(s *actions.Stage) error {
-	_, err := s.Cluster.ForcePeriodic(s.Ctx, "", a.Job)
+	_, err := s.Simulated.ForcePeriodic(s.Ctx, "", a.Job)
 	return named(err, "launch periodic job", a.Job)
 }
 
@@ -301,7 +315,7 @@ func (a FailAllocs) Mark() string {
 }
 
 func (a FailAllocs) Do(s *actions.Stage) error {
-	_, err := s.Cluster.FailAllocs(s.Ctx, "", a.Job, a.Count)
+	_, err := s.Simulated.FailAllocs(s.Ctx, "", a.Job, a.Count)
 	return named(err, "fail allocations of job", a.Job)
 }
 

@@ -52,15 +52,9 @@ func (n Nodes) each(s *actions.Stage, what string, ask func(id string) error) er
 }
 
 // firstNodes returns the IDs of the first of all nodes.
-func firstNodes(s *actions.Stage, fraction float64) (ids []string) {
-	snap := s.Latest()
-	want := int(math.Ceil(fraction * float64(snap.NodeCount())))
-	for n := range snap.Nodes() {
-		if len(ids) < want {
-			ids = append(ids, n.ID)
-		}
-	}
-	return ids
+func firstNodes(s *actions.Stage, fraction float64) []string {
+	all := s.Cluster.NodeIDs()
+	return all[:min(int(math.Ceil(fraction*float64(len(all)))), len(all))]
 }
 
 var (
@@ -71,6 +65,7 @@ var (
 // DrainNodes drains nodes, one call after the other.
 type DrainNodes struct {
 	request
+	actions.Anywhere
 	Nodes
 	// Deadline is how long allocations may take to move; zero means as long as it takes, a
 	// negative one stops them at once.
@@ -88,6 +83,7 @@ func (a DrainNodes) Do(s *actions.Stage) error {
 // EndDrains ends the drains of nodes, and makes them eligible.
 type EndDrains struct {
 	request
+	actions.Anywhere
 	Nodes
 }
 
@@ -115,6 +111,7 @@ var _ = actions.RegisterAction("set_eligibility", SetEligibility{}, actions.Draw
 // SetEligibility says whether schedulers may place on nodes.
 type SetEligibility struct {
 	request
+	actions.Anywhere
 	Nodes
 	Eligible bool
 }
@@ -160,7 +157,7 @@ func (a NodeEvents) Do(s *actions.Stage) error {
 	if len(ids) == 0 {
 		ids = firstNodes(s, a.Fraction)
 	}
-	return s.Cluster.EmitNodeEvents(s.Ctx, ids, a.Events, cmp.Or(a.Message, "Driver health changed"))
+	return s.Simulated.EmitNodeEvents(s.Ctx, ids, a.Events, cmp.Or(a.Message, "Driver health changed"))
 }
 
 func drawNodeEvents(s *draw.Source) draw.Event {

@@ -17,6 +17,14 @@ type SetSchedulers struct {
 // EnablesSchedulers reports whether the servers have any afterwards.
 func (a SetSchedulers) EnablesSchedulers() bool { return a.PerServer > 0 }
 
+// On returns an error if a server of the target cannot have as many.
+func (a SetSchedulers) On(t actions.Target) error {
+	if t.MaxSchedulers > 0 && a.PerServer > t.MaxSchedulers {
+		return fmt.Errorf("%d schedulers a server: %s takes %d at most, one for each core", a.PerServer, t.Name, t.MaxSchedulers)
+	}
+	return nil
+}
+
 func (a SetSchedulers) Mark() string {
 	if a.PerServer == 0 {
 		return "schedulers off"
@@ -25,8 +33,7 @@ func (a SetSchedulers) Mark() string {
 }
 
 func (a SetSchedulers) Do(s *actions.Stage) error {
-	s.SetSchedulers(a.PerServer)
-	return nil
+	return s.Cluster.SetSchedulers(a.PerServer)
 }
 
 func drawSchedulers(s *draw.Source) draw.Event {
@@ -46,8 +53,14 @@ var (
 // PauseEvalBroker stops the leader's broker, ResumeEvalBroker lets it go on: what
 // pause_eval_broker in the scheduler configuration does.
 type (
-	PauseEvalBroker  struct{ request }
-	ResumeEvalBroker struct{ request }
+	PauseEvalBroker struct {
+		request
+		actions.Anywhere
+	}
+	ResumeEvalBroker struct {
+		request
+		actions.Anywhere
+	}
 )
 
 func (PauseEvalBroker) Mark() string              { return "broker paused" }
@@ -66,7 +79,7 @@ var _ = actions.RegisterAction("collect_garbage", CollectGarbage{}, actions.Draw
 type CollectGarbage struct{ request }
 
 func (CollectGarbage) Mark() string              { return "garbage is collected" }
-func (CollectGarbage) Do(s *actions.Stage) error { return s.Cluster.ForceGC(s.Ctx) }
+func (CollectGarbage) Do(s *actions.Stage) error { return s.Simulated.ForceGC(s.Ctx) }
 
 func drawCollectGarbage(s *draw.Source) draw.Event {
 	if !s.Collects {

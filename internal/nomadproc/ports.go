@@ -1,0 +1,55 @@
+package nomadproc
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+)
+
+// The ports of a cluster are consecutive, and below those that systems hand out to connections.
+const (
+	firstPort     = 23646
+	lastPort      = 29999
+	portsOfServer = 3
+)
+
+// layOut gives n servers free ports.
+func layOut(n int) ([]Server, error) {
+	for from := firstPort; from+portsOfServer*n <= lastPort; from += portsOfServer * MaxServers {
+		if !free(from, portsOfServer*n) {
+			continue
+		}
+		var servers []Server
+		for i := range n {
+			at := func(k int) string { return net.JoinHostPort(loopback, strconv.Itoa(from+portsOfServer*i+k)) }
+			servers = append(servers, Server{Name: fmt.Sprintf("server-%d", i+1), HTTP: at(0), RPC: at(1), Serf: at(2)})
+		}
+		return servers, nil
+	}
+	return nil, fmt.Errorf("no %d consecutive ports of %s are free between %d and %d", portsOfServer*n, loopback, firstPort, lastPort)
+}
+
+// free reports whether nobody listens on the ports, with TCP or UDP.
+func free(from, n int) bool {
+	for p := from; p < from+n; p++ {
+		addr := net.JoinHostPort(loopback, strconv.Itoa(p))
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			return false
+		}
+		u, err := net.ListenPacket("udp", addr)
+		_ = l.Close()
+		if err != nil {
+			return false
+		}
+		_ = u.Close()
+	}
+	return true
+}
+
+// port returns the port of an address of layOut.
+func port(addr string) int {
+	_, p, _ := net.SplitHostPort(addr)
+	n, _ := strconv.Atoi(p)
+	return n
+}

@@ -1,0 +1,13 @@
+// Package realcluster is a cluster of real Nomad servers as a run sees it: users' and operators'
+// calls go to the HTTP API, figures come from the servers' metrics and from the API, and clients
+// reach the servers over Nomad's own protocol.
+//
+//	cluster.go   connecting, and which server leads
+//	operate.go   what users and operators ask
+//	look.go      the figures of a moment
+//	evals.go     evaluations by status, which releases tell in different ways
+//	metrics.go   what the servers count
+//	jobs.go      jobs as real servers take them
+//
+// It must not import what runs scenarios, nor start servers.
+package realcluster

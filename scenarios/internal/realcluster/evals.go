@@ -1,0 +1,127 @@
+package realcluster
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/hashicorp/nomad/api"
+
+	"github.com/simctl/simctl/broker"
+)
+
+// statuses are those that an evaluation can have.
+var statuses = []string{broker.StatusPending, broker.StatusBlocked, broker.StatusComplete, broker.StatusFailed, broker.StatusCanceled}
+
+// evals is what is known of the evaluations in state.
+//
+// To ask for them costs the servers time: so much that a run would be another one. So while the
+// log grows, the number of those that are canceled is asked for, and the rest follows from what
+// the broker holds and has seen acked. When the log rests, they are counted one by one.
+type evals struct {
+	byStatus map[string]uint64
+	created  uint64 // since the first look
+	canceled uint64 // that there are
+	first    uint64 // how many there were at the first look
+	// As they were counted last: the log's index, how many there were, and the sum of what the
+	// broker held, what it had seen acked and what was canceled, which grows with every new one.
+	index uint64
+	total uint64
+	seen  float64
+	rests uint64 // the log's index at the look before
+	// list says that servers do not count, as before 1.4.3: they list.
+	list bool
+}
+
+// look looks at the evaluations. Depth is what the broker holds, cancelable included, and acked
+// what it has seen acked.
+func (e *evals) look(client *api.Client, index uint64, depth, acked float64) error {
+	rests := index == e.rests
+	e.rests = index
+	switch {
+	case e.byStatus == nil || rests && index != e.index:
+		byStatus, total, err := e.count(client)
+		if err != nil {
+			return err
+		}
+		if e.byStatus == nil {
+			e.first = total
+		}
+		e.byStatus, e.index, e.total, e.canceled = byStatus, index, total, byStatus[broker.StatusCanceled]
+		e.seen = depth + acked + float64(e.canceled)
+		e.created = max(total, e.first) - e.first
+	case index != e.index:
+		return e.guess(client, depth, acked)
+	}
+	return nil
+}
+
+// guess works out what the evaluations are while they change.
+func (e *evals) guess(client *api.Client, depth, acked float64) error {
+	if !e.list {
+		n, err := e.countOf(client, broker.StatusCanceled)
+		if err != nil {
+			return err
+		}
+		e.canceled = n
+	}
+	total := uint64(max(float64(e.total)+depth+acked+float64(e.canceled)-e.seen, 0))
+	guess := map[string]uint64{
+		broker.StatusPending: uint64(max(depth, 0)), broker.StatusCanceled: e.canceled,
+		broker.StatusFailed: e.byStatus[broker.StatusFailed], broker.StatusBlocked: e.byStatus[broker.StatusBlocked],
+	}
+	rest := uint64(0)
+	for _, n := range guess {
+		rest += n
+	}
+	guess[broker.StatusComplete] = max(total, rest) - rest
+	e.byStatus, e.created = guess, max(total, e.first)-e.first
+	return nil
+}
+
+// count counts the evaluations by status.
+func (e *evals) count(client *api.Client) (byStatus map[string]uint64, total uint64, err error) {
+	if e.list {
+		return listed(client)
+	}
+	byStatus = map[string]uint64{}
+	for _, status := range statuses {
+		n, err := e.countOf(client, status)
+		if e.list {
+			return listed(client)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if n > 0 {
+			byStatus[status] = n
+		}
+		total += n
+	}
+	return byStatus, total, nil
+}
+
+// countOf counts the evaluations of a status. It sets list if servers do not count.
+func (e *evals) countOf(client *api.Client, status string) (uint64, error) {
+	resp, _, err := client.Evaluations().Count(&api.QueryOptions{Namespace: api.AllNamespacesNamespace, AllowStale: true, Filter: fmt.Sprintf("Status == %q", status)})
+	if err != nil {
+		if a, ok := err.(api.UnexpectedResponseError); ok && a.StatusCode() == http.StatusNotFound {
+			e.list = true
+		}
+		return 0, asError(err)
+	}
+	return uint64(resp.Count), nil
+}
+
+// listed counts the evaluations by listing them, all in one answer: servers before 1.4.3 lose their
+// way from page to page if the list is of all namespaces.
+func listed(client *api.Client) (byStatus map[string]uint64, total uint64, err error) {
+	all, _, err := client.Evaluations().List(&api.QueryOptions{Namespace: api.AllNamespacesNamespace, AllowStale: true})
+	if err != nil {
+		return nil, 0, asError(err)
+	}
+	byStatus = map[string]uint64{}
+	for _, e := range all {
+		byStatus[e.Status]++
+	}
+	return byStatus, uint64(len(all)), nil
+}

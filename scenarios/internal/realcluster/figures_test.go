@@ -1,0 +1,143 @@
+package realcluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+const scraped = `# HELP nomad_nomad_fsm_update_eval nomad_nomad_fsm_update_eval
+# TYPE nomad_nomad_fsm_update_eval summary
+nomad_nomad_fsm_update_eval{quantile="0.5"} 0.04
+nomad_nomad_fsm_update_eval_sum 1.5
+nomad_nomad_fsm_update_eval_count %d
+nomad_nomad_broker_total_blocked 7
+nomad_nomad_broker__core_ready 2
+nomad_nomad_plan_submit_count{host="a"} 3
+nomad_nomad_plan_submit_count{host="b"} 4
+no number at all NaNs
+`
+
+func TestParseMetrics(t *testing.T) {
+	got := parseMetrics(fmt.Appendf(nil, scraped, 12))
+	want := map[string]float64{
+		"nomad_nomad_fsm_update_eval_sum": 1.5, "nomad_nomad_fsm_update_eval_count": 12, "nomad_nomad_broker_total_blocked": 7,
+		"nomad_nomad_broker__core_ready": 2, "nomad_nomad_plan_submit_count": 7,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	var st cluster.Stats
+	(&Cluster{}).lookAtBroker(&st, got)
+	if st.Broker.Pending != 7 || st.Broker.ByScheduler[rpc.JobTypeCore].Ready != 2 {
+		t.Errorf("the broker is %+v", st.Broker)
+	}
+}
+
+// TestCounts: a counter that servers stop showing, and that begins anew, loses nothing.
+func TestCounts(t *testing.T) {
+	var c counts
+	see := func(n float64) {
+		next := map[string]float64{}
+		if n > 0 {
+			next["nomad_nomad_fsm_update_eval_count"] = n
+		}
+		c.take(next)
+	}
+	see(100)
+	c.begin()
+	for _, n := range []float64{100, 130, 0, 5, 9, 2} { // +0 +30, gone, +5 +4, anew +2
+		see(n)
+	}
+	if got := c.entries(); got["EvalUpdateRequestType"] != 41 || len(got) != 1 {
+		t.Errorf("got %v, want 41 entries", got)
+	}
+	if c.gone = true; c.entries() != nil {
+		t.Error("a server that was killed still counts")
+	}
+}
+
+func TestEntriesBetween(t *testing.T) {
+	c := &Cluster{past: []counted{
+		{10, map[string]uint64{"a": 1}}, {20, map[string]uint64{"a": 4, "b": 2}}, {20, map[string]uint64{"a": 5, "b": 2}}, {30, nil},
+	}}
+	if got, want := c.EntriesBetween(10, 20), map[string]uint64{"a": 4, "b": 2}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v: the latest of an index counts", got, want)
+	}
+	if got := c.EntriesBetween(10, 30); got != nil {
+		t.Errorf("got %v of what nobody has counted", got)
+	}
+}
+
+// TestEvals: what is guessed while the log grows is right when the broker's figures are, and what
+// is counted when it rests is right whatever they were.
+func TestEvals(t *testing.T) {
+	for _, counting := range []bool{true, false} {
+		held := map[string]int{}
+		asked := 0
+		mux := http.NewServeMux()
+		answer := func(w http.ResponseWriter, v any) {
+			asked++
+			w.Header().Set("X-Nomad-Index", "7")
+			w.Header().Set("X-Nomad-LastContact", "0")
+			_ = json.NewEncoder(w).Encode(v)
+		}
+		if counting {
+			mux.HandleFunc("GET /v1/evaluations/count", func(w http.ResponseWriter, r *http.Request) {
+				status := strings.Trim(strings.TrimPrefix(r.FormValue("filter"), "Status == "), `"`)
+				answer(w, map[string]int{"Count": held[status]})
+			})
+		}
+		mux.HandleFunc("GET /v1/evaluations", func(w http.ResponseWriter, _ *http.Request) {
+			var all []map[string]string
+			for status, n := range held {
+				for range n {
+					all = append(all, map[string]string{"Status": status})
+				}
+			}
+			answer(w, all)
+		})
+		s := httptest.NewServer(mux)
+		defer s.Close()
+		client, err := api.NewClient(&api.Config{Address: s.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e evals
+		look := func(index uint64, depth, acked float64) {
+			t.Helper()
+			if err := e.look(client, index, depth, acked); err != nil {
+				t.Fatal(err)
+			}
+		}
+		look(1, 0, 0) // there is nothing
+		held["pending"] = 90
+		look(50, 90, 0)
+		if e.created != 90 || e.byStatus[broker.StatusPending] != 90 {
+			t.Errorf("counting %v: guessed %d created, %v", counting, e.created, e.byStatus)
+		}
+		held["pending"], held["complete"] = 40, 50
+		look(100, 40, 48) // two acks were lost
+		if e.created != 88 {
+			t.Errorf("counting %v: guessed %d created, want 88", counting, e.created)
+		}
+		look(100, 40, 48)
+		if e.created != 90 || e.byStatus[broker.StatusComplete] != 50 {
+			t.Errorf("counting %v: counted %d created, %v", counting, e.created, e.byStatus)
+		}
+		before := asked
+		if look(100, 40, 48); asked != before {
+			t.Errorf("counting %v: a log that rests was counted %d times more", counting, asked-before)
+		}
+	}
+}

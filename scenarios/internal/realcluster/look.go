@@ -1,0 +1,133 @@
+package realcluster
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/hashicorp/nomad/api"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// Stats returns the figures of this moment; the broker's are up to a second old. When the leader
+// cannot be asked, there is no leader in them, nor a broker, and the rest is as it was last seen.
+func (c *Cluster) Stats() cluster.Stats {
+	leader := c.Leader()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st := c.last
+	if leader < 0 {
+		c.lost = errNoLeader
+	} else {
+		c.lost = c.look(&st, c.servers[leader])
+	}
+	if c.lost != nil {
+		st = c.last
+		st.Leader, st.Broker = "", broker.Stats{}
+	}
+	c.last = st
+	return st
+}
+
+// followersEvery is after how many looks at the leader the others are looked at. Servers stop
+// showing what has not changed for a minute.
+const followersEvery = 15
+
+// look asks the leader. It is called with mu held, which nobody needs meanwhile but other looks.
+func (c *Cluster) look(st *cluster.Stats, leader *server) error {
+	index, err := leader.lastIndex()
+	if err != nil {
+		return err
+	}
+	if err := leader.scrape(); err != nil {
+		return err
+	}
+	if c.looks++; c.looks%followersEvery == 0 {
+		for _, s := range c.servers {
+			if s != leader && !s.killed {
+				_ = s.scrape() // it may have no leader
+			}
+		}
+	}
+	st.Leader, st.LastIndex = leader.rpc, max(index, st.LastIndex)
+	c.lookAtBroker(st, leader.counts.now)
+	if err := c.lookAtNodes(st, leader.client); err != nil {
+		return err
+	}
+	b := st.Broker
+	depth := float64(b.Ready + b.Unacked + b.Pending + b.Waiting + b.Cancelable)
+	if core, ok := b.ByScheduler[rpc.JobTypeCore]; ok { // whose evaluations are in no log
+		depth -= float64(core.Ready + core.Unacked)
+	}
+	acked := c.sum(metricAcks)
+	if err := c.evals.look(leader.client, st.LastIndex, depth, acked); err != nil {
+		return err
+	}
+	st.EvalsByStatus, st.StatePending = c.evals.byStatus, int(c.evals.byStatus[broker.StatusPending])
+	entries := leader.counts.entries()
+	c.past = append(c.past, counted{st.LastIndex, entries})
+	// Servers lose a few of the first that they count if these come at one instant. But each plan
+	// that changes something has an entry, each node goes down by a missed heartbeat, and an
+	// evaluation that was acked is over.
+	over := c.evals.byStatus[broker.StatusComplete] + c.evals.byStatus[broker.StatusFailed]
+	st.Counters = cluster.Counters{
+		EvalsCreated: c.evals.created, EvalsProcessed: over, EvalsCanceled: c.evals.canceled,
+		EvalsFailed: c.evals.byStatus[broker.StatusFailed], NodesDown: c.down,
+		PlansSubmitted:   max(uint64(c.sum(metricPlans)), entries[entryTypes["apply_plan_results"]+entrySuffix]),
+		MissedHeartbeats: max(uint64(c.sum(metricInvalidated)), c.down),
+	}
+	return nil
+}
+
+// sum adds up what the servers have counted, of which only leaders count this.
+func (c *Cluster) sum(metric string) float64 {
+	n := 0.0
+	for _, s := range c.servers {
+		n += s.counts.total[metric]
+	}
+	return n
+}
+
+// lookAtBroker takes the leader's metrics as figures.
+func (c *Cluster) lookAtBroker(st *cluster.Stats, m map[string]float64) {
+	of := func(queue string) int { return int(m[brokerPrefix+queue]) }
+	st.Broker = broker.Stats{
+		Ready: of("total_ready"), Unacked: of("total_unacked"), Waiting: of("total_waiting"), Cancelable: of("total_cancelable"),
+		Pending: of("total_pending") + of("total_blocked"), // which it was called once
+		ByScheduler: map[string]broker.SchedulerStats{
+			rpc.JobTypeCore: {Ready: of(rpc.JobTypeCore + "_ready"), Unacked: of(rpc.JobTypeCore + "_unacked")},
+		},
+	}
+	st.HeartbeatsActive, st.PlanQueueDepth = int(m[metricHeartbeats]), int(m[metricPlanQueue])
+	st.CPUUtilisation, st.WorkerUtilisation = math.NaN(), math.NaN()
+}
+
+// lookAtNodes counts the nodes by status, and those that have gone down since the last look.
+func (c *Cluster) lookAtNodes(st *cluster.Stats, client *api.Client) error {
+	nodes, _, err := client.Nodes().List(&api.QueryOptions{AllowStale: true})
+	if err != nil {
+		return asError(err)
+	}
+	now := make(map[string]string, len(nodes))
+	st.NodesByStatus = map[string]int{}
+	for _, n := range nodes {
+		now[n.ID] = n.Status
+		st.NodesByStatus[n.Status]++
+		if n.Status == rpc.NodeStatusDown && c.nodes[n.ID] != n.Status {
+			c.down++
+		}
+	}
+	c.nodes = now
+	return nil
+}
+
+// lastIndex returns the index of the last entry of the server's log.
+func (s *server) lastIndex() (uint64, error) {
+	self, err := s.client.Agent().Self()
+	if err != nil {
+		return 0, asError(err)
+	}
+	return strconv.ParseUint(self.Stats["raft"]["last_log_index"], 10, 64)
+}

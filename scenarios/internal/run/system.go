@@ -1,0 +1,77 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/scenarios/internal/actions"
+)
+
+// System is the cluster of a run, simulated or real.
+type System interface {
+	actions.Cluster
+	// NodeServer is a server as clients see it.
+	NodeServer(server int) rpc.NodeServer
+	// Stats returns the present figures. Those that nobody can tell are NaN, or a nil map. Without
+	// a leader the rest is as it was last seen.
+	Stats() cluster.Stats
+	// EntriesBetween counts log entries by type, between two indexes that Stats has returned; nil
+	// if nobody can tell.
+	EntriesBetween(after, upTo uint64) map[string]uint64
+}
+
+// simulated is a cluster in this process.
+type simulated struct {
+	*cluster.Cluster
+	reloaded chan struct{} // closed when the last change of num_schedulers is through
+}
+
+// SetSchedulers does not wait for workers that must finish what they have in hand: a fault may
+// keep them from it that the events have yet to end. A later change waits for this one.
+func (s *simulated) SetSchedulers(perServer int) error {
+	before, through := s.reloaded, make(chan struct{})
+	s.reloaded = through
+	go func() {
+		defer close(through)
+		if before != nil {
+			<-before
+		}
+		s.SetNumSchedulers(perServer)
+	}()
+	return nil
+}
+
+// Shutdown shuts the cluster down and waits for the last change of num_schedulers.
+func (s *simulated) Shutdown() error {
+	err := s.Cluster.Shutdown()
+	if s.reloaded != nil {
+		<-s.reloaded
+	}
+	return err
+}
+
+// NodeIDs returns the nodes that the server knows which has applied the most.
+func (s *simulated) NodeIDs() []string {
+	var ids []string
+	for n := range s.latest().Nodes() {
+		ids = append(ids, n.ID)
+	}
+	return ids
+}
+
+// snapshots returns the state of every server.
+func (s *simulated) snapshots() []*state.Snapshot {
+	var snaps []*state.Snapshot
+	for i := range s.Servers() {
+		snaps = append(snaps, s.State(i).Snapshot())
+	}
+	return snaps
+}
+
+// latest returns the state of a server that has applied no less than the others.
+func (s *simulated) latest() *state.Snapshot {
+	return slices.MaxFunc(s.snapshots(), func(a, b *state.Snapshot) int { return cmp.Compare(a.Index(), b.Index()) })
+}

@@ -1,0 +1,100 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// TestCheckReal: what a real cluster cannot be told is named before anything starts.
+func TestCheckReal(t *testing.T) {
+	const file = `title = "t"
+cluster {
+  schedulers = 2
+  %s
+}
+fleet {
+  group "main" {
+    nodes = 3
+  }
+}
+job "sys" {
+  type = "system"
+}
+phase "all" {
+  event "register_jobs" {}
+  event "start_clients" {}
+  %s
+  until "recovered" {}
+}
+`
+	for _, c := range []struct {
+		what, setting, event, version, want string // want is a part of the error; empty: none
+	}{
+		{what: "nothing else"},
+		{what: "the leader is killed", event: "event \"kill_leader\" {\n for = \"5s\"\n}"},
+		{what: "a drain", event: "event \"drain_nodes\" {\n fraction = 0.5\n}"},
+		{what: "a pause of the broker", event: "event \"pause_eval_broker\" {}"},
+		{what: "heartbeats", setting: "heartbeat {\n max_per_second = 10\n}"},
+		{what: "lost messages", event: "event \"link_loss\" {\n loss = 0.1\n for = \"5s\"\n}", want: `Event "link_loss" of phase all: no real cluster can be told that`},
+		{what: "a reaper", setting: "reaper {\n batch = 10\n}", want: "sets reaper of its cluster"},
+		{what: "more schedulers than cores", event: "event \"schedulers\" {\n per_server = 1024\n}", version: "1.10.0", want: "1024 schedulers a server: Nomad 1.10.0 takes"},
+		{what: "the same before 1.10", event: "event \"schedulers\" {\n per_server = 1024\n}", version: "1.4.3"},
+	} {
+		compiled, err := Compile(Spec{Scenario: "t", File: "t.hcl", Source: fmt.Sprintf(file, c.setting, c.event), Seed: 1})
+		if err != nil {
+			t.Fatalf("%s: %v", c.what, err)
+		}
+		err = compiled.CheckReal(Real{Version: c.version})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %q", c.what, err, c.want)
+		}
+	}
+}
+
+// TestRealNomad runs a scenario on real servers. It needs Nomad programs, and takes more than a
+// minute for each.
+func TestRealNomad(t *testing.T) {
+	const variable = "SIMCTL_NOMAD"
+	bins := os.Getenv(variable)
+	if bins == "" {
+		t.Skipf("%s is not set: it must be the paths of Nomad programs, with commas between them", variable)
+	}
+	all, err := Programs(t.Context(), strings.Split(bins, ","), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := Spec{Scenario: "heartbeat-storm", Seed: 1}
+	spec.Set("nodes", 20)
+	spec.Set("report_allocations", false)
+	compiled, err := Compile(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		t.Run(r.Name, func(t *testing.T) {
+			res, err := RunReal(t.Context(), compiled, r, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range res.Invariants {
+				if !i.OK {
+					t.Errorf("%s: %s", i.Name, i.Detail)
+				}
+			}
+			register, drain, storm := res.Phase("register"), res.Phase("drain"), res.Phase("storm")
+			if n := register.RaftEntriesByType; n[metrics.EntryNodeRegister] != 20 || n[metrics.EntryNodeUpdateStatus] != 20 || register.EvalsCreated != 210 {
+				t.Errorf("20 nodes registered with %v, and %d evaluations", n, register.EvalsCreated)
+			}
+			if n := drain.RaftEntriesByType[metrics.EntryApplyPlanResults]; n != 10 || drain.EvalsProcessed+drain.EvalsCanceled != 210 {
+				t.Errorf("the drain has %d plans, and %d of 210 evaluations are over", n, drain.EvalsProcessed+drain.EvalsCanceled)
+			}
+			if storm.NodesDown != 20 || storm.EvalsCreated != 200 {
+				t.Errorf("the storm has %d nodes down and %d evaluations", storm.NodesDown, storm.EvalsCreated)
+			}
+		})
+	}
+}
