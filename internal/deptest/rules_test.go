@@ -155,7 +155,7 @@ var layers = []layer{
 		reason: "an action drives cluster and fleet, and knows neither the scenario that it is part of nor who judges",
 	},
 	{
-		part: "scenarios/internal/actions/faults", own: []string{"cluster", "cluster/rpc", "scenarios/internal/actions", "scenarios/internal/draw", "scenarios/internal/english"},
+		part: "scenarios/internal/actions/faults", own: []string{"cluster", "cluster/rpc", "scenarios/internal/actions", "scenarios/internal/draw", "scenarios/internal/english", "scenarios/internal/behaviours"},
 		reason: "an action does not depend on actions of another kind",
 	},
 	{
@@ -168,7 +168,7 @@ var layers = []layer{
 		reason: "an action does not depend on actions of another kind",
 	},
 	{
-		part: "scenarios/internal/conditions", own: []string{"cluster", "cluster/rpc", "nodesim", "scenarios/internal/words"},
+		part: "scenarios/internal/conditions", own: []string{"cluster", "cluster/rpc", "nodesim", "scenarios/internal/words", "scenarios/internal/english"},
 		reason: "a condition looks at samples and changes nothing",
 	},
 	{
