@@ -56,8 +56,11 @@ func TestGetClientAllocs(t *testing.T) {
 		waits(resp.Index)
 		start := time.Now()
 		last, err := within(2 * time.Minute)
-		if err != nil || last.Index != resp.Index || len(last.Allocs) != 1 || time.Since(start) != time.Minute {
+		if err != nil || last.Index != resp.Index || len(last.Allocs) != 1 {
 			t.Errorf("after %v without a change: %+v, error %v", time.Since(start), last, err)
+		}
+		if d := time.Since(start); d < time.Minute || d > time.Minute+time.Minute/16+time.Second {
+			t.Errorf("a query for a minute ended after %v, want up to a sixteenth more", d)
 		}
 
 		waits(resp.Index)

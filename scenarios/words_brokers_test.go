@@ -199,7 +199,7 @@ func TestBrokersWithOnePolicyDiffer(t *testing.T) {
 		t.Errorf("entries of updates: %d with 1.4.3, %d without a block, %d with 1.4.2; want the first two alike, and fewer than the last",
 			refused("new"), refused("shedding"), refused("old"))
 	}
-	short, long := results["old"].Phase("crash").RecoveryS, results["new"].Phase("crash").RecoveryS
+	short, long := results["shedding"].Phase("crash").RecoveryS, results["new"].Phase("crash").RecoveryS
 	if short < 60 || math.Abs(long-short-120) > 5 {
 		t.Errorf("recovered %.0f s after workers died with evaluations, and %.0f s with a nack timeout 2 min longer", short, long)
 	}

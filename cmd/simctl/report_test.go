@@ -116,14 +116,14 @@ func TestReportBadInput(t *testing.T) {
 		args []string
 		want string
 	}{
-		{newReportCommand(), nil, "takes one result file or more, got 0"},
+		{newReportCommand(), nil, "takes one result or more, got 0"},
 		{newReportCommand(), []string{newResult, "--format", "gif"}, `--format "gif": unknown format "gif"; want one or more of account, csv, html`},
 		{newReportCommand(), []string{newResult, "--format", "htm"}, `did you mean "html"?`},
 		{newReportCommand(), []string{newResult, "--format", "csv,csv"}, `format "csv" is named twice`},
 		{newReportCommand(), []string{newResult, "--out", taken}, "it is a file"},
-		{newCompareCommand(), []string{newResult}, "takes 2 result files, got 1"},
+		{newCompareCommand(), []string{newResult}, "takes 2 results, got 1"},
 		{newCompareCommand(), []string{newResult, newResult, "--format", "png"}, `--format "png": it must be one of account, csv, json`},
-		{newDigestCommand(), []string{newResult, oldResult}, "takes one result file, got 2"},
+		{newDigestCommand(), nil, "takes one result or more, got 0"},
 	} {
 		_, err := execute(tt.cmd, tt.args...)
 		if err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
