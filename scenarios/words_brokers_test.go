@@ -199,9 +199,13 @@ func TestBrokersWithOnePolicyDiffer(t *testing.T) {
 		t.Errorf("entries of updates: %d with 1.4.3, %d without a block, %d with 1.4.2; want the first two alike, and fewer than the last",
 			refused("new"), refused("shedding"), refused("old"))
 	}
-	short, long := results["shedding"].Phase("crash").RecoveryS, results["new"].Phase("crash").RecoveryS
-	if short < 60 || math.Abs(long-short-120) > 5 {
-		t.Errorf("recovered %.0f s after workers died with evaluations, and %.0f s with a nack timeout 2 min longer", short, long)
+	// Two evaluations die with their workers, and a third worker may lose one of them again.
+	const once, again = 1, 20 // delays of redelivery
+	for name, timeout := range map[string]float64{"shedding": 60, "new": 180} {
+		took := results[name].Phase("crash").RecoveryS
+		if math.Abs(took-timeout-once) > 5 && math.Abs(took-2*timeout-once-again) > 5 {
+			t.Errorf("%s: recovered %.0f s after workers died with evaluations, with a nack timeout of %.0f s", name, took, timeout)
+		}
 	}
 	params := results["old"].Run.Params
 	if params["broker_policy"] != "shedding" || params["broker_release"] != "1.4.2" || params["broker_nack_timeout"] != "1m0s" {
