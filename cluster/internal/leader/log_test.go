@@ -2,6 +2,7 @@ package leader
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/simctl/simctl/broker"
@@ -12,18 +13,32 @@ import (
 // soleLog is the log of a cluster of one server without Raft: what is written is applied.
 type soleLog struct {
 	*testing.T
-	store  *state.Store
+	store *state.Store
+
+	mu     sync.Mutex
 	refuse error // what Write returns instead of writing
 	causes []fsm.Cause
+}
+
+// refusing makes Write return an error instead of writing; nil: write again.
+func (l *soleLog) refusing(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refuse = err
 }
 
 var _ Log = (*soleLog)(nil)
 
 func newSoleLog(t *testing.T) *soleLog { return &soleLog{T: t, store: state.New()} }
 
+func (l *soleLog) Because(causes ...fsm.Cause) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.causes = append(l.causes, causes...)
+}
+
 func (l *soleLog) Leads() bool                  { return true }
 func (l *soleLog) Snapshot() *state.Snapshot    { return l.store.Snapshot() }
-func (l *soleLog) Because(causes ...fsm.Cause)  { l.causes = append(l.causes, causes...) }
 func (l *soleLog) NewID(parts ...string) string { return strings.Join(parts, "/") }
 func (l *soleLog) status(id string) (status string) {
 	for e := range l.Snapshot().Evals() {
@@ -35,8 +50,11 @@ func (l *soleLog) status(id string) (status string) {
 }
 
 func (l *soleLog) Write(c fsm.Command) (uint64, error) {
-	if l.refuse != nil {
-		return 0, l.refuse
+	l.mu.Lock()
+	refuse := l.refuse
+	l.mu.Unlock()
+	if refuse != nil {
+		return 0, refuse
 	}
 	index := l.store.Index() + 1
 	_, err := c.Apply(l.store, index)

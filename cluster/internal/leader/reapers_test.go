@@ -58,14 +58,14 @@ func TestFailedReaper(t *testing.T) {
 			t.Fatal(err)
 		}
 		v.Written(e)
-		l.refuse = rpc.ErrNoLeader
+		l.refusing(rpc.ErrNoLeader)
 		lose(t, v)
 		synctest.Wait()
 		if s := v.Broker.Stats(); s.Unacked != 1 || l.status("e") != broker.StatusPending {
 			t.Fatalf("the write failed, but the broker holds %+v and the state says %q", s, l.status("e"))
 		}
 		time.Sleep(time.Second)
-		l.refuse = nil
+		l.refusing(nil)
 		time.Sleep(time.Minute) // the reaper's own delivery times out
 		if s := v.Broker.Stats(); s.Unacked != 0 || l.status("e") != broker.StatusFailed {
 			t.Errorf("a minute after writes work again the broker holds %+v and the state says %q", s, l.status("e"))
