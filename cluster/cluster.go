@@ -57,8 +57,9 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	for range pools {
 		c.pools = append(c.pools, cpu.NewPool(cfg.Costs.Cores))
 	}
+	storages := raftnode.NewStorages(cfg.DataDir)
 	for i := range cfg.Servers {
-		kept, err := raftnode.NewStorage(cfg.DataDir, server.Addr(i))
+		kept, err := storages.New(server.Addr(i))
 		if err != nil {
 			return nil, errors.Join(err, c.Shutdown())
 		}

@@ -14,7 +14,7 @@ import (
 // TestSnapshotTakesThePlaceOfEntries: what a server had stored and never applied is not
 // held against the others once the leader's snapshot stands for it.
 func TestSnapshotTakesThePlaceOfEntries(t *testing.T) {
-	stale, agreed := newLogStore(new(memoryLog)), newLogStore(new(memoryLog))
+	stale, agreed := newLogStore(newMemoryLog(newArchive(4, 3))), newLogStore(newMemoryLog(newArchive(4, 3)))
 	for i := uint64(1); i <= 10; i++ {
 		data := []byte{byte(fsm.EvalUpdate.Type)}
 		for _, s := range []*LogStore{stale, agreed} {
@@ -51,7 +51,7 @@ func (fullDisk) StoreLogs([]*raft.Log) error { return syscall.ENOSPC }
 
 // TestBrokenLog: what could not be stored is remembered, unless the log was closed.
 func TestBrokenLog(t *testing.T) {
-	s := newLogStore(new(memoryLog))
+	s := newLogStore(newMemoryLog(newArchive(4, 3)))
 	entry := &raft.Log{Index: 1, Term: 1}
 	if err := errors.Join(s.StoreLog(entry), s.Broken()); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package raftnode
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,12 +12,14 @@ import (
 )
 
 // TestMemoryLog does to a memoryLog and to Raft's own store what Raft does to a log: it
-// appends, also with a gap after a snapshot, and deletes the beginning or the end.
+// appends, also with a gap after a snapshot, and deletes the beginning or the end. A second
+// log that stores the same shares its blocks.
 func TestMemoryLog(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		log, want := new(memoryLog), raft.NewInmemStore()
+		blocks := newArchive(4, 3)
+		log, other, want := newMemoryLog(blocks), newMemoryLog(blocks), raft.NewInmemStore()
 		both := func(do func(raft.LogStore) error) {
-			if err := errors.Join(do(log), do(want)); err != nil {
+			if err := errors.Join(do(log), do(other), do(want)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -36,7 +39,7 @@ func TestMemoryLog(t *testing.T) {
 				_, last := bounds(want)
 				next := last + 1 + rapid.SampledFrom([]uint64{0, 0, 0, 3}).Draw(t, "gap")
 				var entries []*raft.Log
-				for i := range rapid.Uint64Range(1, 4).Draw(t, "n") {
+				for i := range rapid.Uint64Range(1, 9).Draw(t, "n") {
 					entries = append(entries, &raft.Log{
 						Index: next + i, Term: rapid.Uint64Range(1, 9).Draw(t, "term"), Type: raft.LogBarrier,
 						Data: []byte{byte(i)}, AppendedAt: time.Unix(0, int64(next)),
@@ -62,6 +65,9 @@ func TestMemoryLog(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
+				if !slices.Equal(log.blocks, other.blocks) {
+					t.Fatalf("two logs with the same entries have %d and %d blocks that differ", len(log.blocks), len(other.blocks))
+				}
 				first, last := bounds(want)
 				if f, l := bounds(log); f != first || l != last {
 					t.Fatalf("bounds %d and %d, want %d and %d", f, l, first, last)

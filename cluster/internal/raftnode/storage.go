@@ -16,6 +16,11 @@ const (
 	// snapshotsRetained how many snapshots are kept there (nomad/server.go).
 	logCacheSize      = 512
 	snapshotsRetained = 2
+
+	// recentEntries is how many entries at least a log in memory keeps as they are, and
+	// blockSize how many older ones it compresses together.
+	recentEntries = 4096
+	blockSize     = 1024
 )
 
 // Storage is what of a server outlives its process: its Raft log, its votes and its
@@ -30,16 +35,26 @@ type Storage struct {
 	db  *raftboltdb.BoltStore // under logs and stable; nil: in memory
 }
 
-// NewStorage makes the storage of a server that never ran, below dataDir unless that is
-// empty.
-func NewStorage(dataDir, name string) (*Storage, error) {
-	if dataDir == "" {
+// Storages makes the storage of each server of one cluster.
+type Storages struct {
+	dataDir string // empty: in memory
+	archive *archive
+}
+
+// NewStorages returns the storages of a cluster below dataDir or, if that is empty, in memory.
+func NewStorages(dataDir string) *Storages {
+	return &Storages{dataDir, newArchive(blockSize, recentEntries)}
+}
+
+// New makes the storage of a server that never ran.
+func (s *Storages) New(name string) (*Storage, error) {
+	if s.dataDir == "" {
 		return &Storage{
-			Logs: newLogStore(new(memoryLog)), stable: raft.NewInmemStore(), snaps: raft.NewInmemSnapshotStore(),
+			Logs: newLogStore(newMemoryLog(s.archive)), stable: raft.NewInmemStore(), snaps: raft.NewInmemSnapshotStore(),
 		}, nil
 	}
-	dir := filepath.Join(dataDir, name)
-	err := os.MkdirAll(dataDir, 0o755)
+	dir := filepath.Join(s.dataDir, name)
+	err := os.MkdirAll(s.dataDir, 0o755)
 	if err == nil {
 		// What an earlier process left is no use: IDs are drawn, and events counted, anew.
 		err = os.Mkdir(dir, 0o755)

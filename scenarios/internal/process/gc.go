@@ -54,12 +54,12 @@ func heapShares(children []Child, side int) []int {
 // budgetVar is the environment variable with a child's share, in bytes.
 const budgetVar = "SIMCTL_HEAP_BUDGET"
 
-// gcPercent returns the GOGC at which the heap grows to the budget, 50 to 400.
+// gcPercent returns the GOGC at which the heap grows to the budget, 35 to 400.
 func gcPercent(live, budget uint64) int {
 	if live == 0 {
 		return 400
 	}
-	return int(min(max(budget/(live/100+1), 150), 500)) - 100
+	return int(min(max(budget/(live/100+1), 135), 500)) - 100
 }
 
 // tuneGC adapts GOGC to the live data until stop is called. It does nothing if the user has set

@@ -11,8 +11,8 @@ func TestGCPercent(t *testing.T) {
 		{0, 1500 * mib, 400},         // nothing is known yet
 		{50 * mib, 1500 * mib, 400},  // small: four times as much garbage, not thirty
 		{500 * mib, 1500 * mib, 200}, // fills the budget
-		{1200 * mib, 1500 * mib, 50}, // would fill it with less garbage still
-		{9000 * mib, 1500 * mib, 50}, // larger than the budget: never collect without end
+		{1200 * mib, 1500 * mib, 35}, // would fill it with less garbage still
+		{9000 * mib, 1500 * mib, 35}, // larger than the budget: never collect without end
 	} {
 		got := gcPercent(c.live, c.budget)
 		if got < c.want-2 || got > c.want+2 {

@@ -1,0 +1,112 @@
+package raftnode
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/hashicorp/raft"
+)
+
+// block is a run of old entries, compressed. It is never written again.
+type block struct {
+	first uint64 // index of the first entry
+	count int
+	bytes []byte
+	sum   uint64 // of the entries, not of bytes
+}
+
+func (b *block) end() uint64 { return b.first + uint64(b.count) }
+
+// unpack returns the entries of a block.
+func (b *block) unpack() []memoryEntry {
+	packed, err := io.ReadAll(flate.NewReader(bytes.NewReader(b.bytes)))
+	if err != nil {
+		panic(fmt.Sprintf("unpack %d entries from %d on, which this process packed: %v", b.count, b.first, err))
+	}
+	entries := make([]memoryEntry, b.count)
+	for i := range entries {
+		var fields [4]uint64
+		for f := range fields {
+			var n int
+			fields[f], n = binary.Uvarint(packed)
+			packed = packed[n:]
+		}
+		entries[i] = memoryEntry{term: uint32(fields[0]), kind: raft.LogType(fields[1]), appendedAt: int64(fields[2])}
+		if size := fields[3]; size > 0 {
+			entries[i].data, packed = packed[:size-1:size-1], packed[size-1:]
+		}
+	}
+	return entries
+}
+
+// archive lets the logs of one cluster share the blocks of their old entries: servers that
+// agree hold the same ones. It is safe for concurrent use.
+type archive struct {
+	// blockSize is the number of entries of a block. The first one of a log may be shorter: it
+	// ends where those of other logs end. The newest entries, recent of them, are not packed,
+	// for Raft reads them often.
+	blockSize, recent int
+
+	mu     sync.Mutex
+	seed   maphash.Seed
+	blocks []*block // the newest, for the servers that are behind to find
+	packed bytes.Buffer
+	writer *flate.Writer
+}
+
+// sharedBlocks is how many blocks an archive keeps for servers that are behind.
+const sharedBlocks = 64
+
+func newArchive(blockSize, recent int) *archive {
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // the only error is an unknown level
+	return &archive{blockSize: blockSize, recent: recent, seed: maphash.MakeSeed(), writer: w}
+}
+
+// pack returns the block of these entries: that of another log, if one packed the same.
+func (a *archive) pack(first uint64, entries []memoryEntry) *block {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.packed.Reset()
+	var fields []byte
+	for _, e := range entries {
+		size := 0 // of the data, and 1; zero: none
+		if e.data != nil {
+			size = len(e.data) + 1
+		}
+		fields = fields[:0]
+		for _, f := range [...]uint64{uint64(e.term), uint64(e.kind), uint64(e.appendedAt), uint64(size)} {
+			fields = binary.AppendUvarint(fields, f)
+		}
+		a.packed.Write(fields)
+		a.packed.Write(e.data)
+	}
+	b := &block{first: first, count: len(entries), sum: maphash.Bytes(a.seed, a.packed.Bytes())}
+	same := func(c *block) bool { return c.first == b.first && c.count == b.count && c.sum == b.sum }
+	if i := slices.IndexFunc(a.blocks, same); i >= 0 {
+		return a.blocks[i]
+	}
+	b.bytes = a.compress()
+	if len(a.blocks) == sharedBlocks {
+		a.blocks = slices.Delete(a.blocks, 0, 1)
+	}
+	a.blocks = append(a.blocks, b)
+	return b
+}
+
+// compress returns what is in packed.
+func (a *archive) compress() []byte {
+	var compressed bytes.Buffer
+	a.writer.Reset(&compressed)
+	_, err := a.writer.Write(a.packed.Bytes())
+	if err := errors.Join(err, a.writer.Close()); err != nil {
+		panic(fmt.Sprintf("compress %d bytes of the log in memory: %v", a.packed.Len(), err))
+	}
+	return slices.Clone(compressed.Bytes())
+}
