@@ -33,7 +33,7 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/yuin/goldmark v1.8.7 // indirect
+require github.com/yuin/goldmark v1.8.7
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
