@@ -27,13 +27,17 @@ func TestDependencies(t *testing.T) {
 	for _, m := range all {
 		shipped[m.Path] = m.shipped
 	}
-	for path, want := range map[string]bool{"github.com/hashicorp/raft": true, "github.com/inconshreveable/mousetrap": true, "pgregory.net/rapid": false, "honnef.co/go/tools": false} {
+	for path, want := range map[string]bool{"github.com/hashicorp/raft": true, "golang.org/x/sys": true, "pgregory.net/rapid": false, "honnef.co/go/tools": false} {
 		if got, ok := shipped[path]; !ok || got != want {
 			t.Errorf("%s: listed %v, in the program %v, want %v", path, ok, got, want)
 		}
 	}
 	if err := vulnerable(facts, all); err != nil {
 		t.Error(err)
+	}
+	release, err := os.ReadFile("../../.goreleaser.yaml")
+	if want := "goos: [" + strings.Join(platforms, ", ") + "]"; err != nil || !strings.Contains(string(release), want) {
+		t.Errorf(".goreleaser.yaml does not say %q (%v)", want, err)
 	}
 }
 
