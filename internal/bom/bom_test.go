@@ -35,6 +35,15 @@ func TestDependencies(t *testing.T) {
 	if err := vulnerable(facts, all); err != nil {
 		t.Error(err)
 	}
+	texts, err := notices()
+	for _, want := range []string{"github.com/hashicorp/raft v", "Mozilla Public License", "Go, its standard library", "Copyright 2009 The Go Authors"} {
+		if err != nil || !strings.Contains(string(texts), want) {
+			t.Errorf("the notices lack %q (%v)", want, err)
+		}
+	}
+	if strings.Contains(string(texts), "pgregory.net/rapid") {
+		t.Error("the notices have a module that is not shipped")
+	}
 	release, err := os.ReadFile("../../.goreleaser.yaml")
 	if want := "goos: [" + strings.Join(platforms, ", ") + "]"; err != nil || !strings.Contains(string(release), want) {
 		t.Errorf(".goreleaser.yaml does not say %q (%v)", want, err)

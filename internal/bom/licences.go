@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -116,6 +118,11 @@ func notices() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env GOROOT: %w", err)
+	}
+	all = append(all, dep{Path: "Go, its standard library and runtime,", Version: runtime.Version(), Dir: strings.TrimSpace(string(root)), shipped: true})
 	var b bytes.Buffer
 	b.WriteString("simctl contains the following modules.\n")
 	for _, m := range all {

@@ -66,7 +66,9 @@ func publish(t *testing.T, proxy string, version module.Version) {
 	must(t, file.Close())
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	must(t, err)
-	for suffix, text := range map[string][]byte{".mod": mod, ".info": []byte(`{"Version": "` + version.Version + `"}`)} {
-		must(t, os.WriteFile(filepath.Join(dir, version.Version+suffix), text, 0o666))
+	for name, text := range map[string]string{
+		"list": version.Version + "\n", version.Version + ".mod": string(mod), version.Version + ".info": `{"Version": "` + version.Version + `"}`,
+	} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 }
