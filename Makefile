@@ -110,6 +110,33 @@ growth: build ## measure time and memory by nodes, jobs, servers and evaluations
 scenario-docs: ## run every scenario's example, a few minutes, and write docs/scenarios
 	$(GO) run ./internal/scenariodocs docs/scenarios
 
+.PHONY: site
+site: ## turn the documents into a site of static pages, results/site/index.html
+	rm -rf results/site
+	$(GO) run ./internal/docsite results/site
+
+.PHONY: licences
+licences: ## write docs/licences.md, the licences of all dependencies
+	$(GO) run ./internal/bom licences docs/licences.md
+
+.PHONY: sbom
+sbom: build ## write results/simctl.cdx.json, a bill of materials (CycloneDX) of bin/simctl
+	@mkdir -p results
+	$(GO) run ./internal/bom sbom bin/simctl results/simctl.cdx.json
+
+# Without the network, take the database from a clone of github.com/golang/vulndb:
+# VULNDB=file:///CLONE/data/osv. The vulnerabilities of Go itself are those of the go command's version.
+GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.8.0
+VULNDB      ?= https://vuln.go.dev
+
+.PHONY: vuln
+vuln: ## look for known vulnerabilities that simctl, its tests or its tools can reach
+	$(GO) run $(GOVULNCHECK) -db $(VULNDB) -test ./...
+
+.PHONY: vuln-facts
+vuln-facts: ## renew what tests know of vulnerable dependencies; VULNDB=file:///CLONE/data/osv
+	$(GO) run ./internal/bom vulns $(patsubst file://%,%,$(VULNDB)) internal/bom/vulns.txt
+
 .PHONY: soak
 soak: build ## run SCHEDULES=500 random schedules of faults, from SEED=1 on, under both brokers
 	bin/simctl soak --schedules $(SCHEDULES) --seed $(SEED)

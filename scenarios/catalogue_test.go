@@ -105,20 +105,26 @@ func TestCatalogueRuns(t *testing.T) {
 			spec := smallest(name, "shedding")
 			res := runOne(t, spec, nil)
 			wantSound(t, res, judge.InvariantNonePending, judge.InvariantServersSame)
-			c, err := Compile(spec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			apply, _ := metrics.Applicable([]*metrics.Result{res}, nil, c.Thresholds())
-			verdicts, err := metrics.Check([]*metrics.Result{res}, nil, apply)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range verdicts {
-				if !v.OK {
-					t.Errorf("threshold %s: %s is %g, want %s", v.Name, v.Metric, v.Value, v.Demand)
-				}
-			}
+			wantThresholds(t, spec, res)
 		})
+	}
+}
+
+// wantThresholds fails the test for every threshold of the scenario that does not hold.
+func wantThresholds(t *testing.T, spec Spec, res *metrics.Result) {
+	t.Helper()
+	c, err := Compile(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply, _ := metrics.Applicable([]*metrics.Result{res}, nil, c.Thresholds())
+	verdicts, err := metrics.Check([]*metrics.Result{res}, nil, apply)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range verdicts {
+		if !v.OK {
+			t.Errorf("threshold %s: %s is %g, want %s", v.Name, v.Metric, v.Value, v.Demand)
+		}
 	}
 }

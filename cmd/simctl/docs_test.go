@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"flag"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -60,34 +57,5 @@ func document(t *testing.T, w *bytes.Buffer, cmd *cobra.Command) {
 		if c.IsAvailableCommand() {
 			document(t, w, c)
 		}
-	}
-}
-
-// TestLinks follows every link to a file in the documents.
-func TestLinks(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	root := filepath.Join("..", "..")
-	checked := 0
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".md" || strings.HasPrefix(path, filepath.Join(root, "results")) {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
-			checked++
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
-				t.Errorf("%s links to %s: %v", path, m[1], err)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if checked < 10 {
-		t.Errorf("found %d links in all documents: the pattern does not find them", checked)
 	}
 }

@@ -285,6 +285,14 @@ var layers = []layer{
 		reason: "the pages of the catalogue are made the way any user makes a report, of one chart",
 	},
 	{
+		part: "internal/docsite", modules: []string{"github.com/yuin/goldmark"},
+		reason: "the site is made of documents, whatever they are about, and no library for it comes into the program",
+	},
+	{
+		part: "internal/bom", modules: []string{"golang.org/x/mod"},
+		reason: "what the program is made of is asked of the Go tool and of binaries",
+	},
+	{
 		part: "internal/nomadproc", modules: []string{"github.com/hashicorp/nomad/api", "github.com/google/renameio/v2"},
 		reason: "servers are processes, whatever is done with them",
 	},

@@ -1,0 +1,248 @@
+package packaging
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v2"
+)
+
+// action is what the tests need of action.yml.
+type action struct {
+	Inputs map[string]struct {
+		Required bool
+		Default  string
+	}
+	Runs struct{ Steps []step }
+}
+
+type step struct {
+	Name, ID, If, Uses, Shell, Run string
+	Env, With                      map[string]string
+}
+
+func load(t *testing.T, file string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	must(t, err)
+	must(t, yaml.Unmarshal(text, into))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runner runs the steps of an action as GitHub does: bash -eo pipefail, with files for outputs,
+// for paths and for the summary.
+type runner struct {
+	t       *testing.T
+	dir     string
+	path    string
+	context map[string]string // inputs.NAME, github.NAME, steps.ID.outputs.NAME
+	output  string            // of all steps
+}
+
+var expression = regexp.MustCompile(`\$\{\{ (.*?) \}\}`)
+
+// expand evaluates expressions of the forms that the action has: A and A || B.
+func (r *runner) expand(text string) string {
+	return expression.ReplaceAllStringFunc(text, func(e string) string {
+		for _, name := range strings.Split(expression.FindStringSubmatch(e)[1], " || ") {
+			value, known := r.context[name]
+			if !known {
+				r.t.Fatalf("%s: nothing is called %q", e, name)
+			}
+			if value != "" {
+				return value
+			}
+		}
+		return ""
+	})
+}
+
+// step runs a step and returns its exit code. Only the text of run may have no expression: its
+// value would become part of the script.
+func (r *runner) step(s step) int {
+	if s.Shell != "bash" || expression.MatchString(s.Run) {
+		r.t.Fatalf("step %q: want shell: bash, and expressions in env alone", s.Name)
+	}
+	files := map[string]string{}
+	env := append(os.Environ(), "PATH="+r.path)
+	for _, name := range []string{"GITHUB_OUTPUT", "GITHUB_PATH"} {
+		files[name] = filepath.Join(r.t.TempDir(), name)
+		must(r.t, os.WriteFile(files[name], nil, 0o666))
+		env = append(env, name+"="+files[name])
+	}
+	env = append(env, "GITHUB_STEP_SUMMARY="+filepath.Join(r.dir, "summary.md"), "GOBIN="+filepath.Join(r.dir, "bin"))
+	for name, value := range s.Env {
+		env = append(env, name+"="+r.expand(value))
+	}
+	script := filepath.Join(r.t.TempDir(), "step.sh")
+	must(r.t, os.WriteFile(script, []byte(s.Run), 0o666))
+	cmd := exec.CommandContext(r.t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", script)
+	cmd.Dir, cmd.Env = r.dir, env
+	out, err := cmd.CombinedOutput()
+	r.output += string(out)
+	if cmd.ProcessState == nil {
+		r.t.Fatal(err)
+	}
+	for _, line := range lines(r.t, files["GITHUB_PATH"]) {
+		r.path = line + string(filepath.ListSeparator) + r.path
+	}
+	for _, line := range lines(r.t, files["GITHUB_OUTPUT"]) {
+		name, value, _ := strings.Cut(line, "=")
+		r.context["steps."+s.ID+".outputs."+name] = value
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+func lines(t *testing.T, file string) []string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	must(t, err)
+	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
+}
+
+// fakeGo is a directory with a go command that installs the program of this tree in the place of
+// the version asked for, as nothing is released yet. TestInstall tries the real go install.
+func fakeGo(t *testing.T, version string) string {
+	t.Helper()
+	dir := t.TempDir()
+	real, err := exec.LookPath("go")
+	must(t, err)
+	root, err := filepath.Abs("../..")
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "go"), fmt.Appendf(nil, `#!/bin/sh
+case "$*" in
+"install github.com/simctl/simctl/cmd/simctl@%s") exec %q build -C %q -pgo=off -o "$GOBIN/simctl" ./cmd/simctl ;;
+install*) echo "unexpected: go $*" >&2; exit 9 ;;
+esac
+exec %[2]q "$@"
+`, version, real, root), 0o755))
+	return dir
+}
+
+// TestAction runs the steps of action.yml against a baseline that holds, and against one that
+// does not.
+func TestAction(t *testing.T) {
+	var a action
+	load(t, "../../action.yml", &a)
+	r := &runner{t: t, dir: t.TempDir(), path: fakeGo(t, "v0.2.0") + string(filepath.ListSeparator) + os.Getenv("PATH"), context: map[string]string{"github.action_ref": "v0.2.0"}}
+	for name, input := range a.Inputs {
+		r.context["inputs."+name] = input.Default
+	}
+	r.context["inputs.baseline"], r.context["inputs.args"], r.context["inputs.out"] = "base.json", "--all", "kept/gate"
+
+	var gate, upload step
+	for _, s := range a.Runs.Steps {
+		switch {
+		case s.ID == "gate":
+			gate = s
+		case strings.HasPrefix(s.Uses, "actions/upload-artifact@"):
+			upload = s
+		case s.Run != "":
+			if code := r.step(s); code != 0 {
+				t.Fatalf("step %q: exit code %d\n%s", s.Name, code, r.output)
+			}
+		}
+	}
+	if code := r.step(step{Shell: "bash", Run: "simctl gate heartbeat-storm --var nodes=40 --quiet --update --baseline base.json"}); code != 0 {
+		t.Fatalf("write the baseline: exit code %d\n%s", code, r.output)
+	}
+
+	r.output = ""
+	if code := r.step(gate); code != 0 || !strings.Contains(r.output, "✓") {
+		t.Fatalf("the gate fails without a reason: exit code %d\n%s", code, r.output)
+	}
+	if upload.If != "always()" || r.expand(upload.With["name"]) != "kept-gate" || r.expand(upload.With["path"]) != "kept/gate" {
+		t.Errorf("the upload is %+v", upload)
+	}
+	for _, name := range []string{"legacy.json", "shedding.json", "report.html", "junit.xml"} {
+		if info, err := os.Stat(filepath.Join(r.dir, "kept", "gate", name)); err != nil || info.Size() == 0 {
+			t.Errorf("the gate left no %s (%v)", name, err)
+		}
+	}
+	if got := r.context["steps.gate.outputs.junit"]; got != "kept/gate/junit.xml" {
+		t.Errorf("the output junit is %q", got)
+	}
+
+	text, err := os.ReadFile(filepath.Join(r.dir, "base.json"))
+	must(t, err)
+	changed := regexp.MustCompile(`"evals_canceled": [1-9]\d*`).ReplaceAll(text, []byte(`"evals_canceled": 1`))
+	must(t, os.WriteFile(filepath.Join(r.dir, "base.json"), changed, 0o666))
+	r.output = ""
+	if code := r.step(gate); code != 3 || !strings.Contains(r.output, "::error") {
+		t.Errorf("the figures differ from the baseline: exit code %d, want 3 and annotations\n%s", code, r.output)
+	}
+	summary, err := os.ReadFile(filepath.Join(r.dir, "summary.md"))
+	must(t, err)
+	if !strings.Contains(string(summary), "evals_canceled") {
+		t.Errorf("the summary does not name the figure:\n%s", summary)
+	}
+	if text, err := os.ReadFile(filepath.Join(r.dir, "kept", "gate", "junit.xml")); err != nil || !strings.Contains(string(text), "<failure") {
+		t.Errorf("the JUnit file has no failure (%v)", err)
+	}
+}
+
+// TestWorkflow: the workflow of docs/ci gives the action what it takes, at a version that exists.
+func TestWorkflow(t *testing.T) {
+	var a action
+	load(t, "../../action.yml", &a)
+	var workflow struct {
+		Jobs map[string]struct{ Steps []step }
+	}
+	load(t, "../../docs/ci/simctl-gate.yml", &workflow)
+	uses := 0
+	for _, job := range workflow.Jobs {
+		for _, s := range job.Steps {
+			ref, ours := strings.CutPrefix(s.Uses, "simctl/simctl@")
+			if !ours {
+				continue
+			}
+			uses++
+			for name := range s.With {
+				if _, ok := a.Inputs[name]; !ok {
+					t.Errorf("the action has no input %q", name)
+				}
+			}
+			for name, input := range a.Inputs {
+				if input.Required && s.With[name] == "" {
+					t.Errorf("the workflow does not give %q", name)
+				}
+			}
+			if shallow, err := exec.Command("git", "rev-parse", "--is-shallow-repository").Output(); err != nil || string(shallow) != "false\n" {
+				t.Skip("without the history, nobody knows which versions exist")
+			}
+			if out, err := exec.Command("git", "cat-file", "-e", ref+":action.yml").CombinedOutput(); err != nil {
+				t.Errorf("version %s has no action.yml: %v\n%s", ref, err, out)
+			}
+		}
+	}
+	if uses != 1 {
+		t.Errorf("the workflow uses the action %d times", uses)
+	}
+}
+
+// TestGoVersion: what builds simctl elsewhere takes the Go version of go.mod.
+func TestGoVersion(t *testing.T) {
+	text, err := os.ReadFile("../../go.mod")
+	must(t, err)
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(text)[1]
+	for file, want := range map[string]string{
+		"Dockerfile": "FROM golang:%s AS build\n", "action.yml": "go-version: \"%s\"\n", "README.md": "You need Go %s and git",
+	} {
+		text, err := os.ReadFile("../../" + file)
+		must(t, err)
+		if want = fmt.Sprintf(want, version); !strings.Contains(string(text), want) {
+			t.Errorf("%s does not say %q, as go.mod does", file, want)
+		}
+	}
+}
