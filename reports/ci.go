@@ -42,11 +42,11 @@ func Checks(runs []*metrics.Result) []Check {
 			if v.Name != "" {
 				name = v.Name + " (" + v.Metric + ")"
 			}
-			detail := wording.Measured(v.Metric, v.Value) + ", want " + v.Demand
+			detail := wording.Measured(v.Metric, v.Value) + ", want " + wording.Demanded(v)
 			if change := changeText(v); change != "" && !v.OK {
 				detail += ": " + change
 			}
-			out = append(out, Check{names[i], name, detail, v.OK, true, v.Demand, &v.Value, v.Baseline})
+			out = append(out, Check{names[i], name, detail, v.OK, true, wording.Demanded(v), &v.Value, v.Baseline})
 		}
 	}
 	return out

@@ -102,6 +102,20 @@ func TestCheckDetails(t *testing.T) {
 	}
 }
 
+// TestDemandsHaveFewDecimals, as that to be at most a share of another run's time.
+func TestDemandsHaveFewDecimals(t *testing.T) {
+	for demand, want := range map[string]string{
+		"<= 0.5 × 150.761659 of legacy": "3.25 s, want <= 0.5 × 150.762 of legacy",
+		"<= 0.125":                      "3.25 s, want <= 0.125",
+		"<= 1e+20":                      "3.25 s, want <= 1e+20",
+	} {
+		r := &metrics.Result{Run: metrics.Run{Scenario: "s", Broker: "b"}, Thresholds: []metrics.Verdict{{Run: "b", Metric: "phases.p.recovery_s", Demand: demand, Value: 3.25, OK: true}}}
+		if got := Checks([]*metrics.Result{r})[0].Detail; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestJUnit(t *testing.T) {
 	var b bytes.Buffer
 	if err := JUnit(&b, judged(2)); err != nil {

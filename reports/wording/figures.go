@@ -3,6 +3,8 @@ package wording
 import (
 	"cmp"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/simctl/simctl/metrics"
@@ -124,4 +126,19 @@ func Measured(path string, value float64) string {
 		return Exact(round(value, 1e4)) + " s"
 	}
 	return strings.TrimSpace(countedText(Exact(value), m.Unit))
+}
+
+// manyDigits matches a number with more decimals than anybody reads.
+var manyDigits = regexp.MustCompile(`\d+\.\d{4,}`)
+
+// Demanded returns the demand of a threshold, with three decimals at most. The file keeps the
+// others, which the digest of a Result covers.
+func Demanded(v metrics.Verdict) string {
+	return manyDigits.ReplaceAllStringFunc(v.Demand, func(text string) string {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return text
+		}
+		return Exact(round(x, 1e3))
+	})
 }
