@@ -121,7 +121,7 @@ func decodeBaseline(data []byte) (*Baseline, error) {
 	dec.DisallowUnknownFields()
 	dec.UseNumber()
 	if err := dec.Decode(b); err != nil {
-		return nil, fmt.Errorf("not a baseline of simctl gate: %w", err)
+		return nil, fmt.Errorf("not a baseline of simctl gate: %w", JSONError(err))
 	}
 	return b, b.validate()
 }

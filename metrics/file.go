@@ -2,12 +2,14 @@ package metrics
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -47,7 +49,7 @@ func Decode(data []byte) (*Result, error) {
 		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 			return nil, fmt.Errorf("it has a field %s, which this simctl does not know: use the simctl that wrote it, or a newer one", field)
 		}
-		return nil, fmt.Errorf("not a valid result file: %w", err)
+		return nil, fmt.Errorf("not a valid result file: %w", JSONError(err))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("not a valid result file: something follows the result after byte %d", dec.InputOffset())
@@ -56,6 +58,33 @@ func Decode(data []byte) (*Result, error) {
 		return nil, fmt.Errorf("not a valid result file: %w", err)
 	}
 	return r, nil
+}
+
+// JSONError words an error of package json about a value of the wrong type by what files say,
+// without the types of this program. It returns other errors as they are.
+func JSONError(err error) error {
+	e, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return err
+	}
+	what := "another value"
+	switch e.Type.Kind() {
+	case reflect.String:
+		what = "text"
+	case reflect.Bool:
+		what = "true or false"
+	case reflect.Int, reflect.Int64:
+		what = "a whole number"
+	case reflect.Uint, reflect.Uint64:
+		what = "a whole number of at least 0"
+	case reflect.Float64:
+		what = "a number"
+	case reflect.Slice:
+		what = "a list"
+	case reflect.Map, reflect.Struct:
+		what = "an object"
+	}
+	return fmt.Errorf("%s is a JSON %s: it must be %s", cmp.Or(e.Field, "its content"), e.Value, what)
 }
 
 // checkSchema tells apart files that are no results, cut short or too new.

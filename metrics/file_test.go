@@ -250,3 +250,23 @@ func TestWriteFileNamesWhatFailed(t *testing.T) {
 		t.Errorf("error %v, want one that names the path", err)
 	}
 }
+
+// TestWrongTypes: a value of another type is told by what the file says, not by types of Go.
+func TestWrongTypes(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"schema":1,"run":{"seed":"x"}}`:            "run.seed is a JSON string: it must be a whole number",
+		`{"schema":1,"run":{},"phases":{}}`:          "phases is a JSON object: it must be a list",
+		`{"schema":1,"run":{"broker":7}}`:            "run.broker is a JSON number: it must be text",
+		`{"schema":1,"run":{"params":[]}}`:           "run.params is a JSON array: it must be an object",
+		`{"schema":1,"run":{},"host":{"wall_s":""}}`: "host.wall_s is a JSON string: it must be a number",
+	} {
+		_, err := Decode([]byte(text))
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: error %v, want one that ends in %q", text, err, want)
+		}
+	}
+	_, err := decodeBaseline([]byte(`{"baseline":1,"tolerance":"5%"}`))
+	if err == nil || !strings.HasSuffix(err.Error(), "tolerance is a JSON string: it must be a number") {
+		t.Errorf("a baseline: %v", err)
+	}
+}

@@ -29,6 +29,15 @@ type Sweep struct {
 	Metrics []string   `json:"metrics,omitempty"`
 	Runs    []SweepRun `json:"runs"`
 	Knees   []Knee     `json:"knees,omitempty"`
+	// Missing are the cells that the sweep has no runs of, since it reached a limit.
+	Missing []MissingCell `json:"missing,omitempty"`
+}
+
+// MissingCell is a cell that should have been run.
+type MissingCell struct {
+	Point  []string `json:"point"` // the value of each axis
+	Broker string   `json:"broker"`
+	Limit  string   `json:"limit"` // that was reached, such as --max-time 10m
 }
 
 // Axis is a parameter that a sweep varies.
@@ -62,6 +71,8 @@ type Knee struct {
 	// empty if there was none.
 	Passes string `json:"passes,omitempty"`
 	Fails  string `json:"fails,omitempty"`
+	// Limit is what ended the search before it had found the knee; empty if it was not ended.
+	Limit string `json:"limit,omitempty"`
 }
 
 // WriteFile writes the sweep as indented JSON without its Results, whole or not at all.

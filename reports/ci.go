@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"github.com/simctl/simctl/metrics"
@@ -13,12 +12,15 @@ import (
 
 // Check is one demand on a run and its outcome.
 type Check struct {
-	Run       string // label of the run
-	Name      string // what was checked: a metric, or an invariant
-	Detail    string // for a threshold, what it is and what was demanded
-	OK        bool
-	Threshold bool   // as opposed to an invariant
-	Demand    string // of a threshold
+	Run       string `json:"run"`    // its label
+	Name      string `json:"name"`   // what was checked: a metric, or an invariant
+	Detail    string `json:"detail"` // for a threshold, what it is and what was demanded
+	OK        bool   `json:"ok"`
+	Threshold bool   `json:"threshold"` // as opposed to an invariant
+	Demand    string `json:"demand,omitempty"`
+	// Value is the figure of a threshold, and Baseline the one that it is compared with, if any.
+	Value    *float64 `json:"value,omitempty"`
+	Baseline *float64 `json:"baseline,omitempty"`
 }
 
 // Stopped says which runs a limit ended before they were over; "" if none was.
@@ -40,38 +42,59 @@ func Checks(runs []*metrics.Result) []Check {
 			if v.Name != "" {
 				name = v.Name + " (" + v.Metric + ")"
 			}
-			detail := figureText(v.Metric, v.Value) + ", want " + v.Demand
+			detail := wording.Measured(v.Metric, v.Value) + ", want " + wording.Demanded(v)
 			if change := changeText(v); change != "" && !v.OK {
 				detail += ": " + change
 			}
-			out = append(out, Check{names[i], name, detail, v.OK, true, v.Demand})
+			out = append(out, Check{names[i], name, detail, v.OK, true, wording.Demanded(v), &v.Value, v.Baseline})
 		}
 	}
 	return out
 }
 
-// figureText formats the value of a metric's path with its unit.
-func figureText(path string, value float64) string {
-	m, _ := wording.MetricOf(path)
-	switch {
-	case value < 0 && strings.HasSuffix(path, "_s"):
-		return wording.Never
-	case m.Time() && value >= 60:
-		return fmt.Sprintf("%s s (%s)", wording.Exact(math.Round(1000*value)/1000), wording.Clock(value))
-	case m.Time():
-		return wording.Exact(math.Round(1000*value)/1000) + " s"
-	case m.Unit != "" && value == 1:
-		return "1 " + singular(m.Unit)
+// Failed counts the checks that failed.
+func Failed(checks []Check) int {
+	failed := 0
+	for _, c := range checks {
+		if !c.OK {
+			failed++
+		}
 	}
-	return strings.TrimSpace(wording.Exact(value) + " " + m.Unit)
+	return failed
 }
 
-// singular returns what one of a unit is called.
-func singular(unit string) string {
-	if stem, ok := strings.CutSuffix(unit, "ies"); ok {
-		return stem + "y"
+// ChecksJSON writes every check as one indented object.
+func ChecksJSON(w io.Writer, runs []*metrics.Result) error {
+	if len(runs) == 0 {
+		return ErrNoRuns
 	}
-	return strings.TrimSuffix(unit, "s")
+	checks := Checks(runs)
+	failed := Failed(checks)
+	return encodeJSON(w, struct {
+		OK       bool    `json:"ok"`
+		Scenario string  `json:"scenario"`
+		Failed   int     `json:"failed"`
+		Checks   []Check `json:"checks"`
+	}{failed == 0, runs[0].Run.Scenario, failed, checks}, " ")
+}
+
+// DifferencesJSON writes what DifferenceLines does, and the name of the baseline's file, as one
+// indented object.
+func DifferencesJSON(w io.Writer, file string, differences []metrics.Verdict) error {
+	type difference struct {
+		Run      string   `json:"run"`
+		Metric   string   `json:"metric"`
+		Value    float64  `json:"value"`
+		Baseline *float64 `json:"baseline"`
+	}
+	all := []difference{}
+	for _, v := range differences {
+		all = append(all, difference{v.Run, v.Metric, v.Value, v.Baseline})
+	}
+	return encodeJSON(w, struct {
+		Baseline    string       `json:"baseline"`
+		Differences []difference `json:"differences"`
+	}{file, all}, " ")
 }
 
 // changeText says by how much a figure differs from the baseline's; "" if no share can say it.
@@ -90,7 +113,7 @@ func changeText(v metrics.Verdict) string {
 func DifferenceLines(w io.Writer, differences []metrics.Verdict) error {
 	var b strings.Builder
 	for _, v := range differences {
-		fmt.Fprintf(&b, "%s: %s: %s, was %s", v.Run, v.Metric, figureText(v.Metric, v.Value), figureText(v.Metric, *v.Baseline))
+		fmt.Fprintf(&b, "%s: %s: %s, was %s", v.Run, v.Metric, wording.Measured(v.Metric, v.Value), wording.Measured(v.Metric, *v.Baseline))
 		if change := changeText(v); change != "" {
 			b.WriteString(": " + change)
 		}
@@ -130,8 +153,8 @@ func CheckLines(w io.Writer, runs []*metrics.Result, all bool) error {
 		}
 		r := runs[i]
 		ok := invariants == len(r.Invariants) && figures == len(r.Thresholds)
-		fmt.Fprintf(&b, "%s %s: %d of %d invariants and %d of %d figures are as they should be\n",
-			mark(ok), name, invariants, len(r.Invariants), figures, len(r.Thresholds))
+		fmt.Fprintf(&b, "%s %s: %d of %s and %d of %s are as they should be\n",
+			mark(ok), name, invariants, wording.Counted(float64(len(r.Invariants)), "invariants"), figures, wording.Counted(float64(len(r.Thresholds)), "figures"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -264,12 +287,7 @@ func StepSummary(w io.Writer, runs []*metrics.Result) error {
 		return ErrNoRuns
 	}
 	checks := Checks(runs)
-	failed := 0
-	for _, c := range checks {
-		if !c.OK {
-			failed++
-		}
-	}
+	failed := Failed(checks)
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n%d of %d checks hold.\n\n| | run | check | |\n|---|---|---|---|\n", wording.MarkdownCell(runs[0].Run.Scenario), len(checks)-failed, len(checks))
 	for _, ok := range []bool{false, true} {

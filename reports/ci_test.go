@@ -2,7 +2,9 @@ package reports
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -34,8 +36,8 @@ func TestCheckLines(t *testing.T) {
 and there
 ✗ shedding: few (phases.p0.raft_entries): -1 entries, want <= 5
 ✗ shedding: few (phases.p0.recovery_s): never, want <= 5
-✓ legacy: 1 of 1 invariants and 1 of 1 figures are as they should be
-✗ shedding: 0 of 1 invariants and 0 of 2 figures are as they should be
+✓ legacy: 1 of 1 invariant and 1 of 1 figure are as they should be
+✗ shedding: 0 of 1 invariant and 0 of 2 figures are as they should be
 `
 	if b.String() != want {
 		t.Errorf("lines\n%swant\n%s", b.String(), want)
@@ -43,6 +45,33 @@ and there
 	b.Reset()
 	if err := CheckLines(&b, judged(1), true); err != nil || !strings.Contains(b.String(), "✓ legacy: totals.raft_entries: 4 entries, want <= 5\n") {
 		t.Errorf("all lines (%v)\n%s", err, b.String())
+	}
+}
+
+func TestChecksJSON(t *testing.T) {
+	var b bytes.Buffer
+	if err := ChecksJSON(&b, judged(1)); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		OK       bool
+		Scenario string
+		Failed   int
+		Checks   []Check
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.OK || got.Scenario != "s|x" || got.Failed != 3 || len(got.Checks) != 5 {
+		t.Errorf("the document is %+v", got)
+	}
+	for i, want := range Checks(judged(1)) {
+		if c := got.Checks[i]; c.Run != want.Run || c.OK != want.OK || c.Detail != want.Detail || c.Threshold != (c.Value != nil) {
+			t.Errorf("check %d is %+v, want %+v", i, c, want)
+		}
+	}
+	if err := ChecksJSON(&b, nil); !errors.Is(err, ErrNoRuns) {
+		t.Errorf("without runs: %v", err)
 	}
 }
 
@@ -63,11 +92,26 @@ func TestCheckDetails(t *testing.T) {
 		{verdict("phases.p.recovery_s", 150.761659, 100, false), "150.762 s (2:31), want what was: 50.8% more"},
 		{verdict("phases.p.recovery_s", 0.25, -1, false), "0.25 s, want what was"},
 		{verdict("phases.p.recovery_s", -1, 10, false), "never, want what was"},
+		{verdict("latencies.nomad.broker.wait_time.p99", 0.6780001, 0.5, false), "0.678 s, want what was: 35.6% more"},
 		{verdict("fan_in.p50", 3, 2, false), "3, want what was: 50% more"},
 	} {
 		r := &metrics.Result{Run: metrics.Run{Scenario: "s", Broker: "legacy"}, Thresholds: []metrics.Verdict{c.verdict}}
 		if got := Checks([]*metrics.Result{r})[0].Detail; got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestDemandsHaveFewDecimals, as that to be at most a share of another run's time.
+func TestDemandsHaveFewDecimals(t *testing.T) {
+	for demand, want := range map[string]string{
+		"<= 0.5 × 150.761659 of legacy": "3.25 s, want <= 0.5 × 150.762 of legacy",
+		"<= 0.125":                      "3.25 s, want <= 0.125",
+		"<= 1e+20":                      "3.25 s, want <= 1e+20",
+	} {
+		r := &metrics.Result{Run: metrics.Run{Scenario: "s", Broker: "b"}, Thresholds: []metrics.Verdict{{Run: "b", Metric: "phases.p.recovery_s", Demand: demand, Value: 3.25, OK: true}}}
+		if got := Checks([]*metrics.Result{r})[0].Detail; got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

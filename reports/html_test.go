@@ -53,7 +53,7 @@ func TestPageSaysEverything(t *testing.T) {
 		"cost model":  "<div><dt>Raft commit</dt><dd>530 µs</dd></div>",
 		"source":      "Class <b>published</b>, from: 3 × 2 vCPU",
 		"invariant":   `<li class="failed">at most one evaluation per job in flight: job-3 had two</li>`,
-		"threshold":   `<code>totals.raft_entries</code> is 33066, demanded &lt;= 250`,
+		"threshold":   `<code>totals.raft_entries</code> is 33066 entries, demanded &lt;= 250`,
 		"rerun":       "<pre><code>simctl scenario heartbeat-storm --nodes 5000 --seed 1</code></pre>",
 		"digest":      runs[0].Digest(),
 		"failure":     `<p class="failure">invariant &#34;at most one evaluation per job in flight&#34; failed in shedding`,

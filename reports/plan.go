@@ -20,7 +20,48 @@ type Plan struct {
 	Asked   []PlanColumn `json:"asked"`   // one for each broker
 	Checked []PlanColumn `json:"checked"` // the same of a size that was simulated; empty if none was
 	// CheckTitle says what was simulated.
-	CheckTitle string `json:"check_title,omitempty"`
+	CheckTitle string      `json:"check_title,omitempty"`
+	Limits     []PlanLimit `json:"limits,omitempty"`
+}
+
+// PlanLimit is how runs stand to a limit, and how far single settings can go until it fails.
+type PlanLimit struct {
+	Limit   string       `json:"limit"`
+	Path    string       `json:"path"` // of its figure
+	Brokers []PlanWithin `json:"brokers"`
+}
+
+// PlanWithin is that of the run under one broker.
+type PlanWithin struct {
+	Broker   string      `json:"broker"`
+	Estimate float64     `json:"estimate"`
+	OK       bool        `json:"ok"`
+	Bounds   []PlanBound `json:"bounds"` // the same settings for each broker
+}
+
+// PlanBound is how far one setting can go while all others stay as they are.
+type PlanBound struct {
+	Setting string   `json:"setting"`
+	Asked   float64  `json:"asked"`
+	Least   bool     `json:"least"` // fewer fail; else more do
+	Low     *float64 `json:"low"`   // the ends of the values that will do; null if none will
+	High    *float64 `json:"high"`
+	Max     float64  `json:"max"` // that the setting can have
+}
+
+// text says which values will do.
+func (b PlanBound) text() string {
+	switch {
+	case b.Low == nil || b.High == nil:
+		return "none will do"
+	case *b.Low <= 1 && *b.High >= b.Max:
+		return "any"
+	case b.Least && *b.High >= b.Max:
+		return wording.Grouped(*b.Low)
+	case !b.Least && *b.Low <= 1:
+		return wording.Grouped(*b.High)
+	}
+	return wording.Grouped(*b.Low) + " to " + wording.Grouped(*b.High)
 }
 
 // PlanInput is a letter of the formulae and its value.
@@ -62,6 +103,9 @@ func PlanTable(w io.Writer, p Plan) error {
 			return err
 		}
 	}
+	for _, l := range p.Limits {
+		planLimit(out, l)
+	}
 	fmt.Fprint(out, "\nFormulae\n\n")
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, path := range planPaths(p.Asked) {
@@ -89,6 +133,31 @@ func PlanTable(w io.Writer, p Plan) error {
 	}
 	_ = table.Flush()
 	return out.Flush()
+}
+
+// planLimit writes what keeps a limit: a row for the runs as they are, then one a setting. Errors
+// stay with w.
+func planLimit(w *bufio.Writer, l PlanLimit) {
+	fmt.Fprintf(w, "\nWithin %s, if one setting changes and all others stay\n\n", l.Limit)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	header, asked := "\tasked\t", fmt.Sprintf("%-24s\t\t", wording.FigureName(l.Path))
+	for _, b := range l.Brokers {
+		header += b.Broker + "\t"
+		asked += wording.Figure(l.Path, b.Estimate, false) + " " + mark(b.OK) + "\t"
+	}
+	fmt.Fprintf(table, "%s\n%s\n", header, asked)
+	for i, bound := range l.Brokers[0].Bounds {
+		word := "at most"
+		if bound.Least {
+			word = "at least"
+		}
+		fmt.Fprintf(table, "%-24s\t%s\t", strings.ReplaceAll(bound.Setting, "_", " ")+", "+word, wording.Grouped(bound.Asked))
+		for _, b := range l.Brokers {
+			fmt.Fprintf(table, "%s\t", b.Bounds[i].text())
+		}
+		fmt.Fprintln(table)
+	}
+	_ = table.Flush()
 }
 
 // planRows writes the figures, a row each, and the simulated value beside every estimate.

@@ -25,6 +25,20 @@ func TestPlan(t *testing.T) {
 		Title: "On paper: a storm", CheckTitle: "Checked by simulation: a small one", Asked: columns(nil), Checked: columns(run),
 		Inputs: []PlanInput{{"N", "nodes", "", 8000}, {"T", "one evaluation", "s", 0.2401}},
 	}
+	bounds := func(nodes, jobs, schedulers [2]float64) []PlanBound {
+		bound := func(setting string, least bool, of [2]float64) PlanBound {
+			b := PlanBound{Setting: setting, Asked: 8000, Least: least, Max: 10_000}
+			if of[0] > 0 {
+				b.Low, b.High = &of[0], &of[1]
+			}
+			return b
+		}
+		return []PlanBound{bound("nodes", false, nodes), bound("system_jobs", false, jobs), bound("schedulers", true, schedulers)}
+	}
+	p.Limits = []PlanLimit{{Limit: "recovery_s<=300", Path: "totals.recovery_s", Brokers: []PlanWithin{
+		{Broker: "legacy", Estimate: 4005, Bounds: bounds([2]float64{1, 1234}, [2]float64{}, [2]float64{4, 10_000})},
+		{Broker: "shedding", Estimate: 12, OK: true, Bounds: bounds([2]float64{1, 10_000}, [2]float64{6, 71}, [2]float64{4, 8})},
+	}}}
 	var out bytes.Buffer
 	if err := PlanTable(&out, p); err != nil {
 		t.Fatal(err)

@@ -60,6 +60,9 @@ func Sweep(w io.Writer, format string, s *metrics.Sweep, opts TableOptions) erro
 	return fmt.Errorf("unknown format %q of a sweep: want one of %s", format, strings.Join(SweepFormats(), ", "))
 }
 
+// SweepStopped says that cells are missing since the sweep reached a limit; "" if none are.
+func SweepStopped(s *metrics.Sweep) string { return sweep.Stopped(s) }
+
 // WriteSweep writes everything there is to say about a sweep into dir, which must exist: the
 // tidy table, the summary as text and as a page, the text for benchstat, and charts of the
 // figures that it is about. It returns the names of the files. It writes each file whole or

@@ -131,11 +131,11 @@ func (b *builder) makeThresholds(vocabulary *metrics.Vocabulary) ([]metrics.Thre
 	var out []metrics.Threshold
 	for _, t := range b.def.Thresholds {
 		if err := vocabulary.CheckPath(t.Metric.Text); err != nil {
-			u, hint := err.(*metrics.PathError), ""
+			u := err.(*metrics.PathError)
 			if near := language.Suggest(u.Name, u.Known); near != "" {
-				hint = fmt.Sprintf(" Did you mean %q?", near)
+				return nil, b.def.Errorf(t.Metric.At, "Unknown metric", "There is no %s %q. Did you mean %q?", u.What, u.Name, near)
 			}
-			return nil, b.def.Errorf(t.Metric.At, "Unknown metric", "%v.%s", err, hint)
+			return nil, b.def.Errorf(t.Metric.At, "Unknown metric", "%v.", err)
 		}
 		for _, name := range []language.Name{t.Broker, t.MaxRatioOf} {
 			if name.Text == "" {

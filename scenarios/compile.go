@@ -51,8 +51,12 @@ func (s Spec) Variables() ([]language.Variable, error) {
 	return vars, s.inputError(err)
 }
 
-// inputError makes the error of a variable's value one of the Spec.
+// inputError makes the error of a variable's value one of the Spec. The text of a built-in scenario
+// is correct: an error in it is one of the values, and no user has written the line.
 func (s Spec) inputError(err error) error {
+	if e, ok := errors.AsType[*language.Error](err); ok && s.Source == "" {
+		return &InputError{Value: s.Scenario, Allowed: strings.Join(strings.Fields(e.Problems()[0].Detail), " ")}
+	}
 	if v, ok := errors.AsType[*language.VariableError](err); ok {
 		return &InputError{Input: v.Name, Value: v.Value, Allowed: v.Allowed, OfFile: s.Source != ""}
 	}
@@ -136,7 +140,7 @@ func Compile(s Spec) (*Compiled, error) {
 	c := &Compiled{Outline: *o}
 	c.spec.Files = nil
 	if err := c.build(keeping(&c.spec.Files, s.readFile)); err != nil {
-		return nil, err
+		return nil, s.inputError(err)
 	}
 	if s.Broker == "" {
 		return c, nil

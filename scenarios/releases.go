@@ -58,6 +58,15 @@ func BrokerNames() []string {
 	return names
 }
 
+// Releases returns the releases that profiles are of, the oldest first.
+func Releases() []string {
+	var names []string
+	for _, p := range cluster.Profiles() {
+		names = append(names, p.Version.String())
+	}
+	return names
+}
+
 // CheckBroker returns an error unless every scenario knows the broker.
 func CheckBroker(name string) error {
 	_, err := profiles{}.of(name)

@@ -89,15 +89,15 @@ func Run(ctx context.Context, runs []*Compiled, tell func(i int, p Progress)) ([
 	return process.RunAll(ctx, children, tell)
 }
 
-// RunChild runs one Spec as RunAll does, with a share of memory of its own: heap is the
-// bytes that the child's heap may grow to before it collects garbage in earnest. The caller
+// RunChild runs one Spec within limits as RunAll does, with a share of memory of its own: heap is
+// the bytes that the child's heap may grow to before it collects garbage in earnest. The caller
 // decides how many run side by side.
-func RunChild(ctx context.Context, spec Spec, heap int, tell func(Progress)) (*metrics.Result, error) {
+func RunChild(ctx context.Context, spec Spec, limits Limits, heap int, tell func(Progress)) (*metrics.Result, error) {
 	c, err := compileRun(spec)
 	if err != nil {
 		return nil, err
 	}
-	child, err := c.child()
+	child, err := c.Within(limits).child()
 	if err != nil {
 		return nil, err
 	}

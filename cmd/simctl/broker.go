@@ -80,7 +80,7 @@ func (f *exploreFlags) bind(flags *pflag.FlagSet) {
 	flags.IntVar(&b.Priorities, "priorities", b.Priorities, "number of priorities: 1, or 2 (then shedding needs --snapshot job)")
 	flags.StringVar((*string)(&b.Snapshot), "snapshot", string(b.Snapshot), "how new a worker's snapshot is: eval (as its evaluation) or job (as any evaluation of the job, as in Nomad)")
 	flags.IntVar(&b.MaxStates, "max-states", b.MaxStates, "stop the search, unfinished, at this many states")
-	flags.StringVar(&f.format, "format", f.format, "format of stdout: text or json")
+	bindFormat(flags, &f.format)
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
 }
 
@@ -89,15 +89,15 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 	for _, name := range f.policies {
 		p, err := broker.PolicyByName(name)
 		if err != nil {
-			return usageErrorf("--policy: %w%s", err, language.DidYouMean(name, broker.PolicyNames()))
+			if near := language.Suggest(name, broker.PolicyNames()); near != "" {
+				return usageErrorf("--policy %q: did you mean %q?", name, near)
+			}
+			return usageErrorf("--policy: %w", err)
 		}
 		policies = append(policies, p)
 	}
 	if e, ok := errors.AsType[*explore.BoundError](f.bounds.Check()); ok {
 		return usageErrorf("--%s \"%v\": it must be %s", e.Bound, e.Value, e.Want)
-	}
-	if f.format != "text" && f.format != "json" {
-		return usageErrorf("--format %q: it must be text or json", f.format)
 	}
 	progress := func(int, int) {}
 	if stderr := cmd.ErrOrStderr(); !f.quiet && isTerminal(stderr) {

@@ -39,7 +39,6 @@ func TestBrokerExplore(t *testing.T) {
 		{"write failures", []string{"explore", "--write-failures", "-1"}, exitUsage, nil, `--write-failures "-1": it must be from 0 to 10`},
 		{"snapshot", []string{"explore", "--snapshot", "new"}, exitUsage, nil, `--snapshot "new": it must be eval or job`},
 		{"max states", []string{"explore", "--max-states", "0"}, exitUsage, nil, `--max-states "0": it must be from 1 to 1000000000`},
-		{"format", []string{"explore", "--format", "xml"}, exitUsage, nil, `--format "xml": it must be text or json`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			stdout, err := runBroker(t, tt.args)

@@ -22,7 +22,8 @@ of simctl gate. Then the command compares the runs of each broker in turn, or on
 --broker. - is stdin.`,
 		Example: `  simctl compare results/run/legacy.json results/run/shedding.json
   simctl compare results/before results/after
-  simctl compare testdata/baselines/heartbeat-storm.json results/after --broker shedding
+  simctl compare testdata/baselines/heartbeat-storm.json results/after \
+      --broker shedding
   simctl compare legacy.json shedding.json --format json`,
 		Args: takes(2, 2, "2 results, got %d"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -8,8 +8,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/closedform"
 )
 
 // addCompletions tells shells what the arguments and flags of a command, and of all below it, can
@@ -18,6 +20,8 @@ func addCompletions(cmd *cobra.Command) {
 	switch {
 	case strings.HasPrefix(cmd.Use, "show "):
 		cmd.ValidArgsFunction = oneArgument(cobra.ShellCompDirectiveNoFileComp)
+	case strings.HasPrefix(cmd.Use, "releases "):
+		cmd.ValidArgsFunction = cobra.FixedCompletions(scenarios.Releases(), cobra.ShellCompDirectiveNoFileComp)
 	case slices.Contains([]string{"run FILE", "validate FILE", "gate [SCENARIO]", "sweep SCENARIO"}, cmd.Use):
 		cmd.ValidArgsFunction = oneArgument(cobra.ShellCompDirectiveDefault)
 	}
@@ -41,6 +45,10 @@ func flagCompletion(f *pflag.Flag) cobra.CompletionFunc {
 		return listOf(broker.PolicyNames())
 	case "format":
 		return listOf(reports.Formats())
+	case "release":
+		return listOf(scenarios.Releases())
+	case "behaviour":
+		return cobra.FixedCompletions(scenarios.Names(), cobra.ShellCompDirectiveDefault)
 	case "cost":
 		return cobra.FixedCompletions(scenarios.CostNames(), cobra.ShellCompDirectiveDefault)
 	case "clock":
@@ -53,6 +61,8 @@ func flagCompletion(f *pflag.Flag) cobra.CompletionFunc {
 		return variablesOf("cost", "broker")
 	case "until-knee":
 		return axesOf
+	case "slo", "metric":
+		return figuresOf
 	}
 	return nil
 }
@@ -107,7 +117,33 @@ func axesOf(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellComp
 	var out []string
 	for _, axis := range given {
 		name, _, _ := strings.Cut(axis, "=")
-		out = append(out, name)
+		if !slices.Contains(out, name) { // flags are parsed twice
+			out = append(out, name)
+		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// figuresOf completes the names of figures, of the totals and of each phase of the scenario that
+// the arguments name or, for a plan, of the one that has formulae.
+func figuresOf(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	scenario := closedform.Scenario
+	if len(args) > 0 {
+		scenario = args[0]
+	}
+	prefixes := []string{""}
+	if spec, err := specOf(cmd.InOrStdin(), scenario); err == nil && scenario != "-" {
+		if outline, err := scenarios.OutlineOf(spec); err == nil {
+			for _, phase := range outline.PhaseNames() {
+				prefixes = append(prefixes, phase+".")
+			}
+		}
+	}
+	var out []string
+	for _, prefix := range prefixes {
+		for _, m := range metrics.PhaseMetrics() {
+			out = append(out, prefix+m.Name)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

@@ -17,8 +17,10 @@ func newDesignsCommand() *cobra.Command {
 broker after a plus sign; several may follow. Every command that takes brokers takes
 designs.`,
 		Example: `  simctl designs
-  simctl scenario heartbeat-storm --nodes 1000 --broker shedding,shedding+reap-until-empty
-  simctl scenario failover-mid-drain --nodes 500 --broker shedding,shedding+restore-best+wake-at-index`,
+  simctl scenario heartbeat-storm --nodes 1000 \
+      --broker shedding,shedding+reap-until-empty
+  simctl scenario failover-mid-drain --nodes 500 \
+      --broker shedding,shedding+restore-best+wake-at-index`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, d := range designs.All() {

@@ -164,8 +164,8 @@ func bindBrokers(flags *pflag.FlagSet, value *[]string, usage string) {
 func textFormat(value *string) pflag.Value { return oneOf(value, "format", textFormats()) }
 
 // bindFormat adds the flag that turns a command's text into JSON.
-func bindFormat(cmd *cobra.Command, format *string) {
-	cmd.Flags().Var(oneOf(format, "format", []string{"text", "json"}), "format", "format of stdout: text, json")
+func bindFormat(flags *pflag.FlagSet, format *string) {
+	flags.Var(oneOf(format, "format", []string{"text", "json"}), "format", "format of stdout: text, json")
 }
 
 // printJSON writes a value as indented JSON.
@@ -180,7 +180,7 @@ func printJSON(cmd *cobra.Command, v any) error {
 func oneOf(value *string, kind string, known []string) pflag.Value {
 	c := newChecked(value, kind, func(s string) (string, error) {
 		if !slices.Contains(known, s) {
-			return "", fmt.Errorf("it must be one of %s%s", strings.Join(known, ", "), language.DidYouMean(s, known))
+			return "", errors.New(language.Instead(s, known))
 		}
 		return s, nil
 	})

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -29,13 +31,15 @@ type gateFlags struct {
 
 func newGateCommand() *cobra.Command {
 	f := &gateFlags{scenarioFlags: *newScenarioFlags(scenarios.Spec{}), tolerance: 0.05}
+	f.format = "text"
 	cmd := &cobra.Command{
 		Use:   "gate [SCENARIO]",
 		Short: "Run a scenario and fail if its figures differ from a baseline",
 		Long: `Repeat the runs of a baseline file and check every figure against the baseline and against
 the thresholds of the scenario. Each check that fails prints a line with the figure, the
-demand and the difference; --all prints the others, too. The exit code is 3 if a check
-fails. --out keeps the results and a report, whatever the outcome.
+demand and the difference; --all prints the others, too, and --format json has all of them.
+The exit code is 3 if a check fails. --out keeps the results and a report, whatever the
+outcome.
 
 With --update the runs become the new baseline, and the command prints which figures it
 changes: commit that file. SCENARIO is a scenario
@@ -43,7 +47,8 @@ file or the name of a built-in scenario; the default of --baseline is
 testdata/baselines/NAME.json. The baseline also holds what to run: flags that change it
 need --update. A scenario without a baseline is checked against its thresholds alone.`,
 		Example: `  simctl gate heartbeat-storm --var nodes=200 --update
-  simctl gate --baseline testdata/baselines/heartbeat-storm.json --junit gate.xml`,
+  simctl gate --baseline testdata/baselines/heartbeat-storm.json \
+      --junit gate.xml`,
 		Args: atMost(1, "one scenario"),
 		RunE: f.run,
 	}
@@ -61,6 +66,7 @@ need --update. A scenario without a baseline is checked against its thresholds a
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
 	bindBrokers(flags, &f.brokers, "brokers to run (default legacy,shedding)")
 	flags.StringVar(&f.spec.Cost, "cost", "", "what work costs (default: as the scenario says)")
+	bindFormat(flags, &f.format)
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	return cmd
 }
@@ -103,27 +109,46 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err == nil && !f.update {
 		err = held.judge(results)
 	}
-	if err == nil && out != nil {
-		var lacking error
-		if lacking, err = writeFiles(out, results); err == nil {
-			err = errors.Join(lacking, out.commit())
-		}
-	}
 	if err != nil {
 		return err
 	}
+	var lacking error
+	if out != nil {
+		lacking = f.keep(out, results)
+	}
 	if f.update {
-		return f.write(cmd, baseline, results)
+		return errors.Join(f.write(cmd, baseline, results), lacking)
 	}
 	if err := f.report(cmd, results); err != nil {
 		return err
 	}
 	held.tell(cmd)
-	return gateVerdict(results, f.base)
+	failed := gateVerdict(results, f.base)
+	if failed != nil && lacking != nil {
+		cmd.PrintErrf("%v\n", lacking) // the verdict decides on the exit code
+		return failed
+	}
+	return cmp.Or(failed, lacking)
+}
+
+// keep writes the results and the report. The error says what a full disk left out, which is no
+// reason to lose the verdict.
+func (f *gateFlags) keep(out *outDir, results []*metrics.Result) error {
+	lacking, err := writeFiles(out, results)
+	if err == nil {
+		err = out.commit()
+	}
+	if err == nil && lacking != nil {
+		return fmt.Errorf("%w; the results are in %s: simctl report makes the rest of them later", lacking, f.out)
+	}
+	return err
 }
 
 // checkFiles refuses files that could not be written in the end.
 func (f *gateFlags) checkFiles(cmd *cobra.Command) error {
+	if f.github && f.format == "json" {
+		return usageErrorf("--github annotates on stdout, which --format json keeps for JSON: leave one of them out")
+	}
 	if cmd.Flags().Changed("junit") {
 		if err := checkFile("junit", f.junit); err != nil {
 			return err
@@ -138,16 +163,12 @@ func (f *gateFlags) checkFiles(cmd *cobra.Command) error {
 // gateVerdict returns an error that counts the failed checks, or nil. The lines of the
 // report name them.
 func gateVerdict(results []*metrics.Result, baseline string) error {
-	failed, checks := 0, reports.Checks(results)
-	for _, c := range checks {
-		if !c.OK {
-			failed++
-		}
-	}
+	checks := reports.Checks(results)
+	failed := reports.Failed(checks)
 	if failed == 0 {
 		return nil
 	}
-	return verdictErrorf("%d of %d checks failed; if the change is intended, update the baseline: simctl gate --baseline %s --update", failed, len(checks), baseline)
+	return verdictErrorf("%d of %s failed; if the change is intended, update the baseline: simctl gate --baseline %s --update", failed, english.Plural(len(checks), "check", ""), baseline)
 }
 
 // prepare decides what to run: what the baseline holds or, with --update, what the command
@@ -190,7 +211,7 @@ func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baselin
 func (f *gateFlags) fromBaseline(b *metrics.Baseline, args []string) error {
 	var spec scenarios.Spec
 	if err := json.Unmarshal(b.Spec, &spec); err != nil {
-		return usageErrorf("%s: its spec cannot be read: %w", f.base, err)
+		return usageErrorf("%s: its spec cannot be read: %w", f.base, metrics.JSONError(err))
 	}
 	if len(args) == 1 && spec.Scenario != f.spec.Scenario {
 		return usageErrorf("%s is a baseline of scenario %s, not of %s", f.base, spec.Scenario, f.spec.Scenario)
@@ -247,8 +268,14 @@ func (f *gateFlags) write(cmd *cobra.Command, old *metrics.Baseline, results []*
 		return err
 	}
 	how := ""
+	var differences []metrics.Verdict
 	if old != nil {
-		differences := old.Differences(results)
+		differences = old.Differences(results)
+	}
+	if f.format == "json" {
+		return reports.DifferencesJSON(cmd.OutOrStdout(), f.base, differences)
+	}
+	if old != nil {
 		if err := reports.DifferenceLines(cmd.OutOrStdout(), differences); err != nil {
 			return err
 		}
@@ -273,7 +300,11 @@ func relative(dir, file string) (string, error) {
 
 // report writes the checks to stdout, and to JUnit and GitHub if the flags ask for it.
 func (f *gateFlags) report(cmd *cobra.Command, results []*metrics.Result) error {
-	if err := reports.CheckLines(cmd.OutOrStdout(), results, f.all); err != nil {
+	write := func(w io.Writer, runs []*metrics.Result) error { return reports.CheckLines(w, runs, f.all) }
+	if f.format == "json" {
+		write = reports.ChecksJSON
+	}
+	if err := write(cmd.OutOrStdout(), results); err != nil {
 		return err
 	}
 	if f.junit != "" {

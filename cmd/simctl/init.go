@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 )
@@ -27,13 +28,17 @@ own. FILE is scenario.hcl by default; a file that is there already stays as it i
 			if len(args) > 0 {
 				path = args[0]
 			}
-			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			info, err := os.Lstat(path)
+			if err == nil && info.IsDir() {
+				return usageErrorf("%s: it is a directory: name a file, such as %s", path, filepath.Join(path, "scenario.hcl"))
+			}
+			if !errors.Is(err, fs.ErrNotExist) {
 				return usageErrorf("%s: there is such a file already: name another one", path)
 			}
 			if err := writeFile(path, starter); err != nil {
 				return usageErrorf("the scenario cannot be written: %w", err)
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wrote %[1]s: run it by simctl scenario run %[1]s\n", path)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %[1]s: run it by simctl scenario run %[1]s\n", path)
 			return err
 		},
 	}

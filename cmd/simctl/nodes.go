@@ -45,7 +45,8 @@ heartbeats and mark the nodes as down. The same seed brings the same nodes back;
 processes need a seed each. Use a cluster that is meant for tests: its servers place
 allocations on the nodes as on any others.`,
 		Example: `  simctl nodes --server 127.0.0.1:4647 --count 5000
-  simctl nodes --server 10.0.0.1:4647 --server 10.0.0.2:4647 --server 10.0.0.3:4647 --nomad-version 1.4.3
+  simctl nodes --server 10.0.0.1:4647 --server 10.0.0.2:4647 \
+      --server 10.0.0.3:4647 --nomad-version 1.4.3
   simctl nodes --server 127.0.0.1:4647 --behaviour flapping --var nodes=500`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -76,13 +77,9 @@ connections, and metrics are to be had in the format of Prometheus, which simctl
 	flags.StringVar(&bin, "bin", "", "path of the Nomad program")
 	flags.IntVar(&set.Servers, "servers", set.Servers, fmt.Sprintf("number of servers, 1 to %d", nomadproc.MaxServers))
 	flags.IntVar(&schedulers, "num-schedulers", 0, "scheduler workers of each server (default: Nomad's, one for each core)")
-	flags.Lookup("num-schedulers").DefValue = ""
 	flags.Float64Var(&set.MaxHeartbeatsPerSecond, "max-heartbeats-per-second", 0, "heartbeats a second that the leader spreads the clients over (default: Nomad's)")
 	flags.DurationVar(&set.MinHeartbeatTTL, "min-heartbeat-ttl", 0, "shortest heartbeat TTL, such as 10s (default: Nomad's)")
 	flags.DurationVar(&set.HeartbeatGrace, "heartbeat-grace", 0, "time after the TTL before a node is down, such as 10s (default: Nomad's)")
-	for _, name := range []string{"max-heartbeats-per-second", "min-heartbeat-ttl", "heartbeat-grace"} {
-		flags.Lookup(name).DefValue = ""
-	}
 	bindDir(flags, &dir)
 	return cmd
 }
@@ -125,7 +122,7 @@ func newNomadDownCommand() *cobra.Command {
 			if err != nil {
 				return nomadError(err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "ended %d servers of Nomad %s in %s\n", len(c.Servers), c.Version, c.Dir)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "ended %s of Nomad %s in %s\n", english.Plural(len(c.Servers), "server", ""), c.Version, c.Dir)
 			return err
 		},
 	}

@@ -31,16 +31,21 @@ type outDir struct {
 // returns a usage error if target cannot be written, so that callers can refuse it before
 // they run anything. The caller must call discard at the end, unless commit succeeds.
 func newOutDir(target string) (*outDir, error) {
+	return newDirOf(fmt.Sprintf("--out %q", target), target)
+}
+
+// newDirOf is newOutDir for a target that errors call said.
+func newDirOf(said, target string) (*outDir, error) {
 	if target == "" {
-		return nil, usageErrorf(`--out "": want the name of a directory`)
+		return nil, usageErrorf("%s: want the name of a directory", said)
 	}
 	info, err := os.Stat(target)
 	if err == nil && !info.IsDir() {
-		return nil, usageErrorf("--out %q: it is a file; want a directory, which need not exist", target)
+		return nil, usageErrorf("%s: it is a file; want a directory, which need not exist", said)
 	}
 	d := &outDir{target: target, exists: err == nil}
 	if d.stage, err = stageNear(target); err != nil {
-		return nil, usageErrorf("--out %q: cannot write there: %w; want a writable directory, which need not exist", target, err)
+		return nil, usageErrorf("%s: cannot write there: %w; want a writable directory, which need not exist", said, err)
 	}
 	return d, nil
 }

@@ -7,9 +7,11 @@ import (
 )
 
 func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int64{"1GiB": 1 << 30, "1.5GiB": 3 << 29, "800MB": 800e6, "2 TB": 2e12, "1048576": 1 << 20, "4096KiB": 4 << 20} {
+	for text, want := range map[string]size{"1GiB": 1 << 30, "1.5GiB": 3 << 29, "800MB": 800e6, "2 TB": 2e12, "1048576": 1 << 20, "4096KiB": 4 << 20} {
 		if got, err := parseSize(text); err != nil || got != want {
 			t.Errorf("%s is %d (%v), want %d", text, got, err, want)
+		} else if again, err := parseSize(got.String()); err != nil || again != got {
+			t.Errorf("%s is written as %v, which is %d (%v)", text, got, again, err)
 		}
 	}
 	for _, text := range []string{"", "5", "-1GiB", "NaN", "GiB", "1e99GB", "six"} {

@@ -12,12 +12,14 @@ import (
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/closedform"
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 type planFlags struct {
 	spec   scenarios.Spec
 	miss   float64
 	check  int
+	slo    []string
 	format string
 	quiet  bool
 }
@@ -34,11 +36,15 @@ func newPlanCommand(needed func(string) bool) *cobra.Command {
 shedding broker: evaluations, Raft entries, and the time to recovery. The output shows
 every formula and the value of every letter in it.
 
+With --slo, the output also says how many nodes and system jobs, and how few schedulers,
+keep a figure within a limit by these formulae, each with all else as given.
+
 To show how far the formulae can be trusted, the command also simulates a smaller storm
 with the same settings under both brokers, and compares it with what the formulae say
 about it. --check-nodes sets its size; 0 leaves the check out.`,
 		Example: `  simctl plan --nodes 8000 --system-jobs 40 --allocs-per-node 25 --miss 10%
-  simctl plan --nodes 8000 --system-jobs 40 --schedulers 8 --check-nodes 0`,
+  simctl plan --nodes 8000 --system-jobs 40 --schedulers 8 --check-nodes 0
+  simctl plan --nodes 8000 --slo 'recovery_s<=300' --slo 'raft_entries<=100000'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -51,6 +57,7 @@ about it. --check-nodes sets its size; 0 leaves the check out.`,
 	}
 	flags.Var(newChecked(&f.miss, "share", parseShare), "miss", "share of the nodes that miss their heartbeats, such as 10% or 0.1")
 	flags.Lookup("miss").DefValue = "10%"
+	flags.StringArrayVar(&f.slo, "slo", nil, "limit on a figure, such as 'recovery_s<=300', to solve for nodes, jobs and schedulers; may be given many times")
 	bindCost(flags, &f.spec)
 	flags.IntVar(&f.check, "check-nodes", 0, fmt.Sprintf("nodes of the simulated check; 0 for none (default: --nodes, up to %d)", mostCheckNodes))
 	flags.Var(oneOf(&f.format, "format", []string{"table", "json"}), "format", "format of stdout: table, json")
@@ -86,6 +93,9 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 		return inputError(err)
 	}
 	plan := reports.Plan{Title: "On paper: " + describeStorm(f.spec), Inputs: inputs, Asked: asked}
+	if plan.Limits, err = f.solve(); err != nil {
+		return err
+	}
 	if !cmd.Flags().Changed("check-nodes") {
 		f.check = min(int(f.number("nodes")), mostCheckNodes)
 	}
@@ -122,6 +132,51 @@ func planColumns(spec scenarios.Spec) (columns []reports.PlanColumn, inputs []re
 		}
 	}
 	return columns, inputs, nil
+}
+
+// solve finds what keeps the limits.
+func (f *planFlags) solve() ([]reports.PlanLimit, error) {
+	var out []reports.PlanLimit
+	for _, text := range f.slo {
+		outline, err := scenarios.OutlineOf(f.spec)
+		if err != nil {
+			return nil, inputError(err)
+		}
+		limit, err := outline.FigureVocabulary().ParseLimit(text)
+		if err != nil {
+			return nil, badFigure("slo", text, err)
+		}
+		one := reports.PlanLimit{Limit: limit.String(), Path: limit.Metric}
+		for _, b := range planBrokers {
+			if limit.Broker != "" && limit.Broker != b {
+				continue
+			}
+			spec := f.spec
+			spec.Broker = b
+			within, err := closedform.Solve(spec, limit)
+			if err != nil {
+				return nil, usageErrorf("--slo %q: %w", text, err)
+			}
+			one.Brokers = append(one.Brokers, planWithin(b, within))
+		}
+		if len(one.Brokers) == 0 {
+			return nil, usageErrorf("--slo %q: there are no formulae for the broker %q: %s", text, limit.Broker, language.Instead(limit.Broker, planBrokers))
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+func planWithin(broker string, w *closedform.Within) reports.PlanWithin {
+	out := reports.PlanWithin{Broker: broker, Estimate: w.Estimate, OK: w.OK}
+	for _, b := range w.Bounds {
+		bound := reports.PlanBound{Setting: b.Setting, Asked: b.Asked, Least: b.Least, Max: b.Max}
+		if !math.IsNaN(b.Low) {
+			bound.Low, bound.High = &b.Low, &b.High
+		}
+		out.Bounds = append(out.Bounds, bound)
+	}
+	return out
 }
 
 // simulate runs the check and adds it to the plan.

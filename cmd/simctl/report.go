@@ -92,7 +92,7 @@ func parseFormats(s string) (commaList, error) {
 	known, list := reports.Formats(), strings.Split(s, ",")
 	for i, f := range list {
 		if !slices.Contains(known, f) {
-			return nil, fmt.Errorf("unknown format %q; want one or more of %s%s", f, strings.Join(known, ", "), language.DidYouMean(f, known))
+			return nil, fmt.Errorf("unknown format %q: %s", f, language.Instead(f, known))
 		}
 		if slices.Contains(list[:i], f) {
 			return nil, fmt.Errorf("format %q is named twice", f)

@@ -57,6 +57,7 @@ interrupted or stopped, 2 bad usage or input, 3 an invariant or a threshold fail
 		SilenceUsage:  true,
 	})
 	root.SetFlagErrorFunc(flagError)
+	fitHelp(root)
 	root.AddCommand(
 		newInitCommand(),
 		newScenarioCommand(needed(args, "scenario")),
@@ -74,6 +75,7 @@ interrupted or stopped, 2 bad usage or input, 3 an invariant or a threshold fail
 		newDesignsCommand(),
 		newReleasesCommand(),
 		newNomadCommand(),
+		newManCommand(),
 		newVersionCommand(),
 		newRunOneCommand(),
 	)
@@ -137,8 +139,8 @@ func unknownCommand(parent *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return usageErrorf("unknown %s %q: want one of %s%s (see %s --help)",
-		parent.Annotations["noun"], name, strings.Join(names, ", "), language.DidYouMean(name, names), parent.CommandPath())
+	return usageErrorf("unknown %s %q: %s (see %s --help)",
+		parent.Annotations["noun"], name, language.Instead(name, names), parent.CommandPath())
 }
 
 // newHelpCommand replaces cobra's, which exits with 0 on an unknown topic.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -51,7 +52,7 @@ func newScenarioListCommand() *cobra.Command {
 			return nil
 		},
 	}
-	bindFormat(cmd, &format)
+	bindFormat(cmd.Flags(), &format)
 	return cmd
 }
 
@@ -218,31 +219,55 @@ func newScenarioValidateCommand() *cobra.Command {
 		Use:   "validate FILE",
 		Short: "Check a scenario file without running it",
 		Long: `Check a scenario file without running it. FILE is a scenario file, - for stdin, or the name
-of a built-in scenario. The exit code is 2 if the file has an error.`,
+of a built-in scenario. The exit code is 2 if the file has an error; --format json has its
+line, too.`,
 		Args: oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.load(cmd, args[0], vars); err != nil {
-				return err
+			err := f.load(cmd, args[0], vars)
+			summary := ""
+			if err == nil {
+				summary, err = f.summary()
 			}
-			_, runs, err := f.compile()
-			if err != nil {
-				return err
+			switch {
+			case format == "json":
+				return errors.Join(printJSON(cmd, validationOf(args[0], summary, err)), err)
+			case err == nil:
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: ok: %s\n", args[0], summary)
 			}
-			if format == "json" {
-				return printJSON(cmd, struct {
-					File    string `json:"file"`
-					OK      bool   `json:"ok"`
-					Summary string `json:"summary"`
-				}{args[0], true, runs[0].Summary()})
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: ok: %s\n", args[0], runs[0].Summary())
 			return err
 		},
 	}
-	bindFormat(cmd, &format)
+	bindFormat(cmd.Flags(), &format)
 	vars.bind(cmd.Flags())
 	cmd.Flags().BoolVar(&f.spec.Force, "force", false, "allow more than 1,000,000 clients")
 	return cmd
+}
+
+// summary says in one line what the flags stand for, or what is wrong with them.
+func (f *scenarioFlags) summary() (string, error) {
+	_, runs, err := f.compile()
+	if err != nil {
+		return "", err
+	}
+	return runs[0].Summary(), nil
+}
+
+// validation is what scenario validate prints as JSON.
+type validation struct {
+	File     string             `json:"file"`
+	OK       bool               `json:"ok"`
+	Summary  string             `json:"summary,omitempty"`
+	Problems []language.Problem `json:"problems,omitempty"`
+}
+
+func validationOf(file, summary string, err error) validation {
+	v := validation{File: file, OK: err == nil, Summary: summary}
+	if e, ok := errors.AsType[*language.Error](err); ok {
+		v.Problems = e.Problems()
+	} else if err != nil {
+		v.Problems = []language.Problem{{Summary: err.Error()}}
+	}
+	return v
 }
 
 func newScenarioFormatCommand() *cobra.Command {

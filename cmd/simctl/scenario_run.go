@@ -51,7 +51,7 @@ func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.out, "out", "", "directory to write (default results/NAME-TIMESTAMP)")
 	flags.StringVar(&f.base, "baseline", "", "baseline file, for thresholds that compare with one (see simctl gate)")
 	flags.Var(newChecked(&f.limits.Time, "duration", parsePatience), "max-time", "wall time after which a run stops and reports what was, such as 2m (default: none)")
-	flags.Var(newChecked(&f.limits.Memory, "size", parseSize), "max-memory", "memory of a run's process at which it stops and reports what was, such as 4GiB (default: none)")
+	flags.Var(newChecked((*size)(&f.limits.Memory), "size", parseSize), "max-memory", "memory of a run's process at which it stops and reports what was, such as 4GiB (default: none)")
 	for _, name := range []string{"max-time", "max-memory"} {
 		flags.Lookup(name).DefValue = ""
 	}
@@ -220,7 +220,10 @@ func inputError(err error, brokers ...string) error {
 		scenarios.InputScenario:  scenarios.Names(),
 	}
 	if e, ok := errors.AsType[*scenarios.InputError](err); ok {
-		return usageErrorf("%w%s", err, language.DidYouMean(e.Value, candidates[e.Input]))
+		if near := language.Suggest(e.Value, candidates[e.Input]); near != "" {
+			return usageErrorf("%w", &scenarios.InputError{Input: e.Input, Value: e.Value, Allowed: fmt.Sprintf("did you mean %q?", near)})
+		}
+		return usageErrorf("%w", err)
 	}
 	if _, ok := errors.AsType[*language.Error](err); ok {
 		return usageErrorf("%w", err)

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/simctl/simctl/reports"
@@ -42,7 +43,7 @@ API can have, takes --allow-remote and a token in the environment variable SIMCT
 				return usageErrorf("%w", err)
 			}
 			var page bytes.Buffer
-			title := fmt.Sprintf("Simulated cluster under the %s broker: %d servers, %d clients", o.Broker, o.Servers, o.Nodes)
+			title := fmt.Sprintf("Simulated cluster under the %s broker: %s, %s", o.Broker, english.Plural(o.Servers, "server", ""), english.Plural(o.Nodes, "client", ""))
 			if err := reports.LivePage(&page, title, serve.SamplesPath, serve.KeptSamples); err != nil {
 				return err
 			}
@@ -50,7 +51,8 @@ API can have, takes --allow-remote and a token in the environment variable SIMCT
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP)
 			defer stop()
 			return serve.Run(ctx, o, func(w serve.Where) {
-				cmd.PrintErrf("%d servers and %d clients; end with Ctrl-C\nclient RPC at %v\nexport NOMAD_ADDR=http://%v\n", o.Servers, o.Nodes, w.RPC, w.HTTP)
+				cmd.PrintErrf("%s and %s; end with Ctrl-C\nclient RPC at %v\nexport NOMAD_ADDR=http://%v\n",
+					english.Plural(o.Servers, "server", ""), english.Plural(o.Nodes, "client", ""), w.RPC, w.HTTP)
 			})
 		},
 	}

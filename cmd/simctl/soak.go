@@ -23,10 +23,36 @@ type soakFlags struct {
 	repeats   int
 	print     bool
 	noShrink  bool
+	format    string
+}
+
+// soakReport is what --format json prints.
+type soakReport struct {
+	OK      bool         `json:"ok"`
+	Brokers []string     `json:"brokers"`
+	Passed  []soakPass   `json:"passed"`
+	Failed  *soakFailure `json:"failed,omitempty"`
+}
+
+// soakPass is a schedule that passed.
+type soakPass struct {
+	Seed     int64   `json:"seed"`
+	Events   int     `json:"events"`
+	VirtualS float64 `json:"virtual_s"` // of its longest run
+}
+
+// soakFailure is the schedule that failed.
+type soakFailure struct {
+	Seed     int64    `json:"seed"`
+	Events   int      `json:"events"`
+	Problems []string `json:"problems"`
+	// Fewest is the same with the fewest events that still fail, if any can be left out.
+	Fewest *soakFailure `json:"fewest,omitempty"`
+	Again  string       `json:"again,omitempty"` // the command that runs it again
 }
 
 func newSoakCommand() *cobra.Command {
-	f := &soakFlags{brokers: []string{"legacy", "shedding"}}
+	f := &soakFlags{brokers: []string{"legacy", "shedding"}, format: "text"}
 	cmd := &cobra.Command{
 		Use:   "soak",
 		Short: "Run random schedules of faults and check that nothing is lost",
@@ -54,6 +80,7 @@ these.`,
 	flags.IntVar(&f.repeats, "repeats", 1, "runs of each schedule and broker, whose results must be equal")
 	flags.BoolVar(&f.print, "print", false, "print the schedules as scenario files instead of running them")
 	flags.BoolVar(&f.noShrink, "no-shrink", false, "do not search for fewer events that still fail")
+	bindFormat(flags, &f.format)
 	return cmd
 }
 
@@ -68,29 +95,49 @@ func (f *soakFlags) run(cmd *cobra.Command) error {
 			return usageErrorf("--broker %q: %w", name, err)
 		}
 	}
+	if f.print && f.format == "json" {
+		return usageErrorf("--print writes scenario files, not JSON: leave out --format json")
+	}
 	if err := f.checkDrop(); err != nil {
 		return err
 	}
-	began := time.Now()
+	if f.print {
+		return f.printSchedules(cmd.OutOrStdout())
+	}
+	return f.soak(cmd)
+}
+
+// schedule returns one of the schedules, less the events that --drop names.
+func (f *soakFlags) schedule(i int) soak.Schedule {
+	return soak.NewSchedule(f.seed + int64(i)).Without(f.drop...)
+}
+
+func (f *soakFlags) printSchedules(out io.Writer) error {
 	for i := range f.schedules {
-		s := soak.NewSchedule(f.seed + int64(i)).Without(f.drop...)
-		if f.print {
-			if _, err := fmt.Fprint(cmd.OutOrStdout(), s.Text()); err != nil {
-				return err
-			}
-			continue
+		if _, err := fmt.Fprint(out, f.schedule(i).Text()); err != nil {
+			return err
 		}
-		found, err := soak.Run(cmd.Context(), s, f.brokers, f.repeats)
+	}
+	return nil
+}
+
+// soak runs the schedules until one fails.
+func (f *soakFlags) soak(cmd *cobra.Command) error {
+	began, report := time.Now(), soakReport{OK: true, Brokers: f.brokers, Passed: []soakPass{}}
+	for i := range f.schedules {
+		found, err := soak.Run(cmd.Context(), f.schedule(i), f.brokers, f.repeats)
 		if err != nil {
 			return fmt.Errorf("interrupted (%w) after %s", err, english.Plural(i, "schedule", ""))
 		}
 		if len(found.Problems) > 0 {
-			return f.fail(cmd, found)
+			return f.fail(cmd, found, &report)
 		}
-		cmd.PrintErrf("seed %d: ok, %s, %.0f s\n", s.Seed, english.Plural(s.Events(), "event", ""), found.VirtualS)
+		passed := soakPass{found.Schedule.Seed, found.Schedule.Events(), found.VirtualS}
+		cmd.PrintErrf("seed %d: ok, %s, %.0f s\n", passed.Seed, english.Plural(passed.Events, "event", ""), passed.VirtualS)
+		report.Passed = append(report.Passed, passed)
 	}
-	if f.print {
-		return nil
+	if f.format == "json" {
+		return printJSON(cmd, report)
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s passed under %s in %v\n",
 		english.Plural(f.schedules, "schedule", ""), strings.Join(f.brokers, " and "), time.Since(began).Round(time.Second))
@@ -112,13 +159,17 @@ func (f *soakFlags) checkDrop() error {
 }
 
 // fail tells what went wrong, shrinks the schedule and says how to run it again.
-func (f *soakFlags) fail(cmd *cobra.Command, found soak.Finding) error {
+func (f *soakFlags) fail(cmd *cobra.Command, found soak.Finding, report *soakReport) error {
 	out := cmd.OutOrStdout()
+	if f.format == "json" {
+		out = io.Discard
+	}
 	seed := found.Schedule.Seed
+	report.OK, report.Failed = false, failureOf(found)
 	fmt.Fprintf(out, "seed %d failed:\n", seed)
 	printProblems(out, found)
 	if !f.noShrink {
-		cmd.PrintErrf("searching for fewer than %d events that still fail\n", found.Schedule.Events())
+		cmd.PrintErrf("searching for fewer than %s that still fail\n", english.Plural(found.Schedule.Events(), "event", ""))
 		shrunk, err := soak.Shrink(found, func(s soak.Schedule) (soak.Finding, error) {
 			return soak.Run(cmd.Context(), s, f.brokers, f.repeats)
 		})
@@ -128,11 +179,22 @@ func (f *soakFlags) fail(cmd *cobra.Command, found soak.Finding) error {
 		if shrunk.Schedule.Events() < found.Schedule.Events() {
 			fmt.Fprintf(out, "with %s:\n", english.Plural(shrunk.Schedule.Events(), "event", ""))
 			printProblems(out, shrunk)
+			report.Failed.Fewest = failureOf(shrunk)
 		}
 		found = shrunk
 	}
-	fmt.Fprintf(out, "again: %s\n", f.again(found.Schedule))
+	report.Failed.Again = f.again(found.Schedule)
+	fmt.Fprintf(out, "again: %s\n", report.Failed.Again)
+	if f.format == "json" {
+		if err := printJSON(cmd, report); err != nil {
+			return err
+		}
+	}
 	return verdictErrorf("the schedule of seed %d failed", seed)
+}
+
+func failureOf(found soak.Finding) *soakFailure {
+	return &soakFailure{Seed: found.Schedule.Seed, Events: found.Schedule.Events(), Problems: found.Problems}
 }
 
 func printProblems(out io.Writer, found soak.Finding) {

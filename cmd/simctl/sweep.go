@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -35,6 +36,7 @@ type sweepFlags struct {
 	executor string
 	parallel int
 	memory   int64
+	most     int64 // memory of a run's process
 	nomad    nomadFlags
 	printJob bool
 	dryRun   bool
@@ -63,14 +65,18 @@ values to that broker: shedding:reaper_batch=91,2912.
 
 The command estimates how long it will take before it starts. It tries a failed run once
 more and then records it as failed. Finished runs stay in the directory: after Ctrl-C or a
-crash the same command continues, and with more values it runs only what is new.
+crash the same command continues, and with more values it runs only what is new. With
+--max-time it starts with the shortest runs, and reports the cells that it then has.
 
 The directory gets sweep.csv (a line for every run, with every total), sweep.json, a result
 file for every run, heat maps and line charts, summary.md, report.html (everything on one
 page) and bench.txt for benchstat.`,
-		Example: `  simctl sweep heartbeat-storm --vary nodes=500,1000,2000 --vary system_jobs=1..30:log4
-  simctl sweep heartbeat-storm --vary nodes=100..20000 --until-knee nodes --slo 'recovery_s<=300'
-  simctl sweep heartbeat-storm --var nodes=1000 --one-at-a-time --vary schedulers=1,2,4 --vary reaper_batch=182,728,2912`,
+		Example: `  simctl sweep heartbeat-storm --vary nodes=500,1000,2000 \
+      --vary system_jobs=1..30:log4
+  simctl sweep heartbeat-storm --vary nodes=100..20000 --until-knee nodes \
+      --slo 'recovery_s<=300'
+  simctl sweep heartbeat-storm --var nodes=1000 --one-at-a-time \
+      --vary schedulers=1,2,4 --vary reaper_batch=182,728,2912`,
 		Args: oneScenario,
 		RunE: f.run,
 	}
@@ -96,8 +102,13 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&base.Force, "force", base.Force, "allow more than 1,000,000 clients")
 	flags.Var(oneOf(&f.executor, "where", []string{localExecutor, nomadExecutor}), "executor", "where runs go: local (processes of this machine) or nomad (a Nomad cluster, see docs/sweeps.md)")
 	flags.IntVar(&f.parallel, "parallel", 0, "runs at a time (default: one per processor, 16 on a Nomad cluster)")
-	flags.Var(newChecked(&f.memory, "size", parseSize), "memory", "memory for all local runs together, such as 6GiB (default: 4/5 of the free memory)")
+	flags.Var(newChecked((*size)(&f.memory), "size", parseSize), "memory", "memory for all local runs together, such as 6GiB (default: 4/5 of the free memory)")
 	flags.Lookup("memory").DefValue = ""
+	flags.Var(newChecked(&f.study.MaxTime, "duration", parsePatience), "max-time", "wall time after which the sweep stops and reports the cells that it has, such as 30m (default: none)")
+	flags.Var(newChecked((*size)(&f.most), "size", parseSize), "max-memory", "memory of a local run's process at which it is ended, and its cell is missing, such as 4GiB (default: none)")
+	for _, name := range []string{"max-time", "max-memory"} {
+		flags.Lookup(name).DefValue = ""
+	}
 	f.nomad.bind(flags)
 	flags.BoolVar(&f.printJob, "print-job", false, "print the job that --executor nomad dispatches cells to, without running anything")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would run and how long it would take, without running anything")
@@ -204,8 +215,7 @@ func (f *sweepFlags) checkFigures(vocabulary *metrics.Vocabulary) error {
 			return badFigure("slo", text, err)
 		}
 		if limit.Broker != "" && !slices.Contains(f.study.Brokers, limit.Broker) {
-			return usageErrorf("--slo %q: no run uses the broker %q: want one of %s%s", text, limit.Broker,
-				strings.Join(f.study.Brokers, ", "), language.DidYouMean(limit.Broker, f.study.Brokers))
+			return usageErrorf("--slo %q: no run uses the broker %q: %s", text, limit.Broker, language.Instead(limit.Broker, f.study.Brokers))
 		}
 		f.study.Limits = append(f.study.Limits, limit)
 	}
@@ -285,10 +295,15 @@ func (f *sweepFlags) newExecutor(ctx context.Context, waits func(why string)) (s
 	if f.parallel < 0 || f.parallel > 10_000 {
 		return nil, usageErrorf("--parallel %d: it must be a whole number from 1 to 10000, or 0 for the default", f.parallel)
 	}
+	if f.executor == nomadExecutor && f.most > 0 {
+		return nil, usageErrorf("--max-memory is about processes of this machine: on a Nomad cluster the job's memory is their limit (--print-job prints it)")
+	}
 	if f.executor == nomadExecutor {
 		return f.nomad.newExecutor(ctx, f.parallel, waits)
 	}
-	return sweep.NewLocal(f.parallel, f.memory), nil
+	local := sweep.NewLocal(f.parallel, f.memory)
+	local.MaxMemory = f.most
+	return local, nil
 }
 
 // execute runs the study. Runs that finish before an interrupt stay on disk.
@@ -317,7 +332,10 @@ func sweepVerdict(s *metrics.Sweep, out string) error {
 			broken++
 		}
 	}
+	stopped := reports.SweepStopped(s)
 	switch {
+	case stopped != "":
+		return fmt.Errorf("%s: %s names them; the same command goes on from there", stopped, filepath.Join(out, reports.SweepSummaryName))
 	case failed > 0:
 		return fmt.Errorf("%d of %d runs failed: %s says why; the same command tries them again", failed, len(s.Runs), filepath.Join(out, reports.SweepSummaryName))
 	case broken > 0:
@@ -326,13 +344,24 @@ func sweepVerdict(s *metrics.Sweep, out string) error {
 	return nil
 }
 
+// size is an amount of memory, in bytes.
+type size int64
+
+// String writes whole MiB, which most amounts are, as people do.
+func (s size) String() string {
+	if s%(1<<20) == 0 {
+		return fmt.Sprintf("%dMiB", s>>20)
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
 // parseSize reads an amount of memory.
-func parseSize(s string) (int64, error) {
+func parseSize(s string) (size, error) {
 	v, err := humanize.ParseBytes(s)
 	if err != nil || v < 1<<20 || v > 1<<50 {
 		return 0, errors.New("it must be an amount of memory of at least 1MiB, such as 6GiB or 800MB")
 	}
-	return int64(v), nil
+	return size(v), nil
 }
 
 // commandLine returns the command as given, with its flags in the order of the help.

@@ -74,6 +74,9 @@ func (s *sweepProgress) plan() string {
 	if local, ok := s.executor.(*sweep.Local); ok {
 		where += fmt.Sprintf(" in %.1f GiB of memory", float64(local.Memory())/(1<<30))
 	}
+	if st.MaxTime > 0 {
+		left += fmt.Sprintf(" but at most %s by --max-time", roughly(st.MaxTime))
+	}
 	return strings.Join(append(parts, fmt.Sprintf(left, roughly(s.forecast.Left())), where), ", ")
 }
 

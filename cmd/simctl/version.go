@@ -28,7 +28,7 @@ func newVersionCommand() *cobra.Command {
 			return printVersion(cmd)
 		},
 	}
-	bindFormat(cmd, &format)
+	bindFormat(cmd.Flags(), &format)
 	return cmd
 }
 

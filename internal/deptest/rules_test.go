@@ -221,7 +221,7 @@ var layers = []layer{
 		reason: "a cluster that is served has no scenario: users of its listeners decide what happens",
 	},
 	{
-		part: "scenarios/closedform", own: []string{"broker", "cluster", "cluster/rpc", "scenarios"},
+		part: "scenarios/closedform", own: []string{"broker", "cluster", "cluster/rpc", "metrics", "scenarios"},
 		reason: "formulae need the settings of a run and what work costs, and run nothing",
 	},
 	{
@@ -239,7 +239,7 @@ var layers = []layer{
 		reason:  "a Nomad cluster is one place among others where a sweep's runs go; the sweep knows none of them",
 	},
 	{
-		part: "scenarios/nodes", own: []string{"internal/rusage", "nodesim", "nodesim/remote", "scenarios", "scenarios/internal/behaviours"},
+		part: "scenarios/nodes", own: []string{"internal/rusage", "nodesim", "nodesim/remote", "scenarios", "scenarios/internal/behaviours", "scenarios/internal/english"},
 		reason: "clients for servers elsewhere need no cluster of ours",
 	},
 	{
@@ -276,7 +276,7 @@ var layers = []layer{
 		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
-			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",
+			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize", "github.com/mitchellh/go-wordwrap",
 		},
 		reason: "a command maps flags to a scenario and results to a report; logic lives below",
 	},

@@ -34,7 +34,7 @@ var (
 )
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"hex": figure.Hex, "exact": wording.Exact, "cost": costText,
+	"hex": figure.Hex, "measured": wording.Measured, "demanded": wording.Demanded, "cost": costText,
 }).ParseFS(templates, "assets/*.tmpl"))
 
 // frame is what all pages have: the answer in the title, the charts, and what draws them.

@@ -2,6 +2,7 @@ package page
 
 import (
 	"io"
+	"strings"
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/figure"
@@ -12,7 +13,8 @@ import (
 // Sweep writes one self-contained page about a sweep, with its answer as the title and the
 // figures as charts.
 func Sweep(w io.Writer, s *metrics.Sweep, figs []figure.Figure) error {
-	f, err := newFrame(sweep.Answer(s), sweep.Headline(s), s.Results(), figs)
+	opening := sweep.Opening(s)
+	f, err := newFrame(opening[0], strings.Join(opening[1:], ""), s.Results(), figs)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type Section struct {
 // every cell if they are few, and what went wrong.
 func Sections(s *metrics.Sweep) []Section {
 	var out []Section
-	for _, sec := range []Section{limitSection(s), kneeSection(s), effectSection(s), cellSection(s), failureSection(s)} {
+	for _, sec := range []Section{missingSection(s), limitSection(s), kneeSection(s), effectSection(s), cellSection(s), failureSection(s)} {
 		if len(sec.Rows)+len(sec.Notes) > 0 {
 			out = append(out, sec)
 		}
@@ -50,8 +50,12 @@ func limitSection(s *metrics.Sweep) Section {
 		passing, failing := judge(s, b)
 		text := largestText(s, b)
 		switch {
+		case len(passing)+len(failing) == 0:
+			text = "none has run"
 		case len(passing) == 0:
 			text = "none passes"
+		case len(failing) == 0 && len(s.Missing) > 0:
+			text = "all that have run pass, up to " + text
 		case len(failing) == 0:
 			text = "all pass: the limit lies beyond " + text
 		}
@@ -130,7 +134,11 @@ func kneeSection(s *metrics.Sweep) Section {
 	for _, k := range s.Knees {
 		sec.Title = "Knee of " + k.Axis
 		at := cmp.Or(pointText(s, k.Point), wording.Missing)
-		sec.Rows = append(sec.Rows, []string{k.Broker, at, cmp.Or(k.Passes, "none"), cmp.Or(k.Fails, "none up to the end of the range")})
+		passes, fails := cmp.Or(k.Passes, "none"), cmp.Or(k.Fails, "none up to the end of the range")
+		if k.Limit != "" {
+			passes, fails = cmp.Or(k.Passes, "none yet"), cmp.Or(k.Fails, "none yet")+": stopped by "+k.Limit
+		}
+		sec.Rows = append(sec.Rows, []string{k.Broker, at, passes, fails})
 	}
 	return sec
 }
@@ -230,7 +238,7 @@ func failureSection(s *metrics.Sweep) Section {
 	for _, r := range s.Runs {
 		name := fmt.Sprintf("%s %s seed %d", pointText(s, r.Point), r.Broker, r.Seed)
 		if r.Result == nil {
-			sec.Notes = append(sec.Notes, fmt.Sprintf("%s failed %d times: %s", name, r.Attempts, r.Error))
+			sec.Notes = append(sec.Notes, fmt.Sprintf("%s failed %s: %s", name, wording.Counted(float64(r.Attempts), "times"), r.Error))
 			continue
 		}
 		for _, inv := range r.Result.Invariants {
@@ -246,6 +254,23 @@ func failureSection(s *metrics.Sweep) Section {
 // where none were set, what the newest broker makes of the oldest one's recovery, or else what
 // moves it most. It is Headline if nothing ran.
 func Answer(s *metrics.Sweep) string {
+	stopped, found := wording.UpperFirst(Stopped(s)), finding(s)
+	switch {
+	case stopped == "":
+		return found
+	case found == Headline(s):
+		return stopped
+	}
+	return stopped + ". " + found
+}
+
+// Opening returns what a summary begins with: the answer and, if that is another line, the
+// headline.
+func Opening(s *metrics.Sweep) []string {
+	return slices.Compact([]string{Answer(s), Headline(s)})
+}
+
+func finding(s *metrics.Sweep) string {
 	paths := Paths(s)
 	if len(s.Results()) == 0 || len(paths) == 0 {
 		return Headline(s)
@@ -257,7 +282,7 @@ func Answer(s *metrics.Sweep) string {
 		}
 		for _, b := range s.Brokers {
 			passing, failing := judge(s, b)
-			text := fmt.Sprintf("%s in %d of %d cells", b, len(passing), len(passing)+len(failing))
+			text := fmt.Sprintf("%s in %d of %s", b, len(passing), wording.Counted(float64(len(passing)+len(failing)), "cells"))
 			if len(passing) > 0 {
 				text += ", up to " + largestText(s, b)
 			}
@@ -311,13 +336,13 @@ func Headline(s *metrics.Sweep) string {
 	for _, a := range s.Axes {
 		names = append(names, fmt.Sprintf("%s (%d)", a.Name, len(a.Values)))
 	}
-	return fmt.Sprintf("%s · %s over %s · %d runs", s.Scenario, s.Design, strings.Join(names, " × "), len(s.Runs))
+	return fmt.Sprintf("%s · %s over %s · %s", s.Scenario, s.Design, strings.Join(names, " × "), wording.Counted(float64(len(s.Runs)), "runs"))
 }
 
 // Summary writes the summary for a terminal.
 func Summary(w io.Writer, s *metrics.Sweep) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s\n%s\n", Answer(s), Headline(s))
+	fmt.Fprintln(out, strings.Join(Opening(s), "\n"))
 	for _, sec := range Sections(s) {
 		fmt.Fprintf(out, "\n%s\n", sec.Title)
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -338,7 +363,9 @@ func Summary(w io.Writer, s *metrics.Sweep) error {
 // of their files.
 func Markdown(w io.Writer, s *metrics.Sweep, charts ...string) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "# %s\n\n%s\n", wording.MarkdownCell(Answer(s)), wording.MarkdownCell(Headline(s)))
+	for i, line := range Opening(s) {
+		fmt.Fprintf(out, "%s%s\n", []string{"# ", "\n"}[i], wording.MarkdownCell(line))
+	}
 	if s.Command != "" {
 		fmt.Fprintf(out, "\n```sh\n%s\n```\n", s.Command)
 	}

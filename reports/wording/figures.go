@@ -2,6 +2,9 @@ package wording
 
 import (
 	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/simctl/simctl/metrics"
@@ -107,4 +110,35 @@ func Precisely(path string, v float64) string {
 		return Exact(round(v, 1e4)) + " s"
 	}
 	return Figure(path, v, false)
+}
+
+// Measured formats the value of a metric's path with its unit.
+func Measured(path string, value float64) string {
+	m, _ := MetricOf(path)
+	switch {
+	case value < 0 && strings.HasSuffix(path, "_s"):
+		return Never
+	case m.Time() && value >= 60:
+		return fmt.Sprintf("%s s (%s)", Exact(round(value, 1e3)), Clock(value))
+	case m.Time():
+		return Exact(round(value, 1e3)) + " s"
+	case LengthOfTime(path):
+		return Exact(round(value, 1e4)) + " s"
+	}
+	return strings.TrimSpace(countedText(Exact(value), m.Unit))
+}
+
+// manyDigits matches a number with more decimals than anybody reads.
+var manyDigits = regexp.MustCompile(`\d+\.\d{4,}`)
+
+// Demanded returns the demand of a threshold, with three decimals at most. The file keeps the
+// others, which the digest of a Result covers.
+func Demanded(v metrics.Verdict) string {
+	return manyDigits.ReplaceAllStringFunc(v.Demand, func(text string) string {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return text
+		}
+		return Exact(round(x, 1e3))
+	})
 }

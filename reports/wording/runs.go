@@ -125,7 +125,7 @@ func Subtitle(runs []*metrics.Result) string {
 	}
 	add("scenario", first.Run.Scenario)
 	if n := first.Run.Nodes; n > 0 && !slices.ContainsFunc(runs, func(r *metrics.Result) bool { return r.Run.Nodes != n }) {
-		parts = append(parts, countedText(Grouped(float64(n)), "nodes"))
+		parts = append(parts, Counted(float64(n), "nodes"))
 	} else if v, ok := first.Run.Params["nodes"]; ok && n == 0 {
 		add("nodes", "nodes="+ParamText(v)) // a variable, which need not be the size of the fleet
 	}
@@ -147,12 +147,23 @@ func Subtitle(runs []*metrics.Result) string {
 	return strings.Join(parts, " · ")
 }
 
-// countedText puts a number before a plural, which loses its s after 1.
+// Counted counts things, named in the plural.
+func Counted(n float64, plural string) string { return countedText(Grouped(n), plural) }
+
+// countedText puts a number before a plural, which it makes a singular after 1.
 func countedText(number, plural string) string {
 	if number == "1" {
-		plural = strings.TrimSuffix(plural, "s")
+		return "1 " + singular(plural)
 	}
 	return number + " " + plural
+}
+
+// singular returns what one of a thing is called.
+func singular(plural string) string {
+	if stem, ok := strings.CutSuffix(plural, "ies"); ok {
+		return stem + "y"
+	}
+	return strings.TrimSuffix(plural, "s")
 }
 
 // PhaseNames returns the names of all phases of the runs, in order of first appearance.

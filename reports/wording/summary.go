@@ -217,7 +217,7 @@ func (s *Summary) judge(runs []*metrics.Result) {
 				ok++
 				continue
 			}
-			s.Failures = append(s.Failures, fmt.Sprintf("threshold failed in %s: %s is %s, demanded %s", s.Labels[i], v.Metric, Exact(v.Value), v.Demand))
+			s.Failures = append(s.Failures, fmt.Sprintf("threshold failed in %s: %s is %s, demanded %s", s.Labels[i], v.Metric, Measured(v.Metric, v.Value), Demanded(v)))
 		}
 		demanded = demanded || len(r.Thresholds) > 0
 		thresholds.Values = append(thresholds.Values, fmt.Sprintf("%d of %d ok", ok, len(r.Thresholds)))

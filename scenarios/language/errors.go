@@ -26,11 +26,37 @@ const (
 	maxProblems = 5
 )
 
-func (e *Error) Error() string {
-	// The parser's maps have no order.
-	problems := slices.SortedStableFunc(slices.Values(e.Diags), func(a, b *hcl.Diagnostic) int {
+// Problem is one thing that is wrong with a file.
+type Problem struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"` // from 1; 0 for the whole file
+	Column  int    `json:"column,omitempty"`
+	Summary string `json:"summary"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+// Problems returns all that is wrong, in the order of the file.
+func (e *Error) Problems() []Problem {
+	var out []Problem
+	for _, d := range e.sorted() {
+		p := Problem{Summary: cut(Printable(d.Summary)), Detail: cut(Printable(d.Detail))}
+		if d.Subject != nil {
+			p.File, p.Line, p.Column = d.Subject.Filename, d.Subject.Start.Line, d.Subject.Start.Column
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// sorted returns the problems in the order of the file: the parser's maps have none.
+func (e *Error) sorted() []*hcl.Diagnostic {
+	return slices.SortedStableFunc(slices.Values(e.Diags), func(a, b *hcl.Diagnostic) int {
 		return cmp.Compare(start(a), start(b))
 	})
+}
+
+func (e *Error) Error() string {
+	problems := e.sorted()
 	var shown []string
 	for _, d := range problems[:min(len(problems), maxProblems)] {
 		var b strings.Builder
@@ -121,6 +147,14 @@ func DidYouMean(name string, candidates []string) string {
 		return fmt.Sprintf("; did you mean %q?", s)
 	}
 	return ""
+}
+
+// Instead says which of the names known was probably meant or, if none is close, which there are.
+func Instead(name string, known []string) string {
+	if s := Suggest(name, known); s != "" {
+		return fmt.Sprintf("did you mean %q?", s)
+	}
+	return "it must be one of " + strings.Join(known, ", ")
 }
 
 // unknown says that there is no such name, and what was probably meant.

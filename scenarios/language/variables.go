@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -135,7 +134,7 @@ func (v Variable) check(value any) (any, error) {
 		}
 	}
 	if len(v.OneOf) > 0 && !slices.Contains(v.OneOf, s) {
-		return fail("it must be one of %s%s", strings.Join(v.OneOf, ", "), DidYouMean(s, v.OneOf))
+		return fail("%s", Instead(s, v.OneOf))
 	}
 	return s, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/simctl/simctl/nodesim/remote"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/internal/behaviours"
+	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
 // Config says which clients there are and where their servers are.
@@ -199,7 +200,8 @@ const shownFailures = 10
 // Summary says what the fleet has done.
 func (s Status) Summary() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d clients for %v, %d of them ready at the end, %d silent, %d connections\n", s.Nodes, s.Elapsed.Round(time.Second), s.Ready, s.Stopped, s.Connections)
+	fmt.Fprintf(&b, "%s for %v, %d of them ready at the end, %d silent, %s\n",
+		english.Plural(s.Nodes, "client"), s.Elapsed.Round(time.Second), s.Ready, s.Stopped, english.Plural(s.Connections, "connection"))
 	if s.ReadyAfter != 0 {
 		fmt.Fprintf(&b, "all were ready for the first time after %v\n", s.ReadyAfter.Round(100*time.Millisecond))
 	}
@@ -210,7 +212,7 @@ func (s Status) Summary() string {
 			fmt.Fprintf(&b, "and %d other kinds of failures\n", len(s.Failures)-i)
 			break
 		}
-		fmt.Fprintf(&b, "%d calls of %s failed: %s\n", f.Count, f.Method, f.Error)
+		fmt.Fprintf(&b, "%s of %s failed: %s\n", english.Plural(int(f.Count), "call"), f.Method, f.Error)
 	}
 	fmt.Fprintf(&b, "this process: %.2f cores on average, %d MiB of memory at most\n", s.Cores, s.PeakRSS>>20)
 	return b.String()

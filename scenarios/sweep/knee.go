@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -150,25 +151,40 @@ func (st *Study) knees(ctx context.Context, do func(context.Context, []Run) ([]m
 		for j, broker := range st.Brokers {
 			group.Go(func() error {
 				s := newSearch(st.Axes[at], st.Design.Within)
-				for value, ok := s.next(); ok; value, ok = s.next() {
-					point := slices.Clone(start)
-					point[at] = value
-					runs, err := st.runsAt(point, []string{broker})
-					if err != nil {
-						return err
-					}
-					done, err := do(ctx, runs)
-					if err != nil {
-						return err
-					}
-					s.tell(value, metrics.Cell{Runs: done}.Passes(st.Limits))
+				err := st.search(ctx, s, start, at, broker, do)
+				knee := s.knee(start, at, broker)
+				reached, limited := errors.AsType[*LimitError](err)
+				if limited {
+					knee.Limit = reached.Limit
 				}
-				knees[i*len(st.Brokers)+j] = s.knee(start, at, broker)
-				return nil
+				knees[i*len(st.Brokers)+j] = knee
+				if limited && ctx.Err() == nil {
+					return nil // of this search alone
+				}
+				return err
 			})
 		}
 	}
 	return knees, group.Wait()
+}
+
+// search runs cells until s is over. The error is a *LimitError if a limit ended it.
+func (st *Study) search(ctx context.Context, s *search, start []string, at int, broker string,
+	do func(context.Context, []Run) ([]metrics.SweepRun, error)) error {
+	for value, ok := s.next(); ok; value, ok = s.next() {
+		point := slices.Clone(start)
+		point[at] = value
+		runs, err := st.runsAt(point, []string{broker})
+		if err != nil {
+			return err
+		}
+		done, err := do(ctx, runs)
+		if err != nil {
+			return err
+		}
+		s.tell(value, metrics.Cell{Runs: done}.Passes(st.Limits))
+	}
+	return nil
 }
 
 func (s *search) knee(start []string, at int, broker string) metrics.Knee {

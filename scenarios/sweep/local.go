@@ -23,6 +23,10 @@ import (
 // Local runs cells as processes of this machine, as many at a time as its processors and its
 // memory allow. Its methods may be called from any goroutine.
 type Local struct {
+	// MaxMemory is how much memory the process of a run may take before it is ended. Zero is no
+	// limit. It is set before the first run.
+	MaxMemory int64
+
 	side   int
 	memory int64 // bytes for all of them together
 	free   *semaphore.Weighted
@@ -89,7 +93,10 @@ func (l *Local) Run(ctx context.Context, spec scenarios.Spec, _ string, _ int, t
 	defer l.free.Release(share)
 	// Garbage may fill the share. The collector cannot know what the process needs beside its
 	// heap.
-	res, err := scenarios.RunChild(ctx, spec, int(float64(share)*0.8), tell)
+	res, err := scenarios.RunChild(ctx, spec, scenarios.Limits{Memory: l.MaxMemory}, int(float64(share)*0.8), tell)
+	if err == nil && res.Stopped != "" {
+		return nil, &LimitError{res.Stopped}
+	}
 	if res != nil {
 		l.mu.Lock()
 		l.worst = math.Max(l.worst, float64(res.Host.PeakRSSBytes)/estimate.Memory)

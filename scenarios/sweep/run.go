@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -32,6 +33,12 @@ type Executor interface {
 // ErrGiveUp is wrapped by an Executor's error that every other run would meet, too.
 var ErrGiveUp = errors.New("no run can go on")
 
+// LimitError is the error of a run that reached a limit. It is not tried again, and its cell is
+// missing.
+type LimitError struct{ Limit string }
+
+func (e *LimitError) Error() string { return "stopped by " + e.Limit }
+
 // attempts is how often a run is tried.
 const attempts = 2
 
@@ -49,33 +56,46 @@ type Watcher interface {
 
 // Do runs the study and returns its outcome: the runs in the order of the plan, failed ones
 // included. It does not repeat runs that the journal has. If ctx ends, Do returns ctx's error,
-// and the journal keeps what has finished.
+// and the journal keeps what has finished. Cells that a limit kept from running are missing in
+// the outcome.
 func (st *Study) Do(ctx context.Context, ex Executor, j *Journal, w Watcher) (*metrics.Sweep, error) {
 	planned, most, err := st.Plan()
 	if err != nil {
 		return nil, err
 	}
-	e := &execution{study: st, executor: ex, journal: j, watcher: w, side: make(chan struct{}, ex.Side())}
+	e := &execution{study: st, executor: ex, journal: j, watcher: w, side: make(chan struct{}, ex.Side()), limits: map[string]error{}}
 	e.expect(planned, most)
+	limited := ctx
+	if st.MaxTime > 0 {
+		var stop context.CancelFunc
+		limited, stop = context.WithTimeoutCause(ctx, st.MaxTime, &LimitError{fmt.Sprintf("--max-time %v", st.MaxTime)})
+		defer stop()
+	}
 	var knees []metrics.Knee
 	if st.Design.Kind == Knee {
-		knees, err = st.knees(ctx, e.runAll)
+		knees, err = st.knees(limited, e.runCell)
 	} else {
-		// The longest first, so that none runs alone in the end.
-		_, err = e.runAll(ctx, longestFirst(planned))
+		_, err = e.runAll(limited, st.ordered(planned))
 	}
-	if err != nil {
+	if _, reached := errors.AsType[*LimitError](err); err != nil && (!reached || ctx.Err() != nil) {
 		return nil, err
 	}
-	return e.sweep(knees), nil
+	return e.sweep(planned, knees, err), nil
 }
 
-func longestFirst(runs []Run) []Run {
+// ordered returns the runs in the order in which they start: the longest first, so that none runs
+// alone in the end; but if the time is limited the shortest, so that most of them end.
+func (st *Study) ordered(runs []Run) []Run {
 	costs := map[string]float64{}
 	for _, r := range runs {
 		costs[r.Key()] = forecast.Of(r.Spec).CPUS
 	}
-	return slices.SortedStableFunc(slices.Values(runs), func(p, q Run) int { return cmp.Compare(costs[q.Key()], costs[p.Key()]) })
+	return slices.SortedStableFunc(slices.Values(runs), func(p, q Run) int {
+		if st.MaxTime > 0 {
+			p, q = q, p
+		}
+		return cmp.Compare(costs[q.Key()], costs[p.Key()])
+	})
 }
 
 // execution is a study that is being run.
@@ -89,6 +109,8 @@ type execution struct {
 	mu    sync.Mutex
 	kept  map[string]metrics.SweepRun // of an earlier sweep, by key
 	ended []metrics.SweepRun
+	// limits are those that runs reached, by key.
+	limits map[string]error
 }
 
 // expect finds the runs that the journal has. A knee finds them when it gets there.
@@ -143,6 +165,13 @@ func (e *execution) runOne(ctx context.Context, r Run) (metrics.SweepRun, error)
 		if errors.Is(err, ErrGiveUp) {
 			return out, err
 		}
+		if _, reached := errors.AsType[*LimitError](err); reached {
+			e.mu.Lock()
+			e.limits[r.Key()] = err
+			e.mu.Unlock()
+			e.watcher.Ended(r, label, metrics.SweepRun{Error: err.Error()})
+			return out, nil
+		}
 		if out, err = e.journal.Record(r, label, e.executor.Build(), tried, res, err); err != nil {
 			return out, err
 		}
@@ -152,6 +181,19 @@ func (e *execution) runOne(ctx context.Context, r Run) (metrics.SweepRun, error)
 	e.ended = append(e.ended, out)
 	e.mu.Unlock()
 	return out, nil
+}
+
+// runCell is runAll for the runs of one cell. It returns the limit that one of them reached.
+func (e *execution) runCell(ctx context.Context, runs []Run) ([]metrics.SweepRun, error) {
+	done, err := e.runAll(ctx, runs)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range runs {
+		if reached := e.limits[r.Key()]; err == nil && reached != nil {
+			return nil, reached
+		}
+	}
+	return done, err
 }
 
 func (e *execution) known(r Run) (metrics.SweepRun, bool) {
@@ -171,19 +213,68 @@ func (e *execution) attempt(ctx context.Context, r Run, label string) (tried int
 		if err == nil && res == nil {
 			err = fmt.Errorf("the run of %s ended without a result", label)
 		}
-		if err == nil || ctx.Err() != nil || tried == attempts || errors.Is(err, ErrGiveUp) {
+		_, limited := errors.AsType[*LimitError](err)
+		if err == nil || ctx.Err() != nil || tried == attempts || limited || errors.Is(err, ErrGiveUp) {
 			return tried, res, err
 		}
 		e.watcher.Retried(r, label, err)
 	}
 }
 
-// sweep returns the outcome, in the order of the axes' values.
-func (e *execution) sweep(knees []metrics.Knee) *metrics.Sweep {
+// cellKey names a cell under one broker.
+func cellKey(point []string, broker string) string {
+	return broker + "\x00" + strings.Join(point, "\x00")
+}
+
+// complete returns the runs that ended of cells that ended with every seed, and the keys of these
+// cells.
+func (e *execution) complete() (runs []metrics.SweepRun, whole map[string]bool) {
+	ended := map[string]int{}
+	whole = map[string]bool{}
+	for _, r := range e.ended {
+		key := cellKey(r.Point, r.Broker)
+		ended[key]++
+		whole[key] = ended[key] == len(e.study.Seeds)
+	}
+	for _, r := range e.ended {
+		if whole[cellKey(r.Point, r.Broker)] {
+			runs = append(runs, r)
+		}
+	}
+	return runs, whole
+}
+
+// missing returns the cells of the plan that are not among those that have ended, each with the
+// limit that one of its runs reached, or else with that of the sweep.
+func (e *execution) missing(planned []Run, whole map[string]bool, limit error) []metrics.MissingCell {
+	var cells []metrics.MissingCell
+	at := map[string]int{}
+	for _, r := range planned {
+		key := cellKey(r.Point, r.Spec.Broker)
+		if whole[key] {
+			continue
+		}
+		i, ok := at[key]
+		if !ok {
+			i = len(cells)
+			at[key] = i
+			cells = append(cells, metrics.MissingCell{Point: r.Point, Broker: r.Spec.Broker})
+		}
+		if reached, ok := errors.AsType[*LimitError](cmp.Or(e.limits[r.Key()], limit)); ok && (cells[i].Limit == "" || e.limits[r.Key()] != nil) {
+			cells[i].Limit = reached.Limit
+		}
+	}
+	return cells
+}
+
+// sweep returns the outcome, in the order of the axes' values. Limit is the one that the sweep
+// reached, or nil.
+func (e *execution) sweep(planned []Run, knees []metrics.Knee, limit error) *metrics.Sweep {
 	st := e.study
+	runs, whole := e.complete()
 	s := &metrics.Sweep{
 		Schema: metrics.Schema, Scenario: st.Base.Scenario, Design: string(cmp.Or(st.Design.Kind, Grid)), Brokers: st.Brokers, Seeds: st.Seeds,
-		Limits: st.Limits, Runs: e.ended, Knees: knees,
+		Limits: st.Limits, Runs: runs, Knees: knees, Missing: e.missing(planned, whole, limit),
 	}
 	if st.Design.Kind == OneAtATime {
 		s.Base = st.base()

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios"
@@ -22,6 +23,8 @@ type Study struct {
 	Seeds   []int64
 	Limits  []metrics.Threshold
 	Design  Design
+	// MaxTime is how long the sweep may take; zero is no limit. It is no part of what is asked.
+	MaxTime time.Duration `json:"-"`
 }
 
 // Run is one cell under one broker with one seed.

@@ -3,6 +3,7 @@ package conditions
 import (
 	"errors"
 	"fmt"
+	"github.com/simctl/simctl/scenarios/internal/english"
 	"time"
 )
 
@@ -96,7 +97,7 @@ func (c QueueDepth) Progress(w *Watch) float64 {
 }
 
 func (c QueueDepth) Lacking(w *Watch) string {
-	text := fmt.Sprintf("the broker holds %d evaluations", c.depth(w))
+	text := fmt.Sprintf("the broker holds %s", english.Plural(c.depth(w), "evaluation"))
 	if c.AtLeast != nil {
 		text += fmt.Sprintf(", and the phase waits for %d or more", *c.AtLeast)
 	}

@@ -52,7 +52,7 @@ func (c Recovered) Progress(w *Watch) float64 {
 
 func (c Recovered) Lacking(w *Watch) string {
 	s := w.Last.Cluster
-	text := fmt.Sprintf("%d evaluations are ready, %d with workers, %d pending, %d cancelable and %d pending in state",
+	text := fmt.Sprintf("evaluations: %d ready, %d with workers, %d pending, %d cancelable and %d pending in state",
 		s.Broker.Ready, s.Broker.Unacked, s.Broker.Pending, s.Broker.Cancelable, s.StatePending)
 	if c.AfterDown {
 		text += fmt.Sprintf("; %d of %d stopped clients are down", w.Last.gone(), w.Last.Fleet.Stopped)
@@ -80,8 +80,8 @@ func (c Settled) Progress(w *Watch) float64 { return Recovered{}.Progress(w) }
 
 func (c Settled) Lacking(w *Watch) string {
 	s := w.Last
-	return fmt.Sprintf("%s; %d clients run, of which the servers know %d as ready; %d of %d stopped clients are down",
-		Recovered{}.Lacking(w), s.Fleet.Running, s.Cluster.NodesByStatus[rpc.NodeStatusReady], s.gone(), s.Fleet.Stopped)
+	return fmt.Sprintf("%s; %s, of which the servers know %d as ready; %d of %d stopped clients are down",
+		Recovered{}.Lacking(w), english.Plural(s.Fleet.Running, "running client"), s.Cluster.NodesByStatus[rpc.NodeStatusReady], s.gone(), s.Fleet.Stopped)
 }
 
 var _ = register("deployed", Deployed{For: Quiet})

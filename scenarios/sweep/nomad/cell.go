@@ -70,7 +70,7 @@ func ServeCell(ctx context.Context, specFile, result string, out io.Writer) erro
 	if mb, err := strconv.Atoi(os.Getenv(memoryVar)); err == nil && mb > 0 {
 		heap = float64(mb) * 1e6 * 0.7
 	}
-	res, err := scenarios.RunChild(ctx, spec, int(heap), nil)
+	res, err := scenarios.RunChild(ctx, spec, scenarios.Limits{}, int(heap), nil)
 	if err == nil && result != "" {
 		if err = res.WriteFile(result); err == nil {
 			return nil
