@@ -285,6 +285,10 @@ var layers = []layer{
 		reason: "the pages of the catalogue are made the way any user makes a report, of one chart",
 	},
 	{
+		part: "internal/mutants", modules: []string{"golang.org/x/sync/errgroup"},
+		reason: "bugs are planted in packages as text, whatever they are",
+	},
+	{
 		part: "internal/nomadproc", modules: []string{"github.com/hashicorp/nomad/api", "github.com/google/renameio/v2"},
 		reason: "servers are processes, whatever is done with them",
 	},
