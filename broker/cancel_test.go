@@ -28,6 +28,9 @@ func TestCancel(t *testing.T) {
 	if st := b.Stats(); st.Cancelable != 3 || st.Ready != 1 || st.Pending != 1 {
 		t.Fatalf("%+v: want a3, b1 and a4 cancelable, a1 ready, a2 pending", st)
 	}
+	if b.Queued(broker.JobID{ID: "b"}) {
+		t.Error("a job that has nothing but a cancelable evaluation is queued")
+	}
 	b.Enqueue(now, eval("a", 3)) // its ID is known until the reaper has taken it
 	if st := b.Stats(); st.Pending != 1 {
 		t.Fatalf("%+v: a3 became pending although it is to be canceled", st)

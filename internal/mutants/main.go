@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ type options struct {
 	sample, jobs        int
 	seed                uint64
 	within              time.Duration
-	own                 bool
+	without             string
 }
 
 func main() {
@@ -49,10 +50,10 @@ func main() {
 	flag.StringVar(&o.pkg, "pkg", "./broker", "the package")
 	flag.IntVar(&o.sample, "sample", 200, "how many mutants to try, drawn at random; 0 for all")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the draw, and of the tests that draw")
-	flag.StringVar(&o.at, "at", "", "try mutants at places that contain this only, such as broker.go:120")
+	flag.StringVar(&o.at, "at", "", "try mutants at places that match this regular expression only, such as broker.go:120$")
 	flag.DurationVar(&o.within, "within", 0, "begin no mutant after so much time; 0 for no limit")
 	flag.IntVar(&o.jobs, "jobs", 2, "how many mutants to try at a time")
-	flag.BoolVar(&o.own, "own", false, "run the tests of the package itself only")
+	flag.StringVar(&o.without, "without", "^$", "a regular expression of packages whose tests are not to be run, though they depend on this one; . for all")
 	flag.StringVar(&o.known, "known", "docs/testing.md", "a file with the rows of survivors that are equivalent")
 	flag.StringVar(&o.out, "out", "results", "the directory of the table")
 	flag.Parse()
@@ -86,7 +87,10 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	chosen := choose(mutants, o)
+	chosen, err := choose(mutants, o)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(os.Stderr, "%s: %d mutants of %d, %d tests\n", pkg.ImportPath, len(chosen), len(mutants), len(tests))
 	verdicts, err := tryAll(ctx, chosen, tests, o, scratch)
 	if err != nil {
@@ -107,24 +111,32 @@ func run(ctx context.Context, o options) error {
 }
 
 // choose draws the mutants to try.
-func choose(mutants []*mutant, o options) []*mutant {
+func choose(mutants []*mutant, o options) ([]*mutant, error) {
+	at, err := regexp.Compile(o.at)
+	if err != nil {
+		return nil, fmt.Errorf("-at: %w", err)
+	}
 	chosen := slices.DeleteFunc(slices.Clone(mutants), func(m *mutant) bool {
-		return !strings.Contains(fmt.Sprintf("%s:%d", m.file, m.line), o.at)
+		return !at.MatchString(fmt.Sprintf("%s:%d", m.file, m.line))
 	})
 	rand.New(rand.NewPCG(o.seed, 0)).Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
 	if o.sample > 0 && len(chosen) > o.sample {
 		chosen = chosen[:o.sample]
 	}
-	return chosen
+	return chosen, nil
 }
 
 // prepare builds the tests and runs them once, in the order in which mutants meet them.
 func prepare(ctx context.Context, pkg *listed, o options, scratch string, mutants int) ([]*test, error) {
 	type of struct{ pkg, only string }
 	from := []of{{pkg.ImportPath, ""}}
+	without, err := regexp.Compile(o.without)
+	if err != nil {
+		return nil, fmt.Errorf("-without: %w", err)
+	}
 	for _, d := range dependents {
-		if o.own {
-			break
+		if without.MatchString(d.pkg) {
+			continue
 		}
 		d.pkg = pkg.Module.Path + "/" + d.pkg
 		variants, err := goList("-test", d.pkg)

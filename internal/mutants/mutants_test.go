@@ -17,7 +17,7 @@ func TestSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := run(t.Context(), options{pkg: "./testdata/sample", known: "testdata/equivalent.md", out: out, jobs: 2, own: true}); err != nil {
+	if err := run(t.Context(), options{pkg: "./testdata/sample", known: "testdata/equivalent.md", out: out, jobs: 2, without: "."}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(filepath.Join(out, "mutants-internal-mutants-testdata-sample.md"))

@@ -49,7 +49,8 @@ type planter struct {
 	mutants  []*mutant // by id, from 1 on
 	file     *source
 	function string
-	within   ast.Node // no constant inside it is planted
+	within   ast.Node        // no constant inside it is planted
+	unequal  map[string]bool // operands, as text, of a != that the function has asked for
 }
 
 //go:embed planted.go.txt
@@ -72,7 +73,7 @@ func plant(pkg *listed, dir string) ([]*mutant, error) {
 	for i, f := range files {
 		p.file = p.sources[i]
 		for _, decl := range f.Decls {
-			p.function = ""
+			p.function, p.unequal = "", map[string]bool{}
 			p.walk(decl)
 		}
 		slices.SortStableFunc(p.file.edits, func(a, b edit) int {

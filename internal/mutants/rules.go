@@ -36,6 +36,9 @@ func (p *planter) visit(n ast.Node) bool {
 		p.dropStatements(n.Body)
 	case *ast.IfStmt:
 		p.condition(n.Cond)
+		if b, ok := n.Cond.(*ast.BinaryExpr); ok && b.Op == token.NEQ {
+			p.unequal[p.text(b.X)+" "+p.text(b.Y)] = true
+		}
 	case *ast.SwitchStmt:
 		if n.Tag == nil {
 			for _, clause := range n.Body.List {
@@ -113,6 +116,7 @@ func (p *planter) binary(n *ast.BinaryExpr) bool {
 	case token.LSS, token.GTR, token.LEQ, token.GEQ:
 		after := x + " " + swapped[n.Op] + " " + y
 		switch {
+		case p.unequal[x+" "+y]: // if a != b { return a < b }
 		case strings.Contains(after, "\n"): // every line stays where it is
 		case calls(n):
 			p.replace(n, "swap a comparison", after, "(mutantOn(%[2]d) && ("+escape(after)+") || mutantChosen != %[2]d && (%[1]s))")
