@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,24 @@ func TestDeployments(t *testing.T) {
 	see(100, 0, 45)
 	d.BeginPhase()
 	see(110, 0, 0)
+}
+
+// TestManyAreUnfinished: a warning names one deployment and counts the others.
+func TestManyAreUnfinished(t *testing.T) {
+	w := newLossWorld(t)
+	for i := range 3 {
+		w.update(func(tx *state.Tx) error {
+			return tx.UpsertDeployment(&rpc.Deployment{
+				ID: fmt.Sprint("d", i), Namespace: rpc.DefaultNamespace, JobID: fmt.Sprint("job", i), Status: rpc.DeploymentRunning,
+				Groups: []rpc.DeploymentGroup{{Name: "g", DesiredTotal: 2, Healthy: 1}, {Name: "h", DesiredTotal: 3, Healthy: 2}},
+			})
+		})
+		want := []string{"1 deployment under way at the end (job0 with 3 of 5 allocations healthy)", "2 deployments under way at the end (job0 with 3 of 5 allocations healthy, 1 more)",
+			"3 deployments under way at the end (job0 with 3 of 5 allocations healthy, 2 more)"}[i]
+		if got := Unfinished(w.store.Snapshot()); len(got) != 1 || !strings.HasPrefix(got[0], want) {
+			t.Errorf("the warnings are %q, want %q", got, want)
+		}
+	}
 }
 
 // TestDrainsAreUnfinished while something runs on the node.

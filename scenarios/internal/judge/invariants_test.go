@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -82,9 +83,53 @@ func TestConservation(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			if got := Conserved(store.Snapshot(), c.counts, c.seen).Detail; strings.Contains(got, "collected;") || strings.HasSuffix(got, "collected") {
+				t.Errorf("nothing was collected: %s", got)
+			}
 			wantCheck(t, Conserved(store.Snapshot(), c.counts, c.seen), InvariantConserved, c.ok, c.want)
 		})
 	}
+}
+
+// TestCollectedAndUnblocked: what was collected is missing from the state, up to as many; and one
+// that waited for room may be canceled after it was processed.
+func TestCollectedAndUnblocked(t *testing.T) {
+	store := state.New()
+	waited := func(id, trigger string) *broker.Evaluation {
+		e := eval(id, "j", broker.StatusCanceled)
+		e.TriggeredBy = trigger
+		return e
+	}
+	must(t, store.Update(10, func(tx *state.Tx) error {
+		return tx.UpsertEvals(waited("room", broker.TriggeredByQueuedAllocs), waited("plans", broker.TriggeredByMaxPlans))
+	}))
+	seen := Seen{acks: 4, acked: map[evalKey]struct{}{keyOf("room"): {}, keyOf("plans"): {}, keyOf("gone"): {}}}
+	for _, c := range []struct {
+		name   string
+		counts cluster.Counters
+		ok     bool
+		want   string
+	}{
+		{"two of five were collected", cluster.Counters{EvalsCreated: 4, EvalsCollected: 2, EvalsCanceled: 3, EvalsFailed: 1, EvalsProcessed: 4}, true, "; 2 collected"},
+		{"as many canceled as can be", cluster.Counters{EvalsCreated: 4, EvalsCollected: 2, EvalsCanceled: 4, EvalsProcessed: 4}, true, ""},
+		{"more canceled than can be", cluster.Counters{EvalsCreated: 4, EvalsCollected: 2, EvalsCanceled: 5, EvalsProcessed: 4}, false, "holds 2 canceled, but 5 were"},
+		{"more failed than can have", cluster.Counters{EvalsCreated: 4, EvalsCollected: 2, EvalsCanceled: 2, EvalsFailed: 3, EvalsProcessed: 4}, false, "holds 0 failed, but 3 failed"},
+		{"one less collected", cluster.Counters{EvalsCreated: 4, EvalsCollected: 1, EvalsCanceled: 2, EvalsProcessed: 4}, false, "state holds 2, but 4 were created (and 1 collected)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wantCheck(t, Conserved(store.Snapshot(), c.counts, seen), InvariantConserved, c.ok, c.want)
+		})
+	}
+}
+
+// TestLogs: the verdicts on the logs carry what was wrong, or how much was compared.
+func TestLogs(t *testing.T) {
+	good := Logs(cluster.Agreement{UpTo: 7, Acked: 5})
+	wantCheck(t, good[0], InvariantLogsSame, true, "up to entry 7")
+	wantCheck(t, good[1], InvariantNothingLost, true, "5 acknowledged")
+	bad := Logs(cluster.Agreement{Logs: errors.New("entry 3 differs"), Lost: errors.New("entry 4 is lost")})
+	wantCheck(t, bad[0], InvariantLogsSame, false, "entry 3 differs")
+	wantCheck(t, bad[1], InvariantNothingLost, false, "entry 4 is lost")
 }
 
 // TestNonePending: an evaluation left in the broker, or in state only, fails the run; those that
@@ -124,4 +169,15 @@ func TestServersThatDiffer(t *testing.T) {
 	alive := func() {}
 	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), same.Snapshot(), same.Snapshot()}, alive), InvariantServersSame, true, "3 servers at index 10")
 	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), same.Snapshot(), other.Snapshot()}, alive), InvariantServersSame, false, "servers 1 and 3 differ", "evaluation a")
+	behind := same.Snapshot()
+	must(t, same.Update(11, func(tx *state.Tx) error { return nil }))
+	wantCheck(t, ServersSame([]*state.Snapshot{behind, same.Snapshot(), same.Snapshot()}, alive), InvariantServersSame, false, "servers 1 and 2 differ, at index 10 and 11")
+	for name, snaps := range map[string][]*state.Snapshot{"first": {behind, same.Snapshot()}, "last": {same.Snapshot(), same.Snapshot(), behind}} {
+		if !Behind(snaps) {
+			t.Errorf("the %s is behind, and nobody is said to be", name)
+		}
+	}
+	if Behind([]*state.Snapshot{behind, behind}) {
+		t.Error("equal servers are behind")
+	}
 }

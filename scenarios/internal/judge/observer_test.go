@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -52,10 +53,37 @@ func TestObserverTellsOverlapsFromOvertaking(t *testing.T) {
 					o.Flushed(at)
 				}
 			}
-			if got := o.Close(); got.twice != c.want {
+			if got := o.Close(); got.twice != c.want || (got.first == "") != (c.want == 0) {
 				t.Errorf("%d overlaps, want %d (%s)", got.twice, c.want, got.first)
 			}
+			if got := o.Close(); got.twice != c.want {
+				t.Errorf("%d overlaps when asked again, want %d", got.twice, c.want)
+			}
 		})
+	}
+}
+
+// TestObserverKeepsTheAccount: what is seen of flushes and overlaps, and that nothing is kept of
+// evaluations that have landed.
+func TestObserverKeepsTheAccount(t *testing.T) {
+	o, at := NewObserver(func() {}, 0), time.Unix(0, 0)
+	evals := map[string]*broker.Evaluation{}
+	for _, id := range []string{"a1", "a2", "b1", "b2"} {
+		evals[id] = &broker.Evaluation{ID: id, JobID: id[:1]}
+		o.Dequeued(at, evals[id], 0)
+		at = at.Add(time.Second)
+	}
+	for _, id := range []string{"b1", "a1", "a2", "b2"} {
+		o.Acked(at, evals[id], 0, 0)
+	}
+	if len(o.inFlight) != 0 {
+		t.Errorf("%v are in flight", o.inFlight)
+	}
+	o.Acked(at, evals["a1"], 0, 0) // of one that is not in flight
+	o.Flushed(at)
+	o.Flushed(at)
+	if s := o.Close(); s.flushes != 2 || s.twice != 2 || s.first != "b2 beside b1" || s.acks != 5 {
+		t.Errorf("%+v: want 2 flushes, and 2 overlaps of which that of job b was the first", s)
 	}
 }
 
@@ -95,5 +123,10 @@ func TestKeysTellEvaluationsApart(t *testing.T) {
 			t.Errorf("%s and %s have one key", id, other)
 		}
 		seen[keyOf(id)] = id
+	}
+	for _, id := range ids {
+		if k := keyOf(id); (k.other == "") != strings.HasPrefix(id, "0fd") {
+			t.Errorf("%s is kept as text: %v", id, k.other != "")
+		}
 	}
 }
