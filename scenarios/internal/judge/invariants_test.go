@@ -83,8 +83,8 @@ func TestConservation(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Conserved(store.Snapshot(), c.counts, c.seen).Detail; strings.Contains(got, "collected;") || strings.HasSuffix(got, "collected") {
-				t.Errorf("nothing was collected: %s", got)
+			if got := Conserved(store.Snapshot(), c.counts, c.seen).Detail; strings.HasSuffix(got, " collected") || strings.Contains(got, "; but") == c.ok {
+				t.Errorf("nothing was collected, and in order is %v: %s", c.ok, got)
 			}
 			wantCheck(t, Conserved(store.Snapshot(), c.counts, c.seen), InvariantConserved, c.ok, c.want)
 		})
@@ -111,6 +111,7 @@ func TestCollectedAndUnblocked(t *testing.T) {
 		want   string
 	}{
 		{"two of five were collected", cluster.Counters{EvalsCreated: 4, EvalsCollected: 2, EvalsCanceled: 3, EvalsFailed: 1, EvalsProcessed: 4}, true, "; 2 collected"},
+		{"one was collected", cluster.Counters{EvalsCreated: 3, EvalsCollected: 1, EvalsCanceled: 3, EvalsProcessed: 4}, true, "; 1 collected"},
 		{"as many canceled as can be", cluster.Counters{EvalsCreated: 4, EvalsCollected: 2, EvalsCanceled: 4, EvalsProcessed: 4}, true, ""},
 		{"more canceled than can be", cluster.Counters{EvalsCreated: 4, EvalsCollected: 2, EvalsCanceled: 5, EvalsProcessed: 4}, false, "holds 2 canceled, but 5 were"},
 		{"more failed than can have", cluster.Counters{EvalsCreated: 4, EvalsCollected: 2, EvalsCanceled: 2, EvalsFailed: 3, EvalsProcessed: 4}, false, "holds 0 failed, but 3 failed"},
@@ -154,7 +155,19 @@ func TestNonePending(t *testing.T) {
 	}
 }
 
+// TestInBroker: each place counts, and none twice.
+func TestInBroker(t *testing.T) {
+	s := cluster.Stats{Broker: broker.Stats{
+		Ready: 1000, Unacked: 200, Pending: 30, Cancelable: 4, Waiting: 50000,
+		ByScheduler: map[string]broker.SchedulerStats{rpc.JobTypeCore: {Ready: 100, Unacked: 10}, rpc.JobTypeSystem: {Ready: 900, Unacked: 190}},
+	}}
+	if got := InBroker(s); got != 1124 {
+		t.Errorf("%d in the broker, want 1124", got)
+	}
+}
+
 func TestOneInFlightIsJudged(t *testing.T) {
+	wantCheck(t, OneInFlight(Seen{acks: 7, twice: 1, first: "b beside a"}), InvariantOneInFlight, false, "1 evaluations", "b beside a")
 	wantCheck(t, OneInFlight(Seen{acks: 7}), InvariantOneInFlight, true, "7 acks")
 	wantCheck(t, OneInFlight(Seen{acks: 7, twice: 2, first: "b beside a"}), InvariantOneInFlight, false, "2 evaluations", "b beside a")
 }
@@ -166,7 +179,16 @@ func TestServersThatDiffer(t *testing.T) {
 			return tx.UpsertEvals(eval("a", "j", []string{broker.StatusComplete, broker.StatusPending}[i]))
 		}))
 	}
-	alive := func() {}
+	calls := 0
+	alive := func() { calls++ }
+	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot()}, alive), InvariantServersSame, true, "1 server at index 10")
+	if calls != 1 || Behind([]*state.Snapshot{same.Snapshot()}) {
+		t.Errorf("alive was called %d times for one server, want once; it is behind: %v", calls, Behind([]*state.Snapshot{same.Snapshot()}))
+	}
+	equal := state.New() // not the same snapshot, but the same state
+	must(t, equal.Update(10, func(tx *state.Tx) error { return tx.UpsertEvals(eval("a", "j", broker.StatusComplete)) }))
+	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), equal.Snapshot()}, alive), InvariantServersSame, true, "2 servers at index 10")
+	wantCheck(t, ServersSame([]*state.Snapshot{other.Snapshot(), same.Snapshot(), same.Snapshot()}, alive), InvariantServersSame, false, "servers 1 and 2 differ", "evaluation a")
 	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), same.Snapshot(), same.Snapshot()}, alive), InvariantServersSame, true, "3 servers at index 10")
 	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), same.Snapshot(), other.Snapshot()}, alive), InvariantServersSame, false, "servers 1 and 3 differ", "evaluation a")
 	behind := same.Snapshot()

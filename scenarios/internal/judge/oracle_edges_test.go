@@ -101,6 +101,7 @@ func TestAllocationsAreTaken(t *testing.T) {
 		{"and one has failed in the latest deployment", service, append(run(service, "a", "b"), allocOf(service, "c", "node0", failed, in("d"))), ""},
 		{"or in the one before", service, append(run(service, "a", "b"), allocOf(service, "c", "node0", failed, in("d0"))), "runs 2 allocations"},
 		{"or in none", service, append(run(service, "a", "b"), allocOf(service, "c", "node0", failed)), "runs 2 allocations"},
+		{"or in none, of a job without deployments", service, append(run(service, "a", "b"), allocOf(service, "c", "node0", failed)), "runs 2 allocations"},
 		{"or was stopped when it had failed", service, append(run(service, "a", "b"), allocOf(service, "c", "node0", failed, stopped, in("d"))), "runs 2 allocations"},
 		{"or is complete", service, append(run(service, "a", "b"), allocOf(service, "c", "node0", completed, in("d"))), "runs 2 allocations"},
 		{"one failed in the deployment and was replaced", service, append(run(service, "a", "b", "c"),
@@ -126,8 +127,7 @@ func TestAllocationsAreTaken(t *testing.T) {
 	} {
 		o, id := withJob(t, c.job)
 		o.wrong, o.wrongs = nil, 0
-		o.deploys[id] = ""
-		if c.job.Type == rpc.JobTypeService {
+		if !strings.Contains(c.name, "without deployments") {
 			o.deploys[id] = "d"
 		}
 		for _, a := range c.allocs {
@@ -144,6 +144,10 @@ func TestAllocationsAreTaken(t *testing.T) {
 	o.take(allocOf(job(rpc.JobTypeService, 7, 1), "x", "node0", completed))
 	if !o.ok() {
 		t.Errorf("of a job that is gone: %v", o.wrong)
+	}
+	o.take(allocOf(job(rpc.JobTypeService, 7, 1), "y", "node0", unknown))
+	if len(o.jobs) != 2 || o.running != 1 || o.ok() {
+		t.Errorf("%d jobs, %d run, differences %v: want both jobs, and one that runs although its job is gone", len(o.jobs), o.running, o.wrong)
 	}
 }
 
@@ -178,6 +182,9 @@ func TestRoomThatIsKnown(t *testing.T) {
 	for _, index := range []uint64{7, 50, 20} {
 		o.take(allocOf(j, fmt.Sprint(index), "node0", completed, at(index)))
 	}
+	if o.leaving["node0"] != (rpc.Resources{}) {
+		t.Errorf("%+v is leaving, though all of it has left", o.leaving["node0"])
+	}
 	if o.freed["node0"] != 50 {
 		t.Errorf("room since %d, want since 50", o.freed["node0"])
 	}
@@ -209,6 +216,15 @@ func TestComparable(t *testing.T) {
 		{"a system job, on the nodes that are ready", job(rpc.JobTypeSystem, 0, 1), "group", 2},
 	} {
 		o, _ := withJob(t, job(rpc.JobTypeService, 1, 1))
+		for nodes, want := range map[string]int{"": 0, "node0": 1, "node1": 1, "node2": 0, "node0 node1": 2} {
+			view := &groupView{on: map[string]int{}}
+			for _, n := range strings.Fields(nodes) {
+				view.on[n] = 1
+			}
+			if got := o.comparable(job(rpc.JobTypeSystem, 0, 1), "group", view); got != want {
+				t.Errorf("a system job on %q: %d, want %d", nodes, got, want)
+			}
+		}
 		if got := o.comparable(c.job, c.group, g()); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
@@ -235,8 +251,24 @@ func TestWhatTheOutcomeLeavesOut(t *testing.T) {
 			t.Errorf("%s: outcome %s, want %s", name, got, want)
 		}
 	}
-	if got := outcome(func(p *placed) { p.nodes = func(n []*rpc.Node) { n[1].Status = rpc.NodeStatusDown } }); got == want {
-		t.Error("a node less has the same outcome")
+	for name, change := range map[string]func(p *placed){
+		"a node less":                          func(p *placed) { p.nodes = func(n []*rpc.Node) { n[1].Status = rpc.NodeStatusDown } },
+		"a job that has nothing":               func(p *placed) { p.allocs = nil },
+		"one that runs though its job is gone": func(p *placed) { p.allocs = append([]string{"gone/node1"}, p.allocs...) },
+	} {
+		if got := outcome(change); got == want {
+			t.Errorf("%s: the same outcome", name)
+		}
+	}
+	several := func(p *placed) {
+		for i := range 6 {
+			p.jobs, p.allocs = append(p.jobs, job(rpc.JobTypeService, i+1, 1)), append(p.allocs, fmt.Sprintf("service-%03d/node%d", i+1, i%2))
+		}
+	}
+	for range 10 { // whatever the order of a map
+		if a, b := outcome(several), outcome(several); a != b {
+			t.Fatalf("of one state the outcomes are %s and %s", a, b)
+		}
 	}
 }
 
@@ -272,6 +304,73 @@ func TestDeploymentsOfTheState(t *testing.T) {
 	}
 }
 
+// TestHistoriesOfTheState: what the oracle reads of the indexes of a state.
+func TestHistoriesOfTheState(t *testing.T) {
+	node := func(id string) func(tx *state.Tx) error {
+		return func(tx *state.Tx) error {
+			return tx.UpsertNode(&rpc.Node{ID: id, Datacenter: "dc1", Status: rpc.NodeStatusReady, Resources: allocResources})
+		}
+	}
+	blocked := func(id, job string) func(tx *state.Tx) error {
+		return func(tx *state.Tx) error { return tx.UpsertEvals(eval(id, job, broker.StatusBlocked)) }
+	}
+	looked := func(status string, at uint64) func(tx *state.Tx) error {
+		return func(tx *state.Tx) error {
+			e := eval("e", "sysbatch-000", status)
+			e.SnapshotIndex = at
+			return tx.UpsertEvals(e)
+		}
+	}
+	jobs := func(jobs ...*rpc.Job) func(tx *state.Tx) error {
+		return func(tx *state.Tx) error {
+			for _, j := range jobs {
+				if err := tx.UpsertJob(j); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	service, batch, sysbatch := job(rpc.JobTypeService, 0, 1), job(rpc.JobTypeBatch, 0, 2), job(rpc.JobTypeSysBatch, 0, 1)
+	replacement := allocOf(batch, "a", "n", completed)
+	replacement.PreviousAllocation = "b"
+	for _, c := range []struct {
+		name    string
+		since   uint64
+		entries []func(tx *state.Tx) error // at the indexes from 1 on
+		ok      bool
+	}{
+		{"a node that registered under this leader has room", 4, []func(*state.Tx) error{jobs(service), blocked("e", "service-000"), node("n")}, true},
+		{"and one that was there wakes who blocks again", 3, []func(*state.Tx) error{jobs(service), node("n"), blocked("e", "service-000")}, false},
+		{"a node that registers after the leader led", 3, []func(*state.Tx) error{jobs(service), blocked("e", "service-000"), node("n")}, false},
+		{"of two that are blocked the newer counts", 4, []func(*state.Tx) error{jobs(service), node("n"), blocked("e", "service-000"), blocked("f", "service-000")}, false},
+		{"a sysbatch job was looked at with the node", 0, []func(*state.Tx) error{jobs(sysbatch), node("n"), looked(broker.StatusComplete, 2)}, false},
+		{"it was looked at before", 0, []func(*state.Tx) error{jobs(sysbatch), node("n"), looked(broker.StatusComplete, 1)}, true},
+		{"it was not looked at to the end", 0, []func(*state.Tx) error{jobs(sysbatch), node("n"), looked(broker.StatusFailed, 2)}, true},
+		{"the first allocation is a replacement", 0, []func(*state.Tx) error{jobs(batch), node("n"), func(tx *state.Tx) error {
+			return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{replacement, allocOf(batch, "b", "n", completed)}})
+		}}, false},
+	} {
+		s := state.New()
+		for i, entry := range c.entries {
+			must(t, s.Update(uint64(i+1), entry))
+		}
+		if o := consult(s.Snapshot(), c.since); o.ok() != c.ok {
+			t.Errorf("%s: in order is %v, want %v: %v", c.name, o.ok(), c.ok, o)
+		}
+	}
+}
+
+// TestWhatIsWanted counts by the jobs, and what runs by the state.
+func TestWhatIsWanted(t *testing.T) {
+	p := placed{
+		jobs:   []*rpc.Job{job(rpc.JobTypeSystem, 0, 1), job(rpc.JobTypeService, 0, 2)},
+		allocs: []string{"system-000/node0", "system-000/node1", "system-000/node2", "service-000/node0", "service-000/node1"},
+		nodes:  func(n []*rpc.Node) { n[2].Status = rpc.NodeStatusReady },
+	}
+	wantCheck(t, AsOracle("drain", p.snapshot(t), 0), InvariantOracle, true, "2 jobs on 3 ready nodes: 5 allocations wanted, 5 run, 0 jobs wait")
+}
+
 // TestDatacenters: a job of another datacenter is not wanted on the nodes of this one.
 func TestDatacenters(t *testing.T) {
 	elsewhere := job(rpc.JobTypeSystem, 0, 1)
@@ -289,6 +388,7 @@ func TestOutcomeOf(t *testing.T) {
 		{[]metrics.Invariant{check(InvariantOracle, "after drain: outcome 1-2; and more")}, "1-2"},
 		{[]metrics.Invariant{check(InvariantOracle, "outcome 1-2"), check(InvariantOracle, "outcome 3-4")}, "3-4"},
 		{[]metrics.Invariant{check(InvariantOracle, "outcome 1-2"), check(InvariantConserved, "outcome 3-4")}, "1-2"},
+		{[]metrics.Invariant{check(InvariantOracle, "outcome 1-2"), check(InvariantOracle, "nothing of the kind")}, "1-2"},
 		{[]metrics.Invariant{check(InvariantOracle, "nothing of the kind")}, ""},
 	} {
 		if got := OutcomeOf(&metrics.Result{Invariants: c.invariants}); got != c.want {
