@@ -104,7 +104,7 @@ func TestLossesAreReplaced(t *testing.T) {
 		}, nothing}, 0},
 		{"the node is removed", []func(*lossWorld){down, func(w *lossWorld) {
 			w.update(func(tx *state.Tx) error { return tx.DeleteNode("two") })
-		}, both(writeOff(service), replace)}, 3},
+		}, writeOff(service), replace}, 4},
 		{"the job is stopped", []func(*lossWorld){down, writeOff(service), func(w *lossWorld) {
 			w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, job(rpc.JobTypeService, 0, 0).ID) })
 		}}, 3},
