@@ -36,6 +36,10 @@ func TestCancel(t *testing.T) {
 		t.Fatalf("%+v: a3 became pending although it is to be canceled", st)
 	}
 	batch := b.Cancelable(2)
+	b.Enqueue(now, eval("a", 4)) // and so is that of one which the reaper has not taken with the batch
+	if st := b.Stats(); st.Pending != 1 {
+		t.Fatalf("%+v: a4 became pending although it is to be canceled", st)
+	}
 	b.Cancel(batch)
 	check(t, b)
 	if n := b.Stats().Cancelable; len(batch) != 2 || n != 3 {

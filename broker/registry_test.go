@@ -115,9 +115,9 @@ func TestTotalOrder(t *testing.T) {
 						t.Errorf("%s: %s is before %s and that before %s, which is before the first", name, x.ID, y.ID, z.ID)
 					}
 				}
-				if p.Less(x, x) {
-					t.Errorf("%s: %s is less than itself", name, x.ID)
-				}
+			}
+			if before(x, x) || p.Less(x, x) {
+				t.Errorf("%s: %s is better than itself", name, x.ID)
 			}
 		}
 	}

@@ -150,6 +150,11 @@ func TestFigures(t *testing.T) {
 	if !paths["fan_in.max"] || len(PhaseMetrics()) < 10 {
 		t.Errorf("figures %v", paths)
 	}
+	for path, want := range map[string]bool{"totals.recovery_s": true, "totals.raft_entries": false, "totals.raft_entries_by_type.X": false, "totals.evals_by_status.failed": false} {
+		if _, isTime, err := r.Lookup(path); err != nil || isTime != want {
+			t.Errorf("%s is a time: %v, want %v (%v)", path, isTime, want, err)
+		}
+	}
 	if !(FanIn{}).IsZero() {
 		t.Error("no fan-in is one")
 	}

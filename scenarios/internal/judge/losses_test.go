@@ -105,6 +105,9 @@ func TestLossesAreReplaced(t *testing.T) {
 		{"the node is removed", []func(*lossWorld){down, func(w *lossWorld) {
 			w.update(func(tx *state.Tx) error { return tx.DeleteNode("two") })
 		}, writeOff(service), replace}, 4},
+		{"the only service job is purged", []func(*lossWorld){down, func(w *lossWorld) {
+			w.update(func(tx *state.Tx) error { return tx.DeleteJob(rpc.DefaultNamespace, job(rpc.JobTypeService, 0, 0).ID) })
+		}, writeOff(service), nothing}, 3},
 		{"the job is stopped", []func(*lossWorld){down, writeOff(service), func(w *lossWorld) {
 			w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, job(rpc.JobTypeService, 0, 0).ID) })
 		}}, 3},

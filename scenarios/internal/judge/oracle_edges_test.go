@@ -216,7 +216,8 @@ func TestComparable(t *testing.T) {
 		{"a system job, on the nodes that are ready", job(rpc.JobTypeSystem, 0, 1), "group", 2},
 	} {
 		o, _ := withJob(t, job(rpc.JobTypeService, 1, 1))
-		for nodes, want := range map[string]int{"": 0, "node0": 1, "node1": 1, "node2": 0, "node0 node1": 2} {
+		o.nodes["node2"].Status = rpc.NodeStatusReady
+		for nodes, want := range map[string]int{"": 0, "node0": 1, "node1": 1, "node2": 1, "node0 node1": 2} {
 			view := &groupView{on: map[string]int{}}
 			for _, n := range strings.Fields(nodes) {
 				view.on[n] = 1
@@ -225,6 +226,7 @@ func TestComparable(t *testing.T) {
 				t.Errorf("a system job on %q: %d, want %d", nodes, got, want)
 			}
 		}
+		o.nodes["node2"].Status = rpc.NodeStatusDown
 		if got := o.comparable(c.job, c.group, g()); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
