@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -253,5 +254,32 @@ func TestWriteFileNamesWhatFailed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "missing", "r.json")
 	if err := sample(t).WriteFile(path); err == nil || !strings.Contains(err.Error(), "missing") {
 		t.Errorf("error %v, want one that names the path", err)
+	}
+}
+
+// TestFileLayout: every line but the first and the last is indented, those after an array too.
+// Two points at one instant are in order.
+func TestFileLayout(t *testing.T) {
+	r := sample(t)
+	r.Series = append(r.Series, Series{Name: "steps", AtS: []float64{1, 1, 2}, Value: []float64{0, 5, 5}})
+	data, err := r.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Decode(data); err != nil {
+		t.Error(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	for i, line := range lines[1 : len(lines)-1] {
+		if !strings.HasPrefix(line, " ") {
+			t.Errorf("line %d is not indented: %q", i+2, line)
+		}
+	}
+	if d := r.digested(); d.Run.Nodes != 0 || d.Totals.DeploymentS != 0 || d.Phases[0].DeploymentS != 0 || d.Host != (Host{}) {
+		t.Errorf("the digest covers the host or what came later than the first digests: %+v", d)
+	}
+	r.Run.Params["nodes"] = math.NaN()
+	if err := r.WriteFile(filepath.Join(t.TempDir(), "r.json")); err == nil || !strings.Contains(err.Error(), "r.json") {
+		t.Errorf("error %v for a result that is no JSON, want one that names the file", err)
 	}
 }

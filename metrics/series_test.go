@@ -48,6 +48,7 @@ func TestThinAtTheEdges(t *testing.T) {
 		{"never fewer than four", line(4, index, index), 1, []float64{0, 1, 2, 3}},
 		{"one instant", line(9, same, func(i int) float64 { return float64(i * (8 - i)) }), 6, []float64{0, 7, 16, 0}},
 		{"five to four", line(6, index, func(i int) float64 { return []float64{1, 5, 2, 2, 5, 3}[i] }), 4, []float64{1, 5, 2, 3}},
+		{"a long gap first", Series{AtS: []float64{0, 40, 50, 60, 70, 80, 90}, Value: []float64{0, 5, 1, 9, 1, 1, 0}}, 6, []float64{0, 5, 1, 9, 0}},
 		{"two stretches", line(9, index, func(i int) float64 { return []float64{0, 4, 9, 4, 1, 6, 6, 6, 2}[i] }), 6, []float64{0, 4, 9, 1, 6, 2}},
 	} {
 		if got := c.s.Thin(c.limit); !slices.Equal(got.Value, c.want) || len(got.AtS) != len(got.Value) {
