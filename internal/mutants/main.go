@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command mutants plants bugs in a package, one at a time, and says which of them no test
 // notices. make mutants runs it.
 //
