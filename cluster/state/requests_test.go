@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -276,4 +277,46 @@ func TestQueuedAllocationsAreShared(t *testing.T) {
 	for i, c := range []map[string]int{{"g": 1}, {"g": 1}, {"g": 2}, {"h": 1}, {"g": 1, "h": 1}, {"g": 1, "h": 2}, {"h": 1, "i": 0}, {}, {}} {
 		want(t, fmt.Sprint("evaluation ", i), evalByID(s.Snapshot(), fmt.Sprint(i)).QueuedAllocations, c)
 	}
+}
+
+// TestFingerprints: equal states have one fingerprint, and each change of a table another.
+func TestFingerprints(t *testing.T) {
+	a, b := New(), New()
+	seen := map[string]int{a.Snapshot().Fingerprint(): 0}
+	for i, do := range []func(tx *Tx) error{
+		func(tx *Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n"}) },
+		func(tx *Tx) error { return tx.UpsertJob(&rpc.Job{ID: "j"}) },
+		func(tx *Tx) error { return tx.UpsertEvals(&broker.Evaluation{ID: "e", JobID: "j"}) },
+		func(tx *Tx) error {
+			return tx.UpsertPlanResults(&PlanResults{AllocsUpdated: []*rpc.Allocation{{ID: "a", NodeID: "n", JobID: "j"}}})
+		},
+		func(tx *Tx) error { return tx.UpsertDeployment(&rpc.Deployment{ID: "d", JobID: "j"}) },
+		func(tx *Tx) error { return tx.UpdateNodeStatus("n", rpc.NodeStatusDown, 1, "") },
+	} {
+		for _, s := range []*Store{a, b} {
+			ok(t, s.Update(uint64(i+1), do))
+		}
+		print := a.Snapshot().Fingerprint()
+		if before, known := seen[print]; known || print != b.Snapshot().Fingerprint() {
+			t.Errorf("entry %d: fingerprint %q, that of entry %d; another server has %q", i+1, print, before, b.Snapshot().Fingerprint())
+		}
+		seen[print] = i + 1
+	}
+}
+
+// TestRestoredIndexes: who waits for a node's allocations learns from a restored state as much as
+// from the one before.
+func TestRestoredIndexes(t *testing.T) {
+	s := New()
+	upsert(t, s, 1)
+	place(t, s, 5, "b", "n")
+	place(t, s, 7, "a", "n")
+	place(t, s, 9, "c", "n")
+	ok(t, s.Update(11, func(tx *Tx) error { return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "a"}) }))
+	var image bytes.Buffer
+	ok(t, s.Snapshot().Persist(&image))
+	restored := New()
+	ok(t, restored.Restore(&image))
+	want(t, "index of the node's allocations", restored.Snapshot().NodeAllocs("n").Index, s.Snapshot().NodeAllocs("n").Index)
+	want(t, "which is that of the last change", s.Snapshot().NodeAllocs("n").Index, 11)
 }
