@@ -28,11 +28,18 @@ func TestCancel(t *testing.T) {
 	if st := b.Stats(); st.Cancelable != 3 || st.Ready != 1 || st.Pending != 1 {
 		t.Fatalf("%+v: want a3, b1 and a4 cancelable, a1 ready, a2 pending", st)
 	}
+	if b.Queued(broker.JobID{ID: "b"}) {
+		t.Error("a job that has nothing but a cancelable evaluation is queued")
+	}
 	b.Enqueue(now, eval("a", 3)) // its ID is known until the reaper has taken it
 	if st := b.Stats(); st.Pending != 1 {
 		t.Fatalf("%+v: a3 became pending although it is to be canceled", st)
 	}
 	batch := b.Cancelable(2)
+	b.Enqueue(now, eval("a", 4)) // and so is that of one which the reaper has not taken with the batch
+	if st := b.Stats(); st.Pending != 1 {
+		t.Fatalf("%+v: a4 became pending although it is to be canceled", st)
+	}
 	b.Cancel(batch)
 	check(t, b)
 	if n := b.Stats().Cancelable; len(batch) != 2 || n != 3 {

@@ -36,6 +36,19 @@ func TestPolicyByName(t *testing.T) {
 	}
 }
 
+// TestPolicySyntax: the phrase has every policy and every change.
+func TestPolicySyntax(t *testing.T) {
+	phrase := broker.PolicySyntax()
+	for _, words := range []string{
+		"legacy", "shedding", "changes, as in", "oldest-first, newest-first, priority-first, ack-keeps-all, ack-keeps-best, ack-keeps-none, " +
+			"enqueue-keeps-best, enqueue-keeps-none, last-slot-peek, dedup-leak, silent-timings",
+	} {
+		if !strings.Contains(phrase, words) {
+			t.Errorf("%q does not have %q", phrase, words)
+		}
+	}
+}
+
 // TestPolicyChanges puts policies together from words, in whatever order.
 func TestPolicyChanges(t *testing.T) {
 	for _, tt := range []struct{ name, canonical string }{
@@ -55,6 +68,9 @@ func TestPolicyChanges(t *testing.T) {
 }
 
 func TestWithQuirks(t *testing.T) {
+	if p, err := broker.PolicyByName("legacy"); err != nil || p != broker.Legacy() {
+		t.Errorf("the policy without changes is %#v (%v)", p, err)
+	}
 	if p := broker.WithQuirks(broker.Legacy(), 0); p != broker.Legacy() {
 		t.Errorf("no quirks make %v of legacy", p)
 	}

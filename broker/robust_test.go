@@ -3,6 +3,7 @@ package broker_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -92,5 +93,16 @@ func check(t *testing.T, b *broker.EvalBroker) {
 	said := fmt.Sprint(stats.Ready, stats.Unacked, stats.Waiting, stats.Pending, stats.Cancelable)
 	if counted != said {
 		t.Fatalf("ready, unacked, waiting, pending, cancelable: %s in the state, %s by the stats", counted, said)
+	}
+	// A job with pending evaluations has one in flight; one that waits for its time has none.
+	jobs := map[broker.JobID]bool{}
+	for _, h := range slices.Concat(st.Ready, st.Unacked, slices.DeleteFunc(st.Waiting, func(h broker.Held) bool { return !h.Redelivery })) {
+		jobs[h.Eval.Job()] = true
+	}
+	for _, e := range st.Cancelable {
+		jobs[e.Job()] = true
+	}
+	if b.Jobs() != len(jobs) {
+		t.Fatalf("the broker remembers %d jobs, and has evaluations of %d", b.Jobs(), len(jobs))
 	}
 }

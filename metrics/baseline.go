@@ -149,7 +149,10 @@ func (b *Baseline) validate() error {
 	case !(b.Tolerance >= 0):
 		return fmt.Errorf("the tolerance is %g: it must be 0 or more", b.Tolerance)
 	}
-	for _, r := range b.Runs {
+	for i, r := range b.Runs {
+		if r == nil {
+			return fmt.Errorf("the baseline's runs[%d] is null: write it again with simctl gate --update", i)
+		}
 		if err := r.validate(); err != nil {
 			return fmt.Errorf("the baseline's run: %w", err)
 		}

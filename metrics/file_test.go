@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -162,6 +163,11 @@ func TestLoadRefuses(t *testing.T) {
 		{"schema zero", replace(`"schema": 1`, `"schema": 0`), "schemas count from 1"},
 		{"unknown field", replace(`"peak_pending"`, `"peek_pending"`), `it has a field "peek_pending", which this simctl does not know`},
 		{"two results", string(whole) + string(whole), "something follows the result"},
+		{"no schema", `{"run":{}}`, `it has no "schema" and "run"`},
+		{"no run", `{"schema":1}`, `it has no "schema" and "run"`},
+		{"no scenario", `{"schema":1,"run":{"broker":"b"}}`, "run.scenario and run.broker must be set"},
+		{"a phase without a name", `{"schema":1,"run":{"scenario":"s","broker":"b"},"phases":[{"name":""}]}`, "is empty or taken"},
+		{"two phases of a name", `{"schema":1,"run":{"scenario":"s","broker":"b"},"phases":[{"name":"p"},{"name":"p"}]}`, "is empty or taken"},
 		{"no broker", replace(`"broker": "shedding"`, `"broker": ""`), "run.broker must be set"},
 		{"uneven series", replace(`[1,2.25]`, `[1]`), "1 instants but 2 values"},
 		{"time goes back", replace(`[1,2.25]`, `[1,0.5]`), "goes back in time"},
@@ -268,5 +274,32 @@ func TestWrongTypes(t *testing.T) {
 	_, err := decodeBaseline([]byte(`{"baseline":1,"tolerance":"5%"}`))
 	if err == nil || !strings.HasSuffix(err.Error(), "tolerance is a JSON string: it must be a number") {
 		t.Errorf("a baseline: %v", err)
+	}
+}
+
+// TestFileLayout: every line but the first and the last is indented, those after an array too.
+// Two points at one instant are in order.
+func TestFileLayout(t *testing.T) {
+	r := sample(t)
+	r.Series = append(r.Series, Series{Name: "steps", AtS: []float64{1, 1, 2}, Value: []float64{0, 5, 5}})
+	data, err := r.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Decode(data); err != nil {
+		t.Error(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	for i, line := range lines[1 : len(lines)-1] {
+		if !strings.HasPrefix(line, " ") {
+			t.Errorf("line %d is not indented: %q", i+2, line)
+		}
+	}
+	if d := r.digested(); d.Run.Nodes != 0 || d.Totals.DeploymentS != 0 || d.Phases[0].DeploymentS != 0 || d.Host != (Host{}) {
+		t.Errorf("the digest covers the host or what came later than the first digests: %+v", d)
+	}
+	r.Run.Params["nodes"] = math.NaN()
+	if err := r.WriteFile(filepath.Join(t.TempDir(), "r.json")); err == nil || !strings.Contains(err.Error(), "r.json") {
+		t.Errorf("error %v for a result that is no JSON, want one that names the file", err)
 	}
 }

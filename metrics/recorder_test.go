@@ -78,7 +78,7 @@ func TestRecorderCancelsUnseen(t *testing.T) {
 func TestRecorderCancelsNeverWritten(t *testing.T) {
 	rec := NewRecorder(epoch)
 	rec.BeginPhase("drain", epoch, Counters{})
-	rec.Gauge(SeriesCancelable, "evaluations", at(1), 5)
+	rec.Gauge(SeriesCancelable, "evaluations", at(1), 1)
 	rec.EndPhase(at(2), Counters{}, PhaseEnd{})
 	r, err := rec.Result(Run{}, nil, Host{})
 	if err != nil {

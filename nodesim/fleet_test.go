@@ -319,3 +319,26 @@ func TestShutdownEndsCallsUnderWay(t *testing.T) {
 		}
 	})
 }
+
+// TestLastError: what fails is counted and kept, and a client that has not registered is not
+// counted as registered.
+func TestLastError(t *testing.T) {
+	prepare := func(s *fakeServers) {
+		s.fail = func(e logEntry) error { return failIf(e.at < time.Minute, rpc.ErrUnreachable) }
+	}
+	inBubble(t, Config{Nodes: 3, Servers: 1, Seed: 1}, prepare, func(t *testing.T, s *fakeServers, f *Fleet) {
+		if err := f.LastError(); err != nil {
+			t.Errorf("before the first call: %v", err)
+		}
+		time.Sleep(50 * time.Second)
+		synctest.Wait()
+		st := f.Stats()
+		if err := f.LastError(); !errors.Is(err, rpc.ErrUnreachable) || st.Running != 3 || st.Registered != 0 || st.Ready != 0 || st.RegistrationErrors < 3 {
+			t.Errorf("%+v, %v: want 3 that run and none that is registered", st, err)
+		}
+		waitReady(f)
+		if err := f.LastError(); !errors.Is(err, rpc.ErrUnreachable) {
+			t.Errorf("the last error was forgotten: %v", err)
+		}
+	})
+}

@@ -214,3 +214,43 @@ func TestValidateNamesFieldAndValue(t *testing.T) {
 		}
 	}
 }
+
+// TestClientsLearnWhatIsListed: a client knows what the servers list, in whatever order, keeps
+// what it knew of it, and forgets the rest.
+func TestClientsLearnWhatIsListed(t *testing.T) {
+	cfg := Config{Nodes: 1, Servers: 1, ReportAllocs: true}
+	c := newClient(&cfg, 0, 0)
+	ids := func() (ids string) {
+		for _, a := range c.allocs {
+			ids += a.id
+		}
+		return ids
+	}
+	c.learn(&cfg, time.Second, run("d", "a", "c", "b"))
+	if got := ids(); got != "abcd" {
+		t.Fatalf("it knows %s, want abcd", got)
+	}
+	c.learn(&cfg, time.Minute, run("c", "d", "e"))
+	if got := ids(); got != "cde" {
+		t.Fatalf("it knows %s, want cde", got)
+	}
+	for i, want := range []time.Duration{time.Second, time.Second, time.Minute} {
+		if got := c.allocs[i].due; got != want {
+			t.Errorf("%s was learned at %v, want %v", c.allocs[i].id, got, want)
+		}
+	}
+	changed := run("c")
+	changed[0].AllocModifyIndex = 9
+	c.learn(&cfg, time.Hour, changed)
+	if a := c.allocs[0]; len(c.allocs) != 1 || a.deployed || a.index != 9 {
+		t.Errorf("it knows %+v, want c, which no deployment waits for", c.allocs)
+	}
+	deployed := run("c")
+	deployed[0].AllocModifyIndex, deployed[0].DeploymentID = 10, "d"
+	c.learn(&cfg, 2*time.Hour, deployed)
+	deployed[0].AllocModifyIndex = 11
+	c.learn(&cfg, 3*time.Hour, deployed)
+	if a := c.allocs[0]; !a.deployed || a.deployedAt != 2*time.Hour {
+		t.Errorf("it knows %+v, want c, which a deployment waits for since 2h", a)
+	}
+}

@@ -312,7 +312,7 @@ func FuzzScenarioFile(f *testing.F) {
 	})
 }
 
-func jsonOf(t *testing.T, v any) string {
+func jsonOf(t testing.TB, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -159,6 +159,7 @@ func TestServiceReschedulesFailures(t *testing.T) {
 		next := r.created[0]
 		w.want("follow-up", []any{next.TriggeredBy, next.WaitUntil.Sub(w.now), next.Status},
 			[]any{broker.TriggeredByRetryFailedAlloc, delay, broker.StatusPending})
+		w.want("its description", next.StatusDescription, descReschedule)
 		w.want("plans before it is due", len(w.runJob("svc").plans), 0)
 		w.now = next.WaitUntil
 		r = w.run(next)

@@ -340,4 +340,11 @@ func TestDiff(t *testing.T) {
 	if d, want := Diff(b.Snapshot(), a.Snapshot()), "job default/j is in the second state only"; d != want {
 		t.Errorf("got %q, want %q", d, want)
 	}
+	ok(t, b.Update(3, func(tx *Tx) error { return tx.UpsertJob(&rpc.Job{ID: "j"}) }))
+	for i, id := range []string{"k", "i"} {
+		ok(t, a.Update(uint64(4+i), func(tx *Tx) error { return tx.UpsertJob(&rpc.Job{ID: id}) }))
+		if d, want := Diff(b.Snapshot(), a.Snapshot()), "job default/"+id+" is in the second state only"; d != want {
+			t.Errorf("got %q, want %q", d, want)
+		}
+	}
 }

@@ -293,6 +293,10 @@ var layers = []layer{
 		reason: "what the program is made of is asked of the Go tool and of binaries",
 	},
 	{
+		part: "internal/mutants", modules: []string{"golang.org/x/sync/errgroup"},
+		reason: "bugs are planted in packages as text, whatever they are",
+	},
+	{
 		part: "internal/nomadproc", modules: []string{"github.com/hashicorp/nomad/api", "github.com/google/renameio/v2"},
 		reason: "servers are processes, whatever is done with them",
 	},

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/yamux"
+
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // pipes is a listener whose connections are net.Pipes, which a bubble understands.
@@ -53,7 +55,7 @@ func (p *pipes) dial() net.Conn {
 func inBubble(t *testing.T, cfg ServerConfig, f func(t *testing.T, ln *pipes)) string {
 	t.Helper()
 	var log bytes.Buffer
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		cfg := cfg
 		cfg.Methods = echo()
 		cfg.Log = slog.New(slog.NewTextHandler(&log, nil))

@@ -84,9 +84,21 @@ func TestPoolSpendSlowsOthers(t *testing.T) {
 func TestNilPoolIsFree(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		NewPool(0).Use(1, time.Hour)
-		if time.Since(start) != 0 {
-			t.Error("a nil pool took time")
+		nobody := NewPool(0)
+		nobody.Use(1, time.Hour)
+		nobody.Spend(1, time.Hour)
+		if time.Since(start) != 0 || nobody.Busy() != 0 || nobody.Cores() != 0 {
+			t.Errorf("a nil pool took %v, was busy for %v and has %d cores", time.Since(start), nobody.Busy(), nobody.Cores())
+		}
+		nobody.Stop()
+		p := NewPool(2)
+		defer p.Stop()
+		for _, none := range []time.Duration{0, -time.Second} {
+			p.Use(1, none)
+			p.Spend(2, none)
+		}
+		if time.Sleep(time.Second); time.Since(start) != time.Second || p.Busy() != 0 || p.Cores() != 2 {
+			t.Errorf("tasks of nothing took %v of %d cores", p.Busy(), p.Cores())
 		}
 	})
 }

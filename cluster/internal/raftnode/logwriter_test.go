@@ -2,14 +2,15 @@ package raftnode
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestEntriesOfOneInstant: whichever of two entries comes first within an instant, and whether
 // the batch was taken before the other, the log has them in one order.
 func TestEntriesOfOneInstant(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
 			for before := range 3 {
 				w := &logWriter{wake: make(chan struct{}, 1)}

@@ -3,13 +3,13 @@ package server
 import (
 	"strconv"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // stateWith returns a state with one ready node "n" and the job, unless it is nil, and
@@ -140,7 +140,7 @@ func TestEvaluationsOfPurgedJobs(t *testing.T) {
 // TestQueriesEndApart: a query that nothing ends waits for up to a sixteenth longer than it
 // asks for, each for another time, and the same one for the same time in every run.
 func TestQueriesEndApart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
 		s := New(&Shared{Config: &config.Config{}}, Options{})
 		seen := map[time.Duration]bool{}
 		least, most := time.Hour, time.Duration(0)

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -60,11 +61,65 @@ func TestDeployments(t *testing.T) {
 	see(110, 0, 0)
 }
 
+// TestDeploymentsSideBySide: those of two jobs are told apart.
+func TestDeploymentsSideBySide(t *testing.T) {
+	w := newLossWorld(t)
+	var d Deployments
+	for at := range 5 {
+		for _, id := range []string{"a", "b"} {
+			status := rpc.DeploymentRunning
+			if id == "a" && at == 4 || id == "b" && at >= 3 {
+				status = rpc.DeploymentSuccessful
+			}
+			w.update(func(tx *state.Tx) error {
+				return tx.UpsertDeployment(&rpc.Deployment{ID: id, JobID: id, Status: status})
+			})
+		}
+		d.See(time.Unix(int64(at), 0), w.store.Snapshot())
+		if want := []int{2, 2, 2, 1, 0}[at]; d.UnderWay() != want {
+			t.Errorf("at %d s %d are under way, want %d", at, d.UnderWay(), want)
+		}
+	}
+	if d.Seconds() != 4 {
+		t.Errorf("the longest took %g s, want 4", d.Seconds())
+	}
+}
+
+// TestManyAreUnfinished: a warning names one deployment and counts the others.
+func TestManyAreUnfinished(t *testing.T) {
+	w := newLossWorld(t)
+	for i := range 3 {
+		w.update(func(tx *state.Tx) error {
+			return tx.UpsertDeployment(&rpc.Deployment{
+				ID: fmt.Sprint("d", i), Namespace: rpc.DefaultNamespace, JobID: fmt.Sprint("job", i), Status: rpc.DeploymentRunning,
+				Groups: []rpc.DeploymentGroup{{Name: "g", DesiredTotal: 2, Healthy: 1}, {Name: "h", DesiredTotal: 3, Healthy: 2}},
+			})
+		})
+		want := []string{"1 deployment under way at the end (job0 with 3 of 5 allocations healthy)", "2 deployments under way at the end (job0 with 3 of 5 allocations healthy, 1 more)",
+			"3 deployments under way at the end (job0 with 3 of 5 allocations healthy, 2 more)"}[i]
+		if got := Unfinished(w.store.Snapshot()); len(got) != 1 || !strings.HasPrefix(got[0], want) {
+			t.Errorf("the warnings are %q, want %q", got, want)
+		}
+	}
+}
+
 // TestDrainsAreUnfinished while something runs on the node.
 func TestDrainsAreUnfinished(t *testing.T) {
 	w := newLossWorld(t)
 	w.update(func(tx *state.Tx) error { return tx.UpdateNodeDrain("one", &rpc.DrainStrategy{}, false, 0, "") })
-	if got := Unfinished(w.store.Snapshot()); len(got) != 1 || got[0] != "1 node draining at the end" {
-		t.Errorf("the warnings are %q", got)
+	warns := func(want string) {
+		t.Helper()
+		if got := strings.Join(Unfinished(w.store.Snapshot()), "; "); got != want {
+			t.Errorf("the warnings are %q, want %q", got, want)
+		}
 	}
+	warns("1 node draining at the end")
+	w.update(func(tx *state.Tx) error { return tx.UpdateNodeDrain("two", &rpc.DrainStrategy{}, false, 0, "") })
+	warns("2 nodes draining at the end")
+	w.status("two", rpc.NodeStatusDown)
+	warns("1 node draining at the end")
+	w.stop("service-on-one", rpc.AllocClientComplete)
+	warns("1 node draining at the end")
+	w.stop("system-on-one", rpc.AllocClientComplete)
+	warns("")
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -82,9 +83,54 @@ func TestConservation(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			if got := Conserved(store.Snapshot(), c.counts, c.seen).Detail; strings.HasSuffix(got, " collected") || strings.Contains(got, "; but") == c.ok {
+				t.Errorf("nothing was collected, and in order is %v: %s", c.ok, got)
+			}
 			wantCheck(t, Conserved(store.Snapshot(), c.counts, c.seen), InvariantConserved, c.ok, c.want)
 		})
 	}
+}
+
+// TestCollectedAndUnblocked: what was collected is missing from the state, up to as many; and one
+// that waited for room may be canceled after it was processed.
+func TestCollectedAndUnblocked(t *testing.T) {
+	store := state.New()
+	waited := func(id, trigger string) *broker.Evaluation {
+		e := eval(id, "j", broker.StatusCanceled)
+		e.TriggeredBy = trigger
+		return e
+	}
+	must(t, store.Update(10, func(tx *state.Tx) error {
+		return tx.UpsertEvals(waited("room", broker.TriggeredByQueuedAllocs), waited("plans", broker.TriggeredByMaxPlans))
+	}))
+	seen := Seen{acks: 4, acked: map[evalKey]struct{}{keyOf("room"): {}, keyOf("plans"): {}, keyOf("gone"): {}}}
+	for _, c := range []struct {
+		name   string
+		counts cluster.Counters
+		ok     bool
+		want   string
+	}{
+		{"two of five were collected", cluster.Counters{EvalsCreated: 4, EvalsCollected: 2, EvalsCanceled: 3, EvalsFailed: 1, EvalsProcessed: 4}, true, "; 2 collected"},
+		{"one was collected", cluster.Counters{EvalsCreated: 3, EvalsCollected: 1, EvalsCanceled: 3, EvalsProcessed: 4}, true, "; 1 collected"},
+		{"as many canceled as can be", cluster.Counters{EvalsCreated: 4, EvalsCollected: 2, EvalsCanceled: 4, EvalsProcessed: 4}, true, ""},
+		{"more canceled than can be", cluster.Counters{EvalsCreated: 4, EvalsCollected: 2, EvalsCanceled: 5, EvalsProcessed: 4}, false, "holds 2 canceled, but 5 were"},
+		{"more failed than can have", cluster.Counters{EvalsCreated: 4, EvalsCollected: 2, EvalsCanceled: 2, EvalsFailed: 3, EvalsProcessed: 4}, false, "holds 0 failed, but 3 failed"},
+		{"one less collected", cluster.Counters{EvalsCreated: 4, EvalsCollected: 1, EvalsCanceled: 2, EvalsProcessed: 4}, false, "state holds 2, but 4 were created (and 1 collected)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wantCheck(t, Conserved(store.Snapshot(), c.counts, seen), InvariantConserved, c.ok, c.want)
+		})
+	}
+}
+
+// TestLogs: the verdicts on the logs carry what was wrong, or how much was compared.
+func TestLogs(t *testing.T) {
+	good := Logs(cluster.Agreement{UpTo: 7, Acked: 5})
+	wantCheck(t, good[0], InvariantLogsSame, true, "up to entry 7")
+	wantCheck(t, good[1], InvariantNothingLost, true, "5 acknowledged")
+	bad := Logs(cluster.Agreement{Logs: errors.New("entry 3 differs"), Lost: errors.New("entry 4 is lost")})
+	wantCheck(t, bad[0], InvariantLogsSame, false, "entry 3 differs")
+	wantCheck(t, bad[1], InvariantNothingLost, false, "entry 4 is lost")
 }
 
 // TestNonePending: an evaluation left in the broker, or in state only, fails the run; those that
@@ -109,7 +155,19 @@ func TestNonePending(t *testing.T) {
 	}
 }
 
+// TestInBroker: each place counts, and none twice.
+func TestInBroker(t *testing.T) {
+	s := cluster.Stats{Broker: broker.Stats{
+		Ready: 1000, Unacked: 200, Pending: 30, Cancelable: 4, Waiting: 50000,
+		ByScheduler: map[string]broker.SchedulerStats{rpc.JobTypeCore: {Ready: 100, Unacked: 10}, rpc.JobTypeSystem: {Ready: 900, Unacked: 190}},
+	}}
+	if got := InBroker(s); got != 1124 {
+		t.Errorf("%d in the broker, want 1124", got)
+	}
+}
+
 func TestOneInFlightIsJudged(t *testing.T) {
+	wantCheck(t, OneInFlight(Seen{acks: 7, twice: 1, first: "b beside a"}), InvariantOneInFlight, false, "1 evaluations", "b beside a")
 	wantCheck(t, OneInFlight(Seen{acks: 7}), InvariantOneInFlight, true, "7 acks")
 	wantCheck(t, OneInFlight(Seen{acks: 7, twice: 2, first: "b beside a"}), InvariantOneInFlight, false, "2 evaluations", "b beside a")
 }
@@ -121,7 +179,27 @@ func TestServersThatDiffer(t *testing.T) {
 			return tx.UpsertEvals(eval("a", "j", []string{broker.StatusComplete, broker.StatusPending}[i]))
 		}))
 	}
-	alive := func() {}
+	calls := 0
+	alive := func() { calls++ }
+	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot()}, alive), InvariantServersSame, true, "1 server at index 10")
+	if calls != 1 || Behind([]*state.Snapshot{same.Snapshot()}) {
+		t.Errorf("alive was called %d times for one server, want once; it is behind: %v", calls, Behind([]*state.Snapshot{same.Snapshot()}))
+	}
+	equal := state.New() // not the same snapshot, but the same state
+	must(t, equal.Update(10, func(tx *state.Tx) error { return tx.UpsertEvals(eval("a", "j", broker.StatusComplete)) }))
+	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), equal.Snapshot()}, alive), InvariantServersSame, true, "2 servers at index 10")
+	wantCheck(t, ServersSame([]*state.Snapshot{other.Snapshot(), same.Snapshot(), same.Snapshot()}, alive), InvariantServersSame, false, "servers 1 and 2 differ", "evaluation a")
 	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), same.Snapshot(), same.Snapshot()}, alive), InvariantServersSame, true, "3 servers at index 10")
 	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), same.Snapshot(), other.Snapshot()}, alive), InvariantServersSame, false, "servers 1 and 3 differ", "evaluation a")
+	behind := same.Snapshot()
+	must(t, same.Update(11, func(tx *state.Tx) error { return nil }))
+	wantCheck(t, ServersSame([]*state.Snapshot{behind, same.Snapshot(), same.Snapshot()}, alive), InvariantServersSame, false, "servers 1 and 2 differ, at index 10 and 11")
+	for name, snaps := range map[string][]*state.Snapshot{"first": {behind, same.Snapshot()}, "last": {same.Snapshot(), same.Snapshot(), behind}} {
+		if !Behind(snaps) {
+			t.Errorf("the %s is behind, and nobody is said to be", name)
+		}
+	}
+	if Behind([]*state.Snapshot{behind, behind}) {
+		t.Error("equal servers are behind")
+	}
 }

@@ -32,7 +32,7 @@ func NewLosses(start time.Time, snap *state.Snapshot) *Losses {
 // See looks at the state at one instant. It takes time in proportion to what changed.
 func (l *Losses) See(at time.Time, snap *state.Snapshot) {
 	jobs := snap.JobsByType(rpc.JobTypeService)
-	if len(jobs) == 0 {
+	if len(jobs) == 0 && !l.any {
 		return
 	}
 	if snap.NodesIndex() > l.nodes {

@@ -99,6 +99,15 @@ func TestLossesAreReplaced(t *testing.T) {
 		{"all between two looks", []func(*lossWorld){nothing, both(down, writeOff(service), replace), nothing}, 2},
 		{"up again in time", []func(*lossWorld){down, up, nothing}, 2},
 		{"a replacement lost", []func(*lossWorld){down, both(writeOff(service), replace), writeOff("another"), nothing}, -1},
+		{"the node is drained, and does not go down", []func(*lossWorld){func(w *lossWorld) {
+			w.update(func(tx *state.Tx) error { return tx.UpdateNodeDrain("two", &rpc.DrainStrategy{}, false, 0, "") })
+		}, nothing}, 0},
+		{"the node is removed", []func(*lossWorld){down, func(w *lossWorld) {
+			w.update(func(tx *state.Tx) error { return tx.DeleteNode("two") })
+		}, writeOff(service), replace}, 4},
+		{"the only service job is purged", []func(*lossWorld){down, func(w *lossWorld) {
+			w.update(func(tx *state.Tx) error { return tx.DeleteJob(rpc.DefaultNamespace, job(rpc.JobTypeService, 0, 0).ID) })
+		}, writeOff(service), nothing}, 3},
 		{"the job is stopped", []func(*lossWorld){down, writeOff(service), func(w *lossWorld) {
 			w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, job(rpc.JobTypeService, 0, 0).ID) })
 		}}, 3},
@@ -128,5 +137,13 @@ func TestLossesOfTheLastPhase(t *testing.T) {
 	l.See(time.Unix(1, 0), w.store.Snapshot())
 	if got := l.Seconds(); got != 0 {
 		t.Errorf("replaced after %g s, want 0: nothing was lost", got)
+	}
+	w = newLossWorld(t)
+	w.writeOff("service-on-two") // in the entry with which the phase begins
+	l = NewLosses(time.Unix(0, 0), w.store.Snapshot())
+	w.status("two", rpc.NodeStatusDown)
+	l.See(time.Unix(1, 0), w.store.Snapshot())
+	if got := l.Seconds(); got != 0 {
+		t.Errorf("replaced after %g s, want 0: it was lost before its node went down", got)
 	}
 }

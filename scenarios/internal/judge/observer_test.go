@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ func TestObserverTellsOverlapsFromOvertaking(t *testing.T) {
 	t0 := time.Unix(0, 0)
 	one := &broker.Evaluation{ID: "one", JobID: "job"}
 	two := &broker.Evaluation{ID: "two", JobID: "job"}
+	three := &broker.Evaluation{ID: "three of the job", JobID: "job"}
 	other := &broker.Evaluation{ID: "three", JobID: "other"}
 	type call struct {
 		at   time.Duration
@@ -33,6 +35,10 @@ func TestObserverTellsOverlapsFromOvertaking(t *testing.T) {
 		{"beyond the slack", 5, []call{{0, "dequeue", one}, {1, "dequeue", two}, {7, "ack", one}}, 1},
 		{"a nack lands it, too", 0, []call{{0, "dequeue", one}, {1, "nack", one}, {2, "dequeue", two}}, 0},
 		{"delivered again after its timer expired", 0, []call{{0, "dequeue", one}, {9, "dequeue", one}, {10, "ack", one}}, 0},
+		{"and nothing is left of the first delivery", 0, []call{{0, "dequeue", one}, {9, "dequeue", one}, {10, "ack", one}, {11, "dequeue", two}, {12, "ack", two}}, 0},
+		{"three of a job, and the first was joined long before its ack", 5, []call{{0, "dequeue", one}, {1, "dequeue", two}, {5, "dequeue", three}, {7, "ack", one}, {8, "ack", two}, {9, "ack", three}}, 1},
+		{"one stays in flight beside one that landed", 0, []call{{0, "dequeue", one}, {1, "dequeue", two}, {1, "ack", one}, {2, "dequeue", three}, {5, "ack", two}, {6, "ack", three}}, 1},
+		{"two of a job to the end, the last of them first", 0, []call{{0, "dequeue", two}, {1, "dequeue", one}}, 1},
 		{"a flush lands everything", 0, []call{{0, "dequeue", one}, {1, "flush", nil}, {2, "dequeue", two}}, 0},
 	}
 	for _, c := range cases {
@@ -52,10 +58,55 @@ func TestObserverTellsOverlapsFromOvertaking(t *testing.T) {
 					o.Flushed(at)
 				}
 			}
-			if got := o.Close(); got.twice != c.want {
+			if got := o.Close(); got.twice != c.want || (got.first == "") != (c.want == 0) {
 				t.Errorf("%d overlaps, want %d (%s)", got.twice, c.want, got.first)
 			}
+			if got := o.Close(); got.twice != c.want {
+				t.Errorf("%d overlaps when asked again, want %d", got.twice, c.want)
+			}
 		})
+	}
+}
+
+// TestObserverKeepsTheAccount: what is seen of flushes and overlaps, and that nothing is kept of
+// evaluations that have landed.
+func TestObserverKeepsTheAccount(t *testing.T) {
+	alive := 0
+	o, at := NewObserver(func() { alive++ }, 0), time.Unix(0, 0)
+	evals := map[string]*broker.Evaluation{}
+	for _, id := range []string{"a1", "a2", "b1", "b2"} {
+		evals[id] = &broker.Evaluation{ID: id, JobID: id[:1]}
+		o.Dequeued(at, evals[id], 0)
+		at = at.Add(time.Second)
+	}
+	for _, id := range []string{"b1", "a1", "a2", "b2"} {
+		o.Acked(at, evals[id], 0, 0)
+	}
+	if len(o.inFlight) != 0 {
+		t.Errorf("%v are in flight", o.inFlight)
+	}
+	o.Acked(at, evals["a1"], 0, 0) // of one that is not in flight
+	o.Flushed(at)
+	o.Flushed(at)
+	if alive != 5 {
+		t.Errorf("the run was said to be alive %d times, want once for each of 5 acks", alive)
+	}
+	if s := o.Close(); s.flushes != 2 || s.twice != 2 || s.first != "b2 beside b1" || s.acks != 5 {
+		t.Errorf("%+v: want 2 flushes, and 2 overlaps of which that of job b was the first", s)
+	}
+}
+
+// TestTheFirstOverlapIsNamed: of those that are open at the end, the first by name, whatever the
+// order of a map.
+func TestTheFirstOverlapIsNamed(t *testing.T) {
+	for range 10 {
+		o := NewObserver(func() {}, 0)
+		for _, id := range []string{"c1", "c2", "a1", "a2", "b1", "b2"} {
+			o.Dequeued(time.Unix(0, 0), &broker.Evaluation{ID: id, JobID: id[:1]}, 0)
+		}
+		if s := o.Close(); s.twice != 3 || s.first != "a2 beside a1" {
+			t.Fatalf("%d overlaps, the first was %s; want 3, a2 beside a1", s.twice, s.first)
+		}
 	}
 }
 
@@ -88,12 +139,17 @@ func TestObserverFeedsLatenciesAndFanIn(t *testing.T) {
 
 func TestKeysTellEvaluationsApart(t *testing.T) {
 	ids := []string{"0fd40f6f-9566-0fb7-6357-e82d9e475532", "0fd40f6f-9566-0fb7-6357-e82d9e475533", "eval-1", "eval-2",
-		"zzzzzzzz-9566-0fb7-6357-e82d9e475532"}
+		"zzzzzzzz-9566-0fb7-6357-e82d9e475532", "", "ab-cd", "abcd", strings.Repeat("ab", 20), strings.Repeat("ab", 21)}
 	seen := map[evalKey]string{}
 	for _, id := range ids {
 		if other, dup := seen[keyOf(id)]; dup {
 			t.Errorf("%s and %s have one key", id, other)
 		}
 		seen[keyOf(id)] = id
+	}
+	for _, id := range ids {
+		if k := keyOf(id); (k.uuid != [16]byte{}) != strings.HasPrefix(id, "0fd") {
+			t.Errorf("%q is kept as 16 bytes: %v", id, k.uuid != [16]byte{})
+		}
 	}
 }

@@ -75,6 +75,8 @@ func (p placed) snapshot(t *testing.T) *state.Snapshot {
 			a.JobVersion = 7
 		case "replaces":
 			a.PreviousAllocation = results.AllocsUpdated[i-1].ID
+		case "stranger":
+			a.TaskGroup = "gone"
 		case "again":
 			a.Name = fmt.Sprintf("%s.group[0]", id)
 		default:
@@ -115,6 +117,8 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 	rolling := changed(service, func(j *rpc.Job) { j.TaskGroups[0].MaxParallel = 1 })
 	big := changed(service, func(j *rpc.Job) { j.TaskGroups[0].Count = 9 })
 	periodic := changed(batch, func(j *rpc.Job) { j.Periodic = &rpc.PeriodicConfig{Every: time.Hour} })
+	bigBatch := changed(batch, func(j *rpc.Job) { j.TaskGroups[0].Count = 9 })
+	allReady := func(n []*rpc.Node) { n[2].Status = rpc.NodeStatusReady }
 	disconnected := func(n []*rpc.Node) { n[1].Status = rpc.NodeStatusDisconnected }
 	cases := []struct {
 		name  string
@@ -134,6 +138,21 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 		{"stopped with its job", placed{jobs: []*rpc.Job{stopped}, allocs: []string{"system-000/node0 stop"}}, ""},
 		{"of an old version", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node0", "system-000/node1 old"}}, "version 7 of its job"},
 
+		{"of a group that is gone", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node0", "system-000/node1 stranger"}}, "its job has no group gone"},
+		{"of an old version on a node that accepts nothing", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node0", "system-000/node1 old"},
+			nodes: func(n []*rpc.Node) { n[1].SchedulingEligibility = rpc.NodeIneligible }}, ""},
+		{"in another datacenter on a node that accepts nothing", placed{jobs: []*rpc.Job{elsewhere}, allocs: []string{"system-000/node0"},
+			nodes: func(n []*rpc.Node) { n[0].SchedulingEligibility = rpc.NodeIneligible }}, ""},
+		{"missing on the last node", placed{jobs: []*rpc.Job{system}, allocs: []string{"system-000/node0", "system-000/node1"}, nodes: allReady}, "does not run on node node2"},
+		{"missing where there is no room, and waiting", placed{jobs: []*rpc.Job{system, service}, blocked: []string{"system-000"}, allocs: []string{
+			"system-000/node0", "service-000/node1", "service-000/node1", "service-000/node1"}}, ""},
+		{"missing where there is no room, and not waiting", placed{jobs: []*rpc.Job{system, service}, allocs: []string{
+			"system-000/node0", "service-000/node1", "service-000/node1", "service-000/node1"}}, "system-000 does not run on node node1"},
+		{"missing where there is room, and waiting", placed{jobs: []*rpc.Job{system}, blocked: []string{"system-000"}, allocs: []string{"system-000/node0"}},
+			"system-000 does not run on node node1"},
+		{"of an old version while its job waits for room", placed{jobs: []*rpc.Job{system}, blocked: []string{"system-000"}, allocs: []string{
+			"system-000/node0", "system-000/node1 old"}}, "version 7 of its job"},
+
 		{"a service with its count", placed{jobs: []*rpc.Job{service}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1"}}, ""},
 		{"one short", placed{jobs: []*rpc.Job{service}, allocs: []string{"service-000/node0", "service-000/node0"}}, "runs 2 allocations of group, 3 wanted, and does not wait"},
 		{"one finished", placed{jobs: []*rpc.Job{service}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 complete"}}, "runs 2 allocations"},
@@ -143,6 +162,18 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 			"service-000/node0", "service-000/node0", "service-000/node0", "service-000/node1", "service-000/node1", "service-000/node1"}}, ""},
 		{"waiting for room that is there", placed{jobs: []*rpc.Job{big}, blocked: []string{"service-000"}, allocs: []string{
 			"service-000/node0", "service-000/node0", "service-000/node0", "service-000/node1"}}, "node node1 has room"},
+		{"room on the last node", placed{jobs: []*rpc.Job{big}, blocked: []string{"service-000"}, nodes: allReady, allocs: []string{
+			"service-000/node0", "service-000/node0", "service-000/node0", "service-000/node1", "service-000/node1", "service-000/node1"}}, "node node2 has room"},
+		{"room in another datacenter", placed{jobs: []*rpc.Job{big}, blocked: []string{"service-000"}, allocs: []string{
+			"service-000/node0", "service-000/node0", "service-000/node0", "service-000/node1", "service-000/node1", "service-000/node1"},
+			nodes: func(n []*rpc.Node) { n[2].Status, n[2].Datacenter = rpc.NodeStatusReady, "dc2" }}, ""},
+		{"of an old version", placed{jobs: []*rpc.Job{service}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 old"}}, "version 7 of its job"},
+		{"of an old version while it waits for room", placed{jobs: []*rpc.Job{big}, blocked: []string{"service-000"}, allocs: []string{
+			"service-000/node0", "service-000/node0", "service-000/node0", "service-000/node1", "service-000/node1", "service-000/node1 old"}}, ""},
+		{"a batch job of an old version while it waits for room", placed{jobs: []*rpc.Job{bigBatch}, blocked: []string{"batch-000"}, allocs: []string{
+			"batch-000/node0", "batch-000/node0", "batch-000/node0", "batch-000/node1", "batch-000/node1", "batch-000/node1 old"}}, ""},
+		{"more than fits on the last node", placed{jobs: []*rpc.Job{changed(service, func(j *rpc.Job) { j.TaskGroups[0].Count = 4 })}, nodes: allReady, allocs: []string{
+			"service-000/node2", "service-000/node2", "service-000/node2", "service-000/node2"}}, "node node2 holds"},
 		{"more than fits", placed{jobs: []*rpc.Job{changed(service, func(j *rpc.Job) { j.TaskGroups[0].Count = 4 })}, allocs: []string{
 			"service-000/node0", "service-000/node0", "service-000/node0", "service-000/node0"}}, "node node0 holds"},
 		{"an old version that was out of reach meanwhile", placed{jobs: []*rpc.Job{patient}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 old and back"}}, ""},
@@ -179,6 +210,9 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 			"sysbatch-000/node0 complete"}}, "sysbatch-000 does not run on node node1"},
 		{"a sysbatch job that nobody looked at since", placed{jobs: []*rpc.Job{sysbatch}, allocs: []string{"sysbatch-000/node0 complete"}}, ""},
 
+		{"a sysbatch job that runs on a disconnected node", placed{jobs: []*rpc.Job{sysbatch}, nodes: disconnected, allocs: []string{
+			"sysbatch-000/node0", "sysbatch-000/node1"}}, ""},
+
 		{"a batch job that is done", placed{jobs: []*rpc.Job{batch}, allocs: []string{"batch-000/node0 complete", "batch-000/node2 failed"}}, ""},
 		{"a periodic job, which runs nothing itself", placed{jobs: []*rpc.Job{periodic}}, ""},
 		{"a periodic job that runs", placed{jobs: []*rpc.Job{periodic}, allocs: []string{"batch-000/node0"}}, "its job does not"},
@@ -195,6 +229,9 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			want := []string{"after drain"}
+			if got := AsOracle("drain", c.state.snapshot(t), 0).Detail; c.want == "" && strings.Contains(got, "from the oracle") {
+				t.Errorf("no difference, and yet %s", got)
+			}
 			if c.want != "" {
 				want = append(want, "from the oracle", c.want)
 			}

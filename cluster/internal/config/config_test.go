@@ -1,0 +1,70 @@
+package config
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+)
+
+// TestDefaults holds the defaults to those of Nomad, and fields that are set to themselves.
+func TestDefaults(t *testing.T) {
+	c := Config{}.WithDefaults()
+	for _, f := range []struct {
+		name      string
+		got, want any
+	}{
+		{"servers", c.Servers, 3}, {"policy", c.Policy, broker.Legacy()},
+		{"heartbeat", []any{c.Heartbeat.MinTTL, c.Heartbeat.MaxPerSecond, c.Heartbeat.Grace, c.Heartbeat.FailoverTTL}, []any{10 * time.Second, 50.0, 10 * time.Second, 5 * time.Minute}},
+		{"reaper", []any{c.Reaper.Interval, c.Reaper.Batch}, []any{5 * time.Second, 728}},
+		{"raft", []any{c.Raft.HeartbeatTimeout, c.Raft.ElectionTimeout, c.Raft.LeaderLeaseTimeout, c.Raft.CommitTimeout, c.Raft.SnapshotThreshold, c.Raft.TrailingLogs},
+			[]any{time.Second, time.Second, 500 * time.Millisecond, 50 * time.Millisecond, uint64(8192), uint64(10240)}},
+		{"evaluations", []any{c.Eval.NackTimeout, c.Eval.InitialNackDelay, c.Eval.SubsequentNackDelay, c.Eval.DeliveryLimit, c.Eval.FailedFollowupBaseline, c.Eval.FailedFollowupRange},
+			[]any{time.Minute, time.Second, 20 * time.Second, 3, time.Minute, 5 * time.Minute}},
+		{"collection", []any{c.GC.Interval, c.GC.TokenInterval, c.GC.EvalThreshold, c.GC.JobThreshold, c.GC.NodeThreshold, c.GC.TimeGranularity},
+			[]any{5 * time.Minute, 10 * time.Minute, time.Hour, 4 * time.Hour, 24 * time.Hour, 5 * time.Minute}},
+		{"rejections", []any{c.PlanRejection.Threshold, c.PlanRejection.Window}, []any{100, 5 * time.Minute}},
+		{"batches", c.BatchUpdateInterval, 50 * time.Millisecond},
+	} {
+		if !reflect.DeepEqual(f.got, f.want) {
+			t.Errorf("%s: %v, want %v", f.name, f.got, f.want)
+		}
+	}
+	set := Config{Servers: 5, Policy: broker.Shedding(), BatchUpdateInterval: time.Second}
+	set.Raft.ElectionTimeout = time.Minute
+	if d := set.WithDefaults(); d.Servers != 5 || d.Policy != broker.Shedding() || d.BatchUpdateInterval != time.Second || d.Raft.ElectionTimeout != time.Minute {
+		t.Errorf("what was set became %+v", d)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		servers, schedulers int
+		ok                  bool
+	}{{1, 0, true}, {3, 2, true}, {0, 2, false}, {-1, 2, false}, {3, -1, false}} {
+		if err := (Config{Servers: c.servers, NumSchedulers: c.schedulers}).Validate(); (err == nil) != c.ok {
+			t.Errorf("%d servers with %d schedulers: %v", c.servers, c.schedulers, err)
+		}
+	}
+}
+
+// TestChangeIn: a change that older lines got is in them from then on, and in what follows the
+// newest.
+func TestChangeIn(t *testing.T) {
+	c := Change{Since: []Version{{1, 4, 5}, {1, 5, 2}, {1, 6, 0}}}
+	for v, want := range map[Version]bool{
+		{1, 4, 4}: false, {1, 4, 5}: true, {1, 4, 9}: true, {1, 5, 1}: false, {1, 5, 2}: true, {1, 6, 0}: true, {1, 7, 1}: true, {2, 0, 0}: true, {2, 4, 9}: true,
+		{0, 4, 9}: false, {0, 5, 9}: false,
+	} {
+		if got := c.In(v); got != want {
+			t.Errorf("in %v: %v, want %v", v, got, want)
+		}
+	}
+	old := Change{Since: []Version{{1, 4, 5}, {2, 1, 0}}}
+	for v, want := range map[Version]bool{{2, 0, 0}: false, {2, 4, 5}: true, {1, 5, 0}: false} {
+		if got := old.In(v); got != want {
+			t.Errorf("of two lines, in %v: %v, want %v", v, got, want)
+		}
+	}
+}

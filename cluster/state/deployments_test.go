@@ -1,0 +1,113 @@
+package state
+
+import (
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// TestDeploymentsCountAllocations follows a deployment through what its allocations do: a line
+// of the table is an entry of the log, and what the deployment says after it.
+func TestDeploymentsCountAllocations(t *testing.T) {
+	const second = int64(time.Second)
+	s := New()
+	alloc := func(id, deployment, group string, at int64) *rpc.Allocation {
+		return &rpc.Allocation{ID: id, Namespace: "default", JobID: "j", NodeID: "n", TaskGroup: group, DeploymentID: deployment, ModifyTime: at * second}
+	}
+	plan := func(allocs ...*rpc.Allocation) func(tx *Tx) error {
+		return func(tx *Tx) error { return tx.UpsertPlanResults(&PlanResults{AllocsUpdated: allocs}) }
+	}
+	report := func(id, health string, at int64) func(tx *Tx) error {
+		return func(tx *Tx) error {
+			return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: id, ClientStatus: rpc.AllocClientRunning, Health: health, ModifyTime: at * second})
+		}
+	}
+	group := rpc.DeploymentGroup{Name: "g", DesiredTotal: 3, ProgressDeadline: 10 * time.Second}
+	deployment := &rpc.Deployment{ID: "d", Namespace: "default", JobID: "j", Status: rpc.DeploymentRunning, Groups: []rpc.DeploymentGroup{group}}
+	type counts struct {
+		placed, healthy, unhealthy int
+		by                         int64 // seconds
+		modified                   uint64
+	}
+	for i, step := range []struct {
+		name string
+		do   func(tx *Tx) error
+		want counts
+	}{
+		{"it begins", func(tx *Tx) error { return tx.UpsertDeployment(deployment) }, counts{modified: 1}},
+		{"one is placed", plan(alloc("a", "d", "g", 5)), counts{placed: 1, by: 15, modified: 2}},
+		{"another, which does not put the deadline off", plan(alloc("b", "d", "g", 7)), counts{placed: 2, by: 15, modified: 3}},
+		{"one without a deployment", plan(alloc("none", "", "g", 8)), counts{placed: 2, by: 15, modified: 3}},
+		{"one of another deployment", plan(alloc("other", "d0", "g", 8)), counts{placed: 2, by: 15, modified: 3}},
+		{"one of a group that it does not have", plan(alloc("stranger", "d", "h", 8)), counts{placed: 2, by: 15, modified: 3}},
+		{"it takes over one that runs", plan(alloc("other", "d", "g", 9)), counts{placed: 3, by: 15, modified: 7}},
+		{"one runs, and nobody knows how well", report("a", "", 9), counts{placed: 3, by: 15, modified: 7}},
+		{"it is healthy, and the deadline moves", report("a", rpc.AllocHealthy, 12), counts{placed: 3, healthy: 1, by: 22, modified: 9}},
+		{"it still is", report("a", rpc.AllocHealthy, 13), counts{placed: 3, healthy: 1, by: 22, modified: 9}},
+		{"an older report does not move it back", report("b", rpc.AllocHealthy, 3), counts{placed: 3, healthy: 2, by: 22, modified: 11}},
+		{"one is healthy no more", report("a", rpc.AllocUnhealthy, 14), counts{placed: 3, healthy: 1, unhealthy: 1, by: 22, modified: 12}},
+		{"one never was", report("other", rpc.AllocUnhealthy, 15), counts{placed: 3, healthy: 1, unhealthy: 2, by: 22, modified: 13}},
+		{"what the deployment does not know", report("none", rpc.AllocHealthy, 16), counts{placed: 3, healthy: 1, unhealthy: 2, by: 22, modified: 13}},
+	} {
+		index := uint64(i + 1)
+		ok(t, s.Update(index, step.do))
+		d := s.Snapshot().DeploymentOf(broker.JobID{Namespace: "default", ID: "j"})
+		g := d.Groups[0]
+		want(t, step.name, counts{g.Placed, g.Healthy, g.Unhealthy, g.RequireProgressBy / second, d.ModifyIndex}, step.want)
+	}
+	a := s.Snapshot().AllocByID("a")
+	want(t, "what is known of its health", []any{a.Health, a.HealthIndex}, []any{rpc.AllocUnhealthy, 12})
+}
+
+// TestDeploymentUpdates: who may change a deployment, and what stays of the one before.
+func TestDeploymentUpdates(t *testing.T) {
+	s := New()
+	job := broker.JobID{Namespace: "default", ID: "j"}
+	one := func(id string) *rpc.Deployment {
+		return &rpc.Deployment{ID: id, Namespace: job.Namespace, JobID: job.ID, Status: rpc.DeploymentRunning}
+	}
+	update := func(job, id, status string) *rpc.DeploymentUpdate {
+		return &rpc.DeploymentUpdate{Namespace: "default", JobID: job, DeploymentID: id, Status: status, StatusDescription: "why"}
+	}
+	plan := func(begin *rpc.Deployment, updates ...*rpc.DeploymentUpdate) func(tx *Tx) error {
+		return func(tx *Tx) error {
+			return tx.UpsertPlanResults(&PlanResults{Deployment: begin, DeploymentUpdates: updates})
+		}
+	}
+	for i, step := range []struct {
+		name             string
+		do               func(tx *Tx) error
+		id, status       string
+		created, changed uint64
+	}{
+		{"a plan begins it", plan(one("d1")), "d1", rpc.DeploymentRunning, 1, 1},
+		{"it is stored again", func(tx *Tx) error { return tx.UpsertDeployment(one("d1")) }, "d1", rpc.DeploymentRunning, 1, 2},
+		{"an update of another", plan(nil, update("j", "d0", rpc.DeploymentFailed)), "d1", rpc.DeploymentRunning, 1, 2},
+		{"an update of another job's", plan(nil, update("i", "d1", rpc.DeploymentFailed)), "d1", rpc.DeploymentRunning, 1, 2},
+		{"it goes on, with another description", plan(nil, update("j", "d1", rpc.DeploymentRunning)), "d1", rpc.DeploymentRunning, 1, 5},
+		{"it fails", plan(nil, update("j", "d1", rpc.DeploymentFailed)), "d1", rpc.DeploymentFailed, 1, 6},
+		{"what has ended has ended", plan(nil, update("j", "d1", rpc.DeploymentSuccessful)), "d1", rpc.DeploymentFailed, 1, 6},
+		{"the next one", plan(one("d2")), "d2", rpc.DeploymentRunning, 8, 8},
+		{"a plan that begins one and ends it", plan(one("d3"), update("j", "d3", rpc.DeploymentSuccessful)), "d3", rpc.DeploymentSuccessful, 9, 9},
+	} {
+		ok(t, s.Update(uint64(i+1), step.do))
+		d := s.Snapshot().DeploymentOf(job)
+		want(t, step.name, []any{d.ID, d.Status, d.CreateIndex, d.ModifyIndex}, []any{step.id, step.status, step.created, step.changed})
+	}
+	want(t, "why", s.Snapshot().DeploymentOf(job).StatusDescription, "why")
+	for name, do := range map[string]func(tx *Tx) error{
+		"stored":          func(tx *Tx) error { return tx.UpsertDeployment(one("")) },
+		"begun by a plan": plan(one("")),
+	} {
+		if err := s.Update(10, do); err == nil {
+			t.Errorf("a deployment without an ID was %s", name)
+		}
+	}
+	ok(t, s.Update(10, func(tx *Tx) error { return tx.UpsertJob(&rpc.Job{ID: "j"}) }))
+	ok(t, s.Update(11, func(tx *Tx) error { return tx.DeleteJob("default", "j") }))
+	if d := s.Snapshot().DeploymentOf(job); d != nil {
+		t.Errorf("the deployment outlived its job: %+v", d)
+	}
+}
