@@ -177,8 +177,8 @@ var layers = []layer{
 	},
 	{
 		part:    "scenarios/internal/realcluster",
-		own:     []string{"broker", "cluster", "cluster/rpc", "nodesim/remote"},
-		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},
+		own:     []string{"broker", "cluster", "cluster/rpc", "nodesim/remote", "internal/filelock", "internal/redact"},
+		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver", "github.com/google/renameio/v2"},
 		reason:  "a real cluster is what its API and its metrics say, whoever started the servers and whatever runs there",
 	},
 	{
@@ -200,7 +200,7 @@ var layers = []layer{
 			"broker", "internal/infile", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/designs", "scenarios/language",
 			"scenarios/internal/actions", "scenarios/internal/actions/faults", "scenarios/internal/actions/clients", "scenarios/internal/actions/operations",
 			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
-			"scenarios/internal/realcluster", "internal/nomadproc", "nodesim/remote",
+			"scenarios/internal/realcluster", "internal/nomadproc", "nodesim/remote", "internal/redact",
 		},
 		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},
 		reason:  "a Spec is compiled to what runs and judges it; how results look is none of its business",
@@ -234,7 +234,7 @@ var layers = []layer{
 		reason:  "a sweep runs Specs wherever they may run; it starts no cluster itself, and draws nothing",
 	},
 	{
-		part: "scenarios/sweep/nomad", own: []string{"metrics", "scenarios", "scenarios/forecast", "scenarios/sweep"},
+		part: "scenarios/sweep/nomad", own: []string{"metrics", "scenarios", "scenarios/forecast", "scenarios/sweep", "internal/redact"},
 		modules: []string{"github.com/hashicorp/nomad/api", "github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty"},
 		reason:  "a Nomad cluster is one place among others where a sweep's runs go; the sweep knows none of them",
 	},
@@ -285,7 +285,15 @@ var layers = []layer{
 		reason: "the pages of the catalogue are made the way any user makes a report, of one chart",
 	},
 	{
-		part: "internal/nomadproc", modules: []string{"github.com/hashicorp/nomad/api", "github.com/google/renameio/v2"},
+		part:   "internal/filelock",
+		reason: "one process at a time does a thing, whatever it is",
+	},
+	{
+		part:   "internal/redact",
+		reason: "what nobody should read is the same in every text",
+	},
+	{
+		part: "internal/nomadproc", own: []string{"internal/filelock"}, modules: []string{"github.com/hashicorp/nomad/api", "github.com/google/renameio/v2"},
 		reason: "servers are processes, whatever is done with them",
 	},
 	{
