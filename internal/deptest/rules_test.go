@@ -31,6 +31,10 @@ var layers = []layer{
 		reason: "a Result must be readable wherever its file is, without the simulator",
 	},
 	{
+		part: "metrics/agreement", own: []string{"metrics"},
+		reason: "how far runs agree is worked out from their Results, whoever made and whoever shows them",
+	},
+	{
 		part:   "cluster/rpc",
 		reason: "fleet and cluster meet in this leaf, so each can be built and tested without the other",
 	},
@@ -243,7 +247,7 @@ var layers = []layer{
 		reason: "clients for servers elsewhere need no cluster of ours",
 	},
 	{
-		part: "reports", own: []string{"metrics", "reports/wording", "reports/figure", "reports/sweep", "reports/chart", "reports/page"},
+		part: "reports", own: []string{"metrics", "metrics/agreement", "reports/wording", "reports/figure", "reports/sweep", "reports/chart", "reports/page"},
 		modules: []string{"github.com/olekukonko/tablewriter", "github.com/google/renameio/v2"},
 		reason:  "every report must be made from Result files alone; its rooms are below it, and none reaches up",
 	},
@@ -273,7 +277,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
+		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "metrics/agreement", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",
