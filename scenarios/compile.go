@@ -205,7 +205,7 @@ func (c *Compiled) Summary() string {
 	for _, p := range c.scenario.Phases {
 		for _, e := range p.Events {
 			if a, ok := e.Action.(actions.Registration); ok {
-				jobs += a.Registers()
+				jobs += len(a.Registers())
 			}
 		}
 	}

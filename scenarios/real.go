@@ -25,12 +25,17 @@ import (
 )
 
 // Real is a cluster of real Nomad servers that runs go on in: servers that a run starts from a
-// program, and ends.
+// program, and ends, or a cluster elsewhere.
 type Real struct {
 	Name    string // of its runs beside others, in place of a broker: nomad-1.4.2
 	Version string
 	Bin     string
-	Dir     string // below which the servers store what they do
+	Dir     string // below which the servers store what they do, and runs what they change elsewhere
+	// Say is told what people should know while the run goes on.
+	Say func(string)
+
+	at    *Elsewhere // nil if a run starts the servers
+	about *realcluster.About
 }
 
 // ErrReal is wrapped by errors about a Real that cannot be.
@@ -58,9 +63,12 @@ func Programs(ctx context.Context, bins []string, dir string) ([]Real, error) {
 
 // target is what actions can ask of the cluster.
 func (r Real) target() actions.Target {
-	t := actions.Target{Name: "Nomad " + r.Version, Ours: true}
+	t := actions.Target{Name: "Nomad " + r.Version, Ours: r.at == nil}
 	if semver.Compare("v"+r.Version, "v1.10.0") >= 0 { // #25441
 		t.MaxSchedulers = runtime.NumCPU()
+		if r.at != nil {
+			t.MaxSchedulers = r.about.Cores
+		}
 	}
 	return t
 }
@@ -70,6 +78,11 @@ func (r Real) target() actions.Target {
 func (c *Compiled) CheckReal(r Real) error {
 	if err := c.checkRealCluster(); err != nil {
 		return err
+	}
+	if r.at != nil {
+		if err := c.checkElsewhere(r.about); err != nil {
+			return err
+		}
 	}
 	for i, p := range c.scenario.Phases {
 		for j, e := range p.Events {
@@ -105,8 +118,17 @@ func (c *Compiled) checkRealCluster() error {
 }
 
 // RunReal runs what was compiled in a real cluster, in this process, and returns the Result; tell
-// may be nil. CheckReal must have found nothing. When ctx ends, so do the run and the servers.
-func RunReal(ctx context.Context, c *Compiled, r Real, tell func(Progress)) (res *metrics.Result, err error) {
+// may be nil. CheckReal must have found nothing. When ctx ends, so do the run and what it has
+// started or changed.
+func RunReal(ctx context.Context, c *Compiled, r Real, tell func(Progress)) (*metrics.Result, error) {
+	if r.at != nil {
+		return c.runElsewhere(ctx, r, tell)
+	}
+	return c.runOwn(ctx, r, tell)
+}
+
+// runOwn runs in servers that it starts and ends.
+func (c *Compiled) runOwn(ctx context.Context, r Real, tell func(Progress)) (res *metrics.Result, err error) {
 	words := c.def.Cluster.Args.(*clusterWords)
 	set := nomadproc.Settings{
 		Servers: words.Servers, NumSchedulers: &words.Schedulers, MaxHeartbeatsPerSecond: words.Heartbeat.MaxPerSecond,
@@ -121,11 +143,16 @@ func RunReal(ctx context.Context, c *Compiled, r Real, tell func(Progress)) (res
 	for _, s := range servers.Servers {
 		cfg.API = append(cfg.API, &api.Config{Address: "http://" + s.HTTP})
 	}
-	system, err := realcluster.Connect(ctx, cfg)
+	system, err := realcluster.Connect(cfg)
 	if err != nil {
 		return nil, err
 	}
 	defer system.Close()
+	return c.runIn(ctx, system, r, tell)
+}
+
+// runIn runs in a cluster.
+func (c *Compiled) runIn(ctx context.Context, system *realcluster.Cluster, r Real, tell func(Progress)) (*metrics.Result, error) {
 	sc := c.scenario
 	said := sc.Fleet.Timing
 	if err := remote.SetHabits(&sc.Fleet.Timing, system.Version); err != nil {
@@ -142,6 +169,11 @@ func (c *Compiled) realLabel(r Real) metrics.Run {
 	label := c.label()
 	label.Broker, label.Target, label.Clock, label.CostModel = r.Name, r.Version, ClockWall, nil
 	delete(label.Params, "cost")
-	label.Rerun = strings.Join(append(c.spec.arguments(c.def.Variables), "--target", "nomad", "--bin", Quote(r.Bin), "--seed", strconv.FormatInt(c.spec.Seed, 10)), " ")
+	where := []string{"--bin", Quote(r.Bin)}
+	if r.at != nil {
+		where = r.at.arguments()
+	}
+	args := append(c.spec.arguments(c.def.Variables), "--target", "nomad")
+	label.Rerun = strings.Join(append(append(args, where...), "--seed", strconv.FormatInt(c.spec.Seed, 10)), " ")
 	return label
 }

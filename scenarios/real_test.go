@@ -24,8 +24,15 @@ fleet {
 job "sys" {
   type = "system"
 }
+job "cron" {
+  type  = "batch"
+  count = 1
+  every = "1m"
+}
 phase "all" {
-  event "register_jobs" {}
+  event "register_jobs" {
+    jobs = ["sys"]
+  }
   event "start_clients" {}
   %s
   until "recovered" {}
@@ -40,6 +47,7 @@ phase "all" {
 		{what: "a pause of the broker", event: "event \"pause_eval_broker\" {}"},
 		{what: "heartbeats", setting: "heartbeat {\n max_per_second = 10\n}"},
 		{what: "lost messages", event: "event \"link_loss\" {\n loss = 0.1\n for = \"5s\"\n}", want: `Event "link_loss" of phase all: no real cluster can be told that`},
+		{what: "a periodic job", event: "event \"register_jobs\" {\n jobs = [\"cron\"]\n}", want: `Event "register_jobs" of phase all: job cron is periodic`},
 		{what: "a reaper", setting: "reaper {\n batch = 10\n}", want: "sets reaper of its cluster"},
 		{what: "more schedulers than cores", event: "event \"schedulers\" {\n per_server = 1024\n}", version: "1.10.0", want: "1024 schedulers a server: Nomad 1.10.0 takes"},
 		{what: "the same before 1.10", event: "event \"schedulers\" {\n per_server = 1024\n}", version: "1.4.3"},

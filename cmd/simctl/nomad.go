@@ -10,14 +10,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/simctl/simctl/internal/nomadproc"
+	"github.com/simctl/simctl/scenarios"
 )
 
 func newNomadCommand() *cobra.Command {
 	cmd := asGroup("command", &cobra.Command{
 		Use:   "nomad",
-		Short: "Start and end real Nomad servers on this machine",
+		Short: "Start and end real Nomad servers, and clean up in a cluster",
 	})
-	cmd.AddCommand(newNomadUpCommand(), newNomadDownCommand(), newNomadStatusCommand())
+	cmd.AddCommand(newNomadUpCommand(), newNomadDownCommand(), newNomadStatusCommand(), newNomadCleanupCommand())
 	return cmd
 }
 
@@ -149,6 +150,37 @@ func newNomadStatusCommand() *cobra.Command {
 		},
 	}
 	bindDir(cmd.Flags(), &dir)
+	return cmd
+}
+
+func newNomadCleanupCommand() *cobra.Command {
+	f := &elsewhereFlags{}
+	cmd := &cobra.Command{
+		Use:   "cleanup",
+		Short: "Remove from a cluster what a killed scenario has left in it",
+		Long: `Remove from a cluster what a scenario has left in it that was killed (--target nomad --address):
+purge the jobs and nodes that carry its mark, and set schedulers and broker as they were. The
+next scenario in that cluster does the same before it begins.
+
+Only the machine on which the scenario ran knows how schedulers and broker were.`,
+		Example: `  simctl nomad cleanup --address http://10.0.0.1:4646,http://10.0.0.2:4646,http://10.0.0.3:4646`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := clusterDir(f.dir)
+			if err != nil {
+				return err
+			}
+			done, err := scenarios.CleanUp(cmd.Context(), f.Elsewhere, dir)
+			if errors.Is(err, scenarios.ErrReal) {
+				return usageErrorf("%w", err)
+			}
+			if err == nil {
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), done)
+			}
+			return err
+		},
+	}
+	f.bind(cmd.Flags(), "")
 	return cmd
 }
 

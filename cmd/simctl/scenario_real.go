@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,38 +23,79 @@ const (
 type realFlags struct {
 	target string
 	bins   []string
-	dir    string
+	at     elsewhereFlags
+}
+
+// elsewhereFlags holds the flags that reach a cluster of real servers which is there already.
+type elsewhereFlags struct {
+	scenarios.Elsewhere
+	dir string
+}
+
+func (f *elsewhereFlags) bind(flags *pflag.FlagSet, when string) {
+	flags.Var(names(&f.Addresses), "address", when+"HTTP addresses of a cluster that is there, of each server (default: NOMAD_ADDR, whose like count, too)")
+	bindDir(flags, &f.dir)
 }
 
 func (f *realFlags) bind(flags *pflag.FlagSet) {
 	f.target = simulatedTarget
 	flags.Var(oneOf(&f.target, "target", []string{simulatedTarget, nomadTarget}), "target", "what it runs on: simulated, or nomad for real servers")
 	flags.Var(names(&f.bins), "bin", "with --target nomad: Nomad programs to start servers from, one after the other, the older one first")
-	bindDir(flags, &f.dir)
+	f.at.bind(flags, "with --target nomad: ")
+	flags.Var(names(&f.at.Servers), "server", "with --address: where these servers serve clients, HOST:PORT (default: as they say)")
+	flags.BoolVar(&f.at.AllowForeign, "allow-foreign-cluster", false, "with --address: allow a cluster that others use, whose schedulers the scenario stops")
 }
 
 // clusters returns the real clusters to run on: none if the target is simulated.
 func (f *realFlags) clusters(ctx context.Context, run *scenarios.Compiled) ([]scenarios.Real, error) {
 	switch {
-	case f.target != nomadTarget && f.bins != nil:
-		return nil, usageErrorf("--bin %q: the target is %s: say --target nomad, too", commaList(f.bins).String(), f.target)
 	case f.target != nomadTarget:
-		return nil, nil
-	case f.bins == nil:
-		return nil, usageErrorf("--target nomad: it needs --bin with the path of a Nomad program, or of several")
+		return nil, f.unneeded()
+	case f.bins != nil && f.at.Addresses != nil:
+		return nil, usageErrorf("--bin and --address: simctl starts servers or goes to those that are there: leave one of them out")
+	case f.bins == nil && f.at.Addresses == nil && os.Getenv("NOMAD_ADDR") == "":
+		return nil, usageErrorf("--target nomad: it needs --bin with the path of a Nomad program, or of several; or --address with that of a cluster")
 	}
-	dir, err := clusterDir(f.dir)
+	dir, err := clusterDir(f.at.dir)
 	if err != nil {
 		return nil, err
 	}
-	all, err := scenarios.Programs(ctx, f.bins, dir)
+	var all []scenarios.Real
+	if f.bins != nil {
+		all, err = scenarios.Programs(ctx, f.bins, dir)
+	} else {
+		var one scenarios.Real
+		one, err = scenarios.Reach(ctx, f.at.Elsewhere, dir)
+		all = []scenarios.Real{one}
+	}
 	for i := 0; i < len(all) && err == nil; i++ {
 		err = run.CheckReal(all[i])
 	}
-	if errors.Is(err, scenarios.ErrReal) {
-		return nil, usageErrorf("--target nomad: %w", err)
+	return all, realError(inputError(err))
+}
+
+// unneeded returns an error if there are flags that a simulation has no use for.
+func (f *realFlags) unneeded() error {
+	for _, flag := range []struct {
+		name  string
+		given []string
+	}{{"bin", f.bins}, {"address", f.at.Addresses}, {"server", f.at.Servers}} {
+		if flag.given != nil {
+			return usageErrorf("--%s %q: the target is %s: say --target nomad, too", flag.name, strings.Join(flag.given, ","), f.target)
+		}
 	}
-	return all, inputError(err)
+	if f.at.AllowForeign {
+		return usageErrorf("--allow-foreign-cluster: the target is %s: say --target nomad, too", f.target)
+	}
+	return nil
+}
+
+// realError makes errors about a cluster that will not do usage errors.
+func realError(err error) error {
+	if errors.Is(err, scenarios.ErrReal) {
+		return usageErrorf("--target nomad: %w", err)
+	}
+	return err
 }
 
 // runReal runs the scenario in one cluster after the other and shows how far it is.
@@ -65,6 +108,7 @@ func (f *scenarioFlags) runReal(cmd *cobra.Command, run *scenarios.Compiled, clu
 	defer show.close()
 	var results []*metrics.Result
 	for i, r := range clusters {
+		r.Say = func(text string) { cmd.PrintErrf("%s\n", text) }
 		res, err := scenarios.RunReal(cmd.Context(), run, r, func(p scenarios.Progress) { show.update(i, p) })
 		if err != nil {
 			return nil, err

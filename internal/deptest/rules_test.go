@@ -31,6 +31,10 @@ var layers = []layer{
 		reason: "a Result must be readable wherever its file is, without the simulator",
 	},
 	{
+		part: "metrics/agreement", own: []string{"metrics"},
+		reason: "how far runs agree is worked out from their Results, whoever made and whoever shows them",
+	},
+	{
 		part:   "cluster/rpc",
 		reason: "fleet and cluster meet in this leaf, so each can be built and tested without the other",
 	},
@@ -177,8 +181,8 @@ var layers = []layer{
 	},
 	{
 		part:    "scenarios/internal/realcluster",
-		own:     []string{"broker", "cluster", "cluster/rpc", "nodesim/remote"},
-		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},
+		own:     []string{"broker", "cluster", "cluster/rpc", "nodesim/remote", "internal/filelock", "internal/redact"},
+		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver", "github.com/google/renameio/v2"},
 		reason:  "a real cluster is what its API and its metrics say, whoever started the servers and whatever runs there",
 	},
 	{
@@ -200,7 +204,7 @@ var layers = []layer{
 			"broker", "internal/infile", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/designs", "scenarios/language",
 			"scenarios/internal/actions", "scenarios/internal/actions/faults", "scenarios/internal/actions/clients", "scenarios/internal/actions/operations",
 			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
-			"scenarios/internal/realcluster", "internal/nomadproc", "nodesim/remote",
+			"scenarios/internal/realcluster", "internal/nomadproc", "nodesim/remote", "internal/redact",
 		},
 		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},
 		reason:  "a Spec is compiled to what runs and judges it; how results look is none of its business",
@@ -234,7 +238,7 @@ var layers = []layer{
 		reason:  "a sweep runs Specs wherever they may run; it starts no cluster itself, and draws nothing",
 	},
 	{
-		part: "scenarios/sweep/nomad", own: []string{"metrics", "scenarios", "scenarios/forecast", "scenarios/sweep"},
+		part: "scenarios/sweep/nomad", own: []string{"metrics", "scenarios", "scenarios/forecast", "scenarios/sweep", "internal/redact"},
 		modules: []string{"github.com/hashicorp/nomad/api", "github.com/hashicorp/hcl/v2", "github.com/zclconf/go-cty"},
 		reason:  "a Nomad cluster is one place among others where a sweep's runs go; the sweep knows none of them",
 	},
@@ -243,7 +247,7 @@ var layers = []layer{
 		reason: "clients for servers elsewhere need no cluster of ours",
 	},
 	{
-		part: "reports", own: []string{"metrics", "reports/wording", "reports/figure", "reports/sweep", "reports/chart", "reports/page"},
+		part: "reports", own: []string{"metrics", "metrics/agreement", "reports/wording", "reports/figure", "reports/sweep", "reports/chart", "reports/page"},
 		modules: []string{"github.com/olekukonko/tablewriter", "github.com/google/renameio/v2"},
 		reason:  "every report must be made from Result files alone; its rooms are below it, and none reaches up",
 	},
@@ -273,7 +277,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
+		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "metrics/agreement", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize", "github.com/mitchellh/go-wordwrap",
@@ -297,7 +301,15 @@ var layers = []layer{
 		reason: "bugs are planted in packages as text, whatever they are",
 	},
 	{
-		part: "internal/nomadproc", modules: []string{"github.com/hashicorp/nomad/api", "github.com/google/renameio/v2"},
+		part:   "internal/filelock",
+		reason: "one process at a time does a thing, whatever it is",
+	},
+	{
+		part:   "internal/redact",
+		reason: "what nobody should read is the same in every text",
+	},
+	{
+		part: "internal/nomadproc", own: []string{"internal/filelock"}, modules: []string{"github.com/hashicorp/nomad/api", "github.com/google/renameio/v2"},
 		reason: "servers are processes, whatever is done with them",
 	},
 	{

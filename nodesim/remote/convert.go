@@ -32,6 +32,7 @@ func (s *Servers) wireNode(n *rpc.Node, secret string) *nomadrpc.Node {
 		},
 	}
 	out.Attributes["nomad.version"] = s.cfg.Release
+	maps.Copy(out.Attributes, s.cfg.Attributes)
 	for attribute := range n.Attributes {
 		if driver, ok := strings.CutPrefix(attribute, driverAttribute); ok && !strings.Contains(driver, ".") {
 			out.Drivers[driver] = &nomadrpc.DriverInfo{Detected: true, Healthy: true, HealthDescription: "Healthy"}

@@ -33,6 +33,8 @@ type Config struct {
 	Release string
 	// IntroToken goes with the first registration of each node.
 	IntroToken string
+	// Attributes are those that every node has besides its own.
+	Attributes map[string]string
 }
 
 // Defaults of Config.
@@ -98,6 +100,13 @@ func New(cfg Config) (*Servers, error) {
 		s.links = append(s.links, links)
 	}
 	return s, nil
+}
+
+// Knows reports whether a client with that ID has called.
+func (s *Servers) Knows(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nodes[id] != nil
 }
 
 // Dial is the nodesim.Dial of a fleet.

@@ -43,6 +43,21 @@ func FigureName(path string) string {
 	return path
 }
 
+// PhaseFigure returns what people call a figure of a phase, by its path after the phase.
+func PhaseFigure(path string) string {
+	if m, ok := metrics.PhaseMetric(path); ok {
+		return m.Title
+	}
+	group, key, _ := strings.Cut(path, ".")
+	switch group {
+	case "raft_entries_by_type":
+		return "entries " + strings.TrimSuffix(key, "RequestType")
+	case "evals_by_status":
+		return "evals " + key
+	}
+	return strings.TrimSuffix(path, "_s")
+}
+
 // latencyNames are what people call the latencies.
 var latencyNames = map[string]string{
 	metrics.LatencyWait: "wait in the broker", metrics.LatencyProcess: "held by a worker", metrics.LatencyResponse: "response",

@@ -37,7 +37,7 @@ type (
 	// networks. A request waits for the requests before it.
 	Request interface{ AsksLeader() }
 	// Registration is an Action that registers jobs.
-	Registration interface{ Registers() int }
+	Registration interface{ Registers() []*rpc.Job }
 	// Enabler is an Action that can turn schedulers on.
 	Enabler interface{ EnablesSchedulers() bool }
 )

@@ -1,7 +1,9 @@
 package realcluster
 
 import (
-	"context"
+	"cmp"
+	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/redact"
 	"github.com/simctl/simctl/nodesim/remote"
 )
 
@@ -34,6 +37,12 @@ type Config struct {
 	Processes Processes
 	// Clients says how the fleet reaches the servers, less their addresses and release.
 	Clients remote.Config
+	// Run marks the jobs and the nodes of a run; empty = a name that no other run has.
+	Run string
+	// Foreign says that the cluster may have jobs and nodes of others, which are none of the run's.
+	Foreign bool
+	// Jobs are the IDs of the run's jobs, which no job of others may have.
+	Jobs []string
 }
 
 // Cluster is a cluster of real servers. Its methods may be called from any goroutine.
@@ -56,6 +65,7 @@ type Cluster struct {
 // server is one server.
 type server struct {
 	client *api.Client
+	self   *api.AgentSelf
 	rpc    string // where it serves clients and other servers, as it says
 	reach  string // the same for the fleet
 	counts counts
@@ -74,71 +84,93 @@ const patience = 10 * time.Second
 
 // Connect returns a cluster, whose figures count from now. The error wraps ErrUnsuited if the
 // servers are there, but not as a run needs them.
-func Connect(ctx context.Context, cfg Config) (*Cluster, error) {
+func Connect(cfg Config) (*Cluster, error) {
+	c, err := dial(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.attach()
+}
+
+// dial returns a cluster whose servers have said who they are.
+func dial(cfg Config) (*Cluster, error) {
+	cfg.Run = cmp.Or(cfg.Run, strings.ToLower(rand.Text()[:8]))
 	c := &Cluster{cfg: cfg, nodes: map[string]string{}}
+	if cfg.RPC != nil && len(cfg.RPC) != len(cfg.API) {
+		return nil, fmt.Errorf("%w: %d addresses of the API and %d of RPC were given: give both of every server, in the same order", ErrUnsuited, len(cfg.API), len(cfg.RPC))
+	}
 	for _, a := range cfg.API {
-		one := *a
-		if one.HttpClient == nil {
-			one.HttpClient = &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
-		}
-		client, err := api.NewClient(&one)
+		client, err := newClient(*a)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", shown(a.Address), err)
+			return nil, fmt.Errorf("%w: %s", ErrUnsuited, redact.Passwords(err.Error()))
 		}
 		s := &server{client: client}
-		self, err := client.Agent().Self()
-		if err != nil {
-			return nil, fmt.Errorf("ask the server at %s who it is: %w", shown(a.Address), asError(err))
+		if s.self, err = client.Agent().Self(); err != nil {
+			return nil, fmt.Errorf("ask the server at %s who it is: %w", redact.Passwords(a.Address), asError(err))
 		}
-		if self.Stats["nomad"]["server"] != "true" {
-			return nil, fmt.Errorf("%w: the agent at %s is no server: name servers", ErrUnsuited, shown(a.Address))
+		if s.self.Stats["nomad"]["server"] != "true" {
+			return nil, fmt.Errorf("%w: the agent at %s is no server: name servers", ErrUnsuited, redact.Passwords(a.Address))
 		}
-		s.rpc = net.JoinHostPort(self.Member.Addr, self.Member.Tags["port"])
+		s.rpc = net.JoinHostPort(s.self.Member.Addr, s.self.Member.Tags["port"])
 		if s.reach = s.rpc; cfg.RPC != nil {
 			s.reach = cfg.RPC[len(c.servers)]
 		}
-		c.Version = self.Member.Tags["build"]
+		if slices.ContainsFunc(c.servers, func(o *server) bool { return o.rpc == s.rpc }) {
+			return nil, fmt.Errorf("%w: two of the addresses lead to the server %s: give the address of every server once", ErrUnsuited, s.rpc)
+		}
+		c.Version = s.self.Member.Tags["build"]
 		c.servers = append(c.servers, s)
 	}
+	return c, nil
+}
+
+// newClient returns a client of the API whose requests take no longer than patience.
+func newClient(cfg api.Config) (*api.Client, error) {
+	if cfg.HttpClient == nil && !strings.HasPrefix(cfg.Address, "unix:") {
+		cfg.HttpClient = &http.Client{Timeout: patience, Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+		}}
+		if err := api.ConfigureTLS(cfg.HttpClient, cfg.TLSConfig); err != nil {
+			return nil, err
+		}
+	}
+	return api.NewClient(&cfg)
+}
+
+// attach begins to count, and makes the fleet's way to the servers.
+func (c *Cluster) attach() error {
 	peers, err := c.servers[0].client.Status().Peers()
 	if err != nil {
-		return nil, asError(err)
+		return asError(err)
 	}
 	if len(peers) != len(c.servers) {
-		return nil, fmt.Errorf("%w: it has %d servers and %d addresses were given: give the address of every server, since figures are the leader's",
+		return fmt.Errorf("%w: it has %d servers and %d addresses were given: give the address of every server, since figures are the leader's",
 			ErrUnsuited, len(peers), len(c.servers))
 	}
 	for _, s := range c.servers {
 		if err := s.scrape(); err != nil {
-			return nil, err
+			return err
 		}
 		s.counts.begin()
 	}
 	if c.Leader() < 0 {
-		return nil, errNoLeader
+		return errNoLeader
 	}
 	if c.Stats(); c.lost != nil {
-		return nil, c.lost
+		return c.lost
 	}
-	cfg.Clients.Release = c.Version
+	clients := c.cfg.Clients
+	clients.Release, clients.Attributes = c.Version, map[string]string{nodeMark: c.cfg.Run}
+	clients.Region = cmp.Or(clients.Region, c.servers[0].self.Member.Tags["region"])
 	for _, s := range c.servers {
-		cfg.Clients.Addresses = append(cfg.Clients.Addresses, s.reach)
+		clients.Addresses = append(clients.Addresses, s.reach)
 	}
-	c.clients, err = remote.New(cfg.Clients)
-	return c, err
+	c.clients, err = remote.New(clients)
+	return err
 }
 
 // Close ends the clients' connections. The fleet must have been shut down.
 func (c *Cluster) Close() { c.clients.Close() }
-
-// shown is an address without its password.
-func shown(address string) string {
-	scheme, rest, found := strings.Cut(address, "://")
-	if at := strings.LastIndexByte(rest, '@'); found && at >= 0 {
-		return scheme + "://…@" + rest[at+1:]
-	}
-	return address
-}
 
 // Servers returns their number.
 func (c *Cluster) Servers() int { return len(c.servers) }
@@ -210,7 +242,7 @@ func asError(err error) error {
 	if err == nil {
 		return nil
 	}
-	text := strings.Join(strings.Fields(err.Error()), " ")
+	text := redact.Passwords(strings.Join(strings.Fields(err.Error()), " "))
 	kind := error(nil)
 	var answer api.UnexpectedResponseError
 	switch {

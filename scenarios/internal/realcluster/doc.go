@@ -8,6 +8,9 @@
 //	evals.go     evaluations by status, which releases tell in different ways
 //	metrics.go   what the servers count
 //	jobs.go      jobs as real servers take them
+//	stay.go      a run in a cluster that was there before, and the clean-up
+//	others.go    whose jobs and nodes are there
+//	memo.go      what the clean-up must know, kept in a file
 //
 // It must not import what runs scenarios, nor start servers.
 package realcluster

@@ -2,6 +2,7 @@ package realcluster
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 
 	"github.com/hashicorp/nomad/api"
@@ -19,9 +20,10 @@ var statuses = []string{broker.StatusPending, broker.StatusBlocked, broker.Statu
 // the broker holds and has seen acked. When the log rests, they are counted one by one.
 type evals struct {
 	byStatus map[string]uint64
-	created  uint64 // since the first look
-	canceled uint64 // that there are
-	first    uint64 // how many there were at the first look
+	before   map[string]uint64 // as they were at the first look
+	created  uint64            // since the first look
+	canceled uint64            // that there are
+	first    uint64            // how many there were at the first look
 	// As they were counted last: the log's index, how many there were, and the sum of what the
 	// broker held, what it had seen acked and what was canceled, which grows with every new one.
 	index uint64
@@ -44,7 +46,7 @@ func (e *evals) look(client *api.Client, index uint64, depth, acked float64) err
 			return err
 		}
 		if e.byStatus == nil {
-			e.first = total
+			e.first, e.before = total, byStatus
 		}
 		e.byStatus, e.index, e.total, e.canceled = byStatus, index, total, byStatus[broker.StatusCanceled]
 		e.seen = depth + acked + float64(e.canceled)
@@ -53,6 +55,19 @@ func (e *evals) look(client *api.Client, index uint64, depth, acked float64) err
 		return e.guess(client, depth, acked)
 	}
 	return nil
+}
+
+// since returns the evaluations by status, less those that were over at the first look.
+func (e *evals) since() map[string]uint64 {
+	of := maps.Clone(e.byStatus)
+	for _, status := range []string{broker.StatusComplete, broker.StatusFailed, broker.StatusCanceled} {
+		if of[status] > e.before[status] {
+			of[status] -= e.before[status]
+		} else {
+			delete(of, status)
+		}
+	}
+	return of
 }
 
 // guess works out what the evaluations are while they change.
@@ -104,7 +119,9 @@ func (e *evals) count(client *api.Client) (byStatus map[string]uint64, total uin
 func (e *evals) countOf(client *api.Client, status string) (uint64, error) {
 	resp, _, err := client.Evaluations().Count(&api.QueryOptions{Namespace: api.AllNamespacesNamespace, AllowStale: true, Filter: fmt.Sprintf("Status == %q", status)})
 	if err != nil {
-		if a, ok := err.(api.UnexpectedResponseError); ok && a.StatusCode() == http.StatusNotFound {
+		// Those that know nothing of counting say that it is not found, and those that cannot filter
+		// that the request is bad.
+		if a, ok := err.(api.UnexpectedResponseError); ok && (a.StatusCode() == http.StatusNotFound || a.StatusCode() == http.StatusBadRequest) {
 			e.list = true
 		}
 		return 0, asError(err)

@@ -12,17 +12,11 @@ import (
 // driver is the task driver that the fleet's clients pretend to have.
 const driver = "mock_driver"
 
-// Mark is the metadata of jobs that a run has registered.
-const Mark = "simctl"
-
-// asJob returns a job as real servers of a release take it. Its tasks are run by nobody. Servers demand some
+// asJob returns a job as real servers take it. Its tasks are run by nobody. Servers demand some
 // disk and that logs fit into it.
-func asJob(j *rpc.Job, release string) *api.Job {
-	job := &api.Job{ID: &j.ID, Name: &j.ID, Type: &j.Type, Priority: &j.Priority}
-	if j.Namespace != "" {
-		job.Namespace = &j.Namespace
-	}
-	job.Datacenters, job.Meta = j.Datacenters, map[string]string{Mark: "scenario"}
+func (c *Cluster) asJob(j *rpc.Job) *api.Job {
+	job := &api.Job{ID: &j.ID, Name: &j.ID, Type: &j.Type, Priority: &j.Priority, Namespace: at(c.namespace(j.Namespace))}
+	job.Datacenters, job.Meta = j.Datacenters, map[string]string{jobMark: c.cfg.Run}
 	for _, g := range j.TaskGroups {
 		task := api.NewTask("task", driver)
 		task.Config = map[string]any{"run_for": "24h"}
@@ -39,7 +33,7 @@ func asJob(j *rpc.Job, release string) *api.Job {
 		}
 		switch {
 		case g.MaxClientDisconnect == 0:
-		case semver.Compare("v"+release, "v1.8.0") < 0:
+		case semver.Compare("v"+c.Version, "v1.8.0") < 0:
 			//lint:ignore SA1019 servers before 1.8 know nothing else
 			group.MaxClientDisconnect = at(g.MaxClientDisconnect)
 		default:

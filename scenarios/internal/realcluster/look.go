@@ -65,16 +65,17 @@ func (c *Cluster) look(st *cluster.Stats, leader *server) error {
 	if err := c.evals.look(leader.client, st.LastIndex, depth, acked); err != nil {
 		return err
 	}
-	st.EvalsByStatus, st.StatePending = c.evals.byStatus, int(c.evals.byStatus[broker.StatusPending])
+	byStatus := c.evals.since()
+	st.EvalsByStatus, st.StatePending = byStatus, int(byStatus[broker.StatusPending])
 	entries := leader.counts.entries()
 	c.past = append(c.past, counted{st.LastIndex, entries})
 	// Servers lose a few of the first that they count if these come at one instant. But each plan
 	// that changes something has an entry, each node goes down by a missed heartbeat, and an
 	// evaluation that was acked is over.
-	over := c.evals.byStatus[broker.StatusComplete] + c.evals.byStatus[broker.StatusFailed]
+	over := byStatus[broker.StatusComplete] + byStatus[broker.StatusFailed]
 	st.Counters = cluster.Counters{
-		EvalsCreated: c.evals.created, EvalsProcessed: over, EvalsCanceled: c.evals.canceled,
-		EvalsFailed: c.evals.byStatus[broker.StatusFailed], NodesDown: c.down,
+		EvalsCreated: c.evals.created, EvalsProcessed: over, EvalsCanceled: byStatus[broker.StatusCanceled],
+		EvalsFailed: byStatus[broker.StatusFailed], NodesDown: c.down,
 		PlansSubmitted:   max(uint64(c.sum(metricPlans)), entries[entryTypes["apply_plan_results"]+entrySuffix]),
 		MissedHeartbeats: max(uint64(c.sum(metricInvalidated)), c.down),
 	}
@@ -104,7 +105,8 @@ func (c *Cluster) lookAtBroker(st *cluster.Stats, m map[string]float64) {
 	st.CPUUtilisation, st.WorkerUtilisation = math.NaN(), math.NaN()
 }
 
-// lookAtNodes counts the nodes by status, and those that have gone down since the last look.
+// lookAtNodes counts the nodes by status, and those that have gone down since the last look. Nodes of others
+// are none of the run's.
 func (c *Cluster) lookAtNodes(st *cluster.Stats, client *api.Client) error {
 	nodes, _, err := client.Nodes().List(&api.QueryOptions{AllowStale: true})
 	if err != nil {
@@ -113,6 +115,9 @@ func (c *Cluster) lookAtNodes(st *cluster.Stats, client *api.Client) error {
 	now := make(map[string]string, len(nodes))
 	st.NodesByStatus = map[string]int{}
 	for _, n := range nodes {
+		if c.cfg.Foreign && (c.clients == nil || !c.clients.Knows(n.ID)) {
+			continue
+		}
 		now[n.ID] = n.Status
 		st.NodesByStatus[n.Status]++
 		if n.Status == rpc.NodeStatusDown && c.nodes[n.ID] != n.Status {

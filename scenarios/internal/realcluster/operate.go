@@ -1,6 +1,7 @@
 package realcluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +22,28 @@ func (c *Cluster) SetSchedulers(perServer int) error {
 		if !c.Running(i) {
 			continue
 		}
-		_, err := s.client.Agent().SetSchedulerWorkerConfig(api.SchedulerWorkerPoolArgs{NumSchedulers: perServer, EnabledSchedulers: workerTypes}, nil)
-		if err != nil {
-			return fmt.Errorf("set num_schedulers of server %d to %d: %w", i+1, perServer, asError(err))
+		if err := s.setWorkers(workers{NumSchedulers: perServer, EnabledSchedulers: workerTypes}); err != nil {
+			return fmt.Errorf("set num_schedulers of server %d to %d: %w", i+1, perServer, err)
 		}
 	}
 	return nil
+}
+
+// workers is what a server's schedulers are.
+type workers = api.SchedulerWorkerPoolArgs
+
+func (s *server) setWorkers(w workers) error {
+	_, err := s.client.Agent().SetSchedulerWorkerConfig(w, nil)
+	return asError(err)
+}
+
+// namespace returns the namespace for a job of a scenario, which knows none but the default one: the
+// user's, if there is one.
+func (c *Cluster) namespace(of string) string {
+	if of == "" || of == rpc.DefaultNamespace {
+		return cmp.Or(c.cfg.API[0].Namespace, rpc.DefaultNamespace)
+	}
+	return of
 }
 
 func write(ctx context.Context, namespace string) *api.WriteOptions {
@@ -36,7 +53,7 @@ func write(ctx context.Context, namespace string) *api.WriteOptions {
 // RegisterJob submits a job, new or changed.
 func (c *Cluster) RegisterJob(ctx context.Context, job *rpc.Job) (evalID string, err error) {
 	err = c.call(func(client *api.Client) error {
-		resp, _, err := client.Jobs().Register(asJob(job, c.Version), write(ctx, job.Namespace))
+		resp, _, err := client.Jobs().Register(c.asJob(job), write(ctx, c.namespace(job.Namespace)))
 		if err == nil {
 			evalID = resp.EvalID
 		}
@@ -48,7 +65,7 @@ func (c *Cluster) RegisterJob(ctx context.Context, job *rpc.Job) (evalID string,
 // StopJob stops a job, or forgets it as well when purge is set.
 func (c *Cluster) StopJob(ctx context.Context, namespace, id string, purge bool) (evalID string, err error) {
 	err = c.call(func(client *api.Client) (err error) {
-		evalID, _, err = client.Jobs().Deregister(id, purge, write(ctx, namespace))
+		evalID, _, err = client.Jobs().Deregister(id, purge, write(ctx, c.namespace(namespace)))
 		return err
 	})
 	return evalID, err
@@ -58,13 +75,13 @@ func (c *Cluster) StopJob(ctx context.Context, namespace, id string, purge bool)
 func (c *Cluster) ScaleJob(ctx context.Context, namespace, id, group string, count int) (evalID string, err error) {
 	err = c.call(func(client *api.Client) error {
 		if group == "" {
-			job, _, err := client.Jobs().Info(id, (&api.QueryOptions{Namespace: namespace}).WithContext(ctx))
+			job, _, err := client.Jobs().Info(id, (&api.QueryOptions{Namespace: c.namespace(namespace)}).WithContext(ctx))
 			if err != nil {
 				return err
 			}
 			group = *job.TaskGroups[0].Name
 		}
-		resp, _, err := client.Jobs().Scale(id, group, &count, "", false, nil, write(ctx, namespace))
+		resp, _, err := client.Jobs().Scale(id, group, &count, "", false, nil, write(ctx, c.namespace(namespace)))
 		if err == nil {
 			evalID = resp.EvalID
 		}

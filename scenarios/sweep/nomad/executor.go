@@ -16,6 +16,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"github.com/simctl/simctl/internal/redact"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/sweep"
@@ -63,7 +64,7 @@ var ErrNoJob = errors.New("no job to dispatch")
 func Connect(ctx context.Context, cfg Config) (*Executor, error) {
 	client, err := api.NewClient(api.DefaultConfig())
 	if err != nil {
-		return nil, fmt.Errorf("%w: NOMAD_ADDR and its like: %s", ErrNoJob, withoutPasswords(err.Error()))
+		return nil, fmt.Errorf("%w: NOMAD_ADDR and its like: %s", ErrNoJob, redact.Passwords(err.Error()))
 	}
 	return New(ctx, client, cfg)
 }

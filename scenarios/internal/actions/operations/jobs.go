@@ -118,12 +118,30 @@ func (w jobNames) action(s *actions.Setting) (actions.Action, error) {
 // RegisterJobs submits jobs one after the other. A job is periodic if its Periodic is set.
 type RegisterJobs struct {
 	request
-	actions.Anywhere
 	Jobs []*rpc.Job
 }
 
-// Registers returns the number of jobs.
-func (a RegisterJobs) Registers() int { return len(a.Jobs) }
+// On returns an error that names the first job that is for simulated clusters only.
+func (a RegisterJobs) On(actions.Target) error {
+	for _, j := range a.Jobs {
+		if err := tellable(j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellable returns an error if no real cluster can be told of the job. Real periodic jobs launch
+// at times of a calendar, not every so often.
+func tellable(j *rpc.Job) error {
+	if j.Periodic != nil {
+		return fmt.Errorf("job %s is periodic, which is for simulated clusters only: leave its every out", j.ID)
+	}
+	return nil
+}
+
+// Registers returns the jobs.
+func (a RegisterJobs) Registers() []*rpc.Job { return a.Jobs }
 
 func (a RegisterJobs) Mark() string {
 	return fmt.Sprintf("%s registered", english.Plural(len(a.Jobs), "job"))
@@ -181,9 +199,10 @@ func (w jobUpdate) action(s *actions.Setting) (actions.Action, error) {
 // UpdateJob submits a job again, changed: a new version of it.
 type UpdateJob struct {
 	request
-	actions.Anywhere
 	Job *rpc.Job
 }
+
+func (a UpdateJob) On(actions.Target) error { return tellable(a.Job) }
 
 func (a UpdateJob) Mark() string              { return fmt.Sprintf("job %s changes", a.Job.ID) }
 func (a UpdateJob) Do(s *actions.Stage) error { return submit(s, "change job", a.Job) }

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/metrics/agreement"
+	"github.com/simctl/simctl/reports"
+	"github.com/simctl/simctl/scenarios"
+)
+
+// mostSeeds bounds the runs of a validation.
+const mostSeeds = 100
+
+type validateFlags struct {
+	spec     scenarios.Spec // of every simulation, less what the results say
+	scenario string
+	seeds    int
+	format   string
+	out      string
+	quiet    bool
+}
+
+func newValidateCommand() *cobra.Command {
+	f := &validateFlags{spec: scenarios.Spec{Cost: "loopback"}, seeds: 3, format: reports.ValidationFormats()[0]}
+	cmd := &cobra.Command{
+		Use:   "validate REAL...",
+		Short: "Hold the simulation against runs on real servers",
+		Long: `Simulate what ran on real servers, with the same parameters and under the same release, and
+compare figure by figure: the real value, the simulated median and range, by how much they
+deviate, and whether the ranges of both meet, which is all that repeats can tell.
+
+REAL is a result file of a scenario with --target nomad, or a directory of them. Results of
+the same release and parameters are repeats: their spread counts, too. Others are compared
+one after the other. The first simulation has the seed of the first real run.
+
+Figures that real servers cannot tell are left out. --out also writes the simulated results,
+and charts in which the runs lie on top of each other.`,
+		Example: `  simctl validate results/real/nomad-1.4.3.json
+  simctl validate run-1.json run-2.json run-3.json --seeds 5 --out validation`,
+		Args: takes(1, math.MaxInt, "one result or more, got %d"),
+		RunE: f.run,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.IntVar(&f.seeds, "seeds", f.seeds, "number of simulations, each with a seed of its own")
+	bindCost(flags, &f.spec)
+	flags.Lookup("cost").Usage = "what work costs: " + strings.Join(scenarios.CostNames(), ", ") + " or a .hcl file"
+	flags.StringVar(&f.scenario, "scenario", "", "file of the scenario, if it is no built-in one")
+	flags.Var(oneOf(&f.format, "format", reports.ValidationFormats()), "format", "format of stdout: "+strings.Join(reports.ValidationFormats(), ", "))
+	flags.StringVar(&f.out, "out", "", "directory for charts, tables and simulated results (default: none)")
+	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	return cmd
+}
+
+func (f *validateFlags) run(cmd *cobra.Command, args []string) (err error) {
+	if f.seeds < 1 || f.seeds > mostSeeds {
+		return usageErrorf("--seeds %d: it must be 1 to %d", f.seeds, mostSeeds)
+	}
+	stored, err := loadStored(cmd, args)
+	if err != nil {
+		return err
+	}
+	if f.scenario != "" {
+		found, err := specOf(cmd.InOrStdin(), f.scenario)
+		if err != nil {
+			return err
+		}
+		found.Cost = f.spec.Cost
+		f.spec = found
+	}
+	groups := agreement.Repeats(resultsOf(stored))
+	var specs []scenarios.Spec
+	for _, g := range groups {
+		spec, err := scenarios.SpecOf(g[0], f.spec)
+		if err == nil {
+			_, err = scenarios.Compile(spec)
+		}
+		if err != nil {
+			return inputError(err)
+		}
+		for range f.seeds {
+			specs = append(specs, spec)
+			spec.Seed++
+		}
+	}
+	var out *outDir
+	if f.out != "" {
+		if out, err = newOutDir(f.out); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, out.discard()) }()
+	}
+	show := newProgress(cmd.ErrOrStderr(), f.quiet, false, specs)
+	simulated, err := scenarios.RunAll(cmd.Context(), specs, show.update)
+	show.close()
+	if err != nil {
+		return fmt.Errorf("simulate the real runs: %w", err)
+	}
+	var all []*agreement.Report
+	for i, g := range groups {
+		all = append(all, agreement.Of(g, simulated[i*f.seeds:(i+1)*f.seeds]))
+	}
+	if out != nil {
+		if err := writeValidation(out, all, simulated); err != nil {
+			return err
+		}
+	}
+	var text bytes.Buffer
+	if err := reports.Validation(&text, f.format, all); err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(text.Bytes())
+	return err
+}
+
+// writeValidation fills the directory.
+func writeValidation(out *outDir, all []*agreement.Report, simulated []*metrics.Result) error {
+	for i, r := range simulated {
+		if err := r.WriteFile(out.path(fmt.Sprintf("simulated-%d.json", i+1))); err != nil {
+			return err
+		}
+	}
+	if _, err := reports.WriteValidation(out.path(""), all); err != nil {
+		return err
+	}
+	return out.commit()
+}

@@ -1,0 +1,205 @@
+package agreement
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// Report compares simulated runs with real ones.
+type Report struct {
+	Scenario string         `json:"scenario"`
+	Target   string         `json:"target"` // the release of the real servers
+	Params   map[string]any `json:"params"`
+	Cost     string         `json:"cost"` // the class of machines that the simulation charges
+	Phases   []Phase        `json:"phases"`
+
+	Real      []*metrics.Result `json:"-"`
+	Simulated []*metrics.Result `json:"-"`
+}
+
+// Phase is the figures of one phase.
+type Phase struct {
+	Name string `json:"name"`
+	Rows []Row  `json:"rows"`
+}
+
+// Row is one figure.
+type Row struct {
+	Metric    string `json:"metric"` // as Result.Lookup takes it after the phase, or Duration
+	Unit      string `json:"unit"`
+	Real      Range  `json:"real"`
+	Simulated Range  `json:"simulated"`
+	// Deviation is the simulated median by the real one, less one; nil if the real one is zero,
+	// or either is a time that did not come.
+	Deviation *float64 `json:"deviation"`
+	// Within says that the two ranges meet: for times, but for Resolution.
+	Within bool `json:"within"`
+}
+
+// Resolution is how exact times of real servers are, in seconds: they renew their gauges so often.
+const Resolution = 1
+
+// Duration is the metric of how long a phase took.
+const Duration = "duration_s"
+
+// Range is a figure over several runs. A time that one of them did not see come is -1 in Values.
+type Range struct {
+	Median float64   `json:"median"`
+	Low    float64   `json:"low"`
+	High   float64   `json:"high"`
+	Values []float64 `json:"values"`
+}
+
+// came reports whether all values are some.
+func (r Range) came(unit string) bool { return unit != "s" || r.Low >= 0 }
+
+func rangeOf(values []float64) Range {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return Range{(sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[0], sorted[n-1], values}
+}
+
+// Repeats puts runs of one scenario, release and parameters together, in the order of the first
+// ones.
+func Repeats(runs []*metrics.Result) [][]*metrics.Result {
+	var groups [][]*metrics.Result
+	for _, r := range runs {
+		i := slices.IndexFunc(groups, func(g []*metrics.Result) bool { return same(g[0].Run, r.Run) })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	return groups
+}
+
+func same(a, b metrics.Run) bool {
+	// Numbers are of several Go types, depending on whether the run was loaded.
+	text := func(v any) string { return fmt.Sprint(v) }
+	return a.Scenario == b.Scenario && a.Target == b.Target && maps.EqualFunc(a.Params, b.Params, func(x, y any) bool { return text(x) == text(y) })
+}
+
+// Of compares runs, of which there must be some on each side. Figures that the real runs do not
+// have are left out.
+func Of(real, simulated []*metrics.Result) *Report {
+	r := &Report{
+		Scenario: real[0].Run.Scenario, Target: real[0].Run.Target, Params: real[0].Run.Params,
+		Real: real, Simulated: simulated,
+	}
+	if m := simulated[0].Run.CostModel; m != nil {
+		r.Cost = m.Class
+	}
+	for _, p := range real[0].Phases {
+		theirs, ours := phases(real, p.Name), phases(simulated, p.Name)
+		if len(theirs) == len(real) && len(ours) == len(simulated) {
+			r.Phases = append(r.Phases, Phase{p.Name, rows(theirs, ours)})
+		}
+	}
+	return r
+}
+
+// phases returns the phase of that name of each run that has it.
+func phases(runs []*metrics.Result, name string) []*metrics.Phase {
+	var all []*metrics.Phase
+	for _, r := range runs {
+		if p := r.Phase(name); p != nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// figure is something to compare. It is absent from a phase for which ok is false.
+type figure struct {
+	name, unit string
+	of         func(*metrics.Phase) (value float64, ok bool)
+}
+
+func rows(real, simulated []*metrics.Phase) []Row {
+	var out []Row
+	for _, f := range figures(append(slices.Clone(real), simulated...)) {
+		theirs, ok := values(real, f)
+		ours, alsoOK := values(simulated, f)
+		if !ok || !alsoOK || nothing(theirs) && nothing(ours) {
+			continue
+		}
+		out = append(out, row(f, rangeOf(theirs), rangeOf(ours)))
+	}
+	return out
+}
+
+func row(f figure, real, simulated Range) Row {
+	r := Row{Metric: f.name, Unit: f.unit, Real: real, Simulated: simulated}
+	if !real.came(f.unit) || !simulated.came(f.unit) {
+		return r
+	}
+	slack := 0.0
+	if f.unit == "s" {
+		slack = Resolution
+	}
+	r.Within = real.Low-slack <= simulated.High && simulated.Low-slack <= real.High
+	if real.Median != 0 {
+		r.Deviation = new(simulated.Median/real.Median - 1)
+	}
+	return r
+}
+
+// nothing reports whether there is nothing to say of the values: none counted, or none came.
+func nothing(values []float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return v > 0 })
+}
+
+func values(of []*metrics.Phase, f figure) (all []float64, ok bool) {
+	for _, p := range of {
+		v, ok := f.of(p)
+		if !ok {
+			return nil, false
+		}
+		all = append(all, v)
+	}
+	return all, true
+}
+
+// left are the metrics of a phase that are left out: Duration tells what the first two do, and the others are peaks of
+// samples, which real servers have too few of.
+var left = []string{"start_s", "end_s", "peak_pending", "peak_cancelable"}
+
+// ofRaft begins the types of entries that Raft writes of its own accord, which real servers do not count.
+const ofRaft = "raft:"
+
+// figures lists what phases have.
+func figures(of []*metrics.Phase) []figure {
+	all := []figure{{Duration, "s", func(p *metrics.Phase) (float64, bool) { return p.EndS - p.StartS, true }}}
+	for _, m := range metrics.PhaseMetrics() {
+		if !slices.Contains(left, m.Name) {
+			all = append(all, figure{m.Name, m.Unit, func(p *metrics.Phase) (float64, bool) {
+				v := m.Value(p)
+				return v, !m.Optional || v != 0
+			}})
+		}
+	}
+	counts := func(prefix, unit string, counts func(*metrics.Phase) map[string]uint64) {
+		keys := map[string]bool{}
+		for _, p := range of {
+			for k := range counts(p) {
+				keys[k] = !strings.HasPrefix(k, ofRaft)
+			}
+		}
+		for _, k := range slices.Sorted(maps.Keys(keys)) {
+			if keys[k] {
+				all = append(all, figure{prefix + k, unit, func(p *metrics.Phase) (float64, bool) {
+					n := counts(p)
+					return float64(n[k]), n != nil
+				}})
+			}
+		}
+	}
+	counts("raft_entries_by_type.", "entries", func(p *metrics.Phase) map[string]uint64 { return p.RaftEntriesByType })
+	counts("evals_by_status.", "evaluations", func(p *metrics.Phase) map[string]uint64 { return p.EvalsByStatus })
+	return all
+}

@@ -1,0 +1,90 @@
+package agreement
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/simctl/simctl/metrics"
+)
+
+// run returns a run of one phase.
+func run(target string, length, recovery float64, byType map[string]uint64, plans uint64) *metrics.Result {
+	return &metrics.Result{
+		Run: metrics.Run{Scenario: "s", Target: target},
+		Phases: []metrics.Phase{{
+			Name: "drain", StartS: 5, EndS: 5 + length, RecoveryS: recovery, RaftEntriesByType: byType, PlansSubmitted: plans,
+		}},
+	}
+}
+
+func TestOf(t *testing.T) {
+	counts := func(evals uint64) map[string]uint64 {
+		return map[string]uint64{metrics.EntryEvalUpdate: evals, metrics.EntryRaftNoop: 3}
+	}
+	real := []*metrics.Result{run("1.4.3", 10, 9, counts(100), 20), run("1.4.3", 12, 11, counts(104), 20)}
+	simulated := []*metrics.Result{
+		run("simulated", 12.1, 11, counts(110), 20), run("simulated", 12.3, 10.9, counts(108), 20), run("simulated", 11.9, -1, counts(109), 22),
+	}
+	report := Of(real, simulated)
+	if len(report.Phases) != 1 || report.Target != "1.4.3" {
+		t.Fatalf("got %+v", report)
+	}
+	got := map[string]Row{}
+	for _, r := range report.Phases[0].Rows {
+		got[r.Metric] = r
+	}
+	check := func(metric string, deviation float64, within bool) {
+		t.Helper()
+		r, ok := got[metric]
+		if !ok || r.Deviation == nil || math.Abs(*r.Deviation-deviation) > 1e-9 || r.Within != within {
+			t.Errorf("%s is %+v, want a deviation of %g, within: %v", metric, r, deviation, within)
+		}
+	}
+	check(Duration, 0.1, true)
+	real[0].Phases[0].EndS -= 5
+	real[1].Phases[0].EndS -= 2.1 // 1.9 s below the lowest
+	got[Duration] = Of(real, simulated).Phases[0].Rows[0]
+	check(Duration, 12.1/7.45-1, false)
+	real[1].Phases[0].EndS += 1 // no further than times are exact
+	got[Duration] = Of(real, simulated).Phases[0].Rows[0]
+	check(Duration, 12.1/7.95-1, true)
+	check("raft_entries_by_type."+metrics.EntryEvalUpdate, 109.0/102-1, false)
+	check("plans_submitted", 0, true)
+	if r := got["recovery_s"]; r.Deviation != nil || r.Within || r.Simulated.Low != -1 {
+		t.Errorf("a time that never came with a seed is %+v", r)
+	}
+	for _, metric := range []string{"nodes_down", "raft_entries_by_type." + metrics.EntryRaftNoop, "deployment_s", "end_s"} {
+		if r, ok := got[metric]; ok {
+			t.Errorf("%s, which nobody counted or should compare, is %+v", metric, r)
+		}
+	}
+}
+
+func TestRepeats(t *testing.T) {
+	of := func(target string, nodes any) *metrics.Result {
+		return &metrics.Result{Run: metrics.Run{Scenario: "s", Target: target, Params: map[string]any{"nodes": nodes}}}
+	}
+	runs := []*metrics.Result{of("1.4.3", 50), of("2.0.5", 50), of("1.4.3", json.Number("50")), of("1.4.3", 100)}
+	got := Repeats(runs)
+	want := [][]*metrics.Result{{runs[0], runs[2]}, {runs[1]}, {runs[3]}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestAbsent: what real servers could not tell is not compared.
+func TestAbsent(t *testing.T) {
+	real := []*metrics.Result{run("1.4.3", 10, 9, nil, 20)}
+	simulated := []*metrics.Result{run("simulated", 10, 9, map[string]uint64{metrics.EntryEvalUpdate: 5}, 20)}
+	for _, r := range Of(real, simulated).Phases[0].Rows {
+		if r.Metric == "raft_entries_by_type."+metrics.EntryEvalUpdate {
+			t.Errorf("the entries, which are unknown, are %+v", r)
+		}
+	}
+	simulated[0].Phases[0].Name = "other"
+	if report := Of(real, simulated); len(report.Phases) != 0 {
+		t.Errorf("phases that one side lacks: %+v", report.Phases)
+	}
+}

@@ -1,0 +1,110 @@
+package realcluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/simctl/simctl/internal/filelock"
+	"github.com/simctl/simctl/internal/redact"
+)
+
+// memo is what the end of a stay must know. It is in a file from before the first change until
+// everything is as it was, so that whoever finds it can finish for a run that was killed.
+type memo struct {
+	Run       string             `json:"run"`       // marks its jobs and nodes
+	Addresses []string           `json:"addresses"` // of the API, for people
+	Index     uint64             `json:"index"`     // of the log's last entry: a log that is shorter is another cluster's
+	Foreign   bool               `json:"foreign"`   // jobs and nodes of others may be there
+	Paused    bool               `json:"paused"`    // the broker was
+	Workers   map[string]workers `json:"workers"`   // of each server, by its RPC address
+}
+
+// desk is where the memo of a cluster lies. Who has its lock may stay there.
+type desk struct {
+	path string
+	lock *os.File
+}
+
+// takeDesk takes the desk of a cluster, which is known by the addresses of its servers. The error
+// wraps ErrUnsuited if another process has it.
+func (c *Cluster) takeDesk(dir string) (*desk, error) {
+	var servers []string
+	for _, s := range c.servers {
+		servers = append(servers, s.rpc)
+	}
+	slices.Sort(servers)
+	hash := fnv.New64a()
+	fmt.Fprint(hash, servers)
+	d := &desk{path: filepath.Join(dir, fmt.Sprintf("elsewhere-%016x.json", hash.Sum64()))}
+	var err error
+	d.lock, err = filelock.Take(d.path + ".lock")
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, fmt.Errorf("%w: another simctl runs a scenario in it, or cleans up: wait for it", ErrUnsuited)
+	}
+	return d, err
+}
+
+func (d *desk) leave() { _ = d.lock.Close() } // which unlocks it
+
+// read returns the memo on the desk; nil if there is none.
+func (d *desk) read() (*memo, error) {
+	text, err := os.ReadFile(d.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	m := &memo{}
+	if err == nil {
+		err = json.Unmarshal(text, m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: it says what a killed run has changed; if it is damaged, set num_schedulers and pause_eval_broker by hand and remove it", d.path, err)
+	}
+	return m, nil
+}
+
+func (d *desk) write(m *memo) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(d.path), 0o755)
+	}
+	if err != nil {
+		return err
+	}
+	return renameio.WriteFile(d.path, append(text, '\n'), 0o600)
+}
+
+// clear removes the memo.
+func (d *desk) clear() error {
+	if err := os.Remove(d.path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// memorise returns the memo of a stay that begins now.
+func (c *Cluster) memorise(ctx context.Context) (*memo, error) {
+	m := &memo{Run: c.cfg.Run, Foreign: c.cfg.Foreign, Workers: map[string]workers{}}
+	var err error
+	if m.Paused, err = c.paused(ctx); err != nil {
+		return nil, err
+	}
+	for i, s := range c.servers {
+		m.Addresses = append(m.Addresses, redact.Passwords(c.cfg.API[i].Address))
+		w, err := s.client.Agent().GetSchedulerWorkerConfig(nil)
+		if err != nil {
+			return nil, fmt.Errorf("ask server %d for num_schedulers: %w", i+1, asError(err))
+		}
+		m.Workers[s.rpc] = *w
+	}
+	m.Index, err = c.servers[0].lastIndex()
+	return m, err
+}
