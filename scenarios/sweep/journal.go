@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -54,12 +53,10 @@ func OpenJournal(dir string) (*Journal, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("open the journal: %w", err)
 	}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	for line := range bytes.Lines(text) {
 		var e entry
-		// A crash may leave half a line, whose run is repeated.
-		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Key != "" {
+		// A crash may leave half a line, of any length, whose run is repeated.
+		if json.Unmarshal(line, &e) == nil && e.Key != "" {
 			j.known[e.Key] = e
 		}
 	}

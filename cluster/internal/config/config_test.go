@@ -61,8 +61,8 @@ func TestChangeIn(t *testing.T) {
 			t.Errorf("in %v: %v, want %v", v, got, want)
 		}
 	}
-	old := Change{Since: []Version{{1, 4, 5}, {2, 1, 0}}}
-	for v, want := range map[Version]bool{{2, 0, 0}: false, {2, 4, 5}: true, {1, 5, 0}: false} {
+	old := Change{Since: []Version{{1, 0, 5}, {1, 4, 5}, {2, 1, 0}}}
+	for v, want := range map[Version]bool{{2, 0, 0}: false, {2, 4, 5}: true, {1, 5, 0}: false, {2, 0, 4}: false} {
 		if got := old.In(v); got != want {
 			t.Errorf("of two lines, in %v: %v, want %v", v, got, want)
 		}
