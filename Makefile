@@ -57,7 +57,7 @@ fuzz: ## run every fuzz target for FUZZ=60s
 .PHONY: golden
 golden: ## rewrite every golden file from what the code does now; look at the diff
 	$(GO) test ./reports ./cmd/simctl -update
-	$(GO) test ./broker ./broker/explore ./cluster/internal/leader -rewrite
+	$(GO) test ./broker ./broker/explore ./cluster/internal/leader ./cluster/explore -rewrite
 	$(GO) test ./scenarios -run Digests -rewrite
 
 .PHONY: gallery
