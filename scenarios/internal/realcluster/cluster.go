@@ -83,7 +83,7 @@ func Connect(ctx context.Context, cfg Config) (*Cluster, error) {
 		}
 		client, err := api.NewClient(&one)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", shown(a.Address), err)
+			return nil, errors.New(strings.ReplaceAll(err.Error(), a.Address, shown(a.Address)))
 		}
 		s := &server{client: client}
 		self, err := client.Agent().Self()
