@@ -111,7 +111,6 @@ type world struct {
 	subs    []submission // in the order in which they were submitted
 
 	owed       bool     // the node is down, and the evaluations for that are still to be written
-	downAt     uint64   // the index at which it went down; zero: it did not
 	orphans    []string // tokens of deliveries whose workers have lost their calls
 	deliveries uint64
 
