@@ -30,17 +30,20 @@ type outDir struct {
 // newOutDir opens target for writing. Neither target nor its parents have to exist. It
 // returns a usage error if target cannot be written, so that callers can refuse it before
 // they run anything. The caller must call discard at the end, unless commit succeeds.
-func newOutDir(target string) (*outDir, error) {
+func newOutDir(target string) (*outDir, error) { return newDirOf("out", target) }
+
+// newDirOf is newOutDir for a directory that a flag of another name gives.
+func newDirOf(flag, target string) (*outDir, error) {
 	if target == "" {
-		return nil, usageErrorf(`--out "": want the name of a directory`)
+		return nil, usageErrorf(`--%s "": want the name of a directory`, flag)
 	}
 	info, err := os.Stat(target)
 	if err == nil && !info.IsDir() {
-		return nil, usageErrorf("--out %q: it is a file; want a directory, which need not exist", target)
+		return nil, usageErrorf("--%s %q: it is a file; want a directory, which need not exist", flag, target)
 	}
 	d := &outDir{target: target, exists: err == nil}
 	if d.stage, err = stageNear(target); err != nil {
-		return nil, usageErrorf("--out %q: cannot write there: %w; want a writable directory, which need not exist", target, err)
+		return nil, usageErrorf("--%s %q: cannot write there: %w; want a writable directory, which need not exist", flag, target, err)
 	}
 	return d, nil
 }

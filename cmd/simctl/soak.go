@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +14,8 @@ import (
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/soak"
 )
@@ -18,9 +23,12 @@ import (
 type soakFlags struct {
 	seed      int64
 	schedules int
+	minutes   float64
+	parallel  int
 	drop      []int
 	brokers   []string
 	repeats   int
+	report    string
 	print     bool
 	noShrink  bool
 }
@@ -31,16 +39,23 @@ func newSoakCommand() *cobra.Command {
 		Use:   "soak",
 		Short: "Run random schedules of faults and check that nothing is lost",
 		Long: `Run random schedules, one for each seed. A schedule is a small cluster with jobs of every
-type, and random events: servers are killed, paused and cut off, disks and links are slow
-or lossy, clients stop, flap, are replaced or have wrong clocks, nodes drain, users
+type, and random events: servers are killed, paused and cut off, disks and links are slow,
+full or lossy, clients stop, flap, are replaced or have wrong clocks, nodes drain, users
 change, scale and stop jobs, allocations fail, and the broker is paused. Every schedule
-runs under every broker. It passes if each run recovers and keeps every invariant, and if
-all brokers reach the same outcome.
+runs under every broker, while clients read from all servers. It passes if each run
+recovers and keeps every invariant, if no read goes back in time, if the events explain
+every entry of the log, and if all brokers reach the same outcome.
+
+Each line ends with a digest of every event of the schedule: each entry that each server
+applied and each delivery of the broker, with their instants. The same seed gives the same
+digest.
 
 The first schedule that fails ends the command with exit code 3. The command prints what
 went wrong, a minimal set of events that still fails, and the command that runs only
-these.`,
+these. With --report it goes on to the end and leaves a page, and for each schedule that
+failed a scenario file with these events.`,
 		Example: `  simctl soak --schedules 100
+  simctl soak --minutes 480 --report results/night
   simctl soak --seed 4711 --schedules 1 --drop 2,5
   simctl soak --seed 4711 --schedules 1 --print > soak-4711.hcl`,
 		Args: noArgs,
@@ -49,52 +64,175 @@ these.`,
 	flags := cmd.Flags()
 	flags.Int64Var(&f.seed, "seed", 1, "seed of the first schedule; each later one adds 1")
 	flags.IntVar(&f.schedules, "schedules", 20, "number of schedules")
+	flags.Float64Var(&f.minutes, "minutes", 0, "begin schedules for so long instead of a number of them")
+	flags.IntVar(&f.parallel, "parallel", 0, "schedules at a time (default: as many as give every processor work)")
 	flags.IntSliceVar(&f.drop, "drop", nil, "events to leave out of every schedule, by number")
 	bindBrokers(flags, &f.brokers, "brokers to run, the older one first")
 	flags.IntVar(&f.repeats, "repeats", 1, "runs of each schedule and broker, whose results must be equal")
+	flags.StringVar(&f.report, "report", "", "directory for a page about all schedules, and a scenario file of each that failed")
 	flags.BoolVar(&f.print, "print", false, "print the schedules as scenario files instead of running them")
 	flags.BoolVar(&f.noShrink, "no-shrink", false, "do not search for fewer events that still fail")
+	for _, name := range []string{"minutes", "parallel"} {
+		flags.Lookup(name).DefValue = ""
+	}
 	return cmd
 }
 
-func (f *soakFlags) run(cmd *cobra.Command) error {
+// check refuses flags that cannot be.
+func (f *soakFlags) check(cmd *cobra.Command) error {
 	for _, flag := range []string{"schedules", "repeats"} {
 		if n, _ := cmd.Flags().GetInt(flag); n < 1 {
 			return usageErrorf("--%s %d: it must be a whole number of at least 1", flag, n)
 		}
+	}
+	if cmd.Flags().Changed("minutes") && !(f.minutes > 0) { // so that a NaN is refused
+		return usageErrorf("--minutes %g: it must be a number above 0", f.minutes)
+	}
+	for _, other := range []string{"schedules", "print", "drop"} {
+		if cmd.Flags().Changed("minutes") && cmd.Flags().Changed(other) {
+			return usageErrorf("--minutes with --%s: give one of them", other)
+		}
+	}
+	if f.print && f.report != "" {
+		return usageErrorf("--report with --print: nothing runs that it could be about; leave one of them out")
+	}
+	if f.parallel < 0 || f.parallel > 10_000 {
+		return usageErrorf("--parallel %d: it must be a whole number from 1 to 10000, or 0 for the default", f.parallel)
 	}
 	for _, name := range f.brokers {
 		if err := scenarios.CheckBroker(name); err != nil {
 			return usageErrorf("--broker %q: %w", name, err)
 		}
 	}
-	if err := f.checkDrop(); err != nil {
+	return f.checkDrop()
+}
+
+func (f *soakFlags) run(cmd *cobra.Command) error {
+	if err := f.check(cmd); err != nil {
 		return err
 	}
-	began := time.Now()
-	for i := range f.schedules {
-		s := soak.NewSchedule(f.seed + int64(i)).Without(f.drop...)
-		if f.print {
-			if _, err := fmt.Fprint(cmd.OutOrStdout(), s.Text()); err != nil {
+	if f.print {
+		for i := range f.schedules {
+			if _, err := fmt.Fprint(cmd.OutOrStdout(), f.schedule(i).Text()); err != nil {
 				return err
 			}
-			continue
 		}
-		found, err := soak.Run(cmd.Context(), s, f.brokers, f.repeats)
-		if err != nil {
-			return fmt.Errorf("interrupted (%w) after %s", err, english.Plural(i, "schedule", ""))
-		}
-		if len(found.Problems) > 0 {
-			return f.fail(cmd, found)
-		}
-		cmd.PrintErrf("seed %d: ok, %s, %.0f s\n", s.Seed, english.Plural(s.Events(), "event", ""), found.VirtualS)
-	}
-	if f.print {
 		return nil
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s passed under %s in %v\n",
-		english.Plural(f.schedules, "schedule", ""), strings.Join(f.brokers, " and "), time.Since(began).Round(time.Second))
+	r := &soakRun{soakFlags: f, cmd: cmd, began: time.Now()}
+	if cmd.Flags().Changed("report") {
+		dir, err := newDirOf("report", f.report)
+		if err != nil {
+			return err
+		}
+		defer dir.discard()
+		r.dir = dir
+	}
+	return r.all()
+}
+
+// schedule returns the schedule of the command that has a number, from 0.
+func (f *soakFlags) schedule(i int) soak.Schedule {
+	return soak.NewSchedule(f.seed + int64(i)).Without(f.drop...)
+}
+
+// soakRun is the command under way.
+type soakRun struct {
+	*soakFlags
+	cmd   *cobra.Command
+	began time.Time
+	dir   *outDir // nil without --report
+	found []metrics.SoakSchedule
+	bad   []int64 // seeds
+	err   error   // of telling what was found
+}
+
+// all runs the schedules and says how they went.
+func (r *soakRun) all() error {
+	begun := 0
+	next := func() (soak.Schedule, bool) {
+		if r.minutes == 0 && begun == r.schedules || r.minutes > 0 && time.Since(r.began).Minutes() >= r.minutes {
+			return soak.Schedule{}, false
+		}
+		begun++
+		return r.schedule(begun - 1), true
+	}
+	side := r.parallel
+	if side == 0 {
+		side = soak.Side(len(r.brokers) * r.repeats)
+	}
+	err := soak.Each(r.cmd.Context(), side, next, r.one, r.tell)
+	if err = errors.Join(r.err, err); err != nil {
+		err = fmt.Errorf("interrupted (%w) after %s", err, english.Plural(len(r.found), "schedule", ""))
+	}
+	if r.dir != nil {
+		// What was found by then is worth a night, whatever ended it.
+		if werr := r.write(); werr != nil {
+			return errors.Join(err, werr)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	took := time.Since(r.began).Round(time.Second)
+	if len(r.bad) > 0 && r.dir != nil {
+		fmt.Fprintf(r.cmd.OutOrStdout(), "%d of %s failed in %v; %s says how\n", len(r.bad), english.Plural(len(r.found), "schedule", ""), took, r.report)
+	}
+	if len(r.bad) > 0 {
+		return verdictErrorf("the %s of %s %s failed", plural(len(r.bad), "schedule"), plural(len(r.bad), "seed"), seeds(r.bad))
+	}
+	_, err = fmt.Fprintf(r.cmd.OutOrStdout(), "%s passed under %s in %v\n",
+		english.Plural(len(r.found), "schedule", ""), strings.Join(r.brokers, " and "), took)
 	return err
+}
+
+func plural(n int, what string) string { return english.PluralWord(n, what, "") }
+
+func seeds(all []int64) string {
+	var out []string
+	for _, seed := range all {
+		out = append(out, strconv.FormatInt(seed, 10))
+	}
+	return english.WordSeries(out, "and")
+}
+
+// one runs one schedule.
+func (r *soakRun) one(ctx context.Context, s soak.Schedule) (soak.Finding, error) {
+	return soak.Run(ctx, s, r.brokers, r.repeats)
+}
+
+// tell says what was found, and reports whether to go on.
+func (r *soakRun) tell(found soak.Finding) (goOn bool) {
+	s := found.Schedule
+	row := metrics.SoakSchedule{
+		Seed: s.Seed, Events: s.Drawn(), VirtualS: found.VirtualS, Digest: found.Digest, Reached: found.Reached, Problems: found.Problems,
+	}
+	if len(found.Problems) == 0 {
+		r.cmd.PrintErrf("seed %d: ok, %s, %.0f s, digest %s\n", s.Seed, english.Plural(s.Events(), "event", ""), found.VirtualS, found.Digest)
+		r.found = append(r.found, row)
+		return true
+	}
+	r.bad = append(r.bad, s.Seed)
+	var fewest soak.Finding
+	if fewest, r.err = r.fail(found); r.err == nil && r.dir != nil {
+		row.File, row.Needed = fmt.Sprintf("seed-%d.hcl", s.Seed), fewest.Schedule.Events()
+		r.err = writeFile(r.dir.path(row.File), []byte(fewest.Text()))
+		fmt.Fprintf(r.cmd.OutOrStdout(), "or: %s\n", fewest.Command(filepath.Join(r.report, row.File), r.brokers))
+	}
+	r.found = append(r.found, row)
+	return r.dir != nil && r.err == nil
+}
+
+// write leaves the report.
+func (r *soakRun) write() error {
+	s := &metrics.Soak{
+		Schema: metrics.Schema, Command: commandLine(r.cmd), Version: version(), Began: r.began.UTC().Truncate(time.Second),
+		WallS: time.Since(r.began).Seconds(), Brokers: r.brokers, Words: soak.Words(), Schedules: r.found,
+	}
+	if _, err := reports.WriteSoak(r.dir.stage, s); err != nil {
+		return err
+	}
+	return r.dir.commit()
 }
 
 // checkDrop refuses numbers that no schedule has an event of.
@@ -111,19 +249,17 @@ func (f *soakFlags) checkDrop() error {
 	return nil
 }
 
-// fail tells what went wrong, shrinks the schedule and says how to run it again.
-func (f *soakFlags) fail(cmd *cobra.Command, found soak.Finding) error {
-	out := cmd.OutOrStdout()
-	seed := found.Schedule.Seed
-	fmt.Fprintf(out, "seed %d failed:\n", seed)
+// fail tells what went wrong, shrinks the schedule and says how to run it again. It returns the
+// finding with the fewest events.
+func (r *soakRun) fail(found soak.Finding) (soak.Finding, error) {
+	out := r.cmd.OutOrStdout()
+	fmt.Fprintf(out, "seed %d failed:\n", found.Schedule.Seed)
 	printProblems(out, found)
-	if !f.noShrink {
-		cmd.PrintErrf("searching for fewer than %d events that still fail\n", found.Schedule.Events())
-		shrunk, err := soak.Shrink(found, func(s soak.Schedule) (soak.Finding, error) {
-			return soak.Run(cmd.Context(), s, f.brokers, f.repeats)
-		})
+	if !r.noShrink {
+		r.cmd.PrintErrf("searching for fewer than %d events that still fail\n", found.Schedule.Events())
+		shrunk, err := soak.Shrink(found, func(s soak.Schedule) (soak.Finding, error) { return r.one(r.cmd.Context(), s) })
 		if err != nil {
-			return err
+			return found, err
 		}
 		if shrunk.Schedule.Events() < found.Schedule.Events() {
 			fmt.Fprintf(out, "with %s:\n", english.Plural(shrunk.Schedule.Events(), "event", ""))
@@ -131,8 +267,8 @@ func (f *soakFlags) fail(cmd *cobra.Command, found soak.Finding) error {
 		}
 		found = shrunk
 	}
-	fmt.Fprintf(out, "again: %s\n", f.again(found.Schedule))
-	return verdictErrorf("the schedule of seed %d failed", seed)
+	fmt.Fprintf(out, "again: %s\n", r.again(found.Schedule))
+	return found, nil
 }
 
 func printProblems(out io.Writer, found soak.Finding) {

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,12 +20,17 @@ type Finding struct {
 	Problems []string
 	// VirtualS is the virtual time of the longest run, in seconds.
 	VirtualS float64
+	// Digest stands for every event of every run: two soaks of a schedule in which it is the same
+	// were equal event by event. It is empty if some run did not end.
+	Digest string
+	// Reached are the states that runs came to, in words, in the order of the alphabet.
+	Reached []string
 }
 
 // Run runs a schedule under every broker, repeats times each and each run in a process of
 // its own, and checks that every run ends and keeps every invariant, that runs of one
 // broker are equal, that the Raft log has no entry that its account does not explain, and that
-// all brokers come to the same outcome. In every other run, the
+// all brokers come to the same outcome. Every run is looked at thoroughly; see scenarios.Spec. In every other run, the
 // first among them, each server applies the log for itself, so that the invariant of equal
 // replicas means something and repeats show that sharing results changes none. The error is ctx's;
 // everything else is a problem.
@@ -33,7 +39,7 @@ func Run(ctx context.Context, s Schedule, brokers []string, repeats int) (Findin
 	for _, b := range brokers {
 		for i := range max(1, repeats) {
 			spec := s.Spec(b)
-			spec.IndependentReplicas = i%2 == 0
+			spec.IndependentReplicas, spec.Thorough = i%2 == 0, true
 			specs = append(specs, spec)
 		}
 	}
@@ -56,12 +62,15 @@ func examine(ctx context.Context, specs []scenarios.Spec) (Finding, error) {
 		}
 	}
 	digests := map[string]string{}
+	events := sha256.New()
 	for i, res := range results {
 		if res == nil {
 			continue
 		}
 		broker := specs[i].Broker
 		f.VirtualS = max(f.VirtualS, res.Totals.EndS)
+		f.Reached = append(f.Reached, reached(res)...)
+		fmt.Fprintln(events, judge.EventsOf(res))
 		for _, inv := range res.Invariants {
 			if !inv.OK {
 				problem("%s broker: %s: %s", broker, inv.Name, inv.Detail)
@@ -82,6 +91,11 @@ func examine(ctx context.Context, specs []scenarios.Spec) (Finding, error) {
 		}
 	}
 	f.Problems = slices.Compact(f.Problems)
+	slices.Sort(f.Reached)
+	f.Reached = slices.Compact(f.Reached)
+	if err == nil {
+		f.Digest = fmt.Sprintf("%x", events.Sum(nil)[:8])
+	}
 	return f, nil
 }
 
@@ -97,6 +111,20 @@ func unexplained(p metrics.Phase) []string {
 		}
 	}
 	return lines
+}
+
+// Text returns the schedule as a scenario file that begins with what is wrong.
+func (f Finding) Text() string {
+	var b strings.Builder
+	for _, p := range f.Problems {
+		fmt.Fprintf(&b, "# %s\n", p)
+	}
+	return b.String() + "\n" + f.Schedule.Text()
+}
+
+// Command returns the command that runs the schedule from a scenario file, under the same judges.
+func (f Finding) Command(file string, brokers []string) string {
+	return fmt.Sprintf("simctl scenario run %s --seed %d --broker %s --thorough", scenarios.Quote(file), f.Schedule.Seed, strings.Join(brokers, ","))
 }
 
 // Shrink drops events of a schedule that failed, one at a time, for as long as what is left
