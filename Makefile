@@ -71,7 +71,7 @@ nightly: ## run every fuzz target for five minutes, and make mutants
 .PHONY: golden
 golden: ## rewrite every golden file from what the code does now; look at the diff
 	$(GO) test ./reports ./cmd/simctl ./internal/mutants -update
-	$(GO) test ./broker ./broker/explore ./cluster/internal/leader -rewrite
+	$(GO) test ./broker ./broker/explore ./cluster/internal/leader ./cluster/explore -rewrite
 	$(GO) test ./scenarios -run Digests -rewrite
 
 .PHONY: gallery

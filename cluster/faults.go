@@ -62,6 +62,16 @@ func (c *Cluster) DisturbLinks(f LinkFault) (end func()) { return c.shared.Netwo
 // duration takes an earlier call back. Restarting the server changes nothing about its disk.
 func (c *Cluster) SlowDisk(i int, longer time.Duration) { c.hosts[i].Disk.Add(int64(longer)) }
 
+// FillDisk leaves no room on the disk of server i's Raft log, or takes an earlier call back. The
+// server neither leads nor follows until then. Restarting it changes nothing about its disk.
+func (c *Cluster) FillDisk(i int, full bool) {
+	if full {
+		c.hosts[i].Full.Add(1)
+	} else {
+		c.hosts[i].Full.Add(-1)
+	}
+}
+
 // SlowApply makes server i take that much longer to apply each entry to its state; a
 // negative duration takes an earlier call back. It takes time, not cores.
 func (c *Cluster) SlowApply(i int, longer time.Duration) { c.hosts[i].Apply.Add(int64(longer)) }

@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/virtualtest"
 )
 
@@ -130,4 +132,51 @@ func (r *rig) eval(id string) *broker.Evaluation {
 	}
 	r.Fatalf("no evaluation %s", id)
 	return nil
+}
+
+// TestFullDisk: a leader without room ceases to lead, another takes over, and what was acknowledged
+// by either is in all logs when there is room again.
+func TestFullDisk(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, Config{Seed: 1})
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("before", 3, 0)))
+		leader := r.c.Leader()
+		r.c.FillDisk(leader, true)
+		for {
+			if _, err := r.c.RegisterJob(t.Context(), serviceJob("meanwhile", 3, 0)); err == nil {
+				break
+			} else if !errors.Is(err, rpc.ErrNoLeader) {
+				t.Fatalf("a call while the leader's disk is full: %v, want that nobody leads", err)
+			}
+			time.Sleep(time.Second)
+		}
+		if now := r.c.Leader(); now == leader {
+			t.Errorf("server %d leads without room for the log", now+1)
+		}
+		if err := r.c.StorageError(); err != nil {
+			t.Errorf("a simulated disk that is full ends the run: %v", err)
+		}
+		r.c.FillDisk(leader, false)
+		time.Sleep(time.Minute)
+		if a := r.c.CheckLogs(); a.Logs != nil || a.Lost != nil {
+			t.Errorf("%+v", a)
+		}
+		if r.c.State(leader).Snapshot().JobByID("default", "meanwhile") == nil {
+			t.Error("the server whose disk was full has not caught up")
+		}
+	})
+}
+
+// TestViewsSayTheirIndex: what a read is judged by is the state when the server was asked.
+func TestViewsSayTheirIndex(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, Config{Seed: 1})
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 3, 0)))
+		acked := r.c.Acknowledged()
+		for i := range r.c.Servers() {
+			if v, err := r.c.View(t.Context(), i, false); err != nil || v.Index < acked || acked == 0 {
+				t.Errorf("through server %d: index %d, %v; want at least %d, which was acknowledged", i+1, v.Index, err, acked)
+			}
+		}
+	})
 }

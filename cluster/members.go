@@ -30,6 +30,7 @@ func (c *Cluster) Members() []Member {
 // View is what one server answers reads from.
 type View struct {
 	Store *state.Store // to read only
+	Index uint64       // of the state when the server was asked
 	// LastContact is how long ago the server heard of its leader: zero on the leader itself.
 	LastContact time.Duration
 	KnownLeader bool
@@ -52,7 +53,7 @@ func (c *Cluster) View(ctx context.Context, i int, stale bool) (View, error) {
 }
 
 func viewOf(s *server.Server) View {
-	v := View{Store: s.Store(), KnownLeader: s.Leader() != "", Done: s.Done()}
+	v := View{Store: s.Store(), Index: s.Snapshot().Index(), KnownLeader: s.Leader() != "", Done: s.Done()}
 	if !s.Leads() {
 		v.LastContact = max(0, time.Since(s.Raft.LastContact()))
 	}

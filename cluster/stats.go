@@ -125,6 +125,9 @@ func (c *Cluster) BlockedSince() uint64 {
 	return l.BlockedSince()
 }
 
+// Acknowledged returns the highest index of a write that a caller was told of.
+func (c *Cluster) Acknowledged() uint64 { return c.shared.Acked.Highest() }
+
 // CheckLogs compares the Raft logs of all servers, stopped ones included, with each other
 // and with the writes that were acknowledged, as far as every running server has applied
 // them. What a snapshot has removed from a log is compared by term only, and so is the log

@@ -85,7 +85,7 @@ func (c *Compiled) build(read readFunc) error {
 		return err
 	}
 	sc.Cluster.Seed, sc.Fleet.Seed = c.spec.Seed, c.spec.Seed
-	sc.Cluster.IndependentReplicas = c.spec.IndependentReplicas
+	sc.Cluster.IndependentReplicas, sc.Thorough = c.spec.IndependentReplicas, c.spec.Thorough
 	if err := b.makeJobs(); err != nil {
 		return err
 	}

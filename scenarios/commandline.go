@@ -51,6 +51,9 @@ func (s Spec) arguments(vars []language.Variable) []string {
 	if s.Force {
 		args = append(args, "--force")
 	}
+	if s.Thorough {
+		args = append(args, "--thorough")
+	}
 	return args
 }
 

@@ -56,6 +56,9 @@ type Spec struct {
 	// IndependentReplicas makes every server apply every entry of the Raft log for itself. The
 	// Result is the same and takes longer: it proves that replicas agree.
 	IndependentReplicas bool `json:"independent_replicas,omitempty"`
+	// Thorough judges what clients read from all servers, and adds a digest of every event to the
+	// invariants; on virtual time only. The reads take their share of the servers' cores.
+	Thorough bool `json:"thorough,omitempty"`
 }
 
 // Inputs of a Spec beside its variables, as InputError names them.
@@ -66,6 +69,7 @@ const (
 	InputCost      = "cost"
 	InputTimeScale = "time_scale"
 	InputRaftStore = "raft_store"
+	InputThorough  = "thorough"
 )
 
 // InputError is a Spec that cannot be run because of one of its values.
@@ -166,6 +170,8 @@ func (s Spec) checkClock() error {
 		return &InputError{Input: InputRaftStore, Value: s.RaftStore, Allowed: "it must be memory or boltdb"}
 	case s.RaftStore == RaftStoreBoltDB && s.Clock != ClockWall:
 		return &InputError{Input: InputRaftStore, Value: s.RaftStore, Allowed: "virtual time knows no disk: leave it out or use --clock wall"}
+	case s.Thorough && s.Clock == ClockWall:
+		return &InputError{Input: InputThorough, Value: "true", Allowed: "on the wall clock no two runs are equal: leave it out or use --clock virtual"}
 	}
 	return nil
 }

@@ -6,21 +6,14 @@ import (
 	"sync"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/internal/interleave"
 )
 
 // Report is the outcome of a search.
 type Report struct {
 	Policy string `json:"policy"`
 	Bounds Bounds `json:"bounds"`
-	// States counts the distinct states reached, Transitions the steps taken from them.
-	States      int `json:"states"`
-	Transitions int `json:"transitions"`
-	// Depth is the length of the longest history searched.
-	Depth int `json:"depth"`
-	// Quiet counts the states in which nobody has anything to do.
-	Quiet int `json:"quiet"`
-	// Complete is false if the search ended at MaxStates or at a violation.
-	Complete  bool            `json:"complete"`
+	interleave.Found
 	Violation *Counterexample `json:"violation,omitempty"`
 }
 
@@ -40,19 +33,22 @@ func Run(ctx context.Context, p broker.Policy, bounds Bounds, progress func(stat
 	if err := bounds.Check(); err != nil {
 		return nil, err
 	}
-	s := newSearch(p, bounds, progress)
-	violating, err := s.depthFirst(ctx)
+	search := interleave.New(newSystem(p, bounds), bounds.MaxStates, progress)
+	violating, err := search.DepthFirst(ctx)
 	if err != nil {
 		return nil, err
 	}
+	report := &Report{Policy: p.String(), Bounds: bounds, Found: search.Found}
 	if violating {
 		// The progress shown is that of the first search.
-		shortest := newSearch(p, bounds, nil)
-		if s.report.Violation, err = shortest.breadthFirst(ctx); err != nil {
+		again := newSystem(p, bounds)
+		path, violation, err := interleave.New(again, bounds.MaxStates, nil).Shortest(ctx)
+		if err != nil {
 			return nil, err
 		}
+		report.Violation = again.replay(path, violation)
 	}
-	return &s.report, nil
+	return report, nil
 }
 
 // RunAll runs the search for each policy, all of them at once. Progress, if not nil, is

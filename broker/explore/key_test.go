@@ -36,7 +36,7 @@ func TestKey(t *testing.T) {
 	} {
 		bounds := DefaultBounds()
 		tt.change(&bounds)
-		s := newSearch(tt.policy, bounds, nil)
+		s := newSystem(tt.policy, bounds)
 		var queue []*world
 		seen := map[string]bool{}
 		type state struct{ detail, next string }
@@ -51,7 +51,7 @@ func TestKey(t *testing.T) {
 			}
 			return string(w.key(nil))
 		}
-		arrive(newWorld(tt.policy, &bounds, s.rand))
+		arrive(s.Start())
 		for len(queue) > 0 {
 			w := queue[0]
 			queue = queue[1:]
@@ -61,7 +61,7 @@ func TestKey(t *testing.T) {
 			key, detail := string(w.key(nil)), w.detail()
 			next := map[string]bool{}
 			for _, st := range w.steps() {
-				c := s.clone(w)
+				c := s.Clone(w)
 				if err := c.apply(st); err != nil {
 					t.Fatal(err)
 				}

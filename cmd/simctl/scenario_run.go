@@ -48,6 +48,7 @@ func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.spec.RaftStore, "raft-store", scenarios.RaftStoreMemory, "where servers keep their Raft logs: memory or, on the wall clock, boltdb")
 	bindCost(flags, &f.spec)
 	flags.BoolVar(&f.spec.Force, "force", f.spec.Force, "allow more than 1,000,000 clients")
+	flags.BoolVar(&f.spec.Thorough, "thorough", false, "judge reads from all servers, too, and add a digest of every event, as simctl soak does")
 	flags.StringVar(&f.out, "out", "", "directory to write (default results/NAME-TIMESTAMP)")
 	flags.StringVar(&f.base, "baseline", "", "baseline file, for thresholds that compare with one (see simctl gate)")
 	flags.Var(newChecked(&f.limits.Time, "duration", parsePatience), "max-time", "wall time after which a run stops and reports what was, such as 2m (default: none)")

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +14,8 @@ import (
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/soak"
 )
@@ -18,55 +23,40 @@ import (
 type soakFlags struct {
 	seed      int64
 	schedules int
+	minutes   float64
+	parallel  int
 	drop      []int
 	brokers   []string
 	repeats   int
+	report    string
 	print     bool
 	noShrink  bool
 	format    string
 }
 
-// soakReport is what --format json prints.
-type soakReport struct {
-	OK      bool         `json:"ok"`
-	Brokers []string     `json:"brokers"`
-	Passed  []soakPass   `json:"passed"`
-	Failed  *soakFailure `json:"failed,omitempty"`
-}
-
-// soakPass is a schedule that passed.
-type soakPass struct {
-	Seed     int64   `json:"seed"`
-	Events   int     `json:"events"`
-	VirtualS float64 `json:"virtual_s"` // of its longest run
-}
-
-// soakFailure is the schedule that failed.
-type soakFailure struct {
-	Seed     int64    `json:"seed"`
-	Events   int      `json:"events"`
-	Problems []string `json:"problems"`
-	// Fewest is the same with the fewest events that still fail, if any can be left out.
-	Fewest *soakFailure `json:"fewest,omitempty"`
-	Again  string       `json:"again,omitempty"` // the command that runs it again
-}
-
 func newSoakCommand() *cobra.Command {
-	f := &soakFlags{brokers: []string{"legacy", "shedding"}, format: "text"}
+	f := &soakFlags{brokers: []string{"legacy", "shedding"}}
 	cmd := &cobra.Command{
 		Use:   "soak",
 		Short: "Run random schedules of faults and check that nothing is lost",
 		Long: `Run random schedules, one for each seed. A schedule is a small cluster with jobs of every
-type, and random events: servers are killed, paused and cut off, disks and links are slow
-or lossy, clients stop, flap, are replaced or have wrong clocks, nodes drain, users
+type, and random events: servers are killed, paused and cut off, disks and links are slow,
+full or lossy, clients stop, flap, are replaced or have wrong clocks, nodes drain, users
 change, scale and stop jobs, allocations fail, and the broker is paused. Every schedule
-runs under every broker. It passes if each run recovers and keeps every invariant, and if
-all brokers reach the same outcome.
+runs under every broker, while clients read from all servers. It passes if each run
+recovers and keeps every invariant, if no read goes back in time, if the events explain
+every entry of the log, and if all brokers reach the same outcome.
+
+Each line ends with a digest of every event of the schedule: each entry that each server
+applied and each delivery of the broker, with their instants. The same seed gives the same
+digest.
 
 The first schedule that fails ends the command with exit code 3. The command prints what
 went wrong, a minimal set of events that still fails, and the command that runs only
-these.`,
+these. With --report it goes on to the end and leaves a page, and for each schedule that
+failed a scenario file with these events.`,
 		Example: `  simctl soak --schedules 100
+  simctl soak --minutes 480 --report results/night
   simctl soak --seed 4711 --schedules 1 --drop 2,5
   simctl soak --seed 4711 --schedules 1 --print > soak-4711.hcl`,
 		Args: noArgs,
@@ -75,73 +65,191 @@ these.`,
 	flags := cmd.Flags()
 	flags.Int64Var(&f.seed, "seed", 1, "seed of the first schedule; each later one adds 1")
 	flags.IntVar(&f.schedules, "schedules", 20, "number of schedules")
+	flags.Float64Var(&f.minutes, "minutes", 0, "begin schedules for so long instead of a number of them")
+	flags.IntVar(&f.parallel, "parallel", 0, "schedules at a time (default: as many as give every processor work)")
 	flags.IntSliceVar(&f.drop, "drop", nil, "events to leave out of every schedule, by number")
 	bindBrokers(flags, &f.brokers, "brokers to run, the older one first")
 	flags.IntVar(&f.repeats, "repeats", 1, "runs of each schedule and broker, whose results must be equal")
+	flags.StringVar(&f.report, "report", "", "directory for a page about all schedules, and a scenario file of each that failed")
 	flags.BoolVar(&f.print, "print", false, "print the schedules as scenario files instead of running them")
 	flags.BoolVar(&f.noShrink, "no-shrink", false, "do not search for fewer events that still fail")
 	bindFormat(flags, &f.format)
+	for _, name := range []string{"minutes", "parallel"} {
+		flags.Lookup(name).DefValue = ""
+	}
 	return cmd
 }
 
-func (f *soakFlags) run(cmd *cobra.Command) error {
+// check refuses flags that cannot be.
+func (f *soakFlags) check(cmd *cobra.Command) error {
 	for _, flag := range []string{"schedules", "repeats"} {
 		if n, _ := cmd.Flags().GetInt(flag); n < 1 {
 			return usageErrorf("--%s %d: it must be a whole number of at least 1", flag, n)
 		}
+	}
+	if cmd.Flags().Changed("minutes") && !(f.minutes > 0) { // so that a NaN is refused
+		return usageErrorf("--minutes %g: it must be a number above 0", f.minutes)
+	}
+	for _, other := range []string{"schedules", "print", "drop"} {
+		if cmd.Flags().Changed("minutes") && cmd.Flags().Changed(other) {
+			return usageErrorf("--minutes with --%s: give one of them", other)
+		}
+	}
+	if f.print && f.format == "json" {
+		return usageErrorf("--print writes scenario files, not JSON: leave out --format json")
+	}
+	if f.print && f.report != "" {
+		return usageErrorf("--report with --print: nothing runs that it could be about; leave one of them out")
+	}
+	if f.parallel < 0 || f.parallel > 10_000 {
+		return usageErrorf("--parallel %d: it must be a whole number from 1 to 10000, or 0 for the default", f.parallel)
 	}
 	for _, name := range f.brokers {
 		if err := scenarios.CheckBroker(name); err != nil {
 			return usageErrorf("--broker %q: %w", name, err)
 		}
 	}
-	if f.print && f.format == "json" {
-		return usageErrorf("--print writes scenario files, not JSON: leave out --format json")
-	}
-	if err := f.checkDrop(); err != nil {
+	return f.checkDrop()
+}
+
+func (f *soakFlags) run(cmd *cobra.Command) error {
+	if err := f.check(cmd); err != nil {
 		return err
 	}
 	if f.print {
-		return f.printSchedules(cmd.OutOrStdout())
+		for i := range f.schedules {
+			if _, err := fmt.Fprint(cmd.OutOrStdout(), f.schedule(i).Text()); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return f.soak(cmd)
+	r := &soakRun{soakFlags: f, cmd: cmd, out: cmd.OutOrStdout(), began: time.Now()}
+	if f.format == "json" {
+		r.out = io.Discard
+	}
+	if cmd.Flags().Changed("report") {
+		dir, err := newDirOf(fmt.Sprintf("--report %q", f.report), f.report)
+		if err != nil {
+			return err
+		}
+		defer dir.discard()
+		r.dir = dir
+	}
+	return r.all()
 }
 
-// schedule returns one of the schedules, less the events that --drop names.
+// schedule returns the schedule of the command that has a number, from 0.
 func (f *soakFlags) schedule(i int) soak.Schedule {
 	return soak.NewSchedule(f.seed + int64(i)).Without(f.drop...)
 }
 
-func (f *soakFlags) printSchedules(out io.Writer) error {
-	for i := range f.schedules {
-		if _, err := fmt.Fprint(out, f.schedule(i).Text()); err != nil {
-			return err
-		}
-	}
-	return nil
+// soakRun is the command under way.
+type soakRun struct {
+	*soakFlags
+	cmd   *cobra.Command
+	out   io.Writer // of text
+	began time.Time
+	dir   *outDir // nil without --report
+	found []metrics.SoakSchedule
+	bad   []int64 // seeds
+	err   error   // of telling what was found
 }
 
-// soak runs the schedules until one fails.
-func (f *soakFlags) soak(cmd *cobra.Command) error {
-	began, report := time.Now(), soakReport{OK: true, Brokers: f.brokers, Passed: []soakPass{}}
-	for i := range f.schedules {
-		found, err := soak.Run(cmd.Context(), f.schedule(i), f.brokers, f.repeats)
-		if err != nil {
-			return fmt.Errorf("interrupted (%w) after %s", err, english.Plural(i, "schedule", ""))
+// all runs the schedules and says how they went.
+func (r *soakRun) all() error {
+	begun := 0
+	next := func() (soak.Schedule, bool) {
+		if r.minutes == 0 && begun == r.schedules || r.minutes > 0 && time.Since(r.began).Minutes() >= r.minutes {
+			return soak.Schedule{}, false
 		}
-		if len(found.Problems) > 0 {
-			return f.fail(cmd, found, &report)
+		begun++
+		return r.schedule(begun - 1), true
+	}
+	side := r.parallel
+	if side == 0 {
+		side = soak.Side(len(r.brokers) * r.repeats)
+	}
+	err := soak.Each(r.cmd.Context(), side, next, r.one, r.tell)
+	if err = errors.Join(r.err, err); err != nil {
+		err = fmt.Errorf("interrupted (%w) after %s", err, english.Plural(len(r.found), "schedule", ""))
+	}
+	if r.dir != nil {
+		// What was found by then is worth a night, whatever ended it.
+		if werr := r.write(); werr != nil {
+			return errors.Join(err, werr)
 		}
-		passed := soakPass{found.Schedule.Seed, found.Schedule.Events(), found.VirtualS}
-		cmd.PrintErrf("seed %d: ok, %s, %.0f s\n", passed.Seed, english.Plural(passed.Events, "event", ""), passed.VirtualS)
-		report.Passed = append(report.Passed, passed)
 	}
-	if f.format == "json" {
-		return printJSON(cmd, report)
+	if err == nil && r.format == "json" {
+		err = printJSON(r.cmd, r.document())
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s passed under %s in %v\n",
-		english.Plural(f.schedules, "schedule", ""), strings.Join(f.brokers, " and "), time.Since(began).Round(time.Second))
+	if err != nil {
+		return err
+	}
+	took := time.Since(r.began).Round(time.Second)
+	if len(r.bad) > 0 && r.dir != nil {
+		fmt.Fprintf(r.out, "%d of %s failed in %v; %s says how\n", len(r.bad), english.Plural(len(r.found), "schedule", ""), took, r.report)
+	}
+	if len(r.bad) > 0 {
+		return verdictErrorf("the %s of %s %s failed", plural(len(r.bad), "schedule"), plural(len(r.bad), "seed"), seeds(r.bad))
+	}
+	_, err = fmt.Fprintf(r.out, "%s passed under %s in %v\n",
+		english.Plural(len(r.found), "schedule", ""), strings.Join(r.brokers, " and "), took)
 	return err
+}
+
+func plural(n int, what string) string { return english.PluralWord(n, what, "") }
+
+func seeds(all []int64) string {
+	var out []string
+	for _, seed := range all {
+		out = append(out, strconv.FormatInt(seed, 10))
+	}
+	return english.WordSeries(out, "and")
+}
+
+// one runs one schedule.
+func (r *soakRun) one(ctx context.Context, s soak.Schedule) (soak.Finding, error) {
+	return soak.Run(ctx, s, r.brokers, r.repeats)
+}
+
+// tell says what was found, and reports whether to go on.
+func (r *soakRun) tell(found soak.Finding) (goOn bool) {
+	s := found.Schedule
+	row := metrics.SoakSchedule{
+		Seed: s.Seed, Events: s.Drawn(), VirtualS: found.VirtualS, Digest: found.Digest, Reached: found.Reached, Problems: found.Problems,
+	}
+	if len(found.Problems) == 0 {
+		r.cmd.PrintErrf("seed %d: ok, %s, %.0f s, digest %s\n", s.Seed, english.Plural(s.Events(), "event", ""), found.VirtualS, found.Digest)
+		r.found = append(r.found, row)
+		return true
+	}
+	r.bad = append(r.bad, s.Seed)
+	fewest, err := r.fail(found)
+	r.err, row.Needed, row.Again = err, fewest.Schedule.Events(), r.again(fewest.Schedule)
+	if err == nil && r.dir != nil {
+		row.File = fmt.Sprintf("seed-%d.hcl", s.Seed)
+		r.err = writeFile(r.dir.path(row.File), []byte(fewest.Text()))
+		fmt.Fprintf(r.out, "or: %s\n", fewest.Command(filepath.Join(r.report, row.File), r.brokers))
+	}
+	r.found = append(r.found, row)
+	return r.dir != nil && r.err == nil
+}
+
+// document is what the page and --format json are made of.
+func (r *soakRun) document() *metrics.Soak {
+	return &metrics.Soak{
+		Schema: metrics.Schema, Command: commandLine(r.cmd), Version: version(), Began: r.began.UTC().Truncate(time.Second),
+		WallS: time.Since(r.began).Seconds(), Brokers: r.brokers, Words: soak.Words(), Schedules: r.found,
+	}
+}
+
+// write leaves the report.
+func (r *soakRun) write() error {
+	if _, err := reports.WriteSoak(r.dir.stage, r.document()); err != nil {
+		return err
+	}
+	return r.dir.commit()
 }
 
 // checkDrop refuses numbers that no schedule has an event of.
@@ -158,48 +266,30 @@ func (f *soakFlags) checkDrop() error {
 	return nil
 }
 
-// fail tells what went wrong, shrinks the schedule and says how to run it again.
-func (f *soakFlags) fail(cmd *cobra.Command, found soak.Finding, report *soakReport) error {
-	out := cmd.OutOrStdout()
-	if f.format == "json" {
-		out = io.Discard
-	}
-	seed := found.Schedule.Seed
-	report.OK, report.Failed = false, failureOf(found)
-	fmt.Fprintf(out, "seed %d failed:\n", seed)
-	printProblems(out, found)
-	if !f.noShrink {
-		cmd.PrintErrf("searching for fewer than %s that still fail\n", english.Plural(found.Schedule.Events(), "event", ""))
-		shrunk, err := soak.Shrink(found, func(s soak.Schedule) (soak.Finding, error) {
-			return soak.Run(cmd.Context(), s, f.brokers, f.repeats)
-		})
+// fail tells what went wrong, shrinks the schedule and says how to run it again. It returns the
+// finding with the fewest events.
+func (r *soakRun) fail(found soak.Finding) (soak.Finding, error) {
+	fmt.Fprintf(r.out, "seed %d failed:\n", found.Schedule.Seed)
+	r.problems(found)
+	if !r.noShrink {
+		r.cmd.PrintErrf("searching for fewer than %s that still fail\n", english.Plural(found.Schedule.Events(), "event", ""))
+		shrunk, err := soak.Shrink(found, func(s soak.Schedule) (soak.Finding, error) { return r.one(r.cmd.Context(), s) })
 		if err != nil {
-			return err
+			return found, err
 		}
 		if shrunk.Schedule.Events() < found.Schedule.Events() {
-			fmt.Fprintf(out, "with %s:\n", english.Plural(shrunk.Schedule.Events(), "event", ""))
-			printProblems(out, shrunk)
-			report.Failed.Fewest = failureOf(shrunk)
+			fmt.Fprintf(r.out, "with %s:\n", english.Plural(shrunk.Schedule.Events(), "event", ""))
+			r.problems(shrunk)
 		}
 		found = shrunk
 	}
-	report.Failed.Again = f.again(found.Schedule)
-	fmt.Fprintf(out, "again: %s\n", report.Failed.Again)
-	if f.format == "json" {
-		if err := printJSON(cmd, report); err != nil {
-			return err
-		}
-	}
-	return verdictErrorf("the schedule of seed %d failed", seed)
+	fmt.Fprintf(r.out, "again: %s\n", r.again(found.Schedule))
+	return found, nil
 }
 
-func failureOf(found soak.Finding) *soakFailure {
-	return &soakFailure{Seed: found.Schedule.Seed, Events: found.Schedule.Events(), Problems: found.Problems}
-}
-
-func printProblems(out io.Writer, found soak.Finding) {
+func (r *soakRun) problems(found soak.Finding) {
 	for _, p := range found.Problems {
-		fmt.Fprintf(out, "  %s\n", p)
+		fmt.Fprintf(r.out, "  %s\n", p)
 	}
 }
 

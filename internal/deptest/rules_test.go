@@ -23,7 +23,7 @@ var layers = []layer{
 		reason: "the broker is a pure state machine that anybody can lift out and test alone",
 	},
 	{
-		part: "broker/explore", own: []string{"broker"},
+		part: "broker/explore", own: []string{"broker", "internal/interleave"},
 		reason: "the explorer tries orders of operations on the broker alone",
 	},
 	{
@@ -90,6 +90,12 @@ var layers = []layer{
 			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/raftnode", "cluster/internal/server",
 		},
 		reason: "servers are the same whoever drives them: clients, scenarios and reports are above",
+	},
+	{
+		part: "cluster/explore", own: []string{
+			"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/internal/fsm", "cluster/internal/leader", "internal/interleave",
+		},
+		reason: "the explorer tries orders of steps of what has neither goroutines nor a clock; it starts no server",
 	},
 	{
 		part: "cluster/apitypes", own: []string{"broker", "cluster/rpc", "cluster/state"}, modules: []string{"github.com/hashicorp/nomad/api"},
@@ -319,6 +325,10 @@ var layers = []layer{
 	{
 		part:   "internal/heap",
 		reason: "a heap orders elements, whatever they are",
+	},
+	{
+		part:   "internal/interleave",
+		reason: "every history of a system is searched the same way, whatever its steps are",
 	},
 	{
 		part:   "internal/infile",

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/simctl/simctl/metrics"
 )
@@ -90,6 +91,9 @@ func Duration(s float64) string {
 	}
 	return Clock(s)
 }
+
+// Count writes a number of things.
+func Count(n int, what string) string { return english.Plural(n, what, "") }
 
 // Exact formats a value with all of its digits.
 func Exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

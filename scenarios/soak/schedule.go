@@ -6,8 +6,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/internal/actions"
 	"github.com/simctl/simctl/scenarios/internal/draw"
@@ -51,6 +53,28 @@ func (g *generator) event() draw.Event {
 	e.At = at
 	return e
 }
+
+// Drawn returns the events, in the order of time.
+func (s Schedule) Drawn() []metrics.SoakEvent {
+	var all []metrics.SoakEvent
+	for _, e := range s.events {
+		all = append(all, metrics.SoakEvent{AtS: e.At.Seconds(), Word: e.Word})
+	}
+	return all
+}
+
+// Words returns the events that schedules are made of, in the order of the alphabet. Each draw writes
+// its own, so the words are those of so many schedules that none is missing.
+var Words = sync.OnceValue(func() []string {
+	var words []string
+	for seed := range int64(300) {
+		for _, e := range NewSchedule(seed).events {
+			words = append(words, e.Word)
+		}
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+})
 
 // Events returns the number of events.
 func (s Schedule) Events() int { return len(s.events) }

@@ -2,8 +2,10 @@ package soak
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,12 +21,17 @@ type Finding struct {
 	Problems []string
 	// VirtualS is the virtual time of the longest run, in seconds.
 	VirtualS float64
+	// Digest stands for every event of every run: two soaks of a schedule in which it is the same
+	// were equal event by event. It is empty if some run did not end.
+	Digest string
+	// Reached are the states that runs came to, in words, in the order of the alphabet.
+	Reached []string
 }
 
 // Run runs a schedule under every broker, repeats times each and each run in a process of
 // its own, and checks that every run ends and keeps every invariant, that runs of one
 // broker are equal, that the Raft log has no entry that its account does not explain, and that
-// all brokers come to the same outcome. In every other run, the
+// all brokers come to the same outcome. Every run is looked at thoroughly; see scenarios.Spec. In every other run, the
 // first among them, each server applies the log for itself, so that the invariant of equal
 // replicas means something and repeats show that sharing results changes none. The error is ctx's;
 // everything else is a problem.
@@ -33,7 +40,7 @@ func Run(ctx context.Context, s Schedule, brokers []string, repeats int) (Findin
 	for _, b := range brokers {
 		for i := range max(1, repeats) {
 			spec := s.Spec(b)
-			spec.IndependentReplicas = i%2 == 0
+			spec.IndependentReplicas, spec.Thorough = i%2 == 0, true
 			specs = append(specs, spec)
 		}
 	}
@@ -56,12 +63,15 @@ func examine(ctx context.Context, specs []scenarios.Spec) (Finding, error) {
 		}
 	}
 	digests := map[string]string{}
+	events := sha256.New()
 	for i, res := range results {
 		if res == nil {
 			continue
 		}
 		broker := specs[i].Broker
 		f.VirtualS = max(f.VirtualS, res.Totals.EndS)
+		f.Reached = append(f.Reached, reached(res)...)
+		fmt.Fprintln(events, judge.EventsOf(res))
 		for _, inv := range res.Invariants {
 			if !inv.OK {
 				problem("%s broker: %s: %s", broker, inv.Name, inv.Detail)
@@ -77,12 +87,35 @@ func examine(ctx context.Context, specs []scenarios.Spec) (Finding, error) {
 			problem("%s broker: the same run twice gave digests %.12s and %.12s", broker, digest, res.Digest())
 		}
 		digests[broker] = res.Digest()
-		if i > 0 && results[0] != nil && !judge.Agree(judge.OutcomeOf(results[0]), judge.OutcomeOf(res)) {
+		if i > 0 && results[0] != nil && maps.Equal(behaved(results[0]), behaved(res)) && !judge.Agree(judge.OutcomeOf(results[0]), judge.OutcomeOf(res)) {
 			problem("%s broker: outcome %s, but %s under the %s broker", broker, judge.OutcomeOf(res), judge.OutcomeOf(results[0]), specs[0].Broker)
 		}
 	}
 	f.Problems = slices.Compact(f.Problems)
+	slices.Sort(f.Reached)
+	f.Reached = slices.Compact(f.Reached)
+	if err == nil {
+		f.Digest = fmt.Sprintf("%x", events.Sum(nil)[:8])
+	}
 	return f, nil
+}
+
+// behaved says for how many milliseconds clients behaved in each way. An event that finds no leader
+// delays those after it, the ends of behaviours among them. Then clients were not replaced alike,
+// and outcomes cannot be compared.
+func behaved(res *metrics.Result) map[string]float64 {
+	lasted := map[string]float64{}
+	for _, m := range res.Marks {
+		if name, ok := strings.CutSuffix(m.Name, " begins"); ok {
+			lasted[name] -= m.AtS
+		} else if name, ok := strings.CutSuffix(m.Name, " ends"); ok {
+			lasted[name] += m.AtS
+		}
+	}
+	for name, s := range lasted {
+		lasted[name] = math.Round(s * 1000)
+	}
+	return lasted
 }
 
 // unexplained returns a line for each type of entry of which the log has more than events should
@@ -97,6 +130,20 @@ func unexplained(p metrics.Phase) []string {
 		}
 	}
 	return lines
+}
+
+// Text returns the schedule as a scenario file that begins with what is wrong.
+func (f Finding) Text() string {
+	var b strings.Builder
+	for _, p := range f.Problems {
+		fmt.Fprintf(&b, "# %s\n", p)
+	}
+	return b.String() + "\n" + f.Schedule.Text()
+}
+
+// Command returns the command that runs the schedule from a scenario file, under the same judges.
+func (f Finding) Command(file string, brokers []string) string {
+	return fmt.Sprintf("simctl scenario run %s --seed %d --broker %s --thorough", scenarios.Quote(file), f.Schedule.Seed, strings.Join(brokers, ","))
 }
 
 // Shrink drops events of a schedule that failed, one at a time, for as long as what is left

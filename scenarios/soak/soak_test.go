@@ -1,13 +1,17 @@
 package soak
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/simctl/simctl/metrics"
@@ -35,7 +39,7 @@ func TestSeedsStandForTheSameSchedules(t *testing.T) {
 	for seed := range int64(300) {
 		fmt.Fprint(h, NewSchedule(seed).Text())
 	}
-	if got, want := fmt.Sprintf("%.8x", h.Sum(nil)), "c787c18ccfe797a9"; got != want {
+	if got, want := fmt.Sprintf("%.8x", h.Sum(nil)), "4045bfc964b2a688"; got != want {
 		t.Errorf("the schedules of 300 seeds have hash %s, want %s", got, want)
 	}
 }
@@ -132,6 +136,74 @@ func TestAccountsAreJudged(t *testing.T) {
 	}
 }
 
+// TestBehaviours: what clients did by themselves is compared by how long they did.
+func TestBehaviours(t *testing.T) {
+	marks := func(end float64) *metrics.Result {
+		return &metrics.Result{Marks: []metrics.Mark{{AtS: 1.0004, Name: "behaviour1 begins"}, {AtS: 2, Name: "all faults end"}, {AtS: end, Name: "behaviour1 ends"}}}
+	}
+	if got := behaved(marks(99.5004)); len(got) != 1 || got["behaviour1"] != 98500 {
+		t.Errorf("behaved %v", got)
+	}
+	if maps.Equal(behaved(marks(99.5)), behaved(marks(190.5))) {
+		t.Error("behaviours of 98 s and of 189 s are the same")
+	}
+}
+
+// TestEach: what was found comes in the order of the seeds, whichever ends first.
+func TestEach(t *testing.T) {
+	for _, side := range []int{1, 3} {
+		var at, most atomic.Int32
+		check := func(_ context.Context, s Schedule) (Finding, error) {
+			most.Store(max(most.Load(), at.Add(1)))
+			defer at.Add(-1)
+			runtime.Gosched()
+			return Finding{Schedule: s}, nil
+		}
+		from := func(n int64) func() (Schedule, bool) {
+			seed := int64(0)
+			return func() (Schedule, bool) { seed++; return NewSchedule(seed), seed <= n }
+		}
+		var got []int64
+		err := Each(t.Context(), side, from(20), check, func(f Finding) bool { got = append(got, f.Schedule.Seed); return true })
+		if err != nil || len(got) != 20 || !slices.IsSorted(got) || int(most.Load()) > side {
+			t.Errorf("%d at a time: seeds %v, %v, %d at once", side, got, err, most.Load())
+		}
+		got = nil
+		if err := Each(t.Context(), side, from(20), check, func(f Finding) bool { got = append(got, f.Schedule.Seed); return f.Schedule.Seed < 3 }); err != nil || len(got) != 3 {
+			t.Errorf("%d at a time, told to end at 3: seeds %v, %v", side, got, err)
+		}
+		stop := errors.New("stop")
+		err = Each(t.Context(), side, from(20), func(_ context.Context, s Schedule) (Finding, error) {
+			if s.Seed == 2 {
+				return Finding{}, stop
+			}
+			return Finding{Schedule: s}, nil
+		}, func(Finding) bool { return true })
+		if !errors.Is(err, stop) {
+			t.Errorf("%d at a time: error %v, want %v", side, err, stop)
+		}
+	}
+	if n := Side(2); 2*n < runtime.NumCPU() || n < 1 {
+		t.Errorf("%d schedules of two runs at a time on %d processors", n, runtime.NumCPU())
+	}
+}
+
+// TestFindingsAsFiles: what is saved of a failure is a scenario file that says what it is.
+func TestFindingsAsFiles(t *testing.T) {
+	f := Finding{Schedule: NewSchedule(7).Without(1), Problems: []string{"it failed"}}
+	if !strings.HasPrefix(f.Text(), "# it failed\n\ntitle ") {
+		t.Errorf("the file begins with\n%.80s", f.Text())
+	}
+	spec := f.Schedule.Spec("legacy")
+	spec.Source = f.Text()
+	if _, err := scenarios.Compile(spec); err != nil {
+		t.Error(err)
+	}
+	if got, want := f.Command("out/seed-7.hcl", []string{"legacy", "shedding"}), "simctl scenario run out/seed-7.hcl --seed 7 --broker legacy,shedding --thorough"; got != want {
+		t.Errorf("command %q, want %q", got, want)
+	}
+}
+
 // TestSoak: some schedules, in processes of their own as the command runs them.
 func TestSoak(t *testing.T) {
 	for seed := range int64(4) {
@@ -141,6 +213,15 @@ func TestSoak(t *testing.T) {
 		}
 		for _, p := range found.Problems {
 			t.Errorf("seed %d: %s", seed, p)
+		}
+		if seed == 0 {
+			again, err := Run(t.Context(), NewSchedule(seed), []string{"legacy", "shedding"}, 1)
+			if err != nil || again.Digest != found.Digest || found.Digest == "" {
+				t.Errorf("the same schedule twice: digests of every event %s and %s, %v", found.Digest, again.Digest, err)
+			}
+		}
+		if !slices.Contains(found.Reached, "evaluations complete at the end") {
+			t.Errorf("seed %d reached %q", seed, found.Reached)
 		}
 		if found.VirtualS < 360 {
 			t.Errorf("seed %d took %g s of the cluster's life, want the six minutes of a schedule", seed, found.VirtualS)

@@ -2,7 +2,6 @@ package leader
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,10 +17,10 @@ import (
 // ready: which worker gets it does not depend on the goroutine scheduler, and no
 // worker wakes up in vain.
 type EvalService struct {
-	mu      sync.Mutex
-	broker  *broker.EvalBroker
-	waiters []*evalWaiter // in order of arrival
-	closed  bool
+	mu     sync.Mutex
+	broker *broker.EvalBroker
+	line   Line[evalWaiter]
+	closed bool
 
 	// timer is armed for timerAt, at or before the broker's next deadline; nil: it is
 	// not. It may be early, which costs a wake-up instead of a reset on every ack.
@@ -30,11 +29,8 @@ type EvalService struct {
 	timers  timers
 }
 
-// evalWaiter is a blocked Deliver. Its channel has room for the one answer it gets.
-type evalWaiter struct {
-	schedulers []string
-	answer     chan evalAnswer
-}
+// evalWaiter is a blocked Deliver, which has room for the one answer it gets.
+type evalWaiter chan evalAnswer
 
 type evalAnswer struct {
 	delivery broker.Delivery
@@ -64,20 +60,7 @@ func (s *EvalService) end(now time.Time) {
 
 // serve answers the waiters that can be answered.
 func (s *EvalService) serve(now time.Time) {
-	if len(s.waiters) == 0 || s.broker.Enabled() && !s.broker.HasReady() {
-		return
-	}
-	blocked := s.waiters[:0]
-	for _, w := range s.waiters {
-		d, err := s.broker.Deliver(now, w.schedulers)
-		if d.Eval == nil && err == nil {
-			blocked = append(blocked, w)
-			continue
-		}
-		w.answer <- evalAnswer{d, err}
-	}
-	clear(s.waiters[len(blocked):])
-	s.waiters = blocked
+	s.line.Serve(s.broker, now, func(w evalWaiter, d broker.Delivery, err error) { w <- evalAnswer{d, err} })
 }
 
 // setTimer arms the timer unless it is armed for no later than the next deadline.
@@ -167,8 +150,8 @@ func (s *EvalService) Deliver(ctx context.Context, schedulers []string, timeout 
 		s.end(now)
 		return d, err
 	}
-	w := &evalWaiter{schedulers: schedulers, answer: make(chan evalAnswer, 1)}
-	s.waiters = append(s.waiters, w)
+	w := make(evalWaiter, 1)
+	s.line.Join(w, schedulers)
 	s.end(now)
 
 	var expired <-chan time.Time
@@ -178,7 +161,7 @@ func (s *EvalService) Deliver(ctx context.Context, schedulers []string, timeout 
 		expired = timer.C
 	}
 	select {
-	case a := <-w.answer:
+	case a := <-w:
 		return a.delivery, a.err
 	case <-ctx.Done():
 		return s.leave(w, ctx.Err())
@@ -188,14 +171,13 @@ func (s *EvalService) Deliver(ctx context.Context, schedulers []string, timeout 
 }
 
 // leave takes a waiter out of the queue; if it was answered meanwhile, the answer stands.
-func (s *EvalService) leave(w *evalWaiter, err error) (broker.Delivery, error) {
+func (s *EvalService) leave(w evalWaiter, err error) (broker.Delivery, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.Index(s.waiters, w); i >= 0 {
-		s.waiters = slices.Delete(s.waiters, i, i+1)
+	if s.line.Leave(w) {
 		return broker.Delivery{}, err
 	}
-	a := <-w.answer // answered under the lock, so this does not block
+	a := <-w // answered under the lock, so this does not block
 	return a.delivery, a.err
 }
 

@@ -16,24 +16,24 @@ func TestAnsweredWhileLeaving(t *testing.T) {
 	for name, why := range map[string]error{"timeout": nil, "context": context.Canceled} {
 		s := NewEvalService(broker.Config{})
 		s.SetEnabled(true)
-		w := &evalWaiter{schedulers: []string{"service"}, answer: make(chan evalAnswer, 1)}
-		s.waiters = append(s.waiters, w)
+		w, schedulers := make(evalWaiter, 1), []string{"service"}
+		s.line.Join(w, schedulers)
 		s.Enqueue(evaluation("e"))
 		d, err := s.leave(w, why)
 		if err != nil || d.Eval == nil || d.Eval.ID != "e" || d.Token == "" {
 			t.Errorf("%s: got %+v, error %v; want evaluation e and its token", name, d, err)
 		}
 
-		s.waiters = append(s.waiters, w)
+		s.line.Join(w, schedulers)
 		s.SetEnabled(false)
 		if _, err := s.leave(w, why); !errors.Is(err, broker.ErrDisabled) {
 			t.Errorf("%s, answered by an error: %v, want %v", name, err, broker.ErrDisabled)
 		}
 
 		s.SetEnabled(true)
-		s.waiters = append(s.waiters, w)
-		if d, err := s.leave(w, why); d.Eval != nil || !errors.Is(err, why) || len(s.waiters) > 0 {
-			t.Errorf("%s, not answered: %+v, error %v, %d still wait; want nothing, %v and nobody", name, d, err, len(s.waiters), why)
+		s.line.Join(w, schedulers)
+		if d, err := s.leave(w, why); d.Eval != nil || !errors.Is(err, why) || len(s.line.Tickets()) > 0 {
+			t.Errorf("%s, not answered: %+v, error %v, %d still wait; want nothing, %v and nobody", name, d, err, len(s.line.Tickets()), why)
 		}
 		s.Close()
 	}

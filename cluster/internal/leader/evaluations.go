@@ -14,6 +14,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/simnet"
+	"github.com/simctl/simctl/cluster/state"
 )
 
 // Evaluations is the leader's broker and its blocked evaluations, which are enabled and
@@ -80,7 +81,7 @@ func (v *Evaluations) SetEnabled(leading bool) (restore bool) {
 // IDs; the order they were created in gives the same queues.
 func (v *Evaluations) Restore() {
 	snap := v.log.Snapshot()
-	pending := slices.SortedFunc(slices.Values(snap.EvalsByStatus(broker.StatusPending)), createdFirst)
+	pending := PendingEvals(snap)
 	if v.cfg.Design.RestoreBest {
 		pending = v.bestOfEachJob(pending)
 	}
@@ -90,6 +91,17 @@ func (v *Evaluations) Restore() {
 	for _, e := range slices.SortedFunc(slices.Values(snap.EvalsByStatus(broker.StatusBlocked)), createdFirst) {
 		v.Blocked.Block(e, "")
 	}
+}
+
+// PendingEvals returns the pending evaluations of a state in the order in which they were created.
+func PendingEvals(snap *state.Snapshot) []*broker.Evaluation {
+	return slices.SortedFunc(slices.Values(snap.EvalsByStatus(broker.StatusPending)), createdFirst)
+}
+
+// WaitIndex returns the index that a worker's state must include before it plans for an evaluation:
+// that of the newest evaluation of the job (nomad/eval_endpoint.go, getWaitIndex).
+func WaitIndex(snap *state.Snapshot, e *broker.Evaluation) uint64 {
+	return max(e.ModifyIndex, snap.JobEvals(e.Job()).MaxModifyIndex)
 }
 
 // bestOfEachJob returns the best evaluation of each job, and hands the others to the reaper.

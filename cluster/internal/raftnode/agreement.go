@@ -34,6 +34,13 @@ func (a *Acked) Note(index uint64, term uint32) {
 	a.count++
 }
 
+// Highest returns the highest index that a caller was told of; zero if nobody was told of any.
+func (a *Acked) Highest() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return uint64(max(len(a.terms)-1, 0))
+}
+
 // Agreement is what Check found.
 type Agreement struct {
 	// UpTo is the index that every server has applied: agreement is demanded up to it.

@@ -1,6 +1,7 @@
 package raftnode
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,9 @@ import (
 type LogStore struct {
 	raft.LogStore
 
+	// full, if it is set, reports whether the disk has no room for another entry.
+	full func() bool
+
 	closed atomic.Bool // the log itself, which is on disk, cannot be read any more
 	broken atomic.Pointer[error]
 
@@ -24,6 +28,11 @@ type LogStore struct {
 	types []fsm.Type
 	terms []uint32
 }
+
+// ErrDiskFull is why a server cannot store entries while its simulated disk is full. It ceases to lead
+// at once, and goes on when there is room again. Terms and votes find room: Raft panics if it cannot
+// store those, as the process of a real server does.
+var ErrDiskFull = errors.New("no space left on the simulated disk")
 
 func newLogStore(log raft.LogStore) *LogStore { return &LogStore{LogStore: log} }
 
@@ -40,6 +49,9 @@ func (s *LogStore) remember(before *LogStore) {
 func (s *LogStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 
 func (s *LogStore) StoreLogs(logs []*raft.Log) error {
+	if s.full != nil && s.full() {
+		return ErrDiskFull
+	}
 	s.mu.Lock()
 	for _, l := range logs {
 		for uint64(len(s.types)) <= l.Index {

@@ -66,3 +66,17 @@ func TestBrokenLog(t *testing.T) {
 		t.Errorf("a log that is closed is broken: %v", closed.Broken())
 	}
 }
+
+// TestFullDisk: an entry for which there is no room leaves no trace, and the log is not broken.
+func TestFullDisk(t *testing.T) {
+	s, full := newLogStore(new(memoryLog)), true
+	s.full = func() bool { return full }
+	entry := &raft.Log{Index: 1, Term: 1}
+	if err := s.StoreLog(entry); !errors.Is(err, ErrDiskFull) || s.Broken() != nil || s.Term(1) != 0 {
+		t.Errorf("on a full disk: %v, broken %v, term %d; want %v alone", err, s.Broken(), s.Term(1), ErrDiskFull)
+	}
+	full = false
+	if err := s.StoreLog(entry); err != nil || s.Term(1) != 1 {
+		t.Errorf("with room again: %v, term %d", err, s.Term(1))
+	}
+}

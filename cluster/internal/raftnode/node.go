@@ -21,6 +21,8 @@ type Options struct {
 	Transport *simnet.Transport
 	// Fsync is how long the next write to the log waits for the disk.
 	Fsync func() time.Duration
+	// Full reports whether the disk has no room for entries; nil: it always has.
+	Full func() bool
 	// LedBefore reports whether the leader that is being established is not the cluster's
 	// first.
 	LedBefore func() bool
@@ -46,6 +48,7 @@ type Node struct {
 
 // New returns a node that does nothing before Start.
 func New(o Options) *Node {
+	o.Storage.Logs.full = o.Full
 	return &Node{
 		Storage: o.Storage, Transport: o.Transport, opts: o,
 		ties: newTieBreaker(o.Transport, o.LedBefore), leading: make(chan bool, 16),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/scheduler"
 )
 
@@ -27,11 +28,11 @@ func (s *Server) dequeueEval(ctx context.Context, schedulers []string, timeout, 
 		return dequeued{}, err
 	}
 	e := d.Eval
-	job := s.Snapshot().JobEvals(e.Job())
+	snap := s.Snapshot()
 	// Nomad reads every evaluation of the job to find the newest; the store knows it,
 	// but the leader's cores pay all the same.
-	s.compute("scan/"+e.ID, time.Duration(job.Count)*s.cfg.Costs.RPC.WaitIndexScan)
-	return dequeued{eval: e, token: d.Token, waitIndex: max(e.ModifyIndex, job.MaxModifyIndex)}, nil
+	s.compute("scan/"+e.ID, time.Duration(snap.JobEvals(e.Job()).Count)*s.cfg.Costs.RPC.WaitIndexScan)
+	return dequeued{eval: e, token: d.Token, waitIndex: leader.WaitIndex(snap, e)}, nil
 }
 
 // writeEvals answers Eval.Update and Eval.Create on the leader: one

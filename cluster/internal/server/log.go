@@ -12,6 +12,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/internal/raftnode"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 )
@@ -48,7 +49,7 @@ func (e entry) wait() (uint64, error) {
 		return 0, ErrStopped
 	}
 	if err != nil {
-		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipLost) {
+		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipLost) || errors.Is(err, raftnode.ErrDiskFull) {
 			return 0, fmt.Errorf("%w: %w", rpc.ErrNoLeader, err)
 		}
 		return 0, err

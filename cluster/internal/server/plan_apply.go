@@ -10,7 +10,6 @@ import (
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/scheduler"
-	"github.com/simctl/simctl/cluster/state"
 )
 
 // planSnapshotTimeout is how long the applier waits for its state to include what a
@@ -18,22 +17,18 @@ import (
 const planSnapshotTimeout = 10 * time.Second
 
 // planApplier verifies plans one after the other and commits what still fits
-// (nomad/plan_apply.go). Verifying a plan overlaps with committing the one before it,
-// on a snapshot that takes the commit for granted.
+// (nomad/plan_apply.go). Its base says on which state.
 type planApplier struct {
-	srv *Server
-	// snap is what the next plan is verified against; nil: take a new snapshot.
-	snap *state.Snapshot
-	// committing yields the index of the plan under way, zero when it failed; nil: none.
+	srv  *Server
+	base leader.PlanBase
+	// committing yields the index of the plan under way, zero when it failed.
 	committing chan uint64
-	// committed is the index of the last plan known to be in state.
-	committed uint64
-	waits     sync.WaitGroup
+	waits      sync.WaitGroup
 }
 
 // applyPlans runs the applier until ctx is done.
 func (s *Server) applyPlans(ctx context.Context) {
-	a := &planApplier{srv: s}
+	a := &planApplier{srv: s, base: leader.PlanBase{Keeps: s.cfg.Habits.KeptSnapshot}}
 	defer a.waits.Wait()
 	for {
 		p := s.plans.Dequeue(ctx)
@@ -55,19 +50,16 @@ func (s *Server) applyPlans(ctx context.Context) {
 func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 	select {
 	case index := <-a.committing:
-		a.settle(index)
+		a.base.End(index)
 	default:
 	}
-	if a.snap != nil && a.snap.Index() < a.minIndex(p) && !(a.keeps() && a.committing != nil) {
-		a.snap = nil
-	}
-	if a.snap == nil || a.committing == nil && !a.keeps() {
-		if err := a.refresh(ctx, p); err != nil {
+	if a.base.Begin(p.Plan) {
+		if err := a.renew(ctx, p.Plan); err != nil {
 			return err
 		}
 	}
 	a.srv.allocate("verify", verifying(a.srv.cfg.Costs.Plan, p.Plan))
-	result := scheduler.EvaluatePlan(a.snap, p.Plan)
+	result := scheduler.EvaluatePlan(a.base.Snap, p.Plan)
 	for _, node := range result.RejectedNodes {
 		if a.srv.rejections.Add(time.Now(), node) {
 			result.IneligibleNodes = append(result.IneligibleNodes, node)
@@ -78,41 +70,19 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 		p.Respond(result, nil)
 		return nil
 	}
-	switch {
-	case a.committing == nil:
-	case a.keeps():
-		a.committed = max(a.committed, <-a.committing)
-	default:
-		a.settle(<-a.committing)
-		if err := a.refresh(ctx, p); err != nil {
+	if a.base.UnderWay() && a.base.Next(<-a.committing) {
+		if err := a.renew(ctx, p.Plan); err != nil {
 			return err
 		}
 	}
 	return a.commit(p, result)
 }
 
-// keeps reports whether the snapshot, with what it takes for granted, is kept while plans are
-// on their way to the log. If each plan finds the one before it still on its way, it is never
-// renewed.
-func (a *planApplier) keeps() bool { return a.srv.cfg.Habits.KeptSnapshot }
-
-func (a *planApplier) minIndex(p *leader.PendingPlan) uint64 {
-	return max(a.committed, p.Plan.SnapshotIndex)
-}
-
-// settle takes note of the end of the commit under way. An applier that keeps its snapshot
-// keeps it, too, if the commit failed: the snapshot then has a plan that no state will have.
-func (a *planApplier) settle(index uint64) {
-	if index > a.committed || !a.keeps() {
-		a.snap = nil
-	}
-	a.committed, a.committing = max(a.committed, index), nil
-}
-
-func (a *planApplier) refresh(ctx context.Context, p *leader.PendingPlan) (err error) {
-	a.snap, err = a.srv.store.SnapshotMinIndex(ctx, a.minIndex(p), planSnapshotTimeout)
+// renew takes a new state, which includes what the plan was made on.
+func (a *planApplier) renew(ctx context.Context, p *scheduler.Plan) (err error) {
+	a.base.Snap, err = a.srv.store.SnapshotMinIndex(ctx, a.base.Min(p), planSnapshotTimeout)
 	if err != nil {
-		return fmt.Errorf("snapshot for the plan of evaluation %s: %w", p.Plan.EvalID, err)
+		return fmt.Errorf("snapshot for the plan of evaluation %s: %w", p.EvalID, err)
 	}
 	return nil
 }
@@ -127,7 +97,7 @@ func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult
 	}
 	// The optimistic write costs the leader what applying the entry will cost everyone.
 	a.srv.allocate("optimistic", fsm.PlanCost(p.Plan.Size(), a.srv.cfg.Costs.FSM))
-	a.snap, _ = a.snap.Optimistic(a.srv.AppliedIndex()+1, req) // after an error nil: the next plan takes a new one
+	a.base.Send(a.srv.AppliedIndex(), req)
 	committing := make(chan uint64, 1)
 	a.committing = committing
 	a.waits.Go(func() {

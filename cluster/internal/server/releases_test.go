@@ -120,19 +120,3 @@ func TestReturningNodesByRelease(t *testing.T) {
 		}
 	}
 }
-
-// TestSettledPlans: what becomes of the applier's snapshot when a commit ends.
-func TestSettledPlans(t *testing.T) {
-	for _, c := range []struct {
-		keeps bool
-		index uint64
-		kept  bool
-	}{{false, 7, false}, {false, 0, false}, {true, 7, false}, {true, 0, true}} {
-		a := &planApplier{srv: New(&Shared{Config: &config.Config{Habits: config.Habits{KeptSnapshot: c.keeps}}}, Options{})}
-		a.snap, a.committed, a.committing = stateWith(t, nil), 5, make(chan uint64)
-		a.settle(c.index)
-		if (a.snap != nil) != c.kept || a.committing != nil || a.committed != max(5, c.index) {
-			t.Errorf("%+v: snapshot %v, committed %d", c, a.snap != nil, a.committed)
-		}
-	}
-}

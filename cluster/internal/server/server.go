@@ -103,6 +103,7 @@ type Options struct {
 // the cost model says.
 type Host struct {
 	Disk, Apply atomic.Int64 // durations on top
+	Full        atomic.Int64 // faults that fill the disk
 }
 
 // Addr returns the address of a server, counted from 0.
@@ -160,6 +161,7 @@ func (s *Server) Start() error {
 	s.Node = raftnode.New(raftnode.Options{
 		Addr: s.addr, Peers: peers, Config: s.cfg.Raft, Seed: int64(s.seed), Storage: s.opts.Storage,
 		Transport: s.shared.Network.NewTransport(s.addr, s.receiveEntries), Fsync: s.fsync,
+		Full:      func() bool { return s.opts.Host.Full.Load() > 0 },
 		LedBefore: func() bool { return s.shared.Ledger.Leaderships() > 1 },
 	})
 	if err := s.Node.Start(&machine{s}); err != nil {

@@ -81,6 +81,10 @@ func (r *run) checkEnd() {
 		r.check(judge.NonePending(r.system.Stats()))
 		return
 	}
+	if t := r.thorough; t != nil {
+		t.end()
+		r.check(t.reads.Verdicts()...)
+	}
 	var snaps []*state.Snapshot
 	await(func() bool {
 		snaps = r.sim.snapshots()
@@ -94,6 +98,9 @@ func (r *run) checkEnd() {
 		judge.ServersSame(snaps, r.world.Alive))
 	r.world.Alive()
 	r.check(judge.Logs(r.sim.CheckLogs())...)
+	if r.thorough != nil {
+		r.check(r.thorough.trail.Verdict())
+	}
 }
 
 func (r *run) check(verdicts ...metrics.Invariant) { r.checks = append(r.checks, verdicts...) }

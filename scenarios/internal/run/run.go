@@ -88,6 +88,8 @@ type run struct {
 	// if it is not.
 	sim *simulated
 	obs *judge.Observer
+	// thorough is nil unless the run is looked at closely.
+	thorough *thorough
 	// breakOff ends what the stage has under way, in a run that is stopped.
 	breakOff context.CancelFunc
 
@@ -122,6 +124,10 @@ func (r *run) simulated() (res *metrics.Result, err error) {
 	r.obs = judge.NewObserver(r.world.Alive, slack)
 	cfg := r.sc.Cluster
 	cfg.Observer = r.obs
+	if r.sc.Thorough {
+		r.thorough = &thorough{trail: judge.NewTrail(cfg.Servers, r.obs)}
+		cfg.Observer, cfg.Follow = r.thorough.trail, r.thorough.trail.Applied
+	}
 	if r.sc.LogsOnDisk {
 		if cfg.DataDir, err = os.MkdirTemp("", "simctl-raft-*"); err != nil {
 			return nil, fmt.Errorf("make a directory for the Raft logs: %w", err)
@@ -158,6 +164,11 @@ func (r *run) all() (*metrics.Result, error) {
 		r.stage.Simulated = r.sim.Cluster
 	}
 	defer r.stage.EndBehaviours()
+	if r.thorough != nil {
+		r.thorough.sim = r.sim
+		r.thorough.begin(ctx)
+		defer r.thorough.end()
+	}
 
 	time.Sleep(sampleOffset)
 	r.start = time.Now()

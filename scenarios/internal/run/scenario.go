@@ -30,7 +30,10 @@ type Scenario struct {
 	TimeScale float64
 	// LogsOnDisk keeps the servers' Raft logs in files that are gone when the run ends.
 	LogsOnDisk bool
-	Limits     Limits `scale:"-"`
+	// Thorough makes clients read from all servers and judges what they see, and makes a digest of
+	// every event. The run takes a little longer, on its own clock, too.
+	Thorough bool
+	Limits   Limits `scale:"-"`
 }
 
 // Phase is one stretch of a run: events, and a condition that ends it.

@@ -139,3 +139,34 @@ func (a StickApplier) Do(s *actions.Stage) error {
 }
 
 func drawStickApplier(s *draw.Source) draw.Event { return draw.NewEvent("stick_applier", s.Lasts()) }
+
+var _ = actions.RegisterAction("fill_disk", FillDisk{Servers: Servers{Leader}}, actions.Drawn(actions.OfServers, 8, 1, func(s *draw.Source) draw.Event {
+	return draw.NewEvent("fill_disk", s.Lasts(), "servers = ["+s.Server()+"]")
+}))
+
+// FillDisk leaves no room for entries of the Raft log. A server whose disk is full ceases to lead.
+type FillDisk struct {
+	Servers Servers
+	For     time.Duration
+}
+
+func (a FillDisk) Check(n int) error { return errors.Join(a.Servers.check(n), actions.Lasting(a.For)) }
+
+func (a FillDisk) Mark() string { return "full disks: " + a.Servers.String() }
+
+func (a FillDisk) Do(s *actions.Stage) error {
+	ids, err := a.Servers.pick(s.Cluster)
+	if err != nil {
+		return err
+	}
+	for _, i := range ids {
+		s.Simulated.FillDisk(i, true)
+	}
+	s.Begin(a.For, "the disks have room again", func() error {
+		for _, i := range ids {
+			s.Simulated.FillDisk(i, false)
+		}
+		return nil
+	})
+	return nil
+}

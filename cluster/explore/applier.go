@@ -1,0 +1,99 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/scheduler"
+)
+
+// verify takes the first plan of the queue and verifies it. If another is on its way to the log,
+// this one waits for that with what was found.
+func (w *world) verify(s step) error {
+	sub := &w.subs[s.arg]
+	if w.sys.seams.begin(&w.base, sub.plan) {
+		w.renew(sub.plan)
+	}
+	sub.result = scheduler.EvaluatePlan(w.base.Snap, sub.plan)
+	if sub.result.IsNoOp() {
+		sub.stage = ended
+		return nil
+	}
+	if sub.stage = inHand; w.base.UnderWay() {
+		return nil
+	}
+	return w.send(s.arg)
+}
+
+// renew takes a new state for the applier. The leader has applied whatever a plan was made on.
+func (w *world) renew(p *scheduler.Plan) {
+	w.base.Snap = w.snaps[w.sys.seams.renew(w.base.Min(p), w.latest().Index())]
+	w.based = fmt.Sprint(w.base.Snap.Index())
+}
+
+// send hands a verified plan to the log. The one before it has ended.
+func (w *world) send(i int) error {
+	sub := &w.subs[i]
+	if w.base.Snap == nil {
+		w.renew(sub.plan)
+	}
+	req := sub.result.Commit(w.sys.seams.planEval(sub.plan), w.now.UnixNano())
+	entry, err := fsm.ApplyPlanResults.With(req).Encode()
+	if err != nil {
+		return err
+	}
+	sub.entry, sub.stage = entry, sent
+	w.sys.seams.send(&w.base, w.latest().Index(), req)
+	w.based += placements(sub.result)
+	return nil
+}
+
+// land applies the plan that is on its way to the log, if there is one, and lets the applier know
+// as soon as it looks.
+func (w *world) land() error {
+	i := slices.IndexFunc(w.subs, func(s submission) bool { return s.stage == sent })
+	if i < 0 {
+		return nil
+	}
+	sub := &w.subs[i]
+	if err := w.checkPlan(sub); err != nil {
+		return err
+	}
+	sub.stage = ended
+	w.apply(fmt.Sprintf("plan %s on %d:%s", sub.plan.EvalID, sub.plan.SnapshotIndex, placements(sub.result)), sub.entry)
+	r := *sub.result
+	r.AllocIndex = w.latest().Index()
+	if r.RefreshIndex != 0 {
+		r.RefreshIndex = max(r.RefreshIndex, r.AllocIndex)
+	}
+	sub.result = &r
+	if slices.ContainsFunc(w.subs, func(s submission) bool { return s.stage == inHand }) {
+		if w.base.Next(r.AllocIndex) {
+			w.base.Snap = nil
+		}
+	} else {
+		w.base.End(r.AllocIndex)
+	}
+	if w.base.Snap == nil {
+		w.based = ""
+	}
+	return nil
+}
+
+// checkPlan looks at a plan that is about to be applied.
+func (w *world) checkPlan(sub *submission) error {
+	before := w.snaps[sub.plan.SnapshotIndex]
+	for node, allocs := range sub.result.NodeAllocation {
+		if n := before.NodeByID(node); n == nil || n.Status == rpc.NodeStatusDown {
+			return violated("no allocation on a node that is down", "%s is placed on node %s, which was down at index %d, on which the plan was made",
+				allocs[0].Name, node, sub.plan.SnapshotIndex)
+		}
+	}
+	return nil
+}
+
+// elapse moves time a little, so that no two timers are set at one instant.
+func (w *world) elapse() { w.now = w.now.Add(time.Nanosecond) }

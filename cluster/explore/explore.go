@@ -1,0 +1,165 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/scheduler"
+	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/internal/interleave"
+)
+
+// Report is the outcome of a search.
+type Report struct {
+	Policy string `json:"policy"`
+	Bounds Bounds `json:"bounds"`
+	interleave.Found
+	Violation *Counterexample `json:"violation,omitempty"`
+}
+
+// Counterexample is a shortest history that breaks a property.
+type Counterexample struct {
+	Property string   `json:"property"`
+	Detail   string   `json:"detail"`
+	Steps    []string `json:"steps"`
+}
+
+// Run searches all interleavings within the bounds, with a policy for the broker. It calls
+// progress, if that is not nil, with the number of states so far. The error is that of the bounds
+// or of ctx.
+func Run(ctx context.Context, p broker.Policy, bounds Bounds, progress func(states int)) (*Report, error) {
+	return run(ctx, p, bounds, sound(), progress)
+}
+
+func run(ctx context.Context, p broker.Policy, bounds Bounds, seams seams, progress func(states int)) (*Report, error) {
+	if err := bounds.Check(); err != nil {
+		return nil, err
+	}
+	search := interleave.New(newSystem(p, bounds, seams), bounds.MaxStates, progress)
+	wrong, err := search.DepthFirst(ctx)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{Policy: p.String(), Bounds: bounds, Found: search.Found}
+	if wrong {
+		again := newSystem(p, bounds, seams)
+		path, why, err := interleave.New(again, bounds.MaxStates, nil).Shortest(ctx)
+		if err != nil {
+			return nil, err
+		}
+		report.Violation = again.replay(path, why)
+	}
+	return report, nil
+}
+
+// seams are the places at which tests put a bug into the service. Each is what the servers do, by
+// their own code or as the comment of the field says.
+type seams struct {
+	waitIndex func(*state.Snapshot, *broker.Evaluation) uint64
+	pause     func(b *broker.EvalBroker, now time.Time, id, token string) error
+	resume    func(b *broker.EvalBroker, now time.Time, id, token string)
+	// refresh is the index that a worker's next state must include after a plan on one was answered.
+	refresh func(snap uint64, r *scheduler.PlanResult) uint64
+	begin   func(*leader.PlanBase, *scheduler.Plan) (renew bool)
+	// renew is the index of the state that the applier takes when it must include one.
+	renew func(least, latest uint64) uint64
+	send  func(b *leader.PlanBase, applied uint64, r *state.PlanResults)
+	// planEval is the evaluation that the entry of a plan names.
+	planEval func(*scheduler.Plan) string
+	// forgetsAnswer: a worker whose wait ends at the instant of its answer does not look for one.
+	forgetsAnswer bool
+}
+
+func sound() seams {
+	return seams{
+		waitIndex: leader.WaitIndex,
+		pause:     (*broker.EvalBroker).PauseNackTimeout,
+		resume: func(b *broker.EvalBroker, now time.Time, id, token string) {
+			_ = b.ResumeNackTimeout(now, id, token) // an evaluation that is gone by then has no timer
+		},
+		refresh:  func(snap uint64, r *scheduler.PlanResult) uint64 { return max(snap, r.RefreshIndex) },
+		begin:    (*leader.PlanBase).Begin,
+		renew:    func(_, latest uint64) uint64 { return latest },
+		send:     (*leader.PlanBase).Send,
+		planEval: func(p *scheduler.Plan) string { return p.EvalID },
+	}
+}
+
+// counter is a random source for tokens: no two draws of any clones are the same.
+type counter uint64
+
+func (c *counter) Uint64() uint64 {
+	*c++
+	return uint64(*c)
+}
+
+// system is the modelled system as package interleave searches it.
+type system struct {
+	policy broker.Policy
+	bounds Bounds
+	seams  seams
+	rand   *rand.Rand
+}
+
+var _ interleave.System[*world, step] = (*system)(nil)
+
+func newSystem(p broker.Policy, b Bounds, s seams) *system {
+	return &system{policy: p, bounds: b, seams: s, rand: rand.New(new(counter))}
+}
+
+func (s *system) Start() *world                { return newWorld(s) }
+func (*system) Clone(w *world) *world          { return w.clone() }
+func (*system) Free(*world)                    {}
+func (*system) Observe(w *world) error         { return w.observe() }
+func (*system) Key(w *world, to []byte) []byte { return w.key(to) }
+func (*system) Steps(w *world) []step          { return w.steps() }
+func (*system) Fault(s step) bool              { return s.kind.fault }
+func (*system) Quiet(w *world) error           { return w.checkQuiet() }
+func (*system) Apply(w *world, s step) error   { return s.kind.apply(w, s) }
+
+// replay repeats a history in words.
+func (s *system) replay(path []step, why error) *Counterexample {
+	w := s.Start()
+	var v *violation
+	errors.As(why, &v)
+	c := &Counterexample{Property: v.property, Detail: v.detail}
+	for _, st := range path {
+		_ = w.observe()
+		c.Steps = append(c.Steps, w.describe(st))
+		_ = st.kind.apply(w, st) // the last one may be the violation itself
+	}
+	return c
+}
+
+// WriteText writes the report for people.
+func (r *Report) WriteText(out io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d states, %d steps, longest history %d, %d quiet ends; %s\n",
+		r.Policy, r.States, r.Transitions, r.Depth, r.Quiet, r.Verdict())
+	if v := r.Violation; v != nil {
+		fmt.Fprintf(&b, "%s: %s.\n", v.Property, v.Detail)
+		for i, s := range v.Steps {
+			fmt.Fprintf(&b, "%3d. %s\n", i+1, s)
+		}
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// Verdict returns in a few words what the search found.
+func (r *Report) Verdict() string {
+	switch {
+	case r.Violation != nil:
+		return fmt.Sprintf("VIOLATES %q after %d steps", r.Violation.Property, len(r.Violation.Steps))
+	case !r.Complete:
+		return "unfinished: no violation in as many states as were allowed"
+	}
+	return "holds in every state"
+}

@@ -1,0 +1,198 @@
+package interleave
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"slices"
+)
+
+// System is what is searched. W is one state of it, and S one step of one actor. The same step
+// from the same state must always lead to the same state.
+type System[W, S any] interface {
+	Start() W
+	// Clone returns an independent copy. Free takes back a state that is not used any more.
+	Clone(W) W
+	Free(W)
+	// Observe looks at a state before anything else does, and returns what is wrong with it.
+	Observe(W) error
+	// Key appends what tells the observed state from others.
+	Key(W, []byte) []byte
+	// Steps returns what may happen next. A state in which nothing but faults may happen is
+	// quiet: a history may end there.
+	Steps(W) []S
+	Fault(S) bool
+	// Quiet returns what is wrong with a state that is quiet.
+	Quiet(W) error
+	// Apply makes a step. The error says what is wrong with that.
+	Apply(W, S) error
+}
+
+// Found counts what a search has seen.
+type Found struct {
+	// States counts the distinct states reached, Transitions the steps taken from them.
+	States      int `json:"states"`
+	Transitions int `json:"transitions"`
+	// Depth is the length of the longest history searched.
+	Depth int `json:"depth"`
+	// Quiet counts the states in which nobody has anything to do.
+	Quiet int `json:"quiet"`
+	// Complete is false if the search ended at its limit or because something is wrong.
+	Complete bool `json:"complete"`
+}
+
+// Search visits the states of a System, each once.
+type Search[W, S any] struct {
+	System[W, S]
+	MaxStates int
+	Progress  func(states int) // called every 16,384 states; may be nil
+	Found     Found
+
+	seeds [2]maphash.Seed
+	seen  map[hash128]struct{}
+	buf   []byte
+}
+
+// hash128 stands for a state's key. Among a hundred million states the chance that two have the
+// same is below one in 10^22.
+type hash128 [2]uint64
+
+// New returns a search that has seen nothing yet.
+func New[W, S any](s System[W, S], maxStates int, progress func(states int)) *Search[W, S] {
+	return &Search[W, S]{
+		System: s, MaxStates: maxStates, Progress: progress,
+		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, seen: make(map[hash128]struct{}),
+	}
+}
+
+// visit observes a state and counts it if it is new. It returns the steps from there, or none if
+// it was visited before.
+func (s *Search[W, S]) visit(w W) ([]S, error) {
+	if err := s.Observe(w); err != nil {
+		return nil, err
+	}
+	s.buf = s.Key(w, s.buf[:0])
+	h := hash128{maphash.Bytes(s.seeds[0], s.buf), maphash.Bytes(s.seeds[1], s.buf)}
+	if _, ok := s.seen[h]; ok {
+		return nil, nil
+	}
+	s.seen[h] = struct{}{}
+	if s.Found.States++; s.Progress != nil && s.Found.States&(1<<14-1) == 0 {
+		s.Progress(s.Found.States)
+	}
+	steps := s.Steps(w)
+	if slices.ContainsFunc(steps, func(st S) bool { return !s.Fault(st) }) {
+		return steps, nil
+	}
+	s.Found.Quiet++
+	return steps, s.Quiet(w)
+}
+
+// arrive makes a step and visits the state that it leads to.
+func (s *Search[W, S]) arrive(w W, by S) ([]S, error) {
+	if err := s.Apply(w, by); err != nil {
+		return nil, err
+	}
+	return s.visit(w)
+}
+
+// DepthFirst visits every state, which takes little memory, and reports whether something is
+// wrong with one. The error is ctx's.
+func (s *Search[W, S]) DepthFirst(ctx context.Context) (wrong bool, err error) {
+	type frame struct {
+		w     W
+		steps []S
+	}
+	root := s.Start()
+	steps, bad := s.visit(root)
+	if bad != nil {
+		return true, nil
+	}
+	path := []frame{{root, steps}}
+	for len(path) > 0 {
+		top := &path[len(path)-1]
+		n := len(top.steps)
+		if n == 0 {
+			path = path[:len(path)-1]
+			continue
+		}
+		if s.Found.Transitions++; s.Found.Transitions&1023 == 0 && ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		st := top.steps[n-1]
+		w := top.w
+		if top.steps = top.steps[:n-1]; n > 1 {
+			w = s.Clone(w) // the last step needs no copy of the state before it
+		}
+		steps, bad := s.arrive(w, st)
+		if bad != nil {
+			return true, nil
+		}
+		if s.Found.States >= s.MaxStates {
+			return false, nil
+		}
+		if len(steps) == 0 {
+			s.Free(w)
+			continue
+		}
+		path = append(path, frame{w, steps})
+		s.Found.Depth = max(s.Found.Depth, len(path)-1)
+	}
+	s.Found.Complete = true
+	return false, nil
+}
+
+// arrival is how a state was first reached; nil: it is the start.
+type arrival[S any] struct {
+	from *arrival[S]
+	by   S
+}
+
+// errUnsteady means that a search does not find again what another found.
+var errUnsteady = errors.New("something wrong was found depth-first but not breadth-first: the system does not always answer alike")
+
+// Shortest visits states in the order of their distance from the start. It returns a shortest
+// history that goes wrong, and what is wrong then. The error is ctx's, or says that nothing is wrong.
+func (s *Search[W, S]) Shortest(ctx context.Context) (path []S, wrong, err error) {
+	type node struct {
+		w     W
+		steps []S
+		how   *arrival[S]
+	}
+	root := s.Start()
+	steps, bad := s.visit(root)
+	if bad != nil {
+		return nil, bad, nil
+	}
+	queue := []node{{root, steps, nil}}
+	for len(queue) > 0 {
+		n := queue[0]
+		queue[0] = node{} // frees its state
+		queue = queue[1:]
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		for _, st := range n.steps {
+			w, how := s.Clone(n.w), &arrival[S]{n.how, st}
+			steps, bad := s.arrive(w, st)
+			switch {
+			case bad != nil:
+				return how.path(), bad, nil
+			case len(steps) == 0:
+				s.Free(w)
+			default:
+				queue = append(queue, node{w, steps, how})
+			}
+		}
+	}
+	return nil, nil, errUnsteady
+}
+
+func (a *arrival[S]) path() []S {
+	var path []S
+	for ; a != nil; a = a.from {
+		path = append(path, a.by)
+	}
+	slices.Reverse(path)
+	return path
+}

@@ -1,0 +1,66 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// TestReads: what servers may answer, and what they must not.
+func TestReads(t *testing.T) {
+	one, two := state.New(), state.New()
+	consistent := func(client int, acked, index uint64) Read { return Read{Client: client, Acked: acked, Index: index} }
+	stale := func(client int, life *state.Store, index uint64) Read {
+		return Read{Client: client, Stale: true, Life: life, Acked: 100, Index: index}
+	}
+	for _, c := range []struct {
+		name  string
+		reads []Read
+		want  string // empty: nothing is wrong
+	}{
+		{"forward", []Read{consistent(0, 5, 7), consistent(0, 7, 7), consistent(0, 7, 9)}, ""},
+		{"another client is behind", []Read{consistent(0, 5, 9), consistent(1, 5, 7)}, ""},
+		{"a write was acknowledged", []Read{consistent(0, 8, 7)}, "2 reads; 1 go back, the first: client 0 read index 7 through server 1, although a write at 8 had been acknowledged"},
+		{"back", []Read{consistent(0, 5, 9), consistent(0, 5, 7)}, "client 0 read index 9, and later 7 through server 1"},
+		{"stale reads are behind writes", []Read{stale(0, one, 7)}, ""},
+		{"stale reads are behind consistent ones", []Read{consistent(0, 5, 9), stale(0, one, 7)}, ""},
+		{"a stale read of another server", []Read{stale(0, one, 9), stale(0, two, 7)}, ""},
+		{"a stale read goes back", []Read{stale(0, one, 9), stale(0, one, 7)}, "client 0 read index 9 from server 1, and later 7 from the same process"},
+	} {
+		var r Reads
+		for _, read := range c.reads {
+			r.See(read)
+		}
+		got := r.Verdicts()[0]
+		if want, _ := strings.CutPrefix(c.want, "2 reads; 1 go back, the first: "); got.OK != (c.want == "") || !strings.Contains(got.Detail, want) {
+			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestHeldStates: whoever writes to a row that is in the state is found by those who hold it.
+func TestHeldStates(t *testing.T) {
+	s := state.New()
+	if err := s.Update(1, func(tx *state.Tx) error {
+		return tx.UpsertNode(&rpc.Node{ID: "n", Status: rpc.NodeStatusReady})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var r Reads
+	snap := s.Snapshot()
+	print := snap.Fingerprint()
+	if err := s.Update(2, func(tx *state.Tx) error { return tx.UpdateNodeStatus("n", rpc.NodeStatusDown, 0, "") }); err != nil {
+		t.Fatal(err)
+	}
+	r.Held(snap, print)
+	if v := r.Verdicts()[1]; !v.OK || v.Detail != "1 held" {
+		t.Errorf("after a change of the state: %+v", v)
+	}
+	snap.NodeByID("n").Status = rpc.NodeStatusDown // a bug
+	r.Held(snap, print)
+	if v := r.Verdicts()[1]; v.OK || !strings.HasPrefix(v.Detail, "2 held; 1 changed, the first: the state of index 1 had fingerprint ") {
+		t.Errorf("after a change of what is held: %+v", v)
+	}
+}

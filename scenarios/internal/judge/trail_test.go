@@ -1,0 +1,62 @@
+package judge
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/metrics"
+)
+
+// TestTrail: every event, its instant and what it wrote are in the digest; what has no order is not.
+func TestTrail(t *testing.T) {
+	entry := func(server int, index uint64, status string) func(*Trail) {
+		return func(tr *Trail) {
+			s := state.New()
+			s.RecordChanges()
+			if err := s.Update(index, func(tx *state.Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n", Status: status}) }); err != nil {
+				t.Fatal(err)
+			}
+			tr.Applied(cluster.Applied{Server: server, Index: index, Type: "NodeRegister", State: s.Snapshot()})
+		}
+	}
+	acked := func(id string, held time.Duration) func(*Trail) {
+		return func(tr *Trail) { tr.Acked(time.Now(), &broker.Evaluation{ID: id, JobID: id}, held, 0) }
+	}
+	later := func(*Trail) { time.Sleep(time.Nanosecond) }
+	digest := func(events ...func(*Trail)) (d string) {
+		synctest.Test(t, func(*testing.T) {
+			tr := NewTrail(2, NewObserver(func() {}, 0))
+			for _, do := range events {
+				do(tr)
+			}
+			d = EventsOf(&metrics.Result{Invariants: []metrics.Invariant{{Name: InvariantReads}, tr.Verdict()}})
+		})
+		return d
+	}
+	a, b := entry(0, 1, rpc.NodeStatusReady), entry(1, 1, rpc.NodeStatusReady)
+	base := digest(a, b, acked("e", 1), acked("f", 1))
+	if len(base) != 32 {
+		t.Fatalf("digest %q", base)
+	}
+	if got := digest(acked("f", 1), b, acked("e", 1), a); got != base {
+		t.Errorf("the order of servers and workers within an instant shows: %s, %s", got, base)
+	}
+	for name, events := range map[string][]func(*Trail){
+		"an event is missing":      {a, b, acked("e", 1)},
+		"an event comes later":     {a, b, acked("e", 1), later, acked("f", 1)},
+		"an entry comes later":     {a, later, b, acked("e", 1), acked("f", 1)},
+		"an evaluation is held":    {a, b, acked("e", 1), acked("f", 2)},
+		"an entry wrote another":   {a, entry(1, 1, rpc.NodeStatusInit), acked("e", 1), acked("f", 1)},
+		"an entry is another":      {a, entry(1, 2, rpc.NodeStatusReady), acked("e", 1), acked("f", 1)},
+		"two servers have swapped": {entry(1, 1, rpc.NodeStatusReady), entry(1, 1, rpc.NodeStatusReady), acked("e", 1), acked("f", 1)},
+	} {
+		if digest(events...) == base {
+			t.Errorf("%s, and the digest is the same", name)
+		}
+	}
+}

@@ -1,0 +1,18 @@
+package realcluster
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// TestErrorsShowNoPassword: those about an address that is none, and about one where nobody answers.
+func TestErrorsShowNoPassword(t *testing.T) {
+	for _, address := range []string{"http://user:secret@127.0.0.1:1", "http://user:secret@[::1", "http://user:secret@host:port", "gopher://user:secret@host"} {
+		_, err := Connect(Config{API: []*api.Config{{Address: address}}})
+		if err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
