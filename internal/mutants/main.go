@@ -24,6 +24,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -59,7 +60,7 @@ func main() {
 	flag.StringVar(&o.known, "known", "docs/testing.md", "a file with the rows of survivors that are equivalent")
 	flag.StringVar(&o.out, "out", "results", "the directory of the table")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
