@@ -245,6 +245,12 @@ const (
 	unexpectedResponse = "Unexpected response code" // in errors that do not wrap theirs, too
 )
 
+// betweenLeaders is what servers say while a leader goes and the next one comes.
+var betweenLeaders = []string{
+	rpc.ErrNoLeader.Error(), "Not ready to serve consistent reads", "failed to get conn", "rpc error: EOF",
+	"leadership lost while committing log", "node is not the leader",
+}
+
 // asError makes an error of the API one line, and one of those that callers tell apart.
 func asError(err error) error {
 	if err == nil {
@@ -253,7 +259,7 @@ func asError(err error) error {
 	text := redact.Passwords(strings.Join(strings.Fields(err.Error()), " "))
 	kind := error(nil)
 	switch {
-	case strings.Contains(text, rpc.ErrNoLeader.Error()):
+	case slices.ContainsFunc(betweenLeaders, func(said string) bool { return strings.Contains(text, said) }):
 		kind = rpc.ErrNoLeader
 	case strings.Contains(text, rpc.ErrNodeNotFound.Error()):
 		kind = rpc.ErrNodeNotFound
