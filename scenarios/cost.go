@@ -4,9 +4,11 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -129,6 +131,51 @@ func figures(prefix string, v reflect.Value, fn func(path string, value any)) {
 			}
 		}
 	}
+}
+
+// Text returns the class as a cost file, with every length of time multiplied by what factor returns
+// for its path.
+func (c *Cost) Text(factor func(path string) float64) []byte {
+	var out strings.Builder
+	fmt.Fprintf(&out, "class = %q\ntitle = %q\nsource = %q\n\n", c.Class, c.Title, c.Source)
+	block := ""
+	open := func(next string) {
+		if next == block {
+			return
+		}
+		if block != "" {
+			out.WriteString("}\n")
+		}
+		if block = next; block != "" {
+			kind, label, labelled := strings.Cut(block, ".")
+			if labelled {
+				kind += " " + strconv.Quote(label)
+			}
+			fmt.Fprintf(&out, "\n%s {\n", kind)
+		}
+	}
+	// Attributes of the file itself come before its blocks.
+	for _, top := range []bool{true, false} {
+		figures("", reflect.ValueOf(c.Costs), func(path string, value any) {
+			at := strings.LastIndexByte(path, '.')
+			if top != (at < 0) {
+				return
+			}
+			open(path[:max(at, 0)])
+			if d, ok := value.(time.Duration); ok {
+				value = strconv.Quote(time.Duration(math.Round(float64(d) * factor(path))).String())
+			}
+			fmt.Fprintf(&out, "%s = %v\n", path[at+1:], value)
+		})
+	}
+	open("fleet")
+	fmt.Fprintf(&out, "report_allocations = %t\n", c.ReportAllocs)
+	open("")
+	text, err := language.Format("costs", []byte(out.String()))
+	if err != nil {
+		panic(err) // it was made above
+	}
+	return text
 }
 
 // setCores gives servers the cores of the cluster block, if it sets them.

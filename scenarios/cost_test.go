@@ -57,6 +57,31 @@ func TestParseCost(t *testing.T) {
 	}
 }
 
+// TestCostText: a class reads back as it was written, and its times multiplied.
+func TestCostText(t *testing.T) {
+	for _, name := range CostNames() {
+		want, err := loadCost(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := want.Text(func(string) float64 { return 1 })
+		got, err := parseCost("written.hcl", text)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: read back %+v, %v, want %+v, from\n%s", name, got, err, want, text)
+		}
+		twice, err := parseCost("written.hcl", want.Text(func(path string) float64 {
+			if path == "scheduler.system.base" || path == "fsync" {
+				return 2
+			}
+			return 1
+		}))
+		system := want.Costs.Scheduler["system"]
+		if err != nil || twice.Costs.Fsync != 2*want.Costs.Fsync || twice.Costs.Scheduler["system"].Base != 2*system.Base || twice.Costs.Raft != want.Costs.Raft {
+			t.Errorf("%s: two costs twice as high: %+v, %v", name, twice, err)
+		}
+	}
+}
+
 func TestBadCostFilesSayWhere(t *testing.T) {
 	cases := []struct{ old, new, want string }{
 		{`fsync  = "0.2ms"`, `fsyn = "0.2ms"`, `on mine.hcl line 7: 7: fsyn = "0.2ms" An argument named "fsyn" is not expected here. Did you mean "fsync"?`},

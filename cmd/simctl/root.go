@@ -69,6 +69,7 @@ interrupted or stopped, 2 bad usage or input, 3 an invariant or a threshold fail
 		newReportCommand(),
 		newCompareCommand(),
 		newValidateCommand(),
+		newCalibrateCommand(),
 		newDigestCommand(),
 		newServeCommand(),
 		newSoakCommand(),

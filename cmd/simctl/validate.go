@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/metrics/agreement"
@@ -19,16 +20,56 @@ import (
 const mostSeeds = 100
 
 type validateFlags struct {
+	realResults
+	seeds  int
+	format string
+	out    string
+	quiet  bool
+}
+
+// realResults holds the flags about how results of real servers are simulated.
+type realResults struct {
 	spec     scenarios.Spec // of every simulation, less what the results say
 	scenario string
-	seeds    int
-	format   string
-	out      string
-	quiet    bool
+}
+
+func (f *realResults) bind(flags *pflag.FlagSet) {
+	f.spec.Cost = "loopback"
+	bindCost(flags, &f.spec)
+	flags.Lookup("cost").Usage = "what work costs: " + strings.Join(scenarios.CostNames(), ", ") + " or a .hcl file"
+	flags.StringVar(&f.scenario, "scenario", "", "file of the scenario, if it is no built-in one")
+}
+
+// load reads results and puts repeats together, each with its simulation.
+func (f *realResults) load(cmd *cobra.Command, args []string) (groups [][]*metrics.Result, specs []scenarios.Spec, err error) {
+	stored, err := loadStored(cmd, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.scenario != "" {
+		found, err := specOf(cmd.InOrStdin(), f.scenario)
+		if err != nil {
+			return nil, nil, err
+		}
+		found.Cost = f.spec.Cost
+		f.spec = found
+	}
+	groups = agreement.Repeats(resultsOf(stored))
+	for _, g := range groups {
+		spec, err := scenarios.SpecOf(g[0], f.spec)
+		if err == nil {
+			_, err = scenarios.Compile(spec)
+		}
+		if err != nil {
+			return nil, nil, inputError(err)
+		}
+		specs = append(specs, spec)
+	}
+	return groups, specs, nil
 }
 
 func newValidateCommand() *cobra.Command {
-	f := &validateFlags{spec: scenarios.Spec{Cost: "loopback"}, seeds: 3, format: reports.ValidationFormats()[0]}
+	f := &validateFlags{seeds: 3, format: reports.ValidationFormats()[0]}
 	cmd := &cobra.Command{
 		Use:   "validate REAL...",
 		Short: "Hold the simulation against runs on real servers",
@@ -50,9 +91,7 @@ and charts in which the runs lie on top of each other.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.IntVar(&f.seeds, "seeds", f.seeds, "number of simulations, each with a seed of its own")
-	bindCost(flags, &f.spec)
-	flags.Lookup("cost").Usage = "what work costs: " + strings.Join(scenarios.CostNames(), ", ") + " or a .hcl file"
-	flags.StringVar(&f.scenario, "scenario", "", "file of the scenario, if it is no built-in one")
+	f.realResults.bind(flags)
 	flags.Var(oneOf(&f.format, "format", reports.ValidationFormats()), "format", "format of stdout: "+strings.Join(reports.ValidationFormats(), ", "))
 	flags.StringVar(&f.out, "out", "", "directory for charts, tables and simulated results (default: none)")
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
@@ -63,28 +102,12 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if f.seeds < 1 || f.seeds > mostSeeds {
 		return usageErrorf("--seeds %d: it must be 1 to %d", f.seeds, mostSeeds)
 	}
-	stored, err := loadStored(cmd, args)
+	groups, simulations, err := f.load(cmd, args)
 	if err != nil {
 		return err
 	}
-	if f.scenario != "" {
-		found, err := specOf(cmd.InOrStdin(), f.scenario)
-		if err != nil {
-			return err
-		}
-		found.Cost = f.spec.Cost
-		f.spec = found
-	}
-	groups := agreement.Repeats(resultsOf(stored))
 	var specs []scenarios.Spec
-	for _, g := range groups {
-		spec, err := scenarios.SpecOf(g[0], f.spec)
-		if err == nil {
-			_, err = scenarios.Compile(spec)
-		}
-		if err != nil {
-			return inputError(err)
-		}
+	for _, spec := range simulations {
 		for range f.seeds {
 			specs = append(specs, spec)
 			spec.Seed++

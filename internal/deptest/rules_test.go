@@ -231,6 +231,10 @@ var layers = []layer{
 		reason: "a cluster that is served has no scenario: users of its listeners decide what happens",
 	},
 	{
+		part: "scenarios/calibrate", own: []string{"metrics", "metrics/agreement", "scenarios"},
+		reason: "costs are fitted by running Specs and looking at Results; who shows the fit is above",
+	},
+	{
 		part: "scenarios/closedform", own: []string{"broker", "cluster", "cluster/rpc", "metrics", "scenarios"},
 		reason: "formulae need the settings of a run and what work costs, and run nothing",
 	},
@@ -283,7 +287,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "metrics/agreement", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
+		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/calibrate", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "metrics/agreement", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize", "github.com/mitchellh/go-wordwrap",

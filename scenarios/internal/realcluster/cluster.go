@@ -105,7 +105,9 @@ func dial(cfg Config) (*Cluster, error) {
 			return nil, fmt.Errorf("%w: %s", ErrUnsuited, redact.Passwords(err.Error()))
 		}
 		s := &server{client: client}
-		if s.self, err = client.Agent().Self(); err != nil {
+		if s.self, err = client.Agent().Self(); err != nil && strings.Contains(err.Error(), permissionDenied) {
+			return nil, fmt.Errorf("%w: the server at %s denies permission: set NOMAD_TOKEN to a management token", ErrUnsuited, redact.Passwords(a.Address))
+		} else if err != nil {
 			return nil, fmt.Errorf("ask the server at %s who it is: %w", redact.Passwords(a.Address), asError(err))
 		}
 		if s.self.Stats["nomad"]["server"] != "true" {
@@ -144,8 +146,8 @@ func (c *Cluster) attach() error {
 		return asError(err)
 	}
 	if len(peers) != len(c.servers) {
-		return fmt.Errorf("%w: it has %d servers and %d addresses were given: give the address of every server, since figures are the leader's",
-			ErrUnsuited, len(peers), len(c.servers))
+		return fmt.Errorf("%w: its servers are %d (%s), and addresses of %d were given: give that of every server, since figures are the leader's",
+			ErrUnsuited, len(peers), strings.Join(peers, ", "), len(c.servers))
 	}
 	for _, s := range c.servers {
 		if err := s.scrape(); err != nil {
@@ -237,6 +239,18 @@ func (c *Cluster) call(ask func(*api.Client) error) error {
 	return err
 }
 
+// What servers and the API's client say.
+const (
+	permissionDenied   = "Permission denied"
+	unexpectedResponse = "Unexpected response code" // in errors that do not wrap theirs, too
+)
+
+// betweenLeaders is what servers say while a leader goes and the next one comes.
+var betweenLeaders = []string{
+	rpc.ErrNoLeader.Error(), "Not ready to serve consistent reads", "failed to get conn", "rpc error: EOF",
+	"leadership lost while committing log", "node is not the leader",
+}
+
 // asError makes an error of the API one line, and one of those that callers tell apart.
 func asError(err error) error {
 	if err == nil {
@@ -244,15 +258,14 @@ func asError(err error) error {
 	}
 	text := redact.Passwords(strings.Join(strings.Fields(err.Error()), " "))
 	kind := error(nil)
-	var answer api.UnexpectedResponseError
 	switch {
-	case strings.Contains(text, rpc.ErrNoLeader.Error()):
+	case slices.ContainsFunc(betweenLeaders, func(said string) bool { return strings.Contains(text, said) }):
 		kind = rpc.ErrNoLeader
 	case strings.Contains(text, rpc.ErrNodeNotFound.Error()):
 		kind = rpc.ErrNodeNotFound
 	case strings.Contains(text, rpc.ErrJobNotFound.Error()):
 		kind = rpc.ErrJobNotFound
-	case !errors.As(err, &answer) || !answer.HasStatusCode():
+	case !strings.Contains(text, unexpectedResponse):
 		kind = rpc.ErrUnreachable
 	default:
 		return errors.New(text)

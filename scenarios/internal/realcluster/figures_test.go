@@ -2,6 +2,7 @@ package realcluster
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -15,6 +16,25 @@ import (
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 )
+
+// TestAsError: what passes is told from what stays.
+func TestAsError(t *testing.T) {
+	for text, want := range map[string]error{
+		"Unexpected response code: 500 (No cluster leader)":                                                       rpc.ErrNoLeader,
+		"Unexpected response code: 500 (Not ready to serve consistent reads)":                                     rpc.ErrNoLeader,
+		"Unexpected response code: 500 (rpc error: failed to get conn: dial tcp 127.0.0.1:1: connection refused)": rpc.ErrNoLeader,
+		"Unexpected response code: 404 (job not found)":                                                           rpc.ErrJobNotFound,
+		"Get \"http://127.0.0.1:1/v1/agent/self\": connection refused":                                            rpc.ErrUnreachable,
+		"failed querying self endpoint: Unexpected response code: 403 (Permission denied)":                        nil,
+	} {
+		got := asError(errors.New(text))
+		for _, kind := range []error{rpc.ErrNoLeader, rpc.ErrJobNotFound, rpc.ErrNodeNotFound, rpc.ErrUnreachable} {
+			if errors.Is(got, kind) != (kind == want) {
+				t.Errorf("%s is taken for %v, want %v", text, got, want)
+			}
+		}
+	}
+}
 
 const scraped = `# HELP nomad_nomad_fsm_update_eval nomad_nomad_fsm_update_eval
 # TYPE nomad_nomad_fsm_update_eval summary

@@ -37,7 +37,7 @@ const followersEvery = 15
 
 // look asks the leader. It is called with mu held, which nobody needs meanwhile but other looks.
 func (c *Cluster) look(st *cluster.Stats, leader *server) error {
-	index, err := leader.lastIndex()
+	index, err := lastIndex(leader.client)
 	if err != nil {
 		return err
 	}
@@ -128,9 +128,9 @@ func (c *Cluster) lookAtNodes(st *cluster.Stats, client *api.Client) error {
 	return nil
 }
 
-// lastIndex returns the index of the last entry of the server's log.
-func (s *server) lastIndex() (uint64, error) {
-	self, err := s.client.Agent().Self()
+// lastIndex returns the index of the last entry of a server's log.
+func lastIndex(client *api.Client) (uint64, error) {
+	self, err := client.Agent().Self()
 	if err != nil {
 		return 0, asError(err)
 	}

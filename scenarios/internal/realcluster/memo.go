@@ -105,6 +105,6 @@ func (c *Cluster) memorise(ctx context.Context) (*memo, error) {
 		}
 		m.Workers[s.rpc] = *w
 	}
-	m.Index, err = c.servers[0].lastIndex()
+	m.Index, err = lastIndex(c.servers[0].client)
 	return m, err
 }

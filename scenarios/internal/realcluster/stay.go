@@ -170,9 +170,11 @@ func (c *Cluster) finish(ctx context.Context, d *desk) (done Cleaned, err error)
 	ctx, cancel := context.WithTimeout(ctx, leaveFor)
 	defer cancel()
 	index := uint64(0)
-	err = persist(ctx, func() (err error) {
-		index, err = c.servers[0].lastIndex()
-		return err
+	err = persist(ctx, func() error {
+		return c.call(func(client *api.Client) (err error) {
+			index, err = lastIndex(client)
+			return err
+		})
 	})
 	if err == nil && index >= m.Index {
 		done, err = c.clean(ctx, m)

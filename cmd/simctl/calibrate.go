@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/reports"
+	"github.com/simctl/simctl/scenarios/calibrate"
+)
+
+type calibrateFlags struct {
+	realResults
+	out   string
+	quiet bool
+}
+
+// calibrationTold is the time between two lines about how far a calibration is.
+const calibrationTold = 5 * time.Second
+
+func newCalibrateCommand() *cobra.Command {
+	f := &calibrateFlags{}
+	cmd := &cobra.Command{
+		Use:   "calibrate REAL...",
+		Short: "Fit what work costs to runs on real servers",
+		Long: `Fit a cost file to runs on real servers: three factors, on the costs of scheduling, of the log
+and of remote calls, by how long phases took that evaluations alone made long. No count and
+no other outcome is fitted.
+
+A search simulates every run dozens of times, so give small ones: a few hundred nodes, with
+a backlog that takes seconds to drain. Each run is also left out once: the costs fitted to
+the others tell how well such a fit does on a run that it has not seen.`,
+		Example: `  simctl calibrate real-500.json real-1000.json --out mine.hcl
+  simctl validate real-2000.json --cost ./mine.hcl`,
+		Args: takes(1, math.MaxInt, "one result or more, got %d"),
+		RunE: f.run,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.out, "out", "", "cost file to write")
+	f.realResults.bind(flags)
+	flags.Lookup("cost").Usage = "what the fit begins with, and scales: " + flags.Lookup("cost").Usage[len("what work costs: "):]
+	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
+	return cmd
+}
+
+func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
+	if f.out == "" || !strings.HasSuffix(f.out, ".hcl") {
+		return usageErrorf("--out %q: it must be the name of a .hcl file", f.out)
+	}
+	if err := checkFile("out", f.out); err != nil {
+		return err
+	}
+	groups, specs, err := f.load(cmd, args)
+	if err != nil {
+		return err
+	}
+	told := time.Now()
+	fit, err := calibrate.Run(cmd.Context(), specs, groups, func(simulations int) {
+		if !f.quiet && time.Since(told) >= calibrationTold {
+			told = time.Now()
+			cmd.PrintErrf("%d simulations\n", simulations)
+		}
+	})
+	if errors.Is(err, calibrate.ErrNothing) {
+		return usageErrorf("%w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("simulate the real runs: %w", err)
+	}
+	c := reports.Calibration{Runs: groups, Before: fit.Before, After: fit.After, Unseen: fit.Unseen}
+	for _, k := range calibrate.Knobs {
+		c.Factors = append(c.Factors, reports.CalibratedFactor{Name: k.Name, What: k.What, Factor: fit.Factors[k.Name], AtEnd: calibrate.AtEnd(fit.Factors[k.Name])})
+	}
+	for _, one := range fit.Figures {
+		c.Figures = append(c.Figures, reports.CalibratedFigure(one))
+	}
+	var text bytes.Buffer
+	if err := reports.CalibrationTable(&text, c); err != nil {
+		return err
+	}
+	class := strings.TrimSuffix(filepath.Base(f.out), ".hcl")
+	source := fmt.Sprintf("%s, fitted by simctl calibrate to %s", f.spec.Cost, strings.Join(args, ", "))
+	if err := writeFile(f.out, fit.Text(class, source)); err != nil {
+		return fmt.Errorf("write the costs: %w", err)
+	}
+	_, err = cmd.OutOrStdout().Write(text.Bytes())
+	return err
+}

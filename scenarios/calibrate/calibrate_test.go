@@ -1,0 +1,119 @@
+package calibrate
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios"
+)
+
+func TestMain(m *testing.M) {
+	scenarios.ServeIfChild()
+	goleak.VerifyTestMain(m)
+}
+
+// slow returns the Spec of a run on machines that are so much slower than those of the class loopback, and
+// their log by another factor.
+func slow(t *testing.T, nodes int, by, log float64) scenarios.Spec {
+	t.Helper()
+	spec := scenarios.Spec{Scenario: "heartbeat-storm", Broker: "1.4.2", Seed: 1, Cost: "loopback"}
+	o, err := scenarios.OutlineOf(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := o.Machines().Text(func(path string) float64 {
+		if (point{0, octave, 0}).of(path) != 1 {
+			return by * log
+		}
+		return by
+	})
+	spec.Cost = filepath.Join(t.TempDir(), "slow.hcl")
+	if err := os.WriteFile(spec.Cost, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	spec.Set("nodes", nodes)
+	spec.Set("system_jobs", 2)
+	// With one worker evaluations are processed one after the other.
+	spec.Set("servers", 1)
+	spec.Set("schedulers", 1)
+	return spec
+}
+
+// TestRun: from runs on machines whose log is twice as slow as the costs say, the fit finds what is
+// as good, and what it says of runs that it has not seen is what a fit without them comes to.
+func TestRun(t *testing.T) {
+	const by, log = 40, 2
+	var specs []scenarios.Spec
+	var real [][]*metrics.Result
+	for _, nodes := range []int{20, 40} {
+		results, err := scenarios.RunAll(t.Context(), []scenarios.Spec{slow(t, nodes, by, log)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		real = append(real, results)
+		specs = append(specs, slow(t, nodes, by, 1))
+	}
+	simulations := 0
+	fit, err := Run(t.Context(), specs, real, func(n int) { simulations = n })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if simulations != fit.Simulations || simulations == 0 {
+		t.Errorf("%d simulations, and told of %d", fit.Simulations, simulations)
+	}
+	if len(fit.Figures) != 2 || fit.Figures[1].Run != 1 || fit.Figures[1].Phase != "drain" {
+		t.Fatalf("the figures are %+v", fit.Figures)
+	}
+	if fit.Before < 0.3 || fit.After > 0.05 {
+		t.Errorf("it deviates by %v before and by %v fitted; figures %+v, factors %v", fit.Before, fit.After, fit.Figures, fit.Factors)
+	}
+	drain := func(fit *Fit) float64 {
+		t.Helper()
+		spec := specs[0]
+		spec.Cost = filepath.Join(t.TempDir(), "fitted.hcl")
+		if err := os.WriteFile(spec.Cost, fit.Text("fitted", "this test"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		again, err := scenarios.RunAll(t.Context(), []scenarios.Spec{spec}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return again[0].Phase("drain").RecoveryS
+	}
+	if got, want := drain(fit), fit.Figures[0].After; got != want {
+		t.Errorf("with the file the drain takes %v s, and the fit said %v", got, want)
+	}
+	without, err := Run(t.Context(), specs[1:], real[1:], func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := drain(without), fit.Figures[0].Unseen; got != want {
+		t.Errorf("fitted without it the drain takes %v s, and the fit said %v", got, want)
+	}
+	if !math.IsNaN(without.Unseen) || math.IsNaN(fit.Unseen) {
+		t.Errorf("unseen are %v of one run, and %v of two", without.Unseen, fit.Unseen)
+	}
+}
+
+func TestNothing(t *testing.T) {
+	spec := slow(t, 5, 1, 1)
+	results, err := scenarios.RunAll(t.Context(), []scenarios.Spec{spec}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), []scenarios.Spec{spec}, [][]*metrics.Result{results}, func(int) {}); !errors.Is(err, ErrNothing) {
+		t.Errorf("by a drain that took no time: %v", err)
+	}
+}
+
+func TestTypical(t *testing.T) {
+	if got := typical([]float64{math.Log(1.1), -math.Log(1.1)}); math.Abs(got-0.1) > 1e-9 {
+		t.Errorf("a tenth up and a tenth down are %v", got)
+	}
+}

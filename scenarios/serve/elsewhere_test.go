@@ -1,0 +1,107 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios"
+)
+
+const elsewhere = `title = "a cluster that is there"
+cluster {
+  servers    = %d
+  schedulers = %d
+  %s
+}
+fleet {
+  register_stagger = "100ms"
+  first_heartbeat  = "1ms"
+  group "main" {
+    nodes = 5
+  }
+}
+job "sys" {
+  type   = "system"
+  copies = 2
+}
+phase "register" {
+  event "register_jobs" {}
+  event "start_clients" {}
+  %s
+  until "registered" {
+    for = "1s"
+  }
+}
+phase "drain" {
+  event "schedulers" {
+    per_server = 2
+  }
+  until "recovered" {
+    for = "2s"
+  }
+}
+`
+
+// compiled returns the scenario with other settings and events.
+func compiled(t *testing.T, servers, schedulers int, setting, event string) *scenarios.Compiled {
+	t.Helper()
+	c, err := scenarios.Compile(scenarios.Spec{Scenario: "mine", File: "mine.hcl", Source: fmt.Sprintf(elsewhere, servers, schedulers, setting, event), Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestRunElsewhere: a scenario runs in a cluster of another process over its HTTP API and its RPC, and a run that the
+// cluster cannot be told is refused before.
+func TestRunElsewhere(t *testing.T) {
+	o := options()
+	o.Servers, o.Schedulers = 1, 3
+	where := start(t, o)
+	at := scenarios.Elsewhere{Addresses: []string{"http://" + where.HTTP.String()}, Servers: []string{where.RPC[0].String()}}
+	dir := t.TempDir()
+	real, err := scenarios.Reach(t.Context(), at, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, c := range map[string]struct {
+		run  *scenarios.Compiled
+		want string
+	}{
+		"servers":    {compiled(t, 3, 0, "", ""), "the scenario has 3 servers and the cluster 1"},
+		"heartbeats": {compiled(t, 1, 0, "heartbeat {\n grace = \"7s\"\n}", ""), "the scenario has heartbeat_grace = 7 and the cluster 10"},
+		"a kill":     {compiled(t, 1, 0, "", "event \"kill_leader\" {\n for = \"1s\"\n}"), `Event "kill_leader" of phase register: the servers of Nomad`},
+	} {
+		if err := c.run.CheckReal(real); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", what, err, c.want)
+		}
+	}
+	run := compiled(t, 1, 0, "", "")
+	if err := run.CheckReal(real); err != nil {
+		t.Fatal(err)
+	}
+	res, err := scenarios.RunReal(t.Context(), run, real, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	register, drain := res.Phase("register"), res.Phase("drain")
+	if n := register.RaftEntriesByType[metrics.EntryNodeRegister]; n != 5 || register.EvalsCreated != 12 || register.EvalsByStatus["pending"] != 12 {
+		t.Errorf("5 nodes and 2 jobs registered: %+v", register)
+	}
+	if done := drain.EvalsByStatus["complete"] + drain.EvalsByStatus["canceled"]; done != 12 || drain.RaftEntriesByType[metrics.EntryApplyPlanResults] != 2 {
+		t.Errorf("12 evaluations drained: %+v", drain)
+	}
+	if want := "simctl scenario run mine.hcl --target nomad --address " + at.Addresses[0] + " --server " + at.Servers[0] + " --seed 1"; res.Run.Rerun != want {
+		t.Errorf("it is repeated by %q, want %q", res.Run.Rerun, want)
+	}
+	if text, err := scenarios.CleanUp(t.Context(), at, dir); err != nil || text != "there is nothing to clean up" {
+		t.Errorf("afterwards: %q, %v", text, err)
+	}
+	at.Addresses = append(at.Addresses, at.Addresses[0])
+	if _, err := scenarios.Reach(t.Context(), at, dir); !errors.Is(err, scenarios.ErrReal) {
+		t.Errorf("a server is named twice: %v", err)
+	}
+}
