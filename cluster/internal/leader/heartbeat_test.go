@@ -93,7 +93,7 @@ func TestHeartbeatTTLs(t *testing.T) {
 				t.Fatalf("%q expired early, and %d are tracked", got, h.Active())
 			}
 		}
-		time.Sleep(2)
+		time.Sleep(2 * time.Nanosecond)
 		if got := e.take(); got != "a" || h.Active() != 0 {
 			t.Errorf("%q expired, and %d are tracked", got, h.Active())
 		}
