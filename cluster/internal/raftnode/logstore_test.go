@@ -69,7 +69,7 @@ func TestBrokenLog(t *testing.T) {
 
 // TestFullDisk: an entry for which there is no room leaves no trace, and the log is not broken.
 func TestFullDisk(t *testing.T) {
-	s, full := newLogStore(new(memoryLog)), true
+	s, full := newLogStore(newMemoryLog(newArchive(4, 3))), true
 	s.full = func() bool { return full }
 	entry := &raft.Log{Index: 1, Term: 1}
 	if err := s.StoreLog(entry); !errors.Is(err, ErrDiskFull) || s.Broken() != nil || s.Term(1) != 0 {
