@@ -230,10 +230,14 @@ of a built-in scenario. The exit code is 2 if the file has an error.`,
 			}
 			if format == "json" {
 				return printJSON(cmd, struct {
-					File    string `json:"file"`
-					OK      bool   `json:"ok"`
-					Summary string `json:"summary"`
-				}{args[0], true, runs[0].Summary()})
+					File     string   `json:"file"`
+					OK       bool     `json:"ok"`
+					Summary  string   `json:"summary"`
+					Warnings []string `json:"warnings,omitempty"`
+				}{args[0], true, runs[0].Summary(), runs[0].Warnings()})
+			}
+			for _, w := range runs[0].Warnings() {
+				fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: ok: %s\n", args[0], runs[0].Summary())
 			return err

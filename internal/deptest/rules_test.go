@@ -197,7 +197,7 @@ var layers = []layer{
 	{
 		part: "scenarios",
 		own: []string{
-			"broker", "internal/infile", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/designs", "scenarios/language",
+			"broker", "internal/infile", "cluster", "cluster/apitypes", "cluster/rpc", "nodesim", "metrics", "scenarios/designs", "scenarios/language",
 			"scenarios/internal/actions", "scenarios/internal/actions/faults", "scenarios/internal/actions/clients", "scenarios/internal/actions/operations",
 			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
 			"scenarios/internal/realcluster", "internal/nomadproc", "nodesim/remote",
