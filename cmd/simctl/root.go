@@ -69,6 +69,7 @@ interrupted or stopped, 2 bad usage or input, 3 an invariant or a threshold fail
 		newCompareCommand(),
 		newDigestCommand(),
 		newServeCommand(),
+		newRecordCommand(),
 		newSoakCommand(),
 		newBrokerCommand(),
 		newDesignsCommand(),

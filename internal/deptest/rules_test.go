@@ -229,6 +229,10 @@ var layers = []layer{
 		reason: "what a run will cost follows from its Spec and from how runs went",
 	},
 	{
+		part: "scenarios/record", own: []string{"cluster/apitypes", "cluster/rpc", "scenarios/language", "scenarios/internal/english"}, modules: []string{"github.com/hashicorp/nomad/api"},
+		reason: "a recording is text, made of what a real cluster's API says; whoever runs it knows the rest",
+	},
+	{
 		part: "scenarios/sweep", own: []string{"broker", "metrics", "scenarios", "scenarios/forecast", "scenarios/language"},
 		modules: []string{"golang.org/x/sync"},
 		reason:  "a sweep runs Specs wherever they may run; it starts no cluster itself, and draws nothing",
@@ -273,7 +277,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
+		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/record", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize",
