@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +61,9 @@ func (f *recordFlags) run(cmd *cobra.Command) error {
 	}
 	if info, err := os.Stat(filepath.Clean(dir)); err != nil || !info.IsDir() {
 		return usageErrorf("--out %q: there is no directory %s: make it first", f.out, filepath.Clean(dir))
+	}
+	if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) {
+		return usageErrorf("--out %q: it exists already: choose another name, or remove it first", f.out)
 	}
 	f.cfg.Name, f.cfg.API = name, record.Address(f.address)
 	last := record.Progress{}

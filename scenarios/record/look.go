@@ -66,19 +66,27 @@ func kindOf(datacenter, class string, attributes map[string]string, has *api.Nod
 	return k
 }
 
-// lookAtJobs takes note of all jobs that run.
+// lookAtJobs takes note of all jobs that run, and of those that no longer do.
 func (r *recorder) lookAtJobs(ctx context.Context, at time.Duration) error {
 	q := (&api.QueryOptions{Namespace: api.AllNamespacesNamespace}).WithContext(ctx)
 	stubs, _, err := r.client.Jobs().List(q)
 	if err != nil {
 		return err
 	}
+	listed := map[jobKey]bool{}
 	for _, s := range stubs {
-		switch {
+		key := jobKey{s.Namespace, s.ID}
+		listed[key] = true
+		switch known := r.seen.jobs[key]; {
 		case s.ParentID != "":
 			continue // its parent launches it
+		case s.Stop && known != nil:
+			r.seen.sawEnd(key, false, at)
+			continue
 		case s.Stop, s.Status == "dead" && !s.Periodic:
-			r.seen.omit("a job has ended")
+			if at == 0 {
+				r.seen.omit("a job has ended")
+			}
 			continue
 		}
 		def, _, err := r.client.Jobs().Info(s.ID, (&api.QueryOptions{Namespace: s.Namespace}).WithContext(ctx))
@@ -90,6 +98,11 @@ func (r *recorder) lookAtJobs(ctx context.Context, at time.Duration) error {
 			return fmt.Errorf("job %s: %w", s.ID, err)
 		}
 		r.job(text, at)
+	}
+	for key := range r.seen.jobs {
+		if !listed[key] {
+			r.seen.sawEnd(key, true, at)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
@@ -134,8 +135,14 @@ func TestHashedNames(t *testing.T) {
 	}
 }
 
-// TestTake records a cluster that is served, while a job is registered and a node drops out.
-func TestTake(t *testing.T) {
+// TestTake records a cluster that is served, while a job is registered, another ends and a node
+// drops out.
+func TestTake(t *testing.T) { take(t, false) }
+
+// TestTakeWithAGap: what happened while there was no stream is seen in the lists.
+func TestTakeWithAGap(t *testing.T) { take(t, true) }
+
+func take(t *testing.T, gap bool) {
 	events := &httpapi.Events{}
 	c, err := cluster.Start(t.Context(), cluster.Config{
 		Servers: 1, NumSchedulers: 2, Policy: broker.Shedding(), Follow: events.Follow,
@@ -155,11 +162,20 @@ func TestTake(t *testing.T) {
 	}
 	fleet.Start(context.Background())
 	defer fleet.Shutdown()
-	ts := httptest.NewServer(httpapi.New(httpapi.Options{
+	served := httpapi.New(httpapi.Options{
 		Cluster: c, Version: "1.4.3", Schedulers: 2, Events: events,
 		RPC: func(int) netip.AddrPort { return netip.MustParseAddrPort("127.0.0.1:4647") },
+	})
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if gap && r.URL.Path == "/v1/event/stream" {
+			gap = false
+			http.Error(w, "no leader", http.StatusInternalServerError)
+			return
+		}
+		served.ServeHTTP(w, r)
 	}))
 	defer ts.Close()
+	broken := gap
 	cfg := Config{API: &api.Config{Address: ts.URL, HttpClient: ts.Client()}, Name: "mine", For: time.Hour}
 	client, err := api.NewClient(cfg.API)
 	if err != nil {
@@ -206,6 +222,9 @@ func TestTake(t *testing.T) {
 	}
 	if text := string(r.Scenario); !strings.Contains(text, "job   = \"before\"\n    purge = true") {
 		t.Errorf("the end of the job is not in\n%s", text)
+	}
+	if strings.Contains(string(r.Scenario), "# - the stream of events broke") != broken {
+		t.Errorf("the gap is not as it was:\n%s", r.Scenario)
 	}
 	size := compiled(t, r).Size()
 	if want := (scenarios.Size{Nodes: 3, Servers: 1, Schedulers: 2, ServiceJobs: 2, ServiceAllocs: 4}); size != want {
