@@ -3,7 +3,9 @@ package record
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -90,6 +92,10 @@ func (r *recorder) lookAtJobs(ctx context.Context, at time.Duration) error {
 			continue
 		}
 		def, _, err := r.client.Jobs().Info(s.ID, (&api.QueryOptions{Namespace: s.Namespace}).WithContext(ctx))
+		if e, ok := errors.AsType[api.UnexpectedResponseError](err); ok && e.StatusCode() == http.StatusNotFound {
+			listed[key] = false // it has been purged since
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("job %s: %w", s.ID, err)
 		}

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -233,6 +234,37 @@ func take(t *testing.T, gap bool) {
 	trace := strings.TrimSpace(string(r.Files["mine.trace"]))
 	if !strings.Contains(trace, " down") {
 		t.Errorf("the trace is %q", trace)
+	}
+}
+
+// TestAJobThatIsPurgedMeanwhile is left out: it was in the list, and is there no more.
+func TestAJobThatIsPurgedMeanwhile(t *testing.T) {
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, ok := map[string]string{
+			"/v1/status/peers": `["127.0.0.1:4647"]`,
+			"/v1/nodes":        `[{"ID": "a", "Datacenter": "dc1", "Status": "ready", "NodeResources": {"Cpu": {"CpuShares": 500}}, "ReservedResources": {"Cpu": {"CpuShares": 100}}}]`,
+			"/v1/jobs":         `[{"ID": "gone", "Namespace": "default", "Type": "service", "Status": "running"}]`,
+		}[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		if _, err := io.WriteString(w, answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer ts.Close()
+	r, err := Take(t.Context(), Config{API: &api.Config{Address: ts.URL, HttpClient: ts.Client()}, Name: "mine"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := compiled(t, r).Size(); got != (scenarios.Size{Nodes: 1, Servers: 1, Schedulers: defaultSchedulers}) {
+		t.Errorf("recorded %+v", got)
+	}
+	for _, part := range []string{"cpu    = 400", "# - the number of scheduler workers, which this agent does not tell"} {
+		if !strings.Contains(string(r.Scenario), part) {
+			t.Errorf("the scenario does not say %q:\n%s", part, r.Scenario)
+		}
 	}
 }
 
