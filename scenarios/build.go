@@ -27,6 +27,8 @@ type builder struct {
 	before  actions.History
 	// read reads a file that the scenario names.
 	read readFunc
+	// warnings name what of the jobs' definitions is not modelled.
+	warnings []string
 }
 
 // vocabulary returns the keywords, and the costs of the class that the file names unless
@@ -89,6 +91,7 @@ func (c *Compiled) build(read readFunc) error {
 	if err := b.makeJobs(); err != nil {
 		return err
 	}
+	sc.Warnings = b.warnings
 	b.setting.Groups = behaviours.Groups(sc.Fleet)
 	if err := b.makeBehaviours(b.setting.Groups); err != nil {
 		return err

@@ -199,6 +199,9 @@ func (c *Compiled) Spec() Spec { return c.spec }
 // Thresholds returns what the scenario demands of its Results.
 func (c *Compiled) Thresholds() []metrics.Threshold { return slices.Clone(c.thresholds) }
 
+// Warnings says what of the scenario its runs leave out.
+func (c *Compiled) Warnings() []string { return slices.Clone(c.scenario.Warnings) }
+
 // Summary says in one line what the Spec stands for.
 func (c *Compiled) Summary() string {
 	jobs := 0

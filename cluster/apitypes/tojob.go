@@ -161,12 +161,14 @@ func warningsOf(def *api.Job) []string {
 		w.about("group "+*g.Name, map[string]bool{
 			"constraint": len(g.Constraints) > 0, "affinity": len(g.Affinities) > 0, "spread": len(g.Spreads) > 0,
 			"network": len(g.Networks) > 0, "volume": len(g.Volumes) > 0,
+			"update.canary": g.Update != nil && g.Update.Canary != nil && *g.Update.Canary > 0,
 		})
 		for _, t := range g.Tasks {
 			r := t.Resources
 			w.about("task "+t.Name, map[string]bool{
 				"constraint": len(t.Constraints) > 0, "affinity": len(t.Affinities) > 0, "resources.network": len(r.Networks) > 0,
 				"resources.device": len(r.Devices) > 0, "resources.cores": r.Cores != nil && *r.Cores > 0,
+				"lifecycle": t.Lifecycle != nil,
 			})
 		}
 	}

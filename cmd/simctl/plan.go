@@ -17,6 +17,7 @@ import (
 
 type planFlags struct {
 	spec   scenarios.Spec
+	from   string // a scenario file
 	miss   float64
 	check  int
 	slo    []string
@@ -44,7 +45,8 @@ with the same settings under both brokers, and compares it with what the formula
 about it. --check-nodes sets its size; 0 leaves the check out.`,
 		Example: `  simctl plan --nodes 8000 --system-jobs 40 --allocs-per-node 25 --miss 10%
   simctl plan --nodes 8000 --system-jobs 40 --schedulers 8 --check-nodes 0
-  simctl plan --nodes 8000 --slo 'recovery_s<=300' --slo 'raft_entries<=100000'`,
+  simctl plan --nodes 8000 --slo 'recovery_s<=300' --slo 'raft_entries<=100000'
+  simctl plan --from recorded.hcl --miss 10%`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -55,6 +57,7 @@ about it. --check-nodes sets its size; 0 leaves the check out.`,
 		flags.Lookup("fraction").Hidden = true // --miss is the same
 		flags.Lookup("service-jobs").Usage += " (default: one for each allocation per node)"
 	}
+	flags.StringVar(&f.from, "from", "", "scenario file, such as record writes, whose nodes, jobs and servers to take; other flags change single ones")
 	flags.Var(newChecked(&f.miss, "share", parseShare), "miss", "share of the nodes that miss their heartbeats, such as 10% or 0.1")
 	flags.Lookup("miss").DefValue = "10%"
 	flags.StringArrayVar(&f.slo, "slo", nil, "limit on a figure, such as 'recovery_s<=300', to solve for nodes, jobs and schedulers; may be given many times")
@@ -79,10 +82,15 @@ func parseShare(s string) (float64, error) {
 }
 
 func (f *planFlags) run(cmd *cobra.Command) error {
+	if f.from != "" {
+		if err := f.takeFrom(cmd); err != nil {
+			return err
+		}
+	}
 	if !cmd.Flags().Changed("fraction") {
 		f.spec.Set("fraction", f.miss)
 	}
-	if allocs := f.number("allocs_per_node"); allocs > 0 && !cmd.Flags().Changed("service-jobs") {
+	if allocs := f.number("allocs_per_node"); allocs > 0 && f.from == "" && !cmd.Flags().Changed("service-jobs") {
 		f.spec.Set("service_jobs", int(math.Ceil(allocs)))
 	}
 	if cmd.Flags().Changed("check-nodes") && f.check < 0 {
@@ -108,6 +116,24 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 		return reports.PlanJSON(cmd.OutOrStdout(), plan)
 	}
 	return reports.PlanTable(cmd.OutOrStdout(), plan)
+}
+
+// takeFrom sets the variables that no flag sets to what the file says.
+func (f *planFlags) takeFrom(cmd *cobra.Command) error {
+	var like scenarios.Spec
+	if err := (&assignments{}).load(cmd.InOrStdin(), &like, f.from); err != nil {
+		return err
+	}
+	vars, err := closedform.Like(like)
+	if err != nil {
+		return inputError(err)
+	}
+	for name, value := range vars {
+		if !cmd.Flags().Changed(scenarios.Flag(name)) {
+			f.spec.Set(name, value)
+		}
+	}
+	return nil
 }
 
 // planBrokers lists the brokers that the formulae describe.
@@ -182,7 +208,7 @@ func planWithin(broker string, w *closedform.Within) reports.PlanWithin {
 // simulate runs the check and adds it to the plan.
 func (f *planFlags) simulate(cmd *cobra.Command, plan *reports.Plan) error {
 	spec := f.spec
-	spec.Set("nodes", f.check)
+	closedform.Shrink(&spec, f.check)
 	columns, _, err := planColumns(spec)
 	if err != nil {
 		return inputError(err)

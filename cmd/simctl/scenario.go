@@ -223,16 +223,15 @@ of a built-in scenario. The exit code is 2 if the file has an error; --format js
 line, too.`,
 		Args: oneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := f.load(cmd, args[0], vars)
-			summary := ""
-			if err == nil {
-				summary, err = f.summary()
+			v, err := f.validate(cmd, args[0], vars)
+			if format == "json" {
+				return errors.Join(printJSON(cmd, v), err)
 			}
-			switch {
-			case format == "json":
-				return errors.Join(printJSON(cmd, validationOf(args[0], summary, err)), err)
-			case err == nil:
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: ok: %s\n", args[0], summary)
+			for _, w := range v.Warnings {
+				fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", w)
+			}
+			if err == nil {
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: ok: %s\n", v.File, v.Summary)
 			}
 			return err
 		},
@@ -243,31 +242,31 @@ line, too.`,
 	return cmd
 }
 
-// summary says in one line what the flags stand for, or what is wrong with them.
-func (f *scenarioFlags) summary() (string, error) {
-	_, runs, err := f.compile()
-	if err != nil {
-		return "", err
-	}
-	return runs[0].Summary(), nil
-}
-
 // validation is what scenario validate prints as JSON.
 type validation struct {
 	File     string             `json:"file"`
 	OK       bool               `json:"ok"`
 	Summary  string             `json:"summary,omitempty"`
+	Warnings []string           `json:"warnings,omitempty"`
 	Problems []language.Problem `json:"problems,omitempty"`
 }
 
-func validationOf(file, summary string, err error) validation {
-	v := validation{File: file, OK: err == nil, Summary: summary}
+// validate says what a file and the flags stand for, or what is wrong with them.
+func (f *scenarioFlags) validate(cmd *cobra.Command, file string, vars *assignments) (validation, error) {
+	v := validation{File: file}
+	err := f.load(cmd, file, vars)
+	if err == nil {
+		var runs []*scenarios.Compiled
+		if _, runs, err = f.compile(); err == nil {
+			v.OK, v.Summary, v.Warnings = true, runs[0].Summary(), runs[0].Warnings()
+		}
+	}
 	if e, ok := errors.AsType[*language.Error](err); ok {
 		v.Problems = e.Problems()
 	} else if err != nil {
 		v.Problems = []language.Problem{{Summary: err.Error()}}
 	}
-	return v
+	return v, err
 }
 
 func newScenarioFormatCommand() *cobra.Command {

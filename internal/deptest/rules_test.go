@@ -207,7 +207,7 @@ var layers = []layer{
 	{
 		part: "scenarios",
 		own: []string{
-			"broker", "internal/infile", "cluster", "cluster/rpc", "nodesim", "metrics", "scenarios/designs", "scenarios/language",
+			"broker", "internal/infile", "cluster", "cluster/apitypes", "cluster/rpc", "nodesim", "metrics", "scenarios/designs", "scenarios/language",
 			"scenarios/internal/actions", "scenarios/internal/actions/faults", "scenarios/internal/actions/clients", "scenarios/internal/actions/operations",
 			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
 			"scenarios/internal/realcluster", "internal/nomadproc", "nodesim/remote", "internal/redact",
@@ -241,6 +241,10 @@ var layers = []layer{
 	{
 		part: "scenarios/forecast", own: []string{"broker", "metrics", "scenarios", "scenarios/closedform", "scenarios/language"},
 		reason: "what a run will cost follows from its Spec and from how runs went",
+	},
+	{
+		part: "scenarios/record", own: []string{"cluster/apitypes", "cluster/rpc", "scenarios/language", "scenarios/internal/english"}, modules: []string{"github.com/hashicorp/nomad/api"},
+		reason: "a recording is text, made of what a real cluster's API says; whoever runs it knows the rest",
 	},
 	{
 		part: "scenarios/sweep", own: []string{"broker", "metrics", "scenarios", "scenarios/forecast", "scenarios/language"},
@@ -287,7 +291,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/calibrate", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "metrics/agreement", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
+		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/calibrate", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/record", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "metrics/agreement", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize", "github.com/mitchellh/go-wordwrap",

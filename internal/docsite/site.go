@@ -49,7 +49,8 @@ func (s *site) read() error {
 			return err
 		}
 		if d.IsDir() {
-			if name != "." && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"bin", "dist", "results"}, name)) {
+			hidden := strings.HasPrefix(d.Name(), ".") || path.Base(name) == "testdata" && name != "testdata"
+			if name != "." && (hidden || slices.Contains([]string{"bin", "dist", "results"}, name)) {
 				return fs.SkipDir
 			}
 			return nil

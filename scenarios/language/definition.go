@@ -99,16 +99,19 @@ type Resources struct {
 
 // Job is a job, or several that differ in their ID only.
 type Job struct {
-	Name     string `lang:"label=job"`
-	Type     string `lang:"required,oneof=service|batch|system|sysbatch"`
+	Name string `lang:"label=job"`
+	// Spec is the path of a definition in Nomad's JSON; empty = none. What the block says beside
+	// it counts instead of what the definition says.
+	Spec     string
+	Type     string `lang:"oneof=service|batch|system|sysbatch"` // required without Spec
 	Priority int    `lang:"min=1,max=100"`
 	// Copies makes that many jobs, NAME-000, NAME-001 and so on; nil is one job called NAME.
 	Copies              *int
 	Count               *int     `lang:"max=1000000"` // allocations; nil = 1
 	Datacenters         []string // nil = every datacenter of the fleet
 	Resources           *Resources
-	MaxClientDisconnect time.Duration
-	MaxParallel         int
+	MaxClientDisconnect *time.Duration
+	MaxParallel         *int
 	// Every makes the job periodic: it launches a copy of itself at every multiple of Every.
 	// Zero is a job that runs itself. ProhibitOverlap skips a launch while a copy runs.
 	Every           time.Duration

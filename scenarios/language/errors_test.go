@@ -57,7 +57,6 @@ func TestErrors(t *testing.T) {
 		{and("cost {\n  fsync = \"-5s\"\n}\n"), 15, []string{"negative"}},
 		{and("cost {\n  fsync = \"999999h\"\n}\n"), 15, []string{"ten years"}},
 		{and("job \"a\" {\n  type = \"servce\"\n}\n"), 15, []string{`Did you mean "service"?`}},
-		{and("job \"a\" {\n}\n"), 14, []string{"no type here"}},
 		{and("job \"a\" {\n  type = \"batch\"\n  count = -3\n}\n"), 16, []string{"count is -3; it must be from 0 to 1000000"}},
 		{and("job \"a\" {\n  type = \"batch\"\n  count = 1.5\n}\n"), 16, []string{"count is 1.5; it must be a whole number"}},
 		{and("job \"a\" {\n  type = \"batch\"\n  count = \"x\"\n}\n"), 16, []string{"count must be a number"}},

@@ -93,6 +93,9 @@ func (d *decoder) definition(body hcl.Body, def *Definition) {
 
 func (f *File) fail(diags hcl.Diagnostics) error { return &Error{diags, f.parsed} }
 
+// Quote returns a text as an expression of a file.
+func Quote(text string) string { return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes()) }
+
 // Format returns the text in the canonical layout of HCL: indented by two, the equals signs of
 // neighbours in one column. Comments and order stay. The error is an *Error for a text that is
 // not HCL.

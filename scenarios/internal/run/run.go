@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/simctl/simctl/cluster"
@@ -214,7 +215,7 @@ func (r *run) result() (*metrics.Result, error) {
 	}
 	res, err := r.rec.Result(label, r.checks, metrics.Host{})
 	if res != nil {
-		res.Stopped, res.Warnings = r.stopped, r.warnings
+		res.Stopped, res.Warnings = r.stopped, slices.Concat(r.sc.Warnings, r.warnings)
 	}
 	return res, err
 }

@@ -22,7 +22,10 @@ const (
 // Scenario is a run, worked out: everything that happens and when it ends, as data.
 type Scenario struct {
 	// Run describes the run in its Result, less what the program knows of itself.
-	Run     metrics.Run    `scale:"-"`
+	Run metrics.Run `scale:"-"`
+	// Warnings say what of the scenario the run leaves out. They are the first of its Result.
+	Warnings []string `scale:"-"`
+
 	Cluster cluster.Config // schedulers are off until a phase turns them on
 	Fleet   nodesim.Config // Servers and Dial are set when it runs
 	Phases  []Phase

@@ -1,0 +1,74 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestRecordRuns: a cluster that serve simulates is recorded until a signal comes, and the
+// recording runs.
+func TestRecordRuns(t *testing.T) {
+	served := exec.Command("simctl", "serve", "--servers", "1", "--schedulers", "2", "--nodes", "4", "--http-addr", "127.0.0.1:0", "--rpc-addr", "")
+	stderr, err := served.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := served.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := served.Process.Signal(syscall.SIGINT); err != nil {
+			t.Error(err)
+		}
+		if err := served.Wait(); err != nil {
+			t.Error(err)
+		}
+	}()
+	address := ""
+	for lines := bufio.NewScanner(stderr); address == "" && lines.Scan(); {
+		address = strings.TrimPrefix(lines.Text(), "export NOMAD_ADDR=")
+		if address == lines.Text() {
+			address = ""
+		}
+	}
+	file := filepath.Join(t.TempDir(), "mine.hcl")
+	var text []byte
+	for !strings.Contains(string(text), "nodes      = 4") { // clients take a while to be ready
+		out, err := exec.Command("simctl", "record", "--address", address, "--out", file).CombinedOutput()
+		if err != nil && !strings.Contains(string(out), "there is nothing to record") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		text, _ = os.ReadFile(file) // there is none without nodes
+		_ = os.Remove(file)
+		time.Sleep(50 * time.Millisecond)
+	}
+	endless := exec.Command("simctl", "record", "--address", address, "--for", "1h", "--out", file)
+	said, err := endless.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := endless.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(said).ReadString('\n'); err != nil || line != "4 nodes, 0 jobs, 0 events; following events for 1h0m0s, Ctrl-C ends it\n" {
+		t.Errorf("record says %q, %v", line, err)
+	}
+	if err := endless.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := endless.Wait(); err != nil {
+		t.Fatalf("an interrupted recording: %v", err)
+	}
+	run := exec.Command("simctl", "scenario", "run", file, "--quiet", "--broker", "shedding", "--out", filepath.Join(filepath.Dir(file), "run"))
+	if out, err := run.CombinedOutput(); err != nil || !strings.Contains(string(out), "4 nodes") {
+		t.Errorf("the recording: %v\n%s", err, out)
+	}
+}

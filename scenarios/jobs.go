@@ -1,0 +1,165 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/simctl/simctl/cluster/apitypes"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/scenarios/internal/actions/operations"
+	"github.com/simctl/simctl/scenarios/language"
+)
+
+// Size is how large the cluster of a scenario is, and what runs there once all its jobs are
+// registered.
+type Size struct {
+	Nodes, Servers, Schedulers int // workers of each server
+	SystemJobs, ServiceJobs    int // those that run on every node, and the others
+	ServiceAllocs              int
+}
+
+// Size returns how large the cluster is.
+func (c *Compiled) Size() Size {
+	words := c.def.Cluster.Args.(*clusterWords)
+	s := Size{Nodes: c.scenario.Fleet.Nodes, Servers: words.Servers, Schedulers: words.Schedulers}
+	jobs := map[string]*rpc.Job{}
+	for _, p := range c.scenario.Phases {
+		for _, e := range p.Events {
+			switch a := e.Action.(type) {
+			case operations.RegisterJobs:
+				for _, j := range a.Jobs {
+					jobs[j.ID] = j
+				}
+			case operations.SetSchedulers:
+				s.Schedulers = max(s.Schedulers, a.PerServer)
+			}
+		}
+	}
+	for _, j := range jobs {
+		if j.Type == rpc.JobTypeSystem || j.Type == rpc.JobTypeSysBatch {
+			s.SystemJobs++
+			continue
+		}
+		s.ServiceJobs++
+		for _, g := range j.TaskGroups {
+			s.ServiceAllocs += g.Count
+		}
+	}
+	return s
+}
+
+// makeJobs makes the jobs of every job block.
+func (b *builder) makeJobs() error {
+	b.setting.Jobs = map[string][]*rpc.Job{}
+	total := 0
+	for _, j := range b.def.Jobs {
+		b.setting.Blocks = append(b.setting.Blocks, j.Name)
+		one, err := b.job(j)
+		if err != nil {
+			return err
+		}
+		if j.Copies == nil {
+			one.ID = j.Name
+			b.setting.Jobs[j.Name] = []*rpc.Job{one}
+			continue
+		}
+		if total += *j.Copies; total > maxJobs {
+			return b.def.Errorf(j.At, "Too many jobs", "%d jobs: there must be %d at most.", total, maxJobs)
+		}
+		for i := range *j.Copies {
+			copied := *one
+			copied.ID = fmt.Sprintf("%s-%03d", j.Name, i)
+			b.setting.Jobs[j.Name] = append(b.setting.Jobs[j.Name], &copied)
+		}
+	}
+	return nil
+}
+
+// job returns the job of a block, without its ID.
+func (b *builder) job(j language.Job) (*rpc.Job, error) {
+	job := &rpc.Job{
+		Namespace: rpc.DefaultNamespace, Type: j.Type, Priority: 50, /* structs.JobDefaultPriority */
+		Datacenters: b.datacenters(),
+		TaskGroups:  []rpc.TaskGroup{{Name: "group", Count: 1, Resources: operations.AllocResources}},
+	}
+	if j.Spec != "" {
+		var err error
+		if job, err = b.defined(j); err != nil {
+			return nil, b.def.Errorf(j.At, "Impossible job", "The spec of job %s: %s: %v.", j.Name, j.Spec, err)
+		}
+	}
+	job.Priority = cmp.Or(j.Priority, job.Priority)
+	if j.Datacenters != nil {
+		job.Datacenters = j.Datacenters
+	}
+	for i := range job.TaskGroups {
+		g := &job.TaskGroups[i]
+		g.Resources = operations.Resources(j.Resources, g.Resources)
+		replace(&g.Count, j.Count)
+		replace(&g.MaxClientDisconnect, j.MaxClientDisconnect)
+		replace(&g.MaxParallel, j.MaxParallel)
+	}
+	if j.Every != 0 {
+		job.Periodic = &rpc.PeriodicConfig{Every: j.Every}
+	}
+	if job.Periodic != nil && j.ProhibitOverlap {
+		job.Periodic.ProhibitOverlap = true
+	}
+	return job, b.checkJob(j, job)
+}
+
+// replace sets a value to what a block says.
+func replace[T any](value, said *T) {
+	if said != nil {
+		*value = *said
+	}
+}
+
+func (b *builder) checkJob(j language.Job, job *rpc.Job) error {
+	switch p := job.Periodic; {
+	case job.Type == "":
+		return b.def.Errorf(j.At, "Missing type", "Job %s has no type: say type = \"service\", \"batch\", \"system\" or \"sysbatch\", or name a definition (spec).", j.Name)
+	case len(job.Datacenters) == 0:
+		return b.def.Errorf(j.At, "Nowhere to run", "Job %s names no datacenter, and so would run nowhere.", j.Name)
+	case p != nil && (job.Type != rpc.JobTypeBatch && job.Type != rpc.JobTypeSysBatch || p.Every < time.Second):
+		return b.def.Errorf(j.At, "Cannot be periodic", "Job %s, a %s job, launches every %v: batch and sysbatch jobs can, once a second at most.", j.Name, job.Type, p.Every)
+	}
+	return nil
+}
+
+// defined returns the job that the definition of a block stands for. What of it is not modelled
+// is a warning of the run.
+func (b *builder) defined(j language.Job) (*rpc.Job, error) {
+	const remedy = "name a file that holds what `nomad job run -output FILE` prints"
+	if ext := filepath.Ext(j.Spec); slices.Contains([]string{".nomad", ".hcl"}, strings.ToLower(ext)) {
+		return nil, fmt.Errorf("a jobspec in HCL is read by Nomad alone: %s", remedy)
+	}
+	text, err := b.read(j.Spec)
+	if err != nil {
+		return nil, err
+	}
+	def, err := apitypes.ReadJob(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, remedy)
+	}
+	def.ID = &j.Name
+	if j.Type != "" {
+		def.Type = &j.Type
+	}
+	job, warnings, err := apitypes.ToJob(def)
+	if err != nil {
+		return nil, fmt.Errorf("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	if job.Namespace != rpc.DefaultNamespace {
+		warnings = append(warnings, fmt.Sprintf("job %s: there are no namespaces, so that it is not in %s", j.Name, job.Namespace))
+	}
+	for _, w := range warnings {
+		b.warnings = append(b.warnings, fmt.Sprintf("spec %s: %s", j.Spec, w))
+	}
+	job.Namespace, job.Definition, job.Stop = rpc.DefaultNamespace, nil, false
+	return job, nil
+}
