@@ -18,7 +18,8 @@ func TestDocsAreScenarios(t *testing.T) {
 	compiled := 0
 	compile := func(path, text string) {
 		compiled++
-		if _, err := Compile(Spec{Scenario: "example", File: path, Source: text}); err != nil {
+		// What an example names, such as web.json, is in testdata/docs.
+		if _, err := Compile(Spec{Scenario: "example", File: filepath.Join("testdata", "docs", filepath.Base(path)), Source: text}); err != nil {
 			t.Errorf("an example of %s is no scenario: %v\n%s", path, err, text)
 		}
 	}
@@ -52,6 +53,13 @@ func TestDocsAreScenarios(t *testing.T) {
 func completed(text string) string {
 	if strings.HasPrefix(text, "title") {
 		return text
+	}
+	if !strings.HasPrefix(text, "cluster") {
+		text += `
+cluster {
+  schedulers = 1
+}
+`
 	}
 	return text + `
 title = "an example"

@@ -14,15 +14,6 @@ import (
 // that, and expects the gate to fail, and only for the shedding broker.
 func TestGateSeesABrokenPolicy(t *testing.T) {
 	dir := t.TempDir()
-	build := func(name string, args ...string) string {
-		t.Helper()
-		program := filepath.Join(dir, name)
-		cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-o", program}, args...), ".")...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", name, err, out)
-		}
-		return program
-	}
 	gate := func(program string, args ...string) (string, int) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), program, append([]string{"gate", "heartbeat-storm", "--quiet", "--baseline", filepath.Join(dir, "base.json")}, args...)...)
@@ -34,15 +25,19 @@ func TestGateSeesABrokenPolicy(t *testing.T) {
 		return string(out), cmd.ProcessState.ExitCode()
 	}
 
-	sound := build("sound")
-	if out, code := gate(sound, "--var", "nodes=40", "--update"); code != exitOK {
+	if out, code := gate("simctl", "--var", "nodes=40", "--update"); code != exitOK {
 		t.Fatalf("writing the baseline: exit code %d\n%s", code, out)
 	}
-	if out, code := gate(sound); code != exitOK {
+	if out, code := gate("simctl"); code != exitOK {
 		t.Fatalf("the gate is red without a reason: exit code %d\n%s", code, out)
 	}
 
-	out, code := gate(build("broken", "-overlay", brokenPolicy(t, dir)))
+	broken := filepath.Join(dir, "broken")
+	build := exec.CommandContext(t.Context(), "go", "build", "-pgo=off", "-o", broken, "-overlay", brokenPolicy(t, dir), ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the program with a broken policy: %v\n%s", err, out)
+	}
+	out, code := gate(broken)
 	if code != exitVerdict {
 		t.Fatalf("the policy sheds nothing, and the gate's exit code is %d, want %d\n%s", code, exitVerdict, out)
 	}

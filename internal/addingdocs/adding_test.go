@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestAdding makes each addition of docs/adding.md in a temporary copy of the tree, builds it
-// and runs the command that shows it. Each must be one new file.
+// TestAdding makes the additions of docs/adding.md, builds the program with all of them, and runs
+// the command that shows each. Each must be one new file.
 func TestAdding(t *testing.T) {
 	page, err := os.ReadFile("../../docs/adding.md")
 	must(t, err)
@@ -21,39 +21,61 @@ func TestAdding(t *testing.T) {
 	if len(sections) != 4 {
 		t.Fatalf("the page has %d sections, want 4", len(sections))
 	}
+
+	// The overlay is a copy: the tree as it is, and the new files in their places.
+	dir, replace := t.TempDir(), map[string]string{}
+	for _, section := range sections {
+		file := apply(t, block(t, section, "diff"))
+		name := filepath.Join(root, file.name)
+		if replace[name] != "" {
+			t.Fatalf("two diffs make %s", file.name)
+		}
+		replace[name] = filepath.Join(file.dir, file.name)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644))
+	run(t, root, "go", "build", "-pgo=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", filepath.Join(dir, "simctl"), "./cmd/simctl")
+
 	for _, section := range sections {
 		title, _, _ := strings.Cut(section, "\n")
-		t.Run(title, func(t *testing.T) {
-			dir := t.TempDir()
-			must(t, os.WriteFile(filepath.Join(dir, "addition.diff"), []byte(block(t, section, "diff")), 0o644))
-			run(t, dir, "git", "apply", "--whitespace=error", "addition.diff")
-			must(t, os.Remove(filepath.Join(dir, "addition.diff")))
-			added := files(t, dir)
-			if len(added) != 1 {
-				t.Fatalf("the diff leaves %q, want one file", added)
-			}
-			if out := run(t, dir, "gofmt", "-l", added[0]); out != "" {
-				t.Errorf("gofmt would change %s", out)
-			}
+		t.Run(title, func(t *testing.T) { show(t, section, filepath.Join(dir, "simctl")) })
+	}
+}
 
-			// The overlay is the copy: the tree as it is, and the new file in its place.
-			overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, added[0]): filepath.Join(dir, added[0])}})
-			must(t, err)
-			must(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644))
-			simctl := filepath.Join(dir, "simctl")
-			run(t, root, "go", "build", "-pgo=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", simctl, "./cmd/simctl")
+// addition is the one file that a diff makes.
+type addition struct{ dir, name string }
 
-			if strings.Contains(section, "```hcl") {
-				must(t, os.WriteFile(filepath.Join(dir, "upgrade.hcl"), []byte(block(t, section, "hcl")), 0o644))
-			}
-			command := strings.TrimSpace(block(t, section, "sh"))
-			t.Logf("$ %s\n%s", command, run(t, dir, "sh", "-c", `simctl() { ./simctl "$@"; }; `+command))
-			for _, left := range regexp.MustCompile("leaves `([^`]+)`").FindAllStringSubmatch(section, -1) {
-				if _, err := os.Stat(filepath.Join(dir, left[1])); err != nil {
-					t.Errorf("the command left no %s", left[1])
-				}
-			}
-		})
+// apply applies a diff to an empty directory.
+func apply(t *testing.T, diff string) addition {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "addition.diff"), []byte(diff), 0o644))
+	run(t, dir, "git", "apply", "--whitespace=error", "addition.diff")
+	must(t, os.Remove(filepath.Join(dir, "addition.diff")))
+	added := files(t, dir)
+	if len(added) != 1 {
+		t.Fatalf("the diff leaves %q, want one file", added)
+	}
+	if out := run(t, dir, "gofmt", "-l", added[0]); out != "" {
+		t.Errorf("gofmt would change %s", out)
+	}
+	return addition{dir, added[0]}
+}
+
+// show runs the command of a section.
+func show(t *testing.T, section, simctl string) {
+	dir := t.TempDir()
+	must(t, os.Symlink(simctl, filepath.Join(dir, "simctl")))
+	if strings.Contains(section, "```hcl") {
+		must(t, os.WriteFile(filepath.Join(dir, "upgrade.hcl"), []byte(block(t, section, "hcl")), 0o644))
+	}
+	command := strings.TrimSpace(block(t, section, "sh"))
+	t.Logf("$ %s\n%s", command, run(t, dir, "sh", "-c", `simctl() { ./simctl "$@"; }; `+command))
+	for _, left := range regexp.MustCompile("leaves `([^`]+)`").FindAllStringSubmatch(section, -1) {
+		if _, err := os.Stat(filepath.Join(dir, left[1])); err != nil {
+			t.Errorf("the command left no %s", left[1])
+		}
 	}
 }
 
