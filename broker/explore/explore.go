@@ -19,9 +19,7 @@ type Report struct {
 
 // Counterexample is a shortest history that breaks a property.
 type Counterexample struct {
-	Property string   `json:"property"`
-	Detail   string   `json:"detail"`
-	Steps    []string `json:"steps"`
+	interleave.Counterexample
 	// Script is the history as a transcript that the tests of package broker can run.
 	Script string `json:"script"`
 }

@@ -59,9 +59,7 @@ func (s *system) replay(path []step, why error) *Counterexample {
 	var v *violation
 	errors.As(why, &v)
 	return &Counterexample{
-		Property: v.property,
-		Detail:   v.detail,
-		Steps:    w.rec.steps,
-		Script:   w.rec.render(s.policy, *s.bounds, v),
+		Counterexample: interleave.Counterexample{Property: v.property, Detail: v.detail, Steps: w.rec.steps},
+		Script:         w.rec.render(s.policy, *s.bounds, v),
 	}
 }

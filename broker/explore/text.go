@@ -34,13 +34,10 @@ func WriteText(w io.Writer, reports []*Report) error {
 
 // Verdict returns in a few words what the search found.
 func (r *Report) Verdict() string {
-	switch {
-	case r.Violation != nil:
-		return fmt.Sprintf("VIOLATES %q after %d steps", r.Violation.Property, len(r.Violation.Steps))
-	case !r.Complete:
-		return "unfinished: no violation in as many states as were allowed"
+	if r.Violation == nil {
+		return r.Found.Verdict(nil)
 	}
-	return "holds in every state"
+	return r.Found.Verdict(&r.Violation.Counterexample)
 }
 
 // String returns a sentence that says what is searched.

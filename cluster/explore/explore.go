@@ -21,14 +21,7 @@ type Report struct {
 	Policy string `json:"policy"`
 	Bounds Bounds `json:"bounds"`
 	interleave.Found
-	Violation *Counterexample `json:"violation,omitempty"`
-}
-
-// Counterexample is a shortest history that breaks a property.
-type Counterexample struct {
-	Property string   `json:"property"`
-	Detail   string   `json:"detail"`
-	Steps    []string `json:"steps"`
+	Violation *interleave.Counterexample `json:"violation,omitempty"`
 }
 
 // Run searches all interleavings within the bounds, with a policy for the broker. It calls
@@ -125,11 +118,11 @@ func (*system) Quiet(w *world) error           { return w.checkQuiet() }
 func (*system) Apply(w *world, s step) error   { return s.kind.apply(w, s) }
 
 // replay repeats a history in words.
-func (s *system) replay(path []step, why error) *Counterexample {
+func (s *system) replay(path []step, why error) *interleave.Counterexample {
 	w := s.Start()
 	var v *violation
 	errors.As(why, &v)
-	c := &Counterexample{Property: v.property, Detail: v.detail}
+	c := &interleave.Counterexample{Property: v.property, Detail: v.detail}
 	for _, st := range path {
 		_ = w.observe()
 		c.Steps = append(c.Steps, w.describe(st))
@@ -142,7 +135,7 @@ func (s *system) replay(path []step, why error) *Counterexample {
 func (r *Report) WriteText(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d states, %d steps, longest history %d, %d quiet ends; %s\n",
-		r.Policy, r.States, r.Transitions, r.Depth, r.Quiet, r.Verdict())
+		r.Policy, r.States, r.Transitions, r.Depth, r.Quiet, r.Verdict(r.Violation))
 	if v := r.Violation; v != nil {
 		fmt.Fprintf(&b, "%s: %s.\n", v.Property, v.Detail)
 		for i, s := range v.Steps {
@@ -151,15 +144,4 @@ func (r *Report) WriteText(out io.Writer) error {
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
-}
-
-// Verdict returns in a few words what the search found.
-func (r *Report) Verdict() string {
-	switch {
-	case r.Violation != nil:
-		return fmt.Sprintf("VIOLATES %q after %d steps", r.Violation.Property, len(r.Violation.Steps))
-	case !r.Complete:
-		return "unfinished: no violation in as many states as were allowed"
-	}
-	return "holds in every state"
 }

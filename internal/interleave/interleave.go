@@ -3,6 +3,7 @@ package interleave
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"slices"
 )
@@ -39,6 +40,24 @@ type Found struct {
 	Quiet int `json:"quiet"`
 	// Complete is false if the search ended at its limit or because something is wrong.
 	Complete bool `json:"complete"`
+}
+
+// Counterexample is a shortest history that breaks a property.
+type Counterexample struct {
+	Property string   `json:"property"`
+	Detail   string   `json:"detail"`
+	Steps    []string `json:"steps"`
+}
+
+// Verdict returns in a few words what the search found; broken is nil if every property holds.
+func (f Found) Verdict(broken *Counterexample) string {
+	switch {
+	case broken != nil:
+		return fmt.Sprintf("VIOLATES %q after %d steps", broken.Property, len(broken.Steps))
+	case !f.Complete:
+		return "unfinished: no violation in as many states as were allowed"
+	}
+	return "holds in every state"
 }
 
 // Search visits the states of a System, each once.
