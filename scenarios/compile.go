@@ -12,6 +12,7 @@ import (
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios/internal/actions"
 	"github.com/simctl/simctl/scenarios/internal/behaviours"
+	"github.com/simctl/simctl/scenarios/internal/conditions"
 	"github.com/simctl/simctl/scenarios/internal/english"
 	"github.com/simctl/simctl/scenarios/internal/run"
 	"github.com/simctl/simctl/scenarios/language"
@@ -198,6 +199,16 @@ func (c *Compiled) Spec() Spec { return c.spec }
 
 // Thresholds returns what the scenario demands of its Results.
 func (c *Compiled) Thresholds() []metrics.Threshold { return slices.Clone(c.thresholds) }
+
+// Evaluations returns the most evaluations that a phase waits for; zero if none waits for any.
+func (c *Compiled) Evaluations() (most int) {
+	for _, p := range c.scenario.Phases {
+		if until, ok := p.Until.(conditions.EvalsCreated); ok {
+			most = max(most, until.AtLeast)
+		}
+	}
+	return most
+}
 
 // Warnings says what of the scenario its runs leave out.
 func (c *Compiled) Warnings() []string { return slices.Clone(c.scenario.Warnings) }

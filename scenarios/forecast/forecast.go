@@ -105,14 +105,14 @@ func (f *Forecast) Left() time.Duration {
 }
 
 // SideBySide returns how long some runs will take on this machine if scenarios.Run runs them, and
-// the memory that they will hold. It is not ok unless formulae know all of them.
+// the memory that they will hold. It is not ok unless that is worth telling of all of them.
 func SideBySide(runs []*scenarios.Compiled) (took time.Duration, memory float64, ok bool) {
 	heaps, side := scenarios.Heaps(runs)
 	f := New(min(side, runtime.NumCPU()))
 	var peaks []float64
 	for i, r := range runs {
 		cost := Of(r.Spec())
-		if !cost.Known() {
+		if !cost.Told() {
 			return 0, 0, false
 		}
 		f.expect(cost)

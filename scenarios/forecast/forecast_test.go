@@ -158,3 +158,26 @@ func TestSideBySide(t *testing.T) {
 		t.Error("the cost of a scenario without formulae is known")
 	}
 }
+
+// TestCostOfEvaluations: a run that waits for a number of evaluations costs by that number, within a
+// factor of two of what incidents took.
+func TestCostOfEvaluations(t *testing.T) {
+	for _, c := range []struct {
+		broker             string
+		nodes, evaluations int
+		cpuS               float64
+	}{
+		{"legacy", 500, 200_000, 73},
+		{"shedding", 500, 200_000, 52},
+		{"legacy", 2000, 1_000_000, 571},
+		{"shedding", 2000, 1_000_000, 317},
+	} {
+		cost := Of(scenarios.Spec{Scenario: "incident", Broker: c.broker, Vars: map[string]any{"nodes": c.nodes, "evaluations": c.evaluations}})
+		if !cost.Told() || cost.CPUS < c.cpuS/2 || cost.CPUS > c.cpuS*2 {
+			t.Errorf("%s, %d nodes, %d evaluations: %.0f s (told: %v), took %.0f s", c.broker, c.nodes, c.evaluations, cost.CPUS, cost.Told(), c.cpuS)
+		}
+	}
+	if cost := Of(scenarios.Spec{Scenario: "flapping", Broker: "legacy"}); cost.Told() {
+		t.Error("nobody knows how long a run flaps, and its cost is told")
+	}
+}

@@ -3,8 +3,9 @@ package conditions
 import (
 	"errors"
 	"fmt"
-	"github.com/simctl/simctl/scenarios/internal/english"
 	"time"
+
+	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
 var _ = register("elapsed", Elapsed{})
