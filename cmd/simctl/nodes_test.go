@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"net"
@@ -64,22 +63,8 @@ func TestNodesEndWell(t *testing.T) {
 			cmd := exec.Command("simctl", args...)
 			var stdout bytes.Buffer
 			cmd.Stdout = &stdout
-			stderr, err := cmd.StderrPipe()
+			said, err := signalled(t, cmd, signal, func(string) bool { return true })
 			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			var said []string
-			for lines := bufio.NewScanner(stderr); lines.Scan(); {
-				if said = append(said, lines.Text()); len(said) == 1 && signal != 0 {
-					if err := cmd.Process.Signal(signal); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			if err := cmd.Wait(); err != nil {
 				t.Errorf("ended with %v; it said %q", err, said)
 			}
 			if len(said) == 0 || !strings.Contains(said[0], " of 30 clients ready") {
@@ -120,22 +105,8 @@ phase "all" {
 	cmd := exec.Command("simctl", "nodes", "--server", patientServer(t), "--behaviour", file, "--var", "nodes=40")
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said []string
-	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		if said = append(said, lines.Text()); strings.HasSuffix(lines.Text(), "; 20 silent") {
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := cmd.Wait(); err != nil || !strings.Contains(stdout.String(), " 20 of them ready at the end, 20 silent") {
+	said, err := signalled(t, cmd, syscall.SIGINT, func(line string) bool { return strings.HasSuffix(line, "; 20 silent") })
+	if err != nil || !strings.Contains(stdout.String(), " 20 of them ready at the end, 20 silent") {
 		t.Errorf("%v: %q %s", err, said, &stdout)
 	}
 }
