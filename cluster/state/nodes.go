@@ -178,16 +178,16 @@ func (tx *Tx) changeNode(nodeID string, updatedAt int64, event string, change fu
 
 func (tx *Tx) putNode(old, now *nodeRow) {
 	n := now.Node
-	tx.strings.node(n)
-	tx.nodes.put(tx.owner, n.ID, now)
 	var was *rpc.Node
 	if old != nil {
 		was = old.Node
 	}
-	recorded(tx, func(c *Changes) *[]*rpc.Node { return &c.Nodes }, was, n)
-	if n != was {
+	if n != was { // else others are reading it
+		tx.strings.node(n)
 		tx.changedNodes = append(tx.changedNodes, n)
 	}
+	tx.nodes.put(tx.owner, n.ID, now)
+	recorded(tx, func(c *Changes) *[]*rpc.Node { return &c.Nodes }, was, n)
 	tx.counts.node(was, n)
 	tx.counts.NodesIndex = tx.index
 	tx.wake = append(tx.wake, n.ID)

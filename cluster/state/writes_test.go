@@ -57,6 +57,16 @@ func TestNodeRegistration(t *testing.T) {
 	}
 }
 
+// TestEventsDoNotWriteToTheNode, which others are reading: the race detector tells.
+func TestEventsDoNotWriteToTheNode(t *testing.T) {
+	s := New()
+	ok(t, s.Update(1, func(tx *Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n", Status: rpc.NodeStatusReady}) }))
+	n, read := s.Snapshot().NodeByID("n"), make(chan string)
+	go func() { read <- n.Status }()
+	ok(t, s.Update(2, func(tx *Tx) error { return tx.AddNodeEvents("n", NodeEvent{Message: "x"}) }))
+	want(t, "status", <-read, rpc.NodeStatusReady)
+}
+
 func TestNodesChangedSince(t *testing.T) {
 	s := New()
 	for i, id := range []string{"a", "b", "c"} {

@@ -73,6 +73,7 @@ type Watch struct {
 	Start      time.Time
 	Last       Sample
 	EventsOver bool      // the phase's events are over
+	Asking     bool      // an event has asked for something and waits for the answer
 	Moved      time.Time // when what the phase waits for last moved, or an event was still to come
 	QueueEmpty Span      // workers have nothing to do
 
@@ -109,7 +110,7 @@ func (w *Watch) Add(s Sample) {
 		// Something may have come and gone between two samples.
 		w.recovered.Holds, w.QueueEmpty.Holds = false, false
 	}
-	if !w.EventsOver || w.figure(w.Last) != w.figure(s) {
+	if !w.EventsOver && !w.Asking || w.figure(w.Last) != w.figure(s) {
 		w.Moved = s.At
 	}
 	w.QueueEmpty.see(s.At, s.queueEmpty())

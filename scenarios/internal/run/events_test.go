@@ -29,19 +29,19 @@ func (a *answers) Do(*actions.Stage) error {
 // another event meanwhile. At the first try it is a mistake in the scenario.
 func TestAnEventTriedAgainFindsItsJobGone(t *testing.T) {
 	r := &run{sc: &Scenario{}}
-	if again, err := r.take(step{due: time.Now(), action: &answers{fmt.Errorf("drain node: %w", rpc.ErrNodeNotFound)}}); err != nil || again == nil {
-		t.Errorf("an event about a node that a stale server does not know: error %v, again %v; want it to be tried again", err, again)
+	if got := r.try(step{due: time.Now(), action: &answers{fmt.Errorf("drain node: %w", rpc.ErrNodeNotFound)}}); got.err != nil || got.again == nil {
+		t.Errorf("an event about a node that a stale server does not know: %+v; want it to be tried again", got)
 	}
 	gone := fmt.Errorf("stop job: %w", rpc.ErrJobNotFound)
-	again, err := r.take(step{due: time.Now(), action: &answers{rpc.ErrUnreachable, gone}})
-	if err != nil || again == nil {
-		t.Fatalf("an event without an answer: error %v, again %v; want it to be tried again", err, again)
+	got := r.try(step{due: time.Now(), action: &answers{rpc.ErrUnreachable, gone}})
+	if got.err != nil || got.again == nil {
+		t.Fatalf("an event without an answer: %+v; want it to be tried again", got)
 	}
-	if again, err = r.take(*again); again != nil || err != nil {
-		t.Errorf("tried again: error %v, again %v; want it to be over", err, again)
+	if got = r.try(*got.again); got != (answer{}) {
+		t.Errorf("tried again: %+v; want it to be over", got)
 	}
-	if _, err = r.take(step{due: time.Now(), action: &answers{gone}}); !errors.Is(err, rpc.ErrJobNotFound) {
-		t.Errorf("tried once: error %v, want that the job was not found", err)
+	if got = r.try(step{due: time.Now(), action: &answers{gone}}); !errors.Is(got.err, rpc.ErrJobNotFound) {
+		t.Errorf("tried once: error %v, want that the job was not found", got.err)
 	}
 }
 

@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -45,11 +46,13 @@ func (r *run) phase(i int) error {
 	events := make(chan error, 1)
 	go func() { events <- r.events(p) }()
 	err := r.watch(i, w, events)
-	if errors.Is(err, errStopped) {
+	if err != nil {
 		r.breakOff()
 	}
 	if !w.EventsOver {
-		err = errors.Join(err, <-events) // they end with the stage's context, or by themselves
+		if eventsErr := <-events; !errors.Is(eventsErr, context.Canceled) {
+			err = errors.Join(err, eventsErr)
+		}
 	}
 	if r.ctx.Err() != nil {
 		return r.ctx.Err()
@@ -95,6 +98,8 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 		if err != nil {
 			return err
 		}
+		asking := r.asking.Load()
+		w.Asking = asking != nil
 		w.Add(s)
 		r.say(i, w, false)
 		since, ok := p.Until.Met(w)
@@ -105,7 +110,7 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 			return err
 		}
 		if idle := s.At.Sub(w.Moved); idle >= stall {
-			return fmt.Errorf("%w: nothing that it waits for has moved for %v: %s", errStalled, idle.Round(time.Second), p.Until.Lacking(w))
+			return fmt.Errorf("%w: nothing that it waits for has moved for %v: %s%s", errStalled, idle.Round(time.Second), p.Until.Lacking(w), asking.unanswered())
 		}
 		if took := s.At.Sub(w.Start); took >= timeout {
 			return fmt.Errorf("%w within %v: %s", errStalled, took.Round(time.Second), p.Until.Lacking(w))

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/simctl/simctl/cluster"
@@ -91,6 +92,8 @@ type run struct {
 	obs *judge.Observer
 	// thorough is nil unless the run is looked at closely.
 	thorough *thorough
+	// asking is the request that an event has made and that has no answer yet.
+	asking atomic.Pointer[step]
 	// breakOff ends what the stage has under way, in a run that is stopped.
 	breakOff context.CancelFunc
 
