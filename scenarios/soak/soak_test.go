@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -133,19 +132,6 @@ func TestAccountsAreJudged(t *testing.T) {
 	want := []string{"the log has 5 of type A, 2 more than the events explain", "the log has 1 of type B, 1 more than the events explain"}
 	if !slices.Equal(got, want) {
 		t.Errorf("problems %q, want %q", got, want)
-	}
-}
-
-// TestBehaviours: what clients did by themselves is compared by how long they did.
-func TestBehaviours(t *testing.T) {
-	marks := func(end float64) *metrics.Result {
-		return &metrics.Result{Marks: []metrics.Mark{{AtS: 1.0004, Name: "behaviour1 begins"}, {AtS: 2, Name: "all faults end"}, {AtS: end, Name: "behaviour1 ends"}}}
-	}
-	if got := behaved(marks(99.5004)); len(got) != 1 || got["behaviour1"] != 98500 {
-		t.Errorf("behaved %v", got)
-	}
-	if maps.Equal(behaved(marks(99.5)), behaved(marks(190.5))) {
-		t.Error("behaviours of 98 s and of 189 s are the same")
 	}
 }
 

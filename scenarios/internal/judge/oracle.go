@@ -23,8 +23,10 @@ type oracle struct {
 	nodes   map[string]*rpc.Node
 	ordered []*rpc.Node // by ID
 	used    map[string]rpc.Resources
-	// leaving is what stopped allocations use until their clients report that they have ended.
-	// Schedulers count it as free, but blocked evaluations are not yet told of it.
+	// leaving is room that schedulers count as free and that blocked evaluations are not yet told of.
+	// Stopped allocations use it until their clients report that they have ended. So do those that
+	// a plan declares lost when their node is back already: no plan unblocks an evaluation
+	// (nomad/fsm.go, applyPlanResults), and the next to do so is again the client's report.
 	leaving map[string]rpc.Resources
 	jobs    map[broker.JobID]*jobView
 	// blocked has the jobs that wait for room, and the index since which they wait.
@@ -257,7 +259,7 @@ func (o *oracle) take(a *rpc.Allocation) {
 	}
 	if a.Terminal() {
 		o.freed[a.NodeID] = max(o.freed[a.NodeID], a.ModifyIndex)
-		if !a.ClientTerminal() {
+		if n := o.nodes[a.NodeID]; !a.ClientTerminal() || a.ClientStatus == rpc.AllocClientLost && n != nil && n.ModifyIndex < a.ModifyIndex {
 			o.leaving[a.NodeID] = o.leaving[a.NodeID].Add(a.Resources)
 		}
 		if v.job == nil || a.JobVersion != v.job.Version || a.CreateIndex < v.job.CreateIndex {

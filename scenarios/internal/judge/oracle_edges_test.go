@@ -178,6 +178,20 @@ func TestRoomThatIsKnown(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
+	// A node's return announces what was lost by then.
+	for _, c := range []struct {
+		lostAt uint64
+		want   bool
+	}{{1, true}, {20, false}} {
+		o, id := withJob(t, j)
+		o.blocked[id] = 5
+		for i := range 3 {
+			o.take(allocOf(j, fmt.Sprint(i), "node0", lost, at(c.lostAt)))
+		}
+		if got := o.knowsOfRoom(id, o.nodes["node0"], &j.TaskGroups[0]); got != c.want {
+			t.Errorf("lost at %d on a node that came back at %d: %v, want %v", c.lostAt, o.nodes["node0"].ModifyIndex, got, c.want)
+		}
+	}
 	o, _ := withJob(t, j)
 	for _, index := range []uint64{7, 50, 20} {
 		o.take(allocOf(j, fmt.Sprint(index), "node0", completed, at(index)))
