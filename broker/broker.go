@@ -48,6 +48,8 @@ type Config struct {
 	// DeliveryLimit is the number of deliveries after which a nack moves an evaluation to
 	// FailedQueue. Zero means 3 (eval_delivery_limit); a negative value means 1.
 	DeliveryLimit int
+	// Ahead returns how far the clock that WaitUntil means is ahead of now. Nil means not at all.
+	Ahead func() time.Duration
 	// Rand makes tokens and breaks ties between scheduler types. The broker becomes its
 	// only user. Brokers that may see each other's tokens, such as those of one cluster's
 	// servers, need differently seeded sources. Nil means a source that the operating
@@ -149,6 +151,9 @@ func New(cfg Config) *EvalBroker {
 	cfg.InitialNackDelay = defaulted(cfg.InitialNackDelay, time.Second, 0)
 	cfg.SubsequentNackDelay = defaulted(cfg.SubsequentNackDelay, 20*time.Second, 0)
 	cfg.DeliveryLimit = defaulted(cfg.DeliveryLimit, 3, 1)
+	if cfg.Ahead == nil {
+		cfg.Ahead = func() time.Duration { return 0 }
+	}
 	b := &EvalBroker{cfg: cfg}
 	b.cfg.Policy, b.leaks.quirks = WithoutQuirks(cfg.Policy)
 	b.before = totalOrder(b.cfg.Policy)
@@ -243,7 +248,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 	}
 	wait := e.Wait
 	if wait <= 0 && !e.WaitUntil.IsZero() {
-		wait = e.WaitUntil.Sub(b.epoch.Add(now))
+		wait = e.WaitUntil.Sub(b.epoch.Add(now + b.cfg.Ahead()))
 	}
 	if wait <= 0 {
 		b.admit(now, e)

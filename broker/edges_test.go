@@ -168,3 +168,28 @@ func TestCloneSharesNothing(t *testing.T) {
 		t.Error("the original remembers what the clone shed")
 	}
 }
+
+// TestWaitUntilByAnotherClock: a time that an evaluation waits for is told by a clock that may be
+// wrong; a duration is not.
+func TestWaitUntilByAnotherClock(t *testing.T) {
+	start := time.Unix(1e9, 0)
+	for _, ahead := range []time.Duration{0, time.Minute, -time.Minute} {
+		for _, c := range []struct {
+			eval *broker.Evaluation
+			due  time.Duration
+		}{
+			{&broker.Evaluation{ID: "until", JobID: "j", WaitUntil: start.Add(5 * time.Minute)}, 5*time.Minute - ahead},
+			{&broker.Evaluation{ID: "wait", JobID: "j", Wait: 5 * time.Minute}, 5 * time.Minute},
+		} {
+			b := broker.New(broker.Config{Ahead: func() time.Duration { return ahead }})
+			b.SetEnabled(start, true)
+			b.Enqueue(start, c.eval)
+			b.Advance(start.Add(c.due - 1))
+			early := b.HasReady()
+			b.Advance(start.Add(c.due))
+			if early || !b.HasReady() {
+				t.Errorf("%s, by a clock that is %v ahead: ready before %v: %v; then: %v", c.eval.ID, ahead, c.due, early, b.HasReady())
+			}
+		}
+	}
+}

@@ -72,6 +72,10 @@ func (c *Cluster) FillDisk(i int, full bool) {
 	}
 }
 
+// StepClock sets the wall clock of server i forward, or back if by is negative. Timers that run
+// are not told, as in Go. Restarting the server changes nothing about its clock.
+func (c *Cluster) StepClock(i int, by time.Duration) { c.hosts[i].Ahead.Add(int64(by)) }
+
 // SlowApply makes server i take that much longer to apply each entry to its state; a
 // negative duration takes an earlier call back. It takes time, not cores.
 func (c *Cluster) SlowApply(i int, longer time.Duration) { c.hosts[i].Apply.Add(int64(longer)) }

@@ -123,7 +123,7 @@ func (w *Deployments) watch(now *rpc.Deployment, job broker.JobID) {
 		w.timers.disarm(d.expiry)
 		d.deadline, d.expiry = deadline, nil
 		if !deadline.IsZero() {
-			d.expiry = w.timers.after(time.Until(deadline), func() { w.expired(d) })
+			d.expiry = w.timers.after(until(w.log, deadline), func() { w.expired(d) })
 		}
 	}
 }

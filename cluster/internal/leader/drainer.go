@@ -108,7 +108,7 @@ func (d *Drainer) Run(ctx context.Context) {
 				first = at
 			}
 		}
-		await(ctx, d.wake, first)
+		await(ctx, d.wake, d.log, first)
 		if ctx.Err() == nil {
 			d.look(ctx)
 		}
@@ -132,10 +132,10 @@ func (d *Drainer) look(ctx context.Context) {
 	snap := d.log.Snapshot()
 	var forced, done []string
 	var leave, last []*rpc.Allocation
-	past := time.Now().Add(drainCoalesce)
+	past := d.log.Wall().Add(drainCoalesce)
 	due := slices.ContainsFunc(d.nodes(), func(n *rpc.Node) bool {
 		at := deadlineOf(n)
-		return !at.IsZero() && !at.After(time.Now())
+		return !at.IsZero() && !at.After(d.log.Wall())
 	})
 	for _, n := range d.nodes() {
 		at := deadlineOf(n)
@@ -166,7 +166,7 @@ func (d *Drainer) look(ctx context.Context) {
 		slices.Sort(finished)
 		d.log.Because(fsm.DrainsDone)
 		_, _ = d.log.Write(fsm.BatchNodeUpdateDrain.With(&fsm.BatchNodeUpdateDrainRequest{
-			NodeIDs: finished, UpdatedAt: time.Now().Unix(), Event: "Node drain complete",
+			NodeIDs: finished, UpdatedAt: d.log.Wall().Unix(), Event: "Node drain complete",
 		}))
 	}
 }

@@ -43,6 +43,7 @@ func NewEvaluations(l Log, cfg *config.Config, seed uint64) *Evaluations {
 		InitialNackDelay:    cfg.Eval.InitialNackDelay,
 		SubsequentNackDelay: cfg.Eval.SubsequentNackDelay,
 		DeliveryLimit:       cfg.Eval.DeliveryLimit,
+		Ahead:               func() time.Duration { return time.Until(l.Wall()) },
 		Rand:                rand.New(rand.NewPCG(seed, simnet.HashStrings(seed, "broker"))),
 	})
 	return &Evaluations{

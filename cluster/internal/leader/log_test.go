@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/fsm"
@@ -18,6 +19,7 @@ type soleLog struct {
 	mu     sync.Mutex
 	refuse error // what Write returns instead of writing
 	causes []fsm.Cause
+	ahead  time.Duration
 }
 
 // refusing makes Write return an error instead of writing; nil: write again.
@@ -37,6 +39,7 @@ func (l *soleLog) Because(causes ...fsm.Cause) {
 	l.causes = append(l.causes, causes...)
 }
 
+func (l *soleLog) Wall() time.Time              { return time.Now().Add(l.ahead) }
 func (l *soleLog) Leads() bool                  { return true }
 func (l *soleLog) Snapshot() *state.Snapshot    { return l.store.Snapshot() }
 func (l *soleLog) NewID(parts ...string) string { return strings.Join(parts, "/") }

@@ -41,7 +41,7 @@ func (p *Periodic) Start(snap *state.Snapshot) (missed []*rpc.Job) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tracked, p.wake = map[broker.JobID]periodicLaunch{}, make(chan struct{}, 1)
-	now := time.Now()
+	now := p.log.Wall()
 	for job := range snap.Jobs() {
 		if job.Periodic == nil || job.Stop {
 			continue
@@ -72,7 +72,7 @@ func (p *Periodic) JobChanged(id broker.JobID, job *rpc.Job) {
 	_, was := p.tracked[id]
 	is := job != nil && job.Periodic != nil && !job.Stop
 	if is {
-		p.tracked[id] = periodicLaunch{job, job.Periodic.Next(time.Now())}
+		p.tracked[id] = periodicLaunch{job, job.Periodic.Next(p.log.Wall())}
 	} else {
 		delete(p.tracked, id)
 	}
@@ -85,10 +85,10 @@ func (p *Periodic) JobChanged(id broker.JobID, job *rpc.Job) {
 func (p *Periodic) Run(ctx context.Context, missed []*rpc.Job) {
 	for _, job := range missed {
 		// A launch is lost with leadership: the next leader finds it missing.
-		_, _ = p.Launch(job, time.Now())
+		_, _ = p.Launch(job, p.log.Wall())
 	}
 	for ctx.Err() == nil {
-		if first := p.first(); await(ctx, p.wake, first.next) {
+		if first := p.first(); await(ctx, p.wake, p.log, first.next) {
 			p.dispatch(first)
 		}
 	}
@@ -147,7 +147,7 @@ func (p *Periodic) Launch(job *rpc.Job, at time.Time) (evalID string, err error)
 	child.ParentID, child.Periodic, child.Version = job.ID, nil, 0
 	p.log.Because(fsm.JobLaunched)
 	e := JobEval(p.log, child, broker.TriggeredByPeriodicJob)
-	if _, err := p.log.Write(fsm.JobRegister.With(&fsm.JobRegisterRequest{Job: child, Eval: e, Time: time.Now().UnixNano()})); err != nil {
+	if _, err := p.log.Write(fsm.JobRegister.With(&fsm.JobRegisterRequest{Job: child, Eval: e, Time: p.log.Wall().UnixNano()})); err != nil {
 		return "", fmt.Errorf("launch job %q: %w", child.ID, err)
 	}
 	return e.ID, nil

@@ -32,12 +32,17 @@ func Every(ctx context.Context, interval time.Duration, f func()) {
 	}
 }
 
-// await waits until the channel yields or an instant comes, and reports which; zero is no
-// instant. It returns false when ctx is done.
-func await(ctx context.Context, woken <-chan struct{}, at time.Time) (due bool) {
+// until returns how long it is until the wall clock of a server shows a time, unless the clock is
+// set meanwhile.
+func until(l Log, at time.Time) time.Duration { return at.Sub(l.Wall()) }
+
+// await waits until the channel yields or a server's wall clock shows a time, and reports which;
+// zero is no time. A clock that is set meanwhile is not noticed, as no timer in Go notices it. It
+// returns false when ctx is done.
+func await(ctx context.Context, woken <-chan struct{}, clock Log, at time.Time) (due bool) {
 	var timer <-chan time.Time
 	if !at.IsZero() {
-		t := time.NewTimer(time.Until(at))
+		t := time.NewTimer(until(clock, at))
 		defer t.Stop()
 		timer = t.C
 	}

@@ -67,7 +67,7 @@ func (s *Server) UpdateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, 
 	if err := mayUpdate(s.cfg.Habits.AllocUpdates, node); err != nil {
 		return nil, err
 	}
-	now := time.Now().UnixNano()
+	now := s.Wall().UnixNano()
 	var evals []*broker.Evaluation
 	updates := make([]*rpc.Allocation, 0, len(req.Alloc))
 	for _, a := range req.Alloc {

@@ -79,7 +79,7 @@ func (c *coreRun) run(id string) error {
 func (c *coreRun) expireTokens() error {
 	return c.worker.call("ACL.ExpireOneTimeTokens", func(l *Server) error {
 		l.Because(fsm.TokensExpired)
-		_, err := l.Write(fsm.OneTimeTokenExpire.With(&fsm.OneTimeTokenExpireRequest{Timestamp: time.Now().UnixNano()}))
+		_, err := l.Write(fsm.OneTimeTokenExpire.With(&fsm.OneTimeTokenExpireRequest{Timestamp: l.Wall().UnixNano()}))
 		return err
 	})
 }
@@ -109,7 +109,7 @@ func (c *coreRun) threshold(age time.Duration) uint64 {
 	if c.force {
 		return math.MaxUint64
 	}
-	return c.worker.srv.times.Nearest(time.Now().Add(-age))
+	return c.worker.srv.times.Nearest(c.worker.srv.Wall().Add(-age))
 }
 
 func (c *coreRun) evalGC() error {

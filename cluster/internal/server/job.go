@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/fsm"
@@ -16,7 +15,7 @@ import (
 func (s *Server) RegisterJob(job *rpc.Job) (evalID string, err error) {
 	s.Because(fsm.JobRegistered)
 	return s.withEval(job, broker.TriggeredByJobRegister, func(e *broker.Evaluation) fsm.Command {
-		return fsm.JobRegister.With(&fsm.JobRegisterRequest{Job: job, Eval: e, Time: time.Now().UnixNano()})
+		return fsm.JobRegister.With(&fsm.JobRegisterRequest{Job: job, Eval: e, Time: s.Wall().UnixNano()})
 	})
 }
 
@@ -56,7 +55,7 @@ func (s *Server) ScaleJob(namespace, id, group string, count int) (evalID string
 		return "", err
 	}
 	s.Because(fsm.JobScaled, fsm.ScaleEvaluated, fsm.ScalingRecorded)
-	index, err := s.Write(fsm.JobRegister.With(&fsm.JobRegisterRequest{Job: job, Time: time.Now().UnixNano()}))
+	index, err := s.Write(fsm.JobRegister.With(&fsm.JobRegisterRequest{Job: job, Time: s.Wall().UnixNano()}))
 	if err != nil {
 		return "", err
 	}
@@ -66,7 +65,7 @@ func (s *Server) ScaleJob(namespace, id, group string, count int) (evalID string
 		return "", err
 	}
 	_, err = s.Write(fsm.ScalingEventRegister.With(&fsm.ScalingEventRequest{
-		Namespace: namespace, JobID: id, TaskGroup: group, Count: count, EvalID: e.ID, Time: time.Now().UnixNano(),
+		Namespace: namespace, JobID: id, TaskGroup: group, Count: count, EvalID: e.ID, Time: s.Wall().UnixNano(),
 	}))
 	return e.ID, err
 }
@@ -80,7 +79,7 @@ func (s *Server) ForcePeriodic(namespace, id string) (evalID string, err error) 
 	if job.Periodic == nil || job.Stop {
 		return "", fmt.Errorf("job %q cannot be forced: it is not an active periodic job", id)
 	}
-	return s.periodic.Launch(job, time.Now())
+	return s.periodic.Launch(job, s.Wall())
 }
 
 // SetSchedulerConfig answers Operator.SchedulerSetConfiguration on the leader

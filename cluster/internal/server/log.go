@@ -84,7 +84,7 @@ func (m *machine) Apply(l *raft.Log) any {
 	if s.dead() {
 		return ErrStopped
 	}
-	s.times.Witness(l.Index, time.Now())
+	s.times.Witness(l.Index, s.Wall())
 	if err := s.apply(l); err != nil {
 		// A command that cannot be applied must fail alike on every server.
 		return fmt.Errorf("apply entry %d (%v): %w", l.Index, fsm.TypeOf(l), err)

@@ -34,7 +34,7 @@ func (s *Server) RegisterNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResp
 	node := req.Node.Copy()
 	node.Status = cmp.Or(node.Status, rpc.NodeStatusInit)
 	node.SchedulingEligibility = cmp.Or(node.SchedulingEligibility, rpc.NodeEligible)
-	node.StatusUpdatedAt = time.Now().Unix()
+	node.StatusUpdatedAt = s.Wall().Unix()
 
 	original := s.Snapshot().NodeByID(node.ID)
 	if original != nil && original.SecretID != node.SecretID {
@@ -78,7 +78,7 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 		}
 		s.Because(cause)
 		change := *req
-		change.Status, change.UpdatedAt = status, time.Now().Unix()
+		change.Status, change.UpdatedAt = status, s.Wall().Unix()
 		if node.Status == rpc.NodeStatusDown && change.NodeEvent == "" {
 			change.NodeEvent = "Node reregistered by heartbeat"
 		}
@@ -228,11 +228,11 @@ func (s *Server) invalidateHeartbeat(nodeID string) {
 	}
 	s.shared.Ledger.HeartbeatMissed()
 	req := &rpc.NodeUpdateStatusRequest{NodeID: nodeID, Status: rpc.NodeStatusDown, NodeEvent: "Node heartbeat missed"}
-	if mayReconnect(s.Snapshot(), nodeID, time.Now()) {
+	if mayReconnect(s.Snapshot(), nodeID, s.Wall()) {
 		req.Status = rpc.NodeStatusDisconnected
 	}
 	if s.cfg.Design.DownWindow > 0 && req.Status == rpc.NodeStatusDown {
-		req.UpdatedAt = time.Now().Unix()
+		req.UpdatedAt = s.Wall().Unix()
 		_, _ = s.downs.Add(fsm.NodesDownRequest{Nodes: []rpc.NodeUpdateStatusRequest{*req}}).Wait()
 		return
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -16,7 +15,7 @@ func (s *Server) SetEligibility(nodeID string, eligible bool) error {
 	if err != nil {
 		return err
 	}
-	req := &fsm.NodeUpdateEligibilityRequest{NodeID: nodeID, Eligibility: rpc.NodeIneligible, UpdatedAt: time.Now().Unix(), Event: "Node marked as ineligible for scheduling"}
+	req := &fsm.NodeUpdateEligibilityRequest{NodeID: nodeID, Eligibility: rpc.NodeIneligible, UpdatedAt: s.Wall().Unix(), Event: "Node marked as ineligible for scheduling"}
 	if eligible {
 		req.Eligibility, req.Event = rpc.NodeEligible, "Node marked as eligible for scheduling"
 	}
@@ -40,7 +39,7 @@ func (s *Server) UpdateDrain(nodeID string, drain *rpc.DrainStrategy, markEligib
 	if err != nil {
 		return err
 	}
-	now := time.Now()
+	now := s.Wall()
 	req := &fsm.NodeUpdateDrainRequest{NodeID: nodeID, MarkEligible: markEligible, UpdatedAt: now.Unix()}
 	if drain != nil {
 		d := *drain

@@ -30,7 +30,7 @@ func (p *planning) run() error {
 	}
 	sched.SystemDeployments = srv.cfg.Habits.SystemDeployments
 	for {
-		attempt := sched.Plan(p.snap, time.Now())
+		attempt := sched.Plan(p.snap, srv.Wall())
 		srv.allocate(p.worker.name, scheduling(srv.cfg.Costs.Scheduler[p.eval.Type], attempt.Work))
 		if err := p.write(attempt.Evals); err != nil {
 			return err
@@ -47,7 +47,7 @@ func (p *planning) run() error {
 			break
 		}
 	}
-	outcome := sched.Outcome(time.Now())
+	outcome := sched.Outcome(srv.Wall())
 	if e := outcome.Reblock; e != nil {
 		srv.Because(fsm.EvalReblocked)
 		return p.call("Eval.Reblock", func(l *Server) error { return l.reblockEval(e, p.token) })

@@ -104,6 +104,7 @@ type Options struct {
 type Host struct {
 	Disk, Apply atomic.Int64 // durations on top
 	Full        atomic.Int64 // faults that fill the disk
+	Ahead       atomic.Int64 // how far the wall clock is ahead of the true time, a duration
 }
 
 // Addr returns the address of a server, counted from 0.
@@ -297,5 +298,8 @@ func (s *Server) NewID(parts ...string) string {
 	now := uint64(time.Now().UnixNano())
 	return uuid.Format(simnet.HashStrings(s.seed^now, parts...), simnet.HashStrings(^s.seed^now, parts...))
 }
+
+// Wall returns what the wall clock of the server's machine says. Timers do not ask it.
+func (s *Server) Wall() time.Time { return time.Now().Add(time.Duration(s.opts.Host.Ahead.Load())) }
 
 var _ leader.Log = (*Server)(nil)

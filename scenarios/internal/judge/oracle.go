@@ -179,7 +179,8 @@ func (o *oracle) outcome() string {
 	return fmt.Sprintf("%08x-%08x", nodes.Sum32(), jobs.Sum32())
 }
 
-// comparable counts the allocations of a group that both brokers must have. On nodes that
+// comparable counts the allocations of a group that both brokers must have, and of a batch job
+// those that both must lack: one that is through may have been collected. On nodes that
 // accept no placement, the allocations of a system job depend on the history: they stay until
 // the node goes down. So does the number of launches of a periodic job, since the runs end at
 // different times.
@@ -196,7 +197,7 @@ func (o *oracle) comparable(job *rpc.Job, group string, g *groupView) int {
 	case job.Type == rpc.JobTypeSysBatch:
 		return 0 // it depends on which nodes were ready when the job was evaluated
 	case job.Type == rpc.JobTypeBatch:
-		return min(tg.Count, g.live+g.ended)
+		return tg.Count - min(tg.Count, g.live+g.ended)
 	case job.Type == rpc.JobTypeService:
 		return g.live + g.missing()
 	}

@@ -224,8 +224,8 @@ func TestComparable(t *testing.T) {
 		{"of a group that is gone", job(rpc.JobTypeService, 0, 5), "gone", 3},
 		{"a launch of a periodic job", child, "group", 0},
 		{"a sysbatch job", job(rpc.JobTypeSysBatch, 0, 1), "group", 0},
-		{"a batch job that wants more", job(rpc.JobTypeBatch, 0, 5), "group", 4},
-		{"a batch job that has enough", job(rpc.JobTypeBatch, 0, 2), "group", 2},
+		{"a batch job that wants one more", job(rpc.JobTypeBatch, 0, 5), "group", 1},
+		{"a batch job that has enough, as one that was collected", job(rpc.JobTypeBatch, 0, 2), "group", 0},
 		{"a service with two that failed in its deployment", job(rpc.JobTypeService, 0, 5), "group", 5},
 		{"a system job, on the nodes that are ready", job(rpc.JobTypeSystem, 0, 1), "group", 2},
 	} {
