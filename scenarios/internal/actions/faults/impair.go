@@ -3,7 +3,6 @@ package faults
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/simctl/simctl/scenarios/internal/actions"
@@ -69,11 +68,11 @@ func (a Slow) begin(s *actions.Stage, set func(int, time.Duration), mark string)
 
 var _ = actions.RegisterAction("step_clocks", StepClocks{}, actions.Drawn(actions.OfServers, 9, 1, drawStepClocks))
 
-// StepClocks sets the wall clocks of servers forward, or back if By is negative; no servers = all.
+// StepClocks sets the wall clocks of servers ahead or back; no servers = all.
 type StepClocks struct {
-	Servers Servers
-	By      time.Duration
-	For     time.Duration
+	Servers     Servers
+	Ahead, Back time.Duration // one of them
+	For         time.Duration
 }
 
 // maxStep is more than any clock is wrong by.
@@ -81,26 +80,29 @@ const maxStep = 366 * 24 * time.Hour
 
 func (a StepClocks) Check(n int) error {
 	err := errors.Join(a.Servers.check(n), actions.Lasting(a.For))
-	if a.By == 0 || a.By.Abs() > maxStep {
-		err = errors.Join(err, fmt.Errorf("by is %v: it must be a duration from -8784h to 8784h, and not 0", a.By))
+	if by := a.Ahead + a.Back; by <= 0 || by > maxStep || a.Ahead != 0 && a.Back != 0 {
+		err = errors.Join(err, fmt.Errorf("ahead %v and back %v: one of them must be given, at most %v", a.Ahead, a.Back, maxStep))
 	}
 	return err
 }
 
 func (a StepClocks) Mark() string {
-	return fmt.Sprintf("clocks are set by %+g s: %v", a.By.Seconds(), a.Servers)
+	if a.Back > 0 {
+		return fmt.Sprintf("clocks are set back by %v: %v", a.Back, a.Servers)
+	}
+	return fmt.Sprintf("clocks are set ahead by %v: %v", a.Ahead, a.Servers)
 }
 
 func (a StepClocks) Do(s *actions.Stage) error {
-	return Slow{a.Servers, a.By, a.For}.begin(s, s.Simulated.StepClock, "the clocks are set back as they were")
+	return Slow{a.Servers, a.Ahead - a.Back, a.For}.begin(s, s.Simulated.StepClock, "the clocks are right again")
 }
 
 func drawStepClocks(s *draw.Source) draw.Event {
-	by := s.Delay(time.Second, 10*time.Minute)
+	way := "ahead = "
 	if s.Chance(1, 2) {
-		by = strings.Replace(by, `"`, `"-`, 1)
+		way = "back = "
 	}
-	return draw.NewEvent("step_clocks", s.Lasts(), "by = "+by, "servers = ["+s.Server()+"]")
+	return draw.NewEvent("step_clocks", s.Lasts(), way+s.Delay(time.Second, 10*time.Minute), "servers = ["+s.Server()+"]")
 }
 
 var _ = actions.RegisterAction("crash_workers", CrashWorkers{Evals: 1}, actions.Drawn(actions.OfServers, 6, 1, drawCrashWorkers))
