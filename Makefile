@@ -124,6 +124,11 @@ growth: build ## measure time and memory by nodes, jobs, servers and evaluations
 scenario-docs: ## run every scenario's example, a few minutes, and write docs/scenarios
 	$(GO) run ./internal/scenariodocs docs/scenarios
 
+.PHONY: validate
+validate: ## hold the simulation against published figures and runs of real servers, and write docs/validation
+	@mkdir -p docs/validation
+	$(GO) run ./internal/validationdocs testdata/validation docs/validation
+
 .PHONY: site
 site: ## turn the documents into a site of static pages, results/site/index.html
 	rm -rf results/site

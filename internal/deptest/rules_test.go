@@ -303,6 +303,10 @@ var layers = []layer{
 		reason: "the pages of the catalogue are made the way any user makes a report, of one chart",
 	},
 	{
+		part: "internal/validationdocs", own: []string{"scenarios", "reports", "reports/wording", "metrics", "metrics/agreement"},
+		reason: "the page of validation is made the way simctl validate makes a report",
+	},
+	{
 		part: "internal/docsite", modules: []string{"github.com/yuin/goldmark"},
 		reason: "the site is made of documents, whatever they are about, and no library for it comes into the program",
 	},
