@@ -101,7 +101,7 @@ func checkSchema(data []byte) error {
 	var typ *json.UnmarshalTypeError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the file is truncated: its JSON breaks off after %d bytes", len(data))
+		return fmt.Errorf("the file is truncated: its JSON breaks off at byte %d", len(data))
 	case errors.As(err, &typ):
 		return fmt.Errorf(`%w: it is JSON, but no object with a whole number "schema"`, ErrNotResult)
 	case err != nil:
@@ -136,7 +136,7 @@ func (r *Result) validate() error {
 	}
 	for _, s := range r.Series {
 		if len(s.AtS) != len(s.Value) {
-			return fmt.Errorf("series %s has %d instants but %d values", s.Name, len(s.AtS), len(s.Value))
+			return fmt.Errorf("series %s does not pair instants with values: %d and %d", s.Name, len(s.AtS), len(s.Value))
 		}
 		for i := 1; i < len(s.AtS); i++ {
 			if s.AtS[i] < s.AtS[i-1] {
@@ -157,7 +157,7 @@ func (r *Result) validate() error {
 
 func (d Distribution) validate() error {
 	if len(d.LE) != len(d.Count) {
-		return fmt.Errorf("its distribution has %d bounds but %d counts", len(d.LE), len(d.Count))
+		return fmt.Errorf("its distribution does not pair bounds with counts: %d and %d", len(d.LE), len(d.Count))
 	}
 	for i := 1; i < len(d.LE); i++ {
 		if d.LE[i] <= d.LE[i-1] || d.Count[i] < d.Count[i-1] {

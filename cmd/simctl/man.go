@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 )
@@ -19,7 +20,7 @@ man -l shows one, and a directory man1 below one of those that manpath lists is 
 looks for them. Pages have the date of today, or that of $SOURCE_DATE_EPOCH.`,
 		Example: `  simctl man man1
   man -l man1/simctl-gate.1`,
-		Args: takes(1, 1, "the directory to write to, got %d arguments"),
+		Args: takes(1, 1, "the directory to write to, got %d"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return writeManual(cmd, args[0])
 		},
@@ -46,6 +47,6 @@ func writeManual(cmd *cobra.Command, target string) (err error) {
 	if err := out.commit(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %d manual pages to %s\n", len(pages), target)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %s to %s\n", english.Plural(len(pages), "manual page", ""), target)
 	return err
 }

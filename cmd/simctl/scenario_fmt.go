@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
@@ -29,7 +30,7 @@ func formatFiles(cmd *cobra.Command, files []string, check bool) error {
 		}
 	}
 	if check && changed > 0 {
-		return verdictErrorf("%d of %d files are not formatted: run simctl scenario fmt on them", changed, len(files))
+		return verdictErrorf("%d of %s not formatted: run simctl scenario fmt on what is listed", changed, english.Plural(len(files), "file is", "files are"))
 	}
 	return nil
 }

@@ -169,7 +169,7 @@ var layers = []layer{
 		reason: "an action does not depend on actions of another kind",
 	},
 	{
-		part: "scenarios/internal/actions/clients", own: []string{"scenarios/internal/actions", "scenarios/internal/behaviours", "scenarios/internal/draw"},
+		part: "scenarios/internal/actions/clients", own: []string{"scenarios/internal/actions", "scenarios/internal/behaviours", "scenarios/internal/draw", "scenarios/internal/english"},
 		reason: "an action does not depend on actions of another kind",
 	},
 	{
@@ -247,7 +247,7 @@ var layers = []layer{
 		reason: "a recording is text, made of what a real cluster's API says; whoever runs it knows the rest",
 	},
 	{
-		part: "scenarios/sweep", own: []string{"broker", "metrics", "scenarios", "scenarios/forecast", "scenarios/language"},
+		part: "scenarios/sweep", own: []string{"broker", "metrics", "scenarios", "scenarios/forecast", "scenarios/language", "scenarios/internal/english"},
 		modules: []string{"golang.org/x/sync"},
 		reason:  "a sweep runs Specs wherever they may run; it starts no cluster itself, and draws nothing",
 	},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/simctl/simctl/scenarios/internal/actions"
 	"github.com/simctl/simctl/scenarios/internal/draw"
+	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
 // Every schedule of soak begins with it, so none is drawn.
@@ -125,7 +126,7 @@ type FlapClients struct {
 func (a FlapClients) Check(int) error {
 	err := errors.Join(actions.ShareOfClients(a.Fraction), actions.Positive("down", a.Down), actions.Positive("up", a.Up))
 	if a.Times < 1 {
-		err = errors.Join(err, fmt.Errorf("%d times: it must be at least once", a.Times))
+		err = errors.Join(err, fmt.Errorf("times is %d: it must be at least 1", a.Times))
 	}
 	return err
 }
@@ -133,7 +134,7 @@ func (a FlapClients) Check(int) error {
 func (a FlapClients) Follow(h *actions.History) error { return h.NeedsClients() }
 
 func (a FlapClients) Mark() string {
-	return fmt.Sprintf("%g%% of the clients flap %d times", a.Fraction*100, a.Times)
+	return fmt.Sprintf("%g%% of the clients flap %s", a.Fraction*100, english.Plural(a.Times, "time"))
 }
 
 func (a FlapClients) Do(s *actions.Stage) error {
