@@ -13,9 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/simctl/simctl/internal/infile"
+	"github.com/simctl/simctl/internal/outfile"
 )
 
 // ErrNotResult is wrapped by errors about JSON that is no Result.
@@ -174,10 +173,7 @@ func (r *Result) WriteFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("encoding the result for %s: %w", path, err)
 	}
-	if err := renameio.WriteFile(path, data, 0o644); err != nil {
-		return fmt.Errorf("writing the result: %w", err)
-	}
-	return nil
+	return outfile.Write(path, data, 0o644)
 }
 
 // encode writes a field a line, but all points of a series on one line: they are most of the

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -33,7 +32,7 @@ func writeManual(cmd *cobra.Command, target string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.discard()) }()
+	defer func() { err = out.discard(err) }()
 	root := newRootCommand([]string{"help"}) // with the flags of all scenarios
 	root.DisableAutoGenTag = true
 	header := doc.GenManHeader{Section: "1", Source: "simctl " + version(), Manual: "simctl"}

@@ -6,10 +6,10 @@ import (
 	"os"
 
 	"github.com/dustin/go-humanize/english"
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/simctl/simctl/internal/infile"
+	"github.com/simctl/simctl/internal/outfile"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -60,5 +60,5 @@ func formatFile(cmd *cobra.Command, file string, check bool) (differs bool, err 
 	if err != nil {
 		return true, err
 	}
-	return true, renameio.WriteFile(file, formatted, info.Mode().Perm())
+	return true, outfile.Write(file, formatted, info.Mode().Perm())
 }

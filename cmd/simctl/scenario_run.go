@@ -143,7 +143,7 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 		err = out.commit()
 	}
 	if err != nil {
-		return errors.Join(err, out.discard())
+		return out.discard(err)
 	}
 	held.tell(cmd)
 	stopped := reports.Stopped(results)
@@ -252,5 +252,5 @@ func writeFiles(out *outDir, results []*metrics.Result) (lacking, err error) {
 		}
 	}
 	_, lacking = reports.Write(out.stage, results, "png", "html")
-	return lacking, nil
+	return out.named(lacking), nil
 }

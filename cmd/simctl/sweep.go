@@ -148,7 +148,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, hold.discard()) }()
+	defer func() { err = hold.discard(err) }()
 	s, err := f.execute(cmd.Context(), executor, show)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/behaviours"
 	"github.com/simctl/simctl/scenarios/internal/draw"
 	"github.com/simctl/simctl/scenarios/internal/english"
 )
@@ -22,6 +23,10 @@ func (StartClients) Follow(h *actions.History) error {
 	}
 	h.Started = true
 	return nil
+}
+
+func (StartClients) Disturbs(groups []behaviours.Group) float64 {
+	return float64(behaviours.Nodes(groups, ""))
 }
 
 func (StartClients) Mark() string { return "clients start" }
@@ -47,6 +52,14 @@ func (a StopClients) Check(int) error {
 		return errors.New("a group stops as a whole and until resume_clients: leave out fraction and for, or use a behaviour")
 	}
 	return errors.Join(actions.ShareOfClients(a.Fraction), actions.Lasting(a.For))
+}
+
+func (a StopClients) Disturbs(groups []behaviours.Group) float64 {
+	times := 1.0
+	if a.For > 0 {
+		times = 2 // they come back
+	}
+	return times * a.Fraction * float64(behaviours.Nodes(groups, a.Group))
 }
 
 func (a StopClients) Follow(h *actions.History) error { return h.NeedsClients() }
@@ -129,6 +142,10 @@ func (a FlapClients) Check(int) error {
 		err = errors.Join(err, fmt.Errorf("times is %d: it must be at least 1", a.Times))
 	}
 	return err
+}
+
+func (a FlapClients) Disturbs(groups []behaviours.Group) float64 {
+	return 2 * float64(a.Times) * a.Fraction * float64(behaviours.Nodes(groups, ""))
 }
 
 func (a FlapClients) Follow(h *actions.History) error { return h.NeedsClients() }
