@@ -351,6 +351,10 @@ var layers = []layer{
 		reason: "what a process costs is asked by benchmarks and runs alike",
 	},
 	{
+		part:   "internal/testbrowser",
+		reason: "a browser opens any page",
+	},
+	{
 		part:   "internal/testcerts",
 		reason: "tests of both ends of a connection need certificates of one authority",
 	},
