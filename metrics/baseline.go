@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/simctl/simctl/internal/infile"
+	"github.com/simctl/simctl/internal/outfile"
 )
 
 // Baseline is the outcome of earlier runs that later ones are held against: their Results
@@ -169,8 +168,5 @@ func (b *Baseline) WriteFile(path string) error {
 	if err := enc.Encode(b); err != nil {
 		return fmt.Errorf("writing the baseline: %w", err)
 	}
-	if err := renameio.WriteFile(path, text.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("writing the baseline: %w", err)
-	}
-	return nil
+	return outfile.Write(path, text.Bytes(), 0o644)
 }

@@ -13,9 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/simctl/simctl/internal/infile"
+	"github.com/simctl/simctl/internal/outfile"
 )
 
 // ErrNotResult is wrapped by errors about JSON that is no Result.
@@ -101,7 +100,7 @@ func checkSchema(data []byte) error {
 	var typ *json.UnmarshalTypeError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the file is truncated: its JSON breaks off after %d bytes", len(data))
+		return fmt.Errorf("the file is truncated: its JSON breaks off at byte %d", len(data))
 	case errors.As(err, &typ):
 		return fmt.Errorf(`%w: it is JSON, but no object with a whole number "schema"`, ErrNotResult)
 	case err != nil:
@@ -136,7 +135,7 @@ func (r *Result) validate() error {
 	}
 	for _, s := range r.Series {
 		if len(s.AtS) != len(s.Value) {
-			return fmt.Errorf("series %s has %d instants but %d values", s.Name, len(s.AtS), len(s.Value))
+			return fmt.Errorf("series %s does not pair instants with values: %d and %d", s.Name, len(s.AtS), len(s.Value))
 		}
 		for i := 1; i < len(s.AtS); i++ {
 			if s.AtS[i] < s.AtS[i-1] {
@@ -157,7 +156,7 @@ func (r *Result) validate() error {
 
 func (d Distribution) validate() error {
 	if len(d.LE) != len(d.Count) {
-		return fmt.Errorf("its distribution has %d bounds but %d counts", len(d.LE), len(d.Count))
+		return fmt.Errorf("its distribution does not pair bounds with counts: %d and %d", len(d.LE), len(d.Count))
 	}
 	for i := 1; i < len(d.LE); i++ {
 		if d.LE[i] <= d.LE[i-1] || d.Count[i] < d.Count[i-1] {
@@ -174,10 +173,7 @@ func (r *Result) WriteFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("encoding the result for %s: %w", path, err)
 	}
-	if err := renameio.WriteFile(path, data, 0o644); err != nil {
-		return fmt.Errorf("writing the result: %w", err)
-	}
-	return nil
+	return outfile.Write(path, data, 0o644)
 }
 
 // encode writes a field a line, but all points of a series on one line: they are most of the

@@ -153,7 +153,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	tests := []struct{ name, content, want string }{
 		{"empty", " \n", "the file is empty"},
-		{"truncated early", string(whole[:40]), "truncated: its JSON breaks off after 40 bytes"},
+		{"truncated early", string(whole[:40]), "truncated: its JSON breaks off at byte 40"},
 		{"truncated late", string(whole[:len(whole)-3]), "truncated"},
 		{"text", "# Results\n", "not a simctl result: invalid character '#'"},
 		{"other JSON", `{"name":"x"}`, `it has no "schema" and "run"`},
@@ -169,12 +169,12 @@ func TestLoadRefuses(t *testing.T) {
 		{"a phase without a name", `{"schema":1,"run":{"scenario":"s","broker":"b"},"phases":[{"name":""}]}`, "is empty or taken"},
 		{"two phases of a name", `{"schema":1,"run":{"scenario":"s","broker":"b"},"phases":[{"name":"p"},{"name":"p"}]}`, "is empty or taken"},
 		{"no broker", replace(`"broker": "shedding"`, `"broker": ""`), "run.broker must be set"},
-		{"uneven series", replace(`[1,2.25]`, `[1]`), "1 instants but 2 values"},
+		{"uneven series", replace(`[1,2.25]`, `[1]`), "instants with values: 1 and 2"},
 		{"time goes back", replace(`[1,2.25]`, `[1,0.5]`), "goes back in time"},
 		{"phase ends early", replace(`"end_s": 9`, `"end_s": -9`), "before its start"},
 		{"stopped in no phase", `{"schema":1,"run":{"scenario":"s","broker":"b"},"stopped":"--max-time 2m0s"}`, "in no phase"},
 		{"negative count", replace(`"evals_created": 9`, `"evals_created": -9`), "evals_created"},
-		{"uneven distribution", replace(`"count": [1]`, `"count": []`), "bounds but 0 counts"},
+		{"uneven distribution", replace(`"count": [1]`, `"count": []`), "bounds with counts: 1 and 0"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

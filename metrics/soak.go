@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"github.com/simctl/simctl/internal/outfile"
 )
 
 // Soak is what many random schedules came to.
@@ -88,8 +88,5 @@ func (s *Soak) WriteFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("encoding the soak for %s: %w", path, err)
 	}
-	if err := renameio.WriteFile(path, append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("writing the soak: %w", err)
-	}
-	return nil
+	return outfile.Write(path, append(data, '\n'), 0o644)
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/renameio/v2"
+	"github.com/simctl/simctl/internal/outfile"
 )
 
 // Sweep is the outcome of many runs of one scenario that differ in a few parameters.
@@ -81,10 +81,7 @@ func (s *Sweep) WriteFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("encoding the sweep for %s: %w", path, err)
 	}
-	if err := renameio.WriteFile(path, append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("writing the sweep: %w", err)
-	}
-	return nil
+	return outfile.Write(path, append(data, '\n'), 0o644)
 }
 
 // Number returns a value of the axis as a number; NaN if it is none.

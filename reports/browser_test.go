@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,19 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simctl/simctl/internal/testbrowser"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/page"
 	"github.com/simctl/simctl/reports/sweep"
 )
-
-// watcher goes first into the page and keeps what goes wrong.
-const watcher = `<script>
-const faults = [];
-addEventListener("error", (e) => faults.push(e.message || "cannot load " + e.target.outerHTML), true);
-addEventListener("unhandledrejection", (e) => faults.push(String(e.reason)));
-addEventListener("securitypolicyviolation", (e) => faults.push("blocked: " + e.blockedURI));
-for (const level of ["error", "warn"]) console[level] = (...args) => faults.push(args.join(" "));
-</script>`
 
 // visitor goes last into the page, does with a mouse what a reader does, and leaves what it
 // saw in an attribute of the page.
@@ -119,20 +110,14 @@ type visit struct {
 // chromium runs a headless browser on a file and returns what it prints.
 func chromium(t *testing.T, path string, args ...string) []byte {
 	t.Helper()
-	browser := os.Getenv("CHROMIUM")
-	if browser == "" {
-		browser = "chromium"
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, browser, append([]string{
-		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--allow-file-access-from-files", "--virtual-time-budget=10000",
-		"--user-data-dir=" + t.TempDir(), "file://" + path}, args...)...)
+	cmd := testbrowser.Command(ctx, t.TempDir(),
+		append([]string{"--allow-file-access-from-files", "--virtual-time-budget=10000", "file://" + path}, args...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s", browser, err, stderr.String())
+		t.Fatalf("%s: %v\n%s", cmd.Path, err, stderr.String())
 	}
 	return stdout.Bytes()
 }
@@ -140,10 +125,8 @@ func chromium(t *testing.T, path string, args ...string) []byte {
 // browse opens the page in a window, or in that of a phone.
 func browse(t *testing.T, page string, phone bool, args ...string) visit {
 	t.Helper()
-	page = strings.Replace(page, "<head>", "<head>"+watcher, 1)
-	page = strings.Replace(page, "</body>", visitor+"</body>", 1)
 	dir := t.TempDir()
-	for name, text := range map[string]string{"page.html": page, "frame.html": frame} {
+	for name, text := range map[string]string{"page.html": testbrowser.Visited(page, visitor), "frame.html": frame} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -248,7 +248,7 @@ func GitHubAnnotations(w io.Writer, runs []*metrics.Result) error {
 		lines[title] = append(lines[title], c.Name+": "+c.Detail)
 	}
 	if len(titles) > maxAnnotations {
-		rest := fmt.Sprintf("%d more groups of failed checks", len(titles)-maxAnnotations+1)
+		rest := wording.Count(len(titles)-maxAnnotations+1, "more group") + " of failed checks"
 		for _, title := range titles[maxAnnotations-1:] {
 			lines[rest] = append(lines[rest], fmt.Sprintf("%s: %d failed", title, len(lines[title])))
 		}
@@ -289,7 +289,7 @@ func StepSummary(w io.Writer, runs []*metrics.Result) error {
 	checks := Checks(runs)
 	failed := Failed(checks)
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n%d of %d checks hold.\n\n| | run | check | |\n|---|---|---|---|\n", wording.MarkdownCell(runs[0].Run.Scenario), len(checks)-failed, len(checks))
+	fmt.Fprintf(&b, "### %s\n\nHeld: %d of %s.\n\n| | run | check | |\n|---|---|---|---|\n", wording.MarkdownCell(runs[0].Run.Scenario), len(checks)-failed, wording.Count(len(checks), "check"))
 	for _, ok := range []bool{false, true} {
 		for _, c := range checks {
 			if c.OK == ok && (!ok || c.Threshold) {

@@ -182,7 +182,7 @@ func TestStepSummary(t *testing.T) {
 	}
 	want := `### s\|x
 
-2 of 5 checks hold.
+Held: 2 of 5 checks.
 
 | | run | check | |
 |---|---|---|---|

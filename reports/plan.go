@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/wording"
@@ -93,12 +94,12 @@ type PlanFigure struct {
 // and every formula with its letters.
 func PlanTable(w io.Writer, p Plan) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s\n\n", p.Title)
+	fmt.Fprintf(out, "%s\n\n", wrap(p.Title))
 	if err := planRows(out, p.Asked); err != nil {
 		return err
 	}
 	if len(p.Checked) > 0 {
-		fmt.Fprintf(out, "\n%s\n\n", p.CheckTitle)
+		fmt.Fprintf(out, "\n%s\n\n", wrap(p.CheckTitle))
 		if err := planRows(out, p.Checked); err != nil {
 			return err
 		}
@@ -107,7 +108,7 @@ func PlanTable(w io.Writer, p Plan) error {
 		planLimit(out, l)
 	}
 	fmt.Fprint(out, "\nFormulae\n\n")
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var rows [][3]string
 	for _, path := range planPaths(p.Asked) {
 		said := ""
 		for _, c := range p.Asked {
@@ -123,16 +124,34 @@ func PlanTable(w io.Writer, p Plan) error {
 				broker = "all"
 			}
 			said = f.Formula
-			fmt.Fprintf(table, "  %s\t%s\t%s\n", name, broker, f.Formula)
+			rows = append(rows, [3]string{name, broker, f.Formula})
 		}
 	}
-	_ = table.Flush() // an error stays with out
+	planTexts(out, rows)
 	fmt.Fprintln(out)
+	rows = nil
 	for _, in := range p.Inputs {
-		fmt.Fprintf(table, "  %s\t%s\t%s\n", in.Symbol, strings.TrimSpace(planNumber(in.Value)+" "+in.Unit), in.Title)
+		rows = append(rows, [3]string{in.Symbol, strings.TrimSpace(planNumber(in.Value) + " " + in.Unit), in.Title})
 	}
-	_ = table.Flush()
+	planTexts(out, rows)
 	return out.Flush()
+}
+
+// planTexts writes rows of two words and a text, which takes several lines if it is long. Errors stay
+// with w.
+func planTexts(w *bufio.Writer, rows [][3]string) {
+	const between = 2
+	var wide [2]int
+	for _, r := range rows {
+		for i := range wide {
+			wide[i] = max(wide[i], utf8.RuneCountInString(r[i]))
+		}
+	}
+	before := between + wide[0] + between + wide[1] + between
+	for _, r := range rows {
+		text := strings.ReplaceAll(wrapTo(r[2], tableWidth-before), "\n", "\n"+strings.Repeat(" ", before))
+		fmt.Fprintf(w, "  %-*s  %-*s  %s\n", wide[0], r[0], wide[1], r[1], text)
+	}
 }
 
 // planLimit writes what keeps a limit: a row for the runs as they are, then one a setting. Errors
@@ -162,7 +181,11 @@ func planLimit(w *bufio.Writer, l PlanLimit) {
 
 // planRows writes the figures, a row each, and the simulated value beside every estimate.
 func planRows(w io.Writer, columns []PlanColumn) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	padding := 2
+	if columns[0].Simulated != nil {
+		padding = 1 // three columns a broker fit a terminal
+	}
+	table := tabwriter.NewWriter(w, 0, 0, padding, ' ', tabwriter.AlignRight)
 	header := "\t"
 	for _, c := range columns {
 		header += c.Broker + "\t"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/simctl/simctl/metrics"
 )
@@ -15,7 +16,7 @@ func TestPlan(t *testing.T) {
 		for i, b := range []string{"legacy", "shedding"} {
 			out = append(out, PlanColumn{Broker: b, Simulated: simulated, Figures: []PlanFigure{
 				{Path: "phases.register.evals_created", Formula: "N·S", Estimate: 2000},
-				{Path: "phases.drain.recovery_s", Formula: []string{"E/r", "c·I"}[i], Estimate: []float64{4005, 12}[i]},
+				{Path: "phases.drain.recovery_s", Formula: []string{"E/r", "c·I, and so on: as fast as workers go until the last node is down, and then no more"}[i], Estimate: []float64{4005, 12}[i]},
 			}})
 		}
 		return out
@@ -42,6 +43,11 @@ func TestPlan(t *testing.T) {
 	var out bytes.Buffer
 	if err := PlanTable(&out, p); err != nil {
 		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if utf8.RuneCountInString(line) > tableWidth+1 {
+			t.Errorf("wider than %d columns: %s", tableWidth, line)
+		}
 	}
 	out.WriteString("----\n")
 	if err := PlanJSON(&out, p); err != nil {

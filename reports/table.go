@@ -159,7 +159,9 @@ func fitLabel(label string) []string {
 
 // wrap breaks a text into lines of the table's width: at middle dots if it has any, else at
 // spaces.
-func wrap(text string) string {
+func wrap(text string) string { return wrapTo(text, tableWidth) }
+
+func wrapTo(text string, most int) string {
 	words := strings.Fields(text)
 	if items := strings.Split(text, " · "); len(items) > 1 {
 		for i := range items[:len(items)-1] {
@@ -173,7 +175,7 @@ func wrap(text string) string {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case width == 0:
-		case width+1+n > tableWidth:
+		case width+1+n > most:
 			b.WriteByte('\n')
 			width = 0
 		default:

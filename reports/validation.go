@@ -99,7 +99,7 @@ func validationVerdict(r *agreement.Report) string {
 			}
 		}
 	}
-	text := fmt.Sprintf("%d of %d figures lie within the spread of repeats", within, rows)
+	text := fmt.Sprintf("%d of %s within the spread of repeats", within, wording.Count(rows, "figure"))
 	if len(off) > 0 {
 		slices.Sort(off)
 		text += fmt.Sprintf("; half deviate by at most %s, the worst by %s", wording.Percent(off[(len(off)-1)/2]), wording.Percent(off[len(off)-1]))

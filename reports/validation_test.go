@@ -50,12 +50,12 @@ storm                 real    simulated                  deviation  within sprea
   entries EvalUpdate  1,011   1,074 (1,061 to 1,083)     +6.2%      no
   evals complete      500     500                        +0.0%      yes
 
-2 of 5 figures lie within the spread of repeats; half deviate by at most 0.912%,
-the worst by 6.23%
+2 of 5 figures within the spread of repeats; half deviate by at most 0.912%, the
+worst by 6.23%
 `,
 		"markdown": `heartbeat-storm · 50 nodes · seed 1 · wall time · 1.4.3: 1 real run, 3 simulated (loopback)
 
-2 of 5 figures lie within the spread of repeats; half deviate by at most 0.912%, the worst by 6.23%.
+2 of 5 figures within the spread of repeats; half deviate by at most 0.912%, the worst by 6.23%.
 
 | storm | real | simulated | deviation | within spread |
 |---|---:|---:|---:|---:|

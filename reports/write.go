@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
+	"github.com/simctl/simctl/internal/outfile"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/chart"
 	"github.com/simctl/simctl/reports/figure"
@@ -114,12 +113,11 @@ func Write(dir string, runs []*metrics.Result, names ...string) ([]string, error
 // writeFile writes a file into dir, whole or not at all.
 func writeFile(dir, name string, write func(io.Writer) error) error {
 	var buf bytes.Buffer
-	err := write(&buf)
-	if err == nil {
-		err = renameio.WriteFile(filepath.Join(dir, name), buf.Bytes(), 0o644)
-	}
-	if err != nil {
+	if err := write(&buf); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	if err := outfile.Write(filepath.Join(dir, name), buf.Bytes(), 0o644); err != nil {
+		return err
 	}
 	return nil
 }

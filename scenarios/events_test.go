@@ -77,7 +77,7 @@ func TestImpossibleEventsAreNamed(t *testing.T) {
 		"the delay is -1s: it must be above 0":         faults.SlowApply{Slow: faults.Slow{Longer: -time.Second}},
 		"a clock rate of 0: it must be a number above": clients.SkewClocks{},
 		"a share of -1 of the clients":                 clients.StopClients{Fraction: -1},
-		"0 times: it must be at least once":            clients.FlapClients{Down: 1, Up: 1},
+		"times is 0: it must be at least 1":            clients.FlapClients{Down: 1, Up: 1},
 		"there is no server 9: the scenario has 3":     faults.StartServer{Server: 8},
 	} {
 		sc := withFaults(t, "legacy", at(1, faults.Heal{}), at(2, a))

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,7 +11,10 @@ import (
 
 	"github.com/simctl/simctl/cluster/apitypes"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/actions/clients"
 	"github.com/simctl/simctl/scenarios/internal/actions/operations"
+	"github.com/simctl/simctl/scenarios/internal/behaviours"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -39,6 +43,12 @@ func (c *Compiled) Size() Size {
 			}
 		}
 	}
+	s.add(slices.Collect(maps.Values(jobs)))
+	return s
+}
+
+// add adds jobs.
+func (s *Size) add(jobs []*rpc.Job) {
 	for _, j := range jobs {
 		if j.Type == rpc.JobTypeSystem || j.Type == rpc.JobTypeSysBatch {
 			s.SystemJobs++
@@ -49,7 +59,46 @@ func (c *Compiled) Size() Size {
 			s.ServiceAllocs += g.Count
 		}
 	}
-	return s
+}
+
+// Load is what a run has to do as far as the scenario's text says so. Work that lasts longer than
+// a phase waits for, such as the drain of a backlog, is no part of it.
+type Load struct {
+	Virtual     time.Duration // that the phases last at least
+	Evaluations float64       // by clients that start, stop, return or change, for each job on them
+	Allocs      float64       // that are placed for the first time
+}
+
+// Load returns what a run has to do at least.
+func (c *Compiled) Load() Load {
+	size, groups := c.Size(), behaviours.Groups(c.scenario.Fleet)
+	load := Load{Allocs: float64(size.Nodes*size.SystemJobs + size.ServiceAllocs)}
+	var registered Size
+	onNode := func() float64 {
+		return float64(registered.SystemJobs) + float64(registered.ServiceAllocs)/float64(size.Nodes)
+	}
+	going := map[string]*behaviours.Behaviour{}
+	for _, p := range c.scenario.Phases {
+		lasts := p.Until.Hold()
+		for _, e := range p.Events {
+			lasts = max(lasts, e.At+p.Until.Hold())
+			switch a := e.Action.(type) {
+			case actions.Registration:
+				registered.add(a.Registers())
+			case actions.Disturbance:
+				load.Evaluations += onNode() * a.Disturbs(groups)
+			case clients.BeginBehaviour:
+				going[a.Behaviour.Name] = a.Behaviour
+			case clients.EndBehaviour:
+				delete(going, a.Behaviour)
+			}
+		}
+		for _, b := range going {
+			load.Evaluations += onNode() * b.Acts(groups, lasts)
+		}
+		load.Virtual += lasts
+	}
+	return load
 }
 
 // makeJobs makes the jobs of every job block.

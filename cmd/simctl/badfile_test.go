@@ -29,7 +29,7 @@ func TestBadResultFiles(t *testing.T) {
 	}
 	for name, tt := range map[string]struct{ content, want string }{
 		"empty":     {"", "the file is empty"},
-		"truncated": {good[:len(good)/2], "the file is truncated: its JSON breaks off after"},
+		"truncated": {good[:len(good)/2], "the file is truncated: its JSON breaks off at byte"},
 		"cut short": {good[:len(good)-3], "the file is truncated"},
 		"foreign":   {`{"hello":"world"}`, `not a simctl result: it has no "schema" and "run"`},
 		"list":      {`[1,2,3]`, "not a simctl result: it is JSON, but no object"},

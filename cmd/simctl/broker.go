@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -162,7 +163,7 @@ func (p *exploreProgress) update(i, states int) {
 	defer p.mu.Unlock()
 	p.total += states - p.states[i]
 	p.states[i] = states
-	fmt.Fprintf(p.w, "\r%d states", p.total)
+	fmt.Fprintf(p.w, "\r%s", english.Plural(p.total, "state", ""))
 }
 
 func (p *exploreProgress) clear() { fmt.Fprint(p.w, "\r\x1b[K") }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/simctl/simctl/reports"
@@ -65,7 +66,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	fit, err := calibrate.Run(cmd.Context(), specs, groups, func(simulations int) {
 		if !f.quiet && time.Since(told) >= calibrationTold {
 			told = time.Now()
-			cmd.PrintErrf("%d simulations\n", simulations)
+			cmd.PrintErrf("%s\n", english.Plural(simulations, "simulation", ""))
 		}
 	})
 	if errors.Is(err, calibrate.ErrNothing) {

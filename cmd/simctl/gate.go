@@ -99,7 +99,7 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 		if out, err = newOutDir(f.out); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, out.discard()) }()
+		defer func() { err = out.discard(err) }()
 	}
 	ctx := cmd.Context()
 	results, err := f.simulate(ctx, cmd, runs)

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 )
@@ -19,7 +19,7 @@ man -l shows one, and a directory man1 below one of those that manpath lists is 
 looks for them. Pages have the date of today, or that of $SOURCE_DATE_EPOCH.`,
 		Example: `  simctl man man1
   man -l man1/simctl-gate.1`,
-		Args: takes(1, 1, "the directory to write to, got %d arguments"),
+		Args: takes(1, 1, "the directory to write to, got %d"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return writeManual(cmd, args[0])
 		},
@@ -32,7 +32,7 @@ func writeManual(cmd *cobra.Command, target string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.discard()) }()
+	defer func() { err = out.discard(err) }()
 	root := newRootCommand([]string{"help"}) // with the flags of all scenarios
 	root.DisableAutoGenTag = true
 	header := doc.GenManHeader{Section: "1", Source: "simctl " + version(), Manual: "simctl"}
@@ -46,6 +46,6 @@ func writeManual(cmd *cobra.Command, target string) (err error) {
 	if err := out.commit(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %d manual pages to %s\n", len(pages), target)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %s to %s\n", english.Plural(len(pages), "manual page", ""), target)
 	return err
 }

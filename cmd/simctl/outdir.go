@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/google/renameio/v2"
+	"github.com/simctl/simctl/internal/outfile"
 )
 
 // outDir is a directory of results that appears as a whole or not at all. Files are
@@ -94,11 +94,21 @@ func alone(near, prefix string) error {
 		if !ok || convErr != nil || pid == os.Getpid() {
 			continue
 		}
-		if p, err := os.FindProcess(pid); err == nil && p.Signal(syscall.Signal(0)) == nil {
+		if running(pid) {
 			return fmt.Errorf("another simctl, process %d, is writing there (%s)", pid, filepath.Join(near, e.Name()))
 		}
 	}
 	return nil
+}
+
+// running reports whether there is a process of that number. Windows says so when it finds it, and
+// knows no such signal.
+func running(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err == nil {
+		err = p.Signal(syscall.Signal(0))
+	}
+	return err == nil || errors.Is(err, errors.ErrUnsupported)
 }
 
 // checkFile returns a usage error if the file that a flag names cannot be written. Its
@@ -122,7 +132,7 @@ func writeFile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, text, 0o644)
+	return outfile.Write(path, text, 0o644)
 }
 
 // older returns the result files in the target that the runs of these brokers will not replace.
@@ -146,7 +156,7 @@ func (d *outDir) commit() error {
 	if err := d.publish(); err != nil {
 		return fmt.Errorf("publish the results: %w", err)
 	}
-	return d.discard()
+	return d.discard(nil)
 }
 
 func (d *outDir) publish() error {
@@ -172,10 +182,30 @@ func (d *outDir) publish() error {
 	return nil
 }
 
-// discard removes what was not committed. It may be called after commit.
-func (d *outDir) discard() error {
-	if err := os.RemoveAll(d.stage); err != nil {
-		return fmt.Errorf("remove the unfinished results in %s: %w", d.stage, err)
+// discard removes what was not committed, and adds what goes wrong there to the error of whoever
+// filled the directory. It may be called after commit.
+func (d *outDir) discard(err error) error {
+	err = d.named(err)
+	if removal := os.RemoveAll(d.stage); removal != nil {
+		err = errors.Join(err, fmt.Errorf("remove the unfinished results in %s: %w", d.stage, removal))
 	}
-	return nil
+	return err
 }
+
+// named returns an error that names files where commit puts them.
+func (d *outDir) named(err error) error {
+	if err == nil || !strings.Contains(err.Error(), d.stage) {
+		return err
+	}
+	return &targetError{err, strings.ReplaceAll(err.Error(), d.stage, d.target)}
+}
+
+// targetError is an error that names the target in the place of the hidden directory, which is
+// gone when somebody reads it.
+type targetError struct {
+	error
+	text string
+}
+
+func (e *targetError) Error() string { return e.text }
+func (e *targetError) Unwrap() error { return e.error }

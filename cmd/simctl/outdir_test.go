@@ -65,7 +65,7 @@ func TestOutDir(t *testing.T) {
 				return d
 			}
 
-			if err := fill().discard(); err != nil {
+			if err := fill().discard(nil); err != nil {
 				t.Fatal(err)
 			}
 			if got := tree(t, root); !slices.Equal(got, before) {
@@ -76,7 +76,7 @@ func TestOutDir(t *testing.T) {
 			if err := d.commit(); err != nil {
 				t.Fatal(err)
 			}
-			if err := d.discard(); err != nil {
+			if err := d.discard(nil); err != nil {
 				t.Errorf("discard after commit: %v", err)
 			}
 			if got := tree(t, root); !slices.Equal(got, c.want) {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/simctl/simctl/internal/outfile"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/record"
 )
@@ -79,11 +79,11 @@ func (f *recordFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	for name, text := range r.Files {
-		if err := renameio.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+		if err := outfile.Write(filepath.Join(dir, name), text, 0o644); err != nil {
 			return err
 		}
 	}
-	if err := renameio.WriteFile(f.out, r.Scenario, 0o644); err != nil {
+	if err := outfile.Write(f.out, r.Scenario, 0o644); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\nsimctl scenario run %s\n", f.out, last, scenarios.Quote(f.out))

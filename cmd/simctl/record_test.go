@@ -4,13 +4,14 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestRecordRuns: a cluster that serve simulates is recorded until a signal comes, and the
@@ -40,15 +41,16 @@ func TestRecordRuns(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "mine.hcl")
-	var text []byte
-	for !strings.Contains(string(text), "nodes      = 4") { // clients take a while to be ready
-		out, err := exec.Command("simctl", "record", "--address", address, "--out", file).CombinedOutput()
-		if err != nil && !strings.Contains(string(out), "there is nothing to record") {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		text, _ = os.ReadFile(file) // there is none without nodes
-		_ = os.Remove(file)
-		time.Sleep(50 * time.Millisecond)
+	readyNodes(t, address, 4)
+	if out, err := exec.Command("simctl", "record", "--address", address, "--out", file).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(text), "nodes      = 4") {
+		t.Errorf("the recording is\n%s(%v), want one of 4 nodes", text, err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
 	}
 	endless := exec.Command("simctl", "record", "--address", address, "--for", "1h", "--out", file)
 	said, err := endless.StderrPipe()
@@ -70,5 +72,28 @@ func TestRecordRuns(t *testing.T) {
 	run := exec.Command("simctl", "scenario", "run", file, "--quiet", "--broker", "shedding", "--out", filepath.Join(filepath.Dir(file), "run"))
 	if out, err := run.CombinedOutput(); err != nil || !strings.Contains(string(out), "4 nodes") {
 		t.Errorf("the recording: %v\n%s", err, out)
+	}
+}
+
+// readyNodes waits until so many nodes are ready, each time for the next change of any.
+func readyNodes(t *testing.T, address string, want int) {
+	t.Helper()
+	for index, ready := "0", 0; ready < want; {
+		resp, err := http.Get(address + "/v1/nodes?wait=1m&index=" + index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var nodes []struct{ Status string }
+		err = json.NewDecoder(resp.Body).Decode(&nodes)
+		resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		index, ready = resp.Header.Get("X-Nomad-Index"), 0
+		for _, n := range nodes {
+			if n.Status == "ready" {
+				ready++
+			}
+		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -66,7 +65,7 @@ func writeReports(cmd *cobra.Command, target string, runs []*metrics.Result, for
 	if err == nil {
 		err = dir.commit()
 	}
-	if err = errors.Join(err, dir.discard()); err != nil {
+	if err = dir.discard(err); err != nil {
 		return err
 	}
 	for _, name := range names {

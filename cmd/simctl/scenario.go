@@ -194,7 +194,7 @@ func onlyScenario(dir string) (string, error) {
 }
 
 // oneScenario requires one argument, the file or the name of a scenario.
-var oneScenario = takes(1, 1, "one scenario, got %d arguments")
+var oneScenario = takes(1, 1, "one scenario, got %d")
 
 func newScenarioShowCommand() *cobra.Command {
 	return &cobra.Command{

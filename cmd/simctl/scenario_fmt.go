@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/google/renameio/v2"
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/simctl/simctl/internal/infile"
+	"github.com/simctl/simctl/internal/outfile"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -29,7 +30,7 @@ func formatFiles(cmd *cobra.Command, files []string, check bool) error {
 		}
 	}
 	if check && changed > 0 {
-		return verdictErrorf("%d of %d files are not formatted: run simctl scenario fmt on them", changed, len(files))
+		return verdictErrorf("%d of %s not formatted: run simctl scenario fmt on what is listed", changed, english.Plural(len(files), "file is", "files are"))
 	}
 	return nil
 }
@@ -59,5 +60,5 @@ func formatFile(cmd *cobra.Command, file string, check bool) (differs bool, err 
 	if err != nil {
 		return true, err
 	}
-	return true, renameio.WriteFile(file, formatted, info.Mode().Perm())
+	return true, outfile.Write(file, formatted, info.Mode().Perm())
 }

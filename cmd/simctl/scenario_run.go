@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -143,7 +144,7 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 		err = out.commit()
 	}
 	if err != nil {
-		return errors.Join(err, out.discard())
+		return out.discard(err)
 	}
 	held.tell(cmd)
 	stopped := reports.Stopped(results)
@@ -172,12 +173,15 @@ func (f *scenarioFlags) announce(cmd *cobra.Command, runs []*scenarios.Compiled)
 	if !ok || took <= patience && memory <= free {
 		return
 	}
-	beyond := ""
+	beyond, more := "", ""
+	if slices.ContainsFunc(runs, func(r *scenarios.Compiled) bool { return !forecast.Of(r.Spec()).Known() }) {
+		more = " or more" // work that follows from how a run goes is not in it
+	}
 	if memory > free {
 		beyond = fmt.Sprintf(" (%.1f GiB are free)", free/(1<<30))
 	}
-	cmd.PrintErrf("this takes about %s and %.1f GiB of memory%s: fewer nodes or jobs take less, and --max-time or --max-memory stop it with what was until then\n",
-		roughly(took), memory/(1<<30), beyond)
+	cmd.PrintErrf("this takes about %s%s and %.1f GiB of memory%s: fewer nodes or jobs take less, and --max-time or --max-memory stop it with what was until then\n",
+		roughly(took), more, memory/(1<<30), beyond)
 }
 
 // compile returns the run without a broker and the runs, one for each broker, or says which flag
@@ -252,5 +256,5 @@ func writeFiles(out *outDir, results []*metrics.Result) (lacking, err error) {
 		}
 	}
 	_, lacking = reports.Write(out.stage, results, "png", "html")
-	return lacking, nil
+	return out.named(lacking), nil
 }

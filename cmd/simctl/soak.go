@@ -112,7 +112,7 @@ func (f *soakFlags) check(cmd *cobra.Command) error {
 	return f.checkDrop()
 }
 
-func (f *soakFlags) run(cmd *cobra.Command) error {
+func (f *soakFlags) run(cmd *cobra.Command) (err error) {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (f *soakFlags) run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		defer dir.discard()
+		defer func() { err = dir.discard(err) }()
 		r.dir = dir
 	}
 	return r.all()

@@ -148,7 +148,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, hold.discard()) }()
+	defer func() { err = hold.discard(err) }()
 	s, err := f.execute(cmd.Context(), executor, show)
 	if err != nil {
 		return err
@@ -337,9 +337,9 @@ func sweepVerdict(s *metrics.Sweep, out string) error {
 	case stopped != "":
 		return fmt.Errorf("%s: %s names them; the same command goes on from there", stopped, filepath.Join(out, reports.SweepSummaryName))
 	case failed > 0:
-		return fmt.Errorf("%d of %d runs failed: %s says why; the same command tries them again", failed, len(s.Runs), filepath.Join(out, reports.SweepSummaryName))
+		return fmt.Errorf("%d of %s failed: %s says why; the same command tries again", failed, english.Plural(len(s.Runs), "run", ""), filepath.Join(out, reports.SweepSummaryName))
 	case broken > 0:
-		return verdictErrorf("invariants failed in %d of %d runs: %s names them", broken, len(s.Runs), filepath.Join(out, reports.SweepSummaryName))
+		return verdictErrorf("invariants failed in %d of %s: %s names them", broken, english.Plural(len(s.Runs), "run", ""), filepath.Join(out, reports.SweepSummaryName))
 	}
 	return nil
 }

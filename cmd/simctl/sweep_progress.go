@@ -59,11 +59,11 @@ func (s *sweepProgress) plan() string {
 	parts := []string{fmt.Sprintf("%s: %s", english.Plural(s.total, "run", ""), english.Plural(s.total/each, "cell", ""))}
 	left := "about %s in all"
 	if st.Design.Kind == sweep.Knee {
-		parts = []string{fmt.Sprintf("%d to %d runs: %s to search", s.total, s.most, english.Plural(s.total/each, "knee", ""))}
+		parts = []string{fmt.Sprintf("%d to %s: %s to search", s.total, english.Plural(s.most, "run", ""), english.Plural(s.total/each, "knee", ""))}
 		left = "about %s for the first step of each"
 	}
 	if slices.ContainsFunc(st.Axes, func(a sweep.Axis) bool { return a.Only != nil }) { // the runs are no product of cells, brokers and seeds
-		parts = []string{fmt.Sprintf("%d runs: some under one broker only", s.total)}
+		parts = []string{english.Plural(s.total, "run", "") + ": some under one broker only"}
 	} else {
 		parts[0] += fmt.Sprintf(" × %s × %s", english.Plural(len(st.Brokers), "broker", ""), english.Plural(len(st.Seeds), "seed", ""))
 	}
@@ -138,7 +138,7 @@ func (s *sweepProgress) announce(planned []sweep.Run) {
 	if beyond > 0 {
 		fmt.Fprintf(s.w, "warning: %s needs about %.1f GiB of memory: it runs alone, and may swap or be killed", s.study.Label(largest), most/(1<<30))
 		if beyond > 1 {
-			fmt.Fprintf(s.w, "; so do %d other runs", beyond-1)
+			fmt.Fprintf(s.w, "; so %s %s", english.PluralWord(beyond-1, "does", "do"), english.Plural(beyond-1, "other run", ""))
 		}
 		fmt.Fprintln(s.w)
 	}
@@ -148,9 +148,9 @@ func (s *sweepProgress) announce(planned []sweep.Run) {
 func (s *sweepProgress) expected() int { return max(s.total, s.done+s.running) }
 
 func (s *sweepProgress) status() string {
-	text := fmt.Sprintf("%d of %d runs done, %d under way", s.done, s.expected(), s.running)
+	text := fmt.Sprintf("%d of %s done, %d under way", s.done, english.Plural(s.expected(), "run", ""), s.running)
 	if s.study.Design.Kind == sweep.Knee {
-		text = fmt.Sprintf("%d runs done (at most %d), %d under way", s.done, s.most, s.running)
+		text = fmt.Sprintf("%s done (at most %d), %d under way", english.Plural(s.done, "run", ""), s.most, s.running)
 	}
 	if s.failed > 0 {
 		text += fmt.Sprintf(", %d failed", s.failed)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -118,7 +117,7 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) (err error) {
 		if out, err = newOutDir(f.out); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, out.discard()) }()
+		defer func() { err = out.discard(err) }()
 	}
 	show := newProgress(cmd.ErrOrStderr(), f.quiet, false, specs)
 	simulated, err := scenarios.RunAll(cmd.Context(), specs, show.update)

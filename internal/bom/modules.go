@@ -16,7 +16,7 @@ import (
 const program = "github.com/simctl/simctl/cmd/simctl"
 
 // platforms are those that releases are built for (.goreleaser.yaml): what is linked in depends on them.
-var platforms = []string{"linux", "darwin"}
+var platforms = []string{"linux", "darwin", "windows"}
 
 // dep is a dependency.
 type dep struct {

@@ -27,7 +27,7 @@ var layers = []layer{
 		reason: "the explorer tries orders of operations on the broker alone",
 	},
 	{
-		part: "metrics", own: []string{"internal/infile"}, modules: []string{"github.com/HdrHistogram/hdrhistogram-go", "github.com/google/renameio/v2"},
+		part: "metrics", own: []string{"internal/infile", "internal/outfile"}, modules: []string{"github.com/HdrHistogram/hdrhistogram-go"},
 		reason: "a Result must be readable wherever its file is, without the simulator",
 	},
 	{
@@ -169,7 +169,7 @@ var layers = []layer{
 		reason: "an action does not depend on actions of another kind",
 	},
 	{
-		part: "scenarios/internal/actions/clients", own: []string{"scenarios/internal/actions", "scenarios/internal/behaviours", "scenarios/internal/draw"},
+		part: "scenarios/internal/actions/clients", own: []string{"scenarios/internal/actions", "scenarios/internal/behaviours", "scenarios/internal/draw", "scenarios/internal/english"},
 		reason: "an action does not depend on actions of another kind",
 	},
 	{
@@ -187,8 +187,8 @@ var layers = []layer{
 	},
 	{
 		part:    "scenarios/internal/realcluster",
-		own:     []string{"broker", "cluster", "cluster/rpc", "nodesim/remote", "internal/filelock", "internal/redact"},
-		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver", "github.com/google/renameio/v2"},
+		own:     []string{"broker", "cluster", "cluster/rpc", "nodesim/remote", "internal/filelock", "internal/outfile", "internal/redact"},
+		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},
 		reason:  "a real cluster is what its API and its metrics say, whoever started the servers and whatever runs there",
 	},
 	{
@@ -247,7 +247,7 @@ var layers = []layer{
 		reason: "a recording is text, made of what a real cluster's API says; whoever runs it knows the rest",
 	},
 	{
-		part: "scenarios/sweep", own: []string{"broker", "metrics", "scenarios", "scenarios/forecast", "scenarios/language"},
+		part: "scenarios/sweep", own: []string{"broker", "metrics", "scenarios", "scenarios/forecast", "scenarios/language", "scenarios/internal/english"},
 		modules: []string{"golang.org/x/sync"},
 		reason:  "a sweep runs Specs wherever they may run; it starts no cluster itself, and draws nothing",
 	},
@@ -261,8 +261,8 @@ var layers = []layer{
 		reason: "clients for servers elsewhere need no cluster of ours",
 	},
 	{
-		part: "reports", own: []string{"metrics", "metrics/agreement", "reports/wording", "reports/figure", "reports/sweep", "reports/chart", "reports/page"},
-		modules: []string{"github.com/olekukonko/tablewriter", "github.com/google/renameio/v2"},
+		part: "reports", own: []string{"internal/outfile", "metrics", "metrics/agreement", "reports/wording", "reports/figure", "reports/sweep", "reports/chart", "reports/page"},
+		modules: []string{"github.com/olekukonko/tablewriter"},
 		reason:  "every report must be made from Result files alone; its rooms are below it, and none reaches up",
 	},
 	{
@@ -271,9 +271,9 @@ var layers = []layer{
 		reason:  "how runs and figures read must be the same on a terminal, in a chart and on a page",
 	},
 	{
-		part: "reports/figure", own: []string{"reports/wording"},
+		part: "reports/figure", own: []string{"internal/outfile", "reports/wording"},
 		modules: []string{
-			"gonum.org/v1/plot", "codeberg.org/go-fonts/liberation", "golang.org/x/image", "github.com/google/renameio/v2",
+			"gonum.org/v1/plot", "codeberg.org/go-fonts/liberation", "golang.org/x/image",
 		},
 		reason: "a drawing shows what its figure holds and knows of no run",
 	},
@@ -291,10 +291,10 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"internal/infile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/calibrate", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/record", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "metrics/agreement", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
+		part: "cmd", own: []string{"internal/infile", "internal/outfile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/calibrate", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/record", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "metrics/agreement", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
-			"github.com/mattn/go-isatty", "github.com/google/renameio/v2", "github.com/dustin/go-humanize", "github.com/mitchellh/go-wordwrap",
+			"github.com/mattn/go-isatty", "github.com/dustin/go-humanize", "github.com/mitchellh/go-wordwrap",
 		},
 		reason: "a command maps flags to a scenario and results to a report; logic lives below",
 	},
@@ -327,7 +327,7 @@ var layers = []layer{
 		reason: "what nobody should read is the same in every text",
 	},
 	{
-		part: "internal/nomadproc", own: []string{"internal/filelock"}, modules: []string{"github.com/hashicorp/nomad/api", "github.com/google/renameio/v2"},
+		part: "internal/nomadproc", own: []string{"internal/filelock", "internal/outfile"}, modules: []string{"github.com/hashicorp/nomad/api"},
 		reason: "servers are processes, whatever is done with them",
 	},
 	{
@@ -343,12 +343,20 @@ var layers = []layer{
 		reason: "every history of a system is searched the same way, whatever its steps are",
 	},
 	{
+		part:   "internal/outfile",
+		reason: "a file appears whole or not at all, whatever is in it",
+	},
+	{
 		part:   "internal/infile",
 		reason: "how long a file may be does not depend on what is in it",
 	},
 	{
 		part:   "internal/rusage",
 		reason: "what a process costs is asked by benchmarks and runs alike",
+	},
+	{
+		part:   "internal/testbrowser",
+		reason: "a browser opens any page",
 	},
 	{
 		part:   "internal/testcerts",

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // ErrHeld says that another process, or another part of this one, has the lock.
@@ -22,13 +21,9 @@ func Take(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil {
-		return f, nil
+	if err := lock(f); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	_ = f.Close()
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = ErrHeld
-	}
-	return nil, fmt.Errorf("lock %s: %w", path, err)
+	return f, nil
 }

@@ -13,9 +13,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/hashicorp/nomad/api"
+
+	"github.com/simctl/simctl/internal/outfile"
 )
+
+// errNoProc says that the table of processes cannot be read here.
+var errNoProc = errors.New("the processes of this machine are not to be seen in /proc: clusters on loopback need Linux")
+
+const configFlag = "-config="
+
+// pollEvery is the time between two looks at what has no other way to tell.
+const pollEvery = 50 * time.Millisecond
 
 // Cluster is a cluster of servers in a directory.
 type Cluster struct {
@@ -174,7 +183,7 @@ func (c *Cluster) save() error {
 	if err != nil {
 		return err
 	}
-	return renameio.WriteFile(filepath.Join(c.Dir, stateFile), append(text, '\n'), 0o644)
+	return outfile.Write(filepath.Join(c.Dir, stateFile), append(text, '\n'), 0o644)
 }
 
 // Down ends the servers and removes what they stored. Nobody else may be starting or using them.

@@ -53,7 +53,7 @@ func Of(runs []*metrics.Result) []figure.Figure {
 	shown := runs[:min(len(runs), MostPanels)]
 	v := newView(shown)
 	if len(shown) < len(runs) {
-		v.subtitle = fmt.Sprintf("%s · the first %d of %d runs", wording.Subtitle(runs), len(shown), len(runs))
+		v.subtitle = fmt.Sprintf("%s · the first %d of %s", wording.Subtitle(runs), len(shown), wording.Count(len(runs), "run"))
 	}
 	for _, c := range registry {
 		f := c.figure(v)

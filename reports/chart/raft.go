@@ -19,7 +19,7 @@ func raftFigure(v *view) figure.Figure {
 		if s := r.SeriesByName(metrics.SeriesRaftIndex); s != nil && len(s.AtS) > 0 {
 			p.Lines = []figure.Line{{Name: "last index", Color: v.colors[i], X: s.AtS, Y: s.Value}}
 			heights = append(heights, figure.Figure{Panels: []figure.Panel{p}}.Top())
-			p.Detail = "+" + wording.Grouped(float64(r.Totals.RaftEntries)) + " entries"
+			p.Detail = "+" + wording.Counted(float64(r.Totals.RaftEntries), "entries")
 		}
 		f.Panels = append(f.Panels, p)
 	}

@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/simctl/simctl/internal/outfile"
 )
 
 // Formats are the formats of pictures: those that Encode and WriteFiles take.
@@ -36,8 +37,8 @@ func WriteFiles(dir string, figs []Figure, formats ...string) ([]string, error) 
 				return names, fmt.Errorf("drawing the chart %s: %w", f.ID, err)
 			}
 			name := f.ID + "." + format
-			if err := renameio.WriteFile(filepath.Join(dir, name), buf.Bytes(), 0o644); err != nil {
-				return names, fmt.Errorf("writing the chart: %w", err)
+			if err := outfile.Write(filepath.Join(dir, name), buf.Bytes(), 0o644); err != nil {
+				return names, err
 			}
 			names = append(names, name)
 		}

@@ -129,7 +129,7 @@ func HTML(w io.Writer, runs []*metrics.Result) error {
 	if title == "" {
 		title = wording.UpperFirst(runs[0].Run.Scenario)
 		if len(runs) > 1 {
-			title += fmt.Sprintf(": %d runs", len(runs))
+			title += ": " + wording.Count(len(runs), "run")
 		}
 	}
 	f, err := newFrame(title, s.Subtitle, runs, chart.Of(runs))

@@ -22,7 +22,7 @@ func (v *view) curves(path string, axisIndex int) figure.Figure {
 		f.Title += ", by " + a.Name
 	}
 	if len(v.s.Seeds) > 1 {
-		f.Note = fmt.Sprintf("lines: median of %d seeds; shade: lowest to highest", len(v.s.Seeds))
+		f.Note = fmt.Sprintf("lines: median of %s; shade: lowest to highest", wording.Count(len(v.s.Seeds), "seed"))
 	}
 	rests := v.rests(axisIndex)
 	switch {
@@ -33,7 +33,7 @@ func (v *view) curves(path string, axisIndex int) figure.Figure {
 		f.Note = "a point for every cell; the other axes differ from point to point"
 	case len(rests) > figure.MaxMultiples:
 		f.Panels = []figure.Panel{v.curvePanel(path, axisIndex, rests)}
-		f.Note = fmt.Sprintf("lines: median over the %d combinations of the other axes; shade: lowest to highest", len(rests))
+		f.Note = fmt.Sprintf("lines: median over the %s of the other axes; shade: lowest to highest", wording.Count(len(rests), "combination"))
 	default:
 		for _, rest := range rests {
 			p := v.curvePanel(path, axisIndex, [][]string{rest})

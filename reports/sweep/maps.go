@@ -140,7 +140,7 @@ func numbersOf(a metrics.Axis) []float64 {
 func (v *view) groups(x, y int) (groups [][][]string, note string) {
 	rests := v.rests(x, y)
 	if len(rests)*len(v.s.Brokers) > figure.MaxMultiples {
-		return [][][]string{rests}, fmt.Sprintf("; medians over the %d combinations of the other axes", len(rests))
+		return [][][]string{rests}, fmt.Sprintf("; medians over the %s of the other axes", wording.Count(len(rests), "combination"))
 	}
 	for _, rest := range rests {
 		groups = append(groups, [][]string{rest})

@@ -113,7 +113,7 @@ func largestText(s *metrics.Sweep, broker string) string {
 		case len(with) <= mostCells:
 			parts = append(parts, strings.TrimSpace(l+" with "+strings.Join(with, ", ")))
 		default:
-			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s with %d of %d settings", l, len(with), all)))
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s with %d of %s", l, len(with), wording.Count(all, "setting"))))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -187,7 +187,7 @@ func cellSection(s *metrics.Sweep) Section {
 	}
 	sec := Section{Title: "Cells"}
 	if len(s.Seeds) > 1 {
-		sec.Title = fmt.Sprintf("Cells, medians over %d seeds", len(s.Seeds))
+		sec.Title = "Cells, medians over " + wording.Count(len(s.Seeds), "seed")
 	}
 	for _, a := range s.Axes {
 		sec.Header = append(sec.Header, a.Name)

@@ -42,10 +42,8 @@ func (s *Summary) opening(runs []*metrics.Result) string {
 	for _, w := range warnings(runs, s.Labels) {
 		say(w)
 	}
-	if n := len(s.Failures); n == 1 {
-		say("1 check failed")
-	} else if n > 1 {
-		say(fmt.Sprintf("%d checks failed", n))
+	if n := len(s.Failures); n > 0 {
+		say(Count(n, "check") + " failed")
 	}
 	switch {
 	case stopped != "" || !alike: // figures of a part of a run, or of another one, are no gain

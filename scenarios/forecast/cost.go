@@ -2,12 +2,10 @@ package forecast
 
 import (
 	"math"
-	"slices"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/closedform"
-	"github.com/simctl/simctl/scenarios/language"
 )
 
 // Cost is what a run costs the machine that it runs on.
@@ -15,7 +13,7 @@ type Cost struct {
 	CPUS   float64 // processor time in seconds
 	Memory float64 // what the process needs, in bytes
 	phases []phase // nil if no formula knows the run
-	waits  bool    // for a number of evaluations, which says most of what the run costs
+	told   bool    // the run goes on virtual time, and its text says what it does
 }
 
 // phase is the processor time of a phase: what it takes before it moves towards its end, such as
@@ -35,9 +33,8 @@ func (c Cost) Peak(heap float64) float64 { return min(max(c.Memory, heap), c.Mem
 // Known reports whether formulae know the run, and not only one that is like it.
 func (c Cost) Known() bool { return c.phases != nil }
 
-// Told reports whether the cost is worth telling: formulae know the run, or it waits for a number
-// of evaluations.
-func (c Cost) Told() bool { return c.Known() || c.waits }
+// Told reports whether the cost is worth telling.
+func (c Cost) Told() bool { return c.told }
 
 // Done returns the share of the cost, 0 to 1, that a run has had by now. Without formulae all
 // phases count alike.
@@ -80,46 +77,65 @@ const (
 	// nodes and 200,000 of them, 0.55 and 0.30 ms at 2,000 nodes and a million.
 	legacyWaitedCPUS, waitedCPUS = 0.45e-3, 0.28e-3
 
+	// A virtual second of three servers: their heartbeats, and the samples of the run.
+	virtualCPUS = 0.3e-3
+	// How long a client waits between two heartbeats in a small cluster, and how many there are a
+	// second in a large one.
+	usualTTL, mostHeartbeats = 13.0, 40.0
+	// An evaluation, and its part of the entries of its node and plan.
+	entriesOfEvaluation = 1.5
+
 	startBytes, nodeBytes             = 35e6, 22e3
 	entryBytes, evalBytes, allocBytes = 1e3, 1e3, 4.5e3
 )
 
 // Of estimates what a run costs the machine. A broker without formulae counts as the legacy
-// one. A scenario of one's own counts as a heartbeat storm with the variables that both have.
+// one. A scenario without formulae costs by what its text says that it will do.
 func Of(spec scenarios.Spec) Cost {
 	if spec.Broker != broker.Shedding().String() {
 		spec.Broker = broker.Legacy().String()
 	}
-	e, err := closedform.Of(spec)
-	known := err == nil && spec.Clock != scenarios.ClockWall
-	if err != nil {
-		if e, err = closedform.Of(likeStorm(spec)); err != nil {
-			return Cost{CPUS: 10, Memory: 1 << 30}
+	if e, err := closedform.Of(spec); err == nil {
+		c := ofStorm(e)
+		c.told = spec.Clock != scenarios.ClockWall
+		if !c.told {
+			c.phases = nil
 		}
+		return c
 	}
-	c := ofStorm(e)
-	if !known {
-		c.phases = nil
-		c.wait(spec)
+	compiled, err := scenarios.Compile(spec)
+	if err != nil {
+		return Cost{CPUS: 10, Memory: 1 << 30}
 	}
+	c := ofLoad(compiled.Size(), compiled.Load())
+	c.told = spec.Clock != scenarios.ClockWall
+	c.wait(float64(compiled.Evaluations()), spec.Broker)
 	return c
 }
 
 // wait adds the evaluations that a phase waits for. They may come at any pace, so the cost goes by
 // their number alone.
-func (c *Cost) wait(spec scenarios.Spec) {
-	compiled, err := scenarios.Compile(spec)
-	if err != nil || compiled.Evaluations() == 0 {
-		return
-	}
-	n, each := float64(compiled.Evaluations()), waitedCPUS
-	entries := 0.0
-	if spec.Broker == broker.Legacy().String() {
+func (c *Cost) wait(n float64, name string) {
+	each, entries := waitedCPUS, 0.0
+	if name == broker.Legacy().String() {
 		each, entries = legacyWaitedCPUS, n
 	}
-	c.waits = true
 	c.CPUS += n * each
 	c.Memory += n*evalBytes + entries*entryBytes
+}
+
+// ofLoad returns the cost of a run of which only its text is known. Every evaluation counts as if a
+// worker processed it.
+func ofLoad(size scenarios.Size, load scenarios.Load) Cost {
+	seconds, nodes := load.Virtual.Seconds(), float64(size.Nodes)
+	servers := (2 + float64(size.Servers)) / 5
+	calls := seconds * (nodes*clientCalls/2 + min(nodes/usualTTL, mostHeartbeats))
+	entries := load.Evaluations * entriesOfEvaluation
+	return Cost{
+		CPUS: startCPUS + servers*(seconds*virtualCPUS+entries*entryCPUS) + calls*callCPUS +
+			load.Evaluations*(createdCPUS+processedCPUS) + load.Allocs*placedCPUS,
+		Memory: startBytes + nodes*nodeBytes + load.Allocs*allocBytes + entries*entryBytes + load.Evaluations*evalBytes,
+	}
 }
 
 // ofStorm returns the cost of a storm from what the formulae say of it.
@@ -150,29 +166,4 @@ func figure(e *closedform.Estimate, phase, name string) float64 {
 		return 0
 	}
 	return v
-}
-
-// likeStorm returns the heartbeat storm with the values that the Spec gives to variables of
-// the same names.
-func likeStorm(spec scenarios.Spec) scenarios.Spec {
-	like := scenarios.Spec{Scenario: closedform.Scenario, Broker: spec.Broker, Cost: spec.Cost}
-	own, err := spec.Variables()
-	if err != nil {
-		return like
-	}
-	known, err := like.Variables()
-	if err != nil {
-		return like
-	}
-	for _, v := range own {
-		if v.Value == nil || !slices.ContainsFunc(known, func(k language.Variable) bool { return k.Name == v.Name && k.Type == v.Type }) {
-			continue
-		}
-		with := like
-		with.Set(v.Name, v.Value)
-		if _, err := scenarios.Compile(with); err == nil {
-			like = with
-		}
-	}
-	return like
 }

@@ -154,8 +154,8 @@ func TestSideBySide(t *testing.T) {
 	if _, within, _ := SideBySide([]*scenarios.Compiled{one.Within(scenarios.Limits{Memory: 1 << 20})}); within >= memory {
 		t.Errorf("a run within 1 MiB takes %.0f bytes, one without a limit %.0f", within, memory)
 	}
-	if _, _, ok := SideBySide([]*scenarios.Compiled{one, compile(scenarios.Spec{Scenario: "steady-state", Broker: "legacy", Seed: 1})}); ok {
-		t.Error("the cost of a scenario without formulae is known")
+	if _, _, ok := SideBySide([]*scenarios.Compiled{one, compile(scenarios.Spec{Scenario: "steady-state", Broker: "legacy", Seed: 1, Clock: scenarios.ClockWall})}); ok {
+		t.Error("the cost of a run on the wall clock is known")
 	}
 }
 
@@ -177,7 +177,34 @@ func TestCostOfEvaluations(t *testing.T) {
 			t.Errorf("%s, %d nodes, %d evaluations: %.0f s (told: %v), took %.0f s", c.broker, c.nodes, c.evaluations, cost.CPUS, cost.Told(), c.cpuS)
 		}
 	}
-	if cost := Of(scenarios.Spec{Scenario: "flapping", Broker: "legacy"}); cost.Told() {
-		t.Error("nobody knows how long a run flaps, and its cost is told")
+}
+
+// TestCostOfLoads: a run costs by what its text says that it will do, within a factor of two of
+// seconds of processor time and MB that runs took.
+func TestCostOfLoads(t *testing.T) {
+	for _, c := range []struct {
+		scenario, broker string
+		nodes            int
+		cpuS, mb         float64
+	}{
+		{"steady-state", "legacy", 100, 2.4, 71},
+		{"steady-state", "shedding", 1000, 6.1, 193},
+		{"flapping", "legacy", 100, 2.5, 102},
+		{"flapping", "legacy", 1000, 12.8, 453},
+		{"flapping", "shedding", 1000, 11.6, 446},
+		{"fingerprint-churn", "legacy", 1000, 9.0, 410},
+		{"lagging-follower", "legacy", 1000, 5.8, 355},
+		{"partition-heal", "legacy", 1000, 3.8, 227},
+		{"pause-resume", "shedding", 1000, 2.7, 217},
+		{"worked-example", "legacy", 100, 1.5, 122}, // its jobs come after its clients
+		{"alloc-failures", "legacy", 1000, 1.1, 89},
+	} {
+		cost := Of(scenarios.Spec{Scenario: c.scenario, Broker: c.broker, Vars: map[string]any{"nodes": c.nodes}})
+		if !cost.Told() || cost.Known() || cost.CPUS < c.cpuS/2 || cost.CPUS > c.cpuS*2 {
+			t.Errorf("%s, %s, %d nodes: %.1f s (told: %v), took %.1f s", c.scenario, c.broker, c.nodes, cost.CPUS, cost.Told(), c.cpuS)
+		}
+		if peak := cost.Peak(640e6) / 1e6; peak < c.mb/2 || peak > c.mb*2 {
+			t.Errorf("%s, %s, %d nodes: %.0f MB, took %.0f MB", c.scenario, c.broker, c.nodes, peak, c.mb)
+		}
 	}
 }

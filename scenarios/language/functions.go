@@ -88,6 +88,14 @@ type Distribution struct {
 // IsZero reports whether d is the zero value.
 func (d Distribution) IsZero() bool { return d == Distribution{} }
 
+// Mean returns what draws are on average; a normal distribution counts as if it were not cut at zero.
+func (d Distribution) Mean() time.Duration {
+	if d.Kind == "uniform" {
+		return d.A + (d.B-d.A)/2
+	}
+	return d.A
+}
+
 // Draw takes one value. A constant draws nothing from r; the others take exactly one call
 // of the method named: uniform Float64 (A + f(B-A)), exponential ExpFloat64 (A f), normal
 // NormFloat64 (A + f B, never below zero).

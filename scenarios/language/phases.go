@@ -61,7 +61,7 @@ func (d *decoder) events(events []Event) []Event {
 			d.fail(e.At, "Out of range", "times is %d; it must be %d at most.", e.Times, maxTimes)
 			return events
 		case float64(e.Every)*float64(e.Times) > float64(maxDuration):
-			d.fail(e.At, "Out of range", "%d times %v is longer than %v.", e.Times, e.Every, maxDuration)
+			d.fail(e.At, "Out of range", "%d × %v is longer than %v.", e.Times, e.Every, maxDuration)
 			return events
 		case e.Times > 1 && e.Every == 0:
 			d.fail(e.At, "Missing every", "An event that happens %d times must say how far apart (every).", e.Times)

@@ -183,13 +183,13 @@ func failed(s nodesim.Stats) uint64 {
 
 // Line says how the fleet does.
 func (s Status) Line() string {
-	line := fmt.Sprintf("%d of %d clients ready, %d registered; a second: %.0f registrations, %.0f heartbeats, %.0f updates of allocations",
-		s.Ready, s.Nodes, s.Registered, s.Registrations, s.Heartbeats, s.AllocUpdates)
+	line := fmt.Sprintf("%d of %s ready, %d registered; a second: registrations %.0f, heartbeats %.0f, updates of allocations %.0f",
+		s.Ready, english.Plural(s.Nodes, "client"), s.Registered, s.Registrations, s.Heartbeats, s.AllocUpdates)
 	if s.Stopped > 0 {
 		line += fmt.Sprintf("; %d silent", s.Stopped)
 	}
 	if s.Failed > 0 {
-		line += fmt.Sprintf("; %.0f calls failed (%v)", s.Failed, s.LastError)
+		line += fmt.Sprintf("; failed calls %.0f (%v)", s.Failed, s.LastError)
 	}
 	return line
 }
@@ -205,14 +205,15 @@ func (s Status) Summary() string {
 	if s.ReadyAfter != 0 {
 		fmt.Fprintf(&b, "all were ready for the first time after %v\n", s.ReadyAfter.Round(100*time.Millisecond))
 	}
-	fmt.Fprintf(&b, "calls: %d registrations (%d failed), %d heartbeats (%d failed), %d updates of allocations (%d failed)\n",
-		s.Stats.Registrations, s.RegistrationErrors, s.Stats.Heartbeats, s.HeartbeatErrors, s.Stats.AllocUpdates, s.AllocUpdateErrors)
+	fmt.Fprintf(&b, "calls: %s (%d failed), %s (%d failed), %s (%d failed)\n",
+		english.Plural(s.Stats.Registrations, "registration"), s.RegistrationErrors, english.Plural(s.Stats.Heartbeats, "heartbeat"), s.HeartbeatErrors,
+		english.Agree(s.Stats.AllocUpdates, "update of allocations", "updates of allocations"), s.AllocUpdateErrors)
 	for i, f := range s.Failures {
 		if i == shownFailures {
-			fmt.Fprintf(&b, "and %d other kinds of failures\n", len(s.Failures)-i)
+			fmt.Fprintf(&b, "and %s of failures\n", english.Plural(len(s.Failures)-i, "other kind"))
 			break
 		}
-		fmt.Fprintf(&b, "%s of %s failed: %s\n", english.Plural(int(f.Count), "call"), f.Method, f.Error)
+		fmt.Fprintf(&b, "%s of %s failed: %s\n", english.Plural(f.Count, "call"), f.Method, f.Error)
 	}
 	fmt.Fprintf(&b, "this process: %.2f cores on average, %d MiB of memory at most\n", s.Cores, s.PeakRSS>>20)
 	return b.String()

@@ -4,11 +4,8 @@ package serve
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,17 +13,9 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"github.com/simctl/simctl/internal/testbrowser"
 	"github.com/simctl/simctl/reports"
 )
-
-// watcher goes first into the page and keeps what goes wrong.
-const watcher = `<script>
-const faults = [];
-addEventListener("error", (e) => faults.push(e.message || "cannot load " + e.target.outerHTML), true);
-addEventListener("unhandledrejection", (e) => faults.push(String(e.reason)));
-addEventListener("securitypolicyviolation", (e) => faults.push("blocked: " + e.blockedURI));
-for (const level of ["error", "warn"]) console[level] = (...args) => faults.push(args.join(" "));
-</script>`
 
 // visitor goes last. When the page shows three ready nodes and a paused broker, it registers a
 // job whose metadata say what it saw: the page may talk to the server that it comes from.
@@ -59,7 +48,7 @@ func TestBrowserLivePage(t *testing.T) {
 	}
 	o := options()
 	o.Servers, o.Nodes, o.TimeScale = 1, 3, 0.2
-	o.Page = []byte(strings.Replace(strings.Replace(page.String(), "<head>", "<head>"+watcher, 1), "</body>", visitor+"</body>", 1))
+	o.Page = []byte(testbrowser.Visited(page.String(), visitor))
 	where := start(t, o)
 	client, err := api.NewClient(&api.Config{Address: "http://" + where.HTTP.String()})
 	if err != nil {
@@ -69,10 +58,7 @@ func TestBrowserLivePage(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	browser := exec.CommandContext(ctx, cmp.Or(os.Getenv("CHROMIUM"), "chromium"),
-		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--remote-debugging-port=0", "--window-size=390,800", "--user-data-dir="+t.TempDir(),
-		"http://"+where.HTTP.String()+"/")
+	browser := testbrowser.Command(ctx, t.TempDir(), "--remote-debugging-port=0", "--window-size=390,800", "http://"+where.HTTP.String()+"/")
 	browser.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	browser.Cancel = func() error { return syscall.Kill(-browser.Process.Pid, syscall.SIGKILL) }
 	if err := browser.Start(); err != nil {

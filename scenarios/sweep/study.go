@@ -13,6 +13,7 @@ import (
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
 // Study is the question that a sweep answers.
@@ -93,8 +94,8 @@ func (st *Study) Plan() (runs []Run, most int, err error) {
 	}
 	each := len(st.Brokers) * len(st.Seeds)
 	if n := len(points) * perPoint * each; n > mostRuns {
-		return nil, 0, fmt.Errorf("%d cells under %d brokers with %d seeds are %d runs, and more than %d are refused: take fewer values, or a sample of them",
-			len(points), len(st.Brokers), len(st.Seeds), n, mostRuns)
+		return nil, 0, fmt.Errorf("%s under %s with %s are %d runs, and more than %d are refused: take fewer values, or a sample of them",
+			english.Plural(len(points), "cell"), english.Plural(len(st.Brokers), "broker"), english.Plural(len(st.Seeds), "seed"), n, mostRuns)
 	}
 	for _, p := range points {
 		cell, err := st.runsAt(p, st.brokersAt(p))

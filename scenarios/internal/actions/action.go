@@ -38,6 +38,12 @@ type (
 	Request interface{ AsksLeader() }
 	// Registration is an Action that registers jobs.
 	Registration interface{ Registers() []*rpc.Job }
+	// Disturbance is an Action that makes clients start, stop or return, which has all jobs on them
+	// evaluated.
+	Disturbance interface {
+		// Disturbs returns how often that happens to clients of these groups.
+		Disturbs(groups []behaviours.Group) float64
+	}
 	// Enabler is an Action that can turn schedulers on.
 	Enabler interface{ EnablesSchedulers() bool }
 )

@@ -52,7 +52,7 @@ func (c EvalsCreated) Progress(w *Watch) float64 {
 }
 
 func (c EvalsCreated) Lacking(w *Watch) string {
-	return fmt.Sprintf("%d of %d evaluations were created", w.Last.Cluster.Counters.EvalsCreated, c.AtLeast)
+	return fmt.Sprintf("%d of %s created", w.Last.Cluster.Counters.EvalsCreated, english.Agree(c.AtLeast, "evaluation was", "evaluations were"))
 }
 
 var _ = register("queue", QueueDepth{})

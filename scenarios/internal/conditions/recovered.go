@@ -55,7 +55,7 @@ func (c Recovered) Lacking(w *Watch) string {
 	text := fmt.Sprintf("evaluations: %d ready, %d with workers, %d pending, %d cancelable and %d pending in state",
 		s.Broker.Ready, s.Broker.Unacked, s.Broker.Pending, s.Broker.Cancelable, s.StatePending)
 	if c.AfterDown {
-		text += fmt.Sprintf("; %d of %d stopped clients are down", w.Last.gone(), w.Last.Fleet.Stopped)
+		text += "; " + down(w)
 	}
 	if s.Leader == "" {
 		text += "; there is no leader"
@@ -80,8 +80,12 @@ func (c Settled) Progress(w *Watch) float64 { return Recovered{}.Progress(w) }
 
 func (c Settled) Lacking(w *Watch) string {
 	s := w.Last
-	return fmt.Sprintf("%s; %s, of which the servers know %d as ready; %d of %d stopped clients are down",
-		Recovered{}.Lacking(w), english.Plural(s.Fleet.Running, "running client"), s.Cluster.NodesByStatus[rpc.NodeStatusReady], s.gone(), s.Fleet.Stopped)
+	return fmt.Sprintf("%s; %s, of which the servers know %d as ready; %s",
+		Recovered{}.Lacking(w), english.Plural(s.Fleet.Running, "running client"), s.Cluster.NodesByStatus[rpc.NodeStatusReady], down(w))
+}
+
+func down(w *Watch) string {
+	return fmt.Sprintf("%d of %s down", w.Last.gone(), english.Agree(w.Last.Fleet.Stopped, "stopped client is", "stopped clients are"))
 }
 
 var _ = register("deployed", Deployed{For: Quiet})
@@ -122,9 +126,10 @@ func (c Registered) Progress(w *Watch) float64 {
 
 func (c Registered) Lacking(w *Watch) string {
 	f := w.Last.Fleet
-	text := fmt.Sprintf("%d of %d clients are ready", f.Ready, f.Running)
+	text := fmt.Sprintf("%d of %s ready", f.Ready, english.Agree(f.Running, "client is", "clients are"))
 	if err := w.Last.FleetErr; err != nil {
-		text += fmt.Sprintf("; %d registrations and %d heartbeats failed, the last with: %v", f.RegistrationErrors, f.HeartbeatErrors, err)
+		text += fmt.Sprintf("; %s and %s failed, the last with: %v",
+			english.Plural(f.RegistrationErrors, "registration"), english.Plural(f.HeartbeatErrors, "heartbeat"), err)
 	}
 	return text
 }

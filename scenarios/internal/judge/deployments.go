@@ -77,7 +77,7 @@ func Unfinished(snap *state.Snapshot) []string {
 		for _, g := range d.Groups {
 			healthy, wanted = healthy+g.Healthy, wanted+g.DesiredTotal
 		}
-		named = append(named, fmt.Sprintf("%s with %d of %d allocations healthy", d.JobID, healthy, wanted))
+		named = append(named, fmt.Sprintf("%s with %d of %s healthy", d.JobID, healthy, english.Plural(wanted, "allocation")))
 	}
 	if more := deployments - mostNamed; more > 0 {
 		named = append(named, fmt.Sprintf("%d more", more))

@@ -47,7 +47,7 @@ func Logs(a cluster.Agreement) []metrics.Invariant {
 	}
 	return []metrics.Invariant{
 		check(InvariantLogsSame, a.Logs, fmt.Sprintf("up to entry %d", a.UpTo)),
-		check(InvariantNothingLost, a.Lost, fmt.Sprintf("%d acknowledged, every server has them", a.Acked)),
+		check(InvariantNothingLost, a.Lost, english.Agree(a.Acked, "acknowledged, every server has it", "acknowledged, every server has them")),
 	}
 }
 
@@ -98,9 +98,10 @@ func fingerprints(snaps []*state.Snapshot) []string {
 // OneInFlight checks that no two workers had evaluations of one job at the same time.
 func OneInFlight(s Seen) metrics.Invariant {
 	if s.twice > 0 {
-		return verdict(InvariantOneInFlight, false, "%d evaluations were in flight together with another of their job; the first was %s", s.twice, s.first)
+		return verdict(InvariantOneInFlight, false, "%s together with another of the same job; the first was %s",
+			english.Agree(s.twice, "evaluation was in flight", "evaluations were in flight"), s.first)
 	}
-	return verdict(InvariantOneInFlight, true, "%d acks, none beside another of its job", s.acks)
+	return verdict(InvariantOneInFlight, true, "%s, none beside another of its job", english.Plural(s.acks, "ack"))
 }
 
 // Conserved compares three independent accounts: the rows of the state, the counters
@@ -121,6 +122,7 @@ func Conserved(snap *state.Snapshot, c cluster.Counters, s Seen) metrics.Invaria
 			unprocessedComplete++
 		}
 	}
+	were := func(n uint64) string { return english.Agree(n, "was", "were") }
 	var wrong []string
 	expect := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -130,14 +132,14 @@ func Conserved(snap *state.Snapshot, c cluster.Counters, s Seen) metrics.Invaria
 	// Collected evaluations of any status are missing.
 	gone := c.EvalsCollected
 	adds := func(held, all uint64) bool { return held <= all && all <= held+gone }
-	expect(total+gone == c.EvalsCreated, "state holds %d, but %d were created (and %d collected)", total, c.EvalsCreated, gone)
-	expect(adds(rows[broker.StatusCanceled], c.EvalsCanceled), "state holds %d canceled, but %d were canceled", rows[broker.StatusCanceled], c.EvalsCanceled)
+	expect(total+gone == c.EvalsCreated, "state holds %d, but %s created (and %d collected)", total, were(c.EvalsCreated), gone)
+	expect(adds(rows[broker.StatusCanceled], c.EvalsCanceled), "state holds %d canceled, but %s canceled", rows[broker.StatusCanceled], were(c.EvalsCanceled))
 	expect(adds(rows[broker.StatusFailed], c.EvalsFailed), "state holds %d failed, but %d failed", rows[broker.StatusFailed], c.EvalsFailed)
-	expect(s.acks == c.EvalsProcessed, "%d acks were seen, but %d evaluations processed", s.acks, c.EvalsProcessed)
-	expect(adds(processed, uint64(len(s.acked))), "%d evaluations were acked, of which state holds %d", len(s.acked), processed)
-	expect(canceledToo == 0, "%d were both processed and canceled", canceledToo)
+	expect(s.acks == c.EvalsProcessed, "%s seen, but %s processed", english.Agree(s.acks, "ack was", "acks were"), english.Plural(c.EvalsProcessed, "evaluation"))
+	expect(adds(processed, uint64(len(s.acked))), "%s acked, of which state holds %d", english.Agree(len(s.acked), "evaluation was", "evaluations were"), processed)
+	expect(canceledToo == 0, "%s both processed and canceled", were(canceledToo))
 	// A worker completes an evaluation and then acks it. Only a change of leader comes between.
-	expect(unprocessedComplete == 0 || s.flushes > 0, "%d are complete, but were never acked", unprocessedComplete)
+	expect(unprocessedComplete == 0 || s.flushes > 0, "%s never acked", english.Agree(unprocessedComplete, "is complete, but was", "are complete, but were"))
 
 	detail := fmt.Sprintf("%d created = %d complete + %d canceled + %d failed + %d blocked + %d pending; %d processed",
 		c.EvalsCreated, rows[broker.StatusComplete], rows[broker.StatusCanceled], rows[broker.StatusFailed],

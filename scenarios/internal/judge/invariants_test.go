@@ -71,15 +71,15 @@ func TestConservation(t *testing.T) {
 		{"one failed unseen", cluster.Counters{EvalsCreated: 3, EvalsProcessed: 1, EvalsCanceled: 1},
 			Seen{acks: 1, acked: acked}, false, "state holds 1 failed, but 0 failed"},
 		{"an ack was counted twice", cluster.Counters{EvalsCreated: 3, EvalsProcessed: 2, EvalsCanceled: 1, EvalsFailed: 1},
-			Seen{acks: 1, acked: acked}, false, "1 acks were seen, but 2 evaluations processed"},
+			Seen{acks: 1, acked: acked}, false, "1 ack was seen, but 2 evaluations processed"},
 		{"one completed without a worker", cluster.Counters{EvalsCreated: 3, EvalsCanceled: 1, EvalsFailed: 1},
-			Seen{}, false, "1 are complete, but were never acked"},
+			Seen{}, false, "1 is complete, but was never acked"},
 		{"that is possible when the leader changed", cluster.Counters{EvalsCreated: 3, EvalsCanceled: 1, EvalsFailed: 1},
 			Seen{flushes: 1}, true, "0 processed"},
 		{"one was processed and shed", cluster.Counters{EvalsCreated: 3, EvalsProcessed: 2, EvalsCanceled: 1, EvalsFailed: 1},
-			Seen{acks: 2, acked: map[evalKey]struct{}{keyOf("a"): {}, keyOf("b"): {}}}, false, "1 were both processed and canceled"},
+			Seen{acks: 2, acked: map[evalKey]struct{}{keyOf("a"): {}, keyOf("b"): {}}}, false, "1 was both processed and canceled"},
 		{"one was acked that never was", good,
-			Seen{acks: 1, acked: map[evalKey]struct{}{keyOf("x"): {}}, flushes: 1}, false, "1 evaluations were acked, of which state holds 0"},
+			Seen{acks: 1, acked: map[evalKey]struct{}{keyOf("x"): {}}, flushes: 1}, false, "1 evaluation was acked, of which state holds 0"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestInBroker(t *testing.T) {
 }
 
 func TestOneInFlightIsJudged(t *testing.T) {
-	wantCheck(t, OneInFlight(Seen{acks: 7, twice: 1, first: "b beside a"}), InvariantOneInFlight, false, "1 evaluations", "b beside a")
+	wantCheck(t, OneInFlight(Seen{acks: 7, twice: 1, first: "b beside a"}), InvariantOneInFlight, false, "1 evaluation was in flight", "b beside a")
 	wantCheck(t, OneInFlight(Seen{acks: 7}), InvariantOneInFlight, true, "7 acks")
 	wantCheck(t, OneInFlight(Seen{acks: 7, twice: 2, first: "b beside a"}), InvariantOneInFlight, false, "2 evaluations", "b beside a")
 }

@@ -139,8 +139,9 @@ func (o *oracle) String() string {
 			ready++
 		}
 	}
-	text := fmt.Sprintf("%s on %s: %d allocations wanted, %d run, %s wait for room; "+outcomeMark+"%s",
-		english.Plural(len(o.jobs), "job"), english.Plural(ready, "ready node"), o.wanted, o.running, english.Plural(len(o.blocked), "job"), o.outcome())
+	text := fmt.Sprintf("%s on %s: %s wanted, %s, %s for room; "+outcomeMark+"%s",
+		english.Plural(len(o.jobs), "job"), english.Plural(ready, "ready node"), english.Plural(o.wanted, "allocation"),
+		english.Agree(o.running, "runs", "run"), english.Agree(len(o.blocked), "job waits", "jobs wait"), o.outcome())
 	if o.wrongs > 0 {
 		text += fmt.Sprintf("; %s from the oracle: %s", english.Plural(o.wrongs, "difference"), strings.Join(o.wrong, "; "))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
 // compareAlloc looks at one live allocation.
@@ -70,7 +71,7 @@ func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGrou
 	for _, n := range o.ordered {
 		has := g.on[n.ID]
 		if has > 1 {
-			o.differ("%s runs %d times on node %s", id.ID, has, n.ID)
+			o.differ("%s runs %s on node %s", id.ID, english.Plural(has, "time"), n.ID)
 		}
 		if !n.Ready() || !job.RunsIn(n.Datacenter) || g.over[n.ID] || job.Type == rpc.JobTypeSysBatch && n.ModifyIndex > o.looked[id] {
 			continue
@@ -94,21 +95,22 @@ func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, 
 	if tg.MaxClientDisconnect == 0 { // else a name can occur again (docs/adr/0302)
 		for _, name := range slices.Sorted(maps.Keys(g.names)) {
 			if n := g.names[name]; n > 1 {
-				o.differ("%s runs %d times", name, n)
+				o.differ("%s runs %s", name, english.Plural(n, "time"))
 			}
 		}
 	}
+	allocations := english.Plural(has, "allocation")
 	switch {
 	case has > tg.Count && !(job.Type == rpc.JobTypeBatch && g.live-g.unknown <= tg.Count):
 		// An allocation that has ended cannot be stopped. One that ends after it was stopped counts
 		// as having run, but makes no evaluation.
-		o.differ("%s runs %d allocations of %s, %d wanted", id.ID, has, tg.Name, tg.Count)
+		o.differ("%s runs %s of %s, %d wanted", id.ID, allocations, tg.Name, tg.Count)
 	case has+g.unknown < tg.Count && !o.waits(id.Namespace, id.ID):
-		o.differ("%s runs %d allocations of %s, %d wanted, and does not wait for room", id.ID, has, tg.Name, tg.Count)
+		o.differ("%s runs %s of %s, %d wanted, and does not wait for room", id.ID, allocations, tg.Name, tg.Count)
 	case has+g.unknown < tg.Count:
 		for _, n := range o.ordered {
 			if n.Ready() && job.RunsIn(n.Datacenter) && o.knowsOfRoom(id, n, tg) {
-				o.differ("%s runs %d allocations of %s, %d wanted, and node %s has room", id.ID, has, tg.Name, tg.Count, n.ID)
+				o.differ("%s runs %s of %s, %d wanted, and node %s has room", id.ID, allocations, tg.Name, tg.Count, n.ID)
 				return
 			}
 		}

@@ -112,10 +112,10 @@ func TestAllocationsAreTaken(t *testing.T) {
 		{"the last of the names twice", service, append(run(service, "a", "b"), allocOf(service, "c", "node0", named("service-000.group[b]"))), "service-000.group[b] runs 2 times"},
 
 		{"a batch job that is done", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", failed)}, ""},
-		{"one of them by the version before", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", completed, old)}, "runs 1 allocations"},
-		{"or by the job that had its name before", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", completed, before)}, "runs 1 allocations"},
-		{"or one that was lost", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", lost, stopped)}, "runs 1 allocations"},
-		{"or one that failed and was stopped", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", failed, stopped)}, "runs 1 allocations"},
+		{"one of them by the version before", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", completed, old)}, "runs 1 allocation"},
+		{"or by the job that had its name before", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", completed, before)}, "runs 1 allocation"},
+		{"or one that was lost", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", lost, stopped)}, "runs 1 allocation"},
+		{"or one that failed and was stopped", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", failed, stopped)}, "runs 1 allocation"},
 		{"done, and more of it out of reach", patientBatch, []*rpc.Allocation{
 			allocOf(patientBatch, "a", "node0", completed), allocOf(patientBatch, "b", "node0", completed), allocOf(patientBatch, "c", "node0"),
 			allocOf(patientBatch, "d", "node1", unknown), allocOf(patientBatch, "e", "node1", unknown)}, ""},

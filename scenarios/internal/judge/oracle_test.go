@@ -223,8 +223,8 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 		{"a batch job with one more that ended", placed{jobs: []*rpc.Job{batch}, allocs: []string{
 			"batch-000/node0", "batch-000/node0", "batch-000/node1 complete"}}, ""},
 		{"a batch job with one done and replaced", placed{jobs: []*rpc.Job{batch}, allocs: []string{
-			"batch-000/node0 complete", "batch-000/node1 replaces"}}, "batch-000 runs 1 allocations of group, 2 wanted"},
-		{"a batch job half done", placed{jobs: []*rpc.Job{batch}, allocs: []string{"batch-000/node0 complete"}}, "batch-000 runs 1 allocations of group, 2 wanted"},
+			"batch-000/node0 complete", "batch-000/node1 replaces"}}, "batch-000 runs 1 allocation of group, 2 wanted"},
+		{"a batch job half done", placed{jobs: []*rpc.Job{batch}, allocs: []string{"batch-000/node0 complete"}}, "batch-000 runs 1 allocation of group, 2 wanted"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

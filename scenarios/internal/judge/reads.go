@@ -6,6 +6,7 @@ import (
 
 	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
 // Names of the invariants of runs that are looked at thoroughly.
@@ -92,9 +93,9 @@ func (r *Reads) Held(snap *state.Snapshot, print string) {
 func (r *Reads) Verdicts() []metrics.Invariant {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	back, held := fmt.Sprintf("%d reads", r.reads), fmt.Sprintf("%d held", r.held)
+	back, held := english.Plural(r.reads, "read"), fmt.Sprintf("%d held", r.held)
 	if r.back > 0 {
-		back += fmt.Sprintf("; %d go back, the first: %s", r.back, r.firstBack)
+		back += fmt.Sprintf("; %s back, the first: %s", english.Agree(r.back, "goes", "go"), r.firstBack)
 	}
 	if r.changed > 0 {
 		held += fmt.Sprintf("; %d changed, the first: %s", r.changed, r.change)

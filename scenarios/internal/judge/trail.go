@@ -13,6 +13,7 @@ import (
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
 // Trail is a running hash of all that happens in a run: each entry that each server applies, with
@@ -115,7 +116,7 @@ func (t *Trail) Verdict() metrics.Invariant {
 		all.Write(h.Sum(nil))
 	}
 	all.Write(binary.BigEndian.AppendUint64(nil, t.broker))
-	return verdict(InvariantEvents, true, "%d events%s%x", t.events, trailMark, all.Sum(nil)[:16])
+	return verdict(InvariantEvents, true, "%s%s%x", english.Plural(t.events, "event"), trailMark, all.Sum(nil)[:16])
 }
 
 // EventsOf finds the digest of a run's events in its Result; empty if it has none.

@@ -97,7 +97,7 @@ func dial(cfg Config) (*Cluster, error) {
 	cfg.Run = cmp.Or(cfg.Run, strings.ToLower(rand.Text()[:8]))
 	c := &Cluster{cfg: cfg, nodes: map[string]string{}}
 	if cfg.RPC != nil && len(cfg.RPC) != len(cfg.API) {
-		return nil, fmt.Errorf("%w: %d addresses of the API and %d of RPC were given: give both of every server, in the same order", ErrUnsuited, len(cfg.API), len(cfg.RPC))
+		return nil, fmt.Errorf("%w: there are addresses of the API for %d and of RPC for %d: give both of every server, in the same order", ErrUnsuited, len(cfg.API), len(cfg.RPC))
 	}
 	for _, a := range cfg.API {
 		client, err := newClient(*a)

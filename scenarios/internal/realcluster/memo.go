@@ -11,9 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/simctl/simctl/internal/filelock"
+	"github.com/simctl/simctl/internal/outfile"
 	"github.com/simctl/simctl/internal/redact"
 )
 
@@ -79,7 +78,7 @@ func (d *desk) write(m *memo) error {
 	if err != nil {
 		return err
 	}
-	return renameio.WriteFile(d.path, append(text, '\n'), 0o600)
+	return outfile.Write(d.path, append(text, '\n'), 0o600)
 }
 
 // clear removes the memo.

@@ -213,7 +213,7 @@ func TestUnsuited(t *testing.T) {
 		api, rpc   int // how often the server is named
 	}{
 		{"a server twice", "lead to the server", 2, 0},
-		{"addresses that do not match", "2 of RPC", 1, 2},
+		{"addresses that do not match", "of RPC for 2", 1, 2},
 	} {
 		bad := realcluster.Config{}
 		for range c.api {

@@ -282,7 +282,7 @@ func readLog(text string) (*metrics.Result, error) {
 		if len(line) > most {
 			line = strings.ToValidUTF8(line[:most], "") + "…"
 		}
-		err = fmt.Errorf("%w: its stdout has %d bytes and begins with %q", err, len(text), line)
+		err = fmt.Errorf("%w: its stdout (%d B) begins with %q", err, len(text), line)
 	}
 	return res, err
 }

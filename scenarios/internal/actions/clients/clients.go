@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/behaviours"
 	"github.com/simctl/simctl/scenarios/internal/draw"
+	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
 // Every schedule of soak begins with it, so none is drawn.
@@ -21,6 +23,10 @@ func (StartClients) Follow(h *actions.History) error {
 	}
 	h.Started = true
 	return nil
+}
+
+func (StartClients) Disturbs(groups []behaviours.Group) float64 {
+	return float64(behaviours.Nodes(groups, ""))
 }
 
 func (StartClients) Mark() string { return "clients start" }
@@ -46,6 +52,14 @@ func (a StopClients) Check(int) error {
 		return errors.New("a group stops as a whole and until resume_clients: leave out fraction and for, or use a behaviour")
 	}
 	return errors.Join(actions.ShareOfClients(a.Fraction), actions.Lasting(a.For))
+}
+
+func (a StopClients) Disturbs(groups []behaviours.Group) float64 {
+	times := 1.0
+	if a.For > 0 {
+		times = 2 // they come back
+	}
+	return times * a.Fraction * float64(behaviours.Nodes(groups, a.Group))
 }
 
 func (a StopClients) Follow(h *actions.History) error { return h.NeedsClients() }
@@ -125,15 +139,19 @@ type FlapClients struct {
 func (a FlapClients) Check(int) error {
 	err := errors.Join(actions.ShareOfClients(a.Fraction), actions.Positive("down", a.Down), actions.Positive("up", a.Up))
 	if a.Times < 1 {
-		err = errors.Join(err, fmt.Errorf("%d times: it must be at least once", a.Times))
+		err = errors.Join(err, fmt.Errorf("times is %d: it must be at least 1", a.Times))
 	}
 	return err
+}
+
+func (a FlapClients) Disturbs(groups []behaviours.Group) float64 {
+	return 2 * float64(a.Times) * a.Fraction * float64(behaviours.Nodes(groups, ""))
 }
 
 func (a FlapClients) Follow(h *actions.History) error { return h.NeedsClients() }
 
 func (a FlapClients) Mark() string {
-	return fmt.Sprintf("%g%% of the clients flap %d times", a.Fraction*100, a.Times)
+	return fmt.Sprintf("%g%% of the clients flap %s", a.Fraction*100, english.Plural(a.Times, "time"))
 }
 
 func (a FlapClients) Do(s *actions.Stage) error {

@@ -117,7 +117,7 @@ type CrashWorkers struct {
 func (a CrashWorkers) Check(n int) error {
 	err := a.Servers.check(n)
 	if a.Evals < 1 {
-		err = errors.Join(err, fmt.Errorf("%d evaluations: at least one must be lost", a.Evals))
+		err = errors.Join(err, fmt.Errorf("evals is %d: at least one must be lost", a.Evals))
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func each(s *actions.Setting, block string, copies *int, what string, action fun
 	jobs := s.Jobs[block]
 	if copies != nil {
 		if *copies > len(jobs) {
-			return nil, fmt.Errorf("%d copies of job %s: it has %d", *copies, block, len(jobs))
+			return nil, fmt.Errorf("%s of job %s: it has %d", english.Agree(*copies, "copy", "copies"), block, len(jobs))
 		}
 		jobs = jobs[:*copies]
 	}

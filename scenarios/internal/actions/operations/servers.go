@@ -5,6 +5,7 @@ import (
 
 	"github.com/simctl/simctl/scenarios/internal/actions"
 	"github.com/simctl/simctl/scenarios/internal/draw"
+	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
 var _ = actions.RegisterAction("schedulers", SetSchedulers{}, actions.Drawn(actions.OfOperators, 4, 1, drawSchedulers))
@@ -20,7 +21,7 @@ func (a SetSchedulers) EnablesSchedulers() bool { return a.PerServer > 0 }
 // On returns an error if a server of the target cannot have as many.
 func (a SetSchedulers) On(t actions.Target) error {
 	if t.MaxSchedulers > 0 && a.PerServer > t.MaxSchedulers {
-		return fmt.Errorf("%d schedulers a server: %s takes %d at most, one for each core", a.PerServer, t.Name, t.MaxSchedulers)
+		return fmt.Errorf("%s a server: %s takes %d at most, one for each core", english.Plural(a.PerServer, "scheduler"), t.Name, t.MaxSchedulers)
 	}
 	return nil
 }

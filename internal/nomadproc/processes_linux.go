@@ -2,7 +2,6 @@ package nomadproc
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,9 +14,6 @@ import (
 
 // procDir has a directory for each process, as on Linux.
 const procDir = "/proc"
-
-// errNoProc says that the table of processes cannot be read here.
-var errNoProc = errors.New("the processes of this machine are not to be seen in " + procDir + ": clusters on loopback need Linux")
 
 // running returns the processes that have the configuration file on their command line, but for
 // those that are dead and not yet waited for.
@@ -38,8 +34,6 @@ func running(config string) ([]int, error) {
 	}
 	return pids, nil
 }
-
-const configFlag = "-config="
 
 // start starts a server in a session of its own, so that an interrupt of the terminal does not
 // reach it.
@@ -89,6 +83,3 @@ func end(config string, hard bool) error {
 		time.Sleep(pollEvery)
 	}
 }
-
-// pollEvery is the time between two looks at what has no other way to tell.
-const pollEvery = 50 * time.Millisecond
