@@ -91,7 +91,7 @@ func TestUpdateInPlaceDeploys(t *testing.T) {
 	w.runJob("svc")
 	d := w.deployment("svc")
 	w.want("of the new version", w.ofVersion("svc", 1), 3)
-	w.want("placed, healthy", []int{d.Groups[0].Placed, d.Groups[0].Healthy}, []int{3, 0})
+	w.want("desired, placed, healthy", []int{d.Groups[0].DesiredTotal, d.Groups[0].Placed, d.Groups[0].Healthy}, []int{3, 3, 0})
 	for _, a := range w.live("svc") {
 		w.want("deployment and health", []string{a.DeploymentID, a.Health}, []string{d.ID, ""})
 	}

@@ -188,6 +188,9 @@ func TestSystemWithoutRoomBlocksPerNode(t *testing.T) {
 		[]any{broker.StatusBlocked, broker.TriggeredByQueuedAllocs, "n01", map[string]bool{"c1": true, "small": true}, r.final.ID})
 
 	w.want("plans while there is still no room", len(w.runJob("sys").plans), 0)
+	r = w.run(b)
+	w.want("a blocked one that finds none ends, and others wait", []any{r.reblock == nil, r.final.Status, len(r.created)},
+		[]any{true, broker.StatusComplete, 1})
 	w.node("n02", func(n *rpc.Node) { n.NodeClass = "small" })
 	w.runJob("sys")
 	w.want("live with room on one", w.places("sys"), "[sys.g[0] on n00 sys.g[0] on n02]")
