@@ -63,19 +63,21 @@ func TestFailureInARollingService(t *testing.T) {
 // TestFailureInAFailedDeployment: what failed in a deployment waits until that ends. When the
 // deployment has failed it is not replaced, nor stopped, when its time comes.
 func TestFailureInAFailedDeployment(t *testing.T) {
-	w := running(t, 3, job(rpc.JobTypeService, "svc", 2, rolling(1)))
-	w.change("svc", group(changed))
-	w.runJob("svc")
-	w.report("svc", rpc.AllocClientFailed, func(a *rpc.Allocation) bool { return a.JobVersion == 1 })
-	r := w.runJob("svc")
-	w.want("plans, evaluations while the deployment goes on", []int{len(r.plans), len(r.created)}, []int{0, 0})
-	w.end("svc", rpc.DeploymentFailed)
-	r = w.runJob("svc")
-	w.want("evaluations made when it has failed", len(r.created), 1)
-	next := r.created[0]
-	w.now = next.WaitUntil
-	w.want("plans when its time has come", len(w.run(next).plans), 0)
-	w.want("of the version before", w.ofVersion("svc", 0), 1)
+	for _, count := range []int{1, 2} {
+		w := running(t, 3, job(rpc.JobTypeService, "svc", count, rolling(1)))
+		w.change("svc", group(changed))
+		w.runJob("svc")
+		w.report("svc", rpc.AllocClientFailed, func(a *rpc.Allocation) bool { return a.JobVersion == 1 })
+		r := w.runJob("svc")
+		w.want("plans, evaluations while the deployment goes on", []int{len(r.plans), len(r.created)}, []int{0, 0})
+		w.end("svc", rpc.DeploymentFailed)
+		r = w.runJob("svc")
+		w.want("evaluations made when it has failed", len(r.created), 1)
+		next := r.created[0]
+		w.now = next.WaitUntil
+		w.want("plans when its time has come", len(w.run(next).plans), 0)
+		w.want("of the version before", w.ofVersion("svc", 0), count-1)
+	}
 }
 
 // TestDeploymentsEndAtRest: a deployment all of which is healthy goes on while something is left
@@ -122,6 +124,9 @@ func TestTooLateOnADrainingNode(t *testing.T) {
 
 // TestNamesStartOver: when all names of a group are taken, new allocations share them.
 func TestNamesStartOver(t *testing.T) {
+	if got := fmt.Sprint(newNameIndex("j", "g", 3).next(1)); got != "[j.g[0]]" {
+		t.Errorf("the first name is %s", got)
+	}
 	taken := []*rpc.Allocation{{Name: "j.g[0]"}, {Name: "j.g[1]"}, {Name: "j.g[4]"}}
 	for _, tt := range []struct {
 		count, n int
