@@ -91,6 +91,11 @@ func TestBlockedEvals(t *testing.T) {
 			b.Untrack(broker.JobID{Namespace: "default", ID: "j"})
 			room(b, "n", "c", 7)
 		}, "", "other", ""},
+		{"but others of its node do", func(b *BlockedEvals) {
+			block(b, eval("e", of("j"), full("n")), eval("other", full("n"), fits("c", false)))
+			b.Untrack(broker.JobID{Namespace: "default", ID: "j"})
+			room(b, "n", "c", 7)
+		}, "other", "other", ""},
 		{"a table that is off knows nobody", func(b *BlockedEvals) {
 			block(b, eval("before"))
 			b.setEnabled(false, 0)

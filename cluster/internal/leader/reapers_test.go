@@ -2,6 +2,7 @@ package leader
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -77,4 +78,49 @@ func TestFailedReaper(t *testing.T) {
 			t.Errorf("the account has %d evaluations given up, want 2: one whose write failed", n)
 		}
 	})
+}
+
+// TestFailedReaperOfCoreJobs: evaluations of theirs are in no state, and simply end.
+func TestFailedReaperOfCoreJobs(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		l := newSoleLog(t)
+		v := reaping(t, l, config.EvalConfig{DeliveryLimit: 1})
+		v.EnqueueCore("eval-gc")
+		d, err := v.Dequeue(t.Context(), []string{rpc.JobTypeCore}, time.Minute, 0)
+		if err != nil || d.Eval == nil {
+			t.Fatalf("dequeue: %+v, %v", d, err)
+		}
+		if err := v.Nack(d.Eval, d.Token); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if s := v.Broker.Stats(); s.Unacked+s.Ready+s.Waiting != 0 || l.store.Index() != 0 {
+			t.Errorf("the broker holds %+v, and the log is at %d; want nothing in either", s, l.store.Index())
+		}
+	})
+}
+
+// TestBatchesOfTheReaper: a share of what was shed, if that is more than a batch.
+func TestBatchesOfTheReaper(t *testing.T) {
+	for _, tt := range []struct {
+		share       float64
+		shed, batch int
+	}{{0, 1000, 728}, {0.5, 1000, 728}, {0.9, 1000, 900}, {1, 100, 100}} {
+		l := newSoleLog(t)
+		cfg := config.Config{Policy: broker.Shedding(), Design: config.DesignConfig{ReapShare: tt.share}}.WithDefaults()
+		v := NewEvaluations(l, &cfg, 1)
+		v.SetEnabled(true)
+		var shed []*broker.Evaluation
+		for i := range tt.shed {
+			shed = append(shed, evaluation(fmt.Sprint(i)))
+		}
+		v.Broker.Cancel(shed)
+		if !v.cancelBatch() || l.Snapshot().EvalTotal() != tt.batch {
+			t.Errorf("%d of %d written for a share of %g, want %d", l.Snapshot().EvalTotal(), tt.shed, tt.share, tt.batch)
+		}
+		if !slices.Equal(l.causes, []fsm.Cause{fsm.EvalsReaped}) {
+			t.Errorf("the batch is due to %v", l.causes)
+		}
+		v.Broker.Close()
+	}
 }
