@@ -98,6 +98,11 @@ func TestStuckApplierLosesLeadership(t *testing.T) {
 		if n := len(r.live("one")); n != 3 {
 			t.Errorf("%d allocations under the next leader, want 3", n)
 		}
+		r.c.Stats()
+		time.Sleep(time.Second)
+		if busy := r.c.Stats().WorkerUtilisation; busy != 0 {
+			t.Errorf("workers are busy %g of their time, want none to wait for the plan that was stuck", busy)
+		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -237,4 +238,143 @@ func TestCollectionsAreDivided(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWhatIsCollected: which jobs go after their time, with what is left of them, which nodes and
+// which evaluations. What is written at the second index is too new.
+func TestWhatIsCollected(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		never := config.GCConfig{Interval: 1000 * time.Hour, TokenInterval: 1000 * time.Hour, EvalThreshold: time.Hour, JobThreshold: time.Hour, NodeThreshold: time.Hour, TimeGranularity: time.Second}
+		s := alone(t, config.Config{Seed: 1, GC: never})
+		time.Sleep(3 * time.Hour)
+		s.times = fsm.NewTimeTable(time.Second)
+		write := func(index uint64, f func(tx *state.Tx) error) {
+			t.Helper()
+			if err := s.store.Update(index, f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		type change = func(*rpc.Job)
+		stop := func(j *rpc.Job) { j.Stop = true }
+		periodic := func(j *rpc.Job) { j.Periodic = &rpc.PeriodicConfig{Every: time.Hour} }
+		jobs := []struct {
+			id, jobType string
+			changes     []change
+			alloc, eval string // their statuses; empty: there is none
+			at          uint64
+			late        bool // the evaluation is new
+			gone        bool
+		}{
+			{id: "service that runs", jobType: "service", alloc: rpc.AllocClientRunning, eval: broker.StatusComplete, at: 10},
+			{id: "service with nothing to do", jobType: "service", eval: broker.StatusComplete, at: 10},
+			{id: "stopped service", jobType: "service", changes: []change{stop}, alloc: rpc.AllocClientComplete, eval: broker.StatusComplete, at: 10, gone: true},
+			{id: "stopped service that runs", jobType: "service", changes: []change{stop}, alloc: rpc.AllocClientRunning, eval: broker.StatusComplete, at: 10},
+			{id: "stopped service to look at", jobType: "service", changes: []change{stop}, eval: broker.StatusPending, at: 10},
+			{id: "stopped service, just looked at", jobType: "service", changes: []change{stop}, eval: broker.StatusComplete, at: 10, late: true},
+			{id: "new stopped service", jobType: "service", changes: []change{stop}, at: 20},
+			{id: "batch that is over", jobType: "batch", alloc: rpc.AllocClientComplete, eval: broker.StatusComplete, at: 10, gone: true},
+			{id: "batch that never was", jobType: "batch", at: 10, gone: true},
+			{id: "batch that runs", jobType: "batch", alloc: rpc.AllocClientRunning, eval: broker.StatusComplete, at: 10},
+			{id: "batch to look at", jobType: "batch", eval: broker.StatusBlocked, at: 10},
+			{id: "sysbatch that is over", jobType: "sysbatch", alloc: rpc.AllocClientFailed, eval: broker.StatusComplete, at: 10, gone: true},
+			{id: "periodic batch", jobType: "batch", changes: []change{periodic}, at: 10},
+			{id: "stopped periodic batch", jobType: "batch", changes: []change{periodic, stop}, at: 10, gone: true},
+			{id: "system", jobType: "system", at: 10},
+			{id: "stopped system", jobType: "system", changes: []change{stop}, alloc: rpc.AllocClientComplete, eval: broker.StatusComplete, at: 10, gone: true},
+		}
+		nodes := map[string]struct {
+			status string
+			at     uint64
+			gone   bool
+		}{
+			"runs": {rpc.NodeStatusDown, 10, false}, "ready": {rpc.NodeStatusReady, 10, false}, "down": {rpc.NodeStatusDown, 10, true},
+			"new": {rpc.NodeStatusDown, 20, false}, "away": {rpc.NodeStatusDisconnected, 10, false},
+		}
+		first := s.store.Index()
+		for _, at := range []uint64{10, 20} {
+			for s.store.Index() < first+at {
+				if _, err := s.Write(fsm.OneTimeTokenExpire.With(&fsm.OneTimeTokenExpireRequest{})); err != nil {
+					t.Fatal(err)
+				}
+			}
+			index := s.store.Index()
+			for id, n := range nodes {
+				if n.at == at {
+					write(index, func(tx *state.Tx) error { return tx.UpsertNode(&rpc.Node{ID: id, Datacenter: "dc1", Status: n.status}) })
+				}
+			}
+			for _, tt := range jobs {
+				write(index, func(tx *state.Tx) error {
+					var errs []error
+					if tt.at == at {
+						j := jobOf(tt.jobType)
+						j.ID = tt.id
+						for _, f := range tt.changes {
+							f(j)
+						}
+						errs = append(errs, tx.UpsertJob(j))
+					}
+					if tt.eval != "" && tt.late == (at == 20) {
+						errs = append(errs, tx.UpsertEvals(&broker.Evaluation{ID: tt.id, Namespace: rpc.DefaultNamespace, JobID: tt.id, Type: tt.jobType, Status: tt.eval}))
+					}
+					if tt.alloc != "" && tt.at == at {
+						a := allocOf(tt.jobType, tt.id, tt.alloc, func(a *rpc.Allocation) { a.JobID, a.EvalID, a.NodeID = tt.id, tt.id, "runs" })
+						errs = append(errs, tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{a}}))
+					}
+					return errors.Join(errs...)
+				})
+			}
+		}
+		write(s.store.Index(), func(tx *state.Tx) error {
+			return tx.UpsertEvals(&broker.Evaluation{ID: "canceled", Namespace: "n", JobID: "gone", Status: broker.StatusCanceled})
+		})
+		run := func() *coreRun { return &coreRun{worker: &worker{srv: s, name: "worker-0"}, snap: s.Snapshot()} }
+		left := func() string {
+			snap := s.Snapshot()
+			return fmt.Sprint(len(slices.Collect(snap.Jobs())), snap.NodeCount(), snap.EvalTotal(), len(slices.Collect(snap.Allocs())))
+		}
+		all := left()
+		for name, gc := range map[string]func(*coreRun) error{"jobs": (*coreRun).jobGC, "nodes": (*coreRun).nodeGC, "evaluations": (*coreRun).evalGC} {
+			if err := gc(run()); err != nil || left() != all {
+				t.Errorf("%s while nothing is old: %s left of %s, %v", name, left(), all, err)
+			}
+		}
+		s.times = fsm.NewTimeTable(time.Second)
+		s.times.Witness(first+15, time.Now().Add(-2*time.Hour))
+		s.times.Witness(first+20, time.Now().Add(-30*time.Minute))
+		if err := errors.Join(run().jobGC(), run().nodeGC()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		snap := s.Snapshot()
+		for _, tt := range jobs {
+			job, alloc := snap.JobByID(rpc.DefaultNamespace, tt.id), snap.AllocByID(tt.id)
+			if (job == nil) != tt.gone || tt.alloc != "" && (alloc == nil) != tt.gone {
+				t.Errorf("%s: job %v, allocation %v; want them gone: %v", tt.id, job != nil, alloc != nil, tt.gone)
+			}
+		}
+		for id, n := range nodes {
+			if (snap.NodeByID(id) == nil) != n.gone {
+				t.Errorf("node %s is gone: %v, want %v", id, snap.NodeByID(id) == nil, n.gone)
+			}
+		}
+		before := snap.EvalTotal()
+		if err := run().evalGC(); err != nil || s.Snapshot().EvalTotal() != before-1 {
+			// Those of jobs that go on stay with what they placed, or until the job goes: one service's has placed nothing.
+			t.Errorf("%d of %d evaluations are left, %v; want that of the service with nothing to do gone", s.Snapshot().EvalTotal(), before, err)
+		}
+	})
+}
+
+// TestAges: how exactly the age of an entry is known.
+func TestAges(t *testing.T) {
+	for _, tt := range []struct {
+		exact         bool
+		setting, want time.Duration
+	}{{false, 5 * time.Minute, 5 * time.Minute}, {true, 5 * time.Minute, time.Second}, {true, time.Millisecond, time.Millisecond}} {
+		s := New(&Shared{Config: &config.Config{Habits: config.Habits{ExactAges: tt.exact}, GC: config.GCConfig{TimeGranularity: tt.setting}}}, Options{})
+		if got := s.ageGranularity(); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
 }
