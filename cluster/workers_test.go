@@ -155,3 +155,15 @@ func TestAwayIsNotDown(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatADiskCosts: an entry waits for the leader's disk, and then for a follower's.
+func TestWhatADiskCosts(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, Config{Seed: 1, Costs: Costs{Fsync: 100 * time.Millisecond}})
+		began := time.Now()
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("one", 0, 0)))
+		if took := time.Since(began); took < 200*time.Millisecond || took > 300*time.Millisecond {
+			t.Errorf("an entry took %v, want the time of two disks", took)
+		}
+	})
+}

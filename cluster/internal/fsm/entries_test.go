@@ -260,3 +260,22 @@ func (w *shortWriter) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+// TestEveryDrainEnds: one entry ends the drains of all its nodes.
+func TestEveryDrainEnds(t *testing.T) {
+	s := state.New()
+	err := s.Update(1, func(tx *state.Tx) error {
+		return errors.Join(tx.UpsertNode(&rpc.Node{ID: "n", Drain: &rpc.DrainStrategy{}}), tx.UpsertNode(&rpc.Node{ID: "m", Drain: &rpc.DrainStrategy{}}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := BatchNodeUpdateDrain.With(&BatchNodeUpdateDrainRequest{NodeIDs: []string{"n", "m"}}).Apply(s, 2); err != nil {
+		t.Fatal(err)
+	}
+	for n := range s.Snapshot().Nodes() {
+		if n.Drain != nil {
+			t.Errorf("%s drains still", n.ID)
+		}
+	}
+}
