@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/fsm"
@@ -19,7 +20,8 @@ type soleLog struct {
 	refuse error // what Write returns instead of writing
 	causes []fsm.Cause
 
-	follows bool // and does not lead
+	follows bool          // and does not lead
+	takes   time.Duration // to write an entry
 }
 
 // refusing makes Write return an error instead of writing; nil: write again.
@@ -57,6 +59,9 @@ func (l *soleLog) Write(c fsm.Command) (uint64, error) {
 	l.mu.Unlock()
 	if refuse != nil {
 		return 0, refuse
+	}
+	if l.takes > 0 {
+		time.Sleep(l.takes)
 	}
 	index := l.store.Index() + 1
 	_, err := c.Apply(l.store, index)

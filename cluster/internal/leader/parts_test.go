@@ -167,7 +167,7 @@ func TestRestoreOfTheBest(t *testing.T) {
 		waits := func(e *broker.Evaluation) { e.Wait = time.Hour }
 		l.update(func(tx *state.Tx) error {
 			return tx.UpsertEvals(evaluation("1", of("a")), evaluation("2", of("a", func(e *broker.Evaluation) { e.Priority = 70 })),
-				evaluation("3", of("a")), evaluation("4", of("b")), evaluation("5", of("a", waits)), evaluation("6", of("c", waits)),
+				evaluation("3", of("a")), evaluation("4", of("b")), evaluation("5", of("a", waits, func(e *broker.Evaluation) { e.Priority = 90 })), evaluation("6", of("c", waits)),
 				evaluation("7", of("d", func(e *broker.Evaluation) { e.Status = broker.StatusComplete })))
 		})
 		l.update(func(tx *state.Tx) error {

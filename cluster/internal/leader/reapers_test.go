@@ -124,3 +124,28 @@ func TestBatchesOfTheReaper(t *testing.T) {
 		v.Broker.Close()
 	}
 }
+
+// TestReaperThatIsLate: one whose write takes longer than its interval goes on at its interval
+// afterwards.
+func TestReaperThatIsLate(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		l := newSoleLog(t)
+		l.takes = 6 * time.Second
+		cfg := config.Config{Policy: broker.Shedding(), Reaper: config.ReaperConfig{Interval: 5 * time.Second, Batch: 1}}.WithDefaults()
+		v := NewEvaluations(l, &cfg, 1)
+		v.SetEnabled(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		var loop sync.WaitGroup
+		loop.Go(func() { v.reapCancelable(ctx) })
+		v.Broker.Cancel([]*broker.Evaluation{evaluation("1"), evaluation("2"), evaluation("3"), evaluation("4")})
+		time.Sleep(4 * time.Second)
+		wake(v.reap) // as an ack does
+		time.Sleep(time.Minute)
+		if n := l.Snapshot().EvalTotal(); n != 4 {
+			t.Errorf("%d of 4 are canceled", n)
+		}
+		cancel()
+		loop.Wait()
+		v.Broker.Close()
+	})
+}
