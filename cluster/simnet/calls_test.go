@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 	"testing/synctest"
@@ -222,6 +223,9 @@ func TestPipelines(t *testing.T) {
 				t.Errorf("answer %d after %v, want %v", term, took, 2*oneWay)
 			}
 		}
+		if fmt.Sprint(p.received) != "[1 1 1]" {
+			t.Errorf("charged for %v entries, want one each", p.received)
+		}
 		if err := pipe.Close(); err != nil {
 			t.Error(err)
 		}
@@ -297,6 +301,47 @@ func TestPipelinesThatBreak(t *testing.T) {
 	})
 }
 
+// TestFullPipelines: who waits for room in a pipeline is told when it ends, and hears nothing from a
+// server that has died until that is closed.
+func TestFullPipelines(t *testing.T) {
+	for name, end := range map[string]func(*pair, raft.AppendPipeline){
+		"closed": func(_ *pair, pipe raft.AppendPipeline) { _ = pipe.Close() }, // it always is nil
+		"ended":  func(p *pair, _ raft.AppendPipeline) { p.a.Cut(); time.Sleep(time.Second); p.a.cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
+				p := newPair(t, nil) // which answers nothing
+				pipe, err := p.a.AppendEntriesPipeline("b", "b")
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.AfterFunc(time.Second, func() { end(p, pipe) })
+				sent := 0
+				for ; err == nil; sent++ {
+					_, err = pipe.AppendEntries(&raft.AppendEntriesRequest{Term: 1}, &raft.AppendEntriesResponse{})
+				}
+				if !errors.Is(err, raft.ErrPipelineShutdown) || sent < maxInFlight {
+					t.Errorf("after %d requests: %v", sent, err)
+				}
+			})
+		})
+	}
+	virtualtest.Test(t, func(t *testing.T) {
+		p := newPair(t, answers)
+		pipe, err := p.a.AppendEntriesPipeline("b", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Nanosecond, p.a.Cut) // in b's turn, which is the second
+		time.AfterFunc(time.Second, p.a.cancel)
+		began := time.Now()
+		_, err = pipe.AppendEntries(&raft.AppendEntriesRequest{Term: 1}, &raft.AppendEntriesResponse{})
+		if !errors.Is(err, ErrUnreachable) || time.Since(began) != time.Second {
+			t.Errorf("a server that died while it sent: %v after %v", err, time.Since(began))
+		}
+	})
+}
+
 // TestTurns: servers have turns of their own, in the order in which they were made, and a
 // heartbeat's own instant while Raft's goroutines start.
 func TestTurns(t *testing.T) {
@@ -347,6 +392,11 @@ func TestSleep(t *testing.T) {
 			{"cut short", soon, time.Hour, 0, context.DeadlineExceeded}, // a minute has passed
 			{"to its end", t.Context(), time.Minute, time.Minute, nil},
 		} {
+			for range 20 { // whatever the runtime chooses
+				if err := sleep(ended, tt.d); tt.ctx == ended && !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: %v", tt.name, err)
+				}
+			}
 			began := time.Now()
 			if err := sleep(tt.ctx, tt.d); !errors.Is(err, tt.err) || time.Since(began) != tt.took {
 				t.Errorf("%s: %v after %v, want %v after %v", tt.name, err, time.Since(began), tt.err, tt.took)
