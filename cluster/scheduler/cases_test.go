@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 )
@@ -127,6 +128,11 @@ func TestNamesStartOver(t *testing.T) {
 	if got := fmt.Sprint(newNameIndex("j", "g", 3).next(1)); got != "[j.g[0]]" {
 		t.Errorf("the first name is %s", got)
 	}
+	for name, want := range map[string]int{"j.g[10]": 10, "j[2].g[7]": 7, "j": 0, "j.g[3": 0, "j.g3]": 0, "j.g[x]": 0, "j.g[99999999]": 0} {
+		if got := nameNumber(name); got != want {
+			t.Errorf("the number in %s is %d, want %d", name, got, want)
+		}
+	}
 	taken := []*rpc.Allocation{{Name: "j.g[0]"}, {Name: "j.g[1]"}, {Name: "j.g[4]"}}
 	for _, tt := range []struct {
 		count, n int
@@ -151,4 +157,100 @@ func TestFailuresFoundByADelayedEvaluation(t *testing.T) {
 	fail("svc.g[1]")
 	w.now = next.WaitUntil
 	w.want("made by one that waited", len(w.run(next).created), 0)
+}
+
+// TestFailuresInOrderOfTime: each of two that failed some time apart waits for its own time.
+func TestFailuresInOrderOfTime(t *testing.T) {
+	w := running(t, 3, job(rpc.JobTypeService, "svc", 2))
+	for _, name := range []string{"svc.g[1]", "svc.g[0]"} {
+		w.report("svc", rpc.AllocClientFailed, func(a *rpc.Allocation) bool { return a.Name == name })
+		w.now = w.now.Add(10 * time.Second)
+	}
+	var waits []time.Duration
+	for _, e := range w.runJob("svc").created {
+		waits = append(waits, e.WaitUntil.Sub(w.now))
+	}
+	w.want("waits", waits, []time.Duration{10 * time.Second, 20 * time.Second})
+}
+
+// TestFailureAndNoRoom: who finds no room beside one that failed asks for none: the evaluation that
+// replaces that will (generic_sched.go, process).
+func TestFailureAndNoRoom(t *testing.T) {
+	w := running(t, 1, job(rpc.JobTypeService, "svc", 2))
+	w.report("svc", rpc.AllocClientFailed, func(a *rpc.Allocation) bool { return a.Name == "svc.g[0]" })
+	w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Count = 20 }))
+	var made []string
+	for _, e := range w.runJob("svc").created {
+		made = append(made, e.TriggeredBy)
+	}
+	w.want("made", made, []string{broker.TriggeredByRetryFailedAlloc})
+}
+
+// TestOneWaitsForRoom: however often an evaluation has to try, one waits for the room it lacks.
+func TestOneWaitsForRoom(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(1)
+	w.register(job(rpc.JobTypeService, "svc", 12))
+	refusals := 0
+	r := w.run(w.eval("svc", rpc.JobTypeService, broker.TriggeredByJobRegister), func(*Plan) {
+		if refusals++; refusals == 1 {
+			w.register(job(rpc.JobTypeService, "other", 3))
+			w.runJob("other")
+		}
+	})
+	w.want("placed, plans, made", []int{len(w.live("svc")), len(r.plans), len(r.created)}, []int{7, 2, 1})
+}
+
+// TestOwnDatacenters: a service is placed in its datacenters alone.
+func TestOwnDatacenters(t *testing.T) {
+	w := newWorld(t)
+	for i := range 6 {
+		w.node(fmt.Sprintf("n%d", i), func(n *rpc.Node) { n.Datacenter = []string{"dc1", "dc2"}[i%2] })
+	}
+	w.register(job(rpc.JobTypeService, "svc", 40))
+	w.want("placed in one of two, and not", []any{len(w.live("svc")), w.runJob("svc").final.FailedTGAllocs}, []any{0, map[string]int{"g": 10}})
+	for _, a := range w.live("svc") {
+		w.want("datacenter", w.store.Snapshot().NodeByID(a.NodeID).Datacenter, "dc1")
+	}
+}
+
+// TestManyOfAKind: the more of a kind there are to be, the less they keep apart.
+func TestManyOfAKind(t *testing.T) {
+	w := running(t, 1, job(rpc.JobTypeService, "full", 1, group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz, tg.Resources.MemoryMB = 700, 700 })))
+	w.node("n01")
+	w.register(job(rpc.JobTypeService, "svc", 10))
+	w.runJob("svc")
+	w.want("on the fuller node", len(slices.DeleteFunc(w.live("svc"), func(a *rpc.Allocation) bool { return a.NodeID != "n00" })), 3)
+}
+
+// TestAwayInAFailedDeployment: what is out of reach is replaced, though the deployment of a later
+// version has failed.
+func TestAwayInAFailedDeployment(t *testing.T) {
+	w := running(t, 4, job(rpc.JobTypeService, "svc", 2, rolling(1), group(func(tg *rpc.TaskGroup) { tg.MaxClientDisconnect = time.Hour })))
+	w.change("svc", group(changed))
+	w.runJob("svc")
+	w.report("svc", rpc.AllocClientRunning, func(a *rpc.Allocation) bool { return a.JobVersion == 0 })
+	w.end("svc", rpc.DeploymentFailed)
+	for _, a := range w.live("svc") {
+		if a.JobVersion == 0 {
+			w.status(a.NodeID, rpc.NodeStatusDisconnected)
+		}
+	}
+	w.runJob("svc")
+	w.want("live, with a replacement", len(w.live("svc")), 3)
+}
+
+func TestTainted(t *testing.T) {
+	for _, tt := range []struct {
+		node *rpc.Node
+		want bool
+	}{
+		{nil, true}, {&rpc.Node{Status: rpc.NodeStatusReady}, false}, {&rpc.Node{Status: rpc.NodeStatusInit}, false},
+		{&rpc.Node{Status: rpc.NodeStatusDown}, true}, {&rpc.Node{Status: rpc.NodeStatusDisconnected}, true},
+		{&rpc.Node{Status: rpc.NodeStatusReady, Drain: &rpc.DrainStrategy{}}, true},
+	} {
+		if got := tainted(tt.node); got != tt.want {
+			t.Errorf("%+v: %v, want %v", tt.node, got, tt.want)
+		}
+	}
 }

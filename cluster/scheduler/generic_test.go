@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -74,6 +75,7 @@ func TestServiceKeepsItsCount(t *testing.T) {
 			if n := len(stops(r)); n != test.stops && (test.stops >= 0 || n == 0) {
 				t.Errorf("%d stops, want %d (negative: some)", n, test.stops)
 			}
+			w.want("stops as work", r.work[0].Stops, len(stops(r)))
 			w.want("status", r.final.Status, broker.StatusComplete)
 			snap := w.store.Snapshot()
 			for _, a := range w.live("svc") {
@@ -108,6 +110,7 @@ func TestServiceWithoutRoom(t *testing.T) {
 	w.want("placed", len(w.live("svc")), 10)
 	w.want("failed", r.final.FailedTGAllocs, map[string]int{"g": 2})
 	w.want("queued", r.final.QueuedAllocations, map[string]int{"g": 2})
+	w.want("nodes looked at for ten and one more", r.work[0].Scored, 11)
 	w.want("created", len(r.created), 1)
 	b := r.created[0]
 	w.want("blocked evaluation", []any{b.Status, b.TriggeredBy, b.NodeID, r.final.BlockedEval},
@@ -131,6 +134,7 @@ func TestServiceUpdateWithoutRoomKeepsTheOld(t *testing.T) {
 	r := w.runJob("svc")
 	w.want("plans, failed", []any{len(r.plans), r.final.FailedTGAllocs}, []any{0, map[string]int{"g": 1}})
 	w.want("live", w.live("svc")[0].JobVersion, 0)
+	w.want("stops as work", r.work[0].Stops, 0)
 }
 
 func TestServiceFillsNodesAndAvoidsItself(t *testing.T) {
@@ -177,6 +181,9 @@ func TestChangedBeforeReplaced(t *testing.T) {
 	r := w.runJob("svc")
 	w.want("names", w.names("svc"), "[svc.g[0] svc.g[1] svc.g[2]]")
 	w.want("of the new version", w.ofVersion("svc", 1), 3)
+	for _, a := range w.allocs("svc") {
+		w.want("what is wanted of version "+fmt.Sprint(a.JobVersion), a.DesiredStatus, []string{rpc.AllocDesiredStop, rpc.AllocDesiredRun}[a.JobVersion])
+	}
 	w.report("svc", rpc.AllocClientRunning, nil)
 	next := r.created[0]
 	w.now = next.WaitUntil
@@ -248,12 +255,29 @@ func TestServiceDisconnectAndReconnect(t *testing.T) {
 		w.report("svc", rpc.AllocClientRunning, func(a *rpc.Allocation) bool { return a.NodeID != node })
 		w.status(node, rpc.NodeStatusReady)
 		w.want("plans before the client speaks", len(w.runJob("svc").plans), 0)
-		w.report("svc", rpc.AllocClientRunning, on(node))
+		w.report("svc", rpc.AllocClientPending, on(node))
 		r := w.runJob("svc")
 		got := stops(r)
 		w.want("stops", len(got), 1)
+		away := func() bool {
+			return slices.ContainsFunc(w.live("svc"), func(a *rpc.Allocation) bool { return a.DisconnectedAt != 0 })
+		}
+		w.want("away while it starts", away(), true)
+		w.report("svc", rpc.AllocClientRunning, on(node))
+		w.runJob("svc")
+		w.want("away", away(), false)
 		w.want("live", len(w.live("svc")), 2)
 		w.want("still on the node", slices.ContainsFunc(w.live("svc"), on(node)), true)
+		w.want("plans after", len(w.runJob("svc").plans), 0)
+	})
+	t.Run("comes back failed", func(t *testing.T) {
+		w, node, _ := start(t)
+		w.report("svc", rpc.AllocClientRunning, func(a *rpc.Allocation) bool { return a.NodeID != node })
+		w.status(node, rpc.NodeStatusReady)
+		w.report("svc", rpc.AllocClientFailed, on(node))
+		r := w.runJob("svc")
+		w.want("stops", stops(r), "["+r.plans[0].NodeUpdate[node][0].Name+" on "+node+": "+allocRescheduled+", failed]")
+		w.want("names", w.names("svc"), "[svc.g[0] svc.g[1]]")
 		w.want("plans after", len(w.runJob("svc").plans), 0)
 	})
 	t.Run("is given up", func(t *testing.T) {
