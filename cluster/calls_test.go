@@ -10,6 +10,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/server"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/scheduler"
 	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/internal/virtualtest"
 )
@@ -152,6 +153,18 @@ func TestCallsThatAreRefused(t *testing.T) {
 			}
 		}
 		r.want("entries of calls that were refused", r.entries(), "")
+		r.ok(l.ScaleJob("default", "svc", "tg", 2))
+
+		follower := r.c.server((l.ID() + 1) % 3)
+		status := &rpc.NodeUpdateStatusRequest{NodeID: testNode(0).ID, Status: rpc.NodeStatusReady}
+		if _, err := follower.UpdateNodeStatus(status); !errors.Is(err, rpc.ErrNoLeader) {
+			t.Errorf("a heartbeat to a server that does not lead: %v", err)
+		}
+		began := time.Now()
+		plan := &scheduler.Plan{SnapshotIndex: 1 << 40}
+		if _, err := l.ApplyPlan(t.Context(), plan); err == nil || time.Since(began) != 10*time.Second {
+			t.Errorf("a plan on a state that nobody has: %v after %v", err, time.Since(began))
+		}
 	})
 }
 
@@ -178,7 +191,9 @@ func TestOperatorsAndNodes(t *testing.T) {
 		if d := r.snap().NodeByID(node).Drain; d.ForceDeadline != 0 {
 			t.Errorf("a drain that is forced at once has the deadline %v", time.Unix(0, d.ForceDeadline))
 		}
+		r.entries()
 		r.ok(nil, r.c.DrainNode(t.Context(), node, nil, false))
+		r.want("end of a drain", r.entries(), "1 NodeUpdateDrainRequestType\n")
 		time.Sleep(time.Minute)
 		r.entries()
 		r.ok(nil, r.c.SetEligibility(t.Context(), node, true))
@@ -262,6 +277,13 @@ func TestSilentNodes(t *testing.T) {
 		r.want("events", fmt.Sprint(events), "[Node heartbeat missed Node reregistered by heartbeat]")
 		if n := r.snap().NodeByID(node); n.StatusUpdatedAt != time.Now().Unix() {
 			t.Errorf("the node is ready since %v", time.Unix(n.StatusUpdatedAt, 0))
+		}
+		counted := map[string]int64{}
+		for _, e := range r.c.Stats().Account.Since(Account{}) {
+			counted[e.Event] += e.Entries
+		}
+		if missed, heard := counted["nodes whose time to live ran out"], counted["heartbeats of nodes that were not ready"]; missed != 2 || heard != 3 {
+			t.Errorf("the account has %d nodes missed and %d heard, want 2 and 3", missed, heard)
 		}
 		r.c.HoldNodes()
 		time.Sleep(5 * time.Minute)
