@@ -93,11 +93,13 @@ func TestStuckApplierLosesLeadership(t *testing.T) {
 		r.ok(nil, r.c.StickApplier(leader, true))
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("one", 3, 0)))
 		time.Sleep(time.Second)
-		r.c.DisturbLinks(LinkFault{From: []string{r.c.Addr(leader)}, Link: Link{Loss: 1}})
+		end := r.c.DisturbLinks(LinkFault{From: []string{r.c.Addr(leader)}, Link: Link{Loss: 1}})
 		time.Sleep(time.Minute)
 		if n := len(r.live("one")); n != 3 {
 			t.Errorf("%d allocations under the next leader, want 3", n)
 		}
+		end() // a worker of the old leader's asks for the new one until then
+		time.Sleep(time.Minute)
 		r.c.Stats()
 		time.Sleep(time.Second)
 		if busy := r.c.Stats().WorkerUtilisation; busy != 0 {
