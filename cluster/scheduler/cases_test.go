@@ -254,3 +254,39 @@ func TestTainted(t *testing.T) {
 		}
 	}
 }
+
+// TestFailureOnANodeThatIsGone: nobody waits to replace what failed on a node that went down since.
+func TestFailureOnANodeThatIsGone(t *testing.T) {
+	for status, waits := range map[string]bool{rpc.NodeStatusReady: true, rpc.NodeStatusDown: false, rpc.NodeStatusInit: false} {
+		w := running(t, 3, job(rpc.JobTypeService, "svc", 2))
+		failed := w.live("svc")[0]
+		w.report("svc", rpc.AllocClientFailed, func(a *rpc.Allocation) bool { return a.ID == failed.ID })
+		w.status(failed.NodeID, status)
+		r := w.runJob("svc")
+		w.want("evaluations made for one on a node that is "+status, len(r.created) > 0, waits)
+		w.want("replaced at once", len(w.live("svc")) == 2, !waits)
+	}
+}
+
+// TestOrderOfNames: allocations are in the order of the numbers in their names.
+func TestOrderOfNames(t *testing.T) {
+	allocs := []*rpc.Allocation{{ID: "a", Name: "j.g[10]"}, {ID: "c", Name: "j.g[2]"}, {ID: "b", Name: "j.g[2]"}, {ID: "d", Name: "j.g[1]"}}
+	sortByName(allocs)
+	ids := ""
+	for _, a := range allocs {
+		ids += a.ID
+	}
+	if ids != "dbca" {
+		t.Errorf("order %s, want dbca", ids)
+	}
+}
+
+// TestFitOfNodesWithoutMemory: what a node does not have is neither free nor full.
+func TestFitOfNodesWithoutMemory(t *testing.T) {
+	if got := fitScore(rpc.Resources{CPUMHz: 1000}, rpc.Resources{CPUMHz: 1000}); got != maxFitScore {
+		t.Errorf("a full node scores %g, want %g", got, maxFitScore)
+	}
+	if got := fitScore(rpc.Resources{CPUMHz: 1000}, rpc.Resources{}); got != 9 {
+		t.Errorf("an empty node scores %g, want 9", got)
+	}
+}

@@ -76,6 +76,8 @@ func TestServiceKeepsItsCount(t *testing.T) {
 				t.Errorf("%d stops, want %d (negative: some)", n, test.stops)
 			}
 			w.want("stops as work", r.work[0].Stops, len(stops(r)))
+			w.want("stops, each once", len(slices.Compact(slices.Sorted(slices.Values(stops(r))))), len(stops(r)))
+			w.want("time of the end", r.final.ModifyTime, w.now.UnixNano())
 			w.want("status", r.final.Status, broker.StatusComplete)
 			snap := w.store.Snapshot()
 			for _, a := range w.live("svc") {
@@ -106,15 +108,17 @@ func TestServiceWithoutRoom(t *testing.T) {
 	w := newWorld(t)
 	w.nodes(1)
 	w.register(job(rpc.JobTypeService, "svc", 12))
-	r := w.runJob("svc")
+	e := w.eval("svc", rpc.JobTypeService, broker.TriggeredByJobRegister)
+	e.JobModifyIndex = 7
+	r := w.run(e)
 	w.want("placed", len(w.live("svc")), 10)
 	w.want("failed", r.final.FailedTGAllocs, map[string]int{"g": 2})
 	w.want("queued", r.final.QueuedAllocations, map[string]int{"g": 2})
 	w.want("nodes looked at for ten and one more", r.work[0].Scored, 11)
 	w.want("created", len(r.created), 1)
 	b := r.created[0]
-	w.want("blocked evaluation", []any{b.Status, b.TriggeredBy, b.NodeID, r.final.BlockedEval},
-		[]any{broker.StatusBlocked, broker.TriggeredByQueuedAllocs, "", b.ID})
+	w.want("blocked evaluation", []any{b.Status, b.TriggeredBy, b.NodeID, r.final.BlockedEval, b.JobModifyIndex},
+		[]any{broker.StatusBlocked, broker.TriggeredByQueuedAllocs, "", b.ID, 7})
 
 	t.Run("still none: the blocked evaluation goes back", func(t *testing.T) {
 		r := w.run(b)

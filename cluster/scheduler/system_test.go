@@ -235,6 +235,7 @@ func TestSystemDisconnectAndReconnect(t *testing.T) {
 	})
 	t.Run("is lost when its time is up", func(t *testing.T) {
 		w := start(t)
+		w.want("plans before", len(w.runJob("sys").plans), 0)
 		w.now = w.now.Add(time.Minute)
 		w.want("stops", stops(w.runJob("sys")), "[sys.g[0] on n01: alloc is lost since its node is down, lost]")
 	})
@@ -258,16 +259,19 @@ func TestSysBatchRunsOnceUntilChanged(t *testing.T) {
 // A plan told an allocation to stop, and its node went down before it did.
 func TestStoppingAllocationIsLostWithItsNode(t *testing.T) {
 	for _, jobType := range []string{rpc.JobTypeSystem, rpc.JobTypeService} {
-		w := newWorld(t)
-		w.nodes(1)
-		w.register(job(jobType, "j", 1))
-		w.runJob("j")
-		w.report("j", rpc.AllocClientRunning, nil)
-		w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, "j") })
-		w.runJob("j")
-		w.status("n00", rpc.NodeStatusDown)
-		w.runJob("j")
-		w.want(jobType, w.allocs("j")[0].ClientStatus, rpc.AllocClientLost)
-		w.want("plans after", len(w.runJob("j").plans), 0)
+		for _, status := range []string{rpc.AllocClientPending, rpc.AllocClientRunning} {
+			w := newWorld(t)
+			w.nodes(1)
+			w.register(job(jobType, "j", 1))
+			w.runJob("j")
+			w.report("j", status, nil)
+			w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, "j") })
+			w.runJob("j")
+			w.want("plans before", len(w.runJob("j").plans), 0)
+			w.status("n00", rpc.NodeStatusDown)
+			w.runJob("j")
+			w.want(jobType+" that was "+status, w.allocs("j")[0].ClientStatus, rpc.AllocClientLost)
+			w.want("plans after", len(w.runJob("j").plans), 0)
+		}
 	}
 }
