@@ -73,7 +73,7 @@ func TestCallsThatAreNotWritten(t *testing.T) {
 					r.c.FillDisk(0, true)
 				}
 			}})
-			r.fails = true
+			r.fails = allTypes
 			r.ok(r.c.RegisterJob(t.Context(), systemJob("sys")))
 			r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 3, 0)))
 			r.ok(r.c.RegisterJob(t.Context(), periodicJob(1000*time.Hour, false)))

@@ -88,7 +88,7 @@ func TestStuckApplier(t *testing.T) {
 func TestStuckApplierLosesLeadership(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3, Config{Seed: 1})
-		r.fails = true
+		r.fails = "ApplyPlanResultsRequestType"
 		leader := r.c.Leader()
 		r.ok(nil, r.c.StickApplier(leader, true))
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("one", 3, 0)))
@@ -147,7 +147,7 @@ func (r *rig) eval(id string) *broker.Evaluation {
 func TestFullDisk(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3, Config{Seed: 1})
-		r.fails = true
+		r.fails = allTypes
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("before", 3, 0)))
 		leader := r.c.Leader()
 		r.c.FillDisk(leader, true)

@@ -19,7 +19,7 @@ func TestPausedWorkers(t *testing.T) {
 			virtualtest.Test(t, func(t *testing.T) {
 				cfg := Config{Seed: 1, Servers: 1, NumSchedulers: n, Costs: Costs{Cores: 16, Scheduler: map[string]SchedulerCosts{"system": {Base: time.Minute}}}}
 				r := newRig(t, 1, cfg)
-				r.fails = true // what is in hand in the end
+				r.fails = allTypes // for what is in hand in the end
 				if later {
 					r.c.SetNumSchedulers(1)
 					r.c.SetNumSchedulers(n)
