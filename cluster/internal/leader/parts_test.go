@@ -333,3 +333,23 @@ func TestDeploymentsAreApart(t *testing.T) {
 		}
 	})
 }
+
+// TestProgressDeadline: it is that of the first of the groups that are not done.
+func TestProgressDeadline(t *testing.T) {
+	for _, tt := range []struct {
+		groups []rpc.DeploymentGroup
+		want   int64 // zero: none
+	}{
+		{nil, 0},
+		{[]rpc.DeploymentGroup{{DesiredTotal: 2, Healthy: 1, RequireProgressBy: 9}}, 9},
+		{[]rpc.DeploymentGroup{{DesiredTotal: 2, Healthy: 2, RequireProgressBy: 5}, {DesiredTotal: 1, RequireProgressBy: 9}}, 9},
+		{[]rpc.DeploymentGroup{{DesiredTotal: 2, RequireProgressBy: 9}, {DesiredTotal: 1, RequireProgressBy: 7}}, 7},
+		{[]rpc.DeploymentGroup{{DesiredTotal: 2, RequireProgressBy: 9}, {DesiredTotal: 1}}, 9},
+		{[]rpc.DeploymentGroup{{DesiredTotal: 2, Healthy: 2, RequireProgressBy: 5}}, 0},
+	} {
+		got := progressDeadline(&rpc.Deployment{Groups: tt.groups})
+		if got.IsZero() != (tt.want == 0) || tt.want != 0 && got.UnixNano() != tt.want {
+			t.Errorf("%+v: %v, want %d", tt.groups, got, tt.want)
+		}
+	}
+}

@@ -149,3 +149,38 @@ func TestReaperThatIsLate(t *testing.T) {
 		v.Broker.Close()
 	})
 }
+
+// TestReaperThatFails: a batch that cannot be written is lost to the broker, unless a design gives
+// it back.
+func TestReaperThatFails(t *testing.T) {
+	for keeps, want := range map[bool]int{false: 0, true: 2} {
+		l := newSoleLog(t)
+		cfg := config.Config{Policy: broker.Shedding(), Design: config.DesignConfig{ReapKeepsFailed: keeps}}.WithDefaults()
+		v := NewEvaluations(l, &cfg, 1)
+		v.SetEnabled(true)
+		v.Broker.Cancel([]*broker.Evaluation{evaluation("1"), evaluation("2")})
+		l.refusing(rpc.ErrNoLeader)
+		if v.cancelBatch() || v.Broker.Stats().Cancelable != want {
+			t.Errorf("with failed batches kept %v: %d are left, want %d", keeps, v.Broker.Stats().Cancelable, want)
+		}
+		v.Broker.Close()
+	}
+}
+
+// TestFailedOnesAreTriedAgain: a blocked evaluation that ran out of attempts is woken within a
+// minute, and no other.
+func TestFailedOnesAreTriedAgain(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		v := reaping(t, newSoleLog(t), config.EvalConfig{})
+		v.Blocked.Block(evaluation("failed", func(e *broker.Evaluation) { e.TriggeredBy = broker.TriggeredByMaxPlans }), "")
+		v.Blocked.Block(evaluation("full"), "")
+		time.Sleep(59 * time.Second)
+		if s := v.Broker.Stats(); s.Ready != 0 || v.Blocked.Size() != 2 {
+			t.Errorf("within a minute: %+v, %d blocked", s, v.Blocked.Size())
+		}
+		time.Sleep(2 * time.Second)
+		if s := v.Broker.Stats(); s.Ready != 1 || v.Blocked.Size() != 1 {
+			t.Errorf("after a minute: %+v, %d blocked; want one of each", s, v.Blocked.Size())
+		}
+	})
+}
