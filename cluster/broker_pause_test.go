@@ -94,6 +94,7 @@ func TestPauseAndTheFailedReaper(t *testing.T) {
 			if !defect {
 				return
 			}
+			r.fails = allTypes
 			r.ok(nil, r.c.StopServer(r.c.Leader()))
 			time.Sleep(30 * time.Minute)
 			if n := len(r.live("svc")); n != 3 {

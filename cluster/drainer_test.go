@@ -111,6 +111,7 @@ func TestDrainSurvivesFailover(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		r := drainRig(t)
 		r.ok(nil, r.c.DrainNode(t.Context(), "node-00001", &rpc.DrainStrategy{Deadline: -1}, false))
+		r.fails = allTypes
 		r.ok(nil, r.c.StopServer(r.c.Leader()))
 		time.Sleep(time.Minute)
 		if n := len(r.snap().NodeAllocs("node-00001").Live); n != 0 || len(r.live("svc")) != 8 {

@@ -88,7 +88,7 @@ func TestStuckApplier(t *testing.T) {
 func TestStuckApplierLosesLeadership(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3, Config{Seed: 1})
-		r.fails = "ApplyPlanResultsRequestType"
+		r.fails = allTypes
 		leader := r.c.Leader()
 		r.ok(nil, r.c.StickApplier(leader, true))
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("one", 3, 0)))

@@ -26,8 +26,8 @@ type rig struct {
 	*testing.T
 	c    *Cluster
 	mark uint64
-	// fails is the type of entries, or all of them, that the test keeps calls from writing: such
-	// calls count as events.
+	// fails is the type of entries, or all of them, that the test keeps calls from writing, such as
+	// those under way when it stops a leader: they count as events.
 	fails string
 }
 
