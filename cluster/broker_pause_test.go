@@ -51,6 +51,7 @@ func TestPauseEvalBroker(t *testing.T) {
 func TestPauseTakesWorkAway(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 5, Config{Seed: 1, Costs: Costs{Cores: 1, Scheduler: map[string]SchedulerCosts{"service": {Base: time.Second}}}})
+		r.fails = "ApplyPlanResultsRequestType"
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 5, 0)))
 		time.Sleep(300 * time.Millisecond)
 		if b := r.c.Stats().Broker; b.Unacked != 1 {
@@ -93,6 +94,7 @@ func TestPauseAndTheFailedReaper(t *testing.T) {
 			if !defect {
 				return
 			}
+			r.fails = allTypes
 			r.ok(nil, r.c.StopServer(r.c.Leader()))
 			time.Sleep(30 * time.Minute)
 			if n := len(r.live("svc")); n != 3 {

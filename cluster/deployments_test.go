@@ -110,6 +110,7 @@ func TestDeploymentSurvivesFailover(t *testing.T) {
 		r.update()
 		r.report("svc", true)
 		// The old leader has no time to make its evaluation.
+		r.fails = allTypes
 		r.ok(nil, r.c.StopServer(r.c.Leader()))
 		time.Sleep(20 * time.Second)
 		if d := r.deployment("svc"); d.Groups[0].Placed != 4 {

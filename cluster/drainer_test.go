@@ -87,11 +87,31 @@ func TestDrainDeadline(t *testing.T) {
 	})
 }
 
+// TestDrainsWithAndWithoutDeadline: a node that may take as long as it likes keeps nobody from
+// looking at the deadline of another.
+func TestDrainsWithAndWithoutDeadline(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := drainRig(t)
+		r.ok(nil, r.c.DrainNode(t.Context(), "node-00001", &rpc.DrainStrategy{Deadline: 5 * time.Minute}, false))
+		for _, node := range []string{"node-00000", "node-00002"} {
+			r.ok(nil, r.c.DrainNode(t.Context(), node, &rpc.DrainStrategy{}, false))
+		}
+		time.Sleep(6 * time.Minute)
+		if n := r.snap().NodeByID("node-00001"); n.Drain != nil || r.on(n.ID, rpc.JobTypeService) != 0 {
+			t.Errorf("%+v with %d allocations after its deadline", n, r.on(n.ID, rpc.JobTypeService))
+		}
+		if r.snap().NodeByID("node-00000").Drain == nil && r.snap().NodeByID("node-00002").Drain == nil {
+			t.Error("those without a deadline have drained, though no replacement runs")
+		}
+	})
+}
+
 // TestDrainSurvivesFailover: the next leader goes on with it.
 func TestDrainSurvivesFailover(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		r := drainRig(t)
 		r.ok(nil, r.c.DrainNode(t.Context(), "node-00001", &rpc.DrainStrategy{Deadline: -1}, false))
+		r.fails = allTypes
 		r.ok(nil, r.c.StopServer(r.c.Leader()))
 		time.Sleep(time.Minute)
 		if n := len(r.snap().NodeAllocs("node-00001").Live); n != 0 || len(r.live("svc")) != 8 {

@@ -45,6 +45,48 @@ func TestFailoverRestoresTheBacklog(t *testing.T) {
 	})
 }
 
+// TestLeadsAgain: a server that comes to lead for the second time has what was written meanwhile,
+// and nothing that others have done.
+func TestLeadsAgain(t *testing.T) {
+	for _, schedulers := range []int{0, 1} {
+		virtualtest.Test(t, func(t *testing.T) {
+			c := startCluster(t, Config{Seed: 3, NumSchedulers: schedulers})
+			first, jobs := c.Leader(), 0
+			register := func() error {
+				_, err := c.RegisterJob(t.Context(), systemJob(fmt.Sprint("sys-", jobs)))
+				if err == nil {
+					jobs++
+				}
+				return err
+			}
+			if err := register(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Second)
+			for turns := 0; turns == 0 || c.Leader() != first; turns++ {
+				if turns == 30 {
+					t.Fatalf("server %d never leads again", first+1)
+				}
+				leader := c.Leader()
+				c.FillDisk(leader, true) // with which it ceases to lead
+				for register() != nil {
+					time.Sleep(time.Second)
+				}
+				c.FillDisk(leader, false)
+				time.Sleep(10 * time.Second)
+			}
+			st := c.Stats()
+			pending, processed := jobs, 0
+			if schedulers > 0 {
+				pending, processed = 0, jobs
+			}
+			if st.StatePending != pending || st.Broker.Ready != pending || st.Counters.EvalsProcessed != uint64(processed) {
+				t.Errorf("of %d evaluations %d are pending, %d ready and %d were processed", jobs, st.StatePending, st.Broker.Ready, st.Counters.EvalsProcessed)
+			}
+		})
+	}
+}
+
 // TestStopAnswersWhoWaits: when a server stops, everybody who waits for an entry of its
 // hears of it, also those whose entries were committed and not yet applied, whom Raft
 // itself forgets.

@@ -88,14 +88,22 @@ func TestStuckApplier(t *testing.T) {
 func TestStuckApplierLosesLeadership(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3, Config{Seed: 1})
+		r.fails = allTypes
 		leader := r.c.Leader()
 		r.ok(nil, r.c.StickApplier(leader, true))
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("one", 3, 0)))
 		time.Sleep(time.Second)
-		r.c.DisturbLinks(LinkFault{From: []string{r.c.Addr(leader)}, Link: Link{Loss: 1}})
+		end := r.c.DisturbLinks(LinkFault{From: []string{r.c.Addr(leader)}, Link: Link{Loss: 1}})
 		time.Sleep(time.Minute)
 		if n := len(r.live("one")); n != 3 {
 			t.Errorf("%d allocations under the next leader, want 3", n)
+		}
+		end() // a worker of the old leader's asks for the new one until then
+		time.Sleep(time.Minute)
+		r.c.Stats()
+		time.Sleep(time.Second)
+		if busy := r.c.Stats().WorkerUtilisation; busy != 0 {
+			t.Errorf("workers are busy %g of their time, want none to wait for the plan that was stuck", busy)
 		}
 	})
 }
@@ -139,6 +147,7 @@ func (r *rig) eval(id string) *broker.Evaluation {
 func TestFullDisk(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3, Config{Seed: 1})
+		r.fails = allTypes
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("before", 3, 0)))
 		leader := r.c.Leader()
 		r.c.FillDisk(leader, true)

@@ -90,6 +90,7 @@ func TestPeriodicJobSurvivesFailover(t *testing.T) {
 		r := newRig(t, 3, Config{Seed: 1})
 		r.ok(r.c.RegisterJob(t.Context(), periodicJob(time.Second, false)))
 		time.Sleep(10 * time.Second)
+		r.fails = allTypes
 		r.ok(nil, r.c.StopServer(r.c.Leader()))
 		for r.c.Leader() < 0 {
 			time.Sleep(10 * time.Millisecond)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/scheduler"
 	"github.com/simctl/simctl/internal/virtualtest"
@@ -25,6 +26,7 @@ func TestRejectedNodeBecomesIneligible(t *testing.T) {
 			DesiredStatus: rpc.AllocDesiredRun, Resources: rpc.Resources{CPUMHz: 1e6},
 		}
 		for n, want := range []string{"", "", "1 ApplyPlanResultsRequestType\n"} {
+			r.c.leader().Because(fsm.PlanSubmitted) // as its own caller does
 			result, err := r.c.leader().ApplyPlan(t.Context(), &scheduler.Plan{
 				EvalID: eval, Priority: 50, SnapshotIndex: r.snap().Index(),
 				NodeAllocation: map[string][]*rpc.Allocation{node: {tooMuch}},

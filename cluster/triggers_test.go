@@ -26,6 +26,9 @@ type rig struct {
 	*testing.T
 	c    *Cluster
 	mark uint64
+	// fails is the type of entries, or all of them, that the test keeps calls from writing, such as
+	// those under way when it stops a leader: they count as events.
+	fails string
 }
 
 // newRig starts a cluster with schedulers on, n nodes whose heartbeats never fail and,
@@ -37,9 +40,42 @@ func newRig(t *testing.T, n int, cfg Config) *rig {
 		*never = cmp.Or(*never, 1000*time.Hour)
 	}
 	r := &rig{T: t, c: startCluster(t, cfg)}
+	t.Cleanup(r.balance)
 	register(t, r.c, 0, n)
 	r.entries()
 	return r
+}
+
+// allTypes stands for the types of all entries.
+const allTypes = "*"
+
+// balance checks that the log has what the events of the test should have cost, once all of
+// it is written.
+func (r *rig) balance() {
+	if r.fails == allTypes {
+		return
+	}
+	written, expected := map[string]int64{}, map[string]int64{}
+	for range 60 {
+		st := r.c.Stats()
+		clear(written)
+		for kind, n := range r.c.EntriesBetween(0, st.LastIndex) {
+			written[kind] = int64(n)
+		}
+		delete(written, "raft:Configuration") // the first entry, which no event caused
+		clear(expected)
+		for _, e := range st.Account.Since(Account{}) {
+			expected[e.Type] += e.Entries
+		}
+		maps.DeleteFunc(expected, func(_ string, n int64) bool { return n == 0 })
+		delete(written, r.fails)
+		delete(expected, r.fails)
+		if maps.Equal(written, expected) {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	r.Errorf("the log has %v, want %v by what happened", written, expected)
 }
 
 // bringUp registers a node and makes it ready.

@@ -195,6 +195,7 @@ func TestValidateNamesFieldAndValue(t *testing.T) {
 		{func(c *Config) { c.Nodes = 0 }, []string{"Nodes", "0", "1 to"}},
 		{func(c *Config) { c.Nodes = MaxNodes + 1 }, []string{"Nodes", "16777217"}},
 		{func(c *Config) { c.Servers = -1 }, []string{"Servers", "-1"}},
+		{func(c *Config) { c.Nodes, c.Groups = 1<<16, slices.Repeat([]Group{{Nodes: 1}}, 1<<16) }, []string{"65536 groups", "65535"}},
 		{func(c *Config) { c.Dial = nil }, []string{"Dial"}},
 		{func(c *Config) { c.AllocSync = -time.Second }, []string{"AllocSync", "-1s"}},
 		{func(c *Config) { c.Behaviour.StopDelay.Min = -1 }, []string{"StopDelay", "-1ns"}},
@@ -252,5 +253,68 @@ func TestClientsLearnWhatIsListed(t *testing.T) {
 	c.learn(&cfg, 3*time.Hour, deployed)
 	if a := c.allocs[0]; !a.deployed || a.deployedAt != 2*time.Hour {
 		t.Errorf("it knows %+v, want c, which a deployment waits for since 2h", a)
+	}
+}
+
+// TestALifeLeavesNothing: a client that has stopped knows nothing of servers; its allocations stay.
+func TestALifeLeavesNothing(t *testing.T) {
+	cfg := Config{Nodes: 1, Servers: 2, ReportAllocs: true, Timing: Timing{}.WithDefaults()}
+	c := newClient(&cfg, 0, 0)
+	c.start(&cfg, 0)
+	for range 2 { // registers, and heartbeats
+		c.finish(&cfg, nodeLoop, time.Second, c.begin(&cfg, nodeLoop, time.Second), answer{ttl: time.Minute})
+	}
+	c.learn(&cfg, time.Second, run("a"))
+	c.index = 7
+	if !c.running || !c.registered || !c.introduced || !c.heartbeated || !c.ready {
+		t.Fatalf("after two calls: %+v", c)
+	}
+	c.stop()
+	if c.running || c.registered || c.introduced || c.heartbeated || c.ready || c.index != 0 || len(c.allocs) != 1 {
+		t.Errorf("after its end: %+v", c)
+	}
+	c.start(&cfg, time.Minute)
+	if again := c.begin(&cfg, nodeLoop, time.Minute); again.kind != callRegister || again.status != rpc.NodeStatusInit {
+		t.Errorf("its next life begins with %+v", again)
+	}
+}
+
+// TestCallsThatFail: a client asks another server after a failure, unless one of its loops has
+// moved on already. A call is made again for so long: one that waits for a change, for as much
+// longer as it may wait.
+func TestCallsThatFail(t *testing.T) {
+	cfg := Config{Nodes: 1, Servers: 3, ReportAllocs: true, Timing: Timing{}.WithDefaults()}
+	for l, until := range map[loop]time.Duration{nodeLoop: cfg.RPCHold, watchLoop: cfg.RPCHold + cfg.WatchBlock} {
+		for _, late := range []time.Duration{-1, 0} {
+			c := newClient(&cfg, 0, 0)
+			c.start(&cfg, 0)
+			first := c.server
+			asked := c.begin(&cfg, l, 0)
+			c.finish(&cfg, l, until+late, asked, answer{err: rpc.ErrNoLeader})
+			if again := c.tasks[l].retrying; again != (late < 0) {
+				t.Errorf("loop %d, which may ask again until %v: it asks again at %v: %v", l, until, until+late, again)
+			}
+			next := (first + 1) % 3
+			if c.server != next {
+				t.Errorf("server %d after %d failed, want %d", c.server, first, next)
+			}
+			c.finish(&cfg, l, until+late, asked, answer{err: rpc.ErrNoLeader})
+			if c.server != next {
+				t.Errorf("server %d after another failure of %d, want %d", c.server, first, next)
+			}
+		}
+	}
+}
+
+// TestReportsOfTheInstant: what happens at a tick is reported at that tick.
+func TestReportsOfTheInstant(t *testing.T) {
+	cfg := Config{Nodes: 1, Servers: 1, ReportAllocs: true}
+	c := newClient(&cfg, 0, 0)
+	c.learn(&cfg, time.Second, run("a"))
+	if n := len(c.changes(&cfg, time.Second-1)); n != 0 {
+		t.Errorf("%d changes before one happens", n)
+	}
+	if n := len(c.changes(&cfg, time.Second)); n != 1 {
+		t.Errorf("%d changes at the instant of one", n)
 	}
 }

@@ -159,7 +159,7 @@ func (a *attempt) considered(n *rpc.Node) {
 // returns it as planned. It returns nil if what the allocation runs has changed or its node
 // has no room (util.go, inplaceUpdate and genericAllocUpdateFn).
 func (a *attempt) updateInPlace(alloc *rpc.Allocation, tg *rpc.TaskGroup, node *rpc.Node) *rpc.Allocation {
-	if a.destructive(alloc, tg) || node == nil || !a.job.RunsIn(node.Datacenter) {
+	if a.destructive(alloc, tg) || !a.job.RunsIn(node.Datacenter) {
 		return nil
 	}
 	if used := a.used(a.snap.NodeAllocs(node.ID)); !node.Resources.Fits(used) {

@@ -88,11 +88,11 @@ func TestDeploymentEndsWithItsJob(t *testing.T) {
 func TestUpdateInPlaceDeploys(t *testing.T) {
 	w := running(t, 3, job(rpc.JobTypeService, "svc", 3, rolling(1)))
 	w.change("svc", func(j *rpc.Job) { j.Priority++ })
-	w.runJob("svc")
+	r := w.runJob("svc")
 	d := w.deployment("svc")
 	w.want("of the new version", w.ofVersion("svc", 1), 3)
-	w.want("placed, healthy", []int{d.Groups[0].Placed, d.Groups[0].Healthy}, []int{3, 0})
+	w.want("desired, placed, healthy", []int{d.Groups[0].DesiredTotal, d.Groups[0].Placed, d.Groups[0].Healthy}, []int{3, 3, 0})
 	for _, a := range w.live("svc") {
-		w.want("deployment and health", []string{a.DeploymentID, a.Health}, []string{d.ID, ""})
+		w.want("evaluation, deployment and health", []string{a.EvalID, a.DeploymentID, a.Health}, []string{r.final.ID, d.ID, ""})
 	}
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -74,6 +75,9 @@ func TestServiceKeepsItsCount(t *testing.T) {
 			if n := len(stops(r)); n != test.stops && (test.stops >= 0 || n == 0) {
 				t.Errorf("%d stops, want %d (negative: some)", n, test.stops)
 			}
+			w.want("stops as work", r.work[0].Stops, len(stops(r)))
+			w.want("stops, each once", len(slices.Compact(slices.Sorted(slices.Values(stops(r))))), len(stops(r)))
+			w.want("time of the end", r.final.ModifyTime, w.now.UnixNano())
 			w.want("status", r.final.Status, broker.StatusComplete)
 			snap := w.store.Snapshot()
 			for _, a := range w.live("svc") {
@@ -104,14 +108,17 @@ func TestServiceWithoutRoom(t *testing.T) {
 	w := newWorld(t)
 	w.nodes(1)
 	w.register(job(rpc.JobTypeService, "svc", 12))
-	r := w.runJob("svc")
+	e := w.eval("svc", rpc.JobTypeService, broker.TriggeredByJobRegister)
+	e.JobModifyIndex = 7
+	r := w.run(e)
 	w.want("placed", len(w.live("svc")), 10)
 	w.want("failed", r.final.FailedTGAllocs, map[string]int{"g": 2})
 	w.want("queued", r.final.QueuedAllocations, map[string]int{"g": 2})
+	w.want("nodes looked at for ten and one more", r.work[0].Scored, 11)
 	w.want("created", len(r.created), 1)
 	b := r.created[0]
-	w.want("blocked evaluation", []any{b.Status, b.TriggeredBy, b.NodeID, r.final.BlockedEval},
-		[]any{broker.StatusBlocked, broker.TriggeredByQueuedAllocs, "", b.ID})
+	w.want("blocked evaluation", []any{b.Status, b.TriggeredBy, b.NodeID, r.final.BlockedEval, b.JobModifyIndex},
+		[]any{broker.StatusBlocked, broker.TriggeredByQueuedAllocs, "", b.ID, 7})
 
 	t.Run("still none: the blocked evaluation goes back", func(t *testing.T) {
 		r := w.run(b)
@@ -131,6 +138,7 @@ func TestServiceUpdateWithoutRoomKeepsTheOld(t *testing.T) {
 	r := w.runJob("svc")
 	w.want("plans, failed", []any{len(r.plans), r.final.FailedTGAllocs}, []any{0, map[string]int{"g": 1}})
 	w.want("live", w.live("svc")[0].JobVersion, 0)
+	w.want("stops as work", r.work[0].Stops, 0)
 }
 
 func TestServiceFillsNodesAndAvoidsItself(t *testing.T) {
@@ -177,6 +185,9 @@ func TestChangedBeforeReplaced(t *testing.T) {
 	r := w.runJob("svc")
 	w.want("names", w.names("svc"), "[svc.g[0] svc.g[1] svc.g[2]]")
 	w.want("of the new version", w.ofVersion("svc", 1), 3)
+	for _, a := range w.allocs("svc") {
+		w.want("what is wanted of version "+fmt.Sprint(a.JobVersion), a.DesiredStatus, []string{rpc.AllocDesiredStop, rpc.AllocDesiredRun}[a.JobVersion])
+	}
 	w.report("svc", rpc.AllocClientRunning, nil)
 	next := r.created[0]
 	w.now = next.WaitUntil
@@ -248,12 +259,29 @@ func TestServiceDisconnectAndReconnect(t *testing.T) {
 		w.report("svc", rpc.AllocClientRunning, func(a *rpc.Allocation) bool { return a.NodeID != node })
 		w.status(node, rpc.NodeStatusReady)
 		w.want("plans before the client speaks", len(w.runJob("svc").plans), 0)
-		w.report("svc", rpc.AllocClientRunning, on(node))
+		w.report("svc", rpc.AllocClientPending, on(node))
 		r := w.runJob("svc")
 		got := stops(r)
 		w.want("stops", len(got), 1)
+		away := func() bool {
+			return slices.ContainsFunc(w.live("svc"), func(a *rpc.Allocation) bool { return a.DisconnectedAt != 0 })
+		}
+		w.want("away while it starts", away(), true)
+		w.report("svc", rpc.AllocClientRunning, on(node))
+		w.runJob("svc")
+		w.want("away", away(), false)
 		w.want("live", len(w.live("svc")), 2)
 		w.want("still on the node", slices.ContainsFunc(w.live("svc"), on(node)), true)
+		w.want("plans after", len(w.runJob("svc").plans), 0)
+	})
+	t.Run("comes back failed", func(t *testing.T) {
+		w, node, _ := start(t)
+		w.report("svc", rpc.AllocClientRunning, func(a *rpc.Allocation) bool { return a.NodeID != node })
+		w.status(node, rpc.NodeStatusReady)
+		w.report("svc", rpc.AllocClientFailed, on(node))
+		r := w.runJob("svc")
+		w.want("stops", stops(r), "["+r.plans[0].NodeUpdate[node][0].Name+" on "+node+": "+allocRescheduled+", failed]")
+		w.want("names", w.names("svc"), "[svc.g[0] svc.g[1]]")
 		w.want("plans after", len(w.runJob("svc").plans), 0)
 	})
 	t.Run("is given up", func(t *testing.T) {

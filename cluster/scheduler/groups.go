@@ -140,6 +140,5 @@ func (g *genericRun) stopEither(back *rpc.Allocation, running []*rpc.Allocation,
 }
 
 func (g *genericRun) resumable(alloc *rpc.Allocation) bool {
-	return alloc.DesiredStatus == rpc.AllocDesiredRun && g.current(alloc) && !alloc.Migrate && !alloc.Reschedule &&
-		g.node(alloc.NodeID) != nil
+	return g.current(alloc) && !alloc.Migrate && !alloc.Reschedule && g.node(alloc.NodeID) != nil
 }

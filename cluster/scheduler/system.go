@@ -250,7 +250,7 @@ func contactOf(alloc *rpc.Allocation, tg *rpc.TaskGroup, now time.Time) contact 
 		return c
 	}
 	c.reconnects = alloc.DisconnectedAt != 0
-	c.expired = c.reconnects && alloc.ClientStatus == rpc.AllocClientUnknown &&
+	c.expired = alloc.ClientStatus == rpc.AllocClientUnknown &&
 		now.UnixNano() >= alloc.DisconnectedAt+int64(tg.MaxClientDisconnect)
 	return c
 }

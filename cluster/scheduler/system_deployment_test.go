@@ -30,6 +30,10 @@ func (w *world) planOnce(id string, deploys bool) *Plan {
 // TestSystemEvaluationsThatChangeNothing: since 1.11.0 they submit a plan, whatever has become
 // of the job's deployment.
 func TestSystemEvaluationsThatChangeNothing(t *testing.T) {
+	one := newWorld(t)
+	one.nodes(1)
+	one.register(job(rpc.JobTypeSystem, "sys", 0))
+	one.want("deployment on one node", one.planOnce("sys", true).Deployment != nil, true)
 	for _, deploys := range []bool{false, true} {
 		w := newWorld(t)
 		w.nodes(3)
@@ -48,6 +52,7 @@ func TestSystemEvaluationsThatChangeNothing(t *testing.T) {
 		if !deploys {
 			continue
 		}
+		w.want("status before all are healthy", w.deployment("sys").Status, rpc.DeploymentRunning)
 		for _, a := range w.live("sys") {
 			healthy := &rpc.Allocation{ID: a.ID, NodeID: a.NodeID, ClientStatus: rpc.AllocClientRunning, Health: rpc.AllocHealthy}
 			w.want("deployment of "+a.Name, a.DeploymentID, first.Deployment.ID)

@@ -188,6 +188,9 @@ func TestSystemWithoutRoomBlocksPerNode(t *testing.T) {
 		[]any{broker.StatusBlocked, broker.TriggeredByQueuedAllocs, "n01", map[string]bool{"c1": true, "small": true}, r.final.ID})
 
 	w.want("plans while there is still no room", len(w.runJob("sys").plans), 0)
+	r = w.run(b)
+	w.want("a blocked one that finds none ends, and others wait", []any{r.reblock == nil, r.final.Status, len(r.created)},
+		[]any{true, broker.StatusComplete, 1})
 	w.node("n02", func(n *rpc.Node) { n.NodeClass = "small" })
 	w.runJob("sys")
 	w.want("live with room on one", w.places("sys"), "[sys.g[0] on n00 sys.g[0] on n02]")
@@ -232,6 +235,7 @@ func TestSystemDisconnectAndReconnect(t *testing.T) {
 	})
 	t.Run("is lost when its time is up", func(t *testing.T) {
 		w := start(t)
+		w.want("plans before", len(w.runJob("sys").plans), 0)
 		w.now = w.now.Add(time.Minute)
 		w.want("stops", stops(w.runJob("sys")), "[sys.g[0] on n01: alloc is lost since its node is down, lost]")
 	})
@@ -248,23 +252,26 @@ func TestSysBatchRunsOnceUntilChanged(t *testing.T) {
 	w.runJob("once")
 	w.want("live after a node joined", w.places("once"), "[once.g[0] on n09]")
 	w.change("once", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }))
-	w.runJob("once")
+	w.want("stops of what has ended", stops(w.runJob("once")), "[once.g[0] on n09: "+allocUpdating+", pending]")
 	w.want("live after a change", w.places("once"), "[once.g[0] on n00 once.g[0] on n01 once.g[0] on n09]")
 }
 
 // A plan told an allocation to stop, and its node went down before it did.
 func TestStoppingAllocationIsLostWithItsNode(t *testing.T) {
 	for _, jobType := range []string{rpc.JobTypeSystem, rpc.JobTypeService} {
-		w := newWorld(t)
-		w.nodes(1)
-		w.register(job(jobType, "j", 1))
-		w.runJob("j")
-		w.report("j", rpc.AllocClientRunning, nil)
-		w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, "j") })
-		w.runJob("j")
-		w.status("n00", rpc.NodeStatusDown)
-		w.runJob("j")
-		w.want(jobType, w.allocs("j")[0].ClientStatus, rpc.AllocClientLost)
-		w.want("plans after", len(w.runJob("j").plans), 0)
+		for _, status := range []string{rpc.AllocClientPending, rpc.AllocClientRunning} {
+			w := newWorld(t)
+			w.nodes(1)
+			w.register(job(jobType, "j", 1))
+			w.runJob("j")
+			w.report("j", status, nil)
+			w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, "j") })
+			w.runJob("j")
+			w.want("plans before", len(w.runJob("j").plans), 0)
+			w.status("n00", rpc.NodeStatusDown)
+			w.runJob("j")
+			w.want(jobType+" that was "+status, w.allocs("j")[0].ClientStatus, rpc.AllocClientLost)
+			w.want("plans after", len(w.runJob("j").plans), 0)
+		}
 	}
 }

@@ -90,7 +90,7 @@ const memoryKiB = 8 << 20
 // command runs the tests for at most so much processor time. Its own signal would not end a Go
 // program, but at the hard limit, which is the same, the kernel does.
 func (b *binary) command(ctx context.Context, cpu time.Duration, args ...string) *exec.Cmd {
-	limits := fmt.Sprintf(`ulimit -v %d -t %d; exec "$0" "$@"`, memoryKiB, int(cpu.Seconds())+1)
+	limits := fmt.Sprintf(`ulimit -v %d; ulimit -t %d; exec "$0" "$@"`, memoryKiB, int(cpu.Seconds())+1)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limits, b.path}, args...)...)
 	cmd.Dir = b.dir
 	// A test's children end with it.

@@ -65,9 +65,7 @@ func (p *Pool) Use(key uint64, d time.Duration) {
 		return
 	}
 	t := &task{key: key, left: d}
-	if alone := p.add(t); alone > 0 {
-		time.Sleep(alone)
-	}
+	time.Sleep(p.add(t))
 	if done := p.done(t); done != nil {
 		<-done
 	}

@@ -81,6 +81,40 @@ func TestPoolSpendSlowsOthers(t *testing.T) {
 	})
 }
 
+// TestPoolSpendArrivesLater: work beside the caller takes its turns from when it comes, though
+// nobody waits for it.
+func TestPoolSpendArrivesLater(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		p := NewPool(1)
+		defer p.Stop()
+		start := time.Now()
+		time.AfterFunc(time.Millisecond, func() { p.Spend(1, time.Second) })
+		p.Use(2, 3*Quantum-time.Millisecond)
+		// Two turns of the other task, after each but the last of the caller's.
+		if got, want := time.Since(start), 5*Quantum-time.Millisecond; got < want || got > want+5*time.Microsecond {
+			t.Errorf("took %v beside a task that came later, want %v", got, want)
+		}
+	})
+}
+
+// TestEqualTasksPart: tasks of one instant that take as long end at instants of their own, the
+// same ones in every run.
+func TestEqualTasksPart(t *testing.T) {
+	var first []time.Duration
+	for range 2 {
+		virtualtest.Test(t, func(t *testing.T) {
+			ends, _ := run(8, slices.Repeat([]struct{ at, need time.Duration }{{0, time.Millisecond}}, 8))
+			if first = append(first, ends...); !slices.Equal(first[:8], ends) {
+				t.Errorf("they end at %v, and at %v another time", first[:8], ends)
+			}
+			slices.Sort(ends)
+			if n := len(slices.Compact(ends)); n < 7 {
+				t.Errorf("eight end at %d instants", n)
+			}
+		})
+	}
+}
+
 func TestNilPoolIsFree(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -21,6 +21,7 @@ func TestUsageIsThatSinceTheLastLook(t *testing.T) {
 		{3 * time.Second, 5 * time.Second, 12 * time.Second, 0},
 		{4 * time.Second, 6 * time.Second, 12 * time.Second, 0},         // there is none any more
 		{5 * time.Second, 9 * time.Second, 12500 * time.Millisecond, 1}, // never more than there is
+		{6 * time.Second, 9 * time.Second, 12500 * time.Millisecond, 0}, // there is none again
 	} {
 		if got := u.Look(t0.Add(look.after), look.used, look.of); got != look.want {
 			t.Errorf("look %d: %g, want %g", i, got, look.want)

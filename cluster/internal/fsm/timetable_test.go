@@ -32,6 +32,9 @@ func TestTimeTable(t *testing.T) {
 	}
 	for i := range uint64(2000) {
 		table.Witness(1000+i, start.Add(24*time.Hour+time.Duration(i)*5*time.Minute))
+		if n := len(table.entries); n > 72*60/5 {
+			t.Fatalf("%d entries, want no more than three days of them", n)
+		}
 	}
 	if n := len(table.entries); n != 72*60/5 {
 		t.Errorf("%d entries, want three days of them", n)

@@ -86,11 +86,28 @@ func TestBlockedEvals(t *testing.T) {
 			room(b, "n", "c", 7)
 			room(b, "n", "c", 8)
 		}, "", "here", ""},
+		{"nor after it ended", func(b *BlockedEvals) {
+			block(b, eval("here", full("n"), fits("c", false)))
+			room(b, "n", "c", 7)
+			e, token, err := b.evals.Dequeue(t.Context(), []string{rpc.JobTypeSystem}, 0)
+			if err == nil {
+				_, err = b.evals.Ack(e.ID, token)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			room(b, "n", "c", 8)
+		}, "here", "", ""},
 		{"a job planned in full waits no more", func(b *BlockedEvals) {
 			block(b, eval("e", of("j"), full("n")), eval("other"))
 			b.Untrack(broker.JobID{Namespace: "default", ID: "j"})
 			room(b, "n", "c", 7)
 		}, "", "other", ""},
+		{"but others of its node do", func(b *BlockedEvals) {
+			block(b, eval("e", of("j"), full("n")), eval("other", full("n"), fits("c", false)))
+			b.Untrack(broker.JobID{Namespace: "default", ID: "j"})
+			room(b, "n", "c", 7)
+		}, "other", "other", ""},
 		{"a table that is off knows nobody", func(b *BlockedEvals) {
 			block(b, eval("before"))
 			b.setEnabled(false, 0)

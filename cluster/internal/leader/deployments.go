@@ -173,7 +173,7 @@ func (w *Deployments) Healths(snap *state.Snapshot, reported []*rpc.Allocation) 
 // deployments.
 func (w *Deployments) evaluate(d *watchedDeployment) {
 	w.mu.Lock()
-	going := w.watched != nil && w.watched[d.id] == d
+	going := w.watched[d.id] == d
 	replace := d.replace
 	d.progress, d.replace = nil, nil
 	w.mu.Unlock()

@@ -115,12 +115,10 @@ func (d *Drainer) Run(ctx context.Context) {
 	}
 }
 
-// deadlineOf returns when everything left on a draining node is stopped; zero for never.
+// deadlineOf returns when everything left on a draining node is stopped; zero for never. A
+// negative deadline is long past, for it forces the drain at no particular time.
 func deadlineOf(n *rpc.Node) time.Time {
-	switch {
-	case n.Drain.Deadline < 0:
-		return time.Unix(0, 0)
-	case n.Drain.Deadline == 0:
+	if n.Drain.Deadline == 0 {
 		return time.Time{}
 	}
 	return time.Unix(0, n.Drain.ForceDeadline)

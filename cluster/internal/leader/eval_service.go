@@ -69,7 +69,7 @@ func (s *EvalService) setTimer(now time.Time) {
 	if !ok || s.closed || s.timer != nil && !next.Before(s.timerAt) {
 		return
 	}
-	s.stopTimer()
+	s.timers.disarm(s.timer)
 	s.timerAt = next
 	var armed *time.Timer
 	armed = s.timers.after(next.Sub(now), func() {
@@ -82,18 +82,13 @@ func (s *EvalService) setTimer(now time.Time) {
 	s.timer = armed
 }
 
-func (s *EvalService) stopTimer() {
-	s.timers.disarm(s.timer)
-	s.timer = nil
-}
-
 // Close disables the broker, unblocks every waiter with broker.ErrDisabled and returns
 // when the timer cannot fire any more. It may be called twice.
 func (s *EvalService) Close() {
 	now := s.begin()
 	s.closed = true
 	s.broker.SetEnabled(now, false)
-	s.stopTimer()
+	s.timers.disarm(s.timer)
 	s.end(now)
 	s.timers.Wait()
 }

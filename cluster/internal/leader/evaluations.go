@@ -158,7 +158,7 @@ func (v *Evaluations) Dequeue(ctx context.Context, schedulers []string, timeout,
 		Sleep(ctx, turn)
 		return broker.Delivery{}, nil
 	}
-	if o := v.observer(d.Eval); o != nil && err == nil {
+	if o := v.observer(d.Eval); o != nil {
 		o.Dequeued(time.Now(), d.Eval, d.Waited)
 	}
 	return d, err

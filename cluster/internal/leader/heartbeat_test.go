@@ -67,7 +67,10 @@ func TestHeartbeatsOfANewLeader(t *testing.T) {
 		if h.Active() != 1 {
 			t.Errorf("%d nodes are tracked after one was cleared, want 1", h.Active())
 		}
-		h.Stop()
+		began := time.Now()
+		if h.Stop(); time.Since(began) > 0 {
+			t.Errorf("it waited for %v to stop", time.Since(began))
+		}
 		time.Sleep(time.Hour)
 		if _, ok := h.Reset("a"); ok || h.Active() != 0 || e.take() != "" {
 			t.Error("a table that was stopped tracks nodes")

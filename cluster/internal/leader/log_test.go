@@ -19,7 +19,9 @@ type soleLog struct {
 	mu     sync.Mutex
 	refuse error // what Write returns instead of writing
 	causes []fsm.Cause
-	ahead  time.Duration
+
+	follows bool          // and does not lead
+	takes   time.Duration // to write an entry
 }
 
 // refusing makes Write return an error instead of writing; nil: write again.
@@ -39,8 +41,8 @@ func (l *soleLog) Because(causes ...fsm.Cause) {
 	l.causes = append(l.causes, causes...)
 }
 
-func (l *soleLog) Wall() time.Time              { return time.Now().Add(l.ahead) }
-func (l *soleLog) Leads() bool                  { return true }
+func (l *soleLog) Wall() time.Time              { return time.Now() }
+func (l *soleLog) Leads() bool                  { return !l.follows }
 func (l *soleLog) Snapshot() *state.Snapshot    { return l.store.Snapshot() }
 func (l *soleLog) NewID(parts ...string) string { return strings.Join(parts, "/") }
 func (l *soleLog) status(id string) (status string) {
@@ -59,9 +61,20 @@ func (l *soleLog) Write(c fsm.Command) (uint64, error) {
 	if refuse != nil {
 		return 0, refuse
 	}
+	if l.takes > 0 {
+		time.Sleep(l.takes)
+	}
 	index := l.store.Index() + 1
 	_, err := c.Apply(l.store, index)
 	return index, err
+}
+
+// update writes to the state what no entry stands for.
+func (l *soleLog) update(write func(*state.Tx) error) {
+	l.Helper()
+	if err := l.store.Update(l.store.Index()+1, write); err != nil {
+		l.Fatal(err)
+	}
 }
 
 // evaluation returns one of a job of its own.

@@ -2,6 +2,7 @@ package leader
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -75,6 +76,111 @@ func TestFailedReaper(t *testing.T) {
 		}
 		if n := len(slices.DeleteFunc(l.causes, func(c fsm.Cause) bool { return c != fsm.EvalGivenUp })); n != 2 {
 			t.Errorf("the account has %d evaluations given up, want 2: one whose write failed", n)
+		}
+	})
+}
+
+// TestFailedReaperOfCoreJobs: evaluations of theirs are in no state, and simply end.
+func TestFailedReaperOfCoreJobs(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		l := newSoleLog(t)
+		v := reaping(t, l, config.EvalConfig{DeliveryLimit: 1})
+		v.EnqueueCore("eval-gc")
+		d, err := v.Dequeue(t.Context(), []string{rpc.JobTypeCore}, time.Minute, 0)
+		if err != nil || d.Eval == nil {
+			t.Fatalf("dequeue: %+v, %v", d, err)
+		}
+		if err := v.Nack(d.Eval, d.Token); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if s := v.Broker.Stats(); s.Unacked+s.Ready+s.Waiting != 0 || l.store.Index() != 0 {
+			t.Errorf("the broker holds %+v, and the log is at %d; want nothing in either", s, l.store.Index())
+		}
+	})
+}
+
+// TestBatchesOfTheReaper: a share of what was shed, if that is more than a batch.
+func TestBatchesOfTheReaper(t *testing.T) {
+	for _, tt := range []struct {
+		share       float64
+		shed, batch int
+	}{{0, 1000, 728}, {0.5, 1000, 728}, {0.9, 1000, 900}, {1, 100, 100}} {
+		l := newSoleLog(t)
+		cfg := config.Config{Policy: broker.Shedding(), Design: config.DesignConfig{ReapShare: tt.share}}.WithDefaults()
+		v := NewEvaluations(l, &cfg, 1)
+		v.SetEnabled(true)
+		var shed []*broker.Evaluation
+		for i := range tt.shed {
+			shed = append(shed, evaluation(fmt.Sprint(i)))
+		}
+		v.Broker.Cancel(shed)
+		if !v.cancelBatch() || l.Snapshot().EvalTotal() != tt.batch {
+			t.Errorf("%d of %d written for a share of %g, want %d", l.Snapshot().EvalTotal(), tt.shed, tt.share, tt.batch)
+		}
+		if !slices.Equal(l.causes, []fsm.Cause{fsm.EvalsReaped}) {
+			t.Errorf("the batch is due to %v", l.causes)
+		}
+		v.Broker.Close()
+	}
+}
+
+// TestReaperThatIsLate: one whose write takes longer than its interval goes on at its interval
+// afterwards.
+func TestReaperThatIsLate(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		l := newSoleLog(t)
+		l.takes = 6 * time.Second
+		cfg := config.Config{Policy: broker.Shedding(), Reaper: config.ReaperConfig{Interval: 5 * time.Second, Batch: 1}}.WithDefaults()
+		v := NewEvaluations(l, &cfg, 1)
+		v.SetEnabled(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		var loop sync.WaitGroup
+		loop.Go(func() { v.reapCancelable(ctx) })
+		v.Broker.Cancel([]*broker.Evaluation{evaluation("1"), evaluation("2"), evaluation("3"), evaluation("4")})
+		time.Sleep(4 * time.Second)
+		wake(v.reap) // as an ack does
+		time.Sleep(time.Minute)
+		if n := l.Snapshot().EvalTotal(); n != 4 {
+			t.Errorf("%d of 4 are canceled", n)
+		}
+		cancel()
+		loop.Wait()
+		v.Broker.Close()
+	})
+}
+
+// TestReaperThatFails: a batch that cannot be written is lost to the broker, unless a design gives
+// it back.
+func TestReaperThatFails(t *testing.T) {
+	for keeps, want := range map[bool]int{false: 0, true: 2} {
+		l := newSoleLog(t)
+		cfg := config.Config{Policy: broker.Shedding(), Design: config.DesignConfig{ReapKeepsFailed: keeps}}.WithDefaults()
+		v := NewEvaluations(l, &cfg, 1)
+		v.SetEnabled(true)
+		v.Broker.Cancel([]*broker.Evaluation{evaluation("1"), evaluation("2")})
+		l.refusing(rpc.ErrNoLeader)
+		if v.cancelBatch() || v.Broker.Stats().Cancelable != want {
+			t.Errorf("with failed batches kept %v: %d are left, want %d", keeps, v.Broker.Stats().Cancelable, want)
+		}
+		v.Broker.Close()
+	}
+}
+
+// TestFailedOnesAreTriedAgain: a blocked evaluation that ran out of attempts is woken within a
+// minute, and no other.
+func TestFailedOnesAreTriedAgain(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		v := reaping(t, newSoleLog(t), config.EvalConfig{})
+		v.Blocked.Block(evaluation("failed", func(e *broker.Evaluation) { e.TriggeredBy = broker.TriggeredByMaxPlans }), "")
+		v.Blocked.Block(evaluation("full"), "")
+		time.Sleep(59 * time.Second)
+		if s := v.Broker.Stats(); s.Ready != 0 || v.Blocked.Size() != 2 {
+			t.Errorf("within a minute: %+v, %d blocked", s, v.Blocked.Size())
+		}
+		time.Sleep(2 * time.Second)
+		if s := v.Broker.Stats(); s.Ready != 1 || v.Blocked.Size() != 1 {
+			t.Errorf("after a minute: %+v, %d blocked; want one of each", s, v.Blocked.Size())
 		}
 	})
 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -118,10 +120,74 @@ func TestMayReconnect(t *testing.T) {
 		{"has ended, though it should run", patient, allocOf("service", "a", rpc.AllocClientFailed), true},
 		{"unknown for a while", patient, allocOf("service", "a", rpc.AllocClientUnknown, since(59*time.Second)), true},
 		{"unknown for too long", patient, allocOf("service", "a", rpc.AllocClientUnknown, since(time.Minute)), false},
+		{"unknown since nobody knows when", patient, allocOf("service", "a", rpc.AllocClientUnknown), true},
+		{"its group is gone", patient, allocOf("service", "a", rpc.AllocClientRunning, func(a *rpc.Allocation) { a.TaskGroup = "other" }), false},
+		{"its job is gone", nil, allocOf("service", "a", rpc.AllocClientRunning), false},
 		{"back, and not noticed yet", patient, allocOf("service", "a", rpc.AllocClientRunning, since(time.Hour)), true},
 	} {
 		if got := mayReconnect(stateWith(t, tt.job, tt.alloc), "n", now); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestNodesThatMayNotReconnect: those that are not up.
+func TestNodesThatMayNotReconnect(t *testing.T) {
+	patient := jobOf("service")
+	patient.TaskGroups[0].MaxClientDisconnect = time.Minute
+	for status, want := range map[string]bool{
+		rpc.NodeStatusReady: true, rpc.NodeStatusDisconnected: true, rpc.NodeStatusInit: false, rpc.NodeStatusDown: false,
+	} {
+		s := state.New()
+		if err := s.Update(1, func(tx *state.Tx) error {
+			return errors.Join(tx.UpsertNode(&rpc.Node{ID: "n", Status: status}), tx.UpsertJob(patient.Copy()), tx.UpsertPlanResults(&state.PlanResults{
+				AllocsUpdated: []*rpc.Allocation{allocOf("service", "a", rpc.AllocClientRunning)},
+			}))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := mayReconnect(s.Snapshot(), "n", time.Now()); got != want || mayReconnect(s.Snapshot(), "who", time.Now()) {
+			t.Errorf("a node that is %s may reconnect: %v, want %v", status, got, want)
+		}
+	}
+}
+
+// TestChangesThatMatter: after which changes of a node its jobs are looked at.
+func TestChangesThatMatter(t *testing.T) {
+	const starts, ready, away, down = rpc.NodeStatusInit, rpc.NodeStatusReady, rpc.NodeStatusDisconnected, rpc.NodeStatusDown
+	changes := map[string]string{}
+	for _, from := range []string{starts, ready, away, down} {
+		for _, to := range []string{starts, ready, away, down} {
+			if transitionNeedsEvals(to, from) {
+				changes[from] += to + " "
+			}
+		}
+	}
+	if got, want := fmt.Sprint(changes), fmt.Sprint(map[string]string{
+		starts: ready + " " + away + " ", ready: away + " ", away: starts + " " + ready + " " + down + " ", down: ready + " " + away + " ",
+	}); got != want {
+		t.Errorf("changes of status:\n%s, want\n%s", got, want)
+	}
+	node := rpc.Node{ID: "n", Status: ready, Datacenter: "dc1", Name: "n", NodeClass: "c", Attributes: map[string]string{"a": "b"}, SecretID: "s"}
+	for what, tt := range map[string]struct {
+		change func(*rpc.Node)
+		want   bool
+	}{
+		"nothing": {func(*rpc.Node) {}, false}, "secret": {func(n *rpc.Node) { n.SecretID = "x" }, false},
+		"datacenter": {func(n *rpc.Node) { n.Datacenter = "dc2" }, true}, "name": {func(n *rpc.Node) { n.Name = "x" }, true},
+		"class": {func(n *rpc.Node) { n.NodeClass = "x" }, true}, "attributes": {func(n *rpc.Node) { n.Attributes = nil }, true},
+		"down": {func(n *rpc.Node) { n.Status = down }, true}, "away": {func(n *rpc.Node) { n.Status = away }, true},
+		"starts": {func(n *rpc.Node) { n.Status = starts }, false},
+	} {
+		now := node
+		tt.change(&now)
+		if got := registrationNeedsEvals(&node, &now); got != tt.want {
+			t.Errorf("another %s: %v, want %v", what, got, tt.want)
+		}
+	}
+	for status, want := range map[string]bool{starts: false, ready: true, away: true, down: true} {
+		if got := registrationNeedsEvals(nil, &rpc.Node{Status: status}); got != want {
+			t.Errorf("a new node that is %s: %v, want %v", status, got, want)
 		}
 	}
 }

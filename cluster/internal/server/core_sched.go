@@ -157,18 +157,16 @@ func (c *coreRun) evalOver(e *broker.Evaluation, limit uint64, ofDeadJob bool) (
 }
 
 // allocOver reports whether an allocation may go (core_sched.go, allocGCEligible). Of
-// reschedule policies there are the defaults only: services are replaced without limit,
-// batch allocations once a day, the rest never.
+// reschedule policies there are the defaults only: services are replaced without limit, system
+// and sysbatch jobs never. Those of a batch job that is not dead go with evalOver.
 func (c *coreRun) allocOver(a *rpc.Allocation, job *rpc.Job, limit uint64) bool {
 	switch {
 	case !a.Terminal() || a.ModifyIndex > limit || a.ClientStatus == rpc.AllocClientRunning:
 		return false
 	case job == nil || job.Stop || c.dead(job) || a.DesiredStatus == rpc.AllocDesiredStop || a.ClientStatus != rpc.AllocClientFailed:
 		return true
-	case job.TaskGroup(a.TaskGroup) == nil || job.Type == rpc.JobTypeSystem || job.Type == rpc.JobTypeSysBatch || c.replaced[a.ID]:
-		return true
 	}
-	return job.Type == rpc.JobTypeBatch && a.PreviousAllocation != "" && time.Now().UnixNano()-a.CreateTime > int64(24*time.Hour)
+	return job.TaskGroup(a.TaskGroup) == nil || job.Type == rpc.JobTypeSystem || job.Type == rpc.JobTypeSysBatch || c.replaced[a.ID]
 }
 
 // index fills allocs and replaced on the first call.

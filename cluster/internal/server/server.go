@@ -203,7 +203,6 @@ func (s *Server) die() {
 	s.store.EndWatches()
 	s.Halt()
 	s.evals.Broker.Close()
-	s.stopWorkers()
 }
 
 // dead reports whether the process has ended. Its goroutines may still run, unheard.

@@ -29,14 +29,14 @@ func TestNobodyDrawsTheSameTwice(t *testing.T) {
 		}
 		must(s.Start())
 		seen := map[uint64]string{}
-		note := func(when string) {
+		note := func(when string, want int) {
 			s.mu.Lock()
 			workers := s.workers
 			s.mu.Unlock()
 			s.stopWorkers()
 			s.workerWG.Wait()
-			if len(workers) != 2 {
-				t.Errorf("%d workers %s, want 2", len(workers), when)
+			if len(workers) != want {
+				t.Errorf("%d workers %s, want %d", len(workers), when, want)
 			}
 			for _, w := range workers {
 				draw := w.rand.Uint64()
@@ -46,15 +46,15 @@ func TestNobodyDrawsTheSameTwice(t *testing.T) {
 				seen[draw] = w.name + " " + when
 			}
 		}
-		note("at first")
-		s.SetSchedulers(2)
-		note("after a change of num_schedulers")
+		note("at first", 2)
+		s.SetSchedulers(3)
+		note("after a change of num_schedulers", 3)
 		must(s.Stop())
 		s, err = s.Next()
 		must(err)
 		must(s.Start())
 		time.Sleep(time.Second)
-		note("after a restart")
+		note("after a restart", 3)
 		must(s.Stop())
 	})
 }

@@ -1,0 +1,87 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
+)
+
+// TestWhatCosts: how often each cost is charged, on all three servers together, for three
+// heartbeats and then for a job. That is registered with a count of two, scaled to one, and
+// loses the node of that, one of two: 12 entries, three of them plans, which place two, stop one
+// and update the other, and replace that.
+func TestWhatCosts(t *testing.T) {
+	const ms = time.Millisecond
+	scheduler := func(c SchedulerCosts) Costs { return Costs{Scheduler: map[string]SchedulerCosts{"service": c}} }
+	const workersAsk = -1 // and that is another matter
+	for _, tt := range []struct {
+		what       string
+		costs      Costs
+		beats, job int
+	}{
+		{"serving", Costs{RPC: RPCCosts{Serve: ms}}, 3 * 2, workersAsk},
+		{"sending", Costs{RPC: RPCCosts{Send: ms}}, 3, workersAsk},
+		{"heartbeats", Costs{RPC: RPCCosts{Heartbeat: ms}}, 3, 0},
+		{"evaluations of nodes", Costs{RPC: RPCCosts{NodeEval: ms}}, 0, 1},
+		{"scans of a job's evaluations", Costs{RPC: RPCCosts{WaitIndexScan: ms}}, 0, 1 + 2 + 3},
+		{"dispatching entries", Costs{Raft: RaftCosts{Dispatch: ms}}, 0, 12},
+		{"appending entries", Costs{Raft: RaftCosts{Append: ms}}, 0, 2 * 12},
+		{"entries, and plans taken for granted", Costs{FSM: FSMCosts{Entry: ms}}, 0, 3*12 + 3},
+		{"their garbage", Costs{FSM: FSMCosts{Entry: ms}, Garbage: 2}, 0, 3 * (3*12 + 3)},
+		{"nodes in entries", Costs{FSM: FSMCosts{Node: ms}}, 0, 3},
+		{"evaluations in entries", Costs{FSM: FSMCosts{Eval: ms}}, 0, 3 * 6},
+		{"allocations in entries", Costs{FSM: FSMCosts{Alloc: ms}}, 0, 3*6 + 6},
+		{"plans in entries", Costs{FSM: FSMCosts{Plan: ms}}, 0, 3*3 + 3},
+		{"attempts", scheduler(SchedulerCosts{Base: ms}), 0, 3},
+		{"garbage of attempts", func() Costs { c := scheduler(SchedulerCosts{Base: ms}); c.Garbage = 1; return c }(), 0, 2 * 3},
+		{"nodes", scheduler(SchedulerCosts{PerNode: ms}), 0, 2 + 2},
+		{"ready nodes", scheduler(SchedulerCosts{PerReadyNode: ms}), 0, 2 + 1},
+		{"live allocations", scheduler(SchedulerCosts{PerLiveAlloc: ms}), 0, 2 + 1},
+		{"terminal allocations", scheduler(SchedulerCosts{PerTermAlloc: ms}), 0, 1},
+		{"nodes, with half of them in caches", scheduler(SchedulerCosts{PerNode: 2 * ms, HalfCached: 2}), 0, 2 + 2},
+		{"scored nodes", scheduler(SchedulerCosts{PerScored: ms}), 0, 2*2 + 1},
+		{"placements", scheduler(SchedulerCosts{PerPlacement: ms}), 0, 2 + 1},
+		{"stops", scheduler(SchedulerCosts{PerStop: ms}), 0, 1 + 1},
+		{"submitting plans", Costs{Plan: PlanCosts{Submit: ms}}, 0, 3},
+		{"allocations of plans, here and there", Costs{Plan: PlanCosts{PerAlloc: ms}}, 0, 2 * 6},
+		{"verifying plans", Costs{Plan: PlanCosts{Evaluate: ms}}, 0, 3},
+		{"verifying placements", Costs{Plan: PlanCosts{PerPlace: ms}}, 0, 2 + 1 + 1},
+		{"verifying stops", Costs{Plan: PlanCosts{PerStop: ms}}, 0, 1 + 1},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
+				tt.costs.Cores = 4
+				r := newRig(t, 2, Config{Seed: 1, Costs: tt.costs})
+				through := r.c.NodeServer((r.c.Leader() + 1) % 3)
+				status := func(node, status string) {
+					_, err := through.UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: node, Status: status})
+					r.ok(nil, err)
+				}
+				r.c.SetNumSchedulers(0)
+				time.Sleep(time.Second)
+				last, _ := r.c.cpuTime()
+				charged := func(what string, want int) {
+					now, _ := r.c.cpuTime()
+					if got := int((now - last).Round(ms) / ms); got != want && want != workersAsk {
+						t.Errorf("%s: charged %d times, want %d", what, got, want)
+					}
+					last = now
+				}
+				for range 3 {
+					status(testNode(0).ID, rpc.NodeStatusReady)
+				}
+				charged("heartbeats", tt.beats)
+				r.c.SetNumSchedulers(2)
+				r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 2, 0)))
+				time.Sleep(time.Second)
+				r.ok(r.c.ScaleJob(t.Context(), "", "svc", "", 1))
+				time.Sleep(time.Second)
+				status(r.live("svc")[0].NodeID, rpc.NodeStatusDown)
+				time.Sleep(time.Second)
+				charged("a job", tt.job)
+			})
+		})
+	}
+}

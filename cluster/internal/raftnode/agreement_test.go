@@ -1,0 +1,164 @@
+package raftnode
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+)
+
+// logOf returns a log with an entry for each word, its term and its data; "-" is no entry, as where
+// a snapshot came in between.
+func logOf(t *testing.T, words string) *LogStore {
+	t.Helper()
+	s := newLogStore(newMemoryLog(newArchive(4, 3)))
+	for i, w := range strings.Fields(words) {
+		if w == "-" {
+			continue
+		}
+		l := &raft.Log{Index: uint64(i + 1), Term: uint64(w[0] - '0'), Type: raft.LogCommand, Data: append([]byte{byte(fsm.EvalUpdate.Type)}, w[1:]...)}
+		if err := s.StoreLog(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// TestCheck: which logs agree with each other, and with what was acknowledged.
+func TestCheck(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		logs    []string // by server; a leading "off" is one that is stopped, a number what it has applied if not all
+		acked   string   // like a log
+		upTo    uint64
+		differ  string // a part of the error; empty: there is none
+		missing string
+	}{
+		{name: "none is there", logs: []string{"", "", ""}},
+		{name: "equal", logs: []string{"1a 1b 2c", "1a 1b 2c", "1a 1b 2c"}, acked: "1 - 2", upTo: 3},
+		{name: "another term", logs: []string{"1a 1b 2c", "1a 1b 2c", "1a 1b 3c"}, upTo: 3, differ: "entry 3 is of term 2 on 0 and of term 3 on 2"},
+		{name: "another term on the second, which the first has not", logs: []string{"1a - 2c", "1a 1b 2c", "1a 2b 2c"}, upTo: 3, differ: "entry 2 is of term 1 on 1 and of term 2 on 2"},
+		{name: "another term than that of the first, which the second has not", logs: []string{"1a 1b", "1a -", "1a 2b"}, upTo: 2, differ: "entry 2 is of term 1 on 0 and of term 2 on 2"},
+		{name: "other data", logs: []string{"1a 1b", "1a 1b", "1a 1bb"}, upTo: 2, differ: "0 and 2: entry 2"},
+		{name: "other data, which the first never had", logs: []string{"- - 1c", "1a 1b 1c", "1a 1x 1c"}, upTo: 3, differ: "1 and 2: entry 2"},
+		{name: "other data, at the end of a longer log", logs: []string{"off 1a", "1a 1b", "1a 1x"}, upTo: 2, differ: "1 and 2: entry 2"},
+		{name: "beyond what all have applied", logs: []string{"1 1a 1b", "1a 2b"}, acked: "1", upTo: 1},
+		{name: "on a stopped server", logs: []string{"off 1x", "1a", "1a"}, upTo: 1, differ: "0 and 1: entry 1"},
+		{name: "stopped, and behind", logs: []string{"1a 1b 1c", "off 1a", "1a 1b 1c"}, acked: "1 1 1", upTo: 3},
+		{name: "not applied by all", logs: []string{"1a 1b", "1 1a"}, acked: "1 1", upTo: 1, missing: "entry 2 was acknowledged, but some server has applied no more than 1"},
+		{name: "overwritten", logs: []string{"1a 2b", "1a 2b"}, acked: "1 1", upTo: 2, missing: "entry 2 of term 1 was acknowledged, but 0 has one of term 2"},
+		{name: "overwritten on the last alone", logs: []string{"1a 1b", "1a 2b"}, acked: "1 1", upTo: 2, differ: "entry 2", missing: "but 1 has one of term 2"},
+		{name: "overwritten on a stopped server", logs: []string{"1a 1b", "1a 1b", "off 1a 2b"}, acked: "1 1", upTo: 2, differ: "entry 2"},
+		{name: "which a snapshot stands for", logs: []string{"- - 1c", "1a 1b 1c"}, acked: "1 1 1", upTo: 3},
+	} {
+		var members []Member
+		for i, words := range tt.logs {
+			m := Member{Addr: string(rune('0' + i)), Running: true}
+			words, stopped := strings.CutPrefix(words, "off ")
+			words, one := strings.CutPrefix(words, "1 ")
+			m.Running, m.Logs = !stopped, logOf(t, words)
+			if m.Applied = uint64(len(strings.Fields(words))); one {
+				m.Applied = 1
+			}
+			members = append(members, m)
+		}
+		var acked Acked
+		if acked.Highest() != 0 {
+			t.Errorf("of nothing the highest is %d", acked.Highest())
+		}
+		told := 0
+		for i, w := range strings.Fields(tt.acked) {
+			if w != "-" {
+				acked.Note(uint64(i+1), uint32(w[0]-'0'))
+				told++
+			}
+		}
+		a := Check(members, &acked)
+		says := func(err error, part string) bool {
+			return (err == nil) == (part == "") && (err == nil || strings.Contains(err.Error(), part))
+		}
+		if a.UpTo != tt.upTo || a.Acked != told || !says(a.Logs, tt.differ) || !says(a.Lost, tt.missing) {
+			t.Errorf("%s: %+v; want up to %d, %q and %q", tt.name, a, tt.upTo, tt.differ, tt.missing)
+		}
+		if acked.Highest() != uint64(len(strings.Fields(tt.acked))) {
+			t.Errorf("%s: the highest is %d", tt.name, acked.Highest())
+		}
+	}
+}
+
+// unreadable is a log on a disk that fails.
+type unreadable struct{ raft.LogStore }
+
+func (unreadable) FirstIndex() (uint64, error) { return 0, errors.New("bad sector") }
+
+// TestCheckOfWhatCannotBeRead: it is no agreement.
+func TestCheckOfWhatCannotBeRead(t *testing.T) {
+	good, bad := logOf(t, "1a"), logOf(t, "1a")
+	bad.LogStore = unreadable{bad.LogStore}
+	a := Check([]Member{{Addr: "a", Logs: good, Running: true, Applied: 1}, {Addr: "b", Logs: bad, Running: true, Applied: 1}}, &Acked{})
+	if a.Logs == nil || !strings.Contains(a.Logs.Error(), "b: read the bounds of the log: bad sector") {
+		t.Errorf("%v", a.Logs)
+	}
+}
+
+// TestLogsInMemory: one entry, and deletions of what is not there.
+func TestLogsInMemory(t *testing.T) {
+	m := newMemoryLog(newArchive(4, 3))
+	if err := m.DeleteRange(1, 9); err != nil {
+		t.Error(err)
+	}
+	for i := uint64(5); i <= 7; i++ {
+		if err := m.StoreLog(&raft.Log{Index: i, Term: 3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, none := range [][2]uint64{{1, 4}, {8, 9}, {9, 10}} {
+		if err := m.DeleteRange(none[0], none[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	first, _ := m.FirstIndex()
+	last, _ := m.LastIndex()
+	var l raft.Log
+	if err := m.GetLog(7, &l); first != 5 || last != 7 || err != nil || l.Term != 3 {
+		t.Errorf("from %d to %d, the last %+v, %v; want 5 to 7", first, last, l, err)
+	}
+}
+
+// TestSettingsReachRaft: all of them.
+func TestSettingsReachRaft(t *testing.T) {
+	want := config.RaftConfig{
+		HeartbeatTimeout: 5 * time.Second, ElectionTimeout: 6 * time.Second, LeaderLeaseTimeout: 4 * time.Second, CommitTimeout: 3 * time.Second,
+		SnapshotThreshold: 77, TrailingLogs: 88,
+	}
+	storage, err := NewStorages("").New("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New(Options{Addr: "a", Config: want, Storage: storage}).raftConfig()
+	got := config.RaftConfig{
+		HeartbeatTimeout: c.HeartbeatTimeout, ElectionTimeout: c.ElectionTimeout, LeaderLeaseTimeout: c.LeaderLeaseTimeout, CommitTimeout: c.CommitTimeout,
+		SnapshotThreshold: c.SnapshotThreshold, TrailingLogs: c.TrailingLogs,
+	}
+	if got != want || c.LocalID != "a" {
+		t.Errorf("%s has %+v, want %+v", c.LocalID, got, want)
+	}
+}
+
+// TestStorageWithoutADirectory: it says what it could not make.
+func TestStorageWithoutADirectory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewStorages(file).New("server-1"); err == nil || !strings.Contains(err.Error(), "make the data directory of server-1") {
+		t.Errorf("below a file: %v", err)
+	}
+}

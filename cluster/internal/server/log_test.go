@@ -1,0 +1,97 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/internal/virtualtest"
+)
+
+// sink is a raft.SnapshotSink with room for so many bytes.
+type sink struct {
+	bytes.Buffer
+	room     int
+	closed   error
+	canceled bool
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	if s.Len()+len(b) > s.room {
+		return 0, io.ErrShortWrite
+	}
+	return s.Buffer.Write(b)
+}
+func (s *sink) ID() string    { return "snapshot" }
+func (s *sink) Close() error  { return s.closed }
+func (s *sink) Cancel() error { s.canceled = true; return nil }
+
+// TestSnapshotsThatBreak: one that cannot be written is canceled, one that cannot be closed is an
+// error, and one that ends early is none.
+func TestSnapshotsThatBreak(t *testing.T) {
+	s := New(&Shared{Config: &config.Config{}}, Options{})
+	s.store, s.times = state.New(), fsm.NewTimeTable(time.Minute)
+	s.times.Witness(1, time.Unix(1_700_000_000, 0))
+	if err := s.store.Update(1, func(tx *state.Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n"}) }); err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{s}
+	snap, err := m.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := &sink{room: 1 << 20}
+	if err := snap.Persist(whole); err != nil || whole.canceled {
+		t.Fatalf("a snapshot with room: %v, canceled %v", err, whole.canceled)
+	}
+	bad := errors.New("bad sector")
+	if err := snap.Persist(&sink{room: 1 << 20, closed: bad}); !errors.Is(err, bad) {
+		t.Errorf("a snapshot that cannot be closed: %v", err)
+	}
+	for n := 0; n < whole.Len(); n += 7 {
+		short := &sink{room: n}
+		if err := snap.Persist(short); !errors.Is(err, io.ErrShortWrite) || !short.canceled {
+			t.Errorf("a disk with room for %d of %d bytes: %v, canceled %v", n, whole.Len(), err, short.canceled)
+		}
+		if err := m.Restore(io.NopCloser(bytes.NewReader(whole.Bytes()[:n]))); err == nil {
+			t.Errorf("%d of %d bytes were restored", n, whole.Len())
+		}
+	}
+}
+
+// TestCollectionsThatFail: when the log does not take them the worker hears of it, and nothing is
+// gone.
+func TestCollectionsThatFail(t *testing.T) {
+	for name, gc := range map[string]func(*coreRun) error{
+		"jobs": (*coreRun).jobGC, "nodes": (*coreRun).nodeGC, "evaluations": (*coreRun).evalGC, "all": (*coreRun).forceGC, "tokens": (*coreRun).expireTokens,
+	} {
+		virtualtest.Test(t, func(t *testing.T) {
+			s := alone(t, config.Config{Seed: 1, GC: config.GCConfig{Interval: 1000 * time.Hour, TokenInterval: 1000 * time.Hour}})
+			err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
+				over := jobOf("service")
+				over.Stop = true
+				return errors.Join(tx.UpsertJob(over), tx.UpsertNode(&rpc.Node{ID: "n", Status: rpc.NodeStatusDown}),
+					tx.UpsertEvals(&broker.Evaluation{ID: "e", Namespace: rpc.DefaultNamespace, JobID: "job", Status: broker.StatusComplete}))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.opts.Host.Full.Add(1)
+			c := &coreRun{worker: &worker{srv: s, name: "worker-0"}, snap: s.Snapshot(), force: true}
+			if err := gc(c); !errors.Is(err, rpc.ErrNoLeader) {
+				t.Errorf("%s: %v, want %v", name, err, rpc.ErrNoLeader)
+			}
+			if snap := s.Snapshot(); snap.EvalTotal() != 1 || snap.NodeCount() != 1 {
+				t.Errorf("%s: %d evaluations and %d nodes are left", name, snap.EvalTotal(), snap.NodeCount())
+			}
+			s.opts.Host.Full.Add(-1)
+		})
+	}
+}

@@ -1,0 +1,345 @@
+package simnet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/internal/virtualtest"
+)
+
+const oneWay = time.Millisecond
+
+// pair is two servers, of which b answers every call with respond, which may be nil for not at all.
+type pair struct {
+	net      *Network
+	a, b     *Transport
+	received []int // entries of each request that b was charged for
+}
+
+func newPair(t *testing.T, respond func(raft.RPC)) *pair {
+	t.Helper()
+	p := &pair{net: New(1, Link{Latency: oneWay}, Link{})}
+	p.a = p.net.NewTransport("a", nil)
+	p.b = p.net.NewTransport("b", func(entries []*raft.Log) { p.received = append(p.received, len(entries)) })
+	p.a.Listen(nil)
+	p.b.Listen(nil)
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			case rpc := <-p.b.Consumer():
+				if respond != nil {
+					respond(rpc)
+				}
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		for _, end := range []*Transport{p.a, p.b} {
+			if err := end.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		close(stop)
+		<-done
+	})
+	return p
+}
+
+// calls are those that Raft makes, which return the term of the answer.
+var calls = map[string]func(*Transport) (term uint64, err error){
+	"append": func(a *Transport) (uint64, error) {
+		var resp raft.AppendEntriesResponse
+		err := a.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 1, Entries: []*raft.Log{{}}}, &resp)
+		return resp.Term, err
+	},
+	"vote": func(a *Transport) (uint64, error) {
+		var resp raft.RequestVoteResponse
+		err := a.RequestVote("b", "b", &raft.RequestVoteRequest{}, &resp)
+		return resp.Term, err
+	},
+	"prevote": func(a *Transport) (uint64, error) {
+		var resp raft.RequestPreVoteResponse
+		err := a.RequestPreVote("b", "b", &raft.RequestPreVoteRequest{}, &resp)
+		return resp.Term, err
+	},
+	"snapshot": func(a *Transport) (uint64, error) {
+		var resp raft.InstallSnapshotResponse
+		err := a.InstallSnapshot("b", "b", &raft.InstallSnapshotRequest{}, &resp, bytes.NewReader([]byte("data")))
+		return resp.Term, err
+	},
+	"timeoutnow": func(a *Transport) (uint64, error) {
+		var resp raft.TimeoutNowResponse
+		err := a.TimeoutNow("b", "b", &raft.TimeoutNowRequest{}, &resp)
+		return 9, err // it has no other answer
+	},
+}
+
+// answers answers a call in term 9, and a snapshot only if its data have arrived.
+func answers(rpc raft.RPC) {
+	switch rpc.Command.(type) {
+	case *raft.AppendEntriesRequest:
+		rpc.Respond(&raft.AppendEntriesResponse{Term: 9, Success: true}, nil)
+	case *raft.RequestVoteRequest:
+		rpc.Respond(&raft.RequestVoteResponse{Term: 9}, nil)
+	case *raft.RequestPreVoteRequest:
+		rpc.Respond(&raft.RequestPreVoteResponse{Term: 9}, nil)
+	case *raft.InstallSnapshotRequest:
+		data, err := io.ReadAll(rpc.Reader)
+		if string(data) == "data" {
+			rpc.Respond(&raft.InstallSnapshotResponse{Term: 9}, err)
+		}
+	case *raft.TimeoutNowRequest:
+		rpc.Respond(&raft.TimeoutNowResponse{}, nil)
+	}
+}
+
+// TestCalls: every call of Raft's comes to the other end and back, or fails, and takes its time.
+func TestCalls(t *testing.T) {
+	refused := errors.New("refused")
+	for _, tt := range []struct {
+		name    string
+		respond func(raft.RPC)
+		before  func(*pair)
+		during  func(*pair)
+		took    time.Duration
+		err     error
+	}{
+		{name: "answered", respond: answers, took: 2 * oneWay},
+		{name: "refused", respond: func(rpc raft.RPC) { rpc.Respond(nil, refused) }, took: oneWay, err: refused},
+		{name: "answered with something else", respond: func(rpc raft.RPC) { rpc.Respond(7, nil) }, took: 2 * oneWay, err: errAny},
+		{name: "never answered", took: oneWay + CallTimeout, err: ErrUnreachable},
+		{name: "the other end dies", during: func(p *pair) { p.b.Cut() }, took: time.Second, err: ErrUnreachable},
+		{name: "the other end has died", respond: answers, before: func(p *pair) { p.b.Cut() }, took: oneWay, err: ErrUnreachable},
+		{name: "this end ends", during: func(p *pair) { p.a.cancel() }, took: time.Second, err: ErrUnreachable},
+		{name: "this end has ended", respond: answers, before: func(p *pair) { p.a.cancel(); p.a.Cut() }, err: ErrUnreachable},
+		{name: "this end dies, and closes later", respond: answers, before: func(p *pair) { p.a.Cut() }, during: func(p *pair) { p.a.cancel() }, took: time.Second, err: ErrUnreachable},
+		{name: "the way there is cut", respond: answers, before: func(p *pair) {
+			p.net.Disturb(Fault{From: []string{"a"}, OneWay: true, Link: Link{Loss: 1}})
+		}, took: CallTimeout, err: ErrUnreachable},
+		{name: "the way back is cut", respond: answers, before: func(p *pair) {
+			p.net.Disturb(Fault{From: []string{"b"}, OneWay: true, Link: Link{Loss: 1}})
+		}, took: oneWay + CallTimeout, err: ErrUnreachable},
+	} {
+		for kind, call := range calls {
+			t.Run(tt.name+"/"+kind, func(t *testing.T) {
+				virtualtest.Test(t, func(t *testing.T) {
+					p := newPair(t, tt.respond)
+					if tt.before != nil {
+						tt.before(p)
+					}
+					if tt.during != nil {
+						time.AfterFunc(time.Second, func() { tt.during(p) })
+					}
+					began := time.Now()
+					term, err := call(p.a)
+					if (tt.err == nil) != (err == nil) || tt.err != errAny && !errors.Is(err, tt.err) || tt.err == nil && term != 9 {
+						t.Errorf("answered in term %d, error %v; want %v", term, err, tt.err)
+					}
+					if took := time.Since(began); took < tt.took || took > tt.took+2*time.Millisecond {
+						t.Errorf("took %v, want %v", took, tt.took)
+					}
+				})
+			})
+		}
+	}
+}
+
+// errAny stands for an error of no particular kind.
+var errAny = errors.New("any error")
+
+// TestEndedLeaderships: requests of one that has ended are answered as by a follower of a newer
+// term, and are not sent; heartbeats are.
+func TestEndedLeaderships(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		p := newPair(t, answers)
+		p.a.Listen(func(term uint64) bool { return term == 5 })
+		beat := raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{Addr: []byte("a")}, Term: 4}
+		with := func(change func(*raft.AppendEntriesRequest)) *raft.AppendEntriesRequest {
+			req := beat
+			change(&req)
+			return &req
+		}
+		for _, tt := range []struct {
+			name string
+			req  *raft.AppendEntriesRequest
+			term uint64
+		}{
+			{"a heartbeat", &beat, 9},
+			{"the present term", with(func(r *raft.AppendEntriesRequest) { r.Term, r.PrevLogEntry = 5, 3 }), 9},
+			{"entries", with(func(r *raft.AppendEntriesRequest) { r.Entries = []*raft.Log{{}} }), 5},
+			{"a place in the log", with(func(r *raft.AppendEntriesRequest) { r.PrevLogEntry = 3 }), 5},
+			{"a term of the log", with(func(r *raft.AppendEntriesRequest) { r.PrevLogTerm = 3 }), 5},
+			{"a commit", with(func(r *raft.AppendEntriesRequest) { r.LeaderCommitIndex = 3 }), 5},
+			{"no address", with(func(r *raft.AppendEntriesRequest) { r.Addr = nil }), 5},
+		} {
+			var resp raft.AppendEntriesResponse
+			if err := p.a.AppendEntries("b", "b", tt.req, &resp); err != nil || resp.Term != tt.term || resp.Success != (tt.term == 9) {
+				t.Errorf("%s: %+v, %v; want term %d", tt.name, resp, err, tt.term)
+			}
+		}
+		if len(p.received) > 0 {
+			t.Errorf("charged for %v entries", p.received)
+		}
+	})
+}
+
+// TestPipelines: requests go one after the other, while more are on their way, and take the
+// link's time there and back.
+func TestPipelines(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		p := newPair(t, answers)
+		pipe, err := p.a.AppendEntriesPipeline("b", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		for term := range uint64(3) {
+			if _, err := pipe.AppendEntries(&raft.AppendEntriesRequest{Term: term, Entries: []*raft.Log{{}}}, &raft.AppendEntriesResponse{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(began); took > time.Microsecond {
+			t.Errorf("sending took %v", took)
+		}
+		for term := range uint64(3) {
+			f := <-pipe.Consumer()
+			if err := f.Error(); err != nil || f.Request().Term != term || f.Response().Term != 9 || f.Start().Sub(began) > time.Microsecond {
+				t.Errorf("answer %d: %+v to %+v, %v", term, f.Response(), f.Request(), err)
+			}
+			if took := time.Since(began); took < 2*oneWay || took > 2*oneWay+time.Microsecond {
+				t.Errorf("answer %d after %v, want %v", term, took, 2*oneWay)
+			}
+		}
+		if fmt.Sprint(p.received) != "[1 1 1]" {
+			t.Errorf("charged for %v entries, want one each", p.received)
+		}
+		if err := pipe.Close(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if _, err := pipe.AppendEntries(&raft.AppendEntriesRequest{}, &raft.AppendEntriesResponse{}); !errors.Is(err, raft.ErrPipelineShutdown) {
+			t.Errorf("on a closed pipeline: %v", err)
+		}
+	})
+}
+
+// TestPipelinesThatBreak: a request that fails is the last. Who sends another is told so, and so is
+// the leader of a term that has ended.
+func TestPipelinesThatBreak(t *testing.T) {
+	refused := errors.New("refused")
+	for _, tt := range []struct {
+		name    string
+		respond func(raft.RPC)
+		before  func(*pair)
+		err     error // of the first
+		took    time.Duration
+	}{
+		{"refused", func(rpc raft.RPC) { rpc.Respond(nil, refused) }, func(*pair) {}, refused, oneWay},
+		{"answered with something else", func(rpc raft.RPC) { rpc.Respond(7, nil) }, func(*pair) {}, errAny, oneWay},
+		{"not answered", nil, func(*pair) {}, ErrUnreachable, oneWay + CallTimeout},
+		{"nobody there", answers, func(p *pair) { delete(p.net.nodes, "b") }, ErrUnreachable, oneWay},
+		{"lost", answers, func(p *pair) { p.net.Disturb(Fault{From: []string{"a"}, Link: Link{Loss: 1}}) }, ErrUnreachable, oneWay + CallTimeout},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
+				p := newPair(t, tt.respond)
+				tt.before(p)
+				pipe, err := p.a.AppendEntriesPipeline("b", "b")
+				if err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				send := func() (raft.AppendFuture, error) {
+					return pipe.AppendEntries(&raft.AppendEntriesRequest{Term: 1}, &raft.AppendEntriesResponse{})
+				}
+				f, err := send()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Error(); err == nil || tt.err != errAny && !errors.Is(err, tt.err) {
+					t.Errorf("the first: %v, want %v", err, tt.err)
+				}
+				if took := time.Since(began); took < tt.took || took > tt.took+2*time.Millisecond {
+					t.Errorf("it failed after %v, want %v", took, tt.took)
+				}
+				for err == nil { // there is room for some
+					_, err = send()
+				}
+				if !errors.Is(err, raft.ErrPipelineShutdown) {
+					t.Errorf("later ones: %v, want %v", err, raft.ErrPipelineShutdown)
+				}
+			})
+		})
+	}
+	virtualtest.Test(t, func(t *testing.T) {
+		p := newPair(t, answers)
+		p.a.Listen(func(term uint64) bool { return term == 5 })
+		pipe, err := p.a.AppendEntriesPipeline("b", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pipe.AppendEntries(&raft.AppendEntriesRequest{Term: 4, Entries: []*raft.Log{{}}}, &raft.AppendEntriesResponse{}); !errors.Is(err, raft.ErrPipelineShutdown) {
+			t.Errorf("of a leadership that has ended: %v", err)
+		}
+		time.Sleep(time.Second)
+		if len(p.received) > 0 {
+			t.Errorf("a request of a leadership that has ended was sent")
+		}
+	})
+}
+
+// TestFullPipelines: who waits for room in a pipeline is told when it ends, and hears nothing from a
+// server that has died until that is closed.
+func TestFullPipelines(t *testing.T) {
+	for name, end := range map[string]func(*pair, raft.AppendPipeline){
+		"closed": func(_ *pair, pipe raft.AppendPipeline) { _ = pipe.Close() }, // it always is nil
+		"ended":  func(p *pair, _ raft.AppendPipeline) { p.a.Cut(); time.Sleep(time.Second); p.a.cancel() },
+	} {
+		for range 10 { // whatever the runtime chooses
+			virtualtest.Test(t, func(t *testing.T) {
+				p := newPair(t, nil) // which answers nothing
+				pipe, err := p.a.AppendEntriesPipeline("b", "b")
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.AfterFunc(time.Second, func() { end(p, pipe) })
+				sent := 0
+				for ; err == nil; sent++ {
+					var f raft.AppendFuture
+					if f, err = pipe.AppendEntries(&raft.AppendEntriesRequest{Term: 1}, &raft.AppendEntriesResponse{}); err == nil && f == nil {
+						t.Fatal("a request came to nothing without an error")
+					}
+				}
+				if !errors.Is(err, raft.ErrPipelineShutdown) || sent < maxInFlight {
+					t.Errorf("%s, after %d requests: %v", name, sent, err)
+				}
+			})
+		}
+	}
+	virtualtest.Test(t, func(t *testing.T) {
+		p := newPair(t, answers)
+		pipe, err := p.a.AppendEntriesPipeline("b", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Nanosecond, p.a.Cut) // in b's turn, which is the second
+		time.AfterFunc(time.Second, p.a.cancel)
+		began := time.Now()
+		_, err = pipe.AppendEntries(&raft.AppendEntriesRequest{Term: 1}, &raft.AppendEntriesResponse{})
+		if !errors.Is(err, ErrUnreachable) || time.Since(began) != time.Second {
+			t.Errorf("a server that died while it sent: %v after %v", err, time.Since(began))
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/virtualtest"
+)
+
+// TestPausedWorkers: a leader works with a quarter of its workers, rounded up, whether they were
+// there when it came to lead or came later.
+func TestPausedWorkers(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 2: 1, 3: 1, 4: 1, 8: 2, 9: 3} {
+		for _, later := range []bool{false, true} {
+			virtualtest.Test(t, func(t *testing.T) {
+				cfg := Config{Seed: 1, Servers: 1, NumSchedulers: n, Costs: Costs{Cores: 16, Scheduler: map[string]SchedulerCosts{"system": {Base: time.Minute}}}}
+				r := newRig(t, 1, cfg)
+				r.fails = allTypes // for what is in hand in the end
+				if later {
+					r.c.SetNumSchedulers(1)
+					r.c.SetNumSchedulers(n)
+				}
+				time.Sleep(time.Second) // those that ask already are answered
+				for i := range 10 {
+					r.ok(r.c.RegisterJob(t.Context(), systemJob(fmt.Sprint(i))))
+				}
+				time.Sleep(10 * time.Second)
+				if b := r.c.Stats().Broker; b.Unacked != want {
+					t.Errorf("%d of %d workers work on a leader, set later %v; want %d", b.Unacked, n, later, want)
+				}
+			})
+		}
+	}
+}
+
+// TestPlansThatConflict: of two plans for the room of one the second is refused, and its worker
+// tries again at once.
+func TestPlansThatConflict(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, Config{Seed: 1, Servers: 1, NumSchedulers: 8, Costs: Costs{Cores: 8, Scheduler: map[string]SchedulerCosts{"service": {Base: time.Second}}}})
+		big := func(id string, mhz int) *rpc.Job {
+			j := serviceJob(id, 1, 0)
+			j.TaskGroups[0].Resources = rpc.Resources{CPUMHz: mhz, MemoryMB: mhz}
+			return j
+		}
+		r.ok(r.c.RegisterJob(t.Context(), big("filler", 1000)))
+		time.Sleep(5 * time.Second)
+		r.entries()
+		r.ok(r.c.RegisterJob(t.Context(), big("one", 2500))) // both prefer the fuller node
+		r.ok(r.c.RegisterJob(t.Context(), big("two", 2500)))
+		time.Sleep(10 * time.Second)
+		if len(r.live("one")) != 1 || len(r.live("two")) != 1 {
+			t.Errorf("%d and %d allocations, want 1 of each", len(r.live("one")), len(r.live("two")))
+		}
+		r.want("two plans, the second of which was refused once", r.entries(), "2 ApplyPlanResultsRequestType\n2 EvalUpdateRequestType\n2 JobRegisterRequestType\n")
+		if n := r.c.Stats().Counters.PlansSubmitted; n != 4 {
+			t.Errorf("%d plans submitted, want the filler's and three", n)
+		}
+	})
+}
+
+// TestCallsOnTheWay: a call that is lost, or comes to a server that has died meanwhile, fails and
+// does nothing.
+func TestCallsOnTheWay(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, Config{Seed: 1, Costs: Costs{ClientLink: Link{Latency: time.Second}}})
+		node := testNode(0)
+		calls := map[string]func(server int) error{
+			"register": func(i int) error {
+				_, err := r.c.NodeServer(i).Register(t.Context(), &rpc.NodeRegisterRequest{Node: node})
+				return err
+			},
+			"allocations": func(i int) error {
+				_, err := r.c.NodeServer(i).GetClientAllocs(t.Context(), &rpc.NodeSpecificRequest{NodeID: node.ID}, func(rpc.ClientAllocsCall) {})
+				return err
+			},
+		}
+		through := (r.c.Leader() + 1) % 3
+		for name, call := range calls {
+			r.entries()
+			end := r.c.DisturbLinks(LinkFault{From: []string{node.ID}, OneWay: true, Link: Link{Loss: 1}})
+			if err := call(through); !errors.Is(err, rpc.ErrUnreachable) {
+				t.Errorf("%s, lost: %v", name, err)
+			}
+			end()
+			r.want(name+", lost", r.entries(), "")
+		}
+		time.AfterFunc(500*time.Millisecond, func() {
+			if err := r.c.StopServer(through); err != nil {
+				t.Error(err)
+			}
+		})
+		answers := make(chan error, len(calls))
+		for _, call := range calls {
+			go func() { answers <- call(through) }()
+		}
+		for range calls {
+			if err := <-answers; !errors.Is(err, rpc.ErrUnreachable) {
+				t.Errorf("to a server that has died meanwhile: %v", err)
+			}
+		}
+		r.want("calls to a server that has died meanwhile", r.entries(), "")
+	})
+}
+
+// TestWhatBytesCost: an entry is dispatched once and appended twice, by its size.
+func TestWhatBytesCost(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, Config{Seed: 1, Costs: Costs{Cores: 4, Raft: RaftCosts{PerKiB: time.Millisecond}}})
+		j := serviceJob("svc", 0, 0)
+		j.Definition = make([]byte, 100<<10)
+		time.Sleep(time.Second)
+		before, _ := r.c.cpuTime()
+		r.ok(r.c.RegisterJob(t.Context(), j))
+		time.Sleep(time.Second)
+		after, _ := r.c.cpuTime()
+		if got := after - before; got < 300*time.Millisecond || got > 305*time.Millisecond {
+			t.Errorf("an entry of 100 KiB costs %v, want some 300 ms", got)
+		}
+	})
+}
+
+// TestAwayIsNotDown: a node whose job waits for it is disconnected by itself, though a design
+// gathers those that go down; a heartbeat of one that is ready writes nothing.
+func TestAwayIsNotDown(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, Config{Seed: 1, Heartbeat: HeartbeatConfig{Grace: 10 * time.Second}, Design: DesignConfig{DownWindow: time.Minute}})
+		patient := serviceJob("svc", 1, 0)
+		patient.TaskGroups[0].MaxClientDisconnect = time.Hour
+		r.ok(r.c.RegisterJob(t.Context(), patient))
+		time.Sleep(time.Second)
+		r.report("svc", false)
+		node := r.live("svc")[0].NodeID
+		r.entries()
+		for n := range r.snap().Nodes() {
+			_, err := r.c.NodeServer(0).UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: n.ID, Status: rpc.NodeStatusReady})
+			r.ok(nil, err)
+		}
+		time.Sleep(time.Second)
+		r.want("heartbeats", r.entries(), "")
+		time.Sleep(3 * time.Minute)
+		for n := range r.snap().Nodes() {
+			if want := map[bool]string{true: rpc.NodeStatusDisconnected, false: rpc.NodeStatusDown}[n.ID == node]; n.Status != want {
+				t.Errorf("%s is %s, want %s", n.ID, n.Status, want)
+			}
+		}
+		for e := range r.snap().Evals() {
+			if e.Status == broker.StatusFailed {
+				t.Errorf("evaluation %+v", e)
+			}
+		}
+	})
+}
+
+// TestWhatADiskCosts: an entry waits for the leader's disk, and then for a follower's.
+func TestWhatADiskCosts(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, Config{Seed: 1, Costs: Costs{Fsync: 100 * time.Millisecond}})
+		began := time.Now()
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("one", 0, 0)))
+		if took := time.Since(began); took < 200*time.Millisecond || took > 300*time.Millisecond {
+			t.Errorf("an entry took %v, want the time of two disks", took)
+		}
+	})
+}
