@@ -18,6 +18,9 @@ func TestSplit(t *testing.T) {
 		{"shedding+wake-at-index+dedup-leak+restore-best", "shedding+dedup-leak", []string{"restore-best", "wake-at-index"}},
 		{"shedding+restore-best+restore-best", "shedding+restore-best", []string{"restore-best"}},
 		{"restore-best", "restore-best", nil},
+		{"work-queue", "shedding", []string{"work-queue"}},
+		{"work-queue+gather-downs", "shedding", []string{"gather-downs", "work-queue"}},
+		{"legacy+work-queue", "legacy", []string{"work-queue"}},
 	} {
 		policy, found := Split(tt.name)
 		var words []string

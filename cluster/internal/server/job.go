@@ -66,9 +66,9 @@ func (s *Server) ScaleJob(namespace, id, group string, count int) (evalID string
 		return "", err
 	}
 	_, err = s.Write(fsm.ScalingEventRegister.With(&fsm.ScalingEventRequest{
-		Namespace: namespace, JobID: id, TaskGroup: group, Count: count, EvalID: e.ID, Time: time.Now().UnixNano(),
+		Namespace: namespace, JobID: id, TaskGroup: group, Count: count, EvalID: s.evalID(e), Time: time.Now().UnixNano(),
 	}))
-	return e.ID, err
+	return s.evalID(e), err
 }
 
 // ForcePeriodic answers Periodic.Force on the leader (nomad/periodic_endpoint.go, Force).
@@ -134,7 +134,16 @@ func (s *Server) withEval(job *rpc.Job, trigger string, with func(*broker.Evalua
 	}
 	e := leader.JobEval(s, job, trigger)
 	_, err := s.Write(with(e))
-	return e.ID, err
+	return s.evalID(e), err
+}
+
+// evalID returns what callers are told of an evaluation that was written. They are told of none
+// that only the leader's queue knows.
+func (s *Server) evalID(e *broker.Evaluation) string {
+	if s.cfg.Design.WorkQueue {
+		return ""
+	}
+	return e.ID
 }
 
 // FindJob returns a job of the state. The error wraps rpc.ErrJobNotFound.
