@@ -1,8 +1,11 @@
 package chart
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
+	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/figure"
 	"github.com/simctl/simctl/reports/wording"
 )
@@ -12,6 +15,12 @@ func init() {
 		rank: 4, name: "recovery", title: "Recovery time per phase",
 		note:   "solid: until ready, unacked and pending are empty; light: until broker and state hold no pending evaluation",
 		figure: recoveryFigure,
+	})
+	register(chart{
+		rank: 4, name: "pareto", title: "Raft entries against recovery",
+		note: "lower left is better; the line joins the brokers that no other beats in both, among those whose runs passed their checks; " +
+			"a cross is a run that did not",
+		figure: paretoFigure,
 	})
 }
 
@@ -60,4 +69,80 @@ func recoveryFigure(v *view) figure.Figure {
 	f.Y.Max = figure.Positive(f.Top())
 	f.Y.Label += " " + wording.ClockFormat(f.Y.Max)
 	return f.LogBars(heights)
+}
+
+// fewestCompared is how many brokers it takes to have a trade-off to look at.
+const fewestCompared = 3
+
+// paretoFigure plots a panel for each phase with something to recover from, and in it a point
+// for each run.
+func paretoFigure(v *view) figure.Figure {
+	brokers := wording.Brokers(v.runs)
+	slices.Sort(brokers)
+	if len(slices.Compact(brokers)) < fewestCompared {
+		return figure.Figure{}
+	}
+	f := figure.Figure{
+		Legend: v.runKeys(),
+		X:      figure.Axis{Label: "Raft entries of the phase"},
+		Y:      figure.Axis{Label: "time until nothing is pending", Unit: figure.Instants},
+	}
+	for _, name := range wording.RecoveringPhases(v.runs) {
+		p := v.paretoPanel(name)
+		for _, l := range p.Lines {
+			f.X.Max, f.Y.Max = math.Max(f.X.Max, slices.Max(l.X)), math.Max(f.Y.Max, slices.Max(l.Y))
+		}
+		if len(p.Lines) > 0 {
+			f.Panels = append(f.Panels, p)
+		}
+	}
+	f.X.Max, f.Y.Max = figure.Positive(1.08*f.X.Max), figure.Positive(1.08*f.Y.Max)
+	f.Y.Label += " " + wording.ClockFormat(f.Y.Max)
+	return f
+}
+
+// tradeOff is what a run cost and how long it took.
+type tradeOff struct{ entries, recovery float64 }
+
+func (v *view) paretoPanel(phase string) figure.Panel {
+	p := figure.Panel{Heading: phase, Color: figure.Ink}
+	var sound []tradeOff
+	for i, r := range v.runs {
+		ph := r.Phase(phase)
+		if ph == nil || ph.RecoveryS < 0 {
+			continue
+		}
+		at := tradeOff{float64(ph.RaftEntries), ph.RecoveryS}
+		p.Lines = append(p.Lines, figure.Line{
+			Name: v.labels[i], Color: v.colors[i], X: []float64{at.entries}, Y: []float64{at.recovery}, Dotted: true,
+			Summary: wording.Grouped(at.entries) + " entries, " + wording.Clock(at.recovery),
+		})
+		p.Tags = append(p.Tags, figure.Tag{Text: v.labels[i], X: at.entries, Y: at.recovery})
+		if slices.ContainsFunc(r.Invariants, func(c metrics.Invariant) bool { return !c.OK }) {
+			p.Crosses = append(p.Crosses, figure.Cross{X: at.entries, Y: at.recovery, Color: v.colors[i]})
+		} else {
+			sound = append(sound, at)
+		}
+	}
+	if best := frontier(sound); len(best) > 1 {
+		line := figure.Line{Name: "not beaten in both", Color: figure.Grey, Dotted: true}
+		for _, at := range best {
+			line.X, line.Y = append(line.X, at.entries), append(line.Y, at.recovery)
+		}
+		p.Lines = append([]figure.Line{line}, p.Lines...)
+	}
+	return p
+}
+
+// frontier returns those that no other is at least as good as in both, the fewest entries first.
+func frontier(all []tradeOff) (best []tradeOff) {
+	all = slices.SortedFunc(slices.Values(all), func(a, b tradeOff) int {
+		return cmp.Or(cmp.Compare(a.entries, b.entries), cmp.Compare(a.recovery, b.recovery))
+	})
+	for _, at := range all {
+		if len(best) == 0 || at.recovery < best[len(best)-1].recovery {
+			best = append(best, at)
+		}
+	}
+	return best
 }

@@ -45,6 +45,7 @@ func (d drawing) Plot(c draw.Canvas, plt *plot.Plot) {
 	for _, c := range d.panel.Crosses {
 		d.cross(d.point(c.X, math.Min(c.Y, d.figure.Y.Max)), 4, c.Color)
 	}
+	d.tags(d.panel.Tags)
 	d.marks(d.panel.Marks, d.names)
 	d.labels(d.names)
 }
