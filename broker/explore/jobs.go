@@ -13,31 +13,27 @@ import (
 	"github.com/simctl/simctl/internal/interleave"
 )
 
-// JobsReport is the outcome of a search of a queue of jobs.
-type JobsReport struct {
-	Bounds Bounds `json:"bounds"`
-	interleave.Found
-	Violation *interleave.Counterexample `json:"violation,omitempty"`
-}
+// Jobs is the name of a workqueue.Queue among those of policies.
+const Jobs = "work-queue"
 
 // RunJobs is Run for a workqueue.Queue: jobs are called for, wait for a time, are taken, given
-// back and acked, and a new leader looks at all of them. Of the bounds those of jobs, triggers,
-// workers, timeouts and failovers count.
-func RunJobs(ctx context.Context, bounds Bounds) (*JobsReport, error) {
-	return (&jobSystem{bounds: bounds}).search(ctx)
+// back and acked, and a new leader calls for all of them. Of the bounds those of jobs, triggers,
+// workers, timeouts and failovers count. A violation has no script.
+func RunJobs(ctx context.Context, bounds Bounds, progress func(states int)) (*Report, error) {
+	return (&jobSystem{bounds: bounds}).search(ctx, progress)
 }
 
-func (s *jobSystem) search(ctx context.Context) (*JobsReport, error) {
+func (s *jobSystem) search(ctx context.Context, progress func(states int)) (*Report, error) {
 	if err := s.bounds.Check(); err != nil {
 		return nil, err
 	}
 	s.rand = rand.New(new(counter))
-	search := interleave.New[*jobWorld, jobStep](s, s.bounds.MaxStates, nil)
+	search := interleave.New[*jobWorld, jobStep](s, s.bounds.MaxStates, progress)
 	violating, err := search.DepthFirst(ctx)
 	if err != nil {
 		return nil, err
 	}
-	report := &JobsReport{Bounds: s.bounds, Found: search.Found}
+	report := &Report{Policy: Jobs, Bounds: s.bounds, Found: search.Found}
 	if violating {
 		path, wrong, err := interleave.New[*jobWorld, jobStep](s, s.bounds.MaxStates, nil).Shortest(ctx)
 		if err != nil {
@@ -45,7 +41,7 @@ func (s *jobSystem) search(ctx context.Context) (*JobsReport, error) {
 		}
 		var v *violation
 		errors.As(wrong, &v)
-		report.Violation = &interleave.Counterexample{Property: v.property, Detail: v.detail}
+		report.Violation = &Counterexample{Counterexample: interleave.Counterexample{Property: v.property, Detail: v.detail}}
 		for _, st := range path {
 			report.Violation.Steps = append(report.Violation.Steps, st.String())
 		}

@@ -24,7 +24,7 @@ func TestJobs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bounds := jobBounds()
 			change(&bounds)
-			r, err := RunJobs(t.Context(), bounds)
+			r, err := RunJobs(t.Context(), bounds, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +59,7 @@ func TestJobsBroken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.system.bounds = jobBounds()
-			r, err := tt.system.search(t.Context())
+			r, err := tt.system.search(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

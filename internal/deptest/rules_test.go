@@ -307,6 +307,10 @@ var layers = []layer{
 		reason: "the pages of the catalogue are made the way any user makes a report, of one chart",
 	},
 	{
+		part: "internal/designdocs", own: []string{"scenarios/designs", "reports/wording", "reports/chart", "reports/figure", "metrics"},
+		reason: "the comparison of designs is made of Results, whoever ran them",
+	},
+	{
 		part: "internal/docsite", modules: []string{"github.com/yuin/goldmark"},
 		reason: "the site is made of documents, whatever they are about, and no library for it comes into the program",
 	},

@@ -87,18 +87,36 @@ func paretoFigure(v *view) figure.Figure {
 		X:      figure.Axis{Label: "Raft entries of the phase"},
 		Y:      figure.Axis{Label: "time until nothing is pending", Unit: figure.Instants},
 	}
+	var entries, times []float64
 	for _, name := range wording.RecoveringPhases(v.runs) {
 		p := v.paretoPanel(name)
-		for _, l := range p.Lines {
-			f.X.Max, f.Y.Max = math.Max(f.X.Max, slices.Max(l.X)), math.Max(f.Y.Max, slices.Max(l.Y))
+		if len(p.Lines) == 0 {
+			continue
 		}
-		if len(p.Lines) > 0 {
-			f.Panels = append(f.Panels, p)
+		f.Panels = append(f.Panels, p)
+		for _, l := range p.Lines {
+			entries, times = append(entries, l.X...), append(times, l.Y...)
 		}
 	}
-	f.X.Max, f.Y.Max = figure.Positive(1.08*f.X.Max), figure.Positive(1.08*f.Y.Max)
-	f.Y.Label += " " + wording.ClockFormat(f.Y.Max)
+	if len(f.Panels) == 0 {
+		return figure.Figure{}
+	}
+	f.X, f.Y = spanning(f.X, entries), spanning(f.Y, times)
+	if !f.Y.Log {
+		f.Y.Label += " " + wording.ClockFormat(f.Y.Max)
+	}
 	return f
+}
+
+// spanning returns the axis with room for the values: from zero on, or logarithmic if most of
+// them would lie together at zero.
+func spanning(a figure.Axis, values []float64) figure.Axis {
+	most, least := slices.Max(values), figure.LeastPositive(values)
+	a.Max = figure.Positive(1.08 * most)
+	if most > 8*least {
+		a.Log, a.Min, a.Max = true, 0.7*least, 1.4*most
+	}
+	return a
 }
 
 // tradeOff is what a run cost and how long it took.

@@ -142,6 +142,8 @@ func (d drawing) tags(tags []Tag) {
 			box := vg.Rectangle{Min: at.Add(from), Max: at.Add(from).Add(vg.Point{X: w, Y: h})}
 			if inside(box, d.c.Rectangle) && !slices.ContainsFunc(taken, func(o vg.Rectangle) bool { return overlap(box, o) }) {
 				taken = append(taken, box)
+				d.c.SetColor(translucent(paper, 0.75)) // a line may run behind it
+				d.box(box.Min.X, box.Min.Y, box.Max.X, box.Max.Y)
 				d.c.FillText(sty, box.Min.Add(vg.Point{Y: labelSize * 0.25}), text)
 				break
 			}

@@ -18,7 +18,7 @@ type Design struct {
 	// is paid for it or lost by it, in one line each.
 	Summary, Source, Cost string
 	// Alone says that it leaves nothing of a policy to choose: its word alone names a broker, in
-	// servers of the newest policy's release.
+	// servers of the release that brought shedding.
 	Alone bool
 	// Apply makes a cluster do it.
 	Apply func(*cluster.DesignConfig)
@@ -54,6 +54,20 @@ func Words() []string {
 		words = append(words, d.Word)
 	}
 	return words
+}
+
+// Brokers returns the names of a broker for each design, after those of the brokers that Nomad
+// has had.
+func Brokers() []string {
+	names := []string{broker.Legacy().String(), broker.Shedding().String()}
+	for _, d := range all {
+		name := d.Word
+		if !d.Alone {
+			name = broker.Shedding().String() + "+" + name
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // Split takes the words of designs out of a broker's name. It returns the rest, which names a

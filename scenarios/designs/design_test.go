@@ -33,6 +33,19 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestBrokers: every name is of one design, but for the first two.
+func TestBrokers(t *testing.T) {
+	for i, name := range Brokers() {
+		_, found := Split(name)
+		if want := min(i/2, 1); len(found) != want {
+			t.Errorf("%s has %d designs, want %d", name, len(found), want)
+		}
+	}
+	if got, want := len(Brokers()), 2+len(All()); got != want {
+		t.Errorf("%d brokers, want %d", got, want)
+	}
+}
+
 // TestAll holds every design to saying all of itself and changing something.
 func TestAll(t *testing.T) {
 	for _, d := range All() {
