@@ -22,20 +22,21 @@ import (
 // is ever shed.
 type Queue struct {
 	*broker.EvalBroker
-	calls map[broker.JobID]call
+	calls map[broker.JobID]calls
 }
 
-// call is what a job was last to be looked at for.
-type call struct {
-	index uint64    // the newest
-	dirty bool      // no delivery has taken it yet
-	since time.Time // the oldest that none has
+// calls are those for one job.
+type calls struct {
+	index uint64    // the newest that any was about
+	open  int       // that no delivery has taken yet: the job is dirty
+	since time.Time // when the first of these came
+	taken int       // by deliveries since the last ack
 }
 
 // New returns a disabled queue. The policy and the delivery limit of cfg do not count.
 func New(cfg broker.Config) *Queue {
 	cfg.Policy, cfg.DeliveryLimit = broker.Legacy(), math.MaxInt
-	return &Queue{broker.New(cfg), map[broker.JobID]call{}}
+	return &Queue{broker.New(cfg), map[broker.JobID]calls{}}
 }
 
 // key is the ID under which a job is queued. Namespaces have no slash.
@@ -60,8 +61,8 @@ func (q *Queue) Enqueue(now time.Time, e *broker.Evaluation) {
 	}
 	c := q.calls[e.Job()]
 	c.index = max(c.index, e.ModifyIndex)
-	if !c.dirty {
-		c.dirty, c.since = true, now
+	if c.open++; c.open == 1 {
+		c.since = now
 	}
 	q.calls[e.Job()] = c
 	id := key(e.Job())
@@ -91,10 +92,10 @@ func (q *Queue) Deliver(now time.Time, schedulers []string) (broker.Delivery, er
 	if !called {
 		return d, nil
 	}
-	if c.dirty {
+	if c.open > 0 {
 		d.Waited = now.Sub(c.since)
 	}
-	c.dirty = false
+	c.open, c.taken = 0, c.taken+c.open
 	q.calls[job] = c
 	d.Eval = d.Eval.Copy()
 	d.Eval.ModifyIndex = max(d.Eval.ModifyIndex, c.index)
@@ -107,13 +108,24 @@ func (q *Queue) Dequeue(now time.Time, schedulers []string) (*broker.Evaluation,
 	return d.Eval, d.Token, err
 }
 
-// Ack ends a delivery with success. A job that was called for meanwhile is ready again.
+// Ack ends a delivery with success. A job that was called for meanwhile is ready again. The calls
+// that the delivery stood for, but for one, count as shed.
 func (q *Queue) Ack(now time.Time, evalID, token string) (broker.AckResult, error) {
 	res, err := q.EvalBroker.Ack(now, evalID, token)
-	if err == nil && !q.calls[res.Job].dirty {
+	if err != nil {
+		return res, err
+	}
+	c := q.calls[res.Job]
+	res.Shed = c.taken
+	if evalID == key(res.Job) {
+		res.Shed = max(c.taken-1, 0) // one that waited may have taken all before
+	}
+	if c.taken = 0; c.open > 0 {
+		q.calls[res.Job] = c
+	} else {
 		delete(q.calls, res.Job)
 	}
-	return res, err
+	return res, nil
 }
 
 // CloneInto makes c an independent copy of q; see broker.EvalBroker.CloneInto.

@@ -46,11 +46,12 @@ func (r *rig) take(want string) {
 	}
 }
 
-func (r *rig) ack(id string) {
+// ack ends the delivery, which stood for so many calls besides itself.
+func (r *rig) ack(id string, others int) {
 	r.Helper()
 	r.now = r.now.Add(time.Second)
-	if _, err := r.q.Ack(r.now, id, r.token); err != nil {
-		r.Fatal(err)
+	if res, err := r.q.Ack(r.now, id, r.token); err != nil || res.Shed != others {
+		r.Fatalf("ack of %s: %d others, %v; want %d", id, res.Shed, err, others)
 	}
 }
 
@@ -61,7 +62,7 @@ func TestManyCallsAreOneDelivery(t *testing.T) {
 	}
 	r.take("default/a @9 after 3s")
 	r.take("nothing")
-	r.ack("default/a")
+	r.ack("default/a", 2)
 	r.take("nothing")
 	r.call("a", 11, 0)
 	r.take("default/a @11 after 1s")
@@ -74,9 +75,9 @@ func TestCallsDuringARunAreOneMore(t *testing.T) {
 	r.call("a", 8, 0)
 	r.call("a", 9, 0)
 	r.take("nothing")
-	r.ack("default/a")
+	r.ack("default/a", 0)
 	r.take("default/a @9 after 4s")
-	r.ack("default/a")
+	r.ack("default/a", 1)
 	r.take("nothing")
 }
 
@@ -103,6 +104,7 @@ func TestNackKeepsCalls(t *testing.T) {
 		}
 		r.token = d.Token
 	}
+	r.ack("default/a", 1)
 }
 
 // TestWaitIsKept: what waits for a time is delivered as itself, since its index says less than
@@ -117,9 +119,11 @@ func TestWaitIsKept(t *testing.T) {
 	r.q.Advance(r.now)
 	r.take("nothing") // its job is busy
 	r.call("a", 12, 0)
-	r.ack("default/a")
+	r.ack("default/a", 0)
 	r.take("eval-7 @12 after 2s")
-	r.ack("eval-7")
+	r.ack("eval-7", 1)
+	r.take("default/a @12 after 3s")
+	r.ack("default/a", 0)
 }
 
 func TestDisabledQueueForgets(t *testing.T) {
