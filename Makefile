@@ -107,6 +107,18 @@ study: build ## run the study of server settings at STUDY_NODES=1000 nodes and r
 	mv results/study.md $(STUDY)/summary.md
 	cp results/study-$(STUDY_NODES)/sweep.csv results/study-$(STUDY_NODES)/sweep-*-recovery_s-*.png $(STUDY)/
 
+# Designs side by side; docs/designs/README.md says what came out.
+DESIGN_NODES   ?= 1000
+DESIGN_SETS    ?= shedding+reap-until-empty+restore-best+gather-downs+batch-updates,work-queue+gather-downs
+DESIGN_RESULTS ?= $(patsubst %,results/designs/%,$(DESIGN_NODES))
+
+.PHONY: designs
+designs: build ## compare all designs at DESIGN_NODES=1000 nodes in three scenarios, and write the table and the charts of docs/designs
+	$(foreach nodes,$(DESIGN_NODES),$(foreach scenario,heartbeat-storm flapping failover-mid-drain,\
+		{ bin/simctl scenario $(scenario) --nodes $(nodes) --broker $$(bin/simctl designs --brokers),$(DESIGN_SETS) \
+			--out results/designs/$(nodes)/$(scenario) --quiet > /dev/null || test $$? = 3; } &&)) \
+	$(GO) run ./internal/designdocs docs/designs $(DESIGN_RESULTS)
+
 # What a run costs by its size; docs/performance.md says what came out. One run at a time,
 # and nothing else on the machine.
 GROWTH_nodes       ?= heartbeat-storm --vary nodes=500,1000,2000,4000,8000

@@ -19,7 +19,8 @@ type Stats struct {
 	Counters  Counters
 	// Account counts what should have cost entries of the log.
 	Account Account
-	// StatePending is the number of evaluations that are pending in state.
+	// StatePending is the number of evaluations that are pending in state. Where none is
+	// written, it is that of the jobs that wait for a time.
 	StatePending  int
 	EvalsByStatus map[string]uint64
 	NodesByStatus map[string]int
@@ -47,6 +48,9 @@ func (c *Cluster) Stats() Stats {
 		st.LastIndex = best.LastIndex()
 		st.EvalsByStatus, st.NodesByStatus = snap.EvalsByStatusCount(), snap.NodesByStatusCount()
 		st.StatePending = int(st.EvalsByStatus[broker.StatusPending])
+		if c.cfg.Design.WorkQueue {
+			st.StatePending = st.Broker.Waiting
+		}
 	}
 	now := time.Now()
 	spent, cores := c.cpuTime()
@@ -123,6 +127,15 @@ func (c *Cluster) BlockedSince() uint64 {
 		return 0
 	}
 	return l.BlockedSince()
+}
+
+// WaitingUnwritten returns the jobs that wait for room, and the index since which each does, if
+// the state does not say so because no evaluation is written.
+func (c *Cluster) WaitingUnwritten() map[broker.JobID]uint64 {
+	if l := c.leader(); l != nil && c.cfg.Design.WorkQueue {
+		return l.Waiting()
+	}
+	return nil
 }
 
 // Acknowledged returns the highest index of a write that a caller was told of.

@@ -35,6 +35,7 @@ func TestDesigns(t *testing.T) {
 		{"shedding", "up-only", nil, created},
 		{"shedding", "skip-queued", nil, created},
 		{"legacy", "wake-at-index", nil, emptied},
+		{"shedding", "work-queue", nil, storm},
 	} {
 		t.Run(tt.design, func(t *testing.T) {
 			var got [2]float64

@@ -20,6 +20,9 @@
 // not matter, and of time only the order of deadlines does. So a policy must not look at
 // IDs or job names.
 //
+// RunJobs does the same for a workqueue.Queue, whose jobs are called for. There it also checks that
+// a job is queued once, and that a worker's state is as new as the latest call.
+//
 // The package imports the standard library, package broker and its scripts. It must not
 // import cluster, whose servers and workers it models instead.
 package explore

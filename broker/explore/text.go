@@ -67,5 +67,7 @@ func (c *Counterexample) writeText(out *strings.Builder, policy string) {
 	for i, s := range c.Steps {
 		fmt.Fprintf(out, "%3d. %s\n", i+1, s)
 	}
-	fmt.Fprintf(out, "\nThe same as a script for broker/testdata:\n\n%s", c.Script)
+	if c.Script != "" {
+		fmt.Fprintf(out, "\nThe same as a script for broker/testdata:\n\n%s", c.Script)
+	}
 }

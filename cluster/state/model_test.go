@@ -43,6 +43,18 @@ func recount(t interface {
 	equal("nodes by change", slices.Collect(s.NodesChangedSince(0)), byIndex)
 	equal("nodes by datacenter", s.counts.Datacenters, dcs)
 
+	for j := range s.Jobs() {
+		id := broker.JobID{Namespace: j.Namespace, ID: j.ID}
+		newest := max(j.ModifyIndex, s.JobAllocs(id).DeletedIndex)
+		for _, a := range s.AllocsByJob(id) {
+			newest = max(newest, a.ModifyIndex)
+		}
+		if d := s.DeploymentOf(id); d != nil {
+			newest = max(newest, d.ModifyIndex)
+		}
+		equal("last change of "+j.ID, s.JobChangedAt(id), newest)
+	}
+
 	evals, jobs := map[string]uint64{}, map[broker.JobID]*jobSummary{}
 	of := func(job broker.JobID) *jobSummary {
 		if jobs[job] == nil {

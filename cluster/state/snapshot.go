@@ -109,6 +109,23 @@ func (s *Snapshot) JobsByType(jobType string) []*rpc.Job {
 // JobEvals returns the counts of the job's evaluations.
 func (s *Snapshot) JobEvals(job broker.JobID) JobEvals { return s.summary(job).Evals }
 
+// JobChangedAt returns the index of the last change of a job, its deployment or one of its
+// allocations.
+func (s *Snapshot) JobChangedAt(id broker.JobID) uint64 {
+	sum := s.summary(id)
+	index := sum.Allocs.DeletedIndex
+	if last := sum.log.last; last != nil {
+		index = max(index, last.index)
+	}
+	if job := s.jobs.get(id); job != nil {
+		index = max(index, job.ModifyIndex)
+	}
+	if d := s.DeploymentOf(id); d != nil {
+		index = max(index, d.ModifyIndex)
+	}
+	return index
+}
+
 // LastLaunch returns when a periodic job was last launched, or when it was registered if
 // it never was. For other jobs it returns the Unix epoch.
 func (s *Snapshot) LastLaunch(job broker.JobID) time.Time {

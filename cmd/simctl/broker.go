@@ -54,6 +54,9 @@ A policy is legacy or shedding, optionally changed by words after plus signs:
                                                   while the job is busy
   last-slot-peek, dedup-leak, silent-timings      known defects of Nomad's broker
 
+The policy work-queue is the design of that name: a queue of jobs, which has no reaper and
+no priorities.
+
 A violation is printed as a shortest history and as a script for the broker's tests, and
 the exit code is 3. The exit code is 1 if the search stopped at --max-states.`,
 		Example: `  simctl broker explore
@@ -87,7 +90,12 @@ func (f *exploreFlags) bind(flags *pflag.FlagSet) {
 
 func (f *exploreFlags) run(cmd *cobra.Command) error {
 	var policies []broker.Policy
+	jobs := false
 	for _, name := range f.policies {
+		if name == explore.Jobs {
+			jobs = true
+			continue
+		}
 		p, err := broker.PolicyByName(name)
 		if err != nil {
 			if near := language.Suggest(name, broker.PolicyNames()); near != "" {
@@ -102,11 +110,16 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 	}
 	progress := func(int, int) {}
 	if stderr := cmd.ErrOrStderr(); !f.quiet && isTerminal(stderr) {
-		line := &exploreProgress{w: stderr, states: make([]int, len(policies))}
+		line := &exploreProgress{w: stderr, states: make([]int, len(policies)+1)}
 		defer line.clear()
 		progress = line.update
 	}
 	reports, err := explore.RunAll(cmd.Context(), policies, f.bounds, progress)
+	if jobs && err == nil {
+		var r *explore.Report
+		r, err = explore.RunJobs(cmd.Context(), f.bounds, func(states int) { progress(len(policies), states) })
+		reports = append(reports, r)
+	}
 	if ctx := cmd.Context(); ctx.Err() != nil {
 		return fmt.Errorf("interrupted (%w): the search proves nothing", context.Cause(ctx))
 	}

@@ -23,6 +23,8 @@ func TestBrokerExplore(t *testing.T) {
 			[]string{"1 job with 3 triggers each, 1 worker", "legacy: holds in every state", "shedding: holds in every state"}, ""},
 		{"one policy", append(small, "--policy", "shedding+dedup-leak"), exitOK,
 			[]string{"shedding+dedup-leak: holds"}, ""},
+		{"a queue of jobs", append(small, "--policy", "legacy,work-queue"), exitOK,
+			[]string{"legacy: holds", "work-queue: holds in every state"}, ""},
 		{"unsound", append(small, "--priorities", "2"), exitVerdict,
 			[]string{"legacy: holds", `shedding: VIOLATES "no lost wake-up"`, "ack id=a1 token=t1\n----\nok, shed 1"}, "unsound: shedding"},
 		{"unfinished", append(small, "--max-states", "10"), exitFailed,

@@ -56,6 +56,7 @@ type Panel struct {
 	Edges   []Edge  // between cells
 	Limits  []Limit // across the data
 	Crosses []Cross // on top of all
+	Tags    []Tag
 }
 
 // Band is a phase: a shaded stretch of the horizontal axis.
@@ -123,6 +124,12 @@ type Cell struct {
 type Cross struct {
 	X, Y  float64
 	Color color.NRGBA
+}
+
+// Tag names a point, where there is room beside it. The legend must have the name, too.
+type Tag struct {
+	Text string
+	X, Y float64
 }
 
 // Key explains one colour.

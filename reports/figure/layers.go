@@ -35,7 +35,12 @@ func (d drawing) Plot(c draw.Canvas, plt *plot.Plot) {
 		d.area(a)
 	}
 	for i, ln := range d.panel.Lines {
-		over := vg.Length(len(d.panel.Lines) - 1 - i)
+		over := vg.Length(0)
+		for _, later := range d.panel.Lines[i+1:] {
+			if len(later.X) > 1 {
+				over++
+			}
+		}
 		d.line(ln, 1.8+min(1.4*over, 2.8*over/vg.Length(len(d.panel.Lines))))
 	}
 	d.bars(d.panel.Bars)
@@ -45,6 +50,7 @@ func (d drawing) Plot(c draw.Canvas, plt *plot.Plot) {
 	for _, c := range d.panel.Crosses {
 		d.cross(d.point(c.X, math.Min(c.Y, d.figure.Y.Max)), 4, c.Color)
 	}
+	d.tags(d.panel.Tags)
 	d.marks(d.panel.Marks, d.names)
 	d.labels(d.names)
 }

@@ -18,6 +18,7 @@ var (
 	Yellow     = RGB(0xf0, 0xe4, 0x42)
 	Purple     = RGB(0xcc, 0x79, 0xa7)
 	Grey       = RGB(0x9a, 0x9a, 0x9a)
+	Black      = RGB(0, 0, 0)
 
 	Ink   = RGB(0x22, 0x22, 0x22) // text
 	faint = RGB(0x66, 0x66, 0x66) // secondary text, axes
@@ -59,7 +60,7 @@ func Hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c
 // have shades of its colour. If all runs have one broker, the first counts as the old design
 // and the second as the new one.
 func RunColors(runs []string) []color.NRGBA {
-	more := []color.NRGBA{Green, Purple, Orange, Sky, Grey}
+	more := []color.NRGBA{Green, Purple, Orange, Sky, Grey, Black}
 	var brokers []string // each once, in order
 	count := map[string]int{}
 	for _, b := range runs {

@@ -23,6 +23,7 @@ func TestRunColors(t *testing.T) {
 		{"shedding legacy shedding", []color.NRGBA{Blue, Vermillion, shade(Blue, 1, 2)}},
 		{"legacy third third", []color.NRGBA{Vermillion, Blue, shade(Blue, 1, 2)}},
 		{"shedding shedding shedding", []color.NRGBA{Vermillion, Blue, Green}},
+		{"a b c d e f g h", []color.NRGBA{Vermillion, Blue, Green, Purple, Orange, Sky, Grey, Black}},
 	} {
 		if n := len(tt.want); kindsOf(tt.want) != n {
 			t.Errorf("%s: two runs share a colour", tt.brokers)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 )
 
@@ -16,6 +17,9 @@ type Design struct {
 	// Summary says what it does, Source where it comes from or where it is used, and Cost what
 	// is paid for it or lost by it, in one line each.
 	Summary, Source, Cost string
+	// Alone says that it leaves nothing of a policy to choose: its word alone names a broker, in
+	// servers of the release that brought shedding.
+	Alone bool
 	// Apply makes a cluster do it.
 	Apply func(*cluster.DesignConfig)
 }
@@ -52,12 +56,29 @@ func Words() []string {
 	return words
 }
 
+// Brokers returns the names of a broker for each design, after those of the brokers that Nomad
+// has had.
+func Brokers() []string {
+	names := []string{broker.Legacy().String(), broker.Shedding().String()}
+	for _, d := range all {
+		name := d.Word
+		if !d.Alone {
+			name = broker.Shedding().String() + "+" + name
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
 // Split takes the words of designs out of a broker's name. It returns the rest, which names a
 // policy, and the designs in the order of their words.
 func Split(name string) (policy string, found []Design) {
 	var rest []string
-	for _, word := range strings.Split(name, "+") {
+	for i, word := range strings.Split(name, "+") {
 		d, ok := find(word)
+		if ok && i == 0 && d.Alone {
+			rest = append(rest, broker.Shedding().String())
+		}
 		if ok && len(rest) > 0 && !slices.ContainsFunc(found, func(f Design) bool { return f.Word == word }) {
 			found = append(found, d)
 		} else {

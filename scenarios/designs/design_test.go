@@ -18,6 +18,9 @@ func TestSplit(t *testing.T) {
 		{"shedding+wake-at-index+dedup-leak+restore-best", "shedding+dedup-leak", []string{"restore-best", "wake-at-index"}},
 		{"shedding+restore-best+restore-best", "shedding+restore-best", []string{"restore-best"}},
 		{"restore-best", "restore-best", nil},
+		{"work-queue", "shedding", []string{"work-queue"}},
+		{"work-queue+gather-downs", "shedding", []string{"gather-downs", "work-queue"}},
+		{"legacy+work-queue", "legacy", []string{"work-queue"}},
 	} {
 		policy, found := Split(tt.name)
 		var words []string
@@ -27,6 +30,19 @@ func TestSplit(t *testing.T) {
 		if policy != tt.policy || !slices.Equal(words, tt.words) {
 			t.Errorf("%q is %q with %q, want %q with %q", tt.name, policy, words, tt.policy, tt.words)
 		}
+	}
+}
+
+// TestBrokers: every name is of one design, but for the first two.
+func TestBrokers(t *testing.T) {
+	for i, name := range Brokers() {
+		_, found := Split(name)
+		if want := min(i/2, 1); len(found) != want {
+			t.Errorf("%s has %d designs, want %d", name, len(found), want)
+		}
+	}
+	if got, want := len(Brokers()), 2+len(All()); got != want {
+		t.Errorf("%d brokers, want %d", got, want)
 	}
 }
 

@@ -30,4 +30,6 @@ type DesignConfig struct {
 	// WakeAtIndex wakes workers that wait for an index when their server has applied it. In
 	// Nomad they poll.
 	WakeAtIndex bool
+	// WorkQueue has workers take jobs in place of evaluations: none is written to the log.
+	WorkQueue bool
 }

@@ -35,4 +35,6 @@ var (
 	// EvalJoined is for updates that join the entry of another (config.DesignConfig,
 	// UpdateWindow).
 	EvalJoined = EvalUpdate.less("of these written in the entry of another")
+	// EvalUnwritten is for servers that write no evaluations (config.DesignConfig, WorkQueue).
+	EvalUnwritten = EvalUpdate.less("of these only told to the leader's queue of jobs")
 )

@@ -204,6 +204,17 @@ func (b *BlockedEvals) duplicates(ctx context.Context) (dups []*broker.Evaluatio
 	return dups
 }
 
+// Jobs returns the jobs that wait for room, and the index since which each does.
+func (b *BlockedEvals) Jobs() map[broker.JobID]uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	jobs := make(map[broker.JobID]uint64, len(b.jobs))
+	for id, w := range b.jobs {
+		jobs[id] = w.eval.CreateIndex
+	}
+	return jobs
+}
+
 // Size returns the number of jobs that wait for room.
 func (b *BlockedEvals) Size() int {
 	b.mu.Lock()

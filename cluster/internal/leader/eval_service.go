@@ -2,10 +2,12 @@ package leader
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/broker/workqueue"
 )
 
 // EvalService makes the broker a blocking service on package time's clock: it owns the
@@ -18,7 +20,7 @@ import (
 // worker wakes up in vain.
 type EvalService struct {
 	mu     sync.Mutex
-	broker *broker.EvalBroker
+	broker queue
 	line   Line[evalWaiter]
 	closed bool
 
@@ -27,6 +29,27 @@ type EvalService struct {
 	timer   *time.Timer
 	timerAt time.Time
 	timers  timers
+}
+
+// queue is what gives work to workers: a broker.EvalBroker or a workqueue.Queue.
+type queue interface {
+	source
+	SetEnabled(now time.Time, enabled bool)
+	Enqueue(now time.Time, e *broker.Evaluation)
+	EnqueueAll(now time.Time, evals []broker.EvalToken)
+	Ack(now time.Time, evalID, token string) (broker.AckResult, error)
+	Nack(now time.Time, evalID, token string) error
+	Outstanding(evalID string) (token string, ok bool)
+	OutstandingReset(now time.Time, evalID, token string) error
+	PauseNackTimeout(now time.Time, evalID, token string) error
+	ResumeNackTimeout(now time.Time, evalID, token string) error
+	Cancelable(batch int) []*broker.Evaluation
+	Cancel(evals []*broker.Evaluation)
+	Queued(job broker.JobID) bool
+	Stats() broker.Stats
+	State() broker.State
+	NextDeadline() (time.Time, bool)
+	Advance(now time.Time) bool
 }
 
 // evalWaiter is a blocked Deliver, which has room for the one answer it gets.
@@ -40,6 +63,11 @@ type evalAnswer struct {
 // NewEvalService returns a service around a new, disabled broker. Close releases it.
 func NewEvalService(cfg broker.Config) *EvalService {
 	return &EvalService{broker: broker.New(cfg)}
+}
+
+// NewJobService is NewEvalService around a queue of jobs.
+func NewJobService(cfg broker.Config) *EvalService {
+	return &EvalService{broker: workqueue.New(cfg)}
 }
 
 // begin locks, and fires what is due, so that at one instant a timer always comes before
@@ -237,6 +265,18 @@ func (s *EvalService) Queued(job broker.JobID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.broker.Queued(job)
+}
+
+// Jobs returns the job of every evaluation that waits for a worker or a time, or that a worker
+// has. A job comes as often as it has one.
+func (s *EvalService) Jobs() (jobs []broker.JobID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held := s.broker.State()
+	for _, h := range slices.Concat(held.Ready, held.Unacked, held.Waiting, held.Pending) {
+		jobs = append(jobs, h.Eval.Job())
+	}
+	return jobs
 }
 
 // Stats counts the evaluations the broker holds.

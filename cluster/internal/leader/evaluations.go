@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/scheduler"
 	"github.com/simctl/simctl/cluster/simnet"
 	"github.com/simctl/simctl/cluster/state"
 )
@@ -37,7 +39,11 @@ type Evaluations struct {
 
 // NewEvaluations returns a broker and blocked evaluations that are disabled.
 func NewEvaluations(l Log, cfg *config.Config, seed uint64) *Evaluations {
-	service := NewEvalService(broker.Config{
+	newService := NewEvalService
+	if cfg.Design.WorkQueue {
+		newService = NewJobService
+	}
+	service := newService(broker.Config{
 		Policy:              cfg.Policy,
 		NackTimeout:         cfg.Eval.NackTimeout,
 		InitialNackDelay:    cfg.Eval.InitialNackDelay,
@@ -82,6 +88,10 @@ func (v *Evaluations) SetEnabled(leading bool) (restore bool) {
 // IDs; the order they were created in gives the same queues.
 func (v *Evaluations) Restore() {
 	snap := v.log.Snapshot()
+	if v.cfg.Design.WorkQueue {
+		v.resync(snap)
+		return
+	}
 	pending := PendingEvals(snap)
 	if v.cfg.Design.RestoreBest {
 		pending = v.bestOfEachJob(pending)
@@ -219,4 +229,52 @@ func (v *Evaluations) EnqueueCore(job string) {
 		ID: v.log.NewID("core-eval", job), Namespace: coreNamespace, JobID: job, Type: rpc.JobTypeCore, Priority: corePriority,
 		TriggeredBy: broker.TriggeredByScheduled, Status: broker.StatusPending, ModifyIndex: v.log.Snapshot().Index(),
 	})
+}
+
+// Called takes evaluations that an entry of the log called for, or would have, and that are not
+// part of it. They are as of an index, which a worker's state must include.
+func (v *Evaluations) Called(evals []*broker.Evaluation, index uint64) {
+	for _, e := range evals {
+		e.CreateIndex, e.ModifyIndex = index, index
+		v.Written(e)
+	}
+}
+
+// resync calls for a look at every job that may differ from what runs of it, as a controller
+// does when it starts: nobody else remembers what the leader before knew. That is every job that
+// is not stopped, and every other that something runs of. What waits for a time is found in the
+// allocations that it is for.
+func (v *Evaluations) resync(snap *state.Snapshot) {
+	index := snap.Index()
+	call := func(job *rpc.Job) {
+		e := JobEval(v.log, job, broker.TriggeredByJobRegister)
+		v.Called([]*broker.Evaluation{e}, index)
+	}
+	known := map[broker.JobID]bool{}
+	for job := range snap.Jobs() {
+		id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
+		known[id] = true
+		if job.Periodic != nil || job.Stop && snap.JobAllocs(id).Live == 0 {
+			continue
+		}
+		call(job)
+		v.Called(scheduler.FollowUps(snap, job), index)
+	}
+	for a := range snap.Allocs() {
+		id := broker.JobID{Namespace: a.Namespace, ID: a.JobID}
+		if !known[id] && !a.Terminal() {
+			known[id] = true
+			call(JobOf(snap, a))
+		}
+	}
+}
+
+// Open returns the jobs that are not done with: those that wait for a worker, a time or room,
+// and those that a worker has.
+func (v *Evaluations) Open() map[broker.JobID]bool {
+	open := map[broker.JobID]bool{}
+	for _, job := range slices.AppendSeq(v.Broker.Jobs(), maps.Keys(v.Blocked.Jobs())) {
+		open[job] = true
+	}
+	return open
 }

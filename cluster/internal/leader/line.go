@@ -16,13 +16,20 @@ type place[T comparable] struct {
 	schedulers []string
 }
 
+// source is what a broker is to those who wait for it.
+type source interface {
+	Enabled() bool
+	HasReady() bool
+	Deliver(now time.Time, schedulers []string) (broker.Delivery, error)
+}
+
 // Join takes a place at the end of the line for somebody whom the broker had nothing for.
 func (l *Line[T]) Join(ticket T, schedulers []string) {
 	l.waiting = append(l.waiting, place[T]{ticket, schedulers})
 }
 
 // Serve answers those in line that can be answered, and takes them out.
-func (l *Line[T]) Serve(b *broker.EvalBroker, now time.Time, answer func(ticket T, d broker.Delivery, err error)) {
+func (l *Line[T]) Serve(b source, now time.Time, answer func(ticket T, d broker.Delivery, err error)) {
 	if len(l.waiting) == 0 || b.Enabled() && !b.HasReady() {
 		return
 	}

@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,6 +70,11 @@ type coreRun struct {
 // run does one job of the core scheduler: an error means that the evaluation must be
 // nacked.
 func (c *coreRun) run(id string) error {
+	if c.worker.srv.cfg.Design.WorkQueue {
+		if err := c.askWhatIsOpen(); err != nil {
+			return err
+		}
+	}
 	for _, job := range coreJobs {
 		if job.id == id {
 			return job.run(c)
@@ -118,7 +125,7 @@ func (c *coreRun) evalGC() error {
 		return nil // nothing is that old
 	}
 	var evals, allocs []string
-	for e := range c.snap.Evals() {
+	for e := range c.evals() {
 		over, gone := c.evalOver(e, limit, false)
 		if over {
 			evals = append(evals, e.ID)
@@ -219,7 +226,7 @@ func (c *coreRun) jobGC() error {
 		}
 	}
 	evals, allocs := map[broker.JobID][]string{}, map[broker.JobID][]string{}
-	for e := range c.snap.Evals() {
+	for e := range c.evals() {
 		if ended[e.Job()] == nil {
 			continue
 		}
@@ -284,4 +291,37 @@ func (c *coreRun) reap(evals, allocs []string) error {
 		}
 	}
 	return nil
+}
+
+// askWhatIsOpen asks the leader which jobs are not done with, since the state does not say, and
+// takes a state that is as new as the answer: of a job that the leader is done with it has all.
+func (c *coreRun) askWhatIsOpen() error {
+	var index uint64
+	err := c.worker.call("Job.Open", func(l *Server) error {
+		c.open, index = l.evals.Open(), l.Snapshot().Index()
+		return nil
+	})
+	if err == nil {
+		c.snap, err = c.worker.srv.store.SnapshotMinIndex(c.worker.srv.ctx, index, raftSyncLimit)
+	}
+	if err != nil {
+		return fmt.Errorf("ask the leader which jobs are open: %w", err)
+	}
+	return nil
+}
+
+// evals returns the evaluations of the state. Where none is written it makes up those that would
+// have gone with the allocations that they placed.
+func (c *coreRun) evals() iter.Seq[*broker.Evaluation] {
+	if !c.worker.srv.cfg.Design.WorkQueue {
+		return c.snap.Evals()
+	}
+	c.index()
+	made := make([]*broker.Evaluation, 0, len(c.allocs))
+	for id, allocs := range c.allocs {
+		a := allocs[0]
+		made = append(made, &broker.Evaluation{ID: id, Namespace: a.Namespace, JobID: a.JobID, Type: a.JobType, Status: broker.StatusComplete})
+	}
+	slices.SortFunc(made, func(a, b *broker.Evaluation) int { return strings.Compare(a.ID, b.ID) })
+	return slices.Values(made)
 }

@@ -32,7 +32,13 @@ func (s *Server) dequeueEval(ctx context.Context, schedulers []string, timeout, 
 	// Nomad reads every evaluation of the job to find the newest; the store knows it,
 	// but the leader's cores pay all the same.
 	s.compute("scan/"+e.ID, time.Duration(snap.JobEvals(e.Job()).Count)*s.cfg.Costs.RPC.WaitIndexScan)
-	return dequeued{eval: e, token: d.Token, waitIndex: leader.WaitIndex(snap, e)}, nil
+	index := leader.WaitIndex(snap, e)
+	if s.cfg.Design.WorkQueue {
+		// In Nomad each plan raises the index of its evaluation, so that the next run of the job
+		// sees the plan.
+		index = max(index, snap.JobChangedAt(e.Job()))
+	}
+	return dequeued{eval: e, token: d.Token, waitIndex: index}, nil
 }
 
 // writeEvals answers Eval.Update and Eval.Create on the leader: one

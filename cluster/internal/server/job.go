@@ -65,9 +65,9 @@ func (s *Server) ScaleJob(namespace, id, group string, count int) (evalID string
 		return "", err
 	}
 	_, err = s.Write(fsm.ScalingEventRegister.With(&fsm.ScalingEventRequest{
-		Namespace: namespace, JobID: id, TaskGroup: group, Count: count, EvalID: e.ID, Time: s.Wall().UnixNano(),
+		Namespace: namespace, JobID: id, TaskGroup: group, Count: count, EvalID: s.evalID(e), Time: s.Wall().UnixNano(),
 	}))
-	return e.ID, err
+	return s.evalID(e), err
 }
 
 // ForcePeriodic answers Periodic.Force on the leader (nomad/periodic_endpoint.go, Force).
@@ -133,7 +133,16 @@ func (s *Server) withEval(job *rpc.Job, trigger string, with func(*broker.Evalua
 	}
 	e := leader.JobEval(s, job, trigger)
 	_, err := s.Write(with(e))
-	return e.ID, err
+	return s.evalID(e), err
+}
+
+// evalID returns what callers are told of an evaluation that was written. They are told of none
+// that only the leader's queue knows.
+func (s *Server) evalID(e *broker.Evaluation) string {
+	if s.cfg.Design.WorkQueue {
+		return ""
+	}
+	return e.ID
 }
 
 // FindJob returns a job of the state. The error wraps rpc.ErrJobNotFound.

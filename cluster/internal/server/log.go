@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
@@ -22,22 +23,46 @@ type entry struct {
 	srv    *Server
 	handed <-chan raft.ApplyFuture
 	err    error
+	// called are the evaluations that the command would have written, and unwritten says that
+	// it had nothing else (config.DesignConfig, WorkQueue).
+	called    []*broker.Evaluation
+	unwritten bool
 }
 
 // begin hands a command to Raft and returns without waiting for it.
 func (s *Server) begin(c fsm.Command) entry {
+	e := entry{srv: s}
+	if s.cfg.Design.WorkQueue {
+		rest, evals, ok := c.WithoutEvals()
+		if c, e.called, e.unwritten = rest, evals, !ok; e.unwritten {
+			return e
+		}
+	}
 	data, err := c.Encode()
 	if err != nil {
 		return entry{err: err}
 	}
 	s.compute("dispatch/"+c.Type.String(), s.cfg.Costs.Raft.Dispatch+perKiB(len(data), s.cfg.Costs.Raft.PerKiB))
-	return entry{srv: s, handed: s.Node.Write(data)}
+	e.handed = s.Node.Write(data)
+	return e
 }
 
 // wait returns the index of the entry once it is committed and applied here.
 func (e entry) wait() (uint64, error) {
+	index, err := e.commit()
+	if err == nil {
+		e.srv.evals.Called(e.called, index)
+	}
+	return index, err
+}
+
+// commit is wait, without a word to the leader's queue of jobs.
+func (e entry) commit() (uint64, error) {
 	if e.err != nil {
 		return 0, e.err
+	}
+	if e.unwritten {
+		return e.srv.unwritten()
 	}
 	f, ok := <-e.handed
 	if !ok {
@@ -59,6 +84,18 @@ func (e entry) wait() (uint64, error) {
 	}
 	e.srv.shared.Acked.Note(f.Index(), e.srv.Logs.Term(f.Index()))
 	return f.Index(), nil
+}
+
+// unwritten ends a write that had nothing to write. It needs a leader like any other.
+func (s *Server) unwritten() (uint64, error) {
+	if s.dead() {
+		return 0, ErrStopped
+	}
+	if !s.Leads() {
+		return 0, rpc.ErrNoLeader
+	}
+	s.Because(fsm.EvalUnwritten)
+	return s.Snapshot().Index(), nil
 }
 
 // inDoubt reports whether a call that failed so may have been applied all the same.

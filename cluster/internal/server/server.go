@@ -242,6 +242,9 @@ func (s *Server) Queues() (heartbeats, plans, blocked int) {
 // to blocked evaluations.
 func (s *Server) BlockedSince() uint64 { return s.evals.Blocked.Since() }
 
+// Waiting returns the jobs that wait for room, and the index since which each does.
+func (s *Server) Waiting() map[broker.JobID]uint64 { return s.evals.Blocked.Jobs() }
+
 // ForceGC has the leader's workers collect everything that is over.
 func (s *Server) ForceGC() { s.evals.EnqueueCore(coreForceGC) }
 

@@ -153,9 +153,18 @@ func Conserved(snap *state.Snapshot, c cluster.Counters, s Seen) metrics.Invaria
 	return verdict(InvariantConserved, len(wrong) == 0, "%s", detail)
 }
 
+// NoneWritten is Conserved for servers that write no evaluations: the state has none, and acks
+// are counted alike by the leader and by the observer.
+func NoneWritten(snap *state.Snapshot, c cluster.Counters, s Seen) metrics.Invariant {
+	ok := snap.EvalTotal() == 0 && c.EvalsCreated == 0 && s.acks == c.EvalsProcessed
+	return verdict(InvariantConserved, ok, "no evaluation is written, and state holds %d of %d created; %s seen, and %s counted",
+		snap.EvalTotal(), c.EvalsCreated, english.Agree(s.acks, "ack was", "acks were"), english.Agree(c.EvalsProcessed, "look at a job", "looks at jobs"))
+}
+
 // AsOracle checks that what runs is what the oracle expects. Every evaluation must have been
-// processed; since is the index from which on the leader has announced room.
-func AsOracle(when string, snap *state.Snapshot, since uint64) metrics.Invariant {
-	o := consult(snap, since)
+// processed; since is the index from which on the leader has announced room. Unwritten has the
+// jobs that wait for room of which the state does not say so, and since when.
+func AsOracle(when string, snap *state.Snapshot, since uint64, unwritten map[broker.JobID]uint64) metrics.Invariant {
+	o := consult(snap, since, unwritten)
 	return verdict(InvariantOracle, o.ok(), "after %s: %v", when, o)
 }

@@ -203,3 +203,24 @@ func TestServersThatDiffer(t *testing.T) {
 		t.Error("equal servers are behind")
 	}
 }
+
+// TestNoneWritten: servers that write no evaluations may hold none, and count acks as the
+// observer does.
+func TestNoneWritten(t *testing.T) {
+	empty, one := state.New(), state.New()
+	if err := one.Update(1, func(tx *state.Tx) error { return tx.UpsertEvals(&broker.Evaluation{ID: "e"}) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		store  *state.Store
+		counts cluster.Counters
+		ok     bool
+	}{
+		{empty, cluster.Counters{EvalsProcessed: 3}, true},
+		{empty, cluster.Counters{EvalsProcessed: 2}, false},
+		{empty, cluster.Counters{EvalsProcessed: 3, EvalsCreated: 1}, false},
+		{one, cluster.Counters{EvalsProcessed: 3}, false},
+	} {
+		wantCheck(t, NoneWritten(c.store.Snapshot(), c.counts, Seen{acks: 3}), InvariantConserved, c.ok, "3 acks")
+	}
+}

@@ -72,7 +72,7 @@ const maxWrong = 3
 
 // consult compares a state with what its jobs and nodes ask for. since is the index from which
 // on the leader has announced room to the jobs that wait for it.
-func consult(snap *state.Snapshot, since uint64) *oracle {
+func consult(snap *state.Snapshot, since uint64, unwritten map[broker.JobID]uint64) *oracle {
 	o := &oracle{
 		nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{}, leaving: map[string]rpc.Resources{},
 		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]uint64{},
@@ -98,6 +98,7 @@ func consult(snap *state.Snapshot, since uint64) *oracle {
 	for _, e := range snap.EvalsByStatus(broker.StatusBlocked) {
 		o.blocked[e.Job()] = max(o.blocked[e.Job()], e.CreateIndex)
 	}
+	maps.Copy(o.blocked, unwritten)
 	for d := range snap.Deployments() {
 		o.deploys[broker.JobID{Namespace: d.Namespace, ID: d.JobID}] = d.ID
 	}

@@ -229,13 +229,13 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			want := []string{"after drain"}
-			if got := AsOracle("drain", c.state.snapshot(t), 0).Detail; c.want == "" && strings.Contains(got, "from the oracle") {
+			if got := AsOracle("drain", c.state.snapshot(t), 0, nil).Detail; c.want == "" && strings.Contains(got, "from the oracle") {
 				t.Errorf("no difference, and yet %s", got)
 			}
 			if c.want != "" {
 				want = append(want, "from the oracle", c.want)
 			}
-			wantCheck(t, AsOracle("drain", c.state.snapshot(t), 0), InvariantOracle, c.want == "", want...)
+			wantCheck(t, AsOracle("drain", c.state.snapshot(t), 0, nil), InvariantOracle, c.want == "", want...)
 		})
 	}
 }
@@ -245,10 +245,10 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 func TestRoomThatNobodyAnnounced(t *testing.T) {
 	p := placed{jobs: []*rpc.Job{job(rpc.JobTypeService, 0, 4)}, blocked: []string{"service-000"}, allocs: []string{"service-000/node0", "service-000/node0"}}
 	snap := p.snapshot(t)
-	if o := consult(snap, snap.Index()+1); !o.ok() {
+	if o := consult(snap, snap.Index()+1, nil); !o.ok() {
 		t.Errorf("room from before the leader led: %v", o)
 	}
-	if o := consult(snap, 2); o.ok() {
+	if o := consult(snap, 2, nil); o.ok() {
 		t.Errorf("room that appeared under this leader counts as unknown: %v", o)
 	}
 }
@@ -258,7 +258,7 @@ func TestRoomThatNobodyAnnounced(t *testing.T) {
 func TestOutcomesAreEqualOrNot(t *testing.T) {
 	service := job(rpc.JobTypeService, 0, 3)
 	base := placed{jobs: []*rpc.Job{service}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1"}}
-	outcome := func(p placed) string { return consult(p.snapshot(t), 0).outcome() }
+	outcome := func(p placed) string { return consult(p.snapshot(t), 0, nil).outcome() }
 	same := base
 	same.allocs = []string{"service-000/node1", "service-000/node1", "service-000/node0"}
 	if !Agree(outcome(base), outcome(same)) {
@@ -314,7 +314,7 @@ func BenchmarkOracle(b *testing.B) {
 	}
 	snap := s.Snapshot()
 	for b.Loop() {
-		if o := consult(snap, 0); !o.ok() {
+		if o := consult(snap, 0, nil); !o.ok() {
 			b.Fatal(o)
 		}
 	}

@@ -94,7 +94,11 @@ func (r *run) checkEnd() {
 	r.checkOracle("the run", snaps[0])
 	stats := r.sim.Stats()
 	seen := r.obs.Close()
-	r.check(judge.Conserved(snaps[0], stats.Counters, seen), judge.OneInFlight(seen), judge.NonePending(stats),
+	conserved := judge.Conserved
+	if r.sc.Cluster.Design.WorkQueue {
+		conserved = judge.NoneWritten
+	}
+	r.check(conserved(snaps[0], stats.Counters, seen), judge.OneInFlight(seen), judge.NonePending(stats),
 		judge.ServersSame(snaps, r.world.Alive))
 	r.world.Alive()
 	r.check(judge.Logs(r.sim.CheckLogs())...)
@@ -108,5 +112,5 @@ func (r *run) check(verdicts ...metrics.Invariant) { r.checks = append(r.checks,
 // checkOracle asks the oracle about a state, now that every evaluation is processed.
 func (r *run) checkOracle(when string, snap *state.Snapshot) {
 	r.world.Alive()
-	r.check(judge.AsOracle(when, snap, r.sim.BlockedSince()))
+	r.check(judge.AsOracle(when, snap, r.sim.BlockedSince(), r.sim.WaitingUnwritten()))
 }

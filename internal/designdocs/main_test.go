@@ -1,0 +1,101 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/designs"
+)
+
+// result writes the Result of a run that never took place.
+func result(t *testing.T, dir, scenario, broker string, entries uint64, ok bool) {
+	t.Helper()
+	ph := metrics.Phase{Name: map[string]string{storm: "storm", flapping: "flap", failover: "drain"}[scenario], EndS: 10, RaftEntries: entries, EvalsProcessed: 1,
+		QueueEmptyS: 2, RecoveryS: 3, RaftEntriesByType: map[string]uint64{}, EvalsByStatus: map[string]uint64{"complete": 7, "canceled": entries}}
+	r := &metrics.Result{
+		Schema: metrics.Schema, Run: metrics.Run{Scenario: scenario, Broker: broker, Clock: "virtual", Seed: 1, Params: map[string]any{"nodes": 10}},
+		Phases: []metrics.Phase{ph}, Totals: metrics.Totals([]metrics.Phase{ph}),
+		Series: []metrics.Series{
+			{Name: metrics.SeriesPending, Unit: "evaluations", AtS: []float64{0, 5}, Value: []float64{1, 40}},
+			{Name: metrics.SeriesReady, Unit: "evaluations", AtS: []float64{0, 5}, Value: []float64{9, 2}},
+			{Name: metrics.SeriesRaftIndex, Unit: "entries", AtS: []float64{0, 5}, Value: []float64{0, float64(entries)}},
+		},
+		Latencies:  []metrics.Latency{{Name: metrics.LatencyResponse, Unit: "s", Count: 1, P99: 0.25}},
+		Invariants: []metrics.Invariant{{Name: "convergence", OK: ok}},
+	}
+	if err := os.MkdirAll(filepath.Join(dir, scenario), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteFile(filepath.Join(dir, scenario, broker+".json")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWrite: the page keeps its text, and between the lines has a row for each broker, the most
+// entries first.
+func TestWrite(t *testing.T) {
+	dir, results := t.TempDir(), t.TempDir()
+	for _, scenario := range []string{storm, failover} {
+		result(t, results, scenario, "shedding", 2000, true)
+		result(t, results, scenario, "legacy", 9000, true)
+		result(t, results, scenario, "work-queue", 500, true)
+		result(t, results, scenario, "shedding+skip-queued", 1000, scenario != failover)
+	}
+	page := filepath.Join(dir, "README.md")
+	if err := os.WriteFile(page, []byte("before\n"+begin+"old\n"+end+"after\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(dir, []string{results}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(text)
+	if !strings.HasPrefix(got, "before\n"+begin) || !strings.HasSuffix(got, end+"after\n") || strings.Contains(got, "old") {
+		t.Errorf("the page is\n%s", got)
+	}
+	last := 0
+	for _, want := range []string{
+		"| `legacy` | 9,000 | 0:02.0 | 0:03.0 | – | – | 9,000 | 0:02.0 | 250 ms | 42 | 9,007 | yes | – |",
+		"| `shedding` | 2,000 |",
+		"| `+skip-queued` | 1,000 |",
+		"| not in failover-mid-drain |",
+		"| `work-queue` | 500 |",
+	} {
+		at := strings.Index(got, want)
+		if at < last {
+			t.Errorf("the page lacks %q, or has it too early:\n%s", want, got)
+		}
+		last = at
+	}
+	for _, name := range []string{"pareto.png", "work-queue.png"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+
+	if err := os.Remove(filepath.Join(results, failover, "legacy.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(dir, []string{results}); err == nil || !strings.Contains(err.Error(), "no Result of legacy") {
+		t.Errorf("a Result is missing, but the error is %v", err)
+	}
+}
+
+// TestPageHasEveryDesign: a design that was added is compared with the others.
+func TestPageHasEveryDesign(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "designs", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range designs.Brokers() {
+		if !strings.Contains(string(text), "| `"+short(name)+"` |") {
+			t.Errorf("the table has no row of %s: run make designs", name)
+		}
+	}
+}
