@@ -226,8 +226,9 @@ var layers = []layer{
 	{
 		part: "scenarios/serve",
 		own: []string{
-			"cluster", "cluster/clientrpc", "cluster/httpapi", "cluster/telemetry", "internal/nomadrpc", "nodesim", "scenarios", "scenarios/internal/scale",
+			"cluster", "cluster/clientrpc", "cluster/httpapi", "cluster/telemetry", "internal/filelock", "internal/nomadrpc", "nodesim", "scenarios", "scenarios/internal/scale",
 		},
+		modules: []string{"github.com/google/renameio/v2"},
 		reason: "a cluster that is served has no scenario: users of its listeners decide what happens",
 	},
 	{

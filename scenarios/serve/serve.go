@@ -32,6 +32,12 @@ type Options struct {
 	// TimeScale multiplies every duration of the cluster and its fleet; zero means 1.
 	TimeScale float64
 
+	// DataDir is where the servers keep their Raft logs, votes and snapshots. If those of an
+	// earlier process are there, the cluster goes on from them. Empty = in memory.
+	DataDir string
+	// Build is the version of this program, for those who read a data directory later.
+	Build string
+
 	// RPCAddr is where clients of other processes reach the first server; the next ones have
 	// the next ports. Empty = nowhere. It must be on loopback: RPC knows no tokens.
 	RPCAddr  string
@@ -116,6 +122,13 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		return err
 	}
 	defer closeAll(rpcListeners)
+	if o.DataDir != "" {
+		lock, err := o.takeDataDir()
+		if err != nil {
+			return err
+		}
+		defer lock.Close()
+	}
 	figures, err := telemetry.New()
 	if err != nil {
 		return err
@@ -126,6 +139,7 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		return err
 	}
 	cfg.Servers, cfg.NumSchedulers, cfg.Seed = o.Servers, o.Schedulers, o.Seed
+	cfg.DataDir, cfg.Resume = o.DataDir, true
 	cfg.Observer = figures
 	cfg.Follow = func(a cluster.Applied) {
 		figures.Follow(a)
