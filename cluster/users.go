@@ -130,6 +130,14 @@ func (c *Cluster) SetNumSchedulers(n int) {
 	}
 }
 
+// NumSchedulers returns the number of workers that server i is to have.
+func (c *Cluster) NumSchedulers(i int) int {
+	c.mu.Lock()
+	s := c.servers[i]
+	c.mu.Unlock()
+	return s.NumSchedulers()
+}
+
 // userCall sends a user's call about a job or a node to the first server that runs, which
 // forwards it.
 func userCall[T any](ctx context.Context, c *Cluster, method, id string, fn func(leader *server.Server) (T, error)) (T, error) {

@@ -114,7 +114,7 @@ func (a *API) read(look func(s *state.Snapshot, r *http.Request, q *query) (answ
 		if next != "" {
 			w.Header().Set("X-Nomad-NextToken", next)
 		}
-		answerJSON(w, r, body)
+		AnswerJSON(w, r, body)
 	})
 }
 

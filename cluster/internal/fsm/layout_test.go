@@ -36,7 +36,7 @@ func TestDescribe(t *testing.T) {
 	}{}); a != b {
 		t.Errorf("with a field that is not encoded it is %q, without %q", b, a)
 	}
-	if Layout() != Layout() || len(Layout()) != 32 {
-		t.Errorf("layout %q, then %q", Layout(), Layout())
+	if a, b := Layout(), Layout(); a != b || len(a) != 32 {
+		t.Errorf("layout %q, then %q", a, b)
 	}
 }

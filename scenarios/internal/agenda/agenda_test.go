@@ -1,4 +1,4 @@
-package run
+package agenda
 
 import (
 	"errors"
@@ -28,19 +28,19 @@ func (a *answers) Do(*actions.Stage) error {
 // TestAnEventTriedAgainFindsItsJobGone: purged by the first try, whose answer was lost, or by
 // another event meanwhile. At the first try it is a mistake in the scenario.
 func TestAnEventTriedAgainFindsItsJobGone(t *testing.T) {
-	r := &run{sc: &Scenario{}}
-	if again, err := r.take(step{due: time.Now(), action: &answers{fmt.Errorf("drain node: %w", rpc.ErrNodeNotFound)}}); err != nil || again == nil {
+	a := New(&actions.Stage{}, 1)
+	if again, err := a.take(step{due: time.Now(), action: &answers{fmt.Errorf("drain node: %w", rpc.ErrNodeNotFound)}}); err != nil || again == nil {
 		t.Errorf("an event about a node that a stale server does not know: error %v, again %v; want it to be tried again", err, again)
 	}
 	gone := fmt.Errorf("stop job: %w", rpc.ErrJobNotFound)
-	again, err := r.take(step{due: time.Now(), action: &answers{rpc.ErrUnreachable, gone}})
+	again, err := a.take(step{due: time.Now(), action: &answers{rpc.ErrUnreachable, gone}})
 	if err != nil || again == nil {
 		t.Fatalf("an event without an answer: error %v, again %v; want it to be tried again", err, again)
 	}
-	if again, err = r.take(*again); again != nil || err != nil {
+	if again, err = a.take(*again); again != nil || err != nil {
 		t.Errorf("tried again: error %v, again %v; want it to be over", err, again)
 	}
-	if _, err = r.take(step{due: time.Now(), action: &answers{gone}}); !errors.Is(err, rpc.ErrJobNotFound) {
+	if _, err = a.take(step{due: time.Now(), action: &answers{gone}}); !errors.Is(err, rpc.ErrJobNotFound) {
 		t.Errorf("tried once: error %v, want that the job was not found", err)
 	}
 }
