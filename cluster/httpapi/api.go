@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/apitypes"
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
@@ -33,6 +34,9 @@ type Options struct {
 	// the body may take; zero means 30 s.
 	MaxBody     int64
 	BodyTimeout time.Duration
+	// MaxAnswers is how many answers from the state are in memory at a time, being made or read by the
+	// other end; zero means 64. Further ones wait. Queries that wait for a change do not count.
+	MaxAnswers int
 }
 
 // API is Nomad's HTTP API of a cluster.
@@ -40,12 +44,13 @@ type API struct {
 	Options
 	mux     *http.ServeMux
 	started time.Time
+	answers chan struct{} // a place for each answer in memory
 }
 
 // New returns the API of a cluster.
 func New(o Options) *API {
 	o.MaxBody, o.BodyTimeout = cmp.Or(o.MaxBody, 8<<20), cmp.Or(o.BodyTimeout, 30*time.Second)
-	a := &API{Options: o, mux: http.NewServeMux(), started: time.Now()}
+	a := &API{Options: o, mux: http.NewServeMux(), started: time.Now(), answers: make(chan struct{}, cmp.Or(o.MaxAnswers, 64))}
 	for _, routes := range []func(){a.jobRoutes, a.nodeRoutes, a.evalRoutes, a.agentRoutes, a.operatorRoutes} {
 		routes()
 	}
@@ -177,8 +182,12 @@ func (a *API) decode(w http.ResponseWriter, r *http.Request, into any) error {
 		return errorf(http.StatusBadRequest, "read the request body: %v", err)
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	if err := json.Unmarshal(body, into); err != nil {
+	var plain any
+	if err := errors.Join(json.Unmarshal(body, &plain), json.Unmarshal(body, into)); err != nil {
 		return errorf(http.StatusBadRequest, "decode the request body as JSON: %v", err)
+	}
+	if path := apitypes.NullElement(plain); path != "" {
+		return errorf(http.StatusBadRequest, "decode the request body as JSON: %s is null: leave it out", strings.TrimPrefix(path, "."))
 	}
 	return nil
 }

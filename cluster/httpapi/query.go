@@ -116,6 +116,12 @@ func (a *API) read(look func(s *state.Snapshot, r *http.Request, q *query) (answ
 			fail(w, errorf(http.StatusNotFound, "%s", got.missing))
 			return
 		}
+		select {
+		case a.answers <- struct{}{}:
+			defer func() { <-a.answers }()
+		case <-r.Context().Done():
+			return
+		}
 		body, next, err := got.body()
 		if err != nil {
 			fail(w, err)
