@@ -57,7 +57,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	for range pools {
 		c.pools = append(c.pools, cpu.NewPool(cfg.Costs.Cores))
 	}
-	storages := raftnode.NewStorages(cfg.DataDir)
+	storages := raftnode.NewStorages(cfg.DataDir, cfg.Resume)
 	for i := range cfg.Servers {
 		kept, err := storages.New(server.Addr(i))
 		if err != nil {

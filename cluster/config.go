@@ -86,6 +86,9 @@ func Profiles() []Profile { return slices.Clone(config.Profiles) }
 // included.
 func EntryTypes() []string { return fsm.Types() }
 
+// LogLayout returns a hash of what the bytes of logs and snapshots on disk mean to this build.
+func LogLayout() string { return fsm.Layout() }
+
 // SeedRaft begins a new sequence of the draws of every Raft in this process: hashicorp/raft
 // draws its timeouts from math/rand's global source, and offers no other. It has no effect
 // unless the process was built or started with GODEBUG randseednop=0.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+
+	"github.com/simctl/simctl/broker"
 )
 
 // TestServersComeBackFromDisk: one server, and then all at once, take from their files
@@ -61,6 +63,65 @@ func TestServersComeBackFromDisk(t *testing.T) {
 	}
 	if snaps, err := os.ReadDir(filepath.Join(dir, c.Addr(follower), "snapshots")); err != nil || len(snaps) != 1 {
 		t.Errorf("snapshots of %s: %v, error %v", c.Addr(follower), snaps, err)
+	}
+}
+
+// TestClustersResume: the servers of another process, or of the third, go on where those before
+// ended, whose IDs they do not draw again.
+func TestClustersResume(t *testing.T) {
+	cfg := Config{Seed: 1, DataDir: t.TempDir(), Resume: true, NumSchedulers: 1, Raft: RaftConfig{
+		HeartbeatTimeout: 200 * time.Millisecond, ElectionTimeout: 200 * time.Millisecond,
+		LeaderLeaseTimeout: 100 * time.Millisecond, CommitTimeout: 5 * time.Millisecond, TrailingLogs: 5,
+	}}
+	ids := map[string]bool{}
+	var fingerprint string
+	for life := range 3 {
+		c, err := Start(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, func() bool {
+			for i := range c.Servers() {
+				if jobsOf(c, i) != life {
+					return false
+				}
+			}
+			return true
+		})
+		if got := c.State(0).Snapshot().Fingerprint(); life > 0 && got != fingerprint {
+			t.Errorf("process %d starts from state %s, want %s", life, got, fingerprint)
+		}
+		if n := c.EntriesBetween(0, c.Stats().LastIndex)["JobRegisterRequestType"]; n != uint64(life) {
+			t.Errorf("process %d finds %d entries of jobs in the log, want %d", life, n, life)
+		}
+		eventually(t, func() bool {
+			id, err := c.RegisterJob(t.Context(), systemJob(fmt.Sprintf("sys-%d", life)))
+			if ids[id] {
+				t.Errorf("process %d draws the ID %s again", life, id)
+			}
+			ids[id] = true
+			return err == nil
+		})
+		wantAgreement(t, c, 1)
+		eventually(t, func() bool { // the evaluation is over, and everybody knows
+			fingerprint = c.State(0).Snapshot().Fingerprint()
+			for i := range c.Servers() {
+				s := c.State(i).Snapshot()
+				if jobsOf(c, i) != life+1 || s.EvalCount(broker.StatusPending) > 0 || s.Fingerprint() != fingerprint {
+					return false
+				}
+			}
+			return true
+		})
+		if life == 1 {
+			if err := c.server(0).Raft.Snapshot().Error(); err != nil {
+				t.Error(err)
+			}
+			eventually(t, func() bool { return c.Leader() >= 0 })
+		}
+		if err := c.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/internal/server"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -111,6 +112,17 @@ func (c *Cluster) PauseEvalBroker(ctx context.Context, paused bool) error {
 	return c.SetSchedulerConfig(ctx, cfg)
 }
 
+// DeleteEvals deletes evaluations while the broker is paused: those with these IDs or, if matches is
+// not nil, those that match and may go. It returns their number and the index of the last
+// entry that it took; zero if it took none. The error wraps rpc.ErrBrokerEnabled or rpc.ErrEvalNotFound.
+func (c *Cluster) DeleteEvals(ctx context.Context, ids []string, matches func(*broker.Evaluation) bool) (n int, index uint64, err error) {
+	err = tell(ctx, c, "Eval.Delete", "evals", func(l *server.Server) (err error) {
+		n, index, err = l.DeleteEvals(ids, matches)
+		return err
+	})
+	return n, index, err
+}
+
 // ForceGC makes the cluster collect everything that is over, however new it is
 // (nomad/system_endpoint.go, GarbageCollect). It returns before that is done.
 func (c *Cluster) ForceGC(ctx context.Context) error {
@@ -128,6 +140,14 @@ func (c *Cluster) SetNumSchedulers(n int) {
 			s.SetSchedulers(n)
 		}
 	}
+}
+
+// NumSchedulers returns the number of workers that server i is to have.
+func (c *Cluster) NumSchedulers(i int) int {
+	c.mu.Lock()
+	s := c.servers[i]
+	c.mu.Unlock()
+	return s.NumSchedulers()
 }
 
 // userCall sends a user's call about a job or a node to the first server that runs, which

@@ -25,7 +25,7 @@ func ReadJob(text []byte) (*api.Job, error) {
 	if err := errors.Join(json.Unmarshal(text, &plain), json.Unmarshal(text, def)); err != nil {
 		return nil, fmt.Errorf("it is no job: %w", err)
 	}
-	if path := nullElement(plain); path != "" {
+	if path := NullElement(plain); path != "" {
 		return nil, fmt.Errorf("%s is null: leave it out", path[1:])
 	}
 	for _, g := range def.TaskGroups {
@@ -38,23 +38,23 @@ func ReadJob(text []byte) (*api.Job, error) {
 	return def, nil
 }
 
-// nullElement returns the path of an element of a list that is null; empty if there is none.
+// NullElement returns the path of an element of a list that is null; empty if there is none.
 // Nothing in a job may be such an element, and the API's own types fail on one.
-func nullElement(v any) string {
+func NullElement(v any) string {
 	switch v := v.(type) {
 	case []any:
 		for i, element := range v {
 			if element == nil {
 				return fmt.Sprintf("[%d]", i)
 			}
-			if path := nullElement(element); path != "" {
+			if path := NullElement(element); path != "" {
 				return fmt.Sprintf("[%d]%s", i, path)
 			}
 		}
 	case map[string]any:
 		var paths []string
 		for key, value := range v {
-			if path := nullElement(value); path != "" {
+			if path := NullElement(value); path != "" {
 				paths = append(paths, "."+key+path)
 			}
 		}

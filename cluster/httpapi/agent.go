@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -43,7 +42,7 @@ func (a *API) tell(what func() any) http.Handler {
 			return
 		}
 		setMeta(w, view.Store.Index(), view)
-		answerJSON(w, r, what())
+		AnswerJSON(w, r, what())
 	})
 }
 
@@ -105,10 +104,10 @@ type healthResponse struct {
 func (a *API) health(w http.ResponseWriter, r *http.Request) {
 	if _, err := a.view(r.Context(), false); err != nil {
 		w.WriteHeader(http.StatusInternalServerError)
-		answerJSON(w, r, healthResponse{&api.AgentHealth{Ok: false, Message: rpc.ErrNoLeader.Error()}})
+		AnswerJSON(w, r, healthResponse{&api.AgentHealth{Ok: false, Message: rpc.ErrNoLeader.Error()}})
 		return
 	}
-	answerJSON(w, r, healthResponse{&api.AgentHealth{Ok: true, Message: "ok"}})
+	AnswerJSON(w, r, healthResponse{&api.AgentHealth{Ok: true, Message: "ok"}})
 }
 
 func (a *API) self() any {
@@ -151,12 +150,6 @@ func brokerStats(b broker.Stats) map[string]string {
 	}
 }
 
-// workerCount is how many workers each server has.
-type workerCount struct{ n atomic.Int64 }
-
-func (c *workerCount) set(n int) { c.n.Store(int64(n)) }
-func (c *workerCount) get() int  { return int(c.n.Load()) }
-
 // schedulerTypes are what workers work on.
 func schedulerTypes() []string {
 	return []string{rpc.JobTypeService, rpc.JobTypeBatch, rpc.JobTypeSystem, rpc.JobTypeSysBatch, rpc.JobTypeCore}
@@ -164,7 +157,7 @@ func schedulerTypes() []string {
 
 func (a *API) schedulers() any {
 	of := &api.AgentSchedulerWorkersInfo{ServerID: a.Cluster.Addr(a.agent()), Schedulers: []api.AgentSchedulerWorkerInfo{}}
-	for i := range a.workers.get() {
+	for i := range a.Cluster.NumSchedulers(a.agent()) {
 		of.Schedulers = append(of.Schedulers, api.AgentSchedulerWorkerInfo{
 			ID: fmt.Sprintf("%s-worker-%d", of.ServerID, i+1), EnabledSchedulers: schedulerTypes(),
 			Started: a.started.UTC().Format(time.RFC3339Nano), Status: "Started",
@@ -175,7 +168,7 @@ func (a *API) schedulers() any {
 
 func (a *API) schedulersConfig() any {
 	return &api.AgentSchedulerWorkerConfigResponse{
-		ServerID: a.Cluster.Addr(a.agent()), NumSchedulers: a.workers.get(), EnabledSchedulers: schedulerTypes(),
+		ServerID: a.Cluster.Addr(a.agent()), NumSchedulers: a.Cluster.NumSchedulers(a.agent()), EnabledSchedulers: schedulerTypes(),
 	}
 }
 
@@ -202,7 +195,6 @@ func (a *API) setSchedulers(w http.ResponseWriter, r *http.Request, _ *query) (a
 		return nil, 0, errorf(http.StatusBadRequest, "the simulated cluster's workers work on all types of jobs: enabled_schedulers must be %q", schedulerTypes())
 	}
 	a.Cluster.SetNumSchedulers(req.NumSchedulers)
-	a.workers.set(req.NumSchedulers)
 	return a.schedulersConfig(), 0, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/apitypes"
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
@@ -22,8 +23,6 @@ type Options struct {
 	Cluster *cluster.Cluster
 	// Version is the release of Nomad that the servers say they are.
 	Version string
-	// Schedulers is the number of workers of each server at the start.
-	Schedulers int
 	// RPC returns the address at which clients reach a server.
 	RPC func(server int) netip.AddrPort
 	// Token must come with every request, as ACL tokens do; empty = none is asked for.
@@ -35,6 +34,9 @@ type Options struct {
 	// the body may take; zero means 30 s.
 	MaxBody     int64
 	BodyTimeout time.Duration
+	// MaxAnswers is how many answers from the state are in memory at a time, being made or read by the
+	// other end; zero means 64. Further ones wait. Queries that wait for a change do not count.
+	MaxAnswers int
 }
 
 // API is Nomad's HTTP API of a cluster.
@@ -42,14 +44,13 @@ type API struct {
 	Options
 	mux     *http.ServeMux
 	started time.Time
-	workers workerCount
+	answers chan struct{} // a place for each answer in memory
 }
 
 // New returns the API of a cluster.
 func New(o Options) *API {
 	o.MaxBody, o.BodyTimeout = cmp.Or(o.MaxBody, 8<<20), cmp.Or(o.BodyTimeout, 30*time.Second)
-	a := &API{Options: o, mux: http.NewServeMux(), started: time.Now()}
-	a.workers.set(o.Schedulers)
+	a := &API{Options: o, mux: http.NewServeMux(), started: time.Now(), answers: make(chan struct{}, cmp.Or(o.MaxAnswers, 64))}
 	for _, routes := range []func(){a.jobRoutes, a.nodeRoutes, a.evalRoutes, a.agentRoutes, a.operatorRoutes} {
 		routes()
 	}
@@ -61,8 +62,16 @@ func New(o Options) *API {
 	return a
 }
 
-// ServeHTTP answers a request. It refuses those that a browser sends for another site's page.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers a request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.guarded(w, r, a.mux) }
+
+// Guard returns a handler that lets requests through to another one as the API does to its own: it
+// refuses those that a browser sends for another site's page, and those without the token.
+func (a *API) Guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.guarded(w, r, next) })
+}
+
+func (a *API) guarded(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if r.ContentLength != 0 {
 		// It stays if the body is not read, or not whole: the server reads the rest before it
 		// answers. A test's recorder has no deadlines.
@@ -76,7 +85,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, errorf(http.StatusForbidden, "Permission denied"))
 		return
 	}
-	a.mux.ServeHTTP(w, r)
+	next.ServeHTTP(w, r)
 }
 
 var crossOrigin = http.NewCrossOriginProtection()
@@ -140,8 +149,8 @@ func fail(w http.ResponseWriter, err error) {
 // writeTimeout is how long the other end may take to read an answer.
 const writeTimeout = 30 * time.Second
 
-// answerJSON answers with a value.
-func answerJSON(w http.ResponseWriter, r *http.Request, v any) {
+// AnswerJSON answers with a value.
+func AnswerJSON(w http.ResponseWriter, r *http.Request, v any) {
 	var body []byte
 	var err error
 	if pretty := r.URL.Query()["pretty"]; len(pretty) > 0 && pretty[0] != "0" {
@@ -173,8 +182,12 @@ func (a *API) decode(w http.ResponseWriter, r *http.Request, into any) error {
 		return errorf(http.StatusBadRequest, "read the request body: %v", err)
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	if err := json.Unmarshal(body, into); err != nil {
+	var plain any
+	if err := errors.Join(json.Unmarshal(body, &plain), json.Unmarshal(body, into)); err != nil {
 		return errorf(http.StatusBadRequest, "decode the request body as JSON: %v", err)
+	}
+	if path := apitypes.NullElement(plain); path != "" {
+		return errorf(http.StatusBadRequest, "decode the request body as JSON: %s is null: leave it out", strings.TrimPrefix(path, "."))
 	}
 	return nil
 }
@@ -194,6 +207,6 @@ func (a *API) write(call func(w http.ResponseWriter, r *http.Request, q *query) 
 			return
 		}
 		w.Header().Set("X-Nomad-Index", strconv.FormatUint(max(index, 1), 10))
-		answerJSON(w, r, body)
+		AnswerJSON(w, r, body)
 	})
 }

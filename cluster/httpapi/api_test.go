@@ -72,7 +72,7 @@ func serve(t *testing.T, nodes int, change func(*httpapi.Options)) *served {
 	}()
 	t.Cleanup(func() { stop(); <-done })
 	o := httpapi.Options{
-		Cluster: c, Version: "1.4.3", Schedulers: 2, Metrics: figures, Events: events,
+		Cluster: c, Version: "1.4.3", Metrics: figures, Events: events,
 		RPC: func(i int) netip.AddrPort {
 			return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 4647+uint16(i))
 		},

@@ -9,7 +9,7 @@
 // A read answers at an index of the state. With ?index= it waits until what it reads has
 // changed after that index, without a goroutine beyond the request's own.
 //
-// What the cluster does not have (ACLs, volumes, variables, services, filters) is refused by
+// What the cluster does not have (ACLs, volumes, variables, services) is refused by
 // name; nothing is accepted and ignored. Bodies and their arrival are bounded, so that a
 // client can take no more than a connection from the others.
 //

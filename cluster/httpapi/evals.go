@@ -14,7 +14,7 @@ import (
 )
 
 func (a *API) evalRoutes() {
-	a.handle("/v1/evaluations", methods{"GET": a.read(listEvals)})
+	a.handle("/v1/evaluations", methods{"GET": a.read(listEvals), "DELETE": a.write(a.deleteEvals)})
 	a.handle("/v1/evaluations/count", methods{"GET": a.read(countEvals)})
 	a.handle("/v1/evaluation/{id}", methods{"GET": a.read(evalInfo)})
 	a.handle("/v1/evaluation/{id}/allocations", methods{"GET": a.read(evalAllocations)})
@@ -26,18 +26,23 @@ func (a *API) evalRoutes() {
 func everyEval(*broker.Evaluation) bool { return true }
 
 // evalPage returns a page of evaluations.
-func evalPage(q *query, rows iter.Seq[*broker.Evaluation], keep func(*broker.Evaluation) bool) (any, string) {
-	return page(q, rows,
-		func(e *broker.Evaluation) string { return e.ID },
-		func(e *broker.Evaluation) bool {
+func evalPage(q *query, rows iter.Seq[*broker.Evaluation], keep func(*broker.Evaluation) bool) (any, string, error) {
+	return page(q, rows, listing[*broker.Evaluation, *api.Evaluation]{
+		token: func(e *broker.Evaluation) string { return e.ID },
+		keep: func(e *broker.Evaluation) bool {
 			return q.in(e.Namespace) && strings.HasPrefix(e.ID, q.prefix) && keep(e)
 		},
-		apitypes.Eval)
+		shape: apitypes.Eval,
+		whole: wholeEval,
+	})
 }
+
+// wholeEval is an evaluation as filters see it.
+func wholeEval(e *broker.Evaluation) any { return apitypes.Eval(e) }
 
 func listEvals(s *state.Snapshot, r *http.Request, q *query) (answer, error) {
 	job, status := r.URL.Query().Get("job"), r.URL.Query().Get("status")
-	return answer{index: s.EvalsIndex(), body: func() (any, string) {
+	return answer{index: s.EvalsIndex(), body: func() (any, string, error) {
 		return evalPage(q, s.Evals(), func(e *broker.Evaluation) bool {
 			return (job == "" || e.JobID == job) && (status == "" || e.Status == status)
 		})
@@ -45,15 +50,44 @@ func listEvals(s *state.Snapshot, r *http.Request, q *query) (answer, error) {
 }
 
 func countEvals(s *state.Snapshot, _ *http.Request, q *query) (answer, error) {
-	return all(s.EvalsIndex(), func() any {
-		n := 0
-		for e := range s.Evals() {
-			if q.in(e.Namespace) && strings.HasPrefix(e.ID, q.prefix) {
-				n++
-			}
+	return answer{index: s.EvalsIndex(), body: func() (any, string, error) {
+		q.perPage, q.nextToken = 0, ""
+		found, _, err := evalPage(q, s.Evals(), everyEval)
+		if err != nil {
+			return nil, "", err
 		}
-		return &api.EvalCountResponse{Count: n}
-	}), nil
+		return &api.EvalCountResponse{Count: len(found.([]*api.Evaluation))}, "", nil
+	}}, nil
+}
+
+// maxEvalIDs is how many IDs a request can name (structs.go, MaxUUIDsPerWriteRequest).
+const maxEvalIDs = 7281
+
+func (a *API) deleteEvals(w http.ResponseWriter, r *http.Request, _ *query) (any, uint64, error) {
+	var req api.EvalDeleteRequest
+	if err := a.decode(w, r, &req); err != nil {
+		return nil, 0, err
+	}
+	var matches func(*broker.Evaluation) bool
+	switch {
+	case req.Filter != "" && len(req.EvalIDs) > 0:
+		return nil, 0, errorf(http.StatusBadRequest, "evals cannot be deleted by both ID and filter")
+	case req.Filter == "" && len(req.EvalIDs) == 0:
+		return nil, 0, errorf(http.StatusBadRequest, "evals must be deleted by either ID or filter")
+	case len(req.EvalIDs) > maxEvalIDs:
+		return nil, 0, errorf(http.StatusBadRequest, "request includes %d evaluation IDs, must be %d or fewer", len(req.EvalIDs), maxEvalIDs)
+	case req.Filter != "":
+		filter, err := newFilter(req.Filter)
+		if err != nil {
+			return nil, 0, err
+		}
+		matches = func(e *broker.Evaluation) bool { // one that cannot be told stays
+			ok, err := filter.Evaluate(wholeEval(e))
+			return ok && err == nil
+		}
+	}
+	n, index, err := a.Cluster.DeleteEvals(r.Context(), req.EvalIDs, matches)
+	return &api.EvalDeleteResponse{Count: n}, index, err
 }
 
 func evalInfo(s *state.Snapshot, r *http.Request, _ *query) (answer, error) {
@@ -98,11 +132,13 @@ func deploymentsIndex(s *state.Snapshot) uint64 {
 }
 
 func listDeployments(s *state.Snapshot, _ *http.Request, q *query) (answer, error) {
-	return answer{index: deploymentsIndex(s), body: func() (any, string) {
-		return page(q, s.Deployments(),
-			func(d *rpc.Deployment) string { return jobKey(d.Namespace, d.JobID) },
-			func(d *rpc.Deployment) bool { return q.in(d.Namespace) && strings.HasPrefix(d.ID, q.prefix) },
-			apitypes.Deployment)
+	return answer{index: deploymentsIndex(s), body: func() (any, string, error) {
+		return page(q, s.Deployments(), listing[*rpc.Deployment, *api.Deployment]{
+			token: func(d *rpc.Deployment) string { return jobKey(d.Namespace, d.JobID) },
+			keep:  func(d *rpc.Deployment) bool { return q.in(d.Namespace) && strings.HasPrefix(d.ID, q.prefix) },
+			shape: apitypes.Deployment,
+			whole: func(d *rpc.Deployment) any { return apitypes.Deployment(d) },
+		})
 	}}, nil
 }
 

@@ -46,14 +46,16 @@ func jobKey(namespace, id string) string { return namespace + "." + id }
 func listJobs(s *state.Snapshot, _ *http.Request, q *query) (answer, error) {
 	// The status in the list follows from evaluations and allocations, too.
 	index := max(s.JobsIndex(), s.EvalsIndex(), s.AllocsIndex())
-	return answer{index: index, body: func() (any, string) {
+	return answer{index: index, body: func() (any, string, error) {
 		facts := apitypes.NewJobFacts(s)
-		return page(q, s.Jobs(),
-			func(j *rpc.Job) string { return jobKey(j.Namespace, j.ID) },
-			func(j *rpc.Job) bool { return q.in(j.Namespace) && strings.HasPrefix(j.ID, q.prefix) },
-			func(j *rpc.Job) *api.JobListStub {
+		return page(q, s.Jobs(), listing[*rpc.Job, *api.JobListStub]{
+			token: func(j *rpc.Job) string { return jobKey(j.Namespace, j.ID) },
+			keep:  func(j *rpc.Job) bool { return q.in(j.Namespace) && strings.HasPrefix(j.ID, q.prefix) },
+			shape: func(j *rpc.Job) *api.JobListStub {
 				return apitypes.JobStub(j, facts.Status(s, j), facts.Summary(s, j))
-			})
+			},
+			whole: func(j *rpc.Job) any { return apitypes.Job(j, facts.Status(s, j)) },
+		})
 	}}, nil
 }
 
@@ -135,23 +137,26 @@ func jobScale(s *state.Snapshot, _ *http.Request, job *rpc.Job) answer {
 }
 
 func jobAllocations(s *state.Snapshot, r *http.Request, q *query) (answer, error) {
-	return answer{index: s.AllocsIndex(), body: func() (any, string) {
+	return answer{index: s.AllocsIndex(), body: func() (any, string, error) {
 		return allocPage(s, q, slices.Values(s.AllocsByJob(broker.JobID{Namespace: q.namespace, ID: r.PathValue("id")})))
 	}}, nil
 }
 
 func jobEvaluations(s *state.Snapshot, r *http.Request, q *query) (answer, error) {
-	return answer{index: s.EvalsIndex(), body: func() (any, string) {
+	return answer{index: s.EvalsIndex(), body: func() (any, string, error) {
 		return evalPage(q, slices.Values(s.EvalsByJob(broker.JobID{Namespace: q.namespace, ID: r.PathValue("id")})), everyEval)
 	}}, nil
 }
 
 // allocPage returns a page of allocations.
-func allocPage(s *state.Snapshot, q *query, rows iter.Seq[*rpc.Allocation]) (any, string) {
-	return page(q, rows,
-		func(x *rpc.Allocation) string { return x.ID },
-		func(x *rpc.Allocation) bool { return q.in(x.Namespace) && strings.HasPrefix(x.ID, q.prefix) },
-		func(x *rpc.Allocation) *api.AllocationListStub { return apitypes.AllocStub(s, x) })
+func allocPage(s *state.Snapshot, q *query, rows iter.Seq[*rpc.Allocation]) (any, string, error) {
+	jobs := newJobCache(s)
+	return page(q, rows, listing[*rpc.Allocation, *api.AllocationListStub]{
+		token: func(x *rpc.Allocation) string { return x.ID },
+		keep:  func(x *rpc.Allocation) bool { return q.in(x.Namespace) && strings.HasPrefix(x.ID, q.prefix) },
+		shape: func(x *rpc.Allocation) *api.AllocationListStub { return apitypes.AllocStub(s, x) },
+		whole: func(x *rpc.Allocation) any { return apitypes.Alloc(s, x, jobs.of(x)) },
+	})
 }
 
 // register registers a job, under the ID of the path if there is one.

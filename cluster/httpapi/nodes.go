@@ -36,11 +36,13 @@ func listNodes(s *state.Snapshot, r *http.Request, q *query) (answer, error) {
 	if r.URL.Query().Get("resources") == "true" {
 		shape = apitypes.NodeStubWithResources
 	}
-	return answer{index: s.NodesIndex(), body: func() (any, string) {
-		return page(q, s.Nodes(),
-			func(n *rpc.Node) string { return n.ID },
-			func(n *rpc.Node) bool { return strings.HasPrefix(n.ID, q.prefix) },
-			shape)
+	return answer{index: s.NodesIndex(), body: func() (any, string, error) {
+		return page(q, s.Nodes(), listing[*rpc.Node, *api.NodeListStub]{
+			token: func(n *rpc.Node) string { return n.ID },
+			keep:  func(n *rpc.Node) bool { return strings.HasPrefix(n.ID, q.prefix) },
+			shape: shape,
+			whole: func(n *rpc.Node) any { return apitypes.Node(n, s.NodeEvents(n.ID)) },
+		})
 	}}, nil
 }
 
@@ -55,7 +57,7 @@ func nodeInfo(s *state.Snapshot, r *http.Request, _ *query) (answer, error) {
 func nodeAllocations(s *state.Snapshot, r *http.Request, _ *query) (answer, error) {
 	on := s.NodeAllocs(r.PathValue("id"))
 	return all(max(on.Index, 1), func() any {
-		jobs := jobCache{s: s, facts: apitypes.NewJobFacts(s), jobs: map[*rpc.Job]*api.Job{}}
+		jobs := newJobCache(s)
 		found := []*api.Allocation{}
 		for _, alloc := range on.All() {
 			found = append(found, apitypes.Alloc(s, alloc, jobs.of(alloc)))
@@ -67,15 +69,20 @@ func nodeAllocations(s *state.Snapshot, r *http.Request, _ *query) (answer, erro
 // jobCache shapes each job once.
 type jobCache struct {
 	s     *state.Snapshot
-	facts *apitypes.JobFacts
+	facts *apitypes.JobFacts // nil until a job is asked for
 	jobs  map[*rpc.Job]*api.Job
 }
+
+func newJobCache(s *state.Snapshot) *jobCache { return &jobCache{s: s, jobs: map[*rpc.Job]*api.Job{}} }
 
 // of returns the job of an allocation; nil if that is gone.
 func (c *jobCache) of(a *rpc.Allocation) *api.Job {
 	job := c.s.JobByID(a.Namespace, a.JobID)
 	if job == nil {
 		return nil
+	}
+	if c.facts == nil {
+		c.facts = apitypes.NewJobFacts(c.s)
 	}
 	if c.jobs[job] == nil {
 		c.jobs[job] = apitypes.Job(job, c.facts.Status(c.s, job))
@@ -84,7 +91,7 @@ func (c *jobCache) of(a *rpc.Allocation) *api.Job {
 }
 
 func listAllocs(s *state.Snapshot, _ *http.Request, q *query) (answer, error) {
-	return answer{index: s.AllocsIndex(), body: func() (any, string) { return allocPage(s, q, s.Allocs()) }}, nil
+	return answer{index: s.AllocsIndex(), body: func() (any, string, error) { return allocPage(s, q, s.Allocs()) }}, nil
 }
 
 func allocInfo(s *state.Snapshot, r *http.Request, _ *query) (answer, error) {
@@ -93,7 +100,7 @@ func allocInfo(s *state.Snapshot, r *http.Request, _ *query) (answer, error) {
 		return answer{index: s.AllocsIndex(), missing: "alloc not found"}, nil
 	}
 	return all(alloc.ModifyIndex, func() any {
-		jobs := jobCache{s: s, facts: apitypes.NewJobFacts(s), jobs: map[*rpc.Job]*api.Job{}}
+		jobs := newJobCache(s)
 		return apitypes.Alloc(s, alloc, jobs.of(alloc))
 	}), nil
 }

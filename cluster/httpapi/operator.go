@@ -134,7 +134,7 @@ func (a *API) search(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	setMeta(w, s.Index(), view)
 	of.LastIndex, of.KnownLeader, of.RequestTime = s.Index(), view.KnownLeader, time.Since(began)
-	answerJSON(w, r, of)
+	AnswerJSON(w, r, of)
 }
 
 // searchable returns the IDs of all that can be searched for, by kind.

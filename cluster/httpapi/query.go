@@ -2,12 +2,14 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/hashicorp/go-bexpr"
 	"github.com/hashicorp/nomad/api"
 
 	"github.com/simctl/simctl/cluster"
@@ -32,6 +34,7 @@ type query struct {
 	stale     bool
 	perPage   int // zero = all
 	nextToken string
+	filter    *bexpr.Evaluator // nil = all
 }
 
 // parse reads the parameters that all endpoints share.
@@ -45,7 +48,10 @@ func parse(r *http.Request) (*query, error) {
 		return nil, errorf(http.StatusInternalServerError, "No path to region")
 	}
 	if filter := p.Get("filter"); filter != "" {
-		return nil, errorf(http.StatusBadRequest, "%s: the simulated cluster does not support filters, such as %q", api.ResultPaginatorErrorContent, filter)
+		var err error
+		if q.filter, err = newFilter(filter); err != nil {
+			return nil, errorf(http.StatusBadRequest, "%s: %v", api.ResultPaginatorErrorContent, err)
+		}
 	}
 	if wait := p.Get("wait"); wait != "" {
 		d, err := time.ParseDuration(wait)
@@ -82,14 +88,14 @@ type answer struct {
 	index uint64
 	// body is called when the answer is sent: blocking queries ask for the index often. Next is
 	// the token of the next page.
-	body func() (v any, next string)
+	body func() (v any, next string, err error)
 	// missing is the error of a read of one thing that is not there.
 	missing string
 }
 
 // all is the answer that has no further pages.
 func all(index uint64, body func() any) answer {
-	return answer{index: index, body: func() (any, string) { return body(), "" }}
+	return answer{index: index, body: func() (any, string, error) { return body(), "", nil }}
 }
 
 // read returns the handler of a call that reads the state.
@@ -110,11 +116,21 @@ func (a *API) read(look func(s *state.Snapshot, r *http.Request, q *query) (answ
 			fail(w, errorf(http.StatusNotFound, "%s", got.missing))
 			return
 		}
-		body, next := got.body()
+		select {
+		case a.answers <- struct{}{}:
+			defer func() { <-a.answers }()
+		case <-r.Context().Done():
+			return
+		}
+		body, next, err := got.body()
+		if err != nil {
+			fail(w, err)
+			return
+		}
 		if next != "" {
 			w.Header().Set("X-Nomad-NextToken", next)
 		}
-		answerJSON(w, r, body)
+		AnswerJSON(w, r, body)
 	})
 }
 
@@ -181,18 +197,52 @@ func (a *API) fresh(ctx context.Context) (*state.Snapshot, error) {
 	return view.Store.Snapshot(), nil
 }
 
+// listing is how rows of one kind are listed.
+type listing[R, S any] struct {
+	token func(R) string
+	keep  func(R) bool
+	shape func(R) S
+	// whole is the row as filters see it, with more than the list shows.
+	whole func(R) any
+}
+
 // page returns those rows that are asked for, in their order. With ?per_page there are so
 // many, from ?next_token on, and a token for the rest.
-func page[R, S any](q *query, rows iter.Seq[R], token func(R) string, keep func(R) bool, shape func(R) S) (found []S, next string) {
-	found = []S{}
+func page[R, S any](q *query, rows iter.Seq[R], as listing[R, S]) (found any, next string, err error) {
+	all := []S{}
 	for row := range rows {
-		if q.nextToken != "" && token(row) < q.nextToken || !keep(row) {
+		if q.nextToken != "" && as.token(row) < q.nextToken || !as.keep(row) {
 			continue
 		}
-		if q.perPage > 0 && len(found) == q.perPage {
-			return found, token(row)
+		if q.filter != nil {
+			if matches, err := q.filter.Evaluate(as.whole(row)); err != nil {
+				return nil, "", errorf(http.StatusBadRequest, "failed to read result page: %v", err)
+			} else if !matches {
+				continue
+			}
 		}
-		found = append(found, shape(row))
+		if q.perPage > 0 && len(all) == q.perPage {
+			return all, as.token(row), nil
+		}
+		all = append(all, as.shape(row))
 	}
-	return found, ""
+	return all, "", nil
 }
+
+// newFilter reads a filter expression, which says which rows are wanted.
+func newFilter(text string) (*bexpr.Evaluator, error) {
+	if len(text) > maxFilter {
+		return nil, fmt.Errorf("failed to read filter expression: it is longer than %d bytes", maxFilter)
+	}
+	filter, err := bexpr.CreateEvaluator(text, bexpr.WithMaxExpressions(maxFilterTerms))
+	if err != nil {
+		return nil, fmt.Errorf("failed to read filter expression: %w", err)
+	}
+	return filter, nil
+}
+
+// Bounds of a filter: reading one takes time and memory.
+const (
+	maxFilter      = 8 << 10
+	maxFilterTerms = 100_000
+)

@@ -16,6 +16,10 @@ var (
 	ErrNoLeader = errors.New("No cluster leader")
 	// ErrJobNotFound means that a user named a job that is not registered.
 	ErrJobNotFound = errors.New("job not found")
+	// ErrEvalNotFound means that a user named an evaluation that there is not.
+	ErrEvalNotFound = errors.New("eval not found")
+	// ErrBrokerEnabled means that evaluations are to be deleted which may be on their way.
+	ErrBrokerEnabled = errors.New("eval broker is enabled; eval broker must be paused to delete evals")
 	// ErrUnreachable means that the server does not answer: it is down or cut off.
 	ErrUnreachable = errors.New("server unreachable")
 )

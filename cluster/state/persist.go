@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"reflect"
 
 	"github.com/hashicorp/go-msgpack/v2/codec"
 
@@ -82,6 +83,14 @@ func (s *Snapshot) Fingerprint() string {
 		panic(fmt.Sprintf("state: a row cannot be encoded: %v", err)) // plain structs into a hash: cannot fail
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// Persisted returns the types of all that Persist writes.
+func Persisted() []reflect.Type {
+	return []reflect.Type{
+		reflect.TypeFor[persistHeader](), reflect.TypeFor[nodeRow](), reflect.TypeFor[rpc.Job](), reflect.TypeFor[definition](),
+		reflect.TypeFor[broker.Evaluation](), reflect.TypeFor[rpc.Allocation](), reflect.TypeFor[jobSummary](), reflect.TypeFor[rpc.Deployment](),
+	}
 }
 
 func firstError(steps ...func() error) error {

@@ -72,6 +72,7 @@ interrupted or stopped, 2 bad usage or input, 3 an invariant or a threshold fail
 		newCalibrateCommand(),
 		newDigestCommand(),
 		newServeCommand(),
+		newEventCommand(),
 		newRecordCommand(),
 		newSoakCommand(),
 		newBrokerCommand(),

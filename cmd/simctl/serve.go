@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -28,13 +29,15 @@ those of others that join by RPC, real Nomad agents included.
 
 A browser shows the queues, the Raft log and the nodes as they are at the address of the API.
 
-It ends at Ctrl-C, SIGTERM or SIGHUP. Nothing is kept.
+It ends at Ctrl-C, SIGTERM or SIGHUP. Nothing is kept, unless --data-dir names a directory:
+the next serve with it goes on from all that was acknowledged, after a crash, too.
 
 The listeners are on this machine's loopback address. Any other address, which only the HTTP
 API can have, takes --allow-remote and a token in the environment variable SIMCTL_TOKEN, which clients send as NOMAD_TOKEN.`,
 		Example: `  simctl serve --nodes 500
   NOMAD_ADDR=http://127.0.0.1:4646 nomad node status
-  simctl serve --nodes 5000 --broker legacy --time-scale 0.1`,
+  simctl serve --nodes 5000 --broker legacy --time-scale 0.1
+  simctl serve --data-dir ~/cluster`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Token = os.Getenv("SIMCTL_TOKEN")
@@ -50,10 +53,15 @@ API can have, takes --allow-remote and a token in the environment variable SIMCT
 			o.Page = page.Bytes()
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP)
 			defer stop()
-			return serve.Run(ctx, o, func(w serve.Where) {
+			o.Build = version()
+			err := serve.Run(ctx, o, func(w serve.Where) {
 				cmd.PrintErrf("%s and %s; end with Ctrl-C\nclient RPC at %v\nexport NOMAD_ADDR=http://%v\n",
 					english.Plural(o.Servers, "server", ""), english.Plural(o.Nodes, "client", ""), w.RPC, w.HTTP)
 			})
+			if bad, ok := errors.AsType[*serve.DataDirError](err); ok {
+				return usageErrorf("%w", bad)
+			}
+			return err
 		},
 	}
 	flags := cmd.Flags()
@@ -64,6 +72,7 @@ API can have, takes --allow-remote and a token in the environment variable SIMCT
 	flags.StringVar(&o.Broker, "broker", o.Broker, "policy of the evaluation broker")
 	flags.Int64Var(&o.Seed, "seed", o.Seed, "seed of the simulated clients and servers")
 	flags.Float64Var(&o.TimeScale, "time-scale", o.TimeScale, "factor on all durations")
+	flags.StringVar(&o.DataDir, "data-dir", "", "directory to keep the servers' Raft logs and snapshots in; empty = in memory")
 	flags.StringVar(&o.HTTPAddr, "http-addr", o.HTTPAddr, "address of the HTTP API; port 0 takes any that is free")
 	flags.StringVar(&o.RPCAddr, "rpc-addr", o.RPCAddr, "address of the first server's client RPC, the next ones follow; empty = none")
 	flags.BoolVar(&o.AllowRemote, "allow-remote", false, "allow addresses that other machines reach")

@@ -113,7 +113,7 @@ var layers = []layer{
 	{
 		part:    "cluster/httpapi",
 		own:     []string{"broker", "cluster", "cluster/apitypes", "cluster/rpc", "cluster/state"},
-		modules: []string{"github.com/hashicorp/nomad/api"},
+		modules: []string{"github.com/hashicorp/nomad/api", "github.com/hashicorp/go-bexpr"},
 		reason:  "Nomad's HTTP API of a cluster is the same whatever drives the cluster and its clients",
 	},
 	{
@@ -196,8 +196,13 @@ var layers = []layer{
 		reason:  "a real cluster is what its API and its metrics say, whoever started the servers and whatever runs there",
 	},
 	{
+		part: "scenarios/internal/agenda", own: []string{"cluster/rpc", "scenarios/internal/actions", "scenarios/internal/scale"},
+		reason: "what comes next depends on when things are due, not on what they do",
+	},
+	{
 		part: "scenarios/internal/run",
 		own: []string{
+			"scenarios/internal/agenda",
 			"broker", "cluster", "cluster/rpc", "cluster/state", "nodesim", "metrics", "internal/rusage",
 			"scenarios/internal/actions", "scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/judge",
 			"scenarios/internal/scale", "scenarios/internal/bubble",
@@ -230,9 +235,10 @@ var layers = []layer{
 	{
 		part: "scenarios/serve",
 		own: []string{
-			"cluster", "cluster/clientrpc", "cluster/httpapi", "cluster/telemetry", "internal/nomadrpc", "nodesim", "scenarios", "scenarios/internal/scale",
+			"cluster", "cluster/clientrpc", "cluster/httpapi", "cluster/telemetry", "internal/filelock", "internal/infile", "internal/nomadrpc", "internal/outfile", "nodesim", "scenarios", "scenarios/internal/scale",
+			"scenarios/internal/actions", "scenarios/internal/agenda", "scenarios/internal/behaviours", "scenarios/internal/run", "scenarios/language",
 		},
-		reason: "a cluster that is served has no scenario: users of its listeners decide what happens",
+		reason: "a cluster that is served has no scenario: users of its listeners decide what happens, in the words of one",
 	},
 	{
 		part: "scenarios/calibrate", own: []string{"metrics", "metrics/agreement", "scenarios"},

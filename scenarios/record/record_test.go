@@ -164,7 +164,7 @@ func take(t *testing.T, gap bool) {
 	fleet.Start(context.Background())
 	defer fleet.Shutdown()
 	served := httpapi.New(httpapi.Options{
-		Cluster: c, Version: "1.4.3", Schedulers: 2, Events: events,
+		Cluster: c, Version: "1.4.3", Events: events,
 		RPC: func(int) netip.AddrPort { return netip.MustParseAddrPort("127.0.0.1:4647") },
 	})
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

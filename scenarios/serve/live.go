@@ -26,7 +26,8 @@ type sample struct {
 	AtS     float64        `json:"at_s"`
 	Leader  string         `json:"leader"`
 	Figures map[string]int `json:"figures"`
-	Marks   []string       `json:"marks,omitempty"` // what has happened since the last one
+	Marks   []string       `json:"marks,omitempty"`  // what has happened since the last one
+	Faults  []string       `json:"faults,omitempty"` // under way
 }
 
 // samples keeps the latest samples of a cluster. The zero value is ready; it is safe for
@@ -36,15 +37,32 @@ type samples struct {
 	kept    [][]byte
 	first   int           // the number of the first that is kept
 	changed chan struct{} // closed by the next one; nil if nobody waits
+	notes   []string      // for the next sample
+	faults  []string
+}
+
+// note marks what happens at this instant.
+func (s *samples) note(mark string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes = append(s.notes, mark)
+}
+
+// underWay tells which faults are under way from now on.
+func (s *samples) underWay(faults []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = faults
 }
 
 func (s *samples) add(one sample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one.Marks, one.Faults, s.notes = append(s.notes, one.Marks...), s.faults, nil
 	text, err := json.Marshal(one)
 	if err != nil {
 		return // numbers and text: cannot fail
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.kept = append(s.kept, fmt.Appendf(nil, "data: %s\n\n", text))
 	if len(s.kept) > KeptSamples {
 		s.kept[0] = nil
@@ -157,11 +175,12 @@ func (o observation) since(last observation, at time.Duration) sample {
 	return of
 }
 
-// withPage adds the live page to what a handler answers. Browsers cannot send a token with
+// withPage adds the live page, and the path of events, to what the API answers. Browsers cannot send a token with
 // it: where one is asked for, there is no page.
-func (o *Options) withPage(s *samples, next http.Handler) http.Handler {
+func (o *Options) withPage(s *samples, d http.Handler, next *httpapi.API) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", next)
+	mux.Handle(EventsPath, next.Guard(d))
 	if o.Token == "" && len(o.Page) > 0 {
 		mux.Handle("GET "+SamplesPath, s)
 		mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {

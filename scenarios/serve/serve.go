@@ -18,6 +18,9 @@ import (
 	"github.com/simctl/simctl/internal/nomadrpc"
 	"github.com/simctl/simctl/nodesim"
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/behaviours"
+	"github.com/simctl/simctl/scenarios/internal/run"
 	"github.com/simctl/simctl/scenarios/internal/scale"
 )
 
@@ -31,6 +34,12 @@ type Options struct {
 	Nodes int
 	// TimeScale multiplies every duration of the cluster and its fleet; zero means 1.
 	TimeScale float64
+
+	// DataDir is where the servers keep their Raft logs, votes and snapshots. If those of an
+	// earlier process are there, the cluster goes on from them. Empty = in memory.
+	DataDir string
+	// Build is the version of this program, for those who read a data directory later.
+	Build string
 
 	// RPCAddr is where clients of other processes reach the first server; the next ones have
 	// the next ports. Empty = nowhere. It must be on loopback: RPC knows no tokens.
@@ -116,6 +125,13 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		return err
 	}
 	defer closeAll(rpcListeners)
+	if o.DataDir != "" {
+		lock, err := o.takeDataDir()
+		if err != nil {
+			return err
+		}
+		defer lock.Close()
+	}
 	figures, err := telemetry.New()
 	if err != nil {
 		return err
@@ -126,20 +142,23 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		return err
 	}
 	cfg.Servers, cfg.NumSchedulers, cfg.Seed = o.Servers, o.Schedulers, o.Seed
+	cfg.DataDir, cfg.Resume = o.DataDir, true
 	cfg.Observer = figures
 	cfg.Follow = func(a cluster.Applied) {
 		figures.Follow(a)
 		events.Follow(a)
 	}
-	c, err := cluster.Start(ctx, scale.Durations(cfg.WithDefaults(), o.TimeScale))
+	simulated, err := cluster.Start(ctx, scale.Durations(cfg.WithDefaults(), o.TimeScale))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return fmt.Errorf("start the cluster: %w", err)
 	}
+	c := &run.Simulated{Cluster: simulated}
 	defer func() { err = errors.Join(err, c.Shutdown()) }()
-	fleet, err := o.fleet(c)
+	reader := scenarios.NewEventReader(o.Servers, o.Nodes)
+	fleet, err := o.fleet(simulated, reader.Fleet())
 	if err != nil {
 		return err
 	}
@@ -152,17 +171,23 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		where.RPC = append(where.RPC, addrOf(ln))
 	}
 	handler := httpapi.New(httpapi.Options{
-		Cluster: c, Version: release, Schedulers: o.Schedulers, Token: o.Token, Metrics: figures, Events: events, RPC: where.rpc,
+		Cluster: simulated, Version: release, Token: o.Token, Metrics: figures, Events: events, RPC: where.rpc,
 	})
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	wg.Go(func() { figures.Run(ctx, c) })
+	wg.Go(func() { figures.Run(ctx, simulated) })
 	live := &samples{}
-	wg.Go(func() { live.run(ctx, c) })
+	wg.Go(func() { live.run(ctx, simulated) })
+	directed := newDirector(&o, live, reader)
+	wg.Go(func() {
+		directed.run(ctx, &actions.Stage{
+			Ctx: ctx, Cluster: c, Simulated: simulated, Fleet: fleet, Groups: behaviours.Groups(reader.Fleet()), Seed: o.Seed, Note: live.note,
+		})
+	})
 	for i, ln := range rpcListeners {
-		srv := nomadrpc.NewServer(nomadrpc.ServerConfig{Methods: clientrpc.Methods(c, i, where.rpc), Log: o.Log})
+		srv := nomadrpc.NewServer(nomadrpc.ServerConfig{Methods: clientrpc.Methods(simulated, i, where.rpc), Log: o.Log})
 		defer srv.Close()
 		wg.Go(func() {
 			if err := srv.Serve(ln); err != nil {
@@ -171,7 +196,7 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		})
 	}
 	ready(where)
-	return listen(ctx, ln, o.guard(o.withPage(live, handler)), o.Log)
+	return listen(ctx, ln, o.guard(o.withPage(live, directed, handler)), o.Log)
 }
 
 // standInPort is the port of the first server in what the API tells when there is no RPC.
@@ -221,14 +246,13 @@ func closeAll(all []net.Listener) {
 }
 
 // fleet returns the clients of this process; nil if there are none.
-func (o *Options) fleet(c *cluster.Cluster) (*nodesim.Fleet, error) {
+func (o *Options) fleet(c *cluster.Cluster, cfg nodesim.Config) (*nodesim.Fleet, error) {
 	if o.Nodes == 0 {
 		return nil, nil
 	}
-	return nodesim.NewFleet(nodesim.Config{
-		Nodes: o.Nodes, Servers: o.Servers, Dial: c.NodeServer, Seed: o.Seed, ReportAllocs: true,
-		Timing: scale.Durations(nodesim.Timing{}.WithDefaults(), o.TimeScale),
-	})
+	cfg.Servers, cfg.Dial, cfg.Seed, cfg.ReportAllocs = o.Servers, c.NodeServer, o.Seed, true
+	cfg.Timing = scale.Durations(nodesim.Timing{}.WithDefaults(), o.TimeScale)
+	return nodesim.NewFleet(cfg)
 }
 
 // guard refuses requests for names that are not this machine's: what a browser asks of

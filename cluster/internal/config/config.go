@@ -54,10 +54,13 @@ type Config struct {
 	BatchUpdateInterval time.Duration
 
 	// DataDir, when not empty, is where servers keep their Raft logs, votes (BoltDB) and
-	// snapshots, each in a directory of its own that Start makes and nobody removes; there
-	// must be none of an earlier cluster. Empty means in memory, as it must be on virtual
-	// time, which does not know how long a disk takes.
+	// snapshots, each in a directory of its own that Start makes and nobody removes. Empty
+	// means in memory, as it must be on virtual time, which does not know how long a disk
+	// takes.
 	DataDir string
+	// Resume lets servers go on from what an earlier process of as many servers, and with the
+	// same LogLayout, left in DataDir. Otherwise there must be nothing of servers in it.
+	Resume bool
 
 	// Observer, when not nil, is told what the leader's broker does.
 	Observer Observer `scale:"-"`

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -18,10 +19,11 @@ type Type uint8
 
 // kind is what the registry knows of a type. Those that Raft writes have no functions.
 type kind struct {
-	name   string
-	decode func(body []byte) (any, error)
-	cost   func(req any, costs config.FSMCosts) time.Duration
-	apply  func(tx *state.Tx, req any, fx *Effects) error
+	name    string
+	request reflect.Type
+	decode  func(body []byte) (any, error)
+	cost    func(req any, costs config.FSMCosts) time.Duration
+	apply   func(tx *state.Tx, req any, fx *Effects) error
 }
 
 var kinds = []kind{{}}
@@ -39,7 +41,7 @@ type Entry[T any] struct{ Type }
 // a request asks for and notes the effects; its error must be the same on every server.
 func Declare[T any](name string, cost func(*T, config.FSMCosts) time.Duration, apply func(*state.Tx, *T, *Effects) error) Entry[T] {
 	return Entry[T]{register(kind{
-		name: name,
+		name: name, request: reflect.TypeFor[T](),
 		decode: func(body []byte) (any, error) {
 			req := new(T)
 			dec := codec.NewDecoderBytes(body, handle)

@@ -24,7 +24,10 @@ var EvalDelete = Declare("EvalDeleteRequestType",
 		return nil
 	})
 
-var EvalsCollected = EvalDelete.because("batches of collected evaluations and allocations")
+var (
+	EvalsCollected = EvalDelete.because("batches of collected evaluations and allocations")
+	EvalsDeleted   = EvalDelete.because("batches of evaluations that operators deleted")
+)
 
 // JobBatchDeregisterRequest forgets jobs, and brings the evaluations that stop what they
 // may still run.

@@ -138,7 +138,7 @@ func TestSettingsReachRaft(t *testing.T) {
 		HeartbeatTimeout: 5 * time.Second, ElectionTimeout: 6 * time.Second, LeaderLeaseTimeout: 4 * time.Second, CommitTimeout: 3 * time.Second,
 		SnapshotThreshold: 77, TrailingLogs: 88,
 	}
-	storage, err := NewStorages("").New("a")
+	storage, err := NewStorages("", false).New("a")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package raftnode
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,6 +47,32 @@ func (s *LogStore) remember(before *LogStore) {
 	s.types, s.terms = types, terms
 }
 
+// review fills in what is remembered of the entries that the log holds.
+func (s *LogStore) review() error {
+	first, last, err := bounds(s)
+	if err != nil {
+		return err
+	}
+	var l raft.Log
+	for i := first; i <= last; i++ {
+		if err := s.GetLog(i, &l); errors.Is(err, raft.ErrLogNotFound) {
+			continue // a snapshot that came from the leader leaves a gap
+		} else if err != nil {
+			return fmt.Errorf("read entry %d: %w", i, err)
+		}
+		s.note(&l)
+	}
+	return nil
+}
+
+// note remembers an entry; s.mu must be held unless nobody else has the log yet.
+func (s *LogStore) note(l *raft.Log) {
+	for uint64(len(s.types)) <= l.Index {
+		s.types, s.terms = append(s.types, 0), append(s.terms, 0)
+	}
+	s.types[l.Index], s.terms[l.Index] = fsm.TypeOf(l), uint32(l.Term)
+}
+
 func (s *LogStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 
 func (s *LogStore) StoreLogs(logs []*raft.Log) error {
@@ -54,10 +81,7 @@ func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 	}
 	s.mu.Lock()
 	for _, l := range logs {
-		for uint64(len(s.types)) <= l.Index {
-			s.types, s.terms = append(s.types, 0), append(s.terms, 0)
-		}
-		s.types[l.Index], s.terms[l.Index] = fsm.TypeOf(l), uint32(l.Term)
+		s.note(l)
 	}
 	s.mu.Unlock()
 	err := s.LogStore.StoreLogs(logs)

@@ -31,6 +31,9 @@ type Storage struct {
 	stable raft.StableStore
 	snaps  raft.SnapshotStore
 
+	// Life counts the processes that had the storage before this one.
+	Life int
+
 	dir string                // of this server alone; empty: in memory
 	db  *raftboltdb.BoltStore // under logs and stable; nil: in memory
 }
@@ -38,15 +41,17 @@ type Storage struct {
 // Storages makes the storage of each server of one cluster.
 type Storages struct {
 	dataDir string // empty: in memory
+	resume  bool
 	archive *archive
 }
 
 // NewStorages returns the storages of a cluster below dataDir or, if that is empty, in memory.
-func NewStorages(dataDir string) *Storages {
-	return &Storages{dataDir, newArchive(blockSize, recentEntries)}
+// If resume is set, what an earlier process left below dataDir is theirs.
+func NewStorages(dataDir string, resume bool) *Storages {
+	return &Storages{dataDir, resume, newArchive(blockSize, recentEntries)}
 }
 
-// New makes the storage of a server that never ran.
+// New makes the storage of a server, or opens that of an earlier process.
 func (s *Storages) New(name string) (*Storage, error) {
 	if s.dataDir == "" {
 		return &Storage{
@@ -56,8 +61,10 @@ func (s *Storages) New(name string) (*Storage, error) {
 	dir := filepath.Join(s.dataDir, name)
 	err := os.MkdirAll(s.dataDir, 0o755)
 	if err == nil {
-		// What an earlier process left is no use: IDs are drawn, and events counted, anew.
 		err = os.Mkdir(dir, 0o755)
+	}
+	if s.resume && errors.Is(err, os.ErrExist) {
+		err = nil
 	}
 	if errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("%w: a cluster needs a data directory without servers", err)
@@ -65,7 +72,14 @@ func (s *Storages) New(name string) (*Storage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the data directory of %s: %w", name, err)
 	}
-	return openStorage(dir)
+	kept, err := openStorage(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := kept.Logs.review(); err != nil {
+		return nil, errors.Join(fmt.Errorf("read the Raft log in %s: %w", dir, err), kept.Close())
+	}
+	return kept, nil
 }
 
 // openStorage opens what is in a server's directory, or an empty storage.
@@ -83,13 +97,31 @@ func openStorage(dir string) (*Storage, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the snapshots in %s: %w", dir, err), db.Close())
 	}
-	return &Storage{Logs: newLogStore(cache), stable: db, snaps: snaps, dir: dir, db: db}, nil
+	life, err := countLife(db)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("count the processes of %s: %w", dir, err), db.Close())
+	}
+	return &Storage{Logs: newLogStore(cache), stable: db, snaps: snaps, Life: life, dir: dir, db: db}, nil
+}
+
+// lives is the key of the number of processes that have opened a storage on disk.
+var lives = []byte("simctl/lives")
+
+// countLife returns how many processes have opened a storage before, and counts this one.
+func countLife(stable raft.StableStore) (before int, err error) {
+	n, err := stable.GetUint64(lives)
+	if err != nil && !errors.Is(err, raftboltdb.ErrKeyNotFound) {
+		return 0, err
+	}
+	return int(n), stable.SetUint64(lives, n+1)
 }
 
 // Reopen returns the storage of a server for its next process.
 func (s *Storage) Reopen() (*Storage, error) {
 	if s.db == nil {
-		return s, nil
+		next := *s
+		next.Life++
+		return &next, nil
 	}
 	next, err := openStorage(s.dir)
 	if err != nil {

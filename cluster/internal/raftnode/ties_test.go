@@ -29,7 +29,7 @@ func startNodes(t *testing.T, n int, later *atomic.Bool) []*Node {
 	addrs := []string{"a", "b", "c", "d", "e"}[:n]
 	var nodes []*Node
 	for i, addr := range addrs {
-		storage, err := NewStorages("").New(addr)
+		storage, err := NewStorages("", false).New(addr)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/raftnode"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/internal/virtualtest"
@@ -195,7 +196,7 @@ func TestChangesThatMatter(t *testing.T) {
 // TestEvaluationsOfPurgedJobs: a job that is gone is evaluated for what a node still has
 // of it.
 func TestEvaluationsOfPurgedJobs(t *testing.T) {
-	s := New(&Shared{Config: &config.Config{}}, Options{})
+	s := New(&Shared{Config: &config.Config{}}, Options{Storage: &raftnode.Storage{}})
 	snap := stateWith(t, nil, allocOf("service", "a", rpc.AllocClientRunning))
 	evals, _ := s.nodeEvals(snap, snap.NodeByID("n"), 7)
 	if len(evals) != 1 || evals[0].JobID != "job" || evals[0].Type != "service" || evals[0].Priority != 50 || evals[0].NodeModifyIndex != 7 {
@@ -207,7 +208,7 @@ func TestEvaluationsOfPurgedJobs(t *testing.T) {
 // asks for, each for another time, and the same one for the same time in every run.
 func TestQueriesEndApart(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		s := New(&Shared{Config: &config.Config{}}, Options{})
+		s := New(&Shared{Config: &config.Config{}}, Options{Storage: &raftnode.Storage{}})
 		seen := map[time.Duration]bool{}
 		least, most := time.Hour, time.Duration(0)
 		for i := range 200 {

@@ -10,6 +10,7 @@ import (
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/scheduler"
 )
 
@@ -101,4 +102,62 @@ func (s *Server) ApplyPlan(ctx context.Context, p *scheduler.Plan) (*scheduler.P
 		return nil, err
 	}
 	return pending.Wait(ctx)
+}
+
+// deletesPerWrite bounds how many evaluations that an operator deletes share an entry.
+const deletesPerWrite = maxIDsPerWrite / 10
+
+// DeleteEvals answers Eval.Delete on the leader (nomad/eval_endpoint.go): it deletes the
+// evaluations with these IDs or, if matches is not nil, those that match and may go. The broker
+// must be paused. Nothing is deleted if one of the IDs cannot be.
+func (s *Server) DeleteEvals(ids []string, matches func(*broker.Evaluation) bool) (n int, index uint64, err error) {
+	snap := s.Snapshot()
+	if !snap.SchedulerConfig().PauseEvalBroker {
+		return 0, 0, rpc.ErrBrokerEnabled
+	}
+	run := &coreRun{snap: snap}
+	for _, id := range ids {
+		e := snap.EvalByID(id)
+		switch {
+		case e == nil:
+			return 0, 0, rpc.ErrEvalNotFound
+		case !run.mayDelete(e):
+			return 0, 0, fmt.Errorf("eval %s is not safe to delete", id)
+		}
+	}
+	if matches != nil {
+		for e := range snap.Evals() {
+			if matches(e) && run.mayDelete(e) {
+				ids = append(ids, e.ID)
+			}
+		}
+	}
+	for batch := range slices.Chunk(ids, deletesPerWrite) {
+		s.Because(fsm.EvalsDeleted)
+		if index, err = s.Write(fsm.EvalDelete.With(&fsm.EvalDeleteRequest{Evals: batch})); err != nil {
+			return n, index, fmt.Errorf("delete %d evaluations: %w", len(batch), err)
+		}
+		n += len(batch)
+	}
+	return n, index, nil
+}
+
+// mayDelete reports whether an operator may delete an evaluation: nothing it placed may be
+// running, or may have to be replaced (state_store.go, isEvalDeleteSafe). Of reschedule policies there
+// are the defaults only.
+func (c *coreRun) mayDelete(e *broker.Evaluation) bool {
+	job := c.snap.JobByID(e.Namespace, e.JobID)
+	if job == nil || job.Stop || c.dead(job) {
+		return true
+	}
+	c.index()
+	return !slices.ContainsFunc(c.allocs[e.ID], func(a *rpc.Allocation) bool {
+		switch {
+		case a.ClientStatus == rpc.AllocClientRunning || a.ClientStatus == rpc.AllocClientUnknown:
+			return true
+		case a.ClientStatus != rpc.AllocClientFailed || job.TaskGroup(a.TaskGroup) == nil || job.Type == rpc.JobTypeSystem || job.Type == rpc.JobTypeSysBatch:
+			return false
+		}
+		return job.Type == rpc.JobTypeService || !c.replaced[a.ID] || a.PreviousAllocation == ""
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/raftnode"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 )
@@ -48,7 +49,7 @@ func TestEvaluationsOfNodesByRelease(t *testing.T) {
 			}))
 		}
 		snap := stateWith(t, job, allocs...)
-		s := New(&Shared{Config: &config.Config{Habits: config.HabitsOf(c.release)}}, Options{})
+		s := New(&Shared{Config: &config.Config{Habits: config.HabitsOf(c.release)}}, Options{Storage: &raftnode.Storage{}})
 		evals, writes := s.nodeEvals(snap, snap.NodeByID("n"), 7)
 		if len(evals) > 1 || (len(evals) == 1) != c.evals || writes != c.writes {
 			t.Errorf("%+v: %d evaluations, entry %v", c, len(evals), writes)
@@ -86,7 +87,7 @@ func TestReturningNodesByRelease(t *testing.T) {
 		{config.Version{1, 4, 5}, rpc.NodeStatusDisconnected, "[initializing initializing ready]"},
 		{config.Version{1, 4, 5}, rpc.NodeStatusDown, "[ready ready ready]"},
 	} {
-		s := New(&Shared{Config: &config.Config{Habits: config.HabitsOf(c.release)}}, Options{})
+		s := New(&Shared{Config: &config.Config{Habits: config.HabitsOf(c.release)}}, Options{Storage: &raftnode.Storage{}})
 		s.store = state.New()
 		index := uint64(0)
 		write := func(f func(tx *state.Tx) error) {

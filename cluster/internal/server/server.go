@@ -89,9 +89,6 @@ type Server struct {
 // Options tells one server from the others of its cluster.
 type Options struct {
 	ID int // counted from 0
-	// Life counts how often the server was started before: a process that starts anew draws
-	// anew, or IDs would come twice.
-	Life int
 	// Schedulers is the number of workers.
 	Schedulers int
 	CPU        *cpu.Pool
@@ -115,7 +112,8 @@ func New(shared *Shared, o Options) *Server {
 	addr := Addr(o.ID)
 	return &Server{
 		shared: shared, cfg: shared.Config, addr: addr, opts: o, sched: o.Schedulers,
-		seed: simnet.HashStrings(uint64(shared.Config.Seed), "server", addr, strconv.Itoa(o.Life)),
+		// A process that starts anew draws anew, or IDs would come twice.
+		seed: simnet.HashStrings(uint64(shared.Config.Seed), "server", addr, strconv.Itoa(o.Storage.Life)),
 	}
 }
 
@@ -127,7 +125,6 @@ func (s *Server) Next() (*Server, error) {
 	}
 	o := s.opts
 	o.Storage = kept
-	o.Life++
 	s.mu.Lock()
 	o.Schedulers = s.sched
 	s.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 func TestNobodyDrawsTheSameTwice(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		cfg := config.Config{Seed: 3, Servers: 1, NumSchedulers: 2}.WithDefaults()
-		storage, err := raftnode.NewStorages("").New(Addr(0))
+		storage, err := raftnode.NewStorages("", false).New(Addr(0))
 		if err != nil {
 			t.Fatal(err)
 		}

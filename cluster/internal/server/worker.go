@@ -62,6 +62,13 @@ func (s *Server) SetSchedulers(n int) {
 	s.pauseLocked(s.Established())
 }
 
+// NumSchedulers returns the number of workers that the server is to have.
+func (s *Server) NumSchedulers() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sched
+}
+
 // stopWorkers tells all workers to end; workerWG joins them.
 func (s *Server) stopWorkers() {
 	s.mu.Lock()

@@ -1,9 +1,11 @@
 "use strict";
 // Draws the samples of a running cluster as they come. A sample is an object with at_s, the
-// figures by name, and the marks of what has happened since the one before it.
+// figures by name, the marks of what has happened since the one before it, and the faults under
+// way.
 (() => {
   const { source, charts, keep } = JSON.parse(document.getElementById("data").textContent);
   const state = document.getElementById("state"), marks = document.querySelector("#marks tbody");
+  const underWay = document.getElementById("under-way"), faults = document.getElementById("faults");
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const clock = (s) => Math.floor(s / 60) + ":" + String(Math.floor(s % 60)).padStart(2, "0");
   let samples = [];
@@ -28,6 +30,8 @@
     const last = samples[samples.length - 1];
     plots.forEach((p, n) => p.setData([samples.map((s) => s.at_s), ...charts[n].series.map((c) => samples.map((s) => s.figures[c.key] ?? 0))]));
     for (const now of document.querySelectorAll("[data-now]")) now.textContent = (last.figures[now.dataset.now] ?? 0).toLocaleString("en-US");
+    underWay.hidden = !last.faults;
+    faults.replaceChildren(...(last.faults ?? []).map((what) => Object.assign(document.createElement("li"), { textContent: what })));
     state.textContent = `${clock(last.at_s)} since the start · ${last.leader ? last.leader + " leads" : "no leader"}`;
   };
   let due = false;

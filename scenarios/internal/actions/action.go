@@ -55,10 +55,13 @@ type History struct {
 	Behaving map[string]bool // by the name of a behaviour
 }
 
+// ErrNoClients says that an event needs clients and comes before them.
+var ErrNoClients = errors.New("there are no clients yet: start_clients must come first")
+
 // NeedsClients returns an error unless the clients have been started.
 func (h *History) NeedsClients() error {
 	if !h.Started {
-		return errors.New("there are no clients yet: start_clients must come first")
+		return ErrNoClients
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package actions
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/simctl/simctl/cluster"
@@ -16,7 +18,8 @@ import (
 type Stage struct {
 	Ctx     context.Context
 	Cluster Cluster
-	Fleet   *nodesim.Fleet
+	// Fleet is nil if there is none.
+	Fleet *nodesim.Fleet
 	// Simulated is the cluster again; nil if it is a real one, which only actions of the kind
 	// Real act on.
 	Simulated *cluster.Cluster
@@ -26,6 +29,9 @@ type Stage struct {
 	// Note marks the present instant in the Result.
 	Note func(mark string)
 
+	// Doing is the mark of the action that is being done.
+	Doing string
+
 	faults   []fault
 	healing  bool
 	behaving map[string]*behaviours.Underway
@@ -34,6 +40,7 @@ type Stage struct {
 // fault is a fault under way.
 type fault struct {
 	due  time.Time // zero: it does not end by itself
+	what string    // the mark of its beginning
 	mark string
 	end  func() error
 }
@@ -41,11 +48,26 @@ type fault struct {
 // Begin notes a fault that ends after a while or, if that is zero, when everything is healed.
 // The end is marked unless the mark is empty.
 func (s *Stage) Begin(lasts time.Duration, mark string, end func() error) {
-	f := fault{mark: mark, end: end}
+	f := fault{what: s.Doing, mark: mark, end: end}
 	if lasts > 0 {
 		f.due = time.Now().Add(lasts)
 	}
 	s.faults = append(s.faults, f)
+}
+
+// Faults returns what the faults under way do, and when each ends: the zero time unless it
+// ends by itself.
+func (s *Stage) Faults(yield func(what string, due time.Time) bool) {
+	for _, f := range s.faults {
+		if !yield(f.what, f.due) {
+			return
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.behaving)) {
+		if !yield(name, time.Time{}) {
+			return
+		}
+	}
 }
 
 // Faulty reports whether a fault is under way.
@@ -72,6 +94,7 @@ func (s *Stage) end(i int) error {
 	if f.mark != "" {
 		s.Note(f.mark)
 	}
+	s.Doing = f.what // some faults end by beginning anew
 	return f.end()
 }
 
@@ -99,6 +122,9 @@ func (s *Stage) StartServer(i int) error {
 	}
 	return s.Cluster.StartServer(i)
 }
+
+// Behaves reports whether clients behave that way.
+func (s *Stage) Behaves(name string) bool { return s.behaving[name] != nil }
 
 // BeginBehaviour lets clients behave that way from now on. They must not do so already.
 func (s *Stage) BeginBehaviour(b *behaviours.Behaviour) {

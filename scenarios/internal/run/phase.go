@@ -110,7 +110,11 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 			return err
 		}
 		if idle := s.At.Sub(w.Moved); idle >= stall {
-			return fmt.Errorf("%w: nothing that it waits for has moved for %v: %s%s", errStalled, idle.Round(time.Second), p.Until.Lacking(w), asking.unanswered())
+			err := fmt.Errorf("%w: nothing that it waits for has moved for %v: %s", errStalled, idle.Round(time.Second), p.Until.Lacking(w))
+			if asking != nil {
+				err = fmt.Errorf("%w; no leader has answered the event %q", err, *asking)
+			}
+			return err
 		}
 		if took := s.At.Sub(w.Start); took >= timeout {
 			return fmt.Errorf("%w within %v: %s", errStalled, took.Round(time.Second), p.Until.Lacking(w))

@@ -88,12 +88,12 @@ type run struct {
 	stage  actions.Stage
 	// The cluster can be looked into, and its broker is observed, if it is simulated. Both are nil
 	// if it is not.
-	sim *simulated
+	sim *Simulated
 	obs *judge.Observer
 	// thorough is nil unless the run is looked at closely.
 	thorough *thorough
-	// asking is the request that an event has made and that has no answer yet.
-	asking atomic.Pointer[step]
+	// asking is the mark of the request that an event has made and that has no answer yet.
+	asking atomic.Pointer[string]
 	// breakOff ends what the stage has under way, in a run that is stopped.
 	breakOff context.CancelFunc
 
@@ -142,7 +142,7 @@ func (r *run) simulated() (res *metrics.Result, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the cluster: %w", err)
 	}
-	r.sim = &simulated{Cluster: c}
+	r.sim = &Simulated{Cluster: c}
 	r.system = r.sim
 	defer func() { err = errors.Join(err, r.sim.Shutdown()) }()
 	return r.all()

@@ -23,15 +23,15 @@ type System interface {
 	EntriesBetween(after, upTo uint64) map[string]uint64
 }
 
-// simulated is a cluster in this process.
-type simulated struct {
+// Simulated is a cluster in this process.
+type Simulated struct {
 	*cluster.Cluster
 	reloaded chan struct{} // closed when the last change of num_schedulers is through
 }
 
 // SetSchedulers does not wait for workers that must finish what they have in hand: a fault may
 // keep them from it that the events have yet to end. A later change waits for this one.
-func (s *simulated) SetSchedulers(perServer int) error {
+func (s *Simulated) SetSchedulers(perServer int) error {
 	before, through := s.reloaded, make(chan struct{})
 	s.reloaded = through
 	go func() {
@@ -45,7 +45,7 @@ func (s *simulated) SetSchedulers(perServer int) error {
 }
 
 // Shutdown shuts the cluster down and waits for the last change of num_schedulers.
-func (s *simulated) Shutdown() error {
+func (s *Simulated) Shutdown() error {
 	err := s.Cluster.Shutdown()
 	if s.reloaded != nil {
 		<-s.reloaded
@@ -54,7 +54,7 @@ func (s *simulated) Shutdown() error {
 }
 
 // NodeIDs returns the nodes that the server knows which has applied the most.
-func (s *simulated) NodeIDs() []string {
+func (s *Simulated) NodeIDs() []string {
 	var ids []string
 	for n := range s.latest().Nodes() {
 		ids = append(ids, n.ID)
@@ -63,7 +63,7 @@ func (s *simulated) NodeIDs() []string {
 }
 
 // snapshots returns the state of every server.
-func (s *simulated) snapshots() []*state.Snapshot {
+func (s *Simulated) snapshots() []*state.Snapshot {
 	var snaps []*state.Snapshot
 	for i := range s.Servers() {
 		snaps = append(snaps, s.State(i).Snapshot())
@@ -72,6 +72,6 @@ func (s *simulated) snapshots() []*state.Snapshot {
 }
 
 // latest returns the state of a server that has applied no less than the others.
-func (s *simulated) latest() *state.Snapshot {
+func (s *Simulated) latest() *state.Snapshot {
 	return slices.MaxFunc(s.snapshots(), func(a, b *state.Snapshot) int { return cmp.Compare(a.Index(), b.Index()) })
 }

@@ -11,7 +11,7 @@ import (
 // thorough is what looks at a run more closely than at most: clients that read, and a hash of every
 // event. It belongs to the goroutine of the run.
 type thorough struct {
-	sim   *simulated
+	sim   *Simulated
 	trail *judge.Trail
 	reads judge.Reads
 

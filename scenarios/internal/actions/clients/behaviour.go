@@ -34,7 +34,7 @@ func (a BeginBehaviour) Follow(h *actions.History) error {
 		return err
 	}
 	if h.Behaving[a.Behaviour.Name] {
-		return fmt.Errorf("behaviour %s has begun already: end it first", a.Behaviour.Name)
+		return begun(a.Behaviour.Name)
 	}
 	if h.Behaving == nil {
 		h.Behaving = map[string]bool{}
@@ -43,9 +43,16 @@ func (a BeginBehaviour) Follow(h *actions.History) error {
 	return nil
 }
 
+func begun(behaviour string) error {
+	return fmt.Errorf("behaviour %s has begun already: end it first", behaviour)
+}
+
 func (a BeginBehaviour) Mark() string { return a.Behaviour.Name + " begins" }
 
 func (a BeginBehaviour) Do(s *actions.Stage) error {
+	if s.Behaves(a.Behaviour.Name) { // of a text that came later, and began it earlier
+		return begun(a.Behaviour.Name)
+	}
 	s.BeginBehaviour(a.Behaviour)
 	return nil
 }
@@ -86,15 +93,20 @@ type EndBehaviour struct {
 
 func (a EndBehaviour) Follow(h *actions.History) error {
 	if !h.Behaving[a.Behaviour] {
-		return fmt.Errorf("behaviour %s has not begun", a.Behaviour)
+		return notBegun(a.Behaviour)
 	}
 	h.Behaving[a.Behaviour] = false
 	return nil
 }
 
+func notBegun(behaviour string) error { return fmt.Errorf("behaviour %s has not begun", behaviour) }
+
 func (a EndBehaviour) Mark() string { return a.Behaviour + " ends" }
 
 func (a EndBehaviour) Do(s *actions.Stage) error {
+	if !s.Behaves(a.Behaviour) { // of a text that came later, and ended it earlier
+		return notBegun(a.Behaviour)
+	}
 	s.EndBehaviour(a.Behaviour, a.Leave)
 	return nil
 }

@@ -162,6 +162,12 @@ func (m Members) addresses(s *actions.Stage) ([]string, error) {
 		numbers, err := place.Clients(s.Groups)
 		return append(addrs, s.Fleet.IDs(numbers)...), err
 	}
+	if s.Fleet == nil && m.Clients > 0 {
+		return nil, actions.ErrNoClients
+	}
+	if s.Fleet == nil {
+		return addrs, nil
+	}
 	return append(addrs, s.Fleet.Choose(m.Clients)...), nil
 }
 

@@ -1,4 +1,4 @@
-package run
+package agenda
 
 import (
 	"errors"
@@ -28,19 +28,19 @@ func (a *answers) Do(*actions.Stage) error {
 // TestAnEventTriedAgainFindsItsJobGone: purged by the first try, whose answer was lost, or by
 // another event meanwhile. At the first try it is a mistake in the scenario.
 func TestAnEventTriedAgainFindsItsJobGone(t *testing.T) {
-	r := &run{sc: &Scenario{}}
-	if got := r.try(step{due: time.Now(), action: &answers{fmt.Errorf("drain node: %w", rpc.ErrNodeNotFound)}}); got.err != nil || got.again == nil {
+	a := New(&actions.Stage{}, 1)
+	if got := a.try(step{due: time.Now(), action: &answers{fmt.Errorf("drain node: %w", rpc.ErrNodeNotFound)}}); got.err != nil || !got.again {
 		t.Errorf("an event about a node that a stale server does not know: %+v; want it to be tried again", got)
 	}
 	gone := fmt.Errorf("stop job: %w", rpc.ErrJobNotFound)
-	got := r.try(step{due: time.Now(), action: &answers{rpc.ErrUnreachable, gone}})
-	if got.err != nil || got.again == nil {
+	got := a.try(step{due: time.Now(), action: &answers{rpc.ErrUnreachable, gone}})
+	if got.err != nil || !got.again {
 		t.Fatalf("an event without an answer: %+v; want it to be tried again", got)
 	}
-	if got = r.try(*got.again); got != (answer{}) {
+	if got = a.try(got.step); got.again || got.err != nil {
 		t.Errorf("tried again: %+v; want it to be over", got)
 	}
-	if got = r.try(step{due: time.Now(), action: &answers{gone}}); !errors.Is(got.err, rpc.ErrJobNotFound) {
+	if got = a.try(step{due: time.Now(), action: &answers{gone}}); !errors.Is(got.err, rpc.ErrJobNotFound) {
 		t.Errorf("tried once: error %v, want that the job was not found", got.err)
 	}
 }

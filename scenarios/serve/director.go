@@ -1,0 +1,228 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/cluster/httpapi"
+	"github.com/simctl/simctl/internal/infile"
+	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/agenda"
+	"github.com/simctl/simctl/scenarios/internal/run"
+	"github.com/simctl/simctl/scenarios/internal/scale"
+	"github.com/simctl/simctl/scenarios/language"
+)
+
+// EventsPath is where events are sent and the faults under way are told.
+const EventsPath = "/simctl/events"
+
+// Limits of events that are sent.
+const (
+	maxAhead = 100_000 // events that have yet to come
+	// answerWithin is how long whoever sends events waits for those that come at once.
+	answerWithin = 10 * time.Second
+)
+
+// Status is what happens to a served cluster.
+type Status struct {
+	// Faults are those under way, and Events those that are to come.
+	Faults []Pending `json:"faults"`
+	Events []Pending `json:"events"`
+}
+
+// Pending is a fault that will end, or an event that will come.
+type Pending struct {
+	What string `json:"what"`
+	// InS is in how many seconds; nil: the fault does not end by itself.
+	InS *float64 `json:"in_s,omitempty"`
+}
+
+// director makes events happen while a cluster is served.
+type director struct {
+	factor float64
+	live   *samples
+	log    *slog.Logger
+	sent   chan []planned
+
+	mu     sync.Mutex
+	reader *scenarios.EventReader
+	faults []moment
+	ahead  []moment
+}
+
+// planned is an event that was sent, and who is to be told how it goes; nobody if over is nil.
+type planned struct {
+	run.Event
+	over func(error)
+}
+
+// moment is what happens at a time; the zero time is never.
+type moment struct {
+	what string
+	at   time.Time
+}
+
+func newDirector(o *Options, live *samples, reader *scenarios.EventReader) *director {
+	return &director{factor: o.TimeScale, live: live, log: o.Log, reader: reader, sent: make(chan []planned)}
+}
+
+// run does what comes on a stage, which is the director's alone, until ctx is done.
+func (d *director) run(ctx context.Context, stage *actions.Stage) {
+	defer stage.EndBehaviours()
+	ahead := agenda.New(stage, d.factor)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		d.publish(stage, ahead)
+		var due <-chan time.Time
+		if at, ok := ahead.Next(); ok {
+			timer.Reset(time.Until(at))
+			due = timer.C
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-due:
+			if err := ahead.Do(); err != nil { // of a fault that ends
+				d.failed("a fault did not end well", err)
+			}
+		case got := <-ahead.Answers:
+			_ = ahead.Take(got) // whoever asked is told of the error
+		case events := <-d.sent:
+			now := time.Now()
+			for _, e := range events {
+				what := describe(e.Action)
+				ahead.Add(now.Add(e.At), e.Action, func(err error) {
+					if err != nil {
+						d.failed(what, err)
+					}
+					if e.over != nil {
+						e.over(err)
+					}
+				})
+			}
+		}
+	}
+}
+
+func (d *director) failed(what string, err error) {
+	d.log.Warn("event failed", "event", what, "error", err)
+	d.live.note(fmt.Sprintf("%s: %v", what, err))
+}
+
+// describe says what an action does. Some have no mark.
+func describe(a actions.Action) string {
+	if mark := a.Mark(); mark != "" {
+		return mark
+	}
+	return fmt.Sprintf("%T", a)
+}
+
+// publish tells what is under way and what is to come.
+func (d *director) publish(stage *actions.Stage, ahead *agenda.Agenda) {
+	var faults, events []moment
+	var names []string
+	for what, due := range stage.Faults {
+		faults = append(faults, moment{what, due})
+		names = append(names, what)
+	}
+	for due, action := range ahead.Ahead {
+		events = append(events, moment{describe(action), due})
+	}
+	d.live.underWay(names)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.faults, d.ahead = faults, events
+}
+
+func (d *director) status() Status {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return Status{Faults: pending(d.faults), Events: pending(d.ahead)}
+}
+
+func pending(moments []moment) []Pending {
+	out := []Pending{}
+	for _, m := range moments {
+		p := Pending{What: m.what}
+		if !m.at.IsZero() {
+			p.InS = new(max(0, time.Until(m.at).Seconds()))
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// ServeHTTP tells the status, after it has made the events happen that are sent.
+func (d *director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		if code, err := d.take(r); err != nil {
+			http.Error(w, err.Error(), code)
+			return
+		}
+	} else if r.Method != http.MethodGet {
+		http.Error(w, "GET tells the faults under way, POST makes events happen", http.StatusMethodNotAllowed)
+		return
+	}
+	httpapi.AnswerJSON(w, r, d.status())
+}
+
+// take makes events happen that somebody sends, and waits for those that come at once.
+func (d *director) take(r *http.Request) (code int, err error) {
+	text, err := infile.ReadFrom(r.Body, infile.MostText)
+	if err != nil {
+		return http.StatusBadRequest, fmt.Errorf("read the events: %w", err)
+	}
+	events, err := d.read(text)
+	if bad, ok := errors.AsType[*language.Error](err); ok {
+		return http.StatusBadRequest, bad
+	}
+	if err != nil {
+		return http.StatusTooManyRequests, err
+	}
+	over := make(chan error, len(events))
+	waits := 0
+	var all []planned
+	for _, e := range scale.Durations(events, d.factor) {
+		p := planned{Event: e}
+		if e.At == 0 {
+			p.over = func(err error) { over <- err }
+			waits++
+		}
+		all = append(all, p)
+	}
+	patience, cancel := context.WithTimeout(r.Context(), answerWithin)
+	defer cancel()
+	select {
+	case d.sent <- all:
+	case <-patience.Done():
+		return http.StatusServiceUnavailable, errors.New("the cluster is busy with an event before these: none of them will come")
+	}
+	var errs []error
+	for range waits {
+		select {
+		case err := <-over:
+			errs = append(errs, err)
+		case <-patience.Done():
+			return http.StatusOK, errors.Join(errs...) // the rest is among those to come
+		}
+	}
+	return http.StatusConflict, errors.Join(errs...)
+}
+
+// read reads events that somebody sends.
+func (d *director) read(text []byte) ([]run.Event, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	events, err := d.reader.Read("events", text)
+	if err == nil && len(events)+len(d.ahead) > maxAhead {
+		err = fmt.Errorf("%d events are to come and these are %d more: there can be %d", len(d.ahead), len(events), maxAhead)
+	}
+	return events, err
+}
