@@ -158,7 +158,7 @@ func TestStorageWithoutADirectory(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewStorages(file).New("server-1"); err == nil || !strings.Contains(err.Error(), "make the data directory of server-1") {
+	if _, err := NewStorages(file, false).New("server-1"); err == nil || !strings.Contains(err.Error(), "make the data directory of server-1") {
 		t.Errorf("below a file: %v", err)
 	}
 }
