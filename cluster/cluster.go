@@ -29,6 +29,8 @@ type Cluster struct {
 	shared server.Shared
 	pools  []*cpu.Pool
 	hosts  []server.Host // by server
+	// failures has what clients report of the allocations that FailAllocs has made fail, by ID.
+	failures sync.Map
 
 	mu      sync.Mutex
 	servers []*server.Server

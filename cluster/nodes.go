@@ -49,8 +49,26 @@ func (n nodeServer) UpdateStatus(ctx context.Context, req *rpc.NodeUpdateStatusR
 
 func (n nodeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
 	return clientCall(ctx, n.server(), req.NodeID, "Node.UpdateAlloc", req.NodeID, func(l *server.Server) (*rpc.WriteResponse, error) {
-		return l.UpdateAllocs(req)
+		return l.UpdateAllocs(n.cluster.withFailures(req))
 	})
+}
+
+// withFailures returns a client's report in which no allocation runs that FailAllocs has made fail.
+// A client's reports come in order: one that got no answer is not repeated once it is outdated.
+func (c *Cluster) withFailures(req *rpc.AllocUpdateRequest) *rpc.AllocUpdateRequest {
+	out := req
+	for i, a := range req.Alloc {
+		failure, ok := c.failures.Load(a.ID)
+		if !ok || a.ClientTerminal() {
+			continue
+		}
+		if out == req {
+			out = new(*req)
+			out.Alloc = slices.Clone(req.Alloc)
+		}
+		out.Alloc[i] = failure.(*rpc.Allocation)
+	}
+	return out
 }
 
 // GetClientAllocs is answered by the server itself, however stale: clients allow that.
@@ -126,7 +144,9 @@ func (c *Cluster) FailAllocs(ctx context.Context, namespace, job string, n int) 
 		if byNode[a.NodeID] == nil {
 			nodes = append(nodes, a.NodeID)
 		}
-		byNode[a.NodeID] = append(byNode[a.NodeID], failureOf(a))
+		failure := failureOf(a)
+		c.failures.Store(a.ID, failure)
+		byNode[a.NodeID] = append(byNode[a.NodeID], failure)
 		failed = append(failed, a.ID)
 	}
 	server := 0

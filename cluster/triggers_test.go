@@ -215,6 +215,15 @@ func TestFailedAllocationsFanIn(t *testing.T) {
 		if got := r.snap().AllocByID(failed[9]); got.ClientStatus != rpc.AllocClientFailed || got.FollowupEvalID == "" {
 			t.Errorf("failed allocation %+v", got)
 		}
+		// A client that got no answer to an earlier report does not repeat what is outdated. Found by
+		// simctl soak, seed 6259.
+		late := r.snap().AllocByID(failed[0])
+		_, err = r.c.NodeServer(0).UpdateAlloc(t.Context(), &rpc.AllocUpdateRequest{NodeID: late.NodeID, Alloc: []*rpc.Allocation{{ID: late.ID, ClientStatus: rpc.AllocClientRunning}}})
+		r.ok(nil, err)
+		if got := r.snap().AllocByID(late.ID).ClientStatus; got != rpc.AllocClientFailed {
+			t.Errorf("a late report makes the failed allocation %s", got)
+		}
+		r.want("the late report", r.entries(), "1 AllocClientUpdateRequestType\n")
 		time.Sleep(40 * time.Second)
 		r.want("when they are replaced", r.entries(), "1 ApplyPlanResultsRequestType\n1 EvalUpdateRequestType\n")
 		if n := len(r.live("svc")); n != 12 {

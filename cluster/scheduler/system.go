@@ -217,8 +217,12 @@ func rollingLimit(job *rpc.Job) int {
 	return limit
 }
 
-// tryPlace plans a placement if its node has room (scheduler_system.go, computePlacements).
+// tryPlace plans a placement if its node has room (scheduler_system.go, computePlacements). A node
+// that is not eligible gets none, not even in place of what a change of the job ends there.
 func (s *systemRun) tryPlace(p systemPlace) {
+	if !s.eligible(p.node) {
+		return
+	}
 	s.work.Scored++
 	s.considered(p.node)
 	used := s.used(s.snap.NodeAllocs(p.node.ID))

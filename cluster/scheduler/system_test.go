@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -232,6 +233,17 @@ func TestSystemDisconnectAndReconnect(t *testing.T) {
 		w.runJob("sys")
 		w.want("kept", []any{unknown(w).ID, unknown(w).DisconnectedAt}, []any{id, 0})
 		w.want("plans after", len(w.runJob("sys").plans), 0)
+	})
+	// Found by simctl soak, seed 6730: the plan was refused for ever.
+	t.Run("comes back changed to a node that takes none", func(t *testing.T) {
+		w := start(t)
+		w.change("sys", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }))
+		w.update(func(tx *state.Tx) error { return tx.UpdateNodeEligibility("n01", rpc.NodeIneligible, 0, "") })
+		w.status("n01", rpc.NodeStatusReady)
+		w.report("sys", rpc.AllocClientRunning, on("n01"))
+		r := w.runJob("sys")
+		w.want("stops", slices.ContainsFunc(r.plans, func(p *Plan) bool { return len(p.NodeUpdate["n01"]) == 1 }), true)
+		w.want("places there", slices.ContainsFunc(r.plans, func(p *Plan) bool { return len(p.NodeAllocation["n01"]) > 0 }), false)
 	})
 	t.Run("is lost when its time is up", func(t *testing.T) {
 		w := start(t)

@@ -222,7 +222,7 @@ func (d *director) read(text []byte) ([]run.Event, error) {
 	defer d.mu.Unlock()
 	events, err := d.reader.Read("events", text)
 	if err == nil && len(events)+len(d.ahead) > maxAhead {
-		err = fmt.Errorf("%d events are to come and these are %d more: there can be %d", len(d.ahead), len(events), maxAhead)
+		err = fmt.Errorf("events to come: %d before these, and %d of these; there can be %d", len(d.ahead), len(events), maxAhead)
 	}
 	return events, err
 }

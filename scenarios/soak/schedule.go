@@ -121,7 +121,8 @@ func (s Schedule) Text() string {
 	return string(text)
 }
 
-// start is the beginning of every schedule: jobs and clients, then schedulers.
+// start is the beginning of every schedule: jobs and clients, then schedulers. What has not settled
+// in a day never will.
 const start = `phase "register" {
   event "register_jobs" {}
   event "start_clients" {}
@@ -138,6 +139,8 @@ phase "drain" {
 }
 
 phase "faults" {
+  timeout = "24h"
+
 `
 
 // end is the end of every schedule.

@@ -372,7 +372,7 @@ func TestAges(t *testing.T) {
 		exact         bool
 		setting, want time.Duration
 	}{{false, 5 * time.Minute, 5 * time.Minute}, {true, 5 * time.Minute, time.Second}, {true, time.Millisecond, time.Millisecond}} {
-		s := New(&Shared{Config: &config.Config{Habits: config.Habits{ExactAges: tt.exact}, GC: config.GCConfig{TimeGranularity: tt.setting}}}, Options{})
+		s := New(&Shared{Config: &config.Config{Habits: config.Habits{ExactAges: tt.exact}, GC: config.GCConfig{TimeGranularity: tt.setting}}}, Options{Storage: &raftnode.Storage{}})
 		if got := s.ageGranularity(); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}

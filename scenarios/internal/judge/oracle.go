@@ -265,7 +265,11 @@ func (o *oracle) take(a *rpc.Allocation) {
 		if n := o.nodes[a.NodeID]; !a.ClientTerminal() || a.ClientStatus == rpc.AllocClientLost && n != nil && n.ModifyIndex < a.ModifyIndex {
 			o.leaving[a.NodeID] = o.leaving[a.NodeID].Add(a.Resources)
 		}
-		if v.job == nil || a.JobVersion != v.job.Version || a.CreateIndex < v.job.CreateIndex {
+		if v.job == nil || a.CreateIndex < v.job.CreateIndex {
+			return
+		}
+		if a.JobVersion != v.job.Version {
+			g.over[a.NodeID] = g.over[a.NodeID] || sameTasks(a, v.job)
 			return
 		}
 		g.over[a.NodeID] = g.over[a.NodeID] || o.leftAlone(a, v.job)
@@ -288,6 +292,14 @@ func (o *oracle) take(a *rpc.Allocation) {
 		g.names[a.Name]++
 	}
 	o.compareAlloc(a, v.job)
+}
+
+// sameTasks reports whether a new version of a sysbatch job asks for what an allocation that has
+// ended was. Then the new version does not run on its node: it counts as updated in place
+// (scheduler/util.go, inplaceUpdate). So it is when a job is stopped and registered again.
+func sameTasks(a *rpc.Allocation, job *rpc.Job) bool {
+	tg := job.TaskGroup(a.TaskGroup)
+	return job.Type == rpc.JobTypeSysBatch && tg != nil && tg.Resources == a.Resources
 }
 
 // leftAlone reports whether no allocation follows one that is over on its node, for jobs that

@@ -77,6 +77,20 @@ func TestLeftAlone(t *testing.T) {
 	}
 }
 
+// TestANewVersionOfASysBatchJob does not run where the old one has ended, unless its tasks changed.
+func TestANewVersionOfASysBatchJob(t *testing.T) {
+	for kind, wants := range map[string][2]bool{rpc.JobTypeSysBatch: {true, false}, rpc.JobTypeSystem: {false, false}} {
+		for i, want := range wants {
+			j := job(kind, 0, 1)
+			o, id := withJob(t, j)
+			o.take(allocOf(j, "old", "node0", completed, func(a *rpc.Allocation) { a.JobVersion, a.Resources.CPUMHz = j.Version+7, a.Resources.CPUMHz+i }))
+			if got := o.jobs[id].groups[j.TaskGroups[0].Name].over["node0"]; got != want {
+				t.Errorf("%s, %d MHz more: over %v, want %v", kind, i, got, want)
+			}
+		}
+	}
+}
+
 // TestAllocationsAreTaken: what an allocation counts for, of a service of three.
 func TestAllocationsAreTaken(t *testing.T) {
 	service, batch, system := job(rpc.JobTypeService, 0, 3), job(rpc.JobTypeBatch, 0, 2), job(rpc.JobTypeSystem, 0, 1)

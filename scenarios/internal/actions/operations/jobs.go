@@ -92,11 +92,8 @@ func named(err error, what, id string) error {
 	return nil
 }
 
-// stopped says that soak has the job stopped before the event, and purged that it is purged then.
+// stopped says that soak has the job stopped before the event: it may have been collected by then.
 func stopped(e draw.Event, before, _ []draw.Event) bool { return e.Follows(before, "stop_job") }
-func purged(e draw.Event, before, _ []draw.Event) bool {
-	return e.Follows(before, "stop_job", "purge = true")
-}
 
 var _ = actions.Register("register_jobs", jobNames{}, jobNames.action, actions.Drawn(actions.OfUsers, 4, 1, drawRegisterJobs))
 
@@ -219,7 +216,7 @@ func drawUpdateJob(s *draw.Source) draw.Event {
 	return draw.OfJob("update_job", j, lines...)
 }
 
-var _ = actions.Register("scale_job", ScaleJob{}, ScaleJob.action, actions.Drawn(actions.OfUsers, 2, 1, drawScaleJob).Unless(purged))
+var _ = actions.Register("scale_job", ScaleJob{}, ScaleJob.action, actions.Drawn(actions.OfUsers, 2, 1, drawScaleJob).Unless(stopped))
 
 // ScaleJob sets the count of the first group of a service or batch job.
 type ScaleJob struct {
@@ -253,7 +250,7 @@ func drawScaleJob(s *draw.Source) draw.Event {
 	return draw.OfJob("scale_job", j, "copies = 1", fmt.Sprintf("count = %d", s.Rand.IntN(2*j.Count)))
 }
 
-var _ = actions.Register("stop_job", StopJob{}, StopJob.action, actions.Drawn(actions.OfUsers, 3, 1, drawStopJob).Unless(purged))
+var _ = actions.Register("stop_job", StopJob{}, StopJob.action, actions.Drawn(actions.OfUsers, 3, 1, drawStopJob).Unless(stopped))
 
 // StopJob stops a job of the default namespace, or forgets it as well when Purge is set.
 type StopJob struct {
@@ -315,7 +312,7 @@ func drawLaunchJob(s *draw.Source) draw.Event {
 	return draw.OfJob("launch_job", j, "copies = 1")
 }
 
-var _ = actions.Register("fail_allocs", FailAllocs{}, FailAllocs.action, actions.Drawn(actions.OfUsers, 5, 2, drawFailAllocs).Unless(purged))
+var _ = actions.Register("fail_allocs", FailAllocs{}, FailAllocs.action, actions.Drawn(actions.OfUsers, 5, 2, drawFailAllocs).Unless(stopped))
 
 // FailAllocs makes up to Count allocations of a job fail at one instant.
 type FailAllocs struct {
