@@ -30,6 +30,10 @@ func flagError(cmd *cobra.Command, err error) error {
 			return usageErrorf("unknown flag -%s for %q (see %s --help)",
 				e.GetSpecifiedShortnames(), cmd.CommandPath(), cmd.CommandPath())
 		}
+		if e.GetSpecifiedName() == "var" && scenarios.Describe(cmd.Name()) != "" {
+			return usageErrorf("unknown flag --var for %q: its variables are flags of their own, as in --nodes 500 (see %s --help)",
+				cmd.CommandPath(), cmd.CommandPath())
+		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {
