@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,8 +23,11 @@ import (
 // more, and a batch that is gathered later is written.
 func TestStoppedBatches(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var written []string
 		b := NewBatcher(time.Second, func(all *string, one string) { *all += one }, func(all string) (uint64, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			written = append(written, all)
 			return uint64(len(written)), nil
 		})
@@ -36,9 +40,11 @@ func TestStoppedBatches(t *testing.T) {
 		next := b.Add("b")
 		b.Add("c")
 		time.Sleep(time.Second - 1)
+		mu.Lock()
 		if len(written) > 0 {
 			t.Errorf("%v written before the window ends", written)
 		}
+		mu.Unlock()
 		if index, err := next.Wait(); index != 1 || err != nil || !slices.Equal(written, []string{"bc"}) {
 			t.Errorf("%v written at %d, %v; want b and c together", written, index, err)
 		}
