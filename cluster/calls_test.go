@@ -49,7 +49,7 @@ func TestCallsThatAreNotWritten(t *testing.T) {
 			return nodeOf(l.UpdateNodeStatus(&rpc.NodeUpdateStatusRequest{NodeID: node, Status: rpc.NodeStatusDown}))
 		}},
 		{"report", "", func(l leads) error {
-			_, err := l.UpdateAllocs(&rpc.AllocUpdateRequest{NodeID: node, Alloc: []*rpc.Allocation{{ID: "a"}}})
+			_, err := l.UpdateAllocs(l, &rpc.AllocUpdateRequest{NodeID: node, Alloc: []*rpc.Allocation{{ID: "a"}}})
 			return err
 		}},
 		{"ineligible", "", func(l leads) error { return l.SetEligibility(node, false) }},

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,5 +75,73 @@ func TestGetClientAllocs(t *testing.T) {
 		if _, err := ask(0); !errors.Is(err, rpc.ErrUnreachable) {
 			t.Errorf("error %v of a server that does not run, want %v", err, rpc.ErrUnreachable)
 		}
+	})
+}
+
+// TestReportsAreGatheredByConnection: clients of the leader have batches of their own, unless they
+// share connections; what another server forwards is one batch.
+func TestReportsAreGatheredByConnection(t *testing.T) {
+	for _, tt := range []struct {
+		shared, through int // connections of the clients, and servers after the leader
+		entries         string
+	}{
+		{0, 0, "6 AllocClientUpdateRequestType\n"},
+		{1, 0, "1 AllocClientUpdateRequestType\n"},
+		{0, 1, "1 AllocClientUpdateRequestType\n"},
+	} {
+		virtualtest.Test(t, func(t *testing.T) {
+			const nodes = 6
+			r := newRig(t, nodes, Config{Seed: 1, ClientConnections: tt.shared, Heartbeat: HeartbeatConfig{Grace: time.Hour}})
+			r.entries()
+			var wg sync.WaitGroup
+			for i := range nodes {
+				wg.Go(func() {
+					report := &rpc.AllocUpdateRequest{NodeID: testNode(i).ID, Alloc: []*rpc.Allocation{{ID: "a"}}}
+					if _, err := r.c.NodeServer((r.c.Leader()+tt.through)%r.c.Servers()).UpdateAlloc(t.Context(), report); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			r.want(fmt.Sprintf("%d shared connections, %d servers away", tt.shared, tt.through), r.entries(), tt.entries)
+		})
+	}
+}
+
+// TestWhatAWatchCosts: a query that waited runs again, and clients fetch what has changed.
+func TestWhatAWatchCosts(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		const ms = time.Millisecond
+		c := startCluster(t, Config{Seed: 1, Costs: Costs{Cores: 4, RPC: RPCCosts{Client: ms}}, Heartbeat: HeartbeatConfig{Grace: time.Hour}})
+		register(t, c, 0, 1)
+		c.SetNumSchedulers(1)
+		before, _ := c.cpuTime()
+		charged := func(what string, want int) {
+			t.Helper()
+			time.Sleep(time.Second)
+			now, _ := c.cpuTime()
+			if got := int((now - before) / ms); got != want {
+				t.Errorf("%s: %d calls of clients, want %d", what, got, want)
+			}
+			before = now
+		}
+		rest := make(chan rpc.ClientAllocsCall, 1)
+		ask := func(index uint64) *rpc.NodeClientAllocsResponse {
+			resp, err := c.NodeServer(1).GetClientAllocs(t.Context(), &rpc.NodeSpecificRequest{NodeID: testNode(0).ID, MinQueryIndex: index},
+				func(r rpc.ClientAllocsCall) { rest <- r })
+			if resp == nil && err == nil {
+				if _, err = c.RegisterJob(t.Context(), systemJob("sys")); err == nil {
+					resp, err = (<-rest)()
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return resp
+		}
+		index := ask(0).Index
+		charged("a list of nothing", 1)
+		ask(index)
+		charged("a job, and a list of something new, which is fetched", 3)
 	})
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -22,11 +23,11 @@ func TestWhatCosts(t *testing.T) {
 		beats, job int
 	}{
 		{"serving", Costs{RPC: RPCCosts{Serve: ms}}, 3 * 2, workersAsk},
+		{"calling", Costs{RPC: RPCCosts{Client: ms}}, 3, workersAsk},
 		{"sending", Costs{RPC: RPCCosts{Send: ms}}, 3, workersAsk},
 		{"heartbeats", Costs{RPC: RPCCosts{Heartbeat: ms}}, 3, 0},
 		{"evaluations of nodes", Costs{RPC: RPCCosts{NodeEval: ms}}, 0, 1},
 		{"scans of a job's evaluations", Costs{RPC: RPCCosts{WaitIndexScan: ms}}, 0, 1 + 2 + 3},
-		{"dispatching entries", Costs{Raft: RaftCosts{Dispatch: ms}}, 0, 12},
 		{"appending entries", Costs{Raft: RaftCosts{Append: ms}}, 0, 2 * 12},
 		{"entries, and plans taken for granted", Costs{FSM: FSMCosts{Entry: ms}}, 0, 3*12 + 3},
 		{"their garbage", Costs{FSM: FSMCosts{Entry: ms}, Garbage: 2}, 0, 3 * (3*12 + 3)},
@@ -82,6 +83,46 @@ func TestWhatCosts(t *testing.T) {
 				time.Sleep(time.Second)
 				charged("a job", tt.job)
 			})
+		})
+	}
+}
+
+// TestEntriesShareWrites: entries that come side by side wait for the disks of the leader and of
+// its followers together, and cost a write together.
+func TestEntriesShareWrites(t *testing.T) {
+	const ms = time.Millisecond
+	const nodes = 60
+	for _, tt := range []struct {
+		what        string
+		costs       RaftCosts
+		least, most time.Duration // of CPU time; the first entry may be on its way alone
+	}{
+		{"the leader's writes", RaftCosts{Dispatch: 10 * ms}, 10 * ms, 40 * ms},
+		{"the followers' writes", RaftCosts{Append: 10 * ms}, 2 * 10 * ms, 2 * 40 * ms},
+		{"further entries", RaftCosts{PerEntry: ms}, 3 * (nodes - 4) * ms, 3 * (nodes - 1) * ms},
+	} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 0, Config{Seed: 1, Costs: Costs{Cores: 4, Fsync: 100 * ms, Raft: tt.costs}})
+			time.Sleep(time.Second)
+			before, _ := r.c.cpuTime()
+			began := time.Now()
+			var wg sync.WaitGroup
+			for i := range nodes {
+				wg.Go(func() {
+					if _, err := r.c.NodeServer(0).Register(t.Context(), &rpc.NodeRegisterRequest{Node: testNode(i)}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			if took := time.Since(began); took < 200*ms || took > 700*ms {
+				t.Errorf("%s: %d entries took %v, want up to three writes on two disks", tt.what, nodes, took)
+			}
+			time.Sleep(time.Second)
+			after, _ := r.c.cpuTime()
+			if cpu := after - before; cpu < tt.least || cpu > tt.most {
+				t.Errorf("%s: %d entries took %v of CPU time, want %v to %v", tt.what, nodes, cpu, tt.least, tt.most)
+			}
 		})
 	}
 }

@@ -48,8 +48,9 @@ func (n nodeServer) UpdateStatus(ctx context.Context, req *rpc.NodeUpdateStatusR
 }
 
 func (n nodeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
-	return clientCall(ctx, n.server(), req.NodeID, "Node.UpdateAlloc", req.NodeID, func(l *server.Server) (*rpc.WriteResponse, error) {
-		return l.UpdateAllocs(n.cluster.withFailures(req))
+	through := n.server()
+	return clientCall(ctx, through, req.NodeID, "Node.UpdateAlloc", req.NodeID, func(l *server.Server) (*rpc.WriteResponse, error) {
+		return l.UpdateAllocs(through, n.cluster.withFailures(req))
 	})
 }
 

@@ -86,6 +86,7 @@ func (c *Compiled) build(read readFunc) error {
 	if sc.Fleet, err = b.fleet(c.spec.Force); err != nil {
 		return err
 	}
+	sc.Cluster.ClientConnections = c.def.Fleet.Connections
 	sc.Cluster.Seed, sc.Fleet.Seed = c.spec.Seed, c.spec.Seed
 	sc.Cluster.IndependentReplicas, sc.Thorough = c.spec.IndependentReplicas, c.spec.Thorough
 	if err := b.makeJobs(); err != nil {

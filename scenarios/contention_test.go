@@ -21,7 +21,7 @@ func massRestart(t *testing.T, broker string, cores int) *metrics.Result {
 	must(t, err)
 	c := &sc.Cluster.Costs
 	c.Cores, c.Pooled = cores, false
-	c.RPC.Serve, c.RPC.Heartbeat, c.RPC.NodeEval = 25*time.Millisecond, 25*time.Millisecond, 10*time.Millisecond
+	c.RPC.Serve, c.RPC.Heartbeat, c.RPC.NodeEval = 25*time.Millisecond, 25*time.Millisecond, 40*time.Millisecond
 	c.Raft.Dispatch = 10 * time.Millisecond
 	sc.Phases[2] = run.Phase{Name: "restart", Events: []run.Event{
 		at(1, clients.StopClients{Fraction: 1, For: time.Minute}),

@@ -28,7 +28,7 @@ func TestDesigns(t *testing.T) {
 		vars           map[string]any
 		less           figure // what the design has less of
 	}{
-		{"shedding", "reap-until-empty", map[string]any{"reaper_batch": 50}, writtenOff},
+		{"shedding", "reap-until-empty", map[string]any{"reaper_batch": 10}, writtenOff},
 		{"shedding", "reap-by-backlog", map[string]any{"reaper_batch": 10}, writtenOff},
 		{"shedding", "batch-updates", nil, storm},
 		{"shedding", "gather-downs", nil, storm},

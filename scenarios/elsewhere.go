@@ -156,7 +156,7 @@ func (c *Compiled) runElsewhere(ctx context.Context, r Real, tell func(Progress)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Jobs = c.jobIDs()
+	cfg.Jobs, cfg.Clients.Connections = c.jobIDs(), c.def.Fleet.Connections
 	words := c.def.Cluster.Args.(*clusterWords)
 	stay, err := realcluster.Enter(ctx, cfg, r.Dir, words.Schedulers, func(left realcluster.Cleaned) {
 		say("after a run that was killed: " + describeCleaned(left))

@@ -111,7 +111,7 @@ func TestVariables(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := c.scenario.Run.Params
-	if got["reaper_batch"] != int64(100) || got["report_allocations"] != true {
+	if got["reaper_batch"] != int64(100) || got["report_allocations"] != false {
 		t.Errorf("params %v", got)
 	}
 	if _, there := got["reaper_interval_s"]; there {

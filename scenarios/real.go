@@ -139,7 +139,10 @@ func (c *Compiled) runOwn(ctx context.Context, r Real, tell func(Progress)) (res
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, servers.Down()) }()
-	cfg := realcluster.Config{Processes: servers}
+	cfg := realcluster.Config{
+		Processes: servers,
+		Clients:   remote.Config{Connections: cmp.Or(c.def.Fleet.Connections, c.scenario.Fleet.Nodes)},
+	}
 	for _, s := range servers.Servers {
 		cfg.API = append(cfg.API, &api.Config{Address: "http://" + s.HTTP})
 	}

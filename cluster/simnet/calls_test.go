@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,7 +197,8 @@ func TestEndedLeaderships(t *testing.T) {
 }
 
 // TestPipelines: requests go one after the other, while more are on their way, and take the
-// link's time there and back.
+// link's time there and back. The other end stores together what was sent together, up to what
+// is one request in Raft.
 func TestPipelines(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		p := newPair(t, answers)
@@ -222,8 +224,26 @@ func TestPipelines(t *testing.T) {
 				t.Errorf("answer %d after %v, want %v", term, took, 2*oneWay)
 			}
 		}
-		if fmt.Sprint(p.received) != "[1 1 1]" {
-			t.Errorf("charged for %v entries, want one each", p.received)
+		if fmt.Sprint(p.received) != "[3]" {
+			t.Errorf("charged for %v entries, want three together", p.received)
+		}
+		p.received = nil
+		for _, entries := range []int{40, 24, 1} {
+			if _, err := pipe.AppendEntries(&raft.AppendEntriesRequest{Entries: slices.Repeat([]*raft.Log{{}}, entries)}, &raft.AppendEntriesResponse{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(10 * Turns)
+		if _, err := pipe.AppendEntries(&raft.AppendEntriesRequest{Entries: []*raft.Log{{}}}, &raft.AppendEntriesResponse{}); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			if err := (<-pipe.Consumer()).Error(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if fmt.Sprint(p.received) != "[64 1 1]" {
+			t.Errorf("charged for %v entries, want 64 together, one, and one sent later", p.received)
 		}
 		if err := pipe.Close(); err != nil {
 			t.Error(err)

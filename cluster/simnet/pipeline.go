@@ -12,6 +12,9 @@ import (
 // network transport.
 const maxInFlight = 128
 
+// maxEntries is how many entries a request has at most (raft, Config.MaxAppendEntries).
+const maxEntries = 64
+
 // pipeline sends AppendEntries requests over one link without waiting for answers. It keeps
 // their order, as a TCP connection does: the other end handles one after the other, while
 // more are on their way.
@@ -94,25 +97,67 @@ func (p *pipeline) Close() error {
 func (p *pipeline) handle() {
 	defer close(p.handled)
 	defer close(p.broken)
+	var next *appendFuture
 	for {
-		select {
-		case <-p.ctx.Done():
+		first := next
+		if first == nil {
+			select {
+			case <-p.ctx.Done():
+				return
+			case first = <-p.sent:
+			}
+		}
+		if !p.waitUntil(first.arrives) {
 			return
-		case f := <-p.sent:
-			if !p.waitUntil(f.arrives) {
-				return
-			}
-			f.err = p.deliver(f)
-			f.arrives = time.Now().Add(p.from.net.delay(string(p.to), string(p.from.addr), "append"))
-			p.handled <- f
-			if f.err != nil {
-				return
-			}
+		}
+		var group []*appendFuture
+		group, next = p.gather(first)
+		if !p.waitUntil(group[len(group)-1].arrives) || !p.handleAll(group) {
+			return
 		}
 	}
 }
 
-func (p *pipeline) deliver(f *appendFuture) error {
+// gather returns the requests that were sent with one that has arrived, and perhaps a later one,
+// which was not. Entries that a leader wrote together are one request in Raft; here they are
+// requests of instants that follow each other.
+func (p *pipeline) gather(first *appendFuture) (group []*appendFuture, next *appendFuture) {
+	group = []*appendFuture{first}
+	for entries := len(first.req.Entries); ; {
+		select {
+		case f := <-p.sent:
+			if entries += len(f.req.Entries); entries > maxEntries || f.start.Sub(group[len(group)-1].start) > 4*Turns {
+				return group, f
+			}
+			group = append(group, f)
+		default:
+			return group, nil
+		}
+	}
+}
+
+// handleAll delivers requests that came together. It reports whether the pipeline is whole.
+func (p *pipeline) handleAll(group []*appendFuture) bool {
+	var entries []*raft.Log
+	for _, f := range group {
+		entries = append(entries, f.req.Entries...)
+	}
+	for i, f := range group {
+		f.err = p.deliver(f, entries)
+		f.arrives = time.Now().Add(p.from.net.delay(string(p.to), string(p.from.addr), "append"))
+		p.handled <- f
+		if f.err != nil {
+			return false
+		}
+		entries = nil // the first request has stored all
+		if i < len(group)-1 {
+			time.Sleep(Turns) // their answers are apart, as the requests were
+		}
+	}
+	return true
+}
+
+func (p *pipeline) deliver(f *appendFuture, entries []*raft.Log) error {
 	n := p.from.net
 	// A lost request stalls the connection until the sender gives up.
 	if n.lost(string(p.from.addr), string(p.to), "append") {
@@ -124,7 +169,7 @@ func (p *pipeline) deliver(f *appendFuture) error {
 	if peer == nil {
 		return ErrUnreachable
 	}
-	answer, err := peer.deliver(p.ctx, f.req, nil)
+	answer, err := peer.deliver(p.ctx, f.req, entries, nil)
 	if err != nil {
 		return err
 	}

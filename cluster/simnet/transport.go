@@ -169,7 +169,11 @@ func carry[T any](t *Transport, to raft.ServerAddress, kind string, args any, da
 	if peer == nil {
 		return fmt.Errorf("%s to %s: %w", kind, to, ErrUnreachable)
 	}
-	answer, err := peer.deliver(t.ctx, args, data)
+	var entries []*raft.Log
+	if req, ok := any(args).(*raft.AppendEntriesRequest); ok {
+		entries = req.Entries
+	}
+	answer, err := peer.deliver(t.ctx, args, entries, data)
 	if err != nil {
 		return fmt.Errorf("%s to %s: %w", kind, to, err)
 	}
@@ -185,9 +189,9 @@ func carry[T any](t *Transport, to raft.ServerAddress, kind string, args any, da
 	return nil
 }
 
-// deliver hands a request to this server's Raft and waits for the answer, up to CallTimeout
-// or until the caller's context is done.
-func (t *Transport) deliver(caller context.Context, args any, data io.Reader) (any, error) {
+// deliver hands a request to this server's Raft, once entries are stored, and waits for the
+// answer, up to CallTimeout or until the caller's context is done.
+func (t *Transport) deliver(caller context.Context, args any, entries []*raft.Log, data io.Reader) (any, error) {
 	if t.cut.Err() != nil {
 		return nil, ErrUnreachable
 	}
@@ -195,14 +199,14 @@ func (t *Transport) deliver(caller context.Context, args any, data io.Reader) (a
 	defer timeout.Stop()
 	answer := make(chan raft.RPCResponse, 1)
 	rpc := raft.RPC{Command: args, Reader: data, RespChan: answer}
-	if req, ok := args.(*raft.AppendEntriesRequest); ok {
-		if t.recv != nil && len(req.Entries) > 0 {
-			t.recv(req.Entries)
-			// The select below would choose at random among what has happened meanwhile.
-			if t.cut.Err() != nil || caller.Err() != nil {
-				return nil, ErrUnreachable
-			}
+	if t.recv != nil && len(entries) > 0 {
+		t.recv(entries)
+		// The select below would choose at random among what has happened meanwhile.
+		if t.cut.Err() != nil || caller.Err() != nil {
+			return nil, ErrUnreachable
 		}
+	}
+	if req, ok := args.(*raft.AppendEntriesRequest); ok {
 		t.mu.Lock()
 		fast := t.heartbeat
 		t.mu.Unlock()

@@ -14,7 +14,7 @@ garbage = 0
 
 fleet {
   report_allocations = true
-  source             = "the published run's clients were real ones with a mock driver"
+  source             = "as Nomad's clients do"
 }
 
 server_link {

@@ -76,6 +76,8 @@ cluster {
 }
 
 fleet {
+  report_allocations = false # as in the published run: see heartbeat-storm
+
   group "clients" {
     nodes = var.nodes
   }

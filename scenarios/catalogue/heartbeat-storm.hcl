@@ -93,10 +93,21 @@ variable "fraction" {
   max         = 1
 }
 
+# In the published drains there is room for 29 entries of clients under 1.4.3 and for 173 under
+# 1.4.2. Thousands of clients that report write thousands (docs/findings).
 variable "report_allocations" {
-  description = "whether clients report allocations (default: as the cost class says)"
+  description = "whether clients report allocations"
   type        = "bool"
-  default     = null
+  default     = false
+}
+
+variable "client_connections" {
+  description = "connections to each server that its clients share; 0: each has its own"
+  type        = "integer"
+  default     = 0
+  min         = 0
+  max         = 1000000
+  optional    = true
 }
 
 variable "max_heartbeats_per_second" {
@@ -173,6 +184,7 @@ cluster {
 
 fleet {
   report_allocations = var.report_allocations
+  connections        = var.client_connections
 
   group "clients" {
     nodes = var.nodes

@@ -94,8 +94,8 @@ func (in *inputs) drainShedding(e *Estimate) {
 	batches := math.Ceil(canceled / in.batch)
 	e.add("phases.drain.raft_entries", "processed + K + u + ⌈canceled/B⌉: statuses, plans, reports and cancels", processed+in.k+in.reports+batches)
 	empty := e.add("phases.drain.queue_empty_s", "P + processed/r", in.place+processed/in.rate)
-	ticks := math.Max(0, batches-in.s)
-	e.add("phases.drain.recovery_s", "queue empty + (⌈canceled/B⌉ − S)·I: the ack of each job brings a batch, the timer the others", empty+ticks*in.interval)
+	ticks := math.Max(0, batches-processed)
+	e.add("phases.drain.recovery_s", "queue empty + (⌈canceled/B⌉ − processed)·I: each ack brings a batch, the timer the others", empty+ticks*in.interval)
 }
 
 // expiry returns the evaluations of the storm, and the seconds in which heartbeats run out.

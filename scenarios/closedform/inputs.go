@@ -142,18 +142,27 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	}
 	in.stormRate = rate(mixed)
 
-	alloc := system.PerPlacement + 2*c.Plan.PerAlloc + c.Plan.PerPlace + 2*c.FSM.Alloc
+	// Plans are verified and applied one after the other, but others are made meanwhile.
+	alloc := c.Plan.PerAlloc + c.Plan.PerPlace + c.FSM.Alloc
 	in.place = alloc.Seconds()
 	if reporting {
+		in.place += c.FSM.Alloc.Seconds()
 		busy := 0.0
 		if c.Cores > 0 {
-			in.place += 2 * (c.RPC.Serve + c.RPC.Send).Seconds() / (float64(c.Cores) * in.servers)
+			in.place += callsPerReport * c.RPC.Serve.Seconds() / (float64(c.Cores) * in.servers)
 			busy = in.n * (c.RPC.Serve + c.RPC.Send).Seconds() / float64(c.Cores)
 		}
-		in.reports = in.k * math.Max(1, busy/batchUpdateInterval)
+		// The leader's clients have batches of their own, and so has each other server.
+		in.reports = in.k * (in.n/in.servers + (in.servers-1)*math.Max(1, busy/batchUpdateInterval))
 	}
 	in.place *= in.n * (in.s + set["allocs_per_node"])
+	in.place += in.n*(system.PerPlacement+c.Plan.PerAlloc).Seconds() + in.reports*c.Raft.Dispatch.Seconds()
 }
+
+// callsPerReport is how often a server works for an allocation that is placed and reported: a
+// query runs again, the allocation is fetched, the query is made again, all this once more for
+// the report itself less the fetching, and the report is made and forwarded.
+const callsPerReport = 7
 
 // batchUpdateInterval is how long, in seconds, a server gathers reports of allocations
 // (nomad/node_endpoint.go, batchUpdateInterval).

@@ -65,15 +65,17 @@ type Fleet struct {
 	// ReportAllocations says whether clients report their allocations; nil leaves it to
 	// the cost class.
 	ReportAllocations *bool
-	RegisterStagger   time.Duration // zero = the default of nodesim, as for the next four
-	RegisterRetry     time.Duration
-	FirstHeartbeat    time.Duration
-	AllocSync         time.Duration
-	WatchBlock        time.Duration
-	StartDelay        Distribution // constant or uniform
-	StopDelay         Distribution
-	Groups            []Group `lang:"name=group"`
-	At                Range
+	// Connections is how many connections to a server its clients share; zero: each has its own.
+	Connections     int           `lang:"max=1000000"`
+	RegisterStagger time.Duration // zero = the default of nodesim, as for the next four
+	RegisterRetry   time.Duration
+	FirstHeartbeat  time.Duration
+	AllocSync       time.Duration
+	WatchBlock      time.Duration
+	StartDelay      Distribution // constant or uniform
+	StopDelay       Distribution
+	Groups          []Group `lang:"name=group"`
+	At              Range
 }
 
 // Group is clients that are alike.

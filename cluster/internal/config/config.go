@@ -49,9 +49,13 @@ type Config struct {
 	// PlanRejection is off by default, as in Nomad.
 	PlanRejection PlanRejectionConfig
 
-	// BatchUpdateInterval is how long a server gathers allocation updates of clients
-	// before it writes them in one entry; zero means 50 ms.
+	// BatchUpdateInterval is how long the leader gathers what comes over one connection of
+	// clients' reports on allocations before it writes them in one entry; zero means 50 ms. The
+	// other servers forward reports over one connection each.
 	BatchUpdateInterval time.Duration
+	// ClientConnections is how many connections to a server its clients share; zero means that
+	// each has its own, as Nomad's have.
+	ClientConnections int
 
 	// DataDir, when not empty, is where servers keep their Raft logs, votes (BoltDB) and
 	// snapshots, each in a directory of its own that Start makes and nobody removes. Empty

@@ -41,6 +41,8 @@ type RPCCosts struct {
 	// one or forwards it.
 	Serve time.Duration
 	Send  time.Duration
+	// Client is what a client's call costs the client, if clients share the servers' cores.
+	Client time.Duration
 	// Heartbeat is spent by the leader on a heartbeat that changes nothing.
 	Heartbeat time.Duration
 	// NodeEval is spent by the leader on each evaluation made for a node.
@@ -52,11 +54,13 @@ type RPCCosts struct {
 
 // RaftCosts is CPU time of the Raft machinery.
 type RaftCosts struct {
-	// Dispatch is spent by the leader and Append by each follower on an entry.
+	// Dispatch is spent by the leader and Append by each follower on a write to the log.
 	Dispatch time.Duration
 	Append   time.Duration
-	// PerKiB is spent on top, on either side, by the size of the entry.
-	PerKiB time.Duration
+	// PerEntry is spent on top, on either side, on each further entry of the write, and PerKiB
+	// by the size of all.
+	PerEntry time.Duration
+	PerKiB   time.Duration
 }
 
 // FSMCosts is CPU time every server spends on applying committed entries, one after

@@ -11,22 +11,22 @@ import (
 	"github.com/simctl/simctl/cluster/internal/fsm"
 )
 
-// Batcher gathers requests for a while and writes them as one.
+// Batcher gathers requests that share a key for a while and writes them as one.
 type Batcher[T any] struct {
 	window time.Duration
 	merge  func(all *T, one T)
 	write  func(T) (index uint64, err error)
 
 	mu     sync.Mutex
-	next   *Batch[T]
+	next   map[string]*Batch[T]
 	timers timers
 }
 
-// NewBatcher returns a batcher that merges what comes within a window of the first request,
+// NewBatcher returns a batcher that merges what comes within a window of a key's first request,
 // and then calls write on a goroutine of its own. Requests join in the order in which the
 // runtime ran their senders: write must sort them, so that equal batches are equal entries.
 func NewBatcher[T any](window time.Duration, merge func(all *T, one T), write func(T) (uint64, error)) *Batcher[T] {
-	return &Batcher[T]{window: window, merge: merge, write: write}
+	return &Batcher[T]{window: window, merge: merge, write: write, next: map[string]*Batch[T]{}}
 }
 
 // Batch is requests on their way.
@@ -48,37 +48,39 @@ func (b *Batch[T]) Wait() (index uint64, err error) {
 // errNotLeading answers what waits for a leader's watcher that has stopped.
 var errNotLeading = errors.New("server does not lead any more")
 
-// Add puts a request into the batch being gathered and returns that.
-func (b *Batcher[T]) Add(req T) *Batch[T] {
+// Add puts a request into the batch being gathered under a key and returns that.
+func (b *Batcher[T]) Add(key string, req T) *Batch[T] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	batch := b.next
+	batch := b.next[key]
 	if batch == nil {
 		batch = &Batch[T]{written: make(chan struct{})}
-		b.next = batch
-		batch.timer = b.timers.after(b.window, func() { b.flush(batch) })
+		b.next[key] = batch
+		batch.timer = b.timers.after(b.window, func() { b.flush(key, batch) })
 	}
 	b.merge(&batch.req, req)
 	return batch
 }
 
-func (b *Batcher[T]) flush(batch *Batch[T]) {
+func (b *Batcher[T]) flush(key string, batch *Batch[T]) {
 	b.mu.Lock()
-	if b.next == batch {
-		b.next = nil
+	if b.next[key] == batch {
+		delete(b.next, key)
 	}
 	b.mu.Unlock()
 	batch.index, batch.err = b.write(batch.req)
 	close(batch.written)
 }
 
-// Stop drops the batch being gathered and waits for one that is being written.
+// Stop drops the batches being gathered and waits for those that are being written.
 func (b *Batcher[T]) Stop() {
 	b.mu.Lock()
-	if batch := b.next; batch != nil && b.timers.disarm(batch.timer) {
-		b.next = nil
-		batch.err = errNotLeading
-		close(batch.written)
+	for key, batch := range b.next {
+		if b.timers.disarm(batch.timer) {
+			delete(b.next, key)
+			batch.err = errNotLeading
+			close(batch.written)
+		}
 	}
 	b.mu.Unlock()
 	b.timers.Wait()

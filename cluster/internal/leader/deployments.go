@@ -178,7 +178,7 @@ func (w *Deployments) evaluate(d *watchedDeployment) {
 	d.progress, d.replace = nil, nil
 	w.mu.Unlock()
 	if now := w.log.Snapshot().DeploymentOf(d.job); going && now.Active() && now.ID == d.id {
-		w.batch.Add(fsm.DesiredTransitionRequest{Reschedule: replace, Evals: []*broker.Evaluation{w.eval(now)}})
+		w.batch.Add("", fsm.DesiredTransitionRequest{Reschedule: replace, Evals: []*broker.Evaluation{w.eval(now)}})
 	}
 }
 

@@ -148,7 +148,7 @@ func (d *Drainer) look(ctx context.Context) {
 	}
 	leave = append(leave, d.migrations(snap, forced)...)
 	if len(leave) > 0 {
-		batch := d.batch.Add(d.request(snap, leave))
+		batch := d.batch.Add("", d.request(snap, leave))
 		select {
 		case <-batch.written:
 			d.seen = max(d.seen, batch.index)

@@ -31,14 +31,14 @@ func TestStoppedBatches(t *testing.T) {
 			written = append(written, all)
 			return uint64(len(written)), nil
 		})
-		dropped := b.Add("a")
+		dropped := b.Add("", "a")
 		b.Stop()
 		b.Stop()
 		if _, err := dropped.Wait(); !errors.Is(err, errNotLeading) {
 			t.Errorf("what was being gathered: %v, want %v", err, errNotLeading)
 		}
-		next := b.Add("b")
-		b.Add("c")
+		next := b.Add("", "b")
+		b.Add("", "c")
 		time.Sleep(time.Second - 1)
 		mu.Lock()
 		if len(written) > 0 {

@@ -14,13 +14,13 @@ import (
 
 // logWriter is the leader's disk in front of Raft: entries wait for a write to the log
 // before Raft sees them, and those that arrive during a write share the next one, as
-// Raft's own leader loop groups them (raft.go, dispatchLogs). It stands in front of
+// Raft's own leader loop groups them (raft.go, leaderLoop). It stands in front of
 // Raft rather than inside its log store because Raft's main goroutine must never
 // sleep: it would find several channels ready at once afterwards and choose among them
 // at random, and no run would repeat.
 type logWriter struct {
 	raft  *raft.Raft
-	fsync func() time.Duration // what the next write waits for the disk
+	write func(entries, bytes int) // takes as long as writing entries together does
 
 	// slots holds one for every entry handed to Raft and not yet applied. Raft's main
 	// goroutine blocks on a state machine that is 128 batches behind, and afterwards finds
@@ -46,9 +46,12 @@ type pendingEntry struct {
 // state machine (raft api.go, fsmMutateCh).
 const maxUnapplied = 100
 
-func newLogWriter(r *raft.Raft, fsync func() time.Duration) *logWriter {
+// maxGroup is how many entries share a write at most (raft, Config.MaxAppendEntries).
+const maxGroup = 64
+
+func newLogWriter(r *raft.Raft, write func(entries, bytes int)) *logWriter {
 	w := &logWriter{
-		raft: r, fsync: fsync, slots: make(chan struct{}, maxUnapplied),
+		raft: r, write: write, slots: make(chan struct{}, maxUnapplied),
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.run()
@@ -84,9 +87,12 @@ func (w *logWriter) halt() {
 	w.closed = true
 	w.mu.Unlock()
 	close(w.stop)
-	for _, e := range w.take() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.waiting {
 		close(e.handed)
 	}
+	w.waiting = nil
 }
 
 // wait returns when a writer that was halted is gone.
@@ -98,29 +104,23 @@ func (w *logWriter) halted() bool {
 	return w.closed
 }
 
-func (w *logWriter) take() []*pendingEntry {
+// take returns what arrived before now and may share a write, in the order of arrival. Entries
+// of one instant are in the order of their bytes, and not in that in which the runtime ran those
+// who wrote them. It reports whether anything waits at all.
+func (w *logWriter) take(now time.Time) (batch []*pendingEntry, some bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	batch := w.waiting
-	w.waiting = nil
-	return batch
-}
-
-// complete returns a batch that was taken at an instant, with the entries that arrived at that
-// instant afterwards. Entries of one instant are in the order of their bytes, and not in that
-// in which the runtime ran those who wrote them.
-func (w *logWriter) complete(batch []*pendingEntry, taken time.Time) []*pendingEntry {
-	w.mu.Lock()
-	late := 0
-	for late < len(w.waiting) && w.waiting[late].at.Equal(taken) {
-		late++
+	n := 0
+	for n < len(w.waiting) && w.waiting[n].at.Before(now) {
+		n++
 	}
-	batch, w.waiting = append(batch, w.waiting[:late]...), w.waiting[late:]
-	w.mu.Unlock()
-	slices.SortStableFunc(batch, func(a, b *pendingEntry) int {
+	slices.SortStableFunc(w.waiting[:n], func(a, b *pendingEntry) int {
 		return cmp.Or(a.at.Compare(b.at), bytes.Compare(a.data, b.data))
 	})
-	return batch
+	some, n = len(w.waiting) > 0, min(n, maxGroup)
+	batch = slices.Clone(w.waiting[:n])
+	w.waiting = slices.Delete(w.waiting, 0, n)
+	return batch, some
 }
 
 func (w *logWriter) run() {
@@ -131,25 +131,42 @@ func (w *logWriter) run() {
 			return
 		case <-w.wake:
 		}
-		for batch := w.take(); len(batch) > 0; batch = w.take() {
-			taken := time.Now()
-			time.Sleep(w.fsync())
-			for _, e := range w.complete(batch, taken) {
-				if w.halted() { // looked at first: with a slot free, either would be taken
-					close(e.handed)
-					continue
-				}
-				select {
-				case w.slots <- struct{}{}:
-				case <-w.stop:
-					close(e.handed)
-					continue
-				}
-				e.handed <- w.raft.Apply(e.data, 0)
-				// One entry an instant: Raft and its replication have taken it in before the
-				// next one comes, so how many share a batch does not depend on the runtime.
-				time.Sleep(simnet.Turns)
+		for {
+			time.Sleep(time.Nanosecond) // until nothing more can arrive at the instant before
+			batch, some := w.take(time.Now())
+			if !some {
+				break
 			}
+			w.hand(batch)
 		}
+	}
+}
+
+// hand writes entries together, and gives them to Raft one by one.
+func (w *logWriter) hand(batch []*pendingEntry) {
+	if len(batch) == 0 {
+		return
+	}
+	size := 0
+	for _, e := range batch {
+		size += len(e.data)
+	}
+	w.write(len(batch), size)
+	for _, e := range batch {
+		if w.halted() { // looked at first: with a slot free, either would be taken
+			close(e.handed)
+			continue
+		}
+		select {
+		case w.slots <- struct{}{}:
+		case <-w.stop:
+			close(e.handed)
+			continue
+		}
+		e.handed <- w.raft.Apply(e.data, 0)
+		// One entry an instant: Raft and its replication have taken it in before the
+		// next one comes, so how many share a batch does not depend on the runtime.
+		// Followers store together what they get so (simnet, pipeline).
+		time.Sleep(simnet.Turns)
 	}
 }

@@ -1,41 +1,60 @@
 package raftnode
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/simctl/simctl/internal/virtualtest"
 )
 
-// TestEntriesOfOneInstant: whichever of two entries comes first within an instant, and whether
-// the batch was taken before the other, the log has them in one order.
+// TestEntriesOfOneInstant: whichever of two entries comes first within an instant, the log has
+// them in one order, and what comes at the instant of taking waits for the next write.
 func TestEntriesOfOneInstant(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
-			for before := range 3 {
-				w := &logWriter{wake: make(chan struct{}, 1)}
-				w.apply([]byte("z"))
-				time.Sleep(time.Microsecond)
-				var batch []*pendingEntry
-				for i, data := range order {
-					if i == before {
-						batch = w.take()
-					}
-					w.apply([]byte(data))
+			w := &logWriter{wake: make(chan struct{}, 1)}
+			w.apply([]byte("z"))
+			time.Sleep(time.Nanosecond)
+			for _, data := range order {
+				w.apply([]byte(data))
+			}
+			time.Sleep(time.Nanosecond)
+			w.apply([]byte("later"))
+			got := ""
+			batch, _ := w.take(time.Now())
+			for _, e := range batch {
+				got += string(e.data)
+			}
+			if got != "zab" {
+				t.Errorf("arrived as z%v: written as %s, want zab", order, got)
+			}
+			if batch, some := w.take(time.Now()); len(batch) > 0 || !some {
+				t.Errorf("took %d entries at the instant of their arrival, and some wait: %v", len(batch), some)
+			}
+		}
+	})
+}
+
+// TestGroupsAreBounded: a write has 64 entries at most, in the order of their arrival.
+func TestGroupsAreBounded(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		w := &logWriter{wake: make(chan struct{}, 1)}
+		for i := range 100 {
+			w.apply(fmt.Append(nil, i))
+			time.Sleep(time.Nanosecond)
+		}
+		next := 0
+		for _, want := range []int{64, 36, 0} {
+			batch, some := w.take(time.Now())
+			if len(batch) != want || some != (want > 0) {
+				t.Fatalf("after %d entries: took %d and some waited: %v; want %d", next, len(batch), some, want)
+			}
+			for _, e := range batch {
+				if string(e.data) != fmt.Sprint(next) {
+					t.Fatalf("entry %d has %q", next, e.data)
 				}
-				if before == 2 {
-					batch = w.take()
-				}
-				taken := time.Now()
-				time.Sleep(time.Microsecond)
-				w.apply([]byte("later"))
-				got := ""
-				for _, e := range w.complete(batch, taken) {
-					got += string(e.data)
-				}
-				if got != "zab" {
-					t.Errorf("arrived as %v, %d before the batch was taken: written as %s, want zab", order, before, got)
-				}
+				next++
 			}
 		}
 	})

@@ -19,8 +19,8 @@ type Options struct {
 	Seed      int64 // for the draws that follow the node's end
 	Storage   *Storage
 	Transport *simnet.Transport
-	// Fsync is how long the next write to the log waits for the disk.
-	Fsync func() time.Duration
+	// Write takes as long as the leader does to write entries to its log together.
+	Write func(entries, bytes int)
 	// Full reports whether the disk has no room for entries; nil: it always has.
 	Full func() bool
 	// LedBefore reports whether the leader that is being established is not the cluster's
@@ -73,7 +73,7 @@ func (n *Node) Start(fsm raft.FSM) error {
 	n.Raft = r
 	r.RegisterObserver(raft.NewObserver(nil, false, n.ties.observe))
 	n.joined.Store(true)
-	n.writer = newLogWriter(r, n.opts.Fsync)
+	n.writer = newLogWriter(r, n.opts.Write)
 	n.Transport.Listen(func(term uint64) bool { return n.Leads() && n.Term() == term })
 	return nil
 }

@@ -35,7 +35,7 @@ func startNodes(t *testing.T, n int, later *atomic.Bool) []*Node {
 		}
 		node := New(Options{
 			Addr: addr, Peers: addrs, Config: cfg.Raft, Seed: int64(i), Storage: storage,
-			Transport: network.NewTransport(addr, nil), Fsync: func() time.Duration { return 0 }, LedBefore: later.Load,
+			Transport: network.NewTransport(addr, nil), Write: func(int, int) {}, LedBefore: later.Load,
 		})
 		if err := node.Start(nothing{}); err != nil {
 			t.Fatal(err)

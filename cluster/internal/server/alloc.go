@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -34,15 +35,34 @@ func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, 
 		return nil, err
 	}
 	query := &state.Watch{NodeID: req.NodeID, Index: req.MinQueryIndex, FromTable: s.cfg.Habits.TableIndexFirst}
-	rest := func() (*rpc.NodeClientAllocsResponse, error) {
+	answer := func() (*rpc.NodeClientAllocsResponse, error) {
 		snap := s.Snapshot()
-		return back(ctx, p, &rpc.NodeClientAllocsResponse{Allocs: snap.NodeAllocs(req.NodeID).All(), Index: query.Answer(snap)}, nil)
+		resp, err := back(ctx, p, &rpc.NodeClientAllocsResponse{Allocs: snap.NodeAllocs(req.NodeID).All(), Index: query.Answer(snap)}, nil)
+		if err != nil || !slices.ContainsFunc(resp.Allocs, func(a *rpc.Allocation) bool { return a.AllocModifyIndex > req.MinQueryIndex }) {
+			return resp, err
+		}
+		return fetch(ctx, s, req.NodeID, resp)
 	}
-	query.Wake = func() { resume(rest) }
+	query.Wake = func() {
+		resume(func() (*rpc.NodeClientAllocsResponse, error) {
+			s.compute(p.key+"/again", s.cfg.Costs.RPC.Serve)
+			return answer()
+		})
+	}
 	if s.store.Watch(query, s.longestQuery(req)) {
 		return nil, nil
 	}
-	return rest()
+	return answer()
+}
+
+// fetch is the call for the allocations themselves, Alloc.GetAllocs, of which clients are told
+// the indexes first (client/client.go, watchAllocations). The answer has had them already.
+func fetch(ctx context.Context, s *Server, nodeID string, resp *rpc.NodeClientAllocsResponse) (*rpc.NodeClientAllocsResponse, error) {
+	p := s.fromClient(nodeID, "Alloc.GetAllocs")
+	if err := p.there(ctx); err != nil {
+		return nil, err
+	}
+	return back(ctx, p, resp, nil)
 }
 
 // longestQuery returns how long a blocking query may wait: up to a sixteenth longer than it
@@ -53,9 +73,10 @@ func (s *Server) longestQuery(req *rpc.NodeSpecificRequest) time.Duration {
 	return longest + time.Duration(draw%uint64(max(longest/jitterFraction, 1)))
 }
 
-// UpdateAllocs answers Node.UpdateAlloc on the leader: the report joins the batch that is
-// being gathered, and the call returns when the batch is written.
-func (s *Server) UpdateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
+// UpdateAllocs answers Node.UpdateAlloc on the leader, which the report has reached through a
+// server: itself, or one that has forwarded it. The report joins the batch that is being gathered
+// from its connection, and the call returns when the batch is written.
+func (s *Server) UpdateAllocs(through *Server, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
 	if len(req.Alloc) == 0 {
 		return nil, fmt.Errorf("node %s: must update at least one allocation", req.NodeID)
 	}
@@ -82,11 +103,24 @@ func (s *Server) UpdateAllocs(req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, 
 			evals = append(evals, leader.PendingEval(s.NewID("alloc-eval", a.ID), trigger, leader.JobOf(snap, old)))
 		}
 	}
-	index, err := s.updates.Add(fsm.AllocClientUpdateRequest{Alloc: updates, Evals: evals}).Wait()
+	index, err := s.updates.Add(s.connection(through, req.NodeID), fsm.AllocClientUpdateRequest{Alloc: updates, Evals: evals}).Wait()
 	if err != nil {
 		return nil, err
 	}
 	return &rpc.WriteResponse{Index: index}, nil
+}
+
+// connection names the connection over which the leader gets a client's call. Nomad keeps the
+// batch of Node.UpdateAlloc in an endpoint that every connection has one of (nomad/server.go,
+// setupRpcServer). A server forwards all calls over one connection.
+func (s *Server) connection(through *Server, nodeID string) string {
+	switch shared := s.cfg.ClientConnections; {
+	case through != s:
+		return through.addr
+	case shared > 0:
+		return strconv.FormatUint(simnet.HashStrings(s.seed, "connection", nodeID)%uint64(shared), 10)
+	}
+	return nodeID
 }
 
 // mayUpdate returns an error unless a release takes reports of a node.

@@ -50,7 +50,7 @@ func (s *Server) writeEvals(outstanding, token string, evals ...*broker.Evaluati
 	}
 	req := fsm.EvalUpdateRequest{Evals: evals}
 	if s.cfg.Design.UpdateWindow > 0 {
-		_, err := s.evalUpdates.Add(req).Wait()
+		_, err := s.evalUpdates.Add("", req).Wait()
 		return err
 	}
 	_, err := s.Write(fsm.EvalUpdate.With(&req))

@@ -50,7 +50,7 @@ func Forward[T any](ctx context.Context, s *Server, method string, fn func(leade
 		return fn(l)
 	}
 	s.compute("send/"+method, s.cfg.Costs.RPC.Send)
-	return carry(ctx, &path{s.shared.Network.Send, s.addr, l, method, s.addr + method}, fn)
+	return carry(ctx, &path{s.shared.Network.Send, s.addr, l, method, s.addr + method, 0}, fn)
 }
 
 // FromClient carries a client's call to a server and the answer back. A server that does
@@ -69,11 +69,12 @@ type path struct {
 	from   string
 	to     *Server
 	method string
-	key    string // under which the server spends CPU time
+	key    string        // under which the server spends CPU time
+	caller time.Duration // what the caller spends on the same cores
 }
 
 func (s *Server) fromClient(nodeID, method string) *path {
-	return &path{s.shared.Network.SendClient, nodeID, s, method, method + nodeID}
+	return &path{s.shared.Network.SendClient, nodeID, s, method, method + nodeID, s.cfg.Costs.RPC.Client}
 }
 
 // carry sends a call to a server, which runs fn, and the answer back.
@@ -93,7 +94,7 @@ func (p *path) there(ctx context.Context) error {
 	if p.to.dead() {
 		return rpc.ErrUnreachable
 	}
-	p.to.compute(p.key, p.to.cfg.Costs.RPC.Serve)
+	p.to.compute(p.key, p.to.cfg.Costs.RPC.Serve+p.caller)
 	return nil
 }
 

@@ -42,7 +42,6 @@ func (s *Server) begin(c fsm.Command) entry {
 	if err != nil {
 		return entry{err: err}
 	}
-	s.compute("dispatch/"+c.Type.String(), s.cfg.Costs.Raft.Dispatch+perKiB(len(data), s.cfg.Costs.Raft.PerKiB))
 	e.handed = s.Node.Write(data)
 	return e
 }

@@ -233,7 +233,7 @@ func (s *Server) invalidateHeartbeat(nodeID string) {
 	}
 	if s.cfg.Design.DownWindow > 0 && req.Status == rpc.NodeStatusDown {
 		req.UpdatedAt = s.Wall().Unix()
-		_, _ = s.downs.Add(fsm.NodesDownRequest{Nodes: []rpc.NodeUpdateStatusRequest{*req}}).Wait()
+		_, _ = s.downs.Add("", fsm.NodesDownRequest{Nodes: []rpc.NodeUpdateStatusRequest{*req}}).Wait()
 		return
 	}
 	// The node stays as it is when the write fails: the next leader starts its timer anew.

@@ -158,7 +158,7 @@ func (s *Server) Start() error {
 	}
 	s.Node = raftnode.New(raftnode.Options{
 		Addr: s.addr, Peers: peers, Config: s.cfg.Raft, Seed: int64(s.seed), Storage: s.opts.Storage,
-		Transport: s.shared.Network.NewTransport(s.addr, s.receiveEntries), Fsync: s.fsync,
+		Transport: s.shared.Network.NewTransport(s.addr, s.receiveEntries), Write: s.writeEntries,
 		Full:      func() bool { return s.opts.Host.Full.Load() > 0 },
 		LedBefore: func() bool { return s.shared.Ledger.Leaderships() > 1 },
 	})
@@ -250,15 +250,26 @@ func (s *Server) fsync() time.Duration {
 	return s.cfg.Costs.Fsync + time.Duration(s.opts.Host.Disk.Load())
 }
 
-// receiveEntries charges what storing replicated entries costs a follower.
+// writeEntries takes as long as a leader does to write entries to its log.
+func (s *Server) writeEntries(entries, bytes int) {
+	s.persist("dispatch", s.cfg.Costs.Raft.Dispatch, entries, bytes)
+}
+
+// receiveEntries takes as long as a follower does to store entries that come together.
 func (s *Server) receiveEntries(entries []*raft.Log) {
 	bytes := 0
 	for _, e := range entries {
 		bytes += len(e.Data)
 	}
-	s.compute("append", time.Duration(len(entries))*s.cfg.Costs.Raft.Append+perKiB(bytes, s.cfg.Costs.Raft.PerKiB))
-	time.Sleep(s.fsync())
+	s.persist("append", s.cfg.Costs.Raft.Append, len(entries), bytes)
 	s.awaitApplied()
+}
+
+// persist charges one write of entries, and waits for the disk.
+func (s *Server) persist(key string, write time.Duration, entries, bytes int) {
+	c := s.cfg.Costs.Raft
+	s.compute(key, write+time.Duration(entries-1)*c.PerEntry+perKiB(bytes, c.PerKiB))
+	time.Sleep(s.fsync())
 }
 
 // applyPoll is how often a follower that has too much to apply looks whether it still has.

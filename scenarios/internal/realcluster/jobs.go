@@ -25,12 +25,7 @@ func (c *Cluster) asJob(j *rpc.Job) *api.Job {
 		group := api.NewTaskGroup(g.Name, g.Count)
 		group.Tasks = []*api.Task{task}
 		group.EphemeralDisk = &api.EphemeralDisk{SizeMB: at(g.Resources.DiskMB)}
-		// A max_parallel of zero leaves out deployments.
-		group.Update = &api.UpdateStrategy{MaxParallel: at(g.MaxParallel)}
-		if g.MaxParallel > 0 && g.ProgressDeadline > 0 {
-			group.Update.ProgressDeadline = at(g.ProgressDeadline)
-			group.Update.HealthyDeadline = at(min(g.ProgressDeadline-time.Second, 5*time.Minute))
-		}
+		group.Update = update(j.Type, g)
 		switch {
 		case g.MaxClientDisconnect == 0:
 		case semver.Compare("v"+c.Version, "v1.8.0") < 0:
@@ -39,12 +34,24 @@ func (c *Cluster) asJob(j *rpc.Job) *api.Job {
 		default:
 			group.Disconnect = &api.DisconnectStrategy{LostAfter: at(g.MaxClientDisconnect)}
 		}
-		if j.Type == rpc.JobTypeBatch || j.Type == rpc.JobTypeSysBatch {
-			group.Update = nil // which batch jobs must not have
-		}
 		job.TaskGroups = append(job.TaskGroups, group)
 	}
 	return job
+}
+
+// update returns how a group is updated; nil: as servers have it. They give system jobs deployments
+// since 1.11 unless told otherwise, and batch jobs must not have any.
+func update(jobType string, g rpc.TaskGroup) *api.UpdateStrategy {
+	switch {
+	case jobType == rpc.JobTypeBatch, jobType == rpc.JobTypeSysBatch, jobType == rpc.JobTypeSystem && g.MaxParallel == 0:
+		return nil
+	}
+	u := &api.UpdateStrategy{MaxParallel: at(g.MaxParallel)} // zero leaves out deployments
+	if g.MaxParallel > 0 && g.ProgressDeadline > 0 {
+		u.ProgressDeadline = at(g.ProgressDeadline)
+		u.HealthyDeadline = at(min(g.ProgressDeadline-time.Second, 5*time.Minute))
+	}
+	return u
 }
 
 func at[T any](v T) *T { return &v }
