@@ -149,7 +149,7 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 		in.place += c.FSM.Alloc.Seconds()
 		busy := 0.0
 		if c.Cores > 0 {
-			in.place += callsPerReport * c.RPC.Serve.Seconds() / (float64(c.Cores) * in.servers)
+			in.place += (queriesPerReport*c.RPC.Query + 2*c.RPC.Serve).Seconds() / (float64(c.Cores) * in.servers)
 			busy = in.n * (c.RPC.Serve + c.RPC.Send).Seconds() / float64(c.Cores)
 		}
 		// The leader's clients have batches of their own, and so has each other server.
@@ -159,10 +159,10 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	in.place += in.n*(system.PerPlacement+c.Plan.PerAlloc).Seconds() + in.reports*c.Raft.Dispatch.Seconds()
 }
 
-// callsPerReport is how often a server works for an allocation that is placed and reported: a
-// query runs again, the allocation is fetched, the query is made again, all this once more for
-// the report itself less the fetching, and the report is made and forwarded.
-const callsPerReport = 7
+// queriesPerReport is how often a server is asked about an allocation that is placed and reported:
+// a query runs again, the allocation is fetched, and the query is made again. The report changes
+// the allocation, so all this happens once more, less the fetching.
+const queriesPerReport = 5
 
 // batchUpdateInterval is how long, in seconds, a server gathers reports of allocations
 // (nomad/node_endpoint.go, batchUpdateInterval).

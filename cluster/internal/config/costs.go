@@ -41,6 +41,9 @@ type RPCCosts struct {
 	// one or forwards it.
 	Serve time.Duration
 	Send  time.Duration
+	// Query is spent by a server on telling a client of its allocations, and again when it asks
+	// for them, or when its query has waited.
+	Query time.Duration
 	// Client is what a client's call costs the client, if clients share the servers' cores.
 	Client time.Duration
 	// Heartbeat is spent by the leader on a heartbeat that changes nothing.

@@ -30,7 +30,7 @@ func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, 
 	if s == nil {
 		return nil, rpc.ErrUnreachable
 	}
-	p := s.fromClient(req.NodeID, "Node.GetClientAllocs")
+	p := s.fromClient(req.NodeID, "Node.GetClientAllocs", s.cfg.Costs.RPC.Query)
 	if err := p.there(ctx); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, 
 	}
 	query.Wake = func() {
 		resume(func() (*rpc.NodeClientAllocsResponse, error) {
-			s.compute(p.key+"/again", s.cfg.Costs.RPC.Serve)
+			s.compute(p.key+"/again", s.cfg.Costs.RPC.Query)
 			return answer()
 		})
 	}
@@ -58,7 +58,7 @@ func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, 
 // fetch is the call for the allocations themselves, Alloc.GetAllocs, of which clients are told
 // the indexes first (client/client.go, watchAllocations). The answer has had them already.
 func fetch(ctx context.Context, s *Server, nodeID string, resp *rpc.NodeClientAllocsResponse) (*rpc.NodeClientAllocsResponse, error) {
-	p := s.fromClient(nodeID, "Alloc.GetAllocs")
+	p := s.fromClient(nodeID, "Alloc.GetAllocs", s.cfg.Costs.RPC.Query)
 	if err := p.there(ctx); err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func Forward[T any](ctx context.Context, s *Server, method string, fn func(leade
 		return fn(l)
 	}
 	s.compute("send/"+method, s.cfg.Costs.RPC.Send)
-	return carry(ctx, &path{s.shared.Network.Send, s.addr, l, method, s.addr + method, 0}, fn)
+	return carry(ctx, &path{s.shared.Network.Send, s.addr, l, method, s.addr + method, s.cfg.Costs.RPC.Serve}, fn)
 }
 
 // FromClient carries a client's call to a server and the answer back. A server that does
@@ -60,7 +60,7 @@ func FromClient[T any](ctx context.Context, s *Server, nodeID, method string, fn
 		var zero T
 		return zero, rpc.ErrUnreachable
 	}
-	return carry(ctx, s.fromClient(nodeID, method), fn)
+	return carry(ctx, s.fromClient(nodeID, method, s.cfg.Costs.RPC.Serve), fn)
 }
 
 // path is the way of one call to a server.
@@ -70,11 +70,12 @@ type path struct {
 	to     *Server
 	method string
 	key    string        // under which the server spends CPU time
-	caller time.Duration // what the caller spends on the same cores
+	cost   time.Duration // how much
 }
 
-func (s *Server) fromClient(nodeID, method string) *path {
-	return &path{s.shared.Network.SendClient, nodeID, s, method, method + nodeID, s.cfg.Costs.RPC.Client}
+// fromClient returns the way of a client's call, which costs the server so much.
+func (s *Server) fromClient(nodeID, method string, cost time.Duration) *path {
+	return &path{s.shared.Network.SendClient, nodeID, s, method, method + nodeID, cost + s.cfg.Costs.RPC.Client}
 }
 
 // carry sends a call to a server, which runs fn, and the answer back.
@@ -94,7 +95,7 @@ func (p *path) there(ctx context.Context) error {
 	if p.to.dead() {
 		return rpc.ErrUnreachable
 	}
-	p.to.compute(p.key, p.to.cfg.Costs.RPC.Serve+p.caller)
+	p.to.compute(p.key, p.cost)
 	return nil
 }
 
