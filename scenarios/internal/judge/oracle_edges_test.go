@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/metrics"
@@ -16,7 +17,7 @@ import (
 // each, and a job.
 func withJob(t *testing.T, j *rpc.Job) (*oracle, broker.JobID) {
 	t.Helper()
-	return consult(placed{jobs: []*rpc.Job{j}}.snapshot(t), 0, nil), broker.JobID{Namespace: j.Namespace, ID: j.ID}
+	return consult(placed{jobs: []*rpc.Job{j}}.snapshot(t), cluster.Waiting{}), broker.JobID{Namespace: j.Namespace, ID: j.ID}
 }
 
 // allocOf is an allocation of a job that runs.
@@ -184,7 +185,7 @@ func TestRoomThatIsKnown(t *testing.T) {
 		{"one is free", 10, 10, 9, 2, true},
 	} {
 		o, id := withJob(t, j)
-		o.blocked[id], o.since, o.freed["node0"] = c.blocked, c.since, c.freed
+		o.blocked[id], o.waiting.Since, o.freed["node0"] = c.blocked, c.since, c.freed
 		for i := range c.leaving {
 			o.take(allocOf(j, fmt.Sprint(i), "node0", stopped, at(c.freed)))
 		}
@@ -268,7 +269,7 @@ func TestWhatTheOutcomeLeavesOut(t *testing.T) {
 	outcome := func(change func(p *placed)) string {
 		p := base
 		change(&p)
-		return consult(p.snapshot(t), 0, nil).outcome()
+		return consult(p.snapshot(t), cluster.Waiting{}).outcome()
 	}
 	want := outcome(func(*placed) {})
 	for name, got := range map[string]string{
@@ -309,7 +310,7 @@ func TestDifferencesAreCounted(t *testing.T) {
 		p.jobs = append(p.jobs, job(rpc.JobTypeService, 3-i, 1))
 	}
 	for range 5 { // whatever the order of a map
-		got := AsOracle("drain", p.snapshot(t), 0, nil).Detail
+		got := AsOracle("drain", p.snapshot(t), cluster.Waiting{}).Detail
 		first, second := strings.Index(got, "service-000"), strings.Index(got, "service-001")
 		if first < 0 || second < first || strings.Contains(got, "service-003") || !strings.Contains(got, "service-002") ||
 			!strings.Contains(got, "4 differences from the oracle") || !strings.Contains(got, "4 jobs on 2 ready nodes: 4 allocations wanted, 0 run, 0 jobs wait") {
@@ -326,7 +327,7 @@ func TestDeploymentsOfTheState(t *testing.T) {
 			return tx.UpsertDeployment(&rpc.Deployment{ID: "d" + id, Namespace: "default", JobID: id})
 		}))
 	}
-	o := consult(s.Snapshot(), 0, nil)
+	o := consult(s.Snapshot(), cluster.Waiting{})
 	for _, id := range []string{"a", "b"} {
 		if got := o.deploys[broker.JobID{Namespace: "default", ID: id}]; got != "d"+id {
 			t.Errorf("deployment %q of job %s", got, id)
@@ -385,7 +386,7 @@ func TestHistoriesOfTheState(t *testing.T) {
 		for i, entry := range c.entries {
 			must(t, s.Update(uint64(i+1), entry))
 		}
-		if o := consult(s.Snapshot(), c.since, nil); o.ok() != c.ok {
+		if o := consult(s.Snapshot(), cluster.Waiting{Since: c.since}); o.ok() != c.ok {
 			t.Errorf("%s: in order is %v, want %v: %v", c.name, o.ok(), c.ok, o)
 		}
 	}
@@ -398,14 +399,14 @@ func TestWhatIsWanted(t *testing.T) {
 		allocs: []string{"system-000/node0", "system-000/node1", "system-000/node2", "service-000/node0", "service-000/node1"},
 		nodes:  func(n []*rpc.Node) { n[2].Status = rpc.NodeStatusReady },
 	}
-	wantCheck(t, AsOracle("drain", p.snapshot(t), 0, nil), InvariantOracle, true, "2 jobs on 3 ready nodes: 5 allocations wanted, 5 run, 0 jobs wait")
+	wantCheck(t, AsOracle("drain", p.snapshot(t), cluster.Waiting{}), InvariantOracle, true, "2 jobs on 3 ready nodes: 5 allocations wanted, 5 run, 0 jobs wait")
 }
 
 // TestDatacenters: a job of another datacenter is not wanted on the nodes of this one.
 func TestDatacenters(t *testing.T) {
 	elsewhere := job(rpc.JobTypeSystem, 0, 1)
 	elsewhere.Datacenters = []string{"dc2"}
-	wantCheck(t, AsOracle("drain", placed{jobs: []*rpc.Job{elsewhere}}.snapshot(t), 0, nil), InvariantOracle, true, "0 allocations wanted")
+	wantCheck(t, AsOracle("drain", placed{jobs: []*rpc.Job{elsewhere}}.snapshot(t), cluster.Waiting{}), InvariantOracle, true, "0 allocations wanted")
 }
 
 func TestOutcomeOf(t *testing.T) {
