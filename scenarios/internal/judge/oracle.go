@@ -21,6 +21,7 @@ import (
 // to be plainly right rather than to place anything: of a service job it knows how many
 // allocations there must be, not on which nodes.
 type oracle struct {
+	snap    *state.Snapshot
 	nodes   map[string]*rpc.Node
 	ordered []*rpc.Node // by ID
 	used    map[string]rpc.Resources
@@ -57,10 +58,10 @@ type jobView struct {
 
 // groupView is the allocations of one task group.
 type groupView struct {
-	on    map[string]int  // live ones by node
-	over  map[string]bool // for jobs that run on every node: the nodes where nothing is placed again
-	names map[string]int  // live ones that are not unknown, by name
-	ended int             // batch: those that count as having run
+	on    map[string]int               // live ones by node
+	over  map[string]bool              // for jobs that run on every node: the nodes where nothing is placed again
+	names map[string][]*rpc.Allocation // live ones that are not unknown, by name
+	ended int                          // batch: those that count as having run
 	// held has the names of failed allocations of the job's latest deployment. While it goes on
 	// its watcher decides about them, and it does not hear of those that were healthy before.
 	// When it ends, nothing has to look at the job again (docs/adr/0500).
@@ -75,7 +76,7 @@ const maxWrong = 3
 // consult compares a state with what its jobs and nodes ask for.
 func consult(snap *state.Snapshot, waiting cluster.Waiting) *oracle {
 	o := &oracle{
-		nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{}, leaving: map[string]rpc.Resources{},
+		snap: snap, nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{}, leaving: map[string]rpc.Resources{},
 		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]uint64{}, planned: map[broker.JobID]uint64{},
 		waiting: waiting, freed: map[string]uint64{},
 		deploys: map[broker.JobID]string{}, replaced: map[string]bool{}, looked: map[broker.JobID]uint64{},
@@ -219,7 +220,7 @@ func (o *oracle) comparable(job *rpc.Job, group string, g *groupView) int {
 func (g *groupView) missing() int {
 	n := 0
 	for name := range g.held {
-		if g.names[name] == 0 {
+		if len(g.names[name]) == 0 {
 			n++
 		}
 	}
@@ -258,7 +259,7 @@ func (o *oracle) take(a *rpc.Allocation) {
 	g := v.groups[a.TaskGroup]
 	if g == nil {
 		g = &groupView{
-			on: map[string]int{}, over: map[string]bool{}, names: map[string]int{},
+			on: map[string]int{}, over: map[string]bool{}, names: map[string][]*rpc.Allocation{},
 			held: map[string]bool{},
 		}
 		v.groups[a.TaskGroup] = g
@@ -292,7 +293,7 @@ func (o *oracle) take(a *rpc.Allocation) {
 	if a.ClientStatus == rpc.AllocClientUnknown {
 		g.unknown++
 	} else {
-		g.names[a.Name]++
+		g.names[a.Name] = append(g.names[a.Name], a)
 	}
 	o.compareAlloc(a, v.job)
 }

@@ -226,7 +226,7 @@ func TestComparable(t *testing.T) {
 	g := func() *groupView {
 		return &groupView{
 			on: map[string]int{"node0": 2, "node2": 1}, over: map[string]bool{"node1": true, "node2": true}, live: 3, ended: 1,
-			names: map[string]int{"a": 1}, held: map[string]bool{"a": true, "b": true, "c": true},
+			names: map[string][]*rpc.Allocation{"a": {{}}}, held: map[string]bool{"a": true, "b": true, "c": true},
 		}
 	}
 	for _, c := range []struct {
@@ -390,6 +390,54 @@ func TestHistoriesOfTheState(t *testing.T) {
 			t.Errorf("%s: in order is %v, want %v: %v", c.name, o.ok(), c.ok, o)
 		}
 	}
+}
+
+// TestNamesThatAnUpdateRepeats: the first two allocations of each line run under one name, and the
+// others are over. "a1<x" is a of version 1, in the place of x.
+func TestNamesThatAnUpdateRepeats(t *testing.T) {
+	for _, c := range []struct {
+		allocs string
+		want   bool
+	}{
+		{"a1<x b1<x x0", true},
+		{"a1<x b1<x", true},
+		{"a2<x b1<x x1", true},
+		{"a1<x b1<x x1", false},
+		{"a1<c b1<x c1<x x0", true},
+		{"a1<c b1<x c1<x", true},
+		{"a1<c b1<x c1<x x1", false},
+		{"a1<x x0", true},
+		{"a1<x x1", false},
+		{"a1 b1", false},
+		{"a1<x b1<y x0 y0", false},
+		{"a1<x b1<y", false},
+	} {
+		s := state.New()
+		var running []*rpc.Allocation
+		j := job(rpc.JobTypeService, 0, 2)
+		for i, text := range strings.Fields(c.allocs) {
+			text, previous, _ := strings.Cut(text, "<")
+			a := allocOf(j, text[:1], "node", func(a *rpc.Allocation) { a.JobVersion, a.PreviousAllocation = uint64(text[1]-'0'), previous })
+			if i < 2 {
+				running = append(running, a)
+			} else {
+				stopped(a)
+			}
+			must(t, s.Update(uint64(i+1), func(tx *state.Tx) error {
+				return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{a}})
+			}))
+		}
+		o := consult(s.Snapshot(), cluster.Waiting{})
+		if o.updatedTwice(running[0], running[1]) != c.want || o.updatedTwice(running[1], running[0]) != c.want {
+			t.Errorf("%s: repeated by an update: %v", c.allocs, !c.want)
+		}
+		running = append(running, allocOf(j, "z", "node"))
+		if want := map[bool]int{true: 2, false: 3}[c.want]; o.severally(running) != want {
+			t.Errorf("%s and another count as %d, want %d", c.allocs, o.severally(running), want)
+		}
+	}
+	p := placed{jobs: []*rpc.Job{job(rpc.JobTypeService, 0, 3)}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 again"}}
+	wantCheck(t, AsOracle("drain", p.snapshot(t), cluster.Waiting{}), InvariantOracle, false, "service-000.group[0] runs 2 times")
 }
 
 // TestWhatIsWanted counts by the jobs, and what runs by the state.
