@@ -143,6 +143,23 @@ func TestHeardTooLate(t *testing.T) {
 	})
 }
 
+// TestForgottenAsItFires: a node that is forgotten when its timer has fired, and before that could say
+// so, does not expire.
+func TestForgottenAsItFires(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		var e expiries
+		h := NewHeartbeats(someHeartbeats, 1, e.add)
+		h.Start(nil)
+		h.Reset("a")
+		delete(h.timers, "a") // as Clear does, which comes too late for the timer
+		time.Sleep(time.Minute)
+		if got := e.take(); got != "" {
+			t.Errorf("%q expired", got)
+		}
+		h.Stop()
+	})
+}
+
 // TestCheckPeriodic: which jobs can be launched again and again.
 func TestCheckPeriodic(t *testing.T) {
 	for _, c := range []struct {
