@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -64,6 +66,54 @@ func TestNodesThatCannotStart(t *testing.T) {
 	if err := n.Transport.Close(); err != nil {
 		t.Error(err)
 	}
+	if _, err := countLife(unreadableVotes{}); err == nil {
+		t.Error("processes were counted that nobody can read")
+	}
+	if _, err := countLife(fullVotes{}); err == nil {
+		t.Error("a process was counted that nobody could write down")
+	}
+	if err := newLogStore(unreadable{}).review(); err == nil {
+		t.Error("a log was reviewed that nobody can read")
+	}
+}
+
+// fullVotes are votes on a disk without room.
+type fullVotes struct{ raft.StableStore }
+
+func (fullVotes) GetUint64([]byte) (uint64, error) { return 0, nil }
+func (fullVotes) SetUint64([]byte, uint64) error   { return syscall.ENOSPC }
+
+// TestRestoredSnapshots: one that comes from the leader stands for entries that may never have been
+// agreed on. One that a process starts with does not.
+func TestRestoredSnapshots(t *testing.T) {
+	for joined, want := range map[bool]string{false: "[0 1 1 1 1 1 1]", true: "[0 1 1 0 0 0 1]"} {
+		storage, err := NewStorages("", false).New("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		trans := simnet.New(1, simnet.Link{}, simnet.Link{}).NewTransport("a", nil)
+		n := New(Options{Addr: "a", Storage: storage, Transport: trans, LedBefore: new(atomic.Bool).Load})
+		for i := range uint64(6) {
+			if err := n.Logs.StoreLog(&raft.Log{Index: i + 1, Term: 1, Type: raft.LogNoop}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := n.Restored(); err != nil || n.applied.Load() != 0 {
+			t.Errorf("without a snapshot: %v, applied %d", err, n.applied.Load())
+		}
+		sink, err := storage.snaps.Create(raft.SnapshotVersionMax, 5, 1, raft.Configuration{}, 0, trans)
+		if err := errors.Join(err, sink.Close()); err != nil {
+			t.Fatal(err)
+		}
+		n.Applied(2)
+		n.joined.Store(joined)
+		if err := n.Restored(); err != nil || n.applied.Load() != 5 || fmt.Sprint(n.Logs.termsUpTo(6)) != want {
+			t.Errorf("joined %v: %v, applied %d, terms %v; want 5 and %s", joined, err, n.applied.Load(), n.Logs.termsUpTo(6), want)
+		}
+		if err := trans.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestPeersThatAreRemoved are no beginnings.
@@ -116,8 +166,13 @@ func TestWhatALogRemembers(t *testing.T) {
 		if len(types) != 8 || types[2] != fsm.EvalUpdate.Type || types[3] != types[2] || types[4] == types[2] || types[6] != 0 || types[7] != 0 {
 			t.Errorf("types %v", types)
 		}
-		if got := l.TypesBetween(6, 9); !slices.Equal(got, make([]fsm.Type, 3)) {
-			t.Errorf("types of what is not there: %v", got)
+		if got := l.TypesBetween(5, 6); types[5] == 0 || !slices.Equal(got, types[5:6]) {
+			t.Errorf("the type of the last: %v, want %v", got, types[5:6])
+		}
+		for after := range uint64(3) {
+			if got := l.TypesBetween(6+after, 9+after); !slices.Equal(got, make([]fsm.Type, 3)) {
+				t.Errorf("types of what is not there: %v", got)
+			}
 		}
 		for upTo, want := range []uint64{0, 0, 0, 3, 4, 4, 4, 4, 4} {
 			if got := l.lastCommand(uint64(upTo)); got != want {
@@ -176,6 +231,12 @@ func TestStoragesOnDisk(t *testing.T) {
 	opened(NewStorages(dir, true).New("a"))
 	if _, err := NewStorages(dir, false).New("a"); err == nil || !strings.Contains(err.Error(), "a cluster needs a data directory without servers") {
 		t.Errorf("a new cluster where an old one is: %v", err)
+	}
+	if err := errors.Join(os.RemoveAll(kept[2].dir), os.WriteFile(kept[2].dir, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kept[2].Reopen(); err == nil || !strings.Contains(err.Error(), "open the Raft log") {
+		t.Errorf("a file in the place of its directory: %v", err)
 	}
 	memory, err := NewStorages("", false).New("a")
 	if err != nil {
