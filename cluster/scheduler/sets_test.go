@@ -212,3 +212,109 @@ func TestSkippedNodes(t *testing.T) {
 		t.Errorf("%d nodes were considered, want %d; chosen: %v", g.work.Scored, maxSkip+2, n)
 	}
 }
+
+// TestListsOfNodesStay: who has a list of ready nodes keeps it as it is.
+func TestListsOfNodesStay(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(3)
+	ids := func(nodes []*rpc.Node) (list []string) {
+		for _, n := range nodes {
+			list = append(list, n.ID+" "+n.NodeClass)
+		}
+		return list
+	}
+	before := w.cache.readyNodes(w.store.Snapshot())
+	w.node("n01", func(n *rpc.Node) { n.NodeClass = "c2" })
+	w.want("after a change", ids(w.cache.readyNodes(w.store.Snapshot())), "[n00 c1 n01 c2 n02 c1]")
+	w.status("n00", rpc.NodeStatusDown)
+	w.want("without one", ids(w.cache.readyNodes(w.store.Snapshot())), "[n01 c2 n02 c1]")
+	w.want("the first list", ids(before), "[n00 c1 n01 c1 n02 c1]")
+}
+
+// TestBlockedAgainForClasses: an evaluation that finds no room again waits for the classes that it has
+// considered now.
+func TestBlockedAgainForClasses(t *testing.T) {
+	w := newWorld(t)
+	w.node("n00")
+	w.register(job(rpc.JobTypeService, "svc", 11))
+	e := w.eval("svc", rpc.JobTypeService, broker.TriggeredByJobRegister)
+	first := w.run(e)
+	if len(first.created) != 1 {
+		t.Fatalf("%d evaluations, want one that is blocked", len(first.created))
+	}
+	w.node("n01", func(n *rpc.Node) { n.NodeClass, n.Resources = "c2", rpc.Resources{CPUMHz: 1} })
+	again := w.run(first.created[0])
+	if again.reblock == nil || !again.reblock.ClassEligibility["c2"] || first.created[0].ClassEligibility["c2"] {
+		t.Errorf("blocked again: %+v", again.reblock)
+	}
+}
+
+// TestUnknownUntilItExpires: a system job's evaluation that leaves an unknown allocation alone does not
+// forget it.
+func TestUnknownUntilItExpires(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(2)
+	w.register(job(rpc.JobTypeSystem, "sys", 0, group(func(tg *rpc.TaskGroup) { tg.MaxClientDisconnect = time.Minute })))
+	w.runJob("sys")
+	w.report("sys", rpc.AllocClientRunning, nil)
+	w.status("n00", rpc.NodeStatusDisconnected)
+	for range 3 {
+		w.runJob("sys")
+	}
+	w.want("while it may come back", w.places("sys"), "[sys.g[0] on n00 sys.g[0] on n01]")
+	w.now = w.now.Add(2 * time.Minute)
+	w.runJob("sys")
+	w.want("afterwards", w.places("sys"), "[sys.g[0] on n01]")
+}
+
+// TestDeploymentsOfSystemJobs: which deployment a plan has, and when that is over.
+func TestDeploymentsOfSystemJobs(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(3)
+	j := w.register(job(rpc.JobTypeSystem, "sys", 0))
+	run := func() *systemRun {
+		a := &attempt{
+			snap: w.store.Snapshot(), job: w.store.Snapshot().JobByID(j.Namespace, j.ID), rand: w.rand, deploys: true,
+			eval: &broker.Evaluation{Namespace: j.Namespace, JobID: j.ID, Type: rpc.JobTypeSystem},
+			plan: &Plan{NodeUpdate: map[string][]*rpc.Allocation{}, NodeAllocation: map[string][]*rpc.Allocation{}},
+		}
+		return &systemRun{attempt: a}
+	}
+	deployment := func(status string) {
+		w.update(func(tx *state.Tx) error {
+			return tx.UpsertDeployment(&rpc.Deployment{ID: "d", Namespace: j.Namespace, JobID: j.ID, JobCreateIndex: j.CreateIndex, Status: status, Groups: []rpc.DeploymentGroup{{Name: "g"}}})
+		})
+	}
+	if d := run().takeDeployment(); d != nil || run().carriesDeployment() {
+		t.Errorf("nothing to place or to update makes %+v", d)
+	}
+	s := run()
+	s.places = []systemPlace{{}}
+	if d := s.takeDeployment(); d == nil || !d.Active() || s.deploymentID != d.ID {
+		t.Errorf("the first placements make %+v, of which new allocations are: %q", d, s.deploymentID)
+	}
+	for status, c := range map[string]struct{ carries, ends, of bool }{
+		rpc.DeploymentRunning: {true, false, true}, rpc.DeploymentFailed: {true, false, false}, rpc.DeploymentSuccessful: {false, false, false},
+	} {
+		deployment(status)
+		s := run()
+		d := s.takeDeployment()
+		s.carryDeployment(d)
+		if d == nil || s.carriesDeployment() != c.carries || len(s.plan.DeploymentUpdates) > 0 != c.ends || (s.deploymentID == "d") != c.of || s.plan.Deployment != nil != c.carries {
+			t.Errorf("nothing runs, and the deployment is %s: carried %v, ended by %d updates, of new allocations %q", status, s.carriesDeployment(), len(s.plan.DeploymentUpdates), s.deploymentID)
+		}
+	}
+}
+
+// TestDeploymentOfOneGroup: it wants what runs, without what the plan stops.
+func TestDeploymentOfOneGroup(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(3)
+	w.register(job(rpc.JobTypeSystem, "sys", 0))
+	for _, want := range []int{3, 2} {
+		if got := w.planOnce("sys", true).Deployment.Groups[0].DesiredTotal; got != want {
+			t.Errorf("%d are wanted, want %d", got, want)
+		}
+		w.status("n00", rpc.NodeStatusDown)
+	}
+}
