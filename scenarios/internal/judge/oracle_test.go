@@ -268,6 +268,27 @@ func TestRoomThatNobodyIsToldOf(t *testing.T) {
 			t.Errorf("untold %v: in order is %v, want %v: %v", c.untold, o.ok(), c.ok, o)
 		}
 	}
+	full := placed{jobs: []*rpc.Job{job(rpc.JobTypeService, 0, 7)}, allocs: []string{
+		"service-000/node0", "service-000/node0", "service-000/node0", "service-000/node1", "service-000/node1", "service-000/node1"}}
+	waits := map[broker.JobID]uint64{{Namespace: rpc.DefaultNamespace, ID: "service-000"}: 3}
+	if o := consult(full.snapshot(t), cluster.Waiting{Unwritten: waits}); !o.ok() {
+		t.Errorf("a job that waits for room without an evaluation: %v", o)
+	}
+	for _, c := range []struct {
+		planned [2]uint64 // of two evaluations that are blocked
+		ok      bool
+	}{{[2]uint64{5, 2}, false}, {[2]uint64{2, 5}, false}, {[2]uint64{2, 3}, true}} {
+		s := state.New()
+		s.Adopt(p.snapshot(t))
+		must(t, s.Update(s.Index()+1, func(tx *state.Tx) error {
+			one, two := eval("one", "service-000", broker.StatusBlocked), eval("two", "service-000", broker.StatusBlocked)
+			one.SnapshotIndex, two.SnapshotIndex = c.planned[0], c.planned[1]
+			return tx.UpsertEvals(one, two)
+		}))
+		if o := consult(s.Snapshot(), cluster.Waiting{Untold: map[string]uint64{"node0": 4, "node1": 4}}); o.ok() != c.ok {
+			t.Errorf("planned at %d, and room since 4: in order is %v, want %v: %v", c.planned, o.ok(), c.ok, o)
+		}
+	}
 	saw := cluster.Waiting{Untold: map[string]uint64{"node0": 3, "node1": 3}, Unwritten: map[broker.JobID]uint64{{Namespace: rpc.DefaultNamespace, ID: "service-000"}: 3}}
 	if o := consult(p.snapshot(t), saw); o.ok() {
 		t.Errorf("room that was there when the job was planned counts as unknown: %v", o)
