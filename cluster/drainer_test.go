@@ -120,6 +120,43 @@ func TestDrainSurvivesFailover(t *testing.T) {
 	})
 }
 
+// TestEndOfADrainWakes: since Nomad 1.11.2 who waits for room is told of a node whose drain a user
+// ends. Before, it waits on until there is room elsewhere.
+func TestEndOfADrainWakes(t *testing.T) {
+	for _, wakes := range []bool{false, true} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 2, Config{Seed: 1, Habits: Habits{DrainEndWakes: wakes}})
+			const node = "node-00001"
+			r.ok(nil, r.c.DrainNode(t.Context(), node, &rpc.DrainStrategy{Deadline: -1}, false))
+			time.Sleep(10 * time.Second)
+			big := serviceJob("svc", 4, 0)
+			big.TaskGroups[0].Resources.CPUMHz = 3000 // one on a node
+			r.ok(r.c.RegisterJob(t.Context(), big))
+			time.Sleep(time.Second)
+			ends := func(eligible bool, live, untold int) {
+				t.Helper()
+				r.ok(nil, r.c.DrainNode(t.Context(), node, nil, eligible))
+				time.Sleep(time.Second)
+				if n, w := len(r.live("svc")), r.c.Waiting(); n != live || len(w.Untold) != untold || untold > 0 && w.Untold[node] == 0 {
+					t.Errorf("drain ended, eligible %v, wakes %v: %d run, and nobody was told of %v", eligible, wakes, n, w.Untold)
+				}
+			}
+			ends(false, 1, 0)
+			if wakes {
+				ends(true, 2, 0)
+			} else {
+				ends(true, 1, 1)
+			}
+			ends(true, len(r.live("svc")), len(r.c.Waiting().Untold)) // it was eligible
+			r.bringUp(testNode(2))
+			time.Sleep(time.Second)
+			if n, w := len(r.live("svc")), r.c.Waiting(); n != 3 || len(w.Untold) > 0 {
+				t.Errorf("with room elsewhere: %d run, and nobody was told of %v", n, w.Untold)
+			}
+		})
+	}
+}
+
 // TestEligibility: becoming ineligible costs an entry; becoming eligible again makes
 // evaluations as becoming ready does.
 func TestEligibility(t *testing.T) {

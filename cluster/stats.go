@@ -117,25 +117,29 @@ func (c *Cluster) StorageError() error {
 	return nil
 }
 
-// BlockedSince returns the index from which on the leader has announced room to evaluations
-// that wait for it; zero without one. What it took over from an earlier leader, or when its
-// broker was resumed, was told of no room that appeared before that (Nomad, too, restores
-// blocked evaluations without looking: nomad/leader.go, restoreEvals).
-func (c *Cluster) BlockedSince() uint64 {
-	l := c.leader()
-	if l == nil {
-		return 0
-	}
-	return l.BlockedSince()
+// Waiting is what the leader knows of those who wait for room and the state does not say.
+type Waiting struct {
+	// Since is the index from which on the leader has announced room. What it took over from an
+	// earlier leader, or when its broker was resumed, was told of no room that appeared before
+	// that (Nomad, too, restores blocked evaluations without looking: nomad/leader.go, restoreEvals).
+	Since uint64
+	// Untold has the nodes, by ID, that have got room of which nobody was told, and the index at
+	// which they got it.
+	Untold map[string]uint64
+	// Unwritten has the jobs that wait, and the index since which each does, if no evaluation is
+	// written.
+	Unwritten map[broker.JobID]uint64
 }
 
-// WaitingUnwritten returns the jobs that wait for room, and the index since which each does, if
-// the state does not say so because no evaluation is written.
-func (c *Cluster) WaitingUnwritten() map[broker.JobID]uint64 {
-	if l := c.leader(); l != nil && c.cfg.Design.WorkQueue {
-		return l.Waiting()
+// Waiting returns the zero value without a leader.
+func (c *Cluster) Waiting() (w Waiting) {
+	if l := c.leader(); l != nil {
+		w.Since, w.Untold = l.Blocked().Announced()
+		if c.cfg.Design.WorkQueue {
+			w.Unwritten = l.Blocked().Jobs()
+		}
 	}
-	return nil
+	return w
 }
 
 // Acknowledged returns the highest index of a write that a caller was told of.

@@ -63,6 +63,28 @@ func TestPlansThatConflict(t *testing.T) {
 	})
 }
 
+// TestBlockingAgainTooLate: an evaluation that a worker would block again after its nack timer fired
+// is not blocked again, and the account does not say that it was.
+func TestBlockingAgainTooLate(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		slow := map[string]SchedulerCosts{"service": {PerNode: 4 * time.Second}}
+		r := newRig(t, 2, Config{Seed: 1, Servers: 1, Eval: EvalConfig{NackTimeout: 10 * time.Second}, Costs: Costs{Cores: 4, Scheduler: slow}})
+		big := serviceJob("svc", 3, 0)
+		big.TaskGroups[0].Resources.CPUMHz = 3000 // one on a node
+		r.ok(r.c.RegisterJob(t.Context(), big))
+		time.Sleep(30 * time.Second)
+		small := testNode(2)
+		small.Resources.CPUMHz = 1000
+		r.bringUp(small) // which makes planning take 12 s
+		time.Sleep(20 * time.Second)
+		r.ok(nil, r.c.PurgeNode(t.Context(), small.ID))
+		time.Sleep(time.Minute)
+		if b := r.c.Stats(); b.BlockedJobs != 1 || b.Broker.Unacked != 0 || len(r.live("svc")) != 2 {
+			t.Errorf("%d jobs wait for room, %d evaluations are out and %d allocations run; want 1, 0 and 2", b.BlockedJobs, b.Broker.Unacked, len(r.live("svc")))
+		}
+	})
+}
+
 // TestCallsOnTheWay: a call that is lost, or comes to a server that has died meanwhile, fails and
 // does nothing.
 func TestCallsOnTheWay(t *testing.T) {

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -104,8 +103,8 @@ func TestWorkQueueGarbage(t *testing.T) {
 		r.ok(r.c.RegisterJob(t.Context(), large))
 		time.Sleep(time.Second)
 		r.report("stop", false)
-		if st := r.c.Stats(); st.BlockedJobs != 1 || fmt.Sprint(r.c.WaitingUnwritten()) == "map[]" {
-			t.Fatalf("%d jobs wait for room, %v", st.BlockedJobs, r.c.WaitingUnwritten())
+		if st := r.c.Stats(); st.BlockedJobs != 1 || len(r.c.Waiting().Unwritten) == 0 {
+			t.Fatalf("%d jobs wait for room, %v", st.BlockedJobs, r.c.Waiting().Unwritten)
 		}
 		r.entries()
 		r.ok(nil, r.c.ForceGC(t.Context()))

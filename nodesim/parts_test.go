@@ -1,7 +1,9 @@
 package nodesim
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -316,5 +318,18 @@ func TestReportsOfTheInstant(t *testing.T) {
 	}
 	if n := len(c.changes(&cfg, time.Second)); n != 1 {
 		t.Errorf("%d changes at the instant of one", n)
+	}
+}
+
+// TestDefaultResources: a node offers what the manual says.
+func TestDefaultResources(t *testing.T) {
+	manual, err := os.ReadFile("../docs/scenario-language.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := DefaultResources
+	row := fmt.Sprintf("| `resources { cpu memory disk }` | %d MHz, %d MB, %d MB |", d.CPUMHz, d.MemoryMB, d.DiskMB)
+	if !strings.Contains(string(manual), row) {
+		t.Errorf("the manual does not say %q", row)
 	}
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -176,4 +177,48 @@ func TestRefusesWhatItCannotHandle(t *testing.T) {
 	r := w.run(w.eval("j", rpc.JobTypeSystem, broker.TriggeredByRetryFailedAlloc))
 	w.want("outcome", []any{len(r.plans), r.final.Status, r.final.StatusDescription},
 		[]any{0, broker.StatusFailed, "scheduler cannot handle 'alloc-failure' evaluation reason"})
+}
+
+// TestUpdateTakenInPart: the applier refuses what is for one node, and with it a stop whose
+// replacement it takes on another. The next attempt stops the highest name, which is one too many, and
+// replaces the old allocation again: a name runs twice, as in Nomad before 1.5.10 (docs/adr/0302).
+func TestUpdateTakenInPart(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(3)
+	w.register(job(rpc.JobTypeService, "svc", 9))
+	w.runJob("svc")
+	w.change("svc", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz = 150 }))
+	var stay, replaced []string
+	r := w.run(w.eval("svc", rpc.JobTypeService, broker.TriggeredByJobRegister), func(p *Plan) {
+		for _, node := range p.nodes() {
+			for _, a := range p.NodeUpdate[node] {
+				here := slices.ContainsFunc(p.NodeAllocation[node], func(b *rpc.Allocation) bool { return b.PreviousAllocation == a.ID })
+				if len(stay) == 0 && !here && len(p.NodeAllocation[node]) > 0 {
+					free := roomy.Sub(w.store.Snapshot().NodeAllocs(node).Used)
+					w.update(func(tx *state.Tx) error {
+						return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{{ID: "filler", Namespace: "default", JobID: "other", NodeID: node, Resources: free}}})
+					})
+					stay = append(stay, a.Name)
+				}
+			}
+		}
+	})
+	w.want("attempts, and refused in the first", []int{len(r.plans), len(r.results[0].RejectedNodes)}, []int{2, 1})
+	for name, n := range w.count("svc") {
+		if n > 1 {
+			replaced = append(replaced, name)
+		}
+	}
+	if len(w.live("svc")) != 9 || !slices.Contains(replaced, stay[0]) {
+		t.Errorf("%d run, twice %v; want 9, and %v twice", len(w.live("svc")), replaced, stay)
+	}
+}
+
+// count counts the job's live allocations by name.
+func (w *world) count(jobID string) map[string]int {
+	n := map[string]int{}
+	for _, name := range w.names(jobID) {
+		n[name]++
+	}
+	return n
 }

@@ -155,3 +155,112 @@ func TestUpdateRoom(t *testing.T) {
 		}
 	}
 }
+
+// TestSplit: into which set an allocation comes, by its client, its node and its group
+// (reconcile_util.go, filterByTainted).
+func TestSplit(t *testing.T) {
+	type change = func(*rpc.Allocation)
+	client := func(status string) change { return func(a *rpc.Allocation) { a.ClientStatus = status } }
+	stop := func(a *rpc.Allocation) { a.DesiredStatus = rpc.AllocDesiredStop }
+	leave := func(a *rpc.Allocation) { a.Migrate = true }
+	old := func(a *rpc.Allocation) { a.JobVersion = 1 }
+	complete, failed, unknown, pending := client(rpc.AllocClientComplete), client(rpc.AllocClientFailed), client(rpc.AllocClientUnknown), client(rpc.AllocClientPending)
+	w := newWorld(t)
+	away := func(since time.Duration) change {
+		return func(a *rpc.Allocation) { a.DisconnectedAt = w.now.Add(-since).UnixNano() }
+	}
+	short, long := away(10*time.Second), away(time.Hour)
+	drains := func(n *rpc.Node) { n.Drain = &rpc.DrainStrategy{} }
+	w.node("ready")
+	w.node("drains", drains)
+	w.node("down", func(n *rpc.Node) { n.Status = rpc.NodeStatusDown })
+	w.node("drained down", drains, func(n *rpc.Node) { n.Status = rpc.NodeStatusDown })
+	w.node("away", func(n *rpc.Node) { n.Status = rpc.NodeStatusDisconnected })
+	j := w.register(job(rpc.JobTypeService, "svc", 1))
+	j.Version = 2
+	for _, c := range []struct {
+		node    string
+		patient bool // its group lets allocations survive a disconnection
+		batch   bool
+		changes []change
+		want    string
+	}{
+		{"ready", false, false, nil, "kept"},
+		{"ready", true, false, nil, "kept"},
+		{"drains", false, false, nil, "kept"},
+		{"ready", false, false, []change{leave}, "migrate"},
+		{"down", false, false, []change{leave}, "migrate"},
+		{"down", false, false, nil, "lost"},
+		{"gone", false, false, nil, "lost"},
+		{"down", false, false, []change{complete}, "kept"},
+		{"down", false, false, []change{failed}, "kept"},
+		{"ready", false, false, []change{complete, old}, "kept"},
+		{"ready", false, true, []change{complete}, "kept"},
+		{"ready", false, true, []change{complete, old}, ""},
+		{"ready", false, true, []change{old}, "kept"},
+
+		{"away", false, false, nil, "lost"},
+		{"away", true, false, nil, "disconnecting"},
+		{"away", true, false, []change{pending}, "lost"},
+		{"away", true, false, []change{unknown, short}, "waits"},
+		{"away", true, false, []change{unknown, short, stop}, "kept"},
+		{"away", true, false, []change{unknown, long}, "lost"},
+
+		{"down", true, false, []change{unknown, short}, "waits"},
+		{"drained down", true, false, []change{unknown, short}, "waits"},
+		{"down", true, false, []change{unknown, short, stop}, "lost"},
+		{"down", true, false, []change{unknown, long}, "lost"},
+		{"ready", false, false, []change{unknown, short}, "kept"},
+		{"ready", true, false, []change{short}, "reconnecting"},
+		{"ready", true, false, []change{short, stop}, "reconnecting"},
+		{"ready", true, false, []change{short, failed}, "reconnecting"},
+		{"ready", true, false, []change{short, failed, stop}, ""},
+		{"ready", true, false, []change{unknown, long}, "lost"},
+		{"ready", true, false, []change{unknown, long, leave}, "migrate"},
+		{"drains", true, false, []change{unknown, long, leave}, "lost"},
+		{"drains", true, false, []change{unknown, short}, "reconnecting"},
+		{"drains", true, false, []change{short, leave}, "reconnecting"},
+	} {
+		a := &rpc.Allocation{ID: "a", Namespace: j.Namespace, JobID: j.ID, NodeID: c.node, JobVersion: 2, CreateIndex: w.index, DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientRunning}
+		for _, f := range c.changes {
+			f(a)
+		}
+		tg := j.TaskGroups[0]
+		if c.patient {
+			tg.MaxClientDisconnect = time.Minute
+		}
+		g := &genericRun{attempt: &attempt{snap: w.store.Snapshot(), now: w.now, job: j}, batch: c.batch, nodes: map[string]*rpc.Node{}}
+		s := &groupState{tg: &tg}
+		g.split(s, []*rpc.Allocation{a})
+		got := ""
+		for set, has := range map[string]bool{
+			"kept": len(s.kept) > 0, "migrate": len(s.migrate) > 0, "lost": len(s.lost) > 0, "disconnecting": len(s.disconnecting) > 0,
+			"reconnecting": len(s.reconnecting) > 0, "waits": g.waits,
+		} {
+			if has {
+				got += set
+			}
+		}
+		if got != c.want {
+			t.Errorf("on a node that is %s, of a group that is patient %v, batch %v, %s, %s, away since %d, to leave %v: %q, want %q",
+				c.node, c.patient, c.batch, a.ClientStatus, a.DesiredStatus, a.DisconnectedAt, a.Migrate, got, c.want)
+		}
+	}
+}
+
+// TestIsReplaced: an allocation is if any of the job is in its place.
+func TestIsReplaced(t *testing.T) {
+	w := newWorld(t)
+	j := w.register(job(rpc.JobTypeBatch, "b", 3))
+	var allocs []*rpc.Allocation
+	for _, id := range []string{"a", "b", "c"} {
+		allocs = append(allocs, &rpc.Allocation{ID: id, Namespace: j.Namespace, JobID: j.ID, NodeID: "n", PreviousAllocation: "before " + id})
+	}
+	w.update(func(tx *state.Tx) error { return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: allocs}) })
+	g := &genericRun{attempt: &attempt{snap: w.store.Snapshot(), eval: &broker.Evaluation{Namespace: j.Namespace, JobID: j.ID}}}
+	for _, a := range allocs {
+		if g.isReplaced(a) || !g.isReplaced(&rpc.Allocation{ID: a.PreviousAllocation}) {
+			t.Errorf("%s is replaced: %v, and what it replaced: %v", a.ID, g.isReplaced(a), !g.isReplaced(a))
+		}
+	}
+}

@@ -81,3 +81,33 @@ func TestNoTwoReturnToRaftAtOneInstant(t *testing.T) {
 		})
 	}
 }
+
+// TestAnswersThatEndPipelines: Raft draws a timeout when a pipeline ends, as it does after an answer
+// without success. Two of these that arrive at one instant reach it at two; other answers need not.
+func TestAnswersThatEndPipelines(t *testing.T) {
+	for _, success := range []bool{true, false} {
+		virtualtest.Test(t, func(t *testing.T) {
+			p := newPair(t, func(rpc raft.RPC) { rpc.Respond(&raft.AppendEntriesResponse{Success: success}, nil) })
+			settled := make(chan time.Time, 2)
+			for range 2 {
+				go func() {
+					pipe, err := p.a.AppendEntriesPipeline("b", "b")
+					if err != nil {
+						t.Error(err)
+					}
+					f, err := pipe.AppendEntries(&raft.AppendEntriesRequest{Term: 1}, &raft.AppendEntriesResponse{})
+					if err == nil {
+						err = f.Error()
+					}
+					if err != nil {
+						t.Error(err)
+					}
+					settled <- time.Now()
+				}()
+			}
+			if a, b := <-settled, <-settled; a.Equal(b) != success {
+				t.Errorf("answers with success %v are %v apart", success, b.Sub(a))
+			}
+		})
+	}
+}

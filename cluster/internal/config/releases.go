@@ -70,6 +70,9 @@ type Habits struct {
 	// evaluations, when a node changes, of sysbatch jobs, for allocations that have ended, and
 	// of system jobs that were stopped. The entry is written even if none is left.
 	SysBatchLeftAlone, TerminalLeftAlone, StoppedLeftAlone bool
+	// DrainEndWakes makes the end of a drain that makes its node eligible wake the evaluations
+	// that wait for room.
+	DrainEndWakes bool
 	// ExactAges makes garbage collection go by the times at which entries were written.
 	ExactAges bool
 	// SystemDeployments makes changes of system jobs deployments.
@@ -161,6 +164,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 11, 2}}, 27423, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations for allocations that have ended",
 		"fewer evaluations; an EvalUpdate without any", func(h *Habits) { h.TerminalLeftAlone = true },
+	},
+	{
+		[]Version{{1, 11, 2}}, 27488, "nomad/fsm.go, applyDrainUpdate", "the end of a drain that makes its node eligible wakes the evaluations that wait for room",
+		"jobs that wait for room are processed again when a drain is ended", func(h *Habits) { h.DrainEndWakes = true },
 	},
 	{
 		[]Version{{2, 0, 5}}, 28249, "nomad/plan_apply.go, planApply", "the plan applier takes a new snapshot only if no plan is being committed",

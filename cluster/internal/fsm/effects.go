@@ -29,6 +29,9 @@ type Effects struct {
 	Allocs bool
 	// Room lists the nodes that may have room now: blocked evaluations are tried again.
 	Room []*rpc.Node
+	// Undrained is the node that the end of its drain made eligible. Older releases try nothing
+	// again for it.
+	Undrained *rpc.Node
 }
 
 // JobChange is a job as an entry left it; nil if it was stopped or forgotten.

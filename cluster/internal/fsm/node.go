@@ -93,7 +93,14 @@ type NodeUpdateDrainRequest struct {
 var NodeUpdateDrain = Declare("NodeUpdateDrainRequestType", oneNode,
 	func(tx *state.Tx, r *NodeUpdateDrainRequest, fx *Effects) error {
 		fx.Drains = []string{r.NodeID}
-		return tx.UpdateNodeDrain(r.NodeID, r.Drain, r.MarkEligible, r.UpdatedAt, r.Event)
+		before := tx.Node(r.NodeID)
+		if err := tx.UpdateNodeDrain(r.NodeID, r.Drain, r.MarkEligible, r.UpdatedAt, r.Event); err != nil {
+			return err
+		}
+		if r.MarkEligible && before.SchedulingEligibility == rpc.NodeIneligible {
+			fx.Undrained = tx.Node(r.NodeID)
+		}
+		return nil
 	})
 
 var DrainSet = NodeUpdateDrain.because("drains set")

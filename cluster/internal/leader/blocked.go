@@ -2,6 +2,7 @@ package leader
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -19,7 +20,10 @@ type BlockedEvals struct {
 	// since is the index at which tracking began: room that appeared before it was announced
 	// to nobody.
 	since uint64
-	jobs  map[broker.JobID]blockedEval
+	// untold has the nodes that have got room of which nobody was told, by ID, and the index at
+	// which they got it.
+	untold map[string]uint64
+	jobs   map[broker.JobID]blockedEval
 	// system holds the evaluations of system jobs by the node they found full.
 	system map[string]map[broker.JobID]*broker.Evaluation
 	// unblocked is the index at which each node class last had room. An evaluation
@@ -44,7 +48,7 @@ func NewBlockedEvals(evals *EvalService) *BlockedEvals {
 func (b *BlockedEvals) reset() {
 	b.jobs = map[broker.JobID]blockedEval{}
 	b.system = map[string]map[broker.JobID]*broker.Evaluation{}
-	b.unblocked = map[string]uint64{}
+	b.unblocked, b.untold = map[string]uint64{}, map[string]uint64{}
 	b.dups = nil
 }
 
@@ -57,12 +61,12 @@ func (b *BlockedEvals) setEnabled(on bool, since uint64) {
 	b.reset()
 }
 
-// Since returns the index of the state from which on room has been announced to those who
-// wait for it.
-func (b *BlockedEvals) Since() uint64 {
+// Announced returns the index of the state from which on room has been announced to those who
+// wait for it, and the nodes with room that was not, with the index at which they got it.
+func (b *BlockedEvals) Announced() (since uint64, untold map[string]uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.since
+	return b.since, maps.Clone(b.untold)
 }
 
 func (b *BlockedEvals) isEnabled() bool {
@@ -151,6 +155,7 @@ func (b *BlockedEvals) Unblock(n *rpc.Node, index uint64) {
 		return
 	}
 	b.unblocked[n.NodeClass] = index
+	clear(b.untold) // no job has constraints: all are tried again, on every node
 	ready := b.take(func(e *broker.Evaluation) bool {
 		eligible, known := e.ClassEligibility[n.NodeClass]
 		return e.EscapedComputedClass || eligible || !known
@@ -163,6 +168,15 @@ func (b *BlockedEvals) Unblock(n *rpc.Node, index uint64) {
 	delete(b.system, n.ID)
 	b.mu.Unlock()
 	b.enqueue(ready)
+}
+
+// Untold takes note of a node that has got room at an index, which wakes nobody.
+func (b *BlockedEvals) Untold(n *rpc.Node, index uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.enabled {
+		b.untold[n.ID] = index
+	}
 }
 
 // unblockFailed enqueues evaluations that ran out of planning attempts.

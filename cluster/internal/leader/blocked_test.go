@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +10,32 @@ import (
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 )
+
+// TestUntold: which nodes got room that nobody was told of.
+func TestUntold(t *testing.T) {
+	service := NewEvalService(broker.Config{})
+	defer service.Close()
+	b := NewBlockedEvals(service)
+	node := func(id string) *rpc.Node { return &rpc.Node{ID: id} }
+	want := func(what string, since uint64, untold string) {
+		t.Helper()
+		if s, u := b.Announced(); s != since || fmt.Sprint(u) != untold {
+			t.Errorf("%s: since %d, untold %v; want %d and %s", what, s, u, since, untold)
+		}
+	}
+	b.Untold(node("a"), 1)
+	want("while it is off", 0, "map[]")
+	b.setEnabled(true, 2)
+	b.Untold(node("a"), 3)
+	b.Untold(node("b"), 4)
+	b.Untold(node("a"), 5)
+	want("two nodes", 2, "map[a:5 b:4]")
+	b.Unblock(node("c"), 6)
+	want("all are tried again", 2, "map[]")
+	b.Untold(node("a"), 7)
+	b.setEnabled(true, 8)
+	want("another leadership", 8, "map[]")
+}
 
 // TestBlockedEvals: who waits for room, who is woken by what, and who is canceled. Nothing
 // here depends on time.

@@ -116,6 +116,50 @@ func TestHeartbeatTTLs(t *testing.T) {
 	})
 }
 
+// TestHeardTooLate: a node that is heard from when its timer has fired, and before that could say so,
+// has two timers to say so, and stopping waits for both.
+func TestHeardTooLate(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		var e expiries
+		h := NewHeartbeats(someHeartbeats, 1, e.add)
+		h.Start(nil)
+		h.Reset("a")
+		h.timers["a"].Stop() // as if it had fired, and waited for the lock
+		h.Reset("a")
+		stopped := make(chan time.Time)
+		go func() {
+			h.Stop()
+			stopped <- time.Now()
+		}()
+		time.Sleep(time.Minute)
+		late := time.Now()
+		h.joined.Done() // it has got the lock
+		if at := <-stopped; at.Before(late) {
+			t.Errorf("stopped %v before both timers were done", late.Sub(at))
+		}
+		if got := e.take(); got != "" {
+			t.Errorf("%q expired after the end", got)
+		}
+	})
+}
+
+// TestForgottenAsItFires: a node that is forgotten when its timer has fired, and before that could say
+// so, does not expire.
+func TestForgottenAsItFires(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		var e expiries
+		h := NewHeartbeats(someHeartbeats, 1, e.add)
+		h.Start(nil)
+		h.Reset("a")
+		delete(h.timers, "a") // as Clear does, which comes too late for the timer
+		time.Sleep(time.Minute)
+		if got := e.take(); got != "" {
+			t.Errorf("%q expired", got)
+		}
+		h.Stop()
+	})
+}
+
 // TestCheckPeriodic: which jobs can be launched again and again.
 func TestCheckPeriodic(t *testing.T) {
 	for _, c := range []struct {

@@ -125,6 +125,39 @@ func TestBatchesOfTheReaper(t *testing.T) {
 	}
 }
 
+// TestTicksOfTheReaper: it writes a batch at its interval, however often it is woken in between.
+func TestTicksOfTheReaper(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		l := newSoleLog(t)
+		cfg := config.Config{Policy: broker.Shedding(), Reaper: config.ReaperConfig{Interval: 5 * time.Second, Batch: 1}}.WithDefaults()
+		v := NewEvaluations(l, &cfg, 1)
+		v.SetEnabled(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		var loop sync.WaitGroup
+		loop.Go(func() { v.reapCancelable(ctx) })
+		var shed []*broker.Evaluation
+		for i := range 9 {
+			shed = append(shed, evaluation(fmt.Sprint(i)))
+		}
+		v.Broker.Cancel(shed)
+		written := ""
+		for range 3 {
+			time.Sleep(3 * time.Second)
+			wake(v.reap) // as an ack does
+			time.Sleep(time.Second)
+			written += fmt.Sprint(l.Snapshot().EvalTotal(), " ")
+			time.Sleep(time.Second) // at its end comes the tick
+		}
+		time.Sleep(time.Second)
+		if written += fmt.Sprint(l.Snapshot().EvalTotal()); written != "1 3 5 6" {
+			t.Errorf("written %s, want 1 3 5 6", written)
+		}
+		cancel()
+		loop.Wait()
+		v.Broker.Close()
+	})
+}
+
 // TestReaperThatIsLate: one whose write takes longer than its interval goes on at its interval
 // afterwards.
 func TestReaperThatIsLate(t *testing.T) {

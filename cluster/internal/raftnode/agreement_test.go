@@ -2,6 +2,7 @@ package raftnode
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,6 +91,17 @@ func TestCheck(t *testing.T) {
 		if acked.Highest() != uint64(len(strings.Fields(tt.acked))) {
 			t.Errorf("%s: the highest is %d", tt.name, acked.Highest())
 		}
+	}
+}
+
+// TestAckedOutOfOrder: callers may be told of a later entry first.
+func TestAckedOutOfOrder(t *testing.T) {
+	var a Acked
+	for _, index := range []uint64{5, 3, 5, 9, 8} {
+		a.Note(index, uint32(index))
+	}
+	if got := fmt.Sprint(a.terms, a.Highest(), a.count); got != "[0 0 0 3 0 5 0 0 8 9] 9 5" {
+		t.Errorf("terms, highest and number: %s", got)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"github.com/simctl/simctl/internal/virtualtest"
 )
 
@@ -55,6 +57,28 @@ func TestGroupsAreBounded(t *testing.T) {
 					t.Fatalf("entry %d has %q", next, e.data)
 				}
 				next++
+			}
+		}
+	})
+}
+
+// TestHaltedWhileItWrites: of entries that wait for the disk when the writer is halted, and of later
+// ones, Raft gets none, and nobody waits for them.
+func TestHaltedWhileItWrites(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		w := newLogWriter(nil, func() time.Duration { return time.Second })
+		var handed []<-chan raft.ApplyFuture
+		for _, data := range []string{"a", "b", "c"} {
+			handed = append(handed, w.apply([]byte(data)))
+		}
+		time.Sleep(time.Second / 2) // they are being written
+		handed = append(handed, w.apply([]byte("waits")))
+		w.halt()
+		handed = append(handed, w.apply([]byte("late")))
+		w.wait()
+		for i, ch := range handed {
+			if f, ok := <-ch; ok {
+				t.Errorf("entry %d of five was handed to Raft: %v", i+1, f)
 			}
 		}
 	})

@@ -167,8 +167,8 @@ func gcState(t *testing.T, job func(*state.Tx) error, open bool, rows func(at ui
 	return s.Snapshot()
 }
 
-// alone starts a server that is a cluster by itself, with one worker, and returns it once it leads.
-func alone(t *testing.T, cfg config.Config) *Server {
+// start starts a server that is a cluster by itself, with one worker.
+func start(t *testing.T, cfg config.Config) *Server {
 	t.Helper()
 	cfg.Servers, cfg.NumSchedulers = 1, 1
 	cfg = cfg.WithDefaults()
@@ -183,21 +183,35 @@ func alone(t *testing.T, cfg config.Config) *Server {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	return s
+}
+
+// lead is start, and returns the server once it leads.
+func lead(t *testing.T, cfg config.Config) *Server {
+	t.Helper()
+	s := start(t, cfg)
 	for !s.Established() {
 		time.Sleep(time.Second)
 	}
 	return s
 }
 
+// alone is lead, and stops the server when the test ends.
+func alone(t *testing.T, cfg config.Config) *Server {
+	t.Helper()
+	s := lead(t, cfg)
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
 // TestCollectionsAreDivided: what is over goes in entries of 7281 at most, all of it.
 func TestCollectionsAreDivided(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		s := alone(t, config.Config{Seed: 1, GC: config.GCConfig{Interval: 1000 * time.Hour, TokenInterval: 1000 * time.Hour}})
+		s := alone(t, config.Config{Seed: 1, GC: noCollection})
 		const rows = maxIDsPerWrite + 1
 		err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
 			for i := range rows {

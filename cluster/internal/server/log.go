@@ -171,6 +171,11 @@ func (s *Server) perform(fx *fsm.Effects, index uint64) {
 	for _, n := range fx.Room {
 		s.evals.Blocked.Unblock(n, index)
 	}
+	if n := fx.Undrained; n != nil && s.cfg.Habits.DrainEndWakes {
+		s.evals.Blocked.Unblock(n, index)
+	} else if n != nil {
+		s.evals.Blocked.Untold(n, index)
+	}
 }
 
 // Snapshot captures the state; Raft persists it while entries go on being applied.

@@ -74,7 +74,7 @@ func TestCollectionsThatFail(t *testing.T) {
 		"jobs": (*coreRun).jobGC, "nodes": (*coreRun).nodeGC, "evaluations": (*coreRun).evalGC, "all": (*coreRun).forceGC, "tokens": (*coreRun).expireTokens,
 	} {
 		virtualtest.Test(t, func(t *testing.T) {
-			s := alone(t, config.Config{Seed: 1, GC: config.GCConfig{Interval: 1000 * time.Hour, TokenInterval: 1000 * time.Hour}})
+			s := alone(t, config.Config{Seed: 1, GC: noCollection})
 			err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
 				over := jobOf("service")
 				over.Stop = true

@@ -49,8 +49,11 @@ func (p *planning) run() error {
 	}
 	outcome := sched.Outcome(srv.Wall())
 	if e := outcome.Reblock; e != nil {
-		srv.Because(fsm.EvalReblocked)
-		return p.call("Eval.Reblock", func(l *Server) error { return l.reblockEval(e, p.token) })
+		err := p.call("Eval.Reblock", func(l *Server) error { return l.reblockEval(e, p.token) })
+		if err == nil { // else it is given back, and does not count as processed
+			srv.Because(fsm.EvalReblocked)
+		}
+		return err
 	}
 	return p.write(outcome.Evals)
 }

@@ -235,12 +235,8 @@ func (s *Server) Queues() (heartbeats, plans, blocked int) {
 	return s.beats.Active(), s.plans.Depth(), s.evals.Blocked.Size()
 }
 
-// BlockedSince returns the index of the state from which on the leader has announced room
-// to blocked evaluations.
-func (s *Server) BlockedSince() uint64 { return s.evals.Blocked.Since() }
-
-// Waiting returns the jobs that wait for room, and the index since which each does.
-func (s *Server) Waiting() map[broker.JobID]uint64 { return s.evals.Blocked.Jobs() }
+// Blocked returns the table of who waits for room.
+func (s *Server) Blocked() *leader.BlockedEvals { return s.evals.Blocked }
 
 // ForceGC has the leader's workers collect everything that is over.
 func (s *Server) ForceGC() { s.evals.EnqueueCore(coreForceGC) }

@@ -162,9 +162,8 @@ func NoneWritten(snap *state.Snapshot, c cluster.Counters, s Seen) metrics.Invar
 }
 
 // AsOracle checks that what runs is what the oracle expects. Every evaluation must have been
-// processed; since is the index from which on the leader has announced room. Unwritten has the
-// jobs that wait for room of which the state does not say so, and since when.
-func AsOracle(when string, snap *state.Snapshot, since uint64, unwritten map[broker.JobID]uint64) metrics.Invariant {
-	o := consult(snap, since, unwritten)
+// processed.
+func AsOracle(when string, snap *state.Snapshot, waiting cluster.Waiting) metrics.Invariant {
+	o := consult(snap, waiting)
 	return verdict(InvariantOracle, o.ok(), "after %s: %v", when, o)
 }

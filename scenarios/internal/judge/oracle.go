@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/metrics"
@@ -20,6 +21,7 @@ import (
 // to be plainly right rather than to place anything: of a service job it knows how many
 // allocations there must be, not on which nodes.
 type oracle struct {
+	snap    *state.Snapshot
 	nodes   map[string]*rpc.Node
 	ordered []*rpc.Node // by ID
 	used    map[string]rpc.Resources
@@ -29,11 +31,12 @@ type oracle struct {
 	// (nomad/fsm.go, applyPlanResults), and the next to do so is again the client's report.
 	leaving map[string]rpc.Resources
 	jobs    map[broker.JobID]*jobView
-	// blocked has the jobs that wait for room, and the index since which they wait.
-	blocked map[broker.JobID]uint64
-	// since is the index from which on the leader has announced room. freed has, for each node,
-	// the index at which it last got room.
-	since   uint64
+	// blocked has the jobs that wait for room, and the index since which they wait. planned has the
+	// index of the state that they were last known to find full.
+	blocked, planned map[broker.JobID]uint64
+	// waiting says what the leader has announced. freed has, for each node, the index at which it
+	// last got room.
+	waiting cluster.Waiting
 	freed   map[string]uint64
 	deploys map[broker.JobID]string // the jobs' latest deployments
 	// replaced has the IDs of batch allocations that were replaced. Only the replacement counts,
@@ -55,10 +58,10 @@ type jobView struct {
 
 // groupView is the allocations of one task group.
 type groupView struct {
-	on    map[string]int  // live ones by node
-	over  map[string]bool // for jobs that run on every node: the nodes where nothing is placed again
-	names map[string]int  // live ones that are not unknown, by name
-	ended int             // batch: those that count as having run
+	on    map[string]int               // live ones by node
+	over  map[string]bool              // for jobs that run on every node: the nodes where nothing is placed again
+	names map[string][]*rpc.Allocation // live ones that are not unknown, by name
+	ended int                          // batch: those that count as having run
 	// held has the names of failed allocations of the job's latest deployment. While it goes on
 	// its watcher decides about them, and it does not hear of those that were healthy before.
 	// When it ends, nothing has to look at the job again (docs/adr/0500).
@@ -70,13 +73,12 @@ type groupView struct {
 // maxWrong is how many differences the oracle spells out.
 const maxWrong = 3
 
-// consult compares a state with what its jobs and nodes ask for. since is the index from which
-// on the leader has announced room to the jobs that wait for it.
-func consult(snap *state.Snapshot, since uint64, unwritten map[broker.JobID]uint64) *oracle {
+// consult compares a state with what its jobs and nodes ask for.
+func consult(snap *state.Snapshot, waiting cluster.Waiting) *oracle {
 	o := &oracle{
-		nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{}, leaving: map[string]rpc.Resources{},
-		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]uint64{},
-		since: since, freed: map[string]uint64{},
+		snap: snap, nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{}, leaving: map[string]rpc.Resources{},
+		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]uint64{}, planned: map[broker.JobID]uint64{},
+		waiting: waiting, freed: map[string]uint64{},
 		deploys: map[broker.JobID]string{}, replaced: map[string]bool{}, looked: map[broker.JobID]uint64{},
 	}
 	for n := range snap.Nodes() {
@@ -97,8 +99,10 @@ func consult(snap *state.Snapshot, since uint64, unwritten map[broker.JobID]uint
 	}
 	for _, e := range snap.EvalsByStatus(broker.StatusBlocked) {
 		o.blocked[e.Job()] = max(o.blocked[e.Job()], e.CreateIndex)
+		o.planned[e.Job()] = max(o.planned[e.Job()], e.SnapshotIndex)
 	}
-	maps.Copy(o.blocked, unwritten)
+	maps.Copy(o.blocked, waiting.Unwritten)
+	maps.Copy(o.planned, waiting.Unwritten)
 	for d := range snap.Deployments() {
 		o.deploys[broker.JobID{Namespace: d.Namespace, ID: d.JobID}] = d.ID
 	}
@@ -149,8 +153,8 @@ func (o *oracle) String() string {
 	return text
 }
 
-// waiting stands for the jobs of an outcome that cannot be compared.
-const waiting = "waiting"
+// waitingJobs stands for the jobs of an outcome that cannot be compared.
+const waitingJobs = "waiting"
 
 // outcome is two hashes of what two brokers must agree on after the same events: which nodes
 // are there, and how often everything runs. Whether a missing node is down or disconnected
@@ -164,7 +168,7 @@ func (o *oracle) outcome() string {
 		}
 	}
 	if len(o.blocked) > 0 {
-		return fmt.Sprintf("%08x-%s", nodes.Sum32(), waiting)
+		return fmt.Sprintf("%08x-%s", nodes.Sum32(), waitingJobs)
 	}
 	var lines []string
 	for id, v := range o.jobs {
@@ -216,7 +220,7 @@ func (o *oracle) comparable(job *rpc.Job, group string, g *groupView) int {
 func (g *groupView) missing() int {
 	n := 0
 	for name := range g.held {
-		if g.names[name] == 0 {
+		if len(g.names[name]) == 0 {
 			n++
 		}
 	}
@@ -241,7 +245,7 @@ func OutcomeOf(res *metrics.Result) string {
 func Agree(a, b string) bool {
 	nodesA, jobsA, _ := strings.Cut(a, "-")
 	nodesB, jobsB, _ := strings.Cut(b, "-")
-	return nodesA == nodesB && (jobsA == jobsB || jobsA == waiting || jobsB == waiting)
+	return nodesA == nodesB && (jobsA == jobsB || jobsA == waitingJobs || jobsB == waitingJobs)
 }
 
 // take adds an allocation to the view of its job.
@@ -255,7 +259,7 @@ func (o *oracle) take(a *rpc.Allocation) {
 	g := v.groups[a.TaskGroup]
 	if g == nil {
 		g = &groupView{
-			on: map[string]int{}, over: map[string]bool{}, names: map[string]int{},
+			on: map[string]int{}, over: map[string]bool{}, names: map[string][]*rpc.Allocation{},
 			held: map[string]bool{},
 		}
 		v.groups[a.TaskGroup] = g
@@ -289,7 +293,7 @@ func (o *oracle) take(a *rpc.Allocation) {
 	if a.ClientStatus == rpc.AllocClientUnknown {
 		g.unknown++
 	} else {
-		g.names[a.Name]++
+		g.names[a.Name] = append(g.names[a.Name], a)
 	}
 	o.compareAlloc(a, v.job)
 }

@@ -94,8 +94,8 @@ func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, 
 	}
 	if tg.MaxClientDisconnect == 0 { // else a name can occur again (docs/adr/0302)
 		for _, name := range slices.Sorted(maps.Keys(g.names)) {
-			if n := g.names[name]; n > 1 {
-				o.differ("%s runs %s", name, english.Plural(n, "time"))
+			if all := g.names[name]; o.severally(all) > 1 {
+				o.differ("%s runs %s", name, english.Plural(len(all), "time"))
 			}
 		}
 	}
@@ -117,6 +117,37 @@ func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, 
 	}
 }
 
+// severally counts allocations of one name. Those that an update put in the place of one count as
+// one: an applier that refused to stop that, but took its replacement, makes the scheduler update it
+// again. In between, the highest name was stopped for being one too many (docs/adr/0601).
+func (o *oracle) severally(all []*rpc.Allocation) int {
+	var several []*rpc.Allocation
+	for _, a := range all {
+		if !slices.ContainsFunc(several, func(b *rpc.Allocation) bool { return o.updatedTwice(a, b) }) {
+			several = append(several, a)
+		}
+	}
+	return len(several)
+}
+
+// updatedTwice reports whether the allocations that two replaced, and those that these replaced, meet in one
+// of an earlier version.
+func (o *oracle) updatedTwice(a, b *rpc.Allocation) bool {
+	before := map[string]bool{}
+	for x := a; x != nil; x = o.snap.AllocByID(x.PreviousAllocation) {
+		before[x.ID], before[x.PreviousAllocation] = true, true
+	}
+	for id, x := b.ID, b; id != ""; id, x = x.PreviousAllocation, o.snap.AllocByID(x.PreviousAllocation) {
+		if before[id] {
+			return x == nil || x.JobVersion < max(a.JobVersion, b.JobVersion) // nil: it was collected
+		}
+		if x == nil {
+			break
+		}
+	}
+	return false
+}
+
 func byCount(job *rpc.Job) bool {
 	return job.Type == rpc.JobTypeService || job.Type == rpc.JobTypeBatch
 }
@@ -129,9 +160,10 @@ func (o *oracle) waits(namespace, id string) bool {
 
 // knowsOfRoom reports whether a node has room that was announced to a job that waits for it. A
 // job that waits since an earlier leader, or since before a pause of the broker, has not heard
-// of room that was free by then.
+// of room that was free by then. Nor has one of a node that the end of a drain made eligible since
+// the job found no room, in releases in which that wakes nobody (docs/adr/0601).
 func (o *oracle) knowsOfRoom(id broker.JobID, n *rpc.Node, tg *rpc.TaskGroup) bool {
-	if o.blocked[id] < o.since && o.freed[n.ID] < o.since {
+	if o.blocked[id] < o.waiting.Since && o.freed[n.ID] < o.waiting.Since || o.planned[id] < o.waiting.Untold[n.ID] {
 		return false
 	}
 	return n.Resources.Fits(o.used[n.ID].Add(o.leaving[n.ID]).Add(tg.Resources))

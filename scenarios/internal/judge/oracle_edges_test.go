@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/metrics"
@@ -16,7 +17,7 @@ import (
 // each, and a job.
 func withJob(t *testing.T, j *rpc.Job) (*oracle, broker.JobID) {
 	t.Helper()
-	return consult(placed{jobs: []*rpc.Job{j}}.snapshot(t), 0, nil), broker.JobID{Namespace: j.Namespace, ID: j.ID}
+	return consult(placed{jobs: []*rpc.Job{j}}.snapshot(t), cluster.Waiting{}), broker.JobID{Namespace: j.Namespace, ID: j.ID}
 }
 
 // allocOf is an allocation of a job that runs.
@@ -184,7 +185,7 @@ func TestRoomThatIsKnown(t *testing.T) {
 		{"one is free", 10, 10, 9, 2, true},
 	} {
 		o, id := withJob(t, j)
-		o.blocked[id], o.since, o.freed["node0"] = c.blocked, c.since, c.freed
+		o.blocked[id], o.waiting.Since, o.freed["node0"] = c.blocked, c.since, c.freed
 		for i := range c.leaving {
 			o.take(allocOf(j, fmt.Sprint(i), "node0", stopped, at(c.freed)))
 		}
@@ -225,7 +226,7 @@ func TestComparable(t *testing.T) {
 	g := func() *groupView {
 		return &groupView{
 			on: map[string]int{"node0": 2, "node2": 1}, over: map[string]bool{"node1": true, "node2": true}, live: 3, ended: 1,
-			names: map[string]int{"a": 1}, held: map[string]bool{"a": true, "b": true, "c": true},
+			names: map[string][]*rpc.Allocation{"a": {{}}}, held: map[string]bool{"a": true, "b": true, "c": true},
 		}
 	}
 	for _, c := range []struct {
@@ -268,7 +269,7 @@ func TestWhatTheOutcomeLeavesOut(t *testing.T) {
 	outcome := func(change func(p *placed)) string {
 		p := base
 		change(&p)
-		return consult(p.snapshot(t), 0, nil).outcome()
+		return consult(p.snapshot(t), cluster.Waiting{}).outcome()
 	}
 	want := outcome(func(*placed) {})
 	for name, got := range map[string]string{
@@ -309,7 +310,7 @@ func TestDifferencesAreCounted(t *testing.T) {
 		p.jobs = append(p.jobs, job(rpc.JobTypeService, 3-i, 1))
 	}
 	for range 5 { // whatever the order of a map
-		got := AsOracle("drain", p.snapshot(t), 0, nil).Detail
+		got := AsOracle("drain", p.snapshot(t), cluster.Waiting{}).Detail
 		first, second := strings.Index(got, "service-000"), strings.Index(got, "service-001")
 		if first < 0 || second < first || strings.Contains(got, "service-003") || !strings.Contains(got, "service-002") ||
 			!strings.Contains(got, "4 differences from the oracle") || !strings.Contains(got, "4 jobs on 2 ready nodes: 4 allocations wanted, 0 run, 0 jobs wait") {
@@ -326,7 +327,7 @@ func TestDeploymentsOfTheState(t *testing.T) {
 			return tx.UpsertDeployment(&rpc.Deployment{ID: "d" + id, Namespace: "default", JobID: id})
 		}))
 	}
-	o := consult(s.Snapshot(), 0, nil)
+	o := consult(s.Snapshot(), cluster.Waiting{})
 	for _, id := range []string{"a", "b"} {
 		if got := o.deploys[broker.JobID{Namespace: "default", ID: id}]; got != "d"+id {
 			t.Errorf("deployment %q of job %s", got, id)
@@ -385,10 +386,58 @@ func TestHistoriesOfTheState(t *testing.T) {
 		for i, entry := range c.entries {
 			must(t, s.Update(uint64(i+1), entry))
 		}
-		if o := consult(s.Snapshot(), c.since, nil); o.ok() != c.ok {
+		if o := consult(s.Snapshot(), cluster.Waiting{Since: c.since}); o.ok() != c.ok {
 			t.Errorf("%s: in order is %v, want %v: %v", c.name, o.ok(), c.ok, o)
 		}
 	}
+}
+
+// TestNamesThatAnUpdateRepeats: the first two allocations of each line run under one name, and the
+// others are over. "a1<x" is a of version 1, in the place of x.
+func TestNamesThatAnUpdateRepeats(t *testing.T) {
+	for _, c := range []struct {
+		allocs string
+		want   bool
+	}{
+		{"a1<x b1<x x0", true},
+		{"a1<x b1<x", true},
+		{"a2<x b1<x x1", true},
+		{"a1<x b1<x x1", false},
+		{"a1<c b1<x c1<x x0", true},
+		{"a1<c b1<x c1<x", true},
+		{"a1<c b1<x c1<x x1", false},
+		{"a1<x x0", true},
+		{"a1<x x1", false},
+		{"a1 b1", false},
+		{"a1<x b1<y x0 y0", false},
+		{"a1<x b1<y", false},
+	} {
+		s := state.New()
+		var running []*rpc.Allocation
+		j := job(rpc.JobTypeService, 0, 2)
+		for i, text := range strings.Fields(c.allocs) {
+			text, previous, _ := strings.Cut(text, "<")
+			a := allocOf(j, text[:1], "node", func(a *rpc.Allocation) { a.JobVersion, a.PreviousAllocation = uint64(text[1]-'0'), previous })
+			if i < 2 {
+				running = append(running, a)
+			} else {
+				stopped(a)
+			}
+			must(t, s.Update(uint64(i+1), func(tx *state.Tx) error {
+				return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{a}})
+			}))
+		}
+		o := consult(s.Snapshot(), cluster.Waiting{})
+		if o.updatedTwice(running[0], running[1]) != c.want || o.updatedTwice(running[1], running[0]) != c.want {
+			t.Errorf("%s: repeated by an update: %v", c.allocs, !c.want)
+		}
+		running = append(running, allocOf(j, "z", "node"))
+		if want := map[bool]int{true: 2, false: 3}[c.want]; o.severally(running) != want {
+			t.Errorf("%s and another count as %d, want %d", c.allocs, o.severally(running), want)
+		}
+	}
+	p := placed{jobs: []*rpc.Job{job(rpc.JobTypeService, 0, 3)}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 again"}}
+	wantCheck(t, AsOracle("drain", p.snapshot(t), cluster.Waiting{}), InvariantOracle, false, "service-000.group[0] runs 2 times")
 }
 
 // TestWhatIsWanted counts by the jobs, and what runs by the state.
@@ -398,14 +447,14 @@ func TestWhatIsWanted(t *testing.T) {
 		allocs: []string{"system-000/node0", "system-000/node1", "system-000/node2", "service-000/node0", "service-000/node1"},
 		nodes:  func(n []*rpc.Node) { n[2].Status = rpc.NodeStatusReady },
 	}
-	wantCheck(t, AsOracle("drain", p.snapshot(t), 0, nil), InvariantOracle, true, "2 jobs on 3 ready nodes: 5 allocations wanted, 5 run, 0 jobs wait")
+	wantCheck(t, AsOracle("drain", p.snapshot(t), cluster.Waiting{}), InvariantOracle, true, "2 jobs on 3 ready nodes: 5 allocations wanted, 5 run, 0 jobs wait")
 }
 
 // TestDatacenters: a job of another datacenter is not wanted on the nodes of this one.
 func TestDatacenters(t *testing.T) {
 	elsewhere := job(rpc.JobTypeSystem, 0, 1)
 	elsewhere.Datacenters = []string{"dc2"}
-	wantCheck(t, AsOracle("drain", placed{jobs: []*rpc.Job{elsewhere}}.snapshot(t), 0, nil), InvariantOracle, true, "0 allocations wanted")
+	wantCheck(t, AsOracle("drain", placed{jobs: []*rpc.Job{elsewhere}}.snapshot(t), cluster.Waiting{}), InvariantOracle, true, "0 allocations wanted")
 }
 
 func TestOutcomeOf(t *testing.T) {

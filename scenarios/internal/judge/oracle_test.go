@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 )
@@ -229,13 +230,13 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			want := []string{"after drain"}
-			if got := AsOracle("drain", c.state.snapshot(t), 0, nil).Detail; c.want == "" && strings.Contains(got, "from the oracle") {
+			if got := AsOracle("drain", c.state.snapshot(t), cluster.Waiting{}).Detail; c.want == "" && strings.Contains(got, "from the oracle") {
 				t.Errorf("no difference, and yet %s", got)
 			}
 			if c.want != "" {
 				want = append(want, "from the oracle", c.want)
 			}
-			wantCheck(t, AsOracle("drain", c.state.snapshot(t), 0, nil), InvariantOracle, c.want == "", want...)
+			wantCheck(t, AsOracle("drain", c.state.snapshot(t), cluster.Waiting{}), InvariantOracle, c.want == "", want...)
 		})
 	}
 }
@@ -245,11 +246,52 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 func TestRoomThatNobodyAnnounced(t *testing.T) {
 	p := placed{jobs: []*rpc.Job{job(rpc.JobTypeService, 0, 4)}, blocked: []string{"service-000"}, allocs: []string{"service-000/node0", "service-000/node0"}}
 	snap := p.snapshot(t)
-	if o := consult(snap, snap.Index()+1, nil); !o.ok() {
+	if o := consult(snap, cluster.Waiting{Since: snap.Index() + 1}); !o.ok() {
 		t.Errorf("room from before the leader led: %v", o)
 	}
-	if o := consult(snap, 2, nil); o.ok() {
+	if o := consult(snap, cluster.Waiting{Since: 2}); o.ok() {
 		t.Errorf("room that appeared under this leader counts as unknown: %v", o)
+	}
+}
+
+// TestRoomThatNobodyIsToldOf: a job that was planned before two nodes got room does not know of it,
+// unless somebody was told of one of the nodes; one that was planned since saw it.
+func TestRoomThatNobodyIsToldOf(t *testing.T) {
+	p := placed{jobs: []*rpc.Job{job(rpc.JobTypeService, 0, 4)}, blocked: []string{"service-000"}, allocs: []string{"service-000/node0", "service-000/node0"}}
+	for _, c := range []struct {
+		untold map[string]uint64
+		ok     bool
+	}{
+		{map[string]uint64{"node0": 1, "node1": 2}, true}, {map[string]uint64{"node0": 1}, false}, {map[string]uint64{"node1": 1}, false}, {nil, false},
+	} {
+		if o := consult(p.snapshot(t), cluster.Waiting{Untold: c.untold}); o.ok() != c.ok {
+			t.Errorf("untold %v: in order is %v, want %v: %v", c.untold, o.ok(), c.ok, o)
+		}
+	}
+	full := placed{jobs: []*rpc.Job{job(rpc.JobTypeService, 0, 7)}, allocs: []string{
+		"service-000/node0", "service-000/node0", "service-000/node0", "service-000/node1", "service-000/node1", "service-000/node1"}}
+	waits := map[broker.JobID]uint64{{Namespace: rpc.DefaultNamespace, ID: "service-000"}: 3}
+	if o := consult(full.snapshot(t), cluster.Waiting{Unwritten: waits}); !o.ok() {
+		t.Errorf("a job that waits for room without an evaluation: %v", o)
+	}
+	for _, c := range []struct {
+		planned [2]uint64 // of two evaluations that are blocked
+		ok      bool
+	}{{[2]uint64{5, 2}, false}, {[2]uint64{2, 5}, false}, {[2]uint64{2, 3}, true}} {
+		s := state.New()
+		s.Adopt(p.snapshot(t))
+		must(t, s.Update(s.Index()+1, func(tx *state.Tx) error {
+			one, two := eval("one", "service-000", broker.StatusBlocked), eval("two", "service-000", broker.StatusBlocked)
+			one.SnapshotIndex, two.SnapshotIndex = c.planned[0], c.planned[1]
+			return tx.UpsertEvals(one, two)
+		}))
+		if o := consult(s.Snapshot(), cluster.Waiting{Untold: map[string]uint64{"node0": 4, "node1": 4}}); o.ok() != c.ok {
+			t.Errorf("planned at %d, and room since 4: in order is %v, want %v: %v", c.planned, o.ok(), c.ok, o)
+		}
+	}
+	saw := cluster.Waiting{Untold: map[string]uint64{"node0": 3, "node1": 3}, Unwritten: map[broker.JobID]uint64{{Namespace: rpc.DefaultNamespace, ID: "service-000"}: 3}}
+	if o := consult(p.snapshot(t), saw); o.ok() {
+		t.Errorf("room that was there when the job was planned counts as unknown: %v", o)
 	}
 }
 
@@ -258,7 +300,7 @@ func TestRoomThatNobodyAnnounced(t *testing.T) {
 func TestOutcomesAreEqualOrNot(t *testing.T) {
 	service := job(rpc.JobTypeService, 0, 3)
 	base := placed{jobs: []*rpc.Job{service}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1"}}
-	outcome := func(p placed) string { return consult(p.snapshot(t), 0, nil).outcome() }
+	outcome := func(p placed) string { return consult(p.snapshot(t), cluster.Waiting{}).outcome() }
 	same := base
 	same.allocs = []string{"service-000/node1", "service-000/node1", "service-000/node0"}
 	if !Agree(outcome(base), outcome(same)) {
@@ -314,7 +356,7 @@ func BenchmarkOracle(b *testing.B) {
 	}
 	snap := s.Snapshot()
 	for b.Loop() {
-		if o := consult(snap, 0, nil); !o.ok() {
+		if o := consult(snap, cluster.Waiting{}); !o.ok() {
 			b.Fatal(o)
 		}
 	}

@@ -35,8 +35,8 @@ func TestOneOfEach(t *testing.T) {
 		got  metrics.Invariant
 		want string
 	}{
-		{AsOracle("the run", right, 0, nil), "after the run: 1 job on 1 ready node: 1 allocation wanted, 1 runs, 0 jobs wait for room; outcome "},
-		{AsOracle("the run", lacking, 0, nil), "0 run, 0 jobs wait for room; outcome .*; 1 difference from the oracle: service-000 runs 0 allocations of group, 1 wanted"},
+		{AsOracle("the run", right, cluster.Waiting{}), "after the run: 1 job on 1 ready node: 1 allocation wanted, 1 runs, 0 jobs wait for room; outcome "},
+		{AsOracle("the run", lacking, cluster.Waiting{}), "0 run, 0 jobs wait for room; outcome .*; 1 difference from the oracle: service-000 runs 0 allocations of group, 1 wanted"},
 		{NonePending(cluster.Stats{StatePending: 1}), "0 in the broker, 1 pending in state"},
 		{Logs(cluster.Agreement{Acked: 1})[1], "1 acknowledged, every server has it$"},
 		{ServersSame([]*state.Snapshot{right}, func() {}), "^1 server at index"},

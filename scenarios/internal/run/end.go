@@ -112,5 +112,5 @@ func (r *run) check(verdicts ...metrics.Invariant) { r.checks = append(r.checks,
 // checkOracle asks the oracle about a state, now that every evaluation is processed.
 func (r *run) checkOracle(when string, snap *state.Snapshot) {
 	r.world.Alive()
-	r.check(judge.AsOracle(when, snap, r.sim.BlockedSince(), r.sim.WaitingUnwritten()))
+	r.check(judge.AsOracle(when, snap, r.sim.Waiting()))
 }
