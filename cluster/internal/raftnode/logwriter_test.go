@@ -66,7 +66,7 @@ func TestGroupsAreBounded(t *testing.T) {
 // ones, Raft gets none, and nobody waits for them.
 func TestHaltedWhileItWrites(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		w := newLogWriter(nil, func() time.Duration { return time.Second })
+		w := newLogWriter(nil, func(int, int) { time.Sleep(time.Second) })
 		var handed []<-chan raft.ApplyFuture
 		for _, data := range []string{"a", "b", "c"} {
 			handed = append(handed, w.apply([]byte(data)))
