@@ -1,0 +1,168 @@
+package streams
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats-server/v2/server/ats"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/simctl/simctl/cluster/internal/fsm"
+)
+
+// Prepare must be called before the bubble that a Cluster lives in: a goroutine of the NATS
+// server's, which the first store starts, waits on a channel that was made with the program.
+var Prepare = sync.OnceFunc(ats.Register)
+
+// The streams, and the first token of their subjects.
+const (
+	stateStream = "STATE"
+	evalStream  = "EVALS"
+
+	nodeSubject  = "state.node."
+	jobSubject   = "state.job."
+	planSubject  = "state.plan."
+	allocSubject = "state.alloc."
+	evalSubject  = "evals."
+	beatSubject  = "beat."
+)
+
+// The consumers that servers share.
+const (
+	changeConsumer = "changes"
+	workConsumer   = "workers"
+)
+
+// Entries of the consumers' own Raft groups, which three replicas would have (nats-server, server/consumer.go,
+// updateDelivered and updateAcks). A message is one under Nomad's name of what it carries.
+const (
+	entryDelivered = "jetstream:Delivered"
+	entryAcked     = "jetstream:Acked"
+)
+
+// maxPayload is as much as a plan for every node of a large fleet needs.
+const maxPayload = 64 << 20
+
+// startServer starts a NATS server that listens nowhere and keeps everything in memory.
+func startServer() (*server.Server, error) {
+	s, err := server.NewServer(&server.Options{
+		DontListen: true, JetStream: true, NoSigs: true, NoLog: true, MaxPayload: maxPayload,
+		MaxPending: 4 * maxPayload, JetStreamMaxMemory: 1 << 40, JetStreamMaxStore: 0, StoreDir: "/nonexistent",
+		NoSystemAccount: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make a NATS server: %w", err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(time.Minute) {
+		s.Shutdown()
+		return nil, errors.New("the NATS server is not ready after a minute")
+	}
+	return s, nil
+}
+
+// connect returns a connection to the server through a pipe.
+func connect(s *server.Server, name string) (*nats.Conn, jetstream.JetStream, error) {
+	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Name(name), nats.NoReconnect())
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to the NATS server: %w", err)
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		nc.Close()
+		return nil, nil, fmt.Errorf("connect to JetStream: %w", err)
+	}
+	return nc, js, nil
+}
+
+// makeStreams makes the streams and the consumers that servers share.
+func (c *Cluster) makeStreams(ctx context.Context, js jetstream.JetStream) error {
+	perSubject := int64(-1)
+	if c.opts.LastOnly {
+		perSubject = 1
+	}
+	var err error
+	if c.state, err = js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: stateStream, Subjects: []string{"state.>"}, Storage: jetstream.MemoryStorage,
+	}); err != nil {
+		return fmt.Errorf("make stream %s: %w", stateStream, err)
+	}
+	if c.evals, err = js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: evalStream, Subjects: []string{evalSubject + ">"}, Storage: jetstream.MemoryStorage,
+		Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: perSubject, Discard: jetstream.DiscardOld,
+	}); err != nil {
+		return fmt.Errorf("make stream %s: %w", evalStream, err)
+	}
+	if c.changed, err = c.state.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable: changeConsumer, FilterSubject: nodeSubject + ">", AckPolicy: jetstream.AckExplicitPolicy,
+		AckWait: c.cfg.Eval.NackTimeout, MaxAckPending: -1,
+	}); err != nil {
+		return fmt.Errorf("make consumer %s: %w", changeConsumer, err)
+	}
+	if c.work, err = c.evals.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable: workConsumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.cfg.Eval.NackTimeout, MaxAckPending: -1,
+	}); err != nil {
+		return fmt.Errorf("make consumer %s: %w", workConsumer, err)
+	}
+	return nil
+}
+
+// token makes any text a token of a subject.
+func token(parts ...string) string {
+	text := ""
+	for i, p := range parts {
+		if i > 0 {
+			text += "."
+		}
+		text += base64.RawURLEncoding.EncodeToString([]byte(p))
+	}
+	return text
+}
+
+// conflicts reports whether a message was refused because another of its subject came first.
+func conflicts(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
+}
+
+// journal counts what was written, in order. It is safe for concurrent use.
+type journal struct {
+	mu       sync.Mutex
+	kinds    []string
+	counters fsm.Counters
+	inHand   int // evaluations that workers have
+	// conflicts counts plans that were refused because another of the job came first.
+	conflicts uint64
+}
+
+func (j *journal) wrote(kind string, count func(*fsm.Counters)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.kinds = append(j.kinds, kind)
+	if count != nil {
+		count(&j.counters)
+	}
+}
+
+func (j *journal) count(f func(*journal)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	f(j)
+}
+
+// between counts the entries with after < index ≤ upTo by kind.
+func (j *journal) between(after, upTo uint64) map[string]uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	counts := map[string]uint64{}
+	for _, k := range j.kinds[after:max(after, upTo)] {
+		counts[k]++
+	}
+	return counts
+}
