@@ -268,4 +268,3 @@ func (c *Cluster) replicate(home int, key string, entries, bytes int) {
 func (c *Cluster) use(server int, key string, d time.Duration) {
 	c.pools[server].Use(simnet.HashStrings(uint64(c.cfg.Seed), key, addr(server)), d)
 }
-

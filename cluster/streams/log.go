@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -16,9 +17,17 @@ import (
 	"github.com/simctl/simctl/cluster/internal/fsm"
 )
 
-// Prepare must be called before the bubble that a Cluster lives in: a goroutine of the NATS
-// server's, which the first store starts, waits on a channel that was made with the program.
-var Prepare = sync.OnceFunc(ats.Register)
+// Prepare must be called before each bubble that a Cluster lives in. A goroutine of the NATS
+// server's, which the first store starts, waits on a channel that was made with the program. And
+// the client keeps timers for reuse, which belong to the bubble that made them: two collections
+// empty its pool.
+func Prepare() {
+	registered()
+	runtime.GC()
+	runtime.GC()
+}
+
+var registered = sync.OnceFunc(ats.Register)
 
 // The streams, and the first token of their subjects.
 const (

@@ -184,4 +184,3 @@ func (w *worker) submit(e *broker.Evaluation, p *scheduler.Plan, subject string,
 	}
 	return result, nil
 }
-

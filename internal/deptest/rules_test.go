@@ -96,6 +96,18 @@ var layers = []layer{
 		reason: "servers are the same whoever drives them: clients, scenarios and reports are above",
 	},
 	{
+		part: "cluster/streams", own: []string{
+			"broker", "cluster", "cluster/rpc", "cluster/scheduler", "cluster/simnet", "cluster/state", "cluster/internal/cpu",
+			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/server", "internal/uuid",
+		},
+		modules: []string{"github.com/nats-io/nats-server/v2", "github.com/nats-io/nats.go"},
+		reason:  "servers without a leader are the only part that has a NATS server in it, and the program does not contain them",
+	},
+	{
+		part: "internal/streamruns", own: []string{"broker", "cluster", "cluster/streams", "scenarios", "metrics", "reports/chart", "reports/figure", "reports/wording"},
+		reason: "servers without a leader are run, and reported, the way any user runs and reports others",
+	},
+	{
 		part: "cluster/explore", own: []string{
 			"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/internal/fsm", "cluster/internal/leader", "internal/interleave",
 		},

@@ -64,7 +64,6 @@ func runAll(args []string) error {
 	if err := os.MkdirAll(*out, 0o755); err != nil {
 		return err
 	}
-	streams.Prepare()
 	for _, name := range strings.Split(*which, ",") {
 		i := slices.Index(names, name)
 		if i < 0 {
@@ -72,6 +71,7 @@ func runAll(args []string) error {
 		}
 		spec := scenarios.Spec{Scenario: *scenario, Broker: broker.Shedding().String(), Seed: *seed, Vars: map[string]any{"nodes": *nodes}}
 		var c *streams.Cluster
+		streams.Prepare()
 		res, err := scenarios.RunBeside(ctx, spec, name, func(ctx context.Context, cfg cluster.Config) (scenarios.Other, error) {
 			var err error
 			c, err = streams.Start(ctx, cfg, ways[i].opts)
