@@ -41,7 +41,7 @@ func (h *host) next(c jetstream.Consumer) ([]jetstream.Msg, error) {
 	if first == nil {
 		return nil, err
 	}
-	h.taken(h.c.stateHome(), keyOf(first))
+	h.taken(h.c.stateHome(), keyOf(first), 1)
 	taken := []jetstream.Msg{first}
 	if h.c.opts.Gather == 0 {
 		return taken, nil
@@ -52,8 +52,10 @@ func (h *host) next(c jetstream.Consumer) ([]jetstream.Msg, error) {
 		return nil, err
 	}
 	for m := range more.Messages() {
-		h.c.journal.wrote(entryDelivered, nil)
 		taken = append(taken, m)
+	}
+	if len(taken) > 1 {
+		h.taken(h.c.stateHome(), keyOf(taken[1]), len(taken)-1)
 	}
 	return taken, more.Error()
 }
@@ -103,7 +105,7 @@ func (h *host) handle(taken []jetstream.Msg) error {
 		}
 	}
 	for _, m := range taken {
-		if err := h.ack(h.c.stateHome(), m, keyOf(m)); err != nil {
+		if err := h.ack(h.c.stateHome(), m, keyOf(m), EntryAcked); err != nil {
 			return err
 		}
 	}

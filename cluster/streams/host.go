@@ -194,23 +194,27 @@ func (h *host) registerJob(_ context.Context, job *rpc.Job) (string, error) {
 	return "", err
 }
 
-// taken charges what it costs to hand a server a message that a consumer has delivered: the
+// taken charges what it costs to hand a server n messages that a consumer has delivered: the
 // consumer's replicas agree on that first.
-func (h *host) taken(home int, key string) {
-	h.c.journal.wrote(entryDelivered, nil)
-	h.c.replicate(home, "deliver/"+key, 1, 0)
+func (h *host) taken(home int, key string, n int) {
+	for range n {
+		h.c.journal.wrote(EntryDelivered, nil)
+	}
+	h.c.replicate(home, "deliver/"+key, n, 0)
 	_ = h.c.network.Send(h.ctx, addr(home), h.addr, "deliver/"+key) // an error means that the server stops
 	h.c.use(h.id, "serve/"+key, h.c.cfg.Costs.RPC.Serve)
 }
 
-// ack acknowledges a message, and returns when that is replicated.
-func (h *host) ack(home int, m jetstream.Msg, key string) error {
+// ack acknowledges a message, which writes these entries, and returns when they are replicated.
+func (h *host) ack(home int, m jetstream.Msg, key string, entries ...string) error {
 	h.c.use(h.id, "ack/"+key, h.c.cfg.Costs.RPC.Send)
 	if err := h.c.network.Send(h.ctx, h.addr, addr(home), "ack/"+key); err != nil {
 		return err
 	}
-	h.c.replicate(home, "ack/"+key, 1, 0)
-	h.c.journal.wrote(entryAcked, nil)
+	h.c.replicate(home, "ack/"+key, len(entries), 0)
+	for _, kind := range entries {
+		h.c.journal.wrote(kind, nil)
+	}
 	ctx, cancel := context.WithTimeout(h.ctx, apiTimeout)
 	defer cancel()
 	if err := m.DoubleAck(ctx); err != nil {

@@ -48,11 +48,13 @@ const (
 	workConsumer   = "workers"
 )
 
-// Entries of the consumers' own Raft groups, which three replicas would have (nats-server, server/consumer.go,
-// updateDelivered and updateAcks). A message is one under Nomad's name of what it carries.
+// Entries that three replicas would write beside the messages: a consumer's own Raft group
+// agrees on each delivery and each acknowledgement (nats-server, server/consumer.go, updateDelivered and updateAcks), and the
+// stream's on removing what a work queue is done with (server/stream.go, ackMsg). A message is an entry, too, under Nomad's name of what it carries.
 const (
-	entryDelivered = "jetstream:Delivered"
-	entryAcked     = "jetstream:Acked"
+	EntryDelivered = "jetstream:Delivered"
+	EntryAcked     = "jetstream:Acked"
+	EntryRemoved   = "jetstream:Removed"
 )
 
 // maxPayload is as much as a plan for every node of a large fleet needs.

@@ -153,11 +153,11 @@ func TestOutboundFirst(t *testing.T) {
 		}
 		time.Sleep(9 * time.Second)
 		want := []string{
-			"JobRegisterRequestType", "EvalUpdateRequestType", "NodeRegisterRequestType", "EvalUpdateRequestType", entryAcked,
-			"ApplyPlanResultsRequestType", entryAcked, entryAcked,
+			"JobRegisterRequestType", "EvalUpdateRequestType", "NodeRegisterRequestType", "EvalUpdateRequestType", EntryAcked,
+			"ApplyPlanResultsRequestType", EntryAcked, EntryRemoved, EntryAcked, EntryRemoved,
 		}
 		// A message is delivered at the instant at which it is written.
-		got := slices.DeleteFunc(slices.Clone(c.journal.kinds), func(kind string) bool { return kind == entryDelivered })
+		got := slices.DeleteFunc(slices.Clone(c.journal.kinds), func(kind string) bool { return kind == EntryDelivered })
 		if !slices.Equal(got, want) {
 			t.Errorf("written were %v, want %v", got, want)
 		}

@@ -68,7 +68,7 @@ func (w *worker) run(ctx context.Context) {
 // process works on one evaluation. What it leads to is written before it is acknowledged.
 func (w *worker) process(m jetstream.Msg) error {
 	key := keyOf(m)
-	w.taken(w.c.evalHome(), key)
+	w.taken(w.c.evalHome(), key, 1)
 	e := &broker.Evaluation{}
 	if err := json.Unmarshal(m.Data(), e); err != nil {
 		return fmt.Errorf("decode an evaluation: %w", err)
@@ -80,7 +80,7 @@ func (w *worker) process(m jetstream.Msg) error {
 	if err := w.plan(e); err != nil {
 		return err
 	}
-	if err := w.ack(w.c.evalHome(), m, key); err != nil {
+	if err := w.ack(w.c.evalHome(), m, key, EntryAcked, EntryRemoved); err != nil {
 		return err
 	}
 	if o := w.c.cfg.Observer; o != nil {
