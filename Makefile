@@ -130,6 +130,12 @@ streams: build ## run the storm on servers without a leader, on NATS JetStream, 
 		$(GO) run ./internal/streamruns -nodes $(nodes) -out results/streams/$(nodes) &&) \
 	$(GO) run ./internal/streamruns -page docs/designs/streams.md $(patsubst %,results/streams/%,$(STREAM_NODES))
 
+PLANLESS_NODES ?= 1000 300
+
+.PHONY: planless
+planless: ## simulate schedulers without a central planner at PLANLESS_NODES="1000 300" nodes, and write docs/designs/planless.md
+	$(GO) run ./internal/planlessdocs docs/designs/planless.md $(PLANLESS_NODES)
+
 # What a run costs by its size; docs/performance.md says what came out. One run at a time,
 # and nothing else on the machine.
 GROWTH_nodes       ?= heartbeat-storm --vary nodes=500,1000,2000,4000,8000

@@ -6,22 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/simctl/simctl/cluster/streams"
+	"github.com/simctl/simctl/internal/madeby"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/chart"
 	"github.com/simctl/simctl/reports/figure"
 	"github.com/simctl/simctl/reports/wording"
-)
-
-// The tables are between these lines of the page.
-const (
-	begin = "<!-- Made by make streams. -->\n"
-	end   = "<!-- End of what make streams made. -->\n"
 )
 
 // writePage writes a table of each directory of Results into a page, and beside the page charts
@@ -49,7 +43,7 @@ func writePage(page string, dirs []string) error {
 			}
 		}
 	}
-	return put(page, tables.Bytes())
+	return madeby.Put(page, "streams", tables.Bytes())
 }
 
 // load reads the Results of a directory. Those of the streams come last, in the order of ways.
@@ -122,18 +116,4 @@ func draw(dir, name, id string, runs []*metrics.Result) error {
 	figures[i].ID = name
 	_, err := figure.WriteFiles(dir, figures[i:i+1], "png")
 	return err
-}
-
-// put replaces what is between begin and end.
-func put(page string, tables []byte) error {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := bytes.Cut(text, []byte(begin))
-	_, after, closed := bytes.Cut(rest, []byte(end))
-	if !ok || !closed {
-		return fmt.Errorf("%s lacks the lines %q and %q", page, begin, end)
-	}
-	return os.WriteFile(page, slices.Concat(before, []byte(begin), tables, []byte(end), after), 0o644)
 }

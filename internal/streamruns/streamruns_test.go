@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/simctl/simctl/internal/madeby"
 	"github.com/simctl/simctl/metrics"
 )
 
@@ -74,6 +75,7 @@ func TestPage(t *testing.T) {
 	os.Stdout = w
 	dir := t.TempDir()
 	page := filepath.Join(dir, "page.md")
+	begin, end := madeby.Lines("streams")
 	if err := os.WriteFile(page, []byte("before\n"+begin+"old\n"+end+"after\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
