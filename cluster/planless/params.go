@@ -62,7 +62,7 @@ type Params struct {
 func Default(nodes int) Params {
 	return Params{
 		Seed: 1, Nodes: nodes, Racks: 20, Room: Size{32, 64},
-		Count: 20, Sizes: []Size{{1, 1}, {1, 4}, {2, 2}, {4, 4}, {4, 12}, {8, 8}}, Fill: 0.55,
+		Count: 20, Sizes: []Size{{1, 1}, {1, 4}, {2, 2}, {4, 4}, {4, 12}, {8, 8}}, Fill: 0.7,
 		Share: 0.25, Up: Span{2 * time.Minute, 6 * time.Minute}, Down: Span{30 * time.Second, 90 * time.Second}, Flapping: 30 * time.Minute,
 		Exit: 0.25, TTL: max(10*time.Second, time.Duration(nodes)*time.Second/50), Grace: 10 * time.Second,
 		Schedulers: 3, Hop: Span{250 * time.Microsecond, 350 * time.Microsecond}, Look: 30 * time.Microsecond,

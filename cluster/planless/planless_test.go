@@ -1,6 +1,7 @@
 package planless
 
 import (
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 // small are parameters whose simulation takes little.
 func small() Params {
 	p := Default(60)
-	p.Racks, p.Count, p.Flapping = 6, 6, 8*time.Minute
+	p.Racks, p.Count, p.Flapping, p.Fill = 6, 6, 8*time.Minute, 0.5
 	return p
 }
 
@@ -91,6 +92,45 @@ func TestSameFleet(t *testing.T) {
 		}
 		if len(seen) < 100 || len(seen) != len(first) {
 			t.Errorf("%s: %d changes of nodes, want the %d of the first", d.Name, len(seen), len(first))
+		}
+	}
+}
+
+// TestDefault holds the parameters to the files that they are from.
+func TestDefault(t *testing.T) {
+	for file, parts := range map[string][]string{
+		"../../scenarios/catalogue/flapping.hcl": {
+			"default     = 20\n", "default     = 0.25\n", `up       = uniform("2m", "6m")`, `down     = uniform("30s", "90s")`, `for = "30m"`,
+		},
+		"../../scenarios/calibration/published.hcl": {`latency = "0.25ms"`, `jitter  = "0.1ms"`, `per_scored     = "30us"`},
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range parts {
+			if !strings.Contains(string(text), part) {
+				t.Errorf("%s has no %q any more: Default says that it does", file, part)
+			}
+		}
+	}
+	p := Default(5000)
+	if p.TTL != 100*time.Second || Default(100).TTL != 10*time.Second || p.Racks != 20 || p.Share != 0.25 || p.Flapping != 30*time.Minute ||
+		p.Up != (Span{2 * time.Minute, 6 * time.Minute}) || p.Down != (Span{30 * time.Second, 90 * time.Second}) ||
+		p.Hop != (Span{250 * time.Microsecond, 350 * time.Microsecond}) || p.Look != 30*time.Microsecond {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestFreed: what found no room is placed when a node comes that has some, whenever that is.
+func TestFreed(t *testing.T) {
+	for _, d := range Designs {
+		for seed := range uint64(20) {
+			p := small()
+			p.Seed, p.Nodes, p.Racks, p.Count, p.Share, p.Exit, p.Fill = seed, 20, 1, 1, 1, 0, 0.1
+			if out, err := Run(p, d.New); err != nil || out.Flapped.Waiting > 0 {
+				t.Errorf("%s, seed %d: %v, %d wait although all nodes are back", d.Name, seed, err, out.Flapped.Waiting)
+			}
 		}
 	}
 }

@@ -29,7 +29,7 @@ type Alloc struct {
 
 	node    *Node
 	running bool
-	called  time.Duration // since when it has needed a place
+	called  time.Duration // since when it is known to need a place
 }
 
 // Placed reports whether the allocation has a place.
@@ -204,7 +204,10 @@ func (w *World) notice(n *Node) {
 	lost := n.allocs
 	n.allocs, n.Free = nil, w.Room
 	for _, a := range lost {
-		a.node, a.running, a.called = nil, false, w.Now
+		if a.running { // one that never ran there has waited all the time
+			a.called = w.Now
+		}
+		a.node, a.running = nil, false
 	}
 	w.count.Lost += len(lost)
 	w.design.Left(n)
