@@ -4,7 +4,7 @@ import "slices"
 
 // joinIdle has nodes that look for work: one with room enters the queue of one of the
 // schedulers, by lot, and a scheduler gives an allocation to the first in its own queue, or to a node by lot if
-// nobody is there (Lu et al., Join-Idle-Queue, Performance 2011). An idle server there has nothing to do; here
+// nobody is there (Lu et al., Join-Idle-Queue, Performance Evaluation 2011). An idle server there has nothing to do; here
 // it has room for the largest allocation. A node that has taken one enters a queue again if it still has.
 type joinIdle struct {
 	w      *World

@@ -27,6 +27,8 @@ type Options struct {
 	// Gather is how long a taker of changes waits for more of them after the first, to write one
 	// evaluation a job for all; zero means that it takes one at a time.
 	Gather time.Duration
+	// Partition gives each worker jobs of its own: it alone takes their evaluations, one at a time.
+	Partition bool
 }
 
 // Cluster is a set of servers of which none leads. Its methods are safe for concurrent use.
@@ -40,9 +42,11 @@ type Cluster struct {
 	servers []*host
 	started time.Time
 
-	state, evals  jetstream.Stream
-	changed, work jetstream.Consumer
+	state, evals jetstream.Stream
+	changed      jetstream.Consumer
+	work         []jetstream.Consumer // one, or one for each worker
 
+	workMu  sync.Mutex // guards work
 	journal journal
 	busy    cpu.Workload
 
@@ -116,7 +120,13 @@ func (c *Cluster) Leader() int { return -1 }
 // SetSchedulers replaces the workers of every server.
 func (c *Cluster) SetSchedulers(perServer int) error {
 	for _, h := range c.servers {
-		if err := h.setWorkers(perServer); err != nil {
+		h.endWorkers()
+	}
+	if err := c.makeWork(c.cfg.Servers * perServer); err != nil {
+		return err
+	}
+	for _, h := range c.servers {
+		if err := h.startWorkers(perServer); err != nil {
 			return err
 		}
 	}
@@ -222,15 +232,23 @@ func (c *Cluster) Stats() cluster.Stats {
 func (c *Cluster) queue() (waiting, jobs int) {
 	ctx, cancel := context.WithTimeout(context.Background(), apiTimeout)
 	defer cancel()
-	about, err := c.work.Info(ctx)
+	in, err := c.evals.Info(ctx)
 	if err != nil {
 		return 0, 0 // the server has been shut down
 	}
-	in, err := c.evals.Info(ctx)
-	if err != nil {
-		return 0, 0
+	c.workMu.Lock()
+	defer c.workMu.Unlock()
+	if len(c.work) == 0 {
+		return int(in.State.Msgs), int(in.State.NumSubjects)
 	}
-	return int(about.NumPending), int(in.State.NumSubjects)
+	for _, consumer := range c.work {
+		about, err := consumer.Info(ctx)
+		if err != nil {
+			return 0, 0
+		}
+		waiting += int(about.NumPending)
+	}
+	return waiting, int(in.State.NumSubjects)
 }
 
 // apiTimeout bounds calls of JetStream's API, which take no time.

@@ -77,17 +77,23 @@ func (h *host) stop() {
 	h.nc.Close()
 }
 
-// setWorkers replaces the workers.
-func (h *host) setWorkers(n int) error {
+// endWorkers ends the workers, which finish what they have in hand.
+func (h *host) endWorkers() {
 	h.crewMu.Lock()
 	defer h.crewMu.Unlock()
 	h.crew()
 	h.workers.Wait()
+}
+
+// startWorkers starts so many workers. There must be none.
+func (h *host) startWorkers(n int) error {
+	h.crewMu.Lock()
+	defer h.crewMu.Unlock()
 	var ctx context.Context
 	ctx, h.crew = context.WithCancel(h.ctx)
 	h.crews++
 	for i := range n {
-		work, err := h.consumer(evalStream, workConsumer)
+		work, err := h.consumer(evalStream, h.c.workOf(h.id*n+i))
 		if err != nil {
 			return err
 		}
@@ -95,6 +101,13 @@ func (h *host) setWorkers(n int) error {
 		h.workers.Go(func() { w.run(ctx) })
 	}
 	return nil
+}
+
+// workOf returns the name of a worker's consumer.
+func (c *Cluster) workOf(worker int) string {
+	c.workMu.Lock()
+	defer c.workMu.Unlock()
+	return c.work[worker%len(c.work)].CachedInfo().Name
 }
 
 // consumer returns a consumer that the servers share, on this server's connection.
@@ -175,7 +188,7 @@ func (h *host) evaluation(job *rpc.Job, trigger string, index uint64) (message, 
 		return message{}, fmt.Errorf("encode an evaluation of job %q: %w", job.ID, err)
 	}
 	return message{
-		subject: evalSubject + token(job.Namespace, job.ID), kind: fsm.EvalUpdate.String(), data: data,
+		subject: evalSubjectOf(job.Namespace, job.ID), kind: fsm.EvalUpdate.String(), data: data,
 		count: func(c *fsm.Counters) { c.EvalsCreated++ },
 	}, nil
 }

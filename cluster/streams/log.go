@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/simnet"
 )
 
 // Prepare must be called before each bubble that a Cluster lives in. A goroutine of the NATS
@@ -116,10 +118,54 @@ func (c *Cluster) makeStreams(ctx context.Context, js jetstream.JetStream) error
 	}); err != nil {
 		return fmt.Errorf("make consumer %s: %w", changeConsumer, err)
 	}
-	if c.work, err = c.evals.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable: workConsumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.cfg.Eval.NackTimeout, MaxAckPending: -1,
-	}); err != nil {
-		return fmt.Errorf("make consumer %s: %w", workConsumer, err)
+	return nil
+}
+
+// partitions is how many parts the jobs are divided into, more than there are workers.
+const partitions = 64
+
+// evalSubjectOf is where evaluations of a job go.
+func evalSubjectOf(namespace, id string) string {
+	return partition(int(simnet.HashStrings(0, namespace, id)%partitions)) + token(namespace, id)
+}
+
+func partition(i int) string { return evalSubject + strconv.Itoa(i) + "." }
+
+// makeWork makes the consumers of so many workers, in place of those before: one that they share or, with Options.Partition,
+// one for each of them, which delivers a message once the one before is acknowledged.
+func (c *Cluster) makeWork(workers int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), apiTimeout)
+	defer cancel()
+	c.workMu.Lock()
+	defer c.workMu.Unlock()
+	for _, consumer := range c.work {
+		if err := c.evals.DeleteConsumer(ctx, consumer.CachedInfo().Name); err != nil {
+			return fmt.Errorf("delete consumer: %w", err)
+		}
+	}
+	c.work = nil
+	if workers == 0 {
+		return nil
+	}
+	shared := jetstream.ConsumerConfig{AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.cfg.Eval.NackTimeout, MaxAckPending: -1}
+	configs := []jetstream.ConsumerConfig{shared}
+	if c.opts.Partition {
+		configs = make([]jetstream.ConsumerConfig, min(workers, partitions))
+		for i := range configs {
+			configs[i] = shared
+			configs[i].MaxAckPending = 1
+			for p := i; p < partitions; p += len(configs) {
+				configs[i].FilterSubjects = append(configs[i].FilterSubjects, partition(p)+">")
+			}
+		}
+	}
+	for i, config := range configs {
+		config.Durable = fmt.Sprintf("%s-%d", workConsumer, i)
+		consumer, err := c.evals.CreateConsumer(ctx, config)
+		if err != nil {
+			return fmt.Errorf("make consumer %s: %w", config.Durable, err)
+		}
+		c.work = append(c.work, consumer)
 	}
 	return nil
 }

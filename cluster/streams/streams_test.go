@@ -88,6 +88,19 @@ func ask(t *testing.T, c *Cluster, j *rpc.Job, index uint64) {
 	}
 }
 
+// beat lets time pass in which nodes go on to send heartbeats.
+func beat(t *testing.T, c *Cluster, nodes int, d time.Duration) {
+	t.Helper()
+	for range int(d / (5 * time.Second)) {
+		time.Sleep(5 * time.Second)
+		for i := range nodes {
+			if _, err := c.servers[0].UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: node(i).ID, Status: rpc.NodeStatusReady}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 func live(c *Cluster, j *rpc.Job) int {
 	return c.servers[0].store.Snapshot().JobAllocs(broker.JobID{Namespace: j.Namespace, ID: j.ID}).Live
 }
@@ -121,7 +134,7 @@ func TestOldReplacesNew(t *testing.T) {
 		last := c.servers[0].store.Index()
 		ask(t, c, j, last)
 		ask(t, c, j, 1)
-		m, err := c.evals.GetLastMsgForSubject(t.Context(), evalSubject+token(j.Namespace, j.ID))
+		m, err := c.evals.GetLastMsgForSubject(t.Context(), evalSubjectOf(j.Namespace, j.ID))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,26 +182,23 @@ func TestOutboundFirst(t *testing.T) {
 func TestRedelivered(t *testing.T) {
 	with(t, Options{LastOnly: true}, func(t *testing.T, c *Cluster) {
 		j := job("j", rpc.JobTypeSystem, 0)
+		if err := c.makeWork(3); err != nil {
+			t.Fatal(err)
+		}
 		register(t, c, 1, j)
-		if _, err := c.work.Next(jetstream.FetchMaxWait(time.Second)); err != nil {
+		if _, err := c.work[0].Next(jetstream.FetchMaxWait(time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.SetSchedulers(1); err != nil {
-			t.Fatal(err)
-		}
-		beat := func(d time.Duration) {
-			for range int(d / (5 * time.Second)) {
-				time.Sleep(5 * time.Second)
-				if _, err := c.servers[0].UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: "node-0", Status: rpc.NodeStatusReady}); err != nil {
-					t.Fatal(err)
-				}
+		for _, h := range c.servers {
+			if err := h.startWorkers(1); err != nil {
+				t.Fatal(err)
 			}
 		}
-		beat(55 * time.Second)
+		beat(t, c, 1, 55*time.Second)
 		if n := live(c, j); n != 0 {
 			t.Fatalf("%d allocations while the evaluation is taken", n)
 		}
-		beat(10 * time.Second)
+		beat(t, c, 1, 10*time.Second)
 		if n := live(c, j); n != 1 {
 			t.Errorf("%d allocations after NackTimeout, want 1", n)
 		}
@@ -210,6 +220,36 @@ func TestOnePlanWins(t *testing.T) {
 		}
 		if st := c.Stats(); st.StatePending != 0 || st.Counters.EvalsProcessed != 4 {
 			t.Errorf("%d evaluations left, %d processed, want 4", st.StatePending, st.Counters.EvalsProcessed)
+		}
+	})
+}
+
+// TestPartition: a worker that has jobs of its own works on them one after the other, and none of its plans is refused,
+// whatever the number of workers.
+func TestPartition(t *testing.T) {
+	with(t, Options{Partition: true}, func(t *testing.T, c *Cluster) {
+		jobs := []*rpc.Job{job("a", rpc.JobTypeSystem, 0), job("b", rpc.JobTypeSystem, 0), job("c", rpc.JobTypeSystem, 0)}
+		for _, j := range jobs {
+			j.TaskGroups[0].Resources = rpc.Resources{CPUMHz: 10, MemoryMB: 10, DiskMB: 10}
+		}
+		register(t, c, 2, jobs...)
+		for _, perServer := range []int{2, 1, 3} {
+			if err := c.SetSchedulers(perServer); err != nil {
+				t.Fatal(err)
+			}
+			for _, j := range jobs {
+				ask(t, c, j, 1)
+				ask(t, c, j, 1)
+			}
+			beat(t, c, 2, 20*time.Second)
+		}
+		if st := c.Stats(); st.StatePending != 0 || st.Counters.EvalsProcessed != 27 || c.Conflicts() != 0 {
+			t.Errorf("%d evaluations left, %d processed, want 27; %d plans refused", st.StatePending, st.Counters.EvalsProcessed, c.Conflicts())
+		}
+		for _, j := range jobs {
+			if live(c, j) != 2 {
+				t.Errorf("%d allocations of %s on 2 nodes", live(c, j), j.ID)
+			}
 		}
 	})
 }

@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	err := errors.New("usage: planlessdocs PAGE NODES...")
+	err := errors.New("usage: planlessdocs PAGE NODES, with one number of nodes or more")
 	if len(os.Args) >= 3 {
 		err = write(os.Args[1], os.Args[2:])
 	}

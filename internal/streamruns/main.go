@@ -34,6 +34,7 @@ type way struct {
 var ways = []way{
 	{"streams+keep-all", streams.Options{}},
 	{"streams", streams.Options{LastOnly: true}},
+	{"streams+partition", streams.Options{LastOnly: true, Partition: true}},
 	{"streams+gather", streams.Options{LastOnly: true, Gather: 500 * time.Millisecond}},
 }
 
