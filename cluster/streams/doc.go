@@ -16,6 +16,6 @@
 // subject for each job. With Options.LastOnly it keeps one message of each subject, the
 // last: that is load shedding.
 //
-// The program does not import this package, which would make it half as large again. Package
+// The program does not import this package, which would make it a third larger. Package
 // internal/streamruns is the command that runs it.
 package streams
