@@ -170,7 +170,10 @@ func TestOutboundFirst(t *testing.T) {
 			"ApplyPlanResultsRequestType", EntryAcked, EntryRemoved, EntryAcked, EntryRemoved,
 		}
 		// A message is delivered at the instant at which it is written.
-		got := slices.DeleteFunc(slices.Clone(c.journal.kinds), func(kind string) bool { return kind == EntryDelivered })
+		var got []string
+		c.journal.count(func(j *journal) {
+			got = slices.DeleteFunc(slices.Clone(j.kinds), func(kind string) bool { return kind == EntryDelivered })
+		})
 		if !slices.Equal(got, want) {
 			t.Errorf("written were %v, want %v", got, want)
 		}
