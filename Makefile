@@ -119,6 +119,23 @@ designs: build ## compare all designs at DESIGN_NODES=1000 nodes in three scenar
 			--out results/designs/$(nodes)/$(scenario) --quiet > /dev/null || test $$? = 3; } &&)) \
 	$(GO) run ./internal/designdocs docs/designs $(DESIGN_RESULTS)
 
+# Servers without a leader beside three brokers; docs/designs/streams.md says what came out. With
+# 5000 in STREAM_NODES it takes some minutes of processor time.
+STREAM_NODES ?= 1000
+
+.PHONY: streams
+streams: build ## run the storm on servers without a leader, on NATS JetStream, at STREAM_NODES=1000 nodes, and write docs/designs/streams.md
+	$(foreach nodes,$(STREAM_NODES),\
+		bin/simctl scenario heartbeat-storm --nodes $(nodes) --broker legacy,shedding,work-queue --out results/streams/$(nodes) --quiet > /dev/null && \
+		$(GO) run ./internal/streamruns -nodes $(nodes) -out results/streams/$(nodes) &&) \
+	$(GO) run ./internal/streamruns -page docs/designs/streams.md $(patsubst %,results/streams/%,$(STREAM_NODES))
+
+PLANLESS_NODES ?= 1000 300
+
+.PHONY: planless
+planless: ## simulate schedulers without a central planner at PLANLESS_NODES="1000 300" nodes, and write docs/designs/planless.md
+	$(GO) run ./internal/planlessdocs docs/designs/planless.md $(PLANLESS_NODES)
+
 # What a run costs by its size; docs/performance.md says what came out. One run at a time,
 # and nothing else on the machine.
 GROWTH_nodes       ?= heartbeat-storm --vary nodes=500,1000,2000,4000,8000

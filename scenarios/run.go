@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios/internal/process"
 	"github.com/simctl/simctl/scenarios/internal/run"
@@ -42,6 +43,21 @@ func RunOne(ctx context.Context, spec Spec, tell func(Progress)) (*metrics.Resul
 		return nil, err
 	}
 	return run.Run(ctx, &c.scenario, tell)
+}
+
+// Other is servers of another design, which scenarios run on as on the simulated cluster.
+type Other = run.Other
+
+// RunBeside runs a Spec in this process, on virtual time, in servers of another design. They
+// have the settings of the Spec's cluster, and the Result has their name in place of a broker's. The process must be like RunOne's.
+func RunBeside(ctx context.Context, spec Spec, name string, start func(context.Context, cluster.Config) (Other, error), tell func(Progress)) (*metrics.Result, error) {
+	c, err := compileRun(spec)
+	if err != nil {
+		return nil, err
+	}
+	sc := c.scenario
+	sc.Run.Broker, sc.Run.Rerun = name, ""
+	return run.Beside(ctx, &sc, start, tell)
 }
 
 // compileRun compiles a Spec that must name a broker.

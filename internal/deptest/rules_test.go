@@ -96,6 +96,30 @@ var layers = []layer{
 		reason: "servers are the same whoever drives them: clients, scenarios and reports are above",
 	},
 	{
+		part: "cluster/streams", own: []string{
+			"broker", "cluster", "cluster/rpc", "cluster/scheduler", "cluster/simnet", "cluster/state", "cluster/internal/cpu",
+			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/server", "internal/uuid",
+		},
+		modules: []string{"github.com/nats-io/nats-server/v2", "github.com/nats-io/nats.go"},
+		reason:  "servers without a leader are the only part that has a NATS server in it, and the program does not contain them",
+	},
+	{
+		part: "cluster/planless", own: []string{"internal/heap"},
+		reason: "designs without a central planner are compared without a cluster, on a clock of their own",
+	},
+	{
+		part: "internal/planlessdocs", own: []string{"cluster/planless", "internal/madeby", "reports/figure", "reports/wording"},
+		reason: "the page of designs without a central planner is made of their outcomes",
+	},
+	{
+		part:   "internal/madeby",
+		reason: "a part of a page is replaced, whatever it says",
+	},
+	{
+		part: "internal/streamruns", own: []string{"broker", "cluster", "cluster/streams", "scenarios", "metrics", "internal/madeby", "reports/chart", "reports/figure", "reports/wording"},
+		reason: "servers without a leader are run, and reported, the way any user runs and reports others",
+	},
+	{
 		part: "cluster/explore", own: []string{
 			"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/internal/fsm", "cluster/internal/leader", "internal/interleave",
 		},
@@ -317,7 +341,7 @@ var layers = []layer{
 		reason: "the page of validation is made the way simctl validate makes a report",
 	},
 	{
-		part: "internal/designdocs", own: []string{"scenarios/designs", "reports/wording", "reports/chart", "reports/figure", "metrics"},
+		part: "internal/designdocs", own: []string{"internal/madeby", "scenarios/designs", "reports/wording", "reports/chart", "reports/figure", "metrics"},
 		reason: "the comparison of designs is made of Results, whoever ran them",
 	},
 	{

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/simctl/simctl/internal/madeby"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/chart"
 	"github.com/simctl/simctl/reports/figure"
@@ -59,7 +60,7 @@ func write(dir string, from []string) error {
 			return err
 		}
 	}
-	return put(filepath.Join(dir, "README.md"), tables.Bytes())
+	return madeby.Put(filepath.Join(dir, "README.md"), "designs", tables.Bytes())
 }
 
 // load reads the Results below a directory, and holds them to being of the same brokers.
@@ -130,24 +131,4 @@ func drawOne(dir, name, id string, runs []*metrics.Result) error {
 	figures[i].ID = name
 	_, err := figure.WriteFiles(dir, figures[i:i+1], "png")
 	return err
-}
-
-// The table is between these lines of the page.
-const (
-	begin = "<!-- Made by make designs. -->\n"
-	end   = "<!-- End of what make designs made. -->\n"
-)
-
-// put replaces what is between begin and end.
-func put(page string, tables []byte) error {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := bytes.Cut(text, []byte(begin))
-	_, after, closed := bytes.Cut(rest, []byte(end))
-	if !ok || !closed {
-		return fmt.Errorf("%s lacks the lines %q and %q", page, begin, end)
-	}
-	return os.WriteFile(page, slices.Concat(before, []byte(begin), tables, []byte(end), after), 0o644)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/simctl/simctl/internal/madeby"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios/designs"
 )
@@ -45,6 +46,7 @@ func TestWrite(t *testing.T) {
 		result(t, results, scenario, "shedding+skip-queued", 1000, scenario != failover)
 	}
 	page := filepath.Join(dir, "README.md")
+	begin, end := madeby.Lines("designs")
 	if err := os.WriteFile(page, []byte("before\n"+begin+"old\n"+end+"after\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -62,6 +62,12 @@ type trailed interface{ trailer() *[]byte }
 // With returns the command that carries a request.
 func (e Entry[T]) With(req *T) Command { return Command{e.Type, req} }
 
+// Of returns the request that a command carries, if it is of this type.
+func (e Entry[T]) Of(c Command) (req *T, ok bool) {
+	req, ok = c.req.(*T)
+	return req, ok && c.Type == e.Type
+}
+
 func (t Type) String() string {
 	if t > 0 && int(t) < len(kinds) {
 		return kinds[t].name

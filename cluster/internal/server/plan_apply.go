@@ -58,7 +58,7 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 			return err
 		}
 	}
-	a.srv.allocate("verify", verifying(a.srv.cfg.Costs.Plan, p.Plan))
+	a.srv.allocate("verify", Verifying(a.srv.cfg.Costs.Plan, p.Plan))
 	result := scheduler.EvaluatePlan(a.base.Snap, p.Plan)
 	for _, node := range result.RejectedNodes {
 		if a.srv.rejections.Add(time.Now(), node) {
@@ -117,8 +117,8 @@ func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult
 	return nil
 }
 
-// verifying is the CPU time of checking a plan.
-func verifying(c config.PlanCosts, p *scheduler.Plan) time.Duration {
+// Verifying is the CPU time of checking a plan.
+func Verifying(c config.PlanCosts, p *scheduler.Plan) time.Duration {
 	d := c.Evaluate
 	for _, stops := range p.NodeUpdate {
 		d += time.Duration(len(stops)) * c.PerStop

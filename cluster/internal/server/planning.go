@@ -31,7 +31,7 @@ func (p *planning) run() error {
 	sched.SystemDeployments = srv.cfg.Habits.SystemDeployments
 	for {
 		attempt := sched.Plan(p.snap, srv.Wall())
-		srv.allocate(p.worker.name, scheduling(srv.cfg.Costs.Scheduler[p.eval.Type], attempt.Work))
+		srv.allocate(p.worker.name, Scheduling(srv.cfg.Costs.Scheduler[p.eval.Type], attempt.Work))
 		if err := p.write(attempt.Evals); err != nil {
 			return err
 		}
@@ -104,8 +104,8 @@ func (p *planning) submit(plan *scheduler.Plan) (*scheduler.PlanResult, error) {
 	return result, err
 }
 
-// scheduling is the CPU time of one attempt to plan.
-func scheduling(c config.SchedulerCosts, w scheduler.Work) time.Duration {
+// Scheduling is the CPU time of one attempt to plan.
+func Scheduling(c config.SchedulerCosts, w scheduler.Work) time.Duration {
 	reads := time.Duration(w.Nodes)*c.PerNode + time.Duration(w.ReadyNodes)*c.PerReadyNode +
 		time.Duration(w.LiveAllocs)*c.PerLiveAlloc + time.Duration(w.TerminalAllocs)*c.PerTermAlloc
 	if c.HalfCached > 0 {

@@ -79,6 +79,9 @@ func await(ok func() bool) {
 func (r *run) checkEnd() {
 	if r.sim == nil {
 		r.check(judge.NonePending(r.system.Stats()))
+		if r.other != nil {
+			r.checkOther()
+		}
 		return
 	}
 	if t := r.thorough; t != nil {
@@ -105,6 +108,18 @@ func (r *run) checkEnd() {
 	if r.thorough != nil {
 		r.check(r.thorough.trail.Verdict())
 	}
+}
+
+// checkOther checks servers of another design: what they have come to, and that they agree on it.
+// How they come to it, such as that a job has one evaluation in flight, is their own affair.
+func (r *run) checkOther() {
+	var snaps []*state.Snapshot
+	await(func() bool {
+		snaps = r.other.Snapshots()
+		return !judge.Behind(snaps)
+	})
+	r.world.Alive()
+	r.check(judge.AsOracle("the run", snaps[0], 0, nil), judge.ServersSame(snaps, r.world.Alive))
 }
 
 func (r *run) check(verdicts ...metrics.Invariant) { r.checks = append(r.checks, verdicts...) }

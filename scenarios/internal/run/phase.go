@@ -76,7 +76,7 @@ func (r *run) phase(i int) error {
 	}
 	// The last phase is followed by all checks. The wall clock has only those, since the cluster
 	// goes on while the oracle looks.
-	if _, ok := p.Until.(conditions.Quiescence); ok && i < len(r.sc.Phases)-1 && !r.sc.wall() {
+	if _, ok := p.Until.(conditions.Quiescence); ok && i < len(r.sc.Phases)-1 && r.sim != nil && !r.sc.wall() {
 		r.checkOracle(p.Name, r.sim.latest())
 	}
 	return nil
@@ -151,7 +151,7 @@ func (r *run) untilSample(due <-chan time.Time, w *conditions.Watch, events *<-c
 // gives times to 0.5%, but at least 0.1 s and at most 1 s. A real cluster renews its figures once
 // a second.
 func (r *run) period(elapsed time.Duration) time.Duration {
-	if r.sim == nil {
+	if r.sim == nil && r.other == nil {
 		return time.Second
 	}
 	return min(max(elapsed/200, r.scaled(100*time.Millisecond)), r.scaled(time.Second))

@@ -59,6 +59,29 @@ func On(ctx context.Context, sc *Scenario, real System, tell func(Progress)) (*m
 	return sc.outcome(ctx, res, err, wall, cpu)
 }
 
+// Beside runs a Scenario on virtual time in a system of another design, which start starts in the
+// bubble, and returns its Result. The process must be like Run's.
+func Beside(ctx context.Context, sc *Scenario, start func(context.Context, cluster.Config) (Other, error), tell func(Progress)) (*metrics.Result, error) {
+	if err := sc.validate(); err != nil {
+		return nil, fmt.Errorf("scenario %s: %w", sc.Run.Scenario, err)
+	}
+	wall, cpu := time.Now(), rusage.CPU()
+	var res *metrics.Result
+	err := bubble.Run(ctx, 0, func(ctx context.Context, w *bubble.World) (err error) {
+		r := &run{sc: sc.Scaled(), ctx: ctx, world: w, teller: teller{tell: tell}, obs: judge.NewObserver(w.Alive, 0)}
+		cfg := r.sc.Cluster
+		cfg.Observer = r.obs
+		if r.other, err = start(ctx, cfg); err != nil {
+			return fmt.Errorf("start the servers: %w", err)
+		}
+		r.system = r.other
+		defer func() { err = errors.Join(err, r.other.Shutdown()) }()
+		res, err = r.all()
+		return err
+	})
+	return sc.outcome(ctx, res, err, wall, cpu)
+}
+
 // outcome returns the Result and the error of a run that has ended, with what they say of it
 // as a whole.
 func (s *Scenario) outcome(ctx context.Context, res *metrics.Result, err error, wall time.Time, cpu time.Duration) (*metrics.Result, error) {
@@ -87,9 +110,10 @@ type run struct {
 	system System
 	stage  actions.Stage
 	// The cluster can be looked into, and its broker is observed, if it is simulated. Both are nil
-	// if it is not.
-	sim *Simulated
-	obs *judge.Observer
+	// if it is not. Servers of another design can be looked into, too.
+	sim   *Simulated
+	other Other
+	obs   *judge.Observer
 	// thorough is nil unless the run is looked at closely.
 	thorough *thorough
 	// asking is the mark of the request that an event has made and that has no answer yet.
@@ -213,7 +237,7 @@ func (r *run) all() (*metrics.Result, error) {
 func (r *run) result() (*metrics.Result, error) {
 	label := r.sc.Run
 	label.Version, label.GoVersion = version(), runtime.Version()
-	if r.sim != nil {
+	if r.sim != nil || r.other != nil {
 		label.Target = "simulated"
 	}
 	res, err := r.rec.Result(label, r.checks, metrics.Host{})

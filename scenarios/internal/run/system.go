@@ -23,6 +23,14 @@ type System interface {
 	EntriesBetween(after, upTo uint64) map[string]uint64
 }
 
+// Other is servers of another design in this process, on virtual time.
+type Other interface {
+	System
+	// Snapshots returns the state of every server.
+	Snapshots() []*state.Snapshot
+	Shutdown() error
+}
+
 // Simulated is a cluster in this process.
 type Simulated struct {
 	*cluster.Cluster
