@@ -114,7 +114,7 @@ func (h *host) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*r
 			u.ModifyTime = now
 			updates = append(updates, u)
 		}
-		index, err := h.reports.Add(fsm.AllocClientUpdateRequest{Alloc: updates}).Wait()
+		index, err := h.reports.Add("", fsm.AllocClientUpdateRequest{Alloc: updates}).Wait()
 		if err != nil {
 			return nil, err
 		}

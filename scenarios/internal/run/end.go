@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/scenarios/internal/conditions"
@@ -119,7 +120,7 @@ func (r *run) checkOther() {
 		return !judge.Behind(snaps)
 	})
 	r.world.Alive()
-	r.check(judge.AsOracle("the run", snaps[0], 0, nil), judge.ServersSame(snaps, r.world.Alive))
+	r.check(judge.AsOracle("the run", snaps[0], cluster.Waiting{}), judge.ServersSame(snaps, r.world.Alive))
 }
 
 func (r *run) check(verdicts ...metrics.Invariant) { r.checks = append(r.checks, verdicts...) }
