@@ -165,6 +165,7 @@ var layers = []layer{
 		part: "scenarios/internal/actions",
 		own: []string{
 			"cluster", "cluster/rpc", "cluster/state", "nodesim", "scenarios/internal/behaviours", "scenarios/internal/words", "scenarios/internal/draw",
+			"scenarios/internal/english",
 		},
 		reason: "an action drives cluster and fleet, and knows neither the scenario that it is part of nor who judges",
 	},
@@ -178,7 +179,7 @@ var layers = []layer{
 	},
 	{
 		part:   "scenarios/internal/actions/operations",
-		own:    []string{"cluster/rpc", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/draw", "scenarios/internal/english"},
+		own:    []string{"broker", "cluster/rpc", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/draw", "scenarios/internal/english"},
 		reason: "an action does not depend on actions of another kind",
 	},
 	{

@@ -41,7 +41,8 @@ type Shared struct {
 	// Results lets servers adopt what the first of them made of an entry.
 	Results fsm.Results
 	// Held says that nodes which fall silent stay as they are.
-	Held atomic.Bool
+	Held   atomic.Bool
+	Poison Poison
 }
 
 // Server is one process of a server. Its methods are safe for concurrent use.
