@@ -118,3 +118,13 @@ func (c *Cluster) PoisonJob(namespace, id string, poisoned bool) {
 	}
 	c.shared.Poison.Add(broker.JobID{Namespace: cmp.Or(namespace, rpc.DefaultNamespace), ID: id}, n)
 }
+
+// FailSigning keeps servers from signing identities of clients, as an external keyring does that is
+// not there, or takes an earlier call back. It matters if Config.IdentityTTL is set.
+func (c *Cluster) FailSigning(fail bool) {
+	n := 1
+	if !fail {
+		n = -1
+	}
+	c.shared.Identities.FailSigning(n)
+}

@@ -163,3 +163,27 @@ func TestPoisonedJobs(t *testing.T) {
 		t.Errorf("more jobs than there are: error %v", err)
 	}
 }
+
+// TestNothingIsSigned: an outage that is over ten minutes before identities expire goes by unnoticed, a
+// longer one takes the nodes down, and after one that outlasts the identities nobody returns by himself.
+func TestNothingIsSigned(t *testing.T) {
+	for _, c := range []struct {
+		minutes     int
+		down, ready float64 // nodes, in the phase after the outage
+	}{{45, 0, 10}, {55, 10, 10}, {65, 10, 0}} {
+		spec := Spec{Scenario: "identity-expiry", Broker: "shedding", Seed: 1, Vars: map[string]any{"nodes": 10, "service_jobs": 2, "outage_minutes": c.minutes}}
+		res := runOne(t, spec, nil)
+		wantSound(t, res, judge.InvariantNonePending)
+		p := res.Phase("signed")
+		ready := res.SeriesByName(metrics.SeriesNodesReady)
+		at := 0.0
+		for i, s := range ready.AtS {
+			if s < p.EndS {
+				at = ready.Value[i]
+			}
+		}
+		if down := res.Phase("unsigned").NodesDown; float64(down) != c.down || at != c.ready {
+			t.Errorf("%d minutes: %d nodes went down and %g are ready afterwards, want %g and %g", c.minutes, down, at, c.down, c.ready)
+		}
+	}
+}

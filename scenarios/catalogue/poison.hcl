@@ -23,11 +23,11 @@ example {
     busy for the 21 s of its three deliveries, and its follow-up takes its place a few minutes
     later, so that no chain ever ends: the backlog grows by what the nodes call for. With shedding
     every ack leaves one pending evaluation of a job, so that the chains of follow-ups run into each
-    other, and the backlog stays as small as it is. The log grows alike under both, because the
-    delays between deliveries, not the broker, set the pace. The other jobs hardly notice: compare
-    the medians of the latencies with their far ends. When the schedulers are mended, the old broker
-    has a backlog to work through, and under both the last follow-up still waits for up to six
-    minutes.
+    other, and the backlog stays small. The log grows alike under both, because the delays between
+    deliveries, not the broker, set the pace of the poisoned jobs. The other jobs hardly notice:
+    compare the medians of the latencies with their far ends. When the schedulers are mended, the
+    old broker has a backlog to work through, and under both the last follow-up still waits for up
+    to six minutes.
   EOT
 }
 

@@ -19,7 +19,7 @@ example {
   reading = <<-EOT
     The last mark says at which rate the ramp ended. Both brokers agree, since no job has two
     evaluations. Hardly any evaluation is ready and waits until all workers are busy
-    (utilisation.png of a run shows them), and nearly all of these wait for the plan applier, which
+    (utilisation.png of a run shows them), and most of these wait for the plan applier, which
     commits one plan after the other: each takes the time until a quorum has stored it. So neither
     more schedulers nor more cores move the limit much: try --schedulers 16. Larger jobs do, since a
     job is one plan: with --count 20 --rising-to 6000 the same servers place about eight times as
