@@ -103,3 +103,37 @@ func TestPauseAndTheFailedReaper(t *testing.T) {
 		})
 	}
 }
+
+// TestDeletedEvaluations: what an operator deletes by IDs is one entry, and what matches a filter
+// one for each 728; the rest is restored when the broker goes on.
+func TestDeletedEvaluations(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		c := startCluster(t, Config{Seed: 1, Policy: broker.Shedding(), Heartbeat: HeartbeatConfig{Grace: time.Hour}})
+		r := &rig{T: t, c: c}
+		for i := range 80 {
+			r.ok(c.RegisterJob(t.Context(), systemJob(fmt.Sprintf("sys-%02d", i))))
+		}
+		register(t, c, 0, 20)
+		r.ok(nil, c.PauseEvalBroker(t.Context(), true))
+		byNode := func(e *broker.Evaluation) bool { return e.TriggeredBy == broker.TriggeredByNodeUpdate }
+		var ids []string
+		for e := range r.snap().Evals() {
+			if byNode(e) {
+				ids = append(ids, e.ID)
+			}
+		}
+		r.entries()
+		if n, index, err := c.DeleteEvals(t.Context(), ids[:800], nil); n != 800 || index == 0 || err != nil {
+			t.Errorf("by IDs: %d deleted at index %d, %v", n, index, err)
+		}
+		r.want("by IDs", r.entries(), "1 EvalDeleteRequestType\n")
+		if n, _, err := c.DeleteEvals(t.Context(), nil, byNode); n != 800 || err != nil {
+			t.Errorf("by filter: %d deleted, %v", n, err)
+		}
+		r.want("by filter", r.entries(), "2 EvalDeleteRequestType\n")
+		r.ok(nil, c.PauseEvalBroker(t.Context(), false))
+		if b := c.Stats().Broker; b.Ready+b.Pending != 80 {
+			t.Errorf("broker %+v, want the evaluations of 80 jobs that were registered", b)
+		}
+	})
+}

@@ -51,6 +51,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	c := &Cluster{cfg: cfg, running: make([]bool, cfg.Servers), started: time.Now(), hosts: make([]server.Host, cfg.Servers)}
 	c.shared.Config, c.shared.ByAddr = &c.cfg, c.byAddr
 	c.shared.Network = simnet.New(cfg.Seed, cfg.Costs.ServerLink, cfg.Costs.ClientLink)
+	c.shared.Identities.TTL = cfg.IdentityTTL
 	c.shared.Results.Servers, c.shared.Results.Independent = cfg.Servers, cfg.IndependentReplicas
 	pools := cfg.Servers
 	if cfg.Costs.Pooled {

@@ -118,3 +118,38 @@ func TestEvaluationsThatDesignsSpare(t *testing.T) {
 		})
 	}
 }
+
+// TestSkippedEvaluationsAreMissed is the counterexample to SkipQueued: a worker of a server that lags
+// behind takes the evaluation for which another was skipped, and does not see the node that this was
+// for. It waits for the evaluation that it takes, which is older than the node.
+func TestSkippedEvaluationsAreMissed(t *testing.T) {
+	for _, tt := range []struct {
+		design DesignConfig
+		want   int // allocations on two nodes
+	}{{DesignConfig{}, 2}, {DesignConfig{SkipQueued: true}, 1}} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 1, Config{Seed: 1, NumSchedulers: 1, Design: tt.design})
+			r.ok(r.c.RegisterJob(t.Context(), systemJob("sys")))
+			time.Sleep(time.Second)
+			r.c.SetNumSchedulers(0)
+			r.ok(r.c.EvaluateJob(t.Context(), "", "sys")) // queued from now on
+			time.Sleep(time.Second)
+			leader := r.c.Leader()
+			for i := range 3 {
+				if i != leader {
+					r.c.SlowApply(i, 5*time.Second)
+				}
+			}
+			register(t, r.c, 1, 2)
+			for i := range 3 {
+				if i != leader {
+					r.c.server(i).SetSchedulers(1)
+				}
+			}
+			time.Sleep(time.Minute)
+			if n := len(r.live("sys")); n != tt.want {
+				t.Errorf("%+v: %d allocations on 2 nodes, want %d", tt.design, n, tt.want)
+			}
+		})
+	}
+}

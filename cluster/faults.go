@@ -1,10 +1,13 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/server"
+	"github.com/simctl/simctl/cluster/rpc"
 )
 
 // Faults: what a scenario can do to a cluster while it runs.
@@ -103,4 +106,25 @@ func (c *Cluster) StickApplier(i int, stuck bool) error {
 	}
 	s.StickApplier(stuck)
 	return nil
+}
+
+// PoisonJob makes every scheduler that takes an evaluation of a job panic, on whichever server:
+// the worker gives the evaluation back. With poisoned false it takes an earlier call back. An
+// empty namespace stands for "default".
+func (c *Cluster) PoisonJob(namespace, id string, poisoned bool) {
+	n := 1
+	if !poisoned {
+		n = -1
+	}
+	c.shared.Poison.Add(broker.JobID{Namespace: cmp.Or(namespace, rpc.DefaultNamespace), ID: id}, n)
+}
+
+// FailSigning keeps servers from signing identities of clients, as an external keyring does that is
+// not there, or takes an earlier call back. It matters if Config.IdentityTTL is set.
+func (c *Cluster) FailSigning(fail bool) {
+	n := 1
+	if !fail {
+		n = -1
+	}
+	c.shared.Identities.FailSigning(n)
 }

@@ -117,3 +117,45 @@ func TestLostAnswers(t *testing.T) {
 		}
 	})
 }
+
+// TestIdentitiesExpire: while nothing is signed, a client is heard until ten minutes before its
+// identity expires and may report until it does; then it must register.
+func TestIdentitiesExpire(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		c := startCluster(t, Config{Seed: 1, IdentityTTL: time.Hour, Heartbeat: HeartbeatConfig{Grace: 1000 * time.Hour}})
+		register(t, c, 0, 1)
+		node, server := testNode(0), c.NodeServer(0)
+		beat := func() error {
+			_, err := server.UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: node.ID, Status: rpc.NodeStatusReady})
+			return err
+		}
+		report := func() error {
+			_, err := server.UpdateAlloc(t.Context(), &rpc.AllocUpdateRequest{NodeID: node.ID, Alloc: []*rpc.Allocation{{ID: "a", NodeID: node.ID}}})
+			return err
+		}
+		watch := func() error {
+			_, err := server.GetClientAllocs(t.Context(), &rpc.NodeSpecificRequest{NodeID: node.ID}, func(rpc.ClientAllocsCall) {})
+			return err
+		}
+		c.FailSigning(true)
+		time.Sleep(49 * time.Minute)
+		if err := beat(); err != nil {
+			t.Errorf("before the last ten minutes: %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		if beat() == nil || report() != nil {
+			t.Errorf("in the last ten minutes a heartbeat gets %v, want an error, and a report %v, want none", beat(), report())
+		}
+		time.Sleep(10 * time.Minute)
+		c.FailSigning(false)
+		for what, call := range map[string]func() error{"heartbeat": beat, "report": report, "watch": watch} {
+			if err := call(); !errors.Is(err, rpc.ErrPermissionDenied) {
+				t.Errorf("%s after the identity has expired: %v, want %v", what, err, rpc.ErrPermissionDenied)
+			}
+		}
+		register(t, c, 0, 1)
+		if err := errors.Join(beat(), report()); err != nil {
+			t.Errorf("registered again: %v", err)
+		}
+	})
+}

@@ -50,6 +50,9 @@ func (n nodeServer) UpdateStatus(ctx context.Context, req *rpc.NodeUpdateStatusR
 func (n nodeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
 	through := n.server()
 	return clientCall(ctx, through, req.NodeID, "Node.UpdateAlloc", req.NodeID, func(l *server.Server) (*rpc.WriteResponse, error) {
+		if err := n.cluster.shared.Identities.Check(req.NodeID, l.Wall()); err != nil {
+			return nil, err
+		}
 		return l.UpdateAllocs(through, n.cluster.withFailures(req))
 	})
 }
@@ -74,6 +77,9 @@ func (c *Cluster) withFailures(req *rpc.AllocUpdateRequest) *rpc.AllocUpdateRequ
 
 // GetClientAllocs is answered by the server itself, however stale: clients allow that.
 func (n nodeServer) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest, resume func(rpc.ClientAllocsCall)) (*rpc.NodeClientAllocsResponse, error) {
+	if err := n.cluster.shared.Identities.Check(req.NodeID, time.Now()); err != nil {
+		return nil, err
+	}
 	return server.ClientAllocs(ctx, n.server(), req, resume)
 }
 

@@ -189,3 +189,27 @@ func TestWhatADiskCosts(t *testing.T) {
 		}
 	})
 }
+
+// TestPoisonedJob: a job that makes schedulers panic takes the worker of no other job; its
+// evaluation is given up after three deliveries, and the follow-up places it once it is mended.
+func TestPoisonedJob(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 5, Config{Seed: 1})
+		r.c.PoisonJob("", "bad", true)
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("bad", 5, 0)))
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("good", 5, 0)))
+		time.Sleep(time.Second)
+		r.want("the other job", r.entries(), "1 ApplyPlanResultsRequestType\n1 EvalUpdateRequestType\n2 JobRegisterRequestType\n")
+		time.Sleep(30 * time.Second)
+		r.want("given up, with a follow-up", r.entries(), "1 EvalUpdateRequestType\n")
+		if st := r.c.Stats(); st.Counters.EvalsFailed != 1 || st.Broker.Waiting != 1 || len(r.live("bad")) != 0 || len(r.live("good")) != 5 {
+			t.Errorf("%d failed, broker %+v, %d and %d allocations", st.Counters.EvalsFailed, st.Broker, len(r.live("bad")), len(r.live("good")))
+		}
+		r.c.PoisonJob("", "bad", false)
+		time.Sleep(7 * time.Minute)
+		r.want("the follow-up", r.entries(), "1 ApplyPlanResultsRequestType\n1 EvalUpdateRequestType\n")
+		if n := len(r.live("bad")); n != 5 {
+			t.Errorf("%d allocations, want 5", n)
+		}
+	})
+}

@@ -68,8 +68,9 @@ func builtin(name string) (func() (*language.File, error), bool) {
 type Page struct {
 	Title, About, Reading string
 	Sources               []string
-	Chart                 string // the file, less its extension, of the chart to show
-	Spec                  Spec   // of the example, less broker and seed
+	Chart                 string   // the file, less its extension, of the chart to show
+	Spec                  Spec     // of the example, less broker and seed
+	Brokers               []string // to compare
 }
 
 // PageOf returns the page of a built-in scenario. The error is that of OutlineOf.
@@ -78,7 +79,7 @@ func PageOf(name string) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	p := Page{Title: c.def.Title, About: c.def.About, Sources: c.def.Sources, Spec: Spec{Scenario: name}}
+	p := Page{Title: c.def.Title, About: c.def.About, Sources: c.def.Sources, Spec: Spec{Scenario: name}, Brokers: compared(c.def)}
 	if e := c.def.Example; e != nil {
 		p.Reading, p.Chart = e.Reading, e.Chart
 		for _, v := range slices.Sorted(maps.Keys(e.Variables)) {

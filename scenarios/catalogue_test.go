@@ -92,6 +92,7 @@ func smallest(name, broker string) Spec {
 		"heartbeat-storm": {"system_jobs": 2}, "worked-example": {"system_jobs": 5, "service_jobs": 3}, "incident": {"evaluations": 1000},
 		"decommission": {"service_jobs": 5}, "plan-rejection": {"service_jobs": 40}, "blocked-thrash": {"service_jobs": 20},
 		"alloc-failures": {"service_jobs": 4}, "steady-state": {"minutes": 5},
+		"submit-ramp": {"p99_s": 0.1},
 	}[name]}
 	spec.Set("nodes", 20)
 	return spec

@@ -21,6 +21,7 @@ type clusterWords struct {
 	Schedulers          int `lang:"max=1024"`
 	Cores               int `lang:"max=1024"` // 0 = as the costs say
 	BatchUpdateInterval time.Duration
+	IdentityTTL         time.Duration
 	Heartbeat           cluster.HeartbeatConfig
 	Reaper              cluster.ReaperConfig
 	Evaluations         cluster.EvalConfig
@@ -50,7 +51,7 @@ var defaultCluster = func() clusterWords {
 // config returns the cluster that the words describe, less what its broker decides.
 func (w *clusterWords) config(costs cluster.Costs) cluster.Config {
 	return cluster.Config{
-		Servers: w.Servers, NumSchedulers: w.Schedulers, BatchUpdateInterval: w.BatchUpdateInterval,
+		Servers: w.Servers, NumSchedulers: w.Schedulers, BatchUpdateInterval: w.BatchUpdateInterval, IdentityTTL: w.IdentityTTL,
 		Heartbeat: w.Heartbeat, Reaper: w.Reaper, Raft: w.Raft, GC: w.Garbage, PlanRejection: w.PlanRejection,
 		DatacenterFilterOff: !w.DatacenterFilter, PauseEndsFailedReaper: w.PauseEndsFailedReaper, Costs: costs,
 	}

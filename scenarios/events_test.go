@@ -77,6 +77,9 @@ func TestImpossibleEventsAreNamed(t *testing.T) {
 		"the delay is -1s: it must be above 0":         faults.SlowApply{Slow: faults.Slow{Longer: -time.Second}},
 		"a clock rate of 0: it must be a number above": clients.SkewClocks{},
 		"a share of -1 of the clients":                 clients.StopClients{Fraction: -1},
+		"per_second is 0: it must be above 0":          operations.SubmitJobs{},
+		"rising_to is 2: it must be above per_second":  operations.SubmitJobs{PerSecond: 2, RisingTo: 2, Within: 1},
+		"rising_to and within belong together":         operations.SubmitJobs{PerSecond: 2, Within: 1},
 		"times is 0: it must be at least 1":            clients.FlapClients{Down: 1, Up: 1},
 		"there is no server 9: the scenario has 3":     faults.StartServer{Server: 8},
 	} {

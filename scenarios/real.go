@@ -19,6 +19,7 @@ import (
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/nodesim/remote"
 	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/conditions"
 	"github.com/simctl/simctl/scenarios/internal/realcluster"
 	"github.com/simctl/simctl/scenarios/internal/run"
 	"github.com/simctl/simctl/scenarios/language"
@@ -90,6 +91,10 @@ func (c *Compiled) CheckReal(r Real) error {
 				at := c.def.Phases[i].Events[j]
 				return c.def.Errorf(at.At, "Impossible event", "Event %q of phase %s: %v.", at.Keyword, p.Name, err)
 			}
+		}
+		if _, ok := p.Until.(conditions.Retrospective); ok {
+			at := c.def.Phases[i].Until
+			return c.def.Errorf(at.At, "Impossible condition", "Condition %q of phase %s: real servers do not tell how long each evaluation took.", at.Keyword, p.Name)
 		}
 	}
 	return nil

@@ -16,6 +16,9 @@ var (
 	ErrNoLeader = errors.New("No cluster leader")
 	// ErrJobNotFound means that a user named a job that is not registered.
 	ErrJobNotFound = errors.New("job not found")
+	// ErrPermissionDenied means that a client's identity has expired.
+	//lint:ignore ST1005 the text is Nomad's
+	ErrPermissionDenied = errors.New("Permission denied")
 	// ErrEvalNotFound means that a user named an evaluation that there is not.
 	ErrEvalNotFound = errors.New("eval not found")
 	// ErrBrokerEnabled means that evaluations are to be deleted which may be on their way.

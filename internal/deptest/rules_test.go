@@ -64,6 +64,10 @@ var layers = []layer{
 		reason: "settings and costs are data that every part of the cluster reads",
 	},
 	{
+		part: "cluster/internal/identity", own: []string{"cluster/rpc"},
+		reason: "who may call is decided by what the caller carries and the time, whoever asks",
+	},
+	{
 		part: "cluster/internal/fsm", own: []string{"broker", "cluster/rpc", "cluster/state", "cluster/internal/config"},
 		modules: []string{"github.com/hashicorp/raft", "github.com/hashicorp/go-msgpack/v2"},
 		reason:  "the state machine is a function of a state and an entry; it knows no server",
@@ -83,7 +87,7 @@ var layers = []layer{
 	{
 		part: "cluster/internal/server", own: []string{
 			"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/simnet", "cluster/internal/config", "cluster/internal/cpu",
-			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/raftnode", "internal/uuid",
+			"cluster/internal/fsm", "cluster/internal/identity", "cluster/internal/leader", "cluster/internal/raftnode", "internal/uuid",
 		},
 		modules: []string{"github.com/hashicorp/raft"},
 		reason:  "a server is one process; it knows its peers by their addresses",
@@ -189,6 +193,7 @@ var layers = []layer{
 		part: "scenarios/internal/actions",
 		own: []string{
 			"cluster", "cluster/rpc", "cluster/state", "nodesim", "scenarios/internal/behaviours", "scenarios/internal/words", "scenarios/internal/draw",
+			"scenarios/internal/english",
 		},
 		reason: "an action drives cluster and fleet, and knows neither the scenario that it is part of nor who judges",
 	},
@@ -202,7 +207,7 @@ var layers = []layer{
 	},
 	{
 		part:   "scenarios/internal/actions/operations",
-		own:    []string{"cluster/rpc", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/draw", "scenarios/internal/english"},
+		own:    []string{"broker", "cluster/rpc", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/draw", "scenarios/internal/english"},
 		reason: "an action does not depend on actions of another kind",
 	},
 	{

@@ -65,7 +65,7 @@ func writePage(ctx context.Context, dir, name string) error {
 		return err
 	}
 	var specs []scenarios.Spec
-	for _, broker := range []string{"legacy", "shedding"} {
+	for _, broker := range page.Brokers {
 		spec := page.Spec
 		spec.Broker, spec.Seed = broker, 1
 		specs = append(specs, spec)

@@ -49,6 +49,9 @@ type Config struct {
 	// PlanRejection is off by default, as in Nomad.
 	PlanRejection PlanRejectionConfig
 
+	// IdentityTTL is how long the identity of a client is good, which servers sign since
+	// Nomad 1.11; zero means that clients need none.
+	IdentityTTL time.Duration
 	// BatchUpdateInterval is how long the leader gathers what comes over one connection of
 	// clients' reports on allocations before it writes them in one entry; zero means 50 ms. The
 	// other servers forward reports over one connection each.

@@ -104,12 +104,12 @@ func (s *Server) ApplyPlan(ctx context.Context, p *scheduler.Plan) (*scheduler.P
 	return pending.Wait(ctx)
 }
 
-// deletesPerWrite bounds how many evaluations that an operator deletes share an entry.
+// deletesPerWrite bounds how many evaluations that match an operator's filter share an entry.
 const deletesPerWrite = maxIDsPerWrite / 10
 
 // DeleteEvals answers Eval.Delete on the leader (nomad/eval_endpoint.go): it deletes the
-// evaluations with these IDs or, if matches is not nil, those that match and may go. The broker
-// must be paused. Nothing is deleted if one of the IDs cannot be.
+// evaluations with these IDs, in one entry, or, if matches is not nil, those that match and may
+// go. The broker must be paused. Nothing is deleted if one of the IDs cannot be.
 func (s *Server) DeleteEvals(ids []string, matches func(*broker.Evaluation) bool) (n int, index uint64, err error) {
 	snap := s.Snapshot()
 	if !snap.SchedulerConfig().PauseEvalBroker {
@@ -125,14 +125,16 @@ func (s *Server) DeleteEvals(ids []string, matches func(*broker.Evaluation) bool
 			return 0, 0, fmt.Errorf("eval %s is not safe to delete", id)
 		}
 	}
+	perWrite := max(len(ids), 1)
 	if matches != nil {
+		perWrite = deletesPerWrite
 		for e := range snap.Evals() {
 			if matches(e) && run.mayDelete(e) {
 				ids = append(ids, e.ID)
 			}
 		}
 	}
-	for batch := range slices.Chunk(ids, deletesPerWrite) {
+	for batch := range slices.Chunk(ids, perWrite) {
 		s.Because(fsm.EvalsDeleted)
 		if index, err = s.Write(fsm.EvalDelete.With(&fsm.EvalDeleteRequest{Evals: batch})); err != nil {
 			return n, index, fmt.Errorf("delete %d evaluations: %w", len(batch), err)

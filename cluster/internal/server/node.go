@@ -43,6 +43,9 @@ func (s *Server) RegisterNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResp
 	if original != nil && s.cfg.Habits.AllocUpdates == config.UpdatesBeforeReady {
 		node.Status = original.Status
 	}
+	if err := s.shared.Identities.Register(node.ID, s.Wall()); err != nil {
+		return nil, err
+	}
 	s.Because(fsm.NodeRegistered)
 	index, err := s.Write(fsm.NodeRegister.With(&rpc.NodeRegisterRequest{Node: node}))
 	if err != nil {
@@ -66,6 +69,11 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 	node := s.Snapshot().NodeByID(req.NodeID)
 	if node == nil {
 		return nil, rpc.ErrNodeNotFound
+	}
+	if req.Status == rpc.NodeStatusReady || req.Status == rpc.NodeStatusInit { // its client asks
+		if err := s.shared.Identities.Heartbeat(req.NodeID, s.Wall()); err != nil {
+			return nil, err
+		}
 	}
 	resp := &rpc.NodeUpdateResponse{}
 	status := s.nextStatus(node, req.Status)

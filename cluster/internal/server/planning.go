@@ -24,6 +24,10 @@ type planning struct {
 // nacked.
 func (p *planning) run() error {
 	srv := p.worker.srv
+	if srv.shared.Poison.has(p.eval.Job()) {
+		srv.allocate(p.worker.name, srv.cfg.Costs.Scheduler[p.eval.Type].Base)
+		return errPanicked
+	}
 	sched, err := scheduler.New(p.eval, srv.cache, p.worker.rand)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/cpu"
 	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/internal/identity"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/internal/raftnode"
 	"github.com/simctl/simctl/cluster/scheduler"
@@ -41,7 +42,10 @@ type Shared struct {
 	// Results lets servers adopt what the first of them made of an entry.
 	Results fsm.Results
 	// Held says that nodes which fall silent stay as they are.
-	Held atomic.Bool
+	Held   atomic.Bool
+	Poison Poison
+	// Identities are those of the clients.
+	Identities identity.Identities
 }
 
 // Server is one process of a server. Its methods are safe for concurrent use.

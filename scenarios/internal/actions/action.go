@@ -7,6 +7,7 @@ import (
 
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/scenarios/internal/behaviours"
+	"github.com/simctl/simctl/scenarios/internal/english"
 	"github.com/simctl/simctl/scenarios/internal/words"
 )
 
@@ -77,6 +78,18 @@ type Setting struct {
 	Behaviours map[string]*behaviours.Behaviour
 	Groups     []behaviours.Group // of the fleet
 	jobActions int
+}
+
+// First returns the jobs of a block, or its first copies unless that is nil.
+func (s *Setting) First(block string, copies *int) ([]*rpc.Job, error) {
+	jobs := s.Jobs[block]
+	if copies == nil {
+		return jobs, nil
+	}
+	if *copies > len(jobs) {
+		return nil, fmt.Errorf("%s of job %s: it has %d", english.Agree(*copies, "copy", "copies"), block, len(jobs))
+	}
+	return jobs[:*copies], nil
 }
 
 // Afford returns an error if an event that does so many things to jobs is too much together

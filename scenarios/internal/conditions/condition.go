@@ -31,6 +31,9 @@ type (
 	Figure interface{ Figure(s Sample) int }
 	// Recoverer is a Condition with a notion of recovery of its own.
 	Recoverer interface{ Recovery(w *Watch) Span }
+	// Retrospective is a Condition that looks at the evaluations of the last Span, which only
+	// simulated clusters tell of.
+	Retrospective interface{ Span() time.Duration }
 	// Quiescence is a Condition that holds only when every evaluation has been processed.
 	Quiescence interface{ Quiescent() }
 )

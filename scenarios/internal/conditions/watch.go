@@ -1,6 +1,7 @@
 package conditions
 
 import (
+	"slices"
 	"time"
 
 	"github.com/simctl/simctl/cluster"
@@ -16,6 +17,8 @@ type Sample struct {
 	FleetErr error // the clients' latest
 	// Deploying is the number of deployments under way.
 	Deploying int
+	// Responses is how long each evaluation took that was acked since the sample before.
+	Responses []time.Duration
 }
 
 // queueEmpty reports whether the workers have nothing to do for any job; without a leader
@@ -77,6 +80,8 @@ type Watch struct {
 	Moved      time.Time // when what the phase waits for last moved, or an event was still to come
 	QueueEmpty Span      // workers have nothing to do
 
+	recent    []response       // of the last span, if the condition looks back
+	span      time.Duration    // zero: it does not
 	figure    func(Sample) any // what the phase waits for, as of a sample
 	recovered Span
 	ready     Span      // every running client is ready
@@ -89,14 +94,24 @@ type Watch struct {
 	goneFirst int       // nodes gone when the phase began
 }
 
+// response is how long an evaluation took that was acked before a sample.
+type response struct {
+	at   time.Time // of the sample
+	took time.Duration
+}
+
 // NewWatch returns the Watch of a phase that begins with a sample and ends by a condition.
 func NewWatch(first Sample, until Condition) *Watch {
 	figure := func(s Sample) any { return workOf(s) }
 	if f, ok := until.(Figure); ok {
 		figure = func(s Sample) any { return f.Figure(s) }
 	}
+	span := time.Duration(0)
+	if r, ok := until.(Retrospective); ok {
+		span = r.Span()
+	}
 	return &Watch{
-		figure: figure, Start: first.At, Last: first, created: first.At, Moved: first.At,
+		span: span, figure: figure, Start: first.At, Last: first, created: first.At, Moved: first.At,
 		peakOpen: first.Cluster.StatePending, goneFirst: first.gone(),
 	}
 }
@@ -113,6 +128,7 @@ func (w *Watch) Add(s Sample) {
 	if !w.EventsOver && !w.Asking || w.figure(w.Last) != w.figure(s) {
 		w.Moved = s.At
 	}
+	w.remember(s)
 	w.QueueEmpty.see(s.At, s.queueEmpty())
 	w.recovered.see(s.At, s.recovered())
 	w.ready.see(s.At, s.Fleet.Ready == s.Fleet.Running)
@@ -121,6 +137,21 @@ func (w *Watch) Add(s Sample) {
 	w.deployed.see(s.At, s.Deploying == 0)
 	w.peakOpen = max(w.peakOpen, now.StatePending)
 	w.Last = s
+}
+
+// remember adds the responses of a sample and forgets those that are older than the span.
+func (w *Watch) remember(s Sample) {
+	if w.span == 0 {
+		return
+	}
+	for _, took := range s.Responses {
+		w.recent = append(w.recent, response{s.At, took})
+	}
+	old := 0
+	for old < len(w.recent) && s.At.Sub(w.recent[old].at) >= w.span {
+		old++
+	}
+	w.recent = slices.Delete(w.recent, 0, old)
 }
 
 // work is what moves while a cluster has something to do for its jobs and clients. Garbage

@@ -77,3 +77,39 @@ func TestMoved(t *testing.T) {
 		}
 	}
 }
+
+// TestSlow: the slowest of a hundred evaluations of the last window decides, and older ones count no more.
+func TestSlow(t *testing.T) {
+	start := time.Unix(0, 0)
+	until := Slow{P99: time.Second, Window: 10 * time.Second}
+	w := NewWatch(Sample{At: start}, until)
+	for _, c := range []struct {
+		at         int // seconds
+		fast, slow int // evaluations that took 1 ms, and 2 s
+		want       bool
+	}{
+		{0, 0, 0, false},
+		{1, 100, 0, false},
+		{2, 99, 1, false}, // 1 of 200
+		{3, 0, 2, true},   // 3 of 202
+		{12, 0, 0, true},  // 2 of 2
+		{13, 0, 0, false}, // none
+	} {
+		s := Sample{At: start.Add(time.Duration(c.at) * time.Second)}
+		for range c.fast {
+			s.Responses = append(s.Responses, time.Millisecond)
+		}
+		for range c.slow {
+			s.Responses = append(s.Responses, 2*time.Second)
+		}
+		w.Add(s)
+		if _, ok := until.Met(w); ok != c.want {
+			t.Errorf("after %d s: slow %v, want %v: %s", c.at, ok, c.want, until.Lacking(w))
+		}
+	}
+	for _, bad := range []Slow{{}, {P99: time.Second}, {P99: -1, Window: time.Second}} {
+		if bad.Check() == nil {
+			t.Errorf("%+v was accepted", bad)
+		}
+	}
+}

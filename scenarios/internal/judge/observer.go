@@ -23,6 +23,8 @@ type Observer struct {
 	rec      *metrics.Recorder         // nil until the run starts, after the first election
 	inFlight map[broker.JobID][]flight // one for each job, but see Dequeued
 	seen     Seen
+	// responses are those since the last call of Responses.
+	responses []time.Duration
 	// slack is how long two evaluations may seem to overlap: calls about one job can overtake
 	// each other. On virtual time a call takes no time.
 	slack time.Duration
@@ -90,7 +92,17 @@ func (o *Observer) Acked(at time.Time, e *broker.Evaluation, held time.Duration,
 	}
 	o.rec.Observe(metrics.LatencyProcess, held)
 	o.rec.Observe(metrics.LatencyResponse, f.waited+held)
+	o.responses = append(o.responses, f.waited+held)
 	o.rec.FanIn(1 + shed)
+}
+
+// Responses returns how long each evaluation took that was acked since the call before.
+func (o *Observer) Responses() []time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	responses := o.responses
+	o.responses = nil
+	return responses
 }
 
 func (o *Observer) Nacked(at time.Time, e *broker.Evaluation) {

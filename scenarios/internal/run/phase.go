@@ -169,7 +169,7 @@ func (r *run) look() (conditions.Sample, error) {
 	snap := r.sim.latest()
 	r.losses.See(s.At, snap)
 	r.deployments.See(s.At, snap)
-	s.Deploying = r.deployments.UnderWay()
+	s.Deploying, s.Responses = r.deployments.UnderWay(), r.obs.Responses()
 	return s, nil
 }
 

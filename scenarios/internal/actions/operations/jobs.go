@@ -30,12 +30,9 @@ func Resources(r *language.Resources, otherwise rpc.Resources) rpc.Resources {
 
 // each makes an action for each job of a job block, or for its first copies unless that is nil.
 func each(s *actions.Setting, block string, copies *int, what string, action func(*rpc.Job) actions.Action) (actions.Action, error) {
-	jobs := s.Jobs[block]
-	if copies != nil {
-		if *copies > len(jobs) {
-			return nil, fmt.Errorf("%s of job %s: it has %d", english.Agree(*copies, "copy", "copies"), block, len(jobs))
-		}
-		jobs = jobs[:*copies]
+	jobs, err := s.First(block, copies)
+	if err != nil {
+		return nil, err
 	}
 	if err := s.Charge(len(jobs)); err != nil {
 		return nil, err
