@@ -77,13 +77,42 @@ const (
 	perSide  = 0.1
 )
 
-// place finds a place for each tag. Each in turn moves to where it is best among the others, until
-// none moves.
+// place finds a place for each tag. One that is crossed, or finds none, gets a clear place if the
+// others can make room for it.
 func (r *tagRoom) place() []tagPlace {
 	choices := make([][]tagPlace, len(r.at))
-	places := make([]tagPlace, len(r.at))
 	for i := range r.at {
 		choices[i] = r.choices(i)
+	}
+	places := settle(choices)
+	for i := range places {
+		if places[i].ok && places[i].cost+among(places[i], i, places) < crossed {
+			continue
+		}
+		own := choices[i]
+		for _, c := range own {
+			if c.cost >= crossed {
+				continue
+			}
+			choices[i] = []tagPlace{c}
+			if other := settle(choices); total(other) < total(places) {
+				places = other
+				break
+			}
+		}
+		choices[i] = own
+	}
+	return places
+}
+
+// settle places tags in turn where each is best among the others, until none moves.
+func settle(choices [][]tagPlace) []tagPlace {
+	places := make([]tagPlace, len(choices))
+	for i, of := range choices {
+		if len(of) == 1 {
+			places[i] = of[0]
+			places[i].ok = true
+		}
 	}
 	for moved, rounds := true, 0; moved && rounds < 20; rounds++ {
 		moved = false
@@ -100,6 +129,19 @@ func (r *tagRoom) place() []tagPlace {
 		}
 	}
 	return places
+}
+
+// total returns what all places cost.
+func total(places []tagPlace) float64 {
+	sum := 0.0
+	for i, p := range places {
+		if !p.ok {
+			sum += overlaps
+			continue
+		}
+		sum += p.cost + among(p, i, places)
+	}
+	return sum
 }
 
 // choices returns the places of a tag that lie inside and on no point: right of its own or left,
@@ -121,6 +163,11 @@ func (r *tagRoom) choices(i int) []tagPlace {
 			c := tagPlace{box: box, stroke: stroke{at, nearest}, off: row > 0, cost: perRow*float64(row) + perSide*float64(side)}
 			for _, s := range r.strokes {
 				if s.through(box) {
+					c.cost += crossed
+				}
+			}
+			for _, o := range r.at {
+				if c.off && !overlap(dot(o), dot(at)) && c.stroke.through(dot(o)) {
 					c.cost += crossed
 				}
 			}

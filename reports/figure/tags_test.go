@@ -57,6 +57,11 @@ func TestTags(t *testing.T) {
 				t.Errorf("a line runs through tag %d", i)
 			}
 		}
+		for j, at := range r.at {
+			if p.off && !overlap(dot(at), dot(r.at[i])) && p.stroke.through(dot(at)) {
+				t.Errorf("the stroke of tag %d runs through point %d", i, j)
+			}
+		}
 		for j, o := range places {
 			if i != j && o.off && o.stroke.through(p.box) {
 				t.Errorf("the stroke of tag %d runs through tag %d", j, i)

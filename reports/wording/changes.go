@@ -121,7 +121,7 @@ func differ(a, b, least float64) float64 {
 // more compares two counts of something.
 func more(of string, older, newer float64) string {
 	switch {
-	case newer == older:
+	case newer == older || math.Abs(newer-older) < 0.001*older: // 0% as headlines tell it
 		return "as many " + of
 	case older == 0:
 		return Grouped(newer) + " " + of + " instead of none"

@@ -93,6 +93,7 @@ func TestHeadlineOfAPhaseThatEndsByTime(t *testing.T) {
 	quiet := run(metrics.Phase{RaftEntries: 53333, EvalsProcessed: 22423, PeakPending: 40, QueueEmptyS: 900, RecoveryS: 900}, shedding.Phases[2])
 	like := run(legacy.Phases[1], legacy.Phases[2])
 	like.Phases[0].EvalsProcessed = 9
+	like.Phases[1].EvalsProcessed--
 	for what, tt := range map[string]struct {
 		older, newer *metrics.Result
 		want         string
