@@ -178,7 +178,7 @@ var layers = []layer{
 	},
 	{
 		part:   "scenarios/internal/actions/operations",
-		own:    []string{"cluster/rpc", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/draw", "scenarios/internal/english"},
+		own:    []string{"cluster/rpc", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/behaviours", "scenarios/internal/draw", "scenarios/internal/english"},
 		reason: "an action does not depend on actions of another kind",
 	},
 	{
