@@ -45,7 +45,8 @@ With --update the runs become the new baseline, and the command prints which fig
 changes: commit that file. SCENARIO is a scenario
 file or the name of a built-in scenario; the default of --baseline is
 testdata/baselines/NAME.json. The baseline also holds what to run: flags that change it
-need --update. A scenario without a baseline is checked against its thresholds alone.`,
+need --update. A scenario without a baseline is checked against its thresholds alone, and
+that is said; a file that --baseline names must be there.`,
 		Example: `  simctl gate heartbeat-storm --var nodes=200 --update
   simctl gate --baseline testdata/baselines/heartbeat-storm.json \
       --junit gate.xml`,
@@ -93,6 +94,9 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	if err := f.checkFiles(cmd); err != nil {
 		return err
+	}
+	if baseline == nil && !f.update {
+		cmd.PrintErrf("there is no baseline %s: only invariants and the scenario's thresholds are checked; --update writes one\n", f.base)
 	}
 	var out *outDir
 	if cmd.Flags().Changed("out") {
@@ -195,8 +199,10 @@ func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baselin
 	}
 	baseline, err := metrics.LoadBaseline(f.base)
 	switch {
-	case errors.Is(err, os.ErrNotExist) && len(args) == 1:
+	case errors.Is(err, os.ErrNotExist) && len(args) == 1 && (f.update || !cmd.Flags().Changed("baseline")):
 		return nil, nil
+	case errors.Is(err, os.ErrNotExist):
+		return nil, usageErrorf("--baseline %q: there is no such file: --update writes one, with a scenario", f.base)
 	case err != nil:
 		return nil, usageErrorf("%w", err)
 	case shaped != "" && !f.update:
