@@ -96,7 +96,7 @@ func unlike(runs []*metrics.Result) (text string, alike bool) {
 		if name == "nodes" && parts != nil {
 			continue // said already
 		}
-		parts = append(parts, fmt.Sprintf("%s %s and %s", name, ParamText(Setting(runs[0], name)), ParamText(Setting(runs[1], name))))
+		parts = append(parts, fmt.Sprintf("%s %s and %s", name, given(Setting(runs[0], name)), given(Setting(runs[1], name))))
 		own := !sameBroker && strings.HasPrefix(name, "broker_") // what the brokers are
 		alike = alike && (own || name == "seed" || name == "version")
 	}
@@ -104,6 +104,14 @@ func unlike(runs []*metrics.Result) (text string, alike bool) {
 		return "", true
 	}
 	return "unlike runs: " + strings.Join(parts, ", "), alike || sameBroker && len(parts) == 1
+}
+
+// given formats a setting for a sentence.
+func given(v any) string {
+	if v == nil {
+		return "unset"
+	}
+	return ParamText(v)
 }
 
 // headline says in one sentence what the newer run changed: in the phase in which the two

@@ -151,7 +151,7 @@ func TestHeadlineOpensWithCaveats(t *testing.T) {
 		}(), "Unlike runs: scenarios storm and other"},
 		"another broker": {run("shedding", map[string]any{"nodes": 100}, 50), "Unlike runs: 500 and 100 nodes"},
 		"one setting":    {run("legacy", map[string]any{"nodes": 100}, 50), "Unlike runs: 500 and 100 nodes. " + half},
-		"a broker's own": {run("shedding", map[string]any{"nodes": 500, "broker_release": "1.4.3"}, 50), "Unlike runs: broker_release - and 1.4.3. " + half},
+		"a broker's own": {run("shedding", map[string]any{"nodes": 500, "broker_release": "1.4.3"}, 50), "Unlike runs: broker_release unset and 1.4.3. " + half},
 		"work under way": {warned, "Shedding: the deployment of job web was under way at the end. " + half},
 		"a failed check": {failed, "1 check failed. " + half},
 	} {

@@ -178,6 +178,10 @@
     return names.length ? ": " + names.join(", ") : "";
   };
 
+  // What of an axis is in view. A logarithmic one begins before its data, and ends behind it.
+  const inView = ({ view: [low, high], data: [all] }, axis) =>
+    axis.log && all.length ? [Math.max(low, all[0]), Math.min(high, all[all.length - 1])] : [low, high];
+
   // What a legend says of a layer before anything is hovered over: the highest value in view,
   // unless the figure has a better word.
   const summary = (u, figure, layer) => {
@@ -202,7 +206,7 @@
     const order = [...stack, ...layers.filter((l) => !l.stacked)];
     const series = [{
       label: figure.x.unit === "instants" ? "at" : figure.x.label,
-      value: (u, v) => v == null ? u.view.map(x.value).join(" to ") : phaseAt(panel, v) + x.value(v) + marksAt(u, panel, v),
+      value: (u, v) => v == null ? inView(u, figure.x).map(x.value).join(" to ") : phaseAt(panel, v) + x.value(v) + marksAt(u, panel, v),
     }];
     for (const l of order) {
       series.push({
