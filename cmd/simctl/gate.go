@@ -127,7 +127,7 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	held.tell(cmd)
-	failed := gateVerdict(results, f.base)
+	failed := gateVerdict(results, baseline, f.base)
 	if failed != nil && lacking != nil {
 		cmd.PrintErrf("%v\n", lacking) // the verdict decides on the exit code
 		return failed
@@ -166,13 +166,18 @@ func (f *gateFlags) checkFiles(cmd *cobra.Command) error {
 
 // gateVerdict returns an error that counts the failed checks, or nil. The lines of the
 // report name them.
-func gateVerdict(results []*metrics.Result, baseline string) error {
+func gateVerdict(results []*metrics.Result, b *metrics.Baseline, path string) error {
 	checks := reports.Checks(results)
 	failed := reports.Failed(checks)
 	if failed == 0 {
 		return nil
 	}
-	return verdictErrorf("%d of %s failed; if the change is intended, update the baseline: simctl gate --baseline %s --update", failed, english.Plural(len(checks), "check", ""), baseline)
+	versions := ""
+	if b != nil && len(b.Runs) > 0 && b.Runs[0].Run.Version != results[0].Run.Version {
+		versions = fmt.Sprintf(" (simctl %s wrote the baseline, this is %s, which may simulate differently)", b.Runs[0].Run.Version, results[0].Run.Version)
+	}
+	return verdictErrorf("%d of %s failed%s; if the change is intended, update the baseline: simctl gate --baseline %s --update",
+		failed, english.Plural(len(checks), "check", ""), versions, path)
 }
 
 // prepare decides what to run: what the baseline holds or, with --update, what the command
