@@ -43,7 +43,8 @@ func accountPhase(out *bytes.Buffer, p *metrics.Phase) {
 			wording.Grouped(float64(p.RaftEntriesExpectedByType[kind])), wording.Grouped(float64(p.RaftEntriesByType[kind])))
 		for _, e := range p.RaftAccount {
 			if e.Type == kind {
-				fmt.Fprintf(out, "    %11s %s\n", wording.Grouped(float64(e.Entries)), e.Event)
+				n := wording.Grouped(float64(e.Entries)) // ends below what it is part of
+				fmt.Fprintf(out, "      %s%*s\n", e.Event, max(60-len(e.Event), len(n)+2), n)
 			}
 		}
 	}

@@ -37,10 +37,10 @@ func TestAccountShowsWhatIsExplainedAndWhatIsNot(t *testing.T) {
 	got := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
 		"heartbeat-storm, legacy broker, seed 7",
-		"EvalUpdateRequestType 6,000 6,000 6,005 evaluations processed -5 of these blocked again",
-		"NodeUpdateStatusRequestType 10 9 10 nodes lost",
+		"EvalUpdateRequestType 6,000 6,000 evaluations processed 6,005 of these blocked again -5",
+		"NodeUpdateStatusRequestType 10 9 nodes lost 10",
 		"not explained: -1 NodeUpdateStatusRequestType not explained: +1 raft:Noop",
-		"calm expected written A 1 1 1 a every entry is explained",
+		"calm expected written A 1 1 a 1 every entry is explained",
 		"nobody worked out what to expect) - 12",
 	} {
 		if !strings.Contains(got, want) {

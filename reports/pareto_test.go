@@ -58,3 +58,11 @@ func TestPareto(t *testing.T) {
 		t.Errorf("two brokers have a figure: %+v", f)
 	}
 }
+
+// TestParetoOfTinyTimes: an axis has an end that its labels can tell from zero.
+func TestParetoOfTinyTimes(t *testing.T) {
+	f := paretoOf(compared(metrics.Phase{Name: "a", RaftEntries: 9, RecoveryS: 1.25}, metrics.Phase{Name: "b", RecoveryS: 1e-309}, metrics.Phase{Name: "c", RaftEntries: 1, RecoveryS: 1}))
+	for _, fault := range layoutFaults(*f) {
+		t.Error(fault)
+	}
+}

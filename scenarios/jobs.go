@@ -11,10 +11,7 @@ import (
 
 	"github.com/simctl/simctl/cluster/apitypes"
 	"github.com/simctl/simctl/cluster/rpc"
-	"github.com/simctl/simctl/scenarios/internal/actions"
-	"github.com/simctl/simctl/scenarios/internal/actions/clients"
 	"github.com/simctl/simctl/scenarios/internal/actions/operations"
-	"github.com/simctl/simctl/scenarios/internal/behaviours"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -30,21 +27,30 @@ type Size struct {
 func (c *Compiled) Size() Size {
 	words := c.def.Cluster.Args.(*clusterWords)
 	s := Size{Nodes: c.scenario.Fleet.Nodes, Servers: words.Servers, Schedulers: words.Schedulers}
-	jobs := map[string]*rpc.Job{}
 	for _, p := range c.scenario.Phases {
 		for _, e := range p.Events {
-			switch a := e.Action.(type) {
-			case operations.RegisterJobs:
-				for _, j := range a.Jobs {
-					jobs[j.ID] = j
-				}
-			case operations.SetSchedulers:
+			if a, ok := e.Action.(operations.SetSchedulers); ok {
 				s.Schedulers = max(s.Schedulers, a.PerServer)
 			}
 		}
 	}
-	s.add(slices.Collect(maps.Values(jobs)))
+	s.add(c.registered())
 	return s
+}
+
+// registered returns the jobs that the scenario registers, each once.
+func (c *Compiled) registered() []*rpc.Job {
+	jobs := map[string]*rpc.Job{}
+	for _, p := range c.scenario.Phases {
+		for _, e := range p.Events {
+			if a, ok := e.Action.(operations.RegisterJobs); ok {
+				for _, j := range a.Jobs {
+					jobs[j.ID] = j
+				}
+			}
+		}
+	}
+	return slices.Collect(maps.Values(jobs))
 }
 
 // add adds jobs.
@@ -59,46 +65,6 @@ func (s *Size) add(jobs []*rpc.Job) {
 			s.ServiceAllocs += g.Count
 		}
 	}
-}
-
-// Load is what a run has to do as far as the scenario's text says so. Work that lasts longer than
-// a phase waits for, such as the drain of a backlog, is no part of it.
-type Load struct {
-	Virtual     time.Duration // that the phases last at least
-	Evaluations float64       // by clients that start, stop, return or change, for each job on them
-	Allocs      float64       // that are placed for the first time
-}
-
-// Load returns what a run has to do at least.
-func (c *Compiled) Load() Load {
-	size, groups := c.Size(), behaviours.Groups(c.scenario.Fleet)
-	load := Load{Allocs: float64(size.Nodes*size.SystemJobs + size.ServiceAllocs)}
-	var registered Size
-	onNode := func() float64 {
-		return float64(registered.SystemJobs) + float64(registered.ServiceAllocs)/float64(size.Nodes)
-	}
-	going := map[string]*behaviours.Behaviour{}
-	for _, p := range c.scenario.Phases {
-		lasts := p.Until.Hold()
-		for _, e := range p.Events {
-			lasts = max(lasts, e.At+p.Until.Hold())
-			switch a := e.Action.(type) {
-			case actions.Registration:
-				registered.add(a.Registers())
-			case actions.Disturbance:
-				load.Evaluations += onNode() * a.Disturbs(groups)
-			case clients.BeginBehaviour:
-				going[a.Behaviour.Name] = a.Behaviour
-			case clients.EndBehaviour:
-				delete(going, a.Behaviour)
-			}
-		}
-		for _, b := range going {
-			load.Evaluations += onNode() * b.Acts(groups, lasts)
-		}
-		load.Virtual += lasts
-	}
-	return load
 }
 
 // makeJobs makes the jobs of every job block.

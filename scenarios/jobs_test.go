@@ -124,3 +124,22 @@ func TestRefusedDefinitions(t *testing.T) {
 		t.Errorf("neither type nor spec: %v", err)
 	}
 }
+
+// TestMisplacedKeywords: a keyword in the place of a block is answered by where it belongs.
+func TestMisplacedKeywords(t *testing.T) {
+	plain := strings.Replace(definedJobs, "spec = \"web.json\"\n  ATTRIBUTES", "type = \"system\"", 1)
+	for old, want := range map[string]string{
+		`event "start_clients" {}`: `start_clients is an event: write event "start_clients" { … } in a phase.`,
+		`until "settled" {}`:       `settled is a condition: write until "settled" { … } in a phase.`,
+	} {
+		word := strings.Split(old, `"`)[1]
+		err := compileErr(fileSpec(t, strings.Replace(plain, old, word+" {}", 1)))
+		if err == nil || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), want) {
+			t.Errorf("%s: error %v, want %q", word, err, want)
+		}
+	}
+	err := compileErr(fileSpec(t, plain+"flap \"racks\" {}\n"))
+	if err == nil || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), `flap is a kind of behaviour: write behaviour "flap" "NAME" { … }.`) {
+		t.Errorf("flap: error %v", err)
+	}
+}

@@ -4,10 +4,16 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
+	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/nodesim"
+	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/actions/clients"
 	"github.com/simctl/simctl/scenarios/internal/actions/operations"
 	"github.com/simctl/simctl/scenarios/internal/behaviours"
+	"github.com/simctl/simctl/scenarios/internal/conditions"
+	"github.com/simctl/simctl/scenarios/internal/run"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -79,3 +85,192 @@ func (c *Compiled) Fleet() nodesim.Config {
 
 // Behaviours returns what the scenario's clients do by themselves, in the order of the file.
 func (c *Compiled) Behaviours() []*behaviours.Behaviour { return c.behaviours }
+
+// Load is what a run has to do as far as the scenario's text says so. What follows from how the run
+// goes, such as the drain of a backlog, is no part of it.
+type Load struct {
+	Virtual     time.Duration // that the phases last at least
+	Evaluations float64       // that clients cause which start, stop, return or change, and deployments
+	Allocs      float64       // that are placed for the first time
+	Looks       float64       // of evaluations of service jobs at an allocation of their job
+	// Retries is how often an evaluation that waits for room is tried again, and Searches at how
+	// many nodes it then looks.
+	Retries, Searches float64
+	// Busy is the share of the leader's cores that heartbeats take at rest.
+	Busy float64
+}
+
+// Load returns what a run has to do at least.
+func (c *Compiled) Load() Load {
+	size := c.Size()
+	w := loading{size: size, groups: behaviours.Groups(c.scenario.Fleet), lacking: c.lacking(), going: map[string]underWay{}}
+	w.load.Allocs = float64(size.Nodes*size.SystemJobs + size.ServiceAllocs)
+	w.load.Busy = c.busy()
+	for _, p := range c.scenario.Phases {
+		w.phase(p)
+	}
+	return w.load
+}
+
+// loading goes through a scenario and adds up its load.
+type loading struct {
+	size, registered Size
+	groups           []behaviours.Group
+	lacking          func(away float64) float64
+	going            map[string]underWay
+	stopped          float64       // clients, until they are resumed
+	keeps            time.Duration // how long jobs keep allocations of clients that lose the servers
+	kept             time.Duration // until when they keep some
+	load             Load
+}
+
+// underWay is a behaviour, and since when it goes on.
+type underWay struct {
+	*behaviours.Behaviour
+	since time.Duration
+}
+
+func (w *loading) phase(p run.Phase) {
+	began, lasts := w.load.Virtual, p.Until.Hold()
+	for _, e := range p.Events {
+		w.event(e.Action, began+e.At)
+		lasts = max(lasts, e.At+p.Until.Hold())
+	}
+	if _, ok := p.Until.(conditions.Quiescence); ok { // waits for what is tried again when they are lost
+		lasts = max(lasts, w.kept-began)
+	}
+	w.load.Virtual += lasts
+	for _, name := range slices.Sorted(maps.Keys(w.going)) { // sums of floats depend on their order
+		w.behave(name, w.load.Virtual)
+	}
+}
+
+func (w *loading) event(a actions.Action, at time.Duration) {
+	switch a := a.(type) {
+	case actions.Registration:
+		w.registered.add(a.Registers())
+		for _, j := range a.Registers() {
+			for _, g := range j.TaskGroups {
+				w.keeps = max(w.keeps, g.MaxClientDisconnect)
+			}
+		}
+	case clients.StopClients:
+		n := a.Disturbs(w.groups)
+		w.disturb(n, 0)
+		if a.For == 0 {
+			w.stopped += n
+		}
+		w.kept = max(w.kept, at+w.keeps)
+	case clients.ResumeClients:
+		w.disturb(w.stopped, 0)
+		w.stopped = 0
+	case actions.Disturbance:
+		w.disturb(a.Disturbs(w.groups), 0)
+	case clients.BeginBehaviour:
+		w.going[a.Behaviour.Name] = underWay{a.Behaviour, at}
+	case clients.EndBehaviour:
+		w.behave(a.Behaviour, at)
+		delete(w.going, a.Behaviour)
+	case operations.UpdateJob:
+		w.update(a.Job)
+	case operations.Series:
+		for _, one := range a.Actions {
+			w.event(one, at)
+		}
+	}
+}
+
+// behave adds what a behaviour did up to an instant.
+func (w *loading) behave(name string, until time.Duration) {
+	b, ok := w.going[name]
+	if !ok {
+		return
+	}
+	w.disturb(b.Acts(w.groups, until-b.since), b.Away(w.groups)/float64(w.size.Nodes))
+	w.going[name] = underWay{b.Behaviour, until}
+	if until > b.since && b.Away(w.groups) > 0 {
+		w.kept = max(w.kept, until+w.keeps)
+	}
+}
+
+// disturb adds what follows when clients start, stop, return or change so many times, with a share of
+// them away on average: an evaluation of each job on them and, each time that one returns, of each
+// job that waits for room.
+func (w *loading) disturb(times, away float64) {
+	r := w.registered
+	jobs := float64(max(r.ServiceJobs, 1))
+	services := times * min(float64(r.ServiceAllocs)/float64(w.size.Nodes), float64(r.ServiceJobs))
+	if w.keeps > 0 {
+		services *= 2 // when they are lost, and when they are kept no longer
+	}
+	w.load.Evaluations += times*float64(r.SystemJobs) + services
+	w.load.Looks += services * float64(r.ServiceAllocs) / jobs
+	if r.ServiceJobs > 0 {
+		retries := times / 2 * min(float64(r.ServiceJobs), w.lacking(away))
+		w.load.Retries += retries
+		w.load.Searches += retries * float64(w.size.Nodes)
+	}
+}
+
+// update adds what a new version of a job costs: a step of its deployment after the other, each of
+// which looks at all of its allocations.
+func (w *loading) update(j *rpc.Job) {
+	for _, g := range j.TaskGroups {
+		if j.Type != rpc.JobTypeService {
+			continue
+		}
+		steps := float64(g.Count) / float64(max(g.MaxParallel, 1))
+		w.load.Evaluations += steps
+		w.load.Looks += steps * float64(g.Count)
+		w.load.Allocs += float64(g.Count)
+	}
+}
+
+// lacking returns how many allocations of the service jobs find no room if a share of the clients
+// is away.
+func (c *Compiled) lacking() func(away float64) float64 {
+	var room, asked [3]float64
+	dims := func(r rpc.Resources, times int) [3]float64 {
+		return [3]float64{float64(r.CPUMHz * times), float64(r.MemoryMB * times), float64(r.DiskMB * times)}
+	}
+	for _, g := range c.scenario.Fleet.Groups {
+		for i, v := range dims(g.Resources, g.Nodes) {
+			room[i] += v
+		}
+	}
+	allocs := 0
+	for _, j := range c.registered() {
+		for _, g := range j.TaskGroups {
+			to, times := &asked, g.Count
+			if j.Type == rpc.JobTypeSystem || j.Type == rpc.JobTypeSysBatch {
+				to, times = &room, -c.scenario.Fleet.Nodes
+			} else {
+				allocs += g.Count
+			}
+			for i, v := range dims(g.Resources, times) {
+				to[i] += v
+			}
+		}
+	}
+	return func(away float64) float64 {
+		share := 1.0
+		for i := range asked {
+			if asked[i] > 0 {
+				share = min(share, max(room[i]*(1-away)/asked[i], 0))
+			}
+		}
+		return (1 - share) * float64(allocs)
+	}
+}
+
+// busy returns the share of the leader's cores that heartbeats take at rest.
+func (c *Compiled) busy() float64 {
+	costs := c.cost.Costs
+	if costs.Cores == 0 {
+		return 0
+	}
+	cfg, nodes := c.scenario.Cluster.WithDefaults().Heartbeat, float64(c.scenario.Fleet.Nodes)
+	// A client waits for once to twice the TTL.
+	every := 1.5 * max(cfg.MinTTL.Seconds(), nodes/cfg.MaxPerSecond)
+	return nodes / every * (costs.RPC.Serve + costs.RPC.Heartbeat).Seconds() / float64(costs.Cores)
+}

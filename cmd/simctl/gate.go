@@ -45,7 +45,8 @@ With --update the runs become the new baseline, and the command prints which fig
 changes: commit that file. SCENARIO is a scenario
 file or the name of a built-in scenario; the default of --baseline is
 testdata/baselines/NAME.json. The baseline also holds what to run: flags that change it
-need --update. A scenario without a baseline is checked against its thresholds alone.`,
+need --update. A scenario without a baseline is checked against its thresholds alone, and
+that is said; a file that --baseline names must be there.`,
 		Example: `  simctl gate heartbeat-storm --var nodes=200 --update
   simctl gate --baseline testdata/baselines/heartbeat-storm.json \
       --junit gate.xml`,
@@ -94,6 +95,9 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.checkFiles(cmd); err != nil {
 		return err
 	}
+	if baseline == nil && !f.update {
+		cmd.PrintErrf("there is no baseline %s: only invariants and the scenario's thresholds are checked; --update writes one\n", f.base)
+	}
 	var out *outDir
 	if cmd.Flags().Changed("out") {
 		if out, err = newOutDir(f.out); err != nil {
@@ -123,7 +127,7 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	held.tell(cmd)
-	failed := gateVerdict(results, f.base)
+	failed := gateVerdict(results, baseline, f.base)
 	if failed != nil && lacking != nil {
 		cmd.PrintErrf("%v\n", lacking) // the verdict decides on the exit code
 		return failed
@@ -162,13 +166,18 @@ func (f *gateFlags) checkFiles(cmd *cobra.Command) error {
 
 // gateVerdict returns an error that counts the failed checks, or nil. The lines of the
 // report name them.
-func gateVerdict(results []*metrics.Result, baseline string) error {
+func gateVerdict(results []*metrics.Result, b *metrics.Baseline, path string) error {
 	checks := reports.Checks(results)
 	failed := reports.Failed(checks)
 	if failed == 0 {
 		return nil
 	}
-	return verdictErrorf("%d of %s failed; if the change is intended, update the baseline: simctl gate --baseline %s --update", failed, english.Plural(len(checks), "check", ""), baseline)
+	versions := ""
+	if b != nil && len(b.Runs) > 0 && b.Runs[0].Run.Version != results[0].Run.Version {
+		versions = fmt.Sprintf(" (simctl %s wrote the baseline, this is %s, which may simulate differently)", b.Runs[0].Run.Version, results[0].Run.Version)
+	}
+	return verdictErrorf("%d of %s failed%s; if the change is intended, update the baseline: simctl gate --baseline %s --update",
+		failed, english.Plural(len(checks), "check", ""), versions, path)
 }
 
 // prepare decides what to run: what the baseline holds or, with --update, what the command
@@ -195,8 +204,10 @@ func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baselin
 	}
 	baseline, err := metrics.LoadBaseline(f.base)
 	switch {
-	case errors.Is(err, os.ErrNotExist) && len(args) == 1:
+	case errors.Is(err, os.ErrNotExist) && len(args) == 1 && (f.update || !cmd.Flags().Changed("baseline")):
 		return nil, nil
+	case errors.Is(err, os.ErrNotExist):
+		return nil, usageErrorf("--baseline %q: there is no such file: --update writes one, with a scenario", f.base)
 	case err != nil:
 		return nil, usageErrorf("%w", err)
 	case shaped != "" && !f.update:

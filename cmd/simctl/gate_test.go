@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/simctl/simctl/metrics"
 )
 
 // TestGateSeesABrokenPolicy breaks one line of the shedding policy, builds the program from
@@ -80,4 +82,27 @@ func brokenPolicy(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// TestGateNamesVersions: a failed gate says that another version wrote the baseline.
+func TestGateNamesVersions(t *testing.T) {
+	run := func(version string, ok bool) []*metrics.Result {
+		return []*metrics.Result{{Run: metrics.Run{Broker: "legacy", Version: version}, Invariants: []metrics.Invariant{{Name: "holds", OK: ok}}}}
+	}
+	old := &metrics.Baseline{Runs: run("v0.1.0", true)}
+	for _, c := range []struct {
+		results []*metrics.Result
+		base    *metrics.Baseline
+		want    string
+	}{
+		{run("v0.2.0", true), old, ""},
+		{run("v0.1.0", false), old, "1 of 1 check failed; if the change is intended"},
+		{run("v0.1.0", false), nil, "1 of 1 check failed; if the change is intended"},
+		{run("v0.2.0", false), old, "1 of 1 check failed (simctl v0.1.0 wrote the baseline, this is v0.2.0, which may simulate differently); if"},
+	} {
+		err := gateVerdict(c.results, c.base, "b.json")
+		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.base, err, c.want)
+		}
+	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestHelpFitsATerminal looks at the help of every command, hidden ones included. An address that
-// cannot be broken may be longer.
+// cannot be broken may be longer, on a line of its own.
 func TestHelpFitsATerminal(t *testing.T) {
 	looked := 0
 	var look func(cmd *cobra.Command)
@@ -24,7 +24,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 		}
 		for line := range strings.Lines(help.String()) {
 			line = strings.TrimRight(line, "\n")
-			if utf8.RuneCountInString(line) > helpWidth && !strings.Contains(line, "://") {
+			if utf8.RuneCountInString(line) > helpWidth && len(strings.Fields(line)) > 2 {
 				t.Errorf("%s --help has a line of %d columns:\n%s", cmd.CommandPath(), utf8.RuneCountInString(line), line)
 			}
 		}

@@ -114,6 +114,9 @@ func running(pid int) bool {
 // checkFile returns a usage error if the file that a flag names cannot be written. Its
 // directory need not exist: writeFile makes it.
 func checkFile(flag, path string) error {
+	if path == "-" {
+		return usageErrorf("--%s -: stdout has another use here; want a file", flag)
+	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return usageErrorf("--%s %q: it is a directory; want a file", flag, path)
 	}

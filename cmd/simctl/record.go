@@ -37,7 +37,8 @@ The command reads only. Token, region and certificates come from the environment
 the nomad command: NOMAD_TOKEN and so on. What a scenario cannot say is listed at the top
 of the file.`,
 		Example: `  simctl record --out mine.hcl
-  simctl record --address http://10.0.0.1:4646 --for 30m --hash-names --out mine.hcl
+  simctl record --address http://10.0.0.1:4646 --for 30m --hash-names \
+      --out mine.hcl
   simctl scenario run mine.hcl`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },

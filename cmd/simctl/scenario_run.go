@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -170,12 +169,19 @@ const patience = 30 * time.Second
 func (f *scenarioFlags) announce(cmd *cobra.Command, runs []*scenarios.Compiled) {
 	took, memory, ok := forecast.SideBySide(runs)
 	free := float64(forecast.FreeMemory())
-	if !ok || took <= patience && memory <= free {
-		return
+	beyond, more, most := "", "", took
+	for _, r := range runs {
+		cost := forecast.Of(r.Spec())
+		if !cost.Known() && more == "" {
+			more = " or more" // work that follows from how a run goes is not in it
+		}
+		if busy := cost.Overload(); busy > 0 {
+			most = took * forecast.Runaway
+			more = fmt.Sprintf(" (up to %s if the leader, which heartbeats alone keep %.0f%% busy, falls behind)", roughly(most), 100*busy)
+		}
 	}
-	beyond, more := "", ""
-	if slices.ContainsFunc(runs, func(r *scenarios.Compiled) bool { return !forecast.Of(r.Spec()).Known() }) {
-		more = " or more" // work that follows from how a run goes is not in it
+	if !ok || most <= patience && memory <= free {
+		return
 	}
 	if memory > free {
 		beyond = fmt.Sprintf(" (%.1f GiB are free)", free/(1<<30))

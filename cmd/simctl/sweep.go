@@ -268,6 +268,9 @@ func (f *sweepFlags) design(flags *pflag.FlagSet) error {
 		if !(f.within > 0 && f.within < 1) {
 			return usageErrorf("--within %g: it must be a number above 0 and below 1", f.within)
 		}
+		if name, _, ok := strings.Cut(f.knee, "="); ok {
+			return usageErrorf("--until-knee %q: it names an axis: --vary %s --until-knee %s", f.knee, f.knee, name)
+		}
 		*d = sweep.Design{Kind: sweep.Knee, Axis: strings.ReplaceAll(f.knee, "-", "_"), Within: f.within}
 	}
 	if asked > 1 {

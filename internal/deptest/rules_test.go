@@ -207,7 +207,7 @@ var layers = []layer{
 	},
 	{
 		part:   "scenarios/internal/actions/operations",
-		own:    []string{"broker", "cluster/rpc", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/draw", "scenarios/internal/english"},
+		own:    []string{"broker", "cluster/rpc", "scenarios/language", "scenarios/internal/actions", "scenarios/internal/behaviours", "scenarios/internal/draw", "scenarios/internal/english"},
 		reason: "an action does not depend on actions of another kind",
 	},
 	{

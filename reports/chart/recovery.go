@@ -114,7 +114,8 @@ func spanning(a figure.Axis, values []float64) figure.Axis {
 	most, least := slices.Max(values), figure.LeastPositive(values)
 	a.Max = figure.Positive(1.08 * most)
 	if most > 8*least {
-		a.Log, a.Min, a.Max = true, 0.7*least, 1.4*most
+		a.Log, a.Max = true, 1.4*most
+		a.Min = figure.LowEnd(0.7*least, a.Max)
 	}
 	return a
 }

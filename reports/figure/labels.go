@@ -1,10 +1,6 @@
 package figure
 
-import (
-	"slices"
-
-	"gonum.org/v1/plot/vg"
-)
+import "gonum.org/v1/plot/vg"
 
 // Measures of the names of phases and marks above the data, in points.
 const (
@@ -12,8 +8,6 @@ const (
 	labelRow            = labelSize * 1.3
 	labelGap  vg.Length = 4
 	sameMark  vg.Length = 3 // marks closer than that are one to the eye
-	tagGap    vg.Length = 5 // between a point and its tag
-	widestTag vg.Length = 130
 )
 
 // mostRows bounds the height that labels may take from the data: the narrower a panel is, the
@@ -121,40 +115,4 @@ func headroomFor(labels []label, p Panel, x Axis, width vg.Length) vg.Length {
 		room = max(room, 4)
 	}
 	return room
-}
-
-// tags writes names beside points: right of them or left, above or below, wherever one touches
-// neither another nor a point. One that finds no room is left out.
-func (d drawing) tags(tags []Tag) {
-	sty := style(labelSize, Ink, false)
-	var taken []vg.Rectangle
-	for _, t := range tags {
-		at := d.point(t.X, t.Y)
-		taken = append(taken, vg.Rectangle{Min: at.Sub(vg.Point{X: 3, Y: 3}), Max: at.Add(vg.Point{X: 3, Y: 3})})
-	}
-	for _, t := range tags {
-		text := cut(sty, t.Text, widestTag)
-		at, w, h := d.point(t.X, t.Y), sty.Width(text), labelSize
-		for _, from := range []vg.Point{
-			{X: tagGap, Y: -h / 2}, {X: -tagGap - w, Y: -h / 2}, {X: -w / 2, Y: tagGap}, {X: -w / 2, Y: -tagGap - h},
-			{X: tagGap, Y: tagGap}, {X: tagGap, Y: -tagGap - h}, {X: -tagGap - w, Y: tagGap}, {X: -tagGap - w, Y: -tagGap - h},
-		} {
-			box := vg.Rectangle{Min: at.Add(from), Max: at.Add(from).Add(vg.Point{X: w, Y: h})}
-			if inside(box, d.c.Rectangle) && !slices.ContainsFunc(taken, func(o vg.Rectangle) bool { return overlap(box, o) }) {
-				taken = append(taken, box)
-				d.c.SetColor(translucent(paper, 0.75)) // a line may run behind it
-				d.box(box.Min.X, box.Min.Y, box.Max.X, box.Max.Y)
-				d.c.FillText(sty, box.Min.Add(vg.Point{Y: labelSize * 0.25}), text)
-				break
-			}
-		}
-	}
-}
-
-func inside(a, in vg.Rectangle) bool {
-	return a.Min.X >= in.Min.X && a.Max.X <= in.Max.X && a.Min.Y >= in.Min.Y && a.Max.Y <= in.Max.Y
-}
-
-func overlap(a, b vg.Rectangle) bool {
-	return a.Min.X < b.Max.X && b.Min.X < a.Max.X && a.Min.Y < b.Max.Y && b.Min.Y < a.Max.Y
 }

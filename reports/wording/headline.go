@@ -1,11 +1,9 @@
 package wording
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/simctl/simctl/metrics"
@@ -98,7 +96,7 @@ func unlike(runs []*metrics.Result) (text string, alike bool) {
 		if name == "nodes" && parts != nil {
 			continue // said already
 		}
-		parts = append(parts, fmt.Sprintf("%s %s and %s", name, ParamText(Setting(runs[0], name)), ParamText(Setting(runs[1], name))))
+		parts = append(parts, fmt.Sprintf("%s %s and %s", name, given(Setting(runs[0], name)), given(Setting(runs[1], name))))
 		own := !sameBroker && strings.HasPrefix(name, "broker_") // what the brokers are
 		alike = alike && (own || name == "seed" || name == "version")
 	}
@@ -106,6 +104,14 @@ func unlike(runs []*metrics.Result) (text string, alike bool) {
 		return "", true
 	}
 	return "unlike runs: " + strings.Join(parts, ", "), alike || sameBroker && len(parts) == 1
+}
+
+// given formats a setting for a sentence.
+func given(v any) string {
+	if v == nil {
+		return "unset"
+	}
+	return ParamText(v)
 }
 
 // headline says in one sentence what the newer run changed: in the phase in which the two
@@ -117,112 +123,30 @@ func headline(older, newer *metrics.Result) string {
 	if phase == "" {
 		return ""
 	}
-	said := changesIn(older, newer, phase, tellingMetrics)
+	names := tellingMetrics
+	if endedByTime(older, newer, phase) {
+		names = loadMetrics
+	}
+	said := changesIn(older, newer, phase, names)
 	var parts []string
 	for _, c := range said {
 		parts = append(parts, c.text)
 	}
 	text := UpperFirst(phase) + ": " + strings.Join(parts, ", ")
+	better := slices.ContainsFunc(said, func(c change) bool { return c.direction == Better })
 	for _, sought := range []Change{Worse, Better} {
-		if c, ok := greatest(older, newer, sought); ok && !slices.Contains(said, c) {
-			if sought == Worse || !slices.ContainsFunc(said, func(c change) bool { return c.direction == Better }) {
-				return text + "; but " + c.phase + ": " + c.text
-			}
+		c, ok := greatest(older, newer, sought)
+		switch {
+		case !ok || slices.Contains(said, c) || sought == Better && better:
+		case c.phase != phase:
+			return text + "; but " + c.phase + ": " + c.text
+		case sought == Worse:
+			return text + ", but " + c.text
+		default:
+			return text + ", " + c.text
 		}
 	}
 	return text
-}
-
-// change is how one metric of a phase changed, in words.
-type change struct {
-	phase, metric, text string
-	direction           Change
-	factor              float64 // at least 1; infinite if one of the two never came or was zero
-}
-
-// The metrics that headlines are about, the most telling first: those of the phase in which runs
-// differ most, and those whose change anywhere must be told.
-var (
-	tellingMetrics = []string{"raft_entries", "queue_empty_s", "recovery_s", "deployment_s"}
-	outcomes       = []string{"recovery_s", "queue_empty_s", "deployment_s", "allocs_replaced_s", "raft_entries"}
-	efforts        = []string{"evals_processed", "plans_submitted"}
-)
-
-// Below these a difference is none to speak of: a share of the older value, samples of a time,
-// and single events.
-const (
-	leastShare = 0.05
-	leastTime  = 0.5
-	leastCount = 10
-)
-
-// greatest returns the change in one direction that is the greatest: of an outcome in any phase,
-// or else of the effort that it took.
-func greatest(older, newer *metrics.Result, direction Change) (best change, found bool) {
-	for _, names := range [][]string{outcomes, efforts} {
-		for _, p := range older.Phases {
-			for _, c := range changesIn(older, newer, p.Name, names) {
-				if c.direction == direction && (!found || c.factor > best.factor) {
-					best, found = c, true
-				}
-			}
-		}
-		if found {
-			return best, true
-		}
-	}
-	return best, false
-}
-
-// changesIn words how metrics of a phase changed, of those that there is something to say of.
-func changesIn(older, newer *metrics.Result, phase string, names []string) []change {
-	p, q := older.Phase(phase), newer.Phase(phase)
-	if q == nil {
-		return nil
-	}
-	var out []change
-	for _, name := range names {
-		m, _ := metrics.PhaseMetric(name)
-		a, b := m.Value(p), m.Value(q)
-		c := change{phase: phase, metric: name, factor: 1}
-		switch {
-		case m.Optional && (a == 0 || b == 0):
-			continue
-		case name == "recovery_s" && !recoveryCompares(older, newer, phase):
-			continue
-		case m.Time():
-			c.text = sooner(spoken[name].came, spoken[name].never, a, b)
-		default:
-			c.text = more(m.Title, a, b)
-		}
-		if c.text == "" {
-			continue
-		}
-		late := func(v float64) float64 {
-			if m.Time() && v < 0 {
-				return math.Inf(1)
-			}
-			return v
-		}
-		least := float64(leastCount)
-		if m.Time() {
-			least = leastTime
-		}
-		a, b = late(a), late(b)
-		if d := math.Abs(a - b); d >= least && d > leastShare*min(a, b) {
-			c.direction, c.factor = Change(cmp.Compare(b, a)), max(a, b)/min(a, b)
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// spoken is how times are spoken of: when they came, and when they never did.
-var spoken = map[string]struct{ came, never string }{
-	"queue_empty_s":     {"queue empty", "queue never empty"},
-	"recovery_s":        {"recovered", "never recovered"},
-	"deployment_s":      {"deployed", "not deployed at the end"},
-	"allocs_replaced_s": {"allocations replaced", "allocations never replaced"},
 }
 
 // recoveryCompares reports whether the times to recovery of a phase say the same of both runs:
@@ -252,20 +176,42 @@ func recoversLater(r *metrics.Result, phase string) bool {
 		slices.ContainsFunc(r.Phases[at+1:], func(p metrics.Phase) bool { return p.RecoveryS >= 0 })
 }
 
+// quietS is how long nothing must be pending for a run to have recovered, less what rounding takes,
+// and sampleS the longest time between two samples. Both are shorter where the clock is faster.
+const quietS, sampleS = 4.9, 1
+
+// endedByTime reports whether a phase lasted as long in both runs, and neither had been quiet for
+// long when it ended. Then it is chance what was pending at that instant.
+func endedByTime(older, newer *metrics.Result, phase string) bool {
+	p, q := older.Phase(phase), newer.Phase(phase)
+	if p == nil || q == nil {
+		return false
+	}
+	scale := 1.0
+	if v, ok := Number(Setting(older, "time_scale")); ok {
+		scale = v
+	}
+	lasted := func(p *metrics.Phase) float64 { return p.EndS - p.StartS }
+	busy := func(p *metrics.Phase) bool { return p.RecoveryS < 0 || lasted(p)-p.RecoveryS < quietS*scale }
+	return busy(p) && busy(q) && math.Abs(lasted(p)-lasted(q)) <= sampleS*scale
+}
+
 // headlineOfOne says how the run got through the phases in which it had something to recover
 // from. It is empty if there was none.
 func headlineOfOne(r *metrics.Result) string {
 	var parts []string
 	for _, name := range afterSetup(r, RecoveringPhases([]*metrics.Result{r})) {
 		p := r.Phase(name)
-		end := "never recovered"
+		end := "never recovered with "
 		switch {
 		case p.DeploymentS < 0:
-			end = "not deployed at the end"
+			end = "not deployed at the end with "
+		case recoversLater(r, name) || endedByTime(r, r, name) && p.RecoveryS >= 0:
+			end = ""
 		case p.RecoveryS >= 0:
-			end = "recovered after " + Clock(p.RecoveryS)
+			end = "recovered after " + Clock(p.RecoveryS) + " with "
 		}
-		parts = append(parts, fmt.Sprintf("%s: %s with %s Raft entries", p.Name, end, Grouped(float64(p.RaftEntries))))
+		parts = append(parts, fmt.Sprintf("%s: %s%s Raft entries", p.Name, end, Grouped(float64(p.RaftEntries))))
 	}
 	return UpperFirst(strings.Join(parts, "; "))
 }
@@ -280,7 +226,7 @@ func afterSetup(r *metrics.Result, names []string) []string {
 }
 
 // tellingPhase returns the phase, of those that both runs had, in which they differ most; of
-// phases that differ alike, the last one.
+// phases that differ alike, such as not at all, the one that wrote the most.
 func tellingPhase(older, newer *metrics.Result) string {
 	if len(older.Phases) == 0 {
 		return ""
@@ -290,16 +236,20 @@ func tellingPhase(older, newer *metrics.Result) string {
 	if len(names) == 0 {
 		names = PhaseNames(runs)
 	}
-	phase, entries, times := "", -1.0, -1.0
+	phase, most := "", []float64{}
 	for _, name := range afterSetup(older, names) {
 		p, q := older.Phase(name), newer.Phase(name)
 		if p == nil || q == nil {
 			continue
 		}
-		d := math.Abs(float64(p.RaftEntries) - float64(q.RaftEntries))
-		t := timesDiffer(p.QueueEmptyS, q.QueueEmptyS) + timesDiffer(p.RecoveryS, q.RecoveryS)
-		if d > entries || d == entries && t >= times {
-			phase, entries, times = name, d, t
+		a, b := float64(p.RaftEntries), float64(q.RaftEntries)
+		d := math.Abs(a - b)
+		if d < leastCount {
+			d = 0
+		}
+		rank := []float64{d, timesDiffer(p.QueueEmptyS, q.QueueEmptyS) + timesDiffer(p.RecoveryS, q.RecoveryS), a + b}
+		if slices.Compare(rank, most) >= 0 {
+			phase, most = name, rank
 		}
 	}
 	return phase
@@ -313,67 +263,7 @@ func timesDiffer(a, b float64) float64 {
 	case a < 0 || b < 0:
 		return math.MaxFloat32
 	}
-	return math.Abs(a - b)
-}
-
-// more compares two counts of something.
-func more(of string, older, newer float64) string {
-	switch {
-	case newer == older:
-		return "as many " + of
-	case older == 0:
-		return Grouped(newer) + " " + of + " instead of none"
-	case newer < older:
-		return flooredPercent(1-newer/older, newer == 0) + " fewer " + of
-	case newer >= 2*older:
-		return roughly(newer/older) + "× as many " + of
-	}
-	return flooredPercent(newer/older-1, false) + " more " + of
-}
-
-// flooredPercent formats a share as a percentage. It rounds down, so that only a whole is
-// 100%.
-func flooredPercent(x float64, whole bool) string {
-	digits := 1
-	if x > 0.999 && !whole && x < 1 {
-		digits = 2
-	}
-	scale := math.Pow10(digits)
-	v := math.Floor(100*x*scale+1e-9) / scale
-	if x < 1 && !whole {
-		v = math.Min(v, 99.99)
-	}
-	return strconv.FormatFloat(v, 'f', -1, 64) + "%"
-}
-
-// sooner compares two times. It is empty if there is nothing to say; less than 5% is no
-// difference.
-func sooner(what, not string, older, newer float64) string {
-	switch {
-	case older < 0 && newer < 0 || older == 0 && newer == 0:
-		return ""
-	case newer < 0:
-		return fmt.Sprintf("%s instead of after %s", not, Clock(older))
-	case older < 0:
-		return fmt.Sprintf("%s after %s instead of never", what, Clock(newer))
-	case newer == 0:
-		return fmt.Sprintf("%s at once instead of after %s", what, Clock(older))
-	case older == 0:
-		return fmt.Sprintf("%s after %s instead of at once", what, Clock(newer))
-	case newer < older*0.95:
-		return fmt.Sprintf("%s %s× sooner", what, roughly(older/newer))
-	case newer > older*1.05:
-		return fmt.Sprintf("%s %s× later", what, roughly(newer/older))
-	}
-	return what + " at the same time"
-}
-
-// roughly formats a factor as people say it.
-func roughly(x float64) string {
-	if x < 9.95 {
-		return strconv.FormatFloat(x, 'f', 1, 64)
-	}
-	return Grouped(x)
+	return differ(a, b, leastTime)
 }
 
 // UpperFirst returns the text with its first byte in upper case.

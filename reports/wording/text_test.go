@@ -11,7 +11,7 @@ func TestHeadline(t *testing.T) {
 	run := func(entries uint64, empty, recovery float64) *metrics.Result {
 		return &metrics.Result{Phases: []metrics.Phase{
 			{Name: "register", RaftEntries: 50, QueueEmptyS: -1, RecoveryS: -1},
-			{Name: "drain", RaftEntries: entries, QueueEmptyS: empty, RecoveryS: recovery},
+			{Name: "drain", RaftEntries: entries, QueueEmptyS: empty, RecoveryS: recovery, EndS: max(recovery, 0) + 7},
 		}}
 	}
 	for _, tt := range []struct {
@@ -26,10 +26,10 @@ func TestHeadline(t *testing.T) {
 		{run(100, 10, 10), run(1240, 10, 10), "Drain: 12× as many Raft entries, queue empty at the same time, recovered at the same time"},
 		{run(0, 10, -1), run(7, 10, 65), "Drain: 7 Raft entries instead of none, queue empty at the same time, recovered after 1:05 instead of never"},
 		{run(100, 10, 10), run(90, -1, -1), "Drain: 10% fewer Raft entries, queue never empty instead of after 0:10, never recovered instead of after 0:10"},
-		{run(100, -1, -1), run(90, -1, -1), "Drain: 10% fewer Raft entries"},
+		{run(100, -1, -1), run(90, -1, -1), "Drain: 10% fewer Raft entries, as many evals processed, as many evals pending at the peak"},
 		{run(100, 10, 10), run(100, 10, 2), "Drain: as many Raft entries, queue empty at the same time, recovered 5.0× sooner"},
 		{run(50, 10, 10), run(50, 10, -1), "Drain: as many Raft entries, queue empty at the same time, never recovered instead of after 0:10"},
-		{run(100, -1, -1), run(100, -1, -1), "Drain: as many Raft entries"},
+		{run(100, -1, -1), run(100, -1, -1), "Drain: as many Raft entries, as many evals processed, as many evals pending at the peak"},
 		{&metrics.Result{}, run(1, 1, 1), ""},
 		{run(1, 1, 1), &metrics.Result{Phases: []metrics.Phase{{Name: "other", RaftEntries: 7}}}, ""},
 	} {
@@ -46,7 +46,7 @@ func TestHeadlineTellsWhatGotWorse(t *testing.T) {
 		return &metrics.Result{Phases: append([]metrics.Phase{{Name: "start", RaftEntries: 5000, EvalsProcessed: 9, QueueEmptyS: 1, RecoveryS: 1}}, phases...)}
 	}
 	phase := func(name string, entries uint64, recovery float64, more ...func(*metrics.Phase)) metrics.Phase {
-		p := metrics.Phase{Name: name, RaftEntries: entries, EvalsProcessed: 1000, PlansSubmitted: 1000, QueueEmptyS: recovery, RecoveryS: recovery}
+		p := metrics.Phase{Name: name, RaftEntries: entries, EvalsProcessed: 1000, PlansSubmitted: 1000, QueueEmptyS: recovery, RecoveryS: recovery, EndS: max(recovery, 0) + 7}
 		for _, f := range more {
 			f(&p)
 		}
@@ -79,13 +79,51 @@ func TestHeadlineTellsWhatGotWorse(t *testing.T) {
 	}
 }
 
+// TestHeadlineOfAPhaseThatEndsByTime: a phase that lasts half an hour, whatever goes on, tells by
+// its load. What was pending at its end is chance.
+func TestHeadlineOfAPhaseThatEndsByTime(t *testing.T) {
+	run := func(flap, recover metrics.Phase) *metrics.Result {
+		flap.Name, flap.StartS, flap.EndS = "flap", 100, 1900
+		recover.Name, recover.StartS, recover.EndS = "recover", 1900, 1900+recover.RecoveryS+5
+		recover.QueueEmptyS, recover.EvalsProcessed = recover.RecoveryS, 1
+		return &metrics.Result{Phases: []metrics.Phase{{Name: "start", RaftEntries: 90000, EvalsProcessed: 9000, QueueEmptyS: 5, RecoveryS: 5, EndS: 100}, flap, recover}}
+	}
+	legacy := run(metrics.Phase{RaftEntries: 55756, EvalsProcessed: 28556, PeakPending: 394, QueueEmptyS: -1, RecoveryS: -1}, metrics.Phase{RaftEntries: 523, RecoveryS: 7})
+	shedding := run(metrics.Phase{RaftEntries: 53333, EvalsProcessed: 22423, PeakPending: 40, QueueEmptyS: 1799.5, RecoveryS: 1799.6}, metrics.Phase{RaftEntries: 329, RecoveryS: 4.3})
+	quiet := run(metrics.Phase{RaftEntries: 53333, EvalsProcessed: 22423, PeakPending: 40, QueueEmptyS: 900, RecoveryS: 900}, shedding.Phases[2])
+	like := run(legacy.Phases[1], legacy.Phases[2])
+	like.Phases[0].EvalsProcessed = 9
+	like.Phases[1].EvalsProcessed--
+	for what, tt := range map[string]struct {
+		older, newer *metrics.Result
+		want         string
+	}{
+		"busy to its end":         {legacy, shedding, "Flap: 4.3% fewer Raft entries, 21.4% fewer evals processed, 89.8% fewer evals pending at the peak"},
+		"quiet long before":       {shedding, quiet, "Flap: as many Raft entries, queue empty 2.0× sooner, recovered 2.0× sooner"},
+		"alike but for the setup": {legacy, like, "Flap: as many Raft entries, as many evals processed, as many evals pending at the peak"},
+	} {
+		if got := headline(tt.older, tt.newer); got != tt.want {
+			t.Errorf("%s:\ngot  %q\nwant %q", what, got, tt.want)
+		}
+	}
+	for r, want := range map[*metrics.Result]string{
+		legacy:   "Flap: 55,756 Raft entries; recover: recovered after 0:07.0 with 523 Raft entries",
+		shedding: "Flap: 53,333 Raft entries; recover: recovered after 0:04.3 with 329 Raft entries",
+		quiet:    "Flap: recovered after 15:00 with 53,333 Raft entries; recover: recovered after 0:04.3 with 329 Raft entries",
+	} {
+		if got := headlineOfOne(r); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // TestHeadlineOpensWithCaveats: what a reader must know comes before any figure, and runs that
 // are too unlike have no other headline.
 func TestHeadlineOpensWithCaveats(t *testing.T) {
 	run := func(broker string, params map[string]any, entries uint64) *metrics.Result {
 		return &metrics.Result{
 			Run:    metrics.Run{Scenario: "storm", Broker: broker, Clock: "virtual", Params: params, Nodes: params["nodes"].(int)},
-			Phases: []metrics.Phase{{Name: "start"}, {Name: "drain", RaftEntries: entries, EvalsProcessed: 7, QueueEmptyS: 10, RecoveryS: 10}},
+			Phases: []metrics.Phase{{Name: "start"}, {Name: "drain", RaftEntries: entries, EvalsProcessed: 7, QueueEmptyS: 10, RecoveryS: 10, EndS: 17}},
 		}
 	}
 	wall := run("shedding", map[string]any{"nodes": 100}, 50)
@@ -113,7 +151,7 @@ func TestHeadlineOpensWithCaveats(t *testing.T) {
 		}(), "Unlike runs: scenarios storm and other"},
 		"another broker": {run("shedding", map[string]any{"nodes": 100}, 50), "Unlike runs: 500 and 100 nodes"},
 		"one setting":    {run("legacy", map[string]any{"nodes": 100}, 50), "Unlike runs: 500 and 100 nodes. " + half},
-		"a broker's own": {run("shedding", map[string]any{"nodes": 500, "broker_release": "1.4.3"}, 50), "Unlike runs: broker_release - and 1.4.3. " + half},
+		"a broker's own": {run("shedding", map[string]any{"nodes": 500, "broker_release": "1.4.3"}, 50), "Unlike runs: broker_release unset and 1.4.3. " + half},
 		"work under way": {warned, "Shedding: the deployment of job web was under way at the end. " + half},
 		"a failed check": {failed, "1 check failed. " + half},
 	} {
@@ -127,7 +165,7 @@ func TestHeadlineOpensWithCaveats(t *testing.T) {
 // recovery, whatever evaluations were pending, and nothing is made of what it would be.
 func TestDeployingIsNoRecovery(t *testing.T) {
 	run := func(broker string) *metrics.Result {
-		p := metrics.Phase{Name: "deploy", EvalsProcessed: 3, QueueEmptyS: 0.1, RecoveryS: 0.4, DeploymentS: -1}
+		p := metrics.Phase{Name: "deploy", EvalsProcessed: 3, QueueEmptyS: 0.1, RecoveryS: 0.4, EndS: 6, DeploymentS: -1}
 		return &metrics.Result{Run: metrics.Run{Broker: broker}, Phases: []metrics.Phase{p}, Warnings: []string{"1 deployment under way"}}
 	}
 	pair := []*metrics.Result{run("legacy"), run("shedding")}
@@ -164,7 +202,7 @@ func TestHeaderNamesTheFleet(t *testing.T) {
 // TestHeadlineOfAPhaseCutShort: nothing is said of a recovery that is left to a later phase.
 func TestHeadlineOfAPhaseCutShort(t *testing.T) {
 	older := &metrics.Result{Phases: []metrics.Phase{
-		{Name: "register"}, {Name: "empty", RaftEntries: 100, QueueEmptyS: 50, RecoveryS: 50}, {Name: "trail"},
+		{Name: "register"}, {Name: "empty", RaftEntries: 100, QueueEmptyS: 50, RecoveryS: 50, EndS: 60}, {Name: "trail"},
 	}}
 	newer := &metrics.Result{Phases: []metrics.Phase{
 		{Name: "register"}, {Name: "empty", RaftEntries: 10, QueueEmptyS: 5, RecoveryS: -1}, {Name: "trail", RaftEntries: 6, RecoveryS: 40},
@@ -177,7 +215,7 @@ func TestHeadlineOfAPhaseCutShort(t *testing.T) {
 func TestHeadlineOfOne(t *testing.T) {
 	r := &metrics.Result{Phases: []metrics.Phase{
 		{Name: "register", RaftEntries: 50, RecoveryS: -1},
-		{Name: "drain", RaftEntries: 1060, EvalsProcessed: 9, RecoveryS: 70},
+		{Name: "drain", RaftEntries: 1060, EvalsProcessed: 9, RecoveryS: 70, EndS: 75},
 		{Name: "storm", RaftEntries: 7, EvalsProcessed: 1, RecoveryS: -1},
 	}}
 	if got, want := headlineOfOne(r), "Drain: recovered after 1:10 with 1,060 Raft entries; storm: never recovered with 7 Raft entries"; got != want {

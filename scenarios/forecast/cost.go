@@ -14,6 +14,7 @@ type Cost struct {
 	Memory float64 // what the process needs, in bytes
 	phases []phase // nil if no formula knows the run
 	told   bool    // the run goes on virtual time, and its text says what it does
+	busy   float64 // the share of the leader's cores that heartbeats take at rest
 }
 
 // phase is the processor time of a phase: what it takes before it moves towards its end, such as
@@ -26,6 +27,13 @@ const moves = 0.01
 // Roomy is how many times what it needs a process can make use of: garbage takes the rest.
 const Roomy = 2.5
 
+// Runs of metastable, whose leaders are half busy, cost as much as their text says at 300 nodes, and
+// up to 11 times that at 1,000.
+const (
+	overload = 1.0 / 3
+	Runaway  = 15
+)
+
 // Peak returns the memory that the process holds at most if its heap may grow to so many bytes
 // before it collects garbage in earnest.
 func (c Cost) Peak(heap float64) float64 { return min(max(c.Memory, heap), c.Memory*Roomy) }
@@ -35,6 +43,16 @@ func (c Cost) Known() bool { return c.phases != nil }
 
 // Told reports whether the cost is worth telling.
 func (c Cost) Told() bool { return c.told }
+
+// Overload returns the share of the leader's cores that heartbeats take at rest if it is so large that
+// the leader may fall behind, hear heartbeats late and cause itself more work: then the run costs up
+// to Runaway times as much. It is zero otherwise.
+func (c Cost) Overload() float64 {
+	if c.busy < overload {
+		return 0
+	}
+	return c.busy
+}
 
 // Done returns the share of the cost, 0 to 1, that a run has had by now. Without formulae all
 // phases count alike.
@@ -69,6 +87,7 @@ const (
 	processedCPUS        = 0.077e-3 // and one that a worker processes
 	placedCPUS, lostCPUS = 0.12e-3, 0.077e-3
 	seenCPUS             = 4.2e-6 // an allocation of its job, for an evaluation of a service job
+	searchedCPUS         = 0.1e-6 // a node, for one that finds no room
 	// An idle client asks for its allocations every five minutes, and heartbeats when that
 	// call returns. In a drain of hours, that costs much.
 	clientCalls, callCPUS = 2.0 / 300, 28e-6
@@ -107,7 +126,9 @@ func Of(spec scenarios.Spec) Cost {
 	if err != nil {
 		return Cost{CPUS: 10, Memory: 1 << 30}
 	}
-	c := ofLoad(compiled.Size(), compiled.Load())
+	load := compiled.Load()
+	c := ofLoad(compiled.Size(), load)
+	c.busy = load.Busy
 	c.told = spec.Clock != scenarios.ClockWall
 	c.wait(float64(compiled.Evaluations()), spec.Broker)
 	return c
@@ -133,7 +154,8 @@ func ofLoad(size scenarios.Size, load scenarios.Load) Cost {
 	entries := load.Evaluations * entriesOfEvaluation
 	return Cost{
 		CPUS: startCPUS + servers*(seconds*virtualCPUS+entries*entryCPUS) + calls*callCPUS +
-			load.Evaluations*(createdCPUS+processedCPUS) + load.Allocs*placedCPUS,
+			load.Evaluations*(createdCPUS+processedCPUS) + load.Looks*seenCPUS + load.Allocs*placedCPUS +
+			load.Retries*(servers*entryCPUS+processedCPUS) + load.Searches*searchedCPUS,
 		Memory: startBytes + nodes*nodeBytes + load.Allocs*allocBytes + entries*entryBytes + load.Evaluations*evalBytes,
 	}
 }

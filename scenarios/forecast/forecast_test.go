@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -198,6 +199,15 @@ func TestCostOfLoads(t *testing.T) {
 		{"pause-resume", "shedding", 1000, 2.7, 217},
 		{"worked-example", "legacy", 100, 1.5, 122}, // its jobs come after its clients
 		{"alloc-failures", "legacy", 1000, 1.1, 89},
+		{"blocked-thrash", "legacy", 1000, 5.3, 115},
+		{"blocked-thrash", "shedding", 1000, 5.5, 109},
+		{"disconnect-reconnect", "legacy", 3000, 19.4, 322},
+		{"decommission", "legacy", 1000, 3.0, 241},
+		{"decommission", "shedding", 1000, 3.1, 239},
+		{"disconnect-reconnect", "legacy", 1000, 3.7, 157},
+		{"disconnect-reconnect", "shedding", 1000, 3.5, 157},
+		{"rolling-deploy-under-flap", "legacy", 1000, 5.4, 243},
+		{"rolling-deploy-under-flap", "shedding", 1000, 4.5, 212},
 	} {
 		cost := Of(scenarios.Spec{Scenario: c.scenario, Broker: c.broker, Vars: map[string]any{"nodes": c.nodes}})
 		if !cost.Told() || cost.Known() || cost.CPUS < c.cpuS/2 || cost.CPUS > c.cpuS*2 {
@@ -205,6 +215,34 @@ func TestCostOfLoads(t *testing.T) {
 		}
 		if peak := cost.Peak(640e6) / 1e6; peak < c.mb/2 || peak > c.mb*2 {
 			t.Errorf("%s, %s, %d nodes: %.0f MB, took %.0f MB", c.scenario, c.broker, c.nodes, peak, c.mb)
+		}
+	}
+}
+
+// TestOverload: of a leader that heartbeats alone keep busy, nobody can say what it will cause itself.
+func TestOverload(t *testing.T) {
+	for _, c := range []struct {
+		scenario string
+		vars     map[string]any
+		busy     float64
+	}{
+		{"metastable", map[string]any{"nodes": 150}, 0.5},
+		{"metastable", map[string]any{"nodes": 1000}, 0.5},
+		{"metastable", map[string]any{"nodes": 1000, "load": 0.9}, 0.9},
+		{"metastable", map[string]any{"nodes": 1000, "load": 0.1}, 0},
+		{"steady-state", map[string]any{"nodes": 5000}, 0},
+		{"flapping", map[string]any{"nodes": 1000}, 0},
+	} {
+		cost := Of(scenarios.Spec{Scenario: c.scenario, Broker: "legacy", Vars: c.vars})
+		if got := cost.Overload(); math.Abs(got-c.busy) > 0.05 {
+			t.Errorf("%s %v: heartbeats take %.2f of the leader, want %.2f", c.scenario, c.vars, got, c.busy)
+		}
+	}
+	// What two runs of 1,000 nodes took, in seconds of processor time.
+	for broker, took := range map[string]float64{"legacy": 80, "shedding": 19} {
+		cost := Of(scenarios.Spec{Scenario: "metastable", Broker: broker, Vars: map[string]any{"nodes": 1000}})
+		if took < cost.CPUS/2 || took > cost.CPUS*Runaway {
+			t.Errorf("%s: %.1f s to %d times that, took %.0f s", broker, cost.CPUS, Runaway, took)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package language
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -145,11 +146,35 @@ func (d *decoder) declare(kind, name string, at Range) {
 	d.declared[kind] = append(d.declared[kind], name)
 }
 
+// placeKeyword says where a keyword belongs that stands for a block of its own.
+func (d *decoder) placeKeyword(of *hcl.Diagnostic) {
+	word := ""
+	if _, err := fmt.Sscanf(of.Detail, "Blocks of type %q", &word); err != nil {
+		return
+	}
+	for _, k := range []struct {
+		words       map[string]any
+		what, write string
+	}{
+		{d.vocab.Events, "an event", "event %q { … } in a phase"},
+		{d.vocab.Conditions, "a condition", "until %q { … } in a phase"},
+		{d.vocab.Behaviours, "a kind of behaviour", "behaviour %q \"NAME\" { … }"},
+	} {
+		if _, ok := k.words[word]; ok {
+			of.Detail = fmt.Sprintf("%s is %s: write "+k.write+".", word, k.what, word)
+			return
+		}
+	}
+}
+
 // fields fills fields from a body.
 func (d *decoder) fields(body hcl.Body, fields []field, ignored ...hcl.BlockHeaderSchema) {
 	schema, byName := schemaOf(fields, d.extra)
 	schema.Blocks = append(schema.Blocks, ignored...)
 	content, diags := body.Content(schema)
+	for _, one := range diags {
+		d.placeKeyword(one)
+	}
 	d.diags = append(d.diags, diags...)
 	for _, name := range slices.Sorted(maps.Keys(content.Attributes)) {
 		if f, ok := byName[name]; ok {

@@ -46,25 +46,34 @@
   // leave the data its room; the names that find no place are in the legend under the mouse.
   const ruler = document.createElement("canvas").getContext("2d");
   const placed = (u, panel) => {
-    const [min, max] = u.view, width = u.width - 70, rows = width < 420 ? 1 : 3;
+    const [min, max] = u.view, width = u.bbox?.width ? u.bbox.width / devicePixelRatio : u.width - 70; // before the first layout, about
+    const rows = u.width < 490 ? 1 : 3;
     ruler.font = `10.5px ${colour("--text")}`;
-    const names = [], taken = [];
+    const names = [], kept = [];
     for (const m of panel.marks) {
       const x = (m.at - min) / (max - min) * width;
       if (!(x >= 0 && x <= width)) continue;
       const last = names[names.length - 1];
-      if (last && x - last.x < 3) last.text += ", " + m.name;
-      else names.push({ text: m.name, x });
+      if (last && x - last.x < 3) {
+        last.text += ", " + m.name;
+        last.at.push(m.at);
+      } else names.push({ text: m.name, x, at: [m.at] });
     }
+    // A mark's line comes down from the row of its name, and runs through no other.
+    const through = (a, b) => a.row < b.row && a.x > b.left - 2 && a.x < b.right + 2;
+    const apart = (a, b) => (a.row !== b.row || a.right + 6 < b.left || b.right + 6 < a.left) && !through(a, b) && !through(b, a);
     for (const n of names) {
       const length = ruler.measureText(n.text).width;
       n.left = Math.max(Math.min(n.x + 4, width - length), 0);
+      n.right = n.left + length;
       n.row = 0;
-      while (n.row < rows && taken[n.row] > n.left) n.row++;
-      if (n.row < rows && length <= width) taken[n.row] = n.left + length + 6;
+      while (n.row < rows && !kept.every((o) => apart(n, o))) n.row++;
+      if (n.row < rows && length <= width) kept.push(n);
       else n.text = "";
     }
-    return { names, rows: taken.length };
+    const used = Math.max(0, ...kept.map((n) => n.row + 1));
+    for (const n of names) if (!n.text) n.row = used;
+    return { names, rows: used };
   };
 
   // Phases are shaded behind the data; their names, and those of marks, are written where
@@ -109,11 +118,11 @@
     ctx.strokeStyle = colour("--faint");
     ctx.lineWidth = devicePixelRatio;
     ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
-    for (const m of panel.marks) {
-      const x = u.valToPos(m.at, "x", true);
-      if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    const { names } = placed(u, panel);
+    for (const n of names) for (const at of n.at) {
+      const x = u.valToPos(at, "x", true);
       ctx.beginPath();
-      ctx.moveTo(x, bbox.top + firstRow * devicePixelRatio);
+      ctx.moveTo(x, bbox.top + (firstRow + rowHeight * n.row) * devicePixelRatio);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
     }
@@ -148,7 +157,7 @@
     ctx.lineJoin = "round";
     ctx.strokeStyle = colour("--paper");
     ctx.fillStyle = colour("--faint");
-    for (const { text, left, row } of placed(u, panel).names) {
+    for (const { text, left, row } of names) {
       if (!text) continue;
       const x = bbox.left + left * devicePixelRatio, top = bbox.top + (firstRow + rowHeight * row) * devicePixelRatio;
       ctx.strokeText(text, x, top);
@@ -168,6 +177,10 @@
     const names = panel.marks.filter((m) => Math.abs(m.at - x) <= reach).map((m) => m.name);
     return names.length ? ": " + names.join(", ") : "";
   };
+
+  // What of an axis is in view. A logarithmic one begins before its data, and ends behind it.
+  const inView = ({ view: [low, high], data: [all] }, axis) =>
+    axis.log && all.length ? [Math.max(low, all[0]), Math.min(high, all[all.length - 1])] : [low, high];
 
   // What a legend says of a layer before anything is hovered over: the highest value in view,
   // unless the figure has a better word.
@@ -193,7 +206,7 @@
     const order = [...stack, ...layers.filter((l) => !l.stacked)];
     const series = [{
       label: figure.x.unit === "instants" ? "at" : figure.x.label,
-      value: (u, v) => v == null ? u.view.map(x.value).join(" to ") : phaseAt(panel, v) + x.value(v) + marksAt(u, panel, v),
+      value: (u, v) => v == null ? inView(u, figure.x).map(x.value).join(" to ") : phaseAt(panel, v) + x.value(v) + marksAt(u, panel, v),
     }];
     for (const l of order) {
       series.push({

@@ -29,4 +29,12 @@ func (b *Behaviour) Acts(groups []Group, d time.Duration) float64 {
 	return 0
 }
 
+// Away returns how many clients of these groups are away on average.
+func (b *Behaviour) Away(groups []Group) float64 {
+	if r, ok := b.Routine.(flap); ok {
+		return b.Share * float64(Nodes(groups, b.Group)) * times(r.Down.Mean(), r.Up.Mean()+r.Down.Mean())
+	}
+	return 0
+}
+
 func times(d, each time.Duration) float64 { return float64(d) / float64(max(each, time.Nanosecond)) }

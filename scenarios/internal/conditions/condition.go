@@ -27,7 +27,7 @@ type (
 	// much later.
 	Idler interface{ Idle() time.Duration }
 	// Figure is a Condition that waits for one figure alone. Its phase stalls when the figure
-	// stands still, whatever else goes on. Any other phase stalls when the cluster has no work.
+	// stands still, or goes up and down between the same values, whatever else goes on. Any other phase stalls when the cluster has no work.
 	Figure interface{ Figure(s Sample) int }
 	// Recoverer is a Condition with a notion of recovery of its own.
 	Recoverer interface{ Recovery(w *Watch) Span }

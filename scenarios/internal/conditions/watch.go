@@ -80,9 +80,9 @@ type Watch struct {
 	Moved      time.Time // when what the phase waits for last moved, or an event was still to come
 	QueueEmpty Span      // workers have nothing to do
 
-	recent    []response       // of the last span, if the condition looks back
-	span      time.Duration    // zero: it does not
-	figure    func(Sample) any // what the phase waits for, as of a sample
+	recent    []response        // of the last span, if the condition looks back
+	span      time.Duration     // zero: it does not
+	moves     func(Sample) bool // whether what the phase waits for has moved since the last sample
 	recovered Span
 	ready     Span      // every running client is ready
 	down      Span      // every stopped client is down
@@ -102,18 +102,19 @@ type response struct {
 
 // NewWatch returns the Watch of a phase that begins with a sample and ends by a condition.
 func NewWatch(first Sample, until Condition) *Watch {
-	figure := func(s Sample) any { return workOf(s) }
-	if f, ok := until.(Figure); ok {
-		figure = func(s Sample) any { return f.Figure(s) }
-	}
-	span := time.Duration(0)
-	if r, ok := until.(Retrospective); ok {
-		span = r.Span()
-	}
-	return &Watch{
-		span: span, figure: figure, Start: first.At, Last: first, created: first.At, Moved: first.At,
+	w := &Watch{
+		Start: first.At, Last: first, created: first.At, Moved: first.At,
 		peakOpen: first.Cluster.StatePending, goneFirst: first.gone(),
 	}
+	w.moves = func(s Sample) bool { return workOf(s) != workOf(w.Last) }
+	if f, ok := until.(Figure); ok {
+		swing := &swing{since: first.At, value: f.Figure(first)}
+		w.moves = func(s Sample) bool { return swing.moves(s.At, f.Figure(s)) }
+	}
+	if r, ok := until.(Retrospective); ok {
+		w.span = r.Span()
+	}
+	return w
 }
 
 // Add takes the next sample into account.
@@ -125,7 +126,7 @@ func (w *Watch) Add(s Sample) {
 		// Something may have come and gone between two samples.
 		w.recovered.Holds, w.QueueEmpty.Holds = false, false
 	}
-	if !w.EventsOver && !w.Asking || w.figure(w.Last) != w.figure(s) {
+	if moved := w.moves(s); !w.EventsOver && !w.Asking || moved {
 		w.Moved = s.At
 	}
 	w.remember(s)
@@ -152,6 +153,36 @@ func (w *Watch) remember(s Sample) {
 		old++
 	}
 	w.recent = slices.Delete(w.recent, 0, old)
+}
+
+// swing tells a figure that goes somewhere from one that goes up and down between the same values,
+// hour for hour, as the queue of a cluster with a periodic job does.
+type swing struct {
+	value     int
+	since     time.Time // when this hour began
+	now, last *reach
+}
+
+// reach is what a figure lay between.
+type reach struct{ low, high int }
+
+// moves takes in the figure as it is now. In the first hour every change is a move, and then what
+// leaves the reach of the hour before, or an hour that had another reach.
+func (w *swing) moves(at time.Time, v int) bool {
+	moved := v != w.value
+	if w.last != nil {
+		moved = v < w.last.low || v > w.last.high
+	}
+	w.value = v
+	if w.now == nil {
+		w.now = &reach{v, v}
+	}
+	w.now.low, w.now.high = min(w.now.low, v), max(w.now.high, v)
+	if at.Sub(w.since) >= time.Hour {
+		moved = moved || w.last != nil && *w.now != *w.last
+		w.last, w.now, w.since = w.now, nil, at
+	}
+	return moved
 }
 
 // work is what moves while a cluster has something to do for its jobs and clients. Garbage

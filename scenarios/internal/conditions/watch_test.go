@@ -113,3 +113,34 @@ func TestSlow(t *testing.T) {
 		}
 	}
 }
+
+// TestSwing: a figure that goes up and down between the same values does not move, and one that
+// rises or falls however slowly does.
+func TestSwing(t *testing.T) {
+	for what, c := range map[string]struct {
+		figure func(minute int) int
+		idle   bool // for an hour, at some time
+	}{
+		"a periodic job":              {func(m int) int { return m % 2 }, true},
+		"a backlog that falls":        {func(m int) int { return 50_000 - 100*m }, false},
+		"one that began with nothing": {func(m int) int { return max(0, min(m-5, 1)*(50_000-100*m)) }, false},
+		"one that rises, with waves":  {func(m int) int { return m/10 + 30*(m%7) }, false},
+		"one that comes to a halt":    {func(m int) int { return min(m, 90) }, true},
+		"nothing":                     {func(int) int { return 0 }, true},
+	} {
+		first := Sample{At: time.Unix(0, 0)}
+		first.Cluster.Broker.Pending = c.figure(0)
+		w := NewWatch(first, QueueDepth{})
+		w.EventsOver = true
+		idle := false
+		for m := 1; m <= 6*60; m++ {
+			s := Sample{At: first.At.Add(time.Duration(m) * time.Minute)}
+			s.Cluster.Broker.Pending = c.figure(m)
+			w.Add(s)
+			idle = idle || s.At.Sub(w.Moved) >= time.Hour
+		}
+		if idle != c.idle {
+			t.Errorf("%s: idle for an hour: %v, want %v", what, idle, c.idle)
+		}
+	}
+}

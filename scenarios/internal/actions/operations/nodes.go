@@ -9,6 +9,7 @@ import (
 
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/behaviours"
 	"github.com/simctl/simctl/scenarios/internal/draw"
 	"github.com/simctl/simctl/scenarios/internal/english"
 )
@@ -25,6 +26,14 @@ func (n Nodes) Check(int) error {
 		return errors.New("it must say which nodes: a group, or a fraction of all")
 	}
 	return nil
+}
+
+// Disturbs returns how many nodes are meant: all jobs on them are evaluated.
+func (n Nodes) Disturbs(groups []behaviours.Group) float64 {
+	if n.Group != "" {
+		return float64(behaviours.Nodes(groups, n.Group))
+	}
+	return n.Fraction * float64(behaviours.Nodes(groups, ""))
 }
 
 // mark says what the nodes do, with the verb for one group and for several nodes.
