@@ -177,6 +177,7 @@ func TestEligibility(t *testing.T) {
 		if err := r.c.SetEligibility(t.Context(), node, true); err == nil {
 			t.Error("a draining node was made eligible")
 		}
+		r.ok(nil, r.c.SetEligibility(t.Context(), node, false)) // as it is
 		r.ok(nil, r.c.DrainNode(t.Context(), node, nil, true))
 		if n := r.snap().NodeByID(node); n.Drain != nil || n.SchedulingEligibility != rpc.NodeEligible {
 			t.Errorf("after the drain was ended: %+v", n)

@@ -91,6 +91,16 @@ func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 	return err
 }
 
+// DeleteRange deletes entries, for which a disk that is full has no room, either: a transaction of
+// BoltDB copies what it changes. If Raft could delete the end of its log and not store what is to
+// follow, it would take the old end for the end (raft.go, appendEntries), and panic sooner or later.
+func (s *LogStore) DeleteRange(lowest, highest uint64) error {
+	if s.full != nil && s.full() {
+		return ErrDiskFull
+	}
+	return s.LogStore.DeleteRange(lowest, highest)
+}
+
 // Broken returns the error of the first entries that could not be stored; nil: all could. Raft
 // tries again forever, with one leader after the other.
 func (s *LogStore) Broken() error {

@@ -79,4 +79,19 @@ func TestFullDisk(t *testing.T) {
 	if err := s.StoreLog(entry); err != nil || s.Term(1) != 1 {
 		t.Errorf("with room again: %v, term %d", err, s.Term(1))
 	}
+	full = true
+	last := func() uint64 {
+		index, err := s.LastIndex()
+		if err != nil {
+			t.Error(err)
+		}
+		return index
+	}
+	if err := s.DeleteRange(1, 1); !errors.Is(err, ErrDiskFull) || last() != 1 {
+		t.Errorf("deleting on a full disk: %v, and the log ends at %d", err, last())
+	}
+	full = false
+	if err := s.DeleteRange(1, 1); err != nil || last() != 0 {
+		t.Errorf("deleting with room again: %v, and the log ends at %d", err, last())
+	}
 }

@@ -82,6 +82,7 @@ func TestAllocTrigger(t *testing.T) {
 		{"comes back", jobOf("service"), unknown, running, nil, broker.TriggeredByReconnect},
 		{"comes back failed", jobOf("service"), unknown, failed, nil, broker.TriggeredByReconnect},
 		{"fails in a group that is gone", jobOf("service"), unknown, failed, func(a *rpc.Allocation) { a.TaskGroup = "other" }, ""},
+		{"comes back in a group that is gone", jobOf("service"), unknown, running, func(a *rpc.Allocation) { a.TaskGroup = "other" }, broker.TriggeredByReconnect},
 		{"ends after its job", nil, running, complete, nil, broker.TriggeredByJobDeregister},
 		{"runs after its job", nil, rpc.AllocClientPending, running, nil, ""},
 	} {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/raftnode"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestEvaluationsOfNodesByRelease: which jobs a node with allocations of each type is evaluated
@@ -119,5 +121,36 @@ func TestReturningNodesByRelease(t *testing.T) {
 		if got := fmt.Sprint(seen); got != c.want {
 			t.Errorf("%v, from %s: %s, want %s", c.release, c.from, got, c.want)
 		}
+	}
+}
+
+// TestEntriesWithoutEvaluations: a change of a node that concerns nobody is an entry all the same, if
+// something of a job is on the node.
+func TestEntriesWithoutEvaluations(t *testing.T) {
+	for ended, want := range map[bool]uint64{false: 0, true: 1} {
+		virtualtest.Test(t, func(t *testing.T) {
+			s := alone(t, config.Config{Seed: 1, GC: noCollection, Habits: config.Habits{TerminalLeftAlone: true}})
+			node := &rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady}
+			err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
+				errs := []error{tx.UpsertNode(node), tx.UpsertJob(jobOf("batch"))}
+				if ended {
+					over := allocOf("batch", "a", rpc.AllocClientComplete)
+					errs = append(errs, tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{over}}))
+				}
+				return errors.Join(errs...)
+			})
+			before := s.LastIndex()
+			if err := errors.Join(err, s.createNodeEvals(node, 5)); err != nil || s.LastIndex()-before != want || s.Snapshot().EvalTotal() != 0 {
+				t.Errorf("something has ended there %v: %v, %d entries, want %d", ended, err, s.LastIndex()-before, want)
+			}
+		})
+	}
+}
+
+// TestNobodyThere: a server that does not run cannot be reached.
+func TestNobodyThere(t *testing.T) {
+	_, err := FromClient(t.Context(), nil, "n", "Node.Register", func(*Server) (int, error) { return 1, nil })
+	if !errors.Is(err, rpc.ErrUnreachable) {
+		t.Errorf("%v, want %v", err, rpc.ErrUnreachable)
 	}
 }
