@@ -163,7 +163,7 @@ purge the jobs and nodes that carry its mark, and set schedulers and broker as t
 next scenario in that cluster does the same before it begins.
 
 Only the machine on which the scenario ran knows how schedulers and broker were.`,
-		Example: `  simctl nomad cleanup --address http://10.0.0.1:4646,http://10.0.0.2:4646,http://10.0.0.3:4646`,
+		Example: `  simctl nomad cleanup --address http://10.0.0.1:4646,http://10.0.0.2:4646`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := clusterDir(f.dir)

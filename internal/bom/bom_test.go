@@ -52,7 +52,7 @@ func TestDependencies(t *testing.T) {
 
 // TestVulnerable: a version within a range is reported, and so is a module that nobody looked at.
 func TestVulnerable(t *testing.T) {
-	const facts = "# head\nexample.org/a GO-1 0 1.2.0\nexample.org/a GO-2 1.3.0 1.3.2\nexample.org/b GO-3 2.0.0 never\nexample.org/c\n"
+	const facts = "# head\nexample.org/a GO-1 0 1.2.0\nexample.org/a GO-2 1.3.0 1.3.2\nexample.org/b GO-3 2.0.0 never\nexample.org/c\nexample.org/e GO-4 0 never example.org/e/old\nexample.org/f GO-5 0 never example.org/f/a example.org/f/used\n"
 	for _, c := range []struct{ path, version, want string }{
 		{"example.org/a", "v1.1.9", "example.org/a v1.1.9: https://pkg.go.dev/vuln/GO-1; fixed in 1.2.0"},
 		{"example.org/a", "v1.2.0", ""},
@@ -63,8 +63,10 @@ func TestVulnerable(t *testing.T) {
 		{"example.org/b", "v2.0.0-20260101000000-0123456789ab", ""},
 		{"example.org/c", "v0.1.0", ""},
 		{"example.org/d", "v0.1.0", "example.org/d: nobody has looked for reports about it; run make vuln-facts"},
+		{"example.org/e", "v0.1.0", ""},
+		{"example.org/f", "v0.1.0", "GO-5; fixed in never"},
 	} {
-		err := vulnerable(facts, []dep{{Path: c.path, Version: c.version}})
+		err := vulnerable(facts, []dep{{Path: c.path, Version: c.version, packages: []string{c.path + "/used"}}})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: got %v, want %q", c.path, c.version, err, c.want)
 		}
@@ -76,7 +78,8 @@ func TestVulnFacts(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"GO-1.json": `{"id": "GO-2026-0001", "affected": [
-			{"package": {"name": "golang.org/x/mod"}, "ranges": [{"events": [{"introduced": "0"}, {"fixed": "1.0.0"}, {"introduced": "1.1.0"}]}]},
+			{"package": {"name": "golang.org/x/mod"}, "ranges": [{"events": [{"introduced": "0"}, {"fixed": "1.0.0"}, {"introduced": "1.1.0"}]}],
+				"ecosystem_specific": {"imports": [{"path": "golang.org/x/mod/zip"}]}},
 			{"package": {"name": "example.org/not-ours"}, "ranges": [{"events": [{"introduced": "0"}]}]}]}`,
 		"GO-2.json": `{"id": "GO-2025-10001", "withdrawn": "2026-01-02T00:00:00Z", "affected": [
 			{"package": {"name": "golang.org/x/mod"}, "ranges": [{"events": [{"introduced": "0"}]}]}]}`,
@@ -89,7 +92,7 @@ func TestVulnFacts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"number 2026-00001:", "\ngolang.org/x/mod GO-2026-0001 0 1.0.0\ngolang.org/x/mod GO-2026-0001 1.1.0 never\n", "\ngithub.com/hashicorp/raft\n"} {
+	for _, want := range []string{"number 2026-00001:", "\ngolang.org/x/mod GO-2026-0001 0 1.0.0\ngolang.org/x/mod GO-2026-0001 1.1.0 never golang.org/x/mod/zip\n", "\ngithub.com/hashicorp/raft\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the facts lack %q:\n%s", want, text)
 		}

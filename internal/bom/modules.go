@@ -22,7 +22,8 @@ var platforms = []string{"linux", "darwin", "windows"}
 type dep struct {
 	Path, Version, Dir string
 	Main               bool
-	shipped            bool // part of the program, not only of its tests and tools
+	shipped            bool     // part of the program, not only of its tests and tools
+	packages           []string // those that are compiled
 }
 
 // modules returns every module of which a package is compiled: for the program on any platform,
@@ -30,7 +31,7 @@ type dep struct {
 func modules() ([]dep, error) {
 	found := map[string]dep{}
 	add := func(shipped bool, goos string, args ...string) error {
-		cmd := exec.Command("go", append([]string{"list", "-pgo=off", "-deps", "-json=Module"}, args...)...)
+		cmd := exec.Command("go", append([]string{"list", "-pgo=off", "-deps", "-json=ImportPath,Module"}, args...)...)
 		cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
@@ -38,7 +39,10 @@ func modules() ([]dep, error) {
 			return fmt.Errorf("%v: %w", cmd.Args, err)
 		}
 		for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-			var p struct{ Module *dep }
+			var p struct {
+				ImportPath string
+				Module     *dep
+			}
 			if err := dec.Decode(&p); errors.Is(err, io.EOF) {
 				return nil
 			} else if err != nil {
@@ -46,6 +50,7 @@ func modules() ([]dep, error) {
 			}
 			if m := p.Module; m != nil && !m.Main {
 				m.shipped = shipped || found[m.Path].shipped
+				m.packages = append(found[m.Path].packages, p.ImportPath)
 				found[m.Path] = *m
 			}
 		}

@@ -16,7 +16,8 @@ import (
 )
 
 // facts are what was known of the dependencies when make vuln-facts ran last: a line for each
-// range of versions in which something is wrong, and one for each module without any. With them,
+// range of versions in which something is wrong, and one for each module without any. What no
+// version mends is wrong only with the packages that the line names. With them,
 // a test finds a dependency that must be raised without the network. make vuln asks for what is
 // known now, and whether simctl calls it.
 //
@@ -32,6 +33,7 @@ type report struct {
 		Ranges  []struct {
 			Events []struct{ Introduced, Fixed string }
 		}
+		Specific struct{ Imports []struct{ Path string } } `json:"ecosystem_specific"`
 	}
 }
 
@@ -71,7 +73,7 @@ func vulnFacts(dir string) ([]byte, error) {
 		}
 	}
 	slices.Sort(lines)
-	head := "# Written by make vuln-facts from reports up to number " + newest + ": module, report, versions from, to (exclusive)\n"
+	head := "# Written by make vuln-facts from reports up to number " + newest + ": module, report, versions from, to (exclusive), packages\n"
 	return []byte(head + strings.Join(slices.Compact(lines), "\n") + "\n"), nil
 }
 
@@ -101,7 +103,11 @@ func (r *report) lines(all []dep) (lines []string) {
 				}
 			}
 			if from != "" {
-				lines = append(lines, fmt.Sprintf("%s %s %s never", a.Package.Name, r.ID, from))
+				line := fmt.Sprintf("%s %s %s never", a.Package.Name, r.ID, from)
+				for _, i := range a.Specific.Imports {
+					line += " " + i.Path
+				}
+				lines = append(lines, line)
 			}
 		}
 	}
@@ -123,7 +129,10 @@ func vulnerable(facts string, all []dep) error {
 			errs = append(errs, fmt.Errorf("%s: nobody has looked for reports about it; run make vuln-facts", m.Path))
 		}
 		for _, f := range of {
-			if len(f) == 3 && semver.Compare(m.Version, "v"+f[1]) >= 0 && (f[2] == "never" || semver.Compare(m.Version, "v"+f[2]) < 0) {
+			if len(f) < 3 || len(f) > 3 && !slices.ContainsFunc(f[3:], func(path string) bool { return slices.Contains(m.packages, path) }) {
+				continue
+			}
+			if semver.Compare(m.Version, "v"+f[1]) >= 0 && (f[2] == "never" || semver.Compare(m.Version, "v"+f[2]) < 0) {
 				errs = append(errs, fmt.Errorf("%s %s: https://pkg.go.dev/vuln/%s; fixed in %s", m.Path, m.Version, f[0], f[2]))
 			}
 		}
