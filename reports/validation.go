@@ -71,9 +71,20 @@ func WriteValidation(dir string, all []*agreement.Report) ([]string, error) {
 	return names, nil
 }
 
+// reporting says how the clients of a run report their allocations, if they do.
+func reporting(params map[string]any) string {
+	if params["report_allocations"] != true {
+		return ""
+	}
+	if n, shared := params["client_connections"]; shared {
+		return fmt.Sprintf(" · clients report over %v connections a server", n)
+	}
+	return " · clients report"
+}
+
 // validationTitle says what was compared with what.
 func validationTitle(r *agreement.Report) string {
-	return fmt.Sprintf("%s: %s, %s (%s)", wording.Subtitle(r.Real[:1]),
+	return fmt.Sprintf("%s%s: %s, %s (%s)", wording.Subtitle(r.Real[:1]), reporting(r.Real[0].Run.Params),
 		counted(len(r.Real), "real run"), counted(len(r.Simulated), "simulated"), r.Cost)
 }
 

@@ -16,7 +16,7 @@ import (
 // alone fills the budget.
 
 // heapBudget is for all children together: two of the default size stay below 1.5 GiB.
-const heapBudget = 1280 << 20
+const heapBudget = 1024 << 20
 
 // Heaps returns the bytes that the heap of each child may grow to if RunAll runs them, and how many
 // of them go on at a time.
