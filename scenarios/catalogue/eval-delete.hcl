@@ -75,6 +75,8 @@ cluster {
 }
 
 fleet {
+  report_allocations = false # reports would hide the entries that this is about
+
   group "clients" {
     nodes = var.nodes
   }

@@ -50,9 +50,13 @@ func TestSchedulesKnowEveryWord(t *testing.T) {
 	for seed := range int64(300) {
 		all.WriteString(NewSchedule(seed).Text())
 	}
+	// Not drawn yet: what needs a cluster that is set up for it, or takes away what the oracle goes by.
+	undrawn := []string{"submit_jobs", "poison_job", "delete_evals", "fail_signing"}
 	var words []string
 	for word := range actions.Keywords {
-		words = append(words, fmt.Sprintf("event %q", word))
+		if !slices.Contains(undrawn, word) {
+			words = append(words, fmt.Sprintf("event %q", word))
+		}
 	}
 	for kind := range behaviours.Kinds {
 		if kind != "replay" {
