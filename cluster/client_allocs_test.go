@@ -91,7 +91,8 @@ func TestReportsAreGatheredByConnection(t *testing.T) {
 	} {
 		virtualtest.Test(t, func(t *testing.T) {
 			const nodes = 6
-			r := newRig(t, nodes, Config{Seed: 1, ClientConnections: tt.shared, Heartbeat: HeartbeatConfig{Grace: time.Hour}})
+			r := newRig(t, nodes, Config{Seed: 1, Heartbeat: HeartbeatConfig{Grace: time.Hour}})
+			r.c.cfg.ClientConnections = tt.shared
 			r.entries()
 			var wg sync.WaitGroup
 			for i := range nodes {

@@ -36,6 +36,7 @@ type rig struct {
 func newRig(t *testing.T, n int, cfg Config) *rig {
 	t.Helper()
 	cfg.NumSchedulers = cmp.Or(cfg.NumSchedulers, 2)
+	cfg.ClientConnections = cmp.Or(cfg.ClientConnections, 1) // whoever leads, reports are one batch
 	for _, never := range []*time.Duration{&cfg.Heartbeat.Grace, &cfg.GC.Interval, &cfg.GC.TokenInterval} {
 		*never = cmp.Or(*never, 1000*time.Hour)
 	}

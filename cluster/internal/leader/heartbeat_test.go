@@ -151,7 +151,9 @@ func TestForgottenAsItFires(t *testing.T) {
 		h := NewHeartbeats(someHeartbeats, 1, e.add)
 		h.Start(nil)
 		h.Reset("a")
+		h.mu.Lock()
 		delete(h.timers, "a") // as Clear does, which comes too late for the timer
+		h.mu.Unlock()
 		time.Sleep(time.Minute)
 		if got := e.take(); got != "" {
 			t.Errorf("%q expired", got)
