@@ -52,6 +52,8 @@ type (
 	SchedulerCosts = config.SchedulerCosts
 	// PlanCosts is CPU time the leader spends on plans.
 	PlanCosts = config.PlanCosts
+	// DeploymentCosts is CPU time the leader spends on deployments beside everything else.
+	DeploymentCosts = config.DeploymentCosts
 
 	// LinkFault makes links between servers (Addr), or between servers and clients (their node
 	// IDs), slower, lossy or cuts them.

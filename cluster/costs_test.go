@@ -86,6 +86,34 @@ func TestWhatCosts(t *testing.T) {
 	}
 }
 
+// TestWhatDeploymentsCost: a deployment that places six allocations at once is one plan, which all
+// servers apply and the leader takes for granted, and its watcher reads the six.
+func TestWhatDeploymentsCost(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		what   string
+		costs  Costs
+		habits Habits
+		want   int
+	}{
+		{"plans of deployments", Costs{FSM: FSMCosts{Deployment: ms}}, Habits{}, 3 + 1},
+		{"watching", Costs{Deployment: DeploymentCosts{PerAlloc: ms}}, Habits{}, 6},
+		{"signatures", Costs{Plan: PlanCosts{PerSignature: ms}}, Habits{SignsByRSA: true}, 6},
+		{"quick signatures", Costs{Plan: PlanCosts{PerSignature: ms}}, Habits{}, 0},
+	} {
+		virtualtest.Test(t, func(t *testing.T) {
+			tt.costs.Cores = 4
+			r := newRig(t, 3, Config{Seed: 1, Costs: tt.costs, Habits: tt.habits})
+			r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 6, 2)))
+			time.Sleep(time.Second)
+			spent, _ := r.c.cpuTime()
+			if got := int(spent.Round(ms) / ms); got != tt.want {
+				t.Errorf("%s: charged %d times, want %d", tt.what, got, tt.want)
+			}
+		})
+	}
+}
+
 // TestEntriesShareWrites: entries that come side by side wait for the disks of the leader and of
 // its followers together, and cost a write together. Those that come one by one cost one each.
 func TestEntriesShareWrites(t *testing.T) {
@@ -102,6 +130,7 @@ func TestEntriesShareWrites(t *testing.T) {
 		{"further entries", 0, RaftCosts{PerEntry: ms}, 3 * (nodes - 4) * ms, 3 * (nodes - 1) * ms},
 		{"the leader's writes, one by one", time.Second, RaftCosts{Dispatch: 10 * ms}, nodes * 10 * ms, nodes * 10 * ms},
 		{"the followers' writes, one by one", time.Second, RaftCosts{Append: 10 * ms}, 2 * nodes * 10 * ms, 2 * nodes * 10 * ms},
+		{"what follows the waits for the disk", time.Second, RaftCosts{Syncs: 2, Resume: ms}, 3 * 2 * nodes * ms, 3 * 2 * nodes * ms},
 		{"further entries, of which there are none", time.Second, RaftCosts{PerEntry: ms}, 0, 0},
 	} {
 		virtualtest.Test(t, func(t *testing.T) {

@@ -29,6 +29,9 @@ type PlanResults struct {
 	DeploymentUpdates []*rpc.DeploymentUpdate // ends of deployments
 }
 
+// Deploys reports whether the plan begins a deployment or changes one.
+func (r *PlanResults) Deploys() bool { return r.Deployment != nil || len(r.DeploymentUpdates) > 0 }
+
 // UpdateAllocsFromClient takes over what clients decide: ClientStatus, ClientDescription,
 // ModifyTime and, if it is set, Health. It ignores unknown allocations
 // (state_store.go, nestedUpdateAllocFromClient).

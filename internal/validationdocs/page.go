@@ -27,7 +27,7 @@ func (p *page) begin() {
 
 This page holds simulated runs against figures that others have published and against runs of real Nomad servers. ` + "`make validate`" + ` runs the
 simulations and writes it; nothing on it is written by hand but the reasons. A simulated figure is the median of ` + fmt.Sprint(seeds) + ` seeds, with the range if they differ. Nothing is
-fitted to an outcome: the classes of costs say where each cost comes from (` + "`simctl cost published`, `simctl cost loopback`" + `).
+fitted to an outcome: [published.hcl](../../scenarios/calibration/published.hcl) and [machine.hcl](../../testdata/validation/real/machine.hcl) say where each cost comes from.
 
 ## Published figures
 
@@ -100,7 +100,7 @@ func (p *page) real(ctx context.Context, from string) error {
 	groups := agreement.Repeats(runs)
 	var all []*agreement.Report
 	for _, g := range groups {
-		spec, err := scenarios.SpecOf(g[0], scenarios.Spec{Cost: "loopback"})
+		spec, err := scenarios.SpecOf(g[0], scenarios.Spec{Cost: filepath.Join(from, "machine.hcl")})
 		if err != nil {
 			return err
 		}

@@ -107,7 +107,8 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	call := 2*link + c.RPC.Serve.Seconds() + c.RPC.Send.Seconds()
 	scan := in.n * c.RPC.WaitIndexScan.Seconds()
 	fsm := c.FSM.Entry.Seconds() + c.FSM.Eval.Seconds()
-	commit := c.Raft.Dispatch.Seconds() + c.Raft.Append.Seconds() + 2*c.Fsync.Seconds() + 2*link + fsm
+	waits := float64(c.Raft.Waits()) * (c.Fsync + c.Raft.Resume).Seconds()
+	commit := c.Raft.Dispatch.Seconds() + c.Raft.Append.Seconds() + 2*waits + 2*link + fsm
 	calls := 3*call + commit + scan // dequeue, update and ack; the update is an entry
 
 	system, service := c.Scheduler[rpc.JobTypeSystem], c.Scheduler[rpc.JobTypeService]

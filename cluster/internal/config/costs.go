@@ -19,8 +19,8 @@ type Costs struct {
 	// ServerLink and ClientLink are one-way delays.
 	ServerLink simnet.Link
 	ClientLink simnet.Link
-	// Fsync is what one write to the Raft log waits for the disk. Entries that arrive
-	// in the meantime share the next write.
+	// Fsync is what a write to the Raft log waits for the disk, as often as RaftCosts.Syncs
+	// says. Entries that arrive in the meantime share the next write.
 	Fsync time.Duration
 
 	RPC       RPCCosts
@@ -28,6 +28,8 @@ type Costs struct {
 	FSM       FSMCosts
 	Scheduler map[string]SchedulerCosts // by job type
 	Plan      PlanCosts
+
+	Deployment DeploymentCosts
 
 	// Garbage is the CPU time that collecting garbage takes beside the work that made
 	// it, per unit of the scheduler's, the FSM's and the plan applier's time. It takes
@@ -64,7 +66,15 @@ type RaftCosts struct {
 	// by the size of all.
 	PerEntry time.Duration
 	PerKiB   time.Duration
+	// Syncs is how often a write waits for the disk, one after the other: BoltDB does so for
+	// its pages and again for the page that points to them. Zero means once. Resume is spent
+	// after each. It is little, but on busy cores the thread queues for it.
+	Syncs  int
+	Resume time.Duration
 }
+
+// Waits returns how often a write waits for the disk.
+func (c RaftCosts) Waits() int { return max(c.Syncs, 1) }
 
 // FSMCosts is CPU time every server spends on applying committed entries, one after
 // the other.
@@ -74,6 +84,8 @@ type FSMCosts struct {
 	Eval  time.Duration // each evaluation written
 	Alloc time.Duration // each allocation written
 	Plan  time.Duration // a plan, on top of its allocations
+	// Deployment is a plan that begins a deployment or changes one, on top of that.
+	Deployment time.Duration
 }
 
 // SchedulerCosts is the CPU time one scheduling attempt takes a worker.
@@ -99,4 +111,15 @@ type PlanCosts struct {
 	Evaluate time.Duration // verifying a plan
 	PerPlace time.Duration // verifying each placement
 	PerStop  time.Duration // verifying each stop
+	// PerSignature is spent on each placement by the applier of a release that signs
+	// identities by RSA, before the plan is written.
+	PerSignature time.Duration
+}
+
+// DeploymentCosts is CPU time the leader spends on deployments beside everything else.
+type DeploymentCosts struct {
+	// PerAlloc is spent on each allocation of a job with an active deployment when a plan or
+	// a report of health changes one: the watcher reads them all (nomad/deploymentwatcher,
+	// doneGroups and getAllocs).
+	PerAlloc time.Duration
 }

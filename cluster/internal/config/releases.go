@@ -70,6 +70,8 @@ type Habits struct {
 	// evaluations, when a node changes, of sysbatch jobs, for allocations that have ended, and
 	// of system jobs that were stopped. The entry is written even if none is left.
 	SysBatchLeftAlone, TerminalLeftAlone, StoppedLeftAlone bool
+	// SignsByRSA makes the plan applier sign the identities of allocations by RSA.
+	SignsByRSA bool
 	// DrainEndWakes makes the end of a drain that makes its node eligible wake the evaluations
 	// that wait for room.
 	DrainEndWakes bool
@@ -144,6 +146,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 4, 13}, {1, 5, 9}, {1, 6, 2}}, 18200, "helper/backoff.go; nomad/state/state_store.go, SnapshotMinIndex", "waits for an index are 20, 20, 40, 80, … ms, not 20, 320, 1000 ms; those of workers after errors double, too",
 		"evaluations of a job wait less for a server that is behind", func(h *Habits) { h.Doubling = true },
+	},
+	{
+		[]Version{{1, 7, 0}}, 18882, "nomad/encrypter.go, SignClaims", "the plan applier signs the identities of allocations by RSA, not by Ed25519",
+		"none; a placement takes a millisecond more, one after the other", func(h *Habits) { h.SignsByRSA = true },
 	},
 	{
 		[]Version{{1, 8, 4}, {1, 9, 0}}, 23858, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of sysbatch jobs",

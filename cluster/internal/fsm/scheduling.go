@@ -33,13 +33,17 @@ var (
 )
 
 // PlanCost is the CPU time of writing so many allocations of a plan.
-func PlanCost(allocs int, c config.FSMCosts) time.Duration {
-	return c.Entry + c.Plan + time.Duration(allocs)*c.Alloc
+func PlanCost(allocs int, deploys bool, c config.FSMCosts) time.Duration {
+	d := c.Entry + c.Plan + time.Duration(allocs)*c.Alloc
+	if deploys {
+		d += c.Deployment
+	}
+	return d
 }
 
 var ApplyPlanResults = Declare("ApplyPlanResultsRequestType",
 	func(r *state.PlanResults, c config.FSMCosts) time.Duration {
-		return PlanCost(len(r.AllocsStopped)+len(r.AllocsUpdated), c)
+		return PlanCost(len(r.AllocsStopped)+len(r.AllocsUpdated), r.Deploys(), c)
 	},
 	func(tx *state.Tx, r *state.PlanResults, fx *Effects) error {
 		if err := tx.UpsertPlanResults(r); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/internal/raftnode"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/simnet"
 	"github.com/simctl/simctl/cluster/state"
 )
 
@@ -161,6 +162,7 @@ func (s *Server) perform(fx *fsm.Effects, index uint64) {
 		snap := s.Snapshot()
 		s.deployments.Changed(snap, fx.Deployments)
 		s.deployments.Healths(snap, fx.Healths)
+		s.watchDeployments(snap, fx.Deployments)
 	}
 	for _, node := range fx.Drains {
 		s.drains.NodeChanged(node)
@@ -175,6 +177,20 @@ func (s *Server) perform(fx *fsm.Effects, index uint64) {
 		s.evals.Blocked.Unblock(n, index)
 	} else if n != nil {
 		s.evals.Blocked.Untold(n, index)
+	}
+}
+
+// watchDeployments charges a leader for what its deployment watcher reads after a change.
+func (s *Server) watchDeployments(snap *state.Snapshot, jobs []broker.JobID) {
+	cost := s.cfg.Costs.Deployment.PerAlloc
+	if cost == 0 || !s.Established() {
+		return
+	}
+	for _, job := range jobs {
+		if snap.DeploymentOf(job).Active() {
+			n := snap.JobAllocs(job)
+			s.opts.CPU.Spend(simnet.HashStrings(s.seed, "deployment", job.Namespace, job.ID), time.Duration(n.Live+n.Terminal)*cost)
+		}
 	}
 }
 

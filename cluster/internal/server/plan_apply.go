@@ -9,6 +9,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/scheduler"
 )
 
@@ -91,12 +92,13 @@ func (a *planApplier) renew(ctx context.Context, p *scheduler.Plan) (err error) 
 // already, and leaves waiting for the entry and answering the worker to a goroutine.
 func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult) error {
 	req := result.Commit(p.Plan.EvalID, time.Now().UnixNano())
+	a.sign(req.AllocsUpdated)
 	entry := a.srv.begin(fsm.ApplyPlanResults.With(req))
 	if entry.err != nil {
 		return entry.err
 	}
 	// The optimistic write costs the leader what applying the entry will cost everyone.
-	a.srv.allocate("optimistic", fsm.PlanCost(p.Plan.Size(), a.srv.cfg.Costs.FSM))
+	a.srv.allocate("optimistic", fsm.PlanCost(p.Plan.Size(), req.Deploys(), a.srv.cfg.Costs.FSM))
 	a.base.Send(a.srv.AppliedIndex(), req)
 	committing := make(chan uint64, 1)
 	a.committing = committing
@@ -115,6 +117,20 @@ func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult
 		p.Respond(result, nil)
 	})
 	return nil
+}
+
+// sign takes as long as signing the identities of those that are new (plan_apply.go,
+// signAllocIdentities).
+func (a *planApplier) sign(allocs []*rpc.Allocation) {
+	if cost := a.srv.cfg.Costs.Plan.PerSignature; cost > 0 && a.srv.cfg.Habits.SignsByRSA {
+		placed := 0
+		for _, alloc := range allocs {
+			if alloc.CreateIndex == 0 {
+				placed++
+			}
+		}
+		a.srv.compute("sign", time.Duration(placed)*cost)
+	}
 }
 
 // Verifying is the CPU time of checking a plan.

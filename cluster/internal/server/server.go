@@ -245,7 +245,7 @@ func (s *Server) Blocked() *leader.BlockedEvals { return s.evals.Blocked }
 // ForceGC has the leader's workers collect everything that is over.
 func (s *Server) ForceGC() { s.evals.EnqueueCore(coreForceGC) }
 
-// fsync is what one write to the Raft log waits for the disk.
+// fsync is how long the disk takes to sync what was written to it.
 func (s *Server) fsync() time.Duration {
 	return s.cfg.Costs.Fsync + time.Duration(s.opts.Host.Disk.Load())
 }
@@ -269,7 +269,10 @@ func (s *Server) receiveEntries(entries []*raft.Log) {
 func (s *Server) persist(key string, write time.Duration, entries, bytes int) {
 	c := s.cfg.Costs.Raft
 	s.compute(key, write+time.Duration(entries-1)*c.PerEntry+perKiB(bytes, c.PerKiB))
-	time.Sleep(s.fsync())
+	for range c.Waits() {
+		time.Sleep(s.fsync())
+		s.compute(key, c.Resume)
+	}
 }
 
 // applyPoll is how often a follower that has too much to apply looks whether it still has.
