@@ -87,3 +87,65 @@ func TestLoopbackMatchesRealNomad(t *testing.T) {
 		}
 	}
 }
+
+// TestAgreement: with the costs of the machine that made the runs of testdata/validation/real, the
+// simulation comes as near to them as docs/validation says. A change that moves it away is red; one
+// that moves it nearer tightens the bounds.
+func TestAgreement(t *testing.T) {
+	const dir = "../testdata/validation/real/"
+	runs := []struct {
+		file string
+		// how far the entries of the storm, and the times until the drain and the storm are
+		// over, may be from the real ones
+		entries, drain, storm float64
+	}{
+		{"1.4.2-500-1", 0.04, 0.10, 0.08},
+		{"1.4.2-500-silent", 0.03, 0.10, 0.09},
+		{"1.4.3-500-2", 0.12, 0.12, 0.04},
+		{"1.4.3-500-silent", 0.07, 0.20, 0.04},
+		{"1.4.3-1000-1", 0.05, 0.35, 0.21},
+		{"2.0.5-500-silent", 0.27, 0.13, 0.05},
+	}
+	var real []*metrics.Result
+	var specs []Spec
+	for _, run := range runs {
+		data, err := os.ReadFile(dir + run.file + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := metrics.Decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, err := SpecOf(r, Spec{Cost: dir + "machine.hcl"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec.Seed = 1
+		real, specs = append(real, r), append(specs, spec)
+	}
+	simulated, err := RunAll(t.Context(), specs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, run := range runs {
+		within := func(what string, got, want, bound float64) {
+			off := got/want - 1
+			t.Logf("%s, %s: %.6g, real Nomad's is %.6g: %+.1f%%", run.file, what, got, want, 100*off)
+			if math.Abs(off) > bound {
+				t.Errorf("%s, %s: %.6g is %+.1f%% from real Nomad's %.6g, which is more than %.0f%%", run.file, what, got, 100*off, want, 100*bound)
+			}
+		}
+		drain, storm := simulated[i].Phase("drain"), simulated[i].Phase("storm")
+		realDrain, realStorm := real[i].Phase("drain"), real[i].Phase("storm")
+		within("entries of the storm", float64(storm.RaftEntries), float64(realStorm.RaftEntries), run.entries)
+		within("recovery of the drain", drain.RecoveryS, realDrain.RecoveryS, run.drain)
+		within("recovery of the storm", storm.RecoveryS, realStorm.RecoveryS, run.storm)
+		for kind, want := range realDrain.RaftEntriesByType {
+			got := drain.RaftEntriesByType[kind]
+			if kind != metrics.EntryAllocClientUpdate && math.Abs(float64(got)-float64(want)) > 5 {
+				t.Errorf("%s, drain: %d entries of %s, real Nomad wrote %d", run.file, got, kind, want)
+			}
+		}
+	}
+}
