@@ -57,6 +57,9 @@ func write(ctx context.Context, data, dir string) error {
 	if err := page.real(ctx, filepath.Join(data, "real")); err != nil {
 		return err
 	}
+	if err := page.clocks(ctx); err != nil {
+		return err
+	}
 	return os.WriteFile(filepath.Join(dir, "README.md"), page.Bytes(), 0o644)
 }
 

@@ -36,6 +36,14 @@ They come from unknown machines, so times say little. Counts say more.
 `)
 }
 
+// ranged words a median, and the range if the values differ.
+func ranged(format func(float64) string, median, low, high float64) string {
+	if l, h := format(low), format(high); l != h {
+		return fmt.Sprintf("%s (%s to %s)", format(median), l, h)
+	}
+	return format(median)
+}
+
 // claim writes the table of one published run.
 func (p *page) claim(c claim, runs []*metrics.Result) error {
 	command, _, _ := strings.Cut(runs[0].Run.Rerun, " --seed")
@@ -50,12 +58,9 @@ func (p *page) claim(c claim, runs []*metrics.Result) error {
 		if isTime {
 			format = wording.Clock
 		}
-		theirs, ours, deviation := format(f.Value), format(median), wording.Missing
+		theirs, ours, deviation := format(f.Value), ranged(format, median, low, high), wording.Missing
 		if f.About {
 			theirs = "about " + theirs
-		}
-		if l, h := format(low), format(high); l != h {
-			ours += fmt.Sprintf(" (%s to %s)", l, h)
 		}
 		if f.Value != 0 {
 			deviation = fmt.Sprintf("%+.1f%%", 100*(median/f.Value-1))
