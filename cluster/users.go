@@ -49,8 +49,8 @@ func (c *Cluster) TryJob(ctx context.Context, job *rpc.Job) (*Trial, error) {
 }
 
 // StopJob stops a job, or forgets it as well when purge is set, and returns the ID of
-// the evaluation that will stop its allocations. There is one even if there is no such job. An
-// empty namespace stands for "default".
+// the evaluation that will stop its allocations. Under old releases there is one even if there is
+// no such job. An empty namespace stands for "default".
 func (c *Cluster) StopJob(ctx context.Context, namespace, id string, purge bool) (evalID string, err error) {
 	namespace = cmp.Or(namespace, rpc.DefaultNamespace)
 	return userCall(ctx, c, "Job.Deregister", id, func(l *server.Server) (string, error) { return l.StopJob(namespace, id, purge) })

@@ -38,11 +38,14 @@ func (s *Server) EvaluateJob(namespace, id string) (evalID string, err error) {
 	})
 }
 
-// StopJob answers Job.Deregister on the leader (nomad/job_endpoint.go, Deregister), which does not
-// mind whether the job is there.
+// StopJob answers Job.Deregister on the leader (nomad/job_endpoint.go, Deregister). Old
+// releases do not mind whether the job is there.
 func (s *Server) StopJob(namespace, id string, purge bool) (evalID string, err error) {
 	job := s.Snapshot().JobByID(namespace, id)
-	if job == nil {
+	switch {
+	case job == nil && s.cfg.Habits.UnknownJobsLeftAlone:
+		return "", nil
+	case job == nil:
 		job = &rpc.Job{Namespace: namespace, ID: id, Type: rpc.JobTypeService, Priority: leader.PurgedPriority}
 	}
 	s.Because(fsm.JobStopped)
