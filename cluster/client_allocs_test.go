@@ -83,11 +83,15 @@ func TestGetClientAllocs(t *testing.T) {
 func TestReportsAreGatheredByConnection(t *testing.T) {
 	for _, tt := range []struct {
 		shared, through int // connections of the clients, and servers after the leader
+		over            int // connections that the calls say they come over; zero: they do not
 		entries         string
 	}{
-		{0, 0, "6 AllocClientUpdateRequestType\n"},
-		{1, 0, "1 AllocClientUpdateRequestType\n"},
-		{0, 1, "1 AllocClientUpdateRequestType\n"},
+		{0, 0, 0, "6 AllocClientUpdateRequestType\n"},
+		{1, 0, 0, "1 AllocClientUpdateRequestType\n"},
+		{0, 1, 0, "1 AllocClientUpdateRequestType\n"},
+		{0, 0, 1, "1 AllocClientUpdateRequestType\n"},
+		{0, 0, 2, "2 AllocClientUpdateRequestType\n"},
+		{0, 1, 2, "1 AllocClientUpdateRequestType\n"},
 	} {
 		virtualtest.Test(t, func(t *testing.T) {
 			const nodes = 6
@@ -98,13 +102,16 @@ func TestReportsAreGatheredByConnection(t *testing.T) {
 			for i := range nodes {
 				wg.Go(func() {
 					report := &rpc.AllocUpdateRequest{NodeID: testNode(i).ID, Alloc: []*rpc.Allocation{{ID: "a"}}}
+					if tt.over > 0 {
+						report.Connection = fmt.Sprint("127.0.0.1:", i%tt.over)
+					}
 					if _, err := r.c.NodeServer((r.c.Leader()+tt.through)%r.c.Servers()).UpdateAlloc(t.Context(), report); err != nil {
 						t.Error(err)
 					}
 				})
 			}
 			wg.Wait()
-			r.want(fmt.Sprintf("%d shared connections, %d servers away", tt.shared, tt.through), r.entries(), tt.entries)
+			r.want(fmt.Sprintf("%d shared connections, %d servers away, over %d", tt.shared, tt.through, tt.over), r.entries(), tt.entries)
 		})
 	}
 }

@@ -40,8 +40,17 @@ func (c *Cluster) EvaluateJob(ctx context.Context, namespace, id string) (evalID
 	return userCall(ctx, c, "Job.Evaluate", id, func(l *server.Server) (string, error) { return l.EvaluateJob(namespace, id) })
 }
 
+// Trial is what a scheduler makes of a job that is not registered.
+type Trial = server.Trial
+
+// TryJob says what would come of registering a job, and changes nothing.
+func (c *Cluster) TryJob(ctx context.Context, job *rpc.Job) (*Trial, error) {
+	return userCall(ctx, c, "Job.Plan", job.ID, func(l *server.Server) (*Trial, error) { return l.TryJob(job) })
+}
+
 // StopJob stops a job, or forgets it as well when purge is set, and returns the ID of
-// the evaluation that will stop its allocations. An empty namespace stands for "default".
+// the evaluation that will stop its allocations. Under old releases there is one even if there is
+// no such job. An empty namespace stands for "default".
 func (c *Cluster) StopJob(ctx context.Context, namespace, id string, purge bool) (evalID string, err error) {
 	namespace = cmp.Or(namespace, rpc.DefaultNamespace)
 	return userCall(ctx, c, "Job.Deregister", id, func(l *server.Server) (string, error) { return l.StopJob(namespace, id, purge) })

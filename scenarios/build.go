@@ -25,8 +25,8 @@ type builder struct {
 	// that is built.
 	setting actions.Setting
 	before  actions.History
-	// read reads a file that the scenario names.
-	read readFunc
+	// read reads a file that the scenario names, and readJob one that defines a job.
+	read, readJob readFunc
 	// warnings name what of the jobs' definitions is not modelled.
 	warnings []string
 }
@@ -73,10 +73,10 @@ const (
 
 // build turns the definition into a run.Scenario. The error is a *language.Error that shows the
 // place.
-func (c *Compiled) build(read readFunc) error {
+func (c *Compiled) build(read, readJob readFunc) error {
 	words := c.def.Cluster.Args.(*clusterWords)
 	c.profiles = profiles{words.Brokers, words.Evaluations}
-	b := &builder{def: c.def, cost: c.cost, profiles: c.profiles, read: read}
+	b := &builder{def: c.def, cost: c.cost, profiles: c.profiles, read: read, readJob: readJob}
 	sc := &c.scenario
 	sc.Cluster, sc.TimeScale, sc.LogsOnDisk = words.config(c.cost.Costs), c.spec.TimeScale, c.spec.RaftStore == RaftStoreBoltDB
 	if err := b.checkBrokers(); err != nil {

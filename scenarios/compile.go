@@ -140,7 +140,7 @@ func Compile(s Spec) (*Compiled, error) {
 	}
 	c := &Compiled{Outline: *o}
 	c.spec.Files = nil
-	if err := c.build(keeping(&c.spec.Files, s.readFile)); err != nil {
+	if err := c.build(keeping(&c.spec.Files, s.readFile), keeping(&c.spec.Files, s.readJob)); err != nil {
 		return nil, s.inputError(err)
 	}
 	if s.Broker == "" {

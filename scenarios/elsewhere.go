@@ -168,7 +168,11 @@ func (c *Compiled) runElsewhere(ctx context.Context, r Real, tell func(Progress)
 		if ctx.Err() != nil {
 			say("interrupted: cleaning up the cluster")
 		}
-		err = errors.Join(err, stay.Leave())
+		left := stay.Leave()
+		if left != nil && ctx.Err() != nil {
+			say(left.Error()) // whoever interrupted the run is told of that alone
+		}
+		err = errors.Join(err, left)
 	}()
 	return c.runIn(ctx, stay.Cluster, r, tell)
 }

@@ -53,7 +53,7 @@ func (r *EventReader) Read(name string, src []byte) ([]run.Event, error) {
 		return nil, err
 	}
 	def.Fleet.Groups = []language.Group{{}} // jobs are for its datacenter unless they say
-	b := &builder{def: def, read: noFiles, setting: r.setting, before: r.before}
+	b := &builder{def: def, read: noFiles, readJob: noFiles, setting: r.setting, before: r.before}
 	b.before.Behaving = maps.Clone(r.before.Behaving)
 	if err := b.makeJobs(); err != nil {
 		return nil, err

@@ -2,16 +2,23 @@ package scenarios
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hashicorp/nomad/api"
+
 	"github.com/simctl/simctl/cluster/apitypes"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/redact"
 	"github.com/simctl/simctl/scenarios/internal/actions/operations"
+	"github.com/simctl/simctl/scenarios/internal/realcluster"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -146,20 +153,46 @@ func (b *builder) checkJob(j language.Job, job *rpc.Job) error {
 	return nil
 }
 
+// definitionRemedy says what a definition can be without an agent.
+const definitionRemedy = "name a file that holds what `nomad job run -output FILE` prints"
+
+// readJob reads a definition in Nomad's JSON. A jobspec in HCL is parsed by the agent that
+// NOMAD_ADDR names.
+func (s Spec) readJob(path string) ([]byte, error) {
+	text, err := s.readFile(path)
+	_, parsed := s.Files[path]
+	if err != nil || parsed || !slices.Contains([]string{".nomad", ".hcl"}, strings.ToLower(filepath.Ext(path))) {
+		return text, err
+	}
+	if os.Getenv("NOMAD_ADDR") == "" {
+		return nil, errors.New("a jobspec in HCL is parsed by a Nomad agent: set NOMAD_ADDR to the address of one, or " + definitionRemedy)
+	}
+	cfg := api.DefaultConfig()
+	job := &api.Job{}
+	client, err := realcluster.NewClient(*cfg)
+	if err == nil {
+		defer client.Close()
+		job, err = client.Jobs().ParseHCLOpts(&api.JobsParseRequest{JobHCL: string(text)})
+	}
+	if answer, ok := errors.AsType[api.UnexpectedResponseError](err); ok && answer.HasBody() {
+		err = errors.New(strings.ReplaceAll(strings.TrimSpace(answer.Body()), "input.hcl:", filepath.Base(path)+":"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the agent at %s cannot parse it: %s", redact.Passwords(cfg.Address), redact.Passwords(err.Error()))
+	}
+	return json.Marshal(job)
+}
+
 // defined returns the job that the definition of a block stands for. What of it is not modelled
 // is a warning of the run.
 func (b *builder) defined(j language.Job) (*rpc.Job, error) {
-	const remedy = "name a file that holds what `nomad job run -output FILE` prints"
-	if ext := filepath.Ext(j.Spec); slices.Contains([]string{".nomad", ".hcl"}, strings.ToLower(ext)) {
-		return nil, fmt.Errorf("a jobspec in HCL is read by Nomad alone: %s", remedy)
-	}
-	text, err := b.read(j.Spec)
+	text, err := b.readJob(j.Spec)
 	if err != nil {
 		return nil, err
 	}
 	def, err := apitypes.ReadJob(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, remedy)
+		return nil, fmt.Errorf("%w: %s", err, definitionRemedy)
 	}
 	def.ID = &j.Name
 	if j.Type != "" {

@@ -1,12 +1,18 @@
 package scenarios
 
 import (
+	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/nomad/api"
 
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/scenarios/language"
@@ -84,7 +90,7 @@ func TestJobDefinitions(t *testing.T) {
 		if _, err := Compile(compiled.Spec()); err != nil {
 			t.Errorf("a complete Spec reads a file: %v", err)
 		}
-		b := &builder{def: compiled.def, cost: compiled.cost, read: compiled.Spec().readFile}
+		b := &builder{def: compiled.def, cost: compiled.cost, readJob: compiled.Spec().readJob}
 		if err := b.makeJobs(); err != nil {
 			t.Fatal(err)
 		}
@@ -97,9 +103,73 @@ func TestJobDefinitions(t *testing.T) {
 	}
 }
 
+// TestJobspec: an agent parses a jobspec in HCL, once: a complete Spec has what it answered. The
+// answers are those of real agents.
+func TestJobspec(t *testing.T) {
+	jobspec := read(t, "testdata/jobspec/web.nomad.hcl")
+	for _, version := range []string{"1.4.3", "2.0.5"} {
+		asked := 0
+		agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var req api.JobsParseRequest
+			if err := json.NewDecoder(r.Body).Decode(&req); err != nil || r.URL.Path != "/v1/jobs/parse" || req.JobHCL != jobspec {
+				t.Errorf("asked %s for %q: %v", r.URL, req.JobHCL, err)
+			}
+			asked++
+			_, _ = io.WriteString(w, read(t, "testdata/jobspec/nomad-"+version+".json"))
+		}))
+		t.Cleanup(agent.Close)
+		t.Setenv("NOMAD_ADDR", agent.URL)
+		compiled, err := Compile(definedSpec(t, "", "web.nomad.hcl", jobspec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		agent.Close()
+		if compiled, err = Compile(compiled.Spec()); err != nil || asked != 1 {
+			t.Fatalf("%s: the agent was asked %d times: %v", version, asked, err)
+		}
+		want := rpc.TaskGroup{Name: "front", Count: 2, Resources: rpc.Resources{CPUMHz: 200, MemoryMB: 128, DiskMB: 300}, MaxParallel: 1, ProgressDeadline: 10 * time.Minute}
+		if got := compiled.registered()[0]; got.ID != "web" || got.Type != rpc.JobTypeService || got.TaskGroups[0] != want {
+			t.Errorf("%s: the job is %+v, want the group %+v", version, got, want)
+		}
+	}
+	for _, c := range []struct {
+		code       int
+		body, want string
+	}{
+		{http.StatusBadRequest, "input.hcl:1,9-10: Unclosed configuration block", "web.nomad.hcl:1,9-10: Unclosed configuration block"},
+		{http.StatusNotImplemented, "no parser here", "no parser here"},
+		{http.StatusOK, "[1]", "cannot unmarshal"},
+		{0, "", "connection refused"},
+	} {
+		agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(c.code)
+			_, _ = io.WriteString(w, c.body)
+		}))
+		t.Setenv("NOMAD_ADDR", strings.Replace(agent.URL, "//", "//user:secret@", 1))
+		if c.code == 0 {
+			agent.Close()
+		}
+		err := compileErr(definedSpec(t, "", "web.nomad.hcl", "job \"web\" {"))
+		agent.Close()
+		if err == nil || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), c.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%d %s: error %v, want %q", c.code, c.body, err, c.want)
+		}
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 func TestRefusedDefinitions(t *testing.T) {
+	t.Setenv("NOMAD_ADDR", "")
 	for _, c := range []struct{ name, text, want string }{
-		{"web.nomad", "job \"web\" {}", "web.nomad: a jobspec in HCL is read by Nomad alone: name a file that holds what `nomad job run -output FILE` prints"},
+		{"web.nomad", "job \"web\" {}", "web.nomad: a jobspec in HCL is parsed by a Nomad agent: set NOMAD_ADDR to the address of one, or name a file that holds what `nomad job run -output FILE` prints"},
 		{"web.nomad.hcl", "job \"web\" {}", "a jobspec in HCL"},
 		{"web.json", "job \"web\" {}", "it is no JSON object"},
 		{"web.json", "{}", "missing job task groups"},

@@ -19,6 +19,7 @@ import (
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/nodesim/remote"
 	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/actions/operations"
 	"github.com/simctl/simctl/scenarios/internal/conditions"
 	"github.com/simctl/simctl/scenarios/internal/realcluster"
 	"github.com/simctl/simctl/scenarios/internal/run"
@@ -84,6 +85,10 @@ func (c *Compiled) CheckReal(r Real) error {
 		if err := c.checkElsewhere(r.about); err != nil {
 			return err
 		}
+	}
+	begin := operations.SetSchedulers{PerServer: c.def.Cluster.Args.(*clusterWords).Schedulers}
+	if err := begin.On(r.target()); err != nil {
+		return fmt.Errorf("%w: the scenario's cluster begins with %w", ErrReal, err)
 	}
 	for i, p := range c.scenario.Phases {
 		for j, e := range p.Events {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -13,7 +14,7 @@ import (
 func TestCheckReal(t *testing.T) {
 	const file = `title = "t"
 cluster {
-  schedulers = 2
+  schedulers = %d
   %s
 }
 fleet {
@@ -40,6 +41,7 @@ phase "all" {
 `
 	for _, c := range []struct {
 		what, setting, event, version, want string // want is a part of the error; empty: none
+		schedulers                          int    // that the cluster begins with; zero: 2
 	}{
 		{what: "nothing else"},
 		{what: "the leader is killed", event: "event \"kill_leader\" {\n for = \"5s\"\n}"},
@@ -50,9 +52,10 @@ phase "all" {
 		{what: "a periodic job", event: "event \"register_jobs\" {\n jobs = [\"cron\"]\n}", want: `Event "register_jobs" of phase all: job cron is periodic`},
 		{what: "a reaper", setting: "reaper {\n batch = 10\n}", want: "sets reaper of its cluster"},
 		{what: "more schedulers than cores", event: "event \"schedulers\" {\n per_server = 1024\n}", version: "1.10.0", want: "1024 schedulers a server: Nomad 1.10.0 takes"},
+		{what: "more from the beginning", schedulers: 1024, version: "2.0.5", want: "the scenario's cluster begins with 1024 schedulers a server: Nomad 2.0.5 takes"},
 		{what: "the same before 1.10", event: "event \"schedulers\" {\n per_server = 1024\n}", version: "1.4.3"},
 	} {
-		compiled, err := Compile(Spec{Scenario: "t", File: "t.hcl", Source: fmt.Sprintf(file, c.setting, c.event), Seed: 1})
+		compiled, err := Compile(Spec{Scenario: "t", File: "t.hcl", Source: fmt.Sprintf(file, cmp.Or(c.schedulers, 2), c.setting, c.event), Seed: 1})
 		if err != nil {
 			t.Fatalf("%s: %v", c.what, err)
 		}

@@ -154,7 +154,7 @@ func (e *endpoint) updateAlloc(ctx context.Context, req *nomadrpc.AllocUpdateReq
 	if err != nil {
 		return nil, err
 	}
-	update := &rpc.AllocUpdateRequest{}
+	update := &rpc.AllocUpdateRequest{Connection: nomadrpc.PeerOf(ctx).Addr.String()}
 	for _, a := range req.Alloc {
 		known := s.AllocByID(a.ID)
 		if known == nil {

@@ -207,6 +207,24 @@ func (a *API) write(call func(w http.ResponseWriter, r *http.Request, q *query) 
 			return
 		}
 		w.Header().Set("X-Nomad-Index", strconv.FormatUint(max(index, 1), 10))
+		if index > 0 {
+			body = indexed{body, index}
+		}
 		AnswerJSON(w, r, body)
 	})
+}
+
+// indexed is a body with the index that Nomad has in it, too, and nomad/api calls by another name.
+type indexed struct {
+	body  any
+	index uint64
+}
+
+// MarshalJSON adds the index to the body, which is an object.
+func (x indexed) MarshalJSON() ([]byte, error) {
+	text, err := json.Marshal(x.body)
+	if err != nil {
+		return nil, err
+	}
+	return append(fmt.Appendf(nil, `{"Index":%d,`, x.index), text[1:]...), nil
 }

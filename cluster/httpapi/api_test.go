@@ -190,9 +190,6 @@ func TestJobLife(t *testing.T) {
 		return must[*api.Evaluation](t)(wrap(s.api.Evaluations().Info(evalID, nil))).Status == "complete"
 	})
 	until(t, "the job is dead", func() bool { return *must[*api.Job](t)(wrap(jobs.Info("web", nil))).Status == "dead" })
-	if _, _, err := jobs.Deregister("none", false, nil); err == nil || !strings.Contains(err.Error(), "404 (job not found)") {
-		t.Errorf("a job that is not there was stopped: %v", err)
-	}
 }
 
 // wrap makes the results of calls fit must, whatever their metadata is.

@@ -56,7 +56,7 @@ func countEvals(s *state.Snapshot, _ *http.Request, q *query) (answer, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		return &api.EvalCountResponse{Count: len(found.([]*api.Evaluation))}, "", nil
+		return indexed{&api.EvalCountResponse{Count: len(found.([]*api.Evaluation))}, s.EvalsIndex()}, "", nil
 	}}, nil
 }
 

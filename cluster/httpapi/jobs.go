@@ -32,6 +32,7 @@ func (a *API) jobRoutes() {
 	a.handle("/v1/job/{id}/evaluations", methods{"GET": a.read(jobEvaluations)})
 	a.handle("/v1/job/{id}/scale", methods{"GET": a.read(ofJob(jobScale)), "PUT": a.write(a.scale)})
 	a.handle("/v1/job/{id}/evaluate", methods{"PUT": a.write(a.evaluateJob)})
+	a.handle("/v1/job/{id}/plan", methods{"PUT": a.write(a.plan)})
 	a.handle("/v1/job/{id}/periodic/force", methods{"PUT": a.write(a.forcePeriodic)})
 }
 
@@ -83,7 +84,7 @@ func jobSummary(s *state.Snapshot, _ *http.Request, job *rpc.Job) answer {
 // jobVersions answers with the present version: the state keeps no others.
 func jobVersions(s *state.Snapshot, _ *http.Request, job *rpc.Job) answer {
 	return all(job.ModifyIndex, func() any {
-		return &api.JobVersionsResponse{Versions: []*api.Job{apitypes.Job(job, apitypes.NewJobFacts(s).Status(s, job))}}
+		return indexed{&api.JobVersionsResponse{Versions: []*api.Job{apitypes.Job(job, apitypes.NewJobFacts(s).Status(s, job))}}, job.ModifyIndex}
 	})
 }
 
@@ -258,6 +259,14 @@ func (a *API) validate(w http.ResponseWriter, r *http.Request, q *query) (any, u
 	return resp, 0, nil
 }
 
+// deregisterResponse is api.JobDeregisterResponse with the fields that servers still fill for the
+// volumes of releases before 1.2.
+type deregisterResponse struct {
+	*api.JobDeregisterResponse
+	VolumeEvalID    string
+	VolumeEvalIndex uint64
+}
+
 func (a *API) deregister(_ http.ResponseWriter, r *http.Request, q *query) (any, uint64, error) {
 	evalID, err := a.Cluster.StopJob(r.Context(), q.namespace, r.PathValue("id"), r.URL.Query().Get("purge") == "true")
 	if err != nil {
@@ -268,7 +277,9 @@ func (a *API) deregister(_ http.ResponseWriter, r *http.Request, q *query) (any,
 		return nil, 0, err
 	}
 	of := reg.(*api.JobRegisterResponse)
-	return &api.JobDeregisterResponse{EvalID: of.EvalID, EvalCreateIndex: of.EvalCreateIndex, JobModifyIndex: cmp.Or(of.JobModifyIndex, index)}, index, nil
+	return &deregisterResponse{JobDeregisterResponse: &api.JobDeregisterResponse{
+		EvalID: of.EvalID, EvalCreateIndex: of.EvalCreateIndex, JobModifyIndex: cmp.Or(of.JobModifyIndex, index),
+	}}, index, nil
 }
 
 func (a *API) scale(w http.ResponseWriter, r *http.Request, q *query) (any, uint64, error) {

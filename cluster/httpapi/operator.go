@@ -66,7 +66,7 @@ func configuration(c rpc.SchedulerConfig) api.SchedulerConfiguration {
 
 func schedulerConfiguration(s *state.Snapshot, _ *http.Request, _ *query) (answer, error) {
 	return all(s.Index(), func() any {
-		return &api.SchedulerConfigurationResponse{SchedulerConfig: new(configuration(s.SchedulerConfig()))}
+		return indexed{&api.SchedulerConfigurationResponse{SchedulerConfig: new(configuration(s.SchedulerConfig()))}, s.Index()}
 	}), nil
 }
 
@@ -134,7 +134,7 @@ func (a *API) search(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	setMeta(w, s.Index(), view)
 	of.LastIndex, of.KnownLeader, of.RequestTime = s.Index(), view.KnownLeader, time.Since(began)
-	AnswerJSON(w, r, of)
+	AnswerJSON(w, r, indexed{of, s.Index()})
 }
 
 // searchable returns the IDs of all that can be searched for, by kind.

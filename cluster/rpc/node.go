@@ -89,7 +89,10 @@ type NodeClientAllocsResponse struct {
 // ClientStatus, ClientDescription and Health of each allocation.
 type AllocUpdateRequest struct {
 	NodeID string
-	Alloc  []*Allocation
+	// Connection names the connection that a server got the call over; empty if that is only
+	// simulated, as cluster.Config.ClientConnections has it.
+	Connection string
+	Alloc      []*Allocation
 }
 
 // WriteResponse answers a call that wrote to Raft at Index.

@@ -14,8 +14,8 @@ import (
 const (
 	allocNotNeeded   = "alloc not needed due to job update"
 	allocReconnected = "alloc not needed due to disconnected client reconnect"
-	allocMigrating   = "alloc is being migrated"
-	allocUpdating    = "alloc is being updated due to job update"
+	AllocMigrating   = "alloc is being migrated"
+	AllocUpdating    = "alloc is being updated due to job update"
 	allocLost        = "alloc is lost since its node is down"
 	allocUnknown     = "alloc is unknown since its node is disconnected"
 	allocNodeTainted = "alloc not needed as node is tainted"

@@ -186,7 +186,7 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 // computeMigrations).
 func (g *genericRun) migrate(s *groupState) {
 	for _, alloc := range s.migrate {
-		g.stop(alloc, allocMigrating, "")
+		g.stop(alloc, AllocMigrating, "")
 		g.places = append(g.places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
 	}
 }

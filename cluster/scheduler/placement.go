@@ -28,7 +28,7 @@ func (g *genericRun) placeAll() {
 			continue
 		}
 		if p.stopPrevious {
-			g.stop(p.previous, allocUpdating, "")
+			g.stop(p.previous, AllocUpdating, "")
 		}
 		node := g.choose(order, p, planned)
 		if node == nil {

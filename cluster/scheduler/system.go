@@ -196,7 +196,7 @@ func (s *systemRun) update() {
 		default:
 			limit--
 			if !u.alloc.Terminal() {
-				s.stop(u.alloc, allocUpdating, "")
+				s.stop(u.alloc, AllocUpdating, "")
 			}
 			s.places = append(s.places, systemPlace{u.tg, u.alloc.Name, u.node, u.alloc})
 		}

@@ -264,7 +264,7 @@ func TestSysBatchRunsOnceUntilChanged(t *testing.T) {
 	w.runJob("once")
 	w.want("live after a node joined", w.places("once"), "[once.g[0] on n09]")
 	w.change("once", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }))
-	w.want("stops of what has ended", stops(w.runJob("once")), "[once.g[0] on n09: "+allocUpdating+", pending]")
+	w.want("stops of what has ended", stops(w.runJob("once")), "[once.g[0] on n09: "+AllocUpdating+", pending]")
 	w.want("live after a change", w.places("once"), "[once.g[0] on n00 once.g[0] on n01 once.g[0] on n09]")
 }
 

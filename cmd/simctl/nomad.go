@@ -162,7 +162,8 @@ func newNomadCleanupCommand() *cobra.Command {
 purge the jobs and nodes that carry its mark, and set schedulers and broker as they were. The
 next scenario in that cluster does the same before it begins.
 
-Only the machine on which the scenario ran knows how schedulers and broker were.`,
+It works from any machine. Only if the scenario was killed before it registered a job does
+that machine alone know how schedulers and broker were.`,
 		Example: `  simctl nomad cleanup --address http://10.0.0.1:4646,http://10.0.0.2:4646`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

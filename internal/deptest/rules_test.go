@@ -140,7 +140,7 @@ var layers = []layer{
 	},
 	{
 		part:    "cluster/httpapi",
-		own:     []string{"broker", "cluster", "cluster/apitypes", "cluster/rpc", "cluster/state"},
+		own:     []string{"broker", "cluster", "cluster/apitypes", "cluster/rpc", "cluster/scheduler", "cluster/state"},
 		modules: []string{"github.com/hashicorp/nomad/api", "github.com/hashicorp/go-bexpr"},
 		reason:  "Nomad's HTTP API of a cluster is the same whatever drives the cluster and its clients",
 	},

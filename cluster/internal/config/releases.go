@@ -72,6 +72,8 @@ type Habits struct {
 	SysBatchLeftAlone, TerminalLeftAlone, StoppedLeftAlone bool
 	// SignsByRSA makes the plan applier sign the identities of allocations by RSA.
 	SignsByRSA bool
+	// UnknownJobsLeftAlone makes servers write nothing when a job is to be stopped that is not there.
+	UnknownJobsLeftAlone bool
 	// DrainEndWakes makes the end of a drain that makes its node eligible wake the evaluations
 	// that wait for room.
 	DrainEndWakes bool
@@ -138,6 +140,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 5, 0}}, 15523, "nomad/worker.go, run", "a worker whose server is 5 s behind gives its evaluation back and waits up to 50 s before it takes another",
 		"fewer nacks while a follower lags", func(h *Habits) { h.CatchUp = true },
+	},
+	{
+		[]Version{{1, 4, 6}, {1, 5, 1}}, 16287, "nomad/job_endpoint.go, Deregister", "a job that is not there is not stopped: nothing is written",
+		"one JobDeregister less, and no evaluation", func(h *Habits) { h.UnknownJobsLeftAlone = true },
 	},
 	{
 		[]Version{{1, 6, 0}}, 17354, "client/client.go, allocSync", "clients report at most once a second what is not urgent: 200 ms before",

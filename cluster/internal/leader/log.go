@@ -40,14 +40,14 @@ func JobEval(l Log, job *rpc.Job, trigger string) *broker.Evaluation {
 	return PendingEval(l.NewID("job-eval", job.Namespace, job.ID), trigger, job)
 }
 
-// purgedPriority is that of evaluations of jobs that are gone: allocations do not keep
+// PurgedPriority is that of evaluations of jobs that are gone: allocations do not keep
 // their jobs' (structs.go, JobDefaultPriority).
-const purgedPriority = 50
+const PurgedPriority = 50
 
 // JobOf returns an allocation's job. Of one that is gone it returns what evaluations need.
 func JobOf(snap *state.Snapshot, a *rpc.Allocation) *rpc.Job {
 	if job := snap.JobByID(a.Namespace, a.JobID); job != nil {
 		return job
 	}
-	return &rpc.Job{Namespace: a.Namespace, ID: a.JobID, Type: a.JobType, Priority: purgedPriority}
+	return &rpc.Job{Namespace: a.Namespace, ID: a.JobID, Type: a.JobType, Priority: PurgedPriority}
 }

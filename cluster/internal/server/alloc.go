@@ -103,7 +103,7 @@ func (s *Server) UpdateAllocs(through *Server, req *rpc.AllocUpdateRequest) (*rp
 			evals = append(evals, leader.PendingEval(s.NewID("alloc-eval", a.ID), trigger, leader.JobOf(snap, old)))
 		}
 	}
-	index, err := s.updates.Add(s.connection(through, req.NodeID), fsm.AllocClientUpdateRequest{Alloc: updates, Evals: evals}).Wait()
+	index, err := s.updates.Add(s.connection(through, req), fsm.AllocClientUpdateRequest{Alloc: updates, Evals: evals}).Wait()
 	if err != nil {
 		return nil, err
 	}
@@ -113,14 +113,16 @@ func (s *Server) UpdateAllocs(through *Server, req *rpc.AllocUpdateRequest) (*rp
 // connection names the connection over which the leader gets a client's call. Nomad keeps the
 // batch of Node.UpdateAlloc in an endpoint that every connection has one of (nomad/server.go,
 // setupRpcServer). A server forwards all calls over one connection.
-func (s *Server) connection(through *Server, nodeID string) string {
+func (s *Server) connection(through *Server, req *rpc.AllocUpdateRequest) string {
 	switch shared := s.cfg.ClientConnections; {
 	case through != s:
 		return through.addr
+	case req.Connection != "":
+		return req.Connection
 	case shared > 0:
-		return strconv.FormatUint(simnet.HashStrings(s.seed, "connection", nodeID)%uint64(shared), 10)
+		return strconv.FormatUint(simnet.HashStrings(s.seed, "connection", req.NodeID)%uint64(shared), 10)
 	}
-	return nodeID
+	return req.NodeID
 }
 
 // mayUpdate returns an error unless a release takes reports of a node.

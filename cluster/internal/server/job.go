@@ -2,12 +2,15 @@ package server
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/scheduler"
+	"github.com/simctl/simctl/cluster/state"
 )
 
 // RegisterJob answers Job.Register on the leader (nomad/job_endpoint.go, Register): one
@@ -35,11 +38,15 @@ func (s *Server) EvaluateJob(namespace, id string) (evalID string, err error) {
 	})
 }
 
-// StopJob answers Job.Deregister on the leader (nomad/job_endpoint.go, Deregister).
+// StopJob answers Job.Deregister on the leader (nomad/job_endpoint.go, Deregister). Old
+// releases do not mind whether the job is there.
 func (s *Server) StopJob(namespace, id string, purge bool) (evalID string, err error) {
-	job, err := s.FindJob(namespace, id)
-	if err != nil {
-		return "", err
+	job := s.Snapshot().JobByID(namespace, id)
+	switch {
+	case job == nil && s.cfg.Habits.UnknownJobsLeftAlone:
+		return "", nil
+	case job == nil:
+		job = &rpc.Job{Namespace: namespace, ID: id, Type: rpc.JobTypeService, Priority: leader.PurgedPriority}
 	}
 	s.Because(fsm.JobStopped)
 	return s.withEval(job, broker.TriggeredByJobDeregister, func(e *broker.Evaluation) fsm.Command {
@@ -143,6 +150,41 @@ func (s *Server) evalID(e *broker.Evaluation) string {
 		return ""
 	}
 	return e.ID
+}
+
+// Trial is what a scheduler makes of a job that is not registered.
+type Trial struct {
+	Before *state.Snapshot      // that the job was tried on
+	Job    *rpc.Job             // as it would be registered
+	Plan   *scheduler.Plan      // nil if nothing is left to do
+	Evals  []*broker.Evaluation // that the scheduler would create
+	Eval   *broker.Evaluation   // the job's, as it would end
+}
+
+// TryJob answers Job.Plan on the leader (nomad/job_endpoint.go, Plan). It writes nothing.
+func (s *Server) TryJob(job *rpc.Job) (*Trial, error) {
+	before := s.Snapshot()
+	on := state.New()
+	on.Adopt(before)
+	if err := on.Update(before.Index()+1, func(tx *state.Tx) error { return tx.UpsertJob(job.Copy()) }); err != nil {
+		return nil, err
+	}
+	tried := &Trial{Before: before, Job: on.Snapshot().JobByID(job.Namespace, job.ID)}
+	sched, err := scheduler.New(leader.JobEval(s, job, broker.TriggeredByJobRegister), nil, rand.New(rand.NewPCG(s.seed, 0)))
+	if err != nil {
+		return nil, err
+	}
+	sched.SystemDeployments = s.cfg.Habits.SystemDeployments
+	attempt := sched.Plan(on.Snapshot(), s.Wall())
+	if tried.Plan = attempt.Plan; tried.Plan != nil {
+		sched.Committed(&scheduler.PlanResult{
+			NodeUpdate: tried.Plan.NodeUpdate, NodeAllocation: tried.Plan.NodeAllocation,
+			Deployment: tried.Plan.Deployment, DeploymentUpdates: tried.Plan.DeploymentUpdates,
+		})
+	}
+	out := sched.Outcome(s.Wall()).Evals
+	tried.Evals, tried.Eval = slices.Concat(attempt.Evals, out[:len(out)-1]), out[len(out)-1]
+	return tried, nil
 }
 
 // FindJob returns a job of the state. The error wraps rpc.ErrJobNotFound.

@@ -59,6 +59,22 @@ func TestEvaluationsOfNodesByRelease(t *testing.T) {
 	}
 }
 
+// TestUnknownJobsByRelease: new releases write nothing when a job is stopped that is not there.
+func TestUnknownJobsByRelease(t *testing.T) {
+	for _, release := range []config.Version{{1, 4, 6}, {2, 0, 5}} {
+		s := New(&Shared{Config: &config.Config{Habits: config.HabitsOf(release)}}, Options{Storage: &raftnode.Storage{}})
+		s.store = state.New()
+		if id, err := s.StopJob("default", "none", true); id != "" || err != nil { // there is no Raft to write to
+			t.Errorf("%v: evaluation %q, %v", release, id, err)
+		}
+	}
+	for _, release := range []config.Version{{1, 4, 5}, {1, 5, 0}} {
+		if config.HabitsOf(release).UnknownJobsLeftAlone {
+			t.Errorf("%v leaves alone what it stops", release)
+		}
+	}
+}
+
 // TestReportsOfNodesByRelease: of which nodes servers take reports.
 func TestReportsOfNodesByRelease(t *testing.T) {
 	all := []string{rpc.NodeStatusInit, rpc.NodeStatusReady, rpc.NodeStatusDown, rpc.NodeStatusDisconnected}

@@ -51,6 +51,7 @@ type Cluster struct {
 	cfg     Config
 	servers []*server
 	clients *remote.Servers
+	note    string // the memo of the stay, which jobs carry; empty if there is none
 
 	mu    sync.Mutex
 	last  cluster.Stats // as they were last seen
@@ -100,7 +101,7 @@ func dial(cfg Config) (*Cluster, error) {
 		return nil, fmt.Errorf("%w: there are addresses of the API for %d and of RPC for %d: give both of every server, in the same order", ErrUnsuited, len(cfg.API), len(cfg.RPC))
 	}
 	for _, a := range cfg.API {
-		client, err := newClient(*a)
+		client, err := NewClient(*a)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s", ErrUnsuited, redact.Passwords(err.Error()))
 		}
@@ -126,8 +127,8 @@ func dial(cfg Config) (*Cluster, error) {
 	return c, nil
 }
 
-// newClient returns a client of the API whose requests take no longer than patience.
-func newClient(cfg api.Config) (*api.Client, error) {
+// NewClient returns a client of the API whose requests take no longer than patience.
+func NewClient(cfg api.Config) (*api.Client, error) {
 	if cfg.HttpClient == nil && !strings.HasPrefix(cfg.Address, "unix:") {
 		cfg.HttpClient = &http.Client{Timeout: patience, Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -96,6 +98,49 @@ func TestEntriesBetween(t *testing.T) {
 	}
 	if got := c.EntriesBetween(10, 30); got != nil {
 		t.Errorf("got %v of what nobody has counted", got)
+	}
+}
+
+// TestCoreEvals: servers collect garbage every five minutes. The evaluations that tell them to are
+// acked, and are none of the run's. Those that are noticed late do not make counts go back.
+func TestCoreEvals(t *testing.T) {
+	index, metrics := 10, ""
+	mux := http.NewServeMux()
+	answer := func(path string, v func() any) {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Nomad-Index", "7")
+			w.Header().Set("X-Nomad-LastContact", "0")
+			_ = json.NewEncoder(w).Encode(v())
+		})
+	}
+	answer("/v1/agent/self", func() any {
+		return map[string]any{"stats": map[string]any{"raft": map[string]string{"last_log_index": strconv.Itoa(index)}}}
+	})
+	answer("/v1/nodes", func() any { return []string{} })
+	answer("/v1/evaluations/count", func() any { return map[string]int{"Count": 0} })
+	mux.HandleFunc("GET /v1/metrics", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, metrics) })
+	s := httptest.NewServer(mux)
+	defer s.Close()
+	client, err := api.NewClient(&api.Config{Address: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leader := &server{client: client}
+	leader.counts.begin()
+	c := &Cluster{servers: []*server{leader}, nodes: map[string]string{}}
+	for i, step := range []struct {
+		acks, core int
+		want       uint64
+	}{{0, 0, 0}, {12, 0, 12}, {20, 6, 14}, {20, 9, 14}, {30, 9, 21}} {
+		index++ // the log grows
+		metrics = fmt.Sprintf("%s %d\n%s %d\n", metricAcks, step.acks, metricCore, step.core)
+		st := c.last
+		if err := c.look(&st, leader); err != nil {
+			t.Fatal(err)
+		}
+		if c.last = st; st.Counters.EvalsCreated != step.want || st.Counters.EvalsProcessed != step.want {
+			t.Errorf("look %d: %d created and %d processed, want %d", i+1, st.Counters.EvalsCreated, st.Counters.EvalsProcessed, step.want)
+		}
 	}
 }
 

@@ -17,6 +17,9 @@ const driver = "mock_driver"
 func (c *Cluster) asJob(j *rpc.Job) *api.Job {
 	job := &api.Job{ID: &j.ID, Name: &j.ID, Type: &j.Type, Priority: &j.Priority, Namespace: at(c.namespace(j.Namespace))}
 	job.Datacenters, job.Meta = j.Datacenters, map[string]string{jobMark: c.cfg.Run}
+	if c.note != "" {
+		job.Meta[jobMemo] = c.note
+	}
 	for _, g := range j.TaskGroups {
 		task := api.NewTask("task", driver)
 		task.Config = map[string]any{"run_for": "24h"}

@@ -61,7 +61,7 @@ func (c *Cluster) look(st *cluster.Stats, leader *server) error {
 	if core, ok := b.ByScheduler[rpc.JobTypeCore]; ok { // whose evaluations are in no log
 		depth -= float64(core.Ready + core.Unacked)
 	}
-	acked := c.sum(metricAcks)
+	acked := c.sum(metricAcks) - c.sum(metricCore)
 	if err := c.evals.look(leader.client, st.LastIndex, depth, acked); err != nil {
 		return err
 	}
@@ -73,16 +73,18 @@ func (c *Cluster) look(st *cluster.Stats, leader *server) error {
 	// that changes something has an entry, each node goes down by a missed heartbeat, and an
 	// evaluation that was acked is over.
 	over := byStatus[broker.StatusComplete] + byStatus[broker.StatusFailed]
+	was := st.Counters // what is guessed must not go back
 	st.Counters = cluster.Counters{
-		EvalsCreated: c.evals.created, EvalsProcessed: over, EvalsCanceled: byStatus[broker.StatusCanceled],
-		EvalsFailed: byStatus[broker.StatusFailed], NodesDown: c.down,
+		EvalsCreated: max(was.EvalsCreated, c.evals.created), EvalsProcessed: max(was.EvalsProcessed, over),
+		EvalsCanceled: max(was.EvalsCanceled, byStatus[broker.StatusCanceled]),
+		EvalsFailed:   byStatus[broker.StatusFailed], NodesDown: c.down,
 		PlansSubmitted:   max(uint64(c.sum(metricPlans)), entries[entryTypes["apply_plan_results"]+entrySuffix]),
 		MissedHeartbeats: max(uint64(c.sum(metricInvalidated)), c.down),
 	}
 	return nil
 }
 
-// sum adds up what the servers have counted, of which only leaders count this.
+// sum adds up what the servers have counted.
 func (c *Cluster) sum(metric string) float64 {
 	n := 0.0
 	for _, s := range c.servers {

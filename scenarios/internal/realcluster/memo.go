@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hashicorp/nomad/api"
+
 	"github.com/simctl/simctl/internal/filelock"
 	"github.com/simctl/simctl/internal/outfile"
 	"github.com/simctl/simctl/internal/redact"
@@ -70,15 +72,33 @@ func (d *desk) read() (*memo, error) {
 	return m, nil
 }
 
-func (d *desk) write(m *memo) error {
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(d.path), 0o755)
-	}
-	if err != nil {
+// text returns the memo as it is kept.
+func (m *memo) text() (string, error) {
+	text, err := json.Marshal(m)
+	return string(text), err
+}
+
+func (d *desk) write(text string) error {
+	if err := os.MkdirAll(filepath.Dir(d.path), 0o755); err != nil {
 		return err
 	}
-	return outfile.Write(d.path, append(text, '\n'), 0o600)
+	return outfile.Write(d.path, []byte(text+"\n"), 0o600)
+}
+
+// memoOfJobs returns the memo that jobs of a run carry; if none does, one that says of no server how it was.
+func (c *Cluster) memoOfJobs(ctx context.Context) (*memo, error) {
+	m := &memo{Foreign: true}
+	err := c.eachJob(ctx, func(_ *api.Client, j *api.JobListStub, meta map[string]string) (bool, error) {
+		text := meta[jobMemo]
+		if text == "" {
+			return true, nil
+		}
+		if err := json.Unmarshal([]byte(text), m); err != nil {
+			return false, fmt.Errorf("%s in the metadata of job %s: %w: set num_schedulers and pause_eval_broker by hand and purge the job", jobMemo, j.ID, err)
+		}
+		return false, nil
+	})
+	return m, err
 }
 
 // clear removes the memo.

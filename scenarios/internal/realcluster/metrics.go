@@ -17,6 +17,7 @@ const (
 	countSuffix  = "_count"
 
 	metricAcks        = "nomad_nomad_eval_ack" + countSuffix
+	metricCore        = "nomad_nomad_worker_invoke_scheduler__core" + countSuffix // whose evaluations are acked, too, and are in no log
 	metricPlans       = "nomad_nomad_plan_submit" + countSuffix
 	metricInvalidated = "nomad_nomad_heartbeat_invalidate" + countSuffix
 	metricHeartbeats  = "nomad_nomad_heartbeat_active"

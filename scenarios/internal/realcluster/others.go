@@ -15,8 +15,8 @@ import (
 // purge purges the jobs and nodes of a run, or of every run if it is empty.
 func (c *Cluster) purge(ctx context.Context, run string) (jobs, nodes int, err error) {
 	theirs := func(mark string) bool { return mark != "" && (run == "" || mark == run) }
-	err = c.eachJob(ctx, func(client *api.Client, j *api.JobListStub, mark string) (bool, error) {
-		if !theirs(mark) {
+	err = c.eachJob(ctx, func(client *api.Client, j *api.JobListStub, meta map[string]string) (bool, error) {
+		if !theirs(meta[jobMark]) {
 			return true, nil
 		}
 		_, _, err := client.Jobs().Deregister(j.ID, true, write(ctx, j.Namespace))
@@ -60,7 +60,9 @@ func (c *Cluster) refuseOthers(ctx context.Context, but string) error {
 		}
 		return remains == "" && taken == "" && (c.cfg.Foreign || len(names) < mostNamed), nil
 	}
-	err := c.eachJob(ctx, func(_ *api.Client, j *api.JobListStub, mark string) (bool, error) { return see("job", j.ID, mark) })
+	err := c.eachJob(ctx, func(_ *api.Client, j *api.JobListStub, meta map[string]string) (bool, error) {
+		return see("job", j.ID, meta[jobMark])
+	})
 	if err == nil && (c.cfg.Foreign || len(names) < mostNamed) {
 		err = c.eachNode(ctx, func(_ *api.Client, n *api.NodeListStub, mark string) (bool, error) { return see("node", n.Name, mark) })
 	}
@@ -83,8 +85,8 @@ func (c *Cluster) refuseOthers(ctx context.Context, but string) error {
 	return nil
 }
 
-// eachJob calls see with every job and its mark, until that returns false.
-func (c *Cluster) eachJob(ctx context.Context, see func(*api.Client, *api.JobListStub, string) (more bool, err error)) error {
+// eachJob calls see with every job and its metadata, until that returns false.
+func (c *Cluster) eachJob(ctx context.Context, see func(*api.Client, *api.JobListStub, map[string]string) (more bool, err error)) error {
 	return c.call(func(client *api.Client) error {
 		all, _, err := client.Jobs().ListOptions(&api.JobListOptions{Fields: &api.JobListFields{Meta: true}}, (&api.QueryOptions{Namespace: api.AllNamespacesNamespace}).WithContext(ctx))
 		more := true
@@ -103,7 +105,7 @@ func (c *Cluster) eachJob(ctx context.Context, see func(*api.Client, *api.JobLis
 				}
 				meta = info.Meta
 			}
-			if more, err = see(client, j, meta[jobMark]); errors.Is(asError(err), rpc.ErrJobNotFound) {
+			if more, err = see(client, j, meta); errors.Is(asError(err), rpc.ErrJobNotFound) {
 				err = nil
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -16,6 +17,8 @@ import (
 // What marks the jobs and the nodes of a run, whose value is the run's.
 const (
 	jobMark = "simctl" // in the metadata
+	// jobMemo, in the metadata, too, is the memo of the job's run, for those who have not its file.
+	jobMemo = "simctl_memo"
 	// nodeMark is an attribute. Those that begin so are no part of a node's class.
 	nodeMark = "unique.simctl.run"
 )
@@ -113,7 +116,10 @@ func Enter(ctx context.Context, cfg Config, dir string, schedulers int, found fu
 		s.memo, err = c.memorise(ctx)
 	}
 	if err == nil {
-		err = s.desk.write(s.memo)
+		s.note, err = s.memo.text()
+	}
+	if err == nil {
+		err = s.desk.write(s.note)
 	}
 	if err != nil {
 		s.desk.leave()
@@ -157,8 +163,18 @@ func Cleanup(ctx context.Context, cfg Config, dir string) (Cleaned, error) {
 		return done, err
 	}
 	// What is marked and in no memo here was left by a run of another machine.
-	gone, err := c.clean(ctx, &memo{Foreign: true})
-	return Cleaned{done.Jobs + gone.Jobs, done.Nodes + gone.Nodes, done.Settings}, err
+	m, err := c.memoOfJobs(ctx)
+	if err != nil {
+		return done, err
+	}
+	for _, left := range []*memo{m, {Foreign: true}} {
+		gone, err := c.clean(ctx, left)
+		done = Cleaned{done.Jobs + gone.Jobs, done.Nodes + gone.Nodes, done.Settings || gone.Settings}
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
 }
 
 // finish does what the memo on the desk demands, if there is one, and removes it.
@@ -217,11 +233,14 @@ func (c *Cluster) clean(ctx context.Context, m *memo) (done Cleaned, err error) 
 	return done, err
 }
 
-// persist repeats a request while nobody answers it, or nobody leads.
+// persist repeats a request while nobody answers it, or nobody leads. Servers that have lost their
+// leader have many words for it, so that any failure of their own counts as that.
 func persist(ctx context.Context, do func() error) error {
 	for {
 		err := do()
-		if !errors.Is(err, rpc.ErrNoLeader) && !errors.Is(err, rpc.ErrUnreachable) {
+		passes := errors.Is(err, rpc.ErrNoLeader) || errors.Is(err, rpc.ErrUnreachable) ||
+			err != nil && strings.Contains(err.Error(), unexpectedResponse+" 500") && !errors.Is(err, ErrUnsuited)
+		if !passes {
 			return err
 		}
 		select {

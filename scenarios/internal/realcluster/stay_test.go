@@ -151,12 +151,11 @@ func TestKilled(t *testing.T) {
 	use(t, s)
 	s.Abandon()
 	elsewhere, err := realcluster.Cleanup(t.Context(), cfg, t.TempDir())
-	if want := (realcluster.Cleaned{Jobs: 1, Nodes: 1}); elsewhere != want || err != nil {
+	if want := (realcluster.Cleaned{Jobs: 1, Nodes: 1, Settings: true}); elsewhere != want || err != nil {
 		t.Errorf("a clean-up of another machine found %+v, %v, want %+v", elsewhere, err, want)
 	}
-	here, err := realcluster.Cleanup(t.Context(), cfg, dir)
-	if want := (realcluster.Cleaned{Settings: true}); here != want || err != nil {
-		t.Errorf("the clean-up here found %+v, %v, want %+v", here, err, want)
+	if here, err := realcluster.Cleanup(t.Context(), cfg, dir); here.Any() || err != nil {
+		t.Errorf("the clean-up here found %+v, %v after that", here, err)
 	}
 	if got := stateOf(t, cfg); got != untouched {
 		t.Errorf("afterwards the cluster is %+v, want %+v", got, untouched)
