@@ -38,7 +38,7 @@ func TestSeedsStandForTheSameSchedules(t *testing.T) {
 	for seed := range int64(300) {
 		fmt.Fprint(h, NewSchedule(seed).Text())
 	}
-	if got, want := fmt.Sprintf("%.8x", h.Sum(nil)), "a12aa9b8fa9f6865"; got != want {
+	if got, want := fmt.Sprintf("%.8x", h.Sum(nil)), "515c19494a5e4856"; got != want {
 		t.Errorf("the schedules of 300 seeds have hash %s, want %s", got, want)
 	}
 }
@@ -50,13 +50,9 @@ func TestSchedulesKnowEveryWord(t *testing.T) {
 	for seed := range int64(300) {
 		all.WriteString(NewSchedule(seed).Text())
 	}
-	// Not drawn yet: what needs a cluster that is set up for it, or takes away what the oracle goes by.
-	undrawn := []string{"submit_jobs", "poison_job", "delete_evals", "fail_signing"}
 	var words []string
 	for word := range actions.Keywords {
-		if !slices.Contains(undrawn, word) {
-			words = append(words, fmt.Sprintf("event %q", word))
-		}
+		words = append(words, fmt.Sprintf("event %q", word))
 	}
 	for kind := range behaviours.Kinds {
 		if kind != "replay" {
