@@ -101,14 +101,34 @@ func (s Schedule) Without(numbers ...int) Schedule {
 }
 
 // Under returns the schedule for runs under these brokers. In some releases a node that was
-// disconnected waits for reports of its client (docs/releases.md). If one of them is such, clients
-// report: those that never do are not Nomad's, and their nodes would wait for ever.
+// disconnected waits until its client has reported an allocation (docs/releases.md). Some wait for
+// ever, in Nomad as well. So if one of the brokers is of such a release, clients report, and in the
+// end somebody drains all nodes: what stops is reported.
 func (s Schedule) Under(brokers []string) Schedule {
 	if strings.Contains(s.head, maxClientDisconnect) && slices.ContainsFunc(brokers, scenarios.AwaitsReports) {
 		s.head = strings.Replace(s.head, reportAllocations+"false", reportAllocations+"true", 1)
+		s.end = drainAll + s.end
 	}
 	return s
 }
+
+// drainAll moves everything, and then makes schedulers look at jobs that nobody wakes.
+const drainAll = `  event "drain_nodes" {
+    at       = "6m15s"
+    fraction = 1
+    deadline = "1s"
+  }
+
+  event "end_drains" {
+    at       = "7m"
+    fraction = 1
+  }
+
+  event "evaluate_jobs" {
+    at = "7m20s"
+  }
+
+`
 
 // Text returns the schedule as a scenario file.
 func (s Schedule) Text() string {

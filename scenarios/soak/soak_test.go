@@ -215,6 +215,34 @@ func TestSoak(t *testing.T) {
 	}
 }
 
+// TestUnderReleases: where a node that was disconnected waits for reports, clients report, and schedules
+// end although some nodes never get any by themselves. Others stay as they are.
+func TestUnderReleases(t *testing.T) {
+	changed := 0
+	for seed := range int64(50) {
+		s := NewSchedule(seed)
+		if got := s.Under([]string{"legacy", "shedding", "1.4.4"}); got.Text() != s.Text() {
+			t.Errorf("seed %d is another schedule under releases that wait for nothing", seed)
+		}
+		got := s.Under([]string{"legacy", "1.4.5"}).Text()
+		if waits := strings.Contains(s.Text(), "max_client_disconnect"); waits == (got == s.Text()) || waits && strings.Contains(got, "report_allocations = false") {
+			t.Errorf("seed %d: under 1.4.5 the schedule is\n%s", seed, got)
+		} else if waits {
+			changed++
+		}
+	}
+	if changed < 10 {
+		t.Errorf("%d of 50 schedules change", changed)
+	}
+	// Once, seven nodes of eight stayed initializing for a day, and evaluations of system jobs went on all
+	// the while.
+	brokers := []string{"2.0.5"}
+	found, err := Run(t.Context(), NewSchedule(12152).Under(brokers), brokers, 1)
+	if err != nil || len(found.Problems) > 0 {
+		t.Errorf("seed 12152 under %v: %v %v", brokers, found.Problems, err)
+	}
+}
+
 // TestKeptSchedules: schedules that once failed, as far as they had to be kept for that. What
 // each of them found is in its first line. Some failed only when they were looked at thoroughly, which
 // makes another run of them, and some only when they were not.
