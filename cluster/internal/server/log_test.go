@@ -70,9 +70,8 @@ func TestSnapshotsThatBreak(t *testing.T) {
 // TestCollectionsThatFail: when the log does not take them the worker hears of it, and nothing is
 // gone.
 func TestCollectionsThatFail(t *testing.T) {
-	for name, gc := range map[string]func(*coreRun) error{
-		"jobs": (*coreRun).jobGC, "nodes": (*coreRun).nodeGC, "evaluations": (*coreRun).evalGC, "all": (*coreRun).forceGC, "tokens": (*coreRun).expireTokens,
-	} {
+	for _, job := range coreJobs {
+		name := job.id
 		virtualtest.Test(t, func(t *testing.T) {
 			s := alone(t, config.Config{Seed: 1, GC: noCollection})
 			err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
@@ -86,8 +85,14 @@ func TestCollectionsThatFail(t *testing.T) {
 			}
 			s.opts.Host.Full.Add(1)
 			c := &coreRun{worker: &worker{srv: s, name: "worker-0"}, snap: s.Snapshot(), force: true}
-			if err := gc(c); !errors.Is(err, rpc.ErrNoLeader) {
+			if err := job.run(c); !errors.Is(err, rpc.ErrNoLeader) {
 				t.Errorf("%s: %v, want %v", name, err, rpc.ErrNoLeader)
+			}
+			if name == coreForceGC { // the others find nothing that is old enough
+				core := dequeued{eval: &broker.Evaluation{Type: rpc.JobTypeCore, JobID: name}}
+				if err := c.worker.process(core); !errors.Is(err, rpc.ErrNoLeader) {
+					t.Errorf("%s as an evaluation: %v, want %v", name, err, rpc.ErrNoLeader)
+				}
 			}
 			if snap := s.Snapshot(); snap.EvalTotal() != 1 || snap.NodeCount() != 1 {
 				t.Errorf("%s: %d evaluations and %d nodes are left", name, snap.EvalTotal(), snap.NodeCount())
