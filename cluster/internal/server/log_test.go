@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,4 +101,19 @@ func TestCollectionsThatFail(t *testing.T) {
 			s.opts.Host.Full.Add(-1)
 		})
 	}
+}
+
+// TestCollectionsNeedToKnowWhatIsOpen: where no evaluations are written, a collector that cannot ask which
+// jobs are open collects nothing, and says so.
+func TestCollectionsNeedToKnowWhatIsOpen(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		s := lead(t, config.Config{Seed: 1, GC: noCollection, Design: config.DesignConfig{WorkQueue: true}})
+		c := &coreRun{worker: &worker{srv: s, name: "worker-0"}, snap: s.Snapshot()}
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.run("eval-gc"); err == nil || !strings.Contains(err.Error(), "which jobs are open") {
+			t.Errorf("nobody was there to ask: %v", err)
+		}
+	})
 }
