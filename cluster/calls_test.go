@@ -100,6 +100,9 @@ func TestCallsThatAreRefused(t *testing.T) {
 		r.ok(r.c.RegisterJob(t.Context(), systemJob("sys")))
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 1, 0)))
 		r.ok(r.c.RegisterJob(t.Context(), periodicJob(1000*time.Hour, false)))
+		bare := serviceJob("bare", 1, 0)
+		bare.TaskGroups = nil
+		r.ok(r.c.RegisterJob(t.Context(), bare))
 		time.Sleep(time.Second)
 		r.entries()
 		l := r.c.leader()
@@ -140,6 +143,7 @@ func TestCallsThatAreRefused(t *testing.T) {
 			{"scale nobody's", evalOf(l.ScaleJob("default", "who", "", 1)), `job "who"`},
 			{"scale periodic", evalOf(l.ScaleJob("default", "cron", "", 1)), "periodic"},
 			{"scale a system job", evalOf(l.ScaleJob("default", "sys", "", 1)), "has no count"},
+			{"scale a job without groups", evalOf(l.ScaleJob("default", "bare", "", 1)), `no task group ""`},
 			{"scale no group", evalOf(l.ScaleJob("default", "svc", "other", 1)), `no task group "other"`},
 			{"force what is not periodic", evalOf(l.ForcePeriodic("default", "svc")), "not an active periodic job"},
 			{"force nobody's", evalOf(l.ForcePeriodic("default", "who")), `job "who"`},

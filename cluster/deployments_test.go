@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -146,6 +147,46 @@ func TestFailedAfterHealthy(t *testing.T) {
 		time.Sleep(time.Minute)
 		if n := len(r.live("svc")); n != 6 {
 			t.Errorf("%d allocations after another evaluation, want 6", n)
+		}
+	})
+}
+
+// TestSystemJobsDeploySince: changes of system jobs are deployments in releases since 1.11.0, on every server.
+func TestSystemJobsDeploySince(t *testing.T) {
+	for release, want := range map[Version]bool{{1, 10, 4}: false, {1, 11, 0}: true, {2, 0, 5}: true} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 2, Config{Seed: 1, Habits: HabitsOf(release)})
+			for _, id := range []string{"a", "b", "c", "d", "e", "f"} { // some for workers of every server
+				r.ok(r.c.RegisterJob(t.Context(), systemJob(id)))
+			}
+			time.Sleep(time.Minute)
+			for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+				if d := r.deployment(id); (d != nil) != want {
+					t.Errorf("%v: job %s has deployment %+v, want one: %v", release, id, d, want)
+				}
+			}
+		})
+	}
+}
+
+// TestFollowersSeeRows: whoever follows a server is told which rows an entry wrote.
+func TestFollowersSeeRows(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		jobs := map[int]int{} // by server
+		var mu sync.Mutex
+		r := newRig(t, 1, Config{Seed: 1, Follow: func(a Applied) {
+			mu.Lock()
+			defer mu.Unlock()
+			if c := a.State.Changes(); c != nil && len(c.Jobs) == 1 && c.Jobs[0].ID == "svc" {
+				jobs[a.Server]++
+			}
+		}})
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 1, 0)))
+		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(jobs) != 3 {
+			t.Errorf("%v servers told of the job", jobs)
 		}
 	})
 }

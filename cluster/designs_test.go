@@ -66,6 +66,29 @@ func TestSilentNodesShareAnEntry(t *testing.T) {
 	})
 }
 
+// TestAllJobsOfASilentNode: the entry of a single node has an evaluation of each of its jobs.
+func TestAllJobsOfASilentNode(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, Config{Seed: 1, Heartbeat: HeartbeatConfig{Grace: 10 * time.Second}, Design: DesignConfig{DownWindow: time.Minute}})
+		jobs := []string{"a", "b", "c"}
+		for _, id := range jobs {
+			r.ok(r.c.RegisterJob(t.Context(), serviceJob(id, 1, 0)))
+		}
+		time.Sleep(3 * time.Minute)
+		for _, id := range jobs {
+			n := 0
+			for _, e := range r.snap().EvalsByJob(broker.JobID{Namespace: rpc.DefaultNamespace, ID: id}) {
+				if e.TriggeredBy == broker.TriggeredByNodeUpdate {
+					n++
+				}
+			}
+			if n != 1 || len(r.live(id)) != 0 {
+				t.Errorf("job %s has %d evaluations for its node, and %d allocations live", id, n, len(r.live(id)))
+			}
+		}
+	})
+}
+
 // TestEvaluationsThatDesignsSpare: of system jobs for nodes that go down, and of jobs that are
 // looked at soon in any case.
 func TestEvaluationsThatDesignsSpare(t *testing.T) {

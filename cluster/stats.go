@@ -117,7 +117,7 @@ func (c *Cluster) StorageError() error {
 	return nil
 }
 
-// Waiting is what the leader knows of those who wait for room and the state does not say.
+// Waiting is what the leader knows of those who wait, mostly for room, and the state does not say.
 type Waiting struct {
 	// Since is the index from which on the leader has announced room. What it took over from an
 	// earlier leader, or when its broker was resumed, was told of no room that appeared before
@@ -129,10 +129,14 @@ type Waiting struct {
 	// Unwritten has the jobs that wait, and the index since which each does, if no evaluation is
 	// written.
 	Unwritten map[broker.JobID]uint64
+	// SysBatchLeftAlone says that no change of a node makes an evaluation of a sysbatch job: what runs
+	// of it on a node that has gone waits for something else to do so.
+	SysBatchLeftAlone bool
 }
 
-// Waiting returns the zero value without a leader.
+// Waiting returns what is known without a leader if there is none.
 func (c *Cluster) Waiting() (w Waiting) {
+	w.SysBatchLeftAlone = c.cfg.Habits.SysBatchLeftAlone
 	if l := c.leader(); l != nil {
 		w.Since, w.Untold = l.Blocked().Announced()
 		if c.cfg.Design.WorkQueue {

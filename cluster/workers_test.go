@@ -37,6 +37,21 @@ func TestPausedWorkers(t *testing.T) {
 	}
 }
 
+// TestWorkersThatGoFinish: a reload that takes workers away returns once they are done with what they
+// have in hand.
+func TestWorkersThatGoFinish(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, Config{Seed: 1, Servers: 1, NumSchedulers: 1, Costs: Costs{Cores: 16, Scheduler: map[string]SchedulerCosts{"system": {Base: 30 * time.Second}}}})
+		r.ok(r.c.RegisterJob(t.Context(), systemJob("sys")))
+		time.Sleep(10 * time.Second)
+		began := time.Now()
+		r.c.SetNumSchedulers(0)
+		if b, took := r.c.Stats().Broker, time.Since(began); b.Unacked != 0 || len(r.live("sys")) != 1 || took < 15*time.Second {
+			t.Errorf("after %v %d evaluations are with workers, and %d allocations are placed", took, b.Unacked, len(r.live("sys")))
+		}
+	})
+}
+
 // TestPlansThatConflict: of two plans for the room of one the second is refused, and its worker
 // tries again at once.
 func TestPlansThatConflict(t *testing.T) {

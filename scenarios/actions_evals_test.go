@@ -137,6 +137,35 @@ func TestEvaluationsAreDeleted(t *testing.T) {
 	}
 }
 
+// TestJobsAreEvaluated: what deleted evaluations were there for is done once all jobs are evaluated.
+func TestJobsAreEvaluated(t *testing.T) {
+	for _, evaluated := range []bool{false, true} {
+		events := `event "pause_eval_broker" {}
+  event "register_jobs" {}
+  event "delete_evals" {}
+  event "resume_eval_broker" {
+    at = "10s"
+  }
+  until "elapsed" {
+    for = "1m"
+  }`
+		want := uint64(0)
+		if evaluated {
+			events, want = `event "evaluate_jobs" {
+    at = "20s"
+  }
+  `+events, 300
+		}
+		res := runOne(t, fileSpec(t, fmt.Sprintf(evalsText, events)), nil)
+		if evaluated {
+			wantSound(t, res, judge.InvariantNonePending)
+		}
+		if n := res.Phase("act").EvalsProcessed; n != want {
+			t.Errorf("evaluated %v: %d evaluations were processed, want %d", evaluated, n, want)
+		}
+	}
+}
+
 // TestPoisonedJobs: the evaluations of the jobs that are meant are given up, time and again, until
 // the poison ends.
 func TestPoisonedJobs(t *testing.T) {

@@ -73,6 +73,14 @@ func CheckBroker(name string) error {
 	return err
 }
 
+// AwaitsReports reports whether servers of a broker's release wait for a client that was
+// disconnected to report its allocations before its node is ready. A broker that only some scenarios
+// know has no release here.
+func AwaitsReports(broker string) bool {
+	p, err := profiles{}.of(broker)
+	return err == nil && cluster.HabitsOf(p.release).AwaitsReports()
+}
+
 // CheckRelease returns an error unless the text is a release of Nomad.
 func CheckRelease(text string) error {
 	_, err := cluster.ParseVersion(text)

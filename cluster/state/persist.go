@@ -85,6 +85,16 @@ func (s *Snapshot) Fingerprint() string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
+// Image returns a hash, in hexadecimal, of all that Persist writes: also of what Fingerprint leaves
+// out, such as counts, summaries of jobs, events of nodes and the configuration of schedulers.
+func (s *Snapshot) Image() string {
+	h := sha256.New()
+	if err := s.Persist(h); err != nil {
+		panic(fmt.Sprintf("state: %v", err)) // as in Fingerprint
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
 // Persisted returns the types of all that Persist writes.
 func Persisted() []reflect.Type {
 	return []reflect.Type{

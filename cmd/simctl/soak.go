@@ -141,7 +141,7 @@ func (f *soakFlags) run(cmd *cobra.Command) (err error) {
 
 // schedule returns the schedule of the command that has a number, from 0.
 func (f *soakFlags) schedule(i int) soak.Schedule {
-	return soak.NewSchedule(f.seed + int64(i)).Without(f.drop...)
+	return soak.NewSchedule(f.seed + int64(i)).Under(f.brokers).Without(f.drop...)
 }
 
 // soakRun is the command under way.

@@ -13,13 +13,19 @@ import (
 // generator draws what a schedule is made of.
 type generator struct{ draw.Source }
 
+// What a schedule says differently under some releases; see Schedule.Under.
+const (
+	reportAllocations   = "report_allocations = "
+	maxClientDisconnect = "max_client_disconnect = "
+)
+
 // head draws everything in front of the behaviours and the phases.
 func (g *generator) head() string {
 	nodes := 5 + g.Rand.IntN(46)
 	perNode := 1 + g.Rand.IntN(3)
 	g.Servers = []int{1, 3, 3, 3, 5}[g.Rand.IntN(5)]
 	datacenters := 1 + g.Rand.IntN(2)
-	g.Collects = g.Chance(1, 4)
+	g.Collects, g.Signs = g.Chance(1, 4), g.Chance(1, 4)
 	cluster := g.cluster()
 	jobs, slots := g.makeJobs(nodes, perNode, datacenters)
 	if g.Chance(1, 4) {
@@ -32,6 +38,9 @@ func (g *generator) head() string {
 func (g *generator) cluster() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "cluster {\n  servers = %d\n", g.Servers)
+	if g.Signs { // it is renewed in its last third: for some schedules, during the events
+		fmt.Fprintf(&b, "  identity_ttl = %s\n", g.Delay(90*time.Second, 6*time.Minute))
+	}
 	if g.Chance(1, 8) {
 		b.WriteString("  datacenter_filter = false\n")
 	}
@@ -59,7 +68,7 @@ func (g *generator) cluster() string {
 // fleet draws the clients: nodes of them with room for so many allocations each.
 func (g *generator) fleet(nodes, slots, datacenters int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "fleet {\n  report_allocations = %t\n", g.Chance(1, 2))
+	fmt.Fprintf(&b, "fleet {\n  %s%t\n", reportAllocations, g.Chance(1, 2))
 	if g.Chance(1, 3) {
 		fmt.Fprintf(&b, "  start_delay = uniform(\"0s\", %s)\n  stop_delay = uniform(\"0s\", %s)\n", g.Delay(time.Second, 10*time.Second), g.Delay(time.Second, 20*time.Second))
 	}
@@ -115,7 +124,7 @@ func (g *generator) job(b *strings.Builder, j draw.Job, nodes, perNode, datacent
 		fmt.Fprintf(b, "  datacenters = [\"dc%d\"]\n", 1+g.Rand.IntN(datacenters))
 	}
 	if g.Chance(1, 3) {
-		fmt.Fprintf(b, "  max_client_disconnect = %s\n", g.Delay(5*time.Second, 3*time.Minute))
+		fmt.Fprintf(b, "  %s%s\n", maxClientDisconnect, g.Delay(5*time.Second, 3*time.Minute))
 	}
 	if (j.Kind == rpc.JobTypeService || j.Kind == rpc.JobTypeSystem) && g.Chance(1, 3) {
 		j.Deploys = j.Kind == rpc.JobTypeService

@@ -24,6 +24,7 @@ type Schedule struct {
 	events []draw.Event
 	left   []int  // numbers of the events that were left out, from 1, ascending
 	head   string // everything in front of the events
+	end    string // everything after them
 }
 
 // window is when events come, from the start of their phase.
@@ -33,6 +34,7 @@ const window = 2 * time.Minute
 func NewSchedule(seed int64) Schedule {
 	g := &generator{draw.Source{Rand: rand.New(rand.NewPCG(uint64(seed), 0x50a4))}}
 	s := Schedule{Seed: seed, head: g.head()}
+	s.end = g.end()
 	for range 3 + g.Rand.IntN(8) {
 		s.events = append(s.events, g.event())
 	}
@@ -98,6 +100,36 @@ func (s Schedule) Without(numbers ...int) Schedule {
 	return s
 }
 
+// Under returns the schedule for runs under these brokers. In some releases a node that was
+// disconnected waits until its client has reported an allocation (docs/releases.md). Some wait for
+// ever, in Nomad as well. So if one of the brokers is of such a release, clients report, and in the
+// end somebody drains all nodes: what stops is reported.
+func (s Schedule) Under(brokers []string) Schedule {
+	if strings.Contains(s.head, maxClientDisconnect) && slices.ContainsFunc(brokers, scenarios.AwaitsReports) {
+		s.head = strings.Replace(s.head, reportAllocations+"false", reportAllocations+"true", 1)
+		s.end = drainAll + s.end
+	}
+	return s
+}
+
+// drainAll moves everything, and then makes schedulers look at jobs that nobody wakes.
+const drainAll = `  event "drain_nodes" {
+    at       = "6m15s"
+    fraction = 1
+    deadline = "1s"
+  }
+
+  event "end_drains" {
+    at       = "7m"
+    fraction = 1
+  }
+
+  event "evaluate_jobs" {
+    at = "7m20s"
+  }
+
+`
+
 // Text returns the schedule as a scenario file.
 func (s Schedule) Text() string {
 	var b strings.Builder
@@ -107,13 +139,17 @@ func (s Schedule) Text() string {
 	}
 	b.WriteString(start)
 	for _, e := range s.events {
-		fmt.Fprintf(&b, "  # %d\n  event %q {\n    at = %q\n", e.Number, e.Word, e.At)
+		fmt.Fprintf(&b, "  # %d\n", e.Number)
+		for _, word := range e.First {
+			fmt.Fprintf(&b, "  event %q {\n    at = %q\n  }\n\n", word, e.At)
+		}
+		fmt.Fprintf(&b, "  event %q {\n    at = %q\n", e.Word, e.At)
 		for _, l := range e.Lines {
 			fmt.Fprintf(&b, "    %s\n", l)
 		}
 		fmt.Fprintf(&b, "  }\n\n%s", e.End)
 	}
-	b.WriteString(end)
+	b.WriteString(s.end)
 	text, err := language.Format(s.name(), []byte(b.String()))
 	if err != nil {
 		panic(fmt.Sprintf("the schedule of seed %d is no scenario file: %v", s.Seed, err)) // a bug in this program
@@ -143,18 +179,33 @@ phase "faults" {
 
 `
 
-// end is the end of every schedule.
-const end = `  event "heal" {
+// end returns the end of the schedule. A client whose identity has expired, because it could not
+// be renewed in time, does not come back before somebody restarts it. So somebody does.
+func (g *generator) end() string {
+	restart := ""
+	if g.Signs {
+		restart = `
+  event "stop_clients" {
+    at = "6m2s"
+  }
+
+  event "resume_clients" {
+    at = "6m12s"
+  }
+`
+	}
+	return `  event "heal" {
     at = "6m"
   }
 
   event "resume_eval_broker" {
     at = "6m1s"
   }
-
+` + restart + `
   until "settled" {}
 }
 `
+}
 
 // Spec returns a run of the schedule.
 func (s Schedule) Spec(broker string) scenarios.Spec {

@@ -89,6 +89,10 @@ type Habits struct {
 	TableIndexFirst bool
 }
 
+// AwaitsReports reports whether a node that was disconnected is ready only once its client has
+// reported the allocations that it still has.
+func (h Habits) AwaitsReports() bool { return h.AllocUpdates == UpdatesBeforeReady }
+
 // AllocUpdates says of which nodes servers take reports of allocations.
 type AllocUpdates uint8
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/raftnode"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
@@ -228,4 +229,25 @@ func TestQueriesEndApart(t *testing.T) {
 			t.Errorf("a query of 1ns takes %v", d)
 		}
 	})
+}
+
+// TestBatchesDoNotDependOnTheOrder: of the evaluations of a job that reports of one batch call for the same
+// is written, whichever report comes first.
+func TestBatchesDoNotDependOnTheOrder(t *testing.T) {
+	for _, order := range [][]string{{"a", "b", "c"}, {"c", "b", "a"}, {"b", "c", "a"}} {
+		virtualtest.Test(t, func(t *testing.T) {
+			s := alone(t, config.Config{Seed: 1, GC: noCollection})
+			var req fsm.AllocClientUpdateRequest
+			for _, id := range order {
+				e := &broker.Evaluation{ID: id, Namespace: rpc.DefaultNamespace, JobID: "job", Type: "service", Status: broker.StatusPending}
+				mergeUpdates(&req, fsm.AllocClientUpdateRequest{Evals: []*broker.Evaluation{e}})
+			}
+			if _, err := s.writeUpdates(req); err != nil {
+				t.Fatal(err)
+			}
+			if snap := s.Snapshot(); snap.EvalTotal() != 1 || snap.EvalByID("a") == nil {
+				t.Errorf("in the order %v, %d evaluations are written, and a is %v", order, snap.EvalTotal(), snap.EvalByID("a"))
+			}
+		})
+	}
 }

@@ -66,3 +66,83 @@ func TestDeletedEvaluations(t *testing.T) {
 		}
 	})
 }
+
+// TestWhichEvaluationsMayGo: what of an evaluation may run, or may have to be replaced, keeps it; unless its
+// job has ended.
+func TestWhichEvaluationsMayGo(t *testing.T) {
+	const running, failed = rpc.AllocClientRunning, rpc.AllocClientFailed
+	stop := func(j *rpc.Job) { j.Stop = true }
+	other := func(j *rpc.Job) { j.TaskGroups[0].Name = "other" }
+	replaced := func(a *rpc.Allocation) { a.PreviousAllocation = "before" }
+	for _, tt := range []struct {
+		name   string
+		kind   string // of the job; empty = it is gone
+		change func(*rpc.Job)
+		status string // of its allocation
+		alloc  func(*rpc.Allocation)
+		by     string // the ID of an allocation that took its place
+		open   bool   // another evaluation of the job is under way
+		may    bool
+	}{
+		{name: "the job is gone", status: running, may: true},
+		{name: "the job is stopped", kind: rpc.JobTypeService, change: stop, status: running, may: true},
+		{name: "runs", kind: rpc.JobTypeService, status: running},
+		{name: "out of reach", kind: rpc.JobTypeService, status: rpc.AllocClientUnknown},
+		{name: "not started", kind: rpc.JobTypeService, status: rpc.AllocClientPending, may: true},
+		{name: "complete", kind: rpc.JobTypeService, status: rpc.AllocClientComplete, open: true, may: true},
+		{name: "lost", kind: rpc.JobTypeService, status: rpc.AllocClientLost, open: true, may: true},
+		{name: "a service that failed", kind: rpc.JobTypeService, status: failed, open: true},
+		{name: "of a group that is gone", kind: rpc.JobTypeService, change: other, status: failed, open: true, may: true},
+		{name: "a system job that failed", kind: rpc.JobTypeSystem, status: failed, may: true},
+		{name: "a sysbatch job that failed", kind: rpc.JobTypeSysBatch, status: failed, open: true, may: true},
+		{name: "a batch job that failed", kind: rpc.JobTypeBatch, status: failed, open: true},
+		{name: "a batch job that is over", kind: rpc.JobTypeBatch, status: failed, may: true},
+		{name: "a batch job whose second try failed", kind: rpc.JobTypeBatch, status: failed, alloc: replaced, open: true},
+		{name: "a batch job whose second try was replaced", kind: rpc.JobTypeBatch, status: failed, alloc: replaced, by: "next", open: true, may: true},
+		{name: "a batch job whose first try was replaced", kind: rpc.JobTypeBatch, status: failed, by: "next", open: true},
+	} {
+		s := state.New()
+		e := &broker.Evaluation{ID: "e", Namespace: rpc.DefaultNamespace, JobID: "job", Status: broker.StatusComplete}
+		err := s.Update(1, func(tx *state.Tx) error {
+			errs := []error{tx.UpsertEvals(e)}
+			if tt.kind != "" {
+				j := jobOf(tt.kind)
+				if tt.change != nil {
+					tt.change(j)
+				}
+				errs = append(errs, tx.UpsertJob(j))
+			}
+			a := allocOf(tt.kind, "a", tt.status, func(a *rpc.Allocation) { a.EvalID = "e" })
+			if tt.alloc != nil {
+				tt.alloc(a)
+			}
+			allocs := []*rpc.Allocation{a}
+			if tt.by != "" {
+				allocs = append(allocs, allocOf(tt.kind, tt.by, rpc.AllocClientComplete, func(n *rpc.Allocation) { n.PreviousAllocation = "a" }))
+			}
+			if tt.open {
+				errs = append(errs, tx.UpsertEvals(&broker.Evaluation{ID: "open", Namespace: rpc.DefaultNamespace, JobID: "job", Status: broker.StatusPending}))
+			}
+			return errors.Join(append(errs, tx.UpsertPlanResults(&state.PlanResults{EvalID: "e", AllocsUpdated: allocs}))...)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &coreRun{worker: &worker{srv: &Server{cfg: &config.Config{}}}, snap: s.Snapshot()}
+		if may := c.mayDelete(e); may != tt.may {
+			t.Errorf("%s: may be deleted is %v, want %v", tt.name, may, tt.may)
+		}
+	}
+}
+
+// TestAllocationsAtTheLimit: what changed at the index of the limit is old enough, what changed after it
+// is not.
+func TestAllocationsAtTheLimit(t *testing.T) {
+	c := &coreRun{}
+	for index, want := range map[uint64]bool{9: true, 10: true, 11: false} {
+		a := allocOf(rpc.JobTypeService, "a", rpc.AllocClientComplete, func(a *rpc.Allocation) { a.ModifyIndex = index })
+		if over := c.allocOver(a, nil, 10); over != want {
+			t.Errorf("changed at %d, limit 10: over is %v, want %v", index, over, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,9 +71,8 @@ func TestSnapshotsThatBreak(t *testing.T) {
 // TestCollectionsThatFail: when the log does not take them the worker hears of it, and nothing is
 // gone.
 func TestCollectionsThatFail(t *testing.T) {
-	for name, gc := range map[string]func(*coreRun) error{
-		"jobs": (*coreRun).jobGC, "nodes": (*coreRun).nodeGC, "evaluations": (*coreRun).evalGC, "all": (*coreRun).forceGC, "tokens": (*coreRun).expireTokens,
-	} {
+	for _, job := range coreJobs {
+		name := job.id
 		virtualtest.Test(t, func(t *testing.T) {
 			s := alone(t, config.Config{Seed: 1, GC: noCollection})
 			err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
@@ -86,8 +86,14 @@ func TestCollectionsThatFail(t *testing.T) {
 			}
 			s.opts.Host.Full.Add(1)
 			c := &coreRun{worker: &worker{srv: s, name: "worker-0"}, snap: s.Snapshot(), force: true}
-			if err := gc(c); !errors.Is(err, rpc.ErrNoLeader) {
+			if err := job.run(c); !errors.Is(err, rpc.ErrNoLeader) {
 				t.Errorf("%s: %v, want %v", name, err, rpc.ErrNoLeader)
+			}
+			if name == coreForceGC { // the others find nothing that is old enough
+				core := dequeued{eval: &broker.Evaluation{Type: rpc.JobTypeCore, JobID: name}}
+				if err := c.worker.process(core); !errors.Is(err, rpc.ErrNoLeader) {
+					t.Errorf("%s as an evaluation: %v, want %v", name, err, rpc.ErrNoLeader)
+				}
 			}
 			if snap := s.Snapshot(); snap.EvalTotal() != 1 || snap.NodeCount() != 1 {
 				t.Errorf("%s: %d evaluations and %d nodes are left", name, snap.EvalTotal(), snap.NodeCount())
@@ -95,4 +101,19 @@ func TestCollectionsThatFail(t *testing.T) {
 			s.opts.Host.Full.Add(-1)
 		})
 	}
+}
+
+// TestCollectionsNeedToKnowWhatIsOpen: where no evaluations are written, a collector that cannot ask which
+// jobs are open collects nothing, and says so.
+func TestCollectionsNeedToKnowWhatIsOpen(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		s := lead(t, config.Config{Seed: 1, GC: noCollection, Design: config.DesignConfig{WorkQueue: true}})
+		c := &coreRun{worker: &worker{srv: s, name: "worker-0"}, snap: s.Snapshot()}
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.run("eval-gc"); err == nil || !strings.Contains(err.Error(), "which jobs are open") {
+			t.Errorf("nobody was there to ask: %v", err)
+		}
+	})
 }

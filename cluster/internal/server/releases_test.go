@@ -131,6 +131,9 @@ func TestReturningNodesByRelease(t *testing.T) {
 			if reports {
 				report()
 			}
+			if to := s.nextStatus(s.Snapshot().NodeByID("n"), rpc.NodeStatusDown); to != rpc.NodeStatusDown {
+				t.Errorf("%v, from %s: one that falls silent then is %s", c.release, c.from, to)
+			}
 			status(s.nextStatus(s.Snapshot().NodeByID("n"), rpc.NodeStatusReady))
 			seen = append(seen, s.Snapshot().NodeByID("n").Status)
 		}

@@ -25,6 +25,8 @@ type Source struct {
 	// drawn that would run again once the record of its end is gone: sysbatch jobs, and system
 	// allocations that fail.
 	Collects bool
+	// Signs says that clients have identities, which servers renew while the schedule runs.
+	Signs bool
 }
 
 // Job is a job block of a schedule.
@@ -39,10 +41,12 @@ type Job struct {
 type Event struct {
 	Number int // from 1, in the order of time
 	At     time.Duration
-	Word   string
-	Lines  []string
-	// Behaviour is the block of the behaviour that the event begins, and End the event that
-	// ends it; both are empty for other events.
+	// First are keywords of events that the event needs just before it, at its instant.
+	First []string
+	Word  string
+	Lines []string
+	// Behaviour is the block of the behaviour that the event begins. End is an event of later on
+	// that the event calls for, such as the end of the behaviour. Both are empty for most events.
 	Behaviour, End string
 }
 

@@ -73,6 +73,9 @@ func ServersSame(snaps []*state.Snapshot, alive func()) metrics.Invariant {
 			return verdict(InvariantServersSame, false, "servers 1 and %d differ, at index %d and %d: %s",
 				i+2, snaps[0].Index(), s.Index(), state.Diff(snaps[0], s))
 		}
+		if s != snaps[0] && s.Image() != snaps[0].Image() {
+			return verdict(InvariantServersSame, false, "servers 1 and %d have the same rows at index %d, but differ in what is kept beside them", i+2, s.Index())
+		}
 	}
 	return verdict(InvariantServersSame, true, "%s at index %d, fingerprint %.12s", english.Plural(len(snaps), "server"), snaps[0].Index(), prints[0])
 }

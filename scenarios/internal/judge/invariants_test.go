@@ -191,6 +191,12 @@ func TestServersThatDiffer(t *testing.T) {
 	wantCheck(t, ServersSame([]*state.Snapshot{other.Snapshot(), same.Snapshot(), same.Snapshot()}, alive), InvariantServersSame, false, "servers 1 and 2 differ", "evaluation a")
 	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), same.Snapshot(), same.Snapshot()}, alive), InvariantServersSame, true, "3 servers at index 10")
 	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), same.Snapshot(), other.Snapshot()}, alive), InvariantServersSame, false, "servers 1 and 3 differ", "evaluation a")
+	paused := state.New() // the same rows, but another configuration
+	must(t, paused.Update(10, func(tx *state.Tx) error {
+		tx.SetSchedulerConfig(rpc.SchedulerConfig{PauseEvalBroker: true})
+		return tx.UpsertEvals(eval("a", "j", broker.StatusComplete))
+	}))
+	wantCheck(t, ServersSame([]*state.Snapshot{same.Snapshot(), equal.Snapshot(), paused.Snapshot()}, alive), InvariantServersSame, false, "servers 1 and 3 have the same rows at index 10")
 	behind := same.Snapshot()
 	must(t, same.Update(11, func(tx *state.Tx) error { return nil }))
 	wantCheck(t, ServersSame([]*state.Snapshot{behind, same.Snapshot(), same.Snapshot()}, alive), InvariantServersSame, false, "servers 1 and 2 differ, at index 10 and 11")

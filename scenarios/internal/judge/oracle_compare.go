@@ -20,6 +20,7 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 	switch {
 	case tg == nil:
 		o.differ("%s runs, but its job has no group %s", a.Name, a.TaskGroup)
+	case o.unnoticed(a, job, n):
 	case n == nil || n.Status == rpc.NodeStatusDown:
 		o.differ("%s runs on node %s, which is gone", a.Name, a.NodeID)
 	case n.Status == rpc.NodeStatusDisconnected && !mayStayOutOfReach(a, job, tg):
@@ -32,6 +33,19 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 		// too many.
 		o.differ("%s runs version %d of its job, which is at %d", a.Name, a.JobVersion, job.Version)
 	}
+}
+
+// unnoticed reports whether nobody has looked at a sysbatch job since the node of its allocation went,
+// in releases in which that alone makes nobody look (docs/adr/0601).
+func (o *oracle) unnoticed(a *rpc.Allocation, job *rpc.Job, n *rpc.Node) bool {
+	switch {
+	case !o.waiting.SysBatchLeftAlone || job.Type != rpc.JobTypeSysBatch:
+		return false
+	case n == nil:
+		return true
+	}
+	gone := n.Status == rpc.NodeStatusDown || n.Status == rpc.NodeStatusDisconnected
+	return gone && n.ModifyIndex > o.looked[broker.JobID{Namespace: a.Namespace, ID: a.JobID}]
 }
 
 // mayStayOutOfReach reports whether a live allocation can be on a disconnected node once

@@ -241,6 +241,40 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 	}
 }
 
+// TestSysBatchJobsThatNodesLeaveAlone: where changes of nodes make no evaluations of sysbatch jobs, their
+// allocations stay on nodes that have gone until the job is looked at; those of others do not.
+func TestSysBatchJobsThatNodesLeaveAlone(t *testing.T) {
+	disconnected := func(nodes []*rpc.Node) { nodes[2].Status = rpc.NodeStatusDisconnected }
+	for _, c := range []struct {
+		kind   string
+		left   bool // alone
+		where  string
+		nodes  func([]*rpc.Node)
+		looked bool
+		ok     bool
+	}{
+		{rpc.JobTypeSysBatch, true, "node2", nil, false, true},
+		{rpc.JobTypeSysBatch, true, "node2", disconnected, false, true},
+		{rpc.JobTypeSysBatch, true, "gone", nil, false, true},
+		{rpc.JobTypeSysBatch, true, "node2", nil, true, false},
+		{rpc.JobTypeSysBatch, false, "node2", nil, false, false},
+		{rpc.JobTypeSysBatch, false, "gone", nil, false, false},
+		{rpc.JobTypeBatch, true, "node2", nil, false, false},
+	} {
+		j := job(c.kind, 0, 1)
+		p := placed{jobs: []*rpc.Job{j}, nodes: c.nodes, allocs: []string{j.ID + "/" + c.where}}
+		if c.kind == rpc.JobTypeSysBatch {
+			p.allocs = append(p.allocs, j.ID+"/node0", j.ID+"/node1")
+		}
+		if c.looked {
+			p.looked = []string{j.ID}
+		}
+		if o := consult(p.snapshot(t), cluster.Waiting{SysBatchLeftAlone: c.left}); o.ok() != c.ok {
+			t.Errorf("%+v: in order is %v: %v", c, o.ok(), o)
+		}
+	}
+}
+
 // TestRoomThatNobodyAnnounced: a job that waits since before the leader led is told of room that
 // appears, not of such as is there.
 func TestRoomThatNobodyAnnounced(t *testing.T) {

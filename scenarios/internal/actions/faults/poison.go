@@ -6,10 +6,11 @@ import (
 
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/draw"
 	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
-var _ = actions.Register("poison_job", poisonJob{}, poisonJob.action, actions.Soak{})
+var _ = actions.Register("poison_job", poisonJob{}, poisonJob.action, actions.Drawn(actions.OfServers, 10, 1, drawPoisonJob))
 
 // poisonJob is which jobs to poison.
 type poisonJob struct {
@@ -51,4 +52,13 @@ func (a PoisonJobs) Do(s *actions.Stage) error {
 	set(true)
 	s.Begin(a.For, "no scheduler panics any more", func() error { set(false); return nil })
 	return nil
+}
+
+// drawPoisonJob poisons a job that has evaluations of its own: a periodic one has none.
+func drawPoisonJob(s *draw.Source) draw.Event {
+	j, ok := s.Job(func(j draw.Job) bool { return !j.Periodic })
+	if !ok {
+		return drawStartServer(s)
+	}
+	return draw.OfJob("poison_job", j, s.Lasts())
 }

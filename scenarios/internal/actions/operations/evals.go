@@ -8,6 +8,7 @@ import (
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/draw"
 )
 
 // Ways of deleting evaluations.
@@ -20,7 +21,12 @@ const (
 // evalPage is that number: three pages of 2,426 evaluations (command/eval_delete.go, v1.4.2).
 const evalPage = 3 * 2426
 
-var _ = actions.RegisterAction("delete_evals", DeleteEvals{By: ByFilter, Status: broker.StatusPending}, actions.Soak{})
+var _ = actions.RegisterAction("delete_evals", DeleteEvals{By: ByFilter, Status: broker.StatusPending},
+	actions.Drawn(actions.OfOperators, 8, 1, drawDeleteEvals).Unless(
+		// Of a job that is purged nobody is left to evaluate: what it runs would go on for ever.
+		func(_ draw.Event, _, all []draw.Event) bool {
+			return slices.ContainsFunc(all, func(e draw.Event) bool { return e.Says("purge = true") })
+		}))
 
 // DeleteEvals deletes evaluations of a Status while the broker is paused.
 type DeleteEvals struct {
@@ -91,4 +97,21 @@ func (a DeleteEvals) delete(s *actions.Stage, ids []string, matches func(*broker
 		return fmt.Errorf("delete evaluations by %s: %w", a.By, err)
 	}
 	return nil
+}
+
+// drawDeleteEvals deletes evaluations by filter. By ID, one that something of is running by then is
+// refused, which hangs on the moment. All jobs are evaluated in the end, so that what was deleted is
+// not missed.
+func drawDeleteEvals(s *draw.Source) draw.Event {
+	over := []string{broker.StatusComplete, broker.StatusFailed, broker.StatusCanceled}
+	e := draw.NewEvent("delete_evals", fmt.Sprintf("status = %q", s.Pick(over...)))
+	if !s.Collects && s.Chance(3, 4) { // else the job may be collected meanwhile
+		e.Lines = []string{fmt.Sprintf("status = %q", s.Pick(broker.StatusPending, broker.StatusPending, broker.StatusBlocked))}
+	}
+	if s.Chance(1, 3) {
+		e.Lines = append(e.Lines, fmt.Sprintf("count = %d", 1+s.Rand.IntN(20)))
+	}
+	e.First = []string{"pause_eval_broker"}
+	e.End = "  event \"evaluate_jobs\" {\n    at = \"6m20s\"\n  }\n\n"
+	return e
 }

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -307,6 +308,31 @@ func drawLaunchJob(s *draw.Source) draw.Event {
 		return drawRegisterJobs(s)
 	}
 	return draw.OfJob("launch_job", j, "copies = 1")
+}
+
+// What is drawn calls for it, so it is not drawn by itself.
+var _ = actions.RegisterAction("evaluate_jobs", EvaluateJobs{}, actions.Soak{})
+
+// EvaluateJobs makes schedulers look again at every job that the servers know, as nomad job eval does
+// at one. Periodic jobs have no evaluations of their own.
+type EvaluateJobs struct{ request }
+
+func (EvaluateJobs) Mark() string { return "all jobs are evaluated" }
+
+func (EvaluateJobs) Do(s *actions.Stage) error {
+	leader := s.Cluster.Leader()
+	if leader < 0 {
+		return fmt.Errorf("list jobs to evaluate: %w", rpc.ErrNoLeader)
+	}
+	for j := range s.Simulated.State(leader).Snapshot().Jobs() {
+		if j.Periodic != nil {
+			continue
+		}
+		if _, err := s.Simulated.EvaluateJob(s.Ctx, j.Namespace, j.ID); err != nil && !errors.Is(err, rpc.ErrJobNotFound) {
+			return named(err, "evaluate job", j.ID)
+		}
+	}
+	return nil
 }
 
 var _ = actions.Register("fail_allocs", FailAllocs{}, FailAllocs.action, actions.Drawn(actions.OfUsers, 5, 2, drawFailAllocs).Unless(stopped))

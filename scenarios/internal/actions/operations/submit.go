@@ -10,10 +10,15 @@ import (
 
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/scenarios/internal/actions"
+	"github.com/simctl/simctl/scenarios/internal/draw"
 	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
-var _ = actions.Register("submit_jobs", submission{}, submission.action, actions.Soak{})
+var _ = actions.Register("submit_jobs", submission{}, submission.action, actions.Drawn(actions.OfUsers, 7, 1, drawSubmitJobs).Unless(
+	// Whether it is before or after a change of the job, and whether it is refused, hangs on the moment.
+	func(e draw.Event, _, all []draw.Event) bool {
+		return e.Follows(all, "update_job") || e.Follows(all, "scale_job") || e.Follows(all, "stop_job")
+	}))
 
 // submission is which jobs to submit, and how fast.
 type submission struct {
@@ -165,4 +170,13 @@ func (u *underway) answered(job *rpc.Job, err error) {
 	case u.stage.Ctx.Err() == nil && u.err == nil:
 		u.err = named(err, "submit job", job.ID)
 	}
+}
+
+// drawSubmitJobs submits all copies of a job once more, as they are.
+func drawSubmitJobs(s *draw.Source) draw.Event {
+	lines := []string{"per_second = " + s.Between(0.05, 2)}
+	if s.Chance(1, 2) {
+		lines = append(lines, "rising_to = "+s.Between(2.5, 10), "within = "+s.Delay(time.Second, 20*time.Second))
+	}
+	return draw.OfJob("submit_jobs", s.AnyJob(), lines...)
 }
