@@ -153,8 +153,11 @@ func CheckLines(w io.Writer, runs []*metrics.Result, all bool) error {
 		}
 		r := runs[i]
 		ok := invariants == len(r.Invariants) && figures == len(r.Thresholds)
-		fmt.Fprintf(&b, "%s %s: %d of %s and %d of %s are as they should be\n",
-			mark(ok), name, invariants, wording.Counted(float64(len(r.Invariants)), "invariants"), figures, wording.Counted(float64(len(r.Thresholds)), "figures"))
+		held := fmt.Sprintf("%d of %s", invariants, wording.Counted(float64(len(r.Invariants)), "invariants"))
+		if len(r.Thresholds) > 0 {
+			held += fmt.Sprintf(" and %d of %s", figures, wording.Counted(float64(len(r.Thresholds)), "figures"))
+		}
+		fmt.Fprintf(&b, "%s %s: %s are as they should be\n", mark(ok), name, held)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

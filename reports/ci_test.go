@@ -43,6 +43,12 @@ and there
 		t.Errorf("lines\n%swant\n%s", b.String(), want)
 	}
 	b.Reset()
+	bare := judged(1)[:1]
+	bare[0].Thresholds = nil
+	if err := CheckLines(&b, bare, false); err != nil || b.String() != "✓ legacy: 1 of 1 invariant are as they should be\n" {
+		t.Errorf("of a run without thresholds (%v)\n%s", err, b.String())
+	}
+	b.Reset()
 	if err := CheckLines(&b, judged(1), true); err != nil || !strings.Contains(b.String(), "✓ legacy: totals.raft_entries: 4 entries, want <= 5\n") {
 		t.Errorf("all lines (%v)\n%s", err, b.String())
 	}

@@ -181,9 +181,6 @@ func (b *builder) phase(p language.Phase, servers int) (run.Phase, error) {
 	if out.Until, err = conditions.Keywords.Make(p.Until.Keyword, p.Until.Args, struct{}{}); err != nil {
 		return out, b.def.Errorf(p.Until.At, "Impossible condition", "%v.", err)
 	}
-	if c, ok := out.Until.(conditions.Idler); ok && out.Stall == 0 {
-		out.Stall = c.Idle() + run.DefaultStall
-	}
 	return out, nil
 }
 

@@ -36,7 +36,7 @@ type exploreFlags struct {
 }
 
 func newBrokerExploreCommand() *cobra.Command {
-	f := &exploreFlags{policies: []string{"legacy", "shedding"}, bounds: explore.DefaultBounds(), format: "text"}
+	f := &exploreFlags{policies: []string{"legacy", "shedding"}, bounds: explore.DefaultBounds()}
 	cmd := &cobra.Command{
 		Use:   "explore",
 		Short: "Search every interleaving of a small system for lost evaluations",

@@ -17,7 +17,7 @@ import (
 
 func newEventCommand() *cobra.Command {
 	var address, text string
-	format := "text"
+	var format string
 	cmd := &cobra.Command{
 		Use:   "event [FILE]",
 		Short: "Make something happen to the cluster that simctl serve serves",

@@ -169,6 +169,7 @@ func textFormat(value *string) pflag.Value { return oneOf(value, "format", textF
 
 // bindFormat adds the flag that turns a command's text into JSON.
 func bindFormat(flags *pflag.FlagSet, format *string) {
+	*format = "text"
 	flags.Var(oneOf(format, "format", []string{"text", "json"}), "format", "format of stdout: text, json")
 }
 

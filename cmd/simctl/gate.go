@@ -31,7 +31,6 @@ type gateFlags struct {
 
 func newGateCommand() *cobra.Command {
 	f := &gateFlags{scenarioFlags: *newScenarioFlags(scenarios.Spec{}), tolerance: 0.05}
-	f.format = "text"
 	cmd := &cobra.Command{
 		Use:   "gate [SCENARIO]",
 		Short: "Run a scenario and fail if its figures differ from a baseline",

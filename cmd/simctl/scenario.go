@@ -34,7 +34,7 @@ func newScenarioCommand(needed func(string) bool) *cobra.Command {
 }
 
 func newScenarioListCommand() *cobra.Command {
-	format := "text"
+	var format string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the built-in scenarios",

@@ -74,9 +74,6 @@ failed a scenario file with these events.`,
 	flags.BoolVar(&f.print, "print", false, "print the schedules as scenario files instead of running them")
 	flags.BoolVar(&f.noShrink, "no-shrink", false, "do not search for fewer events that still fail")
 	bindFormat(flags, &f.format)
-	for _, name := range []string{"minutes", "parallel"} {
-		flags.Lookup(name).DefValue = ""
-	}
 	return cmd
 }
 

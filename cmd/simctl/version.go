@@ -11,7 +11,7 @@ import (
 // newVersionCommand prints the version that the Go tool stamped into the binary. Repeating a
 // run takes the same code as well as the same seed.
 func newVersionCommand() *cobra.Command {
-	format := "text"
+	var format string
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print what this binary was built from",

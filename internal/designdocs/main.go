@@ -11,13 +11,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/simctl/simctl/internal/madeby"
 	"github.com/simctl/simctl/metrics"
-	"github.com/simctl/simctl/reports/chart"
-	"github.com/simctl/simctl/reports/figure"
 	"github.com/simctl/simctl/scenarios/designs"
 )
 
@@ -67,16 +64,12 @@ func write(dir string, from []string) error {
 func load(dir string) (compared, error) {
 	c := compared{}
 	for _, scenario := range []string{storm, flapping, failover} {
-		files, err := filepath.Glob(filepath.Join(dir, scenario, "*.json"))
+		runs, err := madeby.Results(filepath.Join(dir, scenario))
 		if err != nil {
 			return nil, err
 		}
 		c[scenario] = map[string]*metrics.Result{}
-		for _, file := range files {
-			r, err := metrics.Load(file)
-			if err != nil {
-				return nil, err
-			}
+		for _, r := range runs {
 			c[scenario][r.Run.Broker] = r
 		}
 	}
@@ -102,12 +95,12 @@ func draw(dir string, c compared) error {
 			all = append(all, c[storm][broker])
 		}
 	}
-	if err := drawOne(dir, "pareto", "pareto", all); err != nil {
+	if err := madeby.Chart(dir, "pareto", "pareto", all); err != nil {
 		return err
 	}
 	for _, d := range designs.All() {
 		if r := c[storm][d.Word]; d.Alone && r != nil {
-			if err := drawOne(dir, d.Word, "raft", []*metrics.Result{c[storm]["legacy"], c[storm]["shedding"], r}); err != nil {
+			if err := madeby.Chart(dir, d.Word, "raft", []*metrics.Result{c[storm]["legacy"], c[storm]["shedding"], r}); err != nil {
 				return err
 			}
 		}
@@ -119,16 +112,4 @@ func draw(dir string, c compared) error {
 func (c compared) tells(broker string) bool {
 	entries := func(b string) float64 { return float64(c[storm][b].Phase("storm").RaftEntries) }
 	return entries(broker) < 0.95*entries("shedding") || entries(broker) > 1.05*entries("shedding")
-}
-
-// drawOne draws the chart of that ID under another name.
-func drawOne(dir, name, id string, runs []*metrics.Result) error {
-	figures := chart.Of(runs)
-	i := slices.IndexFunc(figures, func(f figure.Figure) bool { return f.ID == id })
-	if i < 0 {
-		return fmt.Errorf("the runs have no chart %q", id)
-	}
-	figures[i].ID = name
-	_, err := figure.WriteFiles(dir, figures[i:i+1], "png")
-	return err
 }

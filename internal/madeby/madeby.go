@@ -1,11 +1,18 @@
-// Package madeby replaces the part of a page that a make target writes, and leaves the rest, which people write.
+// Package madeby has what pages that make targets write of Results have in common: a page's made part
+// is replaced, and the rest, which people write, stays; a directory of Results is read; one chart
+// of theirs is drawn beside the page.
 package madeby
 
 import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+
+	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/chart"
+	"github.com/simctl/simctl/reports/figure"
 )
 
 // Lines returns the lines that enclose what a target makes.
@@ -26,4 +33,35 @@ func Put(page, target string, text []byte) error {
 		return fmt.Errorf("%s lacks the lines %q and %q", page, begin, end)
 	}
 	return os.WriteFile(page, slices.Concat(before, []byte(begin), text, []byte(end), after), 0o644)
+}
+
+// Results reads the Results of a directory, in the order of their files' names.
+func Results(dir string) ([]*metrics.Result, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var runs []*metrics.Result
+	for _, file := range files {
+		r, err := metrics.Load(file)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// Chart draws the chart of that ID as the picture NAME.png of a directory.
+func Chart(dir, name, id string, runs []*metrics.Result) error {
+	var known []string
+	for _, f := range chart.Of(runs) {
+		if f.ID == id {
+			f.ID = name // of the file, too
+			_, err := figure.WriteFiles(dir, []figure.Figure{f}, "png")
+			return err
+		}
+		known = append(known, f.ID)
+	}
+	return fmt.Errorf("there is no chart %q: there is %q", id, known)
 }

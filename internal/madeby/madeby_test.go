@@ -33,3 +33,30 @@ func TestPut(t *testing.T) {
 		t.Error("a page that is not there is written")
 	}
 }
+
+// TestChart: the chart of a directory of Results, under another name.
+func TestChart(t *testing.T) {
+	runs, err := Results("../../testdata/results")
+	if err != nil || len(runs) == 0 {
+		t.Fatalf("%d Results, %v", len(runs), err)
+	}
+	dir := t.TempDir()
+	if err := Chart(dir, "picture", "raft", runs); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "picture.png")); err != nil || info.Size() == 0 {
+		t.Errorf("the picture: %v", err)
+	}
+	if err := Chart(dir, "picture", "rafts", runs); err == nil || !strings.Contains(err.Error(), `there is no chart "rafts": there is ["`) {
+		t.Errorf("a chart that there is not: %v", err)
+	}
+	if runs, err := Results(dir); len(runs) != 0 || err != nil {
+		t.Errorf("a directory without Results: %v, %v", runs, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "x.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Results(dir); err == nil {
+		t.Error("a broken Result is read")
+	}
+}

@@ -19,10 +19,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/simctl/simctl/internal/madeby"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
-	"github.com/simctl/simctl/reports/chart"
-	"github.com/simctl/simctl/reports/figure"
 	"github.com/simctl/simctl/scenarios"
 )
 
@@ -79,7 +78,7 @@ func writePage(ctx context.Context, dir, name string) error {
 			return fmt.Errorf("%s: %s: %s", c.Run, c.Name, c.Detail)
 		}
 	}
-	if err := drawChart(dir, name, page.Chart, runs); err != nil {
+	if err := madeby.Chart(dir, name, page.Chart, runs); err != nil {
 		return err
 	}
 	text, err := pageText(name, page, runs)
@@ -87,20 +86,6 @@ func writePage(ctx context.Context, dir, name string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, name+".md"), text, 0o644)
-}
-
-// drawChart draws the chart of that ID as the picture of a scenario.
-func drawChart(dir, name, id string, runs []*metrics.Result) error {
-	var known []string
-	for _, f := range chart.Of(runs) {
-		if f.ID == id {
-			f.ID = name // of the file, too
-			_, err := figure.WriteFiles(dir, []figure.Figure{f}, "png")
-			return err
-		}
-		known = append(known, f.ID+".png")
-	}
-	return fmt.Errorf("there is no chart %q: there is %q", id, known)
 }
 
 // pageText returns the text of a page. The table has the figures of the run; everything else

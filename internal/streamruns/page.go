@@ -13,8 +13,6 @@ import (
 	"github.com/simctl/simctl/cluster/streams"
 	"github.com/simctl/simctl/internal/madeby"
 	"github.com/simctl/simctl/metrics"
-	"github.com/simctl/simctl/reports/chart"
-	"github.com/simctl/simctl/reports/figure"
 	"github.com/simctl/simctl/reports/wording"
 )
 
@@ -38,7 +36,7 @@ func writePage(page string, dirs []string) error {
 			continue
 		}
 		for name, id := range map[string]string{"streams": "raft", "streams-pending": "pending"} {
-			if err := draw(filepath.Dir(page), name, id, runs); err != nil {
+			if err := madeby.Chart(filepath.Dir(page), name, id, runs); err != nil {
 				return err
 			}
 		}
@@ -48,17 +46,9 @@ func writePage(page string, dirs []string) error {
 
 // load reads the Results of a directory. Those of the streams come last, in the order of ways.
 func load(dir string) ([]*metrics.Result, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	runs, err := madeby.Results(dir)
 	if err != nil {
 		return nil, err
-	}
-	var runs []*metrics.Result
-	for _, file := range files {
-		r, err := metrics.Load(file)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, r)
 	}
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("%s has no Results: run make streams", dir)
@@ -104,16 +94,4 @@ func checks(r *metrics.Result) string {
 		}
 	}
 	return "yes"
-}
-
-// draw draws the chart of that ID under another name.
-func draw(dir, name, id string, runs []*metrics.Result) error {
-	figures := chart.Of(runs)
-	i := slices.IndexFunc(figures, func(f figure.Figure) bool { return f.ID == id })
-	if i < 0 {
-		return fmt.Errorf("the runs have no chart %q", id)
-	}
-	figures[i].ID = name
-	_, err := figure.WriteFiles(dir, figures[i:i+1], "png")
-	return err
 }

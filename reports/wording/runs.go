@@ -20,7 +20,7 @@ func Labels(runs []*metrics.Result) []string {
 	for _, param := range Varying(runs) {
 		more := make([]string, len(runs))
 		for i, r := range runs {
-			more[i] = names[i] + " " + settingText(param, Setting(r, param))
+			more[i] = names[i] + " " + settingText(r, param)
 		}
 		if countDistinct(more) > countDistinct(names) {
 			names = more
@@ -34,10 +34,15 @@ func Labels(runs []*metrics.Result) []string {
 	return names
 }
 
-// settingText names a setting and its value, or the value alone if it is a name itself.
-func settingText(name string, v any) string {
+// settingText names a setting and its value, or the value alone if it is a name itself. A variable
+// called nodes that is not the size of the fleet does not pass for it.
+func settingText(r *metrics.Result, name string) string {
+	v := Setting(r, name)
 	if text, ok := v.(string); ok && text != "" {
 		return text
+	}
+	if n, ok := Number(v); name == "nodes" && ok && r.Run.Nodes > 0 && n != float64(r.Run.Nodes) {
+		name = "var.nodes"
 	}
 	return name + "=" + ParamText(v)
 }
@@ -126,8 +131,8 @@ func Subtitle(runs []*metrics.Result) string {
 	add("scenario", first.Run.Scenario)
 	if n := first.Run.Nodes; n > 0 && !slices.ContainsFunc(runs, func(r *metrics.Result) bool { return r.Run.Nodes != n }) {
 		parts = append(parts, Counted(float64(n), "nodes"))
-	} else if v, ok := first.Run.Params["nodes"]; ok && n == 0 {
-		add("nodes", "nodes="+ParamText(v)) // a variable, which need not be the size of the fleet
+	} else if _, ok := first.Run.Params["nodes"]; ok && n == 0 {
+		add("nodes", settingText(first, "nodes"))
 	}
 	for _, p := range []struct{ name, noun string }{
 		{"servers", "servers"}, {"system_jobs", "system jobs"}, {"service_jobs", "service jobs"},

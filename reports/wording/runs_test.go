@@ -13,10 +13,15 @@ func TestLabels(t *testing.T) {
 		return &metrics.Result{Run: metrics.Run{Scenario: "s", Broker: broker, Seed: seed,
 			Params: map[string]any{"cost": cost, "report_allocations": reporting}}}
 	}
+	each := func(nodes, all int) *metrics.Result { // so many nodes in each datacenter
+		return &metrics.Result{Run: metrics.Run{Scenario: "s", Broker: "legacy", Nodes: all, Params: map[string]any{"nodes": nodes}}}
+	}
 	for _, tt := range []struct {
 		runs []*metrics.Result
 		want []string
 	}{
+		{[]*metrics.Result{each(50, 50), each(20, 20)}, []string{"legacy nodes=50", "legacy nodes=20"}},
+		{[]*metrics.Result{each(50, 100), each(20, 40)}, []string{"legacy var.nodes=50", "legacy var.nodes=20"}},
 		{[]*metrics.Result{run("legacy", "a", 1, true), run("shedding", "b", 2, false)}, []string{"legacy", "shedding"}},
 		{[]*metrics.Result{run("legacy", "a", 1, true), run("legacy", "b", 1, false)}, []string{"legacy a", "legacy b"}},
 		{[]*metrics.Result{run("legacy", "a", 1, true), run("legacy", "b", 1, false), run("legacy", "b", 2, false)},

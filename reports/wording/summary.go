@@ -219,8 +219,11 @@ func (s *Summary) judge(runs []*metrics.Result) {
 			}
 			s.Failures = append(s.Failures, fmt.Sprintf("threshold failed in %s: %s is %s, demanded %s", s.Labels[i], v.Metric, Measured(v.Metric, v.Value), Demanded(v)))
 		}
-		demanded = demanded || len(r.Thresholds) > 0
-		thresholds.Values = append(thresholds.Values, fmt.Sprintf("%d of %d ok", ok, len(r.Thresholds)))
+		held = Missing // of a run of which nothing is demanded
+		if len(r.Thresholds) > 0 {
+			held, demanded = fmt.Sprintf("%d of %d ok", ok, len(r.Thresholds)), true
+		}
+		thresholds.Values = append(thresholds.Values, held)
 	}
 	s.Verdicts.Rows = append(s.Verdicts.Rows, invariants)
 	if demanded {

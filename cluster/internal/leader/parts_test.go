@@ -159,9 +159,7 @@ func (f *flushes) Flushed(time.Time) { f.n++ }
 func TestRestoreOfTheBest(t *testing.T) {
 	for _, best := range []bool{false, true} {
 		l := newSoleLog(t)
-		cfg := config.Config{Policy: broker.Shedding(), Design: config.DesignConfig{RestoreBest: best}}.WithDefaults()
-		v := NewEvaluations(l, &cfg, 1)
-		v.SetEnabled(true)
+		v := leading(t, l, config.Config{Design: config.DesignConfig{RestoreBest: best}})
 		of := func(job string, change ...func(*broker.Evaluation)) func(*broker.Evaluation) {
 			return func(e *broker.Evaluation) {
 				e.JobID = job
@@ -192,7 +190,6 @@ func TestRestoreOfTheBest(t *testing.T) {
 		if got != want {
 			t.Errorf("restore the best %v: ready, pending, waiting, blocked and shed are %s, want %s", best, got, want)
 		}
-		v.Broker.Close()
 	}
 }
 

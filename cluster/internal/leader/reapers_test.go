@@ -16,12 +16,21 @@ import (
 	"github.com/simctl/simctl/internal/virtualtest"
 )
 
-// reaping is a leader whose only log is l, with the reapers at work until the test ends.
-func reaping(t *testing.T, l *soleLog, eval config.EvalConfig) *Evaluations {
+// leading is what a leader has of evaluations, whose only log is l, until the test ends.
+func leading(t *testing.T, l *soleLog, cfg config.Config) *Evaluations {
 	t.Helper()
-	cfg := config.Config{Policy: broker.Shedding(), Eval: eval}.WithDefaults()
+	cfg.Policy = broker.Shedding()
+	cfg = cfg.WithDefaults()
 	v := NewEvaluations(l, &cfg, 1)
 	v.SetEnabled(true)
+	t.Cleanup(v.Broker.Close)
+	return v
+}
+
+// reaping is leading with the reapers at work.
+func reaping(t *testing.T, l *soleLog, cfg config.Config) *Evaluations {
+	t.Helper()
+	v := leading(t, l, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	var loops sync.WaitGroup
 	v.Reap(ctx, &loops)
@@ -30,9 +39,19 @@ func reaping(t *testing.T, l *soleLog, eval config.EvalConfig) *Evaluations {
 		cancel()
 		v.switched.Notify()
 		loops.Wait()
-		v.Broker.Close()
 	})
 	return v
+}
+
+// looping has the reaper of what was shed at work until the function is called.
+func looping(t *testing.T, v *Evaluations) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var loop sync.WaitGroup
+	loop.Go(func() { v.reapCancelable(ctx) })
+	return func() {
+		cancel()
+		loop.Wait()
+	}
 }
 
 // lose has a worker take the evaluation and give it back.
@@ -53,7 +72,7 @@ func lose(t *testing.T, v *Evaluations) {
 func TestFailedReaper(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		l := newSoleLog(t)
-		v := reaping(t, l, config.EvalConfig{DeliveryLimit: 1})
+		v := reaping(t, l, config.Config{Eval: config.EvalConfig{DeliveryLimit: 1}})
 		e := evaluation("e")
 		if _, err := l.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{e}})); err != nil {
 			t.Fatal(err)
@@ -84,7 +103,7 @@ func TestFailedReaper(t *testing.T) {
 func TestFailedReaperOfCoreJobs(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		l := newSoleLog(t)
-		v := reaping(t, l, config.EvalConfig{DeliveryLimit: 1})
+		v := reaping(t, l, config.Config{Eval: config.EvalConfig{DeliveryLimit: 1}})
 		v.EnqueueCore("eval-gc")
 		d, err := v.Dequeue(t.Context(), []string{rpc.JobTypeCore}, time.Minute, 0)
 		if err != nil || d.Eval == nil {
@@ -107,9 +126,7 @@ func TestBatchesOfTheReaper(t *testing.T) {
 		shed, batch int
 	}{{0, 1000, 728}, {0.5, 1000, 728}, {0.9, 1000, 900}, {1, 100, 100}} {
 		l := newSoleLog(t)
-		cfg := config.Config{Policy: broker.Shedding(), Design: config.DesignConfig{ReapShare: tt.share}}.WithDefaults()
-		v := NewEvaluations(l, &cfg, 1)
-		v.SetEnabled(true)
+		v := leading(t, l, config.Config{Design: config.DesignConfig{ReapShare: tt.share}})
 		var shed []*broker.Evaluation
 		for i := range tt.shed {
 			shed = append(shed, evaluation(fmt.Sprint(i)))
@@ -121,7 +138,6 @@ func TestBatchesOfTheReaper(t *testing.T) {
 		if !slices.Equal(l.causes, []fsm.Cause{fsm.EvalsReaped}) {
 			t.Errorf("the batch is due to %v", l.causes)
 		}
-		v.Broker.Close()
 	}
 }
 
@@ -129,12 +145,8 @@ func TestBatchesOfTheReaper(t *testing.T) {
 func TestTicksOfTheReaper(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		l := newSoleLog(t)
-		cfg := config.Config{Policy: broker.Shedding(), Reaper: config.ReaperConfig{Interval: 5 * time.Second, Batch: 1}}.WithDefaults()
-		v := NewEvaluations(l, &cfg, 1)
-		v.SetEnabled(true)
-		ctx, cancel := context.WithCancel(t.Context())
-		var loop sync.WaitGroup
-		loop.Go(func() { v.reapCancelable(ctx) })
+		v := leading(t, l, config.Config{Reaper: config.ReaperConfig{Interval: 5 * time.Second, Batch: 1}})
+		defer looping(t, v)()
 		var shed []*broker.Evaluation
 		for i := range 9 {
 			shed = append(shed, evaluation(fmt.Sprint(i)))
@@ -152,9 +164,6 @@ func TestTicksOfTheReaper(t *testing.T) {
 		if written += fmt.Sprint(l.Snapshot().EvalTotal()); written != "1 3 5 6" {
 			t.Errorf("written %s, want 1 3 5 6", written)
 		}
-		cancel()
-		loop.Wait()
-		v.Broker.Close()
 	})
 }
 
@@ -164,12 +173,8 @@ func TestReaperThatIsLate(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		l := newSoleLog(t)
 		l.takes = 6 * time.Second
-		cfg := config.Config{Policy: broker.Shedding(), Reaper: config.ReaperConfig{Interval: 5 * time.Second, Batch: 1}}.WithDefaults()
-		v := NewEvaluations(l, &cfg, 1)
-		v.SetEnabled(true)
-		ctx, cancel := context.WithCancel(t.Context())
-		var loop sync.WaitGroup
-		loop.Go(func() { v.reapCancelable(ctx) })
+		v := leading(t, l, config.Config{Reaper: config.ReaperConfig{Interval: 5 * time.Second, Batch: 1}})
+		defer looping(t, v)()
 		v.Broker.Cancel([]*broker.Evaluation{evaluation("1"), evaluation("2"), evaluation("3"), evaluation("4")})
 		time.Sleep(4 * time.Second)
 		wake(v.reap) // as an ack does
@@ -177,9 +182,6 @@ func TestReaperThatIsLate(t *testing.T) {
 		if n := l.Snapshot().EvalTotal(); n != 4 {
 			t.Errorf("%d of 4 are canceled", n)
 		}
-		cancel()
-		loop.Wait()
-		v.Broker.Close()
 	})
 }
 
@@ -188,15 +190,12 @@ func TestReaperThatIsLate(t *testing.T) {
 func TestReaperThatFails(t *testing.T) {
 	for keeps, want := range map[bool]int{false: 0, true: 2} {
 		l := newSoleLog(t)
-		cfg := config.Config{Policy: broker.Shedding(), Design: config.DesignConfig{ReapKeepsFailed: keeps}}.WithDefaults()
-		v := NewEvaluations(l, &cfg, 1)
-		v.SetEnabled(true)
+		v := leading(t, l, config.Config{Design: config.DesignConfig{ReapKeepsFailed: keeps}})
 		v.Broker.Cancel([]*broker.Evaluation{evaluation("1"), evaluation("2")})
 		l.refusing(rpc.ErrNoLeader)
 		if v.cancelBatch() || v.Broker.Stats().Cancelable != want {
 			t.Errorf("with failed batches kept %v: %d are left, want %d", keeps, v.Broker.Stats().Cancelable, want)
 		}
-		v.Broker.Close()
 	}
 }
 
@@ -204,7 +203,7 @@ func TestReaperThatFails(t *testing.T) {
 // minute, and no other.
 func TestFailedOnesAreTriedAgain(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		v := reaping(t, newSoleLog(t), config.EvalConfig{})
+		v := reaping(t, newSoleLog(t), config.Config{})
 		v.Blocked.Block(evaluation("failed", func(e *broker.Evaluation) { e.TriggeredBy = broker.TriggeredByMaxPlans }), "")
 		v.Blocked.Block(evaluation("full"), "")
 		time.Sleep(59 * time.Second)

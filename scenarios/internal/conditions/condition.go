@@ -23,12 +23,15 @@ type Condition interface {
 type (
 	// Checker is a Condition that can be wrong before anything runs.
 	Checker interface{ Check() error }
-	// Idler is a Condition that waits while nothing moves. A phase that ends by it stalls so
-	// much later.
-	Idler interface{ Idle() time.Duration }
-	// Figure is a Condition that waits for one figure alone. Its phase stalls when the figure
-	// stands still, or goes up and down between the same values, whatever else goes on. Any other phase stalls when the cluster has no work.
-	Figure interface{ Figure(s Sample) int }
+	// Measured is a Condition that can say how far from it a sample is: 0 where it holds.
+	Measured interface{ Far(s Sample) int }
+	// Counted is a Condition that waits for one count alone. Its phase stalls when the count comes
+	// no nearer, whatever else goes on. Any other phase stalls when the cluster has no work, or
+	// long after the work last brought it nearer.
+	Counted interface {
+		Measured
+		Counted()
+	}
 	// Recoverer is a Condition with a notion of recovery of its own.
 	Recoverer interface{ Recovery(w *Watch) Span }
 	// Retrospective is a Condition that looks at the evaluations of the last Span, which only

@@ -18,9 +18,6 @@ type Elapsed struct {
 func (c Elapsed) Met(w *Watch) (time.Time, bool) { return w.Start, true }
 func (c Elapsed) Hold() time.Duration            { return c.For }
 
-// Idle returns For: quiet is no failure when only time is waited for.
-func (c Elapsed) Idle() time.Duration { return c.For }
-
 func (c Elapsed) Progress(w *Watch) float64 {
 	if c.For <= 0 {
 		return 1
@@ -45,7 +42,11 @@ func (c EvalsCreated) Met(w *Watch) (time.Time, bool) {
 }
 
 func (c EvalsCreated) Hold() time.Duration { return 0 }
-func (c EvalsCreated) Figure(s Sample) int { return int(s.Cluster.Counters.EvalsCreated) }
+func (c EvalsCreated) Counted()            {}
+
+func (c EvalsCreated) Far(s Sample) int {
+	return max(0, c.AtLeast-int(s.Cluster.Counters.EvalsCreated))
+}
 
 func (c EvalsCreated) Progress(w *Watch) float64 {
 	return min(float64(w.Last.Cluster.Counters.EvalsCreated)/float64(c.AtLeast), 1)
@@ -87,7 +88,18 @@ func (c QueueDepth) Met(w *Watch) (time.Time, bool) {
 }
 
 func (c QueueDepth) Hold() time.Duration { return c.For }
-func (c QueueDepth) Figure(s Sample) int { return s.jobsEvals() }
+func (c QueueDepth) Counted()            {}
+
+func (c QueueDepth) Far(s Sample) int {
+	n, far := s.jobsEvals(), 0
+	if c.AtLeast != nil {
+		far = max(far, *c.AtLeast-n)
+	}
+	if c.AtMost != nil {
+		far = max(far, n-*c.AtMost)
+	}
+	return far
+}
 
 func (c QueueDepth) Progress(w *Watch) float64 {
 	n := c.depth(w)

@@ -32,6 +32,14 @@ func (c Recovered) Met(w *Watch) (time.Time, bool) {
 func (c Recovered) Hold() time.Duration { return c.For }
 func (c Recovered) Quiescent()          {}
 
+func (c Recovered) Far(s Sample) int {
+	far := s.jobsEvals() + s.Cluster.Broker.Cancelable + s.Cluster.StatePending
+	if c.AfterDown {
+		far += max(0, s.Fleet.Stopped-s.gone())
+	}
+	return far
+}
+
 func (c Recovered) Progress(w *Watch) float64 {
 	ratio := func(part, whole int) float64 {
 		if whole <= 0 {
@@ -78,6 +86,11 @@ func (c Settled) Hold() time.Duration       { return c.For }
 func (c Settled) Quiescent()                {}
 func (c Settled) Progress(w *Watch) float64 { return Recovered{}.Progress(w) }
 
+func (c Settled) Far(s Sample) int {
+	unknown := max(s.Fleet.Running-s.Fleet.Ready, s.Fleet.Running-s.Cluster.NodesByStatus[rpc.NodeStatusReady], 0)
+	return Recovered{AfterDown: true}.Far(s) + unknown
+}
+
 func (c Settled) Lacking(w *Watch) string {
 	s := w.Last
 	return fmt.Sprintf("%s; %s, of which the servers know %d as ready; %s",
@@ -101,6 +114,7 @@ func (c Deployed) Met(w *Watch) (time.Time, bool) {
 func (c Deployed) Hold() time.Duration       { return c.For }
 func (c Deployed) Quiescent()                {}
 func (c Deployed) Progress(w *Watch) float64 { return Recovered{}.Progress(w) }
+func (c Deployed) Far(s Sample) int          { return Settled{}.Far(s) + s.Deploying }
 
 func (c Deployed) Lacking(w *Watch) string {
 	return fmt.Sprintf("%s; %s under way", Settled{}.Lacking(w), english.Plural(w.Last.Deploying, "deployment"))
@@ -116,6 +130,7 @@ func (c Registered) Met(w *Watch) (time.Time, bool) {
 }
 
 func (c Registered) Hold() time.Duration { return c.For }
+func (c Registered) Far(s Sample) int    { return s.Fleet.Running - s.Fleet.Ready }
 
 func (c Registered) Progress(w *Watch) float64 {
 	if w.Last.Fleet.Running == 0 {

@@ -1,6 +1,7 @@
 package conditions
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -77,12 +78,14 @@ type Watch struct {
 	Last       Sample
 	EventsOver bool      // the phase's events are over
 	Asking     bool      // an event has asked for something and waits for the answer
-	Moved      time.Time // when what the phase waits for last moved, or an event was still to come
+	Moved      time.Time // when the phase last came nearer to its end, or an event was still to come
 	QueueEmpty Span      // workers have nothing to do
 
-	recent    []response        // of the last span, if the condition looks back
-	span      time.Duration     // zero: it does not
-	moves     func(Sample) bool // whether what the phase waits for has moved since the last sample
+	recent    []response    // of the last span, if the condition looks back
+	span      time.Duration // zero: it does not
+	until     Condition
+	held      time.Duration     // the longest that the condition has held so far
+	moves     func(Sample) bool // whether the phase has come nearer to its end since the last sample
 	recovered Span
 	ready     Span      // every running client is ready
 	down      Span      // every stopped client is down
@@ -100,22 +103,44 @@ type response struct {
 	took time.Duration
 }
 
-// NewWatch returns the Watch of a phase that begins with a sample and ends by a condition.
-func NewWatch(first Sample, until Condition) *Watch {
+// NewWatch returns the Watch of a phase that begins with a sample, ends by a condition and may be
+// idle for as long as stall.
+func NewWatch(first Sample, until Condition, stall time.Duration) *Watch {
 	w := &Watch{
 		Start: first.At, Last: first, created: first.At, Moved: first.At,
-		peakOpen: first.Cluster.StatePending, goneFirst: first.gone(),
+		until: until, peakOpen: first.Cluster.StatePending, goneFirst: first.gone(),
 	}
-	w.moves = func(s Sample) bool { return workOf(s) != workOf(w.Last) }
-	if f, ok := until.(Figure); ok {
-		swing := &swing{since: first.At, value: f.Figure(first)}
-		w.moves = func(s Sample) bool { return swing.moves(s.At, f.Figure(s)) }
-	}
+	w.moves = w.movement(first, stall)
 	if r, ok := until.(Retrospective); ok {
 		w.span = r.Span()
 	}
 	return w
 }
+
+// movement returns what tells whether a phase moves.
+func (w *Watch) movement(first Sample, stall time.Duration) func(Sample) bool {
+	works := func(s Sample) bool { return workOf(s) != workOf(w.Last) }
+	until, ok := w.until.(Measured)
+	if !ok {
+		return works
+	}
+	if _, ok := until.(Counted); ok {
+		near := newNearing(first.At, until.Far(first), stall)
+		return func(s Sample) bool { return near.moves(s.At, until.Far(s)) }
+	}
+	// Work that brings the phase no nearer may do so yet: a rollout has one evaluation pending
+	// from its first step to its last.
+	nearer, near := first.At, newNearing(first.At, until.Far(first), patience*stall)
+	return func(s Sample) bool {
+		if near.moves(s.At, until.Far(s)) || !w.EventsOver || w.Asking {
+			nearer = s.At
+		}
+		return works(s) && s.At.Sub(nearer) < patience*stall
+	}
+}
+
+// patience is how many times as long a phase may do work that brings it no nearer to its end.
+const patience = 24
 
 // Add takes the next sample into account.
 func (w *Watch) Add(s Sample) {
@@ -138,7 +163,16 @@ func (w *Watch) Add(s Sample) {
 	w.deployed.see(s.At, s.Deploying == 0)
 	w.peakOpen = max(w.peakOpen, now.StatePending)
 	w.Last = s
+	if since, ok := w.Met(); ok && s.At.Sub(since) > w.held {
+		w.held, w.Moved = s.At.Sub(since), s.At
+	}
 }
+
+// Met reports since when the condition has held.
+func (w *Watch) Met() (since time.Time, ok bool) { return w.until.Met(w) }
+
+// Idle returns for how long the phase has come no nearer to its end.
+func (w *Watch) Idle() time.Duration { return w.Last.At.Sub(w.Moved) }
 
 // remember adds the responses of a sample and forgets those that are older than the span.
 func (w *Watch) remember(s Sample) {
@@ -155,32 +189,31 @@ func (w *Watch) remember(s Sample) {
 	w.recent = slices.Delete(w.recent, 0, old)
 }
 
-// swing tells a figure that goes somewhere from one that goes up and down between the same values,
-// hour for hour, as the queue of a cluster with a periodic job does.
-type swing struct {
-	value     int
-	since     time.Time // when this hour began
-	now, last *reach
+// nearing tells a phase that comes nearer to its end, however slowly and with whatever waves, from
+// one that goes to and fro. It compares stretches of time by the nearest that the phase came in
+// each: what counts is to come nearer than since the stretch that stayed farthest away. So a phase
+// may move away first, and one that is at the mercy of chance comes nearer ever more seldom.
+type nearing struct {
+	stretch       time.Duration
+	since         time.Time // when this stretch began
+	last, nearest int       // of this stretch
+	farthest      int       // of all stretches before; -1 in the first, in which every change counts
+	record        int       // the nearest since the farthest stretch
 }
 
-// reach is what a figure lay between.
-type reach struct{ low, high int }
+func newNearing(at time.Time, far int, stall time.Duration) *nearing {
+	return &nearing{stretch: stall / 4, since: at, last: far, nearest: far, farthest: -1, record: far}
+}
 
-// moves takes in the figure as it is now. In the first hour every change is a move, and then what
-// leaves the reach of the hour before, or an hour that had another reach.
-func (w *swing) moves(at time.Time, v int) bool {
-	moved := v != w.value
-	if w.last != nil {
-		moved = v < w.last.low || v > w.last.high
-	}
-	w.value = v
-	if w.now == nil {
-		w.now = &reach{v, v}
-	}
-	w.now.low, w.now.high = min(w.now.low, v), max(w.now.high, v)
-	if at.Sub(w.since) >= time.Hour {
-		moved = moved || w.last != nil && *w.now != *w.last
-		w.last, w.now, w.since = w.now, nil, at
+// moves takes in how far the phase is from its end now.
+func (n *nearing) moves(at time.Time, far int) bool {
+	moved := far < n.record || n.farthest < 0 && far != n.last
+	n.last, n.nearest, n.record = far, min(n.nearest, far), min(n.record, far)
+	if at.Sub(n.since) >= n.stretch {
+		if n.nearest > n.farthest {
+			n.farthest, n.record = n.nearest, n.nearest
+		}
+		n.since, n.nearest = at, math.MaxInt
 	}
 	return moved
 }

@@ -1,6 +1,7 @@
 package conditions
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -46,6 +47,7 @@ func TestMoved(t *testing.T) {
 	created := func(s *Sample) { s.Cluster.Counters.EvalsCreated++ }
 	queued := func(s *Sample) { s.Cluster.Broker.Pending++ }
 	ready := func(s *Sample) { s.Fleet.Ready++ }
+	many := 100
 	for _, c := range []struct {
 		what   string
 		until  Condition
@@ -56,18 +58,18 @@ func TestMoved(t *testing.T) {
 		{"a tick and recovered", Recovered{}, tick, false, false},
 		{"a tick and settled", Settled{}, tick, false, false},
 		{"a tick and registered", Registered{}, tick, false, false},
-		{"a tick and the queue", QueueDepth{}, tick, false, false},
-		{"a tick and a count", EvalsCreated{}, tick, false, false},
+		{"a tick and the queue", QueueDepth{AtLeast: &many}, tick, false, false},
+		{"a tick and a count", EvalsCreated{AtLeast: many}, tick, false, false},
 		{"an event to come", Recovered{}, tick, true, true},
 		{"work and recovered", Recovered{}, processed, false, true},
-		{"work and the queue", QueueDepth{}, processed, false, false},
-		{"work and a count", EvalsCreated{}, processed, false, false},
-		{"an evaluation and a count", EvalsCreated{}, created, false, true},
-		{"an evaluation and the queue", QueueDepth{}, queued, false, true},
+		{"work and the queue", QueueDepth{AtLeast: &many}, processed, false, false},
+		{"work and a count", EvalsCreated{AtLeast: many}, processed, false, false},
+		{"an evaluation and a count", EvalsCreated{AtLeast: many}, created, false, true},
+		{"an evaluation and the queue", QueueDepth{AtLeast: &many}, queued, false, true},
 		{"a client and registered", Registered{}, ready, false, true},
 	} {
 		first := Sample{At: time.Unix(0, 0)}
-		w := NewWatch(first, c.until)
+		w := NewWatch(first, c.until, time.Hour)
 		w.EventsOver = !c.toCome
 		next := Sample{At: first.At.Add(time.Minute)}
 		c.change(&next)
@@ -82,7 +84,7 @@ func TestMoved(t *testing.T) {
 func TestSlow(t *testing.T) {
 	start := time.Unix(0, 0)
 	until := Slow{P99: time.Second, Window: 10 * time.Second}
-	w := NewWatch(Sample{At: start}, until)
+	w := NewWatch(Sample{At: start}, until, time.Hour)
 	for _, c := range []struct {
 		at         int // seconds
 		fast, slow int // evaluations that took 1 ms, and 2 s
@@ -114,33 +116,58 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestSwing: a figure that goes up and down between the same values does not move, and one that
-// rises or falls however slowly does.
-func TestSwing(t *testing.T) {
-	for what, c := range map[string]struct {
+// TestNearing: a phase that comes no nearer to its end is idle, however much goes on, and one that
+// comes nearer is not, however slowly.
+func TestNearing(t *testing.T) {
+	const stall = time.Hour
+	random := rand.New(rand.NewPCG(1, 2))
+	many, few := 1_000_000, 10
+	up, down := QueueDepth{AtLeast: &many}, QueueDepth{AtMost: &few, For: 10 * time.Minute}
+	pending := func(s *Sample, n int) { s.Cluster.Broker.Pending = n }
+	open := func(s *Sample, n int) {
+		s.Cluster.StatePending, s.Cluster.Counters.EvalsProcessed = n, s.Cluster.Counters.EvalsProcessed+1
+	}
+	for _, c := range []struct {
+		what   string
+		until  Condition
+		set    func(*Sample, int)
 		figure func(minute int) int
-		idle   bool // for an hour, at some time
+		idle   bool // at some time in two days
 	}{
-		"a periodic job":              {func(m int) int { return m % 2 }, true},
-		"a backlog that falls":        {func(m int) int { return 50_000 - 100*m }, false},
-		"one that began with nothing": {func(m int) int { return max(0, min(m-5, 1)*(50_000-100*m)) }, false},
-		"one that rises, with waves":  {func(m int) int { return m/10 + 30*(m%7) }, false},
-		"one that comes to a halt":    {func(m int) int { return min(m, 90) }, true},
-		"nothing":                     {func(int) int { return 0 }, true},
+		{"a periodic job", up, pending, func(m int) int { return m % 2 }, true},
+		{"nodes that flap", up, pending, func(int) int { return random.IntN(50) }, true},
+		{"nodes that flap, many", up, pending, func(int) int { return int(20_000 + 5_000*random.NormFloat64()) }, true},
+		{"nodes that flap beside a backlog", down, pending, func(int) int { return 1_000 + random.IntN(500) }, true},
+		{"a backlog that grows and flaps", down, pending, func(m int) int { return 10*m + random.IntN(500) }, true},
+		{"a backlog that falls", down, pending, func(m int) int { return 500_000 - 100*m }, false},
+		{"one that falls and flaps", down, pending, func(m int) int { return 500_000 - 100*m + random.IntN(1_000) }, false},
+		{"one that began with nothing", down, pending, func(m int) int { return max(0, min(m-5, 1)*(500_000-100*m)) }, false},
+		{"one that rises, with waves", up, pending, func(m int) int { return m/10 + 30*(m%7) }, false},
+		{"one that comes to a halt", up, pending, func(m int) int { return min(m, 90) }, true},
+		{"one that is low for five minutes at a time", down, pending, func(m int) int { return 100 * min(m%30/5, 1) }, true},
+		{"one that is low for a minute longer each hour", down, pending, func(m int) int { return 100 * min(m%60/(m/60+1), 1) }, false},
+		{"nothing", up, pending, func(int) int { return 0 }, true},
+		{"work without end", Recovered{}, open, func(int) int { return 1 + random.IntN(50) }, true},
+		{"work on a backlog", Recovered{}, open, func(m int) int { return 500_000 - 100*m }, false},
+		{"work for less than a day", Recovered{}, open, func(m int) int { return max(0, 20*60-m) }, false},
 	} {
-		first := Sample{At: time.Unix(0, 0)}
-		first.Cluster.Broker.Pending = c.figure(0)
-		w := NewWatch(first, QueueDepth{})
+		first := Sample{At: time.Unix(0, 0), Cluster: cluster.Stats{Leader: "s1"}}
+		c.set(&first, c.figure(0))
+		w := NewWatch(first, c.until, stall)
 		w.EventsOver = true
 		idle := false
-		for m := 1; m <= 6*60; m++ {
-			s := Sample{At: first.At.Add(time.Duration(m) * time.Minute)}
-			s.Cluster.Broker.Pending = c.figure(m)
+		for m, s := 1, first; m <= 48*60 && !idle; m++ {
+			s.At = first.At.Add(time.Duration(m) * time.Minute)
+			c.set(&s, c.figure(m))
 			w.Add(s)
-			idle = idle || s.At.Sub(w.Moved) >= time.Hour
+			since, ok := w.Met()
+			idle = !ok && w.Idle() >= stall
+			if ok && w.Last.At.Sub(since) >= c.until.Hold() {
+				break
+			}
 		}
 		if idle != c.idle {
-			t.Errorf("%s: idle for an hour: %v, want %v", what, idle, c.idle)
+			t.Errorf("%s: idle %v, want %v", c.what, idle, c.idle)
 		}
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
-	"github.com/simctl/simctl/cluster/state"
-	"github.com/simctl/simctl/metrics"
 )
 
 // withJob returns an oracle that knows two ready nodes, which have room for three allocations
@@ -32,14 +30,20 @@ func allocOf(j *rpc.Job, id, node string, changes ...func(*rpc.Allocation)) *rpc
 	return a
 }
 
-func failed(a *rpc.Allocation)    { a.ClientStatus = rpc.AllocClientFailed }
+func failed(a *rpc.Allocation) { a.ClientStatus = rpc.AllocClientFailed }
+
 func completed(a *rpc.Allocation) { a.ClientStatus = rpc.AllocClientComplete }
-func lost(a *rpc.Allocation)      { a.ClientStatus = rpc.AllocClientLost }
-func unknown(a *rpc.Allocation)   { a.ClientStatus = rpc.AllocClientUnknown }
-func stopped(a *rpc.Allocation)   { a.DesiredStatus = rpc.AllocDesiredStop }
+
+func lost(a *rpc.Allocation) { a.ClientStatus = rpc.AllocClientLost }
+
+func unknown(a *rpc.Allocation) { a.ClientStatus = rpc.AllocClientUnknown }
+
+func stopped(a *rpc.Allocation) { a.DesiredStatus = rpc.AllocDesiredStop }
+
 func at(index uint64) func(*rpc.Allocation) {
 	return func(a *rpc.Allocation) { a.ModifyIndex = index }
 }
+
 func in(deployment string) func(*rpc.Allocation) {
 	return func(a *rpc.Allocation) { a.DeploymentID = deployment }
 }
@@ -216,262 +220,5 @@ func TestRoomThatIsKnown(t *testing.T) {
 	}
 	if o.freed["node0"] != 50 {
 		t.Errorf("room since %d, want since 50", o.freed["node0"])
-	}
-}
-
-// TestComparable: how many allocations of a group two brokers must agree on.
-func TestComparable(t *testing.T) {
-	child := job(rpc.JobTypeBatch, 0, 5)
-	child.ParentID = "parent"
-	g := func() *groupView {
-		return &groupView{
-			on: map[string]int{"node0": 2, "node2": 1}, over: map[string]bool{"node1": true, "node2": true}, live: 3, ended: 1,
-			names: map[string][]*rpc.Allocation{"a": {{}}}, held: map[string]bool{"a": true, "b": true, "c": true},
-		}
-	}
-	for _, c := range []struct {
-		name  string
-		job   *rpc.Job
-		group string
-		want  int
-	}{
-		{"of a job that is gone", nil, "group", 3},
-		{"of a group that is gone", job(rpc.JobTypeService, 0, 5), "gone", 3},
-		{"a launch of a periodic job", child, "group", 0},
-		{"a sysbatch job", job(rpc.JobTypeSysBatch, 0, 1), "group", 0},
-		{"a batch job that wants one more", job(rpc.JobTypeBatch, 0, 5), "group", 1},
-		{"a batch job that has enough, as one that was collected", job(rpc.JobTypeBatch, 0, 2), "group", 0},
-		{"a service with two that failed in its deployment", job(rpc.JobTypeService, 0, 5), "group", 5},
-		{"a system job, on the nodes that are ready", job(rpc.JobTypeSystem, 0, 1), "group", 2},
-	} {
-		o, _ := withJob(t, job(rpc.JobTypeService, 1, 1))
-		o.nodes["node2"].Status = rpc.NodeStatusReady
-		for nodes, want := range map[string]int{"": 0, "node0": 1, "node1": 1, "node2": 1, "node0 node1": 2} {
-			view := &groupView{on: map[string]int{}}
-			for _, n := range strings.Fields(nodes) {
-				view.on[n] = 1
-			}
-			if got := o.comparable(job(rpc.JobTypeSystem, 0, 1), "group", view); got != want {
-				t.Errorf("a system job on %q: %d, want %d", nodes, got, want)
-			}
-		}
-		o.nodes["node2"].Status = rpc.NodeStatusDown
-		if got := o.comparable(c.job, c.group, g()); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
-		}
-	}
-}
-
-// TestWhatTheOutcomeLeavesOut: nodes that are away and jobs that run nothing.
-func TestWhatTheOutcomeLeavesOut(t *testing.T) {
-	service := job(rpc.JobTypeService, 0, 1)
-	base := placed{jobs: []*rpc.Job{service}, allocs: []string{"service-000/node0"}}
-	outcome := func(change func(p *placed)) string {
-		p := base
-		change(&p)
-		return consult(p.snapshot(t), cluster.Waiting{}).outcome()
-	}
-	want := outcome(func(*placed) {})
-	for name, got := range map[string]string{
-		"a node is disconnected, not down": outcome(func(p *placed) { p.nodes = func(n []*rpc.Node) { n[2].Status = rpc.NodeStatusDisconnected } }),
-		"a job that is done": outcome(func(p *placed) {
-			p.jobs, p.allocs = append([]*rpc.Job{job(rpc.JobTypeSysBatch, 0, 1)}, p.jobs...), append([]string{"sysbatch-000/node0 complete"}, p.allocs...)
-		}),
-	} {
-		if got != want {
-			t.Errorf("%s: outcome %s, want %s", name, got, want)
-		}
-	}
-	for name, change := range map[string]func(p *placed){
-		"a node less":                          func(p *placed) { p.nodes = func(n []*rpc.Node) { n[1].Status = rpc.NodeStatusDown } },
-		"a job that has nothing":               func(p *placed) { p.allocs = nil },
-		"one that runs though its job is gone": func(p *placed) { p.allocs = append([]string{"gone/node1"}, p.allocs...) },
-	} {
-		if got := outcome(change); got == want {
-			t.Errorf("%s: the same outcome", name)
-		}
-	}
-	several := func(p *placed) {
-		for i := range 6 {
-			p.jobs, p.allocs = append(p.jobs, job(rpc.JobTypeService, i+1, 1)), append(p.allocs, fmt.Sprintf("service-%03d/node%d", i+1, i%2))
-		}
-	}
-	for range 10 { // whatever the order of a map
-		if a, b := outcome(several), outcome(several); a != b {
-			t.Fatalf("of one state the outcomes are %s and %s", a, b)
-		}
-	}
-}
-
-// TestDifferencesAreCounted: three are spelled out, in the order of the jobs, and all counted.
-func TestDifferencesAreCounted(t *testing.T) {
-	p := placed{}
-	for i := range 4 {
-		p.jobs = append(p.jobs, job(rpc.JobTypeService, 3-i, 1))
-	}
-	for range 5 { // whatever the order of a map
-		got := AsOracle("drain", p.snapshot(t), cluster.Waiting{}).Detail
-		first, second := strings.Index(got, "service-000"), strings.Index(got, "service-001")
-		if first < 0 || second < first || strings.Contains(got, "service-003") || !strings.Contains(got, "service-002") ||
-			!strings.Contains(got, "4 differences from the oracle") || !strings.Contains(got, "4 jobs on 2 ready nodes: 4 allocations wanted, 0 run, 0 jobs wait") {
-			t.Fatalf("%s", got)
-		}
-	}
-}
-
-// TestDeploymentsOfTheState: the oracle knows the latest deployment of every job.
-func TestDeploymentsOfTheState(t *testing.T) {
-	s := state.New()
-	for i, id := range []string{"a", "b"} {
-		must(t, s.Update(uint64(i+1), func(tx *state.Tx) error {
-			return tx.UpsertDeployment(&rpc.Deployment{ID: "d" + id, Namespace: "default", JobID: id})
-		}))
-	}
-	o := consult(s.Snapshot(), cluster.Waiting{})
-	for _, id := range []string{"a", "b"} {
-		if got := o.deploys[broker.JobID{Namespace: "default", ID: id}]; got != "d"+id {
-			t.Errorf("deployment %q of job %s", got, id)
-		}
-	}
-}
-
-// TestHistoriesOfTheState: what the oracle reads of the indexes of a state.
-func TestHistoriesOfTheState(t *testing.T) {
-	node := func(id string) func(tx *state.Tx) error {
-		return func(tx *state.Tx) error {
-			return tx.UpsertNode(&rpc.Node{ID: id, Datacenter: "dc1", Status: rpc.NodeStatusReady, Resources: allocResources})
-		}
-	}
-	blocked := func(id, job string) func(tx *state.Tx) error {
-		return func(tx *state.Tx) error { return tx.UpsertEvals(eval(id, job, broker.StatusBlocked)) }
-	}
-	looked := func(status string, at uint64) func(tx *state.Tx) error {
-		return func(tx *state.Tx) error {
-			e := eval("e", "sysbatch-000", status)
-			e.SnapshotIndex = at
-			return tx.UpsertEvals(e)
-		}
-	}
-	jobs := func(jobs ...*rpc.Job) func(tx *state.Tx) error {
-		return func(tx *state.Tx) error {
-			for _, j := range jobs {
-				if err := tx.UpsertJob(j); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-	}
-	service, batch, sysbatch := job(rpc.JobTypeService, 0, 1), job(rpc.JobTypeBatch, 0, 2), job(rpc.JobTypeSysBatch, 0, 1)
-	replacement := allocOf(batch, "a", "n", completed)
-	replacement.PreviousAllocation = "b"
-	for _, c := range []struct {
-		name    string
-		since   uint64
-		entries []func(tx *state.Tx) error // at the indexes from 1 on
-		ok      bool
-	}{
-		{"a node that registered under this leader has room", 4, []func(*state.Tx) error{jobs(service), blocked("e", "service-000"), node("n")}, true},
-		{"and one that was there wakes who blocks again", 3, []func(*state.Tx) error{jobs(service), node("n"), blocked("e", "service-000")}, false},
-		{"a node that registers after the leader led", 3, []func(*state.Tx) error{jobs(service), blocked("e", "service-000"), node("n")}, false},
-		{"of two that are blocked the newer counts", 4, []func(*state.Tx) error{jobs(service), node("n"), blocked("e", "service-000"), blocked("f", "service-000")}, false},
-		{"a sysbatch job was looked at with the node", 0, []func(*state.Tx) error{jobs(sysbatch), node("n"), looked(broker.StatusComplete, 2)}, false},
-		{"it was looked at before", 0, []func(*state.Tx) error{jobs(sysbatch), node("n"), looked(broker.StatusComplete, 1)}, true},
-		{"it was not looked at to the end", 0, []func(*state.Tx) error{jobs(sysbatch), node("n"), looked(broker.StatusFailed, 2)}, true},
-		{"the first allocation is a replacement", 0, []func(*state.Tx) error{jobs(batch), node("n"), func(tx *state.Tx) error {
-			return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{replacement, allocOf(batch, "b", "n", completed)}})
-		}}, false},
-	} {
-		s := state.New()
-		for i, entry := range c.entries {
-			must(t, s.Update(uint64(i+1), entry))
-		}
-		if o := consult(s.Snapshot(), cluster.Waiting{Since: c.since}); o.ok() != c.ok {
-			t.Errorf("%s: in order is %v, want %v: %v", c.name, o.ok(), c.ok, o)
-		}
-	}
-}
-
-// TestNamesThatAnUpdateRepeats: the first two allocations of each line run under one name, and the
-// others are over. "a1<x" is a of version 1, in the place of x.
-func TestNamesThatAnUpdateRepeats(t *testing.T) {
-	for _, c := range []struct {
-		allocs string
-		want   bool
-	}{
-		{"a1<x b1<x x0", true},
-		{"a1<x b1<x", true},
-		{"a2<x b1<x x1", true},
-		{"a1<x b1<x x1", false},
-		{"a1<c b1<x c1<x x0", true},
-		{"a1<c b1<x c1<x", true},
-		{"a1<c b1<x c1<x x1", false},
-		{"a1<x x0", true},
-		{"a1<x x1", false},
-		{"a1 b1", false},
-		{"a1<x b1<y x0 y0", false},
-		{"a1<x b1<y", false},
-	} {
-		s := state.New()
-		var running []*rpc.Allocation
-		j := job(rpc.JobTypeService, 0, 2)
-		for i, text := range strings.Fields(c.allocs) {
-			text, previous, _ := strings.Cut(text, "<")
-			a := allocOf(j, text[:1], "node", func(a *rpc.Allocation) { a.JobVersion, a.PreviousAllocation = uint64(text[1]-'0'), previous })
-			if i < 2 {
-				running = append(running, a)
-			} else {
-				stopped(a)
-			}
-			must(t, s.Update(uint64(i+1), func(tx *state.Tx) error {
-				return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{a}})
-			}))
-		}
-		o := consult(s.Snapshot(), cluster.Waiting{})
-		if o.updatedTwice(running[0], running[1]) != c.want || o.updatedTwice(running[1], running[0]) != c.want {
-			t.Errorf("%s: repeated by an update: %v", c.allocs, !c.want)
-		}
-		running = append(running, allocOf(j, "z", "node"))
-		if want := map[bool]int{true: 2, false: 3}[c.want]; o.severally(running) != want {
-			t.Errorf("%s and another count as %d, want %d", c.allocs, o.severally(running), want)
-		}
-	}
-	p := placed{jobs: []*rpc.Job{job(rpc.JobTypeService, 0, 3)}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 again"}}
-	wantCheck(t, AsOracle("drain", p.snapshot(t), cluster.Waiting{}), InvariantOracle, false, "service-000.group[0] runs 2 times")
-}
-
-// TestWhatIsWanted counts by the jobs, and what runs by the state.
-func TestWhatIsWanted(t *testing.T) {
-	p := placed{
-		jobs:   []*rpc.Job{job(rpc.JobTypeSystem, 0, 1), job(rpc.JobTypeService, 0, 2)},
-		allocs: []string{"system-000/node0", "system-000/node1", "system-000/node2", "service-000/node0", "service-000/node1"},
-		nodes:  func(n []*rpc.Node) { n[2].Status = rpc.NodeStatusReady },
-	}
-	wantCheck(t, AsOracle("drain", p.snapshot(t), cluster.Waiting{}), InvariantOracle, true, "2 jobs on 3 ready nodes: 5 allocations wanted, 5 run, 0 jobs wait")
-}
-
-// TestDatacenters: a job of another datacenter is not wanted on the nodes of this one.
-func TestDatacenters(t *testing.T) {
-	elsewhere := job(rpc.JobTypeSystem, 0, 1)
-	elsewhere.Datacenters = []string{"dc2"}
-	wantCheck(t, AsOracle("drain", placed{jobs: []*rpc.Job{elsewhere}}.snapshot(t), cluster.Waiting{}), InvariantOracle, true, "0 allocations wanted")
-}
-
-func TestOutcomeOf(t *testing.T) {
-	check := func(name, detail string) metrics.Invariant { return metrics.Invariant{Name: name, Detail: detail} }
-	for _, c := range []struct {
-		invariants []metrics.Invariant
-		want       string
-	}{
-		{nil, ""},
-		{[]metrics.Invariant{check(InvariantOracle, "after drain: outcome 1-2; and more")}, "1-2"},
-		{[]metrics.Invariant{check(InvariantOracle, "outcome 1-2"), check(InvariantOracle, "outcome 3-4")}, "3-4"},
-		{[]metrics.Invariant{check(InvariantOracle, "outcome 1-2"), check(InvariantConserved, "outcome 3-4")}, "1-2"},
-		{[]metrics.Invariant{check(InvariantOracle, "outcome 1-2"), check(InvariantOracle, "nothing of the kind")}, "1-2"},
-		{[]metrics.Invariant{check(InvariantOracle, "nothing of the kind")}, ""},
-	} {
-		if got := OutcomeOf(&metrics.Result{Invariants: c.invariants}); got != c.want {
-			t.Errorf("%v: %q, want %q", c.invariants, got, c.want)
-		}
 	}
 }

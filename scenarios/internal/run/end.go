@@ -28,15 +28,16 @@ func (r *run) healAtEnd() error {
 		return fmt.Errorf("end the faults that were left: %w", err)
 	}
 	until := conditions.Settled{For: r.scaled(healQuiet)}
-	w := conditions.NewWatch(r.sample(), until)
+	limit := r.scaled(healLimit)
+	w := conditions.NewWatch(r.sample(), until, limit)
 	w.EventsOver = true
-	for limit := r.scaled(healLimit); ; {
+	for {
 		time.Sleep(r.period(time.Since(w.Start)))
 		if r.ctx.Err() != nil {
 			return r.ctx.Err()
 		}
 		w.Add(r.sample())
-		if since, ok := until.Met(w); ok && w.Last.At.Sub(since) >= until.Hold() {
+		if since, ok := w.Met(); ok && w.Last.At.Sub(since) >= until.Hold() {
 			return nil
 		}
 		if err := r.withinLimits(); err != nil {

@@ -21,7 +21,7 @@ import (
 
 // Bounds of a phase that sets none.
 const (
-	DefaultStall   = time.Hour
+	defaultStall   = time.Hour
 	defaultTimeout = 30 * 24 * time.Hour
 )
 
@@ -33,7 +33,7 @@ var errStalled = errors.New("the phase did not end")
 func (r *run) phase(i int) error {
 	p := r.sc.Phases[i]
 	first := r.sample()
-	w := conditions.NewWatch(first, p.Until)
+	w := conditions.NewWatch(first, p.Until, r.stall(p))
 	if r.sim != nil {
 		snap := r.sim.latest()
 		r.losses = judge.NewLosses(first.At, snap)
@@ -85,7 +85,7 @@ func (r *run) phase(i int) error {
 // watch samples until the phase is over.
 func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 	p := r.sc.Phases[i]
-	stall, timeout := cmp.Or(p.Stall, r.scaled(DefaultStall)+r.longestTTL()), cmp.Or(p.Timeout, r.scaled(defaultTimeout))
+	stall, timeout := r.stall(p), cmp.Or(p.Timeout, r.scaled(defaultTimeout))
 	// Samples and events fall on different instants: of two at one instant the Go runtime chooses
 	// which comes first.
 	timer := time.NewTimer(r.period(0) + sampleShift)
@@ -102,15 +102,15 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 		w.Asking = asking != nil
 		w.Add(s)
 		r.say(i, w, false)
-		since, ok := p.Until.Met(w)
+		since, ok := w.Met()
 		if ok && w.EventsOver && s.At.Sub(since) >= p.Until.Hold() {
 			return nil
 		}
 		if err := r.withinLimits(); err != nil {
 			return err
 		}
-		if idle := s.At.Sub(w.Moved); idle >= stall {
-			err := fmt.Errorf("%w: nothing that it waits for has moved for %v: %s", errStalled, idle.Round(time.Second), p.Until.Lacking(w))
+		if idle := w.Idle(); !ok && idle >= stall {
+			err := fmt.Errorf("%w: it has come no nearer to its end for %v: %s", errStalled, idle.Round(time.Second), p.Until.Lacking(w))
 			if asking != nil {
 				err = fmt.Errorf("%w; no leader has answered the event %q", err, *asking)
 			}
@@ -120,6 +120,11 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 			return fmt.Errorf("%w within %v: %s", errStalled, took.Round(time.Second), p.Until.Lacking(w))
 		}
 	}
+}
+
+// stall returns how long a phase may be idle.
+func (r *run) stall(p Phase) time.Duration {
+	return cmp.Or(p.Stall, r.scaled(defaultStall)+r.longestTTL())
 }
 
 // longestTTL is about the longest time that servers grant between two heartbeats of a client. For

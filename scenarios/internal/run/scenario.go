@@ -44,8 +44,8 @@ type Phase struct {
 	Name   string
 	Events []Event
 	Until  conditions.Condition
-	// Stall ends the phase, and fails the run, when nothing the condition waits for has
-	// moved for that long; zero means DefaultStall.
+	// Stall ends the phase, and fails the run, when it has come no nearer to its end for that
+	// long; zero means a default.
 	Stall time.Duration
 	// Timeout ends the phase, and fails the run, at last; zero means 30 days, which only a
 	// cluster that goes on failing forever reaches.

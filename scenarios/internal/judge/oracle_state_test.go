@@ -1,0 +1,132 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// TestDeploymentsOfTheState: the oracle knows the latest deployment of every job.
+func TestDeploymentsOfTheState(t *testing.T) {
+	s := state.New()
+	for i, id := range []string{"a", "b"} {
+		must(t, s.Update(uint64(i+1), func(tx *state.Tx) error {
+			return tx.UpsertDeployment(&rpc.Deployment{ID: "d" + id, Namespace: "default", JobID: id})
+		}))
+	}
+	o := consult(s.Snapshot(), cluster.Waiting{})
+	for _, id := range []string{"a", "b"} {
+		if got := o.deploys[broker.JobID{Namespace: "default", ID: id}]; got != "d"+id {
+			t.Errorf("deployment %q of job %s", got, id)
+		}
+	}
+}
+
+// TestHistoriesOfTheState: what the oracle reads of the indexes of a state.
+func TestHistoriesOfTheState(t *testing.T) {
+	node := func(id string) func(tx *state.Tx) error {
+		return func(tx *state.Tx) error {
+			return tx.UpsertNode(&rpc.Node{ID: id, Datacenter: "dc1", Status: rpc.NodeStatusReady, Resources: allocResources})
+		}
+	}
+	blocked := func(id, job string) func(tx *state.Tx) error {
+		return func(tx *state.Tx) error { return tx.UpsertEvals(eval(id, job, broker.StatusBlocked)) }
+	}
+	looked := func(status string, at uint64) func(tx *state.Tx) error {
+		return func(tx *state.Tx) error {
+			e := eval("e", "sysbatch-000", status)
+			e.SnapshotIndex = at
+			return tx.UpsertEvals(e)
+		}
+	}
+	jobs := func(jobs ...*rpc.Job) func(tx *state.Tx) error {
+		return func(tx *state.Tx) error {
+			for _, j := range jobs {
+				if err := tx.UpsertJob(j); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	service, batch, sysbatch := job(rpc.JobTypeService, 0, 1), job(rpc.JobTypeBatch, 0, 2), job(rpc.JobTypeSysBatch, 0, 1)
+	replacement := allocOf(batch, "a", "n", completed)
+	replacement.PreviousAllocation = "b"
+	for _, c := range []struct {
+		name    string
+		since   uint64
+		entries []func(tx *state.Tx) error // at the indexes from 1 on
+		ok      bool
+	}{
+		{"a node that registered under this leader has room", 4, []func(*state.Tx) error{jobs(service), blocked("e", "service-000"), node("n")}, true},
+		{"and one that was there wakes who blocks again", 3, []func(*state.Tx) error{jobs(service), node("n"), blocked("e", "service-000")}, false},
+		{"a node that registers after the leader led", 3, []func(*state.Tx) error{jobs(service), blocked("e", "service-000"), node("n")}, false},
+		{"of two that are blocked the newer counts", 4, []func(*state.Tx) error{jobs(service), node("n"), blocked("e", "service-000"), blocked("f", "service-000")}, false},
+		{"a sysbatch job was looked at with the node", 0, []func(*state.Tx) error{jobs(sysbatch), node("n"), looked(broker.StatusComplete, 2)}, false},
+		{"it was looked at before", 0, []func(*state.Tx) error{jobs(sysbatch), node("n"), looked(broker.StatusComplete, 1)}, true},
+		{"it was not looked at to the end", 0, []func(*state.Tx) error{jobs(sysbatch), node("n"), looked(broker.StatusFailed, 2)}, true},
+		{"the first allocation is a replacement", 0, []func(*state.Tx) error{jobs(batch), node("n"), func(tx *state.Tx) error {
+			return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{replacement, allocOf(batch, "b", "n", completed)}})
+		}}, false},
+	} {
+		s := state.New()
+		for i, entry := range c.entries {
+			must(t, s.Update(uint64(i+1), entry))
+		}
+		if o := consult(s.Snapshot(), cluster.Waiting{Since: c.since}); o.ok() != c.ok {
+			t.Errorf("%s: in order is %v, want %v: %v", c.name, o.ok(), c.ok, o)
+		}
+	}
+}
+
+// TestNamesThatAnUpdateRepeats: the first two allocations of each line run under one name, and the
+// others are over. "a1<x" is a of version 1, in the place of x.
+func TestNamesThatAnUpdateRepeats(t *testing.T) {
+	for _, c := range []struct {
+		allocs string
+		want   bool
+	}{
+		{"a1<x b1<x x0", true},
+		{"a1<x b1<x", true},
+		{"a2<x b1<x x1", true},
+		{"a1<x b1<x x1", false},
+		{"a1<c b1<x c1<x x0", true},
+		{"a1<c b1<x c1<x", true},
+		{"a1<c b1<x c1<x x1", false},
+		{"a1<x x0", true},
+		{"a1<x x1", false},
+		{"a1 b1", false},
+		{"a1<x b1<y x0 y0", false},
+		{"a1<x b1<y", false},
+	} {
+		s := state.New()
+		var running []*rpc.Allocation
+		j := job(rpc.JobTypeService, 0, 2)
+		for i, text := range strings.Fields(c.allocs) {
+			text, previous, _ := strings.Cut(text, "<")
+			a := allocOf(j, text[:1], "node", func(a *rpc.Allocation) { a.JobVersion, a.PreviousAllocation = uint64(text[1]-'0'), previous })
+			if i < 2 {
+				running = append(running, a)
+			} else {
+				stopped(a)
+			}
+			must(t, s.Update(uint64(i+1), func(tx *state.Tx) error {
+				return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{a}})
+			}))
+		}
+		o := consult(s.Snapshot(), cluster.Waiting{})
+		if o.updatedTwice(running[0], running[1]) != c.want || o.updatedTwice(running[1], running[0]) != c.want {
+			t.Errorf("%s: repeated by an update: %v", c.allocs, !c.want)
+		}
+		running = append(running, allocOf(j, "z", "node"))
+		if want := map[bool]int{true: 2, false: 3}[c.want]; o.severally(running) != want {
+			t.Errorf("%s and another count as %d, want %d", c.allocs, o.severally(running), want)
+		}
+	}
+	p := placed{jobs: []*rpc.Job{job(rpc.JobTypeService, 0, 3)}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 again"}}
+	wantCheck(t, AsOracle("drain", p.snapshot(t), cluster.Waiting{}), InvariantOracle, false, "service-000.group[0] runs 2 times")
+}
