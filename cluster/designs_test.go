@@ -121,12 +121,12 @@ func TestEvaluationsThatDesignsSpare(t *testing.T) {
 
 // TestSkippedEvaluationsAreMissed is the counterexample to SkipQueued: a worker of a server that lags
 // behind takes the evaluation for which another was skipped, and does not see the node that this was
-// for. It waits for the evaluation that it takes, which is older than the node.
+// for. It waits for the evaluation that it takes, which is older than the node. NewestState mends that.
 func TestSkippedEvaluationsAreMissed(t *testing.T) {
 	for _, tt := range []struct {
 		design DesignConfig
 		want   int // allocations on two nodes
-	}{{DesignConfig{}, 2}, {DesignConfig{SkipQueued: true}, 1}} {
+	}{{DesignConfig{}, 2}, {DesignConfig{SkipQueued: true}, 1}, {DesignConfig{SkipQueued: true, NewestState: true}, 2}} {
 		virtualtest.Test(t, func(t *testing.T) {
 			r := newRig(t, 1, Config{Seed: 1, NumSchedulers: 1, Design: tt.design})
 			r.ok(r.c.RegisterJob(t.Context(), systemJob("sys")))

@@ -18,6 +18,9 @@ type Bounds struct {
 
 	// KeptSnapshot is the habit of old releases' appliers; see leader.PlanBase.
 	KeptSnapshot bool `json:"kept_snapshot"`
+	// SkipQueued and NewestState are those of config.DesignConfig.
+	SkipQueued  bool `json:"skip_queued"`
+	NewestState bool `json:"newest_state"`
 	// MaxStates ends a longer search unfinished.
 	MaxStates int `json:"max_states"`
 }

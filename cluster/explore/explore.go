@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/scheduler"
 	"github.com/simctl/simctl/cluster/state"
@@ -28,7 +29,7 @@ type Report struct {
 // progress, if that is not nil, with the number of states so far. The error is that of the bounds
 // or of ctx.
 func Run(ctx context.Context, p broker.Policy, bounds Bounds, progress func(states int)) (*Report, error) {
-	return run(ctx, p, bounds, sound(), progress)
+	return run(ctx, p, bounds, sound(bounds), progress)
 }
 
 func run(ctx context.Context, p broker.Policy, bounds Bounds, seams seams, progress func(states int)) (*Report, error) {
@@ -70,10 +71,12 @@ type seams struct {
 	forgetsAnswer bool
 }
 
-func sound() seams {
+func sound(b Bounds) seams {
 	return seams{
-		waitIndex: leader.WaitIndex,
-		pause:     (*broker.EvalBroker).PauseNackTimeout,
+		waitIndex: func(snap *state.Snapshot, e *broker.Evaluation) uint64 {
+			return leader.WaitIndex(config.DesignConfig{NewestState: b.NewestState}, snap, e)
+		},
+		pause: (*broker.EvalBroker).PauseNackTimeout,
 		resume: func(b *broker.EvalBroker, now time.Time, id, token string) {
 			_ = b.ResumeNackTimeout(now, id, token) // an evaluation that is gone by then has no timer
 		},

@@ -266,10 +266,15 @@ func (w *world) nodeEvals(step) error {
 	var evals []*broker.Evaluation
 	for j := range w.jobs {
 		for _, a := range w.latest().NodeAllocs(smallNode).All() {
-			if a.JobID == jobNames[j] {
-				evals = append(evals, w.newEval(j, broker.TriggeredByNodeUpdate))
-				break
+			if a.JobID != jobNames[j] {
+				continue
 			}
+			if w.sys.bounds.SkipQueued && w.b.Queued(broker.JobID{Namespace: a.Namespace, ID: a.JobID}) {
+				w.triggered(j) // by the entry that took the node down
+			} else {
+				evals = append(evals, w.newEval(j, broker.TriggeredByNodeUpdate))
+			}
+			break
 		}
 	}
 	if len(evals) == 0 {

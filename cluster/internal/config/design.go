@@ -27,6 +27,9 @@ type DesignConfig struct {
 	// SkipQueued makes no evaluation for a change of a node if the broker holds one of the job
 	// that no worker has.
 	SkipQueued bool
+	// NewestState makes a worker wait until its server has applied all that the leader had applied
+	// when it gave out the evaluation.
+	NewestState bool
 	// WakeAtIndex wakes workers that wait for an index when their server has applied it. In
 	// Nomad they poll.
 	WakeAtIndex bool
