@@ -153,3 +153,35 @@ func TestSkippedEvaluationsAreMissed(t *testing.T) {
 		})
 	}
 }
+
+// reachable are clients that servers can ask.
+type reachable map[string]bool
+
+func (r reachable) Reach(nodeID string) (int, bool) { return 1, r[nodeID] }
+
+// TestClientsAreAsked: of two nodes that were not heard from, the one whose client answers stays, and
+// is asked again each time; the other is down, a little later than without the question.
+func TestClientsAreAsked(t *testing.T) {
+	for _, tt := range []struct {
+		design DesignConfig
+		cut    bool // nobody is reached
+		down   int
+	}{{DesignConfig{}, false, 2}, {DesignConfig{AskTimeout: 5 * time.Second}, false, 1}, {DesignConfig{AskTimeout: 5 * time.Second}, true, 2}} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 2, Config{Seed: 1, Heartbeat: HeartbeatConfig{Grace: 10 * time.Second}, Design: tt.design})
+			r.c.SetClients(reachable{testNode(0).ID: true})
+			if tt.cut {
+				defer r.c.DisturbLinks(LinkFault{From: []string{testNode(0).ID}, Link: Link{Loss: 1}})()
+			}
+			time.Sleep(5 * time.Minute)
+			st := r.c.Stats()
+			missed := uint64(2)
+			if tt.down == 1 {
+				missed = st.Counters.MissedHeartbeats
+			}
+			if st.NodesByStatus[rpc.NodeStatusDown] != tt.down || st.Counters.MissedHeartbeats != missed || tt.down == 1 && missed < 9 {
+				t.Errorf("%+v: %v, %d missed; want %d down", tt, st.NodesByStatus, st.Counters.MissedHeartbeats, tt.down)
+			}
+		})
+	}
+}

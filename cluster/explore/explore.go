@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
-	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/scheduler"
 	"github.com/simctl/simctl/cluster/state"
@@ -64,7 +63,7 @@ type seams struct {
 	begin   func(*leader.PlanBase, *scheduler.Plan) (renew bool)
 	// renew is the index of the state that the applier takes when it must include one.
 	renew func(least, latest uint64) uint64
-	send  func(b *leader.PlanBase, applied uint64, r *state.PlanResults)
+	send  func(b *leader.PlanBase, applied uint64, r *state.PlanResults) error
 	// planEval is the evaluation that the entry of a plan names.
 	planEval func(*scheduler.Plan) string
 	// forgetsAnswer: a worker whose wait ends at the instant of its answer does not look for one.
@@ -74,7 +73,7 @@ type seams struct {
 func sound(b Bounds) seams {
 	return seams{
 		waitIndex: func(snap *state.Snapshot, e *broker.Evaluation) uint64 {
-			return leader.WaitIndex(config.DesignConfig{NewestState: b.NewestState}, snap, e)
+			return leader.WaitIndex(b.design(), snap, e)
 		},
 		pause: (*broker.EvalBroker).PauseNackTimeout,
 		resume: func(b *broker.EvalBroker, now time.Time, id, token string) {
