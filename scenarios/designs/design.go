@@ -25,7 +25,7 @@ type Design struct {
 	Apply func(*cluster.DesignConfig)
 	// Numbered takes the place of Apply if a number follows the word, as in pipeline-8.
 	Numbered *Numbered
-	stem string // of a numbered one, the word without the number
+	stem     string // of a numbered one, the word without the number
 	// With has the words that it makes sense with only.
 	With []string
 }
