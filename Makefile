@@ -109,13 +109,14 @@ study: build ## run the study of server settings at STUDY_NODES=1000 nodes and r
 
 # Designs side by side; docs/designs/README.md says what came out.
 DESIGN_NODES   ?= 1000
+DESIGN_BROKERS ?= $$(bin/simctl designs --brokers),$(DESIGN_SETS)
 DESIGN_SETS    ?= shedding+reap-until-empty+restore-best+gather-downs+batch-updates,work-queue+gather-downs
 DESIGN_RESULTS ?= $(patsubst %,results/designs/%,$(DESIGN_NODES))
 
 .PHONY: designs
 designs: build ## compare all designs at DESIGN_NODES=1000 nodes in three scenarios, and write the table and the charts of docs/designs
 	$(foreach nodes,$(DESIGN_NODES),$(foreach scenario,heartbeat-storm flapping failover-mid-drain,\
-		{ bin/simctl scenario $(scenario) --nodes $(nodes) --broker $$(bin/simctl designs --brokers),$(DESIGN_SETS) \
+		{ bin/simctl scenario $(scenario) --nodes $(nodes) --broker $(DESIGN_BROKERS) \
 			--out results/designs/$(nodes)/$(scenario) --quiet > /dev/null || test $$? = 3; } &&)) \
 	$(GO) run ./internal/designdocs docs/designs $(DESIGN_RESULTS)
 

@@ -144,12 +144,12 @@ func TestEvaluationsThatDesignsSpare(t *testing.T) {
 
 // TestSkippedEvaluationsAreMissed is the counterexample to SkipQueued: a worker of a server that lags
 // behind takes the evaluation for which another was skipped, and does not see the node that this was
-// for. It waits for the evaluation that it takes, which is older than the node.
+// for. It waits for the evaluation that it takes, which is older than the node. NewestState mends that.
 func TestSkippedEvaluationsAreMissed(t *testing.T) {
 	for _, tt := range []struct {
 		design DesignConfig
 		want   int // allocations on two nodes
-	}{{DesignConfig{}, 2}, {DesignConfig{SkipQueued: true}, 1}} {
+	}{{DesignConfig{}, 2}, {DesignConfig{SkipQueued: true}, 1}, {DesignConfig{SkipQueued: true, NewestState: true}, 2}} {
 		virtualtest.Test(t, func(t *testing.T) {
 			r := newRig(t, 1, Config{Seed: 1, NumSchedulers: 1, Design: tt.design})
 			r.ok(r.c.RegisterJob(t.Context(), systemJob("sys")))
@@ -172,6 +172,38 @@ func TestSkippedEvaluationsAreMissed(t *testing.T) {
 			time.Sleep(time.Minute)
 			if n := len(r.live("sys")); n != tt.want {
 				t.Errorf("%+v: %d allocations on 2 nodes, want %d", tt.design, n, tt.want)
+			}
+		})
+	}
+}
+
+// reachable are clients that servers can ask.
+type reachable map[string]bool
+
+func (r reachable) Reach(nodeID string) (int, bool) { return 1, r[nodeID] }
+
+// TestClientsAreAsked: of two nodes that were not heard from, the one whose client answers stays, and
+// is asked again each time; the other is down, a little later than without the question.
+func TestClientsAreAsked(t *testing.T) {
+	for _, tt := range []struct {
+		design DesignConfig
+		cut    bool // nobody is reached
+		down   int
+	}{{DesignConfig{}, false, 2}, {DesignConfig{AskTimeout: 5 * time.Second}, false, 1}, {DesignConfig{AskTimeout: 5 * time.Second}, true, 2}} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 2, Config{Seed: 1, Heartbeat: HeartbeatConfig{Grace: 10 * time.Second}, Design: tt.design})
+			r.c.SetClients(reachable{testNode(0).ID: true})
+			if tt.cut {
+				defer r.c.DisturbLinks(LinkFault{From: []string{testNode(0).ID}, Link: Link{Loss: 1}})()
+			}
+			time.Sleep(5 * time.Minute)
+			st := r.c.Stats()
+			missed := uint64(2)
+			if tt.down == 1 {
+				missed = st.Counters.MissedHeartbeats
+			}
+			if st.NodesByStatus[rpc.NodeStatusDown] != tt.down || st.Counters.MissedHeartbeats != missed || tt.down == 1 && missed < 9 {
+				t.Errorf("%+v: %v, %d missed; want %d down", tt, st.NodesByStatus, st.Counters.MissedHeartbeats, tt.down)
 			}
 		})
 	}

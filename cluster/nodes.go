@@ -21,6 +21,9 @@ import (
 // NodeServer returns server i as a client reaches it, over its link.
 func (c *Cluster) NodeServer(i int) rpc.NodeServer { return nodeServer{c, i} }
 
+// SetClients lets servers ask clients, if the design has them do so.
+func (c *Cluster) SetClients(clients rpc.Clients) { c.shared.Clients.Store(&clients) }
+
 // nodeServer is one server as clients see it: over their link, and through it to the
 // leader where the call must be answered there (nomad/node_endpoint.go).
 type nodeServer struct {

@@ -108,6 +108,20 @@ func (f *Fleet) Stats() Stats {
 	return f.stats
 }
 
+var _ rpc.Clients = (*Fleet)(nil)
+
+// Reach returns the server that the client of a node is connected to, and whether it runs.
+func (f *Fleet) Reach(nodeID string) (server int, runs bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.clients {
+		if c := &f.clients[i]; c.id == nodeID {
+			return c.server, c.running
+		}
+	}
+	return 0, false
+}
+
 // LastError returns the error of the last call that failed; nil if none did. It ignores
 // answers to clients that were stopped meanwhile.
 func (f *Fleet) LastError() error {

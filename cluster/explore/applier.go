@@ -10,8 +10,8 @@ import (
 	"github.com/simctl/simctl/cluster/scheduler"
 )
 
-// verify takes the first plan of the queue and verifies it. If another is on its way to the log,
-// this one waits for that with what was found.
+// verify takes the first plan of the queue and verifies it. If as many as may be are on their way
+// to the log, this one waits for the first of them with what was found.
 func (w *world) verify(s step) error {
 	sub := &w.subs[s.arg]
 	if w.sys.seams.begin(&w.base, sub.plan) {
@@ -22,7 +22,7 @@ func (w *world) verify(s step) error {
 		sub.stage = ended
 		return nil
 	}
-	if sub.stage = inHand; w.base.UnderWay() {
+	if sub.stage = inHand; w.base.Full() {
 		return nil
 	}
 	return w.send(s.arg)
@@ -34,7 +34,7 @@ func (w *world) renew(p *scheduler.Plan) {
 	w.based = fmt.Sprint(w.base.Snap.Index())
 }
 
-// send hands a verified plan to the log. The one before it has ended.
+// send hands a verified plan to the log.
 func (w *world) send(i int) error {
 	sub := &w.subs[i]
 	if w.base.Snap == nil {
@@ -45,14 +45,36 @@ func (w *world) send(i int) error {
 	if err != nil {
 		return err
 	}
+	if w.sys.seams.send(&w.base, w.latest().Index(), req) != nil {
+		return w.refuse(i, entry)
+	}
 	sub.entry, sub.stage = entry, sent
-	w.sys.seams.send(&w.base, w.latest().Index(), req)
 	w.based += placements(sub.result)
 	return nil
 }
 
-// land applies the plan that is on its way to the log, if there is one, and lets the applier know
-// as soon as it looks.
+// refuse answers a plan that is on its way to the log as one that failed.
+func (w *world) refuse(i int, entry []byte) error {
+	sub := w.subs[i]
+	w.subs[i].entry, w.subs[i].stage, w.subs[i].refused, w.subs[i].worker = entry, sent, true, -1
+	if w.answered(sub); sub.worker >= 0 {
+		return w.give(sub.worker)
+	}
+	return nil
+}
+
+// landAll applies all plans that are on their way to the log.
+func (w *world) landAll() error {
+	for slices.ContainsFunc(w.subs, func(s submission) bool { return s.stage == sent }) {
+		if err := w.land(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// land applies the first plan that is on its way to the log, if there is one, and lets the applier
+// know as soon as it looks.
 func (w *world) land() error {
 	i := slices.IndexFunc(w.subs, func(s submission) bool { return s.stage == sent })
 	if i < 0 {
@@ -64,6 +86,10 @@ func (w *world) land() error {
 	}
 	sub.stage = ended
 	w.apply(fmt.Sprintf("plan %s on %d:%s", sub.plan.EvalID, sub.plan.SnapshotIndex, placements(sub.result)), sub.entry)
+	if sub.refused {
+		w.subs = append(w.subs[:i:i], w.subs[i+1:]...)
+		return nil
+	}
 	r := *sub.result
 	r.AllocIndex = w.latest().Index()
 	if r.RefreshIndex != 0 {

@@ -1,6 +1,11 @@
 package explore
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/leader"
+)
 
 // Bounds limit the system that is searched. Start from DefaultBounds.
 type Bounds struct {
@@ -16,8 +21,15 @@ type Bounds struct {
 	Failovers int `json:"failovers"` // the leader is deposed, and another restores from state
 	Lost      int `json:"lost"`      // the answer to a plan is lost on its way
 
+	// Sooner is how often a user's entry comes before those of plans that are under way already.
+	Sooner int `json:"sooner"`
 	// KeptSnapshot is the habit of old releases' appliers; see leader.PlanBase.
 	KeptSnapshot bool `json:"kept_snapshot"`
+	// These are of config.DesignConfig.
+	SkipQueued  bool `json:"skip_queued"`
+	NewestState bool `json:"newest_state"`
+	Pipeline    int  `json:"pipeline"` // 0 to 3
+	NackUnseen  bool `json:"nack_unseen"`
 	// MaxStates ends a longer search unfinished.
 	MaxStates int `json:"max_states"`
 }
@@ -38,6 +50,16 @@ func (e *BoundError) Error() string {
 	return fmt.Sprintf("bound %s is %d: it must be from %d to %d", e.Bound, e.Value, e.Low, e.High)
 }
 
+// design returns what of the bounds is a design.
+func (b Bounds) design() config.DesignConfig {
+	return config.DesignConfig{SkipQueued: b.SkipQueued, NewestState: b.NewestState, Pipeline: b.Pipeline, NackUnseen: b.NackUnseen}
+}
+
+// planBase returns what an applier begins with.
+func (b Bounds) planBase() leader.PlanBase {
+	return leader.NewPlanBase(config.Habits{KeptSnapshot: b.KeptSnapshot}, b.design())
+}
+
 // Check returns a *BoundError if the bounds cannot be searched. Run calls it.
 func (b Bounds) Check() error {
 	for _, e := range []BoundError{
@@ -49,6 +71,8 @@ func (b Bounds) Check() error {
 		{"timeouts", b.Timeouts, 0, 4},
 		{"failovers", b.Failovers, 0, 4},
 		{"lost", b.Lost, 0, 4},
+		{"sooner", b.Sooner, 0, 2},
+		{"pipeline", b.Pipeline, 0, 3},
 		{"max-states", b.MaxStates, 1, 1_000_000_000},
 	} {
 		if e.Value < e.Low || e.Value > e.High {

@@ -53,7 +53,7 @@ func (w *world) checkHeld(h broker.Held) error {
 }
 
 func (w *world) isSubmitted(token string) bool {
-	return slices.ContainsFunc(w.subs, func(s submission) bool { return s.plan.EvalToken == token })
+	return slices.ContainsFunc(w.subs, func(s submission) bool { return s.plan.EvalToken == token && !s.refused })
 }
 
 // nobodyHas reports whether an evaluation that was delivered waits for its nack timer alone.
@@ -120,7 +120,7 @@ func (w *world) checkQuiet() error {
 // key appends what tells an observed world from others. Workers have no names, and of time only
 // the order of deadlines matters. All that the log says is in the hash of its entries.
 func (w *world) key(to []byte) []byte {
-	to = fmt.Append(to, w.history, w.owed, w.registered, w.triggers, w.downs, w.timeouts, w.failovers, w.lost, w.based, w.base.UnderWay())
+	to = fmt.Append(to, w.history, w.owed, w.registered, w.triggers, w.downs, w.timeouts, w.failovers, w.lost, w.sooner, w.based, w.base.UnderWay())
 	place := func(kind byte, held []broker.Held) {
 		for _, h := range held {
 			to = append(append(to, kind), h.Eval.ID...)
@@ -136,7 +136,7 @@ func (w *world) key(to []byte) []byte {
 		to = append(append(to, 'c'), e.ID...)
 	}
 	for _, s := range w.subs {
-		to = fmt.Append(to, "|", s.plan.EvalID, s.plan.SnapshotIndex, s.stage, s.failed, s.worker >= 0, w.holds(s.plan.EvalToken))
+		to = fmt.Append(to, "|", s.plan.EvalID, s.plan.SnapshotIndex, s.stage, s.refused, s.worker >= 0, w.holds(s.plan.EvalToken))
 		if s.result != nil {
 			to = fmt.Append(to, placements(s.result), s.result.RefreshIndex)
 		} else {

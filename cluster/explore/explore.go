@@ -28,7 +28,7 @@ type Report struct {
 // progress, if that is not nil, with the number of states so far. The error is that of the bounds
 // or of ctx.
 func Run(ctx context.Context, p broker.Policy, bounds Bounds, progress func(states int)) (*Report, error) {
-	return run(ctx, p, bounds, sound(), progress)
+	return run(ctx, p, bounds, sound(bounds), progress)
 }
 
 func run(ctx context.Context, p broker.Policy, bounds Bounds, seams seams, progress func(states int)) (*Report, error) {
@@ -63,17 +63,19 @@ type seams struct {
 	begin   func(*leader.PlanBase, *scheduler.Plan) (renew bool)
 	// renew is the index of the state that the applier takes when it must include one.
 	renew func(least, latest uint64) uint64
-	send  func(b *leader.PlanBase, applied uint64, r *state.PlanResults)
+	send  func(b *leader.PlanBase, applied uint64, r *state.PlanResults) error
 	// planEval is the evaluation that the entry of a plan names.
 	planEval func(*scheduler.Plan) string
 	// forgetsAnswer: a worker whose wait ends at the instant of its answer does not look for one.
 	forgetsAnswer bool
 }
 
-func sound() seams {
+func sound(b Bounds) seams {
 	return seams{
-		waitIndex: leader.WaitIndex,
-		pause:     (*broker.EvalBroker).PauseNackTimeout,
+		waitIndex: func(snap *state.Snapshot, e *broker.Evaluation) uint64 {
+			return leader.WaitIndex(b.design(), snap, e)
+		},
+		pause: (*broker.EvalBroker).PauseNackTimeout,
 		resume: func(b *broker.EvalBroker, now time.Time, id, token string) {
 			_ = b.ResumeNackTimeout(now, id, token) // an evaluation that is gone by then has no timer
 		},

@@ -25,6 +25,13 @@ func bounds(change func(b *Bounds)) Bounds {
 	return b
 }
 
+// skipping are bounds in which the change of a node finds an evaluation of the job that no worker has.
+func skipping(newest bool) Bounds {
+	return bounds(func(b *Bounds) {
+		b.Jobs, b.Triggers, b.Downs, b.Failovers, b.SkipQueued, b.NewestState = 1, 1, 1, 1, true, newest
+	})
+}
+
 // TestSound searches small systems with one fault of some kinds. The number of states is part of the
 // expectation: one that drops shows that the search misses some.
 func TestSound(t *testing.T) {
@@ -40,6 +47,11 @@ func TestSound(t *testing.T) {
 		{"all of it to one job", broker.Shedding(), bounds(func(b *Bounds) { b.Jobs, b.Downs, b.Timeouts, b.Failovers = 1, 1, 1, 1 }), 16991},
 		{"triggers while it is worked on", broker.Shedding(), bounds(func(b *Bounds) { b.Jobs, b.Triggers, b.Timeouts, b.Failovers = 1, 2, 1, 1 }), 124974},
 		{"an applier that keeps its state", broker.Legacy(), bounds(func(b *Bounds) { b.Timeouts, b.KeptSnapshot = 1, true }), 13183},
+		{"an evaluation is skipped, and workers wait for the newest state", broker.Shedding(), skipping(true), 48833},
+		{"workers wait for the newest state", broker.Legacy(), bounds(func(b *Bounds) { b.Timeouts, b.Failovers, b.NewestState = 1, 1, true }), 101109},
+		{"two plans at a time", broker.Shedding(), bounds(func(b *Bounds) { b.Failovers, b.Pipeline = 1, 2 }), 11394},
+		{"two plans at a time, and a node goes down", broker.Shedding(), bounds(func(b *Bounds) { b.Jobs, b.Triggers, b.Downs, b.Pipeline = 1, 1, 1, 2 }), 4425},
+		{"two plans at a time, and an applier's old state", broker.Shedding(), bounds(func(b *Bounds) { b.Room, b.Sooner, b.Failovers, b.Pipeline = 2, 1, 1, 2 }), 11655},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := Run(t.Context(), tt.policy, tt.bounds, nil)
@@ -61,7 +73,8 @@ func text(t *testing.T, r *Report) string {
 	return b.String()
 }
 
-// TestFound are two histories that the service, and Nomad's, does not survive (docs/adr/0508).
+// TestFound are histories that the service does not survive: those of Nomad's that it shares
+// (docs/adr/0508), and those of designs.
 func TestFound(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -70,6 +83,9 @@ func TestFound(t *testing.T) {
 	}{
 		{"a worker that lost its call nacks, and its plan is applied beside that of the next", bounds(func(b *Bounds) { b.Lost = 1 }), "no plan applied twice"},
 		{"a plan is verified, waits, and is applied after its node went down", bounds(func(b *Bounds) { b.Room, b.Downs = 2, 1 }), "convergence"},
+		{"an evaluation is skipped for one that a worker takes with an older state", skipping(false), "no lost wake-up"},
+		{"a refused worker tries again on a state without the plan that it was refused for", bounds(func(b *Bounds) { b.Sooner = 1 }), "placement"},
+		{"a plan fails for the applier's old state, and is applied all the same", bounds(func(b *Bounds) { b.Room, b.Sooner, b.Pipeline, b.NackUnseen = 2, 1, 1, true }), "no node overcommitted"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if testing.Short() && tt.bounds.Room > 1 {
@@ -142,7 +158,7 @@ func TestPlanted(t *testing.T) {
 			bounds(func(b *Bounds) { b.Jobs, b.Workers = 1, 1 }), "no lost wake-up", 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := sound()
+			s := sound(tt.bounds)
 			tt.bug(&s)
 			r, err := run(t.Context(), broker.Shedding(), tt.bounds, s, nil)
 			if err != nil {
@@ -160,7 +176,7 @@ func TestPlanted(t *testing.T) {
 // TestPlacedOnADeadNode: a plan must not place anything on a node that was down in the state on which
 // it was made. No bug of one part alone leads there: the applier would refuse it.
 func TestPlacedOnADeadNode(t *testing.T) {
-	w := newWorld(newSystem(broker.Shedding(), DefaultBounds(), sound()))
+	w := newWorld(newSystem(broker.Shedding(), DefaultBounds(), sound(DefaultBounds())))
 	on := func(index uint64) error {
 		return w.checkPlan(&submission{
 			plan:   &scheduler.Plan{SnapshotIndex: index},

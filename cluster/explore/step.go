@@ -33,6 +33,7 @@ type stepKind struct {
 var (
 	stepRegister = &stepKind{true, "a user registers job JOB", (*world).registerJob}
 	stepTrigger  = &stepKind{true, "a user has job JOB evaluated", (*world).trigger}
+	stepSooner   = &stepKind{true, "a user registers job JOB, in an entry before those of the plans under way", (*world).registerJob}
 	stepDown     = &stepKind{true, "the small node goes down", (*world).down}
 	stepEvals    = &stepKind{false, "the leader writes the evaluations for that", (*world).nodeEvals}
 
@@ -65,6 +66,9 @@ var (
 func (w *world) steps() (to []step) {
 	if w.registered < len(w.jobs) {
 		to = append(to, step{kind: stepRegister, arg: w.registered})
+		if w.sooner > 0 && slices.ContainsFunc(w.subs, func(s submission) bool { return s.stage == sent }) {
+			to = append(to, step{kind: stepSooner, arg: w.registered, alt: 1})
+		}
 	}
 	for j := range w.registered {
 		if w.triggers > 0 {
@@ -140,7 +144,9 @@ func (w *world) leaderSteps(to []step) []step {
 		case inHand:
 			verified = i
 		case sent:
-			sending = i
+			if sending < 0 {
+				sending = i
+			}
 		case ended:
 			to = append(to, step{kind: stepAnswer, arg: i})
 		}
@@ -148,7 +154,7 @@ func (w *world) leaderSteps(to []step) []step {
 	if first >= 0 && verified < 0 {
 		to = append(to, step{kind: stepVerify, arg: first})
 	}
-	if verified >= 0 && sending < 0 {
+	if verified >= 0 && !w.base.Full() {
 		to = append(to, step{kind: stepSend, arg: verified})
 	}
 	if sending >= 0 {
@@ -235,7 +241,10 @@ func (w *world) triggered(job int) { w.jobs[job].newest = w.latest().Index() }
 func (w *world) registerJob(s step) error {
 	w.registered++
 	e := w.newEval(s.arg, broker.TriggeredByJobRegister)
-	w.write("register "+jobNames[s.arg], fsm.JobRegister.With(&fsm.JobRegisterRequest{Eval: e, Job: &rpc.Job{
+	if w.sooner -= s.alt; s.alt == 0 {
+		w.landAll()
+	}
+	w.insert("register "+jobNames[s.arg], fsm.JobRegister.With(&fsm.JobRegisterRequest{Eval: e, Job: &rpc.Job{
 		Namespace: "default", ID: jobNames[s.arg], Type: types[s.arg], Priority: 50, Datacenters: []string{"dc1"},
 		TaskGroups: []rpc.TaskGroup{{Name: "group", Count: 1, Resources: oneAlloc}},
 	}}))
@@ -262,14 +271,19 @@ func (w *world) down(step) error {
 // nodeEvals writes an evaluation for every job that has an allocation on the node.
 func (w *world) nodeEvals(step) error {
 	w.owed = false
-	w.land()
+	w.landAll()
 	var evals []*broker.Evaluation
 	for j := range w.jobs {
 		for _, a := range w.latest().NodeAllocs(smallNode).All() {
-			if a.JobID == jobNames[j] {
-				evals = append(evals, w.newEval(j, broker.TriggeredByNodeUpdate))
-				break
+			if a.JobID != jobNames[j] {
+				continue
 			}
+			if w.sys.bounds.SkipQueued && w.b.Queued(broker.JobID{Namespace: a.Namespace, ID: a.JobID}) {
+				w.triggered(j) // by the entry that took the node down
+			} else {
+				evals = append(evals, w.newEval(j, broker.TriggeredByNodeUpdate))
+			}
+			break
 		}
 	}
 	if len(evals) == 0 {
@@ -298,7 +312,7 @@ func (w *world) reap(step) error {
 func (w *world) failover(s step) error {
 	w.failovers--
 	if s.alt == 0 {
-		if err := w.land(); err != nil {
+		if err := w.landAll(); err != nil {
 			return err
 		}
 	}
@@ -314,7 +328,7 @@ func (w *world) failover(s step) error {
 	w.subs = kept
 	w.b.SetEnabled(w.now, false)
 	w.serve()
-	w.base, w.based = leader.PlanBase{Keeps: w.sys.bounds.KeptSnapshot}, ""
+	w.base, w.based = w.sys.bounds.planBase(), ""
 	w.b.SetEnabled(w.now, true)
 	for _, e := range leader.PendingEvals(w.latest()) {
 		w.b.Enqueue(w.now, e)
@@ -333,7 +347,7 @@ func (w *world) describe(s step) string {
 		held = w.view.Unacked[s.arg].Eval.ID
 	case stepAsk:
 		job = jobNames[s.alt]
-	case stepRegister, stepTrigger:
+	case stepRegister, stepSooner, stepTrigger:
 		job = jobNames[s.arg]
 	default:
 		if s.arg < len(w.workers) && w.workers[s.arg].eval != nil {

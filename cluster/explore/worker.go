@@ -99,21 +99,26 @@ func (w *world) lose(s step) error {
 	return w.give(s.arg)
 }
 
-// answer ends the call that submitted a plan. The nack timer of the evaluation runs again.
-func (w *world) answer(s step) error {
-	sub := w.subs[s.arg]
-	w.subs = append(w.subs[:s.arg:s.arg], w.subs[s.arg+1:]...)
+// answered ends the call that submitted a plan, for the leader. The nack timer of the evaluation
+// runs again.
+func (w *world) answered(sub submission) {
 	w.elapse()
 	w.sys.seams.resume(w.b, w.now, sub.plan.EvalID, sub.plan.EvalToken)
 	w.serve()
 	if sub.worker < 0 {
 		w.orphans = append(w.orphans, sub.plan.EvalToken)
+	}
+}
+
+// answer ends the call that submitted a plan, and its worker goes on.
+func (w *world) answer(s step) error {
+	sub := w.subs[s.arg]
+	w.subs = append(w.subs[:s.arg:s.arg], w.subs[s.arg+1:]...)
+	w.answered(sub)
+	if sub.worker < 0 {
 		return nil
 	}
 	wk := &w.workers[sub.worker]
-	if sub.failed {
-		return w.give(sub.worker)
-	}
 	wk.attempts = append([]attempt(nil), wk.attempts...)
 	wk.attempts[len(wk.attempts)-1].result = sub.result
 	wk.plan = nil

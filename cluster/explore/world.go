@@ -83,8 +83,9 @@ type submission struct {
 	plan   *scheduler.Plan
 	stage  stage
 	result *scheduler.PlanResult
-	failed bool
 	entry  []byte // once it is sent
+	// refused: its worker was told that it failed, although it is sent.
+	refused bool
 }
 
 // jobState has the indexes that say whether the job is owed a scheduling run.
@@ -114,7 +115,7 @@ type world struct {
 	orphans    []string // tokens of deliveries whose workers have lost their calls
 	deliveries uint64
 
-	registered, triggers, downs, timeouts, failovers, lost int // left
+	registered, triggers, downs, timeouts, failovers, lost, sooner int // left
 
 	view broker.State // filled by observe
 }
@@ -123,8 +124,8 @@ func newWorld(s *system) *world {
 	b := s.bounds
 	w := &world{
 		sys: s, snaps: []*state.Snapshot{state.New().Snapshot()}, now: time.Unix(0, 0).UTC(),
-		jobs: make([]jobState, b.Jobs), workers: make([]worker, b.Workers), base: leader.PlanBase{Keeps: b.KeptSnapshot},
-		triggers: b.Triggers, downs: b.Downs, timeouts: b.Timeouts, failovers: b.Failovers, lost: b.Lost,
+		jobs: make([]jobState, b.Jobs), workers: make([]worker, b.Workers), base: b.planBase(),
+		triggers: b.Triggers, downs: b.Downs, timeouts: b.Timeouts, failovers: b.Failovers, lost: b.Lost, sooner: b.Sooner,
 		b: broker.New(broker.Config{
 			Policy: s.policy, Rand: s.rand, DeliveryLimit: 100,
 			NackTimeout: nackTimeout, InitialNackDelay: redeliveryDelay, SubsequentNackDelay: redeliveryDelay,
@@ -163,11 +164,16 @@ func (w *world) latest() *state.Snapshot { return w.snaps[len(w.snaps)-1] }
 
 // write appends an entry to the log and applies it. What is on its way to the log comes before.
 func (w *world) write(text string, c fsm.Command) {
+	w.landAll()
+	w.insert(text, c)
+}
+
+// insert applies an entry that comes before those on their way.
+func (w *world) insert(text string, c fsm.Command) {
 	data, err := c.Encode()
 	if err != nil {
 		panic(fmt.Sprintf("explore: %v", err)) // a bug in this program
 	}
-	w.land()
 	w.apply(text, data)
 }
 

@@ -44,6 +44,13 @@ type NodeServer interface {
 	UpdateAlloc(ctx context.Context, req *AllocUpdateRequest) (*WriteResponse, error)
 }
 
+// Clients is what a server needs of clients.
+type Clients interface {
+	// Reach returns the server, counted from 0, that the client of a node is connected to, and
+	// whether the client runs. One that does not run does not answer.
+	Reach(nodeID string) (server int, runs bool)
+}
+
 // ClientAllocsCall is what is left of a call of GetClientAllocs when it can be answered.
 type ClientAllocsCall func() (*NodeClientAllocsResponse, error)
 

@@ -31,7 +31,7 @@ designs. A design that replaces the broker, such as work-queue, is a broker by i
 				return err
 			}
 			for _, d := range designs.All() {
-				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s.\n  Nomad: %s.\n  Cost: %s.\n", d.Word, d.Summary, d.Source, d.Cost); err != nil {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s.\n  Nomad: %s.\n  Cost: %s.\n", d.Syntax(), d.Summary, d.Source, d.Cost); err != nil {
 					return err
 				}
 			}

@@ -125,7 +125,7 @@ var layers = []layer{
 	},
 	{
 		part: "cluster/explore", own: []string{
-			"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/internal/fsm", "cluster/internal/leader", "internal/interleave",
+			"broker", "cluster/rpc", "cluster/state", "cluster/scheduler", "cluster/internal/config", "cluster/internal/fsm", "cluster/internal/leader", "internal/interleave",
 		},
 		reason: "the explorer tries orders of steps of what has neither goroutines nor a clock; it starts no server",
 	},

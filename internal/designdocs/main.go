@@ -9,8 +9,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/simctl/simctl/internal/madeby"
@@ -19,7 +21,7 @@ import (
 )
 
 func main() {
-	err := errors.New("usage: designdocs DIRECTORY RESULTS...; each directory of Results is of one number of nodes, and has one of each scenario")
+	err := errors.New("usage: designdocs DIRECTORY RESULTS...; each directory of Results is of one number of nodes")
 	if len(os.Args) >= 3 {
 		err = write(os.Args[1], os.Args[2:])
 	}
@@ -39,28 +41,83 @@ const (
 // compared are the runs of one number of nodes, by scenario and then by broker.
 type compared map[string]map[string]*metrics.Result
 
+// target is the make target that pages name.
+const target = "designs"
+
 func write(dir string, from []string) error {
-	var tables bytes.Buffer
+	page := filepath.Join(dir, "README.md")
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	tables := readTables(string(text))
 	for i, results := range from {
 		c, err := load(results)
 		if err != nil {
 			return err
 		}
-		if tables.Len() > 0 {
-			tables.WriteByte('\n')
+		at := slices.IndexFunc(tables, func(t *table) bool { return t.settings == settings(c) })
+		if at < 0 {
+			at, tables = len(tables), append(tables, &table{settings(c), map[string][]string{}})
 		}
-		table(&tables, c)
-		if i > 0 {
+		if tables[at].update(c); i > 0 {
 			continue // the charts are of the first
 		}
 		if err := draw(dir, c); err != nil {
 			return err
 		}
 	}
-	return madeby.Put(filepath.Join(dir, "README.md"), "designs", tables.Bytes())
+	var all bytes.Buffer
+	for i, t := range tables {
+		if i > 0 {
+			all.WriteByte('\n')
+		}
+		t.write(&all, t.brokers())
+	}
+	if err := madeby.Put(page, target, all.Bytes()); err != nil {
+		return err
+	}
+	for _, d := range designs.All() {
+		if err := madeby.Put(filepath.Join(dir, d.Word+".md"), target, []byte(about(d, tables))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// load reads the Results below a directory, and holds them to being of the same brokers.
+// about is the part of a design's own page that its words and the runs make.
+func about(d designs.Design, tables []*table) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "- **What it does.** %s.\n- **Nomad.** %s.\n- **What it costs.** %s.\n\n", capital(d.Summary), capital(d.Source), capital(d.Cost))
+	fmt.Fprintf(&b, "```sh\nsimctl scenario heartbeat-storm --nodes 1000 --broker legacy,shedding,%s\n```\n\n", d.Broker())
+	for _, t := range tables {
+		if t.rows[short(d.Broker())] != nil {
+			t.write(&b, []string{"legacy", "shedding", short(d.Broker())})
+			b.WriteByte('\n')
+		}
+	}
+	fmt.Fprintf(&b, "The columns are those of [all designs](README.md#side-by-side).\n\n![Growth of the Raft log under legacy, shedding and %s](%s.png)\n", d.Broker(), d.Word)
+	return b.String()
+}
+
+func capital(s string) string {
+	if first, _, _ := strings.Cut(s, " "); strings.Contains(first, "/") { // the name of a file
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// all returns the runs.
+func (c compared) all() (runs []*metrics.Result) {
+	for _, scenario := range []string{storm, flapping, failover} {
+		for _, broker := range slices.Sorted(maps.Keys(c[scenario])) {
+			runs = append(runs, c[scenario][broker])
+		}
+	}
+	return runs
+}
+
+// load reads the Results below a directory.
 func load(dir string) (compared, error) {
 	c := compared{}
 	for _, scenario := range []string{storm, flapping, failover} {
@@ -73,24 +130,22 @@ func load(dir string) (compared, error) {
 			c[scenario][r.Run.Broker] = r
 		}
 	}
-	for scenario, runs := range c {
-		for broker := range c[storm] {
-			if len(runs) > 0 && runs[broker] == nil { // a scenario may be too large to have been run
-				return nil, fmt.Errorf("%s has no Result of %s in %s: run make designs", dir, broker, scenario)
-			}
-		}
-	}
-	if len(c[storm]) == 0 {
-		return nil, fmt.Errorf("%s has no Results: run make designs", filepath.Join(dir, storm))
+	if len(c.all()) == 0 {
+		return nil, fmt.Errorf("%s has no Results: run make designs", dir)
 	}
 	return c, nil
 }
 
-// draw draws the trade-off of all brokers in the storm, and the log of each design that replaces
-// the broker beside those of legacy and shedding.
+// draw draws the trade-off of all brokers in the storm, and the log of each design beside those of
+// legacy and shedding.
 func draw(dir string, c compared) error {
+	for _, broker := range []string{"legacy", "shedding"} {
+		if c[storm][broker] == nil {
+			return fmt.Errorf("there is no Result of %s in %s to draw beside others: run make designs", broker, storm)
+		}
+	}
 	var all []*metrics.Result
-	for _, broker := range c.brokers() {
+	for _, broker := range slices.Sorted(maps.Keys(c[storm])) {
 		if !strings.Contains(broker, "+") || strings.Count(broker, "+") == 1 && c.tells(broker) {
 			all = append(all, c[storm][broker])
 		}
@@ -99,7 +154,7 @@ func draw(dir string, c compared) error {
 		return err
 	}
 	for _, d := range designs.All() {
-		if r := c[storm][d.Word]; d.Alone && r != nil {
+		if r := c[storm][d.Broker()]; r != nil {
 			if err := madeby.Chart(dir, d.Word, "raft", []*metrics.Result{c[storm]["legacy"], c[storm]["shedding"], r}); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,8 +48,14 @@ func TestWrite(t *testing.T) {
 	}
 	page := filepath.Join(dir, "README.md")
 	begin, end := madeby.Lines("designs")
-	if err := os.WriteFile(page, []byte("before\n"+begin+"old\n"+end+"after\n"), 0o644); err != nil {
-		t.Fatal(err)
+	pages := []string{page}
+	for _, d := range designs.All() {
+		pages = append(pages, filepath.Join(dir, d.Word+".md"))
+	}
+	for _, page := range pages {
+		if err := os.WriteFile(page, []byte("before\n"+begin+"old\n"+end+"after\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := write(dir, []string{results}); err != nil {
 		t.Fatal(err)
@@ -81,23 +88,57 @@ func TestWrite(t *testing.T) {
 		}
 	}
 
-	if err := os.Remove(filepath.Join(results, failover, "legacy.json")); err != nil {
+	// Another design is run by itself, with the brokers that it is compared with.
+	for _, file := range []string{filepath.Join(storm, "work-queue.json"), filepath.Join(failover, "legacy.json")} {
+		if err := os.Remove(filepath.Join(results, file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result(t, results, storm, "shedding+up-only", 1500, true)
+	if err := write(dir, []string{results}); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(dir, []string{results}); err == nil || !strings.Contains(err.Error(), "no Result of legacy") {
+	again, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := "| `+up-only` | 1,500 | 0:02.0 | 0:03.0 | – | – | – | – | – | 42 | 1,507 | yes | allocations"
+	if lines := slices.DeleteFunc(strings.SplitAfter(string(again), "\n"), func(l string) bool { return strings.HasPrefix(l, row) }); strings.Join(lines, "") != got {
+		t.Errorf("with another row, which begins with %q, the page was\n%sand is\n%s", row, got, again)
+	}
+	own, err := os.ReadFile(filepath.Join(dir, "up-only.md"))
+	if err != nil || !strings.Contains(string(own), row) || !strings.Contains(string(own), "| `legacy` |") || strings.Contains(string(own), "work-queue") {
+		t.Errorf("%v; the page of the design is\n%s", err, own)
+	}
+
+	if err := os.Remove(filepath.Join(results, storm, "legacy.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(dir, []string{results}); err == nil || !strings.Contains(err.Error(), "no Result of legacy in") {
 		t.Errorf("a Result is missing, but the error is %v", err)
 	}
 }
 
-// TestPageHasEveryDesign: a design that was added is compared with the others.
-func TestPageHasEveryDesign(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "designs", "README.md"))
-	if err != nil {
-		t.Fatal(err)
+// TestPages: a design that was added is compared with the others, and has a page that says what it
+// is in its own words.
+func TestPages(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "designs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
 	}
+	all := read("README.md")
 	for _, name := range designs.Brokers() {
-		if !strings.Contains(string(text), "| `"+short(name)+"` |") {
+		if !strings.Contains(all, "| `"+short(name)+"` |") {
 			t.Errorf("the table has no row of %s: run make designs", name)
+		}
+	}
+	for _, d := range designs.All() {
+		words, _, _ := strings.Cut(about(d, nil), "The columns")
+		if page := d.Word + ".md"; !strings.Contains(read(page), words[:strings.Index(words, "```sh")]) || !strings.Contains(all, "]("+page+")") {
+			t.Errorf("docs/designs/%s does not say what the design does, or README.md does not lead there: run make designs", page)
 		}
 	}
 }

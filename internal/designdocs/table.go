@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/simctl/simctl/metrics"
@@ -13,41 +14,100 @@ import (
 	"github.com/simctl/simctl/scenarios/designs"
 )
 
+// table has a row for each broker, by the name that the page gives it.
+type table struct {
+	settings string
+	rows     map[string][]string
+}
+
+const header = "| broker | storm: entries | queue empty | recovered | flapping: entries | p99 of a decision | failover: entries | queue empty | p99 of a decision | evaluations held, at most | in state at the end | checks | what it costs |"
+
+// Columns after the broker's.
+const (
+	stormColumn    = 0
+	flappingColumn = 3
+	failoverColumn = 5
+	heldColumn     = 8
+	keptColumn     = 9
+	checksColumn   = 10
+	columns        = 11
+)
+
+// settings says what the runs have in common.
+func settings(c compared) string {
+	_, s, _ := strings.Cut(wording.Subtitle(c.all()[:1]), " · ")
+	return s
+}
+
+// tableLead follows the settings of a table.
+const tableLead = ". `+` stands for `shedding+`.\n\n"
+
+// readTables returns the tables that a page has already: a broker that is not run again keeps its
+// row, and so does a scenario its cells.
+func readTables(page string) (tables []*table) {
+	for {
+		before, after, ok := strings.Cut(page, tableLead)
+		if !ok {
+			return tables
+		}
+		t := &table{before[strings.LastIndex(before, "\n")+1:], map[string][]string{}}
+		for line := range strings.Lines(after) {
+			cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+			if name, ok := strings.CutPrefix(cells[0], "`"); ok && len(cells) > columns {
+				t.rows[strings.TrimSuffix(name, "`")] = cells[1 : columns+1]
+			} else if !strings.HasPrefix(line, "|") {
+				break
+			}
+		}
+		tables, page = append(tables, t), after
+	}
+}
+
+// update puts the cells of runs into a table.
+func (t *table) update(c compared) {
+	for _, r := range c.all() {
+		broker := r.Run.Broker
+		row := t.rows[short(broker)]
+		if row == nil {
+			row = slices.Repeat([]string{none}, columns)
+			t.rows[short(broker)] = row
+		}
+		switch r.Run.Scenario {
+		case storm:
+			wave := r.Phase("storm")
+			row[stormColumn], row[stormColumn+1], row[stormColumn+2] = grouped(wave.RaftEntries), wording.Clock(wave.QueueEmptyS), wording.Clock(wave.RecoveryS)
+		case flapping:
+			row[flappingColumn], row[flappingColumn+1] = grouped(r.Totals.RaftEntries), staleness(r)
+		case failover:
+			row[failoverColumn], row[failoverColumn+1], row[failoverColumn+2] = grouped(r.Totals.RaftEntries), wording.Clock(r.Phase("drain").QueueEmptyS), staleness(r)
+		}
+		// What other runs held, and what failed in them, may not be here to be read again.
+		row[heldColumn] = wording.Grouped(max(held(r), float64(number(row[heldColumn]))))
+		row[keptColumn] = grouped(max(kept(r), number(row[keptColumn])))
+		row[checksColumn] = verdict(row[checksColumn], r)
+	}
+}
+
+// number reads what grouped writes.
+func number(s string) uint64 {
+	n, _ := strconv.ParseUint(strings.ReplaceAll(s, ",", ""), 10, 64) // – is none
+	return n
+}
+
 // brokers returns the brokers, the one with the most entries in the storm first.
-func (c compared) brokers() []string {
-	return slices.SortedFunc(maps.Keys(c[storm]), func(a, b string) int {
-		return cmp.Or(cmp.Compare(c[storm][b].Phase("storm").RaftEntries, c[storm][a].Phase("storm").RaftEntries), cmp.Compare(a, b))
+func (t *table) brokers() []string {
+	return slices.SortedFunc(maps.Keys(t.rows), func(a, b string) int {
+		return cmp.Or(cmp.Compare(number(t.rows[b][stormColumn]), number(t.rows[a][stormColumn])), cmp.Compare(a, b))
 	})
 }
 
-// table writes a row for each broker.
-func table(w io.Writer, c compared) {
-	sub := wording.Subtitle([]*metrics.Result{c[storm]["shedding"]})
-	_, settings, _ := strings.Cut(sub, " · ")
-	fmt.Fprintf(w, "%s. `+` stands for `shedding+`.\n\n", settings)
-	fmt.Fprint(w, "| broker | storm: entries | queue empty | recovered | flapping: entries | p99 of a decision | failover: entries | queue empty | p99 of a decision | evaluations held, at most | in state at the end | checks | what it costs |\n")
-	fmt.Fprint(w, "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, broker := range c.brokers() {
-		s, f, o := c[storm][broker], c[flapping][broker], c[failover][broker]
-		wave := s.Phase("storm")
-		row := []string{"`" + short(broker) + "`", grouped(wave.RaftEntries), wording.Clock(wave.QueueEmptyS), wording.Clock(wave.RecoveryS)}
-		runs := []*metrics.Result{s}
-		if f == nil {
-			row = append(row, none, none)
-		} else {
-			row, runs = append(row, grouped(f.Totals.RaftEntries), staleness(f)), append(runs, f)
+// write writes the rows of some brokers, as far as there are any.
+func (t *table) write(w io.Writer, brokers []string) {
+	fmt.Fprintf(w, "%s%s%s\n|%s\n", t.settings, tableLead, header, strings.Repeat("---|", columns+2))
+	for _, name := range brokers {
+		if row := t.rows[name]; row != nil {
+			fmt.Fprintf(w, "| `%s` | %s | %s |\n", name, strings.Join(row, " | "), cost(long(name)))
 		}
-		if o == nil {
-			row = append(row, none, none, none)
-		} else {
-			row, runs = append(row, grouped(o.Totals.RaftEntries), wording.Clock(o.Phase("drain").QueueEmptyS), staleness(o)), append(runs, o)
-		}
-		most, left := 0.0, uint64(0)
-		for _, r := range runs {
-			most, left = max(most, held(r)), max(left, kept(r))
-		}
-		row = append(row, wording.Grouped(most), grouped(left), checks(runs...), cost(broker))
-		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
 	}
 }
 
@@ -61,6 +121,13 @@ func short(broker string) string {
 		return "+" + rest
 	}
 	return broker
+}
+
+func long(short string) string {
+	if strings.HasPrefix(short, "+") {
+		return "shedding" + short
+	}
+	return short
 }
 
 // staleness is the time from what calls for a look at a job to the end of the look, which 99 of
@@ -102,15 +169,17 @@ func kept(r *metrics.Result) (sum uint64) {
 	return sum
 }
 
-// checks names the scenarios in which an invariant failed.
-func checks(runs ...*metrics.Result) string {
+// verdict adds to a cell that names the scenarios in which an invariant failed.
+func verdict(cell string, r *metrics.Result) string {
 	var failed []string
-	for _, r := range runs {
-		if slices.ContainsFunc(r.Invariants, func(i metrics.Invariant) bool { return !i.OK }) {
-			failed = append(failed, r.Run.Scenario)
-		}
+	if names, ok := strings.CutPrefix(cell, "not in "); ok {
+		failed = strings.Split(names, ", ")
 	}
-	if failed == nil {
+	failed = slices.DeleteFunc(failed, func(name string) bool { return name == r.Run.Scenario })
+	if slices.ContainsFunc(r.Invariants, func(i metrics.Invariant) bool { return !i.OK }) {
+		failed = append(failed, r.Run.Scenario)
+	}
+	if len(failed) == 0 {
 		return "yes"
 	}
 	return "not in " + strings.Join(failed, ", ")
@@ -123,6 +192,11 @@ func cost(broker string) string {
 		return none
 	case 1:
 		return found[0].Cost
+	}
+	for _, d := range designs.All() {
+		if d.With != nil && d.Broker() == broker {
+			return d.Cost
+		}
 	}
 	return "what its parts cost"
 }

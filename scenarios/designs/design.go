@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/simctl/simctl/broker"
@@ -22,6 +23,42 @@ type Design struct {
 	Alone bool
 	// Apply makes a cluster do it.
 	Apply func(*cluster.DesignConfig)
+	// Numbered takes the place of Apply if a number follows the word, as in pipeline-8.
+	Numbered *Numbered
+	stem     string // of a numbered one, the word without the number
+	// With has the words that it makes sense with only.
+	With []string
+}
+
+// Numbered is a design of which there is one for each number.
+type Numbered struct {
+	// Usual is the number that stands for all.
+	Least, Most, Usual int
+	Apply              func(c *cluster.DesignConfig, n int)
+}
+
+// Syntax is the word, and what may follow it.
+func (d Design) Syntax() string {
+	if n := d.Numbered; n != nil {
+		return fmt.Sprintf("%s-%d to %s-%d", d.Word, n.Least, d.Word, n.Most)
+	}
+	return d.Word
+}
+
+// number returns the design for one number.
+func (d Design) number(n int) Design {
+	of := d.Numbered
+	d.stem, d.Word, d.Numbered = d.Word, fmt.Sprintf("%s-%d", d.Word, n), nil
+	d.Apply = func(c *cluster.DesignConfig) { of.Apply(c, n) }
+	return d
+}
+
+// usual returns the design, or the one that stands for those of all numbers.
+func (d Design) usual() Design {
+	if d.Numbered != nil {
+		return d.number(d.Numbered.Usual)
+	}
+	return d
 }
 
 // all has the designs in the order of their words.
@@ -37,11 +74,20 @@ func register(d Design) {
 }
 
 func find(word string) (Design, bool) {
-	i := slices.IndexFunc(all, func(d Design) bool { return d.Word == word })
-	if i < 0 {
-		return Design{}, false
+	for _, d := range all {
+		if d.Numbered == nil {
+			if d.Word == word {
+				return d, true
+			}
+			continue
+		}
+		digits, ok := strings.CutPrefix(word, d.Word+"-")
+		n, err := strconv.Atoi(digits)
+		if ok && err == nil && strconv.Itoa(n) == digits && d.Numbered.Least <= n && n <= d.Numbered.Most {
+			return d.number(n), true
+		}
 	}
-	return all[i], true
+	return Design{}, false
 }
 
 // All returns the designs in the order of their words.
@@ -51,7 +97,7 @@ func All() []Design { return slices.Clone(all) }
 func Words() []string {
 	var words []string
 	for _, d := range all {
-		words = append(words, d.Word)
+		words = append(words, d.Syntax())
 	}
 	return words
 }
@@ -61,13 +107,18 @@ func Words() []string {
 func Brokers() []string {
 	names := []string{broker.Legacy().String(), broker.Shedding().String()}
 	for _, d := range all {
-		name := d.Word
-		if !d.Alone {
-			name = broker.Shedding().String() + "+" + name
-		}
-		names = append(names, name)
+		names = append(names, d.Broker())
 	}
 	return names
+}
+
+// Broker returns the name of a broker that has the design, and what it makes sense with only.
+func (d Design) Broker() string {
+	words := append([]string{broker.Shedding().String()}, d.With...)
+	if d.Alone {
+		words = nil
+	}
+	return strings.Join(append(words, d.usual().Word), "+")
 }
 
 // Split takes the words of designs out of a broker's name. It returns the rest, which names a
@@ -79,7 +130,7 @@ func Split(name string) (policy string, found []Design) {
 		if ok && i == 0 && d.Alone {
 			rest = append(rest, broker.Shedding().String())
 		}
-		if ok && len(rest) > 0 && !slices.ContainsFunc(found, func(f Design) bool { return f.Word == word }) {
+		if ok && len(rest) > 0 && !slices.ContainsFunc(found, func(f Design) bool { return cmp.Or(f.stem, f.Word) == cmp.Or(d.stem, d.Word) }) {
 			found = append(found, d)
 		} else {
 			rest = append(rest, word)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 )
 
@@ -21,6 +22,9 @@ func TestSplit(t *testing.T) {
 		{"work-queue", "shedding", []string{"work-queue"}},
 		{"work-queue+gather-downs", "shedding", []string{"gather-downs", "work-queue"}},
 		{"legacy+work-queue", "legacy", []string{"work-queue"}},
+		{"shedding+pipeline-4", "shedding", []string{"pipeline-4"}},
+		{"shedding+pipeline-4+pipeline-8", "shedding+pipeline-8", []string{"pipeline-4"}},
+		{"shedding+pipeline-04+pipeline-0+pipeline-17+pipeline", "shedding+pipeline-04+pipeline-0+pipeline-17+pipeline", nil},
 	} {
 		policy, found := Split(tt.name)
 		var words []string
@@ -33,11 +37,15 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestBrokers: every name is of one design, but for the first two.
+// TestBrokers: every name is of one design and what it makes sense with, but for the first two.
 func TestBrokers(t *testing.T) {
 	for i, name := range Brokers() {
-		_, found := Split(name)
-		if want := min(i/2, 1); len(found) != want {
+		policy, found := Split(name)
+		want := 0
+		if i >= 2 {
+			want = 1 + len(All()[i-2].With)
+		}
+		if len(found) != want || broker.Legacy().String() != policy && broker.Shedding().String() != policy {
 			t.Errorf("%s has %d designs, want %d", name, len(found), want)
 		}
 	}
@@ -50,7 +58,7 @@ func TestBrokers(t *testing.T) {
 func TestAll(t *testing.T) {
 	for _, d := range All() {
 		var c cluster.DesignConfig
-		d.Apply(&c)
+		d.usual().Apply(&c)
 		if d.Summary == "" || d.Source == "" || d.Cost == "" || c == (cluster.DesignConfig{}) {
 			t.Errorf("%+v leaves something out, or changes nothing", d)
 		}

@@ -24,9 +24,22 @@ type DesignConfig struct {
 	DownWindow time.Duration
 	// DownSkipsSystem makes no evaluations of system jobs for nodes that are down.
 	DownSkipsSystem bool
+	// AskTimeout is how long the leader waits for an answer of a client that it has not heard of in
+	// time before its node is down. Zero means that it does not ask.
+	AskTimeout time.Duration
 	// SkipQueued makes no evaluation for a change of a node if the broker holds one of the job
 	// that no worker has.
 	SkipQueued bool
+	// NewestState makes a worker wait until its server has applied all that the leader had applied
+	// when it gave out the evaluation.
+	NewestState bool
+	// Pipeline is how many plans may be on their way to the log at a time, above zero: the applier
+	// then keeps its state meanwhile, as Habits.KeptSnapshot says. Zero means one, and the habits
+	// of the release.
+	Pipeline int
+	// NackUnseen tells the worker of a plan that it failed, although it is on its way to the log,
+	// if its evaluation is newer than the state that the applier keeps.
+	NackUnseen bool
 	// WakeAtIndex wakes workers that wait for an index when their server has applied it. In
 	// Nomad they poll.
 	WakeAtIndex bool

@@ -109,10 +109,20 @@ func PendingEvals(snap *state.Snapshot) []*broker.Evaluation {
 	return slices.SortedFunc(slices.Values(snap.EvalsByStatus(broker.StatusPending)), createdFirst)
 }
 
-// WaitIndex returns the index that a worker's state must include before it plans for an evaluation:
-// that of the newest evaluation of the job (nomad/eval_endpoint.go, getWaitIndex).
-func WaitIndex(snap *state.Snapshot, e *broker.Evaluation) uint64 {
-	return max(e.ModifyIndex, snap.JobEvals(e.Job()).MaxModifyIndex)
+// WaitIndex returns the index that a worker's state must include before it plans for an evaluation
+// that it was given just now: that of the newest evaluation of the job (nomad/eval_endpoint.go,
+// getWaitIndex), unless the design asks for more.
+func WaitIndex(d config.DesignConfig, snap *state.Snapshot, e *broker.Evaluation) uint64 {
+	index := max(e.ModifyIndex, snap.JobEvals(e.Job()).MaxModifyIndex)
+	switch {
+	case d.NewestState:
+		index = max(index, snap.Index())
+	case d.WorkQueue:
+		// In Nomad each plan raises the index of its evaluation, so that the next run of the job
+		// sees the plan.
+		index = max(index, snap.JobChangedAt(e.Job()))
+	}
+	return index
 }
 
 // bestOfEachJob returns the best evaluation of each job, and hands the others to the reaper.

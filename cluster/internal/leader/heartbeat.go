@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -14,24 +15,26 @@ import (
 type Heartbeats struct {
 	cfg    config.HeartbeatConfig
 	seed   uint64
-	expire func(nodeID string)
+	expire func(ctx context.Context, nodeID string)
 
 	mu     sync.Mutex
+	ctx    context.Context        // ends with the leadership
 	timers map[string]*time.Timer // nil while this server does not lead
 	joined timers
 }
 
 // NewHeartbeats returns a table that tracks nobody. Expire is called on a goroutine of its
-// own for each node that was not heard from in time; Stop joins it.
-func NewHeartbeats(cfg config.HeartbeatConfig, seed uint64, expire func(nodeID string)) *Heartbeats {
+// own for each node that was not heard from in time; Stop joins it. Its context is that of Start.
+func NewHeartbeats(cfg config.HeartbeatConfig, seed uint64, expire func(ctx context.Context, nodeID string)) *Heartbeats {
 	return &Heartbeats{cfg: cfg, seed: seed, expire: expire}
 }
 
 // Start arms a timer for every node that may still speak up, with the time to live
 // that a new leader grants.
-func (h *Heartbeats) Start(nodes []*rpc.Node) {
+func (h *Heartbeats) Start(ctx context.Context, nodes []*rpc.Node) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.ctx = ctx
 	h.timers = make(map[string]*time.Timer, len(nodes))
 	for _, n := range nodes {
 		if n.Status != rpc.NodeStatusDown {
@@ -75,6 +78,13 @@ func (h *Heartbeats) Clear(nodeID string) {
 	delete(h.timers, nodeID)
 }
 
+// Tracks reports whether the node must be heard from.
+func (h *Heartbeats) Tracks(nodeID string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.timers[nodeID] != nil
+}
+
 // Active returns the number of nodes that are tracked.
 func (h *Heartbeats) Active() int {
 	h.mu.Lock()
@@ -94,9 +104,10 @@ func (h *Heartbeats) arm(nodeID string, d time.Duration) {
 		h.mu.Lock()
 		_, tracked := h.timers[nodeID]
 		delete(h.timers, nodeID)
+		ctx := h.ctx
 		h.mu.Unlock()
 		if tracked {
-			h.expire(nodeID)
+			h.expire(ctx, nodeID)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ type expiries struct {
 	nodes []string
 }
 
-func (e *expiries) add(id string) {
+func (e *expiries) add(_ context.Context, id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.nodes = append(e.nodes, id)
@@ -46,7 +47,7 @@ func TestHeartbeatsOfANewLeader(t *testing.T) {
 		if _, ok := h.Reset("a"); ok || h.Active() != 0 {
 			t.Error("a server that does not lead grants a time to live")
 		}
-		h.Start([]*rpc.Node{
+		h.Start(t.Context(), []*rpc.Node{
 			{ID: "ready", Status: rpc.NodeStatusReady}, {ID: "down", Status: rpc.NodeStatusDown}, {ID: "away", Status: rpc.NodeStatusDisconnected},
 			{ID: "new", Status: rpc.NodeStatusInit},
 		})
@@ -61,7 +62,7 @@ func TestHeartbeatsOfANewLeader(t *testing.T) {
 		if got := e.take(); got != "away new ready" || h.Active() != 0 {
 			t.Errorf("%q expired, and %d nodes are tracked", got, h.Active())
 		}
-		h.Start([]*rpc.Node{{ID: "a"}, {ID: "b"}})
+		h.Start(t.Context(), []*rpc.Node{{ID: "a"}, {ID: "b"}})
 		h.Clear("b")
 		h.Clear("unknown")
 		if h.Active() != 1 {
@@ -84,7 +85,7 @@ func TestHeartbeatTTLs(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		var e expiries
 		h := NewHeartbeats(someHeartbeats, 1, e.add)
-		h.Start(nil)
+		h.Start(t.Context(), nil)
 		defer h.Stop()
 		for range 3 {
 			ttl, ok := h.Reset("a")
@@ -122,7 +123,7 @@ func TestHeardTooLate(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		var e expiries
 		h := NewHeartbeats(someHeartbeats, 1, e.add)
-		h.Start(nil)
+		h.Start(t.Context(), nil)
 		h.Reset("a")
 		h.timers["a"].Stop() // as if it had fired, and waited for the lock
 		h.Reset("a")
@@ -149,7 +150,7 @@ func TestForgottenAsItFires(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		var e expiries
 		h := NewHeartbeats(someHeartbeats, 1, e.add)
-		h.Start(nil)
+		h.Start(t.Context(), nil)
 		h.Reset("a")
 		h.mu.Lock()
 		delete(h.timers, "a") // as Clear does, which comes too late for the timer

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/scheduler"
 	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/internal/heap"
@@ -99,17 +100,40 @@ func (q *PlanQueue) Depth() int {
 }
 
 // PlanBase decides on which state the applier verifies plans (nomad/plan_apply.go). Verifying a
-// plan overlaps with committing the one before it, on a state that takes the commit for granted.
-// It is what of the applier needs neither clock nor goroutines. The zero value is ready.
+// plan overlaps with committing those before it, on a state that takes the commits for granted.
+// It is what of the applier needs neither clock nor goroutines.
 type PlanBase struct {
-	// Keeps says that the state, with what it takes for granted, is kept while plans are on their
-	// way to the log. If each plan finds the one before it still on its way, it is never renewed.
-	Keeps bool
 	// Snap is what the next plan is verified against; nil: it needs a new state.
 	Snap *state.Snapshot
 
-	underWay  bool   // a plan is on its way to the log
-	committed uint64 // the index of the last plan known to be in state
+	// keeps says that the state, with what it takes for granted, is kept while plans are on their
+	// way to the log. If each plan finds one before it still on its way, it is never renewed.
+	keeps     bool
+	depth     int // plans that may be on their way at a time
+	unseen    unseen
+	underWay  int    // plans on their way to the log
+	committed uint64 // the highest index of plans known to be in state
+}
+
+// unseen says what becomes of a plan whose evaluation is newer than the state that is kept.
+type unseen uint8
+
+const (
+	unseenRenews  unseen = iota // the next plan needs a new state
+	unseenPasses                // nothing: the evaluation is not looked for
+	unseenRefuses               // its worker is told that it failed, although it is on its way
+)
+
+// NewPlanBase returns the base of an applier that has applied nothing yet.
+func NewPlanBase(h config.Habits, d config.DesignConfig) PlanBase {
+	b := PlanBase{keeps: h.KeptSnapshot || d.Pipeline > 0, depth: max(d.Pipeline, 1)}
+	switch {
+	case d.NackUnseen:
+		b.unseen = unseenRefuses
+	case d.Pipeline > 0:
+		b.unseen = unseenPasses
+	}
+	return b
 }
 
 // Min returns the index that a new state for a plan must include: that on which the plan was
@@ -118,39 +142,54 @@ func (b *PlanBase) Min(p *scheduler.Plan) uint64 { return max(b.committed, p.Sna
 
 // Begin begins the verification of a plan, and reports whether that needs a new state.
 func (b *PlanBase) Begin(p *scheduler.Plan) (renew bool) {
-	if b.Snap != nil && b.Snap.Index() < b.Min(p) && !(b.Keeps && b.underWay) {
+	if b.Snap != nil && b.Snap.Index() < b.Min(p) && !(b.keeps && b.underWay > 0) {
 		b.Snap = nil
 	}
-	return b.Snap == nil || !b.underWay && !b.Keeps
+	return b.Snap == nil || b.underWay == 0 && !b.keeps
 }
 
-// UnderWay reports whether a plan is on its way to the log. Its end must be waited for before the
-// next is sent there.
-func (b *PlanBase) UnderWay() bool { return b.underWay }
+// UnderWay returns how many plans are on their way to the log.
+func (b *PlanBase) UnderWay() int { return b.underWay }
 
-// Next takes note of the end of the plan under way, now that another is to follow, and reports
-// whether that needs a new state. The index is zero if the plan failed.
+// Full reports whether the end of a plan must be waited for before the next is sent to the log.
+func (b *PlanBase) Full() bool { return b.underWay >= b.depth }
+
+// Next takes note of the end of the oldest plan under way, now that another is to follow, and
+// reports whether that needs a new state. The index is zero if the plan failed.
 func (b *PlanBase) Next(index uint64) (renew bool) {
-	if b.Keeps {
-		b.committed, b.underWay = max(b.committed, index), false
+	if b.keeps {
+		b.committed = max(b.committed, index)
+		b.underWay--
 		return false
 	}
 	b.End(index)
 	return true
 }
 
-// End takes note of the end of the plan under way. A state that is kept is kept, too, if the plan
-// failed: it then has a plan that no state will have.
+// End takes note of the end of the oldest plan under way. A state that is kept is kept, too, if
+// the plan failed: it then has a plan that no state will have.
 func (b *PlanBase) End(index uint64) {
-	if index > b.committed || !b.Keeps {
+	b.underWay--
+	if b.underWay == 0 && (index > b.committed || !b.keeps) {
 		b.Snap = nil
 	}
-	b.committed, b.underWay = max(b.committed, index), false
+	b.committed = max(b.committed, index)
 }
 
 // Send takes note that a plan is on its way to the log, which has applied so much, and takes it for
-// granted.
-func (b *PlanBase) Send(applied uint64, r *state.PlanResults) {
-	b.Snap, _ = b.Snap.Optimistic(applied+1, r) // after an error nil: the next plan needs a new state
-	b.underWay = true
+// granted. The error is one for the plan's worker: the state stays without the plan, which is on
+// its way all the same and which nobody waits for.
+func (b *PlanBase) Send(applied uint64, r *state.PlanResults) error {
+	if b.unseen == unseenPasses {
+		blind := *r
+		blind.EvalID = ""
+		r = &blind
+	}
+	next, err := b.Snap.Optimistic(applied+1, r)
+	if err != nil && b.unseen == unseenRefuses {
+		return err
+	}
+	b.Snap = next // after an error nil
+	b.underWay++
+	return nil
 }

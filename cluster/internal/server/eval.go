@@ -33,13 +33,7 @@ func (s *Server) dequeueEval(ctx context.Context, schedulers []string, timeout, 
 	// Nomad reads every evaluation of the job to find the newest; the store knows it,
 	// but the leader's cores pay all the same.
 	s.compute("scan/"+e.ID, time.Duration(snap.JobEvals(e.Job()).Count)*s.cfg.Costs.RPC.WaitIndexScan)
-	index := leader.WaitIndex(snap, e)
-	if s.cfg.Design.WorkQueue {
-		// In Nomad each plan raises the index of its evaluation, so that the next run of the job
-		// sees the plan.
-		index = max(index, snap.JobChangedAt(e.Job()))
-	}
-	return dequeued{eval: e, token: d.Token, waitIndex: index}, nil
+	return dequeued{eval: e, token: d.Token, waitIndex: leader.WaitIndex(s.cfg.Design, snap, e)}, nil
 }
 
 // writeEvals answers Eval.Update and Eval.Create on the leader: one

@@ -79,7 +79,7 @@ func (s *Server) establishLeadership(ctx context.Context) {
 		s.evals.Restore()
 	}
 	missed := s.periodic.Start(s.Snapshot())
-	s.beats.Start(slices.Collect(s.Snapshot().Nodes()))
+	s.beats.Start(ctx, slices.Collect(s.Snapshot().Nodes()))
 	s.established.Store(true)
 
 	s.evals.Reap(ctx, &loops)

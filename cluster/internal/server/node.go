@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -230,11 +231,14 @@ func (s *Server) leftAlone(a *rpc.Allocation, jobType string) bool {
 
 // invalidateHeartbeat marks a node down, or disconnected, that was not heard from in
 // time (nomad/heartbeat.go).
-func (s *Server) invalidateHeartbeat(nodeID string) {
+func (s *Server) invalidateHeartbeat(ctx context.Context, nodeID string) {
 	if !s.Established() || s.shared.Held.Load() {
 		return
 	}
 	s.shared.Ledger.HeartbeatMissed()
+	if s.cfg.Design.AskTimeout > 0 && s.alive(ctx, nodeID) {
+		return
+	}
 	req := &rpc.NodeUpdateStatusRequest{NodeID: nodeID, Status: rpc.NodeStatusDown, NodeEvent: "Node heartbeat missed"}
 	if mayReconnect(s.Snapshot(), nodeID, s.Wall()) {
 		req.Status = rpc.NodeStatusDisconnected

@@ -22,14 +22,15 @@ const planSnapshotTimeout = 10 * time.Second
 type planApplier struct {
 	srv  *Server
 	base leader.PlanBase
-	// committing yields the index of the plan under way, zero when it failed.
-	committing chan uint64
-	waits      sync.WaitGroup
+	// underWay yield the indexes of the plans on their way to the log, in their order; zero for
+	// one that failed.
+	underWay []chan uint64
+	waits    sync.WaitGroup
 }
 
 // applyPlans runs the applier until ctx is done.
 func (s *Server) applyPlans(ctx context.Context) {
-	a := &planApplier{srv: s, base: leader.PlanBase{Keeps: s.cfg.Habits.KeptSnapshot}}
+	a := &planApplier{srv: s, base: leader.NewPlanBase(s.cfg.Habits, s.cfg.Design)}
 	defer a.waits.Wait()
 	for {
 		p := s.plans.Dequeue(ctx)
@@ -49,11 +50,7 @@ func (s *Server) applyPlans(ctx context.Context) {
 // apply verifies one plan and starts to commit it. An error is the worker's to hear;
 // otherwise it is answered here or when the commit ends.
 func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
-	select {
-	case index := <-a.committing:
-		a.base.End(index)
-	default:
-	}
+	a.collect()
 	if a.base.Begin(p.Plan) {
 		if err := a.renew(ctx, p.Plan); err != nil {
 			return err
@@ -71,12 +68,29 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 		p.Respond(result, nil)
 		return nil
 	}
-	if a.base.UnderWay() && a.base.Next(<-a.committing) {
-		if err := a.renew(ctx, p.Plan); err != nil {
-			return err
+	for a.base.Full() {
+		index := <-a.underWay[0]
+		a.underWay = a.underWay[1:]
+		if a.base.Next(index) {
+			if err := a.renew(ctx, p.Plan); err != nil {
+				return err
+			}
 		}
 	}
 	return a.commit(p, result)
+}
+
+// collect takes note of the plans that have ended.
+func (a *planApplier) collect() {
+	for len(a.underWay) > 0 {
+		select {
+		case index := <-a.underWay[0]:
+			a.underWay = a.underWay[1:]
+			a.base.End(index)
+		default:
+			return
+		}
+	}
 }
 
 // renew takes a new state, which includes what the plan was made on.
@@ -99,9 +113,12 @@ func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult
 	}
 	// The optimistic write costs the leader what applying the entry will cost everyone.
 	a.srv.allocate("optimistic", fsm.PlanCost(p.Plan.Size(), req.Deploys(), a.srv.cfg.Costs.FSM))
-	a.base.Send(a.srv.AppliedIndex(), req)
+	if err := a.base.Send(a.srv.AppliedIndex(), req); err != nil {
+		a.waits.Go(func() { _, _ = entry.wait() }) // as the worker has its answer
+		return fmt.Errorf("plan of evaluation %s: %w", p.Plan.EvalID, err)
+	}
 	committing := make(chan uint64, 1)
-	a.committing = committing
+	a.underWay = append(a.underWay, committing)
 	a.waits.Go(func() {
 		index, err := entry.wait()
 		committing <- index

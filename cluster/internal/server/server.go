@@ -18,6 +18,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/identity"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/internal/raftnode"
+	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/scheduler"
 	"github.com/simctl/simctl/cluster/simnet"
 	"github.com/simctl/simctl/cluster/state"
@@ -44,6 +45,8 @@ type Shared struct {
 	// Held says that nodes which fall silent stay as they are.
 	Held   atomic.Bool
 	Poison Poison
+	// Clients are where servers reach clients; nil: nowhere.
+	Clients atomic.Pointer[rpc.Clients]
 	// Identities are those of the clients.
 	Identities identity.Identities
 }

@@ -190,6 +190,7 @@ func (r *run) all() (*metrics.Result, error) {
 	}
 	if r.sim != nil {
 		r.stage.Simulated = r.sim.Cluster
+		r.sim.SetClients(fleet)
 	}
 	defer r.stage.EndBehaviours()
 	if r.thorough != nil {
