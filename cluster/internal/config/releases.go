@@ -84,6 +84,9 @@ type Habits struct {
 	// KeptSnapshot makes the plan applier keep its snapshot, with what it expects of plans
 	// that are being committed, until none is.
 	KeptSnapshot bool
+	// NacksUnseen makes a plan fail, though it is on its way to the log, whose evaluation is
+	// newer than the kept snapshot.
+	NacksUnseen bool
 	// TableIndexFirst makes the first look of GetClientAllocs answer with the index of the
 	// table of allocations.
 	TableIndexFirst bool
@@ -187,7 +190,7 @@ var Changes = []Change{
 	},
 	{
 		[]Version{{2, 0, 5}}, 28249, "nomad/plan_apply.go, planApply", "the plan applier takes a new snapshot only if no plan is being committed",
-		"plans may be verified without the latest changes of nodes", func(h *Habits) { h.KeptSnapshot = true },
+		"plans may be verified without the latest changes of nodes; a plan whose evaluation is newer than the snapshot is written, and its evaluation nacked (#28444, mended by #28452 after 2.0.5)", func(h *Habits) { h.KeptSnapshot, h.NacksUnseen = true, true },
 	},
 	{
 		[]Version{{2, 0, 5}}, 28399, "nomad/node_endpoint.go, GetClientAllocs", "the first look of a query of a client's allocations answers with the index of their table",

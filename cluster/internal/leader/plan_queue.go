@@ -128,7 +128,7 @@ const (
 func NewPlanBase(h config.Habits, d config.DesignConfig) PlanBase {
 	b := PlanBase{keeps: h.KeptSnapshot || d.Pipeline > 0, depth: max(d.Pipeline, 1)}
 	switch {
-	case d.NackUnseen:
+	case d.NackUnseen || h.NacksUnseen && d.Pipeline == 0:
 		b.unseen = unseenRefuses
 	case d.Pipeline > 0:
 		b.unseen = unseenPasses
