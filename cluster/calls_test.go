@@ -139,7 +139,6 @@ func TestCallsThatAreRefused(t *testing.T) {
 			{"report of nobody", update("who", &rpc.Allocation{ID: "a"}), "not found"},
 			{"evaluate periodic", evalOf(l.EvaluateJob("default", "cron")), "periodic"},
 			{"evaluate nobody's", evalOf(l.EvaluateJob("default", "who")), `job "who"`},
-			{"stop nobody's", evalOf(l.StopJob("default", "who", false)), `job "who"`},
 			{"scale nobody's", evalOf(l.ScaleJob("default", "who", "", 1)), `job "who"`},
 			{"scale periodic", evalOf(l.ScaleJob("default", "cron", "", 1)), "periodic"},
 			{"scale a system job", evalOf(l.ScaleJob("default", "sys", "", 1)), "has no count"},
