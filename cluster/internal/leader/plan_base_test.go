@@ -61,6 +61,9 @@ func TestStatesOfPlans(t *testing.T) {
 		b := NewPlanBase(config.Habits{KeptSnapshot: keeps}, config.DesignConfig{})
 		b.Snap = s.Snapshot()
 		err := b.Send(5, &state.PlanResults{AllocsUpdated: []*rpc.Allocation{{ID: "a", NodeID: "n"}}})
+		if b.Begin(&scheduler.Plan{}) {
+			t.Errorf("the plan after it needs a new state, with the state kept %v", keeps)
+		}
 		if err != nil || b.Snap.AllocByID("a") == nil || b.Snap.Index() != 6 || !b.Full() || s.Snapshot().AllocByID("a") != nil {
 			t.Errorf("a plan on its way: %+v, want it taken for granted", b)
 		}

@@ -103,8 +103,12 @@ func (q *PlanQueue) Depth() int {
 // plan overlaps with committing those before it, on a state that takes the commits for granted.
 // It is what of the applier needs neither clock nor goroutines.
 type PlanBase struct {
-	// Snap is what the next plan is verified against; nil: it needs a new state.
+	// Snap is what a plan is verified against, after Begin; nil: it needs a new state.
 	Snap *state.Snapshot
+
+	// granted, unless it is nil, makes Snap take the plan on its way for granted. Begin calls it, for
+	// most plans have ended before the next begins.
+	granted func() (*state.Snapshot, error)
 
 	// keeps says that the state, with what it takes for granted, is kept while plans are on their
 	// way to the log. If each plan finds one before it still on its way, it is never renewed.
@@ -142,6 +146,9 @@ func (b *PlanBase) Min(p *scheduler.Plan) uint64 { return max(b.committed, p.Sna
 
 // Begin begins the verification of a plan, and reports whether that needs a new state.
 func (b *PlanBase) Begin(p *scheduler.Plan) (renew bool) {
+	if b.granted != nil {
+		_ = b.grant() // after an error there is no state
+	}
 	if b.Snap != nil && b.Snap.Index() < b.Min(p) && !(b.keeps && b.underWay > 0) {
 		b.Snap = nil
 	}
@@ -170,6 +177,7 @@ func (b *PlanBase) Next(index uint64) (renew bool) {
 // the plan failed: it then has a plan that no state will have.
 func (b *PlanBase) End(index uint64) {
 	b.underWay--
+	b.granted = nil
 	if b.underWay == 0 && (index > b.committed || !b.keeps) {
 		b.Snap = nil
 	}
@@ -185,11 +193,20 @@ func (b *PlanBase) Send(applied uint64, r *state.PlanResults) error {
 		blind.EvalID = ""
 		r = &blind
 	}
-	next, err := b.Snap.Optimistic(applied+1, r)
-	if err != nil && b.unseen == unseenRefuses {
-		return err
+	snap := b.Snap
+	b.granted = func() (*state.Snapshot, error) { return snap.Optimistic(applied+1, r) }
+	if b.keeps {
+		if err := b.grant(); err != nil && b.unseen == unseenRefuses {
+			b.Snap = snap
+			return err
+		}
 	}
-	b.Snap = next // after an error nil
 	b.underWay++
 	return nil
+}
+
+func (b *PlanBase) grant() (err error) {
+	b.Snap, err = b.granted()
+	b.granted = nil
+	return err
 }

@@ -174,6 +174,10 @@ func bounds(l *LogStore) (first, last uint64, err error) {
 func sameData(a, b *LogStore, from, to uint64) error {
 	var x, y raft.Log
 	for i := from; i <= to; i++ {
+		if shared := sharedUntil(a.LogStore, b.LogStore, i); shared > i {
+			i = shared - 1
+			continue
+		}
 		if a.Term(i) == 0 || b.Term(i) == 0 {
 			continue // a snapshot took its place
 		}

@@ -16,10 +16,10 @@ import (
 )
 
 // logOf returns a log with an entry for each word, its term and its data; "-" is no entry, as where
-// a snapshot came in between.
-func logOf(t *testing.T, words string) *LogStore {
+// a snapshot came in between. Logs share the blocks of an archive.
+func logOf(t *testing.T, archive *archive, words string) *LogStore {
 	t.Helper()
-	s := newLogStore(newMemoryLog(newArchive(4, 3)))
+	s := newLogStore(newMemoryLog(archive))
 	for i, w := range strings.Fields(words) {
 		if w == "-" {
 			continue
@@ -50,6 +50,8 @@ func TestCheck(t *testing.T) {
 		{name: "other data", logs: []string{"1a 1b", "1a 1b", "1a 1bb"}, upTo: 2, differ: "0 and 2: entry 2"},
 		{name: "other data, which the first never had", logs: []string{"- - 1c", "1a 1b 1c", "1a 1x 1c"}, upTo: 3, differ: "1 and 2: entry 2"},
 		{name: "other data, at the end of a longer log", logs: []string{"off 1a", "1a 1b", "1a 1x"}, upTo: 2, differ: "1 and 2: entry 2"},
+		{name: "other data, in an old block", logs: []string{"1a 1b 1c 1d 1e 1f 1g 1h 1i 1j", "1a 1b 1c 1d 1e 1x 1g 1h 1i 1j"}, upTo: 10, differ: "0 and 1: entry 6"},
+		{name: "other data, after a block that both share", logs: []string{"1a 1b 1c 1d 1e 1f 1g 1h 1i 1j", "1a 1b 1c 1d 1e 1f 1g 1h 1i 1x"}, upTo: 10, differ: "0 and 1: entry 10"},
 		{name: "beyond what all have applied", logs: []string{"1 1a 1b", "1a 2b"}, acked: "1", upTo: 1},
 		{name: "on a stopped server", logs: []string{"off 1x", "1a", "1a"}, upTo: 1, differ: "0 and 1: entry 1"},
 		{name: "stopped, and behind", logs: []string{"1a 1b 1c", "off 1a", "1a 1b 1c"}, acked: "1 1 1", upTo: 3},
@@ -60,11 +62,12 @@ func TestCheck(t *testing.T) {
 		{name: "which a snapshot stands for", logs: []string{"- - 1c", "1a 1b 1c"}, acked: "1 1 1", upTo: 3},
 	} {
 		var members []Member
+		archive := newArchive(4, 3)
 		for i, words := range tt.logs {
 			m := Member{Addr: string(rune('0' + i)), Running: true}
 			words, stopped := strings.CutPrefix(words, "off ")
 			words, one := strings.CutPrefix(words, "1 ")
-			m.Running, m.Logs = !stopped, logOf(t, words)
+			m.Running, m.Logs = !stopped, logOf(t, archive, words)
 			if m.Applied = uint64(len(strings.Fields(words))); one {
 				m.Applied = 1
 			}
@@ -112,7 +115,8 @@ func (unreadable) FirstIndex() (uint64, error) { return 0, errors.New("bad secto
 
 // TestCheckOfWhatCannotBeRead: it is no agreement.
 func TestCheckOfWhatCannotBeRead(t *testing.T) {
-	good, bad := logOf(t, "1a"), logOf(t, "1a")
+	archive := newArchive(4, 3)
+	good, bad := logOf(t, archive, "1a"), logOf(t, archive, "1a")
 	bad.LogStore = unreadable{bad.LogStore}
 	a := Check([]Member{{Addr: "a", Logs: good, Running: true, Applied: 1}, {Addr: "b", Logs: bad, Running: true, Applied: 1}}, &Acked{})
 	if a.Logs == nil || !strings.Contains(a.Logs.Error(), "b: read the bounds of the log: bad sector") {

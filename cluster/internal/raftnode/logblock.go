@@ -1,17 +1,14 @@
 package raftnode
 
 import (
-	"bytes"
-	"compress/flate"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"slices"
 	"sync"
 
 	"github.com/hashicorp/raft"
+	"github.com/klauspost/compress/s2"
 )
 
 // block is a run of old entries, compressed. It is never written again.
@@ -26,7 +23,7 @@ func (b *block) end() uint64 { return b.first + uint64(b.count) }
 
 // unpack returns the entries of a block.
 func (b *block) unpack() []memoryEntry {
-	packed, err := io.ReadAll(flate.NewReader(bytes.NewReader(b.bytes)))
+	packed, err := s2.Decode(nil, b.bytes)
 	if err != nil {
 		panic(fmt.Sprintf("unpack %d entries from %d on, which this process packed: %v", b.count, b.first, err))
 	}
@@ -57,56 +54,40 @@ type archive struct {
 	mu     sync.Mutex
 	seed   maphash.Seed
 	blocks []*block // the newest, for the servers that are behind to find
-	packed bytes.Buffer
-	writer *flate.Writer
+	packed []byte
 }
 
 // sharedBlocks is how many blocks an archive keeps for servers that are behind.
 const sharedBlocks = 64
 
 func newArchive(blockSize, recent int) *archive {
-	w, _ := flate.NewWriter(nil, flate.BestSpeed) // the only error is an unknown level
-	return &archive{blockSize: blockSize, recent: recent, seed: maphash.MakeSeed(), writer: w}
+	return &archive{blockSize: blockSize, recent: recent, seed: maphash.MakeSeed()}
 }
 
 // pack returns the block of these entries: that of another log, if one packed the same.
 func (a *archive) pack(first uint64, entries []memoryEntry) *block {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.packed.Reset()
-	var fields []byte
+	a.packed = a.packed[:0]
 	for _, e := range entries {
 		size := 0 // of the data, and 1; zero: none
 		if e.data != nil {
 			size = len(e.data) + 1
 		}
-		fields = fields[:0]
 		for _, f := range [...]uint64{uint64(e.term), uint64(e.kind), uint64(e.appendedAt), uint64(size)} {
-			fields = binary.AppendUvarint(fields, f)
+			a.packed = binary.AppendUvarint(a.packed, f)
 		}
-		a.packed.Write(fields)
-		a.packed.Write(e.data)
+		a.packed = append(a.packed, e.data...)
 	}
-	b := &block{first: first, count: len(entries), sum: maphash.Bytes(a.seed, a.packed.Bytes())}
+	b := &block{first: first, count: len(entries), sum: maphash.Bytes(a.seed, a.packed)}
 	same := func(c *block) bool { return c.first == b.first && c.count == b.count && c.sum == b.sum }
 	if i := slices.IndexFunc(a.blocks, same); i >= 0 {
 		return a.blocks[i]
 	}
-	b.bytes = a.compress()
+	b.bytes = slices.Clone(s2.Encode(nil, a.packed))
 	if len(a.blocks) == sharedBlocks {
 		a.blocks = slices.Delete(a.blocks, 0, 1)
 	}
 	a.blocks = append(a.blocks, b)
 	return b
-}
-
-// compress returns what is in packed.
-func (a *archive) compress() []byte {
-	var compressed bytes.Buffer
-	a.writer.Reset(&compressed)
-	_, err := a.writer.Write(a.packed.Bytes())
-	if err := errors.Join(err, a.writer.Close()); err != nil {
-		panic(fmt.Sprintf("compress %d bytes of the log in memory: %v", a.packed.Len(), err))
-	}
-	return slices.Clone(compressed.Bytes())
 }

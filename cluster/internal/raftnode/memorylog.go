@@ -83,6 +83,29 @@ func (m *memoryLog) entry(index uint64) memoryEntry {
 	return m.unpackedEntries[index-b.first]
 }
 
+// packedAt returns the block that holds an index; nil if it is not in one.
+func (m *memoryLog) packedAt(index uint64) *block {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if index < m.first || index >= m.start {
+		return nil
+	}
+	return m.blocks[m.blockOf(index)]
+}
+
+// sharedUntil returns the index after those from index on that two logs have in one block:
+// index itself if they have none there.
+func sharedUntil(a, b raft.LogStore, index uint64) uint64 {
+	x, xInMemory := a.(*memoryLog)
+	y, yInMemory := b.(*memoryLog)
+	if xInMemory && yInMemory {
+		if shared := x.packedAt(index); shared != nil && shared == y.packedAt(index) {
+			return shared.end()
+		}
+	}
+	return index
+}
+
 // blockOf returns the place of the block that holds an index; len(m.blocks) when it is none.
 func (m *memoryLog) blockOf(index uint64) int {
 	i, _ := slices.BinarySearchFunc(m.blocks, index+1, func(b *block, end uint64) int { return cmp.Compare(b.end(), end) })
