@@ -106,6 +106,11 @@ func TestAgreement(t *testing.T) {
 		{"1.4.3-1000-1", 0.05, 0.35, 0.21},
 		{"2.0.5-500-1", 0.08, 0.35, 0.05},
 		{"2.0.5-500-silent", 0.05, 0.13, 0.05},
+		// These were made after machine.hcl was written.
+		{"1.4.2-500-silent-2", 0.03, 0.10, 0.04},
+		{"1.4.3-500-1server", 0.10, 0.08, 0.05},
+		{"1.4.3-500-5servers", 0.26, 0.09, 0.07},
+		{"2.0.5-500-silent-2", 0.08, 0.13, 0.06},
 	}
 	var real []*metrics.Result
 	var specs []Spec

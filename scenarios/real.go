@@ -167,11 +167,9 @@ func (c *Compiled) runOwn(ctx context.Context, r Real, tell func(Progress)) (res
 // runIn runs in a cluster.
 func (c *Compiled) runIn(ctx context.Context, system *realcluster.Cluster, r Real, tell func(Progress)) (*metrics.Result, error) {
 	sc := c.scenario
-	said := sc.Fleet.Timing
-	if err := remote.SetHabits(&sc.Fleet.Timing, system.Version); err != nil {
+	if err := remote.SetHabits(&sc.Fleet, system.Version); err != nil {
 		return nil, err
 	}
-	sc.Fleet.FirstHeartbeat = cmp.Or(said.FirstHeartbeat, sc.Fleet.FirstHeartbeat)
 	sc.Cluster.Servers, sc.Run = system.Servers(), c.realLabel(r)
 	return run.On(ctx, &sc, system, tell)
 }

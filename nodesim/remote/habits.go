@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -47,14 +48,18 @@ func habitsOf(release string) (habits, error) {
 	return habits{}, fmt.Errorf("release %q: it must be %s or later", release, releases[0].since)
 }
 
-// SetHabits gives the intervals of a fleet their values for clients of a release.
-func SetHabits(t *nodesim.Timing, release string) error {
+// SetHabits gives clients the habits of those of a release, where nothing else was said.
+//
+// Real clients spread their first heartbeats, but the answer to the first GetClientAllocs ends that
+// wait. Clients that do not report make no such call, so they heartbeat at once.
+func SetHabits(fleet *nodesim.Config, release string) error {
 	h, err := habitsOf(release)
 	if err != nil {
 		return err
 	}
-	t.AllocSyncTypical = h.typical
-	// Real clients spread their first heartbeats. Load tests in one process do not.
-	t.FirstHeartbeat = 10 * time.Second
+	fleet.AllocSyncTypical = h.typical
+	if fleet.ReportAllocs {
+		fleet.FirstHeartbeat = cmp.Or(fleet.FirstHeartbeat, 10*time.Second)
+	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/nomadrpc"
+	"github.com/simctl/simctl/nodesim"
 )
 
 // TestTokens goes through the life of a node and compares the token of every call with what
@@ -91,6 +92,25 @@ func TestReleases(t *testing.T) {
 	for _, release := range []string{"1.3.9", "1.4", "v1.4.3", "newest", ""} {
 		if got, err := habitsOf(release); err == nil {
 			t.Errorf("%q was taken for %+v", release, got)
+		}
+	}
+}
+
+// TestFirstHeartbeats: only clients that watch their allocations spread their first heartbeats,
+// for nothing would end that wait for the others.
+func TestFirstHeartbeats(t *testing.T) {
+	for _, c := range []struct {
+		reports    bool
+		said, want time.Duration
+	}{
+		{true, 0, 10 * time.Second},
+		{false, 0, 0},
+		{true, 3 * time.Second, 3 * time.Second},
+		{false, 3 * time.Second, 3 * time.Second},
+	} {
+		fleet := nodesim.Config{ReportAllocs: c.reports, Timing: nodesim.Timing{FirstHeartbeat: c.said}}
+		if err := SetHabits(&fleet, NewestRelease); err != nil || fleet.FirstHeartbeat != c.want {
+			t.Errorf("%+v: %v, %v", c, fleet.FirstHeartbeat, err)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (c Config) fleet() (nodesim.Config, []*behaviours.Behaviour, error) {
 		}
 	}
 	cfg.RegisterStagger = cmp.Or(c.RegisterOver, cfg.RegisterStagger)
-	return cfg, own, remote.SetHabits(&cfg.Timing, cmp.Or(c.Servers.Release, remote.NewestRelease))
+	return cfg, own, remote.SetHabits(&cfg, cmp.Or(c.Servers.Release, remote.NewestRelease))
 }
 
 // Status is how a fleet does.

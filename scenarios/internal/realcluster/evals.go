@@ -30,6 +30,9 @@ type evals struct {
 	total uint64
 	seen  float64
 	rests uint64 // the log's index at the look before
+	// stale says that there is another leader since: the new one's broker holds again what the old one
+	// had seen acked last, so that what is guessed would be too many.
+	stale bool
 	// list says that servers do not count, as before 1.4.3: they list.
 	list bool
 }
@@ -50,7 +53,7 @@ func (e *evals) look(client *api.Client, index uint64, depth, acked float64) err
 		}
 		e.byStatus, e.index, e.total, e.canceled = byStatus, index, total, byStatus[broker.StatusCanceled]
 		e.seen = depth + acked + float64(e.canceled)
-		e.created = max(total, e.first) - e.first
+		e.created, e.stale = max(total, e.first)-e.first, false
 	case index != e.index:
 		return e.guess(client, depth, acked)
 	}
@@ -89,7 +92,9 @@ func (e *evals) guess(client *api.Client, depth, acked float64) error {
 		rest += n
 	}
 	guess[broker.StatusComplete] = max(total, rest) - rest
-	e.byStatus, e.created = guess, max(total, e.first)-e.first
+	if e.byStatus = guess; !e.stale {
+		e.created = max(total, e.first) - e.first
+	}
 	return nil
 }
 

@@ -204,5 +204,19 @@ func TestEvals(t *testing.T) {
 		if look(100, 40, 48); asked != before {
 			t.Errorf("counting %v: a log that rests was counted %d times more", counting, asked-before)
 		}
+		e.stale = true
+		look(150, 45, 48) // another leader holds five again that were acked
+		if e.created != 90 {
+			t.Errorf("counting %v: guessed %d created after another leader's election, want 90", counting, e.created)
+		}
+		held["pending"], held["complete"] = 42, 52
+		look(200, 42, 53)
+		if look(200, 42, 53); e.created != 94 {
+			t.Errorf("counting %v: counted %d created after another leader's election, want 94", counting, e.created)
+		}
+		held["pending"] = 44
+		if look(250, 44, 53); e.created != 96 {
+			t.Errorf("counting %v: guessed %d created, want 96", counting, e.created)
+		}
 	}
 }

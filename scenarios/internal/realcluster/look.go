@@ -51,6 +51,7 @@ func (c *Cluster) look(st *cluster.Stats, leader *server) error {
 			}
 		}
 	}
+	c.evals.stale = c.evals.stale || leader.rpc != st.Leader
 	st.Leader, st.LastIndex = leader.rpc, max(index, st.LastIndex)
 	c.lookAtBroker(st, leader.counts.now)
 	if err := c.lookAtNodes(st, leader.client); err != nil {

@@ -17,8 +17,8 @@ fsync   = "0.27ms"
 garbage = 0.6
 
 fleet {
-  report_allocations = false
-  source             = "each run says whether its clients do"
+  report_allocations = true
+  source             = "Nomad's clients do; a scenario with a variable for it says whether its clients do"
 }
 
 server_link {
