@@ -165,6 +165,11 @@ func (f *gateFlags) checkFiles(cmd *cobra.Command) error {
 		if err := checkFile("--junit", f.junit); err != nil {
 			return err
 		}
+		for _, input := range []string{f.base, f.spec.File} {
+			if sameFile(f.junit, input) {
+				return usageErrorf("--junit %q: the gate reads this file; want one of its own", f.junit)
+			}
+		}
 	}
 	if path := os.Getenv(stepSummary); f.github && path != "" {
 		if err := checkFile("$"+stepSummary, path); err != nil {
@@ -175,6 +180,13 @@ func (f *gateFlags) checkFiles(cmd *cobra.Command) error {
 		return checkFile("--baseline", f.base)
 	}
 	return nil
+}
+
+// sameFile reports whether two names are of one file that is there.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, otherErr := os.Stat(b)
+	return err == nil && otherErr == nil && os.SameFile(one, other)
 }
 
 // stepSummary is the variable of the environment that names the file of a step's summary.
@@ -298,63 +310,6 @@ func (f *gateFlags) fromBaseline(b *metrics.Baseline, args []string) error {
 		}
 	}
 	return nil
-}
-
-// write makes the runs the baseline, and says how they differ from those of the old one, if any.
-func (f *gateFlags) write(cmd *cobra.Command, old *metrics.Baseline, results []*metrics.Result) error {
-	if err := verdict(results); err != nil {
-		return fmt.Errorf("the baseline is unchanged: %w", err)
-	}
-	spec := f.spec
-	spec.Broker, spec.Source = "", ""
-	if spec.File != "" {
-		path, err := relative(filepath.Dir(f.base), spec.File)
-		if err != nil {
-			return err
-		}
-		spec.File = path
-	}
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return fmt.Errorf("write the baseline: %w", err)
-	}
-	if err := os.MkdirAll(filepath.Dir(f.base), 0o777); err != nil {
-		return err
-	}
-	next := metrics.NewBaseline(text, f.tolerance, results)
-	if err := next.WriteFile(f.base); err != nil {
-		return err
-	}
-	how := ""
-	var changes []string
-	var differences []metrics.Verdict
-	if old != nil {
-		changes, differences = old.Changes(next), old.Differences(results)
-	}
-	if f.format == "json" {
-		return reports.DifferencesJSON(cmd.OutOrStdout(), f.base, changes, differences)
-	}
-	if old != nil {
-		if err := reports.DifferenceLines(cmd.OutOrStdout(), changes, differences); err != nil {
-			return err
-		}
-		how = fmt.Sprintf(": %s", english.Plural(len(differences), "figure differs", "figures differ"))
-	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "baseline in %s%s\n", f.base, how)
-	return err
-}
-
-// relative returns the path of file as seen from dir.
-func relative(dir, file string) (string, error) {
-	from, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	to, err := filepath.Abs(file)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Rel(from, to)
 }
 
 // report writes the checks to stdout, and to JUnit and GitHub if the flags ask for it.
