@@ -2,10 +2,13 @@ package metrics
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/simctl/simctl/internal/infile"
 	"github.com/simctl/simctl/internal/outfile"
@@ -53,17 +56,14 @@ func NewBaseline(spec json.RawMessage, tolerance float64, runs []*Result) *Basel
 	return b
 }
 
-// Thresholds returns the demand that every figure be within the tolerance of the baseline's.
-// It leaves out counts that were zero.
+// Thresholds returns the demand that every figure be within the tolerance of the baseline's. What
+// was zero must stay so, but for the slack: clients that go down where none did are a finding.
 func (b *Baseline) Thresholds() []Threshold {
 	var out []Threshold
 	for _, r := range b.Runs {
 		for _, p := range r.Phases {
 			for _, name := range gateMetrics {
 				m, _ := PhaseMetric(name)
-				if m.Value(&p) == 0 && !m.Time() {
-					continue
-				}
 				slack := float64(countSlack)
 				if m.Time() {
 					slack = timeSlack
@@ -101,6 +101,62 @@ func (b *Baseline) Differences(runs []*Result) []Verdict {
 	return out
 }
 
+// Unlike compares the baseline with the phases that a scenario has now. It returns those that only
+// the baseline has, and those that only the scenario has.
+func (b *Baseline) Unlike(phases []string) (gone, fresh []string) {
+	had := b.Runs[0].phaseNames()
+	return without(had, phases), without(phases, had)
+}
+
+// without returns the names of all that are not among the others.
+func without(all, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(others, name) })
+}
+
+// Changes says, in a line each, how the next baseline differs from b in what it runs and demands.
+func (b *Baseline) Changes(next *Baseline) []string {
+	var lines []string
+	change := func(what, now, was string) {
+		if now != was {
+			lines = append(lines, fmt.Sprintf("%s: %s, was %s", what, cmp.Or(now, "unset"), cmp.Or(was, "unset")))
+		}
+	}
+	change("tolerance", number(100*next.Tolerance)+"%", number(100*b.Tolerance)+"%")
+	settings := func(of *Baseline) map[string]string {
+		run := of.Runs[0].Run
+		texts := map[string]string{"seed": strconv.FormatInt(run.Seed, 10)}
+		for name, value := range run.Params {
+			texts[name] = fmt.Sprint(value)
+		}
+		return texts
+	}
+	now, was := settings(next), settings(b)
+	names := maps.Clone(now)
+	maps.Copy(names, was)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		change(name, now[name], was[name])
+	}
+	covers := func(what string, gone, fresh []string) {
+		for _, name := range gone {
+			lines = append(lines, what+" "+name+": no longer in the baseline")
+		}
+		for _, name := range fresh {
+			lines = append(lines, what+" "+name+": new in the baseline")
+		}
+	}
+	gone, fresh := b.Unlike(next.Runs[0].phaseNames())
+	covers("phase", gone, fresh)
+	covers("broker", without(b.brokers(), next.brokers()), without(next.brokers(), b.brokers()))
+	return lines
+}
+
+func (b *Baseline) brokers() (names []string) {
+	for _, r := range b.Runs {
+		names = append(names, r.Run.Broker)
+	}
+	return names
+}
+
 // LoadBaseline reads a baseline file. The error names the file and says what is wrong.
 func LoadBaseline(path string) (*Baseline, error) {
 	data, err := infile.Read(path, infile.MostData)
@@ -114,7 +170,28 @@ func LoadBaseline(path string) (*Baseline, error) {
 	return b, nil
 }
 
+// SpoiltError is about a file that was a baseline this simctl could read, and is one again when it is
+// written anew.
+type SpoiltError struct{ err error }
+
+func (e *SpoiltError) Error() string {
+	return e.err.Error() + ": write it again with simctl gate SCENARIO --update"
+}
+
+func (e *SpoiltError) Unwrap() error { return e.err }
+
 func decodeBaseline(data []byte) (*Baseline, error) {
+	if err := intact(data); err != nil {
+		return nil, &SpoiltError{err}
+	}
+	var head struct{ Baseline *int }
+	err := json.Unmarshal(data, &head)
+	switch {
+	case err == nil && head.Baseline == nil:
+		return nil, errors.New(`not a baseline of simctl gate: it has no "baseline"`)
+	case err == nil && *head.Baseline != BaselineSchema:
+		return nil, &SpoiltError{fmt.Errorf("it is baseline version %d and this simctl reads %d", *head.Baseline, BaselineSchema)}
+	}
 	b := &Baseline{}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -141,8 +218,6 @@ func DecodeRuns(data []byte) (runs []*Result, whole bool, err error) {
 
 func (b *Baseline) validate() error {
 	switch {
-	case b.Schema != BaselineSchema:
-		return fmt.Errorf("it is baseline version %d; this simctl reads %d: write it again with simctl gate --update", b.Schema, BaselineSchema)
 	case len(b.Runs) == 0:
 		return errors.New("the baseline holds no runs")
 	case !(b.Tolerance >= 0):
@@ -150,7 +225,10 @@ func (b *Baseline) validate() error {
 	}
 	for i, r := range b.Runs {
 		if r == nil {
-			return fmt.Errorf("the baseline's runs[%d] is null: write it again with simctl gate --update", i)
+			return &SpoiltError{fmt.Errorf("the baseline's runs[%d] is null", i)}
+		}
+		if r.Schema > Schema {
+			return fmt.Errorf("the baseline's runs[%d] has schema %d, but this simctl reads up to %d: use a newer simctl", i, r.Schema, Schema)
 		}
 		if err := r.validate(); err != nil {
 			return fmt.Errorf("the baseline's run: %w", err)

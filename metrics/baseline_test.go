@@ -3,6 +3,7 @@ package metrics
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +51,8 @@ func TestBaselineHoldsRunsToWhatTheyWere(t *testing.T) {
 		{"fewer", func(r *Result) { r.Phases[0].RaftEntries = 30 }, []string{"shedding phases.drain.raft_entries"}},
 		{"a small count by two", func(r *Result) { r.Phases[0].EvalsCanceled = 7 }, nil},
 		{"a small count by three", func(r *Result) { r.Phases[0].EvalsCanceled = 6 }, []string{"shedding phases.drain.evals_canceled"}},
+		{"a count that was zero", func(r *Result) { r.Phases[0].NodesDown = 3 }, []string{"shedding phases.drain.nodes_down"}},
+		{"a count that was zero, within the slack", func(r *Result) { r.Phases[0].NodesDown = 2 }, nil},
 		{"a time that never comes now", func(r *Result) { r.Phases[0].RecoveryS = -1 }, []string{"shedding phases.drain.recovery_s"}},
 	} {
 		if got := failed(c.change); !slices.Equal(got, c.want) {
@@ -69,14 +72,44 @@ func TestBaselineHoldsRunsToWhatTheyWere(t *testing.T) {
 	}
 }
 
+func TestChanges(t *testing.T) {
+	legacy, shedding := pair()
+	old := NewBaseline(nil, 0.05, []*Result{legacy, shedding})
+	if got := old.Changes(old); got != nil {
+		t.Errorf("a baseline differs from itself: %q", got)
+	}
+	next := *shedding
+	next.Run.Seed++
+	next.Run.Params = maps.Clone(shedding.Run.Params)
+	next.Run.Params["nodes"], next.Run.Params["new"] = 120, true
+	next.Phases = append(slices.Clone(shedding.Phases[:1]), Phase{Name: "more"})
+	want := []string{
+		"tolerance: 1%, was 5%", "new: true, was unset", "nodes: 120, was 10", "seed: 1, was 0",
+		"phase storm: no longer in the baseline", "phase more: new in the baseline", "broker legacy: no longer in the baseline",
+	}
+	if got := old.Changes(NewBaseline(nil, 0.01, []*Result{&next})); !slices.Equal(got, want) {
+		t.Errorf("changes %q, want %q", got, want)
+	}
+	gone, fresh := old.Unlike([]string{"drain", "more"})
+	if !slices.Equal(gone, []string{"storm"}) || !slices.Equal(fresh, []string{"more"}) {
+		t.Errorf("gone %q, fresh %q", gone, fresh)
+	}
+}
+
 func TestLoadBaselineRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                         "not a baseline",
-		`{"schema":1,"run":{}}`:    "not a baseline",
+		"":                         "the file is empty: write it again with simctl gate SCENARIO --update",
+		`{"schema":1,"run":{}}`:    `not a baseline of simctl gate: it has no "baseline"`,
+		`{"baseline":1,`:           "truncated: its JSON breaks off at byte 14: write it again",
+		"{\n<<<<<<< HEAD\n":        "it has a merge conflict in line 2: write it again",
+		`{"baseline":1,"rums":[]}`: `it has a field "rums", which this simctl does not know`,
 		`{"baseline":2,"runs":[]}`: "baseline version 2",
 		`{"baseline":1,"runs":[]}`: "no runs",
 		`{"baseline":1,"tolerance":-1,"runs":[{"run":{"scenario":"s","broker":"b"}}]}`: "tolerance",
 		`{"baseline":1,"runs":[{"run":{}}]}`:                                           "run.scenario",
+		`{"baseline":1,"runs":[null]}`:                                                 "runs[0] is null: write it again",
+		`{"baseline":1,"runs":[{"schema":99,"run":{"scenario":"s","broker":"b"}}]}`:    "runs[0] has schema 99",
+		`{"baseline":1,"runs":[{"run":{"scenario":"s","broker":"\u001b[31mb"}}]}`:      `the text "\x1b[31mb" has a control character`,
 	} {
 		path := filepath.Join(t.TempDir(), "base.json")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/simctl/simctl/internal/infile"
 	"github.com/simctl/simctl/internal/outfile"
@@ -37,7 +39,7 @@ func Load(path string) (*Result, error) {
 
 // Decode reads a Result from the content of its file.
 func Decode(data []byte) (*Result, error) {
-	if err := checkSchema(data); err != nil {
+	if err := cmp.Or(intact(data), checkSchema(data)); err != nil {
 		return nil, err
 	}
 	r := &Result{}
@@ -45,9 +47,6 @@ func Decode(data []byte) (*Result, error) {
 	dec.DisallowUnknownFields()
 	dec.UseNumber() // parameters keep every digit, so that the digest does not change
 	if err := dec.Decode(r); err != nil {
-		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return nil, fmt.Errorf("it has a field %s, which this simctl does not know: use the simctl that wrote it, or a newer one", field)
-		}
 		return nil, fmt.Errorf("not a valid result file: %w", JSONError(err))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
@@ -59,9 +58,15 @@ func Decode(data []byte) (*Result, error) {
 	return r, nil
 }
 
-// JSONError words an error of package json about a value of the wrong type by what files say,
-// without the types of this program. It returns other errors as they are.
+// JSONError words an error of package json about an unknown field or a value of the wrong type by
+// what files say, without the types of this program. It returns other errors as they are.
 func JSONError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return fmt.Errorf("it has a field %s, which this simctl does not know: use the simctl that wrote it, or a newer one", field)
+	}
 	e, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
 		return err
@@ -86,11 +91,26 @@ func JSONError(err error) error {
 	return fmt.Errorf("%s is a JSON %s: it must be %s", cmp.Or(e.Field, "its content"), e.Value, what)
 }
 
-// checkSchema tells apart files that are no results, cut short or too new.
-func checkSchema(data []byte) error {
+// conflict begins the part of a file that git could not merge. No line of JSON begins like this.
+var conflict = regexp.MustCompile(`(?m)^<{7} `)
+
+// intact returns an error about a file that is not as a program left it: it is empty, cut short, or
+// merged by halves.
+func intact(data []byte) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return errors.New("the file is empty")
 	}
+	if at := conflict.FindIndex(data); at != nil {
+		return fmt.Errorf("it has a merge conflict in line %d", 1+bytes.Count(data[:at[0]], []byte("\n")))
+	}
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(new(json.RawMessage)); errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("the file is truncated: its JSON breaks off at byte %d", len(data))
+	}
+	return nil
+}
+
+// checkSchema tells apart files that are no results or too new.
+func checkSchema(data []byte) error {
 	var head struct {
 		Schema *int            `json:"schema"`
 		Run    json.RawMessage `json:"run"`
@@ -99,8 +119,6 @@ func checkSchema(data []byte) error {
 	err := dec.Decode(&head)
 	var typ *json.UnmarshalTypeError
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the file is truncated: its JSON breaks off at byte %d", len(data))
 	case errors.As(err, &typ):
 		return fmt.Errorf(`%w: it is JSON, but no object with a whole number "schema"`, ErrNotResult)
 	case err != nil:
@@ -119,6 +137,9 @@ func checkSchema(data []byte) error {
 func (r *Result) validate() error {
 	if r.Run.Scenario == "" || r.Run.Broker == "" {
 		return errors.New("run.scenario and run.broker must be set")
+	}
+	if text := withControl(reflect.ValueOf(r)); text != "" {
+		return fmt.Errorf("the text %q has a control character", text)
 	}
 	if r.Stopped != "" && len(r.Phases) == 0 {
 		return fmt.Errorf("it was stopped by %s in no phase", r.Stopped)
@@ -152,6 +173,33 @@ func (r *Result) validate() error {
 		return fmt.Errorf("fan_in: %w", err)
 	}
 	return nil
+}
+
+// withControl returns a text somewhere in v that a terminal would obey and not show; "" if there is
+// none.
+func withControl(v reflect.Value) (text string) {
+	switch v.Kind() {
+	case reflect.String:
+		if strings.ContainsFunc(v.String(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+			text = v.String()
+		}
+	case reflect.Pointer, reflect.Interface:
+		text = withControl(v.Elem())
+	case reflect.Struct:
+		for i := 0; i < v.NumField() && text == ""; i++ {
+			text = withControl(v.Field(i))
+		}
+	case reflect.Slice:
+		numbers := v.Type().Elem().Kind() < reflect.Array
+		for i := 0; i < v.Len() && text == "" && !numbers; i++ {
+			text = withControl(v.Index(i))
+		}
+	case reflect.Map:
+		for key, value := range v.Seq2() {
+			text = cmp.Or(text, withControl(key), withControl(value))
+		}
+	}
+	return text
 }
 
 func (d Distribution) validate() error {

@@ -61,6 +61,13 @@ func (r *Result) Phase(name string) *Phase {
 	return find(r.Phases, func(p *Phase) bool { return p.Name == name })
 }
 
+func (r *Result) phaseNames() (names []string) {
+	for _, p := range r.Phases {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 // SeriesByName returns the series of that name; nil if the run recorded none.
 func (r *Result) SeriesByName(name string) *Series {
 	return find(r.Series, func(s *Series) bool { return s.Name == name })

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -277,5 +278,33 @@ func TestPagePrintsInBrowser(t *testing.T) {
 	}
 	if n := len(regexp.MustCompile(`/Type */Page\b[^s]`).FindAll(data, -1)); n < 5 || n > 10 {
 		t.Errorf("the page prints on %d sheets, want 5 to 10", n)
+	}
+}
+
+// TestSoakPageInBrowser: the map of all pairs of the 37 events fits a window.
+func TestSoakPageInBrowser(t *testing.T) {
+	s := &metrics.Soak{Schema: metrics.Schema, Brokers: []string{"legacy"}, Schedules: []metrics.SoakSchedule{{Seed: 1}}}
+	for i := range 37 {
+		s.Words = append(s.Words, fmt.Sprintf("resume_eval_broker_%d", i))
+		s.Schedules[0].Events = append(s.Schedules[0].Events, metrics.SoakEvent{AtS: float64(i), Word: s.Words[i]})
+	}
+	dir := t.TempDir()
+	if _, err := WriteSoak(dir, s); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "report.html")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const measure = `<script>
+const map = document.querySelector(".heat");
+document.body.dataset.saw = [document.documentElement, map.parentElement].filter(e => e.scrollWidth > e.clientWidth).length;
+</script>`
+	if err := os.WriteFile(path, []byte(testbrowser.Visited(string(page), measure)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if dom := chromium(t, path, "--window-size=1280,1000", "--dump-dom"); !bytes.Contains(dom, []byte(`data-saw="0"`)) {
+		t.Errorf("the map of pairs is wider than the window: %s", regexp.MustCompile(`data-saw="[^"]*"`).Find(dom))
 	}
 }

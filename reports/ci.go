@@ -80,7 +80,7 @@ func ChecksJSON(w io.Writer, runs []*metrics.Result) error {
 
 // DifferencesJSON writes what DifferenceLines does, and the name of the baseline's file, as one
 // indented object.
-func DifferencesJSON(w io.Writer, file string, differences []metrics.Verdict) error {
+func DifferencesJSON(w io.Writer, file string, changes []string, differences []metrics.Verdict) error {
 	type difference struct {
 		Run      string   `json:"run"`
 		Metric   string   `json:"metric"`
@@ -93,8 +93,9 @@ func DifferencesJSON(w io.Writer, file string, differences []metrics.Verdict) er
 	}
 	return encodeJSON(w, struct {
 		Baseline    string       `json:"baseline"`
+		Changes     []string     `json:"changes"`
 		Differences []difference `json:"differences"`
-	}{file, all}, " ")
+	}{file, append([]string{}, changes...), all}, " ")
 }
 
 // changeText says by how much a figure differs from the baseline's; "" if no share can say it.
@@ -109,9 +110,13 @@ func changeText(v metrics.Verdict) string {
 	return wording.Percent(share) + " more"
 }
 
-// DifferenceLines writes a line for every figure that differs from a baseline's.
-func DifferenceLines(w io.Writer, differences []metrics.Verdict) error {
+// DifferenceLines writes a line for every change of what is run, and for every figure that differs
+// from a baseline's.
+func DifferenceLines(w io.Writer, changes []string, differences []metrics.Verdict) error {
 	var b strings.Builder
+	for _, line := range changes {
+		fmt.Fprintln(&b, line)
+	}
 	for _, v := range differences {
 		fmt.Fprintf(&b, "%s: %s: %s, was %s", v.Run, v.Metric, wording.Measured(v.Metric, v.Value), wording.Measured(v.Metric, *v.Baseline))
 		if change := changeText(v); change != "" {

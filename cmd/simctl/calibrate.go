@@ -55,7 +55,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	if f.out == "" || !strings.HasSuffix(f.out, ".hcl") {
 		return usageErrorf("--out %q: it must be the name of a .hcl file", f.out)
 	}
-	if err := checkFile("out", f.out); err != nil {
+	if err := checkFile("--out", f.out); err != nil {
 		return err
 	}
 	groups, specs, err := f.load(cmd, args)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -57,6 +58,8 @@ func allowed(flag *pflag.Flag, err error) error {
 		return errors.New("it must be true or false")
 	case "float64":
 		return fmt.Errorf("it must be a number, such as %s", flag.DefValue)
+	case "intSlice":
+		return errors.New("it must be whole numbers, such as 2,5")
 	}
 	if errors.Is(err, strconv.ErrRange) {
 		return errors.New("it must be a whole number of at most 18 digits")
@@ -196,4 +199,24 @@ func oneOf(value *string, kind string, known []string) pflag.Value {
 // textFormats returns the formats of a comparison that fit on stdout.
 func textFormats() []string {
 	return slices.DeleteFunc(reports.Formats(), func(f string) bool { return !reports.IsText(f) })
+}
+
+// size is an amount of memory, in bytes.
+type size int64
+
+// String writes whole MiB, which most amounts are, as people do.
+func (s size) String() string {
+	if s%(1<<20) == 0 {
+		return fmt.Sprintf("%dMiB", s>>20)
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// parseSize reads an amount of memory.
+func parseSize(s string) (size, error) {
+	v, err := humanize.ParseBytes(s)
+	if err != nil || v < 1<<20 || v > 1<<50 {
+		return 0, errors.New("it must be an amount of memory of at least 1MiB, such as 6GiB or 800MB")
+	}
+	return size(v), nil
 }

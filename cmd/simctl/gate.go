@@ -66,25 +66,32 @@ that is said; a file that --baseline names must be there.`,
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
 	bindBrokers(flags, &f.brokers, "brokers to run (default legacy,shedding)")
 	flags.StringVar(&f.spec.Cost, "cost", "", "what work costs (default: as the scenario says)")
+	f.limits.bind(flags)
 	bindFormat(flags, &f.format)
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	return cmd
 }
 
 // shaping lists the flags that change what is run.
-var shaping = []string{"var", "var-file", "seed", "broker", "release", "cost", "tolerance"}
+var shaping = []string{"var", "var-file", "seed", "broker", "release", "cost"}
 
 func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	baseline, err := f.prepare(cmd, args)
 	if err != nil {
 		return err
 	}
-	_, runs, err := f.compile()
+	one, runs, err := f.compile()
+	if err != nil && baseline != nil && !f.update {
+		return usageErrorf("what %s says to run: %w", f.base, err)
+	}
 	if err != nil {
 		return err
 	}
 	held := demands{thresholds: runs[0].Thresholds()}
 	if baseline != nil && !f.update {
+		if err := f.compare(cmd, baseline, one.PhaseNames()); err != nil {
+			return err
+		}
 		held.thresholds = append(held.thresholds, baseline.Thresholds()...)
 		held.baseline = baseline.Runs
 	}
@@ -119,12 +126,13 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if out != nil {
 		lacking = f.keep(out, results)
 	}
+	if stopped := reports.Stopped(results); stopped != "" {
+		return errors.Join(fmt.Errorf("%s: a gate has no verdict on a part of its runs", stopped), lacking)
+	}
 	if f.update {
 		return errors.Join(f.write(cmd, baseline, results), lacking)
 	}
-	if err := f.report(cmd, results); err != nil {
-		return err
-	}
+	lacking = errors.Join(lacking, f.report(cmd, results))
 	held.tell(cmd)
 	failed := gateVerdict(results, baseline, f.base)
 	if failed != nil && lacking != nil {
@@ -141,6 +149,7 @@ func (f *gateFlags) keep(out *outDir, results []*metrics.Result) error {
 	if err == nil {
 		err = out.commit()
 	}
+	err = out.named(err)
 	if err == nil && lacking != nil {
 		return fmt.Errorf("%w; the results are in %s: simctl report makes the rest of them later", lacking, f.out)
 	}
@@ -153,12 +162,47 @@ func (f *gateFlags) checkFiles(cmd *cobra.Command) error {
 		return usageErrorf("--github annotates on stdout, which --format json keeps for JSON: leave one of them out")
 	}
 	if cmd.Flags().Changed("junit") {
-		if err := checkFile("junit", f.junit); err != nil {
+		if err := checkFile("--junit", f.junit); err != nil {
+			return err
+		}
+		for _, input := range []string{f.base, f.spec.File} {
+			if sameFile(f.junit, input) {
+				return usageErrorf("--junit %q: the gate reads this file; want one of its own", f.junit)
+			}
+		}
+	}
+	if path := os.Getenv(stepSummary); f.github && path != "" {
+		if err := checkFile("$"+stepSummary, path); err != nil {
 			return err
 		}
 	}
 	if f.update {
-		return checkFile("baseline", f.base)
+		return checkFile("--baseline", f.base)
+	}
+	return nil
+}
+
+// sameFile reports whether two names are of one file that is there.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, otherErr := os.Stat(b)
+	return err == nil && otherErr == nil && os.SameFile(one, other)
+}
+
+// stepSummary is the variable of the environment that names the file of a step's summary.
+const stepSummary = "GITHUB_STEP_SUMMARY"
+
+// compare holds the phases of the baseline against those that the scenario has now. A phase that is
+// gone cannot be checked, and of a new one nobody has said how it should be.
+func (f *gateFlags) compare(cmd *cobra.Command, b *metrics.Baseline, phases []string) error {
+	gone, fresh := b.Unlike(phases)
+	if len(gone) > 0 {
+		return usageErrorf("the baseline %s has the %s %s, and the scenario has %s: write the baseline again with --update", f.base,
+			english.PluralWord(len(gone), "phase", ""), english.WordSeries(gone, "and"), english.WordSeries(phases, "and"))
+	}
+	if len(fresh) > 0 {
+		cmd.PrintErrf("the baseline %s does not have the %s %s, of which only invariants and the scenario's thresholds are checked: --update takes it in\n", f.base,
+			english.PluralWord(len(fresh), "phase", ""), english.WordSeries(fresh, "and"))
 	}
 	return nil
 }
@@ -182,6 +226,9 @@ func gateVerdict(results []*metrics.Result, b *metrics.Baseline, path string) er
 // prepare decides what to run: what the baseline holds or, with --update, what the command
 // line says. It returns a nil baseline if there is none.
 func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baseline, error) {
+	if cmd.Flags().Changed("baseline") && f.base == "" {
+		return nil, usageErrorf("--baseline \"\": want the name of a file")
+	}
 	shaped := ""
 	for _, name := range shaping {
 		if cmd.Flags().Changed(name) {
@@ -201,12 +248,22 @@ func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baselin
 	} else if f.base == "" {
 		return nil, usageErrorf("nothing to run: name a scenario or a --baseline (see %s --help)", cmd.CommandPath())
 	}
+	if cmd.Flags().Changed("tolerance") && !f.update {
+		return nil, usageErrorf("--tolerance is written into the baseline: add --update to write it again")
+	}
 	baseline, err := metrics.LoadBaseline(f.base)
+	if baseline != nil && !cmd.Flags().Changed("tolerance") {
+		f.tolerance = baseline.Tolerance
+	}
+	spoilt, _ := errors.AsType[*metrics.SpoiltError](err)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && len(args) == 1 && (f.update || !cmd.Flags().Changed("baseline")):
 		return nil, nil
 	case errors.Is(err, os.ErrNotExist):
 		return nil, usageErrorf("--baseline %q: there is no such file: --update writes one, with a scenario", f.base)
+	case spoilt != nil && len(args) == 1 && f.update:
+		cmd.PrintErrf("%s: %v: it is written again, and cannot say what changes\n", f.base, spoilt.Unwrap())
+		return nil, nil
 	case err != nil:
 		return nil, usageErrorf("%w", err)
 	case shaped != "" && !f.update:
@@ -220,8 +277,13 @@ func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baselin
 // fromBaseline takes the spec of the baseline's runs.
 func (f *gateFlags) fromBaseline(b *metrics.Baseline, args []string) error {
 	var spec scenarios.Spec
-	if err := json.Unmarshal(b.Spec, &spec); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(b.Spec))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&spec); err != nil {
 		return usageErrorf("%s: its spec cannot be read: %w", f.base, metrics.JSONError(err))
+	}
+	if spec.Scenario == "" {
+		return usageErrorf("%s: its spec names no scenario: write it again with simctl gate SCENARIO --update", f.base)
 	}
 	if len(args) == 1 && spec.Scenario != f.spec.Scenario {
 		return usageErrorf("%s is a baseline of scenario %s, not of %s", f.base, spec.Scenario, f.spec.Scenario)
@@ -247,65 +309,7 @@ func (f *gateFlags) fromBaseline(b *metrics.Baseline, args []string) error {
 			f.brokers = append(f.brokers, r.Run.Broker)
 		}
 	}
-	if !f.update {
-		f.tolerance = b.Tolerance
-	}
 	return nil
-}
-
-// write makes the runs the baseline, and says how they differ from those of the old one, if any.
-func (f *gateFlags) write(cmd *cobra.Command, old *metrics.Baseline, results []*metrics.Result) error {
-	if err := verdict(results); err != nil {
-		return fmt.Errorf("the baseline is unchanged: %w", err)
-	}
-	spec := f.spec
-	spec.Broker, spec.Source = "", ""
-	if spec.File != "" {
-		path, err := relative(filepath.Dir(f.base), spec.File)
-		if err != nil {
-			return err
-		}
-		spec.File = path
-	}
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return fmt.Errorf("write the baseline: %w", err)
-	}
-	if err := os.MkdirAll(filepath.Dir(f.base), 0o777); err != nil {
-		return err
-	}
-	if err := metrics.NewBaseline(text, f.tolerance, results).WriteFile(f.base); err != nil {
-		return err
-	}
-	how := ""
-	var differences []metrics.Verdict
-	if old != nil {
-		differences = old.Differences(results)
-	}
-	if f.format == "json" {
-		return reports.DifferencesJSON(cmd.OutOrStdout(), f.base, differences)
-	}
-	if old != nil {
-		if err := reports.DifferenceLines(cmd.OutOrStdout(), differences); err != nil {
-			return err
-		}
-		how = fmt.Sprintf(": %s", english.Plural(len(differences), "figure differs", "figures differ"))
-	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "baseline in %s%s\n", f.base, how)
-	return err
-}
-
-// relative returns the path of file as seen from dir.
-func relative(dir, file string) (string, error) {
-	from, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	to, err := filepath.Abs(file)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Rel(from, to)
 }
 
 // report writes the checks to stdout, and to JUnit and GitHub if the flags ask for it.
@@ -332,13 +336,13 @@ func (f *gateFlags) report(cmd *cobra.Command, results []*metrics.Result) error 
 	if err := reports.GitHubAnnotations(cmd.OutOrStdout(), results); err != nil {
 		return err
 	}
-	path := os.Getenv("GITHUB_STEP_SUMMARY")
+	path := os.Getenv(stepSummary)
 	if path == "" {
 		return nil
 	}
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
-		return fmt.Errorf("append to $GITHUB_STEP_SUMMARY: %w", err)
+		return fmt.Errorf("append to $%s: %w", stepSummary, err)
 	}
 	return errors.Join(reports.StepSummary(file, results), file.Close())
 }

@@ -28,6 +28,9 @@ own. FILE is scenario.hcl by default; a file that is there already stays as it i
 			if len(args) > 0 {
 				path = args[0]
 			}
+			if path == "" || path == "-" {
+				return usageErrorf("%q: name a file, such as scenario.hcl", path)
+			}
 			info, err := os.Lstat(path)
 			if err == nil && info.IsDir() {
 				return usageErrorf("%s: it is a directory: name a file, such as %s", path, filepath.Join(path, "scenario.hcl"))

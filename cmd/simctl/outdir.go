@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/simctl/simctl/internal/outfile"
 )
@@ -34,6 +35,25 @@ func newOutDir(target string) (*outDir, error) {
 	return newDirOf(fmt.Sprintf("--out %q", target), target)
 }
 
+// newDatedDir opens a new directory below results for runs of a scenario. Runs that begin within the
+// same second get one each.
+func newDatedDir(scenario string) (*outDir, error) {
+	name := filepath.Join("results", scenario+"-"+time.Now().Format("20060102-150405"))
+	for n := 1; ; n++ {
+		target := name
+		if n > 1 {
+			target += fmt.Sprintf("-%d", n)
+		}
+		if _, err := os.Stat(target); err == nil {
+			continue
+		}
+		d, err := newOutDir(target)
+		if _, taken := errors.AsType[*takenError](err); !taken {
+			return d, err
+		}
+	}
+}
+
 // newDirOf is newOutDir for a target that errors call said.
 func newDirOf(said, target string) (*outDir, error) {
 	if target == "" {
@@ -44,7 +64,11 @@ func newDirOf(said, target string) (*outDir, error) {
 		return nil, usageErrorf("%s: it is a file; want a directory, which need not exist", said)
 	}
 	d := &outDir{target: target, exists: err == nil}
-	if d.stage, err = stageNear(target); err != nil {
+	d.stage, err = stageNear(target)
+	if _, ok := errors.AsType[*takenError](err); ok {
+		return nil, usageErrorf("%s: %w", said, err)
+	}
+	if err != nil {
 		return nil, usageErrorf("%s: cannot write there: %w; want a writable directory, which need not exist", said, err)
 	}
 	return d, nil
@@ -95,10 +119,20 @@ func alone(near, prefix string) error {
 			continue
 		}
 		if running(pid) {
-			return fmt.Errorf("another simctl, process %d, is writing there (%s)", pid, filepath.Join(near, e.Name()))
+			return &takenError{pid, filepath.Join(near, e.Name())}
 		}
 	}
 	return nil
+}
+
+// takenError says that another process writes to a directory.
+type takenError struct {
+	pid   int
+	stage string
+}
+
+func (e *takenError) Error() string {
+	return fmt.Sprintf("another simctl, process %d, is writing there: wait for it, name another directory, or remove %s if that process is no simctl", e.pid, e.stage)
 }
 
 // running reports whether there is a process of that number. Windows says so when it finds it, and
@@ -111,21 +145,23 @@ func running(pid int) bool {
 	return err == nil || errors.Is(err, errors.ErrUnsupported)
 }
 
-// checkFile returns a usage error if the file that a flag names cannot be written. Its
-// directory need not exist: writeFile makes it.
-func checkFile(flag, path string) error {
-	if path == "-" {
-		return usageErrorf("--%s -: stdout has another use here; want a file", flag)
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return usageErrorf("--%s %q: it is a directory; want a file", flag, path)
+// checkFile returns a usage error if the file that a flag or a variable of the environment names
+// cannot be written. Its directory need not exist: writeFile makes it.
+func checkFile(said, path string) error {
+	switch info, err := os.Stat(path); {
+	case path == "":
+		return usageErrorf("%s \"\": want the name of a file", said)
+	case path == "-":
+		return usageErrorf("%s -: stdout has another use here; want a file", said)
+	case err == nil && info.IsDir():
+		return usageErrorf("%s %q: it is a directory; want a file", said, path)
 	}
 	stage, err := stageNear(filepath.Dir(path))
 	if err == nil {
 		err = os.Remove(stage)
 	}
 	if err != nil {
-		return usageErrorf("--%s %q: cannot write there: %w; want a file in a writable directory, which need not exist", flag, path, err)
+		return usageErrorf("%s %q: cannot write there: %w; want a file in a writable directory, which need not exist", said, path, err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -91,6 +92,9 @@ func parseFormats(s string) (commaList, error) {
 	known, list := reports.Formats(), strings.Split(s, ",")
 	for i, f := range list {
 		if !slices.Contains(known, f) {
+			if len(list) == 1 {
+				return nil, errors.New(language.Instead(f, known))
+			}
 			return nil, fmt.Errorf("unknown format %q: %s", f, language.Instead(f, known))
 		}
 		if slices.Contains(list[:i], f) {

@@ -117,7 +117,7 @@ func TestReportBadInput(t *testing.T) {
 		want string
 	}{
 		{newReportCommand(), nil, "takes one result or more, got 0"},
-		{newReportCommand(), []string{newResult, "--format", "gif"}, `--format "gif": unknown format "gif": it must be one of account, csv, html`},
+		{newReportCommand(), []string{newResult, "--format", "gif"}, `--format "gif": it must be one of account, csv, html`},
 		{newReportCommand(), []string{newResult, "--format", "htm"}, `did you mean "html"?`},
 		{newReportCommand(), []string{newResult, "--format", "csv,csv"}, `format "csv" is named twice`},
 		{newReportCommand(), []string{newResult, "--out", taken}, "it is a file"},

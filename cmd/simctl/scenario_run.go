@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +26,7 @@ type scenarioFlags struct {
 	out     string
 	base    string       // a baseline file
 	byVar   *assignments // of --var and --var-file; empty if the command has no such flags
-	limits  scenarios.Limits
+	limits  limitFlags
 	real    realFlags // simulated if the command has no such flags
 	format  string
 	quiet   bool
@@ -51,13 +50,20 @@ func (f *scenarioFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.spec.Thorough, "thorough", false, "judge reads from all servers, too, and add a digest of every event, as simctl soak does")
 	flags.StringVar(&f.out, "out", "", "directory to write (default results/NAME-TIMESTAMP)")
 	flags.StringVar(&f.base, "baseline", "", "baseline file, for thresholds that compare with one (see simctl gate)")
-	flags.Var(newChecked(&f.limits.Time, "duration", parsePatience), "max-time", "wall time after which a run stops and reports what was, such as 2m (default: none)")
-	flags.Var(newChecked((*size)(&f.limits.Memory), "size", parseSize), "max-memory", "memory of a run's process at which it stops and reports what was, such as 4GiB (default: none)")
+	f.limits.bind(flags)
+	flags.Var(textFormat(&f.format), "format", "format of stdout: "+strings.Join(textFormats(), ", "))
+	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
+}
+
+// limitFlags are the flags that stop a run.
+type limitFlags scenarios.Limits
+
+func (l *limitFlags) bind(flags *pflag.FlagSet) {
+	flags.Var(newChecked(&l.Time, "duration", parsePatience), "max-time", "wall time after which a run stops and reports what was, such as 2m (default: none)")
+	flags.Var(newChecked((*size)(&l.Memory), "size", parseSize), "max-memory", "memory of a run's process at which it stops and reports what was, such as 4GiB (default: none)")
 	for _, name := range []string{"max-time", "max-memory"} {
 		flags.Lookup(name).DefValue = ""
 	}
-	flags.Var(textFormat(&f.format), "format", "format of stdout: "+strings.Join(textFormats(), ", "))
-	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
 }
 
 // parsePatience reads how long a run may take.
@@ -106,10 +112,7 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 		}
 		held.baseline = base.Runs
 	}
-	if !cmd.Flags().Changed("out") {
-		f.out = filepath.Join("results", f.spec.Scenario+"-"+time.Now().Format("20060102-150405"))
-	}
-	out, err := newOutDir(f.out)
+	out, err := f.outDir(cmd)
 	if err != nil {
 		return err
 	}
@@ -162,6 +165,17 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	return verdict(results)
 }
 
+// outDir opens the directory that --out names or, by default, a new one.
+func (f *scenarioFlags) outDir(cmd *cobra.Command) (out *outDir, err error) {
+	if cmd.Flags().Changed("out") {
+		return newOutDir(f.out)
+	}
+	if out, err = newDatedDir(f.spec.Scenario); err == nil {
+		f.out = out.target
+	}
+	return out, err
+}
+
 // patience is how long people wait without being told that it takes longer.
 const patience = 30 * time.Second
 
@@ -199,7 +213,7 @@ func (f *scenarioFlags) compile() (one *scenarios.Compiled, runs []*scenarios.Co
 	if len(f.brokers) == 0 {
 		f.brokers = one.Brokers()
 	}
-	one = one.Within(f.limits)
+	one = one.Within(scenarios.Limits(f.limits))
 	for _, name := range f.brokers {
 		run, err := one.Under(name)
 		if err != nil {

@@ -1,15 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -27,6 +26,7 @@ type sweepFlags struct {
 	vars     assignments
 	vary     []string
 	slo      []string
+	strict   bool
 	seeds    int
 	sample   int
 	alone    bool
@@ -66,7 +66,8 @@ values to that broker: shedding:reaper_batch=91,2912.
 The command estimates how long it will take before it starts. It tries a failed run once
 more and then records it as failed. Finished runs stay in the directory: after Ctrl-C or a
 crash the same command continues, and with more values it runs only what is new. With
---max-time it starts with the shortest runs, and reports the cells that it then has.
+--max-time it starts with the shortest runs, and reports the cells that it then has. A cell
+beyond a limit is an answer and no failure, unless --strict says so.
 
 The directory gets sweep.csv (a line for every run, with every total), sweep.json, a result
 file for every run, heat maps and line charts, summary.md, report.html (everything on one
@@ -90,6 +91,7 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.vary, "vary", nil, "axis to vary, such as nodes=1000,2000; may be given many times")
 	flags.IntVar(&f.seeds, "seeds", f.seeds, "runs of each cell, with seeds from --seed on")
 	flags.StringArrayVar(&f.slo, "slo", nil, "limit on a figure, such as 'recovery_s<=300' or 'legacy:drain.raft_entries<=5000'; may be given many times")
+	flags.BoolVar(&f.strict, "strict", false, "exit with 3 if a cell is beyond a limit (--slo)")
 	flags.IntVar(&f.sample, "sample", 0, "run a Latin hypercube of this many cells instead of the grid")
 	flags.BoolVar(&f.alone, "one-at-a-time", false, "vary each axis alone; the others stay as --var and the scenario say")
 	flags.StringVar(&f.knee, "until-knee", "", "bisect this axis to where a limit starts to fail")
@@ -163,7 +165,31 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := reports.Sweep(cmd.OutOrStdout(), f.format, s, reports.TableOptions{Verdict: isTerminal(cmd.OutOrStdout())}); err != nil {
 		return fmt.Errorf("print the summary: %w", err)
 	}
-	return sweepVerdict(s, f.out)
+	return cmp.Or(sweepVerdict(s, f.out), f.beyond(s))
+}
+
+// beyond returns an error for the cells that are beyond a limit, if that is an error.
+func (f *sweepFlags) beyond(s *metrics.Sweep) error {
+	var missed []string
+	for _, broker := range s.Brokers {
+		cells, beyond := 0, 0
+		for _, c := range s.Cells() {
+			if c.Broker != broker {
+				continue
+			}
+			cells++
+			if !c.Passes(s.Limits) {
+				beyond++
+			}
+		}
+		if beyond > 0 {
+			missed = append(missed, fmt.Sprintf("%s in %d of %s", broker, beyond, english.Plural(cells, "cell", "")))
+		}
+	}
+	if len(missed) == 0 || !f.strict {
+		return nil
+	}
+	return verdictErrorf("beyond the limits: %s: %s names them", strings.Join(missed, ", "), filepath.Join(f.out, reports.SweepSummaryName))
 }
 
 // check turns the flags into a study. It returns the runs that the study begins with and
@@ -273,6 +299,9 @@ func (f *sweepFlags) design(flags *pflag.FlagSet) error {
 		}
 		*d = sweep.Design{Kind: sweep.Knee, Axis: strings.ReplaceAll(f.knee, "-", "_"), Within: f.within}
 	}
+	if f.strict && (len(f.slo) == 0 || d.Kind == sweep.Knee) {
+		return usageErrorf("--strict demands that every cell keeps the limits of --slo: give one, and no --until-knee, which looks for cells that do not")
+	}
 	if asked > 1 {
 		return usageErrorf("--sample, --one-at-a-time and --until-knee exclude each other: give one of them")
 	}
@@ -345,26 +374,6 @@ func sweepVerdict(s *metrics.Sweep, out string) error {
 		return verdictErrorf("invariants failed in %d of %s: %s names them", broken, english.Plural(len(s.Runs), "run", ""), filepath.Join(out, reports.SweepSummaryName))
 	}
 	return nil
-}
-
-// size is an amount of memory, in bytes.
-type size int64
-
-// String writes whole MiB, which most amounts are, as people do.
-func (s size) String() string {
-	if s%(1<<20) == 0 {
-		return fmt.Sprintf("%dMiB", s>>20)
-	}
-	return strconv.FormatInt(int64(s), 10)
-}
-
-// parseSize reads an amount of memory.
-func parseSize(s string) (size, error) {
-	v, err := humanize.ParseBytes(s)
-	if err != nil || v < 1<<20 || v > 1<<50 {
-		return 0, errors.New("it must be an amount of memory of at least 1MiB, such as 6GiB or 800MB")
-	}
-	return size(v), nil
 }
 
 // commandLine returns the command as given, with its flags in the order of the help.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,7 @@ type runner struct {
 	t       *testing.T
 	dir     string
 	path    string
+	action  string            // where the action's repository is
 	context map[string]string // inputs.NAME, github.NAME, steps.ID.outputs.NAME
 	output  string            // of all steps
 }
@@ -81,7 +83,7 @@ func (r *runner) step(s step) int {
 		must(r.t, os.WriteFile(files[name], nil, 0o666))
 		env = append(env, name+"="+files[name])
 	}
-	env = append(env, "GITHUB_STEP_SUMMARY="+filepath.Join(r.dir, "summary.md"), "GOBIN="+filepath.Join(r.dir, "bin"))
+	env = append(env, "GITHUB_STEP_SUMMARY="+filepath.Join(r.dir, "summary.md"), "GOBIN="+filepath.Join(r.dir, "bin"), "GITHUB_ACTION_PATH="+r.action)
 	for name, value := range s.Env {
 		env = append(env, name+"="+r.expand(value))
 	}
@@ -123,6 +125,7 @@ func fakeGo(t *testing.T, version string) string {
 	must(t, os.WriteFile(filepath.Join(dir, "go"), fmt.Appendf(nil, `#!/bin/sh
 case "$*" in
 "install github.com/simctl/simctl/cmd/simctl@%s") exec %q build -C %q -pgo=off -o "$GOBIN/simctl" ./cmd/simctl ;;
+"build -C / -o "*) echo "go $*"; exit 0 ;;
 install*) echo "unexpected: go $*" >&2; exit 9 ;;
 esac
 exec %[2]q "$@"
@@ -135,7 +138,7 @@ exec %[2]q "$@"
 func TestAction(t *testing.T) {
 	var a action
 	load(t, "../../action.yml", &a)
-	r := &runner{t: t, dir: t.TempDir(), path: fakeGo(t, "v0.2.0") + string(filepath.ListSeparator) + os.Getenv("PATH"), context: map[string]string{"github.action_ref": "v0.2.0"}}
+	r := &runner{t: t, dir: t.TempDir(), path: fakeGo(t, "v0.2.0") + string(filepath.ListSeparator) + os.Getenv("PATH"), context: map[string]string{"github.action_ref": "v0.2.0", "github.action_repository": "simctl/simctl"}}
 	for name, input := range a.Inputs {
 		r.context["inputs."+name] = input.Default
 	}
@@ -189,6 +192,25 @@ func TestAction(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(r.dir, "kept", "gate", "junit.xml")); err != nil || !strings.Contains(string(text), "<failure") {
 		t.Errorf("the JUnit file has no failure (%v)", err)
+	}
+}
+
+// TestActionOfAFork: a fork's action runs the fork's program, whatever versions others have published.
+func TestActionOfAFork(t *testing.T) {
+	var a action
+	load(t, "../../action.yml", &a)
+	install := a.Runs.Steps[slices.IndexFunc(a.Runs.Steps, func(s step) bool { return s.Name == "Install simctl" })]
+	for _, repository := range []string{"", "team/fork"} { // uses: ./ and uses: team/fork@main
+		r := &runner{t: t, dir: t.TempDir(), action: "/", path: fakeGo(t, "v0.2.0") + string(filepath.ListSeparator) + os.Getenv("PATH"), context: map[string]string{
+			"github.action_ref": "main", "github.action_repository": repository, "inputs.version": "",
+		}}
+		code := r.step(install)
+		if want := "-o " + filepath.Join(r.dir, "bin") + "/ ./cmd/simctl"; code != 0 || !strings.Contains(r.output, want) || strings.Contains(r.output, "unexpected") {
+			t.Errorf("%q: exit code %d, want a build %q\n%s", repository, code, want, r.output)
+		}
+		if first, _, _ := strings.Cut(r.path, string(filepath.ListSeparator)); first != filepath.Join(r.dir, "bin") {
+			t.Errorf("%q: the path begins with %s", repository, first)
+		}
 	}
 }
 

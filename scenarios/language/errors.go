@@ -154,6 +154,9 @@ func Instead(name string, known []string) string {
 	if s := Suggest(name, known); s != "" {
 		return fmt.Sprintf("did you mean %q?", s)
 	}
+	if len(known) == 1 {
+		return "it must be " + known[0]
+	}
 	return "it must be one of " + strings.Join(known, ", ")
 }
 

@@ -3,6 +3,7 @@ package language
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"unicode"
 	"unicode/utf8"
 
@@ -34,7 +35,10 @@ func parse(name string, src []byte) (*hcl.File, error) {
 	return file, nil
 }
 
-// readable returns a problem if the text is not UTF-8, or has characters that a terminal would
+// conflict begins the part of a file that git could not merge.
+var conflict = regexp.MustCompile(`(?m)^<{7} `)
+
+// readable returns a problem if the text is not UTF-8, is merged by halves, or has characters that a terminal would
 // obey rather than show.
 func readable(name string, src []byte) *hcl.Diagnostic {
 	bad := func(at int, summary, format string, args ...any) *hcl.Diagnostic {
@@ -45,6 +49,9 @@ func readable(name string, src []byte) *hcl.Diagnostic {
 		if bytes.HasPrefix(src, []byte(mark)) {
 			return bad(0, "Not UTF-8", "The file is UTF-16: save it as UTF-8.")
 		}
+	}
+	if at := conflict.FindIndex(src); at != nil {
+		return bad(at[0], "Merge conflict", "Git could not merge the file: take one side, and leave out the lines of <, = and >.")
 	}
 	for i := 0; i < len(src); {
 		r, size := utf8.DecodeRune(src[i:])

@@ -20,6 +20,7 @@ func TestHostileTexts(t *testing.T) {
 		"sums over lines": {"a = (" + strings.Repeat("1 +\n", 10_000) + "1)", "more than 500 operators"},
 		"indices":         {"a = b" + strings.Repeat("[c]", 10_000), "more than 500 operators"},
 		"a missing quote": {strings.Replace(least, `"least"`, `least"`, 1), "multi-line string"},
+		"merge conflict":  {"title = \"t\"\n<<<<<<< HEAD\n", "Git could not merge the file: take one side"},
 		"UTF-16":          {"\xff\xfet\x00i\x00", "The file is UTF-16: save it as UTF-8."},
 		"no text":         {"title = \"\xf5\"", "byte 10 is 0xf5"},
 		"an escape":       {"title = \"\x1b[31m\"", "control character U+001B"},
