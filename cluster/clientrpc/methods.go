@@ -255,10 +255,7 @@ func (e *endpoint) getAlloc(ctx context.Context, req *nomadrpc.AllocSpecificRequ
 }
 
 func shape(s *state.Snapshot, a *rpc.Allocation, facts *apitypes.JobFacts) *api.Allocation {
-	job := s.JobByID(a.Namespace, a.JobID)
-	if job == nil {
-		return apitypes.Alloc(s, a, nil)
-	}
+	job := apitypes.JobOf(s, a)
 	return apitypes.Alloc(s, a, apitypes.Job(job, facts.Status(s, job)))
 }
 

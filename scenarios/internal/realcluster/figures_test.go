@@ -204,5 +204,44 @@ func TestEvals(t *testing.T) {
 		if look(100, 40, 48); asked != before {
 			t.Errorf("counting %v: a log that rests was counted %d times more", counting, asked-before)
 		}
+		wants := func(what string, created, complete uint64) {
+			t.Helper()
+			if got := e.ended(broker.StatusComplete); e.created != created || got != complete {
+				t.Errorf("counting %v, %s: %d created and %d complete, want %d and %d", counting, what, e.created, got, created, complete)
+			}
+		}
+		rest := func(index uint64, depth, acked float64) {
+			look(index, depth, acked)
+			look(index, depth, acked)
+		}
+		held["pending"] = 60
+		rest(110, 0, 48)
+		wants("the broker is paused", 110, 50)
+		held["pending"], e.dropped = 10, 50
+		rest(120, 0, 48)
+		wants("pending ones are deleted", 110, 50)
+		look(125, 0, 48) // the broker's figures are old
+		wants("the broker is resumed", 110, 50)
+		look(130, 10, 48)
+		wants("its figures are new", 110, 50)
+		look(135, 0, 48)
+		if n := e.byStatus[broker.StatusPending]; n != 10 {
+			t.Errorf("counting %v: a new leader that has told nothing yet: %d are pending, want 10", counting, n)
+		}
+		held["pending"], held["complete"] = 0, 60
+		look(140, 0, 58)
+		if counting {
+			wants("they are processed", 110, 60)
+		}
+		e.again = true
+		look(140, 0, 58)
+		delete(held, "complete")
+		rest(150, 0, 58)
+		wants("garbage is collected", 110, 60)
+		held["complete"] = 5
+		look(160, 0, 63)
+		wants("others are guessed", 115, 65)
+		look(160, 0, 63)
+		wants("others are counted", 115, 65)
 	}
 }
