@@ -65,7 +65,10 @@ func Programs(ctx context.Context, bins []string, dir string) ([]Real, error) {
 
 // target is what actions can ask of the cluster.
 func (r Real) target() actions.Target {
-	t := actions.Target{Name: "Nomad " + r.Version, Ours: r.at == nil}
+	t := actions.Target{
+		Name: "Nomad " + r.Version, Ours: r.at == nil, Foreign: r.at != nil && r.at.AllowForeign,
+		DeletesByFilter: semver.Compare("v"+r.Version, "v1.4.3") >= 0, // #15117
+	}
 	if semver.Compare("v"+r.Version, "v1.10.0") >= 0 { // #25441
 		t.MaxSchedulers = runtime.NumCPU()
 		if r.at != nil {

@@ -1,10 +1,12 @@
 package apitypes
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 )
@@ -23,6 +25,15 @@ func Alloc(s *state.Snapshot, a *rpc.Allocation, job *api.Job) *api.Allocation {
 		PreviousAllocation: a.PreviousAllocation, CreateIndex: a.CreateIndex, ModifyIndex: a.ModifyIndex,
 		AllocModifyIndex: a.AllocModifyIndex, CreateTime: a.CreateTime, ModifyTime: a.ModifyTime,
 	}
+}
+
+// JobOf returns the job of an allocation. Nomad's allocations keep it when it is purged, and clients and tools look for
+// their task group there. If the state does not know it any more, it is as far as the allocation tells.
+func JobOf(s *state.Snapshot, a *rpc.Allocation) *rpc.Job {
+	return cmp.Or(s.JobByID(a.Namespace, a.JobID), s.PurgedJob(broker.JobID{Namespace: a.Namespace, ID: a.JobID}), &rpc.Job{
+		ID: a.JobID, Namespace: a.Namespace, Type: a.JobType, Version: a.JobVersion, Stop: true,
+		TaskGroups: []rpc.TaskGroup{{Name: a.TaskGroup, Count: 1, Resources: a.Resources}},
+	})
 }
 
 // AllocStub returns an allocation as lists have it.

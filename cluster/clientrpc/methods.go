@@ -31,18 +31,30 @@ type endpoint struct {
 func Methods(c *cluster.Cluster, id int, addr func(server int) netip.AddrPort) *nomadrpc.Methods {
 	e := &endpoint{c, id, c.NodeServer(id), addr}
 	m := new(nomadrpc.Methods)
-	nomadrpc.Handle(m, "Node.Register", e.register)
-	nomadrpc.Handle(m, "Node.UpdateStatus", e.updateStatus)
-	nomadrpc.Handle(m, "Node.GetClientAllocs", e.clientAllocs)
-	nomadrpc.Handle(m, "Node.UpdateAlloc", e.updateAlloc)
-	nomadrpc.Handle(m, "Node.EmitEvents", e.emitEvents)
-	nomadrpc.Handle(m, "Node.GetNode", e.getNode)
-	nomadrpc.Handle(m, "Alloc.GetAllocs", e.getAllocs)
-	nomadrpc.Handle(m, "Alloc.GetAlloc", e.getAlloc)
-	nomadrpc.Handle(m, "Status.Ping", func(context.Context, *nomadrpc.GenericRequest) (*struct{}, error) { return &struct{}{}, nil })
-	nomadrpc.Handle(m, "Status.Peers", e.peers)
-	nomadrpc.Handle(m, "Status.Leader", e.leader)
+	handle(e, m, "Node.Register", e.register)
+	handle(e, m, "Node.UpdateStatus", e.updateStatus)
+	handle(e, m, "Node.GetClientAllocs", e.clientAllocs)
+	handle(e, m, "Node.UpdateAlloc", e.updateAlloc)
+	handle(e, m, "Node.EmitEvents", e.emitEvents)
+	handle(e, m, "Node.GetNode", e.getNode)
+	handle(e, m, "Alloc.GetAllocs", e.getAllocs)
+	handle(e, m, "Alloc.GetAlloc", e.getAlloc)
+	handle(e, m, "Status.Ping", func(context.Context, *nomadrpc.GenericRequest) (*struct{}, error) { return &struct{}{}, nil })
+	handle(e, m, "Status.Peers", e.peers)
+	handle(e, m, "Status.Leader", e.leader)
 	return m
+}
+
+// handle adds a method. A server that is down does not answer, and clients turn to another at once: an error in words
+// would have them wait.
+func handle[Req, Resp any](e *endpoint, m *nomadrpc.Methods, name string, serve func(context.Context, *Req) (*Resp, error)) {
+	nomadrpc.Handle(m, name, func(ctx context.Context, req *Req) (*Resp, error) {
+		resp, err := serve(ctx, req)
+		if err != nil && !e.cluster.Running(e.id) {
+			err = nomadrpc.ErrHangUp
+		}
+		return resp, err
+	})
 }
 
 func (e *endpoint) peers(context.Context, *nomadrpc.GenericRequest) (*[]string, error) {
@@ -255,10 +267,7 @@ func (e *endpoint) getAlloc(ctx context.Context, req *nomadrpc.AllocSpecificRequ
 }
 
 func shape(s *state.Snapshot, a *rpc.Allocation, facts *apitypes.JobFacts) *api.Allocation {
-	job := s.JobByID(a.Namespace, a.JobID)
-	if job == nil {
-		return apitypes.Alloc(s, a, nil)
-	}
+	job := apitypes.JobOf(s, a)
 	return apitypes.Alloc(s, a, apitypes.Job(job, facts.Status(s, job)))
 }
 

@@ -163,7 +163,7 @@ func TestJobLife(t *testing.T) {
 	}
 	until(t, "the deployment succeeds", func() bool {
 		d := must[*api.Deployment](t)(wrap(jobs.LatestDeployment("web", nil)))
-		return d != nil && d.Status == "successful" && d.TaskGroups["front"].HealthyAllocs == 2
+		return d != nil && d.ID == eval.DeploymentID && d.Status == "successful" && d.TaskGroups["front"].HealthyAllocs == 2
 	})
 
 	got := must[*api.Job](t)(wrap(jobs.Info("web", nil)))
@@ -190,6 +190,18 @@ func TestJobLife(t *testing.T) {
 		return must[*api.Evaluation](t)(wrap(s.api.Evaluations().Info(evalID, nil))).Status == "complete"
 	})
 	until(t, "the job is dead", func() bool { return *must[*api.Job](t)(wrap(jobs.Info("web", nil))).Status == "dead" })
+
+	// Allocations keep a job that is purged: clients stop tasks, and tools count resources, that are named there.
+	must[string](t)(wrap(jobs.Deregister("web", true, nil)))
+	if list := must[[]*api.JobListStub](t)(wrap(jobs.PrefixList("we"))); len(list) != 0 {
+		t.Errorf("jobs after the purge: %+v", list)
+	}
+	for _, stub := range must[[]*api.AllocationListStub](t)(wrap(s.api.Allocations().List(nil))) {
+		a := must[*api.Allocation](t)(wrap(s.api.Allocations().Info(stub.ID, nil)))
+		if g := a.GetTaskGroup(); g == nil || g.Tasks[0].Name != job.TaskGroups[0].Tasks[0].Name || a.AllocatedResources.Tasks[g.Tasks[0].Name] == nil {
+			t.Errorf("allocation of a purged job: group %+v, resources %+v", g, a.AllocatedResources)
+		}
+	}
 }
 
 // wrap makes the results of calls fit must, whatever their metadata is.

@@ -97,11 +97,21 @@ func evalInfo(s *state.Snapshot, r *http.Request, _ *query) (answer, error) {
 	}
 	return all(e.ModifyIndex, func() any {
 		of := apitypes.Eval(e)
+		of.DeploymentID = deploymentOf(s, e)
 		if r.URL.Query().Get("related") == "true" {
 			of.RelatedEvals = apitypes.Related(s, e)
 		}
 		return of
 	}), nil
+}
+
+// deploymentOf returns the ID of the deployment that an evaluation is about. Nomad's schedulers write it into evaluations
+// that are over, and its command then follows the deployment.
+func deploymentOf(s *state.Snapshot, e *broker.Evaluation) string {
+	if d := s.DeploymentOf(e.Job()); d != nil && e.DeploymentID == "" && e.Terminal() && d.CreateIndex <= e.ModifyIndex {
+		return d.ID
+	}
+	return e.DeploymentID
 }
 
 func evalAllocations(s *state.Snapshot, r *http.Request, _ *query) (answer, error) {

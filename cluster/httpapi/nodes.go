@@ -75,12 +75,9 @@ type jobCache struct {
 
 func newJobCache(s *state.Snapshot) *jobCache { return &jobCache{s: s, jobs: map[*rpc.Job]*api.Job{}} }
 
-// of returns the job of an allocation; nil if that is gone.
+// of returns the job of an allocation.
 func (c *jobCache) of(a *rpc.Allocation) *api.Job {
-	job := c.s.JobByID(a.Namespace, a.JobID)
-	if job == nil {
-		return nil
-	}
+	job := apitypes.JobOf(c.s, a)
 	if c.facts == nil {
 		c.facts = apitypes.NewJobFacts(c.s)
 	}

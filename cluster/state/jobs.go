@@ -39,7 +39,7 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 	recorded(tx, func(c *Changes) *[]*rpc.Job { return &c.Jobs }, old, job)
 	tx.putJob(tx.owner, old, job)
 	tx.counts.JobsIndex = tx.index
-	tx.summary(id) // every job has a row
+	tx.summary(id).purged = nil // every job has a row
 	return nil
 }
 
@@ -95,6 +95,6 @@ func (tx *Tx) DeleteJob(namespace, id string) error {
 	tx.deployments.put(tx.owner, job, nil)
 	tx.counts.Jobs--
 	tx.counts.JobsIndex = tx.index
-	tx.summary(job) // finish drops the row of a job with nothing left
+	tx.summary(job).purged = old // finish drops the row of a job with nothing left
 	return nil
 }

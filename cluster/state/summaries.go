@@ -22,6 +22,9 @@ type jobSummary struct {
 	// cancels. There are few at any time.
 	Blocked []string
 
+	// purged is the job as it was when it was deleted, which its allocations still are of; nil if it was not, or
+	// if a snapshot was restored since.
+	purged  *rpc.Job
 	log     changeLog[rpc.Allocation]
 	changed []*rpc.Allocation // by the transaction that makes the row, some more than once
 }
@@ -92,6 +95,9 @@ func (tx *Tx) putSummaries() {
 		tx.summaries.put(tx.owner, job, s)
 	}
 }
+
+// PurgedJob returns a job that was deleted, while it has evaluations or allocations; nil if it is not known.
+func (s *Snapshot) PurgedJob(job broker.JobID) *rpc.Job { return s.summary(job).purged }
 
 // AllocsByJob returns the job's allocations in the order of their IDs.
 func (s *Snapshot) AllocsByJob(job broker.JobID) []*rpc.Allocation {

@@ -155,6 +155,13 @@ func (c *Cluster) ScaleJob(context.Context, string, string, string, int) (string
 	return "", errNotHere
 }
 func (c *Cluster) PauseEvalBroker(context.Context, bool) error { return errNotHere }
+func (c *Cluster) EvalIDs(context.Context, string, string, int) ([]string, error) {
+	return nil, errNotHere
+}
+func (c *Cluster) DeleteEvals(context.Context, string, string, int, []string) error {
+	return errNotHere
+}
+func (c *Cluster) CollectGarbage(context.Context) error { return errNotHere }
 func (c *Cluster) DrainNode(context.Context, string, *rpc.DrainStrategy, bool) error {
 	return errNotHere
 }

@@ -45,8 +45,8 @@ heartbeats and mark the nodes as down. The same seed brings the same nodes back;
 processes need a seed each. Use a cluster that is meant for tests: its servers place
 allocations on the nodes as on any others.`,
 		Example: `  simctl nodes --server 127.0.0.1:4647 --count 5000
-  simctl nodes --server 10.0.0.1:4647 --server 10.0.0.2:4647 \
-      --server 10.0.0.3:4647 --nomad-version 1.4.3
+  simctl nodes --server 10.0.0.1:4647,10.0.0.2:4647,10.0.0.3:4647 \
+      --nomad-version 1.4.3
   simctl nodes --server 127.0.0.1:4647 --behaviour flapping --var nodes=500`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -54,7 +54,7 @@ allocations on the nodes as on any others.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	s := &f.cfg.Servers
-	flags.StringArrayVar(&s.Addresses, "server", nil, "RPC address of a server, HOST:PORT (may be repeated; clients start on them in turn)")
+	flags.StringSliceVar(&s.Addresses, "server", nil, "RPC addresses of the servers, HOST:PORT with commas between them (may be repeated; clients start on them in turn)")
 	flags.IntVar(&f.cfg.Count, "count", f.cfg.Count, "number of clients")
 	flags.StringVar(&f.behaviour, "behaviour", "", "scenario, by file or name, whose groups of clients and behaviours to use instead of --count")
 	f.vars.bind(flags)
@@ -72,7 +72,7 @@ allocations on the nodes as on any others.`,
 	flags.StringVar(&f.certFile, "tls-cert", "", "certificate of the clients (PEM)")
 	flags.StringVar(&f.key, "tls-key", "", "key of that certificate (PEM)")
 	flags.IntVar(&s.Connections, "connections", s.Connections, "connections to each server, which the clients share")
-	flags.StringArrayVar(&f.local, "local-addr", nil, "IP address that connections come from (may be repeated; they take turns)")
+	flags.StringSliceVar(&f.local, "local-addr", nil, "IP addresses that connections come from, with commas between them (may be repeated; they take turns)")
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	return cmd
 }

@@ -3,6 +3,7 @@ package nomadrpc
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 )
@@ -30,6 +31,9 @@ func Handle[Req, Resp any](m *Methods, name string, serve func(ctx context.Conte
 		return func(ctx context.Context) (any, error) { return serve(ctx, req) }, nil
 	}
 }
+
+// ErrHangUp is the error of a method that does not answer: the caller's stream ends, as when the server's process has.
+var ErrHangUp = errors.New("hang up")
 
 // Peer is the other end of a connection.
 type Peer struct {

@@ -3,6 +3,7 @@ package nomadrpc
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/rpc"
 	"runtime"
@@ -34,6 +35,7 @@ func echo() *Methods {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
+	Handle(m, "Test.HangUp", func(context.Context, *GenericRequest) (*GenericResponse, error) { return nil, ErrHangUp })
 	Handle(m, "Test.Peer", func(ctx context.Context, _ *GenericRequest) (*string, error) {
 		p := PeerOf(ctx)
 		text := p.Addr.Network()
@@ -113,6 +115,19 @@ func TestErrorsAreTheServersOwnWords(t *testing.T) {
 	}
 	if n := s.mux.NumStreams(); n != 1 {
 		t.Errorf("%d streams after two failed calls, want 1 used twice", n)
+	}
+}
+
+// TestHangUp: a server that does not answer ends the call, not the connection, and says nothing.
+func TestHangUp(t *testing.T) {
+	s := dial(t, serve(t, ServerConfig{}), DialConfig{})
+	err := s.Call(t.Context(), "Test.HangUp", &GenericRequest{}, &GenericResponse{})
+	if _, answered := errors.AsType[ServerError](err); !errors.Is(err, io.EOF) || answered {
+		t.Errorf("the call ends with %v, want the end of the stream", err)
+	}
+	var peer string
+	if err := s.Call(t.Context(), "Test.Peer", &GenericRequest{}, &peer); err != nil || s.Closed() {
+		t.Errorf("the next call: %v, and the connection is closed: %v", err, s.Closed())
 	}
 }
 

@@ -123,6 +123,9 @@ func (s *service) calls(ctx context.Context, conn net.Conn) error {
 		}
 		err := s.call(ctx, conn, in)
 		release()
+		if errors.Is(err, ErrHangUp) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -156,6 +159,9 @@ func (s *service) call(ctx context.Context, conn net.Conn, in *messages) error {
 		return err
 	}
 	answer, err := s.dispatch(ctx, header.ServiceMethod, argument, in.rest)
+	if errors.Is(err, ErrHangUp) {
+		return err
+	}
 	out := answerHeader{ServiceMethod: header.ServiceMethod, Seq: header.Seq}
 	if err != nil {
 		out.Error, answer = err.Error(), noBody{}

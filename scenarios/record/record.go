@@ -28,11 +28,16 @@ type Config struct {
 // Progress is how far a recording is.
 type Progress struct {
 	Nodes, Jobs int
+	Down        int // nodes besides, which have never been up
 	Events      int // changes of nodes and jobs so far
 }
 
 func (p Progress) String() string {
-	return fmt.Sprintf("%s, %s, %s", english.Plural(p.Nodes, "node"), english.Plural(p.Jobs, "job"), english.Plural(p.Events, "event"))
+	down := ""
+	if p.Down > 0 {
+		down = fmt.Sprintf(" (and %d down)", p.Down)
+	}
+	return fmt.Sprintf("%s%s, %s, %s", english.Plural(p.Nodes, "node"), down, english.Plural(p.Jobs, "job"), english.Plural(p.Events, "event"))
 }
 
 // Address returns how to reach a cluster: as the environment says, at that address unless it is
@@ -81,6 +86,9 @@ func Take(ctx context.Context, cfg Config) (*Recording, error) {
 		r.watch(ctx, index+1)
 		r.seen.lasted = time.Since(r.began)
 	}
+	if r.seen.up() == 0 {
+		return nil, fmt.Errorf("all nodes of the cluster at %s are down (%d): there is nothing to record", cfg.API.Address, len(r.seen.nodes))
+	}
 	return r.seen.write(cfg.Name, r.names)
 }
 
@@ -88,7 +96,8 @@ func (r *recorder) tell() {
 	if r.cfg.Tell == nil {
 		return
 	}
-	p := Progress{Nodes: len(r.seen.nodes), Jobs: len(r.seen.jobs), Events: len(r.seen.changes)}
+	up := r.seen.up()
+	p := Progress{Nodes: up, Down: len(r.seen.nodes) - up, Jobs: len(r.seen.jobs), Events: len(r.seen.changes)}
 	for _, j := range r.seen.jobs {
 		p.Events += len(j.changes)
 	}

@@ -242,7 +242,7 @@ func TestAJobThatIsPurgedMeanwhile(t *testing.T) {
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, ok := map[string]string{
 			"/v1/status/peers": `["127.0.0.1:4647"]`,
-			"/v1/nodes":        `[{"ID": "a", "Datacenter": "dc1", "Status": "ready", "NodeResources": {"Cpu": {"CpuShares": 500}}, "ReservedResources": {"Cpu": {"CpuShares": 100}}}]`,
+			"/v1/nodes":        `[{"ID": "b", "Datacenter": "dc1", "Status": "down"}, {"ID": "a", "Datacenter": "dc1", "Status": "ready", "NodeResources": {"Cpu": {"CpuShares": 500}}, "ReservedResources": {"Cpu": {"CpuShares": 100}}}]`,
 			"/v1/jobs":         `[{"ID": "gone", "Namespace": "default", "Type": "service", "Status": "running"}]`,
 		}[r.URL.Path]
 		if !ok {
@@ -254,9 +254,16 @@ func TestAJobThatIsPurgedMeanwhile(t *testing.T) {
 		}
 	}))
 	defer ts.Close()
-	r, err := Take(t.Context(), Config{API: &api.Config{Address: ts.URL, HttpClient: ts.Client()}, Name: "mine"})
+	said := ""
+	r, err := Take(t.Context(), Config{API: &api.Config{Address: ts.URL, HttpClient: ts.Client()}, Name: "mine", Tell: func(p Progress) { said = p.String() }})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if want := "1 node (and 1 down), 0 jobs, 0 events"; said != want {
+		t.Errorf("it says %q, want %q", said, want)
+	}
+	if strings.Contains(string(r.Scenario), "load") {
+		t.Errorf("no count depends on the variable load:\n%s", r.Scenario)
 	}
 	if got := compiled(t, r).Size(); got != (scenarios.Size{Nodes: 1, Servers: 1, Schedulers: defaultSchedulers}) {
 		t.Errorf("recorded %+v", got)
@@ -269,6 +276,10 @@ func TestAJobThatIsPurgedMeanwhile(t *testing.T) {
 }
 
 func TestNothingToRecord(t *testing.T) {
+	r := &seen{nodes: map[string]*node{"a": {}}}
+	if r.up() != 0 {
+		t.Error("a node that was never up counts")
+	}
 	ts := httptest.NewServer(nil)
 	ts.Close()
 	if _, err := Take(t.Context(), Config{API: &api.Config{Address: ts.URL, HttpClient: ts.Client()}}); err == nil || !strings.Contains(err.Error(), "read nodes and jobs from "+ts.URL) {

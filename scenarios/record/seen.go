@@ -37,6 +37,20 @@ type node struct {
 	changed bool
 }
 
+// wasUp reports whether the node has been up: others are no part of the scenario.
+func (n *node) wasUp() bool { return n.began || n.changed }
+
+// up counts the nodes that have been up.
+func (s *seen) up() int {
+	n := 0
+	for _, node := range s.nodes {
+		if node.wasUp() {
+			n++
+		}
+	}
+	return n
+}
+
 // kind is what the nodes of a group have in common.
 type kind struct {
 	Datacenter, Class, OS string

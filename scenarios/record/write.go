@@ -19,6 +19,7 @@ import (
 // file is a scenario file that is being written.
 type file struct {
 	*seen
+	scales bool // something depends on the variable load
 	bytes.Buffer
 	names  *namer
 	name   string // what the files beside the scenario begin with
@@ -63,11 +64,15 @@ func (s *seen) write(name string, names *namer) (*Recording, error) {
 }
 
 func (f *file) variables() {
-	for _, v := range []struct{ name, about, kind, value, bounds string }{
+	type variable struct{ name, about, kind, value, bounds string }
+	all := []variable{
 		{"servers", "number of servers", "integer", fmt.Sprint(min(max(f.servers, 1), 15)), "min = 1\n  max = 15"},
 		{"schedulers", "scheduler workers of each server (num_schedulers)", "integer", fmt.Sprint(f.schedulers), "min = 1\n  max = 1024"},
-		{"load", "factor on the counts of service and batch jobs", "number", "1", "min = 0\n  max = 1000"},
-	} {
+	}
+	if f.scales {
+		all = append(all, variable{"load", "factor on the counts of service and batch jobs", "number", "1", "min = 0\n  max = 1000"})
+	}
+	for _, v := range all {
 		f.line("variable %q {\n  description = %q\n  type = %q\n  default = %s\n  %s\n}\n", v.name, v.about, v.kind, v.value, v.bounds)
 	}
 }
@@ -77,7 +82,7 @@ func (f *file) fleet() string {
 	groups := map[kind][]string{}
 	for _, id := range slices.Sorted(maps.Keys(f.nodes)) {
 		n := f.nodes[id]
-		if !n.began && !n.changed {
+		if !n.wasUp() {
 			f.omit("a node was down all the time")
 			continue
 		}
@@ -155,7 +160,7 @@ func (f *file) job(name string, j *rpc.Job, copies int) string {
 	} else {
 		set("type", language.Quote(j.Type))
 		if counts(j) {
-			set("count", scaled(j.TaskGroups[0].Count))
+			set("count", f.scaled(j.TaskGroups[0].Count))
 		}
 		set("priority", j.Priority)
 		if d := j.TaskGroups[0].MaxClientDisconnect; d > 0 {
@@ -181,7 +186,10 @@ func (f *file) job(name string, j *rpc.Job, copies int) string {
 // counts reports whether a job says how many allocations it wants.
 func counts(j *rpc.Job) bool { return j.Type == rpc.JobTypeService || j.Type == rpc.JobTypeBatch }
 
-func scaled(count int) string { return fmt.Sprintf("ceil(%d * var.load)", count) }
+func (f *file) scaled(count int) string {
+	f.scales = true
+	return fmt.Sprintf("ceil(%d * var.load)", count)
+}
 
 // datacenters returns the list of a job's datacenters; empty if these are all of the fleet.
 func (f *file) datacenters(j *rpc.Job) string {
@@ -245,7 +253,7 @@ func (f *file) difference(c jobChange) string {
 	}
 	now, was := c.to.TaskGroups[0], c.from.TaskGroups[0]
 	if now.Count != was.Count && counts(c.to) {
-		text += fmt.Sprintf("count = %s\n", scaled(now.Count))
+		text += fmt.Sprintf("count = %s\n", f.scaled(now.Count))
 	}
 	if now.Resources != was.Resources || now.Count != was.Count {
 		text += resources(now.Resources)

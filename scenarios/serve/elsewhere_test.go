@@ -105,3 +105,62 @@ func TestRunElsewhere(t *testing.T) {
 		t.Errorf("a server is named twice: %v", err)
 	}
 }
+
+// TestDeleteElsewhere: evaluations are deleted by ID and by filter while the broker is paused, and are counted all the same. What a filter
+// cannot say, and what would be of others, is refused.
+func TestDeleteElsewhere(t *testing.T) {
+	o := options()
+	o.Servers, o.Schedulers = 1, 3
+	where := start(t, o)
+	at := scenarios.Elsewhere{Addresses: []string{"http://" + where.HTTP.String()}, Servers: []string{where.RPC[0].String()}}
+	real, err := scenarios.Reach(t.Context(), at, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const deletion = `until "registered" {}
+}
+phase "delete" {
+  event "pause_eval_broker" {}
+  event "delete_evals" {
+    by           = "id"
+    triggered_by = "node-update"
+    count        = 4
+  }
+  event "delete_evals" {
+    triggered_by = "node-update"
+    %s
+  }
+  event "resume_eval_broker" {
+    at = "2s"
+  }
+  event "collect_garbage" {
+    at = "2s"
+  }
+`
+	if err := compiled(t, 1, 0, "", fmt.Sprintf(deletion, "count = 3")).CheckReal(real); err == nil || !strings.Contains(err.Error(), "deletes all that match a filter") {
+		t.Errorf("a filter with a count: %v", err)
+	}
+	run := compiled(t, 1, 0, "", fmt.Sprintf(deletion, ""))
+	at.AllowForeign = true
+	foreign, err := scenarios.Reach(t.Context(), at, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.CheckReal(foreign); err == nil || !strings.Contains(err.Error(), "it would delete what is of others") {
+		t.Errorf("evaluations of others: %v", err)
+	}
+	if err := run.CheckReal(real); err != nil {
+		t.Fatal(err)
+	}
+	res, err := scenarios.RunReal(t.Context(), run, real, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deleted, drain := res.Phase("delete"), res.Phase("drain")
+	if n := deleted.RaftEntriesByType[metrics.EntryEvalDelete]; n != 5 || deleted.EvalsByStatus["pending"] != 2 || deleted.EvalsProcessed != 0 {
+		t.Errorf("4 of 10 evaluations were deleted by ID and the others by filter: %+v", deleted)
+	}
+	if res.Totals.EvalsCreated != 12 || drain.EvalsProcessed != 2 {
+		t.Errorf("of 12 evaluations 2 were left: %d created, %d processed", res.Totals.EvalsCreated, drain.EvalsProcessed)
+	}
+}

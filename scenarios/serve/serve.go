@@ -163,6 +163,7 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		return err
 	}
 	if fleet != nil {
+		simulated.SetClients(fleet)
 		fleet.Start(ctx)
 		defer fleet.Shutdown()
 	}

@@ -22,6 +22,12 @@ type Cluster interface {
 	StopJob(ctx context.Context, namespace, id string, purge bool) (evalID string, err error)
 	ScaleJob(ctx context.Context, namespace, id, group string, count int) (evalID string, err error)
 	PauseEvalBroker(ctx context.Context, paused bool) error
+	// EvalIDs lists evaluations of a status, and of a trigger unless that is empty; at most count unless that is zero.
+	EvalIDs(ctx context.Context, status, triggeredBy string, count int) ([]string, error)
+	// DeleteEvals deletes some that it has listed or, if ids is nil, all that it would list.
+	DeleteEvals(ctx context.Context, status, triggeredBy string, count int, ids []string) error
+	// CollectGarbage makes the servers delete everything that is over, however new. It returns before that is done.
+	CollectGarbage(ctx context.Context) error
 	// NodeIDs returns the IDs of all nodes in ascending order.
 	NodeIDs() []string
 	DrainNode(ctx context.Context, nodeID string, drain *rpc.DrainStrategy, markEligible bool) error
@@ -33,6 +39,10 @@ type Target struct {
 	Name string // for errors: a running cluster
 	// Ours says that this program has started the servers.
 	Ours bool
+	// Foreign says that there may be jobs and nodes of others.
+	Foreign bool
+	// DeletesByFilter says that servers delete the evaluations that a filter describes.
+	DeletesByFilter bool
 	// MaxSchedulers is the most scheduler workers that a server can have; zero is no limit.
 	MaxSchedulers int
 }

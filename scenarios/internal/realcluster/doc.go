@@ -4,6 +4,7 @@
 //
 //	cluster.go   connecting, and which server leads
 //	operate.go   what users and operators ask
+//	delete.go    evaluations and garbage that they have deleted
 //	look.go      the figures of a moment
 //	evals.go     evaluations by status, which releases tell in different ways
 //	metrics.go   what the servers count

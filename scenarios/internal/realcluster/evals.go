@@ -29,10 +29,16 @@ type evals struct {
 	index uint64
 	total uint64
 	seen  float64
-	rests uint64 // the log's index at the look before
+	rests uint64  // the log's index at the look before
+	told  float64 // what was acked and canceled at the look before
 	// stale says that there is another leader since: the new one's broker holds again what the old one
 	// had seen acked last, so that what is guessed would be too many.
 	stale bool
+	// Evaluations that were there and went: those that were over, by status, and others.
+	gone    map[string]uint64
+	dropped uint64
+	counted map[string]uint64 // by status, as they were counted last
+	again   bool              // count next time in any case
 	// list says that servers do not count, as before 1.4.3: they list.
 	list bool
 }
@@ -43,27 +49,71 @@ func (e *evals) look(client *api.Client, index uint64, depth, acked float64) err
 	rests := index == e.rests
 	e.rests = index
 	switch {
-	case e.byStatus == nil || rests && index != e.index:
-		byStatus, total, err := e.count(client)
-		if err != nil {
-			return err
-		}
-		if e.byStatus == nil {
-			e.first, e.before = total, byStatus
-		}
-		e.byStatus, e.index, e.total, e.canceled = byStatus, index, total, byStatus[broker.StatusCanceled]
-		e.seen = depth + acked + float64(e.canceled)
-		e.created, e.stale = max(total, e.first)-e.first, false
+	case e.byStatus == nil || e.again || rests && index != e.index:
+		return e.take(client, index, acked)
+	case index != e.index && depth == 0:
+		return e.doubt(client, index, acked)
 	case index != e.index:
 		return e.guess(client, depth, acked)
 	}
 	return nil
 }
 
+// doubt asks the state when the broker says that it holds nothing: so it does while it is paused, and so does a new leader's
+// until it has told its figures.
+func (e *evals) doubt(client *api.Client, index uint64, acked float64) error {
+	pending := e.counted[broker.StatusPending] // which stays so if servers do not count, until the log rests
+	if !e.list {
+		var err error
+		if pending, err = e.countOf(client, broker.StatusPending); err != nil {
+			return err
+		}
+	}
+	switch {
+	case pending == 0:
+		return e.guess(client, 0, acked)
+	case e.list:
+		return nil
+	}
+	return e.take(client, index, acked)
+}
+
+// over are the statuses of evaluations that no scheduler looks at again.
+var over = []string{broker.StatusComplete, broker.StatusFailed, broker.StatusCanceled}
+
+// take counts the evaluations.
+func (e *evals) take(client *api.Client, index uint64, acked float64) error {
+	byStatus, total, err := e.count(client)
+	if err != nil {
+		return err
+	}
+	if e.byStatus == nil {
+		e.first, e.before, e.gone = total, byStatus, map[string]uint64{}
+	}
+	went := e.dropped
+	for _, status := range over {
+		if was, now := e.counted[status], byStatus[status]; now < was {
+			e.gone[status] += was - now
+		}
+		went += e.gone[status]
+	}
+	e.byStatus, e.counted, e.index, e.total, e.canceled, e.again = byStatus, byStatus, index, total, byStatus[broker.StatusCanceled], false
+	// What is pending counts whether the broker holds it or not: it may be paused.
+	e.told, e.stale = acked+float64(e.canceled), false
+	e.seen = float64(byStatus[broker.StatusPending]) + e.told
+	e.created = max(total+went, e.first) - e.first
+	return nil
+}
+
+// ended returns how many evaluations of a status, which is over, there have been since the first look.
+func (e *evals) ended(status string) uint64 {
+	return max(e.byStatus[status]+e.gone[status], e.before[status]) - e.before[status]
+}
+
 // since returns the evaluations by status, less those that were over at the first look.
 func (e *evals) since() map[string]uint64 {
 	of := maps.Clone(e.byStatus)
-	for _, status := range []string{broker.StatusComplete, broker.StatusFailed, broker.StatusCanceled} {
+	for _, status := range over {
 		if of[status] > e.before[status] {
 			of[status] -= e.before[status]
 		} else {
@@ -82,7 +132,8 @@ func (e *evals) guess(client *api.Client, depth, acked float64) error {
 		}
 		e.canceled = n
 	}
-	total := uint64(max(float64(e.total)+depth+acked+float64(e.canceled)-e.seen, 0))
+	told := acked + float64(e.canceled)
+	total := uint64(max(float64(e.total)+depth+told-e.seen, 0))
 	guess := map[string]uint64{
 		broker.StatusPending: uint64(max(depth, 0)), broker.StatusCanceled: e.canceled,
 		broker.StatusFailed: e.byStatus[broker.StatusFailed], broker.StatusBlocked: e.byStatus[broker.StatusBlocked],
@@ -92,8 +143,16 @@ func (e *evals) guess(client *api.Client, depth, acked float64) error {
 		rest += n
 	}
 	guess[broker.StatusComplete] = max(total, rest) - rest
-	if e.byStatus = guess; !e.stale {
-		e.created = max(total, e.first) - e.first
+	e.byStatus = guess
+	// What the broker holds may be a second old: then it counts again what was acked since. What is over
+	// does not depend on it.
+	sure := max(float64(total)-max(told-e.told, 0), float64(total)-depth)
+	there := uint64(max(sure, 0)) + e.dropped
+	for _, n := range e.gone {
+		there += n
+	}
+	if e.told = told; !e.stale {
+		e.created = max(e.created+e.first, there) - e.first
 	}
 	return nil
 }

@@ -73,12 +73,11 @@ func (c *Cluster) look(st *cluster.Stats, leader *server) error {
 	// Servers lose a few of the first that they count if these come at one instant. But each plan
 	// that changes something has an entry, each node goes down by a missed heartbeat, and an
 	// evaluation that was acked is over.
-	over := byStatus[broker.StatusComplete] + byStatus[broker.StatusFailed]
 	was := st.Counters // what is guessed must not go back
 	st.Counters = cluster.Counters{
-		EvalsCreated: max(was.EvalsCreated, c.evals.created), EvalsProcessed: max(was.EvalsProcessed, over),
-		EvalsCanceled: max(was.EvalsCanceled, byStatus[broker.StatusCanceled]),
-		EvalsFailed:   byStatus[broker.StatusFailed], NodesDown: c.down,
+		EvalsCreated: max(was.EvalsCreated, c.evals.created), EvalsProcessed: max(was.EvalsProcessed, c.evals.ended(broker.StatusComplete)+c.evals.ended(broker.StatusFailed)),
+		EvalsCanceled: max(was.EvalsCanceled, c.evals.ended(broker.StatusCanceled)),
+		EvalsFailed:   c.evals.ended(broker.StatusFailed), NodesDown: c.down,
 		PlansSubmitted:   max(uint64(c.sum(metricPlans)), entries[entryTypes["apply_plan_results"]+entrySuffix]),
 		MissedHeartbeats: max(uint64(c.sum(metricInvalidated)), c.down),
 	}

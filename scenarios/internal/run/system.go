@@ -2,8 +2,11 @@ package run
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
@@ -69,6 +72,47 @@ func (s *Simulated) NodeIDs() []string {
 	}
 	return ids
 }
+
+// EvalIDs returns evaluations in the order of their IDs, as the leader has them.
+func (s *Simulated) EvalIDs(_ context.Context, status, triggeredBy string, count int) ([]string, error) {
+	leader := s.Leader()
+	if leader < 0 {
+		return nil, fmt.Errorf("list evaluations: %w", rpc.ErrNoLeader)
+	}
+	var ids []string
+	matches := matching(status, triggeredBy, count)
+	for e := range s.State(leader).Snapshot().Evals() {
+		if matches(e) {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids, nil
+}
+
+// matching returns a function that is true of as many evaluations as count, or of any number if that is zero.
+func matching(status, triggeredBy string, count int) func(*broker.Evaluation) bool {
+	left := cmp.Or(count, -1)
+	return func(e *broker.Evaluation) bool {
+		if left == 0 || e.Status != status || triggeredBy != "" && e.TriggeredBy != triggeredBy {
+			return false
+		}
+		left--
+		return true
+	}
+}
+
+// DeleteEvals deletes evaluations, in one call.
+func (s *Simulated) DeleteEvals(ctx context.Context, status, triggeredBy string, count int, ids []string) error {
+	matches := matching(status, triggeredBy, count)
+	if ids != nil {
+		matches = nil
+	}
+	_, _, err := s.Cluster.DeleteEvals(ctx, ids, matches)
+	return err
+}
+
+// CollectGarbage makes the cluster delete everything that is over.
+func (s *Simulated) CollectGarbage(ctx context.Context) error { return s.ForceGC(ctx) }
 
 // snapshots returns the state of every server.
 func (s *Simulated) snapshots() []*state.Snapshot {

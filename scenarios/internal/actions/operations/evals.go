@@ -1,12 +1,11 @@
 package operations
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/simctl/simctl/broker"
-	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/scenarios/internal/actions"
 	"github.com/simctl/simctl/scenarios/internal/draw"
 )
@@ -45,56 +44,45 @@ func (a DeleteEvals) Mark() string {
 	return fmt.Sprintf("%s %s evaluations are deleted by %s", what, a.Status, a.By)
 }
 
+// On returns an error if the target cannot be told what to delete.
+func (a DeleteEvals) On(t actions.Target) error {
+	switch {
+	case t.Foreign:
+		return errOfOthers
+	case a.By == ByFilter && !t.DeletesByFilter:
+		return fmt.Errorf("%s deletes evaluations by their IDs only", t.Name)
+	case a.By == ByFilter && a.Count > 0:
+		return fmt.Errorf("%s deletes all that match a filter: leave count out, or delete by %s", t.Name, ByPage)
+	}
+	return nil
+}
+
+// errOfOthers refuses what cannot be kept to the evaluations, jobs and nodes of a run.
+var errOfOthers = errors.New("it would delete what is of others")
+
 func (a DeleteEvals) Do(s *actions.Stage) error {
+	if err := a.delete(s); err != nil {
+		return fmt.Errorf("delete evaluations by %s: %w", a.By, err)
+	}
+	return nil
+}
+
+func (a DeleteEvals) delete(s *actions.Stage) error {
 	if a.By == ByFilter {
-		left := cmp.Or(a.Count, -1)
-		return a.delete(s, nil, func(e *broker.Evaluation) bool {
-			if left == 0 || !a.matches(e) {
-				return false
-			}
-			left--
-			return true
-		})
+		return s.Cluster.DeleteEvals(s.Ctx, a.Status, a.TriggeredBy, a.Count, nil)
 	}
 	size := 1
 	if a.By == ByPage {
 		size = evalPage
 	}
-	ids, err := a.ids(s)
+	ids, err := s.Cluster.EvalIDs(s.Ctx, a.Status, a.TriggeredBy, a.Count)
 	if err != nil {
 		return err
 	}
 	for page := range slices.Chunk(ids, size) {
-		if err := a.delete(s, page, nil); err != nil {
+		if err := s.Cluster.DeleteEvals(s.Ctx, a.Status, a.TriggeredBy, a.Count, page); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// ids returns the IDs of the evaluations as the leader lists them.
-func (a DeleteEvals) ids(s *actions.Stage) ([]string, error) {
-	leader := s.Cluster.Leader()
-	if leader < 0 {
-		return nil, fmt.Errorf("list evaluations to delete: %w", rpc.ErrNoLeader)
-	}
-	var ids []string
-	for e := range s.Simulated.State(leader).Snapshot().Evals() {
-		if a.matches(e) && (a.Count == 0 || len(ids) < a.Count) {
-			ids = append(ids, e.ID)
-		}
-	}
-	return ids, nil
-}
-
-func (a DeleteEvals) matches(e *broker.Evaluation) bool {
-	return e.Status == a.Status && (a.TriggeredBy == "" || e.TriggeredBy == a.TriggeredBy)
-}
-
-func (a DeleteEvals) delete(s *actions.Stage, ids []string, matches func(*broker.Evaluation) bool) error {
-	_, _, err := s.Simulated.DeleteEvals(s.Ctx, ids, matches)
-	if err != nil {
-		return fmt.Errorf("delete evaluations by %s: %w", a.By, err)
 	}
 	return nil
 }

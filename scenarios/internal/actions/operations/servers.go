@@ -80,7 +80,15 @@ var _ = actions.RegisterAction("collect_garbage", CollectGarbage{}, actions.Draw
 type CollectGarbage struct{ request }
 
 func (CollectGarbage) Mark() string              { return "garbage is collected" }
-func (CollectGarbage) Do(s *actions.Stage) error { return s.Simulated.ForceGC(s.Ctx) }
+func (CollectGarbage) Do(s *actions.Stage) error { return s.Cluster.CollectGarbage(s.Ctx) }
+
+// On returns an error if the garbage of others would go, too.
+func (CollectGarbage) On(t actions.Target) error {
+	if t.Foreign {
+		return errOfOthers
+	}
+	return nil
+}
 
 func drawCollectGarbage(s *draw.Source) draw.Event {
 	if !s.Collects {
