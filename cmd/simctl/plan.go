@@ -196,9 +196,12 @@ func (f *planFlags) solve() ([]reports.PlanLimit, error) {
 func planWithin(broker string, w *closedform.Within) reports.PlanWithin {
 	out := reports.PlanWithin{Broker: broker, Estimate: w.Estimate, OK: w.OK}
 	for _, b := range w.Bounds {
-		bound := reports.PlanBound{Setting: b.Setting, Asked: b.Asked, Least: b.Least, Max: b.Max}
+		bound := reports.PlanBound{Setting: b.Setting, Asked: b.Asked, Least: b.Least, Min: b.Min, Max: b.Max}
 		if !math.IsNaN(b.Low) {
 			bound.Low, bound.High = &b.Low, &b.High
+		}
+		if x := b.Extreme; x != nil {
+			bound.Extreme = &reports.PlanExtreme{At: x.At, Value: x.Value, Figure: x.Figure, Part: x.Part.Value, For: x.Part.For, Same: x.Same}
 		}
 		out.Bounds = append(out.Bounds, bound)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +35,8 @@ func TestSolve(t *testing.T) {
 			at := func(value float64) float64 {
 				s := spec(c.broker, vars)
 				s.Set(b.Setting, int(value))
-				return estimate(t, s).total(c.metric)
+				v, _ := estimate(t, s).total(c.metric)
+				return v
 			}
 			if math.IsNaN(b.Low) {
 				continue
@@ -74,6 +76,58 @@ func TestSolve(t *testing.T) {
 	}
 }
 
+// TestSolveSaysWhy: of what does not depend on a setting, or only so far, it names the part.
+func TestSolveSaysWhy(t *testing.T) {
+	for _, c := range []struct {
+		broker  string
+		vars    map[string]any
+		metric  string
+		max     float64
+		setting string
+		part    string // as it begins; empty if only some values will do
+		same    bool
+	}{
+		{"shedding", map[string]any{"nodes": 8000, "system_jobs": 15}, "phases.storm.recovery_s", 300, "schedulers", "until the last silent node is noticed", true},
+		{"shedding", map[string]any{"nodes": 8000, "system_jobs": 15}, "totals.recovery_s", 300, "schedulers", "until the reaper has canceled", true},
+		{"legacy", map[string]any{"nodes": 8000, "system_jobs": 15}, "totals.recovery_s", 300, "schedulers", "to process evaluations", false},
+		{"shedding", map[string]any{"nodes": 8000, "system_jobs": 15}, "totals.recovery_s", 300, "system_jobs", "until the last silent node is noticed", true},
+		{"legacy", map[string]any{"nodes": 8000, "system_jobs": 15}, "totals.raft_entries", 300, "schedulers", "for the status of each evaluation", true},
+		{"legacy", map[string]any{"nodes": 100}, "totals.recovery_s", 1e9, "schedulers", "to process evaluations with one worker a job", false},
+		{"legacy", map[string]any{"nodes": 100}, "totals.recovery_s", 1e9, "nodes", "to process evaluations", false},
+		{"legacy", map[string]any{"nodes": 2000, "system_jobs": 20}, "totals.recovery_s", 900, "nodes", "", false},
+	} {
+		w, err := Solve(spec(c.broker, c.vars), metrics.Threshold{Metric: c.metric, Max: &c.max})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := w.Bounds[slices.IndexFunc(w.Bounds, func(b Bound) bool { return b.Setting == c.setting })]
+		x := b.Extreme
+		if (x == nil) != (c.part == "") || x != nil && (!strings.HasPrefix(x.Part.For, c.part) || x.Same != c.same) {
+			t.Errorf("%s %v %s<=%g: %s %+v, want %+v", c.broker, c.vars, c.metric, c.max, c.setting, x, c)
+		}
+		if x == nil {
+			continue
+		}
+		s := spec(c.broker, c.vars)
+		s.Set(c.setting, int(x.At))
+		if v, _ := estimate(t, s).total(c.metric); v != x.Value || v <= c.max != b.all() || v > w.Estimate != b.all() && v != w.Estimate || x.Part.Value > v {
+			t.Errorf("%s %s<=%g: %g, not as in %+v", c.broker, c.metric, c.max, v, x)
+		}
+	}
+}
+
+// TestSolveWithinWhatIsAllowed: values that other settings do not allow are not values that fail.
+func TestSolveWithinWhatIsAllowed(t *testing.T) {
+	limit := 300.0
+	w, err := Solve(spec("legacy", map[string]any{"nodes": 1200, "service_jobs": 40, "allocs_per_node": 6.0}), metrics.Threshold{Metric: "totals.recovery_s", Max: &limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := w.Bounds[0]; b.Min != 4 || b.Low != b.Min || b.High >= b.Max {
+		t.Errorf("of 40 jobs that need 4 nodes: %+v", b)
+	}
+}
+
 func TestSolveRefuses(t *testing.T) {
 	bound := 1.0
 	for want, limit := range map[string]metrics.Threshold{
@@ -90,11 +144,11 @@ func TestSolveRefuses(t *testing.T) {
 func TestSolveFindsEveryBound(t *testing.T) {
 	const most = 300
 	for bound := range most + 2 {
-		low, high := solve(most, false, func(v int) bool { return v <= bound })
+		low, high := solve(1, most, false, func(v int) bool { return v <= bound })
 		if bound == 0 != math.IsNaN(high) || bound > 0 && (low != 1 || high != float64(min(bound, most))) {
 			t.Errorf("values up to %d of %d: %g to %g", bound, most, low, high)
 		}
-		low, high = solve(most, true, func(v int) bool { return v >= bound })
+		low, high = solve(1, most, true, func(v int) bool { return v >= bound })
 		if bound > most != math.IsNaN(low) || bound <= most && (low != float64(max(bound, 1)) || high != most) {
 			t.Errorf("values from %d on of %d: %g to %g", bound, most, low, high)
 		}
@@ -102,7 +156,7 @@ func TestSolveFindsEveryBound(t *testing.T) {
 			continue
 		}
 		for _, least := range []bool{false, true} { // a stretch that no two steps enclose
-			if low, high := solve(most, least, func(v int) bool { return v >= bound && v <= 2*bound }); low != float64(bound) || high != float64(2*bound) {
+			if low, high := solve(1, most, least, func(v int) bool { return v >= bound && v <= 2*bound }); low != float64(bound) || high != float64(2*bound) {
 				t.Errorf("values from %d to %d: %g to %g", bound, 2*bound, low, high)
 			}
 		}
