@@ -11,6 +11,7 @@ type Estimate struct {
 	Broker  string
 	Servers int
 	Nodes   float64
+	Silent  float64 // share of the nodes that fall silent
 	Allocs  float64 // that run in the end
 	// AllocsLost run on nodes that fall silent, and AllocsSeen is how often an evaluation of the
 	// storm looks at an allocation of its service job.
@@ -53,7 +54,7 @@ func Of(spec scenarios.Spec) (*Estimate, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Estimate{Broker: spec.Broker, Servers: int(in.servers), Nodes: in.n, Allocs: in.n * (in.s + in.allocs), Inputs: in.list()}
+	e := &Estimate{Broker: spec.Broker, Servers: int(in.servers), Nodes: in.n, Silent: in.m, Allocs: in.n * (in.s + in.allocs), Inputs: in.list()}
 	in.register(e)
 	if in.shedding {
 		in.drainShedding(e)

@@ -21,7 +21,7 @@ type Within struct {
 
 // Bound is how far a setting can go while all others stay as they are.
 type Bound struct {
-	Setting string // a variable of the scenario
+	Setting string // a variable of the scenario, or silent_nodes
 	Asked   float64
 	Least   bool // fewer fail, as of schedulers; else more do
 	// Low and High are the ends of the values that will do: those with the highest one or, if
@@ -48,11 +48,14 @@ func (b Bound) all() bool { return b.Low <= b.Min && b.High >= b.Max }
 // ErrNoFormula is wrapped by the errors of Solve about a limit that no formula speaks of.
 var ErrNoFormula = errors.New("no formula")
 
+// silentNodes is a setting that is no variable: how many of the nodes fall silent.
+const silentNodes = "silent_nodes"
+
 // solved lists the settings that Solve looks for.
 var solved = []struct {
 	setting string
 	least   bool
-}{{"nodes", false}, {"system_jobs", false}, {"schedulers", true}}
+}{{"nodes", false}, {silentNodes, false}, {"system_jobs", false}, {"schedulers", true}, {"servers", true}}
 
 // mostSolved is the largest value of a setting that Solve tries.
 const mostSolved = 1_000_000
@@ -89,7 +92,10 @@ func Solve(spec scenarios.Spec, limit metrics.Threshold) (*Within, error) {
 				}
 			}
 		}
-		at := estimates(spec, s.setting)
+		if s.setting == silentNodes {
+			b.Asked, most = math.Round(e.Nodes*e.Silent), int(e.Nodes)
+		}
+		at := estimates(spec, s.setting, e.Nodes)
 		low, high := solve(1, most, true, func(v int) bool { return at(v) != nil })
 		b.Min, b.Max = low, high
 		b.Low, b.High = solve(int(low), int(high), s.least, func(v int) bool {
@@ -110,13 +116,17 @@ func Solve(spec scenarios.Spec, limit metrics.Threshold) (*Within, error) {
 
 // estimates returns the estimates at values of a setting; nil for a value that the other settings
 // do not allow.
-func estimates(spec scenarios.Spec, setting string) func(value int) *Estimate {
+func estimates(spec scenarios.Spec, setting string, nodes float64) func(value int) *Estimate {
 	known := map[int]*Estimate{}
 	return func(value int) *Estimate {
 		e, ok := known[value]
 		if !ok {
 			with := spec
-			with.Set(setting, value)
+			if setting == silentNodes {
+				with.Set("fraction", float64(value)/nodes)
+			} else {
+				with.Set(setting, value)
+			}
 			e, _ = Of(with)
 			known[value] = e
 		}

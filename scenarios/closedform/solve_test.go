@@ -28,13 +28,17 @@ func TestSolve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(w.Bounds) != 3 || w.Bounds[0].Asked != 2000 || w.Bounds[2].Asked != 4 || w.OK != (w.Estimate <= c.max) {
+		if len(w.Bounds) != 5 || w.Bounds[0].Asked != 2000 || w.Bounds[3].Asked != 4 || w.OK != (w.Estimate <= c.max) {
 			t.Errorf("%s %s: %+v", c.broker, c.metric, w)
 		}
 		for _, b := range w.Bounds {
 			at := func(value float64) float64 {
 				s := spec(c.broker, vars)
-				s.Set(b.Setting, int(value))
+				if b.Setting == silentNodes {
+					s.Set("fraction", value/2000)
+				} else {
+					s.Set(b.Setting, int(value))
+				}
 				v, _ := estimate(t, s).total(c.metric)
 				return v
 			}
@@ -55,7 +59,7 @@ func TestSolve(t *testing.T) {
 	}
 	none := -1.0
 	w, err := Solve(spec("legacy", vars), metrics.Threshold{Metric: "totals.recovery_s", Max: &none})
-	if err != nil || w.OK || !math.IsNaN(w.Bounds[0].High) || !math.IsNaN(w.Bounds[2].Low) {
+	if err != nil || w.OK || !math.IsNaN(w.Bounds[0].High) || !math.IsNaN(w.Bounds[3].Low) {
 		t.Errorf("nothing recovers before it begins: %+v (%v)", w, err)
 	}
 	all := 1e12
@@ -64,14 +68,14 @@ func TestSolve(t *testing.T) {
 		t.Errorf("everything recovers in the end: %+v (%v)", w, err)
 	}
 	for _, b := range w.Bounds {
-		if b.Low != 1 || b.High != b.Max || b.Max < 1000 {
+		if b.Low != 1 || b.High != b.Max || b.Max < 15 {
 			t.Errorf("everything recovers in the end, whatever the setting: %+v", b)
 		}
 	}
 	// Three jobs leave workers idle; more of them do not.
 	minute := 60.0
 	w, err = Solve(spec("legacy", map[string]any{"nodes": 300, "system_jobs": 3}), metrics.Threshold{Metric: "totals.recovery_s", Max: &minute})
-	if jobs := w.Bounds[1]; err != nil || w.OK || jobs.Low <= 3 || jobs.High < 20 {
+	if jobs := w.Bounds[2]; err != nil || w.OK || jobs.Low <= 3 || jobs.High < 20 {
 		t.Errorf("a stretch of jobs: %+v (%v)", jobs, err)
 	}
 }
