@@ -271,25 +271,22 @@
   // Charts with the same link show the same stretch.
   const showAll = (link, min, max) => charts.filter((c) => c.link === link).forEach((c) => show(c.plot, min, max));
 
-  // Between points that a line only joins there is nothing: a stretch of such a chart ends at them.
-  const atPoints = (figure, panel, [low, high]) => {
+  const atPoints = (figure, panel, [low, high]) => { // where a line only joins points, a stretch ends at two
     if (!panel.layers.some((l) => l.dotted)) return [low, high];
     const before = panel.x.findLastIndex((x) => x <= low), after = panel.x.findIndex((x) => x >= high);
     return [before > 0 ? panel.x[before] : figure.x.min, after >= 0 && after < panel.x.length - 1 ? panel.x[after] : figure.x.max];
   };
 
   const selected = (figure, panel) => (u) => {
-    const { left, width } = u.select;
-    if (width < 2) return;
-    showAll(figure.link, ...atPoints(figure, panel, [left, left + width].map((at) => u.posToVal(at, "x"))));
+    const { left, width } = u.select, ends = [left, left + width].map((at) => u.posToVal(at, "x"));
+    if (width >= 2) showAll(figure.link, ...atPoints(figure, panel, ends));
     u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
   };
 
-  // The point nearest to the cursor as it is drawn; uPlot takes the one with the nearest value, which
-  // on a logarithmic axis is another.
+  // The point nearest to the cursor as drawn. uPlot takes the nearest value: on a logarithmic axis another.
   const nearest = (u, series, index, x) => {
-    const away = (i) => Math.abs(u.valToPos(u.data[0][i], "x") - u.valToPos(x, "x"));
-    return [index + 1, index - 1].reduce((best, i) => u.data[0][i] != null && away(i) < away(best) ? i : best, index);
+    const all = u.data[0], away = (i) => Math.abs(u.valToPos(all[i], "x") - u.valToPos(x, "x"));
+    return [index + 1, index - 1].reduce((best, i) => all[i] != null && away(i) < away(best) ? i : best, index);
   };
 
   const options = (figure, panel, width) => {
