@@ -122,7 +122,7 @@ func checkSchema(data []byte) error {
 	case errors.As(err, &typ):
 		return fmt.Errorf(`%w: it is JSON, but no object with a whole number "schema"`, ErrNotResult)
 	case err != nil:
-		return fmt.Errorf("not a simctl result: %w", err)
+		return fmt.Errorf("not a simctl result, which is JSON: %w", err)
 	case head.Schema == nil || head.Run == nil:
 		return fmt.Errorf(`%w: it has no "schema" and "run"`, ErrNotResult)
 	case *head.Schema > Schema:

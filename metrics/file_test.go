@@ -155,7 +155,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"empty", " \n", "the file is empty"},
 		{"truncated early", string(whole[:40]), "truncated: its JSON breaks off at byte 40"},
 		{"truncated late", string(whole[:len(whole)-3]), "truncated"},
-		{"text", "# Results\n", "not a simctl result: invalid character '#'"},
+		{"text", "# Results\n", "not a simctl result, which is JSON: invalid character '#'"},
 		{"other JSON", `{"name":"x"}`, `it has no "schema" and "run"`},
 		{"list", `[1,2]`, "not a simctl result"},
 		{"schema of another tool", `{"schema":"https://x","run":{}}`, `no object with a whole number "schema"`},

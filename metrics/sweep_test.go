@@ -11,6 +11,7 @@ var storm = vocabulary("register", "drain", "storm")
 func TestParseLimit(t *testing.T) {
 	for text, want := range map[string]string{
 		"recovery_s<=300":                          "totals.recovery_s <= 300",
+		"recovery_s<=5m":                           "totals.recovery_s <= 300",
 		" recovery_s <= 3e2 ":                      "totals.recovery_s <= 300",
 		"drain.recovery_s<=300":                    "phases.drain.recovery_s <= 300",
 		"phases.storm.raft_entries>=1":             "phases.storm.raft_entries >= 1",
@@ -47,6 +48,7 @@ func TestParseLimit(t *testing.T) {
 		"recovery_s=300":         "is no limit",
 		"recovery_s<=":           "not a number",
 		"recovery_s<=five":       "not a number",
+		"raft_entries<=5m":       "not a number",
 		"recovery_s<=NaN":        "not a number",
 		"recovry_s<=300":         "recovry_s",
 		"drian.recovery_s<=300":  "drian",

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Threshold is a demand on one metric of a run. At least one of Max, Min, MaxRatio and
@@ -189,7 +190,8 @@ func Applicable(runs, baseline []*Result, thresholds []Threshold) (apply []Thres
 	return apply, skipped
 }
 
-// ParseLimit reads a demand such as recovery_s<=300 or legacy:phases.drain.raft_entries>=10.
+// ParseLimit reads a demand such as recovery_s<=300, recovery_s<=5m or
+// legacy:phases.drain.raft_entries>=10.
 // FullPath says how the figure may be shortened; a broker and a colon before it limit the
 // demand to the runs of that broker. The error says which part is wrong, before anything has
 // run.
@@ -204,6 +206,9 @@ func (v *Vocabulary) ParseLimit(text string) (Threshold, error) {
 		t.Broker, t.Metric = broker, rest
 	}
 	bound, err := strconv.ParseFloat(compact[i+2:], 64)
+	if d, notOne := time.ParseDuration(compact[i+2:]); err != nil && notOne == nil && strings.HasSuffix(t.Metric, "_s") {
+		bound, err = d.Seconds(), nil
+	}
 	if err != nil || math.IsNaN(bound) {
 		return Threshold{}, fmt.Errorf("limit %q: %q is not a number", text, compact[i+2:])
 	}

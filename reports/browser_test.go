@@ -58,6 +58,8 @@ const visitor = `<script>
     mouse(plots[0], "mousemove", 0.5);
     saw.hover = await later(() => legend(plots[0]));
     saw.linkedHover = await later(() => legend(plots[1]));
+    mouse(plots[0], "mousemove", 0.7);
+    saw.nearer = await later(() => legend(plots[0]));
     mouse(plots[0], "mousedown", 0.0);
     mouse(plots[0], "mousemove", 0.1);
     mouse(plots[0], "mouseup", 0.1);
@@ -72,7 +74,10 @@ const visitor = `<script>
     saw.reset = await later(() => legend(plots[1]));
     saw.wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
     const root = document.documentElement, theme = () => root.dataset.theme + " " + getComputedStyle(document.body).backgroundColor;
+    const write = CanvasRenderingContext2D.prototype.fillText, labels = new Set();
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...at) { if (this.textBaseline === "top") labels.add(text); write.call(this, text, ...at); };
     document.getElementById("theme").click();
+    saw.labels = await later(() => [...labels]);
     saw.theme = theme();
     const before = plots[0].clientWidth;
     dispatchEvent(new Event("beforeprint"));
@@ -100,6 +105,8 @@ type visit struct {
 	Plots                                                         int
 	Colours                                                       []int
 	Before, Hover, LinkedHover, Zoomed, LinkedZoom, Reset, Faults []string
+	Nearer                                                        []string // the legend near the right end
+	Labels                                                        []string // below axes of charts
 	Storm, Whole                                                  []string // the legend of the second run, zoomed in on its storm and out
 	StormRise                                                     float64  // how far up its curve goes then
 	Contents                                                      int      // entries that lead somewhere
@@ -244,6 +251,13 @@ func TestMultiplesInBrowser(t *testing.T) {
 func TestSweepPageInBrowser(t *testing.T) {
 	var out bytes.Buffer
 	s := synthSweep(t)
+	last := slices.Index(s.Axes[0].Values, "200")
+	s.Axes[0].Values[last] = "800" // so that the axis is logarithmic
+	for _, r := range s.Runs {
+		if r.Point[0] == "200" {
+			r.Point[0] = "800"
+		}
+	}
 	if err := page.Sweep(&out, s, sweep.Figures(s, sweep.Paths(s))); err != nil {
 		t.Fatal(err)
 	}
@@ -256,8 +270,20 @@ func TestSweepPageInBrowser(t *testing.T) {
 			t.Errorf("plot %d has %d colours: nothing is drawn", i, n)
 		}
 	}
-	if len(saw.Before) != 3 || !strings.HasPrefix(saw.Before[0], "50 to 200") || slices.Equal(saw.Before, saw.Hover) {
+	if len(saw.Before) != 3 || !strings.HasPrefix(saw.Before[0], "50 to 800") || slices.Equal(saw.Before, saw.Hover) {
 		t.Errorf("the legend shows %q, and %q under the mouse", saw.Before, saw.Hover)
+	}
+	// There are 350 nodes, nearer to 100, but drawn nearer to 800.
+	if len(saw.Nearer) == 0 || saw.Nearer[0] != "800" {
+		t.Errorf("near the right end the legend shows %q, want 800 nodes", saw.Nearer)
+	}
+	if len(saw.Zoomed) == 0 || saw.Zoomed[0] != "100" {
+		t.Errorf("after zooming in on the left end the legend shows %q at the right, want the next point, 100 nodes", saw.Zoomed)
+	}
+	for _, label := range []string{"50", "100", "800"} {
+		if !slices.Contains(saw.Labels, label) {
+			t.Errorf("the charts are labelled with %q, and not with %s", saw.Labels, label)
+		}
 	}
 	if saw.PrintTheme != "light "+white {
 		t.Errorf("the page prints as %q", saw.PrintTheme)

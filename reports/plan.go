@@ -47,7 +47,20 @@ type PlanBound struct {
 	Least   bool     `json:"least"` // fewer fail; else more do
 	Low     *float64 `json:"low"`   // the ends of the values that will do; null if none will
 	High    *float64 `json:"high"`
-	Max     float64  `json:"max"` // that the setting can have
+	Min     float64  `json:"min"` // that the setting can have beside the others
+	Max     float64  `json:"max"`
+	// Extreme is the highest figure if all values will do, or the lowest if none will; else nil.
+	Extreme *PlanExtreme `json:"extreme,omitempty"`
+}
+
+// PlanExtreme is the figure of a limit at one value of a setting, and the largest part of it.
+type PlanExtreme struct {
+	At     float64 `json:"at"` // the setting
+	Value  float64 `json:"value"`
+	Figure string  `json:"figure"` // path of the phase's figure that has the part
+	Part   float64 `json:"part"`
+	For    string  `json:"for"`  // what the part goes into, as "of which 12 s" continues
+	Same   bool    `json:"same"` // the part is what it is at the value that was asked
 }
 
 // text says which values will do.
@@ -55,14 +68,38 @@ func (b PlanBound) text() string {
 	switch {
 	case b.Low == nil || b.High == nil:
 		return "none will do"
-	case *b.Low <= 1 && *b.High >= b.Max:
+	case *b.Low <= b.Min && *b.High >= b.Max:
 		return "any"
 	case b.Least && *b.High >= b.Max:
 		return wording.Grouped(*b.Low)
-	case !b.Least && *b.Low <= 1:
+	case !b.Least && *b.Low <= b.Min:
 		return wording.Grouped(*b.High)
 	}
 	return wording.Grouped(*b.Low) + " to " + wording.Grouped(*b.High)
+}
+
+// why says in one sentence why all values will do, or why none will; nothing if only some will.
+func (b PlanBound) why(path, broker string) string {
+	x := b.Extreme
+	if x == nil {
+		return ""
+	}
+	setting := strings.ReplaceAll(b.Setting, "_", " ")
+	among := fmt.Sprintf("number of %s from %s to %s", setting, wording.Grouped(b.Min), wording.Grouped(b.Max))
+	value := wording.Figure(path, x.Value, false)
+	if b.Low != nil {
+		return fmt.Sprintf("Any %s will do under the %s broker: the worst, %s, gives %s.", among, broker, wording.Grouped(x.At), value)
+	}
+	why := fmt.Sprintf("No %s will do under the %s broker: the best, %s, gives %s", among, broker, wording.Grouped(x.At), value)
+	if x.Part > 0 {
+		_, phase, _ := strings.Cut(x.Figure, ".")
+		phase, _, _ = strings.Cut(phase, ".")
+		why += fmt.Sprintf(", of which %s in the phase %s %s", wording.Figure(x.Figure, x.Part, false), phase, x.For)
+	}
+	if x.Part > 0 && x.Same {
+		why += ", whatever the number of " + setting
+	}
+	return why + "."
 }
 
 // PlanInput is a letter of the formulae and its value.
@@ -177,6 +214,14 @@ func planLimit(w *bufio.Writer, l PlanLimit) {
 		fmt.Fprintln(table)
 	}
 	_ = table.Flush()
+	for i := range l.Brokers[0].Bounds {
+		for _, b := range l.Brokers {
+			if why := b.Bounds[i].why(l.Path, b.Broker); why != "" {
+				fmt.Fprintf(w, "\n  %s", strings.ReplaceAll(wrapTo(why, tableWidth-2), "\n", "\n  "))
+			}
+		}
+	}
+	fmt.Fprintln(w)
 }
 
 // planRows writes the figures, a row each, and the simulated value beside every estimate.

@@ -28,9 +28,15 @@ func TestPlan(t *testing.T) {
 	}
 	bounds := func(nodes, jobs, schedulers [2]float64) []PlanBound {
 		bound := func(setting string, least bool, of [2]float64) PlanBound {
-			b := PlanBound{Setting: setting, Asked: 8000, Least: least, Max: 10_000}
+			b := PlanBound{Setting: setting, Asked: 8000, Least: least, Min: 1, Max: 10_000}
 			if of[0] > 0 {
 				b.Low, b.High = &of[0], &of[1]
+			}
+			switch {
+			case of[0] == 0:
+				b.Extreme = &PlanExtreme{At: 40, Value: 1200, Figure: "phases.storm.recovery_s", Part: 1111, For: "until the last node is noticed", Same: true}
+			case of == [2]float64{1, 10_000}:
+				b.Extreme = &PlanExtreme{At: 10_000, Value: 299}
 			}
 			return b
 		}

@@ -109,6 +109,12 @@ func TestSweepsOfOtherDesigns(t *testing.T) {
 				s.Runs[i].Point = append(slices.Clone(s.Runs[i].Point), s.Axes[2].Values[i%2])
 			}
 		},
+		"three axes of numbers": func(s *metrics.Sweep) {
+			s.Axes = append(s.Axes, metrics.Axis{Name: "servers", Numeric: true, Values: []string{"3", "5"}})
+			for i := range s.Runs {
+				s.Runs[i].Point = append(slices.Clone(s.Runs[i].Point), s.Axes[2].Values[i%2])
+			}
+		},
 		"one broker": func(s *metrics.Sweep) {
 			s.Brokers = s.Brokers[:1]
 			s.Runs = slices.DeleteFunc(s.Runs, func(r metrics.SweepRun) bool { return r.Broker != "legacy" })
@@ -133,7 +139,12 @@ func TestSweepsOfOtherDesigns(t *testing.T) {
 			s.Axes, s.Runs = slices.Clone(full.Axes), slices.Clone(synthSweep(t).Runs)
 			change(s)
 			if len(s.Results()) > 0 {
+				titles := map[string]bool{}
 				for _, f := range sweep.Figures(s, sweep.Paths(s)) {
+					if titles[f.Title] {
+						t.Errorf("two charts have the title %q", f.Title)
+					}
+					titles[f.Title] = true
 					for _, fault := range layoutFaults(f) {
 						t.Error(fault)
 					}

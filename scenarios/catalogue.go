@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"embed"
+	"encoding/json"
 	"maps"
 	"path"
 	"path/filepath"
@@ -113,6 +114,9 @@ func FromFile(file string) (Spec, error) {
 func FromText(file string, text []byte) (Spec, error) {
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return Spec{}, &InputError{Value: file, Allowed: "it is empty"}
+	}
+	if json.Valid(text) {
+		return Spec{}, &InputError{Value: file, Allowed: "it is JSON, as results are, but a scenario is HCL: simctl report and simctl compare take results"}
 	}
 	return Spec{Scenario: strings.TrimSuffix(filepath.Base(file), ".hcl"), File: file, Source: string(text)}, nil
 }

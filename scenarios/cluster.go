@@ -167,6 +167,8 @@ func (ps profiles) of(name string) (profile, error) {
 	switch {
 	case err == nil:
 		return p, nil
+	case strings.HasPrefix(strings.TrimLeft(name, "0123456789"), "."): // such as 1.4.1: the other names are no help
+		return p, CheckRelease(name)
 	case len(ps.blocks) == 0:
 		return p, errors.New("it must be " + BrokerSyntax())
 	}

@@ -66,6 +66,50 @@ func TestDeploymentsUnderWay(t *testing.T) {
 	}
 }
 
+// TestDeploymentWithoutRoom: since 1.11 a system job's deployment waits for nodes that have no room
+// for it, and a phase that waits for it says so.
+func TestDeploymentWithoutRoom(t *testing.T) {
+	spec := fileSpec(t, `title = "a system job that one node has no room for"
+cluster {
+  schedulers = 2
+}
+fleet {
+  report_allocations = true
+  group "large" {
+    nodes = 3
+  }
+  group "small" {
+    nodes = 1
+    resources {
+      cpu    = 100
+      memory = 100
+      disk   = 100
+    }
+  }
+}
+job "agent" {
+  type = "system"
+  resources {
+    cpu    = 500
+    memory = 500
+    disk   = 50
+  }
+}
+phase "start" {
+  event "start_clients" {}
+  event "register_jobs" {
+    at = "20s"
+  }
+  until "deployed" {}
+}
+`)
+	spec.Broker = "2.0.5"
+	_, err := RunAll(t.Context(), []Spec{spec}, nil)
+	if want := "1 deployment under way (agent with 3 of 3 allocations healthy and no room for 1 more)"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want one that says %q", err, want)
+	}
+}
+
 // TestPartitionsOfPlaces: the clients of a group, of a datacenter or of a rack are cut off, and no
 // others.
 func TestPartitionsOfPlaces(t *testing.T) {

@@ -33,8 +33,8 @@ func TestBadResultFiles(t *testing.T) {
 		"cut short": {good[:len(good)-3], "the file is truncated"},
 		"foreign":   {`{"hello":"world"}`, `not a simctl result: it has no "schema" and "run"`},
 		"list":      {`[1,2,3]`, "not a simctl result: it is JSON, but no object"},
-		"text":      {"# Results\n\nAll is well.\n", "not a simctl result: invalid character '#'"},
-		"picture":   {"\x89PNG\r\n\x1a\n\x00\x00\x00", "not a simctl result: invalid character"},
+		"text":      {"# Results\n\nAll is well.\n", "not a simctl result, which is JSON: invalid character '#'"},
+		"picture":   {"\x89PNG\r\n\x1a\n\x00\x00\x00", "not a simctl result, which is JSON: invalid character"},
 		"future":    {strings.Replace(good, `"schema": 1`, `"schema": 7`, 1), "it has schema 7, but this simctl reads up to 1: use a newer simctl"},
 		"new field": {strings.Replace(good, `"peak_pending"`, `"peak_depth"`, 1), `it has a field "peak_depth", which this simctl does not know`},
 		"two":       {good + good, "something follows the result"},
@@ -60,7 +60,11 @@ func TestBadResultFiles(t *testing.T) {
 			t.Errorf("%s: %d files beside it (%v), want none", name, len(entries)-1, err)
 		}
 	}
-	for path, want := range map[string]string{t.TempDir(): "the directory holds no result file", filepath.Join(t.TempDir(), "none.json"): "no such file"} {
+	swept := t.TempDir()
+	if err := os.Mkdir(filepath.Join(swept, "runs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{swept: "the directory is a sweep's, whose results are in " + filepath.Join(swept, "runs"), t.TempDir(): "the directory holds no result file", filepath.Join(t.TempDir(), "none.json"): "no such file"} {
 		for what, command := range commands {
 			cmd, args := command(path)
 			if _, err := execute(cmd, args...); err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {

@@ -41,8 +41,11 @@ func flagError(cmd *cobra.Command, err error) error {
 				names = append(names, f.Name)
 			}
 		})
-		return usageErrorf("unknown flag --%s for %q%s (see %s --help)",
-			e.GetSpecifiedName(), cmd.CommandPath(), language.DidYouMean(e.GetSpecifiedName(), names), cmd.CommandPath())
+		remedy := language.DidYouMean(e.GetSpecifiedName(), names)
+		if remedy == "" && cmd.Flags().Lookup("var") != nil {
+			remedy = ": a variable is set by --var NAME=VALUE"
+		}
+		return usageErrorf("unknown flag --%s for %q%s (see %s --help)", e.GetSpecifiedName(), cmd.CommandPath(), remedy, cmd.CommandPath())
 	}
 	return usageErrorf("%w", err)
 }

@@ -37,8 +37,12 @@ func newPlanCommand(needed func(string) bool) *cobra.Command {
 shedding broker: evaluations, Raft entries, and the time to recovery. The output shows
 every formula and the value of every letter in it.
 
-With --slo, the output also says how many nodes and system jobs, and how few schedulers,
-keep a figure within a limit by these formulae, each with all else as given.
+With --slo, the output also says how many nodes, silent nodes and system jobs, and how few
+schedulers and servers, keep a figure within a limit by these formulae, each with all else
+as given.
+
+The legacy broker is that of Nomad 1.4.2, the shedding broker that of 1.4.3. Other releases
+have no formulae: run them by simctl scenario or simctl sweep with --release.
 
 To show how far the formulae can be trusted, the command also simulates a smaller storm
 with the same settings under both brokers, and compares it with what the formulae say
@@ -60,7 +64,7 @@ about it. --check-nodes sets its size; 0 leaves the check out.`,
 	flags.StringVar(&f.from, "from", "", "scenario file, such as record writes, whose nodes, jobs and servers to take; other flags change single ones")
 	flags.Var(newChecked(&f.miss, "share", parseShare), "miss", "share of the nodes that miss their heartbeats, such as 10% or 0.1")
 	flags.Lookup("miss").DefValue = "10%"
-	flags.StringArrayVar(&f.slo, "slo", nil, "limit on a figure, such as 'recovery_s<=300', to solve for nodes, jobs and schedulers; may be given many times")
+	flags.StringArrayVar(&f.slo, "slo", nil, "limit on a figure, such as 'recovery_s<=300', to solve for nodes, jobs, schedulers and servers; may be given many times")
 	bindCost(flags, &f.spec)
 	flags.IntVar(&f.check, "check-nodes", 0, fmt.Sprintf("nodes of the simulated check; 0 for none (default: --nodes, up to %d)", mostCheckNodes))
 	flags.Var(oneOf(&f.format, "format", []string{"table", "json"}), "format", "format of stdout: table, json")
@@ -196,9 +200,12 @@ func (f *planFlags) solve() ([]reports.PlanLimit, error) {
 func planWithin(broker string, w *closedform.Within) reports.PlanWithin {
 	out := reports.PlanWithin{Broker: broker, Estimate: w.Estimate, OK: w.OK}
 	for _, b := range w.Bounds {
-		bound := reports.PlanBound{Setting: b.Setting, Asked: b.Asked, Least: b.Least, Max: b.Max}
+		bound := reports.PlanBound{Setting: b.Setting, Asked: b.Asked, Least: b.Least, Min: b.Min, Max: b.Max}
 		if !math.IsNaN(b.Low) {
 			bound.Low, bound.High = &b.Low, &b.High
+		}
+		if x := b.Extreme; x != nil {
+			bound.Extreme = &reports.PlanExtreme{At: x.At, Value: x.Value, Figure: x.Figure, Part: x.Part.Value, For: x.Part.For, Same: x.Same}
 		}
 		out.Bounds = append(out.Bounds, bound)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/simctl/simctl/internal/infile"
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/sweep"
 )
 
 // stored is a run of a file.
@@ -80,7 +81,10 @@ func loadDirectory(dir string) ([]stored, error) {
 			all = append(all, stored{r, path, true})
 		}
 	}
-	if len(all) == 0 {
+	if runs := filepath.Join(dir, sweep.RunsName); len(all) == 0 {
+		if info, err := os.Stat(runs); err == nil && info.IsDir() {
+			return nil, fmt.Errorf("the directory is a sweep's, whose results are in %s", runs)
+		}
 		return nil, errors.New("the directory holds no result file: name one that a run wrote")
 	}
 	return all, nil

@@ -143,6 +143,9 @@ func unknownCommand(parent *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
+	if parent.Name() == "scenario" && isFile(name) {
+		return usageErrorf("unknown scenario %q: a file is run by simctl scenario run %s (see %s --help)", name, scenarios.Quote(name), parent.CommandPath())
+	}
 	return usageErrorf("unknown %s %q: %s (see %s --help)",
 		parent.Annotations["noun"], name, language.Instead(name, names), parent.CommandPath())
 }

@@ -173,12 +173,21 @@ func specOf(stdin io.Reader, scenario string) (scenarios.Spec, error) {
 	}
 	spec, err := scenarios.FromFile(scenario)
 	if err != nil && !strings.ContainsAny(scenario, "./") {
-		return spec, usageErrorf("%q is neither a built-in scenario nor a file%s (see simctl scenario list)", scenario, language.DidYouMean(scenario, scenarios.Names()))
+		known := scenarios.Names()
+		if file := scenario + ".hcl"; isFile(file) {
+			known = append(known, file)
+		}
+		return spec, usageErrorf("%q is neither a built-in scenario nor a file%s (see simctl scenario list)", scenario, language.DidYouMean(scenario, known))
 	}
 	if err != nil {
 		return spec, usageErrorf("%w", err)
 	}
 	return spec, nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
 }
 
 // onlyScenario returns the scenario file of a directory that holds one.

@@ -120,6 +120,7 @@ func (s *sweepProgress) expect(planned []sweep.Run, most int, kept []metrics.Swe
 // of this machine even alone.
 func (s *sweepProgress) announce(planned []sweep.Run) {
 	fmt.Fprintln(s.w, s.plan())
+	s.warnOverload(planned)
 	local, ok := s.executor.(*sweep.Local)
 	if !ok {
 		return
@@ -141,6 +142,25 @@ func (s *sweepProgress) announce(planned []sweep.Run) {
 			fmt.Fprintf(s.w, "; so %s %s", english.PluralWord(beyond-1, "does", "do"), english.Plural(beyond-1, "other run", ""))
 		}
 		fmt.Fprintln(s.w)
+	}
+}
+
+// warnOverload warns of runs that may take far longer than estimated, by the worst of them.
+func (s *sweepProgress) warnOverload(planned []sweep.Run) {
+	var worst sweep.Run
+	most, slow := 0.0, 0
+	for _, r := range planned {
+		busy := forecast.Of(r.Spec).Overload()
+		if busy > 0 {
+			slow++
+		}
+		if busy > most {
+			worst, most = r, busy
+		}
+	}
+	if slow > 0 {
+		fmt.Fprintf(s.w, "warning: %d of %s may each take up to %d times as long as estimated, if the leader, which heartbeats alone keep busy (%.0f%% in %s), falls behind\n",
+			slow, english.Plural(len(planned), "run", ""), forecast.Runaway, 100*most, s.study.Label(worst))
 	}
 }
 

@@ -123,6 +123,9 @@ func (v *view) mapFigure(path string, x, y int, what string) figure.Figure {
 		what = v.s.Axes[x].Name + "-" + v.s.Axes[y].Name + what
 	}
 	f := v.figure(path, what)
+	if len(v.s.Axes) > 2 { // there is a map for each pair of axes
+		f.Title += fmt.Sprintf(", %s × %s", v.s.Axes[x].Name, v.s.Axes[y].Name)
+	}
 	f.X, f.Y = figure.Categories(v.s.Axes[x].Name, numbersOf(v.s.Axes[x])), figure.Categories(v.s.Axes[y].Name, numbersOf(v.s.Axes[y]))
 	return f
 }

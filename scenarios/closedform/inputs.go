@@ -30,6 +30,8 @@ type inputs struct {
 	tSystem, tService  float64 // one evaluation that changes nothing, of either kind
 	rate               float64 // such system evaluations a second
 	stormRate          float64 // evaluations of either kind a second, as a storm mixes them
+	rateBound          string  // what keeps rate from being higher
+	stormBound         string  // and stormRate
 	place              float64 // placing everything
 	reports            float64 // entries in which clients report that it runs
 
@@ -125,7 +127,7 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	}
 	in.tSystem, in.tService = schedSystem+calls, schedService+calls
 
-	rate := func(sched float64) float64 {
+	rate := func(sched float64) (float64, string) {
 		leader := c.Raft.Dispatch.Seconds() + (1+c.Garbage)*fsm + 3*c.RPC.Serve.Seconds() + scan
 		if c.Pooled {
 			leader += (1+c.Garbage)*(sched+(in.servers-1)*fsm) + (in.servers-1)*c.Raft.Append.Seconds() + 3*c.RPC.Send.Seconds()
@@ -134,14 +136,21 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 		if c.Cores > 0 && leader > 0 {
 			bound = float64(c.Cores) / leader
 		}
-		return math.Min(in.pace(sched+calls), bound)
+		switch pace := in.pace(sched + calls); {
+		case bound < pace:
+			return bound, "as fast as the leader's cores allow"
+		case in.k <= in.leading+in.following:
+			return pace, "with one worker a job, as no job is processed twice at a time"
+		default:
+			return pace, "as fast as the workers can"
+		}
 	}
-	in.rate = rate(schedSystem)
+	in.rate, in.rateBound = rate(schedSystem)
 	mixed := schedSystem
 	if in.s+in.a > 0 {
 		mixed = (in.s*schedSystem + in.a*schedService) / (in.s + in.a)
 	}
-	in.stormRate = rate(mixed)
+	in.stormRate, in.stormBound = rate(mixed)
 
 	// Plans are verified and applied one after the other, but others are made meanwhile.
 	alloc := c.Plan.PerAlloc + c.Plan.PerPlace + c.FSM.Alloc

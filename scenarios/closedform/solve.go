@@ -21,23 +21,41 @@ type Within struct {
 
 // Bound is how far a setting can go while all others stay as they are.
 type Bound struct {
-	Setting string // a variable of the scenario
+	Setting string // a variable of the scenario, or silent_nodes
 	Asked   float64
 	Least   bool // fewer fail, as of schedulers; else more do
 	// Low and High are the ends of the values that will do: those with the highest one or, if
 	// Least, those with the lowest. They are NaN if no value will do.
 	Low, High float64
-	Max       float64 // that the setting can have
+	Min, Max  float64 // that the setting can have beside the others
+	// Extreme says why all values will do, by the one with the highest figure, or why none will,
+	// by the one with the lowest. It is nil if only some will.
+	Extreme *Extreme
 }
+
+// Extreme is the figure of a limit at one value of a setting, and what it mostly consists of.
+type Extreme struct {
+	At     float64 // the setting
+	Value  float64 // the figure
+	Figure string  // path of the phase's figure that has the part
+	Part   Part
+	Same   bool // the part is what it is at the value that was asked
+}
+
+// all reports whether all values will do.
+func (b Bound) all() bool { return b.Low <= b.Min && b.High >= b.Max }
 
 // ErrNoFormula is wrapped by the errors of Solve about a limit that no formula speaks of.
 var ErrNoFormula = errors.New("no formula")
+
+// silentNodes is a setting that is no variable: how many of the nodes fall silent.
+const silentNodes = "silent_nodes"
 
 // solved lists the settings that Solve looks for.
 var solved = []struct {
 	setting string
 	least   bool
-}{{"nodes", false}, {"system_jobs", false}, {"schedulers", true}}
+}{{"nodes", false}, {silentNodes, false}, {"system_jobs", false}, {"schedulers", true}, {"servers", true}}
 
 // mostSolved is the largest value of a setting that Solve tries.
 const mostSolved = 1_000_000
@@ -52,7 +70,8 @@ func Solve(spec scenarios.Spec, limit metrics.Threshold) (*Within, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Within{Estimate: e.total(limit.Metric)}
+	w := &Within{}
+	w.Estimate, _ = e.total(limit.Metric)
 	if math.IsNaN(w.Estimate) {
 		return nil, fmt.Errorf("%w gives %s: there are ones for %s", ErrNoFormula, limit.Metric, strings.Join(e.known(), ", "))
 	}
@@ -62,12 +81,6 @@ func Solve(spec scenarios.Spec, limit metrics.Threshold) (*Within, error) {
 		return nil, err
 	}
 	for _, s := range solved {
-		holds := func(value int) bool {
-			with := spec
-			with.Set(s.setting, value)
-			e, err := Of(with)
-			return err == nil && e.total(limit.Metric) <= *limit.Max // other values may need others beside them
-		}
 		b := Bound{Setting: s.setting, Least: s.least}
 		most := mostSolved
 		for _, v := range variables {
@@ -79,23 +92,88 @@ func Solve(spec scenarios.Spec, limit metrics.Threshold) (*Within, error) {
 				}
 			}
 		}
-		b.Max = float64(most)
-		b.Low, b.High = solve(most, s.least, holds)
+		if s.setting == silentNodes {
+			b.Asked, most = math.Round(e.Nodes*e.Silent), int(e.Nodes)
+		}
+		at := estimates(spec, s.setting, e.Nodes)
+		low, high := solve(1, most, true, func(v int) bool { return at(v) != nil })
+		b.Min, b.Max = low, high
+		b.Low, b.High = solve(int(low), int(high), s.least, func(v int) bool {
+			e := at(v)
+			if e == nil {
+				return false
+			}
+			value, _ := e.total(limit.Metric)
+			return value <= *limit.Max
+		})
+		if math.IsNaN(b.Low) || b.all() {
+			b.Extreme = extreme(b, limit.Metric, at)
+		}
 		w.Bounds = append(w.Bounds, b)
 	}
 	return w, nil
 }
 
-// solve returns the ends of a stretch of values, of those from 1 to most, that hold: the stretch
+// estimates returns the estimates at values of a setting; nil for a value that the other settings
+// do not allow.
+func estimates(spec scenarios.Spec, setting string, nodes float64) func(value int) *Estimate {
+	known := map[int]*Estimate{}
+	return func(value int) *Estimate {
+		e, ok := known[value]
+		if !ok {
+			with := spec
+			if setting == silentNodes {
+				with.Set("fraction", float64(value)/nodes)
+			} else {
+				with.Set(setting, value)
+			}
+			e, _ = Of(with)
+			known[value] = e
+		}
+		return e
+	}
+}
+
+// extreme returns the highest figure of a bound that all values keep, or the lowest of one that none
+// keeps.
+func extreme(b Bound, path string, at func(int) *Estimate) *Extreme {
+	var out *Extreme
+	asked := at(int(b.Asked))
+	for _, v := range append(steps(int(b.Min), int(b.Max)), int(b.Asked)) {
+		e := at(v)
+		if e == nil {
+			continue
+		}
+		value, most := e.total(path)
+		if out != nil && (b.all() && value <= out.Value || !b.all() && value >= out.Value) {
+			continue
+		}
+		out = &Extreme{At: float64(v), Value: value, Figure: most.Path}
+		for _, p := range most.Parts {
+			if p.Value >= out.Part.Value {
+				out.Part = p
+			}
+		}
+		out.Same = slices.Contains(asked.figure(most.Path).Parts, out.Part)
+	}
+	return out
+}
+
+// steps returns values from least to most, each a quarter larger than the one before.
+func steps(least, most int) []int {
+	var out []int
+	for v := least; v < most; v += max(1, v/4) {
+		out = append(out, v)
+	}
+	return append(out, most)
+}
+
+// solve returns the ends of a stretch of values, of those from bottom to top, that hold: the stretch
 // with the greatest or with the least of all. What holds need not do so for all values on one
 // side: few jobs leave workers idle, and so do many workers. A stretch between two steps of a
 // quarter is not found.
-func solve(most int, least bool, holds func(int) bool) (low, high float64) {
-	var steps []int
-	for v := 1; v < most; v += max(1, v/4) {
-		steps = append(steps, v)
-	}
-	steps = append(steps, most)
+func solve(bottom, top int, least bool, holds func(int) bool) (low, high float64) {
+	steps := steps(bottom, top)
 	if !least {
 		slices.Reverse(steps)
 	}
@@ -129,24 +207,32 @@ func edge(good, bad int, holds func(int) bool) int {
 }
 
 // total returns the figure of a path, also one of the totals: the latest time, or the sum of
-// counts. The storm must have it; a phase without a formula for it has none of it.
-func (e *Estimate) total(path string) float64 {
+// counts. Most is the phase's figure that says most about it. The storm must have it; a phase without
+// a formula for it has none of it.
+func (e *Estimate) total(path string) (value float64, most Figure) {
 	name, ok := strings.CutPrefix(path, "totals.")
 	if !ok {
-		return e.Value(path)
+		return e.Value(path), e.figure(path)
 	}
-	total := e.Value("phases.storm." + name)
+	most = e.figure("phases.storm." + name)
+	value = most.Value
 	m, _ := metrics.PhaseMetric(name)
 	for _, phase := range []string{"register", "drain"} {
-		switch v := e.Value("phases." + phase + "." + name); {
-		case math.IsNaN(v):
-		case m.Time():
-			total = math.Max(total, v)
-		default:
-			total += v
+		f := e.figure("phases." + phase + "." + name)
+		if math.IsNaN(f.Value) {
+			continue
+		}
+		if !m.Time() {
+			value += f.Value
+		}
+		if f.Value > most.Value {
+			most = f
 		}
 	}
-	return total
+	if m.Time() {
+		value = most.Value
+	}
+	return value, most
 }
 
 // known returns the paths that total knows.

@@ -155,7 +155,7 @@ func (d *decoder) number(value cty.Value, f field, target reflect.Value, at Rang
 	}
 	n, accuracy := v.AsBigFloat().Int64()
 	if accuracy != big.Exact || (target.CanUint() && n < 0) {
-		d.fail(at, "Not a whole number", "%s is %s; it must be a whole number.", f.name, plain(v))
+		d.fail(at, "Not a whole number", "%s is %s; it must be a whole number, as ceil(…), floor(…) or round(…) makes it.", f.name, plain(v))
 		return
 	}
 	if target.CanUint() {

@@ -278,6 +278,11 @@ func (a Axis) number(text string) (float64, error) {
 	what := map[Kind]string{language.TypeInteger: "a whole number", language.TypeNumber: "a number", language.TypeDuration: "a duration"}[a.Kind]
 	switch {
 	case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
+		if share, ok := strings.CutSuffix(text, "%"); ok && a.Kind == language.TypeNumber {
+			if v, err := strconv.ParseFloat(share, 64); err == nil {
+				return 0, fmt.Errorf("%q is not %s: write it as %g", text, what, v/100)
+			}
+		}
 		return 0, fmt.Errorf("%q is not %s", text, what)
 	case a.Kind == language.TypeInteger && (v != math.Trunc(v) || math.Abs(v) > 1<<53):
 		return 0, fmt.Errorf("%q is not a whole number", text)

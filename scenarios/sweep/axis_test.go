@@ -70,6 +70,7 @@ func TestBadAxes(t *testing.T) {
 		"nodes=1.5":                `"1.5" is not a whole number`,
 		"nodes=NaN":                `"NaN" is not a whole number`,
 		"fraction=Inf":             `"Inf" is not a number`,
+		"fraction=10%":             `"10%" is not a number: write it as 0.1`,
 		"nodes=5..5":               "is empty",
 		"nodes=10..1:log3":         "is empty",
 		"nodes=1..x":               `"x" is not a whole number`,

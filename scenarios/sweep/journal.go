@@ -29,7 +29,7 @@ type Journal struct {
 // Names in a sweep's directory.
 const (
 	journalName = "journal.jsonl"
-	runsName    = "runs"
+	RunsName    = "runs"
 )
 
 // entry is one line.
@@ -45,7 +45,7 @@ type entry struct {
 // OpenJournal opens the journal of a directory, which it makes if there is none.
 func OpenJournal(dir string) (*Journal, error) {
 	j := &Journal{dir: dir, known: map[string]entry{}}
-	if err := os.MkdirAll(filepath.Join(dir, runsName), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, RunsName), 0o777); err != nil {
 		return nil, fmt.Errorf("open the journal: %w", err)
 	}
 	path := filepath.Join(dir, journalName)
@@ -97,7 +97,7 @@ func (j *Journal) Record(r Run, label, build string, attempts int, res *metrics.
 	if why != nil {
 		e.Error = strings.Join(strings.Fields(why.Error()), " ")
 	} else {
-		e.File = filepath.Join(runsName, fileName(label, e.Key))
+		e.File = filepath.Join(RunsName, fileName(label, e.Key))
 		if err := res.WriteFile(filepath.Join(j.dir, e.File)); err != nil {
 			return metrics.SweepRun{}, err
 		}

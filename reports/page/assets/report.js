@@ -253,6 +253,7 @@
       const labels = new Map(axis.ticks.map((t) => [t.at, t.label]));
       a.splits = (u, i, min, max) => labelledSplits(u, side === 3 ? "y" : "x", [...labels.keys()], min, max);
       a.values = (u, splits) => splits.map((v) => v == null ? "" : labels.get(v) ?? units[axis.unit].tick(v));
+      a.filter = (u, splits) => splits; // uPlot itself labels powers of ten
     }
     if (side === 3) { // nothing is labelled above the data, where names are
       a.filter = a.grid.filter = a.ticks.filter = (u, splits) => splits.map((v) => v != null && v <= (u.top ?? axis.max) * 1.001 ? v : null);
@@ -270,11 +271,22 @@
   // Charts with the same link show the same stretch.
   const showAll = (link, min, max) => charts.filter((c) => c.link === link).forEach((c) => show(c.plot, min, max));
 
-  const selected = (link) => (u) => {
-    const { left, width } = u.select;
-    if (width < 2) return;
-    showAll(link, u.posToVal(left, "x"), u.posToVal(left + width, "x"));
+  const atPoints = (figure, panel, [low, high]) => { // where a line only joins points, a stretch ends at two
+    if (!panel.layers.some((l) => l.dotted)) return [low, high];
+    const before = panel.x.findLastIndex((x) => x <= low), after = panel.x.findIndex((x) => x >= high);
+    return [before > 0 ? panel.x[before] : figure.x.min, after >= 0 && after < panel.x.length - 1 ? panel.x[after] : figure.x.max];
+  };
+
+  const selected = (figure, panel) => (u) => {
+    const { left, width } = u.select, ends = [left, left + width].map((at) => u.posToVal(at, "x"));
+    if (width >= 2) showAll(figure.link, ...atPoints(figure, panel, ends));
     u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  };
+
+  // The point nearest to the cursor as drawn. uPlot takes the nearest value: on a logarithmic axis another.
+  const nearest = (u, series, index, x) => {
+    const all = u.data[0], away = (i) => Math.abs(u.valToPos(all[i], "x") - u.valToPos(x, "x"));
+    return [index + 1, index - 1].reduce((best, i) => all[i] != null && away(i) < away(best) ? i : best, index);
   };
 
   const options = (figure, panel, width) => {
@@ -296,12 +308,13 @@
       },
       axes: [axisOf(figure.x, 2), axisOf(figure.y, 3)],
       cursor: {
+        dataIdx: nearest,
         drag: { x: true, y: false, setScale: false },
         sync: { key: figure.link, setSeries: false, scales: ["x", null], filters: { pub: (type) => type === "mousemove" || type === "mouseleave" } },
         bind: { dblclick: () => () => { showAll(figure.link, figure.x.min, figure.x.max); return null; } },
       },
       legend: { live: true },
-      hooks: { drawClear: [backdrop(panel)], draw: [foreground(panel)], setSelect: [selected(figure.link)] },
+      hooks: { drawClear: [backdrop(panel)], draw: [foreground(panel)], setSelect: [selected(figure, panel)] },
     };
   };
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/scenarios/internal/english"
@@ -57,15 +58,31 @@ func (d *Deployments) Seconds() float64 {
 	return d.longest.Round(time.Microsecond).Seconds()
 }
 
+// lacking returns the number of a job's allocations that wait for room. Those of a system job keep its
+// deployment from ending, though they are not among those that it wants.
+func lacking(snap *state.Snapshot, job broker.JobID) int {
+	n := 0
+	for _, e := range snap.EvalsByJob(job) {
+		switch {
+		case e.Status != broker.StatusBlocked:
+			continue
+		case e.NodeID != "": // of a system job, one for each node
+			n++
+			continue
+		}
+		for _, failed := range e.FailedTGAllocs {
+			n += failed
+		}
+	}
+	return n
+}
+
 // mostNamed is the number of deployments that a warning names.
 const mostNamed = 1
 
-// Unfinished says what was under way when a run ended although no evaluation was pending:
-// deployments and drains wait for clients most of their time. A run that leaves them has not got
-// through what its last figures seem to say.
-func Unfinished(snap *state.Snapshot) []string {
-	var named, warnings []string
-	deployments := 0
+// Deploying returns the number of deployments that are under way, and how far they have come.
+func Deploying(snap *state.Snapshot) (deployments int, far string) {
+	var named []string
 	for d := range snap.Deployments() {
 		if !d.Active() {
 			continue
@@ -77,14 +94,25 @@ func Unfinished(snap *state.Snapshot) []string {
 		for _, g := range d.Groups {
 			healthy, wanted = healthy+g.Healthy, wanted+g.DesiredTotal
 		}
-		named = append(named, fmt.Sprintf("%s with %d of %s healthy", d.JobID, healthy, english.Plural(wanted, "allocation")))
+		text := fmt.Sprintf("%s with %d of %s healthy", d.JobID, healthy, english.Plural(wanted, "allocation"))
+		if n := lacking(snap, broker.JobID{Namespace: d.Namespace, ID: d.JobID}); n > 0 {
+			text += fmt.Sprintf(" and no room for %d more", n)
+		}
+		named = append(named, text)
 	}
 	if more := deployments - mostNamed; more > 0 {
 		named = append(named, fmt.Sprintf("%d more", more))
 	}
-	if deployments > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s under way at the end (%s); until \"deployed\" waits for deployments",
-			english.Plural(deployments, "deployment"), strings.Join(named, ", ")))
+	return deployments, strings.Join(named, ", ")
+}
+
+// Unfinished says what was under way when a run ended although no evaluation was pending:
+// deployments and drains wait for clients most of their time. A run that leaves them has not got
+// through what its last figures seem to say.
+func Unfinished(snap *state.Snapshot) []string {
+	var warnings []string
+	if n, far := Deploying(snap); n > 0 {
+		warnings = append(warnings, fmt.Sprintf("%s under way at the end (%s); until \"deployed\" waits for deployments", english.Plural(n, "deployment"), far))
 	}
 	draining := 0
 	for n := range snap.Nodes() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 )
@@ -43,6 +44,12 @@ func TestDeployments(t *testing.T) {
 	see(10, 1, -1)
 	if got := Unfinished(w.store.Snapshot()); len(got) != 1 || !strings.HasPrefix(got[0], "1 deployment under way at the end ("+service.ID+" with 1 of 2 allocations healthy)") {
 		t.Errorf("the warnings are %q", got)
+	}
+	w.update(func(tx *state.Tx) error {
+		return tx.UpsertEvals(&broker.Evaluation{ID: "blocked", Namespace: service.Namespace, JobID: service.ID, Status: broker.StatusBlocked, FailedTGAllocs: map[string]int{"g": 3}})
+	})
+	if got := Unfinished(w.store.Snapshot()); len(got) != 1 || !strings.Contains(got[0], "with 1 of 2 allocations healthy and no room for 3 more)") {
+		t.Errorf("the warnings are %q while allocations wait for room", got)
 	}
 	end("first")
 	see(40, 0, 30)

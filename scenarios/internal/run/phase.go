@@ -111,6 +111,11 @@ func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 		}
 		if idle := w.Idle(); !ok && idle >= stall {
 			err := fmt.Errorf("%w: it has come no nearer to its end for %v: %s", errStalled, idle.Round(time.Second), p.Until.Lacking(w))
+			if r.sim != nil {
+				if n, far := judge.Deploying(r.sim.latest()); n > 0 {
+					err = fmt.Errorf("%w (%s)", err, far)
+				}
+			}
 			if asking != nil {
 				err = fmt.Errorf("%w; no leader has answered the event %q", err, *asking)
 			}
