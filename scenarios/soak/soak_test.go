@@ -245,16 +245,22 @@ func TestUnderReleases(t *testing.T) {
 
 // TestKeptSchedules: schedules that once failed, as far as they had to be kept for that. What
 // each of them found is in its first line. Some failed only when they were looked at thoroughly, which
-// makes another run of them, and some only when they were not.
+// makes another run of them, and some only when they were not. Those of one release are in a folder of
+// its name.
 func TestKeptSchedules(t *testing.T) {
 	files, err := filepath.Glob("testdata/kept/*.hcl")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no kept schedules (%v)", err)
+	ofReleases, rerr := filepath.Glob("testdata/kept/*/*.hcl")
+	if err != nil || rerr != nil || len(files) == 0 || len(ofReleases) == 0 {
+		t.Fatalf("no kept schedules (%v, %v)", err, rerr)
 	}
-	for _, file := range files {
+	for _, file := range slices.Concat(files, ofReleases) {
+		brokers := []string{"legacy", "shedding"}
+		if release := filepath.Base(filepath.Dir(file)); release != "kept" {
+			brokers = []string{release}
+		}
 		for _, thorough := range []bool{false, true} {
 			var specs []scenarios.Spec
-			for _, broker := range []string{"legacy", "shedding"} {
+			for _, broker := range brokers {
 				spec, err := scenarios.FromFile(file)
 				if err != nil {
 					t.Fatal(err)
