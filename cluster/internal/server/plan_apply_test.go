@@ -35,9 +35,13 @@ func TestOverlookedPlans(t *testing.T) {
 				}
 			}
 			job, runs := jobOf("batch"), allocOf("batch", "runs", rpc.AllocClientRunning, func(*rpc.Allocation) {})
-			write(func(tx *state.Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady}) })
+			write(func(tx *state.Tx) error {
+				return tx.UpsertNode(&rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady})
+			})
 			write(func(tx *state.Tx) error { return tx.UpsertJob(job) })
-			write(func(tx *state.Tx) error { return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{runs}}) })
+			write(func(tx *state.Tx) error {
+				return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{runs}})
+			})
 			a := &planApplier{srv: s, base: leader.NewPlanBase(s.cfg.Habits, s.cfg.Design)}
 			a.base.Snap = s.Snapshot()
 			write(func(tx *state.Tx) error {

@@ -47,6 +47,8 @@ type Shared struct {
 	Poison Poison
 	// Overlooked are what appliers did not know of, whichever server led.
 	Overlooked Overlooked
+
+	calls atomic.Uint64 // that were made; see config.Config, CarriedOut
 	// Clients are where servers reach clients; nil: nowhere.
 	Clients atomic.Pointer[rpc.Clients]
 	// Identities are those of the clients.
