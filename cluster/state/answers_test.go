@@ -1,7 +1,9 @@
 package state
 
 import (
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -84,4 +86,30 @@ func TestWhatIsKeptBesideRows(t *testing.T) {
 	if got := s.Snapshot().LastLaunch(id); got.UnixNano() != 77 {
 		t.Errorf("launched at %v", got)
 	}
+}
+
+// TestWatchesOfOneNode: the end of one leaves the others to go on.
+func TestWatchesOfOneNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New()
+		defer s.EndWatches()
+		ok(t, s.Update(1, func(tx *Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n"}) }))
+		var woken []string
+		for name, longest := range map[string]time.Duration{"short": time.Second, "long": time.Hour} {
+			if !s.Watch(&Watch{NodeID: "n", Index: 1, Wake: func() { woken = append(woken, name) }}, longest) {
+				t.Fatalf("the %s watch has nothing to wait for", name)
+			}
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !slices.Equal(woken, []string{"short"}) {
+			t.Fatalf("after a second %q are woken", woken)
+		}
+		ok(t, s.Update(2, func(tx *Tx) error {
+			return tx.UpsertPlanResults(&PlanResults{AllocsUpdated: []*rpc.Allocation{{ID: "a", NodeID: "n"}}})
+		}))
+		if !slices.Equal(woken, []string{"short", "long"}) {
+			t.Errorf("after a change %q are woken", woken)
+		}
+	})
 }
