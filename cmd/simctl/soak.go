@@ -40,12 +40,13 @@ func newSoakCommand() *cobra.Command {
 		Use:   "soak",
 		Short: "Run random schedules of faults and check that nothing is lost",
 		Long: `Run random schedules, one for each seed. A schedule is a small cluster with jobs of every
-type, and random events: servers are killed, paused and cut off, disks and links are slow,
-full or lossy, clients stop, flap, are replaced or have wrong clocks, nodes drain, users
-change, scale and stop jobs, allocations fail, and the broker is paused. Every schedule
-runs under every broker, while clients read from all servers. It passes if each run
-recovers and keeps every invariant, if no read goes back in time, if the events explain
-every entry of the log, and if all brokers reach the same outcome.
+type whose servers take snapshots all the time, and random events: faults of servers,
+disks and links, and what clients, users and operators do. Every schedule runs under every
+broker, while clients read from all servers. It passes if each run recovers and keeps
+every invariant, if no read goes back in time, if no call is carried out twice, if the
+events explain every entry of the log, and if all brokers reach the same outcome.
+
+The events are: ` + strings.Join(soak.Words(), ", ") + `.
 
 Each line ends with a digest of every event of the schedule: each entry that each server
 applied and each delivery of the broker, with their instants. The same seed gives the same

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -11,7 +12,11 @@ import (
 )
 
 // generator draws what a schedule is made of.
-type generator struct{ draw.Source }
+type generator struct {
+	draw.Source
+	// second draws what makes servers restore snapshots. The rest of a schedule does not depend on it.
+	second *rand.Rand
+}
 
 // What a schedule says differently under some releases; see Schedule.Under.
 const (
@@ -44,9 +49,7 @@ func (g *generator) cluster() string {
 	if g.Chance(1, 8) {
 		b.WriteString("  datacenter_filter = false\n")
 	}
-	if g.Chance(1, 2) {
-		fmt.Fprintf(&b, "\n  raft {\n    snapshot_threshold = %d\n    trailing_logs = %d\n  }\n", 20+g.Rand.IntN(100), 5+g.Rand.IntN(40))
-	}
+	b.WriteString(g.raft())
 	if g.Chance(1, 4) {
 		fmt.Fprintf(&b, "\n  heartbeat {\n    failover_ttl = %s\n    grace = %s\n  }\n", g.Delay(20*time.Second, 2*time.Minute), g.Delay(2*time.Second, 20*time.Second))
 	}
@@ -63,6 +66,22 @@ func (g *generator) cluster() string {
 	}
 	b.WriteString("}\n\n")
 	return b.String()
+}
+
+// raft draws snapshots so frequent, of a log that keeps so little, that a server which starts again restores
+// one, and one that was away for long needs the leader's.
+func (g *generator) raft() string {
+	s := draw.Source{Rand: g.second}
+	return fmt.Sprintf("\n  raft {\n    snapshot_threshold = %d\n    snapshot_interval = %s\n    trailing_logs = %d\n  }\n",
+		5+s.Rand.IntN(60), s.Delay(5*time.Second, 40*time.Second), 1+s.Rand.IntN(30))
+}
+
+// restart draws a server that is down for a while, in the course of the events.
+func (g *generator) restart() draw.Event {
+	s := draw.Source{Rand: g.second, Servers: g.Servers}
+	e := draw.NewEvent("kill_server", "server = "+s.Server(), "for = "+s.Delay(5*time.Second, time.Minute))
+	e.At = s.Instant(window)
+	return e
 }
 
 // fleet draws the clients: nodes of them with room for so many allocations each.

@@ -32,11 +32,14 @@ const window = 2 * time.Minute
 
 // NewSchedule makes the schedule of a seed: the same one every time.
 func NewSchedule(seed int64) Schedule {
-	g := &generator{draw.Source{Rand: rand.New(rand.NewPCG(uint64(seed), 0x50a4))}}
+	g := &generator{draw.Source{Rand: rand.New(rand.NewPCG(uint64(seed), 0x50a4))}, rand.New(rand.NewPCG(uint64(seed), 0x5a95))}
 	s := Schedule{Seed: seed, head: g.head()}
 	s.end = g.end()
 	for range 3 + g.Rand.IntN(8) {
 		s.events = append(s.events, g.event())
+	}
+	if g.second.IntN(3) > 0 {
+		s.events = append(s.events, g.restart())
 	}
 	slices.SortStableFunc(s.events, func(a, b draw.Event) int { return cmp.Compare(a.At, b.At) })
 	s.events = actions.WithoutRefused(s.events)
@@ -49,7 +52,7 @@ func NewSchedule(seed int64) Schedule {
 // event draws one event: of a server, of the network, of clients, of users or of operators.
 func (g *generator) event() draw.Event {
 	lots := actions.Lots()
-	at := time.Duration(g.Rand.Int64N(int64(window))).Truncate(time.Millisecond)
+	at := g.Instant(window)
 	of := lots[g.Rand.IntN(len(lots))]
 	e := of[g.Rand.IntN(len(of))].Event(&g.Source)
 	e.At = at

@@ -74,11 +74,15 @@ type Config struct {
 	// Follow, when not nil, is called by every server for every entry that it applies, in the
 	// order of the log and on the goroutine that applies. It must not block.
 	Follow func(Applied) `scale:"-"`
+	// CarriedOut, when not nil, is called by a server whenever it does what a call asks for, be it to
+	// pass it on to the leader. Calls are counted from 1 as they are made. It must not block.
+	CarriedOut func(call uint64, method string) `scale:"-"`
 }
 
 // Applied is an entry of the log that a server has applied.
 type Applied struct {
 	Server int // counted from 0
+	Life   int // of the server: one more for each time that it has started again
 	Index  uint64
 	Type   string        // Nomad's name
 	Took   time.Duration // on the clock of the run
@@ -122,6 +126,9 @@ type RaftConfig struct {
 	// SnapshotThreshold is the number of entries after which a server takes a snapshot
 	// and compacts its log; zero means 8192, Nomad's.
 	SnapshotThreshold uint64
+	// SnapshotInterval is how often, at least, a server looks whether it is time for a snapshot, and at
+	// most half as often; zero means 2 min.
+	SnapshotInterval time.Duration `scale:"floor=5ms"`
 	// TrailingLogs is how many entries a snapshot leaves in the log; zero means 10240.
 	TrailingLogs uint64
 }
@@ -180,6 +187,7 @@ func (c Config) WithDefaults() Config {
 	def(&c.Raft.LeaderLeaseTimeout, 500*time.Millisecond)
 	def(&c.Raft.CommitTimeout, 50*time.Millisecond)
 	def(&c.Raft.SnapshotThreshold, 8192)
+	def(&c.Raft.SnapshotInterval, 2*time.Minute)
 	def(&c.Raft.TrailingLogs, 10240)
 	def(&c.Eval.NackTimeout, time.Minute)
 	def(&c.Eval.InitialNackDelay, time.Second)

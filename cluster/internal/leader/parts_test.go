@@ -356,3 +356,19 @@ func TestProgressDeadline(t *testing.T) {
 		}
 	}
 }
+
+// TestDeploymentsOfWhatIsGone: the evaluation that a deployment asks for is of its job's type, and of a service
+// job if that was purged.
+func TestDeploymentsOfWhatIsGone(t *testing.T) {
+	l := newSoleLog(t)
+	l.update(func(tx *state.Tx) error {
+		return tx.UpsertJob(&rpc.Job{Namespace: "default", ID: "batch", Type: rpc.JobTypeBatch})
+	})
+	w := NewDeployments(l)
+	for id, want := range map[string]string{"batch": rpc.JobTypeBatch, "gone": rpc.JobTypeService} {
+		e := w.eval(&rpc.Deployment{ID: "d", Namespace: "default", JobID: id, Priority: 7})
+		if e.Type != want || e.JobID != id || e.Priority != 7 || e.DeploymentID != "d" {
+			t.Errorf("of job %s: %+v, want type %s", id, e, want)
+		}
+	}
+}

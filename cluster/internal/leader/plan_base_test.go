@@ -12,13 +12,13 @@ import (
 // TestSettledPlans: what becomes of the applier's state when a plan that was on its way ends.
 func TestSettledPlans(t *testing.T) {
 	for _, c := range []struct {
-		keeps bool
-		index uint64
-		kept  bool
-	}{{false, 7, false}, {false, 0, false}, {true, 7, false}, {true, 0, true}} {
-		b := PlanBase{keeps: c.keeps, Snap: state.New().Snapshot(), committed: 5, underWay: 1}
+		keeps         bool
+		before, index uint64
+		kept          bool
+	}{{false, 5, 7, false}, {false, 5, 0, false}, {true, 5, 7, false}, {true, 5, 0, true}, {true, 0, 0, true}} {
+		b := PlanBase{keeps: c.keeps, Snap: state.New().Snapshot(), committed: c.before, underWay: 1}
 		b.End(c.index)
-		if (b.Snap != nil) != c.kept || b.UnderWay() != 0 || b.committed != max(5, c.index) {
+		if (b.Snap != nil) != c.kept || b.UnderWay() != 0 || b.committed != max(c.before, c.index) {
 			t.Errorf("%+v: state %v, committed %d", c, b.Snap != nil, b.committed)
 		}
 	}
@@ -104,6 +104,9 @@ func TestPipeline(t *testing.T) {
 		if (err != nil) != c.fails || (b.Snap != nil && b.Snap.AllocByID("b") != nil) != c.granted || b.UnderWay() != c.sent {
 			t.Errorf("%s: after one whose evaluation is newer: %v, %d under way", c.name, err, b.UnderWay())
 		}
+	}
+	if b := NewPlanBase(config.Habits{}, config.DesignConfig{Pipeline: 1}); !b.keeps {
+		t.Error("a pipeline of one does not keep the state")
 	}
 	b := NewPlanBase(config.Habits{}, config.DesignConfig{Pipeline: 2})
 	b.Snap, b.underWay = s.Snapshot(), 2

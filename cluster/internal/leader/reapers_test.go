@@ -216,3 +216,53 @@ func TestFailedOnesAreTriedAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestReapUntilEmpty: a design writes batch after batch on one wake-up, and stops when it leads no more.
+func TestReapUntilEmpty(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		for until, want := range map[bool]int{false: 1, true: 3} {
+			l := newSoleLog(t)
+			v := leading(t, l, config.Config{Reaper: config.ReaperConfig{Interval: time.Minute, Batch: 1}, Design: config.DesignConfig{ReapUntilEmpty: until}})
+			stop := looping(t, v)
+			v.Broker.Cancel([]*broker.Evaluation{evaluation("1"), evaluation("2"), evaluation("3")})
+			wake(v.reap) // as an ack does
+			time.Sleep(time.Second)
+			stop()
+			if n := l.Snapshot().EvalTotal(); n != want {
+				t.Errorf("until empty %v: %d of 3 are canceled, want %d", until, n, want)
+			}
+		}
+	})
+}
+
+// TestWithStatus: an evaluation that the leader writes off says why and since when.
+func TestWithStatus(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		e := evaluation("e")
+		time.Sleep(time.Second)
+		got := withStatus(e, broker.StatusFailed, "why")
+		if got.Status != broker.StatusFailed || got.StatusDescription != "why" || got.ModifyTime != time.Now().UnixNano() || e.Status == broker.StatusFailed {
+			t.Errorf("%+v became %+v", e, got)
+		}
+	})
+}
+
+// TestWhoHasRoomForAll: an evaluation that is complete and placed everything tells that its job does not wait
+// for room any more. One that was written off tells nothing, nor does one that lacks room itself.
+func TestWhoHasRoomForAll(t *testing.T) {
+	for _, tt := range []struct {
+		status string
+		lacks  map[string]int
+		left   int
+	}{
+		{broker.StatusComplete, nil, 0}, {broker.StatusComplete, map[string]int{"tg": 1}, 1}, {broker.StatusCanceled, nil, 1}, {broker.StatusFailed, nil, 1},
+	} {
+		v := leading(t, newSoleLog(t), config.Config{})
+		blocked := evaluation("blocked")
+		v.Blocked.Block(blocked, "")
+		v.Written(evaluation("other", func(e *broker.Evaluation) { e.JobID, e.Status, e.FailedTGAllocs = blocked.JobID, tt.status, tt.lacks }))
+		if n := v.Blocked.Size(); n != tt.left {
+			t.Errorf("after one that is %s and lacks %v: %d wait, want %d", tt.status, tt.lacks, n, tt.left)
+		}
+	}
+}

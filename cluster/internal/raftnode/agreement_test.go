@@ -152,7 +152,7 @@ func TestLogsInMemory(t *testing.T) {
 func TestSettingsReachRaft(t *testing.T) {
 	want := config.RaftConfig{
 		HeartbeatTimeout: 5 * time.Second, ElectionTimeout: 6 * time.Second, LeaderLeaseTimeout: 4 * time.Second, CommitTimeout: 3 * time.Second,
-		SnapshotThreshold: 77, TrailingLogs: 88,
+		SnapshotThreshold: 77, SnapshotInterval: 7 * time.Second, TrailingLogs: 88,
 	}
 	storage, err := NewStorages("", false).New("a")
 	if err != nil {
@@ -161,7 +161,7 @@ func TestSettingsReachRaft(t *testing.T) {
 	c := New(Options{Addr: "a", Config: want, Storage: storage}).raftConfig()
 	got := config.RaftConfig{
 		HeartbeatTimeout: c.HeartbeatTimeout, ElectionTimeout: c.ElectionTimeout, LeaderLeaseTimeout: c.LeaderLeaseTimeout, CommitTimeout: c.CommitTimeout,
-		SnapshotThreshold: c.SnapshotThreshold, TrailingLogs: c.TrailingLogs,
+		SnapshotThreshold: c.SnapshotThreshold, SnapshotInterval: c.SnapshotInterval, TrailingLogs: c.TrailingLogs,
 	}
 	if got != want || c.LocalID != "a" {
 		t.Errorf("%s has %+v, want %+v", c.LocalID, got, want)

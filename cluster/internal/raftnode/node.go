@@ -93,6 +93,7 @@ func (n *Node) raftConfig() *raft.Config {
 	conf.LeaderLeaseTimeout = n.opts.Config.LeaderLeaseTimeout
 	conf.CommitTimeout = n.opts.Config.CommitTimeout
 	conf.SnapshotThreshold = n.opts.Config.SnapshotThreshold
+	conf.SnapshotInterval = n.opts.Config.SnapshotInterval
 	conf.TrailingLogs = n.opts.Config.TrailingLogs
 	conf.NoLegacyTelemetry = true
 	conf.NotifyCh = n.leading

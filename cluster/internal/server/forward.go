@@ -42,6 +42,7 @@ func (s *Server) leader(ctx context.Context) (*Server, error) {
 // charges the call to both servers.
 func Forward[T any](ctx context.Context, s *Server, method string, fn func(leader *Server) (T, error)) (T, error) {
 	var zero T
+	fn = followed(s, method, fn)
 	l, err := s.leader(ctx)
 	if err != nil {
 		return zero, err
@@ -60,7 +61,20 @@ func FromClient[T any](ctx context.Context, s *Server, nodeID, method string, fn
 		var zero T
 		return zero, rpc.ErrUnreachable
 	}
-	return carry(ctx, s.fromClient(nodeID, method, s.cfg.Costs.RPC.Serve), fn)
+	return carry(ctx, s.fromClient(nodeID, method, s.cfg.Costs.RPC.Serve), followed(s, method, fn))
+}
+
+// followed returns what a call asks for, which from then on tells whenever it is done.
+func followed[T any](s *Server, method string, fn func(*Server) (T, error)) func(*Server) (T, error) {
+	tell := s.cfg.CarriedOut
+	if tell == nil {
+		return fn
+	}
+	call := s.shared.calls.Add(1)
+	return func(at *Server) (T, error) {
+		tell(call, method)
+		return fn(at)
+	}
 }
 
 // path is the way of one call to a server.

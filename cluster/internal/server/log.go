@@ -142,7 +142,7 @@ func (s *Server) apply(l *raft.Log) error {
 	}
 	if s.cfg.Follow != nil {
 		s.cfg.Follow(config.Applied{
-			Server: s.opts.ID, Index: l.Index, Type: fsm.TypeOf(l).String(), Took: time.Since(began), State: s.Snapshot(),
+			Server: s.opts.ID, Life: s.opts.Storage.Life, Index: l.Index, Type: fsm.TypeOf(l).String(), Took: time.Since(began), State: s.Snapshot(),
 		})
 	}
 	s.perform(fx, l.Index)

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/scheduler"
+	"github.com/simctl/simctl/cluster/state"
 )
 
 // planSnapshotTimeout is how long the applier waits for its state to include what a
@@ -26,6 +28,35 @@ type planApplier struct {
 	// one that failed.
 	underWay []chan uint64
 	waits    sync.WaitGroup
+}
+
+// Overlooked are the allocations of plans that failed, although they were on their way to the log: later
+// plans are verified on a state that does not have them (leader.PlanBase, Send). It is safe for
+// concurrent use.
+type Overlooked struct {
+	mu  sync.Mutex
+	ids map[string]bool
+}
+
+// add adds what a plan places besides what the state has.
+func (o *Overlooked) add(snap *state.Snapshot, r *state.PlanResults) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, alloc := range r.AllocsUpdated {
+		if snap.AllocByID(alloc.ID) == nil {
+			if o.ids == nil {
+				o.ids = map[string]bool{}
+			}
+			o.ids[alloc.ID] = true
+		}
+	}
+}
+
+// IDs returns the IDs of the allocations.
+func (o *Overlooked) IDs() map[string]bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return maps.Clone(o.ids)
 }
 
 // applyPlans runs the applier until ctx is done.
@@ -114,6 +145,7 @@ func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult
 	// The optimistic write costs the leader what applying the entry will cost everyone.
 	a.srv.allocate("optimistic", fsm.PlanCost(p.Plan.Size(), req.Deploys(), a.srv.cfg.Costs.FSM))
 	if err := a.base.Send(a.srv.AppliedIndex(), req); err != nil {
+		a.srv.shared.Overlooked.add(a.base.Snap, req)
 		a.waits.Go(func() { _, _ = entry.wait() }) // as the worker has its answer
 		return fmt.Errorf("plan of evaluation %s: %w", p.Plan.EvalID, err)
 	}

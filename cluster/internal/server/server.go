@@ -45,6 +45,10 @@ type Shared struct {
 	// Held says that nodes which fall silent stay as they are.
 	Held   atomic.Bool
 	Poison Poison
+	// Overlooked are what appliers did not know of, whichever server led.
+	Overlooked Overlooked
+
+	calls atomic.Uint64 // that were made; see config.Config, CarriedOut
 	// Clients are where servers reach clients; nil: nowhere.
 	Clients atomic.Pointer[rpc.Clients]
 	// Identities are those of the clients.

@@ -87,6 +87,11 @@ func (s *Source) Delay(from, to time.Duration) string {
 	return fmt.Sprintf("%q", (from + time.Duration(s.Rand.Int64N(int64(to-from)))).Truncate(time.Millisecond))
 }
 
+// Instant draws an instant in a window of time.
+func (s *Source) Instant(window time.Duration) time.Duration {
+	return time.Duration(s.Rand.Int64N(int64(window))).Truncate(time.Millisecond)
+}
+
 // Lasts draws the line that says how long a fault lasts: 1 s to 90 s, mostly short.
 func (s *Source) Lasts() string {
 	d := time.Second + time.Duration(s.Rand.Float64()*s.Rand.Float64()*float64(89*time.Second))

@@ -24,7 +24,9 @@ type oracle struct {
 	snap    *state.Snapshot
 	nodes   map[string]*rpc.Node
 	ordered []*rpc.Node // by ID
-	used    map[string]rpc.Resources
+	// used is what live allocations take of each node, and overlooked what those take of which the plan
+	// applier did not know when it filled the node (docs/adr/0601).
+	used, overlooked map[string]rpc.Resources
 	// leaving is room that schedulers count as free and that blocked evaluations are not yet told of.
 	// Stopped allocations use it until their clients report that they have ended. So do those that
 	// a plan declares lost when their node is back already: no plan unblocks an evaluation
@@ -76,7 +78,7 @@ const maxWrong = 3
 // consult compares a state with what its jobs and nodes ask for.
 func consult(snap *state.Snapshot, waiting cluster.Waiting) *oracle {
 	o := &oracle{
-		snap: snap, nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{}, leaving: map[string]rpc.Resources{},
+		snap: snap, nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{}, overlooked: map[string]rpc.Resources{}, leaving: map[string]rpc.Resources{},
 		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]uint64{}, planned: map[broker.JobID]uint64{},
 		waiting: waiting, freed: map[string]uint64{},
 		deploys: map[broker.JobID]string{}, replaced: map[string]bool{}, looked: map[broker.JobID]uint64{},
@@ -115,7 +117,7 @@ func consult(snap *state.Snapshot, waiting cluster.Waiting) *oracle {
 		o.take(a)
 	}
 	for _, n := range o.ordered {
-		if used := o.used[n.ID]; !n.Resources.Fits(used) {
+		if used := o.used[n.ID]; !n.Resources.Fits(used.Sub(o.overlooked[n.ID])) {
 			o.differ("node %s holds %+v of its %+v", n.ID, used, n.Resources)
 		}
 	}
@@ -287,6 +289,9 @@ func (o *oracle) take(a *rpc.Allocation) {
 		return
 	}
 	o.used[a.NodeID] = o.used[a.NodeID].Add(a.Resources)
+	if o.waiting.Overlooked[a.ID] {
+		o.overlooked[a.NodeID] = o.overlooked[a.NodeID].Add(a.Resources)
+	}
 	o.running++
 	g.live++
 	g.on[a.NodeID]++

@@ -275,6 +275,34 @@ func TestSysBatchJobsThatNodesLeaveAlone(t *testing.T) {
 	}
 }
 
+// TestOverlookedAllocations: a node may hold as much more than it has room for as the plan applier did
+// not know of.
+func TestOverlookedAllocations(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		count      int
+		overlooked int // of them
+		ok         bool
+	}{
+		{"what fits", 3, 0, true}, {"one too many that nobody overlooked", 4, 0, false}, {"one too many, and overlooked", 4, 1, true},
+		{"two too many, one of them overlooked", 5, 1, false}, {"two too many, and overlooked", 5, 2, true},
+	} {
+		p := placed{jobs: []*rpc.Job{job(rpc.JobTypeService, 0, c.count)}}
+		for range c.count {
+			p.allocs = append(p.allocs, "service-000/node0")
+		}
+		snap, overlooked := p.snapshot(t), map[string]bool{}
+		for a := range snap.Allocs() {
+			if len(overlooked) < c.overlooked {
+				overlooked[a.ID] = true
+			}
+		}
+		if o := consult(snap, cluster.Waiting{Overlooked: overlooked}); o.ok() != c.ok {
+			t.Errorf("%s: in order is %v, want %v: %v", c.name, o.ok(), c.ok, o)
+		}
+	}
+}
+
 // TestRoomThatNobodyAnnounced: a job that waits since before the leader led is told of room that
 // appears, not of such as is there.
 func TestRoomThatNobodyAnnounced(t *testing.T) {

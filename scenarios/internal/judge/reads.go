@@ -13,6 +13,8 @@ import (
 const (
 	InvariantReads  = "no read goes back in time"
 	InvariantHeld   = "a state that somebody holds stays as it is"
+	InvariantCalls  = "no call is carried out twice"
+	InvariantOnce   = "no server applies an entry twice"
 	InvariantEvents = "every event is in the digest"
 )
 

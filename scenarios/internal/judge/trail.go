@@ -28,13 +28,19 @@ type Trail struct {
 	servers []hash.Hash64 // by number: what it applied, in order
 	broker  uint64        // a sum of hashes, which has no order
 	events  int
+	applied map[life]uint64 // the last entry
+	again   int             // entries that did not come after the one before
+	first   string
 }
+
+// life is a process of a server.
+type life struct{ server, number int }
 
 var _ cluster.Observer = (*Trail)(nil)
 
 // NewTrail returns a trail of a cluster's events which tells next what it hears.
 func NewTrail(servers int, next cluster.Observer) *Trail {
-	t := &Trail{next: next}
+	t := &Trail{next: next, applied: map[life]uint64{}}
 	for range servers {
 		t.servers = append(t.servers, fnv.New64a())
 	}
@@ -47,6 +53,13 @@ func (t *Trail) Applied(a cluster.Applied) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.events++
+	process := life{a.Server, a.Life}
+	if before := t.applied[process]; a.Index <= before {
+		if t.again++; t.again == 1 {
+			t.first = fmt.Sprintf("server %d applied %d after %d", a.Server+1, a.Index, before)
+		}
+	}
+	t.applied[process] = a.Index
 	h := t.servers[a.Server]
 	fmt.Fprintln(h, at, a.Index, a.Type)
 	c := a.State.Changes()
@@ -102,6 +115,18 @@ func (t *Trail) Nacked(at time.Time, e *broker.Evaluation) {
 func (t *Trail) Flushed(at time.Time) {
 	t.note(at, "flushed", nil, 0, 0)
 	t.next.Flushed(at)
+}
+
+// Once returns whether every process applied each entry once, in the order of the log. Most entries change
+// nothing when they are applied again, so that the state does not show it.
+func (t *Trail) Once() metrics.Invariant {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	detail := english.Agree(len(t.applied), "process applied entries", "processes applied entries")
+	if t.again > 0 {
+		detail += fmt.Sprintf("; %d of them again, the first: %s", t.again, t.first)
+	}
+	return verdict(InvariantOnce, t.again == 0, "%s", detail)
 }
 
 // trailMark precedes the digest in the detail of the invariant.

@@ -89,6 +89,7 @@ func (r *run) checkEnd() {
 	if t := r.thorough; t != nil {
 		t.end()
 		r.check(t.reads.Verdicts()...)
+		r.check(t.calls.Verdict())
 	}
 	var snaps []*state.Snapshot
 	await(func() bool {
@@ -108,7 +109,7 @@ func (r *run) checkEnd() {
 	r.world.Alive()
 	r.check(judge.Logs(r.sim.CheckLogs())...)
 	if r.thorough != nil {
-		r.check(r.thorough.trail.Verdict())
+		r.check(r.thorough.trail.Once(), r.thorough.trail.Verdict())
 	}
 }
 

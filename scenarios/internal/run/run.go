@@ -154,7 +154,7 @@ func (r *run) simulated() (res *metrics.Result, err error) {
 	cfg.Observer = r.obs
 	if r.sc.Thorough {
 		r.thorough = &thorough{trail: judge.NewTrail(cfg.Servers, r.obs)}
-		cfg.Observer, cfg.Follow = r.thorough.trail, r.thorough.trail.Applied
+		cfg.Observer, cfg.Follow, cfg.CarriedOut = r.thorough.trail, r.thorough.trail.Applied, r.thorough.calls.See
 	}
 	if r.sc.LogsOnDisk {
 		if cfg.DataDir, err = os.MkdirTemp("", "simctl-raft-*"); err != nil {

@@ -8,12 +8,13 @@ import (
 	"github.com/simctl/simctl/scenarios/internal/judge"
 )
 
-// thorough is what looks at a run more closely than at most: clients that read, and a hash of every
+// thorough is what looks at a run more closely than at most: clients that read, calls that are counted, and a hash of every
 // event. It belongs to the goroutine of the run.
 type thorough struct {
 	sim   *Simulated
 	trail *judge.Trail
 	reads judge.Reads
+	calls judge.Calls
 
 	cancel context.CancelFunc
 	ended  sync.WaitGroup

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/scheduler"
+	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/internal/virtualtest"
+)
+
+// TestOverlookedPlans: 2.0.5 tells the worker that a plan failed whose evaluation is newer than the state
+// that the applier keeps. The plan is written all the same, and what it places is remembered
+// as overlooked. A design that mends this overlooks nothing.
+func TestOverlookedPlans(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		design config.DesignConfig
+		fails  bool
+	}{
+		{"2.0.5", config.DesignConfig{}, true},
+		{"mended", config.DesignConfig{Pipeline: 1}, false},
+	} {
+		virtualtest.Test(t, func(t *testing.T) {
+			s := alone(t, config.Config{Seed: 1, GC: noCollection, Habits: config.HabitsOf(config.Version{2, 0, 5}), Design: c.design})
+			write := func(f func(tx *state.Tx) error) {
+				t.Helper()
+				if err := s.store.Update(s.store.Index(), f); err != nil {
+					t.Fatal(err)
+				}
+			}
+			job, runs := jobOf("batch"), allocOf("batch", "runs", rpc.AllocClientRunning, func(*rpc.Allocation) {})
+			write(func(tx *state.Tx) error {
+				return tx.UpsertNode(&rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady})
+			})
+			write(func(tx *state.Tx) error { return tx.UpsertJob(job) })
+			write(func(tx *state.Tx) error {
+				return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{runs}})
+			})
+			a := &planApplier{srv: s, base: leader.NewPlanBase(s.cfg.Habits, s.cfg.Design)}
+			a.base.Snap = s.Snapshot()
+			write(func(tx *state.Tx) error {
+				return tx.UpsertEvals(&broker.Evaluation{ID: "newer", Namespace: job.Namespace, JobID: job.ID, Type: job.Type, Status: broker.StatusPending})
+			})
+			var queue leader.PlanQueue
+			queue.SetEnabled(true)
+			p, err := queue.Enqueue(&scheduler.Plan{EvalID: "newer", Job: job})
+			if err != nil {
+				t.Fatal(err)
+			}
+			placed := allocOf("batch", "placed", rpc.AllocClientPending, func(*rpc.Allocation) {})
+			err = a.commit(p, &scheduler.PlanResult{NodeAllocation: map[string][]*rpc.Allocation{"n": {runs.Copy(), placed}}})
+			a.waits.Wait()
+			if (err != nil) != c.fails || s.Snapshot().AllocByID("placed") == nil {
+				t.Errorf("%s: the plan fails with %v, and is written: %v", c.name, err, s.Snapshot().AllocByID("placed") != nil)
+			}
+			var want []string
+			if c.fails {
+				want = []string{"placed"}
+			}
+			if got := slices.Sorted(maps.Keys(s.shared.Overlooked.IDs())); !slices.Equal(got, want) {
+				t.Errorf("%s: %q are overlooked, want %q", c.name, got, want)
+			}
+		})
+	}
+}
