@@ -69,8 +69,9 @@ func (h *host) fold(seq uint64, subject string, data []byte) error {
 	results, isPlan := fsm.ApplyPlanResults.Of(cmd)
 	var plan *scheduler.Plan
 	if isPlan {
-		plan = planOf(h.store.Snapshot(), results)
-		cost += server.Verifying(h.c.cfg.Costs.Plan, plan)
+		snap := h.store.Snapshot()
+		plan = planOf(snap, results)
+		cost += server.Verifying(h.c.cfg.Costs.Plan, plan, snap)
 	}
 	h.c.use(h.id, "fold", cost)
 	if isPlan {

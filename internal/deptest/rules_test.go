@@ -74,7 +74,7 @@ var layers = []layer{
 	},
 	{
 		part: "cluster/internal/raftnode", own: []string{"cluster/simnet", "cluster/internal/config", "cluster/internal/fsm"},
-		modules: []string{"github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2", "github.com/hashicorp/go-hclog"},
+		modules: []string{"github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2", "github.com/hashicorp/go-hclog", "github.com/klauspost/compress/s2"},
 		reason:  "agreement on the log does not depend on what entries say",
 	},
 	{

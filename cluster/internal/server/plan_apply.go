@@ -87,7 +87,7 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 			return err
 		}
 	}
-	a.srv.allocate("verify", Verifying(a.srv.cfg.Costs.Plan, p.Plan))
+	a.srv.allocate("verify", Verifying(a.srv.cfg.Costs.Plan, p.Plan, a.base.Snap))
 	result := scheduler.EvaluatePlan(a.base.Snap, p.Plan)
 	for _, node := range result.RejectedNodes {
 		if a.srv.rejections.Add(time.Now(), node) {
@@ -143,7 +143,7 @@ func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult
 		return entry.err
 	}
 	// The optimistic write costs the leader what applying the entry will cost everyone.
-	a.srv.allocate("optimistic", fsm.PlanCost(p.Plan.Size(), req.Deploys(), a.srv.cfg.Costs.FSM))
+	a.srv.allocate("optimistic", fsm.PlanCost(len(req.AllocsStopped)+len(req.AllocsUpdated), req.Deploys(), a.srv.cfg.Costs.FSM))
 	if err := a.base.Send(a.srv.AppliedIndex(), req); err != nil {
 		a.srv.shared.Overlooked.add(a.base.Snap, req)
 		a.waits.Go(func() { _, _ = entry.wait() }) // as the worker has its answer
@@ -182,14 +182,17 @@ func (a *planApplier) sign(allocs []*rpc.Allocation) {
 	}
 }
 
-// Verifying is the CPU time of checking a plan.
-func Verifying(c config.PlanCosts, p *scheduler.Plan) time.Duration {
+// Verifying is the CPU time of checking a plan. A node that is not there, or not ready, is refused
+// before anybody looks at what is planned for it (plan_apply.go, evaluateNodePlan).
+func Verifying(c config.PlanCosts, p *scheduler.Plan, snap *state.Snapshot) time.Duration {
 	d := c.Evaluate
 	for _, stops := range p.NodeUpdate {
 		d += time.Duration(len(stops)) * c.PerStop
 	}
-	for _, places := range p.NodeAllocation {
-		d += time.Duration(len(places)) * c.PerPlace
+	for node, places := range p.NodeAllocation {
+		if n := snap.NodeByID(node); n != nil && n.Status == rpc.NodeStatusReady {
+			d += time.Duration(len(places)) * c.PerPlace
+		}
 	}
 	return d
 }

@@ -60,7 +60,7 @@ var neverOne = []string{
 	"An event that happens %d times must say", "more than %d operators", "   … %d lines …",
 	"more than %d things to jobs", "more than %d values", "more than %d cells", "a sample of %d cells: it must be from 2",
 	"are %d runs, and more than", "takes %d bytes compressed", "at least %d characters",
-	"the directory holds %d scenario files", "The first %d schedules",
+	"the directory holds %d scenario files", "The first %d schedules", "may each take up to %d times as long",
 }
 
 // TestNothingIsCountedByHand: what people read counts through Plural or its like, since every
