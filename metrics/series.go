@@ -33,6 +33,14 @@ func (s Series) At(at float64) float64 {
 	return s.Value[i-1] + (s.Value[i]-s.Value[i-1])*(at-x0)/(x1-x0)
 }
 
+// SoFar is At of a count: zero before the first point, when nothing had been counted yet.
+func (s Series) SoFar(at float64) float64 {
+	if len(s.AtS) == 0 || at < s.AtS[0] {
+		return 0
+	}
+	return s.At(at)
+}
+
 // maxPoints bounds the points a series keeps in a Result: twice as many as a wide chart
 // has columns of pixels. While a run goes on a series may grow to thinAt points before it
 // is thinned.

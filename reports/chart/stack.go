@@ -56,7 +56,7 @@ func (v *view) stack(parts []part) [][]figure.Area {
 			}
 			y := make([]float64, len(x))
 			for k, at := range x {
-				y[k] = base[k] + sums[i][j].At(at)
+				y[k] = base[k] + sums[i][j].SoFar(at)
 			}
 			out[i] = append(out[i], figure.Area{Name: p.name, Color: p.color, X: x, Y: y, Base: base})
 			base = y
@@ -87,7 +87,7 @@ func sum(of []metrics.Series) metrics.Series {
 	for _, at := range s.AtS {
 		total := 0.0
 		for _, o := range of {
-			total += o.At(at)
+			total += o.SoFar(at)
 		}
 		s.Value = append(s.Value, total)
 	}
