@@ -48,7 +48,7 @@ func (v *view) stack(parts []part) [][]figure.Area {
 	}
 	out := make([][]figure.Area, len(v.runs))
 	for i := range v.runs {
-		x := metrics.Instants(sums[i]...)
+		x := metrics.Instants(append(sums[i], eves(sums[i]))...)
 		base := make([]float64, len(x))
 		for j, p := range parts {
 			if !seen[j] || len(x) == 0 {
@@ -64,6 +64,19 @@ func (v *view) stack(parts []part) [][]figure.Area {
 	}
 	return out
 }
+
+// eves returns an instant just before the first of each series, where it is still zero: without it
+// a layer would rise to its first point from the point before of any other layer.
+func eves(of []metrics.Series) (s metrics.Series) {
+	for _, o := range of {
+		if len(o.AtS) > 0 && o.AtS[0] > eve {
+			s.AtS = append(s.AtS, o.AtS[0]-eve)
+		}
+	}
+	return s
+}
+
+const eve = 1e-3 // seconds
 
 // matching returns the series of a part.
 func matching(r *metrics.Result, p part, parts []part) []metrics.Series {
@@ -83,7 +96,7 @@ func sum(of []metrics.Series) metrics.Series {
 	if len(of) == 1 {
 		return of[0]
 	}
-	s := metrics.Series{AtS: metrics.Instants(of...)}
+	s := metrics.Series{AtS: metrics.Instants(append(of, eves(of))...)}
 	for _, at := range s.AtS {
 		total := 0.0
 		for _, o := range of {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -16,7 +17,7 @@ func TestStackBeforeTheFirstOfAKind(t *testing.T) {
 	}}
 	areas := (&view{runs: []*metrics.Result{r}}).stack([]part{{name: "early", series: "n.early"}, {name: "late", series: "n.late"}, {name: "other", series: "n.*"}})[0]
 	top := areas[len(areas)-1]
-	if want := []float64{5, 6, 47, 66}; !slices.Equal(top.X, []float64{0, 1, 2, 3}) || !slices.Equal(top.Y, want) {
+	if want := []float64{5, 6, 6.999, 47, 56.99, 66}; !slices.Equal(top.X, []float64{0, 1, 1.999, 2, 2.999, 3}) || !slices.EqualFunc(top.Y, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-6 }) {
 		t.Errorf("the stack is %v high at %v, want %v", top.Y, top.X, want)
 	}
 }
