@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/reports/wording"
 	"github.com/simctl/simctl/scenarios"
 )
 
@@ -16,14 +17,23 @@ import (
 type claim struct {
 	Title, Source     string
 	Scenario, Release string
+	Than              string // the release that changes are against
 	Vars              map[string]int
 	Figures           []published
+	Why               string // what holds for all figures
 }
 
 // published is one figure: a metric as Result.Lookup takes it, or something of a series.
 type published struct {
 	What   string
 	Metric string
+	// Of is the metric that this is a share of. Change says by how much it differs from the run of
+	// the release Than. Both are percentages.
+	Of     string
+	Change bool
+	// PerS and From make a rate of a time in which it rose.
+	PerS float64 `json:"per_s"`
+	From float64
 	// Series and Phase name a series and the phase whose beginning its times count from: its value
 	// at AtS, or when it Reaches a value.
 	Series, Phase string
@@ -50,17 +60,49 @@ func readClaims(path string) ([]claim, error) {
 	return all, nil
 }
 
-// spec returns the simulation of the run.
-func (c claim) spec() scenarios.Spec {
-	spec := scenarios.Spec{Scenario: c.Scenario, Broker: c.Release, Cost: "published"}
-	for name, value := range c.Vars {
-		spec.Set(name, value)
+// specs returns the simulations of the run and, after them, those of the release Than.
+func (c claim) specs() []scenarios.Spec {
+	var all []scenarios.Spec
+	for _, release := range []string{c.Release, c.Than} {
+		if release == "" {
+			continue
+		}
+		spec := scenarios.Spec{Scenario: c.Scenario, Broker: release, Cost: "published"}
+		for name, value := range c.Vars {
+			spec.Set(name, value)
+		}
+		all = append(all, repeats(spec)...)
 	}
-	return spec
+	return all
 }
 
-// of returns the figure of a run, and whether it is in seconds.
-func (p published) of(r *metrics.Result) (value float64, isTime bool, err error) {
+// of returns the figure of a run, and the words for such a figure. Than is the run of the other release.
+func (p published) of(r, than *metrics.Result) (value float64, words func(float64) string, err error) {
+	value, isTime, err := p.measured(r)
+	words = wording.Grouped
+	if isTime {
+		words = wording.Clock
+	}
+	switch {
+	case err != nil:
+	case p.Of != "":
+		var whole float64
+		whole, _, err = r.Lookup(p.Of)
+		value, words = 100*value/whole, percent
+	case p.Change:
+		var was float64
+		was, _, err = p.measured(than)
+		value, words = 100*(value/was-1), percent
+	case p.PerS != 0:
+		value, words = p.From+p.PerS*value, wording.Grouped
+	}
+	return value, words, err
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.0f%%", share) }
+
+// measured returns what a run itself says, and whether it is in seconds.
+func (p published) measured(r *metrics.Result) (value float64, isTime bool, err error) {
 	if p.Metric != "" {
 		return r.Lookup(p.Metric)
 	}
@@ -79,16 +121,20 @@ func (p published) of(r *metrics.Result) (value float64, isTime bool, err error)
 	return math.NaN(), true, fmt.Errorf("%s: %s never reaches %g", p.What, p.Series, p.Reaches)
 }
 
-// over returns the median and the range of the figure.
-func (p published) over(runs []*metrics.Result) (median, low, high float64, isTime bool, err error) {
+// over returns the median and the range of the figure. Than are the runs of the other release.
+func (p published) over(runs, than []*metrics.Result) (median, low, high float64, words func(float64) string, err error) {
 	var values []float64
-	for _, r := range runs {
-		v, is, err := p.of(r)
-		if err != nil {
-			return 0, 0, 0, false, err
+	for i, r := range runs {
+		var other *metrics.Result
+		if len(than) > 0 {
+			other = than[i]
 		}
-		values, isTime = append(values, v), is
+		var v float64
+		if v, words, err = p.of(r, other); err != nil {
+			return 0, 0, 0, nil, err
+		}
+		values = append(values, v)
 	}
 	slices.Sort(values)
-	return values[len(values)/2], values[0], values[len(values)-1], isTime, nil
+	return values[len(values)/2], values[0], values[len(values)-1], words, nil
 }

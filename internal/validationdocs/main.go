@@ -46,7 +46,7 @@ func write(ctx context.Context, data, dir string) error {
 	page.begin()
 	for _, c := range claims {
 		fmt.Fprintln(os.Stderr, c.Title)
-		runs, err := scenarios.RunAll(ctx, repeats(c.spec()), nil)
+		runs, err := scenarios.RunAll(ctx, c.specs(), nil)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Title, err)
 		}

@@ -47,22 +47,30 @@ func ranged(format func(float64) string, median, low, high float64) string {
 // claim writes the table of one published run.
 func (p *page) claim(c claim, runs []*metrics.Result) error {
 	command, _, _ := strings.Cut(runs[0].Run.Rerun, " --seed")
-	fmt.Fprintf(p, "### %s\n\n[The source](%s). Simulated by `%s`.\n\n| figure | published | simulated | deviation |\n|---|---|---|---|\n", c.Title, c.Source, command)
+	fmt.Fprintf(p, "### %s\n\n[The source](%s). Simulated by `%s`", c.Title, c.Source, command)
+	runs, than := runs[:seeds], runs[seeds:]
+	if len(than) > 0 {
+		fmt.Fprintf(p, ", and under %s", c.Than)
+	}
+	p.WriteString(".\n\n")
+	if c.Why != "" {
+		fmt.Fprintf(p, "%s\n\n", c.Why)
+	}
+	p.WriteString("| figure | published | simulated | deviation |\n|---|---|---|---|\n")
 	var why []string
 	for _, f := range c.Figures {
-		median, low, high, isTime, err := f.over(runs)
+		median, low, high, format, err := f.over(runs, than)
 		if err != nil {
 			return err
-		}
-		format := wording.Grouped
-		if isTime {
-			format = wording.Clock
 		}
 		theirs, ours, deviation := format(f.Value), ranged(format, median, low, high), wording.Missing
 		if f.About {
 			theirs = "about " + theirs
 		}
-		if f.Value != 0 {
+		switch {
+		case f.Of != "" || f.Change:
+			deviation = fmt.Sprintf("%+.0f points", median-f.Value)
+		case f.Value != 0:
 			deviation = fmt.Sprintf("%+.1f%%", 100*(median/f.Value-1))
 		}
 		fmt.Fprintf(p, "| %s | %s | %s | %s |\n", f.What, theirs, ours, deviation)

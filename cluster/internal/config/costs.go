@@ -86,6 +86,8 @@ type FSMCosts struct {
 	Plan  time.Duration // a plan, on top of its allocations
 	// Deployment is a plan that begins a deployment or changes one, on top of that.
 	Deployment time.Duration
+	// Walk is spent on each evaluation of the state by an entry that deletes more than 1,250.
+	Walk time.Duration
 }
 
 // SchedulerCosts is the CPU time one scheduling attempt takes a worker.

@@ -22,7 +22,7 @@ type kind struct {
 	name    string
 	request reflect.Type
 	decode  func(body []byte) (any, error)
-	cost    func(req any, costs config.FSMCosts) time.Duration
+	cost    func(req any, costs config.FSMCosts, store *state.Store) time.Duration
 	apply   func(tx *state.Tx, req any, fx *Effects) error
 }
 
@@ -36,10 +36,13 @@ func register(k kind) Type {
 // Entry is a type of command whose request is a T.
 type Entry[T any] struct{ Type }
 
+// costOf is the CPU time of applying a request to a state.
+type costOf[T any] func(req *T, costs config.FSMCosts, store *state.Store) time.Duration
+
 // Declare makes a type of command. Its name is Nomad's (nomad/structs/structs.go,
-// MessageType). Cost is the CPU time of applying a request. Apply writes to the state what
+// MessageType). Cost is the CPU time of applying a request to a state. Apply writes to the state what
 // a request asks for and notes the effects; its error must be the same on every server.
-func Declare[T any](name string, cost func(*T, config.FSMCosts) time.Duration, apply func(*state.Tx, *T, *Effects) error) Entry[T] {
+func Declare[T any](name string, cost costOf[T], apply func(*state.Tx, *T, *Effects) error) Entry[T] {
 	return Entry[T]{register(kind{
 		name: name, request: reflect.TypeFor[T](),
 		decode: func(body []byte) (any, error) {
@@ -51,7 +54,9 @@ func Declare[T any](name string, cost func(*T, config.FSMCosts) time.Duration, a
 			}
 			return req, err
 		},
-		cost:  func(req any, costs config.FSMCosts) time.Duration { return cost(req.(*T), costs) },
+		cost: func(req any, costs config.FSMCosts, store *state.Store) time.Duration {
+			return cost(req.(*T), costs, store)
+		},
 		apply: func(tx *state.Tx, req any, fx *Effects) error { return apply(tx, req.(*T), fx) },
 	})}
 }
@@ -143,9 +148,11 @@ func Decode(data []byte) (Command, error) {
 	return Command{t, req}, nil
 }
 
-// Cost is the CPU time that every server spends on applying the command before its effect
-// is visible.
-func (c Command) Cost(costs config.FSMCosts) time.Duration { return kinds[c.Type].cost(c.req, costs) }
+// Cost is the CPU time that every server spends on applying the command to a state before
+// its effect is visible.
+func (c Command) Cost(costs config.FSMCosts, store *state.Store) time.Duration {
+	return kinds[c.Type].cost(c.req, costs, store)
+}
 
 // Apply applies the command to a state as the entry at an index, and returns what others
 // are to hear of it. The request's objects belong to the state afterwards. Nothing is
@@ -161,14 +168,18 @@ func (c Command) Apply(store *state.Store, index uint64) (*Effects, error) {
 
 // Costs that several entries share: a fixed part, and one for each thing written.
 
-func flat[T any](_ *T, c config.FSMCosts) time.Duration { return c.Entry }
+func flat[T any](_ *T, c config.FSMCosts, _ *state.Store) time.Duration { return c.Entry }
 
-func perNode[T any](nodes func(*T) int) func(*T, config.FSMCosts) time.Duration {
-	return func(req *T, c config.FSMCosts) time.Duration { return c.Entry + time.Duration(nodes(req))*c.Node }
+func perNode[T any](nodes func(*T) int) costOf[T] {
+	return func(req *T, c config.FSMCosts, _ *state.Store) time.Duration {
+		return c.Entry + time.Duration(nodes(req))*c.Node
+	}
 }
 
-func oneNode[T any](_ *T, c config.FSMCosts) time.Duration { return c.Entry + c.Node }
+func oneNode[T any](_ *T, c config.FSMCosts, _ *state.Store) time.Duration { return c.Entry + c.Node }
 
-func perEval[T any](evals func(*T) int) func(*T, config.FSMCosts) time.Duration {
-	return func(req *T, c config.FSMCosts) time.Duration { return c.Entry + time.Duration(evals(req))*c.Eval }
+func perEval[T any](evals func(*T) int) costOf[T] {
+	return func(req *T, c config.FSMCosts, _ *state.Store) time.Duration {
+		return c.Entry + time.Duration(evals(req))*c.Eval
+	}
 }

@@ -149,7 +149,7 @@ func TestEntries(t *testing.T) {
 		if err != nil || c.Type != tt.c.Type || TypeOf(l) != tt.c.Type {
 			t.Fatalf("%s: came through the log as %v of %v: %v", tt.name, c.Type, TypeOf(l), err)
 		}
-		if got := c.Cost(config.FSMCosts{Entry: entry, Node: node, Eval: ev, Alloc: al, Plan: plan}); got != tt.cost {
+		if got := c.Cost(config.FSMCosts{Entry: entry, Node: node, Eval: ev, Alloc: al, Plan: plan}, nil); got != tt.cost {
 			t.Errorf("%s: costs %d, want %d", tt.name, got, tt.cost)
 		}
 		fx, err := c.Apply(s, 9)
@@ -276,6 +276,20 @@ func TestEveryDrainEnds(t *testing.T) {
 	for n := range s.Snapshot().Nodes() {
 		if n.Drain != nil {
 			t.Errorf("%s drains still", n.ID)
+		}
+	}
+}
+
+// TestWalk holds that an entry costs by the size of the state from 1,251 deleted evaluations on.
+func TestWalk(t *testing.T) {
+	s := state.New()
+	if err := s.Update(5, func(tx *state.Tx) error { return tx.UpsertEvals(eval("e"), eval("f"), eval("g")) }); err != nil {
+		t.Fatal(err)
+	}
+	for ids, want := range map[int]time.Duration{1250: 1250, 1251: 1251 + 3*10_000} {
+		c := EvalDelete.With(&EvalDeleteRequest{Evals: make([]string, ids)})
+		if got := c.Cost(config.FSMCosts{Eval: 1, Walk: 10_000}, s); got != want {
+			t.Errorf("deleting %d costs %d, want %d", ids, got, want)
 		}
 	}
 }

@@ -82,7 +82,9 @@ func (r *Results) keep(one *Result) {
 }
 
 // Cost is that of the command.
-func (r *Result) Cost(costs config.FSMCosts) time.Duration { return r.command.Cost(costs) }
+func (r *Result) Cost(costs config.FSMCosts, store *state.Store) time.Duration {
+	return r.command.Cost(costs, store)
+}
 
 // Apply makes a store whose last entry is the one before this one the state after it, and
 // returns what others are to hear of the entry. After an error the store is as it was.

@@ -42,7 +42,7 @@ func PlanCost(allocs int, deploys bool, c config.FSMCosts) time.Duration {
 }
 
 var ApplyPlanResults = Declare("ApplyPlanResultsRequestType",
-	func(r *state.PlanResults, c config.FSMCosts) time.Duration {
+	func(r *state.PlanResults, c config.FSMCosts, _ *state.Store) time.Duration {
 		return PlanCost(len(r.AllocsStopped)+len(r.AllocsUpdated), r.Deploys(), c)
 	},
 	func(tx *state.Tx, r *state.PlanResults, fx *Effects) error {
@@ -77,7 +77,7 @@ type AllocClientUpdateRequest struct {
 }
 
 var AllocClientUpdate = Declare("AllocClientUpdateRequestType",
-	func(r *AllocClientUpdateRequest, c config.FSMCosts) time.Duration {
+	func(r *AllocClientUpdateRequest, c config.FSMCosts, _ *state.Store) time.Duration {
 		return c.Entry + time.Duration(len(r.Alloc))*c.Alloc
 	},
 	func(tx *state.Tx, r *AllocClientUpdateRequest, fx *Effects) error {

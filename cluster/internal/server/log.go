@@ -135,7 +135,7 @@ func (s *Server) apply(l *raft.Log) error {
 		return err
 	}
 	began := time.Now()
-	s.allocate("fsm", result.Cost(s.cfg.Costs.FSM))
+	s.allocate("fsm", result.Cost(s.cfg.Costs.FSM, s.store))
 	fx, err := result.Apply(s.store)
 	if err != nil {
 		return err
