@@ -134,6 +134,9 @@ func (c *Compiled) checkRealCluster() error {
 // may be nil. CheckReal must have found nothing. When ctx ends, so do the run and what it has
 // started or changed.
 func RunReal(ctx context.Context, c *Compiled, r Real, tell func(Progress)) (*metrics.Result, error) {
+	if r.Say != nil && len(c.def.Cost.Said) > 0 {
+		r.Say("the scenario's block cost says what work costs in a simulation: on real servers it has no effect")
+	}
 	if r.at != nil {
 		return c.runElsewhere(ctx, r, tell)
 	}

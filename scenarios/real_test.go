@@ -2,11 +2,13 @@ package scenarios
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/simctl/simctl/internal/nomadproc"
 	"github.com/simctl/simctl/metrics"
 )
 
@@ -62,6 +64,24 @@ phase "all" {
 		err = compiled.CheckReal(Real{Version: c.version})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: got %v, want %q", c.what, err, c.want)
+		}
+	}
+}
+
+// TestCostOnRealServers: before anything starts it is said that a scenario's costs have no effect.
+func TestCostOnRealServers(t *testing.T) {
+	for scenario, want := range map[string]int{"metastable": 1, "flapping": 0} {
+		compiled, err := Compile(Spec{Scenario: scenario, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		r := Real{Version: "1.4.3", Bin: "no-such-program", Dir: t.TempDir(), Say: func(text string) { said = append(said, text) }}
+		if _, err := RunReal(t.Context(), compiled, r, nil); !errors.Is(err, nomadproc.ErrProgram) {
+			t.Errorf("%s: %v, want an error about the program", scenario, err)
+		}
+		if len(said) != want || want == 1 && !strings.Contains(said[0], "block cost") {
+			t.Errorf("%s: it is said %q", scenario, said)
 		}
 	}
 }
