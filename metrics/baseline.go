@@ -202,18 +202,21 @@ func decodeBaseline(data []byte) (*Baseline, error) {
 	return b, b.validate()
 }
 
-// DecodeRuns reads the runs of a Result file, which is one, or of a baseline, which are not whole.
-func DecodeRuns(data []byte) (runs []*Result, whole bool, err error) {
+// DecodeRuns reads the runs of a Result file, which is one, or of a baseline.
+func DecodeRuns(data []byte) ([]*Result, error) {
 	var head struct{ Baseline *int }
 	if json.Unmarshal(data, &head) != nil || head.Baseline == nil {
 		r, err := Decode(data)
-		return []*Result{r}, true, err
+		return []*Result{r}, err
 	}
 	b, err := decodeBaseline(data)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return b.Runs, false, nil
+	for _, r := range b.Runs {
+		r.OfBaseline = true
+	}
+	return b.Runs, nil
 }
 
 func (b *Baseline) validate() error {

@@ -114,6 +114,7 @@ func checkSchema(data []byte) error {
 	var head struct {
 		Schema *int            `json:"schema"`
 		Run    json.RawMessage `json:"run"`
+		Axes   json.RawMessage `json:"axes"`
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	err := dec.Decode(&head)
@@ -123,6 +124,8 @@ func checkSchema(data []byte) error {
 		return fmt.Errorf(`%w: it is JSON, but no object with a whole number "schema"`, ErrNotResult)
 	case err != nil:
 		return fmt.Errorf("not a simctl result, which is JSON: %w", err)
+	case head.Run == nil && head.Axes != nil:
+		return fmt.Errorf("%w: it is about a whole sweep, whose results are in the directory runs beside it", ErrNotResult)
 	case head.Schema == nil || head.Run == nil:
 		return fmt.Errorf(`%w: it has no "schema" and "run"`, ErrNotResult)
 	case *head.Schema > Schema:

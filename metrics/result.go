@@ -27,6 +27,8 @@ type Result struct {
 	// run ended. They are no part of the digest.
 	Warnings []string `json:"warnings,omitempty"`
 	Host     Host     `json:"host"`
+	// OfBaseline says that the run comes from a baseline, which keeps only a part of a run.
+	OfBaseline bool `json:"-"`
 }
 
 // Run says what was run.

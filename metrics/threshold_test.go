@@ -162,17 +162,17 @@ func TestBaselineFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if runs, whole, err := DecodeRuns(data); err != nil || whole || len(runs) != 2 {
-		t.Errorf("%d runs of a baseline, whole %v, %v", len(runs), whole, err)
+	if runs, err := DecodeRuns(data); err != nil || len(runs) != 2 || !runs[0].OfBaseline {
+		t.Errorf("%d runs of a baseline, %v", len(runs), err)
 	}
 	one, err := sample(t).encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if runs, whole, err := DecodeRuns(one); err != nil || !whole || len(runs) != 1 {
-		t.Errorf("%d runs of a Result, whole %v, %v", len(runs), whole, err)
+	if runs, err := DecodeRuns(one); err != nil || len(runs) != 1 || runs[0].OfBaseline {
+		t.Errorf("%d runs of a Result, %v", len(runs), err)
 	}
-	if runs, _, err := DecodeRuns([]byte(`{"baseline":1,"runs":[]}`)); err == nil || runs != nil {
+	if runs, err := DecodeRuns([]byte(`{"baseline":1,"runs":[]}`)); err == nil || runs != nil {
 		t.Errorf("%v of a baseline without runs, %v", runs, err)
 	}
 }

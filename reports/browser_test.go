@@ -290,6 +290,31 @@ func TestSweepPageInBrowser(t *testing.T) {
 	}
 }
 
+// TestSweepPageOnAPhone: the page of three axes, whose effects take long values, does not scroll
+// sideways.
+func TestSweepPageOnAPhone(t *testing.T) {
+	s := synthSweep(t)
+	s.Axes[0].Values = []string{"50000", "100000", "200000"}
+	s.Axes = append(s.Axes, metrics.Axis{Name: "share_of_clients_that_fall_silent", Values: []string{"0.05", "0.25"}, Numeric: true})
+	s.Limits[0].Broker = "legacy"
+	runs := s.Runs
+	s.Runs = nil
+	for _, r := range runs {
+		nodes, schedulers := r.Point[0]+"000", r.Point[1]
+		for _, share := range s.Axes[2].Values {
+			r.Point = []string{nodes, schedulers, share}
+			s.Runs = append(s.Runs, r)
+		}
+	}
+	var out bytes.Buffer
+	if err := page.Sweep(&out, s, sweep.Figures(s, sweep.Paths(s))); err != nil {
+		t.Fatal(err)
+	}
+	if saw := browse(t, out.String(), true); saw.Wide || saw.Plots == 0 || len(saw.Faults) > 0 {
+		t.Errorf("%d plots, wider than the window: %v, the console says %q", saw.Plots, saw.Wide, saw.Faults)
+	}
+}
+
 // TestPagePrintsInBrowser prints the page of a real pair of runs.
 func TestPagePrintsInBrowser(t *testing.T) {
 	dir := t.TempDir()

@@ -63,6 +63,9 @@ func Sweep(w io.Writer, format string, s *metrics.Sweep, opts TableOptions) erro
 // SweepStopped says that cells are missing since the sweep reached a limit; "" if none are.
 func SweepStopped(s *metrics.Sweep) string { return sweep.Stopped(s) }
 
+// SweepFaults counts the runs that failed, and those in which an invariant did.
+func SweepFaults(s *metrics.Sweep) (failed, broken int) { return sweep.Faults(s) }
+
 // WriteSweep writes everything there is to say about a sweep into dir, which must exist: the
 // tidy table, the summary as text and as a page, the text for benchstat, and charts of the
 // figures that it is about. It returns the names of the files. It writes each file whole or

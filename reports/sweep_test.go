@@ -275,20 +275,34 @@ func TestScalesHaveLegends(t *testing.T) {
 	}
 }
 
+// sound drops the run that failed and the invariant that did.
+func sound(s *metrics.Sweep) {
+	s.Runs = slices.Delete(s.Runs, 9, 10)
+	s.Runs[5].Result.Invariants[0].OK = true
+}
+
 func TestAnswers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*metrics.Sweep)
 		want   string
 	}{
 		"limits": {func(*metrics.Sweep) {},
-			"drain.recovery_s<=60 holds: legacy in 3 of 6 cells, up to nodes=100 with schedulers=2; shedding in 6 of 6 cells, up to nodes=200 with every setting"},
-		"none passes": {func(s *metrics.Sweep) { *s.Limits[0].Max = 1 }, "drain.recovery_s<=1 holds: legacy in 0 of 6 cells; shedding in 0 of 6 cells"},
-		"no limits":   {func(s *metrics.Sweep) { s.Limits = nil }, "Storm: recovery of shedding, by that of legacy: no difference"},
+			"1 of 24 runs failed. Invariants failed in 1 of 24 runs. drain.recovery_s<=60 holds: legacy in 3 of 6 cells, up to nodes=100 with schedulers=2; shedding in 6 of 6 cells, up to nodes=200 with every setting"},
+		"no faults": {func(s *metrics.Sweep) {
+			sound(s)
+			*s.Limits[0].Max = 1e6
+		}, "drain.recovery_s<=1000000 holds: legacy in 6 of 6 cells, up to nodes=200 with every setting; shedding in 6 of 6 cells, up to nodes=200 with every setting"},
+		"none passes": {func(s *metrics.Sweep) {
+			sound(s)
+			*s.Limits[0].Max = 1
+		}, "drain.recovery_s<=1 holds: legacy in 0 of 6 cells; shedding in 0 of 6 cells"},
+		"no limits": {func(s *metrics.Sweep) { s.Limits = nil }, "1 of 24 runs failed. Invariants failed in 1 of 24 runs. Storm: recovery of shedding, by that of legacy: no difference"},
 		"nothing ran": {func(s *metrics.Sweep) {
 			for i := range s.Runs {
 				s.Runs[i].Result = nil
 			}
-		}, "heartbeat-storm · grid over nodes (3) × schedulers (2) · 24 runs"},
+		}, "24 of 24 runs failed"},
+		"nothing to run": {func(s *metrics.Sweep) { s.Runs = nil }, "heartbeat-storm · grid over nodes (3) × schedulers (2) · 0 runs"},
 	} {
 		s := synthSweep(t)
 		if tt.change(s); sweep.Answer(s) != tt.want {

@@ -30,6 +30,9 @@ of simctl gate. Then the command compares the runs of each broker in turn, or on
 			if args[0] == "-" && args[1] == "-" {
 				return usageErrorf("both results are stdin: name a file for one of them")
 			}
+			if broker == "" && cmd.Flags().Changed("broker") {
+				return usageErrorf("--broker \"\": want the name of a broker")
+			}
 			older, err := loadStored(cmd, args[:1])
 			if err != nil {
 				return err

@@ -29,7 +29,7 @@ the hash if there are several.`,
 				switch {
 				case r.Stopped != "":
 					return usageErrorf("%s: %s stopped the run, at a point that depends on the machine: take the result of a whole run", r.path, r.Stopped)
-				case !r.whole:
+				case r.OfBaseline:
 					return usageErrorf("%s: it is a baseline, which keeps only a part of its runs: take the result of a run", r.path)
 				}
 			}

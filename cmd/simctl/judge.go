@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/simctl/simctl/metrics"
@@ -63,4 +65,19 @@ func verdict(results []*metrics.Result) error {
 		what = "thresholds"
 	}
 	return verdictErrorf("%s failed: %s", what, strings.Join(failed, "; "))
+}
+
+// sweepVerdict returns an error if a run, or an invariant of a run, failed.
+func sweepVerdict(s *metrics.Sweep, out string) error {
+	failed, broken := reports.SweepFaults(s)
+	stopped := reports.SweepStopped(s)
+	switch {
+	case stopped != "":
+		return fmt.Errorf("%s: %s names them; the same command goes on from there", stopped, filepath.Join(out, reports.SweepSummaryName))
+	case failed > 0:
+		return fmt.Errorf("%d of %s failed: %s says why; the same command tries again", failed, english.Plural(len(s.Runs), "run", ""), filepath.Join(out, reports.SweepSummaryName))
+	case broken > 0:
+		return verdictErrorf("invariants failed in %d of %s: %s names them", broken, english.Plural(len(s.Runs), "run", ""), filepath.Join(out, reports.SweepSummaryName))
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/simctl/simctl/internal/outfile"
 )
@@ -59,6 +61,9 @@ func newDirOf(said, target string) (*outDir, error) {
 	if target == "" {
 		return nil, usageErrorf("%s: want the name of a directory", said)
 	}
+	if strings.ContainsFunc(target, unicode.IsControl) {
+		return nil, usageErrorf("%s: want a name without control characters", said)
+	}
 	info, err := os.Stat(target)
 	if err == nil && !info.IsDir() {
 		return nil, usageErrorf("%s: it is a file; want a directory, which need not exist", said)
@@ -84,7 +89,10 @@ func stageNear(target string) (string, error) {
 	near := target
 	_, err = os.Stat(near)
 	for errors.Is(err, fs.ErrNotExist) {
-		near = filepath.Dir(near)
+		if filepath.Base(near) == ".." {
+			return "", fmt.Errorf("%s does not exist, and .. follows it", parent(near))
+		}
+		near = parent(near)
 		_, err = os.Stat(near)
 	}
 	// The name says for which target it is, and which process fills it.
@@ -104,6 +112,13 @@ func stageNear(target string) (string, error) {
 		err = e.Err
 	}
 	return stage, err
+}
+
+// parent is filepath.Dir, but keeps each .. of the path: after a symbolic link it is no step back.
+func parent(path string) string {
+	const slashes = "/" + string(filepath.Separator)
+	dir, _ := filepath.Split(strings.TrimRight(path, slashes))
+	return cmp.Or(strings.TrimRight(dir, slashes), filepath.Dir(dir))
 }
 
 // alone returns an error if another process fills a hidden directory of that prefix.
@@ -200,7 +215,7 @@ func (d *outDir) commit() error {
 
 func (d *outDir) publish() error {
 	if !d.exists {
-		if err := os.MkdirAll(filepath.Dir(d.target), 0o777); err != nil {
+		if err := os.MkdirAll(parent(d.target), 0o777); err != nil {
 			return err
 		}
 		err := os.Rename(d.stage, d.target)

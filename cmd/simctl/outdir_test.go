@@ -29,6 +29,12 @@ func tree(t *testing.T, root string) []string {
 	return names
 }
 
+func TestOutDirWithoutControlCharacters(t *testing.T) {
+	if _, err := newOutDir(filepath.Join(t.TempDir(), "a\nb")); err == nil || !strings.Contains(err.Error(), "want a name without control characters") {
+		t.Errorf("a name of two lines: %v", err)
+	}
+}
+
 func TestOutDir(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -18,8 +18,7 @@ import (
 // stored is a run of a file.
 type stored struct {
 	*metrics.Result
-	path  string
-	whole bool // as opposed to a baseline's
+	path string
 }
 
 // loadStored reads the runs of the arguments: result files, baselines, directories of results
@@ -44,13 +43,13 @@ func loadArgument(cmd *cobra.Command, arg string) ([]stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, whole, err := metrics.DecodeRuns(text)
+	runs, err := metrics.DecodeRuns(text)
 	if err != nil {
 		return nil, err
 	}
 	var all []stored
 	for _, r := range runs {
-		all = append(all, stored{r, arg, whole})
+		all = append(all, stored{r, arg})
 	}
 	return all, nil
 }
@@ -78,7 +77,7 @@ func loadDirectory(dir string) ([]stored, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", filepath.Base(path), errors.Unwrap(err))
 		default:
-			all = append(all, stored{r, path, true})
+			all = append(all, stored{r, path})
 		}
 	}
 	if runs := filepath.Join(dir, sweep.RunsName); len(all) == 0 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,7 +114,7 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 	}
 	f.nomad.bind(flags)
 	flags.BoolVar(&f.printJob, "print-job", false, "print the job that --executor nomad dispatches cells to, without running anything")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would run and how long it would take, without running anything")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would run and how long it would take, with --format json run by run, without running anything")
 	flags.StringVar(&f.out, "out", "", "directory to write (default results/sweep-NAME-HASH, the same for the same sweep)")
 	flags.Var(oneOf(&f.format, "format", reports.SweepFormats()), "format", "format of stdout: "+strings.Join(reports.SweepFormats(), ", "))
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
@@ -143,6 +144,9 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) (err error) {
 	show = newSweepProgress(cmd.ErrOrStderr(), f, executor)
 	if f.dryRun {
 		show.preview(runs, most)
+		if f.format == "json" {
+			return printJSON(cmd, show.document(runs))
+		}
 		return nil
 	}
 	// It refuses a directory that cannot be written to, and keeps other processes out of it.
@@ -214,6 +218,9 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 	if f.seeds < 1 || f.seeds > 1000 {
 		return nil, 0, usageErrorf("--seeds %d: it must be a whole number from 1 to 1000", f.seeds)
 	}
+	if st.Base.Seed > math.MaxInt64-int64(f.seeds-1) {
+		return nil, 0, usageErrorf("--seed %d --seeds %d: the last seed would be above %d: begin with a smaller one", st.Base.Seed, f.seeds, math.MaxInt64)
+	}
 	for i := range f.seeds {
 		st.Seeds = append(st.Seeds, st.Base.Seed+int64(i))
 	}
@@ -223,7 +230,7 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 	if err := f.design(cmd.Flags()); err != nil {
 		return nil, 0, err
 	}
-	if err := f.checkAxes(); err != nil {
+	if err := f.checkAxes(cmd.Flags()); err != nil {
 		return nil, 0, err
 	}
 	runs, most, err := st.Plan()
@@ -246,6 +253,9 @@ func (f *sweepFlags) checkFigures(vocabulary *metrics.Vocabulary) error {
 		f.study.Limits = append(f.study.Limits, limit)
 	}
 	for i, name := range f.metrics {
+		if name == "" {
+			return usageErrorf("--metric %q: it must name a figure, such as drain.plans_submitted", name)
+		}
 		path, err := vocabulary.FullPath(name)
 		if err != nil {
 			return badFigure("metric", name, err)
@@ -266,11 +276,16 @@ func badFigure(flag, value string, err error) error {
 	return usageErrorf("--%s: %w", flag, err)
 }
 
-// checkAxes refuses values for variables that an axis varies in every run.
-func (f *sweepFlags) checkAxes() error {
+// checkAxes refuses values of what an axis varies in every run.
+func (f *sweepFlags) checkAxes(flags *pflag.FlagSet) error {
 	for _, a := range f.study.Axes {
-		value, given := f.vars.values[a.Name]
-		if given && f.vars.files[a.Name] == nil && len(a.Only) == 0 && !f.alone {
+		if len(a.Only) > 0 || f.alone {
+			continue
+		}
+		if a.Name == "cost" && flags.Changed("cost") {
+			return usageErrorf("--cost %s: --vary varies cost in every run: leave one of them out", flags.Lookup("cost").Value)
+		}
+		if value, given := f.vars.values[a.Name]; given && f.vars.files[a.Name] == nil {
 			return usageErrorf("--var %s=%v: --vary varies %s in every run: leave one of them out", a.Name, value, a.Name)
 		}
 	}
@@ -351,29 +366,6 @@ func (f *sweepFlags) execute(ctx context.Context, executor sweep.Executor, show 
 		return nil, fmt.Errorf("interrupted (%w): %s kept in %s; the same command continues from there", context.Cause(ctx), english.Plural(show.done, "run is", "runs are"), f.out)
 	}
 	return s, err
-}
-
-// sweepVerdict returns an error if a run, or an invariant of a run, failed.
-func sweepVerdict(s *metrics.Sweep, out string) error {
-	failed, broken := 0, 0
-	for _, r := range s.Runs {
-		switch {
-		case r.Result == nil:
-			failed++
-		case verdict([]*metrics.Result{r.Result}) != nil:
-			broken++
-		}
-	}
-	stopped := reports.SweepStopped(s)
-	switch {
-	case stopped != "":
-		return fmt.Errorf("%s: %s names them; the same command goes on from there", stopped, filepath.Join(out, reports.SweepSummaryName))
-	case failed > 0:
-		return fmt.Errorf("%d of %s failed: %s says why; the same command tries again", failed, english.Plural(len(s.Runs), "run", ""), filepath.Join(out, reports.SweepSummaryName))
-	case broken > 0:
-		return verdictErrorf("invariants failed in %d of %s: %s names them", broken, english.Plural(len(s.Runs), "run", ""), filepath.Join(out, reports.SweepSummaryName))
-	}
-	return nil
 }
 
 // commandLine returns the command as given, with its flags in the order of the help.

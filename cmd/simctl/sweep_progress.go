@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -50,6 +51,39 @@ func newSweepProgress(w io.Writer, f *sweepFlags, executor sweep.Executor) *swee
 func (s *sweepProgress) preview(runs []sweep.Run, most int) {
 	s.expect(runs, most, nil)
 	s.announce(runs)
+}
+
+// plannedSweep is what would run, as JSON. Most is the number of runs that a search for a knee can
+// come to; of other sweeps all runs are planned.
+type plannedSweep struct {
+	Scenario  string       `json:"scenario"`
+	Parallel  int          `json:"parallel"`
+	EstimateS float64      `json:"estimate_s"`
+	Most      int          `json:"most_runs"`
+	Runs      []plannedRun `json:"runs"`
+}
+
+type plannedRun struct {
+	Settings  map[string]string `json:"settings"`
+	Broker    string            `json:"broker"`
+	Seed      int64             `json:"seed"`
+	EstimateS float64           `json:"estimate_s"`
+	MemoryB   float64           `json:"memory_bytes"`
+}
+
+// document is what preview prints, run by run.
+func (s *sweepProgress) document(runs []sweep.Run) plannedSweep {
+	out := plannedSweep{s.study.Base.Scenario, s.executor.Side(), s.forecast.Left().Seconds(), s.most, []plannedRun{}}
+	for _, r := range runs {
+		cost, settings := forecast.Of(r.Spec), map[string]string{}
+		for i, a := range s.study.Axes {
+			if r.Point[i] != "" {
+				settings[a.Name] = r.Point[i]
+			}
+		}
+		out.Runs = append(out.Runs, plannedRun{settings, r.Spec.Broker, r.Spec.Seed, cost.CPUS, math.Round(cost.Memory)})
+	}
+	return out
 }
 
 // plan describes in one line what will run and how long it will take.

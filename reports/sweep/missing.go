@@ -35,6 +35,36 @@ func Stopped(s *metrics.Sweep) string {
 	return fmt.Sprintf("%s: %d of %s %s missing", text, missing, wording.Counted(float64(missing+len(s.Cells())), "cells"), are)
 }
 
+// Faults counts the runs that failed, and those in which an invariant did.
+func Faults(s *metrics.Sweep) (failed, broken int) {
+	for _, r := range s.Runs {
+		switch {
+		case r.Result == nil:
+			failed++
+		case slices.ContainsFunc(r.Result.Invariants, func(inv metrics.Invariant) bool { return !inv.OK }):
+			broken++
+		}
+	}
+	return failed, broken
+}
+
+// caveats says what a reader must know before any finding.
+func caveats(s *metrics.Sweep) []string {
+	failed, broken := Faults(s)
+	of := " of " + wording.Counted(float64(len(s.Runs)), "runs")
+	var out []string
+	if text := Stopped(s); text != "" {
+		out = append(out, wording.UpperFirst(text))
+	}
+	if failed > 0 {
+		out = append(out, fmt.Sprintf("%d%s failed", failed, of))
+	}
+	if broken > 0 {
+		out = append(out, fmt.Sprintf("Invariants failed in %d%s", broken, of))
+	}
+	return out
+}
+
 // missingSection names the cells that a limit kept from running.
 func missingSection(s *metrics.Sweep) Section {
 	sec := Section{Title: "Missing cells"}

@@ -250,18 +250,15 @@ func failureSection(s *metrics.Sweep) Section {
 	return sec
 }
 
-// Answer says in one sentence what a sweep found out: how far each broker keeps the limits or,
-// where none were set, what the newest broker makes of the oldest one's recovery, or else what
-// moves it most. It is Headline if nothing ran.
+// Answer says what a sweep found out: first what spoils it, then how far each broker keeps the
+// limits or, where none were set, what the newest broker makes of the oldest one's recovery, or
+// else what moves it most. It is Headline if nothing ran and nothing failed.
 func Answer(s *metrics.Sweep) string {
-	stopped, found := wording.UpperFirst(Stopped(s)), finding(s)
-	switch {
-	case stopped == "":
-		return found
-	case found == Headline(s):
-		return stopped
+	parts := caveats(s)
+	if found := finding(s); len(parts) == 0 || found != Headline(s) {
+		parts = append(parts, found)
 	}
-	return stopped + ". " + found
+	return strings.Join(parts, ". ")
 }
 
 // Opening returns what a summary begins with: the answer and, if that is another line, the

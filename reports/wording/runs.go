@@ -10,10 +10,17 @@ import (
 	"github.com/simctl/simctl/metrics"
 )
 
-// Labels names the runs, each differently: by their broker, and where that is not enough by
-// whatever else tells more of them apart.
+// Labels names the runs, each differently: by their broker, beside others by the baseline that
+// they are of, and where that is not enough by whatever else tells more of them apart.
 func Labels(runs []*metrics.Result) []string {
 	names := Brokers(runs)
+	if slices.ContainsFunc(runs, func(r *metrics.Result) bool { return !r.OfBaseline }) {
+		for i, r := range runs {
+			if r.OfBaseline {
+				names[i] += " baseline"
+			}
+		}
+	}
 	if distinct(names) {
 		return names
 	}

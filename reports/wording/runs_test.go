@@ -16,6 +16,8 @@ func TestLabels(t *testing.T) {
 	each := func(nodes, all int) *metrics.Result { // so many nodes in each datacenter
 		return &metrics.Result{Run: metrics.Run{Scenario: "s", Broker: "legacy", Nodes: all, Params: map[string]any{"nodes": nodes}}}
 	}
+	baseline := run("legacy", "a", 1, true)
+	baseline.OfBaseline = true
 	for _, tt := range []struct {
 		runs []*metrics.Result
 		want []string
@@ -29,6 +31,10 @@ func TestLabels(t *testing.T) {
 		{[]*metrics.Result{run("legacy", "a", 1, true), run("legacy", "a", 1, false)},
 			[]string{"legacy report_allocations=true", "legacy report_allocations=false"}},
 		{[]*metrics.Result{run("legacy", "a", 1, true), run("legacy", "a", 1, true)}, []string{"legacy #1", "legacy #2"}},
+		{[]*metrics.Result{baseline, run("legacy", "a", 1, true)}, []string{"legacy baseline", "legacy"}},
+		{[]*metrics.Result{baseline, baseline, run("legacy", "a", 1, true)}, []string{"legacy baseline #1", "legacy baseline #2", "legacy #3"}},
+		{[]*metrics.Result{baseline, run("shedding", "b", 1, true)}, []string{"legacy baseline", "shedding"}},
+		{[]*metrics.Result{baseline}, []string{"legacy"}},
 	} {
 		if got := Labels(tt.runs); !slices.Equal(got, tt.want) {
 			t.Errorf("labels %q, want %q", got, tt.want)
