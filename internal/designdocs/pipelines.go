@@ -59,7 +59,8 @@ func writePipelines(dir, from string) error {
 		return err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s.\n\n| plans on their way, at most | complete in a second | before #28452 | nacked and waiting, at most | before #28452 |\n|---:|---:|---:|---:|---:|\n", wording.Subtitle(runs))
+	fmt.Fprintf(&b, "%s.\n\n", wording.Subtitle(runs))
+	b.WriteString("| plans on their way, at most | complete in a second | before #28452 | nacked and waiting, at most | before #28452 |\n|---:|---:|---:|---:|---:|\n")
 	for i, m := range mended {
 		fmt.Fprintf(&b, "| %d | %.0f | %.0f | %.0f | %.0f |\n", m.depth, m.rate, released[i].rate, m.nacked, released[i].nacked)
 	}
