@@ -120,6 +120,14 @@ designs: build ## compare all designs at DESIGN_NODES=1000 nodes in three scenar
 			--out results/designs/$(nodes)/$(scenario) --quiet > /dev/null || test $$? = 3; } &&)) \
 	$(GO) run ./internal/designdocs docs/designs $(DESIGN_RESULTS)
 
+# Pipelines of several depths, before and after #28452; docs/designs/pipeline.md says what came out.
+.PHONY: pipelines
+pipelines: build ## compare pipelines of 1 to 16 plans in a ramp, and write the table and the chart of docs/designs/pipeline.md
+	bin/simctl scenario submit-ramp --nodes 50 --rising-to 1500 --seconds 20 --p99-s 3 --schedulers 16 \
+		--broker $$(printf '2.0.5+pipeline-%s,' 1 2 4 8 16 1+nack-unseen 2+nack-unseen 4+nack-unseen 8+nack-unseen)2.0.5+pipeline-16+nack-unseen \
+		--out results/pipelines --quiet > /dev/null
+	$(GO) run ./internal/designdocs pipelines docs/designs results/pipelines
+
 # Servers without a leader beside three brokers; docs/designs/streams.md says what came out. With
 # 5000 in STREAM_NODES it takes some minutes of processor time.
 STREAM_NODES ?= 1000

@@ -346,7 +346,7 @@ var layers = []layer{
 		reason: "the page of validation is made the way simctl validate makes a report",
 	},
 	{
-		part: "internal/designdocs", own: []string{"internal/madeby", "scenarios/designs", "reports/wording", "metrics"},
+		part: "internal/designdocs", own: []string{"internal/madeby", "scenarios/designs", "reports/figure", "reports/wording", "metrics"},
 		reason: "the comparison of designs is made of Results, whoever ran them",
 	},
 	{

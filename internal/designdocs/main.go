@@ -1,6 +1,6 @@
 // Command designdocs writes what was found out about designs into docs/designs: a table of all
 // brokers, from their Results, and charts of some. make designs runs the scenarios, and then
-// this.
+// this. make pipelines does so with pipelines of several depths.
 //
 // It must not import the cluster or its parts.
 package main
@@ -21,8 +21,11 @@ import (
 )
 
 func main() {
-	err := errors.New("usage: designdocs DIRECTORY RESULTS...; each directory of Results is of one number of nodes")
-	if len(os.Args) >= 3 {
+	err := errors.New("usage: designdocs DIRECTORY RESULTS..., each of one number of nodes, or designdocs pipelines DIRECTORY RESULTS")
+	switch {
+	case len(os.Args) == 4 && os.Args[1] == "pipelines":
+		err = writePipelines(os.Args[2], os.Args[3])
+	case len(os.Args) >= 3:
 		err = write(os.Args[1], os.Args[2:])
 	}
 	if err != nil {

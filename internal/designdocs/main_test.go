@@ -119,6 +119,53 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// TestPipelines: what a ramp's Results say of each depth is in the page, before the mend and after it.
+func TestPipelines(t *testing.T) {
+	dir, results := t.TempDir(), t.TempDir()
+	run := func(broker string, rate, nacked float64) {
+		ramp := metrics.Phase{Name: "ramp", StartS: 10, EndS: 20}
+		r := &metrics.Result{
+			Schema: metrics.Schema, Run: metrics.Run{Scenario: "submit-ramp", Broker: broker, Clock: "virtual", Seed: 1, Params: map[string]any{"nodes": 10}},
+			Phases: []metrics.Phase{ramp}, Totals: metrics.Totals([]metrics.Phase{ramp}),
+			Series: []metrics.Series{
+				{Name: metrics.SeriesCompleted, AtS: []float64{0, 15, 20, 30}, Value: []float64{0, 100, 100 + full*rate, 9000}},
+				{Name: metrics.SeriesWaiting, AtS: []float64{0, 12, 20}, Value: []float64{0, nacked, 0}},
+			},
+		}
+		if err := r.WriteFile(filepath.Join(results, broker+".json")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := filepath.Join(dir, "pipeline.md")
+	begin, end := madeby.Lines("pipelines")
+	if err := os.WriteFile(page, []byte(begin+end), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	fails := func(want string) {
+		if err := writePipelines(dir, results); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %q", err, want)
+		}
+	}
+	fails("lacks a pipeline")
+	run("2.0.5+pipeline-16", 70, 0)
+	run("2.0.5+pipeline-2", 50, 0)
+	run("2.0.5+pipeline-16+nack-unseen", 69, 40)
+	fails("lacks a pipeline")
+	run("2.0.5+pipeline-2+nack-unseen", 49, 30)
+	if err := writePipelines(dir, results); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(page)
+	if want := "| 2 | 50 | 49 | 0 | 30 |\n| 16 | 70 | 69 | 0 | 40 |\n"; err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("%v; the page lacks\n%s:\n%s", err, want, text)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "pipeline-depth.png")); err != nil {
+		t.Error(err)
+	}
+	run("shedding", 1, 1)
+	fails("shedding in " + results + " is no pipeline")
+}
+
 // TestPages: a design that was added is compared with the others, and has a page that says what it
 // is in its own words.
 func TestPages(t *testing.T) {

@@ -23,8 +23,8 @@ example {
     commits one plan after the other: each takes the time until a quorum has stored it. So neither
     more schedulers nor more cores move the limit much: try --schedulers 16. Larger jobs do, since a
     job is one plan: with --count 20 --rising-to 6000 the same servers place about eight times as
-    many allocations in a second. Nomad 2.0.5 can be told to commit several plans at a time, which
-    is not simulated.
+    many allocations in a second. Nomad 2.0.5 can be told to commit several plans at a time: try
+    --broker 2.0.5+pipeline-1,2.0.5+pipeline-4.
 
     At the beginning of the ramp workers are busier than a little later. A follower learns that an
     entry is committed with the next one. While entries are rare, its workers look in vain for the

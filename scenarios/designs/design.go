@@ -45,6 +45,9 @@ func (d Design) Syntax() string {
 	return d.Word
 }
 
+// Stem is the word, without the number of a numbered design.
+func (d Design) Stem() string { return cmp.Or(d.stem, d.Word) }
+
 // number returns the design for one number.
 func (d Design) number(n int) Design {
 	of := d.Numbered
@@ -130,7 +133,7 @@ func Split(name string) (policy string, found []Design) {
 		if ok && i == 0 && d.Alone {
 			rest = append(rest, broker.Shedding().String())
 		}
-		if ok && len(rest) > 0 && !slices.ContainsFunc(found, func(f Design) bool { return cmp.Or(f.stem, f.Word) == cmp.Or(d.stem, d.Word) }) {
+		if ok && len(rest) > 0 && !slices.ContainsFunc(found, func(f Design) bool { return f.Stem() == d.Stem() }) {
 			found = append(found, d)
 		} else {
 			rest = append(rest, word)
