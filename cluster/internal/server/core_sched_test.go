@@ -367,6 +367,11 @@ func TestWhatIsCollected(t *testing.T) {
 				t.Errorf("%s: job %v, allocation %v; want them gone: %v", tt.id, job != nil, alloc != nil, tt.gone)
 			}
 		}
+		for e := range snap.Evals() {
+			if e.JobID == "stopped periodic batch" {
+				t.Errorf("an evaluation of a periodic job, of which nothing runs: %+v", e)
+			}
+		}
 		for id, n := range nodes {
 			if (snap.NodeByID(id) == nil) != n.gone {
 				t.Errorf("node %s is gone: %v, want %v", id, snap.NodeByID(id) == nil, n.gone)
