@@ -2,13 +2,17 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/raft"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
@@ -81,6 +85,22 @@ func TestSnapshotsThatBreak(t *testing.T) {
 	}
 	if err := restore(); err == nil || !strings.Contains(err.Error(), "list the snapshots of n") {
 		t.Errorf("a server that cannot tell which snapshot it has restored: %v", err)
+	}
+}
+
+// TestInDoubt: a call may have been applied that lost its leader, its server or its way, or that nobody waits for
+// any more; not one that was refused.
+func TestInDoubt(t *testing.T) {
+	for err, want := range map[error]bool{
+		raft.ErrLeadershipLost: true, rpc.ErrUnreachable: true, ErrStopped: true, context.Canceled: true,
+		nil: false, rpc.ErrNoLeader: false, raft.ErrNotLeader: false, rpc.ErrJobNotFound: false,
+	} {
+		if err != nil {
+			err = fmt.Errorf("write: %w", err)
+		}
+		if got := inDoubt(err); got != want {
+			t.Errorf("%v is in doubt: %v, want %v", err, got, want)
+		}
 	}
 }
 
