@@ -104,6 +104,8 @@ func TestLoadBaselineRefuses(t *testing.T) {
 		"{\n<<<<<<< HEAD\n":        "it has a merge conflict in line 2: write it again",
 		`{"baseline":1,"rums":[]}`: `it has a field "rums", which this simctl does not know`,
 		`{"baseline":2,"runs":[]}`: "baseline version 2",
+		`[1]`:                      "its content is a JSON array: it must be an object",
+		`{"baseline":"1"}`:         "baseline is a JSON string: it must be a whole number",
 		`{"baseline":1,"runs":[]}`: "no runs",
 		`{"baseline":1,"tolerance":-1,"runs":[{"run":{"scenario":"s","broker":"b"}}]}`: "tolerance",
 		`{"baseline":1,"runs":[{"run":{}}]}`:                                           "run.scenario",

@@ -3,7 +3,6 @@ package metrics
 import (
 	"fmt"
 	"maps"
-	"reflect"
 )
 
 // Comparison says how a run differs from an older one, phase by phase.
@@ -103,7 +102,7 @@ func paramDifferences(older, newer Run) []ParamDifference {
 	var out []ParamDifference
 	for _, name := range sortedKeys(union) {
 		// Numbers are of several Go types, depending on whether the run was loaded.
-		if x, y := a[name], b[name]; !reflect.DeepEqual(x, y) && fmt.Sprint(x) != fmt.Sprint(y) {
+		if x, y := a[name], b[name]; fmt.Sprint(x) != fmt.Sprint(y) {
 			out = append(out, ParamDifference{Name: name, Old: x, New: y})
 		}
 	}

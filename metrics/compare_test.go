@@ -34,6 +34,13 @@ func TestCompare(t *testing.T) {
 	if len(c.Params) != 0 {
 		t.Errorf("params %v differ, but 10 is 10 before and after loading", c.Params)
 	}
+	var metrics []string
+	for _, d := range c.Phases[0].Deltas {
+		metrics = append(metrics, d.Metric)
+	}
+	if want := names(PhaseMetrics(), func(m Metric) string { return m.Name }); !reflect.DeepEqual(metrics, want) {
+		t.Errorf("compares %v, want %v", metrics, want)
+	}
 	find := func(metric string) Delta {
 		for _, d := range c.Phases[0].Deltas {
 			if d.Metric == metric {

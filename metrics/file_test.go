@@ -173,6 +173,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"time goes back", replace(`[1,2.25]`, `[1,0.5]`), "goes back in time"},
 		{"phase ends early", replace(`"end_s": 9`, `"end_s": -9`), "before its start"},
 		{"stopped in no phase", `{"schema":1,"run":{"scenario":"s","broker":"b"},"stopped":"--max-time 2m0s"}`, "in no phase"},
+		{"text that a terminal obeys, of a setting", `{"schema":1,"run":{"scenario":"s","broker":"b","params":{"x":"\u001b[31m"}}}`, `the text "\x1b[31m" has a control character`},
+		{"and in its name", `{"schema":1,"run":{"scenario":"s","broker":"b","params":{"\u001bx":1}}}`, `has a control character`},
 		{"negative count", replace(`"evals_created": 9`, `"evals_created": -9`), "evals_created"},
 		{"uneven distribution", replace(`"count": [1]`, `"count": []`), "bounds with counts: 1 and 0"},
 	}
@@ -188,6 +190,9 @@ func TestLoadRefuses(t *testing.T) {
 				t.Errorf("error %v, want one line with the path and %q", err, tt.want)
 			}
 		})
+	}
+	if _, err := Decode([]byte(`{"schema":1,"run":{"scenario":"s","broker":"b","params":{"x":"a\tb\nc"}}}`)); err != nil {
+		t.Errorf("a setting of two lines with a tab: %v", err)
 	}
 	if _, err := Load(filepath.Join(t.TempDir(), "none.json")); err == nil || !strings.Contains(err.Error(), "none.json") {
 		t.Errorf("error %v, want one that names the missing file", err)
@@ -265,6 +270,9 @@ func TestWrongTypes(t *testing.T) {
 		`{"schema":1,"run":{"broker":7}}`:            "run.broker is a JSON number: it must be text",
 		`{"schema":1,"run":{"params":[]}}`:           "run.params is a JSON array: it must be an object",
 		`{"schema":1,"run":{},"host":{"wall_s":""}}`: "host.wall_s is a JSON string: it must be a number",
+
+		`{"schema":1,"run":{},"invariants":[{"ok":1}]}`:         "invariants.ok is a JSON number: it must be true or false",
+		`{"schema":1,"run":{},"phases":[{"evals_created":-9}]}`: "phases.evals_created is a JSON number -9: it must be a whole number of at least 0",
 	} {
 		_, err := Decode([]byte(text))
 		if err == nil || !strings.HasSuffix(err.Error(), want) {

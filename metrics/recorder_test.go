@@ -61,6 +61,7 @@ func TestRecorderCancelsUnseen(t *testing.T) {
 	rec.BeginPhase("storm", at(4), Counters{})
 	rec.Gauge(SeriesCancelable, "evaluations", at(5), 0)
 	rec.Gauge(SeriesCanceled, "evaluations", at(5), 90)
+	rec.Gauge(SeriesCancelable, "evaluations", at(8), 0)
 	rec.Gauge(SeriesCanceled, "evaluations", at(9), 60) // old ones were collected
 	rec.EndPhase(at(9), Counters{}, PhaseEnd{})
 	r, err := rec.Result(Run{}, nil, Host{})

@@ -121,6 +121,9 @@ func TestCellsAndSpreads(t *testing.T) {
 	if !cells[1].Passes([]Threshold{{Metric: "totals.recovery_s", Max: &limit}, {Metric: "totals.recovery_s", Broker: "shedding", Min: &limit}}) {
 		t.Error("a limit on another broker fails a cell")
 	}
+	if cells[1].Passes([]Threshold{{Metric: "phases.drain.recovery_s", Max: &limit}}) {
+		t.Error("a limit on a phase that is not there is met")
+	}
 	if never.Cells()[0].Passes([]Threshold{{Metric: "totals.recovery_s", Max: &limit}}) {
 		t.Error("a time that never came meets its limit")
 	}

@@ -56,8 +56,10 @@ func TestDemandsAtTheirEdges(t *testing.T) {
 		{"never, as before", time(-1), time(-1), Threshold{Metric: recovery, Tolerance: pointer(0.1)}, true, "never, as in the baseline"},
 		{"at last", time(0), time(-1), Threshold{Metric: recovery, Tolerance: pointer(9), Slack: 9}, false, "never, as in the baseline"},
 		{"never now", time(-1), time(0), Threshold{Metric: recovery, Tolerance: pointer(9), Slack: 9}, false, "within 9 s of the baseline's 0 s"},
+		{"a number below zero", Phase{}, Phase{}, Threshold{Metric: "series.x.min", Max: pointer(0)}, true, "<= 0"},
 	} {
 		now := runOf("s", "shedding", c.now)
+		now.Series = []Series{{Name: "x", AtS: []float64{0}, Value: []float64{-1}}}
 		c.t.Broker = "shedding"
 		// Runs of other scenarios and brokers are no baseline.
 		baseline := []*Result{runOf("other", "shedding", Phase{}), runOf("s", "legacy", Phase{}), runOf("s", "shedding", c.base)}
@@ -164,6 +166,13 @@ func TestBaselineFiles(t *testing.T) {
 	}
 	if runs, err := DecodeRuns(data); err != nil || len(runs) != 2 || !runs[0].OfBaseline {
 		t.Errorf("%d runs of a baseline, %v", len(runs), err)
+	}
+	b, err := decodeBaseline([]byte(`{"baseline":1,"runs":[{"schema":1,"run":{"scenario":"s","broker":"a","params":{"nodes":5000000}}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := paramDifferences(Run{Scenario: "s", Broker: "a", Params: map[string]any{"nodes": 5_000_000}}, b.Runs[0].Run); len(got) > 0 {
+		t.Errorf("a setting changes when it is written and read: %v", got)
 	}
 	one, err := sample(t).encode()
 	if err != nil {

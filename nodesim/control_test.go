@@ -61,6 +61,11 @@ func TestClientsStopByName(t *testing.T) {
 		if got := f.StoppedNodes(); !slices.Equal(got, chosen) {
 			t.Errorf("stopped are %v, want %v", got, chosen)
 		}
+		for node, want := range map[string]bool{chosen[0]: false, f.Choose(1)[0]: true, "nobody": false} {
+			if _, runs := f.Reach(node); runs != want {
+				t.Errorf("%s runs: %v, want %v", node, runs, want)
+			}
+		}
 		if st := f.Stats(); st.Running != 14 || st.Stopped != 6 {
 			t.Errorf("stats %+v, want 14 running and 6 stopped", st)
 		}

@@ -121,7 +121,9 @@ func TestRefingerprint(t *testing.T) {
 		registered := map[string]int{}
 		for _, e := range s.calls("register") {
 			if e.at > time.Minute {
-				registered[e.node]++
+				if registered[e.node]++; registered[e.node] == 1 && e.at > time.Minute+slack {
+					t.Errorf("%s registered at %v, want it at once", e.node, e.at)
+				}
 			}
 		}
 		if st := f.Stats(); st.Registrations != 4 {

@@ -30,10 +30,16 @@ func TestHeartbeatRetry(t *testing.T) {
 	}
 	src := rand.NewPCG(1, 2)
 	for _, c := range cases {
+		longest := time.Duration(0)
 		for range 1000 {
-			if got := heartbeatRetry(src, c.left, time.Second); got < c.least || got > c.most {
+			got := heartbeatRetry(src, c.left, time.Second)
+			if got < c.least || got > c.most {
 				t.Errorf("with %v left the client waits %v, want %v to %v", c.left, got, c.least, c.most)
 			}
+			longest = max(longest, got)
+		}
+		if longest < c.most*9/10 {
+			t.Errorf("with %v left the client never waits for more than %v, want up to %v", c.left, longest, c.most)
 		}
 	}
 }

@@ -81,6 +81,23 @@ func TestFailureInAFailedDeployment(t *testing.T) {
 	}
 }
 
+// TestFailureOfTheVersionBefore: a deployment holds what failed of its own, and of no other.
+func TestFailureOfTheVersionBefore(t *testing.T) {
+	w := running(t, 3, job(rpc.JobTypeService, "svc", 2, rolling(1)))
+	w.change("svc", group(changed))
+	w.runJob("svc")
+	w.report("svc", rpc.AllocClientFailed, func(a *rpc.Allocation) bool { return a.JobVersion == 0 })
+	w.want("evaluations made while the next deployment goes on", len(w.runJob("svc").created), 1)
+}
+
+// TestDeletedAllocations: an allocation that is gone is placed again, though no row says that it was there.
+func TestDeletedAllocations(t *testing.T) {
+	w := running(t, 3, job(rpc.JobTypeService, "svc", 2))
+	w.update(func(tx *state.Tx) error { return tx.DeleteEvals(nil, []string{w.live("svc")[0].ID}) })
+	w.runJob("svc")
+	w.want("names", w.names("svc"), "[svc.g[0] svc.g[1]]")
+}
+
 // TestDeploymentsEndAtRest: a deployment all of which is healthy goes on while something is left
 // to do in any of its groups.
 func TestDeploymentsEndAtRest(t *testing.T) {
@@ -97,6 +114,7 @@ func TestDeploymentsEndAtRest(t *testing.T) {
 			}
 		}))
 		w.runJob("svc")
+		w.want("groups of the deployment", len(w.deployment("svc").Groups), len(groups))
 		w.report("svc", rpc.AllocClientRunning, nil)
 		leaving := w.live("svc")[slices.IndexFunc(w.live("svc"), func(a *rpc.Allocation) bool { return a.TaskGroup == "g" })]
 		w.update(func(tx *state.Tx) error { return tx.UpdateNodeDrain(leaving.NodeID, &rpc.DrainStrategy{}, true, 0, "") })
@@ -255,13 +273,18 @@ func TestTainted(t *testing.T) {
 	}
 }
 
-// TestFailureOnANodeThatIsGone: nobody waits to replace what failed on a node that went down since.
+// TestFailureOnANodeThatIsGone: nobody waits to replace what failed on a node that went down since, or was
+// forgotten.
 func TestFailureOnANodeThatIsGone(t *testing.T) {
-	for status, waits := range map[string]bool{rpc.NodeStatusReady: true, rpc.NodeStatusDown: false, rpc.NodeStatusInit: false} {
+	for status, waits := range map[string]bool{rpc.NodeStatusReady: true, rpc.NodeStatusDown: false, rpc.NodeStatusInit: false, "forgotten": false} {
 		w := running(t, 3, job(rpc.JobTypeService, "svc", 2))
 		failed := w.live("svc")[0]
 		w.report("svc", rpc.AllocClientFailed, func(a *rpc.Allocation) bool { return a.ID == failed.ID })
-		w.status(failed.NodeID, status)
+		if status == "forgotten" {
+			w.update(func(tx *state.Tx) error { return tx.DeleteNode(failed.NodeID) })
+		} else {
+			w.status(failed.NodeID, status)
+		}
 		r := w.runJob("svc")
 		w.want("evaluations made for one on a node that is "+status, len(r.created) > 0, waits)
 		w.want("replaced at once", len(w.live("svc")) == 2, !waits)

@@ -29,6 +29,9 @@ func TestRollingUpdate(t *testing.T) {
 	for i, left := range []int{3, 1, 0} {
 		w.runJob("svc")
 		w.want("left to replace", w.ofVersion("svc", 0), left)
+		for _, a := range w.live("svc") {
+			w.want("is replaced, in the order of names: "+a.Name, a.JobVersion == 1, nameNumber(a.Name) < 5-left)
+		}
 		d := w.deployment("svc").Groups[0]
 		w.want("desired, placed, healthy", []int{d.DesiredTotal, d.Placed, d.Healthy}, []int{5, 5 - left, 2 * i})
 		w.want("plans before the new ones are healthy", len(w.runJob("svc").plans), 0)

@@ -104,7 +104,7 @@ func (g *genericRun) score(n *rpc.Node, p placement, planned map[string]int) (fl
 		}
 	}
 	if collisions > 0 {
-		sum -= float64(collisions+1) / float64(max(1, p.tg.Count))
+		sum -= float64(collisions+1) / float64(p.tg.Count)
 		scorers++
 	}
 	if p.previous != nil && p.previous.ClientStatus == rpc.AllocClientFailed && p.previous.NodeID == n.ID {

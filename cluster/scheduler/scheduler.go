@@ -157,7 +157,7 @@ func (s *Scheduler) follow(a *attempt) []*broker.Evaluation {
 			s.blocked = a.blockedEval(broker.TriggeredByQueuedAllocs, descFailedPlacements, "")
 			evals = append(evals, s.blocked)
 		}
-		if delayed && !a.plan.IsNoOp() {
+		if delayed {
 			evals = append(evals, a.followups...)
 		}
 		return evals
@@ -230,7 +230,6 @@ func (s *Scheduler) Outcome(now time.Time) Outcome {
 func (s *Scheduler) final(status, description string, now time.Time) *broker.Evaluation {
 	e := s.eval.Copy()
 	e.Status, e.StatusDescription = status, description
-	e.FailedTGAllocs = nil
 	if s.last != nil {
 		e.SnapshotIndex = s.last.snap.Index()
 		e.FailedTGAllocs, e.QueuedAllocations = s.last.failed, s.last.queued

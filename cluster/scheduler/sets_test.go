@@ -247,6 +247,7 @@ func TestBlockedAgainForClasses(t *testing.T) {
 	if again.reblock == nil || !again.reblock.ClassEligibility["c2"] || first.created[0].ClassEligibility["c2"] {
 		t.Errorf("blocked again: %+v", again.reblock)
 	}
+	w.want("index of the state that it looked at", again.reblock.SnapshotIndex, w.store.Index())
 }
 
 // TestUnknownUntilItExpires: a system job's evaluation that leaves an unknown allocation alone does not

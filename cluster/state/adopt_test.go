@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -108,9 +109,10 @@ func TestAdoptAhead(t *testing.T) {
 	upsert(t, ahead, 4)
 	var image bytes.Buffer
 	ok(t, ahead.Snapshot().Persist(&image))
+	saved := image.Bytes()
 	for name, catchUp := range map[string]func(behind *Store){
 		"adopt":   func(behind *Store) { behind.Adopt(ahead.Snapshot()) },
-		"restore": func(behind *Store) { ok(t, behind.Restore(&image)) },
+		"restore": func(behind *Store) { ok(t, behind.Restore(bytes.NewReader(saved))) },
 	} {
 		behind := New()
 		place(t, behind, 1, "a", "node-1")
@@ -120,5 +122,40 @@ func TestAdoptAhead(t *testing.T) {
 		if got := ended(); !slices.Equal(got, []string{"node-1", "node-2", "node-3"}) {
 			t.Errorf("%s: woke the watchers of %v, want all but that of node-4", name, got)
 		}
+	}
+	fresh, woken := New(), false
+	fresh.Watch(&Watch{NodeID: "node-1", Index: 2, Wake: func() { woken = true }}, time.Hour)
+	ok(t, fresh.Restore(bytes.NewReader(saved)))
+	if !woken {
+		t.Error("a server that has just started restores a snapshot, and whoever asks already is not told")
+	}
+}
+
+// TestApplied: whoever follows a store is told of every entry as often as it is applied, and of nothing
+// that fails or is restored.
+func TestApplied(t *testing.T) {
+	s, other := New(), New()
+	var told []*Snapshot
+	s.Applied = func(now *Snapshot) {
+		if now != s.Snapshot() {
+			t.Errorf("told of index %d, and the store is at %d", now.Index(), s.Index())
+		}
+		told = append(told, now)
+	}
+	upsert(t, other, 7)
+	var image bytes.Buffer
+	ok(t, other.Snapshot().Persist(&image))
+	upsert(t, s, 1)
+	first := s.Snapshot()
+	upsert(t, s, 1)
+	second := s.Snapshot()
+	if err := s.Update(2, func(*Tx) error { return errors.New("no") }); err == nil {
+		t.Error("an entry that fails is applied")
+	}
+	s.Adopt(other.Snapshot())
+	s.Adopt(other.Snapshot())
+	ok(t, s.Restore(&image))
+	if want := []*Snapshot{first, second, other.Snapshot(), other.Snapshot()}; !slices.Equal(told, want) {
+		t.Errorf("told of %d entries, want %d", len(told), len(want))
 	}
 }

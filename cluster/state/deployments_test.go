@@ -97,6 +97,12 @@ func TestDeploymentUpdates(t *testing.T) {
 		want(t, step.name, []any{d.ID, d.Status, d.CreateIndex, d.ModifyIndex}, []any{step.id, step.status, step.created, step.changed})
 	}
 	want(t, "why", s.Snapshot().DeploymentOf(job).StatusDescription, "why")
+	ok(t, s.Update(9, func(tx *Tx) error {
+		return tx.UpsertPlanResults(&PlanResults{Deployment: one("d3"), AllocsUpdated: []*rpc.Allocation{{ID: "a", NodeID: "n", JobID: "j"}}})
+	}))
+	if s.Snapshot().AllocByID("a") == nil {
+		t.Error("a plan that begins a deployment places nothing")
+	}
 	for name, do := range map[string]func(tx *Tx) error{
 		"stored":          func(tx *Tx) error { return tx.UpsertDeployment(one("")) },
 		"begun by a plan": plan(one("")),

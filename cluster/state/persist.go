@@ -148,7 +148,7 @@ func (s *Store) Restore(r io.Reader) error {
 		return err
 	}
 	s.strings = in
-	s.Adopt(next)
+	s.replace(next)
 	return nil
 }
 

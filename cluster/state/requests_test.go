@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -221,6 +222,9 @@ func TestRefreshIndex(t *testing.T) {
 	}
 	ok(t, s.Update(9, func(tx *Tx) error { return tx.UpsertJob(&rpc.Job{ID: "j"}) }))
 	want(t, "after a job", s.Snapshot().RefreshIndex(), 4)
+	ok(t, s.Update(10, func(tx *Tx) error { return tx.UpsertEvals(&broker.Evaluation{ID: "e", JobID: "j"}) }))
+	now := s.Snapshot()
+	want(t, "indexes of tables", []uint64{now.NodesIndex(), now.AllocsIndex(), now.JobsIndex(), now.EvalsIndex()}, "[3 4 9 10]")
 }
 
 // TestChangedNodeIDs: the nodes that a scheduler has to look at again.
@@ -276,6 +280,12 @@ func TestQueuedAllocationsAreShared(t *testing.T) {
 	}))
 	for i, c := range []map[string]int{{"g": 1}, {"g": 1}, {"g": 2}, {"h": 1}, {"g": 1, "h": 1}, {"g": 1, "h": 2}, {"h": 1, "i": 0}, {}, {}} {
 		want(t, fmt.Sprint("evaluation ", i), evalByID(s.Snapshot(), fmt.Sprint(i)).QueuedAllocations, c)
+	}
+	at := func(id string) uintptr {
+		return reflect.ValueOf(evalByID(s.Snapshot(), id).QueuedAllocations).Pointer()
+	}
+	if at("0") != at("1") || at("1") == at("2") {
+		t.Error("equal counts are two maps in memory, or different ones are one")
 	}
 }
 

@@ -19,6 +19,9 @@ type Store struct {
 	// WakeAtIndex makes SnapshotMinIndex return at the instant at which the index is applied. It
 	// must be set before the store is used.
 	WakeAtIndex bool
+	// Applied, when not nil, is called for every entry that Update or Adopt makes part of the state, after
+	// it is: one that is applied twice is told of twice. Only the FSM's goroutine may set it.
+	Applied func(*Snapshot)
 	// record makes snapshots know what their entry wrote.
 	record bool
 	// changed is closed by the next change of the state; nil if nobody waits for that.
@@ -89,6 +92,13 @@ func (s *Store) tx() *Tx {
 // It ends the watches that Update would end, given the same entry, even if this store did not
 // apply all entries before that one.
 func (s *Store) Adopt(next *Snapshot) {
+	s.replace(next)
+	if s.Applied != nil {
+		s.Applied(next)
+	}
+}
+
+func (s *Store) replace(next *Snapshot) {
 	before := s.current.Swap(next)
 	if c := s.changed.Swap(nil); c != nil {
 		close(*c)

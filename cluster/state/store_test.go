@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-msgpack/v2/codec"
+
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/virtualtest"
@@ -271,7 +273,9 @@ func TestUpdateIsAllOrNothing(t *testing.T) {
 func TestOptimisticSnapshot(t *testing.T) {
 	s := New()
 	upsert(t, s, 1)
-	ok(t, s.Update(2, func(tx *Tx) error { return tx.UpsertEvals(&broker.Evaluation{ID: "e", JobID: "j"}) }))
+	ok(t, s.Update(2, func(tx *Tx) error {
+		return tx.UpsertEvals(&broker.Evaluation{ID: "e", JobID: "j", QueuedAllocations: map[string]int{"g": 1}})
+	}))
 	shared := s.Snapshot()
 	plan := &PlanResults{EvalID: "e", AllocsUpdated: []*rpc.Allocation{{ID: "a", NodeID: "n", JobID: "j", Resources: rpc.Resources{CPUMHz: 7}}}}
 	optimistic := func(snap *Snapshot, index uint64, r *PlanResults) *Snapshot {
@@ -307,10 +311,16 @@ func TestOptimisticSnapshot(t *testing.T) {
 func TestRestoreRefusesWhatItCannotRead(t *testing.T) {
 	s := New()
 	upsert(t, s, 1)
-	var image strings.Builder
+	var image, newer, countless strings.Builder
 	ok(t, s.Snapshot().Persist(&image))
+	header := s.Snapshot().persistHeader()
+	header.Version++
+	ok(t, codec.NewEncoder(&newer, msgpackHandle()).Encode(header))
+	newer.WriteString(image.String()[newer.Len():])
+	header.Version, header.Counts = persistVersion, nil
+	ok(t, codec.NewEncoder(&countless, msgpackHandle()).Encode(header))
 	for name, data := range map[string]string{
-		"nothing": "", "noise": "noise", "cut short": image.String()[:image.Len()-3],
+		"nothing": "", "noise": "noise", "cut short": image.String()[:image.Len()-3], "of another layout": newer.String(), "without counts": countless.String(),
 	} {
 		if err := s.Restore(strings.NewReader(data)); err == nil {
 			t.Errorf("%s: no error", name)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -107,9 +108,10 @@ func TestOutDirInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := exec.Command("sleep", "60")
-	if err := other.Start(); err != nil {
-		t.Skip(err)
+	other := exec.Command("simctl", "scenario", "fmt", "-") // reads its input to the end
+	input, err := other.StdinPipe()
+	if err := errors.Join(err, other.Start()); err != nil {
+		t.Fatal(err)
 	}
 	prefix, rest, _ := strings.Cut(strings.TrimPrefix(filepath.Base(d.stage), ".simctl-"), "-")
 	_, name, _ := strings.Cut(rest, "-")
@@ -123,7 +125,7 @@ func TestOutDirInUse(t *testing.T) {
 	if _, err := newOutDir(filepath.Join(root, "other")); err != nil {
 		t.Errorf("another target: %v", err)
 	}
-	_ = other.Process.Kill()
+	_ = input.Close()
 	_ = other.Wait()
 	if _, err := newOutDir(target); err != nil {
 		t.Errorf("after the other has ended: %v", err)

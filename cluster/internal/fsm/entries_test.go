@@ -74,7 +74,7 @@ func TestEntries(t *testing.T) {
 	count := func(n ...any) string { return fmt.Sprintf("{"+one+"}", n...) }
 	created := count(1, 0, 0, 0, 0, 0)
 	type cost = time.Duration
-	const node, ev, al, plan, entry cost = 1, 10, 100, 1000, 10000
+	const node, ev, al, plan, entry, deploys cost = 1, 10, 100, 1000, 10000, 100000
 	for _, tt := range []struct {
 		name string
 		c    Command
@@ -108,8 +108,8 @@ func TestEntries(t *testing.T) {
 		{"nameless evaluation", EvalUpdate.With(&EvalUpdateRequest{Evals: nameless}), entry + ev, ""},
 		{"plan", ApplyPlanResults.With(&state.PlanResults{EvalID: "e", AllocsStopped: []state.AllocDiff{{ID: "a"}}, AllocsUpdated: []*rpc.Allocation{alloc("x", "n", "")}}), entry + plan + 2*al, "allocations"},
 		{"plan that places for a deployment", ApplyPlanResults.With(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{alloc("x", "n", "d"), alloc("y", "n", "d")}}), entry + plan + 2*al, "deployment of job; allocations"},
-		{"plan that begins one", ApplyPlanResults.With(&state.PlanResults{Deployment: &rpc.Deployment{ID: "new", Namespace: "default", JobID: "job"}}), entry + plan, "deployment of job; allocations"},
-		{"plan that ends one", ApplyPlanResults.With(&state.PlanResults{DeploymentUpdates: []*rpc.DeploymentUpdate{update("d")}}), entry + plan, "deployment of job; allocations"},
+		{"plan that begins one", ApplyPlanResults.With(&state.PlanResults{Deployment: &rpc.Deployment{ID: "new", Namespace: "default", JobID: "job"}}), entry + plan + deploys, "deployment of job; allocations"},
+		{"plan that ends one", ApplyPlanResults.With(&state.PlanResults{DeploymentUpdates: []*rpc.DeploymentUpdate{update("d")}}), entry + plan + deploys, "deployment of job; allocations"},
 		{"plan of nobody's", ApplyPlanResults.With(&state.PlanResults{EvalID: "who"}), entry + plan, ""},
 		{"reports", AllocClientUpdate.With(&AllocClientUpdateRequest{Alloc: []*rpc.Allocation{{ID: "a", NodeID: "n", ClientStatus: rpc.AllocClientFailed, Health: rpc.AllocUnhealthy}}, Evals: []*broker.Evaluation{eval("x")}}), entry + al,
 			"eval x; deployment of job; health of a; allocations; room on n; " + created},
@@ -149,7 +149,7 @@ func TestEntries(t *testing.T) {
 		if err != nil || c.Type != tt.c.Type || TypeOf(l) != tt.c.Type {
 			t.Fatalf("%s: came through the log as %v of %v: %v", tt.name, c.Type, TypeOf(l), err)
 		}
-		if got := c.Cost(config.FSMCosts{Entry: entry, Node: node, Eval: ev, Alloc: al, Plan: plan}, nil); got != tt.cost {
+		if got := c.Cost(config.FSMCosts{Entry: entry, Node: node, Eval: ev, Alloc: al, Plan: plan, Deployment: deploys}, nil); got != tt.cost {
 			t.Errorf("%s: costs %d, want %d", tt.name, got, tt.cost)
 		}
 		fx, err := c.Apply(s, 9)
@@ -168,6 +168,18 @@ func TestEntries(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestRequestOfACommand: a command gives out its request to who asks for its type, and to nobody else.
+func TestRequestOfACommand(t *testing.T) {
+	req := &rpc.NodeUpdateStatusRequest{NodeID: "n"}
+	c := NodeUpdateStatus.With(req)
+	if got, ok := NodeUpdateStatus.Of(c); !ok || got != req {
+		t.Errorf("the request is %+v: %v", got, ok)
+	}
+	if got, ok := NodeRegister.Of(c); ok {
+		t.Errorf("as another type it is %+v", got)
 	}
 }
 

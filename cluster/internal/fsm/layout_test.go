@@ -10,6 +10,9 @@ import (
 // name and what is never encoded do not.
 func TestDescribe(t *testing.T) {
 	type tree struct{ Left, Right *tree }
+	type inner struct{ Same *inner }
+	type outer struct{ In inner }
+	type other struct{ In struct{ Same *other } }
 	type named struct{ A []int }
 	of := func(v any) string {
 		var text strings.Builder
@@ -20,7 +23,7 @@ func TestDescribe(t *testing.T) {
 	for _, v := range []any{
 		struct{ A []int }{}, struct{ A []int32 }{}, struct{ B []int }{}, struct{ A, B []int }{}, struct {
 			A []int `codec:"a"`
-		}{}, struct{ A map[string]int }{}, struct{ A map[int]string }{}, struct{ A [2]int }{}, struct{ A [3]int }{}, tree{},
+		}{}, struct{ A map[string]int }{}, struct{ A map[int]string }{}, struct{ A [2]int }{}, struct{ A [3]int }{}, tree{}, outer{}, other{},
 	} {
 		if before, ok := seen[of(v)]; ok {
 			t.Errorf("%T and %T are both described as %q", v, before, of(v))

@@ -360,8 +360,14 @@ func TestWhatIsCollected(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		snap := s.Snapshot()
+		snap, stops := s.Snapshot(), map[string]bool{}
+		for e := range snap.Evals() {
+			stops[e.JobID] = stops[e.JobID] || e.TriggeredBy == broker.TriggeredByJobDeregister
+		}
 		for _, tt := range jobs {
+			if want := tt.gone && tt.id != "stopped periodic batch"; stops[tt.id] != want {
+				t.Errorf("%s: an evaluation stops what is left of it: %v, want %v", tt.id, stops[tt.id], want)
+			}
 			job, alloc := snap.JobByID(rpc.DefaultNamespace, tt.id), snap.AllocByID(tt.id)
 			if (job == nil) != tt.gone || tt.alloc != "" && (alloc == nil) != tt.gone {
 				t.Errorf("%s: job %v, allocation %v; want them gone: %v", tt.id, job != nil, alloc != nil, tt.gone)

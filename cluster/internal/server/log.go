@@ -136,14 +136,16 @@ func (s *Server) apply(l *raft.Log) error {
 	}
 	began := time.Now()
 	s.allocate("fsm", result.Cost(s.cfg.Costs.FSM, s.store))
+	if s.cfg.Follow != nil {
+		s.store.Applied = func(now *state.Snapshot) {
+			s.cfg.Follow(config.Applied{
+				Server: s.opts.ID, Life: s.opts.Storage.Life, Index: l.Index, Type: fsm.TypeOf(l).String(), Took: time.Since(began), State: now,
+			})
+		}
+	}
 	fx, err := result.Apply(s.store)
 	if err != nil {
 		return err
-	}
-	if s.cfg.Follow != nil {
-		s.cfg.Follow(config.Applied{
-			Server: s.opts.ID, Life: s.opts.Storage.Life, Index: l.Index, Type: fsm.TypeOf(l).String(), Took: time.Since(began), State: s.Snapshot(),
-		})
 	}
 	s.perform(fx, l.Index)
 	return nil

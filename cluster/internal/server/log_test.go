@@ -2,11 +2,17 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/raft"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
@@ -66,6 +72,72 @@ func TestSnapshotsThatBreak(t *testing.T) {
 			t.Errorf("%d of %d bytes were restored", n, whole.Len())
 		}
 	}
+	dir := t.TempDir()
+	onDisk, err := raftnode.NewStorages(dir, false).New("n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer onDisk.Close()
+	s.Node = raftnode.New(raftnode.Options{Addr: "n", Storage: onDisk})
+	restore := func() error { return m.Restore(io.NopCloser(bytes.NewReader(whole.Bytes()))) }
+	if err := errors.Join(restore(), os.RemoveAll(filepath.Join(dir, "n", "snapshots"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := restore(); err == nil || !strings.Contains(err.Error(), "list the snapshots of n") {
+		t.Errorf("a server that cannot tell which snapshot it has restored: %v", err)
+	}
+}
+
+// TestInDoubt: a call may have been applied that lost its leader, its server or its way, or that nobody waits for
+// any more; not one that was refused.
+func TestInDoubt(t *testing.T) {
+	for err, want := range map[error]bool{
+		raft.ErrLeadershipLost: true, rpc.ErrUnreachable: true, ErrStopped: true, context.Canceled: true,
+		nil: false, rpc.ErrNoLeader: false, raft.ErrNotLeader: false, rpc.ErrJobNotFound: false,
+	} {
+		if err != nil {
+			err = fmt.Errorf("write: %w", err)
+		}
+		if got := inDoubt(err); got != want {
+			t.Errorf("%v is in doubt: %v, want %v", err, got, want)
+		}
+	}
+}
+
+// TestUnackedEvaluations: the account counts an evaluation once more whose worker does not hear that its result
+// is written, or that it is acked; and no other.
+func TestUnackedEvaluations(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		s := lead(t, config.Config{Seed: 1, GC: noCollection})
+		w := &worker{srv: s, name: "worker-0"}
+		of := func(kind string) dequeued {
+			return dequeued{eval: &broker.Evaluation{ID: "e", JobID: "job", Type: kind}, token: "token"}
+		}
+		check := func(what string, do func(), want uint64) {
+			t.Helper()
+			_, before := s.shared.Ledger.Read()
+			do()
+			if _, after := s.shared.Ledger.Read(); after[fsm.EvalUnacked]-before[fsm.EvalUnacked] != want {
+				t.Errorf("%s counts as %d, want %d", what, after[fsm.EvalUnacked]-before[fsm.EvalUnacked], want)
+			}
+		}
+		write := func(what string) func() {
+			return func() {
+				p := &planning{worker: w, dequeued: of(rpc.JobTypeService)}
+				if err := p.write([]*broker.Evaluation{p.eval}); err == nil {
+					t.Errorf("%s is no error", what)
+				}
+			}
+		}
+		check("an ack of what another has", func() { w.answer(of(rpc.JobTypeService), true) }, 1)
+		check("the same of a collection, which has no result", func() { w.answer(of(rpc.JobTypeCore), true) }, 0)
+		check("a nack of what another has", func() { w.answer(of(rpc.JobTypeService), false) }, 0)
+		check("a result that is refused", write("a result that is refused"), 0)
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		check("a result that nobody answers", write("a result that nobody answers"), 1)
+	})
 }
 
 // TestCollectionsThatFail: when the log does not take them the worker hears of it, and nothing is

@@ -35,6 +35,10 @@ func TestNobodyDrawsTheSameTwice(t *testing.T) {
 			s.mu.Unlock()
 			s.stopWorkers()
 			s.workerWG.Wait()
+			worked, served := shared.Workers.Totals(time.Now())
+			if w, sv := shared.Workers.Totals(time.Now().Add(time.Second)); w != worked || sv != served {
+				t.Errorf("%s workers that have ended go on to work for %v and to serve for %v a second", when, w-worked, sv-served)
+			}
 			if len(workers) != want {
 				t.Errorf("%d workers %s, want %d", len(workers), when, want)
 			}

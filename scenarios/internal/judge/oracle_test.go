@@ -252,16 +252,23 @@ func TestSysBatchJobsThatNodesLeaveAlone(t *testing.T) {
 		nodes  func([]*rpc.Node)
 		looked bool
 		ok     bool
+
+		patient bool // its group lets allocations survive a disconnection
 	}{
-		{rpc.JobTypeSysBatch, true, "node2", nil, false, true},
-		{rpc.JobTypeSysBatch, true, "node2", disconnected, false, true},
-		{rpc.JobTypeSysBatch, true, "gone", nil, false, true},
-		{rpc.JobTypeSysBatch, true, "node2", nil, true, false},
-		{rpc.JobTypeSysBatch, false, "node2", nil, false, false},
-		{rpc.JobTypeSysBatch, false, "gone", nil, false, false},
-		{rpc.JobTypeBatch, true, "node2", nil, false, false},
+		{rpc.JobTypeSysBatch, true, "node2", disconnected, false, true, true},
+		{rpc.JobTypeSysBatch, true, "node2", disconnected, true, false, true},
+		{rpc.JobTypeSysBatch, true, "node2", nil, false, true, false},
+		{rpc.JobTypeSysBatch, true, "node2", disconnected, false, true, false},
+		{rpc.JobTypeSysBatch, true, "gone", nil, false, true, false},
+		{rpc.JobTypeSysBatch, true, "node2", nil, true, false, false},
+		{rpc.JobTypeSysBatch, false, "node2", nil, false, false, false},
+		{rpc.JobTypeSysBatch, false, "gone", nil, false, false, false},
+		{rpc.JobTypeBatch, true, "node2", nil, false, false, false},
 	} {
 		j := job(c.kind, 0, 1)
+		if c.patient {
+			j.TaskGroups[0].MaxClientDisconnect = time.Hour
+		}
 		p := placed{jobs: []*rpc.Job{j}, nodes: c.nodes, allocs: []string{j.ID + "/" + c.where}}
 		if c.kind == rpc.JobTypeSysBatch {
 			p.allocs = append(p.allocs, j.ID+"/node0", j.ID+"/node1")

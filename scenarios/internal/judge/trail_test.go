@@ -24,6 +24,16 @@ func TestTrail(t *testing.T) {
 			tr.Applied(cluster.Applied{Server: server, Index: index, Type: "NodeRegister", State: s.Snapshot()})
 		}
 	}
+	row := func(write func(*state.Tx) error) func(*Trail) {
+		return func(tr *Trail) {
+			s := state.New()
+			s.RecordChanges()
+			if err := s.Update(3, write); err != nil {
+				t.Fatal(err)
+			}
+			tr.Applied(cluster.Applied{Index: 3, State: s.Snapshot()})
+		}
+	}
 	acked := func(id string, held time.Duration) func(*Trail) {
 		return func(tr *Trail) { tr.Acked(time.Now(), &broker.Evaluation{ID: id, JobID: id}, held, 0) }
 	}
@@ -58,6 +68,25 @@ func TestTrail(t *testing.T) {
 		if digest(events...) == base {
 			t.Errorf("%s, and the digest is the same", name)
 		}
+	}
+	seen := map[string]string{digest(row(func(*state.Tx) error { return nil })): "nothing"}
+	for what, write := range map[string]func(tx *state.Tx) error{
+		"a node":        func(tx *state.Tx) error { return tx.UpsertNode(&rpc.Node{ID: "x"}) },
+		"a job":         func(tx *state.Tx) error { return tx.UpsertJob(&rpc.Job{ID: "x"}) },
+		"an evaluation": func(tx *state.Tx) error { return tx.UpsertEvals(&broker.Evaluation{ID: "x", JobID: "x"}) },
+		"a second one": func(tx *state.Tx) error {
+			return tx.UpsertEvals(&broker.Evaluation{ID: "x", JobID: "x"}, &broker.Evaluation{ID: "y", JobID: "x"})
+		},
+		"an allocation": func(tx *state.Tx) error {
+			return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{{ID: "x", JobID: "x", NodeID: "x"}}})
+		},
+		"a deployment": func(tx *state.Tx) error { return tx.UpsertDeployment(&rpc.Deployment{ID: "x", JobID: "x"}) },
+	} {
+		d := digest(row(write))
+		if before, ok := seen[d]; ok {
+			t.Errorf("an entry that wrote %s has the digest of one that wrote %s", what, before)
+		}
+		seen[d] = what
 	}
 }
 
