@@ -64,3 +64,9 @@ phase "by_filter" {
     for = "15s"
   }
 }
+
+phase "drain" {
+  event "resume_eval_broker" {}
+
+  until "recovered" {}
+}

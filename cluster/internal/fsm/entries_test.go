@@ -295,7 +295,9 @@ func TestEveryDrainEnds(t *testing.T) {
 // TestWalk holds that an entry costs by the size of the state from 1,251 deleted evaluations on.
 func TestWalk(t *testing.T) {
 	s := state.New()
-	if err := s.Update(5, func(tx *state.Tx) error { return tx.UpsertEvals(eval("e"), eval("f"), eval("g")) }); err != nil {
+	if err := s.Update(5, func(tx *state.Tx) error {
+		return tx.UpsertEvals(&broker.Evaluation{ID: "e"}, &broker.Evaluation{ID: "f"}, &broker.Evaluation{ID: "g"})
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for ids, want := range map[int]time.Duration{1250: 1250, 1251: 1251 + 3*10_000} {
