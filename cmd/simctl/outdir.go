@@ -116,9 +116,9 @@ func stageNear(target string) (string, error) {
 
 // parent is filepath.Dir, but keeps each .. of the path: after a symbolic link it is no step back.
 func parent(path string) string {
-	const slashes = "/" + string(filepath.Separator)
-	dir, _ := filepath.Split(strings.TrimRight(path, slashes))
-	return cmp.Or(strings.TrimRight(dir, slashes), filepath.Dir(dir))
+	slash := func(r rune) bool { return r == '/' || r == filepath.Separator }
+	dir, _ := filepath.Split(strings.TrimRightFunc(path, slash))
+	return cmp.Or(strings.TrimRightFunc(dir, slash), filepath.Dir(dir))
 }
 
 // alone returns an error if another process fills a hidden directory of that prefix.

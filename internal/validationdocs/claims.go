@@ -31,7 +31,7 @@ type published struct {
 	// the release Than. Both are percentages.
 	Of     string
 	Change bool
-	// PerS and From make a rate of a time in which it rose.
+	// PerS and From make a rate of the time that a Phase takes, in which it rises.
 	PerS float64 `json:"per_s"`
 	From float64
 	// Series and Phase name a series and the phase whose beginning its times count from: its value
@@ -107,6 +107,9 @@ func (p published) measured(r *metrics.Result) (value float64, isTime bool, err 
 		return r.Lookup(p.Metric)
 	}
 	s, phase := r.SeriesByName(p.Series), r.Phase(p.Phase)
+	if p.PerS != 0 && phase != nil {
+		return phase.EndS - phase.StartS, true, nil
+	}
 	if s == nil || phase == nil {
 		return 0, false, fmt.Errorf("%s: the run has no series %q or no phase %q", p.What, p.Series, p.Phase)
 	}

@@ -54,6 +54,7 @@ func write(ctx context.Context, data, dir string) error {
 			return fmt.Errorf("%s: %w", c.Title, err)
 		}
 	}
+	page.others()
 	if err := page.real(ctx, filepath.Join(data, "real")); err != nil {
 		return err
 	}
