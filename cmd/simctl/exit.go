@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -27,6 +28,11 @@ func (e *exitError) Unwrap() error { return e.err }
 // that names what was given and what is allowed.
 func usageErrorf(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// interruptedError returns the error of a command that wrote nothing when its context ended.
+func interruptedError(ctx context.Context) error {
+	return fmt.Errorf("interrupted (%w): nothing was written", context.Cause(ctx))
 }
 
 // verdictErrorf returns an error for a run that completed but failed a check.

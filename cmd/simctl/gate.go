@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,7 +113,7 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	ctx := cmd.Context()
 	results, err := f.simulate(ctx, cmd, runs)
 	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted (%w): nothing was written", context.Cause(ctx))
+		return interruptedError(ctx)
 	}
 	if err == nil && !f.update {
 		err = held.judge(results)

@@ -16,15 +16,18 @@ import (
 // TestInterrupt interrupts a run in both ways that users do: by a signal to the parent
 // alone, and by Ctrl-C in a terminal, which also reaches the children.
 func TestInterrupt(t *testing.T) {
+	scenario := []string{"scenario", "heartbeat-storm", "--nodes", "5000", "--out", "out"}
 	for _, c := range []struct {
 		name   string
+		args   []string
 		signal syscall.Signal
 		group  bool // to everything in the process group
 		want   string
 	}{
-		{"terminated", syscall.SIGTERM, false, "simctl: interrupted (terminated signal received): nothing was written"},
-		{"hung up", syscall.SIGHUP, true, "simctl: interrupted (hangup signal received): nothing was written"},
-		{"ctrl-c", syscall.SIGINT, true, "simctl: interrupted (interrupt signal received): nothing was written"},
+		{"terminated", scenario, syscall.SIGTERM, false, "simctl: interrupted (terminated signal received): nothing was written"},
+		{"hung up", scenario, syscall.SIGHUP, true, "simctl: interrupted (hangup signal received): nothing was written"},
+		{"ctrl-c", scenario, syscall.SIGINT, true, "simctl: interrupted (interrupt signal received): nothing was written"},
+		{"plan", []string{"plan", "--check-nodes", "5000"}, syscall.SIGINT, true, "simctl: interrupted (interrupt signal received): nothing was written"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// What nohup and shells ignore in the background, programs that they start ignore. Who is told of a
@@ -32,7 +35,7 @@ func TestInterrupt(t *testing.T) {
 			told := make(chan os.Signal, 1)
 			signal.Notify(told, c.signal)
 			defer signal.Stop(told)
-			cmd := exec.Command("simctl", "scenario", "heartbeat-storm", "--nodes", "5000", "--out", "out")
+			cmd := exec.Command("simctl", c.args...)
 			cmd.Dir = t.TempDir()
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			stderr, err := cmd.StderrPipe()
@@ -46,12 +49,16 @@ func TestInterrupt(t *testing.T) {
 			if c.group {
 				target = -target
 			}
-			// Both runs have begun once each has printed its first line, after the one that says how
-			// long they take.
+			// Both runs have begun once each has printed its first line.
 			var said []string
+			begun := 0
 			for lines := bufio.NewScanner(stderr); lines.Scan(); {
 				said = append(said, lines.Text())
-				if len(said) == 3 {
+				if strings.Contains(lines.Text(), " register at ") {
+					begun++
+				}
+				if begun == 2 {
+					begun++
 					if err := syscall.Kill(target, c.signal); err != nil {
 						t.Fatal(err)
 					}

@@ -228,6 +228,9 @@ func (f *planFlags) simulate(cmd *cobra.Command, plan *reports.Plan) error {
 	show := newProgress(cmd.ErrOrStderr(), f.quiet, false, specs)
 	results, err := scenarios.RunAll(cmd.Context(), specs, show.update)
 	show.close()
+	if cmd.Context().Err() != nil {
+		return interruptedError(cmd.Context())
+	}
 	if err != nil {
 		return fmt.Errorf("simulate the check: %w", err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,9 @@ func loadStored(cmd *cobra.Command, args []string) ([]stored, error) {
 	var all []stored
 	for _, arg := range args {
 		runs, err := loadArgument(cmd, arg)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, usageErrorf("%s: %w: name a result file, a baseline, a directory of results or, for stdin, -", arg, err)
+		}
 		if err != nil {
 			return nil, usageErrorf("%s: %w", arg, err)
 		}

@@ -140,7 +140,7 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 		lacking, err = writeFiles(out, results)
 	}
 	if ctx.Err() != nil {
-		err = fmt.Errorf("interrupted (%w): nothing was written", context.Cause(ctx))
+		err = interruptedError(ctx)
 	}
 	if err == nil {
 		err = out.commit()

@@ -19,7 +19,8 @@ import (
 // succeeded, and a line for every run that ended. Its contents survive an interrupt and a
 // crash of the machine. Its methods may be called from any goroutine.
 type Journal struct {
-	dir string
+	dir  string
+	made bool // the directory was not there before
 
 	mu    sync.Mutex
 	file  *os.File
@@ -44,7 +45,8 @@ type entry struct {
 
 // OpenJournal opens the journal of a directory, which it makes if there is none.
 func OpenJournal(dir string) (*Journal, error) {
-	j := &Journal{dir: dir, known: map[string]entry{}}
+	_, err := os.Stat(dir)
+	j := &Journal{dir: dir, made: errors.Is(err, fs.ErrNotExist), known: map[string]entry{}}
 	if err := os.MkdirAll(filepath.Join(dir, RunsName), 0o777); err != nil {
 		return nil, fmt.Errorf("open the journal: %w", err)
 	}
@@ -71,8 +73,21 @@ func OpenJournal(dir string) (*Journal, error) {
 	return j, nil
 }
 
-// Close closes the journal; its directory stays.
-func (j *Journal) Close() error { return j.file.Close() }
+// Close closes the journal. Where no run was recorded, nothing stays of what OpenJournal made.
+func (j *Journal) Close() error {
+	info, err := j.file.Stat()
+	if err = errors.Join(err, j.file.Close()); err != nil || info.Size() > 0 {
+		return err
+	}
+	empty := []string{filepath.Join(j.dir, journalName), filepath.Join(j.dir, RunsName)}
+	if j.made {
+		empty = append(empty, j.dir)
+	}
+	for _, path := range empty {
+		_ = os.Remove(path) // fails if there is something in it
+	}
+	return nil
+}
 
 // Find returns the outcome of a run that succeeded before. It is not ok if there is none, if
 // its Result is gone, or if another build of the program made it. An empty build takes any.

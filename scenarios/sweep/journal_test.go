@@ -57,3 +57,26 @@ func FuzzJournal(f *testing.F) {
 		}
 	})
 }
+
+// TestEmptyJournal: a sweep that ends before its first run leaves what was there.
+func TestEmptyJournal(t *testing.T) {
+	for _, there := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "sweep")
+		if there {
+			if err := os.Mkdir(dir, 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
+		j, err := OpenJournal(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		left, err := os.ReadDir(dir)
+		if (err == nil) != there || len(left) > 0 {
+			t.Errorf("the directory was there: %v; left %v (%v)", there, left, err)
+		}
+	}
+}
