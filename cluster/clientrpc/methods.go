@@ -109,11 +109,14 @@ func (e *endpoint) updateStatus(ctx context.Context, req *nomadrpc.NodeUpdateSta
 }
 
 // updated adds to an answer what clients want to know of the servers
-// (nomad/node_endpoint.go, constructNodeServerInfoResponse).
+// (nomad/node_endpoint.go, constructNodeServerInfoResponse). The leader says so, from its own state.
 func (e *endpoint) updated(ctx context.Context, nodeID string, from *rpc.NodeUpdateResponse) (*nomadrpc.NodeUpdateResponse, error) {
 	s, meta, err := e.snapshot(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if l := e.cluster.Leader(); l >= 0 {
+		s = e.cluster.State(l).Snapshot()
 	}
 	meta.Index = from.Index
 	resp := &nomadrpc.NodeUpdateResponse{

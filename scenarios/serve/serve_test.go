@@ -95,7 +95,11 @@ func TestRemoteClient(t *testing.T) {
 	if updated.HeartbeatTTL <= 0 || updated.Index != 0 || len(updated.Servers) != 3 || updated.NumNodes != 1 || updated.SchedulingEligibility != "eligible" {
 		t.Errorf("heartbeat: %+v", updated)
 	}
-	if err := s.Call(ctx, "Node.GetClientAllocs", &nomadrpc.NodeSpecificRequest{NodeID: id, SecretID: "x"}, &nomadrpc.NodeClientAllocsResponse{}); err == nil || !strings.Contains(err.Error(), "does not match") {
+	err = nil
+	for err == nil { // a follower that lags does not know the node yet
+		err = s.Call(ctx, "Node.GetClientAllocs", &nomadrpc.NodeSpecificRequest{NodeID: id, SecretID: "x"}, &nomadrpc.NodeClientAllocsResponse{})
+	}
+	if !strings.Contains(err.Error(), "does not match") {
 		t.Errorf("allocations for a wrong secret: %v", err)
 	}
 
