@@ -37,12 +37,11 @@ func writePipelines(dir, from string) error {
 	var mended, released []atDepth
 	for _, r := range runs {
 		depth, nacks := depthOf(r.Run.Broker)
-		ramp := r.Phase("ramp")
-		if depth == 0 || ramp == nil {
+		ramp, done, waiting := r.Phase("ramp"), r.SeriesByName(metrics.SeriesCompleted), r.SeriesByName(metrics.SeriesWaiting)
+		if depth == 0 || ramp == nil || done == nil || waiting == nil {
 			return fmt.Errorf("%s in %s is no pipeline in a ramp: run make pipelines", r.Run.Broker, from)
 		}
-		done := series(r, metrics.SeriesCompleted)
-		d := atDepth{depth, (done.At(ramp.EndS) - done.At(ramp.EndS-full)) / full, slices.Max(append(series(r, metrics.SeriesWaiting).Value, 0))}
+		d := atDepth{depth, (done.At(ramp.EndS) - done.At(ramp.EndS-full)) / full, slices.Max(waiting.Value)}
 		if nacks {
 			released = append(released, d)
 		} else {
@@ -79,15 +78,6 @@ func depthOf(broker string) (depth int, nacks bool) {
 		nacks = nacks || d.Word == "nack-unseen"
 	}
 	return depth, nacks
-}
-
-func series(r *metrics.Result, name string) metrics.Series {
-	for _, s := range r.Series {
-		if s.Name == name {
-			return s
-		}
-	}
-	return metrics.Series{}
 }
 
 // pipelineChart plots a panel for each figure, and in it a line before and one after the mend.
