@@ -361,11 +361,11 @@ func (f *sweepFlags) execute(ctx context.Context, executor sweep.Executor, show 
 	}
 	s, err := f.study.Do(ctx, executor, journal, show)
 	show.close()
+	if ctx.Err() != nil && show.done == 0 {
+		return nil, errors.Join(interruptedError(ctx), journal.Abandon())
+	}
 	err = errors.Join(err, journal.Close())
-	switch {
-	case ctx.Err() != nil && show.done == 0:
-		return nil, interruptedError(ctx)
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return nil, fmt.Errorf("interrupted (%w): %s kept in %s; the same command continues from there", context.Cause(ctx), english.Plural(show.done, "run is", "runs are"), f.out)
 	}
 	return s, err

@@ -73,8 +73,11 @@ func OpenJournal(dir string) (*Journal, error) {
 	return j, nil
 }
 
-// Close closes the journal. Where no run was recorded, nothing stays of what OpenJournal made.
-func (j *Journal) Close() error {
+// Close closes the journal; its directory stays.
+func (j *Journal) Close() error { return j.file.Close() }
+
+// Abandon closes a journal. If no run was recorded, nothing stays of what OpenJournal made.
+func (j *Journal) Abandon() error {
 	info, err := j.file.Stat()
 	if err = errors.Join(err, j.file.Close()); err != nil || info.Size() > 0 {
 		return err

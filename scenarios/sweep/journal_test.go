@@ -58,8 +58,8 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-// TestEmptyJournal: a sweep that ends before its first run leaves what was there.
-func TestEmptyJournal(t *testing.T) {
+// TestAbandon: a sweep that is given up before its first run leaves what was there.
+func TestAbandon(t *testing.T) {
 	for _, there := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "sweep")
 		if there {
@@ -71,7 +71,7 @@ func TestEmptyJournal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := j.Close(); err != nil {
+		if err := j.Abandon(); err != nil {
 			t.Fatal(err)
 		}
 		left, err := os.ReadDir(dir)
