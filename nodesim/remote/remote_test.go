@@ -96,9 +96,9 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// TestFirstHeartbeats: only clients that watch their allocations spread their first heartbeats,
-// for nothing would end that wait for the others.
-func TestFirstHeartbeats(t *testing.T) {
+// TestHabits: only clients that watch their allocations spread their first heartbeats, for nothing would
+// end that wait for the others, and only they can say that allocations are healthy.
+func TestHabits(t *testing.T) {
 	for _, c := range []struct {
 		reports    bool
 		said, want time.Duration
@@ -109,8 +109,8 @@ func TestFirstHeartbeats(t *testing.T) {
 		{false, 3 * time.Second, 3 * time.Second},
 	} {
 		fleet := nodesim.Config{ReportAllocs: c.reports, Timing: nodesim.Timing{FirstHeartbeat: c.said}}
-		if err := SetHabits(&fleet, NewestRelease); err != nil || fleet.FirstHeartbeat != c.want {
-			t.Errorf("%+v: %v, %v", c, fleet.FirstHeartbeat, err)
+		if err := SetHabits(&fleet, NewestRelease); err != nil || fleet.FirstHeartbeat != c.want || fleet.ReportHealth != c.reports {
+			t.Errorf("%+v: %v, %v, %v", c, fleet.FirstHeartbeat, fleet.ReportHealth, err)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestAllocationsAreFetchedWhenTheyChange(t *testing.T) {
 		defer f.mu.Unlock()
 		healthy := id == "b"
 		f.allocs[id] = &nomadrpc.Allocation{
-			ID: id, DesiredStatus: rpc.AllocDesiredRun, ModifyIndex: index, AllocModifyIndex: index, DeploymentStatus: &nomadrpc.AllocDeploymentStatus{Healthy: &healthy},
+			ID: id, Job: &nomadrpc.Job{Type: rpc.JobTypeService}, DesiredStatus: rpc.AllocDesiredRun, ModifyIndex: index, AllocModifyIndex: index, DeploymentStatus: &nomadrpc.AllocDeploymentStatus{Healthy: &healthy},
 			AllocatedResources: &nomadrpc.AllocatedResources{Tasks: map[string]*nomadrpc.AllocatedTaskResources{"web": {}, "log": {}}},
 		}
 	}
@@ -225,6 +225,9 @@ func TestAllocationsAreFetchedWhenTheyChange(t *testing.T) {
 		}
 		var got, fetched []string
 		for _, a := range resp.Allocs {
+			if known := a.DesiredStatus != ""; known != (a.JobType == rpc.JobTypeService) {
+				t.Errorf("%s: %s is of a job of type %q", step, a.ID, a.JobType)
+			}
 			got = append(got, fmt.Sprintf("%s@%d%s", a.ID, a.AllocModifyIndex, strings.Repeat("*", len(a.DesiredStatus)/3)))
 		}
 		for _, req := range f.got[before:] {
