@@ -175,6 +175,32 @@ func TestARefusedConnectionIsExplained(t *testing.T) {
 	}
 }
 
+// TestClientsBeyondTheLimit: clients whose connection a server refuses share those that it accepts, which is
+// said once, and have their own when there is room.
+func TestClientsBeyondTheLimit(t *testing.T) {
+	address, _ := serve(t, "127.0.0.1:0", nomadrpc.ServerConfig{Methods: (&fake{}).methods(), MaxConnsPerAddress: 3})
+	first := reach(t, Config{Addresses: []string{address}, Connections: 1})
+	if err := first.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	servers := reach(t, Config{Addresses: []string{address}, Connections: 3, Refused: func(server string) { told = append(told, server) }})
+	servers.knockEvery = time.Millisecond
+	s := servers.Dial(0)
+	for i := range 9 {
+		if _, err := s.UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: fmt.Sprintf("node-%d", i%6), Status: rpc.NodeStatusReady}); err != nil {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	if !slices.Equal(told, []string{address}) {
+		t.Errorf("told of %v, want %s once", told, address)
+	}
+	first.Close()
+	await(t, "there are three connections", func() bool {
+		return !slices.ContainsFunc(servers.links[0], func(l *link) bool { return !l.works() })
+	})
+}
+
 func TestWhatANodeSays(t *testing.T) {
 	f := &fake{}
 	address, _ := serve(t, "127.0.0.1:0", nomadrpc.ServerConfig{Methods: f.methods()})
