@@ -22,8 +22,12 @@ func Node(s *state.Snapshot, n *rpc.Node) *api.Node {
 		Drivers: drivers(n), LastDrain: lastDrain(s, n), CreateIndex: n.CreateIndex, ModifyIndex: n.ModifyIndex,
 	}
 	for _, e := range s.NodeEvents(n.ID) {
+		subsystem := "Cluster"
+		if strings.HasPrefix(e.Message, "Node drain") {
+			subsystem = "Drain"
+		}
 		node.Events = append(node.Events, &api.NodeEvent{
-			Message: e.Message, Subsystem: "Cluster", Timestamp: time.Unix(e.Timestamp, 0).UTC(), CreateIndex: e.CreateIndex,
+			Message: e.Message, Subsystem: subsystem, Timestamp: time.Unix(e.Timestamp, 0).UTC(), CreateIndex: e.CreateIndex,
 		})
 	}
 	return node

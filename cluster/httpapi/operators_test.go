@@ -115,11 +115,12 @@ func TestNodes(t *testing.T) {
 		return !n.Drain && n.SchedulingEligibility == "ineligible"
 	})
 	for _, n := range must[[]*api.NodeListStub](t)(wrap(nodes.List(nil))) {
-		d := n.LastDrain
-		switch {
-		case n.ID != id && d != nil:
-			t.Errorf("a node that never drained has %+v", d)
-		case n.ID == id && (d == nil || d.Status != api.DrainStatusComplete || d.Meta["why"] != "old" || d.StartedAt.Before(began) || d.UpdatedAt.Before(d.StartedAt)):
+		switch d := n.LastDrain; {
+		case n.ID != id:
+			if d != nil {
+				t.Errorf("a node that never drained has %+v", d)
+			}
+		case d == nil || d.Status != api.DrainStatusComplete || d.Meta["why"] != "old" || d.StartedAt.Before(began) || d.UpdatedAt.Before(d.StartedAt):
 			t.Errorf("the last drain is %+v", d)
 		}
 	}
@@ -127,7 +128,8 @@ func TestNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := must[*api.Node](t)(wrap(nodes.Info(id, nil)))
-	if n.SchedulingEligibility != "eligible" || !n.Drivers["mock_driver"].Healthy || n.Events[0].Message != "Node registered" {
+	if n.SchedulingEligibility != "eligible" || !n.Drivers["mock_driver"].Healthy ||
+		n.Events[0].Message != "Node registered" || n.Events[0].Subsystem != "Cluster" || n.Events[1].Subsystem != "Drain" {
 		t.Errorf("node %+v", n)
 	}
 	if _, _, err := nodes.Purge(id, nil); err != nil {
