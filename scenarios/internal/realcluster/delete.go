@@ -14,7 +14,7 @@ import (
 
 // EvalIDs lists evaluations in the order of their IDs.
 func (c *Cluster) EvalIDs(ctx context.Context, status, triggeredBy string, count int) (ids []string, err error) {
-	err = c.call(func(client *api.Client) error {
+	err = c.callSlowly(func(client *api.Client) error {
 		q := &api.QueryOptions{Namespace: api.AllNamespacesNamespace, Filter: evalFilter(status, triggeredBy)}
 		evals, _, err := client.Evaluations().List(q.WithContext(ctx))
 		ids = nil
@@ -43,7 +43,7 @@ func evalFilter(status, triggeredBy string) string {
 func (c *Cluster) DeleteEvals(ctx context.Context, status, triggeredBy string, _ int, ids []string) error {
 	c.recount()
 	calls, before := 0, uint64(0)
-	return c.call(func(client *api.Client) (err error) {
+	return c.callSlowly(func(client *api.Client) (err error) {
 		calls++
 		if ids != nil {
 			_, err := client.Evaluations().Delete(ids, write(ctx, api.AllNamespacesNamespace))

@@ -36,17 +36,23 @@ func TestDeletesThatLeaveSome(t *testing.T) {
 		}
 		answer(w, map[string]int{"Count": n})
 	})
-	mux.HandleFunc("DELETE /v1/evaluations", func(w http.ResponseWriter, _ *http.Request) {
+	long := http.NewServeMux()
+	long.Handle("/", mux)
+	long.HandleFunc("DELETE /v1/evaluations", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]int{"Count": pending})
 		pending = 190
 	})
-	s := httptest.NewServer(mux)
-	defer s.Close()
-	client, err := api.NewClient(&api.Config{Address: s.URL})
-	if err != nil {
-		t.Fatal(err)
+	reach := func(h http.Handler) *api.Client {
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		client, err := api.NewClient(&api.Config{Address: s.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client
 	}
-	leader := &server{client: client, rpc: "10.0.0.1:4647"}
+	// Only the client that is patient can delete.
+	leader := &server{client: reach(mux), slow: reach(long), rpc: "10.0.0.1:4647"}
 	leader.counts.begin()
 	c := &Cluster{servers: []*server{leader}, nodes: map[string]string{}}
 	if err := c.DeleteEvals(t.Context(), broker.StatusPending, "", 0, nil); err != nil {
