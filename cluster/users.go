@@ -88,7 +88,12 @@ func (c *Cluster) SetEligibility(ctx context.Context, nodeID string, eligible bo
 // leader's drainer moves the allocations away. The error wraps rpc.ErrNodeNotFound if
 // there is no such node.
 func (c *Cluster) DrainNode(ctx context.Context, nodeID string, drain *rpc.DrainStrategy, markEligible bool) error {
-	return tell(ctx, c, "Node.UpdateDrain", nodeID, func(l *server.Server) error { return l.UpdateDrain(nodeID, drain, markEligible) })
+	return c.DrainNodeNoting(ctx, nodeID, drain, markEligible, nil)
+}
+
+// DrainNodeNoting is DrainNode with what the operator notes of the drain, in whatever form.
+func (c *Cluster) DrainNodeNoting(ctx context.Context, nodeID string, drain *rpc.DrainStrategy, markEligible bool, meta []byte) error {
+	return tell(ctx, c, "Node.UpdateDrain", nodeID, func(l *server.Server) error { return l.UpdateDrain(nodeID, drain, markEligible, meta) })
 }
 
 // EvaluateNode makes schedulers look again at all jobs that a node concerns. The error wraps

@@ -17,10 +17,10 @@ type alloc struct {
 	status   allocStatus
 	reported bool
 	acked    bool // the servers have acknowledged a status
-	// deployed means that the servers wait for the allocation to be healthy, which it is after
-	// running for MinHealthy. The client learned of it at deployedAt.
-	deployed   bool
-	deployedAt time.Duration
+	// watched means that the client is to say when the allocation is healthy, which it is after
+	// running for MinHealthy. The client learned of it at watchedAt.
+	watched   bool
+	watchedAt time.Duration
 }
 
 type allocStatus uint8
@@ -37,13 +37,15 @@ func (s allocStatus) String() string {
 	return rpc.AllocClientRunning
 }
 
-// healthyAt returns when a deployed allocation is healthy (client/allochealth/tracker.go).
+// healthyAt returns when a watched allocation is healthy (client/allochealth/tracker.go).
 func (a *alloc) healthyAt(cfg *Config) time.Duration {
-	return max(a.due, a.deployedAt) + cfg.MinHealthy
+	return max(a.due, a.watchedAt) + cfg.MinHealthy
 }
 
-// awaitsHealth reports whether the servers wait for the allocation to be healthy.
-func awaitsHealth(l *rpc.Allocation) bool { return l.DeploymentID != "" && l.Health == "" }
+// awaitsHealth reports whether the client is to say when the allocation is healthy.
+func awaitsHealth(cfg *Config, l *rpc.Allocation) bool {
+	return l.Health == "" && (l.DeploymentID != "" || cfg.ReportHealth && l.JobType == rpc.JobTypeService)
+}
 
 // onAllocs takes the answer to a watch, and watches on.
 func (c *client) onAllocs(cfg *Config, now time.Duration, a answer) {
@@ -81,7 +83,7 @@ func (c *client) learn(cfg *Config, now time.Duration, listed []*rpc.Allocation)
 
 // add returns an allocation that is new to the client.
 func (c *client) add(cfg *Config, now time.Duration, l *rpc.Allocation) alloc {
-	a := alloc{id: l.ID, index: l.AllocModifyIndex, due: now, deployed: awaitsHealth(l), deployedAt: now}
+	a := alloc{id: l.ID, index: l.AllocModifyIndex, due: now, watched: awaitsHealth(cfg, l), watchedAt: now}
 	src := &c.tasks[watchLoop].src
 	switch {
 	case l.ClientTerminal():
@@ -104,8 +106,8 @@ func (c *client) update(cfg *Config, now time.Duration, a alloc, l *rpc.Allocati
 		return a
 	}
 	a.index = l.AllocModifyIndex
-	if awaitsHealth(l) && !a.deployed {
-		a.deployed, a.deployedAt = true, now
+	if awaitsHealth(cfg, l) && !a.watched {
+		a.watched, a.watchedAt = true, now
 	}
 	if l.ClientTerminal() && a.status == allocRunning {
 		// The scenario made it fail, and reported that itself.
@@ -139,7 +141,7 @@ func (c *client) planSync(cfg *Config, now time.Duration) {
 		if !a.reported {
 			sooner(a.due, a.acked)
 		}
-		if a.deployed && a.status == allocRunning {
+		if a.watched && a.status == allocRunning {
 			sooner(a.healthyAt(cfg), false)
 		}
 	}
@@ -165,7 +167,7 @@ func (c *client) tick(cfg *Config, t time.Duration, urgent bool) time.Duration {
 func (c *client) changes(cfg *Config, now time.Duration) []*rpc.Allocation {
 	var report []*rpc.Allocation
 	for _, a := range c.allocs {
-		healthy := a.deployed && a.status == allocRunning && a.healthyAt(cfg) <= now
+		healthy := a.watched && a.status == allocRunning && a.healthyAt(cfg) <= now
 		if !healthy && (a.reported || a.due > now) {
 			continue
 		}
@@ -190,7 +192,7 @@ func (c *client) onReport(cfg *Config, now time.Duration, asked call, a answer) 
 			})
 			if found && c.allocs[i].status.String() == sent.ClientStatus {
 				c.allocs[i].reported, c.allocs[i].acked = true, true
-				c.allocs[i].deployed = c.allocs[i].deployed && sent.Health == ""
+				c.allocs[i].watched = c.allocs[i].watched && sent.Health == ""
 			}
 		}
 	}

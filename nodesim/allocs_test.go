@@ -117,6 +117,24 @@ func TestHealth(t *testing.T) {
 	})
 }
 
+// TestHealthOfServices: clients of real servers say so of every allocation of a service, and of no other job's.
+func TestHealthOfServices(t *testing.T) {
+	cfg := Config{Nodes: 1, Servers: 1, Seed: 2, ReportAllocs: true, ReportHealth: true}
+	inBubble(t, cfg, nil, func(t *testing.T, s *fakeServers, f *Fleet) {
+		waitReady(f)
+		placed := run("batch", "service", "system")
+		for _, a := range placed {
+			a.JobType = a.ID
+		}
+		s.place(f.clients[0].id, placed...)
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if got, want := reports(s), []string{"batch=running service=running system=running", "service=running"}; !slices.Equal(got, want) {
+			t.Errorf("reports %q, want %q", got, want)
+		}
+	})
+}
+
 func TestWhatIsReported(t *testing.T) {
 	known := func(client string) *rpc.Allocation {
 		return &rpc.Allocation{ID: "x", DesiredStatus: rpc.AllocDesiredRun, ClientStatus: client}

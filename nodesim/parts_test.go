@@ -251,7 +251,7 @@ func TestClientsLearnWhatIsListed(t *testing.T) {
 	changed := run("c")
 	changed[0].AllocModifyIndex = 9
 	c.learn(&cfg, time.Hour, changed)
-	if a := c.allocs[0]; len(c.allocs) != 1 || a.deployed || a.index != 9 {
+	if a := c.allocs[0]; len(c.allocs) != 1 || a.watched || a.index != 9 {
 		t.Errorf("it knows %+v, want c, which no deployment waits for", c.allocs)
 	}
 	deployed := run("c")
@@ -259,7 +259,7 @@ func TestClientsLearnWhatIsListed(t *testing.T) {
 	c.learn(&cfg, 2*time.Hour, deployed)
 	deployed[0].AllocModifyIndex = 11
 	c.learn(&cfg, 3*time.Hour, deployed)
-	if a := c.allocs[0]; !a.deployed || a.deployedAt != 2*time.Hour {
+	if a := c.allocs[0]; !a.watched || a.watchedAt != 2*time.Hour {
 		t.Errorf("it knows %+v, want c, which a deployment waits for since 2h", a)
 	}
 }

@@ -83,7 +83,7 @@ func (c *Compiled) build(read, readJob readFunc) error {
 		return err
 	}
 	var err error
-	if sc.Fleet, err = b.fleet(c.spec.Force); err != nil {
+	if sc.Fleet, err = b.fleet(c.spec); err != nil {
 		return err
 	}
 	sc.Cluster.ClientConnections = c.def.Fleet.Connections

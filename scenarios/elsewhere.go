@@ -157,6 +157,10 @@ func (c *Compiled) runElsewhere(ctx context.Context, r Real, tell func(Progress)
 		return nil, err
 	}
 	cfg.Jobs, cfg.Clients.Connections = c.jobIDs(), c.def.Fleet.Connections
+	cfg.Clients.Refused = func(server string) {
+		say(fmt.Sprintf("server %s closes connections beyond its limit for an address (limits.rpc_max_conns_per_client, 100 by default): "+
+			"clients share those that it leaves open, and the others are tried again; raise the limit, or set connections of the scenario's fleet", server))
+	}
 	words := c.def.Cluster.Args.(*clusterWords)
 	stay, err := realcluster.Enter(ctx, cfg, r.Dir, words.Schedulers, func(left realcluster.Cleaned) {
 		say("after a run that was killed: " + describeCleaned(left))

@@ -47,6 +47,9 @@ type Spec struct {
 	// Cost is a class of machines, a name of CostNames or the path of a file that describes
 	// one; empty = what the scenario says, and DefaultCost if that says nothing.
 	Cost string `json:"cost"`
+	// Reports says whether clients report their allocations if the scenario does not say it; nil = as the
+	// class of machines says.
+	Reports *bool `json:"reports,omitempty"`
 	// TimeScale multiplies every duration of cluster and fleet, Raft's down to a floor
 	// (cluster.RaftConfig), on the wall clock only: 0.02 runs fifty times as fast. Zero means 1.
 	TimeScale float64 `json:"time_scale,omitempty"`
@@ -197,6 +200,9 @@ func SpecOf(r *metrics.Result, base Spec) (Spec, error) {
 	vars, err := base.Variables()
 	if err != nil {
 		return base, err
+	}
+	if reports, ok := r.Run.Params["report_allocations"].(bool); ok {
+		base.Reports = &reports
 	}
 	for _, v := range vars {
 		value, ok := r.Run.Params[v.Name]

@@ -49,6 +49,25 @@ func TestSpecOf(t *testing.T) {
 	}
 }
 
+// TestSpecOfReports: whether clients report is as in the real run, also where a scenario leaves it to the class of
+// machines, which loopback's does not want.
+func TestSpecOfReports(t *testing.T) {
+	for _, reports := range []bool{true, false} {
+		run := metrics.Run{Scenario: "decommission", Broker: "nomad-1.4.3", Target: "1.4.3", Params: map[string]any{"report_allocations": reports}}
+		spec, err := SpecOf(&metrics.Result{Run: run}, Spec{Cost: "loopback"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Compile(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.label().Params["report_allocations"]; got != reports {
+			t.Errorf("clients report in the simulation: %v, want %v", got, reports)
+		}
+	}
+}
+
 func TestSpecOfRefuses(t *testing.T) {
 	for _, c := range []struct {
 		run  metrics.Run

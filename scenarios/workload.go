@@ -18,11 +18,11 @@ import (
 )
 
 // fleet returns the clients.
-func (b *builder) fleet(force bool) (nodesim.Config, error) {
+func (b *builder) fleet(spec Spec) (nodesim.Config, error) {
 	f := b.def.Fleet
 	cfg := nodesim.Config{ReportAllocs: b.cost.ReportAllocs}
-	if f.ReportAllocations != nil {
-		cfg.ReportAllocs = *f.ReportAllocations
+	if said := cmp.Or(f.ReportAllocations, spec.Reports); said != nil {
+		cfg.ReportAllocs = *said
 	}
 	cfg.RegisterStagger, cfg.RegisterRetry, cfg.FirstHeartbeat = f.RegisterStagger, f.RegisterRetry, f.FirstHeartbeat
 	cfg.AllocSync, cfg.WatchBlock = f.AllocSync, f.WatchBlock
@@ -55,7 +55,7 @@ func (b *builder) fleet(force bool) (nodesim.Config, error) {
 	switch {
 	case cfg.Nodes < 1:
 		return cfg, b.def.Errorf(f.At, "No clients", "The groups of the fleet have no clients: there must be at least one.")
-	case cfg.Nodes > maxNodes && !force:
+	case cfg.Nodes > maxNodes && !spec.Force:
 		return cfg, b.def.Errorf(f.At, "Large fleet", "%d clients: more than %d take hours and many gigabytes; add --force if they are meant.", cfg.Nodes, maxNodes)
 	case cfg.Nodes > nodesim.MaxNodes:
 		return cfg, b.def.Errorf(f.At, "Large fleet", "%d clients: there must be %d at most.", cfg.Nodes, nodesim.MaxNodes)

@@ -189,7 +189,7 @@ func (s subscription) collect(snap *state.Snapshot, c *state.Changes, add func(a
 		add(api.TopicAllocation, x.Namespace, x.ID, []string{x.JobID, x.DeploymentID}, func() any { return apitypes.Alloc(snap, x, nil) })
 	}
 	for _, n := range c.Nodes {
-		add(api.TopicNode, "", n.ID, nil, func() any { return apitypes.Node(n, snap.NodeEvents(n.ID)) })
+		add(api.TopicNode, "", n.ID, nil, func() any { return apitypes.Node(snap, n) })
 	}
 	for _, d := range c.Deployments {
 		add(api.TopicDeployment, d.Namespace, d.ID, []string{d.JobID}, func() any { return apitypes.Deployment(d) })

@@ -40,8 +40,8 @@ func listNodes(s *state.Snapshot, r *http.Request, q *query) (answer, error) {
 		return page(q, s.Nodes(), listing[*rpc.Node, *api.NodeListStub]{
 			token: func(n *rpc.Node) string { return n.ID },
 			keep:  func(n *rpc.Node) bool { return strings.HasPrefix(n.ID, q.prefix) },
-			shape: shape,
-			whole: func(n *rpc.Node) any { return apitypes.Node(n, s.NodeEvents(n.ID)) },
+			shape: func(n *rpc.Node) *api.NodeListStub { return shape(s, n) },
+			whole: func(n *rpc.Node) any { return apitypes.Node(s, n) },
 		})
 	}}, nil
 }
@@ -51,7 +51,7 @@ func nodeInfo(s *state.Snapshot, r *http.Request, _ *query) (answer, error) {
 	if n == nil {
 		return answer{index: s.NodesIndex(), missing: "node not found"}, nil
 	}
-	return all(n.ModifyIndex, func() any { return apitypes.Node(n, s.NodeEvents(n.ID)) }), nil
+	return all(n.ModifyIndex, func() any { return apitypes.Node(s, n) }), nil
 }
 
 func nodeAllocations(s *state.Snapshot, r *http.Request, _ *query) (answer, error) {
@@ -108,7 +108,7 @@ func (a *API) drain(w http.ResponseWriter, r *http.Request, _ *query) (any, uint
 		return nil, 0, err
 	}
 	id := r.PathValue("id")
-	if err := a.Cluster.DrainNode(r.Context(), id, apitypes.ToDrain(req.DrainSpec), req.MarkEligible); err != nil {
+	if err := a.Cluster.DrainNodeNoting(r.Context(), id, apitypes.ToDrain(req.DrainSpec), req.MarkEligible, apitypes.DrainMeta(req.Meta)); err != nil {
 		return nil, 0, err
 	}
 	node, evals, created, err := a.changedNode(r.Context(), id)

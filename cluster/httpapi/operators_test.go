@@ -104,7 +104,8 @@ func TestNodes(t *testing.T) {
 		}
 		return id != ""
 	})
-	drained, err := nodes.UpdateDrain(id, &api.DrainSpec{Deadline: time.Hour}, false, nil)
+	began := time.Now().Add(-time.Second) // drains are timed to the second
+	drained, err := nodes.UpdateDrainOpts(id, &api.DrainOptions{DrainSpec: &api.DrainSpec{Deadline: time.Hour}, Meta: map[string]string{"why": "old"}}, nil)
 	if err != nil || drained.NodeModifyIndex == 0 {
 		t.Fatalf("drain: %+v, %v", drained, err)
 	}
@@ -113,11 +114,22 @@ func TestNodes(t *testing.T) {
 		n := must[*api.Node](t)(wrap(nodes.Info(id, nil)))
 		return !n.Drain && n.SchedulingEligibility == "ineligible"
 	})
+	for _, n := range must[[]*api.NodeListStub](t)(wrap(nodes.List(nil))) {
+		switch d := n.LastDrain; {
+		case n.ID != id:
+			if d != nil {
+				t.Errorf("a node that never drained has %+v", d)
+			}
+		case d == nil || d.Status != api.DrainStatusComplete || d.Meta["why"] != "old" || d.StartedAt.Before(began) || d.UpdatedAt.Before(d.StartedAt):
+			t.Errorf("the last drain is %+v", d)
+		}
+	}
 	if _, err := nodes.ToggleEligibility(id, true, nil); err != nil {
 		t.Fatal(err)
 	}
 	n := must[*api.Node](t)(wrap(nodes.Info(id, nil)))
-	if n.SchedulingEligibility != "eligible" || !n.Drivers["mock_driver"].Healthy || n.Events[0].Message != "Node registered" {
+	if n.SchedulingEligibility != "eligible" || !n.Drivers["mock_driver"].Healthy ||
+		n.Events[0].Message != "Node registered" || n.Events[0].Subsystem != "Cluster" || n.Events[1].Subsystem != "Drain" {
 		t.Errorf("node %+v", n)
 	}
 	if _, _, err := nodes.Purge(id, nil); err != nil {

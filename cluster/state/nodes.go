@@ -16,6 +16,20 @@ type NodeEvent struct {
 	CreateIndex uint64
 }
 
+// LastDrain is the latest drain of a node (structs.go, DrainMetadata).
+type LastDrain struct {
+	StartedAt, UpdatedAt int64 // Unix seconds
+	Status               string
+	Meta                 []byte // what operators noted of it last, as they wrote it
+}
+
+// Statuses of a LastDrain.
+const (
+	Draining      = "draining"
+	DrainComplete = "complete"
+	DrainCanceled = "canceled"
+)
+
 // UpsertNode registers a node. A known node keeps its CreateIndex, eligibility, drain and
 // events (state_store.go, upsertNodeTxn); a new one is eligible unless it says otherwise.
 // The error is for a node without an ID.
@@ -38,7 +52,7 @@ func (tx *Tx) UpsertNode(node *rpc.Node) error {
 		}
 	} else {
 		node.CreateIndex = old.Node.CreateIndex
-		row.Missed, row.Reported = old.Missed, old.Reported
+		row.Missed, row.Reported, row.LastDrain = old.Missed, old.Reported, old.LastDrain
 		if node.Unresponsive() && !old.Node.Unresponsive() {
 			row.Missed = tx.index
 		}
@@ -87,7 +101,8 @@ func (tx *Tx) UpdateNodeEligibility(nodeID, eligibility string, updatedAt int64,
 // UpdateNodeStatus. A drain makes the node ineligible. Its end makes the node eligible only
 // if markEligible is set.
 func (tx *Tx) UpdateNodeDrain(nodeID string, drain *rpc.DrainStrategy, markEligible bool, updatedAt int64, event string) error {
-	return tx.changeNode(nodeID, updatedAt, event, func(n *rpc.Node) error {
+	return tx.changeRow(nodeID, updatedAt, event, func(row *nodeRow) error {
+		n, was := row.Node, row.Node.Drain != nil
 		n.Drain = drain
 		switch {
 		case drain != nil:
@@ -95,8 +110,38 @@ func (tx *Tx) UpdateNodeDrain(nodeID string, drain *rpc.DrainStrategy, markEligi
 		case markEligible:
 			n.SchedulingEligibility = rpc.NodeEligible
 		}
+		if !was && drain == nil {
+			return nil
+		}
+		last := LastDrain{StartedAt: updatedAt, Status: Draining}
+		if was && row.LastDrain != nil {
+			last = *row.LastDrain
+		}
+		if last.UpdatedAt = updatedAt; drain == nil {
+			last.Status = DrainCanceled
+		}
+		row.LastDrain = &last
 		return nil
 	})
+}
+
+// NoteDrain notes of a node's latest drain, which UpdateNodeDrain has changed in this transaction, what its
+// operator says, unless that is empty, and that it is complete. A node that has not drained has none.
+func (tx *Tx) NoteDrain(nodeID string, meta []byte, complete bool) error {
+	old, err := tx.mustNode(nodeID)
+	if err != nil || old.LastDrain == nil {
+		return err
+	}
+	row, last := new(*old), *old.LastDrain
+	if len(meta) > 0 {
+		last.Meta = meta
+	}
+	if complete {
+		last.Status = DrainComplete
+	}
+	row.LastDrain = &last
+	tx.putNode(old, row)
+	return nil
 }
 
 // AddNodeEvents records events on a node. It leaves the node's ModifyIndex as it is, since
@@ -152,13 +197,18 @@ func (tx *Tx) DeleteNode(nodeIDs ...string) error {
 }
 
 func (tx *Tx) changeNode(nodeID string, updatedAt int64, event string, change func(*rpc.Node) error) error {
+	return tx.changeRow(nodeID, updatedAt, event, func(row *nodeRow) error { return change(row.Node) })
+}
+
+// changeRow is changeNode for what of a node is no part of it.
+func (tx *Tx) changeRow(nodeID string, updatedAt int64, event string, change func(*nodeRow) error) error {
 	old, err := tx.mustNode(nodeID)
 	if err != nil {
 		return err
 	}
 	row := new(*old)
 	row.Node = old.Node.Copy()
-	if err := change(row.Node); err != nil {
+	if err := change(row); err != nil {
 		return err
 	}
 	switch is, was := row.Node, old.Node; {

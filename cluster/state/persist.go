@@ -15,7 +15,7 @@ import (
 )
 
 // persistVersion is raised when the layout of a persisted snapshot changes.
-const persistVersion = 3
+const persistVersion = 4
 
 // persistHeader opens a persisted snapshot. So many rows of each table follow, the tables
 // in the order of Persist and the rows in that of their IDs.

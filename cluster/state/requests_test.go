@@ -91,6 +91,22 @@ func TestEndOfDrain(t *testing.T) {
 	ok(t, s.Update(4, func(tx *Tx) error { return tx.UpdateNodeDrain("n", &rpc.DrainStrategy{}, true, 32, "") }))
 	want(t, "a drain that begins marks nothing eligible", node().SchedulingEligibility, rpc.NodeIneligible)
 	want(t, "events", len(s.Snapshot().NodeEvents("n")), 2)
+	last := func() LastDrain { return *s.Snapshot().LastDrain("n") }
+	want(t, "a drain that goes on", last(), LastDrain{StartedAt: 32, UpdatedAt: 32, Status: Draining})
+	ok(t, s.Update(5, func(tx *Tx) error {
+		if err := tx.UpdateNodeDrain("n", &rpc.DrainStrategy{Deadline: 1}, true, 33, ""); err != nil {
+			return err
+		}
+		return tx.NoteDrain("n", []byte("why"), false)
+	}))
+	want(t, "one that is changed", last(), LastDrain{StartedAt: 32, UpdatedAt: 33, Status: Draining, Meta: []byte("why")})
+	ok(t, s.Update(5, func(tx *Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n"}) }))
+	ok(t, s.Update(5, func(tx *Tx) error { return tx.UpdateNodeDrain("n", nil, true, 34, "") }))
+	want(t, "one that is ended", last(), LastDrain{StartedAt: 32, UpdatedAt: 34, Status: DrainCanceled, Meta: []byte("why")})
+	ok(t, s.Update(5, func(tx *Tx) error { return tx.UpdateNodeDrain("n", nil, true, 35, "") }))
+	want(t, "the end of none", last().UpdatedAt, 34)
+	ok(t, s.Update(5, func(tx *Tx) error { return tx.UpdateNodeDrain("n", &rpc.DrainStrategy{}, true, 36, "") }))
+	want(t, "the next", last(), LastDrain{StartedAt: 36, UpdatedAt: 36, Status: Draining})
 	ok(t, s.Update(5, func(tx *Tx) error {
 		return tx.UpsertNode(&rpc.Node{ID: "shy", SchedulingEligibility: rpc.NodeIneligible})
 	}))

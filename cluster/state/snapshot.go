@@ -75,6 +75,14 @@ func (s *Snapshot) NodeEvents(id string) []NodeEvent {
 	return nil
 }
 
+// LastDrain returns the latest drain of a node, which may be under way; nil if there was none.
+func (s *Snapshot) LastDrain(id string) *LastDrain {
+	if row := s.nodes.get(id); row != nil {
+		return row.LastDrain
+	}
+	return nil
+}
+
 // Nodes iterates over all nodes in the order of their IDs.
 func (s *Snapshot) Nodes() iter.Seq[*rpc.Node] {
 	return nodesOf(s.nodeRows())

@@ -48,6 +48,7 @@ type nodeRow struct {
 	// Missed is the index at which the node became unresponsive, zero once it is ready again.
 	// Reported is that of the last report of its allocations that counts.
 	Missed, Reported uint64
+	LastDrain        *LastDrain // nil if there was none
 }
 
 // putJob stores now in place of old. One of them may be nil.

@@ -89,6 +89,10 @@ func (f *nodesFlags) run(cmd *cobra.Command) error {
 		defer cancel()
 	}
 	show := &nodesView{w: cmd.ErrOrStderr(), quiet: f.quiet, terminal: isTerminal(cmd.ErrOrStderr())}
+	f.cfg.Servers.Refused = func(server string) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "simctl: server %s closes connections beyond its limit for an address (limits.rpc_max_conns_per_client, 100 by default): "+
+			"clients share those that it leaves open, and the others are tried again; raise the limit, let them come from more addresses (--local-addr) or ask for fewer (--connections)\n", server)
+	}
 	last, err := nodes.Run(ctx, f.cfg, show.update)
 	show.close()
 	if _, ok := errors.AsType[nodes.InputError](err); ok {

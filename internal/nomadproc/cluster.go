@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,7 +38,8 @@ type Cluster struct {
 	// Held says that the cluster ends with the process that holds its lock.
 	Held bool `json:"held,omitempty"`
 
-	lock *os.File // nil unless this process holds the cluster
+	lock  *os.File     // nil unless this process holds the cluster
+	claim net.Listener // on its ports, also while servers are killed; nil as lock is
 }
 
 const stateFile = "cluster.json"
@@ -113,7 +115,7 @@ func Start(ctx context.Context, dir, bin string, set Settings, held bool) (_ *Cl
 	if err := clearRemains(dir); err != nil {
 		return nil, err
 	}
-	if started.Servers, err = layOut(set.Servers); err != nil {
+	if started.Servers, started.claim, err = layOut(set.Servers); err != nil {
 		return nil, err
 	}
 	if err := started.start(ctx, set); err != nil {

@@ -171,6 +171,52 @@ func TestRemains(t *testing.T) {
 	})
 }
 
+// TestStartsAtOnce: clusters that are started at once, in directories of their own, have ports of their own, also
+// while their servers are killed.
+func TestStartsAtOnce(t *testing.T) {
+	const clusters = 6
+	type started struct {
+		*Cluster
+		error
+	}
+	all := make(chan started, clusters)
+	for range clusters {
+		dir := filepath.Join(t.TempDir(), "mine")
+		go func() {
+			c, err := Start(t.Context(), dir, self(t), Settings{Servers: 3}, true)
+			all <- started{c, err}
+		}()
+	}
+	of := map[string]string{}
+	var last *Cluster
+	for range clusters {
+		c := <-all
+		if c.error != nil {
+			t.Error(c.error)
+			continue
+		}
+		t.Cleanup(func() { _ = c.remove(true) })
+		for _, s := range c.Servers {
+			if other := of[s.HTTP]; other != "" {
+				t.Errorf("clusters in %s and %s both have %s", other, c.Dir, s.HTTP)
+			}
+			of[s.HTTP] = c.Dir
+		}
+		last = c.Cluster
+	}
+	if last == nil {
+		t.Fatal("none started")
+	}
+	for i := range last.Servers {
+		if err := last.KillServer(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := start(t, filepath.Join(t.TempDir(), "mine"), false); of[c.Servers[0].HTTP] != "" {
+		t.Errorf("a new cluster has %s, where servers of %s may return", c.Servers[0].HTTP, of[c.Servers[0].HTTP])
+	}
+}
+
 func TestStartFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mine")
 	_, err := Start(t.Context(), dir, self(t), Settings{Servers: 2, MaxHeartbeatsPerSecond: 13}, false)

@@ -19,6 +19,10 @@ func takeLock(dir string) (*os.File, error) {
 }
 
 func (c *Cluster) unlock() {
+	if c.claim != nil {
+		_ = c.claim.Close()
+		c.claim = nil
+	}
 	if c.lock != nil {
 		_ = c.lock.Close() // which unlocks it
 		c.lock = nil

@@ -6,27 +6,33 @@ import (
 	"strconv"
 )
 
-// The ports of a cluster are consecutive, and below those that systems hand out to connections.
+// The ports of a cluster are consecutive, and below those that systems hand out to connections. The one after
+// those of MaxServers is nobody's: who listens there has the others to himself.
 const (
 	firstPort     = 23646
 	lastPort      = 29999
 	portsOfServer = 3
+	claimed       = portsOfServer * MaxServers
 )
 
-// layOut gives n servers free ports.
-func layOut(n int) ([]Server, error) {
-	for from := firstPort; from+portsOfServer*n <= lastPort; from += portsOfServer * MaxServers {
-		if !free(from, portsOfServer*n) {
+// layOut gives n servers free ports, which nobody else is given until claim is closed.
+func layOut(n int) (servers []Server, claim net.Listener, err error) {
+	for from := firstPort; from+claimed <= lastPort; from += claimed + 1 {
+		claim, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(from+claimed)))
+		if err != nil {
 			continue
 		}
-		var servers []Server
+		if !free(from, portsOfServer*n) {
+			_ = claim.Close()
+			continue
+		}
 		for i := range n {
 			at := func(k int) string { return net.JoinHostPort(loopback, strconv.Itoa(from+portsOfServer*i+k)) }
 			servers = append(servers, Server{Name: fmt.Sprintf("server-%d", i+1), HTTP: at(0), RPC: at(1), Serf: at(2)})
 		}
-		return servers, nil
+		return servers, claim, nil
 	}
-	return nil, fmt.Errorf("no %d consecutive ports of %s are free between %d and %d", portsOfServer*n, loopback, firstPort, lastPort)
+	return nil, nil, fmt.Errorf("no %d consecutive ports of %s are free between %d and %d", portsOfServer*n, loopback, firstPort, lastPort)
 }
 
 // free reports whether nobody listens on the ports, with TCP or UDP.

@@ -18,12 +18,6 @@ type server struct {
 
 var _ rpc.NodeServer = server{}
 
-// link returns the connection that a node uses.
-func (s server) link(n *node) *link {
-	links := s.links[s.number]
-	return links[n.number%len(links)]
-}
-
 // permissionDenied is Nomad's answer to a token that it does not like.
 const permissionDenied = "Permission denied"
 
@@ -56,7 +50,7 @@ func (s server) Register(ctx context.Context, req *rpc.NodeRegisterRequest) (*rp
 		out.AuthToken = n.registerToken(s.cfg.IntroToken)
 	}
 	var resp nomadrpc.NodeUpdateResponse
-	if err := s.link(n).call(ctx, "Node.Register", &out, &resp); err != nil {
+	if err := s.call(ctx, n, "Node.Register", &out, &resp); err != nil {
 		if strings.Contains(err.Error(), permissionDenied) {
 			n.refused()
 		}
@@ -69,7 +63,7 @@ func (s server) UpdateStatus(ctx context.Context, req *rpc.NodeUpdateStatusReque
 	n := s.node(req.NodeID)
 	out := nomadrpc.NodeUpdateStatusRequest{NodeID: req.NodeID, Status: req.Status, WriteRequest: s.write(n)}
 	var resp nomadrpc.NodeUpdateResponse
-	if err := s.link(n).call(ctx, "Node.UpdateStatus", &out, &resp); err != nil {
+	if err := s.call(ctx, n, "Node.UpdateStatus", &out, &resp); err != nil {
 		return nil, err
 	}
 	return s.accepted(n, &resp), nil
@@ -97,7 +91,7 @@ func (s server) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*
 	n := s.node(req.NodeID)
 	out := nomadrpc.AllocUpdateRequest{Alloc: n.wireUpdates(req.Alloc), WriteRequest: s.write(n)}
 	var resp nomadrpc.GenericResponse
-	if err := s.link(n).call(ctx, "Node.UpdateAlloc", &out, &resp); err != nil {
+	if err := s.call(ctx, n, "Node.UpdateAlloc", &out, &resp); err != nil {
 		return nil, err
 	}
 	return &rpc.WriteResponse{Index: resp.Index}, nil

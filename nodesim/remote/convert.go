@@ -56,6 +56,9 @@ func fleetAlloc(a *nomadrpc.Allocation) *rpc.Allocation {
 		DesiredStatus: a.DesiredStatus, ClientStatus: a.ClientStatus, DeploymentID: a.DeploymentID,
 		CreateIndex: a.CreateIndex, ModifyIndex: a.ModifyIndex, AllocModifyIndex: a.AllocModifyIndex,
 	}
+	if a.Job != nil {
+		out.JobType = a.Job.Type
+	}
 	if d := a.DeploymentStatus; d != nil && d.Healthy != nil {
 		out.Health = rpc.AllocUnhealthy
 		if *d.Healthy {

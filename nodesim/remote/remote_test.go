@@ -96,9 +96,9 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// TestFirstHeartbeats: only clients that watch their allocations spread their first heartbeats,
-// for nothing would end that wait for the others.
-func TestFirstHeartbeats(t *testing.T) {
+// TestHabits: only clients that watch their allocations spread their first heartbeats, for nothing would
+// end that wait for the others, and only they can say that allocations are healthy.
+func TestHabits(t *testing.T) {
 	for _, c := range []struct {
 		reports    bool
 		said, want time.Duration
@@ -109,8 +109,8 @@ func TestFirstHeartbeats(t *testing.T) {
 		{false, 3 * time.Second, 3 * time.Second},
 	} {
 		fleet := nodesim.Config{ReportAllocs: c.reports, Timing: nodesim.Timing{FirstHeartbeat: c.said}}
-		if err := SetHabits(&fleet, NewestRelease); err != nil || fleet.FirstHeartbeat != c.want {
-			t.Errorf("%+v: %v, %v", c, fleet.FirstHeartbeat, err)
+		if err := SetHabits(&fleet, NewestRelease); err != nil || fleet.FirstHeartbeat != c.want || fleet.ReportHealth != c.reports {
+			t.Errorf("%+v: %v, %v, %v", c, fleet.FirstHeartbeat, fleet.ReportHealth, err)
 		}
 	}
 }
@@ -175,6 +175,32 @@ func TestARefusedConnectionIsExplained(t *testing.T) {
 	}
 }
 
+// TestClientsBeyondTheLimit: clients whose connection a server refuses share those that it accepts, which is
+// said once, and have their own when there is room.
+func TestClientsBeyondTheLimit(t *testing.T) {
+	address, _ := serve(t, "127.0.0.1:0", nomadrpc.ServerConfig{Methods: (&fake{}).methods(), MaxConnsPerAddress: 3})
+	first := reach(t, Config{Addresses: []string{address}, Connections: 1})
+	if err := first.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	servers := reach(t, Config{Addresses: []string{address}, Connections: 3, Refused: func(server string) { told = append(told, server) }})
+	servers.knockEvery = time.Millisecond
+	s := servers.Dial(0)
+	for i := range 9 {
+		if _, err := s.UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: fmt.Sprintf("node-%d", i%6), Status: rpc.NodeStatusReady}); err != nil {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	if !slices.Equal(told, []string{address}) {
+		t.Errorf("told of %v, want %s once", told, address)
+	}
+	first.Close()
+	await(t, "there are three connections", func() bool {
+		return !slices.ContainsFunc(servers.links[0], func(l *link) bool { return !l.works() })
+	})
+}
+
 func TestWhatANodeSays(t *testing.T) {
 	f := &fake{}
 	address, _ := serve(t, "127.0.0.1:0", nomadrpc.ServerConfig{Methods: f.methods()})
@@ -207,7 +233,7 @@ func TestAllocationsAreFetchedWhenTheyChange(t *testing.T) {
 		defer f.mu.Unlock()
 		healthy := id == "b"
 		f.allocs[id] = &nomadrpc.Allocation{
-			ID: id, DesiredStatus: rpc.AllocDesiredRun, ModifyIndex: index, AllocModifyIndex: index, DeploymentStatus: &nomadrpc.AllocDeploymentStatus{Healthy: &healthy},
+			ID: id, Job: &nomadrpc.Job{Type: rpc.JobTypeService}, DesiredStatus: rpc.AllocDesiredRun, ModifyIndex: index, AllocModifyIndex: index, DeploymentStatus: &nomadrpc.AllocDeploymentStatus{Healthy: &healthy},
 			AllocatedResources: &nomadrpc.AllocatedResources{Tasks: map[string]*nomadrpc.AllocatedTaskResources{"web": {}, "log": {}}},
 		}
 	}
@@ -225,6 +251,9 @@ func TestAllocationsAreFetchedWhenTheyChange(t *testing.T) {
 		}
 		var got, fetched []string
 		for _, a := range resp.Allocs {
+			if known := a.DesiredStatus != ""; known != (a.JobType == rpc.JobTypeService) {
+				t.Errorf("%s: %s is of a job of type %q", step, a.ID, a.JobType)
+			}
 			got = append(got, fmt.Sprintf("%s@%d%s", a.ID, a.AllocModifyIndex, strings.Repeat("*", len(a.DesiredStatus)/3)))
 		}
 		for _, req := range f.got[before:] {

@@ -6,11 +6,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
@@ -35,6 +33,9 @@ type Config struct {
 	IntroToken string
 	// Attributes are those that every node has besides its own.
 	Attributes map[string]string
+	// Refused is called once, if a server accepts fewer connections than there should be: then clients
+	// share the rest. It may be nil.
+	Refused func(server string)
 }
 
 // Defaults of Config.
@@ -52,6 +53,9 @@ type Servers struct {
 	// incomplete is how long a client waits, and up to twice as long, when a server did not
 	// have every allocation that another one listed.
 	incomplete time.Duration
+	// knockEvery is the time between two tries to make a connection that a server refuses.
+	knockEvery time.Duration
+	told       sync.Once // that one does
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -69,7 +73,7 @@ func New(cfg Config) (*Servers, error) {
 	cfg.Connections = cmp.Or(cfg.Connections, DefaultConnections)
 	cfg.Region = cmp.Or(cfg.Region, DefaultRegion)
 	cfg.Release = cmp.Or(cfg.Release, NewestRelease)
-	s := &Servers{cfg: cfg, incomplete: 2 * time.Second, nodes: map[string]*node{}, names: map[string][]string{}}
+	s := &Servers{cfg: cfg, incomplete: 2 * time.Second, knockEvery: 10 * time.Second, nodes: map[string]*node{}, names: map[string][]string{}}
 	var err error
 	if s.habits, err = habitsOf(cfg.Release); err != nil {
 		return nil, err
@@ -117,8 +121,7 @@ func (s *Servers) Dial(number int) rpc.NodeServer { return server{s, number} }
 func (s *Servers) Check(ctx context.Context) error {
 	for i, address := range s.cfg.Addresses {
 		var leader string
-		err := s.links[i][0].call(ctx, "Status.Leader", &nomadrpc.GenericRequest{QueryOptions: nomadrpc.QueryOptions{Region: s.cfg.Region}}, &leader)
-		if err != nil {
+		if err := s.links[i][0].call(ctx, leaderMethod, s.leaderRequest(), &leader); err != nil {
 			return fmt.Errorf("server %s: %w", address, err)
 		}
 		if leader == "" {
@@ -126,6 +129,12 @@ func (s *Servers) Check(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+const leaderMethod = "Status.Leader"
+
+func (s *Servers) leaderRequest() *nomadrpc.GenericRequest {
+	return &nomadrpc.GenericRequest{QueryOptions: nomadrpc.QueryOptions{Region: s.cfg.Region}}
 }
 
 // Close ends all connections. Calls under way fail.
@@ -150,120 +159,4 @@ func (s *Servers) Connections() int {
 		}
 	}
 	return n
-}
-
-// link is one connection to one server, made when it is needed and made again when it has
-// ended.
-type link struct {
-	servers *Servers
-	address string
-	dial    nomadrpc.DialConfig
-
-	mu       sync.Mutex
-	closed   bool
-	answered bool // a call, once
-	session  *nomadrpc.Session
-	attempt  *attempt // to connect, under way
-}
-
-// attempt is shared by all that wait for the connection. The others are set when done is
-// closed.
-type attempt struct {
-	done    chan struct{}
-	session *nomadrpc.Session
-	err     error
-}
-
-// get returns the connection.
-func (l *link) get(ctx context.Context) (*nomadrpc.Session, error) {
-	l.mu.Lock()
-	if l.session != nil && !l.session.Closed() {
-		defer l.mu.Unlock()
-		return l.session, nil
-	}
-	if l.closed {
-		l.mu.Unlock()
-		return nil, net.ErrClosed
-	}
-	a := l.attempt
-	if a == nil {
-		a = &attempt{done: make(chan struct{})}
-		l.attempt = a
-		old := l.session
-		l.servers.wg.Go(func() { l.connect(a, old) })
-	}
-	l.mu.Unlock()
-	select {
-	case <-a.done:
-		return a.session, a.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// connect makes the connection that replaces old, which has ended.
-func (l *link) connect(a *attempt, old *nomadrpc.Session) {
-	if old != nil {
-		old.Close()
-	}
-	a.session, a.err = nomadrpc.Dial(l.servers.ctx, l.address, l.dial)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.attempt, l.session = nil, a.session
-	if l.closed && a.session != nil {
-		a.session.Close()
-	}
-	close(a.done)
-}
-
-func (l *link) open() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.session != nil && !l.session.Closed()
-}
-
-func (l *link) close() {
-	l.mu.Lock()
-	l.closed = true
-	session := l.session
-	l.mu.Unlock()
-	if session != nil {
-		session.Close()
-	}
-}
-
-// call makes a call. The error is one that clients tell apart (rpc.ErrNoLeader and others)
-// where Nomad's clients do, with the server's words.
-func (l *link) call(ctx context.Context, method string, req, resp any) error {
-	session, err := l.get(ctx)
-	connected := err == nil || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
-	if err == nil {
-		err = session.Call(ctx, method, req, resp)
-	}
-	err = classify(err)
-	if ctx.Err() != nil {
-		return err
-	}
-	if connected {
-		err = l.explain(err)
-	}
-	if err != nil {
-		l.servers.failed.add(method, err)
-	}
-	return err
-}
-
-// explain adds to an error what is likely behind it if the server has closed a connection
-// that never worked.
-func (l *link) explain(err error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !errors.Is(err, rpc.ErrUnreachable) {
-		l.answered = true
-		return err
-	}
-	if l.answered {
-		return err
-	}
-	return fmt.Errorf("%w (a server closes connections beyond its limit for an address, rpc_max_conns_per_client, and those without TLS if it demands TLS)", err)
 }

@@ -27,7 +27,7 @@ func (s server) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificReques
 	s.wg.Go(func() {
 		defer end()
 		var resp nomadrpc.NodeClientAllocsResponse
-		err := s.link(n).call(waiting, "Node.GetClientAllocs", &out, &resp)
+		err := s.call(waiting, n, "Node.GetClientAllocs", &out, &resp)
 		if waiting.Err() != nil {
 			return // the client has stopped
 		}
@@ -57,7 +57,7 @@ func (s server) fetch(ctx context.Context, n *node, since uint64, listed *nomadr
 		Region: s.cfg.Region, MinQueryIndex: newest - 1, AllowStale: true, AuthToken: n.token(),
 	}}
 	var resp nomadrpc.AllocsGetResponse
-	if err := s.link(n).call(ctx, "Alloc.GetAllocs", &req, &resp); err != nil {
+	if err := s.call(ctx, n, "Alloc.GetAllocs", &req, &resp); err != nil {
 		return nil, err
 	}
 	if resp.Index <= req.MinQueryIndex {

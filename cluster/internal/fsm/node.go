@@ -88,7 +88,11 @@ type NodeUpdateDrainRequest struct {
 	MarkEligible bool
 	UpdatedAt    int64 // Unix seconds
 	Event        string
+	// Meta is what the operator notes of the drain, in whatever form. It follows the rest of the entry.
+	Meta []byte `codec:"-"`
 }
+
+func (r *NodeUpdateDrainRequest) trailer() *[]byte { return &r.Meta }
 
 var NodeUpdateDrain = Declare("NodeUpdateDrainRequestType", oneNode,
 	func(tx *state.Tx, r *NodeUpdateDrainRequest, fx *Effects) error {
@@ -96,6 +100,11 @@ var NodeUpdateDrain = Declare("NodeUpdateDrainRequestType", oneNode,
 		before := tx.Node(r.NodeID)
 		if err := tx.UpdateNodeDrain(r.NodeID, r.Drain, r.MarkEligible, r.UpdatedAt, r.Event); err != nil {
 			return err
+		}
+		if len(r.Meta) > 0 {
+			if err := tx.NoteDrain(r.NodeID, r.Meta, false); err != nil {
+				return err
+			}
 		}
 		if r.MarkEligible && before.SchedulingEligibility == rpc.NodeIneligible {
 			fx.Undrained = tx.Node(r.NodeID)
@@ -117,8 +126,14 @@ var BatchNodeUpdateDrain = Declare("BatchNodeUpdateDrainRequestType",
 	func(tx *state.Tx, r *BatchNodeUpdateDrainRequest, fx *Effects) error {
 		fx.Drains = r.NodeIDs
 		for _, id := range slices.Sorted(slices.Values(r.NodeIDs)) {
+			drained := tx.Node(id) != nil && tx.Node(id).Drain != nil
 			if err := tx.UpdateNodeDrain(id, nil, false, r.UpdatedAt, r.Event); err != nil {
 				return err
+			}
+			if drained {
+				if err := tx.NoteDrain(id, nil, true); err != nil {
+					return err
+				}
 			}
 		}
 		return nil

@@ -33,14 +33,14 @@ func (s *Server) SetEligibility(nodeID string, eligible bool) error {
 	return s.createNodeEvals(node, index)
 }
 
-// UpdateDrain answers Node.UpdateDrain on the leader.
-func (s *Server) UpdateDrain(nodeID string, drain *rpc.DrainStrategy, markEligible bool) error {
+// UpdateDrain answers Node.UpdateDrain on the leader. Meta is what the operator notes of the drain.
+func (s *Server) UpdateDrain(nodeID string, drain *rpc.DrainStrategy, markEligible bool, meta []byte) error {
 	node, err := s.findNode(nodeID)
 	if err != nil {
 		return err
 	}
 	now := s.Wall()
-	req := &fsm.NodeUpdateDrainRequest{NodeID: nodeID, MarkEligible: markEligible, UpdatedAt: now.Unix()}
+	req := &fsm.NodeUpdateDrainRequest{NodeID: nodeID, MarkEligible: markEligible, UpdatedAt: now.Unix(), Meta: meta}
 	if drain != nil {
 		d := *drain
 		if d.Deadline > 0 {

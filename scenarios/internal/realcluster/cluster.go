@@ -66,6 +66,7 @@ type Cluster struct {
 // server is one server.
 type server struct {
 	client *api.Client
+	slow   *api.Client // for requests that keep servers busy
 	self   *api.AgentSelf
 	rpc    string // where it serves clients and other servers, as it says
 	reach  string // the same for the fleet
@@ -80,8 +81,12 @@ var (
 	errNoLeader = fmt.Errorf("ask the servers: %w", rpc.ErrNoLeader)
 )
 
-// patience bounds one request.
-const patience = 10 * time.Second
+// patience bounds one request, and longPatience one of hundreds of thousands of evaluations, which must not be
+// made again while the servers are at it.
+const (
+	patience     = 10 * time.Second
+	longPatience = 5 * time.Minute
+)
 
 // Connect returns a cluster, whose figures count from now. The error wraps ErrUnsuited if the
 // servers are there, but not as a run needs them.
@@ -106,6 +111,9 @@ func dial(cfg Config) (*Cluster, error) {
 			return nil, fmt.Errorf("%w: %s", ErrUnsuited, redact.Passwords(err.Error()))
 		}
 		s := &server{client: client}
+		if s.slow, err = newClient(*a, longPatience); err != nil {
+			return nil, fmt.Errorf("%w: %s", ErrUnsuited, redact.Passwords(err.Error()))
+		}
 		if s.self, err = client.Agent().Self(); err != nil && strings.Contains(err.Error(), permissionDenied) {
 			return nil, fmt.Errorf("%w: the server at %s denies permission: set NOMAD_TOKEN to a management token", ErrUnsuited, redact.Passwords(a.Address))
 		} else if err != nil {
@@ -128,9 +136,11 @@ func dial(cfg Config) (*Cluster, error) {
 }
 
 // NewClient returns a client of the API whose requests take no longer than patience.
-func NewClient(cfg api.Config) (*api.Client, error) {
+func NewClient(cfg api.Config) (*api.Client, error) { return newClient(cfg, patience) }
+
+func newClient(cfg api.Config, timeout time.Duration) (*api.Client, error) {
 	if cfg.HttpClient == nil && !strings.HasPrefix(cfg.Address, "unix:") {
-		cfg.HttpClient = &http.Client{Timeout: patience, Transport: &http.Transport{
+		cfg.HttpClient = &http.Client{Timeout: timeout, Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 		}}
 		if err := api.ConfigureTLS(cfg.HttpClient, cfg.TLSConfig); err != nil {
@@ -228,12 +238,21 @@ func (c *Cluster) Leader() int {
 
 // call asks a server that runs; it forwards the call to the leader.
 func (c *Cluster) call(ask func(*api.Client) error) error {
+	return c.callOver(func(s *server) *api.Client { return s.client }, ask)
+}
+
+// callSlowly is call for what takes the servers long.
+func (c *Cluster) callSlowly(ask func(*api.Client) error) error {
+	return c.callOver(func(s *server) *api.Client { return s.slow }, ask)
+}
+
+func (c *Cluster) callOver(way func(*server) *api.Client, ask func(*api.Client) error) error {
 	err := fmt.Errorf("ask the servers: %w", rpc.ErrUnreachable)
 	for i, s := range c.servers {
 		if !c.Running(i) {
 			continue
 		}
-		if err = asError(ask(s.client)); !errors.Is(err, rpc.ErrUnreachable) {
+		if err = asError(ask(way(s))); !errors.Is(err, rpc.ErrUnreachable) {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package realcluster
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 
@@ -181,7 +180,7 @@ func (e *evals) count(client *api.Client) (byStatus map[string]uint64, total uin
 
 // countOf counts the evaluations of a status. It sets list if servers do not count.
 func (e *evals) countOf(client *api.Client, status string) (uint64, error) {
-	resp, _, err := client.Evaluations().Count(&api.QueryOptions{Namespace: api.AllNamespacesNamespace, AllowStale: true, Filter: fmt.Sprintf("Status == %q", status)})
+	n, err := matching(client, evalFilter(status, ""), true)
 	if err != nil {
 		// Those that know nothing of counting say that it is not found, and those that cannot filter
 		// that the request is bad.
@@ -189,6 +188,15 @@ func (e *evals) countOf(client *api.Client, status string) (uint64, error) {
 			e.list = true
 		}
 		return 0, asError(err)
+	}
+	return n, nil
+}
+
+// matching returns how many evaluations match a filter.
+func matching(client *api.Client, filter string, stale bool) (uint64, error) {
+	resp, _, err := client.Evaluations().Count(&api.QueryOptions{Namespace: api.AllNamespacesNamespace, AllowStale: stale, Filter: filter})
+	if err != nil {
+		return 0, err
 	}
 	return uint64(resp.Count), nil
 }
