@@ -167,7 +167,10 @@ func (c *Cluster) FailAllocs(ctx context.Context, namespace, job string, n int) 
 	errs := make([]error, len(nodes))
 	for i, node := range nodes {
 		wg.Go(func() {
-			_, errs[i] = c.NodeServer(server).UpdateAlloc(ctx, &rpc.AllocUpdateRequest{NodeID: node, Alloc: byNode[node]})
+			_, err := c.NodeServer(server).UpdateAlloc(ctx, &rpc.AllocUpdateRequest{NodeID: node, Alloc: byNode[node]})
+			if !errors.Is(err, rpc.ErrPermissionDenied) { // with a new identity the client reports the failure
+				errs[i] = err
+			}
 		})
 	}
 	wg.Wait()

@@ -241,7 +241,7 @@ func (p *openPhase) sample(name string, at time.Time, value float64) {
 		p.peakPending = max(p.peakPending, value)
 	case SeriesCancelable:
 		p.peakCancelable = max(p.peakCancelable, value)
-		if p.cancelable > 0 && value == 0 {
+		if p.cancelable > 0 { // and, at the last time, not any more: see close
 			p.cancelsWrittenS = seconds(at.Sub(p.start))
 		}
 		p.cancelable = value

@@ -251,11 +251,12 @@ func (c *client) onHeartbeat(cfg *Config, now time.Duration, a answer) {
 	}
 }
 
-// reintroduce makes the client register again as soon as its node loop is free.
+// reintroduce makes the client register again as soon as its node loop is free. One that has
+// yet to register does so when it would have.
 func (c *client) reintroduce(now time.Duration) {
 	c.version++
-	if t := &c.tasks[nodeLoop]; t.state == waiting && c.registered {
-		t.at = now
+	if c.registered {
+		c.tasks[nodeLoop].at = now // until its next sleep, if it does not wait
 	}
 }
 
@@ -283,11 +284,8 @@ const rpcRetryFraction = 16
 // Nomad means to treat "no leader" as it does for registrations, but compares an error that
 // it has wrapped. So the rule applies to that error too.
 func heartbeatRetry(src *rand.PCG, left, unit time.Duration) time.Duration {
-	switch {
-	case left < -30*unit:
+	if left < -30*unit {
 		left = -left
-	case left < 0:
-		return unit + stagger(src, unit)
 	}
 	switch wait := stagger(src, left); {
 	case wait < unit:

@@ -287,6 +287,41 @@ func TestALifeLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestReintroduce: a client that the servers know registers again at once, unless a call is
+// under way; then, when it has ended. One that they do not know waits for as long as it would
+// have, and registers as it is by then.
+func TestReintroduce(t *testing.T) {
+	cfg := Config{Nodes: 1, Servers: 1, Timing: Timing{}.WithDefaults()}
+	c := newClient(&cfg, 0, 0)
+	node := &c.tasks[nodeLoop]
+	c.start(&cfg, 0)
+	first := node.at
+	c.reintroduce(0)
+	if first == 0 || node.at != first {
+		t.Errorf("a client that starts registers at %v and, changed before, at %v", first, node.at)
+	}
+	c.finish(&cfg, nodeLoop, first, c.begin(&cfg, nodeLoop, first), answer{ttl: time.Minute})
+	if c.told != 1 {
+		t.Errorf("changed before it registered, it registers as of change %d", c.told)
+	}
+	for _, calling := range []bool{false, true} {
+		now, asked := node.at-1, call{}
+		if calling {
+			now++
+			asked = c.begin(&cfg, nodeLoop, now)
+		}
+		c.reintroduce(now)
+		if calling {
+			c.finish(&cfg, nodeLoop, now, asked, answer{ttl: time.Minute})
+		}
+		again := c.begin(&cfg, nodeLoop, node.at)
+		if node.at != now || again.kind != callRegister || again.version != c.version {
+			t.Errorf("changed at %v it calls at %v: %+v", now, node.at, again)
+		}
+		c.finish(&cfg, nodeLoop, node.at, again, answer{ttl: time.Minute})
+	}
+}
+
 // TestCallsThatFail: a client asks another server after a failure, unless one of its loops has
 // moved on already. A call is made again for so long: one that waits for a change, for as much
 // longer as it may wait.

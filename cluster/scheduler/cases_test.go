@@ -191,6 +191,32 @@ func TestFailuresInOrderOfTime(t *testing.T) {
 	w.want("waits", waits, []time.Duration{10 * time.Second, 20 * time.Second})
 }
 
+// TestFailureSeenLate: what failed is replaced by its own evaluation, however late a plan took note of it.
+// Any other evaluation replaces it up to a second before its time.
+func TestFailureSeenLate(t *testing.T) {
+	for _, tt := range []struct {
+		seen              time.Duration
+		created, replaced int
+	}{
+		{10 * time.Second, 1, 0},
+		{serviceRescheduleDelay - rescheduleWindow - 1, 1, 0},
+		{serviceRescheduleDelay - rescheduleWindow, 0, 1},
+	} {
+		w := running(t, 3, job(rpc.JobTypeService, "svc", 1))
+		failed := w.now
+		w.report("svc", rpc.AllocClientFailed, nil)
+		w.now = failed.Add(tt.seen)
+		created := w.runJob("svc").created
+		w.want(fmt.Sprintf("evaluations made, and allocations, %v after the failure", tt.seen), []int{len(created), len(w.live("svc"))}, []int{tt.created, tt.replaced})
+		if len(created) > 0 {
+			w.now = created[0].WaitUntil
+			w.want("when it is due", w.now.Sub(failed), serviceRescheduleDelay)
+			w.run(created[0])
+			w.want("allocations afterwards", len(w.live("svc")), 1)
+		}
+	}
+}
+
 // TestFailureAndNoRoom: who finds no room beside one that failed asks for none: the evaluation that
 // replaces that will (generic_sched.go, process).
 func TestFailureAndNoRoom(t *testing.T) {

@@ -264,7 +264,8 @@ var layers = []layer{
 	{
 		part: "scenarios/serve",
 		own: []string{
-			"cluster", "cluster/clientrpc", "cluster/httpapi", "cluster/telemetry", "internal/filelock", "internal/infile", "internal/nomadrpc", "internal/outfile", "nodesim", "scenarios", "scenarios/internal/scale",
+			"cluster", "cluster/clientrpc", "cluster/httpapi", "cluster/telemetry", "internal/filelock", "internal/infile", "internal/nomadrpc", "internal/outfile", "internal/redact",
+			"nodesim", "scenarios", "scenarios/internal/scale",
 			"scenarios/internal/actions", "scenarios/internal/agenda", "scenarios/internal/behaviours", "scenarios/internal/run", "scenarios/language",
 		},
 		reason: "a cluster that is served has no scenario: users of its listeners decide what happens, in the words of one",
@@ -282,7 +283,7 @@ var layers = []layer{
 		reason: "what a run will cost follows from its Spec and from how runs went",
 	},
 	{
-		part: "scenarios/record", own: []string{"cluster/apitypes", "cluster/rpc", "scenarios/language", "scenarios/internal/english"}, modules: []string{"github.com/hashicorp/nomad/api"},
+		part: "scenarios/record", own: []string{"cluster/apitypes", "cluster/rpc", "internal/redact", "scenarios/language", "scenarios/internal/english"}, modules: []string{"github.com/hashicorp/nomad/api"},
 		reason: "a recording is text, made of what a real cluster's API says; whoever runs it knows the rest",
 	},
 	{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"github.com/simctl/simctl/internal/redact"
 	"github.com/simctl/simctl/scenarios/internal/english"
 )
 
@@ -66,6 +67,7 @@ type recorder struct {
 // Take records a cluster. When ctx ends, it returns what it has seen, unless it has not even seen
 // all nodes and jobs.
 func Take(ctx context.Context, cfg Config) (*Recording, error) {
+	at := redact.Passwords(cfg.API.Address)
 	client, err := api.NewClient(cfg.API)
 	if err != nil {
 		return nil, oneLine(err)
@@ -73,10 +75,10 @@ func Take(ctx context.Context, cfg Config) (*Recording, error) {
 	r := &recorder{cfg: cfg, client: client, names: newNamer(cfg.HashNames), seen: newSeen()}
 	index, err := r.look(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read nodes and jobs from %s: %w", cfg.API.Address, oneLine(err))
+		return nil, fmt.Errorf("read nodes and jobs from %s: %w", at, oneLine(err))
 	}
 	if len(r.seen.nodes) == 0 {
-		return nil, fmt.Errorf("the cluster at %s has no nodes: there is nothing to record", cfg.API.Address)
+		return nil, fmt.Errorf("the cluster at %s has no nodes: there is nothing to record", at)
 	}
 	r.began = time.Now()
 	r.tell()
@@ -87,7 +89,7 @@ func Take(ctx context.Context, cfg Config) (*Recording, error) {
 		r.seen.lasted = time.Since(r.began)
 	}
 	if r.seen.up() == 0 {
-		return nil, fmt.Errorf("all nodes of the cluster at %s are down (%d): there is nothing to record", cfg.API.Address, len(r.seen.nodes))
+		return nil, fmt.Errorf("all nodes of the cluster at %s are down (%d): there is nothing to record", at, len(r.seen.nodes))
 	}
 	return r.seen.write(cfg.Name, r.names)
 }
@@ -105,4 +107,6 @@ func (r *recorder) tell() {
 }
 
 // oneLine returns an error of the API, which has several lines, in one.
-func oneLine(err error) error { return errors.New(strings.Join(strings.Fields(err.Error()), " ")) }
+func oneLine(err error) error {
+	return errors.New(redact.Passwords(strings.Join(strings.Fields(err.Error()), " ")))
+}

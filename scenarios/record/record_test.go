@@ -285,4 +285,10 @@ func TestNothingToRecord(t *testing.T) {
 	if _, err := Take(t.Context(), Config{API: &api.Config{Address: ts.URL, HttpClient: ts.Client()}}); err == nil || !strings.Contains(err.Error(), "read nodes and jobs from "+ts.URL) {
 		t.Errorf("nobody there: %v", err)
 	}
+	for _, userinfo := range []string{"user:secret@", "user:se/cret@", "user:se cret@"} {
+		address := strings.Replace(ts.URL, "//", "//"+userinfo, 1)
+		if _, err := Take(t.Context(), Config{API: &api.Config{Address: address}}); err == nil || strings.Contains(err.Error(), "cret") {
+			t.Errorf("nobody at %s: %v", address, err)
+		}
+	}
 }

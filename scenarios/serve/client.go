@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/simctl/simctl/internal/infile"
+	"github.com/simctl/simctl/internal/redact"
 )
 
 // RefusedError says why a served cluster did not take events: what is wrong with them.
@@ -29,9 +30,10 @@ func Send(ctx context.Context, address, token string, text []byte) (Status, erro
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
 	}
+	shown := redact.Passwords(address)
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(address, "/")+EventsPath, bytes.NewReader(text))
 	if err != nil {
-		return Status{}, &RefusedError{fmt.Sprintf("address %q: it must be the address of the HTTP API, such as http://127.0.0.1:4646", address)}
+		return Status{}, &RefusedError{fmt.Sprintf("address %q: it must be the address of the HTTP API, such as http://127.0.0.1:4646", shown)}
 	}
 	req.Header.Set("X-Nomad-Token", token)
 	resp, err := http.DefaultClient.Do(req)
@@ -41,7 +43,7 @@ func Send(ctx context.Context, address, token string, text []byte) (Status, erro
 	defer resp.Body.Close()
 	body, err := infile.ReadFrom(resp.Body, 64<<20)
 	if err != nil {
-		return Status{}, fmt.Errorf("read the answer of %s: %w", address, err)
+		return Status{}, fmt.Errorf("read the answer of %s: %w", shown, err)
 	}
 	said := cmp.Or(strings.TrimSpace(string(body)), resp.Status)
 	var of Status
@@ -49,7 +51,7 @@ func Send(ctx context.Context, address, token string, text []byte) (Status, erro
 	case resp.StatusCode == http.StatusBadRequest:
 		return of, &RefusedError{said}
 	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusOK && json.Unmarshal(body, &of) != nil:
-		return of, fmt.Errorf("what answers at %s is no simctl serve", address)
+		return of, fmt.Errorf("what answers at %s is no simctl serve", shown)
 	case resp.StatusCode != http.StatusOK:
 		return of, errors.New(said)
 	}

@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -150,5 +151,20 @@ func TestEventsOfStrangers(t *testing.T) {
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusForbidden {
 		t.Errorf("another site's page: %s", resp.Status)
+	}
+}
+
+// TestAddressesWithPasswords: no error shows one.
+func TestAddressesWithPasswords(t *testing.T) {
+	ts := httptest.NewServer(http.NotFoundHandler())
+	other := ts.Listener.Addr().String()
+	for _, address := range []string{"http://user:secret@" + other, "user:secret@" + other, "http://user:se/cret@" + other, "http://user:se cret@" + other} {
+		if _, err := Send(t.Context(), address, "", nil); err == nil || strings.Contains(err.Error(), "cret") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	ts.Close()
+	if _, err := Send(t.Context(), "user:secret@"+other, "", nil); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("nobody there: %v", err)
 	}
 }

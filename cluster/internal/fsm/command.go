@@ -67,10 +67,11 @@ type trailed interface{ trailer() *[]byte }
 // With returns the command that carries a request.
 func (e Entry[T]) With(req *T) Command { return Command{e.Type, req} }
 
-// Of returns the request that a command carries, if it is of this type.
+// Of returns the request that a command carries, if it is of this type: no other type has
+// requests like it.
 func (e Entry[T]) Of(c Command) (req *T, ok bool) {
 	req, ok = c.req.(*T)
-	return req, ok && c.Type == e.Type
+	return req, ok
 }
 
 func (t Type) String() string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -180,6 +181,13 @@ func TestRequestOfACommand(t *testing.T) {
 	}
 	if got, ok := NodeRegister.Of(c); ok {
 		t.Errorf("as another type it is %+v", got)
+	}
+	of := map[reflect.Type]string{}
+	for _, k := range kinds {
+		if k.request != nil && of[k.request] != "" {
+			t.Errorf("%s and %s share the request %v", of[k.request], k.name, k.request)
+		}
+		of[k.request] = k.name
 	}
 }
 

@@ -172,7 +172,7 @@ func start(t *testing.T, cfg config.Config) *Server {
 	t.Helper()
 	cfg.Servers, cfg.NumSchedulers = 1, 1
 	cfg = cfg.WithDefaults()
-	storage, err := raftnode.NewStorages("", false).New(Addr(0))
+	storage, err := raftnode.NewStorages(cfg.DataDir, false).New(Addr(0))
 	if err != nil {
 		t.Fatal(err)
 	}

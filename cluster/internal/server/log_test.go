@@ -41,8 +41,22 @@ func (s *sink) ID() string    { return "snapshot" }
 func (s *sink) Close() error  { return s.closed }
 func (s *sink) Cancel() error { s.canceled = true; return nil }
 
+// badSector loses what is read first.
+type badSector struct {
+	io.Reader
+	err error
+}
+
+func (b *badSector) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.err != nil {
+		n, err, b.err = 0, b.err, nil
+	}
+	return n, err
+}
+
 // TestSnapshotsThatBreak: one that cannot be written is canceled, one that cannot be closed is an
-// error, and one that ends early is none.
+// error, and one that ends early, or whose times are lost, is none.
 func TestSnapshotsThatBreak(t *testing.T) {
 	s := New(&Shared{Config: &config.Config{}}, Options{Storage: &raftnode.Storage{}})
 	s.store, s.times = state.New(), fsm.NewTimeTable(time.Minute)
@@ -71,6 +85,13 @@ func TestSnapshotsThatBreak(t *testing.T) {
 		if err := m.Restore(io.NopCloser(bytes.NewReader(whole.Bytes()[:n]))); err == nil {
 			t.Errorf("%d of %d bytes were restored", n, whole.Len())
 		}
+	}
+	noTimes := &sink{room: 1 << 20}
+	if err := (&machineSnapshot{s.Snapshot(), fsm.NewTimeTable(time.Minute)}).Persist(noTimes); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Restore(io.NopCloser(&badSector{noTimes, bad})); !errors.Is(err, bad) {
+		t.Errorf("a snapshot whose table of times cannot be read: %v", err)
 	}
 	dir := t.TempDir()
 	onDisk, err := raftnode.NewStorages(dir, false).New("n")

@@ -74,35 +74,43 @@ func TestOverlookedPlans(t *testing.T) {
 }
 
 // TestStateThatDoesNotCome: a plan whose turn comes when the one before it has ended is verified, but if the
-// server's state does not reach that one in time the plan fails, and is not written.
+// server's state does not reach that one in time the plan fails, and is not written. An applier that keeps
+// its state does not wait for that.
 func TestStateThatDoesNotCome(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		s := alone(t, config.Config{Seed: 1, GC: noCollection})
-		err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
-			return errors.Join(tx.UpsertNode(&rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady}), tx.UpsertJob(jobOf("batch")))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		before := make(chan uint64)
-		a := &planApplier{srv: s, base: leader.NewPlanBase(s.cfg.Habits, s.cfg.Design), underWay: []chan uint64{before}}
-		a.base.Snap = s.Snapshot()
-		if err := a.base.Send(s.AppliedIndex(), &state.PlanResults{}); err != nil {
-			t.Fatal(err)
-		}
-		time.AfterFunc(time.Second, func() { before <- s.store.Index() + 1000 })
-		var queue leader.PlanQueue
-		queue.SetEnabled(true)
-		placed := allocOf("batch", "placed", rpc.AllocClientPending)
-		p, err := queue.Enqueue(&scheduler.Plan{EvalID: "e", Job: jobOf("batch"), NodeAllocation: map[string][]*rpc.Allocation{"n": {placed}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		err = a.apply(t.Context(), p)
-		a.waits.Wait()
-		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != time.Second+planSnapshotTimeout || s.Snapshot().AllocByID("placed") != nil {
-			t.Errorf("after %v: %v; the plan is written: %v", took, err, s.Snapshot().AllocByID("placed") != nil)
-		}
+		stateThatDoesNotCome(t, false, time.Second+planSnapshotTimeout, context.DeadlineExceeded)
 	})
+	virtualtest.Test(t, func(t *testing.T) { stateThatDoesNotCome(t, true, time.Second, nil) })
+}
+
+func stateThatDoesNotCome(t *testing.T, keeps bool, wait time.Duration, failure error) {
+	s := alone(t, config.Config{Seed: 1, GC: noCollection, Habits: config.Habits{KeptSnapshot: keeps}})
+	err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
+		return errors.Join(tx.UpsertNode(&rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady}), tx.UpsertJob(jobOf("batch")),
+			tx.UpsertEvals(&broker.Evaluation{ID: "e", Namespace: rpc.DefaultNamespace, JobID: "job", Status: broker.StatusPending}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := make(chan uint64)
+	a := &planApplier{srv: s, base: leader.NewPlanBase(s.cfg.Habits, s.cfg.Design), underWay: []chan uint64{before}}
+	a.base.Snap = s.Snapshot()
+	if err := a.base.Send(s.AppliedIndex(), &state.PlanResults{}); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(time.Second, func() { before <- s.store.Index() + 1000 })
+	var queue leader.PlanQueue
+	queue.SetEnabled(true)
+	placed := allocOf("batch", "placed", rpc.AllocClientPending)
+	p, err := queue.Enqueue(&scheduler.Plan{EvalID: "e", Job: jobOf("batch"), NodeAllocation: map[string][]*rpc.Allocation{"n": {placed}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	err = a.apply(t.Context(), p)
+	took := time.Since(began).Truncate(time.Second)
+	a.waits.Wait()
+	if written := s.Snapshot().AllocByID("placed") != nil; !errors.Is(err, failure) || took != wait || written != (failure == nil) {
+		t.Errorf("keeps its state %v: after %v: %v; the plan is written: %v", keeps, took, err, written)
+	}
 }

@@ -191,10 +191,7 @@ func (s *Server) Stop() error {
 	s.updates.Wait()
 	s.evalUpdates.Wait()
 	s.downs.Wait()
-	if cerr := s.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
+	if err := errors.Join(err, s.Close()); err != nil {
 		return fmt.Errorf("stop %s: %w", s.addr, err)
 	}
 	return nil

@@ -27,8 +27,10 @@ func (c Child) died(state *os.ProcessState, result bool, why error, said string)
 // outOfMemory reports whether a process ended for lack of memory: the Go runtime says so, and
 // the kernel kills, which nobody else does but a user.
 func outOfMemory(state *os.ProcessState, said string) bool {
-	if strings.Contains(said, "fatal error: runtime: out of memory") || strings.Contains(said, "fatal error: runtime: cannot allocate memory") {
-		return true
+	for _, fatal := range []string{"fatal error: out of memory", "fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory"} {
+		if strings.Contains(said, fatal) {
+			return true
+		}
 	}
 	return strings.HasPrefix(state.String(), "signal: killed")
 }
