@@ -131,7 +131,8 @@ func restoredBacklog(l *lab) {
 		l.gauge("broker_total_cancelable"))
 	l.end(l.take("service"), ack)
 	time.Sleep(2 * time.Second)
-	l.say("after its first ack: pending in the state: %d; in its broker: %.0f, of which %.0f are shed", l.pending(), l.waiting(), l.gauge("broker_total_cancelable"))
+	l.say("after its first ack: pending in the state: %d; in its broker: %.0f, of which %.0f are shed", l.pending(), l.waiting(),
+		l.gauge("broker_total_cancelable"))
 }
 
 // waiting is how many evaluations the broker has.
