@@ -71,7 +71,7 @@ func TestWrite(t *testing.T) {
 	}
 	last := 0
 	for _, want := range []string{
-		"| `legacy` | 9,000 | 0:02.0 | 0:03.0 | – | – | 9,000 | 0:02.0 | 250 ms | 42 | 9,007 | yes | – |",
+		"| `legacy` | 9,000 | 0:02.0 | 0:03.0 | – | – | 9,000 | 0:02.0 | 0:03.0 | 250 ms | 42 | 9,007 | yes | – |",
 		"| `shedding` | 2,000 |",
 		"| `+skip-queued` | 1,000 |",
 		"| not in failover-mid-drain |",
@@ -119,7 +119,7 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := "| `+up-only` | 1,500 | 0:02.0 | 0:03.0 | – | – | – | – | – | 42 | 1,507 | yes | allocations"
+	row := "| `+up-only` | 1,500 | 0:02.0 | 0:03.0 | – | – | – | – | – | – | 42 | 1,507 | yes | allocations"
 	if lines := slices.DeleteFunc(strings.SplitAfter(string(again), "\n"), func(l string) bool { return strings.HasPrefix(l, row) }); strings.Join(lines, "") != got {
 		t.Errorf("with another row, which begins with %q, the page was\n%sand is\n%s", row, got, again)
 	}
@@ -143,8 +143,8 @@ func TestWrite(t *testing.T) {
 }
 
 const table20 = "\nnodes=20 · seed 1 · virtual time · " + tableLead + header + `
-|---|---|---|---|---|---|---|---|---|---|---|---|---|
-` + "| `legacy` | 95,000 | 0:02.0 | 0:03.0 | – | – | – | – | – | 42 | 95,007 | yes | – |\n"
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+` + "| `legacy` | 95,000 | 0:02.0 | 0:03.0 | – | – | – | – | – | – | 42 | 95,007 | yes | – |\n"
 
 // TestPipelines: what a ramp's Results say of each depth is in the page, before the mend and after it.
 func TestPipelines(t *testing.T) {
