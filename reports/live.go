@@ -94,16 +94,15 @@ func (l *Live) Frame(opts TableOptions) string {
 // liveColors returns codes of a terminal's 256 colours: those closest to the runs' colours in
 // charts.
 func liveColors(names []string) []string {
-	codes := map[string]string{
-		figure.Hex(figure.Vermillion): "166", figure.Hex(figure.Blue): "32", figure.Hex(figure.Green): "36", figure.Hex(figure.Purple): "175", figure.Hex(figure.Orange): "178", figure.Hex(figure.Sky): "74", figure.Hex(figure.Grey): "247",
+	level := func(v uint8) int { // of 0, 95, 135, 175, 215 and 255
+		if v < 115 {
+			return min(int(v)/48, 1)
+		}
+		return int(v-35) / 40
 	}
 	var out []string
 	for _, c := range figure.RunColors(names) {
-		code, ok := codes[figure.Hex(c)]
-		if !ok { // one of many shades
-			code = codes[figure.Hex(figure.Grey)]
-		}
-		out = append(out, "38;5;"+code)
+		out = append(out, fmt.Sprintf("38;5;%d", 16+36*level(c.R)+6*level(c.G)+level(c.B)))
 	}
 	return out
 }

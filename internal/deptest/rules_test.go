@@ -347,6 +347,10 @@ var layers = []layer{
 		reason: "the page of validation is made the way simctl validate makes a report",
 	},
 	{
+		part: "internal/realfindings", own: []string{"internal/nomadproc", "internal/nomadrpc", "internal/uuid"}, modules: []string{"github.com/hashicorp/nomad/api"},
+		reason: "real servers are tried without anything that is simulated",
+	},
+	{
 		part: "internal/designdocs", own: []string{"internal/madeby", "scenarios/designs", "reports/figure", "reports/wording", "metrics"},
 		reason: "the comparison of designs is made of Results, whoever ran them",
 	},

@@ -54,7 +54,7 @@ func write(dir string, from []string) error {
 		return err
 	}
 	tables := readTables(string(text))
-	for i, results := range from {
+	for _, results := range from {
 		c, err := load(results)
 		if err != nil {
 			return err
@@ -63,10 +63,10 @@ func write(dir string, from []string) error {
 		if at < 0 {
 			at, tables = len(tables), append(tables, &table{settings(c), map[string][]string{}})
 		}
-		if tables[at].update(c); i > 0 {
-			continue // the charts are of the first
+		if tables[at].update(c); at > 0 {
+			continue // the charts are of the first table
 		}
-		if err := draw(dir, c); err != nil {
+		if err := draw(dir, c, tables[at].brokers()); err != nil {
 			return err
 		}
 	}
@@ -139,22 +139,24 @@ func load(dir string) (compared, error) {
 	return c, nil
 }
 
-// draw draws the trade-off of all brokers in the storm, and the log of each design beside those of
-// legacy and shedding.
-func draw(dir string, c compared) error {
+// draw draws the trade-off of all brokers of a table in the storm, if all have been run, and the log of
+// each design that has been beside those of legacy and shedding.
+func draw(dir string, c compared, brokers []string) error {
 	for _, broker := range []string{"legacy", "shedding"} {
 		if c[storm][broker] == nil {
 			return fmt.Errorf("there is no Result of %s in %s to draw beside others: run make designs", broker, storm)
 		}
 	}
-	var all []*metrics.Result
-	for _, broker := range slices.Sorted(maps.Keys(c[storm])) {
-		if !strings.Contains(broker, "+") || strings.Count(broker, "+") == 1 && c.tells(broker) {
-			all = append(all, c[storm][broker])
+	if !slices.ContainsFunc(brokers, func(name string) bool { return c[storm][long(name)] == nil }) {
+		var all []*metrics.Result
+		for _, broker := range slices.Sorted(maps.Keys(c[storm])) {
+			if !strings.Contains(broker, "+") || strings.Count(broker, "+") == 1 && c.tells(broker) {
+				all = append(all, c[storm][broker])
+			}
 		}
-	}
-	if err := madeby.Chart(dir, "pareto", "pareto", all); err != nil {
-		return err
+		if err := madeby.Chart(dir, "pareto", "pareto", all); err != nil {
+			return err
+		}
 	}
 	for _, d := range designs.All() {
 		if r := c[storm][d.Broker()]; r != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,12 +14,12 @@ import (
 )
 
 // result writes the Result of a run that never took place.
-func result(t *testing.T, dir, scenario, broker string, entries uint64, ok bool) {
+func result(t *testing.T, dir, scenario, broker string, nodes int, entries uint64, ok bool) {
 	t.Helper()
 	ph := metrics.Phase{Name: map[string]string{storm: "storm", flapping: "flap", failover: "drain"}[scenario], EndS: 10, RaftEntries: entries, EvalsProcessed: 1,
 		QueueEmptyS: 2, RecoveryS: 3, RaftEntriesByType: map[string]uint64{}, EvalsByStatus: map[string]uint64{"complete": 7, "canceled": entries}}
 	r := &metrics.Result{
-		Schema: metrics.Schema, Run: metrics.Run{Scenario: scenario, Broker: broker, Clock: "virtual", Seed: 1, Params: map[string]any{"nodes": 10}},
+		Schema: metrics.Schema, Run: metrics.Run{Scenario: scenario, Broker: broker, Clock: "virtual", Seed: 1, Params: map[string]any{"nodes": nodes}},
 		Phases: []metrics.Phase{ph}, Totals: metrics.Totals([]metrics.Phase{ph}),
 		Series: []metrics.Series{
 			{Name: metrics.SeriesPending, Unit: "evaluations", AtS: []float64{0, 5}, Value: []float64{1, 40}},
@@ -41,10 +42,10 @@ func result(t *testing.T, dir, scenario, broker string, entries uint64, ok bool)
 func TestWrite(t *testing.T) {
 	dir, results := t.TempDir(), t.TempDir()
 	for _, scenario := range []string{storm, failover} {
-		result(t, results, scenario, "shedding", 2000, true)
-		result(t, results, scenario, "legacy", 9000, true)
-		result(t, results, scenario, "work-queue", 500, true)
-		result(t, results, scenario, "shedding+skip-queued", 1000, scenario != failover)
+		result(t, results, scenario, "shedding", 10, 2000, true)
+		result(t, results, scenario, "legacy", 10, 9000, true)
+		result(t, results, scenario, "work-queue", 10, 500, true)
+		result(t, results, scenario, "shedding+skip-queued", 10, 1000, scenario != failover)
 	}
 	page := filepath.Join(dir, "README.md")
 	begin, end := madeby.Lines("designs")
@@ -70,7 +71,7 @@ func TestWrite(t *testing.T) {
 	}
 	last := 0
 	for _, want := range []string{
-		"| `legacy` | 9,000 | 0:02.0 | 0:03.0 | – | – | 9,000 | 0:02.0 | 250 ms | 42 | 9,007 | yes | – |",
+		"| `legacy` | 9,000 | 0:02.0 | 0:03.0 | – | – | 9,000 | 0:02.0 | 0:03.0 | 250 ms | 42 | 9,007 | yes | – |",
 		"| `shedding` | 2,000 |",
 		"| `+skip-queued` | 1,000 |",
 		"| not in failover-mid-drain |",
@@ -82,10 +83,26 @@ func TestWrite(t *testing.T) {
 		}
 		last = at
 	}
-	for _, name := range []string{"pareto.png", "work-queue.png"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+	charts := map[string][]byte{"pareto.png": nil, "work-queue.png": nil, "skip-queued.png": nil}
+	for name := range charts {
+		if charts[name], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
+	}
+
+	// A broker is run by itself at another size: it gets a row, and the charts stay.
+	larger := t.TempDir()
+	result(t, larger, storm, "legacy", 20, 95000, true)
+	if err := write(dir, []string{larger}); err != nil {
+		t.Fatal(err)
+	}
+	text, err = os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := got
+	if got = string(text); strings.Replace(got, table20, "", 1) != before {
+		t.Errorf("with a row at another size the page is\n%s, and was\n%s", got, before)
 	}
 
 	// Another design is run by itself, with the brokers that it is compared with.
@@ -94,7 +111,7 @@ func TestWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	result(t, results, storm, "shedding+up-only", 1500, true)
+	result(t, results, storm, "shedding+up-only", 10, 1500, true)
 	if err := write(dir, []string{results}); err != nil {
 		t.Fatal(err)
 	}
@@ -102,13 +119,19 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := "| `+up-only` | 1,500 | 0:02.0 | 0:03.0 | – | – | – | – | – | 42 | 1,507 | yes | allocations"
+	row := "| `+up-only` | 1,500 | 0:02.0 | 0:03.0 | – | – | – | – | – | – | 42 | 1,507 | yes | allocations"
 	if lines := slices.DeleteFunc(strings.SplitAfter(string(again), "\n"), func(l string) bool { return strings.HasPrefix(l, row) }); strings.Join(lines, "") != got {
 		t.Errorf("with another row, which begins with %q, the page was\n%sand is\n%s", row, got, again)
 	}
 	own, err := os.ReadFile(filepath.Join(dir, "up-only.md"))
 	if err != nil || !strings.Contains(string(own), row) || !strings.Contains(string(own), "| `legacy` |") || strings.Contains(string(own), "work-queue") {
 		t.Errorf("%v; the page of the design is\n%s", err, own)
+	}
+
+	for name, before := range charts {
+		if after, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Equal(after, before) {
+			t.Errorf("%v; runs of less than all brokers change %s", err, name)
+		}
 	}
 
 	if err := os.Remove(filepath.Join(results, storm, "legacy.json")); err != nil {
@@ -118,6 +141,10 @@ func TestWrite(t *testing.T) {
 		t.Errorf("a Result is missing, but the error is %v", err)
 	}
 }
+
+const table20 = "\nnodes=20 · seed 1 · virtual time · " + tableLead + header + `
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+` + "| `legacy` | 95,000 | 0:02.0 | 0:03.0 | – | – | – | – | – | – | 42 | 95,007 | yes | – |\n"
 
 // TestPipelines: what a ramp's Results say of each depth is in the page, before the mend and after it.
 func TestPipelines(t *testing.T) {

@@ -20,17 +20,18 @@ type table struct {
 	rows     map[string][]string
 }
 
-const header = "| broker | storm: entries | queue empty | recovered | flapping: entries | p99 of a decision | failover: entries | queue empty | p99 of a decision | evaluations held, at most | in state at the end | checks | what it costs |"
+const header = "| broker | storm: entries | queue empty | recovered | flapping: entries | p99 of a decision " +
+	"| failover: entries | queue empty | recovered | p99 of a decision | evaluations held, at most | in state at the end | checks | what it costs |"
 
 // Columns after the broker's.
 const (
 	stormColumn    = 0
 	flappingColumn = 3
 	failoverColumn = 5
-	heldColumn     = 8
-	keptColumn     = 9
-	checksColumn   = 10
-	columns        = 11
+	heldColumn     = 9
+	keptColumn     = 10
+	checksColumn   = 11
+	columns        = 12
 )
 
 // settings says what the runs have in common.
@@ -75,11 +76,12 @@ func (t *table) update(c compared) {
 		switch r.Run.Scenario {
 		case storm:
 			wave := r.Phase("storm")
-			row[stormColumn], row[stormColumn+1], row[stormColumn+2] = grouped(wave.RaftEntries), wording.Clock(wave.QueueEmptyS), wording.Clock(wave.RecoveryS)
+			copy(row[stormColumn:], []string{grouped(wave.RaftEntries), wording.Clock(wave.QueueEmptyS), wording.Clock(wave.RecoveryS)})
 		case flapping:
-			row[flappingColumn], row[flappingColumn+1] = grouped(r.Totals.RaftEntries), staleness(r)
+			copy(row[flappingColumn:], []string{grouped(r.Totals.RaftEntries), staleness(r)})
 		case failover:
-			row[failoverColumn], row[failoverColumn+1], row[failoverColumn+2] = grouped(r.Totals.RaftEntries), wording.Clock(r.Phase("drain").QueueEmptyS), staleness(r)
+			drain := r.Phase("drain")
+			copy(row[failoverColumn:], []string{grouped(r.Totals.RaftEntries), wording.Clock(drain.QueueEmptyS), wording.Clock(drain.RecoveryS), staleness(r)})
 		}
 		// What other runs held, and what failed in them, may not be here to be read again.
 		row[heldColumn] = wording.Grouped(max(held(r), float64(number(row[heldColumn]))))

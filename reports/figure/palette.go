@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// The colours are those of Okabe and Ito, which people with any kind of colour vision can
-// tell apart. Two belong to the runs alone: vermillion is always the old design, blue the
-// new one.
+// Most colours are those of Okabe and Ito, which people with any kind of colour vision can
+// tell apart. Two of them belong to runs alone: vermillion is always the old design, blue the
+// new one. The other six are for what charts show of a run.
 var (
 	Vermillion = RGB(0xd5, 0x5e, 0x00)
 	Blue       = RGB(0x00, 0x72, 0xb2)
@@ -18,7 +18,15 @@ var (
 	Yellow     = RGB(0xf0, 0xe4, 0x42)
 	Purple     = RGB(0xcc, 0x79, 0xa7)
 	Grey       = RGB(0x9a, 0x9a, 0x9a)
-	Black      = RGB(0, 0, 0)
+
+	// These are of further runs. They stand out from all of the above, also without red, green
+	// or blue, and from paper that is white or dark.
+	violet = RGB(0x99, 0x11, 0xff)
+	brown  = RGB(0x99, 0x55, 0x22)
+	plum   = RGB(0xaa, 0x33, 0x77)
+	moss   = RGB(0x55, 0x66, 0x44)
+	rose   = RGB(0xff, 0x22, 0x66)
+	indigo = RGB(0x66, 0x44, 0xcc)
 
 	Ink   = RGB(0x22, 0x22, 0x22) // text
 	faint = RGB(0x66, 0x66, 0x66) // secondary text, axes
@@ -60,7 +68,7 @@ func Hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c
 // have shades of its colour. If all runs have one broker, the first counts as the old design
 // and the second as the new one.
 func RunColors(runs []string) []color.NRGBA {
-	more := []color.NRGBA{Green, Purple, Orange, Sky, Grey, Black}
+	more := []color.NRGBA{violet, brown, plum, moss, rose, indigo}
 	var brokers []string // each once, in order
 	count := map[string]int{}
 	for _, b := range runs {

@@ -19,14 +19,17 @@ func TestRunColors(t *testing.T) {
 		{"legacy other", []color.NRGBA{Vermillion, Blue}},
 		{"other shedding", []color.NRGBA{Vermillion, Blue}},
 		{"shedding shedding", []color.NRGBA{Vermillion, Blue}},
-		{"legacy third shedding", []color.NRGBA{Vermillion, Green, Blue}},
+		{"legacy third shedding", []color.NRGBA{Vermillion, violet, Blue}},
 		{"shedding legacy shedding", []color.NRGBA{Blue, Vermillion, shade(Blue, 1, 2)}},
 		{"legacy third third", []color.NRGBA{Vermillion, Blue, shade(Blue, 1, 2)}},
-		{"shedding shedding shedding", []color.NRGBA{Vermillion, Blue, Green}},
-		{"a b c d e f g h", []color.NRGBA{Vermillion, Blue, Green, Purple, Orange, Sky, Grey, Black}},
+		{"shedding shedding shedding", []color.NRGBA{Vermillion, Blue, violet}},
+		{"a b c d e f g h", []color.NRGBA{Vermillion, Blue, violet, brown, plum, moss, rose, indigo}},
 	} {
 		if n := len(tt.want); kindsOf(tt.want) != n {
 			t.Errorf("%s: two runs share a colour", tt.brokers)
+		}
+		if parts := []color.NRGBA{Orange, Sky, Green, Yellow, Purple, Grey}; kindsOf(append(parts, tt.want...)) != len(parts)+len(tt.want) {
+			t.Errorf("%s: a run has the colour of a part of runs", tt.brokers)
 		}
 		if got := RunColors(strings.Fields(tt.brokers)); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.brokers, got, tt.want)

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"github.com/simctl/simctl/internal/nomadproc"
+	"github.com/simctl/simctl/internal/nomadrpc"
+	"github.com/simctl/simctl/internal/uuid"
+)
+
+// lab is a cluster without workers, and who works in it. Its methods panic with a failure if they fail:
+// nothing is left to be tried then.
+type lab struct {
+	*nomadproc.Cluster
+	ctx context.Context
+	api *api.Client // of the server that is talked to, and so is rpc
+	rpc *nomadrpc.Session
+	at  int // its number
+}
+
+type failure struct{ error }
+
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+func (l *lab) say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+// dial talks to another server from here on.
+func (l *lab) dial(server int) {
+	if l.rpc != nil {
+		l.rpc.Close()
+	}
+	var err error
+	l.at = server
+	l.api, err = api.NewClient(&api.Config{Address: "http://" + l.Servers[server].HTTP})
+	check(err)
+	l.rpc, err = nomadrpc.Dial(l.ctx, l.Servers[server].RPC, nomadrpc.DialConfig{})
+	check(err)
+}
+
+// await waits until something is so, and returns how long that took.
+func (l *lab) await(what string, limit time.Duration, so func() bool) time.Duration {
+	begin := time.Now()
+	for !so() {
+		if time.Since(begin) > limit {
+			check(fmt.Errorf("%s is not so after %v", what, limit))
+		}
+		select {
+		case <-l.ctx.Done():
+			check(l.ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return time.Since(begin)
+}
+
+// each calls f with 0 to n-1, several at a time.
+func each(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	failed := make(chan any, n)
+	for range 16 {
+		wg.Go(func() {
+			for i := range next {
+				func() {
+					defer func() {
+						if r := recover(); r != nil {
+							failed <- r
+						}
+					}()
+					f(i)
+				}()
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	if len(failed) > 0 {
+		panic(<-failed)
+	}
+}
+
+// group and task are the names of the only ones that a job has, and memoryMB is what it asks for.
+const (
+	group    = "g"
+	task     = "t"
+	memoryMB = 100
+)
+
+// register registers a job of one allocation.
+func (l *lab) register(id, kind string, priority int) {
+	job := api.NewServiceJob(id, id, "global", priority)
+	job.Type = &kind
+	t := api.NewTask(task, "mock_driver").Require(&api.Resources{CPU: new(10), MemoryMB: new(memoryMB)})
+	job.AddDatacenter("dc1").AddTaskGroup(api.NewTaskGroup(group, 1).AddTask(t))
+	_, _, err := l.api.Jobs().Register(job, nil)
+	check(err)
+}
+
+// work is an evaluation that a worker has.
+type work struct {
+	ID, JobID   string
+	Priority    int
+	Status      string
+	ModifyIndex uint64
+	token       string
+}
+
+// take has a worker ask for an evaluation of these types. It fails if there is none for half a minute.
+func (l *lab) take(kinds ...string) work {
+	var answer struct {
+		Eval  *work
+		Token string
+		nomadrpc.QueryMeta
+	}
+	begin := time.Now()
+	for answer.Eval == nil {
+		if time.Since(begin) > 30*time.Second {
+			check(fmt.Errorf("no evaluation of type %v in half a minute", kinds))
+		}
+		check(l.rpc.Call(l.ctx, "Eval.Dequeue", &struct {
+			Schedulers       []string
+			SchedulerVersion uint16
+			Timeout          time.Duration
+			nomadrpc.WriteRequest
+		}{kinds, 1, time.Second, global}, &answer))
+	}
+	answer.Eval.token = answer.Token
+	return *answer.Eval
+}
+
+var global = nomadrpc.WriteRequest{Region: "global"}
+
+// end has a worker acknowledge an evaluation, or give it back.
+func (l *lab) end(w work, method string) {
+	check(l.rpc.Call(l.ctx, method, &struct {
+		EvalID, Token string
+		nomadrpc.WriteRequest
+	}{w.ID, w.token, global}, &nomadrpc.GenericResponse{}))
+}
+
+const (
+	ack  = "Eval.Ack"
+	nack = "Eval.Nack"
+)
+
+// node registers a node with room for so many allocations, and makes it ready.
+func (l *lab) node(name string, room int) *nomadrpc.Node {
+	id := func() string { return uuid.Random(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
+	n := &nomadrpc.Node{
+		ID: id(), SecretID: id(), Name: name, Datacenter: "dc1", NodePool: "default", Status: "initializing", Attributes: map[string]string{"kernel.name": "linux"},
+		NodeResources: &nomadrpc.NodeResources{
+			Cpu: nomadrpc.NodeCPUResources{CpuShares: 100_000, TotalCpuCores: 40}, Memory: nomadrpc.NodeMemoryResources{MemoryMB: int64(room * memoryMB)},
+			Disk: nomadrpc.NodeDiskResources{DiskMB: 1 << 20},
+		},
+	}
+	check(l.rpc.Call(l.ctx, "Node.Register", &nomadrpc.NodeRegisterRequest{Node: n, WriteRequest: global}, &nomadrpc.NodeUpdateResponse{}))
+	l.status(n, "ready")
+	return n
+}
+
+// status has a node become ready or down.
+func (l *lab) status(n *nomadrpc.Node, status string) {
+	w := global
+	w.AuthToken = n.SecretID
+	check(l.rpc.Call(l.ctx, "Node.UpdateStatus", &nomadrpc.NodeUpdateStatusRequest{NodeID: n.ID, Status: status, WriteRequest: w}, &nomadrpc.NodeUpdateResponse{}))
+}
+
+// planned is what came of a plan.
+type planned struct {
+	NodeAllocation           map[string][]*nomadrpc.Allocation
+	RefreshIndex, AllocIndex uint64
+}
+
+// String says what came of it in words.
+func (p planned) String() string {
+	if len(p.NodeAllocation) == 0 {
+		return fmt.Sprintf("refused, to be made again from index %d on", p.RefreshIndex)
+	}
+	return fmt.Sprintf("written at index %d", p.AllocIndex)
+}
+
+// plan has a worker submit a plan that places its evaluation's job n times on a node.
+func (l *lab) plan(w work, on *nomadrpc.Node, n int) (planned, error) {
+	type jobInfo struct{ Namespace, ID string }
+	p := struct {
+		EvalID, EvalToken string
+		Priority          int
+		Job               *nomadrpc.Job
+		JobInfo           *jobInfo // since 1.11.2, in place of Job
+		NodeAllocation    map[string][]*nomadrpc.Allocation
+		SnapshotIndex     uint64
+	}{EvalID: w.ID, EvalToken: w.token, Priority: w.Priority, SnapshotIndex: w.ModifyIndex}
+	if p.JobInfo = (&jobInfo{"default", w.JobID}); strings.HasPrefix(l.Version, "1.") {
+		p.JobInfo = nil
+		p.Job = &nomadrpc.Job{
+			Region: "global", Namespace: "default", ID: w.JobID, Name: w.JobID, Type: "service", Priority: w.Priority, Datacenters: []string{"dc1"},
+			TaskGroups: []*nomadrpc.TaskGroup{{Name: group, Count: 1, Tasks: []*nomadrpc.Task{{Name: task, Driver: "mock_driver"}}}},
+		}
+	}
+	for i := range n {
+		p.NodeAllocation = map[string][]*nomadrpc.Allocation{on.ID: append(p.NodeAllocation[on.ID], &nomadrpc.Allocation{
+			ID: uuid.Random(rand.NewPCG(rand.Uint64(), rand.Uint64())), Namespace: "default", EvalID: w.ID, Name: fmt.Sprintf("%s.%s[%d]", w.JobID, group, i),
+			NodeID: on.ID, NodeName: on.Name, JobID: w.JobID, TaskGroup: group, DesiredStatus: "run", ClientStatus: "pending",
+			AllocatedResources: &nomadrpc.AllocatedResources{Tasks: map[string]*nomadrpc.AllocatedTaskResources{
+				task: {Cpu: nomadrpc.AllocatedCPUResources{CpuShares: 10}, Memory: nomadrpc.AllocatedMemoryResources{MemoryMB: memoryMB}},
+			}},
+		})}
+	}
+	var answer struct {
+		Result planned
+		nomadrpc.WriteMeta
+	}
+	err := l.rpc.Call(l.ctx, "Plan.Submit", &struct {
+		Plan any
+		nomadrpc.WriteRequest
+	}{p, global}, &answer)
+	return answer.Result, err
+}
+
+// running returns the names of the allocations that should run on a node.
+func (l *lab) running(n *nomadrpc.Node) (names []string) {
+	allocs, _, err := l.api.Nodes().Allocations(n.ID, nil)
+	check(err)
+	for _, a := range allocs {
+		if a.DesiredStatus == "run" {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// gauge returns a figure of the server's, by its name for Prometheus without "nomad_nomad_"; zero if there is
+// none. Figures of several labels are added up.
+func (l *lab) gauge(name string) (sum float64) {
+	resp, err := http.Get("http://" + l.Servers[l.at].HTTP + "/v1/metrics?format=prometheus")
+	check(err)
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		if rest, ok := strings.CutPrefix(lines.Text(), "nomad_nomad_"+name); ok && strings.ContainsAny(rest[:1], "{ ") {
+			v, err := strconv.ParseFloat(rest[strings.LastIndexByte(rest, ' ')+1:], 64)
+			check(err)
+			sum += v
+		}
+	}
+	check(lines.Err())
+	return sum
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/internal/nomadrpc"
+)
+
+// crowd registers n jobs and has a worker take the evaluation of each.
+func (l *lab) crowd(n int) []work {
+	each(n, func(i int) { l.register(fmt.Sprint("crowd-", i), "service", 50) })
+	var all []work
+	for range n {
+		all = append(all, l.take("service"))
+	}
+	return all
+}
+
+// flood has the workers of a crowd submit their plans, all at once, so that plans keep coming. Wait returns
+// when all are written.
+func (l *lab) flood(all []work) (wait func()) {
+	wide := l.node("wide", len(all))
+	var wg sync.WaitGroup
+	begin := time.Now()
+	failed := make(chan error, len(all))
+	for _, w := range all {
+		wg.Go(func() {
+			if _, err := l.plan(w, wide, 1); err != nil {
+				failed <- err
+			}
+		})
+	}
+	time.Sleep(100 * time.Millisecond)
+	return func() {
+		wg.Wait()
+		l.say("%d other plans took %.1f s, and %d failed", len(all), time.Since(begin).Seconds(), len(failed))
+	}
+}
+
+// said is what a worker hears of its plan.
+func said(p planned, err error) string {
+	if err != nil {
+		return "failed: " + err.Error()
+	}
+	return p.String()
+}
+
+// overfilledNodes: while plans keep coming two jobs are registered, each of which fills a node.
+func overfilledNodes(l *lab) {
+	small := l.node("small", 2)
+	wait := l.flood(l.crowd(1000))
+	for _, job := range []string{"a", "b"} {
+		l.register(job, "service", 100)
+		w := l.take("service")
+		l.say("the plan of %s: %s", job, said(l.plan(w, small, 2)))
+	}
+	wait()
+	l.say("on the node with room for 2: %v", l.running(small))
+}
+
+// staleVerification: while plans keep coming a node goes down, and then a plan for it comes.
+func staleVerification(l *lab) {
+	node := l.node("leaves", 2)
+	crowd := l.crowd(1000)
+	l.register("a", "service", 100)
+	w := l.take("service")
+	wait := l.flood(crowd)
+	l.status(node, "down")
+	p, err := l.plan(w, node, 1)
+	l.say("the plan after the node was down: %s", said(p, err))
+	wait()
+	l.end(w, ack)
+	found, _, err := l.api.Nodes().Info(node.ID, nil)
+	check(err)
+	evals, _, err := l.api.Jobs().Evaluations("a", nil)
+	check(err)
+	l.say("the node is %s, and should run %v; the job has %d evaluations", found.Status, l.running(node), len(evals))
+}
+
+// nackedPlan: a worker gives an evaluation back while its plan is in the queue, and another plans, too.
+func nackedPlan(l *lab) {
+	node := l.node("node", 10)
+	crowd := l.crowd(1000)
+	l.register("a", "service", 10) // after all others
+	first := l.take("service")
+	wait := l.flood(crowd)
+	plans := make(chan string, 2)
+	submit := func(name string, w work) {
+		go func() { plans <- name + " plan: " + said(l.plan(w, node, 1)) }()
+		time.Sleep(200 * time.Millisecond)
+	}
+	submit("first", first)
+	l.end(first, nack)
+	submit("second", l.take("service"))
+	l.say("%s\n%s", <-plans, <-plans)
+	wait()
+	l.say("of a job of one allocation should run: %v", l.running(node))
+}
+
+// refusedAgain: two plans come at once for a node with room for one, while others write to the log.
+func refusedAgain(l *lab) {
+	const pairs = 200
+	var nodes []*nomadrpc.Node
+	for i := range pairs {
+		nodes = append(nodes, l.node(fmt.Sprint("node-", i), 1))
+	}
+	all := l.crowd(2 * pairs)
+	done := make(chan struct{})
+	var writers sync.WaitGroup
+	for i := range 16 {
+		writers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					l.status(nodes[i], "initializing") // two entries
+					l.status(nodes[i], "ready")
+				}
+			}
+		})
+	}
+	refused, early := 0, 0
+	for i := 16; i < pairs; i++ {
+		var got [2]planned
+		each(2, func(j int) {
+			p, err := l.plan(all[2*i+j], nodes[i], 1)
+			check(err)
+			got[j] = p
+		})
+		for j, p := range got {
+			if other := got[1-j]; len(p.NodeAllocation) == 0 && len(other.NodeAllocation) > 0 {
+				refused++
+				if p.RefreshIndex < other.AllocIndex {
+					early++
+				}
+			}
+		}
+	}
+	close(done)
+	writers.Wait()
+	l.say("%d plans refused for another; %d are to be made again on a state that may lack it", refused, early)
+}
