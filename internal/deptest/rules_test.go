@@ -343,7 +343,7 @@ var layers = []layer{
 		reason: "the pages of the catalogue are made the way any user makes a report, of one chart",
 	},
 	{
-		part: "internal/validationdocs", own: []string{"scenarios", "reports", "reports/wording", "metrics", "metrics/agreement"},
+		part: "internal/validationdocs", own: []string{"internal/madeby", "scenarios", "reports", "reports/chart", "reports/figure", "reports/wording", "metrics", "metrics/agreement"},
 		reason: "the page of validation is made the way simctl validate makes a report",
 	},
 	{

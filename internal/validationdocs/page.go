@@ -2,19 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/simctl/simctl/metrics"
-	"github.com/simctl/simctl/metrics/agreement"
-	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/reports/wording"
-	"github.com/simctl/simctl/scenarios"
 )
 
 // page is the page under way.
@@ -93,45 +85,4 @@ func (p *page) others() {
 - [#27184](https://github.com/hashicorp/nomad/pull/27184), dispatches that find no room: it is about 64 workers on 16 cores that wait for one lock. Waiting for locks is not simulated.
 
 `)
-}
-
-// real writes what the runs of real servers in a directory agree on.
-func (p *page) real(ctx context.Context, from string) error {
-	names, err := filepath.Glob(filepath.Join(from, "*.json"))
-	if err != nil {
-		return err
-	}
-	var runs []*metrics.Result
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		r, err := metrics.Decode(data)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		runs = append(runs, r)
-	}
-	p.WriteString("## Real servers\n\n")
-	about, err := os.ReadFile(filepath.Join(from, "README.md"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	_, about, _ = bytes.Cut(about, []byte("\n\n")) // its title
-	fmt.Fprintf(p, "%s\n", about)
-	groups := agreement.Repeats(runs)
-	var all []*agreement.Report
-	for _, g := range groups {
-		spec, err := scenarios.SpecOf(g[0], scenarios.Spec{Cost: filepath.Join(from, "machine.hcl")})
-		if err != nil {
-			return err
-		}
-		simulated, err := scenarios.RunAll(ctx, repeats(spec), nil)
-		if err != nil {
-			return err
-		}
-		all = append(all, agreement.Of(g, simulated))
-	}
-	return reports.Validation(p, "markdown", all)
 }

@@ -2,22 +2,29 @@ package chart
 
 import (
 	"math"
+	"slices"
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/figure"
 	"github.com/simctl/simctl/reports/wording"
 )
 
-// overlaid are the series that Overlay plots.
-var overlaid = []struct {
+// overlaid is a quantity of which simulated runs lie on top of real ones.
+type overlaid struct {
 	name, title, label, series string
 	grows                      bool // plotted from the phase's start on
-}{
+}
+
+// What Overlay plots. Of these, Both plots the first two.
+var quantities = []overlaid{
 	{"pending", "Pending evaluations", "pending evaluations", metrics.SeriesPending, false},
 	{"raft", "Growth of the Raft log", "entries since the phase began", metrics.SeriesRaftIndex, true},
 	{"canceled", "Canceled evaluations", "evaluations since the phase began", metrics.SeriesCanceled, true},
 	{"down", "Nodes that are down", "nodes", metrics.SeriesNodesDown, false},
 }
+
+// sides explains the colours of an overlay.
+var sides = []figure.Key{{Name: "real", Color: figure.Vermillion}, {Name: "simulated", Color: figure.Blue}}
 
 // Overlay returns charts in which simulated runs lie on top of real ones: one for each phase of the first
 // real run, and each quantity that moves in it.
@@ -25,35 +32,67 @@ func Overlay(real, simulated []*metrics.Result) []figure.Figure {
 	var out []figure.Figure
 	subtitle := wording.Subtitle(real[:1])
 	for _, phase := range real[0].Phases {
-		for _, o := range overlaid {
-			f := figure.Figure{
-				ID: o.name + "-" + phase.Name, Title: o.title + " in phase " + phase.Name, Subtitle: subtitle,
-				Y:      figure.Axis{Label: o.label},
-				Legend: []figure.Key{{Name: "real", Color: figure.Vermillion}, {Name: "simulated", Color: figure.Blue}},
-			}
-			p := figure.Panel{Heading: "Nomad " + real[0].Run.Target, Color: figure.Ink}
-			moves := false
-			for i, runs := range [][]*metrics.Result{simulated, real} {
-				key := f.Legend[1-i]
-				for _, r := range runs {
-					l := inPhase(r, phase.Name, o.series, o.grows)
-					l.Name, l.Color = key.Name, key.Color
-					if len(l.X) > 0 {
-						p.Lines = append(p.Lines, l)
-						f.X.Max = math.Max(f.X.Max, l.X[len(l.X)-1])
-						moves = moves || varies(l.Y)
-					}
-				}
-			}
-			if !moves {
+		for _, o := range quantities {
+			p := o.panel(real, simulated, phase.Name)
+			if !moves(p) {
 				continue
 			}
-			f.Panels = []figure.Panel{p}
-			f.X = figure.Axis{Label: "time since the phase began " + wording.ClockFormat(f.X.Max), Unit: figure.Instants, Max: figure.Positive(f.X.Max)}
-			out = append(out, f.FitY())
+			p.Heading = "Nomad " + real[0].Run.Target
+			out = append(out, sinceBegin(figure.Figure{
+				ID: o.name + "-" + phase.Name, Title: o.title + " in phase " + phase.Name, Subtitle: subtitle,
+				Y: figure.Axis{Label: o.label}, Legend: sides, Panels: []figure.Panel{p},
+			}))
 		}
 	}
 	return out
+}
+
+// Both returns one chart of the phases that process evaluations, in which simulated runs lie on top of real
+// ones: the pending evaluations of each above the growth of its Raft log.
+func Both(real, simulated []*metrics.Result) figure.Figure {
+	f := figure.Figure{
+		Title: "Nomad " + real[0].Run.Target + ", real and simulated", Subtitle: wording.Subtitle(real[:1]),
+		Y: figure.Axis{Label: "evaluations, entries"}, Legend: sides,
+	}
+	for _, o := range quantities[:2] {
+		for _, phase := range real[0].Phases {
+			if phase.EvalsProcessed == 0 {
+				continue
+			}
+			p := o.panel(real, simulated, phase.Name)
+			p.Heading, p.Detail = phase.Name, o.label
+			f.Panels = append(f.Panels, p)
+		}
+	}
+	return sinceBegin(f)
+}
+
+// sinceBegin fits the axes to lines whose times count from the beginning of a phase.
+func sinceBegin(f figure.Figure) figure.Figure {
+	longest := 0.0
+	for _, p := range f.Panels {
+		for _, l := range p.Lines {
+			longest = math.Max(longest, l.X[len(l.X)-1])
+		}
+	}
+	f.X = figure.Axis{Label: "time since the phase began " + wording.ClockFormat(longest), Unit: figure.Instants, Max: figure.Positive(longest)}
+	return f.FitY()
+}
+
+// panel plots the quantity in a phase: simulated runs first, real ones over them.
+func (o overlaid) panel(real, simulated []*metrics.Result, phase string) figure.Panel {
+	p := figure.Panel{Color: figure.Ink}
+	for i, runs := range [][]*metrics.Result{simulated, real} {
+		key := sides[1-i]
+		for _, r := range runs {
+			l := inPhase(r, phase, o.series, o.grows)
+			l.Name, l.Color = key.Name, key.Color
+			if len(l.X) > 0 {
+				p.Lines = append(p.Lines, l)
+			}
+		}
+	}
+	return p
 }
 
 // inPhase returns a series of a run over the time of a phase. A series has no points where it does
@@ -79,11 +118,9 @@ func inPhase(r *metrics.Result, phase, series string, grows bool) figure.Line {
 	return l
 }
 
-func varies(values []float64) bool {
-	for _, v := range values {
-		if v != values[0] {
-			return true
-		}
-	}
-	return false
+// moves reports whether a line of the panel does.
+func moves(p figure.Panel) bool {
+	return slices.ContainsFunc(p.Lines, func(l figure.Line) bool {
+		return slices.ContainsFunc(l.Y, func(v float64) bool { return v != l.Y[0] })
+	})
 }

@@ -27,7 +27,7 @@ const (
 	barHeight  vg.Length = 22  // of one row of horizontal bars
 	swatch     vg.Length = 9
 	widestKey  vg.Length = 220 // of a name in the legend
-	widestName vg.Length = 170 // of a category
+	widestName vg.Length = 210 // of a category
 	between    vg.Length = 16  // between panels, and between keys
 )
 
