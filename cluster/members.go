@@ -31,6 +31,8 @@ func (c *Cluster) Members() []Member {
 type View struct {
 	Store *state.Store // to read only
 	Index uint64       // of the state when the server was asked
+	// SetBack is how often a snapshot of the leader's has led that state back.
+	SetBack int
 	// LastContact is how long ago the server heard of its leader: zero on the leader itself.
 	LastContact time.Duration
 	KnownLeader bool
@@ -53,7 +55,8 @@ func (c *Cluster) View(ctx context.Context, i int, stale bool) (View, error) {
 }
 
 func viewOf(s *server.Server) View {
-	v := View{Store: s.Store(), Index: s.Snapshot().Index(), KnownLeader: s.Leader() != "", Done: s.Done()}
+	v := View{Store: s.Store(), KnownLeader: s.Leader() != "", Done: s.Done()}
+	v.Index, v.SetBack = v.Store.Course()
 	if !s.Leads() {
 		v.LastContact = max(0, time.Since(s.Raft.LastContact()))
 	}

@@ -159,3 +159,23 @@ func TestApplied(t *testing.T) {
 		t.Errorf("told of %d entries, want %d", len(told), len(want))
 	}
 }
+
+// TestCourse: a snapshot that is older than the state leads it back, and that counts; no other does.
+func TestCourse(t *testing.T) {
+	s, images := New(), map[uint64][]byte{}
+	for _, index := range []uint64{3, 5, 7} {
+		upsert(t, s, index)
+		var image bytes.Buffer
+		ok(t, s.Snapshot().Persist(&image))
+		images[index] = image.Bytes()
+	}
+	for _, c := range []struct {
+		restored uint64
+		setBack  int
+	}{{7, 0}, {5, 1}, {5, 1}, {7, 1}, {3, 2}} {
+		ok(t, s.Restore(bytes.NewReader(images[c.restored])))
+		if index, setBack := s.Course(); index != c.restored || setBack != c.setBack {
+			t.Errorf("after the snapshot of index %d: at %d, set back %d times, want %d", c.restored, index, setBack, c.setBack)
+		}
+	}
+}

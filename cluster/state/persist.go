@@ -148,7 +148,13 @@ func (s *Store) Restore(r io.Reader) error {
 		return err
 	}
 	s.strings = in
-	s.replace(next)
+	s.mu.Lock()
+	before := s.current.Swap(next)
+	if next.Index() < before.Index() {
+		s.setBack++
+	}
+	s.mu.Unlock()
+	s.replaced(before, next)
 	return nil
 }
 

@@ -33,6 +33,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	watches map[string][]*Watch // by node ID; nil after EndWatches
+	setBack int                 // how often Restore went back
 }
 
 // New returns an empty store at index zero.
@@ -64,6 +65,14 @@ func (s *Store) Snapshot() *Snapshot { return s.current.Load() }
 // Index returns the latest applied index.
 func (s *Store) Index() uint64 { return s.Snapshot().Index() }
 
+// Course returns the latest applied index and how often Restore has led to an earlier one. While
+// that number stays the same the index does not go back.
+func (s *Store) Course() (index uint64, setBack int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Index(), s.setBack
+}
+
 // Update applies one log entry: all that write does becomes visible at once, at index,
 // which must not be below an earlier one. When write returns an error nothing changes,
 // and Update returns that error as it is.
@@ -92,14 +101,13 @@ func (s *Store) tx() *Tx {
 // It ends the watches that Update would end, given the same entry, even if this store did not
 // apply all entries before that one.
 func (s *Store) Adopt(next *Snapshot) {
-	s.replace(next)
+	s.replaced(s.current.Swap(next), next)
 	if s.Applied != nil {
 		s.Applied(next)
 	}
 }
 
-func (s *Store) replace(next *Snapshot) {
-	before := s.current.Swap(next)
+func (s *Store) replaced(before, next *Snapshot) {
 	if c := s.changed.Swap(nil); c != nil {
 		close(*c)
 	}

@@ -83,9 +83,11 @@ type Config struct {
 type Applied struct {
 	Server int // counted from 0
 	Life   int // of the server: one more for each time that it has started again
-	Index  uint64
-	Type   string        // Nomad's name
-	Took   time.Duration // on the clock of the run
+	// SetBack is how often a snapshot of the leader's has led the process back, to apply again what came after.
+	SetBack int
+	Index   uint64
+	Type    string        // Nomad's name
+	Took    time.Duration // on the clock of the run
 	// State is that after the entry, and knows what it changed.
 	State *state.Snapshot
 }

@@ -30,7 +30,7 @@ type LogStore struct {
 	terms []uint32
 }
 
-// ErrDiskFull is why a server cannot store entries while its simulated disk is full. It ceases to lead
+// ErrDiskFull is why a server cannot store entries and snapshots while its simulated disk is full. It ceases to lead
 // at once, and goes on when there is room again. Terms and votes find room: Raft panics if it cannot
 // store those, as the process of a real server does.
 var ErrDiskFull = errors.New("no space left on the simulated disk")
@@ -73,10 +73,12 @@ func (s *LogStore) note(l *raft.Log) {
 	s.types[l.Index], s.terms[l.Index] = fsm.TypeOf(l), uint32(l.Term)
 }
 
+func (s *LogStore) isFull() bool { return s.full != nil && s.full() }
+
 func (s *LogStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 
 func (s *LogStore) StoreLogs(logs []*raft.Log) error {
-	if s.full != nil && s.full() {
+	if s.isFull() {
 		return ErrDiskFull
 	}
 	s.mu.Lock()
@@ -95,7 +97,7 @@ func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 // BoltDB copies what it changes. If Raft could delete the end of its log and not store what is to
 // follow, it would take the old end for the end (raft.go, appendEntries), and panic sooner or later.
 func (s *LogStore) DeleteRange(lowest, highest uint64) error {
-	if s.full != nil && s.full() {
+	if s.isFull() {
 		return ErrDiskFull
 	}
 	return s.LogStore.DeleteRange(lowest, highest)

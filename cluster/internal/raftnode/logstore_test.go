@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/simnet"
 )
 
 // TestSnapshotTakesThePlaceOfEntries: what a server had stored and never applied is not
@@ -67,7 +68,7 @@ func TestBrokenLog(t *testing.T) {
 	}
 }
 
-// TestFullDisk: an entry for which there is no room leaves no trace, and the log is not broken.
+// TestFullDisk: a snapshot for which there is no room leaves the one before it. An entry for which there is no room leaves no trace, and the log is not broken.
 func TestFullDisk(t *testing.T) {
 	s, full := newLogStore(newMemoryLog(newArchive(4, 3))), true
 	s.full = func() bool { return full }
@@ -79,7 +80,27 @@ func TestFullDisk(t *testing.T) {
 	if err := s.StoreLog(entry); err != nil || s.Term(1) != 1 {
 		t.Errorf("with room again: %v, term %d", err, s.Term(1))
 	}
+	kept, err := NewStorages("", false).New("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.Logs.full = s.full
+	trans := simnet.New(1, simnet.Link{}, simnet.Link{}).NewTransport("a", nil)
+	defer trans.Close()
+	snapshot := func(index uint64) error {
+		_, err := kept.snaps.Create(raft.SnapshotVersionMax, index, 1, raft.Configuration{}, 0, trans)
+		return err
+	}
+	if err := snapshot(5); err != nil {
+		t.Error(err)
+	}
 	full = true
+	if err := snapshot(6); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("a snapshot on a full disk: %v, want %v", err, ErrDiskFull)
+	}
+	if snaps, err := kept.snaps.List(); err != nil || len(snaps) != 1 || snaps[0].Index != 5 {
+		t.Errorf("after a snapshot for which there was no room: %v, %v; want that of index 5", snaps, err)
+	}
 	last := func() uint64 {
 		index, err := s.LastIndex()
 		if err != nil {

@@ -54,9 +54,8 @@ func NewStorages(dataDir string, resume bool) *Storages {
 // New makes the storage of a server, or opens that of an earlier process.
 func (s *Storages) New(name string) (*Storage, error) {
 	if s.dataDir == "" {
-		return &Storage{
-			Logs: newLogStore(newMemoryLog(s.archive)), stable: raft.NewInmemStore(), snaps: raft.NewInmemSnapshotStore(),
-		}, nil
+		logs := newLogStore(newMemoryLog(s.archive))
+		return &Storage{Logs: logs, stable: raft.NewInmemStore(), snaps: snapshots{raft.NewInmemSnapshotStore(), logs}}, nil
 	}
 	dir := filepath.Join(s.dataDir, name)
 	err := os.MkdirAll(s.dataDir, 0o755)
@@ -101,7 +100,8 @@ func openStorage(dir string) (*Storage, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("count the processes of %s: %w", dir, err), db.Close())
 	}
-	return &Storage{Logs: newLogStore(cache), stable: db, snaps: snaps, Life: life, dir: dir, db: db}, nil
+	logs := newLogStore(cache)
+	return &Storage{Logs: logs, stable: db, snaps: snapshots{snaps, logs}, Life: life, dir: dir, db: db}, nil
 }
 
 // lives is the key of the number of processes that have opened a storage on disk.
@@ -114,6 +114,20 @@ func countLife(stable raft.StableStore) (before int, err error) {
 		return 0, err
 	}
 	return int(n), stable.SetUint64(lives, n+1)
+}
+
+// snapshots is a store of snapshots on the disk of a log.
+type snapshots struct {
+	raft.SnapshotStore
+	disk *LogStore
+}
+
+// Create begins a snapshot, the server's own or the leader's, for which a disk that is full has no room.
+func (s snapshots) Create(version raft.SnapshotVersion, index, term uint64, c raft.Configuration, cIndex uint64, t raft.Transport) (raft.SnapshotSink, error) {
+	if s.disk.isFull() {
+		return nil, ErrDiskFull
+	}
+	return s.SnapshotStore.Create(version, index, term, c, cIndex, t)
 }
 
 // Reopen returns the storage of a server for its next process.

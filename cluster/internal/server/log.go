@@ -138,8 +138,10 @@ func (s *Server) apply(l *raft.Log) error {
 	s.allocate("fsm", result.Cost(s.cfg.Costs.FSM, s.store))
 	if s.cfg.Follow != nil {
 		s.store.Applied = func(now *state.Snapshot) {
+			_, setBack := s.store.Course()
 			s.cfg.Follow(config.Applied{
-				Server: s.opts.ID, Life: s.opts.Storage.Life, Index: l.Index, Type: fsm.TypeOf(l).String(), Took: time.Since(began), State: now,
+				Server: s.opts.ID, Life: s.opts.Storage.Life, SetBack: setBack,
+				Index: l.Index, Type: fsm.TypeOf(l).String(), Took: time.Since(began), State: now,
 			})
 		}
 	}

@@ -26,6 +26,9 @@ type Read struct {
 	// Life is the store of the process that was asked. A server that starts again may be behind
 	// what it was, and answers stale reads from there.
 	Life *state.Store
+	// SetBack is how often a snapshot of the leader's had led the process back: Raft installs one
+	// whatever the follower has applied.
+	SetBack int
 	// Acked is the highest index of a write that anybody was told of when the read began.
 	Acked uint64
 	Index uint64
@@ -34,7 +37,7 @@ type Read struct {
 // Reads judges reads in the order in which they end. A consistent read sees every write that was
 // acknowledged before it began, and no client's goes behind the one before, whichever servers it
 // asks. A stale one may be behind all that, but of one process it does not go behind the client's
-// last. The zero value has seen none. It is safe for concurrent use.
+// last, unless a snapshot of the leader's led the process back in between. The zero value has seen none. It is safe for concurrent use.
 type Reads struct {
 	mu                sync.Mutex
 	consistent        map[int]uint64 // by client
@@ -45,8 +48,9 @@ type Reads struct {
 }
 
 type staleRead struct {
-	client int
-	life   *state.Store
+	client  int
+	life    *state.Store
+	setBack int
 }
 
 // See takes a read.
@@ -58,7 +62,7 @@ func (r *Reads) See(read Read) {
 	}
 	r.reads++
 	if read.Stale {
-		key := staleRead{read.Client, read.Life}
+		key := staleRead{read.Client, read.Life, read.SetBack}
 		if before := r.stale[key]; read.Index < before {
 			r.goesBack("client %d read index %d from server %d, and later %d from the same process", read.Client, before, read.Server+1, read.Index)
 		}

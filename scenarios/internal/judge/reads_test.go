@@ -15,6 +15,9 @@ func TestReads(t *testing.T) {
 	stale := func(client int, life *state.Store, index uint64) Read {
 		return Read{Client: client, Stale: true, Life: life, Acked: 100, Index: index}
 	}
+	setBack := func(times int, index uint64) Read {
+		return Read{Stale: true, Life: one, SetBack: times, Index: index}
+	}
 	for _, c := range []struct {
 		name  string
 		reads []Read
@@ -28,6 +31,8 @@ func TestReads(t *testing.T) {
 		{"stale reads are behind consistent ones", []Read{consistent(0, 5, 9), stale(0, one, 7)}, ""},
 		{"a stale read of another server", []Read{stale(0, one, 9), stale(0, two, 7)}, ""},
 		{"a stale read goes back", []Read{stale(0, one, 9), stale(0, one, 7)}, "client 0 read index 9 from server 1, and later 7 from the same process"},
+		{"a snapshot led back", []Read{setBack(0, 9), setBack(1, 7), setBack(1, 8)}, ""},
+		{"back, and no snapshot led there", []Read{setBack(1, 9), setBack(1, 7)}, "client 0 read index 9 from server 1, and later 7 from the same process"},
 	} {
 		var r Reads
 		for _, read := range c.reads {

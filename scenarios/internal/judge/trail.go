@@ -28,19 +28,25 @@ type Trail struct {
 	servers []hash.Hash64 // by number: what it applied, in order
 	broker  uint64        // a sum of hashes, which has no order
 	events  int
-	applied map[life]uint64 // the last entry
-	again   int             // entries that did not come after the one before
+	applied map[life]applied // the last entry
+	again   int              // entries that did not come after the one before
 	first   string
 }
 
 // life is a process of a server.
 type life struct{ server, number int }
 
+// applied is an entry that a process applied after so many snapshots of the leader's had led it back.
+type applied struct {
+	index   uint64
+	setBack int
+}
+
 var _ cluster.Observer = (*Trail)(nil)
 
 // NewTrail returns a trail of a cluster's events which tells next what it hears.
 func NewTrail(servers int, next cluster.Observer) *Trail {
-	t := &Trail{next: next, applied: map[life]uint64{}}
+	t := &Trail{next: next, applied: map[life]applied{}}
 	for range servers {
 		t.servers = append(t.servers, fnv.New64a())
 	}
@@ -54,12 +60,12 @@ func (t *Trail) Applied(a cluster.Applied) {
 	defer t.mu.Unlock()
 	t.events++
 	process := life{a.Server, a.Life}
-	if before := t.applied[process]; a.Index <= before {
+	if before := t.applied[process]; a.Index <= before.index && a.SetBack == before.setBack {
 		if t.again++; t.again == 1 {
-			t.first = fmt.Sprintf("server %d applied %d after %d", a.Server+1, a.Index, before)
+			t.first = fmt.Sprintf("server %d applied %d after %d", a.Server+1, a.Index, before.index)
 		}
 	}
-	t.applied[process] = a.Index
+	t.applied[process] = applied{a.Index, a.SetBack}
 	h := t.servers[a.Server]
 	fmt.Fprintln(h, at, a.Index, a.Type)
 	c := a.State.Changes()
@@ -117,7 +123,8 @@ func (t *Trail) Flushed(at time.Time) {
 	t.next.Flushed(at)
 }
 
-// Once returns whether every process applied each entry once, in the order of the log. Most entries change
+// Once returns whether every process applied each entry once, in the order of the log, and again only
+// what comes after a snapshot of the leader's that led it back. Most entries change
 // nothing when they are applied again, so that the state does not show it.
 func (t *Trail) Once() metrics.Invariant {
 	t.mu.Lock()

@@ -96,6 +96,7 @@ func TestAppliedOnce(t *testing.T) {
 	type applied struct {
 		server, life int
 		index        uint64
+		setBack      int
 	}
 	for _, c := range []struct {
 		name    string
@@ -103,14 +104,16 @@ func TestAppliedOnce(t *testing.T) {
 		ok      bool
 		detail  string
 	}{
-		{"in order, with gaps", []applied{{0, 0, 1}, {1, 0, 1}, {0, 0, 2}, {0, 0, 7}}, true, "2 processes applied entries"},
-		{"after a start", []applied{{0, 0, 7}, {0, 1, 3}, {0, 1, 4}}, true, "2 processes applied entries"},
-		{"twice", []applied{{1, 0, 3}, {1, 0, 3}, {1, 0, 4}}, false, "1 process applied entries; 1 of them again, the first: server 2 applied 3 after 3"},
-		{"backwards", []applied{{0, 1, 3}, {0, 1, 2}, {0, 1, 2}}, false, "; 2 of them again, the first: server 1 applied 2 after 3"},
+		{"in order, with gaps", []applied{{0, 0, 1, 0}, {1, 0, 1, 0}, {0, 0, 2, 0}, {0, 0, 7, 0}}, true, "2 processes applied entries"},
+		{"after a start", []applied{{0, 0, 7, 0}, {0, 1, 3, 0}, {0, 1, 4, 0}}, true, "2 processes applied entries"},
+		{"twice", []applied{{1, 0, 3, 0}, {1, 0, 3, 0}, {1, 0, 4, 0}}, false, "1 process applied entries; 1 of them again, the first: server 2 applied 3 after 3"},
+		{"backwards", []applied{{0, 1, 3, 0}, {0, 1, 2, 0}, {0, 1, 2, 0}}, false, "; 2 of them again, the first: server 1 applied 2 after 3"},
+		{"after a snapshot led back", []applied{{0, 0, 7, 0}, {0, 0, 3, 1}, {0, 0, 4, 1}}, true, "1 process applied entries"},
+		{"twice after a snapshot led back", []applied{{0, 0, 7, 0}, {0, 0, 3, 1}, {0, 0, 3, 1}}, false, "; 1 of them again, the first: server 1 applied 3 after 3"},
 	} {
 		tr := NewTrail(2, NewObserver(func() {}, 0))
 		for _, a := range c.entries {
-			tr.Applied(cluster.Applied{Server: a.server, Life: a.life, Index: a.index, State: state.New().Snapshot()})
+			tr.Applied(cluster.Applied{Server: a.server, Life: a.life, SetBack: a.setBack, Index: a.index, State: state.New().Snapshot()})
 		}
 		t.Run(c.name, func(t *testing.T) { wantCheck(t, tr.Once(), InvariantOnce, c.ok, c.detail) })
 	}

@@ -59,7 +59,7 @@ func (t *thorough) read(ctx context.Context, client, server int, stale bool) {
 	if err != nil {
 		return
 	}
-	t.reads.See(judge.Read{Client: client, Server: server, Stale: stale, Life: v.Store, Acked: acked, Index: v.Index})
+	t.reads.See(judge.Read{Client: client, Server: server, Stale: stale, Life: v.Store, SetBack: v.SetBack, Acked: acked, Index: v.Index})
 }
 
 // hold holds a server's state for as long as a slow reader takes.
