@@ -286,7 +286,7 @@ func (s *server) restore(want workers, changed *bool) error {
 	return s.setWorkers(want)
 }
 
-// collectFor is how long garbage may take to go. Since system jobs have deployments (1.11), the evaluation of one that is
+// collectFor is how long garbage may take to go. On 2.0.5, the evaluation of a system job that is
 // purged while it runs fails ("cannot submit plan without job info"), three times, the last one 21 seconds after the first.
 const collectFor = 45 * time.Second
 
