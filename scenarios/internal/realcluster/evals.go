@@ -20,9 +20,9 @@ var statuses = []string{broker.StatusPending, broker.StatusBlocked, broker.Statu
 type evals struct {
 	byStatus map[string]uint64
 	before   map[string]uint64 // as they were at the first look
-	created  uint64            // since the first look
+	created  uint64            // since the first look, or open then
 	canceled uint64            // that there are
-	first    uint64            // how many there were at the first look
+	first    uint64            // how many were over at the first look: the others end in the run
 	// As they were counted last: the log's index, how many there were, and the sum of what the
 	// broker held, what it had seen acked and what was canceled, which grows with every new one.
 	index uint64
@@ -87,7 +87,10 @@ func (e *evals) take(client *api.Client, index uint64, acked float64) error {
 		return err
 	}
 	if e.byStatus == nil {
-		e.first, e.before, e.gone = total, byStatus, map[string]uint64{}
+		e.before, e.gone = byStatus, map[string]uint64{}
+		for _, status := range over {
+			e.first += byStatus[status]
+		}
 	}
 	went := e.dropped
 	for _, status := range over {

@@ -255,3 +255,45 @@ func TestEvals(t *testing.T) {
 		}
 	}
 }
+
+// TestEvalsOpenAtTheFirstLook: evaluations that are pending when a run begins, such as those of a job that somebody has just
+// purged, are processed and canceled in it. So they count as created, too, and the three figures agree.
+func TestEvalsOpenAtTheFirstLook(t *testing.T) {
+	held := map[string]int{broker.StatusPending: 4, broker.StatusComplete: 3}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Nomad-Index", "7")
+		w.Header().Set("X-Nomad-LastContact", "0")
+		status := strings.Trim(strings.TrimPrefix(r.FormValue("filter"), "Status == "), `"`)
+		_ = json.NewEncoder(w).Encode(map[string]int{"Count": held[status]})
+	}))
+	defer s.Close()
+	client, err := api.NewClient(&api.Config{Address: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e evals
+	for i, step := range []struct {
+		index                       uint64
+		depth, acked                float64
+		pending, complete, canceled int // there are
+		want                        uint64
+	}{
+		{index: 10, depth: 4, pending: 4, complete: 3, want: 4},
+		{index: 20, depth: 64, pending: 64, complete: 3, want: 64},                         // guessed
+		{index: 30, acked: 20, complete: 23, canceled: 44, want: 64},                       // guessed
+		{index: 30, acked: 20, complete: 23, canceled: 44, want: 64},                       // counted
+		{index: 40, depth: 5, acked: 20, pending: 5, complete: 23, canceled: 44, want: 69}, // guessed
+	} {
+		held = map[string]int{broker.StatusPending: step.pending, broker.StatusComplete: step.complete, broker.StatusCanceled: step.canceled}
+		if err := e.look(client, step.index, step.depth, step.acked); err != nil {
+			t.Fatal(err)
+		}
+		all := uint64(0)
+		for _, n := range e.since() {
+			all += n
+		}
+		if e.created != step.want || all != step.want {
+			t.Errorf("look %d: %d created and %d by status, want %d", i+1, e.created, all, step.want)
+		}
+	}
+}
