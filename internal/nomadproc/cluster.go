@@ -243,25 +243,19 @@ func (c *Cluster) PID(i int) int {
 	return pids[0]
 }
 
-// awaitLeader waits until the first server knows a leader and has all others as its peers.
+// awaitLeader waits until every server answers, knows a leader and has all others as its peers.
 func (c *Cluster) awaitLeader(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startFor)
 	defer cancel()
-	client, err := c.Servers[0].client()
-	if err != nil {
-		return err
-	}
 	for {
-		var peers []string
-		leader, last := client.Status().Leader()
-		if last == nil {
-			peers, last = client.Status().Peers()
+		var last error
+		for _, s := range c.Servers {
+			if last = s.sees(len(c.Servers)); last != nil {
+				break
+			}
 		}
-		if last == nil && leader != "" && len(peers) == len(c.Servers) {
+		if last == nil {
 			return nil
-		}
-		if last == nil {
-			last = fmt.Errorf("leader %q, %d of %d servers", leader, len(peers), len(c.Servers))
 		}
 		for i, s := range c.Servers {
 			if ctx.Err() == nil && c.PID(i) == 0 {
@@ -274,6 +268,23 @@ func (c *Cluster) awaitLeader(ctx context.Context) error {
 			return fmt.Errorf("the servers have no leader: %w (%v); %s said last: %s", context.Cause(ctx), oneLine(last), c.Servers[0].Name, c.Servers[0].lastWords(c.Dir))
 		}
 	}
+}
+
+// sees returns nil if a server answers and knows of a leader and of so many servers.
+func (s Server) sees(servers int) error {
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	leader, err := client.Status().Leader()
+	if err != nil {
+		return err
+	}
+	peers, err := client.Status().Peers()
+	if err == nil && (leader == "" || len(peers) != servers) {
+		err = fmt.Errorf("%s: leader %q, %d of %d servers", s.Name, leader, len(peers), servers)
+	}
+	return err
 }
 
 // client returns a client of the server's API, whatever the environment says.
