@@ -40,7 +40,7 @@ type oracle struct {
 	// last got room.
 	waiting cluster.Waiting
 	freed   map[string]uint64
-	deploys map[broker.JobID]string // the jobs' latest deployments
+	deploys map[broker.JobID]*rpc.Deployment // the jobs' latest deployments
 	// replaced has the IDs of batch allocations that were replaced. Only the replacement counts,
 	// however the replaced one ended.
 	replaced map[string]bool
@@ -81,7 +81,7 @@ func consult(snap *state.Snapshot, waiting cluster.Waiting) *oracle {
 		snap: snap, nodes: map[string]*rpc.Node{}, used: map[string]rpc.Resources{}, overlooked: map[string]rpc.Resources{}, leaving: map[string]rpc.Resources{},
 		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]uint64{}, planned: map[broker.JobID]uint64{},
 		waiting: waiting, freed: map[string]uint64{},
-		deploys: map[broker.JobID]string{}, replaced: map[string]bool{}, looked: map[broker.JobID]uint64{},
+		deploys: map[broker.JobID]*rpc.Deployment{}, replaced: map[string]bool{}, looked: map[broker.JobID]uint64{},
 	}
 	for n := range snap.Nodes() {
 		o.nodes[n.ID] = n
@@ -106,7 +106,7 @@ func consult(snap *state.Snapshot, waiting cluster.Waiting) *oracle {
 	maps.Copy(o.blocked, waiting.Unwritten)
 	maps.Copy(o.planned, waiting.Unwritten)
 	for d := range snap.Deployments() {
-		o.deploys[broker.JobID{Namespace: d.Namespace, ID: d.JobID}] = d.ID
+		o.deploys[broker.JobID{Namespace: d.Namespace, ID: d.JobID}] = d
 	}
 	for a := range snap.Allocs() {
 		if a.JobType == rpc.JobTypeBatch {
@@ -283,7 +283,7 @@ func (o *oracle) take(a *rpc.Allocation) {
 		if (failed || a.ClientStatus == rpc.AllocClientComplete) && !o.replaced[a.ID] {
 			g.ended++
 		}
-		if failed && a.DeploymentID != "" && a.DeploymentID == o.deploys[id] {
+		if d := o.deploys[id]; failed && d != nil && a.DeploymentID == d.ID {
 			g.held[a.Name] = true
 		}
 		return

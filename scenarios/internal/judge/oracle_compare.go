@@ -98,8 +98,8 @@ func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGrou
 }
 
 // compareCount expects as many allocations as the group asks for, on any nodes, or fewer while
-// the job waits for room and no node has any. Batch allocations that finished count, and so do
-// those that failed for good.
+// the job waits for room and no node has any, or its deployment failed: nothing but what was lost is
+// placed then. Batch allocations that finished count, and so do those that failed for good.
 func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
 	o.wanted += tg.Count
 	has := g.live - g.unknown + g.missing()
@@ -119,6 +119,7 @@ func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, 
 		// An allocation that has ended cannot be stopped. One that ends after it was stopped counts
 		// as having run, but makes no evaluation.
 		o.differ("%s runs %s of %s, %d wanted", id.ID, allocations, tg.Name, tg.Count)
+	case has+g.unknown < tg.Count && o.deploymentFailed(id, job):
 	case has+g.unknown < tg.Count && !o.waits(id.Namespace, id.ID):
 		o.differ("%s runs %s of %s, %d wanted, and does not wait for room", id.ID, allocations, tg.Name, tg.Count)
 	case has+g.unknown < tg.Count:
@@ -129,6 +130,12 @@ func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, 
 			}
 		}
 	}
+}
+
+// deploymentFailed reports whether the deployment of the job as it is failed.
+func (o *oracle) deploymentFailed(id broker.JobID, job *rpc.Job) bool {
+	d := o.deploys[id]
+	return d != nil && d.Status == rpc.DeploymentFailed && d.JobVersion == job.Version
 }
 
 // severally counts allocations of one name. Those that an update put in the place of one count as

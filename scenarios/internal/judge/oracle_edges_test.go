@@ -128,6 +128,9 @@ func TestAllocationsAreTaken(t *testing.T) {
 		{"two failed in the deployment, one was replaced", service, append(run(service, "a", "b"),
 			allocOf(service, "c", "node0", failed, in("d")), allocOf(service, "d", "node0", failed, in("d"), named("service-000.group[a]"))), ""},
 		{"three run and one has failed", service, append(run(service, "a", "b", "c"), allocOf(service, "d", "node0", failed, in("d"))), "runs 4 allocations"},
+		{"two run of a job whose deployment failed", service, run(service, "a", "b"), ""},
+		{"four run of a job whose deployment failed", service, run(service, "a", "b", "c", "d"), "runs 4 allocations"},
+		{"two run, and the deployment that failed was that of the version before", service, run(service, "a", "b"), "runs 2 allocations"},
 		{"the last of the names twice", service, append(run(service, "a", "b"), allocOf(service, "c", "node0", named("service-000.group[b]"))), "service-000.group[b] runs 2 times"},
 
 		{"a batch job that is done", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", failed)}, ""},
@@ -147,7 +150,14 @@ func TestAllocationsAreTaken(t *testing.T) {
 		o, id := withJob(t, c.job)
 		o.wrong, o.wrongs = nil, 0
 		if !strings.Contains(c.name, "without deployments") {
-			o.deploys[id] = "d"
+			o.deploys[id] = &rpc.Deployment{ID: "d", Status: rpc.DeploymentRunning, JobVersion: c.job.Version}
+		}
+		switch {
+		case strings.HasSuffix(c.name, "whose deployment failed"):
+			o.deploys[id].Status = rpc.DeploymentFailed
+		case strings.HasSuffix(c.name, "that of the version before"):
+			o.deploys[id].Status = rpc.DeploymentFailed
+			o.deploys[id].JobVersion--
 		}
 		for _, a := range c.allocs {
 			o.take(a)

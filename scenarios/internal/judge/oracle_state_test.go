@@ -20,8 +20,8 @@ func TestDeploymentsOfTheState(t *testing.T) {
 	}
 	o := consult(s.Snapshot(), cluster.Waiting{})
 	for _, id := range []string{"a", "b"} {
-		if got := o.deploys[broker.JobID{Namespace: "default", ID: id}]; got != "d"+id {
-			t.Errorf("deployment %q of job %s", got, id)
+		if got := o.deploys[broker.JobID{Namespace: "default", ID: id}]; got == nil || got.ID != "d"+id {
+			t.Errorf("deployment %v of job %s", got, id)
 		}
 	}
 }
