@@ -86,28 +86,16 @@ func TestTheWorkedExample(t *testing.T) {
 	}
 }
 
-// smallest is a scenario of the catalogue with 20 clients and few of everything else.
-func smallest(name, broker string) Spec {
-	spec := Spec{Scenario: name, Broker: broker, Seed: 2, Vars: map[string]map[string]any{
-		"heartbeat-storm": {"system_jobs": 2}, "worked-example": {"system_jobs": 5, "service_jobs": 3}, "incident": {"evaluations": 1000},
-		"decommission": {"service_jobs": 5}, "plan-rejection": {"service_jobs": 40}, "blocked-thrash": {"service_jobs": 20},
-		"alloc-failures": {"service_jobs": 4}, "steady-state": {"minutes": 5},
-		"submit-ramp": {"p99_s": 0.1},
-	}[name]}
-	spec.Set("nodes", 20)
-	return spec
-}
-
-// TestCatalogueRuns: every scenario goes through at a small size, and keeps its invariants
-// and its thresholds.
+// TestCatalogueRuns: every scenario goes through at a small size, and keeps its invariants. Under the
+// shedding broker it keeps its thresholds, too.
 func TestCatalogueRuns(t *testing.T) {
-	for _, name := range Names() {
-		t.Run(name, func(t *testing.T) {
-			spec := smallest(name, "shedding")
-			res := runOne(t, spec, nil)
-			wantSound(t, res, judge.InvariantNonePending, judge.InvariantServersSame)
-			wantThresholds(t, spec, res)
-		})
+	results, err := catalogueRuns()
+	must(t, err)
+	for _, res := range results {
+		wantSound(t, res, judge.InvariantNonePending, judge.InvariantServersSame)
+		if res.Run.Broker == "shedding" {
+			wantThresholds(t, catalogued(res.Run.Scenario, res.Run.Broker), res)
+		}
 	}
 }
 

@@ -1,44 +1,63 @@
 package scenarios
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/simctl/simctl/metrics"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the table of digests from what the runs do now")
 
 const digestFile = "../testdata/digests.txt"
 
-const digestHeader = `# Digests of every built-in scenario with 40 nodes and seed 1 (incident: 3000 evaluations), less the
-# versions of program and compiler. A change of behaviour changes them: say in its commit why.
+const digestHeader = `# Digests of every built-in scenario with 40 nodes and seed 1 (incident: 3000 evaluations,
+# submit-ramp: p99_s=0.1), less the versions of program and compiler. A change of behaviour changes
+# them: say in its commit why.
 `
 
-// TestDigests holds the behaviour of the whole catalogue, under both brokers, to a table.
-func TestDigests(t *testing.T) {
+// catalogueRuns returns the Results of the whole catalogue, small, under both brokers. Several tests look
+// at them, and must not change them.
+var catalogueRuns = sync.OnceValues(func() ([]*metrics.Result, error) {
 	var specs []Spec
 	for _, name := range Names() {
 		for _, broker := range []string{"legacy", "shedding"} {
-			spec := Spec{Scenario: name, Broker: broker, Seed: 1}
-			spec.Set("nodes", 40)
-			if name == "incident" {
-				spec.Set("evaluations", 3_000)
-			}
+			spec := catalogued(name, broker)
 			spec.IndependentReplicas = len(specs)%3 == 0 // which is no matter of behaviour
 			specs = append(specs, spec)
 		}
 	}
-	results, err := RunAll(t.Context(), specs, nil)
-	if err != nil {
-		t.Fatal(err)
+	return RunAll(context.Background(), specs, nil)
+})
+
+// catalogued is a scenario of the catalogue with 40 clients.
+func catalogued(name, broker string) Spec {
+	spec := Spec{Scenario: name, Broker: broker, Seed: 1}
+	spec.Set("nodes", 40)
+	switch name {
+	case "incident":
+		spec.Set("evaluations", 3_000)
+	case "submit-ramp":
+		spec.Set("p99_s", 0.1)
 	}
+	return spec
+}
+
+// TestDigests holds the behaviour of the whole catalogue, under both brokers, to a table.
+func TestDigests(t *testing.T) {
+	results, err := catalogueRuns()
+	must(t, err)
 	var got strings.Builder
 	got.WriteString(digestHeader)
-	for i, res := range results {
+	for _, res := range results {
+		res := *res
 		res.Run.Version, res.Run.GoVersion = "", ""
-		fmt.Fprintf(&got, "%-26s %-9s %.16s\n", specs[i].Scenario, specs[i].Broker, res.Digest())
+		fmt.Fprintf(&got, "%-26s %-9s %.16s\n", res.Run.Scenario, res.Run.Broker, res.Digest())
 	}
 	if *rewrite {
 		must(t, os.WriteFile(digestFile, []byte(got.String()), 0o644))

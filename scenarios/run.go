@@ -117,12 +117,12 @@ func RunChild(ctx context.Context, spec Spec, limits Limits, heap int, tell func
 	if err != nil {
 		return nil, err
 	}
-	return process.Run(ctx, child, heap, tell)
+	return process.Run(ctx, child, process.Heap{Share: heap}, tell)
 }
 
-// Heaps returns the bytes that the heap of each run may grow to if Run runs them, and how many of
-// them go on at a time.
-func Heaps(runs []*Compiled) (heaps []int, side int) {
+// Heaps returns how large the heap of each run may grow if Run runs them, and how many of them go on
+// at a time.
+func Heaps(runs []*Compiled) (heaps []process.Heap, side int) {
 	var children []process.Child
 	for _, c := range runs {
 		children = append(children, c.demand())

@@ -75,8 +75,8 @@ func (c Cost) Done(p scenarios.Progress) float64 {
 // What a run of three servers costs, in seconds of processor time and in bytes. The times are
 // fitted to 20 heartbeat storms of 100 to 5,000 nodes, of which some had 40 system jobs or 20
 // service jobs, and to where their phases began; since runs have become cheaper they are 0.7 of
-// that, by the storms of docs/performance/nodes and jobs. The bytes are fitted to 14 with GOGC=50, the least
-// garbage that a child process allows itself. Estimates of times are then within a factor of 1.7 of
+// that, by the storms of docs/performance/nodes and jobs. The bytes are fitted to 14 with GOGC=50, so they
+// are fitted times the live data. Estimates of times are then within a factor of 1.7 of
 // what was measured, but 3.6 times too high for service jobs under the shedding broker, of which
 // the formulae let workers process too many; those of bytes are within a quarter. Forecast, Pace
 // and sweep.Local correct them by what they see.
@@ -104,6 +104,7 @@ const (
 	// An evaluation, and its part of the entries of its node and plan.
 	entriesOfEvaluation = 1.5
 
+	fitted                            = 1.5
 	startBytes, nodeBytes             = 35e6, 22e3
 	entryBytes, evalBytes, allocBytes = 1e3, 1e3, 4.5e3
 )

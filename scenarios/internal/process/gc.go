@@ -1,32 +1,46 @@
 package process
 
 import (
+	"encoding/json"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"strconv"
 	"sync"
 	"time"
 )
 
 // A run holds the state of every server. At Go's default, which keeps as much garbage as there
 // is live data, collecting takes a quarter of its CPU time. So a child process fills its share
-// of heapBudget: it keeps more garbage while the live data is small, and less once the data
-// alone fills the budget.
+// of heapBudget: it keeps more garbage while the live data is small. Once the data takes more than
+// half of the share, it keeps as much garbage as data, up to heapMost, and less beyond.
 
-// heapBudget is for all children together: two of the default size stay below 1.5 GiB.
-const heapBudget = 1024 << 20
+const (
+	// heapBudget is for all children together: two of the default size stay below 1.5 GiB.
+	heapBudget = 1024 << 20
+	// heapMost is for one child: a million evaluations stay below 2.5 GB.
+	heapMost = 2100 << 20
+)
 
-// Heaps returns the bytes that the heap of each child may grow to if RunAll runs them, and how many
-// of them go on at a time.
-func Heaps(children []Child) (heaps []int, side int) {
+// Heap says how large a heap may grow before it collects garbage in earnest: to Share bytes or, if
+// twice the live data is more, to that, but not beyond Most. A Most of Share or less says nothing.
+type Heap struct{ Share, Most int }
+
+// Goal returns the bytes that the heap may grow to.
+func (h Heap) Goal(live uint64) uint64 {
+	return max(uint64(h.Share), min(2*live, uint64(h.Most)))
+}
+
+// Heaps returns the heap of each child if RunAll runs them, and how many of them go on at a time.
+func Heaps(children []Child) (heaps []Heap, side int) {
 	side = min(max(2, runtime.NumCPU()), max(1, len(children)))
-	heaps = heapShares(children, side)
-	for i, c := range children {
-		if c.Memory > 0 {
-			heaps[i] = min(heaps[i], int(c.Memory/5*4)) // the collector knows nothing of what is beside the heap
+	for i, share := range heapShares(children, side) {
+		heap := Heap{share, heapMost}
+		if memory := children[i].Memory; memory > 0 {
+			most := int(memory / 5 * 4) // the collector knows nothing of what is beside the heap
+			heap = Heap{min(heap.Share, most), min(heap.Most, most)}
 		}
+		heaps = append(heaps, heap)
 	}
 	return heaps, side
 }
@@ -51,22 +65,22 @@ func heapShares(children []Child, side int) []int {
 	return shares
 }
 
-// budgetVar is the environment variable with a child's share, in bytes.
-const budgetVar = "SIMCTL_HEAP_BUDGET"
+// heapVar is the environment variable with a child's Heap, as JSON.
+const heapVar = "SIMCTL_HEAP"
 
-// gcPercent returns the GOGC at which the heap grows to the budget, 35 to 400.
-func gcPercent(live, budget uint64) int {
+// gcPercent returns the GOGC at which the heap grows to what it may, 35 to 400.
+func gcPercent(live uint64, heap Heap) int {
 	if live == 0 {
 		return 400
 	}
-	return int(min(max(budget/(live/100+1), 135), 500)) - 100
+	return int(min(max(heap.Goal(live)/(live/100+1), 135), 500)) - 100
 }
 
 // tuneGC adapts GOGC to the live data until stop is called. It does nothing if the user has set
-// GOGC or GOMEMLIMIT, or if there is no budget.
+// GOGC or GOMEMLIMIT, or if nothing says how large the heap may be.
 func tuneGC() (stop func()) {
-	budget, err := strconv.ParseUint(os.Getenv(budgetVar), 10, 64)
-	if err != nil || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+	var heap Heap
+	if err := json.Unmarshal([]byte(os.Getenv(heapVar)), &heap); err != nil || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
 	done := make(chan struct{})
@@ -79,7 +93,7 @@ func tuneGC() (stop func()) {
 		for {
 			metrics.Read(live)
 			// Setting it stops the world, so only when it makes a difference.
-			if now := gcPercent(live[0].Value.Uint64(), budget); now > before+10 || now < before-10 {
+			if now := gcPercent(live[0].Value.Uint64(), heap); now > before+10 || now < before-10 {
 				debug.SetGCPercent(now)
 				before = now
 			}

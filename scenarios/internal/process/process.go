@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -74,9 +73,8 @@ func RunAll(ctx context.Context, children []Child, tell func(i int, p run.Progre
 	return results, errors.Join(errs...)
 }
 
-// Run runs a child, whose heap may grow to so many bytes before it collects garbage in
-// earnest. tell may be nil. The error is that of the run, or ctx's.
-func Run(ctx context.Context, child Child, heap int, tell func(run.Progress)) (*metrics.Result, error) {
+// Run runs a child with such a heap. tell may be nil. The error is that of the run, or ctx's.
+func Run(ctx context.Context, child Child, heap Heap, tell func(run.Progress)) (*metrics.Result, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -84,8 +82,12 @@ func Run(ctx context.Context, child Child, heap int, tell func(run.Progress)) (*
 	if err != nil {
 		return nil, fmt.Errorf("run a child process: find this program: %w", err)
 	}
+	bounds, err := json.Marshal(heap)
+	if err != nil {
+		return nil, fmt.Errorf("run a child process: %w", err)
+	}
 	cmd := exec.CommandContext(ctx, self, Command)
-	cmd.Env = append(child.env(os.Environ()), budgetVar+"="+strconv.Itoa(heap))
+	cmd.Env = append(child.env(os.Environ()), heapVar+"="+string(bounds))
 	cmd.Stdin = bytes.NewReader(child.Input)
 	stderr := &excerpt{}
 	cmd.Stderr = stderr
