@@ -91,6 +91,24 @@ func (n nodeServer) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificRe
 // clock, and the clients are gone.
 func (c *Cluster) HoldNodes() { c.shared.Held.Store(true) }
 
+// EndWrites makes servers refuse every write from now on, as if they had no leader. It is for the end of
+// a run that may not have come to rest: what is on its way to the log gets there, and then servers can be compared.
+func (c *Cluster) EndWrites() { c.shared.Ended.Store(true) }
+
+// Drained reports whether every server that runs has applied all that was written, and nothing is on its way.
+func (c *Cluster) Drained() bool {
+	last := map[uint64]bool{}
+	for i := range c.cfg.Servers {
+		if s := c.server(i); s != nil {
+			if !s.Drained() {
+				return false
+			}
+			last[s.LastIndex()] = true
+		}
+	}
+	return len(last) <= 1
+}
+
 // nodeEventsWait is how long a client gathers events before it sends them, and at random
 // up to as long again (client/client.go, nodeUpdateRetryIntv).
 const nodeEventsWait = 5 * time.Second

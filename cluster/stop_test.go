@@ -2,11 +2,15 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/server"
+	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/virtualtest"
 )
 
@@ -22,6 +26,64 @@ func TestAStoppedServerWritesNothing(t *testing.T) {
 		_, err := leader.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{{ID: "e"}}}))
 		if !errors.Is(err, server.ErrStopped) {
 			t.Errorf("a write on a stopped server: %v, want %v", err, server.ErrStopped)
+		}
+	})
+}
+
+// TestWritesEnd: servers are drained when each has applied the same and nothing is on its way. When
+// writing ends they come to that however busy they were, and stay so.
+func TestWritesEnd(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, Config{Seed: 1, Costs: Costs{ServerLink: Link{Latency: time.Millisecond}}})
+		r.fails = allTypes // what is refused is an event, too
+		same := func() bool {
+			for i := range r.c.Servers() {
+				if r.c.State(i).Index() != r.c.State(0).Index() {
+					return false
+				}
+			}
+			return true
+		}
+		var calls sync.WaitGroup
+		for caller := range 4 {
+			calls.Go(func() {
+				for n := 0; ; n++ {
+					time.Sleep(time.Duration(2000+113*caller) * time.Microsecond)
+					if _, err := r.c.RegisterJob(t.Context(), serviceJob(fmt.Sprintf("svc-%d-%d", caller, n), 1, 0)); err != nil {
+						if !errors.Is(err, rpc.ErrNoLeader) {
+							t.Errorf("a call after writing has ended: %v, want %v", err, rpc.ErrNoLeader)
+						}
+						return
+					}
+				}
+			})
+		}
+		differ := 0
+		for range 2000 {
+			time.Sleep(97 * time.Microsecond)
+			if !same() {
+				differ++
+				if r.c.Drained() {
+					t.Fatal("servers that have applied different entries are drained")
+				}
+			}
+		}
+		for r.c.Drained() {
+			time.Sleep(97 * time.Microsecond)
+		}
+		r.c.EndWrites()
+		if differ == 0 || r.c.Drained() {
+			t.Errorf("servers differed at %d looks; what is on its way when writing ends is there: %v", differ, r.c.Drained())
+		}
+		calls.Wait()
+		time.Sleep(time.Second)
+		acked, index := r.c.Acknowledged(), r.c.State(0).Index()
+		if a := r.c.CheckLogs(); !r.c.Drained() || !same() || index < acked || a.Lost != nil || a.Logs != nil {
+			t.Errorf("a second after writing ended: drained %v, the same %v, index %d, %d acknowledged; %+v", r.c.Drained(), same(), index, acked, a)
+		}
+		time.Sleep(10 * time.Minute)
+		if now := r.c.State(0).Index(); now != index || !r.c.Drained() {
+			t.Errorf("the log went on from %d to %d", index, now)
 		}
 	})
 }

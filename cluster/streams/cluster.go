@@ -185,6 +185,21 @@ func (c *Cluster) Snapshots() []*state.Snapshot {
 	return all
 }
 
+// EndWrites makes servers write nothing any more. They go on folding what was written.
+func (c *Cluster) EndWrites() {
+	for _, h := range c.servers {
+		h.cancel()
+	}
+}
+
+// Drained reports whether every server has folded all that was written.
+func (c *Cluster) Drained() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), apiTimeout)
+	defer cancel()
+	in, err := c.state.Info(ctx)
+	return err == nil && !slices.ContainsFunc(c.servers, func(h *host) bool { return h.store.Index() != in.State.LastSeq })
+}
+
 // NodeServer is a server as clients see it.
 func (c *Cluster) NodeServer(i int) rpc.NodeServer { return c.servers[i] }
 

@@ -311,6 +311,36 @@ func TestGathers(t *testing.T) {
 	})
 }
 
+// TestWritesEnd: when writing ends, amid the work, every server folds what was written, and nothing follows.
+func TestWritesEnd(t *testing.T) {
+	with(t, Options{}, func(t *testing.T, c *Cluster) {
+		jobs := []*rpc.Job{job("a", rpc.JobTypeService, 2), job("b", rpc.JobTypeService, 2)}
+		register(t, c, 4, jobs...)
+		if !c.Drained() {
+			t.Error("nothing goes on, and some server has not folded all")
+		}
+		if err := c.SetSchedulers(1); err != nil {
+			t.Fatal(err)
+		}
+		for c.Drained() {
+			time.Sleep(time.Millisecond)
+		}
+		c.EndWrites()
+		time.Sleep(time.Second)
+		snaps := c.Snapshots()
+		if !c.Drained() || snaps[0].Index() != snaps[1].Index() || snaps[0].Index() != snaps[2].Index() {
+			t.Errorf("a second after writing ended: drained %v, indexes %d, %d, %d", c.Drained(), snaps[0].Index(), snaps[1].Index(), snaps[2].Index())
+		}
+		if _, err := c.RegisterJob(t.Context(), job("c", rpc.JobTypeService, 1)); err == nil {
+			t.Error("a job was written after the end")
+		}
+		time.Sleep(time.Minute)
+		if now := c.Snapshots()[0].Index(); now != snaps[0].Index() {
+			t.Errorf("the state went on from %d to %d", snaps[0].Index(), now)
+		}
+	})
+}
+
 // TestNotHere: jobs that need somebody who waits for a time are refused.
 func TestNotHere(t *testing.T) {
 	with(t, Options{}, func(t *testing.T, c *Cluster) {

@@ -86,8 +86,9 @@ func examine(ctx context.Context, specs []scenarios.Spec) (Finding, error) {
 			problem("%s broker: the same run twice gave digests %.12s and %.12s", broker, digest, res.Digest())
 		}
 		digests[broker] = res.Digest()
-		if i > 0 && results[0] != nil && !judge.Agree(judge.OutcomeOf(results[0]), judge.OutcomeOf(res)) {
-			problem("%s broker: outcome %s, but %s under the %s broker", broker, judge.OutcomeOf(res), judge.OutcomeOf(results[0]), specs[0].Broker)
+		// A run that did not come to rest is a problem by itself and has no outcome.
+		if first, own := judge.OutcomeOf(results[0]), judge.OutcomeOf(res); first != "" && own != "" && !judge.Agree(first, own) {
+			problem("%s broker: outcome %s, but %s under the %s broker", broker, own, first, specs[0].Broker)
 		}
 	}
 	f.Problems = slices.Compact(f.Problems)

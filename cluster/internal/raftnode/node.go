@@ -42,6 +42,8 @@ type Node struct {
 	leading chan bool
 	// applied is the index of the last entry that the state machine is done with.
 	applied atomic.Uint64
+	// open counts the commands whose futures are not settled.
+	open atomic.Int64
 	// joined says that Raft runs: a snapshot that is restored then comes from the leader.
 	joined atomic.Bool
 }
@@ -128,10 +130,21 @@ func (n *Node) Barrier() error { return n.Raft.Barrier(0).Error() }
 // Write queues one command. The future is received when the entry was written and handed
 // to Raft; the channel is closed without one when the node has stopped. Once the future is
 // settled the caller must call Settled.
-func (n *Node) Write(command []byte) <-chan raft.ApplyFuture { return n.writer.apply(command) }
+func (n *Node) Write(command []byte) <-chan raft.ApplyFuture {
+	n.open.Add(1)
+	return n.writer.apply(command)
+}
 
 // Settled frees the place in Raft's queue of a command whose future is settled.
-func (n *Node) Settled() { n.writer.applied() }
+func (n *Node) Settled() {
+	n.writer.applied()
+	n.open.Add(-1)
+}
+
+// Drained reports whether the state machine is done with the whole log, and no command is on its way there.
+func (n *Node) Drained() bool {
+	return n.open.Load() == 0 && n.Raft.AppliedIndex() == n.Raft.LastIndex() && !n.behind(0)
+}
 
 // Applied takes note that the state machine is done with an entry.
 func (n *Node) Applied(index uint64) { n.applied.Store(index) }

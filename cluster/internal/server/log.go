@@ -33,6 +33,10 @@ type entry struct {
 // begin hands a command to Raft and returns without waiting for it.
 func (s *Server) begin(c fsm.Command) entry {
 	e := entry{srv: s}
+	if s.shared.Ended.Load() {
+		e.err = rpc.ErrNoLeader
+		return e
+	}
 	if s.cfg.Design.WorkQueue {
 		rest, evals, ok := c.WithoutEvals()
 		if c, e.called, e.unwritten = rest, evals, !ok; e.unwritten {

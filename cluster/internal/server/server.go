@@ -42,8 +42,9 @@ type Shared struct {
 	Workers cpu.Workload
 	// Results lets servers adopt what the first of them made of an entry.
 	Results fsm.Results
-	// Held says that nodes which fall silent stay as they are.
+	// Held says that nodes which fall silent stay as they are, and Ended that nothing is written any more.
 	Held   atomic.Bool
+	Ended  atomic.Bool
 	Poison Poison
 	// Overlooked are what appliers did not know of, whichever server led.
 	Overlooked Overlooked

@@ -232,15 +232,17 @@ func (g *groupView) missing() int {
 // outcomeMark precedes the outcome in the detail of the invariant.
 const outcomeMark = "outcome "
 
-// OutcomeOf finds the final outcome in a Result; empty when there is none.
+// OutcomeOf finds the final outcome in a Result; empty when there is none, since the run ended with an error or did not
+// come to rest.
 func OutcomeOf(res *metrics.Result) string {
-	outcome := ""
 	for _, c := range res.Invariants {
-		if _, after, ok := strings.Cut(c.Detail, outcomeMark); ok && c.Name == InvariantOracle {
-			outcome, _, _ = strings.Cut(after, ";")
+		before, after, ok := strings.Cut(c.Detail, outcomeMark)
+		if ok && c.Name == InvariantOracle && strings.HasPrefix(before, "after "+WholeRun+": ") {
+			outcome, _, _ := strings.Cut(after, ";")
+			return outcome
 		}
 	}
-	return outcome
+	return ""
 }
 
 // Agree reports whether the same events can lead to both outcomes.

@@ -134,11 +134,11 @@ func TestOutcomeOf(t *testing.T) {
 		want       string
 	}{
 		{nil, ""},
-		{[]metrics.Invariant{check(InvariantOracle, "after drain: outcome 1-2; and more")}, "1-2"},
-		{[]metrics.Invariant{check(InvariantOracle, "outcome 1-2"), check(InvariantOracle, "outcome 3-4")}, "3-4"},
-		{[]metrics.Invariant{check(InvariantOracle, "outcome 1-2"), check(InvariantConserved, "outcome 3-4")}, "1-2"},
-		{[]metrics.Invariant{check(InvariantOracle, "outcome 1-2"), check(InvariantOracle, "nothing of the kind")}, "1-2"},
-		{[]metrics.Invariant{check(InvariantOracle, "nothing of the kind")}, ""},
+		{[]metrics.Invariant{check(InvariantOracle, "after the run: 3 nodes; outcome 1-2; and more")}, "1-2"},
+		{[]metrics.Invariant{check(InvariantOracle, "after drain: outcome 1-2"), check(InvariantOracle, "after the run: outcome 3-4")}, "3-4"},
+		{[]metrics.Invariant{check(InvariantOracle, "after drain: outcome 1-2")}, ""},
+		{[]metrics.Invariant{check(InvariantConserved, "after the run: outcome 3-4")}, ""},
+		{[]metrics.Invariant{check(InvariantOracle, "after the run: nothing of the kind")}, ""},
 	} {
 		if got := OutcomeOf(&metrics.Result{Invariants: c.invariants}); got != c.want {
 			t.Errorf("%v: %q, want %q", c.invariants, got, c.want)

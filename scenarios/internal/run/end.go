@@ -49,38 +49,44 @@ func (r *run) healAtEnd() error {
 	}
 }
 
-// settle is how long servers may take to apply what their leader has committed. settlePoll is
-// the time between two looks.
+// settle is how long a cluster may take to finish what is left to do, and drain how long servers may
+// take to apply a log to which nothing is added. settlePoll is the time between two looks.
 const (
 	settle     = time.Minute
+	drain      = 10 * time.Minute
 	settlePoll = 50 * time.Millisecond
 )
 
-// rest waits, for settle at most, until nothing is left to do and every server has applied
-// the same index. From now on no node goes down: the checks take wall time, and on a scaled
-// clock a few hundred milliseconds are many heartbeats.
+// rest waits, for settle at most, until nothing is left to do, and then ends all writing: servers that are
+// compared while they write differ, and have not all applied what callers were told of. From the beginning no
+// node goes down: on a scaled clock a few hundred milliseconds are many heartbeats.
 func (r *run) rest() {
 	if r.sim != nil {
 		r.sim.HoldNodes()
 	}
-	await(func() bool {
+	in := r.inside()
+	await(settle, func() bool {
 		s := r.system.Stats()
-		return s.Leader != "" && judge.InBroker(s)+s.StatePending == 0 && (r.sim == nil || !judge.Behind(r.sim.snapshots()))
+		r.left = judge.NonePending(s)
+		return s.Leader != "" && r.left.OK && (in == nil || in.Drained())
 	})
+	if in != nil {
+		in.EndWrites()
+		await(drain, in.Drained)
+	}
 }
 
-// await waits, for settle at most, until ok reports true.
-func await(ok func() bool) {
-	for waited := time.Duration(0); !ok() && waited < settle; waited += settlePoll {
+// await waits, for so long at most, until ok reports true.
+func await(most time.Duration, ok func() bool) {
+	for waited := time.Duration(0); !ok() && waited < most; waited += settlePoll {
 		time.Sleep(settlePoll)
 	}
 }
 
-// checkEnd checks what must hold at the end of a run. The fleet has stopped, and the servers
-// only apply what is committed.
+// checkEnd checks what must hold at the end of a run. The fleet has stopped, and so have the servers.
 func (r *run) checkEnd() {
 	if r.sim == nil {
-		r.check(judge.NonePending(r.system.Stats()))
+		r.check(r.left)
 		if r.other != nil {
 			r.checkOther()
 		}
@@ -91,21 +97,15 @@ func (r *run) checkEnd() {
 		r.check(t.reads.Verdicts()...)
 		r.check(t.calls.Verdict())
 	}
-	var snaps []*state.Snapshot
-	await(func() bool {
-		snaps = r.sim.snapshots()
-		return !judge.Behind(snaps)
-	})
-	r.world.Alive()
-	r.checkOracle("the run", snaps[0])
+	snaps := r.sim.Snapshots()
+	r.checkOutcome(snaps[0], r.sim.Waiting())
 	stats := r.sim.Stats()
 	seen := r.obs.Close()
 	conserved := judge.Conserved
 	if r.sc.Cluster.Design.WorkQueue {
 		conserved = judge.NoneWritten
 	}
-	r.check(conserved(snaps[0], stats.Counters, seen), judge.OneInFlight(seen), judge.NonePending(stats),
-		judge.ServersSame(snaps, r.world.Alive))
+	r.check(conserved(snaps[0], stats, seen), judge.OneInFlight(seen), r.left, judge.ServersSame(snaps, r.world.Alive))
 	r.world.Alive()
 	r.check(judge.Logs(r.sim.CheckLogs())...)
 	if r.thorough != nil {
@@ -116,19 +116,22 @@ func (r *run) checkEnd() {
 // checkOther checks servers of another design: what they have come to, and that they agree on it.
 // How they come to it, such as that a job has one evaluation in flight, is their own affair.
 func (r *run) checkOther() {
-	var snaps []*state.Snapshot
-	await(func() bool {
-		snaps = r.other.Snapshots()
-		return !judge.Behind(snaps)
-	})
-	r.world.Alive()
-	r.check(judge.AsOracle("the run", snaps[0], cluster.Waiting{}), judge.ServersSame(snaps, r.world.Alive))
+	snaps := r.other.Snapshots()
+	r.checkOutcome(snaps[0], cluster.Waiting{})
+	r.check(judge.ServersSame(snaps, r.world.Alive))
 }
 
 func (r *run) check(verdicts ...metrics.Invariant) { r.checks = append(r.checks, verdicts...) }
 
+// checkOutcome asks the oracle about the last state, unless evaluations are left that would still change it.
+func (r *run) checkOutcome(snap *state.Snapshot, waiting cluster.Waiting) {
+	if r.left.OK {
+		r.checkOracle(judge.WholeRun, snap, waiting)
+	}
+}
+
 // checkOracle asks the oracle about a state, now that every evaluation is processed.
-func (r *run) checkOracle(when string, snap *state.Snapshot) {
+func (r *run) checkOracle(when string, snap *state.Snapshot, waiting cluster.Waiting) {
 	r.world.Alive()
-	r.check(judge.AsOracle(when, snap, r.sim.Waiting()))
+	r.check(judge.AsOracle(when, snap, waiting))
 }

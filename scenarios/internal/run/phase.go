@@ -77,7 +77,7 @@ func (r *run) phase(i int) error {
 	// The last phase is followed by all checks. The wall clock has only those, since the cluster
 	// goes on while the oracle looks.
 	if _, ok := p.Until.(conditions.Quiescence); ok && i < len(r.sc.Phases)-1 && r.sim != nil && !r.sc.wall() {
-		r.checkOracle(p.Name, r.sim.latest())
+		r.checkOracle(p.Name, r.sim.latest(), r.sim.Waiting())
 	}
 	return nil
 }

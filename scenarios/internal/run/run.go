@@ -125,7 +125,8 @@ type run struct {
 	entries map[string]uint64
 	index   uint64
 	checks  []metrics.Invariant
-	losses  *judge.Losses // of the present phase
+	left    metrics.Invariant // whether evaluations were left when writing ended
+	losses  *judge.Losses     // of the present phase
 
 	deployments judge.Deployments
 	warnings    []string

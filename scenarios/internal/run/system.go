@@ -26,12 +26,32 @@ type System interface {
 	EntriesBetween(after, upTo uint64) map[string]uint64
 }
 
+// inside is what is asked of servers in this process.
+type inside interface {
+	// Snapshots returns the state of every server.
+	Snapshots() []*state.Snapshot
+	// EndWrites ends all writing. It is for the end of a run.
+	EndWrites()
+	// Drained reports whether every server has applied all that was written.
+	Drained() bool
+}
+
 // Other is servers of another design in this process, on virtual time.
 type Other interface {
 	System
-	// Snapshots returns the state of every server.
-	Snapshots() []*state.Snapshot
+	inside
 	Shutdown() error
+}
+
+// inside returns the servers if they are in this process, and else nil.
+func (r *run) inside() inside {
+	switch {
+	case r.sim != nil:
+		return r.sim
+	case r.other != nil:
+		return r.other
+	}
+	return nil
 }
 
 // Simulated is a cluster in this process.
@@ -114,8 +134,8 @@ func (s *Simulated) DeleteEvals(ctx context.Context, status, triggeredBy string,
 // CollectGarbage makes the cluster delete everything that is over.
 func (s *Simulated) CollectGarbage(ctx context.Context) error { return s.ForceGC(ctx) }
 
-// snapshots returns the state of every server.
-func (s *Simulated) snapshots() []*state.Snapshot {
+// Snapshots returns the state of every server.
+func (s *Simulated) Snapshots() []*state.Snapshot {
 	var snaps []*state.Snapshot
 	for i := range s.Servers() {
 		snaps = append(snaps, s.State(i).Snapshot())
@@ -125,5 +145,5 @@ func (s *Simulated) snapshots() []*state.Snapshot {
 
 // latest returns the state of a server that has applied no less than the others.
 func (s *Simulated) latest() *state.Snapshot {
-	return slices.MaxFunc(s.snapshots(), func(a, b *state.Snapshot) int { return cmp.Compare(a.Index(), b.Index()) })
+	return slices.MaxFunc(s.Snapshots(), func(a, b *state.Snapshot) int { return cmp.Compare(a.Index(), b.Index()) })
 }
