@@ -94,7 +94,7 @@ var layers = []layer{
 	},
 	{
 		part: "cluster", own: []string{
-			"broker", "cluster/rpc", "cluster/state", "cluster/simnet", "cluster/internal/config", "cluster/internal/cpu",
+			"broker", "cluster/rpc", "cluster/scheduler", "cluster/state", "cluster/simnet", "cluster/internal/config", "cluster/internal/cpu",
 			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/raftnode", "cluster/internal/server",
 		},
 		reason: "servers are the same whoever drives them: clients, scenarios and reports are above",
@@ -347,7 +347,7 @@ var layers = []layer{
 		reason: "the page of validation is made the way simctl validate makes a report",
 	},
 	{
-		part: "internal/realfindings", own: []string{"internal/nomadproc", "internal/nomadrpc", "internal/uuid"}, modules: []string{"github.com/hashicorp/nomad/api"},
+		part: "internal/realfindings", own: []string{"internal/nomadproc", "internal/nomadrpc", "internal/uuid"}, modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/sync/errgroup"},
 		reason: "real servers are tried without anything that is simulated",
 	},
 	{

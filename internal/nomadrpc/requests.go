@@ -143,3 +143,37 @@ type EmitNodeEventsRequest struct {
 type GenericResponse struct {
 	WriteMeta
 }
+
+// EvalDequeueRequest is the argument of Eval.Dequeue. SchedulerVersion is 1 in all releases so far.
+type EvalDequeueRequest struct {
+	Schedulers       []string
+	SchedulerVersion uint16
+	Timeout          time.Duration
+	WriteRequest
+}
+
+// EvalDequeueResponse answers Eval.Dequeue. Eval is nil if none came up in time.
+type EvalDequeueResponse struct {
+	Eval      *Evaluation
+	Token     string
+	WaitIndex uint64
+	QueryMeta
+}
+
+// EvalAckRequest is the argument of Eval.Ack and Eval.Nack.
+type EvalAckRequest struct {
+	EvalID, Token string
+	WriteRequest
+}
+
+// PlanRequest is the argument of Plan.Submit.
+type PlanRequest struct {
+	Plan *Plan
+	WriteRequest
+}
+
+// PlanResponse answers Plan.Submit.
+type PlanResponse struct {
+	Result *PlanResult
+	WriteMeta
+}

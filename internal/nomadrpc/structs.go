@@ -300,3 +300,40 @@ type LogConfig struct {
 	MaxFileSizeMB int
 	Disabled      bool
 }
+
+// Evaluation is an evaluation as workers get it.
+type Evaluation struct {
+	ID          string
+	Namespace   string
+	Priority    int
+	Type        string
+	TriggeredBy string
+	JobID       string
+	NodeID      string
+	Status      string
+	CreateIndex uint64
+	ModifyIndex uint64
+}
+
+// Plan is what a worker wants of nodes.
+type Plan struct {
+	EvalID         string
+	EvalToken      string
+	Priority       int
+	Job            *Job
+	JobInfo        *PlanJob // since 1.11.2, in place of Job
+	NodeUpdate     map[string][]*Allocation
+	NodeAllocation map[string][]*Allocation
+	SnapshotIndex  uint64
+}
+
+// PlanJob says which job a plan is for.
+type PlanJob struct{ Namespace, ID string }
+
+// PlanResult is what came of a plan.
+type PlanResult struct {
+	NodeUpdate     map[string][]*Allocation
+	NodeAllocation map[string][]*Allocation
+	RefreshIndex   uint64
+	AllocIndex     uint64
+}

@@ -29,7 +29,7 @@ func pausedReaper(l *lab) {
 		for range 3 {
 			l.end(l.take("service"), nack)
 		}
-		time.Sleep(10 * time.Second)
+		l.wait(10 * time.Second)
 		evals, _, err := l.api.Jobs().Evaluations(job, nil)
 		check(err)
 		var is []string
@@ -47,9 +47,9 @@ func pausedReaper(l *lab) {
 	}
 	fail("before")
 	pause(true)
-	time.Sleep(10 * time.Second)
+	l.wait(10 * time.Second)
 	pause(false)
-	time.Sleep(time.Second)
+	l.wait(time.Second)
 	fail("after")
 }
 
@@ -75,7 +75,7 @@ func shedIDsStay(l *lab) {
 			l.register(fmt.Sprint(prefix, i), "service", 50)
 			l.end(l.take("service"), ack)
 		}
-		time.Sleep(2 * time.Second) // the servers' interval is a second
+		l.wait(2 * time.Second) // the servers' interval is a second
 		l.say("%s: of 10 evaluations that were processed %.0f are in nomad.broker.wait_time", prefix, l.gauge("broker_wait_time_count")-before)
 	}
 	l.register("first", "service", 50) // so that the figure is there
@@ -106,16 +106,7 @@ func (l *lab) pending() (n int) {
 
 // restoredBacklog: the leader is killed when most of a backlog is shed, and not written off.
 func restoredBacklog(l *lab) {
-	leads := func() int {
-		address, err := l.api.Status().Leader()
-		for i, s := range l.Servers {
-			if err == nil && s.RPC == address {
-				return i
-			}
-		}
-		return -1
-	}
-	first := leads()
+	first := l.leads()
 	l.dial((first + 1) % len(l.Servers))
 	l.backlog("many", 5000)
 	w := l.take("service")
@@ -123,14 +114,14 @@ func restoredBacklog(l *lab) {
 	l.end(w, ack)
 	check(l.KillServer(first))
 	l.say("the leader is killed at the first ack; pending in the state: %d", l.pending())
-	took := l.await("another leader", time.Minute, func() bool { now := leads(); return now >= 0 && now != first })
-	l.dial(leads())
+	took := l.await("another leader", time.Minute, func() bool { now := l.leads(); return now >= 0 && now != first })
+	l.dial(l.leads())
 	l.await("a backlog that is restored", time.Minute, func() bool { return l.waiting() > 0 })
-	time.Sleep(2 * time.Second) // the servers' interval is a second
+	l.wait(2 * time.Second) // the servers' interval is a second
 	l.say("another leads %.1f s later; pending in the state: %d; in its broker: %.0f, of which %.0f are shed", took.Seconds(), l.pending(), l.waiting(),
 		l.gauge("broker_total_cancelable"))
 	l.end(l.take("service"), ack)
-	time.Sleep(2 * time.Second)
+	l.wait(2 * time.Second)
 	l.say("after its first ack: pending in the state: %d; in its broker: %.0f, of which %.0f are shed", l.pending(), l.waiting(),
 		l.gauge("broker_total_cancelable"))
 }

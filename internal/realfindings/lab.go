@@ -4,14 +4,16 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/simctl/simctl/internal/nomadproc"
 	"github.com/simctl/simctl/internal/nomadrpc"
@@ -26,6 +28,14 @@ type lab struct {
 	api *api.Client // of the server that is talked to, and so is rpc
 	rpc *nomadrpc.Session
 	at  int // its number
+	conditions
+}
+
+// conditions are what findings are tried under.
+type conditions struct {
+	out  io.Writer
+	many int     // so many plans are enough for those that keep coming
+	pace float64 // of the servers' timers, and so of what waits for them; 1 for Nomad
 }
 
 type failure struct{ error }
@@ -36,7 +46,33 @@ func check(err error) {
 	}
 }
 
-func (l *lab) say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+// caught is deferred by who calls what panics with a failure.
+func caught(err *error) {
+	if r := recover(); r != nil {
+		f, ok := r.(failure)
+		if !ok {
+			panic(r)
+		}
+		*err = f.error
+	}
+}
+
+func (l *lab) say(format string, args ...any) { fmt.Fprintf(l.out, format+"\n", args...) }
+
+// wait lets time pass on the servers' timers.
+func (l *lab) wait(d time.Duration) {
+	select {
+	case <-l.ctx.Done():
+		check(l.ctx.Err())
+	case <-time.After(time.Duration(l.pace * float64(d))):
+	}
+}
+
+// leads returns the number of the server that leads, -1 if none does.
+func (l *lab) leads() int {
+	address, err := l.api.Status().Leader()
+	return slices.IndexFunc(l.Servers, func(s nomadproc.Server) bool { return err == nil && s.RPC == address })
+}
 
 // dial talks to another server from here on.
 func (l *lab) dial(server int) {
@@ -58,42 +94,23 @@ func (l *lab) await(what string, limit time.Duration, so func() bool) time.Durat
 		if time.Since(begin) > limit {
 			check(fmt.Errorf("%s is not so after %v", what, limit))
 		}
-		select {
-		case <-l.ctx.Done():
-			check(l.ctx.Err())
-		case <-time.After(50 * time.Millisecond):
-		}
+		l.wait(50 * time.Millisecond)
 	}
 	return time.Since(begin)
 }
 
 // each calls f with 0 to n-1, several at a time.
 func each(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	next := make(chan int)
-	failed := make(chan any, n)
-	for range 16 {
-		wg.Go(func() {
-			for i := range next {
-				func() {
-					defer func() {
-						if r := recover(); r != nil {
-							failed <- r
-						}
-					}()
-					f(i)
-				}()
-			}
+	var g errgroup.Group
+	g.SetLimit(16)
+	for i := range n {
+		g.Go(func() (err error) {
+			defer caught(&err)
+			f(i)
+			return nil
 		})
 	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	if len(failed) > 0 {
-		panic(<-failed)
-	}
+	check(g.Wait())
 }
 
 // group and task are the names of the only ones that a job has, and memoryMB is what it asks for.
@@ -115,44 +132,29 @@ func (l *lab) register(id, kind string, priority int) {
 
 // work is an evaluation that a worker has.
 type work struct {
-	ID, JobID   string
-	Priority    int
-	Status      string
-	ModifyIndex uint64
-	token       string
+	*nomadrpc.Evaluation
+	token string
 }
 
 // take has a worker ask for an evaluation of these types. It fails if there is none for half a minute.
 func (l *lab) take(kinds ...string) work {
-	var answer struct {
-		Eval  *work
-		Token string
-		nomadrpc.QueryMeta
-	}
+	var answer nomadrpc.EvalDequeueResponse
 	begin := time.Now()
 	for answer.Eval == nil {
 		if time.Since(begin) > 30*time.Second {
 			check(fmt.Errorf("no evaluation of type %v in half a minute", kinds))
 		}
-		check(l.rpc.Call(l.ctx, "Eval.Dequeue", &struct {
-			Schedulers       []string
-			SchedulerVersion uint16
-			Timeout          time.Duration
-			nomadrpc.WriteRequest
-		}{kinds, 1, time.Second, global}, &answer))
+		ask := &nomadrpc.EvalDequeueRequest{Schedulers: kinds, SchedulerVersion: 1, Timeout: time.Second, WriteRequest: global}
+		check(l.rpc.Call(l.ctx, "Eval.Dequeue", ask, &answer))
 	}
-	answer.Eval.token = answer.Token
-	return *answer.Eval
+	return work{answer.Eval, answer.Token}
 }
 
 var global = nomadrpc.WriteRequest{Region: "global"}
 
 // end has a worker acknowledge an evaluation, or give it back.
 func (l *lab) end(w work, method string) {
-	check(l.rpc.Call(l.ctx, method, &struct {
-		EvalID, Token string
-		nomadrpc.WriteRequest
-	}{w.ID, w.token, global}, &nomadrpc.GenericResponse{}))
+	check(l.rpc.Call(l.ctx, method, &nomadrpc.EvalAckRequest{EvalID: w.ID, Token: w.token, WriteRequest: global}, &nomadrpc.GenericResponse{}))
 }
 
 const (
@@ -160,11 +162,12 @@ const (
 	nack = "Eval.Nack"
 )
 
+func newID() string { return uuid.Random(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
+
 // node registers a node with room for so many allocations, and makes it ready.
 func (l *lab) node(name string, room int) *nomadrpc.Node {
-	id := func() string { return uuid.Random(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
 	n := &nomadrpc.Node{
-		ID: id(), SecretID: id(), Name: name, Datacenter: "dc1", NodePool: "default", Status: "initializing", Attributes: map[string]string{"kernel.name": "linux"},
+		ID: newID(), SecretID: newID(), Name: name, Datacenter: "dc1", NodePool: "default", Status: "initializing", Attributes: map[string]string{"kernel.name": "linux"},
 		NodeResources: &nomadrpc.NodeResources{
 			Cpu: nomadrpc.NodeCPUResources{CpuShares: 100_000, TotalCpuCores: 40}, Memory: nomadrpc.NodeMemoryResources{MemoryMB: int64(room * memoryMB)},
 			Disk: nomadrpc.NodeDiskResources{DiskMB: 1 << 20},
@@ -182,32 +185,13 @@ func (l *lab) status(n *nomadrpc.Node, status string) {
 	check(l.rpc.Call(l.ctx, "Node.UpdateStatus", &nomadrpc.NodeUpdateStatusRequest{NodeID: n.ID, Status: status, WriteRequest: w}, &nomadrpc.NodeUpdateResponse{}))
 }
 
-// planned is what came of a plan.
-type planned struct {
-	NodeAllocation           map[string][]*nomadrpc.Allocation
-	RefreshIndex, AllocIndex uint64
-}
-
-// String says what came of it in words.
-func (p planned) String() string {
-	if len(p.NodeAllocation) == 0 {
-		return fmt.Sprintf("refused, to be made again from index %d on", p.RefreshIndex)
-	}
-	return fmt.Sprintf("written at index %d", p.AllocIndex)
-}
-
 // plan has a worker submit a plan that places its evaluation's job n times on a node.
-func (l *lab) plan(w work, on *nomadrpc.Node, n int) (planned, error) {
-	type jobInfo struct{ Namespace, ID string }
-	p := struct {
-		EvalID, EvalToken string
-		Priority          int
-		Job               *nomadrpc.Job
-		JobInfo           *jobInfo // since 1.11.2, in place of Job
-		NodeAllocation    map[string][]*nomadrpc.Allocation
-		SnapshotIndex     uint64
-	}{EvalID: w.ID, EvalToken: w.token, Priority: w.Priority, SnapshotIndex: w.ModifyIndex}
-	if p.JobInfo = (&jobInfo{"default", w.JobID}); strings.HasPrefix(l.Version, "1.") {
+func (l *lab) plan(w work, on *nomadrpc.Node, n int) (*nomadrpc.PlanResult, error) {
+	p := &nomadrpc.Plan{
+		EvalID: w.ID, EvalToken: w.token, Priority: w.Priority, SnapshotIndex: w.ModifyIndex,
+		JobInfo: &nomadrpc.PlanJob{Namespace: "default", ID: w.JobID}, NodeAllocation: map[string][]*nomadrpc.Allocation{},
+	}
+	if strings.HasPrefix(l.Version, "1.") {
 		p.JobInfo = nil
 		p.Job = &nomadrpc.Job{
 			Region: "global", Namespace: "default", ID: w.JobID, Name: w.JobID, Type: "service", Priority: w.Priority, Datacenters: []string{"dc1"},
@@ -215,23 +199,31 @@ func (l *lab) plan(w work, on *nomadrpc.Node, n int) (planned, error) {
 		}
 	}
 	for i := range n {
-		p.NodeAllocation = map[string][]*nomadrpc.Allocation{on.ID: append(p.NodeAllocation[on.ID], &nomadrpc.Allocation{
-			ID: uuid.Random(rand.NewPCG(rand.Uint64(), rand.Uint64())), Namespace: "default", EvalID: w.ID, Name: fmt.Sprintf("%s.%s[%d]", w.JobID, group, i),
+		p.NodeAllocation[on.ID] = append(p.NodeAllocation[on.ID], &nomadrpc.Allocation{
+			ID: newID(), Namespace: "default", EvalID: w.ID, Name: fmt.Sprintf("%s.%s[%d]", w.JobID, group, i),
 			NodeID: on.ID, NodeName: on.Name, JobID: w.JobID, TaskGroup: group, DesiredStatus: "run", ClientStatus: "pending",
 			AllocatedResources: &nomadrpc.AllocatedResources{Tasks: map[string]*nomadrpc.AllocatedTaskResources{
 				task: {Cpu: nomadrpc.AllocatedCPUResources{CpuShares: 10}, Memory: nomadrpc.AllocatedMemoryResources{MemoryMB: memoryMB}},
 			}},
-		})}
+		})
 	}
-	var answer struct {
-		Result planned
-		nomadrpc.WriteMeta
-	}
-	err := l.rpc.Call(l.ctx, "Plan.Submit", &struct {
-		Plan any
-		nomadrpc.WriteRequest
-	}{p, global}, &answer)
+	var answer nomadrpc.PlanResponse
+	err := l.rpc.Call(l.ctx, "Plan.Submit", &nomadrpc.PlanRequest{Plan: p, WriteRequest: global}, &answer)
 	return answer.Result, err
+}
+
+// refused reports whether nothing of a plan was written.
+func refused(p *nomadrpc.PlanResult) bool { return len(p.NodeAllocation) == 0 }
+
+// said is what a worker hears of its plan.
+func said(p *nomadrpc.PlanResult, err error) string {
+	switch {
+	case err != nil:
+		return "failed: " + err.Error()
+	case refused(p):
+		return fmt.Sprintf("refused, to be made again from index %d on", p.RefreshIndex)
+	}
+	return fmt.Sprintf("written at index %d", p.AllocIndex)
 }
 
 // running returns the names of the allocations that should run on a node.

@@ -29,6 +29,7 @@ type trial struct {
 }
 
 var trials = map[string]trial{
+	"dropped-batch":      {3, droppedBatch},
 	"last-slot-peek":     {1, lastSlotPeek},
 	"nacked-plan":        {1, nackedPlan},
 	"overfilled-nodes":   {1, overfilledNodes},
@@ -52,14 +53,14 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *bin, t); err != nil {
+	if err := run(ctx, *bin, t, conditions{os.Stdout, 1000, 1}); err != nil {
 		fmt.Fprintln(os.Stderr, "realfindings:", err)
 		os.Exit(1)
 	}
 }
 
 // run starts servers, has a finding tried on them, and ends them.
-func run(ctx context.Context, bin string, t trial) (err error) {
+func run(ctx context.Context, bin string, t trial, under conditions) (err error) {
 	dir, err := os.MkdirTemp("", "realfindings")
 	if err != nil {
 		return err
@@ -74,16 +75,8 @@ func run(ctx context.Context, bin string, t trial) (err error) {
 			err = down
 		}
 	}()
-	defer func() {
-		if r := recover(); r != nil {
-			f, ok := r.(failure)
-			if !ok {
-				panic(r)
-			}
-			err = f.error
-		}
-	}()
-	l := &lab{Cluster: cluster, ctx: ctx}
+	defer caught(&err)
+	l := &lab{Cluster: cluster, ctx: ctx, conditions: under}
 	l.dial(0)
 	defer func() { l.rpc.Close() }()
 	l.say("Nomad %s, %d of them", cluster.Version, t.servers)

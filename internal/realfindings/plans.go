@@ -32,25 +32,17 @@ func (l *lab) flood(all []work) (wait func()) {
 			}
 		})
 	}
-	time.Sleep(100 * time.Millisecond)
+	l.wait(100 * time.Millisecond)
 	return func() {
 		wg.Wait()
 		l.say("%d other plans took %.1f s, and %d failed", len(all), time.Since(begin).Seconds(), len(failed))
 	}
 }
 
-// said is what a worker hears of its plan.
-func said(p planned, err error) string {
-	if err != nil {
-		return "failed: " + err.Error()
-	}
-	return p.String()
-}
-
 // overfilledNodes: while plans keep coming two jobs are registered, each of which fills a node.
 func overfilledNodes(l *lab) {
 	small := l.node("small", 2)
-	wait := l.flood(l.crowd(1000))
+	wait := l.flood(l.crowd(l.many))
 	for _, job := range []string{"a", "b"} {
 		l.register(job, "service", 100)
 		w := l.take("service")
@@ -63,7 +55,7 @@ func overfilledNodes(l *lab) {
 // staleVerification: while plans keep coming a node goes down, and then a plan for it comes.
 func staleVerification(l *lab) {
 	node := l.node("leaves", 2)
-	crowd := l.crowd(1000)
+	crowd := l.crowd(l.many)
 	l.register("a", "service", 100)
 	w := l.take("service")
 	wait := l.flood(crowd)
@@ -82,14 +74,14 @@ func staleVerification(l *lab) {
 // nackedPlan: a worker gives an evaluation back while its plan is in the queue, and another plans, too.
 func nackedPlan(l *lab) {
 	node := l.node("node", 10)
-	crowd := l.crowd(1000)
+	crowd := l.crowd(l.many)
 	l.register("a", "service", 10) // after all others
 	first := l.take("service")
 	wait := l.flood(crowd)
 	plans := make(chan string, 2)
 	submit := func(name string, w work) {
 		go func() { plans <- name + " plan: " + said(l.plan(w, node, 1)) }()
-		time.Sleep(200 * time.Millisecond)
+		l.wait(200 * time.Millisecond)
 	}
 	submit("first", first)
 	l.end(first, nack)
@@ -122,17 +114,17 @@ func refusedAgain(l *lab) {
 			}
 		})
 	}
-	refused, early := 0, 0
+	others, early := 0, 0
 	for i := 16; i < pairs; i++ {
-		var got [2]planned
+		var got [2]*nomadrpc.PlanResult
 		each(2, func(j int) {
 			p, err := l.plan(all[2*i+j], nodes[i], 1)
 			check(err)
 			got[j] = p
 		})
 		for j, p := range got {
-			if other := got[1-j]; len(p.NodeAllocation) == 0 && len(other.NodeAllocation) > 0 {
-				refused++
+			if other := got[1-j]; refused(p) && !refused(other) {
+				others++
 				if p.RefreshIndex < other.AllocIndex {
 					early++
 				}
@@ -141,5 +133,5 @@ func refusedAgain(l *lab) {
 	}
 	close(done)
 	writers.Wait()
-	l.say("%d plans refused for another; %d are to be made again on a state that may lack it", refused, early)
+	l.say("%d plans refused for another; %d are to be made again on a state that may lack it", others, early)
 }

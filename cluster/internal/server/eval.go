@@ -14,26 +14,34 @@ import (
 	"github.com/simctl/simctl/cluster/scheduler"
 )
 
-// dequeued is an evaluation on its way to a worker (structs.EvalDequeueResponse).
-type dequeued struct {
-	eval  *broker.Evaluation // nil: nothing came up in time
-	token string
-	// waitIndex is what the worker's state must have reached before it plans.
-	waitIndex uint64
+// Dequeued is an evaluation on its way to a worker (structs.EvalDequeueResponse).
+type Dequeued struct {
+	Eval  *broker.Evaluation // nil: nothing came up in time
+	Token string             // proves that the worker has it
+	// WaitIndex is what the worker's state must have reached before it plans.
+	WaitIndex uint64
 }
 
-// dequeueEval answers Eval.Dequeue on the leader (nomad/eval_endpoint.go).
-func (s *Server) dequeueEval(ctx context.Context, schedulers []string, timeout, turn time.Duration) (dequeued, error) {
+// DequeueEval answers Eval.Dequeue on the leader (nomad/eval_endpoint.go).
+func (s *Server) DequeueEval(ctx context.Context, schedulers []string, timeout, turn time.Duration) (Dequeued, error) {
 	d, err := s.evals.Dequeue(ctx, schedulers, timeout, turn)
 	if err != nil || d.Eval == nil {
-		return dequeued{}, err
+		return Dequeued{}, err
 	}
 	e := d.Eval
 	snap := s.Snapshot()
 	// Nomad reads every evaluation of the job to find the newest; the store knows it,
 	// but the leader's cores pay all the same.
 	s.compute("scan/"+e.ID, time.Duration(snap.JobEvals(e.Job()).Count)*s.cfg.Costs.RPC.WaitIndexScan)
-	return dequeued{eval: e, token: d.Token, waitIndex: leader.WaitIndex(s.cfg.Design, snap, e)}, nil
+	return Dequeued{Eval: e, Token: d.Token, WaitIndex: leader.WaitIndex(s.cfg.Design, snap, e)}, nil
+}
+
+// EndEval answers Eval.Ack and Eval.Nack on the leader.
+func (s *Server) EndEval(d Dequeued, ack bool) error {
+	if ack {
+		return s.evals.Ack(d.Eval, d.Token)
+	}
+	return s.evals.Nack(d.Eval, d.Token)
 }
 
 // writeEvals answers Eval.Update and Eval.Create on the leader: one
@@ -75,9 +83,9 @@ func (s *Server) reblockEval(e *broker.Evaluation, token string) error {
 	return nil
 }
 
-// submitPlan answers Plan.Submit on the leader. The nack timer stands still while the
+// SubmitPlan answers Plan.Submit on the leader. The nack timer stands still while the
 // plan waits for the applier (nomad/plan_endpoint.go).
-func (s *Server) submitPlan(ctx context.Context, p *scheduler.Plan) (*scheduler.PlanResult, error) {
+func (s *Server) SubmitPlan(ctx context.Context, p *scheduler.Plan) (*scheduler.PlanResult, error) {
 	s.Because(fsm.PlanSubmitted)
 	s.compute("submit/"+p.EvalID, s.cfg.Costs.Plan.Submit+time.Duration(p.Size())*s.cfg.Costs.Plan.PerAlloc)
 	if err := s.evals.Broker.PauseNackTimeout(p.EvalID, p.EvalToken); err != nil {

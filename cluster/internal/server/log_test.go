@@ -131,8 +131,8 @@ func TestUnackedEvaluations(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		s := lead(t, config.Config{Seed: 1, GC: noCollection})
 		w := &worker{srv: s, name: "worker-0"}
-		of := func(kind string) dequeued {
-			return dequeued{eval: &broker.Evaluation{ID: "e", JobID: "job", Type: kind}, token: "token"}
+		of := func(kind string) Dequeued {
+			return Dequeued{Eval: &broker.Evaluation{ID: "e", JobID: "job", Type: kind}, Token: "token"}
 		}
 		check := func(what string, do func(), want uint64) {
 			t.Helper()
@@ -144,8 +144,8 @@ func TestUnackedEvaluations(t *testing.T) {
 		}
 		write := func(what string) func() {
 			return func() {
-				p := &planning{worker: w, dequeued: of(rpc.JobTypeService)}
-				if err := p.write([]*broker.Evaluation{p.eval}); err == nil {
+				p := &planning{worker: w, Dequeued: of(rpc.JobTypeService)}
+				if err := p.write([]*broker.Evaluation{p.Eval}); err == nil {
 					t.Errorf("%s is no error", what)
 				}
 			}
@@ -183,7 +183,7 @@ func TestCollectionsThatFail(t *testing.T) {
 				t.Errorf("%s: %v, want %v", name, err, rpc.ErrNoLeader)
 			}
 			if name == coreForceGC { // the others find nothing that is old enough
-				core := dequeued{eval: &broker.Evaluation{Type: rpc.JobTypeCore, JobID: name}}
+				core := Dequeued{Eval: &broker.Evaluation{Type: rpc.JobTypeCore, JobID: name}}
 				if err := c.worker.process(core); !errors.Is(err, rpc.ErrNoLeader) {
 					t.Errorf("%s as an evaluation: %v, want %v", name, err, rpc.ErrNoLeader)
 				}

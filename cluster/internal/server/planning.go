@@ -16,7 +16,7 @@ import (
 // invokeScheduler).
 type planning struct {
 	worker *worker
-	dequeued
+	Dequeued
 	snap *state.Snapshot
 }
 
@@ -24,25 +24,25 @@ type planning struct {
 // nacked.
 func (p *planning) run() error {
 	srv := p.worker.srv
-	if srv.shared.Poison.has(p.eval.Job()) {
-		srv.allocate(p.worker.name, srv.cfg.Costs.Scheduler[p.eval.Type].Base)
+	if srv.shared.Poison.has(p.Eval.Job()) {
+		srv.allocate(p.worker.name, srv.cfg.Costs.Scheduler[p.Eval.Type].Base)
 		return errPanicked
 	}
-	sched, err := scheduler.New(p.eval, srv.cache, p.worker.rand)
+	sched, err := scheduler.New(p.Eval, srv.cache, p.worker.rand)
 	if err != nil {
 		return err
 	}
 	sched.SystemDeployments = srv.cfg.Habits.SystemDeployments
 	for {
 		attempt := sched.Plan(p.snap, srv.Wall())
-		srv.allocate(p.worker.name, Scheduling(srv.cfg.Costs.Scheduler[p.eval.Type], attempt.Work))
+		srv.allocate(p.worker.name, Scheduling(srv.cfg.Costs.Scheduler[p.Eval.Type], attempt.Work))
 		if err := p.write(attempt.Evals); err != nil {
 			return err
 		}
 		if attempt.Plan == nil {
 			break
 		}
-		attempt.Plan.EvalToken = p.token
+		attempt.Plan.EvalToken = p.Token
 		result, err := p.submit(attempt.Plan)
 		if err != nil {
 			return fmt.Errorf("submit plan: %w", err)
@@ -53,7 +53,7 @@ func (p *planning) run() error {
 	}
 	outcome := sched.Outcome(srv.Wall())
 	if e := outcome.Reblock; e != nil {
-		err := p.call("Eval.Reblock", func(l *Server) error { return l.reblockEval(e, p.token) })
+		err := p.call("Eval.Reblock", func(l *Server) error { return l.reblockEval(e, p.Token) })
 		if err == nil { // else it is given back, and does not count as processed
 			srv.Because(fsm.EvalReblocked)
 		}
@@ -66,13 +66,13 @@ func (p *planning) run() error {
 // the one that is worked on is still outstanding. It counts those made beside that first.
 func (p *planning) write(evals []*broker.Evaluation) error {
 	for _, e := range evals {
-		if e.ID != p.eval.ID {
+		if e.ID != p.Eval.ID {
 			p.worker.srv.Because(fsm.EvalSpawned)
 		}
 	}
 	for _, e := range evals {
 		err := p.worker.retry(func() error {
-			err := p.worker.call("Eval.Update", func(l *Server) error { return l.writeEvals(p.eval.ID, p.token, e) })
+			err := p.worker.call("Eval.Update", func(l *Server) error { return l.writeEvals(p.Eval.ID, p.Token, e) })
 			if inDoubt(err) {
 				p.worker.srv.Because(fsm.EvalUnacked)
 			}
@@ -96,7 +96,7 @@ func (p *planning) submit(plan *scheduler.Plan) (*scheduler.PlanResult, error) {
 	srv.compute(p.worker.name, time.Duration(plan.Size())*srv.cfg.Costs.Plan.PerAlloc)
 	var result *scheduler.PlanResult
 	err := p.call("Plan.Submit", func(l *Server) (err error) {
-		result, err = l.submitPlan(srv.ctx, plan)
+		result, err = l.SubmitPlan(srv.ctx, plan)
 		return err
 	})
 	if err != nil {

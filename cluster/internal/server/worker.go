@@ -112,7 +112,7 @@ func (w *worker) run() {
 			continue
 		}
 		w.failures = 0
-		if d.eval == nil || w.srv.crashed() {
+		if d.Eval == nil || w.srv.crashed() {
 			continue
 		}
 		work.Change(0, 1)
@@ -121,7 +121,7 @@ func (w *worker) run() {
 		work.Change(0, -1)
 		if errors.Is(err, errBehind) && w.srv.cfg.Habits.CatchUp {
 			// Whether it has caught up or not, the worker goes on.
-			_, _ = w.srv.store.SnapshotMinIndex(w.ctx, d.waitIndex, catchUpLimit)
+			_, _ = w.srv.store.SnapshotMinIndex(w.ctx, d.WaitIndex, catchUpLimit)
 		}
 	}
 }
@@ -153,21 +153,21 @@ func (w *worker) ready() bool {
 // dequeue asks the leader for an evaluation. It waits a turn longer than Nomad's worker: an
 // evaluation that one of the leader's workers gave back, or lost, comes up again after whole
 // seconds, at the instant at which that worker's wait would end.
-func (w *worker) dequeue() (dequeued, error) {
-	return Forward(w.ctx, w.srv, "Eval.Dequeue/"+w.name, func(l *Server) (dequeued, error) {
-		return l.dequeueEval(w.ctx, schedulerTypes, dequeueTimeout+w.turn(), w.turn())
+func (w *worker) dequeue() (Dequeued, error) {
+	return Forward(w.ctx, w.srv, "Eval.Dequeue/"+w.name, func(l *Server) (Dequeued, error) {
+		return l.DequeueEval(w.ctx, schedulerTypes, dequeueTimeout+w.turn(), w.turn())
 	})
 }
 
 // answer acks or nacks. An error is of no consequence: the nack timer of an evaluation
 // that is still outstanding takes care of it.
-func (w *worker) answer(d dequeued, ack bool) {
-	method, end := "Eval.Nack", (*leader.Evaluations).Nack
+func (w *worker) answer(d Dequeued, ack bool) {
+	method := "Eval.Nack"
 	if ack {
-		method, end = "Eval.Ack", (*leader.Evaluations).Ack
+		method = "Eval.Ack"
 	}
-	err := w.call(method, func(l *Server) error { return end(l.evals, d.eval, d.token) })
-	if ack && err != nil && d.eval.Type != rpc.JobTypeCore {
+	err := w.call(method, func(l *Server) error { return l.EndEval(d, ack) })
+	if ack && err != nil && d.Eval.Type != rpc.JobTypeCore {
 		w.srv.Because(fsm.EvalUnacked)
 	}
 }
@@ -179,15 +179,15 @@ func (w *worker) call(method string, fn func(l *Server) error) error {
 }
 
 // process schedules one evaluation: an error means that it must be nacked.
-func (w *worker) process(d dequeued) error {
-	snap, err := w.srv.store.SnapshotMinIndex(w.srv.ctx, d.waitIndex, raftSyncLimit)
+func (w *worker) process(d Dequeued) error {
+	snap, err := w.srv.store.SnapshotMinIndex(w.srv.ctx, d.WaitIndex, raftSyncLimit)
 	if err != nil {
-		return fmt.Errorf("%w: wait for raft index %d: %w", errBehind, d.waitIndex, err)
+		return fmt.Errorf("%w: wait for raft index %d: %w", errBehind, d.WaitIndex, err)
 	}
-	if d.eval.Type == rpc.JobTypeCore {
-		return (&coreRun{worker: w, snap: snap}).run(d.eval.JobID)
+	if d.Eval.Type == rpc.JobTypeCore {
+		return (&coreRun{worker: w, snap: snap}).run(d.Eval.JobID)
 	}
-	return (&planning{worker: w, dequeued: d, snap: snap}).run()
+	return (&planning{worker: w, Dequeued: d, snap: snap}).run()
 }
 
 // retry makes a call again, ever more slowly, while there is nobody to answer it
