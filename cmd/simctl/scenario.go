@@ -22,10 +22,12 @@ func newScenarioCommand(needed func(string) bool) *cobra.Command {
 	})
 	cmd.AddGroup(&cobra.Group{ID: "builtin", Title: "Built-in scenarios:"}, &cobra.Group{ID: "files", Title: "Scenarios as files:"})
 	for _, name := range scenarios.Names() {
-		cmd.AddCommand(newBuiltinCommand(name, needed(name)))
+		run, _ := newBuiltinCommand(name, needed(name))
+		cmd.AddCommand(run)
 	}
+	run, _ := newScenarioRunCommand()
 	for _, c := range []*cobra.Command{
-		newScenarioRunCommand(), newScenarioValidateCommand(), newScenarioShowCommand(), newScenarioFormatCommand(), newScenarioListCommand(),
+		run, newScenarioValidateCommand(), newScenarioShowCommand(), newScenarioFormatCommand(), newScenarioListCommand(),
 	} {
 		c.GroupID = "files"
 		cmd.AddCommand(c)
@@ -91,7 +93,7 @@ and report.html, all at once when everything is done; other files in it stay.`
 
 // newBuiltinCommand returns the command of a built-in scenario: its variables are flags. One
 // that is not needed has its name and the flags of every scenario alone.
-func newBuiltinCommand(name string, needed bool) *cobra.Command {
+func newBuiltinCommand(name string, needed bool) (*cobra.Command, *scenarioFlags) {
 	f := newScenarioFlags(scenarios.Spec{Scenario: name})
 	title := name
 	if needed {
@@ -114,10 +116,10 @@ func newBuiltinCommand(name string, needed bool) *cobra.Command {
 	}
 	f.bind(cmd.Flags())
 	f.real.bind(cmd.Flags())
-	return cmd
+	return cmd, f
 }
 
-func newScenarioRunCommand() *cobra.Command {
+func newScenarioRunCommand() (*cobra.Command, *scenarioFlags) {
 	f, vars := newScenarioFlags(scenarios.Spec{}), &assignments{}
 	cmd := &cobra.Command{
 		Use:   "run FILE",
@@ -141,7 +143,7 @@ nothing and exits with 2.
 	vars.bind(cmd.Flags())
 	f.bind(cmd.Flags())
 	f.real.bind(cmd.Flags())
-	return cmd
+	return cmd, f
 }
 
 // load takes the scenario, given by file or by name, into the flags.

@@ -98,18 +98,19 @@ func realError(err error) error {
 	return err
 }
 
-// runReal runs the scenario in one cluster after the other and shows how far it is.
-func (f *scenarioFlags) runReal(cmd *cobra.Command, run *scenarios.Compiled, clusters []scenarios.Real) ([]*metrics.Result, error) {
+// runReal runs the scenario in one cluster after the other and shows how far it is. The first is run number first.
+func (f *scenarioFlags) runReal(cmd *cobra.Command, run *scenarios.Compiled, clusters []scenarios.Real, first int) ([]*metrics.Result, error) {
 	var specs []scenarios.Spec
 	for _, r := range clusters {
 		specs = append(specs, scenarios.Spec{Broker: r.Name})
 	}
-	show := newProgress(cmd.ErrOrStderr(), f.quiet, true, specs)
+	show := f.web.follow(newProgress(cmd.ErrOrStderr(), f.quiet, true, specs), first)
 	defer show.close()
 	var results []*metrics.Result
 	for i, r := range clusters {
 		r.Say = func(text string) { cmd.PrintErrf("%s\n", text) }
 		res, err := scenarios.RunReal(cmd.Context(), run, r, func(p scenarios.Progress) { show.update(i, p) })
+		f.web.ended(first+i, err)
 		if err != nil {
 			return nil, err
 		}

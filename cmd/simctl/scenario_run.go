@@ -28,6 +28,7 @@ type scenarioFlags struct {
 	byVar   *assignments // of --var and --var-file; empty if the command has no such flags
 	limits  limitFlags
 	real    realFlags // simulated if the command has no such flags
+	web     webFlags  // no pages if the command has no such flags
 	format  string
 	quiet   bool
 }
@@ -93,6 +94,9 @@ func bindCost(flags *pflag.FlagSet, spec *scenarios.Spec) {
 // run does what the flags say. It checks everything before it runs anything, and writes
 // files only after all runs have succeeded.
 func (f *scenarioFlags) run(cmd *cobra.Command) error {
+	if err := f.web.check(cmd.Flags(), f.spec.Clock); err != nil {
+		return err
+	}
 	one, runs, err := f.compile()
 	if err != nil {
 		return err
@@ -112,6 +116,10 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 		}
 		held.baseline = base.Runs
 	}
+	if err := f.web.open(cmd, f.spec.Scenario, runs, clusters); err != nil {
+		return err
+	}
+	defer f.web.close()
 	out, err := f.outDir(cmd)
 	if err != nil {
 		return err
@@ -129,7 +137,7 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	}
 	if err == nil && len(clusters) > 0 {
 		var more []*metrics.Result
-		more, err = f.runReal(cmd, one, clusters)
+		more, err = f.runReal(cmd, one, clusters, len(runs))
 		results = append(results, more...)
 	}
 	if err == nil {
@@ -262,9 +270,13 @@ func (f *scenarioFlags) simulate(ctx context.Context, cmd *cobra.Command, runs [
 	for _, r := range runs {
 		specs = append(specs, r.Spec())
 	}
-	show := newProgress(cmd.ErrOrStderr(), f.quiet, f.spec.Clock == scenarios.ClockWall, specs)
+	show := f.web.follow(newProgress(cmd.ErrOrStderr(), f.quiet, f.spec.Clock == scenarios.ClockWall, specs), 0)
 	defer show.close()
-	return scenarios.Run(ctx, runs, show.update)
+	results, err := scenarios.Run(ctx, runs, show.update)
+	for i := range runs {
+		f.web.ended(i, err)
+	}
+	return results, err
 }
 
 // writeFiles fills the directory: the result files, the charts and the page. Lacking is why

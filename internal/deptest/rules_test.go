@@ -264,7 +264,7 @@ var layers = []layer{
 	{
 		part: "scenarios/serve",
 		own: []string{
-			"cluster", "cluster/clientrpc", "cluster/httpapi", "cluster/telemetry", "internal/filelock", "internal/infile", "internal/nomadrpc", "internal/outfile", "internal/redact",
+			"cluster", "cluster/clientrpc", "cluster/httpapi", "cluster/rpc", "cluster/telemetry", "internal/filelock", "internal/infile", "internal/nomadrpc", "internal/outfile", "internal/redact",
 			"nodesim", "scenarios", "scenarios/internal/scale",
 			"scenarios/internal/actions", "scenarios/internal/agenda", "scenarios/internal/behaviours", "scenarios/internal/run", "scenarios/language",
 		},

@@ -10,20 +10,22 @@ import (
 
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/httpapi"
+	"github.com/simctl/simctl/cluster/rpc"
 )
 
 const (
 	// SamplesPath is where the live page finds the stream of samples, of which the server
 	// keeps KeptSamples for those who come later.
-	SamplesPath = "/live/samples"
+	SamplesPath = "/" + WatchedSamples
 	KeptSamples = 600
 
 	sampleEvery = time.Second
 )
 
-// sample is what the live page shows of one instant.
+// sample is what the live page shows of one instant. A figure that nobody can tell is not there.
 type sample struct {
 	AtS     float64        `json:"at_s"`
+	Phase   string         `json:"phase,omitempty"` // of a run
 	Leader  string         `json:"leader"`
 	Figures map[string]int `json:"figures"`
 	Marks   []string       `json:"marks,omitempty"`  // what has happened since the last one
@@ -63,7 +65,19 @@ func (s *samples) add(one sample) {
 	if err != nil {
 		return // numbers and text: cannot fail
 	}
-	s.kept = append(s.kept, fmt.Appendf(nil, "data: %s\n\n", text))
+	s.keep(fmt.Appendf(nil, "data: %s\n\n", text))
+}
+
+// end says why no more samples will come.
+func (s *samples) end(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep(fmt.Appendf(nil, "event: end\ndata: %s\n\n", why))
+}
+
+// keep keeps an event of the stream. It is called with mu held.
+func (s *samples) keep(event []byte) {
+	s.kept = append(s.kept, event)
 	if len(s.kept) > KeptSamples {
 		s.kept[0] = nil
 		s.kept = s.kept[1:]
@@ -95,16 +109,17 @@ func (s *samples) from(n int) (text []byte, next int, changed <-chan struct{}) {
 func (s *samples) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
-	for next := 0; ; {
+	_ = http.NewResponseController(w).Flush() // the browser is connected, though the first sample is yet to come
+	for next, over := 0, false; !over; {
 		var text []byte
 		var changed <-chan struct{}
+		over = r.Context().Err() != nil // what was added before that is sent
 		if text, next, changed = s.from(next); len(text) > 0 && httpapi.WriteLine(w, text) != nil {
 			return
 		}
 		select {
 		case <-changed:
 		case <-r.Context().Done():
-			return
 		}
 	}
 }
@@ -127,6 +142,13 @@ func (s *samples) run(ctx context.Context, c *cluster.Cluster) {
 	}
 }
 
+// countNodes adds the nodes by status, none of which has a status that is not there.
+func (s *sample) countNodes(byStatus map[string]int) {
+	for _, status := range []string{rpc.NodeStatusReady, rpc.NodeStatusDown, rpc.NodeStatusInit, rpc.NodeStatusDisconnected} {
+		s.Figures["nodes_"+status] = byStatus[status]
+	}
+}
+
 // observation is a cluster at one instant.
 type observation struct {
 	stats   cluster.Stats
@@ -144,13 +166,11 @@ func observe(c *cluster.Cluster) observation {
 
 // since returns the sample of an instant, given the one before it.
 func (o observation) since(last observation, at time.Duration) sample {
-	b := o.stats.Broker
-	of := sample{AtS: at.Seconds(), Leader: o.stats.Leader, Figures: map[string]int{
-		"pending": b.Pending, "ready": b.Ready, "unacked": b.Unacked, "cancelable": b.Cancelable,
-	}}
-	for status, n := range o.stats.NodesByStatus {
-		of.Figures["nodes_"+status] = n
+	of := sample{AtS: at.Seconds(), Leader: o.stats.Leader, Figures: map[string]int{}}
+	if b := o.stats.Broker; of.Leader != "" { // otherwise there is no broker
+		of.Figures["pending"], of.Figures["ready"], of.Figures["unacked"], of.Figures["cancelable"] = b.Pending, b.Ready, b.Unacked, b.Cancelable
 	}
+	of.countNodes(o.stats.NodesByStatus)
 	if last.members == nil {
 		return of
 	}
@@ -175,18 +195,22 @@ func (o observation) since(last observation, at time.Duration) sample {
 	return of
 }
 
-// withPage adds the live page, and the path of events, to what the API answers. Browsers cannot send a token with
-// it: where one is asked for, there is no page.
+// withPage adds the live page, and the path of events, to what the API answers.
 func (o *Options) withPage(s *samples, d http.Handler, next *httpapi.API) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", next)
 	mux.Handle(EventsPath, next.Guard(d))
-	if o.Token == "" && len(o.Page) > 0 {
-		mux.Handle("GET "+SamplesPath, s)
-		mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_ = httpapi.WriteLine(w, o.Page) // the browser has gone if this fails
-		})
+	if len(o.Page) > 0 {
+		mux.Handle("GET "+SamplesPath, o.askBrowser(s))
+		mux.Handle("GET /{$}", o.askBrowser(livePage(o.Page)))
 	}
 	return mux
+}
+
+// livePage is the text of a live page.
+type livePage []byte
+
+func (p livePage) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_ = httpapi.WriteLine(w, p) // the browser has gone if this fails
 }

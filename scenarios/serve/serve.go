@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"sync"
-	"time"
 
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/clientrpc"
@@ -45,10 +43,7 @@ type Options struct {
 	// the next ports. Empty = nowhere. It must be on loopback: RPC knows no tokens.
 	RPCAddr  string
 	HTTPAddr string
-	// AllowRemote allows addresses that are not of this machine alone, and takes a Token, which
-	// every request must have then.
-	AllowRemote bool
-	Token       string
+	Access
 
 	// Page is what a browser gets at the root: it reads the samples at SamplesPath. Empty =
 	// none.
@@ -74,8 +69,6 @@ func (o *Options) Check() error {
 		return fmt.Errorf("--nodes %d: there must be 0 to %d", o.Nodes, nodesim.MaxNodes)
 	case !(o.TimeScale > 0 && o.TimeScale <= 100):
 		return fmt.Errorf("--time-scale %v: it must be above 0 and at most 100", o.TimeScale)
-	case o.AllowRemote && len(o.Token) < minToken:
-		return fmt.Errorf("--allow-remote needs a token of at least %d characters, which every request must bring: set SIMCTL_TOKEN", minToken)
 	}
 	if _, _, err := scenarios.ServersUnder(o.Broker); err != nil {
 		return fmt.Errorf("--broker %q: %w", o.Broker, err)
@@ -85,28 +78,7 @@ func (o *Options) Check() error {
 			return err
 		}
 	}
-	return checkAddr("http-addr", o.HTTPAddr, o.AllowRemote)
-}
-
-// minToken is how long a token must be at least.
-const minToken = 16
-
-// checkAddr refuses addresses that other machines reach, unless they are allowed.
-func checkAddr(flag, addr string, remote bool) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("--%s %q: it must be an address and a port, such as 127.0.0.1:4646", flag, addr)
-	}
-	ip, err := netip.ParseAddr(host)
-	switch {
-	case err != nil && host != "localhost":
-		return fmt.Errorf("--%s %q: %s must be an IP address or localhost", flag, addr, host)
-	case host == "localhost" || ip.IsLoopback() || remote:
-		return nil
-	case flag == "rpc-addr":
-		return fmt.Errorf("--%s %q: other machines reach this address, which only --http-addr can have: choose one of loopback", flag, addr)
-	}
-	return fmt.Errorf("--%s %q: other machines reach this address; add --allow-remote if that is meant", flag, addr)
+	return o.Access.check("http-addr", o.HTTPAddr)
 }
 
 // Run serves until ctx is done, and returns when everything has ended. It calls ready when the
@@ -254,57 +226,4 @@ func (o *Options) fleet(c *cluster.Cluster, cfg nodesim.Config) (*nodesim.Fleet,
 	cfg.Servers, cfg.Dial, cfg.Seed, cfg.ReportAllocs = o.Servers, c.NodeServer, o.Seed, true
 	cfg.Timing = scale.Durations(nodesim.Timing{}.WithDefaults(), o.TimeScale)
 	return nodesim.NewFleet(cfg)
-}
-
-// guard refuses requests for names that are not this machine's: what a browser asks of
-// another site's name which leads here.
-func (o *Options) guard(next http.Handler) http.Handler {
-	if o.AllowRemote {
-		return next
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
-		}
-		if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
-			http.Error(w, "this server answers for loopback addresses only, not for "+host, http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// Limits of the HTTP listener. Idle connections are closed in the end; blocking queries are
-// not idle.
-const (
-	maxConns      = 1024
-	headerTimeout = 10 * time.Second
-	idleTimeout   = 2 * time.Minute
-	maxHeader     = 64 << 10
-	endTimeout    = 5 * time.Second
-)
-
-// listen serves a listener until ctx is done, which also ends the requests under way.
-func listen(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logger) error {
-	srv := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		BaseContext: func(net.Listener) context.Context { return ctx },
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(&limited{Listener: ln, slots: make(chan struct{}, maxConns), log: log}) }()
-	select {
-	case err := <-ended:
-		return fmt.Errorf("serve HTTP: %w", err)
-	case <-ctx.Done():
-	}
-	patience, cancel := context.WithTimeout(context.Background(), endTimeout)
-	defer cancel()
-	err := srv.Shutdown(patience)
-	if err != nil {
-		err = srv.Close() // whoever does not read or write is cut off
-	}
-	<-ended
-	return err
 }

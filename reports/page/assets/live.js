@@ -1,7 +1,8 @@
 "use strict";
 // Draws the samples of a running cluster as they come. A sample is an object with at_s, the
 // figures by name, the marks of what has happened since the one before it, and the faults under
-// way.
+// way. A figure that is not there is one that nobody can tell, and leaves a gap. The event "end"
+// says why no more samples will come.
 (() => {
   const { source, charts, keep } = JSON.parse(document.getElementById("data").textContent);
   const state = document.getElementById("state"), marks = document.querySelector("#marks tbody");
@@ -28,16 +29,21 @@
 
   const draw = () => {
     const last = samples[samples.length - 1];
-    plots.forEach((p, n) => p.setData([samples.map((s) => s.at_s), ...charts[n].series.map((c) => samples.map((s) => s.figures[c.key] ?? 0))]));
-    for (const now of document.querySelectorAll("[data-now]")) now.textContent = (last.figures[now.dataset.now] ?? 0).toLocaleString("en-US");
+    plots.forEach((p, n) => p.setData([samples.map((s) => s.at_s), ...charts[n].series.map((c) => samples.map((s) => s.figures[c.key] ?? null))]));
+    for (const now of document.querySelectorAll("[data-now]")) now.textContent = last.figures[now.dataset.now]?.toLocaleString("en-US") ?? "";
     underWay.hidden = !last.faults;
     faults.replaceChildren(...(last.faults ?? []).map((what) => Object.assign(document.createElement("li"), { textContent: what })));
-    state.textContent = `${clock(last.at_s)} since the start · ${last.leader ? last.leader + " leads" : "no leader"}`;
+    const phase = last.phase ? ` · phase ${last.phase}` : "";
+    state.textContent = ended || `${clock(last.at_s)} since the start${phase} · ${last.leader ? last.leader + " leads" : "no leader"}`;
   };
-  let due = false;
+  let due = false, ended = "";
   const stream = new EventSource(source);
   stream.onopen = () => { samples = []; marks.replaceChildren(); };
   stream.onerror = () => { state.textContent = "not connected: is the cluster still served?"; };
+  stream.addEventListener("end", (event) => {
+    stream.close();
+    ended = state.textContent = event.data;
+  });
   stream.onmessage = (event) => {
     const sample = JSON.parse(event.data);
     samples.push(sample);

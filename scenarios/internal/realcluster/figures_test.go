@@ -44,6 +44,7 @@ nomad_nomad_fsm_update_eval{quantile="0.5"} 0.04
 nomad_nomad_fsm_update_eval_sum 1.5
 nomad_nomad_fsm_update_eval_count %d
 nomad_nomad_broker_total_blocked 7
+nomad_nomad_broker_total_ready 1
 nomad_nomad_broker__core_ready 2
 nomad_nomad_plan_submit_count{host="a"} 3
 nomad_nomad_plan_submit_count{host="b"} 4
@@ -54,6 +55,7 @@ func TestParseMetrics(t *testing.T) {
 	got := parseMetrics(fmt.Appendf(nil, scraped, 12))
 	want := map[string]float64{
 		"nomad_nomad_fsm_update_eval_sum": 1.5, "nomad_nomad_fsm_update_eval_count": 12, "nomad_nomad_broker_total_blocked": 7,
+		"nomad_nomad_broker_total_ready": 1,
 		"nomad_nomad_broker__core_ready": 2, "nomad_nomad_plan_submit_count": 7,
 	}
 	if !maps.Equal(got, want) {
@@ -63,6 +65,9 @@ func TestParseMetrics(t *testing.T) {
 	(&Cluster{}).lookAtBroker(&st, got)
 	if st.Broker.Pending != 7 || st.Broker.ByScheduler[rpc.JobTypeCore].Ready != 2 {
 		t.Errorf("the broker is %+v", st.Broker)
+	}
+	if (&Cluster{}).lookAtBroker(&st, nil); st.Broker.ByScheduler != nil {
+		t.Errorf("a leader that tells nothing has the broker %+v", st.Broker)
 	}
 }
 

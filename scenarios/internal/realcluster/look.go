@@ -93,15 +93,17 @@ func (c *Cluster) sum(metric string) float64 {
 	return n
 }
 
-// lookAtBroker takes the leader's metrics as figures.
+// lookAtBroker takes the leader's metrics as figures. A leader that has just come to lead tells none of its broker.
 func (c *Cluster) lookAtBroker(st *cluster.Stats, m map[string]float64) {
 	of := func(queue string) int { return int(m[brokerPrefix+queue]) }
 	st.Broker = broker.Stats{
 		Ready: of("total_ready"), Unacked: of("total_unacked"), Waiting: of("total_waiting"), Cancelable: of("total_cancelable"),
 		Pending: of("total_pending") + of("total_blocked"), // which it was called once
-		ByScheduler: map[string]broker.SchedulerStats{
+	}
+	if _, told := m[brokerPrefix+"total_ready"]; told {
+		st.Broker.ByScheduler = map[string]broker.SchedulerStats{
 			rpc.JobTypeCore: {Ready: of(rpc.JobTypeCore + "_ready"), Unacked: of(rpc.JobTypeCore + "_unacked")},
-		},
+		}
 	}
 	st.HeartbeatsActive, st.PlanQueueDepth = int(m[metricHeartbeats]), int(m[metricPlanQueue])
 	st.CPUUtilisation, st.WorkerUtilisation = math.NaN(), math.NaN()

@@ -23,7 +23,7 @@ func (r *run) healAtEnd() error {
 	if !r.stage.Faulty() {
 		return nil
 	}
-	r.rec.Mark(time.Now(), "all faults end")
+	r.stage.Note("all faults end")
 	if err := r.stage.Heal(); err != nil {
 		return fmt.Errorf("end the faults that were left: %w", err)
 	}

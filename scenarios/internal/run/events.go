@@ -17,6 +17,7 @@ func (r *run) events(p Phase) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
+		r.teller.underWay(&r.stage)
 		var due <-chan time.Time
 		at, ok := ahead.Next()
 		if ok {

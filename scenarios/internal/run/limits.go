@@ -34,6 +34,6 @@ func (r *run) withinLimits() error {
 	if r.stopped = r.sc.Limits.reached(r.world.Wall()); r.stopped == "" {
 		return nil
 	}
-	r.rec.Mark(time.Now(), "stopped by "+r.stopped)
+	r.stage.Note("stopped by " + r.stopped)
 	return errStopped
 }

@@ -227,12 +227,16 @@ func (r *run) sample() conditions.Sample {
 func (r *run) say(i int, w *conditions.Watch, now bool) {
 	p, s := r.sc.Phases[i], w.Last
 	b := s.Cluster.Broker
+	var queues map[string]int
+	if b.ByScheduler != nil {
+		queues = map[string]int{"ready": b.Ready, "unacked": b.Unacked, "pending": b.Pending, "cancelable": b.Cancelable}
+	}
 	r.teller.say(r.world.Wall(), now, Progress{
 		Phase: p.Name, PhaseIndex: i, Phases: len(r.sc.Phases),
 		VirtualS: s.At.Sub(r.start).Seconds(),
 		Pending:  b.Ready + b.Unacked + b.Pending, Cancelable: b.Cancelable,
 		StatePending: s.Cluster.StatePending, RaftIndex: s.Cluster.LastIndex,
-		Nodes: s.Cluster.NodesByStatus, Done: p.Until.Progress(w),
+		Nodes: s.Cluster.NodesByStatus, Done: p.Until.Progress(w), Leader: s.Cluster.Leader, Queues: queues,
 	})
 }
 

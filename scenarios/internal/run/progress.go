@@ -1,6 +1,11 @@
 package run
 
-import "time"
+import (
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/scenarios/internal/actions"
+)
 
 // Progress is how far a run has come.
 type Progress struct {
@@ -15,6 +20,12 @@ type Progress struct {
 	RaftIndex    uint64         `json:"raft_index"`
 	Nodes        map[string]int `json:"nodes,omitempty"` // by status
 	Done         float64        `json:"done"`            // share of the phase, 0 to 1; -1 = unknown
+	Leader       string         `json:"leader,omitempty"`
+	// Queues counts the evaluations in the broker: ready, unacked, pending, cancelable. It is nil if nobody can tell.
+	Queues map[string]int `json:"queues,omitempty"`
+	// Marks are what has happened since the last report, and Faults are those under way.
+	Marks  []string `json:"marks,omitempty"`
+	Faults []string `json:"faults,omitempty"`
 }
 
 // Share returns the share of the whole run that is done, 0 to 1, if all phases count alike. A
@@ -46,6 +57,10 @@ type teller struct {
 	tell func(Progress)
 	last time.Duration
 	said bool
+
+	mu     sync.Mutex // the events have a goroutine of their own
+	marks  []string   // for the next report
+	faults []string
 }
 
 func (t *teller) say(wall time.Duration, now bool, p Progress) {
@@ -53,5 +68,26 @@ func (t *teller) say(wall time.Duration, now bool, p Progress) {
 		return
 	}
 	t.last, t.said = wall, true
+	t.mu.Lock()
+	p.Marks, p.Faults, t.marks = t.marks, t.faults, nil
+	t.mu.Unlock()
 	t.tell(p)
+}
+
+func (t *teller) mark(what string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tell != nil {
+		t.marks = append(t.marks, what)
+	}
+}
+
+// underWay takes note of the faults of a stage, on whose goroutine it is called.
+func (t *teller) underWay(stage *actions.Stage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.faults = nil
+	for what := range stage.Faults {
+		t.faults = append(t.faults, what)
+	}
 }

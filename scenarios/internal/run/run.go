@@ -187,7 +187,10 @@ func (r *run) all() (*metrics.Result, error) {
 	r.breakOff = breakOff
 	r.stage = actions.Stage{
 		Ctx: ctx, Cluster: r.system, Fleet: fleet, Groups: behaviours.Groups(r.sc.Fleet), Seed: r.sc.Run.Seed,
-		Note: func(mark string) { r.rec.Mark(time.Now(), mark) },
+		Note: func(mark string) {
+			r.rec.Mark(time.Now(), mark)
+			r.teller.mark(mark)
+		},
 	}
 	if r.sim != nil {
 		r.stage.Simulated = r.sim.Cluster
