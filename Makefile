@@ -183,12 +183,11 @@ sbom: build ## write results/simctl.cdx.json, a bill of materials (CycloneDX) of
 
 # Without the network, take the database from a clone of github.com/golang/vulndb:
 # VULNDB=file:///CLONE/data/osv. The vulnerabilities of Go itself are those of the go command's version.
-GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.8.0
-VULNDB      ?= https://vuln.go.dev
+VULNDB ?= https://vuln.go.dev
 
 .PHONY: vuln
 vuln: ## look for known vulnerabilities that simctl, its tests or its tools can reach
-	$(GO) run $(GOVULNCHECK) -db $(VULNDB) -test ./...
+	$(GO) tool govulncheck -db $(VULNDB) -test ./...
 
 .PHONY: vuln-facts
 vuln-facts: ## renew what tests know of vulnerable dependencies; VULNDB=file:///CLONE/data/osv

@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -104,6 +106,33 @@ func TestVulnFacts(t *testing.T) {
 	}
 	if _, err := vulnFacts(t.TempDir()); err == nil || !strings.Contains(err.Error(), "there are no reports") {
 		t.Errorf("a directory without reports: got %v", err)
+	}
+}
+
+// TestVulnWithoutNetwork: govulncheck, as make vuln runs it, takes a directory of reports and asks nobody else. It
+// tells a function that is called from one that is not.
+func TestVulnWithoutNetwork(t *testing.T) {
+	if makefile, err := os.ReadFile("../../Makefile"); err != nil || !strings.Contains(string(makefile), "\t$(GO) tool govulncheck -db $(VULNDB) -test ./...\n") {
+		t.Errorf("make vuln runs something else than this test (%v)", err)
+	}
+	for symbol, found := range map[string]bool{"Compare": true, "Build": false} {
+		dir := t.TempDir()
+		report := fmt.Sprintf(`{"schema_version": "1.3.1", "id": "GO-2099-0001", "summary": "made up",
+			"database_specific": {"url": "https://pkg.go.dev/vuln/GO-2099-0001"},
+			"modified": "2099-01-01T00:00:00Z", "published": "2099-01-01T00:00:00Z",
+			"affected": [{"package": {"name": "golang.org/x/mod", "ecosystem": "Go"},
+				"ranges": [{"type": "SEMVER", "events": [{"introduced": "0"}]}],
+				"ecosystem_specific": {"imports": [{"path": "golang.org/x/mod/semver", "symbols": [%q]}]}}]}`, symbol)
+		if err := os.WriteFile(filepath.Join(dir, "GO-2099-0001.json"), []byte(report), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("go", "tool", "govulncheck", "-db", "file://"+dir, "-test", ".")
+		cmd.Env = append(os.Environ(), "GOPROXY=off")
+		out, err := cmd.CombinedOutput()
+		said := strings.Contains(string(out), "GO-2099-0001") && strings.Contains(string(out), "semver."+symbol)
+		if said != found || (err != nil) != found {
+			t.Errorf("a report about semver.%s: %v\n%s", symbol, err, out)
+		}
 	}
 }
 

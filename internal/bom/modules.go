@@ -60,7 +60,7 @@ func modules() ([]dep, error) {
 			return nil, err
 		}
 	}
-	if err := add(false, platforms[0], "-test", "github.com/simctl/simctl/...", "tool"); err != nil {
+	if err := errors.Join(add(false, platforms[0], "-test", "github.com/simctl/simctl/..."), add(false, platforms[0], "tool")); err != nil {
 		return nil, err
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b dep) int { return strings.Compare(a.Path, b.Path) }), nil

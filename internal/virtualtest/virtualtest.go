@@ -19,9 +19,11 @@ const (
 	// outside looks, in wall time.
 	beat = time.Second
 	look = 100 * time.Millisecond
-	// still is how long virtual time may stand still: far longer than any test computes.
-	still = 90 * time.Second
 )
+
+// still is how long virtual time may stand still: far longer than any test computes. The test of this
+// package has no time to wait for that.
+var still = 90 * time.Second
 
 // Test is synctest.Test for a test that takes no more than four hours of virtual time.
 func Test(t *testing.T, f func(*testing.T)) {

@@ -3,6 +3,7 @@ package virtualtest
 import (
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -11,18 +12,28 @@ import (
 // TestBounds runs tests that hang, in a process of their own: they name themselves and what
 // hangs.
 func TestBounds(t *testing.T) {
-	if os.Getenv("VIRTUALTEST_HANGS") != "" {
-		Run(t, time.Hour, func(*testing.T) {
-			for {
-				time.Sleep(time.Minute)
-			}
-		})
+	hangs := map[string]func(){
+		"more than 1h0m0s of virtual time passed": func() { time.Sleep(time.Minute) },
+		"virtual time stood still for 300ms":      runtime.Gosched,
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=TestBounds")
-	cmd.Env = append(os.Environ(), "VIRTUALTEST_HANGS=1")
-	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "TestBounds: more than 1h0m0s of virtual time passed") || !strings.Contains(string(out), "time.Sleep") {
-		t.Errorf("a test that never ends: %v\n%.3000s", err, out)
+	if again := hangs[os.Getenv("VIRTUALTEST_HANGS")]; again != nil {
+		still = 300 * time.Millisecond
+		Run(t, time.Hour, func(*testing.T) { goOn(again) })
+	}
+	for how := range hangs {
+		cmd := exec.Command(os.Args[0], "-test.run=TestBounds")
+		cmd.Env = append(os.Environ(), "VIRTUALTEST_HANGS="+how)
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "TestBounds: "+how) || !strings.Contains(string(out), "virtualtest.goOn") {
+			t.Errorf("%s: %v\n%.3000s", how, err, out)
+		}
+	}
+}
+
+// goOn is named by what a test that hangs prints.
+func goOn(again func()) {
+	for {
+		again()
 	}
 }
 
