@@ -185,6 +185,19 @@ phase "p" {
 	}
 }
 
+// TestFlappingNoTimes: an event that happens no time is left out, and so are its instant and its mark.
+func TestFlappingNoTimes(t *testing.T) {
+	for flaps, want := range []int{2, 3, 3} {
+		sc, err := scenarioOf(Spec{Scenario: "eval-delete", Broker: "legacy", Vars: map[string]any{"flaps": flaps}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(sc.Phases[0].Events); got != want {
+			t.Errorf("%d flaps: %d events in the first phase, want %d", flaps, got, want)
+		}
+	}
+}
+
 // TestUpdatesAddUp: every event of an update makes another version.
 func TestUpdatesAddUp(t *testing.T) {
 	spec := fileSpec(t, `title = "updates"

@@ -168,7 +168,18 @@ func (e *endpoint) clientAllocs(ctx context.Context, req *nomadrpc.NodeSpecificR
 	return of, nil
 }
 
+// whole returns an error if a list has a hole in it, which none has that Nomad sends.
+func whole[T any](what string, list []*T) error {
+	if slices.Contains(list, nil) {
+		return fmt.Errorf("nil %s", what)
+	}
+	return nil
+}
+
 func (e *endpoint) updateAlloc(ctx context.Context, req *nomadrpc.AllocUpdateRequest) (*nomadrpc.GenericResponse, error) {
+	if err := whole("allocation", req.Alloc); err != nil {
+		return nil, err
+	}
 	s, _, err := e.snapshot(ctx)
 	if err != nil {
 		return nil, err
@@ -198,6 +209,9 @@ func (e *endpoint) updateAlloc(ctx context.Context, req *nomadrpc.AllocUpdateReq
 
 func (e *endpoint) emitEvents(ctx context.Context, req *nomadrpc.EmitNodeEventsRequest) (*nomadrpc.GenericResponse, error) {
 	for _, id := range slices.Sorted(maps.Keys(req.NodeEvents)) {
+		if err := whole("event", req.NodeEvents[id]); err != nil {
+			return nil, err
+		}
 		var events []state.NodeEvent
 		for _, ev := range req.NodeEvents[id] {
 			events = append(events, state.NodeEvent{Message: ev.Message, Timestamp: ev.Timestamp.Unix()})

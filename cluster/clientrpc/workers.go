@@ -47,6 +47,9 @@ func (e *endpoint) submit(ctx context.Context, req *nomadrpc.PlanRequest) (*noma
 		NodeUpdate: map[string][]*rpc.Allocation{}, NodeAllocation: map[string][]*rpc.Allocation{},
 	}
 	for _, stops := range req.Plan.NodeUpdate {
+		if err := whole("allocation", stops); err != nil {
+			return nil, err
+		}
 		for _, a := range stops {
 			if known := s.AllocByID(a.ID); known != nil { // else it was collected
 				stop := known.Copy()
@@ -56,6 +59,9 @@ func (e *endpoint) submit(ctx context.Context, req *nomadrpc.PlanRequest) (*noma
 		}
 	}
 	for node, places := range req.Plan.NodeAllocation {
+		if err := whole("allocation", places); err != nil {
+			return nil, err
+		}
 		for _, a := range places {
 			place, err := placed(s, p.EvalID, node, a)
 			if err != nil {

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -169,6 +171,28 @@ func TestRemains(t *testing.T) {
 			t.Errorf("afterwards: %d cleared, %v, %d left", n, err, left(t, c))
 		}
 	})
+}
+
+// TestPortsOfTheKilled: a cluster that nobody holds keeps the ports of a server that was killed, while another of its
+// servers runs: the others would take who listens there for theirs.
+func TestPortsOfTheKilled(t *testing.T) {
+	first := func() string {
+		servers, claim, err := layOut(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claim.Close()
+		return servers[0].HTTP
+	}
+	killed := first()
+	second, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port(killed)+portsOfServer)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if got := first(); got == killed {
+		t.Errorf("a new server has the ports of a killed one, from %s on", got)
+	}
 }
 
 // TestStartsAtOnce: clusters that are started at once, in directories of their own, have ports of their own, also

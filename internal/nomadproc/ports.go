@@ -7,7 +7,8 @@ import (
 )
 
 // The ports of a cluster are consecutive, and below those that systems hand out to connections. The one after
-// those of MaxServers is nobody's: who listens there has the others to himself.
+// those of MaxServers is nobody's: who listens there has the others to himself. A cluster that nobody holds has no such
+// listener: whoever has one server that runs has all of the ports.
 const (
 	firstPort     = 23646
 	lastPort      = 29999
@@ -22,7 +23,7 @@ func layOut(n int) (servers []Server, claim net.Listener, err error) {
 		if err != nil {
 			continue
 		}
-		if !free(from, portsOfServer*n) {
+		if !free(from, claimed) {
 			_ = claim.Close()
 			continue
 		}

@@ -167,7 +167,8 @@ func newID() string { return uuid.Random(rand.NewPCG(rand.Uint64(), rand.Uint64(
 // node registers a node with room for so many allocations, and makes it ready.
 func (l *lab) node(name string, room int) *nomadrpc.Node {
 	n := &nomadrpc.Node{
-		ID: newID(), SecretID: newID(), Name: name, Datacenter: "dc1", NodePool: "default", Status: "initializing", Attributes: map[string]string{"kernel.name": "linux"},
+		ID: newID(), SecretID: newID(), Name: name, Datacenter: "dc1", NodePool: "default", Status: "initializing",
+		Attributes: map[string]string{"kernel.name": "linux"},
 		NodeResources: &nomadrpc.NodeResources{
 			Cpu: nomadrpc.NodeCPUResources{CpuShares: 100_000, TotalCpuCores: 40}, Memory: nomadrpc.NodeMemoryResources{MemoryMB: int64(room * memoryMB)},
 			Disk: nomadrpc.NodeDiskResources{DiskMB: 1 << 20},

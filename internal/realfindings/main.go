@@ -15,6 +15,7 @@ import (
 	"maps"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -65,8 +66,9 @@ func run(ctx context.Context, bin string, t trial, under conditions) (err error)
 	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(dir)
 	none := 0
-	cluster, err := nomadproc.Start(ctx, dir, bin, nomadproc.Settings{Servers: t.servers, NumSchedulers: &none, MinHeartbeatTTL: time.Hour}, true)
+	cluster, err := nomadproc.Start(ctx, filepath.Join(dir, "cluster"), bin, nomadproc.Settings{Servers: t.servers, NumSchedulers: &none, MinHeartbeatTTL: time.Hour}, true)
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,9 @@ func cycleFrom(p Phase, byName map[string]Phase) string {
 // maxTimes is how often an event may repeat.
 const maxTimes = 100_000
 
+// Repeated is the filled block of an event that may happen no time at all, and is left out then.
+type Repeated interface{ Never() bool }
+
 // events returns the events of a phase in the order of time. A repeated event is several.
 func (d *decoder) events(events []Event) []Event {
 	var out []Event
@@ -65,6 +68,9 @@ func (d *decoder) events(events []Event) []Event {
 			return events
 		case e.Times > 1 && e.Every == 0:
 			d.fail(e.At, "Missing every", "An event that happens %d times must say how far apart (every).", e.Times)
+		}
+		if r, ok := e.Args.(Repeated); ok && r.Never() {
+			continue
 		}
 		for i := range max(1, e.Times) {
 			one := e

@@ -57,6 +57,9 @@ func TestRemoteWorker(t *testing.T) {
 	}
 	forged := plan(nomadrpc.Allocation{ID: "a", NodeID: node, JobID: "web", TaskGroup: "g"})
 	forged.Plan.EvalToken = "forged"
+	empty := plan(nomadrpc.Allocation{})
+	empty.Plan.NodeAllocation[node] = []*nomadrpc.Allocation{nil}
+	stopsNil := &nomadrpc.PlanRequest{Plan: &nomadrpc.Plan{NodeUpdate: empty.Plan.NodeAllocation}}
 	end := func(id, token string) *nomadrpc.EvalAckRequest {
 		return &nomadrpc.EvalAckRequest{EvalID: id, Token: token}
 	}
@@ -74,6 +77,10 @@ func TestRemoteWorker(t *testing.T) {
 		{"Plan.Submit", plan(nomadrpc.Allocation{ID: "a", NodeID: node, JobID: "web", TaskGroup: "h"}), `of group "h"`},
 		{"Plan.Submit", plan(nomadrpc.Allocation{ID: "a", NodeID: "another", JobID: "web", TaskGroup: "g"}), `is of node "another"`},
 		{"Plan.Submit", forged, "token does not match"},
+		{"Plan.Submit", empty, "nil allocation"},
+		{"Plan.Submit", stopsNil, "nil allocation"},
+		{"Node.EmitEvents", &nomadrpc.EmitNodeEventsRequest{NodeEvents: map[string][]*nomadrpc.NodeEvent{node: {nil}}}, "nil event"},
+		{"Node.UpdateAlloc", &nomadrpc.AllocUpdateRequest{Alloc: []*nomadrpc.Allocation{nil}}, "nil allocation"},
 	} {
 		if err := s.Call(t.Context(), tt.method, tt.req, &struct{}{}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s with %+v: %v, want %q", tt.method, tt.req, err, tt.want)

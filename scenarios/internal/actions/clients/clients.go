@@ -128,7 +128,8 @@ func drawResumeClients(s *draw.Source) draw.Event {
 
 var _ = actions.RegisterAction("flap_clients", FlapClients{Fraction: 1, Times: 1}, actions.Drawn(actions.OfClients, 3, 1, drawFlapClients))
 
-// FlapClients stops a share of the clients for Down and brings them back for Up, Times times.
+// FlapClients stops a share of the clients for Down and brings them back for Up, Times times. A scenario
+// file may say zero times.
 type FlapClients struct {
 	actions.Anywhere
 	Fraction float64
@@ -143,6 +144,8 @@ func (a FlapClients) Check(int) error {
 	}
 	return err
 }
+
+func (a FlapClients) Never() bool { return a.Times == 0 }
 
 func (a FlapClients) Disturbs(groups []behaviours.Group) float64 {
 	return 2 * float64(a.Times) * a.Fraction * float64(behaviours.Nodes(groups, ""))
