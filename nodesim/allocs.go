@@ -62,9 +62,6 @@ func (c *client) onAllocs(cfg *Config, now time.Duration, a answer) {
 // learn merges the servers' list into what the client knows, both in the order of IDs. It
 // forgets allocations that are not listed: they were garbage collected.
 func (c *client) learn(cfg *Config, now time.Duration, listed []*rpc.Allocation) {
-	if !slices.IsSortedFunc(listed, rpc.ByID) {
-		listed = slices.SortedFunc(slices.Values(listed), rpc.ByID)
-	}
 	merged := make([]alloc, 0, len(listed))
 	known := c.allocs
 	for _, l := range listed {

@@ -132,9 +132,10 @@ func (f *Fleet) LastError() error {
 
 // drive launches the calls of the loops whose time has come.
 //
-// It makes a timer for each wait because resetting one that is pending makes the runtime
-// walk over all timers of a bubble.
+// It makes a timer for each wait that was cut short, because resetting one that is pending makes
+// the runtime walk over all timers of a bubble.
 func (f *Fleet) drive() {
+	var timer *time.Timer // nil, or one that has fired
 	for {
 		f.mu.Lock()
 		now := time.Since(f.started)
@@ -145,14 +146,20 @@ func (f *Fleet) drive() {
 		if at, ok := f.queue.next(); ok {
 			f.armed = at
 		}
-		timer := time.NewTimer(time.Until(f.started.Add(f.armed)))
+		if wait := time.Until(f.started.Add(f.armed)); timer != nil {
+			timer.Reset(wait)
+		} else {
+			timer = time.NewTimer(wait)
+		}
 		f.mu.Unlock()
 		select {
 		case <-timer.C:
 		case <-f.wake:
+			timer.Stop()
+			timer = nil
 		case <-f.ctx.Done():
+			timer.Stop()
 		}
-		timer.Stop()
 		if f.ctx.Err() != nil {
 			return
 		}

