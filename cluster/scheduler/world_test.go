@@ -89,7 +89,7 @@ func (w *world) drain(id string, on bool) {
 	for _, a := range w.store.Snapshot().NodeAllocs(id).Live {
 		leave = append(leave, a.ID)
 	}
-	w.update(func(tx *state.Tx) error { return tx.RequestTransitions(leave, nil) })
+	w.update(func(tx *state.Tx) error { tx.RequestTransitions(leave, nil); return nil })
 }
 
 // job returns a job with one group "g" that uses a tenth of a node. System and sysbatch
@@ -208,7 +208,7 @@ func (w *world) report(jobID, status string, match func(*rpc.Allocation) bool) i
 			updates = append(updates, w.clientUpdate(a, status))
 		}
 	}
-	w.update(func(tx *state.Tx) error { return tx.UpdateAllocsFromClient(updates...) })
+	w.update(func(tx *state.Tx) error { tx.UpdateAllocsFromClient(updates...); return nil })
 	return len(updates)
 }
 

@@ -35,7 +35,7 @@ func (r *PlanResults) Deploys() bool { return r.Deployment != nil || len(r.Deplo
 // UpdateAllocsFromClient takes over what clients decide: ClientStatus, ClientDescription,
 // ModifyTime and, if it is set, Health. It ignores unknown allocations
 // (state_store.go, nestedUpdateAllocFromClient).
-func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) error {
+func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) {
 	tx.counts.AllocsIndex = tx.index
 	for _, update := range allocs {
 		tx.reported(update.NodeID)
@@ -50,11 +50,8 @@ func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) error {
 		if update.Health != "" && update.Health != old.Health {
 			now.Health, now.HealthIndex = update.Health, tx.index
 		}
-		if err := tx.putAlloc(old, now); err != nil {
-			return err
-		}
+		tx.putAlloc(old, now)
 	}
-	return nil
 }
 
 // UpsertPlanResults applies a verified plan (state_store.go, UpsertPlanResults). The error
@@ -72,16 +69,16 @@ func (tx *Tx) UpsertPlanResults(r *PlanResults) error {
 			return err
 		}
 	}
-	if err := tx.updateDeployments(r.DeploymentUpdates); err != nil {
-		return err
+	for _, u := range r.DeploymentUpdates {
+		tx.UpdateDeployment(u)
 	}
 	if r.Deployment != nil {
 		if err := tx.UpsertDeployment(r.Deployment); err != nil {
 			return err
 		}
 		// Updates may be of the job's deployment before this one, or of this one.
-		if err := tx.updateDeployments(r.DeploymentUpdates); err != nil {
-			return err
+		for _, u := range r.DeploymentUpdates {
+			tx.UpdateDeployment(u)
 		}
 	}
 	tx.counts.AllocsIndex = tx.index
@@ -115,7 +112,8 @@ func (tx *Tx) stopAlloc(diff AllocDiff) error {
 	}
 	now.ModifyTime = diff.ModifyTime
 	now.ModifyIndex, now.AllocModifyIndex = tx.index, tx.index
-	return tx.putAlloc(old, now)
+	tx.putAlloc(old, now)
+	return nil
 }
 
 // upsertAlloc stores an allocation as a scheduler wants it. An existing one keeps what its
@@ -123,6 +121,9 @@ func (tx *Tx) stopAlloc(diff AllocDiff) error {
 // upsertAllocsImpl).
 func (tx *Tx) upsertAlloc(now *rpc.Allocation) error {
 	old := tx.allocs.get(now.ID)
+	if old != nil && old.NodeID != now.NodeID {
+		return fmt.Errorf("allocation %q is on node %q and cannot move to %q", now.ID, old.NodeID, now.NodeID)
+	}
 	if tx.copies {
 		now = now.Copy()
 	}
@@ -133,32 +134,28 @@ func (tx *Tx) upsertAlloc(now *rpc.Allocation) error {
 			now.ClientStatus, now.ClientDescription = old.ClientStatus, old.ClientDescription
 		}
 	}
-	return tx.putAlloc(old, now)
+	tx.putAlloc(old, now)
+	return nil
 }
 
 // RequestTransitions asks schedulers to migrate and to reschedule allocations. It ignores
 // unknown IDs (state_store.go, UpdateAllocDesiredTransitionTxn).
-func (tx *Tx) RequestTransitions(migrate, reschedule []string) error {
+func (tx *Tx) RequestTransitions(migrate, reschedule []string) {
 	for _, id := range migrate {
-		if err := tx.requestTransition(id, func(a *rpc.Allocation) { a.Migrate = true }); err != nil {
-			return err
-		}
+		tx.requestTransition(id, func(a *rpc.Allocation) { a.Migrate = true })
 	}
 	for _, id := range reschedule {
-		if err := tx.requestTransition(id, func(a *rpc.Allocation) { a.Reschedule = true }); err != nil {
-			return err
-		}
+		tx.requestTransition(id, func(a *rpc.Allocation) { a.Reschedule = true })
 	}
-	return nil
 }
 
-func (tx *Tx) requestTransition(id string, request func(*rpc.Allocation)) error {
+func (tx *Tx) requestTransition(id string, request func(*rpc.Allocation)) {
 	old := tx.allocs.get(id)
 	if old == nil {
-		return nil
+		return
 	}
 	now := old.Copy()
 	request(now)
 	now.ModifyIndex, now.AllocModifyIndex = tx.index, tx.index
-	return tx.putAlloc(old, now)
+	tx.putAlloc(old, now)
 }

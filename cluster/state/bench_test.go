@@ -118,7 +118,8 @@ func BenchmarkClientUpdate(b *testing.B) {
 		status := [2]string{rpc.AllocClientRunning, rpc.AllocClientPending}[i/50_000%2]
 		index++
 		if err := s.Update(index, func(tx *Tx) error {
-			return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: uuid(2, i%50_000), ClientStatus: status})
+			tx.UpdateAllocsFromClient(&rpc.Allocation{ID: uuid(2, i%50_000), ClientStatus: status})
+			return nil
 		}); err != nil {
 			b.Fatal(err)
 		}

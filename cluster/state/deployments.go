@@ -36,26 +36,16 @@ func (tx *Tx) UpsertDeployment(d *rpc.Deployment) error {
 	return nil
 }
 
-func (tx *Tx) updateDeployments(updates []*rpc.DeploymentUpdate) error {
-	for _, u := range updates {
-		if err := tx.UpdateDeployment(u); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // UpdateDeployment changes the status of a deployment. It ignores one that has ended or
 // is not the job's latest (state_store.go, updateDeploymentStatusImpl).
-func (tx *Tx) UpdateDeployment(u *rpc.DeploymentUpdate) error {
+func (tx *Tx) UpdateDeployment(u *rpc.DeploymentUpdate) {
 	old := tx.deployments.get(broker.JobID{Namespace: u.Namespace, ID: u.JobID})
 	if !old.Active() || old.ID != u.DeploymentID {
-		return nil
+		return
 	}
 	d := old.Copy()
 	d.Status, d.StatusDescription = u.Status, u.StatusDescription
 	tx.putDeployment(d)
-	return nil
 }
 
 // updateDeploymentWithAlloc counts the placement or the changed health of an allocation in

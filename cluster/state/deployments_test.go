@@ -21,7 +21,8 @@ func TestDeploymentsCountAllocations(t *testing.T) {
 	}
 	report := func(id, health string, at int64) func(tx *Tx) error {
 		return func(tx *Tx) error {
-			return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: id, ClientStatus: rpc.AllocClientRunning, Health: health, ModifyTime: at * second})
+			tx.UpdateAllocsFromClient(&rpc.Allocation{ID: id, ClientStatus: rpc.AllocClientRunning, Health: health, ModifyTime: at * second})
+			return nil
 		}
 	}
 	group := rpc.DeploymentGroup{Name: "g", DesiredTotal: 3, ProgressDeadline: 10 * time.Second}

@@ -205,7 +205,8 @@ func change(rt *rapid.T, s *Store) error {
 			report := func() *rpc.Allocation {
 				return &rpc.Allocation{ID: id("alloc", 12), ClientStatus: clientStatus(), Health: oneOf("health", "", rpc.AllocHealthy, rpc.AllocUnhealthy)}
 			}
-			return tx.UpdateAllocsFromClient(report(), report())
+			tx.UpdateAllocsFromClient(report(), report())
+			return nil
 		case 9:
 			return tx.DeleteEvals([]string{id("eval", 12), id("eval", 12)}, []string{id("alloc", 12), id("alloc", 12)})
 		case 10:
@@ -213,7 +214,8 @@ func change(rt *rapid.T, s *Store) error {
 		case 11:
 			return tx.NoteLaunch(job(), int64(index), rapid.Bool().Draw(rt, "launched"))
 		case 12:
-			return tx.RequestTransitions([]string{id("alloc", 12)}, []string{id("alloc", 12)})
+			tx.RequestTransitions([]string{id("alloc", 12)}, []string{id("alloc", 12)})
+			return nil
 		case 13:
 			tx.SetSchedulerConfig(rpc.SchedulerConfig{PauseEvalBroker: rapid.Bool().Draw(rt, "paused")})
 			return nil

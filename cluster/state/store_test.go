@@ -114,7 +114,8 @@ func TestWatch(t *testing.T) {
 		{"on another node", func() { place(t, s, next(), "c", "n12") }, "n12"},
 		{"client update", func() {
 			ok(t, s.Update(next(), func(tx *Tx) error {
-				return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "c", ClientStatus: rpc.AllocClientRunning})
+				tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "c", ClientStatus: rpc.AllocClientRunning})
+				return nil
 			}))
 		}, "n12"},
 		{"node status", func() {
@@ -130,7 +131,7 @@ func TestWatch(t *testing.T) {
 			ok(t, s.Update(next(), func(tx *Tx) error { return tx.UpdateNodeStatus("n2", rpc.NodeStatusDown, 1, "down") }))
 		}, ""},
 		{"transition asked for", func() {
-			ok(t, s.Update(next(), func(tx *Tx) error { return tx.RequestTransitions([]string{"b"}, nil) }))
+			ok(t, s.Update(next(), func(tx *Tx) error { tx.RequestTransitions([]string{"b"}, nil); return nil }))
 		}, "n1"},
 		{"stop", func() {
 			ok(t, s.Update(next(), func(tx *Tx) error { return tx.UpsertPlanResults(&PlanResults{AllocsStopped: []AllocDiff{{ID: "b"}}}) }))
@@ -194,6 +195,10 @@ func TestWatchFromTable(t *testing.T) {
 	place(t, s, 4, "d", "n")
 	if got := w.Answer(s.Snapshot()); ended != 1 || got != 4 {
 		t.Errorf("ended %d times and answered with %d, want once and with 4", ended, got)
+	}
+	place(t, s, 5, "e", "other")
+	if got := w.Answer(s.Snapshot()); got != 4 {
+		t.Errorf("after a change of another node's allocation it is answered with %d, want 4 still", got)
 	}
 }
 

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -106,17 +105,13 @@ func (tx *Tx) evalChanged(old, now *broker.Evaluation) *jobSummary {
 	return s
 }
 
-// putAlloc stores now in place of old, which is nil for a new allocation.
-func (tx *Tx) putAlloc(old, now *rpc.Allocation) error {
-	if old != nil && old.NodeID != now.NodeID {
-		return fmt.Errorf("allocation %q is on node %q and cannot move to %q", now.ID, old.NodeID, now.NodeID)
-	}
+// putAlloc stores now in place of old, which is nil for a new allocation and else on the same node.
+func (tx *Tx) putAlloc(old, now *rpc.Allocation) {
 	tx.strings.alloc(now)
 	recorded(tx, func(c *Changes) *[]*rpc.Allocation { return &c.Allocs }, old, now)
 	tx.allocs.put(tx.owner, now.ID, now)
 	tx.updateDeploymentWithAlloc(old, now)
 	tx.allocChanged(old, now)
-	return nil
 }
 
 // allocChanged updates the counts and the per-node and per-job rows for the change of an

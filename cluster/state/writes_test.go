@@ -100,7 +100,8 @@ func TestAllocsChangedSince(t *testing.T) {
 	place("c", "j") // 305
 	index++
 	ok(t, s.Update(index, func(tx *Tx) error {
-		return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "a", ClientStatus: rpc.AllocClientRunning})
+		tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "a", ClientStatus: rpc.AllocClientRunning})
+		return nil
 	}))
 	for since, ids := range map[uint64]string{0: "[b c a]", 301: "[b c a]", 302: "[c a]", 305: "[a]", 306: "[]"} {
 		got := []string{}
@@ -209,7 +210,8 @@ func TestPlanResultsAndClientUpdates(t *testing.T) {
 	want(t, "used", s.Snapshot().NodeAllocs("n").Used.CPUMHz, 5)
 
 	ok(t, s.Update(4, func(tx *Tx) error {
-		return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "a", ClientStatus: rpc.AllocClientRunning, ModifyTime: 44, NodeID: "lies"}, &rpc.Allocation{ID: "absent"})
+		tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "a", ClientStatus: rpc.AllocClientRunning, ModifyTime: 44, NodeID: "lies"}, &rpc.Allocation{ID: "absent"})
+		return nil
 	}))
 	want(t, "client update", indexes(), "[3 4 3]")
 	want(t, "of it", []any{alloc().ClientStatus, alloc().ModifyTime, alloc().NodeID, alloc().DesiredStatus}, []any{rpc.AllocClientRunning, 44, "n", rpc.AllocDesiredRun})

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -81,9 +80,7 @@ var AllocClientUpdate = Declare("AllocClientUpdateRequestType",
 		return c.Entry + time.Duration(len(r.Alloc))*c.Alloc
 	},
 	func(tx *state.Tx, r *AllocClientUpdateRequest, fx *Effects) error {
-		if err := tx.UpdateAllocsFromClient(r.Alloc...); err != nil {
-			return err
-		}
+		tx.UpdateAllocsFromClient(r.Alloc...)
 		fx.Allocs = true
 		for _, u := range r.Alloc {
 			fx.reported(tx, u)
@@ -120,9 +117,7 @@ type DesiredTransitionRequest struct {
 var AllocUpdateDesiredTransition = Declare("AllocUpdateDesiredTransitionRequestType",
 	perEval(func(r *DesiredTransitionRequest) int { return len(r.Evals) }),
 	func(tx *state.Tx, r *DesiredTransitionRequest, fx *Effects) error {
-		if err := tx.RequestTransitions(r.Migrate, r.Reschedule); err != nil {
-			return err
-		}
+		tx.RequestTransitions(r.Migrate, r.Reschedule)
 		return writeEvals(tx, fx, r.Evals...)
 	})
 
@@ -137,9 +132,7 @@ type DeploymentStatusRequest struct {
 var DeploymentStatusUpdate = Declare("DeploymentStatusUpdateRequestType",
 	perEval(func(r *DeploymentStatusRequest) int { return len(oneOrNone(r.Eval)) }),
 	func(tx *state.Tx, r *DeploymentStatusRequest, fx *Effects) error {
-		if err := tx.UpdateDeployment(r.Update); err != nil {
-			return fmt.Errorf("deployment %s: %w", r.Update.DeploymentID, err)
-		}
+		tx.UpdateDeployment(r.Update)
 		fx.deployment(r.Update.Namespace, r.Update.JobID)
 		return writeEvals(tx, fx, oneOrNone(r.Eval)...)
 	})

@@ -56,7 +56,8 @@ func TestDrainerAndItsOwnRequests(t *testing.T) {
 		}
 		reported := func(id string) {
 			l.update(func(tx *state.Tx) error {
-				return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: id, ClientStatus: rpc.AllocClientRunning})
+				tx.UpdateAllocsFromClient(&rpc.Allocation{ID: id, ClientStatus: rpc.AllocClientRunning})
+				return nil
 			})
 			d.AllocsChanged()
 		}

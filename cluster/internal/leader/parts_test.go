@@ -249,7 +249,8 @@ func deploying(t *testing.T, l *soleLog, job string, health ...string) {
 		})
 		if h != "" {
 			l.update(func(tx *state.Tx) error {
-				return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: a.ID, ClientStatus: rpc.AllocClientRunning, Health: h, ModifyTime: time.Now().UnixNano()})
+				tx.UpdateAllocsFromClient(&rpc.Allocation{ID: a.ID, ClientStatus: rpc.AllocClientRunning, Health: h, ModifyTime: time.Now().UnixNano()})
+				return nil
 			})
 		}
 	}
@@ -284,7 +285,7 @@ func TestDeploymentsOfANewLeader(t *testing.T) {
 				l.update(func(tx *state.Tx) error { return tx.UpsertEvals(e) })
 			}
 			if tt.asked {
-				l.update(func(tx *state.Tx) error { return tx.RequestTransitions(nil, []string{"job1"}) })
+				l.update(func(tx *state.Tx) error { tx.RequestTransitions(nil, []string{"job1"}); return nil })
 			}
 			before := l.Snapshot().EvalTotal()
 			w := NewDeployments(l)
@@ -321,7 +322,8 @@ func TestDeploymentsAreApart(t *testing.T) {
 			return l.Snapshot().DeploymentOf(broker.JobID{Namespace: "default", ID: job}).Status
 		}
 		l.update(func(tx *state.Tx) error {
-			return tx.UpdateDeployment(&rpc.DeploymentUpdate{Namespace: "default", JobID: "one", DeploymentID: "d-one", Status: rpc.DeploymentCancelled})
+			tx.UpdateDeployment(&rpc.DeploymentUpdate{Namespace: "default", JobID: "one", DeploymentID: "d-one", Status: rpc.DeploymentCancelled})
+			return nil
 		})
 		w.Changed(l.Snapshot(), []broker.JobID{{Namespace: "default", ID: "one"}})
 		w.Healths(l.Snapshot(), []*rpc.Allocation{l.Snapshot().AllocByID("one0"), l.Snapshot().AllocByID("two0"), {ID: "unknown"}})

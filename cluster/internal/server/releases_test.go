@@ -117,7 +117,8 @@ func TestReturningNodesByRelease(t *testing.T) {
 		status := func(to string) { write(func(tx *state.Tx) error { return tx.UpdateNodeStatus("n", to, 0, "") }) }
 		report := func() {
 			write(func(tx *state.Tx) error {
-				return tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "a", NodeID: "n", ClientStatus: rpc.AllocClientRunning})
+				tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "a", NodeID: "n", ClientStatus: rpc.AllocClientRunning})
+				return nil
 			})
 		}
 		write(func(tx *state.Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n", Status: rpc.NodeStatusReady}) })

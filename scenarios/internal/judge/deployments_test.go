@@ -26,7 +26,8 @@ func TestDeployments(t *testing.T) {
 	}
 	end := func(id string) {
 		w.update(func(tx *state.Tx) error {
-			return tx.UpdateDeployment(&rpc.DeploymentUpdate{DeploymentID: id, Namespace: service.Namespace, JobID: service.ID, Status: rpc.DeploymentSuccessful})
+			tx.UpdateDeployment(&rpc.DeploymentUpdate{DeploymentID: id, Namespace: service.Namespace, JobID: service.ID, Status: rpc.DeploymentSuccessful})
+			return nil
 		})
 	}
 	var d Deployments

@@ -1,0 +1,191 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// everything returns an entry that writes a row to each table. Each call has texts of its own, as one that was decoded.
+func everything(id string) func(*Tx) error {
+	return func(tx *Tx) error {
+		text := strings.Clone
+		err := tx.UpsertNode(&rpc.Node{ID: id, Datacenter: text("dc9"), NodeClass: text("large"), Status: text(rpc.NodeStatusReady)})
+		if err == nil {
+			err = tx.UpsertJob(&rpc.Job{ID: id, Namespace: text("other"), Type: text(rpc.JobTypeService)})
+		}
+		if err == nil {
+			err = tx.UpsertEvals(&broker.Evaluation{
+				ID: id, Namespace: text("other"), JobID: text("job"), Type: text(rpc.JobTypeBatch), TriggeredBy: text("why"), NodeID: text("where"), Status: text(broker.StatusBlocked),
+			})
+		}
+		if err == nil {
+			err = tx.UpsertDeployment(&rpc.Deployment{ID: id, JobID: id, Status: rpc.DeploymentRunning})
+		}
+		if err == nil {
+			err = tx.UpsertPlanResults(&PlanResults{AllocsUpdated: []*rpc.Allocation{{
+				ID: id, Namespace: text("other"), JobID: text("job"), JobType: text(rpc.JobTypeBatch), TaskGroup: text("group"), Name: text("job.group[0]"), NodeID: text("where"),
+				DesiredStatus: text(rpc.AllocDesiredRun), DesiredDescription: text("wanted"), ClientStatus: text(rpc.AllocClientRunning), ClientDescription: text("runs"),
+			}}})
+		}
+		return err
+	}
+}
+
+// TestEqualTextsShareMemory: of two rows whose texts are equal, all but their own names are the same bytes.
+func TestEqualTextsShareMemory(t *testing.T) {
+	s := New()
+	ok(t, s.Update(1, everything("one")))
+	ok(t, s.Update(2, everything("two")))
+	snap := s.Snapshot()
+	for name, rows := range map[string][2]any{
+		"nodes":       {snap.NodeByID("one"), snap.NodeByID("two")},
+		"jobs":        {snap.JobByID("other", "one"), snap.JobByID("other", "two")},
+		"evaluations": {evalByID(snap, "one"), evalByID(snap, "two")},
+		"allocations": {snap.AllocByID("one"), snap.AllocByID("two")},
+	} {
+		a, b := reflect.ValueOf(rows[0]).Elem(), reflect.ValueOf(rows[1]).Elem()
+		shared := 0
+		for i := range a.NumField() {
+			if a.Field(i).Kind() != reflect.String || a.Field(i).String() == "" || a.Field(i).String() != b.Field(i).String() {
+				continue
+			}
+			if unsafe.StringData(a.Field(i).String()) != unsafe.StringData(b.Field(i).String()) {
+				t.Errorf("%s: %q is twice in memory", name, a.Field(i).String())
+			}
+			shared++
+		}
+		if shared < 2 {
+			t.Errorf("%s: %d texts are equal; the test is wrong", name, shared)
+		}
+	}
+}
+
+// brokenPipe takes so many bytes.
+type brokenPipe struct{ room int }
+
+var errBroken = errors.New("broken")
+
+func (w *brokenPipe) Write(p []byte) (int, error) {
+	if w.room -= len(p); w.room < 0 {
+		return 0, errBroken
+	}
+	return len(p), nil
+}
+
+// TestPersistFails: wherever writing breaks off, whoever persists hears of it.
+func TestPersistFails(t *testing.T) {
+	s := New()
+	for i := range 400 { // more than is gathered before it is written
+		ok(t, s.Update(uint64(i+1), everything(strings.Repeat("x", i+1))))
+	}
+	var whole bytes.Buffer
+	ok(t, s.Snapshot().Persist(&whole))
+	for room := 0; room < whole.Len(); room += whole.Len()/9 + 1 {
+		w := &brokenPipe{room}
+		if err := s.Snapshot().Persist(w); err == nil || !strings.Contains(err.Error(), errBroken.Error()) {
+			t.Errorf("room for %d bytes of %d: error %v", room, whole.Len(), err)
+		}
+	}
+}
+
+// TestOfWhatIsNotThere: queries of unknown rows have answers.
+func TestOfWhatIsNotThere(t *testing.T) {
+	s := New()
+	ok(t, s.Update(3, everything("one")))
+	snap := s.Snapshot()
+	gone := broker.JobID{Namespace: "default", ID: "gone"}
+	want(t, "events of a node", len(snap.NodeEvents("gone")), 0)
+	want(t, "changes of a job", snap.JobChangedAt(gone), 0)
+	want(t, "changes of a job that is there", snap.JobChangedAt(broker.JobID{Namespace: "other", ID: "one"}), 3)
+	ok(t, s.Update(4, func(tx *Tx) error {
+		want(t, "a node in a transaction", tx.Node("gone"), "<nil>")
+		want(t, "one that is there", tx.Node("one").ID, "one")
+		want(t, "an allocation in a transaction", tx.Alloc("gone"), "<nil>")
+		want(t, "one that is there", tx.Alloc("one").ID, "one")
+		ok(t, tx.NoteDrain("one", []byte("why"), true)) // it has not drained
+		if err := tx.NoteDrain("gone", nil, true); !errors.Is(err, rpc.ErrNodeNotFound) {
+			t.Errorf("the drain of a node that is not there: %v", err)
+		}
+		return nil
+	}))
+	want(t, "a drain that was not", s.Snapshot().LastDrain("one"), "<nil>")
+}
+
+// TestDeploys: a plan that begins a deployment or ends one costs more than others.
+func TestDeploys(t *testing.T) {
+	for _, tt := range []struct {
+		plan PlanResults
+		want bool
+	}{
+		{PlanResults{EvalID: "e"}, false},
+		{PlanResults{Deployment: &rpc.Deployment{}}, true},
+		{PlanResults{DeploymentUpdates: []*rpc.DeploymentUpdate{{}}}, true},
+	} {
+		if tt.plan.Deploys() != tt.want {
+			t.Errorf("%+v: %v", tt.plan, !tt.want)
+		}
+	}
+}
+
+// TestHealthIndex: a client that says again what it said has said it when it did first.
+func TestHealthIndex(t *testing.T) {
+	s := New()
+	ok(t, s.Update(1, everything("one")))
+	for i, step := range []struct {
+		health string
+		want   []any
+	}{
+		{rpc.AllocHealthy, []any{rpc.AllocHealthy, 2}},
+		{rpc.AllocHealthy, []any{rpc.AllocHealthy, 2}},
+		{"", []any{rpc.AllocHealthy, 2}},
+		{rpc.AllocUnhealthy, []any{rpc.AllocUnhealthy, 5}},
+	} {
+		ok(t, s.Update(uint64(i+2), func(tx *Tx) error {
+			tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "one", ClientStatus: rpc.AllocClientRunning, Health: step.health})
+			return nil
+		}))
+		a := s.Snapshot().AllocByID("one")
+		want(t, "health, and since when", []any{a.Health, a.HealthIndex}, step.want)
+	}
+}
+
+// TestChangesOfEveryTable: an entry that writes to every table is known by all its rows.
+func TestChangesOfEveryTable(t *testing.T) {
+	s := New()
+	s.RecordChanges()
+	ok(t, s.Update(1, everything("one")))
+	c := reflect.ValueOf(s.Snapshot().Changes()).Elem()
+	for i := range c.NumField() {
+		if n := c.Field(i).Len(); n != 1 {
+			t.Errorf("%d rows in %s, want one", n, c.Type().Field(i).Name)
+		}
+	}
+}
+
+// TestAllIsInOrder: live and terminal allocations of a node come in the order of their IDs, however the two alternate.
+func TestAllIsInOrder(t *testing.T) {
+	const ids = "abcdef"
+	for ended := range 1 << len(ids) {
+		n := &NodeAllocs{}
+		for i, id := range ids {
+			a := &rpc.Allocation{ID: string(id)}
+			if ended>>i&1 == 1 {
+				n.Terminal = append(n.Terminal, a)
+			} else {
+				n.Live = append(n.Live, a)
+			}
+		}
+		got := ""
+		for _, a := range n.All() {
+			got += a.ID
+		}
+		want(t, "all", got, ids)
+	}
+}
