@@ -87,3 +87,19 @@ func TestWritesEnd(t *testing.T) {
 		}
 	})
 }
+
+// TestDrainedCountsWhatWaitsForTheDisk: a command that Raft does not have yet is on its way.
+func TestDrainedCountsWhatWaitsForTheDisk(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, Config{Seed: 1, Costs: Costs{Fsync: 50 * time.Millisecond}})
+		time.Sleep(time.Second)
+		before := r.c.Drained()
+		var call sync.WaitGroup
+		call.Go(func() { r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 1, 0))) })
+		time.Sleep(10 * time.Millisecond)
+		if amid := r.c.Drained(); !before || amid {
+			t.Errorf("drained before a call: %v, and while it waits: %v", before, amid)
+		}
+		call.Wait()
+	})
+}

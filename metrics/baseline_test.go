@@ -103,7 +103,7 @@ func TestLoadBaselineRefuses(t *testing.T) {
 		`{"baseline":1,`:           "truncated: its JSON breaks off at byte 14: write it again",
 		"{\n<<<<<<< HEAD\n":        "it has a merge conflict in line 2: write it again",
 		`{"baseline":1,"rums":[]}`: `it has a field "rums", which this simctl does not know`,
-		`{"baseline":2,"runs":[]}`: "baseline version 2",
+		`{"baseline":2,"runs":[]}`: "baseline version 2 and this simctl reads 1",
 		`[1]`:                      "its content is a JSON array: it must be an object",
 		`{"baseline":"1"}`:         "baseline is a JSON string: it must be a whole number",
 		`{"baseline":1,"runs":[]}`: "no runs",

@@ -18,8 +18,13 @@ func TestSeriesAt(t *testing.T) {
 			t.Errorf("at %g it is %g, want %g", at, got, want)
 		}
 	}
-	if got := (Series{}).At(1); got != 0 {
-		t.Errorf("a series without points is %g", got)
+	for at, want := range map[float64]float64{-5: 0, 0.9: 0, 1: 10, 2: 15, 99: -13} {
+		if got := s.SoFar(at); math.Abs(got-want) > 1e-9 {
+			t.Errorf("up to %g it has counted %g, want %g", at, got, want)
+		}
+	}
+	if at, soFar := (Series{}).At(1), (Series{}).SoFar(1); at != 0 || soFar != 0 {
+		t.Errorf("a series without points is %g, and has counted %g", at, soFar)
 	}
 	got := Instants(Series{AtS: []float64{2, 5}}, Series{AtS: []float64{1, 5, 7}}, Series{}, s)
 	if want := []float64{1, 2, 3, 3.5, 5, 7, 10}; !slices.Equal(got, want) {

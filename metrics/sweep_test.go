@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -59,7 +60,8 @@ func TestParseLimit(t *testing.T) {
 		"host.loudness<=1":       "loudness",
 		"<=5":                    "",
 		"legacy:<=5":             "",
-		"totals.evals_created<=": "not a number",
+		"totals.evals_created<=": `"" is not a number`,
+		"totals.end_s<=soon":     `"soon" is not a number`,
 	} {
 		_, err := storm.ParseLimit(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
@@ -106,6 +108,10 @@ func TestCellsAndSpreads(t *testing.T) {
 	}
 	if got := cells[1].Spread("totals.recovery_s"); got != (Spread{Median: 5.5, Low: 5, High: 6}) {
 		t.Errorf("with both seeds: %+v", got)
+	}
+	slices.Reverse(cells[1].Runs)
+	if got := cells[1].Spread("totals.recovery_s"); got != (Spread{Median: 5.5, Low: 5, High: 6}) {
+		t.Errorf("with the later seed first: %+v", got)
 	}
 	if got := cells[1].Spread("phases.drain.recovery_s"); !got.None {
 		t.Errorf("of a phase that is not there: %+v", got)

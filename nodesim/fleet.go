@@ -86,7 +86,6 @@ func (f *Fleet) Start(ctx context.Context) {
 		f.decide(&f.clients[i], func(c *client, now time.Duration) { c.start(&f.cfg, now) })
 	}
 	f.wg.Go(f.drive)
-	f.arm()
 }
 
 // Shutdown ends all clients for good and returns when every goroutine of the fleet has

@@ -246,6 +246,14 @@ func TestStopAndResume(t *testing.T) {
 				t.Errorf("client %s did not register again as initializing under its old ID", id)
 			}
 		}
+		f.Stop(1)
+		time.Sleep(time.Hour) // in which nobody has anything to do
+		f.Resume(f.StoppedNodes()[:1])
+		back = time.Since(s.started)
+		waitReady(f)
+		if took := time.Since(s.started) - back; took > time.Minute {
+			t.Errorf("a client that comes back when all are gone is ready after %v", took)
+		}
 	})
 }
 

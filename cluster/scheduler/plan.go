@@ -55,12 +55,10 @@ func (p *Plan) stop(a *rpc.Allocation, description, clientStatus string) {
 	p.NodeUpdate[a.NodeID] = append(p.NodeUpdate[a.NodeID], s)
 }
 
-// unstop undoes the last stop on the allocation's node (structs.go, PopUpdate).
+// unstop undoes the last stop on the allocation's node, which is that of the allocation (structs.go, PopUpdate).
 func (p *Plan) unstop(a *rpc.Allocation) {
 	stops := p.NodeUpdate[a.NodeID]
-	if n := len(stops); n > 0 && stops[n-1].ID == a.ID {
-		put(p.NodeUpdate, a.NodeID, stops[:n-1])
-	}
+	put(p.NodeUpdate, a.NodeID, stops[:len(stops)-1])
 }
 
 // put sets a node's allocations; a node without any has no entry.

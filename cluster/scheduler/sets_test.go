@@ -319,3 +319,61 @@ func TestDeploymentOfOneGroup(t *testing.T) {
 		w.status("n00", rpc.NodeStatusDown)
 	}
 }
+
+// TestWhichBatchAllocationsCount: one that was told to stop counts if it had run to its end before.
+func TestWhichBatchAllocationsCount(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(1)
+	g, alloc := w.groupOf(w.register(job(rpc.JobTypeBatch, "bat", 1)))
+	g.batch = true
+	for _, tt := range []struct {
+		desired, client    string
+		counts, mayReplace bool
+	}{
+		{rpc.AllocDesiredRun, rpc.AllocClientRunning, true, false},
+		{rpc.AllocDesiredRun, rpc.AllocClientFailed, true, true},
+		{rpc.AllocDesiredStop, rpc.AllocClientRunning, false, false},
+		{rpc.AllocDesiredStop, rpc.AllocClientFailed, false, false},
+		{rpc.AllocDesiredStop, rpc.AllocClientComplete, true, false},
+		{rpc.AllocDesiredEvict, rpc.AllocClientComplete, false, false},
+	} {
+		a := alloc("a", 0, func(a *rpc.Allocation) { a.DesiredStatus, a.ClientStatus = tt.desired, tt.client })
+		if counts, mayReplace := g.counts(a); counts != tt.counts || mayReplace != tt.mayReplace {
+			t.Errorf("to %s, %s: counts %v, may be replaced %v", tt.desired, tt.client, counts, mayReplace)
+		}
+	}
+}
+
+// TestWhichDeploymentGoesOn: that of the job's version, until it has succeeded.
+func TestWhichDeploymentGoesOn(t *testing.T) {
+	for _, tt := range []struct {
+		status  string
+		version uint64
+		want    bool
+	}{
+		{rpc.DeploymentRunning, 0, true}, {rpc.DeploymentFailed, 0, true}, {rpc.DeploymentSuccessful, 0, false}, {rpc.DeploymentRunning, 1, false},
+	} {
+		w := newWorld(t)
+		j := w.register(job(rpc.JobTypeService, "svc", 2, rolling(1)))
+		w.update(func(tx *state.Tx) error {
+			return tx.UpsertDeployment(&rpc.Deployment{
+				ID: "d", Namespace: j.Namespace, JobID: j.ID, JobCreateIndex: w.store.Snapshot().JobByID(j.Namespace, j.ID).CreateIndex, JobVersion: tt.version, Status: tt.status,
+			})
+		})
+		g, _ := w.groupOf(w.store.Snapshot().JobByID(j.Namespace, j.ID))
+		g.takeDeployment()
+		if got := g.roll.deployment != nil; got != tt.want {
+			t.Errorf("%s, of version %d: it goes on: %v", tt.status, tt.version, got)
+		}
+	}
+}
+
+// TestOwnsByNamespace: a job of another namespace may have the same name.
+func TestOwnsByNamespace(t *testing.T) {
+	a := &attempt{eval: &broker.Evaluation{Namespace: "one", JobID: "svc"}}
+	for of, want := range map[broker.JobID]bool{{Namespace: "one", ID: "svc"}: true, {Namespace: "two", ID: "svc"}: false, {Namespace: "one", ID: "web"}: false} {
+		if got := a.owns(&rpc.Allocation{Namespace: of.Namespace, JobID: of.ID}); got != want {
+			t.Errorf("an allocation of %+v is of the job: %v", of, got)
+		}
+	}
+}

@@ -88,3 +88,32 @@ func TestSystemDeploymentsBeginWithVersions(t *testing.T) {
 		w.want("placements of the version", slices.ContainsFunc(places, func(a *rpc.Allocation) bool { return a.DeploymentID != second.Deployment.ID }), false)
 	}
 }
+
+// TestSystemDeploymentsOfTwoGroups: a deployment has succeeded when the allocations of each group are healthy.
+func TestSystemDeploymentsOfTwoGroups(t *testing.T) {
+	for _, first := range []string{"g", "h"} {
+		w := newWorld(t)
+		w.nodes(2)
+		w.register(job(rpc.JobTypeSystem, "sys", 0, func(j *rpc.Job) {
+			other := j.TaskGroups[0]
+			other.Name = "h"
+			j.TaskGroups = append(j.TaskGroups, other)
+		}))
+		w.planOnce("sys", true)
+		healthy := func(of func(*rpc.Allocation) bool) {
+			w.update(func(tx *state.Tx) error {
+				for _, a := range w.live("sys") {
+					if of(a) {
+						tx.UpdateAllocsFromClient(&rpc.Allocation{ID: a.ID, NodeID: a.NodeID, ClientStatus: rpc.AllocClientRunning, Health: rpc.AllocHealthy})
+					}
+				}
+				return nil
+			})
+			w.planOnce("sys", true)
+		}
+		healthy(func(a *rpc.Allocation) bool { return a.TaskGroup == first })
+		w.want("status when group "+first+" is healthy", w.deployment("sys").Status, rpc.DeploymentRunning)
+		healthy(func(a *rpc.Allocation) bool { return a.TaskGroup != first })
+		w.want("status when both are", w.store.Snapshot().DeploymentOf(broker.JobID{Namespace: rpc.DefaultNamespace, ID: "sys"}).Status, rpc.DeploymentSuccessful)
+	}
+}

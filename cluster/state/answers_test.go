@@ -82,7 +82,7 @@ func TestWhatIsKeptBesideRows(t *testing.T) {
 	if got := before.LastLaunch(id); !got.Equal(time.Unix(0, 0)) {
 		t.Errorf("a job that is not periodic was launched at %v", got)
 	}
-	ok(t, s.Update(2, func(tx *Tx) error { return tx.NoteLaunch(id, 77, true) }))
+	ok(t, s.Update(2, func(tx *Tx) error { tx.NoteLaunch(id, 77, true); return nil }))
 	if got := s.Snapshot().LastLaunch(id); got.UnixNano() != 77 {
 		t.Errorf("launched at %v", got)
 	}

@@ -46,15 +46,14 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 // NoteLaunch records when a periodic job was launched, in Unix nanoseconds. If launched is
 // false the job was only registered, and a launch that is on record stays (state_store.go,
 // UpsertPeriodicLaunch). It ignores unknown jobs.
-func (tx *Tx) NoteLaunch(id broker.JobID, at int64, launched bool) error {
+func (tx *Tx) NoteLaunch(id broker.JobID, at int64, launched bool) {
 	if tx.jobs.get(id) == nil {
-		return nil // it was deregistered meanwhile
+		return // it was deregistered meanwhile
 	}
 	s := tx.summary(id)
 	if launched || s.Launched == 0 {
 		s.Launched = at
 	}
-	return nil
 }
 
 // SetSchedulerConfig replaces the scheduler configuration.

@@ -134,7 +134,7 @@ func TestLaunches(t *testing.T) {
 	id := broker.JobID{Namespace: "default", ID: "j"}
 	launched := func() int64 { return s.Snapshot().summary(id).Launched }
 	note := func(index uint64, at int64, yes bool) {
-		ok(t, s.Update(index, func(tx *Tx) error { return tx.NoteLaunch(id, at, yes) }))
+		ok(t, s.Update(index, func(tx *Tx) error { tx.NoteLaunch(id, at, yes); return nil }))
 	}
 	note(1, 5, true)
 	want(t, "of a job that is gone", launched(), 0)

@@ -51,7 +51,7 @@ func summary(fx *Effects) string {
 
 // TestEntries: what each entry of the log costs and means, once it has gone through the log. The
 // state has nodes n and m, a job, its deployment, its allocation a, which is unhealthy, on n, and
-// evaluations e, pending, and f, blocked.
+// evaluations e, pending, and f, blocked, and two that failed and were canceled before.
 func TestEntries(t *testing.T) {
 	eval := func(id string) *broker.Evaluation {
 		return &broker.Evaluation{ID: id, Namespace: "default", JobID: "job", Status: broker.StatusPending}
@@ -136,7 +136,7 @@ func TestEntries(t *testing.T) {
 				tx.UpsertNode(&rpc.Node{ID: "n", Status: rpc.NodeStatusReady}), tx.UpsertNode(&rpc.Node{ID: "m"}), tx.UpsertJob(job("job")),
 				tx.UpsertDeployment(&rpc.Deployment{ID: "d", Namespace: "default", JobID: "job", Status: rpc.DeploymentRunning, Groups: []rpc.DeploymentGroup{{Name: "g"}}}),
 				tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{alloc("a", "n", "d")}}),
-				tx.UpsertEvals(eval("e"), as("f", broker.StatusBlocked)))
+				tx.UpsertEvals(eval("e"), as("f", broker.StatusBlocked), as("over", broker.StatusFailed), as("shed", broker.StatusCanceled)))
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -110,7 +110,8 @@ func LaunchID(parent string, at time.Time) string {
 func noteLaunch(tx *state.Tx, job *rpc.Job, at int64) error {
 	id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
 	if job.Periodic != nil && !job.Stop {
-		return tx.NoteLaunch(id, at, false)
+		tx.NoteLaunch(id, at, false)
+		return nil
 	}
 	if job.ParentID == "" {
 		return nil
@@ -120,5 +121,6 @@ func noteLaunch(tx *state.Tx, job *rpc.Job, at int64) error {
 	if err != nil {
 		return fmt.Errorf("launched job %q has no time in its ID: %w", job.ID, err)
 	}
-	return tx.NoteLaunch(broker.JobID{Namespace: job.Namespace, ID: job.ParentID}, time.Unix(launched, 0).UnixNano(), true)
+	tx.NoteLaunch(broker.JobID{Namespace: job.Namespace, ID: job.ParentID}, time.Unix(launched, 0).UnixNano(), true)
+	return nil
 }

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,7 +24,7 @@ func TestDescribe(t *testing.T) {
 	for _, v := range []any{
 		struct{ A []int }{}, struct{ A []int32 }{}, struct{ B []int }{}, struct{ A, B []int }{}, struct {
 			A []int `codec:"a"`
-		}{}, struct{ A map[string]int }{}, struct{ A map[int]string }{}, struct{ A [2]int }{}, struct{ A [3]int }{}, tree{}, outer{}, other{},
+		}{}, struct{ A map[string]int }{}, struct{ A map[int]string }{}, struct{ A map[int]int }{}, struct{ A [2]int }{}, struct{ A [2]int32 }{}, struct{ A [3]int }{}, tree{}, outer{}, other{},
 	} {
 		if before, ok := seen[of(v)]; ok {
 			t.Errorf("%T and %T are both described as %q", v, before, of(v))
@@ -38,6 +39,9 @@ func TestDescribe(t *testing.T) {
 		b int
 	}{}); a != b {
 		t.Errorf("with a field that is not encoded it is %q, without %q", b, a)
+	}
+	if names := Types(); slices.Contains(names, "") || !slices.Contains(names, "NodeRegisterRequestType") || !slices.Contains(names, "raft:Noop") {
+		t.Errorf("the types are %q", names)
 	}
 	if a, b := Layout(), Layout(); a != b || len(a) != 32 {
 		t.Errorf("layout %q, then %q", a, b)

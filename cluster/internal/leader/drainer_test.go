@@ -17,7 +17,7 @@ import (
 func TestDrainerAndItsOwnRequests(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		l := newSoleLog(t)
-		job := &rpc.Job{ID: "svc", Namespace: rpc.DefaultNamespace, Type: rpc.JobTypeService, TaskGroups: []rpc.TaskGroup{{Name: "g", Count: 4}}}
+		job := &rpc.Job{ID: "svc", Namespace: rpc.DefaultNamespace, Type: rpc.JobTypeService, TaskGroups: []rpc.TaskGroup{{Name: "g", Count: 8}}}
 		running := func(job, id, node string) *rpc.Allocation {
 			return &rpc.Allocation{
 				ID: id, Namespace: rpc.DefaultNamespace, JobID: job, JobType: rpc.JobTypeService, TaskGroup: "g", NodeID: node,
@@ -29,7 +29,7 @@ func TestDrainerAndItsOwnRequests(t *testing.T) {
 		l.update(func(tx *state.Tx) error { return tx.UpsertJob(job) })
 		l.update(func(tx *state.Tx) error {
 			allocs := []*rpc.Allocation{running("other", "o", "stays")}
-			for i := range 4 {
+			for i := range 8 {
 				allocs = append(allocs, running("svc", fmt.Sprint(i), []string{"drains", "stays"}[i%2]))
 			}
 			return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: allocs})
@@ -68,6 +68,15 @@ func TestDrainerAndItsOwnRequests(t *testing.T) {
 		asked("after a report of another job", 1)
 		reported("1")
 		asked("after a report of the job, of which all run still", 2)
+		deadline := drainCoalesce - time.Second // so near that a drain whose deadline has come would take it along
+		l.update(func(tx *state.Tx) error {
+			return tx.UpdateNodeDrain("drains", &rpc.DrainStrategy{Deadline: deadline, ForceDeadline: l.Wall().Add(deadline).UnixNano()}, false, 0, "")
+		})
+		d.NodeChanged("drains")
+		d.AllocsChanged()
+		asked("a little before the deadline, as after any look", 3)
+		time.Sleep(deadline)
+		asked("at the deadline", 4)
 		d.Stop()
 		cancel()
 		loop.Wait()

@@ -210,7 +210,8 @@ func TestPeriodicJobsOfANewLeader(t *testing.T) {
 			}
 			l.update(func(tx *state.Tx) error { return tx.UpsertJob(j) })
 			l.update(func(tx *state.Tx) error {
-				return tx.NoteLaunch(broker.JobID{Namespace: "default", ID: id}, time.Now().UnixNano(), true)
+				tx.NoteLaunch(broker.JobID{Namespace: "default", ID: id}, time.Now().UnixNano(), true)
+				return nil
 			})
 		}
 		time.Sleep(3 * time.Minute)

@@ -59,6 +59,7 @@ func TestTrail(t *testing.T) {
 	for name, events := range map[string][]func(*Trail){
 		"an event is missing":      {a, b, acked("e", 1)},
 		"an event comes later":     {a, b, acked("e", 1), later, acked("f", 1)},
+		"the broker was emptied":   {a, b, acked("e", 1), acked("f", 1), func(tr *Trail) { tr.Flushed(time.Now()) }},
 		"an entry comes later":     {a, later, b, acked("e", 1), acked("f", 1)},
 		"an evaluation is held":    {a, b, acked("e", 1), acked("f", 2)},
 		"an entry wrote another":   {a, entry(1, 1, rpc.NodeStatusInit), acked("e", 1), acked("f", 1)},
