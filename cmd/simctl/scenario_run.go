@@ -101,7 +101,7 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	clusters, err := f.real.clusters(cmd.Context(), one)
+	clusters, err := f.real.clusters(cmd.Context(), one, sayTo(cmd))
 	if err != nil {
 		return err
 	}
