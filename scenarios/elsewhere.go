@@ -160,6 +160,11 @@ func (c *Compiled) checkElsewhere(about *realcluster.About) error {
 	return nil
 }
 
+// LeftError says what a run could not clean up in a cluster that was there. The run has a Result.
+type LeftError struct{ error }
+
+func (e LeftError) Unwrap() error { return e.error }
+
 // runElsewhere runs in a cluster that is there, and leaves it as it was.
 func (c *Compiled) runElsewhere(ctx context.Context, r Real, tell func(Progress)) (res *metrics.Result, err error) {
 	say := r.Say
@@ -189,6 +194,10 @@ func (c *Compiled) runElsewhere(ctx context.Context, r Real, tell func(Progress)
 		left := stay.Leave()
 		if left != nil && ctx.Err() != nil {
 			say(left.Error()) // whoever interrupted the run is told of that alone
+		}
+		if err == nil && left != nil {
+			err = LeftError{left}
+			return
 		}
 		err = errors.Join(err, left)
 	}()

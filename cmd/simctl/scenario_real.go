@@ -110,22 +110,25 @@ func sayTo(cmd *cobra.Command) func(string) {
 }
 
 // runReal runs the scenario in one cluster after the other and shows how far it is. The first is run number first.
-func (f *scenarioFlags) runReal(cmd *cobra.Command, run *scenarios.Compiled, clusters []scenarios.Real, first int) ([]*metrics.Result, error) {
+// Left is what could not be cleaned up afterwards.
+func (f *scenarioFlags) runReal(cmd *cobra.Command, run *scenarios.Compiled, clusters []scenarios.Real, first int) (results []*metrics.Result, left, err error) {
 	var specs []scenarios.Spec
 	for _, r := range clusters {
 		specs = append(specs, scenarios.Spec{Broker: r.Name})
 	}
 	show := f.web.follow(newProgress(cmd.ErrOrStderr(), f.quiet, true, specs), first)
 	defer show.close()
-	var results []*metrics.Result
 	for i, r := range clusters {
 		r.Say = sayTo(cmd)
 		res, err := scenarios.RunReal(cmd.Context(), run, r, func(p scenarios.Progress) { show.update(i, p) })
 		f.web.ended(first+i, err)
+		if kept, ok := errors.AsType[scenarios.LeftError](err); ok {
+			left, err = errors.Join(left, kept), nil
+		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		results = append(results, res)
 	}
-	return results, nil
+	return results, left, nil
 }

@@ -3,6 +3,8 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -108,6 +110,33 @@ func TestRunElsewhere(t *testing.T) {
 	at.Addresses = append(at.Addresses, at.Addresses[0])
 	if _, err := scenarios.Reach(t.Context(), at, dir, nil); !errors.Is(err, scenarios.ErrReal) {
 		t.Errorf("a server is named twice: %v", err)
+	}
+}
+
+// TestResultBesideWhatIsLeft: a run that cannot leave the cluster as it was has a Result all the same.
+func TestResultBesideWhatIsLeft(t *testing.T) {
+	o := options()
+	o.Servers, o.Schedulers = 1, 3
+	where := start(t, o)
+	at := scenarios.Elsewhere{Addresses: []string{"http://" + where.HTTP.String()}, Servers: []string{where.RPC[0].String()}}
+	dir := t.TempDir()
+	real, err := scenarios.Reach(t.Context(), at, dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoil := func(scenarios.Progress) {
+		memos, err := filepath.Glob(filepath.Join(dir, "elsewhere-*.json"))
+		if err != nil || len(memos) != 1 {
+			t.Errorf("there are the memos %q, %v, want one", memos, err)
+			return
+		}
+		if err := os.WriteFile(memos[0], []byte("spoilt"), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	res, err := scenarios.RunReal(t.Context(), compiled(t, 1, 0, "", ""), real, spoil)
+	if _, left := errors.AsType[scenarios.LeftError](err); !left || res == nil || len(res.Phases) != 2 || res.Stopped != "" {
+		t.Errorf("got %+v and %v, want a result of two phases and what is left", res, err)
 	}
 }
 
