@@ -19,8 +19,8 @@ type Result struct {
 	Marks      []Mark      `json:"marks"`
 	Invariants []Invariant `json:"invariants"`
 	Thresholds []Verdict   `json:"thresholds,omitempty"`
-	// Stopped is the limit that ended the run before it was over, as a flag: --max-time 2m0s. It
-	// is empty if none did. A run that was stopped has neither the rest of its phases nor the
+	// Stopped is the limit that ended the run before it was over, as a flag: --max-time 2m0s; on real servers, also
+	// an error. It is empty if none did. A run that was stopped has neither the rest of its phases nor the
 	// checks of its end, and where it ends depends on the machine.
 	Stopped string `json:"stopped,omitempty"`
 	// Warnings say what a reader must know before any figure: that work was under way when the

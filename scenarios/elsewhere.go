@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"github.com/simctl/simctl/internal/nomadtls"
 	"github.com/simctl/simctl/internal/redact"
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/nodesim/remote"
@@ -26,18 +27,20 @@ type Elsewhere struct {
 	// Servers are where the servers serve clients, HOST:PORT, in the same order; nil = as they
 	// say.
 	Servers []string
+	// IntroToken goes with the first registration of each client, as servers want it whose client_introduction is strict.
+	IntroToken string
 	// AllowForeign allows a cluster with jobs and nodes of others.
 	AllowForeign bool
 }
 
 // Reach asks a cluster what it is. Dir is where runs note what they change there. The error wraps ErrReal
-// if no run can go on in it.
-func Reach(ctx context.Context, at Elsewhere, dir string) (Real, error) {
+// if no run can go on in it. Say is told what is cleaned up although some servers are silent.
+func Reach(ctx context.Context, at Elsewhere, dir string, say func(string)) (Real, error) {
 	cfg, err := at.config()
 	if err != nil {
 		return Real{}, err
 	}
-	about, err := realcluster.Look(ctx, cfg, dir)
+	about, err := realcluster.Look(ctx, cfg, dir, func(left realcluster.Cleaned) { say(describeLeft(left)) })
 	if err != nil {
 		return Real{}, elsewhereError(err)
 	}
@@ -45,14 +48,22 @@ func Reach(ctx context.Context, at Elsewhere, dir string) (Real, error) {
 }
 
 // CleanUp purges the jobs and nodes that a killed run has left in a cluster, restores what it has
-// changed, and says what it has done. Errors are as those of Reach.
+// changed, and says what it has done, if it has done anything. Errors are as those of Reach.
 func CleanUp(ctx context.Context, at Elsewhere, dir string) (string, error) {
 	cfg, err := at.config()
 	if err != nil {
 		return "", err
 	}
 	done, err := realcluster.Cleanup(ctx, cfg, dir)
+	if err != nil && !done.Any() {
+		return "", elsewhereError(err)
+	}
 	return describeCleaned(done), elsewhereError(err)
+}
+
+// describeLeft says what was found of a run that was killed.
+func describeLeft(c realcluster.Cleaned) string {
+	return "after a run that was killed: " + describeCleaned(c)
 }
 
 // describeCleaned says what a clean-up has found.
@@ -87,18 +98,18 @@ func (e Elsewhere) config() (realcluster.Config, error) {
 	if addresses == nil {
 		addresses = []string{env.Address}
 	}
-	cfg := realcluster.Config{RPC: e.Servers, Foreign: e.AllowForeign, Clients: remote.Config{Region: env.Region}}
+	cfg := realcluster.Config{RPC: e.Servers, Foreign: e.AllowForeign, Clients: remote.Config{Region: env.Region, IntroToken: e.IntroToken}}
 	for _, a := range addresses {
 		one := *env
 		one.Address = a
 		cfg.API = append(cfg.API, &one)
 	}
-	tls := env.TLSConfig
-	if tls.CACert == "" || tls.ClientCert == "" || tls.ClientKey == "" {
+	files := nomadtls.Files{CA: env.TLSConfig.CACert, Cert: env.TLSConfig.ClientCert, Key: env.TLSConfig.ClientKey}
+	if files.CA == "" || files.Cert == "" || files.Key == "" {
 		return cfg, nil
 	}
 	var err error
-	if cfg.Clients.TLS, err = remote.LoadTLS(tls.CACert, tls.ClientCert, tls.ClientKey, env.Region); err != nil {
+	if cfg.Clients.TLS, err = files.Client(env.Region); err != nil {
 		err = fmt.Errorf("%w: NOMAD_CACERT, NOMAD_CLIENT_CERT, NOMAD_CLIENT_KEY: %w", ErrReal, err)
 	}
 	return cfg, err
@@ -112,6 +123,9 @@ func (e Elsewhere) arguments() []string {
 	}
 	if e.Servers != nil {
 		args = append(args, "--server", Quote(strings.Join(e.Servers, ",")))
+	}
+	if e.IntroToken != "" {
+		args = append(args, "--intro-token", "xxxxx") // a secret, as the passwords of addresses
 	}
 	if e.AllowForeign {
 		args = append(args, "--allow-foreign-cluster")
@@ -146,6 +160,11 @@ func (c *Compiled) checkElsewhere(about *realcluster.About) error {
 	return nil
 }
 
+// LeftError says what a run could not clean up in a cluster that was there. The run has a Result.
+type LeftError struct{ error }
+
+func (e LeftError) Unwrap() error { return e.error }
+
 // runElsewhere runs in a cluster that is there, and leaves it as it was.
 func (c *Compiled) runElsewhere(ctx context.Context, r Real, tell func(Progress)) (res *metrics.Result, err error) {
 	say := r.Say
@@ -163,7 +182,7 @@ func (c *Compiled) runElsewhere(ctx context.Context, r Real, tell func(Progress)
 	}
 	words := c.def.Cluster.Args.(*clusterWords)
 	stay, err := realcluster.Enter(ctx, cfg, r.Dir, words.Schedulers, func(left realcluster.Cleaned) {
-		say("after a run that was killed: " + describeCleaned(left))
+		say(describeLeft(left))
 	})
 	if err != nil {
 		return nil, elsewhereError(err)
@@ -175,6 +194,10 @@ func (c *Compiled) runElsewhere(ctx context.Context, r Real, tell func(Progress)
 		left := stay.Leave()
 		if left != nil && ctx.Err() != nil {
 			say(left.Error()) // whoever interrupted the run is told of that alone
+		}
+		if err == nil && left != nil {
+			err = LeftError{left}
+			return
 		}
 		err = errors.Join(err, left)
 	}()

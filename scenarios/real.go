@@ -132,7 +132,7 @@ func (c *Compiled) checkRealCluster() error {
 
 // RunReal runs what was compiled in a real cluster, in this process, and returns the Result; tell
 // may be nil. CheckReal must have found nothing. When ctx ends, so do the run and what it has
-// started or changed.
+// started or changed. Beside a LeftError there is a Result.
 func RunReal(ctx context.Context, c *Compiled, r Real, tell func(Progress)) (*metrics.Result, error) {
 	if r.Say != nil && len(c.def.Cost.Said) > 0 {
 		r.Say("the scenario's block cost says what work costs in a simulation: on real servers it has no effect")

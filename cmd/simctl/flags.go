@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/simctl/simctl/internal/nomadtls"
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/language"
@@ -168,6 +169,13 @@ func bindBrokers(flags *pflag.FlagSet, value *[]string, usage string) {
 	flags.Var(newChecked((*commaList)(value), "names", add(func(string) error { return nil })), "broker", usage)
 	flags.Var(newChecked((*commaList)(value), "versions", add(scenarios.CheckRelease)), "release", "releases of Nomad to run, beside the brokers that are named (see simctl releases)")
 	flags.Lookup("release").DefValue = ""
+}
+
+// bindTLS adds the flags that name the files of TLS.
+func bindTLS(flags *pflag.FlagSet, files *nomadtls.Files, authority, own string) {
+	flags.StringVar(&files.CA, "tls-ca", "", "certificate of the authority that signed "+authority+" (PEM)")
+	flags.StringVar(&files.Cert, "tls-cert", "", own+" (PEM)")
+	flags.StringVar(&files.Key, "tls-key", "", "key of that certificate (PEM)")
 }
 
 // textFormat returns a flag value for the format of a comparison on stdout.

@@ -12,20 +12,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simctl/simctl/internal/nomadtls"
 	"github.com/simctl/simctl/nodesim/remote"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/nodes"
 )
 
 type nodesFlags struct {
-	cfg           nodes.Config
-	behaviour     string
-	vars          assignments
-	caFile        string
-	certFile, key string
-	local         []string
-	duration      time.Duration
-	quiet         bool
+	cfg       nodes.Config
+	behaviour string
+	vars      assignments
+	tls       nomadtls.Files
+	local     []string
+	duration  time.Duration
+	quiet     bool
 }
 
 func newNodesCommand() *cobra.Command {
@@ -68,9 +68,7 @@ allocations on the nodes as on any others.`,
 	flags.Var(names(&f.cfg.Drivers), "drivers", "drivers of each node")
 	flags.StringVar(&s.Region, "region", s.Region, "region of the servers")
 	flags.StringVar(&s.IntroToken, "intro-token", "", "introduction token for the first registration of each node")
-	flags.StringVar(&f.caFile, "tls-ca", "", "certificate of the authority that signed the servers' certificates (PEM)")
-	flags.StringVar(&f.certFile, "tls-cert", "", "certificate of the clients (PEM)")
-	flags.StringVar(&f.key, "tls-key", "", "key of that certificate (PEM)")
+	bindTLS(flags, &f.tls, "the servers' certificates", "certificate of the clients")
 	flags.IntVar(&s.Connections, "connections", s.Connections, "connections to each server, which the clients share")
 	flags.StringSliceVar(&f.local, "local-addr", nil, "IP addresses that connections come from, with commas between them (may be repeated; they take turns)")
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
@@ -121,7 +119,7 @@ func (f *nodesFlags) complete(cmd *cobra.Command) error {
 		f.cfg.Servers.Local = append(f.cfg.Servers.Local, addr)
 	}
 	var err error
-	if f.cfg.Servers.TLS, err = remote.LoadTLS(f.caFile, f.certFile, f.key, f.cfg.Servers.Region); err != nil {
+	if f.cfg.Servers.TLS, err = f.tls.Client(f.cfg.Servers.Region); err != nil {
 		return usageErrorf("%w", err)
 	}
 	if f.behaviour == "" {

@@ -175,8 +175,9 @@ that machine alone know how schedulers and broker were.`,
 			if errors.Is(err, scenarios.ErrReal) {
 				return usageErrorf("%w", err)
 			}
-			if err == nil {
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), done)
+			if done != "" {
+				_, werr := fmt.Fprintln(cmd.OutOrStdout(), done)
+				err = errors.Join(err, werr)
 			}
 			return err
 		},

@@ -43,16 +43,19 @@ func (f *realFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(names(&f.bins), "bin", "with --target nomad: Nomad programs to start servers from, one after the other, the older one first")
 	f.at.bind(flags, "with --target nomad: ")
 	flags.Var(names(&f.at.Servers), "server", "with --address: where these servers serve clients, HOST:PORT (default: as they say)")
+	flags.StringVar(&f.at.IntroToken, "intro-token", "", "with --address: introduction token for the first registration of each client")
 	flags.BoolVar(&f.at.AllowForeign, "allow-foreign-cluster", false, "with --address: allow a cluster that others use, whose schedulers the scenario stops")
 }
 
-// clusters returns the real clusters to run on: none if the target is simulated.
-func (f *realFlags) clusters(ctx context.Context, run *scenarios.Compiled) ([]scenarios.Real, error) {
+// clusters returns the real clusters to run on: none if the target is simulated. Say is told what people should know.
+func (f *realFlags) clusters(ctx context.Context, run *scenarios.Compiled, say func(string)) ([]scenarios.Real, error) {
 	switch {
 	case f.target != nomadTarget:
 		return nil, f.unneeded()
 	case f.bins != nil && f.at.Addresses != nil:
 		return nil, usageErrorf("--bin and --address: simctl starts servers or goes to those that are there: leave one of them out")
+	case f.bins != nil && f.at.IntroToken != "":
+		return nil, usageErrorf("--bin and --intro-token: servers that simctl starts want no token: leave it out")
 	case f.bins == nil && f.at.Addresses == nil && os.Getenv("NOMAD_ADDR") == "":
 		return nil, usageErrorf("--target nomad: it needs --bin with the path of a Nomad program, or of several; or --address with that of a cluster")
 	}
@@ -65,7 +68,7 @@ func (f *realFlags) clusters(ctx context.Context, run *scenarios.Compiled) ([]sc
 		all, err = scenarios.Programs(ctx, f.bins, dir)
 	} else {
 		var one scenarios.Real
-		one, err = scenarios.Reach(ctx, f.at.Elsewhere, dir)
+		one, err = scenarios.Reach(ctx, f.at.Elsewhere, dir, say)
 		all = []scenarios.Real{one}
 	}
 	for i := 0; i < len(all) && err == nil; i++ {
@@ -84,6 +87,9 @@ func (f *realFlags) unneeded() error {
 			return usageErrorf("--%s %q: the target is %s: say --target nomad, too", flag.name, strings.Join(flag.given, ","), f.target)
 		}
 	}
+	if f.at.IntroToken != "" {
+		return usageErrorf("--intro-token: the target is %s: say --target nomad, too", f.target)
+	}
 	if f.at.AllowForeign {
 		return usageErrorf("--allow-foreign-cluster: the target is %s: say --target nomad, too", f.target)
 	}
@@ -98,23 +104,31 @@ func realError(err error) error {
 	return err
 }
 
+// sayTo returns what tells the user of a command a line.
+func sayTo(cmd *cobra.Command) func(string) {
+	return func(text string) { cmd.PrintErrf("%s\n", text) }
+}
+
 // runReal runs the scenario in one cluster after the other and shows how far it is. The first is run number first.
-func (f *scenarioFlags) runReal(cmd *cobra.Command, run *scenarios.Compiled, clusters []scenarios.Real, first int) ([]*metrics.Result, error) {
+// Left is what could not be cleaned up afterwards.
+func (f *scenarioFlags) runReal(cmd *cobra.Command, run *scenarios.Compiled, clusters []scenarios.Real, first int) (results []*metrics.Result, left, err error) {
 	var specs []scenarios.Spec
 	for _, r := range clusters {
 		specs = append(specs, scenarios.Spec{Broker: r.Name})
 	}
 	show := f.web.follow(newProgress(cmd.ErrOrStderr(), f.quiet, true, specs), first)
 	defer show.close()
-	var results []*metrics.Result
 	for i, r := range clusters {
-		r.Say = func(text string) { cmd.PrintErrf("%s\n", text) }
+		r.Say = sayTo(cmd)
 		res, err := scenarios.RunReal(cmd.Context(), run, r, func(p scenarios.Progress) { show.update(i, p) })
 		f.web.ended(first+i, err)
+		if kept, ok := errors.AsType[scenarios.LeftError](err); ok {
+			left, err = errors.Join(left, kept), nil
+		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		results = append(results, res)
 	}
-	return results, nil
+	return results, left, nil
 }

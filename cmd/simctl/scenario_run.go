@@ -101,7 +101,7 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	clusters, err := f.real.clusters(cmd.Context(), one)
+	clusters, err := f.real.clusters(cmd.Context(), one, sayTo(cmd))
 	if err != nil {
 		return err
 	}
@@ -132,12 +132,13 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	}
 	ctx := cmd.Context()
 	var results []*metrics.Result
+	var left error
 	if len(runs) > 0 {
 		results, err = f.simulate(ctx, cmd, runs)
 	}
 	if err == nil && len(clusters) > 0 {
 		var more []*metrics.Result
-		more, err = f.runReal(cmd, one, clusters, len(runs))
+		more, left, err = f.runReal(cmd, one, clusters, len(runs))
 		results = append(results, more...)
 	}
 	if err == nil {
@@ -167,8 +168,13 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if lacking != nil {
 		return fmt.Errorf("%w; the results are in %s: simctl report makes the rest of them later", lacking, f.out)
 	}
-	if stopped != "" {
+	switch {
+	case stopped != "" && left != nil:
+		return fmt.Errorf("%s; what was until then is in %s; %w", stopped, f.out, left)
+	case stopped != "":
 		return fmt.Errorf("%s; what was until then is in %s", stopped, f.out)
+	case left != nil:
+		return fmt.Errorf("%w; the results are in %s", left, f.out)
 	}
 	return verdict(results)
 }

@@ -32,6 +32,10 @@ A browser shows the queues, the Raft log and the nodes as they are at the addres
 It ends at Ctrl-C, SIGTERM or SIGHUP. Nothing is kept, unless --data-dir names a directory:
 the next serve with it goes on from all that was acknowledged, after a crash, too.
 
+With --tls-ca, --tls-cert and --tls-key, servers speak TLS only, as Nomad's do with http and
+rpc of their tls block: clients of RPC need a certificate of the same authority, and users
+of the API need none.
+
 The listeners are on this machine's loopback address. Any other address, which only the HTTP
 API can have, takes --allow-remote and a token in the environment variable SIMCTL_TOKEN, which clients send as NOMAD_TOKEN.`,
 		Example: `  simctl serve --nodes 500
@@ -55,8 +59,10 @@ API can have, takes --allow-remote and a token in the environment variable SIMCT
 			defer stop()
 			o.Build = version()
 			err := serve.Run(ctx, o, func(w serve.Where) {
-				cmd.PrintErrf("%s and %s; end with Ctrl-C\nclient RPC at %v\nexport NOMAD_ADDR=http://%v\n",
-					english.Plural(o.Servers, "server", ""), english.Plural(o.Nodes, "client", ""), w.RPC, w.HTTP)
+				cmd.PrintErrf("%s and %s; end with Ctrl-C\nclient RPC at %v\n", english.Plural(o.Servers, "server", ""), english.Plural(o.Nodes, "client", ""), w.RPC)
+				for _, variable := range w.Env {
+					cmd.PrintErrf("export %s\n", variable)
+				}
 			})
 			if bad, ok := errors.AsType[*serve.DataDirError](err); ok {
 				return usageErrorf("%w", bad)
@@ -76,5 +82,6 @@ API can have, takes --allow-remote and a token in the environment variable SIMCT
 	flags.StringVar(&o.HTTPAddr, "http-addr", o.HTTPAddr, "address of the HTTP API; port 0 takes any that is free")
 	flags.StringVar(&o.RPCAddr, "rpc-addr", o.RPCAddr, "address of the first server's client RPC, the next ones follow; empty = none")
 	flags.BoolVar(&o.AllowRemote, "allow-remote", false, "allow addresses that other machines reach")
+	bindTLS(flags, &o.TLS, "the clients' certificates", "certificate of the servers, for server.global.nomad: then they speak TLS only")
 	return cmd
 }

@@ -154,7 +154,7 @@ var layers = []layer{
 		reason: "the fleet must run against any servers that speak the protocol, real Nomad's included",
 	},
 	{
-		part: "nodesim/remote", own: []string{"cluster/rpc", "nodesim", "internal/nomadrpc", "internal/uuid"}, modules: []string{"golang.org/x/mod/semver"},
+		part: "nodesim/remote", own: []string{"cluster/rpc", "nodesim", "internal/nomadrpc", "internal/nomadtls", "internal/uuid"}, modules: []string{"golang.org/x/mod/semver"},
 		reason: "servers in other processes are reached by Nomad's protocol alone",
 	},
 	{
@@ -220,7 +220,7 @@ var layers = []layer{
 	},
 	{
 		part:    "scenarios/internal/realcluster",
-		own:     []string{"broker", "cluster", "cluster/rpc", "nodesim/remote", "internal/filelock", "internal/outfile", "internal/redact"},
+		own:     []string{"broker", "cluster", "cluster/rpc", "nodesim/remote", "internal/filelock", "internal/nomadtls", "internal/outfile", "internal/redact"},
 		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},
 		reason:  "a real cluster is what its API and its metrics say, whoever started the servers and whatever runs there",
 	},
@@ -248,7 +248,7 @@ var layers = []layer{
 			"broker", "internal/infile", "cluster", "cluster/apitypes", "cluster/rpc", "nodesim", "metrics", "scenarios/designs", "scenarios/language",
 			"scenarios/internal/actions", "scenarios/internal/actions/faults", "scenarios/internal/actions/clients", "scenarios/internal/actions/operations",
 			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
-			"scenarios/internal/realcluster", "internal/nomadproc", "nodesim/remote", "internal/redact",
+			"scenarios/internal/realcluster", "internal/nomadproc", "internal/nomadtls", "nodesim/remote", "internal/redact",
 		},
 		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},
 		reason:  "a Spec is compiled to what runs and judges it; how results look is none of its business",
@@ -264,11 +264,12 @@ var layers = []layer{
 	{
 		part: "scenarios/serve",
 		own: []string{
-			"cluster", "cluster/clientrpc", "cluster/httpapi", "cluster/rpc", "cluster/telemetry", "internal/filelock", "internal/infile", "internal/nomadrpc", "internal/outfile", "internal/redact",
+			"cluster", "cluster/clientrpc", "cluster/httpapi", "cluster/rpc", "cluster/telemetry", "internal/filelock", "internal/infile", "internal/nomadrpc", "internal/nomadtls", "internal/outfile", "internal/redact",
 			"nodesim", "scenarios", "scenarios/internal/scale",
 			"scenarios/internal/actions", "scenarios/internal/agenda", "scenarios/internal/behaviours", "scenarios/internal/run", "scenarios/language",
 		},
-		reason: "a cluster that is served has no scenario: users of its listeners decide what happens, in the words of one",
+		modules: []string{"github.com/hashicorp/nomad/api"},
+		reason:  "a cluster that is served has no scenario: users of its listeners decide what happens, in the words of one",
 	},
 	{
 		part: "scenarios/calibrate", own: []string{"metrics", "metrics/agreement", "scenarios"},
@@ -331,7 +332,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"internal/infile", "internal/outfile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/calibrate", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/record", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "metrics/agreement", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
+		part: "cmd", own: []string{"internal/infile", "internal/nomadtls", "internal/outfile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/calibrate", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/record", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "metrics/agreement", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/dustin/go-humanize", "github.com/mitchellh/go-wordwrap",
@@ -377,6 +378,10 @@ var layers = []layer{
 	{
 		part: "internal/nomadproc", own: []string{"internal/filelock", "internal/outfile"}, modules: []string{"github.com/hashicorp/nomad/api"},
 		reason: "servers are processes, whatever is done with them",
+	},
+	{
+		part:   "internal/nomadtls",
+		reason: "certificates are files and names, whoever is at the ends",
 	},
 	{
 		part: "internal/nomadrpc", modules: []string{"github.com/hashicorp/go-msgpack/v2", "github.com/hashicorp/yamux"},

@@ -56,7 +56,7 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (*Session, error)
 	if conn, err = introduce(ctx, conn, cfg.TLS); err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}
-	wire := &frames{Conn: patientConn{conn, writeTimeout}}
+	wire := newFrames(patientConn{conn, writeTimeout})
 	mux, err := yamux.Client(wire, yamuxConfig())
 	if err != nil {
 		conn.Close()
@@ -130,7 +130,7 @@ func (s *Session) Call(ctx context.Context, method string, req, resp any) error 
 	}
 	c, err := s.caller()
 	if err != nil {
-		return fmt.Errorf("%s: %w", method, err)
+		return fmt.Errorf("%s: %w", method, cmp.Or(s.wire.failed(), err))
 	}
 	stop := context.AfterFunc(ctx, func() { c.stream.SetDeadline(time.Unix(1, 0)) })
 	err = c.call(method, req, resp)
@@ -145,7 +145,7 @@ func (s *Session) Call(ctx context.Context, method string, req, resp any) error 
 		return err
 	}
 	c.stream.Close()
-	return fmt.Errorf("%s: %w", method, err)
+	return fmt.Errorf("%s: %w", method, cmp.Or(s.wire.failed(), err))
 }
 
 // caller returns a stream without a call.

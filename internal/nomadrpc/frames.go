@@ -2,6 +2,7 @@ package nomadrpc
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -25,10 +26,15 @@ type frames struct {
 	since  time.Time // of the first of those pings
 	bad    atomic.Pointer[error]
 
+	silent  sync.Once
+	unheard chan struct{} // closed when nothing more can be read
+
 	mu      sync.Mutex
 	ended   bool
 	reading map[*yamux.Stream]bool // those with a Read under way
 }
+
+func newFrames(conn net.Conn) *frames { return &frames{Conn: conn, unheard: make(chan struct{})} }
 
 // What a frame's head says (yamux, spec.md).
 const (
@@ -48,6 +54,10 @@ const (
 func (f *frames) Read(p []byte) (int, error) {
 	n, err := f.Conn.Read(p)
 	if err != nil {
+		if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "remote error" {
+			f.bad.Store(&err) // an alert of TLS: the other end does not like our certificate
+		}
+		f.silent.Do(func() { close(f.unheard) })
 		f.end()
 	}
 	if bad := f.follow(p[:n]); bad != nil {
@@ -57,7 +67,7 @@ func (f *frames) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failed returns which limit ended the session; nil if none did.
+// failed returns which limit or alert ended the session; nil if none did.
 func (f *frames) failed() error {
 	if bad := f.bad.Load(); bad != nil {
 		return *bad
@@ -138,10 +148,18 @@ func (f *frames) watch(mux *yamux.Session) {
 	}
 }
 
-// Write notices that the session is about to end.
+// lastWords is how long it may take to read what the other end said before it closed the connection.
+const lastWords = time.Second
+
+// Write notices that the session is about to end. The other end may have said why: what it said is read before yamux
+// closes the connection.
 func (f *frames) Write(p []byte) (int, error) {
 	n, err := f.Conn.Write(p)
 	if err != nil {
+		select {
+		case <-f.unheard:
+		case <-time.After(lastWords):
+		}
 		f.end()
 	}
 	return n, err

@@ -199,7 +199,7 @@ func (s *Server) conn(conn net.Conn) error {
 	case modeRPC:
 		return s.service.calls(ctx, conn)
 	case modeMultiplex, modeMultiplexV2:
-		wire := &frames{Conn: conn}
+		wire := newFrames(conn)
 		mux, err := yamux.Server(wire, yamuxConfig())
 		if err != nil {
 			return err

@@ -3,12 +3,8 @@ package remote
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +13,7 @@ import (
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/nomadrpc"
+	"github.com/simctl/simctl/internal/nomadtls"
 	"github.com/simctl/simctl/internal/testcerts"
 	"github.com/simctl/simctl/nodesim"
 )
@@ -211,47 +208,13 @@ func certificates(t *testing.T) (server, client *tls.Config) {
 		t.Fatal(err)
 	}
 	file := func(name string) string { return filepath.Join(dir, name+".pem") }
-	pair, err := tls.LoadX509KeyPair(file("server.global.nomad"), file("server.global.nomad-key"))
+	server, err = nomadtls.Files{CA: file("ca"), Cert: file("server.global.nomad"), Key: file("server.global.nomad-key")}.Server(true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(a.PEM)
-	client, err = LoadTLS(file("ca"), file("client.global.nomad"), file("client.global.nomad-key"), "")
+	client, err = nomadtls.Files{CA: file("ca"), Cert: file("client.global.nomad"), Key: file("client.global.nomad-key")}.Client("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}, client
-}
-
-func TestLoadTLSNamesTheFile(t *testing.T) {
-	dir := t.TempDir()
-	bad := filepath.Join(dir, "bad.pem")
-	if err := os.WriteFile(bad, []byte("no certificate"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	a, err := testcerts.NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	ca := filepath.Join(dir, "ca.pem")
-	if got, err := LoadTLS("", "", "", ""); got != nil || err != nil {
-		t.Errorf("without files: %v, %v", got, err)
-	}
-	for _, c := range []struct{ ca, cert, key, want string }{
-		{ca, "", "", "TLS needs three files"},
-		{bad, ca, ca, bad + ": it has no certificate"},
-		{ca, ca, bad, bad},
-		{filepath.Join(dir, "none"), ca, ca, "none"},
-	} {
-		if _, err := LoadTLS(c.ca, c.cert, c.key, ""); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: error %v", c, err)
-		}
-	}
-	if _, err := LoadTLS(filepath.Join(dir, "none"), ca, ca, ""); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
+	return server, client
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/nomadrpc"
+	"github.com/simctl/simctl/internal/nomadtls"
 )
 
 // link is one connection to one server, made when it is needed and made again when it has
@@ -164,8 +165,12 @@ func (l *link) try(ctx context.Context, method string, req, resp any) error {
 	if err == nil {
 		err = session.Call(ctx, method, req, resp)
 	}
+	remedy := nomadtls.Remedy(err)
 	err = classify(err)
-	if ctx.Err() == nil && connected {
+	switch {
+	case remedy != "":
+		err = fmt.Errorf("%w: %s", err, remedy)
+	case ctx.Err() == nil && connected:
 		err = l.explain(session, err)
 	}
 	return err
@@ -191,7 +196,11 @@ func (l *link) explain(session *nomadrpc.Session, err error) error {
 		l.knocks = true
 		l.servers.wg.Go(l.knock)
 	}
-	return fmt.Errorf("%w (a server closes connections beyond its limit for an address, rpc_max_conns_per_client, and those without TLS if it demands TLS)", err)
+	wrong := "those without TLS if it demands TLS"
+	if l.dial.TLS != nil {
+		wrong = "those with TLS if its RPC speaks none"
+	}
+	return fmt.Errorf("%w (a server closes connections beyond its limit for an address, rpc_max_conns_per_client, and %s)", err, wrong)
 }
 
 // knock calls the server now and then until it answers.

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/nomadrpc"
+	"github.com/simctl/simctl/internal/nomadtls"
 	"github.com/simctl/simctl/nodesim"
 )
 
@@ -172,6 +174,43 @@ func TestARefusedConnectionIsExplained(t *testing.T) {
 	second := reach(t, Config{Addresses: []string{address}, Connections: 1})
 	if err := second.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "rpc_max_conns_per_client") {
 		t.Errorf("error %v, want one that names the limit", err)
+	}
+}
+
+// TestWrongTLSIsExplained: whatever is wrong with the certificates of either end, the error of a call says what to do.
+func TestWrongTLSIsExplained(t *testing.T) {
+	server, client := certificates(t)
+	_, other := certificates(t) // of another authority
+	change := func(cfg *tls.Config, of func(*tls.Config)) *tls.Config {
+		cfg = cfg.Clone()
+		of(cfg)
+		return cfg
+	}
+	old := func(cfg *tls.Config) { cfg.MaxVersion = tls.VersionTLS12 } // whose servers refuse before their clients go on
+	anonymous := func(cfg *tls.Config) { cfg.Certificates = nil }
+	stranger := func(cfg *tls.Config) { cfg.Certificates = other.Certificates }
+	for _, c := range []struct {
+		what           string
+		server, client *tls.Config
+		want           string
+	}{
+		{"ours is of another authority", server, change(client, stranger), "the server refuses this client's certificate: name one for client.<region>.nomad"},
+		{"the same before TLS 1.3", change(server, old), change(client, stranger), "the server refuses this client's certificate"},
+		{"there is none of ours", server, change(client, anonymous), "the server wants a certificate of its clients: name one"},
+		{"none, before TLS 1.3", change(server, old), change(client, anonymous), "the server refuses this client's certificate"},
+		{"the server's is of another authority", server, change(client, func(cfg *tls.Config) { cfg.RootCAs = other.RootCAs }),
+			"name the certificate of the authority that signed the server's (--tls-ca, NOMAD_CACERT)"},
+		{"it has another region's name", server, change(client, func(cfg *tls.Config) { cfg.ServerName = nomadtls.ServerName("moon") }), "another name than it is called by"},
+		{"it is no longer valid", server, change(client, func(cfg *tls.Config) { cfg.Time = func() time.Time { return time.Now().AddDate(1, 0, 0) } }),
+			"give the server a certificate that is valid"},
+		{"no TLS to a server that demands it", server, nil, "those without TLS if it demands TLS"},
+		{"TLS to a server without", nil, client, "those with TLS if its RPC speaks none"},
+	} {
+		address, _ := serve(t, "127.0.0.1:0", nomadrpc.ServerConfig{Methods: (&fake{}).methods(), TLS: c.server})
+		err := reach(t, Config{Addresses: []string{address}, TLS: c.client, Connections: 1}).Check(t.Context())
+		if !errors.Is(err, rpc.ErrUnreachable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want one line with %q", c.what, err, c.want)
+		}
 	}
 }
 

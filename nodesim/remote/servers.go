@@ -23,7 +23,7 @@ type Config struct {
 	Connections int
 	// Local are the addresses that connections come from, in turn; nil = the system's choice.
 	Local []netip.Addr
-	// TLS is as LoadTLS returns it; nil = none.
+	// TLS is as nomadtls.Files.Client returns it; nil = none.
 	TLS    *tls.Config
 	Region string // empty = DefaultRegion
 	// Release is that of the clients, such as 1.4.3. It decides their habits and is what nodes

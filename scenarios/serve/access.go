@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"crypto/subtle"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -90,8 +91,8 @@ const (
 	endTimeout    = 5 * time.Second
 )
 
-// listen serves a listener until ctx is done, which also ends the requests under way.
-func listen(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logger) error {
+// listen serves a listener until ctx is done, which also ends the requests under way. Secure is nil for no TLS.
+func listen(ctx context.Context, ln net.Listener, secure *tls.Config, h http.Handler, log *slog.Logger) error {
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -99,6 +100,9 @@ func listen(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logg
 	}
 	ended := make(chan error, 1)
 	ln = &limited{Listener: ln, slots: make(chan struct{}, maxConns), log: log}
+	if secure != nil {
+		ln = tls.NewListener(ln, secure)
+	}
 	go func() { ended <- srv.Serve(ln) }()
 	select {
 	case err := <-ended:

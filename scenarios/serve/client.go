@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
+	"github.com/hashicorp/nomad/api"
+
 	"github.com/simctl/simctl/internal/infile"
+	"github.com/simctl/simctl/internal/nomadtls"
 	"github.com/simctl/simctl/internal/redact"
 )
 
@@ -21,7 +25,7 @@ func (e *RefusedError) Error() string { return e.text }
 
 // Send makes events happen on the cluster that is served at an address, and returns its status. A
 // text of nil makes nothing happen. Token is empty if none is asked for. The error is a
-// *RefusedError if something is wrong with the text.
+// *RefusedError if something is wrong with the text. TLS is as the nomad command has it, from the environment.
 func Send(ctx context.Context, address, token string, text []byte) (Status, error) {
 	method := http.MethodPost
 	if text == nil {
@@ -36,16 +40,20 @@ func Send(ctx context.Context, address, token string, text []byte) (Status, erro
 		return Status{}, &RefusedError{fmt.Sprintf("address %q: it must be the address of the HTTP API, such as http://127.0.0.1:4646", shown)}
 	}
 	req.Header.Set("X-Nomad-Token", token)
-	resp, err := http.DefaultClient.Do(req)
+	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}
+	if err := api.ConfigureTLS(client, api.DefaultConfig().TLSConfig); err != nil {
+		return Status{}, &RefusedError{err.Error()}
+	}
+	resp, err := client.Do(req)
 	if err != nil {
-		return Status{}, fmt.Errorf("is a cluster served there? %w", err)
+		return Status{}, fmt.Errorf("is a cluster served there? %w", nomadtls.Explain(err))
 	}
 	defer resp.Body.Close()
 	body, err := infile.ReadFrom(resp.Body, 64<<20)
 	if err != nil {
 		return Status{}, fmt.Errorf("read the answer of %s: %w", shown, err)
 	}
-	said := cmp.Or(strings.TrimSpace(string(body)), resp.Status)
+	said := nomadtls.Explain(errors.New(cmp.Or(strings.TrimSpace(string(body)), resp.Status))).Error()
 	var of Status
 	switch {
 	case resp.StatusCode == http.StatusBadRequest:

@@ -3,6 +3,8 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -63,7 +65,7 @@ func TestRunElsewhere(t *testing.T) {
 	where := start(t, o)
 	at := scenarios.Elsewhere{Addresses: []string{"http://" + where.HTTP.String()}, Servers: []string{where.RPC[0].String()}}
 	dir := t.TempDir()
-	real, err := scenarios.Reach(t.Context(), at, dir)
+	real, err := scenarios.Reach(t.Context(), at, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,9 +102,41 @@ func TestRunElsewhere(t *testing.T) {
 	if text, err := scenarios.CleanUp(t.Context(), at, dir); err != nil || text != "there is nothing to clean up" {
 		t.Errorf("afterwards: %q, %v", text, err)
 	}
+	at.IntroToken = "secret"
+	if _, err := scenarios.Reach(t.Context(), at, dir, nil); !errors.Is(err, scenarios.ErrReal) || !strings.Contains(err.Error(), "know no introduction tokens") {
+		t.Errorf("a token for clients of 1.4.3: %v", err)
+	}
+	at.IntroToken = ""
 	at.Addresses = append(at.Addresses, at.Addresses[0])
-	if _, err := scenarios.Reach(t.Context(), at, dir); !errors.Is(err, scenarios.ErrReal) {
+	if _, err := scenarios.Reach(t.Context(), at, dir, nil); !errors.Is(err, scenarios.ErrReal) {
 		t.Errorf("a server is named twice: %v", err)
+	}
+}
+
+// TestResultBesideWhatIsLeft: a run that cannot leave the cluster as it was has a Result all the same.
+func TestResultBesideWhatIsLeft(t *testing.T) {
+	o := options()
+	o.Servers, o.Schedulers = 1, 3
+	where := start(t, o)
+	at := scenarios.Elsewhere{Addresses: []string{"http://" + where.HTTP.String()}, Servers: []string{where.RPC[0].String()}}
+	dir := t.TempDir()
+	real, err := scenarios.Reach(t.Context(), at, dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoil := func(scenarios.Progress) {
+		memos, err := filepath.Glob(filepath.Join(dir, "elsewhere-*.json"))
+		if err != nil || len(memos) != 1 {
+			t.Errorf("there are the memos %q, %v, want one", memos, err)
+			return
+		}
+		if err := os.WriteFile(memos[0], []byte("spoilt"), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	res, err := scenarios.RunReal(t.Context(), compiled(t, 1, 0, "", ""), real, spoil)
+	if _, left := errors.AsType[scenarios.LeftError](err); !left || res == nil || len(res.Phases) != 2 || res.Stopped != "" {
+		t.Errorf("got %+v and %v, want a result of two phases and what is left", res, err)
 	}
 }
 
@@ -113,7 +147,7 @@ func TestDeleteElsewhere(t *testing.T) {
 	o.Servers, o.Schedulers = 1, 3
 	where := start(t, o)
 	at := scenarios.Elsewhere{Addresses: []string{"http://" + where.HTTP.String()}, Servers: []string{where.RPC[0].String()}}
-	real, err := scenarios.Reach(t.Context(), at, t.TempDir())
+	real, err := scenarios.Reach(t.Context(), at, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +176,7 @@ phase "delete" {
 	}
 	run := compiled(t, 1, 0, "", fmt.Sprintf(deletion, ""))
 	at.AllowForeign = true
-	foreign, err := scenarios.Reach(t.Context(), at, t.TempDir())
+	foreign, err := scenarios.Reach(t.Context(), at, t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"github.com/simctl/simctl/cluster/httpapi"
 	"github.com/simctl/simctl/cluster/telemetry"
 	"github.com/simctl/simctl/internal/nomadrpc"
+	"github.com/simctl/simctl/internal/nomadtls"
 	"github.com/simctl/simctl/nodesim"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/internal/actions"
@@ -44,6 +46,9 @@ type Options struct {
 	RPCAddr  string
 	HTTPAddr string
 	Access
+	// TLS has the files of the servers, for both kinds of listeners; clients of RPC must have a certificate of the same
+	// authority. The zero value is no TLS.
+	TLS nomadtls.Files
 
 	// Page is what a browser gets at the root: it reads the samples at SamplesPath. Empty =
 	// none.
@@ -56,6 +61,8 @@ type Options struct {
 type Where struct {
 	HTTP netip.AddrPort
 	RPC  []netip.AddrPort // of each server; nil without RPC
+	// Env is the environment in which the nomad command reaches the API.
+	Env []string
 }
 
 // Check says what is wrong with the options, naming the flag of the command.
@@ -73,6 +80,9 @@ func (o *Options) Check() error {
 	if _, _, err := scenarios.ServersUnder(o.Broker); err != nil {
 		return fmt.Errorf("--broker %q: %w", o.Broker, err)
 	}
+	if _, _, err := o.secure(); err != nil {
+		return fmt.Errorf("--tls-ca, --tls-cert, --tls-key: %w", err)
+	}
 	if o.RPCAddr != "" {
 		if err := checkAddr("rpc-addr", o.RPCAddr, false); err != nil {
 			return err
@@ -85,6 +95,10 @@ func (o *Options) Check() error {
 // cluster has a leader and the listeners listen. The error is nil if only ctx ended it.
 func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 	if err := o.Check(); err != nil {
+		return err
+	}
+	secureHTTP, secureRPC, err := o.secure()
+	if err != nil {
 		return err
 	}
 	ln, err := net.Listen("tcp", o.HTTPAddr)
@@ -140,6 +154,7 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		defer fleet.Shutdown()
 	}
 	where := Where{HTTP: addrOf(ln)}
+	where.Env = o.environment(where.HTTP, secureHTTP)
 	for _, ln := range rpcListeners {
 		where.RPC = append(where.RPC, addrOf(ln))
 	}
@@ -160,7 +175,7 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		})
 	})
 	for i, ln := range rpcListeners {
-		srv := nomadrpc.NewServer(nomadrpc.ServerConfig{Methods: clientrpc.Methods(simulated, i, where.rpc), Log: o.Log})
+		srv := nomadrpc.NewServer(nomadrpc.ServerConfig{Methods: clientrpc.Methods(simulated, i, where.rpc), Log: o.Log, TLS: secureRPC})
 		defer srv.Close()
 		wg.Go(func() {
 			if err := srv.Serve(ln); err != nil {
@@ -169,7 +184,34 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		})
 	}
 	ready(where)
-	return listen(ctx, ln, o.guard(o.withPage(live, directed, handler)), o.Log)
+	return listen(ctx, ln, secureHTTP, o.guard(o.withPage(live, directed, handler)), o.Log)
+}
+
+// secure returns the TLS of the HTTP API, whose clients need no certificate, and of RPC, whose clients do: tls { http = true, rpc = true }.
+// Both are nil if there is to be none.
+func (o *Options) secure() (http, rpc *tls.Config, err error) {
+	if http, err = o.TLS.Server(false); err == nil {
+		rpc, err = o.TLS.Server(true)
+	}
+	if err == nil && o.RPCAddr != "" && rpc != nil {
+		if wrong := rpc.Certificates[0].Leaf.VerifyHostname(nomadtls.ServerName("")); wrong != nil {
+			err = fmt.Errorf("clients demand the name %s of servers: %w: issue one for it, too, or serve no RPC (--rpc-addr \"\")", nomadtls.ServerName(""), wrong)
+		}
+	}
+	return http, rpc, err
+}
+
+// environment returns what the nomad command must know of the API at an address.
+func (o *Options) environment(at netip.AddrPort, secure *tls.Config) []string {
+	if secure == nil {
+		return []string{"NOMAD_ADDR=http://" + at.String()}
+	}
+	env := []string{"NOMAD_ADDR=https://" + at.String(), "NOMAD_CACERT=" + scenarios.Quote(o.TLS.CA)}
+	own := secure.Certificates[0].Leaf
+	if names := own.DNSNames; own.VerifyHostname(at.Addr().String()) != nil && len(names) > 0 {
+		env = append(env, "NOMAD_TLS_SERVER_NAME="+names[0])
+	}
+	return env
 }
 
 // standInPort is the port of the first server in what the API tells when there is no RPC.

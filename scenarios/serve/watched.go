@@ -79,7 +79,7 @@ func Watch(o WatchOptions, runs []WatchedRun) (*Watched, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	w.stop = stop
-	go func() { w.ended <- listen(ctx, ln, o.guard(o.askBrowser(mux)), o.Log) }()
+	go func() { w.ended <- listen(ctx, ln, nil, o.guard(o.askBrowser(mux)), o.Log) }()
 	return w, nil
 }
 

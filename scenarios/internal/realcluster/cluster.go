@@ -17,6 +17,7 @@ import (
 
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/nomadtls"
 	"github.com/simctl/simctl/internal/redact"
 	"github.com/simctl/simctl/nodesim/remote"
 )
@@ -50,6 +51,8 @@ type Cluster struct {
 	Version string // of the servers
 	cfg     Config
 	servers []*server
+	silent  error // why servers that were named are not among them; nil if all are
+	missing int   // their number
 	clients *remote.Servers
 	note    string // the memo of the stay, which jobs carry; empty if there is none
 
@@ -98,14 +101,23 @@ func Connect(cfg Config) (*Cluster, error) {
 	return c, c.attach()
 }
 
-// dial returns a cluster whose servers have said who they are.
+// dial returns a cluster of which every server has said who it is.
 func dial(cfg Config) (*Cluster, error) {
+	c, err := dialSome(cfg)
+	if err == nil {
+		err = c.silent
+	}
+	return c, err
+}
+
+// dialSome returns a cluster of the servers that have said who they are, if there are any.
+func dialSome(cfg Config) (*Cluster, error) {
 	cfg.Run = cmp.Or(cfg.Run, strings.ToLower(rand.Text()[:8]))
 	c := &Cluster{cfg: cfg, nodes: map[string]string{}}
 	if cfg.RPC != nil && len(cfg.RPC) != len(cfg.API) {
 		return nil, fmt.Errorf("%w: there are addresses of the API for %d and of RPC for %d: give both of every server, in the same order", ErrUnsuited, len(cfg.API), len(cfg.RPC))
 	}
-	for _, a := range cfg.API {
+	for i, a := range cfg.API {
 		client, err := NewClient(*a)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s", ErrUnsuited, redact.Passwords(err.Error()))
@@ -117,20 +129,32 @@ func dial(cfg Config) (*Cluster, error) {
 		if s.self, err = client.Agent().Self(); err != nil && strings.Contains(err.Error(), permissionDenied) {
 			return nil, fmt.Errorf("%w: the server at %s denies permission: set NOMAD_TOKEN to a management token", ErrUnsuited, redact.Passwords(a.Address))
 		} else if err != nil {
-			return nil, fmt.Errorf("ask the server at %s who it is: %w", redact.Passwords(a.Address), asError(err))
+			said := fmt.Errorf("ask the server at %s who it is: %w", redact.Passwords(a.Address), asError(err))
+			if nomadtls.Remedy(err) != "" {
+				return nil, fmt.Errorf("%w: %w", ErrUnsuited, said)
+			}
+			if !passes(said) {
+				return nil, said
+			}
+			c.silent = cmp.Or(c.silent, said)
+			c.missing++
+			continue
 		}
 		if s.self.Stats["nomad"]["server"] != "true" {
 			return nil, fmt.Errorf("%w: the agent at %s is no server: name servers", ErrUnsuited, redact.Passwords(a.Address))
 		}
 		s.rpc = net.JoinHostPort(s.self.Member.Addr, s.self.Member.Tags["port"])
 		if s.reach = s.rpc; cfg.RPC != nil {
-			s.reach = cfg.RPC[len(c.servers)]
+			s.reach = cfg.RPC[i]
 		}
 		if slices.ContainsFunc(c.servers, func(o *server) bool { return o.rpc == s.rpc }) {
 			return nil, fmt.Errorf("%w: two of the addresses lead to the server %s: give the address of every server once", ErrUnsuited, s.rpc)
 		}
 		c.Version = s.self.Member.Tags["build"]
 		c.servers = append(c.servers, s)
+	}
+	if len(c.servers) == 0 {
+		return nil, c.silent
 	}
 	return c, nil
 }
@@ -178,8 +202,10 @@ func (c *Cluster) attach() error {
 	for _, s := range c.servers {
 		clients.Addresses = append(clients.Addresses, s.reach)
 	}
-	c.clients, err = remote.New(clients)
-	return err
+	if c.clients, err = remote.New(clients); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnsuited, err)
+	}
+	return nil
 }
 
 // Close ends the clients' connections. The fleet must have been shut down.
@@ -277,6 +303,9 @@ func asError(err error) error {
 		return nil
 	}
 	text := redact.Passwords(strings.Join(strings.Fields(err.Error()), " "))
+	if remedy := nomadtls.Remedy(err); !strings.Contains(text, remedy) {
+		text += ": " + remedy
+	}
 	kind := error(nil)
 	switch {
 	case slices.ContainsFunc(betweenLeaders, func(said string) bool { return strings.Contains(text, said) }):

@@ -27,6 +27,8 @@ type memo struct {
 	Foreign   bool               `json:"foreign"`   // jobs and nodes of others may be there
 	Paused    bool               `json:"paused"`    // the broker was
 	Workers   map[string]workers `json:"workers"`   // of each server, by its RPC address
+	// Rest says that all has been done but for these workers.
+	Rest bool `json:"rest,omitempty"`
 }
 
 // desk is where the memo of a cluster lies. Who has its lock may stay there.
@@ -35,8 +37,8 @@ type desk struct {
 	lock *os.File
 }
 
-// takeDesk takes the desk of a cluster, which is known by the addresses of its servers. The error
-// wraps ErrUnsuited if another process has it.
+// takeDesk takes the desk of a cluster, which is known by the addresses of its servers or, if some are silent, by a memo that
+// names the others. The error wraps ErrUnsuited if another process has it.
 func (c *Cluster) takeDesk(dir string) (*desk, error) {
 	var servers []string
 	for _, s := range c.servers {
@@ -46,12 +48,33 @@ func (c *Cluster) takeDesk(dir string) (*desk, error) {
 	hash := fnv.New64a()
 	fmt.Fprint(hash, servers)
 	d := &desk{path: filepath.Join(dir, fmt.Sprintf("elsewhere-%016x.json", hash.Sum64()))}
+	if c.silent != nil {
+		if err := d.find(dir, servers, c.missing); err != nil {
+			return nil, err
+		}
+	}
 	var err error
 	d.lock, err = filelock.Take(d.path + ".lock")
 	if errors.Is(err, filelock.ErrHeld) {
 		return nil, fmt.Errorf("%w: another simctl runs a scenario in it, or cleans up: wait for it", ErrUnsuited)
 	}
 	return d, err
+}
+
+// find makes it the desk whose memo names these servers, and so many more, if there is one.
+func (d *desk) find(dir string, servers []string, more int) error {
+	paths, err := filepath.Glob(filepath.Join(dir, "elsewhere-*.json"))
+	for _, path := range paths {
+		m, bad := (&desk{path: path}).read()
+		if bad != nil {
+			return bad
+		}
+		named := func(rpc string) bool { _, ok := m.Workers[rpc]; return ok }
+		if m != nil && len(m.Workers) == len(servers)+more && !slices.ContainsFunc(servers, func(rpc string) bool { return !named(rpc) }) {
+			d.path = path
+		}
+	}
+	return err
 }
 
 func (d *desk) leave() { _ = d.lock.Close() } // which unlocks it

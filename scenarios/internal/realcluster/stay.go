@@ -1,10 +1,13 @@
 package realcluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,9 +58,10 @@ type About struct {
 }
 
 // Look asks a cluster what it is. The error wraps ErrUnsuited if Enter would find that it will not
-// do.
-func Look(ctx context.Context, cfg Config, dir string) (*About, error) {
-	c, err := dial(cfg)
+// do. A run needs every server, but if some are silent, Look does what the others let it do of the clean-up that Enter would begin
+// with, and calls found as Enter does.
+func Look(ctx context.Context, cfg Config, dir string, found func(Cleaned)) (*About, error) {
+	c, err := dialSome(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +70,13 @@ func Look(ctx context.Context, cfg Config, dir string) (*About, error) {
 		return nil, err
 	}
 	defer d.leave()
+	if c.silent != nil {
+		left, err := c.finish(ctx, d)
+		if left.Any() {
+			found(left)
+		}
+		return nil, cmp.Or(err, c.silent)
+	}
 	if err := c.attach(); err != nil {
 		return nil, err
 	}
@@ -147,9 +158,10 @@ func (s *Stay) Leave() error {
 	return err
 }
 
-// Cleanup finishes what a run has left that was killed, on whatever machine.
+// Cleanup finishes what a run has left that was killed, on whatever machine. Servers may be silent, unless it was to set
+// their schedulers as they were: then it does the rest.
 func Cleanup(ctx context.Context, cfg Config, dir string) (Cleaned, error) {
-	c, err := dial(cfg)
+	c, err := dialSome(cfg)
 	if err != nil {
 		return Cleaned{}, err
 	}
@@ -158,23 +170,47 @@ func Cleanup(ctx context.Context, cfg Config, dir string) (Cleaned, error) {
 		return Cleaned{}, err
 	}
 	defer d.leave()
-	done, err := c.finish(ctx, d)
-	if err != nil {
-		return done, err
+	done, left := c.finish(ctx, d)
+	if left != nil && !errors.Is(left, errPartly) {
+		return done, left
 	}
 	// What is marked and in no memo here was left by a run of another machine.
 	m, err := c.memoOfJobs(ctx)
 	if err != nil {
 		return done, err
 	}
-	for _, left := range []*memo{m, {Foreign: true}} {
-		gone, err := c.clean(ctx, left)
+	for _, of := range []*memo{m, {Foreign: true}} {
+		gone, err := c.clean(ctx, of)
 		done = Cleaned{done.Jobs + gone.Jobs, done.Nodes + gone.Nodes, done.Settings || gone.Settings}
 		if err != nil {
 			return done, err
 		}
 	}
-	return done, nil
+	if left == nil && len(c.untouched(m)) > 0 {
+		left = c.partly(m)
+	}
+	return done, left
+}
+
+// errPartly says that a clean-up is done but for servers that are silent.
+var errPartly = errors.New("num_schedulers are as the run left them, unless the server has started anew since")
+
+// partly returns an error about the servers that a clean-up could not reach.
+func (c *Cluster) partly(m *memo) error {
+	servers := slices.Sorted(maps.Keys(c.untouched(m)))
+	return fmt.Errorf("clean up after run %s: server %s: %w: simctl nomad cleanup sets them when it answers: %w", m.Run, strings.Join(servers, ", "), errPartly, c.silent)
+}
+
+// untouched returns how servers were that are silent.
+func (c *Cluster) untouched(m *memo) map[string]workers {
+	if c.silent == nil {
+		return nil
+	}
+	of := maps.Clone(m.Workers)
+	for _, s := range c.servers {
+		delete(of, s.rpc)
+	}
+	return of
 }
 
 // finish does what the memo on the desk demands, if there is one, and removes it.
@@ -198,13 +234,23 @@ func (c *Cluster) finish(ctx context.Context, d *desk) (done Cleaned, err error)
 	if err != nil {
 		return done, fmt.Errorf("clean up after run %s: %w: simctl nomad cleanup goes on with it", m.Run, err)
 	}
-	return done, d.clear()
+	rest := c.untouched(m)
+	if len(rest) == 0 {
+		return done, d.clear()
+	}
+	left := c.partly(m)
+	m.Workers, m.Rest = rest, true
+	text, err := m.text()
+	if err == nil {
+		err = d.write(text)
+	}
+	return done, errors.Join(left, err)
 }
 
 // clean undoes what a run has changed, and purges its jobs and nodes; those of every run if the
 // memo names none.
 func (c *Cluster) clean(ctx context.Context, m *memo) (done Cleaned, err error) {
-	if m.Run != "" {
+	if m.Run != "" && !m.Rest {
 		err = persist(ctx, func() error {
 			now, err := c.paused(ctx)
 			if err == nil && now != m.Paused {

@@ -116,7 +116,7 @@ func TestStay(t *testing.T) {
 	}
 	for what, err := range map[string]error{
 		"a second stay": func() error { _, err := realcluster.Enter(t.Context(), cfg, dir, 1, nil); return err }(),
-		"a look":        func() error { _, err := realcluster.Look(t.Context(), cfg, dir); return err }(),
+		"a look":        func() error { _, err := realcluster.Look(t.Context(), cfg, dir, nil); return err }(),
 		"a clean-up":    func() error { _, err := realcluster.Cleanup(t.Context(), cfg, dir); return err }(),
 	} {
 		if !errors.Is(err, realcluster.ErrUnsuited) || !strings.Contains(err.Error(), "another simctl") {
@@ -138,10 +138,10 @@ func TestKilled(t *testing.T) {
 	s, _ := enter(t, cfg, dir)
 	use(t, s)
 	s.Abandon()
-	if _, err := realcluster.Look(t.Context(), cfg, dir); err != nil {
+	if _, err := realcluster.Look(t.Context(), cfg, dir, nil); err != nil {
 		t.Errorf("the next run is refused: %v", err)
 	}
-	if _, err := realcluster.Look(t.Context(), cfg, t.TempDir()); !errors.Is(err, realcluster.ErrUnsuited) || !strings.Contains(err.Error(), "nomad cleanup") {
+	if _, err := realcluster.Look(t.Context(), cfg, t.TempDir(), nil); !errors.Is(err, realcluster.ErrUnsuited) || !strings.Contains(err.Error(), "nomad cleanup") {
 		t.Errorf("a run of another machine: %v", err)
 	}
 	s, found := enter(t, cfg, dir)
@@ -180,7 +180,7 @@ func TestOthers(t *testing.T) {
 	before := stateOf(t, cfg)
 	refused := func(what, want string) {
 		t.Helper()
-		_, err := realcluster.Look(t.Context(), cfg, dir)
+		_, err := realcluster.Look(t.Context(), cfg, dir, nil)
 		_, alike := realcluster.Enter(t.Context(), cfg, dir, 1, nil)
 		for _, err := range []error{err, alike} {
 			if !errors.Is(err, realcluster.ErrUnsuited) || !strings.Contains(err.Error(), want) {
@@ -221,7 +221,7 @@ func TestUnsuited(t *testing.T) {
 		for range c.rpc {
 			bad.RPC = append(bad.RPC, cfg.RPC[0])
 		}
-		if _, err := realcluster.Look(t.Context(), bad, t.TempDir()); !errors.Is(err, realcluster.ErrUnsuited) || !strings.Contains(err.Error(), c.want) {
+		if _, err := realcluster.Look(t.Context(), bad, t.TempDir(), nil); !errors.Is(err, realcluster.ErrUnsuited) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
 	}

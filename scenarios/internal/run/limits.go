@@ -37,3 +37,14 @@ func (r *run) withinLimits() error {
 	r.stage.Note("stopped by " + r.stopped)
 	return errStopped
 }
+
+// brokenOff returns errStopped for an error that ends a phase of a run in a real cluster, such as that a leader is gone and no other
+// comes: what was until then took its time, and is no less true.
+func (r *run) brokenOff(err error) error {
+	if err == nil || errors.Is(err, errStopped) || r.sim != nil || r.other != nil {
+		return err
+	}
+	r.stopped = fmt.Sprintf("an error (%v)", err)
+	r.stage.Note("stopped by " + r.stopped)
+	return errStopped
+}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -75,5 +76,44 @@ func TestLimits(t *testing.T) {
 		if last := res.Marks[len(res.Marks)-1]; last.Name != "stopped by "+c.by || last.AtS != end.EndS {
 			t.Errorf("limits %+v: the last mark is %+v, want the end at %g s", c.limits, last, end.EndS)
 		}
+	}
+}
+
+// deaf are servers that fail at a request.
+type deaf struct{ *Simulated }
+
+func (deaf) CollectGarbage(context.Context) error { return errors.New("code 500 (no quorum)") }
+
+// TestBrokenOff: a run in a real cluster that an error ends has a Result of what was until then, as one that a limit ends.
+func TestBrokenOff(t *testing.T) {
+	sc := &Scenario{
+		Run:   metrics.Run{Scenario: "idle", Broker: "nomad-1.4.3", Target: "1.4.3", Clock: ClockWall},
+		Fleet: nodesim.Config{Nodes: 1},
+		Phases: []Phase{
+			{Name: "first", Until: conditions.Elapsed{For: 5 * time.Second}},
+			{Name: "second", Until: conditions.Elapsed{For: 20 * time.Second}, Events: []Event{{At: 2 * time.Second, Action: operations.CollectGarbage{}}}},
+			{Name: "third", Until: conditions.Elapsed{For: 20 * time.Second}},
+		},
+	}
+	var res *metrics.Result
+	err := bubble.Run(t.Context(), 0, func(ctx context.Context, _ *bubble.World) (err error) {
+		c, err := cluster.Start(ctx, cluster.Config{Servers: 1}.WithDefaults())
+		if err != nil {
+			return err
+		}
+		sim := &Simulated{Cluster: c}
+		defer func() { err = errors.Join(err, sim.Shutdown()) }()
+		res, err = On(ctx, sc, deaf{sim}, nil)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "an error (code 500 (no quorum))"; res.Stopped != want || len(res.Phases) != 2 || len(res.Invariants) > 0 {
+		t.Errorf("stopped by %q after %d phases, with %d invariants, want %q after two", res.Stopped, len(res.Phases), len(res.Invariants), want)
+	}
+	end := res.Phases[len(res.Phases)-1]
+	if last := res.Marks[len(res.Marks)-1]; last.Name != "stopped by "+res.Stopped || last.AtS > end.EndS || end.EndS-end.StartS > 3 {
+		t.Errorf("the last mark is %+v, want the end of the second phase, which is from %g to %g s", last, end.StartS, end.EndS)
 	}
 }

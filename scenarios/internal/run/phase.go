@@ -57,6 +57,7 @@ func (r *run) phase(i int) error {
 	if r.ctx.Err() != nil {
 		return r.ctx.Err()
 	}
+	err = r.brokenOff(err)
 	last := r.sample()
 	end := metrics.PhaseEnd{
 		QueueEmptyS:       w.SecondsOf(w.QueueEmpty),
