@@ -97,6 +97,56 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestOtherDataAnywhere: one entry that differs is found wherever it is, before, behind and in blocks that logs share.
+func TestOtherDataAnywhere(t *testing.T) {
+	const length = 11
+	for at := range length {
+		archive, words := newArchive(4, 3), strings.Fields(strings.Repeat("1a ", length))
+		one := logOf(t, archive, strings.Join(words, " "))
+		words[at] = "1x"
+		other := logOf(t, archive, strings.Join(words, " "))
+		want := fmt.Sprintf("entry %d is EvalUpdateRequestType of 2 bytes and EvalUpdateRequestType of 2 bytes", at+1)
+		if err := sameData(one, other, 1, length); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// TestSameData: what is compared of two entries, and that what one of the logs does not have any more is not.
+func TestSameData(t *testing.T) {
+	command := raft.Log{Index: 1, Term: 1, Type: raft.LogCommand, Data: []byte{byte(fsm.EvalUpdate.Type)}}
+	barrier, longer := command, command
+	barrier.Type, longer.Data = raft.LogBarrier, append(longer.Data, 1)
+	for _, tt := range []struct {
+		name  string
+		other raft.Log
+		then  func(*LogStore) error // happens to one of the logs
+		says  string
+	}{
+		{name: "equal", other: command},
+		{name: "of another type", other: barrier, says: "entry 1 is"},
+		{name: "of other data", other: longer, says: "entry 1 is"},
+		{name: "superseded", other: longer, then: func(s *LogStore) error { s.supersede(0, 1); return nil }},
+		{name: "compacted", other: longer, then: func(s *LogStore) error { return s.DeleteRange(1, 1) }},
+		{name: "unreadable", other: command, then: func(s *LogStore) error { s.LogStore = unreadable{s.LogStore}; return nil }, says: "read entry 1: bad sector"},
+	} {
+		for which := range 2 {
+			archive := newArchive(4, 3)
+			logs := []*LogStore{newLogStore(newMemoryLog(archive)), newLogStore(newMemoryLog(archive))}
+			err := errors.Join(logs[0].StoreLog(&command), logs[1].StoreLog(&tt.other))
+			if tt.then != nil {
+				err = errors.Join(err, tt.then(logs[which]))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sameData(logs[0], logs[1], 1, 1); (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("%s, log %d: %v, want %q", tt.name, which, err, tt.says)
+			}
+		}
+	}
+}
+
 // TestAckedOutOfOrder: callers may be told of a later entry first.
 func TestAckedOutOfOrder(t *testing.T) {
 	var a Acked
@@ -111,7 +161,8 @@ func TestAckedOutOfOrder(t *testing.T) {
 // unreadable is a log on a disk that fails.
 type unreadable struct{ raft.LogStore }
 
-func (unreadable) FirstIndex() (uint64, error) { return 0, errors.New("bad sector") }
+func (unreadable) FirstIndex() (uint64, error)    { return 0, errors.New("bad sector") }
+func (unreadable) GetLog(uint64, *raft.Log) error { return errors.New("bad sector") }
 
 // TestCheckOfWhatCannotBeRead: it is no agreement.
 func TestCheckOfWhatCannotBeRead(t *testing.T) {

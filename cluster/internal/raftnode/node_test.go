@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -247,5 +248,49 @@ func TestStoragesOnDisk(t *testing.T) {
 	}
 	if next, err := memory.Reopen(); err != nil || next.Life != 1 || next.Logs != memory.Logs {
 		t.Errorf("in memory, reopened: %+v, %v", next, err)
+	}
+}
+
+// TestStoragesThatCannotBeOpened say what of them could not.
+func TestStoragesThatCannotBeOpened(t *testing.T) {
+	key := lives
+	defer func() { lives = key }()
+	for _, tt := range []struct {
+		spoil func(dir string) error
+		want  string
+	}{
+		{func(dir string) error { return os.WriteFile(filepath.Join(dir, "raft.db"), []byte("no log"), 0o600) }, "open the Raft log"},
+		{func(dir string) error { return os.WriteFile(filepath.Join(dir, "snapshots"), nil, 0o600) }, "open the snapshots in"},
+		{func(string) error { lives = nil; return nil }, "count the processes of"}, // BoltDB stores nothing under an empty key
+	} {
+		dir := t.TempDir()
+		if err := tt.spoil(dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openStorage(dir); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%v, want %s %s", err, tt.want, dir)
+		}
+	}
+}
+
+// TestSnapshotsOnDisk: a server keeps two.
+func TestSnapshotsOnDisk(t *testing.T) {
+	storage, err := openStorage(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	trans := simnet.New(1, simnet.Link{}, simnet.Link{}).NewTransport("a", nil)
+	for index := range uint64(4) {
+		sink, err := storage.snaps.Create(raft.SnapshotVersionMax, index+1, 1, raft.Configuration{}, 0, trans)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sink.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	snaps, err := storage.snaps.List()
+	if err := errors.Join(err, storage.Close(), trans.Close()); err != nil || len(snaps) != 2 || snaps[0].Index != 4 {
+		t.Errorf("%d snapshots are left, %v; want the last 2", len(snaps), err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/cpu"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/raftnode"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -178,7 +179,7 @@ func start(t *testing.T, cfg config.Config) *Server {
 	}
 	shared := &Shared{Config: &cfg, Network: simnet.New(cfg.Seed, simnet.Link{}, simnet.Link{})}
 	shared.Results.Servers = 1
-	s := New(shared, Options{Schedulers: cfg.NumSchedulers, Host: &Host{}, Storage: storage})
+	s := New(shared, Options{Schedulers: cfg.NumSchedulers, Host: &Host{}, Storage: storage, CPU: cpu.NewPool(cfg.Costs.Cores)})
 	shared.ByAddr = func(string) *Server { return s }
 	if err := s.Start(); err != nil {
 		t.Fatal(err)

@@ -125,6 +125,69 @@ func TestInDoubt(t *testing.T) {
 	}
 }
 
+// failed is the future of an entry that Raft says failed.
+type failed struct {
+	raft.ApplyFuture
+	err error
+}
+
+func (f failed) Error() error { return f.err }
+
+// TestWhatBecomesOfWrites: who wrote an entry is told that there is no leader if another is to take it, and
+// any other error as it is. What was applied is acknowledged, what was refused is not, and a server that has died tells
+// nobody anything.
+func TestWhatBecomesOfWrites(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		s := lead(t, config.Config{Seed: 1, GC: noCollection})
+		write := func(node string, err error) entry {
+			t.Helper()
+			e := s.begin(fsm.NodeUpdateStatus.With(&rpc.NodeUpdateStatusRequest{NodeID: node, Status: rpc.NodeStatusDown}))
+			f := <-e.handed
+			if f.Error() != nil {
+				t.Fatal(f.Error())
+			}
+			if err != nil {
+				f = failed{f, err}
+			}
+			handed := make(chan raft.ApplyFuture, 1)
+			handed <- f
+			e.handed = handed
+			return e
+		}
+		if err := s.store.Update(s.store.Index(), func(tx *state.Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n"}) }); err != nil {
+			t.Fatal(err)
+		}
+		if index, err := write("n", nil).commit(); err != nil || index != s.LastIndex() || s.shared.Acked.Highest() != index {
+			t.Errorf("one that is applied: entry %d of %d, %v; up to %d is acknowledged", index, s.LastIndex(), err, s.shared.Acked.Highest())
+		}
+		acked := s.shared.Acked.Highest()
+		if index, err := write("none", nil).commit(); index != 0 || !errors.Is(err, rpc.ErrNodeNotFound) {
+			t.Errorf("one that cannot be applied: entry %d, %v", index, err)
+		}
+		for err, another := range map[error]bool{raft.ErrNotLeader: true, raft.ErrLeadershipLost: true, raftnode.ErrDiskFull: true, raft.ErrEnqueueTimeout: false} {
+			if index, got := write("n", err).commit(); index != 0 || !errors.Is(got, err) || errors.Is(got, rpc.ErrNoLeader) != another {
+				t.Errorf("%v: entry %d, %v", err, index, got)
+			}
+		}
+		if !s.Drained() || s.shared.Acked.Highest() != acked {
+			t.Errorf("nothing is under way: %v; up to %d is acknowledged, want %d", s.Drained(), s.shared.Acked.Highest(), acked)
+		}
+		late := write("n", nil)
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		for what, e := range map[string]entry{"one whose server has died": late, "one after that": s.begin(fsm.NodeUpdateStatus.With(&rpc.NodeUpdateStatusRequest{}))} {
+			if index, err := e.commit(); index != 0 || !errors.Is(err, ErrStopped) || s.shared.Acked.Highest() != acked {
+				t.Errorf("%s: entry %d, %v; up to %d is acknowledged, want %d", what, index, err, s.shared.Acked.Highest(), acked)
+			}
+		}
+		s.shared.Ended.Store(true)
+		if index, err := s.begin(fsm.Command{}).commit(); index != 0 || !errors.Is(err, rpc.ErrNoLeader) {
+			t.Errorf("one after the end of the run: entry %d, %v", index, err)
+		}
+	})
+}
+
 // TestUnackedEvaluations: the account counts an evaluation once more whose worker does not hear that its result
 // is written, or that it is acked; and no other.
 func TestUnackedEvaluations(t *testing.T) {

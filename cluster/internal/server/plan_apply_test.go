@@ -73,6 +73,39 @@ func TestOverlookedPlans(t *testing.T) {
 	}
 }
 
+// TestIndexesOfPlans: the applier and the worker hear at which entry a plan is written. A worker that is to refresh its
+// state waits for that entry, too.
+func TestIndexesOfPlans(t *testing.T) {
+	for refresh, want := range map[uint64]func(index uint64) uint64{
+		0:       func(uint64) uint64 { return 0 },
+		1:       func(index uint64) uint64 { return index },
+		1 << 40: func(uint64) uint64 { return 1 << 40 },
+	} {
+		virtualtest.Test(t, func(t *testing.T) {
+			s := alone(t, config.Config{Seed: 1, GC: noCollection})
+			job := jobOf("batch")
+			err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
+				return errors.Join(tx.UpsertNode(&rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady}), tx.UpsertJob(job),
+					tx.UpsertEvals(&broker.Evaluation{ID: "e", Namespace: job.Namespace, JobID: job.ID, Status: broker.StatusPending}))
+			})
+			a := &planApplier{srv: s, base: leader.NewPlanBase(s.cfg.Habits, s.cfg.Design)}
+			a.base.Snap = s.Snapshot()
+			var queue leader.PlanQueue
+			queue.SetEnabled(true)
+			p, qerr := queue.Enqueue(&scheduler.Plan{EvalID: "e", Job: job})
+			placed := allocOf("batch", "placed", rpc.AllocClientPending)
+			planned := &scheduler.PlanResult{RefreshIndex: refresh, NodeAllocation: map[string][]*rpc.Allocation{"n": {placed}}}
+			if err := errors.Join(err, qerr, a.commit(p, planned)); err != nil {
+				t.Fatal(err)
+			}
+			result, err := p.Wait(t.Context())
+			if index := s.LastIndex(); err != nil || result.AllocIndex != index || result.RefreshIndex != want(index) || len(a.underWay) != 1 || <-a.underWay[0] != index {
+				t.Errorf("to refresh to %d: written at %d, %+v, %v; %d are under way", refresh, index, result, err, len(a.underWay))
+			}
+		})
+	}
+}
+
 // TestStateThatDoesNotCome: a plan whose turn comes when the one before it has ended is verified, but if the
 // server's state does not reach that one in time the plan fails, and is not written. An applier that keeps
 // its state does not wait for that.

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/raftnode"
@@ -145,26 +147,65 @@ func TestReturningNodesByRelease(t *testing.T) {
 }
 
 // TestEntriesWithoutEvaluations: a change of a node that concerns nobody is an entry all the same, if
-// something of a job is on the node.
+// something of a job is on the node; not if a design leaves out all evaluations that there would be.
 func TestEntriesWithoutEvaluations(t *testing.T) {
-	for ended, want := range map[bool]uint64{false: 0, true: 1} {
+	down := rpc.NodeStatusDown
+	for _, c := range []struct {
+		job, status string
+		ended       bool // an allocation of the job, on the node
+		design      config.DesignConfig
+		want        uint64
+	}{
+		{job: "batch", status: rpc.NodeStatusReady},
+		{job: "batch", status: rpc.NodeStatusReady, ended: true, want: 1},
+		{job: "system", status: down, design: config.DesignConfig{DownSkipsSystem: true}},
+		{job: "batch", status: down, ended: true, design: config.DesignConfig{DownSkipsSystem: true}, want: 1},
+	} {
 		virtualtest.Test(t, func(t *testing.T) {
-			s := alone(t, config.Config{Seed: 1, GC: noCollection, Habits: config.Habits{TerminalLeftAlone: true}})
-			node := &rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady}
+			s := alone(t, config.Config{Seed: 1, GC: noCollection, Habits: config.Habits{TerminalLeftAlone: true}, Design: c.design})
+			node := &rpc.Node{ID: "n", Datacenter: "dc1", Status: c.status}
 			err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
-				errs := []error{tx.UpsertNode(node), tx.UpsertJob(jobOf("batch"))}
-				if ended {
-					over := allocOf("batch", "a", rpc.AllocClientComplete)
+				errs := []error{tx.UpsertNode(node), tx.UpsertJob(jobOf(c.job))}
+				if c.ended {
+					over := allocOf(c.job, "a", rpc.AllocClientComplete)
 					errs = append(errs, tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{over}}))
 				}
 				return errors.Join(errs...)
 			})
 			before := s.LastIndex()
-			if err := errors.Join(err, s.createNodeEvals(node, 5)); err != nil || s.LastIndex()-before != want || s.Snapshot().EvalTotal() != 0 {
-				t.Errorf("something has ended there %v: %v, %d entries, want %d", ended, err, s.LastIndex()-before, want)
+			if err := errors.Join(err, s.createNodeEvals(node, 5)); err != nil || s.LastIndex()-before != c.want || s.Snapshot().EvalTotal() != 0 {
+				t.Errorf("%+v: %v, %d entries", c, err, s.LastIndex()-before)
 			}
 		})
 	}
+}
+
+// TestEvaluationsOfNodesCost: each takes the leader as long as it is said to, and if they cannot be written
+// who asked for them hears of it.
+func TestEvaluationsOfNodesCost(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		var costs config.Costs
+		costs.Cores, costs.RPC.NodeEval = 1, 10*time.Second
+		s := alone(t, config.Config{Seed: 1, GC: noCollection, Costs: costs})
+		node := &rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady}
+		err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
+			other := jobOf("system")
+			other.ID = "other"
+			return errors.Join(tx.UpsertNode(node), tx.UpsertJob(jobOf("system")), tx.UpsertJob(other))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := s.createNodeEvals(node, 5); err != nil || time.Since(began).Truncate(time.Second) != 20*time.Second || s.Snapshot().EvalTotal() < 2 {
+			t.Errorf("%d were written after %v: %v", s.Snapshot().EvalTotal(), time.Since(began), err)
+		}
+		s.opts.Host.Full.Add(1)
+		if err := s.createNodeEvals(node, 5); !errors.Is(err, rpc.ErrNoLeader) || !strings.Contains(err.Error(), "create evaluations for node n") {
+			t.Errorf("on a disk that is full: %v", err)
+		}
+		s.opts.Host.Full.Add(-1)
+	})
 }
 
 // TestNobodyThere: a server that does not run cannot be reached.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/simnet"
 	"github.com/simctl/simctl/internal/virtualtest"
@@ -71,6 +72,45 @@ func TestBackoffs(t *testing.T) {
 			t.Errorf("a server that has died waits for %v", time.Since(began))
 		}
 	})
+}
+
+// TestCallsThatAreMadeAgain: a call is made again while there is no leader, or one that takes no plans yet, ever more
+// slowly, and the wait after a success is the first again. Any other error is the caller's, as any is when the server has died.
+func TestCallsThatAreMadeAgain(t *testing.T) {
+	refused := errors.New("refused")
+	for _, c := range []struct {
+		answers []error
+		dead    bool
+		calls   int
+		want    error
+		took    time.Duration
+	}{
+		{answers: []error{nil}, calls: 1},
+		{answers: []error{refused, nil}, calls: 1, want: refused},
+		{answers: []error{rpc.ErrNoLeader, leader.ErrPlanQueueDisabled, nil}, calls: 3, took: 2500 * time.Millisecond},
+		{answers: []error{rpc.ErrNoLeader, refused, nil}, calls: 2, want: refused, took: 500 * time.Millisecond},
+		{answers: []error{rpc.ErrNoLeader, nil}, dead: true, calls: 1, want: rpc.ErrNoLeader},
+	} {
+		virtualtest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			w := &worker{srv: &Server{cfg: &config.Config{}, ctx: ctx}}
+			if c.dead {
+				cancel()
+			}
+			calls, began := 0, time.Now()
+			err := w.retry(func() error {
+				calls++
+				return c.answers[calls-1]
+			})
+			if took := time.Since(began); calls != c.calls || !errors.Is(err, c.want) || took != c.took {
+				t.Errorf("%v: after %d calls in %v: %v; want %d, %v, %v", c.answers, calls, took, err, c.calls, c.took, c.want)
+			}
+			if c.want == nil && w.failures != 0 {
+				t.Errorf("%v: after a success it remembers %d failures", c.answers, w.failures)
+			}
+		})
+	}
 }
 
 // TestDying: at the instant at which a server dies it leads no more, nobody reaches it, and what it has
