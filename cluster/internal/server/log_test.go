@@ -237,10 +237,11 @@ func TestWritesOfNothing(t *testing.T) {
 			t.Errorf("one with its job: at %d and %d, %v; the log ends at %d; %d are written", index, with.ModifyIndex, err, s.LastIndex(), s.Snapshot().EvalTotal())
 		}
 		refused := eval("refused")
+		refused.JobID = "third"
 		if index, err = s.Write(fsm.NodesDown.With(&fsm.NodesDownRequest{
 			Nodes: []rpc.NodeUpdateStatusRequest{{NodeID: "none", Status: rpc.NodeStatusDown}}, Evals: []*broker.Evaluation{refused},
-		})); index != 0 || !errors.Is(err, rpc.ErrNodeNotFound) || refused.ModifyIndex != 0 {
-			t.Errorf("one whose entry is refused: at %d and %d, %v", index, refused.ModifyIndex, err)
+		})); index != 0 || !errors.Is(err, rpc.ErrNodeNotFound) || refused.ModifyIndex != 0 || s.evals.Blocked.Size() != 2 {
+			t.Errorf("one whose entry is refused: at %d and %d, %v; %d are blocked", index, refused.ModifyIndex, err, s.evals.Blocked.Size())
 		}
 		if err := s.Stop(); err != nil {
 			t.Fatal(err)

@@ -113,7 +113,7 @@ func TestSignatures(t *testing.T) {
 			var placed []*rpc.Allocation
 			for i := range c.new + c.held {
 				placed = append(placed, allocOf("batch", fmt.Sprint(i), rpc.AllocClientPending, func(a *rpc.Allocation) {
-					if i >= c.new {
+					if i < c.held {
 						a.CreateIndex = 1
 					}
 				}))
