@@ -407,7 +407,8 @@ func TestAnswersToWhatHasChanged(t *testing.T) {
 	}
 }
 
-// TestTimeLeftAfterRegistering: a client that has registered again has all of its new TTL to heartbeat in.
+// TestTimeLeftAfterRegistering: a client that has registered again has all of its new TTL to heartbeat in, and after a heartbeat
+// that of the heartbeat.
 func TestTimeLeftAfterRegistering(t *testing.T) {
 	cfg := Config{Nodes: 1, Servers: 1, Timing: Timing{}.WithDefaults()}
 	c := newClient(&cfg, 0, 0)
@@ -427,6 +428,11 @@ func TestTimeLeftAfterRegistering(t *testing.T) {
 	call(30*time.Second, callHeartbeat, answer{err: rpc.ErrUnreachable})
 	if wait := c.tasks[nodeLoop].at - 30*time.Second; !within(wait, 25*cfg.HeartbeatRetryUnit, 30*cfg.HeartbeatRetryUnit) {
 		t.Errorf("with almost an hour left it waits for %v", wait)
+	}
+	call(60*time.Second, callHeartbeat, answer{ttl: 10 * time.Second})
+	call(80*time.Second, callHeartbeat, answer{err: rpc.ErrUnreachable})
+	if wait := c.tasks[nodeLoop].at - 80*time.Second; !within(wait, cfg.HeartbeatRetryUnit, 2*cfg.HeartbeatRetryUnit) {
+		t.Errorf("ten seconds after the end of what the last heartbeat was good for it waits for %v", wait)
 	}
 }
 

@@ -188,6 +188,70 @@ func TestWhatBecomesOfWrites(t *testing.T) {
 	})
 }
 
+// TestWritesOfNothing: where no evaluations are written, one that would have been is told to the leader as of the entry that called for
+// it, or of the state if there is none. That counts, and needs a leader that lives.
+func TestWritesOfNothing(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		s := start(t, config.Config{Seed: 1, GC: noCollection, Design: config.DesignConfig{WorkQueue: true}})
+		eval := func(id string) *broker.Evaluation {
+			return &broker.Evaluation{
+				ID: id, Namespace: rpc.DefaultNamespace, JobID: "job", Type: rpc.JobTypeService, Status: broker.StatusBlocked,
+				SnapshotIndex: 1 << 40,
+			}
+		}
+		nothing := func() entry {
+			return s.begin(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{eval("none")}}))
+		}
+		check := func(what string, e entry, want error, counts uint64) {
+			t.Helper()
+			_, before := s.shared.Ledger.Read()
+			index, err := e.commit()
+			_, after := s.shared.Ledger.Read()
+			if counted := after[fsm.EvalUnwritten] - before[fsm.EvalUnwritten]; !errors.Is(err, want) || (index == 0) != (want != nil) || counted != counts {
+				t.Errorf("%s: at %d, %v, counted %d times; want %v, %d times", what, index, err, counted, want, counts)
+			}
+		}
+		check("before there is a leader", nothing(), rpc.ErrNoLeader, 0)
+		for !s.Established() {
+			time.Sleep(time.Second)
+		}
+		last, err := s.Write(fsm.JobRegister.With(&fsm.JobRegisterRequest{Job: jobOf("service")}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check("with a leader", nothing(), nil, 1)
+		if s.evals.Blocked.Size() != 0 {
+			t.Error("the leader was told of an evaluation that was only committed")
+		}
+		alone := eval("alone")
+		index, err := s.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{alone}}))
+		if err != nil || index != last || alone.ModifyIndex != last || s.LastIndex() != last || s.evals.Blocked.Size() != 1 {
+			t.Errorf("an evaluation alone: at %d and %d, %v; the log ends at %d; want %d", index, alone.ModifyIndex, err, s.LastIndex(), last)
+		}
+		with := eval("with")
+		with.JobID = "other"
+		job := jobOf("service")
+		job.ID = "other"
+		index, err = s.Write(fsm.JobRegister.With(&fsm.JobRegisterRequest{Job: job, Eval: with}))
+		if err != nil || index != last+1 || with.ModifyIndex != index || s.LastIndex() != index || s.Snapshot().EvalTotal() != 0 || s.evals.Blocked.Size() != 2 {
+			t.Errorf("one with its job: at %d and %d, %v; the log ends at %d; %d are written", index, with.ModifyIndex, err, s.LastIndex(), s.Snapshot().EvalTotal())
+		}
+		refused := eval("refused")
+		refused.JobID = "third"
+		if index, err = s.Write(fsm.NodesDown.With(&fsm.NodesDownRequest{
+			Nodes: []rpc.NodeUpdateStatusRequest{{NodeID: "none", Status: rpc.NodeStatusDown}}, Evals: []*broker.Evaluation{refused},
+		})); index != 0 || !errors.Is(err, rpc.ErrNodeNotFound) || refused.ModifyIndex != 0 || s.evals.Blocked.Size() != 2 {
+			t.Errorf("one whose entry is refused: at %d and %d, %v; %d are blocked", index, refused.ModifyIndex, err, s.evals.Blocked.Size())
+		}
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		check("after the server has died", nothing(), ErrStopped, 0)
+		s.shared.Ended.Store(true)
+		check("after the end of the run", nothing(), rpc.ErrNoLeader, 0)
+	})
+}
+
 // TestUnackedEvaluations: the account counts an evaluation once more whose worker does not hear that its result
 // is written, or that it is acked; and no other.
 func TestUnackedEvaluations(t *testing.T) {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -73,6 +74,86 @@ func TestOverlookedPlans(t *testing.T) {
 	}
 }
 
+// applying returns a server with a node, a job and an evaluation, and the applier of a plan for it.
+func applying(t *testing.T, cfg config.Config) (*Server, *planApplier, *leader.PendingPlan) {
+	t.Helper()
+	s := alone(t, cfg)
+	job := jobOf("batch")
+	err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
+		return errors.Join(tx.UpsertNode(&rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady}), tx.UpsertJob(job),
+			tx.UpsertEvals(&broker.Evaluation{ID: "e", Namespace: job.Namespace, JobID: job.ID, Status: broker.StatusPending}))
+	})
+	a := &planApplier{srv: s, base: leader.NewPlanBase(s.cfg.Habits, s.cfg.Design)}
+	a.base.Snap = s.Snapshot()
+	var queue leader.PlanQueue
+	queue.SetEnabled(true)
+	p, qerr := queue.Enqueue(&scheduler.Plan{EvalID: "e", Job: job})
+	if err := errors.Join(err, qerr); err != nil {
+		t.Fatal(err)
+	}
+	return s, a, p
+}
+
+// TestSignatures: a release that signs by RSA takes as long for each allocation that a plan places, and for no other.
+func TestSignatures(t *testing.T) {
+	for _, c := range []struct {
+		rsa       bool
+		cost      time.Duration
+		new, held int
+		want      time.Duration
+	}{
+		{true, time.Millisecond, 3, 2, 3 * time.Millisecond},
+		{true, time.Millisecond, 0, 2, 0},
+		{true, 0, 3, 2, 0},
+		{false, time.Millisecond, 3, 2, 0},
+	} {
+		virtualtest.Test(t, func(t *testing.T) {
+			costs := config.Costs{Cores: 4, Plan: config.PlanCosts{PerSignature: c.cost}}
+			_, a, p := applying(t, config.Config{Seed: 1, GC: noCollection, Habits: config.Habits{SignsByRSA: c.rsa}, Costs: costs})
+			var placed []*rpc.Allocation
+			for i := range c.new + c.held {
+				placed = append(placed, allocOf("batch", fmt.Sprint(i), rpc.AllocClientPending, func(a *rpc.Allocation) {
+					if i < c.held {
+						a.CreateIndex = 1
+					}
+				}))
+			}
+			began := time.Now()
+			err := a.commit(p, &scheduler.PlanResult{NodeAllocation: map[string][]*rpc.Allocation{"n": placed}})
+			if took := time.Since(began).Round(time.Millisecond); err != nil || took != c.want {
+				t.Errorf("%+v: a commit takes %v, %v", c, took, err)
+			}
+			a.waits.Wait()
+		})
+	}
+}
+
+// TestPlansThatAreNotWritten: the worker hears why, and the applier that the plan has ended.
+func TestPlansThatAreNotWritten(t *testing.T) {
+	placed := func() *scheduler.PlanResult {
+		return &scheduler.PlanResult{NodeAllocation: map[string][]*rpc.Allocation{"n": {allocOf("batch", "placed", rpc.AllocClientPending)}}}
+	}
+	virtualtest.Test(t, func(t *testing.T) {
+		s, a, p := applying(t, config.Config{Seed: 1, GC: noCollection})
+		s.shared.Ended.Store(true)
+		if err := a.commit(p, placed()); !errors.Is(err, rpc.ErrNoLeader) || len(a.underWay) != 0 {
+			t.Errorf("after the end of the run: %v, %d are under way", err, len(a.underWay))
+		}
+	})
+	virtualtest.Test(t, func(t *testing.T) {
+		s, a, p := applying(t, config.Config{Seed: 1, GC: noCollection})
+		s.opts.Host.Full.Add(1)
+		if err := a.commit(p, placed()); err != nil || len(a.underWay) != 1 {
+			t.Fatalf("with a full disk: %v, %d are under way", err, len(a.underWay))
+		}
+		result, err := p.Wait(t.Context())
+		if index := <-a.underWay[0]; result != nil || !errors.Is(err, rpc.ErrNoLeader) || index != 0 || s.Snapshot().AllocByID("placed") != nil {
+			t.Errorf("with a full disk: the worker hears %+v, %v, and the applier of %d", result, err, index)
+		}
+		s.opts.Host.Full.Add(-1)
+	})
+}
+
 // TestIndexesOfPlans: the applier and the worker hear at which entry a plan is written. A worker that is to refresh its
 // state waits for that entry, too.
 func TestIndexesOfPlans(t *testing.T) {
@@ -82,20 +163,10 @@ func TestIndexesOfPlans(t *testing.T) {
 		1 << 40: func(uint64) uint64 { return 1 << 40 },
 	} {
 		virtualtest.Test(t, func(t *testing.T) {
-			s := alone(t, config.Config{Seed: 1, GC: noCollection})
-			job := jobOf("batch")
-			err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
-				return errors.Join(tx.UpsertNode(&rpc.Node{ID: "n", Datacenter: "dc1", Status: rpc.NodeStatusReady}), tx.UpsertJob(job),
-					tx.UpsertEvals(&broker.Evaluation{ID: "e", Namespace: job.Namespace, JobID: job.ID, Status: broker.StatusPending}))
-			})
-			a := &planApplier{srv: s, base: leader.NewPlanBase(s.cfg.Habits, s.cfg.Design)}
-			a.base.Snap = s.Snapshot()
-			var queue leader.PlanQueue
-			queue.SetEnabled(true)
-			p, qerr := queue.Enqueue(&scheduler.Plan{EvalID: "e", Job: job})
+			s, a, p := applying(t, config.Config{Seed: 1, GC: noCollection})
 			placed := allocOf("batch", "placed", rpc.AllocClientPending)
 			planned := &scheduler.PlanResult{RefreshIndex: refresh, NodeAllocation: map[string][]*rpc.Allocation{"n": {placed}}}
-			if err := errors.Join(err, qerr, a.commit(p, planned)); err != nil {
+			if err := a.commit(p, planned); err != nil {
 				t.Fatal(err)
 			}
 			result, err := p.Wait(t.Context())

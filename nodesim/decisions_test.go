@@ -1,0 +1,230 @@
+package nodesim
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/cluster/rpc"
+)
+
+// told runs the sync loop of a client until an instant, and returns what it reports, and when.
+func told(cfg *Config, c *client, until time.Duration) (all []string) {
+	for t := &c.tasks[syncLoop]; t.state == waiting && t.at <= until; {
+		at := t.at
+		asked := c.begin(cfg, syncLoop, at)
+		if len(asked.report) == 0 {
+			all = append(all, at.String()+" nothing")
+		}
+		for _, a := range asked.report {
+			what := at.String() + " " + a.ClientStatus
+			if a.Health != "" {
+				what += " " + a.Health
+			}
+			all = append(all, what)
+		}
+		c.finish(cfg, syncLoop, at, asked, answer{})
+	}
+	return all
+}
+
+// TestWhatIsReportedOfOne: a client reports of an allocation what the servers do not know, when it is so.
+func TestWhatIsReportedOfOne(t *testing.T) {
+	const (
+		pending, running, unknown = rpc.AllocClientPending, rpc.AllocClientRunning, rpc.AllocClientUnknown
+		complete, failed, lost    = rpc.AllocClientComplete, rpc.AllocClientFailed, rpc.AllocClientLost
+		run, stop, evict          = rpc.AllocDesiredRun, rpc.AllocDesiredStop, rpc.AllocDesiredEvict
+	)
+	type version struct {
+		at              time.Duration // in seconds
+		index           uint64
+		desired, status string
+		deployment      string
+		health          string
+	}
+	service := Config{ReportHealth: true}
+	for _, tt := range []struct {
+		name     string
+		cfg      Config
+		versions []version
+		want     []string
+	}{
+		{"new", Config{}, []version{{at: 100, desired: run, status: pending}}, []string{"1m43s running"}},
+		{"new, of a deployment", Config{}, []version{{100, 1, run, pending, "d", ""}}, []string{"1m43s running", "1m53s running healthy"}},
+		{"new, of a service whose health is of interest", service, []version{{100, 1, run, pending, "", ""}}, []string{"1m43s running", "1m53s running healthy"}},
+		{"unknown", Config{}, []version{{100, 1, run, unknown, "", ""}}, []string{"1m43s running"}},
+		{"running", Config{}, []version{{100, 1, run, running, "", ""}}, nil},
+		{"running, of a deployment", Config{}, []version{{100, 1, run, running, "d", ""}}, []string{"1m50s running healthy"}},
+		{"running, and known to be healthy", service, []version{{100, 1, run, running, "d", rpc.AllocHealthy}}, nil},
+		{"complete", service, []version{{100, 1, run, complete, "d", ""}}, nil},
+		{"failed", service, []version{{100, 1, run, failed, "d", ""}}, nil},
+		{"lost", service, []version{{100, 1, run, lost, "d", ""}}, nil},
+		{"complete, then stopped", service, []version{{100, 1, run, complete, "d", ""}, {110, 2, stop, complete, "d", ""}}, nil},
+		{"stopped and complete", service, []version{{100, 1, stop, complete, "d", ""}}, nil},
+		{"stopped and failed", service, []version{{100, 1, stop, failed, "d", ""}}, nil},
+		{"stopped and lost", service, []version{{100, 1, stop, lost, "d", ""}}, nil},
+		{"stopped while pending", service, []version{{100, 1, stop, pending, "d", ""}}, []string{"1m42s complete"}},
+		{"stopped while running", service, []version{{100, 1, stop, running, "d", ""}}, []string{"1m42s complete"}},
+		{"evicted while running", service, []version{{100, 1, evict, running, "d", ""}}, []string{"1m42s complete"}},
+
+		{"running, then stopped", Config{}, []version{{100, 1, run, running, "", ""}, {105, 2, stop, running, "", ""}}, []string{"1m47s complete"}},
+		{"a version seen before", Config{}, []version{{100, 1, run, pending, "", ""}, {105, 1, stop, pending, "", ""}}, []string{"1m43s running"}},
+		{"deployed later", Config{}, []version{{100, 1, run, pending, "", ""}, {105, 2, run, running, "d", ""}, {108, 3, run, running, "d", ""}},
+			[]string{"1m43s running", "1m55s running healthy"}},
+		{"stopped before it is healthy", Config{}, []version{{100, 1, run, pending, "d", ""}, {105, 2, stop, running, "d", ""}},
+			[]string{"1m43s running", "1m47s complete"}},
+		{"failed before it is healthy", Config{}, []version{{100, 1, run, pending, "d", ""}, {105, 2, run, failed, "d", ""}}, []string{"1m43s running"}},
+		{"lost before it runs", Config{}, []version{{100, 1, run, pending, "d", ""}, {102, 2, run, lost, "d", ""}}, nil},
+		{"unknown while it runs", Config{}, []version{{100, 1, run, pending, "", ""}, {105, 2, run, unknown, "", ""}}, []string{"1m43s running", "1m45s running"}},
+		{"lost while it stops", Config{}, []version{{100, 1, run, running, "", ""}, {105, 2, stop, running, "", ""}, {106, 3, stop, lost, "", ""}},
+			[]string{"1m47s complete"}},
+		{"unknown when it has stopped", Config{}, []version{{100, 1, run, running, "", ""}, {105, 2, stop, running, "", ""}, {110, 3, stop, unknown, "", ""}},
+			[]string{"1m47s complete"}},
+	} {
+		cfg := tt.cfg
+		cfg.Nodes, cfg.Servers, cfg.ReportAllocs = 1, 1, true
+		cfg.Timing = Timing{AllocSync: time.Second}.WithDefaults()
+		cfg.Behaviour = Behaviour{StartDelay: Delay{Min: 3 * time.Second}, StopDelay: Delay{Min: 2 * time.Second}}
+		c := newClient(&cfg, 0, 0)
+		c.start(&cfg, 0)
+		var got []string
+		for _, v := range tt.versions {
+			at := v.at * time.Second
+			got = append(got, told(&cfg, &c, at-1)...)
+			l := &rpc.Allocation{
+				ID: "a", AllocModifyIndex: v.index, DesiredStatus: v.desired, ClientStatus: v.status,
+				JobType: rpc.JobTypeService, DeploymentID: v.deployment, Health: v.health,
+			}
+			c.onAllocs(&cfg, at, answer{index: v.index, allocs: []*rpc.Allocation{l}})
+		}
+		if got = append(got, told(&cfg, &c, time.Hour)...); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q are reported, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestWhatEndsAWait: a call of another loop that goes through ends the wait for the next heartbeat, and that after a failure. It ends neither
+// the stagger of a start or of a call that is made again, nor the wait for a tick.
+func TestWhatEndsAWait(t *testing.T) {
+	const now = time.Minute
+	refused := errors.New("refused")
+	type turn struct {
+		l loop
+		a answer
+	}
+	ok := turn{nodeLoop, answer{ttl: time.Hour}}
+	placed := turn{watchLoop, answer{index: 1, allocs: run("a")}}
+	for _, tt := range []struct {
+		name  string
+		turns []turn
+		ends  bool
+	}{
+		{"its start", nil, false},
+		{"a registration", []turn{ok}, true},
+		{"a registration that is refused", []turn{{nodeLoop, answer{err: refused}}}, true},
+		{"a registration without a leader", []turn{{nodeLoop, answer{err: rpc.ErrNoLeader}}}, false},
+		{"a heartbeat", []turn{ok, ok}, true},
+		{"a first heartbeat that is refused", []turn{ok, {nodeLoop, answer{err: refused}}}, true},
+		{"a heartbeat that is refused", []turn{ok, ok, {nodeLoop, answer{err: refused}}}, true},
+		{"a watch that is refused", []turn{{watchLoop, answer{err: refused}}}, true},
+		{"a watch without a leader", []turn{{watchLoop, answer{err: rpc.ErrNoLeader}}}, false},
+		{"a tick", []turn{placed, {syncLoop, answer{err: refused}}}, false},
+		{"a report without a leader", []turn{placed, {syncLoop, answer{err: rpc.ErrNoLeader}}}, false},
+	} {
+		cfg := Config{Nodes: 1, Servers: 1, ReportAllocs: true, Timing: Timing{FirstHeartbeat: 10 * time.Second}.WithDefaults()}
+		c := newClient(&cfg, 0, 0)
+		c.start(&cfg, now)
+		waits := nodeLoop
+		for _, step := range tt.turns {
+			waits = step.l
+			c.finish(&cfg, waits, now, c.begin(&cfg, waits, now), step.a)
+		}
+		task := &c.tasks[waits]
+		at := task.at
+		if task.state != waiting || at <= now {
+			t.Fatalf("%s: state %d, until %v, want a wait", tt.name, task.state, at)
+		}
+		if c.wakeOthers((waits+1)%loops, now); (task.at == now) != tt.ends || task.at != now && task.at != at {
+			t.Errorf("after %s it waits until %v, and %v after a call of another loop; ends: want %v", tt.name, at, task.at, tt.ends)
+		}
+	}
+}
+
+// TestRegistrations: clients spread their first heartbeats, and those after they have registered again, each over a time of its own. They are
+// ready when the servers know it, and go on watching.
+func TestRegistrations(t *testing.T) {
+	cfg := Config{Nodes: 200, Servers: 1, ReportAllocs: true, Timing: Timing{FirstHeartbeat: 4 * time.Second}.WithDefaults()}
+	var longest, longestAgain time.Duration
+	for i := range cfg.Nodes {
+		c := newClient(&cfg, i, 0)
+		c.start(&cfg, 0)
+		next := func(now time.Duration, a answer) time.Duration {
+			c.finish(&cfg, nodeLoop, now, c.begin(&cfg, nodeLoop, now), a)
+			return c.tasks[nodeLoop].at - now
+		}
+		wait := next(time.Second, answer{ttl: time.Minute})
+		if c.ready || !c.registered || wait < 0 || wait >= cfg.FirstHeartbeat || c.tasks[watchLoop].state != waiting || c.tasks[watchLoop].at != time.Second {
+			t.Fatalf("a client that has registered waits for %v: %+v", wait, c)
+		}
+		longest = max(longest, wait)
+		next(10*time.Second, answer{ttl: time.Minute})
+		c.begin(&cfg, watchLoop, 10*time.Second)
+		if wait = next(time.Minute, answer{err: rpc.ErrNodeNotFound}); wait != 0 || c.ready || c.registered {
+			t.Fatalf("a client that the servers have forgotten waits for %v: %+v", wait, c)
+		}
+		wait = next(time.Minute, answer{ttl: time.Minute})
+		if !c.ready || !c.registered || wait < 0 || wait >= cfg.RegisterStagger || c.tasks[watchLoop].state != calling {
+			t.Fatalf("a client that has registered again waits for %v: %+v", wait, c)
+		}
+		longestAgain = max(longestAgain, wait)
+	}
+	if longest < cfg.FirstHeartbeat*9/10 || longestAgain < cfg.RegisterStagger*9/10 {
+		t.Errorf("no client waits for longer than %v, and %v when it has registered again", longest, longestAgain)
+	}
+}
+
+// TestNewLivesBeginAnew: what a client that has stopped was about to try again, the next life does not.
+func TestNewLivesBeginAnew(t *testing.T) {
+	cfg := Config{Nodes: 1, Servers: 1, ReportAllocs: true, Timing: Timing{}.WithDefaults()}
+	for l := range loops {
+		c := newClient(&cfg, 0, 0)
+		for _, now := range []time.Duration{time.Second, time.Hour} {
+			c.start(&cfg, now)
+			asked := c.begin(&cfg, l, now)
+			if l == watchLoop && asked.block != cfg.WatchBlock {
+				t.Errorf("from %v it watches for %v, want %v", now, asked.block, cfg.WatchBlock)
+			}
+			c.finish(&cfg, l, now+time.Second, asked, answer{err: rpc.ErrNoLeader})
+			if !c.tasks[l].retrying {
+				t.Errorf("loop %d, from %v: a call without a leader is not made again", l, now)
+			}
+			if c.stop(); c.tasks[l].state != idle {
+				t.Errorf("loop %d of a client that has stopped is in state %d", l, c.tasks[l].state)
+			}
+		}
+	}
+}
+
+// TestListsDuringAReport: what a client learns while it reports waits until that has ended, well or not. It keeps the
+// highest index that it has seen.
+func TestListsDuringAReport(t *testing.T) {
+	cfg := Config{Nodes: 1, Servers: 1, ReportAllocs: true, Timing: Timing{}.WithDefaults()}
+	c := newClient(&cfg, 0, 0)
+	c.start(&cfg, 0)
+	task := &c.tasks[syncLoop]
+	c.onAllocs(&cfg, 0, answer{index: 7, allocs: run("a")})
+	asked := c.begin(&cfg, syncLoop, time.Second)
+	if c.onAllocs(&cfg, 2*time.Second, answer{index: 9, allocs: run("a", "b")}); task.state != calling || c.index != 9 {
+		t.Errorf("while it reports: %+v, index %d", task, c.index)
+	}
+	c.finish(&cfg, syncLoop, 3*time.Second, asked, answer{err: rpc.ErrNoLeader})
+	before := *task
+	if c.onAllocs(&cfg, 4*time.Second, answer{index: 8, allocs: run("a", "b", "c")}); *task != before || !task.retrying || c.index != 9 {
+		t.Errorf("while it is to report again: %+v, index %d, want %+v, index 9", task, c.index, before)
+	}
+	asked = c.begin(&cfg, syncLoop, 4*time.Second)
+	if c.finish(&cfg, syncLoop, 4*time.Second, asked, answer{}); len(asked.report) != 3 || task.state != idle {
+		t.Errorf("%d are reported; then %+v", len(asked.report), task)
+	}
+}
