@@ -25,8 +25,8 @@ example {
     was missed.
 
     The example is small. The default makes 1,044,000 evaluations of 2,000 nodes. With both brokers side
-    by side on two cores it took seven and a half minutes: 441 s of processor time for the legacy
-    broker, 234 s for the shedding broker, and 2.5 GB for each. When the flapping ended, the legacy
+    by side on two cores it took eight minutes: 466 s of processor time for the legacy
+    broker, 236 s for the shedding broker, and 2.4 GB for each. When the flapping ended, the legacy
     broker had 932,000 evaluations pending, and needed six hours of virtual time and 991,000 Raft
     entries to work them off. The shedding broker was calm after 42 s, and had processed 13,700
     evaluations in all.
