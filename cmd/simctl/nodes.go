@@ -120,7 +120,7 @@ func (f *nodesFlags) complete(cmd *cobra.Command) error {
 	}
 	var err error
 	if f.cfg.Servers.TLS, err = f.tls.Client(f.cfg.Servers.Region); err != nil {
-		return usageErrorf("%w", err)
+		return usageErrorf("--tls-ca, --tls-cert, --tls-key: %w", err)
 	}
 	if f.behaviour == "" {
 		if len(f.vars.values) > 0 {

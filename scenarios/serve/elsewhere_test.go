@@ -57,18 +57,25 @@ func compiled(t *testing.T, servers, schedulers int, setting, event string) *sce
 	return c
 }
 
-// TestRunElsewhere: a scenario runs in a cluster of another process over its HTTP API and its RPC, and a run that the
-// cluster cannot be told is refused before.
-func TestRunElsewhere(t *testing.T) {
+// reached serves a cluster of one server and reaches it as one of another process.
+func reached(t *testing.T) (at scenarios.Elsewhere, dir string, real scenarios.Real) {
+	t.Helper()
 	o := options()
 	o.Servers, o.Schedulers = 1, 3
 	where := start(t, o)
-	at := scenarios.Elsewhere{Addresses: []string{"http://" + where.HTTP.String()}, Servers: []string{where.RPC[0].String()}}
-	dir := t.TempDir()
+	at = scenarios.Elsewhere{Addresses: []string{"http://" + where.HTTP.String()}, Servers: []string{where.RPC[0].String()}}
+	dir = t.TempDir()
 	real, err := scenarios.Reach(t.Context(), at, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return at, dir, real
+}
+
+// TestRunElsewhere: a scenario runs in a cluster of another process over its HTTP API and its RPC, and a run that the
+// cluster cannot be told is refused before.
+func TestRunElsewhere(t *testing.T) {
+	at, dir, real := reached(t)
 	for what, c := range map[string]struct {
 		run  *scenarios.Compiled
 		want string
@@ -115,15 +122,7 @@ func TestRunElsewhere(t *testing.T) {
 
 // TestResultBesideWhatIsLeft: a run that cannot leave the cluster as it was has a Result all the same.
 func TestResultBesideWhatIsLeft(t *testing.T) {
-	o := options()
-	o.Servers, o.Schedulers = 1, 3
-	where := start(t, o)
-	at := scenarios.Elsewhere{Addresses: []string{"http://" + where.HTTP.String()}, Servers: []string{where.RPC[0].String()}}
-	dir := t.TempDir()
-	real, err := scenarios.Reach(t.Context(), at, dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, dir, real := reached(t)
 	spoil := func(scenarios.Progress) {
 		memos, err := filepath.Glob(filepath.Join(dir, "elsewhere-*.json"))
 		if err != nil || len(memos) != 1 {
