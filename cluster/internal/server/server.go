@@ -273,11 +273,12 @@ func (s *Server) receiveEntries(entries []*raft.Log) {
 // persist charges one write of entries, and waits for the disk.
 func (s *Server) persist(key string, write time.Duration, entries, bytes int) {
 	c := s.cfg.Costs.Raft
-	s.compute(key, write+time.Duration(entries-1)*c.PerEntry+perKiB(bytes, c.PerKiB))
+	work := write + time.Duration(entries-1)*c.PerEntry + perKiB(bytes, c.PerKiB)
 	for range c.Waits() {
-		time.Sleep(s.fsync())
-		s.compute(key, c.Resume)
+		s.work(key, 0, work, s.fsync())
+		work = c.Resume
 	}
+	s.compute(key, work)
 }
 
 // applyPoll is how often a follower that has too much to apply looks whether it still has.
@@ -300,8 +301,13 @@ func perKiB(bytes int, cost time.Duration) time.Duration {
 // must have different keys.
 func (s *Server) compute(key string, d time.Duration) {
 	if d > 0 {
-		s.opts.CPU.Use(simnet.HashStrings(s.seed, key), d)
+		s.work(key, 0, d, 0)
 	}
+}
+
+// work is compute between two waits.
+func (s *Server) work(key string, before, d, after time.Duration) {
+	s.opts.CPU.Do(simnet.HashStrings(s.seed, key), before, d, after)
 }
 
 // allocate is compute for work that leaves garbage, which is collected beside it.
