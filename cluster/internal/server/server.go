@@ -85,6 +85,8 @@ type Server struct {
 
 	// established is set while this server leads and everything the leader runs is up.
 	established atomic.Bool
+	// nodesChanged wakes watchNodes.
+	nodesChanged chan struct{}
 
 	// stuck holds up the plan applier, and unstuck tells it of changes of that.
 	stuck   atomic.Bool
@@ -123,7 +125,7 @@ func Addr(id int) string { return fmt.Sprintf("server-%d", id+1) }
 func New(shared *Shared, o Options) *Server {
 	addr := Addr(o.ID)
 	return &Server{
-		shared: shared, cfg: shared.Config, addr: addr, opts: o, sched: o.Schedulers,
+		shared: shared, cfg: shared.Config, addr: addr, opts: o, sched: o.Schedulers, nodesChanged: make(chan struct{}, 1),
 		// A process that starts anew draws anew, or IDs would come twice.
 		seed: simnet.HashStrings(uint64(shared.Config.Seed), "server", addr, strconv.Itoa(o.Storage.Life)),
 	}
