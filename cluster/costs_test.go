@@ -27,6 +27,8 @@ func TestWhatCosts(t *testing.T) {
 		{"sending", Costs{RPC: RPCCosts{Send: ms}}, 3, workersAsk},
 		{"heartbeats", Costs{RPC: RPCCosts{Heartbeat: ms}}, 3, 0},
 		{"evaluations of nodes", Costs{RPC: RPCCosts{NodeEval: ms}}, 0, 1},
+		{"counting nodes", Costs{RPC: RPCCosts{NodeCount: ms}}, 3 * 2, 2},
+		{"looking for nodes that drain", Costs{RPC: RPCCosts{NodeWatch: ms}}, 0, 2},
 		{"scans of a job's evaluations", Costs{RPC: RPCCosts{WaitIndexScan: ms}}, 0, 1 + 2 + 3},
 		{"entries, and plans taken for granted", Costs{FSM: FSMCosts{Entry: ms}}, 0, 3*12 + 3},
 		{"their garbage", Costs{FSM: FSMCosts{Entry: ms}, Garbage: 2}, 0, 3 * (3*12 + 3)},

@@ -39,20 +39,20 @@ func (n nodeServer) Register(ctx context.Context, req *rpc.NodeRegisterRequest) 
 	if err := server.ValidateNode(req.Node); err != nil {
 		return nil, err
 	}
-	return clientCall(ctx, n.server(), req.Node.ID, "Node.Register", req.Node.ID, func(l *server.Server) (*rpc.NodeUpdateResponse, error) {
+	return server.ToLeader(ctx, n.server(), req.Node.ID, "Node.Register", req.Node.ID, func(l *server.Server) (*rpc.NodeUpdateResponse, error) {
 		return l.RegisterNode(req)
 	})
 }
 
 func (n nodeServer) UpdateStatus(ctx context.Context, req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUpdateResponse, error) {
-	return clientCall(ctx, n.server(), req.NodeID, "Node.UpdateStatus", req.NodeID, func(l *server.Server) (*rpc.NodeUpdateResponse, error) {
+	return server.ToLeader(ctx, n.server(), req.NodeID, "Node.UpdateStatus", req.NodeID, func(l *server.Server) (*rpc.NodeUpdateResponse, error) {
 		return l.UpdateNodeStatus(req)
 	})
 }
 
 func (n nodeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
 	through := n.server()
-	return clientCall(ctx, through, req.NodeID, "Node.UpdateAlloc", req.NodeID, func(l *server.Server) (*rpc.WriteResponse, error) {
+	return server.ToLeader(ctx, through, req.NodeID, "Node.UpdateAlloc", req.NodeID, func(l *server.Server) (*rpc.WriteResponse, error) {
 		if err := n.cluster.shared.Identities.Check(req.NodeID, l.Wall()); err != nil {
 			return nil, err
 		}
@@ -144,7 +144,7 @@ func (c *Cluster) EmitNodeEvents(ctx context.Context, nodeIDs []string, n int, m
 
 // ReportNodeEvents sends a client's Node.EmitEvents to server i (nomad/node_endpoint.go).
 func (c *Cluster) ReportNodeEvents(ctx context.Context, i int, nodeID string, events []state.NodeEvent) error {
-	_, err := clientCall(ctx, c.server(i), nodeID, "Node.EmitEvents", nodeID, func(l *server.Server) (struct{}, error) {
+	_, err := server.ToLeader(ctx, c.server(i), nodeID, "Node.EmitEvents", nodeID, func(l *server.Server) (struct{}, error) {
 		return struct{}{}, l.EmitEvents(fsm.NodeEvents{NodeID: nodeID, Events: events})
 	})
 	return err

@@ -169,7 +169,7 @@ func (c *Cluster) NumSchedulers(i int) int {
 func userCall[T any](ctx context.Context, c *Cluster, method, id string, fn func(leader *server.Server) (T, error)) (T, error) {
 	for i := range c.cfg.Servers {
 		if s := c.server(i); s != nil {
-			return clientCall(ctx, s, "user/"+id, method, id, fn)
+			return server.ToLeader(ctx, s, "user/"+id, method, id, fn)
 		}
 	}
 	var zero T
@@ -180,12 +180,4 @@ func userCall[T any](ctx context.Context, c *Cluster, method, id string, fn func
 func tell(ctx context.Context, c *Cluster, method, id string, fn func(leader *server.Server) error) error {
 	_, err := userCall(ctx, c, method, id, func(l *server.Server) (struct{}, error) { return struct{}{}, fn(l) })
 	return err
-}
-
-// clientCall carries a call over the caller's link to a server, and from there to the
-// leader.
-func clientCall[T any](ctx context.Context, s *server.Server, caller, method, id string, fn func(leader *server.Server) (T, error)) (T, error) {
-	return server.FromClient(ctx, s, caller, method, func(s *server.Server) (T, error) {
-		return server.Forward(ctx, s, method+"/"+id, fn)
-	})
 }

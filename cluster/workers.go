@@ -39,7 +39,7 @@ func (c *Cluster) Dequeue(ctx context.Context, i int, worker string, schedulers 
 			return Work{}, fmt.Errorf("worker %s asks for evaluations of type %q; there are service, batch, system and sysbatch", worker, kind)
 		}
 	}
-	return clientCall(ctx, c.server(i), worker, "Eval.Dequeue", worker, func(l *server.Server) (Work, error) {
+	return server.ToLeader(ctx, c.server(i), worker, "Eval.Dequeue", worker, func(l *server.Server) (Work, error) {
 		return l.DequeueEval(ctx, schedulers, cmp.Or(max(timeout, 0), dequeueTimeout), 0)
 	})
 }
@@ -47,7 +47,7 @@ func (c *Cluster) Dequeue(ctx context.Context, i int, worker string, schedulers 
 // EndEval acknowledges an evaluation, or gives it back. The error wraps rpc.ErrEvalNotFound if the
 // state has no such evaluation.
 func (c *Cluster) EndEval(ctx context.Context, i int, worker, evalID, token string, ack bool) error {
-	_, err := clientCall(ctx, c.server(i), worker, "Eval.Ack", evalID, func(l *server.Server) (struct{}, error) {
+	_, err := server.ToLeader(ctx, c.server(i), worker, "Eval.Ack", evalID, func(l *server.Server) (struct{}, error) {
 		e := l.Snapshot().EvalByID(evalID)
 		if e == nil {
 			return struct{}{}, fmt.Errorf("end evaluation %s: %w", evalID, rpc.ErrEvalNotFound)
@@ -59,7 +59,7 @@ func (c *Cluster) EndEval(ctx context.Context, i int, worker, evalID, token stri
 
 // SubmitPlan has the leader verify and commit a plan.
 func (c *Cluster) SubmitPlan(ctx context.Context, i int, worker string, p *Plan) (*PlanResult, error) {
-	return clientCall(ctx, c.server(i), worker, "Plan.Submit", p.EvalID, func(l *server.Server) (*PlanResult, error) {
+	return server.ToLeader(ctx, c.server(i), worker, "Plan.Submit", p.EvalID, func(l *server.Server) (*PlanResult, error) {
 		return l.SubmitPlan(ctx, p)
 	})
 }

@@ -1,7 +1,6 @@
 package simnet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -57,31 +56,20 @@ func New(seed int64, servers, clients Link) *Network {
 	}
 }
 
-// Send sleeps for the time that a message takes from one server to another. If the link
-// loses the message it sleeps for CallTimeout and returns ErrUnreachable. The other error
-// is ctx's. Messages of different kinds that leave at one instant take different times.
+// Send is Send of the route from one server to another.
 func (n *Network) Send(ctx context.Context, from, to, kind string) error {
-	return n.pass(ctx, n.link(from, to), from, to, kind)
+	return n.Route(from, to, kind).Send(ctx)
 }
 
 // SendClient is Send for the link between a client and a server, in either direction.
-func (n *Network) SendClient(ctx context.Context, client, server, kind string) error {
-	return n.pass(ctx, n.clients, client, server, kind)
-}
-
-func (n *Network) pass(ctx context.Context, l Link, from, to, kind string) error {
-	wait, lost := n.trip(l, from, to, kind)
-	if lost != nil {
-		return cmp.Or(sleep(ctx, wait), lost)
-	}
-	time.Sleep(wait) // not for long, and ctx would cost a timer and a channel
-	return ctx.Err()
+func (n *Network) SendClient(ctx context.Context, from, to, kind string) error {
+	return n.ClientRoute(from, to, kind).Send(ctx)
 }
 
 // trip returns how long a message that is sent now takes. If the link loses it, the error is
 // ErrUnreachable and the time is that after which the sender gives up.
 func (n *Network) trip(l Link, from, to, kind string) (time.Duration, error) {
-	h := n.hash(from, to, kind)
+	h := n.hash(time.Now(), from, to, kind)
 	if l = n.disturbed(l, from, to); l.loses(h) {
 		return CallTimeout + time.Duration(h%uint64(time.Millisecond)), ErrUnreachable
 	}
@@ -90,12 +78,12 @@ func (n *Network) trip(l Link, from, to, kind string) (time.Duration, error) {
 
 // delay returns how long Send would sleep for if the link did not lose the message.
 func (n *Network) delay(from, to, kind string) time.Duration {
-	return n.disturbed(n.link(from, to), from, to).delay(n.hash(from, to, kind))
+	return n.disturbed(n.link(from, to), from, to).delay(n.hash(time.Now(), from, to, kind))
 }
 
 // lost reports whether the link would lose a message sent now.
 func (n *Network) lost(from, to, kind string) bool {
-	return n.disturbed(n.link(from, to), from, to).loses(n.hash(from, to, kind))
+	return n.disturbed(n.link(from, to), from, to).loses(n.hash(time.Now(), from, to, kind))
 }
 
 // link returns the link from one server to another; a server reaches itself at once.
@@ -123,8 +111,8 @@ func (n *Network) turn(addr string) time.Duration {
 	return n.turns[addr]
 }
 
-func (n *Network) hash(from, to, kind string) uint64 {
-	return HashStrings(n.seed^uint64(time.Now().UnixNano()), from, to, kind)
+func (n *Network) hash(at time.Time, from, to, kind string) uint64 {
+	return HashStrings(n.seed^uint64(at.UnixNano()), from, to, kind)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -15,6 +15,9 @@ const maxInFlight = 128
 // maxEntries is how many entries a request has at most (raft, Config.MaxAppendEntries).
 const maxEntries = 64
 
+// brief is how long a pipeline that ends may take to notice.
+const brief = 10 * time.Millisecond
+
 // pipeline sends AppendEntries requests over one link without waiting for answers. It keeps
 // their order, as a TCP connection does: the other end handles one after the other, while
 // more are on their way.
@@ -205,5 +208,9 @@ func (p *pipeline) answer() {
 
 func (p *pipeline) waitUntil(at time.Time) bool {
 	wait := time.Until(at)
-	return wait <= 0 || sleep(p.ctx, wait) == nil
+	if wait > brief {
+		return sleep(p.ctx, wait) == nil
+	}
+	time.Sleep(wait) // see Route.Send
+	return p.ctx.Err() == nil
 }

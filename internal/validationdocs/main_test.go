@@ -94,8 +94,10 @@ func TestRealRepeats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(data, "real/machine.hcl"), cost, 0o644); err != nil {
-		t.Fatal(err)
+	for _, machine := range machines {
+		if err := os.WriteFile(filepath.Join(data, machine.dir, "machine.hcl"), cost, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	about := "# A title\n\nSee [the other](../real/README.md).\n"
 	if err := os.WriteFile(filepath.Join(data, "second/README.md"), []byte(about), 0o644); err != nil {

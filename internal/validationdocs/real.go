@@ -21,8 +21,8 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// machines are the directories of runs on real servers, a machine each, and the headings of theirs. All
-// are simulated with the costs of the first.
+// machines are the directories of runs on real servers, a machine each, and the headings of theirs. Each
+// has its costs in machine.hcl.
 var machines = []struct{ dir, heading, suffix string }{{"real", "Real servers", ""}, {"second", "Real servers on a second machine", " · 2nd machine"}}
 
 // group is what repeats of a run on real servers agree on with simulations of it.
@@ -57,7 +57,7 @@ func groups(ctx context.Context, data string) ([]group, error) {
 			return nil, err
 		}
 		for _, real := range agreement.Repeats(runs) {
-			spec, err := scenarios.SpecOf(real[0], scenarios.Spec{Cost: filepath.Join(data, machines[0].dir, "machine.hcl")})
+			spec, err := scenarios.SpecOf(real[0], scenarios.Spec{Cost: filepath.Join(data, machine.dir, "machine.hcl")})
 			if err != nil {
 				return nil, err
 			}

@@ -52,6 +52,13 @@ type RPCCosts struct {
 	Heartbeat time.Duration
 	// NodeEval is spent by the leader on each evaluation made for a node.
 	NodeEval time.Duration
+	// NodeCount is spent by the leader on each node it knows, at every registration and every
+	// heartbeat: the answer says how many there are (nomad/node_endpoint.go,
+	// constructNodeServerInfoResponse).
+	NodeCount time.Duration
+	// NodeWatch is spent by the leader on each node it knows when one has changed: the drainer
+	// looks at all of them, up to a hundred times a second (nomad/drainer/watch_nodes.go).
+	NodeWatch time.Duration
 	// WaitIndexScan is spent by the leader at every dequeue on each evaluation that
 	// the state holds of the dequeued job (nomad/eval_endpoint.go, getWaitIndex).
 	WaitIndexScan time.Duration

@@ -23,60 +23,73 @@ const Quantum = 3 * time.Millisecond
 // than asked for, by its key and the instant, lest equal tasks that start together meet at
 // one instant again and again.
 //
-// A task that finds a core idle sleeps until it is done, and the pool learns of what happened
-// when it is next looked at. Only tasks that must wait for others take a timer of the pool's
-// and a channel, which cost several times as much.
+// A task sleeps until it is done if no other delays it. The pool learns of what happened
+// when it is next looked at, in the order in which it did. Only tasks that had to wait for others
+// take a timer of the pool's and a channel, which cost several times as much.
 //
 // A Pool is safe for concurrent use. A nil Pool is free: Use and
 // Spend return at once.
 type Pool struct {
 	cores int
 
+	start time.Time // instants are counted from then on
+
 	mu      sync.Mutex
-	running []*task // at most cores
+	later   []*task // that arrive at the instant since, in that order
+	arrived []*task // at the instant arrival; in the queue a nanosecond later, when all have come
+	arrival time.Duration
 	queue   []*task
-	arrived []*task // at the instant last; in the queue a nanosecond later, when all have come
-	last    time.Time
-	busy    time.Duration // core time used
+	running []*task       // at most cores
+	busy    time.Duration // core time used by tasks that have left their cores
+	waiting int           // tasks that have a channel
 	timer   *time.Timer   // nil if nothing waits for it: see arm
 	spare   *time.Timer   // a timer that has fired
-	due     time.Time     // when timer fires, never later than needed
+	due     time.Duration // when timer fires, never later than needed
 }
 
 type task struct {
 	key   uint64
-	left  time.Duration
-	slice time.Duration // how long it has run since it took its core
+	left  time.Duration // core time it still needed at the instant since
+	since time.Duration // when it took its core or, at last, when it was done
+	over  bool
 	done  chan struct{} // nil if nobody waits for the pool to say so
 }
+
+const never = time.Duration(math.MaxInt64)
 
 // NewPool returns a pool of that many cores; the nil Pool if cores is not positive.
 func NewPool(cores int) *Pool {
 	if cores <= 0 {
 		return nil
 	}
-	return &Pool{cores: cores, last: time.Now()}
+	return &Pool{cores: cores, start: time.Now()}
 }
 
 // Use blocks until the pool has spent d of CPU time on the caller. Callers at one instant
 // must have different keys. The caller must not hold a lock.
-func (p *Pool) Use(key uint64, d time.Duration) {
+func (p *Pool) Use(key uint64, d time.Duration) { p.Do(key, 0, d, 0) }
+
+// Do is a sleep, a Use and another sleep. It costs a single sleep unless other tasks get in the way.
+func (p *Pool) Do(key uint64, before, d, after time.Duration) {
 	if p == nil || d <= 0 {
+		time.Sleep(before + after)
 		return
 	}
 	t := &task{key: key, left: d}
-	time.Sleep(p.add(t))
-	if done := p.done(t); done != nil {
+	time.Sleep(p.add(t, before) + after)
+	ended, done := p.ended(t)
+	if done != nil {
 		<-done
+		ended = t.since
 	}
+	time.Sleep(ended + after - time.Since(p.start)) // it had to wait for others
 }
 
 // Spend is Use without waiting, for work beside the caller such as garbage collection.
 func (p *Pool) Spend(key uint64, d time.Duration) {
-	if p == nil || d <= 0 {
-		return
+	if p != nil && d > 0 {
+		p.add(&task{key: key, left: d}, 0)
 	}
-	p.add(&task{key: key, left: d})
 }
 
 // Busy returns the CPU time spent since the pool was made, over all cores.
@@ -86,8 +99,12 @@ func (p *Pool) Busy() time.Duration {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.advance(time.Now())
-	return p.busy
+	now := p.catchUp()
+	busy := p.busy
+	for _, t := range p.running {
+		busy += now - t.since
+	}
+	return busy
 }
 
 // Cores returns the number of cores; zero for the nil Pool.
@@ -108,50 +125,46 @@ func (p *Pool) Stop() {
 	p.disarm()
 }
 
-// add lets a task arrive. It returns how long the task takes unless more tasks arrive at this
-// instant than there are cores; zero if there are as many already.
-func (p *Pool) add(t *task) (alone time.Duration) {
+// add lets a task arrive after a while. It returns when the task is done, from now on, unless others delay
+// it; zero if they do.
+func (p *Pool) add(t *task, wait time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
-	p.advance(now)
-	t.left += jitter(t.key, now)
-	p.arrived = append(p.arrived, t)
-	p.arm()
-	if p.crowded() {
+	now := p.catchUp()
+	t.since = now + wait
+	t.left += jitter(t.key, p.start.Add(t.since))
+	if wait > 0 {
+		i, _ := slices.BinarySearchFunc(p.later, t.since, func(l *task, at time.Duration) int {
+			return cmp.Or(cmp.Compare(l.since, at), -1) // behind those of the same instant
+		})
+		p.later = slices.Insert(p.later, i, t)
+	} else if p.arrive(t); p.crowded() {
 		return 0
 	}
-	return admission + t.left
+	return wait + admission + t.left
 }
 
-// done returns nil if a task is over, or a channel that closes when it is.
-func (p *Pool) done(t *task) <-chan struct{} {
+func (p *Pool) arrive(t *task) {
+	p.arrival = t.since
+	p.arrived = append(p.arrived, t)
+}
+
+// ended returns when a task was done, or a channel that closes when it is.
+func (p *Pool) ended(t *task) (time.Duration, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.advance(time.Now())
-	if t.left == 0 {
-		return nil
+	if p.catchUp(); t.over {
+		return t.since, nil
 	}
 	t.done = make(chan struct{})
+	p.waiting++
 	p.arm()
-	return t.done
+	return 0, t.done
 }
 
 func jitter(key uint64, now time.Time) time.Duration {
 	x := (key ^ uint64(now.UnixNano())) * 0x9e3779b97f4a7c15
 	return time.Duration(x >> 54) // less than 1024 ns
-}
-
-func (p *Pool) expire() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.timer != nil && !p.timer.Stop() {
-		p.spare = p.timer
-	}
-	p.timer = nil
-	p.advance(time.Now())
-	p.dispatch()
-	p.arm()
 }
 
 // admission is how long tasks wait for others of the instant at which they arrive.
@@ -162,90 +175,135 @@ func (p *Pool) crowded() bool {
 	return len(p.queue) > 0 || len(p.running)+len(p.arrived) > p.cores
 }
 
-// advance lets the pool catch up with now. Nothing has happened since it last did but the
-// admission of the tasks that had arrived then, and the ends of tasks that left cores idle: the
-// timer fires at everything else.
-func (p *Pool) advance(now time.Time) {
-	if len(p.arrived) > 0 && p.last.Before(now) {
-		p.run(p.last.Add(admission))
+// catchUp does what has happened until now, and returns now.
+func (p *Pool) catchUp() time.Duration {
+	now := time.Since(p.start)
+	for at := p.next(); at <= now; at = p.next() {
+		p.advance(at)
+	}
+	return now
+}
+
+// next returns when something happens next: a task arrives or is admitted, ends or, while others
+// wait, gives way.
+func (p *Pool) next() time.Duration {
+	at := never
+	if len(p.later) > 0 {
+		at = p.later[0].since
+	}
+	if len(p.arrived) > 0 {
+		at = min(at, p.arrival+admission)
+	}
+	for _, t := range p.running {
+		at = min(at, p.until(t))
+	}
+	return at
+}
+
+// until returns when a running task leaves its core.
+func (p *Pool) until(t *task) time.Duration {
+	at := t.since + t.left
+	if len(p.queue) > 0 {
+		at = min(at, t.since+Quantum)
+	}
+	return at
+}
+
+// advance does what happens at an instant.
+func (p *Pool) advance(now time.Duration) {
+	kept := p.running[:0]
+	for _, t := range p.running {
+		if t.since+t.left > now {
+			kept = append(kept, t)
+		} else {
+			p.end(t, now)
+		}
+	}
+	clear(p.running[len(kept):])
+	p.running = kept
+	if len(p.arrived) > 0 && p.arrival < now {
 		slices.SortStableFunc(p.arrived, func(a, b *task) int {
 			return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.left, b.left))
 		})
 		p.queue = append(p.queue, p.arrived...)
 		clear(p.arrived)
 		p.arrived = p.arrived[:0]
-		p.dispatch()
 	}
-	p.run(now)
+	p.dispatch(now)
+	for len(p.later) > 0 && p.later[0].since <= now {
+		p.arrive(p.later[0])
+		p.later = slices.Delete(p.later, 0, 1)
+	}
 }
 
-// run runs the running tasks until now and frees the cores of those that are done.
-func (p *Pool) run(now time.Time) {
-	ran := now.Sub(p.last)
-	p.last = now
-	kept := p.running[:0]
-	for _, t := range p.running {
-		used := min(ran, t.left)
-		t.left -= used
-		t.slice += used
-		p.busy += used
-		if t.left > 0 {
-			kept = append(kept, t)
-		} else if t.done != nil {
-			close(t.done)
-		}
+// end ends a task that has left its core.
+func (p *Pool) end(t *task, now time.Duration) {
+	p.busy += t.left
+	t.since, t.over = now, true
+	if t.done != nil {
+		close(t.done)
+		p.waiting--
 	}
-	clear(p.running[len(kept):])
-	p.running = kept
 }
 
 // dispatch gives cores to waiting tasks: free cores first, then those of tasks whose quantum
 // is over.
-func (p *Pool) dispatch() {
+func (p *Pool) dispatch(now time.Duration) {
 	for len(p.queue) > 0 && len(p.running) < p.cores {
-		t := p.pop()
-		t.slice = 0
-		p.running = append(p.running, t)
+		p.running = append(p.running, p.pop(now))
 	}
 	for i, t := range p.running {
-		if len(p.queue) > 0 && t.slice >= Quantum {
-			p.running[i] = p.pop()
-			p.running[i].slice = 0
+		if ran := now - t.since; len(p.queue) > 0 && ran >= Quantum {
+			p.running[i] = p.pop(now)
+			p.busy += ran
+			t.left -= ran
 			p.queue = append(p.queue, t)
 		}
 	}
 }
 
-func (p *Pool) pop() *task {
+// pop takes the first task out of the queue, to run from now on.
+func (p *Pool) pop(now time.Duration) *task {
 	t := p.queue[0]
 	p.queue = slices.Delete(p.queue, 0, 1) // keeps the memory of the queue, which is short
+	t.since = now
 	return t
 }
 
-// arm sets the timer for the next change that somebody waits for: if tasks wait for cores,
-// that is the admission of arrivals, the end of a task or that of a quantum, and else the end
-// of a task that is waited for.
-func (p *Pool) arm() {
-	next := time.Duration(math.MaxInt64)
-	if len(p.arrived) > 0 && p.crowded() {
-		next = admission
+func (p *Pool) expire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer != nil && !p.timer.Stop() {
+		p.spare = p.timer
 	}
+	p.timer = nil
+	p.catchUp()
+	p.arm()
+}
+
+// arm sets the timer for when the first of the tasks with a channel can be done. More tasks can
+// only make them later.
+func (p *Pool) arm() {
+	next, queued := never, p.waiting
 	for _, t := range p.running {
-		if t.done != nil || len(p.queue) > 0 {
+		if t.done != nil {
 			next = min(next, p.until(t))
+			queued--
 		}
 	}
-	if next == math.MaxInt64 {
+	if queued > 0 {
+		next = p.next()
+	}
+	if next == never || p.timer != nil && p.due <= next {
 		return
 	}
-	if due := p.last.Add(next); p.timer == nil || due.Before(p.due) {
-		p.disarm()
-		p.due = due
-		if p.timer, p.spare = p.spare, nil; p.timer == nil {
-			p.timer = time.AfterFunc(next, p.expire)
-		} else {
-			p.timer.Reset(next)
-		}
+	p.disarm()
+	p.due = next
+	wait := next - time.Since(p.start)
+	if p.timer, p.spare = p.spare, nil; p.timer == nil {
+		p.timer = time.AfterFunc(wait, p.expire)
+	} else {
+		p.timer.Reset(wait)
 	}
 }
 
@@ -256,11 +314,4 @@ func (p *Pool) disarm() {
 		p.timer.Stop()
 		p.timer = nil
 	}
-}
-
-func (p *Pool) until(t *task) time.Duration {
-	if len(p.queue) > 0 {
-		return min(t.left, max(Quantum-t.slice, 0))
-	}
-	return t.left
 }

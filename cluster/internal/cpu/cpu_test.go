@@ -198,3 +198,42 @@ func TestPoolIsTheSameWhetherLookedAtOrNot(t *testing.T) {
 		}
 	}
 }
+
+// TestDoIsItsParts: whether a task sleeps for itself and its waits together or part by part, it ends
+// at the same instant, however busy the pool is.
+func TestDoIsItsParts(t *testing.T) {
+	for seed := range uint64(200) {
+		ends := func(together bool) (ends []time.Duration) {
+			draw := rand.New(rand.NewPCG(seed, 0))
+			p := NewPool(1 + draw.IntN(2))
+			defer p.Stop()
+			start := time.Now()
+			var wg sync.WaitGroup
+			ends = make([]time.Duration, 3+draw.IntN(10))
+			for i := range ends {
+				at := time.Duration(draw.IntN(8)) * 500 * time.Microsecond
+				some := func() time.Duration { return time.Duration(draw.IntN(int(Quantum) >> (draw.IntN(3) * 4) * 2)) }
+				before, need, after := some(), some(), some()
+				wg.Go(func() {
+					time.Sleep(at)
+					if together {
+						p.Do(uint64(i), before, need, after)
+					} else {
+						time.Sleep(before)
+						p.Use(uint64(i), need)
+						time.Sleep(after)
+					}
+					ends[i] = time.Since(start)
+				})
+			}
+			wg.Wait()
+			return ends
+		}
+		var together, apart []time.Duration
+		virtualtest.Test(t, func(*testing.T) { together = ends(true) })
+		virtualtest.Test(t, func(*testing.T) { apart = ends(false) })
+		if !slices.Equal(together, apart) {
+			t.Fatalf("seed %d: tasks end at %v, and at %v part by part", seed, together, apart)
+		}
+	}
+}

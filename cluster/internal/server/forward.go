@@ -41,6 +41,11 @@ func (s *Server) leader(ctx context.Context) (*Server, error) {
 // Forward runs fn on the leader: here, when this server leads, or over the network. It
 // charges the call to both servers.
 func Forward[T any](ctx context.Context, s *Server, method string, fn func(leader *Server) (T, error)) (T, error) {
+	return forward(ctx, s, method, nil, fn)
+}
+
+// forward is Forward of a call that has come over a path; nil: it is the server's own.
+func forward[T any](ctx context.Context, s *Server, method string, via *path, fn func(leader *Server) (T, error)) (T, error) {
 	var zero T
 	fn = followed(s, method, fn)
 	l, err := s.leader(ctx)
@@ -51,17 +56,18 @@ func Forward[T any](ctx context.Context, s *Server, method string, fn func(leade
 		return fn(l)
 	}
 	s.compute("send/"+method, s.cfg.Costs.RPC.Send)
-	return carry(ctx, &path{s.shared.Network.Send, s.addr, l, method, s.addr + method, s.cfg.Costs.RPC.Serve}, fn)
+	return carry(ctx, &path{s.shared.Network.Route(s.addr, l.addr, method), l, s.addr + method, s.cfg.Costs.RPC.Serve, via, false}, fn)
 }
 
-// FromClient carries a client's call to a server and the answer back. A server that does
-// not run, nil, cannot be reached.
-func FromClient[T any](ctx context.Context, s *Server, nodeID, method string, fn func(*Server) (T, error)) (T, error) {
+// ToLeader carries a client's call to a server, from there to the leader, and the answer back. A
+// server that does not run, nil, cannot be reached.
+func ToLeader[T any](ctx context.Context, s *Server, caller, method, id string, fn func(leader *Server) (T, error)) (T, error) {
 	if s == nil {
 		var zero T
 		return zero, rpc.ErrUnreachable
 	}
-	return carry(ctx, s.fromClient(nodeID, method, s.cfg.Costs.RPC.Serve), followed(s, method, fn))
+	p := s.fromClient(caller, method, s.cfg.Costs.RPC.Serve)
+	return carry(ctx, p, followed(s, method, func(s *Server) (T, error) { return forward(ctx, s, method+"/"+id, p, fn) }))
 }
 
 // followed returns what a call asks for, which from then on tells whenever it is done.
@@ -79,17 +85,19 @@ func followed[T any](s *Server, method string, fn func(*Server) (T, error)) func
 
 // path is the way of one call to a server.
 type path struct {
-	send   func(ctx context.Context, from, to, kind string) error
-	from   string
-	to     *Server
-	method string
-	key    string        // under which the server spends CPU time
-	cost   time.Duration // how much
+	route simnet.Route
+	to    *Server
+	key   string        // under which the server spends CPU time
+	cost  time.Duration // how much
+	via   *path         // over which the call has come; nil: over none
+	// returned means that the answer was on its way over this path, too, while it was on that over
+	// the next: two waits are one.
+	returned bool
 }
 
 // fromClient returns the way of a client's call, which costs the server so much.
 func (s *Server) fromClient(nodeID, method string, cost time.Duration) *path {
-	return &path{s.shared.Network.SendClient, nodeID, s, method, method + nodeID, cost + s.cfg.Costs.RPC.Client}
+	return &path{s.shared.Network.ClientRoute(nodeID, s.addr, method), s, method + nodeID, cost + s.cfg.Costs.RPC.Client, nil, false}
 }
 
 // carry sends a call to a server, which runs fn, and the answer back.
@@ -103,14 +111,26 @@ func carry[T any](ctx context.Context, p *path, fn func(*Server) (T, error)) (ou
 
 // there sends a call to the server, which spends CPU time on it.
 func (p *path) there(ctx context.Context) error {
-	if err := p.send(ctx, p.from, p.to.addr, p.method); err != nil {
+	if p.route.Steady() {
+		p.to.work(p.key, p.route.Delay(time.Now()), p.cost, 0)
+		return p.arrived(ctx)
+	}
+	if err := p.route.Send(ctx); err != nil {
 		return unreachable(err)
 	}
-	if p.to.dead() {
-		return rpc.ErrUnreachable
+	if err := p.arrived(ctx); err != nil {
+		return err
 	}
 	p.to.compute(p.key, p.cost)
 	return nil
+}
+
+// arrived returns why a call does not get to the server.
+func (p *path) arrived(ctx context.Context) error {
+	if p.to.dead() {
+		return rpc.ErrUnreachable
+	}
+	return ctx.Err()
 }
 
 // back sends an answer back. A server that has died meanwhile does not answer.
@@ -119,10 +139,26 @@ func back[T any](ctx context.Context, p *path, out T, err error) (T, error) {
 	if p.to.dead() {
 		out, err = zero, rpc.ErrUnreachable
 	}
-	if serr := p.send(ctx, p.to.addr, p.from, p.method); serr != nil {
+	if serr := p.answer(ctx); serr != nil {
 		return zero, unreachable(serr)
 	}
 	return out, err
+}
+
+// answer takes as long as an answer takes.
+func (p *path) answer(ctx context.Context) error {
+	switch route := p.route.Back(); {
+	case p.returned:
+		return nil
+	case p.via != nil && route.Steady() && p.via.route.Steady():
+		now := time.Now()
+		there := now.Add(route.Delay(now))
+		time.Sleep(there.Sub(now) + p.via.route.Back().Delay(there))
+		p.via.returned = true
+		return ctx.Err()
+	default:
+		return route.Send(ctx)
+	}
 }
 
 // unreachable turns the network's error into the one callers know.

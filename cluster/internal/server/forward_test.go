@@ -33,13 +33,11 @@ func TestCallsAreFollowed(t *testing.T) {
 				t.Errorf("%d, %v", n, err)
 			}
 		}
-		n, err := FromClient(t.Context(), s, "n", "Test.Client", func(at *Server) (int, error) {
-			return Forward(t.Context(), at, "Test.Forward", done)
-		})
+		n, err := ToLeader(t.Context(), s, "n", "Test.Client", "x", done)
 		if n != 7 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
-		if want := []string{"Test.Forward", "Test.Forward", "Test.Client", "Test.Forward"}; !slices.Equal(told, want) || len(calls) != len(want) {
+		if want := []string{"Test.Forward", "Test.Forward", "Test.Client", "Test.Client/x"}; !slices.Equal(told, want) || len(calls) != len(want) {
 			t.Errorf("told of %q, with numbers %v; want %q, each with its own", told, calls, want)
 		}
 	})

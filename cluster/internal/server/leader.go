@@ -65,6 +65,26 @@ func (s *Server) catchUp() error {
 	return s.Barrier()
 }
 
+// nodeWatchEvery is how often the drainer reads the nodes at most (nomad/drainer/drainer.go,
+// LimitStateQueriesPerSecond).
+const nodeWatchEvery = 10 * time.Millisecond
+
+// watchNodes spends what the drainer does to read all nodes whenever one has changed.
+func (s *Server) watchNodes(ctx context.Context) {
+	cost := s.cfg.Costs.RPC.NodeWatch
+	for cost > 0 {
+		select {
+		case <-s.nodesChanged:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		s.allocate("node-watch", time.Duration(s.Snapshot().NodeCount())*cost)
+		leader.Sleep(ctx, nodeWatchEvery)
+	}
+}
+
 // establishLeadership enables everything only the leader runs, in Nomad's order,
 // waits until leadership ends, and disables it all again.
 func (s *Server) establishLeadership(ctx context.Context) {
@@ -84,6 +104,7 @@ func (s *Server) establishLeadership(ctx context.Context) {
 
 	s.evals.Reap(ctx, &loops)
 	loops.Go(func() { s.drains.Run(ctx) })
+	loops.Go(func() { s.watchNodes(ctx) })
 	loops.Go(func() { s.periodic.Run(ctx, missed) })
 	s.scheduleCore(ctx, &loops)
 

@@ -178,6 +178,12 @@ func (s *Server) perform(fx *fsm.Effects, index uint64) {
 	if fx.Allocs {
 		s.drains.AllocsChanged()
 	}
+	if s.cfg.Costs.RPC.NodeWatch > 0 && s.Established() && s.Snapshot().NodesIndex() == index {
+		select {
+		case s.nodesChanged <- struct{}{}:
+		default: // it knows
+		}
+	}
 	for _, n := range fx.Room {
 		s.evals.Blocked.Unblock(n, index)
 	}

@@ -58,6 +58,7 @@ func (s *Server) RegisterNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResp
 			return nil, err
 		}
 	}
+	s.compute("count/"+node.ID, s.countingNodes())
 	if node.Status != rpc.NodeStatusDown {
 		return resp, s.grantTTL(node.ID, resp)
 	}
@@ -79,7 +80,7 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 	resp := &rpc.NodeUpdateResponse{}
 	status := s.nextStatus(node, req.Status)
 	if node.Status == status {
-		s.compute("heartbeat/"+req.NodeID, s.cfg.Costs.RPC.Heartbeat)
+		s.compute("heartbeat/"+req.NodeID, s.cfg.Costs.RPC.Heartbeat+s.countingNodes())
 	} else {
 		cause := fsm.NodeMissed
 		if req.Status == rpc.NodeStatusReady {
@@ -101,10 +102,18 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 			return nil, err
 		}
 	}
+	if node.Status != status {
+		s.compute("count/"+req.NodeID, s.countingNodes())
+	}
 	if status != rpc.NodeStatusDown {
 		return resp, s.grantTTL(req.NodeID, resp)
 	}
 	return resp, nil
+}
+
+// countingNodes is the CPU time of saying how many nodes there are.
+func (s *Server) countingNodes() time.Duration {
+	return time.Duration(s.Snapshot().NodeCount()) * s.cfg.Costs.RPC.NodeCount
 }
 
 // nextStatus returns the status of a node that asks for one, or for which the leader does. A

@@ -210,7 +210,7 @@ func TestEvaluationsOfNodesCost(t *testing.T) {
 
 // TestNobodyThere: a server that does not run cannot be reached.
 func TestNobodyThere(t *testing.T) {
-	_, err := FromClient(t.Context(), nil, "n", "Node.Register", func(*Server) (int, error) { return 1, nil })
+	_, err := ToLeader(t.Context(), nil, "n", "Node.Register", "n", func(*Server) (int, error) { return 1, nil })
 	if !errors.Is(err, rpc.ErrUnreachable) {
 		t.Errorf("%v, want %v", err, rpc.ErrUnreachable)
 	}

@@ -85,6 +85,8 @@ type Server struct {
 
 	// established is set while this server leads and everything the leader runs is up.
 	established atomic.Bool
+	// nodesChanged wakes watchNodes.
+	nodesChanged chan struct{}
 
 	// stuck holds up the plan applier, and unstuck tells it of changes of that.
 	stuck   atomic.Bool
@@ -123,7 +125,7 @@ func Addr(id int) string { return fmt.Sprintf("server-%d", id+1) }
 func New(shared *Shared, o Options) *Server {
 	addr := Addr(o.ID)
 	return &Server{
-		shared: shared, cfg: shared.Config, addr: addr, opts: o, sched: o.Schedulers,
+		shared: shared, cfg: shared.Config, addr: addr, opts: o, sched: o.Schedulers, nodesChanged: make(chan struct{}, 1),
 		// A process that starts anew draws anew, or IDs would come twice.
 		seed: simnet.HashStrings(uint64(shared.Config.Seed), "server", addr, strconv.Itoa(o.Storage.Life)),
 	}
@@ -273,11 +275,12 @@ func (s *Server) receiveEntries(entries []*raft.Log) {
 // persist charges one write of entries, and waits for the disk.
 func (s *Server) persist(key string, write time.Duration, entries, bytes int) {
 	c := s.cfg.Costs.Raft
-	s.compute(key, write+time.Duration(entries-1)*c.PerEntry+perKiB(bytes, c.PerKiB))
+	work := write + time.Duration(entries-1)*c.PerEntry + perKiB(bytes, c.PerKiB)
 	for range c.Waits() {
-		time.Sleep(s.fsync())
-		s.compute(key, c.Resume)
+		s.work(key, 0, work, s.fsync())
+		work = c.Resume
 	}
+	s.compute(key, work)
 }
 
 // applyPoll is how often a follower that has too much to apply looks whether it still has.
@@ -300,8 +303,13 @@ func perKiB(bytes int, cost time.Duration) time.Duration {
 // must have different keys.
 func (s *Server) compute(key string, d time.Duration) {
 	if d > 0 {
-		s.opts.CPU.Use(simnet.HashStrings(s.seed, key), d)
+		s.work(key, 0, d, 0)
 	}
+}
+
+// work is compute between two waits.
+func (s *Server) work(key string, before, d, after time.Duration) {
+	s.opts.CPU.Do(simnet.HashStrings(s.seed, key), before, d, after)
 }
 
 // allocate is compute for work that leaves garbage, which is collected beside it.

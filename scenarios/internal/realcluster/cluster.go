@@ -56,14 +56,15 @@ type Cluster struct {
 	clients *remote.Servers
 	note    string // the memo of the stay, which jobs carry; empty if there is none
 
-	mu    sync.Mutex
-	last  cluster.Stats // as they were last seen
-	evals evals
-	nodes map[string]string // statuses of the nodes, by ID
-	down  uint64            // nodes that have gone down
-	past  []counted
-	looks int
-	lost  error // why the last look saw nothing
+	mu        sync.Mutex
+	last      cluster.Stats // as they were last seen
+	evals     evals
+	nodes     map[string]string // statuses of the nodes, by ID
+	down      uint64            // nodes that have gone down
+	nodesPace pacer
+	past      []counted
+	looks     int
+	lost      error // why the last look saw nothing
 }
 
 // server is one server.
@@ -113,7 +114,7 @@ func dial(cfg Config) (*Cluster, error) {
 // dialSome returns a cluster of the servers that have said who they are, if there are any.
 func dialSome(cfg Config) (*Cluster, error) {
 	cfg.Run = cmp.Or(cfg.Run, strings.ToLower(rand.Text()[:8]))
-	c := &Cluster{cfg: cfg, nodes: map[string]string{}}
+	c := &Cluster{cfg: cfg, nodes: map[string]string{}, nodesPace: pacer{share: shareOfAnswers}, evals: evals{pace: pacer{share: shareOfAnswers}}}
 	if cfg.RPC != nil && len(cfg.RPC) != len(cfg.API) {
 		return nil, fmt.Errorf("%w: there are addresses of the API for %d and of RPC for %d: give both of every server, in the same order", ErrUnsuited, len(cfg.API), len(cfg.RPC))
 	}

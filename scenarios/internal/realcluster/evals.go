@@ -3,6 +3,7 @@ package realcluster
 import (
 	"maps"
 	"net/http"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -15,9 +16,10 @@ var statuses = []string{broker.StatusPending, broker.StatusBlocked, broker.Statu
 // evals is what is known of the evaluations in state.
 //
 // To ask for them costs the servers time: so much that a run would be another one. So while the
-// log grows, the number of those that are canceled is asked for, and the rest follows from what
+// log grows, the number of those that are canceled is asked for, as often as the pacer allows, and the rest follows from what
 // the broker holds and has seen acked. When the log rests, they are counted one by one.
 type evals struct {
+	pace     pacer
 	byStatus map[string]uint64
 	before   map[string]uint64 // as they were at the first look
 	created  uint64            // since the first look, or open then
@@ -62,6 +64,9 @@ func (e *evals) look(client *api.Client, index uint64, depth, acked float64) err
 // until it has told its figures.
 func (e *evals) doubt(client *api.Client, index uint64, acked float64) error {
 	pending := e.counted[broker.StatusPending] // which stays so if servers do not count, until the log rests
+	if !e.list && e.pace.rests() {
+		return nil
+	}
 	if !e.list {
 		var err error
 		if pending, err = e.countOf(client, broker.StatusPending); err != nil {
@@ -127,7 +132,7 @@ func (e *evals) since() map[string]uint64 {
 
 // guess works out what the evaluations are while they change.
 func (e *evals) guess(client *api.Client, depth, acked float64) error {
-	if !e.list {
+	if !e.list && !e.pace.rests() {
 		n, err := e.countOf(client, broker.StatusCanceled)
 		if err != nil {
 			return err
@@ -183,6 +188,7 @@ func (e *evals) count(client *api.Client) (byStatus map[string]uint64, total uin
 
 // countOf counts the evaluations of a status. It sets list if servers do not count.
 func (e *evals) countOf(client *api.Client, status string) (uint64, error) {
+	defer e.pace.asked(time.Now())
 	n, err := matching(client, evalFilter(status, ""), true)
 	if err != nil {
 		// Those that know nothing of counting say that it is not found, and those that cannot filter

@@ -3,6 +3,7 @@ package realcluster
 import (
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -112,6 +113,10 @@ func (c *Cluster) lookAtBroker(st *cluster.Stats, m map[string]float64) {
 // lookAtNodes counts the nodes by status, and those that have gone down since the last look. Nodes of others
 // are none of the run's.
 func (c *Cluster) lookAtNodes(st *cluster.Stats, client *api.Client) error {
+	if c.nodesPace.rests() {
+		return nil
+	}
+	defer c.nodesPace.asked(time.Now())
 	nodes, _, err := client.Nodes().List(&api.QueryOptions{AllowStale: true})
 	if err != nil {
 		return asError(err)
