@@ -47,27 +47,27 @@ type evals struct {
 // look looks at the evaluations. Depth is what the broker holds, cancelable included, and acked
 // what it has seen acked.
 func (e *evals) look(client *api.Client, index uint64, depth, acked float64) error {
-	rests := index == e.rests
+	rests, ask := index == e.rests, !e.list && !e.pace.rests()
 	e.rests = index
 	switch {
 	case e.byStatus == nil || e.again || rests && index != e.index:
 		return e.take(client, index, acked)
 	case index != e.index && depth == 0:
-		return e.doubt(client, index, acked)
+		return e.doubt(client, index, acked, ask)
 	case index != e.index:
-		return e.guess(client, depth, acked)
+		return e.guess(client, depth, acked, ask)
 	}
 	return nil
 }
 
 // doubt asks the state when the broker says that it holds nothing: so it does while it is paused, and so does a new leader's
 // until it has told its figures.
-func (e *evals) doubt(client *api.Client, index uint64, acked float64) error {
+func (e *evals) doubt(client *api.Client, index uint64, acked float64, ask bool) error {
 	pending := e.counted[broker.StatusPending] // which stays so if servers do not count, until the log rests
-	if !e.list && e.pace.rests() {
+	if !e.list && !ask {
 		return nil
 	}
-	if !e.list {
+	if ask {
 		var err error
 		if pending, err = e.countOf(client, broker.StatusPending); err != nil {
 			return err
@@ -75,7 +75,7 @@ func (e *evals) doubt(client *api.Client, index uint64, acked float64) error {
 	}
 	switch {
 	case pending == 0:
-		return e.guess(client, 0, acked)
+		return e.guess(client, 0, acked, ask)
 	case e.list:
 		return nil
 	}
@@ -130,9 +130,9 @@ func (e *evals) since() map[string]uint64 {
 	return of
 }
 
-// guess works out what the evaluations are while they change.
-func (e *evals) guess(client *api.Client, depth, acked float64) error {
-	if !e.list && !e.pace.rests() {
+// guess works out what the evaluations are while they change. It asks how many are canceled if it may.
+func (e *evals) guess(client *api.Client, depth, acked float64, ask bool) error {
+	if ask {
 		n, err := e.countOf(client, broker.StatusCanceled)
 		if err != nil {
 			return err

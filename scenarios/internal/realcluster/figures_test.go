@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -299,6 +300,41 @@ func TestEvalsOpenAtTheFirstLook(t *testing.T) {
 		}
 		if e.created != step.want || all != step.want {
 			t.Errorf("look %d: %d created and %d by status, want %d", i+1, e.created, all, step.want)
+		}
+	}
+}
+
+// TestOneLookAsksTwice: a look that may ask asks for all that it needs, however long the first answer took.
+func TestOneLookAsksTwice(t *testing.T) {
+	canceled := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Nomad-Index", "7")
+		w.Header().Set("X-Nomad-LastContact", "0")
+		n := 0
+		if strings.Contains(r.FormValue("filter"), broker.StatusCanceled) {
+			n = canceled
+		}
+		_ = json.NewEncoder(w).Encode(map[string]int{"Count": n})
+	}))
+	defer s.Close()
+	client, err := api.NewClient(&api.Config{Address: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := evals{pace: pacer{share: 1 << 20}} // whatever it asks, it rests for long
+	for i, step := range []struct {
+		canceled int
+		rested   bool
+		want     uint64
+	}{{0, true, 0}, {44, true, 44}, {50, false, 44}, {50, true, 50}} {
+		if canceled = step.canceled; step.rested {
+			e.pace.until = time.Time{}
+		}
+		if err := e.look(client, uint64(10*(i+1)), 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		if e.canceled != step.want {
+			t.Errorf("look %d: %d are canceled, want %d", i+1, e.canceled, step.want)
 		}
 	}
 }

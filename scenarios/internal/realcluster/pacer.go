@@ -3,7 +3,7 @@ package realcluster
 import "time"
 
 // pacer keeps down the share of the servers' time that a question takes. A leader looks at each evaluation to
-// count those of a status, and while 2,000 clients fell silent it spent a twentieth of its time on what
+// count those of a status, and while 2,000 clients fell silent it spent 9% of its processor time on what
 // was asked every second. The zero pacer never rests.
 type pacer struct {
 	share time.Duration // after an answer it rests for as many times as long as that took
