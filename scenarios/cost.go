@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -47,36 +48,69 @@ func loadCost(name string, read readFunc) (*Cost, error) {
 	if name == "" {
 		name = DefaultCost
 	}
-	var text []byte
-	var err error
-	file := name
-	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".hcl") {
-		if text, err = read(name); err != nil {
-			return nil, &InputError{Input: InputCost, Value: name, Allowed: "the file cannot be read: " + err.Error()}
-		}
-	} else {
-		file = path.Join("calibration", name+".hcl")
-		if text, err = calibration.ReadFile(file); err != nil {
-			return nil, &InputError{Input: InputCost, Value: name, Allowed: "it must be " + strings.Join(CostNames(), ", ") + " or the path of a .hcl file"}
-		}
-	}
-	c, err := parseCost(file, text)
+	c, err := classOf(name, read, nil)
 	if err != nil {
 		return nil, &InputError{Input: InputCost, Value: name, Allowed: err.Error()}
 	}
 	return c, nil
 }
 
-// parseCost reads a cost file; the error says where in the file what is wrong.
-func parseCost(file string, text []byte) (*Cost, error) {
-	c := &Cost{}
-	raw := struct {
-		Class, Title, Source string
-		Fleet                struct{ ReportAllocations bool }
-		cluster.Costs
-	}{}
+// classOf is loadCost for a class that files, each of which names the next, build on.
+func classOf(name string, read readFunc, above []string) (*Cost, error) {
+	if isCostFile(name) {
+		text, err := read(name)
+		if err != nil {
+			return nil, fmt.Errorf("the file cannot be read: %w", err)
+		}
+		return parseCost(name, text, read, above)
+	}
+	file := path.Join("calibration", name+".hcl")
+	text, err := calibration.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("it must be %s or the path of a .hcl file", strings.Join(CostNames(), ", "))
+	}
+	return parseCost(file, text, read, above)
+}
+
+// isCostFile tells the path of a file from the name of a built-in class.
+func isCostFile(name string) bool {
+	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".hcl")
+}
+
+// costFile is what a cost file can say.
+type costFile struct {
+	Class, Title, Source string
+	// Base is the class whose figures the file replaces some of: a built-in one, or the path of a
+	// file, which is relative to this one's.
+	Base  string
+	Fleet struct{ ReportAllocations bool }
+	cluster.Costs
+}
+
+// parseCost reads a cost file; the error says where in the file what is wrong. The files above
+// build on this one.
+func parseCost(file string, text []byte, read readFunc, above []string) (*Cost, error) {
+	c, raw := &Cost{}, costFile{}
 	if err := language.DecodeFigures(file, text, &raw); err != nil {
 		return nil, err
+	}
+	if raw.Base != "" {
+		name := raw.Base
+		if isCostFile(name) && !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(file), name)
+		}
+		if above = append(above, file); slices.Contains(above, name) {
+			return nil, fmt.Errorf("%s: base = %q: the file builds on itself; name another class", file, raw.Base)
+		}
+		base, err := classOf(name, read, above)
+		if err != nil {
+			return nil, fmt.Errorf("%s: base = %q: %w", file, raw.Base, err)
+		}
+		raw = costFile{Costs: base.Costs}
+		raw.Fleet.ReportAllocations = base.ReportAllocs
+		if err := language.DecodeFigures(file, text, &raw); err != nil {
+			return nil, err
+		}
 	}
 	for kind := range raw.Scheduler {
 		if !slices.Contains(jobTypes, kind) {

@@ -38,7 +38,7 @@ scheduler "service" { base = "1ms" }
 `
 
 func TestParseCost(t *testing.T) {
-	got, err := parseCost("mine.hcl", []byte(sampleCost))
+	got, err := parseCost("mine.hcl", []byte(sampleCost), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestCostText(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := want.Text(func(string) float64 { return 1 })
-		got, err := parseCost("written.hcl", text)
+		got, err := parseCost("written.hcl", text, nil, nil)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: read back %+v, %v, want %+v, from\n%s", name, got, err, want, text)
 		}
@@ -74,7 +74,7 @@ func TestCostText(t *testing.T) {
 				return 2
 			}
 			return 1
-		}))
+		}), nil, nil)
 		system := want.Costs.Scheduler["system"]
 		if err != nil || twice.Costs.Fsync != 2*want.Costs.Fsync || twice.Costs.Scheduler["system"].Base != 2*system.Base || twice.Costs.Raft != want.Costs.Raft {
 			t.Errorf("%s: two costs twice as high: %+v, %v", name, twice, err)
@@ -101,7 +101,7 @@ func TestBadCostFilesSayWhere(t *testing.T) {
 	}
 	for _, c := range cases {
 		text := strings.Replace(sampleCost, c.old, c.new, 1)
-		if _, err := parseCost("mine.hcl", []byte(text)); err == nil || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), c.want) {
+		if _, err := parseCost("mine.hcl", []byte(text), nil, nil); err == nil || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), c.want) {
 			t.Errorf("%s for %s: error %v, want one that says %q", c.new, c.old, err, c.want)
 		}
 	}
@@ -141,8 +141,58 @@ func TestLoadCostFromAFile(t *testing.T) {
 	}
 }
 
+// TestCostBuildsOnAnother: a file replaces single figures of the class it names, which may build on
+// one more.
+func TestCostBuildsOnAnother(t *testing.T) {
+	files := map[string]string{
+		"lab/mine.hcl":   sampleCost,
+		"lab/fast.hcl":   "class = \"fast\"\nsource = \"a guess\"\nbase = \"mine.hcl\"\nfsync = \"50us\"\nscheduler \"system\" { base = \"2ms\" }\n",
+		"faster.hcl":     "class = \"faster\"\nsource = \"a guess\"\nbase = \"lab/fast.hcl\"\ncores = 8\nfleet { report_allocations = false }\n",
+		"eight.hcl":      "class = \"eight\"\nsource = \"a guess\"\nbase = \"published\"\ncores = 8\n",
+		"itself.hcl":     "class = \"x\"\nsource = \"x\"\nbase = \"lab/circle.hcl\"\n",
+		"lab/circle.hcl": "class = \"x\"\nsource = \"x\"\nbase = \"../itself.hcl\"\n",
+		"unknown.hcl":    "class = \"x\"\nsource = \"x\"\nbase = \"publishd\"\n",
+		"lost.hcl":       "class = \"x\"\nsource = \"x\"\nbase = \"gone.hcl\"\n",
+		"nameless.hcl":   "base = \"published\"\n",
+	}
+	read := func(path string) ([]byte, error) {
+		if text, ok := files[filepath.ToSlash(path)]; ok {
+			return []byte(text), nil
+		}
+		return nil, os.ErrNotExist
+	}
+	mine, err := loadCost("lab/mine.hcl", read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := *mine
+	want.Class, want.Title, want.Source, want.ReportAllocs = "faster", "", "a guess", false
+	want.Costs.Cores, want.Costs.Fsync = 8, 50*time.Microsecond
+	want.Costs.Scheduler = map[string]cluster.SchedulerCosts{"system": {Base: 2 * time.Millisecond, PerNode: 2200}, "service": {Base: time.Millisecond}}
+	if got, err := loadCost("faster.hcl", read); err != nil || !reflect.DeepEqual(got, &want) {
+		t.Errorf("read %+v, %v, want %+v", got, err, &want)
+	}
+	published, err := loadCost("published", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := loadCost("eight.hcl", read); err != nil || got.Costs.Cores != 8 || got.Costs.Fsync != published.Costs.Fsync || got.ReportAllocs != published.ReportAllocs {
+		t.Errorf("read %+v, %v, want published with eight cores", got, err)
+	}
+	for name, text := range map[string]string{
+		"itself.hcl":   `lab/circle.hcl: base = "../itself.hcl": the file builds on itself; name another class`,
+		"unknown.hcl":  `unknown.hcl: base = "publishd": it must be loopback, published or the path of a .hcl file`,
+		"lost.hcl":     `lost.hcl: base = "gone.hcl": the file cannot be read`,
+		"nameless.hcl": "needs a class and a source",
+	} {
+		if _, err := loadCost(name, read); err == nil || !strings.Contains(filepath.ToSlash(err.Error()), text) {
+			t.Errorf("%s: error %v, want one that says %q", name, err, text)
+		}
+	}
+}
+
 func TestModelListsFigures(t *testing.T) {
-	c, err := parseCost("mine.hcl", []byte(sampleCost))
+	c, err := parseCost("mine.hcl", []byte(sampleCost), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +215,7 @@ func FuzzParseCost(f *testing.F) {
 	f.Add(`scheduler "x" { base = "1ms" }`)
 	f.Add(`class = source`)
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := parseCost("fuzz.hcl", []byte(text))
+		c, err := parseCost("fuzz.hcl", []byte(text), func(string) ([]byte, error) { return nil, errors.New("there are no files here") }, nil)
 		if (c == nil) == (err == nil) {
 			t.Errorf("parsed %+v with error %v", c, err)
 		}

@@ -1,89 +1,14 @@
-# The costs of the machine beside the first, ../real/machine.hcl, and two that were counted on this
-# one: what a leader does for every node it knows at each heartbeat and at each change of a node.
-# They grow with the cluster, and with 500 nodes, of which the first file's profiles are, they
-# are a fiftieth of the servers' time. Nothing is fitted to what a run came to.
+# The costs of the machine beside the first, and two that were counted on this one: what a leader
+# does for every node it knows at each heartbeat and at each change of a node. They grow with the
+# cluster, and with 500 nodes, of which the first file's profiles are, they are a fiftieth of the
+# servers' time. Nothing is fitted to what a run came to.
 class  = "machine"
 title  = "three servers and their clients on one machine with two cores"
 source = "those of the first machine, and a CPU profile of Nomad 1.4.3, 2,000 clients, 2026-11-23"
-
-cores   = 2
-pooled  = true
-fsync   = "0.27ms"
-garbage = 0.6
-
-fleet {
-  report_allocations = true
-  source             = "Nomad's clients do; a scenario with a variable for it says whether its clients do"
-}
-
-server_link {
-  latency = "30us"
-  jitter  = "20us"
-  source  = "loopback interface"
-}
-
-client_link {
-  latency = "30us"
-  jitter  = "20us"
-  source  = "loopback interface"
-}
+base   = "../real/machine.hcl"
 
 rpc {
-  serve           = "65us"
-  send            = "40us"
-  query           = "25us"
-  client          = "95us"
-  heartbeat       = "30us"
-  node_eval       = "45us"
-  node_count      = "0.15us"
-  node_watch      = "1.0us"
-  wait_index_scan = "0.54us"
-  source          = "1.4.3: 500 clients that report take 5.6 s of CPU time of the servers more in a drain than those that do not, less its entries, for 33,000 calls answered or forwarded, 60 us each; client: 2.2 s of their own for 23,400 calls; wait_index_scan: EvalsByJob, 0.27 ms of 501 evaluations; node_eval: invalidateHeartbeat; node_count, node_watch: constructNodeServerInfoResponse and nodeDrainWatcher.getNodes of a leader of 2,000 nodes that fall silent, 0.30 and 2.05 ms for each of them"
-}
-
-raft {
-  dispatch  = "0.5ms"
-  append    = "0.42ms"
-  per_entry = "10us"
-  per_kib   = "4us"
-  syncs     = 2
-  resume    = "20us"
-  source    = "leaderLoop and replicate, runFollower and handleConn, with the system's share; syncs: BoltDB writes pages and then its meta page, 0.41 and 0.14 ms on this disk when nothing else runs"
-}
-
-fsm {
-  entry      = "140us"
-  eval       = "60us"
-  node       = "60us"
-  alloc      = "90us"
-  plan       = "520us"
-  deployment = "750us"
-  walk       = "5us"
-  source     = "runFSM: 0.2 ms for an evaluation's update, 0.75 to 0.9 ms for a plan that stops one allocation, 75 to 105 ms on busy cores for one that places 500, 1.55 ms for one of 2.0.5 that changes a deployment, too; walk: as in loopback.hcl"
-}
-
-scheduler "system" {
-  base           = "0.1ms"
-  per_node       = "0.8us"
-  per_ready_node = "0.3us"
-  per_live_alloc = "3.6us"
-  per_term_alloc = "3.6us"
-  per_placement  = "32us"
-  per_stop       = "5us"
-  source         = "SystemScheduler.Process in the drain: 2.4 ms at 500 nodes, a fifth of it on nodes; placements and stops benchmarked"
-}
-
-plan {
-  submit        = "0.2ms"
-  per_alloc     = "12us"
-  evaluate      = "100us"
-  per_place     = "50us"
-  per_stop      = "6us"
-  per_signature = "1.05ms"
-  source        = "Plan.Submit and evaluatePlan; per_signature: rsa.SignPKCS1v15 with 2,048 bits takes 1.0 ms on this machine, and the token around it 5% more"
-}
-
-deployment {
-  per_alloc = "7.5us"
-  source    = "2.0.5: deploymentWatcher.watch and getAllocs, 2.9 ms of profile for each of some 460 plans of jobs with 500 allocations"
+  node_count = "0.15us"
+  node_watch = "1.0us"
+  source     = "constructNodeServerInfoResponse and nodeDrainWatcher.getNodes of a leader of 2,000 nodes that fall silent, 0.30 and 2.05 ms for each of them"
 }
