@@ -37,11 +37,14 @@ type clusterWords struct {
 	PauseEndsFailedReaper bool
 }
 
+// noSnapshots is a threshold of Raft snapshots that no run reaches.
+const noSnapshots = 1 << 62
+
 // defaultCluster has the defaults of a cluster. They are Nomad's, but for the threshold of Raft
-// snapshots, which no run reaches: a snapshot changes no figure and costs no virtual time, but
+// snapshots: a snapshot changes no figure and costs no virtual time, unless the costs say so, but
 // every 8192 entries it would take a second of real time on each server.
 var defaultCluster = func() clusterWords {
-	c := cluster.Config{Raft: cluster.RaftConfig{SnapshotThreshold: 1 << 62}}.WithDefaults()
+	c := cluster.Config{Raft: cluster.RaftConfig{SnapshotThreshold: noSnapshots}}.WithDefaults()
 	return clusterWords{
 		Servers: c.Servers, BatchUpdateInterval: c.BatchUpdateInterval, Heartbeat: c.Heartbeat, Reaper: c.Reaper,
 		Evaluations: c.Eval, Raft: c.Raft, Garbage: c.GC, PlanRejection: c.PlanRejection, DatacenterFilter: true,
@@ -50,9 +53,13 @@ var defaultCluster = func() clusterWords {
 
 // config returns the cluster that the words describe, less what its broker decides.
 func (w *clusterWords) config(costs cluster.Costs) cluster.Config {
+	raft := w.Raft
+	if raft.SnapshotThreshold == noSnapshots && costs.Raft.PerRow > 0 {
+		raft.SnapshotThreshold = 0 // Nomad's
+	}
 	return cluster.Config{
 		Servers: w.Servers, NumSchedulers: w.Schedulers, BatchUpdateInterval: w.BatchUpdateInterval, IdentityTTL: w.IdentityTTL,
-		Heartbeat: w.Heartbeat, Reaper: w.Reaper, Raft: w.Raft, GC: w.Garbage, PlanRejection: w.PlanRejection,
+		Heartbeat: w.Heartbeat, Reaper: w.Reaper, Raft: raft, GC: w.Garbage, PlanRejection: w.PlanRejection,
 		DatacenterFilterOff: !w.DatacenterFilter, PauseEndsFailedReaper: w.PauseEndsFailedReaper, Costs: costs,
 	}
 }

@@ -191,6 +191,23 @@ func TestCostBuildsOnAnother(t *testing.T) {
 	}
 }
 
+// TestSnapshotsWhereTheyCost: servers take snapshots as Nomad's do if the costs say what they take, and
+// else only if the scenario says so.
+func TestSnapshotsWhereTheyCost(t *testing.T) {
+	costs := cluster.Costs{Raft: cluster.RaftCosts{PerRow: time.Microsecond}}
+	own := defaultCluster
+	own.Raft.SnapshotThreshold = 77
+	for _, c := range []struct {
+		words clusterWords
+		costs cluster.Costs
+		want  uint64
+	}{{defaultCluster, cluster.Costs{}, noSnapshots}, {defaultCluster, costs, 8192}, {own, costs, 77}} {
+		if got := c.words.config(c.costs).WithDefaults().Raft.SnapshotThreshold; got != c.want {
+			t.Errorf("a threshold of %d entries with rows at %v gives %d, want %d", c.words.Raft.SnapshotThreshold, c.costs.Raft.PerRow, got, c.want)
+		}
+	}
+}
+
 func TestModelListsFigures(t *testing.T) {
 	c, err := parseCost("mine.hcl", []byte(sampleCost), nil, nil)
 	if err != nil {

@@ -43,6 +43,12 @@ func (s *Snapshot) persistHeader() persistHeader {
 	}
 }
 
+// Rows returns how many rows Persist writes.
+func (s *Snapshot) Rows() int {
+	h := s.persistHeader()
+	return h.Nodes + 2*h.Jobs + h.Evals + h.Allocs + h.Summary + h.Deployments
+}
+
 // Persist writes the snapshot to w, for Restore to read.
 func (s *Snapshot) Persist(w io.Writer) error {
 	buf := bufio.NewWriterSize(w, 1<<16)

@@ -78,6 +78,12 @@ type RaftCosts struct {
 	// after each. It is little, but on busy cores the thread queues for it.
 	Syncs  int
 	Resume time.Duration
+	// PerFreeKiB is spent on each write, on either side, by the size of the entries that snapshots made
+	// superfluous and whose room on the disk is not used again yet: BoltDB writes the list of its
+	// free pages each time (Nomad's raft_boltdb, no_freelist_sync).
+	PerFreeKiB time.Duration
+	// PerRow is spent by a server on each row of the state when it takes a snapshot.
+	PerRow time.Duration
 }
 
 // Waits returns how often a write waits for the disk.

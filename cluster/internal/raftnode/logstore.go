@@ -24,7 +24,11 @@ type LogStore struct {
 	closed atomic.Bool // the log itself, which is on disk, cannot be read any more
 	broken atomic.Pointer[error]
 
-	mu sync.Mutex
+	// CountFree makes Free count. It must be set before the log is used.
+	CountFree bool
+
+	mu   sync.Mutex
+	free int // bytes
 	// By index; overwritten when a new leader overwrites the entry. Zero: never stored.
 	types []fsm.Type
 	terms []uint32
@@ -40,11 +44,11 @@ func newLogStore(log raft.LogStore) *LogStore { return &LogStore{LogStore: log} 
 // remember takes over what another LogStore remembers of the same log.
 func (s *LogStore) remember(before *LogStore) {
 	before.mu.Lock()
-	types, terms := slices.Clone(before.types), slices.Clone(before.terms)
+	types, terms, free := slices.Clone(before.types), slices.Clone(before.terms), before.free
 	before.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.types, s.terms = types, terms
+	s.types, s.terms, s.free = types, terms, free
 }
 
 // review fills in what is remembered of the entries that the log holds.
@@ -84,6 +88,7 @@ func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 	s.mu.Lock()
 	for _, l := range logs {
 		s.note(l)
+		s.free = max(s.free-len(l.Data), 0)
 	}
 	s.mu.Unlock()
 	err := s.LogStore.StoreLogs(logs)
@@ -100,7 +105,33 @@ func (s *LogStore) DeleteRange(lowest, highest uint64) error {
 	if s.isFull() {
 		return ErrDiskFull
 	}
-	return s.LogStore.DeleteRange(lowest, highest)
+	freed := s.size(lowest, highest)
+	err := s.LogStore.DeleteRange(lowest, highest)
+	if err == nil {
+		s.mu.Lock()
+		s.free += freed
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// size adds up the entries from lowest to highest, if that matters.
+func (s *LogStore) size(lowest, highest uint64) (bytes int) {
+	var l raft.Log
+	for i := lowest; s.CountFree && i <= highest; i++ {
+		if s.GetLog(i, &l) == nil { // else the leader's snapshot left a gap
+			bytes += len(l.Data)
+		}
+	}
+	return bytes
+}
+
+// Free returns the size in bytes of the entries that were deleted less that of those that were stored
+// since, whose room they left; never less than zero.
+func (s *LogStore) Free() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.free
 }
 
 // Broken returns the error of the first entries that could not be stored; nil: all could. Raft

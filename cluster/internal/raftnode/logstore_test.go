@@ -45,6 +45,45 @@ func TestSnapshotTakesThePlaceOfEntries(t *testing.T) {
 	}
 }
 
+// TestFree: the room of deleted entries is free until later ones have taken it, whichever process they belong to.
+func TestFree(t *testing.T) {
+	for _, count := range []bool{true, false} {
+		s := newLogStore(newMemoryLog(newArchive(4, 3)))
+		s.CountFree = count
+		next := uint64(1)
+		store := func(n int) {
+			for range n {
+				if err := s.StoreLog(&raft.Log{Index: next, Term: 1, Data: make([]byte, 100)}); err != nil {
+					t.Fatal(err)
+				}
+				next++
+			}
+		}
+		free := func(when string, want int) {
+			if !count {
+				want = 0
+			}
+			if got := s.Free(); got != want {
+				t.Errorf("counting %v: %d bytes are free %s, want %d", count, got, when, want)
+			}
+		}
+		store(20)
+		free("at first", 0)
+		if err := s.DeleteRange(1, 12); err != nil {
+			t.Fatal(err)
+		}
+		free("after a snapshot", 1200)
+		store(5)
+		free("when five have come", 700)
+		after := newLogStore(s.LogStore)
+		after.remember(s)
+		s = after
+		free("in the next process", 700)
+		store(8)
+		free("when all is taken", 0)
+	}
+}
+
 // fullDisk is a log that cannot grow.
 type fullDisk struct{ raft.LogStore }
 

@@ -210,7 +210,7 @@ func (s *Server) watchDeployments(snap *state.Snapshot, jobs []broker.JobID) {
 
 // Snapshot captures the state; Raft persists it while entries go on being applied.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
-	return &machineSnapshot{snap: m.srv.Snapshot(), times: m.srv.times.Copy()}, nil
+	return &machineSnapshot{srv: m.srv, snap: m.srv.Snapshot(), times: m.srv.times.Copy()}, nil
 }
 
 // Restore replaces the state with a snapshot's.
@@ -226,11 +226,13 @@ func (m *machine) Restore(r io.ReadCloser) error {
 }
 
 type machineSnapshot struct {
+	srv   *Server
 	snap  *state.Snapshot
 	times *fsm.TimeTable
 }
 
 func (s *machineSnapshot) Persist(sink raft.SnapshotSink) error {
+	s.srv.opts.CPU.Spend(simnet.HashStrings(s.srv.seed, "snapshot"), time.Duration(s.snap.Rows())*s.srv.cfg.Costs.Raft.PerRow)
 	err := s.times.Persist(sink)
 	if err == nil {
 		err = s.snap.Persist(sink)

@@ -170,6 +170,7 @@ func (s *Server) Start() error {
 	for id := range s.cfg.Servers {
 		peers = append(peers, Addr(id))
 	}
+	s.opts.Storage.Logs.CountFree = s.cfg.Costs.Raft.PerFreeKiB > 0
 	s.Node = raftnode.New(raftnode.Options{
 		Addr: s.addr, Peers: peers, Config: s.cfg.Raft, Seed: int64(s.seed), Storage: s.opts.Storage,
 		Transport: s.shared.Network.NewTransport(s.addr, s.receiveEntries), Write: s.writeEntries,
@@ -275,7 +276,7 @@ func (s *Server) receiveEntries(entries []*raft.Log) {
 // persist charges one write of entries, and waits for the disk.
 func (s *Server) persist(key string, write time.Duration, entries, bytes int) {
 	c := s.cfg.Costs.Raft
-	work := write + time.Duration(entries-1)*c.PerEntry + perKiB(bytes, c.PerKiB)
+	work := write + time.Duration(entries-1)*c.PerEntry + perKiB(bytes, c.PerKiB) + perKiB(s.Logs.Free(), c.PerFreeKiB)
 	for range c.Waits() {
 		s.work(key, 0, work, s.fsync())
 		work = c.Resume
