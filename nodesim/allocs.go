@@ -62,20 +62,23 @@ func (c *client) onAllocs(cfg *Config, now time.Duration, a answer) {
 // learn merges the servers' list into what the client knows, both in the order of IDs. It
 // forgets allocations that are not listed: they were garbage collected.
 func (c *client) learn(cfg *Config, now time.Duration, listed []*rpc.Allocation) {
-	merged := make([]alloc, 0, len(listed))
-	known := c.allocs
-	for _, l := range listed {
-		for len(known) > 0 && known[0].id < l.ID {
-			known = known[1:]
-		}
-		if len(known) > 0 && known[0].id == l.ID {
-			merged = append(merged, c.update(cfg, now, known[0], l))
-			known = known[1:]
-			continue
-		}
-		merged = append(merged, c.add(cfg, now, l))
+	if len(listed) > cap(c.allocs) {
+		// Some room more: most lists are a little longer than those before.
+		c.allocs = append(make([]alloc, 0, len(listed)+len(listed)/8), c.allocs...)
 	}
-	c.allocs = merged
+	for i, l := range listed {
+		gone := i
+		for gone < len(c.allocs) && c.allocs[gone].id < l.ID {
+			gone++
+		}
+		c.allocs = slices.Delete(c.allocs, i, gone)
+		if i < len(c.allocs) && c.allocs[i].id == l.ID {
+			c.allocs[i] = c.update(cfg, now, c.allocs[i], l)
+		} else {
+			c.allocs = slices.Insert(c.allocs, i, c.add(cfg, now, l))
+		}
+	}
+	c.allocs = slices.Delete(c.allocs, len(listed), len(c.allocs))
 }
 
 // add returns an allocation that is new to the client.

@@ -274,7 +274,7 @@ func (w *world) nodeEvals(step) error {
 	w.landAll()
 	var evals []*broker.Evaluation
 	for j := range w.jobs {
-		for _, a := range w.latest().NodeAllocs(smallNode).All() {
+		for _, a := range w.latest().NodeAllocs(smallNode).All {
 			if a.JobID != jobNames[j] {
 				continue
 			}

@@ -59,7 +59,7 @@ func nodeAllocations(s *state.Snapshot, r *http.Request, _ *query) (answer, erro
 	return all(max(on.Index, 1), func() any {
 		jobs := newJobCache(s)
 		found := []*api.Allocation{}
-		for _, alloc := range on.All() {
+		for _, alloc := range on.All {
 			found = append(found, apitypes.Alloc(s, alloc, jobs.of(alloc)))
 		}
 		return found

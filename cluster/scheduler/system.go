@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
-	"github.com/simctl/simctl/cluster/state"
 )
 
 // systemRun reconciles a system or sysbatch job (scheduler_system.go). Apart from the limit
@@ -89,38 +88,35 @@ func (s *systemRun) eligible(n *rpc.Node) bool {
 	return n != nil && n.Ready() && s.job.RunsIn(n.Datacenter)
 }
 
-// node decides what to do on one node (util.go, diffSystemAllocsForNode).
+// node decides what to do on one node (util.go, diffSystemAllocsForNode). It declares those allocations lost
+// that were told to stop and cannot report that they did (util.go, updateNonTerminalAllocsToLost).
 func (s *systemRun) node(id string) {
 	node, on := s.snap.NodeByID(id), s.snap.NodeAllocs(id)
-	existing := make(map[string]bool, len(s.required))
+	var live []string // names
 	for _, alloc := range on.Live {
 		if s.owns(alloc) {
-			existing[alloc.Name] = true
+			live = append(live, alloc.Name)
 			s.existing(alloc, node)
 		}
 	}
-	last := s.terminal(on, node)
+	ended := on.TerminalOf(s.eval.Job())
+	for _, alloc := range ended {
+		if stopLost(alloc, node) {
+			s.stop(alloc, allocLost, rpc.AllocClientLost)
+		}
+	}
 	for _, name := range s.names {
-		if !existing[name] {
-			s.missing(name, last[name], node)
+		if !slices.Contains(live, name) {
+			s.missing(name, newest(ended, name), node)
 		}
 	}
 }
 
-// terminal returns the newest terminal allocation of each name. It declares those lost that
-// were told to stop and cannot report that they did (util.go,
-// updateNonTerminalAllocsToLost).
-func (s *systemRun) terminal(on *state.NodeAllocs, node *rpc.Node) map[string]*rpc.Allocation {
-	var last map[string]*rpc.Allocation
-	for _, alloc := range on.TerminalOf(s.eval.Job()) {
-		if stopLost(alloc, node) {
-			s.stop(alloc, allocLost, rpc.AllocClientLost)
-		}
-		if old := last[alloc.Name]; old == nil || old.CreateIndex < alloc.CreateIndex {
-			if last == nil {
-				last = map[string]*rpc.Allocation{}
-			}
-			last[alloc.Name] = alloc
+// newest returns the allocation of a name that was made last, the first of several; nil if there is none.
+func newest(allocs []*rpc.Allocation, name string) (last *rpc.Allocation) {
+	for _, alloc := range allocs {
+		if alloc.Name == name && (last == nil || last.CreateIndex < alloc.CreateIndex) {
+			last = alloc
 		}
 	}
 	return last

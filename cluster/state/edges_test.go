@@ -168,24 +168,3 @@ func TestChangesOfEveryTable(t *testing.T) {
 		}
 	}
 }
-
-// TestAllIsInOrder: live and terminal allocations of a node come in the order of their IDs, however the two alternate.
-func TestAllIsInOrder(t *testing.T) {
-	const ids = "abcdef"
-	for ended := range 1 << len(ids) {
-		n := &NodeAllocs{}
-		for i, id := range ids {
-			a := &rpc.Allocation{ID: string(id)}
-			if ended>>i&1 == 1 {
-				n.Terminal = append(n.Terminal, a)
-			} else {
-				n.Live = append(n.Live, a)
-			}
-		}
-		got := ""
-		for _, a := range n.All() {
-			got += a.ID
-		}
-		want(t, "all", got, ids)
-	}
-}

@@ -14,29 +14,15 @@ import (
 // while there are allocations.
 type NodeAllocs struct {
 	NodeID string
-	// Live and Terminal split the allocations by rpc.Allocation.Terminal, both in the order
-	// of their IDs.
-	Live, Terminal []*rpc.Allocation
-	terminalByJob  []*rpc.Allocation // the terminal ones again, in the order of their jobs
+	// All are the allocations, and Live those that are not rpc.Allocation.Terminal, both in the
+	// order of their IDs.
+	All, Live     []*rpc.Allocation
+	terminalByJob []*rpc.Allocation // the others, in the order of their jobs
 	// Used is the sum of the live allocations' resources.
 	Used rpc.Resources
 	// Index is that of the last change to any of them; zero if there was none.
 	Index    uint64
 	modified uint64 // the highest ModifyIndex
-}
-
-// All returns the live and the terminal allocations in the order of their IDs.
-func (n *NodeAllocs) All() []*rpc.Allocation {
-	live, terminal := n.Live, n.Terminal // both are in that order
-	all := make([]*rpc.Allocation, 0, len(live)+len(terminal))
-	for len(live) > 0 && len(terminal) > 0 {
-		if rpc.ByID(live[0], terminal[0]) < 0 {
-			all, live = append(all, live[0]), live[1:]
-		} else {
-			all, terminal = append(all, terminal[0]), terminal[1:]
-		}
-	}
-	return append(append(all, live...), terminal...)
 }
 
 // TerminalOf returns the terminal allocations of a job in the order of their IDs.
@@ -50,9 +36,6 @@ func (n *NodeAllocs) TerminalOf(job broker.JobID) []*rpc.Allocation {
 	}
 	return of[first:end:end]
 }
-
-// Len returns the number of allocations.
-func (n *NodeAllocs) Len() int { return len(n.Live) + len(n.Terminal) }
 
 // LiveByID returns the live allocation, or nil.
 func (n *NodeAllocs) LiveByID(id string) *rpc.Allocation {
@@ -72,7 +55,7 @@ func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) {
 	}
 	row.Index = tx.index
 	row.replace(old, now)
-	if row.Len() == 0 && tx.nodes.get(nodeID) == nil {
+	if len(row.All) == 0 && tx.nodes.get(nodeID) == nil {
 		row = nil
 	}
 	tx.putNodeAllocs(nodeID, row)
@@ -82,7 +65,7 @@ func (tx *Tx) updateNodeAllocs(nodeID string, old, now *rpc.Allocation) {
 func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
 	was, is := split(old), split(now)
 	n.Live = replaced(n.Live, was.live, is.live, rpc.ByID)
-	n.Terminal = replaced(n.Terminal, was.terminal, is.terminal, rpc.ByID)
+	n.All = replaced(n.All, old, now, rpc.ByID)
 	n.terminalByJob = replaced(n.terminalByJob, was.terminal, is.terminal, byJobAndID)
 	if was.live != nil {
 		n.Used = n.Used.Sub(old.Resources)
@@ -94,7 +77,7 @@ func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
 		n.modified = max(n.modified, now.ModifyIndex)
 	} else if old.ModifyIndex == n.modified {
 		n.modified = 0
-		for _, a := range n.All() {
+		for _, a := range n.All {
 			n.modified = max(n.modified, a.ModifyIndex)
 		}
 	}

@@ -189,7 +189,7 @@ func (tx *Tx) DeleteNode(nodeIDs ...string) error {
 		tx.counts.node(old.Node, nil)
 		tx.counts.NodesIndex, tx.counts.NodeDeleted = tx.index, tx.index
 		tx.wake = append(tx.wake, id)
-		if row := tx.nodeAllocs.get(id); row != nil && row.Len() == 0 {
+		if row := tx.nodeAllocs.get(id); row != nil && len(row.All) == 0 {
 			tx.putNodeAllocs(id, nil)
 		}
 	}

@@ -108,8 +108,8 @@ func (s *Snapshot) Jobs() iter.Seq[*rpc.Job] { return s.jobs.all() }
 
 // JobsByType returns the jobs of one type in the order of namespace and ID.
 func (s *Snapshot) JobsByType(jobType string) []*rpc.Job {
-	if jobs := s.jobsOfType.get(jobType); jobs != nil {
-		return slices.Collect(jobs.all())
+	if of := s.jobsOfType.get(jobType); of != nil {
+		return slices.Collect(of.jobs.all())
 	}
 	return nil
 }

@@ -145,10 +145,10 @@ type Watch struct {
 func (w *Watch) Answer(s *Snapshot) uint64 {
 	on := s.NodeAllocs(w.NodeID)
 	index := on.modified
-	if on.Len() == 0 || on.Len() < w.known || w.FromTable && !w.looked {
+	if len(on.All) == 0 || len(on.All) < w.known || w.FromTable && !w.looked {
 		index = s.counts.AllocsIndex
 	}
-	w.looked, w.known = true, on.Len()
+	w.looked, w.known = true, len(on.All)
 	w.answer = max(w.answer, index, 1)
 	return w.answer
 }

@@ -232,7 +232,7 @@ func TestPlanResultsAndClientUpdates(t *testing.T) {
 	want(t, "stopped", []any{a.DesiredStatus, a.DesiredDescription, a.ClientStatus, a.DisconnectedAt, a.ModifyTime, a.Resources.CPUMHz},
 		[]any{rpc.AllocDesiredStop, "why", rpc.AllocClientLost, 0, 77, 5})
 	want(t, "used", s.Snapshot().NodeAllocs("n").Used.CPUMHz, 0)
-	want(t, "on the node", []int{len(s.Snapshot().NodeAllocs("n").Live), len(s.Snapshot().NodeAllocs("n").All())}, "[0 1]")
+	want(t, "on the node", []int{len(s.Snapshot().NodeAllocs("n").Live), len(s.Snapshot().NodeAllocs("n").All)}, "[0 1]")
 
 	plan(8, &PlanResults{IneligibleNodes: []string{"n"}, UpdatedAt: 5e9})
 	want(t, "node", []any{s.Snapshot().NodeByID("n").SchedulingEligibility, s.Snapshot().NodeByID("n").StatusUpdatedAt}, []any{rpc.NodeIneligible, 5})

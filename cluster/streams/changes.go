@@ -137,7 +137,7 @@ func concerned(snap *state.Snapshot, nodes []string) []*rpc.Job {
 	add := func(j *rpc.Job) { jobs[broker.JobID{Namespace: j.Namespace, ID: j.ID}] = j }
 	room := false
 	for _, id := range nodes {
-		for _, a := range snap.NodeAllocs(id).All() {
+		for _, a := range snap.NodeAllocs(id).All {
 			add(leader.JobOf(snap, a))
 		}
 		n := snap.NodeByID(id)

@@ -89,7 +89,7 @@ func (h *host) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest
 	query := &state.Watch{NodeID: req.NodeID, Index: req.MinQueryIndex}
 	rest := func() (*rpc.NodeClientAllocsResponse, error) {
 		snap := h.store.Snapshot()
-		out := &rpc.NodeClientAllocsResponse{Allocs: snap.NodeAllocs(req.NodeID).All(), Index: query.Answer(snap)}
+		out := &rpc.NodeClientAllocsResponse{Allocs: snap.NodeAllocs(req.NodeID).All, Index: query.Answer(snap)}
 		return out, h.c.network.SendClient(ctx, h.addr, req.NodeID, method)
 	}
 	query.Wake = func() { resume(rest) }

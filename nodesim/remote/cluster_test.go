@@ -151,7 +151,7 @@ func overTheNetwork(t *testing.T, secure bool) {
 	}
 	running := func() (n int) {
 		for _, id := range fleet.IDsInGroup("") {
-			for _, a := range c.State(0).Snapshot().NodeAllocs(id).All() {
+			for _, a := range c.State(0).Snapshot().NodeAllocs(id).All {
 				if a.ClientStatus == rpc.AllocClientRunning && a.DesiredStatus == rpc.AllocDesiredRun {
 					n++
 				}
@@ -174,7 +174,7 @@ func overTheNetwork(t *testing.T, secure bool) {
 	await(t, "no node runs the job", func() bool { return fleet.Stats().Ready == nodes && running() == 0 })
 	await(t, "every node has reported that", func() bool {
 		for _, id := range fleet.IDsInGroup("") {
-			for _, a := range c.State(0).Snapshot().NodeAllocs(id).All() {
+			for _, a := range c.State(0).Snapshot().NodeAllocs(id).All {
 				if !a.ClientTerminal() {
 					return false
 				}

@@ -207,7 +207,7 @@ func (s *Server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint6
 		e.NodeID, e.NodeModifyIndex = node.ID, nodeIndex
 		evals = append(evals, e)
 	}
-	for _, a := range snap.NodeAllocs(node.ID).All() {
+	for _, a := range snap.NodeAllocs(node.ID).All {
 		any = true
 		if job := leader.JobOf(snap, a); !s.leftAlone(a, job.Type) {
 			add(job)
@@ -297,7 +297,7 @@ func mayReconnect(snap *state.Snapshot, nodeID string, now time.Time) bool {
 	if node == nil || node.Status == rpc.NodeStatusDown || node.Status == rpc.NodeStatusInit {
 		return false
 	}
-	return slices.ContainsFunc(snap.NodeAllocs(nodeID).All(), func(a *rpc.Allocation) bool {
+	return slices.ContainsFunc(snap.NodeAllocs(nodeID).All, func(a *rpc.Allocation) bool {
 		tg := leader.JobOf(snap, a).TaskGroup(a.TaskGroup)
 		return a.DesiredStatus == rpc.AllocDesiredRun && tg != nil && tg.MaxClientDisconnect > 0 &&
 			(a.ClientStatus != rpc.AllocClientUnknown || a.DisconnectedAt == 0 ||

@@ -57,7 +57,7 @@ func (l *Losses) See(at time.Time, snap *state.Snapshot) {
 // lost reports whether the node took an allocation of a service job with it: one that
 // should run still, or one that was written off since the phase began.
 func (l *Losses) lost(on *state.NodeAllocs) bool {
-	return hasService(on) || slices.ContainsFunc(on.Terminal, func(a *rpc.Allocation) bool {
+	return hasService(on) || slices.ContainsFunc(on.All, func(a *rpc.Allocation) bool {
 		return a.JobType == rpc.JobTypeService && a.ClientStatus == rpc.AllocClientLost && a.ModifyIndex > l.began
 	})
 }
