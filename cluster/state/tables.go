@@ -5,6 +5,9 @@ import (
 	"encoding/binary"
 	"iter"
 	"strings"
+	"sync"
+
+	"github.com/tidwall/btree"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -28,14 +31,17 @@ type tables struct {
 
 func emptyTables() tables {
 	return tables{
-		nodes:       newRows(byID(func(r *nodeRow) string { return r.Node.ID })),
-		jobs:        newRows(byJob(idOf)),
-		evals:       newRows(byID(func(e *broker.Evaluation) string { return e.ID })),
-		allocs:      newRows(byID(func(a *rpc.Allocation) string { return a.ID })),
-		nodeAllocs:  newRows(byID(func(n *NodeAllocs) string { return n.NodeID })),
-		deployments: newRows(byJob(func(d *rpc.Deployment) broker.JobID { return broker.JobID{Namespace: d.Namespace, ID: d.JobID} })),
-		summaries:   newRows(byJob(func(s *jobSummary) broker.JobID { return s.Job })),
-		jobsOfType:  newRows(byID(func(j *jobsOfType) string { return j.jobType })),
+		nodes:      newRows(byID(nodeID)),
+		jobs:       newRows(jobsByID()),
+		evals:      newRows(byID(func(e *broker.Evaluation) *string { return &e.ID })),
+		allocs:     newRows(byID(func(a *rpc.Allocation) *string { return &a.ID })),
+		nodeAllocs: newRows(byID(func(n *NodeAllocs) *string { return &n.NodeID })),
+		deployments: newRows(byJob(
+			func(d *rpc.Deployment) broker.JobID { return broker.JobID{Namespace: d.Namespace, ID: d.JobID} },
+			func(d *rpc.Deployment, id broker.JobID) { d.Namespace, d.JobID = id.Namespace, id.ID },
+		)),
+		summaries:  newRows(byJob(func(s *jobSummary) broker.JobID { return s.Job }, func(s *jobSummary, id broker.JobID) { s.Job = id })),
+		jobsOfType: newRows(byID(func(j *jobsOfType) *string { return &j.jobType })),
 	}
 }
 
@@ -47,6 +53,14 @@ type nodeRow struct {
 	// Reported is that of the last report of its allocations that counts.
 	Missed, Reported uint64
 	LastDrain        *LastDrain // nil if there was none
+}
+
+// nodeID returns the ID of a row, which is nil where a probe has none yet.
+func nodeID(r *nodeRow) *string {
+	if r.Node == nil {
+		r.Node = new(rpc.Node)
+	}
+	return &r.Node.ID
 }
 
 type jobsOfType struct {
@@ -68,12 +82,16 @@ func (t *tables) putJob(tx *owner, old, now *rpc.Job) {
 }
 
 func (t *tables) putJobOfType(tx *owner, jobType string, id broker.JobID, job *rpc.Job) {
-	of := jobsOfType{jobType, newRows(byJob(idOf))}
+	of := jobsOfType{jobType, newRows(jobsByID())}
 	if had := t.jobsOfType.get(jobType); had != nil {
 		of = *had
 	}
 	of.jobs.put(tx, id, job)
 	t.jobsOfType.put(tx, jobType, &of)
+}
+
+func jobsByID() *order[broker.JobID, rpc.Job] {
+	return byJob(idOf, func(j *rpc.Job, id broker.JobID) { j.Namespace, j.ID = id.Namespace, id.ID })
 }
 
 func idOf(j *rpc.Job) broker.JobID { return broker.JobID{Namespace: j.Namespace, ID: j.ID} }
@@ -85,24 +103,42 @@ func (t *tables) isNode(n *rpc.Node) bool {
 
 func (t *tables) isAlloc(a *rpc.Allocation) bool { return t.allocs.get(a.ID) == a }
 
-// rows is a table in the order of its keys: a B-tree with all rows in its leaves. Copying the value
-// copies the table: put writes to no node that another value of rows holds.
+// rows is a table in the order of its keys. Copying the value copies the table: put writes
+// to no tree that another value of rows holds.
 type rows[K, R any] struct {
 	order *order[K, R]
-	root  *node[K, R] // nil in an empty table
-	count int
+	tree  tree[R]
+	owner *owner // the transaction that made the tree, and may write to it
 }
+
+// item is a row in a tree. Its key is in the row: the smaller items are, the less garbage a write makes.
+type item[R any] struct {
+	prefix uint64
+	row    *R
+}
+
+// owner stands for one transaction. Its address is all there is to it.
+type owner struct{ _ byte }
+
+// degree is half of what a node can hold. A write copies the nodes on its path: smaller
+// ones make less garbage, and longer paths.
+const degree = 8
 
 // order is one of rows by their keys. Keys of different prefixes are in the order of these: comparing
 // numbers that lie side by side is faster than comparing text that lies elsewhere.
 type order[K, R any] struct {
 	key     func(*R) K
+	setKey  func(*R, K)
 	prefix  func(K) uint64
 	compare func(a, b K) int
+	probes  sync.Pool // of rows with nothing but a key, which is what the tree looks for
 }
 
-func byID[R any](key func(*R) string) *order[string, R] {
-	return &order[string, R]{key, firstBytes, strings.Compare}
+func byID[R any](id func(*R) *string) *order[string, R] {
+	return &order[string, R]{
+		key: func(r *R) string { return *id(r) }, setKey: func(r *R, key string) { *id(r) = key },
+		prefix: firstBytes, compare: strings.Compare,
+	}
 }
 
 func firstBytes(id string) uint64 {
@@ -111,214 +147,88 @@ func firstBytes(id string) uint64 {
 	return binary.BigEndian.Uint64(first[:])
 }
 
-func byJob[R any](key func(*R) broker.JobID) *order[broker.JobID, R] {
-	return &order[broker.JobID, R]{key, func(broker.JobID) uint64 { return 0 }, compareJobs}
+func byJob[R any](key func(*R) broker.JobID, setKey func(*R, broker.JobID)) *order[broker.JobID, R] {
+	return &order[broker.JobID, R]{key: key, setKey: setKey, prefix: func(broker.JobID) uint64 { return 0 }, compare: compareJobs}
 }
 
 func compareJobs(a, b broker.JobID) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.ID, b.ID))
 }
 
-// owner stands for one transaction. Its address is all there is to it.
-type owner struct{ _ byte }
-
-// node is a leaf or a branch of a tree. Entry i of a branch is the first of its child i.
-type node[K, R any] struct {
-	owner    *owner // the transaction that made the node, and may write to it
-	count    int
-	prefixes [width]uint64
-	rows     [width]*R
-	children *[width]*node[K, R] // nil in a leaf
+// find calls fn with an item that is neither before nor after that of the key.
+func (o *order[K, R]) find(key K, fn func(item[R])) {
+	probe, ok := o.probes.Get().(*R)
+	if !ok {
+		probe = new(R)
+	}
+	o.setKey(probe, key)
+	fn(item[R]{o.prefix(key), probe})
+	o.probes.Put(probe)
 }
 
-// width is what a node can hold. A write copies the nodes on its path: smaller ones make less
-// garbage, and longer paths.
-const width = 16
-
-// branch is a node and its children in one piece.
-type branch[K, R any] struct {
-	node[K, R]
-	of [width]*node[K, R]
+func newRows[K, R any](o *order[K, R]) rows[K, R] {
+	less := func(a, b item[R]) bool {
+		if a.prefix != b.prefix {
+			return a.prefix < b.prefix
+		}
+		return o.compare(o.key(a.row), o.key(b.row)) < 0
+	}
+	return rows[K, R]{order: o, tree: btreeOf[R]{btree.NewBTreeGOptions(less, btree.Options{Degree: degree, NoLocks: true})}}
 }
 
-func newRows[K, R any](o *order[K, R]) rows[K, R] { return rows[K, R]{order: o} }
+// tree is what a table needs of a B-tree. It is an interface for the compiler's sake: no package
+// owns an instance of a generic type, so each package that imports this one would compile all methods
+// of all trees anew, in four seconds of five.
+type tree[R any] interface {
+	Len() int
+	Get(item[R]) (item[R], bool)
+	Set(item[R])
+	Delete(item[R])
+	Scan(func(item[R]) bool)
+	copied() tree[R]
+}
 
-func (t rows[K, R]) len() int { return t.count }
+type btreeOf[R any] struct{ b *btree.BTreeG[item[R]] }
+
+func (t btreeOf[R]) Len() int                       { return t.b.Len() }
+func (t btreeOf[R]) Get(it item[R]) (item[R], bool) { return t.b.Get(it) }
+func (t btreeOf[R]) Set(it item[R])                 { t.b.Set(it) }
+func (t btreeOf[R]) Delete(it item[R])              { t.b.Delete(it) }
+func (t btreeOf[R]) Scan(yield func(item[R]) bool)  { t.b.Scan(yield) }
+
+// copied returns a copy. Copy writes to the tree that it copies, which other goroutines may be
+// copying, too.
+func (t btreeOf[R]) copied() tree[R] {
+	shared := *t.b
+	return btreeOf[R]{shared.Copy()}
+}
+
+func (t rows[K, R]) len() int { return t.tree.Len() }
 
 // get returns the row, or nil.
-func (t rows[K, R]) get(key K) *R {
-	prefix := t.order.prefix(key)
-	for n := t.root; n != nil; {
-		i, found := n.find(t.order, prefix, key)
-		switch {
-		case found:
-			return n.rows[i]
-		case n.children == nil || i == 0:
-			return nil
-		}
-		n = n.children[i-1]
-	}
-	return nil
+func (t rows[K, R]) get(key K) (row *R) {
+	t.order.find(key, func(it item[R]) {
+		found, _ := t.tree.Get(it)
+		row = found.row
+	})
+	return row
 }
 
 // put stores the row under its key, or deletes what is there if row is nil.
 func (t *rows[K, R]) put(tx *owner, key K, row *R) {
-	prefix := t.order.prefix(key)
-	switch {
-	case row != nil:
-		if t.root == nil {
-			t.root = &node[K, R]{owner: tx}
-		}
-		root, right, added := t.root.set(tx, t.order, prefix, key, row)
-		if t.root = root; right != nil {
-			b := &branch[K, R]{node: node[K, R]{owner: tx, count: 2}}
-			b.children = &b.of
-			b.place(0, root)
-			b.place(1, right)
-			t.root = &b.node
-		}
-		if added {
-			t.count++
-		}
-	case t.get(key) != nil:
-		t.count--
-		t.root = t.root.delete(tx, t.order, prefix, key)
-		for t.root != nil && t.root.count == 1 && t.root.children != nil {
-			t.root = t.root.children[0]
-		}
+	if t.owner != tx {
+		t.tree, t.owner = t.tree.copied(), tx
+	}
+	if row == nil {
+		t.order.find(key, func(it item[R]) { t.tree.Delete(it) })
+	} else {
+		t.tree.Set(item[R]{t.order.prefix(key), row})
 	}
 }
 
 // all iterates over the rows in the order of their keys.
 func (t rows[K, R]) all() iter.Seq[*R] {
 	return func(yield func(*R) bool) {
-		if t.root != nil {
-			t.root.all(yield)
-		}
+		t.tree.Scan(func(it item[R]) bool { return yield(it.row) })
 	}
-}
-
-func (n *node[K, R]) all(yield func(*R) bool) bool {
-	for i := range n.count {
-		if n.children == nil && !yield(n.rows[i]) || n.children != nil && !n.children[i].all(yield) {
-			return false
-		}
-	}
-	return true
-}
-
-// find returns the place of the first entry that is not before a key, and whether it has that key.
-func (n *node[K, R]) find(o *order[K, R], prefix uint64, key K) (i int, found bool) {
-	for i < n.count && n.prefixes[i] < prefix {
-		i++
-	}
-	for ; i < n.count && n.prefixes[i] == prefix; i++ {
-		if c := o.compare(o.key(n.rows[i]), key); c >= 0 {
-			return i, c == 0
-		}
-	}
-	return i, false
-}
-
-// own returns the node, or a copy of it, for a transaction to write to.
-func (n *node[K, R]) own(tx *owner) *node[K, R] {
-	if n.owner == tx {
-		return n
-	}
-	return n.copy(tx)
-}
-
-func (n *node[K, R]) copy(tx *owner) *node[K, R] {
-	if n.children == nil {
-		leaf := *n
-		leaf.owner = tx
-		return &leaf
-	}
-	b := &branch[K, R]{*n, *n.children}
-	b.owner, b.children = tx, &b.of
-	return &b.node
-}
-
-// set stores a row below a node. It returns what takes the node's place: a second one, too, if
-// there was no room.
-func (n *node[K, R]) set(tx *owner, o *order[K, R], prefix uint64, key K, row *R) (now, right *node[K, R], added bool) {
-	n = n.own(tx)
-	i, found := n.find(o, prefix, key)
-	if n.children == nil {
-		if found {
-			n.rows[i] = row
-			return n, nil, false
-		}
-		return n, n.insert(tx, i, prefix, row, nil), true
-	}
-	if !found && i > 0 {
-		i--
-	}
-	child, split, added := n.children[i].set(tx, o, prefix, key, row)
-	n.place(i, child)
-	if split != nil {
-		right = n.insert(tx, i+1, split.prefixes[0], split.rows[0], split)
-	}
-	return n, right, added
-}
-
-// place makes a node the child i of a branch.
-func (n *node[K, R]) place(i int, child *node[K, R]) {
-	n.prefixes[i], n.rows[i], n.children[i] = child.prefixes[0], child.rows[0], child
-}
-
-// insert makes an entry i. If there is no room it first moves half of the entries to a second node, which it
-// returns.
-func (n *node[K, R]) insert(tx *owner, i int, prefix uint64, row *R, child *node[K, R]) (right *node[K, R]) {
-	if n.count == width {
-		right = n.copy(tx)
-		right.cut(0, width/2)
-		n.cut(width/2, width)
-		if i > n.count {
-			right.insert(tx, i-n.count, prefix, row, child)
-			return right
-		}
-	}
-	copy(n.prefixes[i+1:], n.prefixes[i:])
-	copy(n.rows[i+1:], n.rows[i:])
-	n.prefixes[i], n.rows[i] = prefix, row
-	if child != nil {
-		copy(n.children[i+1:], n.children[i:])
-		n.children[i] = child
-	}
-	n.count++
-	return right
-}
-
-// cut drops the entries from i on and before j.
-func (n *node[K, R]) cut(i, j int) {
-	copy(n.prefixes[i:], n.prefixes[j:n.count])
-	copy(n.rows[i:], n.rows[j:n.count])
-	count := n.count - (j - i)
-	clear(n.rows[count:])
-	if n.children != nil {
-		copy(n.children[i:], n.children[j:n.count])
-		clear(n.children[count:])
-	}
-	n.count = count
-}
-
-// delete deletes a row that is there. It returns what takes the node's place; nil if that is empty.
-// Nodes that have few entries stay: most of what is deleted makes room for the like.
-func (n *node[K, R]) delete(tx *owner, o *order[K, R], prefix uint64, key K) *node[K, R] {
-	n = n.own(tx)
-	i, found := n.find(o, prefix, key)
-	if n.children != nil {
-		if !found {
-			i--
-		}
-		if child := n.children[i].delete(tx, o, prefix, key); child != nil {
-			n.place(i, child)
-			return n
-		}
-	}
-	if n.cut(i, i+1); n.count == 0 {
-		return nil
-	}
-	return n
 }

@@ -44,7 +44,7 @@ var layers = []layer{
 	},
 	{
 		part: "cluster/state", own: []string{"broker", "cluster/rpc"},
-		modules: []string{"github.com/hashicorp/go-msgpack/v2"},
+		modules: []string{"github.com/hashicorp/go-msgpack/v2", "github.com/tidwall/btree"},
 		reason:  "the store holds what Raft agreed on; it neither schedules nor talks",
 	},
 	{
