@@ -174,7 +174,7 @@ func TestCallsThatAreRefused(t *testing.T) {
 // TestOperatorsAndNodes: what operators' calls write, in the log and on the node.
 func TestOperatorsAndNodes(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := drainRig(t)
+		r := drainRig(t, 3)
 		const node = "node-00001"
 		events := func() string {
 			var all []string

@@ -42,7 +42,7 @@ func TestAClockThatIsAhead(t *testing.T) {
 // TestADrainEndsByTheClock that is right when it ends, not by the one that was wrong when it began.
 func TestADrainEndsByTheClock(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := drainRig(t)
+		r := drainRig(t, 1) // an hour of several takes ten times as long
 		node := "node-00001"
 		r.c.StepClock(r.c.Leader(), time.Hour)
 		r.ok(nil, r.c.DrainNode(t.Context(), node, &rpc.DrainStrategy{Deadline: 5 * time.Minute, IgnoreSystemJobs: true}, false))

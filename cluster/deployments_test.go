@@ -10,8 +10,8 @@ import (
 )
 
 // deployedRig is a rig with a service of six that is replaced two at a time, deployed.
-func deployedRig(t *testing.T) *rig {
-	r := newRig(t, 4, Config{Seed: 1})
+func deployedRig(t *testing.T, servers int) *rig {
+	r := newRig(t, 4, Config{Seed: 1, Servers: servers})
 	r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 6, 2)))
 	time.Sleep(time.Second)
 	r.report("svc", true)
@@ -36,7 +36,7 @@ func (r *rig) update() {
 // before is healthy, and every step costs the entries it costs in Nomad.
 func TestRollingUpdateProceeds(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := deployedRig(t)
+		r := deployedRig(t, 3)
 		r.update()
 		r.want("new version", r.entries(), "1 ApplyPlanResultsRequestType\n1 EvalUpdateRequestType\n1 JobRegisterRequestType\n")
 		if _, err := r.c.ScaleJob(t.Context(), "", "svc", "", 7); err == nil {
@@ -70,7 +70,7 @@ func TestRollingUpdateProceeds(t *testing.T) {
 // finds nothing to do.
 func TestDeploymentWithoutProgressFails(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := deployedRig(t)
+		r := deployedRig(t, 3)
 		r.update()
 		r.entries()
 		time.Sleep(rpc.DefaultProgressDeadline)
@@ -88,7 +88,7 @@ func TestDeploymentWithoutProgressFails(t *testing.T) {
 // it asks for a replacement, and the update goes on with that.
 func TestUnhealthyAllocationIsReplaced(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := deployedRig(t)
+		r := deployedRig(t, 3)
 		r.update()
 		for _, a := range r.live("svc") {
 			if a.JobVersion == 1 && a.Name == "svc.tg[0]" {
@@ -107,7 +107,7 @@ func TestUnhealthyAllocationIsReplaced(t *testing.T) {
 // saw.
 func TestDeploymentSurvivesFailover(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := deployedRig(t)
+		r := deployedRig(t, 3)
 		r.update()
 		r.report("svc", true)
 		// The old leader has no time to make its evaluation.
@@ -125,7 +125,7 @@ func TestDeploymentSurvivesFailover(t *testing.T) {
 // before something else makes an evaluation of the job. So it is in Nomad.
 func TestFailedAfterHealthy(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := deployedRig(t)
+		r := deployedRig(t, 1) // an hour of several takes ten times as long
 		r.update()
 		r.report("svc", true)
 		time.Sleep(2 * time.Second)

@@ -10,8 +10,8 @@ import (
 )
 
 // drainRig is a rig of four nodes with a service of eight and a system job, all running.
-func drainRig(t *testing.T) *rig {
-	r := newRig(t, 4, Config{Seed: 1})
+func drainRig(t *testing.T, servers int) *rig {
+	r := newRig(t, 4, Config{Seed: 1, Servers: servers})
 	r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 8, 0)))
 	r.ok(r.c.RegisterJob(t.Context(), systemJob("sys")))
 	time.Sleep(time.Second)
@@ -35,7 +35,7 @@ func (r *rig) on(node, jobType string) int {
 // replacement of the one before runs; then the system job stops, and the drain ends.
 func TestDrainNode(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := drainRig(t)
+		r := drainRig(t, 3)
 		node := "node-00001"
 		left := r.on(node, rpc.JobTypeService)
 		if left < 2 {
@@ -69,7 +69,7 @@ func TestDrainNode(t *testing.T) {
 // TestDrainDeadline: at the deadline all that is left is moved at once.
 func TestDrainDeadline(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := drainRig(t)
+		r := drainRig(t, 3)
 		node := "node-00001"
 		left := r.on(node, rpc.JobTypeService)
 		r.ok(nil, r.c.DrainNode(t.Context(), node, &rpc.DrainStrategy{Deadline: 5 * time.Minute, IgnoreSystemJobs: true}, false))
@@ -91,7 +91,7 @@ func TestDrainDeadline(t *testing.T) {
 // looking at the deadline of another.
 func TestDrainsWithAndWithoutDeadline(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := drainRig(t)
+		r := drainRig(t, 3)
 		r.ok(nil, r.c.DrainNode(t.Context(), "node-00001", &rpc.DrainStrategy{Deadline: 5 * time.Minute}, false))
 		for _, node := range []string{"node-00000", "node-00002"} {
 			r.ok(nil, r.c.DrainNode(t.Context(), node, &rpc.DrainStrategy{}, false))
@@ -109,7 +109,7 @@ func TestDrainsWithAndWithoutDeadline(t *testing.T) {
 // TestDrainSurvivesFailover: the next leader goes on with it.
 func TestDrainSurvivesFailover(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := drainRig(t)
+		r := drainRig(t, 3)
 		r.ok(nil, r.c.DrainNode(t.Context(), "node-00001", &rpc.DrainStrategy{Deadline: -1}, false))
 		r.fails = allTypes
 		r.ok(nil, r.c.StopServer(r.c.Leader()))
@@ -161,7 +161,7 @@ func TestEndOfADrainWakes(t *testing.T) {
 // evaluations as becoming ready does.
 func TestEligibility(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := drainRig(t)
+		r := drainRig(t, 3)
 		const node = "node-00002"
 		r.ok(nil, r.c.SetEligibility(t.Context(), node, false))
 		time.Sleep(time.Second)

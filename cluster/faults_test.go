@@ -164,7 +164,7 @@ func TestIdentitiesExpire(t *testing.T) {
 // has it. Found by simctl soak, seed 771056.
 func TestFailWithAnExpiredIdentity(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := newRig(t, 1, Config{Seed: 1, IdentityTTL: time.Hour})
+		r := newRig(t, 1, Config{Seed: 1, Servers: 1, IdentityTTL: time.Hour})
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 1, 0)))
 		time.Sleep(time.Second)
 		r.report("svc", false)

@@ -200,7 +200,7 @@ func TestNothingIsSigned(t *testing.T) {
 		minutes     int
 		down, ready float64 // nodes, in the phase after the outage
 	}{{45, 0, 10}, {55, 10, 10}, {65, 10, 0}} {
-		spec := Spec{Scenario: "identity-expiry", Broker: "shedding", Seed: 1, Vars: map[string]any{"nodes": 10, "service_jobs": 2, "outage_minutes": c.minutes}}
+		spec := Spec{Scenario: "identity-expiry", Broker: "shedding", Seed: 1, Vars: map[string]any{"nodes": 10, "servers": 1, "service_jobs": 2, "outage_minutes": c.minutes}}
 		res := runOne(t, spec, nil)
 		wantSound(t, res, judge.InvariantNonePending)
 		p := res.Phase("signed")

@@ -13,7 +13,7 @@ import (
 )
 
 func TestRunAllRepeats(t *testing.T) {
-	// Five times each, two at a time, while this process keeps a processor busy.
+	// Three times each, two at a time, while this process keeps a processor busy.
 	stop := atomic.Bool{}
 	idle := make(chan struct{})
 	go func() {
@@ -27,7 +27,7 @@ func TestRunAllRepeats(t *testing.T) {
 	for i := range specs {
 		specs[i].Seed = int64(i)
 	}
-	const repeats = 5
+	const repeats = 3
 	var all []Spec
 	for range repeats {
 		all = append(all, specs...)

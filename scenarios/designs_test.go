@@ -64,30 +64,34 @@ func TestDesigns(t *testing.T) {
 		// next leader restores what was not written. TestReaperThatFails has it, in the leader's package.
 	}
 	tried := []string{"reap-keeps-failed"}
+	var specs []Spec
+	var like [][2]int // the places of each row's Specs: without the design, and with it
 	for _, tt := range rows {
 		_, found := designs.Split("shedding+" + tt.design)
 		tried = append(tried, found[0].Stem())
-		t.Run(tt.design, func(t *testing.T) {
-			var got [2]float64
-			for i, broker := range []string{tt.broker, tt.broker + "+" + tt.design} {
-				spec := Spec{Scenario: tt.scenario}
-				if tt.scenario == "" {
-					var err error
-					spec, err = FromFile("testdata/skipped.hcl")
-					must(t, err)
-				}
-				spec.Broker, spec.Seed = broker, 1
-				for name, value := range tt.vars {
-					spec.Set(name, value)
-				}
-				results, err := RunAll(t.Context(), []Spec{spec}, nil)
+		var at [2]int
+		for i, broker := range []string{tt.broker, tt.broker + "+" + tt.design} {
+			spec := Spec{Scenario: tt.scenario}
+			if tt.scenario == "" {
+				var err error
+				spec, err = FromFile("testdata/skipped.hcl")
 				must(t, err)
-				got[i] = tt.less(results[0])
 			}
-			if got[1] >= got[0] {
-				t.Errorf("with the design %v, without %v", got[1], got[0])
+			spec.Broker, spec.Seed = broker, 1
+			for name, value := range tt.vars {
+				spec.Set(name, value)
 			}
-		})
+			specs, at[i] = placed(specs, spec)
+		}
+		like = append(like, at)
+	}
+	results, err := RunAll(t.Context(), specs, nil)
+	must(t, err)
+	for i, tt := range rows {
+		without, with := tt.less(results[like[i][0]]), tt.less(results[like[i][1]])
+		if with >= without {
+			t.Errorf("%s: with the design %v, without %v", tt.design, with, without)
+		}
 	}
 	for _, d := range designs.All() {
 		if !slices.Contains(tried, d.Word) {

@@ -7,7 +7,9 @@ package scenarios
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -96,6 +98,15 @@ func scenarioOf(s Spec) (*run.Scenario, error) {
 	}
 	sc := c.scenario
 	return &sc, nil
+}
+
+// placed returns the place of a Spec among others, with it at the end if none is like it. Equal
+// Specs share a run.
+func placed(specs []Spec, s Spec) ([]Spec, int) {
+	if at := slices.IndexFunc(specs, func(other Spec) bool { return reflect.DeepEqual(other, s) }); at >= 0 {
+		return specs, at
+	}
+	return append(specs, s), len(specs)
 }
 
 // compileErr is what is wrong with a Spec.

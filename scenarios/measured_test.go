@@ -10,8 +10,6 @@ import (
 	"math"
 	"os"
 	"path"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -139,10 +137,8 @@ func TestAgreement(t *testing.T) {
 	var like []int // the place of each run's Spec: repeats have one
 	for _, run := range runs {
 		r, spec := realRun(t, dir+run.file+".json", Spec{Cost: dir + path.Dir(run.file) + "/machine.hcl"})
-		at := slices.IndexFunc(specs, func(s Spec) bool { return reflect.DeepEqual(s, spec) })
-		if at < 0 {
-			at, specs = len(specs), append(specs, spec)
-		}
+		var at int
+		specs, at = placed(specs, spec)
 		real, like = append(real, r), append(like, at)
 	}
 	t.Logf("%d runs, %d specs", len(runs), len(specs))

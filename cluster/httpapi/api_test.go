@@ -33,9 +33,11 @@ type served struct {
 	api     *api.Client
 }
 
-// serve starts a cluster of one server with some clients, and its API.
+// serve starts a cluster of one server with some clients, and its API. Tests that do so wait for
+// elections, and do it side by side.
 func serve(t *testing.T, nodes int, change func(*httpapi.Options)) *served {
 	t.Helper()
+	t.Parallel()
 	figures, err := telemetry.New()
 	if err != nil {
 		t.Fatal(err)

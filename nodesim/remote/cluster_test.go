@@ -115,6 +115,7 @@ func TestTheFleetOverTheNetwork(t *testing.T) {
 }
 
 func overTheNetwork(t *testing.T, secure bool) {
+	t.Parallel()
 	var serverTLS, clientTLS *tls.Config
 	if secure {
 		serverTLS, clientTLS = certificates(t)

@@ -3,6 +3,7 @@ package figure
 import (
 	"bytes"
 	"fmt"
+	"image/png"
 	"io"
 	"path/filepath"
 	"slices"
@@ -61,8 +62,8 @@ func (f Figure) Encode(w io.Writer, format string) error {
 	}
 	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
 	f.Draw(draw.New(c))
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
-	return err
+	// The default level takes half as long again, and saves 4%.
+	return (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(w, c.Image())
 }
 
 // withFallbackFonts names further fonts of the same widths, since most machines lack the one

@@ -144,6 +144,7 @@ func TestTake(t *testing.T) { take(t, false) }
 func TestTakeWithAGap(t *testing.T) { take(t, true) }
 
 func take(t *testing.T, gap bool) {
+	t.Parallel()
 	events := &httpapi.Events{}
 	c, err := cluster.Start(t.Context(), cluster.Config{
 		Servers: 1, NumSchedulers: 2, Policy: broker.Shedding(), Follow: events.Follow,

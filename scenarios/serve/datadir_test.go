@@ -15,6 +15,7 @@ import (
 // TestDataDir: what was acknowledged is there when a cluster is served again, down to the
 // definition of the job, its evaluations and allocations, the nodes and a paused broker.
 func TestDataDir(t *testing.T) {
+	t.Parallel()
 	o := options()
 	o.DataDir, o.Nodes, o.RPCAddr = filepath.Join(t.TempDir(), "new", "dir"), 3, ""
 	client := func(where Where) *api.Client {

@@ -52,6 +52,7 @@ func (s sending) until(what string, holds func(Status) bool) {
 // TestEvents: faults begin and end while a cluster is served, by themselves and by heal, and so do
 // the requests of users and what clients do.
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	o := options()
 	o.RPCAddr, o.Nodes, o.TimeScale = "", 3, 0.5
 	where := start(t, o)

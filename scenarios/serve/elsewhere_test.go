@@ -75,6 +75,7 @@ func reached(t *testing.T) (at scenarios.Elsewhere, dir string, real scenarios.R
 // TestRunElsewhere: a scenario runs in a cluster of another process over its HTTP API and its RPC, and a run that the
 // cluster cannot be told is refused before.
 func TestRunElsewhere(t *testing.T) {
+	t.Parallel()
 	at, dir, real := reached(t)
 	for what, c := range map[string]struct {
 		run  *scenarios.Compiled
@@ -122,6 +123,7 @@ func TestRunElsewhere(t *testing.T) {
 
 // TestResultBesideWhatIsLeft: a run that cannot leave the cluster as it was has a Result all the same.
 func TestResultBesideWhatIsLeft(t *testing.T) {
+	t.Parallel()
 	_, dir, real := reached(t)
 	spoil := func(scenarios.Progress) {
 		memos, err := filepath.Glob(filepath.Join(dir, "elsewhere-*.json"))
@@ -142,6 +144,7 @@ func TestResultBesideWhatIsLeft(t *testing.T) {
 // TestDeleteElsewhere: evaluations are deleted by ID and by filter while the broker is paused, and are counted all the same. What a filter
 // cannot say, and what would be of others, is refused.
 func TestDeleteElsewhere(t *testing.T) {
+	t.Parallel()
 	o := options()
 	o.Servers, o.Schedulers = 1, 3
 	where := start(t, o)

@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // limit bounds every wait of these tests, which run on the wall clock. It is far longer than
-// anything takes.
+// anything takes. The longest ones wait side by side.
 const limit = 2 * time.Minute
 
 func options() Options {

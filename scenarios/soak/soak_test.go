@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -19,10 +20,17 @@ import (
 	"github.com/simctl/simctl/scenarios/internal/behaviours"
 )
 
-func TestSchedulesAreScenarioFiles(t *testing.T) {
+// drawn returns the schedules of the seeds below 300, which many tests look at.
+var drawn = sync.OnceValue(func() (all []Schedule) {
 	for seed := range int64(300) {
-		s := NewSchedule(seed)
-		if again := NewSchedule(seed); again.Text() != s.Text() {
+		all = append(all, NewSchedule(seed))
+	}
+	return all
+})
+
+func TestSchedulesAreScenarioFiles(t *testing.T) {
+	for seed, s := range drawn() {
+		if again := NewSchedule(int64(seed)); again.Text() != s.Text() {
 			t.Fatalf("seed %d makes two schedules", seed)
 		}
 		if _, err := scenarios.Compile(s.Spec("legacy")); err != nil {
@@ -35,8 +43,8 @@ func TestSchedulesAreScenarioFiles(t *testing.T) {
 // stand for: then this hash changes, and the changelog says so.
 func TestSeedsStandForTheSameSchedules(t *testing.T) {
 	h := sha256.New()
-	for seed := range int64(300) {
-		fmt.Fprint(h, NewSchedule(seed).Text())
+	for _, s := range drawn() {
+		fmt.Fprint(h, s.Text())
 	}
 	if got, want := fmt.Sprintf("%.8x", h.Sum(nil)), "1bbb9d5bc85ed92f"; got != want {
 		t.Errorf("the schedules of 300 seeds have hash %s, want %s", got, want)
@@ -48,8 +56,7 @@ func TestSeedsStandForTheSameSchedules(t *testing.T) {
 func TestServersRestoreSnapshots(t *testing.T) {
 	const schedules = 100
 	down := 0
-	for seed := range int64(schedules) {
-		s := NewSchedule(seed)
+	for seed, s := range drawn()[:schedules] {
 		if !strings.Contains(s.Text(), "snapshot_interval") {
 			t.Errorf("seed %d takes no snapshots in time", seed)
 		}
@@ -69,8 +76,8 @@ func TestServersRestoreSnapshots(t *testing.T) {
 // of job and every setting that lets allocations outlive something comes up.
 func TestSchedulesKnowEveryWord(t *testing.T) {
 	var all strings.Builder
-	for seed := range int64(300) {
-		all.WriteString(NewSchedule(seed).Text())
+	for _, s := range drawn() {
+		all.WriteString(s.Text())
 	}
 	var words []string
 	for word := range actions.Keywords {
@@ -269,30 +276,37 @@ func TestKeptSchedules(t *testing.T) {
 		t.Fatalf("no kept schedules (%v, %v)", err, rerr)
 	}
 	for _, file := range slices.Concat(files, ofReleases) {
-		brokers := []string{"legacy", "shedding"}
-		if release := filepath.Base(filepath.Dir(file)); release != "kept" {
-			brokers = []string{release}
-		}
-		for _, thorough := range []bool{false, true} {
-			var specs []scenarios.Spec
-			for _, broker := range brokers {
-				spec, err := scenarios.FromFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				spec.Broker, spec.Thorough = broker, thorough
-				if _, err := fmt.Sscanf(filepath.Base(file), "seed-%d.hcl", &spec.Seed); err != nil {
-					t.Fatalf("%s is not named after its seed: %v", file, err)
-				}
-				specs = append(specs, spec)
-			}
-			found, err := examine(t.Context(), specs)
+		t.Run(file, func(t *testing.T) {
+			t.Parallel() // one of a schedule's runs ends long before the other
+			keptSchedule(t, file)
+		})
+	}
+}
+
+func keptSchedule(t *testing.T, file string) {
+	brokers := []string{"legacy", "shedding"}
+	if release := filepath.Base(filepath.Dir(file)); release != "kept" {
+		brokers = []string{release}
+	}
+	for _, thorough := range []bool{false, true} {
+		var specs []scenarios.Spec
+		for _, broker := range brokers {
+			spec, err := scenarios.FromFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, p := range found.Problems {
-				t.Errorf("%s, thorough %v: %s", file, thorough, p)
+			spec.Broker, spec.Thorough = broker, thorough
+			if _, err := fmt.Sscanf(filepath.Base(file), "seed-%d.hcl", &spec.Seed); err != nil {
+				t.Fatalf("%s is not named after its seed: %v", file, err)
 			}
+			specs = append(specs, spec)
+		}
+		found, err := examine(t.Context(), specs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range found.Problems {
+			t.Errorf("thorough %v: %s", thorough, p)
 		}
 	}
 }

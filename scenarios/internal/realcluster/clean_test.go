@@ -64,6 +64,7 @@ func newFakeServer(t *testing.T, rpc string) *fakeServer {
 // TestCleanWithoutAServer: a server that is gone for good keeps its schedulers, and nothing else: the jobs of the run go,
 // and the others' schedulers are as they were.
 func TestCleanWithoutAServer(t *testing.T) {
+	t.Parallel()
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Second) // how long it waits for the server
 	defer stop()
 	here, gone := newFakeServer(t, "10.0.0.1:4647"), newFakeServer(t, "10.0.0.2:4647")

@@ -22,9 +22,11 @@ const limit = 2 * time.Minute
 // schedulers are those that the cluster has.
 const schedulers = 3
 
-// served starts a cluster that speaks Nomad's protocols, and returns how to reach it.
+// served starts a cluster that speaks Nomad's protocols, and returns how to reach it. Tests that
+// do so wait for it, and do it side by side.
 func served(t *testing.T) realcluster.Config {
 	t.Helper()
+	t.Parallel()
 	ctx, stop := context.WithCancel(context.Background())
 	ready, ended := make(chan serve.Where, 1), make(chan error, 1)
 	o := serve.Options{
