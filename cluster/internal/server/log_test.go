@@ -87,7 +87,7 @@ func TestSnapshotsThatBreak(t *testing.T) {
 		}
 	}
 	noTimes := &sink{room: 1 << 20}
-	if err := (&machineSnapshot{s.Snapshot(), fsm.NewTimeTable(time.Minute)}).Persist(noTimes); err != nil {
+	if err := (&machineSnapshot{s, s.Snapshot(), fsm.NewTimeTable(time.Minute)}).Persist(noTimes); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Restore(io.NopCloser(&badSector{noTimes, bad})); !errors.Is(err, bad) {
