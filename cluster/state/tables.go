@@ -55,7 +55,7 @@ type nodeRow struct {
 	LastDrain        *LastDrain // nil if there was none
 }
 
-// nodeID returns the ID of a row, which is nil where a probe has none yet.
+// nodeID returns where a row has its ID. A new probe has no node yet.
 func nodeID(r *nodeRow) *string {
 	if r.Node == nil {
 		r.Node = new(rpc.Node)
