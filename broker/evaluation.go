@@ -1,6 +1,9 @@
 package broker
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Evaluation statuses (nomad/structs/structs.go, EvalStatus*).
 const (
@@ -83,6 +86,9 @@ type Evaluation struct {
 
 // Job returns the key by which the broker serialises the evaluation.
 func (e *Evaluation) Job() JobID { return JobID{Namespace: e.Namespace, ID: e.JobID} }
+
+// ByID compares evaluations by ID, for sorting and searching.
+func ByID(a, b *Evaluation) int { return strings.Compare(a.ID, b.ID) }
 
 // Copy returns a shallow copy; the maps are shared and must not be written to.
 func (e *Evaluation) Copy() *Evaluation {

@@ -83,6 +83,12 @@ func recount(t interface {
 		}
 	}
 	equal("evaluations by status", s.EvalsByStatusCount(), evals)
+	for _, index := range []uint64{s.Index() / 2, s.Index()} {
+		ended := s.evalsWhere(func(e *broker.Evaluation) bool { return e.Terminal() && e.ModifyIndex <= index })
+		if got := s.EvalsEnded(index); !slices.Equal(got, ended) {
+			t.Fatalf("at index %d, evaluations that ended up to %d: %v, counted %v", s.Index(), index, got, ended)
+		}
+	}
 	live, terminal := 0, 0
 	for a := range s.Allocs() {
 		j := of(broker.JobID{Namespace: a.Namespace, ID: a.JobID})

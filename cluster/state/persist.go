@@ -188,6 +188,7 @@ func (t *tables) restore(dec *codec.Decoder, h *persistHeader, in *interner) err
 	tx := new(owner)
 	var nodes []*rpc.Node
 	var jobs []*rpc.Job // whose definitions are to come
+	var ended []*broker.Evaluation
 	perJob := map[broker.JobID][]*rpc.Allocation{}
 	on := func(nodeID string) *NodeAllocs {
 		row := t.nodeAllocs.get(nodeID)
@@ -215,6 +216,9 @@ func (t *tables) restore(dec *codec.Decoder, h *persistHeader, in *interner) err
 		restoreRows(dec, "evals", h.Evals, func(e *broker.Evaluation) {
 			in.eval(e)
 			t.evals.put(tx, e.ID, e)
+			if e.Terminal() {
+				ended = append(ended, e)
+			}
 		}),
 		restoreRows(dec, "allocs", h.Allocs, func(a *rpc.Allocation) {
 			in.alloc(a)
@@ -233,6 +237,7 @@ func (t *tables) restore(dec *codec.Decoder, h *persistHeader, in *interner) err
 		}),
 	)
 	t.nodeLog = restoredLog(nodes, func(n *rpc.Node) uint64 { return n.ModifyIndex })
+	t.endLog = restoredLog(ended, func(e *broker.Evaluation) uint64 { return e.ModifyIndex })
 	return err
 }
 

@@ -155,6 +155,14 @@ func (s *Snapshot) Evals() iter.Seq[*broker.Evaluation] {
 	return s.evals.all()
 }
 
+// EvalsEnded returns the evaluations that are terminal and have not changed after an index, in the
+// order of their IDs. It does not look at the others.
+func (s *Snapshot) EvalsEnded(index uint64) []*broker.Evaluation {
+	found := s.endLog.through(index, s.isEval)
+	slices.SortFunc(found, broker.ByID)
+	return found
+}
+
 // EvalByID returns the evaluation, or nil.
 func (s *Snapshot) EvalByID(id string) *broker.Evaluation { return s.evals.get(id) }
 

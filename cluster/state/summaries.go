@@ -190,6 +190,17 @@ func (l changeLog[R]) since(index uint64, current func(*R) bool) []*R {
 	return found
 }
 
+// through returns the rows that have not changed after index, in any order.
+func (l changeLog[R]) through(index uint64, current func(*R) bool) []*R {
+	var found []*R
+	for c := l.last; c != nil; c = c.before {
+		if c.index <= index {
+			found = append(found, c.rows...)
+		}
+	}
+	return slices.DeleteFunc(found, func(r *R) bool { return !current(r) })
+}
+
 // entriesSince iterates over the entries after index, the latest first. Of a row that has
 // changed several times there may be several.
 func (l changeLog[R]) entriesSince(index uint64) iter.Seq[*R] {

@@ -27,6 +27,8 @@ type tables struct {
 	jobsOfType rows[string, jobsOfType]
 	// nodeLog finds the nodes that changed since an index.
 	nodeLog changeLog[rpc.Node]
+	// endLog finds the evaluations that ended before an index.
+	endLog changeLog[broker.Evaluation]
 }
 
 func emptyTables() tables {
@@ -100,6 +102,8 @@ func (t *tables) isNode(n *rpc.Node) bool {
 	row := t.nodes.get(n.ID)
 	return row != nil && row.Node == n
 }
+
+func (t *tables) isEval(e *broker.Evaluation) bool { return t.evals.get(e.ID) == e }
 
 func (t *tables) isAlloc(a *rpc.Allocation) bool { return t.allocs.get(a.ID) == a }
 

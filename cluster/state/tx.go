@@ -24,8 +24,9 @@ type Tx struct {
 	ownEvals bool
 
 	changedJobs  map[broker.JobID]*jobSummary
-	changedNodes []*rpc.Node // some more than once
-	wake         []string    // IDs of nodes that changed, or whose allocations did, some more than once
+	changedNodes []*rpc.Node          // some more than once
+	ended        []*broker.Evaluation // some more than once
+	wake         []string             // IDs of nodes that changed, or whose allocations did, some more than once
 
 	changes *Changes // nil: they are not recorded
 }
@@ -62,6 +63,10 @@ func (tx *Tx) finish() {
 		changed := latest(tx.changedNodes, tx.isNode, func(a, b *rpc.Node) int { return strings.Compare(a.ID, b.ID) })
 		tx.nodeLog.add(tx.index, changed, tx.nodes.len(), tx.isNode)
 	}
+	if len(tx.ended) > 0 {
+		over := tx.counts.Evals - tx.EvalCount(broker.StatusPending) - tx.EvalCount(broker.StatusBlocked)
+		tx.endLog.add(tx.index, latest(tx.ended, tx.isEval, broker.ByID), over, tx.isEval)
+	}
 	slices.Sort(tx.wake)
 	tx.wake = slices.Clip(slices.Compact(tx.wake))
 }
@@ -83,6 +88,9 @@ func (tx *Tx) putEval(old, now *broker.Evaluation) {
 	tx.strings.eval(now)
 	recorded(tx, func(c *Changes) *[]*broker.Evaluation { return &c.Evals }, old, now)
 	tx.evals.put(tx.owner, now.ID, now)
+	if now.Terminal() {
+		tx.ended = append(tx.ended, now)
+	}
 	s := tx.evalChanged(old, now)
 	s.Evals.MaxModifyIndex = max(s.Evals.MaxModifyIndex, now.ModifyIndex)
 }

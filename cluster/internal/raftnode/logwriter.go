@@ -29,6 +29,7 @@ type logWriter struct {
 
 	mu      sync.Mutex
 	waiting []*pendingEntry
+	sorted  int // so many of these, from the first, are in their order
 	closed  bool
 	wake    chan struct{}
 	stop    chan struct{}
@@ -92,7 +93,7 @@ func (w *logWriter) halt() {
 	for _, e := range w.waiting {
 		close(e.handed)
 	}
-	w.waiting = nil
+	w.waiting, w.sorted = nil, 0
 }
 
 // wait returns when a writer that was halted is gone.
@@ -110,16 +111,15 @@ func (w *logWriter) halted() bool {
 func (w *logWriter) take(now time.Time) (batch []*pendingEntry, some bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := 0
-	for n < len(w.waiting) && w.waiting[n].at.Before(now) {
-		n++
+	early := w.sorted
+	for early < len(w.waiting) && w.waiting[early].at.Before(now) {
+		early++
 	}
-	slices.SortStableFunc(w.waiting[:n], func(a, b *pendingEntry) int {
+	slices.SortStableFunc(w.waiting[w.sorted:early], func(a, b *pendingEntry) int {
 		return cmp.Or(a.at.Compare(b.at), bytes.Compare(a.data, b.data))
 	})
-	some, n = len(w.waiting) > 0, min(n, maxGroup)
-	batch = slices.Clone(w.waiting[:n])
-	w.waiting = slices.Delete(w.waiting, 0, n)
+	some, n := len(w.waiting) > 0, min(early, maxGroup)
+	batch, w.waiting, w.sorted = w.waiting[:n:n], w.waiting[n:], early-n
 	return batch, some
 }
 

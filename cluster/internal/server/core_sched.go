@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -125,7 +124,11 @@ func (c *coreRun) evalGC() error {
 		return nil // nothing is that old
 	}
 	var evals, allocs []string
-	for e := range c.evals() {
+	ended := c.snap.EvalsEnded(limit)
+	if c.worker.srv.cfg.Design.WorkQueue {
+		ended = c.madeUp()
+	}
+	for _, e := range ended {
 		over, gone := c.evalOver(e, limit, false)
 		if over {
 			evals = append(evals, e.ID)
@@ -225,6 +228,9 @@ func (c *coreRun) jobGC() error {
 			ended[broker.JobID{Namespace: job.Namespace, ID: job.ID}] = job
 		}
 	}
+	if len(ended) == 0 {
+		return nil
+	}
 	evals, allocs := map[broker.JobID][]string{}, map[broker.JobID][]string{}
 	for e := range c.evals() {
 		if ended[e.Job()] == nil {
@@ -310,18 +316,23 @@ func (c *coreRun) askWhatIsOpen() error {
 	return nil
 }
 
-// evals returns the evaluations of the state. Where none is written it makes up those that would
-// have gone with the allocations that they placed.
+// evals returns the evaluations of the state.
 func (c *coreRun) evals() iter.Seq[*broker.Evaluation] {
-	if !c.worker.srv.cfg.Design.WorkQueue {
-		return c.snap.Evals()
+	if c.worker.srv.cfg.Design.WorkQueue {
+		return slices.Values(c.madeUp())
 	}
+	return c.snap.Evals()
+}
+
+// madeUp returns what stands for evaluations where none is written: those that would have gone with
+// the allocations that they placed.
+func (c *coreRun) madeUp() []*broker.Evaluation {
 	c.index()
 	made := make([]*broker.Evaluation, 0, len(c.allocs))
 	for id, allocs := range c.allocs {
 		a := allocs[0]
 		made = append(made, &broker.Evaluation{ID: id, Namespace: a.Namespace, JobID: a.JobID, Type: a.JobType, Status: broker.StatusComplete})
 	}
-	slices.SortFunc(made, func(a, b *broker.Evaluation) int { return strings.Compare(a.ID, b.ID) })
-	return slices.Values(made)
+	slices.SortFunc(made, broker.ByID)
+	return made
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -66,7 +65,7 @@ func mergeEvals(all *fsm.EvalUpdateRequest, one fsm.EvalUpdateRequest) {
 
 // writeGathered writes a batch of updates as one entry.
 func (s *Server) writeGathered(req fsm.EvalUpdateRequest) (uint64, error) {
-	slices.SortFunc(req.Evals, func(a, b *broker.Evaluation) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(req.Evals, broker.ByID)
 	for range req.Evals[1:] {
 		s.Because(fsm.EvalJoined)
 	}
