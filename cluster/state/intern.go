@@ -1,6 +1,8 @@
 package state
 
 import (
+	"strings"
+
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 )
@@ -17,6 +19,25 @@ type interner struct {
 	strings map[string]string
 	// queued holds maps with one entry, which nearly all QueuedAllocations have.
 	queued map[queuedGroup]map[string]int
+	// evalIDs and allocIDs have the IDs of the latest rows.
+	evalIDs, allocIDs idBlock
+	placedBy          string // EvalID of the latest allocation
+}
+
+// idBlock keeps texts that are made one after the other in one piece of memory, which the garbage
+// collector looks at once. It is freed when all of them are gone.
+type idBlock struct{ last strings.Builder }
+
+const idBlockSize = 1 << 10
+
+func (b *idBlock) keep(id string) string {
+	if b.last.Cap()-b.last.Len() < len(id) {
+		b.last = strings.Builder{}
+		b.last.Grow(max(idBlockSize, len(id)))
+	}
+	b.last.WriteString(id)
+	all := b.last.String()
+	return all[len(all)-len(id):]
 }
 
 type queuedGroup struct {
@@ -64,12 +85,34 @@ func (in *interner) node(n *rpc.Node) {
 
 func (in *interner) job(j *rpc.Job) { in.intern(&j.Namespace, &j.ID, &j.Type) }
 
-func (in *interner) eval(e *broker.Evaluation) {
+// eval shares what it can of an evaluation that takes the place of old, which may be nil.
+func (in *interner) eval(old, e *broker.Evaluation) {
+	switch {
+	case in == nil:
+		return
+	case old != nil:
+		e.ID = old.ID
+	default:
+		e.ID = in.evalIDs.keep(e.ID)
+	}
 	in.intern(&e.Namespace, &e.JobID, &e.Type, &e.TriggeredBy, &e.NodeID, &e.Status)
 	e.QueuedAllocations = in.internQueued(e.QueuedAllocations)
 }
 
-func (in *interner) alloc(a *rpc.Allocation) {
+// alloc is eval for allocations. Those that a plan places have one EvalID.
+func (in *interner) alloc(old, a *rpc.Allocation) {
+	switch {
+	case in == nil:
+		return
+	case old != nil:
+		a.ID = old.ID
+	default:
+		a.ID = in.allocIDs.keep(a.ID)
+	}
+	if a.EvalID != in.placedBy {
+		in.placedBy = a.EvalID
+	}
+	a.EvalID = in.placedBy
 	in.intern(&a.Namespace, &a.JobID, &a.JobType, &a.TaskGroup, &a.Name, &a.NodeID,
 		&a.DesiredStatus, &a.DesiredDescription, &a.ClientStatus, &a.ClientDescription)
 }

@@ -214,14 +214,14 @@ func (t *tables) restore(dec *codec.Decoder, h *persistHeader, in *interner) err
 			jobs[0].Definition, jobs[0].SubmitTime, jobs = d.Text, d.SubmitTime, jobs[1:]
 		}),
 		restoreRows(dec, "evals", h.Evals, func(e *broker.Evaluation) {
-			in.eval(e)
+			in.eval(nil, e)
 			t.evals.put(tx, e.ID, e)
 			if e.Terminal() {
 				ended = append(ended, e)
 			}
 		}),
 		restoreRows(dec, "allocs", h.Allocs, func(a *rpc.Allocation) {
-			in.alloc(a)
+			in.alloc(nil, a)
 			row := on(a.NodeID)
 			row.replace(nil, a)
 			row.Index = max(row.Index, a.ModifyIndex)

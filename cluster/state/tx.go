@@ -85,7 +85,7 @@ func (tx *Tx) putNodeAllocs(nodeID string, row *NodeAllocs) {
 
 // putEval stores now in place of old, which is nil for a new evaluation.
 func (tx *Tx) putEval(old, now *broker.Evaluation) {
-	tx.strings.eval(now)
+	tx.strings.eval(old, now)
 	recorded(tx, func(c *Changes) *[]*broker.Evaluation { return &c.Evals }, old, now)
 	tx.evals.put(tx.owner, now.ID, now)
 	if now.Terminal() {
@@ -115,7 +115,7 @@ func (tx *Tx) evalChanged(old, now *broker.Evaluation) *jobSummary {
 
 // putAlloc stores now in place of old, which is nil for a new allocation and else on the same node.
 func (tx *Tx) putAlloc(old, now *rpc.Allocation) {
-	tx.strings.alloc(now)
+	tx.strings.alloc(old, now)
 	recorded(tx, func(c *Changes) *[]*rpc.Allocation { return &c.Allocs }, old, now)
 	tx.allocs.put(tx.owner, now.ID, now)
 	tx.updateDeploymentWithAlloc(old, now)
