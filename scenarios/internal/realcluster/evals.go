@@ -25,16 +25,18 @@ type evals struct {
 	created  uint64            // since the first look, or open then
 	canceled uint64            // that there are
 	first    uint64            // how many were over at the first look: the others end in the run
-	// As they were counted last: the log's index, how many there were, and the sum of what the
-	// broker held, what it had seen acked and what was canceled, which grows with every new one.
+	// As they were counted last: the log's index, how many were over, and what had been acked and canceled,
+	// which grows with every one that ends.
 	index uint64
-	total uint64
-	seen  float64
+	over  uint64
+	then  float64
 	rests uint64  // the log's index at the look before
 	told  float64 // what was acked and canceled at the look before
 	// stale says that there is another leader since: the new one's broker holds again what the old one
 	// had seen acked last, so that what is guessed would be too many.
 	stale bool
+	// retries says that evaluations are or were blocked, of which the broker holds those that are tried again.
+	retries bool
 	// Evaluations that were there and went: those that were over, by status, and others.
 	gone    map[string]uint64
 	dropped uint64
@@ -104,10 +106,10 @@ func (e *evals) take(client *api.Client, index uint64, acked float64) error {
 		}
 		went += e.gone[status]
 	}
-	e.byStatus, e.counted, e.index, e.total, e.canceled, e.again = byStatus, byStatus, index, total, byStatus[broker.StatusCanceled], false
-	// What is pending counts whether the broker holds it or not: it may be paused.
+	e.byStatus, e.counted, e.index, e.canceled, e.again = byStatus, byStatus, index, byStatus[broker.StatusCanceled], false
+	e.over = total - byStatus[broker.StatusPending] - byStatus[broker.StatusBlocked]
 	e.told, e.stale = acked+float64(e.canceled), false
-	e.seen = float64(byStatus[broker.StatusPending]) + e.told
+	e.then = e.told
 	e.created = max(total+went, e.first) - e.first
 	return nil
 }
@@ -140,21 +142,26 @@ func (e *evals) guess(client *api.Client, depth, acked float64, ask bool) error 
 		e.canceled = n
 	}
 	told := acked + float64(e.canceled)
-	total := uint64(max(float64(e.total)+depth+told-e.seen, 0))
-	guess := map[string]uint64{
-		broker.StatusPending: uint64(max(depth, 0)), broker.StatusCanceled: e.canceled,
-		broker.StatusFailed: e.byStatus[broker.StatusFailed], broker.StatusBlocked: e.byStatus[broker.StatusBlocked],
-	}
-	rest := uint64(0)
-	for _, n := range guess {
-		rest += n
-	}
-	guess[broker.StatusComplete] = max(total, rest) - rest
-	e.byStatus = guess
+	over := max(float64(e.over)+told-e.then, 0)
+	failed, blocked := e.byStatus[broker.StatusFailed], e.byStatus[broker.StatusBlocked]
 	// What the broker holds may be a second old: then it counts again what was acked since. What is over
 	// does not depend on it.
-	sure := max(float64(total)-max(told-e.told, 0), float64(total)-depth)
-	there := uint64(max(sure, 0)) + e.dropped
+	sure := over + max(depth-max(told-e.told, 0), 0)
+	if e.retries = e.retries || blocked > 0; e.retries {
+		// Or it holds again what was blocked, and what is over was.
+		if sure = over; ask {
+			var err error
+			if blocked, err = e.countOf(client, broker.StatusBlocked); err != nil {
+				return err
+			}
+			sure += float64(blocked)
+		}
+	}
+	e.byStatus = map[string]uint64{
+		broker.StatusPending: uint64(max(depth, 0)), broker.StatusCanceled: e.canceled, broker.StatusFailed: failed, broker.StatusBlocked: blocked,
+		broker.StatusComplete: max(uint64(over), e.canceled+failed) - e.canceled - failed,
+	}
+	there := uint64(sure) + e.dropped
 	for _, n := range e.gone {
 		there += n
 	}

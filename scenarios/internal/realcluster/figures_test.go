@@ -107,9 +107,10 @@ func TestEntriesBetween(t *testing.T) {
 	}
 }
 
-// TestCoreEvals: servers collect garbage every five minutes. The evaluations that tell them to are
-// acked, and are none of the run's. Those that are noticed late do not make counts go back.
-func TestCoreEvals(t *testing.T) {
+// TestAcks: servers collect garbage every five minutes. The evaluations that tell them to are
+// acked, and are none of the run's. Those that are noticed late do not make counts go back. One that
+// finds no room again is acked each time it has been tried, and is one.
+func TestAcks(t *testing.T) {
 	index, metrics := 10, ""
 	mux := http.NewServeMux()
 	answer := func(path string, v func() any) {
@@ -135,17 +136,17 @@ func TestCoreEvals(t *testing.T) {
 	leader.counts.begin()
 	c := &Cluster{servers: []*server{leader}, nodes: map[string]string{}}
 	for i, step := range []struct {
-		acks, core int
-		want       uint64
-	}{{0, 0, 0}, {12, 0, 12}, {20, 6, 14}, {20, 9, 14}, {30, 9, 21}} {
+		acks, core, reblocks int
+		created, processed   uint64
+	}{{}, {12, 0, 0, 12, 12}, {20, 6, 0, 14, 14}, {20, 9, 0, 14, 14}, {30, 9, 0, 21, 21}, {37, 9, 5, 23, 28}} {
 		index++ // the log grows
-		metrics = fmt.Sprintf("%s %d\n%s %d\n", metricAcks, step.acks, metricCore, step.core)
+		metrics = fmt.Sprintf("%s %d\n%s %d\n%s %d\n", metricAcks, step.acks, metricCore, step.core, metricReblocks, step.reblocks)
 		st := c.last
 		if err := c.look(&st, leader); err != nil {
 			t.Fatal(err)
 		}
-		if c.last = st; st.Counters.EvalsCreated != step.want || st.Counters.EvalsProcessed != step.want {
-			t.Errorf("look %d: %d created and %d processed, want %d", i+1, st.Counters.EvalsCreated, st.Counters.EvalsProcessed, step.want)
+		if c.last = st; st.Counters.EvalsCreated != step.created || st.Counters.EvalsProcessed != step.processed {
+			t.Errorf("look %d: %d created and %d processed, want %d and %d", i+1, st.Counters.EvalsCreated, st.Counters.EvalsProcessed, step.created, step.processed)
 		}
 	}
 }
@@ -262,21 +263,57 @@ func TestEvals(t *testing.T) {
 	}
 }
 
-// TestEvalsOpenAtTheFirstLook: evaluations that are pending when a run begins, such as those of a job that somebody has just
-// purged, are processed and canceled in it. So they count as created, too, and the three figures agree.
-func TestEvalsOpenAtTheFirstLook(t *testing.T) {
-	held := map[string]int{broker.StatusPending: 4, broker.StatusComplete: 3}
+// counting returns a client of servers that count the evaluations that they hold, by status.
+func counting(t *testing.T, held map[string]int) *api.Client {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Nomad-Index", "7")
 		w.Header().Set("X-Nomad-LastContact", "0")
 		status := strings.Trim(strings.TrimPrefix(r.FormValue("filter"), "Status == "), `"`)
 		_ = json.NewEncoder(w).Encode(map[string]int{"Count": held[status]})
 	}))
-	defer s.Close()
+	t.Cleanup(s.Close)
 	client, err := api.NewClient(&api.Config{Address: s.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return client
+}
+
+// TestBlockedEvals: evaluations that wait for room are new once, however often the broker holds them again, and
+// whether they end at the first try or the last.
+func TestBlockedEvals(t *testing.T) {
+	held := map[string]int{}
+	client := counting(t, held)
+	var e evals
+	for i, step := range []struct {
+		index             uint64
+		depth, acked      float64
+		blocked, complete int // there are
+		want              uint64
+	}{
+		{index: 10},
+		{index: 20, acked: 50, blocked: 50, complete: 50, want: 50},             // guessed: none is known to be blocked
+		{index: 20, acked: 50, blocked: 50, complete: 50, want: 100},            // counted
+		{index: 30, depth: 50, acked: 50, blocked: 50, complete: 50, want: 100}, // all are tried again,
+		{index: 40, depth: 20, acked: 80, blocked: 20, complete: 80, want: 100}, // and find room
+		{index: 50, acked: 120, blocked: 5, complete: 120, want: 125},           // new ones come
+		{index: 50, acked: 120, blocked: 5, complete: 120, want: 125},
+	} {
+		held[broker.StatusBlocked], held[broker.StatusComplete] = step.blocked, step.complete
+		if err := e.look(client, step.index, step.depth, step.acked); err != nil {
+			t.Fatal(err)
+		}
+		if e.created != step.want {
+			t.Errorf("look %d: %d created, want %d", i+1, e.created, step.want)
+		}
+	}
+}
+
+// TestEvalsOpenAtTheFirstLook: evaluations that are pending when a run begins, such as those of a job that somebody has just
+// purged, are processed and canceled in it. So they count as created, too, and the three figures agree.
+func TestEvalsOpenAtTheFirstLook(t *testing.T) {
+	held := map[string]int{broker.StatusPending: 4, broker.StatusComplete: 3}
+	client := counting(t, held)
 	var e evals
 	for i, step := range []struct {
 		index                       uint64
@@ -290,7 +327,7 @@ func TestEvalsOpenAtTheFirstLook(t *testing.T) {
 		{index: 30, acked: 20, complete: 23, canceled: 44, want: 64},                       // counted
 		{index: 40, depth: 5, acked: 20, pending: 5, complete: 23, canceled: 44, want: 69}, // guessed
 	} {
-		held = map[string]int{broker.StatusPending: step.pending, broker.StatusComplete: step.complete, broker.StatusCanceled: step.canceled}
+		maps.Copy(held, map[string]int{broker.StatusPending: step.pending, broker.StatusComplete: step.complete, broker.StatusCanceled: step.canceled})
 		if err := e.look(client, step.index, step.depth, step.acked); err != nil {
 			t.Fatal(err)
 		}
@@ -306,28 +343,15 @@ func TestEvalsOpenAtTheFirstLook(t *testing.T) {
 
 // TestOneLookAsksTwice: a look that may ask asks for all that it needs, however long the first answer took.
 func TestOneLookAsksTwice(t *testing.T) {
-	canceled := 0
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Nomad-Index", "7")
-		w.Header().Set("X-Nomad-LastContact", "0")
-		n := 0
-		if strings.Contains(r.FormValue("filter"), broker.StatusCanceled) {
-			n = canceled
-		}
-		_ = json.NewEncoder(w).Encode(map[string]int{"Count": n})
-	}))
-	defer s.Close()
-	client, err := api.NewClient(&api.Config{Address: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := map[string]int{}
+	client := counting(t, held)
 	e := evals{pace: pacer{share: 1 << 20}} // whatever it asks, it rests for long
 	for i, step := range []struct {
 		canceled int
 		rested   bool
 		want     uint64
 	}{{0, true, 0}, {44, true, 44}, {50, false, 44}, {50, true, 50}} {
-		if canceled = step.canceled; step.rested {
+		if held[broker.StatusCanceled] = step.canceled; step.rested {
 			e.pace.until = time.Time{}
 		}
 		if err := e.look(client, uint64(10*(i+1)), 0, 0); err != nil {

@@ -63,7 +63,9 @@ func (c *Cluster) look(st *cluster.Stats, leader *server) error {
 	if core, ok := b.ByScheduler[rpc.JobTypeCore]; ok { // whose evaluations are in no log
 		depth -= float64(core.Ready + core.Unacked)
 	}
-	acked := c.sum(metricAcks) - c.sum(metricCore)
+	reblocked := c.sum(metricReblocks)
+	c.evals.retries = c.evals.retries || reblocked > 0
+	acked := c.sum(metricAcks) - c.sum(metricCore) - reblocked
 	if err := c.evals.look(leader.client, st.LastIndex, depth, acked); err != nil {
 		return err
 	}
@@ -76,9 +78,10 @@ func (c *Cluster) look(st *cluster.Stats, leader *server) error {
 	// evaluation that was acked is over.
 	was := st.Counters // what is guessed must not go back
 	st.Counters = cluster.Counters{
-		EvalsCreated: max(was.EvalsCreated, c.evals.created), EvalsProcessed: max(was.EvalsProcessed, c.evals.ended(broker.StatusComplete)+c.evals.ended(broker.StatusFailed)),
-		EvalsCanceled: max(was.EvalsCanceled, c.evals.ended(broker.StatusCanceled)),
-		EvalsFailed:   c.evals.ended(broker.StatusFailed), NodesDown: c.down,
+		EvalsCreated:   max(was.EvalsCreated, c.evals.created),
+		EvalsProcessed: max(was.EvalsProcessed, c.evals.ended(broker.StatusComplete)+c.evals.ended(broker.StatusFailed)+uint64(reblocked)),
+		EvalsCanceled:  max(was.EvalsCanceled, c.evals.ended(broker.StatusCanceled)),
+		EvalsFailed:    c.evals.ended(broker.StatusFailed), NodesDown: c.down,
 		PlansSubmitted:   max(uint64(c.sum(metricPlans)), entries[entryTypes["apply_plan_results"]+entrySuffix]),
 		MissedHeartbeats: max(uint64(c.sum(metricInvalidated)), c.down),
 	}

@@ -18,6 +18,7 @@ const (
 
 	metricAcks        = "nomad_nomad_eval_ack" + countSuffix
 	metricCore        = "nomad_nomad_worker_invoke_scheduler__core" + countSuffix // whose evaluations are acked, too, and are in no log
+	metricReblocks    = "nomad_nomad_eval_reblock" + countSuffix                  // which are acked, too, and still blocked
 	metricPlans       = "nomad_nomad_plan_submit" + countSuffix
 	metricInvalidated = "nomad_nomad_heartbeat_invalidate" + countSuffix
 	metricHeartbeats  = "nomad_nomad_heartbeat_active"
