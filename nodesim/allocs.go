@@ -21,6 +21,8 @@ type alloc struct {
 	// running for MinHealthy. The client learned of it at watchedAt.
 	watched   bool
 	watchedAt time.Duration
+	// ends is when a running allocation is complete by itself; zero means never.
+	ends time.Duration
 }
 
 type allocStatus uint8
@@ -96,7 +98,19 @@ func (c *client) add(cfg *Config, now time.Duration, l *rpc.Allocation) alloc {
 	default:
 		a.due = now + cfg.Behaviour.StartDelay.draw(src)
 	}
+	if a.status == allocRunning && (l.JobType == rpc.JobTypeBatch || l.JobType == rpc.JobTypeSysBatch) {
+		if runs := cfg.Behaviour.RunFor.draw(src); runs > 0 {
+			a.ends = a.due + runs
+		}
+	}
 	return a
+}
+
+// pass takes note that a running allocation has ended. What has not been reported by then is not.
+func (a *alloc) pass(now time.Duration) {
+	if a.status == allocRunning && a.ends > 0 && a.ends <= now {
+		a.status, a.due, a.reported = allocComplete, a.ends, false
+	}
 }
 
 // update returns a known allocation as the servers list it now. The client's own changes
@@ -144,6 +158,9 @@ func (c *client) planSync(cfg *Config, now time.Duration) {
 		if a.watched && a.status == allocRunning {
 			sooner(a.healthyAt(cfg), false)
 		}
+		if a.ends > 0 && a.status == allocRunning {
+			sooner(a.ends, a.acked)
+		}
 	}
 	if !any {
 		t.state = idle
@@ -166,7 +183,9 @@ func (c *client) tick(cfg *Config, t time.Duration, urgent bool) time.Duration {
 // changes returns the statuses to report now.
 func (c *client) changes(cfg *Config, now time.Duration) []*rpc.Allocation {
 	var report []*rpc.Allocation
-	for _, a := range c.allocs {
+	for i := range c.allocs {
+		a := &c.allocs[i]
+		a.pass(now)
 		healthy := a.watched && a.status == allocRunning && a.healthyAt(cfg) <= now
 		if !healthy && (a.reported || a.due > now) {
 			continue

@@ -65,6 +65,43 @@ func TestAllocationsAreStartedStoppedAndReportedInBatches(t *testing.T) {
 	})
 }
 
+// TestBatchJobsEnd: an allocation of a batch or sysbatch job is complete after its time, unless it is told to
+// stop before. One that ends before the client has said that it runs is reported once.
+func TestBatchJobsEnd(t *testing.T) {
+	placed := run("batch", "service", "stopped", "sysbatch", "system")
+	for _, a := range placed {
+		a.JobType = a.ID
+	}
+	placed[2].JobType = rpc.JobTypeBatch
+	running := "batch=running service=running stopped=running sysbatch=running system=running"
+	for _, tt := range []struct {
+		runFor time.Duration
+		want   []string
+	}{
+		{0, []string{running, "stopped=complete"}},
+		{50 * time.Millisecond, []string{"batch=complete service=running stopped=complete sysbatch=complete system=running"}},
+		{10 * time.Second, []string{running, "stopped=complete", "batch=complete sysbatch=complete"}},
+	} {
+		oneReporting(t, Behaviour{RunFor: Delay{Min: tt.runFor}}, nil, func(t *testing.T, s *fakeServers, f *Fleet, node string) {
+			began := time.Since(s.started)
+			s.place(node, placed...)
+			time.Sleep(5 * time.Second)
+			stopped := placed[2].Copy()
+			stopped.DesiredStatus = rpc.AllocDesiredStop
+			s.place(node, placed[0], placed[1], stopped, placed[3], placed[4])
+			time.Sleep(15 * time.Second)
+			synctest.Wait()
+			if got := reports(s); !slices.Equal(got, tt.want) {
+				t.Fatalf("run for %v: reports %q, want %q", tt.runFor, got, tt.want)
+			}
+			calls := s.calls("report")
+			if wait := calls[len(calls)-1].at - began; len(calls) == 3 && !within(wait, tt.runFor, tt.runFor+200*time.Millisecond+slack) {
+				t.Errorf("complete %v after placing, want after %v and up to one sync", wait, tt.runFor)
+			}
+		})
+	}
+}
+
 // TestWhatIsUrgentIsReportedSooner: since 1.6.0, statuses that the servers have never heard and
 // health wait for a tick of each second, and a change of status does not.
 func TestWhatIsUrgentIsReportedSooner(t *testing.T) {

@@ -113,6 +113,7 @@ func (t Timing) WithDefaults() Timing {
 type Behaviour struct {
 	StartDelay Delay // from learning of an allocation until it runs; zero = none
 	StopDelay  Delay // from learning that it is to stop until it is complete; zero = none
+	RunFor     Delay // how long an allocation of a batch or sysbatch job runs; zero = until it is told to stop
 }
 
 // Delay is a uniform distribution over [Min, Max); Max below Min counts as Min.
@@ -136,6 +137,7 @@ func (c Config) Validate() error {
 	for _, i := range append(c.Timing.intervals(),
 		interval{name: "Behaviour.StartDelay.Min", field: &c.Behaviour.StartDelay.Min},
 		interval{name: "Behaviour.StopDelay.Min", field: &c.Behaviour.StopDelay.Min},
+		interval{name: "Behaviour.RunFor.Min", field: &c.Behaviour.RunFor.Min},
 	) {
 		if *i.field < 0 {
 			return fmt.Errorf("nodesim: %s is %v: it must be 0 (the default) or longer", i.name, *i.field)

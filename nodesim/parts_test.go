@@ -207,6 +207,7 @@ func TestValidateNamesFieldAndValue(t *testing.T) {
 		{func(c *Config) { c.Dial = nil }, []string{"Dial"}},
 		{func(c *Config) { c.AllocSync = -time.Second }, []string{"AllocSync", "-1s"}},
 		{func(c *Config) { c.Behaviour.StopDelay.Min = -1 }, []string{"StopDelay", "-1ns"}},
+		{func(c *Config) { c.Behaviour.RunFor.Min = -1 }, []string{"RunFor", "-1ns"}},
 	}
 	for _, c := range cases {
 		cfg := good

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/metrics"
 )
 
@@ -200,6 +201,33 @@ func TestFlappingAgrees(t *testing.T) {
 				t.Errorf("%v, %s: %.0f entries are %+.1f%% from the %.0f that real Nomad wrote", phases, kind, got, 100*off, want)
 			}
 		}
+	}
+}
+
+// TestDispatchAgrees: batch jobs that wait for room write the entries, and their evaluations end, as on real
+// servers. Those that fail are told apart: they lose a race for room, twice, and more do in simulations.
+func TestDispatchAgrees(t *testing.T) {
+	const dir = "../testdata/validation/second/"
+	for file, bounds := range map[string]struct{ entries, processed, failed float64 }{
+		"1.4.3-dispatch-1": {0.10, 0.15, 0.70},
+		"2.0.5-dispatch-1": {0.07, 0.30, 0.30},
+	} {
+		real, spec := realRun(t, dir+file+".json", Spec{Cost: dir + "machine.hcl"})
+		simulated, err := RunAll(t.Context(), []Spec{spec}, nil)
+		must(t, err)
+		got, want := simulated[0].Phase("dispatch"), real.Phase("dispatch")
+		within := func(what string, got, want uint64, bound float64) {
+			t.Helper()
+			off := float64(got)/float64(want) - 1
+			t.Logf("%s, %s: %d, real Nomad's is %d: %+.1f%%", file, what, got, want, 100*off)
+			if math.Abs(off) > bound {
+				t.Errorf("%s, %s: %d is %+.1f%% from real Nomad's %d, which is more than %.0f%%", file, what, got, 100*off, want, 100*bound)
+			}
+		}
+		within("entries", got.RaftEntries, want.RaftEntries, bounds.entries)
+		within("evaluations processed", got.EvalsProcessed, want.EvalsProcessed, bounds.processed)
+		within("complete", got.EvalsByStatus[broker.StatusComplete], want.EvalsByStatus[broker.StatusComplete], 0.01)
+		within("failed", got.EvalsByStatus[broker.StatusFailed], want.EvalsByStatus[broker.StatusFailed], bounds.failed)
 	}
 }
 

@@ -30,7 +30,7 @@ func (b *builder) fleet(spec Spec) (nodesim.Config, error) {
 		name string
 		from language.Distribution
 		to   *nodesim.Delay
-	}{{"start_delay", f.StartDelay, &cfg.Behaviour.StartDelay}, {"stop_delay", f.StopDelay, &cfg.Behaviour.StopDelay}} {
+	}{{"start_delay", f.StartDelay, &cfg.Behaviour.StartDelay}, {"stop_delay", f.StopDelay, &cfg.Behaviour.StopDelay}, {"run_for", f.RunFor, &cfg.Behaviour.RunFor}} {
 		switch d.from.Kind {
 		case "", "constant":
 			d.to.Min, d.to.Max = d.from.A, d.from.A

@@ -82,7 +82,7 @@ func (p *page) others() {
 	p.WriteString(`### Others
 
 - [#15117](https://github.com/hashicorp/nomad/pull/15117), deleting a million evaluations: why a page of 7,278 stops the state machine for 20 to 30 s and a batch of 728 for 20 to 30 ms, measured on the state store of 1.4.3, is [a finding](../findings/large-deletes.md).
-- [#27184](https://github.com/hashicorp/nomad/pull/27184), dispatches that find no room: it is about 64 workers on 16 cores that wait for one lock. Waiting for locks is not simulated.
+- [#27184](https://github.com/hashicorp/nomad/pull/27184), 10,000 dispatches onto 25 nodes with room for a hundredth: it is about 64 workers on 16 cores that wait for one lock, and waiting for locks is not simulated. [dispatch](../scenarios/dispatch.md) is its workload in small, which real servers were given, too: see [below](#batch-jobs-without-room).
 
 `)
 }

@@ -159,7 +159,7 @@ func deviations(all []group) figure.Figure {
 	for _, g := range slices.Backward(all) {
 		f.Y.Names = append(f.Y.Names, strings.NewReplacer(" nodes", "", " machine", "").Replace(g.name))
 	}
-	phases := []figure.Key{{Name: "register", Color: figure.Grey}, {Name: "drain", Color: figure.Vermillion}, {Name: "storm", Color: figure.Blue}}
+	phases := []figure.Key{{Name: "register", Color: figure.Grey}, {Name: "drain", Color: figure.Vermillion}, {Name: "storm", Color: figure.Blue}, {Name: "dispatch", Color: figure.Green}}
 	for _, of := range []struct{ heading, metric string }{{"Raft entries", "raft_entries"}, {"time until recovered", "recovery_s"}} {
 		p := figure.Panel{Heading: of.heading, Color: figure.Ink, Bands: []figure.Band{{From: -0.1, To: 0.1}, {From: -0.05, To: 0.05}}}
 		for _, key := range phases {

@@ -74,6 +74,7 @@ type Fleet struct {
 	WatchBlock      time.Duration
 	StartDelay      Distribution // constant or uniform
 	StopDelay       Distribution
+	RunFor          Distribution
 	Groups          []Group `lang:"name=group"`
 	At              Range
 }

@@ -108,7 +108,7 @@ func (a SubmitJobs) Do(s *actions.Stage) error {
 	s.Begin(0, "", func() error {
 		cancel()
 		u.wg.Wait()
-		s.Note(u.summary())
+		s.Note(u.summary(a.RisingTo > 0))
 		return u.err
 	})
 	return nil
@@ -127,8 +127,11 @@ type underway struct {
 }
 
 // summary says what was submitted. The submission must have ended.
-func (u *underway) summary() string {
-	text := fmt.Sprintf("%s, the last at %.4g a second", english.Plural(u.sent+u.refused, "job"), u.rate)
+func (u *underway) summary(rises bool) string {
+	text := english.Plural(u.sent+u.refused, "job")
+	if rises {
+		text += fmt.Sprintf(", the last at %.4g a second", u.rate)
+	}
 	if u.refused > 0 {
 		text += fmt.Sprintf("; %d refused", u.refused)
 	}
