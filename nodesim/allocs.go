@@ -106,7 +106,7 @@ func (c *client) add(cfg *Config, now time.Duration, l *rpc.Allocation) alloc {
 	return a
 }
 
-// pass takes note that a running allocation has ended. What has not been reported by then is not.
+// pass takes note that a running allocation has ended. A status that has not been reported by then never is.
 func (a *alloc) pass(now time.Duration) {
 	if a.status == allocRunning && a.ends > 0 && a.ends <= now {
 		a.status, a.due, a.reported = allocComplete, a.ends, false
