@@ -254,7 +254,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 		b.admit(now, e)
 		return
 	}
-	if j := b.jobs[e.Job()]; j != nil && j.pending.ids.has(e.ID) {
+	if j := b.jobs[e.Job()]; j != nil && j.pending.ids.Has(e.ID) {
 		return
 	}
 	r := b.track(e, placeDelayed)
@@ -266,7 +266,7 @@ func (b *EvalBroker) enqueue(now time.Duration, e *Evaluation, token string) {
 func (b *EvalBroker) admit(now time.Duration, e *Evaluation) {
 	j := b.job(e.Job())
 	if j.active == nil {
-		if !j.pending.ids.has(e.ID) { // a shed one that the reaper has not taken
+		if !j.pending.ids.Has(e.ID) { // a shed one that the reaper has not taken
 			b.activate(j, e, now)
 		}
 		return

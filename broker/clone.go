@@ -66,7 +66,7 @@ func (m *cloneMemory) cloneJob(j *job) *job {
 	*t = *j
 	t.pending.evals = append(evals, j.pending.evals...)
 	t.pending.since = append(since, j.pending.since...)
-	t.pending.ids = j.pending.ids.clone()
+	t.pending.ids = j.pending.ids.Clone()
 	return t
 }
 

@@ -223,7 +223,7 @@ func (b *EvalBroker) Cancel(evals []*Evaluation) {
 			continue
 		}
 		j := b.job(e.Job())
-		if !j.pending.ids.add(e.ID) && slices.ContainsFunc(j.pending.evals, func(p *Evaluation) bool { return p.ID == e.ID }) {
+		if !j.pending.ids.Add(e.ID) && slices.ContainsFunc(j.pending.evals, func(p *Evaluation) bool { return p.ID == e.ID }) {
 			continue
 		}
 		j.pending.cancelable++

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"time"
+
+	"github.com/simctl/simctl/internal/uuid"
 )
 
 // PendingEvaluations are one job's pending evaluations, as a [Policy] sees them. A value is
@@ -35,7 +37,7 @@ type pending struct {
 	oldest time.Duration // the earliest of since, while evals are not sorted
 	// ids has the IDs of evals. It also has those that were shed, until the reaper has
 	// taken all of them; cancelable counts those it has not.
-	ids        idSet
+	ids        uuid.Set
 	cancelable int
 	shedOldest time.Duration // the earliest of since when the policy at work began to shed
 }
@@ -105,7 +107,7 @@ func (p *pending) noteOldest() {
 
 // add makes an evaluation pending, unless it knows its ID. It reports whether it did.
 func (p *pending) add(e *Evaluation, now time.Duration) bool {
-	if !p.ids.add(e.ID) {
+	if !p.ids.Add(e.ID) {
 		return false
 	}
 	if !p.sorted {
@@ -140,7 +142,7 @@ func (p *pending) pop() (*Evaluation, time.Duration) {
 	p.evals[0] = nil
 	p.evals, p.since = p.evals[1:], p.since[1:]
 	p.sorted = len(p.evals) > 0
-	p.ids.remove(e.ID)
+	p.ids.Remove(e.ID)
 	return e, since
 }
 
@@ -160,9 +162,9 @@ func (p *pending) taken(n int) {
 	if p.cancelable -= n; p.cancelable > 0 {
 		return
 	}
-	p.ids = idSet{}
+	p.ids = uuid.Set{}
 	for _, e := range p.evals {
-		p.ids.add(e.ID)
+		p.ids.Add(e.ID)
 	}
 }
 

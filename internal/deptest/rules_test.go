@@ -74,7 +74,7 @@ var layers = []layer{
 	},
 	{
 		part: "cluster/internal/raftnode", own: []string{"cluster/simnet", "cluster/internal/config", "cluster/internal/fsm"},
-		modules: []string{"github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2", "github.com/hashicorp/go-hclog", "github.com/klauspost/compress/s2"},
+		modules: []string{"github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2", "github.com/hashicorp/go-hclog", "github.com/klauspost/compress/zstd"},
 		reason:  "agreement on the log does not depend on what entries say",
 	},
 	{
@@ -215,7 +215,7 @@ var layers = []layer{
 		reason: "a condition looks at samples and changes nothing",
 	},
 	{
-		part: "scenarios/internal/judge", own: []string{"broker", "cluster", "cluster/rpc", "cluster/state", "metrics", "scenarios/internal/english"},
+		part: "scenarios/internal/judge", own: []string{"broker", "cluster", "cluster/rpc", "cluster/state", "metrics", "internal/uuid", "scenarios/internal/english"},
 		reason: "who judges a run must not depend on what drove it",
 	},
 	{

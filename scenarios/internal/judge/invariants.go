@@ -114,7 +114,7 @@ func Conserved(snap *state.Snapshot, stats cluster.Stats, s Seen) metrics.Invari
 	for e := range snap.Evals() {
 		total++
 		rows[e.Status]++
-		if _, acked := s.acked[keyOf(e.ID)]; acked {
+		if s.acked.Has(e.ID) {
 			processed++
 			// An evaluation that waits for room may be processed, wait again, and be canceled.
 			if e.Status == broker.StatusCanceled && e.TriggeredBy != broker.TriggeredByQueuedAllocs && e.TriggeredBy != broker.TriggeredByMaxPlans {
@@ -138,7 +138,7 @@ func Conserved(snap *state.Snapshot, stats cluster.Stats, s Seen) metrics.Invari
 	expect(adds(rows[broker.StatusCanceled], c.EvalsCanceled), "state holds %d canceled, but %s canceled", rows[broker.StatusCanceled], were(c.EvalsCanceled))
 	expect(adds(rows[broker.StatusFailed], c.EvalsFailed), "state holds %d failed, but %d failed", rows[broker.StatusFailed], c.EvalsFailed)
 	expect(s.acks == c.EvalsProcessed, "%s seen, but %s processed", english.Agree(s.acks, "ack was", "acks were"), english.Plural(c.EvalsProcessed, "evaluation"))
-	expect(adds(processed, uint64(len(s.acked))), "%s acked, of which state holds %d", english.Agree(len(s.acked), "evaluation was", "evaluations were"), processed)
+	expect(adds(processed, uint64(s.acked.Len())), "%s acked, of which state holds %d", english.Agree(s.acked.Len(), "evaluation was", "evaluations were"), processed)
 	expect(canceledToo == 0, "%s both processed and canceled", were(canceledToo))
 	// A worker completes an evaluation and then acks it. Only a change of leader comes between, or the end.
 	expect(unprocessedComplete <= uint64(InBroker(stats)) || s.flushes > 0, "%s never acked", english.Agree(unprocessedComplete, "is complete, but was", "are complete, but were"))

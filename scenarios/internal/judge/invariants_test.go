@@ -10,6 +10,7 @@ import (
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/internal/uuid"
 	"github.com/simctl/simctl/metrics"
 )
 
@@ -48,13 +49,20 @@ func eval(id, job, status string) *broker.Evaluation {
 	return &broker.Evaluation{ID: id, Namespace: rpc.DefaultNamespace, JobID: job, Type: "system", Status: status}
 }
 
+func ackedOf(ids ...string) (set uuid.Set) {
+	for _, id := range ids {
+		set.Add(id)
+	}
+	return set
+}
+
 func TestConservation(t *testing.T) {
 	store := state.New()
 	must(t, store.Update(10, func(tx *state.Tx) error {
 		return tx.UpsertEvals(
 			eval("a", "j", broker.StatusComplete), eval("b", "j", broker.StatusCanceled), eval("c", "j", broker.StatusFailed))
 	}))
-	acked := map[evalKey]struct{}{keyOf("a"): {}}
+	acked := ackedOf("a")
 	good := cluster.Counters{EvalsCreated: 3, EvalsProcessed: 1, EvalsCanceled: 1, EvalsFailed: 1}
 	cases := []struct {
 		name   string
@@ -80,9 +88,9 @@ func TestConservation(t *testing.T) {
 		{"that is possible when the leader changed", cluster.Counters{EvalsCreated: 3, EvalsCanceled: 1, EvalsFailed: 1}, 0,
 			Seen{flushes: 1}, true, "0 processed"},
 		{"one was processed and shed", cluster.Counters{EvalsCreated: 3, EvalsProcessed: 2, EvalsCanceled: 1, EvalsFailed: 1}, 0,
-			Seen{acks: 2, acked: map[evalKey]struct{}{keyOf("a"): {}, keyOf("b"): {}}}, false, "1 was both processed and canceled"},
+			Seen{acks: 2, acked: ackedOf("a", "b")}, false, "1 was both processed and canceled"},
 		{"one was acked that never was", good, 0,
-			Seen{acks: 1, acked: map[evalKey]struct{}{keyOf("x"): {}}, flushes: 1}, false, "1 evaluation was acked, of which state holds 0"},
+			Seen{acks: 1, acked: ackedOf("x"), flushes: 1}, false, "1 evaluation was acked, of which state holds 0"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,7 +114,7 @@ func TestCollectedAndUnblocked(t *testing.T) {
 	must(t, store.Update(10, func(tx *state.Tx) error {
 		return tx.UpsertEvals(waited("room", broker.TriggeredByQueuedAllocs), waited("plans", broker.TriggeredByMaxPlans))
 	}))
-	seen := Seen{acks: 4, acked: map[evalKey]struct{}{keyOf("room"): {}, keyOf("plans"): {}, keyOf("gone"): {}}}
+	seen := Seen{acks: 4, acked: ackedOf("room", "plans", "gone")}
 	for _, c := range []struct {
 		name   string
 		counts cluster.Counters

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
+	"github.com/simctl/simctl/internal/uuid"
 	"github.com/simctl/simctl/metrics"
 )
 
@@ -38,18 +38,12 @@ type flight struct {
 	by     string    // that one
 }
 
-// evalKey is an evaluation's ID, in 16 bytes if it is a UUID: a run may ack a million.
-type evalKey struct {
-	uuid  [16]byte
-	other string
-}
-
 var _ cluster.Observer = (*Observer)(nil)
 
 // NewObserver returns an Observer that calls alive for every ack. Two evaluations of a job may
 // seem to overlap for slack.
 func NewObserver(alive func(), slack time.Duration) *Observer {
-	return &Observer{alive: alive, slack: slack, inFlight: map[broker.JobID][]flight{}, seen: Seen{acked: map[evalKey]struct{}{}}}
+	return &Observer{alive: alive, slack: slack, inFlight: map[broker.JobID][]flight{}}
 }
 
 // Record sets where latencies go.
@@ -86,7 +80,7 @@ func (o *Observer) Acked(at time.Time, e *broker.Evaluation, held time.Duration,
 	defer o.mu.Unlock()
 	f := o.land(at, e)
 	o.seen.acks++
-	o.seen.acked[keyOf(e.ID)] = struct{}{}
+	o.seen.acked.Add(e.ID)
 	if o.rec == nil {
 		return
 	}
@@ -144,20 +138,10 @@ func (o *Observer) overlap(f flight) {
 	}
 }
 
-func keyOf(id string) evalKey {
-	var k evalKey
-	if len(id) == 36 {
-		if _, err := hex.Decode(k.uuid[:], []byte(strings.ReplaceAll(id, "-", ""))); err == nil {
-			return k
-		}
-	}
-	return evalKey{other: id}
-}
-
 // Seen is what an Observer saw in a run.
 type Seen struct {
 	acks    uint64
-	acked   map[evalKey]struct{} // evaluations acked at least once
+	acked   uuid.Set // evaluations acked at least once
 	flushes int
 	twice   int    // evaluations that a worker had while another had one of the same job
 	first   string // the first of them

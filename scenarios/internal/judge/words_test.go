@@ -27,7 +27,7 @@ func TestOneOfEach(t *testing.T) {
 		must(t, s.Update(10, func(tx *state.Tx) error { return tx.UpsertEvals(eval("a", "j", status)) }))
 		return s.Snapshot()
 	}
-	one := map[evalKey]struct{}{keyOf("a"): {}}
+	one := ackedOf("a")
 	var reads Reads
 	reads.See(Read{Acked: 2, Index: 1})
 	reads.Held(right, "")
@@ -45,7 +45,7 @@ func TestOneOfEach(t *testing.T) {
 		{Conserved(evals(broker.StatusCanceled), cluster.Stats{Counters: cluster.Counters{EvalsCreated: 2, EvalsProcessed: 0}}, Seen{acks: 1, acked: one}),
 			"state holds 1, but 2 were created .and 0 collected.; state holds 1 canceled, but 0 were canceled; 1 ack was seen, but 0 evaluations processed; 1 was both"},
 		{Conserved(evals(broker.StatusComplete), cluster.Stats{Counters: cluster.Counters{EvalsProcessed: 1}}, Seen{}), "0 acks were seen, but 1 evaluation processed; 1 is complete, but was never acked"},
-		{Conserved(evals(broker.StatusFailed), cluster.Stats{Counters: cluster.Counters{EvalsCreated: 1, EvalsFailed: 1}}, Seen{acked: map[evalKey]struct{}{keyOf("b"): {}}}), "1 evaluation was acked, of which state holds 0"},
+		{Conserved(evals(broker.StatusFailed), cluster.Stats{Counters: cluster.Counters{EvalsCreated: 1, EvalsFailed: 1}}, Seen{acked: ackedOf("b")}), "1 evaluation was acked, of which state holds 0"},
 		{reads.Verdicts()[0], "^1 read; 1 goes back, the first"},
 		{reads.Verdicts()[1], "^1 held; 1 changed, the first"},
 		{NewTrail(1, NewObserver(func() {}, 0)).Verdict(), "^0 events, digest"},

@@ -1,48 +1,47 @@
-package broker
+package uuid
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/simctl/simctl/internal/uuid"
 	"pgregory.net/rapid"
 )
 
-// TestIDSet compares the set with a map of strings. The IDs differ in case and length only,
+// TestSet compares the set with a map of strings. The IDs differ in case and length only,
 // so that two of them are easily taken for one.
-func TestIDSet(t *testing.T) {
+func TestSet(t *testing.T) {
 	id := rapid.OneOf(
 		rapid.SampledFrom([]string{"", "e1", "AAAAAAAA-0000-4000-8000-000000000000", "aaaaaaaa-0000-4000-8000-000000000000",
 			"aaaaaaaa-0000-4000-8000-00000000000", "aaaaaaaa-0000-4000-8000-0000000000000", "aaaaaaaa-0000-4000-8000_000000000000"}),
-		rapid.Custom(func(t *rapid.T) string { return uuid.Random(rand.NewPCG(rapid.Uint64Max(3).Draw(t, "seed"), 0)) }),
+		rapid.Custom(func(t *rapid.T) string { return Random(rand.NewPCG(rapid.Uint64Max(3).Draw(t, "seed"), 0)) }),
 	)
 	rapid.Check(t, func(t *rapid.T) {
-		var set idSet
+		var set Set
 		want := map[string]bool{}
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
 				id := id.Draw(t, "id")
-				if got := set.add(id); got == want[id] {
+				if got := set.Add(id); got == want[id] {
 					t.Fatalf("add(%q) = %v", id, got)
 				}
 				want[id] = true
 			},
 			"remove": func(t *rapid.T) {
 				id := id.Draw(t, "id")
-				set.remove(id)
+				set.Remove(id)
 				delete(want, id)
 			},
 			"clone": func(*rapid.T) {
 				old := set
-				set = set.clone()
-				old.add("only in the original")
+				set = set.Clone()
+				old.Add("only in the original")
 			},
 			"": func(t *rapid.T) {
-				if id := id.Draw(t, "id"); set.has(id) != want[id] {
+				if id := id.Draw(t, "id"); set.Has(id) != want[id] {
 					t.Fatalf("has(%q) = %v", id, !want[id])
 				}
-				if n := len(set.uuids) + len(set.others); n != len(want) {
+				if n := set.Len(); n != len(want) {
 					t.Fatalf("%d IDs, want %d: %s", n, len(want), fmt.Sprint(want))
 				}
 			},
