@@ -1,6 +1,7 @@
 package raftnode
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
@@ -8,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
-	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
 )
 
 // block is a run of old entries, compressed. It is never written again.
@@ -22,8 +23,8 @@ type block struct {
 func (b *block) end() uint64 { return b.first + uint64(b.count) }
 
 // unpack returns the entries of a block.
-func (b *block) unpack() []memoryEntry {
-	packed, err := s2.Decode(nil, b.bytes)
+func (a *archive) unpack(b *block) []memoryEntry {
+	packed, err := a.decoder.DecodeAll(b.bytes, nil)
 	if err != nil {
 		panic(fmt.Sprintf("unpack %d entries from %d on, which this process packed: %v", b.count, b.first, err))
 	}
@@ -50,18 +51,26 @@ type archive struct {
 	// ends where those of other logs end. The newest entries, recent of them, are not packed,
 	// for Raft reads them often.
 	blockSize, recent int
+	encoder           *zstd.Encoder
+	decoder           *zstd.Decoder
 
 	mu     sync.Mutex
 	seed   maphash.Seed
 	blocks []*block // the newest, for the servers that are behind to find
-	packed []byte
+	packed []byte   // for pack to use again
 }
 
 // sharedBlocks is how many blocks an archive keeps for servers that are behind.
 const sharedBlocks = 64
 
 func newArchive(blockSize, recent int) *archive {
-	return &archive{blockSize: blockSize, recent: recent, seed: maphash.MakeSeed()}
+	// IDs are hexadecimal text, which zstd stores in half of what s2 needs.
+	encoder, errE := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	decoder, errD := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err := cmp.Or(errE, errD); err != nil {
+		panic(fmt.Sprintf("zstd refuses options that are constant: %v", err))
+	}
+	return &archive{blockSize: blockSize, recent: recent, encoder: encoder, decoder: decoder, seed: maphash.MakeSeed()}
 }
 
 // pack returns the block of these entries: that of another log, if one packed the same.
@@ -84,7 +93,7 @@ func (a *archive) pack(first uint64, entries []memoryEntry) *block {
 	if i := slices.IndexFunc(a.blocks, same); i >= 0 {
 		return a.blocks[i]
 	}
-	b.bytes = slices.Clone(s2.Encode(nil, a.packed))
+	b.bytes = slices.Clone(a.encoder.EncodeAll(a.packed, nil))
 	if len(a.blocks) == sharedBlocks {
 		a.blocks = slices.Delete(a.blocks, 0, 1)
 	}

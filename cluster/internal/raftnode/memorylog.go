@@ -78,7 +78,7 @@ func (m *memoryLog) entry(index uint64) memoryEntry {
 	}
 	b := m.blocks[m.blockOf(index)]
 	if m.unpacked != b {
-		m.unpacked, m.unpackedEntries = b, b.unpack()
+		m.unpacked, m.unpackedEntries = b, m.archive.unpack(b)
 	}
 	return m.unpackedEntries[index-b.first]
 }
@@ -143,7 +143,7 @@ func (m *memoryLog) StoreLogs(logs []*raft.Log) error {
 func (m *memoryLog) unpackFrom(index uint64) {
 	for i := len(m.blocks) - 1; i >= m.blockOf(index); i-- {
 		b := m.blocks[i]
-		m.entries, m.start = append(b.unpack(), m.entries...), b.first
+		m.entries, m.start = append(m.archive.unpack(b), m.entries...), b.first
 		m.blocks = m.blocks[:i]
 	}
 }
