@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -59,6 +60,9 @@ type coreRun struct {
 	worker *worker
 	snap   *state.Snapshot
 	force  bool
+
+	// asked are the evaluations of which placed is asked, nil if it may be any.
+	asked []*broker.Evaluation
 
 	// Filled when first asked for.
 	allocs   map[string][]*rpc.Allocation // by the evaluation that placed them
@@ -128,6 +132,7 @@ func (c *coreRun) evalGC() error {
 	if c.worker.srv.cfg.Design.WorkQueue {
 		ended = c.madeUp()
 	}
+	c.ask(ended)
 	for _, e := range ended {
 		over, gone := c.evalOver(e, limit, false)
 		if over {
@@ -144,11 +149,10 @@ func (c *coreRun) evalOver(e *broker.Evaluation, limit uint64, ofDeadJob bool) (
 	if !e.Terminal() || e.ModifyIndex > limit {
 		return false, nil
 	}
-	c.index()
 	job := c.snap.JobByID(e.Namespace, e.JobID)
 	if e.Type == rpc.JobTypeBatch && job != nil && (!c.dead(job) || !job.Stop && !ofDeadJob) {
 		// What a batch job ran tells its scheduler what not to run again.
-		for _, a := range c.allocs[e.ID] {
+		for _, a := range c.placed(e) {
 			if a.CreateIndex < job.CreateIndex && a.Terminal() {
 				allocs = append(allocs, a.ID)
 			}
@@ -156,7 +160,7 @@ func (c *coreRun) evalOver(e *broker.Evaluation, limit uint64, ofDeadJob bool) (
 		return false, allocs
 	}
 	over = true
-	for _, a := range c.allocs[e.ID] {
+	for _, a := range c.placed(e) {
 		if c.allocOver(a, job, limit) {
 			allocs = append(allocs, a.ID)
 		} else {
@@ -176,21 +180,38 @@ func (c *coreRun) allocOver(a *rpc.Allocation, job *rpc.Job, limit uint64) bool 
 	case job == nil || job.Stop || c.dead(job) || a.DesiredStatus == rpc.AllocDesiredStop || a.ClientStatus != rpc.AllocClientFailed:
 		return true
 	}
-	return job.TaskGroup(a.TaskGroup) == nil || job.Type == rpc.JobTypeSystem || job.Type == rpc.JobTypeSysBatch || c.replaced[a.ID]
+	return job.TaskGroup(a.TaskGroup) == nil || job.Type == rpc.JobTypeSystem || job.Type == rpc.JobTypeSysBatch || c.isReplaced(a)
 }
 
-// index fills allocs and replaced on the first call.
-func (c *coreRun) index() {
-	if c.allocs != nil {
-		return
-	}
-	c.allocs, c.replaced = map[string][]*rpc.Allocation{}, map[string]bool{}
-	for a := range c.snap.Allocs() {
-		c.allocs[a.EvalID] = append(c.allocs[a.EvalID], a)
-		if a.PreviousAllocation != "" {
-			c.replaced[a.PreviousAllocation] = true
+// ask names the evaluations of which placed will be asked. There may be millions of allocations,
+// most of them of others.
+func (c *coreRun) ask(evals []*broker.Evaluation) { c.asked, c.allocs = evals, nil }
+
+// placed returns the allocations that an evaluation placed.
+func (c *coreRun) placed(e *broker.Evaluation) []*rpc.Allocation {
+	if c.allocs == nil {
+		c.allocs = make(map[string][]*rpc.Allocation, len(c.asked))
+		for _, of := range c.asked {
+			c.allocs[of.ID] = nil
+		}
+		for a := range c.snap.Allocs() {
+			if others, ok := c.allocs[a.EvalID]; ok || c.asked == nil {
+				c.allocs[a.EvalID] = append(others, a)
+			}
 		}
 	}
+	return c.allocs[e.ID]
+}
+
+// isReplaced reports whether another allocation took the place of one.
+func (c *coreRun) isReplaced(a *rpc.Allocation) bool {
+	if c.replaced == nil {
+		c.replaced = map[string]bool{}
+		for by := range c.snap.Allocs() {
+			c.replaced[by.PreviousAllocation] = true
+		}
+	}
+	return c.replaced[a.ID]
 }
 
 // isOpen reports whether a job has an evaluation that is not over. It fills open on the
@@ -231,10 +252,17 @@ func (c *coreRun) jobGC() error {
 	if len(ended) == 0 {
 		return nil
 	}
-	evals, allocs := map[broker.JobID][]string{}, map[broker.JobID][]string{}
+	var of []*broker.Evaluation
 	for e := range c.evals() {
+		if ended[e.Job()] != nil {
+			of = append(of, e)
+		}
+	}
+	c.ask(of)
+	evals, allocs := map[broker.JobID][]string{}, map[broker.JobID][]string{}
+	for _, e := range of {
 		if ended[e.Job()] == nil {
-			continue
+			continue // another one is not over
 		}
 		over, gone := c.evalOver(e, limit, true)
 		if !over {
@@ -327,12 +355,11 @@ func (c *coreRun) evals() iter.Seq[*broker.Evaluation] {
 // madeUp returns what stands for evaluations where none is written: those that would have gone with
 // the allocations that they placed.
 func (c *coreRun) madeUp() []*broker.Evaluation {
-	c.index()
-	made := make([]*broker.Evaluation, 0, len(c.allocs))
-	for id, allocs := range c.allocs {
-		a := allocs[0]
-		made = append(made, &broker.Evaluation{ID: id, Namespace: a.Namespace, JobID: a.JobID, Type: a.JobType, Status: broker.StatusComplete})
+	made := map[string]*broker.Evaluation{}
+	for a := range c.snap.Allocs() {
+		if made[a.EvalID] == nil {
+			made[a.EvalID] = &broker.Evaluation{ID: a.EvalID, Namespace: a.Namespace, JobID: a.JobID, Type: a.JobType, Status: broker.StatusComplete}
+		}
 	}
-	slices.SortFunc(made, broker.ByID)
-	return made
+	return slices.SortedFunc(maps.Values(made), broker.ByID)
 }

@@ -153,14 +153,13 @@ func (c *coreRun) mayDelete(e *broker.Evaluation) bool {
 	if job == nil || job.Stop || c.dead(job) {
 		return true
 	}
-	c.index()
-	return !slices.ContainsFunc(c.allocs[e.ID], func(a *rpc.Allocation) bool {
+	return !slices.ContainsFunc(c.placed(e), func(a *rpc.Allocation) bool {
 		switch {
 		case a.ClientStatus == rpc.AllocClientRunning || a.ClientStatus == rpc.AllocClientUnknown:
 			return true
 		case a.ClientStatus != rpc.AllocClientFailed || job.TaskGroup(a.TaskGroup) == nil || job.Type == rpc.JobTypeSystem || job.Type == rpc.JobTypeSysBatch:
 			return false
 		}
-		return job.Type == rpc.JobTypeService || !c.replaced[a.ID] || a.PreviousAllocation == ""
+		return job.Type == rpc.JobTypeService || !c.isReplaced(a) || a.PreviousAllocation == ""
 	})
 }
