@@ -65,21 +65,11 @@ func allocName(job, group string, n int) string { return fmt.Sprintf("%s.%s[%d]"
 
 // nodesToLookAt returns the IDs, in order, of the nodes where something may have to be done.
 func (s *systemRun) nodesToLookAt() []string {
-	var ids []string
-	if k := s.known; k != nil {
-		ids = append(s.snap.ChangedNodeIDs(s.eval.Job(), k.index), k.open...)
-	} else {
-		for _, alloc := range s.snap.AllocsByJob(s.eval.Job()) {
-			ids = append(ids, alloc.NodeID)
-		}
-		if !s.stopped() {
-			for n := range s.snap.Nodes() {
-				if s.eligible(n) {
-					ids = append(ids, n.ID)
-				}
-			}
-		}
+	k := s.known
+	if k == nil {
+		return s.snap.NodeIDs()
 	}
+	ids := append(s.snap.ChangedNodeIDs(s.eval.Job(), k.index), k.open...)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }

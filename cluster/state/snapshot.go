@@ -206,6 +206,16 @@ func (s *Snapshot) NodeAllocs(nodeID string) *NodeAllocs {
 	return &NodeAllocs{NodeID: nodeID}
 }
 
+// NodeIDs returns the IDs, in order, of all nodes, and of those that are gone and still have
+// allocations.
+func (s *Snapshot) NodeIDs() []string {
+	ids := make([]string, 0, s.nodeAllocs.len())
+	for row := range s.nodeAllocs.all() {
+		ids = append(ids, row.NodeID)
+	}
+	return ids
+}
+
 // Diff describes the first difference between the rows of two states in one line; it is
 // empty when they are equal.
 func Diff(a, b *Snapshot) string {
