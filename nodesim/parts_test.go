@@ -232,7 +232,7 @@ func TestClientsLearnWhatIsListed(t *testing.T) {
 	c := newClient(&cfg, 0, 0)
 	ids := func() (ids string) {
 		for _, a := range c.allocs {
-			ids += a.id
+			ids += a.seen.ID
 		}
 		return ids
 	}
@@ -246,18 +246,19 @@ func TestClientsLearnWhatIsListed(t *testing.T) {
 	}
 	for i, want := range []time.Duration{time.Second, time.Second, time.Minute} {
 		if got := c.allocs[i].due; got != want {
-			t.Errorf("%s was learned at %v, want %v", c.allocs[i].id, got, want)
+			t.Errorf("%s was learned at %v, want %v", c.allocs[i].seen.ID, got, want)
 		}
 	}
 	changed := run("c")
 	changed[0].AllocModifyIndex = 9
 	c.learn(&cfg, time.Hour, changed)
-	if a := c.allocs[0]; len(c.allocs) != 1 || a.watched || a.index != 9 {
+	if a := c.allocs[0]; len(c.allocs) != 1 || a.watched || a.seen.AllocModifyIndex != 9 {
 		t.Errorf("it knows %+v, want c, which no deployment waits for", c.allocs)
 	}
 	deployed := run("c")
 	deployed[0].AllocModifyIndex, deployed[0].DeploymentID = 10, "d"
 	c.learn(&cfg, 2*time.Hour, deployed)
+	deployed = []*rpc.Allocation{deployed[0].Copy()}
 	deployed[0].AllocModifyIndex = 11
 	c.learn(&cfg, 3*time.Hour, deployed)
 	if a := c.allocs[0]; !a.watched || a.watchedAt != 2*time.Hour {

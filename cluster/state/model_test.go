@@ -117,10 +117,11 @@ func recount(t interface {
 		if !slices.Equal(got.Live, want.Live) || !slices.Equal(got.All, want.All) || got.Used != want.Used {
 			t.Fatalf("at index %d, node %s: %+v, counted %+v", s.Index(), id, got, want)
 		}
-		modified := uint64(1)
+		modified, asked := uint64(1), uint64(0)
 		for _, a := range want.All {
-			modified = max(modified, a.ModifyIndex)
+			modified, asked = max(modified, a.ModifyIndex), max(asked, a.AllocModifyIndex)
 		}
+		equal("what the servers asked of node "+id, [2]bool{got.AskedSince(asked), asked == 0 || got.AskedSince(asked-1)}, [2]bool{false, true})
 		if len(want.All) == 0 {
 			modified = max(1, s.counts.AllocsIndex)
 		}

@@ -23,6 +23,7 @@ type NodeAllocs struct {
 	// Index is that of the last change to any of them; zero if there was none.
 	Index    uint64
 	modified uint64 // the highest ModifyIndex
+	asked    uint64 // the highest AllocModifyIndex
 }
 
 // TerminalOf returns the terminal allocations of a job in the order of their IDs.
@@ -74,14 +75,17 @@ func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
 		n.Used = n.Used.Add(now.Resources)
 	}
 	if now != nil {
-		n.modified = max(n.modified, now.ModifyIndex)
-	} else if old.ModifyIndex == n.modified {
-		n.modified = 0
+		n.modified, n.asked = max(n.modified, now.ModifyIndex), max(n.asked, now.AllocModifyIndex)
+	} else if old.ModifyIndex == n.modified || old.AllocModifyIndex == n.asked {
+		n.modified, n.asked = 0, 0
 		for _, a := range n.All {
-			n.modified = max(n.modified, a.ModifyIndex)
+			n.modified, n.asked = max(n.modified, a.ModifyIndex), max(n.asked, a.AllocModifyIndex)
 		}
 	}
 }
+
+// AskedSince reports whether the servers have changed any of the allocations after an index.
+func (n *NodeAllocs) AskedSince(index uint64) bool { return n.asked > index }
 
 // part is an allocation, or nil, in the list that it belongs to.
 type part struct{ live, terminal *rpc.Allocation }
@@ -96,19 +100,16 @@ func split(a *rpc.Allocation) part {
 // replaced returns the list with now in the place of old; both may be nil. It does not write
 // to the list, which snapshots share.
 func replaced(list []*rpc.Allocation, old, now *rpc.Allocation, order func(a, b *rpc.Allocation) int) []*rpc.Allocation {
-	at := func(a *rpc.Allocation) int {
-		i, _ := slices.BinarySearchFunc(list, a, order)
-		return i
-	}
 	switch {
-	case old != nil && now != nil:
+	case old != nil: // compares pointers, and reads none of the rows
+		i := slices.Index(list, old)
+		if now == nil {
+			return slices.Concat(list[:i], list[i+1:])
+		}
 		list = slices.Clone(list)
-		list[at(old)] = now
-	case old != nil:
-		i := at(old)
-		list = slices.Concat(list[:i], list[i+1:])
+		list[i] = now
 	case now != nil:
-		i := at(now)
+		i, _ := slices.BinarySearchFunc(list, now, order)
 		list = slices.Concat(list[:i], []*rpc.Allocation{now}, list[i:])
 	}
 	return list

@@ -103,9 +103,9 @@ func (t *tables) isNode(n *rpc.Node) bool {
 	return row != nil && row.Node == n
 }
 
-func (t *tables) isEval(e *broker.Evaluation) bool { return t.evals.get(e.ID) == e }
+func (t *tables) isEval(e *broker.Evaluation) bool { return t.evals.has(e) }
 
-func (t *tables) isAlloc(a *rpc.Allocation) bool { return t.allocs.get(a.ID) == a }
+func (t *tables) isAlloc(a *rpc.Allocation) bool { return t.allocs.has(a) }
 
 // rows is a table in the order of its keys. Copying the value copies the table: put writes
 // to no tree that another value of rows holds.
@@ -175,6 +175,9 @@ func newRows[K, R any](o *order[K, R]) rows[K, R] {
 		if a.prefix != b.prefix {
 			return a.prefix < b.prefix
 		}
+		if a.row == b.row {
+			return false // without reading the row, which is seldom in a cache
+		}
 		return o.compare(o.key(a.row), o.key(b.row)) < 0
 	}
 	return rows[K, R]{order: o, tree: btreeOf[R]{btree.NewBTreeGOptions(less, btree.Options{Degree: degree, NoLocks: true})}}
@@ -216,6 +219,12 @@ func (t rows[K, R]) get(key K) (row *R) {
 		row = found.row
 	})
 	return row
+}
+
+// has reports whether the row is in the table: the row itself, and not another of the same key.
+func (t rows[K, R]) has(row *R) bool {
+	found, _ := t.tree.Get(item[R]{t.order.prefix(t.order.key(row)), row})
+	return found.row == row
 }
 
 // put stores the row under its key, or deletes what is there if row is nil.

@@ -37,8 +37,9 @@ func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, 
 	query := &state.Watch{NodeID: req.NodeID, Index: req.MinQueryIndex, FromTable: s.cfg.Habits.TableIndexFirst}
 	answer := func() (*rpc.NodeClientAllocsResponse, error) {
 		snap := s.Snapshot()
-		resp, err := back(ctx, p, &rpc.NodeClientAllocsResponse{Allocs: snap.NodeAllocs(req.NodeID).All, Index: query.Answer(snap)}, nil)
-		if err != nil || !slices.ContainsFunc(resp.Allocs, func(a *rpc.Allocation) bool { return a.AllocModifyIndex > req.MinQueryIndex }) {
+		on := snap.NodeAllocs(req.NodeID)
+		resp, err := back(ctx, p, &rpc.NodeClientAllocsResponse{Allocs: on.All, Index: query.Answer(snap)}, nil)
+		if err != nil || !on.AskedSince(req.MinQueryIndex) {
 			return resp, err
 		}
 		return fetch(ctx, s, req.NodeID, resp)
