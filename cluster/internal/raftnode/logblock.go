@@ -65,7 +65,7 @@ const sharedBlocks = 64
 
 func newArchive(blockSize, recent int) *archive {
 	// IDs are hexadecimal text, which zstd stores in half of what s2 needs.
-	encoder, errE := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	encoder, errE := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<19), zstd.WithLowerEncoderMem(true))
 	decoder, errD := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err := cmp.Or(errE, errD); err != nil {
 		panic(fmt.Sprintf("zstd refuses options that are constant: %v", err))

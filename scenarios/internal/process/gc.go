@@ -19,7 +19,7 @@ const (
 	// heapBudget is for all children together: two of the default size stay below 1.5 GiB.
 	heapBudget = 1024 << 20
 	// heapMost is for one child: a million evaluations stay below 2.5 GB.
-	heapMost = 1800 << 20
+	heapMost = 1920 << 20
 )
 
 // Heap says how large a heap may grow before it collects garbage in earnest: to Share bytes or, if
