@@ -26,20 +26,7 @@ func (b *builder) fleet(spec Spec) (nodesim.Config, error) {
 	}
 	cfg.RegisterStagger, cfg.RegisterRetry, cfg.FirstHeartbeat = f.RegisterStagger, f.RegisterRetry, f.FirstHeartbeat
 	cfg.AllocSync, cfg.WatchBlock = f.AllocSync, f.WatchBlock
-	for _, d := range []struct {
-		name string
-		from language.Distribution
-		to   *nodesim.Delay
-	}{{"start_delay", f.StartDelay, &cfg.Behaviour.StartDelay}, {"stop_delay", f.StopDelay, &cfg.Behaviour.StopDelay}, {"run_for", f.RunFor, &cfg.Behaviour.RunFor}} {
-		switch d.from.Kind {
-		case "", "constant":
-			d.to.Min, d.to.Max = d.from.A, d.from.A
-		case "uniform":
-			d.to.Min, d.to.Max = d.from.A, d.from.B
-		default:
-			return cfg, b.def.Errorf(f.At, "Wrong distribution", "%s must be a duration or uniform(least, most).", d.name)
-		}
-	}
+	cfg.Behaviour = nodesim.Behaviour{StartDelay: delay(f.StartDelay), StopDelay: delay(f.StopDelay), RunFor: delay(f.RunFor)}
 	for _, g := range f.Groups {
 		if g.Nodes == 0 {
 			continue // a variable may leave a group without clients
@@ -61,6 +48,14 @@ func (b *builder) fleet(spec Spec) (nodesim.Config, error) {
 		return cfg, b.def.Errorf(f.At, "Large fleet", "%d clients: there must be %d at most.", cfg.Nodes, nodesim.MaxNodes)
 	}
 	return cfg, nil
+}
+
+// delay returns a distribution that is constant or uniform as a Delay.
+func delay(d language.Distribution) nodesim.Delay {
+	if d.Kind == "uniform" {
+		return nodesim.Delay{Min: d.A, Max: d.B}
+	}
+	return nodesim.Delay{Min: d.A, Max: d.A}
 }
 
 // datacenters returns the datacenters of the fleet, in the order of the file.

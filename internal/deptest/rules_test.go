@@ -368,6 +368,10 @@ var layers = []layer{
 		reason: "bugs are planted in packages as text, whatever they are",
 	},
 	{
+		part:   "internal/daemon",
+		reason: "processes that go on are started and ended in the same way, whatever they do",
+	},
+	{
 		part:   "internal/filelock",
 		reason: "one process at a time does a thing, whatever it is",
 	},
@@ -376,7 +380,7 @@ var layers = []layer{
 		reason: "what nobody should read is the same in every text",
 	},
 	{
-		part: "internal/nomadproc", own: []string{"internal/filelock", "internal/outfile"}, modules: []string{"github.com/hashicorp/nomad/api"},
+		part: "internal/nomadproc", own: []string{"internal/daemon", "internal/filelock", "internal/outfile"}, modules: []string{"github.com/hashicorp/nomad/api"},
 		reason: "servers are processes, whatever is done with them",
 	},
 	{

@@ -16,11 +16,9 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"github.com/simctl/simctl/internal/daemon"
 	"github.com/simctl/simctl/internal/outfile"
 )
-
-// errNoProc says that the table of processes cannot be read here.
-var errNoProc = errors.New("the processes of this machine are not to be seen in /proc: clusters on loopback need Linux")
 
 const configFlag = "-config="
 
@@ -206,7 +204,7 @@ func (c *Cluster) Down() error {
 func (c *Cluster) remove(hard bool) error {
 	ended := make(chan error, len(c.Servers))
 	for _, s := range c.Servers {
-		go func() { ended <- end(s.config(c.Dir), hard) }()
+		go func() { ended <- daemon.End(s.argument(c.Dir), hard) }()
 	}
 	var errs []error
 	for range c.Servers {
@@ -232,11 +230,11 @@ func (c *Cluster) remove(hard bool) error {
 func (c *Cluster) StartServer(i int) error { return c.Servers[i].start(c.Bin, c.Dir) }
 
 // KillServer ends server number i as a crash does.
-func (c *Cluster) KillServer(i int) error { return end(c.Servers[i].config(c.Dir), true) }
+func (c *Cluster) KillServer(i int) error { return daemon.End(c.Servers[i].argument(c.Dir), true) }
 
 // PID returns the process of server number i; zero if it does not run.
 func (c *Cluster) PID(i int) int {
-	pids, err := running(c.Servers[i].config(c.Dir))
+	pids, err := daemon.Running(c.Servers[i].argument(c.Dir))
 	if err != nil || len(pids) == 0 {
 		return 0
 	}

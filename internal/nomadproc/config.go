@@ -4,8 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/simctl/simctl/internal/daemon"
 )
 
 // Settings are what servers are told beside what every cluster on loopback needs. A zero field
@@ -52,6 +57,22 @@ type Server struct {
 func (s Server) dir(of string) string    { return filepath.Join(of, s.Name) }
 func (s Server) config(of string) string { return filepath.Join(s.dir(of), "config.json") }
 func (s Server) log(of string) string    { return filepath.Join(s.dir(of), "log") }
+
+// argument tells the server's process from others.
+func (s Server) argument(of string) string { return configFlag + s.config(of) }
+
+// start starts the server. It goes on when this process ends.
+func (s Server) start(bin, dir string) error {
+	log, err := os.OpenFile(s.log(dir), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(bin, "agent", s.argument(dir))
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir(dir), log, log
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "NOMAD_") })
+	return daemon.Start(cmd)
+}
 
 // block is a block of a configuration file.
 type block = map[string]any

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+
+	"github.com/simctl/simctl/internal/daemon"
 )
 
 // ServerStatus is a server at one instant.
@@ -19,7 +21,7 @@ type ServerStatus struct {
 func (c *Cluster) Status() ([]ServerStatus, error) {
 	var all []ServerStatus
 	for _, s := range c.Servers {
-		pids, err := running(s.config(c.Dir))
+		pids, err := daemon.Running(s.argument(c.Dir))
 		if err != nil {
 			return nil, err
 		}

@@ -72,10 +72,10 @@ type Fleet struct {
 	FirstHeartbeat  time.Duration
 	AllocSync       time.Duration
 	WatchBlock      time.Duration
-	StartDelay      Distribution // constant or uniform
-	StopDelay       Distribution
-	RunFor          Distribution
-	Groups          []Group `lang:"name=group"`
+	StartDelay      Distribution `lang:"even"`
+	StopDelay       Distribution `lang:"even"`
+	RunFor          Distribution `lang:"even"`
+	Groups          []Group      `lang:"name=group"`
 	At              Range
 }
 

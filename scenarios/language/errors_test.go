@@ -37,6 +37,7 @@ func TestErrors(t *testing.T) {
 		return strings.Replace(least, `  until "recovered" {}`, body, 1)
 	}
 	and := func(more string) string { return least + more }
+	fleet := func(more string) string { return strings.Replace(least, "fleet {\n", "fleet {\n  "+more+"\n", 1) }
 	for _, c := range []struct {
 		src  string
 		line int
@@ -67,6 +68,8 @@ func TestErrors(t *testing.T) {
 		{and("job {\n  type = \"batch\"\n}\n"), 14, []string{"Missing name"}},
 		{and("behaviour \"flip\" \"x\" {\n}\n"), 14, []string{`Did you mean "flap"?`}},
 		{and("behaviour \"flap\" \"x\" {\n  up = 5\n}\n"), 15, []string{`exponential("10m")`}},
+		{fleet("start_delay = \"1s\"\n  run_for = exponential(\"5s\")"), 8, []string{"run_for is exponential; it must be a duration such as \"90s\", or uniform("}},
+		{fleet("run_for = 5"), 7, []string{"run_for must be a duration such as \"90s\", or uniform("}},
 		{and("behaviour \"flap\" \"x\" {\n  up = uniform(\"5s\", \"1s\")\n}\n"), 15, []string{"below the least"}},
 		{and("behaviour \"flap\" \"x\" {\n  up = uniform(\"5s\")\n}\n"), 15, []string{"Not enough function arguments"}},
 		{and("behaviour \"flap\" \"x\" {\n  share = 2\n}\n"), 15, []string{"share is 2; it must be from 0 to 1"}},

@@ -39,6 +39,7 @@ type tag struct {
 	required bool
 	any      bool // negative numbers are allowed
 	above    bool // zero is not
+	even     bool // a Distribution is constant or uniform
 	min, max *float64
 	oneof    []string
 }
@@ -80,6 +81,8 @@ func parseTag(text string) tag {
 			t.any = true
 		case "above":
 			t.above = true
+		case "even":
+			t.even = true
 		case "min":
 			t.min = bound(value)
 		case "max":

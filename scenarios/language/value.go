@@ -199,14 +199,25 @@ func (d *decoder) table(value cty.Value, name string, target reflect.Value, at R
 	target.Set(reflect.ValueOf(out))
 }
 
+// evenly is what a distribution that is constant or uniform looks like.
+const evenly = `a duration such as "90s", or uniform("1m", "5m")`
+
 // duration stores a duration. A Distribution also takes what one of the functions returned.
 func (d *decoder) duration(value cty.Value, f field, target reflect.Value, at Range) {
 	distributed := target.Type() == distributionType
 	switch {
 	case distributed && value.Type().Equals(distributionValue):
-		target.Set(reflect.ValueOf(value.EncapsulatedValue()).Elem())
+		drawn := value.EncapsulatedValue().(*Distribution)
+		if f.tag.even && drawn.Kind != "constant" && drawn.Kind != "uniform" {
+			d.fail(at, "Wrong distribution", "%s is %s; it must be %s.", f.name, drawn.Kind, evenly)
+			return
+		}
+		target.Set(reflect.ValueOf(*drawn))
 		return
 	case value.Type() == cty.String:
+	case distributed && f.tag.even:
+		d.fail(at, "Not a distribution", "%s must be %s.", f.name, evenly)
+		return
 	case distributed:
 		d.fail(at, "Not a distribution", `%s must be a duration such as "90s", or uniform("1m", "5m"), exponential("10m") or normal("5m", "1m").`, f.name)
 		return
