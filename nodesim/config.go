@@ -121,6 +121,9 @@ type Delay struct {
 	Min, Max time.Duration
 }
 
+// Mean returns what draws are on average.
+func (d Delay) Mean() time.Duration { return d.Min + max(d.Max-d.Min, 0)/2 }
+
 // Validate returns an error that names the first wrong field, its value and what is allowed.
 func (c Config) Validate() error {
 	switch {

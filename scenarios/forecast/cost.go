@@ -88,6 +88,7 @@ const (
 	placedCPUS, lostCPUS = 0.12e-3, 0.077e-3
 	seenCPUS             = 4.2e-6 // an allocation of its job, for an evaluation of a service job
 	searchedCPUS         = 0.1e-6 // a node, for one that finds no room
+	vainCPUS             = 25e-6  // an evaluation that comes too late for room
 	// An idle client asks for its allocations every five minutes, and heartbeats when that
 	// call returns. In a drain of hours, that costs much.
 	clientCalls, callCPUS = 2.0 / 300, 28e-6
@@ -156,7 +157,7 @@ func ofLoad(size scenarios.Size, load scenarios.Load) Cost {
 	return Cost{
 		CPUS: startCPUS + servers*(seconds*virtualCPUS+entries*entryCPUS) + calls*callCPUS +
 			load.Evaluations*(createdCPUS+processedCPUS) + load.Looks*seenCPUS + load.Allocs*placedCPUS +
-			load.Retries*(servers*entryCPUS+processedCPUS) + load.Searches*searchedCPUS,
+			load.Retries*(servers*entryCPUS+processedCPUS) + load.Searches*searchedCPUS + load.Vain*vainCPUS,
 		Memory: startBytes + nodes*nodeBytes + load.Allocs*allocBytes + entries*entryBytes + load.Evaluations*evalBytes,
 	}
 }

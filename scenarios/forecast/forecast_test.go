@@ -219,6 +219,31 @@ func TestCostOfLoads(t *testing.T) {
 	}
 }
 
+// TestCostOfDispatches: what batch jobs cost that wait for room, within a factor of two, or a little more where
+// many wait or none should, of seconds of processor time that runs took.
+func TestCostOfDispatches(t *testing.T) {
+	for _, c := range []struct {
+		scenario     string
+		vars         map[string]any
+		cpuS, within float64
+	}{
+		{"dispatch", nil, 0.55, 2},
+		{"dispatch", map[string]any{"dispatches": 2000}, 3.3, 2},
+		{"dispatch", map[string]any{"dispatches": 6000}, 13.5, 2},
+		{"dispatch", map[string]any{"dispatches": 2000, "schedulers": 8}, 5.5, 2},
+		{"dispatch", map[string]any{"dispatches": 2000, "servers": 1}, 2.0, 2},
+		{"dispatch", map[string]any{"dispatches": 2000, "nodes": 5}, 9.2, 2},
+		{"dispatch", map[string]any{"dispatches": 2000, "nodes": 100}, 1.8, 2},       // all find room
+		{"dispatch", map[string]any{"dispatches": 2000, "per_second": 20}, 3.4, 2.5}, // just as many come as end
+		{"submit-ramp", nil, 2.7, 2.5},
+	} {
+		cost := Of(scenarios.Spec{Scenario: c.scenario, Broker: "legacy", Vars: c.vars})
+		if !cost.Told() || cost.CPUS < c.cpuS/c.within || cost.CPUS > c.cpuS*c.within {
+			t.Errorf("%s %v: %.2f s (told: %v), took %.2f s", c.scenario, c.vars, cost.CPUS, cost.Told(), c.cpuS)
+		}
+	}
+}
+
 // TestOverload: of a leader that heartbeats alone keep busy, nobody can say what it will cause itself.
 func TestOverload(t *testing.T) {
 	for _, c := range []struct {

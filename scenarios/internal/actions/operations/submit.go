@@ -90,6 +90,9 @@ func (a SubmitJobs) due(number int) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
+// Lasts returns how long the submission goes on.
+func (a SubmitJobs) Lasts() time.Duration { return a.due(len(a.Jobs)) }
+
 // rate returns how many jobs are submitted in a second, so long after the beginning.
 func (a SubmitJobs) rate(after time.Duration) float64 {
 	if a.RisingTo == 0 {
