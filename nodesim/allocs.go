@@ -11,7 +11,9 @@ import (
 // alloc is what a client knows of one of its allocations. It is small because 100,000 clients
 // may have 30 each.
 type alloc struct {
-	seen     *rpc.Allocation // as the servers listed it last
+	id       string
+	index    uint64          // AllocModifyIndex of the last version seen
+	seen     *rpc.Allocation // that version, to know it again; nil if the client has stopped since
 	due      time.Duration   // when the allocation has that status
 	status   allocStatus
 	reported bool
@@ -72,11 +74,11 @@ func (c *client) learn(cfg *Config, now time.Duration, listed []*rpc.Allocation)
 			continue // in a process with the servers, most are the rows of the last list
 		}
 		gone := i
-		for gone < len(c.allocs) && c.allocs[gone].seen.ID < l.ID {
+		for gone < len(c.allocs) && c.allocs[gone].id < l.ID {
 			gone++
 		}
 		c.allocs = slices.Delete(c.allocs, i, gone)
-		if i < len(c.allocs) && c.allocs[i].seen.ID == l.ID {
+		if i < len(c.allocs) && c.allocs[i].id == l.ID {
 			c.allocs[i] = c.update(cfg, now, c.allocs[i], l)
 		} else {
 			c.allocs = slices.Insert(c.allocs, i, c.add(cfg, now, l))
@@ -87,7 +89,7 @@ func (c *client) learn(cfg *Config, now time.Duration, listed []*rpc.Allocation)
 
 // add returns an allocation that is new to the client.
 func (c *client) add(cfg *Config, now time.Duration, l *rpc.Allocation) alloc {
-	a := alloc{seen: l, due: now, watched: awaitsHealth(cfg, l), watchedAt: now}
+	a := alloc{id: l.ID, index: l.AllocModifyIndex, seen: l, due: now, watched: awaitsHealth(cfg, l), watchedAt: now}
 	src := &c.tasks[watchLoop].src
 	switch {
 	case l.ClientTerminal():
@@ -118,14 +120,14 @@ func (a *alloc) pass(now time.Duration) {
 // update returns a known allocation as the servers list it now. The client's own changes
 // do not raise AllocModifyIndex, and it ignores them.
 func (c *client) update(cfg *Config, now time.Duration, a alloc, l *rpc.Allocation) alloc {
-	if l.AllocModifyIndex < a.seen.AllocModifyIndex {
+	if l.AllocModifyIndex < a.index {
 		return a // from a server that is behind
 	}
-	was := a.seen
 	a.seen = l
-	if l.AllocModifyIndex == was.AllocModifyIndex {
+	if l.AllocModifyIndex == a.index {
 		return a
 	}
+	a.index = l.AllocModifyIndex
 	if awaitsHealth(cfg, l) && !a.watched {
 		a.watched, a.watchedAt = true, now
 	}
@@ -196,7 +198,7 @@ func (c *client) changes(cfg *Config, now time.Duration) []*rpc.Allocation {
 		if !healthy && (a.reported || a.due > now) {
 			continue
 		}
-		r := &rpc.Allocation{ID: a.seen.ID, NodeID: c.id, ClientStatus: a.status.String()}
+		r := &rpc.Allocation{ID: a.id, NodeID: c.id, ClientStatus: a.status.String()}
 		if healthy {
 			r.Health = rpc.AllocHealthy
 		}
@@ -213,7 +215,7 @@ func (c *client) onReport(cfg *Config, now time.Duration, asked call, a answer) 
 	} else {
 		for _, sent := range asked.report {
 			i, found := slices.BinarySearchFunc(c.allocs, sent.ID, func(a alloc, id string) int {
-				return strings.Compare(a.seen.ID, id)
+				return strings.Compare(a.id, id)
 			})
 			if found && c.allocs[i].status.String() == sent.ClientStatus {
 				c.allocs[i].reported, c.allocs[i].acked = true, true

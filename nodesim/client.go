@@ -117,7 +117,8 @@ func (c *client) start(cfg *Config, now time.Duration) {
 	c.sleep(nodeLoop, now+stagger(&c.tasks[nodeLoop].src, cfg.RegisterStagger), false)
 }
 
-// stop ends a life. The client keeps its allocations, as an agent's state directory does.
+// stop ends a life. The client keeps its allocations, as an agent's state directory does, but not
+// the servers' rows of them: there are millions that nothing else keeps when all clients fall silent.
 func (c *client) stop() {
 	c.life++
 	c.running, c.registered, c.introduced, c.heartbeated, c.ready = false, false, false, false, false
@@ -125,6 +126,9 @@ func (c *client) stop() {
 	for l := range c.tasks {
 		c.tasks[l].state = idle
 		c.tasks[l].retrying = false
+	}
+	for i := range c.allocs {
+		c.allocs[i].seen = nil
 	}
 }
 

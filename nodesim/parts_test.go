@@ -232,7 +232,7 @@ func TestClientsLearnWhatIsListed(t *testing.T) {
 	c := newClient(&cfg, 0, 0)
 	ids := func() (ids string) {
 		for _, a := range c.allocs {
-			ids += a.seen.ID
+			ids += a.id
 		}
 		return ids
 	}
@@ -246,13 +246,13 @@ func TestClientsLearnWhatIsListed(t *testing.T) {
 	}
 	for i, want := range []time.Duration{time.Second, time.Second, time.Minute} {
 		if got := c.allocs[i].due; got != want {
-			t.Errorf("%s was learned at %v, want %v", c.allocs[i].seen.ID, got, want)
+			t.Errorf("%s was learned at %v, want %v", c.allocs[i].id, got, want)
 		}
 	}
 	changed := run("c")
 	changed[0].AllocModifyIndex = 9
 	c.learn(&cfg, time.Hour, changed)
-	if a := c.allocs[0]; len(c.allocs) != 1 || a.watched || a.seen.AllocModifyIndex != 9 {
+	if a := c.allocs[0]; len(c.allocs) != 1 || a.watched || a.index != 9 {
 		t.Errorf("it knows %+v, want c, which no deployment waits for", c.allocs)
 	}
 	deployed := run("c")
@@ -280,7 +280,7 @@ func TestALifeLeavesNothing(t *testing.T) {
 		t.Fatalf("after two calls: %+v", c)
 	}
 	c.stop()
-	if c.running || c.registered || c.introduced || c.heartbeated || c.ready || c.index != 0 || len(c.allocs) != 1 {
+	if c.running || c.registered || c.introduced || c.heartbeated || c.ready || c.index != 0 || len(c.allocs) != 1 || c.allocs[0].seen != nil {
 		t.Errorf("after its end: %+v", c)
 	}
 	c.start(&cfg, time.Minute)
