@@ -11,16 +11,16 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
-	"go.uber.org/goleak"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/httpapi"
 	"github.com/simctl/simctl/cluster/telemetry"
+	"github.com/simctl/simctl/internal/walltest"
 	"github.com/simctl/simctl/nodesim"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { walltest.Main(m) }
 
 // limit bounds every wait of these tests, which run on the wall clock. It is far longer than
 // anything takes.

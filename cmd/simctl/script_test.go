@@ -10,6 +10,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/simctl/simctl/internal/walltest"
 )
 
 func TestMain(m *testing.M) {
@@ -20,6 +22,7 @@ func TestMain(m *testing.M) {
 type leakChecked struct{ *testing.M }
 
 func (m leakChecked) Run() int {
+	walltest.SideBySide()
 	code := m.M.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)

@@ -13,8 +13,8 @@ type ban struct {
 
 var bans = []ban{
 	{
-		path: "testing/...", exceptParts: []string{"scenarios/internal/bubble", "internal/virtualtest"},
-		reason: "the program depends on package testing in one place only, the synctest bubble; virtualtest is for tests",
+		path: "testing/...", exceptParts: []string{"scenarios/internal/bubble", "internal/virtualtest", "internal/walltest"},
+		reason: "the program depends on package testing in one place only, the synctest bubble; virtualtest and walltest are for tests",
 	},
 	{
 		path: "github.com/hashicorp/nomad/...", exceptPaths: []string{"github.com/hashicorp/nomad/api"}, tests: true,

@@ -17,26 +17,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simctl/simctl/internal/walltest"
 	"github.com/simctl/simctl/scenarios/serve"
 )
 
-// standInVar says what the stand-in for Nomad is: the release that it says, its broker, and the pace of its timers.
-const standInVar = "REALFINDINGS_STAND_IN"
+// namedStandIn is the name under which the test program is a stand-in for Nomad: with the release that it says, its
+// broker, and the pace of its timers.
+const namedStandIn = "nomad %s %s %g"
 
 // TestMain makes the test program a stand-in for Nomad if it is called like one: the cluster that simctl serve serves.
 func TestMain(m *testing.M) {
 	var release, broker string
 	var pace float64
-	_, err := fmt.Sscan(os.Getenv(standInVar), &release, &broker, &pace)
-	switch {
-	case len(os.Args) > 1 && os.Args[1] == "version":
-		fmt.Printf("Nomad v%s (simulated)\n", release)
-	case len(os.Args) > 2 && os.Args[1] == "agent":
-		err = errors.Join(err, standIn(strings.TrimPrefix(os.Args[2], "-config="), broker, pace))
-	default:
-		os.Exit(m.Run())
+	if _, err := fmt.Sscanf(filepath.Base(os.Args[0]), namedStandIn, &release, &broker, &pace); err != nil {
+		walltest.Main(m)
 	}
-	if err != nil {
+	if os.Args[1] == "version" {
+		fmt.Printf("Nomad v%s (simulated)\n", release)
+	} else if err := standIn(strings.TrimPrefix(os.Args[2], "-config="), broker, pace); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
@@ -85,9 +83,13 @@ func TestFindings(t *testing.T) {
 		{"stale-verification", "1.4.3", "1.4.3", 1, `after the node was down: refused` + then + `the node is down, and should run \[\]`},
 	} {
 		t.Run(tt.finding+" "+tt.broker, func(t *testing.T) {
-			t.Setenv(standInVar, fmt.Sprintln(tt.release, tt.broker, tt.pace))
+			t.Parallel()
+			bin := filepath.Join(t.TempDir(), fmt.Sprintf(namedStandIn, tt.release, tt.broker, tt.pace))
+			if err := os.Symlink(self, bin); err != nil {
+				t.Fatal(err)
+			}
 			var out bytes.Buffer
-			if err := run(t.Context(), self, trials[tt.finding], conditions{&out, 100, tt.pace}); err != nil {
+			if err := run(t.Context(), bin, trials[tt.finding], conditions{&out, 100, tt.pace}); err != nil {
 				t.Fatalf("%v\n%s", err, &out)
 			}
 			if !regexp.MustCompile(tt.want).Match(out.Bytes()) {

@@ -10,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/nomadrpc"
+	"github.com/simctl/simctl/internal/walltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { walltest.Main(m) }
 
 // fake is a server that notes which token each call had and answers as a test tells it.
 type fake struct {

@@ -130,6 +130,7 @@ event "begin" { behaviour = "restless" }`)
 
 // TestEventsOfStrangers are refused: of those without the token, and of other sites' pages.
 func TestEventsOfStrangers(t *testing.T) {
+	t.Parallel()
 	o := options()
 	o.Servers, o.RPCAddr, o.Token = 1, "", "0123456789abcdef"
 	where := start(t, o)

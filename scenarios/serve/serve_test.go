@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
-	"go.uber.org/goleak"
 
 	"github.com/simctl/simctl/internal/nomadrpc"
+	"github.com/simctl/simctl/internal/walltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { walltest.Main(m) }
 
 // limit bounds every wait of these tests, which run on the wall clock. It is far longer than
 // anything takes. The longest ones wait side by side.
@@ -57,6 +57,7 @@ func start(t *testing.T, o Options) Where {
 // TestRemoteClient: a client of another process joins by RPC, gets an allocation of a job that
 // was registered over HTTP, with the job's definition, and reports that it runs.
 func TestRemoteClient(t *testing.T) {
+	t.Parallel()
 	where := start(t, options())
 	client, err := api.NewClient(&api.Config{Address: "http://" + where.HTTP.String()})
 	if err != nil {
@@ -138,6 +139,7 @@ func TestRemoteClient(t *testing.T) {
 // TestBadConnections: whoever sends too much, sends it too slowly, or says nothing is answered
 // or cut off, and the others go on being served.
 func TestBadConnections(t *testing.T) {
+	t.Parallel()
 	var log strings.Builder
 	var mu sync.Mutex
 	o := options()

@@ -12,6 +12,7 @@ import (
 // TestRemoteWorker: a worker of another process gets an evaluation, places an allocation, stops it and acknowledges; what
 // makes no sense is refused.
 func TestRemoteWorker(t *testing.T) {
+	t.Parallel()
 	o := options()
 	o.Schedulers = 0
 	where := start(t, o)

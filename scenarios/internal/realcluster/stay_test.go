@@ -11,10 +11,13 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/walltest"
 	"github.com/simctl/simctl/nodesim"
 	"github.com/simctl/simctl/scenarios/internal/realcluster"
 	"github.com/simctl/simctl/scenarios/serve"
 )
+
+func TestMain(m *testing.M) { walltest.Main(m) }
 
 // limit bounds the wait for a cluster, which takes far less.
 const limit = 2 * time.Minute
