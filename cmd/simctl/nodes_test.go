@@ -53,9 +53,11 @@ func patientServer(t *testing.T) string {
 // TestNodesEndWell ends a fleet in every way that users do: it says what it did, and that is
 // no failure.
 func TestNodesEndWell(t *testing.T) {
+	t.Parallel()
 	address := patientServer(t)
 	for name, signal := range map[string]syscall.Signal{"ctrl-c": syscall.SIGINT, "terminated": syscall.SIGTERM, "hangup": syscall.SIGHUP, "by itself": 0} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			args := []string{"nodes", "--server", address, "--count", "30", "--register-over", "10ms", "--connections", "2"}
 			if signal == 0 {
 				args = append(args, "--for", "3s")
@@ -79,6 +81,7 @@ func TestNodesEndWell(t *testing.T) {
 
 // TestNodesWithBehaviours: half of the clients of a scenario fall silent once all are ready.
 func TestNodesWithBehaviours(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "half.hcl")
 	if err := os.WriteFile(file, []byte(`
 title = "half of the clients leave"

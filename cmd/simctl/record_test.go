@@ -17,6 +17,7 @@ import (
 // TestRecordRuns: a cluster that serve simulates is recorded until a signal comes, and the
 // recording runs.
 func TestRecordRuns(t *testing.T) {
+	t.Parallel()
 	served := exec.Command("simctl", "serve", "--servers", "1", "--schedulers", "2", "--nodes", "4", "--http-addr", "127.0.0.1:0", "--rpc-addr", "")
 	stderr, err := served.StderrPipe()
 	if err != nil {

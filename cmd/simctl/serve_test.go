@@ -15,8 +15,10 @@ import (
 
 // TestServeEnds: each signal that asks it to ends serve well.
 func TestServeEnds(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
 			cmd := exec.Command("simctl", "serve", "--servers", "1", "--nodes", "3", "--http-addr", "127.0.0.1:0", "--rpc-addr", "127.0.0.1:0")
 			said, err := signalled(t, cmd, signal, func(line string) bool { return strings.HasPrefix(line, "export NOMAD_ADDR=http://127.0.0.1:") })
 			if err != nil || len(said) != 3 {
@@ -28,6 +30,7 @@ func TestServeEnds(t *testing.T) {
 
 // TestServeKilled: what serve acknowledged before it was killed is there when it serves again.
 func TestServeKilled(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	serve := func(signal syscall.Signal, meanwhile func(url string)) {
 		cmd := exec.Command("simctl", "serve", "--data-dir", dir, "--http-addr", "127.0.0.1:0", "--rpc-addr", "")

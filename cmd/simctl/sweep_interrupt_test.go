@@ -16,6 +16,7 @@ import (
 // TestInterruptedSweep interrupts a sweep of a short and a long run, as Ctrl-C does, once
 // the short one has finished. The short run must be kept, and no process may remain.
 func TestInterruptedSweep(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	start := func(nodes string, more ...string) (*exec.Cmd, *bufio.Scanner) {
 		t.Helper()
