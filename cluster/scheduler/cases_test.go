@@ -99,6 +99,24 @@ func TestDeletedAllocations(t *testing.T) {
 	w.want("names", w.names("svc"), "[svc.g[0] svc.g[1]]")
 }
 
+// TestAPlanForWhatIsGone: a plan of a server that is behind, of which nothing is written, says nothing of
+// what the job wants there.
+func TestAPlanForWhatIsGone(t *testing.T) {
+	w := running(t, 1, job(rpc.JobTypeSystem, "sys", 0))
+	w.status("n00", rpc.NodeStatusDown)
+	behind := w.store.Snapshot()
+	w.update(func(tx *state.Tx) error { return tx.DeleteEvals(nil, []string{w.live("sys")[0].ID}) })
+	for range 2 {
+		s, err := New(w.eval("sys", rpc.JobTypeSystem, broker.TriggeredByNodeUpdate), w.cache, w.rand)
+		w.ok(err)
+		a := s.Plan(behind, w.now)
+		w.want("stops of a server that is behind", a.Work.Stops, 1)
+		r := EvaluatePlan(w.store.Snapshot(), a.Plan)
+		w.want("nothing is to be written", r.IsNoOp(), true)
+		s.Committed(r)
+	}
+}
+
 // TestDeploymentsEndAtRest: a deployment all of which is healthy goes on while something is left
 // to do in any of its groups.
 func TestDeploymentsEndAtRest(t *testing.T) {

@@ -178,7 +178,11 @@ func (s *Scheduler) Committed(r *PlanResult) (again bool) {
 	a := s.last
 	a.placed(r)
 	if full, _, _ := r.FullCommit(a.plan); full && r.RefreshIndex == 0 {
-		a.settle(r.AllocIndex)
+		// If nothing was written, the plan was for what others had done or deleted since. On the
+		// snapshot that it was made for, the job is not as wanted.
+		if r.AllocIndex > 0 {
+			a.settle(r.AllocIndex)
+		}
 		return false
 	}
 	s.attempts++
