@@ -190,9 +190,11 @@ func (c *coreRun) ask(evals []*broker.Evaluation) { c.asked, c.allocs = evals, n
 // placed returns the allocations that an evaluation placed.
 func (c *coreRun) placed(e *broker.Evaluation) []*rpc.Allocation {
 	if c.allocs == nil {
-		c.allocs = make(map[string][]*rpc.Allocation, len(c.asked))
+		c.allocs = map[string][]*rpc.Allocation{}
 		for _, of := range c.asked {
-			c.allocs[of.ID] = nil
+			if of.Status != broker.StatusCanceled || of.SnapshotIndex != 0 { // what was shed placed nothing
+				c.allocs[of.ID] = nil
+			}
 		}
 		for a := range c.snap.Allocs() {
 			if others, ok := c.allocs[a.EvalID]; ok || c.asked == nil {
