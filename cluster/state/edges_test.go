@@ -168,3 +168,26 @@ func TestChangesOfEveryTable(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasAskedOfANode: what the servers asked for last counts while it is there, whatever clients report of
+// others since.
+func TestWhatWasAskedOfANode(t *testing.T) {
+	s := New()
+	for index, write := range []func(*Tx) error{
+		func(tx *Tx) error {
+			return tx.UpsertPlanResults(&PlanResults{AllocsUpdated: []*rpc.Allocation{{ID: "a", NodeID: "n"}}})
+		},
+		func(tx *Tx) error {
+			return tx.UpsertPlanResults(&PlanResults{AllocsUpdated: []*rpc.Allocation{{ID: "b", NodeID: "n"}}})
+		},
+		func(tx *Tx) error { tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "a", NodeID: "n"}); return nil },
+		func(tx *Tx) error { return tx.DeleteEvals(nil, []string{"b"}) },
+	} {
+		if err := s.Update(uint64(index+1), write); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if on := s.Snapshot().NodeAllocs("n"); !on.AskedSince(0) || on.AskedSince(1) {
+		t.Errorf("asked since 0: %v, since 1: %v; a is of index 1", on.AskedSince(0), on.AskedSince(1))
+	}
+}

@@ -146,3 +146,23 @@ func TestAllocationsAtTheLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestPlacedByWhomWasAsked: who asks of other evaluations learns what these placed.
+func TestPlacedByWhomWasAsked(t *testing.T) {
+	s := state.New()
+	if err := s.Update(5, func(tx *state.Tx) error {
+		return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{
+			allocOf(rpc.JobTypeService, "a", "", func(a *rpc.Allocation) { a.EvalID = "one" }),
+			allocOf(rpc.JobTypeService, "b", "", func(a *rpc.Allocation) { a.EvalID = "two" }),
+		}})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c := &coreRun{snap: s.Snapshot()}
+	for _, e := range []*broker.Evaluation{{ID: "one"}, {ID: "two"}} {
+		c.ask([]*broker.Evaluation{e})
+		if placed := c.placed(e); len(placed) != 1 || placed[0].EvalID != e.ID {
+			t.Errorf("%s placed %d allocations, want one", e.ID, len(placed))
+		}
+	}
+}
