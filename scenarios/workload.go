@@ -232,7 +232,7 @@ func (w *loading) submit(a operations.SubmitJobs) time.Duration {
 	w.load.Allocs += allocs
 	runs := w.compiled.scenario.Fleet.Behaviour.RunFor.Mean()
 	fit := jobs * share(0)
-	if a.Jobs[0].Type != rpc.JobTypeBatch || runs == 0 || fit == 0 || jobs*runs.Seconds() <= fit*lasts.Seconds() {
+	if jobs == 0 || a.Jobs[0].Type != rpc.JobTypeBatch || runs == 0 || fit == 0 || jobs*runs.Seconds() <= fit*lasts.Seconds() {
 		return lasts
 	}
 	waves := jobs / fit

@@ -198,6 +198,9 @@ func (s *Snapshot) Allocs() iter.Seq[*rpc.Allocation] {
 	return s.allocs.all()
 }
 
+// AllocTotal returns the number of allocations.
+func (s *Snapshot) AllocTotal() int { return s.allocs.len() }
+
 // NodeAllocs returns the node's allocations; none if the node is unknown.
 func (s *Snapshot) NodeAllocs(nodeID string) *NodeAllocs {
 	if row := s.nodeAllocs.get(nodeID); row != nil {

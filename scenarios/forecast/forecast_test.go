@@ -244,6 +244,36 @@ func TestCostOfDispatches(t *testing.T) {
 	}
 }
 
+// TestCostOfNothing: a submission of no jobs costs nothing.
+func TestCostOfNothing(t *testing.T) {
+	const text = `title = "none"
+cluster {
+  servers    = 1
+  schedulers = 1
+}
+fleet {
+  group "all" {
+    nodes = 3
+  }
+}
+job "a" {
+  type  = "batch"
+  count = 1
+}
+phase "only" {
+  event "submit_jobs" {
+    job        = "a"
+    copies     = 0
+    per_second = 1
+  }
+  until "settled" {}
+}
+`
+	if c := Of(scenarios.Spec{Scenario: "none", File: "none.hcl", Source: text, Broker: "legacy"}); !c.Told() || c.CPUS > 1 {
+		t.Errorf("%.2f s (told: %v)", c.CPUS, c.Told())
+	}
+}
+
 // TestOverload: of a leader that heartbeats alone keep busy, nobody can say what it will cause itself.
 func TestOverload(t *testing.T) {
 	for _, c := range []struct {

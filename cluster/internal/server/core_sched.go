@@ -184,17 +184,20 @@ func (c *coreRun) allocOver(a *rpc.Allocation, job *rpc.Job, limit uint64) bool 
 }
 
 // ask names the evaluations of which placed will be asked. There may be millions of allocations,
-// most of them of others.
-func (c *coreRun) ask(evals []*broker.Evaluation) { c.asked, c.allocs = evals, nil }
+// most of them of others, and millions of evaluations, most of which placed nothing.
+func (c *coreRun) ask(evals []*broker.Evaluation) {
+	c.asked, c.allocs = evals, nil
+	if len(evals) > c.snap.AllocTotal() {
+		c.asked = nil
+	}
+}
 
 // placed returns the allocations that an evaluation placed.
 func (c *coreRun) placed(e *broker.Evaluation) []*rpc.Allocation {
 	if c.allocs == nil {
 		c.allocs = map[string][]*rpc.Allocation{}
 		for _, of := range c.asked {
-			if of.Status != broker.StatusCanceled || of.SnapshotIndex != 0 { // what was shed placed nothing
-				c.allocs[of.ID] = nil
-			}
+			c.allocs[of.ID] = nil
 		}
 		for a := range c.snap.Allocs() {
 			if others, ok := c.allocs[a.EvalID]; ok || c.asked == nil {

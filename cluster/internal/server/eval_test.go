@@ -159,8 +159,9 @@ func TestPlacedByWhomWasAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &coreRun{snap: s.Snapshot()}
-	for _, e := range []*broker.Evaluation{{ID: "one"}, {ID: "two"}} {
-		c.ask([]*broker.Evaluation{e})
+	one, two := &broker.Evaluation{ID: "one"}, &broker.Evaluation{ID: "two", Status: broker.StatusCanceled} // after its plan
+	for i, e := range []*broker.Evaluation{one, two, one} {
+		c.ask(append([]*broker.Evaluation{e}, make([]*broker.Evaluation, i/2*2)...)) // in the end more than there are allocations
 		if placed := c.placed(e); len(placed) != 1 || placed[0].EvalID != e.ID {
 			t.Errorf("%s placed %d allocations, want one", e.ID, len(placed))
 		}
