@@ -243,11 +243,8 @@ func (b *EvalBroker) Cancelable(batch int) []*Evaluation {
 	for len(taken) < batch && len(b.cancelable) > 0 {
 		first := &b.cancelable[0]
 		n := min(batch-len(taken), len(first.evals))
-		if taken == nil {
-			taken = first.evals[:n:n] // the capacity keeps appends off the rest
-		} else {
-			taken = append(taken, first.evals[:n]...)
-		}
+		taken = append(taken, first.evals[:n]...)
+		clear(first.evals[:n]) // a list may be long, and its array with it
 		first.evals = first.evals[n:]
 		first.job.pending.taken(n)
 		b.dropIfIdle(first.job)

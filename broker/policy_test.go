@@ -2,10 +2,12 @@ package broker_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/simctl/simctl/broker"
 )
@@ -203,7 +205,8 @@ func TestShedOnEnqueue(t *testing.T) {
 	}
 }
 
-// TestCancelableOwnership appends to a batch, which must not reach the next one.
+// TestCancelableOwnership appends to a batch, which must not reach the next one, and drops a batch,
+// which the broker must not hold.
 func TestCancelableOwnership(t *testing.T) {
 	for _, n := range []int{10, 200} {
 		b := broker.New(broker.Config{Policy: broker.Shedding()})
@@ -218,6 +221,10 @@ func TestCancelableOwnership(t *testing.T) {
 		}
 		first := b.Cancelable(3)
 		_ = append(first, &broker.Evaluation{ID: "foreign"})
+		dropped := weak.Make(b.Cancelable(1)[0])
+		if runtime.GC(); dropped.Value() != nil {
+			t.Errorf("of %d: the broker holds an evaluation that was taken", n)
+		}
 		for _, e := range b.Cancelable(n) {
 			if e.ID == "foreign" {
 				t.Errorf("of %d: a batch's new element is in the next batch", n)

@@ -62,7 +62,7 @@ func TestCheck(t *testing.T) {
 		{name: "which a snapshot stands for", logs: []string{"- - 1c", "1a 1b 1c"}, acked: "1 1 1", upTo: 3},
 	} {
 		var members []Member
-		archive := newArchive(4, 3)
+		archive := newArchive(extent{4, 9}, extent{3, 20})
 		for i, words := range tt.logs {
 			m := Member{Addr: string(rune('0' + i)), Running: true}
 			words, stopped := strings.CutPrefix(words, "off ")
@@ -101,7 +101,7 @@ func TestCheck(t *testing.T) {
 func TestOtherDataAnywhere(t *testing.T) {
 	const length = 11
 	for at := range length {
-		archive, words := newArchive(4, 3), strings.Fields(strings.Repeat("1a ", length))
+		archive, words := newArchive(extent{4, 9}, extent{3, 20}), strings.Fields(strings.Repeat("1a ", length))
 		one := logOf(t, archive, strings.Join(words, " "))
 		words[at] = "1x"
 		other := logOf(t, archive, strings.Join(words, " "))
@@ -131,7 +131,7 @@ func TestSameData(t *testing.T) {
 		{name: "unreadable", other: command, then: func(s *LogStore) error { s.LogStore = unreadable{s.LogStore}; return nil }, says: "read entry 1: bad sector"},
 	} {
 		for which := range 2 {
-			archive := newArchive(4, 3)
+			archive := newArchive(extent{4, 9}, extent{3, 20})
 			logs := []*LogStore{newLogStore(newMemoryLog(archive)), newLogStore(newMemoryLog(archive))}
 			err := errors.Join(logs[0].StoreLog(&command), logs[1].StoreLog(&tt.other))
 			if tt.then != nil {
@@ -166,7 +166,7 @@ func (unreadable) GetLog(uint64, *raft.Log) error { return errors.New("bad secto
 
 // TestCheckOfWhatCannotBeRead: it is no agreement.
 func TestCheckOfWhatCannotBeRead(t *testing.T) {
-	archive := newArchive(4, 3)
+	archive := newArchive(extent{4, 9}, extent{3, 20})
 	good, bad := logOf(t, archive, "1a"), logOf(t, archive, "1a")
 	bad.LogStore = unreadable{bad.LogStore}
 	a := Check([]Member{{Addr: "a", Logs: good, Running: true, Applied: 1}, {Addr: "b", Logs: bad, Running: true, Applied: 1}}, &Acked{})
@@ -177,7 +177,7 @@ func TestCheckOfWhatCannotBeRead(t *testing.T) {
 
 // TestLogsInMemory: one entry, and deletions of what is not there.
 func TestLogsInMemory(t *testing.T) {
-	m := newMemoryLog(newArchive(4, 3))
+	m := newMemoryLog(newArchive(extent{4, 9}, extent{3, 20}))
 	if err := m.DeleteRange(1, 9); err != nil {
 		t.Error(err)
 	}

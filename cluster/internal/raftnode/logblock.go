@@ -44,15 +44,19 @@ func (a *archive) unpack(b *block) []memoryEntry {
 	return entries
 }
 
+// extent is how many entries there are, or how many bytes of data they have.
+type extent struct{ entries, bytes int }
+
 // archive lets the logs of one cluster share the blocks of their old entries: servers that
 // agree hold the same ones. It is safe for concurrent use.
 type archive struct {
-	// blockSize is the number of entries of a block. The first one of a log may be shorter: it
-	// ends where those of other logs end. The newest entries, recent of them, are not packed,
-	// for Raft reads them often.
-	blockSize, recent int
-	encoder           *zstd.Encoder
-	decoder           *zstd.Decoder
+	// A block ends with the first entry that gives it ofBlock.bytes, and before an index that
+	// ofBlock.entries divides. So logs that begin anywhere end their blocks at the same entries
+	// from such an index on. The newest entries, recent of them, are not packed, for Raft reads
+	// them often.
+	ofBlock, recent extent
+	encoder         *zstd.Encoder
+	decoder         *zstd.Decoder
 
 	mu     sync.Mutex
 	seed   maphash.Seed
@@ -63,14 +67,14 @@ type archive struct {
 // sharedBlocks is how many blocks an archive keeps for servers that are behind.
 const sharedBlocks = 64
 
-func newArchive(blockSize, recent int) *archive {
+func newArchive(ofBlock, recent extent) *archive {
 	// IDs are hexadecimal text, which zstd stores in half of what s2 needs.
 	encoder, errE := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<19), zstd.WithLowerEncoderMem(true))
 	decoder, errD := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err := cmp.Or(errE, errD); err != nil {
 		panic(fmt.Sprintf("zstd refuses options that are constant: %v", err))
 	}
-	return &archive{blockSize: blockSize, recent: recent, encoder: encoder, decoder: decoder, seed: maphash.MakeSeed()}
+	return &archive{ofBlock: ofBlock, recent: recent, encoder: encoder, decoder: decoder, seed: maphash.MakeSeed()}
 }
 
 // pack returns the block of these entries: that of another log, if one packed the same.

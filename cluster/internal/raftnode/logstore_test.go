@@ -15,7 +15,7 @@ import (
 // TestSnapshotTakesThePlaceOfEntries: what a server had stored and never applied is not
 // held against the others once the leader's snapshot stands for it.
 func TestSnapshotTakesThePlaceOfEntries(t *testing.T) {
-	stale, agreed := newLogStore(newMemoryLog(newArchive(4, 3))), newLogStore(newMemoryLog(newArchive(4, 3)))
+	stale, agreed := newLogStore(newMemoryLog(newArchive(extent{4, 9}, extent{3, 20}))), newLogStore(newMemoryLog(newArchive(extent{4, 9}, extent{3, 20})))
 	for i := uint64(1); i <= 10; i++ {
 		data := []byte{byte(fsm.EvalUpdate.Type)}
 		for _, s := range []*LogStore{stale, agreed} {
@@ -48,7 +48,7 @@ func TestSnapshotTakesThePlaceOfEntries(t *testing.T) {
 // TestFree: the room of deleted entries is free until later ones have taken it, whichever process they belong to.
 func TestFree(t *testing.T) {
 	for _, count := range []bool{true, false} {
-		s := newLogStore(newMemoryLog(newArchive(4, 3)))
+		s := newLogStore(newMemoryLog(newArchive(extent{4, 9}, extent{3, 20})))
 		s.CountFree = count
 		next := uint64(1)
 		store := func(n int) {
@@ -91,7 +91,7 @@ func (fullDisk) StoreLogs([]*raft.Log) error { return syscall.ENOSPC }
 
 // TestBrokenLog: what could not be stored is remembered, unless the log was closed.
 func TestBrokenLog(t *testing.T) {
-	s := newLogStore(newMemoryLog(newArchive(4, 3)))
+	s := newLogStore(newMemoryLog(newArchive(extent{4, 9}, extent{3, 20})))
 	entry := &raft.Log{Index: 1, Term: 1}
 	if err := errors.Join(s.StoreLog(entry), s.Broken()); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestBrokenLog(t *testing.T) {
 
 // TestFullDisk: a snapshot for which there is no room leaves the one before it. An entry for which there is no room leaves no trace, and the log is not broken.
 func TestFullDisk(t *testing.T) {
-	s, full := newLogStore(newMemoryLog(newArchive(4, 3))), true
+	s, full := newLogStore(newMemoryLog(newArchive(extent{4, 9}, extent{3, 20}))), true
 	s.full = func() bool { return full }
 	entry := &raft.Log{Index: 1, Term: 1}
 	if err := s.StoreLog(entry); !errors.Is(err, ErrDiskFull) || s.Broken() != nil || s.Term(1) != 0 {

@@ -119,7 +119,9 @@ func (w *logWriter) take(now time.Time) (batch []*pendingEntry, some bool) {
 		return cmp.Or(a.at.Compare(b.at), bytes.Compare(a.data, b.data))
 	})
 	some, n := len(w.waiting) > 0, min(early, maxGroup)
-	batch, w.waiting, w.sorted = w.waiting[:n:n], w.waiting[n:], early-n
+	batch = slices.Clone(w.waiting[:n])
+	clear(w.waiting[:n]) // what is appended may go into the same array for long
+	w.waiting, w.sorted = w.waiting[n:], early-n
 	return batch, some
 }
 

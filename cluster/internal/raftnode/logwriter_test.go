@@ -2,8 +2,10 @@ package raftnode
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/hashicorp/raft"
 
@@ -35,6 +37,23 @@ func TestEntriesOfOneInstant(t *testing.T) {
 				t.Errorf("took %d entries at the instant of their arrival, and some wait: %v", len(batch), some)
 			}
 		}
+	})
+}
+
+// TestWrittenEntriesAreForgotten: those that wait behind them do not keep them.
+func TestWrittenEntriesAreForgotten(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		w := &logWriter{wake: make(chan struct{}, 1)}
+		for range 100 {
+			w.apply([]byte("entry"))
+		}
+		time.Sleep(time.Nanosecond)
+		batch, _ := w.take(time.Now())
+		first := weak.Make(batch[0])
+		if runtime.GC(); first.Value() != nil {
+			t.Error("an entry that was written is kept")
+		}
+		runtime.KeepAlive(w)
 	})
 }
 

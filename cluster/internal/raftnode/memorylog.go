@@ -23,6 +23,7 @@ type memoryLog struct {
 	blocks  []*block      // without gaps between them
 	start   uint64        // index of entries[0], the end of the last block
 	entries []memoryEntry // those of term zero are gaps, as a snapshot leaves them
+	bytes   int           // of the data of entries
 
 	unpacked        *block // what was read last of blocks, and its entries
 	unpackedEntries []memoryEntry
@@ -126,17 +127,40 @@ func (m *memoryLog) StoreLogs(logs []*raft.Log) error {
 		for m.end() <= l.Index {
 			m.entries = append(m.entries, memoryEntry{})
 		}
-		m.entries[l.Index-m.start] = memoryEntry{l.Data, l.AppendedAt.UnixNano(), uint32(l.Term), l.Type}
+		e := &m.entries[l.Index-m.start]
+		m.bytes += len(l.Data) - len(e.data)
+		*e = memoryEntry{l.Data, l.AppendedAt.UnixNano(), uint32(l.Term), l.Type}
 	}
+	m.pack()
+	return nil
+}
+
+// pack moves all but the newest entries to blocks.
+func (m *memoryLog) pack() {
+	block, recent := m.archive.ofBlock, m.archive.recent
 	for {
-		n := m.archive.blockSize - int(m.start%uint64(m.archive.blockSize))
-		if len(m.entries) < n+m.archive.recent {
-			return nil
+		most := block.entries - int(m.start%uint64(block.entries))
+		if len(m.entries) < most+recent.entries && m.bytes < block.bytes+recent.bytes {
+			return
+		}
+		n, bytes := 0, 0
+		for n < most && bytes < block.bytes {
+			bytes += len(m.entries[n].data)
+			n++
 		}
 		m.blocks = append(m.blocks, m.archive.pack(m.start, m.entries[:n]))
 		m.entries = slices.Delete(m.entries, 0, n)
 		m.start += uint64(n)
+		m.bytes -= bytes
 	}
+}
+
+// bytesOf returns how many bytes of data entries have.
+func bytesOf(entries []memoryEntry) (n int) {
+	for _, e := range entries {
+		n += len(e.data)
+	}
+	return n
 }
 
 // unpackFrom makes the entries from an index on writable.
@@ -145,6 +169,7 @@ func (m *memoryLog) unpackFrom(index uint64) {
 		b := m.blocks[i]
 		m.entries, m.start = append(m.archive.unpack(b), m.entries...), b.first
 		m.blocks = m.blocks[:i]
+		m.bytes = bytesOf(m.entries)
 	}
 }
 
@@ -169,5 +194,6 @@ func (m *memoryLog) DeleteRange(lowest, highest uint64) error {
 		m.unpackFrom(lowest)
 		m.entries = slices.Delete(m.entries, int(lowest-m.start), len(m.entries))
 	}
+	m.bytes = bytesOf(m.entries)
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // log that stores the same shares its blocks.
 func TestMemoryLog(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		blocks := newArchive(4, 3)
+		blocks := newArchive(extent{4, 9}, extent{3, 20})
 		log, other, want := newMemoryLog(blocks), newMemoryLog(blocks), raft.NewInmemStore()
 		both := func(do func(raft.LogStore) error) {
 			if err := errors.Join(do(log), do(other), do(want)); err != nil {
@@ -42,7 +42,7 @@ func TestMemoryLog(t *testing.T) {
 				for i := range rapid.Uint64Range(1, 9).Draw(t, "n") {
 					entries = append(entries, &raft.Log{
 						Index: next + i, Term: rapid.Uint64Range(1, 9).Draw(t, "term"), Type: raft.LogBarrier,
-						Data: []byte{byte(i)}, AppendedAt: time.Unix(0, int64(next)),
+						Data: rapid.SliceOfN(rapid.Byte(), 0, 12).Draw(t, "data"), AppendedAt: time.Unix(0, int64(next)),
 					})
 				}
 				both(func(s raft.LogStore) error { return s.StoreLogs(entries) })
@@ -67,6 +67,9 @@ func TestMemoryLog(t *testing.T) {
 			"": func(t *rapid.T) {
 				if !slices.Equal(log.blocks, other.blocks) {
 					t.Fatalf("two logs with the same entries have %d and %d blocks that differ", len(log.blocks), len(other.blocks))
+				}
+				if n, bytes := len(log.entries), bytesOf(log.entries); n >= 4+3 || bytes >= 9+20 || bytes != log.bytes {
+					t.Fatalf("%d entries and %d bytes are in no block, %d by its own account; want less than 7 and 29", n, bytes, log.bytes)
 				}
 				first, last := bounds(want)
 				if f, l := bounds(log); f != first || l != last {

@@ -142,7 +142,7 @@ func TestSeedRaft(t *testing.T) {
 
 // TestWhatALogRemembers: the terms and types of its entries, and which the state machine gets to see.
 func TestWhatALogRemembers(t *testing.T) {
-	blocks := newArchive(4, 3)
+	blocks := newArchive(extent{4, 9}, extent{3, 20})
 	log := newMemoryLog(blocks)
 	s := newLogStore(log)
 	kinds := []raft.LogType{raft.LogConfiguration, raft.LogNoop, raft.LogCommand, raft.LogCommand, raft.LogNoop, raft.LogBarrier}
@@ -188,7 +188,7 @@ func TestWhatALogRemembers(t *testing.T) {
 
 // TestWrittenOver: an entry inside a block can be written again.
 func TestWrittenOver(t *testing.T) {
-	m := newMemoryLog(newArchive(4, 3))
+	m := newMemoryLog(newArchive(extent{4, 9}, extent{3, 20}))
 	store := func(index, term uint64) {
 		if err := m.StoreLog(&raft.Log{Index: index, Term: term}); err != nil {
 			t.Fatal(err)

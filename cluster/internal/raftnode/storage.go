@@ -16,11 +16,13 @@ const (
 	// snapshotsRetained how many snapshots are kept there (nomad/server.go).
 	logCacheSize      = 512
 	snapshotsRetained = 2
+)
 
-	// recentEntries is how many entries at least a log in memory keeps as they are, and
-	// blockSize how many older ones it compresses together.
-	recentEntries = 4096
-	blockSize     = 1024
+// recent is what a log in memory keeps as it is, and ofBlock how much of what is older it compresses
+// together. Entries of a hundred thousand allocations have megabytes.
+var (
+	recent  = extent{entries: 4096, bytes: 128 << 20}
+	ofBlock = extent{entries: 1024, bytes: 4 << 20}
 )
 
 // Storage is what of a server outlives its process: its Raft log, its votes and its
@@ -48,7 +50,7 @@ type Storages struct {
 // NewStorages returns the storages of a cluster below dataDir or, if that is empty, in memory.
 // If resume is set, what an earlier process left below dataDir is theirs.
 func NewStorages(dataDir string, resume bool) *Storages {
-	return &Storages{dataDir, resume, newArchive(blockSize, recentEntries)}
+	return &Storages{dataDir, resume, newArchive(ofBlock, recent)}
 }
 
 // New makes the storage of a server, or opens that of an earlier process.
