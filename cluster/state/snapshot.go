@@ -158,9 +158,7 @@ func (s *Snapshot) Evals() iter.Seq[*broker.Evaluation] {
 // EvalsEnded returns the evaluations that are terminal and have not changed after an index, in the
 // order of their IDs. It does not look at the others.
 func (s *Snapshot) EvalsEnded(index uint64) []*broker.Evaluation {
-	found := s.endLog.through(index, s.isEval)
-	slices.SortFunc(found, broker.ByID)
-	return found
+	return latest(s.endLog.through(index), s.isEval, broker.ByID)
 }
 
 // EvalByID returns the evaluation, or nil.
@@ -197,9 +195,6 @@ func (s *Snapshot) AllocByID(id string) *rpc.Allocation {
 func (s *Snapshot) Allocs() iter.Seq[*rpc.Allocation] {
 	return s.allocs.all()
 }
-
-// AllocTotal returns the number of allocations.
-func (s *Snapshot) AllocTotal() int { return s.allocs.len() }
 
 // NodeAllocs returns the node's allocations; none if the node is unknown.
 func (s *Snapshot) NodeAllocs(nodeID string) *NodeAllocs {

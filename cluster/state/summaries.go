@@ -190,15 +190,14 @@ func (l changeLog[R]) since(index uint64, current func(*R) bool) []*R {
 	return found
 }
 
-// through returns the rows that have not changed after index, in any order.
-func (l changeLog[R]) through(index uint64, current func(*R) bool) []*R {
-	var found []*R
+// through returns the rows that changed at index or before, current or not, in any order.
+func (l changeLog[R]) through(index uint64) (found []*R) {
 	for c := l.last; c != nil; c = c.before {
 		if c.index <= index {
 			found = append(found, c.rows...)
 		}
 	}
-	return slices.DeleteFunc(found, func(r *R) bool { return !current(r) })
+	return found
 }
 
 // entriesSince iterates over the entries after index, the latest first. Of a row that has

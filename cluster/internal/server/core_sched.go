@@ -21,6 +21,9 @@ import (
 // maxIDsPerWrite bounds how much one entry deletes (structs.go, MaxUUIDsPerWriteRequest).
 const maxIDsPerWrite = 7281
 
+// askedAtMost is up to how many evaluations are looked for one by one among the allocations.
+const askedAtMost = 1024
+
 const coreForceGC = "force-gc"
 
 // coreJobs are the jobs of the core scheduler (structs.go, CoreJob*), in the order in which
@@ -184,10 +187,11 @@ func (c *coreRun) allocOver(a *rpc.Allocation, job *rpc.Job, limit uint64) bool 
 }
 
 // ask names the evaluations of which placed will be asked. There may be millions of allocations,
-// most of them of others, and millions of evaluations, most of which placed nothing.
+// most of them of others. If many are asked about, most of them placed nothing, and an index of
+// all allocations is smaller than a list of those.
 func (c *coreRun) ask(evals []*broker.Evaluation) {
 	c.asked, c.allocs = evals, nil
-	if len(evals) > c.snap.AllocTotal() {
+	if len(evals) > askedAtMost {
 		c.asked = nil
 	}
 }

@@ -161,7 +161,7 @@ func TestPlacedByWhomWasAsked(t *testing.T) {
 	c := &coreRun{snap: s.Snapshot()}
 	one, two := &broker.Evaluation{ID: "one"}, &broker.Evaluation{ID: "two", Status: broker.StatusCanceled} // after its plan
 	for i, e := range []*broker.Evaluation{one, two, one} {
-		c.ask(append([]*broker.Evaluation{e}, make([]*broker.Evaluation, i/2*2)...)) // in the end more than there are allocations
+		c.ask(append([]*broker.Evaluation{e}, make([]*broker.Evaluation, i/2*askedAtMost)...)) // in the end too many to look for one by one
 		if placed := c.placed(e); len(placed) != 1 || placed[0].EvalID != e.ID {
 			t.Errorf("%s placed %d allocations, want one", e.ID, len(placed))
 		}

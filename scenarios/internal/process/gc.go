@@ -13,32 +13,38 @@ import (
 // A run holds the state of every server. At Go's default, which keeps as much garbage as there
 // is live data, collecting takes a quarter of its CPU time. So a child process fills its share
 // of heapBudget: it keeps more garbage while the live data is small. Once the data takes more than
-// half of the share, it keeps as much garbage as data, up to heapMost, and less beyond.
+// half of the share, it keeps as much garbage as data, up to heapMost. Larger runs keep half of that less
+// garbage than they have data, up to heapLarge, and little beyond.
 
 const (
 	// heapBudget is for all children together: two of the default size stay below 1.5 GiB.
 	heapBudget = 1024 << 20
 	// heapMost is for one child: a million evaluations stay below 2.5 GB.
 	heapMost = 1920 << 20
+	// heapLarge is for one child, too: 100,000 nodes and 20 system jobs take 8 GB.
+	heapLarge = 3 * heapMost
 )
 
 // Heap says how large a heap may grow before it collects garbage in earnest: to Share bytes or, if
-// twice the live data is more, to that, but not beyond Most. A Most of Share or less says nothing.
-type Heap struct{ Share, Most int }
+// twice the live data is more, to that, but not beyond Most. With more data than that allows for, it may grow to twice
+// the data less half of Most, but not beyond Large. A limit of Share or less says nothing.
+type Heap struct{ Share, Most, Large int }
 
 // Goal returns the bytes that the heap may grow to.
 func (h Heap) Goal(live uint64) uint64 {
-	return max(uint64(h.Share), min(2*live, uint64(h.Most)))
+	usual := min(2*live, uint64(h.Most))
+	large := min(2*live-min(2*live, uint64(h.Most/2)), uint64(h.Large))
+	return max(uint64(h.Share), usual, large)
 }
 
 // Heaps returns the heap of each child if RunAll runs them, and how many of them go on at a time.
 func Heaps(children []Child) (heaps []Heap, side int) {
 	side = min(max(2, runtime.NumCPU()), max(1, len(children)))
 	for i, share := range heapShares(children, side) {
-		heap := Heap{share, heapMost}
+		heap := Heap{share, heapMost, heapLarge}
 		if memory := children[i].Memory; memory > 0 {
 			most := int(memory / 5 * 4) // the collector knows nothing of what is beside the heap
-			heap = Heap{min(heap.Share, most), min(heap.Most, most)}
+			heap = Heap{min(heap.Share, most), min(heap.Most, most), min(heap.Large, most)}
 		}
 		heaps = append(heaps, heap)
 	}

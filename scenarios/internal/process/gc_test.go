@@ -5,23 +5,29 @@ import "testing"
 func TestGCPercent(t *testing.T) {
 	const mib = 1 << 20
 	for _, c := range []struct {
-		live        uint64
-		share, most int
-		want        int
+		live uint64
+		heap Heap // in MiB
+		want int
 	}{
-		{0, 1500 * mib, 0, 400},                 // nothing is known yet
-		{50 * mib, 1500 * mib, 0, 400},          // small: four times as much garbage, not thirty
-		{500 * mib, 1500 * mib, 0, 200},         // fills the share
-		{1200 * mib, 1500 * mib, 0, 35},         // would fill it with less garbage still
-		{9000 * mib, 1500 * mib, 0, 35},         // larger than the share: never collect without end
-		{500 * mib, 600 * mib, 2000, 35},        // most is less than the share
-		{500 * mib, 600 * mib, 2000 * mib, 100}, // as much garbage as data
-		{1250 * mib, 600 * mib, 2000 * mib, 60}, // up to most
-		{1900 * mib, 600 * mib, 2000 * mib, 35},
+		{0, Heap{1500, 0, 0}, 400},        // nothing is known yet
+		{50, Heap{1500, 0, 0}, 400},       // small: four times as much garbage, not thirty
+		{500, Heap{1500, 0, 0}, 200},      // fills the share
+		{1200, Heap{1500, 0, 0}, 35},      // would fill it with less garbage still
+		{9000, Heap{1500, 0, 0}, 35},      // larger than the share: never collect without end
+		{500, Heap{600, 300, 0}, 35},      // most is less than the share
+		{500, Heap{600, 2000, 0}, 100},    // as much garbage as data
+		{1250, Heap{600, 2000, 0}, 60},    // up to most
+		{1900, Heap{600, 2000, 0}, 35},    //
+		{1250, Heap{600, 2000, 6000}, 60}, // large says nothing yet
+		{2500, Heap{600, 2000, 6000}, 60}, // data less half of most
+		{4000, Heap{600, 2000, 6000}, 50}, // up to large
+		{5500, Heap{600, 2000, 6000}, 35}, //
+		{2500, Heap{600, 2000, 3000}, 35}, // a limit of memory
 	} {
-		got := gcPercent(c.live, Heap{c.share, c.most})
+		heap := Heap{c.heap.Share * mib, c.heap.Most * mib, c.heap.Large * mib}
+		got := gcPercent(c.live*mib, heap)
 		if got < c.want-2 || got > c.want+2 {
-			t.Errorf("%d MiB live, a share of %d MiB and %d at most: GOGC %d, want about %d", c.live/mib, c.share/mib, c.most/mib, got, c.want)
+			t.Errorf("%d MiB live, a heap of %+v MiB: GOGC %d, want about %d", c.live, c.heap, got, c.want)
 		}
 	}
 }
@@ -35,7 +41,7 @@ func TestHeapShares(t *testing.T) {
 		t.Errorf("one after the other: %d and %d, want all of %d for each", got[0], got[1], heapBudget)
 	}
 	limited := []Child{{Weight: 1, Memory: 500 << 20}, {Weight: 1}}
-	if got, side := Heaps(limited); got[0] != (Heap{400 << 20, 400 << 20}) || got[1] != (Heap{heapBudget / 2, heapMost}) || side != 2 {
+	if got, side := Heaps(limited); got[0] != (Heap{400 << 20, 400 << 20, 400 << 20}) || got[1] != (Heap{heapBudget / 2, heapMost, heapLarge}) || side != 2 {
 		t.Errorf("one of two within 500 MiB: heaps of %v and %v, %d at a time; want 400 MiB and more", got[0], got[1], side)
 	}
 }
