@@ -71,7 +71,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		}))
 	}
 	for i := range c.cfg.Servers {
-		if err := c.startServer(i); err != nil {
+		if err := c.startServer(i, c.servers[i]); err != nil {
 			return nil, errors.Join(err, c.Shutdown())
 		}
 		time.Sleep(startStagger)
@@ -86,16 +86,14 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	return c, nil
 }
 
-func (c *Cluster) startServer(i int) error {
-	c.mu.Lock()
-	s := c.servers[i]
-	c.mu.Unlock()
+// startServer starts a process of server i, which takes the place of the one before it once it runs.
+func (c *Cluster) startServer(i int, s *server.Server) error {
 	if err := s.Start(); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.running[i] = true
+	c.servers[i], c.running[i] = s, true
 	return nil
 }
 

@@ -38,10 +38,7 @@ func (c *Cluster) StartServer(i int) error {
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	c.servers[i] = s
-	c.mu.Unlock()
-	return c.startServer(i)
+	return c.startServer(i, s)
 }
 
 // Running reports whether server i runs.

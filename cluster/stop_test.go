@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,40 @@ func TestAStoppedServerWritesNothing(t *testing.T) {
 		_, err := leader.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{{ID: "e"}}}))
 		if !errors.Is(err, server.ErrStopped) {
 			t.Errorf("a write on a stopped server: %v, want %v", err, server.ErrStopped)
+		}
+	})
+}
+
+// TestAServerStartsUnderTheEyesOfOthers: who looks at all servers while one starts, as a run does on
+// the clock of the wall, finds its old process or its new one, and nothing in between.
+func TestAServerStartsUnderTheEyesOfOthers(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		c := startCluster(t, Config{Seed: 1})
+		for range 20 {
+			if err := c.StopServer(0); err != nil {
+				t.Fatal(err)
+			}
+			var started atomic.Bool
+			var looks sync.WaitGroup
+			looking := make(chan struct{}, 1)
+			looks.Go(func() {
+				for !started.Load() {
+					if err := c.StorageError(); err != nil || c.State(0) == nil {
+						t.Errorf("the state of a server that starts is %v, and its storage says %v", c.State(0), err)
+					}
+					select {
+					case looking <- struct{}{}:
+					default:
+					}
+				}
+			})
+			<-looking
+			err := c.StartServer(0)
+			started.Store(true)
+			looks.Wait()
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }
