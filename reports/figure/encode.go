@@ -6,9 +6,11 @@ import (
 	"image/png"
 	"io"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -23,28 +25,34 @@ var Formats = []string{"png", "svg"}
 const dpi = 144
 
 // WriteFiles draws every figure into dir, which must exist, once in each of Formats that is
-// named. It returns the names of the files. It writes each file whole or not at all.
+// named, on all processors. It returns the names of the files. It writes each file whole or not at all.
 func WriteFiles(dir string, figs []Figure, formats ...string) ([]string, error) {
 	for _, format := range formats {
 		if !slices.Contains(Formats, format) {
 			return nil, fmt.Errorf("unknown chart format %q: want one of %s", format, strings.Join(Formats, ", "))
 		}
 	}
-	var names []string
-	for _, f := range figs {
-		for _, format := range formats {
-			var buf bytes.Buffer
-			if err := f.Encode(&buf, format); err != nil {
-				return names, fmt.Errorf("drawing the chart %s: %w", f.ID, err)
-			}
-			name := f.ID + "." + format
-			if err := outfile.Write(filepath.Join(dir, name), buf.Bytes(), 0o644); err != nil {
-				return names, err
-			}
-			names = append(names, name)
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	names := make([]string, len(figs)*len(formats)) // empty: not written
+	for i, f := range figs {
+		for at, format := range formats {
+			group.Go(func() error {
+				var buf bytes.Buffer
+				if err := f.Encode(&buf, format); err != nil {
+					return fmt.Errorf("drawing the chart %s: %w", f.ID, err)
+				}
+				name := f.ID + "." + format
+				err := outfile.Write(filepath.Join(dir, name), buf.Bytes(), 0o644)
+				if err == nil {
+					names[i*len(formats)+at] = name
+				}
+				return err
+			})
 		}
 	}
-	return names, nil
+	err := group.Wait()
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), err
 }
 
 // Encode draws the figure in one of Formats.
