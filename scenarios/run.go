@@ -117,7 +117,7 @@ func RunChild(ctx context.Context, spec Spec, limits Limits, heap int, tell func
 	if err != nil {
 		return nil, err
 	}
-	return process.Run(ctx, child, process.Heap{Share: heap}, tell)
+	return process.Run(ctx, child, process.Heap{Share: heap}.Under(limits.Memory), tell)
 }
 
 // Heaps returns how large the heap of each run may grow if Run runs them, and how many of them go on

@@ -72,33 +72,32 @@ func (c Cost) Done(p scenarios.Progress) float64 {
 	return spent / c.CPUS
 }
 
-// What a run of three servers costs, in seconds of processor time and in bytes. The times are
-// fitted to 20 heartbeat storms of 100 to 5,000 nodes, of which some had 40 system jobs or 20
-// service jobs, and to where their phases began; since runs have become cheaper they are 0.7 of
-// that, by the storms of docs/performance/nodes and jobs. The bytes are fitted to 14 with GOGC=50, so they
-// are fitted times the live data. Estimates of times are then within a factor of 1.7 of
-// what was measured, but 3.6 times too high for service jobs under the shedding broker, of which
-// the formulae let workers process too many; those of bytes are within a quarter. Forecast, Pace
-// and sweep.Local correct them by what they see.
+// What a run of three servers costs, in seconds of processor time and in bytes, fitted to 21 heartbeat
+// storms of 100 to 20,000 nodes, of which some had 40 system jobs or 20 service jobs, and to ten other
+// scenarios. The bytes are those with GOGC=50, so they are fitted times the live data. Estimates of
+// times are then within a factor of two of what was measured, but 3.7 times too high for service jobs
+// under the shedding broker, of which the formulae let workers process too many; those of bytes are within a
+// quarter. Forecast, Pace and sweep.Local correct them by what they see.
 const (
-	startCPUS            = 0.1
-	entryCPUS            = 0.042e-3
-	createdCPUS          = 0.025e-3 // an evaluation, whatever becomes of it
-	processedCPUS        = 0.077e-3 // and one that a worker processes
-	placedCPUS, lostCPUS = 0.12e-3, 0.077e-3
-	seenCPUS             = 4.2e-6 // an allocation of its job, for an evaluation of a service job
-	searchedCPUS         = 0.1e-6 // a node, for one that finds no room
-	vainCPUS             = 25e-6  // an evaluation that comes too late for room
+	startCPUS            = 0.15
+	entryCPUS            = 0.025e-3
+	createdCPUS          = 0.018e-3 // an evaluation, whatever becomes of it
+	processedCPUS        = 0.05e-3  // and one that a worker processes
+	placedCPUS, lostCPUS = 0.07e-3, 0.025e-3
+	reportedCPUS         = 0.04e-3 // what its client says of an allocation
+	seenCPUS             = 2.9e-6  // an allocation of its job, for an evaluation of a service job
+	searchedCPUS         = 0.1e-6  // a node, for one that finds no room
+	vainCPUS             = 28e-6   // an evaluation that comes too late for room
 	// An idle client asks for its allocations every five minutes, and heartbeats when that
 	// call returns. In a drain of hours, that costs much.
-	clientCalls, callCPUS = 2.0 / 300, 28e-6
+	clientCalls, callCPUS = 2.0 / 300, 20e-6
 
-	// A run that waits for a number of evaluations takes so long for each: 0.37 and 0.26 ms at 500
-	// nodes and 200,000 of them, 0.55 and 0.30 ms at 2,000 nodes and a million.
-	legacyWaitedCPUS, waitedCPUS = 0.45e-3, 0.28e-3
+	// A run that waits for a number of evaluations takes so long for each: 0.23 and 0.15 ms at 500
+	// nodes and 100,000 of them, 0.34 and 0.19 ms at 2,000 nodes and a million.
+	legacyWaitedCPUS, waitedCPUS = 0.3e-3, 0.18e-3
 
 	// A virtual second of three servers: their heartbeats, and the samples of the run.
-	virtualCPUS = 0.3e-3
+	virtualCPUS = 0.25e-3
 	// How long a client waits between two heartbeats in a small cluster, and how many there are a
 	// second in a large one.
 	usualTTL, mostHeartbeats = 13.0, 40.0
@@ -106,8 +105,8 @@ const (
 	entriesOfEvaluation = 1.5
 
 	fitted                            = 1.5
-	startBytes, nodeBytes             = 35e6, 22e3
-	entryBytes, evalBytes, allocBytes = 1e3, 1e3, 4.5e3
+	startBytes, nodeBytes             = 46e6, 5e3
+	entryBytes, evalBytes, allocBytes = 0.4e3, 1.2e3, 0.9e3
 )
 
 // Of estimates what a run costs the machine. A broker without formulae counts as the legacy
@@ -156,7 +155,7 @@ func ofLoad(size scenarios.Size, load scenarios.Load) Cost {
 	entries := load.Evaluations * entriesOfEvaluation
 	return Cost{
 		CPUS: startCPUS + servers*(seconds*virtualCPUS+entries*entryCPUS) + calls*callCPUS +
-			load.Evaluations*(createdCPUS+processedCPUS) + load.Looks*seenCPUS + load.Allocs*placedCPUS +
+			load.Evaluations*(createdCPUS+processedCPUS) + load.Looks*seenCPUS + load.Allocs*(placedCPUS+reportedCPUS) +
 			load.Retries*(servers*entryCPUS+processedCPUS) + load.Searches*searchedCPUS + load.Vain*vainCPUS,
 		Memory: startBytes + nodes*nodeBytes + load.Allocs*allocBytes + entries*entryBytes + load.Evaluations*evalBytes,
 	}

@@ -67,11 +67,12 @@ func TestCost(t *testing.T) {
 		vars      map[string]any
 		cpuS, mib float64
 	}{
-		{"legacy", map[string]any{"nodes": 300}, 1.9, 65},
-		{"shedding", map[string]any{"nodes": 2500}, 12, 240},
-		{"legacy", map[string]any{"nodes": 2500}, 19, 301},
-		{"legacy", map[string]any{"nodes": 500, "system_jobs": 40}, 14, 228},
-		{"legacy", map[string]any{"nodes": 1000, "service_jobs": 20, "allocs_per_node": 20}, 132, 400},
+		{"legacy", map[string]any{"nodes": 300}, 0.73, 57},
+		{"shedding", map[string]any{"nodes": 2500}, 3.4, 141},
+		{"legacy", map[string]any{"nodes": 2500}, 7.2, 142},
+		{"legacy", map[string]any{"nodes": 500, "system_jobs": 40}, 4.8, 124},
+		{"legacy", map[string]any{"nodes": 1000, "service_jobs": 20, "allocs_per_node": 20}, 64, 187},
+		{"shedding", map[string]any{"nodes": 20000, "system_jobs": 20}, 63, 1164},
 	} {
 		spec := storm(1)
 		spec.Broker, spec.Vars = c.broker, c.vars
@@ -168,10 +169,12 @@ func TestCostOfEvaluations(t *testing.T) {
 		nodes, evaluations int
 		cpuS               float64
 	}{
-		{"legacy", 500, 200_000, 73},
-		{"shedding", 500, 200_000, 52},
-		{"legacy", 2000, 1_000_000, 571},
-		{"shedding", 2000, 1_000_000, 317},
+		{"legacy", 500, 100_000, 23},
+		{"shedding", 500, 100_000, 15},
+		{"legacy", 1000, 200_000, 57},
+		{"shedding", 1000, 200_000, 33},
+		{"legacy", 2000, 1_000_000, 340},
+		{"shedding", 2000, 1_000_000, 190},
 	} {
 		cost := Of(scenarios.Spec{Scenario: "incident", Broker: c.broker, Vars: map[string]any{"nodes": c.nodes, "evaluations": c.evaluations}})
 		if !cost.Told() || cost.CPUS < c.cpuS/2 || cost.CPUS > c.cpuS*2 {
@@ -180,7 +183,7 @@ func TestCostOfEvaluations(t *testing.T) {
 	}
 }
 
-// TestCostOfLoads: a run costs by what its text says that it will do, within a factor of two of
+// TestCostOfLoads: a run costs by what its text says that it will do, within a factor of 2.2 of
 // seconds of processor time and MB that runs took.
 func TestCostOfLoads(t *testing.T) {
 	for _, c := range []struct {
@@ -188,29 +191,29 @@ func TestCostOfLoads(t *testing.T) {
 		nodes            int
 		cpuS, mb         float64
 	}{
-		{"steady-state", "legacy", 100, 2.4, 71},
-		{"steady-state", "shedding", 1000, 6.1, 193},
-		{"flapping", "legacy", 100, 2.5, 102},
-		{"flapping", "legacy", 1000, 12.8, 453},
-		{"flapping", "shedding", 1000, 11.6, 446},
-		{"fingerprint-churn", "legacy", 1000, 9.0, 410},
-		{"lagging-follower", "legacy", 1000, 5.8, 355},
-		{"partition-heal", "legacy", 1000, 3.8, 227},
-		{"pause-resume", "shedding", 1000, 2.7, 217},
-		{"worked-example", "legacy", 100, 1.5, 122}, // its jobs come after its clients
-		{"alloc-failures", "legacy", 1000, 1.1, 89},
-		{"blocked-thrash", "legacy", 1000, 5.3, 115},
-		{"blocked-thrash", "shedding", 1000, 5.5, 109},
-		{"disconnect-reconnect", "legacy", 3000, 19.4, 322},
-		{"decommission", "legacy", 1000, 3.0, 241},
-		{"decommission", "shedding", 1000, 3.1, 239},
-		{"disconnect-reconnect", "legacy", 1000, 3.7, 157},
-		{"disconnect-reconnect", "shedding", 1000, 3.5, 157},
-		{"rolling-deploy-under-flap", "legacy", 1000, 5.4, 243},
-		{"rolling-deploy-under-flap", "shedding", 1000, 4.5, 212},
+		{"steady-state", "legacy", 100, 1.5, 69},
+		{"steady-state", "shedding", 1000, 3.6, 185},
+		{"flapping", "legacy", 100, 1.4, 92},
+		{"flapping", "legacy", 1000, 8.1, 289},
+		{"flapping", "shedding", 1000, 7.4, 273},
+		{"fingerprint-churn", "legacy", 1000, 5.9, 265},
+		{"lagging-follower", "legacy", 1000, 4.1, 290},
+		{"partition-heal", "legacy", 1000, 2.2, 180},
+		{"pause-resume", "shedding", 1000, 1.7, 179},
+		{"worked-example", "legacy", 100, 1.1, 133}, // its jobs come after its clients
+		{"alloc-failures", "legacy", 1000, 1.1, 93},
+		{"blocked-thrash", "legacy", 1000, 4.4, 108},
+		{"blocked-thrash", "shedding", 1000, 4.2, 107},
+		{"disconnect-reconnect", "legacy", 3000, 11.9, 263},
+		{"decommission", "legacy", 1000, 2.2, 188},
+		{"decommission", "shedding", 1000, 2.3, 188},
+		{"disconnect-reconnect", "legacy", 1000, 2.4, 135},
+		{"disconnect-reconnect", "shedding", 1000, 2.4, 133},
+		{"rolling-deploy-under-flap", "legacy", 1000, 3.7, 167},
+		{"rolling-deploy-under-flap", "shedding", 1000, 3.6, 164},
 	} {
 		cost := Of(scenarios.Spec{Scenario: c.scenario, Broker: c.broker, Vars: map[string]any{"nodes": c.nodes}})
-		if !cost.Told() || cost.Known() || cost.CPUS < c.cpuS/2 || cost.CPUS > c.cpuS*2 {
+		if !cost.Told() || cost.Known() || cost.CPUS < c.cpuS/2.2 || cost.CPUS > c.cpuS*2.2 {
 			t.Errorf("%s, %s, %d nodes: %.1f s (told: %v), took %.1f s", c.scenario, c.broker, c.nodes, cost.CPUS, cost.Told(), c.cpuS)
 		}
 		if peak := cost.Peak(640e6) / 1e6; peak < c.mb/2 || peak > c.mb*2 {
@@ -227,15 +230,15 @@ func TestCostOfDispatches(t *testing.T) {
 		vars         map[string]any
 		cpuS, within float64
 	}{
-		{"dispatch", nil, 0.55, 2},
-		{"dispatch", map[string]any{"dispatches": 2000}, 3.3, 2},
-		{"dispatch", map[string]any{"dispatches": 6000}, 13.5, 2},
-		{"dispatch", map[string]any{"dispatches": 2000, "schedulers": 8}, 5.5, 2},
-		{"dispatch", map[string]any{"dispatches": 2000, "servers": 1}, 2.0, 2},
-		{"dispatch", map[string]any{"dispatches": 2000, "nodes": 5}, 9.2, 2},
-		{"dispatch", map[string]any{"dispatches": 2000, "nodes": 100}, 1.8, 2},       // all find room
-		{"dispatch", map[string]any{"dispatches": 2000, "per_second": 20}, 3.4, 2.5}, // just as many come as end
-		{"submit-ramp", nil, 2.7, 2.5},
+		{"dispatch", nil, 0.47, 2},
+		{"dispatch", map[string]any{"dispatches": 2000}, 3.0, 2},
+		{"dispatch", map[string]any{"dispatches": 6000}, 12.1, 2},
+		{"dispatch", map[string]any{"dispatches": 2000, "schedulers": 8}, 4.5, 2},
+		{"dispatch", map[string]any{"dispatches": 2000, "servers": 1}, 1.7, 2},
+		{"dispatch", map[string]any{"dispatches": 2000, "nodes": 5}, 8.1, 2},
+		{"dispatch", map[string]any{"dispatches": 2000, "nodes": 100}, 1.5, 2},       // all find room
+		{"dispatch", map[string]any{"dispatches": 2000, "per_second": 20}, 3.1, 2.5}, // just as many come as end
+		{"submit-ramp", nil, 2.3, 2.5},
 	} {
 		cost := Of(scenarios.Spec{Scenario: c.scenario, Broker: "legacy", Vars: c.vars})
 		if !cost.Told() || cost.CPUS < c.cpuS/c.within || cost.CPUS > c.cpuS*c.within {

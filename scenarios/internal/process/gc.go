@@ -2,6 +2,7 @@ package process
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -27,8 +28,9 @@ const (
 
 // Heap says how large a heap may grow before it collects garbage in earnest: to Share bytes or, if
 // twice the live data is more, to that, but not beyond Most. With more data than that allows for, it may grow to twice
-// the data less half of Most, but not beyond Large. A limit of Share or less says nothing.
-type Heap struct{ Share, Most, Large int }
+// the data less half of Most, but not beyond Large. A limit of Share or less says nothing. What is not zero of
+// Within bounds everything the process holds, stacks and garbage included, for as long as that is possible.
+type Heap struct{ Share, Most, Large, Within int }
 
 // Goal returns the bytes that the heap may grow to.
 func (h Heap) Goal(live uint64) uint64 {
@@ -37,16 +39,20 @@ func (h Heap) Goal(live uint64) uint64 {
 	return max(uint64(h.Share), usual, large)
 }
 
+// Under returns the heap of a process that should keep below so many bytes; zero says nothing.
+func (h Heap) Under(memory int64) Heap {
+	if memory <= 0 {
+		return h
+	}
+	most := int(memory / 5 * 4) // stacks and fragments come on top
+	return Heap{min(h.Share, most), min(h.Most, most), min(h.Large, most), int(memory / 10 * 9)}
+}
+
 // Heaps returns the heap of each child if RunAll runs them, and how many of them go on at a time.
 func Heaps(children []Child) (heaps []Heap, side int) {
 	side = min(max(2, runtime.NumCPU()), max(1, len(children)))
 	for i, share := range heapShares(children, side) {
-		heap := Heap{share, heapMost, heapLarge}
-		if memory := children[i].Memory; memory > 0 {
-			most := int(memory / 5 * 4) // the collector knows nothing of what is beside the heap
-			heap = Heap{min(heap.Share, most), min(heap.Most, most), min(heap.Large, most)}
-		}
-		heaps = append(heaps, heap)
+		heaps = append(heaps, Heap{share, heapMost, heapLarge, 0}.Under(children[i].Memory))
 	}
 	return heaps, side
 }
@@ -89,6 +95,9 @@ func tuneGC() (stop func()) {
 	if err := json.Unmarshal([]byte(os.Getenv(heapVar)), &heap); err != nil || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
+	if heap.Within > 0 {
+		debug.SetMemoryLimit(int64(heap.Within))
+	}
 	done := make(chan struct{})
 	var ended sync.WaitGroup
 	ended.Go(func() {
@@ -107,6 +116,7 @@ func tuneGC() (stop func()) {
 			case <-tick.C:
 			case <-done:
 				debug.SetGCPercent(100)
+				debug.SetMemoryLimit(math.MaxInt64)
 				return
 			}
 		}
