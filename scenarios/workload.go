@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -101,7 +102,10 @@ type Load struct {
 // Load returns what a run has to do at least.
 func (c *Compiled) Load() Load {
 	size := c.Size()
-	w := loading{compiled: c, size: size, groups: behaviours.Groups(c.scenario.Fleet), lacking: c.lacking(), going: map[string]underWay{}}
+	w := loading{compiled: c, size: size, groups: behaviours.Groups(c.scenario.Fleet), lacking: c.lacking(), going: map[string]underWay{}, counts: map[string]int{}}
+	for _, j := range c.registered() {
+		w.counts[j.ID] = j.TaskGroups[0].Count
+	}
 	w.load.Allocs = float64(size.Nodes*size.SystemJobs + size.ServiceAllocs)
 	w.load.Busy = c.busy()
 	for _, p := range c.scenario.Phases {
@@ -117,9 +121,11 @@ type loading struct {
 	groups           []behaviours.Group
 	lacking          func(away float64) float64
 	going            map[string]underWay
-	stopped          float64       // clients, until they are resumed
-	keeps            time.Duration // how long jobs keep allocations of clients that lose the servers
-	kept             time.Duration // until when they keep some
+	stopped          float64        // clients, until they are resumed
+	keeps            time.Duration  // how long jobs keep allocations of clients that lose the servers
+	kept             time.Duration  // until when they keep some
+	counts           map[string]int // of the first group of each job
+	rollout          time.Duration  // what an update of a system job takes in this phase
 	load             Load
 }
 
@@ -142,6 +148,7 @@ func (w *loading) phase(p run.Phase) {
 		}
 		lasts = max(lasts, after+p.Until.Hold())
 	}
+	lasts, w.rollout = max(lasts, w.rollout), 0
 	if _, ok := p.Until.(conditions.Quiescence); ok { // waits for what is tried again when they are lost
 		lasts = max(lasts, w.kept-began)
 	}
@@ -179,6 +186,8 @@ func (w *loading) event(a actions.Action, at time.Duration) {
 		delete(w.going, a.Behaviour)
 	case operations.UpdateJob:
 		w.update(a.Job)
+	case operations.ScaleJob:
+		w.scale(a)
 	case operations.Series:
 		for _, one := range a.Actions {
 			w.event(one, at)
@@ -240,18 +249,42 @@ func (w *loading) submit(a operations.SubmitJobs) time.Duration {
 	return max(lasts, time.Duration(waves*float64(runs)))
 }
 
-// update adds what a new version of a job costs: a step of its deployment after the other, each of
-// which looks at all of its allocations.
+// stagger is how long a system job waits between two steps of an update (cluster/scheduler).
+const stagger = 30 * time.Second
+
+// update adds what a new version of a job costs: one step after the other, of its deployment or of a
+// system job's, each of which looks at all of its allocations. Where clients come and go meanwhile, a system
+// job does not wait between its steps.
 func (w *loading) update(j *rpc.Job) {
 	for _, g := range j.TaskGroups {
-		if j.Type != rpc.JobTypeService {
+		count := float64(g.Count)
+		switch j.Type {
+		case rpc.JobTypeSystem:
+			count = float64(w.size.Nodes)
+		case rpc.JobTypeService:
+		default:
 			continue
 		}
-		steps := float64(g.Count) / float64(max(g.MaxParallel, 1))
+		steps := 1.0
+		if g.MaxParallel > 0 {
+			steps = math.Ceil(count / float64(g.MaxParallel))
+		}
+		if j.Type == rpc.JobTypeSystem && len(w.going) == 0 {
+			w.rollout = max(w.rollout, time.Duration(steps-1)*stagger)
+		}
 		w.load.Evaluations += steps
-		w.load.Looks += steps * float64(g.Count)
-		w.load.Allocs += float64(g.Count)
+		w.load.Looks += steps * count
+		w.load.Allocs += count
 	}
+}
+
+// scale adds what it costs that a job has another count: that many allocations begin or end.
+func (w *loading) scale(a operations.ScaleJob) {
+	was := w.counts[a.Job]
+	w.counts[a.Job] = a.Count
+	w.load.Evaluations++
+	w.load.Looks += float64(max(was, a.Count))
+	w.load.Allocs += math.Abs(float64(a.Count - was))
 }
 
 // lacking returns how many allocations of the service jobs find no room if a share of the clients

@@ -209,6 +209,9 @@ func TestCostOfLoads(t *testing.T) {
 		{"decommission", "shedding", 1000, 2.3, 188},
 		{"disconnect-reconnect", "legacy", 1000, 2.4, 135},
 		{"disconnect-reconnect", "shedding", 1000, 2.4, 133},
+		{"alloc-updates", "legacy", 100, 3.4, 177},
+		{"alloc-updates", "legacy", 1000, 45, 1119},
+		{"system-rollout", "legacy", 1000, 9.3, 166},
 		{"rolling-deploy-under-flap", "legacy", 1000, 3.7, 167},
 		{"rolling-deploy-under-flap", "shedding", 1000, 3.6, 164},
 	} {
