@@ -249,9 +249,6 @@ func (w *loading) submit(a operations.SubmitJobs) time.Duration {
 	return max(lasts, time.Duration(waves*float64(runs)))
 }
 
-// stagger is how long a system job waits between two steps of an update (cluster/scheduler).
-const stagger = 30 * time.Second
-
 // update adds what a new version of a job costs: one step after the other, of its deployment or of a
 // system job's, each of which looks at all of its allocations. Where clients come and go meanwhile, a system
 // job does not wait between its steps.
@@ -270,7 +267,7 @@ func (w *loading) update(j *rpc.Job) {
 			steps = math.Ceil(count / float64(g.MaxParallel))
 		}
 		if j.Type == rpc.JobTypeSystem && len(w.going) == 0 {
-			w.rollout = max(w.rollout, time.Duration(steps-1)*stagger)
+			w.rollout = max(w.rollout, time.Duration(steps-1)*rpc.UpdateStagger)
 		}
 		w.load.Evaluations += steps
 		w.load.Looks += steps * count

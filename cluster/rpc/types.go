@@ -175,6 +175,10 @@ func (j *Job) TaskGroup(name string) *TaskGroup {
 	return nil
 }
 
+// UpdateStagger is the pause between the steps of a rolling update of a system job
+// (structs.go, DefaultUpdateStrategy).
+const UpdateStagger = 30 * time.Second
+
 // TaskGroup is the unit of placement (structs.TaskGroup).
 type TaskGroup struct {
 	Name      string

@@ -22,10 +22,6 @@ const (
 	allocRescheduled = "alloc was rescheduled because it failed"
 )
 
-// stagger is the pause between the steps of a rolling update of a system job
-// (structs.go, DefaultUpdateStrategy).
-const stagger = 30 * time.Second
-
 // attempt is the work of one Plan call.
 type attempt struct {
 	eval  *broker.Evaluation
@@ -213,7 +209,7 @@ func (a *attempt) blockedEval(trigger, description, nodeID string) *broker.Evalu
 func (a *attempt) rollingEval() *broker.Evaluation {
 	e := a.newEval(broker.TriggeredByRollingUpdate, broker.StatusPending)
 	e.JobModifyIndex = a.eval.JobModifyIndex
-	e.Wait = stagger
+	e.Wait = rpc.UpdateStagger
 	return e
 }
 

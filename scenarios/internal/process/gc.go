@@ -14,8 +14,8 @@ import (
 // A run holds the state of every server. At Go's default, which keeps as much garbage as there
 // is live data, collecting takes a quarter of its CPU time. So a child process fills its share
 // of heapBudget: it keeps more garbage while the live data is small. Once the data takes more than
-// half of the share, it keeps as much garbage as data, up to heapMost. Larger runs keep half of that less
-// garbage than they have data, up to heapLarge, and little beyond.
+// half of the share, it keeps as much garbage as data, up to heapMost. A larger run keeps as much
+// garbage as data less half of heapMost, up to heapLarge, and 35% beyond.
 
 const (
 	// heapBudget is for all children together: two of the default size stay below 1.5 GiB.
@@ -26,10 +26,10 @@ const (
 	heapLarge = 3 * heapMost
 )
 
-// Heap says how large a heap may grow before it collects garbage in earnest: to Share bytes or, if
-// twice the live data is more, to that, but not beyond Most. With more data than that allows for, it may grow to twice
-// the data less half of Most, but not beyond Large. A limit of Share or less says nothing. What is not zero of
-// Within bounds everything the process holds, stacks and garbage included, for as long as that is possible.
+// Heap says how large a heap may grow before it collects garbage in earnest. It may grow to Share
+// bytes, and to twice the live data up to Most. It may also grow to twice the live data less half of
+// Most, up to Large. A limit of Share or less says nothing. Within bounds all that the process holds,
+// stacks and garbage included, for as long as the live data allow that; zero means no bound.
 type Heap struct{ Share, Most, Large, Within int }
 
 // Goal returns the bytes that the heap may grow to.
