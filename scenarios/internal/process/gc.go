@@ -9,6 +9,8 @@ import (
 	"runtime/metrics"
 	"sync"
 	"time"
+
+	"github.com/simctl/simctl/internal/rusage"
 )
 
 // A run holds the state of every server. At Go's default, which keeps as much garbage as there
@@ -95,7 +97,8 @@ func tuneGC() (stop func()) {
 	if err := json.Unmarshal([]byte(os.Getenv(heapVar)), &heap); err != nil || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	if heap.Within > 0 {
+	// A bound that is passed already would have Go collect all the time, and keep nothing small.
+	if uint64(heap.Within) > rusage.PeakRSS() {
 		debug.SetMemoryLimit(int64(heap.Within))
 	}
 	done := make(chan struct{})
