@@ -92,6 +92,7 @@ phase "users" {
 
 // TestUsersRepeat: with all of it, the same seed gives the same run, under both brokers.
 func TestUsersRepeat(t *testing.T) {
+	t.Parallel()
 	legacy := fileSpec(t, usersText)
 	legacy.Broker = "legacy"
 	shedding := fileSpec(t, usersText)

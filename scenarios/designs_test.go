@@ -11,6 +11,7 @@ import (
 // TestDesigns runs each design beside the broker that it changes, and compares the figure
 // that it is for.
 func TestDesigns(t *testing.T) {
+	t.Parallel()
 	type figure func(*metrics.Result) float64
 	type vars = map[string]any
 	phase := func(r *metrics.Result, name string) *metrics.Phase {
@@ -55,7 +56,7 @@ func TestDesigns(t *testing.T) {
 		{"shedding", "skip-queued", "heartbeat-storm", vars{"nodes": 60}, created},
 		{"shedding+skip-queued", "newest-state", "", nil, failed},
 		{"shedding", "restore-best", "failover-mid-drain", vars{"nodes": 60, "after_s": 1, "reaper_batch": 5}, processed},
-		{"shedding", "ask-client", "metastable", vars{"nodes": 150, "share": 0.01}, wentDown},
+		{"shedding", "ask-client", "metastable", vars{"nodes": 60, "share": 0.02}, wentDown},
 		{"shedding", "pipeline-4", "submit-ramp", ramp, each},
 		{"shedding+pipeline-4", "nack-unseen", "submit-ramp", ramp, notNacked},
 		{"legacy", "wake-at-index", "heartbeat-storm", vars{"nodes": 60}, emptied},

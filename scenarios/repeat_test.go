@@ -1,8 +1,12 @@
 package scenarios
 
-import "testing"
+import (
+	"testing"
 
-// TestARunWithFaultsRepeats: twenty runs of schedules in which leaders change, links are
+	"github.com/simctl/simctl/internal/nightly"
+)
+
+// TestARunWithFaultsRepeats: many runs of schedules in which leaders change, links are
 // slow and lossy and clients flap give one result. Each of the three once differed in its
 // own way, every other time or so when it was interrupted (ADR 0600); the two that still are
 // show it soonest.
@@ -29,6 +33,9 @@ func TestARunWithFaultsRepeats(t *testing.T) {
 		spec, err := FromFile("testdata/repeat/" + c.file + ".hcl")
 		must(t, err)
 		spec.Seed, spec.Broker = c.seed, c.broker
+		if !nightly.On {
+			c.runs /= 3
+		}
 		specs := make([]Spec, c.runs)
 		for i := range specs {
 			specs[i] = spec

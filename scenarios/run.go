@@ -30,8 +30,8 @@ var ErrNoOutcome = process.ErrNoOutcome
 // RunOne runs a Spec in this process and returns its Result; tell, which may be nil, is
 // called with the progress now and then and must be quick. A run repeats exactly only if
 // the process has GOMAXPROCS 1 and was built or started with GODEBUG randseednop=0: use
-// RunAll for that. Two runs must not go on in one process at a time, since Raft draws from
-// a source they share.
+// RunAll for that. Two runs on virtual time cannot go on in one process at a time, since Raft draws
+// from a source they share: the second is refused.
 //
 // The error is that of Compile if the Spec cannot be run, and ctx's if that ended the run.
 // A phase that never ended is an error, too, but comes with the Result of what was: so

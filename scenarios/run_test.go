@@ -142,6 +142,7 @@ func TestReportedAllocationsCostEntries(t *testing.T) {
 
 // The same code without the bubble.
 func TestWallClock(t *testing.T) {
+	t.Parallel()
 	for _, broker := range []string{"legacy", "shedding"} {
 		res := runOne(t, quickWall(broker), nil)
 		wantSound(t, res, judge.InvariantConserved, judge.InvariantOracle)
@@ -154,6 +155,7 @@ func TestWallClock(t *testing.T) {
 // TestALeaderDiesOnAFastWallClock: Raft keeps pace with the rest, and the checks at the end
 // see a cluster that stands still with everybody up to date, however slow the machine.
 func TestALeaderDiesOnAFastWallClock(t *testing.T) {
+	t.Parallel()
 	spec := Spec{Scenario: "failover-mid-drain", Broker: "legacy", Seed: 1, Clock: ClockWall, TimeScale: 0.05}
 	spec.Set("nodes", 40)
 	spec.Set("after_s", 1)

@@ -13,6 +13,7 @@ package bubble
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
@@ -60,10 +61,14 @@ func (w *World) Alive() {
 	w.beats.Add(1)
 }
 
+// busy is true while a Run goes on.
+var busy atomic.Bool
+
 // Run runs f on virtual time, which begins at midnight UTC on 2000-01-01, and returns f's
 // error. f's context is done soon after ctx is: contexts and channels from outside must
 // not be waited for inside, so f gets one of its own. Every goroutine that f started must
-// have ended when f returns.
+// have ended when f returns. Another Run that goes on in this process is an error: both would draw
+// from the random sources that the packages of a process share, such as Raft's.
 //
 // The error is f's, or says that f panicked, that its goroutines are deadlocked or left
 // behind, or that virtual time stood still for longer than stall (zero: DefaultStall)
@@ -73,6 +78,10 @@ func (w *World) Alive() {
 // live on: the process is good for nothing but reporting the error. A panic on a goroutine other
 // than f's own ends the process, as always.
 func Run(ctx context.Context, stall time.Duration, f func(context.Context, *World) error) error {
+	if !busy.CompareAndSwap(false, true) {
+		return errors.New("another run on virtual time goes on in this process: run one after the other, or each in a process of its own")
+	}
+	defer busy.Store(false)
 	if stall <= 0 {
 		stall = DefaultStall
 	}

@@ -42,6 +42,19 @@ func TestErrorsComeOut(t *testing.T) {
 	}
 }
 
+// TestRunsGoOnAlone: two at a time would share Raft's source of random numbers, and repeat no more.
+func TestRunsGoOnAlone(t *testing.T) {
+	var second error
+	first := Run(t.Context(), 0, func(context.Context, *World) error {
+		second = Run(t.Context(), 0, func(context.Context, *World) error { return nil })
+		return nil
+	})
+	third := Run(t.Context(), 0, func(context.Context, *World) error { return nil })
+	if first != nil || third != nil || second == nil || !strings.Contains(second.Error(), "another run") {
+		t.Errorf("a run: %v; one in it: %v; one after it: %v", first, second, third)
+	}
+}
+
 func TestPanicBecomesAnError(t *testing.T) {
 	err := Run(context.Background(), 0, func(ctx context.Context, w *World) error {
 		go func() { <-ctx.Done() }() // ends although the function never came to it

@@ -1,0 +1,6 @@
+//go:build !nightly
+
+package nightly
+
+// On reports whether nobody waits for the tests.
+const On = false
