@@ -34,7 +34,7 @@ type reference struct {
 // blocks without variables. Any body may have an attribute source, which says where its
 // figures come from. The error is an *Error.
 func DecodeFigures(name string, src []byte, target any) error {
-	file, err := parse(name, src)
+	file, err := parseAgain(name, src)
 	if err != nil {
 		return err
 	}
