@@ -64,7 +64,8 @@ mutants: ## plant MUTANTS=200 bugs, drawn by SEED=1, in each package of PKG=...,
 	@set -e; for pkg in $(PKG); do nice $(GO) run ./internal/mutants -pkg $$pkg -sample $(MUTANTS) -seed $(SEED); done
 
 .PHONY: nightly
-nightly: ## run every fuzz target for five minutes, and make mutants
+nightly: ## run the tests in full, every fuzz target for five minutes, and make mutants
+	$(GO) test -tags nightly -timeout 1h ./...
 	$(MAKE) fuzz FUZZ=5m
 	$(MAKE) mutants
 

@@ -2,10 +2,12 @@ package scheduler
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
 )
 
 // systemRun reconciles a system or sysbatch job (scheduler_system.go). Apart from the limit
@@ -44,8 +46,8 @@ func reconcileSystem(a *attempt) {
 			s.names = append(s.names, name)
 		}
 	}
-	for _, id := range s.nodesToLookAt() {
-		s.node(id)
+	for node, on := range s.nodesToLookAt() {
+		s.node(node, on)
 	}
 	s.update()
 	for _, p := range s.places {
@@ -63,15 +65,22 @@ func reconcileSystem(a *attempt) {
 
 func allocName(job, group string, n int) string { return fmt.Sprintf("%s.%s[%d]", job, group, n) }
 
-// nodesToLookAt returns the IDs, in order, of the nodes where something may have to be done.
-func (s *systemRun) nodesToLookAt() []string {
+// nodesToLookAt iterates over the nodes where something may have to be done, and their allocations, in
+// the order of their IDs. A node is nil if it is gone.
+func (s *systemRun) nodesToLookAt() iter.Seq2[*rpc.Node, *state.NodeAllocs] {
 	k := s.known
 	if k == nil {
-		return s.snap.NodeIDs()
+		return s.snap.NodesWithAllocs()
 	}
 	ids := append(s.snap.ChangedNodeIDs(s.eval.Job(), k.index), k.open...)
 	slices.Sort(ids)
-	return slices.Compact(ids)
+	return func(yield func(*rpc.Node, *state.NodeAllocs) bool) {
+		for _, id := range slices.Compact(ids) {
+			if !yield(s.snap.NodeByID(id), s.snap.NodeAllocs(id)) {
+				return
+			}
+		}
+	}
 }
 
 func (s *systemRun) eligible(n *rpc.Node) bool {
@@ -80,8 +89,7 @@ func (s *systemRun) eligible(n *rpc.Node) bool {
 
 // node decides what to do on one node (util.go, diffSystemAllocsForNode). It declares those allocations lost
 // that were told to stop and cannot report that they did (util.go, updateNonTerminalAllocsToLost).
-func (s *systemRun) node(id string) {
-	node, on := s.snap.NodeByID(id), s.snap.NodeAllocs(id)
+func (s *systemRun) node(node *rpc.Node, on *state.NodeAllocs) {
 	var live []string // names
 	for _, alloc := range on.Live {
 		if s.owns(alloc) {

@@ -158,7 +158,7 @@ func (s *Snapshot) Evals() iter.Seq[*broker.Evaluation] {
 // EvalsEnded returns the evaluations that are terminal and have not changed after an index, in the
 // order of their IDs. It does not look at the others.
 func (s *Snapshot) EvalsEnded(index uint64) []*broker.Evaluation {
-	return latest(s.endLog.through(index), s.isEval, broker.ByID)
+	return latest(s.endLog.through(index), s.isEval, evalID)
 }
 
 // EvalByID returns the evaluation, or nil.
@@ -204,14 +204,21 @@ func (s *Snapshot) NodeAllocs(nodeID string) *NodeAllocs {
 	return &NodeAllocs{NodeID: nodeID}
 }
 
-// NodeIDs returns the IDs, in order, of all nodes, and of those that are gone and still have
-// allocations.
-func (s *Snapshot) NodeIDs() []string {
-	ids := make([]string, 0, s.nodeAllocs.len())
-	for row := range s.nodeAllocs.all() {
-		ids = append(ids, row.NodeID)
+// NodesWithAllocs iterates over all nodes, each with its allocations, in the order of their IDs. A node
+// that is gone and still has allocations is nil.
+func (s *Snapshot) NodesWithAllocs() iter.Seq2[*rpc.Node, *NodeAllocs] {
+	return func(yield func(*rpc.Node, *NodeAllocs) bool) {
+		nodes := slices.AppendSeq(make([]*nodeRow, 0, s.nodes.len()), s.nodes.all())
+		for on := range s.nodeAllocs.all() {
+			var node *rpc.Node
+			if len(nodes) > 0 && nodes[0].Node.ID == on.NodeID {
+				node, nodes = nodes[0].Node, nodes[1:]
+			}
+			if !yield(node, on) {
+				return
+			}
+		}
 	}
-	return ids
 }
 
 // Diff describes the first difference between the rows of two states in one line; it is

@@ -87,7 +87,7 @@ func (tx *Tx) summary(job broker.JobID) *jobSummary {
 // putSummaries stores the rows of the jobs that the transaction changed, with their logs.
 func (tx *Tx) putSummaries() {
 	for job, s := range tx.changedJobs {
-		s.log.add(tx.index, latest(s.changed, tx.isAlloc, rpc.ByID), s.Allocs.Live+s.Allocs.Terminal, tx.isAlloc)
+		s.log.add(tx.index, latest(s.changed, tx.isAlloc, allocID), s.Allocs.Live+s.Allocs.Terminal, tx.isAlloc)
 		s.changed = nil
 		if s.empty() && tx.jobs.get(job) == nil {
 			s = nil

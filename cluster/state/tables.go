@@ -65,6 +65,10 @@ func nodeID(r *nodeRow) *string {
 	return &r.Node.ID
 }
 
+func evalID(e *broker.Evaluation) string { return e.ID }
+
+func allocID(a *rpc.Allocation) string { return a.ID }
+
 type jobsOfType struct {
 	jobType string
 	jobs    rows[broker.JobID, rpc.Job]

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -60,22 +61,37 @@ func (tx *Tx) Index() uint64 { return tx.index }
 func (tx *Tx) finish() {
 	tx.putSummaries()
 	if len(tx.changedNodes) > 0 {
-		changed := latest(tx.changedNodes, tx.isNode, func(a, b *rpc.Node) int { return strings.Compare(a.ID, b.ID) })
+		changed := latest(tx.changedNodes, tx.isNode, func(n *rpc.Node) string { return n.ID })
 		tx.nodeLog.add(tx.index, changed, tx.nodes.len(), tx.isNode)
 	}
 	if len(tx.ended) > 0 {
 		over := tx.counts.Evals - tx.EvalCount(broker.StatusPending) - tx.EvalCount(broker.StatusBlocked)
-		tx.endLog.add(tx.index, latest(tx.ended, tx.isEval, broker.ByID), over, tx.isEval)
+		tx.endLog.add(tx.index, latest(tx.ended, tx.isEval, evalID), over, tx.isEval)
 	}
 	slices.Sort(tx.wake)
 	tx.wake = slices.Clip(slices.Compact(tx.wake))
 }
 
-// latest returns those of rows that are current, sorted and each once. Rows that are found in their
-// order are near one another, which takes a third less time with a million of them.
-func latest[R any](rows []*R, current func(*R) bool, compare func(a, b *R) int) []*R {
-	slices.SortFunc(rows, compare)
-	rows = slices.DeleteFunc(rows, func(r *R) bool { return !current(r) })
+// latest returns those of rows that are current, each once, in the order of their IDs. It overwrites rows.
+// Rows that are found in their order are near one another, and the beginnings of their IDs are sorted without
+// a look at them, which takes less than half the time with a million of them.
+func latest[R any](rows []*R, current func(*R) bool, id func(*R) string) []*R {
+	sorted := make([]item[R], len(rows))
+	for i, r := range rows {
+		sorted[i] = item[R]{firstBytes(id(r)), r}
+	}
+	slices.SortFunc(sorted, func(a, b item[R]) int {
+		if a.prefix != b.prefix {
+			return cmp.Compare(a.prefix, b.prefix)
+		}
+		return strings.Compare(id(a.row), id(b.row))
+	})
+	rows = rows[:0]
+	for _, it := range sorted {
+		if current(it.row) {
+			rows = append(rows, it.row)
+		}
+	}
 	return slices.Clip(slices.Compact(rows))
 }
 
