@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -368,15 +369,19 @@ func (w *randomWorld) checkSystem(snap *state.Snapshot, job *rpc.Job, live []*rp
 
 // checkService fails unless each group has its count of allocations of the job's version, or
 // there is no node to run on. Names may repeat: as in Nomad 1.4.3, two allocations of one
-// name reconnect if the replacement was disconnected too.
+// name reconnect if the replacement was disconnected too. A deployment may wait for an allocation whose
+// client is not in touch; until its deadline the others stay of the version before.
 func (w *randomWorld) checkService(snap *state.Snapshot, job *rpc.Job, live []*rpc.Allocation) {
 	if snap.NodesIn(job.Datacenters).Ready == 0 {
 		return
 	}
+	waits := slices.ContainsFunc(live, func(a *rpc.Allocation) bool {
+		return a.DeploymentID != "" && a.Health == "" && snap.NodeByID(a.NodeID).Status != rpc.NodeStatusReady
+	})
 	have := map[string]int{}
 	for _, a := range live {
 		have[a.TaskGroup]++
-		if a.JobVersion != job.Version && snap.NodeByID(a.NodeID).Ready() {
+		if a.JobVersion != job.Version && snap.NodeByID(a.NodeID).Ready() && !waits {
 			w.rt.Fatalf("%s: %s is of version %d, want %d", job.ID, a.Name, a.JobVersion, job.Version)
 		}
 	}

@@ -98,6 +98,9 @@ func recount(t interface {
 			onNode[a.NodeID] = row
 		}
 		row.All = append(row.All, a)
+		if e := s.EvalByID(a.EvalID); e != nil && e.Job() == jobOf(a) && !s.MayHavePlaced(e) {
+			t.Fatalf("evaluation %s of index %d placed %s, and may not have placed any", e.ID, e.CreateIndex, a.ID)
+		}
 		if a.Terminal() {
 			terminal++
 			j.Allocs.Terminal++
@@ -247,6 +250,14 @@ func randomPlan(rt *rapid.T, snap *Snapshot) *PlanResults {
 	case rapid.IntRange(0, 3).Draw(rt, "end") == 0:
 		r.DeploymentUpdates = []*rpc.DeploymentUpdate{{Namespace: d.Namespace, JobID: d.JobID, DeploymentID: d.ID, Status: rpc.DeploymentSuccessful}}
 	}
+	placed := func(a *rpc.Allocation) *rpc.Allocation {
+		for e := range snap.Evals() {
+			if e.Job() == jobOf(a) {
+				a.EvalID = e.ID
+			}
+		}
+		return a
+	}
 	seen := map[string]bool{}
 	for range rapid.IntRange(0, 4).Draw(rt, "allocations") {
 		id := fmt.Sprintf("alloc-%d", rapid.IntRange(0, 12).Draw(rt, "alloc"))
@@ -265,13 +276,13 @@ func randomPlan(rt *rapid.T, snap *Snapshot) *PlanResults {
 			if d := cmp.Or(r.Deployment, snap.DeploymentOf(jobOf(a))); d != nil && d.JobID == a.JobID {
 				a.DeploymentID = d.ID
 			}
-			r.AllocsUpdated = append(r.AllocsUpdated, a)
+			r.AllocsUpdated = append(r.AllocsUpdated, placed(a))
 		case rapid.Bool().Draw(rt, "stop"):
 			r.AllocsStopped = append(r.AllocsStopped, AllocDiff{ID: id, DesiredDescription: "test"})
 		default:
 			changed := old.Copy()
 			changed.Resources.MemoryMB++
-			r.AllocsUpdated = append(r.AllocsUpdated, changed)
+			r.AllocsUpdated = append(r.AllocsUpdated, placed(changed))
 		}
 	}
 	return r
@@ -362,7 +373,8 @@ func checkRestore(rt *rapid.T, s *Store) {
 	for sum := range snap.summaries.all() {
 		got, want := again.summary(sum.Job), *sum
 		got.log, want.log = changeLog[rpc.Allocation]{}, changeLog[rpc.Allocation]{}
-		want.purged = nil // which no snapshot has
+		want.purged = nil              // which no snapshot has
+		got.placed, want.placed = 0, 0 // recount has looked at it
 		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 			rt.Fatalf("restored summary of job %s: %+v, had %+v", sum.Job.ID, got, want)
 		}

@@ -230,6 +230,9 @@ func (t *tables) restore(dec *codec.Decoder, h *persistHeader, in *interner) err
 		}),
 		restoreRows(dec, "summaries", h.Summary, func(s *jobSummary) {
 			s.log = restoredLog(perJob[s.Job], func(a *rpc.Allocation) uint64 { return a.ModifyIndex })
+			if s.log.last != nil {
+				s.placed = s.log.last.index
+			}
 			t.summaries.put(tx, s.Job, s)
 		}),
 		restoreRows(dec, "deployments", h.Deployments, func(d *rpc.Deployment) {

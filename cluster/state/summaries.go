@@ -24,7 +24,9 @@ type jobSummary struct {
 
 	// purged is the job as it was when it was deleted, which its allocations still are of; nil if it was not, or
 	// if a snapshot was restored since.
-	purged  *rpc.Job
+	purged *rpc.Job
+	// placed is an index after which no evaluation placed, or updated in place, an allocation that is still there.
+	placed  uint64
 	log     changeLog[rpc.Allocation]
 	changed []*rpc.Allocation // by the transaction that makes the row, some more than once
 }
@@ -98,6 +100,12 @@ func (tx *Tx) putSummaries() {
 
 // PurgedJob returns a job that was deleted, while it has evaluations or allocations; nil if it is not known.
 func (s *Snapshot) PurgedJob(job broker.JobID) *rpc.Job { return s.summary(job).purged }
+
+// MayHavePlaced reports whether allocations may be of an evaluation. They are not if none of its job's was placed, or
+// updated in place, since the evaluation was created.
+func (s *Snapshot) MayHavePlaced(e *broker.Evaluation) bool {
+	return e.CreateIndex <= s.summary(e.Job()).placed
+}
 
 // AllocsByJob returns the job's allocations in the order of their IDs.
 func (s *Snapshot) AllocsByJob(job broker.JobID) []*rpc.Allocation {

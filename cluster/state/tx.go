@@ -152,6 +152,9 @@ func (tx *Tx) allocChanged(old, now *rpc.Allocation) {
 		s.Allocs.DeletedIndex = tx.index
 	} else {
 		s.changed = append(s.changed, now)
+		if old == nil || old.EvalID != now.EvalID {
+			s.placed = tx.index
+		}
 	}
 	countAlloc(&tx.counts.AllocsLive, &tx.counts.AllocsTerminal, old, now)
 	tx.counts.AllocsIndex = tx.index

@@ -187,17 +187,27 @@ func (c *coreRun) allocOver(a *rpc.Allocation, job *rpc.Job, limit uint64) bool 
 }
 
 // ask names the evaluations of which placed will be asked. There may be millions of allocations,
-// most of them of others. If many are asked about, most of them placed nothing, and an index of
-// all allocations is smaller than a list of those.
+// most of them of others. If many may have placed some, an index of all allocations is smaller than a
+// list of those evaluations.
 func (c *coreRun) ask(evals []*broker.Evaluation) {
-	c.asked, c.allocs = evals, nil
-	if len(evals) > askedAtMost {
-		c.asked = nil
+	c.asked, c.allocs = []*broker.Evaluation{}, nil
+	for _, e := range evals {
+		if !c.snap.MayHavePlaced(e) {
+			continue
+		}
+		if len(c.asked) == askedAtMost {
+			c.asked = nil
+			break
+		}
+		c.asked = append(c.asked, e)
 	}
 }
 
 // placed returns the allocations that an evaluation placed.
 func (c *coreRun) placed(e *broker.Evaluation) []*rpc.Allocation {
+	if !c.snap.MayHavePlaced(e) {
+		return nil
+	}
 	if c.allocs == nil {
 		c.allocs = map[string][]*rpc.Allocation{}
 		for _, of := range c.asked {

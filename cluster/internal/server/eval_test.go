@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -159,9 +160,12 @@ func TestPlacedByWhomWasAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &coreRun{snap: s.Snapshot()}
-	one, two := &broker.Evaluation{ID: "one"}, &broker.Evaluation{ID: "two", Status: broker.StatusCanceled} // after its plan
+	of := s.Snapshot().AllocByID("a")
+	one := &broker.Evaluation{ID: "one", Namespace: of.Namespace, JobID: of.JobID, CreateIndex: 4}
+	two := one.Copy()
+	two.ID, two.Status = "two", broker.StatusCanceled // after its plan
 	for i, e := range []*broker.Evaluation{one, two, one} {
-		c.ask(append([]*broker.Evaluation{e}, make([]*broker.Evaluation, i/2*askedAtMost)...)) // in the end too many to look for one by one
+		c.ask(slices.Concat([]*broker.Evaluation{e}, slices.Repeat([]*broker.Evaluation{two}, i/2*askedAtMost))) // in the end too many to look for one by one
 		if placed := c.placed(e); len(placed) != 1 || placed[0].EvalID != e.ID {
 			t.Errorf("%s placed %d allocations, want one", e.ID, len(placed))
 		}
