@@ -424,6 +424,10 @@ var layers = []layer{
 		reason: "who watches a bubble needs nothing of what runs in it",
 	},
 	{
+		part:   "internal/nightly",
+		reason: "tests of every part have the same night",
+	},
+	{
 		part: "internal/walltest", modules: []string{"go.uber.org/goleak"},
 		reason: "tests of every part wait side by side in the same way",
 	},
