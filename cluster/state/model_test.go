@@ -115,6 +115,13 @@ func recount(t interface {
 
 	rowsOnNode := slices.Collect(s.nodeAllocs.all())
 	equal("per-node rows", len(rowsOnNode), len(onNode))
+	for node, on := range s.NodesWithAllocs() {
+		if on != rowsOnNode[0] || node != s.NodeByID(on.NodeID) {
+			t.Fatalf("at index %d, side by side: node %+v with the allocations of %s, want %s", s.Index(), node, on.NodeID, rowsOnNode[0].NodeID)
+		}
+		rowsOnNode = rowsOnNode[1:]
+	}
+	equal("nodes that are not walked", len(rowsOnNode), 0)
 	for id, want := range onNode {
 		got := s.NodeAllocs(id)
 		if !slices.Equal(got.Live, want.Live) || !slices.Equal(got.All, want.All) || got.Used != want.Used {
