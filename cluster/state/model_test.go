@@ -98,7 +98,7 @@ func recount(t interface {
 			onNode[a.NodeID] = row
 		}
 		row.All = append(row.All, a)
-		if e := s.EvalByID(a.EvalID); e != nil && e.Job() == jobOf(a) && !s.MayHavePlaced(e) {
+		if e := s.EvalByID(a.EvalID); e != nil && a.PreviousAllocation == placedAt(e) && !s.MayHavePlaced(e) {
 			t.Fatalf("evaluation %s of index %d placed %s, and may not have placed any", e.ID, e.CreateIndex, a.ID)
 		}
 		if a.Terminal() {
@@ -245,6 +245,10 @@ func change(rt *rapid.T, s *Store) error {
 	})
 }
 
+// placedAt tells an evaluation from one that had its ID before. Allocations of the model keep it where others
+// have the allocation that they replace.
+func placedAt(e *broker.Evaluation) string { return fmt.Sprint(e.CreateIndex) }
+
 func randomPlan(rt *rapid.T, snap *Snapshot) *PlanResults {
 	r := &PlanResults{UpdatedAt: int64(rapid.IntRange(1, 100).Draw(rt, "time"))}
 	deployed := broker.JobID{Namespace: rpc.DefaultNamespace, ID: fmt.Sprintf("job-%d", rapid.IntRange(0, 3).Draw(rt, "deployed"))}
@@ -260,7 +264,7 @@ func randomPlan(rt *rapid.T, snap *Snapshot) *PlanResults {
 	placed := func(a *rpc.Allocation) *rpc.Allocation {
 		for e := range snap.Evals() {
 			if e.Job() == jobOf(a) {
-				a.EvalID = e.ID
+				a.EvalID, a.PreviousAllocation = e.ID, placedAt(e)
 			}
 		}
 		return a
