@@ -91,6 +91,8 @@ func (a *attempt) unchanged(placesByCount bool) bool {
 	switch {
 	case k == nil || k.waits || len(k.open) > 0:
 		return false
+	case a.deploymentSince(k.index):
+		return false // a plan whose allocations were all refused leaves its deployment alone
 	case a.snap.RefreshIndex() <= k.index:
 		return true // neither a node nor an allocation changed
 	case !placesByCount:
@@ -98,6 +100,12 @@ func (a *attempt) unchanged(placesByCount bool) bool {
 	}
 	ok := a.gatherChanged(k.index)
 	return ok && len(a.changed) == 0
+}
+
+// deploymentSince reports whether the job's deployment has changed since an index.
+func (a *attempt) deploymentSince(index uint64) bool {
+	d := a.snap.DeploymentOf(a.eval.Job())
+	return d != nil && d.ModifyIndex > index
 }
 
 // gatherChanged sets a.changed to the job's allocations, in the order of their IDs, that have

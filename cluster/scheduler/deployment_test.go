@@ -100,3 +100,17 @@ func TestUpdateInPlaceDeploys(t *testing.T) {
 		w.want("evaluation, deployment and health", []string{a.EvalID, a.DeploymentID, a.Health}, []string{r.final.ID, d.ID, ""})
 	}
 }
+
+// TestADeploymentWithoutAllocations: all that a late plan of the version before places may be refused, and its
+// deployment stays. The scheduler that has found the stopped job as wanted ends it.
+func TestADeploymentWithoutAllocations(t *testing.T) {
+	w := running(t, 3, job(rpc.JobTypeService, "svc", 2, rolling(1)))
+	w.change("svc", func(j *rpc.Job) { j.Stop = true })
+	w.runJob("svc")
+	w.report("svc", rpc.AllocClientComplete, nil)
+	w.runJob("svc")
+	late := &rpc.Deployment{ID: "late", Namespace: rpc.DefaultNamespace, JobID: "svc", Status: rpc.DeploymentRunning}
+	w.update(func(tx *state.Tx) error { return tx.UpsertPlanResults(&state.PlanResults{Deployment: late}) })
+	w.want("plans", len(w.runJob("svc").plans), 1)
+	w.want("status", w.deployment("svc").Status, rpc.DeploymentCancelled)
+}
