@@ -15,7 +15,6 @@ import (
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/broker/explore"
 	"github.com/simctl/simctl/broker/internal/script"
-	"github.com/simctl/simctl/internal/nightly"
 )
 
 // The policies below are deliberately broken; each embeds a sound one.
@@ -99,7 +98,6 @@ func TestSound(t *testing.T) {
 	}{
 		{"legacy", broker.Legacy(), full, 160571},
 		{"shedding", broker.Shedding(), full, 506205},
-		{"shedding, three triggers", broker.Shedding(), small, 69340},
 		{"coalescing on enqueue", named("shedding+enqueue-keeps-best"), small, 96316},
 		{"dedup leak", broker.WithQuirks(broker.Shedding(), broker.DedupLeak), bounds(func(b *explore.Bounds) { b.Evals = 2 }), 6070},
 		{"one job, seven triggers", broker.Shedding(), bounds(func(b *explore.Bounds) { b.Jobs, b.Evals, b.Batch = 1, 7, 3 }), 42466},
@@ -112,9 +110,6 @@ func TestSound(t *testing.T) {
 		{"wait index, any is as good as the newest", keepOldest{broker.Shedding()}, bounds(func(b *explore.Bounds) { b.Evals, b.Snapshot = 2, explore.SnapshotJob }), 9015},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.states > 150_000 && !nightly.On {
-				t.Skip("make nightly has it: it takes seconds of a processor")
-			}
 			r := run(t, tt.policy, tt.bounds)
 			if r.Violation != nil {
 				t.Fatalf("%s", r.Violation.Script)

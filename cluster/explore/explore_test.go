@@ -13,7 +13,6 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/scheduler"
 	"github.com/simctl/simctl/cluster/state"
-	"github.com/simctl/simctl/internal/nightly"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the histories of testdata from what the search finds now")
@@ -55,9 +54,6 @@ func TestSound(t *testing.T) {
 		{"two plans at a time, and an applier's old state", broker.Shedding(), bounds(func(b *Bounds) { b.Room, b.Sooner, b.Failovers, b.Pipeline = 2, 1, 1, 2 }), 11655},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.states > 50_000 && !nightly.On {
-				t.Skip("make nightly has it: it takes a second of a processor and more")
-			}
 			r, err := Run(t.Context(), tt.policy, tt.bounds, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -92,9 +88,6 @@ func TestFound(t *testing.T) {
 		{"a plan fails for the applier's old state, and is applied all the same", bounds(func(b *Bounds) { b.Room, b.Sooner, b.Pipeline, b.NackUnseen = 2, 1, 1, true }), "no node overcommitted"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.bounds.Room > 1 && tt.bounds.Downs > 0 && !nightly.On {
-				t.Skip("make nightly has it: it takes three seconds of a processor")
-			}
 			r, err := Run(t.Context(), broker.Shedding(), tt.bounds, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
 // Package nightly tells tests whether they have time. Most runs of the tests are waited for, so a test
-// that could go on for ever, such as a search or a comparison with recorded runs, does its small part then.
+// that could go on for ever, such as repeats or comparisons with recorded runs, does its small part then.
 // Under the build tag nightly (make nightly) it does all of it.
 package nightly
