@@ -16,7 +16,7 @@ var ErrNoProc = errors.New("the processes of this machine are not to be seen in 
 func Running(arg string) ([]int, error) { return running(arg) }
 
 // Start starts a process in a session of its own, so that an interrupt of the terminal does not
-// reach it.
+// reach it. When it returns, Running finds the process, or it has ended.
 func Start(cmd *exec.Cmd) error { return start(cmd) }
 
 // End ends the processes that have an argument: it interrupts them, and kills those that have not

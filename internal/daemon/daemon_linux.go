@@ -1,13 +1,13 @@
 package daemon
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -22,23 +22,45 @@ func running(arg string) ([]int, error) {
 	}
 	var pids []int
 	for _, dir := range dirs {
-		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if err != nil || !slices.ContainsFunc(bytes.Split(line, []byte{0}), func(of []byte) bool { return string(of) == arg }) {
-			continue // it has ended meanwhile, or is another's
-		}
-		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err == nil && slices.Contains(arguments(pid), arg) {
 			pids = append(pids, pid)
 		}
 	}
 	return pids, nil
 }
 
+// arguments returns the command line of a process. One that has ended has none, nor has one whose program the kernel
+// is still loading.
+func arguments(pid int) []string {
+	line, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "cmdline"))
+	if err != nil || len(line) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+}
+
+// lookEvery is how long start waits between two looks at a process that is not to be seen yet.
+const lookEvery = 100 * time.Microsecond
+
 func start(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
-	go func() { _ = cmd.Wait() }() // otherwise it stays in the table when it ends
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // otherwise it stays in the table when it ends
+	}()
+	// The kernel says that a program is executed before it has set its arguments.
+	for len(arguments(cmd.Process.Pid)) == 0 {
+		select {
+		case <-ended:
+			return nil
+		case <-time.After(lookEvery):
+		}
+	}
 	return nil
 }
 
