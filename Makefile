@@ -63,9 +63,15 @@ MUTANTS ?= 200
 mutants: ## plant MUTANTS=200 bugs, drawn by SEED=1, in each package of PKG=..., and write those that no test notices to results
 	@set -e; for pkg in $(PKG); do nice $(GO) run ./internal/mutants -pkg $$pkg -sample $(MUTANTS) -seed $(SEED); done
 
+.PHONY: shaken
+shaken: ## run the catalogue and schedules of faults while goroutines are interrupted at random
+	@dir=$$(mktemp -d) && trap 'rm -rf $$dir' EXIT && $(GO) run ./internal/shaken "$$($(GO) env GOROOT)" $$dir && \
+	$(GO) test -overlay $$dir/overlay.json -count=1 ./scenarios -run 'TestDigests|TestARunWithFaultsRepeats'
+
 .PHONY: nightly
-nightly: ## run the tests in full, every fuzz target for five minutes, and make mutants
+nightly: ## run the tests in full, make shaken, every fuzz target for five minutes, and make mutants
 	$(GO) test -tags nightly -timeout 1h ./...
+	$(MAKE) shaken
 	$(MAKE) fuzz FUZZ=5m
 	$(MAKE) mutants
 

@@ -16,7 +16,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/simctl/simctl/cluster/rpc"
-	"github.com/simctl/simctl/internal/rusage"
 	"github.com/simctl/simctl/scenarios/internal/actions/operations"
 	"github.com/simctl/simctl/scenarios/internal/run"
 )
@@ -29,12 +28,7 @@ const dieWith = "SIMCTL_TEST_DIE_WITH"
 // busier than any.
 const shaken = "SIMCTL_TEST_SHAKEN"
 
-// It lets the process work for a while first: the election of a cluster's first leader may not
-// be interrupted (ADR 0600).
 func shake() {
-	for start := rusage.CPU(); rusage.CPU()-start < 100*time.Millisecond; {
-		time.Sleep(100 * time.Microsecond)
-	}
 	var stats runtime.MemStats
 	for range time.Tick(50 * time.Microsecond) {
 		runtime.ReadMemStats(&stats)

@@ -111,36 +111,36 @@ func TestAgreement(t *testing.T) {
 	// Silent ones whose name ends in 2, and those of one and five servers, were made after real/machine.hcl was written. The
 	// second machine has most of its costs from the first. Of drains that take seconds, times say little: they are read once a second.
 	runs := []agreement{
-		{"real/1.4.2-500-silent", 0.03, 0.10, 0.09},
-		{"real/1.4.2-500-silent-2", 0.03, 0.10, 0.04},
-		{"real/1.4.3-500-silent", 0.07, 0.20, 0.04},
-		{"real/1.4.3-500-1server", 0.10, 0.08, 0.05},
-		{"real/2.0.5-500-silent", 0.05, 0.13, 0.05},
-		{"real/2.0.5-500-silent-2", 0.08, 0.13, 0.06},
-		{"second/1.4.3-500-1", 0.06, 0.12, 0.04},
-		{"second/1.4.3-500-2", 0.05, 0.17, 0.05},
-		{"second/1.4.2-250-silent", 0.02, 0.11, 0.07},
-		{"second/1.4.3-250-silent", 0.03, 0.33, 0.04},
-		{"second/2.0.5-250-silent", 0.13, 0.07, 0.02},
-		{"second/1.4.3-500-silent", 0.06, 0.30, 0.07},
-		{"second/1.4.3-500-silent-1job", 0.02, 0.77, 0.05},
-		{"second/1.4.3-500-silent-20jobs", 0.02, 0.21, 0.04},
-		{"second/2.0.5-500-silent", 0.12, 0.07, 0.05},
+		{"real/1.4.2-500-silent", 0.02, 0.10, 0.08},
+		{"real/1.4.2-500-silent-2", 0.02, 0.09, 0.03},
+		{"real/1.4.3-500-silent", 0.07, 0.13, 0.02},
+		{"real/1.4.3-500-1server", 0.09, 0.06, 0.04},
+		{"real/2.0.5-500-silent", 0.04, 0.12, 0.05},
+		{"real/2.0.5-500-silent-2", 0.03, 0.11, 0.05},
+		{"second/1.4.3-500-1", 0.03, 0.13, 0.02},
+		{"second/1.4.3-500-2", 0.02, 0.17, 0.04},
+		{"second/1.4.2-250-silent", 0.04, 0.06, 0.03},
+		{"second/1.4.3-250-silent", 0.01, 0.23, 0.04},
+		{"second/2.0.5-250-silent", 0.13, 0.06, 0.03},
+		{"second/1.4.3-500-silent", 0.04, 0.31, 0.08},
+		{"second/1.4.3-500-silent-1job", 0.02, 0.75, 0.03},
+		{"second/1.4.3-500-silent-20jobs", 0.03, 0.21, 0.05},
+		{"second/2.0.5-500-silent", 0.11, 0.07, 0.03},
 	}
 	if nightly.On { // make validate has more, of up to 5,000 nodes
 		runs = append(runs, []agreement{
-			{"real/1.4.2-500-1", 0.04, 0.10, 0.08},
-			{"real/1.4.3-500-2", 0.12, 0.12, 0.04},
-			{"real/1.4.3-1000-1", 0.05, 0.35, 0.21},
-			{"real/2.0.5-500-1", 0.08, 0.35, 0.05},
-			{"real/1.4.3-500-5servers", 0.26, 0.09, 0.07},
-			{"second/1.4.3-500-5servers-1", 0.08, 0.07, 0.05},
-			{"second/1.4.3-500-5servers-2", 0.06, 0.10, 0.04},
-			{"second/1.4.3-500-5servers-3", 0.10, 0.07, 0.05},
-			{"second/1.4.3-500-silent-1scheduler", 0.03, 0.14, 0.05},
-			{"second/1.4.3-500-silent-4schedulers", 0.09, 0.15, 0.04},
-			{"second/1.4.3-1000-silent", 0.05, 0.13, 0.03},
-			{"second/2.0.5-1000-silent", 0.03, 0.02, 0.02},
+			{"real/1.4.2-500-1", 0.03, 0.09, 0.07},
+			{"real/1.4.3-500-2", 0.08, 0.10, 0.03},
+			{"real/1.4.3-1000-1", 0.02, 0.19, 0.30},
+			{"real/2.0.5-500-1", 0.02, 0.43, 0.05},
+			{"real/1.4.3-500-5servers", 0.23, 0.07, 0.06},
+			{"second/1.4.3-500-5servers-1", 0.09, 0.08, 0.04},
+			{"second/1.4.3-500-5servers-2", 0.03, 0.13, 0.02},
+			{"second/1.4.3-500-5servers-3", 0.06, 0.10, 0.02},
+			{"second/1.4.3-500-silent-1scheduler", 0.01, 0.11, 0.05},
+			{"second/1.4.3-500-silent-4schedulers", 0.07, 0.11, 0.04},
+			{"second/1.4.3-1000-silent", 0.01, 0.61, 0.05},
+			{"second/2.0.5-1000-silent", 0.02, 0.01, 0.02},
 		}...)
 	}
 	var real []*metrics.Result
@@ -153,8 +153,7 @@ func TestAgreement(t *testing.T) {
 		real, like = append(real, r), append(like, at)
 	}
 	t.Logf("%d runs, %d specs", len(runs), len(specs))
-	simulations, err := RunAll(t.Context(), specs, nil)
-	must(t, err)
+	simulations := seeds(t, specs)
 	for i, run := range runs {
 		simulated := simulations[like[i]]
 		within := func(what string, got, want, bound float64) {
@@ -164,11 +163,12 @@ func TestAgreement(t *testing.T) {
 				t.Errorf("%s, %s: %.6g is %+.1f%% from real Nomad's %.6g, which is more than %.0f%%", run.file, what, got, 100*off, want, 100*bound)
 			}
 		}
-		drain, storm := simulated.Phase("drain"), simulated.Phase("storm")
+		drain := simulated[0].Phase("drain")
 		realDrain, realStorm := real[i].Phase("drain"), real[i].Phase("storm")
-		within("entries of the storm", float64(storm.RaftEntries), float64(realStorm.RaftEntries), run.entries)
-		within("recovery of the drain", drain.RecoveryS, realDrain.RecoveryS, run.drain)
-		within("recovery of the storm", storm.RecoveryS, realStorm.RecoveryS, run.storm)
+		recovery := func(p *metrics.Phase) float64 { return p.RecoveryS }
+		within("entries of the storm", meanOf(simulated, "storm", entriesOf), float64(realStorm.RaftEntries), run.entries+chance(0.03))
+		within("recovery of the drain", meanOf(simulated, "drain", recovery), realDrain.RecoveryS, run.drain+chance(0.15))
+		within("recovery of the storm", meanOf(simulated, "storm", recovery), realStorm.RecoveryS, run.storm+chance(0.02))
 		for kind, want := range realDrain.RaftEntriesByType {
 			got := drain.RaftEntriesByType[kind]
 			if kind != metrics.EntryAllocClientUpdate && math.Abs(float64(got)-float64(want)) > 10 {
@@ -221,27 +221,66 @@ func TestDispatchAgrees(t *testing.T) {
 	t.Parallel()
 	const dir = "../testdata/validation/second/"
 	for file, bounds := range map[string]struct{ entries, processed, failed float64 }{
-		"1.4.3-dispatch-1": {0.10, 0.15, 0.70},
-		"2.0.5-dispatch-1": {0.07, 0.30, 0.30},
+		"1.4.3-dispatch-1": {0.10, 0.15, 0.76},
+		"2.0.5-dispatch-1": {0.07, 0.20, 0.38},
 	} {
 		real, spec := realRun(t, dir+file+".json", Spec{Cost: dir + "machine.hcl"})
-		simulated, err := RunAll(t.Context(), []Spec{spec}, nil)
-		must(t, err)
-		got, want := simulated[0].Phase("dispatch"), real.Phase("dispatch")
-		within := func(what string, got, want uint64, bound float64) {
+		simulated := seeds(t, []Spec{spec})[0]
+		within := func(what string, of func(*metrics.Phase) float64, bound float64) {
 			t.Helper()
-			off := float64(got)/float64(want) - 1
-			t.Logf("%s, %s: %d, real Nomad's is %d: %+.1f%%", file, what, got, want, 100*off)
+			got, want := meanOf(simulated, "dispatch", of), of(real.Phase("dispatch"))
+			off := got/want - 1
+			t.Logf("%s, %s: %.6g, real Nomad's is %.6g: %+.1f%%", file, what, got, want, 100*off)
 			if math.Abs(off) > bound {
-				t.Errorf("%s, %s: %d is %+.1f%% from real Nomad's %d, which is more than %.0f%%", file, what, got, 100*off, want, 100*bound)
+				t.Errorf("%s, %s: %.6g is %+.1f%% from real Nomad's %.6g, which is more than %.0f%%", file, what, got, 100*off, want, 100*bound)
 			}
 		}
-		within("entries", got.RaftEntries, want.RaftEntries, bounds.entries)
-		within("evaluations processed", got.EvalsProcessed, want.EvalsProcessed, bounds.processed)
-		within("complete", got.EvalsByStatus[broker.StatusComplete], want.EvalsByStatus[broker.StatusComplete], 0.01)
-		within("failed", got.EvalsByStatus[broker.StatusFailed], want.EvalsByStatus[broker.StatusFailed], bounds.failed)
+		ended := func(status string) func(*metrics.Phase) float64 {
+			return func(p *metrics.Phase) float64 { return float64(p.EvalsByStatus[status]) }
+		}
+		within("entries", entriesOf, bounds.entries+chance(0.03))
+		within("evaluations processed", func(p *metrics.Phase) float64 { return float64(p.EvalsProcessed) }, bounds.processed+chance(0.15))
+		within("complete", ended(broker.StatusComplete), 0.01)
+		within("failed", ended(broker.StatusFailed), bounds.failed+chance(0.20))
 	}
 }
+
+// seeds runs each Spec, nightly with three seeds: one seed's figures differ from their mean by chance.
+func seeds(t *testing.T, specs []Spec) [][]*metrics.Result {
+	t.Helper()
+	n := 1
+	if nightly.On {
+		n = 3
+	}
+	var all []Spec
+	for _, spec := range specs {
+		for seed := range n {
+			spec.Seed = int64(1 + seed)
+			all = append(all, spec)
+		}
+	}
+	results, err := RunAll(t.Context(), all, nil)
+	must(t, err)
+	return slices.Collect(slices.Chunk(results, n))
+}
+
+// chance is how much further from the real figure one seed may be than the mean of several.
+func chance(off float64) float64 {
+	if nightly.On {
+		return 0
+	}
+	return off
+}
+
+func meanOf(runs []*metrics.Result, phase string, of func(*metrics.Phase) float64) float64 {
+	sum := 0.0
+	for _, r := range runs {
+		sum += of(r.Phase(phase))
+	}
+	return sum / float64(len(runs))
+}
+
+func entriesOf(p *metrics.Phase) float64 { return float64(p.RaftEntries) }
 
 // realRun reads the result of a run on real servers, and returns it with what simulates it.
 func realRun(t *testing.T, file string, base Spec) (*metrics.Result, Spec) {

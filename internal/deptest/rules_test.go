@@ -368,6 +368,10 @@ var layers = []layer{
 		reason: "bugs are planted in packages as text, whatever they are",
 	},
 	{
+		part:   "internal/shaken",
+		reason: "the runtime is changed, whatever runs on it",
+	},
+	{
 		part:   "internal/daemon",
 		reason: "processes that go on are started and ended in the same way, whatever they do",
 	},

@@ -101,6 +101,8 @@ type FSMCosts struct {
 	Deployment time.Duration
 	// Walk is spent on each evaluation of the state by an entry that deletes more than 1,250.
 	Walk time.Duration
+	// Gone is spent on each evaluation and allocation that an entry is to delete and that is not there.
+	Gone time.Duration
 }
 
 // SchedulerCosts is the CPU time one scheduling attempt takes a worker.

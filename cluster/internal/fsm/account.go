@@ -125,10 +125,3 @@ func (l *Ledger) HeartbeatMissed() {
 	defer l.mu.Unlock()
 	l.counts.MissedHeartbeats++
 }
-
-// Leaderships returns how many servers have come to lead so far.
-func (l *Ledger) Leaderships() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.account[LeaderElected]
-}

@@ -24,9 +24,22 @@ const mostTracked = 1250
 
 var EvalDelete = Declare("EvalDeleteRequestType",
 	func(r *EvalDeleteRequest, c config.FSMCosts, store *state.Store) time.Duration {
-		cost := c.Entry + time.Duration(len(r.Evals)+len(r.Allocs))*c.Eval
-		if len(r.Evals) > mostTracked {
-			cost += time.Duration(store.Snapshot().EvalTotal()) * c.Walk
+		snap := store.Snapshot()
+		evals, allocs := 0, 0 // that are there: several workers may collect the same at a time
+		for _, id := range r.Evals {
+			if snap.EvalByID(id) != nil {
+				evals++
+			}
+		}
+		for _, id := range r.Allocs {
+			if snap.AllocByID(id) != nil {
+				allocs++
+			}
+		}
+		gone := len(r.Evals) - evals + len(r.Allocs) - allocs
+		cost := c.Entry + time.Duration(evals+allocs)*c.Eval + time.Duration(gone)*c.Gone
+		if evals > mostTracked {
+			cost += time.Duration(snap.EvalTotal()) * c.Walk
 		}
 		return cost
 	},

@@ -23,9 +23,6 @@ type Options struct {
 	Write func(entries, bytes int)
 	// Full reports whether the disk has no room for entries; nil: it always has.
 	Full func() bool
-	// LedBefore reports whether the leader that is being established is not the cluster's
-	// first.
-	LedBefore func() bool
 }
 
 // Node is one process of Raft. Its methods are safe for concurrent use.
@@ -53,7 +50,7 @@ func New(o Options) *Node {
 	o.Storage.Logs.full = o.Full
 	return &Node{
 		Storage: o.Storage, Transport: o.Transport, opts: o,
-		ties: newTieBreaker(o.Transport, o.LedBefore), leading: make(chan bool, 16),
+		ties: newTieBreaker(o.Transport), leading: make(chan bool, 16),
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -23,7 +22,7 @@ import (
 // is answered by the sender's own transport, with a newer term.
 func TestRequestsOfPastLeaderships(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		nodes := startNodes(t, 3, new(atomic.Bool))
+		nodes := startNodes(t, 3)
 		term := nodes[0].Term()
 		for _, c := range []struct {
 			from, to *Node
@@ -60,7 +59,7 @@ func TestNodesThatCannotStart(t *testing.T) {
 	}
 	storage.stable = unreadableVotes{}
 	network := simnet.New(1, simnet.Link{}, simnet.Link{})
-	n := New(Options{Addr: "a", Peers: []string{"a"}, Storage: storage, Transport: network.NewTransport("a", nil), LedBefore: new(atomic.Bool).Load})
+	n := New(Options{Addr: "a", Peers: []string{"a"}, Storage: storage, Transport: network.NewTransport("a", nil)})
 	if err := n.Start(nothing{}); err == nil || !strings.Contains(err.Error(), "start a: ") || !strings.Contains(err.Error(), "bad sector") {
 		t.Errorf("%v", err)
 	}
@@ -93,7 +92,7 @@ func TestRestoredSnapshots(t *testing.T) {
 			t.Fatal(err)
 		}
 		trans := simnet.New(1, simnet.Link{}, simnet.Link{}).NewTransport("a", nil)
-		n := New(Options{Addr: "a", Storage: storage, Transport: trans, LedBefore: new(atomic.Bool).Load})
+		n := New(Options{Addr: "a", Storage: storage, Transport: trans})
 		for i := range uint64(6) {
 			if err := n.Logs.StoreLog(&raft.Log{Index: i + 1, Term: 1, Type: raft.LogNoop}); err != nil {
 				t.Fatal(err)
@@ -119,7 +118,7 @@ func TestRestoredSnapshots(t *testing.T) {
 
 // TestPeersThatAreRemoved are no beginnings.
 func TestPeersThatAreRemoved(t *testing.T) {
-	l := newTieBreaker(nil, new(atomic.Bool).Load)
+	l := newTieBreaker(nil)
 	for _, o := range []any{raft.PeerObservation{}, raft.PeerObservation{Removed: true}, raft.LeaderObservation{}} {
 		l.observe(&raft.Observation{Data: o})
 	}

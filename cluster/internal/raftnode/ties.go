@@ -18,8 +18,6 @@ import (
 type tieBreaker struct {
 	hclog.Logger
 	trans *simnet.Transport
-	// again reports whether the cluster had a leader before.
-	again func() bool
 	// Counts of the messages below, and of new peers. A test fails when a message is never
 	// logged: a later Raft may word it differently.
 	follows, replicates, peers atomic.Int32
@@ -40,20 +38,17 @@ const (
 // than a peer's goroutines are kept apart by.
 const peerTurn = 16 * time.Nanosecond
 
-func newTieBreaker(t *simnet.Transport, again func() bool) *tieBreaker {
-	return &tieBreaker{Logger: hclog.NewNullLogger(), trans: t, again: again}
+func newTieBreaker(t *simnet.Transport) *tieBreaker {
+	return &tieBreaker{Logger: hclog.NewNullLogger(), trans: t}
 }
 
 // observe is a filter of Raft's observations that lets none through. Raft calls it in its
 // main goroutine when it has started those of one follower: what they send first must not
 // depend on whether the main goroutine gets to write the leadership's first entry before.
-// Before a cluster's first leader is established there is nothing that could interrupt it.
 func (l *tieBreaker) observe(o *raft.Observation) bool {
 	if p, ok := o.Data.(raft.PeerObservation); ok && !p.Removed {
 		l.peers.Add(1)
-		if l.again() {
-			time.Sleep(peerTurn)
-		}
+		time.Sleep(peerTurn)
 	}
 	return false
 }

@@ -174,8 +174,7 @@ func (s *Server) Start() error {
 	s.Node = raftnode.New(raftnode.Options{
 		Addr: s.addr, Peers: peers, Config: s.cfg.Raft, Seed: int64(s.seed), Storage: s.opts.Storage,
 		Transport: s.shared.Network.NewTransport(s.addr, s.receiveEntries), Write: s.writeEntries,
-		Full:      func() bool { return s.opts.Host.Full.Load() > 0 },
-		LedBefore: func() bool { return s.shared.Ledger.Leaderships() > 1 },
+		Full: func() bool { return s.opts.Host.Full.Load() > 0 },
 	})
 	if err := s.Node.Start(&machine{s}); err != nil {
 		return err
