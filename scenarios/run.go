@@ -11,6 +11,7 @@ import (
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/garbage"
 	"github.com/simctl/simctl/scenarios/internal/process"
 	"github.com/simctl/simctl/scenarios/internal/run"
 )
@@ -117,12 +118,12 @@ func RunChild(ctx context.Context, spec Spec, limits Limits, heap int, tell func
 	if err != nil {
 		return nil, err
 	}
-	return process.Run(ctx, child, process.Heap{Share: heap}.Under(limits.Memory), tell)
+	return process.Run(ctx, child, garbage.Heap{Share: heap}.Under(limits.Memory), tell)
 }
 
 // Heaps returns how large the heap of each run may grow if Run runs them, and how many of them go on
 // at a time.
-func Heaps(runs []*Compiled) (heaps []process.Heap, side int) {
+func Heaps(runs []*Compiled) (heaps []garbage.Heap, side int) {
 	var children []process.Child
 	for _, c := range runs {
 		children = append(children, c.demand())

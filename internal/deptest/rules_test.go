@@ -182,8 +182,12 @@ var layers = []layer{
 		reason: "numbers of things are worded the same whatever the things are",
 	},
 	{
-		part: "scenarios/internal/bubble", own: []string{"internal/rusage", "internal/standstill"},
+		part: "scenarios/internal/bubble", own: []string{"internal/rusage", "internal/standstill", "scenarios/internal/garbage"},
 		reason: "the bubble runs a function on virtual time, whatever that does",
+	},
+	{
+		part: "scenarios/internal/garbage", own: []string{"internal/rusage"},
+		reason: "a process collects its garbage, whatever it is the garbage of",
 	},
 	{
 		part: "scenarios/internal/behaviours", own: []string{"internal/heap", "nodesim", "scenarios/language", "scenarios/internal/words", "scenarios/internal/draw"},
@@ -239,7 +243,7 @@ var layers = []layer{
 		reason: "a run takes a scenario as data: it reads no files and starts no processes",
 	},
 	{
-		part: "scenarios/internal/process", own: []string{"internal/rusage", "metrics", "scenarios/internal/run"}, modules: []string{"golang.org/x/sync"},
+		part: "scenarios/internal/process", own: []string{"internal/rusage", "metrics", "scenarios/internal/garbage", "scenarios/internal/run"}, modules: []string{"golang.org/x/sync"},
 		reason: "a child process is handed text; what that says is for the caller to know",
 	},
 	{
@@ -247,7 +251,7 @@ var layers = []layer{
 		own: []string{
 			"broker", "internal/infile", "cluster", "cluster/apitypes", "cluster/rpc", "nodesim", "metrics", "scenarios/designs", "scenarios/language",
 			"scenarios/internal/actions", "scenarios/internal/actions/faults", "scenarios/internal/actions/clients", "scenarios/internal/actions/operations",
-			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
+			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/garbage", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
 			"scenarios/internal/realcluster", "internal/nomadproc", "internal/nomadtls", "nodesim/remote", "internal/redact",
 		},
 		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},

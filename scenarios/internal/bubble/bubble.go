@@ -23,6 +23,7 @@ import (
 
 	"github.com/simctl/simctl/internal/rusage"
 	"github.com/simctl/simctl/internal/standstill"
+	"github.com/simctl/simctl/scenarios/internal/garbage"
 )
 
 const (
@@ -164,6 +165,10 @@ func (w *World) poll(ctx context.Context, cancel context.CancelFunc) {
 			}
 			if w.cancel.Load() {
 				cancel()
+			}
+			if garbage.Due() {
+				synctest.Wait() // for all others to wait for virtual time: nobody can run on another processor
+				garbage.Collect()
 			}
 		}
 	}

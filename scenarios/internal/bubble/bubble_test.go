@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/simctl/simctl/scenarios/internal/garbage"
 )
 
 func TestTimeIsVirtual(t *testing.T) {
@@ -132,6 +134,35 @@ func TestSilenceBecomesAnError(t *testing.T) {
 	stop.Store(true)
 	<-left
 }
+
+// TestGarbageIsCollected between two instants, when it is due.
+func TestGarbageIsCollected(t *testing.T) {
+	defer garbage.Tune(garbage.Heap{}, 2)()
+	collections := func() uint32 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.NumForcedGC
+	}
+	live := make([]byte, 64<<20)
+	runtime.GC() // so that Go knows how much is live
+	before := collections()
+	err := Run(t.Context(), 0, func(_ context.Context, w *World) error {
+		for wall := w.Wall(); collections() == before; time.Sleep(time.Second) {
+			w.Alive()
+			if w.Wall()-wall > time.Minute {
+				return errors.New("garbage is due and nobody collects it")
+			}
+			sink = make([]byte, 64<<10)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	runtime.KeepAlive(live)
+}
+
+var sink []byte
 
 func TestCancellationGetsIn(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())

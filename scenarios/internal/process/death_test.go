@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/garbage"
 	"github.com/simctl/simctl/scenarios/internal/run"
 )
 
@@ -60,7 +61,7 @@ func TestDeaths(t *testing.T) {
 		"silently":       {"ended without a result", "it said: nothing"},
 	} {
 		t.Setenv(endAs, end)
-		res, err := Run(t.Context(), Child{Name: "the run"}, Heap{Share: 1 << 20}, func(run.Progress) {})
+		res, err := Run(t.Context(), Child{Name: "the run"}, garbage.Heap{Share: 1 << 20}, func(run.Progress) {})
 		if want == nil {
 			if err != nil || res == nil {
 				t.Errorf("%s: %v, error %v", end, res, err)

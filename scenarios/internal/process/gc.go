@@ -2,15 +2,10 @@ package process
 
 import (
 	"encoding/json"
-	"math"
 	"os"
 	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
-	"sync"
-	"time"
 
-	"github.com/simctl/simctl/internal/rusage"
+	"github.com/simctl/simctl/scenarios/internal/garbage"
 )
 
 // A run holds the state of every server. At Go's default, which keeps as much garbage as there
@@ -28,33 +23,11 @@ const (
 	heapLarge = 3 * heapMost
 )
 
-// Heap says how large a heap may grow before it collects garbage in earnest. It may grow to Share
-// bytes, and to twice the live data up to Most. It may also grow to twice the live data less half of
-// Most, up to Large. A limit of Share or less says nothing. Within bounds all that the process holds,
-// stacks and garbage included, for as long as the live data allow that; zero means no bound.
-type Heap struct{ Share, Most, Large, Within int }
-
-// Goal returns the bytes that the heap may grow to.
-func (h Heap) Goal(live uint64) uint64 {
-	usual := min(2*live, uint64(h.Most))
-	large := min(2*live-min(2*live, uint64(h.Most/2)), uint64(h.Large))
-	return max(uint64(h.Share), usual, large)
-}
-
-// Under returns the heap of a process that should keep below so many bytes; zero says nothing.
-func (h Heap) Under(memory int64) Heap {
-	if memory <= 0 {
-		return h
-	}
-	most := int(memory / 5 * 4) // stacks and fragments come on top
-	return Heap{min(h.Share, most), min(h.Most, most), min(h.Large, most), int(memory / 10 * 9)}
-}
-
 // Heaps returns the heap of each child if RunAll runs them, and how many of them go on at a time.
-func Heaps(children []Child) (heaps []Heap, side int) {
+func Heaps(children []Child) (heaps []garbage.Heap, side int) {
 	side = min(max(2, runtime.NumCPU()), max(1, len(children)))
 	for i, share := range heapShares(children, side) {
-		heaps = append(heaps, Heap{share, heapMost, heapLarge, 0}.Under(children[i].Memory))
+		heaps = append(heaps, garbage.Heap{Share: share, Most: heapMost, Large: heapLarge}.Under(children[i].Memory))
 	}
 	return heaps, side
 }
@@ -79,50 +52,20 @@ func heapShares(children []Child, side int) []int {
 	return shares
 }
 
-// heapVar is the environment variable with a child's Heap, as JSON.
-const heapVar = "SIMCTL_HEAP"
-
-// gcPercent returns the GOGC at which the heap grows to what it may, 35 to 400.
-func gcPercent(live uint64, heap Heap) int {
-	if live == 0 {
-		return 400
-	}
-	return int(min(max(heap.Goal(live)/(live/100+1), 135), 500)) - 100
+// bounds are a child's, which its environment has as JSON.
+type bounds struct {
+	Heap       garbage.Heap
+	Processors int // that may collect garbage
 }
 
-// tuneGC adapts GOGC to the live data until stop is called. It does nothing if the user has set
-// GOGC or GOMEMLIMIT, or if nothing says how large the heap may be.
+const heapVar = "SIMCTL_HEAP"
+
+// tuneGC keeps the garbage within what the parent said until stop is called. It does nothing if the user
+// has set GOGC or GOMEMLIMIT, or if there is no parent.
 func tuneGC() (stop func()) {
-	var heap Heap
-	if err := json.Unmarshal([]byte(os.Getenv(heapVar)), &heap); err != nil || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+	var b bounds
+	if err := json.Unmarshal([]byte(os.Getenv(heapVar)), &b); err != nil || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	// A bound that is passed already would have Go collect all the time, and keep nothing small.
-	if uint64(heap.Within) > rusage.PeakRSS() {
-		debug.SetMemoryLimit(int64(heap.Within))
-	}
-	done := make(chan struct{})
-	var ended sync.WaitGroup
-	ended.Go(func() {
-		tick := time.NewTicker(100 * time.Millisecond)
-		defer tick.Stop()
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		before := 100
-		for {
-			metrics.Read(live)
-			// Setting it stops the world, so only when it makes a difference.
-			if now := gcPercent(live[0].Value.Uint64(), heap); now > before+10 || now < before-10 {
-				debug.SetGCPercent(now)
-				before = now
-			}
-			select {
-			case <-tick.C:
-			case <-done:
-				debug.SetGCPercent(100)
-				debug.SetMemoryLimit(math.MaxInt64)
-				return
-			}
-		}
-	})
-	return func() { close(done); ended.Wait() }
+	return garbage.Tune(b.Heap, b.Processors)
 }

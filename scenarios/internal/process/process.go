@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/garbage"
 	"github.com/simctl/simctl/scenarios/internal/run"
 )
 
@@ -74,7 +76,7 @@ func RunAll(ctx context.Context, children []Child, tell func(i int, p run.Progre
 }
 
 // Run runs a child with such a heap. tell may be nil. The error is that of the run, or ctx's.
-func Run(ctx context.Context, child Child, heap Heap, tell func(run.Progress)) (*metrics.Result, error) {
+func Run(ctx context.Context, child Child, heap garbage.Heap, tell func(run.Progress)) (*metrics.Result, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -82,7 +84,7 @@ func Run(ctx context.Context, child Child, heap Heap, tell func(run.Progress)) (
 	if err != nil {
 		return nil, fmt.Errorf("run a child process: find this program: %w", err)
 	}
-	bounds, err := json.Marshal(heap)
+	bounds, err := json.Marshal(bounds{heap, runtime.GOMAXPROCS(0)})
 	if err != nil {
 		return nil, fmt.Errorf("run a child process: %w", err)
 	}

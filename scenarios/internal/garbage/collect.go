@@ -1,0 +1,75 @@
+package garbage
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/simctl/simctl/internal/rusage"
+)
+
+// look is how often the heap is looked at, in wall time.
+const look = 50 * time.Millisecond
+
+// patience is how much further than it may the heap grows, in percent of its garbage, before Go collects by itself.
+const patience = 25
+
+// state is that of the process: there is one heap.
+var state struct {
+	due        atomic.Bool
+	processors atomic.Int32
+}
+
+// Due reports whether Collect should be called, at the next moment at which nothing else can run.
+func Due() bool { return state.due.Load() }
+
+// Collect collects garbage on as many processors as Tune was told of, and returns to one. No other goroutine whose
+// order matters may be able to run meanwhile.
+func Collect() {
+	state.due.Store(false)
+	before := runtime.GOMAXPROCS(int(max(1, state.processors.Load())))
+	runtime.GC()
+	runtime.GOMAXPROCS(before)
+}
+
+// Tune keeps the garbage within what the heap may be, by Go's collector and by Due for so many processors, until stop is
+// called.
+func Tune(heap Heap, processors int) (stop func()) {
+	// A bound that is passed already would have Go collect all the time, and keep nothing small.
+	if uint64(heap.Within) > rusage.PeakRSS() {
+		debug.SetMemoryLimit(int64(heap.Within))
+	}
+	state.processors.Store(int32(processors))
+	done := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		tick := time.NewTicker(look)
+		defer tick.Stop()
+		sizes := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
+		before := 100
+		for {
+			metrics.Read(sizes)
+			live, all := sizes[0].Value.Uint64(), sizes[1].Value.Uint64()
+			growth := heap.growth(live)
+			state.due.Store(live > 0 && all > live+live*growth/100)
+			// Setting it stops the world, so only when it makes a difference.
+			if now := int(growth + growth*patience/100); now > before+10 || now < before-10 {
+				debug.SetGCPercent(now)
+				before = now
+			}
+			select {
+			case <-tick.C:
+			case <-done:
+				debug.SetGCPercent(100)
+				debug.SetMemoryLimit(math.MaxInt64)
+				state.due.Store(false)
+				return
+			}
+		}
+	})
+	return func() { close(done); ended.Wait() }
+}

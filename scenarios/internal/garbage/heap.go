@@ -1,0 +1,31 @@
+package garbage
+
+// Heap says how large a heap may grow before it collects garbage in earnest. It may grow to Share
+// bytes, and to twice the live data up to Most. It may also grow to twice the live data less half of
+// Most, up to Large. A limit of Share or less says nothing. Within bounds all that the process holds,
+// stacks and garbage included, for as long as the live data allow that; zero means no bound.
+type Heap struct{ Share, Most, Large, Within int }
+
+// Goal returns the bytes that the heap may grow to.
+func (h Heap) Goal(live uint64) uint64 {
+	usual := min(2*live, uint64(h.Most))
+	large := min(2*live-min(2*live, uint64(h.Most/2)), uint64(h.Large))
+	return max(uint64(h.Share), usual, large)
+}
+
+// Under returns the heap of a process that should keep below so many bytes; zero says nothing.
+func (h Heap) Under(memory int64) Heap {
+	if memory <= 0 {
+		return h
+	}
+	most := int(memory / 5 * 4) // stacks and fragments come on top
+	return Heap{min(h.Share, most), min(h.Most, most), min(h.Large, most), int(memory / 10 * 9)}
+}
+
+// growth returns by how many percent of the live data the heap may grow, 35 to 400.
+func (h Heap) growth(live uint64) uint64 {
+	if live == 0 {
+		return 400
+	}
+	return min(max(h.Goal(live)/(live/100+1), 135), 500) - 100
+}
