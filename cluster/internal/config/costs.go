@@ -34,7 +34,16 @@ type Costs struct {
 	// Garbage is the CPU time that collecting garbage takes beside the work that made
 	// it, per unit of the scheduler's, the FSM's and the plan applier's time. It takes
 	// cores but delays nobody directly.
-	Garbage float64
+	Garbage    float64
+	Collection CollectionCosts
+}
+
+// CollectionCosts is how much of Costs.Garbage is spent at a time: on all cores, once that much is due, as Go
+// collects when the heap has doubled. The zero value spends all of it at once, beside the work.
+type CollectionCosts struct {
+	Base time.Duration
+	// PerRow is for each row of the state: a collection marks all that is live.
+	PerRow time.Duration
 }
 
 // RPCCosts is CPU time around remote calls.

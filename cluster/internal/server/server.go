@@ -68,6 +68,7 @@ type Server struct {
 	store       *state.Store
 	cache       *scheduler.Cache
 	times       *fsm.TimeTable
+	collector   cpu.Collector
 	evals       *leader.Evaluations
 	plans       *leader.PlanQueue
 	beats       *leader.Heartbeats
@@ -312,9 +313,16 @@ func (s *Server) work(key string, before, d, after time.Duration) {
 	s.opts.CPU.Do(simnet.HashStrings(s.seed, key), before, d, after)
 }
 
-// allocate is compute for work that leaves garbage, which is collected beside it.
+// allocate is compute for work that leaves garbage, which is collected beside it, or now and then.
 func (s *Server) allocate(key string, d time.Duration) {
-	s.opts.CPU.Spend(simnet.HashStrings(s.seed, key, "garbage"), time.Duration(s.cfg.Costs.Garbage*float64(d)))
+	garbage, costs := time.Duration(s.cfg.Costs.Garbage*float64(d)), s.cfg.Costs.Collection
+	if costs == (config.CollectionCosts{}) {
+		s.opts.CPU.Spend(simnet.HashStrings(s.seed, key, "garbage"), garbage)
+	} else {
+		// Whose work is the last before a collection may depend on the order of goroutines, so the key does not say.
+		size := costs.Base + time.Duration(s.Snapshot().Rows())*costs.PerRow
+		s.collector.Owe(s.opts.CPU, simnet.HashStrings(s.seed, "collection"), garbage, size)
+	}
 	s.compute(key, d)
 }
 
