@@ -13,7 +13,7 @@ type Collector struct {
 	owed time.Duration
 }
 
-// Owe adds d to what is owed, and has the pool spend a positive size of it, evenly on all cores, as often as that much is owed.
+// Owe adds d to what is owed, and has the pool spend it in pieces of a size, evenly on all cores; with no size, all of it.
 // What it comes to does not depend on the order of calls at one instant. Keys from key on, one
 // for each core, are those of no other task.
 func (c *Collector) Owe(p *Pool, key uint64, d, size time.Duration) {
@@ -21,6 +21,7 @@ func (c *Collector) Owe(p *Pool, key uint64, d, size time.Duration) {
 	if cores == 0 {
 		return
 	}
+	size = max(size, 1)
 	c.mu.Lock()
 	c.owed += d
 	due := c.owed / size

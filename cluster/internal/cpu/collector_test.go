@@ -22,6 +22,7 @@ func TestCollector(t *testing.T) {
 			{15 * ms, 10 * ms, 20 * ms}, // leaves 4
 			{1 * ms, 20 * ms, 0},        // the heap has grown
 			{0, 5 * ms, 5 * ms},
+			{3 * ms, 0, 3 * ms}, // an empty heap
 		} {
 			before := p.Busy()
 			c.Owe(p, 1, step.owe, step.size)

@@ -27,8 +27,7 @@ var state struct {
 // Due reports whether Collect should be called, at the next moment at which nothing else can run.
 func Due() bool { return state.due.Load() }
 
-// Collect collects garbage on as many processors as Tune was told of, and returns to one. No other goroutine whose
-// order matters may be able to run meanwhile.
+// Collect collects garbage on as many processors as Tune was told of. Nothing whose order matters may be able to run meanwhile.
 func Collect() {
 	state.due.Store(false)
 	before := runtime.GOMAXPROCS(int(max(1, state.processors.Load())))
