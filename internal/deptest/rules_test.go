@@ -318,7 +318,7 @@ var layers = []layer{
 	{
 		part: "reports/figure", own: []string{"internal/outfile", "reports/wording"},
 		modules: []string{
-			"gonum.org/v1/plot", "codeberg.org/go-fonts/liberation", "golang.org/x/image", "golang.org/x/sync/errgroup",
+			"gonum.org/v1/plot", "git.sr.ht/~sbinet/gg", "codeberg.org/go-fonts/liberation", "golang.org/x/image", "golang.org/x/sync/errgroup",
 		},
 		reason: "a drawing shows what its figure holds and knows of no run",
 	},

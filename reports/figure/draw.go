@@ -93,10 +93,8 @@ func (f Figure) noteLines() []string {
 	return lines
 }
 
-// Draw draws the figure on a canvas of its Size.
+// Draw draws the figure on a canvas of its Size, which is white.
 func (f Figure) Draw(c draw.Canvas) {
-	c.SetColor(paper)
-	c.Fill(c.Rectangle.Path())
 	c = draw.Crop(c, margin, -margin, margin, -margin)
 	f.drawHeader(c)
 	lines := f.noteLines()

@@ -18,6 +18,11 @@ type generator struct {
 	second *rand.Rand
 }
 
+// newGenerator returns the generator of a seed's schedule.
+func newGenerator(seed int64) *generator {
+	return &generator{draw.Source{Rand: rand.New(rand.NewPCG(uint64(seed), 0x50a4))}, rand.New(rand.NewPCG(uint64(seed), 0x5a95))}
+}
+
 // What a schedule says differently under some releases; see Schedule.Under.
 const (
 	reportAllocations   = "report_allocations = "

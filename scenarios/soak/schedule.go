@@ -3,7 +3,6 @@ package soak
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +31,7 @@ const window = 2 * time.Minute
 
 // NewSchedule makes the schedule of a seed: the same one every time.
 func NewSchedule(seed int64) Schedule {
-	g := &generator{draw.Source{Rand: rand.New(rand.NewPCG(uint64(seed), 0x50a4))}, rand.New(rand.NewPCG(uint64(seed), 0x5a95))}
+	g := newGenerator(seed)
 	s := Schedule{Seed: seed, head: g.head()}
 	s.end = g.end()
 	for range 3 + g.Rand.IntN(8) {
@@ -69,12 +68,17 @@ func (s Schedule) Drawn() []metrics.SoakEvent {
 }
 
 // Words returns the events that schedules are made of, in the order of the alphabet. Each draw writes
-// its own, so the words are those of so many schedules that none is missing.
+// its own, and clusters differ in what befits them, so the words are those of so many seeds that none is missing.
 var Words = sync.OnceValue(func() []string {
 	var words []string
-	for seed := range int64(300) {
-		for _, e := range NewSchedule(seed).events {
-			words = append(words, e.Word)
+	for seed := range int64(12) {
+		g := newGenerator(seed)
+		g.head()
+		words = append(words, g.restart().Word)
+		for _, of := range actions.Lots() {
+			for _, one := range of {
+				words = append(words, one.Event(&g.Source).Word)
+			}
 		}
 	}
 	slices.Sort(words)

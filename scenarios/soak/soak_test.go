@@ -40,6 +40,20 @@ func TestSchedulesAreScenarioFiles(t *testing.T) {
 	}
 }
 
+// TestWords: the words are those that schedules have.
+func TestWords(t *testing.T) {
+	var want []string
+	for _, s := range drawn() {
+		for _, e := range s.events {
+			want = append(want, e.Word)
+		}
+	}
+	slices.Sort(want)
+	if want = slices.Compact(want); !slices.Equal(Words(), want) {
+		t.Errorf("words %q, schedules have %q", Words(), want)
+	}
+}
+
 // TestSeedsStandForTheSameSchedules: people pass seeds on. A new draw changes what all of them
 // stand for: then this hash changes, and the changelog says so.
 func TestSeedsStandForTheSameSchedules(t *testing.T) {
