@@ -38,11 +38,17 @@ func TestBadResultFiles(t *testing.T) {
 		"future":    {strings.Replace(good, `"schema": 1`, `"schema": 7`, 1), "it has schema 7, but this simctl reads up to 1: use a newer simctl"},
 		"new field": {strings.Replace(good, `"peak_pending"`, `"peak_depth"`, 1), `it has a field "peak_depth", which this simctl does not know`},
 		"two":       {good + good, "something follows the result"},
+		"long":      {"", "it is longer than 256 MiB"},
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "some result.json")
 		if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {
 			t.Fatal(err)
+		}
+		if name == "long" {
+			if err := os.Truncate(path, 1<<29); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for what, command := range commands {
 			cmd, args := command(path)

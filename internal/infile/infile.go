@@ -23,6 +23,9 @@ func Read(path string, most int64) ([]byte, error) {
 		return nil, bare(err)
 	}
 	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() > most {
+		return nil, longer(most)
+	}
 	return ReadFrom(file, most)
 }
 
@@ -33,10 +36,12 @@ func ReadFrom(r io.Reader, most int64) ([]byte, error) {
 		return nil, bare(err)
 	}
 	if int64(len(text)) > most {
-		return nil, fmt.Errorf("it is longer than %d MiB", most>>20)
+		return nil, longer(most)
 	}
 	return text, nil
 }
+
+func longer(most int64) error { return fmt.Errorf("it is longer than %d MiB", most>>20) }
 
 // bare strips the path from an error of package os.
 func bare(err error) error {

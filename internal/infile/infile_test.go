@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -22,6 +23,20 @@ func TestRead(t *testing.T) {
 	}
 	if _, err := Read("/dev/zero", MostText); err == nil || err.Error() != "it is longer than 1 MiB" {
 		t.Errorf("a file without an end: %v", err)
+	}
+	long := path + ".long"
+	if err := os.WriteFile(long, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(long, MostData+1); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Read(long, MostData)
+	runtime.ReadMemStats(&after)
+	if read := after.TotalAlloc - before.TotalAlloc; err == nil || err.Error() != "it is longer than 256 MiB" || read > MostText {
+		t.Errorf("a file that says that it is too long: %v, %d bytes read", err, read)
 	}
 	if _, err := Read(path+"s", MostText); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), path) {
 		t.Errorf("no such file: %v", err)
