@@ -93,7 +93,7 @@ func (f Figure) noteLines() []string {
 	return lines
 }
 
-// Draw draws the figure on a canvas of its Size, which is white.
+// Draw draws the figure on a canvas of its Size that has its paper.
 func (f Figure) Draw(c draw.Canvas) {
 	c = draw.Crop(c, margin, -margin, margin, -margin)
 	f.drawHeader(c)

@@ -1,0 +1,26 @@
+package figure
+
+import (
+	"bytes"
+	"image/color"
+	"image/png"
+	"testing"
+)
+
+// TestPaper: a picture has its paper up to its edges, whatever the canvas was.
+func TestPaper(t *testing.T) {
+	var picture bytes.Buffer
+	if err := (Figure{Title: "empty", Panels: []Panel{{}}}).Encode(&picture, "png"); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := color.RGBAModel.Convert(paper)
+	for _, at := range [][2]int{{0, 0}, {img.Bounds().Max.X - 1, img.Bounds().Max.Y - 1}} {
+		if got := color.RGBAModel.Convert(img.At(at[0], at[1])); got != want {
+			t.Errorf("the pixel at %v is %v, want %v", at, got, want)
+		}
+	}
+}
