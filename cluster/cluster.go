@@ -27,7 +27,7 @@ const startStagger = 137 * time.Microsecond
 type Cluster struct {
 	cfg    Config
 	shared server.Shared
-	pools  []*cpu.Pool
+	cores  []cpu.Meter
 	hosts  []server.Host // by server
 	// failures has what clients report of the allocations that FailAllocs has made fail, by ID.
 	failures sync.Map
@@ -53,13 +53,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	c.shared.Network = simnet.New(cfg.Seed, cfg.Costs.ServerLink, cfg.Costs.ClientLink)
 	c.shared.Identities.TTL = cfg.IdentityTTL
 	c.shared.Results.Servers, c.shared.Results.Independent = cfg.Servers, cfg.IndependentReplicas
-	pools := cfg.Servers
-	if cfg.Costs.Pooled {
-		pools = 1
-	}
-	for range pools {
-		c.pools = append(c.pools, cpu.NewPool(cfg.Costs.Cores))
-	}
+	cores := c.addCores()
 	storages := raftnode.NewStorages(cfg.DataDir, cfg.Resume)
 	for i := range cfg.Servers {
 		kept, err := storages.New(server.Addr(i))
@@ -67,7 +61,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 			return nil, errors.Join(err, c.Shutdown())
 		}
 		c.servers = append(c.servers, server.New(&c.shared, server.Options{
-			ID: i, Schedulers: cfg.NumSchedulers, CPU: c.pools[i%pools], Host: &c.hosts[i], Storage: kept,
+			ID: i, Schedulers: cfg.NumSchedulers, CPU: cores[i], Host: &c.hosts[i], Storage: kept,
 		}))
 	}
 	for i := range c.cfg.Servers {
@@ -84,6 +78,29 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		}
 	}
 	return c, nil
+}
+
+// addCores adds the machines on which the servers run, and returns what each server's work is charged to.
+func (c *Cluster) addCores() (cores []cpu.Cores) {
+	costs := c.cfg.Costs
+	for i := range c.cfg.Servers {
+		switch shared := i > 0 && costs.Pooled; {
+		case costs.Cores > 0 && costs.Processors > 0:
+			if !shared {
+				c.cores = append(c.cores, cpu.NewMachine(costs.Cores))
+			}
+			if costs.Pooled && !shared {
+				c.shared.Fleet = c.cores[0].(*cpu.Machine).Process(costs.Processors)
+			}
+			cores = append(cores, c.cores[len(c.cores)-1].(*cpu.Machine).Process(costs.Processors))
+		case shared:
+			cores = append(cores, cores[0])
+		default:
+			pool := cpu.NewPool(costs.Cores)
+			c.cores, cores = append(c.cores, pool), append(cores, pool)
+		}
+	}
+	return cores
 }
 
 // startServer starts a process of server i, which takes the place of the one before it once it runs.
@@ -111,8 +128,8 @@ func (c *Cluster) Shutdown() error {
 	for _, s := range servers {
 		errs = append(errs, s.Close()) // of those that never started
 	}
-	for _, p := range c.pools {
-		p.Stop()
+	for _, m := range c.cores {
+		m.Stop()
 	}
 	return errors.Join(errs...)
 }

@@ -54,6 +54,8 @@ type (
 	PlanCosts = config.PlanCosts
 	// DeploymentCosts is CPU time the leader spends on deployments beside everything else.
 	DeploymentCosts = config.DeploymentCosts
+	// MonitoringCosts is what it costs to watch real servers as simctl does.
+	MonitoringCosts = config.MonitoringCosts
 
 	// LinkFault makes links between servers (Addr), or between servers and clients (their node
 	// IDs), slower, lossy or cuts them.

@@ -12,10 +12,11 @@ import (
 // by the room on its disk that the snapshot freed, until new entries have taken it.
 func TestWhatSnapshotsCost(t *testing.T) {
 	const ms = time.Millisecond
-	const nodes = 40
+	const nodes = 100
+	const more = 140 // too few entries for another snapshot, whenever Raft looks, and enough to take the room
 	virtualtest.Test(t, func(t *testing.T) {
 		run := func(raft RaftCosts) (before, snapshot, write, later time.Duration) {
-			r := newRig(t, nodes, Config{Seed: 1, Costs: Costs{Cores: 4, Raft: raft}, Raft: RaftConfig{SnapshotThreshold: 20, TrailingLogs: 10}})
+			r := newRig(t, nodes, Config{Seed: 1, Costs: Costs{Cores: 4, Raft: raft}, Raft: RaftConfig{SnapshotThreshold: more + 10, TrailingLogs: 10}})
 			before, _ = r.c.cpuTime()
 			last := before
 			spent := func() time.Duration {
@@ -33,7 +34,7 @@ func TestWhatSnapshotsCost(t *testing.T) {
 			}
 			status(0, rpc.NodeStatusDown)
 			write = spent()
-			for i := range 3 * nodes {
+			for i := range more {
 				_, err := r.c.NodeServer(0).Register(t.Context(), &rpc.NodeRegisterRequest{Node: testNode(nodes + i)})
 				r.ok(nil, err)
 			}

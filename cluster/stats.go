@@ -65,9 +65,9 @@ func (c *Cluster) Stats() Stats {
 
 // cpuTime returns the CPU time spent so far, and on how many cores.
 func (c *Cluster) cpuTime() (spent time.Duration, cores int) {
-	for _, p := range c.pools {
-		spent += p.Busy()
-		cores += p.Cores()
+	for _, m := range c.cores {
+		spent += m.Busy()
+		cores += m.Cores()
 	}
 	return spent, cores
 }

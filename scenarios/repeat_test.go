@@ -20,11 +20,15 @@ func TestARunWithFaultsRepeats(t *testing.T) {
 		broker string
 		runs   int
 		shaken bool
+		cost   string
 	}{
-		{"heartbeats-drawn", 300, "legacy", 20, false}, // two followers' heartbeats drew at one instant
-		{"stale-leader", 304, "legacy", 6, true},       // a leadership that was over sent once more, or did not
-		{"missed-change", 320, "shedding", 6, true},    // a worker that was turned away missed a change, or did not
-		{"killed-mid-write", 1, "legacy", 8, true},     // what a killed server still did depended on its goroutines' order
+		{"heartbeats-drawn", 300, "legacy", 20, false, ""}, // two followers' heartbeats drew at one instant
+		{"stale-leader", 304, "legacy", 6, true, ""},       // a leadership that was over sent once more, or did not
+		{"missed-change", 320, "shedding", 6, true, ""},    // a worker that was turned away missed a change, or did not
+		{"killed-mid-write", 1, "legacy", 8, true, ""},     // what a killed server still did depended on its goroutines' order
+		// threads in place of tasks, and answers that wait for a processor
+		{"killed-mid-write", 1, "legacy", 6, true, "../testdata/validation/second/machine.hcl"},
+		{"missed-change", 320, "shedding", 6, true, "../testdata/validation/second/machine.hcl"},
 	} {
 		t.Setenv(shaken, "")
 		if c.shaken {
@@ -32,7 +36,7 @@ func TestARunWithFaultsRepeats(t *testing.T) {
 		}
 		spec, err := FromFile("testdata/repeat/" + c.file + ".hcl")
 		must(t, err)
-		spec.Seed, spec.Broker = c.seed, c.broker
+		spec.Seed, spec.Broker, spec.Cost = c.seed, c.broker, c.cost
 		if !nightly.On {
 			c.runs /= 3
 		}

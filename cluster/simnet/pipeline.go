@@ -194,6 +194,9 @@ func (p *pipeline) answer() {
 		if p.from.hear(nil) != nil {
 			return
 		}
+		if p.from.Answered != nil && f.err == nil {
+			p.from.Answered(string(p.to))
+		}
 		if !f.resp.Success {
 			p.from.net.instants.await() // Raft draws when the pipeline ends
 		}

@@ -17,6 +17,9 @@ type Transport struct {
 	net  *Network
 	addr raft.ServerAddress
 	recv func(entries []*raft.Log)
+	// Answered, if not nil, is called with the sender of each answer that comes over a pipeline, before Raft gets that. It
+	// may block. Set it before Listen.
+	Answered func(from string)
 
 	consumer  chan raft.RPC
 	cut       context.Context // ends with Cut

@@ -1,5 +1,5 @@
 // Package madeby has what pages that make targets write of Results have in common: a page's made part
-// is replaced, and the rest, which people write, stays; a directory of Results is read; one chart
+// is replaced, and the rest, which people write, stays; a directory of Results is read, and the costs of the machine that made them found; one chart
 // of theirs is drawn beside the page.
 package madeby
 
@@ -50,6 +50,16 @@ func Results(dir string) ([]*metrics.Result, error) {
 		runs = append(runs, r)
 	}
 	return runs, nil
+}
+
+// Cost returns the file that says what work costs on the machine whose runs of real servers are in a directory:
+// machine-RELEASE.hcl or, without one, machine.hcl.
+func Cost(dir, release string) string {
+	file := filepath.Join(dir, "machine-"+release+".hcl")
+	if _, err := os.Stat(file); err != nil {
+		return filepath.Join(dir, "machine.hcl")
+	}
+	return file
 }
 
 // Chart draws the chart of that ID as the picture NAME.png of a directory.

@@ -22,8 +22,12 @@ import (
 )
 
 // machines are the directories of runs on real servers, a machine each, and the headings of theirs. Each
-// has its costs in machine.hcl.
-var machines = []struct{ dir, heading, suffix string }{{"real", "Real servers", ""}, {"second", "Real servers on a second machine", " · 2nd machine"}}
+// has its costs beside them (madeby.Cost).
+var machines = []struct{ dir, heading, suffix string }{
+	{"real", "Real servers", ""},
+	{"second", "Real servers on a second machine", " · 2nd machine"},
+	{"second/asked", "Real servers that were asked every second", " · 2nd machine, asked every second"},
+}
 
 // group is what repeats of a run on real servers agree on with simulations of it.
 type group struct {
@@ -57,7 +61,7 @@ func groups(ctx context.Context, data string) ([]group, error) {
 			return nil, err
 		}
 		for _, real := range agreement.Repeats(runs) {
-			spec, err := scenarios.SpecOf(real[0], scenarios.Spec{Cost: filepath.Join(data, machine.dir, "machine.hcl")})
+			spec, err := scenarios.SpecOf(real[0], scenarios.Spec{Cost: madeby.Cost(filepath.Join(data, machine.dir), real[0].Run.Target)})
 			if err != nil {
 				return nil, err
 			}

@@ -15,6 +15,9 @@ type Costs struct {
 	// Pooled. Zero makes CPU work free.
 	Cores  int
 	Pooled bool
+	// Processors is how many goroutines of a server run at a time, Go's GOMAXPROCS. They are on threads, which share
+	// the cores as Linux has them do (package cpu, Machine). Zero lets the servers' tasks take turns on the cores.
+	Processors int
 
 	// ServerLink and ClientLink are one-way delays.
 	ServerLink simnet.Link
@@ -34,16 +37,23 @@ type Costs struct {
 	// Garbage is the CPU time that collecting garbage takes beside the work that made
 	// it, per unit of the scheduler's, the FSM's and the plan applier's time. It takes
 	// cores but delays nobody directly.
-	Garbage    float64
-	Collection CollectionCosts
+	Garbage float64
+
+	// Idle is what each server spends in every second, whatever there is to do: gossip, timers, metrics.
+	Idle       time.Duration
+	Monitoring MonitoringCosts
 }
 
-// CollectionCosts is how much of Costs.Garbage is spent at a time: on all cores, once that much is due, as Go
-// collects when the heap has doubled. The zero value spends all of it at once, beside the work.
-type CollectionCosts struct {
-	Base time.Duration
-	// PerRow is for each row of the state: a collection marks all that is live.
-	PerRow time.Duration
+// MonitoringCosts is what it costs to watch real servers as simctl does: by HTTP, on their cores.
+type MonitoringCosts struct {
+	// Base is what simctl itself spends in every second, and PerNode on top for each client.
+	Base    time.Duration
+	PerNode time.Duration
+	// PerEval is spent by the leader on each evaluation in its state when it is asked how many are canceled
+	// (nomad/eval_endpoint.go, List). That is once a second, and not before Rests times as long as the last answer took,
+	// ten seconds at most, have passed.
+	PerEval time.Duration
+	Rests   int
 }
 
 // RPCCosts is CPU time around remote calls.
@@ -52,6 +62,8 @@ type RPCCosts struct {
 	// one or forwards it.
 	Serve time.Duration
 	Send  time.Duration
+	// Answer is spent by a server on the answer to a call of its own or one that it has forwarded.
+	Answer time.Duration
 	// Query is spent by a server on telling a client of its allocations, and again when it asks
 	// for them, or when its query has waited.
 	Query time.Duration
@@ -78,6 +90,9 @@ type RaftCosts struct {
 	// Dispatch is spent by the leader and Append by each follower on a write to the log.
 	Dispatch time.Duration
 	Append   time.Duration
+	// Receive is spent on top by a follower on a request with entries before it stores them, and by
+	// the leader on each answer.
+	Receive time.Duration
 	// PerEntry is spent on top, on either side, on each further entry of the write, and PerKiB
 	// by the size of all.
 	PerEntry time.Duration
@@ -105,6 +120,7 @@ type FSMCosts struct {
 	Node  time.Duration // a node registered or changed
 	Eval  time.Duration // each evaluation written
 	Alloc time.Duration // each allocation written
+	Stop  time.Duration // each that a plan stops, on top of that
 	Plan  time.Duration // a plan, on top of its allocations
 	// Deployment is a plan that begins a deployment or changes one, on top of that.
 	Deployment time.Duration

@@ -85,6 +85,9 @@ func (p *Pool) Do(key uint64, before, d, after time.Duration) {
 	time.Sleep(ended + after - time.Since(p.start)) // it had to wait for others
 }
 
+// Receive is Do: a task is one, wherever it comes from.
+func (p *Pool) Receive(key uint64, before, d, after time.Duration) { p.Do(key, before, d, after) }
+
 // Spend is Use without waiting, for work beside the caller such as garbage collection.
 func (p *Pool) Spend(key uint64, d time.Duration) {
 	if p != nil && d > 0 {

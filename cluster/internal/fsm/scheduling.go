@@ -31,10 +31,10 @@ var (
 	JobEvaluated    = EvalUpdate.because("jobs evaluated for their users")
 )
 
-// PlanCost is the CPU time of writing so many allocations of a plan.
-func PlanCost(allocs int, deploys bool, c config.FSMCosts) time.Duration {
-	d := c.Entry + c.Plan + time.Duration(allocs)*c.Alloc
-	if deploys {
+// PlanCost is the CPU time of writing what has come of a plan.
+func PlanCost(r *state.PlanResults, c config.FSMCosts) time.Duration {
+	d := c.Entry + c.Plan + time.Duration(len(r.AllocsUpdated))*c.Alloc + time.Duration(len(r.AllocsStopped))*(c.Alloc+c.Stop)
+	if r.Deploys() {
 		d += c.Deployment
 	}
 	return d
@@ -42,7 +42,7 @@ func PlanCost(allocs int, deploys bool, c config.FSMCosts) time.Duration {
 
 var ApplyPlanResults = Declare("ApplyPlanResultsRequestType",
 	func(r *state.PlanResults, c config.FSMCosts, _ *state.Store) time.Duration {
-		return PlanCost(len(r.AllocsStopped)+len(r.AllocsUpdated), r.Deploys(), c)
+		return PlanCost(r, c)
 	},
 	func(tx *state.Tx, r *state.PlanResults, fx *Effects) error {
 		if err := tx.UpsertPlanResults(r); err != nil {

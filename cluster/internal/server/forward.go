@@ -56,7 +56,12 @@ func forward[T any](ctx context.Context, s *Server, method string, via *path, fn
 		return fn(l)
 	}
 	s.compute("send/"+method, s.cfg.Costs.RPC.Send)
-	return carry(ctx, &path{s.shared.Network.Route(s.addr, l.addr, method), l, s.addr + method, s.cfg.Costs.RPC.Serve, via, false}, fn)
+	p := &path{route: s.shared.Network.Route(s.addr, l.addr, method), to: l, key: s.addr + method, cost: s.cfg.Costs.RPC.Serve, via: via}
+	out, err := carry(ctx, p, fn)
+	if d := s.cfg.Costs.RPC.Answer; d > 0 {
+		s.receive("answer/"+method, 0, d)
+	}
+	return out, err
 }
 
 // ToLeader carries a client's call to a server, from there to the leader, and the answer back. A
@@ -89,7 +94,9 @@ type path struct {
 	to    *Server
 	key   string        // under which the server spends CPU time
 	cost  time.Duration // how much
-	via   *path         // over which the call has come; nil: over none
+	// calling is what the fleet spends before, if it is a client's call.
+	calling time.Duration
+	via     *path // over which the call has come; nil: over none
 	// returned means that the answer was on its way over this path, too, while it was on that over
 	// the next: two waits are one.
 	returned bool
@@ -97,7 +104,13 @@ type path struct {
 
 // fromClient returns the way of a client's call, which costs the server so much.
 func (s *Server) fromClient(nodeID, method string, cost time.Duration) *path {
-	return &path{s.shared.Network.ClientRoute(nodeID, s.addr, method), s, method + nodeID, cost + s.cfg.Costs.RPC.Client, nil, false}
+	p := &path{route: s.shared.Network.ClientRoute(nodeID, s.addr, method), to: s, key: method + nodeID, cost: cost}
+	if s.shared.Fleet != nil {
+		p.calling = s.cfg.Costs.RPC.Client
+	} else {
+		p.cost += s.cfg.Costs.RPC.Client
+	}
+	return p
 }
 
 // carry sends a call to a server, which runs fn, and the answer back.
@@ -111,8 +124,11 @@ func carry[T any](ctx context.Context, p *path, fn func(*Server) (T, error)) (ou
 
 // there sends a call to the server, which spends CPU time on it.
 func (p *path) there(ctx context.Context) error {
+	if p.calling > 0 {
+		p.to.shared.Fleet.Do(simnet.HashStrings(uint64(p.to.cfg.Seed), "fleet", p.key), 0, p.calling, 0)
+	}
 	if p.route.Steady() {
-		p.to.work(p.key, p.route.Delay(time.Now()), p.cost, 0)
+		p.to.receive(p.key, p.route.Delay(time.Now()), p.cost)
 		return p.arrived(ctx)
 	}
 	if err := p.route.Send(ctx); err != nil {
@@ -121,7 +137,7 @@ func (p *path) there(ctx context.Context) error {
 	if err := p.arrived(ctx); err != nil {
 		return err
 	}
-	p.to.compute(p.key, p.cost)
+	p.to.receive(p.key, 0, p.cost)
 	return nil
 }
 

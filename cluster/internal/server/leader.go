@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
 )
@@ -105,6 +106,9 @@ func (s *Server) establishLeadership(ctx context.Context) {
 	s.evals.Reap(ctx, &loops)
 	loops.Go(func() { s.drains.Run(ctx) })
 	loops.Go(func() { s.watchNodes(ctx) })
+	if s.cfg.Costs.Monitoring != (config.MonitoringCosts{}) {
+		loops.Go(func() { s.beMonitored(ctx) })
+	}
 	loops.Go(func() { s.periodic.Run(ctx, missed) })
 	s.scheduleCore(ctx, &loops)
 

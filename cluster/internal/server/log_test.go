@@ -16,6 +16,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/cpu"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/raftnode"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -58,7 +59,7 @@ func (b *badSector) Read(p []byte) (int, error) {
 // TestSnapshotsThatBreak: one that cannot be written is canceled, one that cannot be closed is an
 // error, and one that ends early, or whose times are lost, is none.
 func TestSnapshotsThatBreak(t *testing.T) {
-	s := New(&Shared{Config: &config.Config{}}, Options{Storage: &raftnode.Storage{}})
+	s := New(&Shared{Config: &config.Config{}}, Options{Storage: &raftnode.Storage{}, CPU: cpu.NewPool(0)})
 	s.store, s.times = state.New(), fsm.NewTimeTable(time.Minute)
 	s.times.Witness(1, time.Unix(1_700_000_000, 0))
 	if err := s.store.Update(1, func(tx *state.Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n"}) }); err != nil {

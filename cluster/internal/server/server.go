@@ -50,6 +50,8 @@ type Shared struct {
 	Overlooked Overlooked
 
 	calls atomic.Uint64 // that were made; see config.Config, CarriedOut
+	// Fleet is what clients' own work is charged to; nil: the servers that they call.
+	Fleet cpu.Cores
 	// Clients are where servers reach clients; nil: nowhere.
 	Clients atomic.Pointer[rpc.Clients]
 	// Identities are those of the clients.
@@ -68,7 +70,6 @@ type Server struct {
 	store       *state.Store
 	cache       *scheduler.Cache
 	times       *fsm.TimeTable
-	collector   cpu.Collector
 	evals       *leader.Evaluations
 	plans       *leader.PlanQueue
 	beats       *leader.Heartbeats
@@ -106,7 +107,7 @@ type Options struct {
 	ID int // counted from 0
 	// Schedulers is the number of workers.
 	Schedulers int
-	CPU        *cpu.Pool
+	CPU        cpu.Cores
 	Host       *Host
 	Storage    *raftnode.Storage
 }
@@ -172,15 +173,20 @@ func (s *Server) Start() error {
 		peers = append(peers, Addr(id))
 	}
 	s.opts.Storage.Logs.CountFree = s.cfg.Costs.Raft.PerFreeKiB > 0
+	transport := s.shared.Network.NewTransport(s.addr, s.receiveEntries)
+	transport.Answered = func(from string) { s.hear("answer/" + from) }
 	s.Node = raftnode.New(raftnode.Options{
 		Addr: s.addr, Peers: peers, Config: s.cfg.Raft, Seed: int64(s.seed), Storage: s.opts.Storage,
-		Transport: s.shared.Network.NewTransport(s.addr, s.receiveEntries), Write: s.writeEntries,
+		Transport: transport, Write: s.writeEntries,
 		Full: func() bool { return s.opts.Host.Full.Load() > 0 },
 	})
 	if err := s.Node.Start(&machine{s}); err != nil {
 		return err
 	}
 	s.wg.Go(s.monitorLeadership)
+	if s.cfg.Costs.Idle > 0 {
+		s.wg.Go(s.idle)
+	}
 	s.SetSchedulers(s.sched)
 	return nil
 }
@@ -265,12 +271,20 @@ func (s *Server) writeEntries(entries, bytes int) {
 
 // receiveEntries takes as long as a follower does to store entries that come together.
 func (s *Server) receiveEntries(entries []*raft.Log) {
+	s.hear("entries")
 	bytes := 0
 	for _, e := range entries {
 		bytes += len(e.Data)
 	}
 	s.persist("append", s.cfg.Costs.Raft.Append, len(entries), bytes)
 	s.awaitApplied()
+}
+
+// hear charges what Raft's network layer does with a request that has entries, or with the answer to one.
+func (s *Server) hear(key string) {
+	if d := s.cfg.Costs.Raft.Receive; d > 0 {
+		s.receive(key, 0, d)
+	}
 }
 
 // persist charges one write of entries, and waits for the disk.
@@ -313,16 +327,14 @@ func (s *Server) work(key string, before, d, after time.Duration) {
 	s.opts.CPU.Do(simnet.HashStrings(s.seed, key), before, d, after)
 }
 
-// allocate is compute for work that leaves garbage, which is collected beside it, or now and then.
+// receive is compute for work on what the network brings after a while.
+func (s *Server) receive(key string, after, d time.Duration) {
+	s.opts.CPU.Receive(simnet.HashStrings(s.seed, key), after, d, 0)
+}
+
+// allocate is compute for work that leaves garbage, which is collected beside it.
 func (s *Server) allocate(key string, d time.Duration) {
-	garbage, costs := time.Duration(s.cfg.Costs.Garbage*float64(d)), s.cfg.Costs.Collection
-	if costs == (config.CollectionCosts{}) {
-		s.opts.CPU.Spend(simnet.HashStrings(s.seed, key, "garbage"), garbage)
-	} else {
-		// Whose work is the last before a collection may depend on the order of goroutines, so the key does not say.
-		size := costs.Base + time.Duration(s.Snapshot().Rows())*costs.PerRow
-		s.collector.Owe(s.opts.CPU, simnet.HashStrings(s.seed, "collection"), garbage, size)
-	}
+	s.opts.CPU.Spend(simnet.HashStrings(s.seed, key, "garbage"), time.Duration(s.cfg.Costs.Garbage*float64(d)))
 	s.compute(key, d)
 }
 

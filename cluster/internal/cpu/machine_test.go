@@ -1,0 +1,190 @@
+package cpu
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/simctl/simctl/internal/virtualtest"
+)
+
+// job is work for one of a machine's processes.
+type job struct {
+	process  int
+	at, need time.Duration
+	network  bool
+}
+
+// play runs jobs on a machine whose processes have so many processors each, and returns when each one ended.
+func play(m *Machine, processors []int, jobs []job) []time.Duration {
+	defer m.Stop()
+	var processes []*Process
+	for _, n := range processors {
+		processes = append(processes, m.Process(n))
+	}
+	start := time.Now()
+	ends := make([]time.Duration, len(jobs))
+	var wg sync.WaitGroup
+	for i, j := range jobs {
+		wg.Go(func() {
+			if p := processes[j.process]; j.network {
+				p.Receive(uint64(i), j.at, j.need, 0)
+			} else {
+				p.Do(uint64(i), j.at, j.need, 0)
+			}
+			ends[i] = time.Since(start)
+		})
+	}
+	wg.Wait()
+	return ends
+}
+
+func TestMachine(t *testing.T) {
+	const ms = time.Millisecond
+	for name, tc := range map[string]struct {
+		cores      int
+		processors []int
+		jobs       []job
+		ends       []time.Duration
+	}{
+		"alone":                           {2, []int{2}, []job{{at: 5 * ms, need: 10 * ms}}, []time.Duration{15 * ms}},
+		"a core each":                     {2, []int{2}, []job{{need: 10 * ms}, {need: 20 * ms}}, []time.Duration{10 * ms, 20 * ms}},
+		"a process has so many at a time": {2, []int{1}, []job{{need: 5 * ms}, {need: 5 * ms}}, []time.Duration{5 * ms, 10 * ms}},
+		"a long goroutine gives way after 10 ms": {
+			2, []int{1}, []job{{need: 30 * ms}, {need: 2 * ms}}, []time.Duration{32 * ms, 12 * ms},
+		},
+		"threads change at the ticks of 4 ms": {
+			1, []int{1, 1}, []job{{need: 7 * ms}, {process: 1, need: 7 * ms}}, []time.Duration{11 * ms, 14 * ms},
+		},
+		"who wakes up waits for a tick": {
+			1, []int{1, 1}, []job{{need: 30 * ms}, {process: 1, at: 9 * ms, need: 1 * ms}}, []time.Duration{31 * ms, 13 * ms},
+		},
+		"unless it is owed time, having waited before": {
+			1, []int{1, 1}, []job{{need: 30 * ms}, {process: 1, need: 1 * ms}, {process: 1, at: 9 * ms, need: 1 * ms}},
+			[]time.Duration{32 * ms, 5 * ms, 10 * ms},
+		},
+		"and the other has run for 0.7 ms": {
+			1, []int{1, 1}, []job{{need: 30 * ms}, {process: 1, need: 1 * ms}, {process: 1, at: 11 * ms / 2, need: 1 * ms}},
+			[]time.Duration{32 * ms, 5 * ms, 9 * ms},
+		},
+		"an idle core takes nobody before its tick": {
+			2, []int{1, 1, 1}, []job{{need: 100 * ms}, {process: 1, need: 1 * ms}, {process: 2, at: ms / 10, need: 2 * ms}},
+			[]time.Duration{100 * ms, 1 * ms, 6 * ms},
+		},
+		"and at its tick who has waited": {
+			2, []int{1, 1, 1}, []job{{need: 9 * ms}, {process: 1, need: 7800 * time.Microsecond}, {process: 2, at: ms / 10, need: 30 * ms}},
+			[]time.Duration{13 * ms, 7800 * time.Microsecond, 34 * ms},
+		},
+		"the network waits while all processors are busy": {
+			2, []int{1}, []job{{need: 3 * ms}, {need: 3 * ms}, {at: 1 * ms, need: 1 * ms, network: true}, {at: 2 * ms, need: 1 * ms}},
+			[]time.Duration{3 * ms, 6 * ms, 8 * ms, 7 * ms},
+		},
+		"but not for longer than 10 ms": {
+			2, []int{2}, []job{{need: 50 * ms}, {need: 50 * ms}, {at: 1 * ms, need: 1 * ms, network: true}},
+			[]time.Duration{50 * ms, 51 * ms, 11 * ms},
+		},
+		"and not for a processor that is idle": {
+			2, []int{2}, []job{{need: 50 * ms}, {at: 1 * ms, need: 1 * ms, network: true}}, []time.Duration{50 * ms, 2 * ms},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
+				m := NewMachine(tc.cores)
+				ends := play(m, tc.processors, tc.jobs)
+				var sum time.Duration
+				for i, want := range tc.ends {
+					if d := ends[i] - want; d < 0 || d > 5*time.Microsecond {
+						t.Errorf("job %d ended at %v, want %v", i, ends[i], want)
+					}
+					sum += tc.jobs[i].need
+				}
+				if d := m.Busy() - sum; d < 0 || d > 5*time.Microsecond || m.Cores() != tc.cores {
+					t.Errorf("%d cores were busy for %v, want %d and %v", m.Cores(), m.Busy(), tc.cores, sum)
+				}
+			})
+		})
+	}
+}
+
+// TestMachineSharesEvenly: threads that always have something to do get as much of the cores as any other.
+func TestMachineSharesEvenly(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		m := NewMachine(2)
+		var jobs []job
+		for i := range 6 {
+			jobs = append(jobs, job{process: i / 2, need: time.Second})
+		}
+		ends := play(m, []int{2, 2, 2}, jobs)
+		for i, end := range ends {
+			if end < 2900*time.Millisecond || end > 3100*time.Millisecond {
+				t.Errorf("thread %d of six on two cores ended its second at %v", i, end)
+			}
+		}
+	})
+}
+
+// TestMachineRepeats: a machine that is looked at all the time gets where one gets that catches up, and all that it
+// is given gets done in no more time than its cores have.
+func TestMachineRepeats(t *testing.T) {
+	for seed := range uint64(40) {
+		draw := rand.New(rand.NewPCG(seed, 0))
+		processors := []int{1 + draw.IntN(2), 1 + draw.IntN(2), 1 + draw.IntN(2)}
+		jobs := make([]job, 24)
+		var sum time.Duration
+		for i := range jobs {
+			jobs[i] = job{draw.IntN(3), time.Duration(draw.IntN(20)) * 500 * time.Microsecond, time.Duration(1 + draw.IntN(int(20*time.Millisecond)>>(draw.IntN(2)*6))), draw.IntN(2) == 0}
+			sum += jobs[i].need
+		}
+		var alone, watched []time.Duration
+		virtualtest.Test(t, func(t *testing.T) {
+			m := NewMachine(2)
+			alone = play(m, processors, jobs)
+			if d := m.Busy() - sum; d < 0 || d > 24*time.Microsecond || slices.Max(alone) < sum/2 {
+				t.Errorf("seed %d: two cores were busy for %v until %v, of work of %v", seed, m.Busy(), slices.Max(alone), sum)
+			}
+		})
+		virtualtest.Test(t, func(*testing.T) {
+			m := NewMachine(2)
+			stop := make(chan struct{})
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				for ; ; time.Sleep(1511) {
+					select {
+					case <-stop:
+						return
+					default:
+						m.Busy()
+					}
+				}
+			})
+			watched = play(m, processors, jobs)
+			close(stop)
+			wg.Wait()
+		})
+		if !slices.Equal(alone, watched) {
+			t.Fatalf("seed %d: jobs %v end at %v, and at %v on a machine that is looked at", seed, jobs, alone, watched)
+		}
+	}
+}
+
+// TestSpendBesideOthers: work that nobody waits for takes a processor and a core, and work of nothing takes no time.
+func TestSpendBesideOthers(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		m := NewMachine(1)
+		defer m.Stop()
+		p := m.Process(1)
+		start := time.Now()
+		p.Spend(1, 5*time.Millisecond)
+		p.Spend(2, 0)
+		p.Do(3, 0, 0, time.Millisecond)
+		if d := time.Since(start); d != time.Millisecond {
+			t.Errorf("work of nothing took %v on top of its wait", d-time.Millisecond)
+		}
+		p.Do(4, 0, time.Millisecond, time.Millisecond)
+		if d := time.Since(start) - 7*time.Millisecond; d < 0 || d > 5*time.Microsecond {
+			t.Errorf("work of 1 ms was done %v after that of 5 before it, and a wait of 1 ms", d)
+		}
+	})
+}
