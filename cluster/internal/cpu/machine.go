@@ -28,9 +28,10 @@ const (
 type Machine struct {
 	start time.Time // instants are counted from then on
 	slice time.Duration
+	size  int // the number of cores
 
 	mu        sync.Mutex
-	cores     []core
+	cores     []core // that were used so far
 	processes []*Process
 	arrived   []*goroutine // at the instant arrival; ready a nanosecond later, when all have come
 	arrival   time.Duration
@@ -61,15 +62,12 @@ type thread struct {
 
 // NewMachine returns a machine of that many cores; they must be positive.
 func NewMachine(cores int) *Machine {
-	return &Machine{start: time.Now(), cores: make([]core, cores), slice: 700 * time.Microsecond * time.Duration(bits.Len(uint(min(cores, 8))))}
+	return &Machine{start: time.Now(), size: cores, cores: make([]core, 1), slice: 700 * time.Microsecond * time.Duration(bits.Len(uint(min(cores, 8))))}
 }
 
 // Process returns a new process that runs so many goroutines at a time.
 func (m *Machine) Process(processors int) *Process {
-	p := &Process{on: m}
-	for range processors {
-		p.idle = append(p.idle, &thread{of: p})
-	}
+	p := &Process{on: m, unused: processors}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.processes = append(m.processes, p)
@@ -91,7 +89,7 @@ func (m *Machine) Busy() time.Duration {
 }
 
 // Cores returns the number of cores.
-func (m *Machine) Cores() int { return len(m.cores) }
+func (m *Machine) Cores() int { return m.size }
 
 // Stop releases the machine's timer. Goroutines that have not finished never do.
 func (m *Machine) Stop() {
@@ -306,6 +304,10 @@ func (m *Machine) wakeUp(t *thread) {
 		if m.cores[j].load() < m.cores[i].load() {
 			i = j
 		}
+	}
+	if m.cores[i].load() > 0 && len(m.cores) < m.size {
+		i = len(m.cores)
+		m.cores = append(m.cores, core{})
 	}
 	m.place(i, t, t.owed)
 	c := &m.cores[i]

@@ -18,6 +18,7 @@ type Process struct {
 	network []*goroutine // that wait until somebody looks
 	looked  time.Duration
 	idle    []*thread
+	unused  int // processors that never had anything to do
 }
 
 // goroutine has some work to do.
@@ -61,7 +62,7 @@ func (p *Process) work(g *goroutine, before, after time.Duration) {
 
 // admit makes a goroutine ready; one that the network wakes only if a processor waits for that.
 func (p *Process) admit(g *goroutine) {
-	if g.network && len(p.idle) == 0 {
+	if g.network && len(p.idle)+p.unused == 0 {
 		p.network = append(p.network, g)
 		return
 	}
@@ -71,7 +72,10 @@ func (p *Process) admit(g *goroutine) {
 
 // wake has idle threads run what is ready.
 func (p *Process) wake() {
-	for len(p.idle) > 0 && len(p.ready) > 0 {
+	for len(p.idle)+p.unused > 0 && len(p.ready) > 0 {
+		if len(p.idle) == 0 {
+			p.idle, p.unused = append(p.idle, &thread{of: p}), p.unused-1
+		}
 		t := p.idle[len(p.idle)-1]
 		p.idle = p.idle[:len(p.idle)-1]
 		p.take(t)

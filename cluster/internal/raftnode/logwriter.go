@@ -144,7 +144,8 @@ func (w *logWriter) run() {
 	}
 }
 
-// hand writes entries together, and gives them to Raft one by one.
+// hand writes entries together, and gives them to Raft one by one. It waits until Raft has room for all of them: one by one
+// as places become free, followers would write each by itself, fall behind, and keep the places taken.
 func (w *logWriter) hand(batch []*pendingEntry) {
 	if len(batch) == 0 {
 		return
@@ -154,14 +155,17 @@ func (w *logWriter) hand(batch []*pendingEntry) {
 		size += len(e.data)
 	}
 	w.write(len(batch), size)
-	for _, e := range batch {
+	for range batch {
 		if w.halted() { // looked at first: with a slot free, either would be taken
-			close(e.handed)
-			continue
+			break
 		}
 		select {
 		case w.slots <- struct{}{}:
 		case <-w.stop:
+		}
+	}
+	for _, e := range batch {
+		if w.halted() {
 			close(e.handed)
 			continue
 		}

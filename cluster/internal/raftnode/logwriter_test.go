@@ -102,3 +102,25 @@ func TestHaltedWhileItWrites(t *testing.T) {
 		}
 	})
 }
+
+// TestGroupsStayTogether: while Raft has no room for all entries that were written together, it gets none of them.
+func TestGroupsStayTogether(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		w := newLogWriter(nil, func(int, int) { time.Sleep(time.Second) }) // any entry that Raft gets is a panic
+		for range maxUnapplied - 2 {
+			w.slots <- struct{}{}
+		}
+		var handed []<-chan raft.ApplyFuture
+		for _, data := range []string{"a", "b", "c"} {
+			handed = append(handed, w.apply([]byte(data)))
+		}
+		time.Sleep(time.Minute)
+		w.halt()
+		w.wait()
+		for _, ch := range handed {
+			if _, ok := <-ch; ok {
+				t.Error("an entry was handed to Raft though the group did not fit")
+			}
+		}
+	})
+}
