@@ -163,6 +163,25 @@ func TestPoolOrdersOneInstantByKey(t *testing.T) {
 	}
 }
 
+// whileLookedAt calls f while somebody asks all the time how busy the cores are.
+func whileLookedAt(cores Meter, f func()) {
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ; ; time.Sleep(1511) {
+			select {
+			case <-stop:
+				return
+			default:
+				cores.Busy()
+			}
+		}
+	})
+	f()
+	close(stop)
+	wg.Wait()
+}
+
 // TestPoolIsTheSameWhetherLookedAtOrNot: a pool that catches up with what happened since the
 // last task gets where one gets that somebody looks at all the time.
 func TestPoolIsTheSameWhetherLookedAtOrNot(t *testing.T) {
@@ -177,21 +196,7 @@ func TestPoolIsTheSameWhetherLookedAtOrNot(t *testing.T) {
 		virtualtest.Test(t, func(*testing.T) { alone, _ = run(3, tasks) })
 		virtualtest.Test(t, func(*testing.T) {
 			p := NewPool(3)
-			stop := make(chan struct{})
-			var wg sync.WaitGroup
-			wg.Go(func() {
-				for ; ; time.Sleep(1511) {
-					select {
-					case <-stop:
-						return
-					default:
-						p.Busy()
-					}
-				}
-			})
-			watched, _ = runOn(p, tasks)
-			close(stop)
-			wg.Wait()
+			whileLookedAt(p, func() { watched, _ = runOn(p, tasks) })
 		})
 		if !slices.Equal(alone, watched) {
 			t.Fatalf("seed %d: tasks %v end at %v, and at %v in a pool that is looked at", seed, tasks, alone, watched)

@@ -147,21 +147,7 @@ func TestMachineRepeats(t *testing.T) {
 		})
 		virtualtest.Test(t, func(*testing.T) {
 			m := NewMachine(2)
-			stop := make(chan struct{})
-			var wg sync.WaitGroup
-			wg.Go(func() {
-				for ; ; time.Sleep(1511) {
-					select {
-					case <-stop:
-						return
-					default:
-						m.Busy()
-					}
-				}
-			})
-			watched = play(m, processors, jobs)
-			close(stop)
-			wg.Wait()
+			whileLookedAt(m, func() { watched = play(m, processors, jobs) })
 		})
 		if !slices.Equal(alone, watched) {
 			t.Fatalf("seed %d: jobs %v end at %v, and at %v on a machine that is looked at", seed, jobs, alone, watched)

@@ -9,6 +9,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/simnet"
 )
 
 // barrierRetry is how long a new leader waits before it tries again to catch up.
@@ -84,6 +85,29 @@ func (s *Server) watchNodes(ctx context.Context) {
 		s.allocate("node-watch", time.Duration(s.Snapshot().NodeCount())*cost)
 		leader.Sleep(ctx, nodeWatchEvery)
 	}
+}
+
+// How often simctl asks a leader of Nomad (scenarios/internal/realcluster).
+const (
+	monitorEvery   = time.Second
+	monitorRestsTo = 10 * time.Second
+)
+
+// beMonitored spends what it costs that somebody watches the leader.
+func (s *Server) beMonitored(ctx context.Context) {
+	c := s.cfg.Costs.Monitoring
+	var rests time.Time
+	leader.Every(ctx, monitorEvery, func() {
+		snap := s.Snapshot()
+		s.opts.CPU.Spend(simnet.HashStrings(s.seed, "monitoring"), c.Base+time.Duration(snap.NodeCount())*c.PerNode)
+		asked := time.Now()
+		if asked.Before(rests) {
+			return
+		}
+		s.allocate("monitored", time.Duration(snap.EvalTotal())*c.PerEval)
+		answered := time.Now()
+		rests = answered.Add(min(time.Duration(c.Rests)*answered.Sub(asked), monitorRestsTo))
+	})
 }
 
 // establishLeadership enables everything only the leader runs, in Nomad's order,

@@ -338,6 +338,15 @@ func (s *Server) allocate(key string, d time.Duration) {
 	s.compute(key, d)
 }
 
+// idleEvery is how often what a server spends without anything to do is charged.
+const idleEvery = 100 * time.Millisecond
+
+// idle spends what a server does without anything to do.
+func (s *Server) idle() {
+	share := time.Duration(idleEvery.Seconds() * float64(s.cfg.Costs.Idle))
+	leader.Every(s.ctx, idleEvery, func() { s.opts.CPU.Spend(simnet.HashStrings(s.seed, "idle"), share) })
+}
+
 // NewID returns a UUID that depends on what it is for and when, not on the order in which
 // concurrent calls ask.
 func (s *Server) NewID(parts ...string) string {
