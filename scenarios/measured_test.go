@@ -132,16 +132,16 @@ func TestAgreement(t *testing.T) {
 		runs = append(runs, []agreement{
 			{"real/1.4.2-500-1", 0.03, 0.09, 0.07},
 			{"real/1.4.3-500-2", 0.08, 0.10, 0.03},
-			{"real/1.4.3-1000-1", 0.02, 0.19, 0.30},
-			{"real/2.0.5-500-1", 0.02, 0.43, 0.05},
+			{"real/1.4.3-1000-1", 0.02, 0.36, 0.30},
+			{"real/2.0.5-500-1", 0.07, 0.46, 0.05},
 			{"real/1.4.3-500-5servers", 0.23, 0.07, 0.06},
-			{"second/1.4.3-500-5servers-1", 0.09, 0.08, 0.04},
-			{"second/1.4.3-500-5servers-2", 0.03, 0.13, 0.02},
+			{"second/1.4.3-500-5servers-1", 0.12, 0.08, 0.04},
+			{"second/1.4.3-500-5servers-2", 0.04, 0.13, 0.02},
 			{"second/1.4.3-500-5servers-3", 0.06, 0.10, 0.02},
-			{"second/1.4.3-500-silent-1scheduler", 0.01, 0.11, 0.05},
-			{"second/1.4.3-500-silent-4schedulers", 0.07, 0.11, 0.04},
-			{"second/asked/1.4.3-1000-silent", 0.01, 0.61, 0.05},
-			{"second/asked/2.0.5-1000-silent", 0.02, 0.01, 0.02},
+			{"second/1.4.3-500-silent-1scheduler", 0.06, 0.26, 0.05},
+			{"second/1.4.3-500-silent-4schedulers", 0.02, 0.26, 0.04},
+			{"second/asked/1.4.3-1000-silent", 0.02, 0.86, 0.05},
+			{"second/asked/2.0.5-1000-silent", 0.11, 0.10, 0.02},
 		}...)
 	}
 	var real []*metrics.Result
