@@ -60,3 +60,17 @@ func TestChart(t *testing.T) {
 		t.Error("a broken Result is read")
 	}
 }
+
+// TestCost: a release has costs of its own where a file has them.
+func TestCost(t *testing.T) {
+	dir := t.TempDir()
+	own := filepath.Join(dir, "machine-2.0.5.hcl")
+	if err := os.WriteFile(own, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for release, want := range map[string]string{"2.0.5": own, "1.4.3": filepath.Join(dir, "machine.hcl")} {
+		if got := Cost(dir, release); got != want {
+			t.Errorf("%s has its costs in %s, want %s", release, got, want)
+		}
+	}
+}
