@@ -13,6 +13,7 @@ import (
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/scheduler"
 	"github.com/simctl/simctl/cluster/state"
+	"github.com/simctl/simctl/internal/nightly"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the histories of testdata from what the search finds now")
@@ -33,7 +34,7 @@ func skipping(newest bool) Bounds {
 }
 
 // TestSound searches small systems with one fault of some kinds. The number of states is part of the
-// expectation: one that drops shows that the search misses some.
+// expectation: one that drops shows that the search misses some. Large searches wait for the night.
 func TestSound(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -53,6 +54,9 @@ func TestSound(t *testing.T) {
 		{"two plans at a time, and a node goes down", broker.Shedding(), bounds(func(b *Bounds) { b.Jobs, b.Triggers, b.Downs, b.Pipeline = 1, 1, 1, 2 }), 4425},
 		{"two plans at a time, and an applier's old state", broker.Shedding(), bounds(func(b *Bounds) { b.Room, b.Sooner, b.Failovers, b.Pipeline = 2, 1, 1, 2 }), 11655},
 	} {
+		if tt.states > 100_000 && !nightly.On {
+			continue
+		}
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := Run(t.Context(), tt.policy, tt.bounds, nil)
 			if err != nil {
@@ -80,13 +84,17 @@ func TestFound(t *testing.T) {
 		name     string
 		bounds   Bounds
 		property string
+		large    bool // waits for the night
 	}{
-		{"a worker that lost its call nacks, and its plan is applied beside that of the next", bounds(func(b *Bounds) { b.Lost = 1 }), "no plan applied twice"},
-		{"a plan is verified, waits, and is applied after its node went down", bounds(func(b *Bounds) { b.Room, b.Downs = 2, 1 }), "convergence"},
-		{"an evaluation is skipped for one that a worker takes with an older state", skipping(false), "no lost wake-up"},
-		{"a refused worker tries again on a state without the plan that it was refused for", bounds(func(b *Bounds) { b.Sooner = 1 }), "placement"},
-		{"a plan fails for the applier's old state, and is applied all the same", bounds(func(b *Bounds) { b.Room, b.Sooner, b.Pipeline, b.NackUnseen = 2, 1, 1, true }), "no node overcommitted"},
+		{"a worker that lost its call nacks, and its plan is applied beside that of the next", bounds(func(b *Bounds) { b.Lost = 1 }), "no plan applied twice", false},
+		{"a plan is verified, waits, and is applied after its node went down", bounds(func(b *Bounds) { b.Room, b.Downs = 2, 1 }), "convergence", true},
+		{"an evaluation is skipped for one that a worker takes with an older state", skipping(false), "no lost wake-up", false},
+		{"a refused worker tries again on a state without the plan that it was refused for", bounds(func(b *Bounds) { b.Sooner = 1 }), "placement", false},
+		{"a plan fails for the applier's old state, and is applied all the same", bounds(func(b *Bounds) { b.Room, b.Sooner, b.Pipeline, b.NackUnseen = 2, 1, 1, true }), "no node overcommitted", false},
 	} {
+		if tt.large && !nightly.On {
+			continue
+		}
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := Run(t.Context(), broker.Shedding(), tt.bounds, nil)
 			if err != nil {

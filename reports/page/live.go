@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"io"
+	"sync"
 
 	"github.com/simctl/simctl/reports/figure"
 )
@@ -16,7 +17,9 @@ var (
 	liveScript string
 )
 
-var live = template.Must(template.New("live").Parse(liveTemplate))
+var live = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("live").Parse(liveTemplate))
+})
 
 // LiveSeries is a figure of each sample of a running cluster.
 type LiveSeries struct {
@@ -55,7 +58,7 @@ func Live(w io.Writer, title, source string, keep int) error {
 	if err != nil {
 		return err
 	}
-	return live.Execute(w, map[string]any{
+	return live().Execute(w, map[string]any{
 		"Title": title, "Charts": charts, "Data": template.JS(data),
 		"Style": template.CSS(style), "UPlotStyle": template.CSS(uPlotStyle), "Script": template.JS(liveScript), "UPlotScript": template.JS(uPlotScript),
 		"UPlotLicense": uPlotLicense,

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/chart"
@@ -33,9 +34,12 @@ var (
 	uPlotLicense string
 )
 
-var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"hex": figure.Hex, "measured": wording.Measured, "demanded": wording.Demanded, "cost": costText,
-}).ParseFS(templates, "assets/*.tmpl"))
+// pages are parsed by who writes the first one: most commands write none.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"hex": figure.Hex, "measured": wording.Measured, "demanded": wording.Demanded, "cost": costText,
+	}).ParseFS(templates, "assets/*.tmpl"))
+})
 
 // frame is what all pages have: the answer in the title, the charts, and what draws them.
 type frame struct {
@@ -147,7 +151,7 @@ func HTML(w io.Writer, runs []*metrics.Result) error {
 		}
 	}
 	data.Charts = slices.DeleteFunc(f.Charts, bars)
-	return pages.ExecuteTemplate(w, "report.html.tmpl", data)
+	return pages().ExecuteTemplate(w, "report.html.tmpl", data)
 }
 
 // withDigest adds the digest that repeats wherever the run is repeated: one that was stopped has

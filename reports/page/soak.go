@@ -41,7 +41,7 @@ func Soak(w io.Writer, s *metrics.Soak) error {
 			data.Sections = append(data.Sections, section)
 		}
 	}
-	return pages.ExecuteTemplate(w, "sweep.html.tmpl", data)
+	return pages().ExecuteTemplate(w, "sweep.html.tmpl", data)
 }
 
 func soakFailures(failed []metrics.SoakSchedule) sweep.Section {

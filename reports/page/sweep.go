@@ -26,5 +26,5 @@ func Sweep(w io.Writer, s *metrics.Sweep, figs []figure.Figure) error {
 	if runs := s.Results(); len(runs) > 0 {
 		data.What = wording.Subtitle(runs)
 	}
-	return pages.ExecuteTemplate(w, "sweep.html.tmpl", data)
+	return pages().ExecuteTemplate(w, "sweep.html.tmpl", data)
 }
