@@ -22,6 +22,8 @@ const patience = 25
 var state struct {
 	due        atomic.Bool
 	processors atomic.Int32
+	goal       atomic.Int64 // bytes that the heap may grow to
+	reserved   int          // bytes of it that were reserved
 }
 
 // Due reports whether Collect should be called, at the next moment at which nothing else can run.
@@ -31,6 +33,10 @@ func Due() bool { return state.due.Load() }
 func Collect() {
 	state.due.Store(false)
 	before := runtime.GOMAXPROCS(int(max(1, state.processors.Load())))
+	if goal := int(state.goal.Load()); goal > state.reserved+state.reserved/4 {
+		reserve(goal - state.reserved)
+		state.reserved = goal
+	}
 	runtime.GC()
 	runtime.GOMAXPROCS(before)
 }
@@ -43,6 +49,8 @@ func Tune(heap Heap, processors int) (stop func()) {
 		debug.SetMemoryLimit(int64(heap.Within))
 	}
 	state.processors.Store(int32(processors))
+	state.goal.Store(int64(heap.Share))
+	Collect()
 	done := make(chan struct{})
 	var ended sync.WaitGroup
 	ended.Go(func() {
@@ -54,6 +62,7 @@ func Tune(heap Heap, processors int) (stop func()) {
 			metrics.Read(sizes)
 			live, all := sizes[0].Value.Uint64(), sizes[1].Value.Uint64()
 			growth := heap.growth(live)
+			state.goal.Store(int64(live + live*growth/100))
 			state.due.Store(live > 0 && all > live+live*growth/100)
 			// Setting it stops the world, so only when it makes a difference.
 			if now := int(growth + growth*patience/100); now > before+10 || now < before-10 {
