@@ -36,12 +36,21 @@ type Costs struct {
 
 	// Garbage is the CPU time that collecting garbage takes beside the work that made
 	// it, per unit of the scheduler's, the FSM's and the plan applier's time. It takes
-	// cores but delays nobody directly.
-	Garbage float64
+	// cores but delays nobody directly, unless Collection says more.
+	Garbage    float64
+	Collection CollectionCosts
 
 	// Idle is what each server spends in every second, whatever there is to do: gossip, timers, metrics.
 	Idle       time.Duration
 	Monitoring MonitoringCosts
+}
+
+// CollectionCosts is what marking all that a server has in memory takes. With it, servers on threads mark now and then,
+// as Go does (package cpu, heap), and are slow while they do, in place of all the time. The zero value says
+// nothing of that.
+type CollectionCosts struct {
+	Base   time.Duration
+	PerRow time.Duration // for each row of the state
 }
 
 // MonitoringCosts is what it costs to watch real servers as simctl does: by HTTP, on their cores.
@@ -164,4 +173,16 @@ type DeploymentCosts struct {
 	// a report of health changes one: the watcher reads them all (nomad/deploymentwatcher,
 	// doneGroups and getAllocs).
 	PerAlloc time.Duration
+	// HalfCached is the number of allocations at which half of the reads miss the processor's caches, as in
+	// SchedulerCosts.
+	HalfCached int
+}
+
+// Uncached returns what it takes to read n rows, if it takes d when all of them miss the processor's caches, and half of
+// them do when there are half. Zero says that all of them do.
+func Uncached(d time.Duration, n, half int) time.Duration {
+	if half <= 0 {
+		return d
+	}
+	return time.Duration(float64(d) * float64(n) / float64(n+half))
 }

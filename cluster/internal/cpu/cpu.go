@@ -88,7 +88,13 @@ func (p *Pool) Do(key uint64, before, d, after time.Duration) {
 // Receive is Do: a task is one, wherever it comes from.
 func (p *Pool) Receive(key uint64, before, d, after time.Duration) { p.Do(key, before, d, after) }
 
-// Spend is Use without waiting, for work beside the caller such as garbage collection.
+// Allocate implements Cores: whatever the heap, garbage is collected at once, beside the caller.
+func (p *Pool) Allocate(key uint64, d time.Duration, left Garbage) {
+	p.Spend(left.Key, left.Cost)
+	p.Do(key, 0, d, 0)
+}
+
+// Spend is Use without waiting, for work beside the caller.
 func (p *Pool) Spend(key uint64, d time.Duration) {
 	if p != nil && d > 0 {
 		p.add(&task{key: key, left: d}, 0)

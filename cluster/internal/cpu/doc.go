@@ -16,8 +16,10 @@ type Cores interface {
 	Do(key uint64, before, d, after time.Duration)
 	// Receive is Do of work on what the network brings after the first sleep.
 	Receive(key uint64, before, d, after time.Duration)
-	// Spend is Do without waiting, for work beside the caller such as garbage collection.
+	// Spend is Do without waiting, for work beside the caller.
 	Spend(key uint64, d time.Duration)
+	// Allocate is Do of work that leaves garbage.
+	Allocate(key uint64, d time.Duration, left Garbage)
 }
 
 // Meter tells what a set of cores was used for, and ends its use.

@@ -50,7 +50,7 @@ type core struct {
 // thread runs the goroutines of a process, one after the other.
 type thread struct {
 	of      *Process
-	runs    *goroutine // nil if the thread sleeps
+	runs    *goroutine // nil if the thread sleeps, or marks
 	since   time.Duration
 	core    int           // on which it runs, waits or last ran
 	got     time.Duration // when it got its core
@@ -128,7 +128,7 @@ func (m *Machine) next() time.Duration {
 		c := &m.cores[i]
 		waiting = waiting || len(c.queue) > 0
 		if t := c.thread; t != nil {
-			at = min(at, t.ran+t.runs.left)
+			at = min(at, t.ran+t.of.lasts(t))
 			if len(c.queue) > 0 {
 				at = min(at, nextTick(max(t.got+m.slice-1, m.now)))
 			}
@@ -156,6 +156,11 @@ func nextTick(after time.Duration) time.Duration { return (after/tick + 1) * tic
 // advance does what happens at an instant.
 func (m *Machine) advance(now time.Duration) {
 	m.now = now
+	for _, c := range m.cores { // all of them before one of them begins or ends to mark
+		if c.thread != nil {
+			m.charge(c.thread)
+		}
+	}
 	for i := range m.cores {
 		m.progress(i)
 	}
@@ -174,6 +179,9 @@ func (m *Machine) advance(now time.Duration) {
 			p.poll()
 			p.wake()
 		}
+	}
+	for _, p := range m.processes {
+		p.help()
 	}
 	if now%tick == 0 {
 		m.balance()
@@ -203,7 +211,6 @@ func (m *Machine) progress(i int) {
 	if t == nil {
 		return
 	}
-	m.charge(t)
 	if !t.of.goOn(t) {
 		t.owed = min(max(c.average()-t.virtual, -2*m.slice), 2*m.slice)
 		c.thread = nil
@@ -216,9 +223,16 @@ func (m *Machine) progress(i int) {
 func (m *Machine) charge(t *thread) {
 	d := m.now - t.ran
 	t.ran = m.now
-	t.runs.left -= d
+	t.of.spend(t, d)
 	t.virtual += d
 	m.busy += d
+}
+
+// interrupt notes what a thread has done up to now, for it to do something else.
+func (m *Machine) interrupt(t *thread) {
+	if m.cores[t.core].thread == t {
+		m.charge(t)
+	}
 }
 
 // average is the virtual time that the threads of a core have had; that of the last ones if there are none.

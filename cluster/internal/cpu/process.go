@@ -19,6 +19,8 @@ type Process struct {
 	looked  time.Duration
 	idle    []*thread
 	unused  int // processors that never had anything to do
+	heap    heap
+	markers []*thread // that mark for want of anything else to do
 }
 
 // goroutine has some work to do.
@@ -28,6 +30,7 @@ type goroutine struct {
 	left    time.Duration // CPU time it still needs
 	came    time.Duration
 	network bool
+	garbage Garbage       // that it leaves; zero once it did
 	done    chan struct{} // nil if nobody waits for it
 }
 
@@ -39,6 +42,15 @@ func (p *Process) Do(key uint64, before, d, after time.Duration) {
 // Receive implements Cores.
 func (p *Process) Receive(key uint64, before, d, after time.Duration) {
 	p.work(&goroutine{of: p, key: key, left: d, network: true}, before, after)
+}
+
+// Allocate implements Cores. Garbage is collected at once if nothing is said of the heap.
+func (p *Process) Allocate(key uint64, d time.Duration, left Garbage) {
+	if left.Heap == 0 {
+		p.Spend(left.Key, left.Cost)
+		left = Garbage{}
+	}
+	p.work(&goroutine{of: p, key: key, left: d, garbage: left}, 0, 0)
 }
 
 // Spend implements Cores.
@@ -62,7 +74,7 @@ func (p *Process) work(g *goroutine, before, after time.Duration) {
 
 // admit makes a goroutine ready; one that the network wakes only if a processor waits for that.
 func (p *Process) admit(g *goroutine) {
-	if g.network && len(p.idle)+p.unused == 0 {
+	if g.network && len(p.idle)+p.unused+len(p.markers) == 0 {
 		p.network = append(p.network, g)
 		return
 	}
@@ -70,16 +82,34 @@ func (p *Process) admit(g *goroutine) {
 	p.wake()
 }
 
-// wake has idle threads run what is ready.
+// wake has idle threads run what is ready, and those that mark for want of anything else.
 func (p *Process) wake() {
-	for len(p.idle)+p.unused > 0 && len(p.ready) > 0 {
-		if len(p.idle) == 0 {
-			p.idle, p.unused = append(p.idle, &thread{of: p}), p.unused-1
-		}
-		t := p.idle[len(p.idle)-1]
-		p.idle = p.idle[:len(p.idle)-1]
+	for len(p.markers) > 0 && len(p.ready) > 0 {
+		t := p.markers[0]
+		p.markers = slices.Delete(p.markers, 0, 1)
+		p.on.interrupt(t)
 		p.take(t)
-		p.on.wakeUp(t)
+	}
+	for len(p.idle)+p.unused > 0 && len(p.ready) > 0 {
+		p.start()
+	}
+}
+
+// start has an idle thread do something, of which there must be some.
+func (p *Process) start() {
+	if len(p.idle) == 0 {
+		p.idle, p.unused = append(p.idle, &thread{of: p}), p.unused-1
+	}
+	t := p.idle[len(p.idle)-1]
+	p.idle = p.idle[:len(p.idle)-1]
+	p.take(t)
+	p.on.wakeUp(t)
+}
+
+// help has idle threads mark what a collection has begun to look for.
+func (p *Process) help() {
+	for p.heap.marking && len(p.idle)+p.unused > 0 {
+		p.start()
 	}
 }
 
@@ -93,10 +123,40 @@ func (p *Process) poll() {
 	p.network = p.network[:0]
 }
 
+// lasts returns how long a thread goes on with what it does, unless something comes between.
+func (p *Process) lasts(t *thread) time.Duration {
+	switch {
+	case t.runs == nil && p.heap.marking: // others mark, too
+		return max(p.heap.toMark/time.Duration(len(p.markers)), time.Microsecond)
+	case t.runs == nil:
+		return 0
+	case p.heap.marking:
+		return (t.runs.left*4 + 2) / 3
+	}
+	return t.runs.left
+}
+
+// spend has a thread do what it does for so long.
+func (p *Process) spend(t *thread, d time.Duration) {
+	marked := d
+	if t.runs != nil {
+		marked = p.heap.beside(d)
+		t.runs.left -= d - marked
+	}
+	if marked > 0 {
+		p.heap.credit += marked
+		p.heap.mark(marked)
+	}
+}
+
 // goOn ends a thread's goroutine if it is done, and takes the next if it is, or has had its time. It reports whether
 // the thread has one.
 func (p *Process) goOn(t *thread) bool {
 	switch now := p.on.now; {
+	case t.runs == nil && p.heap.marking:
+	case t.runs == nil:
+		p.markers = slices.DeleteFunc(p.markers, func(m *thread) bool { return m == t })
+		return p.take(t)
 	case t.runs.left <= 0:
 		if t.runs.done != nil {
 			close(t.runs.done)
@@ -115,10 +175,18 @@ func (p *Process) take(t *thread) bool {
 	if len(p.ready) == 0 {
 		p.poll()
 	}
+	t.since = p.on.now
 	if len(p.ready) == 0 {
-		return false
+		if p.heap.marking {
+			p.markers = append(p.markers, t)
+		}
+		return p.heap.marking
 	}
-	t.runs, t.since = p.ready[0], p.on.now
+	t.runs = p.ready[0]
 	p.ready = slices.Delete(p.ready, 0, 1)
+	if g := t.runs; g.garbage.Heap > 0 {
+		g.left += p.heap.leave(g.garbage)
+		g.garbage = Garbage{}
+	}
 	return true
 }

@@ -196,14 +196,16 @@ func (s *Server) perform(fx *fsm.Effects, index uint64) {
 
 // watchDeployments charges a leader for what its deployment watcher reads after a change.
 func (s *Server) watchDeployments(snap *state.Snapshot, jobs []broker.JobID) {
-	cost := s.cfg.Costs.Deployment.PerAlloc
-	if cost == 0 || !s.Established() {
+	costs := s.cfg.Costs.Deployment
+	if costs.PerAlloc == 0 || !s.Established() {
 		return
 	}
 	for _, job := range jobs {
 		if snap.DeploymentOf(job).Active() {
 			n := snap.JobAllocs(job)
-			s.opts.CPU.Spend(simnet.HashStrings(s.seed, "deployment", job.Namespace, job.ID), time.Duration(n.Live+n.Terminal)*cost)
+			allocs := n.Live + n.Terminal
+			read := config.Uncached(time.Duration(allocs)*costs.PerAlloc, allocs, costs.HalfCached)
+			s.opts.CPU.Spend(simnet.HashStrings(s.seed, "deployment", job.Namespace, job.ID), read)
 		}
 	}
 }

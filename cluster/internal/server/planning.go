@@ -112,9 +112,6 @@ func (p *planning) submit(plan *scheduler.Plan) (*scheduler.PlanResult, error) {
 func Scheduling(c config.SchedulerCosts, w scheduler.Work) time.Duration {
 	reads := time.Duration(w.Nodes)*c.PerNode + time.Duration(w.ReadyNodes)*c.PerReadyNode +
 		time.Duration(w.LiveAllocs)*c.PerLiveAlloc + time.Duration(w.TerminalAllocs)*c.PerTermAlloc
-	if c.HalfCached > 0 {
-		reads = time.Duration(float64(reads) * float64(w.Nodes) / float64(w.Nodes+c.HalfCached))
-	}
-	return c.Base + reads + time.Duration(w.Scored)*c.PerScored +
+	return c.Base + config.Uncached(reads, w.Nodes, c.HalfCached) + time.Duration(w.Scored)*c.PerScored +
 		time.Duration(w.Placements)*c.PerPlacement + time.Duration(w.Stops)*c.PerStop
 }

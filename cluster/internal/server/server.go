@@ -332,10 +332,17 @@ func (s *Server) receive(key string, after, d time.Duration) {
 	s.opts.CPU.Receive(simnet.HashStrings(s.seed, key), after, d, 0)
 }
 
-// allocate is compute for work that leaves garbage, which is collected beside it.
+// allocate is compute for work that leaves garbage.
 func (s *Server) allocate(key string, d time.Duration) {
-	s.opts.CPU.Spend(simnet.HashStrings(s.seed, key, "garbage"), time.Duration(s.cfg.Costs.Garbage*float64(d)))
-	s.compute(key, d)
+	if d <= 0 {
+		return
+	}
+	costs := s.cfg.Costs
+	left := cpu.Garbage{Key: simnet.HashStrings(s.seed, key, "garbage"), Cost: time.Duration(costs.Garbage * float64(d))}
+	if costs.Collection.PerRow > 0 {
+		left.Heap = costs.Collection.Base + time.Duration(s.Snapshot().Rows())*costs.Collection.PerRow
+	}
+	s.opts.CPU.Allocate(simnet.HashStrings(s.seed, key), d, left)
 }
 
 // idleEvery is how often what a server spends without anything to do is charged.
