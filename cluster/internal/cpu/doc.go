@@ -2,7 +2,7 @@
 // one place where computing takes time, and knows nothing of what the work is.
 //
 // A Pool lets tasks take turns on cores. A Machine has threads of processes on its cores, as
-// Linux has, and a Process has goroutines on its threads, as Go has.
+// Linux has, and a Process has goroutines on its threads and a heap, as Go has.
 //
 // It must not import anything of this module.
 package cpu
