@@ -117,31 +117,31 @@ func TestAgreement(t *testing.T) {
 		{"real/1.4.3-500-silent", 0.07, 0.13, 0.02},
 		{"real/2.0.5-500-silent", 0.04, 0.12, 0.05},
 		{"real/2.0.5-500-silent-2", 0.03, 0.11, 0.05},
-		{"second/1.4.2-250-silent", 0.02, 0.06, 0.03},
-		{"second/1.4.3-250-silent", 0.04, 0.27, 0.05},
-		{"second/2.0.5-250-silent", 0.03, 0.17, 0.03},
-		{"second/1.4.3-500-silent", 0.04, 0.19, 0.08},
+		{"second/1.4.2-250-silent", 0.03, 0.06, 0.08},
+		{"second/1.4.3-250-silent", 0.02, 0.35, 0.05},
+		{"second/2.0.5-250-silent", 0.02, 0.18, 0.03},
+		{"second/1.4.3-500-silent", 0.02, 0.10, 0.08},
 		{"second/1.4.3-500-silent-1job", 0.02, 0.76, 0.03},
 	}
 	if nightly.On { // make validate has more, of up to 5,000 nodes
 		runs = append(runs, []agreement{
 			{"real/1.4.3-500-1server", 0.09, 0.06, 0.04},
-			{"second/1.4.3-500-1", 0.01, 0.12, 0.02},
-			{"second/1.4.3-500-2", 0.02, 0.16, 0.04},
-			{"second/1.4.3-500-silent-20jobs", 0.03, 0.33, 0.05},
-			{"second/2.0.5-500-silent", 0.03, 0.07, 0.03},
+			{"second/1.4.3-500-1", 0.02, 0.08, 0.02},
+			{"second/1.4.3-500-2", 0.02, 0.06, 0.04},
+			{"second/1.4.3-500-silent-20jobs", 0.05, 0.33, 0.05},
+			{"second/2.0.5-500-silent", 0.04, 0.07, 0.03},
 			{"real/1.4.2-500-1", 0.03, 0.09, 0.07},
 			{"real/1.4.3-500-2", 0.08, 0.10, 0.03},
 			{"real/1.4.3-1000-1", 0.02, 0.36, 0.30},
 			{"real/2.0.5-500-1", 0.07, 0.46, 0.05},
 			{"real/1.4.3-500-5servers", 0.23, 0.07, 0.06},
-			{"second/1.4.3-500-5servers-1", 0.12, 0.08, 0.04},
-			{"second/1.4.3-500-5servers-2", 0.04, 0.13, 0.02},
-			{"second/1.4.3-500-5servers-3", 0.06, 0.10, 0.02},
-			{"second/1.4.3-500-silent-1scheduler", 0.06, 0.26, 0.05},
-			{"second/1.4.3-500-silent-4schedulers", 0.02, 0.26, 0.04},
-			{"second/asked/1.4.3-1000-silent", 0.02, 0.86, 0.05},
-			{"second/asked/2.0.5-1000-silent", 0.11, 0.10, 0.02},
+			{"second/1.4.3-500-5servers-1", 0.13, 0.06, 0.03},
+			{"second/1.4.3-500-5servers-2", 0.05, 0.03, 0.02},
+			{"second/1.4.3-500-5servers-3", 0.03, 0.06, 0.02},
+			{"second/1.4.3-500-silent-1scheduler", 0.02, 0.27, 0.05},
+			{"second/1.4.3-500-silent-4schedulers", 0.05, 0.24, 0.04},
+			{"second/asked/1.4.3-1000-silent", 0.03, 0.25, 0.04},
+			{"second/asked/2.0.5-1000-silent", 0.09, 0.10, 0.02},
 		}...)
 	}
 	var real []*metrics.Result
@@ -194,7 +194,7 @@ func TestFlappingAgrees(t *testing.T) {
 	// While clients start, appliers of 2.0.5 that keep their state may refuse the same plan again and again: now and
 	// then for seconds here, for moments on real servers. So what kinds of entries that phase has is a matter of
 	// chance, and how many it has is not.
-	bounds := []struct{ start, flap float64 }{{0.18, 0.08}, {math.Inf(1), 0.12}}
+	bounds := []struct{ start, flap float64 }{{0.15, 0.05}, {math.Inf(1), 0.08}}
 	for _, release := range []string{"1.4.3", "2.0.5"} {
 		real, spec := realRun(t, dir+release+"-flapping.json", file)
 		specs, reals = append(specs, spec), append(reals, real)
@@ -241,8 +241,8 @@ func TestDispatchAgrees(t *testing.T) {
 	t.Parallel()
 	const dir = "../testdata/validation/second/"
 	for file, bounds := range map[string]struct{ entries, processed, failed float64 }{
-		"1.4.3-dispatch-1": {0.10, 0.15, 0.76},
-		"2.0.5-dispatch-1": {0.07, 0.20, 0.38},
+		"1.4.3-dispatch-1": {0.05, 0.18, 0.30},
+		"2.0.5-dispatch-1": {0.05, 0.24, 0.38},
 	} {
 		real, spec := realRun(t, dir+file+".json", Spec{})
 		simulated := seeds(t, []Spec{spec})[0]
