@@ -19,7 +19,7 @@ const trigger = 0.7
 // do, and time of the goroutines that leave more, so that it is done before the heap has grown to its goal.
 type heap struct {
 	left    time.Duration // what the garbage of this cycle costs
-	goal    time.Duration // zero unless it marks
+	goal    time.Duration // what it may cost before the cycle's end
 	toMark  time.Duration // what is left to do of that
 	done    time.Duration // what was done
 	credit  time.Duration // marked by processors, and not yet taken by a goroutine

@@ -106,7 +106,7 @@ func (p *Process) start() {
 	p.on.wakeUp(t)
 }
 
-// help has idle threads mark what a collection has begun to look for.
+// help has idle threads mark, once marking has begun.
 func (p *Process) help() {
 	for p.heap.marking && len(p.idle)+p.unused > 0 {
 		p.start()
