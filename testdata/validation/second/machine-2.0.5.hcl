@@ -5,6 +5,10 @@ title  = "three servers and their clients on one machine with two cores"
 source = "perf on both cores beside Nomad 2.0.5, 500 clients, 2026-11-23"
 base   = "machine.hcl"
 
+# The collector takes 1.54 ms an entry, 0.21 of them for the log and the deployment watcher, beside 2.21 ms that make garbage.
+# Those of 1.4.3 with 500 clients are 1.02, 0.1 and 1.79, and its share is 0.58.
+garbage = 0.67
+
 rpc {
   node_watch = "1.85us"
   source     = "nodes that go down, and the drain watcher: 0.13 ms an entry in place of 0.07"
