@@ -119,7 +119,7 @@ func TestAgreement(t *testing.T) {
 		{"real/2.0.5-500-silent-2", 0.03, 0.11, 0.05},
 		{"second/1.4.2-250-silent", 0.03, 0.06, 0.08},
 		{"second/1.4.3-250-silent", 0.02, 0.35, 0.05},
-		{"second/2.0.5-250-silent", 0.02, 0.18, 0.03},
+		{"second/2.0.5-250-silent", 0.03, 0.18, 0.03},
 		{"second/1.4.3-500-silent", 0.02, 0.10, 0.08},
 		{"second/1.4.3-500-silent-1job", 0.02, 0.76, 0.03},
 	}
@@ -129,7 +129,7 @@ func TestAgreement(t *testing.T) {
 			{"second/1.4.3-500-1", 0.02, 0.08, 0.02},
 			{"second/1.4.3-500-2", 0.02, 0.06, 0.04},
 			{"second/1.4.3-500-silent-20jobs", 0.05, 0.33, 0.05},
-			{"second/2.0.5-500-silent", 0.04, 0.07, 0.03},
+			{"second/2.0.5-500-silent", 0.02, 0.07, 0.03},
 			{"real/1.4.2-500-1", 0.03, 0.09, 0.07},
 			{"real/1.4.3-500-2", 0.08, 0.10, 0.03},
 			{"real/1.4.3-1000-1", 0.02, 0.36, 0.30},
@@ -141,7 +141,7 @@ func TestAgreement(t *testing.T) {
 			{"second/1.4.3-500-silent-1scheduler", 0.02, 0.27, 0.05},
 			{"second/1.4.3-500-silent-4schedulers", 0.05, 0.24, 0.04},
 			{"second/asked/1.4.3-1000-silent", 0.03, 0.25, 0.04},
-			{"second/asked/2.0.5-1000-silent", 0.09, 0.10, 0.02},
+			{"second/asked/2.0.5-1000-silent", 0.06, 0.10, 0.02},
 		}...)
 	}
 	var real []*metrics.Result
@@ -194,7 +194,7 @@ func TestFlappingAgrees(t *testing.T) {
 	// While clients start, appliers of 2.0.5 that keep their state may refuse the same plan again and again: now and
 	// then for seconds here, for moments on real servers. So what kinds of entries that phase has is a matter of
 	// chance, and how many it has is not.
-	bounds := []struct{ start, flap float64 }{{0.15, 0.05}, {math.Inf(1), 0.08}}
+	bounds := []struct{ start, flap float64 }{{0.15, 0.05}, {math.Inf(1), 0.12}}
 	for _, release := range []string{"1.4.3", "2.0.5"} {
 		real, spec := realRun(t, dir+release+"-flapping.json", file)
 		specs, reals = append(specs, spec), append(reals, real)
