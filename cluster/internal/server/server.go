@@ -339,8 +339,8 @@ func (s *Server) allocate(key string, d time.Duration) {
 	}
 	costs := s.cfg.Costs
 	left := cpu.Garbage{Key: simnet.HashStrings(s.seed, key, "garbage"), Cost: time.Duration(costs.Garbage * float64(d))}
-	if costs.Collection.PerRow > 0 {
-		left.Heap = costs.Collection.Base + time.Duration(s.Snapshot().Rows())*costs.Collection.PerRow
+	if c := costs.Collection; c != (config.CollectionCosts{}) {
+		left.Heap = c.Base + time.Duration(s.Snapshot().Rows())*c.PerRow
 	}
 	s.opts.CPU.Allocate(simnet.HashStrings(s.seed, key), d, left)
 }
