@@ -84,17 +84,13 @@ func TestFound(t *testing.T) {
 		name     string
 		bounds   Bounds
 		property string
-		large    bool // waits for the night
 	}{
-		{"a worker that lost its call nacks, and its plan is applied beside that of the next", bounds(func(b *Bounds) { b.Lost = 1 }), "no plan applied twice", false},
-		{"a plan is verified, waits, and is applied after its node went down", bounds(func(b *Bounds) { b.Room, b.Downs = 2, 1 }), "convergence", true},
-		{"an evaluation is skipped for one that a worker takes with an older state", skipping(false), "no lost wake-up", false},
-		{"a refused worker tries again on a state without the plan that it was refused for", bounds(func(b *Bounds) { b.Sooner = 1 }), "placement", false},
-		{"a plan fails for the applier's old state, and is applied all the same", bounds(func(b *Bounds) { b.Room, b.Sooner, b.Pipeline, b.NackUnseen = 2, 1, 1, true }), "no node overcommitted", false},
+		{"a worker that lost its call nacks, and its plan is applied beside that of the next", bounds(func(b *Bounds) { b.Lost = 1 }), "no plan applied twice"},
+		{"a plan is verified, waits, and is applied after its node went down", bounds(func(b *Bounds) { b.Room, b.Downs = 2, 1 }), "convergence"},
+		{"an evaluation is skipped for one that a worker takes with an older state", skipping(false), "no lost wake-up"},
+		{"a refused worker tries again on a state without the plan that it was refused for", bounds(func(b *Bounds) { b.Sooner = 1 }), "placement"},
+		{"a plan fails for the applier's old state, and is applied all the same", bounds(func(b *Bounds) { b.Room, b.Sooner, b.Pipeline, b.NackUnseen = 2, 1, 1, true }), "no node overcommitted"},
 	} {
-		if tt.large && !nightly.On {
-			continue
-		}
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := Run(t.Context(), broker.Shedding(), tt.bounds, nil)
 			if err != nil {
