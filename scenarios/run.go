@@ -121,6 +121,10 @@ func RunChild(ctx context.Context, spec Spec, limits Limits, heap int, tell func
 	return process.Run(ctx, child, garbage.Heap{Share: heap}.Under(limits.Memory), tell)
 }
 
+// ReserveHeap makes a small command a quarter faster on a virtual machine. Call it at the start of a process, before anything
+// is run.
+func ReserveHeap() { process.ReserveHeap() }
+
 // Heaps returns how large the heap of each run may grow if Run runs them, and how many of them go on
 // at a time.
 func Heaps(runs []*Compiled) (heaps []garbage.Heap, side int) {

@@ -41,6 +41,13 @@ func Collect() {
 	runtime.GOMAXPROCS(before)
 }
 
+// Reserve has the heap's next bytes backed by huge pages, and collects garbage. Call it while the heap is small, and not
+// before Tune: what it reserved is cleared when it is reserved again.
+func Reserve(bytes int) {
+	reserve(bytes)
+	runtime.GC()
+}
+
 // Tune keeps the garbage within what the heap may be, by Go's collector and by Due for so many processors, until stop is
 // called.
 func Tune(heap Heap, processors int) (stop func()) {

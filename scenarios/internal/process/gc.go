@@ -60,6 +60,14 @@ type bounds struct {
 
 const heapVar = "SIMCTL_HEAP"
 
+// ReserveHeap prepares the heap of a process for a command that reads scenarios or draws charts. It does nothing if the
+// user has set GOGC, and for a child, whose heap is tuned when its run starts.
+func ReserveHeap() {
+	if os.Getenv(heapVar) == "" && os.Getenv("GOGC") == "" {
+		garbage.Reserve(64 << 20)
+	}
+}
+
 // tuneGC keeps the garbage within what the parent said until stop is called. It does nothing if the user
 // has set GOGC or GOMEMLIMIT, or if there is no parent.
 func tuneGC() (stop func()) {
