@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -58,6 +59,7 @@ func TestWhatCosts(t *testing.T) {
 		{"stops", scheduler(SchedulerCosts{PerStop: ms}), 0, 1 + 1},
 		{"submitting plans", Costs{Plan: PlanCosts{Submit: ms}}, 0, 3},
 		{"allocations of plans, here and there", Costs{Plan: PlanCosts{PerAlloc: ms}}, 0, 2 * 6},
+		{"plans, half of which taking them for granted takes", Costs{FSM: FSMCosts{Plan: 2 * ms}, Plan: PlanCosts{Granted: 0.5}}, 0, 2*3*3 + 3},
 		{"verifying plans", Costs{Plan: PlanCosts{Evaluate: ms}}, 0, 3},
 		{"verifying placements", Costs{Plan: PlanCosts{PerPlace: ms}}, 0, 2 + 1 + 1},
 		{"verifying stops", Costs{Plan: PlanCosts{PerStop: ms}}, 0, 1 + 1},
@@ -126,6 +128,25 @@ func TestWhatDeploymentsCost(t *testing.T) {
 	}
 }
 
+// TestWhatFollowersPlansCost: a follower's worker and the leader each code the allocations of a plan that one sends to the other. A
+// plan of the leader's own worker stays as it is.
+func TestWhatFollowersPlansCost(t *testing.T) {
+	const ms = time.Millisecond
+	for step, want := range []int{0, 2 * 3, 2 * 3} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 3, Config{Seed: 1, Costs: Costs{Cores: 4, Plan: PlanCosts{PerForward: ms}}})
+			r.c.SetNumSchedulers(0)
+			r.c.server((r.c.Leader() + step) % 3).SetSchedulers(1)
+			r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 3, 0)))
+			time.Sleep(time.Second)
+			spent, _ := r.c.cpuTime()
+			if got := int(spent.Round(ms) / ms); got != want {
+				t.Errorf("the worker is %d servers from the leader: charged %d times, want %d", step, got, want)
+			}
+		})
+	}
+}
+
 // TestEntriesShareWrites: entries that come side by side wait for the disks of the leader and of
 // its followers together, and cost a write together. Those that come one by one cost one each.
 func TestEntriesShareWrites(t *testing.T) {
@@ -170,4 +191,76 @@ func TestEntriesShareWrites(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCommitsWaitForWrites: the leader hears that an entry is on the followers' disks when its own next write ends, if Raft's
+// main goroutine does both.
+func TestCommitsWaitForWrites(t *testing.T) {
+	for serial, want := range map[bool]time.Duration{false: 2 * time.Second, true: 2500 * time.Millisecond} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 0, Config{Seed: 1, Costs: Costs{Cores: 4, Fsync: time.Second, Raft: RaftCosts{Serial: serial}}})
+			time.Sleep(5 * time.Second)
+			leader := r.c.NodeServer(r.c.Leader())
+			var next sync.WaitGroup
+			next.Go(func() {
+				time.Sleep(1500 * time.Millisecond) // the leader has written the first, and the followers have not
+				_, err := leader.Register(t.Context(), &rpc.NodeRegisterRequest{Node: testNode(1)})
+				r.ok(nil, err)
+			})
+			began := time.Now()
+			_, err := leader.Register(t.Context(), &rpc.NodeRegisterRequest{Node: testNode(0)})
+			r.ok(nil, err)
+			if took := time.Since(began); took < want || took > want+50*time.Millisecond {
+				t.Errorf("the first of two entries took %v, want %v", took, want)
+			}
+			next.Wait()
+		})
+	}
+}
+
+// TestPlansCostByTheirSize: a plan's entry is paid for by the leader and by both followers, and other entries are not.
+func TestPlansCostByTheirSize(t *testing.T) {
+	spent := func(costs RaftCosts) (nodes, plan time.Duration) {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 3, Config{Seed: 1, Costs: Costs{Cores: 4, Raft: costs}})
+			nodes, _ = r.c.cpuTime()
+			r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 100, 0)))
+			time.Sleep(10 * time.Second)
+			plan, _ = r.c.cpuTime()
+			plan -= nodes
+		})
+		return nodes, plan
+	}
+	_, all := spent(RaftCosts{PerKiB: time.Millisecond})
+	others, plans := spent(RaftCosts{PerPlanKiB: time.Millisecond})
+	if others != 0 || plans < 3*10*time.Millisecond || plans >= all {
+		t.Errorf("100 placements took %v, other entries %v; want at least 30 ms, less than the %v of all entries, and none", plans, others, all)
+	}
+}
+
+// TestAWatchedLeaderTellsOnceASecond: what the leader tells of its broker changes no more often.
+func TestAWatchedLeaderTellsOnceASecond(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, Config{Seed: 1, Costs: Costs{Cores: 4, Monitoring: MonitoringCosts{Base: time.Millisecond}}})
+		r.c.SetNumSchedulers(0)
+		var changed []time.Time
+		ready := r.c.Stats().Broker.Ready
+		for i := range 400 {
+			if i%30 == 0 {
+				r.ok(r.c.RegisterJob(t.Context(), serviceJob(fmt.Sprint("svc", i), 1, 0)))
+			}
+			time.Sleep(10 * time.Millisecond)
+			if now := r.c.Stats().Broker.Ready; now != ready {
+				ready, changed = now, append(changed, time.Now())
+			}
+		}
+		if ready < 9 || len(changed) < 4 {
+			t.Errorf("%d of 14 evaluations are told of in %d steps, want 9 or more, in 4", ready, len(changed))
+		}
+		for i := range changed[1:] {
+			if apart := changed[i+1].Sub(changed[i]); apart < 990*time.Millisecond {
+				t.Errorf("what the leader tells changes again after %v, want a second", apart)
+			}
+		}
+	})
 }

@@ -59,13 +59,13 @@ func TestNoTwoReturnToRaftAtOneInstant(t *testing.T) {
 			}
 			at(0, "heartbeat", heartbeat("b"))
 			at(latency, "error", heartbeat("nobody"))
-			at(2*latency-n.turn("b"), "entry to "+string(first), entry(first))
-			at(2*latency-n.turn("b"), "entry to "+string(second), entry(second))
+			at(2*latency-n.Turn("b"), "entry to "+string(first), entry(first))
+			at(2*latency-n.Turn("b"), "entry to "+string(second), entry(second))
 			time.Sleep(3 * latency)
 			want := map[string]time.Duration{
 				"heartbeat":  2 * latency,
 				"entry to b": 2*latency + Turns,
-				"entry to c": 2*latency + n.turn("c") - n.turn("b"),
+				"entry to c": 2*latency + n.Turn("c") - n.Turn("b"),
 				"error":      2*latency + 2,
 			}
 			mu.Lock()

@@ -100,9 +100,9 @@ func (n *Network) transport(addr string) *Transport {
 	return n.nodes[addr]
 }
 
-// turn returns a few nanoseconds, a different number for each server: 1 for the first that
+// Turn returns a few nanoseconds, a different number for each server: 1 for the first that
 // asked.
-func (n *Network) turn(addr string) time.Duration {
+func (n *Network) Turn(addr string) time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, ok := n.turns[addr]; !ok {

@@ -54,7 +54,7 @@ func (f *appendFuture) Response() *raft.AppendEntriesResponse { return f.resp }
 // AppendEntriesPipeline opens a pipeline to another server.
 func (t *Transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress) (raft.AppendPipeline, error) {
 	p := &pipeline{
-		from: t, to: to, turn: t.net.turn(string(to)),
+		from: t, to: to, turn: t.net.Turn(string(to)),
 		sent: make(chan *appendFuture, maxInFlight), handled: make(chan *appendFuture, maxInFlight),
 		done: make(chan raft.AppendFuture, maxInFlight), broken: make(chan struct{}),
 	}

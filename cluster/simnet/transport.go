@@ -47,7 +47,7 @@ func (n *Network) NewTransport(addr string, receive func(entries []*raft.Log)) *
 	t := &Transport{net: n, addr: raft.ServerAddress(addr), recv: receive, consumer: make(chan raft.RPC)}
 	t.cut, t.cutOff = context.WithCancel(context.Background())
 	t.ctx, t.cancel = context.WithCancel(context.Background())
-	n.turn(addr)
+	n.Turn(addr)
 	return t
 }
 

@@ -14,7 +14,7 @@ import (
 func TestTurns(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		p := newPair(t, nil)
-		if b, a, c := p.net.turn("b"), p.net.turn("a"), p.net.turn("c"); a != 1 || b != 2 || c != 3 {
+		if b, a, c := p.net.Turn("b"), p.net.Turn("a"), p.net.Turn("c"); a != 1 || b != 2 || c != 3 {
 			t.Errorf("turns %d, %d and %d of a, b and c", a, b, c)
 		}
 		takes := func() time.Duration {

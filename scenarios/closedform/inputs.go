@@ -153,7 +153,8 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	in.stormRate, in.stormBound = rate(mixed)
 
 	// Plans are verified and applied one after the other, but others are made meanwhile.
-	alloc := c.Plan.PerAlloc + c.Plan.PerPlace + c.FSM.Alloc
+	coding := c.Plan.PerAlloc + c.Plan.PerForward // most plans are followers'
+	alloc := coding + c.Plan.PerPlace + c.FSM.Alloc
 	in.place = alloc.Seconds()
 	if reporting {
 		in.place += c.FSM.Alloc.Seconds()
@@ -166,7 +167,7 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 		in.reports = in.k * (in.n/in.servers + (in.servers-1)*math.Max(1, busy/batchUpdateInterval))
 	}
 	in.place *= in.n * (in.s + set["allocs_per_node"])
-	in.place += in.n*(system.PerPlacement+c.Plan.PerAlloc).Seconds() + in.reports*c.Raft.Dispatch.Seconds()
+	in.place += in.n*(system.PerPlacement+coding).Seconds() + in.reports*c.Raft.Dispatch.Seconds()
 }
 
 // queriesPerReport is how often a server is asked about an allocation that is placed and reported:

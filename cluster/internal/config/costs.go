@@ -18,6 +18,8 @@ type Costs struct {
 	// Processors is how many goroutines of a server run at a time, Go's GOMAXPROCS. They are on threads, which share
 	// the cores as Linux has them do (package cpu, Machine). Zero lets the servers' tasks take turns on the cores.
 	Processors int
+	// ExitLatency is how long a core that has had nothing to do takes to go on, if the servers have Processors.
+	ExitLatency time.Duration
 
 	// ServerLink and ClientLink are one-way delays.
 	ServerLink simnet.Link
@@ -53,7 +55,8 @@ type CollectionCosts struct {
 	PerRow time.Duration // for each row of the state
 }
 
-// MonitoringCosts is what it costs to watch real servers as simctl does: by HTTP, on their cores.
+// MonitoringCosts is what it costs to watch real servers as simctl does: by HTTP, on their cores. What is seen of a cluster with
+// such costs is seen as of a real one: once a second, with the leader's broker as it was up to a second before.
 type MonitoringCosts struct {
 	// Base is what simctl itself spends in every second, and PerNode on top for each client.
 	Base    time.Duration
@@ -89,6 +92,10 @@ type RPCCosts struct {
 	// NodeWatch is spent by the leader on each node it knows when one has changed: the drainer
 	// looks at all of them, up to a hundred times a second (nomad/drainer/watch_nodes.go).
 	NodeWatch time.Duration
+	// Wake is how long a dequeue that waits takes to go on when an evaluation has come, since its goroutine must wake up. Who asks
+	// meanwhile gets the evaluation: as a rule the leader's own worker, which asks as soon as it has acked one
+	// (nomad/eval_broker.go, Dequeue). It is no CPU time.
+	Wake time.Duration
 	// WaitIndexScan is spent by the leader at every dequeue on each evaluation that
 	// the state holds of the dequeued job (nomad/eval_endpoint.go, getWaitIndex).
 	WaitIndexScan time.Duration
@@ -103,9 +110,14 @@ type RaftCosts struct {
 	// the leader on each answer.
 	Receive time.Duration
 	// PerEntry is spent on top, on either side, on each further entry of the write, and PerKiB
-	// by the size of all.
-	PerEntry time.Duration
-	PerKiB   time.Duration
+	// by the size of all. PerPlanKiB is for what plans come to, on top: in Nomad's log that is seven times as long as here,
+	// 1.5 KB for an allocation that is placed, and goes through memory that the server has not used before.
+	PerEntry   time.Duration
+	PerKiB     time.Duration
+	PerPlanKiB time.Duration
+	// Serial says that the leader learns between its writes that entries are committed, and not during one, as Raft's
+	// main goroutine does both (raft.go, leaderLoop).
+	Serial bool
 	// Syncs is how often a write waits for the disk, one after the other: BoltDB does so for
 	// its pages and again for the page that points to them. Zero means once. Resume is spent
 	// after each. It is little, but on busy cores the thread queues for it.
@@ -159,12 +171,25 @@ type SchedulerCosts struct {
 type PlanCosts struct {
 	Submit   time.Duration // taking in a plan
 	PerAlloc time.Duration // decoding and encoding each allocation, at worker and leader
-	Evaluate time.Duration // verifying a plan
-	PerPlace time.Duration // verifying each placement
-	PerStop  time.Duration // verifying each stop
+	// PerForward is the same for plans of followers' workers alone: a plan of the leader's own is passed on as it is.
+	PerForward time.Duration
+	Evaluate   time.Duration // verifying a plan
+	PerPlace   time.Duration // verifying each placement
+	PerStop    time.Duration // verifying each stop
+	// Granted is how much of what applying a plan's entry takes the applier spends on taking the plan for granted before the
+	// entry is committed, since nobody watches its snapshot. Zero means all of it.
+	Granted float64
 	// PerSignature is spent on each placement by the applier of a release that signs
 	// identities by RSA, before the plan is written.
 	PerSignature time.Duration
+}
+
+// Granting returns what taking a plan for granted takes, if applying its entry takes d.
+func (c PlanCosts) Granting(d time.Duration) time.Duration {
+	if c.Granted == 0 {
+		return d
+	}
+	return time.Duration(c.Granted * float64(d))
 }
 
 // DeploymentCosts is CPU time the leader spends on deployments beside everything else.

@@ -13,6 +13,8 @@ const (
 	tick = 4 * time.Millisecond
 	// protected is how long a thread keeps its core from one that wakes up (RUN_TO_PARITY).
 	protected = 700 * time.Microsecond
+	// halts is how long a virtual core is idle until its host gives its own core to others (KVM, halt_poll_ns).
+	halts = 200 * time.Microsecond
 )
 
 // Machine is a set of cores that the threads of its processes share as Linux has them do. Each core has a queue of
@@ -29,6 +31,8 @@ type Machine struct {
 	start time.Time // instants are counted from then on
 	slice time.Duration
 	size  int // the number of cores
+	// exit is how long a core that has halted takes to go on.
+	exit time.Duration
 
 	mu        sync.Mutex
 	cores     []core // that were used so far
@@ -45,6 +49,7 @@ type core struct {
 	thread *thread // nil if idle
 	queue  []*thread
 	mean   time.Duration // see average
+	idle   time.Duration // when it became idle
 }
 
 // thread runs the goroutines of a process, one after the other.
@@ -54,15 +59,16 @@ type thread struct {
 	since   time.Duration
 	core    int           // on which it runs, waits or last ran
 	got     time.Duration // when it got its core
-	ran     time.Duration // its last instant on a core
+	ran     time.Duration // its last instant on a core; in the future while the core is about to go on
 	virtual time.Duration // the time it has had, as its core counts
 	end     time.Duration // of its slice, in the same time
 	owed    time.Duration // when it went to sleep: by how much it had less than the average
 }
 
-// NewMachine returns a machine of that many cores; they must be positive.
-func NewMachine(cores int) *Machine {
-	return &Machine{start: time.Now(), size: cores, cores: make([]core, 1), slice: 700 * time.Microsecond * time.Duration(bits.Len(uint(min(cores, 8))))}
+// NewMachine returns a machine of that many cores, which must be positive. One that has halted for want of threads takes so long to go
+// on.
+func NewMachine(cores int, exit time.Duration) *Machine {
+	return &Machine{start: time.Now(), size: cores, exit: exit, cores: make([]core, 1), slice: 700 * time.Microsecond * time.Duration(bits.Len(uint(min(cores, 8))))}
 }
 
 // Process returns a new process that runs so many goroutines at a time.
@@ -82,7 +88,7 @@ func (m *Machine) Busy() time.Duration {
 	busy := m.busy
 	for _, c := range m.cores {
 		if c.thread != nil {
-			busy += now - c.thread.ran
+			busy += max(now-c.thread.ran, 0)
 		}
 	}
 	return busy
@@ -213,7 +219,7 @@ func (m *Machine) progress(i int) {
 	}
 	if !t.of.goOn(t) {
 		t.owed = min(max(c.average()-t.virtual, -2*m.slice), 2*m.slice)
-		c.thread = nil
+		c.thread, c.idle = nil, m.now
 		t.of.idle = append(t.of.idle, t)
 		m.pick(i)
 	}
@@ -222,6 +228,9 @@ func (m *Machine) progress(i int) {
 // charge notes what a thread has run up to now.
 func (m *Machine) charge(t *thread) {
 	d := m.now - t.ran
+	if d <= 0 {
+		return
+	}
 	t.ran = m.now
 	t.of.spend(t, d)
 	t.virtual += d
@@ -327,6 +336,9 @@ func (m *Machine) wakeUp(t *thread) {
 	c := &m.cores[i]
 	if c.thread == nil {
 		m.run(i, t)
+		if m.now-c.idle > halts {
+			t.ran, t.got = m.now+m.exit, m.now+m.exit
+		}
 		return
 	}
 	c.queue = append(c.queue, t)

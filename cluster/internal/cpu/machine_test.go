@@ -91,7 +91,7 @@ func TestMachine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtualtest.Test(t, func(t *testing.T) {
-				m := NewMachine(tc.cores)
+				m := NewMachine(tc.cores, 0)
 				ends := play(m, tc.processors, tc.jobs)
 				var sum time.Duration
 				for i, want := range tc.ends {
@@ -108,10 +108,31 @@ func TestMachine(t *testing.T) {
 	}
 }
 
+// TestMachineGoesOnAfterItsExit: a core that was idle for long goes on a little later, and is not busy until then.
+func TestMachineGoesOnAfterItsExit(t *testing.T) {
+	for wait, late := range map[time.Duration]time.Duration{0: 0, 100 * time.Microsecond: 0, 300 * time.Microsecond: 75 * time.Microsecond, time.Second: 75 * time.Microsecond} {
+		virtualtest.Test(t, func(t *testing.T) {
+			m := NewMachine(1, 75*time.Microsecond)
+			defer m.Stop()
+			p := m.Process(1)
+			p.Do(1, 0, time.Millisecond, wait)
+			start, busy := time.Now(), m.Busy()
+			p.Spend(2, time.Millisecond)
+			p.Do(3, 0, time.Millisecond, 0) // which waits for that, and for no other exit
+			if d := time.Since(start) - late - 2*time.Millisecond; d < 0 || d > 5*time.Microsecond {
+				t.Errorf("2 ms of work after a wait of %v took %v, want %v more", wait, d+late+2*time.Millisecond, late)
+			}
+			if d := m.Busy() - busy - 2*time.Millisecond; d < 0 || d > 5*time.Microsecond {
+				t.Errorf("2 ms of work after a wait of %v kept the core busy for %v", wait, d+2*time.Millisecond)
+			}
+		})
+	}
+}
+
 // TestMachineSharesEvenly: threads that always have something to do get as much of the cores as any other.
 func TestMachineSharesEvenly(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		m := NewMachine(2)
+		m := NewMachine(2, 0)
 		var jobs []job
 		for i := range 6 {
 			jobs = append(jobs, job{process: i / 2, need: time.Second})
@@ -139,14 +160,14 @@ func TestMachineRepeats(t *testing.T) {
 		}
 		var alone, watched []time.Duration
 		virtualtest.Test(t, func(t *testing.T) {
-			m := NewMachine(2)
+			m := NewMachine(2, 0)
 			alone = play(m, processors, jobs)
 			if d := m.Busy() - sum; d < 0 || d > 24*time.Microsecond || slices.Max(alone) < sum/2 {
 				t.Errorf("seed %d: two cores were busy for %v until %v, of work of %v", seed, m.Busy(), slices.Max(alone), sum)
 			}
 		})
 		virtualtest.Test(t, func(*testing.T) {
-			m := NewMachine(2)
+			m := NewMachine(2, 0)
 			whileLookedAt(m, func() { watched = play(m, processors, jobs) })
 		})
 		if !slices.Equal(alone, watched) {
@@ -158,7 +179,7 @@ func TestMachineRepeats(t *testing.T) {
 // TestSpendBesideOthers: work that nobody waits for takes a processor and a core, and work of nothing takes no time.
 func TestSpendBesideOthers(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		m := NewMachine(1)
+		m := NewMachine(1, 0)
 		defer m.Stop()
 		p := m.Process(1)
 		start := time.Now()

@@ -75,6 +75,9 @@ func (e Entry[T]) Of(c Command) (req *T, ok bool) {
 	return req, ok
 }
 
+// Begins reports whether an entry's data are a command of this type.
+func (e Entry[T]) Begins(data []byte) bool { return len(data) > 0 && Type(data[0]) == e.Type }
+
 func (t Type) String() string {
 	if t > 0 && int(t) < len(kinds) {
 		return kinds[t].name

@@ -19,10 +19,16 @@ import (
 // ready: which worker gets it does not depend on the goroutine scheduler, and no
 // worker wakes up in vain.
 type EvalService struct {
+	// Wake is how long those who wait take to wake up when an evaluation has become ready. Who comes meanwhile gets it
+	// before them. Zero: they are served at that instant.
+	Wake time.Duration
+
 	mu     sync.Mutex
 	broker queue
 	line   Line[evalWaiter]
 	closed bool
+	// awake is when those who wait have woken up; zero: nothing has woken them.
+	awake time.Time
 
 	// timer is armed for timerAt, at or before the broker's next deadline; nil: it is
 	// not. It may be early, which costs a wake-up instead of a reset on every ack.
@@ -75,15 +81,30 @@ func NewJobService(cfg broker.Config) *EvalService {
 func (s *EvalService) begin() time.Time {
 	now := time.Now()
 	s.mu.Lock()
-	s.broker.Advance(now)
+	if !s.awake.IsZero() && !now.Before(s.awake) {
+		s.awake = time.Time{}
+		s.serve(now)
+	}
+	if s.broker.Advance(now) {
+		s.rouse(now)
+	}
 	return now
 }
 
-// end serves waiters from what the call made ready, sets the timer and unlocks.
+// end serves waiters from what the call made ready, unless they must wake up first, sets the timer and unlocks.
 func (s *EvalService) end(now time.Time) {
-	s.serve(now)
+	if s.Wake == 0 || !s.broker.Enabled() {
+		s.serve(now)
+	}
 	s.setTimer(now)
 	s.mu.Unlock()
+}
+
+// rouse wakes those who wait, if that takes time. Call it when something may have become ready.
+func (s *EvalService) rouse(now time.Time) {
+	if s.Wake > 0 && s.awake.IsZero() && s.broker.HasReady() {
+		s.awake = now.Add(s.Wake)
+	}
 }
 
 // serve answers the waiters that can be answered.
@@ -94,6 +115,9 @@ func (s *EvalService) serve(now time.Time) {
 // setTimer arms the timer unless it is armed for no later than the next deadline.
 func (s *EvalService) setTimer(now time.Time) {
 	next, ok := s.broker.NextDeadline()
+	if !s.awake.IsZero() && (!ok || s.awake.Before(next)) {
+		next, ok = s.awake, true
+	}
 	if !ok || s.closed || s.timer != nil && !next.Before(s.timerAt) {
 		return
 	}
@@ -140,6 +164,7 @@ func (s *EvalService) Enabled() bool {
 func (s *EvalService) Enqueue(e *broker.Evaluation) {
 	now := s.begin()
 	s.broker.Enqueue(now, e)
+	s.rouse(now)
 	s.end(now)
 }
 
@@ -147,6 +172,7 @@ func (s *EvalService) Enqueue(e *broker.Evaluation) {
 func (s *EvalService) EnqueueAll(evals []broker.EvalToken) {
 	now := s.begin()
 	s.broker.EnqueueAll(now, evals)
+	s.rouse(now)
 	s.end(now)
 }
 
@@ -167,7 +193,9 @@ func (s *EvalService) Deliver(ctx context.Context, schedulers []string, timeout 
 		return broker.Delivery{}, err
 	}
 	now := s.begin()
-	s.serve(now) // those who came first
+	if s.Wake == 0 {
+		s.serve(now) // those who came first
+	}
 	d, err := s.broker.Deliver(now, schedulers)
 	if d.Eval != nil || err != nil {
 		s.end(now)
@@ -208,14 +236,18 @@ func (s *EvalService) leave(w evalWaiter, err error) (broker.Delivery, error) {
 func (s *EvalService) Ack(evalID, token string) (broker.AckResult, error) {
 	now := s.begin()
 	defer s.end(now)
-	return s.broker.Ack(now, evalID, token)
+	res, err := s.broker.Ack(now, evalID, token)
+	s.rouse(now)
+	return res, err
 }
 
 // Nack ends a delivery without success; see broker.EvalBroker.Nack.
 func (s *EvalService) Nack(evalID, token string) error {
 	now := s.begin()
 	defer s.end(now)
-	return s.broker.Nack(now, evalID, token)
+	err := s.broker.Nack(now, evalID, token)
+	s.rouse(now)
+	return err
 }
 
 // Outstanding returns the token under which an evaluation is unacked; false: it is not.

@@ -52,6 +52,7 @@ func NewEvaluations(l Log, cfg *config.Config, seed uint64) *Evaluations {
 		Ahead:               func() time.Duration { return time.Until(l.Wall()) },
 		Rand:                rand.New(rand.NewPCG(seed, simnet.HashStrings(seed, "broker"))),
 	})
+	service.Wake = cfg.Costs.RPC.Wake
 	return &Evaluations{
 		Broker: service, Blocked: NewBlockedEvals(service), log: l, cfg: cfg, seed: seed, reap: make(chan struct{}, 1),
 	}

@@ -3,6 +3,7 @@ package raftnode
 import (
 	"bytes"
 	"cmp"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -20,14 +21,18 @@ import (
 // at random, and no run would repeat.
 type logWriter struct {
 	raft  *raft.Raft
-	write func(entries, bytes int) // takes as long as writing entries together does
+	write func(entries [][]byte) // takes as long as writing entries together does
 
 	// slots holds one for every entry handed to Raft and not yet applied. Raft's main
 	// goroutine blocks on a state machine that is 128 batches behind, and afterwards finds
 	// several channels ready, as it would after a sleep.
 	slots chan struct{}
 
+	coin *rand.Rand // of run
+
 	mu      sync.Mutex
+	began   time.Time     // when Raft's main goroutine began to write; zero if it does not
+	between chan struct{} // closed when it has time for something else
 	waiting []*pendingEntry
 	sorted  int // so many of these, from the first, are in their order
 	closed  bool
@@ -50,9 +55,9 @@ const maxUnapplied = 100
 // maxGroup is how many entries share a write at most (raft, Config.MaxAppendEntries).
 const maxGroup = 64
 
-func newLogWriter(r *raft.Raft, write func(entries, bytes int)) *logWriter {
+func newLogWriter(r *raft.Raft, seed int64, write func(entries [][]byte)) *logWriter {
 	w := &logWriter{
-		raft: r, write: write, slots: make(chan struct{}, maxUnapplied),
+		raft: r, write: write, slots: make(chan struct{}, maxUnapplied), coin: rand.New(rand.NewPCG(uint64(seed), 0)), between: make(chan struct{}),
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.run()
@@ -125,6 +130,44 @@ func (w *logWriter) take(now time.Time) (batch []*pendingEntry, some bool) {
 	return batch, some
 }
 
+// idle waits until Raft's main goroutine has time for something else than writing.
+func (w *logWriter) idle() {
+	now := time.Now()
+	time.Sleep(time.Nanosecond) // until a write that begins now has begun
+	w.mu.Lock()
+	busy, between := !w.began.IsZero() && !w.began.After(now), w.between
+	w.mu.Unlock()
+	if busy {
+		select {
+		case <-between:
+		case <-w.stop:
+		}
+	}
+}
+
+// writes notes that a write begins.
+func (w *logWriter) writes() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.began.IsZero() {
+		w.began = time.Now()
+	}
+}
+
+// wrote notes that so many entries are written. If more wait Raft's main goroutine may write again next: it chooses at random. But
+// if these must wait for the state machine, others must be committed first.
+func (w *logWriter) wrote(entries int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	more := len(w.waiting) > 0 && w.waiting[0].at.Before(time.Now())
+	if more && len(w.slots)+entries <= cap(w.slots) && w.coin.IntN(2) == 0 {
+		return
+	}
+	w.began = time.Time{}
+	close(w.between)
+	w.between = make(chan struct{})
+}
+
 func (w *logWriter) run() {
 	defer close(w.done)
 	for {
@@ -150,11 +193,13 @@ func (w *logWriter) hand(batch []*pendingEntry) {
 	if len(batch) == 0 {
 		return
 	}
-	size := 0
+	entries := make([][]byte, 0, len(batch))
 	for _, e := range batch {
-		size += len(e.data)
+		entries = append(entries, e.data)
 	}
-	w.write(len(batch), size)
+	w.writes()
+	w.write(entries)
+	w.wrote(len(batch))
 	for range batch {
 		if w.halted() { // looked at first: with a slot free, either would be taken
 			break

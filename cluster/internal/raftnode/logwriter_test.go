@@ -2,6 +2,7 @@ package raftnode
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
@@ -85,7 +86,7 @@ func TestGroupsAreBounded(t *testing.T) {
 // ones, Raft gets none, and nobody waits for them.
 func TestHaltedWhileItWrites(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		w := newLogWriter(nil, func(int, int) { time.Sleep(time.Second) })
+		w := newLogWriter(nil, 1, func([][]byte) { time.Sleep(time.Second) })
 		var handed []<-chan raft.ApplyFuture
 		for _, data := range []string{"a", "b", "c"} {
 			handed = append(handed, w.apply([]byte(data)))
@@ -106,7 +107,7 @@ func TestHaltedWhileItWrites(t *testing.T) {
 // TestGroupsStayTogether: while Raft has no room for all entries that were written together, it gets none of them.
 func TestGroupsStayTogether(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		w := newLogWriter(nil, func(int, int) { time.Sleep(time.Second) }) // any entry that Raft gets is a panic
+		w := newLogWriter(nil, 1, func([][]byte) { time.Sleep(time.Second) }) // any entry that Raft gets is a panic
 		for range maxUnapplied - 2 {
 			w.slots <- struct{}{}
 		}
@@ -123,4 +124,59 @@ func TestGroupsStayTogether(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestIdleBetweenWrites: what waits for Raft's main goroutine has its turn when a write ends; if more entries wait, then or after
+// one of the next writes; and always if Raft has no room for what was written.
+func TestIdleBetweenWrites(t *testing.T) {
+	for name, tt := range map[string]struct {
+		waiting, unapplied int
+		atOnce             bool
+	}{
+		"nothing else to write": {0, 0, true},
+		"more to write":         {1, 0, false},
+		"no room":               {1, maxUnapplied, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
+				w := &logWriter{coin: rand.New(rand.NewPCG(1, 0)), between: make(chan struct{}), slots: make(chan struct{}, maxUnapplied)}
+				for range tt.waiting {
+					w.waiting = append(w.waiting, &pendingEntry{})
+				}
+				for range tt.unapplied {
+					w.slots <- struct{}{}
+				}
+				idle := func() (writes int) {
+					start := time.Now()
+					w.idle()
+					return int(time.Since(start).Round(time.Second) / time.Second)
+				}
+				if n := idle(); n != 0 {
+					t.Errorf("waited for %d writes before the first began", n)
+				}
+				later := 0
+				for range 50 {
+					written := make(chan struct{})
+					go func() {
+						defer close(written)
+						for begun := true; begun; {
+							w.writes()
+							time.Sleep(time.Second)
+							w.wrote(1)
+							begun = !w.began.IsZero()
+						}
+					}()
+					n := idle()
+					<-written
+					if n < 1 {
+						t.Fatal("waited for no write while one was under way")
+					}
+					later += min(n-1, 1)
+				}
+				if tt.atOnce != (later == 0) || later > 40 {
+					t.Errorf("%d of 50 times more than one write came first", later)
+				}
+			})
+		})
+	}
 }

@@ -20,7 +20,7 @@ type Options struct {
 	Storage   *Storage
 	Transport *simnet.Transport
 	// Write takes as long as the leader does to write entries to its log together.
-	Write func(entries, bytes int)
+	Write func(entries [][]byte)
 	// Full reports whether the disk has no room for entries; nil: it always has.
 	Full func() bool
 }
@@ -72,7 +72,7 @@ func (n *Node) Start(fsm raft.FSM) error {
 	n.Raft = r
 	r.RegisterObserver(raft.NewObserver(nil, false, n.ties.observe))
 	n.joined.Store(true)
-	n.writer = newLogWriter(r, n.opts.Write)
+	n.writer = newLogWriter(r, n.opts.Seed, n.opts.Write)
 	n.Transport.Listen(func(term uint64) bool { return n.Leads() && n.Term() == term })
 	return nil
 }
@@ -131,6 +131,9 @@ func (n *Node) Write(command []byte) <-chan raft.ApplyFuture {
 	n.open.Add(1)
 	return n.writer.apply(command)
 }
+
+// AwaitIdle waits until Raft's main goroutine has time for something else than writing to the log.
+func (n *Node) AwaitIdle() { n.writer.idle() }
 
 // Settled frees the place in Raft's queue of a command whose future is settled.
 func (n *Node) Settled() {

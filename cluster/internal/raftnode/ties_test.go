@@ -33,7 +33,7 @@ func startNodes(t *testing.T, n int) []*Node {
 		}
 		node := New(Options{
 			Addr: addr, Peers: addrs, Config: cfg.Raft, Seed: int64(i), Storage: storage,
-			Transport: network.NewTransport(addr, nil), Write: func(int, int) {},
+			Transport: network.NewTransport(addr, nil), Write: func([][]byte) {},
 		})
 		if err := node.Start(nothing{}); err != nil {
 			t.Fatal(err)

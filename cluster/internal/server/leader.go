@@ -87,17 +87,25 @@ func (s *Server) watchNodes(ctx context.Context) {
 	}
 }
 
-// How often simctl asks a leader of Nomad (scenarios/internal/realcluster).
+// How often simctl asks a leader of Nomad (scenarios/internal/realcluster), which sets its gauges as often
+// (nomad/eval_broker.go, EmitStats).
 const (
 	monitorEvery   = time.Second
 	monitorRestsTo = 10 * time.Second
 )
 
-// beMonitored spends what it costs that somebody watches the leader.
+// beMonitored sets the gauges and spends what it costs that somebody watches the leader.
 func (s *Server) beMonitored(ctx context.Context) {
 	c := s.cfg.Costs.Monitoring
 	var rests time.Time
+	defer s.gauges.Store(nil)
+	set := func() {
+		held := s.evals.Broker.Stats()
+		s.gauges.Store(&held)
+	}
+	set()
 	leader.Every(ctx, monitorEvery, func() {
+		set()
 		snap := s.Snapshot()
 		s.opts.CPU.Spend(simnet.HashStrings(s.seed, "monitoring"), c.Base+time.Duration(snap.NodeCount())*c.PerNode)
 		asked := time.Now()

@@ -142,8 +142,7 @@ func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult
 	if entry.err != nil {
 		return entry.err
 	}
-	// The optimistic write costs the leader what applying the entry will cost everyone.
-	a.srv.allocate("optimistic", fsm.PlanCost(req, a.srv.cfg.Costs.FSM))
+	a.srv.allocate("optimistic", a.srv.cfg.Costs.Plan.Granting(fsm.PlanCost(req, a.srv.cfg.Costs.FSM)))
 	if err := a.base.Send(a.srv.AppliedIndex(), req); err != nil {
 		a.srv.shared.Overlooked.add(a.base.Snap, req)
 		a.waits.Go(func() { _, _ = entry.wait() }) // as the worker has its answer

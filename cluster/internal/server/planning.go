@@ -93,9 +93,17 @@ func (p *planning) call(method string, fn func(l *Server) error) error {
 // what the plan missed, if it was refused in part.
 func (p *planning) submit(plan *scheduler.Plan) (*scheduler.PlanResult, error) {
 	srv := p.worker.srv
-	srv.compute(p.worker.name, time.Duration(plan.Size())*srv.cfg.Costs.Plan.PerAlloc)
+	costs, allocs := srv.cfg.Costs.Plan, time.Duration(plan.Size())
+	coding := allocs * costs.PerAlloc
+	if !srv.Established() {
+		coding += allocs * costs.PerForward
+	}
+	srv.compute(p.worker.name, coding)
 	var result *scheduler.PlanResult
 	err := p.call("Plan.Submit", func(l *Server) (err error) {
+		if l != srv {
+			l.compute("forwarded/"+p.Eval.ID, allocs*costs.PerForward)
+		}
 		result, err = l.SubmitPlan(srv.ctx, plan)
 		return err
 	})

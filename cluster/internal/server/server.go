@@ -87,6 +87,8 @@ type Server struct {
 
 	// established is set while this server leads and everything the leader runs is up.
 	established atomic.Bool
+	// gauges are the broker's as they were last set; nil while nobody watches the leader.
+	gauges atomic.Pointer[broker.Stats]
 	// nodesChanged wakes watchNodes.
 	nodesChanged chan struct{}
 
@@ -174,7 +176,7 @@ func (s *Server) Start() error {
 	}
 	s.opts.Storage.Logs.CountFree = s.cfg.Costs.Raft.PerFreeKiB > 0
 	transport := s.shared.Network.NewTransport(s.addr, s.receiveEntries)
-	transport.Answered = func(from string) { s.hear("answer/" + from) }
+	transport.Answered = s.answered
 	s.Node = raftnode.New(raftnode.Options{
 		Addr: s.addr, Peers: peers, Config: s.cfg.Raft, Seed: int64(s.seed), Storage: s.opts.Storage,
 		Transport: transport, Write: s.writeEntries,
@@ -244,8 +246,14 @@ func (s *Server) Snapshot() *state.Snapshot { return s.store.Snapshot() }
 // Because counts events that should cost entries of the log.
 func (s *Server) Because(causes ...fsm.Cause) { s.shared.Ledger.Because(causes...) }
 
-// BrokerStats counts the evaluations that the leader's broker holds.
-func (s *Server) BrokerStats() broker.Stats { return s.evals.Broker.Stats() }
+// BrokerStats counts the evaluations that the leader's broker holds; if the leader is watched as real ones are
+// (config.MonitoringCosts), those that it held when its gauges were last set.
+func (s *Server) BrokerStats() broker.Stats {
+	if told := s.gauges.Load(); told != nil {
+		return *told
+	}
+	return s.evals.Broker.Stats()
+}
 
 // Queues returns how many nodes the leader expects to hear from, how many plans wait for its
 // applier, and how many jobs wait for room.
@@ -265,19 +273,29 @@ func (s *Server) fsync() time.Duration {
 }
 
 // writeEntries takes as long as a leader does to write entries to its log.
-func (s *Server) writeEntries(entries, bytes int) {
-	s.persist("dispatch", s.cfg.Costs.Raft.Dispatch, entries, bytes)
+func (s *Server) writeEntries(entries [][]byte) {
+	s.persist("dispatch", s.cfg.Costs.Raft.Dispatch, entries)
 }
 
 // receiveEntries takes as long as a follower does to store entries that come together.
 func (s *Server) receiveEntries(entries []*raft.Log) {
 	s.hear("entries")
-	bytes := 0
+	data := make([][]byte, 0, len(entries))
 	for _, e := range entries {
-		bytes += len(e.Data)
+		data = append(data, e.Data)
 	}
-	s.persist("append", s.cfg.Costs.Raft.Append, len(entries), bytes)
+	s.persist("append", s.cfg.Costs.Raft.Append, data)
 	s.awaitApplied()
+}
+
+// answered takes as long as the leader's Raft does to learn of an answer to entries.
+func (s *Server) answered(from string) {
+	s.hear("answer/" + from)
+	if s.cfg.Costs.Raft.Serial {
+		s.Node.AwaitIdle()
+		// One answer an instant, or which comes first would depend on the runtime.
+		time.Sleep(s.shared.Network.Turn(from))
+	}
 }
 
 // hear charges what Raft's network layer does with a request that has entries, or with the answer to one.
@@ -288,9 +306,16 @@ func (s *Server) hear(key string) {
 }
 
 // persist charges one write of entries, and waits for the disk.
-func (s *Server) persist(key string, write time.Duration, entries, bytes int) {
+func (s *Server) persist(key string, write time.Duration, entries [][]byte) {
+	bytes, ofPlans := 0, 0
+	for _, data := range entries {
+		bytes += len(data)
+		if fsm.ApplyPlanResults.Begins(data) {
+			ofPlans += len(data)
+		}
+	}
 	c := s.cfg.Costs.Raft
-	work := write + time.Duration(entries-1)*c.PerEntry + perKiB(bytes, c.PerKiB) + perKiB(s.Logs.Free(), c.PerFreeKiB)
+	work := write + time.Duration(len(entries)-1)*c.PerEntry + perKiB(bytes, c.PerKiB) + perKiB(ofPlans, c.PerPlanKiB) + perKiB(s.Logs.Free(), c.PerFreeKiB)
 	for range c.Waits() {
 		s.work(key, 0, work, s.fsync())
 		work = c.Resume

@@ -160,10 +160,13 @@ func (r *run) untilSample(due <-chan time.Time, w *conditions.Watch, events *<-c
 
 // period is the time from one sample to the next: a two-hundredth of the phase so far, which
 // gives times to 0.5%, but at least 0.1 s and at most 1 s. A real cluster renews its figures once
-// a second.
+// a second, as does one that is watched as if it were real.
 func (r *run) period(elapsed time.Duration) time.Duration {
-	if r.sim == nil && r.other == nil {
+	switch {
+	case r.sim == nil && r.other == nil:
 		return time.Second
+	case r.sc.Cluster.Costs.Monitoring != (cluster.MonitoringCosts{}):
+		return r.scaled(time.Second)
 	}
 	return min(max(elapsed/200, r.scaled(100*time.Millisecond)), r.scaled(time.Second))
 }
@@ -208,7 +211,7 @@ func (r *run) sample() conditions.Sample {
 	gauge(metrics.SeriesWaiting, "evaluations", float64(c.Broker.Waiting))
 	gauge(metrics.SeriesCancelable, "evaluations", float64(c.Broker.Cancelable))
 	gauge(metrics.SeriesRaftIndex, "entries", float64(c.LastIndex))
-	gauge(metrics.SeriesCompleted, "evaluations", completedSoFar(c))
+	gauge(metrics.SeriesCompleted, "evaluations", r.completedSoFar(c))
 	gauge(metrics.SeriesCanceled, "evaluations", float64(c.Counters.EvalsCanceled))
 	gauge(metrics.SeriesFailed, "evaluations", float64(c.Counters.EvalsFailed))
 	gauge(metrics.SeriesNodesReady, "nodes", float64(c.NodesByStatus[rpc.NodeStatusReady]))
@@ -259,8 +262,10 @@ func account(before, after cluster.Account) []metrics.Expectation {
 }
 
 // completedSoFar counts the evaluations that were ever completed: all that are or were in state
-// and are over, less those that were canceled or failed.
-func completedSoFar(c cluster.Stats) float64 {
+// and are over, less those that were canceled or failed. What a follower was first to apply is counted, and the leader's
+// state may be without it yet: then as many were completed as before.
+func (r *run) completedSoFar(c cluster.Stats) float64 {
 	held := c.EvalsByStatus[broker.StatusComplete] + c.EvalsByStatus[broker.StatusCanceled] + c.EvalsByStatus[broker.StatusFailed]
-	return float64(held+c.Counters.EvalsCollected) - float64(c.Counters.EvalsCanceled+c.Counters.EvalsFailed)
+	r.completed = max(r.completed, float64(held+c.Counters.EvalsCollected)-float64(c.Counters.EvalsCanceled+c.Counters.EvalsFailed))
+	return r.completed
 }

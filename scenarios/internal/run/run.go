@@ -124,9 +124,12 @@ type run struct {
 	// entries counts the log entries by type up to index, for the series.
 	entries map[string]uint64
 	index   uint64
-	checks  []metrics.Invariant
-	left    metrics.Invariant // whether evaluations were left when writing ended
-	losses  *judge.Losses     // of the present phase
+	// completed counts the evaluations that were completed, for the series.
+	completed float64
+
+	checks []metrics.Invariant
+	left   metrics.Invariant // whether evaluations were left when writing ended
+	losses *judge.Losses     // of the present phase
 
 	deployments judge.Deployments
 	warnings    []string
