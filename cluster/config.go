@@ -54,6 +54,8 @@ type (
 	PlanCosts = config.PlanCosts
 	// DeploymentCosts is CPU time the leader spends on deployments beside everything else.
 	DeploymentCosts = config.DeploymentCosts
+	// CollectionCosts is what marking all that a server has in memory takes.
+	CollectionCosts = config.CollectionCosts
 	// MonitoringCosts is what it costs to watch real servers as simctl does.
 	MonitoringCosts = config.MonitoringCosts
 

@@ -42,6 +42,7 @@ func TestWhatCosts(t *testing.T) {
 		{"scans of a job's evaluations", Costs{RPC: RPCCosts{WaitIndexScan: ms}}, 0, 1 + 2 + 3},
 		{"entries, and plans taken for granted", Costs{FSM: FSMCosts{Entry: ms}}, 0, 3*12 + 3},
 		{"their garbage", Costs{FSM: FSMCosts{Entry: ms}, Garbage: 2}, 0, 3 * (3*12 + 3)},
+		{"their garbage, by bytes", Costs{FSM: FSMCosts{Entry: ms}, Collection: CollectionCosts{Base: 2 * ms, BaseKiB: 1500, Garbage: 1.5}}, 0, 3 * (3*12 + 3)},
 		{"nodes in entries", Costs{FSM: FSMCosts{Node: ms}}, 0, 3},
 		{"evaluations in entries", Costs{FSM: FSMCosts{Eval: ms}}, 0, 3 * 6},
 		{"allocations in entries", Costs{FSM: FSMCosts{Alloc: ms}}, 0, 3*6 + 6},
@@ -49,6 +50,11 @@ func TestWhatCosts(t *testing.T) {
 		{"plans in entries", Costs{FSM: FSMCosts{Plan: ms}}, 0, 3*3 + 3},
 		{"attempts", scheduler(SchedulerCosts{Base: ms}), 0, 3},
 		{"garbage of attempts", func() Costs { c := scheduler(SchedulerCosts{Base: ms}); c.Garbage = 1; return c }(), 0, 2 * 3},
+		{"garbage of attempts, by bytes", func() Costs {
+			c := scheduler(SchedulerCosts{Base: ms, Garbage: 3})
+			c.Collection = CollectionCosts{Base: 2 * ms, BaseKiB: 1500, Garbage: 1.5}
+			return c
+		}(), 0, (1 + 4) * 3},
 		{"nodes", scheduler(SchedulerCosts{PerNode: ms}), 0, 2 + 2},
 		{"ready nodes", scheduler(SchedulerCosts{PerReadyNode: ms}), 0, 2 + 1},
 		{"live allocations", scheduler(SchedulerCosts{PerLiveAlloc: ms}), 0, 2 + 1},
@@ -220,9 +226,10 @@ func TestCommitsWaitForWrites(t *testing.T) {
 
 // TestPlansCostByTheirSize: a plan's entry is paid for by the leader and by both followers, and other entries are not.
 func TestPlansCostByTheirSize(t *testing.T) {
+	var collection CollectionCosts
 	spent := func(costs RaftCosts) (nodes, plan time.Duration) {
 		virtualtest.Test(t, func(t *testing.T) {
-			r := newRig(t, 3, Config{Seed: 1, Costs: Costs{Cores: 4, Raft: costs}})
+			r := newRig(t, 3, Config{Seed: 1, Costs: Costs{Cores: 4, Raft: costs, Collection: collection}})
 			nodes, _ = r.c.cpuTime()
 			r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 100, 0)))
 			time.Sleep(10 * time.Second)
@@ -235,6 +242,11 @@ func TestPlansCostByTheirSize(t *testing.T) {
 	others, plans := spent(RaftCosts{PerPlanKiB: time.Millisecond})
 	if others != 0 || plans < 3*10*time.Millisecond || plans >= all {
 		t.Errorf("100 placements took %v, other entries %v; want at least 30 ms, less than the %v of all entries, and none", plans, others, all)
+	}
+	collection = CollectionCosts{Base: time.Millisecond, BaseKiB: 1000, Garbage: 1}
+	_, collected := spent(RaftCosts{PerPlanKiB: time.Millisecond, PlanGarbage: 3})
+	if want := 4 * plans; collected < want-time.Millisecond || collected > want+time.Millisecond {
+		t.Errorf("with their garbage, three times as dear, placements took %v, want %v", collected, want)
 	}
 }
 

@@ -117,6 +117,9 @@ func parseCost(file string, text []byte, read readFunc, above []string) (*Cost, 
 			return nil, fmt.Errorf("%s: scheduler %q is no type of job; it must be one of %s", file, kind, strings.Join(jobTypes, ", "))
 		}
 	}
+	if err := raw.Costs.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	c.Class, c.Title, c.Source = raw.Class, raw.Title, raw.Source
 	c.ReportAllocs, c.Costs = raw.Fleet.ReportAllocations, raw.Costs
 	if c.Class == "" || c.Source == "" {

@@ -121,7 +121,7 @@ func TestAgreement(t *testing.T) {
 		{"real/2.0.5-500-silent-2", 0.03, 0.02, 0.02},
 		{"second/1.4.2-250-silent", 0.03, 0.07, 0.02},
 		{"second/1.4.3-250-silent", 0.05, 0.02, 0.02},
-		{"second/2.0.5-250-silent", 0.03, 0.02, 0.02},
+		{"second/2.0.5-250-silent", 0.05, 0.02, 0.02},
 		{"second/1.4.3-500-silent", 0.03, 0.02, 0.03},
 		{"second/1.4.3-500-silent-1job", 0.02, 0.02, 0.02},
 	}
@@ -130,19 +130,19 @@ func TestAgreement(t *testing.T) {
 			{"real/1.4.3-500-1server", 0.08, 0.02, 0.02},
 			{"second/1.4.3-500-1", 0.02, 0.02, 0.02},
 			{"second/1.4.3-500-2", 0.03, 0.02, 0.02},
-			{"second/1.4.3-500-silent-20jobs", 0.04, 0.08, 0.02},
+			{"second/1.4.3-500-silent-20jobs", 0.04, 0.02, 0.02},
 			{"second/2.0.5-500-silent", 0.02, 0.02, 0.02},
 			{"real/1.4.2-500-1", 0.03, 0.02, 0.04},
 			{"real/1.4.3-500-2", 0.06, 0.02, 0.02},
 			{"real/1.4.3-1000-1", 0.02, 0.33, 0.18},
 			{"real/2.0.5-500-1", 0.07, 0.44, 0.02},
 			{"real/1.4.3-500-5servers", 0.22, 0.02, 0.02},
-			{"second/1.4.3-500-5servers-1", 0.13, 0.02, 0.02},
-			{"second/1.4.3-500-5servers-2", 0.04, 0.07, 0.02},
-			{"second/1.4.3-500-5servers-3", 0.02, 0.04, 0.02},
-			{"second/1.4.3-500-silent-1scheduler", 0.03, 0.02, 0.02},
+			{"second/1.4.3-500-5servers-1", 0.12, 0.02, 0.02},
+			{"second/1.4.3-500-5servers-2", 0.03, 0.03, 0.02},
+			{"second/1.4.3-500-5servers-3", 0.02, 0.02, 0.02},
+			{"second/1.4.3-500-silent-1scheduler", 0.05, 0.02, 0.02},
 			{"second/1.4.3-500-silent-4schedulers", 0.04, 0.02, 0.02},
-			{"second/asked/1.4.3-1000-silent", 0.08, 0.86, 0.02},
+			{"second/asked/1.4.3-1000-silent", 0.05, 0.09, 0.02},
 			{"second/asked/2.0.5-1000-silent", 0.05, 0.02, 0.02},
 		}...)
 	}
@@ -196,7 +196,7 @@ func TestFlappingAgrees(t *testing.T) {
 	// While clients start, appliers of 2.0.5 that keep their state may refuse the same plan again and again: now and
 	// then for seconds here, for moments on real servers. So what kinds of entries that phase has is a matter of
 	// chance, and how many it has is not.
-	bounds := []struct{ start, flap float64 }{{0.15, 0.05}, {math.Inf(1), 0.12}}
+	bounds := []struct{ start, flap float64 }{{0.17, 0.05}, {math.Inf(1), 0.10}}
 	for _, release := range []string{"1.4.3", "2.0.5"} {
 		real, spec := realRun(t, dir+release+"-flapping.json", file)
 		specs, reals = append(specs, spec), append(reals, real)

@@ -3,6 +3,7 @@ package closedform
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
@@ -127,10 +128,14 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	}
 	in.tSystem, in.tService = schedSystem+calls, schedService+calls
 
+	// An evaluation leaves an allocation and itself in the state, for each job and node.
+	with := func(leaves float64) float64 {
+		return 1 + c.Collecting(time.Second, leaves, int(in.n*(1+2*in.k))).Seconds()
+	}
 	rate := func(sched float64) (float64, string) {
-		leader := c.Raft.Dispatch.Seconds() + (1+c.Garbage)*fsm + 3*c.RPC.Serve.Seconds() + scan
+		leader := c.Raft.Dispatch.Seconds() + with(0)*fsm + 3*c.RPC.Serve.Seconds() + scan
 		if c.Pooled {
-			leader += (1+c.Garbage)*(sched+(in.servers-1)*fsm) + (in.servers-1)*c.Raft.Append.Seconds() + 3*c.RPC.Send.Seconds()
+			leader += with(system.Garbage)*sched + with(0)*(in.servers-1)*fsm + (in.servers-1)*c.Raft.Append.Seconds() + 3*c.RPC.Send.Seconds()
 		}
 		bound := math.Inf(1)
 		if c.Cores > 0 && leader > 0 {

@@ -214,7 +214,7 @@ func (c Config) Validate() error {
 	if c.Servers < 1 || c.NumSchedulers < 0 {
 		return fmt.Errorf("cluster of %d servers with %d schedulers each: at least 1 server and no negative number of schedulers", c.Servers, c.NumSchedulers)
 	}
-	return nil
+	return c.Costs.Validate()
 }
 
 // def gives a field that was left zero its default.

@@ -49,6 +49,29 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// TestCollecting: a cycle marks all that lives when as much was left, so the more of that misses the caches the dearer is each KiB.
+func TestCollecting(t *testing.T) {
+	const ms, us = time.Millisecond, time.Microsecond
+	heap := CollectionCosts{Base: 25 * ms, PerRow: 20 * us, HalfCached: 10_000, Garbage: 0.5, BaseKiB: 10_000, RowKiB: 6}
+	for _, tt := range []struct {
+		costs  Costs
+		leaves float64
+		rows   int
+		want   time.Duration
+	}{
+		{Costs{Garbage: 0.6}, 0, 10_000, 600 * us},
+		{Costs{Garbage: 0.6}, 0.2, 10_000, 600 * us},
+		{Costs{Garbage: 0.6, Collection: heap}, 0, 0, 1250 * us},       // 500 KiB of 10,000, which take 25 ms
+		{Costs{Garbage: 0.6, Collection: heap}, 0, 10_000, 893 * us},   // of 70,000, which take 125 ms
+		{Costs{Garbage: 0.6, Collection: heap}, 0.2, 10_000, 357 * us}, // 200 KiB
+		{Costs{Garbage: 0.6, Collection: heap}, 0, 990_000, 1649 * us}, // nearly all misses
+	} {
+		if got := tt.costs.Collecting(ms, tt.leaves, tt.rows).Round(us); got != tt.want {
+			t.Errorf("%+v, %v KiB a microsecond, %d rows: %v, want %v", tt.costs.Collection, tt.leaves, tt.rows, got, tt.want)
+		}
+	}
+}
+
 // TestChangeIn: a change that older lines got is in them from then on, and in what follows the
 // newest.
 func TestChangeIn(t *testing.T) {

@@ -1,6 +1,10 @@
 package config
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/simctl/simctl/cluster/simnet"
@@ -47,12 +51,56 @@ type Costs struct {
 	Monitoring MonitoringCosts
 }
 
+// Validate reports figures that say nothing without others.
+func (c *Costs) Validate() error {
+	if heap := c.Collection; heap.Garbage > 0 {
+		if heap.BaseKiB == 0 {
+			return fmt.Errorf("collection.garbage is %v, and nothing lives: set base_kib", heap.Garbage)
+		}
+		return nil
+	}
+	const alone = "%s is %v, and collection has no garbage: set it, too"
+	if g := c.Raft.PlanGarbage; g > 0 {
+		return fmt.Errorf(alone, "raft.plan_garbage", g)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(c.Scheduler)) {
+		if g := c.Scheduler[kind].Garbage; g > 0 {
+			return fmt.Errorf(alone, "scheduler."+kind+".garbage", g)
+		}
+	}
+	return nil
+}
+
 // CollectionCosts is what marking all that a server has in memory takes. With it, servers on threads mark now and then,
 // as Go does (package cpu, heap), and are slow while they do, in place of all the time. The zero value says
 // nothing of that.
 type CollectionCosts struct {
 	Base   time.Duration
 	PerRow time.Duration // for each row of the state
+	// HalfCached is the number of rows at which half of the reads miss the processor's caches, as in SchedulerCosts.
+	HalfCached int
+
+	// Garbage is how many KiB each microsecond leaves of the work that Costs.Garbage is about, and takes its place. A cycle ends
+	// when as much was left as lives: BaseKiB, and RowKiB for each row.
+	Garbage float64
+	BaseKiB float64
+	RowKiB  float64
+}
+
+// Mark returns what it takes to mark a state of so many rows.
+func (c CollectionCosts) Mark(rows int) time.Duration {
+	return c.Base + Uncached(time.Duration(rows)*c.PerRow, rows, c.HalfCached)
+}
+
+// Collecting returns what it takes to collect what work of length d leaves, with so many rows in the state. That work leaves so
+// many KiB each microsecond; zero stands for Collection.Garbage.
+func (c *Costs) Collecting(d time.Duration, leaves float64, rows int) time.Duration {
+	heap := c.Collection
+	if heap.Garbage == 0 {
+		return time.Duration(c.Garbage * float64(d))
+	}
+	left := cmp.Or(leaves, heap.Garbage) * d.Seconds() * 1e6
+	return time.Duration(float64(heap.Mark(rows)) * left / (heap.BaseKiB + float64(rows)*heap.RowKiB))
 }
 
 // MonitoringCosts is what it costs to watch real servers as simctl does: by HTTP, on their cores. What is seen of a cluster with
@@ -115,6 +163,8 @@ type RaftCosts struct {
 	PerEntry   time.Duration
 	PerKiB     time.Duration
 	PerPlanKiB time.Duration
+	// PlanGarbage is how many KiB each microsecond of PerPlanKiB leaves; zero stands for CollectionCosts.Garbage.
+	PlanGarbage float64
 	// Serial says that the leader learns between its writes that entries are committed, and not during one, as Raft's
 	// main goroutine does both (raft.go, leaderLoop).
 	Serial bool
@@ -165,6 +215,8 @@ type SchedulerCosts struct {
 	PerScored    time.Duration // each node ranked for a placement
 	PerPlacement time.Duration // each allocation placed
 	PerStop      time.Duration // each allocation stopped
+	// Garbage takes the place of CollectionCosts.Garbage; zero does not.
+	Garbage float64
 }
 
 // PlanCosts is CPU time the leader spends on plans.

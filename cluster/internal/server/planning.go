@@ -25,7 +25,7 @@ type planning struct {
 func (p *planning) run() error {
 	srv := p.worker.srv
 	if srv.shared.Poison.has(p.Eval.Job()) {
-		srv.allocate(p.worker.name, srv.cfg.Costs.Scheduler[p.Eval.Type].Base)
+		p.compute(srv.cfg.Costs.Scheduler[p.Eval.Type].Base)
 		return errPanicked
 	}
 	sched, err := scheduler.New(p.Eval, srv.cache, p.worker.rand)
@@ -35,7 +35,7 @@ func (p *planning) run() error {
 	sched.SystemDeployments = srv.cfg.Habits.SystemDeployments
 	for {
 		attempt := sched.Plan(p.snap, srv.Wall())
-		srv.allocate(p.worker.name, Scheduling(srv.cfg.Costs.Scheduler[p.Eval.Type], attempt.Work))
+		p.compute(Scheduling(srv.cfg.Costs.Scheduler[p.Eval.Type], attempt.Work))
 		if err := p.write(attempt.Evals); err != nil {
 			return err
 		}
@@ -60,6 +60,12 @@ func (p *planning) run() error {
 		return err
 	}
 	return p.write(outcome.Evals)
+}
+
+// compute takes as long as the scheduler does, which leaves garbage at its own rate.
+func (p *planning) compute(d time.Duration) {
+	srv := p.worker.srv
+	srv.allocateAt(p.worker.name, d, srv.cfg.Costs.Scheduler[p.Eval.Type].Garbage)
 }
 
 // write stores evaluations through the leader, one call and one entry each, as long as

@@ -315,7 +315,10 @@ func (s *Server) persist(key string, write time.Duration, entries [][]byte) {
 		}
 	}
 	c := s.cfg.Costs.Raft
-	work := write + time.Duration(len(entries)-1)*c.PerEntry + perKiB(bytes, c.PerKiB) + perKiB(ofPlans, c.PerPlanKiB) + perKiB(s.Logs.Free(), c.PerFreeKiB)
+	if d := perKiB(ofPlans, c.PerPlanKiB); d > 0 {
+		s.allocateAt(key+"/plans", d, c.PlanGarbage)
+	}
+	work := write + time.Duration(len(entries)-1)*c.PerEntry + perKiB(bytes, c.PerKiB) + perKiB(s.Logs.Free(), c.PerFreeKiB)
 	for range c.Waits() {
 		s.work(key, 0, work, s.fsync())
 		work = c.Resume
@@ -358,15 +361,20 @@ func (s *Server) receive(key string, after, d time.Duration) {
 }
 
 // allocate is compute for work that leaves garbage.
-func (s *Server) allocate(key string, d time.Duration) {
+func (s *Server) allocate(key string, d time.Duration) { s.allocateAt(key, d, 0) }
+
+// allocateAt is allocate for work that leaves so many KiB a microsecond, if that is not zero.
+func (s *Server) allocateAt(key string, d time.Duration, leaves float64) {
 	if d <= 0 {
 		return
 	}
-	costs := s.cfg.Costs
-	left := cpu.Garbage{Key: simnet.HashStrings(s.seed, key, "garbage"), Cost: time.Duration(costs.Garbage * float64(d))}
+	costs, rows := &s.cfg.Costs, 0
+	left := cpu.Garbage{Key: simnet.HashStrings(s.seed, key, "garbage")}
 	if c := costs.Collection; c != (config.CollectionCosts{}) {
-		left.Heap = c.Base + time.Duration(s.Snapshot().Rows())*c.PerRow
+		rows = s.Snapshot().Rows()
+		left.Heap = c.Mark(rows)
 	}
+	left.Cost = costs.Collecting(d, leaves, rows)
 	s.opts.CPU.Allocate(simnet.HashStrings(s.seed, key), d, left)
 }
 

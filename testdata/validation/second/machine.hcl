@@ -13,13 +13,16 @@ base   = "../real/machine.hcl"
 processors   = 2
 exit_latency = "75us"
 fsync        = "0.34ms"
-garbage      = 0.58
 idle         = "25ms"
 
 collection {
-  base    = "38ms"
-  per_row = "16us"
-  source  = "gcBgMarkWorker takes 0.61 and 0.68 s a second in storms of 2,000 and 5,000 nodes, a third of it each server, and bursts of plans begin every 3.6 and 9.7 s: 0.74 and 2.2 s for 52,000 and 133,000 rows; base: half of go_memstats_next_gc_bytes, 121 and 436 MB with 15,500 and 62,000 rows on a third machine, is 16 MB without any, as much as 2,400 rows"
+  base        = "30ms"
+  per_row     = "16us"
+  half_cached = 7000
+  garbage     = 0.3
+  base_kib    = 12000
+  row_kib     = 4.9
+  source      = "README.md, Garbage by bytes: kB by operation of storms of 500 clients on a fourth machine, for the costs in this file; per_row, half_cached: what a MB costs by the profiles of this one, with 500 to 5,000 clients and 20 jobs; row_kib: bursts of plans begin every 3.6 and 9.7 s; base: a MB with 100 clients takes 0.8 of what it takes with 500"
 }
 
 monitoring {
@@ -42,14 +45,15 @@ rpc {
 }
 
 raft {
-  dispatch     = "0.33ms"
-  append       = "0.38ms"
+  dispatch     = "0.34ms"
+  append       = "0.39ms"
   receive      = "80us"
   serial       = true
   per_row      = "17us"
-  per_plan_kib = "230us"
+  per_plan_kib = "77us"
+  plan_garbage = 0.95
   per_free_kib = "0.019us"
-  source       = "leaderLoop 0.26 ms and replicate 0.17, runFollower 0.26 and handleConn 0.08; on top of either 0.06 of the kernel's threads for the disk and 0.1 of the collector, less 0.02 of per_plan_kib; receive: half of replicate, and handleConn; per_row: runSnapshots of a follower of 5,000 clients, 2.4 s for 135,000 rows; per_free_kib: runFollower of those with 200 kB of free pages, beside 2,000 clients' without: 0.28 ms more for each write, and 0.67 of the collector by bytes, for 51 MB of entries; per_plan_kib: placing 20,000 allocations takes the three servers 1.9 s of these functions on a third machine, where a write takes them 1.85 times as long"
+  source       = "leaderLoop 0.26 ms and replicate 0.17, runFollower 0.26 and handleConn 0.08; on top of either 0.06 of the kernel's threads for the disk and 0.1 of the collector, less 0.01 of per_plan_kib; receive: half of replicate, and handleConn; per_row: runSnapshots of a follower of 5,000 clients, 2.4 s for 135,000 rows; per_free_kib: runFollower of those with 200 kB of free pages, beside 2,000 clients' without: 0.28 ms more for each write, and 0.67 of the collector by bytes, for 51 MB of entries; per_plan_kib: placing 20,000 allocations takes the three servers 1.9 s of these functions on a third machine, where a write takes them 1.85 times as long, a third of it each; plan_garbage: 47 kB of the log for each, all three"
 }
 
 fsm {
@@ -69,7 +73,8 @@ scheduler "system" {
   per_live_alloc = "3.6us"
   per_term_alloc = "3.6us"
   half_cached    = 185
-  source         = "SystemScheduler.Process: 1.9 ms with 500 nodes, 8.7 with 2,000, 24.7 with 5,000, and the same with no node ready as with all"
+  garbage        = 0.195
+  source         = "garbage: README.md, Garbage by bytes; SystemScheduler.Process: 1.9 ms with 500 nodes, 8.7 with 2,000, 24.7 with 5,000, and the same with no node ready as with all"
 }
 
 scheduler "batch" {
