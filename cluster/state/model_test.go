@@ -98,7 +98,7 @@ func recount(t interface {
 			onNode[a.NodeID] = row
 		}
 		row.All = append(row.All, a)
-		if e := s.EvalByID(a.EvalID); e != nil && a.PreviousAllocation == placedAt(e) && !s.MayHavePlaced(e) {
+		if e := s.EvalByID(a.EvalID); e != nil && !s.MayHavePlaced(e) {
 			t.Fatalf("evaluation %s of index %d placed %s, and may not have placed any", e.ID, e.CreateIndex, a.ID)
 		}
 		if a.Terminal() {
@@ -207,6 +207,10 @@ func change(rt *rapid.T, s *Store) error {
 			return tx.StopJob(rpc.DefaultNamespace, id("job", 3))
 		case 6, 7:
 			var evals []*broker.Evaluation
+			placed := map[string]bool{} // by evaluations, some of which are deleted
+			for a := range snap.Allocs() {
+				placed[a.EvalID] = true
+			}
 			for range rapid.IntRange(1, 4).Draw(rt, "evaluations") {
 				e := &broker.Evaluation{
 					ID: id("eval", 12), Namespace: rpc.DefaultNamespace, JobID: id("job", 3),
@@ -214,6 +218,8 @@ func change(rt *rapid.T, s *Store) error {
 				}
 				if old := evalByID(snap, e.ID); old != nil {
 					e.JobID = old.JobID
+				} else if placed[e.ID] {
+					continue // no ID is given twice, and here there are few
 				}
 				if !slices.ContainsFunc(evals, func(x *broker.Evaluation) bool { return x.ID == e.ID }) {
 					evals = append(evals, e)
@@ -245,10 +251,6 @@ func change(rt *rapid.T, s *Store) error {
 	})
 }
 
-// placedAt tells an evaluation from one that had its ID before. Allocations of the model keep it where others
-// have the allocation that they replace.
-func placedAt(e *broker.Evaluation) string { return fmt.Sprint(e.CreateIndex) }
-
 func randomPlan(rt *rapid.T, snap *Snapshot) *PlanResults {
 	r := &PlanResults{UpdatedAt: int64(rapid.IntRange(1, 100).Draw(rt, "time"))}
 	deployed := broker.JobID{Namespace: rpc.DefaultNamespace, ID: fmt.Sprintf("job-%d", rapid.IntRange(0, 3).Draw(rt, "deployed"))}
@@ -264,7 +266,7 @@ func randomPlan(rt *rapid.T, snap *Snapshot) *PlanResults {
 	placed := func(a *rpc.Allocation) *rpc.Allocation {
 		for e := range snap.Evals() {
 			if e.Job() == jobOf(a) {
-				a.EvalID, a.PreviousAllocation = e.ID, placedAt(e)
+				a.EvalID = e.ID
 			}
 		}
 		return a
