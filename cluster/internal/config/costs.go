@@ -22,7 +22,7 @@ type Costs struct {
 	// Processors is how many goroutines of a server run at a time, Go's GOMAXPROCS. They are on threads, which share
 	// the cores as Linux has them do (package cpu, Machine). Zero lets the servers' tasks take turns on the cores.
 	Processors int
-	// ExitLatency is how long a core that has had nothing to do takes to go on, if the servers have Processors.
+	// ExitLatency is how long an idle core takes to run a thread again, if the servers have Processors.
 	ExitLatency time.Duration
 
 	// ServerLink and ClientLink are one-way delays.
@@ -80,20 +80,20 @@ type CollectionCosts struct {
 	// HalfCached is the number of rows at which half of the reads miss the processor's caches, as in SchedulerCosts.
 	HalfCached int
 
-	// Garbage is how many KiB each microsecond leaves of the work that Costs.Garbage is about, and takes its place. A cycle ends
-	// when as much was left as lives: BaseKiB, and RowKiB for each row.
+	// Garbage is the KiB that work allocates in each microsecond. It replaces Costs.Garbage. A cycle ends when work has
+	// allocated as much as lives, which is BaseKiB, and RowKiB for each row.
 	Garbage float64
 	BaseKiB float64
 	RowKiB  float64
 }
 
-// Mark returns what it takes to mark a state of so many rows.
+// Mark returns the CPU time that marking takes while the state has so many rows.
 func (c CollectionCosts) Mark(rows int) time.Duration {
 	return c.Base + Uncached(time.Duration(rows)*c.PerRow, rows, c.HalfCached)
 }
 
-// Collecting returns what it takes to collect what work of length d leaves, with so many rows in the state. That work leaves so
-// many KiB each microsecond; zero stands for Collection.Garbage.
+// Collecting returns the CPU time that it takes to collect the garbage of work that takes d, while the state has so many
+// rows. The work allocates leaves KiB in each microsecond; zero means Collection.Garbage.
 func (c *Costs) Collecting(d time.Duration, leaves float64, rows int) time.Duration {
 	heap := c.Collection
 	if heap.Garbage == 0 {
@@ -103,8 +103,8 @@ func (c *Costs) Collecting(d time.Duration, leaves float64, rows int) time.Durat
 	return time.Duration(float64(heap.Mark(rows)) * left / (heap.BaseKiB + float64(rows)*heap.RowKiB))
 }
 
-// MonitoringCosts is what it costs to watch real servers as simctl does: by HTTP, on their cores. What is seen of a cluster with
-// such costs is seen as of a real one: once a second, with the leader's broker as it was up to a second before.
+// MonitoringCosts is what it costs to watch real servers as simctl does: by HTTP, on their cores. A cluster with
+// such costs is sampled as a real one is: once a second, from gauges that are up to a second old.
 type MonitoringCosts struct {
 	// Base is what simctl itself spends in every second, and PerNode on top for each client.
 	Base    time.Duration
@@ -140,9 +140,9 @@ type RPCCosts struct {
 	// NodeWatch is spent by the leader on each node it knows when one has changed: the drainer
 	// looks at all of them, up to a hundred times a second (nomad/drainer/watch_nodes.go).
 	NodeWatch time.Duration
-	// Wake is how long a dequeue that waits takes to go on when an evaluation has come, since its goroutine must wake up. Who asks
-	// meanwhile gets the evaluation: as a rule the leader's own worker, which asks as soon as it has acked one
-	// (nomad/eval_broker.go, Dequeue). It is no CPU time.
+	// Wake is how long the goroutine of a waiting dequeue takes to wake up when an evaluation is ready. A dequeue that comes
+	// meanwhile gets the evaluation. As a rule that is the leader's own worker, which asks as soon as it has acked
+	// (nomad/eval_broker.go, Dequeue). Wake is no CPU time.
 	Wake time.Duration
 	// WaitIndexScan is spent by the leader at every dequeue on each evaluation that
 	// the state holds of the dequeued job (nomad/eval_endpoint.go, getWaitIndex).
@@ -158,15 +158,15 @@ type RaftCosts struct {
 	// the leader on each answer.
 	Receive time.Duration
 	// PerEntry is spent on top, on either side, on each further entry of the write, and PerKiB
-	// by the size of all. PerPlanKiB is for what plans come to, on top: in Nomad's log that is seven times as long as here,
-	// 1.5 KB for an allocation that is placed, and goes through memory that the server has not used before.
+	// by the size of all. PerPlanKiB is spent by each server on the entries of plans, on top. In Nomad's log they are seven
+	// times as long as here: a placed allocation takes 1.5 KB.
 	PerEntry   time.Duration
 	PerKiB     time.Duration
 	PerPlanKiB time.Duration
-	// PlanGarbage is how many KiB each microsecond of PerPlanKiB leaves; zero stands for CollectionCosts.Garbage.
+	// PlanGarbage is the KiB that PerPlanKiB allocates in each microsecond; zero means CollectionCosts.Garbage.
 	PlanGarbage float64
-	// Serial says that the leader learns between its writes that entries are committed, and not during one, as Raft's
-	// main goroutine does both (raft.go, leaderLoop).
+	// Serial makes the leader commit entries between its writes to the log and never during one, since Raft's main
+	// goroutine does both (raft.go, leaderLoop).
 	Serial bool
 	// Syncs is how often a write waits for the disk, one after the other: BoltDB does so for
 	// its pages and again for the page that points to them. Zero means once. Resume is spent
@@ -215,7 +215,7 @@ type SchedulerCosts struct {
 	PerScored    time.Duration // each node ranked for a placement
 	PerPlacement time.Duration // each allocation placed
 	PerStop      time.Duration // each allocation stopped
-	// Garbage takes the place of CollectionCosts.Garbage; zero does not.
+	// Garbage is the KiB that an attempt allocates in each microsecond; zero means CollectionCosts.Garbage.
 	Garbage float64
 }
 
@@ -228,15 +228,15 @@ type PlanCosts struct {
 	Evaluate   time.Duration // verifying a plan
 	PerPlace   time.Duration // verifying each placement
 	PerStop    time.Duration // verifying each stop
-	// Granted is how much of what applying a plan's entry takes the applier spends on taking the plan for granted before the
-	// entry is committed, since nobody watches its snapshot. Zero means all of it.
+	// Granted is the applier's time for applying a plan to its own snapshot before the entry is committed, as a share of
+	// the time for applying the entry. It is less than one since nobody watches that snapshot. Zero means one.
 	Granted float64
 	// PerSignature is spent on each placement by the applier of a release that signs
 	// identities by RSA, before the plan is written.
 	PerSignature time.Duration
 }
 
-// Granting returns what taking a plan for granted takes, if applying its entry takes d.
+// Granting returns the time for applying a plan to the applier's snapshot, if applying its entry takes d.
 func (c PlanCosts) Granting(d time.Duration) time.Duration {
 	if c.Granted == 0 {
 		return d

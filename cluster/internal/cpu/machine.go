@@ -31,7 +31,7 @@ type Machine struct {
 	start time.Time // instants are counted from then on
 	slice time.Duration
 	size  int // the number of cores
-	// exit is how long a core that has halted takes to go on.
+	// exit is how long a halted core takes to run a thread again.
 	exit time.Duration
 
 	mu        sync.Mutex
@@ -65,8 +65,8 @@ type thread struct {
 	owed    time.Duration // when it went to sleep: by how much it had less than the average
 }
 
-// NewMachine returns a machine of that many cores, which must be positive. One that has halted for want of threads takes so long to go
-// on.
+// NewMachine returns a machine of that many cores, which must be positive. A core that was idle long enough to halt takes
+// exit to run a thread again.
 func NewMachine(cores int, exit time.Duration) *Machine {
 	return &Machine{start: time.Now(), size: cores, exit: exit, cores: make([]core, 1), slice: 700 * time.Microsecond * time.Duration(bits.Len(uint(min(cores, 8))))}
 }

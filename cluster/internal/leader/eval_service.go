@@ -19,15 +19,15 @@ import (
 // ready: which worker gets it does not depend on the goroutine scheduler, and no
 // worker wakes up in vain.
 type EvalService struct {
-	// Wake is how long those who wait take to wake up when an evaluation has become ready. Who comes meanwhile gets it
-	// before them. Zero: they are served at that instant.
+	// Wake is how long waiting calls take to wake up when an evaluation becomes ready. A call that comes meanwhile gets the
+	// evaluation before them. Zero serves them at that instant.
 	Wake time.Duration
 
 	mu     sync.Mutex
 	broker queue
 	line   Line[evalWaiter]
 	closed bool
-	// awake is when those who wait have woken up; zero: nothing has woken them.
+	// awake is when waiting calls are awake; zero: nothing has woken them.
 	awake time.Time
 
 	// timer is armed for timerAt, at or before the broker's next deadline; nil: it is
@@ -100,7 +100,7 @@ func (s *EvalService) end(now time.Time) {
 	s.mu.Unlock()
 }
 
-// rouse wakes those who wait, if that takes time. Call it when something may have become ready.
+// rouse begins to wake waiting calls, if that takes time. Call it when an evaluation may have become ready.
 func (s *EvalService) rouse(now time.Time) {
 	if s.Wake > 0 && s.awake.IsZero() && s.broker.HasReady() {
 		s.awake = now.Add(s.Wake)

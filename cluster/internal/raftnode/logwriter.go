@@ -130,7 +130,7 @@ func (w *logWriter) take(now time.Time) (batch []*pendingEntry, some bool) {
 	return batch, some
 }
 
-// idle waits until Raft's main goroutine has time for something else than writing.
+// idle waits until Raft's main goroutine does not write.
 func (w *logWriter) idle() {
 	now := time.Now()
 	time.Sleep(time.Nanosecond) // until a write that begins now has begun
@@ -154,8 +154,8 @@ func (w *logWriter) writes() {
 	}
 }
 
-// wrote notes that so many entries are written. If more wait Raft's main goroutine may write again next: it chooses at random. But
-// if these must wait for the state machine, others must be committed first.
+// wrote notes that so many entries are written. If more wait, Raft's main goroutine may write again before it commits: it
+// chooses at random. It commits first if the state machine has no room for what was written.
 func (w *logWriter) wrote(entries int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -132,7 +132,7 @@ func (n *Node) Write(command []byte) <-chan raft.ApplyFuture {
 	return n.writer.apply(command)
 }
 
-// AwaitIdle waits until Raft's main goroutine has time for something else than writing to the log.
+// AwaitIdle waits until Raft's main goroutine does not write to the log.
 func (n *Node) AwaitIdle() { n.writer.idle() }
 
 // Settled frees the place in Raft's queue of a command whose future is settled.

@@ -25,7 +25,7 @@ type planning struct {
 func (p *planning) run() error {
 	srv := p.worker.srv
 	if srv.shared.Poison.has(p.Eval.Job()) {
-		p.compute(srv.cfg.Costs.Scheduler[p.Eval.Type].Base)
+		p.allocate(srv.cfg.Costs.Scheduler[p.Eval.Type].Base)
 		return errPanicked
 	}
 	sched, err := scheduler.New(p.Eval, srv.cache, p.worker.rand)
@@ -35,7 +35,7 @@ func (p *planning) run() error {
 	sched.SystemDeployments = srv.cfg.Habits.SystemDeployments
 	for {
 		attempt := sched.Plan(p.snap, srv.Wall())
-		p.compute(Scheduling(srv.cfg.Costs.Scheduler[p.Eval.Type], attempt.Work))
+		p.allocate(Scheduling(srv.cfg.Costs.Scheduler[p.Eval.Type], attempt.Work))
 		if err := p.write(attempt.Evals); err != nil {
 			return err
 		}
@@ -62,8 +62,8 @@ func (p *planning) run() error {
 	return p.write(outcome.Evals)
 }
 
-// compute takes as long as the scheduler does, which leaves garbage at its own rate.
-func (p *planning) compute(d time.Duration) {
+// allocate spends the scheduler's time, which leaves garbage at a rate of its own.
+func (p *planning) allocate(d time.Duration) {
 	srv := p.worker.srv
 	srv.allocateAt(p.worker.name, d, srv.cfg.Costs.Scheduler[p.Eval.Type].Garbage)
 }

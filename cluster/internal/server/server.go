@@ -246,8 +246,8 @@ func (s *Server) Snapshot() *state.Snapshot { return s.store.Snapshot() }
 // Because counts events that should cost entries of the log.
 func (s *Server) Because(causes ...fsm.Cause) { s.shared.Ledger.Because(causes...) }
 
-// BrokerStats counts the evaluations that the leader's broker holds; if the leader is watched as real ones are
-// (config.MonitoringCosts), those that it held when its gauges were last set.
+// BrokerStats counts the evaluations that the leader's broker holds. With config.MonitoringCosts it counts those that
+// the broker held when its gauges were last set.
 func (s *Server) BrokerStats() broker.Stats {
 	if told := s.gauges.Load(); told != nil {
 		return *told
@@ -363,7 +363,7 @@ func (s *Server) receive(key string, after, d time.Duration) {
 // allocate is compute for work that leaves garbage.
 func (s *Server) allocate(key string, d time.Duration) { s.allocateAt(key, d, 0) }
 
-// allocateAt is allocate for work that leaves so many KiB a microsecond, if that is not zero.
+// allocateAt is allocate for work that allocates leaves KiB in each microsecond; zero means the usual.
 func (s *Server) allocateAt(key string, d time.Duration, leaves float64) {
 	if d <= 0 {
 		return
