@@ -23,9 +23,9 @@ const Quantum = 3 * time.Millisecond
 // than asked for, by its key and the instant, lest equal tasks that start together meet at
 // one instant again and again.
 //
-// A task sleeps until it is done if no other delays it. The pool learns of what happened
-// when it is next looked at, in the order in which it did. Only tasks that had to wait for others
-// take a timer of the pool's and a channel, which cost several times as much.
+// A task sleeps until it is done if no other delays it, and then for as long as others did. The pool
+// has neither timers nor goroutines: it learns of what happened when it is next looked at, in the
+// order in which it did.
 //
 // A Pool is safe for concurrent use. A nil Pool is free: Use and
 // Spend return at once.
@@ -39,12 +39,9 @@ type Pool struct {
 	arrived []*task // at the instant arrival; in the queue a nanosecond later, when all have come
 	arrival time.Duration
 	queue   []*task
-	running []*task       // at most cores
-	busy    time.Duration // core time used by tasks that have left their cores
-	waiting int           // tasks that have a channel
-	timer   *time.Timer   // nil if nothing waits for it: see arm
-	spare   *time.Timer   // a timer that has fired
-	due     time.Duration // when timer fires, never later than needed
+	running []*task         // at most cores
+	busy    time.Duration   // core time used by tasks that have left their cores
+	free    []time.Duration // of due, when each core is
 }
 
 type task struct {
@@ -52,7 +49,6 @@ type task struct {
 	left  time.Duration // core time it still needed at the instant since
 	since time.Duration // when it took its core or, at last, when it was done
 	over  bool
-	done  chan struct{} // nil if nobody waits for the pool to say so
 }
 
 const never = time.Duration(math.MaxInt64)
@@ -76,13 +72,13 @@ func (p *Pool) Do(key uint64, before, d, after time.Duration) {
 		return
 	}
 	t := &task{key: key, left: d}
-	time.Sleep(p.add(t, before) + after)
-	ended, done := p.ended(t)
-	if done != nil {
-		<-done
-		ended = t.since
+	for due := p.add(t, before); ; due = p.look(t) {
+		wait := due + after - time.Since(p.start)
+		if wait <= 0 {
+			return
+		}
+		time.Sleep(wait)
 	}
-	time.Sleep(ended + after - time.Since(p.start)) // it had to wait for others
 }
 
 // Receive is Do: a task is one, wherever it comes from.
@@ -124,51 +120,71 @@ func (p *Pool) Cores() int {
 	return p.cores
 }
 
-// Stop releases the pool's timer. Tasks that wait for others never finish.
-func (p *Pool) Stop() {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.disarm()
-}
+// Stop implements Meter. A Pool has nothing to release.
+func (p *Pool) Stop() {}
 
-// add lets a task arrive after a while. It returns when the task is done, from now on, unless others delay
-// it; zero if they do.
+// add lets a task arrive after a while, and returns when it is done unless others delay it.
 func (p *Pool) add(t *task, wait time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.catchUp()
-	t.since = now + wait
+	t.since = p.catchUp() + wait
 	t.left += jitter(t.key, p.start.Add(t.since))
-	if wait > 0 {
+	if wait == 0 {
+		p.arrive(t)
+	} else {
 		i, _ := slices.BinarySearchFunc(p.later, t.since, func(l *task, at time.Duration) int {
 			return cmp.Or(cmp.Compare(l.since, at), -1) // behind those of the same instant
 		})
 		p.later = slices.Insert(p.later, i, t)
-	} else if p.arrive(t); p.crowded() {
-		return 0
 	}
-	return wait + admission + t.left
+	return p.due(t)
+}
+
+// look returns when a task was done or, if it is not, when it is unless others delay it.
+func (p *Pool) look(t *task) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.catchUp()
+	return p.due(t)
+}
+
+// due returns when a task is done, or before that if it takes several turns. Others that come delay it, but not
+// those that come behind it while it needs one turn.
+func (p *Pool) due(t *task) time.Duration {
+	if t.over {
+		return t.since
+	}
+	if slices.Contains(p.running, t) {
+		return t.since + t.left
+	}
+	i := slices.Index(p.queue, t)
+	if i < 0 { // it is to come
+		return t.since + admission + t.left
+	}
+	p.free = p.free[:0]
+	for _, r := range p.running {
+		p.free = append(p.free, p.until(r))
+	}
+	for _, ahead := range p.queue[:i] {
+		core := p.firstFree()
+		p.free[core] += min(ahead.left, Quantum)
+	}
+	return p.free[p.firstFree()] + t.left
+}
+
+func (p *Pool) firstFree() int {
+	first := 0
+	for i, at := range p.free {
+		if at < p.free[first] {
+			first = i
+		}
+	}
+	return first
 }
 
 func (p *Pool) arrive(t *task) {
 	p.arrival = t.since
 	p.arrived = append(p.arrived, t)
-}
-
-// ended returns when a task was done, or a channel that closes when it is.
-func (p *Pool) ended(t *task) (time.Duration, <-chan struct{}) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.catchUp(); t.over {
-		return t.since, nil
-	}
-	t.done = make(chan struct{})
-	p.waiting++
-	p.arm()
-	return 0, t.done
 }
 
 func jitter(key uint64, now time.Time) time.Duration {
@@ -178,11 +194,6 @@ func jitter(key uint64, now time.Time) time.Duration {
 
 // admission is how long tasks wait for others of the instant at which they arrive.
 const admission = time.Nanosecond
-
-// crowded reports whether tasks wait for a core, or will when those that arrived are admitted.
-func (p *Pool) crowded() bool {
-	return len(p.queue) > 0 || len(p.running)+len(p.arrived) > p.cores
-}
 
 // catchUp does what has happened until now, and returns now.
 func (p *Pool) catchUp() time.Duration {
@@ -249,10 +260,6 @@ func (p *Pool) advance(now time.Duration) {
 func (p *Pool) end(t *task, now time.Duration) {
 	p.busy += t.left
 	t.since, t.over = now, true
-	if t.done != nil {
-		close(t.done)
-		p.waiting--
-	}
 }
 
 // dispatch gives cores to waiting tasks: free cores first, then those of tasks whose quantum
@@ -277,50 +284,4 @@ func (p *Pool) pop(now time.Duration) *task {
 	p.queue = slices.Delete(p.queue, 0, 1) // keeps the memory of the queue, which is short
 	t.since = now
 	return t
-}
-
-func (p *Pool) expire() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.timer != nil && !p.timer.Stop() {
-		p.spare = p.timer
-	}
-	p.timer = nil
-	p.catchUp()
-	p.arm()
-}
-
-// arm sets the timer for when the first of the tasks with a channel can be done. More tasks can
-// only make them later.
-func (p *Pool) arm() {
-	next, queued := never, p.waiting
-	for _, t := range p.running {
-		if t.done != nil {
-			next = min(next, p.until(t))
-			queued--
-		}
-	}
-	if queued > 0 {
-		next = p.next()
-	}
-	if next == never || p.timer != nil && p.due <= next {
-		return
-	}
-	p.disarm()
-	p.due = next
-	wait := next - time.Since(p.start)
-	if p.timer, p.spare = p.spare, nil; p.timer == nil {
-		p.timer = time.AfterFunc(wait, p.expire)
-	} else {
-		p.timer.Reset(wait)
-	}
-}
-
-// disarm drops the timer. A timer that has not fired is never reset, which would make the
-// runtime walk over all timers of the run.
-func (p *Pool) disarm() {
-	if p.timer != nil {
-		p.timer.Stop()
-		p.timer = nil
-	}
 }

@@ -29,6 +29,7 @@ type logWriter struct {
 	slots chan struct{}
 
 	coin *rand.Rand // of run
+	last time.Time  // when run gave Raft an entry
 
 	mu      sync.Mutex
 	began   time.Time     // when Raft's main goroutine began to write; zero if it does not
@@ -112,8 +113,8 @@ func (w *logWriter) halted() bool {
 
 // take returns what arrived before now and may share a write, in the order of arrival. Entries
 // of one instant are in the order of their bytes, and not in that in which the runtime ran those
-// who wrote them. It reports whether anything waits at all.
-func (w *logWriter) take(now time.Time) (batch []*pendingEntry, some bool) {
+// who wrote them.
+func (w *logWriter) take(now time.Time) []*pendingEntry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	early := w.sorted
@@ -123,11 +124,18 @@ func (w *logWriter) take(now time.Time) (batch []*pendingEntry, some bool) {
 	slices.SortStableFunc(w.waiting[w.sorted:early], func(a, b *pendingEntry) int {
 		return cmp.Or(a.at.Compare(b.at), bytes.Compare(a.data, b.data))
 	})
-	some, n := len(w.waiting) > 0, min(early, maxGroup)
-	batch = slices.Clone(w.waiting[:n])
+	n := min(early, maxGroup)
+	batch := slices.Clone(w.waiting[:n])
 	clear(w.waiting[:n]) // what is appended may go into the same array for long
 	w.waiting, w.sorted = w.waiting[n:], early-n
-	return batch, some
+	return batch
+}
+
+// someWait reports whether entries wait, if only since this instant.
+func (w *logWriter) someWait() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.waiting) > 0
 }
 
 // idle waits until Raft's main goroutine does not write.
@@ -176,13 +184,11 @@ func (w *logWriter) run() {
 			return
 		case <-w.wake:
 		}
-		for {
-			time.Sleep(time.Nanosecond) // until nothing more can arrive at the instant before
-			batch, some := w.take(time.Now())
-			if !some {
-				break
-			}
-			w.hand(batch)
+		for w.someWait() {
+			// Until nothing more can arrive at the instant before, and until Raft and its replication have taken in the
+			// last entry.
+			time.Sleep(max(0, time.Until(w.last.Add(simnet.Turns))) + time.Nanosecond)
+			w.hand(w.take(time.Now()))
 		}
 	}
 }
@@ -209,15 +215,18 @@ func (w *logWriter) hand(batch []*pendingEntry) {
 		case <-w.stop:
 		}
 	}
-	for _, e := range batch {
+	for i, e := range batch {
+		// One entry an instant: Raft and its replication have taken it in before the
+		// next one comes, so how many share a batch does not depend on the runtime.
+		// Followers store together what they get so (simnet, pipeline).
+		if i > 0 {
+			time.Sleep(simnet.Turns)
+		}
 		if w.halted() {
 			close(e.handed)
 			continue
 		}
 		e.handed <- w.raft.Apply(e.data, 0)
-		// One entry an instant: Raft and its replication have taken it in before the
-		// next one comes, so how many share a batch does not depend on the runtime.
-		// Followers store together what they get so (simnet, pipeline).
-		time.Sleep(simnet.Turns)
+		w.last = time.Now()
 	}
 }
