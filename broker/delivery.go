@@ -30,6 +30,8 @@ type AckResult struct {
 	// ShedWaited is how long the oldest of the job's pending evaluations, the kept one
 	// included, had been pending; zero if none was shed.
 	ShedWaited time.Duration
+	// Cancelable is how many evaluations are cancelable now, of whichever job.
+	Cancelable int
 	// Next is the pending evaluation of the job that became ready; nil: none.
 	Next *Evaluation
 	// Held is the time since the acked delivery, Response that since its enqueue.
@@ -134,6 +136,7 @@ func (b *EvalBroker) Ack(now time.Time, evalID, token string) (AckResult, error)
 	}
 	b.dropIfIdle(j)
 	b.leaks.ended(evalID)
+	res.Cancelable = b.counts.Cancelable
 	return res, nil
 }
 

@@ -230,6 +230,7 @@ func (o *oracle) ack(now time.Time, id, token string) (broker.AckResult, error) 
 	if requeue != nil {
 		o.enqueue(now, requeue, "")
 	}
+	res.Cancelable = len(o.cancelable)
 	return res, nil
 }
 

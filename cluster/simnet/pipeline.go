@@ -31,6 +31,7 @@ type pipeline struct {
 	turn    time.Duration   // of the receiver
 	ctx     context.Context // ends with Close or with the sender's transport
 	cancel  context.CancelFunc
+	timeout *time.Timer // of what handle delivers
 }
 
 // appendFuture is a request under way.
@@ -56,7 +57,7 @@ func (t *Transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 	p := &pipeline{
 		from: t, to: to, turn: t.net.Turn(string(to)),
 		sent: make(chan *appendFuture, maxInFlight), handled: make(chan *appendFuture, maxInFlight),
-		done: make(chan raft.AppendFuture, maxInFlight), broken: make(chan struct{}),
+		done: make(chan raft.AppendFuture, maxInFlight), broken: make(chan struct{}), timeout: time.NewTimer(CallTimeout),
 	}
 	p.ctx, p.cancel = context.WithCancel(t.ctx)
 	t.pipelines.Go(p.handle)
@@ -172,7 +173,7 @@ func (p *pipeline) deliver(f *appendFuture, entries []*raft.Log) error {
 	if peer == nil {
 		return ErrUnreachable
 	}
-	answer, err := peer.deliver(p.ctx, f.req, entries, nil)
+	answer, err := peer.deliver(p.ctx, f.req, entries, nil, p.timeout)
 	if err != nil {
 		return err
 	}

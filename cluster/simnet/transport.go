@@ -176,7 +176,7 @@ func carry[T any](t *Transport, to raft.ServerAddress, kind string, args any, da
 	if req, ok := any(args).(*raft.AppendEntriesRequest); ok {
 		entries = req.Entries
 	}
-	answer, err := peer.deliver(t.ctx, args, entries, data)
+	answer, err := peer.deliver(t.ctx, args, entries, data, time.NewTimer(CallTimeout))
 	if err != nil {
 		return fmt.Errorf("%s to %s: %w", kind, to, err)
 	}
@@ -193,12 +193,12 @@ func carry[T any](t *Transport, to raft.ServerAddress, kind string, args any, da
 }
 
 // deliver hands a request to this server's Raft, once entries are stored, and waits for the
-// answer, up to CallTimeout or until the caller's context is done.
-func (t *Transport) deliver(caller context.Context, args any, entries []*raft.Log, data io.Reader) (any, error) {
+// answer, up to CallTimeout by the caller's timer or until its context is done.
+func (t *Transport) deliver(caller context.Context, args any, entries []*raft.Log, data io.Reader, timeout *time.Timer) (any, error) {
 	if t.cut.Err() != nil {
 		return nil, ErrUnreachable
 	}
-	timeout := time.NewTimer(CallTimeout)
+	timeout.Reset(CallTimeout)
 	defer timeout.Stop()
 	answer := make(chan raft.RPCResponse, 1)
 	rpc := raft.RPC{Command: args, Reader: data, RespChan: answer}

@@ -185,7 +185,7 @@ func (v *Evaluations) Dequeue(ctx context.Context, schedulers []string, timeout,
 	return d, err
 }
 
-// Ack ends a delivery with success and wakes the cancelable reaper.
+// Ack ends a delivery with success and wakes the cancelable reaper. Nomad wakes it even where it has nothing to do.
 func (v *Evaluations) Ack(e *broker.Evaluation, token string) error {
 	res, err := v.Broker.Ack(e.ID, token)
 	if err != nil {
@@ -197,7 +197,9 @@ func (v *Evaluations) Ack(e *broker.Evaluation, token string) error {
 	if o := v.observer(e); o != nil {
 		o.Acked(time.Now(), e, res.Held, res.Shed)
 	}
-	wake(v.reap)
+	if res.Cancelable > 0 {
+		wake(v.reap)
+	}
 	return nil
 }
 
