@@ -114,6 +114,12 @@ func (s *Snapshot) AllocsByJob(job broker.JobID) []*rpc.Allocation {
 	return found
 }
 
+// LoggedAllocs iterates over the job's allocations as they are and, of some, as they were before: only AllocByID tells
+// which. It is much faster than Allocs, since the rows lie side by side in its order.
+func (s *Snapshot) LoggedAllocs(job broker.JobID) iter.Seq[*rpc.Allocation] {
+	return s.summary(job).log.entriesSince(0)
+}
+
 // AllocsChangedSince iterates over the job's allocations whose ModifyIndex is above index,
 // in the order of that. It does not see deleted ones: compare JobAllocs.DeletedIndex.
 func (s *Snapshot) AllocsChangedSince(job broker.JobID, index uint64) iter.Seq[*rpc.Allocation] {

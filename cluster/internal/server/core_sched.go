@@ -146,7 +146,7 @@ func (c *coreRun) evalGC() error {
 	return c.reap(evals, allocs)
 }
 
-// evalOver reports whether an evaluation may go, and which of the allocations it placed
+// evalOver reports whether an evaluation may go, and which of the allocations it placed, in the order of their IDs
 // (core_sched.go, gcEval).
 func (c *coreRun) evalOver(e *broker.Evaluation, limit uint64, ofDeadJob bool) (over bool, allocs []string) {
 	if !e.Terminal() || e.ModifyIndex > limit {
@@ -156,20 +156,24 @@ func (c *coreRun) evalOver(e *broker.Evaluation, limit uint64, ofDeadJob bool) (
 	if e.Type == rpc.JobTypeBatch && job != nil && (!c.dead(job) || !job.Stop && !ofDeadJob) {
 		// What a batch job ran tells its scheduler what not to run again.
 		for _, a := range c.placed(e) {
-			if a.CreateIndex < job.CreateIndex && a.Terminal() {
+			if a.CreateIndex < job.CreateIndex && a.Terminal() && c.isAlloc(a) {
 				allocs = append(allocs, a.ID)
 			}
 		}
+		slices.Sort(allocs)
 		return false, allocs
 	}
 	over = true
 	for _, a := range c.placed(e) {
-		if c.allocOver(a, job, limit) {
+		switch goes := c.allocOver(a, job, limit); {
+		case !goes && !over, !c.isAlloc(a): // the first says the same at less cost
+		case goes:
 			allocs = append(allocs, a.ID)
-		} else {
+		default:
 			over = false
 		}
 	}
+	slices.Sort(allocs)
 	return over, allocs
 }
 
@@ -203,24 +207,35 @@ func (c *coreRun) ask(evals []*broker.Evaluation) {
 	}
 }
 
-// placed returns the allocations that an evaluation placed.
+// placed returns the allocations that an evaluation placed, in any order, and perhaps some as they were before: see isAlloc.
 func (c *coreRun) placed(e *broker.Evaluation) []*rpc.Allocation {
 	if !c.snap.MayHavePlaced(e) {
 		return nil
 	}
 	if c.allocs == nil {
 		c.allocs = map[string][]*rpc.Allocation{}
-		for _, of := range c.asked {
-			c.allocs[of.ID] = nil
+		if c.asked == nil {
+			for a := range c.snap.Allocs() {
+				c.allocs[a.EvalID] = append(c.allocs[a.EvalID], a)
+			}
 		}
-		for a := range c.snap.Allocs() {
-			if others, ok := c.allocs[a.EvalID]; ok || c.asked == nil {
-				c.allocs[a.EvalID] = append(others, a)
+		jobs := map[broker.JobID]bool{}
+		for _, of := range c.asked {
+			c.allocs[of.ID], jobs[of.Job()] = nil, true
+		}
+		for job := range jobs {
+			for a := range c.snap.LoggedAllocs(job) {
+				if others, ok := c.allocs[a.EvalID]; ok {
+					c.allocs[a.EvalID] = append(others, a)
+				}
 			}
 		}
 	}
 	return c.allocs[e.ID]
 }
+
+// isAlloc reports whether an allocation is in the state as it is.
+func (c *coreRun) isAlloc(a *rpc.Allocation) bool { return c.snap.AllocByID(a.ID) == a }
 
 // isReplaced reports whether another allocation took the place of one.
 func (c *coreRun) isReplaced(a *rpc.Allocation) bool {

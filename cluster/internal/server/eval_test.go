@@ -171,3 +171,31 @@ func TestPlacedByWhomWasAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestOverAsItIs: an evaluation is over when its allocations are, as they are now; each of them goes once.
+func TestOverAsItIs(t *testing.T) {
+	s := state.New()
+	placed := []*rpc.Allocation{allocOf(rpc.JobTypeService, "b", ""), allocOf(rpc.JobTypeService, "a", "")}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(s.Update(5, func(tx *state.Tx) error {
+		return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: placed})
+	}))
+	e := &broker.Evaluation{ID: placed[0].EvalID, Namespace: placed[0].Namespace, JobID: placed[0].JobID, Status: broker.StatusComplete, CreateIndex: 4, ModifyIndex: 6}
+	for i, gone := range [][]string{nil, {"b"}, {"a", "b"}} {
+		if i > 0 {
+			ended := placed[i-1].Copy()
+			ended.ClientStatus = rpc.AllocClientComplete
+			must(s.Update(uint64(6+i), func(tx *state.Tx) error { tx.UpdateAllocsFromClient(ended); return nil }))
+		}
+		c := &coreRun{snap: s.Snapshot()}
+		c.ask([]*broker.Evaluation{e})
+		if over, allocs := c.evalOver(e, 10, false); over != (i == 2) || !slices.Equal(allocs, gone) {
+			t.Errorf("with %d of 2 allocations over: the evaluation is over: %v, and %v may go; want %v", i, over, allocs, gone)
+		}
+	}
+}
