@@ -23,7 +23,32 @@ type Results struct {
 
 	mu      sync.Mutex
 	byIndex map[uint64]*Result
-	oldest  uint64 // no result has a lower index
+	oldest  uint64            // no result has a lower index
+	lent    map[*byte]Command // by the first byte of what they are in the log
+}
+
+// lendable is a request that can be copied for less than decoding it costs.
+type lendable interface{ copied() any }
+
+// Lend tells what an entry on its way to the log says, until Return, so that nobody has to decode it. What the command
+// carries must not be written to meanwhile.
+func (r *Results) Lend(data []byte, c Command) {
+	if _, ok := c.req.(lendable); !ok || r.Independent {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lent == nil {
+		r.lent = map[*byte]Command{}
+	}
+	r.lent[&data[0]] = c
+}
+
+// Return ends Lend.
+func (r *Results) Return(data []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.lent, &data[0])
 }
 
 // maxResults bounds the results that are kept for servers which are behind, or do not run.
@@ -44,16 +69,18 @@ type Result struct {
 // Of returns the result of an entry, for one server. The error is that of Decode.
 func (r *Results) Of(l *raft.Log) (*Result, error) {
 	if r.Independent {
-		return newResult(l)
+		command, err := Decode(l.Data)
+		return newResult(l, command), err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := r.byIndex[l.Index]
 	if known == nil || known.term != l.Term {
-		var err error
-		if known, err = newResult(l); err != nil {
+		command, err := r.command(l.Data)
+		if err != nil {
 			return nil, err
 		}
+		known = newResult(l, command)
 		r.keep(known)
 	}
 	if known.takers++; known.takers == r.Servers {
@@ -62,9 +89,18 @@ func (r *Results) Of(l *raft.Log) (*Result, error) {
 	return known, nil
 }
 
-func newResult(l *raft.Log) (*Result, error) {
-	command, err := Decode(l.Data)
-	return &Result{index: l.Index, term: l.Term, command: command}, err
+// command returns a command that belongs to whoever applies it.
+func (r *Results) command(data []byte) (Command, error) {
+	if len(data) > 0 {
+		if c, ok := r.lent[&data[0]]; ok {
+			return Command{c.Type, c.req.(lendable).copied()}, nil
+		}
+	}
+	return Decode(data)
+}
+
+func newResult(l *raft.Log, c Command) *Result {
+	return &Result{index: l.Index, term: l.Term, command: c}
 }
 
 func (r *Results) keep(one *Result) {

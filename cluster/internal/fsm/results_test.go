@@ -1,7 +1,9 @@
 package fsm
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -54,6 +56,41 @@ func TestResultsAreShared(t *testing.T) {
 		apply(t, r, c, entryOf(t, 1, 2, "other"))
 		if c.Snapshot().EvalTotal() != 1 || c.Snapshot().Fingerprint() == a.Snapshot().Fingerprint() {
 			t.Errorf("independent %t: an entry of another term gave the state of the first", independent)
+		}
+	}
+}
+
+// TestLentCommands: an entry whose command is lent has the rows that decoding gives, and they are not those that were lent.
+func TestLentCommands(t *testing.T) {
+	was, until := "", time.Now() // with a reading of the monotonic clock
+	for _, how := range []string{"independent", "decoded", "lent", "returned"} {
+		lent := &broker.Evaluation{
+			ID: "e", JobID: "j", Status: broker.StatusPending, Wait: 3, WaitUntil: until,
+			QueuedAllocations: map[string]int{"tg": 1}, ClassEligibility: map[string]bool{},
+		}
+		c := EvalUpdate.With(&EvalUpdateRequest{Evals: []*broker.Evaluation{lent}})
+		data, err := c.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Results{Servers: 1, Independent: how == "independent"}
+		if how != "decoded" {
+			r.Lend(data, c)
+		}
+		if how == "returned" {
+			r.Return(data)
+			lent.JobID = "another, for nobody looks at it any more"
+		}
+		s := state.New()
+		apply(t, r, s, &raft.Log{Index: 7, Term: 1, Type: raft.LogCommand, Data: data})
+		row := s.Snapshot().EvalByID("e")
+		if now := fmt.Sprintf("%+v", *row); was == "" {
+			was = now
+		} else if now != was {
+			t.Errorf("%s: the row is\n%s, want\n%s", how, now, was)
+		}
+		if lent.CreateIndex != 0 {
+			t.Errorf("%s: who lent the command finds it changed", how)
 		}
 	}
 }

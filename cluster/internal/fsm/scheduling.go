@@ -14,6 +14,16 @@ type EvalUpdateRequest struct {
 	Evals []*broker.Evaluation
 }
 
+// copied implements lendable. What decoding would drop, it drops.
+func (r *EvalUpdateRequest) copied() any {
+	evals := make([]*broker.Evaluation, len(r.Evals))
+	for i, e := range r.Evals {
+		evals[i] = e.Copy()
+		evals[i].WaitUntil = e.WaitUntil.UTC().Round(0)
+	}
+	return &EvalUpdateRequest{evals}
+}
+
 var EvalUpdate = Declare("EvalUpdateRequestType",
 	perEval(func(r *EvalUpdateRequest) int { return len(r.Evals) }),
 	func(tx *state.Tx, r *EvalUpdateRequest, fx *Effects) error { return writeEvals(tx, fx, r.Evals...) })

@@ -22,6 +22,7 @@ import (
 // entry is a command on its way through Raft.
 type entry struct {
 	srv    *Server
+	data   []byte
 	handed <-chan raft.ApplyFuture
 	err    error
 	// called are the evaluations that the command would have written, and unwritten says that
@@ -47,7 +48,8 @@ func (s *Server) begin(c fsm.Command) entry {
 	if err != nil {
 		return entry{err: err}
 	}
-	e.handed = s.Node.Write(data)
+	s.shared.Results.Lend(data, c)
+	e.data, e.handed = data, s.Node.Write(data)
 	return e
 }
 
@@ -68,6 +70,7 @@ func (e entry) commit() (uint64, error) {
 	if e.unwritten {
 		return e.srv.unwritten()
 	}
+	defer e.srv.shared.Results.Return(e.data)
 	f, ok := <-e.handed
 	if !ok {
 		return 0, ErrStopped
