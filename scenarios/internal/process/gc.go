@@ -12,7 +12,7 @@ import (
 // is live data, collecting takes a quarter of its CPU time. So a child process fills its share
 // of heapBudget: it keeps more garbage while the live data is small. Once the data takes more than
 // half of the share, it keeps as much garbage as data, up to heapMost. A larger run keeps as much
-// garbage as data less half of heapMost, up to heapLarge, and 35% beyond.
+// garbage as twice the data less one and a half of heapMost, up to heapLarge, and 35% beyond.
 
 const (
 	// heapBudget is for all children together: two of the default size stay below 1.5 GiB.
