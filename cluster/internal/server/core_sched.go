@@ -65,10 +65,11 @@ type coreRun struct {
 	force  bool
 
 	// asked are the evaluations of which placed is asked, nil if it may be any.
-	asked []*broker.Evaluation
+	asked map[string]bool
 
 	// Filled when first asked for.
-	allocs   map[string][]*rpc.Allocation // by the evaluation that placed them
+	allocs   map[string][]*rpc.Allocation // by the evaluation that placed them, of jobs of which placed was asked
+	indexed  map[broker.JobID]bool        // which these are
 	replaced map[string]bool              // allocations that others took the place of
 	open     map[broker.JobID]bool        // jobs with an evaluation that is not over
 }
@@ -194,16 +195,15 @@ func (c *coreRun) allocOver(a *rpc.Allocation, job *rpc.Job, limit uint64) bool 
 // most of them of others. If many may have placed some, an index of all allocations is smaller than a
 // list of those evaluations.
 func (c *coreRun) ask(evals []*broker.Evaluation) {
-	c.asked, c.allocs = []*broker.Evaluation{}, nil
+	c.asked, c.indexed = map[string]bool{}, nil
 	for _, e := range evals {
 		if !c.snap.MayHavePlaced(e) {
 			continue
 		}
-		if len(c.asked) == askedAtMost {
+		if c.asked[e.ID] = true; len(c.asked) > askedAtMost {
 			c.asked = nil
-			break
+			return
 		}
-		c.asked = append(c.asked, e)
 	}
 }
 
@@ -212,22 +212,14 @@ func (c *coreRun) placed(e *broker.Evaluation) []*rpc.Allocation {
 	if !c.snap.MayHavePlaced(e) {
 		return nil
 	}
-	if c.allocs == nil {
-		c.allocs = map[string][]*rpc.Allocation{}
-		if c.asked == nil {
-			for a := range c.snap.Allocs() {
+	if c.indexed == nil {
+		c.indexed, c.allocs = map[broker.JobID]bool{}, map[string][]*rpc.Allocation{}
+	}
+	if job := e.Job(); !c.indexed[job] {
+		c.indexed[job] = true
+		for a := range c.snap.LoggedAllocs(job) {
+			if c.asked == nil || c.asked[a.EvalID] {
 				c.allocs[a.EvalID] = append(c.allocs[a.EvalID], a)
-			}
-		}
-		jobs := map[broker.JobID]bool{}
-		for _, of := range c.asked {
-			c.allocs[of.ID], jobs[of.Job()] = nil, true
-		}
-		for job := range jobs {
-			for a := range c.snap.LoggedAllocs(job) {
-				if others, ok := c.allocs[a.EvalID]; ok {
-					c.allocs[a.EvalID] = append(others, a)
-				}
 			}
 		}
 	}

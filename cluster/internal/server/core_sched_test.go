@@ -214,7 +214,7 @@ func TestCollectionsAreDivided(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		s := alone(t, config.Config{Seed: 1, GC: noCollection})
 		const rows = maxIDsPerWrite + 1
-		err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
+		err := s.store.Update(s.LastIndex(), func(tx *state.Tx) error {
 			for i := range rows {
 				name := fmt.Sprint(i)
 				over := jobOf("service")
@@ -230,7 +230,7 @@ func TestCollectionsAreDivided(t *testing.T) {
 					return err
 				}
 			}
-			gone := allocOf("service", "gone", rpc.AllocClientComplete, func(a *rpc.Allocation) { a.EvalID = "0" })
+			gone := allocOf("service", "gone", rpc.AllocClientComplete, func(a *rpc.Allocation) { a.EvalID, a.JobID = "0", "other" })
 			return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{gone}})
 		})
 		if err != nil {

@@ -153,7 +153,7 @@ func (c *coreRun) mayDelete(e *broker.Evaluation) bool {
 	if job == nil || job.Stop || c.dead(job) {
 		return true
 	}
-	return !slices.ContainsFunc(c.placed(e), func(a *rpc.Allocation) bool {
+	keeps := func(a *rpc.Allocation) bool {
 		switch {
 		case a.ClientStatus == rpc.AllocClientRunning || a.ClientStatus == rpc.AllocClientUnknown:
 			return true
@@ -161,5 +161,6 @@ func (c *coreRun) mayDelete(e *broker.Evaluation) bool {
 			return false
 		}
 		return job.Type == rpc.JobTypeService || !c.isReplaced(a) || a.PreviousAllocation == ""
-	})
+	}
+	return !slices.ContainsFunc(c.placed(e), func(a *rpc.Allocation) bool { return keeps(a) && c.isAlloc(a) })
 }

@@ -23,7 +23,7 @@ func TestDeletedEvaluations(t *testing.T) {
 		over := func(id string) *broker.Evaluation {
 			return &broker.Evaluation{ID: id, Namespace: rpc.DefaultNamespace, JobID: "gone", Status: broker.StatusComplete}
 		}
-		err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
+		err := s.store.Update(s.LastIndex(), func(tx *state.Tx) error {
 			runs := over("runs")
 			runs.JobID = "job"
 			errs := []error{tx.UpsertJob(jobOf("service")), tx.UpsertEvals(runs), tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{
@@ -172,23 +172,26 @@ func TestPlacedByWhomWasAsked(t *testing.T) {
 	}
 }
 
-// TestOverAsItIs: an evaluation is over when its allocations are, as they are now; each of them goes once.
+// TestOverAsItIs: an evaluation is over, and may be deleted, when its allocations are, as they are now; each of them goes
+// once.
 func TestOverAsItIs(t *testing.T) {
 	s := state.New()
-	placed := []*rpc.Allocation{allocOf(rpc.JobTypeService, "b", ""), allocOf(rpc.JobTypeService, "a", "")}
+	var placed []*rpc.Allocation
+	for id, by := range map[string]string{"a": "e", "b": "e", "c": "another"} {
+		placed = append(placed, allocOf(rpc.JobTypeService, id, rpc.AllocClientRunning, func(a *rpc.Allocation) { a.EvalID = by }))
+	}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(s.Update(5, func(tx *state.Tx) error {
-		return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: placed})
-	}))
-	e := &broker.Evaluation{ID: placed[0].EvalID, Namespace: placed[0].Namespace, JobID: placed[0].JobID, Status: broker.StatusComplete, CreateIndex: 4, ModifyIndex: 6}
+	must(s.Update(3, func(tx *state.Tx) error { return tx.UpsertJob(jobOf(rpc.JobTypeService)) }))
+	must(s.Update(5, func(tx *state.Tx) error { return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: placed}) }))
+	e := &broker.Evaluation{ID: "e", Namespace: placed[0].Namespace, JobID: placed[0].JobID, Status: broker.StatusComplete, CreateIndex: 4, ModifyIndex: 6}
 	for i, gone := range [][]string{nil, {"b"}, {"a", "b"}} {
 		if i > 0 {
-			ended := placed[i-1].Copy()
+			ended := s.Snapshot().AllocByID(gone[0]).Copy()
 			ended.ClientStatus = rpc.AllocClientComplete
 			must(s.Update(uint64(6+i), func(tx *state.Tx) error { tx.UpdateAllocsFromClient(ended); return nil }))
 		}
@@ -196,6 +199,9 @@ func TestOverAsItIs(t *testing.T) {
 		c.ask([]*broker.Evaluation{e})
 		if over, allocs := c.evalOver(e, 10, false); over != (i == 2) || !slices.Equal(allocs, gone) {
 			t.Errorf("with %d of 2 allocations over: the evaluation is over: %v, and %v may go; want %v", i, over, allocs, gone)
+		}
+		if may := c.mayDelete(e); may != (i == 2) {
+			t.Errorf("with %d of 2 allocations over: the evaluation may be deleted: %v", i, may)
 		}
 	}
 }
