@@ -98,6 +98,8 @@ func (r *run) checkEnd() {
 		r.check(t.calls.Verdict())
 	}
 	snaps := r.sim.Snapshots()
+	same := make(chan metrics.Invariant)
+	go func() { same <- judge.ServersSame(snaps, r.world.Alive) }() // beside the oracle: both read all of a state
 	r.checkOutcome(snaps[0], r.sim.Waiting())
 	stats := r.sim.Stats()
 	seen := r.obs.Close()
@@ -105,7 +107,7 @@ func (r *run) checkEnd() {
 	if r.sc.Cluster.Design.WorkQueue {
 		conserved = judge.NoneWritten
 	}
-	r.check(conserved(snaps[0], stats, seen), judge.OneInFlight(seen), r.left, judge.ServersSame(snaps, r.world.Alive))
+	r.check(conserved(snaps[0], stats, seen), judge.OneInFlight(seen), r.left, <-same)
 	r.world.Alive()
 	r.check(judge.Logs(r.sim.CheckLogs())...)
 	if r.thorough != nil {
