@@ -167,7 +167,8 @@ func (c *coreRun) evalOver(e *broker.Evaluation, limit uint64, ofDeadJob bool) (
 	over = true
 	for _, a := range c.placed(e) {
 		switch goes := c.allocOver(a, job, limit); {
-		case !goes && !over, !c.isAlloc(a): // the first says the same at less cost
+		case !goes && !over: // one that stays is enough
+		case !c.isAlloc(a):
 		case goes:
 			allocs = append(allocs, a.ID)
 		default:

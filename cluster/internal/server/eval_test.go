@@ -165,7 +165,16 @@ func TestPlacedByWhomWasAsked(t *testing.T) {
 	two := one.Copy()
 	two.ID, two.Status = "two", broker.StatusCanceled // after its plan
 	for i, e := range []*broker.Evaluation{one, two, one} {
-		c.ask(slices.Concat([]*broker.Evaluation{e}, slices.Repeat([]*broker.Evaluation{two}, i/2*askedAtMost))) // in the end too many to look for one by one
+		asked := []*broker.Evaluation{e}
+		for n := range i / 2 * askedAtMost { // in the end too many to look for one by one
+			other := two.Copy()
+			other.ID = fmt.Sprint(n)
+			asked = append(asked, other)
+		}
+		c.ask(asked)
+		if many := i == 2; many != (c.asked == nil) {
+			t.Fatalf("asked for %d evaluations one by one: %v", len(asked), c.asked != nil)
+		}
 		if placed := c.placed(e); len(placed) != 1 || placed[0].EvalID != e.ID {
 			t.Errorf("%s placed %d allocations, want one", e.ID, len(placed))
 		}
