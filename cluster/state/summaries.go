@@ -162,7 +162,7 @@ type changes[R any] struct {
 	rows   []*R // in the order of their IDs
 }
 
-// slack is how many entries more than there are rows, and half of these, a log may
+// slack is how many entries more than there are rows, and a quarter of these, a log may
 // have before add drops outdated ones.
 const slack = 64
 
@@ -170,7 +170,7 @@ const slack = 64
 // table that has total rows now.
 func (l *changeLog[R]) add(index uint64, rows []*R, total int, current func(*R) bool) {
 	l.push(index, rows)
-	if l.entries <= total+total/2+slack {
+	if l.entries <= total+total/4+slack {
 		return
 	}
 	var kept []changes[R]
