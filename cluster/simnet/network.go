@@ -119,9 +119,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
-	if ctx.Done() == nil {
-		time.Sleep(d)
-		return nil
+	if ctx.Done() == nil || d <= brief {
+		time.Sleep(d) // a timer and a channel cost more
+		return ctx.Err()
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -172,11 +172,11 @@ func carry[T any](t *Transport, to raft.ServerAddress, kind string, args any, da
 	if peer == nil {
 		return fmt.Errorf("%s to %s: %w", kind, to, ErrUnreachable)
 	}
-	var entries []*raft.Log
-	if req, ok := any(args).(*raft.AppendEntriesRequest); ok {
-		entries = req.Entries
+	r := request{args: args, data: data, quick: kind == "heartbeat"}
+	if req, ok := args.(*raft.AppendEntriesRequest); ok {
+		r.entries = req.Entries
 	}
-	answer, err := peer.deliver(t.ctx, args, entries, data, time.NewTimer(CallTimeout))
+	answer, err := peer.deliver(t.ctx, r, nil)
 	if err != nil {
 		return fmt.Errorf("%s to %s: %w", kind, to, err)
 	}
@@ -192,34 +192,49 @@ func carry[T any](t *Transport, to raft.ServerAddress, kind string, args any, da
 	return nil
 }
 
+// request is what a transport delivers to its Raft.
+type request struct {
+	args    any
+	entries []*raft.Log // to be stored first
+	data    io.Reader
+	quick   bool // Raft's main loop would do no more with it than its fast path
+}
+
 // deliver hands a request to this server's Raft, once entries are stored, and waits for the
-// answer, up to CallTimeout by the caller's timer or until its context is done.
-func (t *Transport) deliver(caller context.Context, args any, entries []*raft.Log, data io.Reader, timeout *time.Timer) (any, error) {
+// answer, up to CallTimeout by the caller's timer, if it has one, or until its context is done.
+func (t *Transport) deliver(caller context.Context, r request, timeout *time.Timer) (any, error) {
 	if t.cut.Err() != nil {
 		return nil, ErrUnreachable
 	}
+	answer := make(chan raft.RPCResponse, 1)
+	rpc := raft.RPC{Command: r.args, Reader: r.data, RespChan: answer}
+	t.mu.Lock()
+	fast := t.heartbeat
+	t.mu.Unlock()
+	to := t.consumer
+	if r.quick && fast != nil {
+		fast(rpc)
+		select {
+		case r := <-answer:
+			return r.Response, r.Error
+		default:
+			to = nil // it is shutting down
+		}
+	}
+	if timeout == nil {
+		timeout = time.NewTimer(CallTimeout)
+	}
 	timeout.Reset(CallTimeout)
 	defer timeout.Stop()
-	answer := make(chan raft.RPCResponse, 1)
-	rpc := raft.RPC{Command: args, Reader: data, RespChan: answer}
-	if t.recv != nil && len(entries) > 0 {
-		t.recv(entries)
+	if t.recv != nil && len(r.entries) > 0 {
+		t.recv(r.entries)
 		// The select below would choose at random among what has happened meanwhile.
 		if t.cut.Err() != nil || caller.Err() != nil {
 			return nil, ErrUnreachable
 		}
 	}
-	if req, ok := args.(*raft.AppendEntriesRequest); ok {
-		t.mu.Lock()
-		fast := t.heartbeat
-		t.mu.Unlock()
-		if fast != nil && isHeartbeat(req) {
-			fast(rpc)
-			return t.await(caller, answer, timeout)
-		}
-	}
 	select {
-	case t.consumer <- rpc:
+	case to <- rpc:
 		return t.await(caller, answer, timeout)
 	case <-t.cut.Done():
 	case <-caller.Done():
