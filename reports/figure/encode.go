@@ -82,7 +82,7 @@ func (f Figure) Encode(w io.Writer, format string) error {
 	c := vgimg.NewWith(vgimg.UseImageWithContext(img, context), vgimg.UseDPI(dpi)) // white, as paper is
 	f.Draw(draw.New(c))
 	// The default level takes half as long again, and saves 4%.
-	return (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(w, img)
+	return (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(w, indexed(img))
 }
 
 // withFallbackFonts names further fonts of the same widths, since most machines lack the one
