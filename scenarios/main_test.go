@@ -9,6 +9,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"testing"
 	"time"
@@ -47,6 +48,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	ServeIfChild()
+	debug.SetGCPercent(400) // these tests end soon
 	goleak.VerifyTestMain(m)
 }
 

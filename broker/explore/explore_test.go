@@ -113,7 +113,7 @@ func TestSound(t *testing.T) {
 		{"wait index, no shedding", broker.Legacy(), bounds(func(b *explore.Bounds) { b.Jobs, b.Evals, b.Priorities, b.Snapshot = 1, 4, 2, explore.SnapshotJob }), 18597},
 		{"wait index, any is as good as the newest", keepOldest{broker.Shedding()}, bounds(func(b *explore.Bounds) { b.Evals, b.Snapshot = 2, explore.SnapshotJob }), 9015},
 	} {
-		if tt.states > 100_000 && !nightly.On {
+		if tt.states > 60_000 && !nightly.On {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {

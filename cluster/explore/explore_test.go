@@ -54,7 +54,7 @@ func TestSound(t *testing.T) {
 		{"two plans at a time, and a node goes down", broker.Shedding(), bounds(func(b *Bounds) { b.Jobs, b.Triggers, b.Downs, b.Pipeline = 1, 1, 1, 2 }), 4425},
 		{"two plans at a time, and an applier's old state", broker.Shedding(), bounds(func(b *Bounds) { b.Room, b.Sooner, b.Failovers, b.Pipeline = 2, 1, 1, 2 }), 11655},
 	} {
-		if tt.states > 100_000 && !nightly.On {
+		if tt.states > 60_000 && !nightly.On {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {

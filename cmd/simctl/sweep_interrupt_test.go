@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestInterruptedSweep interrupts a sweep of a short and a long run, as Ctrl-C does, once
@@ -34,15 +35,24 @@ func TestInterruptedSweep(t *testing.T) {
 		return cmd, bufio.NewScanner(stderr)
 	}
 	cmd, lines := start("20,5000")
-	var said []string
-	for sent := false; lines.Scan(); {
-		said = append(said, lines.Text())
-		if !sent && strings.HasPrefix(lines.Text(), "1 of 2 runs done, 1 under way") {
-			sent = true
-			if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
+	kept := func() bool {
+		journal, err := os.Stat(filepath.Join(dir, "out", "journal.jsonl"))
+		return err == nil && journal.Size() > 0
+	}
+	patience, look := time.After(time.Minute), time.Tick(20*time.Millisecond)
+	for !kept() {
+		select {
+		case <-look:
+		case <-patience:
+			t.Fatal("after a minute no run is kept")
 		}
+	}
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for lines.Scan() {
+		said = append(said, lines.Text())
 	}
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {

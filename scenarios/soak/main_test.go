@@ -5,6 +5,7 @@
 package soak
 
 import (
+	"runtime/debug"
 	"testing"
 
 	"github.com/simctl/simctl/scenarios"
@@ -13,5 +14,6 @@ import (
 // TestMain lets the test binary be the child that scenarios.RunAll starts.
 func TestMain(m *testing.M) {
 	scenarios.ServeIfChild()
+	debug.SetGCPercent(400) // these tests end soon
 	m.Run()
 }
