@@ -3,6 +3,7 @@ package simnet
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -22,19 +23,24 @@ const brief = 10 * time.Millisecond
 // their order, as a TCP connection does: the other end handles one after the other, while
 // more are on their way.
 type pipeline struct {
-	from    *Transport
-	to      raft.ServerAddress
-	sent    chan *appendFuture
-	handled chan *appendFuture
-	done    chan raft.AppendFuture
-	broken  chan struct{}   // closed when handle returns
-	turn    time.Duration   // of the receiver
-	ctx     context.Context // ends with Close or with the sender's transport
-	cancel  context.CancelFunc
-	timeout *time.Timer // of what handle delivers
-	// The last to have answered, and the commit index that it has had from us.
+	from      *Transport
+	to        raft.ServerAddress
+	out, home Route // of requests and of answers
+	sent      chan *appendFuture
+	handled   chan *appendFuture
+	done      chan raft.AppendFuture
+	broken    chan struct{}   // closed when handle returns
+	turn      time.Duration   // of the receiver
+	ctx       context.Context // ends with Close or with the sender's transport
+	cancel    context.CancelFunc
+	timeout   *time.Timer // of what handle delivers
+
+	underWay atomic.Int64 // requests that Raft has not heard the answer to
+	// While none is under way: who answered last, and the commit index that it has had from here.
 	peer   *Transport
 	commit uint64
+	// When the last request that atOnce answered would have arrived, and its answer.
+	arrived, back time.Time
 }
 
 // appendFuture is a request under way.
@@ -43,6 +49,7 @@ type appendFuture struct {
 	req     *raft.AppendEntriesRequest
 	resp    *raft.AppendEntriesResponse
 	arrives time.Time // at the other end or, once handled, back here
+	back    time.Time // no answer is here before
 	err     error
 	settled chan struct{}
 }
@@ -59,6 +66,7 @@ func (f *appendFuture) Response() *raft.AppendEntriesResponse { return f.resp }
 func (t *Transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress) (raft.AppendPipeline, error) {
 	p := &pipeline{
 		from: t, to: to, turn: t.net.Turn(string(to)),
+		out: t.net.Route(string(t.addr), string(to), "append"), home: t.net.Route(string(to), string(t.addr), "append"),
 		sent: make(chan *appendFuture, maxInFlight), handled: make(chan *appendFuture, maxInFlight),
 		done: make(chan raft.AppendFuture, maxInFlight), broken: make(chan struct{}), timeout: time.NewTimer(CallTimeout),
 	}
@@ -76,20 +84,24 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 	if p.from.hear(nil) != nil || p.ctx.Err() != nil || p.from.stale(req) {
 		return nil, raft.ErrPipelineShutdown
 	}
-	select {
-	case p.sent <- f:
-		// Raft wakes its replication goroutines at one instant. Each draws its next timeout
-		// from one global source right after this call. Returning to one after the other, in
-		// a fixed order, gives each the same draws in every run. One whose instant is taken
-		// keeps out of the turns of the others.
-		time.Sleep(p.from.net.instants.take(p.turn, Turns))
-		return f, p.from.hear(nil)
-	case <-p.broken:
-		// Raft learns of the failed request from its future; it must not wait here.
-		return nil, raft.ErrPipelineShutdown
-	case <-p.ctx.Done():
-		return nil, raft.ErrPipelineShutdown
+	if !p.atOnce(f) {
+		f.arrives, f.back = later(f.arrives, p.arrived), p.back
+		p.underWay.Add(1)
+		select {
+		case p.sent <- f:
+		case <-p.broken:
+			// Raft learns of the failed request from its future; it must not wait here.
+			return nil, raft.ErrPipelineShutdown
+		case <-p.ctx.Done():
+			return nil, raft.ErrPipelineShutdown
+		}
 	}
+	// Raft wakes its replication goroutines at one instant. Each draws its next timeout
+	// from one global source right after this call. Returning to one after the other, in
+	// a fixed order, gives each the same draws in every run. One whose instant is taken
+	// keeps out of the turns of the others.
+	time.Sleep(p.from.net.instants.take(p.turn, Turns))
+	return f, p.from.hear(nil)
 }
 
 func (p *pipeline) Consumer() <-chan raft.AppendFuture { return p.done }
@@ -151,7 +163,7 @@ func (p *pipeline) handleAll(group []*appendFuture) bool {
 	}
 	for i, f := range group {
 		f.err = p.deliver(f, entries)
-		f.arrives = time.Now().Add(p.from.net.delay(string(p.to), string(p.from.addr), "append"))
+		f.arrives = later(time.Now().Add(p.from.net.delay(string(p.to), string(p.from.addr), "append")), f.back)
 		p.handled <- f
 		if f.err != nil {
 			return false
@@ -176,9 +188,7 @@ func (p *pipeline) deliver(f *appendFuture, entries []*raft.Log) error {
 	if peer == nil {
 		return ErrUnreachable
 	}
-	// Raft asks an idle follower a dozen times a second. With neither entries nor a new commit index its main loop
-	// does no more than its path for heartbeats, which costs a tenth.
-	quick := len(f.req.Entries) == 0 && peer == p.peer && f.req.LeaderCommitIndex == p.commit
+	quick := peer == p.peer && p.nothingNew(f.req)
 	answer, err := peer.deliver(p.ctx, request{args: f.req, entries: entries, quick: quick}, p.timeout)
 	if err != nil {
 		return err
@@ -192,6 +202,43 @@ func (p *pipeline) deliver(f *appendFuture, entries []*raft.Log) error {
 		p.peer, p.commit = peer, min(f.req.LeaderCommitIndex, f.req.PrevLogEntry+uint64(len(f.req.Entries)))
 	}
 	return nil
+}
+
+// nothingNew reports whether a request tells who answered last only that its leader is there. Raft's main loop does
+// no more with one than its path for heartbeats, which costs a tenth.
+func (p *pipeline) nothingNew(req *raft.AppendEntriesRequest) bool {
+	return len(req.Entries) == 0 && req.LeaderCommitIndex == p.commit
+}
+
+// atOnce answers a request without sending it, and reports whether it did: one that tells nothing new to a server that has
+// answered all others, over links that lose nothing, if an answer costs the leader nothing. Raft asks each idle follower 13 times
+// a second, which was two fifths of what an idle cluster costs. The leader hears of it a round trip sooner. Nothing else
+// comes sooner: what is sent next arrives after it, and so does its answer.
+func (p *pipeline) atOnce(f *appendFuture) bool {
+	if p.underWay.Load() > 0 || len(p.done) > 0 || p.from.Answered != nil || !p.out.Steady() ||
+		p.peer == nil || p.peer != p.from.net.transport(string(p.to)) || p.peer.cut.Err() != nil || !p.nothingNew(f.req) {
+		return false
+	}
+	answer, _ := p.peer.heed(f.req)
+	if answer == nil {
+		return false
+	}
+	resp, ok := answer.Response.(*raft.AppendEntriesResponse)
+	if !ok || !resp.Success || answer.Error != nil {
+		return false // Raft draws when a pipeline ends, and does so when the answer arrives
+	}
+	*f.resp = *resp
+	p.arrived, p.back = f.arrives, f.arrives.Add(p.home.Delay(f.arrives))
+	close(f.settled)
+	p.done <- f
+	return true
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // answer delivers the answers to Raft. After an error the pipeline yields nothing more: Raft
@@ -211,6 +258,7 @@ func (p *pipeline) answer() {
 			p.from.net.instants.await() // Raft draws when the pipeline ends
 		}
 		close(f.settled)
+		p.underWay.Add(-1)
 		select {
 		case p.done <- f:
 		case <-p.ctx.Done():

@@ -206,21 +206,18 @@ func (t *Transport) deliver(caller context.Context, r request, timeout *time.Tim
 	if t.cut.Err() != nil {
 		return nil, ErrUnreachable
 	}
-	answer := make(chan raft.RPCResponse, 1)
-	rpc := raft.RPC{Command: r.args, Reader: r.data, RespChan: answer}
-	t.mu.Lock()
-	fast := t.heartbeat
-	t.mu.Unlock()
 	to := t.consumer
-	if r.quick && fast != nil {
-		fast(rpc)
-		select {
-		case r := <-answer:
-			return r.Response, r.Error
-		default:
+	if r.quick {
+		answer, path := t.heed(r.args)
+		if answer != nil {
+			return answer.Response, answer.Error
+		}
+		if path {
 			to = nil // it is shutting down
 		}
 	}
+	answer := make(chan raft.RPCResponse, 1)
+	rpc := raft.RPC{Command: r.args, Reader: r.data, RespChan: answer}
 	if timeout == nil {
 		timeout = time.NewTimer(CallTimeout)
 	}
@@ -241,6 +238,25 @@ func (t *Transport) deliver(caller context.Context, r request, timeout *time.Tim
 	case <-timeout.C:
 	}
 	return nil, ErrUnreachable
+}
+
+// heed has Raft answer a request by its path for heartbeats, beside what else it does, if it has one. Raft does not
+// answer while it shuts down.
+func (t *Transport) heed(args any) (answer *raft.RPCResponse, path bool) {
+	t.mu.Lock()
+	fast := t.heartbeat
+	t.mu.Unlock()
+	if fast == nil {
+		return nil, false
+	}
+	answers := make(chan raft.RPCResponse, 1)
+	fast(raft.RPC{Command: args, RespChan: answers})
+	select {
+	case r := <-answers:
+		return &r, true
+	default:
+		return nil, true
+	}
 }
 
 func (t *Transport) await(caller context.Context, answer <-chan raft.RPCResponse, timeout *time.Timer) (any, error) {

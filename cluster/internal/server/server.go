@@ -176,7 +176,9 @@ func (s *Server) Start() error {
 	}
 	s.opts.Storage.Logs.CountFree = s.cfg.Costs.Raft.PerFreeKiB > 0
 	transport := s.shared.Network.NewTransport(s.addr, s.receiveEntries)
-	transport.Answered = s.answered
+	if r := s.cfg.Costs.Raft; r.Receive > 0 || r.Serial {
+		transport.Answered = s.answered
+	}
 	s.Node = raftnode.New(raftnode.Options{
 		Addr: s.addr, Peers: peers, Config: s.cfg.Raft, Seed: int64(s.seed), Storage: s.opts.Storage,
 		Transport: transport, Write: s.writeEntries,

@@ -1,0 +1,100 @@
+package simnet
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/simctl/simctl/internal/virtualtest"
+)
+
+// TestIdleFollowers: a request that tells nothing new is answered at once, by Raft's path for heartbeats, if
+// nothing could happen to it on its way; what is sent after it arrives no sooner than it would have.
+func TestIdleFollowers(t *testing.T) {
+	const trip = 2 * oneWay
+	entry := []*raft.Log{{Index: 5}}
+	at := func(commit uint64, entries []*raft.Log) *raft.AppendEntriesRequest {
+		return &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 4, LeaderCommitIndex: commit, Entries: entries}
+	}
+	const charged = "the leader is charged"
+	for name, tt := range map[string]struct {
+		before func(*pair)
+		second *raft.AppendEntriesRequest
+		took   time.Duration
+	}{
+		charged:              {func(*pair) {}, at(4, nil), trip},
+		"nothing new":        {func(*pair) {}, at(4, nil), 0},
+		"a new commit index": {func(*pair) {}, at(5, nil), trip},
+		"entries":            {func(*pair) {}, at(4, entry), trip},
+		"a fault elsewhere": {func(p *pair) {
+			p.net.Disturb(Fault{From: []string{"b"}, To: []string{"c"}, Link: Link{Loss: 1}})
+		}, at(4, nil), trip},
+		"it is shutting down":     {func(p *pair) { p.b.SetHeartbeatHandler(func(raft.RPC) {}) }, at(4, nil), oneWay + CallTimeout},
+		"it is another one":       {func(p *pair) { p.net.NewTransport("b", nil).Listen(nil) }, at(4, nil), oneWay + CallTimeout},
+		"it is no follower":       {func(p *pair) { p.b.SetHeartbeatHandler(refuses) }, at(4, nil), trip},
+		"it has no such path":     {func(p *pair) { p.b.SetHeartbeatHandler(nil) }, at(4, nil), trip},
+		"more than it can commit": {func(*pair) {}, at(9, nil), trip},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
+				p := newPair(t, answers)
+				p.b.SetHeartbeatHandler(answers)
+				if name == charged {
+					p.a.Answered = func(string) {}
+				}
+				pipe, err := p.a.AppendEntriesPipeline("b", "b")
+				if err != nil {
+					t.Fatal(err)
+				}
+				send := func(req *raft.AppendEntriesRequest) time.Duration {
+					t.Helper()
+					began := time.Now()
+					if _, err := pipe.AppendEntries(req, &raft.AppendEntriesResponse{}); err != nil {
+						t.Fatal(err)
+					}
+					_ = (<-pipe.Consumer()).Error() // some fail
+					return time.Since(began).Round(time.Microsecond)
+				}
+				if took := send(at(4, nil)); took != trip {
+					t.Errorf("the first took %v, want %v", took, trip)
+				}
+				tt.before(p)
+				if took := send(tt.second); took != tt.took {
+					t.Errorf("it took %v, want %v", took, tt.took)
+				}
+			})
+		})
+	}
+	virtualtest.Test(t, func(t *testing.T) {
+		p := newPair(t, answers)
+		p.net.servers.Jitter = oneWay // an entry would overtake some
+		p.b.SetHeartbeatHandler(answers)
+		var arrived time.Time
+		p.b.recv = func([]*raft.Log) { arrived = time.Now() }
+		pipe, err := p.a.AppendEntriesPipeline("b", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			first := time.Now().Add(p.net.delay("a", "b", "append"))
+			answer := first.Add(p.net.Route("b", "a", "append").Delay(first))
+			for _, entries := range [][]*raft.Log{nil, entry} {
+				if _, err := pipe.AppendEntries(at(4, entries), &raft.AppendEntriesResponse{}); err != nil {
+					t.Fatal(err)
+				}
+				if err := (<-pipe.Consumer()).Error(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if early := first.Sub(arrived); early > 0 {
+				t.Errorf("an entry arrived %v before the request that was sent before it", early)
+			}
+			if early := time.Until(answer); early > 0 {
+				t.Errorf("an entry was answered %v before the request that was sent before it", early)
+			}
+		}
+	})
+}
+
+func refuses(rpc raft.RPC) { rpc.Respond(&raft.AppendEntriesResponse{Term: 9}, nil) }
