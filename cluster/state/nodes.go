@@ -185,6 +185,7 @@ func (tx *Tx) DeleteNode(nodeIDs ...string) error {
 			return err
 		}
 		tx.nodes.put(tx.owner, id, nil)
+		tx.changedNodes.put(old.Node, nil)
 		recorded(tx, func(c *Changes) *[]*rpc.Node { return &c.Nodes }, old.Node, old.Node)
 		tx.counts.node(old.Node, nil)
 		tx.counts.NodesIndex, tx.counts.NodeDeleted = tx.index, tx.index
@@ -234,7 +235,7 @@ func (tx *Tx) putNode(old, now *nodeRow) {
 	}
 	if n != was { // else others are reading it
 		tx.strings.node(n)
-		tx.changedNodes = append(tx.changedNodes, n)
+		tx.changedNodes.put(was, n)
 	}
 	tx.nodes.put(tx.owner, n.ID, now)
 	recorded(tx, func(c *Changes) *[]*rpc.Node { return &c.Nodes }, was, n)

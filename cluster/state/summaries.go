@@ -28,7 +28,7 @@ type jobSummary struct {
 	// placed is an index after which no evaluation placed, or updated in place, an allocation that is still there.
 	placed  uint64
 	log     changeLog[rpc.Allocation]
-	changed []*rpc.Allocation // by the transaction that makes the row, some more than once
+	changed written[rpc.Allocation] // by the transaction that makes the row
 }
 
 // JobEvals is what a snapshot knows of a job's evaluations without looking at them.
@@ -89,8 +89,8 @@ func (tx *Tx) summary(job broker.JobID) *jobSummary {
 // putSummaries stores the rows of the jobs that the transaction changed, with their logs.
 func (tx *Tx) putSummaries() {
 	for job, s := range tx.changedJobs {
-		s.log.add(tx.index, latest(s.changed, tx.isAlloc, allocID), s.Allocs.Live+s.Allocs.Terminal, tx.isAlloc)
-		s.changed = nil
+		s.log.add(tx.index, latest(s.changed.now, tx.isAlloc, allocID), s.changed.gone, s.Allocs.Live+s.Allocs.Terminal)
+		s.changed = written[rpc.Allocation]{}
 		if s.empty() && tx.jobs.get(job) == nil {
 			s = nil
 		}
@@ -148,7 +148,7 @@ func (s *Snapshot) ChangedNodeIDs(job broker.JobID, index uint64) []string {
 // ModifyIndex, which would be the dearest of all: each change would delete a row of it and
 // insert another. Appending to a log does not write to the copies of it in snapshots.
 //
-// A log keeps rows that have changed again or are gone, which is why most methods are given
+// A log keeps rows that have changed again or are gone for a while, which is why some methods are given
 // a function that tells whether a row is the current one.
 type changeLog[R any] struct {
 	last    *changes[R]
@@ -160,6 +160,20 @@ type changes[R any] struct {
 	before *changes[R]
 	index  uint64
 	rows   []*R // in the order of their IDs
+	gone   []*R // rows of before that changed again, or that were deleted
+}
+
+// written are the rows that a transaction wrote, some more than once, and those in whose place it did.
+type written[R any] struct{ now, gone []*R }
+
+// put notes that now is in the place of old. One of them may be nil.
+func (w *written[R]) put(old, now *R) {
+	if old != nil {
+		w.gone = append(w.gone, old)
+	}
+	if now != nil {
+		w.now = append(w.now, now)
+	}
 }
 
 // slack is how many entries more than there are rows, and a quarter of these, a log may
@@ -167,27 +181,35 @@ type changes[R any] struct {
 const slack = 64
 
 // add appends the rows that changed at index, in the order of their IDs, to the log of a
-// table that has total rows now.
-func (l *changeLog[R]) add(index uint64, rows []*R, total int, current func(*R) bool) {
-	l.push(index, rows)
+// table that has total rows now, and notes those that are outdated by then. To look for each row in
+// its table, when outdated ones are dropped, would miss the caches ten times as often.
+func (l *changeLog[R]) add(index uint64, rows, gone []*R, total int) {
+	l.push(changes[R]{index: index, rows: rows, gone: gone})
 	if l.entries <= total+total/4+slack {
 		return
 	}
+	outdated := make(map[*R]struct{}, l.entries-total)
+	for c := l.last; c != nil; c = c.before {
+		for _, r := range c.gone {
+			outdated[r] = struct{}{}
+		}
+	}
 	var kept []changes[R]
 	for c := l.last; c != nil; c = c.before {
-		rows := slices.DeleteFunc(slices.Clone(c.rows), func(r *R) bool { return !current(r) })
+		rows := slices.DeleteFunc(slices.Clone(c.rows), func(r *R) bool { _, is := outdated[r]; return is })
 		kept = append(kept, changes[R]{index: c.index, rows: slices.Clip(rows)})
 	}
 	*l = changeLog[R]{}
 	for _, c := range slices.Backward(kept) {
-		l.push(c.index, c.rows)
+		l.push(c)
 	}
 }
 
-func (l *changeLog[R]) push(index uint64, rows []*R) {
-	if len(rows) > 0 {
-		l.last = &changes[R]{before: l.last, index: index, rows: rows}
-		l.entries += len(rows)
+func (l *changeLog[R]) push(c changes[R]) {
+	if len(c.rows)+len(c.gone) > 0 {
+		c.before = l.last
+		l.last = &c
+		l.entries += len(c.rows)
 	}
 }
 
@@ -236,7 +258,7 @@ func restoredLog[R any](rows []*R, index func(*R) uint64) (l changeLog[R]) {
 		for n < len(rows) && index(rows[n]) == at {
 			n++
 		}
-		l.push(at, slices.Clip(rows[:n]))
+		l.push(changes[R]{index: at, rows: slices.Clip(rows[:n])})
 		rows = rows[n:]
 	}
 	return l

@@ -25,9 +25,9 @@ type Tx struct {
 	ownEvals bool
 
 	changedJobs  map[broker.JobID]*jobSummary
-	changedNodes []*rpc.Node          // some more than once
-	ended        []*broker.Evaluation // some more than once
-	wake         []string             // IDs of nodes that changed, or whose allocations did, some more than once
+	changedNodes written[rpc.Node]
+	ended        written[broker.Evaluation]
+	wake         []string // IDs of nodes that changed, or whose allocations did, some more than once
 
 	changes *Changes // nil: they are not recorded
 }
@@ -60,14 +60,10 @@ func (tx *Tx) Index() uint64 { return tx.index }
 // finish stores what the transaction gathered meanwhile.
 func (tx *Tx) finish() {
 	tx.putSummaries()
-	if len(tx.changedNodes) > 0 {
-		changed := latest(tx.changedNodes, tx.isNode, func(n *rpc.Node) string { return n.ID })
-		tx.nodeLog.add(tx.index, changed, tx.nodes.len(), tx.isNode)
-	}
-	if len(tx.ended) > 0 {
-		over := tx.counts.Evals - tx.EvalCount(broker.StatusPending) - tx.EvalCount(broker.StatusBlocked)
-		tx.endLog.add(tx.index, latest(tx.ended, tx.isEval, evalID), over, tx.isEval)
-	}
+	changed := latest(tx.changedNodes.now, tx.isNode, func(n *rpc.Node) string { return n.ID })
+	tx.nodeLog.add(tx.index, changed, tx.changedNodes.gone, tx.nodes.len())
+	over := tx.counts.Evals - tx.EvalCount(broker.StatusPending) - tx.EvalCount(broker.StatusBlocked)
+	tx.endLog.add(tx.index, latest(tx.ended.now, tx.isEval, evalID), tx.ended.gone, over)
 	slices.Sort(tx.wake)
 	tx.wake = slices.Clip(slices.Compact(tx.wake))
 }
@@ -105,9 +101,6 @@ func (tx *Tx) putEval(old, now *broker.Evaluation) {
 	tx.strings.eval(old, now)
 	recorded(tx, func(c *Changes) *[]*broker.Evaluation { return &c.Evals }, old, now)
 	tx.evals.put(tx.owner, now.ID, now)
-	if now.Terminal() {
-		tx.ended = append(tx.ended, now)
-	}
 	s := tx.evalChanged(old, now)
 	s.Evals.MaxModifyIndex = max(s.Evals.MaxModifyIndex, now.ModifyIndex)
 }
@@ -121,6 +114,7 @@ func (tx *Tx) evalChanged(old, now *broker.Evaluation) *jobSummary {
 	}
 	tx.counts.eval(old, now)
 	tx.counts.EvalsIndex = tx.index
+	tx.ended.put(ended(old), ended(now))
 	of := now
 	if of == nil {
 		of = old
@@ -128,6 +122,14 @@ func (tx *Tx) evalChanged(old, now *broker.Evaluation) *jobSummary {
 	s := tx.summary(of.Job())
 	s.evalChanged(old, now)
 	return s
+}
+
+// ended returns an evaluation that has ended, and nil for others.
+func ended(e *broker.Evaluation) *broker.Evaluation {
+	if e == nil || !e.Terminal() {
+		return nil
+	}
+	return e
 }
 
 // putAlloc stores now in place of old, which is nil for a new allocation and else on the same node.
@@ -148,13 +150,12 @@ func (tx *Tx) allocChanged(old, now *rpc.Allocation) {
 	}
 	s := tx.summary(jobOf(of))
 	countAlloc(&s.Allocs.Live, &s.Allocs.Terminal, old, now)
-	if now == nil {
+	s.changed.put(old, now)
+	switch {
+	case now == nil:
 		s.Allocs.DeletedIndex = tx.index
-	} else {
-		s.changed = append(s.changed, now)
-		if old == nil || old.EvalID != now.EvalID {
-			s.placed = tx.index
-		}
+	case old == nil || old.EvalID != now.EvalID:
+		s.placed = tx.index
 	}
 	countAlloc(&tx.counts.AllocsLive, &tx.counts.AllocsTerminal, old, now)
 	tx.counts.AllocsIndex = tx.index

@@ -236,7 +236,11 @@ func TestFindingsAsFiles(t *testing.T) {
 
 // TestSoak: some schedules, in processes of their own as the command runs them.
 func TestSoak(t *testing.T) {
-	for seed := range int64(4) {
+	seeds := int64(2)
+	if nightly.On {
+		seeds = 8
+	}
+	for seed := range seeds {
 		found, err := Run(t.Context(), NewSchedule(seed), []string{"legacy", "shedding"}, 1)
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simctl/simctl/internal/nightly"
 	"github.com/simctl/simctl/internal/virtualtest"
 )
 
@@ -149,7 +150,11 @@ func TestMachineSharesEvenly(t *testing.T) {
 // TestMachineRepeats: a machine that is looked at all the time gets where one gets that catches up, and all that it
 // is given gets done in no more time than its cores have.
 func TestMachineRepeats(t *testing.T) {
-	for seed := range uint64(40) {
+	seeds := uint64(10)
+	if nightly.On {
+		seeds = 100
+	}
+	for seed := range seeds {
 		draw := rand.New(rand.NewPCG(seed, 0))
 		processors := []int{1 + draw.IntN(2), 1 + draw.IntN(2), 1 + draw.IntN(2)}
 		jobs := make([]job, 24)

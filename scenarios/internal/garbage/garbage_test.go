@@ -24,7 +24,8 @@ func TestGrowth(t *testing.T) {
 		{1250, Heap{600, 2000, 0, 0}, 60},    // up to most
 		{1900, Heap{600, 2000, 0, 0}, 35},    //
 		{1250, Heap{600, 2000, 6000, 0}, 60}, // large says nothing yet
-		{2500, Heap{600, 2000, 6000, 0}, 80}, // twice the data less one and a half of most
+		{1600, Heap{600, 2000, 6000, 0}, 35}, // five sixths of most
+		{2000, Heap{600, 2000, 6000, 0}, 83}, // and five times what is beyond
 		{4000, Heap{600, 2000, 6000, 0}, 50}, // up to large
 		{5500, Heap{600, 2000, 6000, 0}, 35}, //
 		{2500, Heap{600, 2000, 3000, 0}, 35}, // a limit of memory

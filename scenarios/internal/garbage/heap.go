@@ -1,16 +1,18 @@
 package garbage
 
 // Heap says how large a heap may grow before it collects garbage in earnest. It may grow to Share
-// bytes, and to twice the live data up to Most. It may also grow to three times the live data less one and a half of
-// Most, up to Large. A limit of Share or less says nothing. Within bounds all that the process holds,
+// bytes, and to twice the live data up to Most. Live data beyond five sixths of Most let it grow by five times as much
+// beyond Most, up to Large. A limit of Share or less says nothing. Within bounds all that the process holds,
 // stacks and garbage included, for as long as the live data allow that; zero means no bound.
 type Heap struct{ Share, Most, Large, Within int }
 
 // Goal returns the bytes that the heap may grow to.
 func (h Heap) Goal(live uint64) uint64 {
-	usual := min(2*live, uint64(h.Most))
-	large := min(3*live-min(3*live, uint64(h.Most/2*3)), uint64(h.Large))
-	return max(uint64(h.Share), usual, large)
+	goal := max(uint64(h.Share), min(2*live, uint64(h.Most)))
+	if much := uint64(h.Most / 6 * 5); live > much {
+		goal = max(goal, min(uint64(h.Most)+5*(live-much), uint64(h.Large)))
+	}
+	return goal
 }
 
 // Under returns the heap of a process that should keep below so many bytes; zero says nothing.

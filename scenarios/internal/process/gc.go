@@ -11,8 +11,8 @@ import (
 // A run holds the state of every server. At Go's default, which keeps as much garbage as there
 // is live data, collecting takes a quarter of its CPU time. So a child process fills its share
 // of heapBudget: it keeps more garbage while the live data is small. Once the data takes more than
-// half of the share, it keeps as much garbage as data, up to heapMost. A larger run keeps as much
-// garbage as twice the data less one and a half of heapMost, up to heapLarge, and 35% beyond.
+// half of the share, it keeps as much garbage as data, up to heapMost. A larger run keeps four bytes of
+// garbage more for each byte of data that it has beyond, up to heapLarge, and 35% beyond that.
 
 const (
 	// heapBudget is for all children together: two of the default size stay below 1.5 GiB.
@@ -20,7 +20,7 @@ const (
 	// heapMost is for one child: a million evaluations stay below 2.5 GB.
 	heapMost = 1920 << 20
 	// heapLarge is for one child, too: 100,000 nodes and 20 system jobs take 8 GB.
-	heapLarge = 3 * heapMost
+	heapLarge = heapMost / 3 * 10
 )
 
 // Heaps returns the heap of each child if RunAll runs them, and how many of them go on at a time.
