@@ -3,3 +3,5 @@
 package garbage
 
 func reserve(int) {}
+
+func touch(int) {}

@@ -20,7 +20,7 @@ const (
 	// heapMost is for one child: a million evaluations stay below 2.5 GB.
 	heapMost = 1920 << 20
 	// heapLarge is for one child, too: 100,000 nodes and 20 system jobs take 8 GB.
-	heapLarge = heapMost / 3 * 10
+	heapLarge = 3 * heapMost
 )
 
 // Heaps returns the heap of each child if RunAll runs them, and how many of them go on at a time.
