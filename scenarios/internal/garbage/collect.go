@@ -16,10 +16,11 @@ import (
 const look = 50 * time.Millisecond
 
 const (
-	// large is the heap of a run that is worth touching memory for before it fills it.
-	large = 256 << 20
+	// large is the heap of a run that is worth touching memory for before it fills it: two that share the usual
+	// budget leave no processor idle.
+	large = 768 << 20
 	// ahead is how much more than the heap is touched; there are stacks and fragments in it, too.
-	ahead = 512 << 20
+	ahead = 384 << 20
 )
 
 // patience is how much further than it may the heap grows, in percent of its garbage, before Go collects by itself.
@@ -78,7 +79,7 @@ func Tune(heap Heap, processors int) (stop func()) {
 			growth := heap.growth(live)
 			state.goal.Store(int64(live + live*growth/100))
 			state.due.Store(live > 0 && all > live+live*growth/100)
-			if all > large && rusage.PeakRSS() < all+ahead {
+			if heap.Within == 0 && all > large && rusage.PeakRSS() < all+ahead {
 				touch(ahead / 8)
 			}
 			// Setting it stops the world, so only when it makes a difference.
