@@ -16,11 +16,11 @@ import (
 const look = 50 * time.Millisecond
 
 const (
-	// large is the heap of a run that is worth touching memory for before it fills it: two that share the usual
-	// budget leave no processor idle.
-	large = 768 << 20
+	// large is the heap of a run that is worth touching memory for before it fills it. Smaller ones go on side by
+	// side, and leave no processor idle.
+	large = 2 << 30
 	// ahead is how much more than the heap is touched; there are stacks and fragments in it, too.
-	ahead = 384 << 20
+	ahead = 512 << 20
 )
 
 // patience is how much further than it may the heap grows, in percent of its garbage, before Go collects by itself.
