@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/raft"
-
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/cpu"
@@ -272,60 +270,6 @@ func (s *Server) ForceGC() { s.evals.EnqueueCore(coreForceGC) }
 // fsync is how long the disk takes to sync what was written to it.
 func (s *Server) fsync() time.Duration {
 	return s.cfg.Costs.Fsync + time.Duration(s.opts.Host.Disk.Load())
-}
-
-// writeEntries takes as long as a leader does to write entries to its log.
-func (s *Server) writeEntries(entries [][]byte) {
-	s.persist("dispatch", s.cfg.Costs.Raft.Dispatch, entries)
-}
-
-// receiveEntries takes as long as a follower does to store entries that come together.
-func (s *Server) receiveEntries(entries []*raft.Log) {
-	s.hear("entries")
-	data := make([][]byte, 0, len(entries))
-	for _, e := range entries {
-		data = append(data, e.Data)
-	}
-	s.persist("append", s.cfg.Costs.Raft.Append, data)
-	s.awaitApplied()
-}
-
-// answered takes as long as the leader's Raft does to learn of an answer to entries.
-func (s *Server) answered(from string) {
-	s.hear("answer/" + from)
-	if s.cfg.Costs.Raft.Serial {
-		s.Node.AwaitIdle()
-		// One answer an instant, or which comes first would depend on the runtime.
-		time.Sleep(s.shared.Network.Turn(from))
-	}
-}
-
-// hear charges what Raft's network layer does with a request that has entries, or with the answer to one.
-func (s *Server) hear(key string) {
-	if d := s.cfg.Costs.Raft.Receive; d > 0 {
-		s.receive(key, 0, d)
-	}
-}
-
-// persist charges one write of entries, and waits for the disk.
-func (s *Server) persist(key string, write time.Duration, entries [][]byte) {
-	bytes, ofPlans := 0, 0
-	for _, data := range entries {
-		bytes += len(data)
-		if fsm.ApplyPlanResults.Begins(data) {
-			ofPlans += len(data)
-		}
-	}
-	c := s.cfg.Costs.Raft
-	if d := perKiB(ofPlans, c.PerPlanKiB); d > 0 {
-		s.allocateAt(key+"/plans", d, c.PlanGarbage)
-	}
-	work := write + time.Duration(len(entries)-1)*c.PerEntry + perKiB(bytes, c.PerKiB) + perKiB(s.Logs.Free(), c.PerFreeKiB)
-	for range c.Waits() {
-		s.work(key, 0, work, s.fsync())
-		work = c.Resume
-	}
-	s.compute(key, work)
 }
 
 // applyPoll is how often a follower that has too much to apply looks whether it still has.
