@@ -44,6 +44,7 @@ func TestInterruptedSweep(t *testing.T) {
 		select {
 		case <-look:
 		case <-patience:
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 			t.Fatal("after a minute no run is kept")
 		}
 	}
