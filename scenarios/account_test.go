@@ -32,6 +32,7 @@ func TestEveryEntryIsExplained(t *testing.T) {
 // TestTheCatalogueIsExplained: so it is in every scenario of the catalogue in which no server,
 // disk or link fails, whatever clients and users do there.
 func TestTheCatalogueIsExplained(t *testing.T) {
+	t.Parallel()
 	explained := 0
 	results, err := catalogueRuns()
 	must(t, err)

@@ -89,6 +89,7 @@ func TestTheWorkedExample(t *testing.T) {
 // TestCatalogueRuns: every scenario goes through at a small size, and keeps its invariants. Under the
 // shedding broker it keeps its thresholds, too.
 func TestCatalogueRuns(t *testing.T) {
+	t.Parallel()
 	results, err := catalogueRuns()
 	must(t, err)
 	for _, res := range results {

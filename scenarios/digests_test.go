@@ -60,6 +60,7 @@ func catalogued(name, broker string) Spec {
 
 // TestDigests holds the behaviour of the whole catalogue, under both brokers, to a table.
 func TestDigests(t *testing.T) {
+	t.Parallel()
 	results, err := catalogueRuns()
 	must(t, err)
 	var got strings.Builder

@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/walltest"
 	"github.com/simctl/simctl/scenarios/internal/actions/operations"
 	"github.com/simctl/simctl/scenarios/internal/run"
 )
@@ -49,7 +48,7 @@ func TestMain(m *testing.M) {
 	}
 	ServeIfChild()
 	debug.SetGCPercent(400) // these tests end soon
-	goleak.VerifyTestMain(m)
+	walltest.Main(m)
 }
 
 // small is a run of a second: few nodes, but all of the machinery.
