@@ -134,22 +134,24 @@ func TestWhatDeploymentsCost(t *testing.T) {
 	}
 }
 
-// TestWhatFollowersPlansCost: a follower's worker and the leader each code the allocations of a plan that one sends to the other. A
-// plan of the leader's own worker stays as it is.
+// TestWhatFollowersPlansCost: a follower's worker and the leader each code the allocations of a plan that one sends to the other, and
+// once more those of the answer. A plan of the leader's own worker stays as it is.
 func TestWhatFollowersPlansCost(t *testing.T) {
 	const ms = time.Millisecond
-	for step, want := range []int{0, 2 * 3, 2 * 3} {
-		virtualtest.Test(t, func(t *testing.T) {
-			r := newRig(t, 3, Config{Seed: 1, Costs: Costs{Cores: 4, Plan: PlanCosts{PerForward: ms}}})
-			r.c.SetNumSchedulers(0)
-			r.c.server((r.c.Leader() + step) % 3).SetSchedulers(1)
-			r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 3, 0)))
-			time.Sleep(time.Second)
-			spent, _ := r.c.cpuTime()
-			if got := int(spent.Round(ms) / ms); got != want {
-				t.Errorf("the worker is %d servers from the leader: charged %d times, want %d", step, got, want)
-			}
-		})
+	for what, costs := range map[string]PlanCosts{"the plan": {PerForward: ms}, "the answer": {PerResult: ms}} {
+		for step, want := range []int{0, 2 * 3, 2 * 3} {
+			virtualtest.Test(t, func(t *testing.T) {
+				r := newRig(t, 3, Config{Seed: 1, Costs: Costs{Cores: 4, Plan: costs}})
+				r.c.SetNumSchedulers(0)
+				r.c.server((r.c.Leader() + step) % 3).SetSchedulers(1)
+				r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 3, 0)))
+				time.Sleep(time.Second)
+				spent, _ := r.c.cpuTime()
+				if got := int(spent.Round(ms) / ms); got != want {
+					t.Errorf("%s, the worker is %d servers from the leader: charged %d times, want %d", what, step, got, want)
+				}
+			})
+		}
 	}
 }
 

@@ -158,7 +158,7 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	in.stormRate, in.stormBound = rate(mixed)
 
 	// Plans are verified and applied one after the other, but others are made meanwhile.
-	coding := c.Plan.PerAlloc + c.Plan.PerForward // most plans are followers'
+	coding := c.Plan.PerAlloc + c.Plan.PerForward + c.Plan.PerResult // most plans are followers'
 	alloc := coding + c.Plan.PerPlace + c.FSM.Alloc
 	in.place = alloc.Seconds()
 	if reporting {

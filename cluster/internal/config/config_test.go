@@ -72,6 +72,18 @@ func TestCollecting(t *testing.T) {
 	}
 }
 
+// TestEvals: evaluations beyond the tenth of an entry cost what is said of them, and otherwise what all cost.
+func TestEvals(t *testing.T) {
+	for n, want := range map[int]time.Duration{0: 0, 1: 5, 10: 50, 11: 53, 728: 50 + 718*3} {
+		if got := (FSMCosts{Eval: 5, MoreEvals: 3}).Evals(n); got != want {
+			t.Errorf("%d evaluations cost %d, want %d", n, got, want)
+		}
+		if got, want := (FSMCosts{Eval: 5}).Evals(n), time.Duration(5*n); got != want {
+			t.Errorf("%d evaluations that cost alike cost %d, want %d", n, got, want)
+		}
+	}
+}
+
 // TestChangeIn: a change that older lines got is in them from then on, and in what follows the
 // newest.
 func TestChangeIn(t *testing.T) {

@@ -133,6 +133,9 @@ type RPCCosts struct {
 	Heartbeat time.Duration
 	// NodeEval is spent by the leader on each evaluation made for a node.
 	NodeEval time.Duration
+	// Reap is spent by the leader on a batch of evaluations that the broker shed, before it is taken from the broker
+	// (nomad/leader.go, cancelCancelableEvals).
+	Reap time.Duration
 	// NodeCount is spent by the leader on each node it knows, at every registration and every
 	// heartbeat: the answer says how many there are (nomad/node_endpoint.go,
 	// constructNodeServerInfoResponse).
@@ -190,15 +193,25 @@ type FSMCosts struct {
 	Entry time.Duration // any entry
 	Node  time.Duration // a node registered or changed
 	Eval  time.Duration // each evaluation written
-	Alloc time.Duration // each allocation written
-	Stop  time.Duration // each that a plan stops, on top of that
-	Plan  time.Duration // a plan, on top of its allocations
+	// MoreEvals is each evaluation beyond the tenth of an entry, since a transaction copies a node of a tree
+	// once (go-immutable-radix, Txn). Zero means Eval.
+	MoreEvals time.Duration
+	Alloc     time.Duration // each allocation written
+	Stop      time.Duration // each that a plan stops, on top of that
+	Plan      time.Duration // a plan, on top of its allocations
 	// Deployment is a plan that begins a deployment or changes one, on top of that.
 	Deployment time.Duration
 	// Walk is spent on each evaluation of the state by an entry that deletes more than 1,250.
 	Walk time.Duration
 	// Gone is spent on each evaluation and allocation that an entry is to delete and that is not there.
 	Gone time.Duration
+}
+
+// Evals returns the time for writing n evaluations by one entry.
+func (c FSMCosts) Evals(n int) time.Duration {
+	const few = 10
+	more := max(n-few, 0)
+	return time.Duration(n-more)*c.Eval + time.Duration(more)*cmp.Or(c.MoreEvals, c.Eval)
 }
 
 // SchedulerCosts is the CPU time one scheduling attempt takes a worker.
@@ -225,9 +238,11 @@ type PlanCosts struct {
 	PerAlloc time.Duration // decoding and encoding each allocation, at worker and leader
 	// PerForward is the same for plans of followers' workers alone: a plan of the leader's own is passed on as it is.
 	PerForward time.Duration
-	Evaluate   time.Duration // verifying a plan
-	PerPlace   time.Duration // verifying each placement
-	PerStop    time.Duration // verifying each stop
+	// PerResult is the same for the answer, which has the allocations once more (nomad/structs, PlanResult).
+	PerResult time.Duration
+	Evaluate  time.Duration // verifying a plan
+	PerPlace  time.Duration // verifying each placement
+	PerStop   time.Duration // verifying each stop
 	// Granted is the applier's time for applying a plan to its own snapshot before the entry is committed, as a share of
 	// the time for applying the entry. It is less than one since nobody watches that snapshot. Zero means one.
 	Granted float64

@@ -198,6 +198,6 @@ func oneNode[T any](_ *T, c config.FSMCosts, _ *state.Store) time.Duration { ret
 
 func perEval[T any](evals func(*T) int) costOf[T] {
 	return func(req *T, c config.FSMCosts, _ *state.Store) time.Duration {
-		return c.Entry + time.Duration(evals(req))*c.Eval
+		return c.Entry + c.Evals(evals(req))
 	}
 }

@@ -22,6 +22,8 @@ type soleLog struct {
 
 	follows bool          // and does not lead
 	takes   time.Duration // to write an entry
+
+	computed time.Duration
 }
 
 // refusing makes Write return an error instead of writing; nil: write again.
@@ -39,6 +41,13 @@ func (l *soleLog) Because(causes ...fsm.Cause) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.causes = append(l.causes, causes...)
+}
+
+func (l *soleLog) Compute(key string, d time.Duration) {
+	l.mu.Lock()
+	l.computed += d
+	l.mu.Unlock()
+	time.Sleep(d)
 }
 
 func (l *soleLog) Wall() time.Time              { return time.Now() }

@@ -57,8 +57,12 @@ func (v *Evaluations) cancelBatch() bool {
 	if share := v.cfg.Design.ReapShare; share > 0 {
 		size = max(size, int(share*float64(v.Broker.Stats().Cancelable)))
 	}
+	if v.Broker.Stats().Cancelable == 0 {
+		return false
+	}
+	v.log.Compute("reaper", v.cfg.Costs.RPC.Reap)
 	batch := v.Broker.Cancelable(size)
-	if len(batch) == 0 {
+	if len(batch) == 0 { // the broker was flushed meanwhile
 		return false
 	}
 	v.log.Because(fsm.EvalsReaped)

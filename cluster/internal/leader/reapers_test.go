@@ -167,6 +167,29 @@ func TestTicksOfTheReaper(t *testing.T) {
 	})
 }
 
+// TestWhatReapingCosts: each batch costs once, a wake-up that finds nothing costs nothing, and what is shed while
+// the reaper computes is in the batch.
+func TestWhatReapingCosts(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		l := newSoleLog(t)
+		cfg := config.Config{Reaper: config.ReaperConfig{Interval: time.Hour, Batch: 10}}
+		cfg.Costs.RPC.Reap = 2 * time.Second
+		v := leading(t, l, cfg)
+		defer looping(t, v)()
+		wake(v.reap)
+		time.Sleep(time.Second)
+		v.Broker.Cancel([]*broker.Evaluation{evaluation("1")})
+		wake(v.reap)
+		time.Sleep(time.Second)
+		v.Broker.Cancel([]*broker.Evaluation{evaluation("2")})
+		wake(v.reap)
+		time.Sleep(time.Minute)
+		if n := l.Snapshot().EvalTotal(); n != 2 || l.computed != 2*time.Second || len(l.causes) != 1 {
+			t.Errorf("%d of 2 canceled in %d batches, which cost %v, want one of 2s", n, len(l.causes), l.computed)
+		}
+	})
+}
+
 // TestReaperThatIsLate: one whose write takes longer than its interval goes on at its interval
 // afterwards.
 func TestReaperThatIsLate(t *testing.T) {

@@ -46,7 +46,7 @@ func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, 
 	}
 	query.Wake = func() {
 		resume(func() (*rpc.NodeClientAllocsResponse, error) {
-			s.compute(p.key+"/again", s.cfg.Costs.RPC.Query)
+			s.Compute(p.key+"/again", s.cfg.Costs.RPC.Query)
 			return answer()
 		})
 	}

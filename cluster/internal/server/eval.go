@@ -31,7 +31,7 @@ func (s *Server) DequeueEval(ctx context.Context, schedulers []string, timeout, 
 	snap := s.Snapshot()
 	// Nomad reads every evaluation of the job to find the newest; the store knows it,
 	// but the leader's cores pay all the same.
-	s.compute("scan/"+e.ID, time.Duration(snap.JobEvals(e.Job()).Count)*s.cfg.Costs.RPC.WaitIndexScan)
+	s.Compute("scan/"+e.ID, time.Duration(snap.JobEvals(e.Job()).Count)*s.cfg.Costs.RPC.WaitIndexScan)
 	return Dequeued{Eval: e, Token: d.Token, WaitIndex: leader.WaitIndex(s.cfg.Design, snap, e)}, nil
 }
 
@@ -86,7 +86,7 @@ func (s *Server) reblockEval(e *broker.Evaluation, token string) error {
 // plan waits for the applier (nomad/plan_endpoint.go).
 func (s *Server) SubmitPlan(ctx context.Context, p *scheduler.Plan) (*scheduler.PlanResult, error) {
 	s.Because(fsm.PlanSubmitted)
-	s.compute("submit/"+p.EvalID, s.cfg.Costs.Plan.Submit+time.Duration(p.Size())*s.cfg.Costs.Plan.PerAlloc)
+	s.Compute("submit/"+p.EvalID, s.cfg.Costs.Plan.Submit+time.Duration(p.Size())*s.cfg.Costs.Plan.PerAlloc)
 	if err := s.evals.Broker.PauseNackTimeout(p.EvalID, p.EvalToken); err != nil {
 		return nil, fmt.Errorf("submit plan for evaluation %s: %w", p.EvalID, err)
 	}

@@ -55,7 +55,7 @@ func forward[T any](ctx context.Context, s *Server, method string, via *path, fn
 	if l == s {
 		return fn(l)
 	}
-	s.compute("send/"+method, s.cfg.Costs.RPC.Send)
+	s.Compute("send/"+method, s.cfg.Costs.RPC.Send)
 	p := &path{route: s.shared.Network.Route(s.addr, l.addr, method), to: l, key: s.addr + method, cost: s.cfg.Costs.RPC.Serve, via: via}
 	out, err := carry(ctx, p, fn)
 	if d := s.cfg.Costs.RPC.Answer; d > 0 {
@@ -210,7 +210,7 @@ func (s *Server) ask(ctx context.Context, nodeID string) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Design.AskTimeout)
 	defer cancel()
-	s.compute("ask/"+nodeID, s.cfg.Costs.RPC.Send)
+	s.Compute("ask/"+nodeID, s.cfg.Costs.RPC.Send)
 	through, runs := (*clients).Reach(nodeID)
 	if !runs {
 		<-ctx.Done()

@@ -112,7 +112,7 @@ func (s *Server) beMonitored(ctx context.Context) {
 		if asked.Before(rests) {
 			return
 		}
-		s.compute("monitored", time.Duration(snap.EvalTotal())*c.PerEval)
+		s.Compute("monitored", time.Duration(snap.EvalTotal())*c.PerEval)
 		answered := time.Now()
 		rests = answered.Add(min(time.Duration(c.Rests)*answered.Sub(asked), monitorRestsTo))
 	})

@@ -302,5 +302,5 @@ func (s *Server) persist(key string, write time.Duration, entries [][]byte) {
 		s.work(key, 0, work, s.fsync())
 		work = c.Resume
 	}
-	s.compute(key, work)
+	s.Compute(key, work)
 }

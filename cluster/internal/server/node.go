@@ -58,7 +58,7 @@ func (s *Server) RegisterNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResp
 			return nil, err
 		}
 	}
-	s.compute("count/"+node.ID, s.countingNodes())
+	s.Compute("count/"+node.ID, s.countingNodes())
 	if node.Status != rpc.NodeStatusDown {
 		return resp, s.grantTTL(node.ID, resp)
 	}
@@ -80,7 +80,7 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 	resp := &rpc.NodeUpdateResponse{}
 	status := s.nextStatus(node, req.Status)
 	if node.Status == status {
-		s.compute("heartbeat/"+req.NodeID, s.cfg.Costs.RPC.Heartbeat+s.countingNodes())
+		s.Compute("heartbeat/"+req.NodeID, s.cfg.Costs.RPC.Heartbeat+s.countingNodes())
 	} else {
 		cause := fsm.NodeMissed
 		if req.Status == rpc.NodeStatusReady {
@@ -103,7 +103,7 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 		}
 	}
 	if node.Status != status {
-		s.compute("count/"+req.NodeID, s.countingNodes())
+		s.Compute("count/"+req.NodeID, s.countingNodes())
 	}
 	if status != rpc.NodeStatusDown {
 		return resp, s.grantTTL(req.NodeID, resp)
@@ -177,7 +177,7 @@ func (s *Server) createNodeEvals(node *rpc.Node, nodeIndex uint64) error {
 		return nil
 	}
 	s.Because(fsm.NodeEvaluated)
-	s.compute("node-evals/"+node.ID, time.Duration(len(evals))*s.cfg.Costs.RPC.NodeEval)
+	s.Compute("node-evals/"+node.ID, time.Duration(len(evals))*s.cfg.Costs.RPC.NodeEval)
 	if _, err := s.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: evals})); err != nil {
 		return fmt.Errorf("create evaluations for node %s: %w", node.ID, err)
 	}
@@ -286,7 +286,7 @@ func (s *Server) writeDowns(req fsm.NodesDownRequest) (uint64, error) {
 		}
 	}
 	s.Because(fsm.NodesMissed)
-	s.compute("nodes-down", time.Duration(len(req.Evals))*s.cfg.Costs.RPC.NodeEval)
+	s.Compute("nodes-down", time.Duration(len(req.Evals))*s.cfg.Costs.RPC.NodeEval)
 	return s.Write(fsm.NodesDown.With(&req))
 }
 

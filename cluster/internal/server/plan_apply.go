@@ -177,7 +177,7 @@ func (a *planApplier) sign(allocs []*rpc.Allocation) {
 				placed++
 			}
 		}
-		a.srv.compute("sign", time.Duration(placed)*cost)
+		a.srv.Compute("sign", time.Duration(placed)*cost)
 	}
 }
 

@@ -100,19 +100,24 @@ func (p *planning) call(method string, fn func(l *Server) error) error {
 func (p *planning) submit(plan *scheduler.Plan) (*scheduler.PlanResult, error) {
 	srv := p.worker.srv
 	costs, allocs := srv.cfg.Costs.Plan, time.Duration(plan.Size())
-	coding := allocs * costs.PerAlloc
+	coding, decoding := allocs*costs.PerAlloc, time.Duration(0)
 	if !srv.Established() {
 		coding += allocs * costs.PerForward
+		decoding = allocs * costs.PerResult
 	}
-	srv.compute(p.worker.name, coding)
+	srv.Compute(p.worker.name, coding)
 	var result *scheduler.PlanResult
 	err := p.call("Plan.Submit", func(l *Server) (err error) {
-		if l != srv {
-			l.compute("forwarded/"+p.Eval.ID, allocs*costs.PerForward)
+		if l == srv {
+			result, err = l.SubmitPlan(srv.ctx, plan)
+			return err
 		}
+		l.Compute("forwarded/"+p.Eval.ID, allocs*costs.PerForward)
 		result, err = l.SubmitPlan(srv.ctx, plan)
+		l.Compute("result/"+p.Eval.ID, allocs*costs.PerResult)
 		return err
 	})
+	srv.Compute(p.worker.name, decoding)
 	if err != nil {
 		return nil, err
 	}

@@ -288,25 +288,25 @@ func perKiB(bytes int, cost time.Duration) time.Duration {
 	return time.Duration(float64(bytes) / 1024 * float64(cost))
 }
 
-// compute charges CPU time to this server's cores and waits for it. Callers at one instant
+// Compute charges CPU time to this server's cores and waits for it. Callers at one instant
 // must have different keys.
-func (s *Server) compute(key string, d time.Duration) {
+func (s *Server) Compute(key string, d time.Duration) {
 	if d > 0 {
 		s.work(key, 0, d, 0)
 	}
 }
 
-// work is compute between two waits.
+// work is Compute between two waits.
 func (s *Server) work(key string, before, d, after time.Duration) {
 	s.opts.CPU.Do(simnet.HashStrings(s.seed, key), before, d, after)
 }
 
-// receive is compute for work on what the network brings after a while.
+// receive is Compute for work on what the network brings after a while.
 func (s *Server) receive(key string, after, d time.Duration) {
 	s.opts.CPU.Receive(simnet.HashStrings(s.seed, key), after, d, 0)
 }
 
-// allocate is compute for work that leaves garbage.
+// allocate is Compute for work that leaves garbage.
 func (s *Server) allocate(key string, d time.Duration) { s.allocateAt(key, d, 0) }
 
 // allocateAt is allocate for work that allocates leaves KiB in each microsecond; zero means the usual.
