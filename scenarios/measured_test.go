@@ -116,7 +116,7 @@ func TestAgreement(t *testing.T) {
 	runs := []bounds{
 		{"real/2.0.5-500-silent", 0.04, 0.02, 0.02},
 		{"real/2.0.5-500-silent-2", 0.03, 0.02, 0.02},
-		{"second/1.4.2-250-silent", 0.03, 0.07, 0.02},
+		{"second/1.4.2-250-silent", 0.03, 0.02, 0.02},
 		{"second/1.4.3-250-silent", 0.05, 0.02, 0.02},
 		{"second/2.0.5-250-silent", 0.05, 0.02, 0.02},
 		{"second/1.4.3-500-silent-1job", 0.02, 0.02, 0.02},
@@ -130,19 +130,19 @@ func TestAgreement(t *testing.T) {
 			{"real/1.4.3-500-1server", 0.08, 0.02, 0.02},
 			{"second/1.4.3-500-1", 0.02, 0.02, 0.02},
 			{"second/1.4.3-500-2", 0.03, 0.02, 0.02},
-			{"second/1.4.3-500-silent-20jobs", 0.04, 0.02, 0.02},
+			{"second/1.4.3-500-silent-20jobs", 0.04, 0.08, 0.02},
 			{"second/2.0.5-500-silent", 0.02, 0.02, 0.02},
 			{"real/1.4.2-500-1", 0.03, 0.02, 0.04},
 			{"real/1.4.3-500-2", 0.06, 0.02, 0.02},
 			{"real/1.4.3-1000-1", 0.02, 0.33, 0.18},
 			{"real/2.0.5-500-1", 0.07, 0.44, 0.02},
 			{"real/1.4.3-500-5servers", 0.22, 0.02, 0.02},
-			{"second/1.4.3-500-5servers-1", 0.12, 0.02, 0.02},
+			{"second/1.4.3-500-5servers-1", 0.10, 0.02, 0.02},
 			{"second/1.4.3-500-5servers-2", 0.03, 0.03, 0.02},
-			{"second/1.4.3-500-5servers-3", 0.02, 0.02, 0.02},
-			{"second/1.4.3-500-silent-1scheduler", 0.05, 0.02, 0.02},
+			{"second/1.4.3-500-5servers-3", 0.04, 0.02, 0.02},
+			{"second/1.4.3-500-silent-1scheduler", 0.03, 0.02, 0.02},
 			{"second/1.4.3-500-silent-4schedulers", 0.04, 0.02, 0.02},
-			{"second/asked/1.4.3-1000-silent", 0.05, 0.09, 0.02},
+			{"second/asked/1.4.3-1000-silent", 0.04, 0.02, 0.02},
 			{"second/asked/2.0.5-1000-silent", 0.05, 0.02, 0.02},
 		}...)
 	}
@@ -195,8 +195,8 @@ func TestFlappingAgrees(t *testing.T) {
 	var reals []*metrics.Result
 	// While clients start, appliers of 2.0.5 that keep their state may refuse the same plan again and again: now and
 	// then for seconds here, for moments on real servers. So what kinds of entries that phase has is a matter of
-	// chance, and how many it has is not.
-	bounds := []struct{ start, flap float64 }{{0.17, 0.05}, {math.Inf(1), 0.10}}
+	// chance, and how many it has less so.
+	bounds := []struct{ start, all, flap float64 }{{0.17, 0.12, 0.04}, {math.Inf(1), 0.17, 0.07}}
 	releases := []string{"1.4.3"}
 	if nightly.On {
 		releases = append(releases, "2.0.5")
@@ -232,7 +232,7 @@ func TestFlappingAgrees(t *testing.T) {
 				}
 			}
 		}
-		if off := entriesOf(simulated[i].Phase("start"))/entriesOf(real.Phase("start")) - 1; math.Abs(off) > 0.12 {
+		if off := entriesOf(simulated[i].Phase("start"))/entriesOf(real.Phase("start")) - 1; math.Abs(off) > bounds[i].all {
 			t.Errorf("%s: clients that start cost %+.1f%% of the entries that real Nomad wrote", specs[i].Broker, 100*off)
 		}
 		if end := simulated[i].Phase("recover").RecoveryS; end < 0 {
@@ -247,9 +247,9 @@ func TestDispatchAgrees(t *testing.T) {
 	t.Parallel()
 	const dir = "../testdata/validation/second/"
 	type off struct{ entries, processed, failed float64 }
-	runs := map[string]off{"1.4.3-dispatch-1": {0.05, 0.18, 0.30}}
+	runs := map[string]off{"1.4.3-dispatch-1": {0.05, 0.18, 0.40}}
 	if nightly.On {
-		runs["2.0.5-dispatch-1"] = off{0.05, 0.24, 0.40}
+		runs["2.0.5-dispatch-1"] = off{0.05, 0.24, 0.35}
 	}
 	for file, bounds := range runs {
 		real, spec := realRun(t, dir+file+".json", Spec{})

@@ -39,9 +39,10 @@ rpc {
   answer          = "45us"
   wake            = "50us"
   wait_index_scan = "0.73us"
+  reap            = "45us"
   node_count      = "0.15us"
   node_watch      = "1.0us"
-  source          = "between the calls of workers in a storm, 130 and 140 us, and of clients in a drain, 62 and 27; wait_index_scan: Eval.Dequeue, 0.14, 0.33 and 0.63 ms an entry, and 0.58 of that for its list, which the collector collects; node_count, node_watch: constructNodeServerInfoResponse and nodeDrainWatcher.getNodes of a leader of 2,000 nodes that fall silent, 0.30 and 2.05 ms for each of them"
+  source          = "between the calls of workers in a storm, 130 and 140 us, and of clients in a drain, 62 and 27; wait_index_scan: Eval.Dequeue, 0.14, 0.33 and 0.63 ms an entry, and 0.58 of that for its list, which the collector collects; node_count, node_watch: constructNodeServerInfoResponse and nodeDrainWatcher.getNodes of a leader of 2,000 nodes that fall silent, 0.30 and 2.05 ms for each of them; reap: cancelCancelableEvals but for the log, 43 and 36 us with 500 and 2,000 clients on the fourth machine, which takes 0.9 of the time"
 }
 
 raft {
@@ -59,11 +60,12 @@ raft {
 fsm {
   entry      = "24us"
   eval       = "53us"
+  more_evals = "39us"
   alloc      = "60us"
   stop       = "50us"
   plan       = "141us"
   deployment = "85us"
-  source     = "runFSM: 0.29, 0.49 and 0.78 ms an entry for evaluations, and for plans, with the applier's own, 0.55, 0.85 and 1.20; alloc: 55 us for each that is placed, 106 for each that is stopped"
+  source     = "runFSM: 0.29, 0.49 and 0.78 ms an entry for evaluations, and for plans, with the applier's own, 0.55, 0.85 and 1.20; alloc: 55 us for each that is placed, 106 for each that is stopped; more_evals: drains of 500 and 2,000 clients on the fourth machine, 35 us, which takes 0.9 of the time"
 }
 
 scheduler "system" {
@@ -86,12 +88,13 @@ scheduler "batch" {
 plan {
   submit        = "0.1ms"
   per_alloc     = "0us"
-  per_forward   = "30us"
+  per_forward   = "17us"
+  per_result    = "30us"
   evaluate      = "120us"
   per_stop      = "12us"
   per_signature = "0.93ms"
   granted       = 0.6
-  source        = "submit and per_forward: Plan.Submit where it is forwarded, 0.23 ms for 2.4 stops, some 45 us for each placement; granted: 0.33 ms, and under 2.0.5 0.39, of 0.55 and 0.71 that a state machine takes for the same plan; evaluate: evaluatePlan 0.04 ms, applyPlan beside the state 0.07"
+  source        = "submit, per_forward and per_result: Plan.Submit where it is forwarded, 0.23 ms for 2.4 stops; per_forward and per_result: drains of 2,000 clients on the fourth machine, 10 to 16 us and 25 to 29 on either side; granted: 0.33 ms, and under 2.0.5 0.39, of 0.55 and 0.71 that a state machine takes for the same plan; evaluate: evaluatePlan 0.04 ms, applyPlan beside the state 0.07"
 }
 
 deployment {
