@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -75,7 +76,7 @@ func TestEntries(t *testing.T) {
 	count := func(n ...any) string { return fmt.Sprintf("{"+one+"}", n...) }
 	created := count(1, 0, 0, 0, 0, 0)
 	type cost = time.Duration
-	const node, ev, al, plan, entry, deploys, gone cost = 1, 10, 100, 1000, 10000, 100000, 1000000
+	const node, ev, al, plan, entry, deploys, gone, more cost = 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000
 	for _, tt := range []struct {
 		name string
 		c    Command
@@ -106,6 +107,7 @@ func TestEntries(t *testing.T) {
 		{"drain of nobody done", BatchNodeUpdateDrain.With(&BatchNodeUpdateDrainRequest{NodeIDs: []string{"who"}}), entry + node, ""},
 		{"evaluations", EvalUpdate.With(&EvalUpdateRequest{Evals: []*broker.Evaluation{eval("x"), as("e", broker.StatusFailed)}}), entry + 2*ev, "eval x; eval e; " + count(1, 0, 1, 0, 0, 0)},
 		{"evaluation that ends a blocked one", EvalUpdate.With(&EvalUpdateRequest{Evals: []*broker.Evaluation{as("e", broker.StatusComplete)}}), entry + ev, "eval e; " + count(0, 1, 0, 0, 0, 0)},
+		{"many nameless evaluations", EvalUpdate.With(&EvalUpdateRequest{Evals: slices.Repeat(nameless, 12)}), entry + 10*ev + 2*more, ""},
 		{"nameless evaluation", EvalUpdate.With(&EvalUpdateRequest{Evals: nameless}), entry + ev, ""},
 		{"plan", ApplyPlanResults.With(&state.PlanResults{EvalID: "e", AllocsStopped: []state.AllocDiff{{ID: "a"}}, AllocsUpdated: []*rpc.Allocation{alloc("x", "n", "")}}), entry + plan + 2*al, "allocations"},
 		{"plan that places for a deployment", ApplyPlanResults.With(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{alloc("x", "n", "d"), alloc("y", "n", "d")}}), entry + plan + 2*al, "deployment of job; allocations"},
@@ -150,7 +152,7 @@ func TestEntries(t *testing.T) {
 		if err != nil || c.Type != tt.c.Type || TypeOf(l) != tt.c.Type {
 			t.Fatalf("%s: came through the log as %v of %v: %v", tt.name, c.Type, TypeOf(l), err)
 		}
-		if got := c.Cost(config.FSMCosts{Entry: entry, Node: node, Eval: ev, Alloc: al, Plan: plan, Deployment: deploys, Gone: gone}, s); got != tt.cost {
+		if got := c.Cost(config.FSMCosts{Entry: entry, Node: node, Eval: ev, MoreEvals: more, Alloc: al, Plan: plan, Deployment: deploys, Gone: gone}, s); got != tt.cost {
 			t.Errorf("%s: costs %d, want %d", tt.name, got, tt.cost)
 		}
 		fx, err := c.Apply(s, 9)
