@@ -78,6 +78,9 @@ func runs(pix []byte) func(yield func(colour uint32, n int) bool) {
 	return func(yield func(uint32, int) bool) {
 		for len(pix) > 0 {
 			colour, n := binary.LittleEndian.Uint32(pix), 4
+			for twice := uint64(colour)<<32 | uint64(colour); n+8 <= len(pix) && binary.LittleEndian.Uint64(pix[n:]) == twice; {
+				n += 8
+			}
 			for n < len(pix) && binary.LittleEndian.Uint32(pix[n:]) == colour {
 				n += 4
 			}

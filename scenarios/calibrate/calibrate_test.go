@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -15,6 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	scenarios.ServeIfChild()
+	debug.SetGCPercent(400) // these tests end soon
 	goleak.VerifyTestMain(m)
 }
 

@@ -2,6 +2,7 @@ package closedform
 
 import (
 	"math"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 // TestMain lets the test binary be the child that RunAll starts.
 func TestMain(m *testing.M) {
 	scenarios.ServeIfChild()
+	debug.SetGCPercent(400) // these tests end soon
 	m.Run()
 }
 

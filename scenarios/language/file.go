@@ -37,7 +37,7 @@ func Open(name string, src []byte) (*File, error) {
 	content, _, diags := parsed.Body.PartialContent(header)
 	d := &decoder{}
 	if title, ok := content.Attributes["title"]; ok {
-		d.attribute(title, field{name: "title", value: reflect.ValueOf(&f.Title).Elem()})
+		d.attribute(title, field{layout{name: "title"}, reflect.ValueOf(&f.Title).Elem()})
 	}
 	for _, b := range content.Blocks {
 		if b.Type == "locals" {

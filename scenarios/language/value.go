@@ -178,7 +178,7 @@ func (d *decoder) list(value cty.Value, f field, target reflect.Value, at Range)
 			d.fail(at, "Wrong type", "%s must hold no null.", f.name)
 			continue
 		}
-		d.store(v, field{f.name, elem, f.tag}, at)
+		d.store(v, field{f.layout, elem}, at)
 		out = reflect.Append(out, elem)
 	}
 	target.Set(out)
