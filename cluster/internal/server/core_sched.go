@@ -68,10 +68,10 @@ type coreRun struct {
 	asked map[string]bool
 
 	// Filled when first asked for.
-	allocs   map[string][]*rpc.Allocation // by the evaluation that placed them, of jobs of which placed was asked
-	indexed  map[broker.JobID]bool        // which these are
-	replaced map[string]bool              // allocations that others took the place of
-	open     map[broker.JobID]bool        // jobs with an evaluation that is not over
+	allocs   map[string]*[]*rpc.Allocation // by the evaluation that placed them, of jobs of which placed was asked
+	indexed  map[broker.JobID]bool         // which these are
+	replaced map[string]bool               // allocations that others took the place of
+	open     map[broker.JobID]bool         // jobs with an evaluation that is not over
 }
 
 // run does one job of the core scheduler: an error means that the evaluation must be
@@ -107,15 +107,6 @@ func (c *coreRun) forceGC() error {
 		}
 	}
 	return nil
-}
-
-// ageGranularity returns how exactly the age of an entry is known. Releases that compare the
-// times of the rows themselves know it exactly, which is to the second here.
-func (s *Server) ageGranularity() time.Duration {
-	if s.cfg.Habits.ExactAges {
-		return min(s.cfg.GC.TimeGranularity, time.Second)
-	}
-	return s.cfg.GC.TimeGranularity
 }
 
 // threshold returns the highest index that is older than age; zero if none is.
@@ -214,17 +205,29 @@ func (c *coreRun) placed(e *broker.Evaluation) []*rpc.Allocation {
 		return nil
 	}
 	if c.indexed == nil {
-		c.indexed, c.allocs = map[broker.JobID]bool{}, map[string][]*rpc.Allocation{}
+		c.indexed, c.allocs = map[broker.JobID]bool{}, map[string]*[]*rpc.Allocation{}
 	}
 	if job := e.Job(); !c.indexed[job] {
 		c.indexed[job] = true
+		by, list := "", (*[]*rpc.Allocation)(nil)
 		for a := range c.snap.LoggedAllocs(job) {
-			if c.asked == nil || c.asked[a.EvalID] {
-				c.allocs[a.EvalID] = append(c.allocs[a.EvalID], a)
+			if a.EvalID != by { // what one evaluation placed mostly lies side by side
+				by, list = a.EvalID, c.listOf(a.EvalID)
+			}
+			if list != nil {
+				*list = append(*list, a)
 			}
 		}
 	}
-	return c.allocs[e.ID]
+	return *c.listOf(e.ID)
+}
+
+// listOf returns the list of the allocations that an evaluation placed; nil if nobody asks for it.
+func (c *coreRun) listOf(evalID string) *[]*rpc.Allocation {
+	if c.allocs[evalID] == nil && (c.asked == nil || c.asked[evalID]) {
+		c.allocs[evalID] = new([]*rpc.Allocation)
+	}
+	return c.allocs[evalID]
 }
 
 // isAlloc reports whether an allocation is in the state as it is.

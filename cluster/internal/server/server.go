@@ -193,6 +193,15 @@ func (s *Server) Start() error {
 	return nil
 }
 
+// ageGranularity returns how exactly the age of an entry is known. Releases that compare the
+// times of the rows themselves know it exactly, which is to the second here.
+func (s *Server) ageGranularity() time.Duration {
+	if s.cfg.Habits.ExactAges {
+		return min(s.cfg.GC.TimeGranularity, time.Second)
+	}
+	return s.cfg.GC.TimeGranularity
+}
+
 // Stop ends everything the server runs and waits for it. Its log, votes and snapshots stay,
 // as on a disk, for its next process.
 func (s *Server) Stop() error {
