@@ -3,7 +3,6 @@ package figure
 import (
 	"bytes"
 	"fmt"
-	"image"
 	"image/png"
 	"io"
 	"math"
@@ -12,10 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"git.sr.ht/~sbinet/gg"
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/simctl/simctl/internal/outfile"
@@ -74,15 +71,10 @@ func (f Figure) Encode(w io.Writer, format string) error {
 		_, err := w.Write(withFallbackFonts(text.Bytes()))
 		return err
 	}
-	// Left to itself, vgimg draws on a copy of an empty image.
-	img := image.NewRGBA(image.Rect(0, 0, int(math.Round(width.Dots(dpi))), int(math.Round(height.Dots(dpi)))))
-	context := gg.NewContextForRGBA(img)
-	context.SetLineCapButt()
-	context.InvertY()
-	c := vgimg.NewWith(vgimg.UseImageWithContext(img, context), vgimg.UseDPI(dpi)) // white, as paper is
+	c := newCanvas(int(math.Round(width.Dots(dpi))), int(math.Round(height.Dots(dpi))))
 	f.Draw(draw.New(c))
 	// The default level takes half as long again, and saves 4%.
-	return (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(w, indexed(img))
+	return (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(w, indexed(c.img))
 }
 
 // withFallbackFonts names further fonts of the same widths, since most machines lack the one
