@@ -17,7 +17,7 @@ func (w *world) verify(s step) error {
 	if w.sys.seams.begin(&w.base, sub.plan) {
 		w.renew(sub.plan)
 	}
-	sub.result = scheduler.EvaluatePlan(w.base.Snap, sub.plan)
+	sub.result = scheduler.EvaluatePlanOn(w.base.Snap, w.latest(), sub.plan)
 	if sub.result.IsNoOp() {
 		sub.stage = ended
 		return nil

@@ -12,6 +12,12 @@ import (
 // accepts or refuses each node's part as a whole (plan_apply.go, evaluatePlanPlacements).
 // The result shares the plan's allocations.
 func EvaluatePlan(snap *state.Snapshot, plan *Plan) *PlanResult {
+	return EvaluatePlanOn(snap, snap, plan)
+}
+
+// EvaluatePlanOn is EvaluatePlan on a state that was kept, and may lack what was written since: the latest state
+// tells which allocations are gone.
+func EvaluatePlanOn(snap, latest *state.Snapshot, plan *Plan) *PlanResult {
 	r := &PlanResult{
 		NodeUpdate:     make(map[string][]*rpc.Allocation, len(plan.NodeUpdate)),
 		NodeAllocation: make(map[string][]*rpc.Allocation, len(plan.NodeAllocation)),
@@ -23,17 +29,18 @@ func EvaluatePlan(snap *state.Snapshot, plan *Plan) *PlanResult {
 			r.RefreshIndex = max(snap.RefreshIndex(), 1)
 			continue
 		}
-		put(r.NodeUpdate, node, existing(snap, plan.NodeUpdate[node]))
+		put(r.NodeUpdate, node, existing(latest, plan, node))
 		put(r.NodeAllocation, node, plan.NodeAllocation[node])
 	}
 	return r
 }
 
-// existing returns the stops of allocations that still exist. Others were collected since the
+// existing returns a node's stops of allocations that still exist. Others were collected since the
 // plan was made; Nomad fails such a plan.
-func existing(snap *state.Snapshot, stops []*rpc.Allocation) []*rpc.Allocation {
-	gone := func(a *rpc.Allocation) bool { return snap.AllocByID(a.ID) == nil }
-	if !slices.ContainsFunc(stops, gone) {
+func existing(latest *state.Snapshot, plan *Plan, node string) []*rpc.Allocation {
+	stops := plan.NodeUpdate[node]
+	gone := func(a *rpc.Allocation) bool { return latest.AllocByID(a.ID) == nil }
+	if latest.Index() < plan.SnapshotIndex || !slices.ContainsFunc(stops, gone) {
 		return stops
 	}
 	return slices.DeleteFunc(slices.Clone(stops), gone)

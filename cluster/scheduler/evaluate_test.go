@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +105,26 @@ func TestConflictingPlansRetry(t *testing.T) {
 	w.want("live", []int{len(w.live("a")), len(w.live("b"))}, "[6 4]")
 	w.want("failed", s.Outcome(w.now).Evals[0].FailedTGAllocs, map[string]int{"g": 1})
 	checkRoom(t, w.store.Snapshot())
+}
+
+// TestStopsOfWhatAKeptStateLacks: a stop of an allocation that came after the state was taken stays in the plan, which
+// then fails where it is taken for granted (state_store.go, DenormalizeAllocationDiffSlice). That of one that is gone does not.
+func TestStopsOfWhatAKeptStateLacks(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(1)
+	w.register(job(rpc.JobTypeService, "svc", 1))
+	kept := w.store.Snapshot()
+	w.runJob("svc")
+	a := w.live("svc")[0]
+	made := w.index
+	p := &Plan{SnapshotIndex: made, NodeUpdate: map[string][]*rpc.Allocation{a.NodeID: {a}}}
+	w.want("stops", len(EvaluatePlanOn(kept, w.store.Snapshot(), p).NodeUpdate[a.NodeID]), 1)
+	w.want("stops, by a server that is behind the plan", len(EvaluatePlanOn(kept, kept, p).NodeUpdate[a.NodeID]), 1)
+	_, err := kept.Optimistic(made+1, EvaluatePlanOn(kept, w.store.Snapshot(), p).Commit("", 1))
+	w.want("error", err, fmt.Sprintf("cannot stop allocation %q: it does not exist", a.ID))
+	w.report("svc", rpc.AllocClientComplete, nil)
+	w.update(func(tx *state.Tx) error { return tx.DeleteEvals(nil, []string{a.ID}) })
+	w.want("stops of what is gone", len(EvaluatePlanOn(kept, w.store.Snapshot(), p).NodeUpdate[a.NodeID]), 0)
 }
 
 // The node is down whenever a plan is verified, and ready when the next is made.

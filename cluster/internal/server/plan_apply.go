@@ -88,7 +88,7 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 		}
 	}
 	a.srv.allocate("verify", Verifying(a.srv.cfg.Costs.Plan, p.Plan, a.base.Snap))
-	result := scheduler.EvaluatePlan(a.base.Snap, p.Plan)
+	result := scheduler.EvaluatePlanOn(a.base.Snap, a.srv.Snapshot(), p.Plan)
 	for _, node := range result.RejectedNodes {
 		if a.srv.rejections.Add(time.Now(), node) {
 			result.IneligibleNodes = append(result.IneligibleNodes, node)
