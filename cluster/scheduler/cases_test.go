@@ -160,27 +160,6 @@ func TestTooLateOnADrainingNode(t *testing.T) {
 	w.want("stops", stops(w.runJob("svc")), fmt.Sprintf("[%s on %s: %s, lost]", away.Name, away.NodeID, allocLost))
 }
 
-// TestNamesStartOver: when all names of a group are taken, new allocations share them.
-func TestNamesStartOver(t *testing.T) {
-	if got := fmt.Sprint(newNameIndex("j", "g", 3).next(1)); got != "[j.g[0]]" {
-		t.Errorf("the first name is %s", got)
-	}
-	for name, want := range map[string]int{"j.g[10]": 10, "j[2].g[7]": 7, "j": 0, "j.g[3": 0, "j.g3]": 0, "j.g[x]": 0, "j.g[99999999]": 0} {
-		if got := nameNumber(name); got != want {
-			t.Errorf("the number in %s is %d, want %d", name, got, want)
-		}
-	}
-	taken := []*rpc.Allocation{{Name: "j.g[0]"}, {Name: "j.g[1]"}, {Name: "j.g[4]"}}
-	for _, tt := range []struct {
-		count, n int
-		want     string
-	}{{2, 2, "[j.g[0] j.g[1]]"}, {3, 2, "[j.g[2] j.g[0]]"}, {5, 2, "[j.g[2] j.g[3]]"}, {5, 0, "[]"}} {
-		if got := fmt.Sprint(newNameIndex("j", "g", tt.count, taken).next(tt.n)); got != tt.want {
-			t.Errorf("%d of a group of %d with 0, 1 and 4 taken: %s, want %s", tt.n, tt.count, got, tt.want)
-		}
-	}
-}
-
 // TestFailuresFoundByADelayedEvaluation: an evaluation that waited for its time makes no other that
 // waits (generic_sched.go, process), and so asks for room if it finds none.
 func TestFailuresFoundByADelayedEvaluation(t *testing.T) {

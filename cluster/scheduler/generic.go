@@ -24,6 +24,7 @@ type genericRun struct {
 // placement is an allocation to place.
 type placement struct {
 	tg       *rpc.TaskGroup
+	names    *nameIndex // of the group; nil if no name occurs twice
 	name     string
 	previous *rpc.Allocation // that the new one replaces; nil = none
 	// stopPrevious means that previous still runs, and stops only if there is room for the
@@ -97,7 +98,7 @@ func (g *genericRun) replaceChanged() bool {
 	g.reschedules(s)
 	simple := len(s.disconnecting)+len(s.reconnecting)+len(s.failed)+len(s.failedLater) == 0 && !g.waits &&
 		!slices.ContainsFunc(s.kept, func(alloc *rpc.Allocation) bool { return alloc.Terminal() || !g.current(alloc) }) &&
-		others+len(s.kept)+len(s.migrate)+len(s.lost) == s.tg.Count
+		others+len(s.kept)+len(s.migrate)+len(s.lost) == s.tg.Count && !(g.namesOnce && len(newNameIndex("", "", 0, s.kept, s.migrate, s.lost).again) > 0)
 	if !simple {
 		g.waits = false
 		return false
@@ -163,6 +164,9 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 	}
 	// Disconnecting allocations are replaced at once, but stay in case they reconnect.
 	s.names = newNameIndex(g.job.ID, tg.Name, tg.Count, s.kept, s.migrate, s.failed, s.disconnecting, s.lost)
+	if !g.namesOnce {
+		s.names.again = nil
+	}
 	g.stopSurplus(s)
 	g.reconnect(s)
 	before := len(g.roll.inPlace)
@@ -174,7 +178,7 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 	now := min(len(destructive), max(0, room-placed))
 	g.waits = g.waits || now < len(destructive)
 	for _, alloc := range destructive[:now] {
-		g.destructive = append(g.destructive, placement{tg: tg, name: alloc.Name, previous: alloc, stopPrevious: true})
+		g.destructive = append(g.destructive, placement{tg: tg, names: s.names, name: alloc.Name, previous: alloc, stopPrevious: true})
 	}
 	g.migrate(s)
 	todo := len(destructive) + inPlace + len(missing)
@@ -187,7 +191,7 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 func (g *genericRun) migrate(s *groupState) {
 	for _, alloc := range s.migrate {
 		g.stop(alloc, AllocMigrating, "")
-		g.places = append(g.places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
+		g.places = append(g.places, placement{tg: s.tg, names: s.names, name: alloc.Name, previous: alloc})
 	}
 }
 
@@ -235,7 +239,7 @@ func (g *genericRun) update(s *groupState) (destructive []*rpc.Allocation) {
 // new allocations (reconcile.go, computePlacements).
 func (g *genericRun) missing(s *groupState) (places []placement) {
 	for _, alloc := range slices.Concat(s.failed, s.disconnecting) {
-		places = append(places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
+		places = append(places, placement{tg: s.tg, names: s.names, name: alloc.Name, previous: alloc})
 	}
 	existing := len(s.kept) + len(s.migrate) + len(s.failed) + len(s.disconnecting) + len(s.reconnecting)
 	for _, alloc := range s.lost {
@@ -243,10 +247,10 @@ func (g *genericRun) missing(s *groupState) (places []placement) {
 			break
 		}
 		existing++
-		places = append(places, placement{tg: s.tg, name: alloc.Name, previous: alloc})
+		places = append(places, placement{tg: s.tg, names: s.names, name: alloc.Name, previous: alloc})
 	}
 	for _, name := range s.names.next(max(0, s.tg.Count-existing)) {
-		places = append(places, placement{tg: s.tg, name: name})
+		places = append(places, placement{tg: s.tg, names: s.names, name: name})
 	}
 	return places
 }

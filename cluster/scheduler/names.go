@@ -15,16 +15,20 @@ type nameIndex struct {
 	job, group string
 	count      int
 	used       []bool
+	again      map[int]int // how many more than one have a number; nil in releases that do not mind
 }
 
 // newNameIndex returns the index of a group of count allocations. The names of sets are taken.
 func newNameIndex(job, group string, count int, sets ...[]*rpc.Allocation) *nameIndex {
-	x := &nameIndex{job: job, group: group, count: count, used: make([]bool, count)}
+	x := &nameIndex{job: job, group: group, count: count, used: make([]bool, count), again: map[int]int{}}
 	for _, set := range sets {
 		for _, a := range set {
 			n := nameNumber(a.Name)
 			if n >= len(x.used) {
 				x.used = append(x.used, make([]bool, n+1-len(x.used))...)
+			}
+			if x.used[n] {
+				x.again[n]++
 			}
 			x.used[n] = true
 		}
@@ -60,10 +64,24 @@ func (x *nameIndex) next(n int) []string {
 	return names
 }
 
+// free takes a name from one of those that have it.
 func (x *nameIndex) free(name string) {
-	if n := nameNumber(name); n < len(x.used) {
+	n := nameNumber(name)
+	switch {
+	case x.again[n] > 0:
+		x.again[n]--
+	case n < len(x.used):
 		x.used[n] = false
 	}
+}
+
+// once returns a name, or a free one in its place if several have it (generic_sched.go, computePlacements).
+func (x *nameIndex) once(name string) string {
+	if x == nil || x.again[nameNumber(name)] == 0 {
+		return name
+	}
+	x.free(name)
+	return x.next(1)[0]
 }
 
 // nameNumber returns the number in a name that allocName made; zero for other names.

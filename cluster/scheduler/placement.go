@@ -42,7 +42,7 @@ func (g *genericRun) placeAll() {
 			g.plan.unplace(p.previous)
 		}
 		planned[node.ID+"/"+p.tg.Name]++
-		g.place(p.tg, p.name, node.ID, p.previous)
+		g.place(p.tg, p.names.once(p.name), node.ID, p.previous)
 	}
 }
 

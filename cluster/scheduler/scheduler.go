@@ -36,6 +36,9 @@ type Scheduler struct {
 	// SystemDeployments makes changes of system jobs deployments (Nomad since 1.11.0). It is
 	// set before Plan is called.
 	SystemDeployments bool
+	// NamesOnce gives a replacement a free name if another allocation of its group has the name of the
+	// one that it replaces (Nomad since 1.6.3). It is set before Plan is called, too.
+	NamesOnce bool
 
 	eval  *broker.Evaluation
 	cache *Cache
@@ -134,6 +137,7 @@ func (s *Scheduler) Plan(snap *state.Snapshot, now time.Time) Attempt {
 	a := newAttempt(s, snap, now)
 	s.last = a
 	a.deploys = s.SystemDeployments && s.eval.Type == rpc.JobTypeSystem
+	a.namesOnce = s.NamesOnce
 	if a.unchanged(s.kind.placesByCount) && !a.carriesDeployment() {
 		a.settle(0)
 		return Attempt{Work: a.work}

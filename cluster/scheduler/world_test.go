@@ -21,6 +21,8 @@ type world struct {
 	now   time.Time
 	index uint64
 	evals int
+
+	namesOnce bool
 }
 
 // fataler has the methods that *testing.T and *rapid.T share.
@@ -154,6 +156,7 @@ func (w *world) run(e *broker.Evaluation, meddle ...func(*Plan)) ran {
 	w.t.Helper()
 	s, err := New(e, w.cache, w.rand)
 	w.ok(err)
+	s.NamesOnce = w.namesOnce
 	var out ran
 	for {
 		a := s.Plan(w.store.Snapshot(), w.now)

@@ -70,6 +70,9 @@ type Habits struct {
 	// evaluations, when a node changes, of sysbatch jobs, for allocations that have ended, and
 	// of system jobs that were stopped. The entry is written even if none is left.
 	SysBatchLeftAlone, TerminalLeftAlone, StoppedLeftAlone bool
+	// NamesOnce makes schedulers give a replacement a free name if another allocation of its group has
+	// the name of the one that it replaces.
+	NamesOnce bool
 	// SignsByRSA makes the plan applier sign the identities of allocations by RSA.
 	SignsByRSA bool
 	// UnknownJobsLeftAlone makes servers write nothing when a job is to be stopped that is not there.
@@ -159,6 +162,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 4, 13}, {1, 5, 9}, {1, 6, 2}}, 18200, "helper/backoff.go; nomad/state/state_store.go, SnapshotMinIndex", "waits for an index are 20, 20, 40, 80, … ms, not 20, 320, 1000 ms; those of workers after errors double, too",
 		"evaluations of a job wait less for a server that is behind", func(h *Habits) { h.Doubling = true },
+	},
+	{
+		[]Version{{1, 4, 14}, {1, 5, 10}, {1, 6, 3}}, 18873, "scheduler/generic_sched.go, computePlacements", "the replacement of an allocation takes a free name if another has its name, too",
+		"none; two allocations of a group do not keep one name", func(h *Habits) { h.NamesOnce = true },
 	},
 	{
 		[]Version{{1, 7, 0}}, 18882, "nomad/encrypter.go, SignClaims", "the plan applier signs the identities of allocations by RSA, not by Ed25519",

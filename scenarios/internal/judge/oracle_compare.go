@@ -138,29 +138,29 @@ func (o *oracle) deploymentFailed(id broker.JobID, job *rpc.Job) bool {
 	return d != nil && d.Status == rpc.DeploymentFailed && d.JobVersion == job.Version
 }
 
-// severally counts allocations of one name. Those that an update put in the place of one count as
-// one: an applier that refused to stop that, but took its replacement, makes the scheduler update it
-// again. In between, the highest name was stopped for being one too many (docs/adr/0601).
+// severally counts allocations of one name. In releases in which names may repeat, those that an update or a
+// drain put in the place of one count as one: an applier that refused to stop that, but took its replacement, makes
+// the scheduler replace it again. In between, the highest name was stopped if it was one too many (docs/adr/0601).
 func (o *oracle) severally(all []*rpc.Allocation) int {
 	var several []*rpc.Allocation
 	for _, a := range all {
-		if !slices.ContainsFunc(several, func(b *rpc.Allocation) bool { return o.updatedTwice(a, b) }) {
+		if o.waiting.NamesOnce || !slices.ContainsFunc(several, func(b *rpc.Allocation) bool { return o.replacedTwice(a, b) }) {
 			several = append(several, a)
 		}
 	}
 	return len(several)
 }
 
-// updatedTwice reports whether the allocations that two replaced, and those that these replaced, meet in one
-// of an earlier version.
-func (o *oracle) updatedTwice(a, b *rpc.Allocation) bool {
+// replacedTwice reports whether the allocations that two replaced, and those that these replaced, meet in one
+// of an earlier version or one that was to leave its node.
+func (o *oracle) replacedTwice(a, b *rpc.Allocation) bool {
 	before := map[string]bool{}
 	for x := a; x != nil; x = o.snap.AllocByID(x.PreviousAllocation) {
 		before[x.ID], before[x.PreviousAllocation] = true, true
 	}
 	for id, x := b.ID, b; id != ""; id, x = x.PreviousAllocation, o.snap.AllocByID(x.PreviousAllocation) {
 		if before[id] {
-			return x == nil || x.JobVersion < max(a.JobVersion, b.JobVersion) // nil: it was collected
+			return x == nil || x.Migrate || x.JobVersion < max(a.JobVersion, b.JobVersion) // nil: it was collected
 		}
 		if x == nil {
 			break

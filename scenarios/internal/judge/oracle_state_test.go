@@ -83,9 +83,9 @@ func TestHistoriesOfTheState(t *testing.T) {
 	}
 }
 
-// TestNamesThatAnUpdateRepeats: the first two allocations of each line run under one name, and the
-// others are over. "a1<x" is a of version 1, in the place of x.
-func TestNamesThatAnUpdateRepeats(t *testing.T) {
+// TestNamesThatRepeat: the first two allocations of each line run under one name, and the
+// others are over. "a1<x" is a of version 1, in the place of x, and "x1!" was to leave its node.
+func TestNamesThatRepeat(t *testing.T) {
 	for _, c := range []struct {
 		allocs string
 		want   bool
@@ -94,6 +94,8 @@ func TestNamesThatAnUpdateRepeats(t *testing.T) {
 		{"a1<x b1<x", true},
 		{"a2<x b1<x x1", true},
 		{"a1<x b1<x x1", false},
+		{"a1<x b1<x x1!", true},
+		{"a1<x b1<y x1! y1!", false},
 		{"a1<c b1<x c1<x x0", true},
 		{"a1<c b1<x c1<x", true},
 		{"a1<c b1<x c1<x x1", false},
@@ -108,7 +110,9 @@ func TestNamesThatAnUpdateRepeats(t *testing.T) {
 		j := job(rpc.JobTypeService, 0, 2)
 		for i, text := range strings.Fields(c.allocs) {
 			text, previous, _ := strings.Cut(text, "<")
-			a := allocOf(j, text[:1], "node", func(a *rpc.Allocation) { a.JobVersion, a.PreviousAllocation = uint64(text[1]-'0'), previous })
+			a := allocOf(j, text[:1], "node", func(a *rpc.Allocation) {
+				a.JobVersion, a.PreviousAllocation, a.Migrate = uint64(text[1]-'0'), previous, strings.HasSuffix(text, "!")
+			})
 			if i < 2 {
 				running = append(running, a)
 			} else {
@@ -119,12 +123,15 @@ func TestNamesThatAnUpdateRepeats(t *testing.T) {
 			}))
 		}
 		o := consult(s.Snapshot(), cluster.Waiting{})
-		if o.updatedTwice(running[0], running[1]) != c.want || o.updatedTwice(running[1], running[0]) != c.want {
-			t.Errorf("%s: repeated by an update: %v", c.allocs, !c.want)
+		if o.replacedTwice(running[0], running[1]) != c.want || o.replacedTwice(running[1], running[0]) != c.want {
+			t.Errorf("%s: replaced twice: %v", c.allocs, !c.want)
 		}
 		running = append(running, allocOf(j, "z", "node"))
 		if want := map[bool]int{true: 2, false: 3}[c.want]; o.severally(running) != want {
 			t.Errorf("%s and another count as %d, want %d", c.allocs, o.severally(running), want)
+		}
+		if o.waiting.NamesOnce = true; o.severally(running) != 3 {
+			t.Errorf("%s and another count as %d where names do not repeat, want 3", c.allocs, o.severally(running))
 		}
 	}
 	p := placed{jobs: []*rpc.Job{job(rpc.JobTypeService, 0, 3)}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 again"}}
