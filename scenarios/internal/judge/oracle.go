@@ -44,6 +44,8 @@ type oracle struct {
 	// replaced has the IDs of batch allocations that were replaced. Only the replacement counts,
 	// however the replaced one ended.
 	replaced map[string]bool
+	// gaveUp has the jobs of evaluations of which too many plans were refused, and the newest's index.
+	gaveUp map[broker.JobID]uint64
 	// looked is the index of the newest snapshot on which a sysbatch job was evaluated.
 	looked map[broker.JobID]uint64
 
@@ -82,6 +84,7 @@ func consult(snap *state.Snapshot, waiting cluster.Waiting) *oracle {
 		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]uint64{}, planned: map[broker.JobID]uint64{},
 		waiting: waiting, freed: map[string]uint64{},
 		deploys: map[broker.JobID]*rpc.Deployment{}, replaced: map[string]bool{}, looked: map[broker.JobID]uint64{},
+		gaveUp: map[broker.JobID]uint64{},
 	}
 	for n := range snap.Nodes() {
 		o.nodes[n.ID] = n
@@ -99,9 +102,14 @@ func consult(snap *state.Snapshot, waiting cluster.Waiting) *oracle {
 			}
 		}
 	}
-	for _, e := range snap.EvalsByStatus(broker.StatusBlocked) {
-		o.blocked[e.Job()] = max(o.blocked[e.Job()], e.CreateIndex)
-		o.planned[e.Job()] = max(o.planned[e.Job()], e.SnapshotIndex)
+	for e := range snap.Evals() {
+		switch job := e.Job(); {
+		case e.Status == broker.StatusBlocked:
+			o.blocked[job] = max(o.blocked[job], e.CreateIndex)
+			o.planned[job] = max(o.planned[job], e.SnapshotIndex)
+		case e.Status == broker.StatusFailed && strings.HasPrefix(e.StatusDescription, "maximum attempts reached"):
+			o.gaveUp[job] = max(o.gaveUp[job], e.CreateIndex)
+		}
 	}
 	maps.Copy(o.blocked, waiting.Unwritten)
 	maps.Copy(o.planned, waiting.Unwritten)

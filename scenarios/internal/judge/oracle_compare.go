@@ -91,10 +91,19 @@ func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGrou
 			continue
 		}
 		o.wanted++
-		if has == 0 && !(o.waits(id.Namespace, id.ID) && !o.knowsOfRoom(id, n, tg)) {
+		if has == 0 && !(o.waits(id.Namespace, id.ID) && !o.knowsOfRoom(id, n, tg)) && !o.abandoned(id) {
 			o.differ("%s does not run on node %s", id.ID, n.ID)
 		}
 	}
+}
+
+// abandoned reports whether the last evaluation of a system or sysbatch job ended because its plans were refused, which
+// creates no other (docs/adr/0601).
+func (o *oracle) abandoned(id broker.JobID) bool {
+	at, gaveUp := o.gaveUp[id]
+	return gaveUp && !slices.ContainsFunc(o.snap.EvalsByJob(id), func(e *broker.Evaluation) bool {
+		return e.CreateIndex > at && e.Status != broker.StatusCanceled
+	})
 }
 
 // compareCount expects as many allocations as the group asks for, on any nodes, or fewer while

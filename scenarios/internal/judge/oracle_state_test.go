@@ -43,6 +43,13 @@ func TestHistoriesOfTheState(t *testing.T) {
 			return tx.UpsertEvals(e)
 		}
 	}
+	ended := func(id, status, why string) func(tx *state.Tx) error {
+		return func(tx *state.Tx) error {
+			e := eval(id, "system-000", status)
+			e.StatusDescription = why
+			return tx.UpsertEvals(e)
+		}
+	}
 	jobs := func(jobs ...*rpc.Job) func(tx *state.Tx) error {
 		return func(tx *state.Tx) error {
 			for _, j := range jobs {
@@ -54,6 +61,8 @@ func TestHistoriesOfTheState(t *testing.T) {
 		}
 	}
 	service, batch, sysbatch := job(rpc.JobTypeService, 0, 1), job(rpc.JobTypeBatch, 0, 2), job(rpc.JobTypeSysBatch, 0, 1)
+	system := job(rpc.JobTypeSystem, 0, 1)
+	const refused = "maximum attempts reached (5)"
 	replacement := allocOf(batch, "a", "n", completed)
 	replacement.PreviousAllocation = "b"
 	for _, c := range []struct {
@@ -69,6 +78,10 @@ func TestHistoriesOfTheState(t *testing.T) {
 		{"a sysbatch job was looked at with the node", 0, []func(*state.Tx) error{jobs(sysbatch), node("n"), looked(broker.StatusComplete, 2)}, false},
 		{"it was looked at before", 0, []func(*state.Tx) error{jobs(sysbatch), node("n"), looked(broker.StatusComplete, 1)}, true},
 		{"it was not looked at to the end", 0, []func(*state.Tx) error{jobs(sysbatch), node("n"), looked(broker.StatusFailed, 2)}, true},
+		{"the plans of a system job were refused", 0, []func(*state.Tx) error{jobs(system), node("n"), ended("e", broker.StatusFailed, refused)}, true},
+		{"one was, and another evaluation was processed", 0, []func(*state.Tx) error{jobs(system), node("n"), ended("e", broker.StatusFailed, refused), ended("f", broker.StatusComplete, "")}, false},
+		{"or shed", 0, []func(*state.Tx) error{jobs(system), node("n"), ended("e", broker.StatusFailed, refused), ended("f", broker.StatusCanceled, "")}, true},
+		{"it failed for another reason", 0, []func(*state.Tx) error{jobs(system), node("n"), ended("e", broker.StatusFailed, "delivery limit")}, false},
 		{"the first allocation is a replacement", 0, []func(*state.Tx) error{jobs(batch), node("n"), func(tx *state.Tx) error {
 			return tx.UpsertPlanResults(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{replacement, allocOf(batch, "b", "n", completed)}})
 		}}, false},
