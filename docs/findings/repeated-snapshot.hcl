@@ -1,6 +1,6 @@
-# An old leader comes back with an entry of its own where the snapshot ends that it gets: repeated-snapshot.md.
+# A server's log begins right behind the snapshot that it installs: repeated-snapshot.md.
 
-title = "an old leader installs a snapshot for ever"
+title = "a server installs a snapshot again and again"
 
 cluster {
   servers = 3
