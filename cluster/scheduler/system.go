@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -46,7 +45,11 @@ func reconcileSystem(a *attempt) {
 			s.names = append(s.names, name)
 		}
 	}
-	for node, on := range s.nodesToLookAt() {
+	nodes := s.snap.NodesWithAllocs()
+	if k := s.known; k != nil {
+		nodes = s.snap.ChangedNodes(s.eval.Job(), k.index, k.open)
+	}
+	for node, on := range nodes {
 		s.node(node, on)
 	}
 	s.update()
@@ -64,24 +67,6 @@ func reconcileSystem(a *attempt) {
 }
 
 func allocName(job, group string, n int) string { return fmt.Sprintf("%s.%s[%d]", job, group, n) }
-
-// nodesToLookAt iterates over the nodes where something may have to be done, and their allocations, in
-// the order of their IDs. A node is nil if it is gone.
-func (s *systemRun) nodesToLookAt() iter.Seq2[*rpc.Node, *state.NodeAllocs] {
-	k := s.known
-	if k == nil {
-		return s.snap.NodesWithAllocs()
-	}
-	ids := append(s.snap.ChangedNodeIDs(s.eval.Job(), k.index), k.open...)
-	slices.Sort(ids)
-	return func(yield func(*rpc.Node, *state.NodeAllocs) bool) {
-		for _, id := range slices.Compact(ids) {
-			if !yield(s.snap.NodeByID(id), s.snap.NodeAllocs(id)) {
-				return
-			}
-		}
-	}
-}
 
 func (s *systemRun) eligible(n *rpc.Node) bool {
 	return n != nil && n.Ready() && s.job.RunsIn(n.Datacenter)

@@ -1,8 +1,10 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -16,7 +18,6 @@ func TestChangeLog(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var log changeLog[rpc.Allocation]
 		table := map[string]*rpc.Allocation{}
-		current := func(a *rpc.Allocation) bool { return table[a.ID] == a }
 		var before changeLog[rpc.Allocation]
 		var had []*rpc.Allocation
 		transactions := rapid.Uint64Range(1, 60).Draw(t, "transactions")
@@ -33,24 +34,39 @@ func TestChangeLog(t *testing.T) {
 					delete(table, id)
 				}
 			}
-			log.add(index, latest(w.now, current, allocID), w.gone, len(table))
+			log.add(index, w.left(allocID), w.gone, len(table))
 
-			got := log.since(0, func(*rpc.Allocation) bool { return true })
-			if room := len(table) + len(table)/4 + slack; len(got) > room || len(got) != log.entries {
-				t.Fatalf("a log of %d rows has %d entries, and says %d", len(table), len(got), log.entries)
+			entries := slices.Collect(log.entriesSince(0))
+			if room := len(table) + len(table)/4 + slack; len(entries) > room || len(entries) != log.entries {
+				t.Fatalf("a log of %d rows has %d entries, and says %d", len(table), len(entries), log.entries)
 			}
-			if !slices.IsSortedFunc(got, func(a, b *rpc.Allocation) int { return int(a.ModifyIndex) - int(b.ModifyIndex) }) {
-				t.Fatalf("the entries are not in the order of their changes: %v", got)
+			since := rapid.Uint64Range(0, index).Draw(t, "since")
+			after, through := log.since(since), log.through(since)
+			if !slices.IsSortedFunc(after, func(a, b *rpc.Allocation) int {
+				return cmp.Or(cmp.Compare(a.ModifyIndex, b.ModifyIndex), strings.Compare(a.ID, b.ID))
+			}) {
+				t.Fatalf("the rows are not in the order of their changes and their IDs: %v", after)
 			}
-			got = slices.DeleteFunc(got, func(a *rpc.Allocation) bool { return !current(a) })
-			if len(got) != len(table) {
-				t.Fatalf("%d of the entries are current, of %d rows", len(got), len(table))
+			for _, found := range [][]*rpc.Allocation{after, through} {
+				for _, a := range found {
+					if table[a.ID] != a {
+						t.Fatalf("%s of index %d is not in the table", a.ID, a.ModifyIndex)
+					}
+				}
+			}
+			both := slices.Concat(after, through)
+			slices.SortFunc(both, rpc.ByID)
+			if n := len(slices.Compact(both)); n != len(table) {
+				t.Fatalf("%d rows changed after index %d or before, of %d", n, since, len(table))
+			}
+			if slices.ContainsFunc(through, func(a *rpc.Allocation) bool { return a.ModifyIndex > since }) {
+				t.Fatalf("a row of %v changed after index %d", through, since)
 			}
 			if index == 5 {
-				before, had = log, log.since(0, func(*rpc.Allocation) bool { return true })
+				before, had = log, log.since(0)
 			}
 		}
-		if now := before.since(0, func(*rpc.Allocation) bool { return true }); !slices.Equal(now, had) {
+		if now := before.since(0); !slices.Equal(now, had) {
 			t.Fatalf("a copy of the log had %v, and has %v", had, now)
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/simctl/simctl/broker"
@@ -247,8 +246,8 @@ func TestRefreshIndex(t *testing.T) {
 	want(t, "indexes of tables", []uint64{now.NodesIndex(), now.AllocsIndex(), now.JobsIndex(), now.EvalsIndex()}, "[3 4 9 10]")
 }
 
-// TestChangedNodeIDs: the nodes that a scheduler has to look at again.
-func TestChangedNodeIDs(t *testing.T) {
+// TestChangedNodes: the nodes that a scheduler has to look at again, each once, as they are.
+func TestChangedNodes(t *testing.T) {
 	s := New()
 	for i, id := range []string{"a", "b", "c"} {
 		upsertID(t, s, uint64(i+1), id)
@@ -259,10 +258,32 @@ func TestChangedNodeIDs(t *testing.T) {
 		}})
 	}))
 	upsertID(t, s, 5, "d")
-	for since, ids := range map[uint64]string{0: "[a b c d]", 2: "[a c d]", 3: "[a d]", 4: "[d]", 5: "[]"} {
-		got := s.Snapshot().ChangedNodeIDs(broker.JobID{Namespace: "default", ID: "j"}, since)
-		slices.Sort(got)
-		want(t, fmt.Sprint("since ", since), slices.Compact(got), ids)
+	upsertID(t, s, 6, "a")
+	ok(t, s.Update(7, func(tx *Tx) error {
+		return tx.UpsertPlanResults(&PlanResults{AllocsUpdated: []*rpc.Allocation{{ID: "z", Namespace: "default", JobID: "j", NodeID: "a"}}})
+	}))
+	for _, c := range []struct {
+		since  uint64
+		others []string
+		want   string
+	}{
+		{0, nil, "[a@6+2 b@2+1 c@3+0 d@5+0]"},
+		{2, nil, "[a@6+2 c@3+0 d@5+0]"},
+		{4, nil, "[a@6+2 d@5+0]"},
+		{4, []string{"d", "b", "gone"}, "[a@6+2 b@2+1 d@5+0 gone]"},
+		{6, []string{"a"}, "[a@6+2]"},
+		{7, nil, "[]"},
+	} {
+		var got []string
+		for n, on := range s.Snapshot().ChangedNodes(broker.JobID{Namespace: "default", ID: "j"}, c.since, c.others) {
+			if n == nil {
+				got = append(got, on.NodeID)
+				continue
+			}
+			want(t, "allocations of "+n.ID, on.NodeID, n.ID)
+			got = append(got, fmt.Sprintf("%s@%d+%d", n.ID, n.ModifyIndex, len(on.All)))
+		}
+		want(t, fmt.Sprint("since ", c.since, " and ", c.others), got, c.want)
 	}
 }
 

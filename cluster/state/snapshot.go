@@ -95,7 +95,7 @@ func (s *Snapshot) nodeRows() iter.Seq[*nodeRow] {
 // NodesChangedSince iterates over the nodes whose ModifyIndex is above index, in the order
 // of that. It does not see deleted nodes: compare NodeDeletedIndex.
 func (s *Snapshot) NodesChangedSince(index uint64) iter.Seq[*rpc.Node] {
-	return slices.Values(s.nodeLog.since(index, s.isNode))
+	return slices.Values(s.nodeLog.since(index))
 }
 
 // JobByID returns the job, or nil.
@@ -158,7 +158,7 @@ func (s *Snapshot) Evals() iter.Seq[*broker.Evaluation] {
 // EvalsEnded returns the evaluations that are terminal and have not changed after an index, in the
 // order of their IDs. It does not look at the others.
 func (s *Snapshot) EvalsEnded(index uint64) []*broker.Evaluation {
-	return latest(s.endLog.through(index), s.isEval, evalID)
+	return sorted(s.endLog.through(index), evalID)
 }
 
 // EvalByID returns the evaluation, or nil.

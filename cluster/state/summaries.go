@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -89,7 +90,7 @@ func (tx *Tx) summary(job broker.JobID) *jobSummary {
 // putSummaries stores the rows of the jobs that the transaction changed, with their logs.
 func (tx *Tx) putSummaries() {
 	for job, s := range tx.changedJobs {
-		s.log.add(tx.index, latest(s.changed.now, tx.isAlloc, allocID), s.changed.gone, s.Allocs.Live+s.Allocs.Terminal)
+		s.log.add(tx.index, s.changed.left(allocID), s.changed.gone, s.Allocs.Live+s.Allocs.Terminal)
 		s.changed = written[rpc.Allocation]{}
 		if s.empty() && tx.jobs.get(job) == nil {
 			s = nil
@@ -109,9 +110,7 @@ func (s *Snapshot) MayHavePlaced(e *broker.Evaluation) bool {
 
 // AllocsByJob returns the job's allocations in the order of their IDs.
 func (s *Snapshot) AllocsByJob(job broker.JobID) []*rpc.Allocation {
-	found := s.allocsSince(job, 0)
-	slices.SortFunc(found, rpc.ByID)
-	return found
+	return sorted(s.summary(job).log.since(0), allocID)
 }
 
 // LoggedAllocs iterates over the job's allocations as they are and, of some, as they were before: only AllocByID tells
@@ -123,33 +122,56 @@ func (s *Snapshot) LoggedAllocs(job broker.JobID) iter.Seq[*rpc.Allocation] {
 // AllocsChangedSince iterates over the job's allocations whose ModifyIndex is above index,
 // in the order of that. It does not see deleted ones: compare JobAllocs.DeletedIndex.
 func (s *Snapshot) AllocsChangedSince(job broker.JobID, index uint64) iter.Seq[*rpc.Allocation] {
-	return slices.Values(s.allocsSince(job, index))
+	return slices.Values(s.summary(job).log.since(index))
 }
 
-func (s *Snapshot) allocsSince(job broker.JobID, index uint64) []*rpc.Allocation {
-	return s.summary(job).log.since(index, s.isAlloc)
-}
-
-// ChangedNodeIDs returns the IDs, in any order and some more than once, of the nodes that have
-// changed since an index, and of those with allocations of the job that have. It does not see
-// deleted rows.
-func (s *Snapshot) ChangedNodeIDs(job broker.JobID, index uint64) []string {
-	var ids []string
-	for n := range s.nodeLog.entriesSince(index) {
-		ids = append(ids, n.ID)
+// ChangedNodes iterates over the nodes that have changed since an index, those with allocations of the job that have, and
+// those of other IDs, with their allocations and in the order of their IDs. A node is nil if it is gone. It does not
+// see deleted rows.
+func (s *Snapshot) ChangedNodes(job broker.JobID, index uint64, others []string) iter.Seq2[*rpc.Node, *NodeAllocs] {
+	type changed struct {
+		prefix uint64
+		id     string
+		node   *rpc.Node // nil if it is not known
+	}
+	var found []changed
+	for _, n := range s.nodeLog.since(index) {
+		found = append(found, changed{firstBytes(n.ID), n.ID, n})
 	}
 	for a := range s.summary(job).log.entriesSince(index) {
-		ids = append(ids, a.NodeID)
+		found = append(found, changed{firstBytes(a.NodeID), a.NodeID, nil})
 	}
-	return ids
+	for _, id := range others {
+		found = append(found, changed{firstBytes(id), id, nil})
+	}
+	slices.SortFunc(found, func(a, b changed) int {
+		switch {
+		case a.prefix != b.prefix:
+			return cmp.Compare(a.prefix, b.prefix)
+		case a.id != b.id:
+			return strings.Compare(a.id, b.id)
+		case b.node != nil:
+			return 1
+		}
+		return 0
+	})
+	return func(yield func(*rpc.Node, *NodeAllocs) bool) {
+		for _, c := range slices.CompactFunc(found, func(a, b changed) bool { return a.id == b.id }) {
+			if c.node == nil {
+				c.node = s.NodeByID(c.id)
+			}
+			if !yield(c.node, s.NodeAllocs(c.id)) {
+				return
+			}
+		}
+	}
 }
 
 // changeLog lists rows by the index of their last change. It replaces an index by
 // ModifyIndex, which would be the dearest of all: each change would delete a row of it and
 // insert another. Appending to a log does not write to the copies of it in snapshots.
 //
-// A log keeps rows that have changed again or are gone for a while, which is why some methods are given
-// a function that tells whether a row is the current one.
+// A log keeps rows that have changed again or are gone for a while, and knows which those are.
 type changeLog[R any] struct {
 	last    *changes[R]
 	entries int
@@ -176,27 +198,46 @@ func (w *written[R]) put(old, now *R) {
 	}
 }
 
+// left returns the rows that the transaction has left as they are, in the order of their IDs. It overwrites now.
+func (w *written[R]) left(id func(*R) string) []*R {
+	var gone outdated[R]
+	gone.add(w.gone)
+	return sorted(slices.DeleteFunc(w.now, gone.has), id)
+}
+
+// outdated is a set of rows that have changed again or were deleted. To look for each row in its table would miss the
+// caches ten times as often.
+type outdated[R any] map[*R]struct{}
+
+func (o *outdated[R]) add(gone []*R) {
+	if *o == nil && len(gone) > 0 {
+		*o = make(outdated[R], len(gone))
+	}
+	for _, r := range gone {
+		(*o)[r] = struct{}{}
+	}
+}
+
+func (o outdated[R]) has(r *R) bool { _, is := o[r]; return is }
+
 // slack is how many entries more than there are rows, and a quarter of these, a log may
 // have before add drops outdated ones.
 const slack = 64
 
 // add appends the rows that changed at index, in the order of their IDs, to the log of a
-// table that has total rows now, and notes those that are outdated by then. To look for each row in
-// its table, when outdated ones are dropped, would miss the caches ten times as often.
+// table that has total rows now, and notes those that are outdated by then.
 func (l *changeLog[R]) add(index uint64, rows, gone []*R, total int) {
 	l.push(changes[R]{index: index, rows: rows, gone: gone})
 	if l.entries <= total+total/4+slack {
 		return
 	}
-	outdated := make(map[*R]struct{}, l.entries-total)
+	drop := make(outdated[R], l.entries-total)
 	for c := l.last; c != nil; c = c.before {
-		for _, r := range c.gone {
-			outdated[r] = struct{}{}
-		}
+		drop.add(c.gone)
 	}
 	var kept []changes[R]
 	for c := l.last; c != nil; c = c.before {
-		rows := slices.DeleteFunc(slices.Clone(c.rows), func(r *R) bool { _, is := outdated[r]; return is })
+		rows := slices.DeleteFunc(slices.Clone(c.rows), drop.has)
 		kept = append(kept, changes[R]{index: c.index, rows: slices.Clip(rows)})
 	}
 	*l = changeLog[R]{}
@@ -215,22 +256,32 @@ func (l *changeLog[R]) push(c changes[R]) {
 
 // since returns the rows that changed after index, in the order of their last change and
 // then of their IDs.
-func (l changeLog[R]) since(index uint64, current func(*R) bool) []*R {
-	var found []*R
-	for r := range l.entriesSince(index) {
-		if current(r) {
-			found = append(found, r)
+func (l changeLog[R]) since(index uint64) (found []*R) {
+	var gone outdated[R]
+	for c := l.last; c != nil && c.index > index; c = c.before {
+		gone.add(c.gone)
+		for _, r := range slices.Backward(c.rows) {
+			if !gone.has(r) {
+				found = append(found, r)
+			}
 		}
 	}
 	slices.Reverse(found)
 	return found
 }
 
-// through returns the rows that changed at index or before, current or not, in any order.
+// through returns the rows that changed at index or before and not since, in any order.
 func (l changeLog[R]) through(index uint64) (found []*R) {
+	var gone outdated[R]
 	for c := l.last; c != nil; c = c.before {
-		if c.index <= index {
-			found = append(found, c.rows...)
+		gone.add(c.gone)
+		if c.index > index {
+			continue
+		}
+		for _, r := range c.rows {
+			if !gone.has(r) {
+				found = append(found, r)
+			}
 		}
 	}
 	return found

@@ -102,15 +102,6 @@ func jobsByID() *order[broker.JobID, rpc.Job] {
 
 func idOf(j *rpc.Job) broker.JobID { return broker.JobID{Namespace: j.Namespace, ID: j.ID} }
 
-func (t *tables) isNode(n *rpc.Node) bool {
-	row := t.nodes.get(n.ID)
-	return row != nil && row.Node == n
-}
-
-func (t *tables) isEval(e *broker.Evaluation) bool { return t.evals.has(e) }
-
-func (t *tables) isAlloc(a *rpc.Allocation) bool { return t.allocs.has(a) }
-
 // rows is a table in the order of its keys. Copying the value copies the table: put writes
 // to no tree that another value of rows holds.
 type rows[K, R any] struct {
@@ -150,6 +141,9 @@ func byID[R any](id func(*R) *string) *order[string, R] {
 }
 
 func firstBytes(id string) uint64 {
+	if len(id) >= 8 { // without a call
+		return binary.BigEndian.Uint64([]byte(id[:8]))
+	}
 	var first [8]byte
 	copy(first[:], id)
 	return binary.BigEndian.Uint64(first[:])
@@ -223,12 +217,6 @@ func (t rows[K, R]) get(key K) (row *R) {
 		row = found.row
 	})
 	return row
-}
-
-// has reports whether the row is in the table: the row itself, and not another of the same key.
-func (t rows[K, R]) has(row *R) bool {
-	found, _ := t.tree.Get(item[R]{t.order.prefix(t.order.key(row)), row})
-	return found.row == row
 }
 
 // put stores the row under its key, or deletes what is there if row is nil.
