@@ -103,15 +103,41 @@ func Of(real, simulated []*metrics.Result) *Report {
 	return r
 }
 
-// phases returns the phase of that name of each run that has it.
+// phases returns the phase of that name of each run that has it, with what it created as it was counted.
 func phases(runs []*metrics.Result, name string) []*metrics.Phase {
 	var all []*metrics.Phase
 	for _, r := range runs {
-		if p := r.Phase(name); p != nil {
-			all = append(all, p)
+		for i, p := range r.Phases {
+			if p.Name != name {
+				continue
+			}
+			var before map[string]uint64
+			if i > 0 {
+				before = r.Phases[i-1].EvalsByStatus
+			}
+			if n, ok := created(before, p); ok && r.Run.Target != "" {
+				p.EvalsCreated = n
+			}
+			all = append(all, &p)
+			break
 		}
 	}
 	return all
+}
+
+// created returns by how many the evaluations of a run have grown in a phase, of which none was deleted. Those of real
+// servers are counted by status once nothing changes. How many were created is guessed while they work: a guess that is too high is
+// of the phase in which it was made, and the next phase has as many less.
+func created(before map[string]uint64, p metrics.Phase) (n uint64, ok bool) {
+	was, now := sum(before), sum(p.EvalsByStatus)
+	return now - was, now >= was && p.EvalsByStatus != nil && p.RaftEntriesByType[metrics.EntryEvalDelete] == 0
+}
+
+func sum(counts map[string]uint64) (n uint64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
 }
 
 // figure is something to compare. It is absent from a phase for which ok is false.

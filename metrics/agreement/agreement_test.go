@@ -88,3 +88,39 @@ func TestAbsent(t *testing.T) {
 		t.Errorf("phases that one side lacks: %+v", report.Phases)
 	}
 }
+
+// TestCreated: a run of real servers has created as many evaluations as there are more of at the end of a phase, whatever was
+// guessed meanwhile, unless some were deleted.
+func TestCreated(t *testing.T) {
+	phase := func(name string, guess uint64, byStatus map[string]uint64, deletes uint64) metrics.Phase {
+		return metrics.Phase{
+			Name: name, EvalsCreated: guess, EvalsByStatus: byStatus, RaftEntriesByType: map[string]uint64{metrics.EntryEvalDelete: deletes},
+		}
+	}
+	real := &metrics.Result{Run: metrics.Run{Target: "1.4.3"}, Phases: []metrics.Phase{
+		phase("register", 50, map[string]uint64{"pending": 50}, 0),
+		phase("drain", 7, map[string]uint64{"complete": 20, "canceled": 30}, 0),
+		phase("storm", 43, map[string]uint64{"complete": 60, "canceled": 40}, 0),
+		phase("collect", 5, map[string]uint64{"complete": 40}, 2),
+		phase("unknown", 6, nil, 0),
+	}}
+	simulated := &metrics.Result{Phases: []metrics.Phase{
+		phase("register", 50, nil, 0), phase("drain", 0, nil, 0), phase("storm", 55, map[string]uint64{"complete": 60}, 0),
+		phase("collect", 5, nil, 0), phase("unknown", 6, nil, 0),
+	}}
+	want := map[string][2]float64{"register": {50, 50}, "storm": {50, 55}, "collect": {5, 5}, "unknown": {6, 6}}
+	got := map[string][2]float64{}
+	for _, p := range Of([]*metrics.Result{real}, []*metrics.Result{simulated}).Phases {
+		for _, r := range p.Rows {
+			if r.Metric == "evals_created" {
+				got[p.Name] = [2]float64{r.Real.Median, r.Simulated.Median}
+			}
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("created are %v, want %v", got, want)
+	}
+	if real.Phases[1].EvalsCreated != 7 {
+		t.Error("the run was changed")
+	}
+}

@@ -30,8 +30,11 @@ type evals struct {
 	index uint64
 	over  uint64
 	then  float64
-	rests uint64  // the log's index at the look before
-	told  float64 // what was acked and canceled at the look before
+	rests uint64 // the log's index at the look before
+	// What was acked and canceled at the look before, and at the one before the broker last said something else: what it says
+	// may be as old as that.
+	last, told float64
+	depth      float64 // what it said
 	// stale says that there is another leader since: the new one's broker holds again what the old one
 	// had seen acked last, so that what is guessed would be too many.
 	stale bool
@@ -108,8 +111,8 @@ func (e *evals) take(client *api.Client, index uint64, acked float64) error {
 	}
 	e.byStatus, e.counted, e.index, e.canceled, e.again = byStatus, byStatus, index, byStatus[broker.StatusCanceled], false
 	e.over = total - byStatus[broker.StatusPending] - byStatus[broker.StatusBlocked]
-	e.told, e.stale = acked+float64(e.canceled), false
-	e.then = e.told
+	e.then, e.stale = acked+float64(e.canceled), false
+	e.last, e.told = e.then, e.then
 	e.created = max(total+went, e.first) - e.first
 	return nil
 }
@@ -144,8 +147,12 @@ func (e *evals) guess(client *api.Client, depth, acked float64, ask bool) error 
 	told := acked + float64(e.canceled)
 	over := max(float64(e.over)+told-e.then, 0)
 	failed, blocked := e.byStatus[broker.StatusFailed], e.byStatus[broker.StatusBlocked]
-	// What the broker holds may be a second old: then it counts again what was acked since. What is over
-	// does not depend on it.
+	if depth != e.depth {
+		e.depth, e.told = depth, e.last
+	}
+	e.last = told
+	// What the broker holds is a second old, and more while servers are busy: then it counts again what was acked since.
+	// What is over does not depend on it.
 	sure := over + max(depth-max(told-e.told, 0), 0)
 	if e.retries = e.retries || blocked > 0; e.retries {
 		// Or it holds again what was blocked, and what is over was.
@@ -165,7 +172,7 @@ func (e *evals) guess(client *api.Client, depth, acked float64, ask bool) error 
 	for _, n := range e.gone {
 		there += n
 	}
-	if e.told = told; !e.stale {
+	if !e.stale {
 		e.created = max(e.created+e.first, there) - e.first
 	}
 	return nil

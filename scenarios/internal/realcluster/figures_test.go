@@ -341,6 +341,26 @@ func TestEvalsOpenAtTheFirstLook(t *testing.T) {
 	}
 }
 
+// TestOldFiguresOfTheBroker: a busy leader goes on saying that it holds evaluations which it has acked since, at several looks.
+func TestOldFiguresOfTheBroker(t *testing.T) {
+	held := map[string]int{broker.StatusPending: 1000}
+	client := counting(t, held)
+	var e evals
+	for i, step := range []struct{ depth, acked float64 }{
+		{1000, 0}, {1000, 0}, {1000, 100}, {1000, 300}, {1000, 450}, {550, 500}, {550, 600}, {350, 700}, {0, 1000},
+	} {
+		if err := e.look(client, uint64(10*(i+1)), step.depth, step.acked); err != nil {
+			t.Fatal(err)
+		}
+		if e.created > 1000 {
+			t.Errorf("look %d: %d created, of 1,000", i+1, e.created)
+		}
+	}
+	if e.created != 1000 {
+		t.Errorf("at last %d created, want 1,000", e.created)
+	}
+}
+
 // TestOneLookAsksTwice: a look that may ask asks for all that it needs, however long the first answer took.
 func TestOneLookAsksTwice(t *testing.T) {
 	held := map[string]int{}
