@@ -124,6 +124,7 @@ type Compiled struct {
 	thresholds []metrics.Threshold
 	scenario   run.Scenario // complete once there is a broker
 	behaviours []*behaviours.Behaviour
+	data       int // bytes of live data that it is told to have at most; zero: nobody knows
 }
 
 // Compile works out what a Spec stands for, and reads the files that the Spec names. A Spec
@@ -166,6 +167,14 @@ func (c *Compiled) Under(broker string) (*Compiled, error) {
 func (c *Compiled) Within(l Limits) *Compiled {
 	one := *c
 	one.scenario.Limits = l
+	return &one
+}
+
+// Expecting returns the run, told to have so many bytes of live data at most: what it is does not depend on that, but the memory that
+// garbage may take does.
+func (c *Compiled) Expecting(data float64) *Compiled {
+	one := *c
+	one.data = int(data)
 	return &one
 }
 

@@ -153,7 +153,7 @@ func (c *Compiled) demand() process.Child {
 	}
 	return process.Child{
 		Name: fmt.Sprintf("scenario %s with the %s broker", c.spec.Scenario, c.spec.Broker),
-		Wall: c.spec.Clock == ClockWall, Weight: weight, Memory: c.scenario.Limits.Memory,
+		Wall: c.spec.Clock == ClockWall, Weight: weight, Memory: c.scenario.Limits.Memory, Data: c.data,
 	}
 }
 

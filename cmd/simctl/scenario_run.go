@@ -233,7 +233,7 @@ func (f *scenarioFlags) compile() (one *scenarios.Compiled, runs []*scenarios.Co
 		if err != nil {
 			return nil, nil, f.inputError(err, one.Brokers())
 		}
-		runs = append(runs, run)
+		runs = append(runs, run.Expecting(forecast.Of(run.Spec()).Data()))
 	}
 	return one, runs, nil
 }

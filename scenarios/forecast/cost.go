@@ -38,6 +38,9 @@ const (
 // before it collects garbage in earnest.
 func (c Cost) Peak(heap float64) float64 { return min(max(c.Memory, heap), c.Memory*Roomy) }
 
+// Data returns the live data that the run has at most, in bytes.
+func (c Cost) Data() float64 { return c.Memory / fitted }
+
 // Known reports whether formulae know the run, and not only one that is like it.
 func (c Cost) Known() bool { return c.phases != nil }
 

@@ -116,7 +116,7 @@ func SideBySide(runs []*scenarios.Compiled) (took time.Duration, memory float64,
 			return 0, 0, false
 		}
 		f.expect(cost)
-		peaks = append(peaks, cost.Peak(float64(heaps[i].Goal(uint64(cost.Memory/fitted)))))
+		peaks = append(peaks, cost.Peak(float64(heaps[i].Goal(uint64(cost.Data())))))
 	}
 	slices.Sort(peaks)
 	for _, peak := range peaks[len(peaks)-side:] {

@@ -12,7 +12,8 @@ import (
 // is live data, collecting takes a quarter of its CPU time. So a child process fills its share
 // of heapBudget: it keeps more garbage while the live data is small. Once the data takes more than
 // half of the share, it keeps as much garbage as data, up to heapMost. A larger run keeps four bytes of
-// garbage more for each byte of data that it has beyond, up to heapLarge, and 35% beyond that.
+// garbage more for each byte of data that it has beyond, up to heapLarge, and 35% beyond that. One that is told to have
+// more data than heapMost fills as much from the start.
 
 const (
 	// heapBudget is for all children together: two of the default size stay below 1.5 GiB.
@@ -27,6 +28,9 @@ const (
 func Heaps(children []Child) (heaps []garbage.Heap, side int) {
 	side = min(max(2, runtime.NumCPU()), max(1, len(children)))
 	for i, share := range heapShares(children, side) {
+		if data := children[i].Data; data > heapMost {
+			share = min(data, heapLarge)
+		}
 		heaps = append(heaps, garbage.Heap{Share: share, Most: heapMost, Large: heapLarge}.Under(children[i].Memory))
 	}
 	return heaps, side

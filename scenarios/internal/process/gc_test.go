@@ -32,6 +32,11 @@ func TestHeapShares(t *testing.T) {
 	if got := heapShares(pair, 1); got[0] != heapBudget || got[1] != heapBudget {
 		t.Errorf("one after the other: %d and %d, want all of %d for each", got[0], got[1], heapBudget)
 	}
+	told := []Child{{Weight: 1, Data: 4 << 30}, {Weight: 1, Data: 100 << 30}, {Weight: 1, Data: heapMost}, {Weight: 1, Data: 4 << 30, Memory: 1 << 30}}
+	got, _ := Heaps(told)
+	if got[0].Share != 4<<30 || got[1].Share != heapLarge || got[2].Share >= heapMost || got[3].Share >= 1<<30 {
+		t.Errorf("told to have 4 GiB, much more, %d bytes, and 4 GiB within 1 GiB: heaps of %v", heapMost, got)
+	}
 	limited := []Child{{Weight: 1, Memory: 500 << 20}, {Weight: 1}}
 	first := garbage.Heap{Share: 400 << 20, Most: 400 << 20, Large: 400 << 20, Within: 450 << 20}
 	second := garbage.Heap{Share: heapBudget / 2, Most: heapMost, Large: heapLarge}

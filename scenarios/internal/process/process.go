@@ -35,6 +35,8 @@ type Child struct {
 	Weight int
 	// Memory is what the process should keep below, in bytes; zero: whatever its share is.
 	Memory int64
+	// Data is how many bytes of live data the run is told to have at most; zero: nobody knows.
+	Data int
 }
 
 // message is one line of a child's output. The last one has a result, an error or both.
