@@ -65,7 +65,7 @@ func (n *Node) Start(fsm raft.FSM) error {
 			return fmt.Errorf("bootstrap %s: %w", n.opts.Addr, err)
 		}
 	}
-	r, err := raft.NewRaft(conf, fsm, n.Logs, n.stable, n.snaps, n.Transport)
+	r, err := raft.NewRaft(conf, fsm, patientLog{n.Logs, n}, n.stable, n.snaps, n.Transport)
 	if err != nil {
 		return fmt.Errorf("start raft on %s: %w", n.opts.Addr, err)
 	}

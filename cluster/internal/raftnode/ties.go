@@ -66,6 +66,36 @@ func (l *tieBreaker) Info(msg string, _ ...any) {
 	}
 }
 
+// patientLog is a node's log as its Raft has it. Before Raft takes a snapshot it asks for the last index, in the goroutine
+// that then waits for the state machine; a state machine with entries to apply would take these or the snapshot first, by
+// chance. So the answer waits until it has none.
+type patientLog struct {
+	*LogStore
+	node *Node
+}
+
+// snapshotPoll is how often the answer waits.
+const snapshotPoll = 100 * time.Microsecond
+
+// LastIndex implements raft.LogStore. Raft's main goroutine asks, too, when it starts, and once it has installed a snapshot: none
+// is due then.
+func (l patientLog) LastIndex() (uint64, error) {
+	last, err := l.LogStore.LastIndex()
+	for err == nil && l.node.joined.Load() && l.node.snapshotDue(last) && l.node.behind(0) {
+		time.Sleep(snapshotPoll)
+	}
+	return last, err
+}
+
+// snapshotDue reports whether a log that ends at an index is long enough for a snapshot (raft's snapshot.go, shouldSnapshot).
+func (n *Node) snapshotDue(last uint64) bool {
+	newest := uint64(0)
+	if snaps, err := n.snaps.List(); err == nil && len(snaps) > 0 {
+		newest = snaps[0].Index
+	}
+	return last > newest && last-newest >= n.opts.Config.SnapshotThreshold
+}
+
 // SeedRaft begins a new sequence of the draws of every Raft in this process: hashicorp/raft
 // draws its timeouts from math/rand's global source, and offers no other. It has no effect
 // unless the process was built or started with GODEBUG randseednop=0.

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/simnet"
 	"github.com/simctl/simctl/internal/virtualtest"
 )
@@ -96,5 +97,79 @@ func TestRaftSaysWhereItBegins(t *testing.T) {
 		observe := func() { breaker.observe(&raft.Observation{Data: raft.PeerObservation{}}) }
 		took("a new peer", peerTurn, observe)
 		took("anything else", 0, func() { breaker.Info("anything else") })
+	})
+}
+
+// slowly is a state machine that takes a millisecond for an entry, and counts the snapshots it is asked for, and those of them
+// while entries wait.
+type slowly struct {
+	nothing
+	node             **Node
+	snapshots, early int
+}
+
+func (s *slowly) Apply(l *raft.Log) any {
+	time.Sleep(time.Millisecond)
+	(*s.node).Applied(l.Index)
+	return nil
+}
+
+func (s *slowly) Snapshot() (raft.FSMSnapshot, error) {
+	if s.snapshots++; (*s.node).behind(0) {
+		s.early++
+	}
+	return empty{}, nil
+}
+
+type empty struct{}
+
+func (empty) Persist(sink raft.SnapshotSink) error { return sink.Close() }
+func (empty) Release()                             {}
+
+// TestSnapshotsWait: Raft asks a state machine for a snapshot when it has nothing to apply. It would choose at random between the two.
+func TestSnapshotsWait(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		cfg := config.Config{}.WithDefaults()
+		cfg.Raft.SnapshotThreshold, cfg.Raft.SnapshotInterval, cfg.Raft.TrailingLogs = 20, 5*time.Millisecond, 1
+		network := simnet.New(1, simnet.Link{}, simnet.Link{})
+		storage, err := NewStorages("", false).New("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		machine := &slowly{}
+		node := New(Options{
+			Addr: "a", Peers: []string{"a"}, Config: cfg.Raft, Storage: storage,
+			Transport: network.NewTransport("a", nil), Write: func([][]byte) {},
+		})
+		machine.node = &node
+		if err := node.Start(machine); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		entry, err := fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{}).Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			var written []<-chan raft.ApplyFuture
+			for range 8 {
+				written = append(written, node.Write(entry))
+			}
+			for _, w := range written {
+				if err := (<-w).Error(); err != nil {
+					t.Fatal(err)
+				}
+				node.Settled()
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+		if machine.snapshots < 10 || machine.early > 0 {
+			t.Errorf("%d snapshots were asked for, %d of them while entries waited; want ten or more, and none", machine.snapshots, machine.early)
+		}
+		node.Transport.Cut()
+		node.Halt()
+		if err := node.Stop(); err != nil {
+			t.Error(err)
+		}
 	})
 }
