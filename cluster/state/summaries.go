@@ -125,9 +125,8 @@ func (s *Snapshot) AllocsChangedSince(job broker.JobID, index uint64) iter.Seq[*
 	return slices.Values(s.summary(job).log.since(index))
 }
 
-// ChangedNodes iterates over the nodes that have changed since an index, those with allocations of the job that have, and
-// those of other IDs, with their allocations and in the order of their IDs. A node is nil if it is gone. It does not
-// see deleted rows.
+// ChangedNodes iterates over nodes and what is on them, in the order of their IDs: those that have changed since an index,
+// those with allocations of the job that have, and others, by ID. A node is nil if it is gone. It does not see deleted rows.
 func (s *Snapshot) ChangedNodes(job broker.JobID, index uint64, others []string) iter.Seq2[*rpc.Node, *NodeAllocs] {
 	type changed struct {
 		prefix uint64
@@ -150,10 +149,12 @@ func (s *Snapshot) ChangedNodes(job broker.JobID, index uint64, others []string)
 			return cmp.Compare(a.prefix, b.prefix)
 		case a.id != b.id:
 			return strings.Compare(a.id, b.id)
-		case b.node != nil:
-			return 1
+		case a.node == b.node:
+			return 0
+		case a.node != nil: // it is the one to keep
+			return -1
 		}
-		return 0
+		return 1
 	})
 	return func(yield func(*rpc.Node, *NodeAllocs) bool) {
 		for _, c := range slices.CompactFunc(found, func(a, b changed) bool { return a.id == b.id }) {
