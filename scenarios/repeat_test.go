@@ -29,6 +29,8 @@ func TestARunWithFaultsRepeats(t *testing.T) {
 		// threads in place of tasks, and answers that wait for a processor
 		{"killed-mid-write", 1, "legacy", 6, true, "../testdata/validation/second/machine.hcl"},
 		{"missed-change", 320, "shedding", 6, true, "../testdata/validation/second/machine.hcl"},
+		// entries and requests for snapshots that wait for a state machine
+		{"busy-snapshots", 1, "shedding", 10, true, "../testdata/validation/second/machine.hcl"},
 	} {
 		t.Setenv(shaken, "")
 		if c.shaken {
