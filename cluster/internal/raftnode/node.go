@@ -168,9 +168,10 @@ func (n *Node) Restored() error {
 // goroutine would soon wait for the state machine.
 func (n *Node) Overloaded() bool { return n.behind(maxUnapplied) }
 
-// behind reports whether more than so many entries are committed here and not yet applied.
+// behind reports whether Raft has handed the state machine more than so many entries that it is not done with. Those that are
+// committed need not be: Raft can install a snapshot that is older than its log, and never gets at what is in between.
 func (n *Node) behind(entries uint64) bool {
-	return n.Logs.lastCommand(n.Raft.CommitIndex()) > n.applied.Load()+entries
+	return n.Logs.lastCommand(n.Raft.AppliedIndex()) > n.applied.Load()+entries
 }
 
 // lastBreath is how long Raft goes on after its server has been cut off, so that its
