@@ -94,18 +94,24 @@ const (
 	monitorRestsTo = 10 * time.Second
 )
 
-// beMonitored sets the gauges and spends what it costs that somebody watches the leader.
-func (s *Server) beMonitored(ctx context.Context) {
-	c := s.cfg.Costs.Monitoring
-	var rests time.Time
+// setGauges sets the gauges. All that the leader does by the second begins at one instant, when it is established, so the gauges
+// are set a nanosecond later: whether evaluations that are enqueued then are in them would be chance.
+func (s *Server) setGauges(ctx context.Context) {
 	defer s.gauges.Store(nil)
 	set := func() {
 		held := s.evals.Broker.Stats()
 		s.gauges.Store(&held)
 	}
+	leader.Sleep(ctx, time.Nanosecond)
 	set()
+	leader.Every(ctx, monitorEvery, set)
+}
+
+// beMonitored spends what it costs that somebody watches the leader.
+func (s *Server) beMonitored(ctx context.Context) {
+	c := s.cfg.Costs.Monitoring
+	var rests time.Time
 	leader.Every(ctx, monitorEvery, func() {
-		set()
 		snap := s.Snapshot()
 		s.opts.CPU.Spend(simnet.HashStrings(s.seed, "monitoring"), c.Base+time.Duration(snap.NodeCount())*c.PerNode)
 		asked := time.Now()
@@ -139,6 +145,7 @@ func (s *Server) establishLeadership(ctx context.Context) {
 	loops.Go(func() { s.drains.Run(ctx) })
 	loops.Go(func() { s.watchNodes(ctx) })
 	if s.cfg.Costs.Monitoring != (config.MonitoringCosts{}) {
+		loops.Go(func() { s.setGauges(ctx) })
 		loops.Go(func() { s.beMonitored(ctx) })
 	}
 	loops.Go(func() { s.periodic.Run(ctx, missed) })
