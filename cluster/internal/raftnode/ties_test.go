@@ -105,7 +105,6 @@ func TestRaftSaysWhereItBegins(t *testing.T) {
 // slowly is a state machine that takes a millisecond for an entry, and counts the snapshots it is asked for, and those of them
 // while entries wait.
 type slowly struct {
-	nothing
 	node             **Node
 	snapshots, early int
 }
