@@ -18,7 +18,7 @@ func stormOf(target string, seed int64, entries uint64, length, recovery float64
 	r := &metrics.Result{
 		Run: metrics.Run{Scenario: "heartbeat-storm", Broker: "nomad-" + target, Target: target, Seed: seed, Clock: "wall", Nodes: 50},
 		Phases: []metrics.Phase{{
-			Name: "storm", StartS: 5, EndS: 5 + length, RecoveryS: recovery, RaftEntries: entries,
+			Name: "storm", StartS: 5, EndS: 5 + length, RecoveryS: recovery, RaftEntries: entries, EvalsCreated: 500,
 			RaftEntriesByType: map[string]uint64{metrics.EntryEvalUpdate: entries}, EvalsByStatus: map[string]uint64{"complete": 500},
 		}},
 		Series: []metrics.Series{
@@ -46,21 +46,23 @@ func TestValidation(t *testing.T) {
 storm                 real    simulated                  deviation  within spread
   duration            32.9 s  32.6 s (30.6 s to 32.8 s)  -0.9%      yes
   Raft entries        1,011   1,074 (1,061 to 1,083)     +6.2%      no
+  evals created       500     500                        +0.0%      yes
   recovery            27.8 s  never to 27.5 s            -          no
   entries EvalUpdate  1,011   1,074 (1,061 to 1,083)     +6.2%      no
   evals complete      500     500                        +0.0%      yes
 
-2 of 5 figures within the spread of repeats; half deviate by at most 0.912%, the
+3 of 6 figures within the spread of repeats; half deviate by at most 0.912%, the
 worst by 6.23%
 `,
 		"markdown": `heartbeat-storm · 50 nodes · seed 1 · wall time · 1.4.3: 1 real run, 3 simulated (loopback)
 
-2 of 5 figures within the spread of repeats; half deviate by at most 0.912%, the worst by 6.23%.
+3 of 6 figures within the spread of repeats; half deviate by at most 0.912%, the worst by 6.23%.
 
 | storm | real | simulated | deviation | within spread |
 |---|---:|---:|---:|---:|
 | duration | 32.9 s | 32.6 s (30.6 s to 32.8 s) | -0.9% | yes |
 | Raft entries | 1,011 | 1,074 (1,061 to 1,083) | +6.2% | no |
+| evals created | 500 | 500 | +0.0% | yes |
 | recovery | 27.8 s | never to 27.5 s | - | no |
 | entries EvalUpdate | 1,011 | 1,074 (1,061 to 1,083) | +6.2% | no |
 | evals complete | 500 | 500 | +0.0% | yes |
@@ -88,7 +90,7 @@ func TestWriteValidation(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all []agreement.Report
-	if err := json.Unmarshal(text, &all); err != nil || len(all) != 2 || all[0].Cost != "loopback" || len(all[0].Phases[0].Rows) != 5 {
+	if err := json.Unmarshal(text, &all); err != nil || len(all) != 2 || all[0].Cost != "loopback" || len(all[0].Phases[0].Rows) != 6 {
 		t.Errorf("it reads as %+v, %v", all, err)
 	}
 }

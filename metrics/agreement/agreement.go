@@ -107,27 +107,26 @@ func Of(real, simulated []*metrics.Result) *Report {
 func phases(runs []*metrics.Result, name string) []*metrics.Phase {
 	var all []*metrics.Phase
 	for _, r := range runs {
-		for i, p := range r.Phases {
-			if p.Name != name {
-				continue
-			}
-			var before map[string]uint64
-			if i > 0 {
-				before = r.Phases[i-1].EvalsByStatus
-			}
-			if n, ok := created(before, p); ok && r.Run.Target != "" {
-				p.EvalsCreated = n
-			}
-			all = append(all, &p)
-			break
+		i := slices.IndexFunc(r.Phases, func(p metrics.Phase) bool { return p.Name == name })
+		if i < 0 {
+			continue
 		}
+		p := r.Phases[i]
+		var before map[string]uint64
+		if i > 0 {
+			before = r.Phases[i-1].EvalsByStatus
+		}
+		if n, ok := created(before, p); ok {
+			p.EvalsCreated = n
+		}
+		all = append(all, &p)
 	}
 	return all
 }
 
-// created returns by how many the evaluations of a run have grown in a phase, of which none was deleted. Those of real
-// servers are counted by status once nothing changes. How many were created is guessed while they work: a guess that is too high is
-// of the phase in which it was made, and the next phase has as many less.
+// created returns how many evaluations more there are after a phase, if none was deleted. Simulated servers say as many by
+// themselves. What real ones created is guessed while they work: a guess that is too high stays, and the next phase has as many less. But
+// evaluations are counted by status once nothing changes.
 func created(before map[string]uint64, p metrics.Phase) (n uint64, ok bool) {
 	was, now := sum(before), sum(p.EvalsByStatus)
 	return now - was, now >= was && p.EvalsByStatus != nil && p.RaftEntriesByType[metrics.EntryEvalDelete] == 0

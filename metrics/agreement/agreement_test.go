@@ -89,8 +89,8 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// TestCreated: a run of real servers has created as many evaluations as there are more of at the end of a phase, whatever was
-// guessed meanwhile, unless some were deleted.
+// TestCreated: a phase has created as many evaluations as there are more of at its end, whatever was guessed meanwhile, unless
+// some were deleted or nobody counted.
 func TestCreated(t *testing.T) {
 	phase := func(name string, guess uint64, byStatus map[string]uint64, deletes uint64) metrics.Phase {
 		return metrics.Phase{
@@ -105,7 +105,8 @@ func TestCreated(t *testing.T) {
 		phase("unknown", 6, nil, 0),
 	}}
 	simulated := &metrics.Result{Phases: []metrics.Phase{
-		phase("register", 50, nil, 0), phase("drain", 0, nil, 0), phase("storm", 55, map[string]uint64{"complete": 60}, 0),
+		phase("register", 50, map[string]uint64{"pending": 50}, 0), phase("drain", 0, map[string]uint64{"complete": 50}, 0),
+		phase("storm", 55, map[string]uint64{"complete": 105}, 0),
 		phase("collect", 5, nil, 0), phase("unknown", 6, nil, 0),
 	}}
 	want := map[string][2]float64{"register": {50, 50}, "storm": {50, 55}, "collect": {5, 5}, "unknown": {6, 6}}
