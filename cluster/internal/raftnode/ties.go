@@ -77,8 +77,8 @@ type patientLog struct {
 // snapshotPoll is how often the answer waits.
 const snapshotPoll = 100 * time.Microsecond
 
-// LastIndex implements raft.LogStore. Raft's main goroutine asks, too, when it starts, and once it has installed a snapshot: none
-// is due then.
+// LastIndex implements raft.LogStore. Raft's main goroutine asks, too, when it starts and once it has installed a snapshot, and
+// does not wait: nothing is left to apply then.
 func (l patientLog) LastIndex() (uint64, error) {
 	last, err := l.LogStore.LastIndex()
 	for err == nil && l.node.joined.Load() && l.node.snapshotDue(last) && l.node.behind(0) {
