@@ -98,3 +98,72 @@ func TestIdleFollowers(t *testing.T) {
 }
 
 func refuses(rpc raft.RPC) { rpc.Respond(&raft.AppendEntriesResponse{Term: 9}, nil) }
+
+// TestHeartbeats: a heartbeat takes its way there and back. One to a server that has followed in its term is heard
+// when it is sent, if nothing could happen to it on its way, and any other when it arrives.
+func TestHeartbeats(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before func(*pair)
+		term   uint64 // of the second heartbeat
+		heard  time.Duration
+		err    error
+	}{
+		"the same follower": {func(*pair) {}, 1, 0, nil},
+		"a newer term":      {func(*pair) {}, 2, oneWay, nil},
+		"a fault elsewhere": {func(p *pair) {
+			p.net.Disturb(Fault{From: []string{"b"}, To: []string{"c"}, Link: Link{Loss: 1}})
+		}, 1, oneWay, nil},
+		"it is another one": {func(p *pair) {
+			b := p.net.NewTransport("b", nil)
+			b.SetHeartbeatHandler(p.b.heartbeat)
+			b.Listen(nil)
+		}, 1, oneWay, nil},
+		"it has died":      {func(p *pair) { p.b.Cut() }, 1, -1, ErrUnreachable},
+		"this end is over": {func(p *pair) { p.a.cancel() }, 1, -1, errAny},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
+				p := newPair(t, answers)
+				var heard time.Time
+				p.b.SetHeartbeatHandler(func(rpc raft.RPC) {
+					heard = time.Now()
+					answers(rpc)
+				})
+				beat := func(term uint64) (time.Duration, error) {
+					heard = time.Time{}
+					began := time.Now()
+					req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{Addr: []byte("a")}, Term: term}
+					var resp raft.AppendEntriesResponse
+					err := p.a.AppendEntries("b", "b", req, &resp)
+					if took := time.Since(began); err == nil && (took != 2*oneWay || !resp.Success) {
+						t.Errorf("a heartbeat took %v, want %v; accepted: %v", took, 2*oneWay, resp.Success)
+					}
+					if heard.IsZero() {
+						return -1, err
+					}
+					return heard.Sub(began), err
+				}
+				if after, err := beat(1); after != oneWay || err != nil {
+					t.Errorf("the first is heard after %v, want %v; error %v", after, oneWay, err)
+				}
+				tt.before(p)
+				if after, err := beat(tt.term); after != tt.heard || (err == nil) != (tt.err == nil) {
+					t.Errorf("the second is heard after %v, want %v; error %v, want %v", after, tt.heard, err, tt.err)
+				}
+			})
+		})
+	}
+	virtualtest.Test(t, func(t *testing.T) {
+		p := newPair(t, answers)
+		p.b.SetHeartbeatHandler(answers)
+		var resp raft.AppendEntriesResponse
+		req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{Addr: []byte("a")}, Term: 1}
+		if err := p.a.AppendEntries("b", "b", req, &resp); err != nil {
+			t.Fatal(err)
+		}
+		p.b.SetHeartbeatHandler(refuses)
+		if err := p.a.AppendEntries("b", "b", req, &resp); err != nil || resp.Success || resp.Term != 9 {
+			t.Errorf("one that no longer follows answers %+v, error %v", resp, err)
+		}
+	})
+}

@@ -219,12 +219,8 @@ func (p *pipeline) atOnce(f *appendFuture) bool {
 		p.peer == nil || p.peer != p.from.net.transport(string(p.to)) || p.peer.cut.Err() != nil || !p.nothingNew(f.req) {
 		return false
 	}
-	answer, _ := p.peer.heed(f.req)
-	if answer == nil {
-		return false
-	}
-	resp, ok := answer.Response.(*raft.AppendEntriesResponse)
-	if !ok || !resp.Success || answer.Error != nil {
+	resp := p.peer.follows(f.req)
+	if resp == nil {
 		return false // Raft draws when a pipeline ends, and does so when the answer arrives
 	}
 	*f.resp = *resp
