@@ -28,7 +28,7 @@ import (
 
 const (
 	// pollVirtual is how often, in virtual time, the bubble looks for a cancellation.
-	pollVirtual = 100 * time.Millisecond
+	pollVirtual = time.Second
 	// pollWall is how often the world outside looks at the bubble.
 	pollWall = 50 * time.Millisecond
 )
@@ -87,6 +87,7 @@ func Run(ctx context.Context, stall time.Duration, f func(context.Context, *Worl
 		stall = DefaultStall
 	}
 	w := &World{}
+	w.cancel.Store(ctx.Err() != nil)
 	done := make(chan error, 1)
 	go func() { done <- inside(w, f) }()
 
