@@ -70,7 +70,7 @@ shaken: ## run the catalogue and schedules of faults while goroutines are interr
 
 .PHONY: nightly
 nightly: ## run the tests in full, make shaken, every fuzz target for five minutes, and make mutants
-	$(GO) test -tags nightly -timeout 1h ./...
+	$(GO) test -tags nightly,programs -timeout 1h ./...
 	$(MAKE) shaken
 	$(MAKE) fuzz FUZZ=5m
 	$(MAKE) mutants

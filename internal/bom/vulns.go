@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,15 +13,6 @@ import (
 
 	"golang.org/x/mod/semver"
 )
-
-// facts are what was known of the dependencies when make vuln-facts ran last: a line for each
-// range of versions in which something is wrong, and one for each module without any. What no
-// version mends is wrong only with the packages that the line names. With them,
-// a test finds a dependency that must be raised without the network. make vuln asks for what is
-// known now, and whether simctl calls it.
-//
-//go:embed vulns.txt
-var facts string
 
 // report is an entry of the Go vulnerability database, https://go.dev/doc/security/vuln/database.
 type report struct {

@@ -1,4 +1,4 @@
-//go:build install
+//go:build programs
 
 package packaging
 
