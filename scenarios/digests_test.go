@@ -16,7 +16,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the table of digests from wha
 
 const digestFile = "../testdata/digests.txt"
 
-const digestHeader = `# Digests of every built-in scenario with 40 nodes or 20 and seed 1, shortened as scenarios/digests_test.go
+const digestHeader = `# Digests of every built-in scenario with 20 nodes and seed 1, shortened as scenarios/digests_test.go
 # says, less the versions of program and compiler. A change of behaviour changes them: say in its
 # commit why.
 `
@@ -37,21 +37,18 @@ var catalogueRuns = sync.OnceValues(func() ([]*metrics.Result, error) {
 
 // shorter are the settings by which runs take less and still show what they are for.
 var shorter = map[string]map[string]any{
-	"alloc-updates":     {"times": 2},
-	"fingerprint-churn": {"nodes": 20},
-	"flapping":          {"nodes": 20},
-	"identity-expiry":   {"nodes": 20, "identity_minutes": 31, "outage_minutes": 33},
-	"incident":          {"evaluations": 1_500},
-	"metastable":        {"nodes": 20},
-	"poison":            {"minutes": 10},
-	"steady-state":      {"minutes": 10},
-	"submit-ramp":       {"p99_s": 0.1},
+	"alloc-updates":   {"times": 2},
+	"identity-expiry": {"identity_minutes": 31, "outage_minutes": 33},
+	"incident":        {"evaluations": 700},
+	"poison":          {"minutes": 10},
+	"steady-state":    {"minutes": 10},
+	"submit-ramp":     {"p99_s": 0.1},
 }
 
-// catalogued is a scenario of the catalogue with 40 clients, or fewer.
+// catalogued is a scenario of the catalogue with 20 clients.
 func catalogued(name, broker string) Spec {
 	spec := Spec{Scenario: name, Broker: broker, Seed: 1}
-	spec.Set("nodes", 40)
+	spec.Set("nodes", 20)
 	for variable, value := range shorter[name] {
 		spec.Set(variable, value)
 	}
