@@ -13,12 +13,13 @@ import (
 // TestEveryEntryIsExplained: without faults the log grows by what the events should have
 // cost it, entry by entry, in every phase and under both brokers.
 func TestEveryEntryIsExplained(t *testing.T) {
+	t.Parallel()
 	reports := mixed("")
 	reports.Set("report_allocations", true)
 	for name, spec := range map[string]Spec{"system jobs": small(""), "service jobs": mixed(""), "with reports": reports} {
 		for _, broker := range []string{"legacy", "shedding"} {
 			spec.Broker = broker
-			res := runOne(t, spec, nil)
+			res := elsewhere(t, spec)
 			for _, p := range append(res.Phases, res.Totals) {
 				if rest := p.Unexplained(); len(rest) > 0 || len(p.RaftAccount) == 0 {
 					t.Errorf("%s, %s broker, %s: wrote %v more entries than its events should cost: expected %v, wrote %v",

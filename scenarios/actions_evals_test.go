@@ -169,6 +169,7 @@ func TestJobsAreEvaluated(t *testing.T) {
 // TestPoisonedJobs: the evaluations of the jobs that are meant are given up, time and again, until
 // the poison ends.
 func TestPoisonedJobs(t *testing.T) {
+	t.Parallel()
 	text := fmt.Sprintf(evalsText, `event "poison_job" {
     job    = "task"
     copies = COPIES
@@ -178,7 +179,7 @@ func TestPoisonedJobs(t *testing.T) {
   until "elapsed" {
     for = "20m"
   }`)
-	res := runOne(t, fileSpec(t, strings.Replace(text, "COPIES", "3", 1)), nil)
+	res := elsewhere(t, fileSpec(t, strings.Replace(text, "COPIES", "3", 1)))
 	wantSound(t, res, judge.InvariantNonePending)
 	act := res.Phase("act")
 	// A round takes 81 to 381 s: 3 to 14 of each of 3 jobs.
@@ -196,12 +197,13 @@ func TestPoisonedJobs(t *testing.T) {
 // TestNothingIsSigned: an outage that is over ten minutes before identities expire goes by unnoticed, a
 // longer one takes the nodes down, and after one that outlasts the identities nobody returns by himself.
 func TestNothingIsSigned(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		minutes     int
 		down, ready float64 // nodes, in the phase after the outage
 	}{{45, 0, 10}, {55, 10, 10}, {65, 10, 0}} {
 		spec := Spec{Scenario: "identity-expiry", Broker: "shedding", Seed: 1, Vars: map[string]any{"nodes": 10, "servers": 1, "service_jobs": 2, "outage_minutes": c.minutes}}
-		res := runOne(t, spec, nil)
+		res := elsewhere(t, spec)
 		wantSound(t, res, judge.InvariantNonePending)
 		p := res.Phase("signed")
 		ready := res.SeriesByName(metrics.SeriesNodesReady)

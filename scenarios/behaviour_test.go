@@ -56,13 +56,14 @@ phase "end" {
 
 func behave(t *testing.T, behaviour string) *metrics.Result {
 	t.Helper()
-	res := runOne(t, fileSpec(t, fmt.Sprintf(behavingText, behaviour)), nil)
+	res := elsewhere(t, fileSpec(t, fmt.Sprintf(behavingText, behaviour)))
 	wantSound(t, res)
 	return res
 }
 
 // TestBehaviours: what each kind leaves in the log of ten minutes.
 func TestBehaviours(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		behaviour       string
 		down, registers [2]uint64 // least and most

@@ -76,8 +76,9 @@ func TestBacklogDrainTrailsByTheTick(t *testing.T) {
 // TestTheWorkedExample: 100 system jobs and 20 allocations of service jobs a node; a tenth of
 // the nodes makes an evaluation for each. At 5,000 nodes that is the published 60,000.
 func TestTheWorkedExample(t *testing.T) {
+	t.Parallel()
 	spec := Spec{Scenario: "worked-example", Broker: "shedding", Seed: 1, Vars: map[string]any{"nodes": 40}}
-	res := runOne(t, spec, nil)
+	res := elsewhere(t, spec)
 	wantSound(t, res)
 	miss := res.Phase("miss")
 	const want = 4 * (100 + 20)

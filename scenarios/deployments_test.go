@@ -69,6 +69,7 @@ func TestDeploymentsUnderWay(t *testing.T) {
 // TestDeploymentWithoutRoom: since 1.11 a system job's deployment waits for nodes that have no room
 // for it, and a phase that waits for it says so.
 func TestDeploymentWithoutRoom(t *testing.T) {
+	t.Parallel()
 	spec := fileSpec(t, `title = "a system job that one node has no room for"
 cluster {
   schedulers = 2
@@ -113,8 +114,9 @@ phase "start" {
 // TestPartitionsOfPlaces: the clients of a group, of a datacenter or of a rack are cut off, and no
 // others.
 func TestPartitionsOfPlaces(t *testing.T) {
+	t.Parallel()
 	for place, down := range map[string]uint64{`group = "west"`: 6, `datacenter = "dc1"`: 12, "group = \"west\"\nracks = [2]": 3} {
-		res := runOne(t, fileSpec(t, strings.Replace(deployingText, `event "update_job" {
+		res := elsewhere(t, fileSpec(t, strings.Replace(deployingText, `event "update_job" {
     job = "web"
   }
   until "settled" {}`, `event "partition" {
@@ -123,7 +125,7 @@ func TestPartitionsOfPlaces(t *testing.T) {
       `+place+`
     }
   }
-  until "settled" {}`, 1)), nil)
+  until "settled" {}`, 1)))
 		wantSound(t, res)
 		if got := res.Phase("deploy").NodesDown; got != down {
 			t.Errorf("%s: %d nodes went down, want %d", place, got, down)

@@ -42,7 +42,7 @@ func TestDesigns(t *testing.T) {
 		}
 		return n
 	}
-	ramp := vars{"nodes": 30, "rising_to": 1200, "seconds": 10, "schedulers": 16}
+	ramp := vars{"nodes": 30, "rising_to": 1200, "seconds": 10, "schedulers": 16, "p99_s": 0.4}
 	rows := []struct {
 		broker, design, scenario string
 		vars                     vars

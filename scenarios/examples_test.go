@@ -14,6 +14,7 @@ import (
 // TestExamples: every file of examples is formatted, explains itself, is listed, and runs at a
 // small size.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("../examples/*.hcl")
 	must(t, err)
 	if len(files) == 0 {
@@ -46,7 +47,7 @@ func TestExamples(t *testing.T) {
 			if name == "submit-burst.hcl" {
 				spec.Set("batch_jobs", 50)
 			}
-			res := runOne(t, spec, nil)
+			res := elsewhere(t, spec)
 			wantSound(t, res, judge.InvariantNonePending, judge.InvariantServersSame)
 			wantThresholds(t, spec, res)
 			if len(res.Warnings) > 0 {

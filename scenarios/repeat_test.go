@@ -40,7 +40,7 @@ func TestARunWithFaultsRepeats(t *testing.T) {
 		must(t, err)
 		spec.Seed, spec.Broker, spec.Cost = c.seed, c.broker, c.cost
 		if !nightly.On {
-			c.runs = max(2, c.runs/5)
+			c.runs = max(2, c.runs/7)
 		}
 		specs := make([]Spec, c.runs)
 		for i := range specs {

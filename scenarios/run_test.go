@@ -25,6 +25,15 @@ func runOne(t *testing.T, spec Spec, tell func(Progress)) *metrics.Result {
 	return res
 }
 
+// elsewhere is runOne in a process of its own, for tests that go on beside others: on virtual time, a process has one
+// run at a time.
+func elsewhere(t *testing.T, spec Spec) *metrics.Result {
+	t.Helper()
+	results, err := RunAll(t.Context(), []Spec{spec}, nil)
+	must(t, err)
+	return results[0]
+}
+
 // wantSound fails the test for every invariant that does not hold.
 func wantSound(t *testing.T, res *metrics.Result, names ...string) {
 	t.Helper()

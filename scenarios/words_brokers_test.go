@@ -178,6 +178,7 @@ func TestCoresOfTheCluster(t *testing.T) {
 // TestBrokersWithOnePolicyDiffer: by the release of their servers and by when these give up on
 // a worker, and nothing else.
 func TestBrokersWithOnePolicyDiffer(t *testing.T) {
+	t.Parallel()
 	spec := profilesSpec(t, `
   broker "new" {
     release      = "1.4.3"
@@ -190,7 +191,7 @@ func TestBrokersWithOnePolicyDiffer(t *testing.T) {
 	results := map[string]*metrics.Result{}
 	for _, name := range []string{"shedding", "new", "old"} {
 		spec.Broker = name
-		results[name] = runOne(t, spec, nil)
+		results[name] = elsewhere(t, spec)
 	}
 	refused := func(name string) uint64 {
 		return results[name].Phase("lossy").RaftEntriesByType[metrics.EntryAllocClientUpdate]

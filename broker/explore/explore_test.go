@@ -91,6 +91,7 @@ func run(t *testing.T, p broker.Policy, b explore.Bounds) *explore.Report {
 // of states is part of the expectation: one that drops shows that the search misses some. Large
 // searches wait for the night.
 func TestSound(t *testing.T) {
+	t.Parallel()
 	full, small := explore.DefaultBounds(), bounds(func(b *explore.Bounds) { b.Evals = 3 })
 	for _, tt := range []struct {
 		name   string
@@ -113,7 +114,7 @@ func TestSound(t *testing.T) {
 		{"wait index, no shedding", broker.Legacy(), bounds(func(b *explore.Bounds) { b.Jobs, b.Evals, b.Priorities, b.Snapshot = 1, 4, 2, explore.SnapshotJob }), 18597},
 		{"wait index, any is as good as the newest", keepOldest{broker.Shedding()}, bounds(func(b *explore.Bounds) { b.Evals, b.Snapshot = 2, explore.SnapshotJob }), 9015},
 	} {
-		if tt.states > 60_000 && !nightly.On {
+		if tt.states > 40_000 && !nightly.On {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
@@ -156,6 +157,7 @@ func TestBroken(t *testing.T) {
 // evaluation of higher priority, which is enough only if its worker's snapshot is as
 // new as the evaluations that were shed for it.
 func TestPriorityBeforeNewness(t *testing.T) {
+	t.Parallel()
 	r := run(t, broker.Shedding(), bounds(func(b *explore.Bounds) { b.Priorities = 2 }))
 	caught(t, broker.Shedding(), r, "no lost wake-up", 9)
 }

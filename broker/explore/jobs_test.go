@@ -15,6 +15,7 @@ func jobBounds() Bounds {
 }
 
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*Bounds){
 		"two jobs":              func(*Bounds) {},
 		"one job, five calls":   func(b *Bounds) { b.Jobs, b.Evals, b.Failovers = 1, 5, 2 },
@@ -38,6 +39,7 @@ func TestJobs(t *testing.T) {
 
 // TestJobsBroken holds the search to finding queues that are wrong.
 func TestJobsBroken(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		system   jobSystem
 		property string

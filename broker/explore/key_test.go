@@ -25,6 +25,7 @@ func (w *world) detail() string {
 // TestKey verifies that key forgets nothing that matters: it visits every state as told
 // apart by detail, and all of those with equal keys must lead to states with equal keys.
 func TestKey(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		policy broker.Policy
 		change func(b *Bounds)

@@ -36,6 +36,7 @@ func skipping(newest bool) Bounds {
 // TestSound searches small systems with one fault of some kinds. The number of states is part of the
 // expectation: one that drops shows that the search misses some. Large searches wait for the night.
 func TestSound(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		policy broker.Policy
@@ -54,7 +55,7 @@ func TestSound(t *testing.T) {
 		{"two plans at a time, and a node goes down", broker.Shedding(), bounds(func(b *Bounds) { b.Jobs, b.Triggers, b.Downs, b.Pipeline = 1, 1, 1, 2 }), 4425},
 		{"two plans at a time, and an applier's old state", broker.Shedding(), bounds(func(b *Bounds) { b.Room, b.Sooner, b.Failovers, b.Pipeline = 2, 1, 1, 2 }), 11655},
 	} {
-		if tt.states > 60_000 && !nightly.On {
+		if tt.states > 40_000 && !nightly.On {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
@@ -80,6 +81,7 @@ func text(t *testing.T, r *Report) string {
 // TestFound are histories that the service does not survive: those of Nomad's that it shares
 // (docs/adr/0508), and those of designs.
 func TestFound(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name     string
 		bounds   Bounds
@@ -119,6 +121,7 @@ func TestFound(t *testing.T) {
 
 // TestPlanted puts bugs into the service, and each must be found.
 func TestPlanted(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name     string
 		bug      func(*seams)

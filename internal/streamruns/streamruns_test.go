@@ -20,7 +20,7 @@ func TestWays(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	totals := map[string]metrics.Phase{}
 	for _, w := range ways {
-		res, err := w.run(t.Context(), "heartbeat-storm", 60, 1)
+		res, err := w.run(t.Context(), "heartbeat-storm", 30, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,8 +35,8 @@ func TestWays(t *testing.T) {
 		totals[w.name] = res.Totals
 	}
 	all, last, gather := totals["streams+keep-all"], totals["streams"], totals["streams+gather"]
-	if all.EvalsProcessed != all.EvalsCreated || all.EvalsCreated != 10+2*60*10 || all.NodesDown != 60 {
-		t.Errorf("keep-all: %d of %d evaluations processed, %d nodes down; want all of 1210, and 60", all.EvalsProcessed, all.EvalsCreated, all.NodesDown)
+	if all.EvalsProcessed != all.EvalsCreated || all.EvalsCreated != 10+2*30*10 || all.NodesDown != 30 {
+		t.Errorf("keep-all: %d of %d evaluations processed, %d nodes down; want all of 610, and 30", all.EvalsProcessed, all.EvalsCreated, all.NodesDown)
 	}
 	if last.EvalsCanceled == 0 || last.EvalsProcessed+last.EvalsCanceled != last.EvalsCreated || last.RaftEntries >= all.RaftEntries {
 		t.Errorf("last only: %d processed and %d dropped of %d, %d entries", last.EvalsProcessed, last.EvalsCanceled, last.EvalsCreated, last.RaftEntries)
@@ -55,7 +55,7 @@ func TestRepeats(t *testing.T) {
 		}
 		digests := map[string]bool{}
 		for range 2 {
-			res, err := w.run(t.Context(), "heartbeat-storm", 40, 7)
+			res, err := w.run(t.Context(), "heartbeat-storm", 20, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
