@@ -363,3 +363,36 @@ func TestFullPipelines(t *testing.T) {
 		}
 	})
 }
+
+// TestABrokenPipeline takes no more requests, although Raft has yet to hear of the one that failed: its answer comes
+// after one that is still on its way.
+func TestABrokenPipeline(t *testing.T) {
+	for range 20 {
+		virtualtest.Test(t, func(t *testing.T) {
+			p := newPair(t, answers)
+			pipe, err := p.a.AppendEntriesPipeline("b", "b")
+			if err != nil {
+				t.Fatal(err)
+			}
+			send := func() error {
+				_, err := pipe.AppendEntries(&raft.AppendEntriesRequest{Term: 1, Entries: []*raft.Log{{}}}, &raft.AppendEntriesResponse{})
+				return err
+			}
+			for range 2 {
+				if err := send(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(oneWay / 2)
+			}
+			time.Sleep(oneWay / 4) // the first has arrived, and the second has not
+			p.b.Cut()
+			time.Sleep(oneWay / 2)
+			if len(pipe.Consumer()) > 0 {
+				t.Fatal("the first answer is here already")
+			}
+			if err := send(); !errors.Is(err, raft.ErrPipelineShutdown) {
+				t.Fatalf("a request after one that failed: %v, want %v", err, raft.ErrPipelineShutdown)
+			}
+		})
+	}
+}

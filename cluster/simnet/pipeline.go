@@ -86,6 +86,11 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 	}
 	if !p.atOnce(f) {
 		f.arrives, f.back = later(f.arrives, p.arrived), p.back
+		select {
+		case <-p.broken: // there may be room in sent as well, and the select below would choose at random
+			return nil, raft.ErrPipelineShutdown
+		default:
+		}
 		p.underWay.Add(1)
 		select {
 		case p.sent <- f:
