@@ -81,7 +81,7 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 	now := time.Now()
 	f := &appendFuture{start: now, req: req, resp: resp, settled: make(chan struct{})}
 	f.arrives = now.Add(p.from.net.delay(string(p.from.addr), string(p.to), "append"))
-	if p.from.hear(nil) != nil || p.ctx.Err() != nil || p.from.stale(req) {
+	if p.from.hear(nil) != nil || p.ctx.Err() != nil || p.from.stale(req.Term) {
 		return nil, raft.ErrPipelineShutdown
 	}
 	if !p.atOnce(f) {

@@ -65,8 +65,7 @@ func (n *Network) NewTransport(addr string, receive func(entries []*raft.Log)) *
 // reports whether its Raft leads in a term; nil means that it always does.
 //
 // When a leadership ends Raft's replication to a follower may have both to stop and to send
-// once more, and chooses at random. The transport answers such a request as the follower
-// would, with a newer term, and does not send it.
+// once more, and chooses at random. See replicate.
 func (t *Transport) Listen(leads func(term uint64) bool) {
 	t.mu.Lock()
 	t.leads = leads
@@ -76,12 +75,12 @@ func (t *Transport) Listen(leads func(term uint64) bool) {
 	t.net.nodes[string(t.addr)] = t
 }
 
-// stale reports whether a request belongs to a leadership that has ended.
-func (t *Transport) stale(req *raft.AppendEntriesRequest) bool {
+// stale reports whether the leadership of a term has ended.
+func (t *Transport) stale(term uint64) bool {
 	t.mu.Lock()
 	leads := t.leads
 	t.mu.Unlock()
-	return leads != nil && !leads(req.Term)
+	return leads != nil && !leads(term)
 }
 
 // Cut detaches a server that dies. Calls to it fail, those under way included. Calls from
@@ -130,11 +129,7 @@ func (t *Transport) AppendEntries(_ raft.ServerID, to raft.ServerAddress, args *
 	if isHeartbeat(args) {
 		return t.beat(to, args, resp)
 	}
-	if t.stale(args) {
-		*resp = raft.AppendEntriesResponse{Term: args.Term + 1}
-		return nil
-	}
-	return call(t, to, "append", args, nil, resp)
+	return replicate(t, to, "append", args.Term, args, nil, resp, raft.AppendEntriesResponse{Term: args.Term + 1})
 }
 
 // beat sends a heartbeat. A server that has followed in this term hears it at once, over links that lose nothing: there and
@@ -174,7 +169,7 @@ func (t *Transport) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, args 
 }
 
 func (t *Transport) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
-	return call(t, to, "snapshot", args, data, resp)
+	return replicate(t, to, "snapshot", args.Term, args, data, resp, raft.InstallSnapshotResponse{Term: args.Term + 1})
 }
 
 func (t *Transport) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
@@ -188,6 +183,19 @@ func (t *Transport) hear(err error) error {
 		return ErrUnreachable
 	}
 	return err
+}
+
+// replicate is call for a request of a leader's in a term. Once its leadership has ended it answers as the follower
+// would, with a newer term, and sends nothing; so it does if the call has failed by then, for Raft would wait before it
+// sends once more, and stop without that.
+func replicate[T any](t *Transport, to raft.ServerAddress, kind string, term uint64, args any, data io.Reader, resp *T, newer T) error {
+	if !t.stale(term) {
+		if err := call(t, to, kind, args, data, resp); err == nil || !t.stale(term) {
+			return err
+		}
+	}
+	*resp = newer
+	return nil
 }
 
 // call sends a request and receives the answer.
