@@ -137,11 +137,15 @@ type Waiting struct {
 	// Overlooked has the IDs of allocations that the plan applier did not know of when it verified later
 	// plans, in releases that go on so: their nodes may have got too much.
 	Overlooked map[string]bool
+	// Unevaluated has the IDs of nodes whose last change may have been written although no evaluation was: the leader lost
+	// its place in between.
+	Unevaluated map[string]bool
 }
 
 // Waiting returns what is known without a leader if there is none.
 func (c *Cluster) Waiting() (w Waiting) {
 	w.SysBatchLeftAlone, w.NamesOnce, w.Overlooked = c.cfg.Habits.SysBatchLeftAlone, c.cfg.Habits.NamesOnce, c.shared.Overlooked.IDs()
+	w.Unevaluated = c.shared.Unevaluated.IDs()
 	if l := c.leader(); l != nil {
 		w.Since, w.Untold = l.Blocked().Announced()
 		if c.cfg.Design.WorkQueue {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -48,7 +49,7 @@ func (s *Server) RegisterNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResp
 		return nil, err
 	}
 	s.Because(fsm.NodeRegistered)
-	index, err := s.Write(fsm.NodeRegister.With(&rpc.NodeRegisterRequest{Node: node}))
+	index, err := s.changeNode(node.ID, fsm.NodeRegister.With(&rpc.NodeRegisterRequest{Node: node}))
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 			change.NodeEvent = "Node reregistered by heartbeat"
 		}
 		var err error
-		if resp.Index, err = s.Write(fsm.NodeUpdateStatus.With(&change)); err != nil {
+		if resp.Index, err = s.changeNode(req.NodeID, fsm.NodeUpdateStatus.With(&change)); err != nil {
 			return nil, err
 		}
 	}
@@ -178,10 +179,47 @@ func (s *Server) createNodeEvals(node *rpc.Node, nodeIndex uint64) error {
 	}
 	s.Because(fsm.NodeEvaluated)
 	s.Compute("node-evals/"+node.ID, time.Duration(len(evals))*s.cfg.Costs.RPC.NodeEval)
-	if _, err := s.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: evals})); err != nil {
+	if _, err := s.changeNode(node.ID, fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: evals})); err != nil {
 		return fmt.Errorf("create evaluations for node %s: %w", node.ID, err)
 	}
+	s.shared.Unevaluated.set(node.ID, false)
 	return nil
+}
+
+// changeNode writes a change of a node, or the evaluations that it calls for. If that fails, the change may be in the log all
+// the same, and nothing else makes the evaluations: for who tries again it is none.
+func (s *Server) changeNode(id string, c fsm.Command) (index uint64, err error) {
+	if index, err = s.Write(c); err != nil {
+		s.shared.Unevaluated.set(id, true)
+	}
+	return index, err
+}
+
+// Unevaluated are the nodes that may have changed although their leader did not get to create evaluations. It is safe for
+// concurrent use.
+type Unevaluated struct {
+	mu  sync.Mutex
+	ids map[string]bool
+}
+
+func (u *Unevaluated) set(id string, is bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case !is:
+		delete(u.ids, id)
+	case u.ids == nil:
+		u.ids = map[string]bool{id: true}
+	default:
+		u.ids[id] = true
+	}
+}
+
+// IDs returns the IDs of the nodes.
+func (u *Unevaluated) IDs() map[string]bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return maps.Clone(u.ids)
 }
 
 // wanted returns those of the evaluations that the cluster's design does not leave out.

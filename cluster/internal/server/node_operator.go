@@ -26,7 +26,7 @@ func (s *Server) SetEligibility(nodeID string, eligible bool) error {
 		return nil
 	}
 	s.Because(fsm.EligibilitySet)
-	index, err := s.Write(fsm.NodeUpdateEligibility.With(req))
+	index, err := s.changeNode(nodeID, fsm.NodeUpdateEligibility.With(req))
 	if err != nil || !eligible {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *Server) UpdateDrain(nodeID string, drain *rpc.DrainStrategy, markEligib
 		req.Event = "Node drain disabled"
 	}
 	s.Because(fsm.DrainSet)
-	index, err := s.Write(fsm.NodeUpdateDrain.With(req))
+	index, err := s.changeNode(nodeID, fsm.NodeUpdateDrain.With(req))
 	if err != nil || drain != nil || !markEligible || node.SchedulingEligibility != rpc.NodeIneligible {
 		return err
 	}

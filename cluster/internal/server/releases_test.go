@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -181,7 +182,7 @@ func TestEntriesWithoutEvaluations(t *testing.T) {
 }
 
 // TestEvaluationsOfNodesCost: each takes the leader as long as it is said to, and if they cannot be written
-// who asked for them hears of it.
+// who asked for them hears of it, and who judges.
 func TestEvaluationsOfNodesCost(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		var costs config.Costs
@@ -191,7 +192,11 @@ func TestEvaluationsOfNodesCost(t *testing.T) {
 		err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
 			other := jobOf("system")
 			other.ID = "other"
-			return errors.Join(tx.UpsertNode(node), tx.UpsertJob(jobOf("system")), tx.UpsertJob(other))
+			errs := []error{tx.UpsertNode(node), tx.UpsertJob(jobOf("system")), tx.UpsertJob(other)}
+			for _, id := range []string{"m", "o", "p"} {
+				errs = append(errs, tx.UpsertNode(&rpc.Node{ID: id, Datacenter: "dc1", Status: rpc.NodeStatusReady, SchedulingEligibility: rpc.NodeEligible}))
+			}
+			return errors.Join(errs...)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -204,7 +209,35 @@ func TestEvaluationsOfNodesCost(t *testing.T) {
 		if err := s.createNodeEvals(node, 5); !errors.Is(err, rpc.ErrNoLeader) || !strings.Contains(err.Error(), "create evaluations for node n") {
 			t.Errorf("on a disk that is full: %v", err)
 		}
+		untold := func(want ...string) {
+			t.Helper()
+			if got := slices.Sorted(maps.Keys(s.shared.Unevaluated.IDs())); !slices.Equal(got, want) {
+				t.Errorf("nodes whose evaluations are not written: %q, want %q", got, want)
+			}
+		}
+		untold("n")
+		for _, change := range []func() error{
+			func() error { return s.SetEligibility("m", false) },
+			func() error { return s.UpdateDrain("o", nil, false, nil) },
+			func() error {
+				_, err := s.UpdateNodeStatus(&rpc.NodeUpdateStatusRequest{NodeID: "p", Status: rpc.NodeStatusDown})
+				return err
+			},
+			func() error {
+				_, err := s.RegisterNode(&rpc.NodeRegisterRequest{Node: &rpc.Node{ID: "q", Datacenter: "dc1"}})
+				return err
+			},
+		} {
+			if err := change(); !errors.Is(err, rpc.ErrNoLeader) {
+				t.Errorf("a change on a disk that is full: %v", err)
+			}
+		}
+		untold("m", "n", "o", "p", "q")
 		s.opts.Host.Full.Add(-1)
+		if err := s.createNodeEvals(node, 5); err != nil {
+			t.Error(err)
+		}
+		untold("m", "o", "p", "q")
 	})
 }
 

@@ -46,6 +46,8 @@ type Shared struct {
 	Poison Poison
 	// Overlooked are what appliers did not know of, whichever server led.
 	Overlooked Overlooked
+	// Unevaluated are nodes of whose changes nobody was told, whichever server led.
+	Unevaluated Unevaluated
 
 	calls atomic.Uint64 // that were made; see config.Config, CarriedOut
 	// Fleet is what clients' own work is charged to; nil: the servers that they call.

@@ -49,6 +49,9 @@ type oracle struct {
 	// looked is the index of the newest snapshot on which a sysbatch job was evaluated.
 	looked map[broker.JobID]uint64
 
+	// untold is true if what must run depends on whether somebody was told of a node's change.
+	untold bool
+
 	wanted, running int // allocations
 	wrong           []string
 	wrongs          int
@@ -169,7 +172,7 @@ const waitingJobs = "waiting"
 // outcome is two hashes of what two brokers must agree on after the same events: which nodes
 // are there, and how often everything runs. Whether a missing node is down or disconnected
 // depends on what was placed there, and is left out. So are the jobs while one waits for room:
-// they depend on where the schedulers placed the others.
+// they depend on where the schedulers placed the others. So are they if nobody was told of a node's change.
 func (o *oracle) outcome() string {
 	nodes, jobs := fnv.New32a(), fnv.New32a()
 	for _, n := range o.ordered {
@@ -177,7 +180,7 @@ func (o *oracle) outcome() string {
 			fmt.Fprintln(nodes, n.ID, n.Status, n.Ready())
 		}
 	}
-	if len(o.blocked) > 0 {
+	if len(o.blocked) > 0 || o.untold {
 		return fmt.Sprintf("%08x-%s", nodes.Sum32(), waitingJobs)
 	}
 	var lines []string

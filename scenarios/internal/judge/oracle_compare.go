@@ -35,17 +35,19 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 	}
 }
 
-// unnoticed reports whether nobody has looked at a sysbatch job since the node of its allocation went,
-// in releases in which that alone makes nobody look (docs/adr/0601).
+// unnoticed reports whether nobody has looked at a job since the node of its allocation went: its leader lost its place
+// before it created evaluations, or, in releases in which that alone makes nobody look, it is a sysbatch job (docs/adr/0601).
 func (o *oracle) unnoticed(a *rpc.Allocation, job *rpc.Job, n *rpc.Node) bool {
 	switch {
+	case n != nil && n.Status != rpc.NodeStatusDown && n.Status != rpc.NodeStatusDisconnected:
+		return false
+	case o.waiting.Unevaluated[a.NodeID]:
+		o.untold = true
+		return true
 	case !o.waiting.SysBatchLeftAlone || job.Type != rpc.JobTypeSysBatch:
 		return false
-	case n == nil:
-		return true
 	}
-	gone := n.Status == rpc.NodeStatusDown || n.Status == rpc.NodeStatusDisconnected
-	return gone && n.ModifyIndex > o.looked[broker.JobID{Namespace: a.Namespace, ID: a.JobID}]
+	return n == nil || n.ModifyIndex > o.looked[broker.JobID{Namespace: a.Namespace, ID: a.JobID}]
 }
 
 // mayStayOutOfReach reports whether a live allocation can be on a disconnected node once
@@ -80,7 +82,8 @@ func (o *oracle) compare(id broker.JobID, v *jobView) {
 
 // compareEachNode expects one allocation on every ready node of the job's datacenters. A node
 // that becomes ready makes no evaluation of a sysbatch job, so that is expected only on nodes
-// that have not changed since the job was evaluated (docs/adr/0601).
+// that have not changed since the job was evaluated. Nor is it on nodes whose leader did not get to create any
+// (docs/adr/0601).
 func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
 	for _, n := range o.ordered {
 		has := g.on[n.ID]
@@ -88,6 +91,10 @@ func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGrou
 			o.differ("%s runs %s on node %s", id.ID, english.Plural(has, "time"), n.ID)
 		}
 		if !n.Ready() || !job.RunsIn(n.Datacenter) || g.over[n.ID] || job.Type == rpc.JobTypeSysBatch && n.ModifyIndex > o.looked[id] {
+			continue
+		}
+		if has == 0 && o.waiting.Unevaluated[n.ID] {
+			o.untold = true
 			continue
 		}
 		o.wanted++

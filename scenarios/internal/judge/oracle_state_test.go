@@ -150,3 +150,27 @@ func TestNamesThatRepeat(t *testing.T) {
 	p := placed{jobs: []*rpc.Job{job(rpc.JobTypeService, 0, 3)}, allocs: []string{"service-000/node0", "service-000/node0", "service-000/node1 again"}}
 	wantCheck(t, AsOracle("drain", p.snapshot(t), cluster.Waiting{}), InvariantOracle, false, "service-000.group[0] runs 2 times")
 }
+
+// TestUnevaluatedNodes: what nobody was told of may be missing on a node that came back, and be left on one that went. Outcomes
+// can be compared as long as that made no difference.
+func TestUnevaluatedNodes(t *testing.T) {
+	all := []string{"system-000/node0", "system-000/node1"}
+	for _, c := range []struct {
+		name        string
+		allocs      []string
+		unevaluated string
+		ok, alike   bool
+	}{
+		{"in order", all, "node1", true, true},
+		{"missing on a node that came back", all[:1], "node1", true, false},
+		{"missing on another", all[:1], "node0", false, true},
+		{"left on a node that went", append(all[:2:2], "system-000/node2"), "node2", true, false},
+		{"left on another", append(all[:2:2], "system-000/node2"), "node1", false, true},
+	} {
+		snap := placed{jobs: []*rpc.Job{job(rpc.JobTypeSystem, 0, 1)}, allocs: c.allocs}.snapshot(t)
+		o := consult(snap, cluster.Waiting{Unevaluated: map[string]bool{c.unevaluated: true}})
+		if alike := !strings.HasSuffix(o.outcome(), waitingJobs); o.ok() != c.ok || alike != c.alike {
+			t.Errorf("%s: in order is %v, comparable %v; want %v, %v: %v", c.name, o.ok(), alike, c.ok, c.alike, o)
+		}
+	}
+}
