@@ -209,7 +209,7 @@ func (o *oracle) comparable(job *rpc.Job, group string, g *groupView) int {
 		tg = job.TaskGroup(group)
 	}
 	switch {
-	case tg == nil:
+	case tg == nil || job.Stop: // when it is collected depends on when its allocations have ended
 		return g.live
 	case job.ParentID != "":
 		return 0

@@ -14,6 +14,8 @@ import (
 func TestComparable(t *testing.T) {
 	child := job(rpc.JobTypeBatch, 0, 5)
 	child.ParentID = "parent"
+	stopped := job(rpc.JobTypeBatch, 0, 5)
+	stopped.Stop = true
 	g := func() *groupView {
 		return &groupView{
 			on: map[string]int{"node0": 2, "node2": 1}, over: map[string]bool{"node1": true, "node2": true}, live: 3, ended: 1,
@@ -29,6 +31,7 @@ func TestComparable(t *testing.T) {
 		{"of a job that is gone", nil, "group", 3},
 		{"of a group that is gone", job(rpc.JobTypeService, 0, 5), "gone", 3},
 		{"a launch of a periodic job", child, "group", 0},
+		{"a job that was stopped", stopped, "group", 3},
 		{"a sysbatch job", job(rpc.JobTypeSysBatch, 0, 1), "group", 0},
 		{"a batch job that wants one more", job(rpc.JobTypeBatch, 0, 5), "group", 1},
 		{"a batch job that has enough, as one that was collected", job(rpc.JobTypeBatch, 0, 2), "group", 0},
