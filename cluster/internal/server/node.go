@@ -175,6 +175,7 @@ func (s *Server) createNodeEvals(node *rpc.Node, nodeIndex uint64) error {
 	all, any := s.nodeEvals(snap, node, nodeIndex)
 	evals := s.wanted(snap, node, all)
 	if !any || len(evals) == 0 && len(all) > 0 {
+		s.shared.Unevaluated.set(node.ID, false)
 		return nil
 	}
 	s.Because(fsm.NodeEvaluated)
