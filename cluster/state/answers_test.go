@@ -113,3 +113,40 @@ func TestWatchesOfOneNode(t *testing.T) {
 		}
 	})
 }
+
+// TestAChangeAtTheInstantOfAWatch: the watch begins after it, whichever of the two is made first. What changes later concerns
+// it if it is of its node.
+func TestAChangeAtTheInstantOfAWatch(t *testing.T) {
+	for name, w := range map[string]Watch{
+		"with allocations, of a release that asks the table first": {NodeID: "n", Index: 1, FromTable: true},
+		"without allocations": {NodeID: "p", Index: 1},
+	} {
+		for _, after := range []time.Duration{0, time.Nanosecond} {
+			synctest.Test(t, func(t *testing.T) {
+				place := func(s *Store, index uint64, id, node string) {
+					ok(t, s.Update(index, func(tx *Tx) error {
+						return tx.UpsertPlanResults(&PlanResults{AllocsUpdated: []*rpc.Allocation{{ID: id, NodeID: node}}})
+					}))
+				}
+				s := New()
+				defer s.EndWatches()
+				place(s, 1, "a", "n")
+				woken, w := false, w
+				w.Wake = func() { woken = true }
+				if !s.Watch(&w, time.Hour) {
+					t.Fatalf("%s: nothing to wait for", name)
+				}
+				time.Sleep(after)
+				place(s, 2, "b", "o") // on another node
+				if want := after == 0; woken != want || woken && w.Answer(s.Snapshot()) != 2 {
+					t.Errorf("%s: woken %v by a change after %v, want %v; answer %d", name, woken, after, want, w.answer)
+				}
+				first := w
+				first.looked, first.known, first.answer = false, 0, 0
+				if after == 0 && s.Watch(&first, time.Hour) {
+					t.Errorf("%s: a watch after the change waits", name)
+				}
+			})
+		}
+	}
+}

@@ -33,7 +33,9 @@ type Store struct {
 
 	mu      sync.Mutex
 	watches map[string][]*Watch // by node ID; nil after EndWatches
-	setBack int                 // how often Restore went back
+	begun   []*Watch            // at the instant beganAt
+	beganAt time.Time
+	setBack int // how often Restore went back
 }
 
 // New returns an empty store at index zero.
@@ -117,7 +119,27 @@ func (s *Store) replaced(before, next *Snapshot) {
 		changed = slices.Sorted(maps.Keys(s.watches))
 		s.mu.Unlock()
 	}
+	if again := s.beginAgain(); len(again) > 0 {
+		changed = slices.Compact(slices.Sorted(slices.Values(slices.Concat(changed, again))))
+	}
 	s.wake(changed, func(w *Watch) bool { return w.over(next) })
+}
+
+// beginAgain has watches that began at this instant look as they did first, and returns their nodes: whether a watch or
+// a change of its instant comes first is the runtime's choice.
+func (s *Store) beginAgain() (nodeIDs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.begun) == 0 || !time.Now().Equal(s.beganAt) {
+		return nil
+	}
+	for _, w := range s.begun {
+		if slices.Contains(s.watches[w.NodeID], w) {
+			w.looked, w.known, w.answer = false, 0, 0
+			nodeIDs = append(nodeIDs, w.NodeID)
+		}
+	}
+	return nodeIDs
 }
 
 // Watch waits for allocations of a node to change after an index, whoever changes them. The
@@ -157,7 +179,7 @@ func (w *Watch) Answer(s *Snapshot) uint64 {
 func (w *Watch) over(s *Snapshot) bool { return w.Answer(s) > w.Index }
 
 // Watch begins a watch, which ends after a while at the latest. It returns false, and never
-// wakes anybody, if there is nothing to wait for.
+// wakes anybody, if there is nothing to wait for. One that begins at the instant of a change begins after it.
 func (s *Store) Watch(w *Watch, longest time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,6 +187,11 @@ func (s *Store) Watch(w *Watch, longest time.Duration) bool {
 		return false
 	}
 	s.watches[w.NodeID] = append(s.watches[w.NodeID], w)
+	if now := time.Now(); !now.Equal(s.beganAt) {
+		clear(s.begun)
+		s.begun, s.beganAt = s.begun[:0], now
+	}
+	s.begun = append(s.begun, w)
 	w.expiry = time.AfterFunc(longest, func() {
 		s.wake([]string{w.NodeID}, func(other *Watch) bool { return other == w })
 	})

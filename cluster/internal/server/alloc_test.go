@@ -251,3 +251,39 @@ func TestBatchesDoNotDependOnTheOrder(t *testing.T) {
 		})
 	}
 }
+
+// TestAChangeAtTheInstantOfAQuestion: it costs no second answer, as if it had come before.
+func TestAChangeAtTheInstantOfAQuestion(t *testing.T) {
+	for after, again := range map[time.Duration]bool{0: false, time.Nanosecond: true} {
+		virtualtest.Test(t, func(t *testing.T) {
+			var costs config.Costs
+			costs.Cores, costs.RPC.Query = 1, time.Second
+			s := alone(t, config.Config{Seed: 1, GC: noCollection, Costs: costs})
+			change := func(index uint64, id string) {
+				if err := s.store.Update(index, func(tx *state.Tx) error {
+					return errors.Join(tx.UpsertNode(&rpc.Node{ID: "n"}), tx.UpsertPlanResults(&state.PlanResults{
+						AllocsUpdated: []*rpc.Allocation{allocOf(rpc.JobTypeSystem, id, rpc.AllocClientRunning)},
+					}))
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			index := s.LastIndex()
+			change(index, "a")
+			resumed := make(chan rpc.ClientAllocsCall, 1)
+			resp, err := ClientAllocs(t.Context(), s, &rpc.NodeSpecificRequest{NodeID: "n", MinQueryIndex: index}, func(call rpc.ClientAllocsCall) { resumed <- call })
+			if resp != nil || err != nil {
+				t.Fatalf("the question does not wait: %v, %v", resp, err)
+			}
+			time.Sleep(after)
+			change(index+1, "b")
+			rest, began := <-resumed, time.Now()
+			if resp, err := rest(); err != nil || resp.Index != index+1 {
+				t.Errorf("answer %+v, %v", resp, err)
+			}
+			if took := time.Since(began); (took >= 2*time.Second) != again { // asking for the allocations themselves takes one
+				t.Errorf("%v after the question, a change took the server %v; a second answer: want %v", after, took, again)
+			}
+		})
+	}
+}
