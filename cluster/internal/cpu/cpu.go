@@ -21,7 +21,7 @@ const Quantum = 3 * time.Millisecond
 // Tasks that arrive at one instant queue in the order of their keys, which hides the order
 // in which the runtime runs their goroutines. Each task takes up to a microsecond longer
 // than asked for, by its key and the instant, lest equal tasks that start together meet at
-// one instant again and again.
+// one instant again and again. Those that would be done at one instant are done a nanosecond apart.
 //
 // A task sleeps until it is done if no other delays it, and then for as long as others did. The pool
 // has neither timers nor goroutines: it learns of what happened when it is next looked at, in the
@@ -283,5 +283,8 @@ func (p *Pool) pop(now time.Duration) *task {
 	t := p.queue[0]
 	p.queue = slices.Delete(p.queue, 0, 1) // keeps the memory of the queue, which is short
 	t.since = now
+	for slices.ContainsFunc(p.running, func(r *task) bool { return r.since+r.left == now+t.left }) {
+		t.left++ // no two go on at one instant, in an order that the runtime would choose
+	}
 	return t
 }

@@ -242,3 +242,32 @@ func TestDoIsItsParts(t *testing.T) {
 		}
 	}
 }
+
+// TestNoTwoEndTogether: tasks of two cores that would be done at one instant are done a nanosecond apart, so that who goes on
+// first is not the runtime's choice.
+func TestNoTwoEndTogether(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		p := NewPool(2)
+		seen := map[time.Duration]uint64{} // keys, by how much longer they make a task
+		first, second := uint64(0), uint64(0)
+		for found := false; !found; {
+			second++
+			longer := jitter(second, time.Now())
+			if first, found = seen[longer]; !found {
+				seen[longer] = second
+			}
+		}
+		var ended [2]time.Time
+		var both sync.WaitGroup
+		for i, key := range []uint64{first, second} {
+			both.Go(func() {
+				p.Use(key, time.Millisecond)
+				ended[i] = time.Now()
+			})
+		}
+		both.Wait()
+		if apart := ended[1].Sub(ended[0]).Abs(); apart != time.Nanosecond {
+			t.Errorf("tasks with keys %d and %d, which take equally long, end %v apart", first, second, apart)
+		}
+	})
+}
