@@ -120,8 +120,9 @@ func validationVerdict(r *agreement.Report) string {
 
 var validationHeader = []string{"real", "simulated", "deviation", "within spread"}
 
-// validationCells are the cells of a row but the first.
-func validationCells(r agreement.Row) []string {
+// ValidationCells are the cells of a figure's row but the first: real, simulated, deviation, and whether that is within the
+// spread of repeats.
+func ValidationCells(r agreement.Row) []string {
 	deviation, within := wording.Missing, "no"
 	if r.Deviation != nil {
 		deviation = fmt.Sprintf("%+.1f%%", 100**r.Deviation)
@@ -165,7 +166,7 @@ func validationTable(w io.Writer, all []*agreement.Report) error {
 			table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 			fmt.Fprintf(table, "%s\t%s\n", p.Name, strings.Join(validationHeader, "\t"))
 			for _, row := range p.Rows {
-				fmt.Fprintf(table, "  %s\t%s\n", wording.PhaseFigure(row.Metric), strings.Join(validationCells(row), "\t"))
+				fmt.Fprintf(table, "  %s\t%s\n", wording.PhaseFigure(row.Metric), strings.Join(ValidationCells(row), "\t"))
 			}
 			_ = table.Flush() // an error stays with out
 		}
@@ -184,7 +185,7 @@ func validationMarkdown(w io.Writer, all []*agreement.Report) error {
 		for _, p := range r.Phases {
 			fmt.Fprintf(out, "\n| %s | %s |\n|---|%s\n", wording.MarkdownCell(p.Name), strings.Join(validationHeader, " | "), strings.Repeat("---:|", len(validationHeader)))
 			for _, row := range p.Rows {
-				fmt.Fprintf(out, "| %s | %s |\n", wording.MarkdownCell(wording.PhaseFigure(row.Metric)), strings.Join(validationCells(row), " | "))
+				fmt.Fprintf(out, "| %s | %s |\n", wording.MarkdownCell(wording.PhaseFigure(row.Metric)), strings.Join(ValidationCells(row), " | "))
 			}
 		}
 	}

@@ -48,8 +48,15 @@ func write(ctx context.Context, data, dir string) error {
 	if err := clocks.clocks(ctx); err != nil {
 		return err
 	}
+	fmt.Fprintln(os.Stderr, machines[0].heading)
+	all, err := groups(ctx, data)
+	if err != nil {
+		return err
+	}
 	page := &page{}
 	page.begin()
+	page.score(all)
+	page.published()
 	for _, c := range claims {
 		fmt.Fprintln(os.Stderr, c.Title)
 		runs, err := scenarios.RunAll(ctx, c.specs(), nil)
@@ -61,11 +68,6 @@ func write(ctx context.Context, data, dir string) error {
 		}
 	}
 	page.others()
-	fmt.Fprintln(os.Stderr, machines[0].heading)
-	all, err := groups(ctx, data)
-	if err != nil {
-		return err
-	}
 	if err := page.real(all, data, dir); err != nil {
 		return err
 	}

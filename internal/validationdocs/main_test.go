@@ -83,7 +83,7 @@ func TestRealRepeats(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(data, machine.dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range runs[:i+1] {
+		for _, r := range runs[:min(i+1, len(runs))] {
 			r.Run.Target = "1.4.3"
 			if err := r.WriteFile(filepath.Join(data, machine.dir, r.Run.Target+"-"+string(rune('0'+r.Run.Seed))+".json")); err != nil {
 				t.Fatal(err)

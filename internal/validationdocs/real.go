@@ -27,6 +27,7 @@ var machines = []struct{ dir, heading, suffix string }{
 	{"real", "Real servers", ""},
 	{"second", "Real servers on a second machine", " · 2nd machine"},
 	{"second/asked", "Real servers that were asked every second", " · 2nd machine, asked every second"},
+	{"fifth", "Real servers on a fifth machine", " · 5th machine"},
 }
 
 // group is what repeats of a run on real servers agree on with simulations of it.
@@ -118,7 +119,7 @@ func (p *page) real(all []group, data, dir string) error {
 		_, about, _ = bytes.Cut(about, []byte("\n\n")) // its title
 		fmt.Fprintf(p, "## %s\n\n%s\n", machine.heading, relinked(about))
 		if i == 0 {
-			fmt.Fprintf(p, "The medians of all runs below, of both machines, beside each other:\n\n![%s](%s.%s)\n\n", f.Title, f.ID, pictures)
+			fmt.Fprintf(p, "The medians of all runs below, of all machines, beside each other:\n\n![%s](%s.%s)\n\n", f.Title, f.ID, pictures)
 		}
 		for _, g := range all {
 			if g.machine != i {

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/simctl/simctl/metrics/agreement"
+	"github.com/simctl/simctl/reports"
+	"github.com/simctl/simctl/reports/wording"
+)
+
+// goal says which figures are to be how near. One whose ranges meet is near enough, however far the medians are apart.
+type goal struct {
+	name string
+	of   func(phase string, row agreement.Row) bool
+	// The simulated median may deviate by the share off, or by so much in the figure's unit.
+	off, by float64
+}
+
+func isTime(row agreement.Row) bool { return row.Unit == "s" }
+
+// isByType reports whether a figure counts the entries of one type.
+func isByType(row agreement.Row) bool {
+	return strings.HasPrefix(row.Metric, "raft_entries_by_type.")
+}
+
+// quiet are the phases whose counts hardly depend on time.
+var quiet = []string{"register", "drain"}
+
+var goals = []goal{
+	{"counts of register and drain, 1% or 5", func(phase string, row agreement.Row) bool {
+		return !isTime(row) && slices.Contains(quiet, phase)
+	}, 0.01, 5},
+	{"entries by type of the other phases, 5%", func(phase string, row agreement.Row) bool {
+		return isByType(row) && !slices.Contains(quiet, phase)
+	}, 0.05, 0},
+	{"times, 10%", func(_ string, row agreement.Row) bool { return isTime(row) }, 0.10, 0},
+}
+
+// met reports whether a figure is as near as its goal wants it.
+func (g goal) met(row agreement.Row) bool {
+	return row.Within || row.Deviation != nil && math.Abs(*row.Deviation) <= g.off ||
+		math.Abs(row.Simulated.Median-row.Real.Median) <= g.by
+}
+
+// judge counts the figures of a machine's runs that the goal is about, and those of them that meet it, and returns rows for the others.
+func (g goal) judge(all []group, machine int) (met, of int, missed []string) {
+	for _, group := range all {
+		if group.machine != machine {
+			continue
+		}
+		for _, phase := range group.Phases {
+			for _, row := range phase.Rows {
+				if !g.of(phase.Name, row) {
+					continue
+				}
+				of++
+				if g.met(row) {
+					met++
+				} else {
+					missed = append(missed, miss(group.name, phase.Name, row))
+				}
+			}
+		}
+	}
+	return met, of, missed
+}
+
+// score counts the figures that are near enough, by machine, and lists those that are not.
+func (p *page) score(all []group) {
+	p.WriteString("## How near it is\n\n" +
+		"Of the figures of the runs [below](#real-servers), so many are within the spread of repeats, or as near as their heading says:\n\n|")
+	var missed []string
+	for _, g := range goals {
+		p.WriteString(" | " + g.name)
+	}
+	p.WriteString(" |\n|---" + strings.Repeat("|---:", len(goals)) + "|\n")
+	for i, machine := range machines {
+		fmt.Fprintf(p, "| %s |", machine.heading)
+		for _, g := range goals {
+			met, of, others := g.judge(all, i)
+			fmt.Fprintf(p, " %d of %d |", met, of)
+			missed = append(missed, others...)
+		}
+		p.WriteString("\n")
+	}
+	p.WriteString("\nThe others:\n\n| run | phase | figure | real | simulated | deviation |\n|---|---|---|---:|---:|---:|\n" + strings.Join(missed, "") + "\n")
+}
+
+// miss is the row of a figure that is not near enough.
+func miss(group, phase string, row agreement.Row) string {
+	cells := reports.ValidationCells(row)
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", group, phase, wording.PhaseFigure(row.Metric), strings.Join(cells[:len(cells)-1], " | "))
+}
