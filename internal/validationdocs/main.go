@@ -53,9 +53,13 @@ func write(ctx context.Context, data, dir string) error {
 	if err != nil {
 		return err
 	}
+	why, err := text(data)
+	if err != nil {
+		return err
+	}
 	page := &page{}
 	page.begin()
-	page.score(all)
+	page.score(all, why)
 	page.published()
 	for _, c := range claims {
 		fmt.Fprintln(os.Stderr, c.Title)

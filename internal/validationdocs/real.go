@@ -112,12 +112,11 @@ func (p *page) real(all []group, data, dir string) error {
 		return err
 	}
 	for i, machine := range machines {
-		about, err := os.ReadFile(filepath.Join(data, machine.dir, "README.md"))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		about, err := text(filepath.Join(data, machine.dir))
+		if err != nil {
 			return err
 		}
-		_, about, _ = bytes.Cut(about, []byte("\n\n")) // its title
-		fmt.Fprintf(p, "## %s\n\n%s\n", machine.heading, relinked(about))
+		fmt.Fprintf(p, "## %s\n\n%s\n", machine.heading, about)
 		if i == 0 {
 			fmt.Fprintf(p, "The medians of all runs below, of all machines, beside each other:\n\n![%s](%s.%s)\n\n", f.Title, f.ID, pictures)
 		}
@@ -143,9 +142,15 @@ func (p *page) real(all []group, data, dir string) error {
 // pictures is the format of all pictures.
 const pictures = "svg"
 
-// relinked moves the links of a page of the data to this one.
-func relinked(text []byte) []byte {
-	return bytes.ReplaceAll(text, []byte("](../"), []byte("](../../testdata/validation/"))
+// text returns what the README.md of a directory says below its title, with its links as they are from this page; nothing
+// if there is none.
+func text(dir string) ([]byte, error) {
+	about, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	_, about, _ = bytes.Cut(about, []byte("\n\n"))
+	return bytes.ReplaceAll(about, []byte("](../"), []byte("](../../testdata/validation/")), nil
 }
 
 // farthest is where the axis of deviations ends.

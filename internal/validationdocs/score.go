@@ -68,8 +68,8 @@ func (g goal) judge(all []group, machine int) (met, of int, missed []string) {
 	return met, of, missed
 }
 
-// score counts the figures that are near enough, by machine, and lists those that are not.
-func (p *page) score(all []group) {
+// score counts the figures that are near enough, by machine, and lists those that are not, with what is known of the reasons.
+func (p *page) score(all []group, why []byte) {
 	p.WriteString("## How near it is\n\n" +
 		"Of the figures of the runs [below](#real-servers), so many are within the spread of repeats, or as near as their heading says:\n\n|")
 	var missed []string
@@ -87,6 +87,7 @@ func (p *page) score(all []group) {
 		p.WriteString("\n")
 	}
 	p.WriteString("\nThe others:\n\n| run | phase | figure | real | simulated | deviation |\n|---|---|---|---:|---:|---:|\n" + strings.Join(missed, "") + "\n")
+	fmt.Fprintf(p, "### Why figures miss\n\n%s\n", why)
 }
 
 // miss is the row of a figure that is not near enough.

@@ -38,7 +38,7 @@ func TestScore(t *testing.T) {
 		}},
 	}}
 	var p page
-	p.score([]group{{machine: 1, name: "1.4.3", Report: r}, {machine: 0, name: "1.4.2", Report: r}})
+	p.score([]group{{machine: 1, name: "1.4.3", Report: r}, {machine: 0, name: "1.4.2", Report: r}}, []byte("- Chance.\n"))
 	text := p.String()
 	for _, want := range []string{
 		"| Real servers | 2 of 4 | 2 of 3 | 1 of 2 |\n",
@@ -48,6 +48,7 @@ func TestScore(t *testing.T) {
 		"| 1.4.3 | drain | Raft entries | 10,000 | 10,101 | +1.0% |\n",
 		"| 1.4.3 | storm | entries ApplyPlanResults | 1,000 | 1,051 | +5.1% |\n",
 		"| 1.4.3 | drain | recovery | 100.0 s | 111.0 s | +11.0% |\n",
+		"### Why figures miss\n\n- Chance.\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
