@@ -388,7 +388,7 @@ var layers = []layer{
 		reason: "what nobody should read is the same in every text",
 	},
 	{
-		part: "internal/nomadproc", own: []string{"internal/daemon", "internal/filelock", "internal/outfile"}, modules: []string{"github.com/hashicorp/nomad/api"},
+		part: "internal/nomadproc", own: []string{"internal/daemon", "internal/filelock", "internal/outfile", "internal/rusage"}, modules: []string{"github.com/hashicorp/nomad/api"},
 		reason: "servers are processes, whatever is done with them",
 	},
 	{
@@ -416,8 +416,9 @@ var layers = []layer{
 		reason: "how long a file may be does not depend on what is in it",
 	},
 	{
-		part:   "internal/rusage",
-		reason: "what a process costs is asked by benchmarks and runs alike",
+		part:    "internal/rusage",
+		modules: []string{"github.com/prometheus/procfs"},
+		reason:  "what a process costs is asked by benchmarks and runs alike",
 	},
 	{
 		part:   "internal/testbrowser",

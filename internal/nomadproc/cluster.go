@@ -18,6 +18,7 @@ import (
 
 	"github.com/simctl/simctl/internal/daemon"
 	"github.com/simctl/simctl/internal/outfile"
+	"github.com/simctl/simctl/internal/rusage"
 )
 
 const configFlag = "-config="
@@ -240,6 +241,10 @@ func (c *Cluster) PID(i int) int {
 	}
 	return pids[0]
 }
+
+// Worked returns for how long the processors of this machine, and how many, have worked since it was started, for
+// the servers and for all others; zero if the system does not tell.
+func (c *Cluster) Worked() (spent time.Duration, processors int) { return rusage.Machine() }
 
 // awaitLeader waits until every server answers, knows a leader and has all others as its peers.
 func (c *Cluster) awaitLeader(ctx context.Context) error {

@@ -26,6 +26,9 @@ import (
 type Processes interface {
 	StartServer(server int) error
 	KillServer(server int) error
+	// Worked returns for how long the processors of their machine, and how many, have worked for anybody; none if
+	// that is not known.
+	Worked() (spent time.Duration, processors int)
 }
 
 // Config says how to reach a cluster.
@@ -64,6 +67,7 @@ type Cluster struct {
 	nodesPace pacer
 	past      []counted
 	looks     int
+	work      work
 	lost      error // why the last look saw nothing
 }
 

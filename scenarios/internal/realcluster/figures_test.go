@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -380,5 +381,35 @@ func TestOneLookAsksTwice(t *testing.T) {
 		if e.canceled != step.want {
 			t.Errorf("look %d: %d are canceled, want %d", i+1, e.canceled, step.want)
 		}
+	}
+}
+
+// machine is where servers run that this program has started.
+type machine struct {
+	Processes
+	spent      time.Duration
+	processors int
+}
+
+func (m *machine) Worked() (time.Duration, int) { return m.spent, m.processors }
+
+// TestWork: the share of the processors that worked since the look before, where somebody knows.
+func TestWork(t *testing.T) {
+	var w work
+	m := &machine{spent: time.Hour, processors: 2}
+	at := time.Unix(100, 0)
+	for i, want := range []float64{math.NaN(), 0.25, 1, 1, 0, math.NaN()} {
+		switch i {
+		case 5:
+			m.processors = 0
+		default:
+			m.spent += time.Duration(2 * []float64{7, 0.25, 1, 1.01, 0}[i] * float64(time.Second)) // 1.01: the two clocks differ
+		}
+		if got := w.look(m, at.Add(time.Duration(i)*time.Second)); math.Abs(got-want) > 1e-9 || math.IsNaN(got) != math.IsNaN(want) {
+			t.Errorf("look %d: %g, want %g", i, got, want)
+		}
+	}
+	if got := w.look(nil, at); !math.IsNaN(got) {
+		t.Errorf("servers of others: %g", got)
 	}
 }

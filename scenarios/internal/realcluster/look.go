@@ -55,6 +55,7 @@ func (c *Cluster) look(st *cluster.Stats, leader *server) error {
 	c.evals.stale = c.evals.stale || leader.rpc != st.Leader
 	st.Leader, st.LastIndex = leader.rpc, max(index, st.LastIndex)
 	c.lookAtBroker(st, leader.counts.now)
+	st.CPUUtilisation = c.work.look(c.cfg.Processes, time.Now())
 	if err := c.lookAtNodes(st, leader.client); err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (c *Cluster) lookAtBroker(st *cluster.Stats, m map[string]float64) {
 		}
 	}
 	st.HeartbeatsActive, st.PlanQueueDepth = int(m[metricHeartbeats]), int(m[metricPlanQueue])
-	st.CPUUtilisation, st.WorkerUtilisation = math.NaN(), math.NaN()
+	st.WorkerUtilisation = math.NaN()
 }
 
 // lookAtNodes counts the nodes by status, and those that have gone down since the last look. Nodes of others
@@ -147,4 +148,24 @@ func lastIndex(client *api.Client) (uint64, error) {
 		return 0, asError(err)
 	}
 	return strconv.ParseUint(self.Stats["raft"]["last_log_index"], 10, 64)
+}
+
+// work remembers what the processors of the servers' machine had worked at the last look.
+type work struct {
+	at    time.Time
+	spent time.Duration
+}
+
+// look returns the share of the processors that has worked since the last look; NaN if that is not known.
+func (w *work) look(p Processes, now time.Time) float64 {
+	if p == nil {
+		return math.NaN()
+	}
+	before := *w
+	spent, processors := p.Worked()
+	*w = work{now, spent}
+	if before.at.IsZero() || processors == 0 {
+		return math.NaN()
+	}
+	return min(float64(spent-before.spent)/float64(processors)/float64(now.Sub(before.at)), 1)
 }

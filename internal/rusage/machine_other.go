@@ -1,0 +1,8 @@
+//go:build !linux
+
+package rusage
+
+import "time"
+
+// Machine returns zero: only Linux reports what the processors of a machine have worked.
+func Machine() (busy time.Duration, processors int) { return 0, 0 }
