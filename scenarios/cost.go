@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/scale"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -81,8 +83,10 @@ func isCostFile(name string) bool {
 type costFile struct {
 	Class, Title, Source string
 	// Base is the class whose figures the file replaces some of: a built-in one, or the path of a
-	// file, which is relative to this one's.
+	// file, which is relative to this one's. The processors are Speed times as fast as there; zero
+	// means as fast.
 	Base  string
+	Speed float64
 	Fleet struct{ ReportAllocations bool }
 	cluster.Costs
 }
@@ -106,11 +110,14 @@ func parseCost(file string, text []byte, read readFunc, above []string) (*Cost, 
 		if err != nil {
 			return nil, fmt.Errorf("%s: base = %q: %w", file, raw.Base, err)
 		}
-		raw = costFile{Costs: base.Costs}
+		raw = costFile{Costs: faster(base.Costs, cmp.Or(raw.Speed, 1))}
 		raw.Fleet.ReportAllocations = base.ReportAllocs
 		if err := language.DecodeFigures(file, text, &raw); err != nil {
 			return nil, err
 		}
+	}
+	if raw.Base == "" && raw.Speed != 0 {
+		return nil, fmt.Errorf("%s: speed = %v, and nothing to be faster than: set base, too", file, raw.Speed)
 	}
 	for kind := range raw.Scheduler {
 		if !slices.Contains(jobTypes, kind) {
@@ -126,6 +133,20 @@ func parseCost(file string, text []byte, read readFunc, above []string) (*Cost, 
 		return nil, errors.New(file + ": a class of machines needs a class and a source")
 	}
 	return c, nil
+}
+
+// faster returns the costs on processors that are so many times as fast. Links, the disk and what wakes up are no
+// processor's doing, and work leaves the garbage that it left.
+func faster(c cluster.Costs, speed float64) cluster.Costs {
+	f := scale.Durations(c, 1/speed)
+	f.ServerLink, f.ClientLink, f.Fsync, f.ExitLatency, f.RPC.Wake = c.ServerLink, c.ClientLink, c.Fsync, c.ExitLatency, c.RPC.Wake
+	f.Collection.Garbage *= speed
+	f.Raft.PlanGarbage *= speed
+	for kind, s := range f.Scheduler {
+		s.Garbage *= speed
+		f.Scheduler[kind] = s
+	}
+	return f
 }
 
 // model returns the costs as a Result holds them.

@@ -194,6 +194,62 @@ func TestCostBuildsOnAnother(t *testing.T) {
 	}
 }
 
+// TestFasterProcessors: they take less time for the same work, which leaves the same garbage. What is not theirs
+// stays, and what the file says itself is as it says.
+func TestFasterProcessors(t *testing.T) {
+	files := map[string]string{
+		"base.hcl": `class = "base"
+source = "a test"
+cores = 2
+fsync = "1ms"
+exit_latency = "60us"
+server_link { latency = "2ms" }
+client_link { latency = "3ms" }
+idle = "40ms"
+rpc {
+  serve = "100us"
+  wake = "50us"
+}
+raft {
+  dispatch = "300us"
+  plan_garbage = 0.8
+}
+collection {
+  base = "30ms"
+  garbage = 0.3
+  base_kib = 12000
+}
+scheduler "system" {
+  base = "80us"
+  per_node = "2us"
+  half_cached = 185
+  garbage = 0.2
+}
+`,
+		"twice.hcl": "class = \"twice\"\nsource = \"a test\"\nbase = \"base.hcl\"\nspeed = 2\nidle = \"7ms\"\n",
+		"again.hcl": "class = \"again\"\nsource = \"a test\"\nbase = \"twice.hcl\"\nspeed = 0.5\nidle = \"40ms\"\n",
+		"alone.hcl": "class = \"alone\"\nsource = \"a test\"\nspeed = 2\n",
+	}
+	read := func(path string) ([]byte, error) { return []byte(files[path]), nil }
+	base, err := loadCost("base.hcl", read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := base.Costs
+	want.Idle, want.RPC.Serve, want.Raft.Dispatch, want.Collection.Base = 7*time.Millisecond, 50*time.Microsecond, 150*time.Microsecond, 15*time.Millisecond
+	want.Raft.PlanGarbage, want.Collection.Garbage = 1.6, 0.6
+	want.Scheduler = map[string]cluster.SchedulerCosts{"system": {Base: 40 * time.Microsecond, PerNode: time.Microsecond, HalfCached: 185, Garbage: 0.4}}
+	if got, err := loadCost("twice.hcl", read); err != nil || !reflect.DeepEqual(got.Costs, want) {
+		t.Errorf("twice as fast: %+v, %v, want %+v", got, err, want)
+	}
+	if got, err := loadCost("again.hcl", read); err != nil || !reflect.DeepEqual(got.Costs, base.Costs) {
+		t.Errorf("as fast as at first: %+v, %v, want %+v", got, err, base.Costs)
+	}
+	if _, err := loadCost("alone.hcl", read); err == nil || !strings.Contains(err.Error(), "alone.hcl: speed = 2, and nothing to be faster than: set base, too") {
+		t.Errorf("a speed without a base: %v", err)
+	}
+}
+
 // TestSnapshotsWhereTheyCost: servers take snapshots as Nomad's do if the costs say what they take, and
 // else only if the scenario says so.
 func TestSnapshotsWhereTheyCost(t *testing.T) {
