@@ -251,7 +251,7 @@ var layers = []layer{
 		own: []string{
 			"broker", "internal/infile", "cluster", "cluster/apitypes", "cluster/rpc", "nodesim", "metrics", "scenarios/designs", "scenarios/language",
 			"scenarios/internal/actions", "scenarios/internal/actions/faults", "scenarios/internal/actions/clients", "scenarios/internal/actions/operations",
-			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/garbage", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/english",
+			"scenarios/internal/behaviours", "scenarios/internal/conditions", "scenarios/internal/garbage", "scenarios/internal/run", "scenarios/internal/process", "scenarios/internal/scale", "scenarios/internal/english",
 			"scenarios/internal/realcluster", "internal/nomadproc", "internal/nomadtls", "nodesim/remote", "internal/redact",
 		},
 		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},
