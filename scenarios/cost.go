@@ -98,6 +98,13 @@ func parseCost(file string, text []byte, read readFunc, above []string) (*Cost, 
 	if err := language.DecodeFigures(file, text, &raw); err != nil {
 		return nil, err
 	}
+	switch {
+	case raw.Speed == 0:
+	case raw.Base == "":
+		return nil, fmt.Errorf("%s: speed = %v, and nothing to be faster than: set base, too", file, raw.Speed)
+	case raw.Speed < 0.01 || raw.Speed > 100:
+		return nil, fmt.Errorf("%s: speed is %v; it must be 0.01 to 100", file, raw.Speed)
+	}
 	if raw.Base != "" {
 		name := raw.Base
 		if isCostFile(name) && !filepath.IsAbs(name) {
@@ -115,9 +122,6 @@ func parseCost(file string, text []byte, read readFunc, above []string) (*Cost, 
 		if err := language.DecodeFigures(file, text, &raw); err != nil {
 			return nil, err
 		}
-	}
-	if raw.Base == "" && raw.Speed != 0 {
-		return nil, fmt.Errorf("%s: speed = %v, and nothing to be faster than: set base, too", file, raw.Speed)
 	}
 	for kind := range raw.Scheduler {
 		if !slices.Contains(jobTypes, kind) {

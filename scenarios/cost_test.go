@@ -229,6 +229,8 @@ scheduler "system" {
 		"twice.hcl": "class = \"twice\"\nsource = \"a test\"\nbase = \"base.hcl\"\nspeed = 2\nidle = \"7ms\"\n",
 		"again.hcl": "class = \"again\"\nsource = \"a test\"\nbase = \"twice.hcl\"\nspeed = 0.5\nidle = \"40ms\"\n",
 		"alone.hcl": "class = \"alone\"\nsource = \"a test\"\nspeed = 2\n",
+		"light.hcl": "class = \"light\"\nsource = \"a test\"\nbase = \"base.hcl\"\nspeed = 1e9\n",
+		"still.hcl": "class = \"still\"\nsource = \"a test\"\nbase = \"base.hcl\"\nspeed = 1e-300\n",
 	}
 	read := func(path string) ([]byte, error) { return []byte(files[path]), nil }
 	base, err := loadCost("base.hcl", read)
@@ -245,8 +247,14 @@ scheduler "system" {
 	if got, err := loadCost("again.hcl", read); err != nil || !reflect.DeepEqual(got.Costs, base.Costs) {
 		t.Errorf("as fast as at first: %+v, %v, want %+v", got, err, base.Costs)
 	}
-	if _, err := loadCost("alone.hcl", read); err == nil || !strings.Contains(err.Error(), "alone.hcl: speed = 2, and nothing to be faster than: set base, too") {
-		t.Errorf("a speed without a base: %v", err)
+	for name, text := range map[string]string{
+		"alone.hcl": "speed = 2, and nothing to be faster than: set base, too",
+		"light.hcl": "speed is 1e+09; it must be 0.01 to 100",
+		"still.hcl": "speed is 1e-300; it must be 0.01 to 100",
+	} {
+		if _, err := loadCost(name, read); err == nil || !strings.Contains(err.Error(), name+": "+text) {
+			t.Errorf("%s: error %v, want one that says %q", name, err, text)
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ func (c *Cluster) Stats() cluster.Stats {
 		st = c.last
 		st.Leader, st.Broker = "", broker.Stats{}
 	}
+	st.CPUUtilisation = c.work.look(c.cfg.Processes, time.Now())
 	c.last = st
 	return st
 }
@@ -55,7 +56,6 @@ func (c *Cluster) look(st *cluster.Stats, leader *server) error {
 	c.evals.stale = c.evals.stale || leader.rpc != st.Leader
 	st.Leader, st.LastIndex = leader.rpc, max(index, st.LastIndex)
 	c.lookAtBroker(st, leader.counts.now)
-	st.CPUUtilisation = c.work.look(c.cfg.Processes, time.Now())
 	if err := c.lookAtNodes(st, leader.client); err != nil {
 		return err
 	}
