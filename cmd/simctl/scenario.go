@@ -42,6 +42,7 @@ func newScenarioListCommand() *cobra.Command {
 		Short: "List the built-in scenarios",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			scenarios.ReadAll()
 			if format == "json" {
 				return printScenarios(cmd)
 			}
