@@ -2,12 +2,12 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/simctl/simctl/broker"
-	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/virtualtest"
 )
@@ -40,6 +40,7 @@ func TestWhatCosts(t *testing.T) {
 		{"being asked again after a rest", Costs{Monitoring: MonitoringCosts{PerEval: ms, Rests: 1500}}, 0, 1 + 3},
 		{"evaluations of nodes", Costs{RPC: RPCCosts{NodeEval: ms}}, 0, 1},
 		{"counting nodes", Costs{RPC: RPCCosts{NodeCount: ms}}, 3 * 2, 2},
+		{"counting them again", Costs{RPC: RPCCosts{NodeRecount: ms}}, 3 * 2, 0},
 		{"looking for nodes that drain", Costs{RPC: RPCCosts{NodeWatch: ms}}, 0, 2},
 		{"scans of a job's evaluations", Costs{RPC: RPCCosts{WaitIndexScan: ms}}, 0, 1 + 2 + 3},
 		{"entries, and plans taken for granted", Costs{FSM: FSMCosts{Entry: ms}}, 0, 3*12 + 3},
@@ -254,59 +255,38 @@ func TestPlansCostByTheirSize(t *testing.T) {
 	}
 }
 
-// TestAWatchedLeaderTellsOnceASecond: what the leader tells of its broker changes no more often.
+// TestAWatchedLeaderTellsOnceASecond: what the leader tells of its broker changes no more often, and at an instant of the second that
+// the seed draws.
 func TestAWatchedLeaderTellsOnceASecond(t *testing.T) {
-	virtualtest.Test(t, func(t *testing.T) {
-		r := newRig(t, 1, Config{Seed: 1, Costs: Costs{Cores: 4, Monitoring: MonitoringCosts{Base: time.Millisecond}}})
-		r.c.SetNumSchedulers(0)
-		var changed []time.Time
-		ready := r.c.Stats().Broker.Ready
-		for i := range 400 {
-			if i%30 == 0 {
-				r.ok(r.c.RegisterJob(t.Context(), serviceJob(fmt.Sprint("svc", i), 1, 0)))
-			}
-			time.Sleep(10 * time.Millisecond)
-			if now := r.c.Stats().Broker.Ready; now != ready {
-				ready, changed = now, append(changed, time.Now())
-			}
-		}
-		if ready < 9 || len(changed) < 4 {
-			t.Errorf("%d of 14 evaluations are told of in %d steps, want 9 or more, in 4", ready, len(changed))
-		}
-		for i := range changed[1:] {
-			if apart := changed[i+1].Sub(changed[i]); apart < 990*time.Millisecond {
-				t.Errorf("what the leader tells changes again after %v, want a second", apart)
-			}
-		}
-	})
-}
-
-// TestGaugesTellOfTheirInstant: evaluations that are enqueued at the instant at which gauges are due are in them. The leader tries
-// those that ran out of planning attempts again once a minute, to the nanosecond.
-func TestGaugesTellOfTheirInstant(t *testing.T) {
-	virtualtest.Test(t, func(t *testing.T) {
-		r := newRig(t, 1, Config{Seed: 1, Costs: Costs{Cores: 4, Monitoring: MonitoringCosts{Base: time.Millisecond}}})
-		r.fails = allTypes // nobody asked for the evaluations below
-		r.c.SetNumSchedulers(0)
-		srv := r.c.leader()
-		before := r.c.Stats().Broker.Ready
-		for i := range 6 {
-			e := &broker.Evaluation{
-				ID: fmt.Sprintf("%08d-blocked", i), Namespace: rpc.DefaultNamespace, JobID: fmt.Sprint("job", i), Type: rpc.JobTypeService,
-				Status: broker.StatusBlocked, TriggeredBy: broker.TriggeredByMaxPlans, SnapshotIndex: r.c.Stats().LastIndex,
-			}
-			if _, err := srv.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{e}})); err != nil {
-				t.Fatal(err)
-			}
-			for range 61 * 100 {
-				if _, _, blocked := srv.Queues(); blocked == 0 {
-					break
+	instants := map[time.Duration]bool{}
+	for seed := range int64(3) {
+		virtualtest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			r := newRig(t, 1, Config{Seed: seed, Costs: Costs{Cores: 4, Monitoring: MonitoringCosts{Base: time.Millisecond}}})
+			r.c.SetNumSchedulers(0)
+			var changed []time.Time
+			ready := r.c.Stats().Broker.Ready
+			for i := range 400 {
+				if i%30 == 0 {
+					r.ok(r.c.RegisterJob(t.Context(), serviceJob(fmt.Sprint("svc", i), 1, 0)))
 				}
 				time.Sleep(10 * time.Millisecond)
+				if now := r.c.Stats().Broker.Ready; now != ready {
+					ready, changed = now, append(changed, time.Now())
+				}
 			}
-			if _, _, blocked := srv.Queues(); blocked > 0 || r.c.Stats().Broker.Ready != before+i+1 {
-				t.Errorf("minute %d: %d blocked, %d ready, want none and %d", i, blocked, r.c.Stats().Broker.Ready, before+i+1)
+			if ready < 5 || len(changed) < 2 {
+				t.Fatalf("%d of 14 evaluations are told of in %d steps, want 5 or more, in 2", ready, len(changed))
 			}
-		}
-	})
+			for i := range changed[1:] {
+				if apart := changed[i+1].Sub(changed[i]); apart < 990*time.Millisecond {
+					t.Errorf("what the leader tells changes again after %v, want a second", apart)
+				}
+			}
+			instants[changed[0].Sub(began)%time.Second] = true
+		})
+	}
+	if len(instants) < 3 {
+		t.Errorf("gauges of three seeds change at the same instants of a second: %v", slices.Collect(maps.Keys(instants)))
+	}
 }

@@ -140,6 +140,9 @@ type RPCCosts struct {
 	// heartbeat: the answer says how many there are (nomad/node_endpoint.go,
 	// constructNodeServerInfoResponse).
 	NodeCount time.Duration
+	// NodeRecount is NodeCount at a heartbeat that changes nothing: one soon follows another while clients report,
+	// and the nodes are in the processor's caches. Zero means NodeCount.
+	NodeRecount time.Duration
 	// NodeWatch is spent by the leader on each node it knows when one has changed: the drainer
 	// looks at all of them, up to a hundred times a second (nomad/drainer/watch_nodes.go).
 	NodeWatch time.Duration

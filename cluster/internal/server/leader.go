@@ -94,16 +94,17 @@ const (
 	monitorRestsTo = 10 * time.Second
 )
 
-// setGauges sets the gauges. All that the leader does by the second begins at one instant, when it is established, so the gauges
-// are set a nanosecond later: whether evaluations that are enqueued then are in them would be chance.
+// setGauges sets the gauges at once, and then once a second from an instant on that the seed draws: how old what they tell is when
+// somebody asks depends on when the leader was established, which on real servers has nothing to do with when a run begins. So they
+// are never set at the instant of anything else that the leader does by the second.
 func (s *Server) setGauges(ctx context.Context) {
 	defer s.gauges.Store(nil)
 	set := func() {
 		held := s.evals.Broker.Stats()
 		s.gauges.Store(&held)
 	}
-	leader.Sleep(ctx, time.Nanosecond)
 	set()
+	leader.Sleep(ctx, time.Duration(simnet.HashStrings(s.seed, "gauges")%uint64(monitorEvery)))
 	leader.Every(ctx, monitorEvery, set)
 }
 

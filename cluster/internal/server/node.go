@@ -59,7 +59,7 @@ func (s *Server) RegisterNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResp
 			return nil, err
 		}
 	}
-	s.Compute("count/"+node.ID, s.countingNodes())
+	s.Compute("count/"+node.ID, s.countingNodes(s.cfg.Costs.RPC.NodeCount))
 	if node.Status != rpc.NodeStatusDown {
 		return resp, s.grantTTL(node.ID, resp)
 	}
@@ -81,7 +81,8 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 	resp := &rpc.NodeUpdateResponse{}
 	status := s.nextStatus(node, req.Status)
 	if node.Status == status {
-		s.Compute("heartbeat/"+req.NodeID, s.cfg.Costs.RPC.Heartbeat+s.countingNodes())
+		c := s.cfg.Costs.RPC
+		s.Compute("heartbeat/"+req.NodeID, c.Heartbeat+s.countingNodes(cmp.Or(c.NodeRecount, c.NodeCount)))
 	} else {
 		cause := fsm.NodeMissed
 		if req.Status == rpc.NodeStatusReady {
@@ -104,7 +105,7 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 		}
 	}
 	if node.Status != status {
-		s.Compute("count/"+req.NodeID, s.countingNodes())
+		s.Compute("count/"+req.NodeID, s.countingNodes(s.cfg.Costs.RPC.NodeCount))
 	}
 	if status != rpc.NodeStatusDown {
 		return resp, s.grantTTL(req.NodeID, resp)
@@ -112,9 +113,9 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 	return resp, nil
 }
 
-// countingNodes is the CPU time of saying how many nodes there are.
-func (s *Server) countingNodes() time.Duration {
-	return time.Duration(s.Snapshot().NodeCount()) * s.cfg.Costs.RPC.NodeCount
+// countingNodes is the CPU time of saying how many nodes there are, at a cost of each.
+func (s *Server) countingNodes(each time.Duration) time.Duration {
+	return time.Duration(s.Snapshot().NodeCount()) * each
 }
 
 // nextStatus returns the status of a node that asks for one, or for which the leader does. A

@@ -30,6 +30,7 @@ rpc {
   wait_index_scan = "1.0us"
   reap            = "40us"
   node_count      = "0.26us"
+  node_recount    = "0.057us"
   node_watch      = "1.65us"
 }
 
