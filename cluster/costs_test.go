@@ -255,8 +255,8 @@ func TestPlansCostByTheirSize(t *testing.T) {
 	}
 }
 
-// TestAWatchedLeaderTellsOnceASecond: what the leader tells of its broker changes no more often, and at an instant of the second that
-// the seed draws.
+// TestAWatchedLeaderTellsOnceASecond: what the leader tells of its broker changes no more often, and at an instant of the second by
+// the seed.
 func TestAWatchedLeaderTellsOnceASecond(t *testing.T) {
 	instants := map[time.Duration]bool{}
 	for seed := range int64(3) {

@@ -94,17 +94,19 @@ const (
 	monitorRestsTo = 10 * time.Second
 )
 
-// setGauges sets the gauges at once, and then once a second from an instant on that the seed draws: how old what they tell is when
-// somebody asks depends on when the leader was established, which on real servers has nothing to do with when a run begins. So they
-// are never set at the instant of anything else that the leader does by the second.
+// setGauges sets the gauges at once, and then once a second from an instant of its own on: how old what they tell is when somebody asks
+// depends on when the leader was established, which on real servers has nothing to do with when a run begins. Seeds that follow one
+// another have instants that are spread over the second. None is that of anything else that the leader does by the second.
 func (s *Server) setGauges(ctx context.Context) {
+	const golden = 0x9E3779B97F4A7C15 // of 2^64: its multiples are spread most evenly
 	defer s.gauges.Store(nil)
 	set := func() {
 		held := s.evals.Broker.Stats()
 		s.gauges.Store(&held)
 	}
 	set()
-	leader.Sleep(ctx, time.Duration(simnet.HashStrings(s.seed, "gauges")%uint64(monitorEvery)))
+	share := float64((uint64(s.shared.Config.Seed)+1)*golden) / (1 << 64)
+	leader.Sleep(ctx, time.Duration(share*float64(monitorEvery)))
 	leader.Every(ctx, monitorEvery, set)
 }
 
