@@ -96,7 +96,8 @@ const (
 
 // setGauges sets the gauges at once, and then once a second from an instant of its own on: how old what they tell is when somebody asks
 // depends on when the leader was established, which on real servers has nothing to do with when a run begins. Seeds that follow one
-// another have instants that are spread over the second. None is that of anything else that the leader does by the second.
+// another have instants that are spread over the second. The nanosecond keeps every seed's apart from what else the leader does by the
+// second: whether evaluations that are enqueued then are in the gauges would be chance.
 func (s *Server) setGauges(ctx context.Context) {
 	const golden = 0x9E3779B97F4A7C15 // of 2^64: its multiples are spread most evenly
 	defer s.gauges.Store(nil)
@@ -106,7 +107,7 @@ func (s *Server) setGauges(ctx context.Context) {
 	}
 	set()
 	share := float64((uint64(s.shared.Config.Seed)+1)*golden) / (1 << 64)
-	leader.Sleep(ctx, time.Duration(share*float64(monitorEvery)))
+	leader.Sleep(ctx, time.Duration(share*float64(monitorEvery))+time.Nanosecond)
 	leader.Every(ctx, monitorEvery, set)
 }
 
