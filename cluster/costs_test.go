@@ -125,6 +125,7 @@ func TestWhatDeploymentsCost(t *testing.T) {
 		{"watching", Costs{Deployment: DeploymentCosts{PerAlloc: ms}}, Habits{}, 6},
 		{"signatures", Costs{Plan: PlanCosts{PerSignature: ms}}, Habits{SignsByRSA: true}, 6},
 		{"quick signatures", Costs{Plan: PlanCosts{PerSignature: ms}}, Habits{}, 0},
+		{"placements", Costs{FSM: FSMCosts{Place: ms}}, Habits{}, 3*6 + 6},
 	} {
 		virtualtest.Test(t, func(t *testing.T) {
 			tt.costs.Cores = 4

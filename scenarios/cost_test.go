@@ -92,6 +92,7 @@ func TestBadCostFilesSayWhere(t *testing.T) {
 		{`cores  = 2`, "cores = 2\ngarbage = -0.5", `garbage is -0.5; it must be 0 or more`},
 		{`cores  = 2`, "cores = 2\ncollection {\n garbage = 0.5\n}", `mine.hcl: collection.garbage is 0.5, and nothing lives: set base_kib`},
 		{`raft { per_kib = "3us" }`, "raft {\n plan_garbage = 0.9\n}", `mine.hcl: raft.plan_garbage is 0.9, and collection has no garbage: set it, too`},
+		{`cores  = 2`, "cores = 2\nfsm {\n garbage = 0.1\n}", `mine.hcl: fsm.garbage is 0.1, and collection has no garbage: set it, too`},
 		{`scheduler "service" { base = "1ms" }`, "scheduler \"service\" {\n garbage = 0.2\n}", `mine.hcl: scheduler.service.garbage is 0.2, and collection has no garbage: set it, too`},
 		{`cores  = 2`, `cores = [1]`, `cores must be a number`},
 		{`pooled = true`, `pooled = 3`, `pooled must be true or false`},

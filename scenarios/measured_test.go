@@ -154,6 +154,7 @@ func TestAgreement(t *testing.T) {
 			{"sixth/2.0.5-500-silent", 0.02, 0.02, 0.02},
 			{"sixth/1.4.3-1000-silent-3", 0.04, 0.02, 0.02},
 			{"sixth/2.0.5-1000-silent-2", 0.03, 0.02, 0.02},
+			{"sixth/1.4.3-2000-silent-3", 0.05, 0.10, 0.02},
 		}...)
 	}
 	var real []*metrics.Result

@@ -65,7 +65,7 @@ func (h *host) fold(seq uint64, subject string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	cost := cmd.Cost(h.c.cfg.Costs.FSM, h.store)
+	cost := cmd.Cost(h.c.cfg.Costs.FSM, h.store).Total()
 	results, isPlan := fsm.ApplyPlanResults.Of(cmd)
 	var plan *scheduler.Plan
 	if isPlan {

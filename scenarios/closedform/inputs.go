@@ -1,6 +1,7 @@
 package closedform
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -159,7 +160,7 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 
 	// Plans are verified and applied one after the other, but others are made meanwhile.
 	coding := c.Plan.PerAlloc + c.Plan.PerForward + c.Plan.PerResult // most plans are followers'
-	alloc := coding + c.Plan.PerPlace + c.FSM.Alloc
+	alloc := coding + c.Plan.PerPlace + c.Plan.PerWrite + cmp.Or(c.FSM.Place, c.FSM.Alloc)
 	in.place = alloc.Seconds()
 	if reporting {
 		in.place += c.FSM.Alloc.Seconds()

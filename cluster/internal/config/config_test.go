@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -75,12 +76,44 @@ func TestCollecting(t *testing.T) {
 // TestEvals: evaluations beyond the tenth of an entry cost what is said of them, and otherwise what all cost.
 func TestEvals(t *testing.T) {
 	for n, want := range map[int]time.Duration{0: 0, 1: 5, 10: 50, 11: 53, 728: 50 + 718*3} {
-		if got := (FSMCosts{Eval: 5, MoreEvals: 3}).Evals(n); got != want {
+		if got := (FSMCosts{Eval: 5, MoreEvals: 3}).Evals(n, 0).Total(); got != want {
 			t.Errorf("%d evaluations cost %d, want %d", n, got, want)
 		}
-		if got, want := (FSMCosts{Eval: 5}).Evals(n), time.Duration(5*n); got != want {
+		if got, want := (FSMCosts{Eval: 5}).Evals(n, 0).Total(), time.Duration(5*n); got != want {
 			t.Errorf("%d evaluations that cost alike cost %d, want %d", n, got, want)
 		}
+	}
+}
+
+// TestManyRows: what long transactions write costs by how much of the state is in the processor's caches, and leaves
+// garbage of its own.
+func TestManyRows(t *testing.T) {
+	costs := Costs{
+		FSM:        FSMCosts{Eval: 5, MoreEvals: 4, Alloc: 7, Place: 6, HalfCached: 1000, Garbage: 0.1},
+		Collection: CollectionCosts{Garbage: 0.3, BaseKiB: 1},
+	}
+	for _, tt := range []struct {
+		what   string
+		work   Work
+		want   Work
+		leaves float64
+	}{
+		{"ten evaluations", costs.FSM.Evals(10, 1000), Work{Few: 50}, 0.3},
+		{"thirty", costs.FSM.Evals(30, 1000), Work{Few: 50, Many: 40}, (0.3*50 + 0.1*40) / 90},
+		{"thirty in a large state", costs.FSM.Evals(30, 3000), Work{Few: 50, Many: 60}, (0.3*50 + 0.1*60) / 110},
+		{"placements", costs.FSM.Placing(20, 1000), Work{Many: 60}, 0.1},
+		{"placements that cost what others do", FSMCosts{Alloc: 7, HalfCached: 1000}.Placing(20, 1000), Work{Few: 140}, 0.3},
+	} {
+		if tt.work != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.what, tt.work, tt.want)
+		}
+		if got := costs.Leaves(tt.work); math.Abs(got-tt.leaves) > 1e-9 {
+			t.Errorf("%s: leave %v KiB a microsecond, want %v", tt.what, got, tt.leaves)
+		}
+	}
+	costs.FSM.Garbage = 0
+	if got := costs.Leaves(Work{Many: 60}); got != 0.3 {
+		t.Errorf("of garbage nothing is said: %v KiB a microsecond, want what is usual", got)
 	}
 }
 

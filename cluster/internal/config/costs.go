@@ -63,6 +63,9 @@ func (c *Costs) Validate() error {
 	if g := c.Raft.PlanGarbage; g > 0 {
 		return fmt.Errorf(alone, "raft.plan_garbage", g)
 	}
+	if g := c.FSM.Garbage; g > 0 {
+		return fmt.Errorf(alone, "fsm.garbage", g)
+	}
 	for _, kind := range slices.Sorted(maps.Keys(c.Scheduler)) {
 		if g := c.Scheduler[kind].Garbage; g > 0 {
 			return fmt.Errorf(alone, "scheduler."+kind+".garbage", g)
@@ -201,7 +204,15 @@ type FSMCosts struct {
 	MoreEvals time.Duration
 	Alloc     time.Duration // each allocation written
 	Stop      time.Duration // each that a plan stops, on top of that
-	Plan      time.Duration // a plan, on top of its allocations
+	// Place is each allocation that a plan places, in place of Alloc, and Report each that a client reports. Zero means Alloc.
+	Place  time.Duration
+	Report time.Duration
+	// HalfCached is the number of rows of the state at which half of what Place and MoreEvals read misses the
+	// processor's caches, as in SchedulerCosts.
+	HalfCached int
+	// Garbage is the KiB that Place and MoreEvals allocate in each microsecond; zero means CollectionCosts.Garbage.
+	Garbage float64
+	Plan    time.Duration // a plan, on top of its allocations
 	// Deployment is a plan that begins a deployment or changes one, on top of that.
 	Deployment time.Duration
 	// Walk is spent on each evaluation of the state by an entry that deletes more than 1,250.
@@ -210,11 +221,40 @@ type FSMCosts struct {
 	Gone time.Duration
 }
 
-// Evals returns the time for writing n evaluations by one entry.
-func (c FSMCosts) Evals(n int) time.Duration {
+// Evals returns the work of writing n evaluations by one entry to a state of so many rows.
+func (c FSMCosts) Evals(n, rows int) Work {
 	const few = 10
 	more := max(n-few, 0)
-	return time.Duration(n-more)*c.Eval + time.Duration(more)*cmp.Or(c.MoreEvals, c.Eval)
+	if c.MoreEvals == 0 {
+		return Work{Few: time.Duration(n) * c.Eval}
+	}
+	return Work{Few: time.Duration(n-more) * c.Eval, Many: Uncached(time.Duration(more)*c.MoreEvals, rows, c.HalfCached)}
+}
+
+// Placing returns the work of writing n allocations that a plan places to a state of so many rows.
+func (c FSMCosts) Placing(n, rows int) Work {
+	if c.Place == 0 {
+		return Work{Few: time.Duration(n) * c.Alloc}
+	}
+	return Work{Many: Uncached(time.Duration(n)*c.Place, rows, c.HalfCached)}
+}
+
+// Work is the CPU time of applying an entry.
+type Work struct {
+	Few  time.Duration
+	Many time.Duration // of rows that one transaction writes with many others, by FSMCosts.Place and MoreEvals
+}
+
+// Total returns the CPU time of all of it.
+func (w Work) Total() time.Duration { return w.Few + w.Many }
+
+// Leaves returns the KiB that work allocates in each microsecond, on average.
+func (c *Costs) Leaves(w Work) float64 {
+	usual := c.Collection.Garbage
+	if w.Many == 0 || c.FSM.Garbage == 0 {
+		return usual
+	}
+	return (usual*float64(w.Few) + c.FSM.Garbage*float64(w.Many)) / float64(w.Total())
 }
 
 // SchedulerCosts is the CPU time one scheduling attempt takes a worker.
@@ -249,9 +289,12 @@ type PlanCosts struct {
 	// Granted is the applier's time for applying a plan to its own snapshot before the entry is committed, as a share of
 	// the time for applying the entry. It is less than one since nobody watches that snapshot. Zero means one.
 	Granted float64
-	// PerSignature is spent on each placement by the applier of a release that signs
-	// identities by RSA, before the plan is written.
+	// PerSignature is spent by the applier on the identity of each new allocation, before the plan is written, if the
+	// release signs by RSA; PerToken, if it signs by Ed25519.
 	PerSignature time.Duration
+	PerToken     time.Duration
+	// PerWrite is spent by the applier on encoding each placement, before the plan is written.
+	PerWrite time.Duration
 }
 
 // Granting returns the time for applying a plan to the applier's snapshot, if applying its entry takes d.

@@ -23,7 +23,7 @@ type kind struct {
 	name    string
 	request reflect.Type
 	decode  func(body []byte) (any, error)
-	cost    func(req any, costs config.FSMCosts, store *state.Store) time.Duration
+	cost    func(req any, costs config.FSMCosts, store *state.Store) config.Work
 	apply   func(tx *state.Tx, req any, fx *Effects) error
 }
 
@@ -37,11 +37,11 @@ func register(k kind) Type {
 // Entry is a type of command whose request is a T.
 type Entry[T any] struct{ Type }
 
-// costOf is the CPU time of applying a request to a state.
-type costOf[T any] func(req *T, costs config.FSMCosts, store *state.Store) time.Duration
+// costOf is the work of applying a request to a state.
+type costOf[T any] func(req *T, costs config.FSMCosts, store *state.Store) config.Work
 
 // Declare makes a type of command. Its name is Nomad's (nomad/structs/structs.go,
-// MessageType). Cost is the CPU time of applying a request to a state. Apply writes to the state what
+// MessageType). Cost is the work of applying a request to a state. Apply writes to the state what
 // a request asks for and notes the effects; its error must be the same on every server.
 func Declare[T any](name string, cost costOf[T], apply func(*state.Tx, *T, *Effects) error) Entry[T] {
 	return Entry[T]{register(kind{
@@ -55,7 +55,7 @@ func Declare[T any](name string, cost costOf[T], apply func(*state.Tx, *T, *Effe
 			}
 			return req, err
 		},
-		cost: func(req any, costs config.FSMCosts, store *state.Store) time.Duration {
+		cost: func(req any, costs config.FSMCosts, store *state.Store) config.Work {
 			return cost(req.(*T), costs, store)
 		},
 		apply: func(tx *state.Tx, req any, fx *Effects) error { return apply(tx, req.(*T), fx) },
@@ -168,7 +168,7 @@ func Decode(data []byte) (Command, error) {
 
 // Cost is the CPU time that every server spends on applying the command to a state before
 // its effect is visible.
-func (c Command) Cost(costs config.FSMCosts, store *state.Store) time.Duration {
+func (c Command) Cost(costs config.FSMCosts, store *state.Store) config.Work {
 	return kinds[c.Type].cost(c.req, costs, store)
 }
 
@@ -186,18 +186,24 @@ func (c Command) Apply(store *state.Store, index uint64) (*Effects, error) {
 
 // Costs that several entries share: a fixed part, and one for each thing written.
 
-func flat[T any](_ *T, c config.FSMCosts, _ *state.Store) time.Duration { return c.Entry }
+func flat[T any](_ *T, c config.FSMCosts, _ *state.Store) config.Work {
+	return config.Work{Few: c.Entry}
+}
 
 func perNode[T any](nodes func(*T) int) costOf[T] {
-	return func(req *T, c config.FSMCosts, _ *state.Store) time.Duration {
-		return c.Entry + time.Duration(nodes(req))*c.Node
+	return func(req *T, c config.FSMCosts, _ *state.Store) config.Work {
+		return config.Work{Few: c.Entry + time.Duration(nodes(req))*c.Node}
 	}
 }
 
-func oneNode[T any](_ *T, c config.FSMCosts, _ *state.Store) time.Duration { return c.Entry + c.Node }
+func oneNode[T any](_ *T, c config.FSMCosts, _ *state.Store) config.Work {
+	return config.Work{Few: c.Entry + c.Node}
+}
 
 func perEval[T any](evals func(*T) int) costOf[T] {
-	return func(req *T, c config.FSMCosts, _ *state.Store) time.Duration {
-		return c.Entry + c.Evals(evals(req))
+	return func(req *T, c config.FSMCosts, s *state.Store) config.Work {
+		w := c.Evals(evals(req), s.Snapshot().Rows())
+		w.Few += c.Entry
+		return w
 	}
 }

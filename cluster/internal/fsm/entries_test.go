@@ -152,7 +152,7 @@ func TestEntries(t *testing.T) {
 		if err != nil || c.Type != tt.c.Type || TypeOf(l) != tt.c.Type {
 			t.Fatalf("%s: came through the log as %v of %v: %v", tt.name, c.Type, TypeOf(l), err)
 		}
-		if got := c.Cost(config.FSMCosts{Entry: entry, Node: node, Eval: ev, MoreEvals: more, Alloc: al, Plan: plan, Deployment: deploys, Gone: gone}, s); got != tt.cost {
+		if got := c.Cost(config.FSMCosts{Entry: entry, Node: node, Eval: ev, MoreEvals: more, Alloc: al, Plan: plan, Deployment: deploys, Gone: gone}, s).Total(); got != tt.cost {
 			t.Errorf("%s: costs %d, want %d", tt.name, got, tt.cost)
 		}
 		fx, err := c.Apply(s, 9)
@@ -330,8 +330,26 @@ func TestWalk(t *testing.T) {
 		{ids[there-1251:], ids[:7], 1251*1000 + there + 7 + there*walk},
 	} {
 		del := EvalDelete.With(&EvalDeleteRequest{Evals: c.evals, Allocs: c.allocs})
-		if got := del.Cost(config.FSMCosts{Gone: 1, Eval: 1000, Walk: walk}, s); got != c.want {
+		if got := del.Cost(config.FSMCosts{Gone: 1, Eval: 1000, Walk: walk}, s).Total(); got != c.want {
 			t.Errorf("deleting %d evaluations from %s on and %d allocations costs %d, want %d", len(c.evals), c.evals[0], len(c.allocs), got, c.want)
 		}
+	}
+}
+
+// TestAllocationsThatCostOtherwise: those that a plan places and those that clients report cost what is said of them.
+func TestAllocationsThatCostOtherwise(t *testing.T) {
+	s := state.New()
+	costs := config.FSMCosts{Alloc: 1, Stop: 10, Place: 100, Report: 1000}
+	placed := ApplyPlanResults.With(&state.PlanResults{AllocsUpdated: []*rpc.Allocation{{}, {}, {}}})
+	reported := AllocClientUpdate.With(&AllocClientUpdateRequest{Alloc: []*rpc.Allocation{{}, {}}})
+	if got, want := placed.Cost(costs, s), (config.Work{Many: 300}); got != want {
+		t.Errorf("three placements: %+v, want %+v", got, want)
+	}
+	if got, want := reported.Cost(costs, s), (config.Work{Few: 2000}); got != want {
+		t.Errorf("two reports: %+v, want %+v", got, want)
+	}
+	costs.Place, costs.Report = 0, 0
+	if got, want := placed.Cost(costs, s).Total()+reported.Cost(costs, s).Total(), time.Duration(5); got != want {
+		t.Errorf("all alike: %v, want %v", got, want)
 	}
 }

@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"sync"
-	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -118,7 +117,7 @@ func (r *Results) keep(one *Result) {
 }
 
 // Cost is that of the command.
-func (r *Result) Cost(costs config.FSMCosts, store *state.Store) time.Duration {
+func (r *Result) Cost(costs config.FSMCosts, store *state.Store) config.Work {
 	return r.command.Cost(costs, store)
 }
 

@@ -29,7 +29,7 @@ func apply(t *testing.T, r *Results, s *state.Store, l *raft.Log) *Effects {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := result.Cost(config.FSMCosts{Entry: 5, Eval: 2}, nil); got != 7 {
+	if got := result.Cost(config.FSMCosts{Entry: 5, Eval: 2}, s).Total(); got != 7 {
 		t.Errorf("the entry costs %v, want 7ns on every server", got)
 	}
 	fx, err := result.Apply(s)

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -41,18 +42,19 @@ var (
 	JobEvaluated    = EvalUpdate.because("jobs evaluated for their users")
 )
 
-// PlanCost is the CPU time of writing what has come of a plan.
-func PlanCost(r *state.PlanResults, c config.FSMCosts) time.Duration {
-	d := c.Entry + c.Plan + time.Duration(len(r.AllocsUpdated))*c.Alloc + time.Duration(len(r.AllocsStopped))*(c.Alloc+c.Stop)
+// PlanCost is the work of writing what has come of a plan to a state.
+func PlanCost(r *state.PlanResults, c config.FSMCosts, s *state.Snapshot) config.Work {
+	w := c.Placing(len(r.AllocsUpdated), s.Rows())
+	w.Few += c.Entry + c.Plan + time.Duration(len(r.AllocsStopped))*(c.Alloc+c.Stop)
 	if r.Deploys() {
-		d += c.Deployment
+		w.Few += c.Deployment
 	}
-	return d
+	return w
 }
 
 var ApplyPlanResults = Declare("ApplyPlanResultsRequestType",
-	func(r *state.PlanResults, c config.FSMCosts, _ *state.Store) time.Duration {
-		return PlanCost(r, c)
+	func(r *state.PlanResults, c config.FSMCosts, s *state.Store) config.Work {
+		return PlanCost(r, c, s.Snapshot())
 	},
 	func(tx *state.Tx, r *state.PlanResults, fx *Effects) error {
 		if err := tx.UpsertPlanResults(r); err != nil {
@@ -86,8 +88,8 @@ type AllocClientUpdateRequest struct {
 }
 
 var AllocClientUpdate = Declare("AllocClientUpdateRequestType",
-	func(r *AllocClientUpdateRequest, c config.FSMCosts, _ *state.Store) time.Duration {
-		return c.Entry + time.Duration(len(r.Alloc))*c.Alloc
+	func(r *AllocClientUpdateRequest, c config.FSMCosts, _ *state.Store) config.Work {
+		return config.Work{Few: c.Entry + time.Duration(len(r.Alloc))*cmp.Or(c.Report, c.Alloc)}
 	},
 	func(tx *state.Tx, r *AllocClientUpdateRequest, fx *Effects) error {
 		tx.UpdateAllocsFromClient(r.Alloc...)

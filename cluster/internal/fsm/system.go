@@ -23,7 +23,7 @@ type EvalDeleteRequest struct {
 const mostTracked = 1250
 
 var EvalDelete = Declare("EvalDeleteRequestType",
-	func(r *EvalDeleteRequest, c config.FSMCosts, store *state.Store) time.Duration {
+	func(r *EvalDeleteRequest, c config.FSMCosts, store *state.Store) config.Work {
 		snap := store.Snapshot()
 		evals, allocs := 0, 0 // that are there: several workers may collect the same at a time
 		for _, id := range r.Evals {
@@ -41,7 +41,7 @@ var EvalDelete = Declare("EvalDeleteRequestType",
 		if evals > mostTracked {
 			cost += time.Duration(snap.EvalTotal()) * c.Walk
 		}
-		return cost
+		return config.Work{Few: cost}
 	},
 	func(tx *state.Tx, r *EvalDeleteRequest, fx *Effects) error {
 		before := tx.EvalTotal()

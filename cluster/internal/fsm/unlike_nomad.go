@@ -17,8 +17,8 @@ type NodesDownRequest struct {
 }
 
 var NodesDown = Declare("NodesDownRequestType",
-	func(r *NodesDownRequest, c config.FSMCosts, _ *state.Store) time.Duration {
-		return c.Entry + time.Duration(len(r.Nodes))*c.Node + time.Duration(len(r.Evals))*c.Eval
+	func(r *NodesDownRequest, c config.FSMCosts, _ *state.Store) config.Work {
+		return config.Work{Few: c.Entry + time.Duration(len(r.Nodes))*c.Node + time.Duration(len(r.Evals))*c.Eval}
 	},
 	func(tx *state.Tx, r *NodesDownRequest, fx *Effects) error {
 		for _, n := range r.Nodes {

@@ -142,7 +142,8 @@ func (s *Server) apply(l *raft.Log) error {
 		return err
 	}
 	began := time.Now()
-	s.allocate("fsm", result.Cost(s.cfg.Costs.FSM, s.store))
+	work := result.Cost(s.cfg.Costs.FSM, s.store)
+	s.allocateAt("fsm", work.Total(), s.cfg.Costs.Leaves(work))
 	if s.cfg.Follow != nil {
 		s.store.Applied = func(now *state.Snapshot) {
 			_, setBack := s.store.Course()

@@ -137,12 +137,13 @@ func (a *planApplier) renew(ctx context.Context, p *scheduler.Plan) (err error) 
 // already, and leaves waiting for the entry and answering the worker to a goroutine.
 func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult) error {
 	req := result.Commit(p.Plan.EvalID, time.Now().UnixNano())
-	a.sign(req.AllocsUpdated)
+	a.encode(req.AllocsUpdated)
 	entry := a.srv.begin(fsm.ApplyPlanResults.With(req))
 	if entry.err != nil {
 		return entry.err
 	}
-	a.srv.allocate("optimistic", a.srv.cfg.Costs.Plan.Granting(fsm.PlanCost(req, a.srv.cfg.Costs.FSM)))
+	work := fsm.PlanCost(req, a.srv.cfg.Costs.FSM, a.base.Snap)
+	a.srv.allocateAt("optimistic", a.srv.cfg.Costs.Plan.Granting(work.Total()), a.srv.cfg.Costs.Leaves(work))
 	if err := a.base.Send(a.srv.AppliedIndex(), req); err != nil {
 		a.srv.shared.Overlooked.add(a.base.Snap, req)
 		a.waits.Go(func() { _, _ = entry.wait() }) // as the worker has its answer
@@ -167,18 +168,21 @@ func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult
 	return nil
 }
 
-// sign takes as long as signing the identities of those that are new (plan_apply.go,
-// signAllocIdentities).
-func (a *planApplier) sign(allocs []*rpc.Allocation) {
-	if cost := a.srv.cfg.Costs.Plan.PerSignature; cost > 0 && a.srv.cfg.Habits.SignsByRSA {
-		placed := 0
-		for _, alloc := range allocs {
-			if alloc.CreateIndex == 0 {
-				placed++
-			}
-		}
-		a.srv.Compute("sign", time.Duration(placed)*cost)
+// encode takes as long as signing the identities of those allocations that are new (plan_apply.go,
+// signAllocIdentities), and encoding all of them.
+func (a *planApplier) encode(allocs []*rpc.Allocation) {
+	costs := &a.srv.cfg.Costs.Plan
+	signature := costs.PerToken
+	if a.srv.cfg.Habits.SignsByRSA {
+		signature = costs.PerSignature
 	}
+	d := time.Duration(len(allocs)) * costs.PerWrite
+	for _, alloc := range allocs {
+		if alloc.CreateIndex == 0 {
+			d += signature
+		}
+	}
+	a.srv.Compute("sign", d)
 }
 
 // Verifying is the CPU time of checking a plan. A node that is not there, or not ready, is refused

@@ -94,21 +94,26 @@ func applying(t *testing.T, cfg config.Config) (*Server, *planApplier, *leader.P
 	return s, a, p
 }
 
-// TestSignatures: a release that signs by RSA takes as long for each allocation that a plan places, and for no other.
-func TestSignatures(t *testing.T) {
+// TestEncoding: before a plan is written, the identity of each new allocation is signed as the release does it, and all
+// allocations are encoded.
+func TestEncoding(t *testing.T) {
+	const ms = time.Millisecond
 	for _, c := range []struct {
 		rsa       bool
-		cost      time.Duration
+		costs     config.PlanCosts
 		new, held int
 		want      time.Duration
 	}{
-		{true, time.Millisecond, 3, 2, 3 * time.Millisecond},
-		{true, time.Millisecond, 0, 2, 0},
-		{true, 0, 3, 2, 0},
-		{false, time.Millisecond, 3, 2, 0},
+		{true, config.PlanCosts{PerSignature: ms}, 3, 2, 3 * ms},
+		{true, config.PlanCosts{PerSignature: ms}, 0, 2, 0},
+		{true, config.PlanCosts{PerToken: ms}, 3, 2, 0},
+		{false, config.PlanCosts{PerSignature: ms}, 3, 2, 0},
+		{false, config.PlanCosts{PerToken: ms}, 3, 2, 3 * ms},
+		{true, config.PlanCosts{PerWrite: ms}, 3, 2, 5 * ms},
+		{false, config.PlanCosts{PerToken: ms, PerWrite: 2 * ms}, 3, 2, 13 * ms},
 	} {
 		virtualtest.Test(t, func(t *testing.T) {
-			costs := config.Costs{Cores: 4, Plan: config.PlanCosts{PerSignature: c.cost}}
+			costs := config.Costs{Cores: 4, Plan: c.costs}
 			_, a, p := applying(t, config.Config{Seed: 1, GC: noCollection, Habits: config.Habits{SignsByRSA: c.rsa}, Costs: costs})
 			var placed []*rpc.Allocation
 			for i := range c.new + c.held {
