@@ -179,8 +179,11 @@ func TestWorkflow(t *testing.T) {
 				}
 			}
 			t.Run("version", func(t *testing.T) {
+				if !regexp.MustCompile("^[0-9a-f]{40}$").MatchString(ref) {
+					t.Fatalf("version %q can become another one, want a commit", ref)
+				}
 				if shallow, err := exec.Command("git", "rev-parse", "--is-shallow-repository").Output(); err != nil || string(shallow) != "false\n" {
-					t.Skip("without the history, nobody knows which versions exist")
+					return // without the history, nobody knows which versions exist
 				}
 				if out, err := exec.Command("git", "cat-file", "-e", ref+":action.yml").CombinedOutput(); err != nil {
 					t.Errorf("version %s has no action.yml: %v\n%s", ref, err, out)

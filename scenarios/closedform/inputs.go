@@ -163,7 +163,7 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	alloc := coding + c.Plan.PerPlace + c.Plan.PerWrite + cmp.Or(c.FSM.Place, c.FSM.Alloc)
 	in.place = alloc.Seconds()
 	if reporting {
-		in.place += c.FSM.Alloc.Seconds()
+		in.place += cmp.Or(c.FSM.Report, c.FSM.Alloc).Seconds()
 		busy := 0.0
 		if c.Cores > 0 {
 			in.place += (queriesPerReport*c.RPC.Query + 2*c.RPC.Serve).Seconds() / (float64(c.Cores) * in.servers)
