@@ -44,7 +44,7 @@ type evals struct {
 	gone    map[string]uint64
 	dropped uint64
 	counted map[string]uint64 // by status, as they were counted last
-	again   bool              // count next time in any case
+	again   bool              // count next time in any case: something was deleted, or the last two counts differ
 	// list says that servers do not count, as before 1.4.3: they list.
 	list bool
 }
@@ -56,7 +56,13 @@ func (e *evals) look(client *api.Client, index uint64, depth, acked float64) err
 	e.rests = index
 	switch {
 	case e.byStatus == nil || e.again || rests && index != e.index:
-		return e.take(client, index, acked)
+		was := e.counted
+		if err := e.take(client, index, acked); err != nil {
+			return err
+		}
+		// The state of a busy server is behind its log, which may rest already. To list all once more costs too much.
+		e.again = rests && !e.list && !maps.Equal(was, e.counted)
+		return nil
 	case index != e.index && depth == 0:
 		return e.doubt(client, index, acked, ask)
 	case index != e.index:

@@ -208,6 +208,7 @@ func TestEvals(t *testing.T) {
 		if e.created != 90 || e.byStatus[broker.StatusComplete] != 50 {
 			t.Errorf("counting %v: counted %d created, %v", counting, e.created, e.byStatus)
 		}
+		look(100, 40, 48) // a second count agrees
 		before := asked
 		if look(100, 40, 48); asked != before {
 			t.Errorf("counting %v: a log that rests was counted %d times more", counting, asked-before)
@@ -380,6 +381,27 @@ func TestOneLookAsksTwice(t *testing.T) {
 		}
 		if e.canceled != step.want {
 			t.Errorf("look %d: %d are canceled, want %d", i+1, e.canceled, step.want)
+		}
+	}
+}
+
+// TestAStateBehindTheLog: a busy server's log rests while its state still takes what is in it. So evaluations are counted until two counts
+// agree.
+func TestAStateBehindTheLog(t *testing.T) {
+	held := map[string]int{}
+	client := counting(t, held)
+	var e evals
+	for i, step := range []struct {
+		index uint64
+		held  int
+		want  uint64
+	}{{10, 0, 0}, {20, 100, 100}, {20, 300, 300}, {20, 500, 500}, {20, 500, 500}, {20, 600, 500}} {
+		held[broker.StatusPending] = step.held
+		if err := e.look(client, step.index, 100, 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.byStatus[broker.StatusPending]; got != step.want {
+			t.Errorf("look %d: %d are pending, want %d", i+1, got, step.want)
 		}
 	}
 }
