@@ -41,6 +41,14 @@ func (s Series) SoFar(at float64) float64 {
 	return s.At(at)
 }
 
+// Spent adds up a share over the seconds between two instants. A point is the share since the point before.
+func (s Series) Spent(from, to float64) (seconds float64) {
+	for i := 1; i < len(s.AtS); i++ {
+		seconds += s.Value[i] * max(0, min(s.AtS[i], to)-max(s.AtS[i-1], from))
+	}
+	return seconds
+}
+
 // maxPoints bounds the points a series keeps in a Result: twice as many as a wide chart
 // has columns of pixels. While a run goes on a series may grow to thinAt points before it
 // is thinned.

@@ -32,6 +32,19 @@ func TestSeriesAt(t *testing.T) {
 	}
 }
 
+// TestSeriesSpent: each point is the share since the point before, as far as that lies between the instants.
+func TestSeriesSpent(t *testing.T) {
+	s := Series{AtS: []float64{1, 3, 4}, Value: []float64{9, 0.5, 1}}
+	for _, c := range []struct{ from, to, want float64 }{{0, 9, 2}, {1, 3, 1}, {2, 3.5, 1}, {3.5, 3.75, 0.25}, {-5, 1, 0}, {4, 9, 0}} {
+		if got := s.Spent(c.from, c.to); got != c.want {
+			t.Errorf("from %g to %g it is %g, want %g", c.from, c.to, got, c.want)
+		}
+	}
+	if got := (Series{}).Spent(0, 9); got != 0 {
+		t.Errorf("of no points it is %g", got)
+	}
+}
+
 // TestThinAtTheEdges: what is not longer than the limit stays, all that lies at one instant is
 // one stretch, and of equal extremes the first stays.
 func TestThinAtTheEdges(t *testing.T) {

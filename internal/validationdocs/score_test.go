@@ -34,6 +34,7 @@ func TestScore(t *testing.T) {
 			figureOf(plans, "entries", 1000, 1049),
 			figureOf(plans, "entries", 1000, 1051),
 			figureOf("raft_entries", "entries", 1000, 2000), // a sum: the types say more
+			figureOf(agreement.CoresBusy, "s", 10, 15),      // no time at which something happens
 			spread,
 		}},
 	}}
@@ -44,17 +45,17 @@ func TestScore(t *testing.T) {
 		"| Real servers | 2 of 4 | 2 of 3 | 1 of 2 |\n",
 		"| Real servers on a second machine | 2 of 4 | 2 of 3 | 1 of 2 |\n",
 		"| Real servers that were asked every second | 0 of 0 | 0 of 0 | 0 of 0 |\n",
-		"| 1.4.2 | drain | entries ApplyPlanResults | 10 | 16 | +60.0% |\n",
-		"| 1.4.3 | drain | Raft entries | 10,000 | 10,101 | +1.0% |\n",
-		"| 1.4.3 | storm | entries ApplyPlanResults | 1,000 | 1,051 | +5.1% |\n",
-		"| 1.4.3 | drain | recovery | 100.0 s | 111.0 s | +11.0% |\n",
+		"| 1.4.2 | drain | entries ApplyPlanResults | 10 | 16 | +60.0% | - |\n",
+		"| 1.4.3 | drain | Raft entries | 10,000 | 10,101 | +1.0% | - |\n",
+		"| 1.4.3 | storm | entries ApplyPlanResults | 1,000 | 1,051 | +5.1% | -25% |\n",
+		"| 1.4.3 | drain | recovery | 100.0 s | 111.0 s | +11.0% | - |\n",
 		"### Why figures miss\n\n- Chance.\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
 		}
 	}
-	if n := strings.Count(text, "%"); n != 3+2*4 { // in the headings and the rows
+	if n := strings.Count(text, "%"); n != 3+2*5 { // in the headings and the rows
 		t.Errorf("the page has %d percentages, and not only those of what misses:\n%s", n, text)
 	}
 }

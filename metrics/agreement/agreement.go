@@ -46,6 +46,11 @@ const Resolution = 1
 // Duration is the metric of how long a phase took.
 const Duration = "duration_s"
 
+// CoresBusy is the metric of how long the cores of a machine worked in a phase: its seconds, each times the share of all cores that
+// was in use. If it deviates and what was done does not, the machine is slower or faster than the costs say. Simulated
+// servers that do not share their machine's cores with their clients lack the clients' share.
+const CoresBusy = "cores_busy_s"
+
 // Range is a figure over several runs. A time that one of them did not see come is -1 in Values.
 type Range struct {
 	Median float64   `json:"median"`
@@ -97,10 +102,28 @@ func Of(real, simulated []*metrics.Result) *Report {
 	for _, p := range real[0].Phases {
 		theirs, ours := phases(real, p.Name), phases(simulated, p.Name)
 		if len(theirs) == len(real) && len(ours) == len(simulated) {
-			r.Phases = append(r.Phases, Phase{p.Name, rows(theirs, ours)})
+			r.Phases = append(r.Phases, Phase{p.Name, append(rows(theirs, ours), busy(real, simulated, p.Name)...)})
 		}
 	}
 	return r
+}
+
+// busy returns the row of CoresBusy, unless one side does not say.
+func busy(real, simulated []*metrics.Result, phase string) []Row {
+	in := func(runs []*metrics.Result) (all []float64) {
+		for _, r := range runs {
+			cores, p := r.SeriesByName(metrics.SeriesCPU), r.Phase(phase)
+			if cores != nil {
+				all = append(all, cores.Spent(p.StartS, p.EndS))
+			}
+		}
+		return all
+	}
+	theirs, ours := in(real), in(simulated)
+	if nothing(theirs) || nothing(ours) {
+		return nil
+	}
+	return []Row{row(figure{name: CoresBusy, unit: "s"}, rangeOf(theirs), rangeOf(ours))}
 }
 
 // phases returns the phase of that name of each run that has it, with what it created as it was counted.

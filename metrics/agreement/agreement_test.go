@@ -62,6 +62,27 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestCoresBusy: how long the cores of both sides worked is compared, if both say so.
+func TestCoresBusy(t *testing.T) {
+	of := func(target string, shares ...float64) *metrics.Result {
+		r := run(target, 10, 9, nil, 20)
+		r.Series = []metrics.Series{{Name: metrics.SeriesCPU, AtS: []float64{0, 5, 10, 20}, Value: shares}}
+		return r
+	}
+	real, simulated := of("1.4.3", 0, 0.9, 0.5, 0.3), of("simulated", 0, 0.1, 0.7, 0.6) // from 5 to 15
+	phase := Of([]*metrics.Result{real}, []*metrics.Result{simulated}).Phases[0]
+	got := phase.Rows[len(phase.Rows)-1]
+	if got.Metric != CoresBusy || got.Real.Median != 4 || got.Simulated.Median != 6.5 || *got.Deviation != 0.625 || got.Within {
+		t.Errorf("got %+v", got)
+	}
+	real = of("1.4.3", 0, 0, 0, 0) // not on this system
+	for _, r := range Of([]*metrics.Result{real}, []*metrics.Result{simulated}).Phases[0].Rows {
+		if r.Metric == CoresBusy {
+			t.Errorf("the cores of servers that did not say are %+v", r)
+		}
+	}
+}
+
 func TestRepeats(t *testing.T) {
 	of := func(target string, nodes any) *metrics.Result {
 		return &metrics.Result{Run: metrics.Run{Scenario: "s", Target: target, Params: map[string]any{"nodes": nodes}}}

@@ -55,7 +55,7 @@ func PhaseFigure(path string) string {
 	case "evals_by_status":
 		return "evals " + key
 	}
-	return strings.TrimSuffix(path, "_s")
+	return strings.ReplaceAll(strings.TrimSuffix(path, "_s"), "_", " ")
 }
 
 // latencyNames are what people call the latencies.
