@@ -22,6 +22,7 @@ func TestWhatCosts(t *testing.T) {
 	const ms = time.Millisecond
 	scheduler := func(c SchedulerCosts) Costs { return Costs{Scheduler: map[string]SchedulerCosts{"service": c}} }
 	const workersAsk = -1 // and that is another matter
+	const withoutIdentities = "identities that clients lack"
 	for _, tt := range []struct {
 		what       string
 		costs      Costs
@@ -32,6 +33,8 @@ func TestWhatCosts(t *testing.T) {
 		{"sending", Costs{RPC: RPCCosts{Send: ms}}, 3, workersAsk},
 		{"answers", Costs{RPC: RPCCosts{Answer: ms}}, 3, workersAsk},
 		{"heartbeats", Costs{RPC: RPCCosts{Heartbeat: ms}}, 3, 0},
+		{"identities of clients", Costs{RPC: RPCCosts{Verify: ms}}, 3 * 2, 2},
+		{withoutIdentities, Costs{RPC: RPCCosts{Verify: ms}}, 0, 0},
 		{"on threads", Costs{RPC: RPCCosts{Heartbeat: ms}, Processors: 2}, 3, 0},
 		{"clients on threads", Costs{RPC: RPCCosts{Client: ms}, Processors: 2, Pooled: true}, 3, workersAsk},
 		{"with nothing to do", Costs{Idle: ms}, 0, 3 * 3},
@@ -78,7 +81,7 @@ func TestWhatCosts(t *testing.T) {
 		t.Run(tt.what, func(t *testing.T) {
 			virtualtest.Test(t, func(t *testing.T) {
 				tt.costs.Cores = 4
-				r := newRig(t, 2, Config{Seed: 1, Costs: tt.costs})
+				r := newRig(t, 2, Config{Seed: 1, Costs: tt.costs, Habits: Habits{ClientIdentities: tt.what != withoutIdentities}})
 				through := r.c.NodeServer((r.c.Leader() + 1) % 3)
 				status := func(node, status string) {
 					_, err := through.UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: node, Status: status})

@@ -26,7 +26,7 @@ type Knob struct {
 var Knobs = []Knob{
 	{"scheduling", "schedulers, and verifying plans", []string{"scheduler.", "plan.evaluate", "plan.per_"}},
 	{"log", "Raft, its disk, and applying entries", []string{"raft.", "fsync", "fsm."}},
-	{"calls", "remote calls", []string{"rpc.serve", "rpc.send", "rpc.heartbeat", "rpc.node_eval", "rpc.node_count", "rpc.node_recount", "rpc.node_watch", "rpc.wait_index_scan", "plan.submit"}},
+	{"calls", "remote calls", []string{"rpc.serve", "rpc.send", "rpc.verify", "rpc.heartbeat", "rpc.node_eval", "rpc.node_count", "rpc.node_recount", "rpc.node_watch", "rpc.wait_index_scan", "plan.submit"}},
 }
 
 // point is a factor for each knob, as steps from 1.

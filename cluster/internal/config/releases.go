@@ -75,6 +75,8 @@ type Habits struct {
 	NamesOnce bool
 	// SignsByRSA makes the plan applier sign the identities of allocations by RSA.
 	SignsByRSA bool
+	// ClientIdentities makes servers verify who a client is by the signature of its identity.
+	ClientIdentities bool
 	// UnknownJobsLeftAlone makes servers write nothing when a job is to be stopped that is not there.
 	UnknownJobsLeftAlone bool
 	// DrainEndWakes makes the end of a drain that makes its node eligible wake the evaluations
@@ -182,6 +184,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 11, 0}}, 26708, "scheduler/scheduler_system.go, computeJobAllocs", "changes of system jobs with an update block are deployments, which every plan of the job has",
 		"a system evaluation that changes nothing submits a plan: two entries, not one", func(h *Habits) { h.SystemDeployments = true },
+	},
+	{
+		[]Version{{1, 11, 0}}, 26291, "nomad/auth/auth.go, AuthenticateClientOnly", "clients have identities, whose signatures servers verify at each call",
+		"none; a client's call takes a tenth of a millisecond more, twice if it is forwarded", func(h *Habits) { h.ClientIdentities = true },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27419, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of stopped system jobs",

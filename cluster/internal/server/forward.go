@@ -57,6 +57,9 @@ func forward[T any](ctx context.Context, s *Server, method string, via *path, fn
 	}
 	s.Compute("send/"+method, s.cfg.Costs.RPC.Send)
 	p := &path{route: s.shared.Network.Route(s.addr, l.addr, method), to: l, key: s.addr + method, cost: s.cfg.Costs.RPC.Serve, via: via}
+	if via != nil {
+		p.cost += via.verify
+	}
 	out, err := carry(ctx, p, fn)
 	if d := s.cfg.Costs.RPC.Answer; d > 0 {
 		s.receive("answer/"+method, 0, d)
@@ -64,14 +67,23 @@ func forward[T any](ctx context.Context, s *Server, method string, via *path, fn
 	return out, err
 }
 
-// ToLeader carries a client's call to a server, from there to the leader, and the answer back. A
+// ToLeader carries a call to a server, from there to the leader, and the answer back. A
 // server that does not run, nil, cannot be reached.
 func ToLeader[T any](ctx context.Context, s *Server, caller, method, id string, fn func(leader *Server) (T, error)) (T, error) {
+	return toLeader(ctx, s, (*Server).from, caller, method, id, fn)
+}
+
+// ClientToLeader is ToLeader of a call of a node's client, whose identity servers verify.
+func ClientToLeader[T any](ctx context.Context, s *Server, nodeID, method string, fn func(leader *Server) (T, error)) (T, error) {
+	return toLeader(ctx, s, (*Server).fromClient, nodeID, method, nodeID, fn)
+}
+
+func toLeader[T any](ctx context.Context, s *Server, from func(s *Server, caller, method string, cost time.Duration) *path, caller, method, id string, fn func(*Server) (T, error)) (T, error) {
 	if s == nil {
 		var zero T
 		return zero, rpc.ErrUnreachable
 	}
-	p := s.fromClient(caller, method, s.cfg.Costs.RPC.Serve)
+	p := from(s, caller, method, s.cfg.Costs.RPC.Serve)
 	return carry(ctx, p, followed(s, method, func(s *Server) (T, error) { return forward(ctx, s, method+"/"+id, p, fn) }))
 }
 
@@ -94,6 +106,8 @@ type path struct {
 	to    *Server
 	key   string        // under which the server spends CPU time
 	cost  time.Duration // how much
+	// verify is what of that is for the identity of the caller.
+	verify time.Duration
 	// calling is what the fleet spends before, if it is a client's call.
 	calling time.Duration
 	via     *path // over which the call has come; nil: over none
@@ -102,9 +116,19 @@ type path struct {
 	returned bool
 }
 
-// fromClient returns the way of a client's call, which costs the server so much.
+// fromClient is from for the client of a node, whose identity is verified if it has one.
 func (s *Server) fromClient(nodeID, method string, cost time.Duration) *path {
-	p := &path{route: s.shared.Network.ClientRoute(nodeID, s.addr, method), to: s, key: method + nodeID, cost: cost}
+	p := s.from(nodeID, method, cost)
+	if s.cfg.Habits.ClientIdentities {
+		p.verify = s.cfg.Costs.RPC.Verify
+		p.cost += p.verify
+	}
+	return p
+}
+
+// from returns the way of a call from outside the cluster, which costs the server so much.
+func (s *Server) from(caller, method string, cost time.Duration) *path {
+	p := &path{route: s.shared.Network.ClientRoute(caller, s.addr, method), to: s, key: method + caller, cost: cost}
 	if s.shared.Fleet != nil {
 		p.calling = s.cfg.Costs.RPC.Client
 	} else {
