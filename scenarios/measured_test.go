@@ -155,6 +155,10 @@ func TestAgreement(t *testing.T) {
 			{"sixth/1.4.3-1000-silent-3", 0.04, 0.02, 0.02},
 			{"sixth/2.0.5-1000-silent-2", 0.03, 0.02, 0.02},
 			{"sixth/1.4.3-2000-silent-3", 0.05, 0.10, 0.02},
+			{"sixth/later/1.4.2-500-silent-2", 0.02, 0.08, 0.03},
+			{"sixth/later/1.4.3-500-silent-4schedulers", 0.02, 0.02, 0.02},
+			{"sixth/later/1.4.3-500-1server-2", 0.07, 0.02, 0.02},
+			{"sixth/later/2.0.5-500-reports-2", 0.05, 0.11, 0.02},
 		}...)
 	}
 	var real []*metrics.Result

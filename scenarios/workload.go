@@ -336,5 +336,9 @@ func (c *Compiled) busy() float64 {
 	cfg, nodes := c.scenario.Cluster.WithDefaults().Heartbeat, float64(c.scenario.Fleet.Nodes)
 	// A client waits for once to twice the TTL.
 	every := 1.5 * max(cfg.MinTTL.Seconds(), nodes/cfg.MaxPerSecond)
-	return nodes / every * (costs.RPC.Serve + costs.RPC.Heartbeat).Seconds() / float64(costs.Cores)
+	beat := costs.RPC.Serve + costs.RPC.Heartbeat
+	if c.scenario.Cluster.Habits.ClientIdentities {
+		beat += costs.RPC.Verify
+	}
+	return nodes / every * beat.Seconds() / float64(costs.Cores)
 }

@@ -29,6 +29,7 @@ var machines = []struct{ dir, heading, suffix string }{
 	{"second/asked", "Real servers that were asked every second", " · 2nd machine, asked every second"},
 	{"fifth", "Real servers on a fifth machine", " · 5th machine"},
 	{"sixth", "Real servers on a sixth machine", " · 6th machine"},
+	{"sixth/later", "Real servers on the sixth machine, hours later", " · 6th machine, later"},
 }
 
 // group is what repeats of a run on real servers agree on with simulations of it.
