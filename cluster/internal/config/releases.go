@@ -182,12 +182,12 @@ var Changes = []Change{
 		"collected up to 5 min earlier", func(h *Habits) { h.ExactAges = true },
 	},
 	{
-		[]Version{{1, 11, 0}}, 26708, "scheduler/scheduler_system.go, computeJobAllocs", "changes of system jobs with an update block are deployments, which every plan of the job has",
-		"a system evaluation that changes nothing submits a plan: two entries, not one", func(h *Habits) { h.SystemDeployments = true },
-	},
-	{
 		[]Version{{1, 11, 0}}, 26291, "nomad/auth/auth.go, AuthenticateClientOnly", "clients have identities, whose signatures servers verify at each call",
 		"none; a client's call takes a tenth of a millisecond more, twice if it is forwarded", func(h *Habits) { h.ClientIdentities = true },
+	},
+	{
+		[]Version{{1, 11, 0}}, 26708, "scheduler/scheduler_system.go, computeJobAllocs", "changes of system jobs with an update block are deployments, which every plan of the job has",
+		"a system evaluation that changes nothing submits a plan: two entries, not one", func(h *Habits) { h.SystemDeployments = true },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27419, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of stopped system jobs",
