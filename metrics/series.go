@@ -41,7 +41,8 @@ func (s Series) SoFar(at float64) float64 {
 	return s.At(at)
 }
 
-// Spent adds up a share over the seconds between two instants. A point is the share since the point before.
+// Spent adds up a share over the seconds between two instants. A point is the share since the point before, so it is
+// exact unless the series was thinned.
 func (s Series) Spent(from, to float64) (seconds float64) {
 	for i := 1; i < len(s.AtS); i++ {
 		seconds += s.Value[i] * max(0, min(s.AtS[i], to)-max(s.AtS[i-1], from))

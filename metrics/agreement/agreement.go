@@ -108,19 +108,22 @@ func Of(real, simulated []*metrics.Result) *Report {
 	return r
 }
 
-// busy returns the row of CoresBusy, unless one side does not say.
+// busy returns the row of CoresBusy, unless a run does not say.
 func busy(real, simulated []*metrics.Result, phase string) []Row {
+	silent := false
 	in := func(runs []*metrics.Result) (all []float64) {
 		for _, r := range runs {
-			cores, p := r.SeriesByName(metrics.SeriesCPU), r.Phase(phase)
-			if cores != nil {
-				all = append(all, cores.Spent(p.StartS, p.EndS))
+			worked := 0.0
+			if cores, p := r.SeriesByName(metrics.SeriesCPU), r.Phase(phase); cores != nil {
+				worked = cores.Spent(p.StartS, p.EndS)
 			}
+			silent = silent || worked == 0
+			all = append(all, worked)
 		}
 		return all
 	}
 	theirs, ours := in(real), in(simulated)
-	if nothing(theirs) || nothing(ours) {
+	if silent {
 		return nil
 	}
 	return []Row{row(figure{name: CoresBusy, unit: "s"}, rangeOf(theirs), rangeOf(ours))}

@@ -208,7 +208,9 @@ func TestEvals(t *testing.T) {
 		if e.created != 90 || e.byStatus[broker.StatusComplete] != 50 {
 			t.Errorf("counting %v: counted %d created, %v", counting, e.created, e.byStatus)
 		}
-		look(100, 40, 48) // a second count agrees
+		if counting {
+			look(100, 40, 48) // a second count agrees
+		}
 		before := asked
 		if look(100, 40, 48); asked != before {
 			t.Errorf("counting %v: a log that rests was counted %d times more", counting, asked-before)
