@@ -116,11 +116,19 @@ func TestReportsAreGatheredByConnection(t *testing.T) {
 	}
 }
 
-// TestWhatAWatchCosts: a query that waited runs again, and clients fetch what has changed.
+// TestWhatAWatchCosts: a query that waited runs again, and clients fetch what has changed. The identity of a client is verified at
+// each of its calls.
 func TestWhatAWatchCosts(t *testing.T) {
+	t.Run("calling", func(t *testing.T) { whatAWatchCosts(t, RPCCosts{Client: time.Millisecond}, 1) })
+	t.Run("identities", func(t *testing.T) { whatAWatchCosts(t, RPCCosts{Verify: time.Millisecond}, 0) })
+}
+
+func whatAWatchCosts(t *testing.T, costs RPCCosts, registering int) {
 	virtualtest.Test(t, func(t *testing.T) {
 		const ms = time.Millisecond
-		c := startCluster(t, Config{Seed: 1, Costs: Costs{Cores: 4, RPC: RPCCosts{Client: ms}}, Heartbeat: HeartbeatConfig{Grace: time.Hour}})
+		c := startCluster(t, Config{
+			Seed: 1, Costs: Costs{Cores: 4, RPC: costs}, Heartbeat: HeartbeatConfig{Grace: time.Hour}, Habits: Habits{ClientIdentities: true},
+		})
 		register(t, c, 0, 1)
 		c.SetNumSchedulers(1)
 		before, _ := c.cpuTime()
@@ -150,6 +158,6 @@ func TestWhatAWatchCosts(t *testing.T) {
 		index := ask(0).Index
 		charged("a list of nothing", 1)
 		ask(index)
-		charged("a job, and a list of something new, which is fetched", 3)
+		charged("a job, and a list of something new, which is fetched", registering+2)
 	})
 }

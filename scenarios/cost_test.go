@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -305,4 +306,18 @@ func FuzzParseCost(f *testing.F) {
 			t.Errorf("parsed %+v with error %v", c, err)
 		}
 	})
+}
+
+// TestIdentitiesAtRest: heartbeats take the leader longer where it verifies who calls.
+func TestIdentitiesAtRest(t *testing.T) {
+	busy := func(release string) float64 {
+		c, err := Compile(Spec{Scenario: "heartbeat-storm", Broker: release, Seed: 1, Cost: "../testdata/validation/sixth/later/machine-2.0.5.hcl"})
+		must(t, err)
+		return c.busy()
+	}
+	before, since := busy("1.10.4"), busy("2.0.5")
+	const beats = 5000 / 150. // a second: once to twice a TTL of 100 s
+	if got, want := since-before, beats*105e-6/2; math.Abs(got-want) > 1e-9 {
+		t.Errorf("identities take %g of the cores, want %g", got, want)
+	}
 }
