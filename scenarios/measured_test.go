@@ -129,12 +129,12 @@ func TestAgreement(t *testing.T) {
 			{"real/1.4.3-500-silent", 0.07, 0.02, 0.02},
 			{"second/1.4.3-500-silent", 0.02, 0.02, 0.02},
 			{"real/1.4.3-500-1server", 0.08, 0.02, 0.02},
-			{"second/1.4.3-500-1", 0.03, 0.02, 0.02},
-			{"second/1.4.3-500-2", 0.02, 0.02, 0.02},
-			{"second/1.4.3-500-silent-20jobs", 0.04, 0.02, 0.02},
-			{"second/2.0.5-500-silent", 0.02, 0.02, 0.02},
+			{"second/1.4.3-500-1", 0.05, 0.02, 0.02},
+			{"second/1.4.3-500-2", 0.03, 0.02, 0.02},
+			{"second/1.4.3-500-silent-20jobs", 0.06, 0.02, 0.02},
+			{"second/2.0.5-500-silent", 0.03, 0.02, 0.02},
 			{"fifth/1.4.2-500-silent", 0.02, 0.02, 0.02},
-			{"fifth/1.4.3-500-silent-2", 0.02, 0.02, 0.02},
+			{"fifth/1.4.3-500-silent-2", 0.06, 0.02, 0.02},
 			{"fifth/2.0.5-500-silent-2", 0.02, 0.02, 0.02},
 			{"real/1.4.2-500-1", 0.02, 0.02, 0.02},
 			{"real/1.4.3-500-2", 0.06, 0.02, 0.02},
@@ -144,21 +144,21 @@ func TestAgreement(t *testing.T) {
 			{"second/1.4.3-500-5servers-1", 0.11, 0.02, 0.02},
 			{"second/1.4.3-500-5servers-2", 0.02, 0.02, 0.02},
 			{"second/1.4.3-500-5servers-3", 0.02, 0.02, 0.02},
-			{"second/1.4.3-500-silent-1scheduler", 0.04, 0.02, 0.02},
+			{"second/1.4.3-500-silent-1scheduler", 0.03, 0.02, 0.02},
 			{"second/1.4.3-500-silent-4schedulers", 0.04, 0.02, 0.02},
 			{"second/asked/1.4.3-1000-silent", 0.04, 0.02, 0.02},
-			{"second/asked/2.0.5-1000-silent", 0.05, 0.02, 0.02},
-			{"sixth/1.4.3-500-silent-2", 0.02, 0.02, 0.02},
-			{"sixth/1.4.3-500-reports-3", 0.10, 0.02, 0.02},
-			{"sixth/1.4.3-500-5servers", 0.02, 0.02, 0.02},
-			{"sixth/2.0.5-500-silent", 0.03, 0.02, 0.02},
-			{"sixth/1.4.3-1000-silent-3", 0.04, 0.02, 0.02},
-			{"sixth/2.0.5-1000-silent-2", 0.03, 0.02, 0.02},
-			{"sixth/1.4.3-2000-silent-3", 0.05, 0.10, 0.02},
+			{"second/asked/2.0.5-1000-silent", 0.04, 0.02, 0.02},
+			{"sixth/1.4.3-500-silent-2", 0.03, 0.02, 0.02},
+			{"sixth/1.4.3-500-reports-3", 0.06, 0.02, 0.02},
+			{"sixth/1.4.3-500-5servers", 0.03, 0.02, 0.02},
+			{"sixth/2.0.5-500-silent", 0.02, 0.02, 0.02},
+			{"sixth/1.4.3-1000-silent-3", 0.05, 0.02, 0.02},
+			{"sixth/2.0.5-1000-silent-2", 0.02, 0.02, 0.02},
+			{"sixth/1.4.3-2000-silent-3", 0.03, 0.10, 0.02},
 			{"sixth/later/1.4.2-500-silent-2", 0.02, 0.08, 0.03},
-			{"sixth/later/1.4.3-500-silent-4schedulers", 0.02, 0.02, 0.02},
-			{"sixth/later/1.4.3-500-1server-2", 0.07, 0.02, 0.02},
-			{"sixth/later/2.0.5-500-reports-2", 0.05, 0.11, 0.02},
+			{"sixth/later/1.4.3-500-silent-4schedulers", 0.06, 0.02, 0.02},
+			{"sixth/later/1.4.3-500-1server-2", 0.05, 0.02, 0.02},
+			{"sixth/later/2.0.5-500-reports-2", 0.03, 0.02, 0.02},
 		}...)
 	}
 	var real []*metrics.Result
@@ -211,7 +211,7 @@ func TestFlappingAgrees(t *testing.T) {
 	// While clients start, appliers of 2.0.5 that keep their state may refuse the same plan again and again: now and
 	// then for seconds here, for moments on real servers. So what kinds of entries that phase has is a matter of
 	// chance, and how many it has less so.
-	bounds := []struct{ start, all, flap float64 }{{0.17, 0.12, 0.04}, {math.Inf(1), 0.22, 0.07}}
+	bounds := []struct{ start, all, flap float64 }{{0.15, 0.09, 0.06}, {math.Inf(1), 0.09, 0.11}}
 	releases := []string{"1.4.3"}
 	if nightly.On {
 		releases = append(releases, "2.0.5")

@@ -55,7 +55,8 @@ type core struct {
 // thread runs the goroutines of a process, one after the other.
 type thread struct {
 	of      *Process
-	runs    *goroutine // nil if the thread sleeps, or marks
+	runs    *goroutine // nil if the thread sleeps or marks, and while ended is not
+	ended   *goroutine // that may go on: its work was done a moment ago; nil for others
 	since   time.Duration
 	core    int           // on which it runs, waits or last ran
 	got     time.Duration // when it got its core
@@ -167,9 +168,6 @@ func (m *Machine) advance(now time.Duration) {
 			m.charge(c.thread)
 		}
 	}
-	for i := range m.cores {
-		m.progress(i)
-	}
 	if len(m.arrived) > 0 && m.arrival < now {
 		slices.SortStableFunc(m.arrived, func(a, b *goroutine) int {
 			return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.left, b.left))
@@ -179,6 +177,9 @@ func (m *Machine) advance(now time.Duration) {
 		}
 		clear(m.arrived)
 		m.arrived = m.arrived[:0]
+	}
+	for i := range m.cores { // after those have been admitted that go on
+		m.progress(i)
 	}
 	for _, p := range m.processes {
 		if len(p.network) > 0 && p.monitored() <= now {

@@ -130,6 +130,52 @@ func TestMachineGoesOnAfterItsExit(t *testing.T) {
 	}
 }
 
+// TestGoesOn: a goroutine that has more work when some is done keeps its processor for up to ten milliseconds, unless it waits for
+// something.
+func TestGoesOn(t *testing.T) {
+	const ms = time.Millisecond
+	after := func(wait time.Duration, key uint64) func(p *Process, d time.Duration) {
+		return func(p *Process, d time.Duration) { p.Do(key, wait, d, 0) }
+	}
+	for name, c := range map[string]struct {
+		work       []time.Duration // of one goroutine, piece by piece
+		more       func(p *Process, d time.Duration)
+		one, other time.Duration // when it is done, and when another is that wants 1 ms
+	}{
+		"more work":           {[]time.Duration{ms, ms, ms}, after(0, 1), 3 * ms, 4 * ms},
+		"with garbage":        {[]time.Duration{ms, ms}, func(p *Process, d time.Duration) { p.Allocate(1, d, Garbage{}) }, 2 * ms, 3 * ms},
+		"after a wait":        {[]time.Duration{ms, ms}, after(10, 1), 3 * ms, 2 * ms},
+		"from the network":    {[]time.Duration{ms, ms}, func(p *Process, d time.Duration) { p.Receive(1, 0, d, 0) }, 3 * ms, 2 * ms},
+		"of another":          {[]time.Duration{ms, ms}, after(0, 2), 3 * ms, 2 * ms},
+		"more than its share": {[]time.Duration{4 * ms, 4 * ms, 4 * ms}, after(0, 1), 13 * ms, 11 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
+				m := NewMachine(1, 0)
+				defer m.Stop()
+				p, start := m.Process(1), time.Now()
+				var one, other time.Duration
+				var both sync.WaitGroup
+				both.Go(func() {
+					p.Do(1, 0, c.work[0], 0)
+					for _, d := range c.work[1:] {
+						c.more(p, d)
+					}
+					one = time.Since(start)
+				})
+				both.Go(func() {
+					p.Do(100, ms/2, ms, 0)
+					other = time.Since(start)
+				})
+				both.Wait()
+				if late := max((one - c.one).Abs(), (other - c.other).Abs()); late > 5*time.Microsecond {
+					t.Errorf("done after %v, and another after %v, want %v and %v", one, other, c.one, c.other)
+				}
+			})
+		})
+	}
+}
+
 // TestMachineSharesEvenly: threads that always have something to do get as much of the cores as any other.
 func TestMachineSharesEvenly(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {

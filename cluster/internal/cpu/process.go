@@ -11,7 +11,12 @@ const goQuantum = 10 * time.Millisecond
 
 // Process is a Go program on a Machine: a bounded number of its goroutines run at a time, each on a thread. Others that
 // are ready wait for their turn. What the network brings is ready when a processor has nothing else to
-// do, or ten milliseconds after the last look. A Process is safe for concurrent use.
+// do, or ten milliseconds after the last look.
+//
+// Work under the key of work that is done at this instant is of the same goroutine, which keeps its processor: a state
+// machine that has ten entries waits for its turn once.
+//
+// A Process is safe for concurrent use.
 type Process struct {
 	on      *Machine
 	ready   []*goroutine // in this order
@@ -78,8 +83,26 @@ func (p *Process) admit(g *goroutine) {
 		p.network = append(p.network, g)
 		return
 	}
+	if p.goesOn(g) {
+		return
+	}
 	p.ready = append(p.ready, g)
 	p.wake()
+}
+
+// goesOn reports whether a goroutine had a processor until now, and has it keep that.
+func (p *Process) goesOn(g *goroutine) bool {
+	if g.network || g.done == nil {
+		return false
+	}
+	for i := range p.on.cores {
+		if t := p.on.cores[i].thread; t != nil && t.of == p && t.ended != nil && t.ended.key == g.key {
+			t.ended = nil
+			p.begin(t, g)
+			return true
+		}
+	}
+	return false
 }
 
 // wake has idle threads run what is ready, and those that mark for want of anything else.
@@ -126,6 +149,8 @@ func (p *Process) poll() {
 // lasts returns how long a thread goes on with what it does, unless something comes between.
 func (p *Process) lasts(t *thread) time.Duration {
 	switch {
+	case t.ended != nil:
+		return admission
 	case t.runs == nil && p.heap.marking: // others mark, too
 		return max(p.heap.toMark/time.Duration(len(p.markers)), time.Microsecond)
 	case t.runs == nil:
@@ -138,6 +163,9 @@ func (p *Process) lasts(t *thread) time.Duration {
 
 // spend has a thread do what it does for so long.
 func (p *Process) spend(t *thread, d time.Duration) {
+	if t.ended != nil {
+		return
+	}
 	marked := d
 	if t.runs != nil {
 		marked = p.heap.beside(d)
@@ -149,19 +177,23 @@ func (p *Process) spend(t *thread, d time.Duration) {
 	}
 }
 
-// goOn ends a thread's goroutine if it is done, and takes the next if it is, or has had its time. It reports whether
-// the thread has one.
+// goOn ends a thread's goroutine if it is done, and takes the next if it does not go on, or has had its time. It reports
+// whether the thread has something to do.
 func (p *Process) goOn(t *thread) bool {
 	switch now := p.on.now; {
+	case t.ended != nil:
+		t.ended = nil
+		return p.take(t)
 	case t.runs == nil && p.heap.marking:
 	case t.runs == nil:
 		p.markers = slices.DeleteFunc(p.markers, func(m *thread) bool { return m == t })
 		return p.take(t)
 	case t.runs.left <= 0:
-		if t.runs.done != nil {
-			close(t.runs.done)
+		if t.runs.done == nil {
+			return p.take(t)
 		}
-		return p.take(t)
+		close(t.runs.done)
+		t.runs, t.ended = nil, t.runs
 	case len(p.ready) > 0 && now-t.since >= goQuantum:
 		p.ready = append(p.ready, t.runs)
 		p.take(t)
@@ -182,11 +214,16 @@ func (p *Process) take(t *thread) bool {
 		}
 		return p.heap.marking
 	}
-	t.runs = p.ready[0]
+	p.begin(t, p.ready[0])
 	p.ready = slices.Delete(p.ready, 0, 1)
-	if g := t.runs; g.garbage.Heap > 0 {
+	return true
+}
+
+// begin has a thread run a goroutine.
+func (p *Process) begin(t *thread, g *goroutine) {
+	t.runs = g
+	if g.garbage.Heap > 0 {
 		g.left += p.heap.leave(g.garbage)
 		g.garbage = Garbage{}
 	}
-	return true
 }
