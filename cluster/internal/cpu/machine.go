@@ -69,7 +69,7 @@ type thread struct {
 // NewMachine returns a machine of that many cores, which must be positive. A core that was idle long enough to halt takes
 // exit to run a thread again.
 func NewMachine(cores int, exit time.Duration) *Machine {
-	return &Machine{start: time.Now(), size: cores, exit: exit, cores: make([]core, 1), slice: 700 * time.Microsecond * time.Duration(bits.Len(uint(min(cores, 8))))}
+	return &Machine{start: time.Now(), size: cores, exit: exit, due: never, cores: make([]core, 1), slice: 700 * time.Microsecond * time.Duration(bits.Len(uint(min(cores, 8))))}
 }
 
 // Process returns a new process that runs so many goroutines at a time.
@@ -102,7 +102,9 @@ func (m *Machine) Cores() int { return m.size }
 func (m *Machine) Stop() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.disarm()
+	if m.timer != nil {
+		m.timer.Stop()
+	}
 }
 
 // add lets a goroutine become ready.
@@ -353,7 +355,7 @@ func (m *Machine) wakeUp(t *thread) {
 func (m *Machine) expire() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.disarm()
+	m.due = never
 	m.catchUp()
 	m.arm()
 }
@@ -361,18 +363,13 @@ func (m *Machine) expire() {
 // arm sets the timer for when something happens next.
 func (m *Machine) arm() {
 	next := m.next()
-	if next == never || m.timer != nil && m.due <= next {
+	if m.due <= next {
 		return
 	}
-	m.disarm()
 	m.due = next
-	m.timer = time.AfterFunc(next-time.Since(m.start), m.expire)
-}
-
-// disarm drops the timer.
-func (m *Machine) disarm() {
-	if m.timer != nil {
-		m.timer.Stop()
-		m.timer = nil
+	if wait := next - time.Since(m.start); m.timer != nil {
+		m.timer.Reset(wait)
+	} else {
+		m.timer = time.AfterFunc(wait, m.expire)
 	}
 }
