@@ -26,6 +26,9 @@ func TestMain(m *testing.M) { walltest.Main(m) }
 // anything takes.
 const limit = 2 * time.Minute
 
+// alone is how Raft goes on in a cluster of one server.
+var alone = cluster.RaftConfig{HeartbeatTimeout: walltest.Election, ElectionTimeout: walltest.Election, LeaderLeaseTimeout: walltest.Election}
+
 // served is a cluster with an API.
 type served struct {
 	cluster *cluster.Cluster
@@ -44,7 +47,7 @@ func serve(t *testing.T, nodes int, change func(*httpapi.Options)) *served {
 	}
 	events := &httpapi.Events{}
 	c, err := cluster.Start(t.Context(), cluster.Config{
-		Servers: 1, NumSchedulers: 2, Policy: broker.Shedding(), Observer: figures,
+		Servers: 1, NumSchedulers: 2, Policy: broker.Shedding(), Observer: figures, Raft: alone,
 		Follow: func(a cluster.Applied) { figures.Follow(a); events.Follow(a) },
 	})
 	if err != nil {

@@ -74,7 +74,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/v1/jobs?per_page=-1&next_token=%ff&index=18446744073709551615&wait=1ns&stale", "")
 	f.Add("PUT", "/v1/node/x/drain", `{"DrainSpec":{"Deadline":-9223372036854775808}}`)
 	f.Add("PUT", "/v1/jobs", `{"Job":{"ID":"x","Type":"batch","TaskGroups":[null,{"Name":"g","Count":-1,"Tasks":[null]}]}}`)
-	c, err := cluster.Start(context.Background(), cluster.Config{Servers: 1, NumSchedulers: 1, Policy: broker.Shedding()})
+	c, err := cluster.Start(context.Background(), cluster.Config{Servers: 1, NumSchedulers: 1, Policy: broker.Shedding(), Raft: alone})
 	if err != nil {
 		f.Fatal(err)
 	}

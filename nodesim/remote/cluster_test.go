@@ -15,6 +15,7 @@ import (
 	"github.com/simctl/simctl/internal/nomadrpc"
 	"github.com/simctl/simctl/internal/nomadtls"
 	"github.com/simctl/simctl/internal/testcerts"
+	"github.com/simctl/simctl/internal/walltest"
 	"github.com/simctl/simctl/nodesim"
 )
 
@@ -120,7 +121,10 @@ func overTheNetwork(t *testing.T, secure bool) {
 	if secure {
 		serverTLS, clientTLS = certificates(t)
 	}
-	c, err := cluster.Start(t.Context(), cluster.Config{Servers: 1, NumSchedulers: 2, Policy: broker.Shedding(), Seed: 1})
+	c, err := cluster.Start(t.Context(), cluster.Config{
+		Servers: 1, NumSchedulers: 2, Policy: broker.Shedding(), Seed: 1,
+		Raft: cluster.RaftConfig{HeartbeatTimeout: walltest.Election, ElectionTimeout: walltest.Election, LeaderLeaseTimeout: walltest.Election},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/httpapi"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/walltest"
 	"github.com/simctl/simctl/nodesim"
 	"github.com/simctl/simctl/scenarios"
 )
@@ -149,6 +150,7 @@ func take(t *testing.T, gap bool) {
 	c, err := cluster.Start(t.Context(), cluster.Config{
 		Servers: 1, NumSchedulers: 2, Policy: broker.Shedding(), Follow: events.Follow,
 		Heartbeat: cluster.HeartbeatConfig{MinTTL: time.Second, Grace: 2 * time.Second},
+		Raft:      cluster.RaftConfig{HeartbeatTimeout: walltest.Election, ElectionTimeout: walltest.Election, LeaderLeaseTimeout: walltest.Election},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ phase "register" {
   event "start_clients" {}
   %s
   until "registered" {
-    for = "1s"
+    for = "200ms"
   }
 }
 phase "drain" {
@@ -42,7 +42,7 @@ phase "drain" {
     per_server = 2
   }
   until "recovered" {
-    for = "2s"
+    for = "500ms"
   }
 }
 `
@@ -167,10 +167,10 @@ phase "delete" {
     %s
   }
   event "resume_eval_broker" {
-    at = "2s"
+    at = "500ms"
   }
   event "collect_garbage" {
-    at = "2s"
+    at = "500ms"
   }
 `
 	if err := compiled(t, 1, 0, "", fmt.Sprintf(deletion, "count = 3")).CheckReal(real); err == nil || !strings.Contains(err.Error(), "deletes all that match a filter") {

@@ -25,7 +25,7 @@ const limit = 2 * time.Minute
 
 func options() Options {
 	return Options{
-		Servers: 3, Schedulers: 1, Broker: "shedding", Seed: 1, TimeScale: 0.5,
+		Servers: 3, Schedulers: 1, Broker: "shedding", Seed: 1, TimeScale: 0.2,
 		HTTPAddr: "127.0.0.1:0", RPCAddr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler),
 	}
 }

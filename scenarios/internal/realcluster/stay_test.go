@@ -33,7 +33,7 @@ func served(t *testing.T) realcluster.Config {
 	ctx, stop := context.WithCancel(context.Background())
 	ready, ended := make(chan serve.Where, 1), make(chan error, 1)
 	o := serve.Options{
-		Servers: 1, Schedulers: schedulers, Broker: "shedding", Seed: 1, TimeScale: 1,
+		Servers: 1, Schedulers: schedulers, Broker: "shedding", Seed: 1, TimeScale: 0.2,
 		HTTPAddr: "127.0.0.1:0", RPCAddr: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler),
 	}
 	go func() { ended <- serve.Run(ctx, o, func(w serve.Where) { ready <- w }) }()
