@@ -17,7 +17,7 @@ var statuses = []string{broker.StatusPending, broker.StatusBlocked, broker.Statu
 //
 // To ask for them costs the servers time: so much that a run would be another one. So while the
 // log grows, the number of those that are canceled is asked for, as often as the pacer allows, and the rest follows from what
-// the broker holds and has seen acked. When the log rests, they are counted one by one.
+// the broker holds and has seen acked. When the log rests and no scheduler works, they are counted one by one.
 type evals struct {
 	pace     pacer
 	byStatus map[string]uint64
@@ -45,6 +45,8 @@ type evals struct {
 	dropped uint64
 	counted map[string]uint64 // by status, as they were counted last
 	again   bool              // count next time in any case: something was deleted, or the last two counts differ
+	// working says that schedulers have evaluations, so that the log goes on by itself.
+	working bool
 	// list says that servers do not count, as before 1.4.3: they list.
 	list bool
 }
@@ -52,7 +54,7 @@ type evals struct {
 // look looks at the evaluations. Depth is what the broker holds, cancelable included, and acked
 // what it has seen acked.
 func (e *evals) look(client *api.Client, index uint64, depth, acked float64) error {
-	rests, ask := index == e.rests, !e.list && !e.pace.rests()
+	rests, ask := index == e.rests && !e.working, !e.list && !e.pace.rests()
 	e.rests = index
 	switch {
 	case e.byStatus == nil || e.again || rests && index != e.index:

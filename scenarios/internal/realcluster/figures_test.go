@@ -408,6 +408,28 @@ func TestAStateBehindTheLog(t *testing.T) {
 	}
 }
 
+// TestALogThatRestsAmongEvaluations is not counted at: an applier that signs a large plan writes nothing for seconds, and whoever has
+// it count meanwhile delays it. What is in flight will be written.
+func TestALogThatRestsAmongEvaluations(t *testing.T) {
+	held := map[string]int{broker.StatusPending: 10}
+	client := counting(t, held)
+	var e evals
+	for i, step := range []struct {
+		index   uint64
+		working bool
+		held    int
+		want    uint64
+	}{{10, false, 10, 10}, {20, true, 9, 12}, {20, true, 9, 12}, {20, false, 9, 9}} {
+		held[broker.StatusPending], e.working = step.held, step.working
+		if err := e.look(client, step.index, 12, 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.byStatus[broker.StatusPending]; got != step.want {
+			t.Errorf("look %d: %d are pending, want %d", i+1, got, step.want)
+		}
+	}
+}
+
 // machine is where servers run that this program has started.
 type machine struct {
 	Processes

@@ -60,10 +60,9 @@ func (c *Cluster) look(st *cluster.Stats, leader *server) error {
 		return err
 	}
 	b := st.Broker
-	depth := float64(b.Ready + b.Unacked + b.Pending + b.Waiting + b.Cancelable)
-	if core, ok := b.ByScheduler[rpc.JobTypeCore]; ok { // whose evaluations are in no log
-		depth -= float64(core.Ready + core.Unacked)
-	}
+	core := b.ByScheduler[rpc.JobTypeCore] // whose evaluations are in no log
+	depth := float64(b.Ready + b.Unacked + b.Pending + b.Waiting + b.Cancelable - core.Ready - core.Unacked)
+	c.evals.working = b.Unacked > core.Unacked
 	reblocked := c.sum(metricReblocks)
 	c.evals.retries = c.evals.retries || reblocked > 0
 	acked := c.sum(metricAcks) - c.sum(metricCore) - reblocked
