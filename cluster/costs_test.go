@@ -46,6 +46,7 @@ func TestWhatCosts(t *testing.T) {
 		{"evaluations of nodes", Costs{RPC: RPCCosts{NodeEval: ms}}, 0, 1},
 		{"counting nodes", Costs{RPC: RPCCosts{NodeCount: ms}}, 3 * 2, 2},
 		{"counting them again", Costs{RPC: RPCCosts{NodeRecount: ms}}, 3 * 2, 0},
+		{"nodes that drain, in caches", Costs{RPC: RPCCosts{NodeWatch: 2 * ms, NodeCount: 2 * ms, NodeRecount: ms}}, 3 * 2, 2 + 2*2}, // it is counted beside its evaluation
 		{"looking for nodes that drain", Costs{RPC: RPCCosts{NodeWatch: ms}}, 0, 2},
 		{"scans of a job's evaluations", Costs{RPC: RPCCosts{WaitIndexScan: ms}}, 0, 1 + 2 + 3},
 		{"entries, and plans taken for granted", Costs{FSM: FSMCosts{Entry: ms}}, 0, 3*12 + 3},
@@ -112,6 +113,51 @@ func TestWhatCosts(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWhatAnIdentityCosts: a client that registers for the first time is given an identity, which the leader signs.
+func TestWhatAnIdentityCosts(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		const ms = time.Millisecond
+		for _, identities := range []bool{true, false} {
+			r := newRig(t, 1, Config{Seed: 1, Costs: Costs{Cores: 4, Plan: PlanCosts{PerSignature: ms}}, Habits: Habits{ClientIdentities: identities}})
+			for i, want := range []time.Duration{ms, 0} {
+				if !identities {
+					want = 0
+				}
+				before, _ := r.c.cpuTime()
+				_, err := r.c.NodeServer(r.c.Leader()).Register(t.Context(), &rpc.NodeRegisterRequest{Node: testNode(1)})
+				r.ok(nil, err)
+				if after, _ := r.c.cpuTime(); (after - before).Round(ms) != want {
+					t.Errorf("identities %v, registration %d: %v were charged, want %v", identities, i+1, after-before, want)
+				}
+			}
+		}
+	})
+}
+
+// TestWhatSchedulersPutOutOfCaches: a leader that reads all nodes finds them in caches unless a scheduler works.
+func TestWhatSchedulersPutOutOfCaches(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		const ms = time.Millisecond
+		r := newRig(t, 2, Config{Seed: 1, Costs: Costs{
+			Cores: 4, RPC: RPCCosts{NodeCount: 4 * ms, NodeRecount: ms, NodeWatch: 8 * ms}, Scheduler: map[string]SchedulerCosts{"service": {Base: time.Second}},
+		}})
+		falls := func(node int, when string, want time.Duration) {
+			before, _ := r.c.cpuTime()
+			_, err := r.c.NodeServer(r.c.Leader()).UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: testNode(node).ID, Status: rpc.NodeStatusDown})
+			r.ok(nil, err)
+			time.Sleep(100 * ms)
+			if after, _ := r.c.cpuTime(); (after - before).Round(ms) != want {
+				t.Errorf("a node falls silent %s: %v were charged, want %v", when, after-before, want)
+			}
+		}
+		time.Sleep(time.Second)
+		falls(0, "at rest", 2*(1+2)*ms)
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 1, 0)))
+		time.Sleep(500 * ms)
+		falls(1, "beside a scheduler", 2*(4+8)*ms+100*ms+8*ms) // which works meanwhile
+	})
 }
 
 // TestWhatDeploymentsCost: a deployment that places six allocations at once is one plan, which all

@@ -30,6 +30,7 @@ var machines = []struct{ dir, heading, suffix string }{
 	{"fifth", "Real servers on a fifth machine", " · 5th machine"},
 	{"sixth", "Real servers on a sixth machine", " · 6th machine"},
 	{"sixth/later", "Real servers on the sixth machine, hours later", " · 6th machine, later"},
+	{"sixth/evening", "Real servers on the sixth machine, in the evening", " · 6th machine, evening"},
 }
 
 // group is what repeats of a run on real servers agree on with simulations of it.

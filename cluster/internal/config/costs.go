@@ -146,8 +146,9 @@ type RPCCosts struct {
 	// heartbeat: the answer says how many there are (nomad/node_endpoint.go,
 	// constructNodeServerInfoResponse).
 	NodeCount time.Duration
-	// NodeRecount is NodeCount at a heartbeat that changes nothing: one soon follows another while clients report,
-	// and the nodes are in the processor's caches. Zero means NodeCount.
+	// NodeRecount is NodeCount while the nodes are in the processor's caches: at a heartbeat that changes nothing, of which one
+	// soon follows another while clients report, and at anything else while no scheduler works. NodeWatch is as much
+	// less then. Zero means NodeCount.
 	NodeRecount time.Duration
 	// NodeWatch is spent by the leader on each node it knows when one has changed: the drainer
 	// looks at all of them, up to a hundred times a second (nomad/drainer/watch_nodes.go).
@@ -293,7 +294,8 @@ type PlanCosts struct {
 	// the time for applying the entry. It is less than one since nobody watches that snapshot. Zero means one.
 	Granted float64
 	// PerSignature is spent by the applier on the identity of each new allocation, before the plan is written, if the
-	// release signs by RSA; PerToken, if it signs by Ed25519.
+	// release signs by RSA; PerToken, if it signs by Ed25519. PerSignature is also spent by the leader on the identity of a
+	// client that registers for the first time, where clients have identities (nomad/node_endpoint.go, Register, since v1.11.0).
 	PerSignature time.Duration
 	PerToken     time.Duration
 	// PerWrite is spent by the applier on encoding each placement, before the plan is written.

@@ -82,7 +82,7 @@ func (s *Server) watchNodes(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.allocate("node-watch", time.Duration(s.Snapshot().NodeCount())*cost)
+		s.allocate("node-watch", s.readingNodes(cost))
 		leader.Sleep(ctx, nodeWatchEvery)
 	}
 }

@@ -48,6 +48,9 @@ func (s *Server) RegisterNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResp
 	if err := s.shared.Identities.Register(node.ID, s.Wall()); err != nil {
 		return nil, err
 	}
+	if original == nil && s.cfg.Habits.ClientIdentities {
+		s.Compute("identity/"+node.ID, s.cfg.Costs.Plan.PerSignature)
+	}
 	s.Because(fsm.NodeRegistered)
 	index, err := s.changeNode(node.ID, fsm.NodeRegister.With(&rpc.NodeRegisterRequest{Node: node}))
 	if err != nil {
@@ -59,7 +62,7 @@ func (s *Server) RegisterNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResp
 			return nil, err
 		}
 	}
-	s.Compute("count/"+node.ID, s.countingNodes(s.cfg.Costs.RPC.NodeCount))
+	s.Compute("count/"+node.ID, s.readingNodes(s.cfg.Costs.RPC.NodeCount))
 	if node.Status != rpc.NodeStatusDown {
 		return resp, s.grantTTL(node.ID, resp)
 	}
@@ -82,7 +85,7 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 	status := s.nextStatus(node, req.Status)
 	if node.Status == status {
 		c := s.cfg.Costs.RPC
-		s.Compute("heartbeat/"+req.NodeID, c.Heartbeat+s.countingNodes(cmp.Or(c.NodeRecount, c.NodeCount)))
+		s.Compute("heartbeat/"+req.NodeID, c.Heartbeat+time.Duration(s.Snapshot().NodeCount())*cmp.Or(c.NodeRecount, c.NodeCount))
 	} else {
 		cause := fsm.NodeMissed
 		if req.Status == rpc.NodeStatusReady {
@@ -105,7 +108,7 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 		}
 	}
 	if node.Status != status {
-		s.Compute("count/"+req.NodeID, s.countingNodes(s.cfg.Costs.RPC.NodeCount))
+		s.Compute("count/"+req.NodeID, s.readingNodes(s.cfg.Costs.RPC.NodeCount))
 	}
 	if status != rpc.NodeStatusDown {
 		return resp, s.grantTTL(req.NodeID, resp)
@@ -113,8 +116,12 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 	return resp, nil
 }
 
-// countingNodes is the CPU time of saying how many nodes there are, at a cost of each.
-func (s *Server) countingNodes(each time.Duration) time.Duration {
+// readingNodes is the CPU time of reading all nodes, at a cost of each when schedulers have put them out of the processor's caches.
+func (s *Server) readingNodes(each time.Duration) time.Duration {
+	c := s.cfg.Costs.RPC
+	if c.NodeRecount > 0 && c.NodeCount > 0 && s.evals.Broker.Stats().Unacked == 0 {
+		each = each * c.NodeRecount / c.NodeCount
+	}
 	return time.Duration(s.Snapshot().NodeCount()) * each
 }
 

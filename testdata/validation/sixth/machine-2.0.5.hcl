@@ -9,13 +9,20 @@ speed = 1.17
 fsync = "0.2ms"
 
 rpc {
-  verify = "92us"
+  verify    = "92us"
+  node_eval = "6.5us"
 }
 
 fsm {
-  report = "136us"
+  report      = "136us"
+  place       = "120us"
+  more_evals  = "48us"
+  half_cached = 2600
 }
 
 plan {
   per_signature = "1.05ms"
+  per_place     = "27us"
+  per_write     = "14us"
+  granted       = 0.8
 }

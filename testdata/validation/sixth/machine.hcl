@@ -8,6 +8,10 @@ base   = "../second/machine.hcl"
 speed = 1.17
 fsync = "0.2ms"
 
+rpc {
+  node_eval = "6.5us"
+}
+
 raft {
   per_plan_kib = "107us"
   plan_garbage = 0.34
