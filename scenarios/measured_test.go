@@ -139,7 +139,7 @@ func TestAgreement(t *testing.T) {
 			{"real/1.4.2-500-1", 0.02, 0.02, 0.02},
 			{"real/1.4.3-500-2", 0.06, 0.02, 0.02},
 			{"real/1.4.3-1000-1", 0.02, 0.29, 0.15},
-			{"real/2.0.5-500-1", 0.06, 0.55, 0.02}, // seeds differ: 38 to 55 s
+			{"real/2.0.5-500-1", 0.06, 0.55, 0.02}, // eight seeds take 43 to 51 s
 			{"real/1.4.3-500-5servers", 0.22, 0.02, 0.02},
 			{"second/1.4.3-500-5servers-1", 0.11, 0.02, 0.02},
 			{"second/1.4.3-500-5servers-2", 0.02, 0.02, 0.02},
@@ -188,9 +188,13 @@ func TestAgreement(t *testing.T) {
 		within("entries of the storm", meanOf(simulated, "storm", entriesOf), float64(realStorm.RaftEntries), run.entries+chance(0.03), 0)
 		within("recovery of the drain", meanOf(simulated, "drain", recovery), realDrain.RecoveryS, run.drain+chance(0.15), look)
 		within("recovery of the storm", meanOf(simulated, "storm", recovery), realStorm.RecoveryS, run.storm+chance(0.02), look)
+		types := 10.0
+		if run.file == "real/2.0.5-500-1" { // whose drains take longer, in which servers ask for more changes of allocations
+			types = 12
+		}
 		for kind, want := range realDrain.RaftEntriesByType {
 			got := drain.RaftEntriesByType[kind]
-			if kind != metrics.EntryAllocClientUpdate && math.Abs(float64(got)-float64(want)) > 12 {
+			if kind != metrics.EntryAllocClientUpdate && math.Abs(float64(got)-float64(want)) > types {
 				t.Errorf("%s, drain: %d entries of %s, real Nomad wrote %d", run.file, got, kind, want)
 			}
 		}
