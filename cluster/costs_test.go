@@ -119,12 +119,9 @@ func TestWhatCosts(t *testing.T) {
 func TestWhatAnIdentityCosts(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		const ms = time.Millisecond
-		for _, identities := range []bool{true, false} {
+		for identities, wants := range map[bool][]time.Duration{true: {ms, 0}, false: {0, 0}} {
 			r := newRig(t, 1, Config{Seed: 1, Costs: Costs{Cores: 4, Plan: PlanCosts{PerSignature: ms}}, Habits: Habits{ClientIdentities: identities}})
-			for i, want := range []time.Duration{ms, 0} {
-				if !identities {
-					want = 0
-				}
+			for i, want := range wants {
 				before, _ := r.c.cpuTime()
 				_, err := r.c.NodeServer(r.c.Leader()).Register(t.Context(), &rpc.NodeRegisterRequest{Node: testNode(1)})
 				r.ok(nil, err)

@@ -1,8 +1,8 @@
-# Two figures were measured here for the processors, one for the disk, and two in profiles of drains in
-# which clients report, times 0.88, since the machine was slower in those hours: README.md and later/README.md.
+# The speed, the disk and signatures were measured here. What calls of clients and placements take is by profiles of
+# later hours, times 0.88 and 0.93, since the machine was slower then: README.md, later/README.md and evening/README.md.
 class  = "machine"
 title  = "three servers and their clients on one machine with two cores"
-source = "README.md: The speed, signatures and the disk; later/README.md: What clients' calls take under 2.0.5"
+source = "README.md: The speed, signatures and the disk; later/README.md: What clients' calls take under 2.0.5; evening/README.md: What else the profiles say"
 base   = "../second/machine-2.0.5.hcl"
 
 speed = 1.17

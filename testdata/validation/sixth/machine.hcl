@@ -2,7 +2,7 @@
 # run came to.
 class  = "machine"
 title  = "three servers and their clients on one machine with two cores"
-source = "README.md: The speed, signatures and the disk; What placing takes"
+source = "README.md: The speed, signatures and the disk; What placing takes; node_eval: evening/README.md"
 base   = "../second/machine.hcl"
 
 speed = 1.17
