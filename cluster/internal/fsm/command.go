@@ -25,6 +25,7 @@ type kind struct {
 	decode  func(body []byte) (any, error)
 	cost    func(req any, costs config.FSMCosts, store *state.Store) config.Work
 	apply   func(tx *state.Tx, req any, fx *Effects) error
+	copied  func(req any) any // nil unless it costs less than decoding
 }
 
 var kinds = []kind{{}}
@@ -60,6 +61,12 @@ func Declare[T any](name string, cost costOf[T], apply func(*state.Tx, *T, *Effe
 		},
 		apply: func(tx *state.Tx, req any, fx *Effects) error { return apply(tx, req.(*T), fx) },
 	})}
+}
+
+// lendable says that requests of the type are lent (Results, Lend): copied gives what decoding the entry would, for less.
+func (e Entry[T]) lendable(copied func(*T) *T) Entry[T] {
+	kinds[e.Type].copied = func(req any) any { return copied(req.(*T)) }
+	return e
 }
 
 // trailed is a request that ends with bytes as they are, and mostly with none.

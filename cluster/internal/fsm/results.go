@@ -26,13 +26,10 @@ type Results struct {
 	lent    map[*byte]Command // by the first byte of what they are in the log
 }
 
-// lendable is a request that can be copied for less than decoding it costs.
-type lendable interface{ copied() any }
-
 // Lend tells what an entry on its way to the log says, until Return, so that nobody has to decode it. What the command
 // carries must not be written to meanwhile.
 func (r *Results) Lend(data []byte, c Command) {
-	if _, ok := c.req.(lendable); !ok || r.Independent {
+	if kinds[c.Type].copied == nil || r.Independent {
 		return
 	}
 	r.mu.Lock()
@@ -92,7 +89,7 @@ func (r *Results) Of(l *raft.Log) (*Result, error) {
 func (r *Results) command(data []byte) (Command, error) {
 	if len(data) > 0 {
 		if c, ok := r.lent[&data[0]]; ok {
-			return Command{c.Type, c.req.(lendable).copied()}, nil
+			return Command{c.Type, kinds[c.Type].copied(c.req)}, nil
 		}
 	}
 	return Decode(data)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 )
 
@@ -91,6 +92,48 @@ func TestLentCommands(t *testing.T) {
 		}
 		if lent.CreateIndex != 0 {
 			t.Errorf("%s: who lent the command finds it changed", how)
+		}
+	}
+}
+
+// TestLentPlans: a plan that is lent, and what clients report, have the rows that decoding gives, and they are not those that were lent.
+func TestLentPlans(t *testing.T) {
+	var was string
+	for _, lend := range []bool{false, true} {
+		alloc := &rpc.Allocation{ID: "a", NodeID: "n", JobID: "j", Namespace: "default", TaskGroup: "web", EvalID: "e", DeploymentID: "d"}
+		deployment := &rpc.Deployment{ID: "d", JobID: "j", Namespace: "default", Status: rpc.DeploymentRunning, Groups: []rpc.DeploymentGroup{{Name: "web", DesiredTotal: 1}}}
+		after := &broker.Evaluation{ID: "f", JobID: "j", Status: broker.StatusPending}
+		s, r := state.New(), &Results{Servers: 1}
+		for i, c := range []Command{
+			EvalUpdate.With(&EvalUpdateRequest{Evals: []*broker.Evaluation{{ID: "e", JobID: "j", Status: broker.StatusPending}}}),
+			ApplyPlanResults.With(&state.PlanResults{EvalID: "e", UpdatedAt: 7, AllocsUpdated: []*rpc.Allocation{alloc}, Deployment: deployment}),
+			AllocClientUpdate.With(&AllocClientUpdateRequest{
+				Alloc: []*rpc.Allocation{{ID: "a", NodeID: "n", ClientStatus: rpc.AllocClientRunning, Health: rpc.AllocHealthy, ModifyTime: 9}},
+				Evals: []*broker.Evaluation{after},
+			}),
+		} {
+			data, err := c.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lend {
+				r.Lend(data, c)
+			}
+			result, err := r.Of(&raft.Log{Index: uint64(i + 1), Term: 1, Type: raft.LogCommand, Data: data})
+			if err == nil {
+				_, err = result.Apply(s)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if now := s.Snapshot().Fingerprint(); was == "" {
+			was = now
+		} else if now != was {
+			t.Error("lent commands lead to another state than decoded ones")
+		}
+		if alloc.CreateIndex != 0 || deployment.CreateIndex != 0 || deployment.Groups[0].Placed != 0 || after.CreateIndex != 0 {
+			t.Errorf("lent %t: who lent a command finds it changed: %+v, %+v, %+v", lend, alloc, deployment, after)
 		}
 	}
 }

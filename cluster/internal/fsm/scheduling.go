@@ -15,19 +15,24 @@ type EvalUpdateRequest struct {
 	Evals []*broker.Evaluation
 }
 
-// copied implements lendable. What decoding would drop, it drops.
-func (r *EvalUpdateRequest) copied() any {
-	evals := make([]*broker.Evaluation, len(r.Evals))
-	for i, e := range r.Evals {
-		evals[i] = e.Copy()
-		evals[i].WaitUntil = e.WaitUntil.UTC().Round(0)
+func (r *EvalUpdateRequest) copied() *EvalUpdateRequest {
+	return &EvalUpdateRequest{copiedEvals(r.Evals)}
+}
+
+// copiedEvals drops what decoding would.
+func copiedEvals(evals []*broker.Evaluation) []*broker.Evaluation {
+	copies := make([]*broker.Evaluation, len(evals))
+	for i, e := range evals {
+		copies[i] = e.Copy()
+		copies[i].WaitUntil = e.WaitUntil.UTC().Round(0)
 	}
-	return &EvalUpdateRequest{evals}
+	return copies
 }
 
 var EvalUpdate = Declare("EvalUpdateRequestType",
 	perEval(func(r *EvalUpdateRequest) int { return len(r.Evals) }),
-	func(tx *state.Tx, r *EvalUpdateRequest, fx *Effects) error { return writeEvals(tx, fx, r.Evals...) })
+	func(tx *state.Tx, r *EvalUpdateRequest, fx *Effects) error { return writeEvals(tx, fx, r.Evals...) },
+).lendable((*EvalUpdateRequest).copied)
 
 var (
 	NodeEvaluated   = EvalUpdate.because("changes of nodes that called for evaluations")
@@ -52,6 +57,19 @@ func PlanCost(r *state.PlanResults, c config.FSMCosts, s *state.Snapshot) config
 	return w
 }
 
+// copiedPlan copies what the state takes over.
+func copiedPlan(r *state.PlanResults) *state.PlanResults {
+	c := *r
+	c.AllocsUpdated = make([]*rpc.Allocation, len(r.AllocsUpdated))
+	for i, a := range r.AllocsUpdated {
+		c.AllocsUpdated[i] = a.Copy()
+	}
+	if r.Deployment != nil {
+		c.Deployment = r.Deployment.Copy()
+	}
+	return &c
+}
+
 var ApplyPlanResults = Declare("ApplyPlanResultsRequestType",
 	func(r *state.PlanResults, c config.FSMCosts, s *state.Store) config.Work {
 		return PlanCost(r, c, s.Snapshot())
@@ -73,7 +91,8 @@ var ApplyPlanResults = Declare("ApplyPlanResultsRequestType",
 			}
 		}
 		return nil
-	})
+	},
+).lendable(copiedPlan)
 
 var (
 	PlanSubmitted = ApplyPlanResults.because("plans submitted")
@@ -98,7 +117,10 @@ var AllocClientUpdate = Declare("AllocClientUpdateRequestType",
 			fx.reported(tx, u)
 		}
 		return writeEvals(tx, fx, r.Evals...)
-	})
+	},
+).lendable(func(r *AllocClientUpdateRequest) *AllocClientUpdateRequest {
+	return &AllocClientUpdateRequest{r.Alloc, copiedEvals(r.Evals)} // the state takes over no report, only what it says
+})
 
 // reported notes what an update of an allocation means to its deployment, and to those who
 // wait for room, which there is even on a node that is not ready: whoever is woken finds
