@@ -32,6 +32,8 @@ func TestWhatCosts(t *testing.T) {
 		{"calling", Costs{RPC: RPCCosts{Client: ms}}, 3, workersAsk},
 		{"sending", Costs{RPC: RPCCosts{Send: ms}}, 3, workersAsk},
 		{"answers", Costs{RPC: RPCCosts{Answer: ms}}, 3, workersAsk},
+		{"serving clients", Costs{RPC: RPCCosts{Serve: ms, ClientServe: 2 * ms}}, 3 * 2 * 2, workersAsk},
+		{"clients' calls on their way", Costs{RPC: RPCCosts{Send: ms, ClientSend: 2 * ms, Answer: ms, ClientAnswer: 3 * ms}}, 3 * (2 + 3), workersAsk},
 		{"heartbeats", Costs{RPC: RPCCosts{Heartbeat: ms}}, 3, 0},
 		{"identities of clients", Costs{RPC: RPCCosts{Verify: ms}}, 3 * 2, 2},
 		{withoutIdentities, Costs{RPC: RPCCosts{Verify: ms}}, 0, 0},

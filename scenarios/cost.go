@@ -146,6 +146,7 @@ func faster(c cluster.Costs, speed float64) cluster.Costs {
 	f.ServerLink, f.ClientLink, f.Fsync, f.ExitLatency, f.RPC.Wake = c.ServerLink, c.ClientLink, c.Fsync, c.ExitLatency, c.RPC.Wake
 	f.Collection.Garbage *= speed
 	f.Raft.PlanGarbage *= speed
+	f.FSM.Garbage *= speed
 	for kind, s := range f.Scheduler {
 		s.Garbage *= speed
 		f.Scheduler[kind] = s

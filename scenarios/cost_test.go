@@ -216,6 +216,10 @@ raft {
   dispatch = "300us"
   plan_garbage = 0.8
 }
+fsm {
+  place = "80us"
+  garbage = 0.15
+}
 collection {
   base = "30ms"
   garbage = 0.3
@@ -241,7 +245,7 @@ scheduler "system" {
 	}
 	want := base.Costs
 	want.Idle, want.RPC.Serve, want.Raft.Dispatch, want.Collection.Base = 7*time.Millisecond, 50*time.Microsecond, 150*time.Microsecond, 15*time.Millisecond
-	want.Raft.PlanGarbage, want.Collection.Garbage = 1.6, 0.6
+	want.Raft.PlanGarbage, want.Collection.Garbage, want.FSM.Garbage, want.FSM.Place = 1.6, 0.6, 0.3, 40*time.Microsecond
 	want.Scheduler = map[string]cluster.SchedulerCosts{"system": {Base: 40 * time.Microsecond, PerNode: time.Microsecond, HalfCached: 185, Garbage: 0.4}}
 	if got, err := loadCost("twice.hcl", read); err != nil || !reflect.DeepEqual(got.Costs, want) {
 		t.Errorf("twice as fast: %+v, %v, want %+v", got, err, want)

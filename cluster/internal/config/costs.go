@@ -127,6 +127,11 @@ type RPCCosts struct {
 	Send  time.Duration
 	// Answer is spent by a server on the answer to a call of its own or one that it has forwarded.
 	Answer time.Duration
+	// ClientServe, ClientSend and ClientAnswer are the same for calls of nodes' clients, which say less than servers'. Zero means
+	// as for others.
+	ClientServe  time.Duration
+	ClientSend   time.Duration
+	ClientAnswer time.Duration
 	// Query is spent by a server on telling a client of its allocations, and again when it asks
 	// for them, or when its query has waited.
 	Query time.Duration
@@ -160,6 +165,12 @@ type RPCCosts struct {
 	// WaitIndexScan is spent by the leader at every dequeue on each evaluation that
 	// the state holds of the dequeued job (nomad/eval_endpoint.go, getWaitIndex).
 	WaitIndexScan time.Duration
+}
+
+// OfClients returns the costs with those of clients' calls in the place of others'.
+func (c RPCCosts) OfClients() RPCCosts {
+	c.Serve, c.Send, c.Answer = cmp.Or(c.ClientServe, c.Serve), cmp.Or(c.ClientSend, c.Send), cmp.Or(c.ClientAnswer, c.Answer)
+	return c
 }
 
 // RaftCosts is CPU time of the Raft machinery.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/simnet"
 )
@@ -55,14 +56,15 @@ func forward[T any](ctx context.Context, s *Server, method string, via *path, fn
 	if l == s {
 		return fn(l)
 	}
-	s.Compute("send/"+method, s.cfg.Costs.RPC.Send)
-	p := &path{route: s.shared.Network.Route(s.addr, l.addr, method), to: l, key: s.addr + method, cost: s.cfg.Costs.RPC.Serve, via: via}
+	costs, verify := &s.cfg.Costs.RPC, time.Duration(0)
 	if via != nil {
-		p.cost += via.verify
+		costs, verify = via.costs, via.verify
 	}
+	s.Compute("send/"+method, costs.Send)
+	p := &path{route: s.shared.Network.Route(s.addr, l.addr, method), to: l, key: s.addr + method, cost: costs.Serve + verify, via: via}
 	out, err := carry(ctx, p, fn)
-	if d := s.cfg.Costs.RPC.Answer; d > 0 {
-		s.receive("answer/"+method, 0, d)
+	if costs.Answer > 0 {
+		s.receive("answer/"+method, 0, costs.Answer)
 	}
 	return out, err
 }
@@ -75,15 +77,16 @@ func ToLeader[T any](ctx context.Context, s *Server, caller, method, id string, 
 
 // ClientToLeader is ToLeader of a call of a node's client, whose identity servers verify.
 func ClientToLeader[T any](ctx context.Context, s *Server, nodeID, method string, fn func(leader *Server) (T, error)) (T, error) {
-	return toLeader(ctx, s, (*Server).fromClient, nodeID, method, nodeID, fn)
+	byClient := func(s *Server, nodeID, method string) *path { return s.fromClient(nodeID, method, s.ofClients.Serve) }
+	return toLeader(ctx, s, byClient, nodeID, method, nodeID, fn)
 }
 
-func toLeader[T any](ctx context.Context, s *Server, from func(s *Server, caller, method string, cost time.Duration) *path, caller, method, id string, fn func(*Server) (T, error)) (T, error) {
+func toLeader[T any](ctx context.Context, s *Server, from func(s *Server, caller, method string) *path, caller, method, id string, fn func(*Server) (T, error)) (T, error) {
 	if s == nil {
 		var zero T
 		return zero, rpc.ErrUnreachable
 	}
-	p := from(s, caller, method, s.cfg.Costs.RPC.Serve)
+	p := from(s, caller, method)
 	return carry(ctx, p, followed(s, method, func(s *Server) (T, error) { return forward(ctx, s, method+"/"+id, p, fn) }))
 }
 
@@ -104,8 +107,9 @@ func followed[T any](s *Server, method string, fn func(*Server) (T, error)) func
 type path struct {
 	route simnet.Route
 	to    *Server
-	key   string        // under which the server spends CPU time
-	cost  time.Duration // how much
+	key   string           // under which the server spends CPU time
+	cost  time.Duration    // how much
+	costs *config.RPCCosts // of servers that forward the call
 	// verify is what of that is for the identity of the caller.
 	verify time.Duration
 	// calling is what the fleet spends before, if it is a client's call.
@@ -116,9 +120,10 @@ type path struct {
 	returned bool
 }
 
-// fromClient is from for the client of a node, whose identity is verified if it has one.
+// fromClient returns the way of a call from the client of a node, which costs the server so much. Its identity is verified if it
+// has one.
 func (s *Server) fromClient(nodeID, method string, cost time.Duration) *path {
-	p := s.from(nodeID, method, cost)
+	p := s.outside(nodeID, method, cost, &s.ofClients)
 	if s.cfg.Habits.ClientIdentities {
 		p.verify = s.cfg.Costs.RPC.Verify
 		p.cost += p.verify
@@ -126,9 +131,13 @@ func (s *Server) fromClient(nodeID, method string, cost time.Duration) *path {
 	return p
 }
 
-// from returns the way of a call from outside the cluster, which costs the server so much.
-func (s *Server) from(caller, method string, cost time.Duration) *path {
-	p := &path{route: s.shared.Network.ClientRoute(caller, s.addr, method), to: s, key: method + caller, cost: cost}
+// from returns the way of any other call from outside the cluster.
+func (s *Server) from(caller, method string) *path {
+	return s.outside(caller, method, s.cfg.Costs.RPC.Serve, &s.cfg.Costs.RPC)
+}
+
+func (s *Server) outside(caller, method string, cost time.Duration, costs *config.RPCCosts) *path {
+	p := &path{route: s.shared.Network.ClientRoute(caller, s.addr, method), to: s, key: method + caller, cost: cost, costs: costs}
 	if s.shared.Fleet != nil {
 		p.calling = s.cfg.Costs.RPC.Client
 	} else {

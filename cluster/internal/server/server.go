@@ -63,9 +63,11 @@ type Server struct {
 	*raftnode.Node
 	shared *Shared
 	cfg    *config.Config
-	addr   string
-	opts   Options
-	seed   uint64
+	// ofClients are the costs of clients' calls.
+	ofClients config.RPCCosts
+	addr      string
+	opts      Options
+	seed      uint64
 
 	store       *state.Store
 	cache       *scheduler.Cache
@@ -129,7 +131,7 @@ func Addr(id int) string { return fmt.Sprintf("server-%d", id+1) }
 func New(shared *Shared, o Options) *Server {
 	addr := Addr(o.ID)
 	return &Server{
-		shared: shared, cfg: shared.Config, addr: addr, opts: o, sched: o.Schedulers, nodesChanged: make(chan struct{}, 1),
+		shared: shared, cfg: shared.Config, ofClients: shared.Config.Costs.RPC.OfClients(), addr: addr, opts: o, sched: o.Schedulers, nodesChanged: make(chan struct{}, 1),
 		// A process that starts anew draws anew, or IDs would come twice.
 		seed: simnet.HashStrings(uint64(shared.Config.Seed), "server", addr, strconv.Itoa(o.Storage.Life)),
 	}
