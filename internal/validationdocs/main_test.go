@@ -39,9 +39,8 @@ func TestPageIsUpToDate(t *testing.T) {
 	says(data)
 	want := []string{"deviations." + pictures}
 	for _, machine := range machines {
-		dir := filepath.Join(data, machine.dir)
-		says(dir)
-		runs, err := measured(dir)
+		says(filepath.Join(data, machine.dir))
+		runs, err := measured(data, machine.dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,12 +45,12 @@ func (g group) id() string {
 	return strings.NewReplacer(" · ", "-", " ", "-", ",", "").Replace(g.name)
 }
 
-// measured reads the runs in a directory. A run of a scenario that lies beside it in a file is not among
+// measured reads the runs in a directory of the data. A run of a scenario that the data have in a file is not among
 // them: its page says what came out.
-func measured(dir string) ([]*metrics.Result, error) {
-	runs, err := madeby.Results(dir)
+func measured(data, dir string) ([]*metrics.Result, error) {
+	runs, err := madeby.Results(filepath.Join(data, dir))
 	return slices.DeleteFunc(runs, func(r *metrics.Result) bool {
-		_, err := os.Stat(filepath.Join(dir, r.Run.Scenario+".hcl"))
+		_, err := os.Stat(filepath.Join(data, r.Run.Scenario+".hcl"))
 		return err == nil
 	}), err
 }
@@ -60,7 +60,7 @@ func groups(ctx context.Context, data string) ([]group, error) {
 	var all []group
 	var specs []scenarios.Spec
 	for i, machine := range machines {
-		runs, err := measured(filepath.Join(data, machine.dir))
+		runs, err := measured(data, machine.dir)
 		if err != nil {
 			return nil, err
 		}
