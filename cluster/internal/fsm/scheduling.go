@@ -15,10 +15,6 @@ type EvalUpdateRequest struct {
 	Evals []*broker.Evaluation
 }
 
-func (r *EvalUpdateRequest) copied() *EvalUpdateRequest {
-	return &EvalUpdateRequest{copiedEvals(r.Evals)}
-}
-
 // copiedEvals drops what decoding would.
 func copiedEvals(evals []*broker.Evaluation) []*broker.Evaluation {
 	copies := make([]*broker.Evaluation, len(evals))
@@ -32,7 +28,7 @@ func copiedEvals(evals []*broker.Evaluation) []*broker.Evaluation {
 var EvalUpdate = Declare("EvalUpdateRequestType",
 	perEval(func(r *EvalUpdateRequest) int { return len(r.Evals) }),
 	func(tx *state.Tx, r *EvalUpdateRequest, fx *Effects) error { return writeEvals(tx, fx, r.Evals...) },
-).lendable((*EvalUpdateRequest).copied)
+).lendable(func(r *EvalUpdateRequest) *EvalUpdateRequest { return &EvalUpdateRequest{copiedEvals(r.Evals)} })
 
 var (
 	NodeEvaluated   = EvalUpdate.because("changes of nodes that called for evaluations")

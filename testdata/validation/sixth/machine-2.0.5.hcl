@@ -1,5 +1,5 @@
 # The speed, the disk and signatures were measured here. What placements, calls, writes and evaluations take is by profiles of
-# later hours, times 0.88 and 0.93, since the machine was slower then: README.md, later/README.md and evening/README.md.
+# later hours, times 0.88 to 0.93, since the machine was slower then: README.md, later/README.md and evening/README.md.
 class  = "machine"
 title  = "three servers and their clients on one machine with two cores"
 source = "README.md: The speed, signatures and the disk; later/README.md: What clients' calls take under 2.0.5; evening/README.md: What else the profiles say, What storms and calls take"
