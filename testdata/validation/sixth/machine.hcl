@@ -40,16 +40,16 @@ fsm {
   plan        = "159us"
   alloc       = "68us"
   stop        = "56us"
-  place       = "82us"
-  report      = "94us"
-  more_evals  = "58us"
-  half_cached = 2600
+  place       = "83us"
+  report      = "80us"
+  more_evals  = "56us"
+  half_cached = 4500
   garbage     = 0.176
 }
 
 plan {
-  per_place = "22us"
-  per_token = "32us"
-  per_write = "14us"
+  per_place = "20us"
+  per_token = "28us"
+  per_write = "11us"
   granted   = 0.7
 }
