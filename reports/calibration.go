@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"text/tabwriter"
 
 	"github.com/simctl/simctl/metrics"
@@ -21,7 +20,7 @@ type Calibration struct {
 	Before, After, Unseen float64
 }
 
-// CalibratedFactor is what a group of costs is multiplied by.
+// CalibratedFactor is what a group of costs, or a speed, is multiplied by.
 type CalibratedFactor struct {
 	Name, What string
 	Factor     float64
@@ -32,7 +31,7 @@ type CalibratedFactor struct {
 // before, by the fitted ones, and by those fitted without the run.
 type CalibratedFigure struct {
 	Run                         int
-	Phase, Metric               string
+	Phase, What                 string
 	Real, Before, After, Unseen float64
 }
 
@@ -56,8 +55,7 @@ func CalibrationTable(w io.Writer, c Calibration) error {
 			fmt.Fprintln(table, "\treal\tbefore\tfitted\tfitted without this run")
 			last = f.Run
 		}
-		m, _ := metrics.PhaseMetric(f.Metric)
-		fmt.Fprintf(table, "  %s: %s\t%s\t%s\t%s\t%s\n", f.Phase, m.Title, seconds(f.Real), against(f.Before, f.Real), against(f.After, f.Real), against(f.Unseen, f.Real))
+		fmt.Fprintf(table, "  %s: %s\t%s\t%s\t%s\t%s\n", f.Phase, f.What, wording.Duration(f.Real), against(f.Before, f.Real), against(f.After, f.Real), against(f.Unseen, f.Real))
 	}
 	_ = table.Flush()
 	verdict := fmt.Sprintf("Typical deviation: %s before, %s fitted", wording.Percent(c.Before), wording.Percent(c.After))
@@ -70,8 +68,6 @@ func CalibrationTable(w io.Writer, c Calibration) error {
 	return out.Flush()
 }
 
-func seconds(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) + " s" }
-
 // against words a simulated length of time beside the real one.
 func against(v, real float64) string {
 	switch {
@@ -80,5 +76,5 @@ func against(v, real float64) string {
 	case v < 0:
 		return wording.Never
 	}
-	return fmt.Sprintf("%s (%+.1f%%)", seconds(v), 100*(v/real-1))
+	return fmt.Sprintf("%s (%+.1f%%)", wording.Duration(v), 100*(v/real-1))
 }

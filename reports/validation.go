@@ -141,7 +141,7 @@ func validationRange(unit string, r agreement.Range) string {
 			if v < 0 {
 				return wording.Never
 			}
-			return seconds(v)
+			return strconv.FormatFloat(v, 'f', 1, 64) + " s"
 		}
 	}
 	median, low, high := format(r.Median), format(r.Low), format(r.High)

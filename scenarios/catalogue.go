@@ -33,6 +33,7 @@ func namesIn(files embed.FS, folder string) []string {
 			names = append(names, name)
 		}
 	}
+	slices.Sort(names)
 	return names
 }
 

@@ -140,10 +140,11 @@ func parseCost(file string, text []byte, read readFunc, above []string) (*Cost, 
 }
 
 // faster returns the costs on processors that are so many times as fast. Links, the disk and what wakes up are no
-// processor's doing, and work leaves the garbage that it left.
+// processor's doing, and work leaves the garbage that it left. Servers without anything to do took as long on machines
+// of which one is twice as fast as another under load.
 func faster(c cluster.Costs, speed float64) cluster.Costs {
 	f := scale.Durations(c, 1/speed)
-	f.ServerLink, f.ClientLink, f.Fsync, f.ExitLatency, f.RPC.Wake = c.ServerLink, c.ClientLink, c.Fsync, c.ExitLatency, c.RPC.Wake
+	f.ServerLink, f.ClientLink, f.Fsync, f.ExitLatency, f.Idle, f.RPC.Wake = c.ServerLink, c.ClientLink, c.Fsync, c.ExitLatency, c.Idle, c.RPC.Wake
 	f.Collection.Garbage *= speed
 	f.Raft.PlanGarbage *= speed
 	f.FSM.Garbage *= speed

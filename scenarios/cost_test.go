@@ -186,7 +186,7 @@ func TestCostBuildsOnAnother(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"itself.hcl":   `lab/circle.hcl: base = "../itself.hcl": the file builds on itself; name another class`,
-		"unknown.hcl":  `unknown.hcl: base = "publishd": it must be loopback, published or the path of a .hcl file`,
+		"unknown.hcl":  `unknown.hcl: base = "publishd": it must be loopback, loopback-2.0.5, published or the path of a .hcl file`,
 		"lost.hcl":     `lost.hcl: base = "gone.hcl": the file cannot be read`,
 		"nameless.hcl": "needs a class and a source",
 	} {
@@ -232,8 +232,8 @@ scheduler "system" {
   garbage = 0.2
 }
 `,
-		"twice.hcl": "class = \"twice\"\nsource = \"a test\"\nbase = \"base.hcl\"\nspeed = 2\nidle = \"7ms\"\n",
-		"again.hcl": "class = \"again\"\nsource = \"a test\"\nbase = \"twice.hcl\"\nspeed = 0.5\nidle = \"40ms\"\n",
+		"twice.hcl": "class = \"twice\"\nsource = \"a test\"\nbase = \"base.hcl\"\nspeed = 2\n",
+		"again.hcl": "class = \"again\"\nsource = \"a test\"\nbase = \"twice.hcl\"\nspeed = 0.5\n",
 		"alone.hcl": "class = \"alone\"\nsource = \"a test\"\nspeed = 2\n",
 		"light.hcl": "class = \"light\"\nsource = \"a test\"\nbase = \"base.hcl\"\nspeed = 1e9\n",
 		"still.hcl": "class = \"still\"\nsource = \"a test\"\nbase = \"base.hcl\"\nspeed = 1e-300\n",
@@ -244,7 +244,7 @@ scheduler "system" {
 		t.Fatal(err)
 	}
 	want := base.Costs
-	want.Idle, want.RPC.Serve, want.Raft.Dispatch, want.Collection.Base = 7*time.Millisecond, 50*time.Microsecond, 150*time.Microsecond, 15*time.Millisecond
+	want.RPC.Serve, want.Raft.Dispatch, want.Collection.Base = 50*time.Microsecond, 150*time.Microsecond, 15*time.Millisecond
 	want.Raft.PlanGarbage, want.Collection.Garbage, want.FSM.Garbage, want.FSM.Place = 1.6, 0.6, 0.3, 40*time.Microsecond
 	want.Scheduler = map[string]cluster.SchedulerCosts{"system": {Base: 40 * time.Microsecond, PerNode: time.Microsecond, HalfCached: 185, Garbage: 0.4}}
 	if got, err := loadCost("twice.hcl", read); err != nil || !reflect.DeepEqual(got.Costs, want) {

@@ -46,7 +46,7 @@ func (r measuredRun) entries(phase string) map[string]uint64 {
 	return sum
 }
 
-// TestLoopbackMatchesRealNomad: with the costs of the machine real Nomad was measured on,
+// TestLoopbackMatchesRealNomad: with the costs of loopback, which are of machines like the one that real Nomad was measured on,
 // the simulation writes the entries real Nomad wrote: the same to within ten of each
 // type while clients register and the backlog drains, and within 15% in all in a storm.
 func TestLoopbackMatchesRealNomad(t *testing.T) {

@@ -147,7 +147,7 @@ func TestBrokersAndCoresThatCannotBe(t *testing.T) {
 		{"threshold \"t\" {\n  metric = \"totals.raft_entries\"\n  max = 1\n  broker = \"mien\"\n}", `broker "mine" { policy = "legacy" }`, "", `Did you mean "mine"?`},
 		{"", "cores = 4", "cores = 2", "leave one of them out"},
 		{"", "", `class = "loopbck"`, `"loopbck" is none, but "loopback" is.`},
-		{"", "", `class = "quantum"`, `"quantum": it must be loopback, published or the path of a .hcl file.`},
+		{"", "", `class = "quantum"`, `"quantum": it must be loopback, loopback-2.0.5, published or the path of a .hcl file.`},
 		{"", "", `class = "./none.hcl"`, `"./none.hcl": the file cannot be read: no such file or directory.`},
 		{"", "cores = -4", "", "from 0 to 1024"},
 	} {

@@ -30,13 +30,18 @@ func newCalibrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calibrate REAL...",
 		Short: "Fit what work costs to runs on real servers",
-		Long: `Fit a cost file to runs on real servers: three factors, on the costs of scheduling, of the log
-and of remote calls, by how long phases took that evaluations alone made long. No count and
-no other outcome is fitted.
+		Long: `Fit a cost file to runs on real servers, and never to what came of them.
 
-A search simulates every run dozens of times, so give small ones: a few hundred nodes, with
-a backlog that takes seconds to drain. Each run is also left out once: the costs fitted to
-the others tell how well such a fit does on a run that it has not seen.`,
+Results of servers that simctl started on this machine say how long its processors were busy.
+Then one number is fitted: how fast the processors are, by their time for each evaluation
+processed. A few simulations find it. Storms of 500 nodes or more will do.
+
+Else three factors are fitted, on the costs of scheduling, of the log and of remote calls, by
+how long phases took that evaluations alone made long. The search simulates every run dozens
+of times, so give small ones: a few hundred nodes, with a backlog that takes seconds to drain.
+
+Each run is also left out once: the costs fitted to the others tell how well such a fit does
+on a run that it has not seen.`,
 		Example: `  simctl calibrate real-500.json real-1000.json --out mine.hcl
   simctl validate real-2000.json --cost ./mine.hcl`,
 		Args: takes(1, math.MaxInt, "one result or more, got %d"),
@@ -76,11 +81,13 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("simulate the real runs: %w", err)
 	}
 	c := reports.Calibration{Runs: groups, Before: fit.Before, After: fit.After, Unseen: fit.Unseen}
-	for _, k := range calibrate.Knobs {
-		c.Factors = append(c.Factors, reports.CalibratedFactor{Name: k.Name, What: k.What, Factor: fit.Factors[k.Name], AtEnd: calibrate.AtEnd(fit.Factors[k.Name])})
+	for _, one := range fit.Factors {
+		c.Factors = append(c.Factors, reports.CalibratedFactor(one))
 	}
 	for _, one := range fit.Figures {
-		c.Figures = append(c.Figures, reports.CalibratedFigure(one))
+		c.Figures = append(c.Figures, reports.CalibratedFigure{
+			Run: one.Run, Phase: one.Phase, What: one.What, Real: one.Real, Before: one.Before, After: one.After, Unseen: one.Unseen,
+		})
 	}
 	var text bytes.Buffer
 	if err := reports.CalibrationTable(&text, c); err != nil {
@@ -88,7 +95,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	class := strings.TrimSuffix(filepath.Base(f.out), ".hcl")
 	source := fmt.Sprintf("%s, fitted by simctl calibrate to %s", f.spec.Cost, strings.Join(args, ", "))
-	if err := writeFile(f.out, fit.Text(class, source)); err != nil {
+	if err := writeFile(f.out, fit.Text(f.out, class, source)); err != nil {
 		return fmt.Errorf("write the costs: %w", err)
 	}
 	_, err = cmd.OutOrStdout().Write(text.Bytes())

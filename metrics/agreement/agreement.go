@@ -62,7 +62,8 @@ type Range struct {
 // came reports whether all values are some.
 func (r Range) came(unit string) bool { return unit != "s" || r.Low >= 0 }
 
-func rangeOf(values []float64) Range {
+// RangeOf returns the range of values, of which there must be some.
+func RangeOf(values []float64) Range {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	return Range{(sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[0], sorted[n-1], values}
@@ -108,15 +109,21 @@ func Of(real, simulated []*metrics.Result) *Report {
 	return r
 }
 
+// Busy returns for how long all cores of a run's machine would have been busy in a phase, had they shared what was done; zero
+// if the run does not say.
+func Busy(r *metrics.Result, phase string) (seconds float64) {
+	if cores, p := r.SeriesByName(metrics.SeriesCPU), r.Phase(phase); cores != nil && p != nil {
+		return cores.Spent(p.StartS, p.EndS)
+	}
+	return 0
+}
+
 // busy returns the row of CoresBusy, unless a run does not say.
 func busy(real, simulated []*metrics.Result, phase string) []Row {
 	silent := false
 	in := func(runs []*metrics.Result) (all []float64) {
 		for _, r := range runs {
-			worked := 0.0
-			if cores, p := r.SeriesByName(metrics.SeriesCPU), r.Phase(phase); cores != nil {
-				worked = cores.Spent(p.StartS, p.EndS)
-			}
+			worked := Busy(r, phase)
 			silent = silent || worked == 0
 			all = append(all, worked)
 		}
@@ -126,7 +133,7 @@ func busy(real, simulated []*metrics.Result, phase string) []Row {
 	if silent {
 		return nil
 	}
-	return []Row{row(figure{name: CoresBusy, unit: "s"}, rangeOf(theirs), rangeOf(ours))}
+	return []Row{row(figure{name: CoresBusy, unit: "s"}, RangeOf(theirs), RangeOf(ours))}
 }
 
 // phases returns the phase of that name of each run that has it, with what it created as it was counted.
@@ -179,7 +186,7 @@ func rows(real, simulated []*metrics.Phase) []Row {
 		if !ok || !alsoOK || nothing(theirs) && nothing(ours) {
 			continue
 		}
-		out = append(out, row(f, rangeOf(theirs), rangeOf(ours)))
+		out = append(out, row(f, RangeOf(theirs), RangeOf(ours)))
 	}
 	return out
 }

@@ -7,86 +7,76 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/metrics/agreement"
 	"github.com/simctl/simctl/scenarios"
 )
 
-// Knob is costs that share a factor.
-type Knob struct {
-	Name     string
-	What     string
-	prefixes []string // of their paths in a cost file
-}
-
-// Knobs are what is fitted: few, so that the fit says something of runs that it has not seen. Links, cores and garbage
-// collection stay as they are, and so do the calls of clients that report, which a run need not have.
-var Knobs = []Knob{
-	{"scheduling", "schedulers, and verifying plans", []string{"scheduler.", "plan.evaluate", "plan.per_"}},
-	{"log", "Raft, its disk, and applying entries", []string{"raft.", "fsync", "fsm."}},
-	{"calls", "remote calls", []string{"rpc.serve", "rpc.send", "rpc.verify", "rpc.heartbeat", "rpc.node_eval", "rpc.node_count", "rpc.node_recount", "rpc.node_watch", "rpc.wait_index_scan", "plan.submit"}},
-}
-
-// point is a factor for each knob, as steps from 1.
-type point [3]int
-
-// A factor of 2 is so many steps, and factors end at most steps.
-const (
-	octave = 4
-	most   = 3 * octave
-)
-
-func (p point) factor(knob int) float64 { return math.Exp2(float64(p[knob]) / octave) }
-
-// AtEnd reports whether a factor is one at which the search ends: the costs may differ by more.
-func AtEnd(factor float64) bool { return math.Abs(math.Log2(factor)) >= most/octave }
-
-// of returns the factor for a path in a cost file.
-func (p point) of(path string) float64 {
-	for i, k := range Knobs {
-		if slices.ContainsFunc(k.prefixes, func(prefix string) bool { return strings.HasPrefix(path, prefix) }) {
-			return p.factor(i)
-		}
-	}
-	return 1
-}
-
 // ErrNothing says that there is nothing to fit by.
 var ErrNothing = errors.New("nothing to fit by")
 
 // Fit is fitted costs, and how well they do.
 type Fit struct {
-	Factors     map[string]float64 // by the names of Knobs
+	Factors     []Factor
 	Figures     []Figure
 	Simulations int
 	// Before, After and Unseen are the typical deviations of Figures: by the costs that the fit
 	// began with, by the fitted ones, and by costs fitted to the other runs only. Unseen is NaN if there was one run.
 	Before, After, Unseen float64
 
-	costs *scenarios.Cost
-	at    point
+	at costs
+}
+
+// Factor is what was fitted.
+type Factor struct {
+	Name, What string
+	// Factor is how many times as long as before costs take or, of a speed, how many times as fast processors are.
+	Factor float64
+	// AtEnd says that the search went no further: the costs may differ by more.
+	AtEnd bool
 }
 
 // Figure is a length of time that the fit is by.
 type Figure struct {
 	Run    int // of those given to Run
 	Phase  string
-	Metric string
+	What   string
 	Real   float64 // in seconds, as all below
 	Before float64
 	After  float64
 	// Unseen is by costs that were fitted without the run; NaN if there was no other.
 	Unseen float64
+
+	weight float64 // of those that a fit is by together
 }
 
-// Text returns the cost file.
-func (f *Fit) Text(class, source string) []byte {
-	c := *f.costs
-	c.Class, c.Title, c.Source = class, "fitted to runs on real servers", source
-	return c.Text(f.at.of)
+// costs are those that a fit tries: a value for each choice, which can be compared.
+type costs interface {
+	factors() []Factor
+	// text returns a cost file that is to lie at that path.
+	text(path, class, source string) []byte
 }
+
+// method is a way to fit.
+type method interface {
+	start() costs
+	// figures returns what repeats, the run'th, tell.
+	figures(run int, repeats []*metrics.Result) []Figure
+	// value returns a figure of a simulation; negative: it did not come.
+	value(f Figure, r *metrics.Result) float64
+	// search returns the best costs by those figures that count.
+	search(c *calibration, counts func(Figure) bool) (costs, error)
+}
+
+// title is that of fitted costs.
+const title = "fitted to runs on real servers"
+
+// Text returns the cost file, which is to lie at that path.
+func (f *Fit) Text(path, class, source string) []byte { return f.at.text(path, class, source) }
+
+// leastS is the least real length of time that a fit is by, in seconds. Shorter ones are not exact.
+const leastS = 3 * agreement.Resolution
 
 // Run fits the costs that specs name to real runs: each spec is a simulation of repeats, which have the same
 // index. Tell is called with the number of simulations so far. The error wraps ErrNothing if the real
@@ -96,22 +86,22 @@ func Run(ctx context.Context, specs []scenarios.Spec, repeats [][]*metrics.Resul
 	if err != nil {
 		return nil, err
 	}
-	c := &calibration{ctx: ctx, specs: specs, costs: o.Machines(), seen: map[point][]*metrics.Result{}, tell: tell}
-	for i, runs := range repeats {
-		c.figures = append(c.figures, figures(i, runs)...)
+	from := o.Machines()
+	c := &calibration{ctx: ctx, specs: specs, method: bySpeed{specs[0].Cost}, seen: map[costs][]*metrics.Result{}, tell: tell}
+	if c.figures = figures(c.method, repeats); len(c.figures) == 0 || !from.Costs.Pooled {
+		c.method = byDurations{from}
+		c.figures = figures(c.method, repeats)
 	}
 	if len(c.figures) == 0 {
 		return nil, fmt.Errorf("%w: no real run has a phase of %d s or more that evaluations alone took: give runs with more nodes", ErrNothing, leastS)
 	}
 	all := func(Figure) bool { return true }
-	fit := &Fit{Factors: map[string]float64{}, costs: c.costs, Unseen: math.NaN()}
-	if fit.at, err = c.descend(all); err != nil {
+	fit := &Fit{Unseen: math.NaN()}
+	if fit.at, err = c.method.search(c, all); err != nil {
 		return nil, err
 	}
-	for i, k := range Knobs {
-		fit.Factors[k.Name] = fit.at.factor(i)
-	}
-	if fit.Before, err = c.loss(point{}, all); err == nil {
+	fit.Factors = fit.at.factors()
+	if fit.Before, err = c.loss(c.method.start(), all); err == nil {
 		fit.After, err = c.loss(fit.at, all)
 	}
 	if err == nil {
@@ -121,45 +111,31 @@ func Run(ctx context.Context, specs []scenarios.Spec, repeats [][]*metrics.Resul
 	return fit, err
 }
 
-// leastS is the least real length of time that the fit is by, in seconds. Shorter ones are not exact.
-const leastS = 3 * agreement.Resolution
-
-// timed are the metrics that the fit is by.
-var timed = []string{"recovery_s"}
-
-// figures returns the lengths of time of repeats that work for evaluations alone has made: of phases in
-// which they were processed and no node went down, since timers decide when that happens.
-func figures(run int, repeats []*metrics.Result) []Figure {
-	var out []Figure
-	for _, p := range agreement.Of(repeats, repeats).Phases {
-		one := repeats[0].Phase(p.Name)
-		for _, row := range p.Rows {
-			if one.NodesDown == 0 && one.EvalsProcessed > 0 && slices.Contains(timed, row.Metric) && row.Real.Low >= leastS {
-				out = append(out, Figure{Run: run, Phase: p.Name, Metric: row.Metric, Real: row.Real.Median, Unseen: math.NaN()})
-			}
-		}
+// figures returns what all real runs tell.
+func figures(m method, repeats [][]*metrics.Result) (all []Figure) {
+	for i, runs := range repeats {
+		all = append(all, m.figures(i, runs)...)
 	}
-	return out
+	return all
 }
 
 // calibration is a fit under way.
 type calibration struct {
 	ctx     context.Context
 	specs   []scenarios.Spec
-	costs   *scenarios.Cost
+	method  method
 	figures []Figure
-	seen    map[point][]*metrics.Result // what was simulated, by factors
+	seen    map[costs][]*metrics.Result // what was simulated
 	tell    func(int)
 }
 
-// simulate returns a run of each spec with those factors.
-func (c *calibration) simulate(p point) ([]*metrics.Result, error) {
-	if runs, ok := c.seen[p]; ok {
+// simulate returns a run of each spec with those costs.
+func (c *calibration) simulate(at costs) ([]*metrics.Result, error) {
+	if runs, ok := c.seen[at]; ok {
 		return runs, nil
 	}
 	const file = "./fitted.hcl"
-	costs := *c.costs
-	costs.Source = "a fit under way"
+	text := string(at.text(file, "fitted", "a fit under way"))
 	specs := slices.Clone(c.specs)
 	for i := range specs {
 		specs[i].Cost = file
@@ -167,13 +143,13 @@ func (c *calibration) simulate(p point) ([]*metrics.Result, error) {
 		if specs[i].CostFiles == nil {
 			specs[i].CostFiles = map[string]string{}
 		}
-		specs[i].CostFiles[file] = string(costs.Text(p.of))
+		specs[i].CostFiles[file] = text
 	}
 	runs, err := scenarios.RunAll(c.ctx, specs, nil)
 	if err != nil {
 		return nil, err
 	}
-	c.seen[p] = runs
+	c.seen[at] = runs
 	c.tell(len(c.seen) * len(specs))
 	return runs, nil
 }
@@ -189,26 +165,25 @@ func deviation(f Figure, simulated float64) float64 {
 	return math.Log(simulated / f.Real)
 }
 
-func (f Figure) in(runs []*metrics.Result) float64 {
-	p := runs[f.Run].Phase(f.Phase)
-	m, _ := metrics.PhaseMetric(f.Metric)
-	if p == nil {
-		return -1
+// deviations returns those of the figures that count, and these.
+func (c *calibration) deviations(at costs, counts func(Figure) bool) (off []float64, of []Figure, err error) {
+	runs, err := c.simulate(at)
+	if err != nil {
+		return nil, nil, err
 	}
-	return m.Value(p)
+	for _, f := range c.figures {
+		if counts(f) {
+			off, of = append(off, deviation(f, c.method.value(f, runs[f.Run]))), append(of, f)
+		}
+	}
+	return off, of, nil
 }
 
 // loss is the typical deviation of the figures that count, as a share.
-func (c *calibration) loss(p point, counts func(Figure) bool) (float64, error) {
-	runs, err := c.simulate(p)
+func (c *calibration) loss(at costs, counts func(Figure) bool) (float64, error) {
+	off, _, err := c.deviations(at, counts)
 	if err != nil {
 		return 0, err
-	}
-	var off []float64
-	for _, f := range c.figures {
-		if counts(f) {
-			off = append(off, deviation(f, f.in(runs)))
-		}
 	}
 	return typical(off), nil
 }
@@ -222,35 +197,9 @@ func typical(off []float64) float64 {
 	return math.Expm1(math.Sqrt(sum / float64(len(off))))
 }
 
-// descend searches knob by knob for the factors with the least loss, in steps that get smaller.
-func (c *calibration) descend(counts func(Figure) bool) (best point, err error) {
-	least, err := c.loss(best, counts)
-	for step := octave; step > 0; step /= 2 {
-		for better := true; better && err == nil; {
-			better = false
-			for knob := range best {
-				for _, by := range []int{step, -step} {
-					next := best
-					if next[knob] += by; next[knob] < -most || next[knob] > most {
-						continue
-					}
-					loss := 0.0
-					if loss, err = c.loss(next, counts); err != nil {
-						return best, err
-					}
-					if loss < least {
-						best, least, better = next, loss, true
-					}
-				}
-			}
-		}
-	}
-	return best, err
-}
-
 // holdOut fills in the figures, and what costs say of each run that were fitted to the others.
 func (c *calibration) holdOut(fit *Fit) error {
-	before, err := c.simulate(point{})
+	before, err := c.simulate(c.method.start())
 	if err != nil {
 		return err
 	}
@@ -260,10 +209,10 @@ func (c *calibration) holdOut(fit *Fit) error {
 	}
 	var off []float64
 	for _, f := range c.figures {
-		f.Before, f.After = f.in(before), f.in(after)
+		f.Before, f.After = c.method.value(f, before[f.Run]), c.method.value(f, after[f.Run])
 		others := func(o Figure) bool { return o.Run != f.Run }
 		if slices.ContainsFunc(c.figures, others) {
-			at, err := c.descend(others)
+			at, err := c.method.search(c, others)
 			if err != nil {
 				return err
 			}
@@ -271,7 +220,7 @@ func (c *calibration) holdOut(fit *Fit) error {
 			if err != nil {
 				return err
 			}
-			f.Unseen = f.in(unseen)
+			f.Unseen = c.method.value(f, unseen[f.Run])
 			off = append(off, deviation(f, f.Unseen))
 		}
 		fit.Figures = append(fit.Figures, f)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -20,17 +21,17 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// slow returns the Spec of a run on machines that are so much slower than those of the class loopback, and
+// slow returns the Spec of a run on machines that are so much slower than those of the class published, and
 // their log by another factor.
 func slow(t *testing.T, nodes int, by, log float64) scenarios.Spec {
 	t.Helper()
-	spec := scenarios.Spec{Scenario: "heartbeat-storm", Broker: "1.4.2", Seed: 1, Cost: "loopback"}
+	spec := scenarios.Spec{Scenario: "heartbeat-storm", Broker: "1.4.2", Seed: 1, Cost: "published"}
 	o, err := scenarios.OutlineOf(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := o.Machines().Text(func(path string) float64 {
-		if (point{0, octave, 0}).of(path) != 1 {
+		if (scaled{at: [3]int{0, octave, 0}}).of(path) != 1 {
 			return by * log
 		}
 		return by
@@ -47,9 +48,9 @@ func slow(t *testing.T, nodes int, by, log float64) scenarios.Spec {
 	return spec
 }
 
-// TestRun: from runs on machines whose log is twice as slow as the costs say, the fit finds what is
+// TestDurations: from runs on machines whose log is twice as slow as the costs say, the fit finds what is
 // as good, and what it says of runs that it has not seen is what a fit without them comes to.
-func TestRun(t *testing.T) {
+func TestDurations(t *testing.T) {
 	const by, log = 40, 2
 	var specs []scenarios.Spec
 	var real [][]*metrics.Result
@@ -79,7 +80,7 @@ func TestRun(t *testing.T) {
 		t.Helper()
 		spec := specs[0]
 		spec.Cost = filepath.Join(t.TempDir(), "fitted.hcl")
-		if err := os.WriteFile(spec.Cost, fit.Text("fitted", "this test"), 0o644); err != nil {
+		if err := os.WriteFile(spec.Cost, fit.Text(spec.Cost, "fitted", "this test"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		again, err := scenarios.RunAll(t.Context(), []scenarios.Spec{spec}, nil)
@@ -117,5 +118,66 @@ func TestNothing(t *testing.T) {
 func TestTypical(t *testing.T) {
 	if got := typical([]float64{math.Log(1.1), -math.Log(1.1)}); math.Abs(got-0.1) > 1e-9 {
 		t.Errorf("a tenth up and a tenth down are %v", got)
+	}
+}
+
+// TestSpeed: from storms on a machine whose processors are half as fast as the costs say the fit finds that they are, and writes a
+// file that builds on the costs, wherever it lies.
+func TestSpeed(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.WriteFile("mine.hcl", []byte("class = \"mine\"\nsource = \"a test\"\nbase = \"loopback\"\nspeed = 0.5\nidle = \"40ms\"\n"), 0o644))
+	must(os.WriteFile("half.hcl", []byte("class = \"half\"\nsource = \"a test\"\nbase = \"mine.hcl\"\nspeed = 0.5\n"), 0o644))
+	storm := func(nodes int, cost string) scenarios.Spec {
+		spec := scenarios.Spec{Scenario: "heartbeat-storm", Broker: "1.4.3", Seed: 1, Cost: cost}
+		spec.Set("nodes", nodes)
+		return spec
+	}
+	var specs []scenarios.Spec
+	var real [][]*metrics.Result
+	for _, nodes := range []int{50, 80} {
+		results, err := scenarios.RunAll(t.Context(), []scenarios.Spec{storm(nodes, "half.hcl")}, nil)
+		must(err)
+		specs, real = append(specs, storm(nodes, "mine.hcl")), append(real, results)
+	}
+	fit, err := Run(t.Context(), specs, real, func(int) {})
+	must(err)
+	if len(fit.Factors) != 1 || math.Abs(fit.Factors[0].Factor-0.5) > 0.05 || fit.Factors[0].AtEnd {
+		t.Errorf("the factors are %+v, want a speed of 0.5", fit.Factors)
+	}
+	if fit.Before < 0.3 || fit.After > 0.05 || fit.Unseen > 0.1 || len(fit.Figures) < 2 || fit.Simulations > 3*trials*len(specs) {
+		t.Errorf("the fit is %+v", fit)
+	}
+	must(os.Mkdir("costs", 0o755))
+	const file = "costs/fitted.hcl"
+	text := fit.Text(file, "fitted", "this test")
+	if !strings.Contains(string(text), `base   = "../mine.hcl"`) {
+		t.Errorf("the file is\n%s", text)
+	}
+	must(os.WriteFile(file, text, 0o644))
+	o, err := scenarios.OutlineOf(storm(50, file))
+	must(err)
+	half, err := scenarios.OutlineOf(storm(50, "half.hcl"))
+	must(err)
+	if got, want := o.Machines().Costs.Idle.Seconds(), half.Machines().Costs.Idle.Seconds(); math.Abs(got/want-1) > 0.1 {
+		t.Errorf("by the file an idle server takes %v s of a second, want %v", got, want)
+	}
+}
+
+// TestSeenFrom: a file names its base so that it is found from where the file lies.
+func TestSeenFrom(t *testing.T) {
+	for _, c := range [][3]string{
+		{"loopback", "x/y.hcl", "loopback"}, {"/a/b.hcl", "x/y.hcl", "/a/b.hcl"}, {"b.hcl", "y.hcl", "./b.hcl"}, {"./b.hcl", "x/y.hcl", "../b.hcl"},
+		{"x/b", "x/y.hcl", "./b"}, {"b.hcl", "/x/y.hcl", "b.hcl"},
+	} {
+		if got := (faster{base: c[0]}).seenFrom(c[1]); got != c[2] {
+			t.Errorf("%s seen from %s is %s, want %s", c[0], c[1], got, c[2])
+		}
 	}
 }

@@ -63,7 +63,7 @@ fsm {
   deployment = "750us"
   walk       = "5us"
   gone       = "0.8us"
-  source     = "runFSM: 0.2 ms for an evaluation's update, 0.75 to 0.9 ms for a plan that stops one allocation, 75 to 105 ms on busy cores for one that places 500, 1.55 ms for one of 2.0.5 that changes a deployment, too; walk, gone: as in loopback.hcl"
+  source     = "runFSM: 0.2 ms for an evaluation's update, 0.75 to 0.9 ms for a plan that stops one allocation, 75 to 105 ms on busy cores for one that places 500, 1.55 ms for one of 2.0.5 that changes a deployment, too; walk, gone: benchmarked, as in published.hcl"
 }
 
 scheduler "system" {

@@ -5,6 +5,7 @@ source = "README.md"
 base   = "../machine-2.0.5.hcl"
 
 speed = 0.93
+idle  = "22.975829ms" # as in ../machine-2.0.5.hcl
 
 plan {
   per_signature = "1.05ms"

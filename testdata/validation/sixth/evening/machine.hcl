@@ -6,3 +6,4 @@ source = "README.md"
 base   = "../machine.hcl"
 
 speed = 0.93
+idle  = "22.975829ms" # as in ../machine.hcl

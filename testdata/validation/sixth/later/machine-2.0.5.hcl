@@ -5,6 +5,7 @@ source = "README.md"
 base   = "../machine-2.0.5.hcl"
 
 speed = 0.88
+idle  = "24.281274ms" # as in ../machine-2.0.5.hcl
 
 rpc {
   verify = "105us"

@@ -6,3 +6,4 @@ source = "README.md"
 base   = "../machine.hcl"
 
 speed = 0.88
+idle  = "24.281274ms" # as in ../machine.hcl
