@@ -80,6 +80,9 @@ REAL is a result file of a scenario with --target nomad, or a directory of them.
 the same release and parameters are repeats: their spread counts, too. Others are compared
 one after the other. The first simulation has the seed of the first real run.
 
+The built-in costs of loopback are those of one machine. Yours is slower or faster: simctl
+calibrate finds by how much. For 2.0.5 there is loopback-2.0.5.
+
 Figures that real servers cannot tell are left out. --out also writes the simulated results,
 and charts in which the runs lie on top of each other.`,
 		Example: `  simctl validate results/real/nomad-1.4.3.json
