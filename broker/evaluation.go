@@ -14,6 +14,9 @@ const (
 	StatusCanceled = "canceled"
 )
 
+// Statuses are all that an evaluation can have.
+var Statuses = []string{StatusPending, StatusBlocked, StatusComplete, StatusFailed, StatusCanceled}
+
 // Reasons an evaluation was created (nomad/structs/structs.go, EvalTrigger*).
 const (
 	TriggeredByJobRegister         = "job-register"

@@ -38,6 +38,8 @@ type Cluster struct {
 	// cpu and workers are how much of each was in use at the last call of Stats.
 	cpu, workers cpu.Usage
 
+	monitor monitor
+
 	started time.Time
 }
 

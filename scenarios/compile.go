@@ -94,10 +94,7 @@ func (o *Outline) Variables() []language.Variable { return slices.Clone(o.def.Va
 // FigureVocabulary returns what paths of figures of the runs can name.
 func (o *Outline) FigureVocabulary() *metrics.Vocabulary {
 	return &metrics.Vocabulary{
-		Phases: o.PhaseNames(), EntryTypes: cluster.EntryTypes(),
-		EvalStatuses: []string{
-			broker.StatusPending, broker.StatusBlocked, broker.StatusComplete, broker.StatusFailed, broker.StatusCanceled,
-		},
+		Phases: o.PhaseNames(), EntryTypes: cluster.EntryTypes(), EvalStatuses: broker.Statuses,
 	}
 }
 

@@ -44,6 +44,24 @@ type Cost struct {
 // CostNames returns the names of the built-in classes, sorted.
 func CostNames() []string { return namesIn(calibration, "calibration") }
 
+// loopbackCost returns the built-in class of real servers of a release that share a machine: loopback, or the one that is named
+// after the newest release up to it.
+func loopbackCost(release string) string {
+	const class = "loopback"
+	of, err := cluster.ParseVersion(release)
+	if err != nil {
+		return class
+	}
+	best, newest := class, cluster.Version{}
+	for _, name := range CostNames() {
+		since, err := cluster.ParseVersion(strings.TrimPrefix(name, class+"-"))
+		if err == nil && since.Compare(of) <= 0 && since.Compare(newest) > 0 {
+			best, newest = name, since
+		}
+	}
+	return best
+}
+
 // loadCost returns the built-in class of that name, or reads the file of that path if it
 // contains a slash or ends in .hcl; empty means DefaultCost. An error is an *InputError.
 func loadCost(name string, read readFunc) (*Cost, error) {

@@ -217,13 +217,13 @@ func TestFlappingAgrees(t *testing.T) {
 	}
 	// While clients start, appliers of 2.0.5 that keep their state may refuse the same plan again and again: now and
 	// then for seconds here, for moments on real servers. So what kinds of entries that phase has is a matter of
-	// chance, and how many it has less so.
+	// chance, and how many it has less so. Those of 1.4.3 differ by the seed, too: 1,146 to 1,220 plans of three.
 	// Racks that flap have some 150 reports.
 	type bounds struct {
 		file                      string
 		start, all, flap, reports float64
 	}
-	runs := []bounds{{"second/1.4.3-flapping", 0.15, 0.09, 0.04, 0.06}}
+	runs := []bounds{{"second/1.4.3-flapping", 0.19, 0.1, 0.04, 0.06}}
 	if nightly.On {
 		runs = append(runs, []bounds{
 			{"second/2.0.5-flapping", math.Inf(1), 0.11, 0.07, 0.11},

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -182,8 +183,8 @@ func (s Spec) checkClock() error {
 }
 
 // SpecOf returns the Spec of a simulation with the parameters of a run on real servers, under
-// their release. Base has the scenario if that is no built-in one, and what the simulation charges.
-// The error is an *InputError.
+// their release. Base has the scenario if that is no built-in one, and what the simulation charges: if it names no class,
+// what the release costs on one machine. The error is an *InputError.
 func SpecOf(r *metrics.Result, base Spec) (Spec, error) {
 	refuse := func(why string) (Spec, error) {
 		return base, &InputError{Value: "the run of " + r.Run.Label(), Allowed: why}
@@ -197,6 +198,7 @@ func SpecOf(r *metrics.Result, base Spec) (Spec, error) {
 		}
 	}
 	base.Broker, base.Seed, base.Clock, base.Vars = r.Run.Target, r.Run.Seed, ClockVirtual, nil
+	base.Cost = cmp.Or(base.Cost, loopbackCost(r.Run.Target))
 	vars, err := base.Variables()
 	if err != nil {
 		return base, err

@@ -83,3 +83,23 @@ func TestSpecOfRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestSpecOfCosts: what a simulation charges is what the release costs, unless somebody says otherwise.
+func TestSpecOfCosts(t *testing.T) {
+	for _, c := range []struct{ release, cost, want string }{
+		{"1.4.2", "", "loopback"},
+		{"1.4.3", "", "loopback"},
+		{"2.0.4", "", "loopback"},
+		{"2.0.5", "", "loopback-2.0.5"},
+		{"2.0.5", "loopback", "loopback"},
+	} {
+		run := metrics.Run{Scenario: "heartbeat-storm", Target: c.release}
+		spec, err := SpecOf(&metrics.Result{Run: run}, Spec{Cost: c.cost})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if spec.Cost != c.want {
+			t.Errorf("%s with --cost %q is charged %s, want %s", c.release, c.cost, spec.Cost, c.want)
+		}
+	}
+}

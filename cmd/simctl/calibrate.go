@@ -74,7 +74,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 			cmd.PrintErrf("%s\n", english.Plural(simulations, "simulation", ""))
 		}
 	})
-	if errors.Is(err, calibrate.ErrNothing) {
+	if errors.Is(err, calibrate.ErrNothing) || errors.Is(err, calibrate.ErrMixed) {
 		return usageErrorf("%w", err)
 	}
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	class := strings.TrimSuffix(filepath.Base(f.out), ".hcl")
-	source := fmt.Sprintf("%s, fitted by simctl calibrate to %s", f.spec.Cost, strings.Join(args, ", "))
+	source := fmt.Sprintf("%s, fitted by simctl calibrate to %s", specs[0].Cost, strings.Join(args, ", "))
 	if err := writeFile(f.out, fit.Text(f.out, class, source)); err != nil {
 		return fmt.Errorf("write the costs: %w", err)
 	}

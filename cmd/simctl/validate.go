@@ -33,9 +33,8 @@ type realResults struct {
 }
 
 func (f *realResults) bind(flags *pflag.FlagSet) {
-	f.spec.Cost = "loopback"
 	bindCost(flags, &f.spec)
-	flags.Lookup("cost").Usage = "what work costs: " + strings.Join(scenarios.CostNames(), ", ") + " or a .hcl file"
+	flags.Lookup("cost").Usage = "what work costs: " + strings.Join(scenarios.CostNames(), ", ") + " or a .hcl file (default: loopback, or that of the release)"
 	flags.StringVar(&f.scenario, "scenario", "", "file of the scenario, if it is no built-in one")
 }
 
@@ -81,7 +80,7 @@ the same release and parameters are repeats: their spread counts, too. Others ar
 one after the other. The first simulation has the seed of the first real run.
 
 The built-in costs of loopback are those of one machine. Yours is slower or faster: simctl
-calibrate finds by how much. For 2.0.5 there is loopback-2.0.5.
+calibrate finds by how much. Results of 2.0.5 have those of loopback-2.0.5.
 
 Figures that real servers cannot tell are left out. --out also writes the simulated results,
 and charts in which the runs lie on top of each other.`,

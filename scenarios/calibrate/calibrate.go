@@ -13,8 +13,12 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// ErrNothing says that there is nothing to fit by.
-var ErrNothing = errors.New("nothing to fit by")
+var (
+	// ErrNothing says that there is nothing to fit by.
+	ErrNothing = errors.New("nothing to fit by")
+	// ErrMixed says that the runs are of more than one class of costs.
+	ErrMixed = errors.New("the releases have costs of their own")
+)
 
 // Fit is fitted costs, and how well they do.
 type Fit struct {
@@ -80,8 +84,13 @@ const leastS = 3 * agreement.Resolution
 
 // Run fits the costs that specs name to real runs: each spec is a simulation of repeats, which have the same
 // index. Tell is called with the number of simulations so far. The error wraps ErrNothing if the real
-// runs have no phase that lasted long enough for what it did.
+// runs have no phase that lasted long enough for what it did, and ErrMixed if specs name more than one class of costs.
 func Run(ctx context.Context, specs []scenarios.Spec, repeats [][]*metrics.Result, tell func(simulations int)) (*Fit, error) {
+	for _, s := range specs {
+		if s.Cost != specs[0].Cost {
+			return nil, fmt.Errorf("%w, %s and %s: fit one at a time, or name the costs by --cost", ErrMixed, specs[0].Cost, s.Cost)
+		}
+	}
 	o, err := scenarios.OutlineOf(specs[0])
 	if err != nil {
 		return nil, err

@@ -115,6 +115,14 @@ func TestNothing(t *testing.T) {
 	}
 }
 
+// TestMixed: runs of releases that have costs of their own are not fitted together.
+func TestMixed(t *testing.T) {
+	specs := []scenarios.Spec{{Cost: "loopback"}, {Cost: "loopback-2.0.5"}}
+	if _, err := Run(t.Context(), specs, nil, nil); !errors.Is(err, ErrMixed) || !strings.Contains(err.Error(), "loopback and loopback-2.0.5: fit one") {
+		t.Errorf("two classes: %v", err)
+	}
+}
+
 func TestTypical(t *testing.T) {
 	if got := typical([]float64{math.Log(1.1), -math.Log(1.1)}); math.Abs(got-0.1) > 1e-9 {
 		t.Errorf("a tenth up and a tenth down are %v", got)

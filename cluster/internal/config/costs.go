@@ -107,14 +107,16 @@ func (c *Costs) Collecting(d time.Duration, leaves float64, rows int) time.Durat
 }
 
 // MonitoringCosts is what it costs to watch real servers as simctl does: by HTTP, on their cores. A cluster with
-// such costs is sampled as a real one is: once a second, from gauges that are up to a second old.
+// such costs is sampled as a real one is: a second after the last sample was taken, which takes as long as answers do,
+// and from gauges that are up to a second old.
 type MonitoringCosts struct {
-	// Base is what simctl itself spends in every second, and PerNode on top for each client.
+	// Base is what simctl itself spends on a sample, and PerNode on top for each client.
 	Base    time.Duration
 	PerNode time.Duration
-	// PerEval is spent by the leader on each evaluation in its state when it is asked how many are canceled
-	// (nomad/eval_endpoint.go, List). That is once a second, and not before Rests times as long as the last answer took,
-	// ten seconds at most, have passed.
+	// PerEval is spent by the leader on each evaluation in its state when it is asked for the number of a status
+	// (nomad/eval_endpoint.go, Count). While the log grows that is how many are canceled, and not before Rests times as long
+	// as the last answer took, ten seconds at most, have passed. When the log rests it is all five, until two
+	// counts are the same. Releases before 1.4.3 do not count, and are not asked.
 	PerEval time.Duration
 	Rests   int
 }

@@ -56,6 +56,8 @@ type Profile struct {
 // Habits are what servers and clients of a release do that others do not. The broker's policy
 // is apart from them. The zero value has those of Nomad 1.4.2.
 type Habits struct {
+	// CountsEvals makes servers tell how many evaluations there are of a status.
+	CountsEvals bool
 	// AllocUpdates says of which nodes servers take reports.
 	AllocUpdates AllocUpdates
 	// Doubling makes the waits for an index of the log, and those of workers after an error,
@@ -140,6 +142,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 4, 3}}, 14621, "nomad/eval_broker.go", "an ack sheds the job's pending evaluations but the best (the broker's policy)",
 		"evaluations are canceled in batches, not processed", nil,
+	},
+	{
+		[]Version{{1, 4, 3}}, 15147, "nomad/eval_endpoint.go, Count", "servers count the evaluations that match a filter",
+		"none; who watches servers asks for it, which takes the leader's time", func(h *Habits) { h.CountsEvals = true },
 	},
 	{
 		[]Version{{1, 4, 3}}, 15068, "nomad/node_endpoint.go, UpdateAlloc", "allocation updates of nodes that are not ready are refused",

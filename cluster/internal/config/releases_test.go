@@ -66,7 +66,7 @@ func TestHabits(t *testing.T) {
 	if got := HabitsOf(Newest); got != h {
 		t.Errorf("%v has %+v, want all: %+v", Newest, got, h)
 	}
-	if got, want := HabitsOf(Version{1, 4, 4}), (Habits{AllocUpdates: UpdatesOfReady}); got != want {
+	if got, want := HabitsOf(Version{1, 4, 4}), (Habits{CountsEvals: true, AllocUpdates: UpdatesOfReady}); got != want {
 		t.Errorf("1.4.4 has %+v, want %+v", got, want)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
-	"github.com/simctl/simctl/cluster/simnet"
 )
 
 // barrierRetry is how long a new leader waits before it tries again to catch up.
@@ -87,12 +86,8 @@ func (s *Server) watchNodes(ctx context.Context) {
 	}
 }
 
-// How often simctl asks a leader of Nomad (scenarios/internal/realcluster), which sets its gauges as often
-// (nomad/eval_broker.go, EmitStats).
-const (
-	monitorEvery   = time.Second
-	monitorRestsTo = 10 * time.Second
-)
+// gaugesEvery is how often a leader that is watched sets its gauges (nomad/eval_broker.go, EmitStats).
+const gaugesEvery = time.Second
 
 // setGauges sets the gauges at once, and then once a second from an instant of its own on: how old what they tell is when somebody asks
 // depends on when the leader was established, which on real servers has nothing to do with when a run begins. Seeds that follow one
@@ -107,25 +102,8 @@ func (s *Server) setGauges(ctx context.Context) {
 	}
 	set()
 	share := float64((uint64(s.shared.Config.Seed)+1)*golden) / (1 << 64)
-	leader.Sleep(ctx, time.Duration(share*float64(monitorEvery))+time.Nanosecond)
-	leader.Every(ctx, monitorEvery, set)
-}
-
-// beMonitored spends what it costs that somebody watches the leader.
-func (s *Server) beMonitored(ctx context.Context) {
-	c := s.cfg.Costs.Monitoring
-	var rests time.Time
-	leader.Every(ctx, monitorEvery, func() {
-		snap := s.Snapshot()
-		s.opts.CPU.Spend(simnet.HashStrings(s.seed, "monitoring"), c.Base+time.Duration(snap.NodeCount())*c.PerNode)
-		asked := time.Now()
-		if asked.Before(rests) {
-			return
-		}
-		s.Compute("monitored", time.Duration(snap.EvalTotal())*c.PerEval)
-		answered := time.Now()
-		rests = answered.Add(min(time.Duration(c.Rests)*answered.Sub(asked), monitorRestsTo))
-	})
+	leader.Sleep(ctx, time.Duration(share*float64(gaugesEvery))+time.Nanosecond)
+	leader.Every(ctx, gaugesEvery, set)
 }
 
 // establishLeadership enables everything only the leader runs, in Nomad's order,
@@ -150,7 +128,6 @@ func (s *Server) establishLeadership(ctx context.Context) {
 	loops.Go(func() { s.watchNodes(ctx) })
 	if s.cfg.Costs.Monitoring != (config.MonitoringCosts{}) {
 		loops.Go(func() { s.setGauges(ctx) })
-		loops.Go(func() { s.beMonitored(ctx) })
 	}
 	loops.Go(func() { s.periodic.Run(ctx, missed) })
 	s.scheduleCore(ctx, &loops)

@@ -10,9 +10,6 @@ import (
 	"github.com/simctl/simctl/broker"
 )
 
-// statuses are those that an evaluation can have.
-var statuses = []string{broker.StatusPending, broker.StatusBlocked, broker.StatusComplete, broker.StatusFailed, broker.StatusCanceled}
-
 // evals is what is known of the evaluations in state.
 //
 // To ask for them costs the servers time: so much that a run would be another one. So while the
@@ -192,7 +189,7 @@ func (e *evals) count(client *api.Client) (byStatus map[string]uint64, total uin
 		return listed(client)
 	}
 	byStatus = map[string]uint64{}
-	for _, status := range statuses {
+	for _, status := range broker.Statuses {
 		n, err := e.countOf(client, status)
 		if e.list {
 			return listed(client)

@@ -190,7 +190,11 @@ func (r *run) look() (conditions.Sample, error) {
 // sample looks at cluster and fleet and records the series.
 func (r *run) sample() conditions.Sample {
 	r.world.Alive()
-	s := conditions.Sample{At: time.Now(), Cluster: r.system.Stats(), Fleet: r.stage.Fleet.Stats(), FleetErr: r.stage.Fleet.LastError()}
+	at := time.Now() // as of a real cluster, of which the figures are those of the answers
+	if r.sim != nil {
+		r.sim.Monitor()
+	}
+	s := conditions.Sample{At: at, Cluster: r.system.Stats(), Fleet: r.stage.Fleet.Stats(), FleetErr: r.stage.Fleet.LastError()}
 	// A new leader's log may end before the old one's did; the count goes on from there.
 	if s.Cluster.LastIndex > r.index {
 		for kind, n := range r.system.EntriesBetween(r.index, s.Cluster.LastIndex) {
