@@ -7,25 +7,23 @@ import (
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/simnet"
+	"github.com/simctl/simctl/internal/pacer"
 )
 
 // monitor is who watches the cluster as simctl watches real servers, and knows what it has asked them
 // (scenarios/internal/realcluster).
 type monitor struct {
-	rests time.Time // until then it asks for no number of evaluations while the log grows
-	index uint64    // of the log's last entry when it last looked
+	pace  pacer.Pacer // of asking for a number of evaluations while the log grows
+	index uint64      // of the log's last entry when it last looked
 	// As it counted the evaluations last, all statuses: by status, and the log's index.
 	byStatus map[string]uint64
 	counted  uint64
 	again    bool // the last two counts at rest differ
 }
 
-// longestRest bounds how long a monitor asks for no number of evaluations.
-const longestRest = 10 * time.Second
-
 // asks returns how often the leader counts the evaluations of a status for this look. While the log grows it is asked
 // how many are canceled. When the log rests and no scheduler works all are counted, until two counts are the same.
-func (m *monitor) asks(now time.Time, index uint64, working bool, byStatus func() map[string]uint64) int {
+func (m *monitor) asks(index uint64, working bool, byStatus func() map[string]uint64) int {
 	rests := index == m.index && !working
 	m.index = index
 	switch {
@@ -34,7 +32,7 @@ func (m *monitor) asks(now time.Time, index uint64, working bool, byStatus func(
 		m.byStatus, m.counted = byStatus(), index
 		m.again = rests && !maps.Equal(was, m.byStatus)
 		return len(broker.Statuses)
-	case index != m.counted && !now.Before(m.rests):
+	case index != m.counted && !m.pace.Rests():
 		return 1
 	}
 	return 0
@@ -57,12 +55,12 @@ func (c *Cluster) Monitor() {
 	if !c.cfg.Habits.CountsEvals {
 		return
 	}
+	c.monitor.pace.Share = time.Duration(costs.Rests)
 	held, snap := leader.BrokerStats(), leader.Snapshot()
 	working := held.Unacked > held.ByScheduler[rpc.JobTypeCore].Unacked // core jobs' evaluations are in no log
-	for range c.monitor.asks(time.Now(), leader.LastIndex(), working, snap.EvalsByStatusCount) {
+	for range c.monitor.asks(leader.LastIndex(), working, snap.EvalsByStatusCount) {
 		asked := time.Now()
 		leader.Compute("monitored", time.Duration(snap.EvalTotal())*costs.PerEval)
-		answered := time.Now()
-		c.monitor.rests = answered.Add(min(time.Duration(costs.Rests)*answered.Sub(asked), longestRest))
+		c.monitor.pace.Asked(asked)
 	}
 }

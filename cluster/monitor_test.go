@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/internal/pacer"
 	"github.com/simctl/simctl/internal/virtualtest"
 )
 
@@ -13,7 +14,6 @@ import (
 // they stay as they are.
 func TestMonitorAsks(t *testing.T) {
 	var m monitor
-	now := time.Now()
 	for i, look := range []struct {
 		index    uint64
 		working  bool
@@ -33,12 +33,11 @@ func TestMonitorAsks(t *testing.T) {
 		{index: 13, canceled: 5, want: len(broker.Statuses)},
 		{index: 13, canceled: 5, want: 0}, // they had not
 	} {
-		m.rests = now
-		if look.resting {
-			m.rests = now.Add(time.Nanosecond)
+		if m.pace = (pacer.Pacer{Share: 1}); look.resting {
+			m.pace.Asked(time.Now().Add(-time.Minute))
 		}
 		byStatus := func() map[string]uint64 { return map[string]uint64{broker.StatusCanceled: look.canceled} }
-		if got := m.asks(now, look.index, look.working, byStatus); got != look.want {
+		if got := m.asks(look.index, look.working, byStatus); got != look.want {
 			t.Errorf("look %d: asks %d times, want %d", i+1, got, look.want)
 		}
 	}

@@ -95,7 +95,7 @@ var layers = []layer{
 	{
 		part: "cluster", own: []string{
 			"broker", "cluster/rpc", "cluster/scheduler", "cluster/state", "cluster/simnet", "cluster/internal/config", "cluster/internal/cpu",
-			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/raftnode", "cluster/internal/server",
+			"cluster/internal/fsm", "cluster/internal/leader", "cluster/internal/raftnode", "cluster/internal/server", "internal/pacer",
 		},
 		reason: "servers are the same whoever drives them: clients, scenarios and reports are above",
 	},
@@ -224,7 +224,7 @@ var layers = []layer{
 	},
 	{
 		part:    "scenarios/internal/realcluster",
-		own:     []string{"broker", "cluster", "cluster/rpc", "nodesim/remote", "internal/filelock", "internal/nomadtls", "internal/outfile", "internal/redact"},
+		own:     []string{"broker", "cluster", "cluster/rpc", "nodesim/remote", "internal/filelock", "internal/nomadtls", "internal/outfile", "internal/pacer", "internal/redact"},
 		modules: []string{"github.com/hashicorp/nomad/api", "golang.org/x/mod/semver"},
 		reason:  "a real cluster is what its API and its metrics say, whoever started the servers and whatever runs there",
 	},
@@ -402,6 +402,10 @@ var layers = []layer{
 	{
 		part:   "internal/heap",
 		reason: "a heap orders elements, whatever they are",
+	},
+	{
+		part:   "internal/pacer",
+		reason: "how often to ask depends on how long answers take, whatever they are",
 	},
 	{
 		part:   "internal/interleave",

@@ -18,6 +18,7 @@ import (
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/nomadtls"
+	"github.com/simctl/simctl/internal/pacer"
 	"github.com/simctl/simctl/internal/redact"
 	"github.com/simctl/simctl/nodesim/remote"
 )
@@ -64,7 +65,7 @@ type Cluster struct {
 	evals     evals
 	nodes     map[string]string // statuses of the nodes, by ID
 	down      uint64            // nodes that have gone down
-	nodesPace pacer
+	nodesPace pacer.Pacer
 	past      []counted
 	looks     int
 	work      work
@@ -118,7 +119,7 @@ func dial(cfg Config) (*Cluster, error) {
 // dialSome returns a cluster of the servers that have said who they are, if there are any.
 func dialSome(cfg Config) (*Cluster, error) {
 	cfg.Run = cmp.Or(cfg.Run, strings.ToLower(rand.Text()[:8]))
-	c := &Cluster{cfg: cfg, nodes: map[string]string{}, nodesPace: pacer{share: shareOfAnswers}, evals: evals{pace: pacer{share: shareOfAnswers}}}
+	c := &Cluster{cfg: cfg, nodes: map[string]string{}, nodesPace: pacer.Pacer{Share: shareOfAnswers}, evals: evals{pace: pacer.Pacer{Share: shareOfAnswers}}}
 	if cfg.RPC != nil && len(cfg.RPC) != len(cfg.API) {
 		return nil, fmt.Errorf("%w: there are addresses of the API for %d and of RPC for %d: give both of every server, in the same order", ErrUnsuited, len(cfg.API), len(cfg.RPC))
 	}

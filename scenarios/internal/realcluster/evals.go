@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/internal/pacer"
 )
 
 // evals is what is known of the evaluations in state.
@@ -16,7 +17,7 @@ import (
 // log grows, the number of those that are canceled is asked for, as often as the pacer allows, and the rest follows from what
 // the broker holds and has seen acked. When the log rests and no scheduler works, they are counted one by one.
 type evals struct {
-	pace     pacer
+	pace     pacer.Pacer
 	byStatus map[string]uint64
 	before   map[string]uint64 // as they were at the first look
 	created  uint64            // since the first look, or open then
@@ -51,7 +52,7 @@ type evals struct {
 // look looks at the evaluations. Depth is what the broker holds, cancelable included, and acked
 // what it has seen acked.
 func (e *evals) look(client *api.Client, index uint64, depth, acked float64) error {
-	rests, ask := index == e.rests && !e.working, !e.list && !e.pace.rests()
+	rests, ask := index == e.rests && !e.working, !e.list && !e.pace.Rests()
 	e.rests = index
 	switch {
 	case e.byStatus == nil || e.again || rests && index != e.index:
@@ -207,7 +208,7 @@ func (e *evals) count(client *api.Client) (byStatus map[string]uint64, total uin
 
 // countOf counts the evaluations of a status. It sets list if servers do not count.
 func (e *evals) countOf(client *api.Client, status string) (uint64, error) {
-	defer e.pace.asked(time.Now())
+	defer e.pace.Asked(time.Now())
 	n, err := matching(client, evalFilter(status, ""), true)
 	if err != nil {
 		// Those that know nothing of counting say that it is not found, and those that cannot filter

@@ -19,6 +19,7 @@ import (
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/pacer"
 )
 
 // TestAsError: what passes is told from what stays.
@@ -369,14 +370,14 @@ func TestOldFiguresOfTheBroker(t *testing.T) {
 func TestOneLookAsksTwice(t *testing.T) {
 	held := map[string]int{}
 	client := counting(t, held)
-	e := evals{pace: pacer{share: 1 << 20}} // whatever it asks, it rests for long
+	e := evals{pace: pacer.Pacer{Share: 1 << 20}} // whatever it asks, it rests for long
 	for i, step := range []struct {
 		canceled int
 		rested   bool
 		want     uint64
 	}{{0, true, 0}, {44, true, 44}, {50, false, 44}, {50, true, 50}} {
 		if held[broker.StatusCanceled] = step.canceled; step.rested {
-			e.pace.until = time.Time{}
+			e.pace = pacer.Pacer{Share: 1 << 20}
 		}
 		if err := e.look(client, uint64(10*(i+1)), 0, 0); err != nil {
 			t.Fatal(err)

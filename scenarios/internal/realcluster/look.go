@@ -33,6 +33,10 @@ func (c *Cluster) Stats() cluster.Stats {
 	return st
 }
 
+// shareOfAnswers is how long simctl does not ask again after an answer, as a multiple of what that took. A leader looks at each evaluation
+// to count those of a status, and while 2,000 clients fell silent it spent 9% of its processor time on what was asked every second.
+const shareOfAnswers = 25
+
 // followersEvery is after how many looks at the leader the others are looked at. Servers stop
 // showing what has not changed for a minute.
 const followersEvery = 15
@@ -116,10 +120,10 @@ func (c *Cluster) lookAtBroker(st *cluster.Stats, m map[string]float64) {
 // lookAtNodes counts the nodes by status, and those that have gone down since the last look. Nodes of others
 // are none of the run's.
 func (c *Cluster) lookAtNodes(st *cluster.Stats, client *api.Client) error {
-	if c.nodesPace.rests() {
+	if c.nodesPace.Rests() {
 		return nil
 	}
-	defer c.nodesPace.asked(time.Now())
+	defer c.nodesPace.Asked(time.Now())
 	nodes, _, err := client.Nodes().List(&api.QueryOptions{AllowStale: true})
 	if err != nil {
 		return asError(err)
