@@ -45,14 +45,20 @@ func (n nodeServer) Register(ctx context.Context, req *rpc.NodeRegisterRequest) 
 }
 
 func (n nodeServer) UpdateStatus(ctx context.Context, req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUpdateResponse, error) {
-	return server.ClientToLeader(ctx, n.server(), req.NodeID, "Node.UpdateStatus", func(l *server.Server) (*rpc.NodeUpdateResponse, error) {
+	return server.ClientToLeader(ctx, n.server(), req.NodeID, "Node.UpdateStatus", req.NodeID, func(l *server.Server) (*rpc.NodeUpdateResponse, error) {
 		return l.UpdateNodeStatus(req)
 	})
 }
 
 func (n nodeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
+	return n.updateAlloc(ctx, req.NodeID, req)
+}
+
+// updateAlloc is UpdateAlloc with an ID that tells reports of one client apart: the answers to all that are one entry
+// leave at one instant.
+func (n nodeServer) updateAlloc(ctx context.Context, id string, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
 	through := n.server()
-	return server.ClientToLeader(ctx, through, req.NodeID, "Node.UpdateAlloc", func(l *server.Server) (*rpc.WriteResponse, error) {
+	return server.ClientToLeader(ctx, through, req.NodeID, "Node.UpdateAlloc", id, func(l *server.Server) (*rpc.WriteResponse, error) {
 		if err := n.cluster.shared.Identities.Check(req.NodeID, l.Wall()); err != nil {
 			return nil, err
 		}
@@ -144,7 +150,7 @@ func (c *Cluster) EmitNodeEvents(ctx context.Context, nodeIDs []string, n int, m
 
 // ReportNodeEvents sends a client's Node.EmitEvents to server i (nomad/node_endpoint.go).
 func (c *Cluster) ReportNodeEvents(ctx context.Context, i int, nodeID string, events []state.NodeEvent) error {
-	_, err := server.ClientToLeader(ctx, c.server(i), nodeID, "Node.EmitEvents", func(l *server.Server) (struct{}, error) {
+	_, err := server.ClientToLeader(ctx, c.server(i), nodeID, "Node.EmitEvents", nodeID, func(l *server.Server) (struct{}, error) {
 		return struct{}{}, l.EmitEvents(fsm.NodeEvents{NodeID: nodeID, Events: events})
 	})
 	return err
@@ -185,7 +191,7 @@ func (c *Cluster) FailAllocs(ctx context.Context, namespace, job string, n int) 
 	errs := make([]error, len(nodes))
 	for i, node := range nodes {
 		wg.Go(func() {
-			_, err := c.NodeServer(server).UpdateAlloc(ctx, &rpc.AllocUpdateRequest{NodeID: node, Alloc: byNode[node]})
+			_, err := nodeServer{c, server}.updateAlloc(ctx, node+"/"+job, &rpc.AllocUpdateRequest{NodeID: node, Alloc: byNode[node]})
 			if !errors.Is(err, rpc.ErrPermissionDenied) { // with a new identity the client reports the failure
 				errs[i] = err
 			}

@@ -75,10 +75,11 @@ func ToLeader[T any](ctx context.Context, s *Server, caller, method, id string, 
 	return toLeader(ctx, s, (*Server).from, caller, method, id, fn)
 }
 
-// ClientToLeader is ToLeader of a call of a node's client, whose identity servers verify.
-func ClientToLeader[T any](ctx context.Context, s *Server, nodeID, method string, fn func(leader *Server) (T, error)) (T, error) {
+// ClientToLeader is ToLeader of a call of a node's client, whose identity servers verify. The ID tells the client's calls of
+// the method apart that can be answered at one instant.
+func ClientToLeader[T any](ctx context.Context, s *Server, nodeID, method, id string, fn func(leader *Server) (T, error)) (T, error) {
 	byClient := func(s *Server, nodeID, method string) *path { return s.fromClient(nodeID, method, s.ofClients.Serve) }
-	return toLeader(ctx, s, byClient, nodeID, method, nodeID, fn)
+	return toLeader(ctx, s, byClient, nodeID, method, id, fn)
 }
 
 func toLeader[T any](ctx context.Context, s *Server, from func(s *Server, caller, method string) *path, caller, method, id string, fn func(*Server) (T, error)) (T, error) {
