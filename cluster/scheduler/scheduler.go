@@ -156,7 +156,7 @@ func (s *Scheduler) Plan(snap *state.Snapshot, now time.Time) Attempt {
 func (s *Scheduler) follow(a *attempt) []*broker.Evaluation {
 	var evals []*broker.Evaluation
 	if s.kind.placesByCount {
-		delayed := len(a.followups) > 0 && s.eval.WaitUntil.IsZero()
+		delayed := len(a.followups) > 0 && s.eval.WaitUntil.IsZero() // else none is made (docs/findings/lost-followup.md)
 		if len(a.failed) > 0 && s.blocked == nil && s.eval.Status != broker.StatusBlocked && !delayed {
 			s.blocked = a.blockedEval(broker.TriggeredByQueuedAllocs, descFailedPlacements, "")
 			evals = append(evals, s.blocked)

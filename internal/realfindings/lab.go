@@ -121,11 +121,14 @@ const (
 )
 
 // register registers a job of one allocation.
-func (l *lab) register(id, kind string, priority int) {
+func (l *lab) register(id, kind string, priority int) { l.registerMany(id, kind, priority, 1) }
+
+// registerMany registers a job of so many allocations.
+func (l *lab) registerMany(id, kind string, priority, count int) {
 	job := api.NewServiceJob(id, id, "global", priority)
-	job.Type = &kind
+	job.Type, job.Update = &kind, &api.UpdateStrategy{MaxParallel: new(0)} // without deployments
 	t := api.NewTask(task, "mock_driver").Require(&api.Resources{CPU: new(10), MemoryMB: new(memoryMB)})
-	job.AddDatacenter("dc1").AddTaskGroup(api.NewTaskGroup(group, 1).AddTask(t))
+	job.AddDatacenter("dc1").AddTaskGroup(api.NewTaskGroup(group, count).AddTask(t))
 	_, _, err := l.api.Jobs().Register(job, nil)
 	check(err)
 }
@@ -168,10 +171,11 @@ func newID() string { return uuid.Random(rand.NewPCG(rand.Uint64(), rand.Uint64(
 func (l *lab) node(name string, room int) *nomadrpc.Node {
 	n := &nomadrpc.Node{
 		ID: newID(), SecretID: newID(), Name: name, Datacenter: "dc1", NodePool: "default", Status: "initializing",
-		Attributes: map[string]string{"kernel.name": "linux"},
+		Attributes: map[string]string{"kernel.name": "linux", "driver.mock_driver": "1"},
 		NodeResources: &nomadrpc.NodeResources{
 			Cpu: nomadrpc.NodeCPUResources{CpuShares: 100_000, TotalCpuCores: 40}, Memory: nomadrpc.NodeMemoryResources{MemoryMB: int64(room * memoryMB)},
-			Disk: nomadrpc.NodeDiskResources{DiskMB: 1 << 20},
+			Disk:     nomadrpc.NodeDiskResources{DiskMB: 1 << 20},
+			Networks: []*nomadrpc.NetworkResource{{Mode: "host", Device: "lo", CIDR: "127.0.0.1/32", IP: "127.0.0.1"}},
 		},
 	}
 	check(l.rpc.Call(l.ctx, "Node.Register", &nomadrpc.NodeRegisterRequest{Node: n, WriteRequest: global}, &nomadrpc.NodeUpdateResponse{}))

@@ -32,6 +32,7 @@ type trial struct {
 var trials = map[string]trial{
 	"dropped-batch":      {3, droppedBatch},
 	"last-slot-peek":     {1, lastSlotPeek},
+	"lost-followup":      {1, lostFollowup},
 	"nacked-plan":        {1, nackedPlan},
 	"overfilled-nodes":   {1, overfilledNodes},
 	"paused-reaper":      {1, pausedReaper},
