@@ -126,7 +126,9 @@ func (l *lab) register(id, kind string, priority int) { l.registerMany(id, kind,
 // registerMany registers a job of so many allocations.
 func (l *lab) registerMany(id, kind string, priority, count int) {
 	job := api.NewServiceJob(id, id, "global", priority)
-	job.Type, job.Update = &kind, &api.UpdateStrategy{MaxParallel: new(0)} // without deployments
+	if job.Type = &kind; kind == "service" {
+		job.Update = &api.UpdateStrategy{MaxParallel: new(0)} // without deployments
+	}
 	t := api.NewTask(task, "mock_driver").Require(&api.Resources{CPU: new(10), MemoryMB: new(memoryMB)})
 	job.AddDatacenter("dc1").AddTaskGroup(api.NewTaskGroup(group, count).AddTask(t))
 	_, _, err := l.api.Jobs().Register(job, nil)
