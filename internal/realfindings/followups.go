@@ -66,13 +66,25 @@ func lostFollowup(l *lab) {
 	l.wait(time.Second)
 	l.workers(1)
 	l.beside(node, 2*rescheduleDelay+10*time.Second)
-	for _, a := range allocs() {
-		is := fmt.Sprintf("%s: desired %s, %s", a.Name, a.DesiredStatus, a.ClientStatus)
-		if a.FollowupEvalID != "" {
-			is += ", its follow-up " + l.state(a.FollowupEvalID)
+	tell := func() {
+		for _, a := range allocs() {
+			l.tell(a)
 		}
-		l.say("%s", is)
 	}
+	tell()
+	l.evaluate(job, 1)
+	l.wait(5 * time.Second)
+	l.say("after nomad job eval:")
+	tell()
+}
+
+// tell says what is to be known of an allocation.
+func (l *lab) tell(a *api.AllocationListStub) {
+	is := fmt.Sprintf("%s: desired %s, %s", a.Name, a.DesiredStatus, a.ClientStatus)
+	if a.FollowupEvalID != "" {
+		is += ", its follow-up " + l.state(a.FollowupEvalID)
+	}
+	l.say("%s", is)
 }
 
 // state is what is to be said of an evaluation.

@@ -190,7 +190,7 @@ func (r *run) look() (conditions.Sample, error) {
 // sample looks at cluster and fleet and records the series.
 func (r *run) sample() conditions.Sample {
 	r.world.Alive()
-	at := time.Now() // as of a real cluster, of which the figures are those of the answers
+	at := time.Now() // when the sample begins, as with real servers, which take a while to answer
 	if r.sim != nil {
 		r.sim.Monitor()
 	}
