@@ -144,7 +144,7 @@ type Waiting struct {
 
 // Waiting returns what is known without a leader if there is none.
 func (c *Cluster) Waiting() (w Waiting) {
-	w.SysBatchLeftAlone, w.NamesOnce, w.Overlooked = c.cfg.Habits.SysBatchLeftAlone, c.cfg.Habits.NamesOnce, c.shared.Overlooked.IDs()
+	w.SysBatchLeftAlone, w.NamesOnce, w.Overlooked = c.cfg.Habits.SysBatchLeftAlone, c.cfg.Habits.Scheduler.NamesOnce, c.shared.Overlooked.IDs()
 	w.Unevaluated = c.shared.Unevaluated.IDs()
 	if l := c.leader(); l != nil {
 		w.Since, w.Untold = l.Blocked().Announced()

@@ -175,6 +175,34 @@ func TestFailuresFoundByADelayedEvaluation(t *testing.T) {
 	w.want("made by one that waited", len(w.run(next).created), 0)
 }
 
+// TestNoRoomWhileOthersWait: an evaluation that finds no room for what replaces a disconnected allocation, and has that wait,
+// asks for room at once since 1.10.5 (generic_sched.go, process). In releases before, only once the wait is over.
+func TestNoRoomWhileOthersWait(t *testing.T) {
+	for _, beside := range []bool{false, true} {
+		w := running(t, 2, job(rpc.JobTypeService, "svc", 2, group(func(tg *rpc.TaskGroup) {
+			tg.MaxClientDisconnect, tg.Resources = time.Minute, roomy
+		})))
+		w.habits.BlocksBesideDelayed = beside
+		w.status("n00", rpc.NodeStatusDisconnected)
+		triggers := func(evals []*broker.Evaluation) (found []string) {
+			for _, e := range evals {
+				found = append(found, e.Status+": "+e.TriggeredBy)
+			}
+			return found
+		}
+		created := w.runJob("svc").created
+		waits, blocked := "pending: "+broker.TriggeredByMaxDisconnectExpiry, "blocked: "+broker.TriggeredByQueuedAllocs
+		want := []string{waits}
+		if beside {
+			want = []string{blocked, waits}
+		}
+		w.want("made while one waits", triggers(created), want)
+		next := created[len(created)-1]
+		w.now = next.WaitUntil
+		w.want("made afterwards", triggers(w.run(next).created), []string{blocked})
+	}
+}
+
 // TestFailuresInOrderOfTime: each of two that failed some time apart waits for its own time.
 func TestFailuresInOrderOfTime(t *testing.T) {
 	w := running(t, 3, job(rpc.JobTypeService, "svc", 2))

@@ -46,7 +46,7 @@ func TestNamesOfWhatMovesTwice(t *testing.T) {
 	for _, once := range []bool{false, true} {
 		for _, cache := range []*Cache{nil, NewCache()} {
 			w := newWorld(t)
-			w.cache, w.namesOnce = cache, once
+			w.cache, w.habits.NamesOnce = cache, once
 			w.nodes(6)
 			w.register(job(rpc.JobTypeService, "svc", 6))
 			w.runJob("svc")

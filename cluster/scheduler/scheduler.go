@@ -18,6 +18,19 @@ const (
 	descDisconnect       = "created for delayed disconnect timeout"
 )
 
+// Habits are what schedulers of some releases do. The zero value has those of
+// Nomad 1.4.2.
+type Habits struct {
+	// SystemDeployments makes changes of system jobs deployments.
+	SystemDeployments bool
+	// NamesOnce gives a replacement a free name if another allocation of its group has the name of
+	// the one that it replaces.
+	NamesOnce bool
+	// BlocksBesideDelayed makes an evaluation that finds no room a blocked one, though it makes
+	// delayed ones, too.
+	BlocksBesideDelayed bool
+}
+
 // Scheduler works on one evaluation, from its delivery to its outcome:
 //
 //	for {
@@ -33,12 +46,8 @@ const (
 // A Scheduler is for one goroutine. It can be dropped at any point: a worker does so when
 // it cannot submit a plan and nacks the evaluation.
 type Scheduler struct {
-	// SystemDeployments makes changes of system jobs deployments (Nomad since 1.11.0). It is
-	// set before Plan is called.
-	SystemDeployments bool
-	// NamesOnce gives a replacement a free name if another allocation of its group has the name of the
-	// one that it replaces (Nomad since 1.6.3). It is set before Plan is called, too.
-	NamesOnce bool
+	// Habits are set before Plan is called.
+	Habits
 
 	eval  *broker.Evaluation
 	cache *Cache
@@ -157,7 +166,7 @@ func (s *Scheduler) follow(a *attempt) []*broker.Evaluation {
 	var evals []*broker.Evaluation
 	if s.kind.placesByCount {
 		delayed := len(a.followups) > 0 && s.eval.WaitUntil.IsZero() // else none is made (docs/findings/lost-followup.md)
-		if len(a.failed) > 0 && s.blocked == nil && s.eval.Status != broker.StatusBlocked && !delayed {
+		if len(a.failed) > 0 && s.blocked == nil && s.eval.Status != broker.StatusBlocked && (!delayed || s.BlocksBesideDelayed) {
 			s.blocked = a.blockedEval(broker.TriggeredByQueuedAllocs, descFailedPlacements, "")
 			evals = append(evals, s.blocked)
 		}

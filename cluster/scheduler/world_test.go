@@ -22,7 +22,7 @@ type world struct {
 	index uint64
 	evals int
 
-	namesOnce bool
+	habits Habits
 }
 
 // fataler has the methods that *testing.T and *rapid.T share.
@@ -156,7 +156,7 @@ func (w *world) run(e *broker.Evaluation, meddle ...func(*Plan)) ran {
 	w.t.Helper()
 	s, err := New(e, w.cache, w.rand)
 	w.ok(err)
-	s.NamesOnce = w.namesOnce
+	s.Habits = w.habits
 	var out ran
 	for {
 		a := s.Plan(w.store.Snapshot(), w.now)

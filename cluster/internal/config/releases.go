@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/simctl/simctl/cluster/scheduler"
 )
 
 // Version is a release of Nomad, such as 1.10.4.
@@ -72,9 +74,8 @@ type Habits struct {
 	// evaluations, when a node changes, of sysbatch jobs, for allocations that have ended, and
 	// of system jobs that were stopped. The entry is written even if none is left.
 	SysBatchLeftAlone, TerminalLeftAlone, StoppedLeftAlone bool
-	// NamesOnce makes schedulers give a replacement a free name if another allocation of its group has
-	// the name of the one that it replaces.
-	NamesOnce bool
+	// Scheduler has those of schedulers.
+	Scheduler scheduler.Habits
 	// SignsByRSA makes the plan applier sign the identities of allocations by RSA.
 	SignsByRSA bool
 	// ClientIdentities makes servers verify who a client is by the signature of its identity.
@@ -86,8 +87,6 @@ type Habits struct {
 	DrainEndWakes bool
 	// ExactAges makes garbage collection go by the times at which entries were written.
 	ExactAges bool
-	// SystemDeployments makes changes of system jobs deployments.
-	SystemDeployments bool
 	// KeptSnapshot makes the plan applier keep its snapshot, with what it expects of plans
 	// that are being committed, until none is.
 	KeptSnapshot bool
@@ -173,7 +172,7 @@ var Changes = []Change{
 	},
 	{
 		[]Version{{1, 4, 14}, {1, 5, 10}, {1, 6, 3}}, 18873, "scheduler/generic_sched.go, computePlacements", "the replacement of an allocation takes a free name if another has its name, too",
-		"none; two allocations of a group do not keep one name", func(h *Habits) { h.NamesOnce = true },
+		"none; two allocations of a group do not keep one name", func(h *Habits) { h.Scheduler.NamesOnce = true },
 	},
 	{
 		[]Version{{1, 7, 0}}, 18882, "nomad/encrypter.go, SignClaims", "the plan applier signs the identities of allocations by RSA, not by Ed25519",
@@ -188,12 +187,16 @@ var Changes = []Change{
 		"collected up to 5 min earlier", func(h *Habits) { h.ExactAges = true },
 	},
 	{
+		[]Version{{1, 10, 5}}, 26523, "scheduler/generic_sched.go, process", "an evaluation that finds no room for some allocations and has others wait makes a blocked evaluation, too",
+		"one EvalUpdate more of each such evaluation; what did not fit is placed once there is room", func(h *Habits) { h.Scheduler.BlocksBesideDelayed = true },
+	},
+	{
 		[]Version{{1, 11, 0}}, 26291, "nomad/auth/auth.go, AuthenticateClientOnly", "clients have identities, whose signatures servers verify at each call",
 		"none; a client's call takes a tenth of a millisecond more, twice if it is forwarded, and its registration a signature", func(h *Habits) { h.ClientIdentities = true },
 	},
 	{
 		[]Version{{1, 11, 0}}, 26708, "scheduler/scheduler_system.go, computeJobAllocs", "changes of system jobs with an update block are deployments, which every plan of the job has",
-		"a system evaluation that changes nothing submits a plan: two entries, not one", func(h *Habits) { h.SystemDeployments = true },
+		"a system evaluation that changes nothing submits a plan: two entries, not one", func(h *Habits) { h.Scheduler.SystemDeployments = true },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27419, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of stopped system jobs",

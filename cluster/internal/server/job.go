@@ -174,7 +174,7 @@ func (s *Server) TryJob(job *rpc.Job) (*Trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	sched.SystemDeployments, sched.NamesOnce = s.cfg.Habits.SystemDeployments, s.cfg.Habits.NamesOnce
+	sched.Habits = s.cfg.Habits.Scheduler
 	attempt := sched.Plan(on.Snapshot(), s.Wall())
 	if tried.Plan = attempt.Plan; tried.Plan != nil {
 		sched.Committed(&scheduler.PlanResult{

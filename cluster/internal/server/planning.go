@@ -32,7 +32,7 @@ func (p *planning) run() error {
 	if err != nil {
 		return err
 	}
-	sched.SystemDeployments, sched.NamesOnce = srv.cfg.Habits.SystemDeployments, srv.cfg.Habits.NamesOnce
+	sched.Habits = srv.cfg.Habits.Scheduler
 	for {
 		attempt := sched.Plan(p.snap, srv.Wall())
 		p.allocate(Scheduling(srv.cfg.Costs.Scheduler[p.Eval.Type], attempt.Work))
