@@ -130,7 +130,7 @@ func (r *rig) report(job string, healthy bool) {
 	r.Helper()
 	byNode := map[string][]*rpc.Allocation{}
 	for _, a := range r.snap().AllocsByJob(broker.JobID{Namespace: rpc.DefaultNamespace, ID: job}) {
-		u := &rpc.Allocation{ID: a.ID, ClientStatus: rpc.AllocClientRunning}
+		u := &rpc.Allocation{ID: a.ID, NodeID: a.NodeID, ClientStatus: rpc.AllocClientRunning}
 		switch {
 		case a.ClientTerminal():
 			continue

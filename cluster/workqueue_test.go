@@ -103,6 +103,7 @@ func TestWorkQueueGarbage(t *testing.T) {
 		r.ok(r.c.RegisterJob(t.Context(), large))
 		time.Sleep(time.Second)
 		r.report("stop", false)
+		time.Sleep(time.Second) // whoever waits for room looks again
 		if st := r.c.Stats(); st.BlockedJobs != 1 || len(r.c.Waiting().Unwritten) == 0 {
 			t.Fatalf("%d jobs wait for room, %v", st.BlockedJobs, r.c.Waiting().Unwritten)
 		}

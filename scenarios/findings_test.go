@@ -28,3 +28,19 @@ func TestLostFollowup(t *testing.T) {
 		}
 	}
 }
+
+// TestAwayWithoutRoom: nobody replaces an allocation that is out of reach, and found no room, when there is room, under any release.
+func TestAwayWithoutRoom(t *testing.T) {
+	t.Parallel()
+	spec, err := FromFile("../docs/findings/away-without-room.hcl")
+	must(t, err)
+	for _, release := range Releases() {
+		spec.Broker = release
+		results, err := RunAll(t.Context(), []Spec{spec}, nil)
+		must(t, err)
+		room, lost := results[0].Phases[2], results[0].Phases[3]
+		if room.PlansSubmitted != 0 || lost.PlansSubmitted != 1 {
+			t.Errorf("%s: %d plans when there is room, and %d when it is lost; want 0 and 1", release, room.PlansSubmitted, lost.PlansSubmitted)
+		}
+	}
+}

@@ -49,7 +49,7 @@ type attempt struct {
 
 	deploymentID string // of new allocations; empty if no deployment runs
 	deploys      bool   // it is of a system job whose changes are deployments
-	namesOnce    bool   // see Scheduler
+	habits       Habits
 
 	usage map[string]rpc.Resources // by node: how the plan changes what is in use
 }

@@ -11,26 +11,34 @@ import (
 
 // FollowUps returns the evaluations that allocations of a service or batch job wait for, as the
 // allocations tell: one for each ID, with the earliest time. No release of Nomad needs them,
-// since there the state has the evaluations themselves.
-func FollowUps(snap *state.Snapshot, job *rpc.Job) []*broker.Evaluation {
+// since there the state has the evaluations themselves. What is out of reach and has yet to be replaced
+// knows the evaluation for that alone: the one for its loss has the allocation's ID.
+func FollowUps(snap *state.Snapshot, job *rpc.Job, habits Habits) []*broker.Evaluation {
 	if !kinds[job.Type].placesByCount || job.Stop {
 		return nil
 	}
 	of := &broker.Evaluation{Namespace: job.Namespace, JobID: job.ID, Type: job.Type, Priority: job.Priority}
-	g := &genericRun{attempt: &attempt{eval: of, snap: snap, job: job}, batch: job.Type == rpc.JobTypeBatch}
+	g := &genericRun{attempt: &attempt{eval: of, snap: snap, job: job, habits: habits}, batch: job.Type == rpc.JobTypeBatch}
 	var found []*broker.Evaluation
-	for _, alloc := range snap.AllocsByJob(of.Job()) {
-		trigger, at := g.waitsFor(alloc)
-		if trigger == "" {
-			continue
-		}
-		i := slices.IndexFunc(found, func(e *broker.Evaluation) bool { return e.ID == alloc.FollowupEvalID })
+	waits := func(id, trigger string, at time.Time) {
+		i := slices.IndexFunc(found, func(e *broker.Evaluation) bool { return e.ID == id })
 		if i < 0 {
 			e := of.Copy()
-			e.ID, e.TriggeredBy, e.WaitUntil, e.Status = alloc.FollowupEvalID, trigger, at, broker.StatusPending
+			e.ID, e.TriggeredBy, e.WaitUntil, e.Status = id, trigger, at, broker.StatusPending
 			found = append(found, e)
 		} else if at.Before(found[i].WaitUntil) {
 			found[i].WaitUntil = at
+		}
+	}
+	for _, alloc := range snap.AllocsByJob(of.Job()) {
+		trigger, at := g.waitsFor(alloc)
+		if trigger == broker.TriggeredByMaxDisconnectExpiry && habits.UnknownWaits && !g.isReplaced(alloc) {
+			waits(alloc.ID, trigger, at)
+			trigger = broker.TriggeredByRetryFailedAlloc
+			at, _ = g.delayed(alloc, time.Unix(0, alloc.DisconnectedAt))
+		}
+		if trigger != "" {
+			waits(alloc.FollowupEvalID, trigger, at)
 		}
 	}
 	return found

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func TestFollowUps(t *testing.T) {
 			w := running(t, 3, tt.job)
 			found := func() []*broker.Evaluation {
 				snap := w.store.Snapshot()
-				return FollowUps(snap, snap.JobByID(rpc.DefaultNamespace, "j"))
+				return FollowUps(snap, snap.JobByID(rpc.DefaultNamespace, "j"), w.habits)
 			}
 			w.want("before", len(found()), 0)
 			tt.do(w)
@@ -53,4 +54,21 @@ func TestFollowUps(t *testing.T) {
 			w.want("afterwards", len(found()), 0)
 		})
 	}
+}
+
+// TestFollowUpsOfUnknown: what waits for a replacement is found with what waits for its loss, and that alone once it is replaced.
+func TestFollowUpsOfUnknown(t *testing.T) {
+	w, away, created := outOfReach(t, rpc.JobTypeService, 4, 2, Habits{UnknownCounts: true, UnknownWaits: true})
+	found := func() (waits []string) {
+		snap := w.store.Snapshot()
+		for _, e := range FollowUps(snap, snap.JobByID(rpc.DefaultNamespace, "j"), w.habits) {
+			waits = append(waits, fmt.Sprint(e.ID, " ", e.WaitUntil.Unix()))
+		}
+		return waits
+	}
+	lost, replaced := created[0].WaitUntil, created[1].WaitUntil
+	w.want("before", found(), []string{fmt.Sprint(away.ID, " ", lost.Unix()), fmt.Sprint(created[1].ID, " ", replaced.Unix())})
+	w.now = replaced
+	w.run(created[1])
+	w.want("after", found(), []string{fmt.Sprint(created[1].ID, " ", lost.Unix())})
 }

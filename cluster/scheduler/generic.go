@@ -30,6 +30,7 @@ type placement struct {
 	// stopPrevious means that previous still runs, and stops only if there is room for the
 	// new one.
 	stopPrevious bool
+	reschedules  bool // previous failed, or is out of reach
 }
 
 func reconcileGeneric(a *attempt) {
@@ -98,7 +99,7 @@ func (g *genericRun) replaceChanged() bool {
 	g.reschedules(s)
 	simple := len(s.disconnecting)+len(s.reconnecting)+len(s.failed)+len(s.failedLater) == 0 && !g.waits &&
 		!slices.ContainsFunc(s.kept, func(alloc *rpc.Allocation) bool { return alloc.Terminal() || !g.current(alloc) }) &&
-		others+len(s.kept)+len(s.migrate)+len(s.lost) == s.tg.Count && !(g.namesOnce && len(newNameIndex("", "", 0, s.kept, s.migrate, s.lost).again) > 0)
+		others+len(s.kept)+len(s.migrate)+len(s.lost) == s.tg.Count && !(g.habits.NamesOnce && len(newNameIndex("", "", 0, s.kept, s.migrate, s.lost).again) > 0)
 	if !simple {
 		g.waits = false
 		return false
@@ -150,21 +151,25 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 	s := &groupState{tg: tg}
 	g.split(s, all)
 	g.reschedules(s)
+	unknown := map[string]*rpc.Allocation{}
 	for i, id := range g.delayedEvals(s.timeouts(g.now), broker.TriggeredByMaxDisconnectExpiry, descDisconnect) {
 		u := disconnected(s.disconnecting[i], g.now)
 		u.FollowupEvalID = id
+		unknown[u.ID] = u
 		g.plan.place(u)
 		g.waits = true
 	}
 	for i, id := range g.delayedEvals(s.failedLater, broker.TriggeredByRetryFailedAlloc, descReschedule) {
-		u := s.failedLater[i].alloc.Copy()
+		u := unknown[s.failedLater[i].alloc.ID]
+		if u == nil {
+			u = s.failedLater[i].alloc.Copy()
+			g.plan.place(u)
+		}
 		u.FollowupEvalID = id
-		g.plan.place(u)
 		g.waits = true
 	}
-	// Disconnecting allocations are replaced at once, but stay in case they reconnect.
-	s.names = newNameIndex(g.job.ID, tg.Name, tg.Count, s.kept, s.migrate, s.failed, s.disconnecting, s.lost)
-	if !g.namesOnce {
+	s.names = newNameIndex(g.job.ID, tg.Name, tg.Count, s.kept, s.migrate, s.failed, s.stay, s.lost)
+	if !g.habits.NamesOnce {
 		s.names.again = nil
 	}
 	g.stopSurplus(s)
@@ -238,10 +243,10 @@ func (g *genericRun) update(s *groupState) (destructive []*rpc.Allocation) {
 // missing returns the placements that bring the group to its count: replacements first, then
 // new allocations (reconcile.go, computePlacements).
 func (g *genericRun) missing(s *groupState) (places []placement) {
-	for _, alloc := range slices.Concat(s.failed, s.disconnecting) {
-		places = append(places, placement{tg: s.tg, names: s.names, name: alloc.Name, previous: alloc})
+	for _, alloc := range slices.Concat(s.failed, s.stay) {
+		places = append(places, placement{tg: s.tg, names: s.names, name: alloc.Name, previous: alloc, reschedules: true})
 	}
-	existing := len(s.kept) + len(s.migrate) + len(s.failed) + len(s.disconnecting) + len(s.reconnecting)
+	existing := len(s.kept) + len(s.migrate) + len(s.failed) + len(s.stay) + len(s.reconnecting)
 	for _, alloc := range s.lost {
 		if existing >= s.tg.Count {
 			break
@@ -270,7 +275,7 @@ func (g *genericRun) placeMissing(s *groupState, missing []placement) int {
 	lost := min(len(s.lost), len(missing))
 	for i, p := range missing {
 		again := p.previous != nil && p.previous.DeploymentID != g.roll.deployment.ID &&
-			(failed[p.previous] || slices.Contains(s.disconnecting, p.previous))
+			(failed[p.previous] || slices.Contains(s.stay, p.previous))
 		if again && failed[p.previous] {
 			g.stop(p.previous, allocRescheduled, "")
 		}

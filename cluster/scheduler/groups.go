@@ -13,6 +13,7 @@ type groupState struct {
 	migrate       []*rpc.Allocation // are to leave their nodes, which drain
 	lost          []*rpc.Allocation
 	disconnecting []*rpc.Allocation // become unknown: their nodes have disconnected
+	stay          []*rpc.Allocation // are to be replaced now, and may come back
 	reconnecting  []*rpc.Allocation // are unknown to the servers, but their clients are back
 	failed        []*rpc.Allocation // are to be replaced now
 	failedLater   []delayed         // are to be replaced later
@@ -46,6 +47,9 @@ func (g *genericRun) split(s *groupState, all []*rpc.Allocation) {
 			s.lost = append(s.lost, alloc)
 		case c.survives && alloc.ClientStatus == rpc.AllocClientUnknown && run:
 			g.waits = true // until it reconnects or expires
+			if g.habits.UnknownCounts {
+				s.kept = append(s.kept, alloc)
+			}
 		case node == nil || node.Status == rpc.NodeStatusDown:
 			s.lost = append(s.lost, alloc)
 		case c.reconnects && !tainted(node):
@@ -85,6 +89,11 @@ func (g *genericRun) stopSurplus(s *groupState) {
 		return true
 	})
 	surplus := len(s.kept) + len(s.migrate) + len(s.reconnecting) - s.tg.Count
+	for _, alloc := range s.kept {
+		if alloc.ClientStatus == rpc.AllocClientUnknown {
+			surplus-- // beside its replacement, if it has one
+		}
+	}
 	if surplus <= 0 {
 		return
 	}

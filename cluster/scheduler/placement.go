@@ -36,6 +36,9 @@ func (g *genericRun) placeAll() {
 			if p.stopPrevious {
 				g.unstop(p.previous)
 			}
+			if p.reschedules && g.habits.KeepsUnplaced {
+				g.keep(p.previous)
+			}
 			continue
 		}
 		if p.stopPrevious {

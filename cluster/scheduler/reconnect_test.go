@@ -1,9 +1,12 @@
 package scheduler
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 )
@@ -39,5 +42,118 @@ func TestReconnectingOnADrainingNode(t *testing.T) {
 		if a.NodeID == away.NodeID {
 			t.Errorf("%s is still on the node that has drained", a.Name)
 		}
+	}
+}
+
+// outOfReach is a world in which a job's first allocation has just become unknown. It returns that and the evaluations that were made.
+func outOfReach(t *testing.T, jobType string, nodes, count int, habits Habits, change ...func(*rpc.TaskGroup)) (*world, *rpc.Allocation, []*broker.Evaluation) {
+	t.Helper()
+	w := running(t, nodes, job(jobType, "j", count, group(func(tg *rpc.TaskGroup) {
+		tg.MaxClientDisconnect = 5 * time.Minute
+		for _, f := range change {
+			f(tg)
+		}
+	})))
+	w.habits = habits
+	away := w.live("j")[0]
+	w.status(away.NodeID, rpc.NodeStatusDisconnected)
+	return w, away, w.runJob("j").created
+}
+
+// TestUnknownWaits: what is out of reach is replaced at once in some releases, and in others when a failed one would be. Either way it
+// stays, and nothing is done about it before it is lost.
+func TestUnknownWaits(t *testing.T) {
+	for jobType, wait := range map[string]time.Duration{rpc.JobTypeService: serviceRescheduleDelay, rpc.JobTypeBatch: batchRescheduleDelay} {
+		for name, c := range map[string]struct {
+			habits Habits
+			waits  bool
+		}{
+			"at once": {Habits{}, false}, "at once, and counts": {Habits{UnknownCounts: true}, false},
+			"waits": {Habits{UnknownCounts: true, UnknownWaits: true}, true},
+		} {
+			t.Run(jobType+" "+name, func(t *testing.T) {
+				w, away, created := outOfReach(t, jobType, 4, 2, c.habits)
+				var waits []time.Duration
+				for _, e := range created {
+					waits = append(waits, e.WaitUntil.Sub(w.now))
+				}
+				if !c.waits {
+					w.want("waits", waits, []time.Duration{5 * time.Minute})
+				} else {
+					w.want("waits", waits, []time.Duration{5 * time.Minute, wait})
+					w.want("not replaced yet", len(w.live("j")), 2)
+					w.want("by another evaluation", len(w.runJob("j").plans), 0)
+					w.now = created[1].WaitUntil
+					w.want("plans when it is due", len(w.run(created[1]).plans), 1)
+				}
+				w.want("replaced", w.names("j"), fmt.Sprint(slices.Sorted(slices.Values([]string{"j.g[0]", "j.g[1]", away.Name}))))
+				w.want("afterwards", len(w.runJob("j").plans), 0)
+				w.now = created[0].WaitUntil
+				r := w.run(created[0])
+				w.want("lost", stops(r), fmt.Sprintf("[%s on %s: %s, lost]", away.Name, away.NodeID, allocLost))
+				w.want("left", w.names("j"), "[j.g[0] j.g[1]]")
+			})
+		}
+	}
+}
+
+// TestUnknownReturnsInTime: an allocation that is back before its replacement was due goes on, and has none.
+func TestUnknownReturnsInTime(t *testing.T) {
+	w, away, created := outOfReach(t, rpc.JobTypeService, 4, 2, Habits{UnknownCounts: true, UnknownWaits: true})
+	w.store.ReturnEndsWaits = true
+	w.now = w.now.Add(10 * time.Second)
+	w.status(away.NodeID, rpc.NodeStatusReady)
+	w.report("j", rpc.AllocClientRunning, on(away.NodeID))
+	w.want("the evaluation for its replacement", w.store.Snapshot().EvalByID(created[1].ID).Status, broker.StatusCanceled)
+	w.want("that for its loss", w.store.Snapshot().EvalByID(created[0].ID).Status, broker.StatusPending)
+	w.want("plans", len(w.runJob("j").plans), 1)
+	w.now = created[0].WaitUntil
+	w.want("plans when it would be lost", len(w.run(created[0]).plans), 0)
+	w.want("left", w.names("j"), "[j.g[0] j.g[1]]")
+}
+
+// TestUnknownWithoutRoom: since 1.8.1 an allocation whose replacement finds no room is noted in a plan. What is out of reach is not
+// replaced later, whatever room there is.
+func TestUnknownWithoutRoom(t *testing.T) {
+	for _, keeps := range []bool{false, true} {
+		w, away, created := outOfReach(t, rpc.JobTypeService, 2, 2, Habits{UnknownCounts: true, UnknownWaits: true, KeepsUnplaced: keeps, BlocksBesideDelayed: true},
+			func(tg *rpc.TaskGroup) { tg.Resources = roomy })
+		w.now = created[1].WaitUntil
+		r := w.run(created[1])
+		plans := 0
+		if keeps {
+			plans = 1
+		}
+		w.want("plans without room", len(r.plans), plans)
+		w.want("waits for room", r.created[0].Status, broker.StatusBlocked)
+		w.node("new")
+		w.want("plans when there is room", len(w.run(r.created[0]).plans), 0)
+		w.now = created[0].WaitUntil
+		w.run(created[0])
+		w.want("when it is lost", len(w.live("j")), 2)
+		w.want("on its node", w.store.Snapshot().NodeAllocs(away.NodeID).Used, rpc.Resources{})
+	}
+}
+
+// TestFailedWithoutRoom: since 1.8.1 what failed, and finds no room, is stopped only when it is replaced.
+func TestFailedWithoutRoom(t *testing.T) {
+	for _, keeps := range []bool{false, true} {
+		w := running(t, 1, job(rpc.JobTypeService, "j", 1))
+		w.habits.KeepsUnplaced = keeps
+		w.report("j", rpc.AllocClientFailed, nil)
+		next := w.runJob("j").created[0]
+		w.update(func(tx *state.Tx) error {
+			return tx.UpdateNodeEligibility("n00", rpc.NodeIneligible, w.now.Unix(), "")
+		})
+		w.now = next.WaitUntil
+		blocked := w.run(next).created[0]
+		desired := w.allocs("j")[0].DesiredStatus
+		w.want("is to stop without room", desired == rpc.AllocDesiredStop, !keeps)
+		w.node("new")
+		r := w.run(blocked)
+		w.want("stopped with room", len(stops(r)) == 1, keeps)
+		w.want("runs", w.places("j"), "[j.g[0] on new]")
+		replacement := w.live("j")[0]
+		w.want("knows what it replaces", replacement.PreviousAllocation != "", keeps)
 	}
 }

@@ -30,10 +30,14 @@ type delayed struct {
 }
 
 // reschedules removes from the kept allocations those that do not count any more, and moves
-// those that failed and are to be replaced (reconcile_util.go, filterByRescheduleable).
+// those that failed or are out of reach and are to be replaced (reconcile_util.go, filterByRescheduleable).
 func (g *genericRun) reschedules(s *groupState) {
 	kept := s.kept[:0:0]
 	for _, alloc := range s.kept {
+		if g.waitedUnknown(alloc) {
+			s.stay = append(s.stay, alloc)
+			continue
+		}
 		counts, mayReplace := g.counts(alloc)
 		if counts && mayReplace && !g.heldByDeployment(alloc) {
 			at, ok := g.rescheduleTime(alloc)
@@ -51,7 +55,33 @@ func (g *genericRun) reschedules(s *groupState) {
 		}
 	}
 	s.kept = kept
+	g.rescheduleUnknown(s)
 	slices.SortStableFunc(s.failedLater, func(a, b delayed) int { return a.at.Compare(b.at) })
+}
+
+// rescheduleUnknown has what becomes unknown replaced now, or later if the release has it wait (reconcile_cluster.go,
+// computeDisconnecting). What waits counts as one of its group.
+func (g *genericRun) rescheduleUnknown(s *groupState) {
+	if !g.habits.UnknownWaits {
+		s.stay = append(s.stay, s.disconnecting...)
+		return
+	}
+	for _, alloc := range s.disconnecting {
+		if at, ok := g.delayed(alloc, g.now); ok && !g.heldByDeployment(alloc) {
+			s.failedLater = append(s.failedLater, delayed{alloc, at})
+		}
+	}
+	s.kept = append(s.kept, s.disconnecting...)
+	sortByName(s.kept)
+}
+
+// waitedUnknown reports whether an allocation is out of reach, and this evaluation is the one for which its replacement waited.
+func (g *genericRun) waitedUnknown(alloc *rpc.Allocation) bool {
+	if !g.habits.UnknownWaits || alloc.ClientStatus != rpc.AllocClientUnknown || alloc.FollowupEvalID != g.eval.ID || g.heldByDeployment(alloc) {
+		return false
+	}
+	_, ok := g.delayed(alloc, time.Unix(0, alloc.DisconnectedAt))
+	return ok
 }
 
 // dueNow reports whether this evaluation replaces a failed allocation. It does so at once if
@@ -97,7 +127,11 @@ func (g *genericRun) isReplaced(alloc *rpc.Allocation) bool {
 // rescheduleTime returns when a failed allocation may be replaced, and whether it may
 // (structs.go, Allocation.NextRescheduleTime and NextDelay).
 func (g *genericRun) rescheduleTime(alloc *rpc.Allocation) (time.Time, bool) {
-	failedAt := time.Unix(0, alloc.ModifyTime)
+	return g.delayed(alloc, time.Unix(0, alloc.ModifyTime))
+}
+
+// delayed returns when an allocation that failed, or was out of reach, at a time may be replaced, and whether it may.
+func (g *genericRun) delayed(alloc *rpc.Allocation, failedAt time.Time) (time.Time, bool) {
 	if g.batch {
 		attempts := g.failuresBefore(alloc, func(replacement *rpc.Allocation) bool {
 			return failedAt.UnixNano()-replacement.CreateTime < int64(batchRescheduleInterval)

@@ -29,6 +29,13 @@ type Habits struct {
 	// BlocksBesideDelayed makes an evaluation that finds no room a blocked one, though it makes
 	// delayed ones, too.
 	BlocksBesideDelayed bool
+	// UnknownCounts makes an allocation that is out of reach count as one of its group.
+	UnknownCounts bool
+	// UnknownWaits has the replacement of an allocation that is out of reach wait as that of one that failed.
+	UnknownWaits bool
+	// KeepsUnplaced makes an allocation whose replacement finds no room stay as it is, noted in
+	// the plan.
+	KeepsUnplaced bool
 }
 
 // Scheduler works on one evaluation, from its delivery to its outcome:
@@ -146,7 +153,7 @@ func (s *Scheduler) Plan(snap *state.Snapshot, now time.Time) Attempt {
 	a := newAttempt(s, snap, now)
 	s.last = a
 	a.deploys = s.SystemDeployments && s.eval.Type == rpc.JobTypeSystem
-	a.namesOnce = s.NamesOnce
+	a.habits = s.Habits
 	if a.unchanged(s.kind.placesByCount) && !a.carriesDeployment() {
 		a.settle(0)
 		return Attempt{Work: a.work}

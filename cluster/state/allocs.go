@@ -2,7 +2,9 @@ package state
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 )
 
@@ -33,10 +35,13 @@ type PlanResults struct {
 func (r *PlanResults) Deploys() bool { return r.Deployment != nil || len(r.DeploymentUpdates) > 0 }
 
 // UpdateAllocsFromClient takes over what clients decide: ClientStatus, ClientDescription,
-// ModifyTime and, if it is set, Health. It ignores unknown allocations
-// (state_store.go, nestedUpdateAllocFromClient).
-func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) {
+// ModifyTime and, if it is set, Health. It ignores allocations that do not exist. It returns the IDs of
+// the evaluations that need not wait any more (state_store.go, nestedUpdateAllocFromClient).
+func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) (ended []string) {
 	tx.counts.AllocsIndex = tx.index
+	if tx.returnEndsWaits {
+		ended = tx.endWaits(allocs)
+	}
 	for _, update := range allocs {
 		tx.reported(update.NodeID)
 		old := tx.allocs.get(update.ID)
@@ -50,8 +55,50 @@ func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) {
 		if update.Health != "" && update.Health != old.Health {
 			now.Health, now.HealthIndex = update.Health, tx.index
 		}
+		if tx.returnEndsWaits && returns(old, update) {
+			now.FollowupEvalID = ""
+		}
 		tx.putAlloc(old, now)
 	}
+	return ended
+}
+
+// DescReturned is why an evaluation was canceled that waited for an allocation which is back.
+const DescReturned = "allocs reconnected"
+
+// returns reports whether an update says that an allocation is back for which an evaluation waits
+// (structs.go, FollowupEvalForReconnect).
+func returns(old, update *rpc.Allocation) bool {
+	known := update.ClientStatus == rpc.AllocClientRunning || update.ClientStatus == rpc.AllocClientComplete || update.ClientStatus == rpc.AllocClientFailed
+	return known && old.DisconnectedAt != 0 && old.FollowupEvalID != ""
+}
+
+// endWaits cancels the evaluations that wait for allocations which are back, whatever has become of them, and returns their IDs.
+// One that is for another allocation, too, stays, and so does one of two that are back in the same entry: Nomad
+// looks at the state before it (state_store.go, cancelFollowupEvalsForReconnect).
+func (tx *Tx) endWaits(updates []*rpc.Allocation) (ended []string) {
+	for _, update := range updates {
+		old := tx.allocs.get(update.ID)
+		if old == nil || !returns(old, update) {
+			continue
+		}
+		others := tx.summaries.get(jobOf(old)).log.since(0)
+		if slices.ContainsFunc(others, func(a *rpc.Allocation) bool {
+			return a.ID != old.ID && a.FollowupEvalID == old.FollowupEvalID && !a.Terminal()
+		}) {
+			continue
+		}
+		e := tx.evals.get(old.FollowupEvalID)
+		if e == nil {
+			continue
+		}
+		canceled := e.Copy()
+		canceled.Status, canceled.StatusDescription = broker.StatusCanceled, DescReturned
+		canceled.ModifyIndex = tx.index
+		tx.putEval(e, canceled)
+		ended = append(ended, e.ID)
+	}
+	return ended
 }
 
 // UpsertPlanResults applies a verified plan (state_store.go, UpsertPlanResults). The error

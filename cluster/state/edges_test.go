@@ -191,3 +191,58 @@ func TestWhatWasAskedOfANode(t *testing.T) {
 		t.Errorf("asked since 0: %v, since 1: %v; a is of index 1", on.AskedSince(0), on.AskedSince(1))
 	}
 }
+
+// TestReturnEndsWaits: an evaluation that waits for an allocation is canceled by the entry that says it is back, even if it has been
+// processed, unless another allocation that runs has it, too.
+func TestReturnEndsWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		entries []string // the allocations that are back, by entry
+		off     bool
+		status  string // of the evaluation, before
+		want    string // and after each entry
+		left    string // the allocation that has the evaluation's ID afterwards
+	}{
+		"one after the other":         {[]string{"a", "b"}, false, broker.StatusPending, "[pending canceled]", "[]"},
+		"both at once":                {[]string{"ab"}, false, broker.StatusPending, "[pending]", "[]"},
+		"one":                         {[]string{"a"}, false, broker.StatusPending, "[pending]", "[b]"},
+		"one, and another that ended": {[]string{"b", "a"}, false, broker.StatusComplete, "[complete canceled]", "[]"},
+		"one that never was away":     {[]string{"c"}, false, broker.StatusPending, "[pending]", "[a b]"},
+		"an older release":            {[]string{"a", "b"}, true, broker.StatusPending, "[pending pending]", "[a b]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New()
+			s.ReturnEndsWaits = !c.off
+			alloc := func(id string, away int64, followup string) *rpc.Allocation {
+				return &rpc.Allocation{ID: id, Namespace: "default", JobID: "j", NodeID: "n", ClientStatus: rpc.AllocClientUnknown, DisconnectedAt: away, FollowupEvalID: followup}
+			}
+			ok(t, s.Update(5, func(tx *Tx) error {
+				if err := tx.UpsertEvals(&broker.Evaluation{ID: "e", Namespace: "default", JobID: "j", Status: c.status}); err != nil {
+					return err
+				}
+				return tx.UpsertPlanResults(&PlanResults{AllocsUpdated: []*rpc.Allocation{alloc("a", 1, "e"), alloc("b", 1, "e"), alloc("c", 0, "")}})
+			}))
+			var got, left []string
+			for i, back := range c.entries {
+				ok(t, s.Update(uint64(10+i), func(tx *Tx) error {
+					var updates []*rpc.Allocation
+					for _, id := range back {
+						updates = append(updates, &rpc.Allocation{ID: string(id), ClientStatus: rpc.AllocClientRunning})
+					}
+					before := tx.EvalCount(broker.StatusCanceled)
+					if ended := tx.UpdateAllocsFromClient(updates...); len(ended) != tx.EvalCount(broker.StatusCanceled)-before {
+						t.Errorf("%q ended, and %d are canceled", ended, tx.EvalCount(broker.StatusCanceled)-before)
+					}
+					return nil
+				}))
+				got = append(got, s.Snapshot().EvalByID("e").Status)
+			}
+			for _, id := range []string{"a", "b"} {
+				if s.Snapshot().AllocByID(id).FollowupEvalID != "" {
+					left = append(left, id)
+				}
+			}
+			want(t, "evaluation", got, c.want)
+			want(t, "waits", left, c.left)
+		})
+	}
+}

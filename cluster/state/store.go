@@ -19,6 +19,9 @@ type Store struct {
 	// WakeAtIndex makes SnapshotMinIndex return at the instant at which the index is applied. It
 	// must be set before the store is used.
 	WakeAtIndex bool
+	// ReturnEndsWaits makes a client's report of an allocation that was unknown cancel the evaluation
+	// that waits for it, unless it is for others, too. It must be set before the store is used.
+	ReturnEndsWaits bool
 	// Applied, when not nil, is called for every entry that Update or Adopt makes part of the state, after
 	// it is: one that is applied twice is told of twice. Only the FSM's goroutine may set it.
 	Applied func(*Snapshot)
@@ -92,7 +95,7 @@ func (s *Store) Update(index uint64, write func(*Tx) error) error {
 }
 
 func (s *Store) tx() *Tx {
-	tx := &Tx{strings: s.strings}
+	tx := &Tx{strings: s.strings, returnEndsWaits: s.ReturnEndsWaits}
 	if s.record {
 		tx.changes = &Changes{}
 	}

@@ -80,6 +80,11 @@ type Habits struct {
 	SignsByRSA bool
 	// ClientIdentities makes servers verify who a client is by the signature of its identity.
 	ClientIdentities bool
+	// ReturnEndsWaits makes a client's report of an allocation that was unknown end what waits for it.
+	ReturnEndsWaits bool
+	// WritesEvents makes servers write that a node's client was not heard from though the node is
+	// disconnected already.
+	WritesEvents bool
 	// UnknownJobsLeftAlone makes servers write nothing when a job is to be stopped that is not there.
 	UnknownJobsLeftAlone bool
 	// DrainEndWakes makes the end of a drain that makes its node eligible wake the evaluations
@@ -175,8 +180,20 @@ var Changes = []Change{
 		"none; two allocations of a group do not keep one name", func(h *Habits) { h.Scheduler.NamesOnce = true },
 	},
 	{
+		[]Version{{1, 4, 14}, {1, 5, 10}, {1, 6, 3}}, 18701, "scheduler/reconcile_util.go, updateByReschedulable", "an allocation that is out of reach is replaced when one that failed would be, and counts as one of its group until then and beside its replacement",
+		"an evaluation more for each that waits, for 30 s by default; none if its client is back before", func(h *Habits) { h.Scheduler.UnknownCounts, h.Scheduler.UnknownWaits = true, true },
+	},
+	{
 		[]Version{{1, 7, 0}}, 18882, "nomad/encrypter.go, SignClaims", "the plan applier signs the identities of allocations by RSA, not by Ed25519",
 		"none; a placement takes a millisecond more, one after the other", func(h *Habits) { h.SignsByRSA = true },
+	},
+	{
+		[]Version{{1, 8, 0}}, 19886, "nomad/structs/structs.go, RescheduleTimeOnDisconnect", "an allocation that is out of reach is replaced at once again, if its disconnect block says so, as it does by default",
+		"the evaluations that #18701 added are gone", func(h *Habits) { h.Scheduler.UnknownWaits = false },
+	},
+	{
+		[]Version{{1, 8, 1}}, 12319, "scheduler/generic_sched.go, computePlacements", "an allocation that failed or is out of reach, and whose replacement finds no room, is not stopped but noted",
+		"a plan more of an evaluation that finds no room for what is out of reach", func(h *Habits) { h.Scheduler.KeepsUnplaced = true },
 	},
 	{
 		[]Version{{1, 8, 4}, {1, 9, 0}}, 23858, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of sysbatch jobs",
@@ -187,8 +204,16 @@ var Changes = []Change{
 		"collected up to 5 min earlier", func(h *Habits) { h.ExactAges = true },
 	},
 	{
+		[]Version{{1, 10, 2}}, 25923, "nomad/state/state_store.go, cancelFollowupEvalsForReconnect", "the evaluation that waits for an allocation which is out of reach is canceled when its client has reported it",
+		"evaluations canceled that were processed to no end; two that are back in one entry leave theirs", func(h *Habits) { h.ReturnEndsWaits = true },
+	},
+	{
 		[]Version{{1, 10, 5}}, 26523, "scheduler/generic_sched.go, process", "an evaluation that finds no room for some allocations and has others wait makes a blocked evaluation, too",
 		"one EvalUpdate more of each such evaluation; what did not fit is placed once there is room", func(h *Habits) { h.Scheduler.BlocksBesideDelayed = true },
+	},
+	{
+		[]Version{{1, 11, 0}}, 26165, "nomad/node_endpoint.go, UpdateStatus", "an update of a node's status that has an event is written, though the status stays as it is",
+		"one NodeUpdateStatus more whenever a disconnected client was not heard from for as long as its heartbeat is good", func(h *Habits) { h.WritesEvents = true },
 	},
 	{
 		[]Version{{1, 11, 0}}, 26291, "nomad/auth/auth.go, AuthenticateClientOnly", "clients have identities, whose signatures servers verify at each call",
@@ -197,6 +222,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 11, 0}}, 26708, "scheduler/scheduler_system.go, computeJobAllocs", "changes of system jobs with an update block are deployments, which every plan of the job has",
 		"a system evaluation that changes nothing submits a plan: two entries, not one", func(h *Habits) { h.Scheduler.SystemDeployments = true },
+	},
+	{
+		[]Version{{1, 11, 2}}, 27053, "scheduler/reconciler/filters.go, updateByReschedulable", "an allocation that is out of reach is replaced when one that failed would be",
+		"an evaluation more for each that waits, for 30 s by default; none if its client is back before", func(h *Habits) { h.Scheduler.UnknownWaits = true },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27419, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of stopped system jobs",

@@ -17,6 +17,8 @@ type Effects struct {
 	// Evals are the evaluations written, in the order of the entry: each is queued, blocked
 	// or ends what was blocked of its job (nomad/fsm.go, handleUpsertedEval).
 	Evals []*broker.Evaluation
+	// Ended are the IDs of evaluations that need not wait any more, since what they wait for is back.
+	Ended []string
 	// Jobs are those registered, stopped or forgotten, for the periodic dispatcher.
 	Jobs []JobChange
 	// Deployments are the jobs whose deployment may have changed, and Healths the

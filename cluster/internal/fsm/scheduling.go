@@ -107,7 +107,9 @@ var AllocClientUpdate = Declare("AllocClientUpdateRequestType",
 		return config.Work{Few: c.Entry + time.Duration(len(r.Alloc))*cmp.Or(c.Report, c.Alloc)}
 	},
 	func(tx *state.Tx, r *AllocClientUpdateRequest, fx *Effects) error {
-		tx.UpdateAllocsFromClient(r.Alloc...)
+		canceled := tx.EvalCount(broker.StatusCanceled)
+		fx.Ended = tx.UpdateAllocsFromClient(r.Alloc...)
+		fx.Counters.EvalsCanceled += uint64(tx.EvalCount(broker.StatusCanceled) - canceled)
 		fx.Allocs = true
 		for _, u := range r.Alloc {
 			fx.reported(tx, u)

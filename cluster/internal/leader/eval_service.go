@@ -51,6 +51,7 @@ type queue interface {
 	ResumeNackTimeout(now time.Time, evalID, token string) error
 	Cancelable(batch int) []*broker.Evaluation
 	Cancel(evals []*broker.Evaluation)
+	DropWaiting(evalID string) bool
 	Queued(job broker.JobID) bool
 	Stats() broker.Stats
 	State() broker.State
@@ -173,6 +174,13 @@ func (s *EvalService) EnqueueAll(evals []broker.EvalToken) {
 	now := s.begin()
 	s.broker.EnqueueAll(now, evals)
 	s.rouse(now)
+	s.end(now)
+}
+
+// DropWaiting has the broker forget an evaluation that waits for a time.
+func (s *EvalService) DropWaiting(evalID string) {
+	now := s.begin()
+	s.broker.DropWaiting(evalID)
 	s.end(now)
 }
 

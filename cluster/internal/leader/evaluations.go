@@ -271,7 +271,7 @@ func (v *Evaluations) resync(snap *state.Snapshot) {
 			continue
 		}
 		call(job)
-		v.Called(scheduler.FollowUps(snap, job), index)
+		v.Called(scheduler.FollowUps(snap, job, v.cfg.Habits.Scheduler), index)
 	}
 	for a := range snap.Allocs() {
 		id := broker.JobID{Namespace: a.Namespace, ID: a.JobID}

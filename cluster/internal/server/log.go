@@ -167,6 +167,9 @@ func (s *Server) perform(fx *fsm.Effects, index uint64) {
 	for _, e := range fx.Evals {
 		s.evals.Written(e)
 	}
+	for _, id := range fx.Ended {
+		s.evals.Broker.DropWaiting(id)
+	}
 	for _, c := range fx.Jobs {
 		s.periodic.JobChanged(c.ID, c.Job)
 	}

@@ -83,7 +83,8 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 	}
 	resp := &rpc.NodeUpdateResponse{}
 	status := s.nextStatus(node, req.Status)
-	if node.Status == status {
+	written := node.Status != status || s.cfg.Habits.WritesEvents && req.NodeEvent != ""
+	if !written {
 		c := s.cfg.Costs.RPC
 		s.Compute("heartbeat/"+req.NodeID, c.Heartbeat+time.Duration(s.Snapshot().NodeCount())*cmp.Or(c.NodeRecount, c.NodeCount))
 	} else {
@@ -107,7 +108,7 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 			return nil, err
 		}
 	}
-	if node.Status != status {
+	if written {
 		s.Compute("count/"+req.NodeID, s.readingNodes(s.cfg.Costs.RPC.NodeCount))
 	}
 	if status != rpc.NodeStatusDown {

@@ -156,6 +156,7 @@ func (s *Server) Start() error {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.store = state.New()
 	s.store.WakeAtIndex = s.cfg.Design.WakeAtIndex
+	s.store.ReturnEndsWaits = s.cfg.Habits.ReturnEndsWaits
 	if s.cfg.Follow != nil {
 		s.store.RecordChanges()
 	}

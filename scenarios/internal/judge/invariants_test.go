@@ -92,6 +92,14 @@ func TestConservation(t *testing.T) {
 		{"one was acked that never was", good, 0,
 			Seen{acks: 1, acked: ackedOf("x"), flushes: 1}, false, "1 evaluation was acked, of which state holds 0"},
 	}
+	back := eval("b", "j", broker.StatusCanceled)
+	back.StatusDescription = state.DescReturned
+	after := state.New()
+	must(t, after.Update(10, func(tx *state.Tx) error { return tx.UpsertEvals(eval("a", "j", broker.StatusComplete), back) }))
+	for _, failed := range []uint64{0, 1} {
+		counts := cluster.Counters{EvalsCreated: 2, EvalsProcessed: 2, EvalsCanceled: 1, EvalsFailed: failed}
+		wantCheck(t, Conserved(after.Snapshot(), cluster.Stats{Counters: counts}, Seen{acks: 2, acked: ackedOf("a", "b")}), InvariantConserved, true, "1 canceled + 0 failed")
+	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Conserved(store.Snapshot(), cluster.Stats{Counters: c.counts, Broker: broker.Stats{Unacked: c.inHand}}, c.seen).Detail; strings.HasSuffix(got, " collected") || strings.Contains(got, "; but") == c.ok {
