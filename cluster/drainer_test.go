@@ -15,7 +15,7 @@ func drainRig(t *testing.T, servers int) *rig {
 	r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 8, 0)))
 	r.ok(r.c.RegisterJob(t.Context(), systemJob("sys")))
 	time.Sleep(time.Second)
-	r.report("svc", false)
+	r.report("svc", true)
 	r.report("sys", false)
 	r.entries()
 	return r
@@ -32,7 +32,7 @@ func (r *rig) on(node, jobType string) int {
 }
 
 // TestDrainNode: a node's service allocations leave one after the other, each when the
-// replacement of the one before runs; then the system job stops, and the drain ends.
+// replacement of the one before is healthy; then the system job stops, and the drain ends.
 func TestDrainNode(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		r := drainRig(t, 3)
@@ -50,7 +50,10 @@ func TestDrainNode(t *testing.T) {
 			if n := r.on(node, rpc.JobTypeService); n != left-1 {
 				t.Fatalf("%d are left, want %d", n, left-1)
 			}
-			r.report("svc", false)
+			r.report("svc", false) // they run, which is not enough
+			time.Sleep(time.Minute)
+			r.want("clients", r.entries(), "1 AllocClientUpdateRequestType\n")
+			r.report("svc", true)
 			r.want("clients", r.entries(), "1 AllocClientUpdateRequestType\n")
 		}
 		time.Sleep(time.Minute)

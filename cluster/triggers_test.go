@@ -136,7 +136,7 @@ func (r *rig) report(job string, healthy bool) {
 			continue
 		case a.ServerTerminal():
 			u.ClientStatus = rpc.AllocClientComplete
-		case healthy && a.DeploymentID != "":
+		case healthy:
 			u.Health = rpc.AllocHealthy
 		}
 		byNode[a.NodeID] = append(byNode[a.NodeID], u)

@@ -45,9 +45,10 @@ func (a *alloc) healthyAt(cfg *Config) time.Duration {
 	return max(a.due, a.watchedAt) + cfg.MinHealthy
 }
 
-// awaitsHealth reports whether the client is to say when the allocation is healthy.
-func awaitsHealth(cfg *Config, l *rpc.Allocation) bool {
-	return l.Health == "" && (l.DeploymentID != "" || cfg.ReportHealth && l.JobType == rpc.JobTypeService)
+// awaitsHealth reports whether the client is to say when the allocation is healthy: of a deployment, which waits for
+// that, or of a service, whose drains do (client/allocrunner/health_hook.go).
+func awaitsHealth(l *rpc.Allocation) bool {
+	return l.Health == "" && (l.DeploymentID != "" || l.JobType == rpc.JobTypeService)
 }
 
 // onAllocs takes the answer to a watch, and watches on.
@@ -89,7 +90,7 @@ func (c *client) learn(cfg *Config, now time.Duration, listed []*rpc.Allocation)
 
 // add returns an allocation that is new to the client.
 func (c *client) add(cfg *Config, now time.Duration, l *rpc.Allocation) alloc {
-	a := alloc{id: l.ID, index: l.AllocModifyIndex, seen: l, due: now, watched: awaitsHealth(cfg, l), watchedAt: now}
+	a := alloc{id: l.ID, index: l.AllocModifyIndex, seen: l, due: now, watched: awaitsHealth(l), watchedAt: now}
 	src := &c.tasks[watchLoop].src
 	switch {
 	case l.ClientTerminal():
@@ -128,7 +129,7 @@ func (c *client) update(cfg *Config, now time.Duration, a alloc, l *rpc.Allocati
 		return a
 	}
 	a.index = l.AllocModifyIndex
-	if awaitsHealth(cfg, l) && !a.watched {
+	if awaitsHealth(l) && !a.watched {
 		a.watched, a.watchedAt = true, now
 	}
 	if l.ClientTerminal() && a.status == allocRunning {

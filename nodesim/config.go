@@ -32,10 +32,6 @@ type Config struct {
 	// ReportAllocs makes clients watch their allocations and report their statuses.
 	// Without it they only register and heartbeat, as load tests' fake clients do.
 	ReportAllocs bool
-	// ReportHealth makes them say of every allocation of a service that it is healthy, as Nomad's
-	// do, whose servers drain a node no further without it. Otherwise they say so only of
-	// allocations of a deployment: simulated servers take the rest for healthy when they run.
-	ReportHealth bool
 }
 
 // DefaultResources is what a node offers unless its Group says otherwise.

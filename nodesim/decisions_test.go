@@ -43,19 +43,19 @@ func TestWhatIsReportedOfOne(t *testing.T) {
 		deployment      string
 		health          string
 	}
-	service := Config{ReportHealth: true}
+	const service, other = rpc.JobTypeService, rpc.JobTypeSystem
 	for _, tt := range []struct {
 		name     string
-		cfg      Config
+		jobType  string
 		versions []version
 		want     []string
 	}{
-		{"new", Config{}, []version{{at: 100, desired: run, status: pending}}, []string{"1m43s running"}},
-		{"new, of a deployment", Config{}, []version{{100, 1, run, pending, "d", ""}}, []string{"1m43s running", "1m53s running healthy"}},
-		{"new, of a service whose health is of interest", service, []version{{100, 1, run, pending, "", ""}}, []string{"1m43s running", "1m53s running healthy"}},
-		{"unknown", Config{}, []version{{100, 1, run, unknown, "", ""}}, []string{"1m43s running"}},
-		{"running", Config{}, []version{{100, 1, run, running, "", ""}}, nil},
-		{"running, of a deployment", Config{}, []version{{100, 1, run, running, "d", ""}}, []string{"1m50s running healthy"}},
+		{"new", other, []version{{at: 100, desired: run, status: pending}}, []string{"1m43s running"}},
+		{"new, of a deployment", other, []version{{100, 1, run, pending, "d", ""}}, []string{"1m43s running", "1m53s running healthy"}},
+		{"new, of a service", service, []version{{100, 1, run, pending, "", ""}}, []string{"1m43s running", "1m53s running healthy"}},
+		{"unknown", other, []version{{100, 1, run, unknown, "", ""}}, []string{"1m43s running"}},
+		{"running", other, []version{{100, 1, run, running, "", ""}}, nil},
+		{"running, of a deployment", other, []version{{100, 1, run, running, "d", ""}}, []string{"1m50s running healthy"}},
 		{"running, and known to be healthy", service, []version{{100, 1, run, running, "d", rpc.AllocHealthy}}, nil},
 		{"complete", service, []version{{100, 1, run, complete, "d", ""}}, nil},
 		{"failed", service, []version{{100, 1, run, failed, "d", ""}}, nil},
@@ -68,22 +68,21 @@ func TestWhatIsReportedOfOne(t *testing.T) {
 		{"stopped while running", service, []version{{100, 1, stop, running, "d", ""}}, []string{"1m42s complete"}},
 		{"evicted while running", service, []version{{100, 1, evict, running, "d", ""}}, []string{"1m42s complete"}},
 
-		{"running, then stopped", Config{}, []version{{100, 1, run, running, "", ""}, {105, 2, stop, running, "", ""}}, []string{"1m47s complete"}},
-		{"a version seen before", Config{}, []version{{100, 1, run, pending, "", ""}, {105, 1, stop, pending, "", ""}}, []string{"1m43s running"}},
-		{"deployed later", Config{}, []version{{100, 1, run, pending, "", ""}, {105, 2, run, running, "d", ""}, {108, 3, run, running, "d", ""}},
+		{"running, then stopped", other, []version{{100, 1, run, running, "", ""}, {105, 2, stop, running, "", ""}}, []string{"1m47s complete"}},
+		{"a version seen before", other, []version{{100, 1, run, pending, "", ""}, {105, 1, stop, pending, "", ""}}, []string{"1m43s running"}},
+		{"deployed later", other, []version{{100, 1, run, pending, "", ""}, {105, 2, run, running, "d", ""}, {108, 3, run, running, "d", ""}},
 			[]string{"1m43s running", "1m55s running healthy"}},
-		{"stopped before it is healthy", Config{}, []version{{100, 1, run, pending, "d", ""}, {105, 2, stop, running, "d", ""}},
+		{"stopped before it is healthy", other, []version{{100, 1, run, pending, "d", ""}, {105, 2, stop, running, "d", ""}},
 			[]string{"1m43s running", "1m47s complete"}},
-		{"failed before it is healthy", Config{}, []version{{100, 1, run, pending, "d", ""}, {105, 2, run, failed, "d", ""}}, []string{"1m43s running"}},
-		{"lost before it runs", Config{}, []version{{100, 1, run, pending, "d", ""}, {102, 2, run, lost, "d", ""}}, nil},
-		{"unknown while it runs", Config{}, []version{{100, 1, run, pending, "", ""}, {105, 2, run, unknown, "", ""}}, []string{"1m43s running", "1m45s running"}},
-		{"lost while it stops", Config{}, []version{{100, 1, run, running, "", ""}, {105, 2, stop, running, "", ""}, {106, 3, stop, lost, "", ""}},
+		{"failed before it is healthy", other, []version{{100, 1, run, pending, "d", ""}, {105, 2, run, failed, "d", ""}}, []string{"1m43s running"}},
+		{"lost before it runs", other, []version{{100, 1, run, pending, "d", ""}, {102, 2, run, lost, "d", ""}}, nil},
+		{"unknown while it runs", other, []version{{100, 1, run, pending, "", ""}, {105, 2, run, unknown, "", ""}}, []string{"1m43s running", "1m45s running"}},
+		{"lost while it stops", other, []version{{100, 1, run, running, "", ""}, {105, 2, stop, running, "", ""}, {106, 3, stop, lost, "", ""}},
 			[]string{"1m47s complete"}},
-		{"unknown when it has stopped", Config{}, []version{{100, 1, run, running, "", ""}, {105, 2, stop, running, "", ""}, {110, 3, stop, unknown, "", ""}},
+		{"unknown when it has stopped", other, []version{{100, 1, run, running, "", ""}, {105, 2, stop, running, "", ""}, {110, 3, stop, unknown, "", ""}},
 			[]string{"1m47s complete"}},
 	} {
-		cfg := tt.cfg
-		cfg.Nodes, cfg.Servers, cfg.ReportAllocs = 1, 1, true
+		cfg := Config{Nodes: 1, Servers: 1, ReportAllocs: true}
 		cfg.Timing = Timing{AllocSync: time.Second}.WithDefaults()
 		cfg.Behaviour = Behaviour{StartDelay: Delay{Min: 3 * time.Second}, StopDelay: Delay{Min: 2 * time.Second}}
 		c := newClient(&cfg, 0, 0)
@@ -94,7 +93,7 @@ func TestWhatIsReportedOfOne(t *testing.T) {
 			got = append(got, told(&cfg, &c, at-1)...)
 			l := &rpc.Allocation{
 				ID: "a", AllocModifyIndex: v.index, DesiredStatus: v.desired, ClientStatus: v.status,
-				JobType: rpc.JobTypeService, DeploymentID: v.deployment, Health: v.health,
+				JobType: tt.jobType, DeploymentID: v.deployment, Health: v.health,
 			}
 			c.onAllocs(&cfg, at, answer{index: v.index, allocs: []*rpc.Allocation{l}})
 		}

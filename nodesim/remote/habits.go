@@ -60,7 +60,6 @@ func SetHabits(fleet *nodesim.Config, release string) error {
 	fleet.AllocSyncTypical = h.typical
 	if fleet.ReportAllocs {
 		fleet.FirstHeartbeat = cmp.Or(fleet.FirstHeartbeat, 10*time.Second)
-		fleet.ReportHealth = true
 	}
 	return nil
 }

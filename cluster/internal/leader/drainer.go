@@ -39,7 +39,8 @@ type Drainer struct {
 	fresh   bool                 // a node was added: its jobs have to be looked at
 	wake    chan struct{}
 
-	// seen is the newest change of a draining job's allocations that run has looked at.
+	// jobs are those that drained when run looked last, and seen is the newest change of their allocations then.
+	jobs map[broker.JobID]bool
 	seen uint64
 }
 
@@ -193,19 +194,13 @@ func (d *Drainer) migrations(snap *state.Snapshot, forced []string) []*rpc.Alloc
 	d.mu.Unlock()
 	newest := uint64(0)
 	var leave []*rpc.Allocation
-	seen := map[broker.JobID]bool{}
-	for _, n := range d.nodes() {
-		for _, a := range snap.NodeAllocs(n.ID).Live {
-			id := broker.JobID{Namespace: a.Namespace, ID: a.JobID}
-			job := snap.JobByID(a.Namespace, a.JobID)
-			if seen[id] || job == nil || job.Type != rpc.JobTypeService {
-				continue
-			}
-			seen[id] = true
-			allocs := snap.AllocsByJob(id)
-			for _, x := range allocs {
-				newest = max(newest, x.ModifyIndex)
-			}
+	drain := map[broker.JobID]bool{}
+	look := func(id broker.JobID) {
+		allocs := snap.AllocsByJob(id)
+		for _, x := range allocs {
+			newest = max(newest, x.ModifyIndex)
+		}
+		if job := snap.JobByID(id.Namespace, id.ID); drain[id] && job != nil && job.Type == rpc.JobTypeService {
 			for _, m := range migratable(snap, job, allocs) {
 				if !slices.Contains(forced, m.NodeID) {
 					leave = append(leave, m)
@@ -213,15 +208,29 @@ func (d *Drainer) migrations(snap *state.Snapshot, forced []string) []*rpc.Alloc
 			}
 		}
 	}
+	for _, n := range d.nodes() {
+		for _, a := range snap.NodeAllocs(n.ID).Live {
+			id := broker.JobID{Namespace: a.Namespace, ID: a.JobID}
+			if a.JobType != rpc.JobTypeSystem && !drain[id] {
+				drain[id] = true
+				look(id)
+			}
+		}
+	}
+	for id := range d.jobs {
+		if !drain[id] {
+			look(id) // what ended its drain has the others looked at, too
+		}
+	}
 	if !fresh && newest <= d.seen {
 		return nil
 	}
-	d.seen = newest
+	d.jobs, d.seen = drain, newest
 	return leave
 }
 
 // migratable returns as many of the job's allocations on draining nodes as can leave while
-// all but migrateParallel of each group's count are healthy.
+// their clients have said how all but migrateParallel of each group's count are.
 func migratable(snap *state.Snapshot, job *rpc.Job, allocs []*rpc.Allocation) []*rpc.Allocation {
 	healthy := map[string]int{}
 	candidates := map[string][]*rpc.Allocation{}
@@ -229,7 +238,7 @@ func migratable(snap *state.Snapshot, job *rpc.Job, allocs []*rpc.Allocation) []
 		if a.Terminal() {
 			continue
 		}
-		if hasHealth(a) {
+		if a.Health != "" { // good or bad
 			healthy[a.TaskGroup]++
 		}
 		if n := snap.NodeByID(a.NodeID); n != nil && n.Drain != nil && !a.Migrate {
@@ -243,12 +252,6 @@ func migratable(snap *state.Snapshot, job *rpc.Job, allocs []*rpc.Allocation) []
 		leave = append(leave, candidates[tg.Name][:min(max(can, 0), len(candidates[tg.Name]))]...)
 	}
 	return leave
-}
-
-// hasHealth reports whether the client has said how the allocation is. One without a
-// deployment has only its status to go by.
-func hasHealth(a *rpc.Allocation) bool {
-	return a.Health != "" || a.DeploymentID == "" && a.ClientStatus == rpc.AllocClientRunning
 }
 
 // request asks for allocations to be moved, with an evaluation of each of their jobs

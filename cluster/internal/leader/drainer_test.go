@@ -21,7 +21,7 @@ func TestDrainerAndItsOwnRequests(t *testing.T) {
 		running := func(job, id, node string) *rpc.Allocation {
 			return &rpc.Allocation{
 				ID: id, Namespace: rpc.DefaultNamespace, JobID: job, JobType: rpc.JobTypeService, TaskGroup: "g", NodeID: node,
-				DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientRunning,
+				DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientRunning, Health: rpc.AllocHealthy,
 			}
 		}
 		l.update(func(tx *state.Tx) error { return tx.UpsertNode(&rpc.Node{ID: "drains", Status: rpc.NodeStatusReady}) })
@@ -56,7 +56,7 @@ func TestDrainerAndItsOwnRequests(t *testing.T) {
 		}
 		reported := func(id string) {
 			l.update(func(tx *state.Tx) error {
-				tx.UpdateAllocsFromClient(&rpc.Allocation{ID: id, ClientStatus: rpc.AllocClientRunning})
+				tx.UpdateAllocsFromClient(&rpc.Allocation{ID: id, ClientStatus: rpc.AllocClientRunning, Health: rpc.AllocHealthy})
 				return nil
 			})
 			d.AllocsChanged()
@@ -77,6 +77,71 @@ func TestDrainerAndItsOwnRequests(t *testing.T) {
 		asked("a little before the deadline, as after any look", 3)
 		time.Sleep(deadline)
 		asked("at the deadline", 4)
+		d.Stop()
+		cancel()
+		loop.Wait()
+	})
+}
+
+// TestDrainerLooksWhenAJobIsDone: what became of a job while the drainer's request for another was gathered is noticed when that other
+// job has drained, though nothing of it is left on the node.
+func TestDrainerLooksWhenAJobIsDone(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		l := newSoleLog(t)
+		for _, node := range []string{"drains", "stays"} {
+			l.update(func(tx *state.Tx) error { return tx.UpsertNode(&rpc.Node{ID: node, Status: rpc.NodeStatusReady}) })
+		}
+		d := NewDrainer(l)
+		alloc := func(job, id, node, health string) *rpc.Allocation {
+			return &rpc.Allocation{
+				ID: id, Namespace: rpc.DefaultNamespace, JobID: job, JobType: rpc.JobTypeService, TaskGroup: "g", NodeID: node,
+				DesiredStatus: rpc.AllocDesiredRun, ClientStatus: rpc.AllocClientRunning, Health: health,
+			}
+		}
+		plan := func(stopped string, placed ...*rpc.Allocation) {
+			r := &state.PlanResults{AllocsUpdated: placed}
+			if stopped != "" {
+				r.AllocsStopped = []state.AllocDiff{{ID: stopped}}
+			}
+			l.update(func(tx *state.Tx) error { return tx.UpsertPlanResults(r) })
+			d.AllocsChanged()
+		}
+		healthy := func(id string) {
+			l.update(func(tx *state.Tx) error {
+				tx.UpdateAllocsFromClient(&rpc.Allocation{ID: id, ClientStatus: rpc.AllocClientRunning, Health: rpc.AllocHealthy})
+				return nil
+			})
+			d.AllocsChanged()
+		}
+		asked := func(id string, want bool) {
+			t.Helper()
+			time.Sleep(3 * drainBatch)
+			if got := l.Snapshot().AllocByID(id).Migrate; got != want {
+				t.Errorf("%s is to leave: %v, want %v", id, got, want)
+			}
+		}
+		for job, count := range map[string]int{"b": 3, "c": 2} {
+			l.update(func(tx *state.Tx) error {
+				return tx.UpsertJob(&rpc.Job{ID: job, Namespace: rpc.DefaultNamespace, Type: rpc.JobTypeService, TaskGroups: []rpc.TaskGroup{{Name: "g", Count: count}}})
+			})
+		}
+		plan("", alloc("b", "b0", "drains", rpc.AllocHealthy), alloc("b", "b1", "drains", rpc.AllocHealthy), alloc("b", "b2", "stays", rpc.AllocHealthy),
+			alloc("c", "c0", "drains", rpc.AllocHealthy), alloc("c", "c1", "stays", ""))
+		l.update(func(tx *state.Tx) error { return tx.UpdateNodeDrain("drains", &rpc.DrainStrategy{}, false, 0, "") })
+		d.Start(l.Snapshot())
+		ctx, cancel := context.WithCancel(t.Context())
+		var loop sync.WaitGroup
+		loop.Go(func() { d.Run(ctx) })
+
+		asked("b0", true)
+		plan("b0", alloc("b", "b3", "stays", ""))
+		asked("b1", false)
+		healthy("c1") // so that c0 may leave
+		time.Sleep(drainBatch / 2)
+		healthy("b3") // so that b1 may, while the request for c0 is gathered
+		asked("b1", false)
+		plan("c0", alloc("c", "c2", "stays", ""))
+		asked("b1", true)
 		d.Stop()
 		cancel()
 		loop.Wait()
