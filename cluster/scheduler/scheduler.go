@@ -21,8 +21,11 @@ const (
 // Habits are what schedulers of some releases do. The zero value has those of
 // Nomad 1.4.2.
 type Habits struct {
-	// SystemDeployments makes changes of system jobs deployments.
+	// SystemDeployments makes changes of system jobs deployments, which go on as allocations become healthy.
 	SystemDeployments bool
+	// PendingCounts makes an allocation of a system job's deployment that has yet to be healthy one of
+	// those that it may replace at a time.
+	PendingCounts bool
 	// NamesOnce gives a replacement a free name if another allocation of its group has the name of
 	// the one that it replaces.
 	NamesOnce bool

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -164,16 +165,26 @@ func (s *systemRun) missing(name string, last *rpc.Allocation, node *rpc.Node) {
 // update plans to update allocations in place where that is possible, and to replace as many
 // of the others as a rolling update does at a time (util.go, evictAndPlace).
 func (s *systemRun) update() {
-	limit := rollingLimit(s.job)
+	if len(s.updates) == 0 {
+		return
+	}
+	limits := rollingLimits(s.job)
+	if s.deploys {
+		limits = s.deployLimits()
+	}
+	if slices.ContainsFunc(s.updates, func(u systemUpdate) bool { return *limits[u.tg.Name] < len(s.updates) }) {
+		// Which go first is chance: Nomad looks at nodes in the order of a map.
+		s.rand.Shuffle(len(s.updates), func(i, j int) { s.updates[i], s.updates[j] = s.updates[j], s.updates[i] })
+	}
 	for _, u := range s.updates {
-		switch {
+		switch limit := limits[u.tg.Name]; {
 		case u.alloc.Terminal() && !s.destructive(u.alloc, u.tg):
 		case s.updateInPlace(u.alloc, u.tg, u.node) != nil:
-		case limit == 0:
-			s.limitReached = true
+		case *limit <= 0:
+			s.limitReached = !s.deploys // which go on by what becomes healthy
 			s.wait(u.node.ID)
 		default:
-			limit--
+			*limit--
 			if !u.alloc.Terminal() {
 				s.stop(u.alloc, AllocUpdating, "")
 			}
@@ -182,18 +193,18 @@ func (s *systemRun) update() {
 	}
 }
 
-// rollingLimit returns how many allocations one step of a rolling update replaces; negative
-// means all. Nomad has one such limit for a system job; here it is the lowest of its groups.
-func rollingLimit(job *rpc.Job) int {
-	limit := -1
-	if job != nil {
-		for i := range job.TaskGroups {
-			if n := job.TaskGroups[i].MaxParallel; n > 0 && (limit < 0 || n < limit) {
-				limit = n
-			}
+// rollingLimits returns how many allocations of each group one step of a rolling update replaces. Nomad has one such limit for
+// a system job, which its groups share; here it is the lowest of theirs.
+func rollingLimits(job *rpc.Job) map[string]*int {
+	limit := math.MaxInt
+	limits := map[string]*int{}
+	for i := range job.TaskGroups {
+		limits[job.TaskGroups[i].Name] = &limit
+		if n := job.TaskGroups[i].MaxParallel; n > 0 {
+			limit = min(limit, n)
 		}
 	}
-	return limit
+	return limits
 }
 
 // tryPlace plans a placement if its node has room (scheduler_system.go, computePlacements). A node

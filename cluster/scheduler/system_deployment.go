@@ -21,7 +21,7 @@ func (a *attempt) carriesDeployment() bool {
 // takeDeployment returns the deployment that the plan will have, or nil: the job's or, if the
 // job runs for the first time or its specification has changed, a new one (reconcile_node.go,
 // createDeployment, v1.11.0). Every group of a system job deploys, for the API gives each an
-// update block. A rolling update goes on as in older releases.
+// update block.
 func (s *systemRun) takeDeployment() *rpc.Deployment {
 	if !s.deploys || s.stopped() {
 		return nil
@@ -49,6 +49,25 @@ func (s *systemRun) takeDeployment() *rpc.Deployment {
 		s.deploymentID = d.ID
 	}
 	return d
+}
+
+// deployLimits returns how many allocations of each group may be replaced (scheduler_system.go, evictAndPlace, v1.11.0): by
+// default one, as the API has it. Those that have yet to be healthy take their places.
+func (s *systemRun) deployLimits() map[string]*int {
+	limits := map[string]*int{}
+	for _, tg := range s.job.TaskGroups {
+		limits[tg.Name] = new(cmp.Or(tg.MaxParallel, 1))
+	}
+	d := s.snap.DeploymentOf(s.eval.Job())
+	if d == nil || !s.habits.PendingCounts {
+		return limits
+	}
+	for _, a := range s.snap.AllocsByJob(s.eval.Job()) {
+		if limit := limits[a.TaskGroup]; limit != nil && !a.Terminal() && a.DeploymentID == d.ID && a.Health == "" && s.current(a) {
+			*limit--
+		}
+	}
+	return limits
 }
 
 // carryDeployment puts the deployment into the plan, with as many allocations as the job will

@@ -117,3 +117,38 @@ func TestSystemDeploymentsOfTwoGroups(t *testing.T) {
 		w.want("status when both are", w.store.Snapshot().DeploymentOf(broker.JobID{Namespace: rpc.DefaultNamespace, ID: "sys"}).Status, rpc.DeploymentSuccessful)
 	}
 }
+
+// TestSystemRollsByHealth: an evaluation replaces as many allocations of each group as its max_parallel, by default one. Since 1.11.2 those
+// that have yet to be healthy count. No evaluation waits for the stagger.
+func TestSystemRollsByHealth(t *testing.T) {
+	for _, c := range []struct {
+		parallel int
+		pending  bool
+		replaced string // by evaluation: the first two without a report between them
+	}{
+		{2, false, "[2 2 1]"}, {2, true, "[2 0 2 1]"}, {0, false, "[1 1 1 1 1]"}, {0, true, "[1 0 1 1 1 1]"}, {9, true, "[5]"},
+	} {
+		w := newWorld(t)
+		w.habits = Habits{SystemDeployments: true, PendingCounts: c.pending}
+		w.nodes(5)
+		w.register(job(rpc.JobTypeSystem, "sys", 0, group(func(tg *rpc.TaskGroup) { tg.MaxParallel = c.parallel })))
+		w.runJob("sys")
+		w.report("sys", rpc.AllocClientRunning, nil)
+		w.runJob("sys")
+		w.want("first deployment", w.deployment("sys").Status, rpc.DeploymentSuccessful)
+		w.change("sys", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }))
+		var replaced []int
+		for i := 0; w.ofVersion("sys", 1) < 5; i++ {
+			r := w.runJob("sys")
+			replaced = append(replaced, len(stops(r)))
+			w.want("evaluations made", len(r.created), 0)
+			if i > 0 {
+				w.report("sys", rpc.AllocClientRunning, nil)
+			}
+			if i > 9 {
+				t.Fatalf("%+v: %v were replaced, and the update goes on", c, replaced)
+			}
+		}
+		w.want("replaced", replaced, c.replaced)
+	}
+}

@@ -220,12 +220,16 @@ var Changes = []Change{
 		"none; a client's call takes a tenth of a millisecond more, twice if it is forwarded, and its registration a signature", func(h *Habits) { h.ClientIdentities = true },
 	},
 	{
-		[]Version{{1, 11, 0}}, 26708, "scheduler/scheduler_system.go, computeJobAllocs", "changes of system jobs with an update block are deployments, which every plan of the job has",
-		"a system evaluation that changes nothing submits a plan: two entries, not one", func(h *Habits) { h.Scheduler.SystemDeployments = true },
+		[]Version{{1, 11, 0}}, 26708, "scheduler/scheduler_system.go, computeJobAllocs", "changes of system jobs with an update block are deployments, which every plan of the job has, and rolling updates go on as allocations become healthy, not every 30 s (#27007)",
+		"a system evaluation that changes nothing submits a plan: two entries, not one; no evaluations that wait for the stagger", func(h *Habits) { h.Scheduler.SystemDeployments = true },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27053, "scheduler/reconciler/filters.go, updateByReschedulable", "an allocation that is out of reach is replaced when one that failed would be",
 		"an evaluation more for each that waits, for 30 s by default; none if its client is back before", func(h *Habits) { h.Scheduler.UnknownWaits = true },
+	},
+	{
+		[]Version{{1, 11, 2}}, 27284, "scheduler/scheduler_system.go, evictAndPlace", "allocations of a system job's deployment that have yet to be healthy count against max_parallel",
+		"rolling updates of system jobs take longer, and as many plans", func(h *Habits) { h.Scheduler.PendingCounts = true },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27419, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of stopped system jobs",

@@ -38,6 +38,10 @@ func (c *Cluster) asJob(j *rpc.Job) *api.Job {
 			group.Disconnect = &api.DisconnectStrategy{LostAfter: at(g.MaxClientDisconnect)}
 		}
 		job.TaskGroups = append(job.TaskGroups, group)
+		// Servers before 1.11 look for a system job's rolling update in the job.
+		if n := g.MaxParallel; j.Type == rpc.JobTypeSystem && n > 0 && (job.Update == nil || n < *job.Update.MaxParallel) {
+			job.Update = &api.UpdateStrategy{MaxParallel: at(n), Stagger: at(30 * time.Second)}
+		}
 	}
 	return job
 }
