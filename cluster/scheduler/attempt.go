@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/simctl/simctl/broker"
@@ -96,6 +97,17 @@ func (a *attempt) unstop(alloc *rpc.Allocation) {
 	a.plan.unstop(alloc)
 	a.work.Stops--
 	a.use(alloc, 1)
+}
+
+// keep undoes the stop of an allocation that could not be replaced, and has the plan write it once more: Nomad notes in it
+// that there was no room (generic_sched.go, markFailedToReschedule).
+func (a *attempt) keep(alloc *rpc.Allocation) {
+	if stops := a.plan.NodeUpdate[alloc.NodeID]; len(stops) > 0 && stops[len(stops)-1].ID == alloc.ID {
+		a.unstop(alloc)
+	}
+	if !slices.ContainsFunc(a.plan.NodeAllocation[alloc.NodeID], func(x *rpc.Allocation) bool { return x.ID == alloc.ID }) {
+		a.plan.place(alloc.Copy())
+	}
 }
 
 // use adds what a stored allocation uses or, if sign is -1, subtracts it.

@@ -61,17 +61,6 @@ func (p *Plan) unstop(a *rpc.Allocation) {
 	put(p.NodeUpdate, a.NodeID, stops[:len(stops)-1])
 }
 
-// keep undoes the stop of an allocation that could not be replaced, and notes that in it (generic_sched.go,
-// markFailedToReschedule).
-func (a *attempt) keep(alloc *rpc.Allocation) {
-	if stops := a.plan.NodeUpdate[alloc.NodeID]; len(stops) > 0 && stops[len(stops)-1].ID == alloc.ID {
-		a.unstop(alloc)
-	}
-	if !slices.ContainsFunc(a.plan.NodeAllocation[alloc.NodeID], func(x *rpc.Allocation) bool { return x.ID == alloc.ID }) {
-		a.plan.place(alloc.Copy())
-	}
-}
-
 // put sets a node's allocations; a node without any has no entry.
 func put(byNode map[string][]*rpc.Allocation, node string, allocs []*rpc.Allocation) {
 	if len(allocs) == 0 {

@@ -229,8 +229,8 @@ func (d *Drainer) migrations(snap *state.Snapshot, forced []string) []*rpc.Alloc
 	return leave
 }
 
-// migratable returns as many of the job's allocations on draining nodes as can leave while
-// their clients have said how all but migrateParallel of each group's count are.
+// migratable returns those of the job's allocations on draining nodes that may leave. Of each group, that is as many as have a
+// health, good or bad, beyond all but migrateParallel of its count.
 func migratable(snap *state.Snapshot, job *rpc.Job, allocs []*rpc.Allocation) []*rpc.Allocation {
 	healthy := map[string]int{}
 	candidates := map[string][]*rpc.Allocation{}
@@ -238,7 +238,7 @@ func migratable(snap *state.Snapshot, job *rpc.Job, allocs []*rpc.Allocation) []
 		if a.Terminal() {
 			continue
 		}
-		if a.Health != "" { // good or bad
+		if a.Health != "" {
 			healthy[a.TaskGroup]++
 		}
 		if n := snap.NodeByID(a.NodeID); n != nil && n.Drain != nil && !a.Migrate {
