@@ -209,7 +209,7 @@ var Changes = []Change{
 	},
 	{
 		[]Version{{1, 10, 5}}, 26523, "scheduler/generic_sched.go, process", "an evaluation that finds no room for some allocations and has others wait makes a blocked evaluation, too",
-		"one EvalUpdate more of each such evaluation; what did not fit is placed once there is room", func(h *Habits) { h.Scheduler.BlocksBesideDelayed = true },
+		"one EvalUpdate more of each such evaluation; what did not fit is tried again once there is room", func(h *Habits) { h.Scheduler.BlocksBesideDelayed = true },
 	},
 	{
 		[]Version{{1, 11, 0}}, 26165, "nomad/node_endpoint.go, UpdateStatus", "an update of a node's status that has an event is written, though the status stays as it is",

@@ -185,8 +185,9 @@ func remaining(snap *state.Snapshot, n *rpc.Node) []*rpc.Allocation {
 
 // migrations returns the service allocations that may leave their nodes now, apart from
 // those of nodes that are forced anyway (watch_jobs.go, watch and handleTaskGroup). It
-// looks only when a draining job's allocations have changed since, and not through its own
-// requests: those that it asked to leave count as running until a plan has stopped them.
+// looks only when the allocations of a job that drains, or did at the last look, have changed
+// since, and not through its own requests: those that it asked to leave count as running until
+// a plan has stopped them.
 func (d *Drainer) migrations(snap *state.Snapshot, forced []string) []*rpc.Allocation {
 	d.mu.Lock()
 	fresh := d.fresh

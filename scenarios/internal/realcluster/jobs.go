@@ -20,6 +20,7 @@ func (c *Cluster) asJob(j *rpc.Job) *api.Job {
 	if c.note != "" {
 		job.Meta[jobMemo] = c.note
 	}
+	inJob := j.Type == rpc.JobTypeSystem && semver.Compare("v"+c.Version, "v1.11.0") < 0 // where servers look for a rolling update
 	for _, g := range j.TaskGroups {
 		task := api.NewTask("task", driver)
 		task.Config = map[string]any{"run_for": "24h"}
@@ -38,8 +39,7 @@ func (c *Cluster) asJob(j *rpc.Job) *api.Job {
 			group.Disconnect = &api.DisconnectStrategy{LostAfter: at(g.MaxClientDisconnect)}
 		}
 		job.TaskGroups = append(job.TaskGroups, group)
-		// Servers before 1.11 look for a system job's rolling update in the job.
-		if n := g.MaxParallel; j.Type == rpc.JobTypeSystem && n > 0 && (job.Update == nil || n < *job.Update.MaxParallel) {
+		if n := g.MaxParallel; inJob && n > 0 && (job.Update == nil || n < *job.Update.MaxParallel) {
 			job.Update = &api.UpdateStrategy{MaxParallel: at(n), Stagger: at(30 * time.Second)}
 		}
 	}

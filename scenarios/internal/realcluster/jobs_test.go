@@ -9,24 +9,25 @@ import (
 
 // TestRollingUpdates: where a job says how many allocations are replaced at a time. Servers before 1.11 look for a system job's in the job.
 func TestRollingUpdates(t *testing.T) {
-	c := &Cluster{Version: "1.4.3"}
 	for _, tt := range []struct {
+		version   string
 		jobType   string
 		parallel  []int
 		job       int // zero: nothing
 		groupsAre []int
 	}{
-		{rpc.JobTypeSystem, []int{5}, 5, []int{5}},
-		{rpc.JobTypeSystem, []int{5, 0, 2}, 2, []int{5, -1, 2}},
-		{rpc.JobTypeSystem, []int{0}, 0, []int{-1}},
-		{rpc.JobTypeService, []int{5, 0}, 0, []int{5, 0}},
-		{rpc.JobTypeBatch, []int{5}, 0, []int{-1}},
+		{"2.0.5", rpc.JobTypeSystem, []int{5}, 0, []int{5}},
+		{"1.4.3", rpc.JobTypeSystem, []int{5}, 5, []int{5}},
+		{"1.10.5", rpc.JobTypeSystem, []int{5, 0, 2}, 2, []int{5, -1, 2}},
+		{"1.4.3", rpc.JobTypeSystem, []int{0}, 0, []int{-1}},
+		{"1.4.3", rpc.JobTypeService, []int{5, 0}, 0, []int{5, 0}},
+		{"1.4.3", rpc.JobTypeBatch, []int{5}, 0, []int{-1}},
 	} {
 		j := &rpc.Job{ID: "j", Namespace: "apps", Type: tt.jobType}
 		for _, n := range tt.parallel {
 			j.TaskGroups = append(j.TaskGroups, rpc.TaskGroup{Name: "g", MaxParallel: n})
 		}
-		got := c.asJob(j)
+		got := (&Cluster{Version: tt.version}).asJob(j)
 		switch u := got.Update; {
 		case tt.job == 0 && u != nil:
 			t.Errorf("%+v: the job is updated by %d", tt, *u.MaxParallel)
