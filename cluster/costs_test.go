@@ -67,6 +67,7 @@ func TestWhatCosts(t *testing.T) {
 		{"terminal allocations", scheduler(SchedulerCosts{PerTermAlloc: ms}), 0, 1},
 		{"nodes, with half of them in caches", scheduler(SchedulerCosts{PerNode: 2 * ms, HalfCached: 2}), 0, 2 + 2},
 		{"scored nodes", scheduler(SchedulerCosts{PerScored: ms}), 0, 2*2 + 1},
+		{"what is on them, of the same plan", scheduler(SchedulerCosts{PerProposed: ms}), 0, 1},
 		{"placements", scheduler(SchedulerCosts{PerPlacement: ms}), 0, 2 + 1},
 		{"stops", scheduler(SchedulerCosts{PerStop: ms}), 0, 1 + 1},
 		{"submitting plans", Costs{Plan: PlanCosts{Submit: ms}}, 0, 3},
@@ -124,6 +125,30 @@ func TestWhatAnIdentityCosts(t *testing.T) {
 				r.ok(nil, err)
 				if after, _ := r.c.cpuTime(); (after - before).Round(ms) != want {
 					t.Errorf("identities %v, registration %d: %v were charged, want %v", identities, i+1, after-before, want)
+				}
+			}
+		}
+	})
+}
+
+// TestWhatIsOnANodeCosts: schedulers look at every allocation of a node that they rank, and the
+// applier at every one of a node that a plan places on. The fourth system job finds three.
+func TestWhatIsOnANodeCosts(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		const ms = time.Millisecond
+		for what, costs := range map[string]Costs{
+			"ranked":   {Scheduler: map[string]SchedulerCosts{rpc.JobTypeSystem: {PerProposed: ms}}},
+			"verified": {Plan: PlanCosts{PerProposed: ms}},
+		} {
+			costs.Cores = 4
+			r := newRig(t, 2, Config{Seed: 1, Costs: costs})
+			for on := range 4 {
+				before, _ := r.c.cpuTime()
+				r.ok(r.c.RegisterJob(t.Context(), systemJob(fmt.Sprint("system-", on))))
+				time.Sleep(time.Second)
+				after, _ := r.c.cpuTime()
+				if got, want := (after - before).Round(ms), time.Duration(2*on)*ms; got != want {
+					t.Errorf("%s, with %d on each of two nodes: %v were charged, want %v", what, on, got, want)
 				}
 			}
 		}

@@ -156,12 +156,16 @@ func (a *attempt) fail(group string) {
 	a.failed[group]++
 }
 
-// considered records that a node's class is feasible.
-func (a *attempt) considered(n *rpc.Node) {
+// rank counts a node that is considered for a placement, and returns what is on it.
+func (a *attempt) rank(n *rpc.Node) *state.NodeAllocs {
+	on := a.snap.NodeAllocs(n.ID)
+	a.work.Scored++
+	a.work.Proposed += len(on.Live) + len(a.plan.NodeAllocation[n.ID])
 	if a.classes == nil {
 		a.classes = map[string]bool{}
 	}
 	a.classes[n.NodeClass] = true
+	return on
 }
 
 // updateInPlace plans to move an allocation to the job's version without replacing it, and

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
 )
 
 const (
@@ -70,9 +71,8 @@ func (g *genericRun) choose(order *shuffle, p placement, planned map[string]int)
 	bestScore, taken, skipped := math.Inf(-1), 0, 0
 	for range order.nodes {
 		n := order.next()
-		g.work.Scored++
-		g.considered(n)
-		score, ok := g.score(n, p, planned)
+		on := g.rank(n)
+		score, ok := g.score(n, on, p, planned)
 		if !ok {
 			continue
 		}
@@ -93,8 +93,7 @@ func (g *genericRun) choose(order *shuffle, p placement, planned map[string]int)
 
 // score rates a node for a placement, the higher the better; it reports false if there is no
 // room. It averages bin packing, job anti-affinity and rescheduling penalty (rank.go).
-func (g *genericRun) score(n *rpc.Node, p placement, planned map[string]int) (float64, bool) {
-	on := g.snap.NodeAllocs(n.ID)
+func (g *genericRun) score(n *rpc.Node, on *state.NodeAllocs, p placement, planned map[string]int) (float64, bool) {
 	used := g.used(on).Add(p.tg.Resources)
 	if !n.Resources.Fits(used) {
 		return 0, false

@@ -132,6 +132,7 @@ type Work struct {
 	LiveAllocs     int // the job's
 	TerminalAllocs int // the job's
 	Scored         int // nodes ranked for placements
+	Proposed       int // allocations on those nodes, running and planned (context.go, ProposedAllocs)
 	Placements     int // that were needed, with room or without
 	Stops          int // allocations to stop
 }

@@ -172,7 +172,7 @@ func TestScores(t *testing.T) {
 	})
 	g, _ := w.groupOf(j)
 	score := func(node string, previous *rpc.Allocation) float64 {
-		s, ok := g.score(g.node(node), placement{tg: &j.TaskGroups[0], previous: previous}, map[string]int{})
+		s, ok := g.score(g.node(node), g.snap.NodeAllocs(node), placement{tg: &j.TaskGroups[0], previous: previous}, map[string]int{})
 		if !ok {
 			t.Fatalf("%s has no room", node)
 		}

@@ -213,9 +213,7 @@ func (s *systemRun) tryPlace(p systemPlace) {
 	if !s.eligible(p.node) {
 		return
 	}
-	s.work.Scored++
-	s.considered(p.node)
-	used := s.used(s.snap.NodeAllocs(p.node.ID))
+	used := s.used(s.rank(p.node))
 	if p.node.Resources.Fits(used.Add(p.tg.Resources)) {
 		s.place(p.tg, p.name, p.node.ID, p.previous)
 		return

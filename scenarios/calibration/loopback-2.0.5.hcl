@@ -57,13 +57,26 @@ scheduler "system" {
   per_node       = "1.45us"
   per_live_alloc = "3.8us"
   per_term_alloc = "3.8us"
+  per_placement  = "14us"
+  per_proposed   = "3.8us"
   garbage        = 0.275
+}
+
+scheduler "service" {
+  per_scored   = "7.7us"
+  per_proposed = "3us"
+}
+
+scheduler "batch" {
+  per_scored   = "7.7us"
+  per_proposed = "3us"
 }
 
 plan {
   per_result    = "39us"
   evaluate      = "120us"
-  per_place     = "27us"
+  per_place     = "8us"
+  per_proposed  = "3.8us"
   per_write     = "14us"
   granted       = 0.8
   per_signature = "1.05ms"

@@ -105,7 +105,8 @@ scheduler "system" {
   per_live_alloc = "3.1us"
   per_term_alloc = "3.1us"
   half_cached    = 185
-  per_placement  = "27us"
+  per_placement  = "12us"
+  per_proposed   = "2.2us"
   per_stop       = "4.3us"
   garbage        = 0.23
 }
@@ -115,10 +116,11 @@ scheduler "service" {
   per_node       = "0.1us"
   per_live_alloc = "2us"
   per_term_alloc = "2us"
-  per_scored     = "30us"
+  per_scored     = "5us"
+  per_proposed   = "1.7us"
   per_placement  = "10us"
   per_stop       = "5us"
-  source         = "GenericScheduler of 1.4.3, benchmarked on another machine: a no-op 31 us for 10 allocations, 2 ms for 1,000; a placement 214 us at 500 nodes, 366 us at 2,000, with log2(nodes) nodes scored"
+  source         = "GenericScheduler of 1.4.3, benchmarked on another machine: a no-op 31 us for 10 allocations, 2 ms for 1,000; per_scored, per_proposed: testdata/validation/seventh/README.md, What is on a node"
 }
 
 scheduler "batch" {
@@ -126,10 +128,11 @@ scheduler "batch" {
   per_node       = "0.1us"
   per_live_alloc = "2us"
   per_term_alloc = "2us"
-  per_scored     = "31us"
+  per_scored     = "5us"
+  per_proposed   = "1.7us"
   per_placement  = "10us"
   per_stop       = "5us"
-  source         = "base, per_scored: simctl scenario dispatch; the rest as service"
+  source         = "base: simctl scenario dispatch; the rest as service"
 }
 
 scheduler "sysbatch" {
@@ -138,7 +141,8 @@ scheduler "sysbatch" {
   per_live_alloc = "3.1us"
   per_term_alloc = "3.1us"
   half_cached    = 185
-  per_placement  = "27us"
+  per_placement  = "12us"
+  per_proposed   = "2.2us"
   per_stop       = "4.3us"
   garbage        = 0.23
   source         = "as system"
@@ -149,7 +153,8 @@ plan {
   per_forward   = "14.5us"
   per_result    = "26us"
   evaluate      = "103us"
-  per_place     = "20us"
+  per_place     = "9us"
+  per_proposed  = "2us"
   per_stop      = "10us"
   per_token     = "28us"
   per_write     = "11us"

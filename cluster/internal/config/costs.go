@@ -286,6 +286,7 @@ type SchedulerCosts struct {
 	// count n/(n+HalfCached). Zero means that they always count in full.
 	HalfCached   int
 	PerScored    time.Duration // each node ranked for a placement
+	PerProposed  time.Duration // each allocation on such a node (scheduler/rank.go, BinPackIterator)
 	PerPlacement time.Duration // each allocation placed
 	PerStop      time.Duration // each allocation stopped
 	// Garbage is the KiB that an attempt allocates in each microsecond; zero means CollectionCosts.Garbage.
@@ -302,6 +303,9 @@ type PlanCosts struct {
 	PerResult time.Duration
 	Evaluate  time.Duration // verifying a plan
 	PerPlace  time.Duration // verifying each placement
+	// PerProposed is spent on each allocation that is on a node already when a placement on it is
+	// verified (nomad/plan_apply.go, evaluateNodePlan).
+	PerProposed time.Duration
 	PerStop   time.Duration // verifying each stop
 	// Granted is the applier's time for applying a plan to its own snapshot before the entry is committed, as a share of
 	// the time for applying the entry. It is less than one since nobody watches that snapshot. Zero means one.

@@ -194,7 +194,7 @@ func Verifying(c config.PlanCosts, p *scheduler.Plan, snap *state.Snapshot) time
 	}
 	for node, places := range p.NodeAllocation {
 		if n := snap.NodeByID(node); n != nil && n.Status == rpc.NodeStatusReady {
-			d += time.Duration(len(places)) * c.PerPlace
+			d += time.Duration(len(places))*c.PerPlace + time.Duration(len(snap.NodeAllocs(node).Live))*c.PerProposed
 		}
 	}
 	return d

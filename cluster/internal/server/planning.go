@@ -132,5 +132,5 @@ func Scheduling(c config.SchedulerCosts, w scheduler.Work) time.Duration {
 	reads := time.Duration(w.Nodes)*c.PerNode + time.Duration(w.ReadyNodes)*c.PerReadyNode +
 		time.Duration(w.LiveAllocs)*c.PerLiveAlloc + time.Duration(w.TerminalAllocs)*c.PerTermAlloc
 	return c.Base + config.Uncached(reads, w.Nodes, c.HalfCached) + time.Duration(w.Scored)*c.PerScored +
-		time.Duration(w.Placements)*c.PerPlacement + time.Duration(w.Stops)*c.PerStop
+		time.Duration(w.Proposed)*c.PerProposed + time.Duration(w.Placements)*c.PerPlacement + time.Duration(w.Stops)*c.PerStop
 }

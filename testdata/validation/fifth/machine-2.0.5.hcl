@@ -35,13 +35,17 @@ scheduler "system" {
   per_node       = "1.9us"
   per_live_alloc = "4.8us"
   per_term_alloc = "4.8us"
+  per_placement  = "16us"
+  per_proposed   = "4.4us"
   half_cached    = 40
   garbage        = 0.166
 }
 
 plan {
-  per_result = "62us"
-  evaluate   = "290us"
+  per_place    = "30us"
+  per_proposed = "4.4us"
+  per_result   = "62us"
+  evaluate     = "290us"
 }
 
 deployment {

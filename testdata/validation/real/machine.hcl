@@ -72,16 +72,18 @@ scheduler "system" {
   per_ready_node = "0.3us"
   per_live_alloc = "3.6us"
   per_term_alloc = "3.6us"
-  per_placement  = "32us"
+  per_placement  = "14us"
+  per_proposed   = "2.6us"
   per_stop       = "5us"
-  source         = "SystemScheduler.Process in the drain: 2.4 ms at 500 nodes, a fifth of it on nodes; placements and stops benchmarked"
+  source         = "SystemScheduler.Process in the drain: 2.4 ms at 500 nodes, a fifth of it on nodes; stops benchmarked; per_placement, per_proposed: ../seventh/README.md, What is on a node"
 }
 
 plan {
   submit        = "0.2ms"
   per_alloc     = "12us"
   evaluate      = "100us"
-  per_place     = "50us"
+  per_place     = "40us"
+  per_proposed  = "2.3us"
   per_stop      = "6us"
   per_signature = "1.05ms"
   source        = "Plan.Submit and evaluatePlan; per_signature: rsa.SignPKCS1v15 with 2,048 bits takes 1.0 ms on this machine, and the token around it 5% more"

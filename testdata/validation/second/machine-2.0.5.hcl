@@ -40,12 +40,16 @@ scheduler "system" {
   per_node       = "1.7us"
   per_live_alloc = "4.4us"
   per_term_alloc = "4.4us"
+  per_placement  = "16us"
+  per_proposed   = "4.4us"
   garbage        = 0.235
   source         = "garbage: 0.52 MB an attempt in place of 0.37; an attempt 2.2 ms in place of 1.8"
 }
 
 plan {
-  per_result = "46us"
-  evaluate   = "140us"
-  source     = "the applier beside the state 0.14 ms in place of 0.12; per_result: 28 us for each placement at the leader and 55 at the follower on the fourth machine, which takes 0.9 of the time"
+  per_place    = "30us"
+  per_proposed = "4.4us"
+  per_result   = "46us"
+  evaluate     = "140us"
+  source       = "the applier beside the state 0.14 ms in place of 0.12; per_result: 28 us for each placement at the leader and 55 at the follower on the fourth machine, which takes 0.9 of the time"
 }

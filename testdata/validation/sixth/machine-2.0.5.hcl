@@ -49,7 +49,7 @@ fsm {
 
 plan {
   per_signature = "1.05ms"
-  per_place     = "27us"
+  per_place     = "10us"
   per_write     = "14us"
   granted       = 0.8
 }

@@ -49,7 +49,7 @@ fsm {
 }
 
 plan {
-  per_place = "20us"
+  per_place = "11us"
   per_token = "28us"
   per_write = "11us"
   granted   = 0.7
