@@ -35,6 +35,7 @@ const (
 	TriggeredByPreemption          = "preemption"
 	TriggeredByMaxDisconnectExpiry = "max-disconnect-timeout"
 	TriggeredByReconnect           = "reconnect"
+	TriggeredByAllocReschedule     = "alloc-reschedule"
 )
 
 // JobID names a job inside its namespace: the key evaluations are serialised by.

@@ -42,3 +42,33 @@ func TestOutOfReachAgrees(t *testing.T) {
 		}
 	}
 }
+
+// TestBatchDrainAgrees: what a drain ends of batch jobs is replaced up to 1.10, and each replacement is reported. Since 1.11 clients
+// have nothing to report but the ends.
+func TestBatchDrainAgrees(t *testing.T) {
+	t.Parallel()
+	spec, err := FromFile("../testdata/releases/batch-drain.hcl")
+	must(t, err)
+	for release, replaces := range map[string]bool{"1.4.3": true, "2.0.5": false} {
+		check := func(who string, r *metrics.Result) {
+			entries := r.Phases[1].RaftEntriesByType
+			for entry, want := range map[string]uint64{"AllocUpdateDesiredTransitionRequestType": 1, metrics.EntryApplyPlanResults: 3, metrics.EntryEvalUpdate: 3} {
+				if got := entries[entry]; got != want {
+					t.Errorf("%s, %s: %d entries %s, want %d", release, who, got, entry, want)
+				}
+			}
+			if reports := entries[metrics.EntryAllocClientUpdate]; reports == 0 || reports > 6 != replaces {
+				t.Errorf("%s, %s: %d entries of reports; four clients report ends, in a few, and eight others what replaces that: %v", release, who, reports, replaces)
+			}
+		}
+		real, err := metrics.Load("../testdata/releases/batch-drain-" + release + ".json")
+		must(t, err)
+		check("real", real)
+		spec.Broker = real.Run.Target
+		for spec.Seed = 1; spec.Seed < 6; spec.Seed++ {
+			results, err := RunAll(t.Context(), []Spec{spec}, nil)
+			must(t, err)
+			check("simulated", results[0])
+		}
+	}
+}

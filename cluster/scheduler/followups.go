@@ -34,7 +34,7 @@ func FollowUps(snap *state.Snapshot, job *rpc.Job, habits Habits) []*broker.Eval
 		trigger, at := g.waitsFor(alloc)
 		if trigger == broker.TriggeredByMaxDisconnectExpiry && habits.UnknownWaits && !g.isReplaced(alloc) {
 			waits(alloc.ID, trigger, at)
-			trigger = broker.TriggeredByRetryFailedAlloc
+			trigger = habits.rescheduling()
 			at, _ = g.delayed(alloc, time.Unix(0, alloc.DisconnectedAt))
 		}
 		if trigger != "" {
@@ -42,6 +42,14 @@ func FollowUps(snap *state.Snapshot, job *rpc.Job, habits Habits) []*broker.Eval
 		}
 	}
 	return found
+}
+
+// rescheduling returns what triggers the evaluation that a replacement waits for.
+func (h Habits) rescheduling() string {
+	if h.NamesReschedules {
+		return broker.TriggeredByAllocReschedule
+	}
+	return broker.TriggeredByRetryFailedAlloc
 }
 
 // waitsFor returns what an allocation waits for and until when; empty if it does not wait.
@@ -57,7 +65,7 @@ func (g *genericRun) waitsFor(alloc *rpc.Allocation) (trigger string, until time
 		return "", until
 	}
 	if at, ok := g.rescheduleTime(alloc); ok {
-		return broker.TriggeredByRetryFailedAlloc, at
+		return g.habits.rescheduling(), at
 	}
 	return "", until
 }

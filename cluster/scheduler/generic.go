@@ -159,7 +159,7 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 		g.plan.place(u)
 		g.waits = true
 	}
-	for i, id := range g.delayedEvals(s.failedLater, broker.TriggeredByRetryFailedAlloc, descReschedule) {
+	for i, id := range g.delayedEvals(s.failedLater, g.habits.rescheduling(), descReschedule) {
 		u := unknown[s.failedLater[i].alloc.ID]
 		if u == nil {
 			u = s.failedLater[i].alloc.Copy()
@@ -191,11 +191,14 @@ func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 	g.roll.incomplete = g.roll.incomplete || todo+len(s.migrate)+len(s.failed)+len(s.failedLater) > 0
 }
 
-// migrate replaces the allocations that are to leave their nodes (reconcile.go,
-// computeMigrations).
+// migrate stops the allocations that are to leave their nodes, and replaces them if the release does
+// (reconcile.go, computeMigrations).
 func (g *genericRun) migrate(s *groupState) {
 	for _, alloc := range s.migrate {
 		g.stop(alloc, AllocMigrating, "")
+		if g.batch && g.habits.DrainEndsBatch {
+			continue
+		}
 		g.places = append(g.places, placement{tg: s.tg, names: s.names, name: alloc.Name, previous: alloc})
 	}
 }

@@ -160,13 +160,14 @@ func TestServiceFillsNodesAndAvoidsItself(t *testing.T) {
 func TestServiceReschedulesFailures(t *testing.T) {
 	w := running(t, 3, job(rpc.JobTypeService, "svc", 2))
 	victim := func(a *rpc.Allocation) bool { return a.Name == "svc.g[1]" }
-	for _, delay := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute} {
+	for i, delay := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute} {
+		w.habits.NamesReschedules = i > 0 // since 1.11.0
 		w.report("svc", rpc.AllocClientFailed, victim)
 		r := w.runJob("svc")
 		w.want("evaluations made", len(r.created), 1)
 		next := r.created[0]
 		w.want("follow-up", []any{next.TriggeredBy, next.WaitUntil.Sub(w.now), next.Status},
-			[]any{broker.TriggeredByRetryFailedAlloc, delay, broker.StatusPending})
+			[]any{[]string{broker.TriggeredByRetryFailedAlloc, broker.TriggeredByAllocReschedule}[min(i, 1)], delay, broker.StatusPending})
 		w.want("its description", next.StatusDescription, descReschedule)
 		w.want("plans before it is due", len(w.runJob("svc").plans), 0)
 		w.now = next.WaitUntil
@@ -240,6 +241,39 @@ func TestBatchLeavesADrainingNode(t *testing.T) {
 		w.want("plans when the client has stopped it", len(w.runJob("bat").plans), 0)
 	}
 	w.want("left", w.names("bat"), "[bat.g[0] bat.g[1] bat.g[2]]")
+}
+
+// TestDrainEndsBatch: what a drain stops is not replaced by a release that has drains end batch jobs. One
+// that counts it looks at it again for nothing before the client has stopped it; others replace it then.
+func TestDrainEndsBatch(t *testing.T) {
+	for _, c := range []struct {
+		habits      Habits
+		then, later int // placed when the drain stops it, and when the job is looked at before the client has stopped it
+	}{
+		{Habits{}, 1, 0},
+		{Habits{DrainEndsBatch: true}, 0, 1},
+		{Habits{DrainEndsBatch: true, CountsDrained: true}, 0, 0},
+	} {
+		for _, clientFirst := range []bool{true, false} {
+			w := running(t, 3, job(rpc.JobTypeBatch, "bat", 3))
+			w.habits = c.habits
+			moved, before := w.live("bat")[0], len(w.allocs("bat"))
+			w.drain(moved.NodeID, true)
+			w.runJob("bat")
+			w.want(fmt.Sprintf("%+v: placed by the drain", c.habits), len(w.allocs("bat"))-before, c.then)
+			before += c.then
+			later := c.later
+			if clientFirst {
+				w.update(func(tx *state.Tx) error {
+					tx.UpdateAllocsFromClient(w.clientUpdate(moved, rpc.AllocClientComplete))
+					return nil
+				})
+				later = 0
+			}
+			w.runJob("bat")
+			w.want(fmt.Sprintf("%+v, stopped by the client %v: placed later", c.habits, clientFirst), len(w.allocs("bat"))-before, later)
+		}
+	}
 }
 
 func TestServiceDisconnectAndReconnect(t *testing.T) {

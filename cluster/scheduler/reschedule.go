@@ -101,7 +101,8 @@ func (g *genericRun) counts(alloc *rpc.Allocation) (counts, mayReplace bool) {
 	}
 	if g.batch {
 		if alloc.ServerTerminal() {
-			return alloc.DesiredStatus == rpc.AllocDesiredStop && alloc.ClientStatus == rpc.AllocClientComplete, false
+			ended := alloc.ClientStatus == rpc.AllocClientComplete || alloc.Migrate && g.habits.CountsDrained
+			return alloc.DesiredStatus == rpc.AllocDesiredStop && ended, false
 		}
 		return true, failed
 	}

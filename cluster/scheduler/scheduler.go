@@ -36,6 +36,12 @@ type Habits struct {
 	UnknownCounts bool
 	// UnknownWaits has the replacement of an allocation that is out of reach wait as that of one that failed.
 	UnknownWaits bool
+	// DrainEndsBatch makes an allocation of a batch job that its node's drain ends go unreplaced.
+	DrainEndsBatch bool
+	// CountsDrained makes it count as one of its group until its client has ended it, too.
+	CountsDrained bool
+	// NamesReschedules makes the evaluation that a replacement waits for tell that from a failure of just now.
+	NamesReschedules bool
 	// KeepsUnplaced makes an allocation whose replacement finds no room stay as it is, noted in
 	// the plan.
 	KeepsUnplaced bool
@@ -98,7 +104,7 @@ var (
 	systemTriggers   = set(everyTrigger...)
 	sysBatchTriggers = set(append(everyTrigger, broker.TriggeredByPeriodicJob)...)
 	genericTriggers  = set(append(everyTrigger, broker.TriggeredByPeriodicJob, broker.TriggeredByMaxPlans,
-		broker.TriggeredByRetryFailedAlloc, broker.TriggeredByMaxDisconnectExpiry)...)
+		broker.TriggeredByRetryFailedAlloc, broker.TriggeredByAllocReschedule, broker.TriggeredByMaxDisconnectExpiry)...)
 )
 
 func set[T comparable](members ...T) map[T]bool {

@@ -125,7 +125,8 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	schedService := service.Base.Seconds() + in.n*service.PerNode.Seconds()
 	if in.j > 0 {
 		count := set["allocs_per_node"] * in.n / in.j
-		schedService += count*service.PerLiveAlloc.Seconds() + service.PerPlacement.Seconds() + math.Log2(in.n+1)*service.PerScored.Seconds()
+		ranked := service.PerScored.Seconds() + (in.s+set["allocs_per_node"])*service.PerProposed.Seconds()
+		schedService += count*service.PerLiveAlloc.Seconds() + service.PerPlacement.Seconds() + math.Log2(in.n+1)*ranked
 	}
 	in.tSystem, in.tService = schedSystem+calls, schedService+calls
 
@@ -161,7 +162,8 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	// Plans are verified and applied one after the other, but others are made meanwhile.
 	coding := c.Plan.PerAlloc + c.Plan.PerForward + c.Plan.PerResult // most plans are followers'
 	alloc := coding + c.Plan.PerPlace + c.Plan.PerWrite + cmp.Or(c.FSM.Place, c.FSM.Alloc)
-	in.place = alloc.Seconds()
+	full := math.Max(0, in.s+set["allocs_per_node"]-1) // on the node of the last placement
+	in.place = alloc.Seconds() + full/2*c.Plan.PerProposed.Seconds()
 	if reporting {
 		in.place += cmp.Or(c.FSM.Report, c.FSM.Alloc).Seconds()
 		busy := 0.0
@@ -173,7 +175,7 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 		in.reports = in.k * (in.n/in.servers + (in.servers-1)*math.Max(1, busy/batchUpdateInterval))
 	}
 	in.place *= in.n * (in.s + set["allocs_per_node"])
-	in.place += in.n*(system.PerPlacement+coding).Seconds() + in.reports*c.Raft.Dispatch.Seconds()
+	in.place += in.n*((system.PerPlacement+coding).Seconds()+full*system.PerProposed.Seconds()) + in.reports*c.Raft.Dispatch.Seconds()
 }
 
 // queriesPerReport is how often a server is asked about an allocation that is placed and reported:

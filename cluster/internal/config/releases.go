@@ -224,6 +224,10 @@ var Changes = []Change{
 		"a system evaluation that changes nothing submits a plan: two entries, not one; no evaluations that wait for the stagger", func(h *Habits) { h.Scheduler.SystemDeployments = true },
 	},
 	{
+		[]Version{{1, 11, 0}}, 26961, "scheduler/reconciler/reconcile_cluster.go, computeMigrations", "an allocation of a batch job that a drain ends at its deadline is not replaced; evaluations that wait to replace what failed are called alloc-reschedule, not alloc-failure",
+		"a placement less of each allocation that a drain ends", func(h *Habits) { h.Scheduler.DrainEndsBatch, h.Scheduler.NamesReschedules = true, true },
+	},
+	{
 		[]Version{{1, 11, 2}}, 27053, "scheduler/reconciler/filters.go, updateByReschedulable", "an allocation that is out of reach is replaced when one that failed would be",
 		"an evaluation more for each that waits, for 30 s by default; none if its client is back before", func(h *Habits) { h.Scheduler.UnknownWaits = true },
 	},
@@ -242,6 +246,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 11, 2}}, 27488, "nomad/fsm.go, applyDrainUpdate", "the end of a drain that makes its node eligible wakes the evaluations that wait for room",
 		"jobs that wait for room are processed again when a drain is ended", func(h *Habits) { h.DrainEndWakes = true },
+	},
+	{
+		[]Version{{2, 0, 4}}, 28018, "scheduler/reconciler/filters.go, shouldFilter", "an allocation of a batch job that a drain ends counts as one of its group before its client has ended it, too",
+		"none, unless the job is looked at meanwhile, as when the node is made eligible: then a placement less", func(h *Habits) { h.Scheduler.CountsDrained = true },
 	},
 	{
 		[]Version{{2, 0, 5}}, 28249, "nomad/plan_apply.go, planApply", "the plan applier takes a new snapshot only if no plan is being committed",
