@@ -132,6 +132,8 @@ type Waiting struct {
 	// SysBatchLeftAlone says that no change of a node makes an evaluation of a sysbatch job: what runs
 	// of it on a node that has gone waits for something else to do so.
 	SysBatchLeftAlone bool
+	// DrainEndsBatch says that what a drain ends of batch jobs is not replaced.
+	DrainEndsBatch bool
 	// NamesOnce says that schedulers do not leave two allocations of a group with one name.
 	NamesOnce bool
 	// Overlooked has the IDs of allocations that the plan applier did not know of when it verified later
@@ -144,7 +146,8 @@ type Waiting struct {
 
 // Waiting returns what is known without a leader if there is none.
 func (c *Cluster) Waiting() (w Waiting) {
-	w.SysBatchLeftAlone, w.NamesOnce, w.Overlooked = c.cfg.Habits.SysBatchLeftAlone, c.cfg.Habits.Scheduler.NamesOnce, c.shared.Overlooked.IDs()
+	w.SysBatchLeftAlone, w.Overlooked = c.cfg.Habits.SysBatchLeftAlone, c.shared.Overlooked.IDs()
+	w.DrainEndsBatch, w.NamesOnce = c.cfg.Habits.Scheduler.DrainEndsBatch, c.cfg.Habits.Scheduler.NamesOnce
 	w.Unevaluated = c.shared.Unevaluated.IDs()
 	if l := c.leader(); l != nil {
 		w.Since, w.Untold = l.Blocked().Announced()

@@ -306,7 +306,7 @@ type PlanCosts struct {
 	// PerProposed is spent on each allocation that is on a node already when a placement on it is
 	// verified (nomad/plan_apply.go, evaluateNodePlan).
 	PerProposed time.Duration
-	PerStop   time.Duration // verifying each stop
+	PerStop     time.Duration // verifying each stop
 	// Granted is the applier's time for applying a plan to its own snapshot before the entry is committed, as a share of
 	// the time for applying the entry. It is less than one since nobody watches that snapshot. Zero means one.
 	Granted float64

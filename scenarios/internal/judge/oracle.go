@@ -293,7 +293,8 @@ func (o *oracle) take(a *rpc.Allocation) {
 		}
 		g.over[a.NodeID] = g.over[a.NodeID] || o.leftAlone(a, v.job)
 		failed := a.ClientStatus == rpc.AllocClientFailed && a.DesiredStatus == rpc.AllocDesiredRun
-		if (failed || a.ClientStatus == rpc.AllocClientComplete) && !o.replaced[a.ID] {
+		drained := o.waiting.DrainEndsBatch && a.Migrate && a.DesiredStatus == rpc.AllocDesiredStop
+		if (failed || drained || a.ClientStatus == rpc.AllocClientComplete) && !o.replaced[a.ID] {
 			g.ended++
 		}
 		if d := o.deploys[id]; failed && d != nil && a.DeploymentID == d.ID {

@@ -115,7 +115,8 @@ func (o *oracle) abandoned(id broker.JobID) bool {
 
 // compareCount expects as many allocations as the group asks for, on any nodes, or fewer while
 // the job waits for room and no node has any, or its deployment failed: nothing but what was lost is
-// placed then. Batch allocations that finished count, and so do those that failed for good.
+// placed then. Batch allocations that finished count, and so do those that failed for good, or that a drain
+// ended, in releases in which it does.
 func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
 	o.wanted += tg.Count
 	has := g.live - g.unknown + g.missing()

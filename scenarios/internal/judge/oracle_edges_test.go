@@ -109,6 +109,7 @@ func TestAllocationsAreTaken(t *testing.T) {
 	}
 	old := func(a *rpc.Allocation) { a.JobVersion = 9 }
 	before := func(a *rpc.Allocation) { a.CreateIndex = 1 }
+	leaves := func(a *rpc.Allocation) { a.Migrate = true }
 	named := func(name string) func(*rpc.Allocation) { return func(a *rpc.Allocation) { a.Name = name } }
 	for _, c := range []struct {
 		name   string
@@ -138,6 +139,9 @@ func TestAllocationsAreTaken(t *testing.T) {
 		{"or by the job that had its name before", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", completed, before)}, "runs 1 allocation"},
 		{"or one that was lost", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", lost, stopped)}, "runs 1 allocation"},
 		{"or one that failed and was stopped", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", failed, stopped)}, "runs 1 allocation"},
+		{"or one that a drain ended", batch, []*rpc.Allocation{allocOf(batch, "a", "node0"), allocOf(batch, "b", "node0", stopped, leaves)}, "runs 1 allocation"},
+		{"or one that a drain ended, as it may", batch, []*rpc.Allocation{allocOf(batch, "a", "node0"), allocOf(batch, "b", "node0", stopped, leaves)}, ""},
+		{"or one that was lost where a drain would end it, as it may", batch, []*rpc.Allocation{allocOf(batch, "a", "node0", completed), allocOf(batch, "b", "node0", lost, stopped)}, "runs 1 allocation"},
 		{"done, and more of it out of reach", patientBatch, []*rpc.Allocation{
 			allocOf(patientBatch, "a", "node0", completed), allocOf(patientBatch, "b", "node0", completed), allocOf(patientBatch, "c", "node0"),
 			allocOf(patientBatch, "d", "node1", unknown), allocOf(patientBatch, "e", "node1", unknown)}, ""},
@@ -149,6 +153,7 @@ func TestAllocationsAreTaken(t *testing.T) {
 	} {
 		o, id := withJob(t, c.job)
 		o.wrong, o.wrongs = nil, 0
+		o.waiting.DrainEndsBatch = strings.HasSuffix(c.name, "as it may")
 		if !strings.Contains(c.name, "without deployments") {
 			o.deploys[id] = &rpc.Deployment{ID: "d", Status: rpc.DeploymentRunning, JobVersion: c.job.Version}
 		}
