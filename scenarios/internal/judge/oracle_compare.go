@@ -27,12 +27,20 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 		o.differ("%s is %s on node %s, which is disconnected", a.Name, a.ClientStatus, a.NodeID)
 	case n.Ready() && !job.RunsIn(n.Datacenter):
 		o.differ("%s runs on node %s in datacenter %s, where its job does not", a.Name, a.NodeID, n.Datacenter)
-	case n.Ready() && a.JobVersion != job.Version && tg.MaxParallel == 0 && a.DisconnectedAt == 0 && !(o.waits(a.Namespace, a.JobID) && byCount(job)):
+	case n.Ready() && a.JobVersion != job.Version && tg.MaxParallel == 0 && a.DisconnectedAt == 0 &&
+		!(o.waits(a.Namespace, a.JobID) && byCount(job)) && !o.rollsOut(job):
 		// With MaxParallel, a deployment that waits or failed may leave old versions running, as
 		// does a job that waits for room. An old version that reconnects stays unless it is one
 		// too many.
 		o.differ("%s runs version %d of its job, which is at %d", a.Name, a.JobVersion, job.Version)
 	}
+}
+
+// rollsOut reports whether a system job has a deployment that waits or failed. In releases in which it has any, they are rolled
+// out one at a time without MaxParallel, too.
+func (o *oracle) rollsOut(job *rpc.Job) bool {
+	d := o.deploys[broker.JobID{Namespace: job.Namespace, ID: job.ID}]
+	return job.Type == rpc.JobTypeSystem && d != nil && d.JobVersion == job.Version && (d.Active() || d.Status == rpc.DeploymentFailed)
 }
 
 // unnoticed reports whether nobody has looked at a job since the node of its allocation went: its leader lost its place

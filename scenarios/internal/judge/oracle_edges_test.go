@@ -148,6 +148,9 @@ func TestAllocationsAreTaken(t *testing.T) {
 
 		{"a system job that failed on one node, where one was stopped since", system, []*rpc.Allocation{
 			allocOf(system, "a", "node0"), allocOf(system, "b", "node1", failed), allocOf(system, "c", "node1", completed, stopped)}, ""},
+		{"one that runs in the version before, while its deployment waits", system, []*rpc.Allocation{allocOf(system, "a", "node0"), allocOf(system, "b", "node1", old)}, ""},
+		{"or whose deployment failed", system, []*rpc.Allocation{allocOf(system, "a", "node0"), allocOf(system, "b", "node1", old)}, ""},
+		{"or has none, but that of the version before", system, []*rpc.Allocation{allocOf(system, "a", "node0"), allocOf(system, "b", "node1", old)}, "runs version 9"},
 		{"one that failed there in the version before", system, []*rpc.Allocation{
 			allocOf(system, "a", "node0"), allocOf(system, "b", "node1", failed, old)}, "does not run on node node1"},
 	} {
