@@ -7,7 +7,7 @@ import (
 )
 
 // TestServicesAgree: what clients report of services, and what drains wait for, costs a simulation what it costs real servers: every type of
-// entry is within 15% of what two seeds come to. Costs are of the machine that the real ones ran on.
+// entry is within 20% of what two seeds come to. Costs are of the machine that the real ones ran on.
 func TestServicesAgree(t *testing.T) {
 	t.Parallel()
 	for file, cost := range map[string]string{
@@ -30,7 +30,7 @@ func TestServicesAgree(t *testing.T) {
 				for _, r := range runs {
 					low, high = min(low, r[kind]), max(high, r[kind])
 				}
-				if 100*n < 85*low || 100*n > 115*high {
+				if 100*n < 80*low || 100*n > 120*high {
 					t.Errorf("%s: %d entries, and simulated %d to %d", kind, n, low, high)
 				}
 			}

@@ -210,10 +210,10 @@ func (g *genericRun) reachable(alloc *rpc.Allocation) bool {
 }
 
 // reconnect plans to record that allocations have reconnected (reconcile.go,
-// computeReconnecting).
+// computeReconnecting). The applier refuses that until their node is ready.
 func (g *genericRun) reconnect(s *groupState) {
 	for _, alloc := range s.reconnecting {
-		if g.resumable(alloc) && g.reachable(alloc) && alloc.ClientStatus == rpc.AllocClientRunning {
+		if g.resumable(alloc) && alloc.ClientStatus == rpc.AllocClientRunning {
 			back := alloc.Copy()
 			back.DisconnectedAt = 0
 			g.plan.place(back)

@@ -45,6 +45,8 @@ func (g *genericRun) split(s *groupState, all []*rpc.Allocation) {
 			s.migrate = append(s.migrate, alloc)
 		case c.expired:
 			s.lost = append(s.lost, alloc)
+		case g.habits.BackBeforeReports && c.reconnects && run && node != nil && !node.Unresponsive():
+			s.reconnecting = append(s.reconnecting, alloc)
 		case c.survives && alloc.ClientStatus == rpc.AllocClientUnknown && run:
 			g.waits = true // until it reconnects or expires
 			if g.habits.UnknownCounts {

@@ -112,6 +112,24 @@ func TestUnknownReturnsInTime(t *testing.T) {
 	w.want("left", w.names("j"), "[j.g[0] j.g[1]]")
 }
 
+// TestBackBeforeReports: since 1.11.2 an allocation is back as soon as its node is, and what replaced it is stopped. That it is
+// back is noted when its client has reported it, whether its node is ready then or not: the applier refuses that, and the evaluation fails.
+func TestBackBeforeReports(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		w, away, _ := outOfReach(t, rpc.JobTypeService, 4, 2, Habits{UnknownCounts: true, BackBeforeReports: before})
+		w.report("j", rpc.AllocClientRunning, func(a *rpc.Allocation) bool { return a.NodeID != away.NodeID })
+		w.status(away.NodeID, rpc.NodeStatusInit)
+		w.want("its replacement is stopped when its node is back", len(stops(w.runJob("j"))) == 1, before)
+		w.want("looked at again", len(w.runJob("j").plans), 0)
+		w.report("j", rpc.AllocClientRunning, on(away.NodeID))
+		w.want("noted before its node is ready", w.runJob("j").final.Status, broker.StatusFailed)
+		w.status(away.NodeID, rpc.NodeStatusReady)
+		w.runJob("j")
+		w.want("left", w.names("j"), "[j.g[0] j.g[1]]")
+		w.want("away", slices.ContainsFunc(w.live("j"), func(a *rpc.Allocation) bool { return a.DisconnectedAt != 0 }), false)
+	}
+}
+
 // TestUnknownWithoutRoom: since 1.8.1 an allocation whose replacement finds no room is noted in a plan. What is out of reach is not
 // replaced later, whatever room there is.
 func TestUnknownWithoutRoom(t *testing.T) {

@@ -42,6 +42,9 @@ type Habits struct {
 	CountsDrained bool
 	// NamesReschedules makes the evaluation that a replacement waits for tell that from a failure of just now.
 	NamesReschedules bool
+	// BackBeforeReports makes an allocation that was out of reach one that is back once its node is, and
+	// not only when its client has reported it.
+	BackBeforeReports bool
 	// KeepsUnplaced makes an allocation whose replacement finds no room stay as it is, noted in
 	// the plan.
 	KeepsUnplaced bool

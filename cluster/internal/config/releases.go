@@ -228,8 +228,8 @@ var Changes = []Change{
 		"a placement less of each allocation that a drain ends", func(h *Habits) { h.Scheduler.DrainEndsBatch, h.Scheduler.NamesReschedules = true, true },
 	},
 	{
-		[]Version{{1, 11, 2}}, 27053, "scheduler/reconciler/filters.go, updateByReschedulable", "an allocation that is out of reach is replaced when one that failed would be",
-		"an evaluation more for each that waits, for 30 s by default; none if its client is back before", func(h *Habits) { h.Scheduler.UnknownWaits = true },
+		[]Version{{1, 11, 2}}, 27053, "scheduler/reconciler/filters.go, updateByReschedulable", "an allocation that is out of reach is replaced when one that failed would be; it counts as back once its node is initializing, before its client reports it",
+		"an evaluation more for each that waits, for 30 s by default; none if its client is back before; a plan more, that stops what replaced it", func(h *Habits) { h.Scheduler.UnknownWaits, h.Scheduler.BackBeforeReports = true, true },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27284, "scheduler/scheduler_system.go, evictAndPlace", "allocations of a system job's deployment that have yet to be healthy count against max_parallel",
