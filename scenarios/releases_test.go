@@ -6,12 +6,15 @@ import (
 	"testing"
 )
 
-// TestServicesAgree: what clients report of services, and what drains wait for, costs a simulation what it costs real servers: every type of
-// entry is within 20% of what two seeds come to. Costs are of the machine that the real ones ran on.
-func TestServicesAgree(t *testing.T) {
+// TestCatalogueAgrees: what clients report of services, what drains wait for, and what else the catalogue has of clients and operators, costs a
+// simulation what it costs real servers: every type of entry of the phase in question is within 20% of what two seeds come to. Costs are of the machine that the real ones ran on.
+func TestCatalogueAgrees(t *testing.T) {
 	t.Parallel()
 	for file, cost := range map[string]string{
 		"alloc-updates-1.4.3": "machine.hcl", "alloc-updates-2.0.5": "machine-2.0.5.hcl",
+		"disconnect-reconnect-1.4.3": "machine.hcl", "disconnect-reconnect-2.0.5": "machine-2.0.5.hcl",
+		"fingerprint-churn-1.4.3": "machine.hcl", "fingerprint-churn-2.0.5": "machine-2.0.5.hcl",
+		"pause-resume-1.4.3": "machine.hcl", "pause-resume-2.0.5": "machine-2.0.5.hcl",
 		"decommission-1.4.3": "machine.hcl", "decommission-2.0.5": "machine-2.0.5.hcl",
 		"rolling-deploy-under-flap-1.4.3": "machine.hcl", "rolling-deploy-under-flap-2.0.5": "machine-2.0.5.hcl",
 		"system-rollout-1.4.3": "machine.hcl", "system-rollout-2.0.5": "machine-2.0.5.hcl",
