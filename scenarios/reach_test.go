@@ -34,15 +34,21 @@ func TestOutOfReachAgrees(t *testing.T) {
 				t.Errorf("%s, %s: %d entries of 6 clients that are silent for longer than two heartbeats", file, who, statuses)
 			}
 		}
-		real, err := metrics.Load("../testdata/releases/out-of-reach-" + file + ".json")
+		checkBoth(t, spec, "out-of-reach-"+file, check)
+	}
+}
+
+// checkBoth checks a run on real servers of a release, and what the simulation makes of it with five seeds.
+func checkBoth(t *testing.T, spec Spec, file string, check func(who string, r *metrics.Result)) {
+	t.Helper()
+	real, err := metrics.Load("../testdata/releases/" + file + ".json")
+	must(t, err)
+	check("real", real)
+	spec.Broker = real.Run.Target
+	for spec.Seed = 1; spec.Seed < 6; spec.Seed++ {
+		results, err := RunAll(t.Context(), []Spec{spec}, nil)
 		must(t, err)
-		check("real", real)
-		spec.Broker = real.Run.Target
-		for spec.Seed = 1; spec.Seed < 6; spec.Seed++ {
-			results, err := RunAll(t.Context(), []Spec{spec}, nil)
-			must(t, err)
-			check("simulated", results[0])
-		}
+		check("simulated", results[0])
 	}
 }
 
@@ -64,14 +70,6 @@ func TestBatchDrainAgrees(t *testing.T) {
 				t.Errorf("%s, %s: %d entries of reports; four clients report ends, in a few, and eight others what replaces that: %v", release, who, reports, replaces)
 			}
 		}
-		real, err := metrics.Load("../testdata/releases/batch-drain-" + release + ".json")
-		must(t, err)
-		check("real", real)
-		spec.Broker = real.Run.Target
-		for spec.Seed = 1; spec.Seed < 6; spec.Seed++ {
-			results, err := RunAll(t.Context(), []Spec{spec}, nil)
-			must(t, err)
-			check("simulated", results[0])
-		}
+		checkBoth(t, spec, "batch-drain-"+release, check)
 	}
 }
