@@ -53,10 +53,8 @@ func TestPauseTakesWorkAway(t *testing.T) {
 		r := newRig(t, 5, Config{Seed: 1, Costs: Costs{Cores: 1, Scheduler: map[string]SchedulerCosts{"service": {Base: time.Second}}}})
 		r.fails = "ApplyPlanResultsRequestType"
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 5, 0)))
-		time.Sleep(300 * time.Millisecond)
-		if b := r.c.Stats().Broker; b.Unacked != 1 {
-			t.Fatalf("broker %+v, want one with a worker", b)
-		}
+		// Workers that asked before there was a leader wait half a second or more.
+		eventually(t, func() bool { return r.c.Stats().Broker.Unacked == 1 })
 		r.ok(nil, r.c.PauseEvalBroker(t.Context(), true))
 		time.Sleep(10 * time.Second)
 		if n := r.c.Stats().Counters.EvalsProcessed; n != 0 || len(r.live("svc")) != 0 {

@@ -190,7 +190,7 @@ func wantAgreement(t *testing.T, c *Cluster, acked int) (a Agreement) {
 
 func jobsOf(c *Cluster, i int) int { return len(slices.Collect(c.State(i).Snapshot().Jobs())) }
 
-// eventually looks, on the wall clock, until a condition holds.
+// eventually looks every two milliseconds, of the wall clock but in a bubble, until a condition holds.
 func eventually(t *testing.T, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
