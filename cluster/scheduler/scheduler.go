@@ -36,14 +36,14 @@ type Habits struct {
 	UnknownCounts bool
 	// UnknownWaits has the replacement of an allocation that is out of reach wait as that of one that failed.
 	UnknownWaits bool
-	// DrainEndsBatch makes an allocation of a batch job that its node's drain ends go unreplaced.
+	// DrainEndsBatch leaves what a drain ends of batch jobs without a replacement.
 	DrainEndsBatch bool
-	// CountsDrained makes it count as one of its group until its client has ended it, too.
+	// CountsDrained makes such an allocation count as one of its group even before its client has ended it.
 	CountsDrained bool
-	// NamesReschedules makes the evaluation that a replacement waits for tell that from a failure of just now.
+	// NamesReschedules gives the evaluation that a replacement waits for a trigger of its own.
 	NamesReschedules bool
-	// BackBeforeReports makes an allocation that was out of reach one that is back once its node is, and
-	// not only when its client has reported it.
+	// BackBeforeReports takes an allocation that was out of reach for back once its node is, before its
+	// client has reported it.
 	BackBeforeReports bool
 	// KeepsUnplaced makes an allocation whose replacement finds no room stay as it is, noted in
 	// the plan.
