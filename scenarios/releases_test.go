@@ -7,7 +7,7 @@ import (
 )
 
 // TestCatalogueAgrees: what clients report of services, what drains wait for, and what else the catalogue has of clients and operators, costs a
-// simulation what it costs real servers: every type of entry of the phase in question is within 20% of what two seeds come to. Costs are of the machine that the real ones ran on.
+// simulation what it costs real servers: every type of entry of the phase in question is within 15% of what two seeds come to, but for one. Costs are of the machine that the real ones ran on.
 func TestCatalogueAgrees(t *testing.T) {
 	t.Parallel()
 	for file, cost := range map[string]string{
@@ -33,7 +33,11 @@ func TestCatalogueAgrees(t *testing.T) {
 				for _, r := range runs {
 					low, high = min(low, r[kind]), max(high, r[kind])
 				}
-				if 100*n < 80*low || 100*n > 120*high {
+				within := uint64(15)
+				if file == "rolling-deploy-under-flap-2.0.5" && kind == "AllocUpdateDesiredTransitionRequestType" {
+					within = 20 // 88 in the one run, 68 to 75 of eight seeds
+				}
+				if 100*n < (100-within)*low || 100*n > (100+within)*high {
 					t.Errorf("%s: %d entries, and simulated %d to %d", kind, n, low, high)
 				}
 			}
