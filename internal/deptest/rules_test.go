@@ -60,7 +60,7 @@ var layers = []layer{
 		reason: "cores are shared among tasks, whatever they are",
 	},
 	{
-		part: "cluster/internal/config", own: []string{"broker", "cluster/simnet", "cluster/state"},
+		part: "cluster/internal/config", own: []string{"broker", "cluster/scheduler", "cluster/simnet", "cluster/state"}, // schedulers' habits by release are their own type
 		reason: "settings and costs are data that every part of the cluster reads",
 	},
 	{
