@@ -213,10 +213,8 @@ type Allocation struct {
 	ClientDescription  string
 	PreviousAllocation string
 	FollowupEvalID     string
-	// DisconnectedAt is when the servers marked the allocation unknown, in Unix nanoseconds.
-	// It is zero once the allocation has reconnected, stopped or been lost. It replaces
-	// the allocation states of structs.Allocation, which serve nothing else.
-	DisconnectedAt int64
+	// Reach is kept of an allocation that its group may keep out of reach; nil of any other. What it points to does not change.
+	Reach *Reach
 
 	// DeploymentID is the deployment that placed the allocation or updated it in place;
 	// empty for none.
@@ -237,8 +235,42 @@ type Allocation struct {
 	ModifyTime       int64  // Unix nanoseconds
 }
 
+// Reach is what decides about an allocation that its group may keep out of reach (max_client_disconnect).
+type Reach struct {
+	// Score is how well the node suited the allocation when it was placed, the higher the better
+	// (structs.AllocMetric, MaxNormScore).
+	Score float64
+	// DisconnectedAt is when the servers marked the allocation unknown, in Unix nanoseconds.
+	// It is zero once the allocation has reconnected, stopped or been lost. It replaces
+	// the allocation states of structs.Allocation, which serve nothing else.
+	DisconnectedAt int64
+}
+
 // Copy returns a copy.
 func (a *Allocation) Copy() *Allocation { return new(*a) }
+
+// Score is that of the allocation's Reach; zero if it has none.
+func (a *Allocation) Score() float64 {
+	if a.Reach == nil {
+		return 0
+	}
+	return a.Reach.Score
+}
+
+// DisconnectedAt is that of the allocation's Reach; zero if it has none.
+func (a *Allocation) DisconnectedAt() int64 {
+	if a.Reach == nil {
+		return 0
+	}
+	return a.Reach.DisconnectedAt
+}
+
+// SetDisconnectedAt sets that of the allocation, and of none of its copies.
+func (a *Allocation) SetDisconnectedAt(at int64) {
+	if at != a.DisconnectedAt() {
+		a.Reach = &Reach{Score: a.Score(), DisconnectedAt: at}
+	}
+}
 
 // ByID compares allocations by ID, for sorting and searching.
 func ByID(a, b *Allocation) int { return strings.Compare(a.ID, b.ID) }

@@ -134,8 +134,8 @@ func (a *attempt) used(on *state.NodeAllocs) rpc.Resources {
 	return on.Used.Add(a.usage[on.NodeID])
 }
 
-// place plans a new allocation on a node, in place of previous unless that is nil.
-func (a *attempt) place(tg *rpc.TaskGroup, name, nodeID string, previous *rpc.Allocation) {
+// place plans a new allocation on a node, in place of previous unless that is nil, and returns it.
+func (a *attempt) place(tg *rpc.TaskGroup, name, nodeID string, previous *rpc.Allocation) *rpc.Allocation {
 	alloc := &rpc.Allocation{
 		ID: uuid.Random(a.rand), Namespace: a.job.Namespace, EvalID: a.eval.ID, Name: name, NodeID: nodeID,
 		JobID: a.job.ID, JobVersion: a.job.Version, JobType: a.job.Type, TaskGroup: tg.Name, Resources: tg.Resources,
@@ -146,6 +146,7 @@ func (a *attempt) place(tg *rpc.TaskGroup, name, nodeID string, previous *rpc.Al
 	}
 	a.plan.place(alloc)
 	a.addUse(nodeID, alloc.Resources, 1)
+	return alloc
 }
 
 // fail counts a placement without room.

@@ -35,7 +35,7 @@ func FollowUps(snap *state.Snapshot, job *rpc.Job, habits Habits) []*broker.Eval
 		if trigger == broker.TriggeredByMaxDisconnectExpiry && habits.UnknownWaits && !g.isReplaced(alloc) {
 			waits(alloc.ID, trigger, at)
 			trigger = habits.rescheduling()
-			at, _ = g.delayed(alloc, time.Unix(0, alloc.DisconnectedAt))
+			at, _ = g.delayed(alloc, time.Unix(0, alloc.DisconnectedAt()))
 		}
 		if trigger != "" {
 			waits(alloc.FollowupEvalID, trigger, at)
@@ -59,7 +59,7 @@ func (g *genericRun) waitsFor(alloc *rpc.Allocation) (trigger string, until time
 		return "", until
 	}
 	if alloc.ClientStatus == rpc.AllocClientUnknown {
-		return broker.TriggeredByMaxDisconnectExpiry, time.Unix(0, alloc.DisconnectedAt).Add(tg.MaxClientDisconnect)
+		return broker.TriggeredByMaxDisconnectExpiry, time.Unix(0, alloc.DisconnectedAt()).Add(tg.MaxClientDisconnect)
 	}
 	if counts, mayReplace := g.counts(alloc); !counts || !mayReplace {
 		return "", until

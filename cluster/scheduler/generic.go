@@ -150,6 +150,9 @@ func (g *genericRun) stopAll(allocs []*rpc.Allocation) {
 func (g *genericRun) group(tg *rpc.TaskGroup, all []*rpc.Allocation) {
 	s := &groupState{tg: tg}
 	g.split(s, all)
+	if g.habits.ChoosesBack {
+		g.chooseBack(s, all)
+	}
 	g.reschedules(s)
 	unknown := map[string]*rpc.Allocation{}
 	for i, id := range g.delayedEvals(s.timeouts(g.now), broker.TriggeredByMaxDisconnectExpiry, descDisconnect) {
@@ -215,7 +218,7 @@ func (g *genericRun) reconnect(s *groupState) {
 	for _, alloc := range s.reconnecting {
 		if g.resumable(alloc) && alloc.ClientStatus == rpc.AllocClientRunning {
 			back := alloc.Copy()
-			back.DisconnectedAt = 0
+			back.SetDisconnectedAt(0)
 			g.plan.place(back)
 		} else {
 			g.waits = true

@@ -299,7 +299,7 @@ func TestServiceDisconnectAndReconnect(t *testing.T) {
 		got := stops(r)
 		w.want("stops", len(got), 1)
 		away := func() bool {
-			return slices.ContainsFunc(w.live("svc"), func(a *rpc.Allocation) bool { return a.DisconnectedAt != 0 })
+			return slices.ContainsFunc(w.live("svc"), func(a *rpc.Allocation) bool { return a.DisconnectedAt() != 0 })
 		}
 		w.want("away while it starts", away(), true)
 		w.report("svc", rpc.AllocClientRunning, on(node))

@@ -83,13 +83,7 @@ func (g *genericRun) stopSurplus(s *groupState) {
 	for _, alloc := range s.lost {
 		g.stop(alloc, allocLost, rpc.AllocClientLost)
 	}
-	s.reconnecting = slices.DeleteFunc(s.reconnecting, func(alloc *rpc.Allocation) bool {
-		if alloc.ClientStatus != rpc.AllocClientFailed {
-			return false
-		}
-		g.stop(alloc, allocRescheduled, rpc.AllocClientFailed)
-		return true
-	})
+	g.stopFailedBack(s)
 	surplus := len(s.kept) + len(s.migrate) + len(s.reconnecting) - s.tg.Count
 	for _, alloc := range s.kept {
 		if alloc.ClientStatus == rpc.AllocClientUnknown {
@@ -134,20 +128,104 @@ func (g *genericRun) stopSurplus(s *groupState) {
 	s.kept = minus(s.kept, stopped)
 }
 
-// stopEither stops a reconnecting allocation that cannot resume, or else the one that
-// replaced it (reconcile.go, computeStopByReconnecting). Nomad keeps the one whose node
-// scored better; here scores are not stored, and count as equal.
+// stopFailedBack stops what is back, and has failed meanwhile.
+func (g *genericRun) stopFailedBack(s *groupState) {
+	s.reconnecting = slices.DeleteFunc(s.reconnecting, func(alloc *rpc.Allocation) bool {
+		if alloc.ClientStatus != rpc.AllocClientFailed {
+			return false
+		}
+		g.stop(alloc, allocRescheduled, rpc.AllocClientFailed)
+		return true
+	})
+}
+
+// stopEither stops a reconnecting allocation that cannot resume or was placed worse than the one that
+// replaced it, or else that one (reconcile.go, computeStopByReconnecting).
 func (g *genericRun) stopEither(back *rpc.Allocation, running []*rpc.Allocation, stopped map[string]bool, stop func(*rpc.Allocation, string)) {
 	if !g.resumable(back) {
 		stop(back, allocNotNeeded)
 		return
 	}
 	for _, alloc := range running {
-		if alloc.Name == back.Name && !stopped[alloc.ID] {
+		switch {
+		case alloc.Name != back.Name || stopped[alloc.ID]:
+			continue
+		case alloc.Score() > back.Score():
+			stop(back, allocNotNeeded)
+		default:
 			stop(alloc, allocReconnected)
-			return
+		}
+		return
+	}
+}
+
+// chooseBack stops what is back or what replaced it, takes both out of the sets of what is stopped, and counts the rest of
+// what is back as kept (reconcile_cluster.go, reconcileReconnecting).
+func (g *genericRun) chooseBack(s *groupState, all []*rpc.Allocation) {
+	if len(s.reconnecting) == 0 {
+		return
+	}
+	g.stopFailedBack(s)
+	stopped := map[string]bool{}
+	stop := func(alloc *rpc.Allocation, why string) {
+		if !stopped[alloc.ID] {
+			stopped[alloc.ID] = true
+			g.stop(alloc, why, "")
 		}
 	}
+	for _, back := range s.reconnecting {
+		if !g.resumable(back) {
+			stop(back, allocNotNeeded)
+			continue
+		}
+		for _, alloc := range g.replacements(back, all) {
+			switch {
+			case alloc.ServerTerminal():
+			case prefers(alloc, back):
+				stop(back, allocNotNeeded)
+			default:
+				stop(alloc, allocReconnected)
+			}
+		}
+	}
+	for _, set := range []*[]*rpc.Allocation{&s.kept, &s.migrate, &s.lost, &s.disconnecting, &s.reconnecting} {
+		*set = minus(*set, stopped)
+	}
+	g.reconnect(s)
+	s.kept, s.reconnecting = append(s.kept, s.reconnecting...), nil
+	sortByName(s.kept)
+}
+
+// replacements returns what replaced an allocation that is back, of all of its group.
+func (g *genericRun) replacements(back *rpc.Allocation, all []*rpc.Allocation) (found []*rpc.Allocation) {
+	if !g.habits.FollowsReplacements {
+		for _, alloc := range all {
+			if alloc.Name == back.Name && alloc.CreateIndex > back.CreateIndex {
+				found = append(found, alloc)
+			}
+		}
+		return found
+	}
+	for next := back; next != nil; {
+		previous := next
+		next = nil
+		for _, alloc := range all { // NextAllocation is what was placed last
+			if alloc.PreviousAllocation == previous.ID && (next == nil || alloc.CreateIndex > next.CreateIndex) {
+				next = alloc
+			}
+		}
+		if next != nil {
+			found = append(found, next)
+		}
+	}
+	return found
+}
+
+// prefers reports whether what replaced an allocation stays when that is back: it was placed better, and runs unless neither
+// does (reconnecting_picker.go, pickBestScore).
+func prefers(replacement, back *rpc.Allocation) bool {
+	return replacement.Score() > back.Score() &&
+		(replacement.ClientStatus == rpc.AllocClientRunning || back.ClientStatus != rpc.AllocClientRunning)
 }
 
 func (g *genericRun) resumable(alloc *rpc.Allocation) bool {

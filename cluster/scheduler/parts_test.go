@@ -167,7 +167,7 @@ func TestSplit(t *testing.T) {
 	complete, failed, unknown, pending := client(rpc.AllocClientComplete), client(rpc.AllocClientFailed), client(rpc.AllocClientUnknown), client(rpc.AllocClientPending)
 	w := newWorld(t)
 	away := func(since time.Duration) change {
-		return func(a *rpc.Allocation) { a.DisconnectedAt = w.now.Add(-since).UnixNano() }
+		return func(a *rpc.Allocation) { a.SetDisconnectedAt(w.now.Add(-since).UnixNano()) }
 	}
 	short, long := away(10*time.Second), away(time.Hour)
 	drains := func(n *rpc.Node) { n.Drain = &rpc.DrainStrategy{} }
@@ -243,7 +243,7 @@ func TestSplit(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("on a node that is %s, of a group that is patient %v, batch %v, %s, %s, away since %d, to leave %v: %q, want %q",
-				c.node, c.patient, c.batch, a.ClientStatus, a.DesiredStatus, a.DisconnectedAt, a.Migrate, got, c.want)
+				c.node, c.patient, c.batch, a.ClientStatus, a.DesiredStatus, a.DisconnectedAt(), a.Migrate, got, c.want)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (g *genericRun) placeAll() {
 		if p.stopPrevious {
 			g.stop(p.previous, AllocUpdating, "")
 		}
-		node := g.choose(order, p, planned)
+		node, score := g.choose(order, p, planned)
 		if node == nil {
 			g.fail(p.tg.Name)
 			if p.stopPrevious {
@@ -46,7 +46,10 @@ func (g *genericRun) placeAll() {
 			g.plan.unplace(p.previous)
 		}
 		planned[node.ID+"/"+p.tg.Name]++
-		g.place(p.tg, p.names.once(p.name), node.ID, p.previous)
+		alloc := g.place(p.tg, p.names.once(p.name), node.ID, p.previous)
+		if p.tg.MaxClientDisconnect > 0 {
+			alloc.Reach = &rpc.Reach{Score: score}
+		}
 	}
 }
 
@@ -59,16 +62,16 @@ func (g *genericRun) candidates() []*rpc.Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n *rpc.Node) bool { return !g.job.RunsIn(n.Datacenter) })
 }
 
-// choose returns the best of the first few nodes with room, in random order; nil if none has
+// choose returns the best of the first few nodes with room, in random order, and its score; nil if none has
 // any (stack.go, GenericStack.Select, with the iterators of select.go). Services consider
 // log2 of the number of nodes, batch jobs two.
-func (g *genericRun) choose(order *shuffle, p placement, planned map[string]int) *rpc.Node {
+func (g *genericRun) choose(order *shuffle, p placement, planned map[string]int) (best *rpc.Node, bestScore float64) {
 	limit := 2
 	if n := len(order.nodes); !g.batch && n > 0 {
 		limit = max(limit, int(math.Ceil(math.Log2(float64(n)))))
 	}
-	var best *rpc.Node
-	bestScore, taken, skipped := math.Inf(-1), 0, 0
+	bestScore = math.Inf(-1)
+	taken, skipped := 0, 0
 	for range order.nodes {
 		n := order.next()
 		on := g.rank(n)
@@ -88,7 +91,7 @@ func (g *genericRun) choose(order *shuffle, p placement, planned map[string]int)
 			break
 		}
 	}
-	return best
+	return best, bestScore
 }
 
 // score rates a node for a placement, the higher the better; it reports false if there is no

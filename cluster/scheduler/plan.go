@@ -50,7 +50,7 @@ func size(byNode map[string][]*rpc.Allocation) int {
 func (p *Plan) stop(a *rpc.Allocation, description, clientStatus string) {
 	s := a.Copy()
 	s.DesiredStatus, s.DesiredDescription = rpc.AllocDesiredStop, description
-	s.DisconnectedAt = 0
+	s.SetDisconnectedAt(0)
 	s.ClientStatus = cmp.Or(clientStatus, s.ClientStatus)
 	p.NodeUpdate[a.NodeID] = append(p.NodeUpdate[a.NodeID], s)
 }

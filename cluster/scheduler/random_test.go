@@ -27,6 +27,23 @@ var randomJobs = []struct{ id, jobType string }{
 	{"svc-b", rpc.JobTypeService}, {"bat", rpc.JobTypeBatch}, {"sysbat", rpc.JobTypeSysBatch},
 }
 
+// outOfReachHabits are what releases have done about allocations that are out of reach, the oldest first.
+var outOfReachHabits = []Habits{
+	{},
+	{ChoosesBack: true},
+	{ChoosesBack: true, NamesOnce: true, UnknownCounts: true, UnknownWaits: true},
+	{ChoosesBack: true, NamesOnce: true, UnknownCounts: true},
+	{ChoosesBack: true, NamesOnce: true, UnknownCounts: true, FollowsReplacements: true},
+	{ChoosesBack: true, NamesOnce: true, UnknownCounts: true, FollowsReplacements: true, UnknownWaits: true, BackBeforeReports: true},
+}
+
+// newRandomWorld is a world of some release's habits.
+func newRandomWorld(t *testing.T, rt *rapid.T) *randomWorld {
+	w := &randomWorld{world: newWorld(t), rt: rt}
+	w.habits = outOfReachHabits[w.pick("habits", len(outOfReachHabits))]
+	return w
+}
+
 func (w *randomWorld) pick(what string, n int) int { return rapid.IntRange(0, n-1).Draw(w.rt, what) }
 
 func (w *randomWorld) nodeID() string { return fmt.Sprintf("n%02d", w.pick("node", 8)) }
@@ -133,7 +150,7 @@ func (w *randomWorld) collect() {
 // and random draws: each attempt's plan, evaluations and work must be equal.
 func TestIncrementalEqualsFull(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := &randomWorld{world: newWorld(t), rt: rt}
+		w := newRandomWorld(t, rt)
 		w.nodes(4)
 		seed := uint64(0)
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
@@ -184,6 +201,7 @@ func (w *randomWorld) compare(seed uint64) {
 func (w *randomWorld) scheduler(e *broker.Evaluation, c *Cache, seed uint64) *Scheduler {
 	s, err := New(e, c, rand.New(rand.NewPCG(seed, seed)))
 	w.ok(err)
+	s.Habits = w.habits
 	return s
 }
 
@@ -226,7 +244,7 @@ func show(a Attempt) string {
 // for must run.
 func TestConverges(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := &randomWorld{world: newWorld(t), rt: rt}
+		w := newRandomWorld(t, rt)
 		w.nodes(6)
 		for range rapid.IntRange(1, 80).Draw(rt, "steps") {
 			w.step()

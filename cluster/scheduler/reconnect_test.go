@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,7 +127,7 @@ func TestBackBeforeReports(t *testing.T) {
 		w.status(away.NodeID, rpc.NodeStatusReady)
 		w.runJob("j")
 		w.want("left", w.names("j"), "[j.g[0] j.g[1]]")
-		w.want("away", slices.ContainsFunc(w.live("j"), func(a *rpc.Allocation) bool { return a.DisconnectedAt != 0 }), false)
+		w.want("away", slices.ContainsFunc(w.live("j"), func(a *rpc.Allocation) bool { return a.DisconnectedAt() != 0 }), false)
 	}
 }
 
@@ -173,5 +174,91 @@ func TestFailedWithoutRoom(t *testing.T) {
 		w.want("runs", w.places("j"), "[j.g[0] on new]")
 		replacement := w.live("j")[0]
 		w.want("knows what it replaces", replacement.PreviousAllocation != "", keeps)
+	}
+}
+
+// TestWhatIsBackOrWhatReplacedIt: what is back stops what replaced it, unless that was placed better and runs, too. What did is told by
+// its name or by what it was placed for, in whatever turn.
+func TestWhatIsBackOrWhatReplacedIt(t *testing.T) {
+	w := newWorld(t)
+	w.nodes(1)
+	j := w.register(job(rpc.JobTypeService, "svc", 2))
+	scored := func(score float64) func(*rpc.Allocation) {
+		return func(a *rpc.Allocation) { a.Reach = &rpc.Reach{Score: score} }
+	}
+	after := func(id string) func(*rpc.Allocation) {
+		return func(a *rpc.Allocation) { a.PreviousAllocation, a.CreateIndex = id, a.CreateIndex+1 }
+	}
+	pending := func(a *rpc.Allocation) { a.ClientStatus = rpc.AllocClientPending }
+	told := func(a *rpc.Allocation) { a.DesiredStatus = rpc.AllocDesiredStop }
+	type others func(func(string, int, ...func(*rpc.Allocation)) *rpc.Allocation) []*rpc.Allocation
+	one := func(n int, change ...func(*rpc.Allocation)) others {
+		return func(alloc func(string, int, ...func(*rpc.Allocation)) *rpc.Allocation) []*rpc.Allocation {
+			return []*rpc.Allocation{alloc("instead", n, append(change, after("back"))...)}
+		}
+	}
+	for _, c := range []struct {
+		what    string
+		back    []func(*rpc.Allocation)
+		others  others
+		follows bool
+		want    string
+		kept    int
+	}{
+		{"as good", nil, one(0), false, "[instead: " + allocReconnected + "]", 1},
+		{"better, but does not run yet", nil, one(0, scored(0.7), pending), false, "[instead: " + allocReconnected + "]", 1},
+		{"better", nil, one(0, scored(0.7)), false, "[back: " + allocNotNeeded + "]", 1},
+		{"better, and neither runs", []func(*rpc.Allocation){pending}, one(0, scored(0.7), pending), false, "[back: " + allocNotNeeded + "]", 1},
+		{"worse", []func(*rpc.Allocation){scored(0.7)}, one(0, scored(0.5)), false, "[instead: " + allocReconnected + "]", 1},
+		{"is to stop already", nil, one(0, told), false, "[]", 2},
+		{"of another name", nil, one(1), false, "[]", 2},
+		{"of another name, followed", nil, one(1), true, "[instead: " + allocReconnected + "]", 1},
+		{"of its name, and for another", nil, func(alloc func(string, int, ...func(*rpc.Allocation)) *rpc.Allocation) []*rpc.Allocation {
+			return []*rpc.Allocation{alloc("instead", 0, after("other"))}
+		}, true, "[]", 2},
+		{"replaced itself", nil, func(alloc func(string, int, ...func(*rpc.Allocation)) *rpc.Allocation) []*rpc.Allocation {
+			return []*rpc.Allocation{alloc("first", 0, after("back"), hasFailed), alloc("second", 0, after("first"), scored(0.7))}
+		}, true, "[first: " + allocReconnected + " back: " + allocNotNeeded + "]", 1},
+		{"back, and is to leave", []func(*rpc.Allocation){func(a *rpc.Allocation) { a.Migrate = true }}, one(0), true, "[back: " + allocNotNeeded + "]", 1},
+		{"back, and has failed", []func(*rpc.Allocation){hasFailed}, one(0), true, "[back: " + allocRescheduled + "]", 1},
+	} {
+		g, alloc := w.groupOf(j)
+		g.habits = Habits{ChoosesBack: true, FollowsReplacements: c.follows}
+		back := alloc("back", 0, append(c.back, func(a *rpc.Allocation) { a.SetDisconnectedAt(1) })...)
+		s := &groupState{tg: &j.TaskGroups[0], reconnecting: []*rpc.Allocation{back}, kept: c.others(alloc)}
+		g.chooseBack(s, append(s.kept, back))
+		w.want(c.what, g.plan.stops("n00"), c.want)
+		w.want(c.what+": kept", []int{len(s.kept), len(s.reconnecting)}, []int{c.kept, 0})
+		w.want(c.what+": notes that it is back", len(g.plan.NodeAllocation["n00"]) == 1, !strings.Contains(c.want, "back"))
+	}
+}
+
+// TestPlacedBetter: nodes that are fuller suit an allocation better, so what was placed there stays when the one that it replaced
+// is back. Nobody asks how well an allocation was placed that cannot be out of reach, and none such keeps it.
+func TestPlacedBetter(t *testing.T) {
+	for _, habits := range outOfReachHabits {
+		for _, fuller := range []bool{false, true} {
+			w := running(t, 3, job(rpc.JobTypeService, "j", 1, group(func(tg *rpc.TaskGroup) { tg.MaxClientDisconnect = time.Hour })))
+			w.habits = habits
+			away := w.live("j")[0]
+			w.status(away.NodeID, rpc.NodeStatusDisconnected)
+			if fuller {
+				w.register(job(rpc.JobTypeService, "other", 1))
+				w.runJob("other")
+				w.want("score of another job's", w.live("other")[0].Reach == nil, true)
+			}
+			r := w.runJob("j")
+			if len(r.created) > 1 {
+				w.now = r.created[1].WaitUntil
+				w.run(r.created[1])
+			}
+			w.report("j", rpc.AllocClientRunning, func(a *rpc.Allocation) bool { return a.NodeID != away.NodeID })
+			w.status(away.NodeID, rpc.NodeStatusReady)
+			w.report("j", rpc.AllocClientRunning, on(away.NodeID))
+			w.runJob("j")
+			left := w.live("j")
+			w.want("left", len(left), 1)
+			w.want(fmt.Sprintf("stays, %+v", habits), left[0].ID == away.ID, !fuller)
+		}
 	}
 }

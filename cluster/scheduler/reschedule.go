@@ -80,7 +80,7 @@ func (g *genericRun) waitedUnknown(alloc *rpc.Allocation) bool {
 	if !g.habits.UnknownWaits || alloc.ClientStatus != rpc.AllocClientUnknown || alloc.FollowupEvalID != g.eval.ID || g.heldByDeployment(alloc) {
 		return false
 	}
-	_, ok := g.delayed(alloc, time.Unix(0, alloc.DisconnectedAt))
+	_, ok := g.delayed(alloc, time.Unix(0, alloc.DisconnectedAt()))
 	return ok
 }
 

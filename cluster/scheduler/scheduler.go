@@ -42,6 +42,12 @@ type Habits struct {
 	CountsDrained bool
 	// NamesReschedules gives the evaluation that a replacement waits for a trigger of its own.
 	NamesReschedules bool
+	// ChoosesBack has an allocation that is back stop what replaced it, or be stopped, before anything else is decided, however many
+	// there are of its group. Otherwise that is done of those above the count.
+	ChoosesBack bool
+	// FollowsReplacements takes for what replaced an allocation what was placed in its stead, and what was in that one's. Otherwise
+	// that is what is newer and has the same name.
+	FollowsReplacements bool
 	// BackBeforeReports takes an allocation that was out of reach for back once its node is, before its
 	// client has reported it.
 	BackBeforeReports bool

@@ -59,9 +59,13 @@ func TestWhatIsTooMany(t *testing.T) {
 		w.want(what, g.plan.stops("n00"), want)
 	}
 	stops("one that came back", func(s *groupState, alloc func(string, int, ...func(*rpc.Allocation)) *rpc.Allocation) {
-		s.reconnecting = append(s.reconnecting, alloc("back", 0, func(a *rpc.Allocation) { a.DisconnectedAt = 1 }))
+		s.reconnecting = append(s.reconnecting, alloc("back", 0, func(a *rpc.Allocation) { a.SetDisconnectedAt(1) }))
 		s.kept = append(s.kept, alloc("instead", 0), alloc("other", 1))
 	}, "[instead: "+allocReconnected+"]")
+	stops("one that came back and was placed worse", func(s *groupState, alloc func(string, int, ...func(*rpc.Allocation)) *rpc.Allocation) {
+		s.reconnecting = append(s.reconnecting, alloc("back", 0, func(a *rpc.Allocation) { a.SetDisconnectedAt(1) }))
+		s.kept = append(s.kept, alloc("instead", 0, func(a *rpc.Allocation) { a.Reach = &rpc.Reach{Score: 0.1} }), alloc("other", 1))
+	}, "[back: "+allocNotNeeded+"]")
 	stops("the highest", func(s *groupState, alloc func(string, int, ...func(*rpc.Allocation)) *rpc.Allocation) {
 		s.kept = append(s.kept, alloc("a", 0), alloc("b", 1), alloc("c", 2))
 	}, "[c: "+allocNotNeeded+"]")
@@ -152,7 +156,9 @@ func TestWaitsFor(t *testing.T) {
 		{"failed, and nothing follows", alloc("a", 0, hasFailed), "", 0},
 		{"failed and was stopped", alloc("a", 0, follows, hasFailed, func(a *rpc.Allocation) { a.DesiredStatus = rpc.AllocDesiredStop }), "", 0},
 		{"failed in a group that is gone", alloc("a", 0, follows, hasFailed, func(a *rpc.Allocation) { a.TaskGroup = "gone" }), "", 0},
-		{"unknown", alloc("a", 0, follows, func(a *rpc.Allocation) { a.ClientStatus, a.DisconnectedAt = rpc.AllocClientUnknown, at }), broker.TriggeredByMaxDisconnectExpiry, time.Minute},
+		{"unknown", alloc("a", 0, follows, func(a *rpc.Allocation) {
+			a.ClientStatus, a.Reach = rpc.AllocClientUnknown, &rpc.Reach{DisconnectedAt: at}
+		}), broker.TriggeredByMaxDisconnectExpiry, time.Minute},
 	} {
 		trigger, until := g.waitsFor(c.alloc)
 		if trigger != c.trigger || trigger != "" && until.Sub(w.now) != c.until {
@@ -208,7 +214,7 @@ func TestSkippedNodes(t *testing.T) {
 	g, _ := w.groupOf(j)
 	g.batch = true
 	order := newShuffle(g.rand, (&Cache{}).readyNodes(g.snap))
-	if n := g.choose(order, placement{tg: &j.TaskGroups[0]}, map[string]int{}); n == nil || g.work.Scored != maxSkip+2 {
+	if n, _ := g.choose(order, placement{tg: &j.TaskGroups[0]}, map[string]int{}); n == nil || g.work.Scored != maxSkip+2 {
 		t.Errorf("%d nodes were considered, want %d; chosen: %v", g.work.Scored, maxSkip+2, n)
 	}
 }

@@ -130,7 +130,7 @@ func (s *systemRun) existing(alloc *rpc.Allocation, node *rpc.Node) {
 		s.wait(alloc.NodeID) // until it reconnects or expires
 	case c.reconnects && !tainted(node):
 		back := alloc.Copy()
-		back.DisconnectedAt = 0
+		back.SetDisconnectedAt(0)
 		s.updates = append(s.updates, systemUpdate{back, tg, node})
 	case node == nil || node.Status == rpc.NodeStatusDown:
 		s.stop(alloc, allocLost, rpc.AllocClientLost)
@@ -153,8 +153,8 @@ func (s *systemRun) missing(name string, last *rpc.Allocation, node *rpc.Node) {
 	}
 	tg := s.required[name]
 	if s.sysbatch && last != nil {
-		// It has run. It runs again only if the job changes.
-		if !s.current(last) {
+		// It has run. It runs again only if what it runs changes.
+		if !s.current(last) && s.destructive(last, tg) {
 			s.updates = append(s.updates, systemUpdate{last, tg, node})
 		}
 		return
@@ -178,7 +178,6 @@ func (s *systemRun) update() {
 	}
 	for _, u := range s.updates {
 		switch limit := limits[u.tg.Name]; {
-		case u.alloc.Terminal() && !s.destructive(u.alloc, u.tg):
 		case s.updateInPlace(u.alloc, u.tg, u.node) != nil:
 		case *limit <= 0:
 			s.limitReached = !s.deploys // which go on by what becomes healthy
@@ -241,9 +240,9 @@ func contactOf(alloc *rpc.Allocation, tg *rpc.TaskGroup, now time.Time) contact 
 	if !c.survives {
 		return c
 	}
-	c.reconnects = alloc.DisconnectedAt != 0
+	c.reconnects = alloc.DisconnectedAt() != 0
 	c.expired = alloc.ClientStatus == rpc.AllocClientUnknown &&
-		now.UnixNano() >= alloc.DisconnectedAt+int64(tg.MaxClientDisconnect)
+		now.UnixNano() >= alloc.DisconnectedAt()+int64(tg.MaxClientDisconnect)
 	return c
 }
 
@@ -251,7 +250,7 @@ func contactOf(alloc *rpc.Allocation, tg *rpc.TaskGroup, now time.Time) contact 
 func disconnected(alloc *rpc.Allocation, now time.Time) *rpc.Allocation {
 	u := alloc.Copy()
 	u.ClientStatus, u.ClientDescription = rpc.AllocClientUnknown, allocUnknown
-	u.DisconnectedAt = now.UnixNano()
+	u.SetDisconnectedAt(now.UnixNano())
 	return u
 }
 

@@ -220,7 +220,7 @@ func TestSystemDisconnectAndReconnect(t *testing.T) {
 	t.Run("becomes unknown", func(t *testing.T) {
 		w := start(t)
 		a := unknown(w)
-		w.want("unknown", []any{a.ClientStatus, a.DesiredStatus, a.DisconnectedAt},
+		w.want("unknown", []any{a.ClientStatus, a.DesiredStatus, a.DisconnectedAt()},
 			[]any{rpc.AllocClientUnknown, rpc.AllocDesiredRun, w.now.UnixNano()})
 		w.want("plans when nothing changes", len(w.runJob("sys").plans), 0)
 	})
@@ -231,7 +231,7 @@ func TestSystemDisconnectAndReconnect(t *testing.T) {
 		w.want("plans before the client speaks", len(w.runJob("sys").plans), 0)
 		w.report("sys", rpc.AllocClientRunning, on("n01"))
 		w.runJob("sys")
-		w.want("kept", []any{unknown(w).ID, unknown(w).DisconnectedAt}, []any{id, 0})
+		w.want("kept", []any{unknown(w).ID, unknown(w).DisconnectedAt()}, []any{id, 0})
 		w.want("plans after", len(w.runJob("sys").plans), 0)
 	})
 	// Found by simctl soak, seed 6730: the plan was refused for ever.

@@ -70,7 +70,7 @@ const DescReturned = "allocs reconnected"
 // (structs.go, FollowupEvalForReconnect).
 func returns(old, update *rpc.Allocation) bool {
 	known := update.ClientStatus == rpc.AllocClientRunning || update.ClientStatus == rpc.AllocClientComplete || update.ClientStatus == rpc.AllocClientFailed
-	return known && old.DisconnectedAt != 0 && old.FollowupEvalID != ""
+	return known && old.DisconnectedAt() != 0 && old.FollowupEvalID != ""
 }
 
 // endWaits cancels the evaluations that wait for allocations which are back, whatever has become of them, and returns their IDs.
@@ -150,7 +150,7 @@ func (tx *Tx) stopAlloc(diff AllocDiff) error {
 	now := old.Copy()
 	now.DesiredStatus = rpc.AllocDesiredStop
 	now.DesiredDescription = diff.DesiredDescription
-	now.DisconnectedAt = 0
+	now.SetDisconnectedAt(0)
 	if diff.ClientStatus != "" {
 		now.ClientStatus = diff.ClientStatus
 	}

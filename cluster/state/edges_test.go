@@ -213,7 +213,7 @@ func TestReturnEndsWaits(t *testing.T) {
 			s := New()
 			s.ReturnEndsWaits = !c.off
 			alloc := func(id string, away int64, followup string) *rpc.Allocation {
-				return &rpc.Allocation{ID: id, Namespace: "default", JobID: "j", NodeID: "n", ClientStatus: rpc.AllocClientUnknown, DisconnectedAt: away, FollowupEvalID: followup}
+				return &rpc.Allocation{ID: id, Namespace: "default", JobID: "j", NodeID: "n", ClientStatus: rpc.AllocClientUnknown, Reach: &rpc.Reach{DisconnectedAt: away}, FollowupEvalID: followup}
 			}
 			ok(t, s.Update(5, func(tx *Tx) error {
 				if err := tx.UpsertEvals(&broker.Evaluation{ID: "e", Namespace: "default", JobID: "j", Status: c.status}); err != nil {

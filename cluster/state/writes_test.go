@@ -223,13 +223,13 @@ func TestPlanResultsAndClientUpdates(t *testing.T) {
 	want(t, "keeps what the client said", []any{alloc().JobVersion, alloc().ClientStatus}, []any{1, rpc.AllocClientRunning})
 
 	unknown := alloc().Copy()
-	unknown.ClientStatus, unknown.DisconnectedAt = rpc.AllocClientUnknown, 6
+	unknown.ClientStatus, unknown.Reach = rpc.AllocClientUnknown, &rpc.Reach{DisconnectedAt: 6}
 	plan(6, &PlanResults{AllocsUpdated: []*rpc.Allocation{unknown}})
 	want(t, "unknown is the servers' word", alloc().ClientStatus, rpc.AllocClientUnknown)
 
 	plan(7, &PlanResults{AllocsStopped: []AllocDiff{{ID: "a", DesiredDescription: "why", ClientStatus: rpc.AllocClientLost, ModifyTime: 77}}})
 	a := alloc()
-	want(t, "stopped", []any{a.DesiredStatus, a.DesiredDescription, a.ClientStatus, a.DisconnectedAt, a.ModifyTime, a.Resources.CPUMHz},
+	want(t, "stopped", []any{a.DesiredStatus, a.DesiredDescription, a.ClientStatus, a.DisconnectedAt(), a.ModifyTime, a.Resources.CPUMHz},
 		[]any{rpc.AllocDesiredStop, "why", rpc.AllocClientLost, 0, 77, 5})
 	want(t, "used", s.Snapshot().NodeAllocs("n").Used.CPUMHz, 0)
 	want(t, "on the node", []int{len(s.Snapshot().NodeAllocs("n").Live), len(s.Snapshot().NodeAllocs("n").All)}, "[0 1]")

@@ -168,6 +168,10 @@ var Changes = []Change{
 		"one JobDeregister less, and no evaluation", func(h *Habits) { h.UnknownJobsLeftAlone = true },
 	},
 	{
+		[]Version{{1, 4, 9}, {1, 5, 4}, {1, 6, 0}}, 16609, "scheduler/reconcile.go, reconcileReconnecting", "an allocation that is back stops what replaced it, or is stopped, however many the job wants; before, those above its count",
+		"none, unless the job wants another number meanwhile", func(h *Habits) { h.Scheduler.ChoosesBack = true },
+	},
+	{
 		[]Version{{1, 6, 0}}, 17354, "client/client.go, allocSync", "clients report at most once a second what is not urgent: 200 ms before",
 		"fewer AllocClientUpdate", func(h *Habits) { h.TypicalReports = time.Second },
 	},
@@ -198,6 +202,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 8, 4}, {1, 9, 0}}, 23858, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of sysbatch jobs",
 		"fewer evaluations; an EvalUpdate without any", func(h *Habits) { h.SysBatchLeftAlone = true },
+	},
+	{
+		[]Version{{1, 9, 1}}, 24165, "scheduler/reconcile.go, reconcileReconnecting", "what replaced an allocation that is back is known by what it was placed for, not by its name",
+		"a stop more if the replacement has another name", func(h *Habits) { h.Scheduler.FollowsReplacements = true },
 	},
 	{
 		[]Version{{1, 10, 0}}, 24112, "nomad/core_sched.go", "garbage collection goes by timestamps, not by a table of times of 5 min",

@@ -107,7 +107,7 @@ func TestAllocTrigger(t *testing.T) {
 func TestMayReconnect(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	since := func(ago time.Duration) func(*rpc.Allocation) {
-		return func(a *rpc.Allocation) { a.DisconnectedAt = now.Add(-ago).UnixNano() }
+		return func(a *rpc.Allocation) { a.SetDisconnectedAt(now.Add(-ago).UnixNano()) }
 	}
 	patient := jobOf("service")
 	patient.TaskGroups[0].MaxClientDisconnect = time.Minute

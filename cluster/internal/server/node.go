@@ -348,7 +348,7 @@ func mayReconnect(snap *state.Snapshot, nodeID string, now time.Time) bool {
 	return slices.ContainsFunc(snap.NodeAllocs(nodeID).All, func(a *rpc.Allocation) bool {
 		tg := leader.JobOf(snap, a).TaskGroup(a.TaskGroup)
 		return a.DesiredStatus == rpc.AllocDesiredRun && tg != nil && tg.MaxClientDisconnect > 0 &&
-			(a.ClientStatus != rpc.AllocClientUnknown || a.DisconnectedAt == 0 ||
-				now.Before(time.Unix(0, a.DisconnectedAt).Add(tg.MaxClientDisconnect)))
+			(a.ClientStatus != rpc.AllocClientUnknown || a.DisconnectedAt() == 0 ||
+				now.Before(time.Unix(0, a.DisconnectedAt()).Add(tg.MaxClientDisconnect)))
 	})
 }

@@ -27,7 +27,7 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 		o.differ("%s is %s on node %s, which is disconnected", a.Name, a.ClientStatus, a.NodeID)
 	case n.Ready() && !job.RunsIn(n.Datacenter):
 		o.differ("%s runs on node %s in datacenter %s, where its job does not", a.Name, a.NodeID, n.Datacenter)
-	case n.Ready() && a.JobVersion != job.Version && tg.MaxParallel == 0 && a.DisconnectedAt == 0 &&
+	case n.Ready() && a.JobVersion != job.Version && tg.MaxParallel == 0 && a.DisconnectedAt() == 0 &&
 		!(o.waits(a.Namespace, a.JobID) && byCount(job)) && !o.rollsOut(job):
 		// With MaxParallel, a deployment that waits or failed may leave old versions running, as
 		// does a job that waits for room. An old version that reconnects stays unless it is one

@@ -71,7 +71,7 @@ func (p placed) snapshot(t *testing.T) *state.Snapshot {
 		case "stop":
 			a.DesiredStatus = rpc.AllocDesiredStop
 		case "old and back":
-			a.JobVersion, a.DisconnectedAt = 7, 1
+			a.JobVersion, a.Reach = 7, &rpc.Reach{DisconnectedAt: 1}
 		case "old":
 			a.JobVersion = 7
 		case "replaces":
