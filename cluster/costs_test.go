@@ -42,7 +42,6 @@ func TestWhatCosts(t *testing.T) {
 		{"with nothing to do", Costs{Idle: ms}, 0, 3 * 3},
 		{"evaluations of nodes", Costs{RPC: RPCCosts{NodeEval: ms}}, 0, 1},
 		{"counting nodes", Costs{RPC: RPCCosts{NodeCount: ms}}, 3 * 2, 2},
-		{"counting them again", Costs{RPC: RPCCosts{NodeRecount: ms}}, 3 * 2, 0},
 		{"nodes that drain, in caches", Costs{RPC: RPCCosts{NodeWatch: 2 * ms, NodeCount: 2 * ms, NodeRecount: ms}}, 3 * 2, 2 + 2*2}, // it is counted beside its evaluation
 		{"looking for nodes that drain", Costs{RPC: RPCCosts{NodeWatch: ms}}, 0, 2},
 		{"scans of a job's evaluations", Costs{RPC: RPCCosts{WaitIndexScan: ms}}, 0, 1 + 2 + 3},
@@ -155,27 +154,39 @@ func TestWhatIsOnANodeCosts(t *testing.T) {
 	})
 }
 
-// TestWhatSchedulersPutOutOfCaches: a leader that reads all nodes finds them in caches unless a scheduler works.
+// TestWhatSchedulersPutOutOfCaches: a leader that reads all nodes finds them in caches unless a scheduler works, and then if it has
+// counted them less than 10 ms ago.
 func TestWhatSchedulersPutOutOfCaches(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		const ms = time.Millisecond
-		r := newRig(t, 2, Config{Seed: 1, Costs: Costs{
-			Cores: 4, RPC: RPCCosts{NodeCount: 4 * ms, NodeRecount: ms, NodeWatch: 8 * ms}, Scheduler: map[string]SchedulerCosts{"service": {Base: time.Second}},
+		const unit = 100 * time.Microsecond
+		r := newRig(t, 3, Config{Seed: 1, Costs: Costs{
+			Cores: 4, RPC: RPCCosts{NodeCount: 4 * unit, NodeRecount: unit, NodeWatch: 8 * unit}, Scheduler: map[string]SchedulerCosts{"service": {Base: time.Second}},
 		}})
-		falls := func(node int, when string, want time.Duration) {
+		says := func(node int, status, when string, each time.Duration) {
+			t.Helper()
 			before, _ := r.c.cpuTime()
-			_, err := r.c.NodeServer(r.c.Leader()).UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: testNode(node).ID, Status: rpc.NodeStatusDown})
+			began := time.Now()
+			_, err := r.c.NodeServer(r.c.Leader()).UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: testNode(node).ID, Status: status})
 			r.ok(nil, err)
-			time.Sleep(100 * ms)
-			if after, _ := r.c.cpuTime(); (after - before).Round(ms) != want {
-				t.Errorf("a node falls silent %s: %v were charged, want %v", when, after-before, want)
+			if status == rpc.NodeStatusDown {
+				time.Sleep(100 * time.Millisecond) // until the drainer has looked
+			}
+			after, _ := r.c.cpuTime()
+			spent := after - before
+			if when != "at rest" {
+				spent -= time.Since(began) // the scheduler's work
+			}
+			if spent.Round(unit) != 3*each {
+				t.Errorf("a node is %s %s: %v were charged, want %v for each of three", status, when, spent, each)
 			}
 		}
 		time.Sleep(time.Second)
-		falls(0, "at rest", 2*(1+2)*ms)
+		says(0, rpc.NodeStatusDown, "at rest", (1+2)*unit)
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 1, 0)))
-		time.Sleep(500 * ms)
-		falls(1, "beside a scheduler", 2*(4+8)*ms+100*ms+8*ms) // which works meanwhile
+		time.Sleep(500 * time.Millisecond)
+		says(1, rpc.NodeStatusDown, "beside a scheduler", (4+8)*unit)
+		says(2, rpc.NodeStatusReady, "beside a scheduler", 4*unit)
+		says(2, rpc.NodeStatusReady, "beside a scheduler, and soon again", unit)
 	})
 }
 
@@ -190,7 +201,9 @@ func TestWhatDeploymentsCost(t *testing.T) {
 		want   int
 	}{
 		{"plans of deployments", Costs{FSM: FSMCosts{Deployment: ms}}, Habits{}, 3 + 1},
-		{"watching", Costs{Deployment: DeploymentCosts{PerAlloc: ms}}, Habits{}, 6},
+		{"watching", Costs{Deployment: DeploymentCosts{PerAlloc: ms}}, Habits{}, 3 * 6}, // for the deployment, for the allocations, and once more to wait
+		{"what watchers copy", Costs{Deployment: DeploymentCosts{PerStub: ms}}, Habits{}, 1 + 2*6},
+		{"evaluations that watchers look at", Costs{Deployment: DeploymentCosts{PerEval: ms}}, Habits{}, 1},
 		{"signatures", Costs{Plan: PlanCosts{PerSignature: ms}}, Habits{SignsByRSA: true}, 6},
 		{"quick signatures", Costs{Plan: PlanCosts{PerSignature: ms}}, Habits{}, 0},
 		{"placements", Costs{FSM: FSMCosts{Place: ms}}, Habits{}, 3*6 + 6},

@@ -190,3 +190,47 @@ func TestFollowersSeeRows(t *testing.T) {
 		}
 	})
 }
+
+// TestDeploymentWatchersRead: the watchers of all active deployments read when one of these has changed, and that of a job when an
+// allocation has: twice, to learn of it and to wait. What changes while one reads it reads in one go.
+func TestDeploymentWatchersRead(t *testing.T) {
+	const ms = time.Millisecond
+	for _, each := range []time.Duration{ms, 100 * ms} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 4, Config{Seed: 1, Costs: Costs{Cores: 4, Deployment: DeploymentCosts{PerAlloc: each}}})
+			before := 0
+			reads := func(what string, want int) {
+				t.Helper()
+				spent, _ := r.c.cpuTime()
+				now := int(spent.Round(each) / each)
+				if now-before != want {
+					t.Errorf("%s, %v each: %d allocations were read, want %d", what, each, now-before, want)
+				}
+				before = now
+			}
+			for i, job := range []string{"a", "b"} {
+				r.ok(r.c.RegisterJob(t.Context(), serviceJob(job, 6, 2)))
+				time.Sleep(5 * time.Second)
+				reads("placed", 3*6+i*6)
+			}
+			for range 3 {
+				r.report("a", false)
+				time.Sleep(100 * ms)
+			}
+			time.Sleep(5 * time.Second)
+			if want := 3 * 2 * 6; each == ms {
+				reads("three reports", want)
+			} else {
+				reads("three reports in the time of one look", want/2)
+			}
+			if each != ms {
+				return // the end of the deployment would come between
+			}
+			r.report("a", true)
+			time.Sleep(time.Second)
+			reads("healthy", 2*6+2*6)
+			time.Sleep(2 * time.Second)
+			reads("over", 6)
+		})
+	}
+}

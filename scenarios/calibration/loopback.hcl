@@ -163,6 +163,8 @@ plan {
 }
 
 deployment {
-  per_alloc   = "4.2us"
+  per_alloc   = "0.29us"
+  per_stub    = "0.2us"
+  per_eval    = "0.33us"
   half_cached = 185
 }

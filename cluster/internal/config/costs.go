@@ -153,9 +153,8 @@ type RPCCosts struct {
 	// heartbeat: the answer says how many there are (nomad/node_endpoint.go,
 	// constructNodeServerInfoResponse).
 	NodeCount time.Duration
-	// NodeRecount is NodeCount while the nodes are in the processor's caches: at a heartbeat that changes nothing, of which one
-	// soon follows another while clients report, and at anything else while no scheduler works. NodeWatch is as much
-	// less then. Zero means NodeCount.
+	// NodeRecount is NodeCount while the nodes are in the processor's caches: they were counted less than 10 ms ago, as
+	// while clients report, or no scheduler works. NodeWatch is as much less then. Zero means NodeCount.
 	NodeRecount time.Duration
 	// NodeWatch is spent by the leader on each node it knows when one has changed: the drainer
 	// looks at all of them, up to a hundred times a second (nomad/drainer/watch_nodes.go).
@@ -329,10 +328,13 @@ func (c PlanCosts) Granting(d time.Duration) time.Duration {
 
 // DeploymentCosts is CPU time the leader spends on deployments beside everything else.
 type DeploymentCosts struct {
-	// PerAlloc is spent on each allocation of a job with an active deployment when a plan or
-	// a report of health changes one: the watcher reads them all (nomad/deploymentwatcher,
-	// doneGroups and getAllocs).
+	// PerAlloc is spent on each allocation of a job with an active deployment, when some deployment has changed, and
+	// when one of these has: the watcher reads them all (nomad/deploymentwatcher, doneGroups and getAllocs).
 	PerAlloc time.Duration
+	// PerStub is spent besides on what a watcher copies of each when one has changed (getAllocs).
+	PerStub time.Duration
+	// PerEval is spent on each of the job's evaluations then (jobEvalStatus).
+	PerEval time.Duration
 	// HalfCached is the number of allocations at which half of the reads miss the processor's caches, as in
 	// SchedulerCosts.
 	HalfCached int

@@ -25,6 +25,8 @@ type Effects struct {
 	// allocations of deployments whose health a client reported.
 	Deployments []broker.JobID
 	Healths     []*rpc.Allocation
+	// DeploymentAllocs are the jobs with an allocation of a deployment that may have changed.
+	DeploymentAllocs []broker.JobID
 	// Drains are the IDs of nodes whose drain may have changed. Allocs says that some
 	// allocation has.
 	Drains []string
@@ -88,8 +90,22 @@ func always(*rpc.Node) bool    { return true }
 
 // deployment notes that the deployment of a job may have changed.
 func (fx *Effects) deployment(namespace, job string) {
-	id := broker.JobID{Namespace: namespace, ID: job}
-	if !slices.Contains(fx.Deployments, id) {
-		fx.Deployments = append(fx.Deployments, id)
+	fx.Deployments = with(fx.Deployments, broker.JobID{Namespace: namespace, ID: job})
+}
+
+// deployed notes that an allocation may have changed, and reports whether it is of a deployment; nil is not.
+func (fx *Effects) deployed(a *rpc.Allocation) bool {
+	if a == nil || a.DeploymentID == "" {
+		return false
 	}
+	fx.DeploymentAllocs = with(fx.DeploymentAllocs, broker.JobID{Namespace: a.Namespace, ID: a.JobID})
+	return true
+}
+
+// with returns the jobs with one that may be among them.
+func with(jobs []broker.JobID, id broker.JobID) []broker.JobID {
+	if slices.Contains(jobs, id) {
+		return jobs
+	}
+	return append(jobs, id)
 }

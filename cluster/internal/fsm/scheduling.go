@@ -82,9 +82,12 @@ var ApplyPlanResults = Declare("ApplyPlanResultsRequestType",
 			fx.deployment(u.Namespace, u.JobID)
 		}
 		for _, a := range r.AllocsUpdated {
-			if a.DeploymentID != "" {
+			if fx.deployed(a) {
 				fx.deployment(a.Namespace, a.JobID)
 			}
+		}
+		for _, stopped := range r.AllocsStopped {
+			fx.deployed(tx.Alloc(stopped.ID))
 		}
 		return nil
 	},
@@ -127,10 +130,7 @@ func (fx *Effects) reported(tx *state.Tx, u *rpc.Allocation) {
 	if u.ClientStatus == rpc.AllocClientComplete || u.ClientStatus == rpc.AllocClientFailed {
 		fx.room(tx, u.NodeID, always)
 	}
-	if u.Health == "" {
-		return
-	}
-	if a := tx.Alloc(u.ID); a != nil && a.DeploymentID != "" {
+	if a := tx.Alloc(u.ID); fx.deployed(a) && u.Health != "" {
 		fx.Healths = append(fx.Healths, a)
 		fx.deployment(a.Namespace, a.JobID)
 	}

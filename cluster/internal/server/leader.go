@@ -81,7 +81,7 @@ func (s *Server) watchNodes(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.allocate("node-watch", s.readingNodes(cost))
+		s.allocate("node-watch", s.readingNodes(cost, false))
 		leader.Sleep(ctx, nodeWatchEvery)
 	}
 }
@@ -126,6 +126,7 @@ func (s *Server) establishLeadership(ctx context.Context) {
 	s.evals.Reap(ctx, &loops)
 	loops.Go(func() { s.drains.Run(ctx) })
 	loops.Go(func() { s.watchNodes(ctx) })
+	loops.Go(func() { s.watchDeployments(ctx) })
 	if s.cfg.Costs.Monitoring != (config.MonitoringCosts{}) {
 		loops.Go(func() { s.setGauges(ctx) })
 	}

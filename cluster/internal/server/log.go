@@ -177,8 +177,8 @@ func (s *Server) perform(fx *fsm.Effects, index uint64) {
 		snap := s.Snapshot()
 		s.deployments.Changed(snap, fx.Deployments)
 		s.deployments.Healths(snap, fx.Healths)
-		s.watchDeployments(snap, fx.Deployments)
 	}
+	s.deploymentWatch.heard(fx)
 	for _, node := range fx.Drains {
 		s.drains.NodeChanged(node)
 	}
@@ -198,22 +198,6 @@ func (s *Server) perform(fx *fsm.Effects, index uint64) {
 		s.evals.Blocked.Unblock(n, index)
 	} else if n != nil {
 		s.evals.Blocked.Untold(n, index)
-	}
-}
-
-// watchDeployments charges a leader for what its deployment watcher reads after a change.
-func (s *Server) watchDeployments(snap *state.Snapshot, jobs []broker.JobID) {
-	costs := s.cfg.Costs.Deployment
-	if costs.PerAlloc == 0 || !s.Established() {
-		return
-	}
-	for _, job := range jobs {
-		if snap.DeploymentOf(job).Active() {
-			n := snap.JobAllocs(job)
-			allocs := n.Live + n.Terminal
-			read := config.Uncached(time.Duration(allocs)*costs.PerAlloc, allocs, costs.HalfCached)
-			s.opts.CPU.Spend(simnet.HashStrings(s.seed, "deployment", job.Namespace, job.ID), read)
-		}
 	}
 }
 

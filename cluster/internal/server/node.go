@@ -62,7 +62,7 @@ func (s *Server) RegisterNode(req *rpc.NodeRegisterRequest) (*rpc.NodeUpdateResp
 			return nil, err
 		}
 	}
-	s.Compute("count/"+node.ID, s.readingNodes(s.cfg.Costs.RPC.NodeCount))
+	s.Compute("count/"+node.ID, s.countingNodes())
 	if node.Status != rpc.NodeStatusDown {
 		return resp, s.grantTTL(node.ID, resp)
 	}
@@ -86,7 +86,7 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 	written := node.Status != status || s.cfg.Habits.WritesEvents && req.NodeEvent != ""
 	if !written {
 		c := s.cfg.Costs.RPC
-		s.Compute("heartbeat/"+req.NodeID, c.Heartbeat+time.Duration(s.Snapshot().NodeCount())*cmp.Or(c.NodeRecount, c.NodeCount))
+		s.Compute("heartbeat/"+req.NodeID, c.Heartbeat+s.countingNodes())
 	} else {
 		cause := fsm.NodeMissed
 		if req.Status == rpc.NodeStatusReady {
@@ -109,7 +109,7 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 		}
 	}
 	if written {
-		s.Compute("count/"+req.NodeID, s.readingNodes(s.cfg.Costs.RPC.NodeCount))
+		s.Compute("count/"+req.NodeID, s.countingNodes())
 	}
 	if status != rpc.NodeStatusDown {
 		return resp, s.grantTTL(req.NodeID, resp)
@@ -117,13 +117,39 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 	return resp, nil
 }
 
-// readingNodes is the CPU time of reading all nodes, at a cost of each when schedulers have put them out of the processor's caches.
-func (s *Server) readingNodes(each time.Duration) time.Duration {
+// readingNodes is the CPU time of reading all nodes, at a cost of each when they are not in the processor's caches. Schedulers put
+// them out of there, unless they are read again soon.
+func (s *Server) readingNodes(each time.Duration, soon bool) time.Duration {
 	c := s.cfg.Costs.RPC
-	if c.NodeRecount > 0 && c.NodeCount > 0 && s.evals.Broker.Stats().Unacked == 0 {
+	if c.NodeRecount > 0 && c.NodeCount > 0 && (soon || s.evals.Broker.Stats().Unacked == 0) {
 		each = each * c.NodeRecount / c.NodeCount
 	}
 	return time.Duration(s.Snapshot().NodeCount()) * each
+}
+
+// countingNodes is readingNodes for an answer that says how many there are.
+func (s *Server) countingNodes() time.Duration {
+	return s.readingNodes(s.cfg.Costs.RPC.NodeCount, s.counted.soon())
+}
+
+// nodesCached is how long nodes stay in the processor's caches after they were counted, while schedulers work. Clients that report have
+// them counted every other millisecond, and those that do not every 20 ms or less often (max_heartbeats_per_second).
+const nodesCached = 10 * time.Millisecond
+
+// lately is when something was done. What is done at one instant is not done soon after one another.
+type lately struct {
+	mu           sync.Mutex
+	last, before time.Time
+}
+
+// soon takes note that it is done, and reports whether it was not long ago.
+func (l *lately) soon() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); now.After(l.last) {
+		l.before, l.last = l.last, now
+	}
+	return l.last.Sub(l.before) < nodesCached
 }
 
 // nextStatus returns the status of a node that asks for one, or for which the leader does. A

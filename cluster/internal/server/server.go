@@ -92,7 +92,9 @@ type Server struct {
 	// gauges are the broker's as they were last set; nil while nobody watches the leader.
 	gauges atomic.Pointer[broker.Stats]
 	// nodesChanged wakes watchNodes.
-	nodesChanged chan struct{}
+	nodesChanged    chan struct{}
+	deploymentWatch *deploymentWatch
+	counted         lately // the nodes
 
 	// stuck holds up the plan applier, and unstuck tells it of changes of that.
 	stuck   atomic.Bool
@@ -131,7 +133,7 @@ func Addr(id int) string { return fmt.Sprintf("server-%d", id+1) }
 func New(shared *Shared, o Options) *Server {
 	addr := Addr(o.ID)
 	return &Server{
-		shared: shared, cfg: shared.Config, ofClients: shared.Config.Costs.RPC.OfClients(), addr: addr, opts: o, sched: o.Schedulers, nodesChanged: make(chan struct{}, 1),
+		shared: shared, cfg: shared.Config, ofClients: shared.Config.Costs.RPC.OfClients(), addr: addr, opts: o, sched: o.Schedulers, nodesChanged: make(chan struct{}, 1), deploymentWatch: newDeploymentWatch(),
 		// A process that starts anew draws anew, or IDs would come twice.
 		seed: simnet.HashStrings(uint64(shared.Config.Seed), "server", addr, strconv.Itoa(o.Storage.Life)),
 	}

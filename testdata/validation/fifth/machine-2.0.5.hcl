@@ -49,6 +49,8 @@ plan {
 }
 
 deployment {
-  per_alloc   = "7.8us"
+  per_alloc   = "0.53us"
+  per_stub    = "0.38us"
+  per_eval    = "0.67us"
   half_cached = 134
 }

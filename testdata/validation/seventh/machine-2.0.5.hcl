@@ -6,7 +6,13 @@ base   = "loopback-2.0.5"
 
 speed = 0.47
 
+rpc {
+  node_count   = "0.56us"
+  node_recount = "0.26us"
+  source       = "profiles: README.md, What the speed does not tell"
+}
+
 plan {
-  per_signature = "1.6ms"
-  source        = "go test crypto/rsa -run xxx -bench SignPKCS1v15/2048, three times 1.5 to 1.7 ms"
+  per_signature = "1.8ms"
+  source        = "profiles of signAllocIdentities, 1.7 to 1.9 ms: README.md, What the speed does not tell"
 }

@@ -4,3 +4,9 @@ source = "loopback, fitted by simctl calibrate to calibration/1.4.3-500-silent.j
 base   = "loopback"
 
 speed = 0.47
+
+rpc {
+  node_count   = "0.56us"
+  node_recount = "0.26us"
+  source       = "profiles: README.md, What the speed does not tell"
+}

@@ -1,0 +1,191 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/cluster/internal/leader"
+	"github.com/simctl/simctl/cluster/state"
+)
+
+// deploymentWatch spends what a leader's deployment watcher reads (nomad/deploymentwatcher). One goroutine hears that some deployment
+// has changed, and tells those that watch the active ones. Each of them reads the allocations of its job for that, and when one of
+// these has changed. What changes while a goroutine reads it reads in one go, so a busy leader reads less often.
+type deploymentWatch struct {
+	changed chan struct{} // some deployment has
+
+	mu       sync.Mutex
+	watchers map[broker.JobID]*deploymentWatcher // of jobs with an active deployment
+}
+
+// deploymentWatcher watches the deployment of one job.
+type deploymentWatcher struct {
+	wake   chan struct{}
+	cancel context.CancelFunc
+
+	mu         sync.Mutex
+	deployment bool // some deployment has changed
+	allocs     bool // an allocation of this one has
+}
+
+func newDeploymentWatch() *deploymentWatch {
+	return &deploymentWatch{changed: make(chan struct{}, 1), watchers: map[broker.JobID]*deploymentWatcher{}}
+}
+
+// heard takes note of an entry's effects.
+func (w *deploymentWatch) heard(fx *fsm.Effects) {
+	if len(fx.Deployments) > 0 {
+		poke(w.changed)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, job := range fx.DeploymentAllocs {
+		if d := w.watchers[job]; d != nil {
+			d.tell(&d.allocs)
+		}
+	}
+}
+
+func (d *deploymentWatcher) tell(what *bool) {
+	d.mu.Lock()
+	*what = true
+	d.mu.Unlock()
+	poke(d.wake)
+}
+
+// take reports whether something has happened since it was last asked.
+func (d *deploymentWatcher) take(what *bool) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was := *what
+	*what = false
+	return was
+}
+
+func poke(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it knows
+	}
+}
+
+// watchDeployments runs the watch until ctx is done (deployments_watcher.go, watchDeployments).
+func (s *Server) watchDeployments(ctx context.Context) {
+	w, queries := s.deploymentWatch, &queryLimit{}
+	var watchers sync.WaitGroup
+	defer watchers.Wait()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		clear(w.watchers)
+	}()
+	poke(w.changed) // what has happened before
+	for s.cfg.Costs.Deployment != (config.DeploymentCosts{}) {
+		select {
+		case <-w.changed:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		n := 0
+		for range s.Snapshot().Deployments() {
+			n++
+		}
+		s.Compute("deployments", time.Duration(n)*s.cfg.Costs.Deployment.PerStub)
+		w.follow(s.Snapshot(), func(job broker.JobID, d *deploymentWatcher) {
+			watching, cancel := context.WithCancel(ctx)
+			d.cancel = cancel
+			watchers.Go(func() { s.watchDeployment(watching, job, d, queries) })
+		})
+	}
+}
+
+// follow tells those that watch active deployments that one has changed, has begin start one for what nobody watches, and ends the others.
+func (w *deploymentWatch) follow(snap *state.Snapshot, begin func(broker.JobID, *deploymentWatcher)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for job, d := range w.watchers {
+		if !snap.DeploymentOf(job).Active() {
+			d.cancel()
+			delete(w.watchers, job)
+		}
+	}
+	for now := range snap.Deployments() {
+		job := broker.JobID{Namespace: now.Namespace, ID: now.JobID}
+		d := w.watchers[job]
+		if d == nil && now.Active() {
+			d = &deploymentWatcher{wake: make(chan struct{}, 1)}
+			w.watchers[job] = d
+			d.allocs = true
+			begin(job, d)
+		}
+		if d != nil {
+			d.tell(&d.deployment)
+		}
+	}
+}
+
+// queryLimit bounds how often watchers look at allocations and evaluations, all together: once in deploymentQueryEvery, with a
+// second's looks saved up (deployments_watcher.go, LimitStateQueriesPerSecond). Who comes at one instant waits for the same
+// time, whoever is first.
+type queryLimit struct {
+	mu     sync.Mutex
+	now    time.Time // of the last look
+	before time.Time // until when looks before now are paid for
+	paid   time.Time // and those at now
+}
+
+const deploymentQueryEvery = 10 * time.Millisecond
+
+// wait returns how long to wait before a look.
+func (l *queryLimit) wait() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); now.After(l.now) {
+		l.now = now
+		if saved := now.Add(-time.Second); l.paid.Before(saved) {
+			l.paid = saved
+		}
+		l.before = l.paid
+	}
+	l.paid = l.paid.Add(deploymentQueryEvery)
+	return max(0, l.before.Add(deploymentQueryEvery).Sub(l.now))
+}
+
+// watchDeployment reads what one deployment's watcher does (deployment_watcher.go, watch).
+func (s *Server) watchDeployment(ctx context.Context, job broker.JobID, d *deploymentWatcher, queries *queryLimit) {
+	costs := s.cfg.Costs.Deployment
+	key := "deployment/" + job.Namespace + "/" + job.ID
+	read := func(each time.Duration) {
+		n := s.Snapshot().JobAllocs(job)
+		allocs := n.Live + n.Terminal
+		s.Compute(key, config.Uncached(time.Duration(allocs)*each, allocs, costs.HalfCached))
+	}
+	query := func() { leader.Sleep(ctx, queries.wait()) }
+	getAllocs := func() {
+		query()
+		read(costs.PerAlloc + costs.PerStub)
+	}
+	for ctx.Err() == nil {
+		select {
+		case <-d.wake:
+		case <-ctx.Done():
+		}
+		if d.take(&d.deployment) {
+			read(costs.PerAlloc) // getDeploymentProgressCutoff
+		}
+		for again := d.take(&d.allocs); again && ctx.Err() == nil; {
+			getAllocs()
+			query()
+			s.Compute(key, time.Duration(s.Snapshot().JobEvals(job).Count)*costs.PerEval) // handleAllocUpdate
+			if again = d.take(&d.allocs); !again {
+				getAllocs() // which finds nothing, and waits
+			}
+		}
+	}
+}
