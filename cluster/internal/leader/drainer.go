@@ -57,7 +57,7 @@ func (d *Drainer) Start(snap *state.Snapshot) {
 			d.tracked[n.ID] = n
 		}
 	}
-	wake(d.wake)
+	Wake(d.wake)
 }
 
 // Stop drops what is gathered and forgets the nodes.
@@ -81,7 +81,7 @@ func (d *Drainer) NodeChanged(id string) {
 		return
 	}
 	d.tracked[id], d.fresh = node, true
-	wake(d.wake)
+	Wake(d.wake)
 }
 
 // AllocsChanged takes note that some allocation changed.
@@ -89,7 +89,7 @@ func (d *Drainer) AllocsChanged() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.tracked) > 0 {
-		wake(d.wake)
+		Wake(d.wake)
 	}
 }
 

@@ -198,7 +198,7 @@ func (v *Evaluations) Ack(e *broker.Evaluation, token string) error {
 		o.Acked(time.Now(), e, res.Held, res.Shed)
 	}
 	if res.Cancelable > 0 {
-		wake(v.reap)
+		Wake(v.reap)
 	}
 	return nil
 }

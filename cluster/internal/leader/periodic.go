@@ -77,7 +77,7 @@ func (p *Periodic) JobChanged(id broker.JobID, job *rpc.Job) {
 		delete(p.tracked, id)
 	}
 	if was || is {
-		wake(p.wake)
+		Wake(p.wake)
 	}
 }
 

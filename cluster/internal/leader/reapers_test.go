@@ -155,7 +155,7 @@ func TestTicksOfTheReaper(t *testing.T) {
 		written := ""
 		for range 3 {
 			time.Sleep(3 * time.Second)
-			wake(v.reap) // as an ack does
+			Wake(v.reap) // as an ack does
 			time.Sleep(time.Second)
 			written += fmt.Sprint(l.Snapshot().EvalTotal(), " ")
 			time.Sleep(time.Second) // at its end comes the tick
@@ -176,13 +176,13 @@ func TestWhatReapingCosts(t *testing.T) {
 		cfg.Costs.RPC.Reap = 2 * time.Second
 		v := leading(t, l, cfg)
 		defer looping(t, v)()
-		wake(v.reap)
+		Wake(v.reap)
 		time.Sleep(time.Second)
 		v.Broker.Cancel([]*broker.Evaluation{evaluation("1")})
-		wake(v.reap)
+		Wake(v.reap)
 		time.Sleep(time.Second)
 		v.Broker.Cancel([]*broker.Evaluation{evaluation("2")})
-		wake(v.reap)
+		Wake(v.reap)
 		time.Sleep(time.Minute)
 		if n := l.Snapshot().EvalTotal(); n != 2 || l.computed != 2*time.Second || len(l.causes) != 1 {
 			t.Errorf("%d of 2 canceled in %d batches, which cost %v, want one of 2s", n, len(l.causes), l.computed)
@@ -200,7 +200,7 @@ func TestReaperThatIsLate(t *testing.T) {
 		defer looping(t, v)()
 		v.Broker.Cancel([]*broker.Evaluation{evaluation("1"), evaluation("2"), evaluation("3"), evaluation("4")})
 		time.Sleep(4 * time.Second)
-		wake(v.reap) // as an ack does
+		Wake(v.reap) // as an ack does
 		time.Sleep(time.Minute)
 		if n := l.Snapshot().EvalTotal(); n != 4 {
 			t.Errorf("%d of 4 are canceled", n)
@@ -248,7 +248,7 @@ func TestReapUntilEmpty(t *testing.T) {
 			v := leading(t, l, config.Config{Reaper: config.ReaperConfig{Interval: time.Minute, Batch: 1}, Design: config.DesignConfig{ReapUntilEmpty: until}})
 			stop := looping(t, v)
 			v.Broker.Cancel([]*broker.Evaluation{evaluation("1"), evaluation("2"), evaluation("3")})
-			wake(v.reap) // as an ack does
+			Wake(v.reap) // as an ack does
 			time.Sleep(time.Second)
 			stop()
 			if n := l.Snapshot().EvalTotal(); n != want {

@@ -55,8 +55,8 @@ func await(ctx context.Context, woken <-chan struct{}, clock Log, at time.Time) 
 	return due && ctx.Err() == nil
 }
 
-// wake makes a channel with room for one yield. It never blocks.
-func wake(c chan<- struct{}) {
+// Wake makes a channel with room for one yield. It never blocks.
+func Wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

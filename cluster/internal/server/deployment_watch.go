@@ -39,7 +39,7 @@ func newDeploymentWatch() *deploymentWatch {
 // heard takes note of an entry's effects.
 func (w *deploymentWatch) heard(fx *fsm.Effects) {
 	if len(fx.Deployments) > 0 {
-		poke(w.changed)
+		leader.Wake(w.changed)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,7 +54,7 @@ func (d *deploymentWatcher) tell(what *bool) {
 	d.mu.Lock()
 	*what = true
 	d.mu.Unlock()
-	poke(d.wake)
+	leader.Wake(d.wake)
 }
 
 // take reports whether something has happened since it was last asked.
@@ -64,13 +64,6 @@ func (d *deploymentWatcher) take(what *bool) bool {
 	was := *what
 	*what = false
 	return was
-}
-
-func poke(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default: // it knows
-	}
 }
 
 // watchDeployments runs the watch until ctx is done (deployments_watcher.go, watchDeployments).
@@ -83,7 +76,7 @@ func (s *Server) watchDeployments(ctx context.Context) {
 		defer w.mu.Unlock()
 		clear(w.watchers)
 	}()
-	poke(w.changed) // what has happened before
+	leader.Wake(w.changed) // what has happened before
 	for s.cfg.Costs.Deployment != (config.DeploymentCosts{}) {
 		select {
 		case <-w.changed:

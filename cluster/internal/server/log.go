@@ -186,10 +186,7 @@ func (s *Server) perform(fx *fsm.Effects, index uint64) {
 		s.drains.AllocsChanged()
 	}
 	if s.cfg.Costs.RPC.NodeWatch > 0 && s.Established() && s.Snapshot().NodesIndex() == index {
-		select {
-		case s.nodesChanged <- struct{}{}:
-		default: // it knows
-		}
+		leader.Wake(s.nodesChanged)
 	}
 	for _, n := range fx.Room {
 		s.evals.Blocked.Unblock(n, index)
