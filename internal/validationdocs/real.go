@@ -31,7 +31,7 @@ var machines = []struct{ dir, heading, suffix string }{
 	{"sixth", "Real servers on a sixth machine", " · 6th machine"},
 	{"sixth/later", "Real servers on the sixth machine, hours later", " · 6th machine, later"},
 	{"sixth/evening", "Real servers on the sixth machine, in the evening", " · 6th machine, evening"},
-	{"seventh", "Real servers on a machine of which only the speed is known", " · 7th machine"},
+	{"seventh", "Real servers on a machine of which one number was fitted", " · 7th machine"},
 }
 
 // group is what repeats of a run on real servers agree on with simulations of it.
