@@ -159,7 +159,7 @@ func (g *genericRun) stopEither(back *rpc.Allocation, running []*rpc.Allocation,
 	}
 }
 
-// chooseBack stops what is back or what replaced it, takes both out of the sets of what is stopped, and counts the rest of
+// chooseBack stops either what is back or what replaced it, takes what it stops out of all sets, and counts the rest of
 // what is back as kept (reconcile_cluster.go, reconcileReconnecting).
 func (g *genericRun) chooseBack(s *groupState, all []*rpc.Allocation) {
 	if len(s.reconnecting) == 0 {
