@@ -151,7 +151,7 @@ func TestAgreement(t *testing.T) {
 			{"second/1.4.3-500-silent-1scheduler", 0.05, 0.02, 0.02},
 			{"second/1.4.3-500-silent-4schedulers", 0.04, 0.02, 0.02},
 			{"second/asked/1.4.3-1000-silent", 0.05, 0.02, 0.02},
-			{"second/asked/2.0.5-1000-silent", 0.06, 0.02, 0.02},
+			{"second/asked/2.0.5-1000-silent", 0.07, 0.02, 0.02},
 			{"sixth/1.4.3-500-silent-2", 0.02, 0.02, 0.02},
 			{"sixth/1.4.3-500-reports-3", 0.05, 0.02, 0.02},
 			{"sixth/1.4.3-500-5servers", 0.05, 0.02, 0.02},
