@@ -30,7 +30,7 @@ every job that the change concerns (server, node.go). Every server applies them.
 function in package fsm changes the state and returns effects; on the leader these put the
 evaluations into the broker (leader.Evaluations). A worker of any server dequeues one from
 the leader, waits until its own state is new enough, and lets a scheduler plan on a
-snapshot (server, worker.go and planning.go). The plan goes to the leader's queue; the plan
+snapshot (server, worker.go). The plan goes to the leader's queue; the plan
 applier verifies it against the newest state and writes what still fits (plan_apply.go).
 The worker writes the evaluation as complete and acks it. With that ack the broker may shed
 the job's other pending evaluations; the reaper writes them off in batches (reapers.go).
