@@ -9,9 +9,12 @@ import (
 	"github.com/simctl/simctl/internal/virtualtest"
 )
 
+// readDeployments are costs with which deployments are read at once, and by watchers.
+var readDeployments = []Costs{{}, {Deployment: DeploymentCosts{PerAlloc: time.Microsecond}}}
+
 // deployedRig is a rig with a service of six that is replaced two at a time, deployed.
-func deployedRig(t *testing.T, servers int) *rig {
-	r := newRig(t, 4, Config{Seed: 1, Servers: servers})
+func deployedRig(t *testing.T, servers int, costs Costs) *rig {
+	r := newRig(t, 4, Config{Seed: 1, Servers: servers, Costs: costs})
 	r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 6, 2)))
 	time.Sleep(time.Second)
 	r.report("svc", true)
@@ -35,42 +38,44 @@ func (r *rig) update() {
 // TestRollingUpdateProceeds: two allocations are replaced at a time, each pair when the one
 // before is healthy, and every step costs the entries it costs in Nomad.
 func TestRollingUpdateProceeds(t *testing.T) {
-	virtualtest.Test(t, func(t *testing.T) {
-		r := deployedRig(t, 3)
-		r.update()
-		r.want("new version", r.entries(), "1 ApplyPlanResultsRequestType\n1 EvalUpdateRequestType\n1 JobRegisterRequestType\n")
-		if _, err := r.c.ScaleJob(t.Context(), "", "svc", "", 7); err == nil {
-			t.Error("scaled in the midst of a deployment")
-		}
-		r.entries()
-		const step = "1 AllocClientUpdateRequestType\n1 AllocUpdateDesiredTransitionRequestType\n1 ApplyPlanResultsRequestType\n1 EvalUpdateRequestType\n"
-		for n := 2; n <= 6; n += 2 {
-			isNew := 0
-			for _, a := range r.live("svc") {
-				if a.JobVersion == 1 {
-					isNew++
+	for _, costs := range readDeployments {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := deployedRig(t, 3, costs)
+			r.update()
+			r.want("new version", r.entries(), "1 ApplyPlanResultsRequestType\n1 EvalUpdateRequestType\n1 JobRegisterRequestType\n")
+			if _, err := r.c.ScaleJob(t.Context(), "", "svc", "", 7); err == nil {
+				t.Error("scaled in the midst of a deployment")
+			}
+			r.entries()
+			const step = "1 AllocClientUpdateRequestType\n1 AllocUpdateDesiredTransitionRequestType\n1 ApplyPlanResultsRequestType\n1 EvalUpdateRequestType\n"
+			for n := 2; n <= 6; n += 2 {
+				isNew := 0
+				for _, a := range r.live("svc") {
+					if a.JobVersion == 1 {
+						isNew++
+					}
 				}
+				if isNew != n {
+					t.Errorf("%d of the new version, want %d", isNew, n)
+				}
+				time.Sleep(time.Minute)
+				r.want("while the new ones are not healthy", r.entries(), "")
+				r.report("svc", true)
+				time.Sleep(2 * time.Second)
+				r.want("two turned healthy", r.entries(), step)
 			}
-			if isNew != n {
-				t.Errorf("%d of the new version, want %d", isNew, n)
+			if d := r.deployment("svc"); d.Status != rpc.DeploymentSuccessful || d.Groups[0].Healthy != 6 {
+				t.Errorf("deployment %+v", d)
 			}
-			time.Sleep(time.Minute)
-			r.want("while the new ones are not healthy", r.entries(), "")
-			r.report("svc", true)
-			time.Sleep(2 * time.Second)
-			r.want("two turned healthy", r.entries(), step)
-		}
-		if d := r.deployment("svc"); d.Status != rpc.DeploymentSuccessful || d.Groups[0].Healthy != 6 {
-			t.Errorf("deployment %+v", d)
-		}
-	})
+		})
+	}
 }
 
 // TestDeploymentWithoutProgressFails: one entry ends it, and makes one evaluation, which
 // finds nothing to do.
 func TestDeploymentWithoutProgressFails(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := deployedRig(t, 3)
+		r := deployedRig(t, 3, Costs{})
 		r.update()
 		r.entries()
 		time.Sleep(rpc.DefaultProgressDeadline)
@@ -87,37 +92,41 @@ func TestDeploymentWithoutProgressFails(t *testing.T) {
 // TestUnhealthyAllocationIsReplaced: a failure in a deployment is the watcher's business:
 // it asks for a replacement, and the update goes on with that.
 func TestUnhealthyAllocationIsReplaced(t *testing.T) {
-	virtualtest.Test(t, func(t *testing.T) {
-		r := deployedRig(t, 3)
-		r.update()
-		for _, a := range r.live("svc") {
-			if a.JobVersion == 1 && a.Name == "svc.tg[0]" {
-				_, err := r.c.NodeServer(0).UpdateAlloc(t.Context(), &rpc.AllocUpdateRequest{NodeID: a.NodeID, Alloc: []*rpc.Allocation{failureOf(a)}})
-				r.ok(nil, err)
+	for _, costs := range readDeployments {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := deployedRig(t, 3, costs)
+			r.update()
+			for _, a := range r.live("svc") {
+				if a.JobVersion == 1 && a.Name == "svc.tg[0]" {
+					_, err := r.c.NodeServer(0).UpdateAlloc(t.Context(), &rpc.AllocUpdateRequest{NodeID: a.NodeID, Alloc: []*rpc.Allocation{failureOf(a)}})
+					r.ok(nil, err)
+				}
 			}
-		}
-		time.Sleep(2 * time.Minute)
-		if d := r.deployment("svc"); d.Groups[0].Unhealthy != 1 || d.Groups[0].Placed != 3 {
-			t.Errorf("deployment %+v, want 1 unhealthy and its replacement placed", d)
-		}
-	})
+			time.Sleep(2 * time.Minute)
+			if d := r.deployment("svc"); d.Groups[0].Unhealthy != 1 || d.Groups[0].Placed != 3 {
+				t.Errorf("deployment %+v, want 1 unhealthy and its replacement placed", d)
+			}
+		})
+	}
 }
 
 // TestDeploymentSurvivesFailover: a new leader watches on, and makes up for what nobody
 // saw.
 func TestDeploymentSurvivesFailover(t *testing.T) {
-	virtualtest.Test(t, func(t *testing.T) {
-		r := deployedRig(t, 3)
-		r.update()
-		r.report("svc", true)
-		// The old leader has no time to make its evaluation.
-		r.fails = allTypes
-		r.ok(nil, r.c.StopServer(r.c.Leader()))
-		time.Sleep(20 * time.Second)
-		if d := r.deployment("svc"); d.Groups[0].Placed != 4 {
-			t.Errorf("deployment %+v, want 4 placed", d)
-		}
-	})
+	for _, costs := range readDeployments {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := deployedRig(t, 3, costs)
+			r.update()
+			r.report("svc", true)
+			// The old leader has no time to make its evaluation.
+			r.fails = allTypes
+			r.ok(nil, r.c.StopServer(r.c.Leader()))
+			time.Sleep(20 * time.Second)
+			if d := r.deployment("svc"); d.Groups[0].Placed != 4 {
+				t.Errorf("deployment %+v, want 4 placed", d)
+			}
+		})
+	}
 }
 
 // TestFailedAfterHealthy: an allocation that was found healthy and then fails is not
@@ -125,7 +134,7 @@ func TestDeploymentSurvivesFailover(t *testing.T) {
 // before something else makes an evaluation of the job. So it is in Nomad.
 func TestFailedAfterHealthy(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := deployedRig(t, 1) // an hour of several takes ten times as long
+		r := deployedRig(t, 1, Costs{}) // an hour of several takes ten times as long
 		r.update()
 		r.report("svc", true)
 		time.Sleep(2 * time.Second)

@@ -22,7 +22,7 @@ const (
 // Deployments moves deployments along while the server leads: an allocation that
 // turned healthy makes schedulers look at its job again, one that turned unhealthy is to
 // be replaced, and a deployment without progress fails (nomad/deploymentwatcher). The
-// state machine tells it what entries changed.
+// state machine tells it what entries changed, and a server when it has read that.
 type Deployments struct {
 	log   Log
 	batch *Batcher[fsm.DesiredTransitionRequest]
@@ -37,6 +37,10 @@ type watchedDeployment struct {
 	job      broker.JobID
 	deadline time.Time // zero: none yet
 	expiry   *time.Timer
+	// What clients said and nobody has read: when an allocation last turned healthy, an index, and what turned unhealthy.
+	healthy   uint64
+	unhealthy []string
+	seen      uint64 // lastLook when it was last asked for
 	// progress is armed while an evaluation is about to be made.
 	progress *time.Timer
 	replace  []string
@@ -47,8 +51,7 @@ func NewDeployments(l Log) *Deployments {
 	return &Deployments{log: l, batch: newTransitions(l, crossDeploymentBatch)}
 }
 
-// Start watches the deployments that go on, and makes up for what happened while nobody
-// led: allocations that turned healthy after the job was last looked at.
+// Start watches the deployments that go on. What clients said while nobody led is there to be read.
 func (w *Deployments) Start(snap *state.Snapshot) {
 	w.mu.Lock()
 	w.watched = map[string]*watchedDeployment{}
@@ -58,16 +61,13 @@ func (w *Deployments) Start(snap *state.Snapshot) {
 			continue
 		}
 		job := broker.JobID{Namespace: d.Namespace, ID: d.JobID}
-		seen := lastLook(snap, job)
 		w.Changed(snap, []broker.JobID{job})
-		w.Healths(snap, slices.DeleteFunc(snap.AllocsByJob(job), func(a *rpc.Allocation) bool {
-			return a.DeploymentID != d.ID || a.HealthIndex <= seen && a.Health != rpc.AllocUnhealthy
-		}))
+		w.Healths(snap, snap.AllocsByJob(job))
 	}
 }
 
 // lastLook is the index of the newest state that an evaluation of the job was made for or
-// processed with (deployment_watcher.go, jobEvalStatus).
+// processed with (deployment_watcher.go, jobEvalStatus). It does not go back while a deployment goes on.
 func lastLook(snap *state.Snapshot, job broker.JobID) uint64 {
 	index := uint64(0)
 	for _, e := range snap.EvalsByJob(job) {
@@ -143,29 +143,47 @@ func progressDeadline(d *rpc.Deployment) time.Time {
 	return time.Unix(0, first)
 }
 
-// Healths takes what clients said of allocations (deployment_watcher.go,
-// handleAllocUpdate).
+// Healths takes note of what clients said of allocations, for Read.
 func (w *Deployments) Healths(snap *state.Snapshot, reported []*rpc.Allocation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.watched == nil {
-		return
-	}
 	for _, r := range reported {
 		a := snap.AllocByID(r.ID)
 		if a == nil {
 			continue
 		}
-		d := w.watched[a.DeploymentID]
-		if d == nil || a.Health == "" || a.Health == rpc.AllocUnhealthy && a.Reschedule {
-			continue
+		switch d := w.watched[a.DeploymentID]; {
+		case d == nil:
+		case a.Health == rpc.AllocHealthy:
+			d.healthy = max(d.healthy, a.HealthIndex)
+		case a.Health == rpc.AllocUnhealthy && !a.Reschedule:
+			d.unhealthy = append(d.unhealthy, a.ID)
 		}
-		if a.Health == rpc.AllocUnhealthy {
-			d.replace = append(d.replace, a.ID)
-		}
-		if d.progress == nil {
-			d.progress = w.timers.after(deploymentBatch, func() { w.evaluate(d) })
-		}
+	}
+}
+
+// Read has a look at the allocations of a job's deployment, and asks for an evaluation, a second later, if one of them is to be
+// replaced, or turned healthy after the job was last looked at (deployment_watcher.go, handleAllocUpdate).
+func (w *Deployments) Read(snap *state.Snapshot, job broker.JobID) {
+	now := snap.DeploymentOf(job)
+	if now == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	d := w.watched[now.ID]
+	if d == nil {
+		return
+	}
+	d.replace, d.unhealthy = append(d.replace, d.unhealthy...), nil
+	if d.progress != nil {
+		return
+	}
+	if d.healthy > d.seen {
+		d.seen = lastLook(snap, job)
+	}
+	if d.healthy > d.seen || len(d.replace) > 0 {
+		d.progress = w.timers.after(deploymentBatch, func() { w.evaluate(d) })
 	}
 }
 

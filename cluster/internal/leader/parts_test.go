@@ -291,6 +291,7 @@ func TestDeploymentsOfANewLeader(t *testing.T) {
 			before := l.Snapshot().EvalTotal()
 			w := NewDeployments(l)
 			w.Start(l.Snapshot())
+			w.Read(l.Snapshot(), broker.JobID{Namespace: "default", ID: "job"})
 			time.Sleep(30 * time.Second)
 			w.Stop()
 			var again []string
@@ -304,6 +305,54 @@ func TestDeploymentsOfANewLeader(t *testing.T) {
 			}
 			if n := len(l.causes); n != tt.evals {
 				t.Errorf("%s: %d entries are accounted for, want %d", tt.name, n, tt.evals)
+			}
+		})
+	}
+}
+
+// TestDeploymentIsReadLate: what clients say has no consequence before it is read, and none then if the job was looked at meanwhile.
+func TestDeploymentIsReadLate(t *testing.T) {
+	job := broker.JobID{Namespace: "default", ID: "job"}
+	for _, tt := range []struct {
+		name  string
+		do    string // r: read, h: the next is healthy, e: another evaluation of the job
+		evals int
+	}{
+		{"nobody reads", "hh", 0},
+		{"read at once", "hr", 1},
+		{"read in one go", "hhr", 1},
+		{"read one by one, within a second", "hrhr", 1},
+		{"read twice", "hrr", 1},
+		{"looked at before it is read", "her", 0},
+		{"looked at, and one more", "hehr", 1},
+		{"read, and looked at then", "hre", 1},
+	} {
+		virtualtest.Test(t, func(t *testing.T) {
+			l := newSoleLog(t)
+			deploying(t, l, "job", "", "")
+			w := NewDeployments(l)
+			w.Start(l.Snapshot())
+			defer w.Stop()
+			healthy, others := 0, 0
+			for _, c := range tt.do {
+				switch c {
+				case 'r':
+					w.Read(l.Snapshot(), job)
+				case 'h':
+					a := &rpc.Allocation{ID: fmt.Sprint("job", healthy), ClientStatus: rpc.AllocClientRunning, Health: rpc.AllocHealthy}
+					healthy++
+					l.update(func(tx *state.Tx) error { tx.UpdateAllocsFromClient(a); return nil })
+					w.Healths(l.Snapshot(), []*rpc.Allocation{a})
+				case 'e':
+					e := evaluation(fmt.Sprint("other", others), func(e *broker.Evaluation) { e.JobID = "job" })
+					others++
+					l.update(func(tx *state.Tx) error { return tx.UpsertEvals(e) })
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			time.Sleep(10 * time.Second)
+			if n := l.Snapshot().EvalTotal() - others; n != tt.evals {
+				t.Errorf("%s (%s): %d evaluations, want %d", tt.name, tt.do, n, tt.evals)
 			}
 		})
 	}
@@ -328,6 +377,9 @@ func TestDeploymentsAreApart(t *testing.T) {
 		})
 		w.Changed(l.Snapshot(), []broker.JobID{{Namespace: "default", ID: "one"}})
 		w.Healths(l.Snapshot(), []*rpc.Allocation{l.Snapshot().AllocByID("one0"), l.Snapshot().AllocByID("two0"), {ID: "unknown"}})
+		for _, job := range []string{"one", "two", "unknown"} {
+			w.Read(l.Snapshot(), broker.JobID{Namespace: "default", ID: job})
+		}
 		time.Sleep(59 * time.Second)
 		synctest.Wait()
 		if l.Snapshot().EvalTotal() != 0 || status("two") != rpc.DeploymentRunning {

@@ -12,9 +12,10 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// deploymentWatch spends what a leader's deployment watcher reads (nomad/deploymentwatcher). One goroutine hears that some deployment
+// deploymentWatch reads deployments as a leader's watcher does (nomad/deploymentwatcher). One goroutine hears that some deployment
 // has changed, and tells those that watch the active ones. Each of them reads the allocations of its job for that, and when one of
-// these has changed. What changes while a goroutine reads it reads in one go, so a busy leader reads less often.
+// these has changed. What changes while a goroutine reads it reads in one go, so a busy leader reads less often, and asks for fewer
+// evaluations.
 type deploymentWatch struct {
 	changed chan struct{} // some deployment has
 
@@ -66,8 +67,17 @@ func (d *deploymentWatcher) take(what *bool) bool {
 	return was
 }
 
+// deploymentsCost reports whether to read deployments takes time. If not, what an entry changes is read where it is applied.
+func (s *Server) deploymentsCost() bool { return s.cfg.Costs.Deployment != (config.DeploymentCosts{}) }
+
 // watchDeployments runs the watch until ctx is done (deployments_watcher.go, watchDeployments).
 func (s *Server) watchDeployments(ctx context.Context) {
+	if !s.deploymentsCost() {
+		for d := range s.Snapshot().Deployments() { // what has happened before
+			s.deployments.Read(s.Snapshot(), broker.JobID{Namespace: d.Namespace, ID: d.JobID})
+		}
+		return
+	}
 	w, queries := s.deploymentWatch, &queryLimit{}
 	var watchers sync.WaitGroup
 	defer watchers.Wait()
@@ -77,7 +87,7 @@ func (s *Server) watchDeployments(ctx context.Context) {
 		clear(w.watchers)
 	}()
 	leader.Wake(w.changed) // what has happened before
-	for s.cfg.Costs.Deployment != (config.DeploymentCosts{}) {
+	for {
 		select {
 		case <-w.changed:
 		case <-ctx.Done():
@@ -175,7 +185,8 @@ func (s *Server) watchDeployment(ctx context.Context, job broker.JobID, d *deplo
 		for again := d.take(&d.allocs); again && ctx.Err() == nil; {
 			getAllocs()
 			query()
-			s.Compute(key, time.Duration(s.Snapshot().JobEvals(job).Count)*costs.PerEval) // handleAllocUpdate
+			s.Compute(key, time.Duration(s.Snapshot().JobEvals(job).Count)*costs.PerEval)
+			s.deployments.Read(s.Snapshot(), job)
 			if again = d.take(&d.allocs); !again {
 				getAllocs() // which finds nothing, and waits
 			}
