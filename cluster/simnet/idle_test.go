@@ -41,7 +41,7 @@ func TestIdleFollowers(t *testing.T) {
 				p := newPair(t, answers)
 				p.b.SetHeartbeatHandler(answers)
 				if name == charged {
-					p.a.Answered = func(string) {}
+					p.a.Answered = func(_ string, heard func()) { heard() }
 				}
 				pipe, err := p.a.AppendEntriesPipeline("b", "b")
 				if err != nil {

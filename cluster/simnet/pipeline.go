@@ -3,7 +3,6 @@ package simnet
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -35,7 +34,8 @@ type pipeline struct {
 	cancel    context.CancelFunc
 	timeout   *time.Timer // of what handle delivers
 
-	underWay atomic.Int64 // requests that Raft has not heard the answer to
+	window window // of requests whose answer is not read
+	waited bool   // the last group of requests waited for room; of who sends them alone
 	// While none is under way: who answered last, and the commit index that it has had from here.
 	peer   *Transport
 	commit uint64
@@ -69,6 +69,7 @@ func (t *Transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 		out: t.net.Route(string(t.addr), string(to), "append"), home: t.net.Route(string(to), string(t.addr), "append"),
 		sent: make(chan *appendFuture, maxInFlight), handled: make(chan *appendFuture, maxInFlight),
 		done: make(chan raft.AppendFuture, maxInFlight), broken: make(chan struct{}), timeout: time.NewTimer(CallTimeout),
+		window: window{limit: t.MaxRPCsInFlight, room: make(chan struct{}, 1)},
 	}
 	p.ctx, p.cancel = context.WithCancel(t.ctx)
 	t.pipelines.Go(p.handle)
@@ -76,8 +77,23 @@ func (t *Transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 	return p, nil
 }
 
-// AppendEntries sends a request. It blocks only while the pipeline is full.
+// AppendEntries sends a request. It blocks only while the pipeline is full. Raft's own transport sends one request more, and blocks
+// until there is room for it: to wait first comes to the same, since what else there is to send by then follows at once.
 func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+	after := p.turn
+	if p.window.full() {
+		if !p.window.await(p.ctx, p.broken) {
+			return nil, raft.ErrPipelineShutdown
+		}
+		// Raft's main goroutine acts on the answers of these instants, and the next request must not be chance.
+		time.Sleep(p.from.net.instants.take(Turns, Turns))
+		p.waited = true
+	} else if !p.window.follows() {
+		p.waited = false
+	}
+	if p.waited {
+		after = Turns // this goroutine goes on at its own turn already
+	}
 	now := time.Now()
 	f := &appendFuture{start: now, req: req, resp: resp, settled: make(chan struct{})}
 	f.arrives = now.Add(p.from.net.delay(string(p.from.addr), string(p.to), "append"))
@@ -91,7 +107,7 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 			return nil, raft.ErrPipelineShutdown
 		default:
 		}
-		p.underWay.Add(1)
+		p.window.enter(now)
 		select {
 		case p.sent <- f:
 		case <-p.broken:
@@ -105,7 +121,7 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 	// from one global source right after this call. Returning to one after the other, in
 	// a fixed order, gives each the same draws in every run. One whose instant is taken
 	// keeps out of the turns of the others.
-	time.Sleep(p.from.net.instants.take(p.turn, Turns))
+	time.Sleep(p.from.net.instants.take(after, Turns))
 	return f, p.from.hear(nil)
 }
 
@@ -150,7 +166,7 @@ func (p *pipeline) gather(first *appendFuture) (group []*appendFuture, next *app
 	for entries := len(first.req.Entries); ; {
 		select {
 		case f := <-p.sent:
-			if entries += len(f.req.Entries); entries > maxEntries || f.start.Sub(group[len(group)-1].start) > 4*Turns {
+			if entries += len(f.req.Entries); entries > maxEntries || !follow(f.start, group[len(group)-1].start) {
 				return group, f
 			}
 			group = append(group, f)
@@ -220,7 +236,7 @@ func (p *pipeline) nothingNew(req *raft.AppendEntriesRequest) bool {
 // a second, which was two fifths of what an idle cluster costs. The leader hears of it a round trip sooner. Nothing else
 // comes sooner: what is sent next arrives after it, and so does its answer.
 func (p *pipeline) atOnce(f *appendFuture) bool {
-	if p.underWay.Load() > 0 || len(p.done) > 0 || p.from.Answered != nil || !p.out.Steady() ||
+	if p.window.underWay() > 0 || len(p.done) > 0 || p.from.Answered != nil || !p.out.Steady() ||
 		p.peer == nil || p.peer != p.from.net.transport(string(p.to)) || p.peer.cut.Err() != nil || !p.nothingNew(f.req) {
 		return false
 	}
@@ -252,14 +268,17 @@ func (p *pipeline) answer() {
 		if p.from.hear(nil) != nil {
 			return
 		}
-		if p.from.Answered != nil && f.err == nil {
-			p.from.Answered(string(p.to))
+		charged := p.from.Answered != nil && f.err == nil
+		if charged {
+			p.from.Answered(string(p.to), p.window.leave)
 		}
 		if !f.resp.Success {
 			p.from.net.instants.await() // Raft draws when the pipeline ends
 		}
 		close(f.settled)
-		p.underWay.Add(-1)
+		if !charged {
+			p.window.leave()
+		}
 		select {
 		case p.done <- f:
 		case <-p.ctx.Done():

@@ -18,8 +18,10 @@ type Transport struct {
 	addr raft.ServerAddress
 	recv func(entries []*raft.Log)
 	// Answered, if not nil, is called with the sender of each answer that comes over a pipeline, before Raft gets that. It
-	// may block. Set it before Listen.
-	Answered func(from string)
+	// may block, and calls heard once the answer is read, when there is room for another request. Set it before Listen.
+	Answered func(from string, heard func())
+	// MaxRPCsInFlight is how many requests of a pipeline may be under way; zero means 130, as in Raft before 1.4.1. Set it before Listen.
+	MaxRPCsInFlight int
 
 	consumer  chan raft.RPC
 	cut       context.Context // ends with Cut

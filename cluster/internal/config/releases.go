@@ -101,6 +101,8 @@ type Habits struct {
 	// TableIndexFirst makes the first look of GetClientAllocs answer with the index of the
 	// table of allocations.
 	TableIndexFirst bool
+	// MaxRPCsInFlight is how many requests to a follower Raft has under way; zero means 130.
+	MaxRPCsInFlight int
 }
 
 // AwaitsReports reports whether a node that was disconnected is ready only once its client has
@@ -174,6 +176,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 6, 0}}, 17354, "client/client.go, allocSync", "clients report at most once a second what is not urgent: 200 ms before",
 		"fewer AllocClientUpdate", func(h *Habits) { h.TypicalReports = time.Second },
+	},
+	{
+		[]Version{{1, 6, 0}}, 17421, "hashicorp/raft 1.5.0, net_transport.go, newNetPipeline", "Raft has two requests to a follower under way, not 130",
+		"none; followers of a busy leader write more entries at a time", func(h *Habits) { h.MaxRPCsInFlight = 2 },
 	},
 	{
 		[]Version{{1, 4, 13}, {1, 5, 9}, {1, 6, 2}}, 18200, "helper/backoff.go; nomad/state/state_store.go, SnapshotMinIndex", "waits for an index are 20, 20, 40, 80, … ms, not 20, 320, 1000 ms; those of workers after errors double, too",

@@ -74,7 +74,7 @@ func NewMachine(cores int, exit time.Duration) *Machine {
 
 // Process returns a new process that runs so many goroutines at a time.
 func (m *Machine) Process(processors int) *Process {
-	p := &Process{on: m, unused: processors}
+	p := &Process{on: m, processors: processors, unused: processors}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.processes = append(m.processes, p)
@@ -141,7 +141,7 @@ func (m *Machine) next() time.Duration {
 			if len(c.queue) > 0 {
 				at = min(at, nextTick(max(t.got+m.slice-1, m.now)))
 			}
-			if len(t.of.ready) > 0 {
+			if t.of.waits() {
 				at = min(at, max(t.since+goQuantum, m.now))
 			}
 		}
@@ -185,7 +185,7 @@ func (m *Machine) advance(now time.Duration) {
 	}
 	for _, p := range m.processes {
 		if len(p.network) > 0 && p.monitored() <= now {
-			p.poll()
+			p.poll(&p.global)
 			p.wake()
 		}
 	}
@@ -310,9 +310,13 @@ func (m *Machine) pull(i int) {
 	}
 }
 
-// place has a core count the time of a thread that is owed some.
+// place has a core count the time of a thread that is owed some. The thread becomes part of the average, which must not change what
+// it is owed (place_entity).
 func (m *Machine) place(i int, t *thread, owed time.Duration) {
 	t.core = i
+	if others := time.Duration(m.cores[i].load()); others > 0 {
+		owed = owed * (others + 1) / others
+	}
 	t.virtual = m.cores[i].average() - owed
 	t.end = t.virtual + m.slice
 }

@@ -89,6 +89,14 @@ func TestMachine(t *testing.T) {
 		"and not for a processor that is idle": {
 			2, []int{2}, []job{{need: 50 * ms}, {at: 1 * ms, need: 1 * ms, network: true}}, []time.Duration{50 * ms, 2 * ms},
 		},
+		"who had 10 ms waits for all that wait": {
+			2, []int{1}, slices.Concat([]job{{need: 11 * ms}}, slices.Repeat([]job{{at: 5 * ms, need: 1 * ms}}, 2), []job{{at: 11 * ms, need: 2 * ms}}),
+			[]time.Duration{15 * ms, 11 * ms, 12 * ms, 14 * ms},
+		},
+		"and so does what the network brings meanwhile": {
+			2, []int{1}, []job{{need: 11 * ms}, {at: 5 * ms, need: 2 * ms, network: true}, {at: 6 * ms, need: 1 * ms}, {at: 11 * ms / 2, need: 1 * ms}},
+			[]time.Duration{15 * ms, 14 * ms, 12 * ms, 11 * ms},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtualtest.Test(t, func(t *testing.T) {
@@ -107,6 +115,59 @@ func TestMachine(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestOwedStaysOwed: a thread that was owed time when it went to sleep still is when it has run for a moment, whoever shares its core.
+func TestOwedStaysOwed(t *testing.T) {
+	const ms = time.Millisecond
+	for _, others := range []int{1, 2, 3} {
+		virtualtest.Test(t, func(t *testing.T) {
+			m := NewMachine(1, 0)
+			defer m.Stop()
+			for i := range others {
+				m.Process(1).Spend(uint64(i+1), time.Second)
+			}
+			p := m.Process(1)
+			owed := func(wait, d time.Duration) time.Duration {
+				p.Do(9, wait, d, ms)
+				m.Busy() // lets it go to sleep
+				return p.idle[0].owed
+			}
+			before := owed(ms, ms/2)
+			if now := owed(0, time.Microsecond); before < ms/2 || now < before-ms/100 || now > before+ms/100 {
+				t.Errorf("with %d others it is owed %v, and was owed %v before", others, now, before)
+			}
+		})
+	}
+}
+
+// TestGlobalQueue: a processor that always has something else to do takes one goroutine from the global queue at every 61st turn, and one
+// that has not takes several at a time, and none before what is ready by then.
+func TestGlobalQueue(t *testing.T) {
+	const ms = time.Millisecond
+	virtualtest.Test(t, func(t *testing.T) {
+		jobs := []job{{need: 11 * ms}} // which is in the global queue after ten
+		for i := range 100 {
+			jobs = append(jobs, job{at: ms + time.Duration(i)*ms/2, need: ms})
+		}
+		ends := play(NewMachine(1, 0), []int{1}, jobs)
+		if d := ends[0] - 70*ms; d < 0 || d > ms/10 { // its first turn, 59 others and it
+			t.Errorf("a goroutine that had ten milliseconds went on after %v, want 70ms", ends[0])
+		}
+	})
+	virtualtest.Test(t, func(t *testing.T) {
+		jobs := []job{{need: 11 * ms}}
+		for range 4 {
+			jobs = append(jobs, job{at: ms, need: ms, network: true})
+		}
+		jobs = append(jobs, job{at: 21 * ms / 2, need: ms}) // is ready behind those that were taken together
+		ends := play(NewMachine(1, 0), []int{1}, jobs)
+		if want := []time.Duration{15 * ms, 11 * ms, 12 * ms, 13 * ms, 14 * ms, 16 * ms}; !slices.EqualFunc(ends, want, func(end, want time.Duration) bool {
+			return end >= want && end < want+ms/10
+		}) {
+			t.Errorf("ends %v, want %v", ends, want)
+		}
+	})
 }
 
 // TestMachineGoesOnAfterItsExit: a core that was idle for long goes on a little later, and is not busy until then.

@@ -9,23 +9,34 @@ import (
 // the network may be (runtime/proc.go, sysmon).
 const goQuantum = 10 * time.Millisecond
 
+// globalEvery is at how many of its turns a processor looks at the global queue before its own, and globalMost how many it takes
+// from there when its own is empty (runtime/proc.go, findRunnable, globrunqgetbatch).
+const (
+	globalEvery = 61
+	globalMost  = 128
+)
+
 // Process is a Go program on a Machine: a bounded number of its goroutines run at a time, each on a thread. Others that
 // are ready wait for their turn. What the network brings is ready when a processor has nothing else to
-// do, or ten milliseconds after the last look.
+// do, or ten milliseconds after the last look. What is ready by such a look, and who had ten milliseconds without a pause, waits in the
+// global queue, until all others have had their turn.
 //
 // Work under the key of work that is done at this instant is of the same goroutine, which keeps its processor: a state
 // machine that has ten entries waits for its turn once.
 //
 // A Process is safe for concurrent use.
 type Process struct {
-	on      *Machine
-	ready   []*goroutine // in this order
-	network []*goroutine // that wait until somebody looks
-	looked  time.Duration
-	idle    []*thread
-	unused  int // processors that never had anything to do
-	heap    heap
-	markers []*thread // that mark for want of anything else to do
+	on         *Machine
+	processors int
+	turns      int          // so far
+	ready      []*goroutine // in this order: the processors' own queues
+	global     []*goroutine // likewise
+	network    []*goroutine // that wait until somebody looks
+	looked     time.Duration
+	idle       []*thread
+	unused     int // processors that never had anything to do
+	heap       heap
+	markers    []*thread // that mark for want of anything else to do
 }
 
 // goroutine has some work to do.
@@ -107,13 +118,13 @@ func (p *Process) goesOn(g *goroutine) bool {
 
 // wake has idle threads run what is ready, and those that mark for want of anything else.
 func (p *Process) wake() {
-	for len(p.markers) > 0 && len(p.ready) > 0 {
+	for len(p.markers) > 0 && p.waits() {
 		t := p.markers[0]
 		p.markers = slices.Delete(p.markers, 0, 1)
 		p.on.interrupt(t)
 		p.take(t)
 	}
-	for len(p.idle)+p.unused > 0 && len(p.ready) > 0 {
+	for len(p.idle)+p.unused > 0 && p.waits() {
 		p.start()
 	}
 }
@@ -139,10 +150,13 @@ func (p *Process) help() {
 // monitored returns when somebody looks at the network though all processors have enough to do.
 func (p *Process) monitored() time.Duration { return max(p.looked+goQuantum, p.network[0].came) }
 
-// poll makes ready what the network has brought.
-func (p *Process) poll() {
+// waits reports whether a goroutine waits for its turn.
+func (p *Process) waits() bool { return len(p.ready)+len(p.global) > 0 }
+
+// poll has what the network has brought wait in a queue.
+func (p *Process) poll(queue *[]*goroutine) {
 	p.looked = p.on.now
-	p.ready = append(p.ready, p.network...)
+	*queue = append(*queue, p.network...)
 	p.network = p.network[:0]
 }
 
@@ -194,8 +208,8 @@ func (p *Process) goOn(t *thread) bool {
 		}
 		close(t.runs.done)
 		t.runs, t.ended = nil, t.runs
-	case len(p.ready) > 0 && now-t.since >= goQuantum:
-		p.ready = append(p.ready, t.runs)
+	case p.waits() && now-t.since >= goQuantum:
+		p.global = append(p.global, t.runs)
 		p.take(t)
 	}
 	return true
@@ -204,8 +218,17 @@ func (p *Process) goOn(t *thread) bool {
 // take gives a thread the next goroutine, if there is one.
 func (p *Process) take(t *thread) bool {
 	t.runs = nil
+	p.turns++
+	if n := len(p.global); p.turns%globalEvery == 0 && n > 0 {
+		p.ready = slices.Insert(p.ready, 0, p.global[0])
+		p.global = slices.Delete(p.global, 0, 1)
+	} else if len(p.ready) == 0 && n > 0 {
+		n = min(n, n/p.processors+1, globalMost)
+		p.ready = append(p.ready, p.global[:n]...)
+		p.global = slices.Delete(p.global, 0, n)
+	}
 	if len(p.ready) == 0 {
-		p.poll()
+		p.poll(&p.ready)
 	}
 	t.since = p.on.now
 	if len(p.ready) == 0 {

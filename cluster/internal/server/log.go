@@ -258,8 +258,9 @@ func (s *Server) receiveEntries(entries []*raft.Log) {
 }
 
 // answered takes as long as the leader's Raft does to learn of an answer to entries.
-func (s *Server) answered(from string) {
+func (s *Server) answered(from string, heard func()) {
 	s.hear("answer/" + from)
+	heard()
 	if s.cfg.Costs.Raft.Serial {
 		s.Node.AwaitIdle()
 		// One answer an instant, or which comes first would depend on the runtime.
