@@ -163,8 +163,8 @@ plan {
 }
 
 deployment {
-  per_alloc   = "0.48us"
-  per_stub    = "0.34us"
-  per_eval    = "0.55us"
+  per_alloc   = "0.29us"
+  per_stub    = "0.2us"
+  per_eval    = "0.33us"
   half_cached = 185
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // deploymentWatch reads deployments as a leader's watcher does (nomad/deploymentwatcher). One goroutine hears that some deployment
-// has changed, and tells those that watch the active ones. Each of them reads the allocations of its job for that, and when one of
-// these has changed. What changes while a goroutine reads it reads in one go, so a busy leader reads less often, and asks for fewer
-// evaluations.
+// has changed, and tells those that watch the active ones. Each of them reads the allocations of its job for that. Another reads them
+// when one of these has changed, and hands them to the first. What changes while a goroutine reads it reads in one go, so a busy leader
+// reads less often, and asks for fewer evaluations.
 type deploymentWatch struct {
 	changed chan struct{} // some deployment has
 
@@ -25,12 +25,20 @@ type deploymentWatch struct {
 
 // deploymentWatcher watches the deployment of one job.
 type deploymentWatcher struct {
-	wake   chan struct{}
-	cancel context.CancelFunc
+	wake, allocWake chan struct{} // its goroutines
+	cancel          context.CancelFunc
 
 	mu         sync.Mutex
 	deployment bool // some deployment has changed
 	allocs     bool // an allocation of this one has
+	found      bool // that has been read
+	asked      bool // what is found next is waited for
+}
+
+func newDeploymentWatcher() *deploymentWatcher {
+	d := &deploymentWatcher{wake: make(chan struct{}, 1), allocWake: make(chan struct{}, 1), allocs: true}
+	d.tell(&d.asked, d.allocWake)
+	return d
 }
 
 func newDeploymentWatch() *deploymentWatch {
@@ -46,16 +54,17 @@ func (w *deploymentWatch) heard(fx *fsm.Effects) {
 	defer w.mu.Unlock()
 	for _, job := range fx.DeploymentAllocs {
 		if d := w.watchers[job]; d != nil {
-			d.tell(&d.allocs)
+			d.tell(&d.allocs, d.allocWake)
 		}
 	}
 }
 
-func (d *deploymentWatcher) tell(what *bool) {
+// tell notes that something has happened, and wakes who is to act on it.
+func (d *deploymentWatcher) tell(what *bool, wake chan<- struct{}) {
 	d.mu.Lock()
 	*what = true
 	d.mu.Unlock()
-	leader.Wake(d.wake)
+	leader.Wake(wake)
 }
 
 // take reports whether something has happened since it was last asked.
@@ -104,6 +113,7 @@ func (s *Server) watchDeployments(ctx context.Context) {
 			watching, cancel := context.WithCancel(ctx)
 			d.cancel = cancel
 			watchers.Go(func() { s.watchDeployment(watching, job, d, queries) })
+			watchers.Go(func() { s.getAllocs(watching, job, d, queries) })
 		})
 	}
 }
@@ -122,13 +132,12 @@ func (w *deploymentWatch) follow(snap *state.Snapshot, begin func(broker.JobID, 
 		job := broker.JobID{Namespace: now.Namespace, ID: now.JobID}
 		d := w.watchers[job]
 		if d == nil && now.Active() {
-			d = &deploymentWatcher{wake: make(chan struct{}, 1)}
+			d = newDeploymentWatcher()
 			w.watchers[job] = d
-			d.allocs = true
 			begin(job, d)
 		}
 		if d != nil {
-			d.tell(&d.deployment)
+			d.tell(&d.deployment, d.wake)
 		}
 	}
 }
@@ -164,32 +173,55 @@ func (l *queryLimit) wait() time.Duration {
 func (s *Server) watchDeployment(ctx context.Context, job broker.JobID, d *deploymentWatcher, queries *queryLimit) {
 	costs := s.cfg.Costs.Deployment
 	key := "deployment/" + job.Namespace + "/" + job.ID
-	read := func(each time.Duration) {
-		n := s.Snapshot().JobAllocs(job)
-		allocs := n.Live + n.Terminal
-		s.Compute(key, config.Uncached(time.Duration(allocs)*each, allocs, costs.HalfCached))
-	}
-	query := func() { leader.Sleep(ctx, queries.wait()) }
-	getAllocs := func() {
-		query()
-		read(costs.PerAlloc + costs.PerStub)
-	}
 	for ctx.Err() == nil {
 		select {
 		case <-d.wake:
 		case <-ctx.Done():
 		}
 		if d.take(&d.deployment) {
-			read(costs.PerAlloc) // getDeploymentProgressCutoff
+			s.readAllocs(key, job, costs.PerAlloc) // getDeploymentProgressCutoff
 		}
-		for again := d.take(&d.allocs); again && ctx.Err() == nil; {
-			getAllocs()
-			query()
-			s.Compute(key, time.Duration(s.Snapshot().JobEvals(job).Count)*costs.PerEval)
+		if d.take(&d.found) {
+			leader.Sleep(ctx, queries.wait())
+			s.Compute(key, time.Duration(s.Snapshot().JobEvals(job).Count)*costs.PerEval) // handleAllocUpdate
 			s.deployments.Read(s.Snapshot(), job)
-			if again = d.take(&d.allocs); !again {
-				getAllocs() // which finds nothing, and waits
+			d.tell(&d.asked, d.allocWake)
+		}
+	}
+}
+
+// getAllocs reads the allocations of a deployment when its watcher asks for them and one has changed. Who asks before one has reads them
+// in vain, and waits (deployment_watcher.go, getAllocsCh, getAllocsImpl).
+func (s *Server) getAllocs(ctx context.Context, job broker.JobID, d *deploymentWatcher, queries *queryLimit) {
+	costs := s.cfg.Costs.Deployment
+	key := "deployment-allocs/" + job.Namespace + "/" + job.ID
+	waiting := false
+	for ctx.Err() == nil {
+		select {
+		case <-d.allocWake:
+		case <-ctx.Done():
+		}
+		asked := d.take(&d.asked)
+		waiting = waiting || asked
+		for waiting && ctx.Err() == nil {
+			changed := d.take(&d.allocs)
+			if !changed && !asked {
+				break
+			}
+			asked = false
+			leader.Sleep(ctx, queries.wait())
+			s.readAllocs(key, job, costs.PerAlloc+costs.PerStub)
+			if changed {
+				waiting = false
+				d.tell(&d.found, d.wake)
 			}
 		}
 	}
+}
+
+// readAllocs spends what reading a job's allocations does.
+func (s *Server) readAllocs(key string, job broker.JobID, each time.Duration) {
+	n := s.Snapshot().JobAllocs(job)
+	allocs := n.Live + n.Terminal
+	s.Compute(key, config.Uncached(time.Duration(allocs)*each, allocs, s.cfg.Costs.Deployment.HalfCached))
 }

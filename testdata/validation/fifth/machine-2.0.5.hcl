@@ -49,8 +49,8 @@ plan {
 }
 
 deployment {
-  per_alloc   = "0.74us"
-  per_stub    = "0.53us"
-  per_eval    = "0.94us"
+  per_alloc   = "0.53us"
+  per_stub    = "0.38us"
+  per_eval    = "0.67us"
   half_cached = 134
 }

@@ -90,8 +90,8 @@ plan {
 }
 
 deployment {
-  per_alloc = "0.7us"
-  per_stub  = "0.5us"
-  per_eval  = "1.12us"
+  per_alloc = "0.51us"
+  per_stub  = "0.37us"
+  per_eval  = "0.82us"
   source    = "2.0.5: deploymentWatcher.watch and getAllocs, 2.9 ms of profile for each of some 460 plans of jobs with 500 allocations. How that divides: testdata/validation/seventh/README.md, What watches deployments"
 }

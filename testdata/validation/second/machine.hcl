@@ -100,9 +100,9 @@ plan {
 }
 
 deployment {
-  per_alloc   = "0.54us"
-  per_stub    = "0.38us"
-  per_eval    = "0.62us"
+  per_alloc   = "0.34us"
+  per_stub    = "0.24us"
+  per_eval    = "0.39us"
   half_cached = 185
   source      = "2.0.5: deploymentwatcher, 1.46 ms for each plan of jobs with 500 allocations, and 0.34 of the collector; it reads the rows that schedulers read, so that as many of its reads miss the caches. How that divides: testdata/validation/seventh/README.md, What watches deployments"
 }
