@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/cpu"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/simnet"
 	"github.com/simctl/simctl/internal/pacer"
@@ -48,7 +49,7 @@ func (c *Cluster) Monitor() {
 	}
 	own := costs.Base + time.Duration(leader.Snapshot().NodeCount())*costs.PerNode
 	if fleet := c.shared.Fleet; fleet != nil {
-		fleet.Do(simnet.HashStrings(uint64(c.cfg.Seed), "monitor"), 0, own, 0)
+		fleet.Do(cpu.Work{Key: simnet.HashStrings(uint64(c.cfg.Seed), "monitor"), Takes: own})
 	} else {
 		leader.Compute("monitor", own)
 	}

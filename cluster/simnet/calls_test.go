@@ -26,7 +26,7 @@ func newPair(t *testing.T, respond func(raft.RPC)) *pair {
 	t.Helper()
 	p := &pair{net: New(1, Link{Latency: oneWay}, Link{})}
 	p.a = p.net.NewTransport("a", nil)
-	p.b = p.net.NewTransport("b", func(entries []*raft.Log) { p.received = append(p.received, len(entries)) })
+	p.b = p.net.NewTransport("b", func(entries []*raft.Log, _ bool) { p.received = append(p.received, len(entries)) })
 	p.a.Listen(nil)
 	p.b.Listen(nil)
 	stop := make(chan struct{})

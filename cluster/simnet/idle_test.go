@@ -41,7 +41,7 @@ func TestIdleFollowers(t *testing.T) {
 				p := newPair(t, answers)
 				p.b.SetHeartbeatHandler(answers)
 				if name == charged {
-					p.a.Answered = func(_ string, heard func()) { heard() }
+					p.a.Answered = func(_ string, _ bool, heard func()) { heard() }
 				}
 				pipe, err := p.a.AppendEntriesPipeline("b", "b")
 				if err != nil {
@@ -71,7 +71,7 @@ func TestIdleFollowers(t *testing.T) {
 		p.net.servers.Jitter = oneWay // an entry would overtake some
 		p.b.SetHeartbeatHandler(answers)
 		var arrived time.Time
-		p.b.recv = func([]*raft.Log) { arrived = time.Now() }
+		p.b.recv = func([]*raft.Log, bool) { arrived = time.Now() }
 		pipe, err := p.a.AppendEntriesPipeline("b", "b")
 		if err != nil {
 			t.Fatal(err)

@@ -44,7 +44,7 @@ func TestTransportCarriesCallsAndCharges(t *testing.T) {
 		n := New(1, Link{Latency: time.Millisecond}, Link{})
 		charged := 0
 		a := n.NewTransport("a", nil)
-		b := n.NewTransport("b", func(entries []*raft.Log) { charged += len(entries) })
+		b := n.NewTransport("b", func(entries []*raft.Log, _ bool) { charged += len(entries) })
 		var early raft.AppendEntriesResponse
 		if err := a.AppendEntries("b", "b", &raft.AppendEntriesRequest{Term: 7}, &early); !errors.Is(err, ErrUnreachable) {
 			t.Errorf("to a transport that does not listen yet: %v", err)

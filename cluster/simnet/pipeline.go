@@ -147,12 +147,13 @@ func (p *pipeline) handle() {
 			case first = <-p.sent:
 			}
 		}
+		there := first.arrives.Before(time.Now())
 		if !p.waitUntil(first.arrives) {
 			return
 		}
 		var group []*appendFuture
 		group, next = p.gather(first)
-		if !p.waitUntil(group[len(group)-1].arrives) || !p.handleAll(group) {
+		if !p.waitUntil(group[len(group)-1].arrives) || !p.handleAll(group, there) {
 			return
 		}
 	}
@@ -176,14 +177,14 @@ func (p *pipeline) gather(first *appendFuture) (group []*appendFuture, next *app
 	}
 }
 
-// handleAll delivers requests that came together. It reports whether the pipeline is whole.
-func (p *pipeline) handleAll(group []*appendFuture) bool {
+// handleAll delivers requests that came together, and perhaps were there when those before them were handled. It reports whether the pipeline is whole.
+func (p *pipeline) handleAll(group []*appendFuture, there bool) bool {
 	var entries []*raft.Log
 	for _, f := range group {
 		entries = append(entries, f.req.Entries...)
 	}
 	for i, f := range group {
-		f.err = p.deliver(f, entries)
+		f.err = p.deliver(f, entries, there)
 		f.arrives = later(time.Now().Add(p.from.net.delay(string(p.to), string(p.from.addr), "append")), f.back)
 		p.handled <- f
 		if f.err != nil {
@@ -197,7 +198,7 @@ func (p *pipeline) handleAll(group []*appendFuture) bool {
 	return true
 }
 
-func (p *pipeline) deliver(f *appendFuture, entries []*raft.Log) error {
+func (p *pipeline) deliver(f *appendFuture, entries []*raft.Log, there bool) error {
 	n := p.from.net
 	// A lost request stalls the connection until the sender gives up.
 	if n.lost(string(p.from.addr), string(p.to), "append") {
@@ -210,7 +211,7 @@ func (p *pipeline) deliver(f *appendFuture, entries []*raft.Log) error {
 		return ErrUnreachable
 	}
 	quick := peer == p.peer && p.nothingNew(f.req)
-	answer, err := peer.deliver(p.ctx, request{args: f.req, entries: entries, quick: quick}, p.timeout)
+	answer, err := peer.deliver(p.ctx, request{args: f.req, entries: entries, there: there, quick: quick}, p.timeout)
 	if err != nil {
 		return err
 	}
@@ -262,6 +263,7 @@ func later(a, b time.Time) time.Time {
 // closes it and falls back to single requests, as after any response without success.
 func (p *pipeline) answer() {
 	for f := range p.handled {
+		there := f.arrives.Before(time.Now())
 		if f.err == nil && !p.waitUntil(f.arrives) {
 			return
 		}
@@ -270,7 +272,7 @@ func (p *pipeline) answer() {
 		}
 		charged := p.from.Answered != nil && f.err == nil
 		if charged {
-			p.from.Answered(string(p.to), p.window.leave)
+			p.from.Answered(string(p.to), there, p.window.leave)
 		}
 		if !f.resp.Success {
 			p.from.net.instants.await() // Raft draws when the pipeline ends

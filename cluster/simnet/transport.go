@@ -16,10 +16,11 @@ import (
 type Transport struct {
 	net  *Network
 	addr raft.ServerAddress
-	recv func(entries []*raft.Log)
-	// Answered, if not nil, is called with the sender of each answer that comes over a pipeline, before Raft gets that. It
-	// may block, and calls heard once the answer is read, when there is room for another request. Set it before Listen.
-	Answered func(from string, heard func())
+	recv func(entries []*raft.Log, there bool)
+	// Answered, if not nil, is called with the sender of each answer that comes over a pipeline, before Raft gets that, and whether it was
+	// there when the one before was dealt with. It may block, and calls heard once the answer is read, when there is room for
+	// another request. Set it before Listen.
+	Answered func(from string, there bool, heard func())
 	// MaxRPCsInFlight is how many requests of a pipeline may be under way; zero means 130, as in Raft before 1.4.1. Set it before Listen.
 	MaxRPCsInFlight int
 
@@ -53,9 +54,9 @@ var (
 )
 
 // NewTransport returns a server's transport, which is unreachable until Listen. If receive
-// is not nil it is called with the entries of each request before Raft gets them. It may
-// block, for as long as storing them takes.
-func (n *Network) NewTransport(addr string, receive func(entries []*raft.Log)) *Transport {
+// is not nil it is called with the entries of each request before Raft gets them, and whether the request was there when the
+// one before was dealt with. It may block, for as long as storing them takes.
+func (n *Network) NewTransport(addr string, receive func(entries []*raft.Log, there bool)) *Transport {
 	t := &Transport{net: n, addr: raft.ServerAddress(addr), recv: receive, consumer: make(chan raft.RPC), followers: map[raft.ServerAddress]follower{}}
 	t.cut, t.cutOff = context.WithCancel(context.Background())
 	t.ctx, t.cancel = context.WithCancel(context.Background())
@@ -244,6 +245,7 @@ func carry[T any](t *Transport, to raft.ServerAddress, kind string, args any, da
 type request struct {
 	args    any
 	entries []*raft.Log // to be stored first
+	there   bool        // it had come when the one before was handled
 	data    io.Reader
 	quick   bool // Raft's main loop would do no more with it than its fast path
 }
@@ -272,7 +274,7 @@ func (t *Transport) deliver(caller context.Context, r request, timeout *time.Tim
 	timeout.Reset(CallTimeout)
 	defer timeout.Stop()
 	if t.recv != nil && len(r.entries) > 0 {
-		t.recv(r.entries)
+		t.recv(r.entries, r.there)
 		// The select below would choose at random among what has happened meanwhile.
 		if t.cut.Err() != nil || caller.Err() != nil {
 			return nil, ErrUnreachable

@@ -3,6 +3,7 @@ package simnet
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,4 +98,35 @@ func TestWaitingForRoomEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWhatIsThere: who handles a request, or an answer, learns whether it had come while the one before was handled.
+func TestWhatIsThere(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		p := newPair(t, answers)
+		var requests, replies []bool
+		p.b.recv = func(_ []*raft.Log, there bool) {
+			requests = append(requests, there)
+			time.Sleep(3 * oneWay)
+		}
+		p.a.Answered = func(_ string, there bool, heard func()) {
+			replies = append(replies, there)
+			time.Sleep(4 * oneWay)
+			heard()
+		}
+		pipe, err := p.a.AppendEntriesPipeline("b", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, wait := range []time.Duration{oneWay, 20 * oneWay, 0} {
+			if _, err := pipe.AppendEntries(&raft.AppendEntriesRequest{Entries: []*raft.Log{{}}}, &raft.AppendEntriesResponse{}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(wait)
+		}
+		time.Sleep(20 * oneWay)
+		if want := []bool{false, true, false}; !slices.Equal(requests, want) || !slices.Equal(replies, want) {
+			t.Errorf("requests %v, answers %v were there before, want %v for both", requests, replies, want)
+		}
+	})
 }

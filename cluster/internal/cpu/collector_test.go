@@ -61,7 +61,7 @@ func TestProcessIsSlowWhileItMarks(t *testing.T) {
 			began := time.Now()
 			for i := range uint64(runs) {
 				before := time.Now()
-				p.Allocate(i, work, Garbage{Cost: garbage, Heap: heap})
+				p.Do(Work{Key: i, Takes: work, Left: Garbage{Cost: garbage, Heap: heap}})
 				took := time.Since(before)
 				fast, slow = min(fast, took), max(slow, took)
 			}
@@ -86,11 +86,11 @@ func TestMarkingGivesWay(t *testing.T) {
 		m := NewMachine(2, 0)
 		defer m.Stop()
 		p := m.Process(2)
-		p.Allocate(1, time.Millisecond, Garbage{Cost: 700 * time.Millisecond, Heap: time.Second})
+		p.Do(Work{Key: 1, Takes: time.Millisecond, Left: Garbage{Cost: 700 * time.Millisecond, Heap: time.Second}})
 		time.Sleep(100 * time.Millisecond) // both threads mark
-		for i, do := range []func(uint64, time.Duration, time.Duration, time.Duration){p.Do, p.Receive} {
+		for i, turn := range []Turn{InTurn, FromNetwork} {
 			before := time.Now()
-			do(uint64(2+i), 0, 3*time.Millisecond, 0)
+			p.Do(Work{Key: uint64(2 + i), Takes: 3 * time.Millisecond, Turn: turn})
 			// A quarter of its processor's time goes to marking.
 			if took := time.Since(before); took < 3*time.Millisecond || took > 4*time.Millisecond+10*time.Microsecond {
 				t.Errorf("3ms of work took %v", took)

@@ -63,10 +63,21 @@ func NewPool(cores int) *Pool {
 
 // Use blocks until the pool has spent d of CPU time on the caller. Callers at one instant
 // must have different keys. The caller must not hold a lock.
-func (p *Pool) Use(key uint64, d time.Duration) { p.Do(key, 0, d, 0) }
+func (p *Pool) Use(key uint64, d time.Duration) { p.Do(Work{Key: key, Takes: d}) }
 
-// Do is a sleep, a Use and another sleep. It costs a single sleep unless other tasks get in the way.
-func (p *Pool) Do(key uint64, before, d, after time.Duration) {
+// Do implements Cores. A task is one, wherever it comes from, and gives its core away while it waits. Garbage is collected at once,
+// beside the caller, whatever the heap.
+func (p *Pool) Do(w Work) {
+	p.Spend(w.Left.Key, w.Left.Cost)
+	for range w.Waits {
+		p.do(w.Key, w.Before, w.Takes, w.Wait)
+		w.Before, w.Takes = 0, w.Resume
+	}
+	p.do(w.Key, w.Before, w.Takes, w.After)
+}
+
+// do is a sleep, a Use and another sleep. It costs a single sleep unless other tasks get in the way.
+func (p *Pool) do(key uint64, before, d, after time.Duration) {
 	if p == nil || d <= 0 {
 		time.Sleep(before + after)
 		return
@@ -79,15 +90,6 @@ func (p *Pool) Do(key uint64, before, d, after time.Duration) {
 		}
 		time.Sleep(wait)
 	}
-}
-
-// Receive is Do: a task is one, wherever it comes from.
-func (p *Pool) Receive(key uint64, before, d, after time.Duration) { p.Do(key, before, d, after) }
-
-// Allocate implements Cores: whatever the heap, garbage is collected at once, beside the caller.
-func (p *Pool) Allocate(key uint64, d time.Duration, left Garbage) {
-	p.Spend(left.Key, left.Cost)
-	p.Do(key, 0, d, 0)
 }
 
 // Spend is Use without waiting, for work beside the caller.

@@ -222,7 +222,7 @@ func TestDoIsItsParts(t *testing.T) {
 				wg.Go(func() {
 					time.Sleep(at)
 					if together {
-						p.Do(uint64(i), before, need, after)
+						p.Do(Work{Key: uint64(i), Before: before, Takes: need, After: after})
 					} else {
 						time.Sleep(before)
 						p.Use(uint64(i), need)

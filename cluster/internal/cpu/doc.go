@@ -9,17 +9,40 @@ package cpu
 
 import "time"
 
+// Work is what a task does: it sleeps for Before, takes CPU time, and sleeps for After. In between it may wait in the kernel.
+type Work struct {
+	// Key tells the work of one instant apart.
+	Key                  uint64
+	Before, Takes, After time.Duration
+	// Turn is where a goroutine waits for its turn.
+	Turn Turn
+	// Over is the connection over which the network brings something, if others share that. Zero: it is the task's own.
+	Over uint64
+	// Waits is how often it waits in the kernel, for Wait each time, and then takes Resume of CPU time.
+	Waits        int
+	Wait, Resume time.Duration
+	// Left is the garbage that it leaves.
+	Left Garbage
+}
+
+// Turn is where a goroutine waits that has become ready.
+type Turn int
+
+const (
+	// InTurn is behind all that is ready: who woke it goes on, or woke others after it.
+	InTurn Turn = iota
+	// Next is before all that is ready: it has had a processor until now, or who woke it has and stops.
+	Next
+	// FromNetwork is behind all that is ready once somebody looks at the network.
+	FromNetwork
+)
+
 // Cores are what work is charged to: a Pool, or a Process of a Machine. Both are safe for concurrent use.
 type Cores interface {
-	// Do is a sleep, work that takes d of CPU time, and another sleep. Callers at one instant must
-	// have different keys. The caller must not hold a lock.
-	Do(key uint64, before, d, after time.Duration)
-	// Receive is Do of work on what the network brings after the first sleep.
-	Receive(key uint64, before, d, after time.Duration)
+	// Do returns when work is done. Callers at one instant must have different keys. The caller must not hold a lock.
+	Do(Work)
 	// Spend is Do without waiting, for work beside the caller.
 	Spend(key uint64, d time.Duration)
-	// Allocate is Do of work that leaves garbage.
-	Allocate(key uint64, d time.Duration, left Garbage)
 }
 
 // Meter tells what a set of cores was used for, and ends its use.

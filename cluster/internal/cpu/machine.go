@@ -37,6 +37,7 @@ type Machine struct {
 	mu        sync.Mutex
 	cores     []core // that were used so far
 	processes []*Process
+	blocked   []*thread    // that wait in the kernel
 	arrived   []*goroutine // at the instant arrival; ready a nanosecond later, when all have come
 	arrival   time.Duration
 	now       time.Duration // of the last event
@@ -63,6 +64,8 @@ type thread struct {
 	ran     time.Duration // its last instant on a core; in the future while the core is about to go on
 	virtual time.Duration // the time it has had, as its core counts
 	end     time.Duration // of its slice, in the same time
+	until   time.Duration // when it has waited in the kernel
+	keeps   time.Duration // until when it keeps its processor meanwhile; zero once it has none
 	owed    time.Duration // when it went to sleep: by how much it had less than the average
 }
 
@@ -112,7 +115,7 @@ func (m *Machine) add(g *goroutine) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.catchUp()
-	g.left += jitter(g.key, m.start.Add(now))
+	g.left += jitter(g.Key, m.start.Add(now))
 	g.came, m.arrival = now, now
 	m.arrived = append(m.arrived, g)
 	m.arm()
@@ -132,6 +135,12 @@ func (m *Machine) next() time.Duration {
 	at, waiting := never, false
 	if len(m.arrived) > 0 {
 		at = m.arrival + admission
+	}
+	for _, t := range m.blocked {
+		at = min(at, t.until)
+		if t.keeps > 0 {
+			at = min(at, t.keeps)
+		}
 	}
 	for i := range m.cores {
 		c := &m.cores[i]
@@ -172,7 +181,7 @@ func (m *Machine) advance(now time.Duration) {
 	}
 	if len(m.arrived) > 0 && m.arrival < now {
 		slices.SortStableFunc(m.arrived, func(a, b *goroutine) int {
-			return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.left, b.left))
+			return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.left, b.left))
 		})
 		for _, g := range m.arrived {
 			g.of.admit(g)
@@ -180,6 +189,7 @@ func (m *Machine) advance(now time.Duration) {
 		clear(m.arrived)
 		m.arrived = m.arrived[:0]
 	}
+	m.unblock()
 	for i := range m.cores { // after those have been admitted that go on
 		m.progress(i)
 	}
@@ -223,7 +233,9 @@ func (m *Machine) progress(i int) {
 	if !t.of.goOn(t) {
 		t.owed = min(max(c.average()-t.virtual, -2*m.slice), 2*m.slice)
 		c.thread, c.idle = nil, m.now
-		t.of.idle = append(t.of.idle, t)
+		if t.runs == nil {
+			t.of.idle = append(t.of.idle, t)
+		}
 		m.pick(i)
 	}
 }

@@ -15,7 +15,10 @@ import (
 type job struct {
 	process  int
 	at, need time.Duration
-	network  bool
+	turn     Turn
+	over     uint64
+	waits    int
+	wait     time.Duration
 }
 
 // play runs jobs on a machine whose processes have so many processors each, and returns when each one ended.
@@ -30,11 +33,7 @@ func play(m *Machine, processors []int, jobs []job) []time.Duration {
 	var wg sync.WaitGroup
 	for i, j := range jobs {
 		wg.Go(func() {
-			if p := processes[j.process]; j.network {
-				p.Receive(uint64(i), j.at, j.need, 0)
-			} else {
-				p.Do(uint64(i), j.at, j.need, 0)
-			}
+			processes[j.process].Do(Work{Key: uint64(i), Before: j.at, Takes: j.need, Turn: j.turn, Over: j.over, Waits: j.waits, Wait: j.wait})
 			ends[i] = time.Since(start)
 		})
 	}
@@ -79,22 +78,41 @@ func TestMachine(t *testing.T) {
 			[]time.Duration{13 * ms, 7800 * time.Microsecond, 34 * ms},
 		},
 		"the network waits while all processors are busy": {
-			2, []int{1}, []job{{need: 3 * ms}, {need: 3 * ms}, {at: 1 * ms, need: 1 * ms, network: true}, {at: 2 * ms, need: 1 * ms}},
+			2, []int{1}, []job{{need: 3 * ms}, {need: 3 * ms}, {at: 1 * ms, need: 1 * ms, turn: FromNetwork}, {at: 2 * ms, need: 1 * ms}},
 			[]time.Duration{3 * ms, 6 * ms, 8 * ms, 7 * ms},
 		},
 		"but not for longer than 10 ms": {
-			2, []int{2}, []job{{need: 50 * ms}, {need: 50 * ms}, {at: 1 * ms, need: 1 * ms, network: true}},
+			2, []int{2}, []job{{need: 50 * ms}, {need: 50 * ms}, {at: 1 * ms, need: 1 * ms, turn: FromNetwork}},
 			[]time.Duration{50 * ms, 51 * ms, 11 * ms},
 		},
 		"and not for a processor that is idle": {
-			2, []int{2}, []job{{need: 50 * ms}, {at: 1 * ms, need: 1 * ms, network: true}}, []time.Duration{50 * ms, 2 * ms},
+			2, []int{2}, []job{{need: 50 * ms}, {at: 1 * ms, need: 1 * ms, turn: FromNetwork}}, []time.Duration{50 * ms, 2 * ms},
 		},
 		"who had 10 ms waits for all that wait": {
 			2, []int{1}, slices.Concat([]job{{need: 11 * ms}}, slices.Repeat([]job{{at: 5 * ms, need: 1 * ms}}, 2), []job{{at: 11 * ms, need: 2 * ms}}),
 			[]time.Duration{15 * ms, 11 * ms, 12 * ms, 14 * ms},
 		},
+		"who goes on is next": {
+			2, []int{1}, []job{{need: 3 * ms}, {at: 1 * ms, need: 2 * ms}, {at: 2 * ms, need: 1 * ms, turn: Next}},
+			[]time.Duration{3 * ms, 6 * ms, 4 * ms},
+		},
+		"who waits in the kernel keeps the processor and not the core": {
+			1, []int{1, 1}, []job{{need: 1 * ms, waits: 1, wait: 5 * ms}, {at: ms / 2, need: 1 * ms}, {process: 1, at: 2 * ms, need: 1 * ms}},
+			[]time.Duration{6 * ms, 7 * ms, 3 * ms},
+		},
+		"for 10 ms": {
+			2, []int{1}, []job{{need: 1 * ms, waits: 1, wait: 13 * ms}, {at: 2 * ms, need: 2 * ms}, {at: 2 * ms, need: 2 * ms}, {at: 13 * ms, need: 1 * ms}},
+			[]time.Duration{16 * ms, 13 * ms, 15 * ms, 16 * ms},
+		},
+		"what comes over one connection is read together, and the last of it is next": {
+			2, []int{1}, []job{
+				{need: 3 * ms}, {at: 1 * ms, need: 1 * ms, turn: FromNetwork, over: 7}, {at: 2 * ms, need: 1 * ms, turn: FromNetwork, over: 7},
+				{at: 3 * ms / 2, need: 1 * ms, turn: FromNetwork}, {at: 2 * ms, need: 1 * ms},
+			},
+			[]time.Duration{3 * ms, 7 * ms, 5 * ms, 6 * ms, 4 * ms},
+		},
 		"and so does what the network brings meanwhile": {
-			2, []int{1}, []job{{need: 11 * ms}, {at: 5 * ms, need: 2 * ms, network: true}, {at: 6 * ms, need: 1 * ms}, {at: 11 * ms / 2, need: 1 * ms}},
+			2, []int{1}, []job{{need: 11 * ms}, {at: 5 * ms, need: 2 * ms, turn: FromNetwork}, {at: 6 * ms, need: 1 * ms}, {at: 11 * ms / 2, need: 1 * ms}},
 			[]time.Duration{15 * ms, 14 * ms, 12 * ms, 11 * ms},
 		},
 	} {
@@ -129,7 +147,7 @@ func TestOwedStaysOwed(t *testing.T) {
 			}
 			p := m.Process(1)
 			owed := func(wait, d time.Duration) time.Duration {
-				p.Do(9, wait, d, ms)
+				p.Do(Work{Key: 9, Before: wait, Takes: d, After: ms})
 				m.Busy() // lets it go to sleep
 				return p.idle[0].owed
 			}
@@ -158,7 +176,7 @@ func TestGlobalQueue(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		jobs := []job{{need: 11 * ms}}
 		for range 4 {
-			jobs = append(jobs, job{at: ms, need: ms, network: true})
+			jobs = append(jobs, job{at: ms, need: ms, turn: FromNetwork})
 		}
 		jobs = append(jobs, job{at: 21 * ms / 2, need: ms}) // is ready behind those that were taken together
 		ends := play(NewMachine(1, 0), []int{1}, jobs)
@@ -177,10 +195,10 @@ func TestMachineGoesOnAfterItsExit(t *testing.T) {
 			m := NewMachine(1, 75*time.Microsecond)
 			defer m.Stop()
 			p := m.Process(1)
-			p.Do(1, 0, time.Millisecond, wait)
+			p.Do(Work{Key: 1, Takes: time.Millisecond, After: wait})
 			start, busy := time.Now(), m.Busy()
 			p.Spend(2, time.Millisecond)
-			p.Do(3, 0, time.Millisecond, 0) // which waits for that, and for no other exit
+			p.Do(Work{Key: 3, Takes: time.Millisecond}) // which waits for that, and for no other exit
 			if d := time.Since(start) - late - 2*time.Millisecond; d < 0 || d > 5*time.Microsecond {
 				t.Errorf("2 ms of work after a wait of %v took %v, want %v more", wait, d+late+2*time.Millisecond, late)
 			}
@@ -196,7 +214,7 @@ func TestMachineGoesOnAfterItsExit(t *testing.T) {
 func TestGoesOn(t *testing.T) {
 	const ms = time.Millisecond
 	after := func(wait time.Duration, key uint64) func(p *Process, d time.Duration) {
-		return func(p *Process, d time.Duration) { p.Do(key, wait, d, 0) }
+		return func(p *Process, d time.Duration) { p.Do(Work{Key: key, Before: wait, Takes: d}) }
 	}
 	for name, c := range map[string]struct {
 		work       []time.Duration // of one goroutine, piece by piece
@@ -204,9 +222,9 @@ func TestGoesOn(t *testing.T) {
 		one, other time.Duration // when it is done, and when another is that wants 1 ms
 	}{
 		"more work":           {[]time.Duration{ms, ms, ms}, after(0, 1), 3 * ms, 4 * ms},
-		"and garbage of it":   {[]time.Duration{ms, ms}, func(p *Process, d time.Duration) { p.Allocate(1, d, Garbage{Cost: ms, Heap: ms}) }, ms + 4*ms/3, ms + 8*ms/3}, // the processor marks, too
+		"and garbage of it":   {[]time.Duration{ms, ms}, func(p *Process, d time.Duration) { p.Do(Work{Key: 1, Takes: d, Left: Garbage{Cost: ms, Heap: ms}}) }, ms + 4*ms/3, ms + 8*ms/3}, // the processor marks, too
 		"after a wait":        {[]time.Duration{ms, ms}, after(10, 1), 3 * ms, 2 * ms},
-		"from the network":    {[]time.Duration{ms, ms}, func(p *Process, d time.Duration) { p.Receive(1, 0, d, 0) }, 3 * ms, 2 * ms},
+		"from the network":    {[]time.Duration{ms, ms}, func(p *Process, d time.Duration) { p.Do(Work{Key: 1, Takes: d, Turn: FromNetwork}) }, 3 * ms, 2 * ms},
 		"of another":          {[]time.Duration{ms, ms}, after(0, 2), 3 * ms, 2 * ms},
 		"more than its share": {[]time.Duration{4 * ms, 4 * ms, 4 * ms}, after(0, 1), 13 * ms, 11 * ms},
 	} {
@@ -218,14 +236,14 @@ func TestGoesOn(t *testing.T) {
 				var one, other time.Duration
 				var both sync.WaitGroup
 				both.Go(func() {
-					p.Do(1, 0, c.work[0], 0)
+					p.Do(Work{Key: 1, Takes: c.work[0]})
 					for _, d := range c.work[1:] {
 						c.more(p, d)
 					}
 					one = time.Since(start)
 				})
 				both.Go(func() {
-					p.Do(100, ms/2, ms, 0)
+					p.Do(Work{Key: 100, Before: ms / 2, Takes: ms})
 					other = time.Since(start)
 				})
 				both.Wait()
@@ -267,7 +285,11 @@ func TestMachineRepeats(t *testing.T) {
 		jobs := make([]job, 24)
 		var sum time.Duration
 		for i := range jobs {
-			jobs[i] = job{draw.IntN(3), time.Duration(draw.IntN(20)) * 500 * time.Microsecond, time.Duration(1 + draw.IntN(int(20*time.Millisecond)>>(draw.IntN(2)*6))), draw.IntN(2) == 0}
+			jobs[i] = job{
+				process: draw.IntN(3), at: time.Duration(draw.IntN(20)) * 500 * time.Microsecond,
+				need: time.Duration(1 + draw.IntN(int(20*time.Millisecond)>>(draw.IntN(2)*6))),
+				turn: Turn(draw.IntN(3)), over: uint64(draw.IntN(3)), waits: draw.IntN(3), wait: time.Duration(draw.IntN(int(15 * time.Millisecond))),
+			}
 			sum += jobs[i].need
 		}
 		var alone, watched []time.Duration
@@ -297,11 +319,11 @@ func TestSpendBesideOthers(t *testing.T) {
 		start := time.Now()
 		p.Spend(1, 5*time.Millisecond)
 		p.Spend(2, 0)
-		p.Do(3, 0, 0, time.Millisecond)
+		p.Do(Work{Key: 3, After: time.Millisecond})
 		if d := time.Since(start); d != time.Millisecond {
 			t.Errorf("work of nothing took %v on top of its wait", d-time.Millisecond)
 		}
-		p.Do(4, 0, time.Millisecond, time.Millisecond)
+		p.Do(Work{Key: 4, Takes: time.Millisecond, After: time.Millisecond})
 		if d := time.Since(start) - 7*time.Millisecond; d < 0 || d > 5*time.Microsecond {
 			t.Errorf("work of 1 ms was done %v after that of 5 before it, and a wait of 1 ms", d)
 		}

@@ -22,16 +22,20 @@ const (
 // global queue, until all others have had their turn.
 //
 // Work under the key of work that is done at this instant is of the same goroutine, which keeps its processor: a state
-// machine that has ten entries waits for its turn once.
+// machine that has ten entries waits for its turn once. Who waits in the kernel keeps it, too, for ten milliseconds at most.
+//
+// A connection that many share has one goroutine that reads it. It waits as any other that the network wakes, and then has all
+// whose messages have come wait for their turns, but the last, which is next.
 //
 // A Process is safe for concurrent use.
 type Process struct {
 	on         *Machine
 	processors int
-	turns      int          // so far
-	ready      []*goroutine // in this order: the processors' own queues
-	global     []*goroutine // likewise
-	network    []*goroutine // that wait until somebody looks
+	turns      int                   // so far
+	ready      []*goroutine          // in this order: the processors' own queues
+	global     []*goroutine          // likewise
+	network    []*goroutine          // that wait until somebody looks
+	readers    map[uint64]*goroutine // of shared connections, while they wait
 	looked     time.Duration
 	idle       []*thread
 	unused     int // processors that never had anything to do
@@ -41,73 +45,86 @@ type Process struct {
 
 // goroutine has some work to do.
 type goroutine struct {
-	of      *Process
-	key     uint64
-	left    time.Duration // CPU time it still needs
-	came    time.Duration
-	network bool
-	garbage Garbage       // that it leaves; zero once it did
-	done    chan struct{} // nil if nobody waits for it
+	Work
+	of     *Process
+	left   time.Duration // CPU time it still needs, until it waits in the kernel
+	came   time.Duration
+	brings []*goroutine  // what the reader of a shared connection has for others; reading takes no time
+	done   chan struct{} // nil if nobody waits for it
 }
 
-// Do implements Cores.
-func (p *Process) Do(key uint64, before, d, after time.Duration) {
-	p.work(&goroutine{of: p, key: key, left: d}, before, after)
-}
-
-// Receive implements Cores.
-func (p *Process) Receive(key uint64, before, d, after time.Duration) {
-	p.work(&goroutine{of: p, key: key, left: d, network: true}, before, after)
-}
-
-// Allocate implements Cores. Garbage is collected at once if nothing is said of the heap.
-func (p *Process) Allocate(key uint64, d time.Duration, left Garbage) {
-	if left.Heap == 0 {
-		p.Spend(left.Key, left.Cost)
-		left = Garbage{}
+// Do implements Cores. Garbage is collected at once if nothing is said of the heap.
+func (p *Process) Do(w Work) {
+	if w.Left.Heap == 0 {
+		p.Spend(w.Left.Key, w.Left.Cost)
+		w.Left = Garbage{}
 	}
-	p.work(&goroutine{of: p, key: key, left: d, garbage: left}, 0, 0)
+	if w.Waits > 0 {
+		w.Takes = max(w.Takes, 1) // whatever waits in the kernel has asked for that
+	}
+	if w.Takes <= 0 {
+		time.Sleep(w.Before + w.After)
+		return
+	}
+	time.Sleep(w.Before)
+	g := &goroutine{Work: w, of: p, left: w.Takes, done: make(chan struct{})}
+	p.on.add(g)
+	<-g.done
+	time.Sleep(w.After)
 }
 
 // Spend implements Cores.
 func (p *Process) Spend(key uint64, d time.Duration) {
 	if d > 0 {
-		p.on.add(&goroutine{of: p, key: key, left: d})
+		p.on.add(&goroutine{Work: Work{Key: key}, of: p, left: d})
 	}
-}
-
-func (p *Process) work(g *goroutine, before, after time.Duration) {
-	if g.left <= 0 {
-		time.Sleep(before + after)
-		return
-	}
-	time.Sleep(before)
-	g.done = make(chan struct{})
-	p.on.add(g)
-	<-g.done
-	time.Sleep(after)
 }
 
 // admit makes a goroutine ready; one that the network wakes only if a processor waits for that.
 func (p *Process) admit(g *goroutine) {
-	if g.network && len(p.idle)+p.unused+len(p.markers) == 0 {
+	if g = p.read(g); g == nil {
+		return
+	}
+	if g.Turn == FromNetwork && len(p.idle)+p.unused+len(p.markers) == 0 {
 		p.network = append(p.network, g)
 		return
 	}
 	if p.goesOn(g) {
 		return
 	}
-	p.ready = append(p.ready, g)
+	if g.Turn == Next {
+		p.ready = slices.Insert(p.ready, 0, g)
+	} else {
+		p.ready = append(p.ready, g)
+	}
 	p.wake()
+}
+
+// read returns who reads what the network has brought: the goroutine itself, or the reader of the connection. It returns nil if
+// that waits already.
+func (p *Process) read(g *goroutine) *goroutine {
+	if g.Turn != FromNetwork || g.Over == 0 {
+		return g
+	}
+	if r := p.readers[g.Over]; r != nil {
+		r.brings = append(r.brings, g)
+		return nil
+	}
+	r := &goroutine{of: p, Work: Work{Key: g.Over, Over: g.Over, Turn: FromNetwork}, came: g.came, brings: []*goroutine{g}}
+	if p.readers == nil {
+		p.readers = map[uint64]*goroutine{}
+	}
+	p.readers[g.Over] = r
+	return r
 }
 
 // goesOn reports whether a goroutine had a processor until now, and has it keep that.
 func (p *Process) goesOn(g *goroutine) bool {
-	if g.network || g.done == nil {
+	if g.Turn == FromNetwork || g.done == nil {
 		return false
 	}
 	for i := range p.on.cores {
-		if t := p.on.cores[i].thread; t != nil && t.of == p && t.ended != nil && t.ended.key == g.key {
+		if t := p.on.cores[i].thread; t != nil && t.of == p && t.ended != nil && t.ended.Key == g.Key {
 			t.ended = nil
 			p.begin(t, g)
 			return true
@@ -202,6 +219,9 @@ func (p *Process) goOn(t *thread) bool {
 	case t.runs == nil:
 		p.markers = slices.DeleteFunc(p.markers, func(m *thread) bool { return m == t })
 		return p.take(t)
+	case t.runs.left <= 0 && t.runs.Waits > 0:
+		p.on.block(t)
+		return false
 	case t.runs.left <= 0:
 		if t.runs.done == nil {
 			return p.take(t)
@@ -237,16 +257,22 @@ func (p *Process) take(t *thread) bool {
 		}
 		return p.heap.marking
 	}
-	p.begin(t, p.ready[0])
+	g := p.ready[0]
 	p.ready = slices.Delete(p.ready, 0, 1)
+	if n := len(g.brings); n > 0 { // runqput
+		delete(p.readers, g.Over)
+		p.ready = append(p.ready, g.brings[:n-1]...)
+		g = g.brings[n-1]
+	}
+	p.begin(t, g)
 	return true
 }
 
 // begin has a thread run a goroutine.
 func (p *Process) begin(t *thread, g *goroutine) {
 	t.runs = g
-	if g.garbage.Heap > 0 {
-		g.left += p.heap.leave(g.garbage)
-		g.garbage = Garbage{}
+	if g.Left.Heap > 0 {
+		g.left += p.heap.leave(g.Left)
+		g.Left = Garbage{}
 	}
 }

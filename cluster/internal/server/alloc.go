@@ -49,7 +49,7 @@ func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, 
 		resume(func() (*rpc.NodeClientAllocsResponse, error) {
 			// What changes at the instant of the question is in the first answer, whichever of the two the runtime ran first.
 			if !time.Now().Equal(asked) {
-				s.Compute(p.key+"/again", s.cfg.Costs.RPC.Query)
+				s.inTurn(p.key+"/again", s.cfg.Costs.RPC.Query)
 			}
 			return answer()
 		})
@@ -119,15 +119,20 @@ func (s *Server) UpdateAllocs(through *Server, req *rpc.AllocUpdateRequest) (*rp
 // batch of Node.UpdateAlloc in an endpoint that every connection has one of (nomad/server.go,
 // setupRpcServer). A server forwards all calls over one connection.
 func (s *Server) connection(through *Server, req *rpc.AllocUpdateRequest) string {
-	switch shared := s.cfg.ClientConnections; {
+	switch {
 	case through != s:
 		return through.addr
 	case req.Connection != "":
 		return req.Connection
-	case shared > 0:
-		return strconv.FormatUint(simnet.HashStrings(s.seed, "connection", req.NodeID)%uint64(shared), 10)
+	case s.cfg.ClientConnections > 0:
+		return s.sharedConnection(req.NodeID)
 	}
 	return req.NodeID
+}
+
+// sharedConnection names the connection that a node's client shares with others.
+func (s *Server) sharedConnection(nodeID string) string {
+	return strconv.FormatUint(simnet.HashStrings(s.seed, "connection", nodeID)%uint64(s.cfg.ClientConnections), 10)
 }
 
 // mayUpdate returns an error unless a release takes reports of a node.

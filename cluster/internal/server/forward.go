@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/cpu"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/simnet"
 )
@@ -61,10 +62,10 @@ func forward[T any](ctx context.Context, s *Server, method string, via *path, fn
 		costs, verify = via.costs, via.verify
 	}
 	s.Compute("send/"+method, costs.Send)
-	p := &path{route: s.shared.Network.Route(s.addr, l.addr, method), to: l, key: s.addr + method, cost: costs.Serve + verify, via: via}
+	p := &path{route: s.shared.Network.Route(s.addr, l.addr, method), to: l, over: simnet.HashStrings(0, s.addr, l.addr), key: s.addr + method, cost: costs.Serve + verify, via: via}
 	out, err := carry(ctx, p, fn)
 	if costs.Answer > 0 {
-		s.receive("answer/"+method, 0, costs.Answer)
+		s.receive("answer/"+method, p.over, 0, costs.Answer)
 	}
 	return out, err
 }
@@ -108,6 +109,7 @@ func followed[T any](s *Server, method string, fn func(*Server) (T, error)) func
 type path struct {
 	route simnet.Route
 	to    *Server
+	over  uint64           // the connection that others share, too; zero: none
 	key   string           // under which the server spends CPU time
 	cost  time.Duration    // how much
 	costs *config.RPCCosts // of servers that forward the call
@@ -125,6 +127,9 @@ type path struct {
 // has one.
 func (s *Server) fromClient(nodeID, method string, cost time.Duration) *path {
 	p := s.outside(nodeID, method, cost, &s.ofClients)
+	if s.cfg.ClientConnections > 0 {
+		p.over = simnet.HashStrings(s.seed, "connection", s.sharedConnection(nodeID))
+	}
 	if s.cfg.Habits.ClientIdentities {
 		p.verify = s.cfg.Costs.RPC.Verify
 		p.cost += p.verify
@@ -159,10 +164,10 @@ func carry[T any](ctx context.Context, p *path, fn func(*Server) (T, error)) (ou
 // there sends a call to the server, which spends CPU time on it.
 func (p *path) there(ctx context.Context) error {
 	if p.calling > 0 {
-		p.to.shared.Fleet.Do(simnet.HashStrings(uint64(p.to.cfg.Seed), "fleet", p.key), 0, p.calling, 0)
+		p.to.shared.Fleet.Do(cpu.Work{Key: simnet.HashStrings(uint64(p.to.cfg.Seed), "fleet", p.key), Takes: p.calling})
 	}
 	if p.route.Steady() {
-		p.to.receive(p.key, p.route.Delay(time.Now()), p.cost)
+		p.to.receive(p.key, p.over, p.route.Delay(time.Now()), p.cost)
 		return p.arrived(ctx)
 	}
 	if err := p.route.Send(ctx); err != nil {
@@ -171,7 +176,7 @@ func (p *path) there(ctx context.Context) error {
 	if err := p.arrived(ctx); err != nil {
 		return err
 	}
-	p.to.receive(p.key, 0, p.cost)
+	p.to.receive(p.key, p.over, 0, p.cost)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/cpu"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
 )
@@ -81,7 +82,8 @@ func (s *Server) watchNodes(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.allocate("node-watch", s.readingNodes(cost, false))
+		d := s.readingNodes(cost, false)
+		s.charge("node-watch", cpu.Work{Takes: d, Left: s.garbage("node-watch", d, 0)})
 		leader.Sleep(ctx, nodeWatchEvery)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/cpu"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/internal/raftnode"
@@ -247,8 +248,8 @@ func (s *Server) writeEntries(entries [][]byte) {
 }
 
 // receiveEntries takes as long as a follower does to store entries that come together.
-func (s *Server) receiveEntries(entries []*raft.Log) {
-	s.hear("entries")
+func (s *Server) receiveEntries(entries []*raft.Log, there bool) {
+	s.hear("entries", there)
 	data := make([][]byte, 0, len(entries))
 	for _, e := range entries {
 		data = append(data, e.Data)
@@ -258,8 +259,8 @@ func (s *Server) receiveEntries(entries []*raft.Log) {
 }
 
 // answered takes as long as the leader's Raft does to learn of an answer to entries.
-func (s *Server) answered(from string, heard func()) {
-	s.hear("answer/" + from)
+func (s *Server) answered(from string, there bool, heard func()) {
+	s.hear("answer/"+from, there)
 	heard()
 	if s.cfg.Costs.Raft.Serial {
 		s.Node.AwaitIdle()
@@ -268,10 +269,13 @@ func (s *Server) answered(from string, heard func()) {
 	}
 }
 
-// hear charges what Raft's network layer does with a request that has entries, or with the answer to one.
-func (s *Server) hear(key string) {
-	if d := s.cfg.Costs.Raft.Receive; d > 0 {
-		s.receive(key, 0, d)
+// hear charges what Raft's network layer does with a request that has entries, or with the answer to one. Who reads them one after the other goes
+// on with one that is there already.
+func (s *Server) hear(key string, there bool) {
+	if d := s.cfg.Costs.Raft.Receive; there {
+		s.Compute(key, d)
+	} else {
+		s.receive(key, 0, 0, d)
 	}
 }
 
@@ -289,9 +293,5 @@ func (s *Server) persist(key string, write time.Duration, entries [][]byte) {
 		s.allocateAt(key+"/plans", d, c.PlanGarbage)
 	}
 	work := write + time.Duration(len(entries)-1)*c.PerEntry + perKiB(bytes, c.PerKiB) + perKiB(s.Logs.Free(), c.PerFreeKiB)
-	for range c.Waits() {
-		s.work(key, 0, work, s.fsync())
-		work = c.Resume
-	}
-	s.Compute(key, work)
+	s.charge(key, cpu.Work{Takes: work, Turn: cpu.Next, Waits: c.Waits(), Wait: s.fsync(), Resume: c.Resume})
 }

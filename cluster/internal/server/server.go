@@ -305,22 +305,19 @@ func perKiB(bytes int, cost time.Duration) time.Duration {
 	return time.Duration(float64(bytes) / 1024 * float64(cost))
 }
 
-// Compute charges CPU time to this server's cores and waits for it. Callers at one instant
-// must have different keys.
+// Compute charges CPU time to this server's cores and waits for it. The caller has a processor, or is next since who woke it
+// stops. Callers at one instant must have different keys.
 func (s *Server) Compute(key string, d time.Duration) {
-	if d > 0 {
-		s.work(key, 0, d, 0)
-	}
+	s.charge(key, cpu.Work{Takes: d, Turn: cpu.Next})
 }
 
-// work is Compute between two waits.
-func (s *Server) work(key string, before, d, after time.Duration) {
-	s.opts.CPU.Do(simnet.HashStrings(s.seed, key), before, d, after)
-}
+// inTurn is Compute for who was woken with others.
+func (s *Server) inTurn(key string, d time.Duration) { s.charge(key, cpu.Work{Takes: d}) }
 
-// receive is Compute for work on what the network brings after a while.
-func (s *Server) receive(key string, after, d time.Duration) {
-	s.opts.CPU.Receive(simnet.HashStrings(s.seed, key), after, d, 0)
+// receive is Compute for work on what the network brings after a while, over a connection that others share; zero: over one of its
+// own.
+func (s *Server) receive(key string, over uint64, after, d time.Duration) {
+	s.charge(key, cpu.Work{Before: after, Takes: d, Turn: cpu.FromNetwork, Over: over})
 }
 
 // allocate is Compute for work that leaves garbage.
@@ -328,8 +325,13 @@ func (s *Server) allocate(key string, d time.Duration) { s.allocateAt(key, d, 0)
 
 // allocateAt is allocate for work that allocates leaves KiB in each microsecond; zero means the usual.
 func (s *Server) allocateAt(key string, d time.Duration, leaves float64) {
+	s.charge(key, cpu.Work{Takes: d, Turn: cpu.Next, Left: s.garbage(key, d, leaves)})
+}
+
+// garbage returns what work leaves.
+func (s *Server) garbage(key string, d time.Duration, leaves float64) cpu.Garbage {
 	if d <= 0 {
-		return
+		return cpu.Garbage{}
 	}
 	costs, rows := &s.cfg.Costs, 0
 	left := cpu.Garbage{Key: simnet.HashStrings(s.seed, key, "garbage")}
@@ -338,7 +340,16 @@ func (s *Server) allocateAt(key string, d time.Duration, leaves float64) {
 		left.Heap = c.Mark(rows)
 	}
 	left.Cost = costs.Collecting(d, leaves, rows)
-	s.opts.CPU.Allocate(simnet.HashStrings(s.seed, key), d, left)
+	return left
+}
+
+// charge has work done under a key.
+func (s *Server) charge(key string, w cpu.Work) {
+	if w.Before <= 0 && w.Takes <= 0 && w.Waits == 0 {
+		return
+	}
+	w.Key = simnet.HashStrings(s.seed, key)
+	s.opts.CPU.Do(w)
 }
 
 // idleEvery is how often what a server spends without anything to do is charged.

@@ -5,6 +5,7 @@ source = "machine.hcl: README.md"
 base   = "loopback-2.0.5"
 
 speed = 0.47
+fsync = "0.78ms" # fdatasync of a few pages and of one, in turns: README.md, What the speed does not tell
 
 rpc {
   node_count   = "0.56us"

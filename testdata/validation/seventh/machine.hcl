@@ -4,6 +4,7 @@ source = "loopback, fitted by simctl calibrate to calibration/1.4.3-500-silent.j
 base   = "loopback"
 
 speed = 0.47
+fsync = "0.78ms" # fdatasync of a few pages and of one, in turns: README.md, What the speed does not tell
 
 rpc {
   node_count   = "0.56us"

@@ -1,0 +1,33 @@
+package cpu
+
+import "slices"
+
+// block has a thread wait in the kernel.
+func (m *Machine) block(t *thread) {
+	g := t.runs
+	g.Waits--
+	g.left = max(g.Resume, 1)
+	t.until, t.keeps = m.now+g.Wait, m.now+goQuantum
+	m.blocked = append(m.blocked, t)
+}
+
+// unblock has threads go on that have waited in the kernel, and takes its processor from one that waits for long (sysmon). Its goroutine
+// waits in the global queue then, once the wait is over.
+func (m *Machine) unblock() {
+	m.blocked = slices.DeleteFunc(m.blocked, func(t *thread) bool {
+		switch p := t.of; {
+		case t.until <= m.now && t.keeps > 0:
+			m.wakeUp(t)
+			return true
+		case t.until <= m.now:
+			p.global = append(p.global, t.runs)
+			p.wake()
+			return true
+		case t.keeps > 0 && t.keeps <= m.now:
+			t.keeps = 0
+			p.unused++
+			p.wake()
+		}
+		return false
+	})
+}
