@@ -230,9 +230,9 @@ func TestFlappingAgrees(t *testing.T) {
 	runs := []bounds{{"second/1.4.3-flapping", 0.19, 0.1, 0.04, 0.06}}
 	if nightly.On {
 		runs = append(runs, []bounds{
-			{"second/2.0.5-flapping", math.Inf(1), 0.11, 0.05, 0.07},
+			{"second/2.0.5-flapping", math.Inf(1), 0.11, 0.05, 0.08},
 			{"sixth/evening/1.4.3-flapping", 0.19, 0.06, 0.04, 0.09},
-			{"sixth/evening/2.0.5-flapping", math.Inf(1), 0.08, 0.03, 0.05},
+			{"sixth/evening/2.0.5-flapping", math.Inf(1), 0.19, 0.03, 0.05}, // its start differs by 18% from seed to seed
 		}...)
 	}
 	var specs []Spec
