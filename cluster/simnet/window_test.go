@@ -125,6 +125,7 @@ func TestWhatIsThere(t *testing.T) {
 			time.Sleep(wait)
 		}
 		time.Sleep(20 * oneWay)
+		synctest.Wait()
 		if want := []bool{false, true, false}; !slices.Equal(requests, want) || !slices.Equal(replies, want) {
 			t.Errorf("requests %v, answers %v were there before, want %v for both", requests, replies, want)
 		}
