@@ -144,7 +144,7 @@ func (s *Server) apply(l *raft.Log) error {
 	}
 	began := time.Now()
 	work := result.Cost(s.cfg.Costs.FSM, s.store)
-	s.allocateAt("fsm", work.Total(), s.cfg.Costs.Leaves(work))
+	s.allocate("fsm", work.Total(), s.cfg.Costs.Leaves(work))
 	if s.cfg.Follow != nil {
 		s.store.Applied = func(now *state.Snapshot) {
 			_, setBack := s.store.Course()
@@ -290,7 +290,7 @@ func (s *Server) persist(key string, write time.Duration, entries [][]byte) {
 	}
 	c := s.cfg.Costs.Raft
 	if d := perKiB(ofPlans, c.PerPlanKiB); d > 0 {
-		s.allocateAt(key+"/plans", d, c.PlanGarbage)
+		s.allocate(key+"/plans", d, c.PlanGarbage)
 	}
 	work := write + time.Duration(len(entries)-1)*c.PerEntry + perKiB(bytes, c.PerKiB) + perKiB(s.Logs.Free(), c.PerFreeKiB)
 	s.charge(key, cpu.Work{Takes: work, Turn: cpu.Next, Waits: c.Waits(), Wait: s.fsync(), Resume: c.Resume})

@@ -87,7 +87,7 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 			return err
 		}
 	}
-	a.srv.allocate("verify", Verifying(a.srv.cfg.Costs.Plan, p.Plan, a.base.Snap))
+	a.srv.allocate("verify", Verifying(a.srv.cfg.Costs.Plan, p.Plan, a.base.Snap), 0)
 	result := scheduler.EvaluatePlanOn(a.base.Snap, a.srv.Snapshot(), p.Plan)
 	for _, node := range result.RejectedNodes {
 		if a.srv.rejections.Add(time.Now(), node) {
@@ -143,7 +143,7 @@ func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult
 		return entry.err
 	}
 	work := fsm.PlanCost(req, a.srv.cfg.Costs.FSM, a.base.Snap)
-	a.srv.allocateAt("optimistic", a.srv.cfg.Costs.Plan.Granting(work.Total()), a.srv.cfg.Costs.Leaves(work))
+	a.srv.allocate("optimistic", a.srv.cfg.Costs.Plan.Granting(work.Total()), a.srv.cfg.Costs.Leaves(work))
 	if err := a.base.Send(a.srv.AppliedIndex(), req); err != nil {
 		a.srv.shared.Overlooked.add(a.base.Snap, req)
 		a.waits.Go(func() { _, _ = entry.wait() }) // as the worker has its answer

@@ -320,11 +320,8 @@ func (s *Server) receive(key string, over uint64, after, d time.Duration) {
 	s.charge(key, cpu.Work{Before: after, Takes: d, Turn: cpu.FromNetwork, Over: over})
 }
 
-// allocate is Compute for work that leaves garbage.
-func (s *Server) allocate(key string, d time.Duration) { s.allocateAt(key, d, 0) }
-
-// allocateAt is allocate for work that allocates leaves KiB in each microsecond; zero means the usual.
-func (s *Server) allocateAt(key string, d time.Duration, leaves float64) {
+// allocate is Compute for work that allocates leaves KiB in each microsecond; zero means the usual.
+func (s *Server) allocate(key string, d time.Duration, leaves float64) {
 	s.charge(key, cpu.Work{Takes: d, Turn: cpu.Next, Left: s.garbage(key, d, leaves)})
 }
 

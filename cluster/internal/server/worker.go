@@ -275,7 +275,7 @@ func (p *planning) run() error {
 // allocate spends the scheduler's time, which leaves garbage at a rate of its own.
 func (p *planning) allocate(d time.Duration) {
 	srv := p.worker.srv
-	srv.allocateAt(p.worker.name, d, srv.cfg.Costs.Scheduler[p.Eval.Type].Garbage)
+	srv.allocate(p.worker.name, d, srv.cfg.Costs.Scheduler[p.Eval.Type].Garbage)
 }
 
 // write stores evaluations through the leader, one call and one entry each, as long as
