@@ -85,14 +85,15 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 		if !p.window.await(p.ctx, p.broken) {
 			return nil, raft.ErrPipelineShutdown
 		}
-		// Raft's main goroutine acts on the answers of these instants, and the next request must not be chance.
-		time.Sleep(p.from.net.instants.take(Turns, Turns))
+		// Raft's main goroutine acts on the answers of these instants, and the next request must not be chance. Who waits for
+		// another server and goes on at this instant has a turn of its own.
+		time.Sleep(p.from.net.instants.take(Turns+p.turn, Turns))
 		p.waited = true
 	} else if !p.window.follows() {
 		p.waited = false
 	}
 	if p.waited {
-		after = Turns // this goroutine goes on at its own turn already
+		after += Turns // what came before it went on at its turn, too
 	}
 	now := time.Now()
 	f := &appendFuture{start: now, req: req, resp: resp, settled: make(chan struct{})}

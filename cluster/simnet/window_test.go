@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,6 +61,44 @@ func TestMaxRPCsInFlight(t *testing.T) {
 				t.Errorf("limit %d: stored together %s, want %v", tt.limit, got, tt.groups)
 			}
 		})
+	}
+}
+
+// TestRoomAtOneInstant: who sends next is not chance when there is room for requests to two servers at one instant.
+func TestRoomAtOneInstant(t *testing.T) {
+	starts := func(first, second raft.ServerAddress) string {
+		at := map[raft.ServerAddress]time.Duration{}
+		virtualtest.Test(t, func(t *testing.T) {
+			p := newPair(t, answers)
+			p.a.MaxRPCsInFlight = 1
+			pipes := map[raft.ServerAddress]*pipeline{}
+			var sent [2]raft.AppendFuture
+			var waiting sync.WaitGroup
+			for _, to := range []raft.ServerAddress{"b", "c"} {
+				pipe, err := p.a.AppendEntriesPipeline("", to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				pipes[to] = pipe.(*pipeline)
+				pipes[to].window.enter(time.Now())
+			}
+			time.Sleep(time.Millisecond)
+			began := time.Now()
+			for i, to := range []raft.ServerAddress{first, second} {
+				waiting.Go(func() {
+					sent[i], _ = pipes[to].AppendEntries(&raft.AppendEntriesRequest{}, &raft.AppendEntriesResponse{})
+				})
+				synctest.Wait() // it waits for room
+				pipes[to].window.leave()
+				synctest.Wait() // it has taken its instant
+			}
+			waiting.Wait()
+			at[first], at[second] = sent[0].Start().Sub(began), sent[1].Start().Sub(began)
+		})
+		return fmt.Sprint(at)
+	}
+	if got, want := starts("c", "b"), starts("b", "c"); got != want {
+		t.Errorf("sent after %s where c comes first, and %s where b does", got, want)
 	}
 }
 
