@@ -337,6 +337,28 @@ func TestPlansCostByTheirSize(t *testing.T) {
 	if want := 4 * plans; collected < want-time.Millisecond || collected > want+time.Millisecond {
 		t.Errorf("with their garbage, three times as dear, placements took %v, want %v", collected, want)
 	}
+	_, all = spent(RaftCosts{PerKiB: time.Millisecond})
+	collection.Others = 2
+	_, collected = spent(RaftCosts{PerKiB: time.Millisecond})
+	if want := 3 * all; collected < want-time.Millisecond || collected > want+time.Millisecond {
+		t.Errorf("with their garbage, twice as dear, writes took %v, want %v", collected, want)
+	}
+}
+
+// TestWhoSignsLeavesNothing: signatures allocate nothing, whatever other work does.
+func TestWhoSignsLeavesNothing(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, Config{Seed: 1, Costs: Costs{
+			Cores: 4, Plan: PlanCosts{PerToken: time.Millisecond, PerWrite: 2 * time.Millisecond},
+			Collection: CollectionCosts{Base: time.Millisecond, BaseKiB: 1000, Garbage: 1, Others: 1},
+		}})
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 100, 0)))
+		time.Sleep(10 * time.Second)
+		spent, _ := r.c.cpuTime()
+		if want := 500 * time.Millisecond; spent < want-time.Millisecond || spent > want+time.Millisecond { // 100 + 200 + 200 for what these leave
+			t.Errorf("100 placements took %v, want %v", spent, want)
+		}
+	})
 }
 
 // TestAWatchedLeaderTellsOnceASecond: what the leader tells of its broker changes no more often, and at an instant of the second by

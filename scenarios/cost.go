@@ -164,6 +164,7 @@ func faster(c cluster.Costs, speed float64) cluster.Costs {
 	f := scale.Durations(c, 1/speed)
 	f.ServerLink, f.ClientLink, f.Fsync, f.ExitLatency, f.Idle, f.RPC.Wake = c.ServerLink, c.ClientLink, c.Fsync, c.ExitLatency, c.Idle, c.RPC.Wake
 	f.Collection.Garbage *= speed
+	f.Collection.Others *= speed
 	f.Raft.PlanGarbage *= speed
 	f.FSM.Garbage *= speed
 	for kind, s := range f.Scheduler {

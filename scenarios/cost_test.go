@@ -93,6 +93,7 @@ func TestBadCostFilesSayWhere(t *testing.T) {
 		{`cores  = 2`, "cores = 2\ngarbage = -0.5", `garbage is -0.5; it must be 0 or more`},
 		{`cores  = 2`, "cores = 2\ncollection {\n garbage = 0.5\n}", `mine.hcl: collection.garbage is 0.5, and nothing lives: set base_kib`},
 		{`raft { per_kib = "3us" }`, "raft {\n plan_garbage = 0.9\n}", `mine.hcl: raft.plan_garbage is 0.9, and collection has no garbage: set it, too`},
+		{`cores  = 2`, "cores = 2\ncollection {\n others = 0.06\n}", `mine.hcl: collection.others is 0.06, and collection has no garbage: set it, too`},
 		{`cores  = 2`, "cores = 2\nfsm {\n garbage = 0.1\n}", `mine.hcl: fsm.garbage is 0.1, and collection has no garbage: set it, too`},
 		{`scheduler "service" { base = "1ms" }`, "scheduler \"service\" {\n garbage = 0.2\n}", `mine.hcl: scheduler.service.garbage is 0.2, and collection has no garbage: set it, too`},
 		{`cores  = 2`, `cores = [1]`, `cores must be a number`},
@@ -223,6 +224,7 @@ fsm {
 collection {
   base = "30ms"
   garbage = 0.3
+  others = 0.06
   base_kib = 12000
 }
 scheduler "system" {
@@ -245,6 +247,7 @@ scheduler "system" {
 	}
 	want := base.Costs
 	want.RPC.Serve, want.Raft.Dispatch, want.Collection.Base = 50*time.Microsecond, 150*time.Microsecond, 15*time.Millisecond
+	want.Collection.Others = 0.12
 	want.Raft.PlanGarbage, want.Collection.Garbage, want.FSM.Garbage, want.FSM.Place = 1.6, 0.6, 0.3, 40*time.Microsecond
 	want.Scheduler = map[string]cluster.SchedulerCosts{"system": {Base: 40 * time.Microsecond, PerNode: time.Microsecond, HalfCached: 185, Garbage: 0.4}}
 	if got, err := loadCost("twice.hcl", read); err != nil || !reflect.DeepEqual(got.Costs, want) {

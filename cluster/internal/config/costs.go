@@ -60,6 +60,9 @@ func (c *Costs) Validate() error {
 		return nil
 	}
 	const alone = "%s is %v, and collection has no garbage: set it, too"
+	if g := c.Collection.Others; g > 0 {
+		return fmt.Errorf(alone, "collection.others", g)
+	}
 	if g := c.Raft.PlanGarbage; g > 0 {
 		return fmt.Errorf(alone, "raft.plan_garbage", g)
 	}
@@ -86,6 +89,9 @@ type CollectionCosts struct {
 	// Garbage is the KiB that work allocates in each microsecond. It replaces Costs.Garbage. A cycle ends when work has
 	// allocated as much as lives, which is BaseKiB, and RowKiB for each row.
 	Garbage float64
+	// Others is the same for work that Costs.Garbage says nothing of: calls, writes to the log and what watches, but no signatures. Zero
+	// means that it allocates nothing.
+	Others  float64
 	BaseKiB float64
 	RowKiB  float64
 }

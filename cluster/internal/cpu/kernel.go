@@ -21,6 +21,8 @@ func (m *Machine) unblock() {
 			return true
 		case t.until <= m.now:
 			p.global = append(p.global, t.runs)
+			t.runs = nil
+			p.spare = append(p.spare, t)
 			p.wake()
 			return true
 		case t.keeps > 0 && t.keeps <= m.now:

@@ -8,19 +8,18 @@ import (
 	"time"
 )
 
-// Linux's scheduler, as of 6.18 with 250 ticks a second (kernel/sched/fair.c).
+// Of Linux as of 6.18, with 250 ticks a second.
 const (
 	tick = 4 * time.Millisecond
-	// protected is how long a thread keeps its core from one that wakes up (RUN_TO_PARITY).
-	protected = 700 * time.Microsecond
 	// halts is how long a virtual core is idle until its host gives its own core to others (KVM, halt_poll_ns).
 	halts = 200 * time.Microsecond
 )
 
-// Machine is a set of cores that the threads of its processes share as Linux has them do. Each core has a queue of
-// its own, of which it takes the thread that is owed most: among those that had less than their share the one whose
-// slice would end first. A thread that wakes up goes to the core with the fewest threads, and interrupts there who has had more
-// than its share, if it has had less itself. Others keep their core until a tick finds that their slice is over.
+// Machine is a set of cores that processes share as Linux has them do whose sessions differ (sched_autogroup_enabled). Each core has
+// a queue of processes, and each process a queue of threads there. Of either it takes who is owed most: among those that had
+// no more than their share the one whose slice would end first. So a process has as much of the cores as any other that has as
+// much to do, however many threads it has. A thread that wakes up goes to the core with the least to do, and interrupts there who has
+// had more than its share, if it has had less itself. Others keep their core until their slice is over, which a tick finds, or a thread that wakes up.
 //
 // A core that becomes idle stays idle until its next tick, though others have threads that wait: Linux looks for those at
 // once only if that takes less time than the core was idle in the past, and cores of servers that
@@ -46,38 +45,26 @@ type Machine struct {
 	due       time.Duration // when timer fires, never later than needed
 }
 
-type core struct {
-	thread *thread // nil if idle
-	queue  []*thread
-	mean   time.Duration // see average
-	idle   time.Duration // when it became idle
-}
-
-// thread runs the goroutines of a process, one after the other.
-type thread struct {
-	of      *Process
-	runs    *goroutine // nil if the thread sleeps or marks, and while ended is not
-	ended   *goroutine // that may go on: its work was done a moment ago; nil for others
-	since   time.Duration
-	core    int           // on which it runs, waits or last ran
-	got     time.Duration // when it got its core
-	ran     time.Duration // its last instant on a core; in the future while the core is about to go on
-	virtual time.Duration // the time it has had, as its core counts
-	end     time.Duration // of its slice, in the same time
-	until   time.Duration // when it has waited in the kernel
-	keeps   time.Duration // until when it keeps its processor meanwhile; zero once it has none
-	owed    time.Duration // when it went to sleep: by how much it had less than the average
-}
-
 // NewMachine returns a machine of that many cores, which must be positive. A core that was idle long enough to halt takes
 // exit to run a thread again.
 func NewMachine(cores int, exit time.Duration) *Machine {
-	return &Machine{start: time.Now(), size: cores, exit: exit, due: never, cores: make([]core, 1), slice: 700 * time.Microsecond * time.Duration(bits.Len(uint(min(cores, 8))))}
+	slice := 700 * time.Microsecond * time.Duration(bits.Len(uint(min(cores, 8))))
+	m := &Machine{start: time.Now(), size: cores, exit: exit, due: never, slice: slice}
+	m.open()
+	return m
+}
+
+// open adds a core.
+func (m *Machine) open() {
+	m.cores = append(m.cores, core{groups: queue[*group]{slice: m.slice}})
 }
 
 // Process returns a new process that runs so many goroutines at a time.
 func (m *Machine) Process(processors int) *Process {
-	p := &Process{on: m, processors: processors, unused: processors}
+	p := &Process{on: m, processors: processors, unused: processors, groups: make([]group, m.size)}
+	for i := range p.groups {
+		p.groups[i] = group{entity: entity{weight: whole}, threads: queue[*thread]{slice: m.slice}}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.processes = append(m.processes, p)
@@ -132,7 +119,7 @@ func (m *Machine) catchUp() time.Duration {
 
 // next returns when something happens next.
 func (m *Machine) next() time.Duration {
-	at, waiting := never, false
+	at := never
 	if len(m.arrived) > 0 {
 		at = m.arrival + admission
 	}
@@ -144,20 +131,14 @@ func (m *Machine) next() time.Duration {
 	}
 	for i := range m.cores {
 		c := &m.cores[i]
-		waiting = waiting || len(c.queue) > 0
 		if t := c.thread; t != nil {
 			at = min(at, t.ran+t.of.lasts(t))
-			if len(c.queue) > 0 {
-				at = min(at, nextTick(max(t.got+m.slice-1, m.now)))
+			if c.waiting() != nil {
+				at = min(at, nextTick(m.now))
 			}
 			if t.of.waits() {
 				at = min(at, max(t.since+goQuantum, m.now))
 			}
-		}
-	}
-	for i := range m.cores {
-		if waiting && m.cores[i].thread == nil {
-			at = min(at, nextTick(m.now))
 		}
 	}
 	for _, p := range m.processes {
@@ -215,10 +196,11 @@ func (m *Machine) balance() {
 		}
 	}
 	for i := range m.cores {
-		c := &m.cores[i]
-		if t := c.thread; t != nil && len(c.queue) > 0 && m.now >= t.got+m.slice {
-			t.end = t.virtual + m.slice
-			m.giveWay(i)
+		if t := m.cores[i].thread; t != nil {
+			m.reweigh(t.of, i)
+			if m.cores[i].expired() {
+				m.pick(i)
+			}
 		}
 	}
 }
@@ -231,12 +213,10 @@ func (m *Machine) progress(i int) {
 		return
 	}
 	if !t.of.goOn(t) {
-		t.owed = min(max(c.average()-t.virtual, -2*m.slice), 2*m.slice)
-		c.thread, c.idle = nil, m.now
 		if t.runs == nil {
 			t.of.idle = append(t.of.idle, t)
 		}
-		m.pick(i)
+		m.sleep(t)
 	}
 }
 
@@ -249,6 +229,8 @@ func (m *Machine) charge(t *thread) {
 	t.ran = m.now
 	t.of.spend(t, d)
 	t.virtual += d
+	g := m.group(t)
+	g.virtual += g.stretch(d)
 	m.busy += d
 }
 
@@ -256,115 +238,6 @@ func (m *Machine) charge(t *thread) {
 func (m *Machine) interrupt(t *thread) {
 	if m.cores[t.core].thread == t {
 		m.charge(t)
-	}
-}
-
-// average is the virtual time that the threads of a core have had; that of the last ones if there are none.
-func (c *core) average() time.Duration {
-	sum, n := time.Duration(0), len(c.queue)
-	for _, t := range c.queue {
-		sum += t.virtual
-	}
-	if c.thread != nil {
-		sum, n = sum+c.thread.virtual, n+1
-	}
-	if n > 0 {
-		c.mean = sum / time.Duration(n)
-	}
-	return c.mean
-}
-
-// load is the number of threads that a core has to run.
-func (c *core) load() int {
-	if c.thread != nil {
-		return len(c.queue) + 1
-	}
-	return len(c.queue)
-}
-
-// giveWay puts a core's thread behind, and gives the core to the one that is owed most.
-func (m *Machine) giveWay(i int) {
-	c := &m.cores[i]
-	c.queue = append(c.queue, c.thread)
-	c.thread = nil
-	m.pick(i)
-}
-
-// pick gives a free core its next thread, if one waits for it.
-func (m *Machine) pick(i int) {
-	c := &m.cores[i]
-	if len(c.queue) == 0 {
-		return
-	}
-	average, best := c.average(), -1
-	for j, t := range c.queue {
-		if t.virtual <= average && (best < 0 || t.end < c.queue[best].end) {
-			best = j
-		}
-	}
-	t := c.queue[best] // one of them is not above their average
-	c.queue = slices.Delete(c.queue, best, best+1)
-	m.run(i, t)
-}
-
-// pull gives an idle core a thread that waits for another.
-func (m *Machine) pull(i int) {
-	for j := range m.cores {
-		from := &m.cores[j]
-		if len(from.queue) > 0 {
-			t := from.queue[0]
-			owed := from.average() - t.virtual
-			from.queue = slices.Delete(from.queue, 0, 1)
-			m.place(i, t, owed)
-			m.run(i, t)
-			return
-		}
-	}
-}
-
-// place has a core count the time of a thread that is owed some. The thread becomes part of the average, which must not change what
-// it is owed (place_entity).
-func (m *Machine) place(i int, t *thread, owed time.Duration) {
-	t.core = i
-	if others := time.Duration(m.cores[i].load()); others > 0 {
-		owed = owed * (others + 1) / others
-	}
-	t.virtual = m.cores[i].average() - owed
-	t.end = t.virtual + m.slice
-}
-
-// run gives a free core to a thread.
-func (m *Machine) run(i int, t *thread) {
-	t.ran, t.got = m.now, m.now
-	m.cores[i].thread = t
-}
-
-// wakeUp has a thread that has slept run, or wait.
-func (m *Machine) wakeUp(t *thread) {
-	i := t.core
-	for j := range m.cores {
-		if m.cores[j].load() < m.cores[i].load() {
-			i = j
-		}
-	}
-	if m.cores[i].load() > 0 && len(m.cores) < m.size {
-		i = len(m.cores)
-		m.cores = append(m.cores, core{})
-	}
-	m.place(i, t, t.owed)
-	c := &m.cores[i]
-	if c.thread == nil {
-		m.run(i, t)
-		if m.now-c.idle > halts {
-			t.ran, t.got = m.now+m.exit, m.now+m.exit
-		}
-		return
-	}
-	c.queue = append(c.queue, t)
-	m.charge(c.thread)
-	average := c.average()
-	if m.now-c.thread.got >= protected && t.virtual <= average && (c.thread.virtual > average || t.end < c.thread.end) {
-		m.giveWay(i)
 	}
 }
 

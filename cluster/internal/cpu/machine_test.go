@@ -65,9 +65,9 @@ func TestMachine(t *testing.T) {
 			1, []int{1, 1}, []job{{need: 30 * ms}, {process: 1, need: 1 * ms}, {process: 1, at: 9 * ms, need: 1 * ms}},
 			[]time.Duration{32 * ms, 5 * ms, 10 * ms},
 		},
-		"and the other has run for 0.7 ms": {
+		"and the other had more than its share": {
 			1, []int{1, 1}, []job{{need: 30 * ms}, {process: 1, need: 1 * ms}, {process: 1, at: 11 * ms / 2, need: 1 * ms}},
-			[]time.Duration{32 * ms, 5 * ms, 9 * ms},
+			[]time.Duration{32 * ms, 5 * ms, 13 * ms / 2},
 		},
 		"an idle core takes nobody before its tick": {
 			2, []int{1, 1, 1}, []job{{need: 100 * ms}, {process: 1, need: 1 * ms}, {process: 2, at: ms / 10, need: 2 * ms}},
@@ -149,7 +149,7 @@ func TestOwedStaysOwed(t *testing.T) {
 			owed := func(wait, d time.Duration) time.Duration {
 				p.Do(Work{Key: 9, Before: wait, Takes: d, After: ms})
 				m.Busy() // lets it go to sleep
-				return p.idle[0].owed
+				return p.groups[0].owed
 			}
 			before := owed(ms, ms/2)
 			if now := owed(0, time.Microsecond); before < ms/2 || now < before-ms/100 || now > before+ms/100 {

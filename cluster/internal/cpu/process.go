@@ -38,7 +38,10 @@ type Process struct {
 	readers    map[uint64]*goroutine // of shared connections, while they wait
 	looked     time.Duration
 	idle       []*thread
-	unused     int // processors that never had anything to do
+	spare      []*thread // that have no processor
+	threads    []*thread // all of them
+	groups     []group   // what it has on each core
+	unused     int       // processors that never had anything to do
 	heap       heap
 	markers    []*thread // that mark for want of anything else to do
 }
@@ -149,12 +152,24 @@ func (p *Process) wake() {
 // start has an idle thread do something, of which there must be some.
 func (p *Process) start() {
 	if len(p.idle) == 0 {
-		p.idle, p.unused = append(p.idle, &thread{of: p}), p.unused-1
+		p.idle, p.unused = append(p.idle, p.thread()), p.unused-1
 	}
 	t := p.idle[len(p.idle)-1]
 	p.idle = p.idle[:len(p.idle)-1]
 	p.take(t)
 	p.on.wakeUp(t)
+}
+
+// thread returns a thread that has no processor.
+func (p *Process) thread() *thread {
+	if n := len(p.spare); n > 0 {
+		t := p.spare[n-1]
+		p.spare = p.spare[:n-1]
+		return t
+	}
+	t := &thread{of: p, entity: entity{weight: whole}}
+	p.threads = append(p.threads, t)
+	return t
 }
 
 // help has idle threads mark, once marking has begun.

@@ -293,5 +293,5 @@ func (s *Server) persist(key string, write time.Duration, entries [][]byte) {
 		s.allocate(key+"/plans", d, c.PlanGarbage)
 	}
 	work := write + time.Duration(len(entries)-1)*c.PerEntry + perKiB(bytes, c.PerKiB) + perKiB(s.Logs.Free(), c.PerFreeKiB)
-	s.charge(key, cpu.Work{Takes: work, Turn: cpu.Next, Waits: c.Waits(), Wait: s.fsync(), Resume: c.Resume})
+	s.charge(key, cpu.Work{Takes: work, Turn: cpu.Next, Waits: c.Waits(), Wait: s.fsync(), Resume: c.Resume, Left: s.others(key, work)})
 }

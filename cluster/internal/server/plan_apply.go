@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/cpu"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -176,13 +177,14 @@ func (a *planApplier) encode(allocs []*rpc.Allocation) {
 	if a.srv.cfg.Habits.SignsByRSA {
 		signature = costs.PerSignature
 	}
-	d := time.Duration(len(allocs)) * costs.PerWrite
+	written := time.Duration(len(allocs)) * costs.PerWrite
+	d := written
 	for _, alloc := range allocs {
 		if alloc.CreateIndex == 0 {
 			d += signature
 		}
 	}
-	a.srv.Compute("sign", d)
+	a.srv.charge("sign", cpu.Work{Takes: d, Turn: cpu.Next, Left: a.srv.others("sign", written)}) // who signs computes
 }
 
 // Verifying is the CPU time of checking a plan. A node that is not there, or not ready, is refused

@@ -308,21 +308,32 @@ func perKiB(bytes int, cost time.Duration) time.Duration {
 // Compute charges CPU time to this server's cores and waits for it. The caller has a processor, or is next since who woke it
 // stops. Callers at one instant must have different keys.
 func (s *Server) Compute(key string, d time.Duration) {
-	s.charge(key, cpu.Work{Takes: d, Turn: cpu.Next})
+	s.charge(key, cpu.Work{Takes: d, Turn: cpu.Next, Left: s.others(key, d)})
 }
 
 // inTurn is Compute for who was woken with others.
-func (s *Server) inTurn(key string, d time.Duration) { s.charge(key, cpu.Work{Takes: d}) }
+func (s *Server) inTurn(key string, d time.Duration) {
+	s.charge(key, cpu.Work{Takes: d, Left: s.others(key, d)})
+}
 
 // receive is Compute for work on what the network brings after a while, over a connection that others share; zero: over one of its
 // own.
 func (s *Server) receive(key string, over uint64, after, d time.Duration) {
-	s.charge(key, cpu.Work{Before: after, Takes: d, Turn: cpu.FromNetwork, Over: over})
+	s.charge(key, cpu.Work{Before: after, Takes: d, Turn: cpu.FromNetwork, Over: over, Left: s.others(key, d)})
 }
 
 // allocate is Compute for work that allocates leaves KiB in each microsecond; zero means the usual.
 func (s *Server) allocate(key string, d time.Duration, leaves float64) {
 	s.charge(key, cpu.Work{Takes: d, Turn: cpu.Next, Left: s.garbage(key, d, leaves)})
+}
+
+// others returns what work leaves that allocates as little as most.
+func (s *Server) others(key string, d time.Duration) cpu.Garbage {
+	leaves := s.cfg.Costs.Collection.Others
+	if leaves == 0 {
+		return cpu.Garbage{}
+	}
+	return s.garbage(key, d, leaves)
 }
 
 // garbage returns what work leaves.
