@@ -65,7 +65,7 @@ func (c *core) expired() bool {
 	return c.groups.runs.threads.expired() || group
 }
 
-// reweigh has what a process has on a core weigh as much as is its part of all that the process has to do (update_cfs_group).
+// reweigh makes a process weigh on a core as much of its whole weight as it has of its load there (update_cfs_group).
 func (m *Machine) reweigh(p *Process, i int) {
 	var here, lately, all int64
 	for _, t := range p.threads {
