@@ -9,6 +9,7 @@ fsync = "0.78ms" # fdatasync of a few pages and of one, in turns: README.md, Wha
 rpc {
   node_count   = "0.56us"
   node_recount = "0.26us"
+  node_watch   = "2.7us"
   source       = "profiles: README.md, What the speed does not tell"
 }
 
