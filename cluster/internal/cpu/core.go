@@ -194,9 +194,16 @@ func (m *Machine) wakeUp(t *thread) {
 
 // preempt gives a core to a thread that waits for it, if that is owed it now.
 func (m *Machine) preempt(t *thread) {
-	c, g := &m.cores[t.core], m.group(t)
-	switch over := c.expired(); {
-	case over, c.thread.of != t.of && c.groups.best() == g, c.thread.of == t.of && g.threads.best() == t:
+	if c := &m.cores[t.core]; c.expired() || c.wants(t) {
 		m.pick(t.core)
 	}
+}
+
+// wants reports whether a thread comes before the one that has the core, or its process before the other's.
+func (c *core) wants(t *thread) bool {
+	g := &t.of.groups[t.core]
+	if c.thread.of == t.of {
+		return g.threads.best() == t
+	}
+	return c.groups.best() == g
 }

@@ -56,7 +56,7 @@ func TestQueue(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
 				if len(away) == 0 {
-					t.Skip()
+					return
 				}
 				x := away[0]
 				away = away[1:]
@@ -68,7 +68,7 @@ func TestQueue(t *testing.T) {
 			},
 			"run": func(t *rapid.T) {
 				if len(q.members) == 0 {
-					t.Skip()
+					return
 				}
 				x := q.best()
 				if x.asleep {
@@ -90,7 +90,7 @@ func TestQueue(t *testing.T) {
 			},
 			"reweigh": func(t *rapid.T) {
 				if len(q.members) == 0 {
-					t.Skip()
+					return
 				}
 				x := rapid.SampledFrom(q.members).Draw(t, "member")
 				average, before, left := q.average(), owed(x), (x.end-x.virtual)*time.Duration(x.weight)/whole
@@ -109,7 +109,6 @@ func TestQueue(t *testing.T) {
 						return
 					}
 				}
-				t.Skip()
 			},
 			"": func(t *rapid.T) {
 				if len(q.members) == 0 {

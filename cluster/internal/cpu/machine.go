@@ -17,9 +17,10 @@ const (
 
 // Machine is a set of cores that processes share as Linux has them do whose sessions differ (sched_autogroup_enabled). Each core has
 // a queue of processes, and each process a queue of threads there. Of either it takes who is owed most: among those that had
-// no more than their share the one whose slice would end first. So a process has as much of the cores as any other that has as
-// much to do, however many threads it has. A thread that wakes up goes to the core with the least to do, and interrupts there who has
-// had more than its share, if it has had less itself. Others keep their core until their slice is over, which a tick finds, or a thread that wakes up.
+// no more than their share the one whose slice would end first. A process weighs as much as any other, however many threads it
+// has, and on each core as much of that as it has of its load there. A thread that wakes up goes to the core with the least to do, and
+// interrupts there who has had more than its share, if it has had less itself. Others keep their core until a tick, or a thread that
+// wakes up, finds that their slice is over.
 //
 // A core that becomes idle stays idle until its next tick, though others have threads that wait: Linux looks for those at
 // once only if that takes less time than the core was idle in the past, and cores of servers that
