@@ -33,6 +33,9 @@ type Stats struct {
 	// WorkerUtilisation is the share of their time, since the last call, that workers had an
 	// evaluation in hand, 0 to 1. Paused ones do not count.
 	WorkerUtilisation float64
+	// MemoryRead is how long a read of the memory of real servers' machine takes; zero if that is not known,
+	// and of simulated servers.
+	MemoryRead time.Duration
 }
 
 // Stats returns the present figures. Without a leader the state figures are those of

@@ -108,6 +108,7 @@ const (
 	SeriesNodesInit         = "simctl.nodes.initializing"
 	SeriesNodesDisconnected = "simctl.nodes.disconnected"
 	SeriesWorkers           = "simctl.workers.utilisation" // 0 to 1 of the serving workers
+	SeriesMemoryRead        = "simctl.memory.read"         // of real servers' machine
 	// SeriesEntriesPrefix before an entry type (Entry…) names the cumulative count of
 	// such entries since the start of the run.
 	SeriesEntriesPrefix = "simctl.raft.entries."

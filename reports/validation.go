@@ -136,13 +136,16 @@ func ValidationCells(r agreement.Row) []string {
 // validationRange words a median, and the range if the values differ.
 func validationRange(unit string, r agreement.Range) string {
 	format := wording.Grouped
-	if unit == "s" {
+	switch unit {
+	case "s":
 		format = func(v float64) string {
 			if v < 0 {
 				return wording.Never
 			}
 			return strconv.FormatFloat(v, 'f', 1, 64) + " s"
 		}
+	case "ns":
+		format = func(v float64) string { return wording.Grouped(v) + " ns" }
 	}
 	median, low, high := format(r.Median), format(r.Low), format(r.High)
 	switch {
@@ -152,6 +155,17 @@ func validationRange(unit string, r agreement.Range) string {
 		return median
 	}
 	return fmt.Sprintf("%s (%s to %s)", median, low, high)
+}
+
+// memoryReads is what people call Phase.MemoryRead.
+const memoryReads = "memory read"
+
+// memoryRead words how long reads of the real servers' memory took; empty if nobody knows.
+func memoryRead(p agreement.Phase) string {
+	if p.MemoryRead == nil {
+		return ""
+	}
+	return validationRange("ns", *p.MemoryRead)
 }
 
 func validationTable(w io.Writer, all []*agreement.Report) error {
@@ -167,6 +181,9 @@ func validationTable(w io.Writer, all []*agreement.Report) error {
 			fmt.Fprintf(table, "%s\t%s\n", p.Name, strings.Join(validationHeader, "\t"))
 			for _, row := range p.Rows {
 				fmt.Fprintf(table, "  %s\t%s\n", wording.PhaseFigure(row.Metric), strings.Join(ValidationCells(row), "\t"))
+			}
+			if took := memoryRead(p); took != "" {
+				fmt.Fprintf(table, "  %s\t%s\n", memoryReads, took)
 			}
 			_ = table.Flush() // an error stays with out
 		}
@@ -186,6 +203,9 @@ func validationMarkdown(w io.Writer, all []*agreement.Report) error {
 			fmt.Fprintf(out, "\n| %s | %s |\n|---|%s\n", wording.MarkdownCell(p.Name), strings.Join(validationHeader, " | "), strings.Repeat("---:|", len(validationHeader)))
 			for _, row := range p.Rows {
 				fmt.Fprintf(out, "| %s | %s |\n", wording.MarkdownCell(wording.PhaseFigure(row.Metric)), strings.Join(ValidationCells(row), " | "))
+			}
+			if took := memoryRead(p); took != "" {
+				fmt.Fprintf(out, "| %s | %s |%s\n", memoryReads, took, strings.Repeat(" |", len(validationHeader)-1))
 			}
 		}
 	}

@@ -28,6 +28,8 @@ func stormOf(target string, seed int64, entries uint64, length, recovery float64
 	}
 	if target == "simulated" {
 		r.Run.CostModel = &metrics.CostModel{Class: "loopback"}
+	} else {
+		r.Series = append(r.Series, metrics.Series{Name: metrics.SeriesMemoryRead, AtS: []float64{0, 5 + length}, Value: []float64{0, 198.4}})
 	}
 	return r
 }
@@ -50,6 +52,7 @@ storm                 real    simulated                  deviation  within sprea
   recovery            27.8 s  never to 27.5 s            -          no
   entries EvalUpdate  1,011   1,074 (1,061 to 1,083)     +6.2%      no
   evals complete      500     500                        +0.0%      yes
+  memory read         198 ns
 
 3 of 6 figures within the spread of repeats; half deviate by at most 0.912%, the
 worst by 6.23%
@@ -66,6 +69,7 @@ worst by 6.23%
 | recovery | 27.8 s | never to 27.5 s | - | no |
 | entries EvalUpdate | 1,011 | 1,074 (1,061 to 1,083) | +6.2% | no |
 | evals complete | 500 | 500 | +0.0% | yes |
+| memory read | 198 ns | | | |
 `,
 	} {
 		var got bytes.Buffer

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -125,6 +126,9 @@ func TestRealNomad(t *testing.T) {
 			}
 			if storm.NodesDown != 20 || storm.EvalsCreated != 200 {
 				t.Errorf("the storm has %d nodes down and %d evaluations", storm.NodesDown, storm.EvalsCreated)
+			}
+			if runtime.GOOS == "linux" && res.SeriesByName(metrics.SeriesMemoryRead) == nil {
+				t.Error("nothing tells how fast the machine's memory was")
 			}
 		})
 	}

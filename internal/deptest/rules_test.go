@@ -421,7 +421,7 @@ var layers = []layer{
 	},
 	{
 		part:    "internal/rusage",
-		modules: []string{"github.com/prometheus/procfs"},
+		modules: []string{"github.com/prometheus/procfs", "golang.org/x/sys"},
 		reason:  "what a process costs is asked by benchmarks and runs alike",
 	},
 	{

@@ -246,6 +246,9 @@ func (c *Cluster) PID(i int) int {
 // the servers and for all others; zero if the system does not tell.
 func (c *Cluster) Worked() (spent time.Duration, processors int) { return rusage.Machine() }
 
+// MemoryRead returns how long a read of this machine's memory takes (rusage.ReadTime); zero if the system does not tell.
+func (c *Cluster) MemoryRead() time.Duration { return rusage.ReadTime() }
+
 // awaitLeader waits until every server answers, knows a leader and has all others as its peers.
 func (c *Cluster) awaitLeader(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startFor)

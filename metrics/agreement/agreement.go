@@ -25,6 +25,9 @@ type Report struct {
 type Phase struct {
 	Name string `json:"name"`
 	Rows []Row  `json:"rows"`
+	// MemoryRead is how long a read of the real servers' memory took in the phase, in nanoseconds, on average over each run that
+	// says so; nil if none does. Where it differs from run to run, so does what the servers can do, and no model has to follow.
+	MemoryRead *Range `json:"memory_read_ns,omitempty"`
 }
 
 // Row is one figure.
@@ -103,7 +106,7 @@ func Of(real, simulated []*metrics.Result) *Report {
 	for _, p := range real[0].Phases {
 		theirs, ours := phases(real, p.Name), phases(simulated, p.Name)
 		if len(theirs) == len(real) && len(ours) == len(simulated) {
-			r.Phases = append(r.Phases, Phase{p.Name, append(rows(theirs, ours), busy(real, simulated, p.Name)...)})
+			r.Phases = append(r.Phases, Phase{p.Name, append(rows(theirs, ours), busy(real, simulated, p.Name)...), memoryRead(real, p.Name)})
 		}
 	}
 	return r
@@ -112,10 +115,30 @@ func Of(real, simulated []*metrics.Result) *Report {
 // Busy returns for how long all cores of a run's machine would have been busy in a phase, had they shared what was done; zero
 // if the run does not say.
 func Busy(r *metrics.Result, phase string) (seconds float64) {
-	if cores, p := r.SeriesByName(metrics.SeriesCPU), r.Phase(phase); cores != nil && p != nil {
-		return cores.Spent(p.StartS, p.EndS)
+	return spent(r, metrics.SeriesCPU, phase)
+}
+
+// spent adds up a series over a phase, each value for the seconds that it holds for; zero if the run does not have both.
+func spent(r *metrics.Result, series, phase string) float64 {
+	if s, p := r.SeriesByName(series), r.Phase(phase); s != nil && p != nil {
+		return s.Spent(p.StartS, p.EndS)
 	}
 	return 0
+}
+
+// memoryRead returns the range of Phase.MemoryRead.
+func memoryRead(real []*metrics.Result, phase string) *Range {
+	var took []float64
+	for _, r := range real {
+		if ns := spent(r, metrics.SeriesMemoryRead, phase); ns > 0 {
+			p := r.Phase(phase)
+			took = append(took, ns/(p.EndS-p.StartS))
+		}
+	}
+	if took == nil {
+		return nil
+	}
+	return new(RangeOf(took))
 }
 
 // busy returns the row of CoresBusy, unless a run does not say.

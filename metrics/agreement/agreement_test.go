@@ -83,6 +83,23 @@ func TestCoresBusy(t *testing.T) {
 	}
 }
 
+// TestMemoryRead is the average over a phase, of each run that says so.
+func TestMemoryRead(t *testing.T) {
+	of := func(name string) *metrics.Result {
+		r := run("1.4.3", 10, 9, nil, 20)
+		r.Series = []metrics.Series{{Name: name, AtS: []float64{0, 5, 10, 20}, Value: []float64{900, 900, 200, 300}}} // from 5 to 15
+		return r
+	}
+	says, silent := of(metrics.SeriesMemoryRead), of(metrics.SeriesCPU)
+	got := Of([]*metrics.Result{silent, says}, []*metrics.Result{silent}).Phases[0].MemoryRead
+	if got == nil || got.Median != 250 || len(got.Values) != 1 {
+		t.Errorf("got %+v, want 250 ns of one run", got)
+	}
+	if got := Of([]*metrics.Result{silent}, []*metrics.Result{says}).Phases[0].MemoryRead; got != nil {
+		t.Errorf("of runs that do not say: %+v", got)
+	}
+}
+
 func TestRepeats(t *testing.T) {
 	of := func(target string, nodes any) *metrics.Result {
 		return &metrics.Result{Run: metrics.Run{Scenario: "s", Target: target, Params: map[string]any{"nodes": nodes}}}

@@ -30,6 +30,8 @@ type Processes interface {
 	// Worked returns for how long the processors of their machine, and how many, have worked for anybody; none if
 	// that is not known.
 	Worked() (spent time.Duration, processors int)
+	// MemoryRead returns how long a read of that machine's memory takes; zero if that is not known.
+	MemoryRead() time.Duration
 }
 
 // Config says how to reach a cluster.

@@ -436,9 +436,23 @@ type machine struct {
 	Processes
 	spent      time.Duration
 	processors int
+	read       time.Duration
 }
 
+func (m *machine) MemoryRead() time.Duration { return m.read }
+
 func (m *machine) Worked() (time.Duration, int) { return m.spent, m.processors }
+
+// TestLookAtMachine: only servers that this program has started have a machine of which it can tell.
+func TestLookAtMachine(t *testing.T) {
+	for _, p := range []Processes{nil, &machine{read: 198}} {
+		var st cluster.Stats
+		c := &Cluster{cfg: Config{Processes: p}}
+		if c.lookAtMachine(&st); (p != nil) != (st.MemoryRead == 198) || !math.IsNaN(st.CPUUtilisation) {
+			t.Errorf("of %v: a read takes %v and %g of the processors worked", p, st.MemoryRead, st.CPUUtilisation)
+		}
+	}
+}
 
 // TestWork: the share of the processors that worked since the look before, where somebody knows.
 func TestWork(t *testing.T) {

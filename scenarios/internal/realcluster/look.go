@@ -28,7 +28,7 @@ func (c *Cluster) Stats() cluster.Stats {
 		st = c.last
 		st.Leader, st.Broker = "", broker.Stats{}
 	}
-	st.CPUUtilisation = c.work.look(c.cfg.Processes, time.Now())
+	c.lookAtMachine(&st)
 	c.last = st
 	return st
 }
@@ -142,6 +142,15 @@ func (c *Cluster) lookAtNodes(st *cluster.Stats, client *api.Client) error {
 	}
 	c.nodes = now
 	return nil
+}
+
+// lookAtMachine takes what the servers' machine tells, if this program has started them.
+func (c *Cluster) lookAtMachine(st *cluster.Stats) {
+	p := c.cfg.Processes
+	st.CPUUtilisation = c.work.look(p, time.Now())
+	if p != nil {
+		st.MemoryRead = p.MemoryRead()
+	}
 }
 
 // lastIndex returns the index of the last entry of a server's log.

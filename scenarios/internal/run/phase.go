@@ -226,6 +226,9 @@ func (r *run) sample() conditions.Sample {
 	gauge(metrics.SeriesPlanQueue, "plans", float64(c.PlanQueueDepth))
 	gauge(metrics.SeriesCPU, "1", c.CPUUtilisation)
 	gauge(metrics.SeriesWorkers, "1", c.WorkerUtilisation)
+	if c.MemoryRead > 0 {
+		gauge(metrics.SeriesMemoryRead, "ns", float64(c.MemoryRead))
+	}
 	for _, kind := range slices.Sorted(maps.Keys(r.entries)) {
 		gauge(metrics.SeriesEntriesPrefix+kind, "entries", float64(r.entries[kind]))
 	}
