@@ -45,17 +45,18 @@ func newDeploymentWatch() *deploymentWatch {
 	return &deploymentWatch{changed: make(chan struct{}, 1), watchers: map[broker.JobID]*deploymentWatcher{}}
 }
 
-// heard takes note of an entry's effects.
+// heard takes note of an entry's effects. Whoever begins to watch because of the entry has its allocations to read anyway, and must not
+// hear of them besides, so those that watch already hear first.
 func (w *deploymentWatch) heard(fx *fsm.Effects) {
-	if len(fx.Deployments) > 0 {
-		leader.Wake(w.changed)
-	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	for _, job := range fx.DeploymentAllocs {
 		if d := w.watchers[job]; d != nil {
 			d.tell(&d.allocs, d.allocWake)
 		}
+	}
+	w.mu.Unlock()
+	if len(fx.Deployments) > 0 {
+		leader.Wake(w.changed)
 	}
 }
 
