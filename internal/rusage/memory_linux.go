@@ -47,8 +47,8 @@ func (r *ring) walk(reads int) {
 }
 
 // ReadTime returns how long it takes to read a word of this machine's memory that a processor cannot foresee: the mean of 4,000, in
-// processor time. Virtual machines that share a host's caches slow each other so, though they compute as
-// fast as ever. It takes a millisecond of processor time, and is safe for concurrent use. It returns zero if the system does not
+// processor time. On a virtual machine it can differ by the hour, though computing takes as long as
+// ever. It takes a millisecond of processor time, and is safe for concurrent use. It returns zero if the system does not
 // report the processor time of a thread.
 func ReadTime() time.Duration {
 	r := memory()
