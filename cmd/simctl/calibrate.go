@@ -30,14 +30,14 @@ func newCalibrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calibrate REAL...",
 		Short: "Fit what work costs to runs on real servers",
-		Long: `Fit a cost file to runs on real servers, and never to what came of them.
+		Long: `Fit a cost file to runs on real servers, by how long things took. Counts are never fitted.
 
 Results of servers that simctl started on this machine say how long its processors were busy.
-Then one number is fitted: how fast the processors are, by their time for each evaluation
-processed. A few simulations find it. Storms of 500 nodes or more will do.
+Then the command fits one number, how fast the processors are, to their time for each
+evaluation processed. A few simulations find it. Storms of 500 nodes or more will do.
 
-Else three factors are fitted, on the costs of scheduling, of the log and of remote calls, by
-how long phases took that evaluations alone made long. The search simulates every run dozens
+Otherwise it fits three factors, on the costs of scheduling, of the log and of remote calls,
+to the lengths of phases in which evaluations were processed and no node went down. The search simulates every run dozens
 of times, so give small ones: a few hundred nodes, with a backlog that takes seconds to drain.
 
 Each run is also left out once: the costs fitted to the others tell how well such a fit does

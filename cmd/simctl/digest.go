@@ -11,9 +11,11 @@ func newDigestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "digest RESULT...",
 		Short: "Print a hash of what happened in a run",
-		Long: `Print a hash of everything in a result file except what the run cost the machine. The
-layout of the file does not matter. Two runs with the same digest behaved alike. A run that
-was stopped at a limit is refused: where it ended says nothing about how it behaved.
+		Long: `Print a hash of what happened in a run: of its result file without what the run cost the
+machine, and without the few fields that came after the first digests. The layout of the file
+does not matter. Two runs with the same digest behaved alike. The scenario's name and the
+version of simctl count, so compare digests of one build and one command. A run that was
+stopped at a limit is refused: where it ended says nothing about how it behaved.
 
 RESULT is a result file, a directory of them, or - for stdin. The name of the file follows
 the hash if there are several.`,

@@ -42,9 +42,9 @@ outcome.
 With --update the runs become the new baseline, and the command prints which figures it
 changes: commit that file. SCENARIO is a scenario
 file or the name of a built-in scenario; the default of --baseline is
-testdata/baselines/NAME.json. The baseline also holds what to run: flags that change it
-need --update. A scenario without a baseline is checked against its thresholds alone, and
-that is said; a file that --baseline names must be there.`,
+testdata/baselines/NAME.json. The baseline also holds what to run. A flag that
+changes it needs --update. Without a baseline the command checks the scenario's thresholds
+alone, and says so. A file that --baseline names must exist.`,
 		Example: `  simctl gate heartbeat-storm --var nodes=200 --update
   simctl gate --baseline testdata/baselines/heartbeat-storm.json \
       --junit gate.xml`,

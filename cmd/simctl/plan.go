@@ -37,9 +37,9 @@ func newPlanCommand(needed func(string) bool) *cobra.Command {
 shedding broker: evaluations, Raft entries, and the time to recovery. The output shows
 every formula and the value of every letter in it.
 
-With --slo, the output also says how many nodes, silent nodes and system jobs, and how few
-schedulers and servers, keep a figure within a limit by these formulae, each with all else
-as given.
+With --slo, the output also solves for a limit: the most nodes, silent nodes and system jobs,
+and the fewest schedulers and servers, that keep a figure within it. Each is solved alone,
+with the other settings as given.
 
 The legacy broker is that of Nomad 1.4.2, the shedding broker that of 1.4.3. Other releases
 have no formulae: run them by simctl scenario or simctl sweep with --release.

@@ -33,7 +33,7 @@ type elsewhereFlags struct {
 }
 
 func (f *elsewhereFlags) bind(flags *pflag.FlagSet, when string) {
-	flags.Var(names(&f.Addresses), "address", when+"HTTP addresses of a cluster that is there, of each server (default: NOMAD_ADDR, whose like count, too)")
+	flags.Var(names(&f.Addresses), "address", when+"HTTP address of each server of a running cluster (default: NOMAD_ADDR; NOMAD_TOKEN and the like count, too)")
 	bindDir(flags, &f.dir)
 }
 

@@ -72,8 +72,8 @@ func newValidateCommand() *cobra.Command {
 		Use:   "validate REAL...",
 		Short: "Hold the simulation against runs on real servers",
 		Long: `Simulate what ran on real servers, with the same parameters and under the same release, and
-compare figure by figure: the real value, the simulated median and range, by how much they
-deviate, and whether the ranges of both meet, which is all that repeats can tell.
+compare figure by figure. Each line has the real value, the simulated median and range, and
+the deviation. It also says whether the ranges of both meet: repeats can tell no more.
 
 REAL is a result file of a scenario with --target nomad, or a directory of them. Results of
 the same release and parameters are repeats: their spread counts, too. Others are compared
@@ -83,7 +83,7 @@ The built-in costs of loopback are those of one machine. Yours is slower or fast
 calibrate finds by how much. Results of 2.0.5 have those of loopback-2.0.5.
 
 Figures that real servers cannot tell are left out. If simctl started the servers on Linux,
-memory read says how long reading their machine's memory took, which differs by the hour.
+memory read says how long reading their machine's memory took, which can differ by the hour.
 --out also writes the simulated results, and charts in which the runs lie on top of each
 other.`,
 		Example: `  simctl validate results/real/nomad-1.4.3.json

@@ -31,13 +31,13 @@ func isByType(row agreement.Row) bool {
 var quiet = []string{"register", "drain"}
 
 var goals = []goal{
-	{"counts of register and drain, 1% or 5", func(phase string, row agreement.Row) bool {
+	{"counts of register and drain (within 1%, or at most 5 apart)", func(phase string, row agreement.Row) bool {
 		return row.Unit != "s" && slices.Contains(quiet, phase)
 	}, 0.01, 5},
-	{"entries by type of the other phases, 5%", func(phase string, row agreement.Row) bool {
+	{"entries by type of the other phases (within 5%)", func(phase string, row agreement.Row) bool {
 		return isByType(row) && !slices.Contains(quiet, phase)
 	}, 0.05, 0},
-	{"times, 10%", func(_ string, row agreement.Row) bool { return isTime(row) }, 0.10, 0},
+	{"times (within 10%)", func(_ string, row agreement.Row) bool { return isTime(row) }, 0.10, 0},
 }
 
 // met reports whether a figure is as near as its goal wants it.
@@ -72,7 +72,7 @@ func (g goal) judge(all []group, machine int) (met, of int, missed []string) {
 // score counts the figures that are near enough, by machine, and lists those that are not, with what is known of the reasons.
 func (p *page) score(all []group, why []byte) {
 	p.WriteString("## How near it is\n\n" +
-		"Of the figures of the runs [below](#real-servers), so many are within the spread of repeats, or as near as their heading says:\n\n|")
+		"How many figures of the runs [below](#real-servers) are near enough, and of how many. A figure is near enough if the ranges of both sides meet, or if the medians are as close as its heading says:\n\n|")
 	var missed []string
 	for _, g := range goals {
 		p.WriteString(" | " + g.name)
