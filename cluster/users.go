@@ -62,8 +62,8 @@ func (c *Cluster) StopJob(ctx context.Context, namespace, id string, purge bool)
 // empty namespace for "default".
 func (c *Cluster) ScaleJob(ctx context.Context, namespace, id, group string, count int) (evalID string, err error) {
 	namespace = cmp.Or(namespace, rpc.DefaultNamespace)
-	if count < 0 {
-		return "", fmt.Errorf("scale job %q to %d: the count must not be negative", id, count)
+	if count < 0 || count > rpc.MaxCount {
+		return "", fmt.Errorf("scale job %q to %d: the count must be between 0 and %d", id, count, rpc.MaxCount)
 	}
 	return userCall(ctx, c, "Job.Scale", id, func(l *server.Server) (string, error) { return l.ScaleJob(namespace, id, group, count) })
 }

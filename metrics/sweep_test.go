@@ -62,6 +62,7 @@ func TestParseLimit(t *testing.T) {
 		"legacy:<=5":             "",
 		"totals.evals_created<=": `"" is not a number`,
 		"totals.end_s<=soon":     `"soon" is not a number`,
+		"totals.end_s<=Inf":      `"Inf" is not a number`,
 	} {
 		_, err := storm.ParseLimit(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

@@ -209,7 +209,7 @@ func (v *Vocabulary) ParseLimit(text string) (Threshold, error) {
 	if d, notOne := time.ParseDuration(compact[i+2:]); err != nil && notOne == nil && strings.HasSuffix(t.Metric, "_s") {
 		bound, err = d.Seconds(), nil
 	}
-	if err != nil || math.IsNaN(bound) {
+	if err != nil || math.IsNaN(bound) || math.IsInf(bound, 0) {
 		return Threshold{}, fmt.Errorf("limit %q: %q is not a number", text, compact[i+2:])
 	}
 	if t.Max = &bound; compact[i] == '>' {

@@ -2,6 +2,7 @@ package nodesim
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -136,7 +137,7 @@ func (c *client) stop() {
 // from now on.
 func (c *client) sleep(l loop, until time.Duration, wakeable bool) {
 	if c.rate != 0 && until > c.now {
-		until = c.now + time.Duration(float64(until-c.now)/c.rate)
+		until = c.now + time.Duration(min(float64(until-c.now)/c.rate, math.MaxInt64/4)) // a clock that nearly stands still
 	}
 	t := &c.tasks[l]
 	t.state, t.at, t.wakeable = waiting, until, wakeable

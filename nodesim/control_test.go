@@ -40,6 +40,15 @@ func TestASlowClockSendsHeartbeatsLate(t *testing.T) {
 				t.Fatalf("client %s: %v between heartbeats, want %v", e.node, gap, want)
 			}
 		}
+		if err := f.SetClockRate(slow, 1e-12); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute) // calls whose wait had begun
+		before := len(s.calls("heartbeat"))
+		time.Sleep(time.Minute)
+		if got := len(s.calls("heartbeat")) - before; got > 4*30 {
+			t.Errorf("%d heartbeats in a minute, want 4 at most of each of the 30 clients whose clocks do not stand still", got)
+		}
 		if err := f.SetClockRate(slow, 1); err != nil {
 			t.Fatal(err)
 		}

@@ -144,6 +144,10 @@ phase "ops" {
     job    = "web"
     copies = 2
   }`: "it has 1",
+		`event "update_job" {
+    job   = "web"
+    count = 2000000000
+  }`: "at most 1000000",
 	} {
 		err := compileErr(fileSpec(t, fmt.Sprintf(text, events)))
 		if err == nil || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), want) {

@@ -74,6 +74,17 @@ func TestReadJobRefuses(t *testing.T) {
 	}
 }
 
+// TestCountsAreBounded: a count that would take all memory is refused.
+func TestCountsAreBounded(t *testing.T) {
+	def, err := ReadJob([]byte(`{"ID":"a","Type":"batch","TaskGroups":[{"Name":"g","Count":2000000000,"Tasks":[{"Name":"t"}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := ToJob(def); err == nil || !strings.Contains(err.Error(), `task group "g" count is 2000000000, and this cluster takes at most 1000000`) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // FuzzReadJob: whatever a file holds, it is a job that clusters can hold, or an error.
 func FuzzReadJob(f *testing.F) {
 	f.Add([]byte(webJob))

@@ -84,6 +84,8 @@ func check(def *api.Job) error {
 			wrong = append(wrong, fmt.Errorf("job task group %q is there twice", *g.Name))
 		case *g.Count < 0:
 			wrong = append(wrong, fmt.Errorf("task group %q count must not be negative", *g.Name))
+		case *g.Count > rpc.MaxCount:
+			wrong = append(wrong, fmt.Errorf("task group %q count is %d, and this cluster takes at most %d", *g.Name, *g.Count, rpc.MaxCount))
 		case len(g.Tasks) == 0:
 			wrong = append(wrong, fmt.Errorf("missing tasks for task group %q", *g.Name))
 		}

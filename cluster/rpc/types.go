@@ -179,6 +179,9 @@ func (j *Job) TaskGroup(name string) *TaskGroup {
 // (structs.go, DefaultUpdateStrategy).
 const UpdateStagger = 30 * time.Second
 
+// MaxCount is the most allocations that a group may have: a typing error must not take all memory.
+const MaxCount = 1_000_000
+
 // TaskGroup is the unit of placement (structs.TaskGroup).
 type TaskGroup struct {
 	Name      string

@@ -362,6 +362,7 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{Config{}, "no server"},
 		{Config{Addresses: []string{"10.0.0.1"}}, `server "10.0.0.1": it must be HOST:PORT`},
 		{Config{Addresses: []string{"a:1"}, Connections: -1}, "-1 connections"},
+		{Config{Addresses: []string{"a:1"}, Connections: 2_000_000_000}, "2000000000 connections: there must be 1 to 1000000"},
 		{Config{Addresses: []string{"a:1"}, Release: "1.2"}, `release "1.2"`},
 		{Config{Addresses: []string{"a:1"}, Release: "1.10.0", IntroToken: "x"}, "clients of release 1.10.0 know no introduction tokens"},
 	} {

@@ -68,6 +68,9 @@ type Servers struct {
 	names map[string][]string // tasks, by themselves: many allocations have the same
 }
 
+// maxConnections to a server are more than any serves: a typing error must not take all memory.
+const maxConnections = 1_000_000
+
 // New returns the servers, and connects to none. The error names what is wrong in cfg.
 func New(cfg Config) (*Servers, error) {
 	cfg.Connections = cmp.Or(cfg.Connections, DefaultConnections)
@@ -81,8 +84,8 @@ func New(cfg Config) (*Servers, error) {
 	switch {
 	case len(cfg.Addresses) == 0:
 		return nil, errors.New("no server: name the address of at least one, such as 127.0.0.1:4647")
-	case cfg.Connections < 1:
-		return nil, fmt.Errorf("%d connections: there must be at least 1 to each server", cfg.Connections)
+	case cfg.Connections < 1 || cfg.Connections > maxConnections:
+		return nil, fmt.Errorf("%d connections: there must be 1 to %d to each server", cfg.Connections, maxConnections)
 	case cfg.IntroToken != "" && !s.habits.identities:
 		return nil, fmt.Errorf("clients of release %s know no introduction tokens: leave the token out or choose a later release", cfg.Release)
 	}

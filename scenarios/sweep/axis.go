@@ -228,7 +228,7 @@ func (r Range) every(step, by string) ([]float64, error) {
 	var points []float64
 	for i := 0; ; i++ {
 		p := r.Low + float64(i)*width
-		if p > r.High*(1+1e-12) {
+		if p > r.High+math.Abs(r.High)*1e-12 {
 			return points, nil
 		}
 		points = append(points, p)

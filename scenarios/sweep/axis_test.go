@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,6 +132,9 @@ func FuzzParseAxis(f *testing.F) {
 }
 
 func TestRangesOfPoints(t *testing.T) {
+	if points, err := (Range{-10, -1}).points("+3"); fmt.Sprint(points) != "[-10 -7 -4 -1]" {
+		t.Errorf("steps of 3 from -10 to -1 are %v (%v)", points, err)
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		r := Range{Low: rapid.Float64Range(0.001, 1e6).Draw(t, "low")}
 		r.High = r.Low * rapid.Float64Range(1.01, 1e4).Draw(t, "factor")

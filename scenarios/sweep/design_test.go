@@ -249,6 +249,11 @@ func TestKneePlanBoundsItsSteps(t *testing.T) {
 	if most < 4*8 || most > 4*16 {
 		t.Errorf("at most %d runs, want 8 to 16 for each of 4 searches", most)
 	}
+	st = study(t, "fraction=0.5..0.5000000000000001") // neighbours: there is nothing between them
+	st.Design, st.Limits = Design{Kind: Knee, Axis: "fraction"}, []metrics.Threshold{limit(t, "recovery_s<=300")}
+	if _, most, err := st.Plan(); err != nil || most > 2*3 {
+		t.Errorf("at most %d runs between neighbours (%v), want 3 under each broker at most", most, err)
+	}
 }
 
 func TestIDsAndKeys(t *testing.T) {

@@ -65,7 +65,8 @@ func (d Design) kneePoints(st *Study) ([][]string, int, error) {
 	}
 	// Where the knee is decides how many steps a search takes.
 	most := 0
-	for worst := ends.Low; worst < ends.High; worst += (ends.High - ends.Low) / 64 {
+	for i := range 64 {
+		worst := ends.linear(float64(i) / 64)
 		s := newSearch(st.Axes[at], d.Within)
 		steps := 0
 		for value, ok := s.next(); ok; value, ok = s.next() {

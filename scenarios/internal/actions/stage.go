@@ -35,6 +35,7 @@ type Stage struct {
 	faults   []fault
 	healing  bool
 	behaving map[string]*behaviours.Underway
+	begun    int // behaviours so far
 }
 
 // fault is a fault under way.
@@ -129,7 +130,8 @@ func (s *Stage) Behaves(name string) bool { return s.behaving[name] != nil }
 // BeginBehaviour lets clients behave that way from now on. They must not do so already.
 func (s *Stage) BeginBehaviour(b *behaviours.Behaviour) {
 	// No two behaviours act at one instant, nor with the timers of others.
-	offset := time.Duration(len(s.behaving)+1) * 1_013 * time.Nanosecond
+	s.begun++
+	offset := time.Duration(s.begun) * 1_013 * time.Nanosecond
 	if s.behaving == nil {
 		s.behaving = map[string]*behaviours.Underway{}
 	}

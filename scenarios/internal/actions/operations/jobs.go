@@ -164,7 +164,7 @@ type jobUpdate struct {
 	Job       string `lang:"required,ref=job"`
 	Copies    *int
 	Resources *language.Resources
-	Count     *int
+	Count     *int `lang:"max=1000000"`
 }
 
 func (w jobUpdate) action(s *actions.Setting) (actions.Action, error) {

@@ -87,7 +87,7 @@ func (a SubmitJobs) due(number int) time.Duration {
 			seconds = ramp + (n-inRamp)/to
 		}
 	}
-	return time.Duration(seconds * float64(time.Second))
+	return time.Duration(min(seconds*float64(time.Second), math.MaxInt64/4))
 }
 
 // Lasts returns how long the submission goes on.

@@ -33,6 +33,9 @@ func TestSubmissionsAreDue(t *testing.T) {
 			t.Errorf("%s: the rate is %g, want %g", c.what, rate, c.rate)
 		}
 	}
+	if never := (SubmitJobs{PerSecond: 1e-12}).due(1); never < 50*365*24*time.Hour {
+		t.Errorf("a job that is due in thirty thousand years is due after %v", never)
+	}
 	for n := range 1000 {
 		if ramp.due(n+1) <= ramp.due(n) {
 			t.Fatalf("job %d is due after %v, the next after %v", n, ramp.due(n), ramp.due(n+1))
