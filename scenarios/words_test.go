@@ -147,7 +147,7 @@ phase "ops" {
 		`event "update_job" {
     job   = "web"
     count = 2000000000
-  }`: "at most 1000000",
+  }`: "it must be from 0 to 1000000",
 	} {
 		err := compileErr(fileSpec(t, fmt.Sprintf(text, events)))
 		if err == nil || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), want) {
