@@ -74,14 +74,22 @@ func TestReadJobRefuses(t *testing.T) {
 	}
 }
 
-// TestCountsAreBounded: a count that would take all memory is refused.
-func TestCountsAreBounded(t *testing.T) {
-	def, err := ReadJob([]byte(`{"ID":"a","Type":"batch","TaskGroups":[{"Name":"g","Count":2000000000,"Tasks":[{"Name":"t"}]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := ToJob(def); err == nil || !strings.Contains(err.Error(), `task group "g" count is 2000000000, and this cluster takes at most 1000000`) {
-		t.Errorf("error %v", err)
+// TestNumbersAreBounded: a count that would take all memory is refused, and so are resources that would make others fit.
+func TestNumbersAreBounded(t *testing.T) {
+	for text, want := range map[string]string{
+		`"Count":2000000000,"Tasks":[{"Name":"t"}]`:                                    `task group "g" count is 2000000000, and this cluster takes at most 1000000`,
+		`"Tasks":[{"Name":"t","Resources":{"CPU":-5000}}]`:                             `task "t" of group "g": CPU is -5000, and must be from 1 to 2147483647`,
+		`"Tasks":[{"Name":"t","Resources":{"CPU":9223372036854775807}}]`:               `CPU is 9223372036854775807`,
+		`"Tasks":[{"Name":"t","Resources":{"CPU":0,"Cores":2,"MemoryMB":9}}]`:          `MemoryMB is 9, and must be from 10`,
+		`"EphemeralDisk":{"SizeMB":-1},"Tasks":[{"Name":"t","Resources":{"Cores":2}}]`: `the ephemeral disk of group "g": SizeMB is -1`,
+	} {
+		def, err := ReadJob([]byte(`{"ID":"a","Type":"batch","TaskGroups":[{"Name":"g",` + text + `}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := ToJob(def); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v, want %q alone", text, err, want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -90,6 +91,7 @@ func check(def *api.Job) error {
 			wrong = append(wrong, fmt.Errorf("missing tasks for task group %q", *g.Name))
 		}
 		names[*g.Name] = true
+		wrong = append(wrong, checkResources(g)...)
 	}
 	switch {
 	case def.IsParameterized():
@@ -98,6 +100,28 @@ func check(def *api.Job) error {
 		wrong = append(wrong, fmt.Errorf("job %q has several regions, which this cluster does not support: register it without multiregion", *def.ID))
 	}
 	return errors.Join(wrong...)
+}
+
+// checkResources returns what Nomad would refuse of a group's resources (structs.go, MeetsMinResources), and numbers whose sums
+// would not fit.
+func checkResources(g *api.TaskGroup) (wrong []error) {
+	between := func(whose, what string, value, least int) {
+		if value < least || value > math.MaxInt32 {
+			wrong = append(wrong, fmt.Errorf("%s of group %q: %s is %d, and must be from %d to %d", whose, *g.Name, what, value, least, math.MaxInt32))
+		}
+	}
+	for _, t := range g.Tasks {
+		leastCPU := 1
+		if t.Resources.Cores != nil && *t.Resources.Cores > 0 {
+			leastCPU = 0
+		}
+		between(fmt.Sprintf("task %q", t.Name), "CPU", *t.Resources.CPU, leastCPU)
+		between(fmt.Sprintf("task %q", t.Name), "MemoryMB", *t.Resources.MemoryMB, 10)
+	}
+	if g.EphemeralDisk != nil {
+		between("the ephemeral disk", "SizeMB", *g.EphemeralDisk.SizeMB, 10)
+	}
+	return wrong
 }
 
 // launches is how many launches in a row must be as far apart as the first two.
