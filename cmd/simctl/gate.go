@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
@@ -65,6 +66,7 @@ alone, and says so. A file that --baseline names must exist.`,
 	flags.Int64Var(&f.spec.Seed, "seed", f.spec.Seed, "seed of every random draw")
 	bindBrokers(flags, &f.brokers, "brokers to run (default legacy,shedding)")
 	flags.StringVar(&f.spec.Cost, "cost", "", "what work costs (default: as the scenario says)")
+	flags.BoolVar(&f.spec.Force, "force", false, "allow more than 1,000,000 clients")
 	f.limits.bind(flags)
 	bindFormat(flags, &f.format)
 	flags.BoolVar(&f.quiet, "quiet", false, "print no progress")
@@ -72,7 +74,7 @@ alone, and says so. A file that --baseline names must exist.`,
 }
 
 // shaping lists the flags that change what is run.
-var shaping = []string{"var", "var-file", "seed", "broker", "release", "cost"}
+var shaping = []string{"var", "var-file", "seed", "broker", "release", "cost", "force"}
 
 func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	baseline, err := f.prepare(cmd, args)
@@ -218,8 +220,11 @@ func gateVerdict(results []*metrics.Result, b *metrics.Baseline, path string) er
 	if b != nil && len(b.Runs) > 0 && b.Runs[0].Run.Version != results[0].Run.Version {
 		versions = fmt.Sprintf(" (simctl %s wrote the baseline, this is %s, which may simulate differently)", b.Runs[0].Run.Version, results[0].Run.Version)
 	}
-	return verdictErrorf("%d of %s failed%s; if the change is intended, update the baseline: simctl gate --baseline %s --update",
-		failed, english.Plural(len(checks), "check", ""), versions, path)
+	remedy := ": what the scenario demands is not so"
+	if slices.ContainsFunc(checks, func(c reports.Check) bool { return !c.OK && c.Baseline != nil }) {
+		remedy = fmt.Sprintf("; if the change is intended, update the baseline: simctl gate --baseline %s --update", path)
+	}
+	return verdictErrorf("%d of %s failed%s%s", failed, english.Plural(len(checks), "check", ""), versions, remedy)
 }
 
 // prepare decides what to run: what the baseline holds or, with --update, what the command

@@ -131,7 +131,7 @@ func (f *nodesFlags) complete(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("count") {
 		return usageErrorf("--count and --behaviour: the scenario says how many clients there are; set its variable, such as --var nodes=%d", f.cfg.Count)
 	}
-	flags := newScenarioFlags(scenarios.Spec{})
+	flags := newScenarioFlags(scenarios.Spec{Force: true})
 	if err := flags.load(cmd, f.behaviour, &f.vars); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type planFlags struct {
 const mostCheckNodes = 500
 
 func newPlanCommand(needed func(string) bool) *cobra.Command {
-	f := &planFlags{spec: scenarios.Spec{Scenario: closedform.Scenario, Seed: 1, Clock: scenarios.ClockVirtual}, miss: 0.1, format: "table"}
+	f := &planFlags{spec: scenarios.Spec{Scenario: closedform.Scenario, Seed: 1, Clock: scenarios.ClockVirtual, Force: true}, miss: 0.1, format: "table"}
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Estimate a heartbeat storm by formulae, and check them by simulation",

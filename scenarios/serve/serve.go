@@ -265,7 +265,8 @@ func (o *Options) fleet(c *cluster.Cluster, cfg nodesim.Config) (*nodesim.Fleet,
 	if o.Nodes == 0 {
 		return nil, nil
 	}
-	cfg.Servers, cfg.Dial, cfg.Seed, cfg.ReportAllocs = o.Servers, c.NodeServer, o.Seed, true
+	// Their own seed, or they would be the machines that simctl nodes brings by the same.
+	cfg.Servers, cfg.Dial, cfg.Seed, cfg.ReportAllocs = o.Servers, c.NodeServer, ^o.Seed, true
 	cfg.Timing = scale.Durations(nodesim.Timing{}.WithDefaults(), o.TimeScale)
 	return nodesim.NewFleet(cfg)
 }

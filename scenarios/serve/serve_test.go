@@ -15,6 +15,8 @@ import (
 
 	"github.com/simctl/simctl/internal/nomadrpc"
 	"github.com/simctl/simctl/internal/walltest"
+	"github.com/simctl/simctl/nodesim/remote"
+	"github.com/simctl/simctl/scenarios/nodes"
 )
 
 func TestMain(m *testing.M) { walltest.Main(m) }
@@ -133,6 +135,25 @@ func TestRemoteClient(t *testing.T) {
 	node, _, err := client.Nodes().Info(id, nil)
 	if err != nil || node.Events[len(node.Events)-1].Message != "driver restarted" || node.Resources == nil {
 		t.Errorf("node %+v, %v", node, err)
+	}
+}
+
+// TestClientsOfBoth: clients that another process brings by the same seed are other machines than the cluster's own.
+func TestClientsOfBoth(t *testing.T) {
+	t.Parallel()
+	o := options()
+	o.Nodes = 3
+	where := start(t, o)
+	ctx, stop := context.WithTimeout(t.Context(), limit)
+	defer stop()
+	cfg := nodes.Config{Servers: remote.Config{Addresses: []string{where.RPC[0].String()}}, Count: 3, Seed: o.Seed, RegisterOver: time.Millisecond}
+	last, err := nodes.Run(ctx, cfg, func(s nodes.Status) {
+		if s.Ready == 3 || s.RegistrationErrors > 0 {
+			stop()
+		}
+	})
+	if err != nil || last.ReadyAfter == 0 {
+		t.Errorf("%v; %s", err, last.Summary())
 	}
 }
 
