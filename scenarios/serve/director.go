@@ -76,10 +76,15 @@ func newDirector(o *Options, live *samples, reader *scenarios.EventReader) *dire
 func (d *director) run(ctx context.Context, stage *actions.Stage) {
 	defer stage.EndBehaviours()
 	ahead := agenda.New(stage, d.factor)
+	var over []func()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		d.publish(stage, ahead)
+		for _, tell := range over { // now that whoever hears it finds the status as it is since
+			tell()
+		}
+		over = nil
 		var due <-chan time.Time
 		if at, ok := ahead.Next(); ok {
 			timer.Reset(time.Until(at))
@@ -103,7 +108,7 @@ func (d *director) run(ctx context.Context, stage *actions.Stage) {
 						d.failed(what, err)
 					}
 					if e.over != nil {
-						e.over(err)
+						over = append(over, func() { e.over(err) })
 					}
 				})
 			}
