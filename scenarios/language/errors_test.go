@@ -123,6 +123,16 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestLocalsOnce: what is wrong with a local value is not wrong once more with those that need it.
+func TestLocalsOnce(t *testing.T) {
+	for _, locals := range []string{"a = local.b\n  b = local.a", "a = local.b\n  b = local.c\n  c = local.b", "a = local.b\n  b = var.nods"} {
+		_, err := define(least+"locals {\n  "+locals+"\n}\n", nil)
+		if e, ok := err.(*Error); !ok || len(e.Problems()) != 1 {
+			t.Errorf("error %v, want an *Error with one problem for\n%s", err, locals)
+		}
+	}
+}
+
 func TestSuggest(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"legasy", "legacy"}, {"leg", "legacy"}, {"LEGACY", "legacy"}, {"legacy", ""}, {"xyz", ""}, {"", ""}, {"r", ""},
