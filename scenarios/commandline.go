@@ -26,7 +26,11 @@ func (s Spec) commandLine(vars []language.Variable) string {
 func (s Spec) arguments(vars []language.Variable) []string {
 	args := []string{"simctl scenario", s.Scenario}
 	if s.Source != "" {
-		args = []string{"simctl scenario run", Quote(s.File)}
+		file := s.File
+		if file == Stdin {
+			file = "-"
+		}
+		args = []string{"simctl scenario run", Quote(file)}
 	}
 	for i, v := range vars {
 		switch {

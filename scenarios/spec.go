@@ -26,6 +26,9 @@ const (
 	RaftStoreBoltDB = "boltdb" // on disk, with the snapshots in files beside it
 )
 
+// Stdin is what Spec.File calls a text that was read from there.
+const Stdin = "stdin"
+
 // Spec is one run, as text: the form in which runs are written to JSON and passed to child
 // processes. Compile works out what it stands for.
 type Spec struct {

@@ -159,6 +159,7 @@ func TestCommandLine(t *testing.T) {
 			TimeScale: 0.1, RaftStore: RaftStoreBoltDB, Vars: map[string]any{"nodes": 9, "system_jobs": 1, "service_jobs": 2, "allocs_per_node": 1.5, "servers": 5, "schedulers": 4, "fraction": 0.5, "report_allocations": true}},
 			"simctl scenario heartbeat-storm --nodes 9 --system-jobs 1 --service-jobs 2 --allocs-per-node 1.5 --servers 5 --schedulers 4" +
 				" --fraction 0.5 --report-allocations=true --clock wall --time-scale 0.1 --raft-store boltdb --cost 'my costs.hcl' --broker shedding --seed 0"},
+		{Spec{Scenario: "stdin", File: Stdin, Source: `title = "t"`, Broker: "legacy", Seed: 7}, "simctl scenario run - --broker legacy --seed 7"},
 	}
 	for _, c := range cases {
 		if got := c.spec.CommandLine(); got != c.want {

@@ -60,10 +60,13 @@ Then, or without events, it says which faults are under way and which events are
 
 // eventText returns the events that a command line names; nil if it names none.
 func eventText(cmd *cobra.Command, args []string, text string) ([]byte, error) {
+	given := cmd.Flags().Changed("event")
 	switch {
-	case text != "" && len(args) > 0:
+	case given && len(args) > 0:
 		return nil, usageErrorf("give a FILE or --event, not both")
-	case text != "":
+	case given && text == "":
+		return nil, usageErrorf(`--event "": want event blocks, such as event "heal" {}`)
+	case given:
 		return []byte(text), nil
 	case len(args) == 0:
 		return nil, nil

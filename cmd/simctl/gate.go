@@ -271,7 +271,7 @@ func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baselin
 	case err != nil:
 		return nil, usageErrorf("%w", err)
 	case shaped != "" && !f.update:
-		return nil, usageErrorf("--%s changes the runs that the baseline %s defines: add --update to write it again", shaped, f.base)
+		return nil, usageErrorf("--%s: the baseline %s says what runs: leave it out, or add --update to write it again", shaped, f.base)
 	case shaped != "" && len(args) == 1:
 		return baseline, nil // the command line decides what is run
 	}

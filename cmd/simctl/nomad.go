@@ -23,8 +23,8 @@ func newNomadCommand() *cobra.Command {
 }
 
 // bindDir adds the flag for the directory of a cluster.
-func bindDir(flags *pflag.FlagSet, dir *string) {
-	flags.StringVar(dir, "dir", "", "directory of the cluster (default simctl/nomad in the user's directory for caches)")
+func bindDir(flags *pflag.FlagSet, dir *string, when string) {
+	flags.StringVar(dir, "dir", "", when+"directory of the cluster (default simctl/nomad in the user's directory for caches)")
 }
 
 // clusterDir returns the directory that a command means.
@@ -81,7 +81,7 @@ connections, and metrics are to be had in the format of Prometheus, which simctl
 	flags.Float64Var(&set.MaxHeartbeatsPerSecond, "max-heartbeats-per-second", 0, "heartbeats a second that the leader spreads the clients over (default: Nomad's)")
 	flags.DurationVar(&set.MinHeartbeatTTL, "min-heartbeat-ttl", 0, "shortest heartbeat TTL, such as 10s (default: Nomad's)")
 	flags.DurationVar(&set.HeartbeatGrace, "heartbeat-grace", 0, "time after the TTL before a node is down, such as 10s (default: Nomad's)")
-	bindDir(flags, &dir)
+	bindDir(flags, &dir, "")
 	return cmd
 }
 
@@ -127,7 +127,7 @@ func newNomadDownCommand() *cobra.Command {
 			return err
 		},
 	}
-	bindDir(cmd.Flags(), &dir)
+	bindDir(cmd.Flags(), &dir, "")
 	return cmd
 }
 
@@ -149,7 +149,7 @@ func newNomadStatusCommand() *cobra.Command {
 			return printServers(cmd, c)
 		},
 	}
-	bindDir(cmd.Flags(), &dir)
+	bindDir(cmd.Flags(), &dir, "")
 	return cmd
 }
 

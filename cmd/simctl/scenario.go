@@ -160,7 +160,7 @@ func specOf(stdin io.Reader, scenario string) (scenarios.Spec, error) {
 		if err != nil {
 			return scenarios.Spec{}, usageErrorf("stdin: it cannot be read: %w", err)
 		}
-		spec, err := scenarios.FromText("stdin", text)
+		spec, err := scenarios.FromText(scenarios.Stdin, text)
 		if err != nil {
 			return spec, usageErrorf("%w", err)
 		}

@@ -14,19 +14,34 @@ import (
 )
 
 // formatFiles rewrites the files that are not in the canonical layout and prints their
-// names; with check it only prints them.
+// names; with check it only prints them. A file with an error keeps all from being written.
 func formatFiles(cmd *cobra.Command, files []string, check bool) error {
 	changed := 0
-	for _, file := range files {
-		differs, err := formatFile(cmd, file, check)
-		if err != nil {
+	formatted := make([][]byte, len(files)) // nil = as the file is
+	for i, file := range files {
+		var err error
+		if formatted[i], err = formatFile(cmd, file); err != nil {
 			return err
 		}
-		if differs {
-			changed++
-			if _, err := fmt.Fprintln(cmd.OutOrStdout(), file); err != nil {
+	}
+	for i, file := range files {
+		if formatted[i] == nil {
+			continue
+		}
+		if file == "-" {
+			if _, err := cmd.OutOrStdout().Write(formatted[i]); err != nil {
 				return err
 			}
+			continue
+		}
+		changed++
+		if !check {
+			if err := rewrite(file, formatted[i]); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintln(cmd.OutOrStdout(), file); err != nil {
+			return err
 		}
 	}
 	if check && changed > 0 {
@@ -35,30 +50,27 @@ func formatFiles(cmd *cobra.Command, files []string, check bool) error {
 	return nil
 }
 
-func formatFile(cmd *cobra.Command, file string, check bool) (differs bool, err error) {
-	var text []byte
-	if file == "-" {
-		text, err = infile.ReadFrom(cmd.InOrStdin(), infile.MostText)
-	} else {
-		text, err = infile.Read(file, infile.MostText)
-	}
+// formatFile returns the canonical layout of a file; nil if the file has it.
+func formatFile(cmd *cobra.Command, file string) ([]byte, error) {
+	text, err := readArgument(cmd, file, infile.MostText)
 	if err != nil {
-		return false, usageErrorf("%s: it cannot be read: %w", file, err)
+		return nil, usageErrorf("%s: it cannot be read: %w", file, err)
 	}
 	formatted, err := language.Format(file, text)
 	if err != nil {
-		return false, usageErrorf("%w", err)
+		return nil, usageErrorf("%w", err)
 	}
-	if file == "-" {
-		_, err := cmd.OutOrStdout().Write(formatted)
-		return false, err
+	if file != "-" && bytes.Equal(text, formatted) {
+		return nil, nil
 	}
-	if differs = !bytes.Equal(text, formatted); !differs || check {
-		return differs, nil
-	}
+	return formatted, nil
+}
+
+// rewrite replaces the text of a file and keeps its mode.
+func rewrite(file string, text []byte) error {
 	info, err := os.Stat(file)
 	if err != nil {
-		return true, err
+		return err
 	}
-	return true, outfile.Write(file, formatted, info.Mode().Perm())
+	return outfile.Write(file, text, info.Mode().Perm())
 }

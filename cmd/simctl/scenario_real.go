@@ -1,10 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,7 +33,7 @@ type elsewhereFlags struct {
 
 func (f *elsewhereFlags) bind(flags *pflag.FlagSet, when string) {
 	flags.Var(names(&f.Addresses), "address", when+"HTTP address of each server of a running cluster (default: NOMAD_ADDR; NOMAD_TOKEN and the like count, too)")
-	bindDir(flags, &f.dir)
+	bindDir(flags, &f.dir, when)
 }
 
 func (f *realFlags) bind(flags *pflag.FlagSet) {
@@ -47,11 +46,11 @@ func (f *realFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.at.AllowForeign, "allow-foreign-cluster", false, "with --address: allow a cluster that others use, whose schedulers the scenario stops")
 }
 
-// clusters returns the real clusters to run on: none if the target is simulated. Say is told what people should know.
-func (f *realFlags) clusters(ctx context.Context, run *scenarios.Compiled, say func(string)) ([]scenarios.Real, error) {
+// clusters returns the real clusters to run on: none if the target is simulated.
+func (f *realFlags) clusters(cmd *cobra.Command, run *scenarios.Compiled) ([]scenarios.Real, error) {
 	switch {
 	case f.target != nomadTarget:
-		return nil, f.unneeded()
+		return nil, f.unneeded(cmd.Flags())
 	case f.bins != nil && f.at.Addresses != nil:
 		return nil, usageErrorf("--bin and --address: simctl starts servers or goes to those that are there: leave one of them out")
 	case f.bins != nil && f.at.IntroToken != "":
@@ -65,10 +64,10 @@ func (f *realFlags) clusters(ctx context.Context, run *scenarios.Compiled, say f
 	}
 	var all []scenarios.Real
 	if f.bins != nil {
-		all, err = scenarios.Programs(ctx, f.bins, dir)
+		all, err = scenarios.Programs(cmd.Context(), f.bins, dir)
 	} else {
 		var one scenarios.Real
-		one, err = scenarios.Reach(ctx, f.at.Elsewhere, dir, say)
+		one, err = scenarios.Reach(cmd.Context(), f.at.Elsewhere, dir, sayTo(cmd))
 		all = []scenarios.Real{one}
 	}
 	for i := 0; i < len(all) && err == nil; i++ {
@@ -77,21 +76,17 @@ func (f *realFlags) clusters(ctx context.Context, run *scenarios.Compiled, say f
 	return all, realError(inputError(err))
 }
 
-// unneeded returns an error if there are flags that a simulation has no use for.
-func (f *realFlags) unneeded() error {
-	for _, flag := range []struct {
-		name  string
-		given []string
-	}{{"bin", f.bins}, {"address", f.at.Addresses}, {"server", f.at.Servers}} {
-		if flag.given != nil {
-			return usageErrorf("--%s %q: the target is %s: say --target nomad, too", flag.name, strings.Join(flag.given, ","), f.target)
+// unneeded returns an error if there are flags that a simulation has no use for. It shows no token.
+func (f *realFlags) unneeded(flags *pflag.FlagSet) error {
+	for _, name := range []string{"bin", "address", "server", "dir", "intro-token", "allow-foreign-cluster"} {
+		if !flags.Changed(name) {
+			continue
 		}
-	}
-	if f.at.IntroToken != "" {
-		return usageErrorf("--intro-token: the target is %s: say --target nomad, too", f.target)
-	}
-	if f.at.AllowForeign {
-		return usageErrorf("--allow-foreign-cluster: the target is %s: say --target nomad, too", f.target)
+		said := "--" + name
+		if name != "intro-token" && name != "allow-foreign-cluster" {
+			said += fmt.Sprintf(" %q", flags.Lookup(name).Value)
+		}
+		return usageErrorf("%s: the target is %s: say --target nomad, too", said, f.target)
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	clusters, err := f.real.clusters(cmd.Context(), one, sayTo(cmd))
+	clusters, err := f.real.clusters(cmd, one)
 	if err != nil {
 		return err
 	}

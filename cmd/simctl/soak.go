@@ -49,8 +49,8 @@ events explain every entry of the log, and if all brokers reach the same outcome
 The events are: ` + strings.Join(soak.Words(), ", ") + `.
 
 Each line ends with a digest of every event of the schedule: each entry that each server
-applied and each delivery of the broker, with their instants. The same seed gives the same
-digest.
+applied and each delivery of the broker, with their instants. It is the same for the
+same seed, brokers, repeats and --drop.
 
 The first schedule that fails ends the command with exit code 3. The command prints what
 went wrong, a minimal set of events that still fails, and the command that runs only

@@ -227,7 +227,7 @@ func (f *sweepFlags) check(cmd *cobra.Command) ([]sweep.Run, int, error) {
 	if err := f.checkFigures(base.FigureVocabulary()); err != nil {
 		return nil, 0, err
 	}
-	if err := f.design(cmd.Flags()); err != nil {
+	if err := cmp.Or(f.nomad.unneeded(cmd.Flags(), f.executor, f.printJob), f.design(cmd.Flags())); err != nil {
 		return nil, 0, err
 	}
 	if err := f.checkAxes(cmd.Flags()); err != nil {
@@ -313,6 +313,8 @@ func (f *sweepFlags) design(flags *pflag.FlagSet) error {
 			return usageErrorf("--until-knee %q: it names an axis: --vary %s --until-knee %s", f.knee, f.knee, name)
 		}
 		*d = sweep.Design{Kind: sweep.Knee, Axis: strings.ReplaceAll(f.knee, "-", "_"), Within: f.within}
+	} else if flags.Changed("within") {
+		return usageErrorf("--within %g: it is how close --until-knee gets: say --until-knee AXIS, too", f.within)
 	}
 	if f.strict && (len(f.slo) == 0 || d.Kind == sweep.Knee) {
 		return usageErrorf("--strict demands that every cell keeps the limits of --slo: give one, and no --until-knee, which looks for cells that do not")

@@ -39,6 +39,24 @@ func (f *nomadFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.job.Command, "nomad-command", "", "with --print-job: path of simctl on the client or in the image")
 }
 
+// unneeded returns an error if there are flags of a cluster that the sweep does not run on, or of
+// a job that it does not print.
+func (f *nomadFlags) unneeded(flags *pflag.FlagSet, executor string, printJob bool) (err error) {
+	flags.Visit(func(flag *pflag.Flag) {
+		said := fmt.Sprintf("--%s %q", flag.Name, flag.Value)
+		switch {
+		case flag.Name == "nomad-job" && printJob, !strings.HasPrefix(flag.Name, "nomad-"):
+		case flag.Name != "nomad-job" && flag.Name != "nomad-results":
+			if !printJob {
+				err = usageErrorf("%s: only the job that is printed has it: say --print-job, too", said)
+			}
+		case executor != nomadExecutor:
+			err = usageErrorf("%s: the executor is %s: say --executor nomad, too", said, executor)
+		}
+	})
+	return err
+}
+
 // newExecutor returns the executor for the cluster that the environment names. The executor
 // calls waits with the reasons why cells wait to be placed.
 func (f *nomadFlags) newExecutor(ctx context.Context, parallel int, waits func(why string)) (sweep.Executor, error) {

@@ -94,6 +94,15 @@ func TestErrors(t *testing.T) {
 		{and("variable \"x\" {\n  type = \"int\"\n  default = 1\n}\n"), 15, []string{`Did you mean "integer"?`}},
 		{and("variable \"x\" {\n  type = \"integer\"\n  default = 1.5\n}\n"), 16, []string{"whole number"}},
 		{and("variable \"x\" {\n  type = \"integer\"\n}\n"), 14, []string{"default", "required"}},
+		{and("variable \"x\" {\n  type = \"integer\"\n  default = 3\n  one_of = [3, 5]\n}\n"), 14, []string{"x is of type integer", "one_of", "validation"}},
+		{and("variable \"x\" {\n  type = \"number\"\n  default = null\n  one_of = [\"0.5\"]\n}\n"), 14, []string{"x is of type number"}},
+		{and("variable \"x\" {\n  type = \"bool\"\n  default = true\n  one_of = [\"true\"]\n}\n"), 14, []string{"x is of type bool"}},
+		{and("variable \"x\" {\n  type = \"string\"\n  default = null\n  one_of = []\n}\n"), 14, []string{"one_of is empty"}},
+		{and("variable \"x\" {\n  type = \"string\"\n  default = \"a\"\n  max = 5\n}\n"), 14, []string{"x is of type string", "min and max"}},
+		{and("variable \"x\" {\n  type = \"bool\"\n  default = true\n  min = 0\n}\n"), 14, []string{"x is of type bool"}},
+		{and("variable \"x\" {\n  type = \"duration\"\n  default = \"5s\"\n  min = 1\n}\n"), 14, []string{"x is of type duration"}},
+		{and("variable \"x\" {\n  type = \"number\"\n  default = null\n  min = 5\n  max = 2.5\n}\n"), 14, []string{"min is 5 and max is 2.5", "swap"}},
+		{and("variable \"x\" {\n  type = \"duration\"\n  default = \"5s\"\n  one_of = [\"1s\"]\n}\n"), 16, []string{"did you mean", "1s"}},
 		{and("variable \"x-ray!\" {\n  type = \"integer\"\n  default = 1\n}\n"), 14, []string{"letters, digits"}},
 		{and("variable \"nodes\" {\n  type = \"integer\"\n  default = 1\n}\n"), 14, []string{"another variable"}},
 		{and("variable \"x\" {\n  type = \"bool\"\n  default = true\n  validation {\n    condition = 5\n    error_message = \"no\"\n  }\n}\n"), 18, []string{"true or false"}},
@@ -110,6 +119,16 @@ func TestErrors(t *testing.T) {
 		}
 		if line := strings.Split(c.src, "\n")[c.line-1]; !strings.Contains(err.Error(), strings.TrimSpace(line)) {
 			t.Errorf("error\n%v\ndoes not show the line %q", err, line)
+		}
+	}
+}
+
+// TestLocalsOnce: what is wrong with a local value is not wrong once more with those that need it.
+func TestLocalsOnce(t *testing.T) {
+	for _, locals := range []string{"a = local.b\n  b = local.a", "a = local.b\n  b = local.c\n  c = local.b", "a = local.b\n  b = var.nods"} {
+		_, err := define(least+"locals {\n  "+locals+"\n}\n", nil)
+		if e, ok := err.(*Error); !ok || len(e.Problems()) != 1 {
+			t.Errorf("error %v, want an *Error with one problem for\n%s", err, locals)
 		}
 	}
 }

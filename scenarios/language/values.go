@@ -204,7 +204,9 @@ func (d *decoder) locals(blocks []*hcl.Block) {
 			}
 			switch state[need] {
 			case 0:
-				work(need)
+				if work(need); d.diags.HasErrors() {
+					return // what the error leaves unknown is none of its own
+				}
 			case 1:
 				d.fail(attr.Expr.Range(), "Cycle", "local.%s needs local.%s, which needs it.", name, need)
 				state[name] = 2

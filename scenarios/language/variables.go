@@ -139,6 +139,22 @@ func (v Variable) check(value any) (any, error) {
 	return s, nil
 }
 
+// misfit says which bounds do not fit the variable's type or each other; "" if all do.
+func (v Variable) misfit() string {
+	numeric := v.Type == TypeInteger || v.Type == TypeNumber
+	switch {
+	case v.OneOf != nil && (numeric || v.Type == TypeBool):
+		return fmt.Sprintf("%s is of type %s, and one_of is for a string or a duration: leave it out, or write a validation block.", v.Name, v.Type)
+	case (v.Min != nil || v.Max != nil) && !numeric:
+		return fmt.Sprintf("%s is of type %s, and min and max are for an integer or a number: leave them out, or write a validation block.", v.Name, v.Type)
+	case v.OneOf != nil && len(v.OneOf) == 0:
+		return fmt.Sprintf("one_of is empty, so that %s can have no value: list its texts, or leave it out.", v.Name)
+	case v.Min != nil && v.Max != nil && *v.Min > *v.Max:
+		return fmt.Sprintf("min is %s and max is %s, so that %s can have no value: swap them.", formatNumber(*v.Min), formatNumber(*v.Max), v.Name)
+	}
+	return ""
+}
+
 // within reports whether x is within the bounds; a NaN is not.
 func (v Variable) within(x float64) bool {
 	return x == x && (v.Min == nil || x >= *v.Min) && (v.Max == nil || x <= *v.Max)
@@ -195,6 +211,10 @@ func (d *decoder) variable(b *hcl.Block) Variable {
 	}
 	attr, ok := content.Attributes["default"]
 	if !ok || d.diags.HasErrors() {
+		return v
+	}
+	if wrong := v.misfit(); wrong != "" {
+		d.fail(b.DefRange, "Bounds that do not fit", "%s", wrong)
 		return v
 	}
 	value, diags := attr.Expr.Value(nil)

@@ -42,7 +42,7 @@ func Each(ctx context.Context, side int, next func() (Schedule, bool), check fun
 				working <- struct{}{}
 				defer func() { <-working }()
 				var a answer
-				if a.err = ctx.Err(); a.err == nil {
+				if a.err = context.Cause(ctx); a.err == nil {
 					a.Finding, a.err = check(ctx, s)
 				}
 				done <- a

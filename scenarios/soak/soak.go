@@ -52,7 +52,7 @@ func Run(ctx context.Context, s Schedule, brokers []string, repeats int) (Findin
 func examine(ctx context.Context, specs []scenarios.Spec) (Finding, error) {
 	results, err := scenarios.RunAll(ctx, specs, nil)
 	if ctx.Err() != nil {
-		return Finding{}, err
+		return Finding{}, context.Cause(ctx)
 	}
 	f := Finding{}
 	problem := func(format string, args ...any) { f.Problems = append(f.Problems, fmt.Sprintf(format, args...)) }

@@ -212,6 +212,11 @@ func TestEach(t *testing.T) {
 		if !errors.Is(err, stop) {
 			t.Errorf("%d at a time: error %v, want %v", side, err, stop)
 		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(stop)
+		if err := Each(ctx, side, from(20), check, func(Finding) bool { return true }); err != stop {
+			t.Errorf("%d at a time, interrupted: error %v, want the cause %v", side, err, stop)
+		}
 	}
 	if n := Side(2); 2*n < runtime.NumCPU() || n < 1 {
 		t.Errorf("%d schedules of two runs at a time on %d processors", n, runtime.NumCPU())

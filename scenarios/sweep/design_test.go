@@ -97,7 +97,7 @@ func TestBadStudies(t *testing.T) {
 		want   string
 	}{
 		{nil, nil, "nothing varies"},
-		{[]string{"broker=legacy"}, nil, "nothing varies"},
+		{[]string{"broker=legacy"}, nil, "every cell compares the brokers"},
 		{[]string{"nodes=10", "nodes=20"}, nil, "stands twice"},
 		{[]string{"nodes=10", "fast:nodes=20"}, nil, `unknown broker of the axis nodes "fast"`},
 		{[]string{"legacy:nodes=10", "nodes=20..30"}, nil, "stands twice"},

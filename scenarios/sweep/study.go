@@ -56,7 +56,7 @@ func (st *Study) Parse(texts []string) error {
 			return errors.New("axis seed: seeds are repetitions and no axis: say how many with --seeds")
 		}
 		a, err := ParseAxis(text, variables)
-		if unknown, ok := errors.AsType[*UnknownError](err); ok {
+		if unknown, ok := errors.AsType[*UnknownError](err); ok && !strings.Contains(name, ":") {
 			unknown.Known = append(unknown.Known, "broker")
 		}
 		if err != nil {
@@ -67,6 +67,9 @@ func (st *Study) Parse(texts []string) error {
 		} else if !st.Axes[i].merge(a) {
 			return fmt.Errorf("axis %s stands twice: give all its values at once, such as %s=1,2,3", a.Name, a.Name)
 		}
+	}
+	if len(texts) > 0 && len(st.Axes) == 0 {
+		return errors.New("axis broker: every cell compares the brokers: vary something else, too, such as nodes=1000,5000; simctl scenario run compares them once")
 	}
 	return nil
 }
