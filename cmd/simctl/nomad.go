@@ -188,7 +188,7 @@ that machine alone know how schedulers and broker were.`,
 
 // printServers prints a line for each server, and how the nomad command reaches the cluster.
 func printServers(cmd *cobra.Command, c *nomadproc.Cluster) error {
-	all, err := c.Status()
+	all, err := c.Status(cmd.Context())
 	if err != nil {
 		return err
 	}

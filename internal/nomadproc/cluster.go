@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -256,7 +257,7 @@ func (c *Cluster) awaitLeader(ctx context.Context) error {
 	for {
 		var last error
 		for _, s := range c.Servers {
-			if last = s.sees(len(c.Servers)); last != nil {
+			if last = s.sees(ctx, len(c.Servers)); last != nil {
 				break
 			}
 		}
@@ -277,25 +278,38 @@ func (c *Cluster) awaitLeader(ctx context.Context) error {
 }
 
 // sees returns nil if a server answers and knows of a leader and of so many servers.
-func (s Server) sees(servers int) error {
-	client, err := s.client()
+func (s Server) sees(ctx context.Context, servers int) error {
+	leader, err := s.leader(ctx)
 	if err != nil {
 		return err
 	}
-	leader, err := client.Status().Leader()
-	if err != nil {
-		return err
-	}
-	peers, err := client.Status().Peers()
+	var peers []string
+	err = s.ask(ctx, "/v1/status/peers", &peers)
 	if err == nil && (leader == "" || len(peers) != servers) {
 		err = fmt.Errorf("%s: leader %q, %d of %d servers", s.Name, leader, len(peers), servers)
 	}
 	return err
 }
 
-// client returns a client of the server's API, whatever the environment says.
-func (s Server) client() (*api.Client, error) {
-	return api.NewClient(&api.Config{Address: "http://" + s.HTTP})
+// leader returns the RPC address of who leads, as the server says; empty if nobody does.
+func (s Server) leader(ctx context.Context) (address string, err error) {
+	err = s.ask(ctx, "/v1/status/leader", &address)
+	return address, err
+}
+
+// patience bounds one request: a server that is stopped takes requests and does not answer.
+const patience = 10 * time.Second
+
+// asking keeps the connections to all servers.
+var asking = &http.Client{Timeout: patience}
+
+// ask asks the server's API, whatever the environment says.
+func (s Server) ask(ctx context.Context, path string, answer any) error {
+	client, err := api.NewClient(&api.Config{Address: "http://" + s.HTTP, HttpClient: asking})
+	if err == nil {
+		_, err = client.Raw().Query(path, answer, (&api.QueryOptions{}).WithContext(ctx))
+	}
+	return err
 }
 
 // lastWords returns the last line of the server's log.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestMain makes the test program a stand-in for Nomad if it is called like one.
@@ -105,7 +107,7 @@ func left(t *testing.T, c *Cluster) int {
 func TestUpAndDown(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mine")
 	c := start(t, dir, false)
-	all, err := c.Status()
+	all, err := c.Status(t.Context())
 	if err != nil || len(all) != 3 {
 		t.Fatalf("status %v, %v", all, err)
 	}
@@ -116,6 +118,11 @@ func TestUpAndDown(t *testing.T) {
 	}
 	if _, err := Start(t.Context(), dir, self(t), Settings{Servers: 1}, false); !errors.Is(err, ErrExists) {
 		t.Errorf("a second cluster: %v", err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if all, err := c.Status(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("who was interrupted sees %v, %v", all, err)
 	}
 	if err := c.KillServer(1); err != nil || c.PID(1) != 0 {
 		t.Errorf("server 1 was killed and runs as %d: %v", c.PID(1), err)
@@ -138,6 +145,50 @@ func TestUpAndDown(t *testing.T) {
 	}
 	if _, err := Open(dir); !errors.Is(err, ErrNone) {
 		t.Errorf("opened again: %v", err)
+	}
+}
+
+// served returns a cluster of one server, which answers by h.
+func served(t *testing.T, h http.HandlerFunc) *Cluster {
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return &Cluster{Dir: t.TempDir(), Servers: []Server{{Name: "server-1", HTTP: s.Listener.Addr().String()}}}
+}
+
+// TestLooksShareAConnection: a start looks at every server until there is a leader.
+func TestLooksShareAConnection(t *testing.T) {
+	connections := map[string]bool{}
+	c := served(t, func(w http.ResponseWriter, r *http.Request) {
+		connections[r.RemoteAddr] = true
+		answer := `"127.0.0.1:1"`
+		if strings.HasSuffix(r.URL.Path, "/peers") {
+			answer = "[" + answer + "]"
+		}
+		fmt.Fprint(w, answer)
+	})
+	for range 5 {
+		if err := c.awaitLeader(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(connections); n != 1 {
+		t.Errorf("five looks have opened %d connections, want 1", n)
+	}
+}
+
+// TestSilentServer: a server that takes a request and does not answer keeps nobody who is interrupted.
+func TestSilentServer(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	c := served(t, func(_ http.ResponseWriter, r *http.Request) {
+		interrupt()
+		select {
+		case <-r.Context().Done():
+		case <-time.After(5 * time.Second):
+			t.Error("the request goes on although nobody wants an answer")
+		}
+	})
+	if err := c.awaitLeader(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("the start ended with %v", err)
 	}
 }
 

@@ -18,7 +18,7 @@ type ServerStatus struct {
 }
 
 // Status returns every server as it is.
-func (c *Cluster) Status() ([]ServerStatus, error) {
+func (c *Cluster) Status(ctx context.Context) ([]ServerStatus, error) {
 	var all []ServerStatus
 	for _, s := range c.Servers {
 		pids, err := daemon.Running(s.argument(c.Dir))
@@ -28,8 +28,11 @@ func (c *Cluster) Status() ([]ServerStatus, error) {
 		one := ServerStatus{Server: s, Silent: "it does not run"}
 		if len(pids) > 0 {
 			one.PID = pids[0]
-			one.Leads, err = s.leads()
-			one.Silent = ""
+			leader, err := s.leader(ctx)
+			if ctx.Err() != nil {
+				return nil, fmt.Errorf("ask %s who leads: %w", s.Name, context.Cause(ctx))
+			}
+			one.Leads, one.Silent = leader == s.RPC, ""
 			if err != nil {
 				one.Silent = oneLine(err)
 			}
@@ -37,16 +40,6 @@ func (c *Cluster) Status() ([]ServerStatus, error) {
 		all = append(all, one)
 	}
 	return all, nil
-}
-
-// leads reports whether the server says that it leads.
-func (s Server) leads() (bool, error) {
-	client, err := s.client()
-	if err != nil {
-		return false, err
-	}
-	leader, err := client.Status().Leader()
-	return leader == s.RPC, err
 }
 
 // StartHeld starts a cluster that ends with this process, in the first directory below parent

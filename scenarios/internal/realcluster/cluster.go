@@ -62,13 +62,17 @@ type Cluster struct {
 	clients *remote.Servers
 	note    string // the memo of the stay, which jobs carry; empty if there is none
 
-	mu        sync.Mutex
+	mu      sync.Mutex        // never held while servers are asked; it guards what follows, and killed and gone of each server
+	nodes   map[string]string // statuses of the nodes, by ID: a new map after each look
+	past    []counted
+	going   bool   // evaluations are about to go, which no look has heard yet
+	deleted uint64 // evaluations that were deleted before they were over
+
+	looking   sync.Mutex    // held for all of a look; it guards what follows, and the counts of each server
 	last      cluster.Stats // as they were last seen
 	evals     evals
-	nodes     map[string]string // statuses of the nodes, by ID
-	down      uint64            // nodes that have gone down
+	down      uint64 // nodes that have gone down
 	nodesPace pacer.Pacer
-	past      []counted
 	looks     int
 	work      work
 	lost      error // why the last look saw nothing
@@ -83,6 +87,7 @@ type server struct {
 	reach  string // the same for the fleet
 	counts counts
 	killed bool
+	gone   bool // it was killed once
 }
 
 // Errors of Connect.
@@ -252,7 +257,7 @@ func (c *Cluster) StopServer(i int) error {
 		return errNotOurs
 	}
 	c.mu.Lock()
-	c.servers[i].killed, c.servers[i].counts.gone = true, true
+	c.servers[i].killed, c.servers[i].gone = true, true
 	c.mu.Unlock()
 	return c.cfg.Processes.KillServer(i)
 }

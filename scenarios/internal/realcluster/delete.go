@@ -81,7 +81,7 @@ func (c *Cluster) dropped(status string, n int) {
 	if n > 0 && (status == broker.StatusPending || status == broker.StatusBlocked) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.evals.dropped += uint64(n)
+		c.deleted += uint64(n)
 	}
 }
 
@@ -94,7 +94,7 @@ func (c *Cluster) CollectGarbage(context.Context) error {
 // recount counts the evaluations, since some are about to go.
 func (c *Cluster) recount() {
 	c.mu.Lock()
-	c.evals.again = true
+	c.going = true
 	c.mu.Unlock()
 	c.Stats()
 }

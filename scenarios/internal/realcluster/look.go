@@ -15,9 +15,10 @@ import (
 // Stats returns the figures of this moment; the broker's are up to a second old. When the leader
 // cannot be asked, there is no leader in them, nor a broker, and the rest is as it was last seen.
 func (c *Cluster) Stats() cluster.Stats {
+	c.looking.Lock()
+	defer c.looking.Unlock()
 	leader := c.Leader()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.hear()
 	st := c.last
 	if leader < 0 {
 		c.lost = errNoLeader
@@ -41,7 +42,18 @@ const shareOfAnswers = 25
 // showing what has not changed for a minute.
 const followersEvery = 15
 
-// look asks the leader. It is called with mu held, which nobody needs meanwhile but other looks.
+// hear takes what has happened since the last look.
+func (c *Cluster) hear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.evals.again, c.going = c.evals.again || c.going, false
+	c.evals.dropped = c.deleted
+	for _, s := range c.servers {
+		s.counts.gone = s.gone
+	}
+}
+
+// look asks the leader. It is called with looking held.
 func (c *Cluster) look(st *cluster.Stats, leader *server) error {
 	index, err := lastIndex(leader.client)
 	if err != nil {
@@ -51,8 +63,8 @@ func (c *Cluster) look(st *cluster.Stats, leader *server) error {
 		return err
 	}
 	if c.looks++; c.looks%followersEvery == 0 {
-		for _, s := range c.servers {
-			if s != leader && !s.killed {
+		for i, s := range c.servers {
+			if s != leader && c.Running(i) {
 				_ = s.scrape() // it may have no leader
 			}
 		}
@@ -76,7 +88,9 @@ func (c *Cluster) look(st *cluster.Stats, leader *server) error {
 	byStatus := c.evals.since()
 	st.EvalsByStatus, st.StatePending = byStatus, int(byStatus[broker.StatusPending])
 	entries := leader.counts.entries()
+	c.mu.Lock()
 	c.past = append(c.past, counted{st.LastIndex, entries})
+	c.mu.Unlock()
 	// Servers lose a few of the first that they count if these come at one instant. But each plan
 	// that changes something has an entry, each node goes down by a missed heartbeat, and an
 	// evaluation that was acked is over.
@@ -140,6 +154,8 @@ func (c *Cluster) lookAtNodes(st *cluster.Stats, client *api.Client) error {
 			c.down++
 		}
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.nodes = now
 	return nil
 }
