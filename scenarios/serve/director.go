@@ -163,6 +163,7 @@ func pending(moments []moment) []Pending {
 func (d *director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		if code, err := d.take(r); err != nil {
+			httpapi.Renew(w)
 			http.Error(w, err.Error(), code)
 			return
 		}
