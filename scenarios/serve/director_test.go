@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"github.com/simctl/simctl/internal/virtualtest"
+	"github.com/simctl/simctl/scenarios"
 )
 
 // sending sends events to what is served, for one test.
@@ -126,6 +129,38 @@ event "begin" { behaviour = "restless" }`)
 	if got := s.ok(`event "heal" {}`); len(got.Faults) != 0 || down() != 0 {
 		t.Errorf("in the end: %+v", got)
 	}
+}
+
+// TestEventsRefused: events of which none will come leave no trace, so that they can be sent again.
+func TestEventsRefused(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		d := newDirector(&Options{TimeScale: 1}, &samples{}, scenarios.NewEventReader(3, 10))
+		post := func(want int) {
+			t.Helper()
+			text := "behaviour \"flap\" \"f\" {\n up = \"1m\"\n down = \"1m\"\n}\nevent \"begin\" {\n behaviour = \"f\"\n}"
+			w := httptest.NewRecorder()
+			d.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", EventsPath, strings.NewReader(text)))
+			if w.Code != want {
+				t.Errorf("status %d, %s, want %d", w.Code, w.Body, want)
+			}
+		}
+		d.ahead = make([]moment, maxAhead)
+		post(http.StatusTooManyRequests)
+		d.ahead = nil
+		for range 2 {
+			go post(http.StatusServiceUnavailable) // nobody takes them
+		}
+		time.Sleep(time.Minute)
+		go func() {
+			select {
+			case events := <-d.sent:
+				events[0].over(nil)
+			case <-t.Context().Done():
+			}
+		}()
+		post(http.StatusOK)
+		post(http.StatusBadRequest) // there is such a behaviour now
+	})
 }
 
 // TestEventsOfStrangers are refused: of those without the token, and of other sites' pages.
