@@ -191,6 +191,18 @@ func TestEventsOfStrangers(t *testing.T) {
 	}
 }
 
+// TestOtherServers: what answers as nobody who serves does is named, and not taken for a status.
+func TestOtherServers(t *testing.T) {
+	for _, answer := range []string{"", "[]", "nonsense", `{"faults":[],"events":[{"what":"x"}]}`} {
+		ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) }))
+		_, err := Send(t.Context(), ts.URL, "", nil)
+		if want := "what answers at " + ts.URL + " is no simctl serve"; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", answer, err, want)
+		}
+		ts.Close()
+	}
+}
+
 // TestAddressesWithPasswords: no error shows one.
 func TestAddressesWithPasswords(t *testing.T) {
 	ts := httptest.NewServer(http.NotFoundHandler())
