@@ -141,13 +141,19 @@ func fail(w http.ResponseWriter, err error) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	Renew(w)
 	w.WriteHeader(code)
 	// The other end has gone if this fails: there is nobody left to tell.
 	_, _ = io.WriteString(w, text)
 }
 
-// writeTimeout is how long the other end may take to read an answer.
-const writeTimeout = 30 * time.Second
+// WriteTimeout is how long the other end may take to read an answer, or a part of a stream.
+const WriteTimeout = 30 * time.Second
+
+// Renew gives the other end that long from now on.
+func Renew(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(WriteTimeout)) // a test's recorder has no deadlines
+}
 
 // AnswerJSON answers with a value.
 func AnswerJSON(w http.ResponseWriter, r *http.Request, v any) {
@@ -165,10 +171,8 @@ func AnswerJSON(w http.ResponseWriter, r *http.Request, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	// A test's recorder has no deadlines. A write that fails is as in fail.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
-	_, _ = w.Write(body)
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	Renew(w)
+	_, _ = w.Write(body) // as in fail
 }
 
 // decode reads the body of a request, within the limits.

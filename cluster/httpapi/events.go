@@ -149,13 +149,11 @@ func (a *API) sendEvents(ctx context.Context, w http.ResponseWriter, sub subscri
 
 // WriteLine writes a part of a stream, which the other end must take within a while.
 func WriteLine(w http.ResponseWriter, text []byte) error {
-	control := http.NewResponseController(w)
-	// As in AnswerJSON, a test's recorder has no deadlines.
-	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	Renew(w)
 	if _, err := bytes.NewReader(text).WriteTo(w); err != nil {
 		return err
 	}
-	return control.Flush()
+	return http.NewResponseController(w).Flush()
 }
 
 // of returns the events of an entry that are asked for.

@@ -82,3 +82,10 @@ func TestInterrupt(t *testing.T) {
 		})
 	}
 }
+
+// TestRunning: a process of another user runs as well.
+func TestRunning(t *testing.T) {
+	if !running(1) {
+		t.Error("process 1 does not run")
+	}
+}

@@ -96,15 +96,12 @@ func stageNear(target string) (string, error) {
 		_, err = os.Stat(near)
 	}
 	// The name says for which target it is, and which process fills it.
-	hash := fnv.New32a()
-	hash.Write([]byte(full))
-	prefix := fmt.Sprintf(".simctl-%08x-", hash.Sum32())
-	stage := filepath.Join(near, fmt.Sprintf("%s%d-%s", prefix, os.Getpid(), rand.Text()))
+	stage := filepath.Join(near, fmt.Sprintf("%s-%s-%d-%s-%s", hidden, hash(full), os.Getpid(), place(), rand.Text()))
 	if err == nil {
 		err = os.Mkdir(stage, 0o777)
 	}
 	if err == nil {
-		if err = alone(near, prefix); err != nil {
+		if err = alone(near, hash(full)); err != nil {
 			err = errors.Join(err, os.Remove(stage))
 		}
 	}
@@ -114,6 +111,22 @@ func stageNear(target string) (string, error) {
 	return stage, err
 }
 
+// hidden is what the names of hidden directories begin with.
+const hidden = ".simctl"
+
+func hash(text string) string {
+	h := fnv.New32a()
+	h.Write([]byte(text))
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// place stands for the machine and, on Linux, the container in which numbers of processes are those of this one.
+func place() string {
+	host, _ := os.Hostname()
+	container, _ := os.Readlink("/proc/self/ns/pid")
+	return hash(host + container)
+}
+
 // parent is filepath.Dir, but keeps each .. of the path: after a symbolic link it is no step back.
 func parent(path string) string {
 	slash := func(r rune) bool { return r == '/' || r == filepath.Separator }
@@ -121,20 +134,28 @@ func parent(path string) string {
 	return cmp.Or(strings.TrimRightFunc(dir, slash), filepath.Dir(dir))
 }
 
-// alone returns an error if another process fills a hidden directory of that prefix.
-func alone(near, prefix string) error {
+// alone returns an error if another process fills a hidden directory for the target of that hash. It removes what
+// processes of this place that have ended left for any target.
+func alone(near, target string) error {
 	entries, err := os.ReadDir(near)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		rest, ok := strings.CutPrefix(e.Name(), prefix)
-		pid, convErr := strconv.Atoi(strings.SplitN(rest, "-", 2)[0])
-		if !ok || convErr != nil || pid == os.Getpid() {
+		parts := strings.Split(e.Name(), "-")
+		if parts[0] != hidden || len(parts) < 4 {
 			continue
 		}
-		if running(pid) {
-			return &takenError{pid, filepath.Join(near, e.Name())}
+		pid, err := strconv.Atoi(parts[2])
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		stage := filepath.Join(near, e.Name())
+		switch alive := running(pid); {
+		case alive && parts[1] == target:
+			return &takenError{pid, stage}
+		case !alive && parts[3] == place():
+			_ = os.RemoveAll(stage) // whoever may not remove it can write beside it
 		}
 	}
 	return nil
@@ -150,14 +171,14 @@ func (e *takenError) Error() string {
 	return fmt.Sprintf("another simctl, process %d, is writing there: wait for it, name another directory, or remove %s if that process is no simctl", e.pid, e.stage)
 }
 
-// running reports whether there is a process of that number. Windows says so when it finds it, and
-// knows no such signal.
+// running reports whether there is a process of that number, whoever's it is. Windows says so when it finds it,
+// and knows no such signal.
 func running(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err == nil {
 		err = p.Signal(syscall.Signal(0))
 	}
-	return err == nil || errors.Is(err, errors.ErrUnsupported)
+	return err == nil || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission)
 }
 
 // checkFile returns a usage error if the file that a flag or a variable of the environment names

@@ -100,7 +100,7 @@ func TestOutDir(t *testing.T) {
 }
 
 // TestOutDirInUse: a directory that another process is filling is refused, the rests of one that
-// has ended are not, and a target that appears meanwhile is filled.
+// has ended go unless it may run elsewhere, and a target that appears meanwhile is filled.
 func TestOutDirInUse(t *testing.T) {
 	root := t.TempDir()
 	target := filepath.Join(root, "out")
@@ -127,8 +127,20 @@ func TestOutDirInUse(t *testing.T) {
 	}
 	_ = input.Close()
 	_ = other.Wait()
+	elsewhere := strings.Replace(theirs, "-"+place()+"-", "-elsewhere-", 1)
+	dated := strings.Replace(theirs, prefix, "another", 1)
+	for _, dir := range []string{theirs, elsewhere, dated} {
+		if err := os.MkdirAll(filepath.Join(dir, "half"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if _, err := newOutDir(target); err != nil {
 		t.Errorf("after the other has ended: %v", err)
+	}
+	for dir, want := range map[string]error{theirs: fs.ErrNotExist, elsewhere: nil, dated: fs.ErrNotExist} {
+		if _, err := os.Stat(dir); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", dir, err, want)
+		}
 	}
 	if err := os.Mkdir(target, 0o700); err != nil {
 		t.Fatal(err)

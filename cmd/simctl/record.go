@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,8 +65,12 @@ func (f *recordFlags) run(cmd *cobra.Command) error {
 	if info, err := os.Stat(filepath.Clean(dir)); err != nil || !info.IsDir() {
 		return usageErrorf("--out %q: there is no directory %s: make it first", f.out, filepath.Clean(dir))
 	}
-	if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) {
-		return usageErrorf("--out %q: it exists already: choose another name, or remove it first", f.out)
+	known := []string{f.out}
+	if f.cfg.For > 0 {
+		known = append(known, filepath.Join(dir, name+".trace"))
+	}
+	if err := f.free(known); err != nil {
+		return err
 	}
 	f.cfg.Name, f.cfg.API = name, record.Address(f.address)
 	last := record.Progress{}
@@ -79,14 +85,48 @@ func (f *recordFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	for name, text := range r.Files {
-		if err := outfile.Write(filepath.Join(dir, name), text, 0o644); err != nil {
-			return err
-		}
-	}
-	if err := outfile.Write(f.out, r.Scenario, 0o644); err != nil {
+	if err := f.write(r); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\nsimctl scenario run %s\n", f.out, last, scenarios.Quote(f.out))
 	return err
+}
+
+// free returns a usage error if there is one of the files already.
+func (f *recordFlags) free(paths []string) error {
+	for _, path := range paths {
+		what := path
+		if path == f.out {
+			what = "it"
+		}
+		if _, err := os.Lstat(path); err == nil {
+			return usageErrorf("--out %q: %s exists already: choose another name, or remove it first", f.out, what)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return usageErrorf("--out %q: cannot write there: %w; choose another name", f.out, err)
+		}
+	}
+	return nil
+}
+
+// write writes all files of a recording or none, the scenario last.
+func (f *recordFlags) write(r *record.Recording) error {
+	var paths []string
+	texts := map[string][]byte{f.out: r.Scenario}
+	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
+		path := filepath.Join(filepath.Dir(f.out), name)
+		paths, texts[path] = append(paths, path), r.Files[name]
+	}
+	paths = append(paths, f.out)
+	if err := f.free(paths); err != nil {
+		return err
+	}
+	for i, path := range paths {
+		if err := outfile.Write(path, texts[path], 0o644); err != nil {
+			for _, written := range paths[:i] {
+				err = errors.Join(err, os.Remove(written))
+			}
+			return err
+		}
+	}
+	return nil
 }

@@ -5,19 +5,20 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-// TestRecordRuns: a cluster that serve simulates is recorded until a signal comes, and the
-// recording runs.
-func TestRecordRuns(t *testing.T) {
-	t.Parallel()
+// serving serves a cluster of four nodes until the test ends, and returns its address.
+func serving(t *testing.T) (address string) {
+	t.Helper()
 	served := exec.Command("simctl", "serve", "--servers", "1", "--schedulers", "2", "--nodes", "4", "--http-addr", "127.0.0.1:0", "--rpc-addr", "")
 	stderr, err := served.StderrPipe()
 	if err != nil {
@@ -26,23 +27,29 @@ func TestRecordRuns(t *testing.T) {
 	if err := served.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := served.Process.Signal(syscall.SIGINT); err != nil {
 			t.Error(err)
 		}
 		if err := served.Wait(); err != nil {
 			t.Error(err)
 		}
-	}()
-	address := ""
+	})
 	for lines := bufio.NewScanner(stderr); address == "" && lines.Scan(); {
 		address = strings.TrimPrefix(lines.Text(), "export NOMAD_ADDR=")
 		if address == lines.Text() {
 			address = ""
 		}
 	}
-	file := filepath.Join(t.TempDir(), "mine.hcl")
 	readyNodes(t, address, 4)
+	return address
+}
+
+// TestRecordRuns: a cluster that serve simulates is recorded until a signal comes, and the
+// recording runs.
+func TestRecordRuns(t *testing.T) {
+	t.Parallel()
+	address, file := serving(t), filepath.Join(t.TempDir(), "mine.hcl")
 	if out, err := exec.Command("simctl", "record", "--address", address, "--out", file).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -74,6 +81,45 @@ func TestRecordRuns(t *testing.T) {
 	if out, err := run.CombinedOutput(); err != nil || !strings.Contains(string(out), "4 nodes") {
 		t.Errorf("the recording: %v\n%s", err, out)
 	}
+}
+
+// TestRecordKeeps: a recording replaces no file, and leaves none unless all of its files can be written.
+func TestRecordKeeps(t *testing.T) {
+	t.Parallel()
+	address, dir := serving(t), t.TempDir()
+	for i, job := range []string{"web", strings.Repeat("z", 230)} { // the second name is too long for a file that is under way
+		body := fmt.Sprintf(`{"Job": {"ID": %q, "Type": "batch", "Priority": %d, "Datacenters": ["dc1"], "TaskGroups": [{"Name": "a", "Tasks": [{"Name": "t", "Driver": "mock_driver"}]}, {"Name": "b", "Tasks": [{"Name": "t", "Driver": "mock_driver"}]}]}}`, job, 50+i)
+		resp, err := http.Post(address+"/v1/jobs", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Body.Close(); resp.StatusCode != http.StatusOK {
+			t.Fatalf("register %s: %s", job, resp.Status)
+		}
+	}
+	record := func(code int, says string, left ...string) {
+		t.Helper()
+		cmd := exec.Command("simctl", "record", "--address", address, "--out", filepath.Join(dir, "mine.hcl"))
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != code || !strings.Contains(string(out), says) {
+			t.Errorf("%v, want exit code %d and %q:\n%s", err, code, says, out)
+		}
+		if got := tree(t, dir); !slices.Equal(got, left) {
+			t.Errorf("there is %q, want %q", got, left)
+		}
+	}
+	beside := filepath.Join(dir, "mine.web.json")
+	if err := os.WriteFile(beside, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	record(exitUsage, beside+" exists already", "mine.web.json")
+	if text, err := os.ReadFile(beside); err != nil || string(text) != "precious" {
+		t.Errorf("what was there is now %q (%v)", text, err)
+	}
+	if err := os.Remove(beside); err != nil {
+		t.Fatal(err)
+	}
+	record(exitFailed, "file name too long")
 }
 
 // readyNodes waits until so many nodes are ready, each time for the next change of any.

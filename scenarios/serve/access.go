@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/netip"
 	"time"
+
+	"github.com/simctl/simctl/cluster/httpapi"
 )
 
 // Access says who may reach an HTTP listener.
@@ -82,7 +84,7 @@ func (a *Access) guard(next http.Handler) http.Handler {
 }
 
 // Limits of the HTTP listener. Idle connections are closed in the end; blocking queries are
-// not idle.
+// not idle. What is answered late, or in parts, renews the time to write.
 const (
 	maxConns      = 1024
 	headerTimeout = 10 * time.Second
@@ -94,7 +96,7 @@ const (
 // listen serves a listener until ctx is done, which also ends the requests under way. Secure is nil for no TLS.
 func listen(ctx context.Context, ln net.Listener, secure *tls.Config, h http.Handler, log *slog.Logger) error {
 	srv := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		Handler: h, ReadHeaderTimeout: headerTimeout, WriteTimeout: httpapi.WriteTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -55,10 +56,11 @@ func Send(ctx context.Context, address, token string, text []byte) (Status, erro
 	}
 	said := nomadtls.Explain(errors.New(cmp.Or(strings.TrimSpace(string(body)), resp.Status))).Error()
 	var of Status
+	timeless := func(p Pending) bool { return p.InS == nil } // which no event that is to come is
 	switch {
 	case resp.StatusCode == http.StatusBadRequest:
 		return of, &RefusedError{said}
-	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusOK && json.Unmarshal(body, &of) != nil:
+	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusOK && (json.Unmarshal(body, &of) != nil || slices.ContainsFunc(of.Events, timeless)):
 		return of, fmt.Errorf("what answers at %s is no simctl serve", shown)
 	case resp.StatusCode != http.StatusOK:
 		return of, errors.New(said)

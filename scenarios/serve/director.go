@@ -50,8 +50,10 @@ type director struct {
 	log    *slog.Logger
 	sent   chan []planned
 
+	turn   chan struct{}          // of who reads events and hands them over
+	reader *scenarios.EventReader // of whose turn it is
+
 	mu     sync.Mutex
-	reader *scenarios.EventReader
 	faults []moment
 	ahead  []moment
 }
@@ -69,7 +71,7 @@ type moment struct {
 }
 
 func newDirector(o *Options, live *samples, reader *scenarios.EventReader) *director {
-	return &director{factor: o.TimeScale, live: live, log: o.Log, reader: reader, sent: make(chan []planned)}
+	return &director{factor: o.TimeScale, live: live, log: o.Log, reader: reader, sent: make(chan []planned), turn: make(chan struct{}, 1)}
 }
 
 // run does what comes on a stage, which is the director's alone, until ctx is done.
@@ -168,6 +170,7 @@ func pending(moments []moment) []Pending {
 func (d *director) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		if code, err := d.take(r); err != nil {
+			httpapi.Renew(w)
 			http.Error(w, err.Error(), code)
 			return
 		}
@@ -184,30 +187,16 @@ func (d *director) take(r *http.Request) (code int, err error) {
 	if err != nil {
 		return http.StatusBadRequest, fmt.Errorf("read the events: %w", err)
 	}
-	events, err := d.read(text)
-	if bad, ok := errors.AsType[*language.Error](err); ok {
-		return http.StatusBadRequest, bad
-	}
-	if err != nil {
-		return http.StatusTooManyRequests, err
-	}
-	over := make(chan error, len(events))
-	waits := 0
-	var all []planned
-	for _, e := range scale.Durations(events, d.factor) {
-		p := planned{Event: e}
-		if e.At == 0 {
-			p.over = func(err error) { over <- err }
-			waits++
-		}
-		all = append(all, p)
-	}
 	patience, cancel := context.WithTimeout(r.Context(), answerWithin)
 	defer cancel()
-	select {
-	case d.sent <- all:
-	case <-patience.Done():
-		return http.StatusServiceUnavailable, errors.New("the cluster is busy with an event before these: none of them will come")
+	over, waits, err := d.handOver(patience, text)
+	switch bad, ok := errors.AsType[*language.Error](err); {
+	case ok:
+		return http.StatusBadRequest, bad
+	case errors.Is(err, errBusy):
+		return http.StatusServiceUnavailable, err
+	case err != nil:
+		return http.StatusTooManyRequests, err
 	}
 	var errs []error
 	for range waits {
@@ -221,11 +210,46 @@ func (d *director) take(r *http.Request) (code int, err error) {
 	return http.StatusConflict, errors.Join(errs...)
 }
 
+var errBusy = errors.New("the cluster is busy with an event before these: none of them will come")
+
+// handOver hands over the events of a text, and remembers its behaviours then. It returns where the errors
+// come of those events that come at once, and how many these are.
+func (d *director) handOver(patience context.Context, text []byte) (_ <-chan error, waits int, err error) {
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-patience.Done():
+		return nil, 0, errBusy
+	}
+	reader := *d.reader
+	events, err := d.read(&reader, text)
+	if err != nil {
+		return nil, 0, err
+	}
+	over := make(chan error, len(events))
+	var all []planned
+	for _, e := range scale.Durations(events, d.factor) {
+		p := planned{Event: e}
+		if e.At == 0 {
+			p.over = func(err error) { over <- err }
+			waits++
+		}
+		all = append(all, p)
+	}
+	select {
+	case d.sent <- all:
+		d.reader = &reader
+		return over, waits, nil
+	case <-patience.Done():
+		return nil, 0, errBusy
+	}
+}
+
 // read reads events that somebody sends.
-func (d *director) read(text []byte) ([]run.Event, error) {
+func (d *director) read(reader *scenarios.EventReader, text []byte) ([]run.Event, error) {
+	events, err := reader.Read("events", text)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	events, err := d.reader.Read("events", text)
 	if err == nil && len(events)+len(d.ahead) > maxAhead {
 		err = fmt.Errorf("events to come: %d before these, and %d of these; there can be %d", len(d.ahead), len(events), maxAhead)
 	}

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"github.com/simctl/simctl/internal/virtualtest"
+	"github.com/simctl/simctl/scenarios"
 )
 
 // sending sends events to what is served, for one test.
@@ -128,6 +131,38 @@ event "begin" { behaviour = "restless" }`)
 	}
 }
 
+// TestEventsRefused: events of which none will come leave no trace, so that they can be sent again.
+func TestEventsRefused(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		d := newDirector(&Options{TimeScale: 1}, &samples{}, scenarios.NewEventReader(3, 10))
+		post := func(want int) {
+			t.Helper()
+			text := "behaviour \"flap\" \"f\" {\n up = \"1m\"\n down = \"1m\"\n}\nevent \"begin\" {\n behaviour = \"f\"\n}"
+			w := httptest.NewRecorder()
+			d.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", EventsPath, strings.NewReader(text)))
+			if w.Code != want {
+				t.Errorf("status %d, %s, want %d", w.Code, w.Body, want)
+			}
+		}
+		d.ahead = make([]moment, maxAhead)
+		post(http.StatusTooManyRequests)
+		d.ahead = nil
+		for range 2 {
+			go post(http.StatusServiceUnavailable) // nobody takes them
+		}
+		time.Sleep(time.Minute)
+		go func() {
+			select {
+			case events := <-d.sent:
+				events[0].over(nil)
+			case <-t.Context().Done():
+			}
+		}()
+		post(http.StatusOK)
+		post(http.StatusBadRequest) // there is such a behaviour now
+	})
+}
+
 // TestEventsOfStrangers are refused: of those without the token, and of other sites' pages.
 func TestEventsOfStrangers(t *testing.T) {
 	t.Parallel()
@@ -153,6 +188,18 @@ func TestEventsOfStrangers(t *testing.T) {
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusForbidden {
 		t.Errorf("another site's page: %s", resp.Status)
+	}
+}
+
+// TestOtherServers: what answers as nobody who serves does is named, and not taken for a status.
+func TestOtherServers(t *testing.T) {
+	for _, answer := range []string{"", "[]", "nonsense", `{"faults":[],"events":[{"what":"x"}]}`} {
+		ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) }))
+		_, err := Send(t.Context(), ts.URL, "", nil)
+		if want := "what answers at " + ts.URL + " is no simctl serve"; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", answer, err, want)
+		}
+		ts.Close()
 	}
 }
 
