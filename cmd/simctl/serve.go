@@ -59,7 +59,10 @@ API can have, takes --allow-remote and a token in the environment variable SIMCT
 			defer stop()
 			o.Build = version()
 			err := serve.Run(ctx, o, func(w serve.Where) {
-				cmd.PrintErrf("%s and %s; end with Ctrl-C\nclient RPC at %v\n", english.Plural(o.Servers, "server", ""), english.Plural(o.Nodes, "client", ""), w.RPC)
+				cmd.PrintErrf("%s and %s; end with Ctrl-C\n", english.Plural(o.Servers, "server", ""), english.Plural(o.Nodes, "client", ""))
+				if w.RPC != nil {
+					cmd.PrintErrf("client RPC at %v\n", w.RPC)
+				}
 				for _, variable := range w.Env {
 					cmd.PrintErrf("export %s\n", variable)
 				}
@@ -75,7 +78,7 @@ API can have, takes --allow-remote and a token in the environment variable SIMCT
 	flags.IntVar(&o.Schedulers, "schedulers", o.Schedulers, "scheduler workers of each server")
 	flags.Lookup("schedulers").DefValue = "one for each core"
 	flags.IntVar(&o.Nodes, "nodes", 0, "number of simulated clients in this process")
-	flags.StringVar(&o.Broker, "broker", o.Broker, "policy of the evaluation broker")
+	flags.StringVar(&o.Broker, "broker", o.Broker, "evaluation broker, or a release of Nomad")
 	flags.Int64Var(&o.Seed, "seed", o.Seed, "seed of the simulated clients and servers")
 	flags.Float64Var(&o.TimeScale, "time-scale", o.TimeScale, "factor on all durations")
 	flags.StringVar(&o.DataDir, "data-dir", "", "directory to keep the servers' Raft logs and snapshots in; empty = in memory")

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"time"
 
 	"github.com/simctl/simctl/cluster/httpapi"
@@ -27,22 +28,24 @@ func (a *Access) check(flag, addr string) error {
 	if a.AllowRemote && len(a.Token) < minToken {
 		return fmt.Errorf("--allow-remote needs a token of at least %d characters, which every request must bring: set SIMCTL_TOKEN", minToken)
 	}
-	return checkAddr(flag, addr, a.AllowRemote)
+	return checkAddr(flag, addr, 1, a.AllowRemote)
 }
 
 // minToken is how long a token must be at least.
 const minToken = 16
 
-// checkAddr refuses addresses that other machines reach, unless they are allowed.
-func checkAddr(flag, addr string, remote bool) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("--%s %q: it must be an address and a port, such as 127.0.0.1:4646", flag, addr)
+// checkAddr refuses addresses of which there are not so many ports in a row, and those that other machines reach, unless they are
+// allowed.
+func checkAddr(flag, addr string, ports int, remote bool) error {
+	host, port, err := net.SplitHostPort(addr)
+	first, portErr := strconv.ParseUint(port, 10, 16)
+	if err != nil || portErr != nil || int(first)+ports > 1<<16 {
+		return fmt.Errorf("--%s %q: it must be an address and a port from 0 to %d, such as 127.0.0.1:4646", flag, addr, 1<<16-ports)
 	}
 	ip, err := netip.ParseAddr(host)
 	switch {
 	case err != nil && host != "localhost":
-		return fmt.Errorf("--%s %q: %s must be an IP address or localhost", flag, addr, host)
+		return fmt.Errorf("--%s %q: %q must be an IP address or localhost", flag, addr, host)
 	case host == "localhost" || ip.IsLoopback() || remote:
 		return nil
 	case flag == "rpc-addr":

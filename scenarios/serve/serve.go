@@ -84,7 +84,7 @@ func (o *Options) Check() error {
 		return fmt.Errorf("--tls-ca, --tls-cert, --tls-key: %w", err)
 	}
 	if o.RPCAddr != "" {
-		if err := checkAddr("rpc-addr", o.RPCAddr, false); err != nil {
+		if err := checkAddr("rpc-addr", o.RPCAddr, o.Servers, false); err != nil {
 			return err
 		}
 	}

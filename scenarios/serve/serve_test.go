@@ -283,6 +283,10 @@ func TestCheck(t *testing.T) {
 		"set SIMCTL_TOKEN":    func(o *Options) { o.HTTPAddr, o.AllowRemote = "0.0.0.0:0", true },
 		"choose one of":       func(o *Options) { o.RPCAddr, o.AllowRemote, o.Token = "0.0.0.0:0", true, "0123456789abcdef" },
 		"an address and a po": func(o *Options) { o.HTTPAddr = "4646" },
+		"from 0 to 65535":     func(o *Options) { o.HTTPAddr = "127.0.0.1:65536" },
+		"from 0 to 65533":     func(o *Options) { o.RPCAddr = "127.0.0.1:65534" }, // of three servers
+		`"" must be an IP`:    func(o *Options) { o.HTTPAddr = ":0" },
+		"release of Nomad":    func(o *Options) { o.Broker = "odd" },
 	} {
 		o := options()
 		change(&o)
