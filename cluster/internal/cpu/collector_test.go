@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,28 +100,5 @@ func TestMarkingGivesWay(t *testing.T) {
 		if busy := m.Busy(); busy < time.Second || busy > 1010*time.Millisecond {
 			t.Errorf("the cores were busy for %v, want 1s of marking and 7ms of work", busy)
 		}
-	})
-}
-
-// TestGarbageComesWithTheWork: long work leaves its garbage bit by bit, so that marking begins in the middle of it.
-func TestGarbageComesWithTheWork(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := NewMachine(2, 0)
-		defer m.Stop()
-		p := m.Process(2)
-		var work sync.WaitGroup
-		work.Go(func() {
-			p.Do(Work{Key: 1, Takes: 100 * time.Millisecond, Left: Garbage{Cost: 80 * time.Millisecond, Heap: 100 * time.Millisecond}})
-		})
-		for _, c := range []struct{ at, least, most time.Duration }{
-			{80, 79, 81},    // 64 ms of garbage: too little to begin
-			{100, 110, 114}, // the other processor marks since 87 or 88 ms
-		} {
-			time.Sleep(c.at*time.Millisecond - time.Since(m.start))
-			if busy := m.Busy(); busy < c.least*time.Millisecond || busy > c.most*time.Millisecond {
-				t.Errorf("after %d ms both processors were busy for %v, want %d to %d ms", c.at, busy, c.least, c.most)
-			}
-		}
-		work.Wait()
 	})
 }

@@ -50,8 +50,7 @@ type Process struct {
 type goroutine struct {
 	Work
 	of     *Process
-	left   time.Duration // CPU time it still needs for what it does now, until it waits in the kernel
-	later  time.Duration // and what it needs then
+	left   time.Duration // CPU time it still needs, until it waits in the kernel
 	came   time.Duration
 	brings []*goroutine  // what the reader of a shared connection has for others; reading takes no time
 	done   chan struct{} // nil if nobody waits for it
@@ -235,9 +234,6 @@ func (p *Process) goOn(t *thread) bool {
 	case t.runs == nil:
 		p.markers = slices.DeleteFunc(p.markers, func(m *thread) bool { return m == t })
 		return p.take(t)
-	case t.runs.left <= 0 && t.runs.later > 0:
-		p.allocate(t.runs)
-		return p.goOn(t)
 	case t.runs.left <= 0 && t.runs.Waits > 0:
 		p.on.block(t)
 		return false
@@ -290,27 +286,8 @@ func (p *Process) take(t *thread) bool {
 // begin has a thread run a goroutine.
 func (p *Process) begin(t *thread, g *goroutine) {
 	t.runs = g
-	if g.Left.Heap > 0 && g.later == 0 {
-		g.left, g.later = 0, g.left
-		p.allocate(g)
-	}
-}
-
-// stretch is how long a goroutine works for what it allocates together, or up to twice that at the end.
-const stretch = time.Millisecond
-
-// allocate has a goroutine leave the garbage of the next stretch of its work. It may mark for that first, so that a cycle which begins
-// while it works concerns the rest of its work.
-func (p *Process) allocate(g *goroutine) {
-	next := g.later
-	if next > 2*stretch {
-		next = stretch
-	}
-	part := g.Left
-	part.Cost = time.Duration(float64(part.Cost) * float64(next) / float64(g.later))
-	g.left += next + p.heap.leave(part)
-	g.later -= next
-	if g.Left.Cost -= part.Cost; g.later == 0 {
+	if g.Left.Heap > 0 {
+		g.left += p.heap.leave(g.Left)
 		g.Left = Garbage{}
 	}
 }

@@ -20,8 +20,8 @@ type Log interface {
 	Write(fsm.Command) (index uint64, err error)
 	// Because counts events that should cost entries, before those are written.
 	Because(...fsm.Cause)
-	// InTurn spends the server's CPU time, for who was woken and waits for a processor. Callers at one instant must have different keys.
-	InTurn(key string, d time.Duration)
+	// Compute spends the server's CPU time. Callers at one instant must have different keys.
+	Compute(key string, d time.Duration)
 	// Wall returns what the server's wall clock says.
 	Wall() time.Time
 	// NewID returns a UUID that depends on what it is for and on the present instant.

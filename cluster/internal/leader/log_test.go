@@ -43,7 +43,7 @@ func (l *soleLog) Because(causes ...fsm.Cause) {
 	l.causes = append(l.causes, causes...)
 }
 
-func (l *soleLog) InTurn(key string, d time.Duration) {
+func (l *soleLog) Compute(key string, d time.Duration) {
 	l.mu.Lock()
 	l.computed += d
 	l.mu.Unlock()

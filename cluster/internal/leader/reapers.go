@@ -60,7 +60,7 @@ func (v *Evaluations) cancelBatch() bool {
 	if v.Broker.Stats().Cancelable == 0 {
 		return false
 	}
-	v.log.InTurn("reaper", v.cfg.Costs.RPC.Reap) // who acks wakes it, and goes on
+	v.log.Compute("reaper", v.cfg.Costs.RPC.Reap)
 	batch := v.Broker.Cancelable(size)
 	if len(batch) == 0 { // the broker was flushed meanwhile
 		return false

@@ -49,7 +49,7 @@ func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, 
 		resume(func() (*rpc.NodeClientAllocsResponse, error) {
 			// What changes at the instant of the question is in the first answer, whichever of the two the runtime ran first.
 			if !time.Now().Equal(asked) {
-				s.InTurn(p.key+"/again", s.cfg.Costs.RPC.Query)
+				s.inTurn(p.key+"/again", s.cfg.Costs.RPC.Query)
 			}
 			return answer()
 		})

@@ -109,7 +109,7 @@ func (s *Server) watchDeployments(ctx context.Context) {
 		for range s.Snapshot().Deployments() {
 			n++
 		}
-		s.InTurn("deployments", time.Duration(n)*s.cfg.Costs.Deployment.PerStub)
+		s.inTurn("deployments", time.Duration(n)*s.cfg.Costs.Deployment.PerStub)
 		w.follow(s.Snapshot(), func(job broker.JobID, d *deploymentWatcher) {
 			watching, cancel := context.WithCancel(ctx)
 			d.cancel = cancel
@@ -184,7 +184,7 @@ func (s *Server) watchDeployment(ctx context.Context, job broker.JobID, d *deplo
 		}
 		if d.take(&d.found) {
 			leader.Sleep(ctx, queries.wait())
-			s.InTurn(key, time.Duration(s.Snapshot().JobEvals(job).Count)*costs.PerEval) // handleAllocUpdate
+			s.inTurn(key, time.Duration(s.Snapshot().JobEvals(job).Count)*costs.PerEval) // handleAllocUpdate
 			s.deployments.Read(s.Snapshot(), job)
 			d.tell(&d.asked, d.allocWake)
 		}
@@ -224,5 +224,5 @@ func (s *Server) getAllocs(ctx context.Context, job broker.JobID, d *deploymentW
 func (s *Server) readAllocs(key string, job broker.JobID, each time.Duration) {
 	n := s.Snapshot().JobAllocs(job)
 	allocs := n.Live + n.Terminal
-	s.InTurn(key, config.Uncached(time.Duration(allocs)*each, allocs, s.cfg.Costs.Deployment.HalfCached))
+	s.inTurn(key, config.Uncached(time.Duration(allocs)*each, allocs, s.cfg.Costs.Deployment.HalfCached))
 }

@@ -311,8 +311,8 @@ func (s *Server) Compute(key string, d time.Duration) {
 	s.charge(key, cpu.Work{Takes: d, Turn: cpu.Next, Left: s.others(key, d)})
 }
 
-// InTurn is Compute for who was woken by others, which go on.
-func (s *Server) InTurn(key string, d time.Duration) {
+// inTurn is Compute for who was woken with others.
+func (s *Server) inTurn(key string, d time.Duration) {
 	s.charge(key, cpu.Work{Takes: d, Left: s.others(key, d)})
 }
 
