@@ -258,10 +258,7 @@ func compared(def *language.Definition) []string {
 // ServersUnder returns the settings of servers that have a policy's broker, and the release of
 // Nomad that brought it. The error says what the name must be.
 func ServersUnder(policy string) (cfg cluster.Config, release string, err error) {
-	if err := CheckBroker(policy); err != nil {
-		return cfg, "", err
-	}
-	p, err := profileOf(policy, cluster.EvalConfig{})
+	p, err := profiles{}.of(policy)
 	if err != nil {
 		return cfg, "", err
 	}

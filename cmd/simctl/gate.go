@@ -220,7 +220,7 @@ func gateVerdict(results []*metrics.Result, b *metrics.Baseline, path string) er
 	if b != nil && len(b.Runs) > 0 && b.Runs[0].Run.Version != results[0].Run.Version {
 		versions = fmt.Sprintf(" (simctl %s wrote the baseline, this is %s, which may simulate differently)", b.Runs[0].Run.Version, results[0].Run.Version)
 	}
-	remedy := ": what the scenario demands is not so"
+	remedy := ": invariants or thresholds of the scenario, which no baseline changes"
 	if slices.ContainsFunc(checks, func(c reports.Check) bool { return !c.OK && c.Baseline != nil }) {
 		remedy = fmt.Sprintf("; if the change is intended, update the baseline: simctl gate --baseline %s --update", path)
 	}

@@ -24,8 +24,8 @@ func TestGateNamesVersions(t *testing.T) {
 		want    string
 	}{
 		{run("v0.2.0", true), old, ""},
-		{run("v0.1.0", false), old, "1 of 1 check failed: what the scenario demands is not so"},
-		{run("v0.1.0", false), nil, "1 of 1 check failed: what the scenario demands is not so"},
+		{run("v0.1.0", false), old, "1 of 1 check failed: invariants or thresholds of the scenario"},
+		{run("v0.1.0", false), nil, "1 of 1 check failed: invariants or thresholds of the scenario"},
 		{beyond(run("v0.1.0", true)), old, "1 of 2 checks failed; if the change is intended"},
 		{beyond(run("v0.2.0", true)), old, "1 of 2 checks failed (simctl v0.1.0 wrote the baseline, this is v0.2.0, which may simulate differently); if"},
 	} {
