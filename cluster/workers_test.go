@@ -78,6 +78,47 @@ func TestPlansThatConflict(t *testing.T) {
 	})
 }
 
+// TestLongPlansTakeRoundTrips: plans of a follower's worker, and their answers, which say more of each allocation, are streams whose
+// sender waits until the other end has read. When the worker hears of the first entry and of the plan's is up to Raft.
+func TestLongPlansTakeRoundTrips(t *testing.T) {
+	const allocs, latency, raft = 1000, 150 * time.Millisecond, 800 * time.Millisecond
+	schedules := func(step int, costs PlanCosts, habits Habits) (took time.Duration) {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 3, Config{Seed: 1, Costs: Costs{Plan: costs, ServerLink: Link{Latency: latency}}, Habits: habits})
+			r.c.SetNumSchedulers(0)
+			r.c.server((r.c.Leader() + step) % 3).SetSchedulers(1)
+			time.Sleep(time.Second) // it asks
+			r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", allocs, 0)))
+			began := time.Now()
+			for time.Sleep(latency); r.c.Stats().Broker.Unacked > 0; time.Sleep(latency) {
+			}
+			took = time.Since(began)
+			if n := len(r.live("svc")); n != allocs {
+				t.Errorf("%d allocations, want %d", n, allocs)
+			}
+		})
+		return took
+	}
+	for _, tt := range []struct {
+		what   string
+		step   int
+		costs  PlanCosts
+		habits Habits
+		want   time.Duration // round trips
+	}{
+		{"an answer of 3.1 MB", 1, PlanCosts{PerResult: 1}, Habits{}, 11},
+		{"an answer of 4.1 MB", 1, PlanCosts{PerResult: 1}, Habits{SignsByRSA: true}, 15},
+		{"a plan of 1 MB", 1, PlanCosts{PerForward: 1}, Habits{}, 3},
+		{"both", 1, PlanCosts{PerForward: 1, PerResult: 1}, Habits{}, 14},
+		{"the leader's own", 0, PlanCosts{PerForward: 1, PerResult: 1}, Habits{}, 0},
+	} {
+		more := schedules(tt.step, tt.costs, tt.habits) - schedules(tt.step, PlanCosts{}, tt.habits)
+		if want := tt.want * 2 * latency; (more - want).Abs() > raft {
+			t.Errorf("%s: %v more, want %d round trips, which are %v", tt.what, more, tt.want, want)
+		}
+	}
+}
+
 // TestBlockingAgainTooLate: an evaluation that a worker would block again after its nack timer fired
 // is not blocked again, and the account does not say that it was.
 func TestBlockingAgainTooLate(t *testing.T) {

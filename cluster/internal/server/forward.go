@@ -43,11 +43,11 @@ func (s *Server) leader(ctx context.Context) (*Server, error) {
 // Forward runs fn on the leader: here, when this server leads, or over the network. It
 // charges the call to both servers.
 func Forward[T any](ctx context.Context, s *Server, method string, fn func(leader *Server) (T, error)) (T, error) {
-	return forward(ctx, s, method, nil, fn)
+	return forward(ctx, s, method, nil, message{}, message{}, fn)
 }
 
-// forward is Forward of a call that has come over a path; nil: it is the server's own.
-func forward[T any](ctx context.Context, s *Server, method string, via *path, fn func(leader *Server) (T, error)) (T, error) {
+// forward is Forward of a call that has come over a path; nil: it is the server's own. It may be long, and its answer.
+func forward[T any](ctx context.Context, s *Server, method string, via *path, call, answer message, fn func(leader *Server) (T, error)) (T, error) {
 	var zero T
 	fn = followed(s, method, fn)
 	l, err := s.leader(ctx)
@@ -63,11 +63,50 @@ func forward[T any](ctx context.Context, s *Server, method string, via *path, fn
 	}
 	s.Compute("send/"+method, costs.Send)
 	p := &path{route: s.shared.Network.Route(s.addr, l.addr, method), to: l, over: simnet.HashStrings(0, s.addr, l.addr), key: s.addr + method, cost: costs.Serve + verify, via: via}
-	out, err := carry(ctx, p, fn)
+	asks, answers := call.over(p.route), answer.over(p.route.Back())
+	defer asks.Close()
+	asks.Begin(s.streams("encode/"+p.key, p.over))
+	out, err := carry(ctx, p, func(l *Server) (T, error) {
+		asks.End(l.streams("decode/"+p.key, p.over))
+		out, err := fn(l)
+		if err == nil {
+			answers.Begin(l.streams("encode/"+p.key, p.over))
+		}
+		return out, err
+	})
 	if costs.Answer > 0 {
 		s.receive("answer/"+method, p.over, 0, costs.Answer)
 	}
+	if err == nil {
+		answers.End(s.streams("decode/"+p.key, p.over))
+	}
+	answers.Close()
 	return out, err
+}
+
+// message is what a call or an answer takes either end besides what all do, if it is long.
+type message struct {
+	bytes int
+	takes time.Duration
+}
+
+// over returns the message's stream over a route.
+func (m message) over(r simnet.Route) *simnet.Stream {
+	if m.takes <= 0 {
+		return nil
+	}
+	return r.Stream(m.bytes, m.takes)
+}
+
+// streams returns how a server does the steps of a stream over a connection.
+func (s *Server) streams(key string, over uint64) simnet.Step {
+	return func(takes, after time.Duration) {
+		if after < 0 {
+			s.Compute(key, takes)
+		} else {
+			s.receive(key, over, after, takes)
+		}
+	}
 }
 
 // ToLeader carries a call to a server, from there to the leader, and the answer back. A
@@ -89,7 +128,7 @@ func toLeader[T any](ctx context.Context, s *Server, from func(s *Server, caller
 		return zero, rpc.ErrUnreachable
 	}
 	p := from(s, caller, method)
-	return carry(ctx, p, followed(s, method, func(s *Server) (T, error) { return forward(ctx, s, method+"/"+id, p, fn) }))
+	return carry(ctx, p, followed(s, method, func(s *Server) (T, error) { return forward(ctx, s, method+"/"+id, p, message{}, message{}, fn) }))
 }
 
 // followed returns what a call asks for, which from then on tells whenever it is done.

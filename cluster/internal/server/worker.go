@@ -309,25 +309,18 @@ func (p *planning) call(method string, fn func(l *Server) error) error {
 // what the plan missed, if it was refused in part.
 func (p *planning) submit(plan *scheduler.Plan) (*scheduler.PlanResult, error) {
 	srv := p.worker.srv
-	costs, allocs := srv.cfg.Costs.Plan, time.Duration(plan.Size())
-	coding, decoding := allocs*costs.PerAlloc, time.Duration(0)
-	if !srv.Established() {
-		coding += allocs * costs.PerForward
-		decoding = allocs * costs.PerResult
-	}
-	srv.Compute(p.worker.name, coding)
+	costs, allocs := srv.cfg.Costs.Plan, plan.Size()
+	srv.Compute(p.worker.name, time.Duration(allocs)*costs.PerAlloc)
+	planned, granted := allocBytes(srv.cfg.Habits)
+	request := message{bytes: allocs * planned, takes: time.Duration(allocs) * costs.PerForward}
+	answer := message{bytes: allocs * granted, takes: time.Duration(allocs) * costs.PerResult}
 	var result *scheduler.PlanResult
-	err := p.call("Plan.Submit", func(l *Server) (err error) {
-		if l == srv {
-			result, err = l.SubmitPlan(srv.ctx, plan)
-			return err
-		}
-		l.Compute("forwarded/"+p.Eval.ID, allocs*costs.PerForward)
-		result, err = l.SubmitPlan(srv.ctx, plan)
-		l.Compute("result/"+p.Eval.ID, allocs*costs.PerResult)
+	err := p.worker.retry(func() (err error) {
+		result, err = forward(srv.ctx, srv, "Plan.Submit/"+p.worker.name, nil, request, answer, func(l *Server) (*scheduler.PlanResult, error) {
+			return l.SubmitPlan(srv.ctx, plan)
+		})
 		return err
 	})
-	srv.Compute(p.worker.name, decoding)
 	if err != nil {
 		return nil, err
 	}
@@ -335,6 +328,16 @@ func (p *planning) submit(plan *scheduler.Plan) (*scheduler.PlanResult, error) {
 		p.snap, err = srv.store.SnapshotMinIndex(srv.ctx, result.RefreshIndex, raftSyncLimit)
 	}
 	return result, err
+}
+
+// allocBytes returns what an allocation takes in a plan on its way to the leader, and in the answer, which has its job and its
+// identity with it. It was counted by the windows that such messages of Nomad 1.4.3 and 2.0.5 needed; what a release signs by
+// makes most of the difference.
+func allocBytes(h config.Habits) (planned, granted int) {
+	if h.SignsByRSA {
+		return 1100, 4100
+	}
+	return 1030, 3080
 }
 
 // Scheduling is the CPU time of one attempt to plan.
