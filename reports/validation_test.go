@@ -117,3 +117,17 @@ func TestOverlay(t *testing.T) {
 		t.Errorf("the axes end at %v and %v", figs[0].X.Max, figs[0].Y.Max)
 	}
 }
+
+// TestOverlayHidesNobody: the lines of the side with fewer runs lie over those of the other.
+func TestOverlayHidesNobody(t *testing.T) {
+	v := validated()
+	for _, tt := range []struct {
+		real  int
+		above string
+	}{{1, "real"}, {3, "real"}, {4, "simulated"}} {
+		p := chart.Overlay(slices.Repeat(v.Real, tt.real), v.Simulated)[0].Panels[0]
+		if last := p.Lines[len(p.Lines)-1]; last.Name != tt.above || len(p.Lines) != tt.real+3 {
+			t.Errorf("%d real runs and 3 simulated: %d lines, of which %s lie above the others; want %s", tt.real, len(p.Lines), last.Name, tt.above)
+		}
+	}
+}

@@ -9,7 +9,7 @@ import (
 	"github.com/simctl/simctl/reports/wording"
 )
 
-// overlaid is a quantity of which simulated runs lie on top of real ones.
+// overlaid is a quantity of simulated runs and real ones.
 type overlaid struct {
 	name, title, label, series string
 	grows                      bool // plotted from the phase's start on
@@ -26,7 +26,7 @@ var quantities = []overlaid{
 // sides explains the colours of an overlay.
 var sides = []figure.Key{{Name: "real", Color: figure.Vermillion}, {Name: "simulated", Color: figure.Blue}}
 
-// Overlay returns charts in which simulated runs lie on top of real ones: one for each phase of the first
+// Overlay returns charts of simulated runs and real ones: one for each phase of the first
 // real run, and each quantity that moves in it.
 func Overlay(real, simulated []*metrics.Result) []figure.Figure {
 	var out []figure.Figure
@@ -47,8 +47,7 @@ func Overlay(real, simulated []*metrics.Result) []figure.Figure {
 	return out
 }
 
-// Both returns one chart of the phases that process evaluations, in which simulated runs lie on top of real
-// ones: the pending evaluations of each above the growth of its Raft log.
+// Both returns one chart of the phases that process evaluations, of simulated runs and real ones: the pending evaluations of each above the growth of its Raft log.
 func Both(real, simulated []*metrics.Result) figure.Figure {
 	f := figure.Figure{
 		Title: "Nomad " + real[0].Run.Target + ", real and simulated", Subtitle: wording.Subtitle(real[:1]),
@@ -79,20 +78,29 @@ func sinceBegin(f figure.Figure) figure.Figure {
 	return f.FitY()
 }
 
-// panel plots the quantity in a phase: simulated runs first, real ones over them.
+// panel plots the quantity in a phase. Many lines would hide a few, so those of the side with fewer runs lie over the others.
 func (o overlaid) panel(real, simulated []*metrics.Result, phase string) figure.Panel {
 	p := figure.Panel{Color: figure.Ink}
-	for i, runs := range [][]*metrics.Result{simulated, real} {
-		key := sides[1-i]
-		for _, r := range runs {
+	below, above := side{sides[1], simulated}, side{sides[0], real}
+	if len(above.runs) > len(below.runs) {
+		below, above = above, below
+	}
+	for _, s := range []side{below, above} {
+		for _, r := range s.runs {
 			l := inPhase(r, phase, o.series, o.grows)
-			l.Name, l.Color = key.Name, key.Color
+			l.Name, l.Color = s.Name, s.Color
 			if len(l.X) > 0 {
 				p.Lines = append(p.Lines, l)
 			}
 		}
 	}
 	return p
+}
+
+// side has the runs of which lines have a colour.
+type side struct {
+	figure.Key
+	runs []*metrics.Result
 }
 
 // inPhase returns a series of a run over the time of a phase. A series has no points where it does
