@@ -111,6 +111,9 @@ func (f *nodesFlags) complete(cmd *cobra.Command) error {
 	if f.cfg.Count < 1 || f.cfg.Count > nodes.MaxNodes {
 		return usageErrorf("--count %d: it must be 1 to %d", f.cfg.Count, nodes.MaxNodes)
 	}
+	if n := f.cfg.Servers.Connections; n < 1 {
+		return usageErrorf("--connections %d: it must be at least 1, to each server", n)
+	}
 	for _, text := range f.local {
 		addr, err := netip.ParseAddr(text)
 		if err != nil {
