@@ -302,9 +302,10 @@ type SchedulerCosts struct {
 type PlanCosts struct {
 	Submit   time.Duration // taking in a plan
 	PerAlloc time.Duration // decoding and encoding each allocation, at worker and leader
-	// PerForward is the same for plans of followers' workers alone: a plan of the leader's own is passed on as it is.
+	// PerForward is the same for plans of followers' workers alone: a plan of the leader's own is passed on as it is. With it,
+	// a long plan needs round trips on its way (simnet.Stream).
 	PerForward time.Duration
-	// PerResult is the same for the answer, which has the allocations once more (nomad/structs, PlanResult).
+	// PerResult is the same for the answer, which has the allocations once more, with their jobs (nomad/structs, PlanResult).
 	PerResult time.Duration
 	Evaluate  time.Duration // verifying a plan
 	PerPlace  time.Duration // verifying each placement
