@@ -157,8 +157,13 @@ func (f *gateFlags) keep(out *outDir, results []*metrics.Result) error {
 	return err
 }
 
-// checkFiles refuses files that could not be written in the end.
+// checkFiles refuses files that could not be written in the end, and what would not be written.
 func (f *gateFlags) checkFiles(cmd *cobra.Command) error {
+	for _, name := range []string{"junit", "github", "all"} {
+		if f.update && cmd.Flags().Changed(name) {
+			return usageErrorf("--%s: it is for checks, which --update does not make: leave one of them out", name)
+		}
+	}
 	if f.github && f.format == "json" {
 		return usageErrorf("--github annotates on stdout, which --format json keeps for JSON: leave one of them out")
 	}
@@ -270,16 +275,18 @@ func (f *gateFlags) prepare(cmd *cobra.Command, args []string) (*metrics.Baselin
 		return nil, nil
 	case err != nil:
 		return nil, usageErrorf("%w", err)
+	case len(args) == 1 && baseline.Runs[0].Run.Scenario != f.spec.Scenario:
+		return nil, usageErrorf("%s is a baseline of scenario %s, not of %s", f.base, baseline.Runs[0].Run.Scenario, f.spec.Scenario)
 	case shaped != "" && !f.update:
 		return nil, usageErrorf("--%s: the baseline %s says what runs: leave it out, or add --update to write it again", shaped, f.base)
 	case shaped != "" && len(args) == 1:
 		return baseline, nil // the command line decides what is run
 	}
-	return baseline, f.fromBaseline(baseline, args)
+	return baseline, f.fromBaseline(cmd, baseline, args)
 }
 
-// fromBaseline takes the spec of the baseline's runs.
-func (f *gateFlags) fromBaseline(b *metrics.Baseline, args []string) error {
+// fromBaseline takes the spec of the baseline's runs, less what the command line gives.
+func (f *gateFlags) fromBaseline(cmd *cobra.Command, b *metrics.Baseline, args []string) error {
 	var spec scenarios.Spec
 	dec := json.NewDecoder(bytes.NewReader(b.Spec))
 	dec.DisallowUnknownFields()
@@ -288,9 +295,6 @@ func (f *gateFlags) fromBaseline(b *metrics.Baseline, args []string) error {
 	}
 	if spec.Scenario == "" {
 		return usageErrorf("%s: its spec names no scenario: write it again with simctl gate SCENARIO --update", f.base)
-	}
-	if len(args) == 1 && spec.Scenario != f.spec.Scenario {
-		return usageErrorf("%s is a baseline of scenario %s, not of %s", f.base, spec.Scenario, f.spec.Scenario)
 	}
 	if spec.File != "" {
 		path := filepath.Join(filepath.Dir(f.base), spec.File)
@@ -303,9 +307,15 @@ func (f *gateFlags) fromBaseline(b *metrics.Baseline, args []string) error {
 		}
 		spec.File, spec.Source = file.File, file.Source
 	}
-	given := f.byVar.values
+	if cmd.Flags().Changed("seed") {
+		spec.Seed = f.spec.Seed
+	}
+	if cmd.Flags().Changed("cost") {
+		spec.Cost = f.spec.Cost
+	}
+	spec.Force = spec.Force || f.spec.Force
 	f.spec = spec
-	for name, value := range given {
+	for name, value := range f.byVar.values {
 		f.spec.Set(name, value)
 	}
 	if f.brokers == nil {
