@@ -138,11 +138,9 @@ func fitLabel(label string) []string {
 	var lines []string
 	for word := range strings.FieldsSeq(label) {
 		if utf8.RuneCountInString(word) > cellWidth {
-			// Of a policy put together from words, as in a+b+c, each gets a line.
-			for i, part := range strings.Split(word, "+") {
-				if i > 0 {
-					part = "+" + part
-				}
+			// Of a policy put together from words, as in a+b+c, each gets a line. So does the value of a
+			// parameter, in which columns may differ.
+			for part := range strings.SplitSeq(strings.NewReplacer("+", "\n+", "=", "\n=").Replace(word), "\n") {
 				lines = append(lines, fit(part, cellWidth))
 			}
 			continue

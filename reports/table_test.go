@@ -51,7 +51,8 @@ func TestLabelsOfColumns(t *testing.T) {
 		"shedding+dedup-leak":                  "shedding|+dedup-leak",
 		"legacy+newest-first+ack-keeps-all":    "legacy|+newest-first|+ack-keeps-a…",
 		"a-policy-with-a-very-long-name":       "a-policy-wit…",
-		"legacy report_allocations=false nr=1": "legacy|report_alloc…|nr=1",
+		"legacy report_allocations=false nr=1": "legacy|report_alloc…|=false nr=1",
+		"legacy nodes=50 system_jobs=10":       "legacy|nodes=50|system_jobs|=10",
 	} {
 		if got := strings.Join(fitLabel(label), "|"); got != want {
 			t.Errorf("%s: columns are headed %q, want %q", label, got, want)
