@@ -71,6 +71,8 @@ func TestJSON(t *testing.T) {
 func TestPrometheusGrammar(t *testing.T) {
 	runs := published(t)
 	runs[0].Invariants[0].Name = "quotes \" and \\ and\nline breaks"
+	// An invariant can be checked after several phases.
+	runs[0].Invariants = append(runs[0].Invariants, metrics.Invariant{Name: "again", OK: true}, metrics.Invariant{Name: "again"})
 	var out bytes.Buffer
 	if err := writePrometheus(&out, runs); err != nil {
 		t.Fatal(err)
@@ -104,6 +106,9 @@ func TestPrometheusGrammar(t *testing.T) {
 			t.Fatalf("time does not go on: %s", line)
 		}
 		last, lastKey = m[5], key
+	}
+	if !regexp.MustCompile(`(?m)^simctl_invariant_ok\{.*invariant="again"\} 0 `).MatchString(text) {
+		t.Error("an invariant that failed once is not said to have failed")
 	}
 	if !seen["nomad_nomad_broker_total_pending"] || !seen["nomad_broker_wait_time_seconds"] || !seen["simctl_phase_recovery_seconds"] {
 		t.Errorf("families are missing: %v", seen)

@@ -93,10 +93,14 @@ func (fs promFamilies) add(r *metrics.Result, label string) {
 				with("phase", p.Name, "status", status), float64(p.EvalsByStatus[status]))
 		}
 	}
-	for _, inv := range r.Invariants {
-		ok := 0.0
-		if inv.OK {
-			ok = 1
+	for i, inv := range r.Invariants {
+		named := func(other metrics.Invariant) bool { return other.Name == inv.Name }
+		if slices.ContainsFunc(r.Invariants[:i], named) {
+			continue // checked after several phases, and a series has one value at a time
+		}
+		ok := 1.0
+		if slices.ContainsFunc(r.Invariants[i:], func(other metrics.Invariant) bool { return named(other) && !other.OK }) {
+			ok = 0
 		}
 		gauge("simctl_invariant_ok", "1 where an invariant held", with("invariant", inv.Name), ok)
 	}
