@@ -46,6 +46,7 @@ type Axis struct {
 	// Values are those that were run, ascending if they are numbers.
 	Values  []string `json:"values"`
 	Numeric bool     `json:"numeric"`
+	Unit    string   `json:"unit,omitempty"` // of the values, "s" if they are durations
 	// Load says that more of it is more work for the servers. Settings of theirs are no load.
 	Load bool `json:"load"`
 }

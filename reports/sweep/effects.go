@@ -52,7 +52,7 @@ func effectsOn(s *metrics.Sweep, path, broker string) []effect {
 		}
 		byMean := func(a, b level) int { return cmp.Compare(a.mean, b.mean) }
 		low, high := slices.MinFunc(levels, byMean), slices.MaxFunc(levels, byMean)
-		out = append(out, effect{axis.Name, math.Exp(high.mean - low.mean), low.value, high.value, powerOf(axis, levels)})
+		out = append(out, effect{axis.Name, math.Exp(high.mean - low.mean), low.value + axis.Unit, high.value + axis.Unit, powerOf(axis, levels)})
 	}
 	slices.SortStableFunc(out, func(a, b effect) int { return cmp.Compare(b.factor, a.factor) })
 	return out
@@ -183,9 +183,9 @@ func fit(s *metrics.Sweep, path, broker string) map[int]effect {
 		a := s.Axes[i]
 		first, last := a.Values[0], a.Values[len(a.Values)-1]
 		span := b.AtVec(k+1) * (scaled(a, last) - scaled(a, first))
-		e := effect{a.Name, math.Exp(math.Abs(span)), first, last, 0}
+		e := effect{a.Name, math.Exp(math.Abs(span)), first + a.Unit, last + a.Unit, 0}
 		if span < 0 {
-			e.low, e.high = last, first
+			e.low, e.high = e.high, e.low
 		}
 		out[i] = e
 	}

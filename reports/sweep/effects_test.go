@@ -157,3 +157,18 @@ func TestEffectsOfASample(t *testing.T) {
 		t.Errorf("of three runs the effects are %+v", got)
 	}
 }
+
+// Values of durations are numbers of seconds, which nothing else says.
+func TestDurationsHaveTheirUnit(t *testing.T) {
+	s := plane(func(nodes, batch int) float64 { return float64(nodes) })
+	s.Axes[0] = metrics.Axis{Name: "wait", Values: []string{"10", "20", "40"}, Numeric: true, Unit: "s"}
+	if e := effectsOn(s, "totals.recovery_s", "legacy")[0]; e.low != "10s" || e.high != "40s" {
+		t.Errorf("the levels are %s and %s", e.low, e.high)
+	}
+	if got := axisTitle(s.Axes[0]); got != "wait (s)" {
+		t.Errorf("the values are headed %q", got)
+	}
+	if got := pointText(s, []string{"40", "2"}); got != "wait=40s batch=2" {
+		t.Errorf("a cell is called %q", got)
+	}
+}

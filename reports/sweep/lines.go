@@ -123,7 +123,7 @@ func (v *view) scaled(f figure.Figure, path string, axisIndex int) figure.Figure
 		ys = append(ys, l.At)
 		highest = math.Max(highest, l.At)
 	}
-	f.X = figure.Axis{Label: a.Name, Min: xs[0], Max: xs[len(xs)-1], Log: xs[0] > 0 && xs[len(xs)-1] >= 8*xs[0]}
+	f.X = figure.Axis{Label: axisTitle(a), Min: xs[0], Max: xs[len(xs)-1], Log: xs[0] > 0 && xs[len(xs)-1] >= 8*xs[0]}
 	if len(xs) <= mostMarked {
 		f.X.Marked = xs
 	}

@@ -81,7 +81,8 @@ func (v *view) cells(path string, brokers []string, groups [][][]string, x, y in
 			var at []float64
 			v.each(path, b, rests, x, y, func(xi, yi int, sp metrics.Spread) {
 				if label, value := look(rests, xi, yi, sp); label != "" {
-					where := fmt.Sprintf("%s, %s=%s %s=%s", p.Heading, v.s.Axes[x].Name, v.s.Axes[x].Values[xi], v.s.Axes[y].Name, v.s.Axes[y].Values[yi])
+					ax, ay := v.s.Axes[x], v.s.Axes[y]
+					where := fmt.Sprintf("%s, %s=%s%s %s=%s%s", p.Heading, ax.Name, ax.Values[xi], ax.Unit, ay.Name, ay.Values[yi], ay.Unit)
 					within := v.within(path, b, rests, v.at(x, y, xi, yi))
 					p.Cells = append(p.Cells, figure.Cell{X: xi, Y: yi, Label: label, Detail: v.detail(path, b, where, sp, within), Color: figure.Rule})
 					at = append(at, value)
@@ -126,7 +127,7 @@ func (v *view) mapFigure(path string, x, y int, what string) figure.Figure {
 	if len(v.s.Axes) > 2 { // there is a map for each pair of axes
 		f.Title += fmt.Sprintf(", %s × %s", v.s.Axes[x].Name, v.s.Axes[y].Name)
 	}
-	f.X, f.Y = figure.Categories(v.s.Axes[x].Name, numbersOf(v.s.Axes[x])), figure.Categories(v.s.Axes[y].Name, numbersOf(v.s.Axes[y]))
+	f.X, f.Y = figure.Categories(axisTitle(v.s.Axes[x]), numbersOf(v.s.Axes[x])), figure.Categories(axisTitle(v.s.Axes[y]), numbersOf(v.s.Axes[y]))
 	return f
 }
 

@@ -123,7 +123,7 @@ func pointText(s *metrics.Sweep, point []string) string {
 	var parts []string
 	for i, a := range s.Axes {
 		if point[i] != "" {
-			parts = append(parts, a.Name+"="+point[i])
+			parts = append(parts, a.Name+"="+point[i]+a.Unit)
 		}
 	}
 	return strings.Join(parts, " ")
@@ -190,7 +190,7 @@ func cellSection(s *metrics.Sweep) Section {
 		sec.Title = "Cells, medians over " + wording.Count(len(s.Seeds), "seed")
 	}
 	for _, a := range s.Axes {
-		sec.Header = append(sec.Header, a.Name)
+		sec.Header = append(sec.Header, axisTitle(a))
 	}
 	sec.Header = append(sec.Header, "broker")
 	if len(s.Limits) > 0 {

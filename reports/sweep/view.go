@@ -241,3 +241,11 @@ func (v *view) detail(path, broker, where string, at metrics.Spread, within bool
 	}
 	return text
 }
+
+// axisTitle heads the values of an axis, which stand there without their unit.
+func axisTitle(a metrics.Axis) string {
+	if a.Unit == "" {
+		return a.Name
+	}
+	return fmt.Sprintf("%s (%s)", a.Name, a.Unit)
+}

@@ -139,16 +139,21 @@ func (a Axis) numeric() bool {
 	return a.Kind == language.TypeInteger || a.Kind == language.TypeNumber || a.Kind == language.TypeDuration
 }
 
+// unit returns what a value needs behind it where the scenario reads it.
+func (a Axis) unit() string {
+	if a.Kind == language.TypeDuration {
+		return "s"
+	}
+	return ""
+}
+
 // set gives the variable one of the axis's values.
 func (a Axis) set(spec *scenarios.Spec, value string) {
-	switch {
-	case a.Name == costAxis:
+	if a.Name == costAxis {
 		spec.Cost = value
-	case a.Kind == language.TypeDuration:
-		spec.Set(a.Name, value+"s")
-	default:
-		spec.Set(a.Name, value)
+		return
 	}
+	spec.Set(a.Name, value+a.unit())
 }
 
 // parseItem reads one value, or a range and its values. It returns a range that does not say

@@ -53,6 +53,9 @@ func TestParseAxis(t *testing.T) {
 			t.Errorf("%s has values %q and range %v, want %q", text, got, a.Range, want)
 		}
 	}
+	if hold, err := ParseAxis("hold=5s,2m", variables(t)); err != nil || strings.Join(hold.Values, hold.unit()+" ")+hold.unit() != "5s 120s" {
+		t.Errorf("durations are %+v (%v)", hold, err)
+	}
 	open, err := ParseAxis("nodes=100..20000", variables(t))
 	if err != nil || open.Range == nil || *open.Range != (Range{100, 20000}) || len(open.Values) > 0 {
 		t.Errorf("a range alone is %+v (%v)", open, err)

@@ -288,7 +288,7 @@ func (e *execution) sweep(planned []Run, knees []metrics.Knee, limit error) *met
 			ran.Values = a.Values // in the order they were given in
 		}
 		ran.sort()
-		s.Axes = append(s.Axes, metrics.Axis{Name: a.Name, Values: ran.Values, Numeric: a.numeric(), Load: a.load()})
+		s.Axes = append(s.Axes, metrics.Axis{Name: a.Name, Values: ran.Values, Numeric: a.numeric(), Unit: a.unit(), Load: a.load()})
 	}
 	slices.SortStableFunc(s.Runs, func(p, q metrics.SweepRun) int { return compareRuns(s, p, q) })
 	return s
