@@ -69,6 +69,32 @@ func TestDrainNode(t *testing.T) {
 	})
 }
 
+// TestDrainAwaitsClients: newer releases end a drain when clients have stopped what was to leave, older ones when a plan has.
+func TestDrainAwaitsClients(t *testing.T) {
+	for _, awaits := range []bool{false, true} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 2, Config{Seed: 1, Habits: Habits{DrainsAwaitClients: awaits}})
+			r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 1, 0)))
+			time.Sleep(time.Second)
+			r.report("svc", true)
+			node := r.live("svc")[0].NodeID
+			r.ok(nil, r.c.DrainNode(t.Context(), node, &rpc.DrainStrategy{}, false))
+			time.Sleep(time.Minute)
+			if n := r.on(node, rpc.JobTypeService); n != 0 {
+				t.Fatalf("%d are to stay on the node", n)
+			}
+			if drains := r.snap().NodeByID(node).Drain != nil; drains != awaits {
+				t.Errorf("awaits clients %v, and before they have stopped it the node drains: %v", awaits, drains)
+			}
+			r.report("svc", false)
+			time.Sleep(time.Second)
+			if r.snap().NodeByID(node).Drain != nil {
+				t.Errorf("awaits clients %v, and when they have stopped it the node still drains", awaits)
+			}
+		})
+	}
+}
+
 // TestDrainDeadline: at the deadline all that is left is moved at once.
 func TestDrainDeadline(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {

@@ -87,6 +87,10 @@ type Habits struct {
 	WritesEvents bool
 	// UnknownJobsLeftAlone makes servers write nothing when a job is to be stopped that is not there.
 	UnknownJobsLeftAlone bool
+	// DrainsAwaitClients makes drains go on until clients have stopped what is to leave their nodes.
+	DrainsAwaitClients bool
+	// LeavingIsUnhealthy makes drains count what they asked to leave as not healthy.
+	LeavingIsUnhealthy bool
 	// DrainEndWakes makes the end of a drain that makes its node eligible wake the evaluations
 	// that wait for room.
 	DrainEndWakes bool
@@ -174,6 +178,10 @@ var Changes = []Change{
 		"none, unless the job wants another number meanwhile", func(h *Habits) { h.Scheduler.ChoosesBack = true },
 	},
 	{
+		[]Version{{1, 4, 9}, {1, 5, 4}, {1, 6, 0}}, 14348, "nomad/drainer/draining_node.go, IsDone", "a drain ends once clients have stopped what was to leave their nodes; before, once a plan has stopped it",
+		"none; BatchNodeUpdateDrain comes later, and at the deadline if clients do not report", func(h *Habits) { h.DrainsAwaitClients = true },
+	},
+	{
 		[]Version{{1, 6, 0}}, 17354, "client/client.go, allocSync", "clients report at most once a second what is not urgent: 200 ms before",
 		"fewer AllocClientUpdate", func(h *Habits) { h.TypicalReports = time.Second },
 	},
@@ -220,6 +228,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 10, 2}}, 25923, "nomad/state/state_store.go, cancelFollowupEvalsForReconnect", "the evaluation that waits for an allocation which is out of reach is canceled when its client has reported it",
 		"evaluations canceled that were processed to no end; two that are back in one entry leave theirs", func(h *Habits) { h.ReturnEndsWaits = true },
+	},
+	{
+		[]Version{{1, 10, 3}}, 26175, "nomad/drainer/watch_jobs.go, handleTaskGroup", "what a drain asked to leave its node does not count as healthy, so that of a group no more leave at a time than may, though several nodes drain",
+		"more AllocUpdateDesiredTransition, and plans, of nodes that drain together", func(h *Habits) { h.LeavingIsUnhealthy = true },
 	},
 	{
 		[]Version{{1, 10, 5}}, 26523, "scheduler/generic_sched.go, process", "an evaluation that finds no room for some allocations and has others wait makes a blocked evaluation, too",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
@@ -31,8 +32,9 @@ const (
 // may finish; system jobs stop last; at the deadline everything does. The state machine
 // tells it what entries changed.
 type Drainer struct {
-	log   Log
-	batch *Batcher[fsm.DesiredTransitionRequest]
+	log    Log
+	habits config.Habits
+	batch  *Batcher[fsm.DesiredTransitionRequest]
 
 	mu      sync.Mutex
 	tracked map[string]*rpc.Node // draining nodes; nil while the server does not lead
@@ -45,7 +47,9 @@ type Drainer struct {
 }
 
 // NewDrainer returns a drainer that is stopped.
-func NewDrainer(l Log) *Drainer { return &Drainer{log: l, batch: newTransitions(l, drainBatch)} }
+func NewDrainer(l Log, h config.Habits) *Drainer {
+	return &Drainer{log: l, habits: h, batch: newTransitions(l, drainBatch)}
+}
 
 // Start takes up the nodes that drain.
 func (d *Drainer) Start(snap *state.Snapshot) {
@@ -142,7 +146,7 @@ func (d *Drainer) look(ctx context.Context) {
 		case due && !at.IsZero() && !at.After(past):
 			forced = append(forced, n.ID)
 			leave = append(leave, remaining(snap, n)...)
-		case drained(snap, n):
+		case d.drained(snap, n):
 			done = append(done, n.ID)
 			last = append(last, remaining(snap, n)...)
 		}
@@ -172,8 +176,19 @@ func (d *Drainer) look(ctx context.Context) {
 
 // drained reports whether nothing but system jobs is left on the node
 // (draining_node.go, IsDone).
-func drained(snap *state.Snapshot, n *rpc.Node) bool {
-	return !slices.ContainsFunc(snap.NodeAllocs(n.ID).Live, func(a *rpc.Allocation) bool { return a.JobType != rpc.JobTypeSystem })
+func (d *Drainer) drained(snap *state.Snapshot, n *rpc.Node) bool {
+	return !slices.ContainsFunc(snap.NodeAllocs(n.ID).All, func(a *rpc.Allocation) bool {
+		return a.JobType != rpc.JobTypeSystem && !d.gone(a)
+	})
+}
+
+// gone reports whether an allocation has left its node: the servers want it stopped, or, in newer
+// releases, its client has stopped it.
+func (d *Drainer) gone(a *rpc.Allocation) bool {
+	if d.habits.DrainsAwaitClients {
+		return a.ClientTerminal()
+	}
+	return a.Terminal()
 }
 
 // remaining returns what is still to leave the node (draining_node.go, RemainingAllocs).
@@ -202,7 +217,7 @@ func (d *Drainer) migrations(snap *state.Snapshot, forced []string) []*rpc.Alloc
 			newest = max(newest, x.ModifyIndex)
 		}
 		if job := snap.JobByID(id.Namespace, id.ID); drain[id] && job != nil && job.Type == rpc.JobTypeService {
-			for _, m := range migratable(snap, job, allocs) {
+			for _, m := range d.migratable(snap, job, allocs) {
 				if !slices.Contains(forced, m.NodeID) {
 					leave = append(leave, m)
 				}
@@ -210,9 +225,9 @@ func (d *Drainer) migrations(snap *state.Snapshot, forced []string) []*rpc.Alloc
 		}
 	}
 	for _, n := range d.nodes() {
-		for _, a := range snap.NodeAllocs(n.ID).Live {
+		for _, a := range snap.NodeAllocs(n.ID).All {
 			id := broker.JobID{Namespace: a.Namespace, ID: a.JobID}
-			if a.JobType != rpc.JobTypeSystem && !drain[id] {
+			if a.JobType != rpc.JobTypeSystem && !drain[id] && !d.gone(a) {
 				drain[id] = true
 				look(id)
 			}
@@ -231,16 +246,16 @@ func (d *Drainer) migrations(snap *state.Snapshot, forced []string) []*rpc.Alloc
 }
 
 // migratable returns those of the job's allocations on draining nodes that may leave. Of each group, that is as many as have a
-// health, good or bad, beyond all but migrateParallel of its count.
-func migratable(snap *state.Snapshot, job *rpc.Job, allocs []*rpc.Allocation) []*rpc.Allocation {
+// health, good or bad, beyond all but migrateParallel of its count. Newer releases do not count those that were asked to leave.
+func (d *Drainer) migratable(snap *state.Snapshot, job *rpc.Job, allocs []*rpc.Allocation) []*rpc.Allocation {
 	healthy := map[string]int{}
 	candidates := map[string][]*rpc.Allocation{}
 	for _, a := range allocs {
-		if a.Terminal() {
-			continue
-		}
-		if a.Health != "" {
+		if !a.Terminal() && a.Health != "" && !(d.habits.LeavingIsUnhealthy && a.Migrate) {
 			healthy[a.TaskGroup]++
+		}
+		if d.gone(a) {
+			continue
 		}
 		if n := snap.NodeByID(a.NodeID); n != nil && n.Drain != nil && !a.Migrate {
 			candidates[a.TaskGroup] = append(candidates[a.TaskGroup], a)

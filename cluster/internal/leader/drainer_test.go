@@ -7,14 +7,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/internal/virtualtest"
 )
 
 // TestDrainerAndItsOwnRequests: having asked one allocation to leave, the drainer asks no other before
-// something else becomes of the job: not when it sees its own request, and not when other jobs change.
+// something else becomes of the job: not when it sees its own request, and not when other jobs change. Newer releases wait until it has left, too.
 func TestDrainerAndItsOwnRequests(t *testing.T) {
+	t.Run("old", func(t *testing.T) { drainWithRequests(t, config.Habits{}, 2, 3) })
+	t.Run("new", func(t *testing.T) { drainWithRequests(t, config.Habits{LeavingIsUnhealthy: true}, 1, 1) })
+}
+
+// drainWithRequests drains, and wants so many to be asked to leave once the job has changed, and once the drain has.
+func drainWithRequests(t *testing.T, habits config.Habits, jobChanged, drainChanged int) {
 	virtualtest.Test(t, func(t *testing.T) {
 		l := newSoleLog(t)
 		job := &rpc.Job{ID: "svc", Namespace: rpc.DefaultNamespace, Type: rpc.JobTypeService, TaskGroups: []rpc.TaskGroup{{Name: "g", Count: 8}}}
@@ -36,7 +43,7 @@ func TestDrainerAndItsOwnRequests(t *testing.T) {
 		})
 		l.update(func(tx *state.Tx) error { return tx.UpdateNodeDrain("drains", &rpc.DrainStrategy{}, false, 0, "") })
 
-		d := NewDrainer(l)
+		d := NewDrainer(l, habits)
 		d.Start(l.Snapshot())
 		ctx, cancel := context.WithCancel(t.Context())
 		var loop sync.WaitGroup
@@ -67,14 +74,14 @@ func TestDrainerAndItsOwnRequests(t *testing.T) {
 		reported("o")
 		asked("after a report of another job", 1)
 		reported("1")
-		asked("after a report of the job, of which all run still", 2)
+		asked("after a report of the job, of which all run still", jobChanged)
 		deadline := drainCoalesce - time.Second // so near that a drain whose deadline has come would take it along
 		l.update(func(tx *state.Tx) error {
 			return tx.UpdateNodeDrain("drains", &rpc.DrainStrategy{Deadline: deadline, ForceDeadline: l.Wall().Add(deadline).UnixNano()}, false, 0, "")
 		})
 		d.NodeChanged("drains")
 		d.AllocsChanged()
-		asked("a little before the deadline, as after any look", 3)
+		asked("a little before the deadline, as after any look", drainChanged)
 		time.Sleep(deadline)
 		asked("at the deadline", 4)
 		d.Stop()
@@ -91,7 +98,7 @@ func TestDrainerLooksWhenAJobIsDone(t *testing.T) {
 		for _, node := range []string{"drains", "stays"} {
 			l.update(func(tx *state.Tx) error { return tx.UpsertNode(&rpc.Node{ID: node, Status: rpc.NodeStatusReady}) })
 		}
-		d := NewDrainer(l)
+		d := NewDrainer(l, config.Habits{})
 		alloc := func(job, id, node, health string) *rpc.Allocation {
 			return &rpc.Allocation{
 				ID: id, Namespace: rpc.DefaultNamespace, JobID: job, JobType: rpc.JobTypeService, TaskGroup: "g", NodeID: node,

@@ -169,7 +169,7 @@ func (s *Server) Start() error {
 	s.plans = &leader.PlanQueue{}
 	s.beats = leader.NewHeartbeats(s.cfg.Heartbeat, s.seed, s.invalidateHeartbeat)
 	s.deployments = leader.NewDeployments(s)
-	s.drains = leader.NewDrainer(s)
+	s.drains = leader.NewDrainer(s, s.cfg.Habits)
 	s.periodic = leader.NewPeriodic(s)
 	s.rejections = leader.NewRejections(s.cfg.PlanRejection)
 	s.updates = leader.NewBatcher(s.cfg.BatchUpdateInterval, mergeUpdates, s.writeUpdates)
