@@ -83,6 +83,23 @@ func TestPeriodicJobDoesNotOverlap(t *testing.T) {
 	})
 }
 
+// TestNewLeaderDoesNotOverlap: old releases launch at each failover what was skipped since the last launch, though that runs.
+func TestNewLeaderDoesNotOverlap(t *testing.T) {
+	for mayNot, want := range map[bool]int{false: 2, true: 1} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 3, Config{Seed: 1, Habits: Habits{MissedMayNotOverlap: mayNot}})
+			r.ok(r.c.RegisterJob(t.Context(), periodicJob(time.Minute, true)))
+			time.Sleep(5 * time.Minute)
+			r.fails = allTypes
+			r.ok(nil, r.c.StopServer(r.c.Leader()))
+			time.Sleep(5 * time.Minute)
+			if n := len(r.children()); n != want {
+				t.Errorf("may not overlap %v: %d launches, want %d", mayNot, n, want)
+			}
+		})
+	}
+}
+
 // TestPeriodicJobSurvivesFailover: what should have been launched while nobody led is
 // launched once.
 func TestPeriodicJobSurvivesFailover(t *testing.T) {

@@ -87,6 +87,9 @@ type Habits struct {
 	WritesEvents bool
 	// UnknownJobsLeftAlone makes servers write nothing when a job is to be stopped that is not there.
 	UnknownJobsLeftAlone bool
+	// MissedMayNotOverlap makes a new leader not launch what was missed of a periodic job that must not
+	// overlap with itself, and does run.
+	MissedMayNotOverlap bool
 	// DrainsAwaitClients makes drains go on until clients have stopped what is to leave their nodes.
 	DrainsAwaitClients bool
 	// LeavingIsUnhealthy makes drains count what they asked to leave as not healthy.
@@ -176,6 +179,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 4, 9}, {1, 5, 4}, {1, 6, 0}}, 16609, "scheduler/reconcile.go, reconcileReconnecting", "an allocation that is back stops what replaced it, or is stopped, however many the job wants; before, those above its count",
 		"none, unless the job wants another number meanwhile", func(h *Habits) { h.Scheduler.ChoosesBack = true },
+	},
+	{
+		[]Version{{1, 4, 9}, {1, 5, 4}, {1, 6, 0}}, 16583, "nomad/leader.go, restorePeriodicDispatcher", "a new leader does not launch what was missed of a periodic job that must not overlap with itself while a launch of it runs",
+		"one JobRegister less, with what it runs, of such a job that was due while nobody led", func(h *Habits) { h.MissedMayNotOverlap = true },
 	},
 	{
 		[]Version{{1, 4, 9}, {1, 5, 4}, {1, 6, 0}}, 14348, "nomad/drainer/draining_node.go, IsDone", "a drain ends once clients have stopped what was to leave their nodes; before, once a plan has stopped it",

@@ -213,7 +213,7 @@ func TestPeriodicJobsOfANewLeader(t *testing.T) {
 			})
 		}
 		time.Sleep(3 * time.Minute)
-		p := NewPeriodic(l)
+		p := NewPeriodic(l, config.Habits{})
 		var missed []string
 		for _, job := range p.Start(l.Snapshot()) {
 			missed = append(missed, job.ID)

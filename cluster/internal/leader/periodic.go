@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
@@ -20,7 +21,8 @@ import (
 // Periodic launches periodic jobs while the server leads (nomad/periodic.go). The
 // state machine tells it of jobs.
 type Periodic struct {
-	log Log
+	log    Log
+	habits config.Habits
 
 	mu      sync.Mutex
 	tracked map[broker.JobID]periodicLaunch // nil while the server does not lead
@@ -33,7 +35,7 @@ type periodicLaunch struct {
 }
 
 // NewPeriodic returns a dispatcher that is stopped.
-func NewPeriodic(l Log) *Periodic { return &Periodic{log: l} }
+func NewPeriodic(l Log, h config.Habits) *Periodic { return &Periodic{log: l, habits: h} }
 
 // Start takes up the periodic jobs, and returns those that should have been launched while
 // nobody led (nomad/leader.go, restorePeriodicDispatcher).
@@ -81,9 +83,13 @@ func (p *Periodic) JobChanged(id broker.JobID, job *rpc.Job) {
 	}
 }
 
-// Run launches jobs until ctx is done, first those that were missed.
+// Run launches jobs until ctx is done, first those that were missed. Old releases launch these though
+// they must not overlap with themselves (leader.go, restorePeriodicDispatcher).
 func (p *Periodic) Run(ctx context.Context, missed []*rpc.Job) {
 	for _, job := range missed {
+		if p.habits.MissedMayNotOverlap && overlaps(p.log.Snapshot(), job) {
+			continue
+		}
 		// A launch is lost with leadership: the next leader finds it missing.
 		_, _ = p.Launch(job, p.log.Wall())
 	}
@@ -117,10 +123,15 @@ func (p *Periodic) dispatch(l periodicLaunch) {
 	}
 	p.tracked[id] = periodicLaunch{l.job, l.job.Periodic.Next(l.next)}
 	p.mu.Unlock()
-	if l.job.Periodic.ProhibitOverlap && childRuns(p.log.Snapshot(), l.job) {
+	if overlaps(p.log.Snapshot(), l.job) {
 		return
 	}
 	_, _ = p.Launch(l.job, l.next)
+}
+
+// overlaps reports whether a job must not be launched because an earlier launch of it still runs.
+func overlaps(snap *state.Snapshot, job *rpc.Job) bool {
+	return job.Periodic.ProhibitOverlap && childRuns(snap, job)
 }
 
 // childRuns reports whether a job that this one launched has something left to do

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
@@ -18,7 +19,7 @@ import (
 func TestChangedPeriodicJobs(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		l := newSoleLog(t)
-		p := NewPeriodic(l)
+		p := NewPeriodic(l, config.Habits{})
 		job := func(every time.Duration) *rpc.Job {
 			return &rpc.Job{Namespace: "default", ID: "job", Type: rpc.JobTypeBatch, Periodic: &rpc.PeriodicConfig{Every: every}}
 		}

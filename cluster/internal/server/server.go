@@ -170,7 +170,7 @@ func (s *Server) Start() error {
 	s.beats = leader.NewHeartbeats(s.cfg.Heartbeat, s.seed, s.invalidateHeartbeat)
 	s.deployments = leader.NewDeployments(s)
 	s.drains = leader.NewDrainer(s, s.cfg.Habits)
-	s.periodic = leader.NewPeriodic(s)
+	s.periodic = leader.NewPeriodic(s, s.cfg.Habits)
 	s.rejections = leader.NewRejections(s.cfg.PlanRejection)
 	s.updates = leader.NewBatcher(s.cfg.BatchUpdateInterval, mergeUpdates, s.writeUpdates)
 	s.evalUpdates = leader.NewBatcher(s.cfg.Design.UpdateWindow, mergeEvals, s.writeGathered)
