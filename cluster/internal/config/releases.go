@@ -94,6 +94,8 @@ type Habits struct {
 	DrainsAwaitClients bool
 	// LeavingIsUnhealthy makes drains count what they asked to leave as not healthy.
 	LeavingIsUnhealthy bool
+	// PurgedNotRetried makes evaluations that were delivered too often have no follow-up if their job is purged.
+	PurgedNotRetried bool
 	// DrainEndWakes makes the end of a drain that makes its node eligible wake the evaluations
 	// that wait for room.
 	DrainEndWakes bool
@@ -267,6 +269,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 11, 2}}, 27284, "scheduler/scheduler_system.go, evictAndPlace", "allocations of a system job's deployment that have yet to be healthy count against max_parallel",
 		"rolling updates of system jobs take longer, and as many plans", func(h *Habits) { h.Scheduler.PendingCounts = true },
+	},
+	{
+		[]Version{{1, 11, 2}}, 27367, "nomad/leader.go, createFailedFollowup", "an evaluation that was delivered too often has no follow-up if its job is purged",
+		"an evaluation less, and no more every few minutes if it fails again", func(h *Habits) { h.PurgedNotRetried = true },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27419, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of stopped system jobs",

@@ -84,7 +84,7 @@ func (v *Evaluations) writeCanceled(evals []*broker.Evaluation, why func(*broker
 }
 
 // reapFailed marks evaluations that were delivered too often as failed, and tries
-// their jobs again later (nomad/leader.go, reapFailedEvaluations).
+// their jobs again later (nomad/leader.go, reapFailedEvaluations), but in newer releases not those that are purged.
 func (v *Evaluations) reapFailed(ctx context.Context) {
 	for ctx.Err() == nil {
 		e, token, err := v.Broker.Dequeue(ctx, []string{broker.FailedQueue}, time.Second)
@@ -106,9 +106,13 @@ func (v *Evaluations) reapFailed(ctx context.Context) {
 			_, _ = v.Broker.Ack(e.ID, token) // the leader makes another in time
 			continue
 		}
-		next := v.failedFollowUp(e)
-		failed.NextEval = next.ID
-		if _, err := v.log.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{failed, next}})); err != nil {
+		evals := []*broker.Evaluation{failed}
+		if !v.cfg.Habits.PurgedNotRetried || v.log.Snapshot().JobByID(e.Namespace, e.JobID) != nil {
+			next := v.failedFollowUp(e)
+			failed.NextEval = next.ID
+			evals = append(evals, next)
+		}
+		if _, err := v.log.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: evals})); err != nil {
 			continue
 		}
 		_, _ = v.Broker.Ack(e.ID, token) // a flush in between has forgotten the evaluation: nothing to do

@@ -13,6 +13,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/internal/virtualtest"
 )
 
@@ -97,6 +98,34 @@ func TestFailedReaper(t *testing.T) {
 			t.Errorf("the account has %d evaluations given up, want 2: one whose write failed", n)
 		}
 	})
+}
+
+// TestFailedReaperOfPurgedJobs: newer releases try again later only if the job is there.
+func TestFailedReaperOfPurgedJobs(t *testing.T) {
+	for _, tt := range []struct {
+		old, purged, followed bool
+	}{{true, true, true}, {false, true, false}, {false, false, true}} {
+		virtualtest.Test(t, func(t *testing.T) {
+			l := newSoleLog(t)
+			v := reaping(t, l, config.Config{Eval: config.EvalConfig{DeliveryLimit: 1}, Habits: config.Habits{PurgedNotRetried: !tt.old}})
+			e := evaluation("e")
+			if !tt.purged {
+				l.update(func(tx *state.Tx) error {
+					return tx.UpsertJob(&rpc.Job{Namespace: e.Namespace, ID: e.JobID, Type: e.Type})
+				})
+			}
+			if _, err := l.Write(fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: []*broker.Evaluation{e}})); err != nil {
+				t.Fatal(err)
+			}
+			v.Written(e)
+			lose(t, v)
+			synctest.Wait()
+			written := l.Snapshot().EvalByID("e")
+			if followed := l.status("follow-up/e") != ""; followed != tt.followed || (written.NextEval != "") != followed || written.Status != broker.StatusFailed {
+				t.Errorf("%+v: followed %v, and written %+v", tt, followed, written)
+			}
+		})
+	}
 }
 
 // TestFailedReaperOfCoreJobs: evaluations of theirs are in no state, and simply end.
