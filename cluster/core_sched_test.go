@@ -88,21 +88,27 @@ func TestGarbageIsCollected(t *testing.T) {
 	})
 }
 
-// TestForceGC: a user need not wait. What was collected with its job is collected again
+// TestForceGC: a user need not wait, but in 1.9.2 and 1.9.3. What was collected with its job is collected again
 // with the evaluations, as in Nomad: both look at one snapshot.
 func TestForceGC(t *testing.T) {
-	virtualtest.Test(t, func(t *testing.T) {
-		r := newRig(t, 2, Config{Seed: 1})
-		r.ok(r.c.RegisterJob(t.Context(), serviceJob("stop", 2, 0)))
-		time.Sleep(time.Second)
-		r.ok(r.c.StopJob(t.Context(), "", "stop", false))
-		time.Sleep(time.Second)
-		r.report("stop", false)
-		r.entries()
-		r.ok(nil, r.c.ForceGC(t.Context()))
-		time.Sleep(time.Second)
-		r.want("collected", r.entries(), "2 EvalDeleteRequestType\n1 EvalUpdateRequestType\n1 JobBatchDeregisterRequestType\n")
-	})
+	const purged = "2 EvalDeleteRequestType\n1 JobBatchDeregisterRequestType\n"
+	for release, want := range map[Version]string{
+		{1, 4, 3}: "2 EvalDeleteRequestType\n1 EvalUpdateRequestType\n1 JobBatchDeregisterRequestType\n",
+		{1, 8, 0}: purged, {1, 9, 1}: purged, {1, 9, 2}: "", {1, 9, 3}: "", {1, 9, 4}: purged, {2, 0, 5}: purged,
+	} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 2, Config{Seed: 1, Habits: HabitsOf(release)})
+			r.ok(r.c.RegisterJob(t.Context(), serviceJob("stop", 2, 0)))
+			time.Sleep(time.Second)
+			r.ok(r.c.StopJob(t.Context(), "", "stop", false))
+			time.Sleep(time.Second)
+			r.report("stop", false)
+			r.entries()
+			r.ok(nil, r.c.ForceGC(t.Context()))
+			time.Sleep(time.Second)
+			r.want(fmt.Sprint("collected by ", release), r.entries(), want)
+		})
+	}
 }
 
 // TestCoreEvaluationsAreNotInState: they are lost with the broker that holds them, and

@@ -99,6 +99,12 @@ type Habits struct {
 	// DrainEndWakes makes the end of a drain that makes its node eligible wake the evaluations
 	// that wait for room.
 	DrainEndWakes bool
+	// PurgesMakeNoEvals makes garbage collection forget jobs without an evaluation of each.
+	PurgesMakeNoEvals bool
+	// ForceKeepsAges makes a forced garbage collection go by ages, too.
+	ForceKeepsAges bool
+	// JobsPerPurge is how many jobs garbage collection forgets in an entry; zero means 7,281.
+	JobsPerPurge int
 	// ExactAges makes garbage collection go by the times at which entries were written.
 	ExactAges bool
 	// KeptSnapshot makes the plan applier keep its snapshot, with what it expects of plans
@@ -219,6 +225,10 @@ var Changes = []Change{
 		"the evaluations that #18701 added are gone", func(h *Habits) { h.Scheduler.UnknownWaits = false },
 	},
 	{
+		[]Version{{1, 8, 0}}, 20510, "nomad/job_endpoint.go, BatchDeregister", "garbage collection forgets jobs without an evaluation of each",
+		"an evaluation less, and an EvalUpdate, of each job that is collected", func(h *Habits) { h.PurgesMakeNoEvals = true },
+	},
+	{
 		[]Version{{1, 8, 1}}, 12319, "scheduler/generic_sched.go, computePlacements", "an allocation that failed or is out of reach, and whose replacement finds no room, is not stopped but noted",
 		"a plan more of an evaluation that finds no room for what is out of reach", func(h *Habits) { h.Scheduler.KeepsUnplaced = true },
 	},
@@ -231,8 +241,12 @@ var Changes = []Change{
 		"a stop more if the replacement has another name", func(h *Habits) { h.Scheduler.FollowsReplacements = true },
 	},
 	{
-		[]Version{{1, 10, 0}}, 24112, "nomad/core_sched.go", "garbage collection goes by timestamps, not by a table of times of 5 min",
-		"collected up to 5 min earlier", func(h *Habits) { h.ExactAges = true },
+		[]Version{{1, 9, 2}}, 24112, "nomad/core_sched.go", "garbage collection goes by timestamps, not by a table of times of 5 min; a forced one goes by ages, too",
+		"collected up to 5 min earlier; nothing that is new is collected by force", func(h *Habits) { h.ExactAges, h.ForceKeepsAges = true, true },
+	},
+	{
+		[]Version{{1, 9, 4}}, 24456, "nomad/core_sched.go, forceGC", "a forced garbage collection does not go by ages, as before 1.9.2",
+		"all that is over is collected by force", func(h *Habits) { h.ForceKeepsAges = false },
 	},
 	{
 		[]Version{{1, 10, 2}}, 25923, "nomad/state/state_store.go, cancelFollowupEvalsForReconnect", "the evaluation that waits for an allocation which is out of reach is canceled when its client has reported it",
@@ -261,6 +275,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 11, 0}}, 26961, "scheduler/reconciler/reconcile_cluster.go, computeMigrations", "an allocation of a batch job that a drain ends at its deadline is not replaced; evaluations that wait to replace what failed are called alloc-reschedule, not alloc-failure",
 		"a placement less of each allocation that a drain ends", func(h *Habits) { h.Scheduler.DrainEndsBatch, h.Scheduler.NamesReschedules = true, true },
+	},
+	{
+		[]Version{{1, 11, 0}}, 26974, "nomad/core_sched.go, jobReap", "garbage collection forgets 2,048 jobs in an entry, not 7,281",
+		"more JobBatchDeregister if more jobs are collected", func(h *Habits) { h.JobsPerPurge = 2048 },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27053, "scheduler/reconciler/filters.go, updateByReschedulable", "an allocation that is out of reach is replaced when one that failed would be; it counts as back once its node is initializing, before its client reports it",

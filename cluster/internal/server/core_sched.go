@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -98,9 +99,10 @@ func (c *coreRun) expireTokens() error {
 	})
 }
 
-// forceGC collects everything that is over, however new it is. The first error ends it.
+// forceGC collects everything that is over, however new it is unless the release goes by ages even so.
+// The first error ends it.
 func (c *coreRun) forceGC() error {
-	c.force = true
+	c.force = !c.worker.srv.cfg.Habits.ForceKeepsAges
 	for _, gc := range []func() error{c.jobGC, c.evalGC, c.nodeGC} {
 		if err := gc(); err != nil {
 			return err
@@ -314,7 +316,7 @@ func (c *coreRun) jobGC() error {
 	if err := c.reap(goneEvals, goneAllocs); err != nil {
 		return err
 	}
-	for batch := range slices.Chunk(jobs, maxIDsPerWrite) {
+	for batch := range slices.Chunk(jobs, cmp.Or(c.worker.srv.cfg.Habits.JobsPerPurge, maxIDsPerWrite)) {
 		if err := c.worker.call("Job.BatchDeregister", func(l *Server) error { return l.purgeJobs(batch) }); err != nil {
 			return fmt.Errorf("collect %d jobs: %w", len(batch), err)
 		}

@@ -209,10 +209,17 @@ func alone(t *testing.T, cfg config.Config) *Server {
 	return s
 }
 
-// TestCollectionsAreDivided: what is over goes in entries of 7281 at most, all of it.
+// TestCollectionsAreDivided: what is over goes in entries of 7281 at most, all of it, and jobs of newer
+// releases in entries of 2048.
 func TestCollectionsAreDivided(t *testing.T) {
+	divided(t, config.Habits{}, 2)
+	divided(t, config.HabitsOf(config.Newest), 4)
+}
+
+// divided wants jobs to go in so many entries.
+func divided(t *testing.T, habits config.Habits, jobEntries uint64) {
 	virtualtest.Test(t, func(t *testing.T) {
-		s := alone(t, config.Config{Seed: 1, GC: noCollection})
+		s := alone(t, config.Config{Seed: 1, GC: noCollection, Habits: habits})
 		const rows = maxIDsPerWrite + 1
 		err := s.store.Update(s.LastIndex(), func(tx *state.Tx) error {
 			for i := range rows {
@@ -247,9 +254,9 @@ func TestCollectionsAreDivided(t *testing.T) {
 		if counts.NodesCollected != rows || counts.EvalsCollected < rows {
 			t.Errorf("%+v; want %d of each collected", counts, rows)
 		}
-		for _, cause := range []fsm.Cause{fsm.EvalsCollected, fsm.JobsCollected, fsm.NodesCollected} {
-			if n := after[cause] - before[cause]; n != 2 {
-				t.Errorf("%d entries of cause %d, want 2", n, cause)
+		for cause, want := range map[fsm.Cause]uint64{fsm.EvalsCollected: 2, fsm.JobsCollected: jobEntries, fsm.NodesCollected: 2} {
+			if n := after[cause] - before[cause]; n != want {
+				t.Errorf("%d entries of cause %d, want %d", n, cause, want)
 			}
 		}
 	})

@@ -195,12 +195,12 @@ func (s *Server) FindJob(namespace, id string) (*rpc.Job, error) {
 	return nil, fmt.Errorf("job %q in namespace %q: %w", id, namespace, rpc.ErrJobNotFound)
 }
 
-// purgeJobs answers Job.BatchDeregister on the leader (nomad/job_endpoint.go).
+// purgeJobs answers Job.BatchDeregister on the leader (nomad/job_endpoint.go). Newer releases make no evaluations.
 func (s *Server) purgeJobs(jobs []broker.JobID) error {
 	snap := s.Snapshot()
 	req := &fsm.JobBatchDeregisterRequest{Jobs: jobs}
 	for _, id := range jobs {
-		if job := snap.JobByID(id.Namespace, id.ID); job != nil && job.Periodic == nil {
+		if job := snap.JobByID(id.Namespace, id.ID); job != nil && job.Periodic == nil && !s.cfg.Habits.PurgesMakeNoEvals {
 			req.Evals = append(req.Evals, leader.JobEval(s, job, broker.TriggeredByJobDeregister))
 		}
 	}
