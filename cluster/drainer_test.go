@@ -116,6 +116,37 @@ func TestDrainDeadline(t *testing.T) {
 	})
 }
 
+// TestDeadlinesThatAreNear: nodes whose deadlines are within five seconds are forced together, at the last of these.
+func TestDeadlinesThatAreNear(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := drainRig(t, 3)
+		for i, node := range []string{"node-00001", "node-00002", "node-00003"} {
+			deadline := 10*time.Second + time.Duration(i)*4*time.Second
+			r.ok(nil, r.c.DrainNode(t.Context(), node, &rpc.DrainStrategy{Deadline: deadline}, false))
+		}
+		r.entries()
+		drains := func(after time.Duration, want int) {
+			t.Helper()
+			time.Sleep(after)
+			n := 0
+			for node := range r.snap().Nodes() {
+				if node.Drain != nil {
+					n++
+				}
+			}
+			if n != want {
+				t.Errorf("%v later %d nodes drain, want %d", after, n, want)
+			}
+		}
+		drains(13*time.Second, 3)
+		drains(3*time.Second, 1) // a second later than the deadline, for requests are gathered
+		drains(4*time.Second, 0)
+		if n := r.c.EntriesBetween(r.mark, r.c.Stats().LastIndex)["BatchNodeUpdateDrainRequestType"]; n != 2 {
+			t.Errorf("%d entries end the drains, want 2", n)
+		}
+	})
+}
+
 // TestDrainsWithAndWithoutDeadline: a node that may take as long as it likes keeps nobody from
 // looking at the deadline of another.
 func TestDrainsWithAndWithoutDeadline(t *testing.T) {

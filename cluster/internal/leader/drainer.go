@@ -107,17 +107,28 @@ func (d *Drainer) nodes() []*rpc.Node {
 // Run drains until ctx is done.
 func (d *Drainer) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		var first time.Time
-		for _, n := range d.nodes() {
-			if at := deadlineOf(n); !at.IsZero() && (first.IsZero() || at.Before(first)) {
-				first = at
-			}
-		}
-		await(ctx, d.wake, d.log, first)
+		await(ctx, d.wake, d.log, nextDeadline(d.nodes()))
 		if ctx.Err() == nil {
 			d.look(ctx)
 		}
 	}
+}
+
+// nextDeadline returns when nodes are forced next: at the last deadline within drainCoalesce of the first, so that
+// none is forced before its own (drain_heap.go, calculateNextDeadline). It is zero if no node has one.
+func nextDeadline(nodes []*rpc.Node) time.Time {
+	var first, last time.Time
+	for _, n := range nodes {
+		if at := deadlineOf(n); !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	for _, n := range nodes {
+		if at := deadlineOf(n); !at.IsZero() && at.Before(first.Add(drainCoalesce)) && at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // deadlineOf returns when everything left on a draining node is stopped; zero for never. A
@@ -135,15 +146,12 @@ func (d *Drainer) look(ctx context.Context) {
 	snap := d.log.Snapshot()
 	var forced, done []string
 	var leave, last []*rpc.Allocation
-	past := d.log.Wall().Add(drainCoalesce)
-	due := slices.ContainsFunc(d.nodes(), func(n *rpc.Node) bool {
-		at := deadlineOf(n)
-		return !at.IsZero() && !at.After(d.log.Wall())
-	})
+	next := nextDeadline(d.nodes())
+	due := !next.IsZero() && !next.After(d.log.Wall())
 	for _, n := range d.nodes() {
 		at := deadlineOf(n)
 		switch {
-		case due && !at.IsZero() && !at.After(past):
+		case due && !at.IsZero() && !at.After(next):
 			forced = append(forced, n.ID)
 			leave = append(leave, remaining(snap, n)...)
 		case d.drained(snap, n):
