@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/virtualtest"
 )
@@ -112,6 +113,31 @@ func TestDrainDeadline(t *testing.T) {
 			"1 AllocUpdateDesiredTransitionRequestType\n1 ApplyPlanResultsRequestType\n1 BatchNodeUpdateDrainRequestType\n1 EvalUpdateRequestType\n")
 		if r.on(node, rpc.JobTypeService) != 0 || r.on(node, rpc.JobTypeSystem) != 1 {
 			t.Errorf("%d service and %d system allocations are left, want 0 and 1", r.on(node, rpc.JobTypeService), r.on(node, rpc.JobTypeSystem))
+		}
+	})
+}
+
+// TestDrainsThatAreDoneAtOnce: nodes that run nothing but system jobs when they begin to drain are done one after the
+// other, each with entries of its own.
+func TestDrainsThatAreDoneAtOnce(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4, Config{Seed: 1, Policy: broker.Shedding()})
+		r.ok(r.c.RegisterJob(t.Context(), systemJob("sys")))
+		time.Sleep(time.Second)
+		r.report("sys", false)
+		r.entries()
+		before := r.c.Stats().Counters.EvalsCreated
+		errs := make(chan error)
+		for _, node := range []string{"node-00000", "node-00001", "node-00002"} {
+			go func() { errs <- r.c.DrainNode(t.Context(), node, &rpc.DrainStrategy{Deadline: time.Hour}, false) }()
+		}
+		for range 3 {
+			r.ok(nil, <-errs)
+		}
+		time.Sleep(10 * time.Second)
+		wrote := r.c.EntriesBetween(r.mark, r.c.Stats().LastIndex)
+		if n, m, e := wrote["AllocUpdateDesiredTransitionRequestType"], wrote["BatchNodeUpdateDrainRequestType"], r.c.Stats().Counters.EvalsCreated-before; n != 3 || m != 3 || e != 3 {
+			t.Errorf("%d requests to leave, %d ends of drains and %d evaluations, want three of each", n, m, e)
 		}
 	})
 }

@@ -38,7 +38,7 @@ type Drainer struct {
 
 	mu      sync.Mutex
 	tracked map[string]*rpc.Node // draining nodes; nil while the server does not lead
-	fresh   bool                 // a node was added: its jobs have to be looked at
+	fresh   map[string]bool      // of these, those that were added or changed: their jobs have to be looked at
 	wake    chan struct{}
 
 	// jobs are those that drained when run looked last, and seen is the newest change of their allocations then.
@@ -55,10 +55,10 @@ func NewDrainer(l Log, h config.Habits) *Drainer {
 func (d *Drainer) Start(snap *state.Snapshot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.tracked, d.fresh, d.wake = map[string]*rpc.Node{}, true, make(chan struct{}, 1)
+	d.tracked, d.fresh, d.wake = map[string]*rpc.Node{}, map[string]bool{}, make(chan struct{}, 1)
 	for n := range snap.Nodes() {
 		if n.Drain != nil {
-			d.tracked[n.ID] = n
+			d.tracked[n.ID], d.fresh[n.ID] = n, true
 		}
 	}
 	Wake(d.wake)
@@ -82,9 +82,10 @@ func (d *Drainer) NodeChanged(id string) {
 	}
 	if node == nil || node.Drain == nil {
 		delete(d.tracked, id)
+		delete(d.fresh, id)
 		return
 	}
-	d.tracked[id], d.fresh = node, true
+	d.tracked[id], d.fresh[id] = node, true
 	Wake(d.wake)
 }
 
@@ -143,6 +144,7 @@ func deadlineOf(n *rpc.Node) time.Time {
 // look does what there is to do: nodes past their deadlines are emptied, others go on, and
 // those that are empty are done.
 func (d *Drainer) look(ctx context.Context) {
+	fresh := d.meet()
 	snap := d.log.Snapshot()
 	var forced, done []string
 	var leave, last []*rpc.Allocation
@@ -154,12 +156,12 @@ func (d *Drainer) look(ctx context.Context) {
 		case due && !at.IsZero() && !at.After(next):
 			forced = append(forced, n.ID)
 			leave = append(leave, remaining(snap, n)...)
-		case d.drained(snap, n):
+		case d.drained(snap, n) && !d.isFresh(n.ID):
 			done = append(done, n.ID)
 			last = append(last, remaining(snap, n)...)
 		}
 	}
-	leave = append(leave, d.migrations(snap, forced)...)
+	leave = append(leave, d.migrations(snap, forced, fresh)...)
 	if len(leave) > 0 {
 		batch := d.batch.Add("", d.request(snap, leave))
 		select {
@@ -169,15 +171,43 @@ func (d *Drainer) look(ctx context.Context) {
 			return
 		}
 	}
+	d.finish(snap, last, append(forced, done...))
+}
+
+// meet ends the drains of nodes that are done when they begin, one after the other, and reports whether there are
+// new ones (watch_nodes.go, Update).
+func (d *Drainer) meet() (fresh bool) {
+	d.mu.Lock()
+	met := slices.Sorted(maps.Keys(d.fresh))
+	clear(d.fresh)
+	d.mu.Unlock()
+	for _, id := range met {
+		snap := d.log.Snapshot()
+		if n := snap.NodeByID(id); n != nil && n.Drain != nil && d.drained(snap, n) {
+			d.finish(snap, remaining(snap, n), []string{id})
+		}
+	}
+	return len(met) > 0
+}
+
+// isFresh reports whether a node was added or changed and not met since.
+func (d *Drainer) isFresh(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fresh[id]
+}
+
+// finish has the last allocations leave, and ends the drains of nodes.
+func (d *Drainer) finish(snap *state.Snapshot, last []*rpc.Allocation, nodes []string) {
 	if len(last) > 0 {
 		// The write fails when leadership is lost: the next leader drains on.
 		_, _ = requestTransitions(d.log, d.request(snap, last))
 	}
-	if finished := append(forced, done...); len(finished) > 0 {
-		slices.Sort(finished)
+	if len(nodes) > 0 {
+		slices.Sort(nodes)
 		d.log.Because(fsm.DrainsDone)
 		_, _ = d.log.Write(fsm.BatchNodeUpdateDrain.With(&fsm.BatchNodeUpdateDrainRequest{
-			NodeIDs: finished, UpdatedAt: d.log.Wall().Unix(), Event: "Node drain complete",
+			NodeIDs: nodes, UpdatedAt: d.log.Wall().Unix(), Event: "Node drain complete",
 		}))
 	}
 }
@@ -211,11 +241,7 @@ func remaining(snap *state.Snapshot, n *rpc.Node) []*rpc.Allocation {
 // looks only when the allocations of a job that drains, or did at the last look, have changed
 // since, and not through its own requests: those that it asked to leave count as running until
 // a plan has stopped them.
-func (d *Drainer) migrations(snap *state.Snapshot, forced []string) []*rpc.Allocation {
-	d.mu.Lock()
-	fresh := d.fresh
-	d.fresh = false
-	d.mu.Unlock()
+func (d *Drainer) migrations(snap *state.Snapshot, forced []string, fresh bool) []*rpc.Allocation {
 	newest := uint64(0)
 	var leave []*rpc.Allocation
 	drain := map[broker.JobID]bool{}
