@@ -104,12 +104,24 @@ func newTransitions(l Log, window time.Duration) *Batcher[fsm.DesiredTransitionR
 	return NewBatcher(window, merge, func(r fsm.DesiredTransitionRequest) (uint64, error) { return requestTransitions(l, r) })
 }
 
-// requestTransitions writes a request as one entry.
-func requestTransitions(l Log, req fsm.DesiredTransitionRequest) (uint64, error) {
+// idsPerTransition bounds how many allocations and evaluations an entry names (nomad/drainer/drainer_util.go,
+// defaultMaxIdsPerTxn).
+const idsPerTransition = 7281
+
+// requestTransitions writes a request, in several entries if it is long. The evaluations come last
+// (partitionAllocDrain).
+func requestTransitions(l Log, req fsm.DesiredTransitionRequest) (index uint64, err error) {
 	slices.Sort(req.Migrate)
 	slices.Sort(req.Reschedule)
 	req.Migrate, req.Reschedule = slices.Compact(req.Migrate), slices.Compact(req.Reschedule)
 	slices.SortFunc(req.Evals, func(a, c *broker.Evaluation) int { return strings.Compare(a.ID, c.ID) })
-	l.Because(fsm.TransitionsAsked)
-	return l.Write(fsm.AllocUpdateDesiredTransition.With(&req))
+	for err == nil && len(req.Migrate)+len(req.Reschedule)+len(req.Evals) > 0 {
+		moved := min(len(req.Migrate), idsPerTransition)
+		told := min(len(req.Evals), idsPerTransition-moved)
+		part := fsm.DesiredTransitionRequest{Migrate: req.Migrate[:moved], Reschedule: req.Reschedule, Evals: req.Evals[:told]}
+		req.Migrate, req.Reschedule, req.Evals = req.Migrate[moved:], nil, req.Evals[told:]
+		l.Because(fsm.TransitionsAsked)
+		index, err = l.Write(fsm.AllocUpdateDesiredTransition.With(&part))
+	}
+	return index, err
 }

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
+	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 	"github.com/simctl/simctl/internal/virtualtest"
@@ -153,4 +155,20 @@ func TestDrainerLooksWhenAJobIsDone(t *testing.T) {
 		cancel()
 		loop.Wait()
 	})
+}
+
+// TestLongRequestsAreDivided: an entry names 7281 allocations and evaluations at most, and the evaluations come last.
+func TestLongRequestsAreDivided(t *testing.T) {
+	for _, tt := range []struct{ allocs, entries int }{{1, 1}, {idsPerTransition - 1, 1}, {idsPerTransition, 2}, {idsPerTransition + 1, 2}, {2*idsPerTransition + 1, 3}} {
+		l := newSoleLog(t)
+		req := fsm.DesiredTransitionRequest{Evals: []*broker.Evaluation{evaluation("e")}}
+		for i := range tt.allocs {
+			req.Migrate = append(req.Migrate, fmt.Sprint(i))
+		}
+		index, err := requestTransitions(l, req)
+		e := l.Snapshot().EvalByID("e")
+		if err != nil || index != uint64(tt.entries) || len(l.causes) != tt.entries || e == nil || e.CreateIndex != index {
+			t.Errorf("%d allocations: %d entries due to %d causes, %v; want %d, and the evaluation %+v in the last", tt.allocs, index, len(l.causes), err, tt.entries, e)
+		}
+	}
 }
