@@ -74,6 +74,9 @@ type Habits struct {
 	// evaluations, when a node changes, of sysbatch jobs, for allocations that have ended, and
 	// of system jobs that were stopped. The entry is written even if none is left.
 	SysBatchLeftAlone, TerminalLeftAlone, StoppedLeftAlone bool
+	// FirstAllocDecides makes servers create no evaluation of a job if they would not for the first of its
+	// allocations on the node, live ones before others. Of system jobs they never would.
+	FirstAllocDecides bool
 	// Scheduler has those of schedulers.
 	Scheduler scheduler.Habits
 	// SignsByRSA makes the plan applier sign the identities of allocations by RSA.
@@ -297,12 +300,16 @@ var Changes = []Change{
 		"fewer evaluations", func(h *Habits) { h.StoppedLeftAlone = true },
 	},
 	{
-		[]Version{{1, 11, 2}}, 27423, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations for allocations that have ended",
-		"fewer evaluations; an EvalUpdate without any", func(h *Habits) { h.TerminalLeftAlone = true },
+		[]Version{{1, 11, 2}}, 27423, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations for allocations that have ended, nor of system jobs that the node has allocations of",
+		"fewer evaluations, none of system jobs; an EvalUpdate without any", func(h *Habits) { h.TerminalLeftAlone, h.FirstAllocDecides = true, true },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27488, "nomad/fsm.go, applyDrainUpdate", "the end of a drain that makes its node eligible wakes the evaluations that wait for room",
 		"jobs that wait for room are processed again when a drain is ended", func(h *Habits) { h.DrainEndWakes = true },
+	},
+	{
+		[]Version{{1, 11, 3}}, 27499, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create evaluations of all their system jobs again, as before 1.11.2",
+		"an evaluation of each system job, as before", func(h *Habits) { h.FirstAllocDecides = false },
 	},
 	{
 		[]Version{{2, 0, 4}}, 28018, "scheduler/reconciler/filters.go, shouldFilter", "an allocation of a batch job that a drain ends counts as one of its group before its client has ended it, too",

@@ -281,10 +281,19 @@ func (s *Server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint6
 		e.NodeID, e.NodeModifyIndex = node.ID, nodeIndex
 		evals = append(evals, e)
 	}
-	for _, a := range snap.NodeAllocs(node.ID).All {
+	on := snap.NodeAllocs(node.ID)
+	allocs := on.All
+	if s.cfg.Habits.FirstAllocDecides {
+		allocs = slices.Concat(on.Live, on.All)
+	}
+	for _, a := range allocs {
 		any = true
-		if job := leader.JobOf(snap, a); !s.leftAlone(a, job.Type) {
+		job := leader.JobOf(snap, a)
+		switch id := (broker.JobID{Namespace: job.Namespace, ID: job.ID}); {
+		case !s.leftAlone(a, job.Type):
 			add(job)
+		case s.cfg.Habits.FirstAllocDecides:
+			seen[id] = true
 		}
 	}
 	for _, job := range snap.JobsByType(rpc.JobTypeSystem) {

@@ -19,7 +19,7 @@ import (
 // TestEvaluationsOfNodesByRelease: which jobs a node with allocations of each type is evaluated
 // for, and whether an entry is written.
 func TestEvaluationsOfNodesByRelease(t *testing.T) {
-	oldest, sysbatch, newest := config.Version{1, 4, 3}, config.Version{1, 9, 0}, config.Version{1, 11, 2}
+	oldest, sysbatch, first, newest := config.Version{1, 4, 3}, config.Version{1, 9, 0}, config.Version{1, 11, 2}, config.Version{1, 11, 3}
 	for _, c := range []struct {
 		jobType       string
 		stopped       bool // job and allocation
@@ -38,6 +38,10 @@ func TestEvaluationsOfNodesByRelease(t *testing.T) {
 		{"sysbatch", false, rpc.AllocClientRunning, oldest, true, true},
 		{"sysbatch", false, rpc.AllocClientRunning, sysbatch, false, true},
 		{"system", false, rpc.AllocClientRunning, newest, true, true},
+		{"service", false, rpc.AllocClientRunning, first, true, true},
+		{"batch", false, rpc.AllocClientComplete, first, false, true},
+		{"system", false, rpc.AllocClientRunning, first, false, true}, // #27499
+		{"system", false, "", first, true, true},
 		{"system", true, rpc.AllocClientComplete, sysbatch, true, true},
 		{"system", true, rpc.AllocClientComplete, newest, false, true},
 		{"system", true, "", sysbatch, true, true},
