@@ -306,7 +306,7 @@ func (s *Server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint6
 }
 
 // leftAlone reports whether a change of an allocation's node does not concern its job
-// (node_endpoint.go, createNodeEvals, v1.11.2). System jobs then have their turn anyway, if
+// (node_endpoint.go, createNodeEvals, v1.11.3). System jobs then have their turn anyway, if
 // they run in the datacenter.
 func (s *Server) leftAlone(a *rpc.Allocation, jobType string) bool {
 	terminal := s.cfg.Habits.TerminalLeftAlone
