@@ -41,6 +41,7 @@ type watchedDeployment struct {
 	healthy   uint64
 	unhealthy []string
 	seen      uint64 // lastLook when it was last asked for
+	failing   bool   // for what turned unhealthy
 	// progress is armed while an evaluation is about to be made.
 	progress *time.Timer
 	replace  []string
@@ -163,7 +164,8 @@ func (w *Deployments) Healths(snap *state.Snapshot, reported []*rpc.Allocation) 
 }
 
 // Read has a look at the allocations of a job's deployment, and asks for an evaluation, a second later, if one of them is to be
-// replaced, or turned healthy after the job was last looked at (deployment_watcher.go, handleAllocUpdate).
+// replaced, or turned healthy after the job was last looked at (deployment_watcher.go, handleAllocUpdate). What is unhealthy of a
+// system job, which reschedules nothing, fails the deployment (shouldFailEarly).
 func (w *Deployments) Read(snap *state.Snapshot, job broker.JobID) {
 	now := snap.DeploymentOf(job)
 	if now == nil {
@@ -173,6 +175,13 @@ func (w *Deployments) Read(snap *state.Snapshot, job broker.JobID) {
 	defer w.mu.Unlock()
 	d := w.watched[now.ID]
 	if d == nil {
+		return
+	}
+	if job := snap.JobByID(job.Namespace, job.ID); len(d.unhealthy) > 0 && job != nil && job.Type == rpc.JobTypeSystem {
+		if !d.failing { // else that is under way
+			d.failing = true
+			w.timers.after(0, func() { w.fail(d, "Failed due to unhealthy allocations") })
+		}
 		return
 	}
 	d.replace, d.unhealthy = append(d.replace, d.unhealthy...), nil
@@ -204,7 +213,15 @@ func (w *Deployments) evaluate(d *watchedDeployment) {
 func (w *Deployments) expired(d *watchedDeployment) {
 	now := w.log.Snapshot().DeploymentOf(d.job)
 	unfinished := func(g rpc.DeploymentGroup) bool { return g.Healthy < g.DesiredTotal }
-	if !now.Active() || now.ID != d.id || !slices.ContainsFunc(now.Groups, unfinished) {
+	if now.Active() && slices.ContainsFunc(now.Groups, unfinished) {
+		w.fail(d, "Failed due to progress deadline")
+	}
+}
+
+// fail fails a deployment, unless it is over.
+func (w *Deployments) fail(d *watchedDeployment, why string) {
+	now := w.log.Snapshot().DeploymentOf(d.job)
+	if !now.Active() || now.ID != d.id {
 		return
 	}
 	w.log.Because(fsm.DeploymentGivenUp)
@@ -212,7 +229,7 @@ func (w *Deployments) expired(d *watchedDeployment) {
 	_, _ = w.log.Write(fsm.DeploymentStatusUpdate.With(&fsm.DeploymentStatusRequest{
 		Update: &rpc.DeploymentUpdate{
 			Namespace: now.Namespace, JobID: now.JobID, DeploymentID: now.ID,
-			Status: rpc.DeploymentFailed, StatusDescription: "Failed due to progress deadline",
+			Status: rpc.DeploymentFailed, StatusDescription: why,
 		},
 		Eval: w.eval(now),
 	}))

@@ -97,6 +97,33 @@ func TestDeploymentsOfANewLeader(t *testing.T) {
 	}
 }
 
+// TestUnhealthyOfASystemJob: it fails the deployment at once, for a system job reschedules nothing.
+func TestUnhealthyOfASystemJob(t *testing.T) {
+	for jobType, want := range map[string]string{rpc.JobTypeService: rpc.DeploymentRunning, rpc.JobTypeSystem: rpc.DeploymentFailed} {
+		virtualtest.Test(t, func(t *testing.T) {
+			l := newSoleLog(t)
+			deploying(t, l, "job", "", "")
+			l.update(func(tx *state.Tx) error {
+				return tx.UpsertJob(&rpc.Job{Namespace: "default", ID: "job", Type: jobType})
+			})
+			id := broker.JobID{Namespace: "default", ID: "job"}
+			w := NewDeployments(l)
+			w.Start(l.Snapshot())
+			defer w.Stop()
+			a := &rpc.Allocation{ID: "job0", ClientStatus: rpc.AllocClientFailed, Health: rpc.AllocUnhealthy}
+			l.update(func(tx *state.Tx) error { tx.UpdateAllocsFromClient(a); return nil })
+			w.Healths(l.Snapshot(), []*rpc.Allocation{a})
+			for range 2 {
+				w.Read(l.Snapshot(), id)
+			}
+			time.Sleep(10 * time.Second)
+			if d := l.Snapshot().DeploymentOf(id); d.Status != want || l.Snapshot().EvalTotal() != 1 || len(l.causes) != 1 {
+				t.Errorf("%s: %s, with %d evaluations due to %v; want %s, and one", jobType, d.Status, l.Snapshot().EvalTotal(), l.causes, want)
+			}
+		})
+	}
+}
+
 // TestDeploymentIsReadLate: what clients say has no consequence before it is read, and none then if the job was looked at meanwhile.
 func TestDeploymentIsReadLate(t *testing.T) {
 	job := broker.JobID{Namespace: "default", ID: "job"}
