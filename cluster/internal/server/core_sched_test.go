@@ -393,16 +393,3 @@ func TestWhatIsCollected(t *testing.T) {
 		}
 	})
 }
-
-// TestAges: how exactly the age of an entry is known.
-func TestAges(t *testing.T) {
-	for _, tt := range []struct {
-		exact         bool
-		setting, want time.Duration
-	}{{false, 5 * time.Minute, 5 * time.Minute}, {true, 5 * time.Minute, time.Second}, {true, time.Millisecond, time.Millisecond}} {
-		s := New(&Shared{Config: &config.Config{Habits: config.Habits{ExactAges: tt.exact}, GC: config.GCConfig{TimeGranularity: tt.setting}}}, Options{Storage: &raftnode.Storage{}})
-		if got := s.ageGranularity(); got != tt.want {
-			t.Errorf("%+v: %v", tt, got)
-		}
-	}
-}
