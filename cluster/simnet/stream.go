@@ -30,7 +30,8 @@ type Stream struct {
 	sending    sync.WaitGroup
 }
 
-// Stream returns a message of so many bytes, which takes either end so long. It loses nothing, whatever the link does.
+// Stream returns a message of so many bytes, which takes either end so long. It loses nothing, whatever the link
+// does, and is as late as its faults make messages.
 func (r Route) Stream(bytes int, takes time.Duration) *Stream {
 	steps := max(1, (bytes+streamStep-1)/streamStep)
 	return &Stream{route: r, takes: takes, steps: steps, sent: make(chan time.Time, steps), read: make(chan time.Time, steps+streamSteps)}
@@ -87,6 +88,6 @@ func (s *Stream) do(i int, step Step, route Route, may <-chan time.Time, done ch
 	n := time.Duration(s.steps)
 	step(s.takes*time.Duration(i+1)/n-s.takes*time.Duration(i)/n, after)
 	now := time.Now()
-	done <- now.Add(route.Delay(now))
+	done <- now.Add(route.network.delay(route.from, route.to, route.kind))
 	return true
 }

@@ -84,6 +84,23 @@ func TestStreamBreaksOff(t *testing.T) {
 	})
 }
 
+// TestStreamOverDisturbedLink: each end hears of the other as late as messages are at that time, and loses nothing.
+func TestStreamOverDisturbedLink(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		n := New(1, Link{Latency: time.Millisecond}, Link{})
+		defer n.Disturb(Fault{From: []string{"a"}, Link: Link{Latency: 99 * time.Millisecond, Loss: 0.5}})()
+		s := n.Route("a", "b", "call").Stream(512<<10, 4)
+		began := time.Now()
+		step := func(_, after time.Duration) { time.Sleep(max(after, 0)) }
+		s.Begin(step)
+		s.End(step)
+		s.Close()
+		if took, want := time.Since(began), 300*time.Millisecond; took != want {
+			t.Errorf("it took %v, want %v: there, back and there again", took, want)
+		}
+	})
+}
+
 // TestNoStream: a message that takes no time has no stream.
 func TestNoStream(t *testing.T) {
 	var s *Stream
