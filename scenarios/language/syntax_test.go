@@ -51,3 +51,13 @@ func TestLargeButFlat(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLinesOfWindows: a text of several lines is the same whichever way the file's lines end.
+func TestLinesOfWindows(t *testing.T) {
+	src := strings.Replace(least, `"least"`, "<<-EOT\n    two\n    lines\n  EOT\n", 1)
+	for _, end := range []string{"\n", "\r\n"} {
+		if _, err := define(strings.ReplaceAll(src, "\n", end), nil); err != nil {
+			t.Errorf("lines that end with %q: %v", end, err)
+		}
+	}
+}

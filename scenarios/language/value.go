@@ -116,7 +116,7 @@ func (d *decoder) text(value cty.Value, f field, at Range) (string, bool) {
 		d.fail(at, "Wrong type", "%s must be text.", f.name)
 		return "", false
 	}
-	s := v.AsString()
+	s := strings.ReplaceAll(v.AsString(), "\r\n", "\n") // lines end so in files of Windows
 	if s != Printable(s) {
 		d.fail(at, "Control character", "%s has a control character: leave it out.", f.name)
 		return "", false
