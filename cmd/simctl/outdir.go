@@ -68,6 +68,11 @@ func newDirOf(said, target string) (*outDir, error) {
 	if err == nil && !info.IsDir() {
 		return nil, usageErrorf("%s: it is a file; want a directory, which need not exist", said)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(target); err == nil { // no directory can take its name
+			return nil, usageErrorf("%s: it is a link to what is not there; want a directory, which need not exist", said)
+		}
+	}
 	d := &outDir{target: target, exists: err == nil}
 	d.stage, err = stageNear(target)
 	if _, ok := errors.AsType[*takenError](err); ok {
@@ -191,6 +196,8 @@ func checkFile(said, path string) error {
 		return usageErrorf("%s -: stdout has another use here; want a file", said)
 	case err == nil && info.IsDir():
 		return usageErrorf("%s %q: it is a directory; want a file", said, path)
+	case err == nil && !info.Mode().IsRegular() && said != "$"+stepSummary: // a file would take its place; a summary is appended
+		return usageErrorf("%s %q: it is no regular file; want a file, which need not exist", said, path)
 	}
 	stage, err := stageNear(filepath.Dir(path))
 	if err == nil {

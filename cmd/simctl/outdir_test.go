@@ -36,6 +36,29 @@ func TestOutDirWithoutControlCharacters(t *testing.T) {
 	}
 }
 
+// TestLinksThatAreNoTargets: what cannot be written in the end is refused before anything runs.
+func TestLinksThatAreNoTargets(t *testing.T) {
+	root := t.TempDir()
+	nowhere, device := filepath.Join(root, "nowhere"), filepath.Join(root, "device")
+	for link, to := range map[string]string{nowhere: "missing", device: os.DevNull} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Skip(err)
+		}
+	}
+	if _, err := newOutDir(nowhere); err == nil || !strings.Contains(err.Error(), "it is a link to what is not there") {
+		t.Errorf("a directory's name that links to nothing: %v", err)
+	}
+	if err := checkFile("--junit", device); err == nil || !strings.Contains(err.Error(), "it is no regular file") {
+		t.Errorf("a file's name that links to a device: %v", err)
+	}
+	if err := checkFile("$"+stepSummary, device); err != nil {
+		t.Errorf("a summary that is appended to a device: %v", err)
+	}
+	if got, want := tree(t, root), []string{"device", "nowhere"}; !slices.Equal(got, want) {
+		t.Errorf("there is %v, want %v", got, want)
+	}
+}
+
 func TestOutDir(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -13,7 +13,7 @@ import (
 
 // Write writes a file, in place of one of that name, whose permissions it then takes over. If that
 // fails, what was there stays. The error names the file that was asked for, and not the one beside
-// it that takes its place in the end.
+// it that takes its place in the end. What is no regular file, as a device, is not replaced.
 func Write(path string, data []byte, perm fs.FileMode) error {
 	if err := write(path, data, perm); err != nil {
 		return fmt.Errorf("write %s: %w", path, bare(err))
@@ -22,12 +22,16 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 }
 
 func write(path string, data []byte, perm fs.FileMode) error {
+	old, statErr := os.Stat(path)
+	if statErr == nil && !old.Mode().IsRegular() && !old.IsDir() {
+		return errors.New("it is no regular file")
+	}
 	beside := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"-"+rand.Text())
 	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
 	}
-	if old, statErr := os.Stat(path); statErr == nil && old.Mode().IsRegular() {
+	if statErr == nil && !old.IsDir() {
 		err = f.Chmod(old.Mode().Perm())
 	}
 	if err == nil {

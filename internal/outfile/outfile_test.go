@@ -52,3 +52,19 @@ func only(t *testing.T, dir, name string) {
 		t.Errorf("the directory holds %v (%v), want %s alone", entries, err, name)
 	}
 }
+
+// TestDevice: what is no regular file, as a device, is not replaced by one.
+func TestDevice(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "device")
+	if err := os.Symlink(os.DevNull, path); err != nil {
+		t.Skip(err)
+	}
+	if err := Write(path, []byte("text"), 0o644); err == nil || !strings.Contains(err.Error(), "it is no regular file") {
+		t.Errorf("got %v, want an error", err)
+	}
+	if to, err := os.Readlink(path); err != nil || to != os.DevNull {
+		t.Errorf("there is %q (%v), want the device as before", to, err)
+	}
+	only(t, dir, "device")
+}
