@@ -31,20 +31,14 @@ func Run(ctx context.Context, p broker.Policy, bounds Bounds, progress func(stat
 	if err := bounds.Check(); err != nil {
 		return nil, err
 	}
-	search := interleave.New(newSystem(p, bounds), bounds.MaxStates, progress)
-	violating, err := search.DepthFirst(ctx)
+	system := newSystem(p, bounds)
+	found, path, wrong, err := interleave.Explore(ctx, system, bounds.MaxStates, progress)
 	if err != nil {
 		return nil, err
 	}
-	report := &Report{Policy: p.String(), Bounds: bounds, Found: search.Found}
-	if violating {
-		// The progress shown is that of the first search.
-		again := newSystem(p, bounds)
-		path, violation, err := interleave.New(again, bounds.MaxStates, nil).Shortest(ctx)
-		if err != nil {
-			return nil, err
-		}
-		report.Violation = again.replay(path, violation)
+	report := &Report{Policy: p.String(), Bounds: bounds, Found: found}
+	if wrong != nil {
+		report.Violation = system.replay(path, wrong)
 	}
 	return report, nil
 }

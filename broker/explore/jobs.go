@@ -28,17 +28,12 @@ func (s *jobSystem) search(ctx context.Context, progress func(states int)) (*Rep
 		return nil, err
 	}
 	s.rand = rand.New(new(counter))
-	search := interleave.New[*jobWorld, jobStep](s, s.bounds.MaxStates, progress)
-	violating, err := search.DepthFirst(ctx)
+	found, path, wrong, err := interleave.Explore(ctx, s, s.bounds.MaxStates, progress)
 	if err != nil {
 		return nil, err
 	}
-	report := &Report{Policy: Jobs, Bounds: s.bounds, Found: search.Found}
-	if violating {
-		path, wrong, err := interleave.New[*jobWorld, jobStep](s, s.bounds.MaxStates, nil).Shortest(ctx)
-		if err != nil {
-			return nil, err
-		}
+	report := &Report{Policy: Jobs, Bounds: s.bounds, Found: found}
+	if wrong != nil {
 		var v *violation
 		errors.As(wrong, &v)
 		report.Violation = &Counterexample{Counterexample: interleave.Counterexample{Property: v.property, Detail: v.detail}}

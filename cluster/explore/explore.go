@@ -35,19 +35,14 @@ func run(ctx context.Context, p broker.Policy, bounds Bounds, seams seams, progr
 	if err := bounds.Check(); err != nil {
 		return nil, err
 	}
-	search := interleave.New(newSystem(p, bounds, seams), bounds.MaxStates, progress)
-	wrong, err := search.DepthFirst(ctx)
+	system := newSystem(p, bounds, seams)
+	found, path, wrong, err := interleave.Explore(ctx, system, bounds.MaxStates, progress)
 	if err != nil {
 		return nil, err
 	}
-	report := &Report{Policy: p.String(), Bounds: bounds, Found: search.Found}
-	if wrong {
-		again := newSystem(p, bounds, seams)
-		path, why, err := interleave.New(again, bounds.MaxStates, nil).Shortest(ctx)
-		if err != nil {
-			return nil, err
-		}
-		report.Violation = again.replay(path, why)
+	report := &Report{Policy: p.String(), Bounds: bounds, Found: found}
+	if wrong != nil {
+		report.Violation = system.replay(path, wrong)
 	}
 	return report, nil
 }

@@ -60,12 +60,26 @@ func (f Found) Verdict(broken *Counterexample) string {
 	return "holds in every state"
 }
 
-// Search visits the states of a System, each once.
-type Search[W, S any] struct {
+// Explore visits every state of a system, up to so many, and counts them. If something is wrong with
+// one, it returns a shortest history that goes wrong, and what is wrong then. It calls progress,
+// unless that is nil, every 16,384 states. The error is ctx's, or says that a second search does not
+// find again what the first has found.
+func Explore[W, S any](ctx context.Context, s System[W, S], maxStates int, progress func(states int)) (found Found, path []S, wrong, err error) {
+	first := newSearch(s, maxStates, progress)
+	violating, err := first.depthFirst(ctx)
+	found = first.found
+	if violating {
+		path, wrong, err = newSearch(s, maxStates, nil).shortest(ctx)
+	}
+	return found, path, wrong, err
+}
+
+// search visits the states of a System, each once.
+type search[W, S any] struct {
 	System[W, S]
-	MaxStates int
-	Progress  func(states int) // called every 16,384 states; may be nil
-	Found     Found
+	maxStates int
+	progress  func(states int) // may be nil
+	found     Found
 
 	seeds [2]maphash.Seed
 	seen  map[hash128]struct{}
@@ -76,17 +90,16 @@ type Search[W, S any] struct {
 // same is below one in 10^22.
 type hash128 [2]uint64
 
-// New returns a search that has seen nothing yet.
-func New[W, S any](s System[W, S], maxStates int, progress func(states int)) *Search[W, S] {
-	return &Search[W, S]{
-		System: s, MaxStates: maxStates, Progress: progress,
+func newSearch[W, S any](s System[W, S], maxStates int, progress func(states int)) *search[W, S] {
+	return &search[W, S]{
+		System: s, maxStates: maxStates, progress: progress,
 		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, seen: make(map[hash128]struct{}),
 	}
 }
 
 // visit observes a state and counts it if it is new. It returns the steps from there, or none if
 // it was visited before.
-func (s *Search[W, S]) visit(w W) ([]S, error) {
+func (s *search[W, S]) visit(w W) ([]S, error) {
 	if err := s.Observe(w); err != nil {
 		return nil, err
 	}
@@ -96,28 +109,28 @@ func (s *Search[W, S]) visit(w W) ([]S, error) {
 		return nil, nil
 	}
 	s.seen[h] = struct{}{}
-	if s.Found.States++; s.Progress != nil && s.Found.States&(1<<14-1) == 0 {
-		s.Progress(s.Found.States)
+	if s.found.States++; s.progress != nil && s.found.States&(1<<14-1) == 0 {
+		s.progress(s.found.States)
 	}
 	steps := s.Steps(w)
 	if slices.ContainsFunc(steps, func(st S) bool { return !s.Fault(st) }) {
 		return steps, nil
 	}
-	s.Found.Quiet++
+	s.found.Quiet++
 	return steps, s.Quiet(w)
 }
 
 // arrive makes a step and visits the state that it leads to.
-func (s *Search[W, S]) arrive(w W, by S) ([]S, error) {
+func (s *search[W, S]) arrive(w W, by S) ([]S, error) {
 	if err := s.Apply(w, by); err != nil {
 		return nil, err
 	}
 	return s.visit(w)
 }
 
-// DepthFirst visits every state, which takes little memory, and reports whether something is
+// depthFirst visits every state, which takes little memory, and reports whether something is
 // wrong with one. The error is ctx's.
-func (s *Search[W, S]) DepthFirst(ctx context.Context) (wrong bool, err error) {
+func (s *search[W, S]) depthFirst(ctx context.Context) (wrong bool, err error) {
 	type frame struct {
 		w     W
 		steps []S
@@ -135,7 +148,7 @@ func (s *Search[W, S]) DepthFirst(ctx context.Context) (wrong bool, err error) {
 			path = path[:len(path)-1]
 			continue
 		}
-		if s.Found.Transitions++; s.Found.Transitions&1023 == 0 && ctx.Err() != nil {
+		if s.found.Transitions++; s.found.Transitions&1023 == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
 		st := top.steps[n-1]
@@ -147,7 +160,7 @@ func (s *Search[W, S]) DepthFirst(ctx context.Context) (wrong bool, err error) {
 		if bad != nil {
 			return true, nil
 		}
-		if s.Found.States >= s.MaxStates {
+		if s.found.States >= s.maxStates {
 			return false, nil
 		}
 		if len(steps) == 0 {
@@ -155,9 +168,9 @@ func (s *Search[W, S]) DepthFirst(ctx context.Context) (wrong bool, err error) {
 			continue
 		}
 		path = append(path, frame{w, steps})
-		s.Found.Depth = max(s.Found.Depth, len(path)-1)
+		s.found.Depth = max(s.found.Depth, len(path)-1)
 	}
-	s.Found.Complete = true
+	s.found.Complete = true
 	return false, nil
 }
 
@@ -170,9 +183,9 @@ type arrival[S any] struct {
 // errUnsteady means that a search does not find again what another found.
 var errUnsteady = errors.New("something wrong was found depth-first but not breadth-first: the system does not always answer alike")
 
-// Shortest visits states in the order of their distance from the start. It returns a shortest
+// shortest visits states in the order of their distance from the start. It returns a shortest
 // history that goes wrong, and what is wrong then. The error is ctx's, or says that nothing is wrong.
-func (s *Search[W, S]) Shortest(ctx context.Context) (path []S, wrong, err error) {
+func (s *search[W, S]) shortest(ctx context.Context) (path []S, wrong, err error) {
 	type node struct {
 		w     W
 		steps []S
