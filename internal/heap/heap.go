@@ -6,8 +6,7 @@ package heap
 // It sifts in the order in which container/heap does, so both leave equal elements, and
 // the layout of Items, the same.
 type Heap[T any] struct {
-	// Items are the elements; the first one is the minimum. Call Init after changing
-	// their order, and Fix after changing one.
+	// Items are the elements; the first one is the minimum. Call Fix after changing one.
 	Items []T
 	// Before reports whether a comes before b. It must be a strict weak ordering.
 	Before func(a, b T) bool
@@ -48,13 +47,6 @@ func (h *Heap[T]) Remove(i int) T {
 func (h *Heap[T]) Fix(i int) {
 	if !h.down(i) {
 		h.up(i)
-	}
-}
-
-// Init restores the order of all elements in linear time.
-func (h *Heap[T]) Init() {
-	for i := len(h.Items)/2 - 1; i >= 0; i-- {
-		h.down(i)
 	}
 }
 

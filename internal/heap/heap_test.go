@@ -34,7 +34,7 @@ func TestHeap(t *testing.T) {
 		}
 		var want oracle
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
-			switch op := rapid.IntRange(0, 5).Draw(t, "op"); {
+			switch op := rapid.IntRange(0, 4).Draw(t, "op"); {
 			case op < 3 || h.Len() == 0:
 				e := &element{value: rapid.IntRange(0, 99).Draw(t, "value")}
 				h.Push(e)
@@ -44,20 +44,13 @@ func TestHeap(t *testing.T) {
 				if e := h.Remove(i); e.index != -1 || e.value != stdheap.Remove(&want, i) {
 					t.Fatalf("Remove(%d) returned %d, whose index is %d", i, e.value, e.index)
 				}
-			case op == 4:
+			default:
 				i := rapid.IntRange(0, h.Len()-1).Draw(t, "index")
 				e := h.Items[i]
 				e.value = rapid.IntRange(0, 99).Draw(t, "value")
 				want[i] = e.value
 				h.Fix(e.index)
 				stdheap.Fix(&want, i)
-			default:
-				for i, e := range h.Items {
-					e.value = 99 - e.value
-					want[i] = e.value
-				}
-				h.Init()
-				stdheap.Init(&want)
 			}
 			for i, e := range h.Items {
 				if e.index != i || e.value != want[i] {
