@@ -299,8 +299,7 @@ func (e *endpoint) atLeast(ctx context.Context, index uint64) (*state.Snapshot, 
 	if err != nil {
 		return nil, nomadrpc.QueryMeta{}, err
 	}
-	enough := time.NewTimer(allocsWait)
-	defer enough.Stop()
+	enough := time.After(allocsWait)
 	for {
 		changed := view.Store.Changed()
 		if view.Store.Index() >= index {
@@ -308,7 +307,7 @@ func (e *endpoint) atLeast(ctx context.Context, index uint64) (*state.Snapshot, 
 		}
 		select {
 		case <-changed:
-		case <-enough.C:
+		case <-enough:
 			return e.snapshot(ctx)
 		case <-view.Done:
 			return nil, nomadrpc.QueryMeta{}, rpc.ErrUnreachable

@@ -146,8 +146,7 @@ func setMeta(w http.ResponseWriter, index uint64, v cluster.View) {
 // query has waited long enough.
 func (a *API) await(r *http.Request, q *query, look func(*state.Snapshot, *http.Request, *query) (answer, error)) (answer, cluster.View, error) {
 	ctx := r.Context()
-	enough := time.NewTimer(q.wait)
-	defer enough.Stop()
+	enough := time.After(q.wait)
 	waited := false
 	for {
 		view, err := a.view(ctx, q.stale)
@@ -162,7 +161,7 @@ func (a *API) await(r *http.Request, q *query, look func(*state.Snapshot, *http.
 			}
 			select {
 			case <-changed:
-			case <-enough.C:
+			case <-enough:
 				waited = true
 			case <-view.Done:
 				view.Store = nil // another server goes on with it

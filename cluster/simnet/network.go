@@ -123,10 +123,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 		time.Sleep(d) // a timer and a channel cost more
 		return ctx.Err()
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -250,28 +250,23 @@ func (s *Store) SnapshotMinIndex(ctx context.Context, index uint64, timeout time
 	if now := s.Snapshot(); now.Index() >= index {
 		return now, nil
 	}
-	expired := time.NewTimer(timeout)
-	defer expired.Stop()
+	expired := time.After(timeout)
 	for try := 0; ; try++ {
 		var applied <-chan struct{} // nil, which never closes, unless those who wait are woken
 		if s.WakeAtIndex {
 			applied = s.Changed()
 		}
-		retry := time.NewTimer(s.Ladder(try))
+		retry := time.After(s.Ladder(try))
 		if now := s.Snapshot(); now.Index() >= index {
-			retry.Stop()
 			return now, nil
 		}
 		select {
-		case <-retry.C:
+		case <-retry:
 		case <-applied:
-			retry.Stop()
 			try--
 		case <-ctx.Done():
-			retry.Stop()
 			return nil, ctx.Err()
-		case <-expired.C:
-			retry.Stop()
+		case <-expired:
 			return nil, fmt.Errorf("state is at index %d and did not reach %d within %v: %w",
 				s.Index(), index, timeout, context.DeadlineExceeded)
 		}

@@ -78,10 +78,8 @@ func (s server) fetch(ctx context.Context, n *node, since uint64, listed *nomadr
 }
 
 func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

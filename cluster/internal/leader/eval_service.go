@@ -215,9 +215,7 @@ func (s *EvalService) Deliver(ctx context.Context, schedulers []string, timeout 
 
 	var expired <-chan time.Time
 	if timeout > 0 {
-		timer := time.NewTimer(timeout)
-		defer timer.Stop()
-		expired = timer.C
+		expired = time.After(timeout)
 	}
 	select {
 	case a := <-w:

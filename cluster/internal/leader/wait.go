@@ -10,10 +10,8 @@ import (
 
 // Sleep sleeps until ctx is done or d has passed.
 func Sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }
@@ -42,9 +40,7 @@ func until(l Log, at time.Time) time.Duration { return at.Sub(l.Wall()) }
 func await(ctx context.Context, woken <-chan struct{}, clock Log, at time.Time) (due bool) {
 	var timer <-chan time.Time
 	if !at.IsZero() {
-		t := time.NewTimer(until(clock, at))
-		defer t.Stop()
-		timer = t.C
+		timer = time.After(until(clock, at))
 	}
 	select {
 	case <-ctx.Done():

@@ -70,11 +70,9 @@ func (u *Underway) run(ctx context.Context, routine Routine, f *nodesim.Fleet, o
 	}
 	for due.Len() > 0 {
 		unit := due.Items[0]
-		timer := time.NewTimer(time.Until(start.Add(unit.at)))
 		select {
-		case <-timer.C:
+		case <-time.After(time.Until(start.Add(unit.at))):
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		}
 		wait, again := routine.Act(f, unit)

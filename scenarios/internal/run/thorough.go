@@ -72,10 +72,8 @@ func (t *thorough) hold(ctx context.Context, server int) {
 
 // sleep reports whether the context goes on after a while.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 	return ctx.Err() == nil

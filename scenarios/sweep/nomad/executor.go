@@ -289,10 +289,8 @@ func readLog(text string) (*metrics.Result, error) {
 
 // pause waits, or returns why ctx ended.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
