@@ -45,7 +45,6 @@ type queue interface {
 	EnqueueAll(now time.Time, evals []broker.EvalToken)
 	Ack(now time.Time, evalID, token string) (broker.AckResult, error)
 	Nack(now time.Time, evalID, token string) error
-	Outstanding(evalID string) (token string, ok bool)
 	OutstandingReset(now time.Time, evalID, token string) error
 	PauseNackTimeout(now time.Time, evalID, token string) error
 	ResumeNackTimeout(now time.Time, evalID, token string) error
@@ -254,13 +253,6 @@ func (s *EvalService) Nack(evalID, token string) error {
 	err := s.broker.Nack(now, evalID, token)
 	s.rouse(now)
 	return err
-}
-
-// Outstanding returns the token under which an evaluation is unacked; false: it is not.
-func (s *EvalService) Outstanding(evalID string) (token string, ok bool) {
-	now := s.begin()
-	defer s.end(now)
-	return s.broker.Outstanding(evalID)
 }
 
 // OutstandingReset restarts the nack timer of a delivery.
