@@ -35,8 +35,6 @@ type (
 	Habits = config.Habits
 	// Version is a release of Nomad.
 	Version = config.Version
-	// Change is a difference between releases.
-	Change = config.Change
 	// Profile is a release that has a name.
 	Profile = config.Profile
 
@@ -72,8 +70,6 @@ type (
 	Counters = fsm.Counters
 	// Account counts events that should cost entries of the log.
 	Account = fsm.Account
-	// Expectation is one line of an account of the log.
-	Expectation = fsm.Expectation
 	// Agreement is what CheckLogs found.
 	Agreement = raftnode.Agreement
 )
