@@ -27,7 +27,7 @@ func (s *jobSystem) search(ctx context.Context, progress func(states int)) (*Rep
 	if err := s.bounds.Check(); err != nil {
 		return nil, err
 	}
-	s.rand = rand.New(new(counter))
+	s.rand = interleave.Tokens()
 	found, path, wrong, err := interleave.Explore(ctx, s, s.bounds.MaxStates, progress)
 	if err != nil {
 		return nil, err

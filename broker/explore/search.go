@@ -8,14 +8,6 @@ import (
 	"github.com/simctl/simctl/internal/interleave"
 )
 
-// counter is a random source for tokens: no two draws of any clones are the same.
-type counter uint64
-
-func (c *counter) Uint64() uint64 {
-	*c++
-	return uint64(*c)
-}
-
 // system is a world and all that can become of it, as package interleave searches it.
 type system struct {
 	policy broker.Policy
@@ -27,7 +19,7 @@ type system struct {
 var _ interleave.System[*world, step] = (*system)(nil)
 
 func newSystem(p broker.Policy, bounds Bounds) *system {
-	return &system{policy: p, bounds: &bounds, rand: rand.New(new(counter))}
+	return &system{policy: p, bounds: &bounds, rand: interleave.Tokens()}
 }
 
 func (s *system) Start() *world { return newWorld(s.policy, s.bounds, s.rand) }

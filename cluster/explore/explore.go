@@ -82,14 +82,6 @@ func sound(b Bounds) seams {
 	}
 }
 
-// counter is a random source for tokens: no two draws of any clones are the same.
-type counter uint64
-
-func (c *counter) Uint64() uint64 {
-	*c++
-	return uint64(*c)
-}
-
 // system is the modelled system as package interleave searches it.
 type system struct {
 	policy broker.Policy
@@ -101,7 +93,7 @@ type system struct {
 var _ interleave.System[*world, step] = (*system)(nil)
 
 func newSystem(p broker.Policy, b Bounds, s seams) *system {
-	return &system{policy: p, bounds: b, seams: s, rand: rand.New(new(counter))}
+	return &system{policy: p, bounds: b, seams: s, rand: interleave.Tokens()}
 }
 
 func (s *system) Start() *world                { return newWorld(s) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -27,6 +28,16 @@ type System[W, S any] interface {
 	Quiet(W) error
 	// Apply makes a step. The error says what is wrong with that.
 	Apply(W, S) error
+}
+
+// Tokens returns the source of a system's tokens: no two draws of any clones are the same.
+func Tokens() *rand.Rand { return rand.New(new(counter)) }
+
+type counter uint64
+
+func (c *counter) Uint64() uint64 {
+	*c++
+	return uint64(*c)
 }
 
 // Found counts what a search has seen.
