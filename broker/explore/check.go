@@ -1,21 +1,9 @@
 package explore
 
 import (
-	"fmt"
-
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/internal/interleave"
 )
-
-// violation is an error that says which property does not hold, and where.
-type violation struct {
-	property, detail string
-}
-
-func (v *violation) Error() string { return v.property + ": " + v.detail }
-
-func violated(property, format string, args ...any) error {
-	return &violation{property, fmt.Sprintf(format, args...)}
-}
 
 // view is a broker's state by evaluation. All worlds of a search share one.
 type view struct {
@@ -88,17 +76,17 @@ func (v *view) put(h broker.Held, where place, pos int) {
 
 func (w *world) check() error {
 	if err := w.view.state.Check(); err != nil {
-		return violated("serialisation", "%v", err)
+		return interleave.Violated("serialisation", "%v", err)
 	}
 	for i := range w.evals {
 		e, p := &w.evals[i], w.view.places[i]
 		switch {
 		case p.copies > 1:
-			return violated("conservation", "the broker holds %s %d times", e.eval.ID, p.copies)
+			return interleave.Violated("conservation", "the broker holds %s %d times", e.eval.ID, p.copies)
 		case e.held && p.copies == 0:
-			return violated("conservation", "the broker lost %s", e.eval.ID)
+			return interleave.Violated("conservation", "the broker lost %s", e.eval.ID)
 		case !e.held && p.copies > 0:
-			return violated("conservation", "the broker holds %s again, which it was rid of", e.eval.ID)
+			return interleave.Violated("conservation", "the broker holds %s again, which it was rid of", e.eval.ID)
 		}
 	}
 	if err := w.checkStale(); err != nil {
@@ -109,7 +97,7 @@ func (w *world) check() error {
 	}
 	for j := range w.jobs {
 		if w.jobs[j].covered < w.jobs[j].newest && !w.willRun(j) {
-			return violated("no lost wake-up", "job %c was triggered at %s, no finished scheduling run has seen that, and none is to come",
+			return interleave.Violated("no lost wake-up", "job %c was triggered at %s, no finished scheduling run has seen that, and none is to come",
 				'a'+j, w.evals[w.jobs[j].newest-1].eval.ID)
 		}
 	}
@@ -132,10 +120,10 @@ func (w *world) checkQuiet() error {
 	for i := range w.evals {
 		e := &w.evals[i]
 		if w.view.places[i].copies > 0 {
-			return violated("no lost wake-up", "the system is quiet, but %s is still in the broker", e.eval.ID)
+			return interleave.Violated("no lost wake-up", "the system is quiet, but %s is still in the broker", e.eval.ID)
 		}
 		if e.status == pending && !e.lost {
-			return violated("conservation", "the system is quiet and %s is pending in state, though no write failed", e.eval.ID)
+			return interleave.Violated("conservation", "the system is quiet and %s is pending in state, though no write failed", e.eval.ID)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -34,9 +33,7 @@ func (s *jobSystem) search(ctx context.Context, progress func(states int)) (*Rep
 	}
 	report := &Report{Policy: Jobs, Bounds: s.bounds, Found: found}
 	if wrong != nil {
-		var v *violation
-		errors.As(wrong, &v)
-		report.Violation = &Counterexample{Counterexample: interleave.Counterexample{Property: v.property, Detail: v.detail}}
+		report.Violation = &Counterexample{Counterexample: interleave.Counterexample{Property: wrong.Property, Detail: wrong.Detail}}
 		for _, st := range path {
 			report.Violation.Steps = append(report.Violation.Steps, st.String())
 		}

@@ -4,16 +4,17 @@ import (
 	"slices"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/internal/interleave"
 )
 
 func (w *jobWorld) take(j int) error {
 	d, err := w.q.Deliver(w.now, types[j:j+1])
 	if err != nil || d.Eval == nil {
-		return violated("protocol", "job %c is ready, but a dequeue returned %v, %v", 'a'+j, d.Eval, err)
+		return interleave.Violated("protocol", "job %c is ready, but a dequeue returned %v, %v", 'a'+j, d.Eval, err)
 	}
 	// What is delivered before a new leader has called for all jobs, it calls for again.
 	if snapshot := d.Eval.ModifyIndex; !w.gaining && snapshot < w.jobs[j].newest && w.jobs[j].covered < w.jobs[j].newest {
-		return violated("fresh", "job %c is delivered as of index %d, but was called for at %d", 'a'+j, snapshot, w.jobs[j].newest)
+		return interleave.Violated("fresh", "job %c is delivered as of index %d, but was called for at %d", 'a'+j, snapshot, w.jobs[j].newest)
 	}
 	i := slices.IndexFunc(w.workers, func(wk jobWorker) bool { return !wk.busy })
 	w.workers[i] = jobWorker{true, j, d.Eval.ID, d.Token, d.Eval.ModifyIndex}
@@ -24,7 +25,7 @@ func (w *jobWorld) take(j int) error {
 func (w *jobWorld) ack(i int) error {
 	wk := &w.workers[i]
 	if _, err := w.q.Ack(w.now, wk.id, wk.token); err != nil {
-		return violated("protocol", "ack of %s: %v", wk.id, err)
+		return interleave.Violated("protocol", "ack of %s: %v", wk.id, err)
 	}
 	j := &w.jobs[wk.job]
 	j.covered = max(j.covered, wk.snapshot)
@@ -41,7 +42,7 @@ func (w *jobWorld) ack(i int) error {
 func (w *jobWorld) nack(i int) error {
 	w.nacks--
 	if err := w.q.Nack(w.now, w.workers[i].id, w.workers[i].token); err != nil {
-		return violated("protocol", "nack of %s: %v", w.workers[i].id, err)
+		return interleave.Violated("protocol", "nack of %s: %v", w.workers[i].id, err)
 	}
 	return w.lose(i)
 }
@@ -61,10 +62,10 @@ func (w *jobWorld) tryStale(id string) error {
 			continue
 		}
 		if _, err := w.q.Ack(w.now, id, s.token); err == nil {
-			return violated("protocol", "a late ack of %s was accepted", id)
+			return interleave.Violated("protocol", "a late ack of %s was accepted", id)
 		}
 		if err := w.q.OutstandingReset(w.now, id, s.token); err == nil {
-			return violated("protocol", "a late plan of %s was accepted", id)
+			return interleave.Violated("protocol", "a late plan of %s was accepted", id)
 		}
 	}
 	return nil
@@ -92,17 +93,17 @@ func (w *jobWorld) failover() error {
 func (s *jobSystem) Observe(w *jobWorld) error {
 	w.q.ReadState(&w.state)
 	if err := w.state.Check(); err != nil {
-		return violated("serialisation", "%v", err)
+		return interleave.Violated("serialisation", "%v", err)
 	}
 	for i, wk := range w.workers {
 		if wk.busy && slices.ContainsFunc(w.workers[i+1:], func(o jobWorker) bool { return o.busy && o.job == wk.job }) {
-			return violated("serialisation", "two workers have job %c", 'a'+wk.job)
+			return interleave.Violated("serialisation", "two workers have job %c", 'a'+wk.job)
 		}
 	}
 	for j := range w.jobs {
 		held := w.held(j)
 		if len(held) > 2 || len(held) == 2 && held[0].Eval.ID == held[1].Eval.ID {
-			return violated("once", "job %c is queued %d times", 'a'+j, len(held))
+			return interleave.Violated("once", "job %c is queued %d times", 'a'+j, len(held))
 		}
 		if err := w.owed(j, held); err != nil && !w.gaining {
 			return err
@@ -126,7 +127,7 @@ func (w *jobWorld) owed(j int, held []broker.Held) error {
 	job := &w.jobs[j]
 	has := func(is func(broker.Held) bool) bool { return slices.ContainsFunc(held, is) }
 	if job.follow == followOwed && !has(func(h broker.Held) bool { return h.Eval.ID == followID(j) }) {
-		return violated("no lost wake-up", "job %c is to be called for later, and will not be", 'a'+j)
+		return interleave.Violated("no lost wake-up", "job %c is to be called for later, and will not be", 'a'+j)
 	}
 	if job.covered >= job.newest || has(func(h broker.Held) bool { return h.Eval.ID != followID(j) && (h.Token == "" || h.Requeue != nil) }) {
 		return nil
@@ -136,14 +137,14 @@ func (w *jobWorld) owed(j int, held []broker.Held) error {
 			return nil
 		}
 	}
-	return violated("no lost wake-up", "job %c was called for at index %d, no run has seen that, and none is to come", 'a'+j, job.newest)
+	return interleave.Violated("no lost wake-up", "job %c was called for at index %d, no run has seen that, and none is to come", 'a'+j, job.newest)
 }
 
 // Quiet checks a state in which nobody has anything to do.
 func (s *jobSystem) Quiet(w *jobWorld) error {
 	for j := range w.jobs {
 		if held := w.held(j); len(held) > 0 {
-			return violated("no lost wake-up", "the system is quiet, but job %c is still queued", 'a'+j)
+			return interleave.Violated("no lost wake-up", "the system is quiet, but job %c is still queued", 'a'+j)
 		}
 	}
 	return nil

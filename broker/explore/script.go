@@ -6,6 +6,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/broker/internal/script"
+	"github.com/simctl/simctl/internal/interleave"
 )
 
 // recorder records what a world does to its broker, in the language of package script. A
@@ -57,10 +58,10 @@ func (r *recorder) delivered() string {
 
 // render runs the recorded lines under the policy and returns them as a transcript, with
 // the broker's answers, that ends with its state.
-func (r *recorder) render(p broker.Policy, bounds Bounds, v *violation) string {
+func (r *recorder) render(p broker.Policy, bounds Bounds, v *interleave.Violation) string {
 	env := script.New(p)
 	var out strings.Builder
-	fmt.Fprintf(&out, "# Policy %s violates %q:\n# %s.\n", p, v.property, v.detail)
+	fmt.Fprintf(&out, "# Policy %s violates %q:\n# %s.\n", p, v.Property, v.Detail)
 	run := func(line string) {
 		fmt.Fprintf(&out, "\n%s\n----\n%s\n", line, env.Exec(line, ""))
 	}

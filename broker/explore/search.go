@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"errors"
 	"math/rand/v2"
 
 	"github.com/simctl/simctl/broker"
@@ -42,16 +41,14 @@ func (*system) Apply(w *world, s step) error   { return w.apply(s) }
 func (*system) Quiet(w *world) error           { return w.checkQuiet() }
 
 // replay repeats a history and records it.
-func (s *system) replay(path []step, why error) *Counterexample {
+func (s *system) replay(path []step, v *interleave.Violation) *Counterexample {
 	w := s.Start()
 	w.rec = &recorder{}
 	for _, st := range path {
 		_ = w.apply(st) // the last one may be the violation itself
 	}
-	var v *violation
-	errors.As(why, &v)
 	return &Counterexample{
-		Counterexample: interleave.Counterexample{Property: v.property, Detail: v.detail, Steps: w.rec.steps},
+		Counterexample: interleave.Counterexample{Property: v.Property, Detail: v.Detail, Steps: w.rec.steps},
 		Script:         w.rec.render(s.policy, *s.bounds, v),
 	}
 }

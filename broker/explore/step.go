@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/internal/interleave"
 )
 
 // step is one move of one actor: its kind, and which worker, priority, job or order.
@@ -99,7 +100,7 @@ func (w *world) serverSteps(to []step) []step {
 	return to
 }
 
-// apply makes a move; the error is a *violation.
+// apply makes a move; the error is an *interleave.Violation.
 func (w *world) apply(s step) error {
 	w.rec.begin(w, s)
 	return s.kind.apply(w, s)
@@ -115,7 +116,7 @@ func (w *world) dequeue(s step) error {
 	w.rec.line("dequeue types=%s", types[s.alt])
 	d, err := w.b.Deliver(w.now, types[s.alt:s.alt+1])
 	if err != nil || d.Eval == nil {
-		return violated("protocol", "an evaluation is ready, but a dequeue returned %v, %v", d.Eval, err)
+		return interleave.Violated("protocol", "an evaluation is ready, but a dequeue returned %v, %v", d.Eval, err)
 	}
 	i := int(d.Eval.CreateIndex - 1)
 	snapshot := d.Eval.ModifyIndex
@@ -135,7 +136,7 @@ func (w *world) complete(s step) error {
 	e := &w.evals[wk.eval]
 	w.rec.line("reset id=%s token=%s", e.eval.ID, wk.alias)
 	if err := w.b.OutstandingReset(w.now, e.eval.ID, wk.token); err != nil {
-		return violated("protocol", "completing %s under a valid token: %v", e.eval.ID, err)
+		return interleave.Violated("protocol", "completing %s under a valid token: %v", e.eval.ID, err)
 	}
 	e.status = complete
 	j := &w.jobs[e.job]
@@ -149,7 +150,7 @@ func (w *world) ack(s step) error {
 	e := &w.evals[wk.eval]
 	w.rec.line("ack id=%s token=%s", e.eval.ID, wk.alias)
 	if _, err := w.b.Ack(w.now, e.eval.ID, wk.token); err != nil {
-		return violated("protocol", "ack of %s under a valid token: %v", e.eval.ID, err)
+		return interleave.Violated("protocol", "ack of %s under a valid token: %v", e.eval.ID, err)
 	}
 	e.held = false
 	*wk = worker{}
@@ -172,7 +173,7 @@ func (w *world) reapFailed(step) error {
 	w.rec.line("dequeue types=%s", broker.FailedQueue)
 	d, err := w.b.Deliver(w.now, []string{broker.FailedQueue})
 	if err != nil || d.Eval == nil {
-		return violated("protocol", "an evaluation has failed, but a dequeue returned %v, %v", d.Eval, err)
+		return interleave.Violated("protocol", "an evaluation has failed, but a dequeue returned %v, %v", d.Eval, err)
 	}
 	alias := w.rec.delivered()
 	e := &w.evals[d.Eval.CreateIndex-1]
@@ -181,7 +182,7 @@ func (w *world) reapFailed(step) error {
 	w.create(int(e.job), d.Eval.Priority, redeliveryDelay)
 	w.rec.line("ack id=%s token=%s", d.Eval.ID, alias)
 	if _, err := w.b.Ack(w.now, d.Eval.ID, d.Token); err != nil {
-		return violated("protocol", "ack of the failed %s: %v", d.Eval.ID, err)
+		return interleave.Violated("protocol", "ack of the failed %s: %v", d.Eval.ID, err)
 	}
 	return nil
 }

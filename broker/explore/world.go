@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/internal/interleave"
 )
 
 // Times of the modelled system. The delay is far longer than the timeout, so that the
@@ -147,7 +148,7 @@ func (w *world) pass(slow int) error {
 			id := w.evals[wk.eval].eval.ID
 			w.rec.line("pause id=%s", id)
 			if err := w.b.PauseNackTimeout(w.now, id, wk.token); err != nil {
-				return violated("protocol", "pausing the nack timer of %s: %v", id, err)
+				return interleave.Violated("protocol", "pausing the nack timer of %s: %v", id, err)
 			}
 			paused = append(paused, i)
 		}
@@ -163,7 +164,7 @@ func (w *world) pass(slow int) error {
 		id := w.evals[w.workers[i].eval].eval.ID
 		w.rec.line("resume id=%s", id)
 		if err := w.b.ResumeNackTimeout(w.now, id, w.workers[i].token); err != nil {
-			return violated("protocol", "resuming the nack timer of %s: %v", id, err)
+			return interleave.Violated("protocol", "resuming the nack timer of %s: %v", id, err)
 		}
 	}
 	return nil
@@ -186,13 +187,13 @@ func (w *world) tryStale(id string) error {
 			continue
 		}
 		if _, err := w.b.Ack(w.now, id, s.token); err == nil {
-			return violated("protocol", "a late ack of %s was accepted", id)
+			return interleave.Violated("protocol", "a late ack of %s was accepted", id)
 		}
 		if err := w.b.Nack(w.now, id, s.token); err == nil {
-			return violated("protocol", "a late nack of %s was accepted", id)
+			return interleave.Violated("protocol", "a late nack of %s was accepted", id)
 		}
 		if err := w.b.OutstandingReset(w.now, id, s.token); err == nil {
-			return violated("protocol", "a late completion of %s was accepted", id)
+			return interleave.Violated("protocol", "a late completion of %s was accepted", id)
 		}
 	}
 	return nil
@@ -202,7 +203,7 @@ func (w *world) tryStale(id string) error {
 func (w *world) checkStale() error {
 	for _, s := range w.stale {
 		if token, ok := w.b.Outstanding(s.id); ok && token == s.token {
-			return violated("protocol", "a token of %s that had become invalid is valid again", s.id)
+			return interleave.Violated("protocol", "a token of %s that had become invalid is valid again", s.id)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/scheduler"
+	"github.com/simctl/simctl/internal/interleave"
 )
 
 // verify takes the first plan of the queue and verifies it. If as many as may be are on their way
@@ -114,7 +115,7 @@ func (w *world) checkPlan(sub *submission) error {
 	before := w.snaps[sub.plan.SnapshotIndex]
 	for node, allocs := range sub.result.NodeAllocation {
 		if n := before.NodeByID(node); n == nil || n.Status == rpc.NodeStatusDown {
-			return violated("no allocation on a node that is down", "%s is placed on node %s, which was down at index %d, on which the plan was made",
+			return interleave.Violated("no allocation on a node that is down", "%s is placed on node %s, which was down at index %d, on which the plan was made",
 				allocs[0].Name, node, sub.plan.SnapshotIndex)
 		}
 	}

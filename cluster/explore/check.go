@@ -7,25 +7,17 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/internal/interleave"
 )
-
-// violation is an error that says which property does not hold, and where.
-type violation struct{ property, detail string }
-
-func (v *violation) Error() string { return v.property + ": " + v.detail }
-
-func violated(property, format string, args ...any) error {
-	return &violation{property, fmt.Sprintf(format, args...)}
-}
 
 // observe reads the broker's state into the view and checks all properties.
 func (w *world) observe() error {
 	w.b.ReadState(&w.view)
 	if err := w.view.Check(); err != nil {
-		return violated("serialisation", "%v", err)
+		return interleave.Violated("serialisation", "%v", err)
 	}
 	if len(w.line.Tickets()) > 0 && w.b.HasReady() {
-		return violated("no lost wake-up", "worker %d waits, although %s is ready", w.line.Tickets()[0]+1, w.view.Ready[0].Eval.ID)
+		return interleave.Violated("no lost wake-up", "worker %d waits, although %s is ready", w.line.Tickets()[0]+1, w.view.Ready[0].Eval.ID)
 	}
 	for _, h := range w.view.Unacked {
 		if err := w.checkHeld(h); err != nil {
@@ -34,7 +26,7 @@ func (w *world) observe() error {
 	}
 	for j := range w.jobs {
 		if w.jobs[j].covered < w.jobs[j].newest && !w.willRun(j) {
-			return violated("no lost wake-up", "job %s was triggered at index %d, no finished run has seen that, and none is to come",
+			return interleave.Violated("no lost wake-up", "job %s was triggered at index %d, no finished run has seen that, and none is to come",
 				jobNames[j], w.jobs[j].newest)
 		}
 	}
@@ -45,9 +37,9 @@ func (w *world) observe() error {
 func (w *world) checkHeld(h broker.Held) error {
 	switch {
 	case h.Deadline.IsZero() && !w.isSubmitted(h.Token):
-		return violated("no lost wake-up", "the nack timer of %s stands still, and no call is there to start it", h.Eval.ID)
+		return interleave.Violated("no lost wake-up", "the nack timer of %s stands still, and no call is there to start it", h.Eval.ID)
 	case w.nobodyHas(h) && !slices.Contains(w.orphans, h.Token):
-		return violated("no lost wake-up", "%s was given to a worker that does not know of it", h.Eval.ID)
+		return interleave.Violated("no lost wake-up", "%s was given to a worker that does not know of it", h.Eval.ID)
 	}
 	return nil
 }
@@ -73,7 +65,7 @@ func (w *world) checkAllocs() error {
 	snap := w.latest()
 	for n := range snap.Nodes() {
 		if on := snap.NodeAllocs(n.ID); !n.Resources.Fits(on.Used) {
-			return violated("no node overcommitted", "node %s holds %d allocations and has no room for as many", n.ID, len(on.Live))
+			return interleave.Violated("no node overcommitted", "node %s holds %d allocations and has no room for as many", n.ID, len(on.Live))
 		}
 	}
 	seen := map[string]string{}
@@ -82,7 +74,7 @@ func (w *world) checkAllocs() error {
 			continue
 		}
 		if by, ok := seen[a.Name]; ok {
-			return violated("no plan applied twice", "%s runs twice: for evaluations %s and %s", a.Name, min(by, a.EvalID), max(by, a.EvalID))
+			return interleave.Violated("no plan applied twice", "%s runs twice: for evaluations %s and %s", a.Name, min(by, a.EvalID), max(by, a.EvalID))
 		}
 		seen[a.Name] = a.EvalID
 	}
@@ -94,13 +86,13 @@ func (w *world) checkQuiet() error {
 	v := &w.view
 	for _, held := range [][]broker.Held{v.Ready, v.Unacked, v.Waiting, v.Pending} {
 		if len(held) > 0 {
-			return violated("no lost wake-up", "the system is quiet, but %s is still in the broker", held[0].Eval.ID)
+			return interleave.Violated("no lost wake-up", "the system is quiet, but %s is still in the broker", held[0].Eval.ID)
 		}
 	}
 	snap := w.latest()
 	for e := range snap.Evals() {
 		if e.Status == broker.StatusPending {
-			return violated("conservation", "the system is quiet, and %s is pending in state", e.ID)
+			return interleave.Violated("conservation", "the system is quiet, and %s is pending in state", e.ID)
 		}
 	}
 	for j := range w.registered {
@@ -111,7 +103,7 @@ func (w *world) checkQuiet() error {
 			}
 		}
 		if runs != 1 {
-			return violated("convergence", "the system is quiet, and job %s runs %d times on nodes that are up", jobNames[j], runs)
+			return interleave.Violated("convergence", "the system is quiet, and job %s runs %d times on nodes that are up", jobNames[j], runs)
 		}
 	}
 	return nil

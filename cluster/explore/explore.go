@@ -2,7 +2,6 @@ package explore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -107,11 +106,9 @@ func (*system) Quiet(w *world) error           { return w.checkQuiet() }
 func (*system) Apply(w *world, s step) error   { return s.kind.apply(w, s) }
 
 // replay repeats a history in words.
-func (s *system) replay(path []step, why error) *interleave.Counterexample {
+func (s *system) replay(path []step, v *interleave.Violation) *interleave.Counterexample {
 	w := s.Start()
-	var v *violation
-	errors.As(why, &v)
-	c := &interleave.Counterexample{Property: v.property, Detail: v.detail}
+	c := &interleave.Counterexample{Property: v.Property, Detail: v.Detail}
 	for _, st := range path {
 		_ = w.observe()
 		c.Steps = append(c.Steps, w.describe(st))

@@ -11,6 +11,7 @@ import (
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/scheduler"
+	"github.com/simctl/simctl/internal/interleave"
 )
 
 // step is one move of one actor: its kind, who, and which choice.
@@ -216,7 +217,7 @@ func (w *world) pass(slow string) error {
 		case h.Deadline.IsZero():
 		default:
 			if err := w.b.PauseNackTimeout(w.now, h.Eval.ID, h.Token); err != nil {
-				return violated("protocol", "pausing the nack timer of %s: %v", h.Eval.ID, err)
+				return interleave.Violated("protocol", "pausing the nack timer of %s: %v", h.Eval.ID, err)
 			}
 			paused = append(paused, h)
 		}
@@ -228,7 +229,7 @@ func (w *world) pass(slow string) error {
 	w.b.Advance(w.now)
 	for _, h := range paused {
 		if err := w.b.ResumeNackTimeout(w.now, h.Eval.ID, h.Token); err != nil {
-			return violated("protocol", "resuming the nack timer of %s: %v", h.Eval.ID, err)
+			return interleave.Violated("protocol", "resuming the nack timer of %s: %v", h.Eval.ID, err)
 		}
 	}
 	w.serve()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/fsm"
+	"github.com/simctl/simctl/internal/interleave"
 )
 
 // What a worker does, from asking for an evaluation to its ack.
@@ -12,7 +13,7 @@ import (
 func (w *world) ask(s step) error {
 	d, err := w.b.Deliver(w.now, types[s.alt:s.alt+1])
 	if err != nil || d.Eval == nil {
-		return violated("protocol", "an evaluation is ready, but a dequeue returned %v, %v", d.Eval, err)
+		return interleave.Violated("protocol", "an evaluation is ready, but a dequeue returned %v, %v", d.Eval, err)
 	}
 	w.deliver(s.arg, d)
 	return nil
@@ -52,7 +53,7 @@ func (w *world) plan(s step) error {
 	wk.attempts = append(wk.attempts[:len(wk.attempts):len(wk.attempts)], attempt{snap: on})
 	_, last, _ := w.scheduler(wk)
 	for _, e := range last.Evals {
-		return violated("placement", "job %s finds no room and writes evaluation %s", e.JobID, e.TriggeredBy)
+		return interleave.Violated("placement", "job %s finds no room and writes evaluation %s", e.JobID, e.TriggeredBy)
 	}
 	if wk.plan = last.Plan; wk.plan == nil {
 		wk.phase = planning
@@ -140,7 +141,7 @@ func (w *world) finish(s step) error {
 	sched, _, _ := w.scheduler(wk)
 	outcome := sched.Outcome(w.now)
 	if len(outcome.Evals) != 1 || outcome.Evals[0].Status != broker.StatusComplete {
-		return violated("placement", "evaluation %s does not complete: %d evaluations, the last %s", wk.eval.ID, len(outcome.Evals), outcome.Evals[len(outcome.Evals)-1].Status)
+		return interleave.Violated("placement", "evaluation %s does not complete: %d evaluations, the last %s", wk.eval.ID, len(outcome.Evals), outcome.Evals[len(outcome.Evals)-1].Status)
 	}
 	on := wk.attempts[len(wk.attempts)-1].snap
 	wk.phase = written

@@ -10,7 +10,7 @@ import (
 )
 
 // System is what is searched. W is one state of it, and S one step of one actor. The same step
-// from the same state must always lead to the same state.
+// from the same state must always lead to the same state. What is wrong is a *Violation.
 type System[W, S any] interface {
 	Start() W
 	// Clone returns an independent copy. Free takes back a state that is not used any more.
@@ -53,6 +53,16 @@ type Found struct {
 	Complete bool `json:"complete"`
 }
 
+// Violation is an error that says which property does not hold, and where.
+type Violation struct{ Property, Detail string }
+
+func (v *Violation) Error() string { return v.Property + ": " + v.Detail }
+
+// Violated returns a *Violation.
+func Violated(property, format string, args ...any) error {
+	return &Violation{property, fmt.Sprintf(format, args...)}
+}
+
 // Counterexample is a shortest history that breaks a property.
 type Counterexample struct {
 	Property string   `json:"property"`
@@ -75,14 +85,18 @@ func (f Found) Verdict(broken *Counterexample) string {
 // one, it returns a shortest history that goes wrong, and what is wrong then. It calls progress,
 // unless that is nil, every 16,384 states. The error is ctx's, or says that a second search does not
 // find again what the first has found.
-func Explore[W, S any](ctx context.Context, s System[W, S], maxStates int, progress func(states int)) (found Found, path []S, wrong, err error) {
+func Explore[W, S any](ctx context.Context, s System[W, S], maxStates int, progress func(states int)) (found Found, path []S, wrong *Violation, err error) {
 	first := newSearch(s, maxStates, progress)
 	violating, err := first.depthFirst(ctx)
 	found = first.found
-	if violating {
-		path, wrong, err = newSearch(s, maxStates, nil).shortest(ctx)
+	if !violating {
+		return found, nil, nil, err
 	}
-	return found, path, wrong, err
+	path, bad, err := newSearch(s, maxStates, nil).shortest(ctx)
+	if err != nil {
+		return found, nil, nil, err
+	}
+	return found, path, bad.(*Violation), nil
 }
 
 // search visits the states of a System, each once.
