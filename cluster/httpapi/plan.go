@@ -75,6 +75,7 @@ func desiredUpdates(tried *cluster.Trial, old *rpc.Job) map[string]*api.DesiredU
 		}
 	}
 	placed, replaced := map[string]bool{}, map[string]bool{} // by the ID of the allocation that there was
+	stopped := map[string]*rpc.Allocation{}
 	if tried.Plan != nil {
 		for _, allocs := range tried.Plan.NodeAllocation {
 			for _, x := range allocs {
@@ -84,16 +85,12 @@ func desiredUpdates(tried *cluster.Trial, old *rpc.Job) map[string]*api.DesiredU
 				}
 			}
 		}
-	}
-	stopped := map[string]*rpc.Allocation{}
-	if tried.Plan != nil {
 		for _, allocs := range tried.Plan.NodeUpdate {
 			for _, x := range allocs {
 				stopped[x.ID] = x
 			}
 		}
 	}
-	failed := tried.Eval.FailedTGAllocs
 	outdated := map[string]uint64{} // groups' allocations that stay as they are for want of room
 	for _, x := range tried.Before.AllocsByJob(broker.JobID{Namespace: tried.Job.Namespace, ID: tried.Job.ID}) {
 		of := groups[x.TaskGroup]
@@ -117,7 +114,7 @@ func desiredUpdates(tried *cluster.Trial, old *rpc.Job) map[string]*api.DesiredU
 			of.Stop++
 		}
 	}
-	for group, n := range failed {
+	for group, n := range tried.Eval.FailedTGAllocs {
 		kept := min(uint64(n), outdated[group]) // what is to be replaced goes on until there is room
 		of := groups[group]
 		of.DestructiveUpdate, of.Ignore, of.Place = of.DestructiveUpdate+kept, of.Ignore-kept, of.Place+uint64(n)-kept
