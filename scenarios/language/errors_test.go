@@ -22,6 +22,15 @@ phase "only" {
 }
 `
 
+// doubling returns forty local values, each of which has the one before it twice.
+func doubling(format string) string {
+	var b strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&b, "  a%d = %s\n", i+1, fmt.Sprintf(format, fmt.Sprintf("a%d", i)))
+	}
+	return b.String()
+}
+
 func TestLeast(t *testing.T) {
 	for _, src := range []string{least, least + "job \"a\" {\n  type = \"batch\"\n  count = max([for n in [1, var.nodes] : n]...)\n}\n"} {
 		if _, err := define(src, nil); err != nil {
@@ -86,6 +95,8 @@ func TestErrors(t *testing.T) {
 		{and("phase \"b\" {\n  after = \"c\"\n  until \"recovered\" {}\n}\nphase \"c\" {\n  after = \"b\"\n  until \"recovered\" {}\n}\n"), 14, []string{"b after c after b"}},
 		{and("phase \"b\" {\n  after = \"onyl\"\n  until \"recovered\" {}\n}\n"), 15, []string{`Did you mean "only"?`}},
 		{and("locals {\n  a = local.b\n  b = local.a\n}\n"), 16, []string{"Cycle", "local.a"}},
+		{and("locals {\n  a0 = \"x\"\n" + doubling(`"${local.%[1]s}${local.%[1]s}"`) + "}\n"), 35, []string{"Too large", "local.a20 has more than 1048576 characters and elements"}},
+		{and("locals {\n  a0 = \"x\"\n" + doubling("[local.%[1]s, local.%[1]s]") + "}\n"), 34, []string{"Too large"}},
 		{and("locals {\n  a = var.nods\n}\n"), 15, []string{`There is no "var.nods". Did you mean "var.nodes"?`}},
 		{and("locals {\n  size = 5\n}\njob \"a\" {\n  type = \"batch\"\n  count = 2 * local.sizes\n}\n"), 19, []string{`Did you mean "local.size"?`}},
 		{and("job \"a\" {\n  type = batch\n}\n"), 15, []string{"There is no batch here: a text stands in quotes"}},

@@ -217,7 +217,11 @@ func (d *decoder) locals(blocks []*hcl.Block) {
 		d.ctx.Variables["local"] = cty.ObjectVal(values)
 		value, diags := d.evaluate(attr.Expr)
 		d.diags = append(d.diags, diags...)
-		if !diags.HasErrors() {
+		switch {
+		case diags.HasErrors():
+		case tooLarge(value):
+			d.fail(attr.Expr.Range(), "Too large", "local.%s has more than %d characters and elements.", name, maxLocal)
+		default:
 			values[name] = value
 		}
 	}
@@ -227,6 +231,23 @@ func (d *decoder) locals(blocks []*hcl.Block) {
 		}
 	}
 	d.ctx.Variables["local"] = cty.ObjectVal(values)
+}
+
+// maxLocal bounds what a local value holds: each of a few that hold the one before twice is twice as large.
+const maxLocal = 1 << 20
+
+func tooLarge(value cty.Value) bool {
+	left := maxLocal
+	return cty.Walk(value, func(_ cty.Path, v cty.Value) (bool, error) {
+		left--
+		if v.IsKnown() && !v.IsNull() && v.Type() == cty.String {
+			left -= len(v.AsString())
+		}
+		if left < 0 {
+			return false, errors.New("too large")
+		}
+		return true, nil
+	}) != nil
 }
 
 // named returns SCOPE and NAME of SCOPE.NAME; an empty name if the scope stands alone or an
