@@ -94,7 +94,7 @@ func TestLoopbackMatchesRealNomad(t *testing.T) {
 		t.Logf("%s, %d nodes, storm: %d entries, real Nomad wrote %d: %+.1f%%", run.Version, run.Nodes, got, want, 100*off)
 		bound := 0.05
 		if run.Nodes > 500 {
-			bound = 0.09 // seed 1 has 11,665 entries with 1,000 nodes, and seeds differ more
+			bound = 0.1 // seed 1 has 11,783 entries with 1,000 nodes, and seeds differ more
 		}
 		if math.Abs(off) > bound {
 			t.Errorf("%s, %d nodes, storm: %d entries are %+.1f%% from the %d that real Nomad wrote", run.Version, run.Nodes, got, 100*off, want)
@@ -130,44 +130,44 @@ func TestAgreement(t *testing.T) {
 			{"real/2.0.5-500-silent-2", 0.05, 0.02, 0.02},
 			{"real/1.4.2-500-silent", 0.02, 0.02, 0.02},
 			{"real/1.4.2-500-silent-2", 0.02, 0.02, 0.02},
-			{"real/1.4.3-500-silent", 0.07, 0.02, 0.02},
-			{"second/1.4.3-500-silent", 0.03, 0.02, 0.02},
+			{"real/1.4.3-500-silent", 0.06, 0.02, 0.02},
+			{"second/1.4.3-500-silent", 0.02, 0.02, 0.02},
 			{"real/1.4.3-500-1server", 0.08, 0.02, 0.02},
 			{"second/1.4.3-500-1", 0.07, 0.02, 0.02},
-			{"second/1.4.3-500-2", 0.05, 0.02, 0.02},
-			{"second/1.4.3-500-silent-20jobs", 0.06, 0.02, 0.02},
-			{"second/2.0.5-500-silent", 0.03, 0.02, 0.02},
+			{"second/1.4.3-500-2", 0.06, 0.02, 0.02},
+			{"second/1.4.3-500-silent-20jobs", 0.08, 0.02, 0.02},
+			{"second/2.0.5-500-silent", 0.04, 0.02, 0.02},
 			{"fifth/1.4.2-500-silent", 0.02, 0.02, 0.02},
-			{"fifth/1.4.3-500-silent-2", 0.05, 0.02, 0.02},
+			{"fifth/1.4.3-500-silent-2", 0.04, 0.02, 0.02},
 			{"fifth/2.0.5-500-silent-2", 0.02, 0.02, 0.02},
 			{"real/1.4.2-500-1", 0.03, 0.02, 0.02},
-			{"real/1.4.3-500-2", 0.06, 0.02, 0.02},
+			{"real/1.4.3-500-2", 0.04, 0.02, 0.02},
 			{"real/1.4.3-1000-1", 0.02, 0.29, 0.15},
-			{"real/2.0.5-500-1", 0.06, 0.47, 0.02}, // three seeds take 47 to 51 s
+			{"real/2.0.5-500-1", 0.04, 0.47, 0.02}, // three seeds take 47 to 51 s
 			{"real/1.4.3-500-5servers", 0.23, 0.02, 0.02},
 			{"second/1.4.3-500-5servers-1", 0.14, 0.02, 0.02},
-			{"second/1.4.3-500-5servers-2", 0.05, 0.02, 0.02},
+			{"second/1.4.3-500-5servers-2", 0.06, 0.02, 0.02},
 			{"second/1.4.3-500-5servers-3", 0.03, 0.02, 0.02},
-			{"second/1.4.3-500-silent-1scheduler", 0.03, 0.02, 0.02},
-			{"second/1.4.3-500-silent-4schedulers", 0.05, 0.02, 0.02},
-			{"second/asked/1.4.3-1000-silent", 0.04, 0.02, 0.02},
-			{"second/asked/2.0.5-1000-silent", 0.07, 0.02, 0.02},
+			{"second/1.4.3-500-silent-1scheduler", 0.02, 0.02, 0.02},
+			{"second/1.4.3-500-silent-4schedulers", 0.03, 0.02, 0.02},
+			{"second/asked/1.4.3-1000-silent", 0.05, 0.02, 0.02},
+			{"second/asked/2.0.5-1000-silent", 0.05, 0.02, 0.02},
 			{"sixth/1.4.3-500-silent-2", 0.03, 0.02, 0.02},
-			{"sixth/1.4.3-500-reports-3", 0.04, 0.02, 0.02},
+			{"sixth/1.4.3-500-reports-3", 0.03, 0.02, 0.02},
 			{"sixth/1.4.3-500-5servers", 0.04, 0.02, 0.02},
 			{"sixth/2.0.5-500-silent", 0.02, 0.02, 0.02},
 			{"sixth/1.4.3-1000-silent-3", 0.07, 0.02, 0.02},
 			{"sixth/2.0.5-1000-silent-2", 0.02, 0.02, 0.02},
 			{"sixth/1.4.3-2000-silent-3", 0.05, 0.16, 0.02}, // two batches more or less wait for ticks
-			{"sixth/later/1.4.2-500-silent-2", 0.03, 0.02, 0.02},
+			{"sixth/later/1.4.2-500-silent-2", 0.02, 0.02, 0.02},
 			{"sixth/later/1.4.3-500-silent-4schedulers", 0.04, 0.02, 0.02},
-			{"sixth/later/1.4.3-500-1server-2", 0.05, 0.02, 0.02},
-			{"sixth/later/2.0.5-500-reports-2", 0.02, 0.07, 0.02},
+			{"sixth/later/1.4.3-500-1server-2", 0.04, 0.02, 0.02},
+			{"sixth/later/2.0.5-500-reports-2", 0.03, 0.07, 0.02},
 			{"sixth/evening/2.0.5-2000-silent-2", 0.04, 0.1, 0.02},
-			{"sixth/evening/1.4.3-500-reports-4", 0.05, 0.02, 0.02},
-			{"sixth/evening/2.0.5-500-reports-2", 0.05, 0.07, 0.02},
-			{"seventh/1.4.3-1000-silent-2", 0.04, 0.02, 0.02},
-			{"seventh/2.0.5-500-silent-2", 0.17, 0.02, 0.02},
+			{"sixth/evening/1.4.3-500-reports-4", 0.04, 0.02, 0.02},
+			{"sixth/evening/2.0.5-500-reports-2", 0.04, 0.07, 0.02},
+			{"seventh/1.4.3-1000-silent-2", 0.02, 0.02, 0.02},
+			{"seventh/2.0.5-500-silent-2", 0.13, 0.02, 0.02},
 		}...)
 	}
 	var real []*metrics.Result
@@ -227,12 +227,12 @@ func TestFlappingAgrees(t *testing.T) {
 		file                      string
 		start, all, flap, reports float64
 	}
-	runs := []bounds{{"second/1.4.3-flapping", 0.19, 0.1, 0.04, 0.06}}
+	runs := []bounds{{"second/1.4.3-flapping", 0.19, 0.1, 0.05, 0.06}}
 	if nightly.On {
 		runs = append(runs, []bounds{
-			{"second/2.0.5-flapping", math.Inf(1), 0.18, 0.05, 0.08},
+			{"second/2.0.5-flapping", math.Inf(1), 0.19, 0.05, 0.13},
 			{"sixth/evening/1.4.3-flapping", 0.19, 0.06, 0.04, 0.09},
-			{"sixth/evening/2.0.5-flapping", math.Inf(1), 0.19, 0.03, 0.05}, // its start differs by 18% from seed to seed
+			{"sixth/evening/2.0.5-flapping", math.Inf(1), 0.19, 0.04, 0.05}, // its start differs by 18% from seed to seed
 		}...)
 	}
 	var specs []Spec
@@ -287,9 +287,9 @@ func TestDispatchAgrees(t *testing.T) {
 	t.Parallel()
 	const dir = "../testdata/validation/second/"
 	type off struct{ entries, processed, failed float64 }
-	runs := map[string]off{"1.4.3-dispatch-1": {0.06, 0.18, 0.65}}
+	runs := map[string]off{"1.4.3-dispatch-1": {0.07, 0.1, 0.6}}
 	if nightly.On {
-		runs["2.0.5-dispatch-1"] = off{0.05, 0.26, 0.40}
+		runs["2.0.5-dispatch-1"] = off{0.04, 0.15, 0.35}
 	}
 	for file, bounds := range runs {
 		real, spec := realRun(t, dir+file+".json", Spec{})
