@@ -95,7 +95,7 @@ func TestErrors(t *testing.T) {
 		{and("phase \"b\" {\n  after = \"c\"\n  until \"recovered\" {}\n}\nphase \"c\" {\n  after = \"b\"\n  until \"recovered\" {}\n}\n"), 14, []string{"b after c after b"}},
 		{and("phase \"b\" {\n  after = \"onyl\"\n  until \"recovered\" {}\n}\n"), 15, []string{`Did you mean "only"?`}},
 		{and("locals {\n  a = local.b\n  b = local.a\n}\n"), 16, []string{"Cycle", "local.a"}},
-		{and("locals {\n  a0 = \"x\"\n" + doubling(`"${local.%[1]s}${local.%[1]s}"`) + "}\n"), 35, []string{"Too large", "local.a20 has more than 1048576 characters and elements"}},
+		{and("locals {\n  a0 = \"x\"\n" + doubling(`"${local.%[1]s}${local.%[1]s}"`) + "}\n"), 35, []string{"Too large", "The characters and elements of local.a20 are more than 1048576: leave some out"}},
 		{and("locals {\n  a0 = \"x\"\n" + doubling("[local.%[1]s, local.%[1]s]") + "}\n"), 34, []string{"Too large"}},
 		{and("locals {\n  a = var.nods\n}\n"), 15, []string{`There is no "var.nods". Did you mean "var.nodes"?`}},
 		{and("locals {\n  size = 5\n}\njob \"a\" {\n  type = \"batch\"\n  count = 2 * local.sizes\n}\n"), 19, []string{`Did you mean "local.size"?`}},

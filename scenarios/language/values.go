@@ -220,7 +220,7 @@ func (d *decoder) locals(blocks []*hcl.Block) {
 		switch {
 		case diags.HasErrors():
 		case tooLarge(value):
-			d.fail(attr.Expr.Range(), "Too large", "local.%s has more than %d characters and elements.", name, maxLocal)
+			d.fail(attr.Expr.Range(), "Too large", "The characters and elements of local.%s are more than %d: leave some out.", name, maxLocal)
 		default:
 			values[name] = value
 		}
