@@ -145,13 +145,15 @@ type Figure struct {
 	Value float64
 }
 
-// Figures returns every figure of the run but those of its series, in the order of the
+// Figures returns every figure of the run that was measured, but those of its series, in the order of the
 // file: each phase's and the totals', latencies, fan-in, and the cost to the host.
 func (r *Result) Figures() []Figure {
 	var out []Figure
 	phase := func(prefix string, p *Phase) {
 		for _, m := range phaseMetrics {
-			out = append(out, Figure{prefix + m.Name, m.Unit, m.Value(p)})
+			if v := m.Value(p); m.Measured(v) {
+				out = append(out, Figure{prefix + m.Name, m.Unit, v})
+			}
 		}
 		counts := func(name, unit string, of map[string]uint64) {
 			for _, key := range sortedKeys(of) {

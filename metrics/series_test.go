@@ -147,7 +147,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// TestFigures: every figure has a path, by which Lookup finds it.
+// TestFigures: every figure has a path, by which Lookup finds it. There is none of what had nothing to measure.
 func TestFigures(t *testing.T) {
 	r := sample(t)
 	r.FanIn = FanIn{Max: 4}
@@ -161,8 +161,8 @@ func TestFigures(t *testing.T) {
 	}
 	for _, m := range PhaseMetrics() {
 		for _, prefix := range []string{"totals.", "phases." + r.Phases[0].Name + "."} {
-			if !paths[prefix+m.Name] {
-				t.Errorf("no figure %s%s", prefix, m.Name)
+			if v, _, err := r.Lookup(prefix + m.Name); err != nil || paths[prefix+m.Name] != m.Measured(v) {
+				t.Errorf("a figure %s%s: %v, of %g (%v)", prefix, m.Name, paths[prefix+m.Name], v, err)
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func encodeJSON(w io.Writer, v any, indent string) error {
 }
 
 // writeCSV writes every figure of every run, one a line: the run, the figure's path as
-// thresholds have it, its unit and its value. A time of -1 never came.
+// thresholds have it, its unit and its value. A time of -1 never came, and what has no line had nothing to measure.
 func writeCSV(w io.Writer, runs []*metrics.Result) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"run", "scenario", "broker", "seed", "metric", "unit", "value"}}

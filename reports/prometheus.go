@@ -82,7 +82,9 @@ func (fs promFamilies) add(r *metrics.Result, label string) {
 				name = strings.TrimSuffix(name, "_s") + "_seconds"
 				help += "; -1 for never"
 			}
-			gauge(name, help, with("phase", p.Name), m.Value(p))
+			if v := m.Value(p); m.Measured(v) {
+				gauge(name, help, with("phase", p.Name), v)
+			}
 		}
 		for _, kind := range slices.Sorted(maps.Keys(p.RaftEntriesByType)) {
 			gauge("simctl_phase_raft_entries_by_type", "Raft entries of a phase by message type",

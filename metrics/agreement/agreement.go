@@ -260,7 +260,7 @@ func figures(of []*metrics.Phase) []figure {
 		if !slices.Contains(left, m.Name) {
 			all = append(all, figure{m.Name, m.Unit, func(p *metrics.Phase) (float64, bool) {
 				v := m.Value(p)
-				return v, !m.Optional || v != 0
+				return v, m.Measured(v)
 			}})
 		}
 	}

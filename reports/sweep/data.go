@@ -16,7 +16,7 @@ import (
 
 // CSV writes a tidy table: a line for every cell, broker and seed, with the parameters of the
 // run, every figure of the totals and of each phase, and what the run cost the machine. A run
-// that failed has a line without figures. A time of -1 never came.
+// that failed has a line without figures. A time of -1 never came, and what is empty had nothing to measure.
 func CSV(w io.Writer, s *metrics.Sweep) error {
 	params, figures := columns(s)
 	header := append([]string{"scenario", "cell", "broker", "seed", "status", "attempts"}, params...)

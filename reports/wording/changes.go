@@ -67,7 +67,7 @@ func changesIn(older, newer *metrics.Result, phase string, names []string) []cha
 		a, b := m.Value(p), m.Value(q)
 		c := change{phase: phase, metric: name, factor: 1}
 		switch {
-		case m.Optional && (a == 0 || b == 0):
+		case !m.Measured(a) || !m.Measured(b):
 			continue
 		case name == "recovery_s" && !recoveryCompares(older, newer, phase):
 			continue

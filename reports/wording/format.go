@@ -110,7 +110,7 @@ func BytesSI(n uint64) string { return SI(float64(n)) + "B" }
 // Value formats a metric of a phase.
 func Value(m metrics.Metric, v float64) string {
 	switch {
-	case m.Optional && v == 0:
+	case !m.Measured(v):
 		return Missing
 	case m.Time() && v < 0:
 		return Never

@@ -127,7 +127,7 @@ func (r *Row) compare(m metrics.Metric, older, newer float64) {
 	d := metrics.NewDelta(m, older, newer)
 	r.Delta, r.Ratio = signed(d), factor(d)
 	// A time that never came is later than any; nothing to wait for is no time at all.
-	if !slices.Contains(lessIsBetter, m.Name) || m.Optional && (older == 0 || newer == 0) {
+	if !slices.Contains(lessIsBetter, m.Name) || !m.Measured(older) || !m.Measured(newer) {
 		return
 	}
 	late := func(v float64) float64 {
