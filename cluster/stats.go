@@ -135,6 +135,8 @@ type Waiting struct {
 	// SysBatchLeftAlone says that no change of a node makes an evaluation of a sysbatch job: what runs
 	// of it on a node that has gone waits for something else to do so.
 	SysBatchLeftAlone bool
+	// SystemLeftAlone says the same of system jobs that the node has allocations of, were they over.
+	SystemLeftAlone bool
 	// DrainEndsBatch says that what a drain ends of batch jobs is not replaced.
 	DrainEndsBatch bool
 	// NamesOnce says that schedulers do not leave two allocations of a group with one name.
@@ -149,7 +151,8 @@ type Waiting struct {
 
 // Waiting returns what is known without a leader if there is none.
 func (c *Cluster) Waiting() (w Waiting) {
-	w.SysBatchLeftAlone, w.Overlooked = c.cfg.Habits.SysBatchLeftAlone, c.shared.Overlooked.IDs()
+	w.SysBatchLeftAlone, w.SystemLeftAlone = c.cfg.Habits.SysBatchLeftAlone, c.cfg.Habits.FirstAllocDecides
+	w.Overlooked = c.shared.Overlooked.IDs()
 	w.DrainEndsBatch, w.NamesOnce = c.cfg.Habits.Scheduler.DrainEndsBatch, c.cfg.Habits.Scheduler.NamesOnce
 	w.Unevaluated = c.shared.Unevaluated.IDs()
 	if l := c.leader(); l != nil {

@@ -46,7 +46,7 @@ type oracle struct {
 	replaced map[string]bool
 	// gaveUp has the jobs of evaluations of which too many plans were refused, and the newest's index.
 	gaveUp map[broker.JobID]uint64
-	// looked is the index of the newest snapshot on which a sysbatch job was evaluated.
+	// looked is the index of the newest snapshot on which a system or sysbatch job was evaluated.
 	looked map[broker.JobID]uint64
 
 	// untold is true if what must run depends on whether somebody was told of a node's change.
@@ -97,7 +97,7 @@ func consult(snap *state.Snapshot, waiting cluster.Waiting) *oracle {
 	for j := range snap.Jobs() {
 		id := broker.JobID{Namespace: j.Namespace, ID: j.ID}
 		o.jobs[id] = &jobView{job: j, groups: map[string]*groupView{}}
-		if j.Type == rpc.JobTypeSysBatch {
+		if j.Type == rpc.JobTypeSystem || j.Type == rpc.JobTypeSysBatch {
 			for _, e := range snap.EvalsByJob(id) {
 				if e.Status == broker.StatusComplete {
 					o.looked[id] = max(o.looked[id], e.SnapshotIndex)

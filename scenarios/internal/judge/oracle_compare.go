@@ -44,7 +44,8 @@ func (o *oracle) rollsOut(job *rpc.Job) bool {
 }
 
 // unnoticed reports whether nobody has looked at a job since the node of its allocation went: its leader lost its place
-// before it created evaluations, or, in releases in which that alone makes nobody look, it is a sysbatch job (docs/adr/0601).
+// before it created evaluations, or, in releases in which that alone makes nobody look, it is a sysbatch or a system job
+// (docs/adr/0601).
 func (o *oracle) unnoticed(a *rpc.Allocation, job *rpc.Job, n *rpc.Node) bool {
 	switch {
 	case n != nil && n.Status != rpc.NodeStatusDown && n.Status != rpc.NodeStatusDisconnected:
@@ -52,10 +53,20 @@ func (o *oracle) unnoticed(a *rpc.Allocation, job *rpc.Job, n *rpc.Node) bool {
 	case o.waiting.Unevaluated[a.NodeID]:
 		o.untold = true
 		return true
-	case !o.waiting.SysBatchLeftAlone || job.Type != rpc.JobTypeSysBatch:
+	case o.waiting.SysBatchLeftAlone && job.Type == rpc.JobTypeSysBatch, o.waiting.SystemLeftAlone && job.Type == rpc.JobTypeSystem:
+		return n == nil || n.ModifyIndex > o.looked[broker.JobID{Namespace: a.Namespace, ID: a.JobID}]
+	}
+	return false
+}
+
+// unasked reports whether nobody had to look at a job when a node became ready, and nobody has since.
+func (o *oracle) unasked(id broker.JobID, job *rpc.Job, n *rpc.Node) bool {
+	if n.ModifyIndex <= o.looked[id] {
 		return false
 	}
-	return n == nil || n.ModifyIndex > o.looked[broker.JobID{Namespace: a.Namespace, ID: a.JobID}]
+	return job.Type == rpc.JobTypeSysBatch || o.waiting.SystemLeftAlone && slices.ContainsFunc(o.snap.NodeAllocs(n.ID).All, func(a *rpc.Allocation) bool {
+		return a.Namespace == id.Namespace && a.JobID == id.ID
+	})
 }
 
 // mayStayOutOfReach reports whether a live allocation can be on a disconnected node once
@@ -90,15 +101,15 @@ func (o *oracle) compare(id broker.JobID, v *jobView) {
 
 // compareEachNode expects one allocation on every ready node of the job's datacenters. A node
 // that becomes ready makes no evaluation of a sysbatch job, so that is expected only on nodes
-// that have not changed since the job was evaluated. Nor is it on nodes whose leader did not get to create any
-// (docs/adr/0601).
+// that have not changed since the job was evaluated. So is, in a release, a system job that the node had before. Nor is
+// either on nodes whose leader did not get to create any (docs/adr/0601).
 func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
 	for _, n := range o.ordered {
 		has := g.on[n.ID]
 		if has > 1 {
 			o.differ("%s runs %s on node %s", id.ID, english.Plural(has, "time"), n.ID)
 		}
-		if !n.Ready() || !job.RunsIn(n.Datacenter) || g.over[n.ID] || job.Type == rpc.JobTypeSysBatch && n.ModifyIndex > o.looked[id] {
+		if !n.Ready() || !job.RunsIn(n.Datacenter) || g.over[n.ID] || o.unasked(id, job, n) {
 			continue
 		}
 		if has == 0 && o.waiting.Unevaluated[n.ID] {

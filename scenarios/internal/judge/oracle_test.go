@@ -241,9 +241,9 @@ func TestTheReferenceFindsEveryDifference(t *testing.T) {
 	}
 }
 
-// TestSysBatchJobsThatNodesLeaveAlone: where changes of nodes make no evaluations of sysbatch jobs, their
+// TestJobsThatNodesLeaveAlone: where changes of nodes make no evaluations of system and sysbatch jobs, their
 // allocations stay on nodes that have gone until the job is looked at; those of others do not.
-func TestSysBatchJobsThatNodesLeaveAlone(t *testing.T) {
+func TestJobsThatNodesLeaveAlone(t *testing.T) {
 	disconnected := func(nodes []*rpc.Node) { nodes[2].Status = rpc.NodeStatusDisconnected }
 	for _, c := range []struct {
 		kind   string
@@ -264,19 +264,23 @@ func TestSysBatchJobsThatNodesLeaveAlone(t *testing.T) {
 		{rpc.JobTypeSysBatch, false, "node2", nil, false, false, false},
 		{rpc.JobTypeSysBatch, false, "gone", nil, false, false, false},
 		{rpc.JobTypeBatch, true, "node2", nil, false, false, false},
+		{rpc.JobTypeSystem, true, "node2", nil, false, true, false},
+		{rpc.JobTypeSystem, true, "gone", nil, false, true, false},
+		{rpc.JobTypeSystem, true, "node2", nil, true, false, false},
+		{rpc.JobTypeSystem, false, "node2", nil, false, false, false},
 	} {
 		j := job(c.kind, 0, 1)
 		if c.patient {
 			j.TaskGroups[0].MaxClientDisconnect = time.Hour
 		}
 		p := placed{jobs: []*rpc.Job{j}, nodes: c.nodes, allocs: []string{j.ID + "/" + c.where}}
-		if c.kind == rpc.JobTypeSysBatch {
+		if c.kind != rpc.JobTypeBatch {
 			p.allocs = append(p.allocs, j.ID+"/node0", j.ID+"/node1")
 		}
 		if c.looked {
 			p.looked = []string{j.ID}
 		}
-		if o := consult(p.snapshot(t), cluster.Waiting{SysBatchLeftAlone: c.left}); o.ok() != c.ok {
+		if o := consult(p.snapshot(t), cluster.Waiting{SysBatchLeftAlone: c.left, SystemLeftAlone: c.left}); o.ok() != c.ok {
 			t.Errorf("%+v: in order is %v: %v", c, o.ok(), o)
 		}
 	}
