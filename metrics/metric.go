@@ -124,17 +124,15 @@ const (
 	LatencyResponse = "nomad.broker.response_time"
 )
 
-// Raft entry types that reports and predictions name: Nomad's (nomad/structs/structs.go,
-// MessageType), and two that Raft writes of its own accord.
+// Raft entry types that reports, predictions and tests name: Nomad's (nomad/structs/structs.go,
+// MessageType), and one that Raft writes of its own accord.
 const (
 	EntryNodeRegister      = "NodeRegisterRequestType"
 	EntryNodeUpdateStatus  = "NodeUpdateStatusRequestType"
 	EntryJobRegister       = "JobRegisterRequestType"
-	EntryJobDeregister     = "JobDeregisterRequestType"
 	EntryEvalUpdate        = "EvalUpdateRequestType"
 	EntryEvalDelete        = "EvalDeleteRequestType"
 	EntryAllocClientUpdate = "AllocClientUpdateRequestType"
 	EntryApplyPlanResults  = "ApplyPlanResultsRequestType"
 	EntryRaftNoop          = "raft:Noop"
-	EntryRaftBarrier       = "raft:Barrier"
 )
