@@ -142,10 +142,13 @@ func TestDrainsThatAreDoneAtOnce(t *testing.T) {
 	})
 }
 
-// TestDeadlinesThatAreNear: nodes whose deadlines are within five seconds are forced together, at the last of these.
+// TestDeadlinesThatAreNear: nodes whose deadlines are within five seconds are forced together, at the last of these. Before, nothing
+// leaves them, for nobody says that anything is healthy.
 func TestDeadlinesThatAreNear(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := drainRig(t, 3)
+		r := newRig(t, 4, Config{Seed: 1})
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 40, 0))) // some on each node, wherever schedulers begin
+		time.Sleep(time.Second)
 		for i, node := range []string{"node-00001", "node-00002", "node-00003"} {
 			deadline := 10*time.Second + time.Duration(i)*4*time.Second
 			r.ok(nil, r.c.DrainNode(t.Context(), node, &rpc.DrainStrategy{Deadline: deadline}, false))
