@@ -130,6 +130,7 @@ const (
 	EntryNodeRegister      = "NodeRegisterRequestType"
 	EntryNodeUpdateStatus  = "NodeUpdateStatusRequestType"
 	EntryJobRegister       = "JobRegisterRequestType"
+	EntryJobDeregister     = "JobDeregisterRequestType"
 	EntryEvalUpdate        = "EvalUpdateRequestType"
 	EntryEvalDelete        = "EvalDeleteRequestType"
 	EntryAllocClientUpdate = "AllocClientUpdateRequestType"
