@@ -42,7 +42,7 @@ func TestLinksThatAreNoTargets(t *testing.T) {
 	nowhere, device := filepath.Join(root, "nowhere"), filepath.Join(root, "device")
 	for link, to := range map[string]string{nowhere: "missing", device: os.DevNull} {
 		if err := os.Symlink(to, link); err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 	}
 	if _, err := newOutDir(nowhere); err == nil || !strings.Contains(err.Error(), "it is a link to what is not there") {

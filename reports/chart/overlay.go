@@ -47,7 +47,8 @@ func Overlay(real, simulated []*metrics.Result) []figure.Figure {
 	return out
 }
 
-// Both returns one chart of the phases that process evaluations, of simulated runs and real ones: the pending evaluations of each above the growth of its Raft log.
+// Both returns one chart of the phases that process evaluations, of simulated runs and real ones: the pending
+// evaluations of each above the growth of its Raft log.
 func Both(real, simulated []*metrics.Result) figure.Figure {
 	f := figure.Figure{
 		Title: "Nomad " + real[0].Run.Target + ", real and simulated", Subtitle: wording.Subtitle(real[:1]),

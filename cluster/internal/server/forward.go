@@ -65,6 +65,7 @@ func forward[T any](ctx context.Context, s *Server, method string, via *path, ca
 	p := &path{route: s.shared.Network.Route(s.addr, l.addr, method), to: l, over: simnet.HashStrings(0, s.addr, l.addr), key: s.addr + method, cost: costs.Serve + verify, via: via}
 	asks, answers := call.over(p.route), answer.over(p.route.Back())
 	defer asks.Close()
+	defer answers.Close()
 	asks.Begin(s.streams("encode/"+p.key, p.over))
 	out, err := carry(ctx, p, func(l *Server) (T, error) {
 		asks.End(l.streams("decode/"+p.key, p.over))
@@ -80,7 +81,6 @@ func forward[T any](ctx context.Context, s *Server, method string, via *path, ca
 	if err == nil {
 		answers.End(s.streams("decode/"+p.key, p.over))
 	}
-	answers.Close()
 	return out, err
 }
 
