@@ -87,6 +87,8 @@ gallery: build ## run the main job and redraw the pictures of docs/gallery
 	cp results/gallery/*.png docs/gallery/
 	bin/simctl scenario heartbeat-storm --nodes 1000 --service-jobs 20 --allocs-per-node 4 --fraction 0.3 --out results/gallery-survivors
 	cp results/gallery-survivors/waterfall.png docs/gallery/survivors/
+	bin/simctl sweep heartbeat-storm --vary nodes=200,400,800 --vary schedulers=1,2,4 --out results/gallery-sweep
+	for name in docs/gallery/sweep/*.png; do cp results/gallery-sweep/$$(basename $$name) $$name || exit 1; done
 	@if command -v $(CHROMIUM) >/dev/null; then \
 		$(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=5000 --window-size=1200,1480 \
 			--screenshot=docs/gallery/report.png "file://$(CURDIR)/results/gallery/report.html" 2>/dev/null; \

@@ -14,11 +14,12 @@ var bucketWidth = math.Exp2(0.25)
 
 // cumulative returns the distribution as a line from 0 to 1. The line rises over the width
 // of each bucket that holds anything, or at its upper bound if width is 1. The bucket of the
-// lowest bound holds that value alone.
-func cumulative(name string, c color.NRGBA, d metrics.Distribution, width float64) figure.Line {
+// lowest bound holds that value alone, and the last one none above the greatest value.
+func cumulative(name string, c color.NRGBA, d metrics.Distribution, greatest, width float64) figure.Line {
 	l := figure.Line{Name: name, Color: c}
 	total, before, lower := float64(d.Count[len(d.Count)-1]), 0.0, d.LE[0]
 	for i, le := range d.LE {
+		le = math.Max(lower, math.Min(le, greatest))
 		l.X = append(l.X, math.Max(lower, le/width), le)
 		l.Y = append(l.Y, before, float64(d.Count[i])/total)
 		before, lower = l.Y[len(l.Y)-1], le
@@ -27,8 +28,8 @@ func cumulative(name string, c color.NRGBA, d metrics.Distribution, width float6
 }
 
 // tail returns the share of the distribution beyond each value, as a line from 1 to 0.
-func tail(name string, c color.NRGBA, d metrics.Distribution) figure.Line {
-	l := cumulative(name, c, d, bucketWidth)
+func tail(name string, c color.NRGBA, d metrics.Distribution, greatest float64) figure.Line {
+	l := cumulative(name, c, d, greatest, bucketWidth)
 	for i, y := range l.Y {
 		l.Y[i] = 1 - y
 	}

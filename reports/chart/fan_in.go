@@ -25,7 +25,7 @@ func fanInFigure(v *view) figure.Figure {
 	var medians []string
 	for i, r := range v.runs {
 		if !r.FanIn.Distribution.IsZero() {
-			line := cumulative(v.labels[i], v.colors[i], r.FanIn.Distribution, 1)
+			line := cumulative(v.labels[i], v.colors[i], r.FanIn.Distribution, r.FanIn.Max, 1)
 			line.Summary = "median " + wording.Grouped(r.FanIn.P50)
 			p.Lines = append(p.Lines, line)
 			medians = append(medians, fmt.Sprintf("%s median %s, greatest %s", v.labels[i], wording.Grouped(r.FanIn.P50), wording.Grouped(r.FanIn.Max)))

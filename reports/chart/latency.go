@@ -38,7 +38,7 @@ func latencyFigure(v *view) figure.Figure {
 		var details []string
 		for i, r := range v.runs {
 			if lat := r.LatencyByName(l.name); lat != nil && !lat.Distribution.IsZero() {
-				line := tail(v.labels[i], v.colors[i], lat.Distribution)
+				line := tail(v.labels[i], v.colors[i], lat.Distribution, lat.Max)
 				line.Summary = fmt.Sprintf("p50 %s, p90 %s, p99 %s", wording.Duration(lat.P50), wording.Duration(lat.P90), wording.Duration(lat.P99))
 				p.Lines = append(p.Lines, line)
 				details = append(details, wording.Duration(lat.P99))

@@ -125,7 +125,11 @@ func (f Figure) drawHeader(c draw.Canvas) {
 
 func drawSwatch(c draw.Canvas, at vg.Point, col color.Color) {
 	c.SetColor(col)
-	c.Fill(vg.Rectangle{Min: at, Max: vg.Point{X: at.X + swatch, Y: at.Y + swatch}}.Path())
+	box := vg.Rectangle{Min: at, Max: vg.Point{X: at.X + swatch, Y: at.Y + swatch}}.Path()
+	c.Fill(box)
+	c.SetColor(Rule) // shows one as light as paper
+	c.SetLineWidth(0.6)
+	c.Stroke(box)
 }
 
 // legendRows breaks the legend into rows that fit.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"image/color"
 	"image/png"
+	"strings"
 	"testing"
 )
 
@@ -22,5 +23,17 @@ func TestPaper(t *testing.T) {
 		if got := color.RGBAModel.Convert(img.At(at[0], at[1])); got != want {
 			t.Errorf("the pixel at %v is %v, want %v", at, got, want)
 		}
+	}
+}
+
+// TestKeysAsLightAsPaper have an edge: the middle of a scale of ratios is nearly white.
+func TestKeysAsLightAsPaper(t *testing.T) {
+	f := Figure{Legend: []Key{{Name: "=", Color: paper}}, Panels: []Panel{{Cells: []Cell{{}}}}, X: Categories("", []float64{1}), Y: Categories("", []float64{1})}
+	var svg strings.Builder
+	if err := f.Encode(&svg, "svg"); err != nil {
+		t.Fatal(err)
+	}
+	if want := "stroke:" + strings.ToUpper(Hex(Rule)); !strings.Contains(svg.String(), want) {
+		t.Errorf("nothing is drawn around a key of the colour of paper: no %s in\n%s", want, svg.String())
 	}
 }

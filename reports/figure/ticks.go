@@ -30,8 +30,9 @@ func (a Axis) Ticks(most int) []plot.Tick {
 		return out
 	}
 	switch {
-	case a.Log && a.Unit == Count:
+	case a.Log && a.Unit == Count && a.Max >= narrow*a.Min:
 		return logTicks(a.Min, a.Max)
+	case a.Log && a.Unit == Count: // at even distances: few of its numbers are round
 	case a.Log && a.Unit == Shares:
 		return ticksWithin(percentiles, a.Min, a.Max)
 	case a.Log:
@@ -105,6 +106,10 @@ func niceStep(least float64, u Unit) float64 {
 	return 10 * decade
 }
 
+// narrow is the ratio of the ends of a logarithmic axis below which logTicks may label just one
+// value, or two.
+const narrow = 6
+
 // logTicks labels the powers of ten, and twice and five times them if they are few. Both ends
 // are above zero.
 func logTicks(low, high float64) []plot.Tick {
@@ -139,7 +144,7 @@ var durationSteps = []plot.Tick{
 // percentile.
 var percentiles = []plot.Tick{
 	{Value: 1e-5, Label: "p99.999"}, {Value: 1e-4, Label: "p99.99"}, {Value: 1e-3, Label: "p99.9"}, {Value: 1e-2, Label: "p99"},
-	{Value: 0.1, Label: "p90"}, {Value: 0.5, Label: "p50"}, {Value: 1, Label: "p0"},
+	{Value: 0.1, Label: "p90"}, {Value: 0.5, Label: "p50"},
 }
 
 func ticksWithin(steps []plot.Tick, low, high float64) []plot.Tick {

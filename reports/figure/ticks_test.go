@@ -27,6 +27,8 @@ func TestTicks(t *testing.T) {
 		{Axis{Max: 7300, Unit: Instants}, "0:00 0:30 1:00 1:30 2:00"},
 		{Axis{Max: 0.4, Unit: Instants}, "0:00.0 0:00.1 0:00.2 0:00.3 0:00.4"},
 		{Axis{Min: 20, Max: 4000, Log: true}, "20 50 100 200 500 1k 2k"},
+		{Axis{Min: 1, Max: 1.87, Log: true}, "1 1.2 1.4 1.6 1.8"},
+		{Axis{Min: 2, Max: 9, Log: true}, "2 4 6 8"},
 		{Axis{Min: 1, Max: 1e5, Log: true}, "1 10 100 1k 10k 100k"},
 		{Axis{Min: 0.002, Max: 900, Log: true, Unit: Durations}, "10 ms 100 ms 1 s 10 s 1 min 10 min"},
 		{Axis{Names: []string{"drain", "storm"}}, "drain storm"},

@@ -63,6 +63,17 @@ func TestLargest(t *testing.T) {
 	}
 }
 
+// TestLargestAreAlternatives: brokers follow one another after semicolons, so loads do not.
+func TestLargestAreAlternatives(t *testing.T) {
+	s := plane(func(nodes, batch int) float64 { return float64(nodes * batch) })
+	s.Axes[1].Load = true
+	limit := 45.0
+	s.Limits = []metrics.Threshold{{Metric: "totals.recovery_s", Max: &limit}}
+	if got, want := largestText(s, "legacy"), "nodes=20 batch=2 or nodes=40 batch=1"; got != want {
+		t.Errorf("the largest are %q, want %q", got, want)
+	}
+}
+
 func TestEffects(t *testing.T) {
 	// Four times the nodes take four times as long; twice the batch a tenth off.
 	s := plane(func(nodes, batch int) float64 { return 1000 * float64(nodes) * (1 - 0.1*float64(batch-1)) })

@@ -201,7 +201,8 @@ type scale struct {
 	stops func(all []float64) []float64
 }
 
-// heatScale goes from light to dark. It is logarithmic if the values spread wide.
+// heatScale goes from light to dark. It is logarithmic unless zeros are among values that do not
+// spread wide: one long time would leave all others the same tint.
 var heatScale = scale{
 	colors: func(values []float64) func(float64) color.NRGBA {
 		if len(values) == 0 {
@@ -230,7 +231,7 @@ var heatScale = scale{
 // heatTransform returns the transformation of values that colours are proportional to, and its
 // inverse.
 func heatTransform(values []float64) (transform, inverse func(float64) float64) {
-	if !figure.TooWide(values) {
+	if slices.Min(values) <= 0 && !figure.TooWide(values) {
 		same := func(v float64) float64 { return v }
 		return same, same
 	}

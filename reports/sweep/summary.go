@@ -116,7 +116,7 @@ func largestText(s *metrics.Sweep, broker string) string {
 			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s with %d of %s", l, len(with), wording.Count(all, "setting"))))
 		}
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, " or ")
 }
 
 func pointText(s *metrics.Sweep, point []string) string {
@@ -222,11 +222,15 @@ func verdictText(c metrics.Cell, limits []metrics.Threshold) string {
 		}
 		text := "fail"
 		if at := c.Spread(l.Metric); !at.None && !at.Never {
-			worst := at.High
+			bound, worst := l.Max, at.High
 			if l.Min != nil {
-				worst = at.Low
+				bound, worst = l.Min, at.Low
 			}
-			text += ": " + wording.Precisely(l.Metric, worst)
+			told := wording.Figure(l.Metric, worst, false)
+			if bound != nil && told == wording.Figure(l.Metric, *bound, false) {
+				told = wording.Precisely(l.Metric, worst)
+			}
+			text += ": " + told
 		}
 		return text
 	}
