@@ -43,7 +43,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		remedy := language.DidYouMean(e.GetSpecifiedName(), names)
-		if remedy == "" && cmd.Flags().Lookup("var") != nil {
+		if name := e.GetSpecifiedName(); (remedy == "" || name == "set") && cmd.Flags().Lookup("var") != nil {
 			remedy = ": a variable is set by --var NAME=VALUE"
 		}
 		return usageErrorf("unknown flag --%s for %q%s (see %s --help)", e.GetSpecifiedName(), cmd.CommandPath(), remedy, cmd.CommandPath())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
+	"github.com/simctl/simctl/scenarios/designs"
 	"github.com/simctl/simctl/scenarios/forecast"
 	"github.com/simctl/simctl/scenarios/language"
 )
@@ -252,13 +254,20 @@ func (f *scenarioFlags) inputError(err error, brokers []string) error {
 // be one of the scenario's brokers.
 func inputError(err error, brokers ...string) error {
 	candidates := map[string][]string{
-		scenarios.InputBroker:    append(brokers, scenarios.BrokerNames()...),
+		scenarios.InputBroker:    slices.Concat(brokers, scenarios.BrokerNames(), designs.Brokers()),
 		scenarios.InputClock:     {scenarios.ClockVirtual, scenarios.ClockWall},
 		scenarios.InputCost:      scenarios.CostNames(),
 		scenarios.InputRaftStore: {scenarios.RaftStoreMemory, scenarios.RaftStoreBoltDB},
 		scenarios.InputScenario:  scenarios.Names(),
 	}
 	if e, ok := errors.AsType[*scenarios.InputError](err); ok {
+		if at := strings.LastIndex(e.Value, "+") + 1; at > 0 && e.Input == scenarios.InputBroker {
+			for _, word := range designs.Words() {
+				if name := e.Value[:at] + word; name != e.Value { // the broker may be what is misspelt
+					candidates[e.Input] = append(candidates[e.Input], name)
+				}
+			}
+		}
 		if near := language.Suggest(e.Value, candidates[e.Input]); near != "" {
 			return usageErrorf("%w", &scenarios.InputError{Input: e.Input, Value: e.Value, Allowed: fmt.Sprintf("did you mean %q?", near)})
 		}

@@ -24,7 +24,8 @@ func Labels(runs []*metrics.Result) []string {
 	if distinct(names) {
 		return names
 	}
-	for _, param := range Varying(runs) {
+	// What another scenario is called says more than the variables that it has besides.
+	for _, param := range append([]string{"scenario"}, Varying(runs)...) {
 		more := make([]string, len(runs))
 		for i, r := range runs {
 			more[i] = names[i] + " " + settingText(r, param)

@@ -16,6 +16,8 @@ func TestLabels(t *testing.T) {
 	each := func(nodes, all int) *metrics.Result { // so many nodes in each datacenter
 		return &metrics.Result{Run: metrics.Run{Scenario: "s", Broker: "legacy", Nodes: all, Params: map[string]any{"nodes": nodes}}}
 	}
+	other := run("legacy", "b", 2, true)
+	other.Run.Scenario = "t"
 	baseline := run("legacy", "a", 1, true)
 	baseline.OfBaseline = true
 	for _, tt := range []struct {
@@ -26,6 +28,7 @@ func TestLabels(t *testing.T) {
 		{[]*metrics.Result{each(50, 100), each(20, 40)}, []string{"legacy var.nodes=50", "legacy var.nodes=20"}},
 		{[]*metrics.Result{run("legacy", "a", 1, true), run("shedding", "b", 2, false)}, []string{"legacy", "shedding"}},
 		{[]*metrics.Result{run("legacy", "a", 1, true), run("legacy", "b", 1, false)}, []string{"legacy a", "legacy b"}},
+		{[]*metrics.Result{run("legacy", "a", 1, true), other}, []string{"legacy s", "legacy t"}},
 		{[]*metrics.Result{run("legacy", "a", 1, true), run("legacy", "b", 1, false), run("legacy", "b", 2, false)},
 			[]string{"legacy a seed=1", "legacy b seed=1", "legacy b seed=2"}},
 		{[]*metrics.Result{run("legacy", "a", 1, true), run("legacy", "a", 1, false)},
