@@ -144,7 +144,9 @@ func (r *PlanResult) Commit(evalID string, now int64) *state.PlanResults {
 			if a.CreateTime == 0 {
 				a.CreateTime = now
 			}
-			a.ModifyTime = now
+			if a.ClientStatus != rpc.AllocClientFailed { // its replacement waits from when it failed (structs.go, LastEventTime)
+				a.ModifyTime = now
+			}
 			entry.AllocsUpdated = append(entry.AllocsUpdated, a)
 		}
 	}

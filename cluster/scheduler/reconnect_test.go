@@ -131,7 +131,7 @@ func TestBackBeforeReports(t *testing.T) {
 	}
 }
 
-// TestUnknownWithoutRoom: since 1.8.1 an allocation whose replacement finds no room is noted in a plan. What is out of reach is not
+// TestUnknownWithoutRoom: since 1.11.1 an allocation whose replacement finds no room is noted in a plan. What is out of reach is not
 // replaced later, whatever room there is.
 func TestUnknownWithoutRoom(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
@@ -154,20 +154,21 @@ func TestUnknownWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestFailedWithoutRoom: since 1.8.1 what failed, and finds no room, is stopped only when it is replaced.
+// TestFailedWithoutRoom: since 1.11.1 what failed, and finds no room, is stopped only when it is replaced.
 func TestFailedWithoutRoom(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
-		w := running(t, 1, job(rpc.JobTypeService, "j", 1))
+		whole := group(func(tg *rpc.TaskGroup) { tg.Resources = roomy })
+		w := running(t, 1, job(rpc.JobTypeService, "j", 1, whole))
 		w.habits.KeepsUnplaced = keeps
 		w.report("j", rpc.AllocClientFailed, nil)
 		next := w.runJob("j").created[0]
-		w.update(func(tx *state.Tx) error {
-			return tx.UpdateNodeEligibility("n00", rpc.NodeIneligible, w.now.Unix(), "")
-		})
+		w.register(job(rpc.JobTypeService, "other", 1, whole))
+		w.runJob("other")
 		w.now = next.WaitUntil
 		blocked := w.run(next).created[0]
 		desired := w.allocs("j")[0].DesiredStatus
 		w.want("is to stop without room", desired == rpc.AllocDesiredStop, !keeps)
+		w.want("is noted again by the next without room", len(w.run(blocked).plans) == 1, keeps)
 		w.node("new")
 		r := w.run(blocked)
 		w.want("stopped with room", len(stops(r)) == 1, keeps)

@@ -232,10 +232,6 @@ var Changes = []Change{
 		"an evaluation less, and an EvalUpdate, of each job that is collected", func(h *Habits) { h.PurgesMakeNoEvals = true },
 	},
 	{
-		[]Version{{1, 8, 1}}, 12319, "scheduler/generic_sched.go, computePlacements", "an allocation that failed or is out of reach, and whose replacement finds no room, is not stopped but noted",
-		"a plan more of an evaluation that finds no room for what is out of reach", func(h *Habits) { h.Scheduler.KeepsUnplaced = true },
-	},
-	{
 		[]Version{{1, 8, 4}, {1, 9, 0}}, 23858, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of sysbatch jobs",
 		"fewer evaluations; an EvalUpdate without any", func(h *Habits) { h.SysBatchLeftAlone = true },
 	},
@@ -282,6 +278,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 11, 0}}, 26974, "nomad/core_sched.go, jobReap", "garbage collection forgets 2,048 jobs in an entry, not 7,281",
 		"more JobBatchDeregister if more jobs are collected", func(h *Habits) { h.JobsPerPurge = 2048 },
+	},
+	{
+		[]Version{{1, 11, 1}}, 27129, "scheduler/generic_sched.go, markFailedToReschedule", "an allocation that failed or is out of reach, and whose replacement finds no room, is not stopped but noted; that was meant since 1.8.1 (#12319), where appliers lost the note",
+		"a plan more of each evaluation that finds no room for it; a replacement that fails waits longer for its own", func(h *Habits) { h.Scheduler.KeepsUnplaced = true },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27053, "scheduler/reconciler/filters.go, updateByReschedulable", "an allocation that is out of reach is replaced when one that failed would be; it counts as back once its node is initializing, before its client reports it",

@@ -29,6 +29,7 @@ func TestChangesAreInReleases(t *testing.T) {
 		{15808, []Version{{1, 4, 5}, {1, 4, 14}, {1, 5, 0}}, []Version{{1, 4, 4}}},
 		{18200, []Version{{1, 4, 13}, {1, 5, 9}, {1, 6, 2}, {1, 7, 0}}, []Version{{1, 4, 12}, {1, 5, 8}, {1, 6, 1}}},
 		{23858, []Version{{1, 8, 4}, {1, 9, 0}}, []Version{{1, 8, 3}, {1, 7, 9}}},
+		{27129, []Version{{1, 11, 1}, {2, 0, 0}}, []Version{{1, 8, 1}, {1, 11, 0}}},
 		{28249, []Version{{2, 0, 5}}, []Version{{2, 0, 4}}},
 	} {
 		at := slices.IndexFunc(Changes, func(x Change) bool { return x.Pull == c.pull })
