@@ -111,6 +111,37 @@ func TestForceGC(t *testing.T) {
 	}
 }
 
+// TestBatchEvaluationsAreCollected: since 1.4.5 those of batch jobs have an age of their own, and go though their job goes on.
+func TestBatchEvaluationsAreCollected(t *testing.T) {
+	const one = "1 EvalDeleteRequestType\n"
+	for release, want := range map[Version]struct {
+		early, late string
+		left        int
+	}{{1, 4, 4}: {one, "", 2}, {1, 4, 5}: {"", one, 1}, {2, 0, 5}: {"", one, 1}} {
+		virtualtest.Test(t, func(t *testing.T) {
+			gc := quickGC
+			gc.BatchEvalThreshold = 2 * time.Minute
+			r := newRig(t, 2, Config{Seed: 1, GC: gc, Habits: HabitsOf(release)})
+			for _, id := range []string{"goes on", "stopped"} {
+				job := serviceJob(id, 1, 0)
+				job.Type = rpc.JobTypeBatch
+				r.ok(r.c.RegisterJob(t.Context(), job))
+				time.Sleep(time.Second)
+				r.report(id, false)
+			}
+			r.ok(r.c.EvaluateJob(t.Context(), "", "goes on"))
+			r.ok(r.c.StopJob(t.Context(), "", "stopped", false))
+			time.Sleep(time.Second)
+			r.report("stopped", false)
+			r.want(fmt.Sprint("after a minute, ", release), r.wait(80*time.Second), want.early)
+			r.want(fmt.Sprint("after two, ", release), r.wait(time.Minute), want.late)
+			if n := r.snap().EvalTotal(); n != want.left {
+				t.Errorf("%v: %d evaluations left, want %d of the job that goes on", release, n, want.left)
+			}
+		})
+	}
+}
+
 // TestCoreEvaluationsAreNotInState: they are lost with the broker that holds them, and
 // their processing is no processing of jobs.
 func TestCoreEvaluationsAreNotInState(t *testing.T) {

@@ -114,7 +114,7 @@ func (g *genericRun) counts(alloc *rpc.Allocation) (counts, mayReplace bool) {
 
 // isReplaced reports whether another allocation replaced this one. Nomad records that in the
 // replaced one (structs.go, Allocation.NextAllocation). Looking for the replacement is as
-// good: that of a batch job is not collected before the job is.
+// good: that of a batch job is not collected before the one that it replaced.
 func (g *genericRun) isReplaced(alloc *rpc.Allocation) bool {
 	if g.replaced == nil {
 		g.replaced = map[string]bool{}

@@ -137,12 +137,14 @@ type RaftConfig struct {
 
 // GCConfig is how the leader collects what is over (nomad/config.go).
 type GCConfig struct {
-	Interval        time.Duration // of each kind; zero means 5 min
-	TokenInterval   time.Duration // of one-time tokens; zero means 10 min
-	EvalThreshold   time.Duration // zero means 1 h
-	JobThreshold    time.Duration // zero means 4 h
-	NodeThreshold   time.Duration // zero means 24 h
-	TimeGranularity time.Duration // how exactly the age of an entry is known; zero means 5 min
+	Interval      time.Duration // of each kind; zero means 5 min
+	TokenInterval time.Duration // of one-time tokens; zero means 10 min
+	EvalThreshold time.Duration // zero means 1 h
+	// BatchEvalThreshold is that of evaluations of batch jobs if Habits.CollectsBatch; zero means 24 h.
+	BatchEvalThreshold time.Duration
+	JobThreshold       time.Duration // zero means 4 h
+	NodeThreshold      time.Duration // zero means 24 h
+	TimeGranularity    time.Duration // how exactly the age of an entry is known; zero means 5 min
 }
 
 // PlanRejectionConfig is plan_rejection_tracker of the server configuration: nodes whose
@@ -200,6 +202,7 @@ func (c Config) WithDefaults() Config {
 	def(&c.GC.Interval, 5*time.Minute)
 	def(&c.GC.TokenInterval, 10*time.Minute)
 	def(&c.GC.EvalThreshold, time.Hour)
+	def(&c.GC.BatchEvalThreshold, 24*time.Hour)
 	def(&c.GC.JobThreshold, 4*time.Hour)
 	def(&c.GC.NodeThreshold, 24*time.Hour)
 	def(&c.GC.TimeGranularity, 5*time.Minute)

@@ -104,6 +104,9 @@ type Habits struct {
 	DrainEndWakes bool
 	// PurgesMakeNoEvals makes garbage collection forget jobs without an evaluation of each.
 	PurgesMakeNoEvals bool
+	// CollectsBatch gives evaluations of batch jobs an age of their own at which they are collected, with what they placed before
+	// their job was changed, though it goes on.
+	CollectsBatch bool
 	// ForceKeepsAges makes a forced garbage collection go by ages, too.
 	ForceKeepsAges bool
 	// JobsPerPurge is how many jobs garbage collection forgets in an entry; zero means 7,281.
@@ -178,6 +181,10 @@ var Changes = []Change{
 	{
 		[]Version{{1, 4, 5}, {1, 5, 0}}, 15808, "nomad/node_endpoint.go, UpdateStatus", "updates are refused of nodes that are down or disconnected only; a disconnected node is initializing until it has updated its live allocations; registering changes no status",
 		"one more NodeUpdateStatus and EvalUpdate of each node that was disconnected", func(h *Habits) { h.AllocUpdates = UpdatesBeforeReady },
+	},
+	{
+		[]Version{{1, 4, 5}, {1, 5, 0}}, 15097, "nomad/core_sched.go, evalGC", "evaluations of batch jobs are collected after 24 h, not 1 h, and also those of jobs that go on which have nothing left of the job as it is",
+		"none; a batch job that is not stopped no longer has more and more evaluations", func(h *Habits) { h.CollectsBatch = true },
 	},
 	{
 		[]Version{{1, 5, 0}}, 15523, "nomad/worker.go, run", "a worker whose server is 5 s behind gives its evaluation back and waits up to 50 s before it takes another",

@@ -64,6 +64,8 @@ type coreRun struct {
 	worker *worker
 	snap   *state.Snapshot
 	force  bool
+	// batchToo is config.Habits.CollectsBatch.
+	batchToo bool
 
 	// asked are the evaluations of which placed is asked, nil if it may be any.
 	asked map[string]bool
@@ -121,68 +123,32 @@ func (c *coreRun) threshold(age time.Duration) uint64 {
 
 func (c *coreRun) evalGC() error {
 	limit := c.threshold(c.worker.srv.cfg.GC.EvalThreshold)
-	if limit == 0 {
+	ofBatch := limit
+	if c.batchToo {
+		ofBatch = c.threshold(c.worker.srv.cfg.GC.BatchEvalThreshold)
+	}
+	latest := max(limit, ofBatch)
+	if latest == 0 {
 		return nil // nothing is that old
 	}
 	var evals, allocs []string
-	ended := c.snap.EvalsEnded(limit)
+	ended := c.snap.EvalsEnded(latest)
 	if c.worker.srv.cfg.Design.WorkQueue {
 		ended = c.madeUp()
 	}
 	c.ask(ended)
 	for _, e := range ended {
-		over, gone := c.evalOver(e, limit, false)
+		than := limit
+		if e.Type == rpc.JobTypeBatch {
+			than = ofBatch
+		}
+		over, gone := c.evalOver(e, than, false)
 		if over {
 			evals = append(evals, e.ID)
 		}
 		allocs = append(allocs, gone...)
 	}
 	return c.reap(evals, allocs)
-}
-
-// evalOver reports whether an evaluation may go, and which of the allocations it placed, in the order of their IDs
-// (core_sched.go, gcEval).
-func (c *coreRun) evalOver(e *broker.Evaluation, limit uint64, ofDeadJob bool) (over bool, allocs []string) {
-	if !e.Terminal() || e.ModifyIndex > limit {
-		return false, nil
-	}
-	job := c.snap.JobByID(e.Namespace, e.JobID)
-	if e.Type == rpc.JobTypeBatch && job != nil && (!c.dead(job) || !job.Stop && !ofDeadJob) {
-		// What a batch job ran tells its scheduler what not to run again.
-		for _, a := range c.placed(e) {
-			if a.CreateIndex < job.CreateIndex && a.Terminal() && c.isAlloc(a) {
-				allocs = append(allocs, a.ID)
-			}
-		}
-		slices.Sort(allocs)
-		return false, allocs
-	}
-	over = true
-	for _, a := range c.placed(e) {
-		switch goes := c.allocOver(a, job, limit); {
-		case !goes && !over: // one that stays is enough
-		case !c.isAlloc(a):
-		case goes:
-			allocs = append(allocs, a.ID)
-		default:
-			over = false
-		}
-	}
-	slices.Sort(allocs)
-	return over, allocs
-}
-
-// allocOver reports whether an allocation may go (core_sched.go, allocGCEligible). Of
-// reschedule policies there are the defaults only: services are replaced without limit, system
-// and sysbatch jobs never. Those of a batch job that is not dead go with evalOver.
-func (c *coreRun) allocOver(a *rpc.Allocation, job *rpc.Job, limit uint64) bool {
-	switch {
-	case !a.Terminal() || a.ModifyIndex > limit || a.ClientStatus == rpc.AllocClientRunning:
-		return false
-	case job == nil || job.Stop || c.dead(job) || a.DesiredStatus == rpc.AllocDesiredStop || a.ClientStatus != rpc.AllocClientFailed:
-		return true
-	}
-	return job.TaskGroup(a.TaskGroup) == nil || job.Type == rpc.JobTypeSystem || job.Type == rpc.JobTypeSysBatch || c.isReplaced(a)
 }
 
 // ask names the evaluations of which placed will be asked. There may be millions of allocations,

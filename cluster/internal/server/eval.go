@@ -145,6 +145,60 @@ func (s *Server) DeleteEvals(ids []string, matches func(*broker.Evaluation) bool
 	return n, index, nil
 }
 
+// evalOver reports whether an evaluation may go, and which of the allocations it placed, in the order of their IDs
+// (core_sched.go, gcEval).
+func (c *coreRun) evalOver(e *broker.Evaluation, limit uint64, ofDeadJob bool) (over bool, allocs []string) {
+	if !e.Terminal() || e.ModifyIndex > limit {
+		return false, nil
+	}
+	job := c.snap.JobByID(e.Namespace, e.JobID)
+	if e.Type == rpc.JobTypeBatch && job != nil && (!c.dead(job) || !job.Stop && !ofDeadJob) {
+		// What a batch job ran tells its scheduler what not to run again.
+		over = c.batchToo
+		for _, a := range c.placed(e) {
+			older := a.CreateIndex < job.CreateIndex
+			if c.batchToo {
+				older = a.CreateIndex < job.JobModifyIndex && a.ModifyIndex < limit
+			}
+			switch {
+			case !c.isAlloc(a):
+			case older && a.Terminal():
+				allocs = append(allocs, a.ID)
+			default:
+				over = false
+			}
+		}
+		slices.Sort(allocs)
+		return over, allocs
+	}
+	over = true
+	for _, a := range c.placed(e) {
+		switch goes := c.allocOver(a, job, limit); {
+		case !goes && !over: // one that stays is enough
+		case !c.isAlloc(a):
+		case goes:
+			allocs = append(allocs, a.ID)
+		default:
+			over = false
+		}
+	}
+	slices.Sort(allocs)
+	return over, allocs
+}
+
+// allocOver reports whether an allocation may go (core_sched.go, allocGCEligible). Of
+// reschedule policies there are the defaults only: services are replaced without limit, system
+// and sysbatch jobs never. Those of a batch job that is not dead go with evalOver.
+func (c *coreRun) allocOver(a *rpc.Allocation, job *rpc.Job, limit uint64) bool {
+	switch {
+	case !a.Terminal() || a.ModifyIndex > limit || a.ClientStatus == rpc.AllocClientRunning:
+		return false
+	case job == nil || job.Stop || c.dead(job) || a.DesiredStatus == rpc.AllocDesiredStop || a.ClientStatus != rpc.AllocClientFailed:
+		return true
+	}
+	return job.TaskGroup(a.TaskGroup) == nil || job.Type == rpc.JobTypeSystem || job.Type == rpc.JobTypeSysBatch || c.isReplaced(a)
+}
+
 // mayDelete reports whether an operator may delete an evaluation: nothing it placed may be
 // running, or may have to be replaced (state_store.go, isEvalDeleteSafe). Of reschedule policies there
 // are the defaults only.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/internal/raftnode"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -262,6 +263,45 @@ func TestAges(t *testing.T) {
 		s := New(&Shared{Config: &config.Config{Habits: config.Habits{ExactAges: tt.exact}, GC: config.GCConfig{TimeGranularity: tt.setting}}}, Options{Storage: &raftnode.Storage{}})
 		if got := s.ageGranularity(); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
+// TestWhatIsOverOfBatchJobs: since 1.4.5 an evaluation of a batch job that goes on is over if all that it placed
+// was placed before the job was changed, has ended, and did so before the limit.
+func TestWhatIsOverOfBatchJobs(t *testing.T) {
+	const complete = rpc.AllocClientComplete
+	for _, tt := range []struct {
+		name             string
+		changedAt, limit uint64
+		status           string // of what it placed; empty: nothing
+		at               uint64 // when that was written
+		over, gone       bool
+	}{
+		{"nothing placed", 5, 10, "", 5, true, false},
+		{"of the job as it is", 5, 10, complete, 5, false, false},
+		{"of the job as it was", 12, 10, complete, 5, true, true},
+		{"that still runs", 12, 10, rpc.AllocClientRunning, 5, false, false},
+		{"after the limit", 12, 10, complete, 11, false, false},
+		{"at the limit", 12, 5, complete, 5, false, false},
+	} {
+		snap := gcState(t, func(tx *state.Tx) error {
+			j := jobOf(rpc.JobTypeBatch)
+			err := tx.UpsertJob(j)
+			j.JobModifyIndex = tt.changedAt
+			return err
+		}, true, func(at uint64) (e *broker.Evaluation, allocs []*rpc.Allocation) {
+			if at == tt.at && tt.status != "" {
+				allocs = append(allocs, allocOf(rpc.JobTypeBatch, "a", tt.status, func(a *rpc.Allocation) { a.EvalID = "e" }))
+			}
+			return &broker.Evaluation{ID: "e", Namespace: rpc.DefaultNamespace, JobID: "job", Type: rpc.JobTypeBatch, Status: broker.StatusComplete}, allocs
+		})
+		e := snap.EvalByID("e")
+		for _, too := range []bool{false, true} {
+			c := &coreRun{snap: snap, batchToo: too}
+			if over, gone := c.evalOver(e, tt.limit, false); over != (tt.over && too) || (len(gone) == 1) != (tt.gone && too) {
+				t.Errorf("%s, since 1.4.5 %v: over %v, with %v", tt.name, too, over, gone)
+			}
 		}
 	}
 }

@@ -189,7 +189,7 @@ func (w *worker) process(d Dequeued) error {
 		return fmt.Errorf("%w: wait for raft index %d: %w", errBehind, d.WaitIndex, err)
 	}
 	if d.Eval.Type == rpc.JobTypeCore {
-		return (&coreRun{worker: w, snap: snap}).run(d.Eval.JobID)
+		return (&coreRun{worker: w, snap: snap, batchToo: w.srv.cfg.Habits.CollectsBatch}).run(d.Eval.JobID)
 	}
 	return (&planning{worker: w, Dequeued: d, snap: snap}).run()
 }
