@@ -141,6 +141,8 @@ type Waiting struct {
 	DrainEndsBatch bool
 	// NamesOnce says that schedulers do not leave two allocations of a group with one name.
 	NamesOnce bool
+	// StopsOneGroup says that a service or batch job that is stopped may have groups that run on.
+	StopsOneGroup bool
 	// Overlooked has the IDs of allocations that the plan applier did not know of when it verified later
 	// plans, in releases that go on so: their nodes may have got too much.
 	Overlooked map[string]bool
@@ -153,6 +155,7 @@ type Waiting struct {
 func (c *Cluster) Waiting() (w Waiting) {
 	w.SysBatchLeftAlone, w.SystemLeftAlone = c.cfg.Habits.SysBatchLeftAlone, c.cfg.Habits.FirstAllocDecides
 	w.Overlooked = c.shared.Overlooked.IDs()
+	w.StopsOneGroup = c.cfg.Habits.Scheduler.StopsOneGroup
 	w.DrainEndsBatch, w.NamesOnce = c.cfg.Habits.Scheduler.DrainEndsBatch, c.cfg.Habits.Scheduler.NamesOnce
 	w.Unevaluated = c.shared.Unevaluated.IDs()
 	if l := c.leader(); l != nil {

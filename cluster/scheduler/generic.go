@@ -62,6 +62,10 @@ func (g *genericRun) reconcile() {
 		groups[alloc.TaskGroup] = append(groups[alloc.TaskGroup], alloc)
 	}
 	slices.Sort(removed)
+	if g.stopped() && g.habits.StopsOneGroup && len(removed) > 1 {
+		removed = []string{removed[g.rand.IntN(len(removed))]}
+		g.waits = true // another evaluation may stop another
+	}
 	for _, name := range removed {
 		g.stopAll(groups[name])
 	}

@@ -339,3 +339,28 @@ func TestServiceDisconnectAndReconnect(t *testing.T) {
 		}
 	})
 }
+
+// TestStopsOneGroup: in 1.11.0 each evaluation of a stopped job stops one of its groups, whichever, and goes on to do so.
+func TestStopsOneGroup(t *testing.T) {
+	for _, one := range []bool{false, true} {
+		w := running(t, 2, job(rpc.JobTypeService, "j", 1, func(j *rpc.Job) {
+			for _, name := range []string{"h", "i"} {
+				tg := j.TaskGroups[0]
+				tg.Name = name
+				j.TaskGroups = append(j.TaskGroups, tg)
+			}
+		}))
+		w.habits.StopsOneGroup = one
+		w.change("j", func(j *rpc.Job) { j.Stop = true })
+		left := 0
+		if one {
+			left = 2
+		}
+		w.runJob("j")
+		w.want("left by the first evaluation", len(w.live("j")), left)
+		for range 30 {
+			w.runJob("j")
+		}
+		w.want("left by many", len(w.live("j")), 0)
+	}
+}

@@ -54,6 +54,8 @@ type Habits struct {
 	// KeepsUnplaced makes an allocation whose replacement finds no room stay as it is, noted in
 	// the plan.
 	KeepsUnplaced bool
+	// StopsOneGroup makes an evaluation of a stopped service or batch job stop one of its groups, by chance.
+	StopsOneGroup bool
 }
 
 // Scheduler works on one evaluation, from its delivery to its outcome:

@@ -287,6 +287,14 @@ var Changes = []Change{
 		"more JobBatchDeregister if more jobs are collected", func(h *Habits) { h.JobsPerPurge = 2048 },
 	},
 	{
+		[]Version{{1, 11, 0}}, 26042, "scheduler/reconciler/reconcile_cluster.go, handleStop", "an evaluation of a stopped service or batch job stops one of its groups, whichever",
+		"none, unless a job has several groups: what is left runs until others look at the job", func(h *Habits) { h.Scheduler.StopsOneGroup = true },
+	},
+	{
+		[]Version{{1, 11, 1}}, 27175, "scheduler/reconciler/reconcile_cluster.go, handleStop", "an evaluation of a stopped job stops all of its groups, as before 1.11.0",
+		"all that a stopped job runs is stopped at once", func(h *Habits) { h.Scheduler.StopsOneGroup = false },
+	},
+	{
 		[]Version{{1, 11, 1}}, 27129, "scheduler/generic_sched.go, markFailedToReschedule", "an allocation that failed or is out of reach, and whose replacement finds no room, is not stopped but noted; that was meant since 1.8.1 (#12319), where appliers lost the note",
 		"a plan more of each evaluation that finds no room for it; a replacement that fails waits longer for its own", func(h *Habits) { h.Scheduler.KeepsUnplaced = true },
 	},

@@ -13,7 +13,9 @@ import (
 func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 	n := o.nodes[a.NodeID]
 	if job == nil || job.Stop || job.Periodic != nil {
-		o.differ("%s runs, but its job does not", a.Name)
+		if !o.waiting.StopsOneGroup || !byCount(a.JobType) || job != nil && len(job.TaskGroups) < 2 {
+			o.differ("%s runs, but its job does not", a.Name)
+		}
 		return
 	}
 	tg := job.TaskGroup(a.TaskGroup)
@@ -28,7 +30,7 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 	case n.Ready() && !job.RunsIn(n.Datacenter):
 		o.differ("%s runs on node %s in datacenter %s, where its job does not", a.Name, a.NodeID, n.Datacenter)
 	case n.Ready() && a.JobVersion != job.Version && tg.MaxParallel == 0 && a.DisconnectedAt() == 0 &&
-		!(o.waits(a.Namespace, a.JobID) && byCount(job)) && !o.rollsOut(job):
+		!(o.waits(a.Namespace, a.JobID) && byCount(job.Type)) && !o.rollsOut(job):
 		// With MaxParallel, a deployment that waits or failed may leave old versions running, as
 		// does a job that waits for room. An old version that reconnects stays unless it is one
 		// too many.
@@ -205,8 +207,8 @@ func (o *oracle) replacedTwice(a, b *rpc.Allocation) bool {
 	return false
 }
 
-func byCount(job *rpc.Job) bool {
-	return job.Type == rpc.JobTypeService || job.Type == rpc.JobTypeBatch
+func byCount(jobType string) bool {
+	return jobType == rpc.JobTypeService || jobType == rpc.JobTypeBatch
 }
 
 // waits reports whether a job waits for room.
