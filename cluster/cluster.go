@@ -156,10 +156,13 @@ func (c *Cluster) server(i int) *server.Server {
 	return c.servers[i]
 }
 
+// byAddr returns the server at addr if it runs.
 func (c *Cluster) byAddr(addr string) *server.Server {
-	for i := range c.cfg.Servers {
-		if server.Addr(i) == addr {
-			return c.server(i)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, s := range c.servers {
+		if c.running[i] && s.Addr() == addr {
+			return s
 		}
 	}
 	return nil
