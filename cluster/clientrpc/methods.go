@@ -184,7 +184,7 @@ func (e *endpoint) updateAlloc(ctx context.Context, req *nomadrpc.AllocUpdateReq
 	if err != nil {
 		return nil, err
 	}
-	update := &rpc.AllocUpdateRequest{Connection: nomadrpc.PeerOf(ctx).Addr.String()}
+	update := &rpc.AllocUpdateRequest{Connection: nomadrpc.Caller(ctx).String()}
 	for _, a := range req.Alloc {
 		known := s.AllocByID(a.ID)
 		if known == nil {
@@ -268,7 +268,7 @@ func (e *endpoint) getAllocs(ctx context.Context, req *nomadrpc.AllocsGetRequest
 	return resp, nil
 }
 
-// allocResponse is nomadrpc.SingleAllocResponse in the same way.
+// allocResponse answers Alloc.GetAlloc in the same way.
 type allocResponse struct {
 	Alloc *api.Allocation
 	nomadrpc.QueryMeta

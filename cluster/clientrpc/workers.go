@@ -12,7 +12,7 @@ import (
 )
 
 // worker tells the workers behind one connection from others.
-func worker(ctx context.Context) string { return nomadrpc.PeerOf(ctx).Addr.String() }
+func worker(ctx context.Context) string { return nomadrpc.Caller(ctx).String() }
 
 func (e *endpoint) dequeue(ctx context.Context, req *nomadrpc.EvalDequeueRequest) (*nomadrpc.EvalDequeueResponse, error) {
 	w, err := e.cluster.Dequeue(ctx, e.id, worker(ctx), req.Schedulers, req.Timeout)

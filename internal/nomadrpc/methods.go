@@ -2,7 +2,6 @@ package nomadrpc
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -35,18 +34,12 @@ func Handle[Req, Resp any](m *Methods, name string, serve func(ctx context.Conte
 // ErrHangUp is the error of a method that does not answer: the caller's stream ends, as when the server's process has.
 var ErrHangUp = errors.New("hang up")
 
-// Peer is the other end of a connection.
-type Peer struct {
-	Addr net.Addr
-	TLS  *tls.ConnectionState // nil if the connection has none
-}
+type callerKey struct{}
 
-type peerKey struct{}
-
-// PeerOf returns the other end of the connection that a call came from.
-func PeerOf(ctx context.Context) Peer {
-	p, _ := ctx.Value(peerKey{}).(Peer)
-	return p
+// Caller returns the address of the other end of the connection that a call came from.
+func Caller(ctx context.Context) net.Addr {
+	addr, _ := ctx.Value(callerKey{}).(net.Addr)
+	return addr
 }
 
 // callHeader and answerHeader are net/rpc's Request and Response.

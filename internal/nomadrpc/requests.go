@@ -121,12 +121,6 @@ type AllocSpecificRequest struct {
 	QueryOptions
 }
 
-// SingleAllocResponse answers Alloc.GetAlloc.
-type SingleAllocResponse struct {
-	Alloc *Allocation
-	QueryMeta
-}
-
 // AllocUpdateRequest is the argument of Node.UpdateAlloc.
 type AllocUpdateRequest struct {
 	Alloc []*Allocation

@@ -36,13 +36,8 @@ func echo() *Methods {
 		return nil, ctx.Err()
 	})
 	Handle(m, "Test.HangUp", func(context.Context, *GenericRequest) (*GenericResponse, error) { return nil, ErrHangUp })
-	Handle(m, "Test.Peer", func(ctx context.Context, _ *GenericRequest) (*string, error) {
-		p := PeerOf(ctx)
-		text := p.Addr.Network()
-		if p.TLS != nil {
-			text = p.TLS.PeerCertificates[0].Subject.CommonName
-		}
-		return &text, nil
+	Handle(m, "Test.Caller", func(ctx context.Context, _ *GenericRequest) (*string, error) {
+		return new(Caller(ctx).String()), nil
 	})
 	return m
 }
@@ -125,8 +120,8 @@ func TestHangUp(t *testing.T) {
 	if _, answered := errors.AsType[ServerError](err); !errors.Is(err, io.EOF) || answered {
 		t.Errorf("the call ends with %v, want the end of the stream", err)
 	}
-	var peer string
-	if err := s.Call(t.Context(), "Test.Peer", &GenericRequest{}, &peer); err != nil || s.Closed() {
+	var caller string
+	if err := s.Call(t.Context(), "Test.Caller", &GenericRequest{}, &caller); err != nil || s.Closed() {
 		t.Errorf("the next call: %v, and the connection is closed: %v", err, s.Closed())
 	}
 }

@@ -192,7 +192,7 @@ func (s *Server) conn(conn net.Conn) error {
 		}
 		conn = secure
 	}
-	ctx, cancel := context.WithCancel(context.WithValue(s.ctx, peerKey{}, Peer{conn.RemoteAddr(), tlsState(conn)}))
+	ctx, cancel := context.WithCancel(context.WithValue(s.ctx, callerKey{}, conn.RemoteAddr()))
 	defer cancel()
 	conn = patientConn{conn, s.cfg.MessageTimeout}
 	switch mode {

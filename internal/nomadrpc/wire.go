@@ -2,7 +2,6 @@ package nomadrpc
 
 import (
 	"bytes"
-	"crypto/tls"
 	"net"
 	"reflect"
 	"sync"
@@ -106,11 +105,3 @@ type silent struct{}
 func (silent) Print(...any)          {}
 func (silent) Printf(string, ...any) {}
 func (silent) Println(...any)        {}
-
-// tlsState returns the state of a connection's TLS; nil if it has none.
-func tlsState(c net.Conn) *tls.ConnectionState {
-	if t, ok := c.(*tls.Conn); ok {
-		return new(t.ConnectionState())
-	}
-	return nil
-}
