@@ -1,6 +1,9 @@
 package metrics
 
-import "time"
+import (
+	"runtime/debug"
+	"time"
+)
 
 // Schema is the version of the Result file that this build writes.
 const Schema = 1
@@ -48,6 +51,14 @@ type Run struct {
 	Rerun string `json:"rerun,omitempty"`
 	// CostModel is what the cluster's work was charged; nil if nothing was.
 	CostModel *CostModel `json:"cost_model,omitempty"`
+}
+
+// Version returns the commit that the Go tool stamped into this program, as Run has it.
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(unknown)"
 }
 
 // CostModel is the calibration that charged a run, as reports show it.

@@ -8,6 +8,8 @@ import (
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/simctl/simctl/metrics"
 )
 
 func newManCommand() *cobra.Command {
@@ -35,7 +37,7 @@ func writeManual(cmd *cobra.Command, target string) (err error) {
 	defer func() { err = out.discard(err) }()
 	root := newRootCommand([]string{"help"}) // with the flags of all scenarios
 	root.DisableAutoGenTag = true
-	header := doc.GenManHeader{Section: "1", Source: "simctl " + version(), Manual: "simctl"}
+	header := doc.GenManHeader{Section: "1", Source: "simctl " + metrics.Version(), Manual: "simctl"}
 	if err := doc.GenManTree(root, &header, out.path("")); err != nil {
 		return fmt.Errorf("write the manual pages: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
+	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios/serve"
 )
@@ -57,7 +58,7 @@ API can have, takes --allow-remote and a token in the environment variable SIMCT
 			o.Page = page.Bytes()
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP)
 			defer stop()
-			o.Build = version()
+			o.Build = metrics.Version()
 			err := serve.Run(ctx, o, func(w serve.Where) {
 				cmd.PrintErrf("%s and %s; end with Ctrl-C\n", english.Plural(o.Servers, "server", ""), english.Plural(o.Nodes, "client", ""))
 				if w.RPC != nil {

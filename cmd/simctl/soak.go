@@ -237,7 +237,7 @@ func (r *soakRun) tell(found soak.Finding) (goOn bool) {
 // document is what the page and --format json are made of.
 func (r *soakRun) document() *metrics.Soak {
 	return &metrics.Soak{
-		Schema: metrics.Schema, Command: commandLine(r.cmd), Version: version(), Began: r.began.UTC().Truncate(time.Second),
+		Schema: metrics.Schema, Command: commandLine(r.cmd), Version: metrics.Version(), Began: r.began.UTC().Truncate(time.Second),
 		WallS: time.Since(r.began).Seconds(), Brokers: r.brokers, Words: soak.Words(), Schedules: r.found,
 	}
 }

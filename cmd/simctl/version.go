@@ -3,9 +3,10 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/metrics"
 )
 
 // newVersionCommand prints the version that the Go tool stamped into the binary. Repeating a
@@ -23,7 +24,7 @@ func newVersionCommand() *cobra.Command {
 					Go      string `json:"go"`
 					OS      string `json:"os"`
 					Arch    string `json:"arch"`
-				}{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
+				}{metrics.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
 			}
 			return printVersion(cmd)
 		},
@@ -32,15 +33,7 @@ func newVersionCommand() *cobra.Command {
 	return cmd
 }
 
-// version is what the Go tool stamped into the binary.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(unknown)"
-}
-
 func printVersion(cmd *cobra.Command) error {
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "simctl %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "simctl %s (%s, %s/%s)\n", metrics.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

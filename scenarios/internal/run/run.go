@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -244,7 +243,7 @@ func (r *run) all() (*metrics.Result, error) {
 
 func (r *run) result() (*metrics.Result, error) {
 	label := r.sc.Run
-	label.Version, label.GoVersion = version(), runtime.Version()
+	label.Version, label.GoVersion = metrics.Version(), runtime.Version()
 	if r.sim != nil || r.other != nil {
 		label.Target = "simulated"
 	}
@@ -253,12 +252,4 @@ func (r *run) result() (*metrics.Result, error) {
 		res.Stopped, res.Warnings = r.stopped, slices.Concat(r.sc.Warnings, r.warnings)
 	}
 	return res, err
-}
-
-// version names the commit that the Go tool stamped into the binary.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(unknown)"
 }
