@@ -25,8 +25,8 @@ type Baseline struct {
 	Runs      []*Result `json:"runs"`
 }
 
-// BaselineSchema is the version of the baseline file that this build writes.
-const BaselineSchema = 1
+// baselineSchema is the version of the baseline file that this build writes.
+const baselineSchema = 1
 
 // gateMetrics are the metrics of each phase that a baseline holds runs to: what a broker
 // costs, and how long it takes.
@@ -42,7 +42,7 @@ const (
 
 // NewBaseline keeps what later runs are compared with.
 func NewBaseline(spec json.RawMessage, tolerance float64, runs []*Result) *Baseline {
-	b := &Baseline{Schema: BaselineSchema, Spec: spec, Tolerance: tolerance}
+	b := &Baseline{Schema: baselineSchema, Spec: spec, Tolerance: tolerance}
 	for _, r := range runs {
 		kept := *r
 		kept.Series, kept.Marks, kept.Thresholds, kept.Host, kept.Run.CostModel = nil, []Mark{}, nil, Host{}, nil
@@ -189,8 +189,8 @@ func decodeBaseline(data []byte) (*Baseline, error) {
 	switch {
 	case err == nil && head.Baseline == nil:
 		return nil, errors.New(`not a baseline of simctl gate: it has no "baseline"`)
-	case err == nil && *head.Baseline != BaselineSchema:
-		return nil, &SpoiltError{fmt.Errorf("it is baseline version %d and this simctl reads %d", *head.Baseline, BaselineSchema)}
+	case err == nil && *head.Baseline != baselineSchema:
+		return nil, &SpoiltError{fmt.Errorf("it is baseline version %d and this simctl reads %d", *head.Baseline, baselineSchema)}
 	}
 	b := &Baseline{}
 	dec := json.NewDecoder(bytes.NewReader(data))

@@ -177,9 +177,9 @@ func (ps profiles) of(name string) (profile, error) {
 	case strings.HasPrefix(strings.TrimLeft(name, "0123456789"), "."): // such as 1.4.1: the other names are no help
 		return p, CheckRelease(name)
 	case len(ps.blocks) == 0:
-		return p, errors.New("it must be " + BrokerSyntax())
+		return p, errors.New("it must be " + brokerSyntax())
 	}
-	return p, fmt.Errorf("it must be one of the scenario's, %s, or %s", strings.Join(ps.names(), ", "), BrokerSyntax())
+	return p, fmt.Errorf("it must be one of the scenario's, %s, or %s", strings.Join(ps.names(), ", "), brokerSyntax())
 }
 
 func (ps profiles) names() []string {

@@ -39,8 +39,8 @@ func releaseOf(p broker.Policy) cluster.Version {
 	return v
 }
 
-// BrokerSyntax returns a phrase that says what --broker accepts beside a scenario's own.
-func BrokerSyntax() string {
+// brokerSyntax returns a phrase that says what --broker accepts beside a scenario's own.
+func brokerSyntax() string {
 	profiles := cluster.Profiles()
 	newest := profiles[len(profiles)-1]
 	return fmt.Sprintf("%s; or a release of Nomad from %v to %v, the last of which is also called %s; or one of these with designs: %s",

@@ -35,8 +35,8 @@ func failed(e *broker.Evaluation) map[string]*api.AllocationMetric {
 	return of
 }
 
-// EvalStub returns an evaluation as one that is related to another.
-func EvalStub(e *broker.Evaluation) *api.EvaluationStub {
+// evalStub returns an evaluation as one that is related to another.
+func evalStub(e *broker.Evaluation) *api.EvaluationStub {
 	return &api.EvaluationStub{
 		ID: e.ID, Priority: e.Priority, Type: e.Type, TriggeredBy: e.TriggeredBy, Namespace: e.Namespace, JobID: e.JobID,
 		NodeID: e.NodeID, DeploymentID: e.DeploymentID, Status: e.Status, StatusDescription: e.StatusDescription,
@@ -59,7 +59,7 @@ func Related(s *state.Snapshot, e *broker.Evaluation) []*api.EvaluationStub {
 		}
 		seen[id] = true
 		if o := s.EvalByID(id); o != nil {
-			found = append(found, EvalStub(o))
+			found = append(found, evalStub(o))
 			queue = append(queue, o.NextEval, o.PreviousEval, o.BlockedEval)
 		}
 	}

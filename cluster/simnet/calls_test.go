@@ -118,7 +118,7 @@ func TestCalls(t *testing.T) {
 		{name: "answered", respond: answers, took: 2 * oneWay},
 		{name: "refused", respond: func(rpc raft.RPC) { rpc.Respond(nil, refused) }, took: oneWay, err: refused},
 		{name: "answered with something else", respond: func(rpc raft.RPC) { rpc.Respond(7, nil) }, took: 2 * oneWay, err: errAny},
-		{name: "never answered", took: oneWay + CallTimeout, err: ErrUnreachable},
+		{name: "never answered", took: oneWay + callTimeout, err: ErrUnreachable},
 		{name: "the other end dies", during: func(p *pair) { p.b.Cut() }, took: time.Second, err: ErrUnreachable},
 		{name: "the other end has died", respond: answers, before: func(p *pair) { p.b.Cut() }, took: oneWay, err: ErrUnreachable},
 		{name: "this end ends", during: func(p *pair) { p.a.cancel() }, took: time.Second, err: ErrUnreachable},
@@ -126,10 +126,10 @@ func TestCalls(t *testing.T) {
 		{name: "this end dies, and closes later", respond: answers, before: func(p *pair) { p.a.Cut() }, during: func(p *pair) { p.a.cancel() }, took: time.Second, err: ErrUnreachable},
 		{name: "the way there is cut", respond: answers, before: func(p *pair) {
 			p.net.Disturb(Fault{From: []string{"a"}, OneWay: true, Link: Link{Loss: 1}})
-		}, took: CallTimeout, err: ErrUnreachable},
+		}, took: callTimeout, err: ErrUnreachable},
 		{name: "the way back is cut", respond: answers, before: func(p *pair) {
 			p.net.Disturb(Fault{From: []string{"b"}, OneWay: true, Link: Link{Loss: 1}})
-		}, took: oneWay + CallTimeout, err: ErrUnreachable},
+		}, took: oneWay + callTimeout, err: ErrUnreachable},
 	} {
 		for kind, call := range calls {
 			t.Run(tt.name+"/"+kind, func(t *testing.T) {

@@ -86,10 +86,10 @@ func TestLossIsAShareOfMessages(t *testing.T) {
 			err := n.SendClient(t.Context(), "client", "a", "x")
 			switch {
 			case err == nil:
-			case errors.Is(err, ErrUnreachable) && time.Since(start) >= CallTimeout:
+			case errors.Is(err, ErrUnreachable) && time.Since(start) >= callTimeout:
 				lost++
 			default:
-				t.Fatalf("error %v after %v, want %v after %v", err, time.Since(start), ErrUnreachable, CallTimeout)
+				t.Fatalf("error %v after %v, want %v after %v", err, time.Since(start), ErrUnreachable, callTimeout)
 			}
 		}
 		if lost < 150 || lost > 250 {

@@ -30,8 +30,8 @@ func TestIdleFollowers(t *testing.T) {
 		"a fault elsewhere": {func(p *pair) {
 			p.net.Disturb(Fault{From: []string{"b"}, To: []string{"c"}, Link: Link{Loss: 1}})
 		}, at(4, nil), trip},
-		"it is shutting down":     {func(p *pair) { p.b.SetHeartbeatHandler(func(raft.RPC) {}) }, at(4, nil), oneWay + CallTimeout},
-		"it is another one":       {func(p *pair) { p.net.NewTransport("b", nil).Listen(nil) }, at(4, nil), oneWay + CallTimeout},
+		"it is shutting down":     {func(p *pair) { p.b.SetHeartbeatHandler(func(raft.RPC) {}) }, at(4, nil), oneWay + callTimeout},
+		"it is another one":       {func(p *pair) { p.net.NewTransport("b", nil).Listen(nil) }, at(4, nil), oneWay + callTimeout},
 		"it is no follower":       {func(p *pair) { p.b.SetHeartbeatHandler(refuses) }, at(4, nil), trip},
 		"it has no such path":     {func(p *pair) { p.b.SetHeartbeatHandler(nil) }, at(4, nil), trip},
 		"more than it can commit": {func(*pair) {}, at(9, nil), trip},

@@ -11,8 +11,8 @@ import (
 // ErrUnreachable means that the other end has stopped or is cut off.
 var ErrUnreachable = errors.New("server unreachable")
 
-// CallTimeout is how long a caller waits for an answer.
-const CallTimeout = 10 * time.Second
+// callTimeout is how long a caller waits for an answer.
+const callTimeout = 10 * time.Second
 
 // Link describes one direction of a link. A message takes Latency plus a uniform draw from
 // [0, Jitter). Loss, from 0 to 1, is the fraction of messages that vanish. The zero Link is
@@ -71,7 +71,7 @@ func (n *Network) SendClient(ctx context.Context, from, to, kind string) error {
 func (n *Network) trip(l Link, from, to, kind string) (time.Duration, error) {
 	h := n.hash(time.Now(), from, to, kind)
 	if l = n.disturbed(l, from, to); l.loses(h) {
-		return CallTimeout + time.Duration(h%uint64(time.Millisecond)), ErrUnreachable
+		return callTimeout + time.Duration(h%uint64(time.Millisecond)), ErrUnreachable
 	}
 	return l.delay(h), nil
 }

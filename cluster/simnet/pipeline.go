@@ -68,7 +68,7 @@ func (t *Transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 		from: t, to: to, turn: t.net.Turn(string(to)),
 		out: t.net.Route(string(t.addr), string(to), "append"), home: t.net.Route(string(to), string(t.addr), "append"),
 		sent: make(chan *appendFuture, maxInFlight), handled: make(chan *appendFuture, maxInFlight),
-		done: make(chan raft.AppendFuture, maxInFlight), broken: make(chan struct{}), timeout: time.NewTimer(CallTimeout),
+		done: make(chan raft.AppendFuture, maxInFlight), broken: make(chan struct{}), timeout: time.NewTimer(callTimeout),
 		window: window{limit: t.MaxRPCsInFlight, room: make(chan struct{}, 1)},
 	}
 	p.ctx, p.cancel = context.WithCancel(t.ctx)

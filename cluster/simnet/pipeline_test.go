@@ -85,9 +85,9 @@ func TestPipelinesThatBreak(t *testing.T) {
 	}{
 		{"refused", func(rpc raft.RPC) { rpc.Respond(nil, refused) }, func(*pair) {}, refused, oneWay},
 		{"answered with something else", func(rpc raft.RPC) { rpc.Respond(7, nil) }, func(*pair) {}, errAny, oneWay},
-		{"not answered", nil, func(*pair) {}, ErrUnreachable, oneWay + CallTimeout},
+		{"not answered", nil, func(*pair) {}, ErrUnreachable, oneWay + callTimeout},
 		{"nobody there", answers, func(p *pair) { delete(p.net.nodes, "b") }, ErrUnreachable, oneWay},
-		{"lost", answers, func(p *pair) { p.net.Disturb(Fault{From: []string{"a"}, Link: Link{Loss: 1}}) }, ErrUnreachable, oneWay + CallTimeout},
+		{"lost", answers, func(p *pair) { p.net.Disturb(Fault{From: []string{"a"}, Link: Link{Loss: 1}}) }, ErrUnreachable, oneWay + callTimeout},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			virtualtest.Test(t, func(t *testing.T) {

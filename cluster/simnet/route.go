@@ -31,7 +31,7 @@ func (r Route) Back() Route {
 }
 
 // Send sleeps for the time that a message takes. If the link
-// loses the message it sleeps for CallTimeout and returns ErrUnreachable. The other error
+// loses the message it sleeps for callTimeout and returns ErrUnreachable. The other error
 // is ctx's.
 func (r Route) Send(ctx context.Context) error {
 	wait, lost := r.network.trip(r.link, r.from, r.to, r.kind)

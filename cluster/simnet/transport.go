@@ -251,7 +251,7 @@ type request struct {
 }
 
 // deliver hands a request to this server's Raft, once entries are stored, and waits for the
-// answer, up to CallTimeout by the caller's timer, if it has one, or until its context is done.
+// answer, up to callTimeout by the caller's timer, if it has one, or until its context is done.
 func (t *Transport) deliver(caller context.Context, r request, timeout *time.Timer) (any, error) {
 	if t.cut.Err() != nil {
 		return nil, ErrUnreachable
@@ -269,9 +269,9 @@ func (t *Transport) deliver(caller context.Context, r request, timeout *time.Tim
 	answer := make(chan raft.RPCResponse, 1)
 	rpc := raft.RPC{Command: r.args, Reader: r.data, RespChan: answer}
 	if timeout == nil {
-		timeout = time.NewTimer(CallTimeout)
+		timeout = time.NewTimer(callTimeout)
 	}
-	timeout.Reset(CallTimeout)
+	timeout.Reset(callTimeout)
 	defer timeout.Stop()
 	if t.recv != nil && len(r.entries) > 0 {
 		t.recv(r.entries, r.there)

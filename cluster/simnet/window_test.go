@@ -106,7 +106,7 @@ func TestRoomAtOneInstant(t *testing.T) {
 func TestWaitingForRoomEnds(t *testing.T) {
 	for name, end := range map[string]func(raft.AppendPipeline) error{
 		"closed":   raft.AppendPipeline.Close,
-		"it broke": func(raft.AppendPipeline) error { time.Sleep(CallTimeout + time.Second); return nil },
+		"it broke": func(raft.AppendPipeline) error { time.Sleep(callTimeout + time.Second); return nil },
 	} {
 		virtualtest.Test(t, func(t *testing.T) {
 			p := newPair(t, nil) // who never answers

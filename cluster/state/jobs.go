@@ -29,7 +29,7 @@ func (tx *Tx) UpsertJob(job *rpc.Job) error {
 	case old == nil:
 		job.CreateIndex, job.JobModifyIndex = tx.index, tx.index
 		tx.counts.Jobs++
-	case SpecChanged(old, job):
+	case specChanged(old, job):
 		job.CreateIndex, job.JobModifyIndex = old.CreateIndex, tx.index
 		job.Version = max(job.Version, old.Version+1)
 	default:
@@ -59,9 +59,9 @@ func (tx *Tx) NoteLaunch(id broker.JobID, at int64, launched bool) {
 // SetSchedulerConfig replaces the scheduler configuration.
 func (tx *Tx) SetSchedulerConfig(c rpc.SchedulerConfig) { tx.counts.Scheduler = c }
 
-// SpecChanged reports whether two versions of a job differ in what their user asked for
+// specChanged reports whether two versions of a job differ in what their user asked for
 // (structs.go, Job.SpecChanged).
-func SpecChanged(a, b *rpc.Job) bool {
+func specChanged(a, b *rpc.Job) bool {
 	if (a.Periodic == nil) != (b.Periodic == nil) || a.Periodic != nil && *a.Periodic != *b.Periodic {
 		return true
 	}

@@ -173,7 +173,7 @@ func TestSpecChanged(t *testing.T) {
 	} {
 		changed := job()
 		tt.change(changed)
-		if SpecChanged(job(), changed) != tt.want || SpecChanged(changed, job()) != tt.want {
+		if specChanged(job(), changed) != tt.want || specChanged(changed, job()) != tt.want {
 			t.Errorf("%s: changed is %v, want %v", name, !tt.want, tt.want)
 		}
 	}

@@ -1,6 +1,6 @@
 // Package daemon starts, finds and ends processes that outlive the one that started them. An
 // argument on their command lines tells them from others. It needs Linux: elsewhere every
-// function returns ErrNoProc.
+// function returns errNoProc.
 package daemon
 
 import (
@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// ErrNoProc says that the table of processes cannot be read here.
-var ErrNoProc = errors.New("the processes of this machine are not to be seen in /proc: clusters on loopback need Linux")
+// errNoProc says that the table of processes cannot be read here.
+var errNoProc = errors.New("the processes of this machine are not to be seen in /proc: clusters on loopback need Linux")
 
 // Running returns the processes that have an argument, but for those that are dead and not yet
 // waited for.

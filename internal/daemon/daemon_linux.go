@@ -18,7 +18,7 @@ const procDir = "/proc"
 func running(arg string) ([]int, error) {
 	dirs, err := filepath.Glob(procDir + "/[0-9]*")
 	if err != nil || len(dirs) == 0 {
-		return nil, ErrNoProc
+		return nil, errNoProc
 	}
 	var pids []int
 	for _, dir := range dirs {

@@ -4,8 +4,8 @@ package daemon
 
 import "os/exec"
 
-func running(string) ([]int, error) { return nil, ErrNoProc }
+func running(string) ([]int, error) { return nil, errNoProc }
 
-func start(*exec.Cmd) error { return ErrNoProc }
+func start(*exec.Cmd) error { return errNoProc }
 
-func end(string, bool) error { return ErrNoProc }
+func end(string, bool) error { return errNoProc }

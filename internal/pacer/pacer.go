@@ -2,8 +2,8 @@ package pacer
 
 import "time"
 
-// Longest is how long a Pacer rests at most. It bounds how old figures can be.
-const Longest = 10 * time.Second
+// longest is how long a Pacer rests at most. It bounds how old figures can be.
+const longest = 10 * time.Second
 
 // Pacer keeps down the share of time that answers to a question take. The zero Pacer never rests. It is for one goroutine.
 type Pacer struct {
@@ -17,5 +17,5 @@ func (p *Pacer) Rests() bool { return time.Now().Before(p.until) }
 // Asked notes an answer to a question that was asked at an instant.
 func (p *Pacer) Asked(at time.Time) {
 	now := time.Now()
-	p.until = now.Add(min(p.Share*now.Sub(at), Longest))
+	p.until = now.Add(min(p.Share*now.Sub(at), longest))
 }

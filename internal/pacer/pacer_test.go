@@ -11,7 +11,7 @@ import (
 func TestPacer(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		p := Pacer{Share: 20}
-		for took, want := range map[time.Duration]time.Duration{0: 0, 50 * time.Millisecond: time.Second, time.Minute: Longest} {
+		for took, want := range map[time.Duration]time.Duration{0: 0, 50 * time.Millisecond: time.Second, time.Minute: longest} {
 			began := time.Now()
 			time.Sleep(took)
 			p.Asked(began)

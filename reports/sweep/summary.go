@@ -256,10 +256,10 @@ func failureSection(s *metrics.Sweep) Section {
 
 // Answer says what a sweep found out: first what spoils it, then how far each broker keeps the
 // limits or, where none were set, what the newest broker makes of the oldest one's recovery, or
-// else what moves it most. It is Headline if nothing ran and nothing failed.
+// else what moves it most. It is headline if nothing ran and nothing failed.
 func Answer(s *metrics.Sweep) string {
 	parts := caveats(s)
-	if found := finding(s); len(parts) == 0 || found != Headline(s) {
+	if found := finding(s); len(parts) == 0 || found != headline(s) {
 		parts = append(parts, found)
 	}
 	return strings.Join(parts, ". ")
@@ -268,13 +268,13 @@ func Answer(s *metrics.Sweep) string {
 // Opening returns what a summary begins with: the answer and, if that is another line, the
 // headline.
 func Opening(s *metrics.Sweep) []string {
-	return slices.Compact([]string{Answer(s), Headline(s)})
+	return slices.Compact([]string{Answer(s), headline(s)})
 }
 
 func finding(s *metrics.Sweep) string {
 	paths := Paths(s)
 	if len(s.Results()) == 0 || len(paths) == 0 {
-		return Headline(s)
+		return headline(s)
 	}
 	if len(s.Limits) > 0 {
 		var limits, parts []string
@@ -310,7 +310,7 @@ func finding(s *metrics.Sweep) string {
 	if effects := effectsOn(s, path, newest); len(effects) > 0 {
 		return fmt.Sprintf("%s: %s", wording.FigureName(path), effects[0])
 	}
-	return Headline(s)
+	return headline(s)
 }
 
 // ratios returns the least and the greatest ratio of a figure under two brokers over all cells
@@ -331,8 +331,8 @@ func ratios(s *metrics.Sweep, path, newer, older string) (low, high float64, ok 
 	return low, high, ok
 }
 
-// Headline says in one line what was swept.
-func Headline(s *metrics.Sweep) string {
+// headline says in one line what was swept.
+func headline(s *metrics.Sweep) string {
 	var names []string
 	for _, a := range s.Axes {
 		names = append(names, fmt.Sprintf("%s (%d)", a.Name, len(a.Values)))

@@ -192,8 +192,8 @@ func PhaseNames(runs []*metrics.Result) []string {
 	return names
 }
 
-// PhasesNamed returns the phase of that name in every run; nil for a run without it.
-func PhasesNamed(runs []*metrics.Result, name string) []*metrics.Phase {
+// phasesNamed returns the phase of that name in every run; nil for a run without it.
+func phasesNamed(runs []*metrics.Result, name string) []*metrics.Phase {
 	phases := make([]*metrics.Phase, len(runs))
 	for i, r := range runs {
 		phases[i] = r.Phase(name)
@@ -219,7 +219,7 @@ func SettingNames(runs []*metrics.Result) []string {
 func RecoveringPhases(runs []*metrics.Result) []string {
 	var names []string
 	for _, name := range PhaseNames(runs) {
-		if !idle(PhasesNamed(runs, name)) {
+		if !idle(phasesNamed(runs, name)) {
 			names = append(names, name)
 		}
 	}

@@ -67,7 +67,7 @@ var lessIsBetter = []string{"raft_entries", "evals_processed", "plans_submitted"
 func Summarise(runs []*metrics.Result) Summary {
 	s := Summary{Subtitle: Subtitle(runs), Labels: Labels(runs), Pair: len(runs) == 2}
 	for _, name := range PhaseNames(runs) {
-		s.Sections = append(s.Sections, Section{name, rowsOf(PhasesNamed(runs, name), phaseRows)})
+		s.Sections = append(s.Sections, Section{name, rowsOf(phasesNamed(runs, name), phaseRows)})
 	}
 	if len(s.Sections) > 1 {
 		totals := make([]*metrics.Phase, len(runs))

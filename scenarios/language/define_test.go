@@ -144,7 +144,7 @@ func TestSnakeCase(t *testing.T) {
 	for name, want := range map[string]string{
 		"RPC": "rpc", "FSM": "fsm", "PerKiB": "per_kib", "WaitIndexScan": "wait_index_scan", "Cores": "cores", "ServerLink": "server_link", "CPUTime": "cpu_time",
 	} {
-		if got := SnakeCase(name); got != want {
+		if got := snakeCase(name); got != want {
 			t.Errorf("SnakeCase(%s) = %s, want %s", name, got, want)
 		}
 	}

@@ -138,7 +138,7 @@ func layoutsOf(t reflect.Type) []layout {
 		case f.Tag.Get("lang") == "-" || !f.IsExported():
 		default:
 			tag := parseTag(f.Tag.Get("lang"))
-			all = append(all, layout{cmp.Or(tag.name, SnakeCase(f.Name)), f.Index, tag})
+			all = append(all, layout{cmp.Or(tag.name, snakeCase(f.Name)), f.Index, tag})
 		}
 	}
 	layouts.Store(t, all)
@@ -206,9 +206,9 @@ func labelsOf(t reflect.Type) []string {
 	return labels
 }
 
-// SnakeCase turns WaitIndexScan into wait_index_scan, RPC into rpc and PerKiB into per_kib:
+// snakeCase turns WaitIndexScan into wait_index_scan, RPC into rpc and PerKiB into per_kib:
 // the name of a field in a file.
-func SnakeCase(name string) string {
+func snakeCase(name string) string {
 	runes := []rune(strings.ReplaceAll(name, "KiB", "Kib"))
 	var b strings.Builder
 	for i, r := range runes {

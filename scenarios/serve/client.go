@@ -36,7 +36,7 @@ func Send(ctx context.Context, address, token string, text []byte) (Status, erro
 		address = "http://" + address
 	}
 	shown := redact.Passwords(address)
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(address, "/")+EventsPath, bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(address, "/")+eventsPath, bytes.NewReader(text))
 	if err != nil {
 		return Status{}, &RefusedError{fmt.Sprintf("address %q: it must be the address of the HTTP API, such as http://127.0.0.1:4646", shown)}
 	}

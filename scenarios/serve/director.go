@@ -19,8 +19,8 @@ import (
 	"github.com/simctl/simctl/scenarios/language"
 )
 
-// EventsPath is where events are sent and the faults under way are told.
-const EventsPath = "/simctl/events"
+// eventsPath is where events are sent and the faults under way are told.
+const eventsPath = "/simctl/events"
 
 // Limits of events that are sent.
 const (

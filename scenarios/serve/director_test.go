@@ -139,7 +139,7 @@ func TestEventsRefused(t *testing.T) {
 			t.Helper()
 			text := "behaviour \"flap\" \"f\" {\n up = \"1m\"\n down = \"1m\"\n}\nevent \"begin\" {\n behaviour = \"f\"\n}"
 			w := httptest.NewRecorder()
-			d.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", EventsPath, strings.NewReader(text)))
+			d.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", eventsPath, strings.NewReader(text)))
 			if w.Code != want {
 				t.Errorf("status %d, %s, want %d", w.Code, w.Body, want)
 			}
@@ -175,7 +175,7 @@ func TestEventsOfStrangers(t *testing.T) {
 	s.ok(`event "heal" {}`)
 	s.wantError(`event "stop_clients" {}`, "--nodes", true)
 	s.wantError("event \"partition\" {\n from {\n clients = 0.5\n }\n}", "there are no clients", false)
-	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+s.address+EventsPath, strings.NewReader(`event "heal" {}`))
+	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+s.address+eventsPath, strings.NewReader(`event "heal" {}`))
 	if err != nil {
 		t.Fatal(err)
 	}

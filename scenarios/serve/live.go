@@ -199,7 +199,7 @@ func (o observation) since(last observation, at time.Duration) sample {
 func (o *Options) withPage(s *samples, d http.Handler, next *httpapi.API) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", next)
-	mux.Handle(EventsPath, next.Guard(d))
+	mux.Handle(eventsPath, next.Guard(d))
 	if len(o.Page) > 0 {
 		mux.Handle("GET "+SamplesPath, o.askBrowser(s))
 		mux.Handle("GET /{$}", o.askBrowser(livePage(o.Page)))

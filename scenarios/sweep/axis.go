@@ -67,10 +67,10 @@ const mostValues = 1000
 // grammar describes an axis, for errors.
 const grammar = "it must be NAME=VALUE,… or NAME=FROM..TO with :log5, :lin5 or :+500 to say which values, such as nodes=1000,5000 or system_jobs=1..100:log5"
 
-// ParseAxis reads an axis over one of the variables: a list of values and ranges. A broker
+// parseAxis reads an axis over one of the variables: a list of values and ranges. A broker
 // before the name limits the values to its runs. The error says on one line what is wrong with
 // which part.
-func ParseAxis(text string, variables []language.Variable) (Axis, error) {
+func parseAxis(text string, variables []language.Variable) (Axis, error) {
 	name, list, ok := strings.Cut(text, "=")
 	broker, rest, one := strings.Cut(name, ":")
 	if one {

@@ -44,7 +44,7 @@ func TestParseAxis(t *testing.T) {
 		"allocs_per_node=0.1234567":        "0.1234567",
 		"allocs_per_node=0..1:lin4":        "0 0.333333 0.666667 1",
 	} {
-		a, err := ParseAxis(text, variables(t))
+		a, err := parseAxis(text, variables(t))
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -53,10 +53,10 @@ func TestParseAxis(t *testing.T) {
 			t.Errorf("%s has values %q and range %v, want %q", text, got, a.Range, want)
 		}
 	}
-	if hold, err := ParseAxis("hold=5s,2m", variables(t)); err != nil || strings.Join(hold.Values, hold.unit()+" ")+hold.unit() != "5s 120s" {
+	if hold, err := parseAxis("hold=5s,2m", variables(t)); err != nil || strings.Join(hold.Values, hold.unit()+" ")+hold.unit() != "5s 120s" {
 		t.Errorf("durations are %+v (%v)", hold, err)
 	}
-	open, err := ParseAxis("nodes=100..20000", variables(t))
+	open, err := parseAxis("nodes=100..20000", variables(t))
 	if err != nil || open.Range == nil || *open.Range != (Range{100, 20000}) || len(open.Values) > 0 {
 		t.Errorf("a range alone is %+v (%v)", open, err)
 	}
@@ -90,7 +90,7 @@ func TestBadAxes(t *testing.T) {
 		"nodes=5,1..10":            "must say which of its values",
 		"report_allocations=maybe": "neither true nor false",
 	} {
-		_, err := ParseAxis(text, variables(t))
+		_, err := parseAxis(text, variables(t))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: error %v, want one line that says %q", text, err, want)
 		}
@@ -104,7 +104,7 @@ func FuzzParseAxis(f *testing.F) {
 	}
 	vars := variables(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		a, err := ParseAxis(text, vars)
+		a, err := parseAxis(text, vars)
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {
 				t.Errorf("the error of %q has more than one line: %v", text, err)
@@ -120,7 +120,7 @@ func FuzzParseAxis(f *testing.F) {
 			}
 			return
 		}
-		again, err := ParseAxis(a.Name+"="+strings.Join(a.Values, ","), vars)
+		again, err := parseAxis(a.Name+"="+strings.Join(a.Values, ","), vars)
 		if err != nil || !slices.Equal(again.Values, a.Values) {
 			t.Errorf("%q reads as %q and then as %q (%v)", text, a.Values, again.Values, err)
 		}

@@ -199,7 +199,7 @@ func TestSearchFindsTheKnee(t *testing.T) {
 		high := low + rapid.IntRange(1, 100_000).Draw(t, "width")
 		knee := rapid.IntRange(low-10, high+10).Draw(t, "knee") // the largest value that passes
 		within := rapid.Float64Range(0.001, 0.5).Draw(t, "within")
-		a, err := ParseAxis(fmt.Sprintf("nodes=%d..%d", low, high), vars)
+		a, err := parseAxis(fmt.Sprintf("nodes=%d..%d", low, high), vars)
 		if err != nil {
 			t.Fatal(err)
 		}

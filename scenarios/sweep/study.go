@@ -36,7 +36,7 @@ type Run struct {
 	key string // Key, which reads the scenario's file
 }
 
-// Parse adds axes to the study. An axis named broker replaces its brokers. ParseAxis says what
+// Parse adds axes to the study. An axis named broker replaces its brokers. parseAxis says what
 // a text looks like.
 func (st *Study) Parse(texts []string) error {
 	variables, err := st.Base.Variables()
@@ -55,7 +55,7 @@ func (st *Study) Parse(texts []string) error {
 		case "seed":
 			return errors.New("axis seed: seeds are repetitions and no axis: say how many with --seeds")
 		}
-		a, err := ParseAxis(text, variables)
+		a, err := parseAxis(text, variables)
 		if unknown, ok := errors.AsType[*UnknownError](err); ok && !strings.Contains(name, ":") {
 			unknown.Known = append(unknown.Known, "broker")
 		}

@@ -24,8 +24,8 @@ func ParseVersion(text string) (Version, error) {
 		}
 		v[i] = int(n)
 	}
-	if v.String() != text || v.Compare(Oldest) < 0 || v.Compare(Newest) > 0 {
-		return Version{}, fmt.Errorf("it must be a release of Nomad from %v to %v", Oldest, Newest)
+	if v.String() != text || v.Compare(oldest) < 0 || v.Compare(newest) > 0 {
+		return Version{}, fmt.Errorf("it must be a release of Nomad from %v to %v", oldest, newest)
 	}
 	return v, nil
 }
@@ -37,15 +37,15 @@ func (v Version) Compare(o Version) int { return slices.Compare(v[:], o[:]) }
 
 // Releases whose differences are known: all from the oldest to the newest.
 var (
-	Oldest = Version{1, 4, 2}
-	Newest = Version{2, 0, 5}
+	oldest = Version{1, 4, 2}
+	newest = Version{2, 0, 5}
 )
 
 // Profiles are the releases that have names.
 var Profiles = []Profile{
-	{"legacy", Oldest, "before evaluations are shed"},
+	{"legacy", oldest, "before evaluations are shed"},
 	{"shedding", Version{1, 4, 3}, "the first that sheds evaluations"},
-	{"current", Newest, "the newest"},
+	{"current", newest, "the newest"},
 }
 
 // Profile is a release that has a name. What it turns on is what ChangesUntil lists.
@@ -163,9 +163,9 @@ func (c Change) In(v Version) bool {
 	return false
 }
 
-// Changes lists every difference, the oldest first. A later one may replace what an earlier
+// changes lists every difference, the oldest first. A later one may replace what an earlier
 // one does.
-var Changes = []Change{
+var changes = []Change{
 	{
 		[]Version{{1, 4, 3}}, 14621, "nomad/eval_broker.go", "an ack sheds the job's pending evaluations but the best (the broker's policy)",
 		"evaluations are canceled in batches, not processed", nil,
@@ -342,7 +342,7 @@ var Changes = []Change{
 
 // ChangesUntil returns the changes that a release has.
 func ChangesUntil(v Version) []Change {
-	return slices.DeleteFunc(slices.Clone(Changes), func(c Change) bool { return !c.In(v) })
+	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return !c.In(v) })
 }
 
 // HabitsOf returns the habits of a release.

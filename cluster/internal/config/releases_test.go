@@ -32,40 +32,40 @@ func TestChangesAreInReleases(t *testing.T) {
 		{27129, []Version{{1, 11, 1}, {2, 0, 0}}, []Version{{1, 8, 1}, {1, 11, 0}}},
 		{28249, []Version{{2, 0, 5}}, []Version{{2, 0, 4}}},
 	} {
-		at := slices.IndexFunc(Changes, func(x Change) bool { return x.Pull == c.pull })
+		at := slices.IndexFunc(changes, func(x Change) bool { return x.Pull == c.pull })
 		for i, v := range slices.Concat(c.in, c.not) {
-			if got, want := Changes[at].In(v), i < len(c.in); got != want {
+			if got, want := changes[at].In(v), i < len(c.in); got != want {
 				t.Errorf("#%d in %v: %v, want %v", c.pull, v, got, want)
 			}
 		}
 	}
 	seen := map[string]bool{}
-	last := Oldest
-	for _, c := range Changes {
-		newest := c.Since[len(c.Since)-1]
-		if seen[c.What] || c.What == "" || c.Where == "" || c.Counts == "" || !slices.IsSortedFunc(c.Since, Version.Compare) || newest.Compare(last) < 0 || newest.Compare(Newest) > 0 {
+	last := oldest
+	for _, c := range changes {
+		latest := c.Since[len(c.Since)-1]
+		if seen[c.What] || c.What == "" || c.Where == "" || c.Counts == "" || !slices.IsSortedFunc(c.Since, Version.Compare) || latest.Compare(last) < 0 || latest.Compare(newest) > 0 {
 			t.Errorf("#%d is incomplete, out of order or there twice: %+v", c.Pull, c)
 		}
-		seen[c.What], last = true, newest
+		seen[c.What], last = true, latest
 	}
 }
 
 // TestHabits: each change but that of the policy makes its release different from the one
 // before, and the oldest has none.
 func TestHabits(t *testing.T) {
-	if HabitsOf(Oldest) != (Habits{}) {
-		t.Errorf("%v has habits: %+v", Oldest, HabitsOf(Oldest))
+	if HabitsOf(oldest) != (Habits{}) {
+		t.Errorf("%v has habits: %+v", oldest, HabitsOf(oldest))
 	}
 	var h Habits
-	for _, c := range Changes {
+	for _, c := range changes {
 		if before := h; c.apply != nil {
 			if c.apply(&h); h == before {
 				t.Errorf("#%d changes nothing", c.Pull)
 			}
 		}
 	}
-	if got := HabitsOf(Newest); got != h {
-		t.Errorf("%v has %+v, want all: %+v", Newest, got, h)
+	if got := HabitsOf(newest); got != h {
+		t.Errorf("%v has %+v, want all: %+v", newest, got, h)
 	}
 	if got, want := HabitsOf(Version{1, 4, 4}), (Habits{CountsEvals: true, AllocUpdates: UpdatesOfReady}); got != want {
 		t.Errorf("1.4.4 has %+v, want %+v", got, want)

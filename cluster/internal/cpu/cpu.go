@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Quantum is how long a task may keep a core while others wait: about what Linux gives a
+// quantum is how long a task may keep a core while others wait: about what Linux gives a
 // thread that competes with a few others (its base slice is 3 ms). Go's own scheduler
 // would let a goroutine run for 10 ms.
-const Quantum = 3 * time.Millisecond
+const quantum = 3 * time.Millisecond
 
 // Pool is a set of cores that tasks take in the order in which they arrive. A task keeps
-// its core until it is done or, while others wait, for a Quantum, and then queues again.
+// its core until it is done or, while others wait, for a quantum, and then queues again.
 // As among goroutines, it is short tasks such as handling a call that suffer when a
 // server computes a lot: they wait behind long ones.
 //
@@ -169,7 +169,7 @@ func (p *Pool) due(t *task) time.Duration {
 	}
 	for _, ahead := range p.queue[:i] {
 		core := p.firstFree()
-		p.free[core] += min(ahead.left, Quantum)
+		p.free[core] += min(ahead.left, quantum)
 	}
 	return p.free[p.firstFree()] + t.left
 }
@@ -226,7 +226,7 @@ func (p *Pool) next() time.Duration {
 func (p *Pool) until(t *task) time.Duration {
 	at := t.since + t.left
 	if len(p.queue) > 0 {
-		at = min(at, t.since+Quantum)
+		at = min(at, t.since+quantum)
 	}
 	return at
 }
@@ -271,7 +271,7 @@ func (p *Pool) dispatch(now time.Duration) {
 		p.running = append(p.running, p.pop(now))
 	}
 	for i, t := range p.running {
-		if ran := now - t.since; len(p.queue) > 0 && ran >= Quantum {
+		if ran := now - t.since; len(p.queue) > 0 && ran >= quantum {
 			p.running[i] = p.pop(now)
 			p.busy += ran
 			t.left -= ran

@@ -75,7 +75,7 @@ func TestPoolSpendSlowsOthers(t *testing.T) {
 		p.Spend(1, time.Second)
 		p.Use(2, 10*time.Millisecond)
 		// Four turns, each after a quantum of the other task.
-		if got, want := time.Since(start), 10*time.Millisecond+4*Quantum; got < want || got > want+5*time.Microsecond {
+		if got, want := time.Since(start), 10*time.Millisecond+4*quantum; got < want || got > want+5*time.Microsecond {
 			t.Errorf("took %v beside a background task, want %v", got, want)
 		}
 	})
@@ -89,9 +89,9 @@ func TestPoolSpendArrivesLater(t *testing.T) {
 		defer p.Stop()
 		start := time.Now()
 		time.AfterFunc(time.Millisecond, func() { p.Spend(1, time.Second) })
-		p.Use(2, 3*Quantum-time.Millisecond)
+		p.Use(2, 3*quantum-time.Millisecond)
 		// Two turns of the other task, after each but the last of the caller's.
-		if got, want := time.Since(start), 5*Quantum-time.Millisecond; got < want || got > want+5*time.Microsecond {
+		if got, want := time.Since(start), 5*quantum-time.Millisecond; got < want || got > want+5*time.Microsecond {
 			t.Errorf("took %v beside a task that came later, want %v", got, want)
 		}
 	})
@@ -190,7 +190,7 @@ func TestPoolIsTheSameWhetherLookedAtOrNot(t *testing.T) {
 		tasks := make([]struct{ at, need time.Duration }, 12)
 		for i := range tasks {
 			tasks[i].at = time.Duration(draw.IntN(8)) * 500 * time.Microsecond
-			tasks[i].need = time.Duration(1 + draw.IntN(int(Quantum)>>(draw.IntN(2)*4)*2))
+			tasks[i].need = time.Duration(1 + draw.IntN(int(quantum)>>(draw.IntN(2)*4)*2))
 		}
 		var alone, watched []time.Duration
 		virtualtest.Test(t, func(*testing.T) { alone, _ = run(3, tasks) })
@@ -217,7 +217,7 @@ func TestDoIsItsParts(t *testing.T) {
 			ends = make([]time.Duration, 3+draw.IntN(10))
 			for i := range ends {
 				at := time.Duration(draw.IntN(8)) * 500 * time.Microsecond
-				some := func() time.Duration { return time.Duration(draw.IntN(int(Quantum) >> (draw.IntN(3) * 4) * 2)) }
+				some := func() time.Duration { return time.Duration(draw.IntN(int(quantum) >> (draw.IntN(3) * 4) * 2)) }
 				before, need, after := some(), some(), some()
 				wg.Go(func() {
 					time.Sleep(at)

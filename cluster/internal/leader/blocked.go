@@ -38,8 +38,8 @@ type blockedEval struct {
 	token string // of the evaluation while it is still outstanding
 }
 
-// NewBlockedEvals returns a table that is disabled. What finds room goes to evals.
-func NewBlockedEvals(evals *EvalService) *BlockedEvals {
+// newBlockedEvals returns a table that is disabled. What finds room goes to evals.
+func newBlockedEvals(evals *EvalService) *BlockedEvals {
 	b := &BlockedEvals{evals: evals}
 	b.reset()
 	return b

@@ -15,7 +15,7 @@ import (
 func TestUntold(t *testing.T) {
 	service := NewEvalService(broker.Config{})
 	defer service.Close()
-	b := NewBlockedEvals(service)
+	b := newBlockedEvals(service)
 	node := func(id string) *rpc.Node { return &rpc.Node{ID: id} }
 	want := func(what string, since uint64, untold string) {
 		t.Helper()
@@ -152,7 +152,7 @@ func TestBlockedEvals(t *testing.T) {
 			service := NewEvalService(broker.Config{})
 			defer service.Close()
 			service.SetEnabled(true)
-			b := NewBlockedEvals(service)
+			b := newBlockedEvals(service)
 			b.setEnabled(true, 1)
 			tt.do(b)
 			var blocked, woken, canceled []string
@@ -188,7 +188,7 @@ func TestBlockedAgain(t *testing.T) {
 	service := NewEvalService(broker.Config{})
 	defer service.Close()
 	service.SetEnabled(true)
-	b := NewBlockedEvals(service)
+	b := newBlockedEvals(service)
 	b.setEnabled(true, 1)
 	service.Enqueue(evaluation("e"))
 	e, token, err := service.Dequeue(t.Context(), []string{"service"}, 0)

@@ -71,8 +71,8 @@ func NewEvalService(cfg broker.Config) *EvalService {
 	return &EvalService{broker: broker.New(cfg)}
 }
 
-// NewJobService is NewEvalService around a queue of jobs.
-func NewJobService(cfg broker.Config) *EvalService {
+// newJobService is NewEvalService around a queue of jobs.
+func newJobService(cfg broker.Config) *EvalService {
 	return &EvalService{broker: workqueue.New(cfg)}
 }
 

@@ -41,7 +41,7 @@ type Evaluations struct {
 func NewEvaluations(l Log, cfg *config.Config, seed uint64) *Evaluations {
 	newService := NewEvalService
 	if cfg.Design.WorkQueue {
-		newService = NewJobService
+		newService = newJobService
 	}
 	service := newService(broker.Config{
 		Policy:              cfg.Policy,
@@ -54,7 +54,7 @@ func NewEvaluations(l Log, cfg *config.Config, seed uint64) *Evaluations {
 	})
 	service.Wake = cfg.Costs.RPC.Wake
 	return &Evaluations{
-		Broker: service, Blocked: NewBlockedEvals(service), log: l, cfg: cfg, seed: seed, reap: make(chan struct{}, 1),
+		Broker: service, Blocked: newBlockedEvals(service), log: l, cfg: cfg, seed: seed, reap: make(chan struct{}, 1),
 	}
 }
 

@@ -213,7 +213,7 @@ func alone(t *testing.T, cfg config.Config) *Server {
 // releases in entries of 2048.
 func TestCollectionsAreDivided(t *testing.T) {
 	divided(t, config.Habits{}, 2)
-	divided(t, config.HabitsOf(config.Newest), 4)
+	divided(t, config.Habits{JobsPerPurge: 2048}, 4)
 }
 
 // divided wants jobs to go in so many entries.

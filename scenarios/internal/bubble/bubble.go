@@ -33,13 +33,13 @@ const (
 	pollWall = 50 * time.Millisecond
 )
 
-// DefaultStall is how long virtual time may stand still before Run gives up; see
+// defaultStall is how long virtual time may stand still before Run gives up; see
 // [standstill.Watch].
-const DefaultStall = 30 * time.Second
+const defaultStall = 30 * time.Second
 
-// Silence is how much virtual time may pass without a word of the function. What runs in the
+// silence is how much virtual time may pass without a word of the function. What runs in the
 // bubble takes samples at least every second while it makes progress.
-const Silence = 6 * time.Hour
+const silence = 6 * time.Hour
 
 // World is what a function in the bubble may know of the world outside. Its methods are
 // safe for concurrent use.
@@ -72,7 +72,7 @@ var busy atomic.Bool
 // from the random sources that the packages of a process share, such as Raft's.
 //
 // The error is f's, or says that f panicked, that its goroutines are deadlocked or left
-// behind, or that virtual time stood still for longer than stall (zero: DefaultStall)
+// behind, or that virtual time stood still for longer than stall (zero: defaultStall)
 // because a goroutine computes without end or waits for something the bubble does not know, such
 // as a mutex, with the stacks of those goroutines, or that so much virtual time passed since f
 // last said that it is Alive that f will not end. After a stall or such a silence the goroutines
@@ -84,7 +84,7 @@ func Run(ctx context.Context, stall time.Duration, f func(context.Context, *Worl
 	}
 	defer busy.Store(false)
 	if stall <= 0 {
-		stall = DefaultStall
+		stall = defaultStall
 	}
 	w := &World{}
 	w.cancel.Store(ctx.Err() != nil)
@@ -110,7 +110,7 @@ func Run(ctx context.Context, stall time.Duration, f func(context.Context, *Worl
 			return fmt.Errorf("virtual time stood still for %v of wall time: a goroutine computes without end, or waits for a mutex or for something outside the bubble\n%s", stall, standstill.Holding())
 		}
 		if w.silent.Load() {
-			return fmt.Errorf("%v of virtual time passed in which the run did not go on: something waits for what does not come\n%s", Silence, standstill.Stacks())
+			return fmt.Errorf("%v of virtual time passed in which the run did not go on: something waits for what does not come\n%s", silence, standstill.Stacks())
 		}
 	}
 }
@@ -160,7 +160,7 @@ func (w *World) poll(ctx context.Context, cancel context.CancelFunc) {
 			if now := w.alive.Load(); now != alive {
 				alive, since = now, time.Now()
 			}
-			if time.Since(since) > Silence {
+			if time.Since(since) > silence {
 				w.silent.Store(true)
 				<-ctx.Done() // so that the world outside notices before much more time passes
 			}

@@ -122,7 +122,7 @@ func TestSilenceBecomesAnError(t *testing.T) {
 	err := Run(context.Background(), 0, func(_ context.Context, w *World) error {
 		defer close(left)
 		for range 2 {
-			time.Sleep(Silence * 2 / 3)
+			time.Sleep(silence * 2 / 3)
 			w.Alive()
 		}
 		for !stop.Load() {

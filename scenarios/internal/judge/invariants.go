@@ -36,7 +36,7 @@ func verdict(name string, ok bool, format string, args ...any) metrics.Invariant
 
 // NonePending checks that neither the broker nor the state holds a pending evaluation.
 func NonePending(s cluster.Stats) metrics.Invariant {
-	left := InBroker(s)
+	left := inBroker(s)
 	return verdict(InvariantNonePending, left == 0 && s.StatePending == 0, "%d in the broker, %d pending in state", left, s.StatePending)
 }
 
@@ -54,9 +54,9 @@ func Logs(a cluster.Agreement) []metrics.Invariant {
 	}
 }
 
-// InBroker counts the evaluations in the broker. It leaves out those that wait, which are
+// inBroker counts the evaluations in the broker. It leaves out those that wait, which are
 // pending in state, and those of the leader's garbage collection, which are in no state.
-func InBroker(s cluster.Stats) int {
+func inBroker(s cluster.Stats) int {
 	b, core := s.Broker, s.Broker.ByScheduler[rpc.JobTypeCore]
 	return b.Ready + b.Unacked + b.Pending + b.Cancelable - core.Ready - core.Unacked
 }
@@ -146,7 +146,7 @@ func Conserved(snap *state.Snapshot, stats cluster.Stats, s Seen) metrics.Invari
 	expect(adds(processed, uint64(s.acked.Len())), "%s acked, of which state holds %d", english.Agree(s.acked.Len(), "evaluation was", "evaluations were"), processed)
 	expect(canceledToo == 0, "%s both processed and canceled", were(canceledToo))
 	// A worker completes an evaluation and then acks it. Only a change of leader comes between, or the end.
-	expect(unprocessedComplete <= uint64(InBroker(stats)) || s.flushes > 0, "%s never acked", english.Agree(unprocessedComplete, "is complete, but was", "are complete, but were"))
+	expect(unprocessedComplete <= uint64(inBroker(stats)) || s.flushes > 0, "%s never acked", english.Agree(unprocessedComplete, "is complete, but was", "are complete, but were"))
 
 	detail := fmt.Sprintf("%d created = %d complete + %d canceled + %d failed + %d blocked + %d pending; %d processed",
 		c.EvalsCreated, rows[broker.StatusComplete], rows[broker.StatusCanceled], rows[broker.StatusFailed],

@@ -180,7 +180,7 @@ func TestInBroker(t *testing.T) {
 		Ready: 1000, Unacked: 200, Pending: 30, Cancelable: 4, Waiting: 50000,
 		ByScheduler: map[string]broker.SchedulerStats{rpc.JobTypeCore: {Ready: 100, Unacked: 10}, rpc.JobTypeSystem: {Ready: 900, Unacked: 190}},
 	}}
-	if got := InBroker(s); got != 1124 {
+	if got := inBroker(s); got != 1124 {
 		t.Errorf("%d in the broker, want 1124", got)
 	}
 }

@@ -12,15 +12,15 @@ import (
 
 // Ways of deleting evaluations.
 const (
-	ByID     = "id"     // a call for each
-	ByPage   = "page"   // a call for as many IDs as the command of Nomad 1.4.2 sends at a time
-	ByFilter = "filter" // one call; the leader looks for what matches
+	byID     = "id"     // a call for each
+	byPage   = "page"   // a call for as many IDs as the command of Nomad 1.4.2 sends at a time
+	byFilter = "filter" // one call; the leader looks for what matches
 )
 
 // evalPage is that number: three pages of 2,426 evaluations (command/eval_delete.go, v1.4.2).
 const evalPage = 3 * 2426
 
-var _ = actions.RegisterAction("delete_evals", DeleteEvals{By: ByFilter, Status: broker.StatusPending},
+var _ = actions.RegisterAction("delete_evals", DeleteEvals{By: byFilter, Status: broker.StatusPending},
 	actions.Drawn(actions.OfOperators, 8, 1, drawDeleteEvals).Unless(
 		// Of a job that is purged nobody is left to evaluate: what it runs would go on for ever.
 		func(_ draw.Event, _, all []draw.Event) bool {
@@ -49,10 +49,10 @@ func (a DeleteEvals) On(t actions.Target) error {
 	switch {
 	case t.Foreign:
 		return errOfOthers
-	case a.By == ByFilter && !t.DeletesByFilter:
+	case a.By == byFilter && !t.DeletesByFilter:
 		return fmt.Errorf("%s deletes evaluations by their IDs only", t.Name)
-	case a.By == ByFilter && a.Count > 0:
-		return fmt.Errorf("%s deletes all that match a filter: leave count out, or delete by %s", t.Name, ByPage)
+	case a.By == byFilter && a.Count > 0:
+		return fmt.Errorf("%s deletes all that match a filter: leave count out, or delete by %s", t.Name, byPage)
 	}
 	return nil
 }
@@ -68,11 +68,11 @@ func (a DeleteEvals) Do(s *actions.Stage) error {
 }
 
 func (a DeleteEvals) delete(s *actions.Stage) error {
-	if a.By == ByFilter {
+	if a.By == byFilter {
 		return s.Cluster.DeleteEvals(s.Ctx, a.Status, a.TriggeredBy, a.Count, nil)
 	}
 	size := 1
-	if a.By == ByPage {
+	if a.By == byPage {
 		size = evalPage
 	}
 	ids, err := s.Cluster.EvalIDs(s.Ctx, a.Status, a.TriggeredBy, a.Count)
