@@ -42,11 +42,14 @@ func Labels(runs []*metrics.Result) []string {
 	return names
 }
 
-// settingText names a setting and its value, or the value alone if it is a name itself. A variable
+// selfEvident are the settings whose values say by themselves what they are.
+var selfEvident = []string{"scenario", "cost", "target", "version"}
+
+// settingText names a setting and its value, or gives the value alone if that says enough. A variable
 // called nodes that is not the size of the fleet does not pass for it.
 func settingText(r *metrics.Result, name string) string {
 	v := Setting(r, name)
-	if text, ok := v.(string); ok && text != "" {
+	if text, ok := v.(string); ok && text != "" && slices.Contains(selfEvident, name) {
 		return text
 	}
 	if n, ok := Number(v); name == "nodes" && ok && r.Run.Nodes > 0 && n != float64(r.Run.Nodes) {

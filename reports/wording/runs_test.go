@@ -18,6 +18,9 @@ func TestLabels(t *testing.T) {
 	}
 	other := run("legacy", "b", 2, true)
 	other.Run.Scenario = "t"
+	with := func(name string, value any) *metrics.Result {
+		return &metrics.Result{Run: metrics.Run{Scenario: "s", Broker: "legacy", Params: map[string]any{name: value}}}
+	}
 	baseline := run("legacy", "a", 1, true)
 	baseline.OfBaseline = true
 	for _, tt := range []struct {
@@ -33,6 +36,7 @@ func TestLabels(t *testing.T) {
 			[]string{"legacy a seed=1", "legacy b seed=1", "legacy b seed=2"}},
 		{[]*metrics.Result{run("legacy", "a", 1, true), run("legacy", "a", 1, false)},
 			[]string{"legacy report_allocations=true", "legacy report_allocations=false"}},
+		{[]*metrics.Result{with("hold", "5s"), with("hold", "2m")}, []string{"legacy hold=5s", "legacy hold=2m"}},
 		{[]*metrics.Result{run("legacy", "a", 1, true), run("legacy", "a", 1, true)}, []string{"legacy #1", "legacy #2"}},
 		{[]*metrics.Result{baseline, run("legacy", "a", 1, true)}, []string{"legacy baseline", "legacy"}},
 		{[]*metrics.Result{baseline, baseline, run("legacy", "a", 1, true)}, []string{"legacy baseline #1", "legacy baseline #2", "legacy #3"}},
