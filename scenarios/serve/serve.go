@@ -2,19 +2,14 @@ package serve
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/netip"
 	"sync"
 
 	"github.com/simctl/simctl/cluster"
-	"github.com/simctl/simctl/cluster/clientrpc"
 	"github.com/simctl/simctl/cluster/httpapi"
 	"github.com/simctl/simctl/cluster/telemetry"
-	"github.com/simctl/simctl/internal/nomadrpc"
 	"github.com/simctl/simctl/internal/nomadtls"
 	"github.com/simctl/simctl/nodesim"
 	"github.com/simctl/simctl/scenarios"
@@ -57,14 +52,6 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Where tells where the listeners are.
-type Where struct {
-	HTTP netip.AddrPort
-	RPC  []netip.AddrPort // of each server; nil without RPC
-	// Env is the environment in which the nomad command reaches the API.
-	Env []string
-}
-
 // Check says what is wrong with the options, naming the flag of the command.
 func (o *Options) Check() error {
 	switch {
@@ -97,20 +84,11 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	secureHTTP, secureRPC, err := o.secure()
+	at, err := o.open()
 	if err != nil {
 		return err
 	}
-	ln, err := net.Listen("tcp", o.HTTPAddr)
-	if err != nil {
-		return fmt.Errorf("--http-addr: %w", err)
-	}
-	defer ln.Close()
-	rpcListeners, err := o.listenRPC()
-	if err != nil {
-		return err
-	}
-	defer closeAll(rpcListeners)
+	defer at.close()
 	if o.DataDir != "" {
 		lock, err := o.takeDataDir()
 		if err != nil {
@@ -123,18 +101,11 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		return err
 	}
 	events := &httpapi.Events{}
-	cfg, release, err := scenarios.ServersUnder(o.Broker)
+	cfg, release, err := o.cluster(figures, events)
 	if err != nil {
 		return err
 	}
-	cfg.Servers, cfg.NumSchedulers, cfg.Seed = o.Servers, o.Schedulers, o.Seed
-	cfg.DataDir, cfg.Resume = o.DataDir, true
-	cfg.Observer = figures
-	cfg.Follow = func(a cluster.Applied) {
-		figures.Follow(a)
-		events.Follow(a)
-	}
-	simulated, err := cluster.Start(ctx, scale.Durations(cfg.WithDefaults(), o.TimeScale))
+	simulated, err := cluster.Start(ctx, cfg)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -153,11 +124,7 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		fleet.Start(ctx)
 		defer fleet.Shutdown()
 	}
-	where := Where{HTTP: addrOf(ln)}
-	where.Env = o.environment(where.HTTP, secureHTTP)
-	for _, ln := range rpcListeners {
-		where.RPC = append(where.RPC, addrOf(ln))
-	}
+	where := at.where(&o)
 	handler := httpapi.New(httpapi.Options{
 		Cluster: simulated, Version: release, Token: o.Token, Metrics: figures, Events: events, RPC: where.rpc,
 	})
@@ -174,90 +141,25 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 			Ctx: ctx, Cluster: c, Simulated: simulated, Fleet: fleet, Groups: behaviours.Groups(reader.Fleet()), Seed: o.Seed, Note: live.note,
 		})
 	})
-	for i, ln := range rpcListeners {
-		srv := nomadrpc.NewServer(nomadrpc.ServerConfig{Methods: clientrpc.Methods(simulated, i, where.rpc), Log: o.Log, TLS: secureRPC})
-		defer srv.Close()
-		wg.Go(func() {
-			if err := srv.Serve(ln); err != nil {
-				o.Log.Error("RPC listener failed", "server", c.Addr(i), "error", err)
-			}
-		})
-	}
+	defer at.serveRPC(simulated, where.rpc, o.Log)()
 	ready(where)
-	return listen(ctx, ln, secureHTTP, o.guard(o.withPage(live, directed, handler)), o.Log)
+	return listen(ctx, at.http, at.secureHTTP, o.guard(o.withPage(live, directed, handler)), o.Log)
 }
 
-// secure returns the TLS of the HTTP API, whose clients need no certificate, and of RPC, whose clients do: tls { http = true, rpc = true }.
-// Both are nil if there is to be none.
-func (o *Options) secure() (http, rpc *tls.Config, err error) {
-	if http, err = o.TLS.Server(false); err == nil {
-		rpc, err = o.TLS.Server(true)
-	}
-	if err == nil && o.RPCAddr != "" && rpc != nil {
-		if wrong := rpc.Certificates[0].Leaf.VerifyHostname(nomadtls.ServerName("")); wrong != nil {
-			err = fmt.Errorf("clients demand the name %s of servers: %w: issue one for it, too, or serve no RPC (--rpc-addr \"\")", nomadtls.ServerName(""), wrong)
-		}
-	}
-	return http, rpc, err
-}
-
-// environment returns what the nomad command must know of the API at an address.
-func (o *Options) environment(at netip.AddrPort, secure *tls.Config) []string {
-	if secure == nil {
-		return []string{"NOMAD_ADDR=http://" + at.String()}
-	}
-	env := []string{"NOMAD_ADDR=https://" + at.String(), "NOMAD_CACERT=" + scenarios.Quote(o.TLS.CA)}
-	own := secure.Certificates[0].Leaf
-	if names := own.DNSNames; own.VerifyHostname(at.Addr().String()) != nil && len(names) > 0 {
-		env = append(env, "NOMAD_TLS_SERVER_NAME="+names[0])
-	}
-	return env
-}
-
-// standInPort is the port of the first server in what the API tells when there is no RPC.
-const standInPort = 4647
-
-// rpc returns the RPC address of a server or, without RPC, one that nobody listens at.
-func (w *Where) rpc(i int) netip.AddrPort {
-	if w.RPC == nil {
-		return netip.AddrPortFrom(w.HTTP.Addr(), standInPort+uint16(i))
-	}
-	return w.RPC[i]
-}
-
-func addrOf(ln net.Listener) netip.AddrPort {
-	at := ln.Addr().(*net.TCPAddr).AddrPort()
-	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
-}
-
-// listenRPC returns a listener for each server.
-func (o *Options) listenRPC() (all []net.Listener, err error) {
-	if o.RPCAddr == "" {
-		return nil, nil
-	}
-	first, err := net.ResolveTCPAddr("tcp", o.RPCAddr)
+// cluster returns the settings of the servers, which tell figures and events of what they do, and the release that they are of.
+func (o *Options) cluster(figures *telemetry.Telemetry, events *httpapi.Events) (cfg cluster.Config, release string, err error) {
+	cfg, release, err = scenarios.ServersUnder(o.Broker)
 	if err != nil {
-		return nil, fmt.Errorf("--rpc-addr: %w", err)
+		return cfg, "", err
 	}
-	for i := range o.Servers {
-		at := *first
-		if at.Port != 0 {
-			at.Port += i
-		}
-		ln, err := net.ListenTCP("tcp", &at)
-		if err != nil {
-			closeAll(all)
-			return nil, fmt.Errorf("--rpc-addr, server %d: %w", i+1, err)
-		}
-		all = append(all, ln)
+	cfg.Servers, cfg.NumSchedulers, cfg.Seed = o.Servers, o.Schedulers, o.Seed
+	cfg.DataDir, cfg.Resume = o.DataDir, true
+	cfg.Observer = figures
+	cfg.Follow = func(a cluster.Applied) {
+		figures.Follow(a)
+		events.Follow(a)
 	}
-	return all, nil
-}
-
-func closeAll(all []net.Listener) {
-	for _, ln := range all {
-		ln.Close()
-	}
+	return scale.Durations(cfg.WithDefaults(), o.TimeScale), release, nil
 }
 
 // fleet returns the clients of this process; nil if there are none.
