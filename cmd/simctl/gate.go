@@ -88,16 +88,9 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	held := demands{thresholds: runs[0].Thresholds()}
-	if baseline != nil && !f.update {
-		if err := f.compare(cmd, baseline, one.PhaseNames()); err != nil {
-			return err
-		}
-		held.thresholds = append(held.thresholds, baseline.Thresholds()...)
-		held.baseline = baseline.Runs
-	}
-	if !f.update && len(held.thresholds) == 0 {
-		return usageErrorf("there is no baseline %s and the scenario has no thresholds: write a baseline with --update", f.base)
+	held, err := f.demands(cmd, one, baseline)
+	if err != nil {
+		return err
 	}
 	if err := f.checkFiles(cmd); err != nil {
 		return err
@@ -112,9 +105,8 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 		}
 		defer func() { err = out.discard(err) }()
 	}
-	ctx := cmd.Context()
-	results, err := f.simulate(ctx, cmd, runs)
-	if ctx.Err() != nil {
+	results, err := f.simulate(cmd, runs)
+	if ctx := cmd.Context(); ctx.Err() != nil {
 		return interruptedError(ctx)
 	}
 	if err == nil && !f.update {
@@ -141,6 +133,25 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return failed
 	}
 	return cmp.Or(failed, lacking)
+}
+
+// demands returns what the runs are held to, which is nothing of the baseline if they become the next.
+func (f *gateFlags) demands(cmd *cobra.Command, run *scenarios.Compiled, baseline *metrics.Baseline) (demands, error) {
+	held := demands{thresholds: run.Thresholds()}
+	if f.update {
+		return held, nil
+	}
+	if baseline != nil {
+		if err := f.compare(cmd, baseline, run.PhaseNames()); err != nil {
+			return demands{}, err
+		}
+		held.thresholds = append(held.thresholds, baseline.Thresholds()...)
+		held.baseline = baseline.Runs
+	}
+	if len(held.thresholds) == 0 {
+		return demands{}, usageErrorf("there is no baseline %s and the scenario has no thresholds: write a baseline with --update", f.base)
+	}
+	return held, nil
 }
 
 // keep writes the results and the report. The error says what a full disk left out, which is no

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -132,17 +131,7 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if !f.quiet && len(runs) > 0 {
 		f.announce(cmd, runs)
 	}
-	ctx := cmd.Context()
-	var results []*metrics.Result
-	var left error
-	if len(runs) > 0 {
-		results, err = f.simulate(ctx, cmd, runs)
-	}
-	if err == nil && len(clusters) > 0 {
-		var more []*metrics.Result
-		more, left, err = f.runReal(cmd, one, clusters, len(runs))
-		results = append(results, more...)
-	}
+	results, left, err := f.play(cmd, one, runs, clusters)
 	if err == nil {
 		err = held.judge(results)
 	}
@@ -150,7 +139,7 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 	if err == nil {
 		lacking, err = writeFiles(out, results)
 	}
-	if ctx.Err() != nil {
+	if ctx := cmd.Context(); ctx.Err() != nil {
 		err = interruptedError(ctx)
 	}
 	if err == nil {
@@ -160,6 +149,26 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 		return out.discard(err)
 	}
 	held.tell(cmd)
+	return f.conclude(cmd, results, left, lacking)
+}
+
+// play runs the simulated runs, and then the scenario in each of the clusters. Left is what could not be
+// cleaned up there.
+func (f *scenarioFlags) play(cmd *cobra.Command, one *scenarios.Compiled, runs []*scenarios.Compiled, clusters []scenarios.Real) (results []*metrics.Result, left, err error) {
+	if len(runs) > 0 {
+		results, err = f.simulate(cmd, runs)
+	}
+	if err == nil && len(clusters) > 0 {
+		var more []*metrics.Result
+		more, left, err = f.runReal(cmd, one, clusters, len(runs))
+		results = append(results, more...)
+	}
+	return results, left, err
+}
+
+// conclude prints the report. Its error says which run did not come to its end, which files the directory lacks,
+// what is left in a cluster, or which check failed.
+func (f *scenarioFlags) conclude(cmd *cobra.Command, results []*metrics.Result, left, lacking error) error {
 	stopped := reports.Stopped(results)
 	if stopped == "" && lacking == nil && !f.quiet {
 		cmd.PrintErrf("results in %s\n", f.out) // before the report, whose last line on a terminal is its verdict
@@ -280,14 +289,14 @@ func inputError(err error, brokers ...string) error {
 }
 
 // simulate runs them side by side and shows how far they are.
-func (f *scenarioFlags) simulate(ctx context.Context, cmd *cobra.Command, runs []*scenarios.Compiled) ([]*metrics.Result, error) {
+func (f *scenarioFlags) simulate(cmd *cobra.Command, runs []*scenarios.Compiled) ([]*metrics.Result, error) {
 	var specs []scenarios.Spec
 	for _, r := range runs {
 		specs = append(specs, r.Spec())
 	}
 	show := f.web.follow(newProgress(cmd.ErrOrStderr(), f.quiet, f.spec.Clock == scenarios.ClockWall, specs), 0)
 	defer show.close()
-	results, err := scenarios.Run(ctx, runs, show.update)
+	results, err := scenarios.Run(cmd.Context(), runs, show.update)
 	for i := range runs {
 		f.web.ended(i, err)
 	}

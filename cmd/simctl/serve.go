@@ -44,35 +44,7 @@ API can have, takes --allow-remote and a token in the environment variable SIMCT
   simctl serve --nodes 5000 --broker legacy --time-scale 0.1
   simctl serve --data-dir ~/cluster`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Token = os.Getenv("SIMCTL_TOKEN")
-			o.Log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
-			if err := o.Check(); err != nil {
-				return usageErrorf("%w", err)
-			}
-			var page bytes.Buffer
-			title := fmt.Sprintf("Simulated cluster under the %s broker: %s, %s", o.Broker, english.Plural(o.Servers, "server", ""), english.Plural(o.Nodes, "client", ""))
-			if err := reports.LivePage(&page, title, serve.SamplesPath, serve.KeptSamples); err != nil {
-				return err
-			}
-			o.Page = page.Bytes()
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP)
-			defer stop()
-			o.Build = metrics.Version()
-			err := serve.Run(ctx, o, func(w serve.Where) {
-				cmd.PrintErrf("%s and %s; end with Ctrl-C\n", english.Plural(o.Servers, "server", ""), english.Plural(o.Nodes, "client", ""))
-				if w.RPC != nil {
-					cmd.PrintErrf("client RPC at %v\n", w.RPC)
-				}
-				for _, variable := range w.Env {
-					cmd.PrintErrf("export %s\n", variable)
-				}
-			})
-			if bad, ok := errors.AsType[*serve.DataDirError](err); ok {
-				return usageErrorf("%w", bad)
-			}
-			return err
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd, o) },
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&o.Servers, "servers", o.Servers, "number of servers")
@@ -88,4 +60,35 @@ API can have, takes --allow-remote and a token in the environment variable SIMCT
 	flags.BoolVar(&o.AllowRemote, "allow-remote", false, "allow addresses that other machines reach")
 	bindTLS(flags, &o.TLS, "the clients' certificates", "certificate of the servers, for server.global.nomad: then they speak TLS only")
 	return cmd
+}
+
+// runServe serves what the flags say, until it is interrupted.
+func runServe(cmd *cobra.Command, o serve.Options) error {
+	o.Token = os.Getenv("SIMCTL_TOKEN")
+	o.Log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+	if err := o.Check(); err != nil {
+		return usageErrorf("%w", err)
+	}
+	servers, clients := english.Plural(o.Servers, "server", ""), english.Plural(o.Nodes, "client", "")
+	var page bytes.Buffer
+	title := fmt.Sprintf("Simulated cluster under the %s broker: %s, %s", o.Broker, servers, clients)
+	if err := reports.LivePage(&page, title, serve.SamplesPath, serve.KeptSamples); err != nil {
+		return err
+	}
+	o.Page, o.Build = page.Bytes(), metrics.Version()
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP)
+	defer stop()
+	err := serve.Run(ctx, o, func(w serve.Where) {
+		cmd.PrintErrf("%s and %s; end with Ctrl-C\n", servers, clients)
+		if w.RPC != nil {
+			cmd.PrintErrf("client RPC at %v\n", w.RPC)
+		}
+		for _, variable := range w.Env {
+			cmd.PrintErrf("export %s\n", variable)
+		}
+	})
+	if bad, ok := errors.AsType[*serve.DataDirError](err); ok {
+		return usageErrorf("%w", bad)
+	}
+	return err
 }
