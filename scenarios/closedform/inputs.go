@@ -29,7 +29,7 @@ type inputs struct {
 	allocs     float64 // service allocations a node
 
 	leading, following float64 // workers that serve, on the leader and on the others
-	tSystem, tService  float64 // one evaluation that changes nothing, of either kind
+	tSystem            float64 // one system evaluation that changes nothing
 	rate               float64 // such system evaluations a second
 	stormRate          float64 // evaluations of either kind a second, as a storm mixes them
 	rateBound          string  // what keeps rate from being higher
@@ -84,7 +84,7 @@ func inputsOf(spec scenarios.Spec) (inputs, error) {
 		ttl: math.Max(set["min_heartbeat_ttl_s"], set["nodes"]/set["max_heartbeats_per_second"]),
 	}
 	in.k = in.s + in.j
-	in.a = math.Min(in.j, set["allocs_per_node"])
+	in.a = math.Min(in.j, in.allocs)
 	switch {
 	case spec.Broker == broker.Legacy().String():
 	case spec.Broker == broker.Shedding().String():
@@ -101,12 +101,31 @@ func inputsOf(spec scenarios.Spec) (inputs, error) {
 	if own, ok := set["report_allocations"]; ok {
 		reporting = own == 1
 	}
-	in.charge(&cost.Costs, set, reporting)
+	in.chargeEvals(&cost.Costs)
+	in.chargePlacing(&cost.Costs, reporting)
 	return in, nil
 }
 
-// charge works out times from the costs of work.
-func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
+// scheduling returns how long the schedulers take for an evaluation that changes nothing.
+func (in *inputs) scheduling(c *cluster.Costs) (ofSystem, ofService float64) {
+	system, service := c.Scheduler[rpc.JobTypeSystem], c.Scheduler[rpc.JobTypeService]
+	cached := 1.0
+	if system.HalfCached > 0 {
+		cached = in.n / (in.n + float64(system.HalfCached))
+	}
+	perNode := system.PerNode + system.PerReadyNode + system.PerLiveAlloc
+	ofSystem = system.Base.Seconds() + in.n*perNode.Seconds()*cached
+	ofService = service.Base.Seconds() + in.n*service.PerNode.Seconds()
+	if in.j > 0 {
+		count := in.allocs * in.n / in.j
+		ranked := service.PerScored.Seconds() + (in.s+in.allocs)*service.PerProposed.Seconds()
+		ofService += count*service.PerLiveAlloc.Seconds() + service.PerPlacement.Seconds() + math.Log2(in.n+1)*ranked
+	}
+	return ofSystem, ofService
+}
+
+// chargeEvals works out how fast evaluations are processed that change nothing.
+func (in *inputs) chargeEvals(c *cluster.Costs) {
 	link := c.ServerLink.Latency.Seconds() + c.ServerLink.Jitter.Seconds()/2
 	call := 2*link + c.RPC.Serve.Seconds() + c.RPC.Send.Seconds()
 	scan := in.n * c.RPC.WaitIndexScan.Seconds()
@@ -115,20 +134,8 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	commit := c.Raft.Dispatch.Seconds() + c.Raft.Append.Seconds() + 2*waits + 2*link + fsm
 	calls := 3*call + commit + scan // dequeue, update and ack; the update is an entry
 
-	system, service := c.Scheduler[rpc.JobTypeSystem], c.Scheduler[rpc.JobTypeService]
-	cached := 1.0
-	if system.HalfCached > 0 {
-		cached = in.n / (in.n + float64(system.HalfCached))
-	}
-	perNode := system.PerNode + system.PerReadyNode + system.PerLiveAlloc
-	schedSystem := system.Base.Seconds() + in.n*perNode.Seconds()*cached
-	schedService := service.Base.Seconds() + in.n*service.PerNode.Seconds()
-	if in.j > 0 {
-		count := set["allocs_per_node"] * in.n / in.j
-		ranked := service.PerScored.Seconds() + (in.s+set["allocs_per_node"])*service.PerProposed.Seconds()
-		schedService += count*service.PerLiveAlloc.Seconds() + service.PerPlacement.Seconds() + math.Log2(in.n+1)*ranked
-	}
-	in.tSystem, in.tService = schedSystem+calls, schedService+calls
+	schedSystem, schedService := in.scheduling(c)
+	in.tSystem = schedSystem + calls
 
 	// An evaluation leaves an allocation and itself in the state, for each job and node.
 	with := func(leaves float64) float64 {
@@ -137,7 +144,7 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 	rate := func(sched float64) (float64, string) {
 		leader := c.Raft.Dispatch.Seconds() + with(0)*fsm + 3*c.RPC.Serve.Seconds() + scan
 		if c.Pooled {
-			leader += with(system.Garbage)*sched + with(0)*(in.servers-1)*fsm + (in.servers-1)*c.Raft.Append.Seconds() + 3*c.RPC.Send.Seconds()
+			leader += with(c.Scheduler[rpc.JobTypeSystem].Garbage)*sched + with(0)*(in.servers-1)*fsm + (in.servers-1)*c.Raft.Append.Seconds() + 3*c.RPC.Send.Seconds()
 		}
 		bound := math.Inf(1)
 		if c.Cores > 0 && leader > 0 {
@@ -158,11 +165,15 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 		mixed = (in.s*schedSystem + in.a*schedService) / (in.s + in.a)
 	}
 	in.stormRate, in.stormBound = rate(mixed)
+}
 
-	// Plans are verified and applied one after the other, but others are made meanwhile.
+// chargePlacing works out how long it takes to place everything. Plans are verified and applied one after the
+// other, but others are made meanwhile.
+func (in *inputs) chargePlacing(c *cluster.Costs, reporting bool) {
+	system := c.Scheduler[rpc.JobTypeSystem]
 	coding := c.Plan.PerAlloc + c.Plan.PerForward + c.Plan.PerResult // most plans are followers'
 	alloc := coding + c.Plan.PerPlace + c.Plan.PerWrite + cmp.Or(c.FSM.Place, c.FSM.Alloc)
-	full := math.Max(0, in.s+set["allocs_per_node"]-1) // on the node of the last placement
+	full := math.Max(0, in.s+in.allocs-1) // on the node of the last placement
 	in.place = alloc.Seconds() + full/2*c.Plan.PerProposed.Seconds()
 	if reporting {
 		in.place += cmp.Or(c.FSM.Report, c.FSM.Alloc).Seconds()
@@ -174,7 +185,7 @@ func (in *inputs) charge(c *cluster.Costs, set settings, reporting bool) {
 		// The leader's clients have batches of their own, and so has each other server.
 		in.reports = in.k * (in.n/in.servers + (in.servers-1)*math.Max(1, busy/batchUpdateInterval))
 	}
-	in.place *= in.n * (in.s + set["allocs_per_node"])
+	in.place *= in.n * (in.s + in.allocs)
 	in.place += in.n*((system.PerPlacement+coding).Seconds()+full*system.PerProposed.Seconds()) + in.reports*c.Raft.Dispatch.Seconds()
 }
 

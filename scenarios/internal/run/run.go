@@ -205,13 +205,7 @@ func (r *run) all() (*metrics.Result, error) {
 		defer r.thorough.end()
 	}
 
-	time.Sleep(sampleOffset)
-	r.start = time.Now()
-	r.rec = metrics.NewRecorder(r.start)
-	if r.obs != nil {
-		r.obs.Record(r.rec)
-	}
-	r.index, r.entries = r.system.Stats().LastIndex, map[string]uint64{}
+	r.startRecording()
 	for i := range r.sc.Phases {
 		if err = r.phase(i); err != nil {
 			break
@@ -239,6 +233,17 @@ func (r *run) all() (*metrics.Result, error) {
 	}
 	res, rerr := r.result()
 	return res, errors.Join(err, rerr)
+}
+
+// startRecording begins the record, which counts nothing of what was before.
+func (r *run) startRecording() {
+	time.Sleep(sampleOffset)
+	r.start = time.Now()
+	r.rec = metrics.NewRecorder(r.start)
+	if r.obs != nil {
+		r.obs.Record(r.rec)
+	}
+	r.index, r.entries = r.system.Stats().LastIndex, map[string]uint64{}
 }
 
 func (r *run) result() (*metrics.Result, error) {
