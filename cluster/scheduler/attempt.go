@@ -60,7 +60,7 @@ func newAttempt(s *Scheduler, snap *state.Snapshot, now time.Time) *attempt {
 	a.job = snap.JobByID(s.eval.Namespace, s.eval.JobID)
 	a.known = s.cache.lookup(a)
 	a.plan = &Plan{
-		EvalID: s.eval.ID, Priority: s.eval.Priority, SnapshotIndex: snap.Index(), Job: a.job,
+		EvalID: s.eval.ID, Priority: s.eval.Priority, SnapshotIndex: snap.Index(),
 		NodeUpdate: map[string][]*rpc.Allocation{}, NodeAllocation: map[string][]*rpc.Allocation{},
 	}
 	allocs := snap.JobAllocs(s.eval.Job())

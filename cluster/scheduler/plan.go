@@ -19,8 +19,6 @@ type Plan struct {
 	// SnapshotIndex is the index of the state the plan is for. The applier's state must
 	// include it.
 	SnapshotIndex uint64
-	// Job is the job in that state; nil if it was purged.
-	Job *rpc.Job
 	// NodeUpdate has the allocations to stop, by node and as they will be.
 	NodeUpdate map[string][]*rpc.Allocation
 	// NodeAllocation has the allocations to place or to change in place, by node.

@@ -53,7 +53,7 @@ func TestOverlookedPlans(t *testing.T) {
 			})
 			var queue leader.PlanQueue
 			queue.SetEnabled(true)
-			p, err := queue.Enqueue(&scheduler.Plan{EvalID: "newer", Job: job})
+			p, err := queue.Enqueue(&scheduler.Plan{EvalID: "newer"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +87,7 @@ func applying(t *testing.T, cfg config.Config) (*Server, *planApplier, *leader.P
 	a.base.Snap = s.Snapshot()
 	var queue leader.PlanQueue
 	queue.SetEnabled(true)
-	p, qerr := queue.Enqueue(&scheduler.Plan{EvalID: "e", Job: job})
+	p, qerr := queue.Enqueue(&scheduler.Plan{EvalID: "e"})
 	if err := errors.Join(err, qerr); err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func stateThatDoesNotCome(t *testing.T, keeps bool, wait time.Duration, failure 
 	var queue leader.PlanQueue
 	queue.SetEnabled(true)
 	placed := allocOf("batch", "placed", rpc.AllocClientPending)
-	p, err := queue.Enqueue(&scheduler.Plan{EvalID: "e", Job: jobOf("batch"), NodeAllocation: map[string][]*rpc.Allocation{"n": {placed}}})
+	p, err := queue.Enqueue(&scheduler.Plan{EvalID: "e", NodeAllocation: map[string][]*rpc.Allocation{"n": {placed}}})
 	if err != nil {
 		t.Fatal(err)
 	}
