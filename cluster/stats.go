@@ -76,8 +76,8 @@ func (c *Cluster) cpuTime() (spent time.Duration, cores int) {
 }
 
 // EntriesBetween counts the log entries with after < index ≤ upTo by Nomad's name of
-// their type, as the log of the present leader has them or, without one, that of the
-// server that has applied the most.
+// their type. The log is that of the present leader or, without one, of the server that
+// has applied the most.
 func (c *Cluster) EntriesBetween(after, upTo uint64) map[string]uint64 {
 	counts := map[string]uint64{}
 	best := c.foremost()

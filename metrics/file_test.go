@@ -102,7 +102,7 @@ func TestJoinNumbersKeepsMeaning(t *testing.T) {
 	})
 }
 
-// TestFileFields pins the names that architecture.md gives the file's fields.
+// TestFileFields pins the names that docs/result-format.md gives the file's fields.
 func TestFileFields(t *testing.T) {
 	data, err := json.Marshal(sample(t))
 	if err != nil {

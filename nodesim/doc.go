@@ -24,7 +24,7 @@
 //	              node not found            register again at once, as ready, and heartbeat
 //	                                        at a stagger of RegisterStagger
 //	              never heartbeated yet     a retry of RegisterRetry
-//	              otherwise                 HeartbeatRetry's rule over the time left
+//	              otherwise                 by heartbeatRetry, over the time left
 //	watch loop  GetClientAllocs, again at once with the index it returned; after an error
 //	            a retry of WatchRetry.
 //	sync loop   a ticker of AllocSync that sends the changed allocation statuses, if

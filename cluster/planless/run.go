@@ -37,8 +37,8 @@ type Point struct {
 // Quality is how good the places are at an instant.
 type Quality struct {
 	Running, Waiting int
-	// InUse is the share of the nodes there that run anything, and Largest how many more
-	// allocations of the largest size fit, as a share of what would fit if all free room were in one piece.
+	// InUse is the share of the nodes there that run anything. Largest is how many more allocations
+	// of the largest size fit, as a share of what would fit if all free room were in one piece.
 	InUse, Largest float64
 	// Together is the share of the allocations that run beside another of their job, and Rack
 	// the largest share of a job in one rack, on average over the jobs.

@@ -251,7 +251,7 @@ type request struct {
 }
 
 // deliver hands a request to this server's Raft, once entries are stored, and waits for the
-// answer, up to callTimeout by the caller's timer, if it has one, or until its context is done.
+// answer: until the caller's context is done or, if it has a timer, for callTimeout at most.
 func (t *Transport) deliver(caller context.Context, r request, timeout *time.Timer) (any, error) {
 	if t.cut.Err() != nil {
 		return nil, ErrUnreachable

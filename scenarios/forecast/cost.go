@@ -78,8 +78,8 @@ func (c Cost) Done(p scenarios.Progress) float64 {
 // What a run of three servers costs, in seconds of processor time and in bytes, fitted to 21 heartbeat
 // storms of 100 to 20,000 nodes, of which some had 40 system jobs or 20 service jobs, and to ten other
 // scenarios. The bytes are those with GOGC=50, so they are fitted times the live data. Estimates of
-// times are then within a factor of two of what was measured, but 3.7 times too high for service jobs
-// under the shedding broker, of which the formulae let workers process too many; those of bytes are within a
+// times are then within a factor of two of what was measured. For service jobs under the shedding broker
+// they are 3.7 times too high: the formulae let workers process too many. Those of bytes are within a
 // quarter. Forecast, Pace and sweep.Local correct them by what they see.
 const (
 	startCPUS            = 0.15

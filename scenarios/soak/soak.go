@@ -28,12 +28,12 @@ type Finding struct {
 }
 
 // Run runs a schedule under every broker, repeats times each and each run in a process of
-// its own, and checks that every run ends and keeps every invariant, that runs of one
-// broker are equal, that the Raft log has no entry that its account does not explain, and that
-// all brokers come to the same outcome. Every run is looked at thoroughly; see scenarios.Spec. In every other run, the
-// first among them, each server applies the log for itself, so that the invariant of equal
-// replicas means something and repeats show that sharing results changes none. The error is ctx's;
-// everything else is a problem.
+// its own. It checks that every run ends, keeps every invariant and has an account that explains
+// every entry of its Raft log, that the runs of one broker are equal, and that all brokers come to
+// the same outcome. Every run is looked at thoroughly; see scenarios.Spec. In the first run, and
+// every other one after it, each server applies the log for itself: then the invariant of equal
+// replicas means something, and repeats show that sharing results changes none. The error is
+// ctx's; everything else is a problem.
 func Run(ctx context.Context, s Schedule, brokers []string, repeats int) (Finding, error) {
 	var specs []scenarios.Spec
 	for _, b := range brokers {

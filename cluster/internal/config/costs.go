@@ -143,8 +143,8 @@ type RPCCosts struct {
 	// Query is spent by a server on telling a client of its allocations, and again when it asks
 	// for them, or when its query has waited.
 	Query time.Duration
-	// Verify is spent on the identity of a client that calls, by the server that it calls and again by the leader, if that is another
-	// and answers, where clients have identities (nomad/auth/auth.go, AuthenticateClientOnly, since v1.11.0). Those that register have none yet.
+	// Verify is spent on the identity of a client that calls, where clients have one (nomad/auth/auth.go, AuthenticateClientOnly, since
+	// v1.11.0): by the server that it calls, and again by the leader if it is the leader that answers. Those that register have none yet.
 	Verify time.Duration
 	// Client is what a client's call costs the client, if clients share the servers' cores.
 	Client time.Duration

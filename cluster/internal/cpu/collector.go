@@ -15,8 +15,8 @@ type Garbage struct {
 const trigger = 0.7
 
 // heap is Go's collector of garbage, in CPU time: what it costs to collect is what was left. It waits until so much was left
-// as marking takes, and marks: a quarter of the time of the processors that work, all of that of those that have nothing to
-// do, and time of the goroutines that leave more, so that it is done before the heap has grown to its goal.
+// as marking takes, and then marks. That takes a quarter of the time of the processors that work, and all of the time of those
+// that have nothing to do. Goroutines that leave more help, so that it is done before the heap has grown to its goal.
 type heap struct {
 	left    time.Duration // what the garbage of this cycle costs
 	goal    time.Duration // what it may cost before the cycle's end

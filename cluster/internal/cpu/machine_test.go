@@ -159,7 +159,7 @@ func TestOwedStaysOwed(t *testing.T) {
 	}
 }
 
-// TestGlobalQueue: a processor that always has something else to do takes one goroutine from the global queue at every 61st turn, and one
+// TestGlobalQueue: a processor that always has something else to do takes one goroutine from the global queue at every 61st turn. One
 // that has not takes several at a time, and none before what is ready by then.
 func TestGlobalQueue(t *testing.T) {
 	const ms = time.Millisecond

@@ -61,8 +61,8 @@ func (b *BlockedEvals) setEnabled(on bool, since uint64) {
 	b.reset()
 }
 
-// Announced returns the index of the state from which on room has been announced to those who
-// wait for it, and the nodes with room that was not, with the index at which they got it.
+// Announced returns the index of the state since which evaluations that wait for room have been told
+// of it, and the nodes whose room they were not told of, with the index at which each got it.
 func (b *BlockedEvals) Announced() (since uint64, untold map[string]uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

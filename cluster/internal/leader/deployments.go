@@ -163,9 +163,9 @@ func (w *Deployments) Healths(snap *state.Snapshot, reported []*rpc.Allocation) 
 	}
 }
 
-// Read has a look at the allocations of a job's deployment, and asks for an evaluation, a second later, if one of them is to be
-// replaced, or turned healthy after the job was last looked at (deployment_watcher.go, handleAllocUpdate). What is unhealthy of a
-// system job, which reschedules nothing, fails the deployment (shouldFailEarly).
+// Read looks at the allocations of a job's deployment. If one of them is to be replaced, or has turned healthy since the last
+// look, it asks for an evaluation a second later (deployment_watcher.go, handleAllocUpdate). An unhealthy one of a system job,
+// which reschedules nothing, fails the deployment (shouldFailEarly).
 func (w *Deployments) Read(snap *state.Snapshot, job broker.JobID) {
 	now := snap.DeploymentOf(job)
 	if now == nil {

@@ -71,11 +71,11 @@ var busy atomic.Bool
 // have ended when f returns. Another Run that goes on in this process is an error: both would draw
 // from the random sources that the packages of a process share, such as Raft's.
 //
-// The error is f's, or says that f panicked, that its goroutines are deadlocked or left
-// behind, or that virtual time stood still for longer than stall (zero: defaultStall)
-// because a goroutine computes without end or waits for something the bubble does not know, such
-// as a mutex, with the stacks of those goroutines, or that so much virtual time passed since f
-// last said that it is Alive that f will not end. After a stall or such a silence the goroutines
+// The error is f's, or says that f panicked, that its goroutines are deadlocked or left behind, that
+// virtual time stood still for longer than stall (zero: defaultStall), or that so much of it passed
+// since f was last Alive that f will not end. Virtual time stands still if a goroutine computes
+// without end, or waits for something that the bubble does not know, such as a mutex: the error has
+// the stacks of those goroutines. After a stall or such a silence the goroutines
 // live on: the process is good for nothing but reporting the error. A panic on a goroutine other
 // than f's own ends the process, as always.
 func Run(ctx context.Context, stall time.Duration, f func(context.Context, *World) error) error {

@@ -14,8 +14,8 @@ import (
 // evals is what is known of the evaluations in state.
 //
 // To ask for them costs the servers time: so much that a run would be another one. So while the
-// log grows, the number of those that are canceled is asked for, as often as the pacer allows, and the rest follows from what
-// the broker holds and has seen acked. When the log rests and no scheduler works, they are counted one by one.
+// log grows, only the number of those that are canceled is asked for, as often as the pacer allows. The rest follows from
+// what the broker holds and has seen acked. When the log rests and no scheduler works, they are counted one by one.
 type evals struct {
 	pace     pacer.Pacer
 	byStatus map[string]uint64
