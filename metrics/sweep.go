@@ -153,15 +153,15 @@ func (c Cell) Spread(path string) Spread {
 // Passes reports whether every run of the cell succeeded and met the limits.
 func (c Cell) Passes(limits []Threshold) bool {
 	for _, r := range c.Runs {
-		if r.Result == nil || !r.Result.Meets(limits) {
+		if r.Result == nil || !r.Result.meets(limits) {
 			return false
 		}
 	}
 	return true
 }
 
-// Meets reports whether the run meets those limits that are about its broker.
-func (r *Result) Meets(limits []Threshold) bool {
+// meets reports whether the run meets those limits that are about its broker.
+func (r *Result) meets(limits []Threshold) bool {
 	for _, t := range limits {
 		if t.Broker != "" && t.Broker != r.Run.Broker {
 			continue

@@ -81,7 +81,7 @@ func (a *API) guarded(w http.ResponseWriter, r *http.Request, next http.Handler)
 		fail(w, errorf(http.StatusForbidden, "%v", err))
 		return
 	}
-	if !a.Allowed(r) {
+	if !a.allowed(r) {
 		fail(w, errorf(http.StatusForbidden, "Permission denied"))
 		return
 	}
@@ -90,8 +90,8 @@ func (a *API) guarded(w http.ResponseWriter, r *http.Request, next http.Handler)
 
 var crossOrigin = http.NewCrossOriginProtection()
 
-// Allowed reports whether a request has the token, if one is asked for.
-func (a *API) Allowed(r *http.Request) bool {
+// allowed reports whether a request has the token, if one is asked for.
+func (a *API) allowed(r *http.Request) bool {
 	given := cmp.Or(r.Header.Get("X-Nomad-Token"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 	return a.Token == "" || subtle.ConstantTimeCompare([]byte(given), []byte(a.Token)) == 1
 }

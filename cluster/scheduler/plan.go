@@ -103,14 +103,14 @@ func (r *PlanResult) IsNoOp() bool {
 	return !r.progress() && len(r.IneligibleNodes) == 0
 }
 
-// FullCommit reports whether all placements of the plan were committed, how many it has
-// and how many were (structs.go, FullCommit).
-func (r *PlanResult) FullCommit(p *Plan) (full bool, expected, actual int) {
+// fullCommit reports whether all placements of the plan were committed (structs.go, FullCommit).
+func (r *PlanResult) fullCommit(p *Plan) bool {
 	for node, allocs := range p.NodeAllocation {
-		expected += len(allocs)
-		actual += len(r.NodeAllocation[node])
+		if len(r.NodeAllocation[node]) != len(allocs) {
+			return false
+		}
 	}
-	return actual == expected, expected, actual
+	return true
 }
 
 // progress reports whether anything was committed (util.go, progressMade).

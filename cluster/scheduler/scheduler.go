@@ -218,7 +218,7 @@ func (s *Scheduler) follow(a *attempt) []*broker.Evaluation {
 func (s *Scheduler) Committed(r *PlanResult) (again bool) {
 	a := s.last
 	a.placed(r)
-	if full, _, _ := r.FullCommit(a.plan); full && r.RefreshIndex == 0 {
+	if r.fullCommit(a.plan) && r.RefreshIndex == 0 {
 		// If nothing was written, the plan was for what others had done or deleted since. On the
 		// snapshot that it was made for, the job is not as wanted.
 		if r.AllocIndex > 0 {

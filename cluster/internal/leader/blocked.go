@@ -134,8 +134,8 @@ func (b *BlockedEvals) missedUnblock(e *broker.Evaluation) bool {
 	return false
 }
 
-// Untrack forgets what is blocked of a job that was planned in full since.
-func (b *BlockedEvals) Untrack(job broker.JobID) {
+// untrack forgets what is blocked of a job that was planned in full since.
+func (b *BlockedEvals) untrack(job broker.JobID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.jobs, job)

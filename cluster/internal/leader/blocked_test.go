@@ -127,12 +127,12 @@ func TestBlockedEvals(t *testing.T) {
 		}, "here", "", ""},
 		{"a job planned in full waits no more", func(b *BlockedEvals) {
 			block(b, eval("e", of("j"), full("n")), eval("other"))
-			b.Untrack(broker.JobID{Namespace: "default", ID: "j"})
+			b.untrack(broker.JobID{Namespace: "default", ID: "j"})
 			room(b, "n", "c", 7)
 		}, "", "other", ""},
 		{"but others of its node do", func(b *BlockedEvals) {
 			block(b, eval("e", of("j"), full("n")), eval("other", full("n"), fits("c", false)))
-			b.Untrack(broker.JobID{Namespace: "default", ID: "j"})
+			b.untrack(broker.JobID{Namespace: "default", ID: "j"})
 			room(b, "n", "c", 7)
 		}, "other", "other", ""},
 		{"a table that is off knows nobody", func(b *BlockedEvals) {

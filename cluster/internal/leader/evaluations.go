@@ -160,7 +160,7 @@ func (v *Evaluations) Written(e *broker.Evaluation) {
 	case e.ShouldBlock():
 		v.Blocked.Block(e, "")
 	case e.Status == broker.StatusComplete && len(e.FailedTGAllocs) == 0:
-		v.Blocked.Untrack(e.Job())
+		v.Blocked.untrack(e.Job())
 	}
 }
 
