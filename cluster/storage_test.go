@@ -107,7 +107,7 @@ func TestClustersResume(t *testing.T) {
 			fingerprint = c.State(0).Snapshot().Fingerprint()
 			for i := range c.Servers() {
 				s := c.State(i).Snapshot()
-				if jobsOf(c, i) != life+1 || s.EvalCount(broker.StatusPending) > 0 || s.Fingerprint() != fingerprint {
+				if jobsOf(c, i) != life+1 || s.EvalsByStatusCount()[broker.StatusPending] > 0 || s.Fingerprint() != fingerprint {
 					return false
 				}
 			}

@@ -145,9 +145,6 @@ func (s *Snapshot) EvalsByStatusCount() map[string]uint64 {
 	return m
 }
 
-// EvalCount counts the evaluations of one status.
-func (s *Snapshot) EvalCount(status string) int { return s.counts.EvalsByStatus.of(status) }
-
 // EvalTotal counts all evaluations.
 func (s *Snapshot) EvalTotal() int { return s.counts.Evals }
 

@@ -267,7 +267,7 @@ func TestUpdateIsAllOrNothing(t *testing.T) {
 		t.Errorf("error %v, want one that wraps %v", err, rpc.ErrNodeNotFound)
 	}
 	snap := s.Snapshot()
-	if snap.Index() != 5 || snap.Fingerprint() != before || snap.EvalCount(broker.StatusPending) != 0 {
+	if snap.Index() != 5 || snap.Fingerprint() != before || snap.EvalsByStatusCount()[broker.StatusPending] != 0 {
 		t.Errorf("a failed entry left something behind: index %d", snap.Index())
 	}
 	if err := s.Update(4, func(tx *Tx) error { return tx.UpsertNode(&rpc.Node{ID: "n"}) }); err == nil {
