@@ -294,19 +294,28 @@ func TestRefusals(t *testing.T) {
 		{"PUT", "/v1/node/none/drain", "{}", 404, "node not found"},
 		{"PUT", "/v1/search", `{"Context":"odd"}`, 500, "context must be one of"},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), c.method, s.url+c.path, strings.NewReader(c.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil || resp.StatusCode != c.code || !strings.Contains(string(text), c.text) {
-			t.Errorf("%s %s: %d %q (%v), want %d with %q", c.method, c.path, resp.StatusCode, text, err, c.code, c.text)
+		if resp, text := ask(t, c.method, s.url+c.path, c.body); resp.StatusCode != c.code || !strings.Contains(string(text), c.text) {
+			t.Errorf("%s %s: %d %q, want %d with %q", c.method, c.path, resp.StatusCode, text, c.code, c.text)
 		}
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// ask makes a request, and returns the answer and its body.
+func ask(t *testing.T, method, url, body string) (*http.Response, []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, text
 }

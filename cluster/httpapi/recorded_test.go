@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -83,19 +82,7 @@ func replay(t *testing.T, url string) []exchange {
 		for kind, id := range ids {
 			path = strings.ReplaceAll(path, "{"+kind+"}", id)
 		}
-		req, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(r.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp, text := ask(t, method, url+path, r.body)
 		one := exchange{Request: r.request, Body: json.RawMessage(r.body), Status: resp.StatusCode}
 		for name := range resp.Header {
 			if strings.HasPrefix(name, "X-Nomad-") || name == "Content-Type" {
