@@ -21,29 +21,29 @@ var live = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("live").Parse(liveTemplate))
 })
 
-// LiveSeries is a figure of each sample of a running cluster.
-type LiveSeries struct {
+// liveSeries is a figure of each sample of a running cluster.
+type liveSeries struct {
 	Key   string `json:"key"` // in the samples
 	Name  string `json:"name"`
 	Color string `json:"color"`
 }
 
-// LiveChart shows figures of the latest samples.
-type LiveChart struct {
+// liveChart shows figures of the latest samples.
+type liveChart struct {
 	Title  string       `json:"title"`
-	Series []LiveSeries `json:"series"`
+	Series []liveSeries `json:"series"`
 }
 
 // liveCharts are what the page shows.
-func liveCharts() []LiveChart {
+func liveCharts() []liveChart {
 	hex := figure.Hex
-	return []LiveChart{
-		{"Evaluations in the broker", []LiveSeries{
+	return []liveChart{
+		{"Evaluations in the broker", []liveSeries{
 			{"pending", "pending", hex(figure.Orange)}, {"ready", "ready", hex(figure.Sky)},
 			{"unacked", "unacked", hex(figure.Green)}, {"cancelable", "cancelable", hex(figure.Purple)},
 		}},
-		{"Raft log, entries a second", []LiveSeries{{"entries", "entries", hex(figure.Sky)}}},
-		{"Nodes", []LiveSeries{
+		{"Raft log, entries a second", []liveSeries{{"entries", "entries", hex(figure.Sky)}}},
+		{"Nodes", []liveSeries{
 			{"nodes_ready", "ready", hex(figure.Green)}, {"nodes_down", "down", hex(figure.Orange)},
 			{"nodes_initializing", "initializing", hex(figure.Purple)}, {"nodes_disconnected", "disconnected", hex(figure.Sky)},
 		}},
