@@ -82,9 +82,9 @@ func self(t *testing.T) string {
 	return bin
 }
 
-func start(t *testing.T, dir string, held bool) *Cluster {
+func start(t *testing.T, dir string) *Cluster {
 	t.Helper()
-	c, err := Start(t.Context(), dir, self(t), Settings{Servers: 3}, held)
+	c, err := Start(t.Context(), dir, self(t), Settings{Servers: 3}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func left(t *testing.T, c *Cluster) int {
 
 func TestUpAndDown(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mine")
-	c := start(t, dir, false)
+	c := start(t, dir)
 	all, err := c.Status(t.Context())
 	if err != nil || len(all) != 3 {
 		t.Fatalf("status %v, %v", all, err)
@@ -196,13 +196,13 @@ func TestSilentServer(t *testing.T) {
 func TestRemains(t *testing.T) {
 	t.Run("a killed start", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "mine")
-		old := start(t, dir, false)
+		old := start(t, dir)
 		old.Up = false // as it says before there is a leader
 		if err := old.save(); err != nil {
 			t.Fatal(err)
 		}
 		pid := old.PID(0)
-		fresh := start(t, dir, false)
+		fresh := start(t, dir)
 		if fresh.PID(0) == pid || left(t, fresh) != 3 {
 			t.Errorf("the old server %d and the new one %d: the old one should have ended", pid, fresh.PID(0))
 		}
@@ -287,7 +287,7 @@ func TestStartsAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c := start(t, filepath.Join(t.TempDir(), "mine"), false); of[c.Servers[0].HTTP] != "" {
+	if c := start(t, filepath.Join(t.TempDir(), "mine")); of[c.Servers[0].HTTP] != "" {
 		t.Errorf("a new cluster has %s, where servers of %s may return", c.Servers[0].HTTP, of[c.Servers[0].HTTP])
 	}
 }

@@ -48,7 +48,7 @@ func (d drawing) Plot(c draw.Canvas, plt *plot.Plot) {
 	d.edges(d.panel.Edges)
 	d.limits(d.panel.Limits)
 	for _, c := range d.panel.Crosses {
-		d.cross(d.point(c.X, math.Min(c.Y, d.figure.Y.Max)), 4, c.Color)
+		d.cross(d.point(c.X, math.Min(c.Y, d.figure.Y.Max)), c.Color)
 	}
 	d.tags(d.panel.Tags)
 	d.marks(d.panel.Marks, d.names)
@@ -191,7 +191,7 @@ func (d drawing) cells(cells []Cell) {
 		sty := style(smallSize, ReadableOn(cell.Color), false)
 		sty.XAlign, sty.YAlign = draw.XCenter, draw.YCenter
 		if cell.Failed {
-			d.cross(vg.Point{X: x1 - 8, Y: y1 - 8}, 4, ReadableOn(cell.Color))
+			d.cross(vg.Point{X: x1 - 8, Y: y1 - 8}, ReadableOn(cell.Color))
 		}
 		if sty.Width(cell.Label) < x1-x0 && smallSize < y1-y0 {
 			d.c.FillText(sty, vg.Point{X: (x0 + x1) / 2, Y: (y0 + y1) / 2}, cell.Label)
@@ -200,7 +200,8 @@ func (d drawing) cells(cells []Cell) {
 }
 
 // cross draws two strokes across a point.
-func (d drawing) cross(at vg.Point, arm vg.Length, c color.NRGBA) {
+func (d drawing) cross(at vg.Point, c color.NRGBA) {
+	const arm = 4
 	for _, s := range []draw.LineStyle{{Color: paper, Width: 3.6}, {Color: c, Width: 1.8}} {
 		if c == paper {
 			s.Color = c

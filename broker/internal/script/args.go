@@ -70,10 +70,10 @@ func (a *args) number(key string, or int64) int64 {
 	return n
 }
 
-func (a *args) duration(key string, or time.Duration) time.Duration {
+func (a *args) duration(key string) time.Duration {
 	v := a.text(key, "")
 	if v == "" {
-		return or
+		return 0
 	}
 	d, err := time.ParseDuration(v)
 	if err != nil && a.err == nil {

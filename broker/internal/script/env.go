@@ -81,7 +81,7 @@ var commands = map[string]func(e *Env, a *args, input string) string{
 	"drop-waiting":  (*Env).dropWaiting,
 	"cancelable":    (*Env).cancelable,
 	"advance":       (*Env).advance,
-	"elapse":        func(e *Env, a *args, _ string) string { return e.elapse(a.duration("by", 0)) },
+	"elapse":        func(e *Env, a *args, _ string) string { return e.elapse(a.duration("by")) },
 	"next-deadline": (*Env).nextDeadline,
 	"stats":         func(e *Env, _ *args, _ string) string { return e.statsText() },
 	"state":         func(e *Env, _ *args, _ string) string { return e.stateText() },
@@ -89,9 +89,9 @@ var commands = map[string]func(e *Env, a *args, input string) string{
 
 func (e *Env) config(a *args, _ string) string {
 	cfg := broker.Config{
-		NackTimeout:         a.duration("nack-timeout", 0),
-		InitialNackDelay:    a.duration("initial-delay", 0),
-		SubsequentNackDelay: a.duration("subsequent-delay", 0),
+		NackTimeout:         a.duration("nack-timeout"),
+		InitialNackDelay:    a.duration("initial-delay"),
+		SubsequentNackDelay: a.duration("subsequent-delay"),
 		DeliveryLimit:       int(a.number("delivery-limit", 0)),
 	}
 	e.reset(cfg, uint64(a.number("seed", 1)))
@@ -108,12 +108,12 @@ func (e *Env) evaluation(a *args, id string) broker.EvalToken {
 		Priority:    int(a.number("priority", 50)),
 		Status:      broker.StatusPending,
 		CreateIndex: uint64(a.number("create", int64(e.created+1))),
-		Wait:        a.duration("wait", 0),
+		Wait:        a.duration("wait"),
 	}
 	e.created = max(e.created, ev.CreateIndex)
 	ev.ModifyIndex = uint64(a.number("modify", int64(ev.CreateIndex)))
 	if a.flag("wait-until") {
-		ev.WaitUntil = e.start.Add(a.duration("wait-until", 0))
+		ev.WaitUntil = e.start.Add(a.duration("wait-until"))
 	}
 	if !slices.Contains(e.types, ev.Type) {
 		e.types = append(e.types, ev.Type)
@@ -280,7 +280,7 @@ func (e *Env) cancelable(a *args, _ string) string {
 }
 
 func (e *Env) advance(a *args, _ string) string {
-	out := e.elapse(a.duration("by", 0))
+	out := e.elapse(a.duration("by"))
 	if e.b.Advance(e.now) {
 		out += ", timers fired"
 	}
