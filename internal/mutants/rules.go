@@ -56,9 +56,11 @@ func (p *planter) visit(n ast.Node) bool {
 	case *ast.CallExpr:
 		return p.call(n)
 	case *ast.BinaryExpr:
-		return p.constant(n) || p.binary(n)
+		if !p.constant(n) {
+			p.binary(n)
+		}
 	case ast.Expr:
-		return p.constant(n) || true
+		p.constant(n)
 	}
 	return true
 }
@@ -110,7 +112,7 @@ func (p *planter) typeName(t types.Type) string {
 var swapped = map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">", token.EQL: "!=", token.NEQ: "=="}
 
 // binary plants another operator, or leaves an operand out.
-func (p *planter) binary(n *ast.BinaryExpr) bool {
+func (p *planter) binary(n *ast.BinaryExpr) {
 	x, y := p.text(n.X), p.text(n.Y)
 	switch n.Op {
 	case token.EQL, token.NEQ:
@@ -135,7 +137,7 @@ func (p *planter) binary(n *ast.BinaryExpr) bool {
 		p.replaceIn(n.Y, n, "drop an operand", x, "((%s) && !mutantOn(%d))")
 	case token.ADD, token.SUB:
 		if b, ok := p.info.TypeOf(n).Underlying().(*types.Basic); !ok || b.Info()&(types.IsInteger|types.IsFloat) == 0 {
-			return true
+			return
 		}
 		name, op := "mutantSum", "-"
 		if n.Op == token.SUB {
@@ -144,7 +146,6 @@ func (p *planter) binary(n *ast.BinaryExpr) bool {
 		m := p.replace(n, "swap an operator", x+" "+op+" "+y, name+"(%[2]d, %[1]s)")
 		p.edit(m, n.OpPos, n.OpPos+1, func(string) string { return "," })
 	}
-	return true
 }
 
 // calls reports whether e does more than look, so that it must not be evaluated twice.

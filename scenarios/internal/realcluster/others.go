@@ -49,7 +49,7 @@ const mostNamed = 3
 func (c *Cluster) refuseOthers(ctx context.Context, but string) error {
 	var names []string
 	remains, taken := "", ""
-	see := func(kind, name, mark string) (bool, error) {
+	see := func(kind, name, mark string) (on bool) {
 		switch {
 		case mark != "" && mark != but:
 			remains = mark
@@ -58,13 +58,15 @@ func (c *Cluster) refuseOthers(ctx context.Context, but string) error {
 		case mark == "" && len(names) < mostNamed:
 			names = append(names, kind+" "+name)
 		}
-		return remains == "" && taken == "" && (c.cfg.Foreign || len(names) < mostNamed), nil
+		return remains == "" && taken == "" && (c.cfg.Foreign || len(names) < mostNamed)
 	}
 	err := c.eachJob(ctx, func(_ *api.Client, j *api.JobListStub, meta map[string]string) (bool, error) {
-		return see("job", j.ID, meta[jobMark])
+		return see("job", j.ID, meta[jobMark]), nil
 	})
 	if err == nil && (c.cfg.Foreign || len(names) < mostNamed) {
-		err = c.eachNode(ctx, func(_ *api.Client, n *api.NodeListStub, mark string) (bool, error) { return see("node", n.Name, mark) })
+		err = c.eachNode(ctx, func(_ *api.Client, n *api.NodeListStub, mark string) (bool, error) {
+			return see("node", n.Name, mark), nil
+		})
 	}
 	switch {
 	case err != nil:
