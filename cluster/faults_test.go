@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,7 +84,8 @@ func TestASlowServerHoldsNobodyUp(t *testing.T) {
 // caller's to decide.
 func TestLostAnswers(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		r := newRig(t, 3, Config{Seed: 1})
+		// Without pre-votes the follower would depose the leader once it is back.
+		r := newRig(t, 3, Config{Seed: 1, Habits: Habits{PreVotes: true}})
 		leader := r.c.Leader()
 		follower := (leader + 1) % 3
 		through, node := r.c.NodeServer(follower), testNode(1)
@@ -116,6 +118,25 @@ func TestLostAnswers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWhoWasCutOff: a follower that heard nobody deposes the leader when it is back, unless servers ask before they raise
+// their terms.
+func TestWhoWasCutOff(t *testing.T) {
+	for _, asks := range []bool{false, true} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 3, Config{Seed: 1, Habits: Habits{PreVotes: asks}})
+			follower := (r.c.Leader() + 1) % 3
+			end := r.c.DisturbLinks(LinkFault{From: []string{r.c.Addr(follower)}, Link: Link{Loss: 1}})
+			time.Sleep(time.Minute)
+			r.entries()
+			end()
+			time.Sleep(time.Minute)
+			if elected := strings.Contains(r.entries(), "raft:Noop"); elected == asks {
+				t.Errorf("who was cut off asks first: %v; others elected a leader when it was back: %v", asks, elected)
+			}
+		})
+	}
 }
 
 // TestIdentitiesExpire: while nothing is signed, a client is heard until ten minutes before its

@@ -124,6 +124,8 @@ type Habits struct {
 	TableIndexFirst bool
 	// MaxRPCsInFlight is how many requests to a follower Raft has under way; zero means 130.
 	MaxRPCsInFlight int
+	// PreVotes makes a server ask the others whether they would elect it before it raises its term.
+	PreVotes bool
 }
 
 // AwaitsReports reports whether a node that was disconnected is ready only once its client has
@@ -241,6 +243,10 @@ var changes = []Change{
 	{
 		[]Version{{1, 8, 4}, {1, 9, 0}}, 23858, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of sysbatch jobs",
 		"fewer evaluations; an EvalUpdate without any", func(h *Habits) { h.SysBatchLeftAlone = true },
+	},
+	{
+		[]Version{{1, 9, 0}}, 24029, "hashicorp/raft 1.7.1, raft.go, preElectSelf", "a server asks whether it would be elected before it raises its term, so that one that was cut off does not depose the leader when it is back",
+		"an election less, with its entries, after a follower was cut off; none at all of the pending work that a new leader restores", func(h *Habits) { h.PreVotes = true },
 	},
 	{
 		[]Version{{1, 9, 1}}, 24165, "scheduler/reconcile.go, reconcileReconnecting", "what replaced an allocation that is back is known by what it was placed for, not by its name",

@@ -187,7 +187,7 @@ func (s *Server) Start() error {
 	}
 	s.Node = raftnode.New(raftnode.Options{
 		Addr: s.addr, Peers: peers, Config: s.cfg.Raft, Seed: int64(s.seed), Storage: s.opts.Storage,
-		Transport: transport, Write: s.writeEntries,
+		Transport: transport, PreVotes: s.cfg.Habits.PreVotes, Write: s.writeEntries,
 		Full: func() bool { return s.opts.Host.Full.Load() > 0 },
 	})
 	if err := s.Node.Start(&machine{s}); err != nil {
