@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -80,6 +81,40 @@ func TestInterrupt(t *testing.T) {
 				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 			}
 		})
+	}
+}
+
+// TestReaderGone: when nobody reads what a run says, as head after its lines, it ends as if it were interrupted.
+func TestReaderGone(t *testing.T) {
+	for args, read := range map[string]func(*exec.Cmd) (io.ReadCloser, error){
+		"scenario heartbeat-storm --nodes 5000 --out out":   (*exec.Cmd).StderrPipe,
+		"sweep heartbeat-storm --vary nodes=5000 --out out": (*exec.Cmd).StderrPipe,
+		"man --help": (*exec.Cmd).StdoutPipe,
+	} {
+		cmd := exec.Command("simctl", strings.Fields(args)...)
+		cmd.Dir = t.TempDir()
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		pipe, err := read(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if err := pipe.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitUnread {
+			t.Errorf("simctl %s ended with %v, want exit status %d", args, err, exitUnread)
+		}
+		if left := tree(t, cmd.Dir); len(left) > 0 {
+			t.Errorf("simctl %s left %v", args, left)
+		}
+		if err := syscall.Kill(-cmd.Process.Pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("simctl %s left a child (%v)", args, err)
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
 	}
 }
 

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +21,9 @@ import (
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), scenarios.EndingSignals()...)
 	defer stop()
+	ctx, gone := context.WithCancelCause(ctx)
+	defer gone(nil)
+	stdout, stderr = heard(stdout, gone), heard(stderr, gone)
 
 	parsed := false
 	root := newRootCommand(args)
@@ -28,6 +33,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if errors.Is(context.Cause(ctx), syscall.EPIPE) {
+		return exitUnread
+	}
 	if err == nil {
 		return exitOK
 	}
