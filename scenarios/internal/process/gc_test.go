@@ -3,6 +3,7 @@ package process
 import (
 	"math"
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/simctl/simctl/scenarios/internal/garbage"
@@ -20,6 +21,17 @@ func TestTheCollectorKnowsTheLimit(t *testing.T) {
 		stop()
 		if after := debug.SetMemoryLimit(-1); got != want || after != math.MaxInt64 {
 			t.Errorf("within %s bytes the limit is %d, and %d afterwards; want %d and none", within, got, after, want)
+		}
+	}
+}
+
+// TestAWorldWithinALimitGoesOn: a run that needs more than GOMEMLIMIT would never get to work between two collections
+// with the world stopped.
+func TestAWorldWithinALimitGoesOn(t *testing.T) {
+	for limit, stops := range map[string]bool{"": true, "1MiB": false} {
+		t.Setenv("GOMEMLIMIT", limit)
+		if env := strings.Join(Child{}.env(nil), " "); strings.Contains(env, "gcstoptheworld=1") != stops {
+			t.Errorf("within %q the environment is %s; want the world to stop: %v", limit, env, stops)
 		}
 	}
 }
