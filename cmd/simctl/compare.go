@@ -27,11 +27,11 @@ of simctl gate. Then the command compares the runs of each broker in turn, or on
   simctl compare legacy.json shedding.json --format json`,
 		Args: takes(2, 2, "2 results, got %d"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if args[0] == "-" && args[1] == "-" {
-				return usageErrorf("both results are stdin: name a file for one of them")
-			}
 			if broker == "" && cmd.Flags().Changed("broker") {
 				return usageErrorf("--broker \"\": want the name of a broker")
+			}
+			if err := stdinOnce(args); err != nil {
+				return err
 			}
 			older, err := loadStored(cmd, args[:1])
 			if err != nil {

@@ -2,7 +2,8 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
+	"io/fs"
+	"os"
 	"strconv"
 
 	"github.com/dustin/go-humanize/english"
@@ -41,7 +42,7 @@ func writeManual(cmd *cobra.Command, target string) (err error) {
 	if err := doc.GenManTree(root, &header, out.path("")); err != nil {
 		return fmt.Errorf("write the manual pages: %w", err)
 	}
-	pages, err := filepath.Glob(out.path("*.1"))
+	pages, err := fs.Glob(os.DirFS(out.path("")), "*.1")
 	if err != nil {
 		return err
 	}

@@ -219,15 +219,8 @@ func writeFile(path string, text []byte) error {
 
 // older returns the result files in the target that the runs of these brokers will not replace.
 func (d *outDir) older(brokers []string) []string {
-	paths, _ := filepath.Glob(filepath.Join(escapeGlob(d.target), "*.json")) // the pattern is correct
-	var names []string
-	for _, path := range paths {
-		name := filepath.Base(path)
-		if !slices.Contains(brokers, strings.TrimSuffix(name, ".json")) {
-			names = append(names, name)
-		}
-	}
-	return names
+	names, _ := fs.Glob(os.DirFS(d.target), "*.json") // the pattern is correct
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(brokers, strings.TrimSuffix(name, ".json")) })
 }
 
 // path returns where to write the file that commit will put into the target.

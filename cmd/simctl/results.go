@@ -25,6 +25,9 @@ type stored struct {
 // loadStored reads the runs of the arguments: result files, baselines, directories of results
 // and, as "-", stdin.
 func loadStored(cmd *cobra.Command, args []string) ([]stored, error) {
+	if err := stdinOnce(args); err != nil {
+		return nil, err
+	}
 	var all []stored
 	for _, arg := range args {
 		runs, err := loadArgument(cmd, arg)
@@ -37,6 +40,14 @@ func loadStored(cmd *cobra.Command, args []string) ([]stored, error) {
 		all = append(all, runs...)
 	}
 	return all, nil
+}
+
+// stdinOnce returns a usage error for arguments of which two are stdin: the second one would be empty.
+func stdinOnce(args []string) error {
+	if i := slices.Index(args, "-"); i >= 0 && slices.Contains(args[i+1:], "-") {
+		return usageErrorf("- is given twice, and stdin can be read once: leave one of them out, or name a file for it")
+	}
+	return nil
 }
 
 func loadArgument(cmd *cobra.Command, arg string) ([]stored, error) {
@@ -69,17 +80,18 @@ func readArgument(cmd *cobra.Command, arg string, most int64) ([]byte, error) {
 // loadDirectory reads the results of a directory, in the order of their names, and leaves out
 // what else a run wrote there.
 func loadDirectory(dir string) ([]stored, error) {
-	paths, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.json"))
+	names, err := fs.Glob(os.DirFS(dir), "*.json")
 	if err != nil {
 		return nil, err
 	}
 	var all []stored
-	for _, path := range paths {
+	for _, name := range names {
+		path := filepath.Join(dir, name)
 		r, err := metrics.Load(path)
 		switch {
 		case errors.Is(err, metrics.ErrNotResult):
 		case err != nil:
-			return nil, fmt.Errorf("%s: %w", filepath.Base(path), errors.Unwrap(err))
+			return nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
 		default:
 			all = append(all, stored{r, path})
 		}
@@ -91,11 +103,6 @@ func loadDirectory(dir string) ([]stored, error) {
 		return nil, errors.New("the directory holds no result file: name one that a run wrote")
 	}
 	return all, nil
-}
-
-// escapeGlob returns a pattern that matches the path alone.
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 func resultsOf(runs []stored) []*metrics.Result {

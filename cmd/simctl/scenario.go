@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -195,14 +196,14 @@ func isFile(path string) bool {
 
 // onlyScenario returns the scenario file of a directory that holds one.
 func onlyScenario(dir string) (string, error) {
-	paths, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.hcl"))
-	if err != nil || len(paths) == 0 {
+	names, err := fs.Glob(os.DirFS(dir), "*.hcl")
+	if err != nil || len(names) == 0 {
 		return "", usageErrorf("%s: the directory holds no scenario file (*.hcl): name a file", dir)
 	}
-	if len(paths) > 1 {
-		return "", usageErrorf("%s: the directory holds %d scenario files: name one of them, such as %s", dir, len(paths), paths[0])
+	if len(names) > 1 {
+		return "", usageErrorf("%s: the directory holds %d scenario files: name one of them, such as %s", dir, len(names), filepath.Join(dir, names[0]))
 	}
-	return paths[0], nil
+	return filepath.Join(dir, names[0]), nil
 }
 
 // oneScenario requires one argument, the file or the name of a scenario.

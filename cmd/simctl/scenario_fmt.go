@@ -16,11 +16,14 @@ import (
 // formatFiles rewrites the files that are not in the canonical layout and prints their
 // names; with check it only prints them. A file with an error keeps all from being written.
 func formatFiles(cmd *cobra.Command, files []string, check bool) error {
+	if err := stdinOnce(files); err != nil {
+		return err
+	}
 	changed := 0
 	formatted := make([][]byte, len(files)) // nil = as the file is
 	for i, file := range files {
 		var err error
-		if formatted[i], err = formatFile(cmd, file); err != nil {
+		if formatted[i], err = formatFile(cmd, file, check); err != nil {
 			return err
 		}
 	}
@@ -28,7 +31,7 @@ func formatFiles(cmd *cobra.Command, files []string, check bool) error {
 		if formatted[i] == nil {
 			continue
 		}
-		if file == "-" {
+		if file == "-" && !check {
 			if _, err := cmd.OutOrStdout().Write(formatted[i]); err != nil {
 				return err
 			}
@@ -50,8 +53,8 @@ func formatFiles(cmd *cobra.Command, files []string, check bool) error {
 	return nil
 }
 
-// formatFile returns the canonical layout of a file; nil if the file has it.
-func formatFile(cmd *cobra.Command, file string) ([]byte, error) {
+// formatFile returns the canonical layout of a file; nil if the file has it and nobody waits for its text.
+func formatFile(cmd *cobra.Command, file string, check bool) ([]byte, error) {
 	text, err := readArgument(cmd, file, infile.MostText)
 	if err != nil {
 		return nil, usageErrorf("%s: it cannot be read: %w", file, err)
@@ -60,7 +63,7 @@ func formatFile(cmd *cobra.Command, file string) ([]byte, error) {
 	if err != nil {
 		return nil, usageErrorf("%w", err)
 	}
-	if file != "-" && bytes.Equal(text, formatted) {
+	if (check || file != "-") && bytes.Equal(text, formatted) {
 		return nil, nil
 	}
 	return formatted, nil

@@ -208,7 +208,7 @@ func TestRemains(t *testing.T) {
 		}
 	})
 	t.Run("a killed run", func(t *testing.T) {
-		parent := t.TempDir()
+		parent := filepath.Join(t.TempDir(), "[no pattern]")
 		c, err := StartHeld(t.Context(), parent, self(t), Settings{Servers: 1})
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/simctl/simctl/internal/daemon"
@@ -57,9 +59,9 @@ func StartHeld(ctx context.Context, parent, bin string, set Settings) (*Cluster,
 
 // ClearHeld ends every cluster below parent whose process is gone, and returns how many it ended.
 func ClearHeld(parent string) (ended int, err error) {
-	dirs, err := filepath.Glob(filepath.Join(parent, "run-*", stateFile))
-	for _, file := range dirs {
-		dir := filepath.Dir(file)
+	files, err := fs.Glob(os.DirFS(parent), "run-*/"+stateFile)
+	for _, file := range files {
+		dir := filepath.Join(parent, filepath.Dir(file))
 		lock, lerr := takeLock(dir)
 		if errors.Is(lerr, ErrExists) {
 			continue

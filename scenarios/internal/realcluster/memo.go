@@ -63,8 +63,9 @@ func (c *Cluster) takeDesk(dir string) (*desk, error) {
 
 // find makes it the desk whose memo names these servers, and so many more, if there is one.
 func (d *desk) find(dir string, servers []string, more int) error {
-	paths, err := filepath.Glob(filepath.Join(dir, "elsewhere-*.json"))
-	for _, path := range paths {
+	names, err := fs.Glob(os.DirFS(dir), "elsewhere-*.json")
+	for _, name := range names {
+		path := filepath.Join(dir, name)
 		m, bad := (&desk{path: path}).read()
 		if bad != nil {
 			return bad
