@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,13 +109,13 @@ func writeSweepCharts(dir string, figs []figure.Figure) ([]string, error) {
 	if err != nil {
 		return names, err
 	}
-	old, err := filepath.Glob(filepath.Join(dir, "sweep-*.png"))
+	old, err := fs.Glob(os.DirFS(dir), "sweep-*.png")
 	if err != nil {
 		return names, fmt.Errorf("looking for charts in %s: %w", dir, err)
 	}
-	for _, path := range old {
-		if !slices.Contains(names, filepath.Base(path)) {
-			if err := os.Remove(path); err != nil {
+	for _, name := range old {
+		if !slices.Contains(names, name) {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
 				return names, fmt.Errorf("removing an older chart: %w", err)
 			}
 		}

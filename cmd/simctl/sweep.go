@@ -164,6 +164,9 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	if !f.quiet {
+		if n := sweep.Others(f.out, s); n > 0 {
+			cmd.PrintErrf("%s also holds %s of other cells: what is there stays, and is no part of the report\n", filepath.Join(f.out, sweep.RunsName), english.Plural(n, "run", ""))
+		}
 		cmd.PrintErrf("results in %s\n", f.out)
 	}
 	if err := reports.Sweep(cmd.OutOrStdout(), f.format, s, reports.TableOptions{Verdict: isTerminal(cmd.OutOrStdout())}); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -144,6 +145,17 @@ func (j *Journal) outcome(r Run, e entry, res *metrics.Result) metrics.SweepRun 
 		out.Result = &kept
 	}
 	return out
+}
+
+// Others returns how many Result files of a sweep's directory are of runs that the sweep has not, such as those of a
+// larger grid before it.
+func Others(dir string, s *metrics.Sweep) int {
+	names, _ := fs.Glob(os.DirFS(dir), RunsName+"/*.json") // the pattern is correct
+	files := map[string]bool{}
+	for _, r := range s.Runs {
+		files[r.File] = true
+	}
+	return len(slices.DeleteFunc(names, func(name string) bool { return files[name] }))
 }
 
 // notPlain matches what a file name of a label must not contain.
