@@ -231,3 +231,25 @@ func parseSize(s string) (size, error) {
 	}
 	return size(v), nil
 }
+
+// commandLine returns the command as given, with its flags in the order of the help.
+func commandLine(cmd *cobra.Command) string {
+	words := append(strings.Fields(cmd.CommandPath()), cmd.Flags().Args()...)
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if !flag.Changed {
+			return
+		}
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			if flag.NoOptDefVal != "" {
+				words = append(words, "--"+flag.Name+"="+v)
+				continue
+			}
+			words = append(words, "--"+flag.Name, scenarios.Quote(v))
+		}
+	})
+	return strings.Join(words, " ")
+}

@@ -161,7 +161,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	s.Command, s.Metrics = commandLine(cmd), f.metrics
 	if _, err := reports.WriteSweep(f.out, s); err != nil {
-		return err
+		return f.goesOn(err, show.done)
 	}
 	if !f.quiet {
 		if n := sweep.Others(f.out, s); n > 0 {
@@ -371,29 +371,15 @@ func (f *sweepFlags) execute(ctx context.Context, executor sweep.Executor, show 
 	}
 	err = errors.Join(err, journal.Close())
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("interrupted (%w): %s kept in %s; the same command continues from there", context.Cause(ctx), english.Plural(show.done, "run is", "runs are"), f.out)
+		err = fmt.Errorf("interrupted (%w)", context.Cause(ctx))
 	}
-	return s, err
+	return s, f.goesOn(err, show.done)
 }
 
-// commandLine returns the command as given, with its flags in the order of the help.
-func commandLine(cmd *cobra.Command) string {
-	words := append(strings.Fields(cmd.CommandPath()), cmd.Flags().Args()...)
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-		if !flag.Changed {
-			return
-		}
-		values := []string{flag.Value.String()}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, v := range values {
-			if flag.NoOptDefVal != "" {
-				words = append(words, "--"+flag.Name+"="+v)
-				continue
-			}
-			words = append(words, "--"+flag.Name, scenarios.Quote(v))
-		}
-	})
-	return strings.Join(words, " ")
+// goesOn adds to an error that ends a sweep how many runs it keeps.
+func (f *sweepFlags) goesOn(err error, done int) error {
+	if err == nil || done == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: %s kept in %s; the same command continues from there", err, english.Plural(done, "run is", "runs are"), f.out)
 }

@@ -49,7 +49,7 @@ func (o *Options) takeDataDir() (*os.File, error) {
 		return nil, o.refuse(err, "another simctl serve uses it: end that one, or choose another directory")
 	}
 	if err != nil {
-		return nil, o.refuse(err, "%v", err)
+		return nil, o.refuse(err, "%v; want a writable directory, which need not exist", err)
 	}
 	labelled, err := o.checkDataDir() // another process may have had it meanwhile
 	if err == nil && !labelled {

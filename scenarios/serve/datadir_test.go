@@ -140,6 +140,11 @@ func TestDataDirsOfOthers(t *testing.T) {
 		}
 	}
 	o := options()
+	o.DataDir = filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink("nowhere", o.DataDir); err != nil {
+		t.Fatal(err)
+	}
+	wantRefused(t, o, "; want a writable directory, which need not exist")
 	o.DataDir = t.TempDir()
 	lock, err := o.takeDataDir()
 	if err != nil {

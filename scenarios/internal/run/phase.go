@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"time"
 
@@ -178,7 +177,7 @@ func (r *run) look() (conditions.Sample, error) {
 		return s, nil
 	}
 	if err := r.sim.StorageError(); err != nil {
-		return s, fmt.Errorf("%w: make room in %s, choose another directory by TMPDIR, or keep the logs in memory", err, os.TempDir())
+		return s, elsewhere(err)
 	}
 	snap := r.sim.latest()
 	r.losses.See(s.At, snap)

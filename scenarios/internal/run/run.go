@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -161,18 +162,27 @@ func (r *run) simulated() (res *metrics.Result, err error) {
 	}
 	if r.sc.LogsOnDisk {
 		if cfg.DataDir, err = os.MkdirTemp("", "simctl-raft-*"); err != nil {
-			return nil, fmt.Errorf("make a directory for the Raft logs: %w", err)
+			return nil, elsewhere(fmt.Errorf("make a directory for the Raft logs: %w", err))
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(cfg.DataDir)) }()
 	}
 	c, err := cluster.Start(r.ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("start the cluster: %w", err)
+		err = fmt.Errorf("start the cluster: %w", err)
+		if _, files := errors.AsType[*fs.PathError](err); files && r.sc.LogsOnDisk {
+			err = elsewhere(err)
+		}
+		return nil, err
 	}
 	r.sim = &Simulated{Cluster: c}
 	r.system = r.sim
 	defer func() { err = errors.Join(err, r.sim.Shutdown()) }()
 	return r.all()
+}
+
+// elsewhere adds to an error about Raft logs on disk where else they can be.
+func elsewhere(err error) error {
+	return fmt.Errorf("%w: make room in %s, choose another directory by TMPDIR, or keep the logs in memory", err, os.TempDir())
 }
 
 // all starts the fleet, goes through the phases, checks and takes the fleet down.
