@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -141,8 +142,8 @@ func (r *Result) validate() error {
 	if r.Run.Scenario == "" || r.Run.Broker == "" {
 		return errors.New("run.scenario and run.broker must be set")
 	}
-	if text := withControl(reflect.ValueOf(r)); text != "" {
-		return fmt.Errorf("the text %q has a control character", text)
+	if err := unfit(reflect.ValueOf(r)); err != nil {
+		return err
 	}
 	if r.Stopped != "" && len(r.Phases) == 0 {
 		return fmt.Errorf("it was stopped by %s in no phase", r.Stopped)
@@ -178,31 +179,39 @@ func (r *Result) validate() error {
 	return nil
 }
 
-// withControl returns a text somewhere in v that a terminal would obey and not show; "" if there is
-// none.
-func withControl(v reflect.Value) (text string) {
+// mostNumber bounds what is no count, so that sums and squares are finite.
+const mostNumber = 1e100
+
+// unfit returns an error about a text somewhere in v that a terminal would obey and not show, or a number that is too
+// large for charts.
+func unfit(v reflect.Value) (err error) {
 	switch v.Kind() {
 	case reflect.String:
 		if strings.ContainsFunc(v.String(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
-			text = v.String()
+			err = fmt.Errorf("the text %q has a control character", v)
+		}
+	case reflect.Float64:
+		if math.Abs(v.Float()) > mostNumber {
+			err = fmt.Errorf("the number %g is beyond ±%g", v.Float(), mostNumber)
 		}
 	case reflect.Pointer, reflect.Interface:
-		text = withControl(v.Elem())
+		err = unfit(v.Elem())
 	case reflect.Struct:
-		for i := 0; i < v.NumField() && text == ""; i++ {
-			text = withControl(v.Field(i))
+		for i := 0; i < v.NumField() && err == nil; i++ {
+			err = unfit(v.Field(i))
 		}
 	case reflect.Slice:
-		numbers := v.Type().Elem().Kind() < reflect.Array
-		for i := 0; i < v.Len() && text == "" && !numbers; i++ {
-			text = withControl(v.Index(i))
+		elem := v.Type().Elem().Kind()
+		passes := elem < reflect.Array && elem != reflect.Float64
+		for i := 0; i < v.Len() && err == nil && !passes; i++ {
+			err = unfit(v.Index(i))
 		}
 	case reflect.Map:
 		for key, value := range v.Seq2() {
-			text = cmp.Or(text, withControl(key), withControl(value))
+			err = cmp.Or(err, unfit(key), unfit(value))
 		}
 	}
-	return text
+	return err
 }
 
 func (d Distribution) validate() error {

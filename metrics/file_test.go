@@ -171,6 +171,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"no broker", replace(`"broker": "shedding"`, `"broker": ""`), "run.broker must be set"},
 		{"uneven series", replace(`[1,2.25]`, `[1]`), "instants with values: 1 and 2"},
 		{"time goes back", replace(`[1,2.25]`, `[1,0.5]`), "goes back in time"},
+		{"a number that no chart holds", replace(`[1,2.25]`, `[1,1e101]`), "the number 1e+101 is beyond ±1e+100"},
 		{"phase ends early", replace(`"end_s": 9`, `"end_s": -9`), "before its start"},
 		{"stopped in no phase", `{"schema":1,"run":{"scenario":"s","broker":"b"},"stopped":"--max-time 2m0s"}`, "in no phase"},
 		{"text that a terminal obeys, of a setting", `{"schema":1,"run":{"scenario":"s","broker":"b","params":{"x":"\u001b[31m"}}}`, `the text "\x1b[31m" has a control character`},

@@ -4,6 +4,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	stdfont "golang.org/x/image/font"
@@ -161,12 +162,12 @@ func cut(sty text.Style, text string, width vg.Length) string {
 		return text
 	}
 	letters := []rune(text)
-	for n := len(letters) - 1; n > 0; n-- {
-		if short := string(letters[:n]) + "…"; sty.Width(short) <= width {
-			return short
-		}
+	short := func(n int) string { return string(letters[:n]) + "…" }
+	n := sort.Search(len(letters)-1, func(n int) bool { return sty.Width(short(n+1)) > width })
+	if n == 0 {
+		return ""
 	}
-	return ""
+	return short(n)
 }
 
 func (f Figure) drawPanels(c draw.Canvas) {

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/plot/vg"
@@ -85,4 +86,17 @@ func TestTagsAnywhere(t *testing.T) {
 			t.Fatal(faults)
 		}
 	})
+}
+
+// TestCut: a text keeps as many letters as fit, however many it has.
+func TestCut(t *testing.T) {
+	sty := style(textSize, Ink, false)
+	for letters, wide := range map[int]float64{3: 100, 50: 100, 100_000: 100, 1: 5, 20: 1} {
+		text, width := strings.Repeat("b", letters), vg.Length(wide)
+		got := cut(sty, text, width)
+		kept := strings.Count(got, "b")
+		if got != "" && sty.Width(got) > width || kept < letters && sty.Width(strings.Repeat("b", kept+1)+"…") <= width {
+			t.Errorf("of %d letters within %g it keeps %q", letters, wide, got)
+		}
+	}
 }
