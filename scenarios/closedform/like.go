@@ -1,8 +1,6 @@
 package closedform
 
 import (
-	"fmt"
-
 	"github.com/simctl/simctl/scenarios"
 )
 
@@ -16,7 +14,7 @@ func Like(spec scenarios.Spec) (map[string]any, error) {
 	s := c.Size()
 	s.ServiceJobs = min(s.ServiceJobs, s.ServiceAllocs)
 	if s.SystemJobs+s.ServiceJobs == 0 {
-		return nil, fmt.Errorf("%s has no jobs with allocations: a storm costs nothing there", spec.File)
+		return nil, &scenarios.InputError{Value: spec.File, Allowed: "it has no jobs with allocations: a storm costs nothing there"}
 	}
 	return map[string]any{
 		"nodes": s.Nodes, "servers": s.Servers, "schedulers": max(s.Schedulers, 1), "system_jobs": s.SystemJobs,

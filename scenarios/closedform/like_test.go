@@ -78,7 +78,7 @@ func TestLike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if vars, err := closedform.Like(idle); err == nil || err.Error() != "idle.hcl has no jobs with allocations: a storm costs nothing there" {
+	if vars, err := closedform.Like(idle); err == nil || err.Error() != "idle.hcl: it has no jobs with allocations: a storm costs nothing there" {
 		t.Errorf("a cluster without jobs: %v, %v", vars, err)
 	}
 }
