@@ -87,6 +87,9 @@ func (f Figure) noteLines() []string {
 		n := len(lines)
 		if n > 0 && (n == mostNoteLines || sty.Width(lines[n-1]+" "+word) <= wide-2*margin) {
 			lines[n-1] += " " + word
+			if sty.Width(lines[n-1]) > wide-2*margin { // the last one, which is cut
+				break
+			}
 			continue
 		}
 		lines = append(lines, word)

@@ -14,11 +14,13 @@ const mostNamedMarks = 4
 // room for.
 func (f Figure) NoteMarks() Figure {
 	var names []string
+	known := map[string]bool{}
 	most := 0
 	for _, p := range f.Panels {
 		most = max(most, len(p.Marks))
 		for _, m := range p.Marks {
-			if !slices.Contains(names, m.Name) {
+			if !known[m.Name] {
+				known[m.Name] = true
 				names = append(names, m.Name)
 			}
 		}

@@ -26,8 +26,12 @@ func (d *decoder) order(def *Definition) {
 	}
 	visit("")
 	// A phase that was not visited is in a cycle, or after one.
+	visited := map[string]bool{}
+	for _, p := range ordered {
+		visited[p.Name] = true
+	}
 	for _, p := range def.Phases {
-		if !slices.ContainsFunc(ordered, func(o Phase) bool { return o.Name == p.Name }) {
+		if !visited[p.Name] {
 			d.fail(p.At, "Cycle of phases", "The phase waits for itself: %s.", cycleFrom(p, byName))
 			return
 		}
