@@ -138,3 +138,26 @@ func TestDrainedCountsWhatWaitsForTheDisk(t *testing.T) {
 		call.Wait()
 	})
 }
+
+// TestAStoppedServerTakesNoWorkers: a reload that waits for workers while their server stops brings it no new
+// ones, which Stop would not wait for.
+func TestAStoppedServerTakesNoWorkers(t *testing.T) {
+	for range 50 {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 1, Config{Seed: 1, Servers: 1, NumSchedulers: 1, Costs: Costs{Cores: 16, Scheduler: map[string]SchedulerCosts{"system": {Base: 30 * time.Second}}}})
+			r.fails = allTypes // for what is in hand
+			r.ok(r.c.RegisterJob(t.Context(), systemJob("sys")))
+			time.Sleep(10 * time.Second)
+			var reload sync.WaitGroup
+			reload.Go(func() { r.c.SetNumSchedulers(2) })
+			time.Sleep(time.Second)
+			if err := r.c.StopServer(0); err != nil {
+				t.Error(err)
+			}
+			reload.Wait()
+			if n := r.c.NumSchedulers(0); n != 2 {
+				t.Errorf("the next process has %d workers, want 2", n)
+			}
+		})
+	}
+}

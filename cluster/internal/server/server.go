@@ -215,6 +215,7 @@ func (s *Server) ageGranularity() time.Duration {
 func (s *Server) Stop() error {
 	s.die()
 	err := s.Node.Stop()
+	s.stopWorkers() // no others come after this
 	s.workerWG.Wait()
 	s.wg.Wait()
 	s.updates.Wait()

@@ -47,13 +47,16 @@ type worker struct {
 }
 
 // SetSchedulers replaces the workers of this server by n new ones, as a reload of the
-// configuration does, and returns when the old ones are gone.
+// configuration does, and returns when the old ones are gone. A server that has stopped gets none.
 func (s *Server) SetSchedulers(n int) {
 	s.stopWorkers()
 	s.workerWG.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sched = n
+	if s.dead() { // nobody would join them
+		return
+	}
 	s.crews++
 	for i := range n {
 		w := &worker{srv: s, id: i, name: fmt.Sprintf("worker-%d", i)}
