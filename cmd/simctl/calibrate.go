@@ -77,6 +77,9 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	if errors.Is(err, calibrate.ErrNothing) || errors.Is(err, calibrate.ErrMixed) {
 		return usageErrorf("%w", err)
 	}
+	if cmd.Context().Err() != nil {
+		return interruptedError(cmd.Context())
+	}
 	if err != nil {
 		return fmt.Errorf("simulate the real runs: %w", err)
 	}

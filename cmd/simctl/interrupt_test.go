@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +18,10 @@ import (
 // TestInterrupt interrupts a run in both ways that users do: by a signal to the parent
 // alone, and by Ctrl-C in a terminal, which also reaches the children.
 func TestInterrupt(t *testing.T) {
+	real, err := filepath.Abs("../../testdata/validation/real/1.4.2-500-1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	scenario := []string{"scenario", "heartbeat-storm", "--nodes", "5000", "--out", "out"}
 	for _, c := range []struct {
 		name   string
@@ -28,6 +33,7 @@ func TestInterrupt(t *testing.T) {
 		{"terminated", scenario, syscall.SIGTERM, false, "simctl: interrupted (terminated signal received): nothing was written"},
 		{"hung up", scenario, syscall.SIGHUP, true, "simctl: interrupted (hangup signal received): nothing was written"},
 		{"ctrl-c", scenario, syscall.SIGINT, true, "simctl: interrupted (interrupt signal received): nothing was written"},
+		{"validate", []string{"validate", real, "--out", "out"}, syscall.SIGTERM, false, "simctl: interrupted (terminated signal received): nothing was written"},
 		{"plan", []string{"plan", "--check-nodes", "5000"}, syscall.SIGINT, true, "simctl: interrupted (interrupt signal received): nothing was written"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

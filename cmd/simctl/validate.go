@@ -126,6 +126,9 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	show := newProgress(cmd.ErrOrStderr(), f.quiet, false, specs)
 	simulated, err := scenarios.RunAll(cmd.Context(), specs, show.update)
 	show.close()
+	if cmd.Context().Err() != nil {
+		return interruptedError(cmd.Context())
+	}
 	if err != nil {
 		return fmt.Errorf("simulate the real runs: %w", err)
 	}
