@@ -3,6 +3,7 @@ package simnet
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -23,6 +24,9 @@ type Transport struct {
 	Answered func(from string, there bool, heard func())
 	// MaxRPCsInFlight is how many requests of a pipeline may be under way; zero means 130, as in Raft before 1.4.1. Set it before Listen.
 	MaxRPCsInFlight int
+	// NoPreVotes has this server raise its term without asking first, as Raft did before 1.7. It asks in the first election of a
+	// cluster, where nobody leads who could be deposed: so runs without faults are the same with pre-votes and without. Set it before Listen.
+	NoPreVotes bool
 
 	consumer  chan raft.RPC
 	cut       context.Context // ends with Cut
@@ -167,7 +171,14 @@ func (t *Transport) RequestVote(_ raft.ServerID, to raft.ServerAddress, args *ra
 	return call(t, to, "vote", args, nil, resp)
 }
 
+// errNoPreVotes is the answer of servers that do not know pre-votes, which Raft takes for a yes (raft.go, preElectSelf).
+var errNoPreVotes = errors.New("unexpected command")
+
 func (t *Transport) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	const bootstrapped = 1 // the entry that a cluster begins with
+	if t.NoPreVotes && args.LastLogIndex > bootstrapped {
+		return errNoPreVotes
+	}
 	return call(t, to, "prevote", args, nil, resp)
 }
 

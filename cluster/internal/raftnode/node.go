@@ -19,8 +19,6 @@ type Options struct {
 	Seed      int64 // for the draws that follow the node's end
 	Storage   *Storage
 	Transport *simnet.Transport
-	// PreVotes makes a server ask whether it would be elected before it raises its term.
-	PreVotes bool
 	// Write takes as long as the leader does to write entries to its log together.
 	Write func(entries [][]byte)
 	// Full reports whether the disk has no room for entries; nil: it always has.
@@ -96,7 +94,6 @@ func (n *Node) raftConfig() *raft.Config {
 	conf.SnapshotThreshold = n.opts.Config.SnapshotThreshold
 	conf.SnapshotInterval = n.opts.Config.SnapshotInterval
 	conf.TrailingLogs = n.opts.Config.TrailingLogs
-	conf.PreVoteDisabled = !n.opts.PreVotes
 	conf.NoLegacyTelemetry = true
 	conf.NotifyCh = n.leading
 	conf.Logger = n.ties

@@ -181,13 +181,13 @@ func (s *Server) Start() error {
 	}
 	s.opts.Storage.Logs.CountFree = s.cfg.Costs.Raft.PerFreeKiB > 0
 	transport := s.shared.Network.NewTransport(s.addr, s.receiveEntries)
-	transport.MaxRPCsInFlight = s.cfg.Habits.MaxRPCsInFlight
+	transport.MaxRPCsInFlight, transport.NoPreVotes = s.cfg.Habits.MaxRPCsInFlight, !s.cfg.Habits.PreVotes
 	if r := s.cfg.Costs.Raft; r.Receive > 0 || r.Serial {
 		transport.Answered = s.answered
 	}
 	s.Node = raftnode.New(raftnode.Options{
 		Addr: s.addr, Peers: peers, Config: s.cfg.Raft, Seed: int64(s.seed), Storage: s.opts.Storage,
-		Transport: transport, PreVotes: s.cfg.Habits.PreVotes, Write: s.writeEntries,
+		Transport: transport, Write: s.writeEntries,
 		Full: func() bool { return s.opts.Host.Full.Load() > 0 },
 	})
 	if err := s.Node.Start(&machine{s}); err != nil {
