@@ -19,7 +19,7 @@ func (p *page) begin() {
 
 This page holds simulated runs against figures that others have published and against runs of real Nomad servers. ` + "`make validate`" + ` runs the
 simulations and writes it; nothing on it is written by hand but the reasons. A simulated figure is the median of ` + fmt.Sprint(seeds) + ` seeds, with the range if they differ. No
-count is fitted. One length is: that of the published drain of 1.4.2, by the time of its scheduler. [published.hcl](../../scenarios/calibration/published.hcl) and [machine.hcl](../../testdata/validation/real/machine.hcl) say where each cost comes from, as do those of the [second](../../testdata/validation/second/machine.hcl), the [fifth](../../testdata/validation/fifth/machine.hcl) and the [sixth](../../testdata/validation/sixth/machine.hcl) machine. Of a [seventh](../../testdata/validation/seventh/machine.hcl) the speed is fitted to how long its processors were busy, and the costs of parts to its profiles.
+count is fitted. One length is: that of the published drain of 1.4.2, by the time of its scheduler. [published.hcl](../../scenarios/calibration/published.hcl) and [machine.hcl](../../testdata/validation/real/machine.hcl) say where each cost comes from, as do those of the [second](../../testdata/validation/second/machine.hcl), the [fifth](../../testdata/validation/fifth/machine.hcl) and the [sixth](../../testdata/validation/sixth/machine.hcl) machine. Of a [seventh](../../testdata/validation/seventh/machine.hcl) the speed is fitted to how long its processors were busy, and the costs of parts to its profiles. Of an [eighth](../../testdata/validation/eighth/machine.hcl) the speed is all that is known.
 
 `)
 }

@@ -32,6 +32,7 @@ var machines = []struct{ dir, heading, suffix string }{
 	{"sixth/later", "Real servers on the sixth machine, hours later", " · 6th machine, later"},
 	{"sixth/evening", "Real servers on the sixth machine, in the evening", " · 6th machine, evening"},
 	{"seventh", "Real servers on a machine of which one number was fitted", " · 7th machine"},
+	{"eighth", "Real servers on a machine of which nothing is known but its speed", " · 8th machine"},
 }
 
 // group is what repeats of a run on real servers agree on with simulations of it.

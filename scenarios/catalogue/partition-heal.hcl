@@ -3,7 +3,8 @@ title = "the leader is cut off from everybody, and returns"
 about = <<-EOT
   A network partition isolates the leader. The others elect a new one, which gives every node
   five minutes to be heard of again. Clients that spoke to the old leader find another server;
-  when the partition heals, the old leader steps down. No acknowledged write may be lost.
+  when the partition heals, the old leader steps down. In releases before 1.9.0 it has raised its
+  term meanwhile, and deposes the new one. No acknowledged write may be lost.
 EOT
 
 example {
