@@ -131,8 +131,7 @@ func drawSwatch(c draw.Canvas, at vg.Point, col color.Color) {
 	c.SetColor(col)
 	box := vg.Rectangle{Min: at, Max: vg.Point{X: at.X + swatch, Y: at.Y + swatch}}.Path()
 	c.Fill(box)
-	c.SetColor(Rule) // shows one as light as paper
-	c.SetLineWidth(0.6)
+	c.SetLineStyle(draw.LineStyle{Color: Rule, Width: 0.6}) // shows one as light as paper; no dashes of a mark before
 	c.Stroke(box)
 }
 

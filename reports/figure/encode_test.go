@@ -37,3 +37,24 @@ func TestKeysAsLightAsPaper(t *testing.T) {
 		t.Errorf("nothing is drawn around a key of the colour of paper: no %s in\n%s", want, svg.String())
 	}
 }
+
+// TestKeysHaveSolidEdges though the line of a mark before them is dashed.
+func TestKeysHaveSolidEdges(t *testing.T) {
+	f := Figure{Panels: []Panel{{Heading: "a", Color: Blue, Marks: []Mark{{"m", 1}}, Lines: []Line{{X: []float64{0, 2}, Y: []float64{0, 2}}}}}}
+	var svg strings.Builder
+	if err := f.Encode(&svg, "svg"); err != nil {
+		t.Fatal(err)
+	}
+	dashed := 0
+	for line := range strings.Lines(svg.String()) {
+		if strings.Contains(line, "stroke-dasharray") {
+			dashed++
+			if strings.Contains(line, "stroke:"+strings.ToUpper(Hex(Rule))) {
+				t.Errorf("the edge of a key is dashed: %s", line)
+			}
+		}
+	}
+	if dashed == 0 {
+		t.Error("no line is dashed")
+	}
+}
