@@ -32,9 +32,10 @@ func flagError(cmd *cobra.Command, err error) error {
 			return usageErrorf("unknown flag -%s for %q (see %s --help)",
 				e.GetSpecifiedShortnames(), cmd.CommandPath(), cmd.CommandPath())
 		}
-		if e.GetSpecifiedName() == "var" && scenarios.Describe(cmd.Name()) != "" {
-			return usageErrorf("unknown flag --var for %q: its variables are flags of their own, as in --nodes 500 (see %s --help)",
-				cmd.CommandPath(), cmd.CommandPath())
+		sets := e.GetSpecifiedName() == "var" || e.GetSpecifiedName() == "set"
+		if sets && scenarios.Describe(cmd.Name()) != "" {
+			return usageErrorf("unknown flag --%s for %q: its variables are flags of their own, as in --nodes 500 (see %s --help)",
+				e.GetSpecifiedName(), cmd.CommandPath(), cmd.CommandPath())
 		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -43,7 +44,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		remedy := language.DidYouMean(e.GetSpecifiedName(), names)
-		if name := e.GetSpecifiedName(); (remedy == "" || name == "set") && cmd.Flags().Lookup("var") != nil {
+		if (remedy == "" || sets) && cmd.Flags().Lookup("var") != nil {
 			remedy = ": a variable is set by --var NAME=VALUE"
 		}
 		return usageErrorf("unknown flag --%s for %q%s (see %s --help)", e.GetSpecifiedName(), cmd.CommandPath(), remedy, cmd.CommandPath())
