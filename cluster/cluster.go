@@ -89,7 +89,7 @@ func (c *Cluster) addCores() (cores []cpu.Cores) {
 		switch shared := i > 0 && costs.Pooled; {
 		case costs.Cores > 0 && costs.Processors > 0:
 			if !shared {
-				c.cores = append(c.cores, cpu.NewMachine(costs.Cores, costs.ExitLatency))
+				c.cores = append(c.cores, cpu.NewMachine(costs.Cores, cpu.Waking{Exit: costs.ExitLatency, Takes: costs.ThreadWake}))
 			}
 			if costs.Pooled && !shared {
 				c.shared.Fleet = c.cores[0].(*cpu.Machine).Process(costs.Processors)

@@ -38,6 +38,7 @@ func TestWhatCosts(t *testing.T) {
 		{"identities of clients", Costs{RPC: RPCCosts{Verify: ms}}, 3 * 2, 2},
 		{withoutIdentities, Costs{RPC: RPCCosts{Verify: ms}}, 0, 0},
 		{"on threads", Costs{RPC: RPCCosts{Heartbeat: ms}, Processors: 2}, 3, 0},
+		{"waking threads", Costs{ThreadWake: ms, RPC: RPCCosts{Heartbeat: time.Microsecond}, Processors: 2}, 1, workersAsk}, // which goes on with the next
 		{"clients on threads", Costs{RPC: RPCCosts{Client: ms}, Processors: 2, Pooled: true}, 3, workersAsk},
 		{"with nothing to do", Costs{Idle: ms}, 0, 3 * 3},
 		{"evaluations of nodes", Costs{RPC: RPCCosts{NodeEval: ms}}, 0, 1},

@@ -158,11 +158,12 @@ func parseCost(file string, text []byte, read readFunc, above []string) (*Cost, 
 }
 
 // faster returns the costs on processors that are so many times as fast. Links, the disk and what wakes up are no
-// processor's doing, and work leaves the garbage that it left. Servers without anything to do took
+// processor's doing, and work leaves the garbage that it left. Servers without anything to do, which are woken for moments, took
 // 20 to 25 ms a second on three machines, one of which takes twice as long for work.
 func faster(c cluster.Costs, speed float64) cluster.Costs {
 	f := scale.Durations(c, 1/speed)
-	f.ServerLink, f.ClientLink, f.Fsync, f.ExitLatency, f.Idle, f.RPC.Wake = c.ServerLink, c.ClientLink, c.Fsync, c.ExitLatency, c.Idle, c.RPC.Wake
+	f.ServerLink, f.ClientLink, f.Fsync, f.RPC.Wake = c.ServerLink, c.ClientLink, c.Fsync, c.RPC.Wake
+	f.ExitLatency, f.ThreadWake, f.Idle = c.ExitLatency, c.ThreadWake, c.Idle
 	f.Collection.Garbage *= speed
 	f.Collection.Others *= speed
 	f.Raft.PlanGarbage *= speed

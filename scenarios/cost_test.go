@@ -206,6 +206,7 @@ source = "a test"
 cores = 2
 fsync = "1ms"
 exit_latency = "60us"
+thread_wake = "45us"
 server_link { latency = "2ms" }
 client_link { latency = "3ms" }
 idle = "40ms"

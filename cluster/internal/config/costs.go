@@ -24,6 +24,10 @@ type Costs struct {
 	Processors int
 	// ExitLatency is how long an idle core takes to run a thread again, if the servers have Processors.
 	ExitLatency time.Duration
+	// ThreadWake is spent on top of work that finds no thread of its server awake that is free, if the servers have Processors: one after
+	// the other is woken, since a goroutine reads the call, another serves it, and so on, and each sleeps again. Idle is without
+	// that.
+	ThreadWake time.Duration
 
 	// ServerLink and ClientLink are one-way delays.
 	ServerLink simnet.Link

@@ -54,7 +54,7 @@ func TestProcessIsSlowWhileItMarks(t *testing.T) {
 		{2, work * 5 / 4, runs * work * 12 / 11}, // the other processor marks, for lack of anything else: a third of the time
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			m := NewMachine(2, 0)
+			m := NewMachine(2, Waking{})
 			defer m.Stop()
 			p := m.Process(c.processors)
 			fast, slow := time.Hour, time.Duration(0)
@@ -83,7 +83,7 @@ func TestProcessIsSlowWhileItMarks(t *testing.T) {
 // brings.
 func TestMarkingGivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMachine(2, 0)
+		m := NewMachine(2, Waking{})
 		defer m.Stop()
 		p := m.Process(2)
 		p.Do(Work{Key: 1, Takes: time.Millisecond, Left: Garbage{Cost: 700 * time.Millisecond, Heap: time.Second}})

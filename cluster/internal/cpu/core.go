@@ -183,7 +183,7 @@ func (m *Machine) wakeUp(t *thread) {
 		m.put(i, t)
 		m.pick(i)
 		if m.now-c.idle > halts {
-			t.ran = m.now + m.exit
+			t.ran = m.now + m.waking.Exit
 		}
 		return
 	}

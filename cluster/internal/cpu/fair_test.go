@@ -126,7 +126,7 @@ func TestQueue(t *testing.T) {
 // have there.
 func TestProcessesShareEvenly(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		ends := play(NewMachine(1, 0), []int{1, 3}, []job{
+		ends := play(NewMachine(1, Waking{}), []int{1, 3}, []job{
 			{need: time.Second}, {process: 1, need: time.Second}, {process: 1, need: time.Second}, {process: 1, need: time.Second},
 		})
 		for i, want := range []time.Duration{2 * time.Second, 4 * time.Second, 4 * time.Second, 4 * time.Second} {

@@ -28,11 +28,10 @@ const (
 //
 // A Machine is safe for concurrent use. Goroutines that become ready at one instant do so in the order of their keys.
 type Machine struct {
-	start time.Time // instants are counted from then on
-	slice time.Duration
-	size  int // the number of cores
-	// exit is how long a halted core takes to run a thread again.
-	exit time.Duration
+	start  time.Time // instants are counted from then on
+	slice  time.Duration
+	size   int // the number of cores
+	waking Waking
 
 	mu        sync.Mutex
 	cores     []core // that were used so far
@@ -46,11 +45,19 @@ type Machine struct {
 	due       time.Duration // when timer fires, never later than needed
 }
 
-// NewMachine returns a machine of that many cores, which must be positive. A core that was idle long enough to halt takes
-// exit to run a thread again.
-func NewMachine(cores int, exit time.Duration) *Machine {
+// Waking is what it takes until a thread that slept has something done. The zero value says that it takes nothing.
+type Waking struct {
+	// Exit is how long a core that was idle long enough to halt takes to run a thread again. It is no CPU time.
+	Exit time.Duration
+	// Takes is the CPU time of a thread that had nothing to do, before it runs a goroutine that somebody waits for. It is woken, wakes
+	// others, and looks for more to do before it sleeps again (runtime/proc.go, wakep, findRunnable, stopm).
+	Takes time.Duration
+}
+
+// NewMachine returns a machine of that many cores, which must be positive.
+func NewMachine(cores int, waking Waking) *Machine {
 	slice := 700 * time.Microsecond * time.Duration(bits.Len(uint(min(cores, 8))))
-	m := &Machine{start: time.Now(), size: cores, exit: exit, due: never, slice: slice}
+	m := &Machine{start: time.Now(), size: cores, waking: waking, due: never, slice: slice}
 	m.open()
 	return m
 }

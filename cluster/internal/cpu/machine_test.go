@@ -118,7 +118,7 @@ func TestMachine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtualtest.Test(t, func(t *testing.T) {
-				m := NewMachine(tc.cores, 0)
+				m := NewMachine(tc.cores, Waking{})
 				ends := play(m, tc.processors, tc.jobs)
 				var sum time.Duration
 				for i, want := range tc.ends {
@@ -140,7 +140,7 @@ func TestOwedStaysOwed(t *testing.T) {
 	const ms = time.Millisecond
 	for _, others := range []int{1, 2, 3} {
 		virtualtest.Test(t, func(t *testing.T) {
-			m := NewMachine(1, 0)
+			m := NewMachine(1, Waking{})
 			defer m.Stop()
 			for i := range others {
 				m.Process(1).Spend(uint64(i+1), time.Second)
@@ -168,7 +168,7 @@ func TestGlobalQueue(t *testing.T) {
 		for i := range 100 {
 			jobs = append(jobs, job{at: ms + time.Duration(i)*ms/2, need: ms})
 		}
-		ends := play(NewMachine(1, 0), []int{1}, jobs)
+		ends := play(NewMachine(1, Waking{}), []int{1}, jobs)
 		if d := ends[0] - 70*ms; d < 0 || d > ms/10 { // its first turn, 59 others and it
 			t.Errorf("a goroutine that had ten milliseconds went on after %v, want 70ms", ends[0])
 		}
@@ -179,7 +179,7 @@ func TestGlobalQueue(t *testing.T) {
 			jobs = append(jobs, job{at: ms, need: ms, turn: FromNetwork})
 		}
 		jobs = append(jobs, job{at: 21 * ms / 2, need: ms}) // is ready behind those that were taken together
-		ends := play(NewMachine(1, 0), []int{1}, jobs)
+		ends := play(NewMachine(1, Waking{}), []int{1}, jobs)
 		if want := []time.Duration{15 * ms, 11 * ms, 12 * ms, 13 * ms, 14 * ms, 16 * ms}; !slices.EqualFunc(ends, want, func(end, want time.Duration) bool {
 			return end >= want && end < want+ms/10
 		}) {
@@ -192,7 +192,7 @@ func TestGlobalQueue(t *testing.T) {
 func TestMachineGoesOnAfterItsExit(t *testing.T) {
 	for wait, late := range map[time.Duration]time.Duration{0: 0, 100 * time.Microsecond: 0, 300 * time.Microsecond: 75 * time.Microsecond, time.Second: 75 * time.Microsecond} {
 		virtualtest.Test(t, func(t *testing.T) {
-			m := NewMachine(1, 75*time.Microsecond)
+			m := NewMachine(1, Waking{Exit: 75 * time.Microsecond})
 			defer m.Stop()
 			p := m.Process(1)
 			p.Do(Work{Key: 1, Takes: time.Millisecond, After: wait})
@@ -205,6 +205,35 @@ func TestMachineGoesOnAfterItsExit(t *testing.T) {
 			if d := m.Busy() - busy - 2*time.Millisecond; d < 0 || d > 5*time.Microsecond {
 				t.Errorf("2 ms of work after a wait of %v kept the core busy for %v", wait, d+2*time.Millisecond)
 			}
+		})
+	}
+}
+
+// TestThreadsTakeTimeToWake: a thread that slept spends time on waking up, one that finds something else to do does not, nor one that
+// waited in the kernel.
+func TestThreadsTakeTimeToWake(t *testing.T) {
+	const ms, wake = time.Millisecond, 45 * time.Microsecond
+	for name, tc := range map[string]struct {
+		jobs  []job
+		wakes int
+	}{
+		"one after the other":              {[]job{{need: ms}, {need: ms}, {need: ms}}, 1},
+		"each when the one before is over": {[]job{{need: ms}, {at: 2 * ms, need: ms}, {at: 4 * ms, need: ms, turn: FromNetwork}}, 3},
+		"what the network has brought":     {[]job{{need: 2 * ms}, {at: ms, need: ms, turn: FromNetwork}}, 1},
+		"the disk":                         {[]job{{need: ms, waits: 2, wait: ms}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtualtest.Test(t, func(t *testing.T) {
+				m := NewMachine(1, Waking{Takes: wake})
+				play(m, []int{1}, tc.jobs)
+				want := time.Duration(tc.wakes) * wake
+				for _, j := range tc.jobs {
+					want += j.need
+				}
+				if d := m.Busy() - want; d < 0 || d > 5*time.Microsecond {
+					t.Errorf("the core was busy for %v, want %v with %d wakes", m.Busy(), want, tc.wakes)
+				}
+			})
 		})
 	}
 }
@@ -230,7 +259,7 @@ func TestGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtualtest.Test(t, func(t *testing.T) {
-				m := NewMachine(1, 0)
+				m := NewMachine(1, Waking{})
 				defer m.Stop()
 				p, start := m.Process(1), time.Now()
 				var one, other time.Duration
@@ -258,7 +287,7 @@ func TestGoesOn(t *testing.T) {
 // TestMachineSharesEvenly: threads that always have something to do get as much of the cores as any other.
 func TestMachineSharesEvenly(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		m := NewMachine(2, 0)
+		m := NewMachine(2, Waking{})
 		var jobs []job
 		for i := range 6 {
 			jobs = append(jobs, job{process: i / 2, need: time.Second})
@@ -294,14 +323,14 @@ func TestMachineRepeats(t *testing.T) {
 		}
 		var alone, watched []time.Duration
 		virtualtest.Test(t, func(t *testing.T) {
-			m := NewMachine(2, 0)
+			m := NewMachine(2, Waking{})
 			alone = play(m, processors, jobs)
 			if d := m.Busy() - sum; d < 0 || d > 24*time.Microsecond || slices.Max(alone) < sum/2 {
 				t.Errorf("seed %d: two cores were busy for %v until %v, of work of %v", seed, m.Busy(), slices.Max(alone), sum)
 			}
 		})
 		virtualtest.Test(t, func(*testing.T) {
-			m := NewMachine(2, 0)
+			m := NewMachine(2, Waking{})
 			whileLookedAt(m, func() { watched = play(m, processors, jobs) })
 		})
 		if !slices.Equal(alone, watched) {
@@ -313,7 +342,7 @@ func TestMachineRepeats(t *testing.T) {
 // TestSpendBesideOthers: work that nobody waits for takes a processor and a core, and work of nothing takes no time.
 func TestSpendBesideOthers(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		m := NewMachine(1, 0)
+		m := NewMachine(1, Waking{})
 		defer m.Stop()
 		p := m.Process(1)
 		start := time.Now()

@@ -157,6 +157,9 @@ func (p *Process) start() {
 	t := p.idle[len(p.idle)-1]
 	p.idle = p.idle[:len(p.idle)-1]
 	p.take(t)
+	if t.runs != nil && t.runs.done != nil {
+		t.runs.left += p.on.waking.Takes
+	}
 	p.on.wakeUp(t)
 }
 
