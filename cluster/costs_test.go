@@ -50,6 +50,7 @@ func TestWhatCosts(t *testing.T) {
 		{"their garbage", Costs{FSM: FSMCosts{Entry: ms}, Garbage: 2}, 0, 3 * (3*12 + 3)},
 		{"their garbage, by bytes", Costs{FSM: FSMCosts{Entry: ms}, Collection: CollectionCosts{Base: 2 * ms, BaseKiB: 1500, Garbage: 1.5}}, 0, 3 * (3*12 + 3)},
 		{"nodes in entries", Costs{FSM: FSMCosts{Node: ms}}, 0, 3},
+		{"jobs in entries", Costs{FSM: FSMCosts{Job: ms}}, 0, 3 * 2},
 		{"evaluations in entries", Costs{FSM: FSMCosts{Eval: ms}}, 0, 3 * 6},
 		{"allocations in entries", Costs{FSM: FSMCosts{Alloc: ms}}, 0, 3*6 + 6},
 		{"stops in entries", Costs{FSM: FSMCosts{Stop: ms}}, 0, 3*2 + 2},

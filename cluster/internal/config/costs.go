@@ -224,6 +224,7 @@ func (c RaftCosts) Waits() int { return max(c.Syncs, 1) }
 type FSMCosts struct {
 	Entry time.Duration // any entry
 	Node  time.Duration // a node registered or changed
+	Job   time.Duration // a job registered, with its versions and its summary, on top of its evaluation
 	Eval  time.Duration // each evaluation written
 	// MoreEvals is each evaluation beyond the tenth of an entry, since a transaction copies a node of a tree
 	// once (go-immutable-radix, Txn). Zero means Eval.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/broker"
+	"github.com/simctl/simctl/cluster/internal/config"
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/cluster/state"
 )
@@ -24,7 +25,11 @@ type JobRegisterRequest struct {
 func (r *JobRegisterRequest) trailer() *[]byte { return &r.Job.Definition }
 
 var JobRegister = Declare("JobRegisterRequestType",
-	perEval(func(r *JobRegisterRequest) int { return len(oneOrNone(r.Eval)) }),
+	func(r *JobRegisterRequest, c config.FSMCosts, s *state.Store) config.Work {
+		w := c.Evals(len(oneOrNone(r.Eval)), s.Snapshot().Rows())
+		w.Few += c.Entry + c.Job
+		return w
+	},
 	func(tx *state.Tx, r *JobRegisterRequest, fx *Effects) error {
 		r.Job.SubmitTime = r.Time
 		if err := tx.UpsertJob(r.Job); err != nil {
