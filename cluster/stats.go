@@ -30,6 +30,9 @@ type Stats struct {
 	BlockedJobs      int
 	// CPUUtilisation is the share of all cores in use since the last call, 0 to 1.
 	CPUUtilisation float64
+	// CPUStolen is the share of real servers' cores that the host of their machine took away meanwhile; NaN if that is not known,
+	// and zero of simulated servers.
+	CPUStolen float64
 	// WorkerUtilisation is the share of their time, since the last call, that workers had an
 	// evaluation in hand, 0 to 1. Paused ones do not count.
 	WorkerUtilisation float64

@@ -47,7 +47,7 @@ func (v *Vocabulary) probe() *Result {
 	names := []string{
 		SeriesReady, SeriesUnacked, SeriesPending, SeriesWaiting, SeriesCancelable, SeriesRaftIndex, SeriesCompleted, SeriesCanceled,
 		SeriesFailed, SeriesNodesReady, SeriesNodesDown, SeriesNodesInit, SeriesNodesDisconnected, SeriesHeartbeats, SeriesPlanQueue,
-		SeriesCPU, SeriesWorkers, SeriesMemoryRead,
+		SeriesCPU, SeriesWorkers, SeriesMemoryRead, SeriesStolen,
 	}
 	for _, kind := range v.EntryTypes {
 		names = append(names, SeriesEntriesPrefix+kind)

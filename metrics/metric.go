@@ -111,6 +111,7 @@ const (
 	SeriesNodesDisconnected = "simctl.nodes.disconnected"
 	SeriesWorkers           = "simctl.workers.utilisation" // 0 to 1 of the serving workers
 	SeriesMemoryRead        = "simctl.memory.read"         // of real servers' machine
+	SeriesStolen            = "simctl.cpu.stolen"          // 0 to 1 of all cores, by the host of real servers' machine
 	// SeriesEntriesPrefix before an entry type (Entry…) names the cumulative count of
 	// such entries since the start of the run.
 	SeriesEntriesPrefix = "simctl.raft.entries."

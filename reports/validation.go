@@ -157,15 +157,15 @@ func validationRange(unit string, r agreement.Range) string {
 	return fmt.Sprintf("%s (%s to %s)", median, low, high)
 }
 
-// memoryReads is what people call Phase.MemoryRead.
-const memoryReads = "memory read"
-
-// memoryRead words how long reads of the real servers' memory took; empty if nobody knows.
-func memoryRead(p agreement.Phase) string {
-	if p.MemoryRead == nil {
-		return ""
+// ofMachine words what is known of the real servers' machine in a phase: what it is called, and how much it is.
+func ofMachine(p agreement.Phase) (rows [][2]string) {
+	if p.MemoryRead != nil {
+		rows = append(rows, [2]string{"memory read", validationRange("ns", *p.MemoryRead)})
 	}
-	return validationRange("ns", *p.MemoryRead)
+	if p.Stolen != nil {
+		rows = append(rows, [2]string{"cores stolen", validationRange("s", *p.Stolen)})
+	}
+	return rows
 }
 
 func validationTable(w io.Writer, all []*agreement.Report) error {
@@ -182,8 +182,8 @@ func validationTable(w io.Writer, all []*agreement.Report) error {
 			for _, row := range p.Rows {
 				fmt.Fprintf(table, "  %s\t%s\n", wording.PhaseFigure(row.Metric), strings.Join(ValidationCells(row), "\t"))
 			}
-			if took := memoryRead(p); took != "" {
-				fmt.Fprintf(table, "  %s\t%s\n", memoryReads, took)
+			for _, row := range ofMachine(p) {
+				fmt.Fprintf(table, "  %s\t%s\n", row[0], row[1])
 			}
 			_ = table.Flush() // an error stays with out
 		}
@@ -204,8 +204,8 @@ func validationMarkdown(w io.Writer, all []*agreement.Report) error {
 			for _, row := range p.Rows {
 				fmt.Fprintf(out, "| %s | %s |\n", wording.MarkdownCell(wording.PhaseFigure(row.Metric)), strings.Join(ValidationCells(row), " | "))
 			}
-			if took := memoryRead(p); took != "" {
-				fmt.Fprintf(out, "| %s | %s |%s\n", memoryReads, took, strings.Repeat(" |", len(validationHeader)-1))
+			for _, row := range ofMachine(p) {
+				fmt.Fprintf(out, "| %s | %s |%s\n", row[0], row[1], strings.Repeat(" |", len(validationHeader)-1))
 			}
 		}
 	}

@@ -29,7 +29,8 @@ func stormOf(target string, seed int64, entries uint64, length, recovery float64
 	if target == "simulated" {
 		r.Run.CostModel = &metrics.CostModel{Class: "loopback"}
 	} else {
-		r.Series = append(r.Series, metrics.Series{Name: metrics.SeriesMemoryRead, AtS: []float64{0, 5 + length}, Value: []float64{0, 198.4}})
+		r.Series = append(r.Series, metrics.Series{Name: metrics.SeriesMemoryRead, AtS: []float64{0, 5 + length}, Value: []float64{0, 198.4}},
+			metrics.Series{Name: metrics.SeriesStolen, AtS: []float64{0, 5 + length}, Value: []float64{0, 0.05}})
 	}
 	return r
 }
@@ -53,6 +54,7 @@ storm                 real    simulated                  deviation  within sprea
   entries EvalUpdate  1,011   1,074 (1,061 to 1,083)     +6.2%      no
   evals complete      500     500                        +0.0%      yes
   memory read         198 ns
+  cores stolen        1.6 s
 
 3 of 6 figures within the spread of repeats; half deviate by at most 0.912%, the
 worst by 6.23%
@@ -70,6 +72,7 @@ worst by 6.23%
 | entries EvalUpdate | 1,011 | 1,074 (1,061 to 1,083) | +6.2% | no |
 | evals complete | 500 | 500 | +0.0% | yes |
 | memory read | 198 ns | | | |
+| cores stolen | 1.6 s | | | |
 `,
 	} {
 		var got bytes.Buffer

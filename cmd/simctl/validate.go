@@ -83,9 +83,9 @@ The built-in costs of loopback are those of one machine. Yours is slower or fast
 calibrate finds by how much. Results of 2.0.5 have those of loopback-2.0.5.
 
 Figures that real servers cannot tell are left out. If simctl started the servers on Linux,
-memory read says how long reading their machine's memory took, which can differ by the hour.
---out also writes the simulated results, and charts in which the runs lie on top of each
-other.`,
+memory read says how long reading their machine's memory took, which can differ by the hour,
+and cores stolen how much processor time its host took away. --out also writes the simulated
+results, and charts in which the runs lie on top of each other.`,
 		Example: `  simctl validate results/real/nomad-1.4.3.json
   simctl validate run-1.json run-2.json run-3.json --seeds 5 --out validation`,
 		Args: takes(1, math.MaxInt, "one result or more, got %d"),

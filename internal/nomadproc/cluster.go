@@ -244,8 +244,8 @@ func (c *Cluster) PID(i int) int {
 }
 
 // Worked returns for how long the processors of this machine, and how many, have worked since it was started, for
-// the servers and for all others; zero if the system does not tell.
-func (c *Cluster) Worked() (spent time.Duration, processors int) { return rusage.Machine() }
+// the servers and for all others, and for how long its host took them away; zero if the system does not tell.
+func (c *Cluster) Worked() (spent, stolen time.Duration, processors int) { return rusage.Machine() }
 
 // MemoryRead returns how long a read of this machine's memory takes (rusage.ReadTime); zero if the system does not tell.
 func (c *Cluster) MemoryRead() time.Duration { return rusage.ReadTime() }

@@ -28,6 +28,9 @@ type Phase struct {
 	// MemoryRead is how long a read of the real servers' memory took in the phase, in nanoseconds, on average over each run that
 	// says so; nil if none does. Where it differs from run to run, so does what the servers can do, and no model has to follow.
 	MemoryRead *Range `json:"memory_read_ns,omitempty"`
+	// Stolen is for how long the host of the real servers' machine took all its cores away, in seconds, as CoresBusy counts them; nil
+	// if no run says so.
+	Stolen *Range `json:"cores_stolen_s,omitempty"`
 }
 
 // Row is one figure.
@@ -106,7 +109,9 @@ func Of(real, simulated []*metrics.Result) *Report {
 	for _, p := range real[0].Phases {
 		theirs, ours := phases(real, p.Name), phases(simulated, p.Name)
 		if len(theirs) == len(real) && len(ours) == len(simulated) {
-			r.Phases = append(r.Phases, Phase{p.Name, append(rows(theirs, ours), busy(real, simulated, p.Name)...), memoryRead(real, p.Name)})
+			memory := machine(real, p.Name, metrics.SeriesMemoryRead, func(took, seconds float64) float64 { return took / seconds })
+			stolen := machine(real, p.Name, metrics.SeriesStolen, func(took, _ float64) float64 { return took })
+			r.Phases = append(r.Phases, Phase{p.Name, append(rows(theirs, ours), busy(real, simulated, p.Name)...), memory, stolen})
 		}
 	}
 	return r
@@ -126,19 +131,19 @@ func spent(r *metrics.Result, series, phase string) float64 {
 	return 0
 }
 
-// memoryRead returns the range of Phase.MemoryRead.
-func memoryRead(real []*metrics.Result, phase string) *Range {
-	var took []float64
+// machine returns the range of what a series of the real runs comes to in a phase: of is given its values, each times the seconds
+// that it holds for, and the seconds of the phase. It returns nil if no run has the series.
+func machine(real []*metrics.Result, phase, series string, of func(sum, seconds float64) float64) *Range {
+	var all []float64
 	for _, r := range real {
-		if ns := spent(r, metrics.SeriesMemoryRead, phase); ns > 0 {
-			p := r.Phase(phase)
-			took = append(took, ns/(p.EndS-p.StartS))
+		if p := r.Phase(phase); r.SeriesByName(series) != nil && p != nil {
+			all = append(all, of(spent(r, series, phase), p.EndS-p.StartS))
 		}
 	}
-	if took == nil {
+	if all == nil {
 		return nil
 	}
-	return new(RangeOf(took))
+	return new(RangeOf(all))
 }
 
 // busy returns the row of CoresBusy, unless a run does not say.

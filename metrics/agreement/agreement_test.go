@@ -83,8 +83,9 @@ func TestCoresBusy(t *testing.T) {
 	}
 }
 
-// TestMemoryRead is the average over a phase, of each run that says so.
-func TestMemoryRead(t *testing.T) {
+// TestMachine: how long reading memory took is the average over a phase, and what was stolen of the cores the sum, of each run
+// that says so.
+func TestMachine(t *testing.T) {
 	of := func(name string) *metrics.Result {
 		r := run("1.4.3", 10, 9, nil, 20)
 		r.Series = []metrics.Series{{Name: name, AtS: []float64{0, 5, 10, 20}, Value: []float64{900, 900, 200, 300}}} // from 5 to 15
@@ -95,8 +96,12 @@ func TestMemoryRead(t *testing.T) {
 	if got == nil || got.Median != 250 || len(got.Values) != 1 {
 		t.Errorf("got %+v, want 250 ns of one run", got)
 	}
-	if got := Of([]*metrics.Result{silent}, []*metrics.Result{says}).Phases[0].MemoryRead; got != nil {
+	if got := Of([]*metrics.Result{silent}, []*metrics.Result{says}).Phases[0]; got.MemoryRead != nil || got.Stolen != nil {
 		t.Errorf("of runs that do not say: %+v", got)
+	}
+	stolen := of(metrics.SeriesStolen)
+	if got := Of([]*metrics.Result{silent, stolen}, []*metrics.Result{stolen}).Phases[0].Stolen; got == nil || got.Median != 2500 || len(got.Values) != 1 {
+		t.Errorf("got %+v, want 2500 s of one run", got)
 	}
 }
 

@@ -27,9 +27,9 @@ import (
 type Processes interface {
 	StartServer(server int) error
 	KillServer(server int) error
-	// Worked returns for how long the processors of their machine, and how many, have worked for anybody; none if
-	// that is not known.
-	Worked() (spent time.Duration, processors int)
+	// Worked returns for how long the processors of their machine, and how many, have worked for anybody, and for how long its host
+	// took them away; none if that is not known.
+	Worked() (spent, stolen time.Duration, processors int)
 	// MemoryRead returns how long a read of that machine's memory takes; zero if that is not known.
 	MemoryRead() time.Duration
 }

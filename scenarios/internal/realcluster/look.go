@@ -163,7 +163,7 @@ func (c *Cluster) lookAtNodes(st *cluster.Stats, client *api.Client) error {
 // lookAtMachine takes what the servers' machine tells, if this program has started them.
 func (c *Cluster) lookAtMachine(st *cluster.Stats) {
 	p := c.cfg.Processes
-	st.CPUUtilisation = c.work.look(p, time.Now())
+	st.CPUUtilisation, st.CPUStolen = c.work.look(p, time.Now())
 	if p != nil {
 		st.MemoryRead = p.MemoryRead()
 	}
@@ -180,20 +180,21 @@ func lastIndex(client *api.Client) (uint64, error) {
 
 // work remembers what the processors of the servers' machine had worked at the last look.
 type work struct {
-	at    time.Time
-	spent time.Duration
+	at            time.Time
+	spent, stolen time.Duration
 }
 
-// look returns the share of the processors that has worked since the last look; NaN if that is not known.
-func (w *work) look(p Processes, now time.Time) float64 {
+// look returns the share of the processors that has worked since the last look, and the share that was stolen; NaN if that is not known.
+func (w *work) look(p Processes, now time.Time) (worked, stolen float64) {
 	if p == nil {
-		return math.NaN()
+		return math.NaN(), math.NaN()
 	}
 	before := *w
-	spent, processors := p.Worked()
-	*w = work{now, spent}
+	spent, gone, processors := p.Worked()
+	*w = work{now, spent, gone}
 	if before.at.IsZero() || processors == 0 {
-		return math.NaN()
+		return math.NaN(), math.NaN()
 	}
-	return min(float64(spent-before.spent)/float64(processors)/float64(now.Sub(before.at)), 1)
+	all := float64(processors) * float64(now.Sub(before.at))
+	return min(float64(spent-before.spent)/all, 1), min(float64(gone-before.stolen)/all, 1)
 }

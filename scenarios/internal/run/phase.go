@@ -225,6 +225,9 @@ func (r *run) sample() conditions.Sample {
 	gauge(metrics.SeriesPlanQueue, "plans", float64(c.PlanQueueDepth))
 	gauge(metrics.SeriesCPU, "1", c.CPUUtilisation)
 	gauge(metrics.SeriesWorkers, "1", c.WorkerUtilisation)
+	if r.sim == nil {
+		gauge(metrics.SeriesStolen, "1", c.CPUStolen)
+	}
 	if c.MemoryRead > 0 {
 		gauge(metrics.SeriesMemoryRead, "ns", float64(c.MemoryRead))
 	}

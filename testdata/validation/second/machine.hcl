@@ -8,7 +8,7 @@
 class  = "machine"
 title  = "three servers and their clients on one machine with two cores"
 source = "perf on both cores beside Nomad 1.4.3, 500 to 5,000 clients, 2026-11-23"
-base   = "../real/machine.hcl"
+base   = "./first.hcl"
 
 processors   = 2
 exit_latency = "75us"

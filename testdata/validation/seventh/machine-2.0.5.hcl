@@ -4,7 +4,7 @@ title  = "fitted to runs on real servers, and counted"
 source = "machine.hcl, and profiles: README.md"
 base   = "loopback-2.0.5"
 
-speed = 0.482
+speed = 0.494
 fsync = "0.78ms" # fdatasync of a few pages and of one, in turns: README.md, What the speed does not tell
 
 rpc {

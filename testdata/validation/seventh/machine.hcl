@@ -3,7 +3,7 @@ title  = "fitted to runs on real servers, and counted"
 source = "loopback, fitted by simctl calibrate to calibration/1.4.3-500-silent.json, calibration/1.4.3-1000-silent.json, and profiles: README.md"
 base   = "loopback"
 
-speed = 0.482
+speed = 0.494
 fsync = "0.78ms" # fdatasync of a few pages and of one, in turns: README.md, What the speed does not tell
 
 rpc {
