@@ -137,3 +137,21 @@ func (r *run) checkOracle(when string, snap *state.Snapshot, waiting cluster.Wai
 	r.world.Alive()
 	r.check(judge.AsOracle(when, snap, waiting))
 }
+
+// mostStolen is the share of real servers' processors that their host may take away in a phase before it matters: the host of a
+// quiet virtual machine took up to 0.7% (testdata/validation/eighth).
+const mostStolen = 0.01
+
+// disturbed says in which phases the host of real servers' machine took more than that.
+func disturbed(res *metrics.Result) (warnings []string) {
+	stolen := res.SeriesByName(metrics.SeriesStolen)
+	if stolen == nil {
+		return nil
+	}
+	for _, p := range res.Phases {
+		if share := stolen.Spent(p.StartS, p.EndS) / (p.EndS - p.StartS); share > mostStolen {
+			warnings = append(warnings, fmt.Sprintf("%s: the host of this virtual machine took %.0f%% of its processor time away: run it again before you compare it", p.Name, 100*share))
+		}
+	}
+	return warnings
+}

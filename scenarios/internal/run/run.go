@@ -264,7 +264,7 @@ func (r *run) result() (*metrics.Result, error) {
 	}
 	res, err := r.rec.Result(label, r.checks, metrics.Host{})
 	if res != nil {
-		res.Stopped, res.Warnings = r.stopped, slices.Concat(r.sc.Warnings, r.warnings)
+		res.Stopped, res.Warnings = r.stopped, slices.Concat(r.sc.Warnings, r.warnings, disturbed(res))
 	}
 	return res, err
 }
