@@ -62,7 +62,7 @@ func builtin(name string) (func() (*language.File, error), bool) {
 	if !ok {
 		return nil, false
 	}
-	file, _ := opened.LoadOrStore(name, sync.OnceValues(func() (*language.File, error) { return openText(name+".hcl", text) }))
+	file, _ := opened.LoadOrStore(name, sync.OnceValues(func() (*language.File, error) { return openOwn(name+".hcl", text) }))
 	return file.(func() (*language.File, error)), true
 }
 

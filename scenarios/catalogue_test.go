@@ -33,7 +33,7 @@ func TestCatalogueExplainsItself(t *testing.T) {
 			t.Errorf("%s: the first variable is %s, want nodes, which every command line names", name, v.Name)
 		}
 		text, _ := Text(name)
-		formatted, err := language.Format(name, text)
+		formatted, err := language.Format(name, text) // which looks for what OpenOwn does not
 		if err != nil || string(formatted) != string(text) {
 			t.Errorf("%s is not formatted (%v): run simctl scenario fmt scenarios/catalogue/*.hcl", name, err)
 		}

@@ -26,8 +26,11 @@ type Outline struct {
 	cost *Cost
 }
 
-// openText is language.Open; tests count its calls.
-var openText = language.Open
+// openText is language.Open, and openOwn language.OpenOwn; tests count their calls.
+var (
+	openText = language.Open
+	openOwn  = language.OpenOwn
+)
 
 // open reads the scenario's text as far as it does not depend on variables.
 func (s Spec) open() (*language.File, error) {

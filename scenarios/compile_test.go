@@ -13,14 +13,17 @@ import (
 func countTexts(t *testing.T) map[string]int {
 	count := map[string]int{}
 	var mu sync.Mutex
-	openText = func(name string, src []byte) (*language.File, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		count[name]++
-		return language.Open(name, src)
+	counted := func(open func(string, []byte) (*language.File, error)) func(string, []byte) (*language.File, error) {
+		return func(name string, src []byte) (*language.File, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			count[name]++
+			return open(name, src)
+		}
 	}
+	openText, openOwn = counted(language.Open), counted(language.OpenOwn)
 	opened.Clear()
-	t.Cleanup(func() { openText = language.Open })
+	t.Cleanup(func() { openText, openOwn = language.Open, language.OpenOwn })
 	return count
 }
 

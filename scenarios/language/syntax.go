@@ -27,6 +27,11 @@ func parse(name string, src []byte) (*hcl.File, error) {
 	if d := tooDeep(name, src); d != nil {
 		return nil, &Error{hcl.Diagnostics{d}, &hcl.File{Bytes: src}}
 	}
+	return syntax(name, src)
+}
+
+// syntax is parse for a text that harms neither the parser nor a terminal.
+func syntax(name string, src []byte) (*hcl.File, error) {
 	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
