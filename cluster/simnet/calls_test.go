@@ -158,6 +158,41 @@ func TestCalls(t *testing.T) {
 // errAny stands for an error of no particular kind.
 var errAny = errors.New("any error")
 
+// TestNoPreVotes: a server without pre-votes is answered at once, by an error that Raft takes for a yes, but asks in the first election.
+// One that is cut off gets no such yes: it would raise its term, and have that after its restart.
+func TestNoPreVotes(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		last   uint64 // index in its log
+		cut    bool
+		asked  bool
+		yes    bool
+		atMost time.Duration
+	}{
+		{name: "the first election", last: 1, asked: true, atMost: 2*oneWay + time.Microsecond},
+		{name: "later ones", last: 2, yes: true, atMost: Turns},
+		{name: "who is cut off", last: 2, cut: true, atMost: time.Second},
+	} {
+		virtualtest.Test(t, func(t *testing.T) {
+			asked := false
+			p := newPair(t, func(rpc raft.RPC) { asked = true; answers(rpc) })
+			p.a.NoPreVotes = true
+			if tt.cut {
+				p.a.Cut()
+				time.AfterFunc(time.Second, p.a.cancel)
+			}
+			began := time.Now()
+			err := p.a.RequestPreVote("b", "b", &raft.RequestPreVoteRequest{LastLogIndex: tt.last}, &raft.RequestPreVoteResponse{})
+			if yes := err != nil && strings.Contains(err.Error(), "unexpected command"); asked != tt.asked || yes != tt.yes || tt.cut != errors.Is(err, ErrUnreachable) {
+				t.Errorf("%s: asked: %v, error %v", tt.name, asked, err)
+			}
+			if took := time.Since(began); took <= 0 || took > tt.atMost || tt.cut && took < time.Second {
+				t.Errorf("%s: took %v, want at most %v", tt.name, took, tt.atMost)
+			}
+		})
+	}
+}
+
 // TestEndedLeaderships: requests of one that has ended are answered as by a follower of a newer
 // term, and are not sent; heartbeats are.
 func TestEndedLeaderships(t *testing.T) {

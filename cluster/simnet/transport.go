@@ -178,7 +178,7 @@ func (t *Transport) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, args 
 	const bootstrapped = 1 // the entry that a cluster begins with
 	if t.NoPreVotes && args.LastLogIndex > bootstrapped {
 		time.Sleep(t.net.Turn(string(to))) // no two answers, and nothing else, at one instant
-		return errNoPreVotes
+		return t.hear(errNoPreVotes)
 	}
 	return call(t, to, "prevote", args, nil, resp)
 }
