@@ -461,14 +461,13 @@ func TestWork(t *testing.T) {
 	var w work
 	m := &machine{spent: time.Hour, stolen: time.Minute, processors: 2}
 	at := time.Unix(100, 0)
-	for i, want := range []float64{math.NaN(), 0.25, 1, 1, 0, math.NaN()} {
-		switch i {
-		case 5:
-			m.processors = 0
-		default:
-			m.spent += time.Duration(2 * []float64{7, 0.25, 1, 1.01, 0}[i] * float64(time.Second)) // 1.01: the two clocks differ
+	for i, want := range []float64{math.NaN(), 0.25, 1, 1, 0, math.NaN(), 0.4} {
+		told := m
+		if i == 5 { // the system could not be asked; the next answer is of both seconds
+			told = &machine{}
 		}
-		got, stolen := w.look(m, at.Add(time.Duration(i)*time.Second))
+		m.spent += time.Duration(2 * []float64{7, 0.25, 1, 1.01, 0, 0.5, 0.3}[i] * float64(time.Second)) // 1.01: the two clocks differ
+		got, stolen := w.look(told, at.Add(time.Duration(i)*time.Second))
 		if math.Abs(got-want) > 1e-9 || math.IsNaN(got) != math.IsNaN(want) {
 			t.Errorf("look %d: %g, want %g", i, got, want)
 		}

@@ -189,10 +189,12 @@ func (w *work) look(p Processes, now time.Time) (worked, stolen float64) {
 	if p == nil {
 		return math.NaN(), math.NaN()
 	}
-	before := *w
 	spent, gone, processors := p.Worked()
-	*w = work{now, spent, gone}
-	if before.at.IsZero() || processors == 0 {
+	if processors == 0 { // the next look is at what was since the last that told something
+		return math.NaN(), math.NaN()
+	}
+	before := *w
+	if *w = (work{now, spent, gone}); before.at.IsZero() {
 		return math.NaN(), math.NaN()
 	}
 	all := float64(processors) * float64(now.Sub(before.at))
