@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/simctl/simctl/metrics"
@@ -62,6 +64,76 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestRows: each figure is held against the other side's. Times may be as far apart as they are exact, and counts not at all; what
+// one side alone has counted, or seen come, deviates by nothing that can be said.
+func TestRows(t *testing.T) {
+	const never = -1
+	none := math.NaN()
+	for _, tt := range []struct {
+		name, metric    string
+		real, simulated float64
+		deviation       float64 // NaN: none
+		within, absent  bool
+	}{
+		{name: "a second later", metric: "recovery_s", real: 10, simulated: 11, deviation: 0.1, within: true},
+		{name: "a second sooner", metric: "recovery_s", real: 10, simulated: 9, deviation: -0.1, within: true},
+		{name: "later", metric: "recovery_s", real: 10, simulated: 12, deviation: 0.2},
+		{name: "sooner", metric: "recovery_s", real: 10, simulated: 8, deviation: -0.2},
+		{name: "at once", metric: "recovery_s", real: 10, simulated: 0, deviation: -1},
+		{name: "came on real servers only", metric: "recovery_s", real: 10, simulated: never, deviation: none},
+		{name: "came in simulations only", metric: "recovery_s", real: never, simulated: 10, deviation: none},
+		{name: "never came", metric: "recovery_s", real: never, simulated: never, absent: true},
+		{name: "the same", metric: "plans_submitted", real: 10, simulated: 10, within: true},
+		{name: "one more", metric: "plans_submitted", real: 10, simulated: 11, deviation: 0.1},
+		{name: "one less", metric: "plans_submitted", real: 10, simulated: 9, deviation: -0.1},
+		{name: "real ones only", metric: "plans_submitted", real: 10, simulated: 0, deviation: -1},
+		{name: "simulated ones only", metric: "plans_submitted", real: 0, simulated: 10, deviation: none},
+		{name: "none", metric: "plans_submitted", absent: true},
+		{name: "a type", metric: "raft_entries_by_type.A", real: 4, simulated: 5, deviation: 0.25},
+		{name: "a type of real entries", metric: "raft_entries_by_type.A", real: 4, deviation: -1},
+		{name: "a type of simulated entries", metric: "raft_entries_by_type.A", simulated: 4, deviation: none},
+		{name: "a status", metric: "evals_by_status.failed", real: 4, simulated: 5, deviation: 0.25},
+	} {
+		of := func(target string, value float64) []*metrics.Result {
+			r := run(target, 10, 5, map[string]uint64{}, 20)
+			r.Run.CostModel = &metrics.CostModel{Class: "loopback"}
+			p := &r.Phases[0]
+			p.EvalsByStatus = map[string]uint64{"complete": 1}
+			switch kind, key, _ := strings.Cut(tt.metric, "."); {
+			case kind == "recovery_s":
+				p.RecoveryS = value
+			case kind == "plans_submitted":
+				p.PlansSubmitted = uint64(value)
+			case value == 0: // and the file has no line for it
+			case kind == "evals_by_status":
+				p.EvalsByStatus[key] = uint64(value)
+			default:
+				p.RaftEntriesByType[key] = uint64(value)
+			}
+			return []*metrics.Result{r}
+		}
+		report := Of(of("1.4.3", tt.real), of("simulated", tt.simulated))
+		if report.Cost != "loopback" {
+			t.Errorf("the costs are %q", report.Cost)
+		}
+		rows := report.Phases[0].Rows
+		i := slices.IndexFunc(rows, func(r Row) bool { return r.Metric == tt.metric })
+		if i < 0 || tt.absent {
+			if (i < 0) != tt.absent {
+				t.Errorf("%s: there is a row: %v", tt.name, i >= 0)
+			}
+			continue
+		}
+		deviation := none
+		if d := rows[i].Deviation; d != nil {
+			deviation = *d
+		}
+		if math.IsNaN(deviation) != math.IsNaN(tt.deviation) || math.Abs(deviation-tt.deviation) > 1e-9 || rows[i].Within != tt.within {
+			t.Errorf("%s: %+v deviates by %g, want %g, within: %v", tt.name, rows[i], deviation, tt.deviation, tt.within)
+		}
+	}
+}
+
 // TestCoresBusy: how long the cores of both sides worked is compared, if both say so.
 func TestCoresBusy(t *testing.T) {
 	of := func(target string, shares ...float64) *metrics.Result {
@@ -80,6 +152,9 @@ func TestCoresBusy(t *testing.T) {
 		if r.Metric == CoresBusy {
 			t.Errorf("the cores of servers that did not say are %+v", r)
 		}
+	}
+	if busy := Busy(real, "storm"); busy != 0 {
+		t.Errorf("the cores were busy for %v s in a phase that was not", busy)
 	}
 }
 
@@ -109,9 +184,10 @@ func TestRepeats(t *testing.T) {
 	of := func(target string, nodes any) *metrics.Result {
 		return &metrics.Result{Run: metrics.Run{Scenario: "s", Target: target, Params: map[string]any{"nodes": nodes}}}
 	}
-	runs := []*metrics.Result{of("1.4.3", 50), of("2.0.5", 50), of("1.4.3", json.Number("50")), of("1.4.3", 100)}
+	runs := []*metrics.Result{of("1.4.3", 50), of("2.0.5", 50), of("1.4.3", json.Number("50")), of("1.4.3", 100), of("1.4.3", 50)}
+	runs[4].Run.Scenario = "other"
 	got := Repeats(runs)
-	want := [][]*metrics.Result{{runs[0], runs[2]}, {runs[1]}, {runs[3]}}
+	want := [][]*metrics.Result{{runs[0], runs[2]}, {runs[1]}, {runs[3]}, {runs[4]}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -125,6 +201,11 @@ func TestAbsent(t *testing.T) {
 		if r.Metric == "raft_entries_by_type."+metrics.EntryEvalUpdate {
 			t.Errorf("the entries, which are unknown, are %+v", r)
 		}
+	}
+	stopped := []*metrics.Result{real[0], run("1.4.3", 10, 9, nil, 20)}
+	stopped[1].Phases[0].Name = "other"
+	if report := Of(stopped, simulated); len(report.Phases) != 0 {
+		t.Errorf("phases that one of two real runs lacks: %+v", report.Phases)
 	}
 	simulated[0].Phases[0].Name = "other"
 	if report := Of(real, simulated); len(report.Phases) != 0 {
@@ -144,15 +225,16 @@ func TestCreated(t *testing.T) {
 		phase("register", 50, map[string]uint64{"pending": 50}, 0),
 		phase("drain", 7, map[string]uint64{"complete": 20, "canceled": 30}, 0),
 		phase("storm", 43, map[string]uint64{"complete": 60, "canceled": 40}, 0),
-		phase("collect", 5, map[string]uint64{"complete": 40}, 2),
+		phase("collect", 5, map[string]uint64{"complete": 102}, 2), // of five more
+		phase("lost", 4, map[string]uint64{"complete": 40}, 0),
 		phase("unknown", 6, nil, 0),
 	}}
 	simulated := &metrics.Result{Phases: []metrics.Phase{
 		phase("register", 50, map[string]uint64{"pending": 50}, 0), phase("drain", 0, map[string]uint64{"complete": 50}, 0),
 		phase("storm", 55, map[string]uint64{"complete": 105}, 0),
-		phase("collect", 5, nil, 0), phase("unknown", 6, nil, 0),
+		phase("collect", 5, nil, 0), phase("lost", 4, nil, 0), phase("unknown", 6, nil, 0),
 	}}
-	want := map[string][2]float64{"register": {50, 50}, "storm": {50, 55}, "collect": {5, 5}, "unknown": {6, 6}}
+	want := map[string][2]float64{"register": {50, 50}, "storm": {50, 55}, "collect": {5, 5}, "lost": {4, 4}, "unknown": {6, 6}}
 	got := map[string][2]float64{}
 	for _, p := range Of([]*metrics.Result{real}, []*metrics.Result{simulated}).Phases {
 		for _, r := range p.Rows {
