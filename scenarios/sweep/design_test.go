@@ -249,10 +249,50 @@ func TestKneePlanBoundsItsSteps(t *testing.T) {
 	if most < 4*8 || most > 4*16 {
 		t.Errorf("at most %d runs, want 8 to 16 for each of 4 searches", most)
 	}
+	st = study(t, "fraction=0..1") // of which nothing else may pass but 0
+	st.Design, st.Limits = Design{Kind: Knee, Axis: "fraction"}, []metrics.Threshold{limit(t, "recovery_s<=300")}
+	if _, most, err := st.Plan(); err != nil || most > 2*20 {
+		t.Errorf("at most %d runs from nothing (%v), want 20 under each broker at most", most, err)
+	}
 	st = study(t, "fraction=0.5..0.5000000000000001") // neighbours: there is nothing between them
 	st.Design, st.Limits = Design{Kind: Knee, Axis: "fraction"}, []metrics.Threshold{limit(t, "recovery_s<=300")}
 	if _, most, err := st.Plan(); err != nil || most > 2*3 {
 		t.Errorf("at most %d runs between neighbours (%v), want 3 under each broker at most", most, err)
+	}
+}
+
+// TestSearchTries: a search doubles its value, from nothing or less goes on by an eighth of the range, and then bisects. What no value
+// above nothing passes is found to be so, without trying ever smaller ones.
+func TestSearchTries(t *testing.T) {
+	for _, c := range []struct {
+		axis   string
+		passes float64 // the largest value that does
+		tries  string
+	}{
+		{"nodes=1..100", 100, "1 2 4 8 16 32 64 100"},
+		{"nodes=1..100", 5, "1 2 4 8 6 5"},
+		{"nodes=1..100", 0, "1"},
+		{"nodes=0..3", 3, "0 1 2 3"},
+		{"nodes=0..80", 80, "0 10 20 40 80"},
+		{"nodes=-8..8", 8, "-8 -6 -4 -2 0 2 4 8"},
+		{"fraction=0..1", 1, "0 0.125 0.25 0.5 1"},
+		{"fraction=0..1", 0, "0 0.125 0.0625 0.03125 0.015625 0.0078125 0.00390625 0.00195312 0.00097656 0.00048828 0.00024414 0.00012207 0.000061035 0.0000305175 0.0000152588 0.0000076294 0.0000038147 0.00000190735 0.000000953675"},
+		{"fraction=0..1", 0.1, "0 0.125 0.0625 0.09375 0.109375 0.101562"},
+	} {
+		a, err := parseAxis(c.axis, variables(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSearch(a, 0)
+		var tries []string
+		for text, ok := s.next(); ok && len(tries) < 100; text, ok = s.next() {
+			tries = append(tries, text)
+			v, _ := a.number(text)
+			s.tell(text, v <= c.passes)
+		}
+		if got := strings.Join(tries, " "); got != c.tries {
+			t.Errorf("%s, of which %v passes: tried\n%s\nwant\n%s", c.axis, c.passes, got[:min(len(got), 500)], c.tries)
+		}
 	}
 }
 

@@ -104,7 +104,11 @@ func (s *search) next() (string, bool) {
 	case !s.passed: // the range has nothing below its low end
 		return "", false
 	case s.failed:
-		if s.fails-s.passes <= s.within*s.fails {
+		near := s.within * s.fails
+		if s.passes <= 0 { // else it would halve the value as long as there are smaller numbers
+			near = max(near, (s.ends.High-s.ends.Low)/1e6)
+		}
+		if s.fails-s.passes <= near {
 			return "", false
 		}
 		v = Range{s.passes, s.fails}.at(0.5)
