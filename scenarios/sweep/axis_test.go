@@ -43,6 +43,7 @@ func TestParseAxis(t *testing.T) {
 		"report_allocations=true,false":    "true false",
 		"allocs_per_node=0.1234567":        "0.1234567",
 		"allocs_per_node=0..1:lin4":        "0 0.333333 0.666667 1",
+		"nodes=1000001..1000003:lin3":      "1000001 1000002 1000003",
 	} {
 		a, err := parseAxis(text, variables(t))
 		if err != nil {
@@ -72,6 +73,8 @@ func TestBadAxes(t *testing.T) {
 		"nodes=1,,2":               "an empty value",
 		"nodes=many":               `"many" is not a whole number`,
 		"nodes=1.5":                `"1.5" is not a whole number`,
+		"nodes=5s":                 `"5s" is not a whole number`,
+		"hold=soon":                `"soon" is not a duration`,
 		"nodes=NaN":                `"NaN" is not a whole number`,
 		"fraction=Inf":             `"Inf" is not a number`,
 		"fraction=10%":             `"10%" is not a number: write it as 0.1`,

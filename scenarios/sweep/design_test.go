@@ -113,7 +113,7 @@ func TestBadStudies(t *testing.T) {
 		{[]string{"nodes=1..400:+1", "system_jobs=1..200:+1"}, nil, "160000 runs"},
 		{[]string{"nodes=10..20"}, func(st *Study) { st.Design = Design{Kind: Sample, Cells: 1} }, "from 2 to"},
 		{[]string{"nodes=10..20"}, func(st *Study) { st.Design = Design{Kind: OneAtATime} }, "does not say which values"},
-		{[]string{"nodes=10..20"}, func(st *Study) { st.Design = Design{Kind: Knee, Axis: "nods"} }, `unknown axis of the knee "nods"`},
+		{[]string{"nodes=10..20"}, func(st *Study) { st.Design = Design{Kind: Knee, Axis: "nods"} }, `unknown axis of the knee "nods": it must be one of nodes`},
 		{[]string{"nodes=10..20"}, func(st *Study) { st.Design = Design{Kind: Knee, Axis: "nodes"} }, "name one, such as"},
 		{[]string{"nodes=10", "cost=published"}, func(st *Study) {
 			st.Design, st.Limits = Design{Kind: Knee, Axis: "nodes"}, []metrics.Threshold{limit(t, "recovery_s<=1")}

@@ -58,6 +58,9 @@ func TestASweepThatReachesItsTimeKeepsItsCells(t *testing.T) {
 		if len(s.Runs) != 2 || s.Runs[0].Point[0] != "10" || s.Runs[1].Point[0] != "10" {
 			t.Errorf("the sweep has %+v, want the two runs of 10 nodes", s.Runs)
 		}
+		if values := s.Axes[0].Values; !slices.Equal(values, []string{"10"}) {
+			t.Errorf("its axis has the values %v, want those that ran", values)
+		}
 		if !strings.HasPrefix(ex.ran[0], "10 ") || !strings.HasPrefix(ex.ran[2], "20 ") {
 			t.Errorf("ran %v: the shortest should start first", ex.ran)
 		}

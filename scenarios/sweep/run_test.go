@@ -246,6 +246,21 @@ func TestGivingUpEndsTheSweep(t *testing.T) {
 	if _, _, err := perform(t, t.Context(), study(t, "nodes=10,20,30"), ex, t.TempDir()); !errors.Is(err, ErrGiveUp) || len(ex.ran) != 1 {
 		t.Errorf("error %v after %v, want to give up after the first", err, ex.ran)
 	}
+	st := study(t, "nodes=10..1000", "broker=legacy")
+	st.Design, st.Limits = Design{Kind: Knee, Axis: "nodes"}, []metrics.Threshold{limit(t, "recovery_s<=300")}
+	if _, _, err := perform(t, t.Context(), st, ex, t.TempDir()); !errors.Is(err, ErrGiveUp) || len(ex.ran) != 2 {
+		t.Errorf("error %v after %v, want the search to give up after its first", err, ex.ran)
+	}
+}
+
+// TestValuesThatAreNoNumbers come in the order in which they were given, whichever run ends first.
+func TestValuesThatAreNoNumbers(t *testing.T) {
+	for _, given := range [][]string{{"published", "loopback"}, {"loopback", "published"}} {
+		s, _, err := perform(t, t.Context(), study(t, "cost="+strings.Join(given, ","), "broker=legacy"), &stage{side: 1}, t.TempDir())
+		if err != nil || !slices.Equal(s.Axes[0].Values, given) || s.Runs[0].Point[0] != given[0] {
+			t.Errorf("the values %v are %+v (%v)", given, s, err)
+		}
+	}
 }
 
 func TestKnees(t *testing.T) {
@@ -261,12 +276,20 @@ func TestKnees(t *testing.T) {
 	// 300 s are 3,000 nodes under the legacy broker and 30,000 under the shedding one.
 	for i, knee := range []float64{3000, 30000} {
 		k := s.Knees[i]
+		if k.Point[0] != "" {
+			t.Errorf("the knee is at a point of its own axis: %+v", k)
+		}
 		passes, _ := st.Axes[0].number(k.Passes)
 		fails, _ := st.Axes[0].number(k.Fails)
 		if k.Broker != st.Brokers[i] || passes > knee || fails <= knee || fails-passes > 0.05*fails+1 {
 			t.Errorf("the knee is %+v, want %v", k, knee)
 		}
 	}
+	st.Limits = []metrics.Threshold{limit(t, "recovery_s<=0.01")}
+	if none, _, err := perform(t, t.Context(), st, &stage{side: 2}, t.TempDir()); err != nil || none.Knees[0].Passes != "" || none.Knees[0].Fails != "10" {
+		t.Errorf("where nothing passes the knees are %+v (%v)", none.Knees, err)
+	}
+	st.Limits = []metrics.Threshold{limit(t, "recovery_s<=300")}
 	ran := len(ex.ran)
 	if again := (&stage{side: 2}); true {
 		if _, _, err := perform(t, t.Context(), st, again, dir); err != nil || len(again.ran) != 0 || ran == 0 {
