@@ -87,7 +87,10 @@ func TestMarkingGivesWay(t *testing.T) {
 		defer m.Stop()
 		p := m.Process(2)
 		p.Do(Work{Key: 1, Takes: time.Millisecond, Left: Garbage{Cost: 700 * time.Millisecond, Heap: time.Second}})
-		time.Sleep(100 * time.Millisecond) // both threads mark
+		time.Sleep(100 * time.Millisecond)
+		if busy := m.Busy(); busy < 200*time.Millisecond { // one from the moment at which the other's garbage has marking begin
+			t.Errorf("the cores were busy for %v, want both to mark for 100ms", busy)
+		}
 		for i, turn := range []Turn{InTurn, FromNetwork} {
 			before := time.Now()
 			p.Do(Work{Key: uint64(2 + i), Takes: 3 * time.Millisecond, Turn: turn})

@@ -31,6 +31,39 @@ func runOn(p *Pool, tasks []struct{ at, need time.Duration }) (ends []time.Durat
 	return ends, p.Busy()
 }
 
+// TestPoolWaits: a task gives its core away while it waits in the kernel. What it leaves takes a core beside it.
+func TestPoolWaits(t *testing.T) {
+	const ms = time.Millisecond
+	virtualtest.Test(t, func(t *testing.T) {
+		p, start := NewPool(1), time.Now()
+		after := func(what string, d, ends, worked time.Duration) {
+			t.Helper()
+			if off := d - ends; off < 0 || off > 5*time.Microsecond {
+				t.Errorf("%s ended at %v, want %v", what, d, ends)
+			}
+			if off := p.Busy() - worked; off < 0 || off > 5*time.Microsecond {
+				t.Errorf("%s: by then the core was busy for %v, want %v", what, p.Busy(), worked)
+			}
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			p.Do(Work{Key: 1, Before: ms, Takes: 2 * ms, Waits: 2, Wait: 10 * ms, Resume: 3 * ms, After: 5 * ms})
+			after("one that waits", time.Since(start), 34*ms, 11*ms)
+		})
+		wg.Go(func() {
+			p.Do(Work{Key: 2, Before: 4 * ms, Takes: 2 * ms})
+			after("another meanwhile", time.Since(start), 6*ms, 4*ms)
+			time.Sleep(ms)
+			p.Do(Work{Key: 3, Takes: ms / 2, Left: Garbage{Key: 4, Cost: ms / 2}})
+			time.Sleep(time.Until(start.Add(8 * ms)))
+			after("garbage", time.Since(start), 8*ms, 5*ms)
+			time.Sleep(time.Until(start.Add(14 * ms))) // the first has resumed at 13
+			after("a moment", time.Since(start), 14*ms, 6*ms)
+		})
+		wg.Wait()
+	})
+}
+
 func TestPoolSharesCores(t *testing.T) {
 	const ms = time.Millisecond
 	type task = struct{ at, need time.Duration }

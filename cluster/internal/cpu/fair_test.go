@@ -137,6 +137,18 @@ func TestProcessesShareEvenly(t *testing.T) {
 	})
 }
 
+// TestProcessesWeighByLoad: a process weighs on a core as much of its whole as it has of its load there. Two of three threads that share a
+// core with one of another process leave it three fifths.
+func TestProcessesWeighByLoad(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		always := job{need: 10 * time.Second}
+		ends := play(NewMachine(2, Waking{}), []int{3, 1}, []job{always, always, always, {process: 1, at: time.Millisecond, need: time.Second}})
+		if want := 5 * time.Second / 3; (ends[3] - want).Abs() > 20*time.Millisecond {
+			t.Errorf("beside two threads of three it ended its second at %v, want %v", ends[3], want)
+		}
+	})
+}
+
 // TestLoad: half of a load is forgotten in 32 periods, and a thread that has had something to do for long has its full load.
 func TestLoad(t *testing.T) {
 	var l load
