@@ -236,6 +236,15 @@ func TestThreadsTakeTimeToWake(t *testing.T) {
 			})
 		})
 	}
+	virtualtest.Test(t, func(t *testing.T) {
+		m := NewMachine(1, Waking{Takes: wake})
+		defer m.Stop()
+		m.Process(1).Spend(1, ms)
+		time.Sleep(2 * ms)
+		if d := m.Busy() - ms; d < 0 || d > 5*time.Microsecond {
+			t.Errorf("the core was busy for %v, want %v of work that nobody waits for", m.Busy(), ms)
+		}
+	})
 }
 
 // TestGoesOn: a goroutine that has more work when some is done keeps its processor for up to ten milliseconds, unless it waits for
