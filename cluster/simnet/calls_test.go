@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -164,6 +165,7 @@ func TestNoPreVotes(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		last   uint64 // index in its log
+		on     bool
 		cut    bool
 		asked  bool
 		yes    bool
@@ -171,12 +173,13 @@ func TestNoPreVotes(t *testing.T) {
 	}{
 		{name: "the first election", last: 1, asked: true, atMost: 2*oneWay + time.Microsecond},
 		{name: "later ones", last: 2, yes: true, atMost: Turns},
+		{name: "later ones with pre-votes", last: 2, on: true, asked: true, atMost: 2*oneWay + time.Microsecond},
 		{name: "who is cut off", last: 2, cut: true, atMost: time.Second},
 	} {
 		virtualtest.Test(t, func(t *testing.T) {
 			asked := false
 			p := newPair(t, func(rpc raft.RPC) { asked = true; answers(rpc) })
-			p.a.NoPreVotes = true
+			p.a.NoPreVotes = !tt.on
 			if tt.cut {
 				p.a.Cut()
 				time.AfterFunc(time.Second, p.a.cancel)
@@ -191,6 +194,21 @@ func TestNoPreVotes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDeathWhileStoring: entries that a server was storing when it died never get to its Raft, which waits for them.
+func TestDeathWhileStoring(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		for range 30 { // a choice that the runtime would make falls out either way
+			asked := false
+			p := newPair(t, func(rpc raft.RPC) { asked = true; answers(rpc) })
+			p.b.recv = func([]*raft.Log, bool) { p.b.Cut() }
+			_, err := calls["append"](p.a)
+			if synctest.Wait(); !errors.Is(err, ErrUnreachable) || asked {
+				t.Fatalf("error %v, and its Raft was asked: %v", err, asked)
+			}
+		}
+	})
 }
 
 // TestEndedLeaderships: requests of one that has ended are answered as by a follower of a newer

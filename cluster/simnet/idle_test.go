@@ -17,7 +17,7 @@ func TestIdleFollowers(t *testing.T) {
 	at := func(commit uint64, entries []*raft.Log) *raft.AppendEntriesRequest {
 		return &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 4, LeaderCommitIndex: commit, Entries: entries}
 	}
-	const charged = "the leader is charged"
+	const charged, ahead = "the leader is charged", "more than it can commit"
 	for name, tt := range map[string]struct {
 		before func(*pair)
 		second *raft.AppendEntriesRequest
@@ -30,11 +30,11 @@ func TestIdleFollowers(t *testing.T) {
 		"a fault elsewhere": {func(p *pair) {
 			p.net.Disturb(Fault{From: []string{"b"}, To: []string{"c"}, Link: Link{Loss: 1}})
 		}, at(4, nil), trip},
-		"it is shutting down":     {func(p *pair) { p.b.SetHeartbeatHandler(func(raft.RPC) {}) }, at(4, nil), oneWay + callTimeout},
-		"it is another one":       {func(p *pair) { p.net.NewTransport("b", nil).Listen(nil) }, at(4, nil), oneWay + callTimeout},
-		"it is no follower":       {func(p *pair) { p.b.SetHeartbeatHandler(refuses) }, at(4, nil), trip},
-		"it has no such path":     {func(p *pair) { p.b.SetHeartbeatHandler(nil) }, at(4, nil), trip},
-		"more than it can commit": {func(*pair) {}, at(9, nil), trip},
+		"it is shutting down": {func(p *pair) { p.b.SetHeartbeatHandler(func(raft.RPC) {}) }, at(4, nil), oneWay + callTimeout},
+		"it is another one":   {func(p *pair) { p.net.NewTransport("b", nil).Listen(nil) }, at(4, nil), oneWay + callTimeout},
+		"it is no follower":   {func(p *pair) { p.b.SetHeartbeatHandler(refuses) }, at(4, nil), trip},
+		"it has no such path": {func(p *pair) { p.b.SetHeartbeatHandler(nil) }, at(4, nil), trip},
+		ahead:                 {func(*pair) {}, at(9, nil), trip},
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtualtest.Test(t, func(t *testing.T) {
@@ -62,6 +62,11 @@ func TestIdleFollowers(t *testing.T) {
 				tt.before(p)
 				if took := send(tt.second); took != tt.took {
 					t.Errorf("it took %v, want %v", took, tt.took)
+				}
+				if name == ahead { // it has not committed that yet
+					if took := send(tt.second); took != trip {
+						t.Errorf("it took %v once more, want %v", took, trip)
+					}
 				}
 			})
 		})

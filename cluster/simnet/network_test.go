@@ -80,3 +80,20 @@ func TestTransportCarriesCallsAndCharges(t *testing.T) {
 		<-done
 	})
 }
+
+// TestSteady: a link is steady that loses nothing while no fault goes on, wherever.
+func TestSteady(t *testing.T) {
+	for loss, want := range map[float64]bool{0: true, 0.1: false} {
+		n := New(1, Link{Latency: time.Millisecond, Loss: loss}, Link{})
+		if n.Route("a", "b", "k").Steady() != want {
+			t.Errorf("a link that loses %g is steady: %v", loss, !want)
+		}
+		end := n.Disturb(Fault{From: []string{"c"}, To: []string{"d"}, Link: Link{Latency: 1}})
+		if n.Route("a", "b", "k").Steady() {
+			t.Errorf("a link that loses %g is steady while there is a fault", loss)
+		}
+		if end(); n.Route("a", "b", "k").Steady() != want {
+			t.Errorf("a link that loses %g is steady after a fault: %v", loss, !want)
+		}
+	}
+}
