@@ -225,7 +225,7 @@ func (r *run) sample() conditions.Sample {
 	gauge(metrics.SeriesPlanQueue, "plans", float64(c.PlanQueueDepth))
 	gauge(metrics.SeriesCPU, "1", c.CPUUtilisation)
 	gauge(metrics.SeriesWorkers, "1", c.WorkerUtilisation)
-	if r.sim == nil {
+	if r.inside() == nil {
 		gauge(metrics.SeriesStolen, "1", c.CPUStolen)
 	}
 	if c.MemoryRead > 0 {
