@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"context"
 	"errors"
 	"math"
 	"os"
@@ -67,7 +68,12 @@ func TestDurations(t *testing.T) {
 		specs = append(specs, spec)
 	}
 	simulations := 0
-	fit, err := Run(t.Context(), specs, real, func(n int) { simulations = n })
+	fit, err := Run(t.Context(), specs, real, func(n int) {
+		if n <= simulations { // what is known is not simulated again
+			t.Errorf("told of %d simulations after %d", n, simulations)
+		}
+		simulations = n
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +101,11 @@ func TestDurations(t *testing.T) {
 	}
 	if got, want := drain(fit), fit.Figures[0].After; got != want {
 		t.Errorf("with the file the drain takes %v s, and the fit said %v", got, want)
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if fit, err := Run(canceled, specs, real, func(int) {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %+v, %v", fit, err)
 	}
 	without, err := Run(t.Context(), specs[1:], real[1:], func(int) {})
 	if err != nil {
@@ -179,6 +190,53 @@ func TestSpeed(t *testing.T) {
 	must(err)
 	if got, want := o.Machines().Costs.Idle.Seconds(), half.Machines().Costs.Idle.Seconds(); math.Abs(got/want-1) > 0.1 {
 		t.Errorf("by the file an idle server takes %v s of a second, want %v", got, want)
+	}
+}
+
+// TestEndsOfTheSearch: costs at an end of the search say that they may differ by more.
+func TestEndsOfTheSearch(t *testing.T) {
+	for i, f := range (scaled{at: [3]int{most, -most, most - 1}}).factors() {
+		if want := i < 2; f.AtEnd != want {
+			t.Errorf("%+v, want at an end: %v", f, want)
+		}
+	}
+	for times, want := range map[float64]bool{fastest: true, 1. / fastest: true, 15.9: false, 0.063: false} {
+		if f := (faster{"loopback", times}).factors()[0]; f.AtEnd != want || f.Factor != times {
+			t.Errorf("%+v, want at an end: %v", f, want)
+		}
+	}
+}
+
+// TestFiguresOfSpeed: a speed is fitted by phases in which all runs processed evaluations and kept the processors busy for long enough. A time
+// that did not come is as bad as any.
+func TestFiguresOfSpeed(t *testing.T) {
+	of := func(evals uint64, busy float64) *metrics.Result {
+		return &metrics.Result{
+			Phases: []metrics.Phase{{Name: "storm", EndS: 100, EvalsProcessed: evals}},
+			Series: []metrics.Series{{Name: metrics.SeriesCPU, AtS: []float64{0, 100}, Value: []float64{0, busy / 100}}},
+		}
+	}
+	m := bySpeed{"loopback"}
+	for _, c := range []struct {
+		runs []*metrics.Result
+		real float64 // 0: no figure
+	}{
+		{[]*metrics.Result{of(10, 20), of(10, 40), of(10, 30)}, 3},
+		{[]*metrics.Result{of(10, leastS)}, leastS / 10.},
+		{[]*metrics.Result{of(10, 20), of(10, leastS - 0.1)}, 0},
+		{[]*metrics.Result{of(10, 20), of(0, 20)}, 0},
+		{[]*metrics.Result{of(10, 20), {}}, 0},
+	} {
+		figures := m.figures(7, c.runs)
+		if (len(figures) == 1) != (c.real > 0) || c.real > 0 && (math.Abs(figures[0].Real-c.real) > 1e-9 || figures[0].Run != 7) {
+			t.Errorf("the figures are %+v, want %v", figures, c.real)
+		}
+	}
+	f := Figure{Phase: "storm", Real: 3}
+	for _, r := range []*metrics.Result{of(0, 20), of(10, 0), {}} {
+		if off := deviation(f, m.value(f, r)); off != math.Log(never) {
+			t.Errorf("%v that did not come deviates by %v", m.value(f, r), off)
+		}
 	}
 }
 
