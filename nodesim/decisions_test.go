@@ -227,3 +227,18 @@ func TestListsDuringAReport(t *testing.T) {
 		t.Errorf("%d are reported; then %+v", len(asked.report), task)
 	}
 }
+
+// TestWatchesMadeAgain: a watch that is made again waits for what is left of the time that the first one had, and is answered at once if
+// nothing is.
+func TestWatchesMadeAgain(t *testing.T) {
+	cfg := Config{Nodes: 1, Servers: 1, ReportAllocs: true, Timing: Timing{}.WithDefaults()}
+	until := cfg.RPCHold + cfg.WatchBlock
+	for _, again := range []time.Duration{10 * time.Second, until - 1, until, until + time.Second} {
+		c := newClient(&cfg, 0, 0)
+		c.start(&cfg, 0)
+		c.finish(&cfg, watchLoop, time.Second, c.begin(&cfg, watchLoop, 0), answer{err: rpc.ErrUnreachable})
+		if got, want := c.begin(&cfg, watchLoop, again).block, max(until-again, 1); got != want {
+			t.Errorf("a watch that is made again at %v waits for %v, want %v", again, got, want)
+		}
+	}
+}
