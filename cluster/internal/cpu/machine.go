@@ -242,13 +242,6 @@ func (m *Machine) charge(t *thread) {
 	m.busy += d
 }
 
-// interrupt notes what a thread has done up to now, for it to do something else.
-func (m *Machine) interrupt(t *thread) {
-	if m.cores[t.core].thread == t {
-		m.charge(t)
-	}
-}
-
 func (m *Machine) expire() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -141,7 +141,6 @@ func (p *Process) wake() {
 	for len(p.markers) > 0 && p.waits() {
 		t := p.markers[0]
 		p.markers = slices.Delete(p.markers, 0, 1)
-		p.on.interrupt(t)
 		p.take(t)
 	}
 	for len(p.idle)+p.unused > 0 && p.waits() {
