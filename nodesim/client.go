@@ -63,7 +63,8 @@ type client struct {
 	ttl           time.Duration
 	lastOK        time.Duration
 
-	index  uint64 // of the last GetClientAllocs
+	index  uint64        // of the last GetClientAllocs
+	block  time.Duration // for which one was made again, if that shortens those after it; zero if none was
 	allocs []alloc
 	// The sync loop's ticker: it ticks at syncBase plus every multiple of syncEvery.
 	syncBase, syncEvery time.Duration
@@ -123,7 +124,7 @@ func (c *client) start(cfg *Config, now time.Duration) {
 func (c *client) stop() {
 	c.life++
 	c.running, c.registered, c.introduced, c.heartbeated, c.ready = false, false, false, false, false
-	c.index = 0
+	c.index, c.block = 0, 0
 	for l := range c.tasks {
 		c.tasks[l].state = idle
 		c.tasks[l].retrying = false
@@ -148,12 +149,18 @@ func (c *client) begin(cfg *Config, l loop, now time.Duration) call {
 	t := &c.tasks[l]
 	t.state = calling
 	block := cfg.WatchBlock
+	if c.block > 0 {
+		block = min(block, c.block)
+	}
 	if t.retrying {
 		block = t.deadline - now
+		if l == watchLoop && c.index > 0 && cfg.RetriesShorten {
+			c.block = block
+		}
 	} else {
 		t.retrying, t.deadline = true, now+cfg.RPCHold
 		if l == watchLoop {
-			t.deadline += cfg.WatchBlock
+			t.deadline += block
 		}
 	}
 	next := call{server: c.server}

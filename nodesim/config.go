@@ -32,6 +32,9 @@ type Config struct {
 	// ReportAllocs makes clients watch their allocations and report their statuses.
 	// Without it they only register and heartbeat, as load tests' fake clients do.
 	ReportAllocs bool
+	// RetriesShorten makes a watch that is made again, for what is left of its time, the longest from then on, until
+	// its client starts anew. Clients up to 1.9.5 do so (client/rpc.go, rpc).
+	RetriesShorten bool
 }
 
 // DefaultResources is what a node offers unless its Group says otherwise.

@@ -205,6 +205,46 @@ func TestNewLivesBeginAnew(t *testing.T) {
 	}
 }
 
+// TestRetriesShorten: a watch that is made again may block for what is left of its time. Up to 1.9.5 no later one of that life
+// blocks for longer, unless it was the client's first, which does not block.
+func TestRetriesShorten(t *testing.T) {
+	const minute, hold = time.Minute, 5 * time.Second
+	for _, c := range []struct {
+		shorten bool
+		index   uint64
+		want    []time.Duration // how long each may block
+	}{
+		{true, 7, []time.Duration{5 * minute, 3*minute + hold, 3*minute + hold, 2*minute + 2*hold, 2*minute + 2*hold}},
+		{false, 7, []time.Duration{5 * minute, 3*minute + hold, 5 * minute, 4*minute + hold, 5 * minute}},
+		{true, 0, []time.Duration{5 * minute, 3*minute + hold, 5 * minute, 4*minute + hold, 5 * minute}},
+	} {
+		cfg := Config{Nodes: 1, Servers: 2, ReportAllocs: true, RetriesShorten: c.shorten, Timing: Timing{}.WithDefaults()}
+		client := newClient(&cfg, 0, 0)
+		client.start(&cfg, 0)
+		client.index = c.index
+		gone, unchanged := answer{err: rpc.ErrUnreachable}, answer{index: c.index}
+		var got []time.Duration
+		now := time.Duration(0)
+		for _, step := range []struct {
+			after time.Duration
+			a     answer
+		}{{2 * minute, gone}, {minute, unchanged}, {minute, gone}, {minute, unchanged}, {0, unchanged}} {
+			asked := client.begin(&cfg, watchLoop, now)
+			got = append(got, asked.block)
+			now += step.after
+			client.finish(&cfg, watchLoop, now, asked, step.a)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("shorten %v, from index %d: watches of %v, want %v", c.shorten, c.index, got, c.want)
+		}
+		client.stop()
+		client.start(&cfg, now)
+		if asked := client.begin(&cfg, watchLoop, now); asked.block != cfg.WatchBlock {
+			t.Errorf("shorten %v, from index %d: a new life watches for %v", c.shorten, c.index, asked.block)
+		}
+	}
+}
+
 // TestListsDuringAReport: what a client learns while it reports waits until that has ended, well or not. It keeps the
 // highest index that it has seen.
 func TestListsDuringAReport(t *testing.T) {

@@ -33,7 +33,8 @@
 //	            urgent waits for a tick of AllocSyncTypical.
 //
 // Below the loops, a call answered with "no leader" is tried again within RPCHold, after
-// a stagger of RPCHold/16; so is a read whose server became unreachable. Any error moves
+// a stagger of RPCHold/16; so is a read whose server became unreachable, which may then block
+// for what is left of its time, and up to 1.9.5 so do those after it. Any error moves
 // the client on to its next server. Any call that succeeds ends the client's other waits
 // at once (fireRpcRetryWatcher), as it does in Nomad: that of a watch to be retried, but
 // also that for the next heartbeat, so that a client whose allocations change heartbeats

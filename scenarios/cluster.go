@@ -151,6 +151,7 @@ func profileOf(name string, evals cluster.EvalConfig) (profile, error) {
 func (p profile) apply(sc *run.Scenario) {
 	sc.Cluster.Policy, sc.Cluster.Eval, sc.Cluster.Habits = p.policy, p.evals, cluster.HabitsOf(p.release)
 	sc.Fleet.AllocSyncTypical = sc.Cluster.Habits.TypicalReports
+	sc.Fleet.RetriesShorten = !sc.Cluster.Habits.WatchesRecover
 	for _, d := range p.designs {
 		d.Apply(&sc.Cluster.Design)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/nodesim"
 	"github.com/simctl/simctl/scenarios/language"
 )
 
@@ -124,6 +125,21 @@ func TestBrokersOfAFile(t *testing.T) {
 	err = compileErr(spec)
 	if input, ok := errors.AsType[*InputError](err); !ok || input.Input != InputBroker || !strings.Contains(input.Allowed, "one of the scenario's, patient, old, new, shedding, or legacy") {
 		t.Errorf("an unknown broker gives %v", err)
+	}
+}
+
+// TestClientsAreOfTheRelease: a fleet's clients report and watch as those of the servers' release do.
+func TestClientsAreOfTheRelease(t *testing.T) {
+	for broker, want := range map[string]nodesim.Config{
+		"legacy": {RetriesShorten: true},
+		"1.9.5":  {RetriesShorten: true, Timing: nodesim.Timing{AllocSyncTypical: time.Second}},
+		"1.9.6":  {Timing: nodesim.Timing{AllocSyncTypical: time.Second}},
+	} {
+		sc, err := scenarioOf(Spec{Scenario: "steady-state", Broker: broker, Seed: 1})
+		must(t, err)
+		if got := sc.Fleet; got.RetriesShorten != want.RetriesShorten || got.AllocSyncTypical != want.AllocSyncTypical {
+			t.Errorf("%s: retries shorten %v, reports %v apart; want %v, %v", broker, got.RetriesShorten, got.AllocSyncTypical, want.RetriesShorten, want.AllocSyncTypical)
+		}
 	}
 }
 

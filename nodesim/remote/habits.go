@@ -22,12 +22,15 @@ type habits struct {
 	// typical is how long updates of allocations wait that are not urgent; zero = they are
 	// like others.
 	typical time.Duration
+	// shortens: a watch that is made again shortens those after it.
+	shortens bool
 }
 
 // releases is all that is known of how releases differ, in their order.
 var releases = []habits{
-	{since: "1.4.0"},
-	{since: "1.6.0", tokens: true, typical: time.Second},
+	{since: "1.4.0", shortens: true},
+	{since: "1.6.0", tokens: true, typical: time.Second, shortens: true},
+	{since: "1.9.6", tokens: true, typical: time.Second},
 	{since: "1.11.0", tokens: true, typical: time.Second, identities: true},
 }
 
@@ -57,7 +60,7 @@ func SetHabits(fleet *nodesim.Config, release string) error {
 	if err != nil {
 		return err
 	}
-	fleet.AllocSyncTypical = h.typical
+	fleet.AllocSyncTypical, fleet.RetriesShorten = h.typical, h.shortens
 	if fleet.ReportAllocs {
 		fleet.FirstHeartbeat = cmp.Or(fleet.FirstHeartbeat, 10*time.Second)
 	}

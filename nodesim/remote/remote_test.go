@@ -84,7 +84,8 @@ func TestTokens(t *testing.T) {
 
 func TestReleases(t *testing.T) {
 	for release, want := range map[string]habits{
-		"1.4.0": releases[0], "1.5.17": releases[0], "1.6.0": releases[1], "1.10.5": releases[1], "1.11.0": releases[2], NewestRelease: releases[2], "3.0.0": releases[2],
+		"1.4.0": releases[0], "1.5.17": releases[0], "1.6.0": releases[1], "1.9.5": releases[1], "1.9.6": releases[2], "1.10.5": releases[2],
+		"1.11.0": releases[3], NewestRelease: releases[3], "3.0.0": releases[3],
 		"1.6.0-beta.1": releases[0],
 	} {
 		if got, err := habitsOf(release); err != nil || got != want {
@@ -94,6 +95,16 @@ func TestReleases(t *testing.T) {
 	for _, release := range []string{"1.3.9", "1.4", "v1.4.3", "newest", ""} {
 		if got, err := habitsOf(release); err == nil {
 			t.Errorf("%q was taken for %+v", release, got)
+		}
+	}
+}
+
+// TestWatchesByRelease: the fleet's watches go by its clients' release, as theirs do.
+func TestWatchesByRelease(t *testing.T) {
+	for release, shorten := range map[string]bool{"1.4.2": true, "1.9.5": true, "1.9.6": false, NewestRelease: false} {
+		var fleet nodesim.Config
+		if err := SetHabits(&fleet, release); err != nil || fleet.RetriesShorten != shorten {
+			t.Errorf("%s: %v, %v, want %v", release, fleet.RetriesShorten, err, shorten)
 		}
 	}
 }

@@ -126,6 +126,8 @@ type Habits struct {
 	MaxRPCsInFlight int
 	// PreVotes makes a server ask the others whether they would elect it before it raises its term.
 	PreVotes bool
+	// WatchesRecover makes clients' queries block for five minutes again after one that was made again, for less.
+	WatchesRecover bool
 }
 
 // AwaitsReports reports whether a node that was disconnected is ready only once its client has
@@ -259,6 +261,10 @@ var changes = []Change{
 	{
 		[]Version{{1, 9, 4}}, 24456, "nomad/core_sched.go, forceGC", "a forced garbage collection does not go by ages, as before 1.9.2",
 		"all that is over is collected by force", func(h *Habits) { h.ForceKeepsAges = false },
+	},
+	{
+		[]Version{{1, 9, 6}}, 25039, "client/rpc.go, rpc", "a client's query of its allocations that was made again, for what was left of its five minutes, does not shorten those after it; before, until its agent restarts",
+		"none; fewer calls and heartbeats once a server was gone", func(h *Habits) { h.WatchesRecover = true },
 	},
 	{
 		[]Version{{1, 10, 2}}, 25923, "nomad/state/state_store.go, cancelFollowupEvalsForReconnect", "the evaluation that waits for an allocation which is out of reach is canceled when its client has reported it",
