@@ -72,3 +72,32 @@ func TestFollowUpsOfUnknown(t *testing.T) {
 	w.run(created[1])
 	w.want("after", found(), []string{fmt.Sprint(created[1].ID, " ", lost.Unix())})
 }
+
+// TestTooManyOfWhichOneFailed: a service is to have one allocation less while one that failed waits for its replacement. Releases that may
+// stop that one leave the others alone, if it has the highest name, and place nothing later.
+func TestTooManyOfWhichOneFailed(t *testing.T) {
+	for _, c := range []struct {
+		failed int // its number
+		habits Habits
+		names  string // that run then
+		later  int    // how many run when the replacement is due
+		placed int
+	}{
+		{2, Habits{}, "[j.g[1]]", 2, 1},
+		{2, Habits{StopsEnded: true}, "[j.g[0] j.g[1]]", 2, 0},
+		{0, Habits{}, "[j.g[1]]", 2, 1},
+		{0, Habits{StopsEnded: true}, "[j.g[1]]", 2, 1},
+	} {
+		w := running(t, 3, job(rpc.JobTypeService, "j", 3))
+		w.habits = c.habits
+		w.report("j", rpc.AllocClientFailed, func(a *rpc.Allocation) bool { return nameNumber(a.Name) == c.failed })
+		next := w.runJob("j").created[0]
+		w.change("j", group(func(tg *rpc.TaskGroup) { tg.Count = 2 }))
+		w.runJob("j")
+		w.want(fmt.Sprintf("%+v", c), w.names("j"), c.names)
+		before := len(w.allocs("j"))
+		w.now = next.WaitUntil
+		w.run(next)
+		w.want(fmt.Sprintf("%+v, later", c), []int{len(w.live("j")), len(w.allocs("j")) - before}, []int{c.later, c.placed})
+	}
+}

@@ -247,12 +247,16 @@ func TestBatchLeavesADrainingNode(t *testing.T) {
 // that counts it looks at it again for nothing before the client has stopped it; others replace it then.
 func TestDrainEndsBatch(t *testing.T) {
 	for _, c := range []struct {
-		habits      Habits
-		then, later int // placed when the drain stops it, and when the job is looked at before the client has stopped it
+		habits       Habits
+		then         int // placed when the drain stops it
+		later, ended int // and when the job is looked at before the client has stopped it, or after
 	}{
-		{Habits{}, 1, 0},
-		{Habits{DrainEndsBatch: true}, 0, 1},
-		{Habits{DrainEndsBatch: true, CountsDrained: true}, 0, 0},
+		{Habits{}, 1, 0, 0},
+		{Habits{ForgetsStopped: true}, 1, 0, 0},
+		{Habits{DrainEndsBatch: true}, 0, 1, 0},
+		{Habits{DrainEndsBatch: true, ForgetsStopped: true}, 0, 1, 1},
+		{Habits{DrainEndsBatch: true, CountsDrained: true}, 0, 0, 0},
+		{Habits{DrainEndsBatch: true, CountsDrained: true, ForgetsStopped: true}, 0, 0, 0},
 	} {
 		for _, clientFirst := range []bool{true, false} {
 			w := running(t, 3, job(rpc.JobTypeBatch, "bat", 3))
@@ -268,7 +272,7 @@ func TestDrainEndsBatch(t *testing.T) {
 					tx.UpdateAllocsFromClient(w.clientUpdate(moved, rpc.AllocClientComplete))
 					return nil
 				})
-				later = 0
+				later = c.ended
 			}
 			w.runJob("bat")
 			w.want(fmt.Sprintf("%+v, stopped by the client %v: placed later", c.habits, clientFirst), len(w.allocs("bat"))-before, later)

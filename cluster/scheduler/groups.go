@@ -107,7 +107,11 @@ func (g *genericRun) stopSurplus(s *groupState) {
 		}
 	}
 	s.migrate = minus(s.migrate, stopped)
-	running := slices.DeleteFunc(slices.Clone(s.kept), (*rpc.Allocation).Terminal)
+	over := (*rpc.Allocation).Terminal
+	if g.habits.StopsEnded {
+		over = (*rpc.Allocation).ServerTerminal
+	}
+	running := slices.DeleteFunc(slices.Clone(s.kept), over)
 	for _, alloc := range s.reconnecting {
 		if surplus > 0 {
 			g.stopEither(alloc, running, stopped, stop)

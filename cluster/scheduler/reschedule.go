@@ -101,7 +101,7 @@ func (g *genericRun) counts(alloc *rpc.Allocation) (counts, mayReplace bool) {
 	}
 	if g.batch {
 		if alloc.ServerTerminal() {
-			ended := alloc.ClientStatus == rpc.AllocClientComplete || alloc.Migrate && g.habits.CountsDrained
+			ended := alloc.ClientStatus == rpc.AllocClientComplete && !g.habits.ForgetsStopped || alloc.Migrate && g.habits.CountsDrained
 			return alloc.DesiredStatus == rpc.AllocDesiredStop && ended, false
 		}
 		return true, failed

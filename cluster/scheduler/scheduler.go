@@ -54,6 +54,10 @@ type Habits struct {
 	// KeepsUnplaced makes an allocation whose replacement finds no room stay as it is, noted in
 	// the plan.
 	KeepsUnplaced bool
+	// ForgetsStopped makes what servers told to stop not count as one of its group, even of a batch job that it was complete for.
+	ForgetsStopped bool
+	// StopsEnded makes an allocation that failed, and waits for its replacement, one of those to choose from when there are too many.
+	StopsEnded bool
 	// StopsOneGroup makes an evaluation of a stopped service or batch job stop one of its groups, by chance.
 	StopsOneGroup bool
 }

@@ -1,44 +1,10 @@
 package config
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/simctl/simctl/cluster/scheduler"
-)
-
-// Version is a release of Nomad, such as 1.10.4.
-type Version [3]int
-
-// ParseVersion reads a release. The error says which there can be.
-func ParseVersion(text string) (Version, error) {
-	var v Version
-	parts := strings.Split(text, ".")
-	for i := range min(len(parts), len(v)) {
-		n, err := strconv.ParseUint(parts[i], 10, 16)
-		if err != nil || len(parts) != len(v) {
-			break
-		}
-		v[i] = int(n)
-	}
-	if v.String() != text || v.Compare(oldest) < 0 || v.Compare(newest) > 0 {
-		return Version{}, fmt.Errorf("it must be a release of Nomad from %v to %v", oldest, newest)
-	}
-	return v, nil
-}
-
-func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
-
-// Compare orders releases by their numbers, as cmp.Compare does.
-func (v Version) Compare(o Version) int { return slices.Compare(v[:], o[:]) }
-
-// Releases whose differences are known: all from the oldest to the newest.
-var (
-	oldest = Version{1, 4, 2}
-	newest = Version{2, 0, 5}
 )
 
 // Profiles are the releases that have names.
@@ -315,6 +281,10 @@ var changes = []Change{
 		"an evaluation more for each that waits, for 30 s by default; none if its client is back before; a plan more, that stops what replaced it", func(h *Habits) { h.Scheduler.UnknownWaits, h.Scheduler.BackBeforeReports = true, true },
 	},
 	{
+		[]Version{{1, 11, 2}}, 27053, "scheduler/reconciler/filters.go, filterByTainted", "an allocation of a batch job that servers told to stop does not count as having run, though it was complete in the end",
+		"none, unless the job is looked at again after a drain: then a placement of each that it ended, until #28018", func(h *Habits) { h.Scheduler.ForgetsStopped = true },
+	},
+	{
 		[]Version{{1, 11, 2}}, 27284, "scheduler/scheduler_system.go, evictAndPlace", "allocations of a system job's deployment that have yet to be healthy count against max_parallel",
 		"rolling updates of system jobs take longer, and as many plans", func(h *Habits) { h.Scheduler.PendingCounts = true },
 	},
@@ -337,6 +307,10 @@ var changes = []Change{
 	{
 		[]Version{{1, 11, 3}}, 27499, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create evaluations of all their system jobs again, as before 1.11.2",
 		"an evaluation of each system job, as before", func(h *Habits) { h.FirstAllocDecides = false },
+	},
+	{
+		[]Version{{2, 0, 4}}, 27971, "scheduler/reconciler/reconcile_cluster.go, computeStop", "of a group that has too many, one that failed and waits for its replacement is stopped, too, if its name is among the highest; before, another in its stead",
+		"a placement less, and what runs goes on", func(h *Habits) { h.Scheduler.StopsEnded = true },
 	},
 	{
 		[]Version{{2, 0, 4}}, 28018, "scheduler/reconciler/filters.go, shouldFilter", "an allocation of a batch job that a drain ends counts as one of its group before its client has ended it, too",
