@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/simctl/simctl/metrics"
 )
@@ -266,10 +267,8 @@ func timesDiffer(a, b float64) float64 {
 	return differ(a, b, leastTime)
 }
 
-// UpperFirst returns the text with its first byte in upper case.
+// UpperFirst returns the text with its first letter in upper case.
 func UpperFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	_, size := utf8.DecodeRuneInString(s)
+	return strings.ToUpper(s[:size]) + s[size:]
 }

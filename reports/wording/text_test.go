@@ -226,6 +226,15 @@ func TestHeadlineOfOne(t *testing.T) {
 	}
 }
 
+// TestUpperFirst: a phase may be called anything, and half a letter is none.
+func TestUpperFirst(t *testing.T) {
+	for s, want := range map[string]string{"": "", "drain": "Drain", "überlast": "Überlast", "日本": "日本"} {
+		if got := UpperFirst(s); got != want {
+			t.Errorf("UpperFirst(%q) is %q, want %q", s, got, want)
+		}
+	}
+}
+
 func TestFormats(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{Clock(0), "0:00.0"}, {Clock(4.24), "0:04.2"}, {Clock(9.96), "0:10"}, {Clock(59.6), "1:00"}, {Clock(2500), "41:40"},
