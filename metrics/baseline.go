@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -198,6 +199,12 @@ func decodeBaseline(data []byte) (*Baseline, error) {
 	dec.UseNumber()
 	if err := dec.Decode(b); err != nil {
 		return nil, fmt.Errorf("not a baseline of simctl gate: %w", JSONError(err))
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, &SpoiltError{fmt.Errorf("something follows the baseline after byte %d", dec.InputOffset())}
+	}
+	if err := unambiguous(data); err != nil {
+		return nil, &SpoiltError{err}
 	}
 	return b, b.validate()
 }

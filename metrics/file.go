@@ -53,10 +53,44 @@ func Decode(data []byte) (*Result, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("not a valid result file: something follows the result after byte %d", dec.InputOffset())
 	}
-	if err := r.validate(); err != nil {
+	if err := cmp.Or(unambiguous(data), r.validate()); err != nil {
 		return nil, fmt.Errorf("not a valid result file: %w", err)
 	}
 	return r, nil
+}
+
+// unambiguous returns an error about valid JSON in which an object has a field twice, as text that was merged
+// by halves does. Readers would take the last one and say nothing.
+func unambiguous(data []byte) error {
+	var seen []map[string]bool // of the objects and lists around i, the innermost last
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '{', '[':
+			seen = append(seen, map[string]bool{})
+		case '}', ']':
+			seen = seen[:len(seen)-1]
+		case '"':
+			begin := i
+			for i++; data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+			if after := bytes.TrimLeft(data[i+1:], " \t\r\n"); len(after) == 0 || after[0] != ':' {
+				continue
+			}
+			var field string
+			if err := json.Unmarshal(data[begin:i+1], &field); err != nil {
+				return err
+			}
+			in := seen[len(seen)-1]
+			if in[field] {
+				return fmt.Errorf("it has the field %q twice in one object, the second time in line %d", field, 1+bytes.Count(data[:begin], []byte("\n")))
+			}
+			in[field] = true
+		}
+	}
+	return nil
 }
 
 // JSONError words an error of package json about an unknown field or a value of the wrong type by

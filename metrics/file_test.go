@@ -162,6 +162,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"future", replace(`"schema": 1`, `"schema": 99`), "schema 99, but this simctl reads up to 1: use a newer simctl"},
 		{"schema zero", replace(`"schema": 1`, `"schema": 0`), "schemas count from 1"},
 		{"unknown field", replace(`"peak_pending"`, `"peek_pending"`), `it has a field "peek_pending", which this simctl does not know`},
+		{"a field twice", replace(`"end_s": 9`, "\"end_s\": 9,\n\"end_s\": 10"), `it has the field "end_s" twice in one object, the second time in line `},
+		{"a setting twice", `{"schema":1,"run":{"scenario":"s","broker":"b","params":{"\"\\":1,"\u0022\\":"}"}}}`, `it has the field "\"\\" twice in one object, the second time in line 1`},
 		{"two results", string(whole) + string(whole), "something follows the result"},
 		{"no schema", `{"run":{}}`, `it has no "schema" and "run"`},
 		{"no run", `{"schema":1}`, `it has no "schema" and "run"`},
@@ -194,6 +196,9 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	if _, err := Decode([]byte(`{"schema":1,"run":{"scenario":"s","broker":"b","params":{"x":"a\tb\nc"}}}`)); err != nil {
 		t.Errorf("a setting of two lines with a tab: %v", err)
+	}
+	if _, err := Decode([]byte(`{"schema":1,"run":{"scenario":"s","broker":"b","params":{"s":"{\"s\":[","b":[{"b":1},{"b":"b"}],"B":{}}}}`)); err != nil {
+		t.Errorf("a field of several objects: %v", err)
 	}
 	if _, err := Load(filepath.Join(t.TempDir(), "none.json")); err == nil || !strings.Contains(err.Error(), "none.json") {
 		t.Errorf("error %v, want one that names the missing file", err)
