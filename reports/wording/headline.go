@@ -104,15 +104,26 @@ func unlike(runs []*metrics.Result) (text string, alike bool) {
 	if parts == nil {
 		return "", true
 	}
-	return "unlike runs: " + strings.Join(parts, ", "), alike || sameBroker && len(parts) == 1
+	alike = alike || sameBroker && len(parts) == 1
+	if more := len(parts) - mostDifferences; more > 0 {
+		parts = append(parts[:mostDifferences], fmt.Sprintf("and %s more", Grouped(float64(more))))
+	}
+	return "unlike runs: " + strings.Join(parts, ", "), alike
 }
+
+// mostDifferences and mostOfText bound what a headline says of settings in which runs differ.
+const mostDifferences, mostOfText = 6, 60
 
 // given formats a setting for a sentence.
 func given(v any) string {
 	if v == nil {
 		return "unset"
 	}
-	return ParamText(v)
+	text := []rune(ParamText(v))
+	if len(text) > mostOfText {
+		return string(text[:mostOfText]) + "…"
+	}
+	return string(text)
 }
 
 // headline says in one sentence what the newer run changed: in the phase in which the two

@@ -152,6 +152,8 @@ func TestHeadlineOpensWithCaveats(t *testing.T) {
 		"another broker": {run("shedding", map[string]any{"nodes": 100}, 50), "Unlike runs: 500 and 100 nodes"},
 		"one setting":    {run("legacy", map[string]any{"nodes": 100}, 50), "Unlike runs: 500 and 100 nodes. " + half},
 		"a broker's own": {run("shedding", map[string]any{"nodes": 500, "broker_release": "1.4.3"}, 50), "Unlike runs: broker_release unset and 1.4.3. " + half},
+		"settings without end": {run("shedding", map[string]any{"nodes": 500, "a": strings.Repeat("ä", 61), "b": 1, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1, "h": 1}, 50),
+			"Unlike runs: a unset and " + strings.Repeat("ä", 60) + "…, b unset and 1, c unset and 1, d unset and 1, e unset and 1, f unset and 1, and 2 more"},
 		"work under way": {warned, "Shedding: the deployment of job web was under way at the end. " + half},
 		"a failed check": {failed, "1 check failed. " + half},
 	} {
