@@ -90,13 +90,16 @@ func listOf(names []string) cobra.CompletionFunc {
 	}
 }
 
+// noStdin stands for stdin, which is the user's terminal while a word is completed.
+var noStdin = strings.NewReader("")
+
 // variablesOf completes NAME= for the variables of the scenario that the arguments name, and for
 // more names.
 func variablesOf(more ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		names := more
 		if len(args) > 0 {
-			if spec, err := specOf(cmd.InOrStdin(), args[0]); err == nil && args[0] != "-" {
+			if spec, err := specOf(noStdin, args[0]); err == nil {
 				vars, _ := spec.Variables() // a file with an error has none
 				for _, v := range vars {
 					names = append(names, v.Name)
@@ -132,7 +135,7 @@ func figuresOf(cmd *cobra.Command, args []string, _ string) ([]string, cobra.She
 		scenario = args[0]
 	}
 	prefixes := []string{""}
-	if spec, err := specOf(cmd.InOrStdin(), scenario); err == nil && scenario != "-" {
+	if spec, err := specOf(noStdin, scenario); err == nil {
 		if outline, err := scenarios.OutlineOf(spec); err == nil {
 			for _, phase := range outline.PhaseNames() {
 				prefixes = append(prefixes, phase+".")

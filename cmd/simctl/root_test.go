@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,17 @@ func TestScenariosAreReadWhenNeeded(t *testing.T) {
 		}
 		if got := strings.Join(read, ", "); got != want {
 			t.Errorf("simctl %s: read are the scenarios of %q, want %q", line, got, want)
+		}
+	}
+}
+
+// TestCompletingReadsNoStdin: stdin is the terminal in which the user waits for the word.
+func TestCompletingReadsNoStdin(t *testing.T) {
+	for _, line := range []string{"scenario run - --var ", "sweep - --slo "} {
+		args := append([]string{"__complete"}, strings.Split(line, " ")...)
+		in := strings.NewReader(`title = "x"`)
+		if code := run(args, in, io.Discard, io.Discard); code != exitOK || in.Len() != len(`title = "x"`) {
+			t.Errorf("%q read stdin, or exited with %d", line, code)
 		}
 	}
 }
