@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
 )
 
 // Exit codes. docs/cli.md promises them to scripts.
@@ -58,6 +59,37 @@ func (e *exitError) Unwrap() error { return e.err }
 // that names what was given and what is allowed.
 func usageErrorf(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// unreadError says that stdin was left, since the command had been interrupted.
+type unreadError struct{ error }
+
+// stdin returns a reader of the command's stdin that ends with the command's context. By itself a read of a
+// terminal, or of a pipe that nobody fills, goes on after Ctrl-C.
+func stdin(cmd *cobra.Command) io.Reader { return &untilEnd{cmd.Context(), cmd.InOrStdin()} }
+
+type untilEnd struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r *untilEnd) Read(buf []byte) (int, error) {
+	type answer struct {
+		text []byte
+		err  error
+	}
+	read := make(chan answer, 1)
+	go func() {
+		text := make([]byte, len(buf)) // buf is the caller's again if the read comes too late
+		n, err := r.Reader.Read(text)
+		read <- answer{text[:n], err}
+	}()
+	select {
+	case a := <-read:
+		return copy(buf, a.text), a.err
+	case <-r.ctx.Done():
+		return 0, &unreadError{interruptedError(r.ctx)}
+	}
 }
 
 // interruptedError returns the error of a command that wrote nothing when its context ended.

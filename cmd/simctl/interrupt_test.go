@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestInterrupt interrupts a run in both ways that users do: by a signal to the parent
@@ -87,6 +88,38 @@ func TestInterrupt(t *testing.T) {
 				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 			}
 		})
+	}
+}
+
+// TestInterruptedWhileReading: Ctrl-C ends what waits for the rest of its stdin.
+func TestInterruptedWhileReading(t *testing.T) {
+	for _, args := range []string{"report -", "digest -", "scenario run -", "scenario fmt -", "plan --from -", "sweep - --vary nodes=5"} {
+		cmd := exec.Command("simctl", strings.Fields(args)...)
+		cmd.Dir = t.TempDir()
+		var said strings.Builder
+		cmd.Stderr = &said
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Write(make([]byte, 1<<17)); err != nil { // more than a pipe holds: it reads
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		hung := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
+			t.Errorf("simctl %s ended with %v, want exit status %d", args, err, exitFailed)
+		}
+		hung.Stop()
+		if want := "simctl: interrupted (terminated signal received): nothing was written\n"; said.String() != want {
+			t.Errorf("simctl %s said %q, want %q", args, said.String(), want)
+		}
 	}
 }
 

@@ -125,7 +125,7 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 // takeFrom sets the variables that no flag sets to what the file says.
 func (f *planFlags) takeFrom(cmd *cobra.Command) error {
 	var like scenarios.Spec
-	if err := (&assignments{}).load(cmd.InOrStdin(), &like, f.from); err != nil {
+	if err := (&assignments{}).load(stdin(cmd), &like, f.from); err != nil {
 		return err
 	}
 	vars, err := closedform.Like(like)

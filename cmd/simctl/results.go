@@ -72,7 +72,7 @@ func loadArgument(cmd *cobra.Command, arg string) ([]stored, error) {
 // readArgument reads the file that an argument names, or stdin.
 func readArgument(cmd *cobra.Command, arg string, most int64) ([]byte, error) {
 	if arg == "-" {
-		return infile.ReadFrom(cmd.InOrStdin(), most)
+		return infile.ReadFrom(stdin(cmd), most)
 	}
 	return infile.Read(arg, most)
 }

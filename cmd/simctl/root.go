@@ -39,6 +39,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
+	if e, ok := errors.AsType[*unreadError](err); ok {
+		err = e.error // wherever it was read: no input is bad that nobody has read
+	}
 	fmt.Fprintf(stderr, "simctl: %s\n", language.Printable(err.Error()))
 	if !parsed {
 		// Cobra reports errors of the command line before it starts a command.

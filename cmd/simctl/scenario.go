@@ -151,7 +151,7 @@ nothing and exits with 2.
 // load takes the scenario, given by file or by name, into the flags.
 func (f *scenarioFlags) load(cmd *cobra.Command, scenario string, vars *assignments) error {
 	f.byVar = vars
-	return vars.load(cmd.InOrStdin(), &f.spec, scenario)
+	return vars.load(stdin(cmd), &f.spec, scenario)
 }
 
 // specOf finds a scenario: a built-in one by its name, any other by its file, or on stdin.

@@ -122,7 +122,7 @@ func (f *sweepFlags) bind(flags *pflag.FlagSet) {
 
 // run does what the flags say. It checks everything before it runs or writes anything.
 func (f *sweepFlags) run(cmd *cobra.Command, args []string) (err error) {
-	if err := f.vars.load(cmd.InOrStdin(), &f.study.Base, args[0]); err != nil {
+	if err := f.vars.load(stdin(cmd), &f.study.Base, args[0]); err != nil {
 		return err
 	}
 	runs, most, err := f.check(cmd)

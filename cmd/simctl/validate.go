@@ -45,7 +45,7 @@ func (f *realResults) load(cmd *cobra.Command, args []string) (groups [][]*metri
 		return nil, nil, err
 	}
 	if f.scenario != "" {
-		found, err := specOf(cmd.InOrStdin(), f.scenario)
+		found, err := specOf(stdin(cmd), f.scenario)
 		if err != nil {
 			return nil, nil, err
 		}
