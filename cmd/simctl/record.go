@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/simctl/simctl/internal/outfile"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/record"
 )
@@ -62,14 +60,14 @@ func (f *recordFlags) run(cmd *cobra.Command) error {
 	if !isHCL || name == "" {
 		return usageErrorf("--out %q: it must be the scenario file to write, such as mine.hcl", f.out)
 	}
-	if info, err := os.Stat(filepath.Clean(dir)); err != nil || !info.IsDir() {
-		return usageErrorf("--out %q: there is no directory %s: make it first", f.out, filepath.Clean(dir))
-	}
 	known := []string{f.out}
 	if f.cfg.For > 0 {
 		known = append(known, filepath.Join(dir, name+".trace"))
 	}
 	if err := f.free(known); err != nil {
+		return err
+	}
+	if err := checkFile("--out", f.out); err != nil {
 		return err
 	}
 	f.cfg.Name, f.cfg.API = name, record.Address(f.address)
@@ -101,8 +99,6 @@ func (f *recordFlags) free(paths []string) error {
 		}
 		if _, err := os.Lstat(path); err == nil {
 			return usageErrorf("--out %q: %s exists already: choose another name, or remove it first", f.out, what)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return usageErrorf("--out %q: cannot write there: %w; choose another name", f.out, err)
 		}
 	}
 	return nil
@@ -121,7 +117,7 @@ func (f *recordFlags) write(r *record.Recording) error {
 		return err
 	}
 	for i, path := range paths {
-		if err := outfile.Write(path, texts[path], 0o644); err != nil {
+		if err := writeFile(path, texts[path]); err != nil {
 			for _, written := range paths[:i] {
 				err = errors.Join(err, os.Remove(written))
 			}

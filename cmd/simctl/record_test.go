@@ -49,7 +49,7 @@ func serving(t *testing.T) (address string) {
 // recording runs.
 func TestRecordRuns(t *testing.T) {
 	t.Parallel()
-	address, file := serving(t), filepath.Join(t.TempDir(), "mine.hcl")
+	address, file := serving(t), filepath.Join(t.TempDir(), "recordings", "mine.hcl")
 	if out, err := exec.Command("simctl", "record", "--address", address, "--out", file).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
