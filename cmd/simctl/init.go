@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"github.com/simctl/simctl/scenarios"
 )
 
 //go:embed starter.hcl
@@ -38,10 +40,13 @@ own. FILE is scenario.hcl by default; a file that is there already stays as it i
 			if !errors.Is(err, fs.ErrNotExist) {
 				return usageErrorf("%s: there is such a file already: name another one", path)
 			}
+			if err := checkFile("FILE", path); err != nil {
+				return err
+			}
 			if err := writeFile(path, starter); err != nil {
 				return usageErrorf("the scenario cannot be written: %w", err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %[1]s: run it by simctl scenario run %[1]s\n", path)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %s: run it by simctl scenario run %s\n", path, scenarios.Quote(path))
 			return err
 		},
 	}
