@@ -175,12 +175,29 @@ func (ps profiles) of(name string) (profile, error) {
 	switch {
 	case err == nil:
 		return p, nil
+	case badWord(name, ps.evals) != nil:
+		return p, badWord(name, ps.evals)
 	case strings.HasPrefix(strings.TrimLeft(name, "0123456789"), "."): // such as 1.4.1: the other names are no help
 		return p, CheckRelease(name)
 	case len(ps.blocks) == 0:
 		return p, errors.New("it must be " + brokerSyntax())
 	}
 	return p, fmt.Errorf("it must be one of the scenario's, %s, or %s", strings.Join(ps.names(), ", "), brokerSyntax())
+}
+
+// badWord says which of the words after the plus signs of a name is wrong, if all that is before them is a
+// broker.
+func badWord(name string, evals cluster.EvalConfig) error {
+	broker, rest, changed := strings.Cut(name, "+")
+	if _, err := profileOf(broker, evals); !changed || err != nil {
+		return nil
+	}
+	for word := range strings.SplitSeq(rest, "+") {
+		if _, err := profileOf(broker+"+"+word, evals); err != nil {
+			return fmt.Errorf("%s has no design or change %q: simctl designs lists designs, and docs/policies.md changes", broker, word)
+		}
+	}
+	return errors.New("two of its designs and changes are the same or exclude each other: leave one of them out")
 }
 
 func (ps profiles) names() []string {

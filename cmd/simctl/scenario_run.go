@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -270,14 +271,16 @@ func inputError(err error, brokers ...string) error {
 		scenarios.InputScenario:  scenarios.Names(),
 	}
 	if e, ok := errors.AsType[*scenarios.InputError](err); ok {
+		near := ""
 		if at := strings.LastIndex(e.Value, "+") + 1; at > 0 && e.Input == scenarios.InputBroker {
-			for _, word := range designs.Words() {
-				if name := e.Value[:at] + word; name != e.Value { // the broker may be what is misspelt
-					candidates[e.Input] = append(candidates[e.Input], name)
-				}
+			if word := language.Suggest(e.Value[at:], designs.Words()); word != "" {
+				near = e.Value[:at] + word
 			}
+			candidates[e.Input] = slices.DeleteFunc(candidates[e.Input], func(name string) bool { // which would ignore a word
+				return at == len(e.Value) || strings.Count(name, "+") != strings.Count(e.Value, "+")
+			})
 		}
-		if near := language.Suggest(e.Value, candidates[e.Input]); near != "" {
+		if near := cmp.Or(near, language.Suggest(e.Value, candidates[e.Input])); near != "" {
 			return usageErrorf("%w", &scenarios.InputError{Input: e.Input, Value: e.Value, Allowed: fmt.Sprintf("did you mean %q?", near)})
 		}
 		return usageErrorf("%w", err)
