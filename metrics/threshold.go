@@ -236,7 +236,11 @@ func (v *Vocabulary) FullPath(path string) (string, error) {
 	case slices.Contains(v.Phases, root):
 		full = "phases." + path
 	}
-	return full, v.CheckPath(full)
+	err := v.CheckPath(full)
+	if e, ok := errors.AsType[*PathError](err); ok && e.Name == root && full == path { // here a phase may begin a path
+		return full, &PathError{path, "phase or " + e.What, root, slices.Concat(v.Phases, e.Known)}
+	}
+	return full, err
 }
 
 // String returns a demand on a maximum or minimum as ParseLimit reads it.

@@ -81,7 +81,7 @@ const mostRuns = 100_000
 // at the low end of its axis. The error says what keeps one of them from running.
 func (st *Study) Plan() (runs []Run, most int, err error) {
 	if len(st.Axes) == 0 {
-		return nil, 0, errors.New("nothing varies: name at least one axis, such as nodes=1000,5000")
+		return nil, 0, errors.New("nothing varies: name at least one axis, such as --vary nodes=1000,5000")
 	}
 	for i, b := range st.Brokers {
 		if slices.Contains(st.Brokers[:i], b) {
