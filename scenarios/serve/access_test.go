@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,5 +104,24 @@ func TestLateAnswers(t *testing.T) {
 			}
 			resp.Body.Close()
 		})
+	}
+}
+
+// TestAddressInUse: whoever starts a second cluster hears what to do.
+func TestAddressInUse(t *testing.T) {
+	first, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	for what, o := range map[string]Options{
+		"--http-addr: ":          {HTTPAddr: first.Addr().String(), Servers: 1},
+		"--rpc-addr, server 1: ": {HTTPAddr: "127.0.0.1:0", RPCAddr: first.Addr().String(), Servers: 1},
+	} {
+		_, err := o.open()
+		if want := "; want an address of this machine and a port at which no program listens, or 0 for any"; err == nil ||
+			!strings.HasPrefix(err.Error(), what) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%serror %v, want one that ends with %q", what, err, want)
+		}
 	}
 }

@@ -69,9 +69,12 @@ func (o *Options) refuse(err error, format string, args ...any) error {
 // be taken.
 func (o *Options) checkDataDir() (labelled bool, err error) {
 	kept, err := readLabel(o.DataDir)
+	info, statErr := os.Stat(o.DataDir)
 	switch {
 	case errors.Is(err, errForeign):
 		return false, o.refuse(err, "it has files in it and no cluster of simctl serve: choose an empty directory, or a new one")
+	case statErr == nil && !info.IsDir():
+		return false, o.refuse(err, "it is a file; want a directory, which need not exist")
 	case err != nil:
 		return false, o.refuse(err, "%v", err)
 	case kept == nil:

@@ -119,7 +119,7 @@ func TestDataDirsOfOthers(t *testing.T) {
 		"no cluster of simctl serve": {"raft/raft.db", ""},
 		"is damaged":                 {labelFile, "{"},
 		"simctl v0 wrote it, and this is v1, which reads other logs": {labelFile, `{"log_layout": "0", "simctl": "v0", "servers": 3}`},
-		"not a directory": {"", ""},
+		"it is a file; want a directory, which need not exist":       {"", ""},
 	} {
 		o := options()
 		o.DataDir, o.Build = t.TempDir(), "v1"

@@ -48,7 +48,7 @@ func (o *Options) open() (l *listeners, err error) {
 		return nil, err
 	}
 	if l.http, err = net.Listen("tcp", o.HTTPAddr); err != nil {
-		return nil, fmt.Errorf("--http-addr: %w", err)
+		return nil, fmt.Errorf("--http-addr: %w; "+wantAddress, err)
 	}
 	if l.rpc, err = o.listenRPC(); err != nil {
 		l.http.Close()
@@ -125,6 +125,9 @@ func addrOf(ln net.Listener) netip.AddrPort {
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 }
 
+// wantAddress helps when the system does not let a program listen at an address, most likely since another does.
+const wantAddress = "want an address of this machine and a port at which no program listens, or 0 for any"
+
 // listenRPC returns a listener for each server.
 func (o *Options) listenRPC() (all []net.Listener, err error) {
 	if o.RPCAddr == "" {
@@ -142,7 +145,7 @@ func (o *Options) listenRPC() (all []net.Listener, err error) {
 		ln, err := net.ListenTCP("tcp", &at)
 		if err != nil {
 			closeAll(all)
-			return nil, fmt.Errorf("--rpc-addr, server %d: %w", i+1, err)
+			return nil, fmt.Errorf("--rpc-addr, server %d: %w; "+wantAddress, i+1, err)
 		}
 		all = append(all, ln)
 	}
