@@ -223,7 +223,7 @@ func TestFiguresOfSpeed(t *testing.T) {
 	}{
 		{[]*metrics.Result{of(10, 20), of(10, 40), of(10, 30)}, 3},
 		{[]*metrics.Result{of(10, leastS)}, leastS / 10.},
-		{[]*metrics.Result{of(10, 20), of(10, leastS - 0.1)}, 0},
+		{[]*metrics.Result{of(10, 20), of(10, leastS-0.1)}, 0},
 		{[]*metrics.Result{of(10, 20), of(0, 20)}, 0},
 		{[]*metrics.Result{of(10, 20), {}}, 0},
 	} {
