@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -92,6 +93,9 @@ func (f *soakFlags) check(cmd *cobra.Command) error {
 		if cmd.Flags().Changed("minutes") && cmd.Flags().Changed(other) {
 			return usageErrorf("--minutes with --%s: give one of them", other)
 		}
+	}
+	if f.seed > math.MaxInt64-int64(f.schedules-1) {
+		return usageErrorf("--seed %d --schedules %d: the last seed would be above %d: begin with a smaller one", f.seed, f.schedules, math.MaxInt64)
 	}
 	if f.print && f.format == "json" {
 		return usageErrorf("--print writes scenario files, not JSON: leave out --format json")
