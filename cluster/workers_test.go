@@ -3,6 +3,8 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -268,4 +270,46 @@ func TestPoisonedJob(t *testing.T) {
 			t.Errorf("%d allocations, want 5", n)
 		}
 	})
+}
+
+// TestResumedWorkersAskApart: workers that a leader paused go on when it steps down, all at one instant. If it leads again, each must
+// ask at an instant of its own, or who gets the next evaluation is chance.
+func TestResumedWorkersAskApart(t *testing.T) {
+	again := 0
+	for seed := range int64(10) {
+		virtualtest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			asked := map[int64]string{}
+			c := startCluster(t, Config{Seed: seed, NumSchedulers: 4, CarriedOut: func(_ uint64, method string) {
+				mu.Lock()
+				defer mu.Unlock()
+				if now := time.Now().UnixNano(); strings.HasPrefix(method, "Eval.Dequeue/") {
+					if other := asked[now]; other != "" {
+						t.Errorf("seed %d: %s and %s at one instant", seed, other, method)
+					}
+					asked[now] = method
+				}
+			}})
+			leader := c.Leader()
+			time.Sleep(time.Minute) // until those are paused that waited for work
+			for _, step := range []func(int) error{c.StopServer, c.StartServer} {
+				for i := range 3 {
+					if i == leader {
+						continue
+					}
+					if err := step(i); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(3 * time.Second)
+			}
+			time.Sleep(time.Minute)
+			if c.Leader() == leader {
+				again++
+			}
+		})
+	}
+	if again == 0 {
+		t.Error("no leader led again")
+	}
 }

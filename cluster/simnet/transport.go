@@ -177,7 +177,7 @@ var errNoPreVotes = errors.New("unexpected command")
 func (t *Transport) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
 	const bootstrapped = 1 // the entry that a cluster begins with
 	if t.NoPreVotes && args.LastLogIndex > bootstrapped {
-		time.Sleep(t.net.Turn(string(to))) // no two answers, and nothing else, at one instant
+		time.Sleep(t.net.instants.take(t.net.Turn(string(to)), Turns)) // no two answers, and nothing else, at one instant
 		return t.hear(errNoPreVotes)
 	}
 	return call(t, to, "prevote", args, nil, resp)

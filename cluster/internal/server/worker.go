@@ -152,6 +152,7 @@ func (w *worker) ready() bool {
 	if !running() {
 		w.srv.shared.Workers.Change(-1, 0)
 		w.resumed.Wait(w.ctx, running)
+		leader.Sleep(w.ctx, w.turn()) // all of them at one instant, and then they look for a leader as often
 		w.srv.shared.Workers.Change(1, 0)
 	}
 	return w.ctx.Err() == nil
