@@ -36,6 +36,8 @@ type oracle struct {
 	// blocked has the jobs that wait for room, and the index since which they wait. planned has the
 	// index of the state that they were last known to find full.
 	blocked, planned map[broker.JobID]uint64
+	// retried has the jobs of which too many plans were refused, and since when each of them waits to be tried again.
+	retried map[broker.JobID]uint64
 	// waiting says what the leader has announced. freed has, for each node, the index at which it
 	// last got room.
 	waiting cluster.Waiting
@@ -87,7 +89,7 @@ func consult(snap *state.Snapshot, waiting cluster.Waiting) *oracle {
 		jobs: map[broker.JobID]*jobView{}, blocked: map[broker.JobID]uint64{}, planned: map[broker.JobID]uint64{},
 		waiting: waiting, freed: map[string]uint64{},
 		deploys: map[broker.JobID]*rpc.Deployment{}, replaced: map[string]bool{}, looked: map[broker.JobID]uint64{},
-		gaveUp: map[broker.JobID]uint64{},
+		gaveUp: map[broker.JobID]uint64{}, retried: map[broker.JobID]uint64{},
 	}
 	for n := range snap.Nodes() {
 		o.nodes[n.ID] = n
@@ -110,6 +112,9 @@ func consult(snap *state.Snapshot, waiting cluster.Waiting) *oracle {
 		case e.Status == broker.StatusBlocked:
 			o.blocked[job] = max(o.blocked[job], e.CreateIndex)
 			o.planned[job] = max(o.planned[job], e.SnapshotIndex)
+			if e.TriggeredBy == broker.TriggeredByMaxPlans {
+				o.retried[job] = max(o.retried[job], e.CreateIndex)
+			}
 		case e.Status == broker.StatusFailed && strings.HasPrefix(e.StatusDescription, "maximum attempts reached"):
 			o.gaveUp[job] = max(o.gaveUp[job], e.CreateIndex)
 		}

@@ -220,8 +220,12 @@ func (o *oracle) waits(namespace, id string) bool {
 // knowsOfRoom reports whether a node has room that was announced to a job that waits for it. A
 // job that waits since an earlier leader, or since before a pause of the broker, has not heard
 // of room that was free by then. Nor has one of a node that the end of a drain made eligible since
-// the job found no room, in releases in which that wakes nobody (docs/adr/0601).
+// the job found no room, in releases in which that wakes nobody (docs/adr/0601). One whose plans were refused too often did not
+// look for room: the leader has it tried again within a minute (nomad/blocked_evals.go, UnblockFailed).
 func (o *oracle) knowsOfRoom(id broker.JobID, n *rpc.Node, tg *rpc.TaskGroup) bool {
+	if at, ok := o.retried[id]; ok && at == o.blocked[id] {
+		return false
+	}
 	if o.blocked[id] < o.waiting.Since && o.freed[n.ID] < o.waiting.Since || o.planned[id] < o.waiting.Untold[n.ID] {
 		return false
 	}

@@ -215,6 +215,13 @@ func TestRoomThatIsKnown(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
+	for retried, want := range map[uint64]bool{10: false, 8: true} { // by the last evaluation that blocked, or by one before
+		o, id := withJob(t, j)
+		o.blocked[id], o.freed["node0"], o.retried[id] = 10, 20, retried
+		if got := o.knowsOfRoom(id, o.nodes["node0"], &j.TaskGroups[0]); got != want {
+			t.Errorf("tried again since %d, blocked since 10: %v, want %v", retried, got, want)
+		}
+	}
 	// A node's return announces what was lost by then.
 	for _, c := range []struct {
 		lostAt uint64
