@@ -132,11 +132,12 @@ func spent(r *metrics.Result, series, phase string) float64 {
 }
 
 // machine returns the range of what a series of the real runs comes to in a phase: of is given its values, each times the seconds
-// that it holds for, and the seconds of the phase. It returns nil if no run has the series.
+// that it holds for, and the seconds of the phase. It returns nil if no run has the series and a phase of some
+// length.
 func machine(real []*metrics.Result, phase, series string, of func(sum, seconds float64) float64) *Range {
 	var all []float64
 	for _, r := range real {
-		if p := r.Phase(phase); r.SeriesByName(series) != nil && p != nil {
+		if p := r.Phase(phase); r.SeriesByName(series) != nil && p != nil && p.EndS > p.StartS {
 			all = append(all, of(spent(r, series, phase), p.EndS-p.StartS))
 		}
 	}

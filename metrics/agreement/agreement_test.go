@@ -174,6 +174,11 @@ func TestMachine(t *testing.T) {
 	if got := Of([]*metrics.Result{silent}, []*metrics.Result{says}).Phases[0]; got.MemoryRead != nil || got.Stolen != nil {
 		t.Errorf("of runs that do not say: %+v", got)
 	}
+	moment := of(metrics.SeriesMemoryRead)
+	moment.Phases[0].EndS = moment.Phases[0].StartS
+	if got := Of([]*metrics.Result{moment}, []*metrics.Result{silent}).Phases[0].MemoryRead; got != nil {
+		t.Errorf("in a phase of no length: %+v", got)
+	}
 	stolen := of(metrics.SeriesStolen)
 	if got := Of([]*metrics.Result{silent, stolen}, []*metrics.Result{stolen}).Phases[0].Stolen; got == nil || got.Median != 2500 || len(got.Values) != 1 {
 		t.Errorf("got %+v, want 2500 s of one run", got)
