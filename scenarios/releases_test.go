@@ -3,6 +3,8 @@
 package scenarios
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -22,7 +24,6 @@ func TestCatalogueAgrees(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			real, spec := realRun(t, "../testdata/releases/"+file+".json", Spec{Cost: "../testdata/validation/seventh/" + cost})
-			var runs []map[string]uint64
 			seeds := int64(2)
 			switch spec.Scenario {
 			case "rolling-deploy-under-flap":
@@ -30,20 +31,32 @@ func TestCatalogueAgrees(t *testing.T) {
 			case "decommission":
 				seeds = 4
 			}
+			// A seed more makes the range no smaller, so the first that suffices is the last.
+			var runs []map[string]uint64
+			var off []string
 			for spec.Seed = 1; spec.Seed <= seeds; spec.Seed++ {
 				results, err := RunAll(t.Context(), []Spec{spec}, nil)
 				must(t, err)
 				runs = append(runs, results[0].Phases[1].RaftEntriesByType)
-			}
-			for kind, n := range real.Phases[1].RaftEntriesByType {
-				low, high := runs[0][kind], runs[0][kind]
-				for _, r := range runs {
-					low, high = min(low, r[kind]), max(high, r[kind])
-				}
-				if 100*n < 85*low || 100*n > 115*high {
-					t.Errorf("%s: %d entries, and simulated %d to %d", kind, n, low, high)
+				if off = outside(real.Phases[1].RaftEntriesByType, runs); len(off) == 0 {
+					return
 				}
 			}
+			t.Error(strings.Join(off, "\n"))
 		})
 	}
+}
+
+// outside returns, a line each, the types of entries of which a real run has more or fewer than runs come to, by more than 15%.
+func outside(real map[string]uint64, runs []map[string]uint64) (off []string) {
+	for kind, n := range real {
+		low, high := runs[0][kind], runs[0][kind]
+		for _, r := range runs {
+			low, high = min(low, r[kind]), max(high, r[kind])
+		}
+		if 100*n < 85*low || 100*n > 115*high {
+			off = append(off, fmt.Sprintf("%s: %d entries, and simulated %d to %d", kind, n, low, high))
+		}
+	}
+	return off
 }
