@@ -37,7 +37,9 @@ var catalogueRuns = sync.OnceValues(func() ([]*metrics.Result, error) {
 
 // shorter are the settings by which runs take less and still show what they are for.
 var shorter = map[string]map[string]any{
+	"alloc-failures":  {"service_jobs": 8},
 	"alloc-updates":   {"times": 2},
+	"dispatch":        {"dispatches": 200},
 	"identity-expiry": {"identity_minutes": 31, "outage_minutes": 33},
 	"incident":        {"evaluations": 700},
 	"poison":          {"minutes": 10},

@@ -164,7 +164,7 @@ func TestSpeed(t *testing.T) {
 	}
 	var specs []scenarios.Spec
 	var real [][]*metrics.Result
-	for _, nodes := range []int{50, 80} {
+	for _, nodes := range []int{30, 50} {
 		results, err := scenarios.RunAll(t.Context(), []scenarios.Spec{storm(nodes, "half.hcl")}, nil)
 		must(err)
 		specs, real = append(specs, storm(nodes, "mine.hcl")), append(real, results)
@@ -184,9 +184,9 @@ func TestSpeed(t *testing.T) {
 		t.Errorf("the file is\n%s", text)
 	}
 	must(os.WriteFile(file, text, 0o644))
-	o, err := scenarios.OutlineOf(storm(50, file))
+	o, err := scenarios.OutlineOf(storm(30, file))
 	must(err)
-	half, err := scenarios.OutlineOf(storm(50, "half.hcl"))
+	half, err := scenarios.OutlineOf(storm(30, "half.hcl"))
 	must(err)
 	if got, want := o.Machines().Costs.Idle.Seconds(), half.Machines().Costs.Idle.Seconds(); math.Abs(got/want-1) > 0.1 {
 		t.Errorf("by the file an idle server takes %v s of a second, want %v", got, want)
