@@ -32,7 +32,7 @@ test: ## run all tests
 
 .PHONY: race
 race: ## run the tests of goroutines and locks under the race detector
-	$(GO) test -race ./broker $$($(GO) list ./cluster/... | grep -v explore) ./nodesim/...
+	$(GO) test -race ./broker $$($(GO) list ./cluster/... | grep -Ev "explore|planless") ./nodesim/...
 
 .PHONY: bench
 bench: ## run the broker's benchmarks COUNT=10 times and summarise them with benchstat

@@ -143,7 +143,7 @@ func TestWhoWasCutOff(t *testing.T) {
 // identity expires and may report until it does; then it must register.
 func TestIdentitiesExpire(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
-		c := startCluster(t, Config{Seed: 1, IdentityTTL: time.Hour, Heartbeat: HeartbeatConfig{Grace: 1000 * time.Hour}})
+		c := startCluster(t, Config{Seed: 1, Servers: 1, IdentityTTL: time.Hour, Heartbeat: HeartbeatConfig{Grace: 1000 * time.Hour}}) // an hour of several takes ten times as long
 		register(t, c, 0, 1)
 		node, server := testNode(0), c.NodeServer(0)
 		beat := func() error {
