@@ -6,20 +6,17 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/cluster/rpc"
-	"github.com/simctl/simctl/internal/pacer"
 )
 
 // TestAsError: what passes is told from what stays.
@@ -363,120 +360,5 @@ func TestOldFiguresOfTheBroker(t *testing.T) {
 	}
 	if e.created != 1000 {
 		t.Errorf("at last %d created, want 1,000", e.created)
-	}
-}
-
-// TestOneLookAsksTwice: a look that may ask asks for all that it needs, however long the first answer took.
-func TestOneLookAsksTwice(t *testing.T) {
-	held := map[string]int{}
-	client := counting(t, held)
-	e := evals{pace: pacer.Pacer{Share: 1 << 20}} // whatever it asks, it rests for long
-	for i, step := range []struct {
-		canceled int
-		rested   bool
-		want     uint64
-	}{{0, true, 0}, {44, true, 44}, {50, false, 44}, {50, true, 50}} {
-		if held[broker.StatusCanceled] = step.canceled; step.rested {
-			e.pace = pacer.Pacer{Share: 1 << 20}
-		}
-		if err := e.look(client, uint64(10*(i+1)), 0, 0); err != nil {
-			t.Fatal(err)
-		}
-		if e.canceled != step.want {
-			t.Errorf("look %d: %d are canceled, want %d", i+1, e.canceled, step.want)
-		}
-	}
-}
-
-// TestAStateBehindTheLog: a busy server's log rests while its state still takes what is in it. So evaluations are counted until two counts
-// agree.
-func TestAStateBehindTheLog(t *testing.T) {
-	held := map[string]int{}
-	client := counting(t, held)
-	var e evals
-	for i, step := range []struct {
-		index uint64
-		held  int
-		want  uint64
-	}{{10, 0, 0}, {20, 100, 100}, {20, 300, 300}, {20, 500, 500}, {20, 500, 500}, {20, 600, 500}} {
-		held[broker.StatusPending] = step.held
-		if err := e.look(client, step.index, 100, 0); err != nil {
-			t.Fatal(err)
-		}
-		if got := e.byStatus[broker.StatusPending]; got != step.want {
-			t.Errorf("look %d: %d are pending, want %d", i+1, got, step.want)
-		}
-	}
-}
-
-// TestALogThatRestsAmongEvaluations is not counted at: an applier that signs a large plan writes nothing for seconds, and whoever has
-// it count meanwhile delays it. What is in flight will be written.
-func TestALogThatRestsAmongEvaluations(t *testing.T) {
-	held := map[string]int{broker.StatusPending: 10}
-	client := counting(t, held)
-	var e evals
-	for i, step := range []struct {
-		index   uint64
-		working bool
-		held    int
-		want    uint64
-	}{{10, false, 10, 10}, {20, true, 9, 12}, {20, true, 9, 12}, {20, false, 9, 9}} {
-		held[broker.StatusPending], e.working = step.held, step.working
-		if err := e.look(client, step.index, 12, 0); err != nil {
-			t.Fatal(err)
-		}
-		if got := e.byStatus[broker.StatusPending]; got != step.want {
-			t.Errorf("look %d: %d are pending, want %d", i+1, got, step.want)
-		}
-	}
-}
-
-// machine is where servers run that this program has started.
-type machine struct {
-	Processes
-	spent, stolen time.Duration
-	processors    int
-	read          time.Duration
-}
-
-func (m *machine) MemoryRead() time.Duration { return m.read }
-
-func (m *machine) Worked() (spent, stolen time.Duration, processors int) {
-	return m.spent, m.stolen, m.processors
-}
-
-// TestLookAtMachine: only servers that this program has started have a machine of which it can tell.
-func TestLookAtMachine(t *testing.T) {
-	for _, p := range []Processes{nil, &machine{read: 198}} {
-		var st cluster.Stats
-		c := &Cluster{cfg: Config{Processes: p}}
-		if c.lookAtMachine(&st); (p != nil) != (st.MemoryRead == 198) || !math.IsNaN(st.CPUUtilisation) || !math.IsNaN(st.CPUStolen) {
-			t.Errorf("of %v: a read takes %v, %g of the processors worked and %g was stolen", p, st.MemoryRead, st.CPUUtilisation, st.CPUStolen)
-		}
-	}
-}
-
-// TestWork: the share of the processors that worked since the look before, and that was stolen, where somebody knows.
-func TestWork(t *testing.T) {
-	var w work
-	m := &machine{spent: time.Hour, stolen: time.Minute, processors: 2}
-	at := time.Unix(100, 0)
-	for i, want := range []float64{math.NaN(), 0.25, 1, 1, 0, math.NaN(), 0.4} {
-		told := m
-		if i == 5 { // the system could not be asked; the next answer is of both seconds
-			told = &machine{}
-		}
-		m.spent += time.Duration(2 * []float64{7, 0.25, 1, 1.01, 0, 0.5, 0.3}[i] * float64(time.Second)) // 1.01: the two clocks differ
-		got, stolen := w.look(told, at.Add(time.Duration(i)*time.Second))
-		if math.Abs(got-want) > 1e-9 || math.IsNaN(got) != math.IsNaN(want) {
-			t.Errorf("look %d: %g, want %g", i, got, want)
-		}
-		if known := !math.IsNaN(want); known != (math.Abs(stolen-0.05) < 1e-9) {
-			t.Errorf("look %d: %g was stolen, want 0.05 if that is known", i, stolen)
-		}
-		m.stolen += time.Second / 10
-	}
-	if got, stolen := w.look(nil, at); !math.IsNaN(got) || !math.IsNaN(stolen) {
-		t.Errorf("servers of others: %g, %g", got, stolen)
 	}
 }
