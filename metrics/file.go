@@ -216,12 +216,12 @@ func (r *Result) validate() error {
 // mostNumber bounds what is no count, so that sums and squares are finite.
 const mostNumber = 1e100
 
-// unfit returns an error about a text somewhere in v that a terminal would obey and not show, or a number that is too
-// large for charts.
+// unfit returns an error about a text somewhere in v that a terminal would obey and not show, or show backwards, or
+// a number that is too large for charts.
 func unfit(v reflect.Value) (err error) {
 	switch v.Kind() {
 	case reflect.String:
-		if strings.ContainsFunc(v.String(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+		if strings.ContainsFunc(v.String(), func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Bidi_Control) && r != '\n' && r != '\t' }) {
 			err = fmt.Errorf("the text %q has a control character", v)
 		}
 	case reflect.Float64:

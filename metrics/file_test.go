@@ -178,6 +178,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"stopped in no phase", `{"schema":1,"run":{"scenario":"s","broker":"b"},"stopped":"--max-time 2m0s"}`, "in no phase"},
 		{"text that a terminal obeys, of a setting", `{"schema":1,"run":{"scenario":"s","broker":"b","params":{"x":"\u001b[31m"}}}`, `the text "\x1b[31m" has a control character`},
 		{"and in its name", `{"schema":1,"run":{"scenario":"s","broker":"b","params":{"\u001bx":1}}}`, `has a control character`},
+		{"text that runs backwards", `{"schema":1,"run":{"scenario":"s","broker":"b","params":{"x":"\u202eevil"}}}`, `the text "\u202eevil" has a control character`},
 		{"negative count", replace(`"evals_created": 9`, `"evals_created": -9`), "evals_created"},
 		{"uneven distribution", replace(`"count": [1]`, `"count": []`), "bounds with counts: 1 and 0"},
 	}

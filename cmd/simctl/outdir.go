@@ -61,7 +61,7 @@ func newDirOf(said, target string) (*outDir, error) {
 	if target == "" {
 		return nil, usageErrorf("%s: want the name of a directory", said)
 	}
-	if strings.ContainsFunc(target, unicode.IsControl) {
+	if strings.ContainsFunc(target, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Bidi_Control) }) {
 		return nil, usageErrorf("%s: want a name without control characters", said)
 	}
 	info, err := os.Stat(target)

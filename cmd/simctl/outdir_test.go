@@ -31,8 +31,10 @@ func tree(t *testing.T, root string) []string {
 }
 
 func TestOutDirWithoutControlCharacters(t *testing.T) {
-	if _, err := newOutDir(filepath.Join(t.TempDir(), "a\nb")); err == nil || !strings.Contains(err.Error(), "want a name without control characters") {
-		t.Errorf("a name of two lines: %v", err)
+	for _, name := range []string{"a\nb", "a\u202eb"} {
+		if _, err := newOutDir(filepath.Join(t.TempDir(), name)); err == nil || !strings.Contains(err.Error(), "want a name without control characters") {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }
 

@@ -88,8 +88,11 @@ func readable(name string, src []byte) *hcl.Diagnostic {
 	return nil
 }
 
-// printable reports whether a character of a text only shows, or ends a line.
-func printable(r rune) bool { return r == '\n' || r == '\t' || r == '\ufeff' || !unicode.IsControl(r) }
+// printable reports whether a character of a text only shows, or ends a line. Those that turn the direction of a text
+// show another one than there is.
+func printable(r rune) bool {
+	return r == '\n' || r == '\t' || r == '\ufeff' || !unicode.In(r, unicode.Cc, unicode.Bidi_Control)
+}
 
 // Printable returns a text that a terminal shows and does not obey: control characters other
 // than the ends of lines are escaped.

@@ -25,6 +25,8 @@ func TestHostileTexts(t *testing.T) {
 		"no text":         {"title = \"\xf5\"", "byte 10 is 0xf5"},
 		"an escape":       {"title = \"\x1b[31m\"", "control character U+001B"},
 		"a written one":   {strings.Replace(least, `"least"`, `"\u001b[31m"`, 1), "title has a control character"},
+		"text backwards":  {"title = \"\u202eevil\"", "control character U+202E"},
+		"written so":      {strings.Replace(least, `"least"`, `"\u2066x"`, 1), "title has a control character"},
 		"a long line":     {least + "nope = \"" + many + "\"\n", "nope"},
 		"a long name":     {least + many + " = 1\n", "xxx"},
 		"a long list":     {least + "job \"j\" {\n  type = [\n" + strings.Repeat("    1,\n", 5000) + "  ]\n}\n", "type must be text"},
