@@ -117,6 +117,25 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// TestNamesThatNoTerminalShows: the recording of a cluster that has such names can be run.
+func TestNamesThatNoTerminalShows(t *testing.T) {
+	const odd = "a\x1b\u0085\u202eb"
+	s := newSeen()
+	s.servers, s.schedulers = 1, 1
+	s.sawNode("a", kind{Datacenter: odd, Class: odd, OS: odd, Resources: rpc.Resources{CPUMHz: 4000, MemoryMB: 8000, DiskMB: 9000}}, "ready", 0)
+	j := plainJob(odd, "service", 2)
+	j.TaskGroups = append(j.TaskGroups, rpc.TaskGroup{Name: odd, Count: 1, Resources: rpc.Resources{CPUMHz: 5, MemoryMB: 15, DiskMB: 10}})
+	j.Datacenters = []string{odd}
+	s.sawJob(jobKey{j.Namespace, j.ID}, j, 1, 0)
+	r, err := s.write("mine", newNamer(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := compiled(t, r).Size(); got.Nodes != 1 || got.ServiceAllocs != 3 {
+		t.Errorf("the scenario is of size %+v", got)
+	}
+}
+
 // TestHashedNames: nothing of a name is left.
 func TestHashedNames(t *testing.T) {
 	r, err := example().write("mine", newNamer(true))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/simctl/simctl/cluster/rpc"
+	"github.com/simctl/simctl/scenarios/language"
 )
 
 // seen is a cluster as it was, and what happened in it since.
@@ -150,10 +151,10 @@ func newNamer(hash bool) *namer {
 	return n
 }
 
-// shown returns the name of a thing, which has a prefix if it is hashed.
+// shown returns the name of a thing, which has a prefix if it is hashed. No scenario file has control characters.
 func (n *namer) shown(prefix, name string) string {
 	if n.salt == nil || name == "" {
-		return name
+		return language.Printable(name)
 	}
 	sum := sha256.Sum256(slices.Concat(n.salt, []byte(prefix+name)))
 	return prefix + "-" + hex.EncodeToString(sum[:4])

@@ -106,7 +106,7 @@ func (f *file) fleet() string {
 			fmt.Fprintf(&b, "class = %s\n", language.Quote(f.names.shown("class", k.Class)))
 		}
 		if k.OS != "" {
-			fmt.Fprintf(&b, "attributes = {\n\"os.name\" = %s\n}\n", language.Quote(k.OS))
+			fmt.Fprintf(&b, "attributes = {\n\"os.name\" = %s\n}\n", language.Quote(language.Printable(k.OS)))
 		}
 		fmt.Fprintf(&b, "\n%s}\n\n", resources(k.Resources))
 	}
