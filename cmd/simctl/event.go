@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +36,10 @@ Then, or without events, it says which faults are under way and which events are
 			if err != nil {
 				return err
 			}
-			address := cmp.Or(address, os.Getenv("NOMAD_ADDR"), "http://127.0.0.1:4646")
+			address, err := apiAddress(address, cmd.Flags().Changed("address"))
+			if err != nil {
+				return err
+			}
 			status, err := serve.Send(cmd.Context(), address, os.Getenv("NOMAD_TOKEN"), send)
 			if bad, ok := errors.AsType[*serve.RefusedError](err); ok {
 				return usageErrorf("%w", bad)

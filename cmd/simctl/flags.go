@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/simctl/simctl/internal/nomadtls"
+	"github.com/simctl/simctl/internal/redact"
 	"github.com/simctl/simctl/reports"
 	"github.com/simctl/simctl/scenarios"
 	"github.com/simctl/simctl/scenarios/language"
@@ -177,6 +181,26 @@ func bindTLS(flags *pflag.FlagSet, files *nomadtls.Files, authority, own string)
 	flags.StringVar(&files.CA, "tls-ca", "", "certificate of the authority that signed "+authority+" (PEM)")
 	flags.StringVar(&files.Cert, "tls-cert", "", own+" (PEM)")
 	flags.StringVar(&files.Key, "tls-key", "", "key of that certificate (PEM)")
+}
+
+// apiAddress returns the address of an HTTP API, with a scheme: that of --address, if it is given, or else what the nomad command
+// would take.
+func apiAddress(address string, given bool) (string, error) {
+	said := "--address"
+	if !given {
+		said, address = "NOMAD_ADDR", cmp.Or(os.Getenv("NOMAD_ADDR"), "http://127.0.0.1:4646")
+	}
+	if address != "" && !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	at, err := url.Parse(address)
+	switch {
+	case err == nil && address != "" && !slices.Contains([]string{"http", "https", "unix"}, at.Scheme):
+		return "", usageErrorf("%s %q: its scheme is %q: write http:// or https://", said, redact.Passwords(address), at.Scheme)
+	case err != nil, at.Host+at.Path == "", at.Host == "" && at.Scheme != "unix":
+		return "", usageErrorf("%s %q: want the address of the HTTP API, such as http://127.0.0.1:4646", said, redact.Passwords(address))
+	}
+	return address, nil
 }
 
 // textFormat returns a flag value for the format of a comparison on stdout.

@@ -167,6 +167,9 @@ that machine alone know how schedulers and broker were.`,
 		Example: `  simctl nomad cleanup --address http://10.0.0.1:4646,http://10.0.0.2:4646`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
 			dir, err := clusterDir(f.dir)
 			if err != nil {
 				return err

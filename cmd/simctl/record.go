@@ -70,7 +70,11 @@ func (f *recordFlags) run(cmd *cobra.Command) error {
 	if err := checkFile("--out", f.out); err != nil {
 		return err
 	}
-	f.cfg.Name, f.cfg.API = name, record.Address(f.address)
+	address, err := apiAddress(f.address, cmd.Flags().Changed("address"))
+	if err != nil {
+		return err
+	}
+	f.cfg.Name, f.cfg.API = name, record.Address(address)
 	last := record.Progress{}
 	began := false
 	f.cfg.Tell = func(p record.Progress) {

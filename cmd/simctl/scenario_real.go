@@ -46,6 +46,22 @@ func (f *realFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.at.AllowForeign, "allow-foreign-cluster", false, "with --address: allow a cluster that others use, whose schedulers the scenario stops")
 }
 
+// check puts the addresses of the cluster, those of the flag or of the environment, in order.
+func (f *elsewhereFlags) check() error {
+	if f.Addresses == nil {
+		_, err := apiAddress("", false)
+		return err
+	}
+	for i, a := range f.Addresses {
+		address, err := apiAddress(a, true)
+		if err != nil {
+			return err
+		}
+		f.Addresses[i] = address
+	}
+	return nil
+}
+
 // clusters returns the real clusters to run on: none if the target is simulated.
 func (f *realFlags) clusters(cmd *cobra.Command, run *scenarios.Compiled) ([]scenarios.Real, error) {
 	switch {
@@ -57,6 +73,11 @@ func (f *realFlags) clusters(cmd *cobra.Command, run *scenarios.Compiled) ([]sce
 		return nil, usageErrorf("--bin and --intro-token: servers that simctl starts want no token: leave it out")
 	case f.bins == nil && f.at.Addresses == nil && os.Getenv("NOMAD_ADDR") == "":
 		return nil, usageErrorf("--target nomad: it needs --bin with the path of a Nomad program, or of several; or --address with that of a cluster")
+	}
+	if f.bins == nil {
+		if err := f.at.check(); err != nil {
+			return nil, err
+		}
 	}
 	dir, err := clusterDir(f.at.dir)
 	if err != nil {
