@@ -110,7 +110,11 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	var specs []scenarios.Spec
-	for _, spec := range simulations {
+	for i, spec := range simulations {
+		if spec.Seed > math.MaxInt64-int64(f.seeds-1) {
+			return usageErrorf("--seeds %d: the run of %s has seed %d, and the last simulation would have one above %d: give --seeds %d at most",
+				f.seeds, groups[i][0].Run.Broker, spec.Seed, math.MaxInt64, math.MaxInt64-spec.Seed+1)
+		}
 		for range f.seeds {
 			specs = append(specs, spec)
 			spec.Seed++
