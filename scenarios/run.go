@@ -152,7 +152,7 @@ func (c *Compiled) demand() process.Child {
 		weight = 2 // it sheds nothing, and does twice the work
 	}
 	return process.Child{
-		Name: fmt.Sprintf("scenario %s with the %s broker", c.spec.Scenario, c.spec.Broker),
+		Scenario: c.spec.Scenario, Broker: c.spec.Broker,
 		Wall: c.spec.Clock == ClockWall, Weight: weight, Memory: c.scenario.Limits.Memory, Data: c.data,
 	}
 }

@@ -15,13 +15,13 @@ import (
 func (c Child) died(state *os.ProcessState, result bool, why error, said string) error {
 	if outOfMemory(state, said) {
 		return fmt.Errorf("%s: the child process ran out of memory: it held %d MiB when it ended (%w); "+
-			"lower the number of nodes or of evaluations, run fewer side by side, or end runs in time with --max-memory", c.Name, rusage.PeakRSSOf(state)>>20, why)
+			"lower the number of nodes or of evaluations, run fewer side by side, or end runs in time with --max-memory", c.name(), rusage.PeakRSSOf(state)>>20, why)
 	}
 	how := "ended without a result"
 	if result {
 		how = "ended with an error after its result"
 	}
-	return fmt.Errorf("%s: the child process %s (%w); it said: %s", c.Name, how, cmp.Or(why, errors.New("exit status 0")), cmp.Or(said, "nothing"))
+	return fmt.Errorf("%s: the child process %s (%w); it said: %s", c.name(), how, cmp.Or(why, errors.New("exit status 0")), cmp.Or(said, "nothing"))
 }
 
 // outOfMemory reports whether a process ended for lack of memory: the Go runtime says so, and

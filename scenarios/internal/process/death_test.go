@@ -61,7 +61,7 @@ func TestDeaths(t *testing.T) {
 		"silently":       {"ended without a result", "it said: nothing"},
 	} {
 		t.Setenv(endAs, end)
-		res, err := Run(t.Context(), Child{Name: "the run"}, garbage.Heap{Share: 1 << 20}, func(run.Progress) {})
+		res, err := Run(t.Context(), Child{Scenario: "s", Broker: "b"}, garbage.Heap{Share: 1 << 20}, func(run.Progress) {})
 		if want == nil {
 			if err != nil || res == nil {
 				t.Errorf("%s: %v, error %v", end, res, err)
@@ -72,7 +72,7 @@ func TestDeaths(t *testing.T) {
 			t.Errorf("a child that ends %s: result %v, error %v", end, res, err)
 			continue
 		}
-		for _, part := range append(want, "the run: ") {
+		for _, part := range append(want, "scenario s with the b broker: ") {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("a child that ends %s: the error does not say %q: %v", end, part, err)
 			}

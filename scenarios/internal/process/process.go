@@ -28,9 +28,9 @@ const Command = "run-one"
 
 // Child is a run in a process of its own.
 type Child struct {
-	Name  string // of the run, for errors
-	Input []byte // what the child reads from stdin
-	Wall  bool   // the run is on the wall clock
+	Scenario, Broker string // of the run, for errors
+	Input            []byte // what the child reads from stdin
+	Wall             bool   // the run is on the wall clock
 	// Weight is the work of the run beside that of the others; memory is divided by it.
 	Weight int
 	// Memory is what the process should keep below, in bytes; zero: whatever its share is.
@@ -53,7 +53,7 @@ const killAfter = 5 * time.Second
 // two. The Results are in the order of the children. tell, which may be nil, is called with
 // the child's index and its progress, by one goroutine for each child.
 //
-// The error joins those of the runs. When ctx ends, the children are told to stop, killed if
+// The error joins those of the runs, and those that fail alike are one. When ctx ends, the children are told to stop, killed if
 // they do not, and the error is ctx's.
 func RunAll(ctx context.Context, children []Child, tell func(i int, p run.Progress)) ([]*metrics.Result, error) {
 	results, errs := make([]*metrics.Result, len(children)), make([]error, len(children))
@@ -74,7 +74,37 @@ func RunAll(ctx context.Context, children []Child, tell func(i int, p run.Progre
 	if ctx.Err() != nil {
 		return results, context.Cause(ctx)
 	}
-	return results, errors.Join(errs...)
+	return results, joined(children, errs)
+}
+
+// joined joins the errors of runs. Errors that differ in the broker alone are one about all of these brokers.
+func joined(children []Child, errs []error) error {
+	type alike struct{ scenario, why string }
+	brokers := map[alike][]string{}
+	all := make([]alike, len(errs))
+	for i, err := range errs {
+		if err != nil {
+			all[i] = alike{children[i].Scenario, strings.TrimPrefix(err.Error(), children[i].name()+": ")}
+			brokers[all[i]] = append(brokers[all[i]], children[i].Broker)
+		}
+	}
+	var each []error
+	for i, err := range errs {
+		switch names := brokers[all[i]]; {
+		case err == nil, names == nil:
+		case len(names) == 1:
+			each = append(each, err)
+		default:
+			each = append(each, fmt.Errorf("scenario %s with the %s brokers: %s", all[i].scenario, strings.Join(names, " and "), all[i].why))
+			brokers[all[i]] = nil
+		}
+	}
+	return errors.Join(each...)
+}
+
+// name is what errors call the run.
+func (c Child) name() string {
+	return fmt.Sprintf("scenario %s with the %s broker", c.Scenario, c.Broker)
 }
 
 // Run runs a child with such a heap. tell may be nil. The error is that of the run, or ctx's.
