@@ -336,7 +336,7 @@ var layers = []layer{
 		reason: "a page shows the figures and words of the rooms below and writes no files",
 	},
 	{
-		part: "cmd", own: []string{"internal/infile", "internal/nomadtls", "internal/outfile", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/calibrate", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/record", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "metrics/agreement", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
+		part: "cmd", own: []string{"internal/infile", "internal/nomadtls", "internal/outfile", "internal/redact", "nodesim/remote", "scenarios", "scenarios/nodes", "scenarios/calibrate", "scenarios/closedform", "scenarios/designs", "scenarios/forecast", "scenarios/language", "scenarios/record", "scenarios/soak", "scenarios/sweep", "scenarios/sweep/nomad", "reports", "metrics", "metrics/agreement", "broker", "broker/explore", "scenarios/serve", "internal/nomadproc"},
 		modules: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8",
 			"github.com/mattn/go-isatty", "github.com/dustin/go-humanize", "github.com/mitchellh/go-wordwrap",
