@@ -60,7 +60,7 @@ variable "allocs_per_node" {
 
   validation {
     condition     = var.service_jobs == 0 || local.count > 0
-    error_message = "${var.service_jobs} service jobs on ${var.nodes} nodes need at least one allocation each"
+    error_message = "every service job needs an allocation: set it to ${ceil(1000 * var.service_jobs / var.nodes) / 1000} or more"
   }
 
   validation {
