@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
+	"time"
 
 	"github.com/simctl/simctl/cluster"
 	"github.com/simctl/simctl/internal/filelock"
@@ -93,9 +96,33 @@ func (o *Options) labelDataDir() error {
 		err = outfile.Write(filepath.Join(o.DataDir, labelFile), append(text, '\n'), 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("label the data directory: %w", err)
+		return o.noRoom(fmt.Errorf("label the data directory: %w", err))
 	}
 	return nil
+}
+
+// noRoom adds to an error about a disk that is full what to do.
+func (o *Options) noRoom(err error) error {
+	if o.DataDir == "" || !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	return fmt.Errorf("%w: make room in %s, or choose another directory", err, o.DataDir)
+}
+
+// watchDisk waits until a server could not write its Raft log, after which it never leads or follows again, and says so.
+func (o *Options) watchDisk(ctx context.Context, broken func() error) error {
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	for {
+		if err := broken(); err != nil {
+			return fmt.Errorf("%w: make room in %s and serve it again: what was acknowledged is there", err, o.DataDir)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
 }
 
 var errForeign = errors.New("no cluster of simctl serve")

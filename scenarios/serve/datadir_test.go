@@ -1,10 +1,14 @@
 package serve
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/hashicorp/nomad/api"
@@ -169,5 +173,38 @@ func wantRefused(t *testing.T, o Options, why string) {
 	bad, ok := errors.AsType[*DataDirError](err)
 	if !ok || !strings.Contains(bad.Text, why) || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "--data-dir "+o.DataDir+": ") {
 		t.Errorf("%s: error %v, want %q", o.DataDir, err, why)
+	}
+}
+
+// TestFullDisk: whoever serves from a disk that is full is told what to do, when it starts and later.
+func TestFullDisk(t *testing.T) {
+	o := options()
+	o.DataDir = t.TempDir()
+	const want = "no space left on device: make room in "
+	asked := 0
+	err := o.watchDisk(t.Context(), func() error {
+		if asked++; asked < 2 {
+			return nil
+		}
+		return fmt.Errorf("server-1 cannot write its Raft log: %w", syscall.ENOSPC)
+	})
+	if err == nil || !strings.Contains(err.Error(), want+o.DataDir) {
+		t.Errorf("while it serves: %v, want %q", err, want)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := o.watchDisk(ended, func() error { return nil }); err != nil {
+		t.Errorf("at the end: %v", err)
+	}
+	for _, err := range []error{
+		o.noRoom(&fs.PathError{Op: "write", Path: "raft.db", Err: syscall.ENOSPC}),
+		o.noRoom(fmt.Errorf("label the data directory: %w", syscall.ENOSPC)),
+	} {
+		if !strings.Contains(err.Error(), want+o.DataDir) {
+			t.Errorf("at the start: %v, want %q", err, want)
+		}
+	}
+	if other := errors.New("other"); o.noRoom(other) != other {
+		t.Errorf("another error: %v", o.noRoom(other))
 	}
 }

@@ -110,7 +110,7 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		if ctx.Err() != nil {
 			return nil
 		}
-		return fmt.Errorf("start the cluster: %w", err)
+		return o.noRoom(fmt.Errorf("start the cluster: %w", err))
 	}
 	c := &run.Simulated{Cluster: simulated}
 	defer func() { err = errors.Join(err, c.Shutdown()) }()
@@ -142,8 +142,18 @@ func Run(ctx context.Context, o Options, ready func(Where)) (err error) {
 		})
 	})
 	defer at.serveRPC(simulated, where.rpc, o.Log)()
+	var full error
+	if o.DataDir != "" {
+		wg.Go(func() {
+			full = o.watchDisk(ctx, simulated.StorageError)
+			cancel()
+		})
+	}
 	ready(where)
-	return listen(ctx, at.http, at.secureHTTP, o.guard(o.withPage(live, directed, handler)), o.Log)
+	err = listen(ctx, at.http, at.secureHTTP, o.guard(o.withPage(live, directed, handler)), o.Log)
+	cancel()
+	wg.Wait()
+	return errors.Join(err, full)
 }
 
 // cluster returns the settings of the servers, which tell figures and events of what they do, and the release that they are of.
