@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -17,7 +18,8 @@ type effect struct {
 	// factor is the figure at the highest level by that at the lowest one, at least 1. A level
 	// is a value of the axis, or a quarter of them if they are many. Its figure is the
 	// geometric mean over the runs at that level; where axes are varied one at a time, over
-	// those of its own runs. In a sample it is what the best fit of all axes at once gives
+	// those of its own runs, and where cells are missing, what the level adds in the best fit of the levels of all axes
+	// at once. In a sample it is what the best fit of all axes at once gives
 	// from one end of the axis to the other.
 	factor float64
 	// low and high are the values of the axis at the lowest and the highest level.
@@ -41,12 +43,19 @@ func effectsOn(s *metrics.Sweep, path, broker string) []effect {
 	if s.Design == "sample" {
 		fitted = fit(s, path, broker)
 	}
+	all := make([][]level, len(s.Axes))
+	for i := range s.Axes {
+		all[i] = levelsOf(s, i, path, broker)
+	}
+	if s.Design != "sample" && len(s.Base) == 0 {
+		even(s, path, broker, all)
+	}
 	for i, axis := range s.Axes {
 		if e, ok := fitted[i]; ok {
 			out = append(out, e)
 			continue
 		}
-		levels := levelsOf(s, i, path, broker)
+		levels := all[i]
 		if len(levels) < 2 {
 			continue
 		}
@@ -84,11 +93,12 @@ func powerOf(a metrics.Axis, levels []level) float64 {
 	return power
 }
 
-// level is the logarithms of a figure at one value of an axis.
+// level is the logarithms of a figure at one value of an axis, or at several.
 type level struct {
-	value string
-	logs  []float64
-	mean  float64
+	value  string
+	values []string
+	logs   []float64
+	mean   float64
 }
 
 // mostLevels is the number of values from which on those of an axis are grouped in quarters.
@@ -97,7 +107,7 @@ const mostLevels = 12
 func levelsOf(s *metrics.Sweep, axis int, path, broker string) []level {
 	var levels []level
 	for _, value := range s.Axes[axis].Values {
-		l := level{value: value}
+		l := level{value: value, values: []string{value}}
 		for _, r := range s.Runs {
 			if r.Broker != broker || r.Point[axis] != value || !varies(s, axis, r.Point) {
 				continue
@@ -115,7 +125,7 @@ func levelsOf(s *metrics.Sweep, axis int, path, broker string) []level {
 		for part := range slices.Chunk(levels, (len(levels)+3)/4) {
 			q := level{value: part[0].value + " to " + part[len(part)-1].value}
 			for _, l := range part {
-				q.logs = append(q.logs, l.logs...)
+				q.values, q.logs = append(q.values, l.values...), append(q.logs, l.logs...)
 			}
 			quarters = append(quarters, q)
 		}
@@ -131,6 +141,79 @@ func levelsOf(s *metrics.Sweep, axis int, path, broker string) []level {
 	return levels
 }
 
+// even replaces the means of levels if some cells are missing, as a search for a knee leaves them out: those that are there at
+// one level of an axis are at other levels of the other axes than those at the next. What each level adds comes from
+// the best fit of the levels of all axes at once, which gives the means if no cell is missing. If the cells do not tell
+// the axes apart, the means stay.
+func even(s *metrics.Sweep, path, broker string, all [][]level) {
+	var rows [][]int // of each run, its level of each axis
+	var ys []float64
+	for _, r := range s.Runs {
+		y, ok := logOf(r, path)
+		if r.Broker != broker || !ok {
+			continue
+		}
+		row := make([]int, len(all))
+		for i, levels := range all {
+			row[i] = slices.IndexFunc(levels, func(l level) bool { return slices.Contains(l.values, r.Point[i]) })
+		}
+		rows, ys = append(rows, row), append(ys, y)
+	}
+	cells, columns := 1, 1
+	for _, levels := range all {
+		cells, columns = cells*max(len(levels), 1), columns+max(len(levels)-1, 0)
+	}
+	if complete(rows, cells) || len(ys) < columns {
+		return
+	}
+	x := mat.NewDense(len(ys), columns, nil) // 1, and of each axis the levels but the first
+	for r, row := range rows {
+		x.Set(r, 0, 1)
+		for at, i := 1, 0; i < len(all); i++ {
+			if row[i] > 0 {
+				x.Set(r, at+row[i]-1, 1)
+			}
+			at += max(len(all[i])-1, 0)
+		}
+	}
+	b, ok := leastSquares(x, ys)
+	if !ok {
+		return
+	}
+	for at, i := 1, 0; i < len(all); i++ {
+		for k := range all[i] {
+			if all[i][k].mean = 0; k > 0 {
+				all[i][k].mean = b.AtVec(at)
+				at++
+			}
+		}
+	}
+}
+
+// complete reports whether as many runs are in every cell.
+func complete(rows [][]int, cells int) bool {
+	counts := map[string]int{}
+	for _, row := range rows {
+		counts[fmt.Sprint(row)]++
+	}
+	for _, n := range counts {
+		if n*cells != len(rows) {
+			return false
+		}
+	}
+	return true
+}
+
+// leastSquares returns the coefficients of the best fit of ys, unless the columns of x are too much alike to tell them.
+func leastSquares(x *mat.Dense, ys []float64) (b mat.VecDense, ok bool) {
+	var qr mat.QR
+	if qr.Factorize(x); !(qr.Cond() < worstCondition) {
+		return b, false
+	}
+	err := qr.SolveVecTo(&b, false, mat.NewVecDense(len(ys), ys))
+	return b, err == nil // as Cond says already
+}
+
 // varies reports whether the point belongs to the axis. Every point does, unless axes are
 // varied one at a time.
 func varies(s *metrics.Sweep, axis int, point []string) bool {
@@ -142,7 +225,7 @@ func varies(s *metrics.Sweep, axis int, point []string) bool {
 	return true
 }
 
-// worstCondition is the condition number above which a sample does not tell its axes apart.
+// worstCondition is the condition number above which runs do not tell the axes apart.
 const worstCondition = 1e7
 
 // fit returns the effect of every numeric axis of a sample, by the index of the axis. No two
@@ -170,13 +253,9 @@ func fit(s *metrics.Sweep, path, broker string) map[int]effect {
 	if len(ys) <= len(axes)+1 {
 		return nil
 	}
-	var qr mat.QR
-	if qr.Factorize(mat.NewDense(len(ys), len(axes)+1, xs)); !(qr.Cond() < worstCondition) {
+	b, ok := leastSquares(mat.NewDense(len(ys), len(axes)+1, xs), ys)
+	if !ok {
 		return nil
-	}
-	var b mat.VecDense
-	if err := qr.SolveVecTo(&b, false, mat.NewVecDense(len(ys), ys)); err != nil {
-		return nil // as Cond says already
 	}
 	out := map[int]effect{}
 	for k, i := range axes {

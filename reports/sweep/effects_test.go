@@ -104,6 +104,33 @@ func TestEffects(t *testing.T) {
 	}
 }
 
+// TestEffectsWithoutSomeCells: where a search for a knee, or a limit of time, has left out cells, an axis is not
+// credited with what another one does in the cells that are there.
+func TestEffectsWithoutSomeCells(t *testing.T) {
+	s := plane(func(nodes, batch int) float64 { return 1000 * float64(nodes) * float64(batch*batch) })
+	for i := range s.Runs {
+		s.Runs[i].Result.Totals.RaftEntries = 100 * uint64(s.Axes[1].Number(s.Runs[i].Point[1]))
+	}
+	s.Runs = slices.DeleteFunc(s.Runs, func(r metrics.SweepRun) bool {
+		return r.Point[0] == "10" && r.Point[1] == "2" || r.Point[0] == "40" && r.Point[1] == "1"
+	})
+	for _, e := range effectsOn(s, "totals.recovery_s", "legacy") {
+		if e.factor < 3.99 || e.factor > 4.01 {
+			t.Errorf("the effect is %+v, want ×4", e)
+		}
+	}
+	for _, e := range effectsOn(s, "totals.raft_entries", "legacy") {
+		if want := map[string]string{"nodes": "nodes: nothing", "batch": "batch ×2.00 (1 → 2)"}[e.axis]; e.String() != want {
+			t.Errorf("the effect is %v, want %s", e, want)
+		}
+	}
+	// Nothing tells the axes apart: the levels are all there is.
+	s.Runs = slices.DeleteFunc(s.Runs, func(r metrics.SweepRun) bool { return r.Point[0] == "20" })
+	if got := effectsOn(s, "totals.raft_entries", "legacy"); len(got) != 2 || got[0].factor != got[1].factor {
+		t.Errorf("the effects are %+v", got)
+	}
+}
+
 // TestGrowth: a power law is told, and so is that there is none.
 func TestGrowth(t *testing.T) {
 	s := &metrics.Sweep{Axes: []metrics.Axis{{Name: "nodes", Numeric: true}}}

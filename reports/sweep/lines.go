@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/simctl/simctl/metrics"
 	"github.com/simctl/simctl/reports/figure"
 	"github.com/simctl/simctl/reports/wording"
 )
@@ -193,6 +194,9 @@ func (v *view) effects(path string) figure.Figure {
 	f.X = figure.Axis{Label: "highest by lowest value of the figure (×)", Min: 1, Max: math.Max(highest, 1.1), Log: true}
 	f.Y.Min, f.Y.Max = -0.5, float64(len(f.Y.Names))-0.5
 	f.Note = "best → worst value of the axis; geometric means over the other axes"
+	if v.s.Design == "knee" || slices.ContainsFunc(v.s.Runs, func(r metrics.SweepRun) bool { return r.Result == nil }) {
+		f.Note += "; where cells are missing, the best fit of all axes at once"
+	}
 	if v.s.Design == "sample" {
 		f.Note = "best → worst end of the axis, from the best fit of all axes at once"
 	}
