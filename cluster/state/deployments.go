@@ -31,9 +31,22 @@ func (tx *Tx) UpsertDeployment(d *rpc.Deployment) error {
 	d.CreateIndex = tx.index
 	if old := tx.deployments.get(broker.JobID{Namespace: d.Namespace, ID: d.JobID}); old != nil && old.ID == d.ID {
 		d.CreateIndex = old.CreateIndex
+		if tx.keepsReports {
+			keepReports(d, old)
+		}
 	}
 	tx.putDeployment(d)
 	return nil
+}
+
+// keepReports takes over from a stored deployment what allocations and their clients make of it (deployment.go,
+// MergeClientValues).
+func keepReports(d, old *rpc.Deployment) {
+	for i := range d.Groups {
+		if g, was := &d.Groups[i], old.Group(d.Groups[i].Name); was != nil {
+			g.Placed, g.Healthy, g.Unhealthy, g.RequireProgressBy = was.Placed, was.Healthy, was.Unhealthy, was.RequireProgressBy
+		}
+	}
 }
 
 // UpdateDeployment changes the status of a deployment. It ignores one that has ended or

@@ -118,3 +118,40 @@ func TestDeploymentUpdates(t *testing.T) {
 		t.Errorf("the deployment outlived its job: %+v", d)
 	}
 }
+
+// TestReportsDuringPlans: a plan that was made before a client reported an allocation healthy forgets the report, unless the release keeps it.
+func TestReportsDuringPlans(t *testing.T) {
+	for _, keeps := range []bool{false, true} {
+		s := New()
+		s.KeepsReports = keeps
+		deployment := func(total int) *rpc.Deployment {
+			return &rpc.Deployment{
+				ID: "d", Namespace: "default", JobID: "j", Status: rpc.DeploymentRunning,
+				Groups: []rpc.DeploymentGroup{{Name: "g", DesiredTotal: total, ProgressDeadline: time.Second}},
+			}
+		}
+		alloc := &rpc.Allocation{ID: "a", Namespace: "default", JobID: "j", NodeID: "n", TaskGroup: "g", DeploymentID: "d", ModifyTime: 1}
+		ok(t, s.Update(1, func(tx *Tx) error {
+			return tx.UpsertPlanResults(&PlanResults{Deployment: deployment(1), AllocsUpdated: []*rpc.Allocation{alloc}})
+		}))
+		made := s.Snapshot().DeploymentOf(broker.JobID{Namespace: "default", ID: "j"}).Copy()
+		made.Groups[0].DesiredTotal = 2
+		ok(t, s.Update(2, func(tx *Tx) error {
+			tx.UpdateAllocsFromClient(&rpc.Allocation{ID: "a", ClientStatus: rpc.AllocClientRunning, Health: rpc.AllocHealthy, ModifyTime: 5})
+			return nil
+		}))
+		ok(t, s.Update(3, func(tx *Tx) error { return tx.UpsertPlanResults(&PlanResults{Deployment: made}) }))
+		g := s.Snapshot().DeploymentOf(broker.JobID{Namespace: "default", ID: "j"}).Groups[0]
+		healthy, by := 0, int64(time.Second)+1
+		if keeps {
+			healthy, by = 1, int64(time.Second)+5
+		}
+		want(t, "what is left of the report", []any{g.DesiredTotal, g.Placed, g.Healthy, g.RequireProgressBy}, []any{2, 1, healthy, by})
+		ok(t, s.Update(4, func(tx *Tx) error {
+			next := deployment(1)
+			next.ID = "next"
+			return tx.UpsertPlanResults(&PlanResults{Deployment: next})
+		}))
+		want(t, "the next one", s.Snapshot().DeploymentOf(broker.JobID{Namespace: "default", ID: "j"}).Groups[0].Placed, 0)
+	}
+}

@@ -22,6 +22,9 @@ type Store struct {
 	// ReturnEndsWaits makes a client's report of an allocation that was unknown cancel the evaluation
 	// that waits for it, unless it is for others, too. It must be set before the store is used.
 	ReturnEndsWaits bool
+	// KeepsReports makes a plan that has a deployment leave alone what clients' reports have made of it since the
+	// plan was made. It must be set before the store is used.
+	KeepsReports bool
 	// Applied, when not nil, is called for every entry that Update or Adopt makes part of the state, after
 	// it is: one that is applied twice is told of twice. Only the FSM's goroutine may set it.
 	Applied func(*Snapshot)
@@ -95,7 +98,7 @@ func (s *Store) Update(index uint64, write func(*Tx) error) error {
 }
 
 func (s *Store) tx() *Tx {
-	tx := &Tx{strings: s.strings, returnEndsWaits: s.ReturnEndsWaits}
+	tx := &Tx{strings: s.strings, returnEndsWaits: s.ReturnEndsWaits, keepsReports: s.KeepsReports}
 	if s.record {
 		tx.changes = &Changes{}
 	}

@@ -51,6 +51,8 @@ type Habits struct {
 	ClientIdentities bool
 	// ReturnEndsWaits makes a client's report of an allocation that was unknown end what waits for it.
 	ReturnEndsWaits bool
+	// KeepsReports makes plans leave alone what clients have reported of deployments since they were made.
+	KeepsReports bool
 	// WritesEvents makes servers write that a node's client was not heard from though the node is
 	// disconnected already.
 	WritesEvents bool
@@ -303,6 +305,10 @@ var changes = []Change{
 	{
 		[]Version{{1, 11, 2}}, 27488, "nomad/fsm.go, applyDrainUpdate", "the end of a drain that makes its node eligible wakes the evaluations that wait for room",
 		"jobs that wait for room are processed again when a drain is ended", func(h *Habits) { h.DrainEndWakes = true },
+	},
+	{
+		[]Version{{1, 11, 3}}, 27497, "nomad/state/state_store.go, UpsertPlanResults", "a plan of a system job leaves alone how many allocations of its deployment are healthy; before, it forgot those that clients had reported since it was made",
+		"deployments of system jobs end once all is healthy; before, some failed at their deadline: a DeploymentStatusUpdate and an evaluation of each", func(h *Habits) { h.KeepsReports = true },
 	},
 	{
 		[]Version{{1, 11, 3}}, 27499, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create evaluations of all their system jobs again, as before 1.11.2",

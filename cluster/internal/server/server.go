@@ -158,7 +158,7 @@ func (s *Server) Start() error {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.store = state.New()
 	s.store.WakeAtIndex = s.cfg.Design.WakeAtIndex
-	s.store.ReturnEndsWaits = s.cfg.Habits.ReturnEndsWaits
+	s.store.ReturnEndsWaits, s.store.KeepsReports = s.cfg.Habits.ReturnEndsWaits, s.cfg.Habits.KeepsReports
 	if s.cfg.Follow != nil {
 		s.store.RecordChanges()
 	}
