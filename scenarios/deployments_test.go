@@ -66,8 +66,8 @@ func TestDeploymentsUnderWay(t *testing.T) {
 	}
 }
 
-// TestDeploymentWithoutRoom: since 1.11 a system job's deployment waits for nodes that have no room
-// for it, and a phase that waits for it says so.
+// TestDeploymentWithoutRoom: since 1.11 a system job has a deployment, which does not wait for nodes that have no room
+// for it.
 func TestDeploymentWithoutRoom(t *testing.T) {
 	t.Parallel()
 	spec := fileSpec(t, `title = "a system job that one node has no room for"
@@ -105,9 +105,8 @@ phase "start" {
 }
 `)
 	spec.Broker = "2.0.5"
-	_, err := RunAll(t.Context(), []Spec{spec}, nil)
-	if want := "1 deployment under way (agent with 3 of 3 allocations healthy and no room for 1 more)"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want one that says %q", err, want)
+	if res := elsewhere(t, spec); res.Phase("start").DeploymentS <= 0 || len(res.Warnings) > 0 {
+		t.Errorf("the deployment took %g s, and the warnings are %q", res.Phase("start").DeploymentS, res.Warnings)
 	}
 }
 

@@ -301,7 +301,7 @@ func TestDeploymentsOfSystemJobs(t *testing.T) {
 		t.Errorf("the first placements make %+v, of which new allocations are: %q", d, s.deploymentID)
 	}
 	for status, c := range map[string]struct{ carries, ends, of bool }{
-		rpc.DeploymentRunning: {true, false, true}, rpc.DeploymentFailed: {true, false, false}, rpc.DeploymentSuccessful: {false, false, false},
+		rpc.DeploymentRunning: {true, true, true}, rpc.DeploymentFailed: {true, false, false}, rpc.DeploymentSuccessful: {false, false, false},
 	} {
 		deployment(status)
 		s := run()

@@ -20,6 +20,7 @@ type systemRun struct {
 	sysbatch bool
 
 	updates []systemUpdate
+	inPlace []*rpc.Allocation // of the updates, as planned
 	places  []systemPlace
 }
 
@@ -59,6 +60,7 @@ func reconcileSystem(a *attempt) {
 	}
 	s.work.Placements = len(s.places)
 	d := s.takeDeployment()
+	s.joinDeployment(d)
 	for _, p := range s.places {
 		s.tryPlace(p)
 	}
@@ -177,8 +179,11 @@ func (s *systemRun) update() {
 		s.rand.Shuffle(len(s.updates), func(i, j int) { s.updates[i], s.updates[j] = s.updates[j], s.updates[i] })
 	}
 	for _, u := range s.updates {
+		if planned := s.updateInPlace(u.alloc, u.tg, u.node); planned != nil {
+			s.inPlace = append(s.inPlace, planned)
+			continue
+		}
 		switch limit := limits[u.tg.Name]; {
-		case s.updateInPlace(u.alloc, u.tg, u.node) != nil:
 		case *limit <= 0:
 			s.limitReached = !s.deploys // which go on by what becomes healthy
 			s.wait(u.node.ID)

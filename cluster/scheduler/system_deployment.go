@@ -18,20 +18,22 @@ func (a *attempt) carriesDeployment() bool {
 	return d != nil && (d.Status != rpc.DeploymentSuccessful || a.snap.JobAllocs(a.eval.Job()).Live > 0)
 }
 
-// takeDeployment returns the deployment that the plan will have, or nil: the job's or, if the
-// job runs for the first time or its specification has changed, a new one (reconcile_node.go,
-// createDeployment, v1.11.0). Every group of a system job deploys, for the API gives each an
-// update block.
+// takeDeployment returns the deployment that the plan will have, or nil: the job's or, if that succeeded or was
+// of an earlier version, one for this version (reconcile_node.go, cancelUnnededSystemDeployments and createDeployment,
+// v1.11.0). One of an earlier version that failed or was canceled stays, and none begins (nomad #28538). Every group of
+// a system job deploys, for the API gives each an update block.
 func (s *systemRun) takeDeployment() *rpc.Deployment {
-	if !s.deploys || s.stopped() {
+	if !s.deploys || s.job == nil {
 		return nil
 	}
 	d := s.snap.DeploymentOf(s.eval.Job())
 	ofVersion := d != nil && d.JobVersion == s.job.Version && d.JobCreateIndex == s.job.CreateIndex
 	allocs := s.snap.JobAllocs(s.eval.Job())
-	first := allocs.Live+allocs.Terminal == 0 && len(s.places) > 0
+	first := d == nil && allocs.Live+allocs.Terminal == 0 && len(s.places) > 0
+	next := d != nil && !ofVersion && (d.Active() || d.Status == rpc.DeploymentSuccessful) &&
+		(allocs.Live > 0 || s.snap.NodesIn(s.job.Datacenters).Ready > 0)
 	switch {
-	case !ofVersion && (first || len(s.updates) > 0):
+	case !s.stopped() && (first || next):
 		d = &rpc.Deployment{
 			ID: uuid.Random(s.rand), Namespace: s.job.Namespace, JobID: s.job.ID, JobVersion: s.job.Version,
 			JobCreateIndex: s.job.CreateIndex, Priority: s.eval.Priority,
@@ -49,6 +51,21 @@ func (s *systemRun) takeDeployment() *rpc.Deployment {
 		s.deploymentID = d.ID
 	}
 	return d
+}
+
+// joinDeployment makes allocations that the plan updates in place part of the deployment, or of none. Nobody knows
+// how well they run (util.go, inplaceUpdate, v1.11.0).
+func (s *systemRun) joinDeployment(d *rpc.Deployment) {
+	if !s.deploys {
+		return
+	}
+	id := ""
+	if d != nil {
+		id = d.ID
+	}
+	for _, a := range s.inPlace {
+		a.DeploymentID, a.Health, a.HealthIndex = id, "", 0
+	}
 }
 
 // deployLimits returns how many allocations of each group may be replaced (scheduler_system.go, evictAndPlace, v1.11.0): by
@@ -71,7 +88,8 @@ func (s *systemRun) deployLimits() map[string]*int {
 }
 
 // carryDeployment puts the deployment into the plan, with as many allocations as the job will
-// have, and declares it successful when all of them are healthy.
+// have, and declares it successful when all of them are healthy, or if it has none. That of a job that is stopped
+// is canceled.
 func (s *systemRun) carryDeployment(d *rpc.Deployment) {
 	if d == nil {
 		return
@@ -94,6 +112,11 @@ func (s *systemRun) carryDeployment(d *rpc.Deployment) {
 	if live == 0 && d.Status == rpc.DeploymentSuccessful {
 		return
 	}
+	if s.stopped() {
+		s.plan.Deployment = d
+		s.endDeployment(d, s.snap.JobAllocs(s.eval.Job()).Live > 0)
+		return
+	}
 	healthy := true
 	for i := range d.Groups {
 		// Each group runs on every node.
@@ -103,11 +126,23 @@ func (s *systemRun) carryDeployment(d *rpc.Deployment) {
 	s.plan.Deployment = d
 	if d.Active() {
 		s.waits = true // what has changed does not show the end of a deployment
-		if healthy && live > 0 && len(s.updates) == 0 && len(s.places) == 0 {
-			s.plan.DeploymentUpdates = []*rpc.DeploymentUpdate{{
-				Namespace: d.Namespace, JobID: d.JobID, DeploymentID: d.ID,
-				Status: rpc.DeploymentSuccessful, StatusDescription: descDeploymentSuccessful,
-			}}
+		if healthy {   // nodes without room are not waited for (scheduler_system.go, computePlacements)
+			s.endDeployment(d, false)
 		}
 	}
+}
+
+// endDeployment has the plan end a deployment that goes on: it is canceled, or has succeeded.
+func (s *systemRun) endDeployment(d *rpc.Deployment, canceled bool) {
+	if !d.Active() {
+		return
+	}
+	u := &rpc.DeploymentUpdate{
+		Namespace: d.Namespace, JobID: d.JobID, DeploymentID: d.ID,
+		Status: rpc.DeploymentSuccessful, StatusDescription: descDeploymentSuccessful,
+	}
+	if canceled {
+		u.Status, u.StatusDescription = rpc.DeploymentCancelled, descDeploymentStopped
+	}
+	s.plan.DeploymentUpdates = append(s.plan.DeploymentUpdates, u)
 }

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -151,4 +152,124 @@ func TestSystemRollsByHealth(t *testing.T) {
 		}
 		w.want("replaced", replaced, c.replaced)
 	}
+}
+
+// TestSystemDeploymentOfAStoppedJob: the evaluation that stops what a system job runs cancels its deployment.
+func TestSystemDeploymentOfAStoppedJob(t *testing.T) {
+	w := newWorld(t)
+	w.habits.SystemDeployments = true
+	w.nodes(2)
+	w.register(job(rpc.JobTypeSystem, "sys", 0))
+	w.runJob("sys")
+	w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, "sys") })
+	r := w.runJob("sys")
+	w.want("stops", len(stops(r)), 2)
+	w.want("deployment", w.deployment("sys").Status, rpc.DeploymentCancelled)
+}
+
+// TestSystemDeploymentAfterOneThatFailed: a new version begins no deployment if that of the version before failed. Then an evaluation replaces
+// max_parallel allocations, and nothing makes another (nomad #28538).
+func TestSystemDeploymentAfterOneThatFailed(t *testing.T) {
+	for _, c := range []struct {
+		status string
+		begins bool
+	}{{rpc.DeploymentRunning, true}, {rpc.DeploymentSuccessful, true}, {rpc.DeploymentFailed, false}, {rpc.DeploymentCancelled, false}} {
+		w := newWorld(t)
+		w.habits.SystemDeployments = true
+		w.nodes(3)
+		w.register(job(rpc.JobTypeSystem, "sys", 0))
+		w.runJob("sys")
+		first := w.deployment("sys").ID
+		w.update(func(tx *state.Tx) error {
+			tx.UpdateDeployment(&rpc.DeploymentUpdate{Namespace: rpc.DefaultNamespace, JobID: "sys", DeploymentID: first, Status: c.status})
+			return nil
+		})
+		w.change("sys", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }))
+		w.want("replaced", len(stops(w.runJob("sys"))), 1)
+		d := w.deployment("sys")
+		w.want(c.status+": another begins", d.ID != first, c.begins)
+		for _, a := range w.live("sys") {
+			if a.JobVersion == 1 {
+				w.want("its allocation has it", a.DeploymentID, map[bool]string{true: d.ID}[c.begins])
+			}
+		}
+	}
+}
+
+// TestSystemDeploymentWithoutUpdates: a version that replaces nothing begins a deployment all the same, as when a job is started again.
+func TestSystemDeploymentWithoutUpdates(t *testing.T) {
+	w := newWorld(t)
+	w.habits.SystemDeployments = true
+	w.nodes(2)
+	w.register(job(rpc.JobTypeSystem, "sys", 0))
+	w.runJob("sys")
+	w.report("sys", rpc.AllocClientRunning, nil)
+	w.runJob("sys")
+	first := w.deployment("sys")
+	w.want("first", first.Status, rpc.DeploymentSuccessful)
+	w.update(func(tx *state.Tx) error { return tx.StopJob(rpc.DefaultNamespace, "sys") })
+	w.runJob("sys")
+	w.change("sys", func(j *rpc.Job) { j.Stop = false })
+	w.runJob("sys")
+	d := w.deployment("sys")
+	w.want("next", []any{d.ID != first.ID, d.Status}, []any{true, rpc.DeploymentRunning})
+	for _, a := range w.live("sys") {
+		w.want("deployment of "+a.NodeID, a.DeploymentID, d.ID)
+	}
+}
+
+// TestSystemDeploymentWithoutRoom: a deployment for which no node has room has succeeded at once. What is placed later is of none.
+func TestSystemDeploymentWithoutRoom(t *testing.T) {
+	w := newWorld(t)
+	w.habits.SystemDeployments = true
+	w.node("n00", func(n *rpc.Node) { n.Resources.CPUMHz = 50 })
+	w.register(job(rpc.JobTypeSystem, "sys", 0))
+	w.runJob("sys")
+	w.want("without room", w.deployment("sys").Status, rpc.DeploymentSuccessful)
+	w.node("n00")
+	w.runJob("sys")
+	w.want("with room", []any{w.places("sys"), w.live("sys")[0].DeploymentID}, []any{"[sys.g[0] on n00]", ""})
+}
+
+// TestSystemUpdateInPlaceJoinsTheDeployment: what a new version changes in place, or what is back, is of the job's deployment, and nobody knows
+// how well it runs.
+func TestSystemUpdateInPlaceJoinsTheDeployment(t *testing.T) {
+	w := newWorld(t)
+	w.habits.SystemDeployments = true
+	w.nodes(2)
+	survives := func(limit time.Duration) func(*rpc.Job) {
+		return group(func(tg *rpc.TaskGroup) { tg.MaxClientDisconnect = limit })
+	}
+	w.register(job(rpc.JobTypeSystem, "sys", 0, survives(time.Minute)))
+	w.runJob("sys")
+	w.report("sys", rpc.AllocClientRunning, nil)
+	w.runJob("sys")
+	first := w.deployment("sys").ID
+	w.change("sys", survives(time.Hour))
+	w.runJob("sys")
+	second := w.deployment("sys")
+	w.want("another deployment", second.ID != first, true)
+	for _, a := range w.live("sys") {
+		w.want("changed in place", []any{a.JobVersion, a.DeploymentID, a.Health}, []any{1, second.ID, ""})
+	}
+	w.want("placed, healthy, wanted", []any{second.Groups[0].Placed, second.Groups[0].Healthy, second.Groups[0].DesiredTotal}, "[2 0 2]")
+	w.report("sys", rpc.AllocClientRunning, nil)
+	w.runJob("sys")
+	w.want("once healthy", w.deployment("sys").Status, rpc.DeploymentSuccessful)
+
+	w.status("n01", rpc.NodeStatusDisconnected)
+	w.runJob("sys")
+	w.status("n01", rpc.NodeStatusReady)
+	w.update(func(tx *state.Tx) error {
+		for _, a := range w.live("sys") {
+			tx.UpdateAllocsFromClient(&rpc.Allocation{ID: a.ID, ClientStatus: rpc.AllocClientRunning})
+		}
+		return nil
+	})
+	w.runJob("sys")
+	for _, a := range w.live("sys") {
+		health := map[string]string{"n00": rpc.AllocHealthy}[a.NodeID]
+		w.want("back on "+a.NodeID, []any{a.DisconnectedAt(), a.DeploymentID, a.Health}, []any{0, second.ID, health})
+	}
+	w.want("healthy still", w.deployment("sys").Groups[0].Healthy, 2)
 }

@@ -72,7 +72,7 @@ func (tx *Tx) updateDeploymentWithAlloc(old, now *rpc.Allocation) {
 		return
 	}
 	placed := old == nil || old.DeploymentID != now.DeploymentID
-	if !placed && old.Health == now.Health {
+	if !placed && (now.Health == "" || old.Health == now.Health) {
 		return
 	}
 	d := was.Copy()

@@ -58,8 +58,8 @@ func (d *Deployments) Seconds() float64 {
 	return d.longest.Round(time.Microsecond).Seconds()
 }
 
-// lacking returns the number of a job's allocations that wait for room. Those of a system job keep its
-// deployment from ending, though they are not among those that it wants.
+// lacking returns the number of a job's allocations that wait for room. Those of a system job are not among those that
+// its deployment wants, and do not keep it from ending.
 func lacking(snap *state.Snapshot, job broker.JobID) int {
 	n := 0
 	for _, e := range snap.EvalsByJob(job) {

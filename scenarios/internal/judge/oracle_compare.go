@@ -39,10 +39,15 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 }
 
 // rollsOut reports whether a system job has a deployment that waits or failed. In releases in which it has any, they are rolled
-// out one at a time without MaxParallel, too.
+// out one at a time without MaxParallel, too. One of an earlier version that failed or was canceled keeps the job from having
+// another (docs/adr/0302).
 func (o *oracle) rollsOut(job *rpc.Job) bool {
 	d := o.deploys[broker.JobID{Namespace: job.Namespace, ID: job.ID}]
-	return job.Type == rpc.JobTypeSystem && d != nil && d.JobVersion == job.Version && (d.Active() || d.Status == rpc.DeploymentFailed)
+	if job.Type != rpc.JobTypeSystem || d == nil {
+		return false
+	}
+	stuck := d.JobVersion != job.Version && d.Status == rpc.DeploymentCancelled
+	return d.JobVersion == job.Version && d.Active() || d.Status == rpc.DeploymentFailed || stuck
 }
 
 // unnoticed reports whether nobody has looked at a job since the node of its allocation went: its leader lost its place

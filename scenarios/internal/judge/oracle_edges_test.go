@@ -150,7 +150,9 @@ func TestAllocationsAreTaken(t *testing.T) {
 			allocOf(system, "a", "node0"), allocOf(system, "b", "node1", failed), allocOf(system, "c", "node1", completed, stopped)}, ""},
 		{"one that runs in the version before, while its deployment waits", system, []*rpc.Allocation{allocOf(system, "a", "node0"), allocOf(system, "b", "node1", old)}, ""},
 		{"or whose deployment failed", system, []*rpc.Allocation{allocOf(system, "a", "node0"), allocOf(system, "b", "node1", old)}, ""},
-		{"or has none, but that of the version before", system, []*rpc.Allocation{allocOf(system, "a", "node0"), allocOf(system, "b", "node1", old)}, "runs version 9"},
+		{"or has none, since that of the version before failed", system, []*rpc.Allocation{allocOf(system, "a", "node0"), allocOf(system, "b", "node1", old)}, ""},
+		{"or was canceled", system, []*rpc.Allocation{allocOf(system, "a", "node0"), allocOf(system, "b", "node1", old)}, ""},
+		{"but not if it succeeded", system, []*rpc.Allocation{allocOf(system, "a", "node0"), allocOf(system, "b", "node1", old)}, "runs version 9"},
 		{"one that failed there in the version before", system, []*rpc.Allocation{
 			allocOf(system, "a", "node0"), allocOf(system, "b", "node1", failed, old)}, "does not run on node node1"},
 	} {
@@ -163,8 +165,14 @@ func TestAllocationsAreTaken(t *testing.T) {
 		switch {
 		case strings.HasSuffix(c.name, "whose deployment failed"):
 			o.deploys[id].Status = rpc.DeploymentFailed
-		case strings.HasSuffix(c.name, "that of the version before"):
+		case strings.HasSuffix(c.name, "since that of the version before failed"):
 			o.deploys[id].Status = rpc.DeploymentFailed
+			o.deploys[id].JobVersion--
+		case strings.HasSuffix(c.name, "or was canceled"):
+			o.deploys[id].Status = rpc.DeploymentCancelled
+			o.deploys[id].JobVersion--
+		case strings.HasSuffix(c.name, "if it succeeded"):
+			o.deploys[id].Status = rpc.DeploymentSuccessful
 			o.deploys[id].JobVersion--
 		}
 		for _, a := range c.allocs {
