@@ -144,6 +144,8 @@ type Waiting struct {
 	DrainEndsBatch bool
 	// NamesOnce says that schedulers do not leave two allocations of a group with one name.
 	NamesOnce bool
+	// SystemsSurvive says that what is unknown of a system or sysbatch job may outlive its node, if its group has no time for that.
+	SystemsSurvive bool
 	// StopsOneGroup says that a service or batch job that is stopped may have groups that run on.
 	StopsOneGroup bool
 	// Overlooked has the IDs of allocations that the plan applier did not know of when it verified later
@@ -160,6 +162,7 @@ func (c *Cluster) Waiting() (w Waiting) {
 	w.Overlooked = c.shared.Overlooked.IDs()
 	w.StopsOneGroup = c.cfg.Habits.Scheduler.StopsOneGroup
 	w.DrainEndsBatch, w.NamesOnce = c.cfg.Habits.Scheduler.DrainEndsBatch, c.cfg.Habits.Scheduler.NamesOnce
+	w.SystemsSurvive = c.cfg.Habits.Scheduler.SystemsSurvive
 	w.Unevaluated = c.shared.Unevaluated.IDs()
 	if l := c.leader(); l != nil {
 		w.Since, w.Untold = l.Blocked().Announced()

@@ -47,7 +47,8 @@ func (g *genericRun) split(s *groupState, all []*rpc.Allocation) {
 			s.lost = append(s.lost, alloc)
 		case g.habits.BackBeforeReports && c.reconnects && run && node != nil && !node.Unresponsive():
 			s.reconnecting = append(s.reconnecting, alloc)
-		case c.survives && alloc.ClientStatus == rpc.AllocClientUnknown && run:
+		case c.survives && alloc.ClientStatus == rpc.AllocClientUnknown && run &&
+			!(g.habits.BackBeforeReports && (node == nil || node.Status == rpc.NodeStatusDown)):
 			g.waits = true // until it reconnects or expires
 			if g.habits.UnknownCounts {
 				s.kept = append(s.kept, alloc)

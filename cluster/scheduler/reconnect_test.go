@@ -263,3 +263,21 @@ func TestPlacedBetter(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownOnANodeThatIsDown: since 1.11.2 it is lost, and replaced. Before, it may come back until its time is up.
+func TestUnknownOnANodeThatIsDown(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		w := running(t, 3, job(rpc.JobTypeService, "j", 1, group(func(tg *rpc.TaskGroup) { tg.MaxClientDisconnect = time.Hour })))
+		w.habits = Habits{ChoosesBack: true, FollowsReplacements: true, BackBeforeReports: lost}
+		away := w.live("j")[0]
+		w.status(away.NodeID, rpc.NodeStatusDisconnected)
+		w.runJob("j")
+		w.status(away.NodeID, rpc.NodeStatusDown) // it was back, and went before it reported anything
+		w.runJob("j")
+		want := rpc.AllocClientUnknown
+		if lost {
+			want = rpc.AllocClientLost
+		}
+		w.want("away", w.store.Snapshot().AllocByID(away.ID).ClientStatus, want)
+	}
+}

@@ -26,6 +26,10 @@ type Habits struct {
 	// PendingCounts makes an allocation of a system job's deployment that has yet to be healthy one of
 	// those that it may replace at a time.
 	PendingCounts bool
+	// StopsOutdated stops what is not of a system or sysbatch job's version on nodes that are not ready, but for those that drain.
+	StopsOutdated bool
+	// SystemsSurvive makes what runs of a system or sysbatch job on a disconnected node unknown, whether or not its group survives that.
+	SystemsSurvive bool
 	// NamesOnce gives a replacement a free name if another allocation of its group has the name of
 	// the one that it replaces.
 	NamesOnce bool
@@ -49,7 +53,7 @@ type Habits struct {
 	// that is what is newer and has the same name.
 	FollowsReplacements bool
 	// BackBeforeReports takes an allocation that was out of reach for back once its node is, before its
-	// client has reported it.
+	// client has reported it, and for lost once its node is down.
 	BackBeforeReports bool
 	// KeepsUnplaced makes an allocation whose replacement finds no room stay as it is, noted in
 	// the plan.

@@ -123,6 +123,9 @@ func (s *systemRun) existing(alloc *rpc.Allocation, node *rpc.Node) {
 		return
 	}
 	c := contactOf(alloc, tg, s.now)
+	if s.habits.SystemsSurvive { // but without a time that would run out
+		c.survives, c.reconnects = true, alloc.DisconnectedAt() != 0
+	}
 	switch {
 	case alloc.Migrate:
 		s.stop(alloc, allocNodeTainted, "")
@@ -140,7 +143,10 @@ func (s *systemRun) existing(alloc *rpc.Allocation, node *rpc.Node) {
 		s.plan.place(disconnected(alloc, s.now))
 		s.wait(alloc.NodeID)
 	case !node.Ready():
-		// It stays as it is until the node is ready again.
+		// It stays as it is until the node is ready again, or is stopped (reconcile_node.go, computeForNode, v1.11.0).
+		if s.habits.StopsOutdated && !tainted(node) && !s.current(alloc) {
+			s.stop(alloc, allocNotNeeded, "")
+		}
 	case !s.job.RunsIn(node.Datacenter):
 		s.stop(alloc, allocNotNeeded, "")
 	case !s.current(alloc):

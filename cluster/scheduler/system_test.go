@@ -252,6 +252,76 @@ func TestSystemDisconnectAndReconnect(t *testing.T) {
 	})
 }
 
+// TestSystemOutdatedOnNodesThatAreNotReady: since 1.11.0 what is not of the job's version stops there, unless the node drains. Before, it runs on.
+func TestSystemOutdatedOnNodesThatAreNotReady(t *testing.T) {
+	ineligible := func(w *world) {
+		w.update(func(tx *state.Tx) error { return tx.UpdateNodeEligibility("n01", rpc.NodeIneligible, 0, "") })
+	}
+	for _, c := range []struct {
+		name  string
+		event func(*world)
+		stops bool
+	}{
+		{"ineligible", ineligible, true},
+		{"initializing", func(w *world) { w.status("n01", rpc.NodeStatusInit) }, true},
+		{"disconnected", func(w *world) { w.status("n01", rpc.NodeStatusDisconnected) }, false},
+		{"draining", func(w *world) {
+			w.update(func(tx *state.Tx) error { return tx.UpdateNodeDrain("n01", &rpc.DrainStrategy{}, false, 0, "") })
+		}, false},
+	} {
+		for _, outdated := range []bool{false, true} {
+			for _, habit := range []bool{false, true} {
+				w := newWorld(t)
+				w.habits.StopsOutdated = habit
+				w.nodes(2)
+				w.register(job(rpc.JobTypeSystem, "sys", 0))
+				w.runJob("sys")
+				w.report("sys", rpc.AllocClientRunning, nil)
+				c.event(w)
+				if outdated {
+					w.change("sys", group(func(tg *rpc.TaskGroup) { tg.Resources.CPUMHz++ }))
+				}
+				want := "[sys.g[0] on n00 sys.g[0] on n01]"
+				if habit && outdated && c.stops {
+					want = "[sys.g[0] on n00]"
+				}
+				w.runJob("sys")
+				w.want(c.name, w.places("sys"), want)
+			}
+		}
+	}
+}
+
+// TestSystemDisconnectedWithoutLeave: since 1.11.2 what runs on a disconnected node becomes unknown though its group does not survive that. It
+// does not expire, and so outlives its node. Before, it stays as it is, and is lost with its node.
+func TestSystemDisconnectedWithoutLeave(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		w := newWorld(t)
+		w.habits.SystemsSurvive = all
+		w.nodes(2)
+		w.register(job(rpc.JobTypeSystem, "sys", 0))
+		w.runJob("sys")
+		w.report("sys", rpc.AllocClientRunning, nil)
+		away := func() *rpc.Allocation {
+			return slices.DeleteFunc(w.allocs("sys"), func(a *rpc.Allocation) bool { return a.NodeID != "n01" })[0]
+		}
+		status := map[bool]string{false: rpc.AllocClientRunning, true: rpc.AllocClientUnknown}[all]
+		w.status("n01", rpc.NodeStatusDisconnected)
+		w.want("plans", len(w.runJob("sys").plans) > 0, all)
+		w.want("disconnected", []any{away().ClientStatus, away().DisconnectedAt() != 0}, []any{status, all})
+		w.want("plans for one that is unknown", len(w.runJob("sys").plans), 0)
+		w.now = w.now.Add(24 * time.Hour)
+		w.status("n01", rpc.NodeStatusDown)
+		w.runJob("sys")
+		want := map[bool][]any{false: {rpc.AllocClientLost, rpc.AllocDesiredStop}, true: {rpc.AllocClientUnknown, rpc.AllocDesiredRun}}[all]
+		w.want("down", []any{away().ClientStatus, away().DesiredStatus}, want)
+		w.status("n01", rpc.NodeStatusReady)
+		w.report("sys", rpc.AllocClientRunning, on("n01"))
+		w.runJob("sys")
+		w.want("back", []any{w.places("sys"), away().DisconnectedAt()}, []any{"[sys.g[0] on n00 sys.g[0] on n01]", 0})
+	}
+}
+
 func TestSysBatchRunsOnceUntilChanged(t *testing.T) {
 	w := newWorld(t)
 	w.nodes(2)

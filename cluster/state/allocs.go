@@ -165,11 +165,16 @@ func (tx *Tx) stopAlloc(diff AllocDiff) error {
 
 // upsertAlloc stores an allocation as a scheduler wants it. An existing one keeps what its
 // client said, unless the scheduler declares it lost or unknown (state_store.go,
-// upsertAllocsImpl).
+// upsertAllocsImpl). A new one of a job that was stopped meanwhile is left out, if the store says so.
 func (tx *Tx) upsertAlloc(now *rpc.Allocation) error {
 	old := tx.allocs.get(now.ID)
 	if old != nil && old.NodeID != now.NodeID {
 		return fmt.Errorf("allocation %q is on node %q and cannot move to %q", now.ID, old.NodeID, now.NodeID)
+	}
+	if old == nil && tx.skipsStopped {
+		if job := tx.jobs.get(jobOf(now)); job == nil || job.Stop {
+			return nil
+		}
 	}
 	if tx.copies {
 		now = now.Copy()

@@ -246,3 +246,30 @@ func TestReturnEndsWaits(t *testing.T) {
 		})
 	}
 }
+
+// TestPlacementsOfStoppedJobs: what a plan places of a job that was stopped or purged since it was made is left out, unless the release places it.
+// What the plan changes of it is not.
+func TestPlacementsOfStoppedJobs(t *testing.T) {
+	for _, skips := range []bool{false, true} {
+		for name, stop := range map[string]func(*Tx) error{
+			"goes on": func(*Tx) error { return nil },
+			"stopped": func(tx *Tx) error { return tx.StopJob("default", "j") },
+			"purged":  func(tx *Tx) error { return tx.DeleteJob("default", "j") },
+		} {
+			s := New()
+			s.SkipsStopped = skips
+			alloc := func(id, description string) *rpc.Allocation {
+				return &rpc.Allocation{ID: id, Namespace: "default", JobID: "j", NodeID: "n", DesiredDescription: description}
+			}
+			plan := func(allocs ...*rpc.Allocation) func(tx *Tx) error {
+				return func(tx *Tx) error { return tx.UpsertPlanResults(&PlanResults{AllocsUpdated: allocs}) }
+			}
+			ok(t, s.Update(1, func(tx *Tx) error { return tx.UpsertJob(&rpc.Job{Namespace: "default", ID: "j"}) }))
+			ok(t, s.Update(2, plan(alloc("old", ""))))
+			ok(t, s.Update(3, stop))
+			ok(t, s.Update(4, plan(alloc("old", "changed"), alloc("new", ""))))
+			placed := !skips || name == "goes on"
+			want(t, name, []any{s.Snapshot().AllocByID("new") != nil, s.Snapshot().AllocByID("old").DesiredDescription}, []any{placed, "changed"})
+		}
+	}
+}

@@ -25,6 +25,9 @@ type Store struct {
 	// KeepsReports makes a plan that has a deployment leave alone what clients' reports have made of it since the
 	// plan was made. It must be set before the store is used.
 	KeepsReports bool
+	// SkipsStopped makes a plan place nothing of a job that was stopped or purged since it was made. It must be set before the
+	// store is used.
+	SkipsStopped bool
 	// Applied, when not nil, is called for every entry that Update or Adopt makes part of the state, after
 	// it is: one that is applied twice is told of twice. Only the FSM's goroutine may set it.
 	Applied func(*Snapshot)
@@ -98,7 +101,7 @@ func (s *Store) Update(index uint64, write func(*Tx) error) error {
 }
 
 func (s *Store) tx() *Tx {
-	tx := &Tx{strings: s.strings, returnEndsWaits: s.ReturnEndsWaits, keepsReports: s.KeepsReports}
+	tx := &Tx{strings: s.strings, returnEndsWaits: s.ReturnEndsWaits, keepsReports: s.KeepsReports, skipsStopped: s.SkipsStopped}
 	if s.record {
 		tx.changes = &Changes{}
 	}

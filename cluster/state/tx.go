@@ -21,8 +21,8 @@ type Tx struct {
 	strings *interner
 	// copies makes methods copy the objects they are handed (Snapshot.Optimistic).
 	copies bool
-	// returnEndsWaits and keepsReports are the store's ReturnEndsWaits and KeepsReports.
-	returnEndsWaits, keepsReports bool
+	// returnEndsWaits, keepsReports and skipsStopped are the store's ReturnEndsWaits, KeepsReports and SkipsStopped.
+	returnEndsWaits, keepsReports, skipsStopped bool
 	// ownEvals means that counts.EvalsByStatus is not shared with a snapshot any more.
 	ownEvals bool
 

@@ -53,6 +53,8 @@ type Habits struct {
 	ReturnEndsWaits bool
 	// KeepsReports makes plans leave alone what clients have reported of deployments since they were made.
 	KeepsReports bool
+	// SkipsStopped makes plans place nothing of jobs that were stopped since they were made.
+	SkipsStopped bool
 	// WritesEvents makes servers write that a node's client was not heard from though the node is
 	// disconnected already.
 	WritesEvents bool
@@ -259,6 +261,10 @@ var changes = []Change{
 		"a system evaluation that changes nothing submits a plan: two entries, not one; no evaluations that wait for the stagger", func(h *Habits) { h.Scheduler.SystemDeployments = true },
 	},
 	{
+		[]Version{{1, 11, 0}}, 26953, "scheduler/reconciler/reconcile_node.go, computeForNode", "an allocation of a system or sysbatch job that is not of its version stops on a node that is not ready, unless that drains; before, it runs on",
+		"none; a placement, not an update, of each once its node is ready", func(h *Habits) { h.Scheduler.StopsOutdated = true },
+	},
+	{
 		[]Version{{1, 11, 0}}, 26961, "scheduler/reconciler/reconcile_cluster.go, computeMigrations", "an allocation of a batch job that a drain ends at its deadline is not replaced; evaluations that wait to replace what failed are called alloc-reschedule, not alloc-failure",
 		"a placement less of each allocation that a drain ends", func(h *Habits) { h.Scheduler.DrainEndsBatch, h.Scheduler.NamesReschedules = true, true },
 	},
@@ -279,12 +285,16 @@ var changes = []Change{
 		"a plan more of each evaluation that finds no room for it; a replacement that fails waits longer for its own", func(h *Habits) { h.Scheduler.KeepsUnplaced = true },
 	},
 	{
-		[]Version{{1, 11, 2}}, 27053, "scheduler/reconciler/filters.go, updateByReschedulable", "an allocation that is out of reach is replaced when one that failed would be; it counts as back once its node is initializing, before its client reports it",
+		[]Version{{1, 11, 2}}, 27053, "scheduler/reconciler/filters.go, updateByReschedulable", "an allocation that is out of reach is replaced when one that failed would be; it counts as back once its node is initializing, before its client reports it, and as lost once that is down",
 		"an evaluation more for each that waits, for 30 s by default; none if its client is back before; a plan more, that stops what replaced it", func(h *Habits) { h.Scheduler.UnknownWaits, h.Scheduler.BackBeforeReports = true, true },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27053, "scheduler/reconciler/filters.go, filterByTainted", "an allocation of a batch job that servers told to stop does not count as having run, though it was complete in the end",
 		"none, unless the job is looked at again after a drain: then a placement of each that it ended, until #28018", func(h *Habits) { h.Scheduler.ForgetsStopped = true },
+	},
+	{
+		[]Version{{1, 11, 2}}, 27265, "scheduler/reconciler/reconcile_node.go, computeForNode", "an allocation of a system or sysbatch job on a disconnected node becomes unknown, though its group does not survive that, and is not lost when the node is down",
+		"a plan of each such job when a node disconnects, and one when it is back", func(h *Habits) { h.Scheduler.SystemsSurvive = true },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27284, "scheduler/scheduler_system.go, evictAndPlace", "allocations of a system job's deployment that have yet to be healthy count against max_parallel",
@@ -297,6 +307,10 @@ var changes = []Change{
 	{
 		[]Version{{1, 11, 2}}, 27419, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations of stopped system jobs",
 		"fewer evaluations", func(h *Habits) { h.StoppedLeftAlone = true },
+	},
+	{
+		[]Version{{1, 11, 2}}, 27419, "nomad/state/state_store.go, upsertAllocsImpl", "a plan places nothing of a job that was stopped or purged since it was made",
+		"none, but the clients' reports of what would have been placed", func(h *Habits) { h.SkipsStopped = true },
 	},
 	{
 		[]Version{{1, 11, 2}}, 27423, "nomad/node_endpoint.go, createNodeEvals", "changes of nodes create no evaluations for allocations that have ended, nor of system jobs that the node has allocations of",

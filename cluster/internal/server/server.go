@@ -158,7 +158,7 @@ func (s *Server) Start() error {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.store = state.New()
 	s.store.WakeAtIndex = s.cfg.Design.WakeAtIndex
-	s.store.ReturnEndsWaits, s.store.KeepsReports = s.cfg.Habits.ReturnEndsWaits, s.cfg.Habits.KeepsReports
+	s.store.ReturnEndsWaits, s.store.KeepsReports, s.store.SkipsStopped = s.cfg.Habits.ReturnEndsWaits, s.cfg.Habits.KeepsReports, s.cfg.Habits.SkipsStopped
 	if s.cfg.Follow != nil {
 		s.store.RecordChanges()
 	}

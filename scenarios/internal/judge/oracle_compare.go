@@ -23,6 +23,8 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 	case tg == nil:
 		o.differ("%s runs, but its job has no group %s", a.Name, a.TaskGroup)
 	case o.unnoticed(a, job, n):
+	case o.waiting.SystemsSurvive && !byCount(job.Type) && tg.MaxClientDisconnect == 0 && a.ClientStatus == rpc.AllocClientUnknown:
+		// It stays so until its client reports it, whatever becomes of its node (docs/adr/0302).
 	case n == nil || n.Status == rpc.NodeStatusDown:
 		o.differ("%s runs on node %s, which is gone", a.Name, a.NodeID)
 	case n.Status == rpc.NodeStatusDisconnected && !mayStayOutOfReach(a, job, tg):

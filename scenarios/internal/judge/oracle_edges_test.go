@@ -148,6 +148,10 @@ func TestAllocationsAreTaken(t *testing.T) {
 
 		{"a system job that failed on one node, where one was stopped since", system, []*rpc.Allocation{
 			allocOf(system, "a", "node0"), allocOf(system, "b", "node1", failed), allocOf(system, "c", "node1", completed, stopped)}, ""},
+		{"one that is out of reach, and outlives its node", system, []*rpc.Allocation{
+			allocOf(system, "a", "node0"), allocOf(system, "b", "node1"), allocOf(system, "c", "gone", unknown)}, ""},
+		{"or goes with its node", system, []*rpc.Allocation{
+			allocOf(system, "a", "node0"), allocOf(system, "b", "node1"), allocOf(system, "c", "gone", unknown)}, "node gone, which is gone"},
 		{"one that runs in the version before, while its deployment waits", system, []*rpc.Allocation{allocOf(system, "a", "node0"), allocOf(system, "b", "node1", old)}, ""},
 		{"or whose deployment failed", system, []*rpc.Allocation{allocOf(system, "a", "node0"), allocOf(system, "b", "node1", old)}, ""},
 		{"or has none, since that of the version before failed", system, []*rpc.Allocation{allocOf(system, "a", "node0"), allocOf(system, "b", "node1", old)}, ""},
@@ -159,6 +163,7 @@ func TestAllocationsAreTaken(t *testing.T) {
 		o, id := withJob(t, c.job)
 		o.wrong, o.wrongs = nil, 0
 		o.waiting.DrainEndsBatch = strings.HasSuffix(c.name, "as it may")
+		o.waiting.SystemsSurvive = strings.HasSuffix(c.name, "outlives its node")
 		if !strings.Contains(c.name, "without deployments") {
 			o.deploys[id] = &rpc.Deployment{ID: "d", Status: rpc.DeploymentRunning, JobVersion: c.job.Version}
 		}
