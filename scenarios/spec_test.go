@@ -28,7 +28,7 @@ func TestBadInputNamesFlagValueAndWhatIsAllowed(t *testing.T) {
 		{func(s *Spec) { s.Set("system_jobs", -1) }, "system-jobs", []string{"-1", "from 0 to"}},
 		{func(s *Spec) { s.Set("system_jobs", 0) }, "system-jobs", []string{"0", "at least one job"}},
 		{func(s *Spec) { s.Set("service_jobs", -1) }, "service-jobs", []string{"-1"}},
-		{func(s *Spec) { s.Set("service_jobs", 5) }, "allocs-per-node", []string{"0", "at least one allocation"}},
+		{func(s *Spec) { s.Set("service_jobs", 5) }, "allocs-per-node", []string{"0", "every service job needs an allocation"}},
 		{func(s *Spec) { s.Set("allocs_per_node", 3) }, "allocs-per-node", []string{"3", "--service-jobs"}},
 		{func(s *Spec) { s.Set("allocs_per_node", math.NaN()) }, "allocs-per-node", []string{"NaN"}},
 		{func(s *Spec) { s.Set("servers", 0) }, "servers", []string{"0", "from 1 to"}},
