@@ -88,13 +88,14 @@ func TestGarbageIsCollected(t *testing.T) {
 	})
 }
 
-// TestForceGC: a user need not wait, but in 1.9.2 and 1.9.3. What was collected with its job is collected again
+// TestForceGC: a user need not wait, but in 1.9.2 and 1.9.3. One-time tokens expire, too. What was collected with its job is collected again
 // with the evaluations, as in Nomad: both look at one snapshot.
 func TestForceGC(t *testing.T) {
-	const purged = "2 EvalDeleteRequestType\n1 JobBatchDeregisterRequestType\n"
+	const tokens = "1 OneTimeTokenExpireRequestType\n"
+	const purged = "2 EvalDeleteRequestType\n1 JobBatchDeregisterRequestType\n" + tokens
 	for release, want := range map[Version]string{
-		{1, 4, 3}: "2 EvalDeleteRequestType\n1 EvalUpdateRequestType\n1 JobBatchDeregisterRequestType\n",
-		{1, 8, 0}: purged, {1, 9, 1}: purged, {1, 9, 2}: "", {1, 9, 3}: "", {1, 9, 4}: purged, {2, 0, 5}: purged,
+		{1, 4, 3}: "2 EvalDeleteRequestType\n1 EvalUpdateRequestType\n1 JobBatchDeregisterRequestType\n" + tokens,
+		{1, 8, 0}: purged, {1, 9, 1}: purged, {1, 9, 2}: tokens, {1, 9, 3}: tokens, {1, 9, 4}: purged, {2, 0, 5}: purged,
 	} {
 		virtualtest.Test(t, func(t *testing.T) {
 			r := newRig(t, 2, Config{Seed: 1, Habits: HabitsOf(release)})

@@ -110,7 +110,7 @@ func TestWorkQueueGarbage(t *testing.T) {
 		r.entries()
 		r.ok(nil, r.c.ForceGC(t.Context()))
 		time.Sleep(time.Second)
-		r.want("collected", r.entries(), "2 EvalDeleteRequestType\n1 JobBatchDeregisterRequestType\n")
+		r.want("collected", r.entries(), "2 EvalDeleteRequestType\n1 JobBatchDeregisterRequestType\n1 OneTimeTokenExpireRequestType\n")
 		if snap := r.snap(); snap.JobByID(rpc.DefaultNamespace, "stop") != nil || snap.JobByID(rpc.DefaultNamespace, "large") == nil {
 			t.Error("want the stopped job gone, and the one that waits for room there")
 		}

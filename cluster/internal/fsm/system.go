@@ -91,8 +91,8 @@ var NodeBatchDeregister = Declare("NodeBatchDeregisterRequestType",
 
 var NodesCollected = NodeBatchDeregister.because("batches of collected nodes")
 
-// OneTimeTokenExpireRequest is written every ten minutes, whether there are one-time
-// tokens or not.
+// OneTimeTokenExpireRequest is written every ten minutes, and when garbage is collected by force, whether there are
+// one-time tokens or not.
 type OneTimeTokenExpireRequest struct {
 	Timestamp int64 // Unix nanoseconds
 }

@@ -101,11 +101,11 @@ func (c *coreRun) expireTokens() error {
 	})
 }
 
-// forceGC collects everything that is over, however new it is unless the release goes by ages even so.
+// forceGC collects everything that is over, however new it is unless the release goes by ages even so, and expires one-time tokens.
 // The first error ends it.
 func (c *coreRun) forceGC() error {
 	c.force = !c.worker.srv.cfg.Habits.ForceKeepsAges
-	for _, gc := range []func() error{c.jobGC, c.evalGC, c.nodeGC} {
+	for _, gc := range []func() error{c.jobGC, c.evalGC, c.expireTokens, c.nodeGC} {
 		if err := gc(); err != nil {
 			return err
 		}
