@@ -112,6 +112,29 @@ func TestForceGC(t *testing.T) {
 	}
 }
 
+// TestStoppedJobsAreCollected: since 1.9.2 a job is as old as its last change, and before as its first. One that has run for long, and is stopped,
+// goes as soon as its evaluations have, or four hours after the stop.
+func TestStoppedJobsAreCollected(t *testing.T) {
+	for release, after := range map[Version]time.Duration{{1, 9, 1}: time.Minute, {1, 9, 2}: 4 * time.Minute, {2, 0, 5}: 4 * time.Minute} {
+		virtualtest.Test(t, func(t *testing.T) {
+			r := newRig(t, 2, Config{Seed: 1, GC: quickGC, Habits: HabitsOf(release)})
+			r.ok(r.c.RegisterJob(t.Context(), serviceJob("stop", 2, 0)))
+			time.Sleep(5 * time.Minute)
+			r.report("stop", false)
+			r.ok(r.c.StopJob(t.Context(), "", "stop", false))
+			time.Sleep(time.Second)
+			r.report("stop", false)
+			there := func() bool { return r.snap().JobByID(rpc.DefaultNamespace, "stop") != nil }
+			if time.Sleep(after - 10*time.Second); !there() {
+				t.Errorf("%v: the job is gone %v after it was stopped", release, after-10*time.Second)
+			}
+			if time.Sleep(30 * time.Second); there() {
+				t.Errorf("%v: the job is there %v after it was stopped", release, after+20*time.Second)
+			}
+		})
+	}
+}
+
 // TestBatchEvaluationsAreCollected: since 1.4.5 those of batch jobs have an age of their own, and go though their job goes on.
 func TestBatchEvaluationsAreCollected(t *testing.T) {
 	const one = "1 EvalDeleteRequestType\n"

@@ -225,8 +225,8 @@ var changes = []Change{
 		"a stop more if the replacement has another name", func(h *Habits) { h.Scheduler.FollowsReplacements = true },
 	},
 	{
-		[]Version{{1, 9, 2}}, 24112, "nomad/core_sched.go", "garbage collection goes by timestamps, not by a table of times of 5 min; a forced one goes by ages, too",
-		"collected up to 5 min earlier; nothing that is new is collected by force", func(h *Habits) { h.ExactAges, h.ForceKeepsAges = true, true },
+		[]Version{{1, 9, 2}}, 24112, "nomad/core_sched.go", "garbage collection goes by timestamps, not by a table of times of 5 min, and of a job by that of its last change, not of its first; a forced one goes by ages, too",
+		"collected up to 5 min earlier, but a stopped job 4 h after its stop; nothing that is new is collected by force", func(h *Habits) { h.ExactAges, h.ForceKeepsAges = true, true },
 	},
 	{
 		[]Version{{1, 9, 4}}, 24456, "nomad/core_sched.go, forceGC", "a forced garbage collection does not go by ages, as before 1.9.2",

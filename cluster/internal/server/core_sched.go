@@ -243,7 +243,11 @@ func (c *coreRun) jobGC() error {
 	ended := map[broker.JobID]*rpc.Job{}
 	for job := range c.snap.Jobs() {
 		byItself := job.Type == rpc.JobTypeBatch || job.Type == rpc.JobTypeSysBatch
-		if job.CreateIndex <= limit && c.dead(job) && (job.Stop || byItself && job.Periodic == nil) {
+		since := job.CreateIndex
+		if c.worker.srv.cfg.Habits.ExactAges {
+			since = job.JobModifyIndex // when SubmitTime was set, by a stop, too (fsm.go, handleJobDeregister)
+		}
+		if since <= limit && c.dead(job) && (job.Stop || byItself && job.Periodic == nil) {
 			ended[broker.JobID{Namespace: job.Namespace, ID: job.ID}] = job
 		}
 	}
