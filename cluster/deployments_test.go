@@ -71,6 +71,40 @@ func TestRollingUpdateProceeds(t *testing.T) {
 	}
 }
 
+// TestReportsWhileAnEvaluationIsOnItsWay: what clients report in the quarter of a second in which the watcher's evaluations are gathered makes it
+// ask for another, though the report is of no one's health: to the watcher, nobody has looked yet.
+func TestReportsWhileAnEvaluationIsOnItsWay(t *testing.T) {
+	for _, health := range []string{rpc.AllocHealthy, rpc.AllocUnhealthy} {
+		for _, costs := range readDeployments {
+			for after, want := range map[time.Duration]uint64{500 * time.Millisecond: 1, 1100 * time.Millisecond: 2, 1500 * time.Millisecond: 1} {
+				virtualtest.Test(t, func(t *testing.T) {
+					r := deployedRig(t, 3, costs)
+					r.update()
+					var changed []*rpc.Allocation
+					for _, a := range r.live("svc") {
+						if a.JobVersion == 1 {
+							changed = append(changed, a)
+						}
+					}
+					report := func(a *rpc.Allocation, health string) {
+						u := &rpc.Allocation{ID: a.ID, NodeID: a.NodeID, ClientStatus: rpc.AllocClientRunning, Health: health}
+						_, err := r.c.NodeServer(0).UpdateAlloc(t.Context(), &rpc.AllocUpdateRequest{NodeID: a.NodeID, Alloc: []*rpc.Allocation{u}})
+						r.ok(nil, err)
+					}
+					r.entries()
+					report(changed[0], health)
+					time.Sleep(after - 50*time.Millisecond) // a report is written so long after its call
+					report(changed[1], "")
+					time.Sleep(5 * time.Second)
+					if n := r.c.EntriesBetween(r.mark, r.c.Stats().LastIndex)["AllocUpdateDesiredTransitionRequestType"]; n != want {
+						t.Errorf("%s, another report after %v, costs %v: %d requests, want %d", health, after, costs.Deployment != DeploymentCosts{}, n, want)
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestDeploymentWithoutProgressFails: one entry ends it, and makes one evaluation, which
 // finds nothing to do.
 func TestDeploymentWithoutProgressFails(t *testing.T) {

@@ -37,7 +37,7 @@ type watchedDeployment struct {
 	job      broker.JobID
 	deadline time.Time // zero: none yet
 	expiry   *time.Timer
-	// What clients said and nobody has read: when an allocation last turned healthy, an index, and what turned unhealthy.
+	// What clients said: when an allocation last turned healthy, an index, and what turned unhealthy and is not to be replaced yet.
 	healthy   uint64
 	unhealthy []string
 	seen      uint64 // lastLook when it was last asked for
@@ -184,7 +184,11 @@ func (w *Deployments) Read(snap *state.Snapshot, job broker.JobID) {
 		}
 		return
 	}
-	d.replace, d.unhealthy = append(d.replace, d.unhealthy...), nil
+	d.unhealthy = slices.DeleteFunc(d.unhealthy, func(id string) bool {
+		a := snap.AllocByID(id)
+		return a == nil || a.Reschedule
+	})
+	d.replace = append(d.replace, d.unhealthy...) // until that is written, whenever somebody looks
 	if d.progress != nil {
 		return
 	}

@@ -178,10 +178,10 @@ func (s *Server) perform(fx *fsm.Effects, index uint64) {
 		snap := s.Snapshot()
 		s.deployments.Changed(snap, fx.Deployments)
 		s.deployments.Healths(snap, fx.Healths)
-		if !s.deploymentsCost() {
-			for _, job := range fx.Deployments {
-				s.deployments.Read(snap, job)
-			}
+	}
+	if !s.deploymentsCost() {
+		for _, job := range fx.DeploymentAllocs {
+			s.deployments.Read(s.Snapshot(), job)
 		}
 	}
 	s.deploymentWatch.heard(fx)
