@@ -72,6 +72,7 @@ func TestImpossibleEventsAreNamed(t *testing.T) {
 		"server 1 is named twice":                      faults.Partition{Links: faults.Links{From: faults.Members{Servers: faults.Servers{0, 0}}}},
 		"a share of 1.5 of the clients":                faults.Partition{Links: faults.Links{To: faults.Members{Clients: 1.5}}},
 		"latency 0s and jitter 0s: give at least one":  faults.LinkDelay{},
+		"latency 1h0m0s and jitter 1ns: together they": faults.LinkDelay{Latency: time.Hour, Jitter: 1},
 		"loss 0: it must be a number above 0":          faults.LinkLoss{},
 		"the delay is 0s: it must be above 0":          faults.SlowDisk{},
 		"the delay is -1s: it must be above 0":         faults.SlowApply{Slow: faults.Slow{Longer: -time.Second}},

@@ -148,6 +148,11 @@ phase "ops" {
     job   = "web"
     count = 2000000000
   }`: "it must be from 0 to 1000000",
+		`event "flap_clients" {
+    up    = "1s"
+    down  = "1s"
+    times = 1000000000000
+  }`: "times is 1000000000000; it must be from 0 to 100000",
 	} {
 		err := compileErr(fileSpec(t, fmt.Sprintf(text, events)))
 		if err == nil || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), want) {

@@ -134,7 +134,7 @@ type FlapClients struct {
 	actions.Anywhere
 	Fraction float64
 	Down, Up time.Duration
-	Times    int
+	Times    int `lang:"max=100000"`
 }
 
 func (a FlapClients) Check(int) error {

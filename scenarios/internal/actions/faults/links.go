@@ -52,10 +52,16 @@ type LinkDelay struct {
 	Latency, Jitter time.Duration
 }
 
+// longestDelay is far beyond what any caller waits for, and far below what virtual time may pass without a run going on.
+const longestDelay = time.Hour
+
 func (a LinkDelay) Check(servers int) error {
 	err := a.Links.Check(servers)
-	if a.Latency < 0 || a.Jitter < 0 || a.Latency+a.Jitter == 0 {
+	switch {
+	case a.Latency < 0 || a.Jitter < 0 || a.Latency+a.Jitter == 0:
 		err = errors.Join(err, fmt.Errorf("latency %v and jitter %v: give at least one, above 0", a.Latency, a.Jitter))
+	case a.Latency+a.Jitter > longestDelay:
+		err = errors.Join(err, fmt.Errorf("latency %v and jitter %v: together they must be %v at most", a.Latency, a.Jitter, longestDelay))
 	}
 	return err
 }
