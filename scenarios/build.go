@@ -160,8 +160,13 @@ func (b *builder) makeThresholds(vocabulary *metrics.Vocabulary) ([]metrics.Thre
 		case t.MaxRatioOf.Text == "" && t.MaxRatio != nil:
 			return nil, b.def.Errorf(t.At, "Missing max_ratio_of", "max_ratio needs a broker to compare with: max_ratio_of.")
 		}
-		if one.Max == nil && one.Min == nil && one.MaxRatio == nil && one.Tolerance == nil {
+		switch {
+		case one.Max == nil && one.Min == nil && one.MaxRatio == nil && one.Tolerance == nil:
 			return nil, b.def.Errorf(t.At, "Nothing demanded", "The threshold demands nothing: say max, min, max_ratio_of or tolerance.")
+		case t.MaxRatioOf.Text != "" && t.MaxRatioOf.Text == t.Broker.Text:
+			return nil, b.def.Errorf(t.At, "Nothing demanded", "The figure of %s is compared with itself: name another broker in broker or max_ratio_of.", t.Broker.Text)
+		case t.Min != nil && t.Max != nil && *t.Min > *t.Max:
+			return nil, b.def.Errorf(t.At, "Impossible threshold", "No figure is %g or more and %g or less: min must be max at most.", *t.Min, *t.Max)
 		}
 		out = append(out, one)
 	}

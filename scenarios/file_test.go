@@ -168,6 +168,8 @@ phase "p" {
 		{`event "register_jobs" {}`, "event \"partition\" {\n    from {\n      clients = 0.5\n      group = \"all\"\n    }\n  }", "leave it out beside group, datacenter and racks"},
 		{`type = "service"`, "type = \"service\"\n  datacenters = []", "no datacenter"},
 		{`type = "service"`, "type = \"service\"\n  copies = 1000000", "100000 at most"},
+		{`phase "`, "threshold \"t\" {\n  metric = \"totals.recovery_s\"\n  min = 5\n  max = 1\n}\nphase \"", "No figure is 5 or more and 1 or less"},
+		{`phase "`, "threshold \"t\" {\n  metric = \"totals.recovery_s\"\n  broker = \"legacy\"\n  max_ratio_of = \"legacy\"\n}\nphase \"", "The figure of legacy is compared with itself"},
 	} {
 		spec := fileSpec(t, strings.Replace(text, c.old, c.new, 1))
 		err := compileErr(spec)
