@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"sync"
 	"time"
 
@@ -90,7 +91,8 @@ func New(cfg Config) (*Servers, error) {
 		return nil, fmt.Errorf("clients of release %s know no introduction tokens: leave the token out or choose a later release", cfg.Release)
 	}
 	for _, address := range cfg.Addresses {
-		if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
+		_, port, err := net.SplitHostPort(address)
+		if number, not := strconv.ParseUint(port, 10, 16); err != nil || not != nil || number == 0 {
 			return nil, fmt.Errorf("server %q: it must be HOST:PORT, such as 127.0.0.1:4647", address)
 		}
 	}
