@@ -15,11 +15,11 @@ import (
 	"github.com/simctl/simctl/reports/sweep"
 )
 
-// Names of the files of a sweep that other text refers to.
+// Names of the files of a sweep that other text refers to. PageName is that of the page of any report.
 const (
 	SweepSummaryName = "summary.md"
 	sweepFileName    = "sweep.json"
-	sweepPageName    = "report.html"
+	PageName         = "report.html"
 )
 
 // sweepFormat is one way to write a sweep.
@@ -89,7 +89,7 @@ func WriteSweep(dir string, s *metrics.Sweep) ([]string, error) {
 		{"sweep.csv", sweep.CSV},
 		{"bench.txt", sweep.Bench},
 		{SweepSummaryName, func(w io.Writer, s *metrics.Sweep) error { return sweep.Markdown(w, s, charts...) }},
-		{sweepPageName, func(w io.Writer, s *metrics.Sweep) error { return page.Sweep(w, s, figs) }},
+		{PageName, func(w io.Writer, s *metrics.Sweep) error { return page.Sweep(w, s, figs) }},
 	} {
 		if err := writeFile(dir, file.name, func(w io.Writer) error { return file.write(w, s) }); err != nil {
 			return names, err

@@ -183,7 +183,7 @@ func TestSweepPageIsOneFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, sweepPageName))
+	text, err := os.ReadFile(filepath.Join(dir, PageName))
 	if err != nil {
 		t.Fatal(err)
 	}

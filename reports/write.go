@@ -30,7 +30,7 @@ type format struct {
 var formats = []format{
 	{name: "account", file: "account.txt", write: writeAccount},
 	{name: "csv", file: "report.csv", write: writeCSV},
-	{name: "html", file: "report.html", write: page.HTML, page: true},
+	{name: "html", file: PageName, write: page.HTML, page: true},
 	{name: "json", file: "summary.json", write: writeJSON},
 	{name: "markdown", file: "report.md", write: writeMarkdown},
 	{name: "prom", file: "report.prom", write: writePrometheus},

@@ -100,7 +100,7 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	var out *outDir
 	if cmd.Flags().Changed("out") {
-		if out, err = newOutDir(f.out); err != nil {
+		if out, err = newReportDir(f.out, false); err != nil {
 			return err
 		}
 		defer func() { err = out.discard(err) }()

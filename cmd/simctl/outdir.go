@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"github.com/simctl/simctl/internal/outfile"
+	"github.com/simctl/simctl/reports"
 )
 
 // outDir is a directory of results that appears as a whole or not at all. Files are
@@ -35,6 +36,20 @@ type outDir struct {
 // they run anything. The caller must call discard at the end, unless commit succeeds.
 func newOutDir(target string) (*outDir, error) {
 	return newDirOf(fmt.Sprintf("--out %q", target), target)
+}
+
+// newReportDir is newOutDir for the report of runs, or of a sweep, unless the page of the other is there.
+func newReportDir(target string, sweep bool) (*outDir, error) {
+	_, noPage := os.Stat(filepath.Join(target, reports.PageName))
+	_, noSweep := os.Stat(filepath.Join(target, reports.SweepSummaryName))
+	if noPage == nil && sweep != (noSweep == nil) {
+		kinds := []string{"runs", "a sweep"}
+		if !sweep {
+			slices.Reverse(kinds)
+		}
+		return nil, usageErrorf("--out %q: the report of %s is there, which the report of %s would replace: name another directory", target, kinds[0], kinds[1])
+	}
+	return newOutDir(target)
 }
 
 // newDatedDir opens a new directory below results for runs of a scenario. Runs that begin within the

@@ -194,7 +194,7 @@ func (f *scenarioFlags) conclude(cmd *cobra.Command, results []*metrics.Result, 
 // outDir opens the directory that --out names or, by default, a new one.
 func (f *scenarioFlags) outDir(cmd *cobra.Command) (out *outDir, err error) {
 	if cmd.Flags().Changed("out") {
-		return newOutDir(f.out)
+		return newReportDir(f.out, false)
 	}
 	if out, err = newDatedDir(f.spec.Scenario); err == nil {
 		f.out = out.target

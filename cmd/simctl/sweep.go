@@ -150,7 +150,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return nil
 	}
 	// It refuses a directory that cannot be written to, and keeps other processes out of it.
-	hold, err := newOutDir(f.out)
+	hold, err := newReportDir(f.out, true)
 	if err != nil {
 		return err
 	}
