@@ -43,10 +43,10 @@ func TestParseLimit(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                       "is no limit",
-		"recovery_s":             "is no limit",
-		"recovery_s<300":         "is no limit",
-		"recovery_s=300":         "is no limit",
+		"":                       "it must be METRIC",
+		"recovery_s":             "it must be METRIC",
+		"recovery_s<300":         "it must be METRIC",
+		"recovery_s=300":         "it must be METRIC",
 		"recovery_s<=":           "not a number",
 		"recovery_s<=five":       "not a number",
 		"raft_entries<=5m":       "not a number",

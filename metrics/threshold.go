@@ -199,7 +199,7 @@ func (v *Vocabulary) ParseLimit(text string) (Threshold, error) {
 	compact := strings.Join(strings.Fields(text), "")
 	i := strings.IndexAny(compact, "<>=")
 	if i < 0 || !strings.HasPrefix(compact[i:], "<=") && !strings.HasPrefix(compact[i:], ">=") {
-		return Threshold{}, fmt.Errorf("%q is no limit: it must be METRIC<=NUMBER or METRIC>=NUMBER, such as recovery_s<=300", text)
+		return Threshold{}, errors.New("it must be METRIC<=NUMBER or METRIC>=NUMBER, such as recovery_s<=300")
 	}
 	t := Threshold{Metric: compact[:i]}
 	if broker, rest, ok := strings.Cut(t.Metric, ":"); ok {
@@ -210,13 +210,13 @@ func (v *Vocabulary) ParseLimit(text string) (Threshold, error) {
 		bound, err = d.Seconds(), nil
 	}
 	if err != nil || math.IsNaN(bound) || math.IsInf(bound, 0) {
-		return Threshold{}, fmt.Errorf("limit %q: %q is not a number", text, compact[i+2:])
+		return Threshold{}, fmt.Errorf("%q is not a number", compact[i+2:])
 	}
 	if t.Max = &bound; compact[i] == '>' {
 		t.Max, t.Min = nil, &bound
 	}
 	if t.Metric, err = v.FullPath(t.Metric); err != nil {
-		return Threshold{}, fmt.Errorf("limit %q: %w", text, err)
+		return Threshold{}, err
 	}
 	return t, nil
 }

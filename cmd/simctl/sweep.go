@@ -272,11 +272,15 @@ func (f *sweepFlags) checkFigures(vocabulary *metrics.Vocabulary) error {
 // instead of the list of all.
 func badFigure(flag, value string, err error) error {
 	if e, ok := errors.AsType[*metrics.PathError](err); ok {
+		remedy := "there is " + strings.Join(e.Known, ", ")
 		if near := language.Suggest(e.Name, e.Known); near != "" {
-			return usageErrorf("--%s %q: unknown %s %q: did you mean %q?", flag, value, e.What, e.Name, near)
+			remedy = fmt.Sprintf("did you mean %q?", near)
+		} else if len(e.Known) == 0 {
+			remedy = "there is none"
 		}
+		return usageErrorf("--%s %q: unknown %s %q: %s", flag, value, e.What, e.Name, remedy)
 	}
-	return usageErrorf("--%s: %w", flag, err)
+	return usageErrorf("--%s %q: %w", flag, value, err)
 }
 
 // checkAxes refuses values of what an axis varies in every run.
