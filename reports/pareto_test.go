@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/simctl/simctl/metrics"
@@ -53,6 +54,11 @@ func TestPareto(t *testing.T) {
 	}
 	if len(p.Crosses) != 1 || p.Crosses[0].X != 50 {
 		t.Errorf("crosses %+v, want one for the run that failed its check", p.Crosses)
+	}
+	// A run beyond a threshold did what it should, and is no cross: the note speaks of no check.
+	runs[0].Thresholds = []metrics.Verdict{{Run: runs[0].Run.Label()}}
+	if f := paretoOf(runs); len(f.Panels[0].Crosses) != 1 || !strings.Contains(f.Note, "whose invariants held") {
+		t.Errorf("crosses %+v, note %q", f.Panels[0].Crosses, f.Note)
 	}
 	if f := paretoOf(runs[:2]); f != nil {
 		t.Errorf("two brokers have a figure: %+v", f)

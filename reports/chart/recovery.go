@@ -18,8 +18,8 @@ func init() {
 	})
 	register(chart{
 		rank: 4, name: "pareto", title: "Raft entries against recovery",
-		note: "lower left is better; the line joins the brokers that no other beats in both, among those whose runs passed their checks; " +
-			"a cross is a run that did not",
+		note: "lower left is better; the line joins the brokers that no other beats in both, among those whose invariants held; " +
+			"a cross is a run that broke one",
 		figure: paretoFigure,
 	})
 }
