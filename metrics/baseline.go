@@ -243,6 +243,9 @@ func (b *Baseline) validate() error {
 		if err := r.validate(); err != nil {
 			return fmt.Errorf("the baseline's run: %w", err)
 		}
+		if slices.ContainsFunc(b.Runs[:i], func(other *Result) bool { return other.Run.Broker == r.Run.Broker }) {
+			return &SpoiltError{fmt.Errorf("the baseline has two runs of %q", r.Run.Broker)}
+		}
 	}
 	return nil
 }

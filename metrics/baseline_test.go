@@ -106,13 +106,14 @@ func TestLoadBaselineRefuses(t *testing.T) {
 		`{"baseline":2,"runs":[]}`: "baseline version 2 and this simctl reads 1",
 		`[1]`:                      "its content is a JSON array: it must be an object",
 		`{"baseline":"1"}`:         "baseline is a JSON string: it must be a whole number",
-		`{"baseline":1,"tolerance":0,"tolerance":9,"runs":[]}`:                         `the field "tolerance" twice in one object, the second time in line 1: write it again`,
-		`{"baseline":1,"runs":[]}`:                                                     "no runs",
-		`{"baseline":1,"tolerance":-1,"runs":[{"run":{"scenario":"s","broker":"b"}}]}`: "tolerance",
-		`{"baseline":1,"runs":[{"run":{}}]}`:                                           "run.scenario",
-		`{"baseline":1,"runs":[null]}`:                                                 "runs[0] is null: write it again",
-		`{"baseline":1,"runs":[{"schema":99,"run":{"scenario":"s","broker":"b"}}]}`:    "runs[0] has schema 99",
-		`{"baseline":1,"runs":[{"run":{"scenario":"s","broker":"\u001b[31mb"}}]}`:      `the text "\x1b[31mb" has a control character`,
+		`{"baseline":1,"tolerance":0,"tolerance":9,"runs":[]}`:                                                `the field "tolerance" twice in one object, the second time in line 1: write it again`,
+		`{"baseline":1,"runs":[]}`:                                                                            "no runs",
+		`{"baseline":1,"tolerance":-1,"runs":[{"run":{"scenario":"s","broker":"b"}}]}`:                        "tolerance",
+		`{"baseline":1,"runs":[{"run":{}}]}`:                                                                  "run.scenario",
+		`{"baseline":1,"runs":[null]}`:                                                                        "runs[0] is null: write it again",
+		`{"baseline":1,"runs":[{"run":{"scenario":"s","broker":"b"}},{"run":{"scenario":"s","broker":"b"}}]}`: `the baseline has two runs of "b": write it again`,
+		`{"baseline":1,"runs":[{"schema":99,"run":{"scenario":"s","broker":"b"}}]}`:                           "runs[0] has schema 99",
+		`{"baseline":1,"runs":[{"run":{"scenario":"s","broker":"\u001b[31mb"}}]}`:                             `the text "\x1b[31mb" has a control character`,
 	} {
 		path := filepath.Join(t.TempDir(), "base.json")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
