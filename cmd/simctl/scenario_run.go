@@ -276,8 +276,10 @@ func inputError(err error, brokers ...string) error {
 			if word := language.Suggest(e.Value[at:], designs.Words()); word != "" {
 				near = e.Value[:at] + word
 			}
-			candidates[e.Input] = slices.DeleteFunc(candidates[e.Input], func(name string) bool { // which would ignore a word
-				return at == len(e.Value) || strings.Count(name, "+") != strings.Count(e.Value, "+")
+			words := strings.Split(e.Value, "+")
+			wrong := slices.ContainsFunc(words[1:], func(word string) bool { return scenarios.CheckBroker(words[0]+"+"+word) != nil })
+			candidates[e.Input] = slices.DeleteFunc(candidates[e.Input], func(name string) bool { // which would ignore a word, or replace a right one
+				return at == len(e.Value) || strings.Count(name, "+") != strings.Count(e.Value, "+") || !wrong
 			})
 		}
 		if near := cmp.Or(near, language.Suggest(e.Value, candidates[e.Input])); near != "" {
