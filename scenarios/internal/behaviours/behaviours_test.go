@@ -11,7 +11,7 @@ import (
 func TestRefusedTraces(t *testing.T) {
 	for bad, want := range map[string]string{
 		"": "empty", "60,12,down": "from 0 to 11", "60,-1,down": "from 0 to 11", "60,1,sideways": "up or down", "60,1": "it must be an instant",
-		"-5,1,up": "no instant", "soon,1,up": "no instant", "1,1,up\n60,x,down": "line 2",
+		"-5,1,up": `"-5" is no instant`, "1e300,1,up": `"1e300" is no instant`, "NaN,1,up": `"NaN" is no instant`, "soon,1,up": "no instant", "1,1,up\n60,x,down": "line 2",
 	} {
 		if _, err := parseTrace([]byte(bad), 12); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one that says %q", bad, err, want)

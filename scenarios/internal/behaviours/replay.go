@@ -84,10 +84,11 @@ func parseTrace(text []byte, clients int) (trace, error) {
 }
 
 func parseInstant(text string) (time.Duration, error) {
+	duration := text
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		text = strconv.FormatFloat(seconds, 'f', 9, 64) + "s"
+		duration = strconv.FormatFloat(seconds, 'f', 9, 64) + "s"
 	}
-	d, err := time.ParseDuration(text)
+	d, err := time.ParseDuration(duration)
 	if err != nil || d < 0 {
 		return 0, fmt.Errorf("%q is no instant: it must be seconds, or a duration such as 1h5m, from the behaviour's beginning", text)
 	}
