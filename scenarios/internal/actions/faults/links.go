@@ -58,9 +58,9 @@ const longestDelay = time.Hour
 func (a LinkDelay) Check(servers int) error {
 	err := a.Links.Check(servers)
 	switch {
-	case a.Latency < 0 || a.Jitter < 0 || a.Latency+a.Jitter == 0:
+	case a.Latency < 0 || a.Jitter < 0 || a.Latency == 0 && a.Jitter == 0:
 		err = errors.Join(err, fmt.Errorf("latency %v and jitter %v: give at least one, above 0", a.Latency, a.Jitter))
-	case a.Latency+a.Jitter > longestDelay:
+	case a.Latency > longestDelay-a.Jitter: // their sum may be too much for a number
 		err = errors.Join(err, fmt.Errorf("latency %v and jitter %v: together they must be %v at most", a.Latency, a.Jitter, longestDelay))
 	}
 	return err
