@@ -152,7 +152,7 @@ type Waiting struct {
 	// plans, in releases that go on so: their nodes may have got too much.
 	Overlooked map[string]bool
 	// Unevaluated has the IDs of nodes whose last change may have been written although no evaluation was: the leader lost
-	// its place in between.
+	// its place in between, or its release leaves out a system job that had an allocation there, even one that is collected since.
 	Unevaluated map[string]bool
 }
 

@@ -200,7 +200,7 @@ func TestChangesThatMatter(t *testing.T) {
 func TestEvaluationsOfPurgedJobs(t *testing.T) {
 	s := New(&Shared{Config: &config.Config{}}, Options{Storage: &raftnode.Storage{}})
 	snap := stateWith(t, nil, allocOf("service", "a", rpc.AllocClientRunning))
-	evals, _ := s.nodeEvals(snap, snap.NodeByID("n"), 7)
+	evals, _, _ := s.nodeEvals(snap, snap.NodeByID("n"), 7)
 	if len(evals) != 1 || evals[0].JobID != "job" || evals[0].Type != "service" || evals[0].Priority != 50 || evals[0].NodeModifyIndex != 7 {
 		t.Errorf("evaluations %+v, want one of the job", evals)
 	}

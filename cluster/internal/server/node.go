@@ -207,10 +207,10 @@ func transitionNeedsEvals(to, from string) bool {
 // out, and write the entry even if none is left.
 func (s *Server) createNodeEvals(node *rpc.Node, nodeIndex uint64) error {
 	snap := s.Snapshot()
-	all, any := s.nodeEvals(snap, node, nodeIndex)
+	all, any, left := s.nodeEvals(snap, node, nodeIndex)
 	evals := s.wanted(snap, node, all)
 	if !any || len(evals) == 0 && len(all) > 0 {
-		s.shared.Unevaluated.set(node.ID, false)
+		s.shared.Unevaluated.set(node.ID, left)
 		return nil
 	}
 	s.Because(fsm.NodeEvaluated)
@@ -218,7 +218,7 @@ func (s *Server) createNodeEvals(node *rpc.Node, nodeIndex uint64) error {
 	if _, err := s.changeNode(node.ID, fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{Evals: evals})); err != nil {
 		return fmt.Errorf("create evaluations for node %s: %w", node.ID, err)
 	}
-	s.shared.Unevaluated.set(node.ID, false)
+	s.shared.Unevaluated.set(node.ID, left)
 	return nil
 }
 
@@ -231,8 +231,8 @@ func (s *Server) changeNode(id string, c fsm.Command) (index uint64, err error) 
 	return index, err
 }
 
-// Unevaluated are the nodes that may have changed although their leader did not get to create evaluations. It is safe for
-// concurrent use.
+// Unevaluated are the nodes that may have changed although their leader did not get to create evaluations, or left out a system
+// job. It is safe for concurrent use.
 type Unevaluated struct {
 	mu  sync.Mutex
 	ids map[string]bool
@@ -267,9 +267,9 @@ func (s *Server) wanted(snap *state.Snapshot, node *rpc.Node, evals []*broker.Ev
 	})
 }
 
-// nodeEvals returns the evaluations, and whether there is anything that a change of the node
-// could concern.
-func (s *Server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint64) (evals []*broker.Evaluation, any bool) {
+// nodeEvals returns the evaluations, whether there is anything that a change of the node
+// could concern, and whether a system job that it does concern is left out.
+func (s *Server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint64) (evals []*broker.Evaluation, any, left bool) {
 	seen := map[broker.JobID]bool{}
 	add := func(job *rpc.Job) {
 		id := broker.JobID{Namespace: job.Namespace, ID: job.ID}
@@ -293,6 +293,7 @@ func (s *Server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint6
 		case !s.leftAlone(a, job.Type):
 			add(job)
 		case s.cfg.Habits.FirstAllocDecides:
+			left = left || job.Type == rpc.JobTypeSystem && !seen[id]
 			seen[id] = true
 		}
 	}
@@ -302,7 +303,7 @@ func (s *Server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint6
 			add(job)
 		}
 	}
-	return evals, any
+	return evals, any, left
 }
 
 // leftAlone reports whether a change of an allocation's node does not concern its job
@@ -360,7 +361,7 @@ func (s *Server) writeDowns(req fsm.NodesDownRequest) (uint64, error) {
 	slices.SortFunc(req.Nodes, func(a, b rpc.NodeUpdateStatusRequest) int { return strings.Compare(a.NodeID, b.NodeID) })
 	seen := map[broker.JobID]bool{}
 	for _, n := range req.Nodes {
-		evals, _ := s.nodeEvals(snap, snap.NodeByID(n.NodeID), 0)
+		evals, _, _ := s.nodeEvals(snap, snap.NodeByID(n.NodeID), 0)
 		for _, e := range evals {
 			if !seen[e.Job()] {
 				seen[e.Job()] = true

@@ -60,9 +60,12 @@ func TestEvaluationsOfNodesByRelease(t *testing.T) {
 		}
 		snap := stateWith(t, job, allocs...)
 		s := New(&Shared{Config: &config.Config{Habits: config.HabitsOf(c.release)}}, Options{Storage: &raftnode.Storage{}})
-		evals, writes := s.nodeEvals(snap, snap.NodeByID("n"), 7)
+		evals, writes, left := s.nodeEvals(snap, snap.NodeByID("n"), 7)
 		if len(evals) > 1 || (len(evals) == 1) != c.evals || writes != c.writes {
 			t.Errorf("%+v: %d evaluations, entry %v", c, len(evals), writes)
+		}
+		if want := c.jobType == "system" && c.release == first && !c.evals; left != want {
+			t.Errorf("%+v: a system job is left out: %v", c, left)
 		}
 	}
 }
