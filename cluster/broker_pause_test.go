@@ -82,7 +82,7 @@ func TestPauseAndTheFailedReaper(t *testing.T) {
 			}
 			id, err := r.c.RegisterJob(t.Context(), serviceJob("svc", 3, 0))
 			r.ok(nil, err)
-			time.Sleep(10 * time.Minute)
+			time.Sleep(30 * time.Minute) // the crashes may last for three rounds of up to 7 min
 			if failed := r.eval(id).Status == broker.StatusFailed; failed == defect {
 				t.Errorf("defect %v: evaluation failed: %v", defect, failed)
 			}
@@ -94,7 +94,7 @@ func TestPauseAndTheFailedReaper(t *testing.T) {
 			}
 			r.fails = allTypes
 			r.ok(nil, r.c.StopServer(r.c.Leader()))
-			time.Sleep(10 * time.Minute)
+			time.Sleep(30 * time.Minute)
 			if n := len(r.live("svc")); n != 3 {
 				t.Errorf("%d allocations under the next leader", n)
 			}
