@@ -22,9 +22,9 @@ example {
     minute. The operator who asked for five at a time does not get them. Shedding changes nothing
     about it, since the evaluations come one at a time and hardly any of them waits for another.
 
-    Nomad 1.11 gave system jobs deployments. The simulation has the deployment, but rolls out as
-    older releases do, so it says nothing about the rollouts that stall since then (nomad #27382,
-    #28538).
+    Nomad 1.11 gave system jobs deployments. Under such a release the next allocations are replaced
+    when those before are healthy, and a version after one whose deployment failed has none, so that
+    its rollout stalls (nomad #28538).
   EOT
 }
 
