@@ -12,10 +12,11 @@ import (
 )
 
 // quickGC is Nomad's garbage collection on a clock sixty times as fast: evaluations go
-// after a minute, jobs after four, nodes after 24.
+// and deployments go after a minute, jobs after four, nodes after 24.
 var quickGC = GCConfig{
 	Interval: 5 * time.Second, TokenInterval: 10 * time.Second, TimeGranularity: 5 * time.Second,
 	EvalThreshold: time.Minute, JobThreshold: 4 * time.Minute, NodeThreshold: 24 * time.Minute,
+	DeploymentThreshold: time.Minute,
 }
 
 // wait lets time pass and returns the entries of that time but for those of one-time
@@ -172,8 +173,8 @@ func TestCoreEvaluationsAreNotInState(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		c := startCluster(t, Config{Seed: 1, Policy: broker.Legacy()})
 		time.Sleep(11 * time.Minute)
-		if b := c.Stats().Broker; b.Ready != 4 || b.Pending != 3 {
-			t.Errorf("broker %+v with schedulers off, want a job of each kind, and three again", b)
+		if b := c.Stats().Broker; b.Ready != 5 || b.Pending != 4 {
+			t.Errorf("broker %+v with schedulers off, want a job of each kind, and four again", b)
 		}
 		if st := c.Stats(); st.StatePending != 0 || st.Counters.EvalsCreated != 0 {
 			t.Errorf("state holds %d, counters %+v", st.StatePending, st.Counters)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -14,7 +15,11 @@ var readDeployments = []Costs{{}, {Deployment: DeploymentCosts{PerAlloc: time.Mi
 
 // deployedRig is a rig with a service of six that is replaced two at a time, deployed.
 func deployedRig(t *testing.T, servers int, costs Costs) *rig {
-	r := newRig(t, 4, Config{Seed: 1, Servers: servers, Costs: costs})
+	return deployed(t, Config{Seed: 1, Servers: servers, Costs: costs})
+}
+
+func deployed(t *testing.T, cfg Config) *rig {
+	r := newRig(t, 4, cfg)
 	r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 6, 2)))
 	time.Sleep(time.Second)
 	r.report("svc", true)
@@ -276,4 +281,46 @@ func TestDeploymentWatchersRead(t *testing.T) {
 			reads("over", 6)
 		})
 	}
+}
+
+// TestDeploymentsAreCollected: an hour after it ended, or a minute of quickGC, unless an allocation that runs is of it, in one entry; by force at once.
+func TestDeploymentsAreCollected(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := deployed(t, Config{Seed: 1, GC: quickGC})
+		first := r.deployment("svc")
+		r.update()
+		for range 3 {
+			r.report("svc", true)
+			time.Sleep(2 * time.Second)
+		}
+		second := r.deployment("svc")
+		left := func() (ids []string) {
+			for d := range r.snap().PastDeployments() {
+				ids = append(ids, d.ID)
+			}
+			return ids
+		}
+		if second.ID == first.ID || second.Status != rpc.DeploymentSuccessful || !slices.Equal(left(), []string{first.ID}) {
+			t.Fatalf("second deployment: %+v; left of others: %v", second, left())
+		}
+		collected := func() uint64 { return r.c.EntriesBetween(0, r.c.Stats().LastIndex)["DeploymentDeleteRequestType"] }
+		time.Sleep(50 * time.Second)
+		if collected() != 0 {
+			t.Errorf("%d entries delete deployments within the hour", collected())
+		}
+		time.Sleep(2 * time.Minute)
+		if collected() != 1 || len(left()) > 0 || r.deployment("svc") == nil {
+			t.Errorf("%d entries delete deployments, %v and %+v are left; want that of what runs", collected(), left(), r.deployment("svc"))
+		}
+		r.ok(r.c.StopJob(t.Context(), "", "svc", true))
+		time.Sleep(time.Second)
+		if !slices.Equal(left(), []string{second.ID}) {
+			t.Errorf("%v are left of a purged job", left())
+		}
+		r.ok(nil, r.c.ForceGC(t.Context()))
+		time.Sleep(time.Second)
+		if collected() != 2 || len(left()) > 0 {
+			t.Errorf("%d entries delete deployments, %v are left of a purged job", collected(), left())
+		}
+	})
 }

@@ -189,6 +189,10 @@ func TestJobLife(t *testing.T) {
 	if got = must[*api.Job](t)(wrap(jobs.Info("web", nil))); *got.Version != 1 || got.Meta["owner"] != "others" {
 		t.Errorf("version %d of owner %s, want 1 of others", *got.Version, got.Meta["owner"])
 	}
+	until(t, "both deployments are listed", func() bool {
+		of, all := must[[]*api.Deployment](t)(wrap(jobs.Deployments("web", false, nil))), must[[]*api.Deployment](t)(wrap(s.api.Deployments().List(nil)))
+		return len(of) == 2 && len(all) == 2 && must[*api.Deployment](t)(wrap(s.api.Deployments().Info(eval.DeploymentID, nil))).JobVersion == 0
+	})
 
 	evalID := must[string](t)(wrap(jobs.Deregister("web", false, nil)))
 	until(t, "the evaluation of the stopped job completes", func() bool {

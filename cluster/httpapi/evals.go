@@ -3,6 +3,7 @@ package httpapi
 import (
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -131,6 +132,13 @@ func allocsWhere(s *state.Snapshot, want func(*rpc.Allocation) bool) answer {
 	})
 }
 
+// deployments iterates over all deployments, in the order of their IDs.
+func deployments(s *state.Snapshot) iter.Seq[*rpc.Deployment] {
+	all := slices.AppendSeq(slices.Collect(s.Deployments()), s.PastDeployments())
+	slices.SortFunc(all, func(a, b *rpc.Deployment) int { return strings.Compare(a.ID, b.ID) })
+	return slices.Values(all)
+}
+
 // deploymentsIndex returns the index of the last change of a deployment: its own, or that of
 // the jobs, with which deployments go.
 func deploymentsIndex(s *state.Snapshot) uint64 {
@@ -143,8 +151,8 @@ func deploymentsIndex(s *state.Snapshot) uint64 {
 
 func listDeployments(s *state.Snapshot, _ *http.Request, q *query) (answer, error) {
 	return answer{index: deploymentsIndex(s), body: func() (any, string, error) {
-		return page(q, s.Deployments(), listing[*rpc.Deployment, *api.Deployment]{
-			token: func(d *rpc.Deployment) string { return jobKey(d.Namespace, d.JobID) },
+		return page(q, deployments(s), listing[*rpc.Deployment, *api.Deployment]{
+			token: func(d *rpc.Deployment) string { return d.ID },
 			keep:  func(d *rpc.Deployment) bool { return q.in(d.Namespace) && strings.HasPrefix(d.ID, q.prefix) },
 			shape: apitypes.Deployment,
 			whole: func(d *rpc.Deployment) any { return apitypes.Deployment(d) },
@@ -153,7 +161,7 @@ func listDeployments(s *state.Snapshot, _ *http.Request, q *query) (answer, erro
 }
 
 func deploymentInfo(s *state.Snapshot, r *http.Request, _ *query) (answer, error) {
-	for d := range s.Deployments() {
+	for d := range deployments(s) {
 		if d.ID == r.PathValue("id") {
 			return all(d.ModifyIndex, func() any { return apitypes.Deployment(d) }), nil
 		}

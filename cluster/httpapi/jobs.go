@@ -100,8 +100,10 @@ func jobDeployment(s *state.Snapshot, _ *http.Request, job *rpc.Job) answer {
 func jobDeployments(s *state.Snapshot, _ *http.Request, job *rpc.Job) answer {
 	return all(deploymentsIndex(s), func() any {
 		found := []*api.Deployment{}
-		if d := s.DeploymentOf(jobID(job)); d != nil {
-			found = append(found, apitypes.Deployment(d))
+		for d := range deployments(s) {
+			if d.Namespace == job.Namespace && d.JobID == job.ID && d.JobCreateIndex == job.CreateIndex {
+				found = append(found, apitypes.Deployment(d))
+			}
 		}
 		return found
 	})

@@ -144,7 +144,7 @@ func searchable(s *state.Snapshot, q *query) map[contexts.Context]iter.Seq[strin
 		contexts.Evals:       ids(s.Evals(), func(e *broker.Evaluation) (string, bool) { return e.ID, q.in(e.Namespace) }),
 		contexts.Allocs:      ids(s.Allocs(), func(x *rpc.Allocation) (string, bool) { return x.ID, q.in(x.Namespace) }),
 		contexts.Nodes:       ids(s.Nodes(), func(n *rpc.Node) (string, bool) { return n.ID, true }),
-		contexts.Deployments: ids(s.Deployments(), func(d *rpc.Deployment) (string, bool) { return d.ID, q.in(d.Namespace) }),
+		contexts.Deployments: ids(deployments(s), func(d *rpc.Deployment) (string, bool) { return d.ID, q.in(d.Namespace) }),
 		contexts.Namespaces: func(yield func(string) bool) {
 			for _, n := range namespaces() {
 				if !yield(n.Name) {

@@ -19,6 +19,25 @@ func (s *Snapshot) DeploymentOf(job broker.JobID) *rpc.Deployment {
 	return s.deployments.get(job)
 }
 
+// PastDeployments iterates over the deployments that are not, or no longer, the latest of a job, in the order of their IDs.
+func (s *Snapshot) PastDeployments() iter.Seq[*rpc.Deployment] {
+	return s.pastDeployments.all()
+}
+
+// DeleteDeployments forgets deployments. It ignores unknown ones (state_store.go, DeleteDeploymentTxn).
+func (tx *Tx) DeleteDeployments(ids ...string) {
+	latest := map[string]*rpc.Deployment{}
+	for d := range tx.deployments.all() {
+		latest[d.ID] = d
+	}
+	for _, id := range ids {
+		tx.pastDeployments.put(tx.owner, id, nil)
+		if d := latest[id]; d != nil {
+			tx.deployments.put(tx.owner, broker.JobID{Namespace: d.Namespace, ID: d.JobID}, nil)
+		}
+	}
+}
+
 // UpsertDeployment stores a deployment in place of the job's latest, which it may be itself. The
 // error is for one without an ID.
 func (tx *Tx) UpsertDeployment(d *rpc.Deployment) error {
@@ -29,7 +48,11 @@ func (tx *Tx) UpsertDeployment(d *rpc.Deployment) error {
 		d = d.Copy()
 	}
 	d.CreateIndex = tx.index
-	if old := tx.deployments.get(broker.JobID{Namespace: d.Namespace, ID: d.JobID}); old != nil && old.ID == d.ID {
+	switch old := tx.deployments.get(broker.JobID{Namespace: d.Namespace, ID: d.JobID}); {
+	case old == nil:
+	case old.ID != d.ID:
+		tx.pastDeployments.put(tx.owner, old.ID, old)
+	default:
 		d.CreateIndex = old.CreateIndex
 		if tx.keepsReports {
 			keepReports(d, old)

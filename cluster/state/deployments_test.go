@@ -1,6 +1,8 @@
 package state
 
 import (
+	"bytes"
+	"iter"
 	"testing"
 	"time"
 
@@ -153,5 +155,51 @@ func TestReportsDuringPlans(t *testing.T) {
 			return tx.UpsertPlanResults(&PlanResults{Deployment: next})
 		}))
 		want(t, "the next one", s.Snapshot().DeploymentOf(broker.JobID{Namespace: "default", ID: "j"}).Groups[0].Placed, 0)
+	}
+}
+
+// TestPastDeployments: what another took the place of, or whose job was purged, stays until it is deleted, and in snapshots.
+func TestPastDeployments(t *testing.T) {
+	s := New()
+	upsert := func(id, job string) func(tx *Tx) error {
+		return func(tx *Tx) error {
+			return tx.UpsertDeployment(&rpc.Deployment{ID: id, Namespace: "default", JobID: job})
+		}
+	}
+	purge := func(tx *Tx) error { return tx.DeleteJob("default", "k") }
+	remove := func(ids ...string) func(tx *Tx) error {
+		return func(tx *Tx) error { tx.DeleteDeployments(ids...); return nil }
+	}
+	for i, step := range []struct {
+		name         string
+		do           func(tx *Tx) error
+		latest, past string
+	}{
+		{"a job", func(tx *Tx) error {
+			return tx.UpsertJob(&rpc.Job{Namespace: "default", ID: "k", Type: rpc.JobTypeService})
+		}, "", ""},
+		{"first", upsert("a", "j"), "a", ""},
+		{"the same again", upsert("a", "j"), "a", ""},
+		{"second", upsert("b", "j"), "b", "a"},
+		{"another job's", upsert("c", "k"), "bc", "a"},
+		{"that is purged", purge, "b", "ac"},
+		{"and again", purge, "b", "ac"},
+		{"past ones go, and what nobody knows", remove("a", "who"), "b", "c"},
+		{"a latest one goes", remove("b", "c"), "", ""},
+	} {
+		ok(t, s.Update(uint64(i+1), step.do))
+		ids := func(all iter.Seq[*rpc.Deployment]) (text string) {
+			for d := range all {
+				text += d.ID
+			}
+			return text
+		}
+		now := s.Snapshot()
+		want(t, step.name, []string{ids(now.Deployments()), ids(now.PastDeployments())}, []string{step.latest, step.past})
+		var file bytes.Buffer
+		ok(t, now.Persist(&file))
+		again := New()
+		ok(t, again.Restore(&file))
+		want(t, step.name+", restored", Diff(now, again.Snapshot()), "")
 	}
 }

@@ -81,8 +81,8 @@ func (tx *Tx) StopJob(namespace, id string) error {
 	return tx.UpsertJob(stopped)
 }
 
-// DeleteJob removes a job and its deployment. Its evaluations stay, and so do its
-// allocations, which schedulers then stop (job_endpoint.go, Deregister with purge). It
+// DeleteJob removes a job, and makes its deployment a past one. Its evaluations stay, and so do
+// its allocations, which schedulers then stop (job_endpoint.go, Deregister with purge). It
 // ignores unknown jobs.
 func (tx *Tx) DeleteJob(namespace, id string) error {
 	job := broker.JobID{Namespace: namespace, ID: id}
@@ -91,7 +91,10 @@ func (tx *Tx) DeleteJob(namespace, id string) error {
 		return nil
 	}
 	tx.putJob(tx.owner, old, nil)
-	tx.deployments.put(tx.owner, job, nil)
+	if d := tx.deployments.get(job); d != nil {
+		tx.pastDeployments.put(tx.owner, d.ID, d)
+		tx.deployments.put(tx.owner, job, nil)
+	}
 	tx.counts.Jobs--
 	tx.counts.JobsIndex = tx.index
 	tx.summary(job).purged = old // finish drops the row of a job with nothing left

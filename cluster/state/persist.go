@@ -15,7 +15,7 @@ import (
 )
 
 // persistVersion is raised when the layout of a persisted snapshot changes.
-const persistVersion = 4
+const persistVersion = 5
 
 // persistHeader opens a persisted snapshot. So many rows of each table follow, the tables
 // in the order of Persist and the rows in that of their IDs.
@@ -23,7 +23,7 @@ type persistHeader struct {
 	Version                             int
 	Counts                              *counts
 	Nodes, Jobs, Evals, Allocs, Summary int
-	Deployments                         int
+	Deployments, PastDeployments        int
 }
 
 func msgpackHandle() *codec.MsgpackHandle {
@@ -39,14 +39,14 @@ func (s *Snapshot) persistHeader() persistHeader {
 		Nodes: s.NodeCount(), Jobs: s.counts.Jobs, Evals: s.counts.Evals,
 		Allocs:      s.counts.AllocsLive + s.counts.AllocsTerminal,
 		Summary:     s.summaries.len(),
-		Deployments: s.deployments.len(),
+		Deployments: s.deployments.len(), PastDeployments: s.pastDeployments.len(),
 	}
 }
 
 // Rows returns how many rows Persist writes.
 func (s *Snapshot) Rows() int {
 	h := s.persistHeader()
-	return h.Nodes + 2*h.Jobs + h.Evals + h.Allocs + h.Summary + h.Deployments
+	return h.Nodes + 2*h.Jobs + h.Evals + h.Allocs + h.Summary + h.Deployments + h.PastDeployments
 }
 
 // Persist writes the snapshot to w, for Restore to read.
@@ -64,6 +64,7 @@ func (s *Snapshot) Persist(w io.Writer) error {
 		persistRows(enc, s.Allocs()),
 		persistRows(enc, s.summaries.all()),
 		persistRows(enc, s.Deployments()),
+		persistRows(enc, s.PastDeployments()),
 		buf.Flush,
 	)
 	if err != nil {
@@ -84,6 +85,7 @@ func (s *Snapshot) Fingerprint() string {
 		persistRows(enc, s.Evals()),
 		persistRows(enc, s.Allocs()),
 		persistRows(enc, s.Deployments()),
+		persistRows(enc, s.PastDeployments()),
 	)
 	if err != nil {
 		panic(fmt.Sprintf("state: a row cannot be encoded: %v", err)) // plain structs into a hash: cannot fail
@@ -238,6 +240,7 @@ func (t *tables) restore(dec *codec.Decoder, h *persistHeader, in *interner) err
 		restoreRows(dec, "deployments", h.Deployments, func(d *rpc.Deployment) {
 			t.deployments.put(tx, broker.JobID{Namespace: d.Namespace, ID: d.JobID}, d)
 		}),
+		restoreRows(dec, "past deployments", h.PastDeployments, func(d *rpc.Deployment) { t.pastDeployments.put(tx, d.ID, d) }),
 	)
 	t.nodeLog = restoredLog(nodes, func(n *rpc.Node) uint64 { return n.ModifyIndex })
 	t.endLog = restoredLog(ended, func(e *broker.Evaluation) uint64 { return e.ModifyIndex })

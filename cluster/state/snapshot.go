@@ -230,6 +230,7 @@ func Diff(a, b *Snapshot) string {
 		diffRows("evaluation", a.Evals(), b.Evals(), func(e *broker.Evaluation) string { return e.ID }),
 		diffRows("allocation", a.Allocs(), b.Allocs(), func(x *rpc.Allocation) string { return x.ID }),
 		diffRows("deployment of job", a.Deployments(), b.Deployments(), func(d *rpc.Deployment) string { return d.Namespace + "/" + d.JobID }),
+		diffRows("past deployment", a.PastDeployments(), b.PastDeployments(), func(d *rpc.Deployment) string { return d.ID }),
 	)
 }
 

@@ -21,7 +21,9 @@ type tables struct {
 	allocs      rows[string, rpc.Allocation]
 	nodeAllocs  rows[string, NodeAllocs] // by node ID
 	deployments rows[broker.JobID, rpc.Deployment]
-	summaries   rows[broker.JobID, jobSummary]
+	// pastDeployments has those that the latest of their job took the place of, or whose job was purged.
+	pastDeployments rows[string, rpc.Deployment]
+	summaries       rows[broker.JobID, jobSummary]
 
 	// jobsOfType has the jobs by type, to find the system jobs.
 	jobsOfType rows[string, jobsOfType]
@@ -42,8 +44,9 @@ func emptyTables() tables {
 			func(d *rpc.Deployment) broker.JobID { return broker.JobID{Namespace: d.Namespace, ID: d.JobID} },
 			func(d *rpc.Deployment, id broker.JobID) { d.Namespace, d.JobID = id.Namespace, id.ID },
 		)),
-		summaries:  newRows(byJob(func(s *jobSummary) broker.JobID { return s.Job }, func(s *jobSummary, id broker.JobID) { s.Job = id })),
-		jobsOfType: newRows(byID(func(j *jobsOfType) *string { return &j.jobType })),
+		pastDeployments: newRows(byID(func(d *rpc.Deployment) *string { return &d.ID })),
+		summaries:       newRows(byJob(func(s *jobSummary) broker.JobID { return s.Job }, func(s *jobSummary, id broker.JobID) { s.Job = id })),
+		jobsOfType:      newRows(byID(func(j *jobsOfType) *string { return &j.jobType })),
 	}
 }
 

@@ -94,7 +94,7 @@ var fsmNames = map[string]string{
 	"JobBatchDeregisterRequestType": "batch_deregister_job", "ScalingEventRegisterRequestType": "upsert_scaling_event",
 	"EvalUpdateRequestType": "update_eval", "EvalDeleteRequestType": "delete_eval", "AllocClientUpdateRequestType": "alloc_client_update",
 	"AllocUpdateDesiredTransitionRequestType": "alloc_update_desired_transition", "ApplyPlanResultsRequestType": "apply_plan_results",
-	"DeploymentStatusUpdateRequestType": "apply_deployment_status_update", "SchedulerConfigRequestType": "apply_scheduler_config",
+	"DeploymentStatusUpdateRequestType": "apply_deployment_status_update", "DeploymentDeleteRequestType": "apply_deployment_delete", "SchedulerConfigRequestType": "apply_scheduler_config",
 	"OneTimeTokenExpireRequestType": "apply_one_time_token_expire",
 }
 

@@ -141,10 +141,11 @@ type GCConfig struct {
 	TokenInterval time.Duration // of one-time tokens; zero means 10 min
 	EvalThreshold time.Duration // zero means 1 h
 	// BatchEvalThreshold is that of evaluations of batch jobs if Habits.CollectsBatch; zero means 24 h.
-	BatchEvalThreshold time.Duration
-	JobThreshold       time.Duration // zero means 4 h
-	NodeThreshold      time.Duration // zero means 24 h
-	TimeGranularity    time.Duration // how exactly the age of an entry is known; zero means 5 min
+	BatchEvalThreshold  time.Duration
+	JobThreshold        time.Duration // zero means 4 h
+	NodeThreshold       time.Duration // zero means 24 h
+	DeploymentThreshold time.Duration // zero means 1 h
+	TimeGranularity     time.Duration // how exactly the age of an entry is known; zero means 5 min
 }
 
 // PlanRejectionConfig is plan_rejection_tracker of the server configuration: nodes whose
@@ -205,6 +206,7 @@ func (c Config) WithDefaults() Config {
 	def(&c.GC.BatchEvalThreshold, 24*time.Hour)
 	def(&c.GC.JobThreshold, 4*time.Hour)
 	def(&c.GC.NodeThreshold, 24*time.Hour)
+	def(&c.GC.DeploymentThreshold, time.Hour)
 	def(&c.GC.TimeGranularity, 5*time.Minute)
 	def(&c.PlanRejection.Threshold, 100)
 	def(&c.PlanRejection.Window, 5*time.Minute)

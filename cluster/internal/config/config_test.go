@@ -23,8 +23,8 @@ func TestDefaults(t *testing.T) {
 			[]any{time.Second, time.Second, 500 * time.Millisecond, 50 * time.Millisecond, uint64(8192), 2 * time.Minute, uint64(10240)}},
 		{"evaluations", []any{c.Eval.NackTimeout, c.Eval.InitialNackDelay, c.Eval.SubsequentNackDelay, c.Eval.DeliveryLimit, c.Eval.FailedFollowupBaseline, c.Eval.FailedFollowupRange},
 			[]any{time.Minute, time.Second, 20 * time.Second, 3, time.Minute, 5 * time.Minute}},
-		{"collection", []any{c.GC.Interval, c.GC.TokenInterval, c.GC.EvalThreshold, c.GC.BatchEvalThreshold, c.GC.JobThreshold, c.GC.NodeThreshold, c.GC.TimeGranularity},
-			[]any{5 * time.Minute, 10 * time.Minute, time.Hour, 24 * time.Hour, 4 * time.Hour, 24 * time.Hour, 5 * time.Minute}},
+		{"collection", []any{c.GC.Interval, c.GC.TokenInterval, c.GC.EvalThreshold, c.GC.BatchEvalThreshold, c.GC.JobThreshold, c.GC.NodeThreshold, c.GC.DeploymentThreshold, c.GC.TimeGranularity},
+			[]any{5 * time.Minute, 10 * time.Minute, time.Hour, 24 * time.Hour, 4 * time.Hour, 24 * time.Hour, time.Hour, 5 * time.Minute}},
 		{"rejections", []any{c.PlanRejection.Threshold, c.PlanRejection.Window}, []any{100, 5 * time.Minute}},
 		{"batches", c.BatchUpdateInterval, 50 * time.Millisecond},
 	} {

@@ -127,6 +127,7 @@ func TestEntries(t *testing.T) {
 		{"forgotten jobs", JobBatchDeregister.With(&JobBatchDeregisterRequest{Jobs: []broker.JobID{{Namespace: "default", ID: "job"}}, Evals: []*broker.Evaluation{eval("x")}}), entry + ev, "eval x; job job runs false; " + created},
 		{"forgotten nodes", NodeBatchDeregister.With(&NodeBatchDeregisterRequest{NodeIDs: []string{"m", "n"}}), entry + 2*node, "drain of m; drain of n; " + count(0, 0, 0, 0, 0, 2)},
 		{"forgotten nobody", NodeBatchDeregister.With(&NodeBatchDeregisterRequest{NodeIDs: []string{"who"}}), entry + node, ""},
+		{"forgotten deployments", DeploymentDelete.With(&DeploymentDeleteRequest{Deployments: []string{"d", "who"}}), entry, "nothing"},
 		{"tokens", OneTimeTokenExpire.With(&OneTimeTokenExpireRequest{}), entry, "nothing"},
 		{"silent nodes", NodesDown.With(&NodesDownRequest{Nodes: []rpc.NodeUpdateStatusRequest{{NodeID: "n", Status: rpc.NodeStatusDown}, {NodeID: "m", Status: rpc.NodeStatusDown}}, Evals: []*broker.Evaluation{eval("x")}}), entry + 2*node + ev, "eval x; " + count(1, 0, 0, 2, 0, 0)},
 		{"silent nobody", NodesDown.With(&NodesDownRequest{Nodes: []rpc.NodeUpdateStatusRequest{{NodeID: "who"}}}), entry + node, ""},

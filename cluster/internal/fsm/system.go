@@ -91,6 +91,17 @@ var NodeBatchDeregister = Declare("NodeBatchDeregisterRequestType",
 
 var NodesCollected = NodeBatchDeregister.because("batches of collected nodes")
 
+// DeploymentDeleteRequest forgets deployments.
+type DeploymentDeleteRequest struct{ Deployments []string }
+
+var DeploymentDelete = Declare("DeploymentDeleteRequestType", flat[DeploymentDeleteRequest],
+	func(tx *state.Tx, r *DeploymentDeleteRequest, _ *Effects) error {
+		tx.DeleteDeployments(r.Deployments...)
+		return nil
+	})
+
+var DeploymentsCollected = DeploymentDelete.because("batches of collected deployments")
+
 // OneTimeTokenExpireRequest is written every ten minutes, and when garbage is collected by force, whether there are
 // one-time tokens or not.
 type OneTimeTokenExpireRequest struct {

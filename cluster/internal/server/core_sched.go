@@ -37,6 +37,7 @@ var coreJobs = []struct {
 	{"eval-gc", gcInterval, (*coreRun).evalGC},
 	{"node-gc", gcInterval, (*coreRun).nodeGC},
 	{"job-gc", gcInterval, (*coreRun).jobGC},
+	{"deployment-gc", gcInterval, (*coreRun).deploymentGC},
 	{"one-time-token-gc", func(c config.GCConfig) time.Duration { return c.TokenInterval }, (*coreRun).expireTokens},
 	{coreForceGC, nil, (*coreRun).forceGC},
 }
@@ -105,7 +106,7 @@ func (c *coreRun) expireTokens() error {
 // The first error ends it.
 func (c *coreRun) forceGC() error {
 	c.force = !c.worker.srv.cfg.Habits.ForceKeepsAges
-	for _, gc := range []func() error{c.jobGC, c.evalGC, c.expireTokens, c.nodeGC} {
+	for _, gc := range []func() error{c.jobGC, c.evalGC, c.deploymentGC, c.expireTokens, c.nodeGC} {
 		if err := gc(); err != nil {
 			return err
 		}
@@ -286,12 +287,28 @@ func (c *coreRun) jobGC() error {
 	if err := c.reap(goneEvals, goneAllocs); err != nil {
 		return err
 	}
-	for batch := range slices.Chunk(jobs, cmp.Or(c.worker.srv.cfg.Habits.JobsPerPurge, maxIDsPerWrite)) {
-		if err := c.worker.call("Job.BatchDeregister", func(l *Server) error { return l.purgeJobs(batch) }); err != nil {
-			return fmt.Errorf("collect %d jobs: %w", len(batch), err)
+	most := cmp.Or(c.worker.srv.cfg.Habits.JobsPerPurge, maxIDsPerWrite)
+	return collect(c, "Job.BatchDeregister", "jobs", jobs, most, (*Server).purgeJobs)
+}
+
+// deploymentGC collects deployments that have ended and that no allocation which may run is of. A plan ends that of a purged
+// job before long.
+func (c *coreRun) deploymentGC() error {
+	limit := c.threshold(c.worker.srv.cfg.GC.DeploymentThreshold)
+	over := slices.Collect(c.snap.PastDeployments())
+	for d := range c.snap.Deployments() {
+		if !d.Active() {
+			over = append(over, d)
 		}
 	}
-	return nil
+	var ids []string
+	for _, d := range over {
+		needs := func(a *rpc.Allocation) bool { return a.DeploymentID == d.ID && !a.Terminal() }
+		if d.ModifyIndex <= limit && !slices.ContainsFunc(c.snap.AllocsByJob(broker.JobID{Namespace: d.Namespace, ID: d.JobID}), needs) {
+			ids = append(ids, d.ID)
+		}
+	}
+	return collect(c, "Deployment.Reap", "deployments", ids, maxIDsPerWrite, (*Server).deleteDeployments)
 }
 
 func (c *coreRun) nodeGC() error {
@@ -302,9 +319,14 @@ func (c *coreRun) nodeGC() error {
 			nodes = append(nodes, n.ID)
 		}
 	}
-	for batch := range slices.Chunk(nodes, maxIDsPerWrite) {
-		if err := c.worker.call("Node.BatchDeregister", func(l *Server) error { return l.DeregisterNodes(batch) }); err != nil {
-			return fmt.Errorf("collect %d nodes: %w", len(batch), err)
+	return collect(c, "Node.BatchDeregister", "nodes", nodes, maxIDsPerWrite, (*Server).DeregisterNodes)
+}
+
+// collect has the leader delete things, so many in an entry.
+func collect[ID any](c *coreRun, method, things string, ids []ID, most int, remove func(*Server, []ID) error) error {
+	for batch := range slices.Chunk(ids, most) {
+		if err := c.worker.call(method, func(l *Server) error { return remove(l, batch) }); err != nil {
+			return fmt.Errorf("collect %d %s: %w", len(batch), things, err)
 		}
 	}
 	return nil

@@ -208,3 +208,10 @@ func (s *Server) purgeJobs(jobs []broker.JobID) error {
 	_, err := s.Write(fsm.JobBatchDeregister.With(req))
 	return err
 }
+
+// deleteDeployments answers Deployment.Reap on the leader (nomad/deployment_endpoint.go).
+func (s *Server) deleteDeployments(ids []string) error {
+	s.Because(fsm.DeploymentsCollected)
+	_, err := s.Write(fsm.DeploymentDelete.With(&fsm.DeploymentDeleteRequest{Deployments: ids}))
+	return err
+}

@@ -299,7 +299,7 @@ func TestCollectionsThatFail(t *testing.T) {
 			err := s.store.Update(s.store.Index(), func(tx *state.Tx) error {
 				over := jobOf("service")
 				over.Stop = true
-				return errors.Join(tx.UpsertJob(over), tx.UpsertNode(&rpc.Node{ID: "n", Status: rpc.NodeStatusDown}),
+				return errors.Join(tx.UpsertJob(over), tx.UpsertDeployment(&rpc.Deployment{ID: "d", Namespace: rpc.DefaultNamespace, JobID: "job", Status: rpc.DeploymentFailed}), tx.UpsertNode(&rpc.Node{ID: "n", Status: rpc.NodeStatusDown}),
 					tx.UpsertEvals(&broker.Evaluation{ID: "e", Namespace: rpc.DefaultNamespace, JobID: "job", Status: broker.StatusComplete}))
 			})
 			if err != nil {
