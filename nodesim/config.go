@@ -32,8 +32,8 @@ type Config struct {
 	// ReportAllocs makes clients watch their allocations and report their statuses.
 	// Without it they only register and heartbeat, as load tests' fake clients do.
 	ReportAllocs bool
-	// RetriesShorten makes a watch that is made again, for what is left of its time, the longest from then on, until
-	// its client starts anew. Clients up to 1.9.5 do so (client/rpc.go, rpc).
+	// RetriesShorten makes a failed watch shorten all later ones until its client starts anew. The watch is tried again
+	// for what is left of its time, and later watches block no longer than that. Clients up to 1.9.5 do so (client/rpc.go, rpc).
 	RetriesShorten bool
 }
 

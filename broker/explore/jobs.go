@@ -60,8 +60,8 @@ type calledJob struct {
 	triggers int
 	newest   uint64 // index of the last trigger
 	covered  uint64 // newest index that a run which ended has seen
-	// asked is the newest index that the queue was told since it had nothing of the job, and
-	// dirty says that no delivery has taken it.
+	// asked is the newest index that the queue was called with since it last had nothing of the
+	// job; zero if it has nothing. dirty says that the job was not delivered since that call.
 	asked uint64
 	dirty bool
 	// follow is how far the job's one follow-up is.

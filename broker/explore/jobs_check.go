@@ -12,7 +12,7 @@ func (w *jobWorld) take(j int) error {
 	if err != nil || d.Eval == nil {
 		return interleave.Violated("protocol", "job %c is ready, but a dequeue returned %v, %v", 'a'+j, d.Eval, err)
 	}
-	// What is delivered before a new leader has called for all jobs, it calls for again.
+	// Until a new leader has called for all jobs, a delivery may be outdated: the leader will call for the job again.
 	if snapshot := d.Eval.ModifyIndex; !w.gaining && snapshot < w.jobs[j].newest && w.jobs[j].covered < w.jobs[j].newest {
 		return interleave.Violated("fresh", "job %c is delivered as of index %d, but was called for at %d", 'a'+j, snapshot, w.jobs[j].newest)
 	}
