@@ -19,14 +19,15 @@ type Costs struct {
 	// Pooled. Zero makes CPU work free.
 	Cores  int
 	Pooled bool
-	// Processors is how many goroutines of a server run at a time, Go's GOMAXPROCS. They are on threads, which share
-	// the cores as Linux has them do (package cpu, Machine). Zero lets the servers' tasks take turns on the cores.
+	// Processors is how many goroutines of a server run at a time, as Go's GOMAXPROCS is. Each runs on a thread, and
+	// threads share the cores as on Linux (package cpu, Machine). With zero there are no threads: the tasks of servers
+	// take turns on the cores (package cpu, Pool).
 	Processors int
 	// ExitLatency is how long an idle core takes to run a thread again, if the servers have Processors.
 	ExitLatency time.Duration
-	// ThreadWake is spent on top of work that finds no thread of its server awake that is free, if the servers have Processors: one after
-	// the other is woken, since a goroutine reads the call, another serves it, and so on, and each sleeps again. Idle is without
-	// that.
+	// ThreadWake is spent on top of work for which a thread of its server must be woken, if the servers have Processors. It is for
+	// several threads: one reads the call, the next one serves it, and so on, and each goes to sleep again. Idle does not
+	// include it.
 	ThreadWake time.Duration
 
 	// ServerLink and ClientLink are one-way delays.
@@ -44,9 +45,10 @@ type Costs struct {
 
 	Deployment DeploymentCosts
 
-	// Garbage is the CPU time that collecting garbage takes beside the work that made
-	// it, per unit of the scheduler's, the FSM's and the plan applier's time. It takes
-	// cores but delays nobody directly, unless Collection says more.
+	// Garbage is the CPU time of collecting garbage, per unit of the time of the work that left it:
+	// that of schedulers, the FSM and the plan applier, of writing plans to the log (PerPlanKiB),
+	// and of the drainer's reads (NodeWatch). Collecting takes cores, but delays nobody directly.
+	// Collection.Garbage, if it is set, replaces it.
 	Garbage    float64
 	Collection CollectionCosts
 
@@ -81,20 +83,20 @@ func (c *Costs) Validate() error {
 	return nil
 }
 
-// CollectionCosts is what marking all that a server has in memory takes. With it, servers on threads mark now and then,
-// as Go does (package cpu, heap), and are slow while they do, in place of all the time. The zero value says
-// nothing of that.
+// CollectionCosts is the CPU time of marking a server's heap, and how fast the heap fills. With it, servers on threads
+// collect garbage as Go does (package cpu, heap): they mark now and then, and are slow while they do. With the zero
+// value, all work is slowed evenly by Costs.Garbage.
 type CollectionCosts struct {
 	Base   time.Duration
 	PerRow time.Duration // for each row of the state
 	// HalfCached is the number of rows at which half of the reads miss the processor's caches, as in SchedulerCosts.
 	HalfCached int
 
-	// Garbage is the KiB that work allocates in each microsecond. It replaces Costs.Garbage. A cycle ends when work has
-	// allocated as much as lives, which is BaseKiB, and RowKiB for each row.
+	// Garbage is the KiB that work allocates in each microsecond. If it is set, it replaces Costs.Garbage. A cycle ends
+	// when work has allocated as much as the live data, which are BaseKiB, and RowKiB for each row.
 	Garbage float64
-	// Others is the same for work that Costs.Garbage says nothing of: calls, writes to the log and what watches, but no signatures. Zero
-	// means that it allocates nothing.
+	// Others is the same for work that Costs.Garbage is not for: calls, other writes to the log and the watchers of
+	// deployments. Signatures allocate nothing. Zero means that this other work allocates nothing, either.
 	Others  float64
 	BaseKiB float64
 	RowKiB  float64
@@ -123,10 +125,10 @@ type MonitoringCosts struct {
 	// Base is what simctl itself spends on a sample, and PerNode on top for each client.
 	Base    time.Duration
 	PerNode time.Duration
-	// PerEval is spent by the leader on each evaluation in its state when it is asked for the number of a status
-	// (nomad/eval_endpoint.go, Count). While the log grows that is how many are canceled, and not before Rests times as long
-	// as the last answer took, ten seconds at most, have passed. When the log rests it is all five, until two
-	// counts are the same. Releases before 1.4.3 do not count, and are not asked.
+	// PerEval is spent by the leader on each evaluation in its state when it is asked how many have a status
+	// (nomad/eval_endpoint.go, Count). While the log grows, it is only asked how many are canceled. After each answer it
+	// is left alone for Rests times as long as the answer took, ten seconds at most. When the log rests, it is asked
+	// about all five statuses until two counts are the same. Releases before 1.4.3 do not count, and are not asked.
 	PerEval time.Duration
 	Rests   int
 }
@@ -163,8 +165,8 @@ type RPCCosts struct {
 	// heartbeat: the answer says how many there are (nomad/node_endpoint.go,
 	// constructNodeServerInfoResponse).
 	NodeCount time.Duration
-	// NodeRecount is NodeCount while the nodes are in the processor's caches: they were counted less than 10 ms ago, as
-	// while clients report, or no scheduler works. NodeWatch is as much less then. Zero means NodeCount.
+	// NodeRecount replaces NodeCount while the nodes are in the processor's caches: if they were counted less than 10 ms
+	// ago, or no scheduler works. NodeWatch falls in the same proportion if no scheduler works. Zero means NodeCount.
 	NodeRecount time.Duration
 	// NodeWatch is spent by the leader on each node it knows when one has changed: the drainer
 	// looks at all of them, up to a hundred times a second (nomad/drainer/watch_nodes.go).
@@ -192,8 +194,8 @@ type RaftCosts struct {
 	// Receive is spent on top by a follower on a request with entries before it stores them, and by
 	// the leader on each answer.
 	Receive time.Duration
-	// PerEntry is spent on top, on either side, on each further entry of the write, and PerKiB
-	// by the size of all. PerPlanKiB is spent by each server on the entries of plans, on top. In Nomad's log they are seven
+	// PerEntry is spent on top, by leader and followers, on each entry of a write but the first, and PerKiB on each KiB
+	// of all. PerPlanKiB comes on top of these for the entries of plans. In Nomad's log such entries are seven
 	// times as long as here: a placed allocation takes 1.5 KB.
 	PerEntry   time.Duration
 	PerKiB     time.Duration
@@ -208,9 +210,9 @@ type RaftCosts struct {
 	// after each. It is little, but on busy cores the thread queues for it.
 	Syncs  int
 	Resume time.Duration
-	// PerFreeKiB is spent on each write, on either side, by the size of the entries that snapshots made
-	// superfluous and whose room on the disk is not used again yet: BoltDB writes the list of its
-	// free pages each time (Nomad's raft_boltdb, no_freelist_sync).
+	// PerFreeKiB is spent on each write, by leader and followers, for each KiB of the log's file that is free: entries
+	// were deleted there after a snapshot, and no others have been stored since. BoltDB writes the list of its
+	// free pages with each write (Nomad's raft_boltdb, no_freelist_sync).
 	PerFreeKiB time.Duration
 	// PerRow is spent by a server on each row of the state when it takes a snapshot.
 	PerRow time.Duration
@@ -340,12 +342,13 @@ func (c PlanCosts) Granting(d time.Duration) time.Duration {
 
 // DeploymentCosts is CPU time the leader spends on deployments beside everything else.
 type DeploymentCosts struct {
-	// PerAlloc is spent on each allocation of a job with an active deployment, when some deployment has changed, and
-	// when one of these has: the watcher reads them all (nomad/deploymentwatcher, doneGroups and getAllocs).
+	// PerAlloc is spent on each allocation of a job with an active deployment. The deployment's watcher reads all of
+	// them when any deployment has changed, and when one of them has (nomad/deploymentwatcher, doneGroups and getAllocs).
 	PerAlloc time.Duration
-	// PerStub is spent besides on what a watcher copies of each when one has changed (getAllocs).
+	// PerStub is spent on top on each allocation when one of them has changed, for what the watcher copies of it
+	// (getAllocs). It is also spent on each deployment in the state when any of them has changed.
 	PerStub time.Duration
-	// PerEval is spent on each of the job's evaluations then (jobEvalStatus).
+	// PerEval is spent on each of the job's evaluations when one of its allocations has changed (jobEvalStatus).
 	PerEval time.Duration
 	// HalfCached is the number of allocations at which half of the reads miss the processor's caches, as in
 	// SchedulerCosts.

@@ -2,8 +2,8 @@ package cpu
 
 import "time"
 
-// Garbage is what some work leaves behind: Cost is the CPU time that it takes to collect it, and Heap what it takes to
-// mark all that the process has. Key is that of the task that collects it, where nothing is said of the heap.
+// Garbage is what some work leaves behind. Cost is the CPU time of collecting it, and Heap that of marking all of the
+// process's heap. If Heap is zero, a task under Key collects the garbage at once.
 type Garbage struct {
 	Key  uint64
 	Cost time.Duration
@@ -14,15 +14,16 @@ type Garbage struct {
 // only in programs that leave so little that a quarter of the processors can mark in the rest of the cycle.
 const trigger = 0.7
 
-// heap is Go's collector of garbage, in CPU time: what it costs to collect is what was left. It waits until so much was left
-// as marking takes, and then marks. That takes a quarter of the time of the processors that work, and all of the time of those
-// that have nothing to do. Goroutines that leave more help, so that it is done before the heap has grown to its goal.
+// heap is Go's garbage collector. It measures garbage by the CPU time of collecting it. A cycle collects as much as marking
+// the heap takes, and begins to mark when most of that was left. Marking takes a quarter of the time of processors that work,
+// and all of the time of idle ones. Goroutines that leave garbage meanwhile help, so that marking is over before the garbage
+// reaches the cycle's goal.
 type heap struct {
-	left    time.Duration // what the garbage of this cycle costs
-	goal    time.Duration // what it may cost before the cycle's end
-	toMark  time.Duration // what is left to do of that
-	done    time.Duration // what was done
-	credit  time.Duration // marked by processors, and not yet taken by a goroutine
+	left    time.Duration // garbage that was left and not collected yet
+	goal    time.Duration // garbage that there may be when marking ends
+	toMark  time.Duration // what is still to be marked in this cycle
+	done    time.Duration // what was marked in it
+	credit  time.Duration // marked by processors; it spares goroutines as much of their help
 	marking bool
 }
 
@@ -43,7 +44,7 @@ func (h *heap) leave(g Garbage) (assist time.Duration) {
 	return assist
 }
 
-// mark notes that so much was marked. In the end as much is marked as garbage was left.
+// mark notes that so much was marked. When the cycle ends, as much garbage is gone as was marked.
 func (h *heap) mark(d time.Duration) {
 	h.toMark -= d
 	h.done += d

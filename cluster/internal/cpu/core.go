@@ -27,8 +27,8 @@ type thread struct {
 	since time.Duration
 	core  int           // on which it runs, waits or last ran
 	ran   time.Duration // its last instant on a core; in the future while the core is about to go on
-	until time.Duration // when it has waited in the kernel
-	keeps time.Duration // until when it keeps its processor meanwhile; zero once it has none
+	until time.Duration // when its wait in the kernel ends
+	keeps time.Duration // until when it keeps its processor during that wait; zero once it has none
 }
 
 func (t *thread) awake() bool { return !t.asleep }
@@ -65,7 +65,7 @@ func (c *core) expired() bool {
 	return c.groups.runs.threads.expired() || group
 }
 
-// reweigh makes a process weigh on a core as much of its whole weight as it has of its load there (update_cfs_group).
+// reweigh sets a process's weight on a core: the share of its whole weight that the core has of its load (update_cfs_group).
 func (m *Machine) reweigh(p *Process, i int) {
 	var here, lately, all int64
 	for _, t := range p.threads {

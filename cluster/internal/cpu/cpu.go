@@ -23,9 +23,9 @@ const quantum = 3 * time.Millisecond
 // than asked for, by its key and the instant, lest equal tasks that start together meet at
 // one instant again and again. Those that would be done at one instant are done a nanosecond apart.
 //
-// A task sleeps until it is done if no other delays it, and then for as long as others did. The pool
-// has neither timers nor goroutines: it learns of what happened when it is next looked at, in the
-// order in which it did.
+// A task sleeps until the instant at which it would be done if no other came in its way. If others did, it then
+// sleeps for the rest. The pool has neither timers nor goroutines: whenever it is called, it first catches up with
+// what has happened since the last call, event by event.
 //
 // A Pool is safe for concurrent use. A nil Pool is free: Use and
 // Spend return at once.
@@ -35,8 +35,8 @@ type Pool struct {
 	start time.Time // instants are counted from then on
 
 	mu      sync.Mutex
-	later   []*task // that arrive at the instant since, in that order
-	arrived []*task // at the instant arrival; in the queue a nanosecond later, when all have come
+	later   []*task // that are to arrive, each at its instant since, in that order
+	arrived []*task // at the instant arrival; they join the queue a nanosecond later, when all of that instant have come
 	arrival time.Duration
 	queue   []*task
 	running []*task         // at most cores
@@ -65,8 +65,8 @@ func NewPool(cores int) *Pool {
 // must have different keys. The caller must not hold a lock.
 func (p *Pool) Use(key uint64, d time.Duration) { p.Do(Work{Key: key, Takes: d}) }
 
-// Do implements Cores. A task is one, wherever it comes from, and gives its core away while it waits. Garbage is collected at once,
-// beside the caller, whatever the heap.
+// Do implements Cores. A Pool knows neither turns nor connections. A task gives its core away while it waits in the kernel.
+// Garbage is collected at once, beside the caller, whatever is said of the heap.
 func (p *Pool) Do(w Work) {
 	p.Spend(w.Left.Key, w.Left.Cost)
 	for range w.Waits {
@@ -150,8 +150,8 @@ func (p *Pool) look(t *task) time.Duration {
 	return p.due(t)
 }
 
-// due returns when a task is done, or before that if it takes several turns. Others that come delay it, but not
-// those that come behind it while it needs one turn.
+// due returns when a task is done if no others come in its way. For a task that needs several turns this may be too
+// early, since others have turns in between: the caller then looks again. A task that needs only one turn is not delayed by those behind it.
 func (p *Pool) due(t *task) time.Duration {
 	if t.over {
 		return t.since

@@ -29,11 +29,11 @@ type Work struct {
 type Turn int
 
 const (
-	// InTurn is behind all that is ready: who woke it goes on, or woke others after it.
+	// InTurn is behind all that are ready: the goroutine that woke it goes on, or has woken others, too.
 	InTurn Turn = iota
-	// Next is before all that is ready: it has had a processor until now, or who woke it has and stops.
+	// Next is before all that are ready: it had a processor until now, or the goroutine that woke it did, and stops.
 	Next
-	// FromNetwork is behind all that is ready once somebody looks at the network.
+	// FromNetwork is behind all that are ready by the time somebody looks at the network.
 	FromNetwork
 )
 

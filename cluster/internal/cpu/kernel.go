@@ -11,8 +11,8 @@ func (m *Machine) block(t *thread) {
 	m.blocked = append(m.blocked, t)
 }
 
-// unblock has threads go on that have waited in the kernel, and takes its processor from one that waits for long (sysmon). Its goroutine
-// waits in the global queue then, once the wait is over.
+// unblock lets threads go on whose wait in the kernel is over. A thread that waits for long loses its processor (sysmon). When
+// its wait is over, its goroutine joins the global queue.
 func (m *Machine) unblock() {
 	m.blocked = slices.DeleteFunc(m.blocked, func(t *thread) bool {
 		switch p := t.of; {

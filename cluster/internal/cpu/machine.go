@@ -15,16 +15,18 @@ const (
 	halts = 200 * time.Microsecond
 )
 
-// Machine is a set of cores that processes share as Linux has them do whose sessions differ (sched_autogroup_enabled). Each core has
-// a queue of processes, and each process a queue of threads there. Of either it takes who is owed most: among those that had
-// no more than their share the one whose slice would end first. A process weighs as much as any other, however many threads it
-// has, and on each core as much of that as it has of its load there. A thread that wakes up goes to the core with the least to do, and
-// interrupts there who has had more than its share, if it has had less itself. Others keep their core until a tick, or a thread that
-// wakes up, finds that their slice is over.
+// Machine is a set of cores that processes share as on Linux if each has a session of its own (sched_autogroup_enabled).
+// Each core has a queue of processes, and each process a queue of its threads there. From either queue the core picks,
+// among those that have had no more than their share, the one whose slice would end first. All processes have the same
+// weight, however many threads they have. On each core a process has the part of its weight that the core has of its load.
 //
-// A core that becomes idle stays idle until its next tick, though others have threads that wait: Linux looks for those at
-// once only if that takes less time than the core was idle in the past, and cores of servers that
-// have much to do are idle for moments. So some of a busy machine is idle.
+// A thread that wakes up goes to the core with the least to do. If it has had less than its share, it interrupts a thread
+// there that has had more. Otherwise a thread keeps its core until its slice is over, and a tick, or a thread that wakes up,
+// finds that.
+//
+// A core that becomes idle stays idle until its next tick, even if threads wait for other cores. Linux looks for such
+// threads at once only if the core's idle times have been longer than the look takes. The cores of busy servers are
+// idle for moments only. So even a busy machine is idle in part.
 //
 // A Machine is safe for concurrent use. Goroutines that become ready at one instant do so in the order of their keys.
 type Machine struct {

@@ -17,15 +17,16 @@ const (
 )
 
 // Process is a Go program on a Machine: a bounded number of its goroutines run at a time, each on a thread. Others that
-// are ready wait for their turn. What the network brings is ready when a processor has nothing else to
-// do, or ten milliseconds after the last look. What is ready by such a look, and who had ten milliseconds without a pause, waits in the
-// global queue, until all others have had their turn.
+// are ready wait for their turn. A goroutine that waits for the network becomes ready when a processor with nothing else to
+// do looks there, or at the latest ten milliseconds after the last look. That late look puts it in the global queue, which
+// comes after all other goroutines. A goroutine that has run for ten milliseconds without a pause goes there, too.
 //
-// Work under the key of work that is done at this instant is of the same goroutine, which keeps its processor: a state
-// machine that has ten entries waits for its turn once. Who waits in the kernel keeps it, too, for ten milliseconds at most.
+// If new work has the key of work that is done at this instant, it is of the same goroutine, which keeps its processor. So a
+// state machine that has ten entries to apply waits for its turn once. A goroutine that waits in the kernel also keeps its
+// processor, for ten milliseconds at most.
 //
-// A connection that many share has one goroutine that reads it. It waits as any other that the network wakes, and then has all
-// whose messages have come wait for their turns, but the last, which is next.
+// One goroutine reads a connection that many share. It waits for the network as any other does. Then it makes
+// ready every goroutine whose message has come; the last of these runs next, on the reader's processor.
 //
 // A Process is safe for concurrent use.
 type Process struct {
@@ -41,7 +42,7 @@ type Process struct {
 	spare      []*thread // that have no processor
 	threads    []*thread // all of them
 	groups     []group   // what it has on each core
-	unused     int       // processors that never had anything to do
+	unused     int       // processors that no thread has
 	heap       heap
 	markers    []*thread // that mark for want of anything else to do
 }
@@ -83,7 +84,7 @@ func (p *Process) Spend(key uint64, d time.Duration) {
 	}
 }
 
-// admit makes a goroutine ready; one that the network wakes only if a processor waits for that.
+// admit makes a goroutine ready. If the network wakes it, and all processors have enough to do, it waits until one looks.
 func (p *Process) admit(g *goroutine) {
 	if g = p.read(g); g == nil {
 		return
@@ -103,8 +104,8 @@ func (p *Process) admit(g *goroutine) {
 	p.wake()
 }
 
-// read returns who reads what the network has brought: the goroutine itself, or the reader of the connection. It returns nil if
-// that waits already.
+// read returns the goroutine that reads a message from the network: g itself or, on a shared connection, its reader. It
+// returns nil if that reader waits already, for it then reads this message, too.
 func (p *Process) read(g *goroutine) *goroutine {
 	if g.Turn != FromNetwork || g.Over == 0 {
 		return g

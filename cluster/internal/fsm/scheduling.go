@@ -15,7 +15,7 @@ type EvalUpdateRequest struct {
 	Evals []*broker.Evaluation
 }
 
-// copiedEvals drops what decoding would.
+// copiedEvals returns the evaluations as decoding an entry would: WaitUntil has neither a monotonic clock nor a location.
 func copiedEvals(evals []*broker.Evaluation) []*broker.Evaluation {
 	copies := make([]*broker.Evaluation, len(evals))
 	for i, e := range evals {

@@ -37,11 +37,11 @@ type watchedDeployment struct {
 	job      broker.JobID
 	deadline time.Time // zero: none yet
 	expiry   *time.Timer
-	// What clients said: when an allocation last turned healthy, an index, and what turned unhealthy and is not to be replaced yet.
-	healthy   uint64
-	unhealthy []string
-	seen      uint64 // lastLook when it was last asked for
-	failing   bool   // for what turned unhealthy
+	// What clients reported.
+	healthy   uint64   // the index at which an allocation last turned healthy
+	unhealthy []string // allocations that turned unhealthy, and that schedulers were not asked to replace yet
+	seen      uint64   // what lastLook last returned
+	failing   bool     // the deployment is about to fail because of unhealthy allocations
 	// progress is armed while an evaluation is about to be made.
 	progress *time.Timer
 	replace  []string
@@ -188,7 +188,7 @@ func (w *Deployments) Read(snap *state.Snapshot, job broker.JobID) {
 		a := snap.AllocByID(id)
 		return a == nil || a.Reschedule
 	})
-	d.replace = append(d.replace, d.unhealthy...) // until that is written, whenever somebody looks
+	d.replace = append(d.replace, d.unhealthy...) // at each Read, until the request is written
 	if d.progress != nil {
 		return
 	}

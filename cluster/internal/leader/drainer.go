@@ -238,9 +238,9 @@ func remaining(snap *state.Snapshot, n *rpc.Node) []*rpc.Allocation {
 
 // migrations returns the service allocations that may leave their nodes now, apart from
 // those of nodes that are forced anyway (watch_jobs.go, watch and handleTaskGroup). It
-// looks only when the allocations of a job that drains, or did at the last look, have changed
-// since, and not through its own requests: those that it asked to leave count as running until
-// a plan has stopped them.
+// returns none unless a node is fresh, or some allocation has changed since the last look of a
+// job that drains now or did then. Its own requests are no such change: an allocation that was
+// asked to leave counts as running until a plan has stopped it.
 func (d *Drainer) migrations(snap *state.Snapshot, forced []string, fresh bool) []*rpc.Allocation {
 	newest := uint64(0)
 	var leave []*rpc.Allocation
@@ -269,7 +269,7 @@ func (d *Drainer) migrations(snap *state.Snapshot, forced []string, fresh bool) 
 	}
 	for id := range d.jobs {
 		if !drain[id] {
-			look(id) // what ended its drain has the others looked at, too
+			look(id) // the change that ended this job's drain is a reason to look at the others
 		}
 	}
 	if !fresh && newest <= d.seen {
@@ -279,8 +279,9 @@ func (d *Drainer) migrations(snap *state.Snapshot, forced []string, fresh bool) 
 	return leave
 }
 
-// migratable returns those of the job's allocations on draining nodes that may leave. Of each group, that is as many as have a
-// health, good or bad, beyond all but migrateParallel of its count. Newer releases do not count those that were asked to leave.
+// migratable returns those of the job's allocations on draining nodes that may leave. Each group keeps its count less
+// migrateParallel; as many may leave as it has above that. Only live allocations with a known health, good or bad, are
+// counted, and in newer releases only those that were not asked to leave.
 func (d *Drainer) migratable(snap *state.Snapshot, job *rpc.Job, allocs []*rpc.Allocation) []*rpc.Allocation {
 	healthy := map[string]int{}
 	candidates := map[string][]*rpc.Allocation{}

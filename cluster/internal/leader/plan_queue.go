@@ -103,11 +103,11 @@ func (q *PlanQueue) Depth() int {
 // plan overlaps with committing those before it, on a state that takes the commits for granted.
 // It is what of the applier needs neither clock nor goroutines.
 type PlanBase struct {
-	// Snap is what a plan is verified against, after Begin; nil: it needs a new state.
+	// Snap is the state that a plan is verified against, once Begin was called; nil if a new one is needed.
 	Snap *state.Snapshot
 
-	// granted, unless it is nil, makes Snap take the plan on its way for granted. Begin calls it, for
-	// most plans have ended before the next begins.
+	// granted, unless it is nil, returns Snap with the plan that is on its way to the log. Unless keeps
+	// is set, only Begin calls it: most plans end before the next begins, and then it is not needed.
 	granted func() (*state.Snapshot, error)
 
 	// keeps says that the state, with what it takes for granted, is kept while plans are on their
@@ -173,8 +173,8 @@ func (b *PlanBase) Next(index uint64) (renew bool) {
 	return true
 }
 
-// End takes note of the end of the oldest plan under way. A state that is kept is kept, too, if
-// the plan failed: it then has a plan that no state will have.
+// End takes note of the end of the oldest plan under way. An applier that keeps its state does so
+// even if the plan failed: the state then includes a plan that was never committed.
 func (b *PlanBase) End(index uint64) {
 	b.underWay--
 	b.granted = nil
@@ -184,9 +184,9 @@ func (b *PlanBase) End(index uint64) {
 	b.committed = max(b.committed, index)
 }
 
-// Send takes note that a plan is on its way to the log, which has applied so much, and takes it for
-// granted. The error is one for the plan's worker: the state stays without the plan, which is on
-// its way all the same and which nobody waits for.
+// Send takes note that a plan is on its way to the log, and adds it to the state. Applied is the index
+// that the server has applied. After an error, which is for the plan's worker, the state lacks the plan,
+// although the plan is on its way all the same. Nobody needs to wait for it.
 func (b *PlanBase) Send(applied uint64, r *state.PlanResults) error {
 	if b.unseen == unseenPasses {
 		blind := *r

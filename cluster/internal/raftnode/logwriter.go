@@ -193,8 +193,9 @@ func (w *logWriter) run() {
 	}
 }
 
-// hand writes entries together, and gives them to Raft one by one. It waits until Raft has room for all of them: one by one
-// as places become free, followers would write each by itself, fall behind, and keep the places taken.
+// hand writes entries together, and then gives them to Raft one by one. Before that it waits until Raft has room for all
+// of them. If it gave Raft each entry as soon as a place is free, followers would write each by itself, fall behind,
+// and so keep the places taken.
 func (w *logWriter) hand(batch []*pendingEntry) {
 	if len(batch) == 0 {
 		return

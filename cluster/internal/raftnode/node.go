@@ -168,8 +168,9 @@ func (n *Node) Restored() error {
 // goroutine would soon wait for the state machine.
 func (n *Node) Overloaded() bool { return n.behind(maxUnapplied) }
 
-// behind reports whether Raft has handed the state machine more than so many entries that it is not done with. Those that are
-// committed need not be: Raft can install a snapshot that is older than its log, and never gets at what is in between.
+// behind reports whether Raft has handed the state machine more than so many entries that it is not done with. Entries that
+// are committed and not handed over do not count: Raft can install a snapshot that is older than its log, and then never
+// hands over the entries in between.
 func (n *Node) behind(entries uint64) bool {
 	return n.Logs.lastCommand(n.Raft.AppliedIndex()) > n.applied.Load()+entries
 }

@@ -66,9 +66,9 @@ func (l *tieBreaker) Info(msg string, _ ...any) {
 	}
 }
 
-// patientLog is a node's log as its Raft has it. Before Raft takes a snapshot it asks for the last index, in the goroutine
-// that then waits for the state machine; a state machine with entries to apply would take these or the snapshot first, by
-// chance. So the answer waits until it has none.
+// patientLog is a node's log as Raft sees it. Before Raft takes a snapshot it asks the log for its last index, and then, in
+// the same goroutine, asks the state machine for the snapshot. If the state machine had entries to apply at that moment, it
+// would be chance whether it takes these or the snapshot first. So LastIndex waits until it has none.
 type patientLog struct {
 	*LogStore
 	node *Node

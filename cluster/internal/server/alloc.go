@@ -47,7 +47,8 @@ func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, 
 	asked := time.Now()
 	query.Wake = func() {
 		resume(func() (*rpc.NodeClientAllocsResponse, error) {
-			// What changes at the instant of the question is in the first answer, whichever of the two the runtime ran first.
+			// A change at the instant of the question ends the watch at once or was there before it:
+			// the runtime decides which. Either way it is in the first answer, and nothing is asked again.
 			if !time.Now().Equal(asked) {
 				s.inTurn(p.key+"/again", s.cfg.Costs.RPC.Query)
 			}
@@ -60,8 +61,9 @@ func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, 
 	return answer()
 }
 
-// fetch is the call for the allocations themselves, Alloc.GetAllocs, of which clients are told
-// the indexes first (client/client.go, watchAllocations). The answer has had them already.
+// fetch takes as long as the call Alloc.GetAllocs. In Nomad a client is first told the indexes of
+// its allocations, and then fetches those that have changed (client/client.go, watchAllocations).
+// Here resp has the allocations already.
 func fetch(ctx context.Context, s *Server, nodeID string, resp *rpc.NodeClientAllocsResponse) (*rpc.NodeClientAllocsResponse, error) {
 	p := s.fromClient(nodeID, "Alloc.GetAllocs", s.cfg.Costs.RPC.Query)
 	if err := p.there(ctx); err != nil {

@@ -68,12 +68,12 @@ type coreRun struct {
 	// batchToo is config.Habits.CollectsBatch.
 	batchToo bool
 
-	// asked are the evaluations of which placed is asked, nil if it may be any.
+	// asked has the evaluations that placed will be called for; nil if that may be any.
 	asked map[string]bool
 
-	// Filled when first asked for.
-	allocs   map[string]*[]*rpc.Allocation // by the evaluation that placed them, of jobs of which placed was asked
-	indexed  map[broker.JobID]bool         // which these are
+	// Filled when first needed.
+	allocs   map[string]*[]*rpc.Allocation // by the evaluation that placed them, for the jobs in indexed
+	indexed  map[broker.JobID]bool         // jobs whose allocations are in allocs
 	replaced map[string]bool               // allocations that others took the place of
 	open     map[broker.JobID]bool         // jobs with an evaluation that is not over
 }
@@ -152,9 +152,9 @@ func (c *coreRun) evalGC() error {
 	return c.reap(evals, allocs)
 }
 
-// ask names the evaluations of which placed will be asked. There may be millions of allocations,
-// most of them of others. If many may have placed some, an index of all allocations is smaller than a
-// list of those evaluations.
+// ask notes which evaluations placed will be called for, so that only their allocations are
+// indexed: there may be millions of others. If there are more than askedAtMost of these
+// evaluations, it is cheaper to index all allocations.
 func (c *coreRun) ask(evals []*broker.Evaluation) {
 	c.asked, c.indexed = map[string]bool{}, nil
 	for _, e := range evals {
@@ -168,7 +168,8 @@ func (c *coreRun) ask(evals []*broker.Evaluation) {
 	}
 }
 
-// placed returns the allocations that an evaluation placed, in any order, and perhaps some as they were before: see isAlloc.
+// placed returns the allocations that an evaluation placed, in any order. Outdated versions of some may be
+// among them: isAlloc tells which are current.
 func (c *coreRun) placed(e *broker.Evaluation) []*rpc.Allocation {
 	if !c.snap.MayHavePlaced(e) {
 		return nil
@@ -351,8 +352,9 @@ func (c *coreRun) reap(evals, allocs []string) error {
 	return nil
 }
 
-// askWhatIsOpen asks the leader which jobs are not done with, since the state does not say, and
-// takes a state that is as new as the answer: of a job that the leader is done with it has all.
+// askWhatIsOpen asks the leader which jobs are not done with, since the state has no evaluations that
+// would tell. It then takes a state that is as new as the answer. That has all that was written
+// for the jobs which the leader is done with.
 func (c *coreRun) askWhatIsOpen() error {
 	var index uint64
 	err := c.worker.call("Job.Open", func(l *Server) error {
@@ -376,8 +378,8 @@ func (c *coreRun) evals() iter.Seq[*broker.Evaluation] {
 	return c.snap.Evals()
 }
 
-// madeUp returns what stands for evaluations where none is written: those that would have gone with
-// the allocations that they placed.
+// madeUp makes evaluations for servers that write none: one for each evaluation ID that an
+// allocation has. They are collected together with these allocations.
 func (c *coreRun) madeUp() []*broker.Evaluation {
 	made := map[string]*broker.Evaluation{}
 	for a := range c.snap.Allocs() {

@@ -12,10 +12,11 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// deploymentWatch reads deployments as a leader's watcher does (nomad/deploymentwatcher). One goroutine hears that some deployment
-// has changed, and tells those that watch the active ones. Each of them reads the allocations of its job for that. Another reads them
-// when one of these has changed, and hands them to the first. What changes while a goroutine reads it reads in one go, so a busy leader
-// reads less often, and asks for fewer evaluations.
+// deploymentWatch decides when a leader reads deployments, and spends the time of that (nomad/deploymentwatcher). One
+// goroutine watches the table of deployments. When any of them has changed, it wakes the watchers of all active ones. A
+// watcher is two goroutines. watchDeployment reads the job's allocations when a deployment has changed. getAllocs reads them
+// when one of them has changed, and has watchDeployment act on that. All changes that come during a read share the next
+// one. So a busy leader reads less often, and asks for fewer evaluations.
 type deploymentWatch struct {
 	changed chan struct{} // some deployment has
 
@@ -30,9 +31,9 @@ type deploymentWatcher struct {
 
 	mu         sync.Mutex
 	deployment bool // some deployment has changed
-	allocs     bool // an allocation of this one has
-	found      bool // that has been read
-	asked      bool // what is found next is waited for
+	allocs     bool // an allocation of the job has changed
+	found      bool // getAllocs has read a change of an allocation
+	asked      bool // watchDeployment waits for the next such read
 }
 
 func newDeploymentWatcher() *deploymentWatcher {
@@ -45,8 +46,8 @@ func newDeploymentWatch() *deploymentWatch {
 	return &deploymentWatch{changed: make(chan struct{}, 1), watchers: map[broker.JobID]*deploymentWatcher{}}
 }
 
-// heard takes note of an entry's effects. Whoever begins to watch because of the entry has its allocations to read anyway, and must not
-// hear of them besides, so those that watch already hear first.
+// heard takes note of an entry's effects. Watchers that exist hear of changed allocations first. A watcher that begins
+// because of the entry reads the allocations anyway, and must not be told of them as well.
 func (w *deploymentWatch) heard(fx *fsm.Effects) {
 	w.mu.Lock()
 	for _, job := range fx.DeploymentAllocs {
@@ -119,7 +120,8 @@ func (s *Server) watchDeployments(ctx context.Context) {
 	}
 }
 
-// follow tells those that watch active deployments that one has changed, has begin start one for what nobody watches, and ends the others.
+// follow ends the watchers of deployments that are over, makes one for each active deployment that has none, which begin
+// starts, and tells all of them that a deployment has changed.
 func (w *deploymentWatch) follow(snap *state.Snapshot, begin func(broker.JobID, *deploymentWatcher)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,14 +145,14 @@ func (w *deploymentWatch) follow(snap *state.Snapshot, begin func(broker.JobID, 
 	}
 }
 
-// queryLimit bounds how often watchers look at allocations and evaluations, all together: once in deploymentQueryEvery, with a
-// second's looks saved up (deployments_watcher.go, LimitStateQueriesPerSecond). Who comes at one instant waits for the same
-// time, whoever is first.
+// queryLimit limits how often all watchers together look at allocations and evaluations: once in deploymentQueryEvery, after a
+// burst of up to a second's looks (deployments_watcher.go, LimitStateQueriesPerSecond). Watchers that come at one instant
+// wait equally long, so that their order, which the runtime decides, does not matter.
 type queryLimit struct {
 	mu     sync.Mutex
 	now    time.Time // of the last look
-	before time.Time // until when looks before now are paid for
-	paid   time.Time // and those at now
+	before time.Time // up to here, looks before now have used up the limit
+	paid   time.Time // up to here, looks at now have, too
 }
 
 const deploymentQueryEvery = 10 * time.Millisecond
@@ -191,8 +193,8 @@ func (s *Server) watchDeployment(ctx context.Context, job broker.JobID, d *deplo
 	}
 }
 
-// getAllocs reads the allocations of a deployment when its watcher asks for them and one has changed. Who asks before one has reads them
-// in vain, and waits (deployment_watcher.go, getAllocsCh, getAllocsImpl).
+// getAllocs reads the allocations of a deployment when its watcher asks for them. If none has changed by then, that read is
+// in vain, and getAllocs reads again once one has (deployment_watcher.go, getAllocsCh, getAllocsImpl).
 func (s *Server) getAllocs(ctx context.Context, job broker.JobID, d *deploymentWatcher, queries *queryLimit) {
 	costs := s.cfg.Costs.Deployment
 	key := "deployment-allocs/" + job.Namespace + "/" + job.ID

@@ -46,7 +46,8 @@ func Forward[T any](ctx context.Context, s *Server, method string, fn func(leade
 	return forward(ctx, s, method, nil, message{}, message{}, fn)
 }
 
-// forward is Forward of a call that has come over a path; nil: it is the server's own. It may be long, and its answer.
+// forward is Forward for a call that has come over the path via; nil if the server makes the call itself. Call and
+// answer say what sending either takes if it is long.
 func forward[T any](ctx context.Context, s *Server, method string, via *path, call, answer message, fn func(leader *Server) (T, error)) (T, error) {
 	var zero T
 	fn = followed(s, method, fn)
@@ -84,7 +85,8 @@ func forward[T any](ctx context.Context, s *Server, method string, via *path, ca
 	return out, err
 }
 
-// message is what a call or an answer takes either end besides what all do, if it is long.
+// message is a call or an answer that is long: each end takes time for its bytes, on top of what any call
+// takes. The zero message is short.
 type message struct {
 	bytes int
 	takes time.Duration
@@ -115,8 +117,8 @@ func ToLeader[T any](ctx context.Context, s *Server, caller, method, id string, 
 	return toLeader(ctx, s, (*Server).from, caller, method, id, fn)
 }
 
-// ClientToLeader is ToLeader of a call of a node's client, whose identity servers verify. The ID tells the client's calls of
-// the method apart that can be answered at one instant.
+// ClientToLeader is ToLeader for a call of a node's client, whose identity servers verify. If two calls of the method by
+// one client can be answered at one instant, their IDs must differ.
 func ClientToLeader[T any](ctx context.Context, s *Server, nodeID, method, id string, fn func(leader *Server) (T, error)) (T, error) {
 	byClient := func(s *Server, nodeID, method string) *path { return s.fromClient(nodeID, method, s.ofClients.Serve) }
 	return toLeader(ctx, s, byClient, nodeID, method, id, fn)
@@ -131,7 +133,7 @@ func toLeader[T any](ctx context.Context, s *Server, from func(s *Server, caller
 	return carry(ctx, p, followed(s, method, func(s *Server) (T, error) { return forward(ctx, s, method+"/"+id, p, message{}, message{}, fn) }))
 }
 
-// followed returns what a call asks for, which from then on tells whenever it is done.
+// followed counts a call, and returns fn so changed that each time it runs it tells Config.CarriedOut of the call.
 func followed[T any](s *Server, method string, fn func(*Server) (T, error)) func(*Server) (T, error) {
 	tell := s.cfg.CarriedOut
 	if tell == nil {
@@ -148,17 +150,17 @@ func followed[T any](s *Server, method string, fn func(*Server) (T, error)) func
 type path struct {
 	route simnet.Route
 	to    *Server
-	over  uint64           // the connection that others share, too; zero: none
+	over  uint64           // the connection, if other calls share it; zero if not
 	key   string           // under which the server spends CPU time
-	cost  time.Duration    // how much
+	cost  time.Duration    // the CPU time that the server spends on the call
 	costs *config.RPCCosts // of servers that forward the call
-	// verify is what of that is for the identity of the caller.
+	// verify is the part of cost that verifies the caller's identity.
 	verify time.Duration
-	// calling is what the fleet spends before, if it is a client's call.
+	// calling is the CPU time that the fleet spends before it sends a client's call.
 	calling time.Duration
-	via     *path // over which the call has come; nil: over none
-	// returned means that the answer was on its way over this path, too, while it was on that over
-	// the next: two waits are one.
+	via     *path // the path before this one, of a call that is forwarded; nil if it is not
+	// returned means that the answer's time on this path has passed already: one sleep was for
+	// this path and for the one to the leader.
 	returned bool
 }
 

@@ -91,12 +91,13 @@ func (s *Server) watchNodes(ctx context.Context) {
 // gaugesEvery is how often a leader that is watched sets its gauges (nomad/eval_broker.go, EmitStats).
 const gaugesEvery = time.Second
 
-// setGauges sets the gauges at once, and then once a second from an instant of its own on: how old what they tell is when somebody asks
-// depends on when the leader was established, which on real servers has nothing to do with when a run begins. Seeds that follow one
-// another have instants that are spread over the second. The nanosecond keeps every seed's apart from what else the leader does by the
-// second: whether evaluations that are enqueued then are in the gauges would be chance.
+// setGauges sets the gauges at once, and then once a second. How old they are when somebody asks depends on when
+// the leader was established. On real servers that has nothing to do with when a run begins. So here the seed sets
+// the part of the second, and consecutive seeds are spread over it. The nanosecond on top keeps the gauges off the
+// instants at which the leader does other things once a second: it would be chance whether evaluations that are
+// enqueued then are counted.
 func (s *Server) setGauges(ctx context.Context) {
-	const golden = 0x9E3779B97F4A7C15 // of 2^64: its multiples are spread most evenly
+	const golden = 0x9E3779B97F4A7C15 // 2^64 divided by the golden ratio: its multiples spread most evenly
 	defer s.gauges.Store(nil)
 	set := func() {
 		held := s.evals.Broker.Stats()

@@ -269,8 +269,8 @@ func (s *Server) answered(from string, there bool, heard func()) {
 	}
 }
 
-// hear charges what Raft's network layer does with a request that has entries, or with the answer to one. Who reads them one after the other goes
-// on with one that is there already.
+// hear charges what Raft's network layer does with a request that has entries, or with the answer to one. If there is
+// set, the message had arrived when its reader was done with the one before, so the reader goes on without waiting.
 func (s *Server) hear(key string, there bool) {
 	if d := s.cfg.Costs.Raft.Receive; there {
 		s.Compute(key, d)

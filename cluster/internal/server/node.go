@@ -117,8 +117,8 @@ func (s *Server) UpdateNodeStatus(req *rpc.NodeUpdateStatusRequest) (*rpc.NodeUp
 	return resp, nil
 }
 
-// readingNodes is the CPU time of reading all nodes, at a cost of each when they are not in the processor's caches. Schedulers put
-// them out of there, unless they are read again soon.
+// readingNodes is the CPU time of reading all nodes. Each is the cost of a node that is not in the processor's caches. Nodes
+// are there, and cost less, if they were read a moment ago (soon), or if no scheduler works that would displace them.
 func (s *Server) readingNodes(each time.Duration, soon bool) time.Duration {
 	c := s.cfg.Costs.RPC
 	if c.NodeRecount > 0 && c.NodeCount > 0 && (soon || s.evals.Broker.Stats().Unacked == 0) {
@@ -136,7 +136,8 @@ func (s *Server) countingNodes() time.Duration {
 // them counted every other millisecond, and those that do not every 20 ms or less often (max_heartbeats_per_second).
 const nodesCached = 10 * time.Millisecond
 
-// lately is when something was done. What is done at one instant is not done soon after one another.
+// lately remembers the last two instants at which something was done. Doing it several times at one instant counts
+// as once: otherwise the runtime would choose which of them is the first, and costs more.
 type lately struct {
 	mu           sync.Mutex
 	last, before time.Time
@@ -222,8 +223,8 @@ func (s *Server) createNodeEvals(node *rpc.Node, nodeIndex uint64) error {
 	return nil
 }
 
-// changeNode writes a change of a node, or the evaluations that it calls for. If that fails, the change may be in the log all
-// the same, and nothing else makes the evaluations: for who tries again it is none.
+// changeNode writes a change of a node, or the evaluations that a change calls for. A write that fails may be in the log all
+// the same. Whoever tries again then finds nothing to change, so nobody creates the evaluations: the node is Unevaluated.
 func (s *Server) changeNode(id string, c fsm.Command) (index uint64, err error) {
 	if index, err = s.Write(c); err != nil {
 		s.shared.Unevaluated.set(id, true)
@@ -231,8 +232,8 @@ func (s *Server) changeNode(id string, c fsm.Command) (index uint64, err error) 
 	return index, err
 }
 
-// Unevaluated are the nodes that may have changed although their leader did not get to create evaluations, or left out a system
-// job. It is safe for concurrent use.
+// Unevaluated are the nodes whose last change may lack evaluations: the leader did not get to create them, or left out
+// that of a system job. It is safe for concurrent use.
 type Unevaluated struct {
 	mu  sync.Mutex
 	ids map[string]bool
@@ -306,9 +307,9 @@ func (s *Server) nodeEvals(snap *state.Snapshot, node *rpc.Node, nodeIndex uint6
 	return evals, any, left
 }
 
-// leftAlone reports whether a change of an allocation's node does not concern its job
-// (node_endpoint.go, createNodeEvals, v1.11.3). System jobs then have their turn anyway, if
-// they run in the datacenter.
+// leftAlone reports whether an allocation is no reason to evaluate its job when its node changes
+// (node_endpoint.go, createNodeEvals, v1.11.3). A system job that runs in the node's datacenter is evaluated
+// even so, unless Habits.FirstAllocDecides.
 func (s *Server) leftAlone(a *rpc.Allocation, jobType string) bool {
 	terminal := s.cfg.Habits.TerminalLeftAlone
 	switch jobType {
@@ -374,8 +375,9 @@ func (s *Server) writeDowns(req fsm.NodesDownRequest) (uint64, error) {
 	return s.Write(fsm.NodesDown.With(&req))
 }
 
-// mayReconnect reports whether the node has an allocation that is to run, though it may
-// have ended, which its job keeps through a disconnection that has not lasted too long (nomad/heartbeat.go, disconnectState).
+// mayReconnect reports whether the node has an allocation that may outlast a disconnection: the servers want it to
+// run, its group allows it (MaxClientDisconnect), and it has not been unknown for too long. Whether its client says
+// that it has ended does not matter (nomad/heartbeat.go, disconnectState).
 func mayReconnect(snap *state.Snapshot, nodeID string, now time.Time) bool {
 	node := snap.NodeByID(nodeID)
 	if node == nil || node.Status == rpc.NodeStatusDown || node.Status == rpc.NodeStatusInit {

@@ -31,9 +31,9 @@ type planApplier struct {
 	waits    sync.WaitGroup
 }
 
-// Overlooked are the allocations of plans that failed, although they were on their way to the log: later
-// plans are verified on a state that does not have them (leader.PlanBase, Send). It is safe for
-// concurrent use.
+// Overlooked are the allocations of plans whose workers were told that they failed, although they were on
+// their way to the log. Later plans are verified on a state without these allocations (leader.PlanBase,
+// Send). It is safe for concurrent use.
 type Overlooked struct {
 	mu  sync.Mutex
 	ids map[string]bool
@@ -147,7 +147,7 @@ func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult
 	a.srv.allocate("optimistic", a.srv.cfg.Costs.Plan.Granting(work.Total()), a.srv.cfg.Costs.Leaves(work))
 	if err := a.base.Send(a.srv.AppliedIndex(), req); err != nil {
 		a.srv.shared.Overlooked.add(a.base.Snap, req)
-		a.waits.Go(func() { _, _ = entry.wait() }) // as the worker has its answer
+		a.waits.Go(func() { _, _ = entry.wait() }) // nobody hears the outcome: the error below is the worker's answer
 		return fmt.Errorf("plan of evaluation %s: %w", p.Plan.EvalID, err)
 	}
 	committing := make(chan uint64, 1)
@@ -184,7 +184,7 @@ func (a *planApplier) encode(allocs []*rpc.Allocation) {
 			d += signature
 		}
 	}
-	a.srv.charge("sign", cpu.Work{Takes: d, Turn: cpu.Next, Left: a.srv.others("sign", written)}) // who signs computes
+	a.srv.charge("sign", cpu.Work{Takes: d, Turn: cpu.Next, Left: a.srv.others("sign", written)}) // the goroutine has a processor already
 }
 
 // Verifying is the CPU time of checking a plan. A node that is not there, or not ready, is refused

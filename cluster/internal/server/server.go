@@ -44,9 +44,9 @@ type Shared struct {
 	Held   atomic.Bool
 	Ended  atomic.Bool
 	Poison Poison
-	// Overlooked are what appliers did not know of, whichever server led.
+	// Overlooked are allocations that appliers did not know of, whichever server led.
 	Overlooked Overlooked
-	// Unevaluated are nodes of whose changes nobody was told, whichever server led.
+	// Unevaluated are nodes whose last change may lack evaluations, whichever server led.
 	Unevaluated Unevaluated
 
 	calls atomic.Uint64 // that were made; see config.Config, CarriedOut
@@ -121,7 +121,7 @@ type Options struct {
 // Host is what a server runs on, and keeps when it restarts. The zero value is as fast as
 // the cost model says.
 type Host struct {
-	Disk, Apply atomic.Int64 // durations on top
+	Disk, Apply atomic.Int64 // how much longer a write to the disk, and applying an entry, take
 	Full        atomic.Int64 // faults that fill the disk
 	Ahead       atomic.Int64 // how far the wall clock is ahead of the true time, a duration
 }
@@ -306,29 +306,29 @@ func perKiB(bytes int, cost time.Duration) time.Duration {
 	return time.Duration(float64(bytes) / 1024 * float64(cost))
 }
 
-// Compute charges CPU time to this server's cores and waits for it. The caller has a processor, or is next since who woke it
-// stops. Callers at one instant must have different keys.
+// Compute charges CPU time to this server's cores and waits for it. It is for a goroutine that has a processor, or gets it
+// from the one that woke it and now stops. Callers at one instant must have different keys.
 func (s *Server) Compute(key string, d time.Duration) {
 	s.charge(key, cpu.Work{Takes: d, Turn: cpu.Next, Left: s.others(key, d)})
 }
 
-// inTurn is Compute for who was woken with others.
+// inTurn is Compute for a goroutine that was woken together with others, and queues behind those that are ready.
 func (s *Server) inTurn(key string, d time.Duration) {
 	s.charge(key, cpu.Work{Takes: d, Left: s.others(key, d)})
 }
 
-// receive is Compute for work on what the network brings after a while, over a connection that others share; zero: over one of its
-// own.
+// receive is Compute for a goroutine that the network wakes with a message that comes after a while. Over is the connection
+// if messages of others come over it, too; zero if not.
 func (s *Server) receive(key string, over uint64, after, d time.Duration) {
 	s.charge(key, cpu.Work{Before: after, Takes: d, Turn: cpu.FromNetwork, Over: over, Left: s.others(key, d)})
 }
 
-// allocate is Compute for work that allocates leaves KiB in each microsecond; zero means the usual.
+// allocate is Compute for work that leaves garbage at a rate of its own, in KiB a microsecond; zero means CollectionCosts.Garbage.
 func (s *Server) allocate(key string, d time.Duration, leaves float64) {
 	s.charge(key, cpu.Work{Takes: d, Turn: cpu.Next, Left: s.garbage(key, d, leaves)})
 }
 
-// others returns what work leaves that allocates as little as most.
+// others returns the garbage of work that config.CollectionCosts.Others is for.
 func (s *Server) others(key string, d time.Duration) cpu.Garbage {
 	leaves := s.cfg.Costs.Collection.Others
 	if leaves == 0 {
@@ -337,7 +337,7 @@ func (s *Server) others(key string, d time.Duration) cpu.Garbage {
 	return s.garbage(key, d, leaves)
 }
 
-// garbage returns what work leaves.
+// garbage returns what work of that length leaves, at a rate in KiB a microsecond; zero means CollectionCosts.Garbage.
 func (s *Server) garbage(key string, d time.Duration, leaves float64) cpu.Garbage {
 	if d <= 0 {
 		return cpu.Garbage{}

@@ -152,15 +152,17 @@ func (w *worker) ready() bool {
 	if !running() {
 		w.srv.shared.Workers.Change(-1, 0)
 		w.resumed.Wait(w.ctx, running)
-		leader.Sleep(w.ctx, w.turn()) // all of them at one instant, and then they look for a leader as often
+		// All workers resume at one instant, and look for a leader at the same intervals from
+		// then on. Without the turn they would always do so at one instant.
+		leader.Sleep(w.ctx, w.turn())
 		w.srv.shared.Workers.Change(1, 0)
 	}
 	return w.ctx.Err() == nil
 }
 
-// dequeue asks the leader for an evaluation. It waits a turn longer than Nomad's worker: an
-// evaluation that one of the leader's workers gave back, or lost, comes up again after whole
-// seconds, at the instant at which that worker's wait would end.
+// dequeue asks the leader for an evaluation. It waits a turn longer than Nomad's worker. An
+// evaluation that a worker gave back, or lost, becomes ready again after whole seconds. If the
+// worker's next wait ended at that instant, it would be chance which of the two comes first.
 func (w *worker) dequeue() (Dequeued, error) {
 	return Forward(w.ctx, w.srv, "Eval.Dequeue/"+w.name, func(l *Server) (Dequeued, error) {
 		return l.DequeueEval(w.ctx, schedulerTypes, dequeueTimeout+w.turn(), w.turn())
@@ -334,9 +336,9 @@ func (p *planning) submit(plan *scheduler.Plan) (*scheduler.PlanResult, error) {
 	return result, err
 }
 
-// allocBytes returns what an allocation takes in a plan on its way to the leader, and in the answer, which has its job and its
-// identity with it. It was counted by the windows that such messages of Nomad 1.4.3 and 2.0.5 needed; what a release signs by
-// makes most of the difference.
+// allocBytes returns the bytes of an allocation in a plan that is submitted and in the answer to it. The answer
+// also has the allocation's job and identity. The figures follow from the number of yamux windows that such
+// messages of Nomad 1.4.3 and 2.0.5 needed. Most of the difference is the size of a signature.
 func allocBytes(h config.Habits) (planned, granted int) {
 	if h.SignsByRSA {
 		return 1100, 4100
