@@ -11,8 +11,9 @@ import (
 
 // FollowUps returns the evaluations that allocations of a service or batch job wait for, as the
 // allocations tell: one for each ID, with the earliest time. No release of Nomad needs them,
-// since there the state has the evaluations themselves. What is out of reach and has yet to be replaced
-// knows the evaluation for that alone: the one for its loss has the allocation's ID.
+// since there the state has the evaluations themselves. An allocation that is out of reach can wait
+// for two: FollowupEvalID names the one that replaces it, and the one that declares it lost gets the
+// allocation's ID.
 func FollowUps(snap *state.Snapshot, job *rpc.Job, habits Habits) []*broker.Evaluation {
 	if !kinds[job.Type].placesByCount || job.Stop {
 		return nil

@@ -23,10 +23,11 @@ const (
 type Habits struct {
 	// SystemDeployments makes changes of system jobs deployments, which go on as allocations become healthy.
 	SystemDeployments bool
-	// PendingCounts makes an allocation of a system job's deployment that has yet to be healthy one of
-	// those that it may replace at a time.
+	// PendingCounts makes those allocations of a system job's deployment that are not healthy yet count
+	// towards the number that it may replace at a time.
 	PendingCounts bool
-	// StopsOutdated stops what is not of a system or sysbatch job's version on nodes that are not ready, but for those that drain.
+	// StopsOutdated stops allocations of earlier versions of a system or sysbatch job on nodes that are ineligible or
+	// initializing, and do not drain.
 	StopsOutdated bool
 	// SystemsSurvive makes what runs of a system or sysbatch job on a disconnected node unknown, whether or not its group survives that.
 	SystemsSurvive bool
@@ -38,29 +39,30 @@ type Habits struct {
 	BlocksBesideDelayed bool
 	// UnknownCounts makes an allocation that is out of reach count as one of its group.
 	UnknownCounts bool
-	// UnknownWaits has the replacement of an allocation that is out of reach wait as that of one that failed.
+	// UnknownWaits delays the replacement of an allocation that is out of reach, as if it had failed.
 	UnknownWaits bool
-	// DrainEndsBatch leaves what a drain ends of batch jobs without a replacement.
+	// DrainEndsBatch leaves allocations of batch jobs that a drain ends without a replacement.
 	DrainEndsBatch bool
-	// CountsDrained makes such an allocation count as one of its group even before its client has ended it.
+	// CountsDrained makes an allocation that a drain ends count as one of its group even before its client has ended it.
 	CountsDrained bool
-	// NamesReschedules gives the evaluation that a replacement waits for a trigger of its own.
+	// NamesReschedules gives an evaluation for a delayed replacement a trigger of its own.
 	NamesReschedules bool
-	// ChoosesBack has an allocation that is back stop what replaced it, or be stopped, before anything else is decided, however many
-	// there are of its group. Otherwise that is done of those above the count.
+	// ChoosesBack decides between each allocation that is back and what replaced it, and stops one of them, before
+	// anything else is decided. Otherwise this is done only if the group has more allocations than its count.
 	ChoosesBack bool
-	// FollowsReplacements takes for what replaced an allocation what was placed in its stead, and what was in that one's. Otherwise
-	// that is what is newer and has the same name.
+	// FollowsReplacements finds what replaced an allocation by PreviousAllocation: its replacement, the replacement of
+	// that, and so on. Otherwise every newer allocation with the same name counts as having replaced it.
 	FollowsReplacements bool
-	// BackBeforeReports takes an allocation that was out of reach for back once its node is, before its
-	// client has reported it, and for lost once its node is down.
+	// BackBeforeReports judges an allocation that was out of reach by its node, before its client has reported it:
+	// it is back once the node is, and lost once the node is down.
 	BackBeforeReports bool
 	// KeepsUnplaced makes an allocation whose replacement finds no room stay as it is, noted in
 	// the plan.
 	KeepsUnplaced bool
-	// ForgetsStopped makes what servers told to stop not count as one of its group, even of a batch job that it was complete for.
+	// ForgetsStopped makes an allocation of a batch job that servers told to stop not count as one of its group, even if it is complete.
 	ForgetsStopped bool
-	// StopsEnded makes an allocation that failed, and waits for its replacement, one of those to choose from when there are too many.
+	// StopsEnded lets an allocation that failed, and waits for its replacement, be one of those that are stopped when
+	// its group has too many.
 	StopsEnded bool
 	// StopsOneGroup makes an evaluation of a stopped service or batch job stop one of its groups, by chance.
 	StopsOneGroup bool

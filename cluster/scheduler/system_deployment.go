@@ -87,9 +87,9 @@ func (s *systemRun) deployLimits() map[string]*int {
 	return limits
 }
 
-// carryDeployment puts the deployment into the plan, with as many allocations as the job will
-// have, and declares it successful when all of them are healthy, or if it has none. That of a job that is stopped
-// is canceled.
+// carryDeployment puts the deployment into the plan, with as many allocations as the job will have, and declares it
+// successful if all of them are healthy, or if there are none. That of a stopped job is canceled if any of it
+// still runs, and successful otherwise.
 func (s *systemRun) carryDeployment(d *rpc.Deployment) {
 	if d == nil {
 		return

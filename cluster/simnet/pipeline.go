@@ -77,16 +77,16 @@ func (t *Transport) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress
 	return p, nil
 }
 
-// AppendEntries sends a request. It blocks only while the pipeline is full. Raft's own transport sends one request more, and blocks
-// until there is room for it: to wait first comes to the same, since what else there is to send by then follows at once.
+// AppendEntries sends a request. If the pipeline is full it waits for room first. Raft's own transport sends the request
+// and then waits for its room. That comes to the same: whatever else is to be sent by then follows at once.
 func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
 	after := p.turn
 	if p.window.full() {
 		if !p.window.await(p.ctx, p.broken) {
 			return nil, raft.ErrPipelineShutdown
 		}
-		// Raft's main goroutine acts on the answers of these instants, and the next request must not be chance. Who waits for
-		// another server and goes on at this instant has a turn of its own.
+		// Raft's main goroutine acts on the answers that come at these instants. The turn lets it finish, for it must not
+		// be chance what the next request has in it. A pipeline to another server that goes on now has another turn.
 		time.Sleep(p.from.net.instants.take(Turns+p.turn, Turns))
 		p.waited = true
 	} else if !p.window.follows() {
@@ -227,16 +227,17 @@ func (p *pipeline) deliver(f *appendFuture, entries []*raft.Log, there bool) err
 	return nil
 }
 
-// nothingNew reports whether a request tells who answered last only that its leader is there. Raft's main loop does
-// no more with one than its path for heartbeats, which costs a tenth.
+// nothingNew reports whether a request tells the server that answered last no more than that its leader is there.
+// Raft's fast path for heartbeats does the same with such a request as its main loop, at a tenth of the cost.
 func (p *pipeline) nothingNew(req *raft.AppendEntriesRequest) bool {
 	return len(req.Entries) == 0 && req.LeaderCommitIndex == p.commit
 }
 
-// atOnce answers a request without sending it, and reports whether it did: one that tells nothing new to a server that has
-// answered all others, over links that lose nothing, if an answer costs the leader nothing. Raft asks each idle follower 13 times
-// a second, which was two fifths of what an idle cluster costs. The leader hears of it a round trip sooner. Nothing else
-// comes sooner: what is sent next arrives after it, and so does its answer.
+// atOnce answers a request without sending it, and reports whether it did. It does if the request tells nothing new to a
+// server that has answered all others, the links lose nothing, and an answer costs the leader nothing. Raft sends each
+// idle follower 13 such requests a second, which was two fifths of the cost of an idle cluster. The leader has the answer
+// a round trip too soon. Nothing else comes too soon: later requests, and the answers to them, arrive after the
+// instants at which this one would have.
 func (p *pipeline) atOnce(f *appendFuture) bool {
 	if p.window.underWay() > 0 || len(p.done) > 0 || p.from.Answered != nil || !p.out.Steady() ||
 		p.peer == nil || p.peer != p.from.net.transport(string(p.to)) || p.peer.cut.Err() != nil || !p.nothingNew(f.req) {

@@ -12,8 +12,8 @@ const (
 	streamSteps = 2
 )
 
-// Step is a step of what one end of a Stream does. The end goes on if after is negative. If not, it has waited for the other end,
-// and the network wakes it after so long.
+// Step spends the time that one step of an end of a Stream takes. If after is negative, the end has not waited for the other
+// one. Otherwise it waits, and the network wakes it once after has passed.
 type Step func(takes, after time.Duration)
 
 // Stream is a message that one end encodes while the other decodes what has come. An end that is too far ahead waits for the

@@ -200,9 +200,10 @@ func (t *Transport) hear(err error) error {
 	return err
 }
 
-// replicate is call for a request of a leader's in a term. Once its leadership has ended it answers as the follower
-// would, with a newer term, and sends nothing; so it does if the call has failed by then, for Raft would wait before it
-// sends once more, and stop without that.
+// replicate is call for a request that a leader sends in its term. If its leadership has ended, replicate sends nothing: it
+// answers in the follower's place, with a newer term, which makes Raft stop. It does the same if the leadership ends
+// during a call that fails. With the error, Raft would wait to send once more and would be told to stop, and it would be
+// chance which of the two it does.
 func replicate[T any](t *Transport, to raft.ServerAddress, kind string, term uint64, args any, data io.Reader, resp *T, newer T) error {
 	if !t.stale(term) {
 		if err := call(t, to, kind, args, data, resp); err == nil || !t.stale(term) {

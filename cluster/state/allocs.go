@@ -73,9 +73,9 @@ func returns(old, update *rpc.Allocation) bool {
 	return known && old.DisconnectedAt() != 0 && old.FollowupEvalID != ""
 }
 
-// endWaits cancels the evaluations that wait for allocations which are back, whatever has become of them, and returns their IDs.
-// One that is for another allocation, too, stays, and so does one of two that are back in the same entry: Nomad
-// looks at the state before it (state_store.go, cancelFollowupEvalsForReconnect).
+// endWaits cancels the evaluations that wait for allocations which are back, in whatever status they are, and returns
+// their IDs. An evaluation that is also for another allocation stays. That holds even if the other one is back in the
+// same entry, since Nomad looks at the state before the entry (state_store.go, cancelFollowupEvalsForReconnect).
 func (tx *Tx) endWaits(updates []*rpc.Allocation) (ended []string) {
 	for _, update := range updates {
 		old := tx.allocs.get(update.ID)

@@ -134,8 +134,8 @@ func (s *Store) replaced(before, next *Snapshot) {
 	s.wake(changed, func(w *Watch) bool { return w.over(next) })
 }
 
-// beginAgain has watches that began at this instant look as they did first, and returns their nodes: whether a watch or
-// a change of its instant comes first is the runtime's choice.
+// beginAgain makes watches that began at this instant forget their first look, and returns their nodes. The runtime
+// chooses whether such a watch or a change at the same instant comes first. So the watch counts as begun after it.
 func (s *Store) beginAgain() (nodeIDs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
