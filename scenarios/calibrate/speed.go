@@ -13,8 +13,8 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// bySpeed fits how fast processors are, by how long they were busy for each evaluation that was processed. That is no count: where
-// evaluations take longer fewer of them are processed.
+// bySpeed fits how fast processors are, by how long they were busy for each evaluation that was processed. The time in all would
+// not do: where evaluations take longer, fewer of them are processed.
 type bySpeed struct{ base string }
 
 // faster are costs on processors that are so many times as fast.
@@ -76,8 +76,8 @@ func (m bySpeed) value(f Figure, r *metrics.Result) float64 {
 	return agreement.Busy(r, f.Phase) / float64(p.EvalsProcessed)
 }
 
-// The search ends with a deviation that is near enough, and with the best of so many trials in any case: what a storm comes to is
-// partly chance.
+// The search ends when a deviation is near enough to zero or, since what a storm comes to is partly chance, with the best of
+// so many trials.
 const (
 	near   = 0.005
 	trials = 6

@@ -23,7 +23,7 @@ type Within struct {
 type Bound struct {
 	Setting string // a variable of the scenario, or silent_nodes
 	Asked   float64
-	Least   bool // fewer fail, as of schedulers; else more do
+	Least   bool // too small a value fails, as of schedulers; otherwise too large a one does
 	// Low and High are the ends of the values that will do: those with the highest one or, if
 	// Least, those with the lowest. They are NaN if no value will do.
 	Low, High float64
@@ -168,10 +168,10 @@ func steps(least, most int) []int {
 	return append(out, most)
 }
 
-// solve returns the ends of a stretch of values, of those from bottom to top, that hold: the stretch
-// with the greatest or with the least of all. What holds need not do so for all values on one
-// side: few jobs leave workers idle, and so do many workers. A stretch between two steps of a
-// quarter is not found.
+// solve returns the ends of a stretch of values between bottom and top for which holds is true: the
+// stretch with the least such value if least is set, and else the one with the greatest. There may be
+// several stretches: few jobs leave workers idle, and so do many workers. A stretch that lies between
+// two values of steps is not found.
 func solve(bottom, top int, least bool, holds func(int) bool) (low, high float64) {
 	steps := steps(bottom, top)
 	if !least {

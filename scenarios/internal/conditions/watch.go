@@ -190,9 +190,10 @@ func (w *Watch) remember(s Sample) {
 }
 
 // nearing tells a phase that comes nearer to its end, however slowly and with whatever waves, from
-// one that goes to and fro. It compares stretches of time by the nearest that the phase came in
-// each: what counts is to come nearer than since the stretch that stayed farthest away. So a phase
-// may move away first, and one that is at the mercy of chance comes nearer ever more seldom.
+// one that only goes to and fro. It cuts time into stretches, and notes how near to its end the
+// phase came in each. Take the stretch in which it stayed farthest away: the phase moves when
+// it comes nearer than it ever has since. So a phase may first move away from its end. One that
+// moves by chance sets such records ever more seldom.
 type nearing struct {
 	stretch       time.Duration
 	since         time.Time // when this stretch began

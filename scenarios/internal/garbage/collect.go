@@ -16,14 +16,14 @@ import (
 const look = 50 * time.Millisecond
 
 const (
-	// large is the heap of a run that is worth touching memory for before it fills it. Smaller ones go on side by
-	// side, and leave no processor idle.
+	// large is the heap from which on it is worthwhile to touch memory on another processor before the run fills it.
+	// Smaller runs go on side by side, and leave no processor idle for that.
 	large = 2 << 30
-	// ahead is how much more than the heap is touched; there are stacks and fragments in it, too.
+	// ahead is how many bytes beyond the heap are kept touched, stacks and fragments included.
 	ahead = 512 << 20
 )
 
-// patience is how much further than it may the heap grows, in percent of its garbage, before Go collects by itself.
+// patience is how much more garbage there may be than the goal allows, in percent, before Go itself collects it.
 const patience = 25
 
 // state is that of the process: there is one heap.

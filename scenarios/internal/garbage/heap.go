@@ -1,9 +1,10 @@
 package garbage
 
-// Heap says how large a heap may grow before it collects garbage in earnest. It may grow to Share
-// bytes, and to twice the live data up to Most. Live data beyond five sixths of Most let it grow by five times as much
-// beyond Most, up to Large. A limit of Share or less says nothing. Within bounds all that the process holds,
-// stacks and garbage included, for as long as the live data allow that; zero means no bound.
+// Heap says how large a heap may grow before it collects garbage in earnest. It may always grow to Share
+// bytes, and to twice the live data, but no further than Most. If the live data exceed five sixths of Most, the
+// heap may grow beyond Most by five times that excess, up to Large. A Most or Large of no more than Share has no
+// effect. Within bounds all that the process holds, stacks and garbage included, for as long as the live
+// data allow that; zero means no bound.
 type Heap struct{ Share, Most, Large, Within int }
 
 // Goal returns the bytes that the heap may grow to.

@@ -27,10 +27,10 @@ type oracle struct {
 	// used is what live allocations take of each node, and overlooked what those take of which the plan
 	// applier did not know when it filled the node (docs/adr/0601).
 	used, overlooked map[string]rpc.Resources
-	// leaving is room that schedulers count as free and that blocked evaluations are not yet told of.
-	// Stopped allocations use it until their clients report that they have ended. So do those that
-	// a plan declares lost when their node is back already: no plan unblocks an evaluation
-	// (nomad/fsm.go, applyPlanResults), and the next to do so is again the client's report.
+	// leaving is room, by node, that schedulers count as free, but that no blocked evaluation was told
+	// of yet. It is the room of stopped allocations until their clients report that they have ended.
+	// It is also that of allocations which a plan declared lost when their node was back already: a
+	// plan unblocks no evaluation (nomad/fsm.go, applyPlanResults), but the client's next report does.
 	leaving map[string]rpc.Resources
 	jobs    map[broker.JobID]*jobView
 	// blocked has the jobs that wait for room, and the index since which they wait. planned has the
@@ -175,9 +175,10 @@ func (o *oracle) String() string {
 const waitingJobs = "waiting"
 
 // outcome is two hashes of what two brokers must agree on after the same events: which nodes
-// are there, and how often everything runs. Whether a missing node is down or disconnected
-// depends on what was placed there, and is left out. So are the jobs while one waits for room:
-// they depend on where the schedulers placed the others. So are they if nobody was told of a node's change.
+// are there, and how often everything runs. The first does not tell whether a missing node is down
+// or disconnected, since that depends on what was placed there. The second leaves out all jobs if
+// one waits for room, since what runs then depends on where schedulers placed the rest, or if
+// nobody was told of a node's change.
 func (o *oracle) outcome() string {
 	nodes, jobs := fnv.New32a(), fnv.New32a()
 	for _, n := range o.ordered {
@@ -203,11 +204,11 @@ func (o *oracle) outcome() string {
 	return fmt.Sprintf("%08x-%08x", nodes.Sum32(), jobs.Sum32())
 }
 
-// comparable counts the allocations of a group that both brokers must have, and of a batch job
-// those that both must lack: one that is through may have been collected. On nodes that
-// accept no placement, the allocations of a system job depend on the history: they stay until
-// the node goes down. So does the number of launches of a periodic job, since the runs end at
-// different times.
+// comparable returns a count of the group's allocations on which both brokers must agree. For a batch
+// job that is how many are still to run: those that have run may have been collected. For a system
+// job, nodes that accept no placement do not count: what is there depends on the history, since it
+// stays until the node goes down. Jobs that a periodic job launched do not count, since the two runs
+// end at different times.
 func (o *oracle) comparable(job *rpc.Job, group string, g *groupView) int {
 	var tg *rpc.TaskGroup
 	if job != nil {

@@ -40,9 +40,9 @@ func (o *oracle) compareAlloc(a *rpc.Allocation, job *rpc.Job) {
 	}
 }
 
-// rollsOut reports whether a system job has a deployment that waits or failed. In releases in which it has any, they are rolled
-// out one at a time without MaxParallel, too. One of an earlier version that failed or was canceled keeps the job from having
-// another (docs/adr/0302).
+// rollsOut reports whether a system job has a deployment that goes on or failed, and so may run old versions. In releases
+// in which system jobs have deployments, allocations are replaced one at a time even without MaxParallel. A deployment
+// of an earlier version that failed or was canceled keeps the job from having another (docs/adr/0302).
 func (o *oracle) rollsOut(job *rpc.Job) bool {
 	d := o.deploys[broker.JobID{Namespace: job.Namespace, ID: job.ID}]
 	if job.Type != rpc.JobTypeSystem || d == nil {
@@ -52,8 +52,8 @@ func (o *oracle) rollsOut(job *rpc.Job) bool {
 	return d.JobVersion == job.Version && d.Active() || d.Status == rpc.DeploymentFailed || stuck
 }
 
-// unnoticed reports whether nobody has looked at a job since the node of its allocation went: its leader lost its place
-// before it created evaluations, or, in releases in which that alone makes nobody look, it is a sysbatch or a system job
+// unnoticed reports whether nobody has looked at a job since the node of its allocation went. Either the leader was deposed
+// before it created evaluations, or it is a sysbatch or a system job in a release that creates none for it then
 // (docs/adr/0601).
 func (o *oracle) unnoticed(a *rpc.Allocation, job *rpc.Job, n *rpc.Node) bool {
 	switch {
@@ -108,10 +108,10 @@ func (o *oracle) compare(id broker.JobID, v *jobView) {
 	}
 }
 
-// compareEachNode expects one allocation on every ready node of the job's datacenters. A node
-// that becomes ready makes no evaluation of a sysbatch job, so that is expected only on nodes
-// that have not changed since the job was evaluated. So is, in a release, a system job that the node had before. Nor is
-// either on nodes whose leader did not get to create any (docs/adr/0601).
+// compareEachNode expects one allocation on every ready node of the job's datacenters, with two exceptions. A node that
+// becomes ready makes no evaluation of a sysbatch job or, in some releases, of a system job that has an allocation there
+// already: such a job is expected only on nodes that have not changed since it was evaluated. And nothing is expected on
+// nodes for which the leader did not get to create evaluations (docs/adr/0601).
 func (o *oracle) compareEachNode(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
 	for _, n := range o.ordered {
 		has := g.on[n.ID]
@@ -141,10 +141,10 @@ func (o *oracle) abandoned(id broker.JobID) bool {
 	})
 }
 
-// compareCount expects as many allocations as the group asks for, on any nodes, or fewer while
-// the job waits for room and no node has any, or its deployment failed: nothing but what was lost is
-// placed then. Batch allocations that finished count, and so do those that failed for good, or that a drain
-// ended, in releases in which it does.
+// compareCount expects as many allocations as the group asks for, on any nodes. There may be fewer
+// while the job waits for room and no node has any, or if its deployment failed: then only lost
+// allocations are replaced. Allocations of a batch job that finished or failed for good count, and,
+// in releases in which drains end them without a replacement, those that a drain ended.
 func (o *oracle) compareCount(id broker.JobID, job *rpc.Job, tg *rpc.TaskGroup, g *groupView) {
 	o.wanted += tg.Count
 	has := g.live - g.unknown + g.missing()
@@ -183,9 +183,10 @@ func (o *oracle) deploymentFailed(id broker.JobID, job *rpc.Job) bool {
 	return d != nil && d.Status == rpc.DeploymentFailed && d.JobVersion == job.Version
 }
 
-// severally counts allocations of one name. In releases in which names may repeat, those that an update or a
-// drain put in the place of one count as one: an applier that refused to stop that, but took its replacement, makes
-// the scheduler replace it again. In between, the highest name was stopped if it was one too many (docs/adr/0601).
+// severally counts allocations of one name. In releases in which names may repeat, all that replaced the same allocation
+// because of an update or a drain count as one. There may be several if the applier took a replacement but refused the
+// stop of what it replaces: the scheduler then replaces that again. If this made one too many, the one with the highest
+// name was stopped in between (docs/adr/0601).
 func (o *oracle) severally(all []*rpc.Allocation) int {
 	var several []*rpc.Allocation
 	for _, a := range all {
@@ -224,11 +225,11 @@ func (o *oracle) waits(namespace, id string) bool {
 	return ok
 }
 
-// knowsOfRoom reports whether a node has room that was announced to a job that waits for it. A
-// job that waits since an earlier leader, or since before a pause of the broker, has not heard
-// of room that was free by then. Nor has one of a node that the end of a drain made eligible since
-// the job found no room, in releases in which that wakes nobody (docs/adr/0601). One whose plans were refused too often did not
-// look for room: the leader has it tried again within a minute (nomad/blocked_evals.go, UnblockFailed).
+// knowsOfRoom reports whether a node has room that was announced to a job which waits for it. Three kinds of room
+// were not. A job that has waited since an earlier leader, or since before a pause of the broker, has not heard of room
+// that was free by then. In releases in which the end of a drain wakes nobody, it has not heard of a node that became
+// eligible that way after it found no room (docs/adr/0601). And a job whose plans were refused too often does not wait
+// for room: the leader tries it again within a minute (nomad/blocked_evals.go, UnblockFailed).
 func (o *oracle) knowsOfRoom(id broker.JobID, n *rpc.Node, tg *rpc.TaskGroup) bool {
 	if at, ok := o.retried[id]; ok && at == o.blocked[id] {
 		return false

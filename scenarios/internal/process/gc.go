@@ -9,11 +9,11 @@ import (
 )
 
 // A run holds the state of every server. At Go's default, which keeps as much garbage as there
-// is live data, collecting takes a quarter of its CPU time. So a child process fills its share
-// of heapBudget: it keeps more garbage while the live data is small. Once the data takes more than
-// half of the share, it keeps as much garbage as data, up to heapMost. A larger run keeps four bytes of
-// garbage more for each byte of data that it has beyond, up to heapLarge, and 35% beyond that. One that is told to have
-// more data than heapMost fills as much from the start.
+// is live data, collecting takes a quarter of its CPU time. So a child process lets its heap fill its
+// share of heapBudget, however little of that is live data. Once the live data is more than half of the
+// share, it keeps as much garbage as data, up to heapMost in all. When the live data is close to heapMost,
+// each further byte of it allows four further bytes of garbage, up to heapLarge in all. Beyond that there
+// is 35% of garbage. A child that is told to have more data than heapMost may fill as much from the start.
 
 const (
 	// heapBudget is for all children together: two of the default size stay below 1.5 GiB.

@@ -13,32 +13,32 @@ import (
 
 // evals is what is known of the evaluations in state.
 //
-// To ask for them costs the servers time: so much that a run would be another one. So while the
-// log grows, only the number of those that are canceled is asked for, as often as the pacer allows. The rest follows from
-// what the broker holds and has seen acked. When the log rests and no scheduler works, they are counted one by one.
+// Counting them takes so much of the servers' time that it would change the run. So while the log grows, servers are
+// asked only how many are canceled, as often as the pacer allows. The other numbers are guessed from what the broker
+// holds and from the acks it has seen. When the log rests and no scheduler works, the evaluations of each status are counted.
 type evals struct {
 	pace     pacer.Pacer
 	byStatus map[string]uint64
 	before   map[string]uint64 // as they were at the first look
-	created  uint64            // since the first look, or open then
-	canceled uint64            // that there are
-	first    uint64            // how many were over at the first look: the others end in the run
-	// As they were counted last: the log's index, how many were over, and what had been acked and canceled,
-	// which grows with every one that ends.
+	created  uint64            // how many were created since the first look, or were not over then
+	canceled uint64            // how many in the state are canceled
+	first    uint64            // how many were over at the first look
+	// From the last count: the log's index, how many were over, and the sum of acks and canceled evaluations.
+	// That sum grows by one with each evaluation that ends.
 	index uint64
 	over  uint64
 	then  float64
 	rests uint64 // the log's index at the look before
-	// What was acked and canceled at the look before, and at the one before the broker last said something else: what it says
-	// may be as old as that.
+	// last is that sum at the look before. Depth is what the broker said last that it holds, and told is the
+	// sum at the look before it first said so: depth may be as old as that.
 	last, told float64
-	depth      float64 // what it said
-	// stale says that there is another leader since: the new one's broker holds again what the old one
-	// had seen acked last, so that what is guessed would be too many.
+	depth      float64
+	// stale says that the leader has changed since the last count. The new leader's broker holds again what
+	// the old one's had seen acked last, so that a guess of created would be too high.
 	stale bool
-	// retries says that evaluations are or were blocked, of which the broker holds those that are tried again.
+	// retries says that evaluations are or were blocked. The broker holds them again when they are retried.
 	retries bool
-	// Evaluations that were there and went: those that were over, by status, and others.
+	// How many evaluations have been deleted: gone those that were over, by status, and dropped the others.
 	gone    map[string]uint64
 	dropped uint64
 	counted map[string]uint64 // by status, as they were counted last
@@ -60,7 +60,8 @@ func (e *evals) look(client *api.Client, index uint64, depth, acked float64) err
 		if err := e.take(client, index, acked); err != nil {
 			return err
 		}
-		// The state of a busy server is behind its log, which may rest already. To list all once more costs too much.
+		// The state of a busy server may be behind its log even when that rests, so count until two counts agree.
+		// Listing is too costly to be done twice.
 		e.again = rests && !e.list && !maps.Equal(was, e.counted)
 		return nil
 	case index != e.index && depth == 0:
@@ -157,11 +158,11 @@ func (e *evals) guess(client *api.Client, depth, acked float64, ask bool) error 
 		e.depth, e.told = depth, e.last
 	}
 	e.last = told
-	// What the broker holds is a second old, and more while servers are busy: then it counts again what was acked since.
-	// What is over does not depend on it.
+	// Depth is a second old, and older while servers are busy. So it includes evaluations that were acked since, which are
+	// in over as well, and are subtracted.
 	sure := over + max(depth-max(told-e.told, 0), 0)
 	if e.retries = e.retries || blocked > 0; e.retries {
-		// Or it holds again what was blocked, and what is over was.
+		// Depth may also include evaluations that were blocked and acked before: these are in over as well. So it is left out.
 		if sure = over; ask {
 			var err error
 			if blocked, err = e.countOf(client, broker.StatusBlocked); err != nil {

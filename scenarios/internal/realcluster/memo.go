@@ -25,9 +25,9 @@ type memo struct {
 	Addresses []string           `json:"addresses"` // of the API, for people
 	Index     uint64             `json:"index"`     // of the log's last entry: a log that is shorter is another cluster's
 	Foreign   bool               `json:"foreign"`   // jobs and nodes of others may be there
-	Paused    bool               `json:"paused"`    // the broker was
-	Workers   map[string]workers `json:"workers"`   // of each server, by its RPC address
-	// Rest says that all has been done but for these workers.
+	Paused    bool               `json:"paused"`    // the broker was paused before the stay
+	Workers   map[string]workers `json:"workers"`   // schedulers of each server before the stay, by its RPC address
+	// Rest says that all has been undone, except that these workers are still to be restored.
 	Rest bool `json:"rest,omitempty"`
 }
 
@@ -109,7 +109,7 @@ func (d *desk) write(text string) error {
 	return outfile.Write(d.path, []byte(text+"\n"), 0o600)
 }
 
-// memoOfJobs returns the memo that jobs of a run carry; if none does, one that says of no server how it was.
+// memoOfJobs returns the memo that some job of a run carries in its metadata. Without one it returns a memo without Workers.
 func (c *Cluster) memoOfJobs(ctx context.Context) (*memo, error) {
 	m := &memo{Foreign: true}
 	err := c.eachJob(ctx, func(_ *api.Client, j *api.JobListStub, meta map[string]string) (bool, error) {

@@ -58,8 +58,8 @@ type About struct {
 }
 
 // Look asks a cluster what it is. The error wraps ErrUnsuited if Enter would find that it will not
-// do. A run needs every server, but if some are silent, Look does what the others let it do of the clean-up that Enter would begin
-// with, and calls found as Enter does.
+// do. A run needs every server. If some are silent, Look does as much of the clean-up, with which Enter would begin, as the
+// others allow, and calls found as Enter does.
 func Look(ctx context.Context, cfg Config, dir string, found func(Cleaned)) (*About, error) {
 	c, err := dialSome(cfg)
 	if err != nil {
@@ -158,8 +158,8 @@ func (s *Stay) Leave() error {
 	return err
 }
 
-// Cleanup finishes what a run has left that was killed, on whatever machine. Servers may be silent, unless it was to set
-// their schedulers as they were: then it does the rest.
+// Cleanup cleans up after a run that was killed, on whatever machine it ran. Some servers may be silent. If the schedulers
+// of one of these are to be restored, Cleanup does the rest and returns an error.
 func Cleanup(ctx context.Context, cfg Config, dir string) (Cleaned, error) {
 	c, err := dialSome(cfg)
 	if err != nil {
