@@ -22,8 +22,8 @@ const (
 	exitUnread  = 128 + int(syscall.SIGPIPE)
 )
 
-// heard returns a writer to stdout or stderr that ends what goes on when a pipe's reader is gone, as head is after
-// its lines. Go would end the process at once, and leave what it has half written.
+// heard returns a writer to stdout or stderr which cancels the command when the reader of a pipe is gone, as head is after
+// its lines. Otherwise Go would end the process at once, and leave files half written.
 func heard(w io.Writer, end context.CancelCauseFunc) io.Writer {
 	if f, ok := w.(*os.File); !ok || isatty.IsTerminal(f.Fd()) {
 		return w
@@ -80,7 +80,7 @@ func (r *untilEnd) Read(buf []byte) (int, error) {
 	}
 	read := make(chan answer, 1)
 	go func() {
-		text := make([]byte, len(buf)) // buf is the caller's again if the read comes too late
+		text := make([]byte, len(buf)) // not into buf: after an interrupt the caller has that back, and the read goes on
 		n, err := r.Reader.Read(text)
 		read <- answer{text[:n], err}
 	}()

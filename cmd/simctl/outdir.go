@@ -147,7 +147,7 @@ func place() string {
 	return hash(host + container)
 }
 
-// parent is filepath.Dir, but keeps each .. of the path: after a symbolic link it is no step back.
+// parent is filepath.Dir, but keeps each .. of the path: after a symbolic link it does not lead back to where the link is.
 func parent(path string) string {
 	slash := func(r rune) bool { return r == '/' || r == filepath.Separator }
 	dir, _ := filepath.Split(strings.TrimRightFunc(path, slash))

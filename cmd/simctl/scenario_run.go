@@ -278,7 +278,7 @@ func inputError(err error, brokers ...string) error {
 			}
 			words := strings.Split(e.Value, "+")
 			wrong := slices.ContainsFunc(words[1:], func(word string) bool { return scenarios.CheckBroker(words[0]+"+"+word) != nil })
-			candidates[e.Input] = slices.DeleteFunc(candidates[e.Input], func(name string) bool { // which would ignore a word, or replace a right one
+			candidates[e.Input] = slices.DeleteFunc(candidates[e.Input], func(name string) bool { // it would ignore a word, or replace a right one
 				return at == len(e.Value) || strings.Count(name, "+") != strings.Count(e.Value, "+") || !wrong
 			})
 		}

@@ -1,6 +1,6 @@
-// Package madeby has what pages that make targets write of Results have in common: a page's made part
-// is replaced, and the rest, which people write, stays; a directory of Results is read, and the costs of the machine that made them found; one chart
-// of theirs is drawn beside the page.
+// Package madeby helps commands that make targets run to write pages about Results. It replaces the made part of a page
+// and keeps the rest, which people write. It reads a directory of Results, and finds the cost file of the machine
+// that they come from. It draws a chart of Results beside the page.
 package madeby
 
 import (

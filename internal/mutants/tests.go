@@ -87,8 +87,8 @@ func (b *binary) tests(ctx context.Context, scratch string, mutants int) ([]*tes
 // take the machine down.
 const memoryKiB = 8 << 20
 
-// command runs the tests for at most so much processor time. Its own signal would not end a Go
-// program, but at the hard limit, which is the same, the kernel does.
+// command runs the tests for at most so much processor time. The signal of the soft limit would not
+// end a Go program. The hard limit is the same, and at that the kernel kills it.
 func (b *binary) command(ctx context.Context, cpu time.Duration, args ...string) *exec.Cmd {
 	limits := fmt.Sprintf(`ulimit -v %d; ulimit -t %d; exec "$0" "$@"`, memoryKiB, int(cpu.Seconds())+1)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limits, b.path}, args...)...)

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// The ports of a cluster are consecutive, and below those that systems hand out to connections. The one after
-// those of MaxServers is nobody's: who listens there has the others to himself. A cluster that nobody holds has no such
-// listener: whoever has one server that runs has all of the ports.
+// The ports of a cluster are consecutive, and below those that systems hand out to connections. They are for MaxServers
+// servers. No server uses the port after them: a process that listens there has claimed the whole range. Nobody listens
+// there for a cluster that no process holds. It keeps its range by its servers: a range with any port in use is not free.
 const (
 	firstPort     = 23646
 	lastPort      = 29999

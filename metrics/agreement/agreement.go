@@ -25,11 +25,11 @@ type Report struct {
 type Phase struct {
 	Name string `json:"name"`
 	Rows []Row  `json:"rows"`
-	// MemoryRead is how long a read of the real servers' memory took in the phase, in nanoseconds, on average over each run that
-	// says so; nil if none does. Where it differs from run to run, so does what the servers can do, and no model has to follow.
+	// MemoryRead is how long a read of the real servers' memory took, in nanoseconds: the mean over the phase, of each run that
+	// has it; nil if none has. If it differs from run to run, so does the speed of the servers, and no model has to explain that.
 	MemoryRead *Range `json:"memory_read_ns,omitempty"`
-	// Stolen is for how long the host of the real servers' machine took all its cores away, in seconds, as CoresBusy counts them; nil
-	// if no run says so.
+	// Stolen is the time that the host of the real servers' machine took away from its cores, in seconds of all cores, as in
+	// CoresBusy; nil if no run has it.
 	Stolen *Range `json:"cores_stolen_s,omitempty"`
 }
 
@@ -42,7 +42,7 @@ type Row struct {
 	// Deviation is the simulated median by the real one, less one; nil if the real one is zero,
 	// or either is a time that did not come.
 	Deviation *float64 `json:"deviation"`
-	// Within says that the two ranges meet: for times, but for Resolution.
+	// Within says that the two ranges meet. Ranges of times may be Resolution apart.
 	Within bool `json:"within"`
 }
 
@@ -52,9 +52,9 @@ const Resolution = 1
 // Duration is the metric of how long a phase took.
 const Duration = "duration_s"
 
-// CoresBusy is the metric of how long the cores of a machine worked in a phase: its seconds, each times the share of all cores that
-// was in use. If it deviates and what was done does not, the machine is slower or faster than the costs say. Simulated
-// servers that do not share their machine's cores with their clients lack the clients' share.
+// CoresBusy is the metric of how long the cores of a machine worked in a phase, in seconds of all cores: half a second if half of
+// them were in use for a second. If it deviates although the counts agree, the machine is slower or faster than the costs
+// say. If simulated servers do not share their cores with clients, the work of clients is missing.
 const CoresBusy = "cores_busy_s"
 
 // Range is a figure over several runs. A time that one of them did not see come is -1 in Values.
@@ -117,8 +117,7 @@ func Of(real, simulated []*metrics.Result) *Report {
 	return r
 }
 
-// Busy returns for how long all cores of a run's machine would have been busy in a phase, had they shared what was done; zero
-// if the run does not say.
+// Busy returns how long the cores of a run's machine worked in a phase, as CoresBusy counts it; zero if the run does not say.
 func Busy(r *metrics.Result, phase string) (seconds float64) {
 	return spent(r, metrics.SeriesCPU, phase)
 }
@@ -131,9 +130,9 @@ func spent(r *metrics.Result, series, phase string) float64 {
 	return 0
 }
 
-// machine returns the range of what a series of the real runs comes to in a phase: of is given its values, each times the seconds
-// that it holds for, and the seconds of the phase. It returns nil if no run has the series and a phase of some
-// length.
+// machine returns the range, over the real runs, of what a series comes to in a phase. Of works that out from the sum of the
+// series' values, each times the seconds that it holds for, and from the length of the phase. Machine returns nil if no
+// run has both the series and a phase of some length.
 func machine(real []*metrics.Result, phase, series string, of func(sum, seconds float64) float64) *Range {
 	var all []float64
 	for _, r := range real {
@@ -186,9 +185,9 @@ func phases(runs []*metrics.Result, name string) []*metrics.Phase {
 	return all
 }
 
-// created returns how many evaluations more there are after a phase, if none was deleted. Simulated servers say as many by
-// themselves. What real ones created is guessed while they work: a guess that is too high stays, and the next phase has as many less. But
-// evaluations are counted by status once nothing changes.
+// created returns how many more evaluations there are at the end of a phase than before it; ok is false if some were deleted.
+// For simulated servers that is EvalsCreated. For real ones EvalsCreated is a guess that is made while they work. If it is too
+// high it stays so, and the next phase has as many too few. Their counts by status are exact once nothing changes.
 func created(before map[string]uint64, p metrics.Phase) (n uint64, ok bool) {
 	was, now := sum(before), sum(p.EvalsByStatus)
 	return now - was, now >= was && p.EvalsByStatus != nil && p.RaftEntriesByType[metrics.EntryEvalDelete] == 0

@@ -12,9 +12,9 @@ import (
 // bucketWidth is the ratio of two neighbouring bounds of a metrics.Distribution.
 var bucketWidth = math.Exp2(0.25)
 
-// cumulative returns the distribution as a line from 0 to 1. The line rises over the width
-// of each bucket that holds anything, or at its upper bound if width is 1. The bucket of the
-// lowest bound holds that value alone, and the last one none above the greatest value.
+// cumulative returns the distribution as a line from 0 to 1. Width is the ratio of a bucket's bounds.
+// The line rises evenly over each bucket, or at its upper bound if width is 1. The first bucket has
+// no width, since it holds only the value of its bound. The last one ends at the greatest value.
 func cumulative(name string, c color.NRGBA, d metrics.Distribution, greatest, width float64) figure.Line {
 	l := figure.Line{Name: name, Color: c}
 	total, before, lower := float64(d.Count[len(d.Count)-1]), 0.0, d.LE[0]

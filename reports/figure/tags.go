@@ -77,8 +77,8 @@ const (
 	perSide  = 0.1
 )
 
-// place finds a place for each tag. One that is crossed, or finds none, gets a clear place if the
-// others can make room for it.
+// place finds a place for each tag. If a tag finds none, or only one that a line crosses, it gets a clear
+// place, provided that the other tags can move so that all places together cost less.
 func (r *tagRoom) place() []tagPlace {
 	choices := make([][]tagPlace, len(r.at))
 	for i := range r.at {
