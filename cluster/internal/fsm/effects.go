@@ -33,6 +33,9 @@ type Effects struct {
 	Allocs bool
 	// Room lists the nodes that may have room now: blocked evaluations are tried again.
 	Room []*rpc.Node
+	// Registered is a node that is ready and was registered: what its class suits is tried again, but not what found
+	// the node itself full (nomad/fsm.go, applyUpsertNode).
+	Registered *rpc.Node
 	// Undrained is the node that the end of its drain made eligible. Older releases try nothing
 	// again for it.
 	Undrained *rpc.Node

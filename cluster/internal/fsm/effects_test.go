@@ -35,7 +35,8 @@ func TestRoom(t *testing.T) {
 		{"on a node that is gone", update("c", rpc.AllocClientFailed), ""},
 		{"a node is ready", status("on a", rpc.NodeStatusReady), "on a"},
 		{"a node is down", status("on a", rpc.NodeStatusDown), ""},
-		{"a node comes ready", register("new", rpc.NodeStatusReady), "new"},
+		{"a node comes ready", register("new", rpc.NodeStatusReady), "class of new"},
+		{"a node that is ready registers again", register("on a", rpc.NodeStatusReady), "class of on a"},
 		{"a node comes and is not", register("new", rpc.NodeStatusInit), ""},
 		{"a node may be used again", eligible(rpc.NodeEligible), "on a"},
 		{"a node may not be used", eligible(rpc.NodeIneligible), ""},
@@ -58,6 +59,9 @@ func TestRoom(t *testing.T) {
 		var room []string
 		for _, n := range fx.Room {
 			room = append(room, n.ID)
+		}
+		if fx.Registered != nil {
+			room = append(room, "class of "+fx.Registered.ID)
 		}
 		if got := strings.Join(room, ", "); got != tt.room {
 			t.Errorf("%s: room on %q, want %q", tt.name, got, tt.room)

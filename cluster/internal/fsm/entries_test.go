@@ -44,6 +44,9 @@ func summary(fx *Effects) string {
 	for _, n := range fx.Room {
 		add("room on %s", n.ID)
 	}
+	if n := fx.Registered; n != nil {
+		add("room in the class of %s", n.ID)
+	}
 	if fx.Counters != (Counters{}) {
 		add("%+v", fx.Counters)
 	}

@@ -12,7 +12,9 @@ var NodeRegister = Declare("NodeRegisterRequestType", oneNode,
 		if err := tx.UpsertNode(r.Node); err != nil {
 			return err
 		}
-		fx.room(tx, r.Node.ID, isReady)
+		if n := tx.Node(r.Node.ID); n != nil && isReady(n) {
+			fx.Registered = n
+		}
 		return nil
 	})
 

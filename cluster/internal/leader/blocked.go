@@ -24,8 +24,9 @@ type BlockedEvals struct {
 	// which they got it.
 	untold map[string]uint64
 	jobs   map[broker.JobID]blockedEval
-	// system holds the evaluations of system jobs by the node they found full.
+	// system holds the evaluations of system jobs by the node they found full, and full has the jobs that ever had one there.
 	system map[string]map[broker.JobID]*broker.Evaluation
+	full   map[broker.JobID]bool
 	// unblocked is the index at which each node class last had room. An evaluation
 	// that was planned on an older snapshot has missed it.
 	unblocked map[string]uint64
@@ -36,6 +37,7 @@ type BlockedEvals struct {
 type blockedEval struct {
 	eval  *broker.Evaluation
 	token string // of the evaluation while it is still outstanding
+	done  bool   // nothing of the job waits for room any more, and yet room wakes it
 }
 
 // newBlockedEvals returns a table that is disabled. What finds room goes to evals.
@@ -47,7 +49,7 @@ func newBlockedEvals(evals *EvalService) *BlockedEvals {
 
 func (b *BlockedEvals) reset() {
 	b.jobs = map[broker.JobID]blockedEval{}
-	b.system = map[string]map[broker.JobID]*broker.Evaluation{}
+	b.system, b.full = map[string]map[broker.JobID]*broker.Evaluation{}, map[broker.JobID]bool{}
 	b.unblocked, b.untold = map[string]uint64{}, map[string]uint64{}
 	b.dups = nil
 }
@@ -103,7 +105,7 @@ func (b *BlockedEvals) Block(e *broker.Evaluation, token string) {
 		b.evals.EnqueueAll([]broker.EvalToken{{Eval: e, Token: token}})
 		return
 	}
-	b.jobs[e.Job()] = blockedEval{e, token}
+	b.jobs[e.Job()] = blockedEval{eval: e, token: token}
 	if e.Type == rpc.JobTypeSystem && e.NodeID != "" {
 		byJob := b.system[e.NodeID]
 		if byJob == nil {
@@ -111,6 +113,7 @@ func (b *BlockedEvals) Block(e *broker.Evaluation, token string) {
 			b.system[e.NodeID] = byJob
 		}
 		byJob[e.Job()] = e
+		b.full[e.Job()] = true
 	}
 	b.mu.Unlock()
 }
@@ -134,11 +137,20 @@ func (b *BlockedEvals) missedUnblock(e *broker.Evaluation) bool {
 	return false
 }
 
-// untrack forgets what is blocked of a job that was planned in full since.
+// untrack forgets what is blocked of a job that was planned in full since. Of a system job that
+// found a node full it forgets the nodes alone: room in a class still wakes the last evaluation, and the
+// next one that blocks cancels it (blocked_evals.go, Untrack).
 func (b *BlockedEvals) untrack(job broker.JobID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.jobs, job)
+	if !b.full[job] {
+		delete(b.jobs, job)
+		return
+	}
+	if w, ok := b.jobs[job]; ok {
+		w.done = true
+		b.jobs[job] = w
+	}
 	for node, byJob := range b.system {
 		delete(byJob, job)
 		if len(byJob) == 0 {
@@ -148,7 +160,13 @@ func (b *BlockedEvals) untrack(job broker.JobID) {
 }
 
 // Unblock enqueues what might find room on the node.
-func (b *BlockedEvals) Unblock(n *rpc.Node, index uint64) {
+func (b *BlockedEvals) Unblock(n *rpc.Node, index uint64) { b.unblock(n, index, true) }
+
+// UnblockClass enqueues what might find room on a node of the node's class, and nothing that found this one full
+// (nomad/fsm.go, applyUpsertNode).
+func (b *BlockedEvals) UnblockClass(n *rpc.Node, index uint64) { b.unblock(n, index, false) }
+
+func (b *BlockedEvals) unblock(n *rpc.Node, index uint64, fullToo bool) {
 	b.mu.Lock()
 	if !b.enabled {
 		b.mu.Unlock()
@@ -160,12 +178,14 @@ func (b *BlockedEvals) Unblock(n *rpc.Node, index uint64) {
 		eligible, known := e.ClassEligibility[n.NodeClass]
 		return e.EscapedComputedClass || eligible || !known
 	})
-	for _, e := range b.system[n.ID] {
-		if !slices.ContainsFunc(ready, func(t broker.EvalToken) bool { return t.Eval.ID == e.ID }) {
-			ready = append(ready, broker.EvalToken{Eval: e})
+	if fullToo {
+		for _, e := range b.system[n.ID] {
+			if !slices.ContainsFunc(ready, func(t broker.EvalToken) bool { return t.Eval.ID == e.ID }) {
+				ready = append(ready, broker.EvalToken{Eval: e})
+			}
 		}
+		delete(b.system, n.ID)
 	}
-	delete(b.system, n.ID)
 	b.mu.Unlock()
 	b.enqueue(ready)
 }
@@ -224,7 +244,9 @@ func (b *BlockedEvals) Jobs() map[broker.JobID]uint64 {
 	defer b.mu.Unlock()
 	jobs := make(map[broker.JobID]uint64, len(b.jobs))
 	for id, w := range b.jobs {
-		jobs[id] = w.eval.CreateIndex
+		if !w.done {
+			jobs[id] = w.eval.CreateIndex
+		}
 	}
 	return jobs
 }
@@ -233,5 +255,11 @@ func (b *BlockedEvals) Jobs() map[broker.JobID]uint64 {
 func (b *BlockedEvals) Size() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.jobs)
+	n := 0
+	for _, w := range b.jobs {
+		if !w.done {
+			n++
+		}
+	}
+	return n
 }

@@ -125,16 +125,44 @@ func TestBlockedEvals(t *testing.T) {
 			}
 			room(b, "n", "c", 8)
 		}, "here", "", ""},
+		{"of one job on two nodes the older is canceled, and what became of its node wakes both", func(b *BlockedEvals) {
+			block(b, eval("there", of("j"), full("m")), eval("here", of("j"), full("n")))
+			room(b, "m", "c", 7)
+		}, "", "here there", "there"},
+		{"a node that registers wakes whom its class suits alone", func(b *BlockedEvals) {
+			block(b, eval("there", of("j"), full("m")), eval("here", of("j"), full("n")), eval("other", fits("c", false)))
+			b.UnblockClass(&rpc.Node{ID: "m", NodeClass: "c"}, 7)
+		}, "other", "here", "there"},
 		{"a job planned in full waits no more", func(b *BlockedEvals) {
-			block(b, eval("e", of("j"), full("n")), eval("other"))
+			block(b, eval("e", of("j")), eval("other"))
 			b.untrack(broker.JobID{Namespace: "default", ID: "j"})
 			room(b, "n", "c", 7)
 		}, "", "other", ""},
 		{"but others of its node do", func(b *BlockedEvals) {
-			block(b, eval("e", of("j"), full("n")), eval("other", full("n"), fits("c", false)))
+			block(b, eval("e", of("j"), full("n"), fits("c", false)), eval("other", full("n"), fits("c", false)))
 			b.untrack(broker.JobID{Namespace: "default", ID: "j"})
 			room(b, "n", "c", 7)
 		}, "other", "other", ""},
+		{"that of a system job for no node, though room in its class wakes it", func(b *BlockedEvals) {
+			block(b, eval("e", of("j"), full("n"), fits("c", false)))
+			b.untrack(broker.JobID{Namespace: "default", ID: "j"})
+			room(b, "n", "c", 7)
+			room(b, "m", "d", 8)
+		}, "", "e", ""},
+		{"and the next of it cancels it", func(b *BlockedEvals) {
+			block(b, eval("e", of("j"), full("n"), fits("c", false)))
+			b.untrack(broker.JobID{Namespace: "default", ID: "j"})
+			block(b, eval("next", of("j"), full("m")))
+			b.untrack(broker.JobID{Namespace: "default", ID: "j"})
+		}, "", "", "e"},
+		{"one that blocked before this leadership is forgotten", func(b *BlockedEvals) {
+			block(b, eval("e", of("j"), full("n")))
+			b.setEnabled(false, 0)
+			b.setEnabled(true, 1)
+			block(b, eval("next", of("j")))
+			b.untrack(broker.JobID{Namespace: "default", ID: "j"})
+			room(b, "n", "c", 7)
+		}, "", "", ""},
 		{"a table that is off knows nobody", func(b *BlockedEvals) {
 			block(b, eval("before"))
 			b.setEnabled(false, 0)
@@ -157,7 +185,9 @@ func TestBlockedEvals(t *testing.T) {
 			tt.do(b)
 			var blocked, woken, canceled []string
 			for w := range maps.Values(b.jobs) {
-				blocked = append(blocked, w.eval.ID)
+				if !w.done {
+					blocked = append(blocked, w.eval.ID)
+				}
 			}
 			held := service.broker.State()
 			for _, h := range append(held.Ready, held.Pending...) {

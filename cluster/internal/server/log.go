@@ -197,6 +197,9 @@ func (s *Server) perform(fx *fsm.Effects, index uint64) {
 	for _, n := range fx.Room {
 		s.evals.Blocked.Unblock(n, index)
 	}
+	if fx.Registered != nil {
+		s.evals.Blocked.UnblockClass(fx.Registered, index)
+	}
 	if n := fx.Undrained; n != nil && s.cfg.Habits.DrainEndWakes {
 		s.evals.Blocked.Unblock(n, index)
 	} else if n != nil {
