@@ -62,6 +62,10 @@ type client struct {
 	ready         bool
 	ttl           time.Duration
 	lastOK        time.Duration
+	// beatAt is when the node loop sends its next heartbeat, and updateAt when it registers again for what has
+	// changed, both as tasks count time; updateAt is zero if nothing has. denied means that this was tried.
+	beatAt, updateAt time.Duration
+	denied           bool
 
 	index  uint64        // of the last GetClientAllocs
 	block  time.Duration // for which one was made again, if that shortens those after it; zero if none was
@@ -125,6 +129,7 @@ func (c *client) stop() {
 	c.life++
 	c.running, c.registered, c.introduced, c.heartbeated, c.ready = false, false, false, false, false
 	c.index, c.block = 0, 0
+	c.updateAt, c.denied = 0, false
 	for l := range c.tasks {
 		c.tasks[l].state = idle
 		c.tasks[l].retrying = false
@@ -137,11 +142,30 @@ func (c *client) stop() {
 // sleep makes a loop wait until the given time on the client's clock, which runs at its rate
 // from now on.
 func (c *client) sleep(l loop, until time.Duration, wakeable bool) {
-	if c.rate != 0 && until > c.now {
-		until = c.now + time.Duration(min(float64(until-c.now)/c.rate, math.MaxInt64/4)) // a clock that nearly stands still
-	}
 	t := &c.tasks[l]
-	t.state, t.at, t.wakeable = waiting, until, wakeable
+	t.state, t.at, t.wakeable = waiting, c.shows(until), wakeable
+}
+
+// shows returns when the client's clock will show a time.
+func (c *client) shows(at time.Duration) time.Duration {
+	if c.rate == 0 || at <= c.now {
+		return at
+	}
+	return c.now + time.Duration(min(float64(at-c.now)/c.rate, math.MaxInt64/4)) // a clock that nearly stands still
+}
+
+// rest makes the node loop wait until its next heartbeat is due at a time, or until it is to register again.
+func (c *client) rest(beat time.Duration) {
+	c.beatAt = c.shows(beat)
+	c.restOn()
+}
+
+func (c *client) restOn() {
+	t := &c.tasks[nodeLoop]
+	t.state, t.at, t.wakeable = waiting, c.beatAt, true
+	if c.updateAt > 0 {
+		t.at = min(t.at, c.updateAt)
+	}
 }
 
 // begin returns the call that a loop makes now.
@@ -169,7 +193,7 @@ func (c *client) begin(cfg *Config, l loop, now time.Duration) call {
 		next.kind, next.index, next.block = callWatch, c.index, max(block, time.Nanosecond)
 	case l == syncLoop:
 		next.kind, next.report = callSync, c.changes(cfg, now)
-	case c.registered && c.told == c.version:
+	case c.registered && (c.updateAt == 0 || c.updateAt > now):
 		next.kind = callHeartbeat
 	default:
 		next.version = c.version
@@ -222,24 +246,48 @@ func (c *client) wakeOthers(l loop, now time.Duration) {
 	for o := range c.tasks {
 		if t := &c.tasks[o]; loop(o) != l && t.state == waiting && t.wakeable && t.at > now {
 			t.at = now
+			if loop(o) == nodeLoop {
+				c.woken(now)
+			}
 		}
+	}
+}
+
+// woken makes the next heartbeat due, and the registration that was tried.
+func (c *client) woken(now time.Duration) {
+	c.beatAt = now
+	if c.denied {
+		c.updateAt = now
 	}
 }
 
 func (c *client) onRegister(cfg *Config, now time.Duration, asked call, a answer) {
 	src := &c.tasks[nodeLoop].src
+	again := c.registered
+	if a.err != nil && again {
+		c.updateAt, c.denied = c.shows(now+retry(src, cfg.RegisterRetry)), true
+		c.restOn()
+		return
+	}
 	if a.err != nil {
 		c.sleep(nodeLoop, now+retry(src, cfg.RegisterRetry), true)
 		return
 	}
 	spread := cfg.FirstHeartbeat
-	if c.introduced {
+	switch {
+	case again:
+		spread = 0 // the call ends the wait for the next heartbeat
+		c.updateAt, c.denied = 0, false
+	case c.introduced:
 		spread = cfg.RegisterStagger
+	}
+	if c.version != asked.version && c.updateAt == 0 {
+		c.updateAt = c.shows(now + retry(src, cfg.NodeUpdate))
 	}
 	c.registered, c.introduced, c.told = true, true, asked.version
 	c.ready = asked.status == rpc.NodeStatusReady
 	c.lastOK, c.ttl = now, a.ttl
-	c.sleep(nodeLoop, c.unlessChanged(now, now+stagger(src, spread)), true)
+	c.rest(now + stagger(src, spread))
 	if cfg.ReportAllocs && c.tasks[watchLoop].state == idle {
 		c.sleep(watchLoop, now, true)
 	}
@@ -251,33 +299,34 @@ func (c *client) onHeartbeat(cfg *Config, now time.Duration, a answer) {
 	case a.err == nil:
 		c.ready, c.heartbeated = true, true
 		c.lastOK, c.ttl = now, a.ttl
-		c.sleep(nodeLoop, c.unlessChanged(now, now+a.ttl), true)
+		if c.denied {
+			c.updateAt = now
+		}
+		c.rest(now + a.ttl)
 	case errors.Is(a.err, rpc.ErrNodeNotFound):
 		c.registered, c.ready = false, false
 		c.sleep(nodeLoop, now, false)
 	case !c.heartbeated:
-		c.sleep(nodeLoop, now+retry(src, cfg.RegisterRetry), true)
+		c.rest(now + retry(src, cfg.RegisterRetry))
 	default:
 		left := c.lastOK + c.ttl - now
-		c.sleep(nodeLoop, now+heartbeatRetry(src, left, cfg.HeartbeatRetryUnit), true)
+		c.rest(now + heartbeatRetry(src, left, cfg.HeartbeatRetryUnit))
 	}
 }
 
-// reintroduce makes the client register again as soon as its node loop is free. One that has
-// yet to register does so when it would have.
-func (c *client) reintroduce(now time.Duration) {
+// reintroduce makes the client register again, 5 to 10 s from now, with all that changes until then
+// (client/client.go, watchNodeUpdates). One that has yet to register does so when it would have.
+func (c *client) reintroduce(cfg *Config, now time.Duration) {
 	c.version++
-	if c.registered {
-		c.tasks[nodeLoop].at = now // until its next sleep, if it does not wait
+	t := &c.tasks[nodeLoop]
+	if !c.registered || c.updateAt > 0 {
+		return // it will be told, or the answer to the call under way shows that it was not
 	}
-}
-
-// unlessChanged returns until, or now if the servers do not know the node's attributes.
-func (c *client) unlessChanged(now, until time.Duration) time.Duration {
-	if c.told != c.version {
-		return now
+	c.now = now
+	c.updateAt = c.shows(now + retry(&t.src, cfg.NodeUpdate))
+	if t.state == waiting && !t.retrying {
+		c.restOn()
 	}
-	return until
 }
 
 // retry returns a wait from [base, 2*base) (client/client.go, retryIntv).

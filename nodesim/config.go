@@ -55,6 +55,8 @@ type Timing struct {
 	// servers had forgotten and that registered again (initialHeartbeatStagger).
 	RegisterStagger time.Duration
 	RegisterRetry   time.Duration
+	// NodeUpdate passes, as a retry does, from a change of the node's attributes until it registers again.
+	NodeUpdate time.Duration
 	// FirstHeartbeat spreads the first heartbeat of a client's life, which turns the node
 	// ready. Zero sends it right after the registration; real clients spread it over 10 s.
 	FirstHeartbeat time.Duration
@@ -88,6 +90,7 @@ func (t *Timing) intervals() []interval {
 	return []interval{
 		{"RegisterStagger", &t.RegisterStagger, 10 * time.Second},
 		{"RegisterRetry", &t.RegisterRetry, 15 * time.Second},
+		{"NodeUpdate", &t.NodeUpdate, 5 * time.Second},
 		{"FirstHeartbeat", &t.FirstHeartbeat, 0},
 		{"AllocSync", &t.AllocSync, 200 * time.Millisecond},
 		{"AllocSyncTypical", &t.AllocSyncTypical, 0},

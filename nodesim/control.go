@@ -77,7 +77,7 @@ func (f *Fleet) ReplaceClients(numbers []int) {
 }
 
 // Refingerprint changes an attribute of clients, as a fingerprinter does when it finds
-// something new. Running clients register again at once, stopped ones when they are back.
+// something new. Running clients register again within a retry of NodeUpdate, stopped ones when they are back.
 func (f *Fleet) Refingerprint(numbers []int, attribute, value string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +89,7 @@ func (f *Fleet) Refingerprint(numbers []int, attribute, value string) {
 		}
 		c.override = maps.Clone(attributes) // the servers keep the old map
 		c.override[attribute] = value
-		f.decide(c, func(c *client, now time.Duration) { c.reintroduce(now) })
+		f.decide(c, func(c *client, now time.Duration) { c.reintroduce(&f.cfg, now) })
 	}
 	f.arm()
 }

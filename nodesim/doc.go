@@ -25,6 +25,8 @@
 //	                                        at a stagger of RegisterStagger
 //	              never heartbeated yet     a retry of RegisterRetry
 //	              otherwise                 by heartbeatRetry, over the time left
+//	            A node whose attributes have changed registers again at a retry of
+//	            NodeUpdate, between heartbeats, with all that has changed by then.
 //	watch loop  GetClientAllocs, again at once with the index it returned; after an error
 //	            a retry of WatchRetry.
 //	sync loop   a ticker of AllocSync that sends the changed allocation statuses, if

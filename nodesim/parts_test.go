@@ -1,6 +1,7 @@
 package nodesim
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -289,16 +290,17 @@ func TestALifeLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestReintroduce: a client that the servers know registers again at once, unless a call is
-// under way; then, when it has ended. One that they do not know waits for as long as it would
-// have, and registers as it is by then.
+// TestReintroduce: a client that the servers know registers again after a retry of NodeUpdate, once for all that changes
+// meanwhile, and heartbeats at once when it has. What changes while it registers it tells in another call. If it is
+// refused, its heartbeats go on, and the first that goes through has it try again. A client that the servers do not know
+// waits for as long as it would have, and registers as it is by then.
 func TestReintroduce(t *testing.T) {
 	cfg := Config{Nodes: 1, Servers: 1, Timing: Timing{}.WithDefaults()}
 	c := newClient(&cfg, 0, 0)
 	node := &c.tasks[nodeLoop]
 	c.start(&cfg, 0)
 	first := node.at
-	c.reintroduce(0)
+	c.reintroduce(&cfg, 0)
 	if first == 0 || node.at != first {
 		t.Errorf("a client that starts registers at %v and, changed before, at %v", first, node.at)
 	}
@@ -306,21 +308,62 @@ func TestReintroduce(t *testing.T) {
 	if c.told != 1 {
 		t.Errorf("changed before it registered, it registers as of change %d", c.told)
 	}
-	for _, calling := range []bool{false, true} {
-		now, asked := node.at-1, call{}
-		if calling {
-			now++
-			asked = c.begin(&cfg, nodeLoop, now)
+	ok := answer{ttl: time.Minute}
+	turn := func(kind callKind, a answer) (at time.Duration, asked call) {
+		t.Helper()
+		at = node.at
+		if asked = c.begin(&cfg, nodeLoop, at); asked.kind != kind {
+			t.Errorf("at %v it makes call %+v, want kind %v", at, asked, kind)
 		}
-		c.reintroduce(now)
-		if calling {
-			c.finish(&cfg, nodeLoop, now, asked, answer{ttl: time.Minute})
-		}
-		again := c.begin(&cfg, nodeLoop, node.at)
-		if node.at != now || again.kind != callRegister || again.version != c.version {
-			t.Errorf("changed at %v it calls at %v: %+v", now, node.at, again)
-		}
-		c.finish(&cfg, nodeLoop, node.at, again, answer{ttl: time.Minute})
+		c.finish(&cfg, nodeLoop, at, asked, a)
+		return at, asked
+	}
+	now, _ := turn(callHeartbeat, ok)
+	c.reintroduce(&cfg, now+time.Second)
+	c.reintroduce(&cfg, now+2*time.Second)
+	at, asked := turn(callRegister, ok)
+	if wait := at - now - time.Second; wait < cfg.NodeUpdate || wait >= 2*cfg.NodeUpdate || asked.version != c.version || asked.status != rpc.NodeStatusReady {
+		t.Errorf("%v after a change it registers as %+v", wait, asked)
+	}
+	if beat, _ := turn(callHeartbeat, ok); beat != at {
+		t.Errorf("registered again at %v, it heartbeats at %v", at, beat)
+	}
+
+	now = node.at - time.Second // so that the heartbeat comes first
+	c.reintroduce(&cfg, now)
+	beat, _ := turn(callHeartbeat, ok)
+	at = node.at
+	asked = c.begin(&cfg, nodeLoop, at)
+	c.reintroduce(&cfg, at)
+	c.finish(&cfg, nodeLoop, at, asked, ok)
+	if asked.kind != callRegister || asked.version == c.version || beat != now+time.Second {
+		t.Errorf("changed a second before the heartbeat at %v, it makes call %+v at %v", beat, asked, at)
+	}
+	turn(callHeartbeat, ok)
+	later, asked := turn(callRegister, answer{err: errors.New("refused")})
+	if wait := later - at; wait < cfg.NodeUpdate || wait >= 2*cfg.NodeUpdate || asked.version != c.version {
+		t.Errorf("changed while it registers, it registers %v later as %+v", wait, asked)
+	}
+	if wait := c.updateAt - later; wait < cfg.RegisterRetry || wait >= 2*cfg.RegisterRetry {
+		t.Errorf("refused, it tries again %v later", wait)
+	}
+	c.wakeOthers(watchLoop, later+time.Second)
+	if at, asked := turn(callRegister, ok); at != later+time.Second || asked.version != c.version {
+		t.Errorf("a call that went through a second later has it make %+v at %v", asked, at)
+	}
+	turn(callHeartbeat, ok)
+	c.reintroduce(&cfg, node.at-time.Second)
+	turn(callHeartbeat, ok)
+	turn(callRegister, answer{err: errors.New("refused")})
+	c.rest(c.updateAt - time.Second) // an earlier heartbeat
+	beat, _ = turn(callHeartbeat, ok)
+	if at, _ := turn(callRegister, ok); at != beat {
+		t.Errorf("a heartbeat that goes through at %v has it register at %v", beat, at)
+	}
+	c.reintroduce(&cfg, node.at)
+	c.stop()
+	if c.updateAt != 0 || c.denied {
+		t.Error("a change outlives the client, which would register twice")
 	}
 }
 

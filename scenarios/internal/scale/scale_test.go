@@ -28,7 +28,7 @@ func TestScaledJobs(t *testing.T) {
 func TestScaledTiming(t *testing.T) {
 	got := Durations(nodesim.Timing{RegisterRetry: 40 * time.Second}.WithDefaults(), 0.01)
 	want := nodesim.Timing{
-		RegisterStagger: 100 * time.Millisecond, RegisterRetry: 400 * time.Millisecond, AllocSync: 2 * time.Millisecond,
+		RegisterStagger: 100 * time.Millisecond, RegisterRetry: 400 * time.Millisecond, NodeUpdate: 50 * time.Millisecond, AllocSync: 2 * time.Millisecond,
 		AllocSyncRetry: 50 * time.Millisecond, WatchRetry: 300 * time.Millisecond, WatchBlock: 3 * time.Second,
 		RPCHold: 50 * time.Millisecond, HeartbeatRetryUnit: 10 * time.Millisecond,
 		MinHealthy: 100 * time.Millisecond,
