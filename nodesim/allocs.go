@@ -182,7 +182,7 @@ func (c *client) planSync(cfg *Config, now time.Duration) {
 // what is not urgent unless urgent is set (pendingClientUpdates.nextBatch).
 func (c *client) tick(cfg *Config, t time.Duration, urgent bool) time.Duration {
 	every := c.syncEvery
-	if !urgent && every == cfg.AllocSync {
+	if !urgent {
 		every = max(every, cfg.AllocSyncTypical/every*every)
 	}
 	n := max((t-c.syncBase+every-1)/every, 1)
@@ -208,11 +208,21 @@ func (c *client) changes(cfg *Config, now time.Duration) []*rpc.Allocation {
 	return report
 }
 
+// delaySync makes the next tick come after a while. In newer releases those after it come as often as before, and it is
+// one of those that send only what is urgent: a batch that is not waits for four more (client/client.go, allocSync, v1.6.0).
+func (c *client) delaySync(cfg *Config, d time.Duration) {
+	if cfg.AllocSyncTypical > 0 {
+		c.syncBase += d - cfg.AllocSync
+	} else {
+		c.syncEvery = d
+	}
+}
+
 // onReport takes the answer to a report. The next one has what changed meanwhile.
 func (c *client) onReport(cfg *Config, now time.Duration, asked call, a answer) {
 	c.syncBase, c.syncEvery = now, cfg.AllocSync
 	if a.err != nil {
-		c.syncEvery = retry(&c.tasks[syncLoop].src, cfg.AllocSyncRetry)
+		c.delaySync(cfg, retry(&c.tasks[syncLoop].src, cfg.AllocSyncRetry))
 	} else {
 		for _, sent := range asked.report {
 			i, found := slices.BinarySearchFunc(c.allocs, sent.ID, func(a alloc, id string) int {

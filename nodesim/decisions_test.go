@@ -282,3 +282,41 @@ func TestWatchesMadeAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestSyncAfterAnError: the tick after a report that failed comes a retry later. Since 1.6.0 it sends nothing unless something
+// is urgent, and what is not goes out with the fifth.
+func TestSyncAfterAnError(t *testing.T) {
+	for _, tt := range []struct {
+		typical time.Duration
+		acked   bool // a status before, so that the next one is urgent
+		wait    time.Duration
+	}{{0, false, 0}, {0, true, 0}, {time.Second, true, 0}, {time.Second, false, 800 * time.Millisecond}} {
+		cfg := Config{Nodes: 1, Servers: 1, ReportAllocs: true, Timing: Timing{AllocSyncTypical: tt.typical}.WithDefaults()}
+		c := newClient(&cfg, 0, 0)
+		c.start(&cfg, 0)
+		placed := run("a")
+		if tt.acked {
+			placed[0].ClientStatus = rpc.AllocClientRunning
+			c.onAllocs(&cfg, 0, answer{index: 1, allocs: placed})
+			placed = run("a")
+			placed[0].DesiredStatus, placed[0].AllocModifyIndex = rpc.AllocDesiredStop, 2
+		}
+		c.onAllocs(&cfg, 0, answer{index: 2, allocs: placed})
+		draws := c.tasks[syncLoop].src
+		sync := &c.tasks[syncLoop]
+		first := sync.at
+		for i := range 3 {
+			retries := retry(&draws, cfg.AllocSyncRetry)
+			asked := c.begin(&cfg, syncLoop, first)
+			c.finish(&cfg, syncLoop, first, asked, answer{err: errors.New("refused")})
+			if wait := sync.at - first; len(asked.report) != 1 || wait != retries+tt.wait {
+				t.Errorf("typical %v, urgent %v: report %v, made again %v after it was refused %d times, want %v", tt.typical, tt.acked, asked.report, wait, i+1, retries+tt.wait)
+			}
+			first = sync.at
+		}
+		c.finish(&cfg, syncLoop, first, c.begin(&cfg, syncLoop, first), answer{})
+		if c.syncBase != first || c.syncEvery != cfg.AllocSync || sync.state != idle {
+			t.Errorf("typical %v, urgent %v: after a success it ticks every %v from %v on: %+v", tt.typical, tt.acked, c.syncEvery, c.syncBase, sync)
+		}
+	}
+}

@@ -152,7 +152,7 @@ func TestSyncTicks(t *testing.T) {
 		{0, 200, false, map[time.Duration]time.Duration{0: 1200, 1000: 1200, 1199: 1200, 1200: 1200, 1201: 1400, 5000: 5000}},
 		{1000, 200, true, map[time.Duration]time.Duration{0: 1200, 1200: 1200, 1201: 1400}},
 		{1000, 200, false, map[time.Duration]time.Duration{0: 2000, 1201: 2000, 2000: 2000, 2001: 3000}},
-		{1000, 700, false, map[time.Duration]time.Duration{1001: 1700, 1701: 2400}}, // after an error
+		{0, 700, false, map[time.Duration]time.Duration{1001: 1700, 1701: 2400}}, // after an error
 	}
 	for _, k := range cases {
 		c, cfg := client{syncBase: 1000, syncEvery: k.every}, Config{Timing: Timing{AllocSync: 200, AllocSyncTypical: k.typical}}
