@@ -57,6 +57,10 @@ func (c *client) onAllocs(cfg *Config, now time.Duration, a answer) {
 		c.sleep(watchLoop, now+retry(&c.tasks[watchLoop].src, cfg.WatchRetry), true)
 		return
 	}
+	if cfg.IgnoresStale && a.index <= c.index {
+		c.sleep(watchLoop, now, true)
+		return
+	}
 	c.index = max(c.index, a.index)
 	c.learn(cfg, now, a.allocs)
 	c.planSync(cfg, now)

@@ -35,6 +35,9 @@ type Config struct {
 	// RetriesShorten makes a failed watch shorten all later ones until its client starts anew. The watch is tried again
 	// for what is left of its time, and later watches block no longer than that. Clients up to 1.9.5 do so (client/rpc.go, rpc).
 	RetriesShorten bool
+	// IgnoresStale makes clients ask again when they are told nothing newer than they know. Without it they take what
+	// a server that is behind says, and forget what it does not know of (client/client.go, watchAllocations).
+	IgnoresStale bool
 }
 
 // DefaultResources is what a node offers unless its Group says otherwise.

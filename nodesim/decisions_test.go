@@ -283,6 +283,27 @@ func TestWatchesMadeAgain(t *testing.T) {
 	}
 }
 
+// TestStaleAnswers: a client that is told less than it knows, by a server that is behind, forgets what is not
+// listed, as clients of old releases do. Newer ones ask again.
+func TestStaleAnswers(t *testing.T) {
+	for _, tt := range []struct {
+		ignores bool
+		index   uint64
+		want    int
+	}{{false, 8, 1}, {false, 9, 1}, {true, 8, 2}, {true, 9, 2}, {true, 10, 1}} {
+		cfg := Config{Nodes: 1, Servers: 1, ReportAllocs: true, IgnoresStale: tt.ignores, Timing: Timing{}.WithDefaults()}
+		c := newClient(&cfg, 0, 0)
+		c.start(&cfg, 0)
+		c.onAllocs(&cfg, 0, answer{index: 9, allocs: run("a", "b")})
+		watch := &c.tasks[watchLoop]
+		c.begin(&cfg, watchLoop, watch.at)
+		c.onAllocs(&cfg, time.Second, answer{index: tt.index, allocs: run("a")})
+		if len(c.allocs) != tt.want || c.index != max(9, tt.index) || watch.state != waiting || watch.at != time.Second {
+			t.Errorf("%+v: knows %d allocations as of %d, and asks again at %v", tt, len(c.allocs), c.index, watch.at)
+		}
+	}
+}
+
 // TestSyncAfterAnError: the tick after a report that failed comes a retry later. Since 1.6.0 it sends nothing unless something
 // is urgent, and what is not goes out with the fifth.
 func TestSyncAfterAnError(t *testing.T) {

@@ -152,6 +152,7 @@ func (p profile) apply(sc *run.Scenario) {
 	sc.Cluster.Policy, sc.Cluster.Eval, sc.Cluster.Habits = p.policy, p.evals, cluster.HabitsOf(p.release)
 	sc.Fleet.AllocSyncTypical = sc.Cluster.Habits.TypicalReports
 	sc.Fleet.RetriesShorten = !sc.Cluster.Habits.WatchesRecover
+	sc.Fleet.IgnoresStale = sc.Cluster.Habits.StaleIgnored
 	for _, d := range p.designs {
 		d.Apply(&sc.Cluster.Design)
 	}

@@ -132,13 +132,15 @@ func TestBrokersOfAFile(t *testing.T) {
 func TestClientsAreOfTheRelease(t *testing.T) {
 	for broker, want := range map[string]nodesim.Config{
 		"legacy": {RetriesShorten: true},
-		"1.9.5":  {RetriesShorten: true, Timing: nodesim.Timing{AllocSyncTypical: time.Second}},
-		"1.9.6":  {Timing: nodesim.Timing{AllocSyncTypical: time.Second}},
+		"1.4.13": {RetriesShorten: true, IgnoresStale: true},
+		"1.9.5":  {RetriesShorten: true, IgnoresStale: true, Timing: nodesim.Timing{AllocSyncTypical: time.Second}},
+		"1.9.6":  {IgnoresStale: true, Timing: nodesim.Timing{AllocSyncTypical: time.Second}},
 	} {
 		sc, err := scenarioOf(Spec{Scenario: "steady-state", Broker: broker, Seed: 1})
 		must(t, err)
-		if got := sc.Fleet; got.RetriesShorten != want.RetriesShorten || got.AllocSyncTypical != want.AllocSyncTypical {
-			t.Errorf("%s: retries shorten %v, reports %v apart; want %v, %v", broker, got.RetriesShorten, got.AllocSyncTypical, want.RetriesShorten, want.AllocSyncTypical)
+		if got := sc.Fleet; got.RetriesShorten != want.RetriesShorten || got.IgnoresStale != want.IgnoresStale || got.AllocSyncTypical != want.AllocSyncTypical {
+			t.Errorf("%s: retries shorten %v, stale answers are ignored %v, reports %v apart; want %v, %v, %v", broker,
+				got.RetriesShorten, got.IgnoresStale, got.AllocSyncTypical, want.RetriesShorten, want.IgnoresStale, want.AllocSyncTypical)
 		}
 	}
 }

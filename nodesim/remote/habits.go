@@ -24,14 +24,20 @@ type habits struct {
 	typical time.Duration
 	// shortens: a watch that is made again shortens those after it.
 	shortens bool
+	// fresh: an answer to a watch that tells nothing new is ignored.
+	fresh bool
 }
 
 // releases is all that is known of how releases differ, in their order.
 var releases = []habits{
 	{since: "1.4.0", shortens: true},
+	{since: "1.4.13", shortens: true, fresh: true},
+	{since: "1.5.0", shortens: true},
+	{since: "1.5.9", shortens: true, fresh: true},
 	{since: "1.6.0", tokens: true, typical: time.Second, shortens: true},
-	{since: "1.9.6", tokens: true, typical: time.Second},
-	{since: "1.11.0", tokens: true, typical: time.Second, identities: true},
+	{since: "1.6.2", tokens: true, typical: time.Second, shortens: true, fresh: true},
+	{since: "1.9.6", tokens: true, typical: time.Second, fresh: true},
+	{since: "1.11.0", tokens: true, typical: time.Second, fresh: true, identities: true},
 }
 
 // NewestRelease is the newest release whose clients were looked at.
@@ -60,7 +66,7 @@ func SetHabits(fleet *nodesim.Config, release string) error {
 	if err != nil {
 		return err
 	}
-	fleet.AllocSyncTypical, fleet.RetriesShorten = h.typical, h.shortens
+	fleet.AllocSyncTypical, fleet.RetriesShorten, fleet.IgnoresStale = h.typical, h.shortens, h.fresh
 	if fleet.ReportAllocs {
 		fleet.FirstHeartbeat = cmp.Or(fleet.FirstHeartbeat, 10*time.Second)
 	}

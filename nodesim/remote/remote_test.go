@@ -84,9 +84,10 @@ func TestTokens(t *testing.T) {
 
 func TestReleases(t *testing.T) {
 	for release, want := range map[string]habits{
-		"1.4.0": releases[0], "1.5.17": releases[0], "1.6.0": releases[1], "1.9.5": releases[1], "1.9.6": releases[2], "1.10.5": releases[2],
-		"1.11.0": releases[3], NewestRelease: releases[3], "3.0.0": releases[3],
-		"1.6.0-beta.1": releases[0],
+		"1.4.0": releases[0], "1.4.12": releases[0], "1.4.13": releases[1], "1.5.0": releases[2], "1.5.8": releases[2], "1.5.9": releases[3],
+		"1.5.17": releases[3], "1.6.0": releases[4], "1.6.1": releases[4], "1.6.2": releases[5], "1.9.5": releases[5], "1.9.6": releases[6],
+		"1.10.5": releases[6], "1.11.0": releases[7], NewestRelease: releases[7], "3.0.0": releases[7],
+		"1.6.0-beta.1": releases[3],
 	} {
 		if got, err := habitsOf(release); err != nil || got != want {
 			t.Errorf("%s: %+v, %v, want %+v", release, got, err, want)
@@ -101,10 +102,10 @@ func TestReleases(t *testing.T) {
 
 // TestWatchesByRelease: the fleet's watches go by its clients' release, as theirs do.
 func TestWatchesByRelease(t *testing.T) {
-	for release, shorten := range map[string]bool{"1.4.2": true, "1.9.5": true, "1.9.6": false, NewestRelease: false} {
+	for release, want := range map[string][2]bool{"1.4.2": {true, false}, "1.5.9": {true, true}, "1.6.0": {true, false}, "1.9.5": {true, true}, "1.9.6": {false, true}, NewestRelease: {false, true}} {
 		var fleet nodesim.Config
-		if err := SetHabits(&fleet, release); err != nil || fleet.RetriesShorten != shorten {
-			t.Errorf("%s: %v, %v, want %v", release, fleet.RetriesShorten, err, shorten)
+		if err := SetHabits(&fleet, release); err != nil || [2]bool{fleet.RetriesShorten, fleet.IgnoresStale} != want {
+			t.Errorf("%s: retries shorten %v, stale answers are ignored %v, %v; want %v", release, fleet.RetriesShorten, fleet.IgnoresStale, err, want)
 		}
 	}
 }

@@ -98,6 +98,8 @@ type Habits struct {
 	PreVotes bool
 	// WatchesRecover makes clients' queries block for five minutes again after one that was made again, for less.
 	WatchesRecover bool
+	// StaleIgnored makes clients ignore what a server that is behind says of their allocations.
+	StaleIgnored bool
 }
 
 // AwaitsReports reports whether a node that was disconnected is ready only once its client has
@@ -191,6 +193,10 @@ var changes = []Change{
 	{
 		[]Version{{1, 4, 13}, {1, 5, 9}, {1, 6, 2}}, 18200, "helper/backoff.go; nomad/state/state_store.go, SnapshotMinIndex", "waits for an index are 20, 20, 40, 80, … ms, not 20, 320, 1000 ms; those of workers after errors double, too",
 		"evaluations of a job wait less for a server that is behind", func(h *Habits) { h.Doubling = true },
+	},
+	{
+		[]Version{{1, 4, 13}, {1, 5, 9}, {1, 6, 2}}, 18269, "client/client.go, watchAllocations", "a client ignores an answer that tells nothing newer than it knows; before, it forgot allocations that a server which is behind did not list",
+		"none, unless such a server answers: then an AllocClientUpdate less", func(h *Habits) { h.StaleIgnored = true },
 	},
 	{
 		[]Version{{1, 4, 14}, {1, 5, 10}, {1, 6, 3}}, 18873, "scheduler/generic_sched.go, computePlacements", "the replacement of an allocation takes a free name if another has its name, too",
