@@ -38,12 +38,15 @@ type Drainer struct {
 
 	mu      sync.Mutex
 	tracked map[string]*rpc.Node // draining nodes; nil while the server does not lead
-	fresh   map[string]bool      // of these, those that were added or changed: their jobs have to be looked at
+	fresh   map[string]bool      // of these, those that were added or changed and have yet to be met
 	wake    chan struct{}
+	changed chan struct{} // a node has
 
-	// jobs are those that drained when run looked last, and seen is the newest change of their allocations then.
+	// jobs has the jobs that are watched, and seen is the newest change of their allocations at the last look. Anew means that
+	// a job was added since. Only Run's goroutine uses these three.
 	jobs map[broker.JobID]bool
 	seen uint64
+	anew bool
 }
 
 // NewDrainer returns a drainer that is stopped.
@@ -55,7 +58,9 @@ func NewDrainer(l Log, h config.Habits) *Drainer {
 func (d *Drainer) Start(snap *state.Snapshot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.tracked, d.fresh, d.wake = map[string]*rpc.Node{}, map[string]bool{}, make(chan struct{}, 1)
+	d.tracked, d.fresh = map[string]*rpc.Node{}, map[string]bool{}
+	d.wake, d.changed = make(chan struct{}, 1), make(chan struct{}, 1)
+	d.jobs, d.seen, d.anew = map[broker.JobID]bool{}, 0, false
 	for n := range snap.Nodes() {
 		if n.Drain != nil {
 			d.tracked[n.ID], d.fresh[n.ID] = n, true
@@ -85,8 +90,12 @@ func (d *Drainer) NodeChanged(id string) {
 		delete(d.fresh, id)
 		return
 	}
+	if was := d.tracked[id]; was != nil && *was.Drain == *node.Drain {
+		return
+	}
 	d.tracked[id], d.fresh[id] = node, true
 	Wake(d.wake)
+	Wake(d.changed)
 }
 
 // AllocsChanged takes note that some allocation changed.
@@ -141,60 +150,100 @@ func deadlineOf(n *rpc.Node) time.Time {
 	return time.Unix(0, n.Drain.ForceDeadline)
 }
 
-// look does what there is to do: nodes past their deadlines are emptied, others go on, and
-// those that are empty are done.
+// look does what there is to do (drainer.go, run): it looks at the jobs, empties nodes past their deadlines, asks allocations to leave,
+// and ends the drains of nodes that the last one has left. Each of its requests is gathered for a while before the next. The jobs come
+// first, so allocations that may leave a node whose drain is forced at once are asked twice.
 func (d *Drainer) look(ctx context.Context) {
-	fresh := d.meet()
-	snap := d.log.Snapshot()
-	var forced, done []string
-	var leave, last []*rpc.Allocation
-	next := nextDeadline(d.nodes())
-	due := !next.IsZero() && !next.After(d.log.Wall())
-	for _, n := range d.nodes() {
-		at := deadlineOf(n)
-		switch {
-		case due && !at.IsZero() && !at.After(next):
-			forced = append(forced, n.ID)
-			leave = append(leave, remaining(snap, n)...)
-		case d.drained(snap, n) && !d.isFresh(n.ID):
-			done = append(done, n.ID)
-			last = append(last, remaining(snap, n)...)
-		}
-	}
-	leave = append(leave, d.migrations(snap, forced, fresh)...)
-	if len(leave) > 0 {
-		batch := d.batch.Add("", d.request(snap, leave))
-		select {
-		case <-batch.written:
-			d.seen = max(d.seen, batch.index)
-		case <-ctx.Done():
+	d.anew = d.meet() || d.anew
+	leave, left := d.progress(d.log.Snapshot())
+	if next := nextDeadline(d.nodes()); !next.IsZero() && !next.After(d.log.Wall()) {
+		if _, ok := d.gather(ctx, d.force(next)); !ok {
 			return
 		}
+		d.finish(nil, nil, d.due(next))
 	}
-	d.finish(snap, last, append(forced, done...))
+	if len(leave) > 0 {
+		index, ok := d.gather(ctx, leave)
+		if !ok {
+			return
+		}
+		d.seen = max(d.seen, index)
+	}
+	if snap := d.log.Snapshot(); len(left) > 0 {
+		var done []string
+		var last []*rpc.Allocation
+		for _, n := range d.nodes() {
+			if left[n.ID] && d.drained(snap, n) {
+				done = append(done, n.ID)
+				last = append(last, remaining(snap, n)...)
+			}
+		}
+		d.finish(snap, last, done)
+	}
 }
 
-// meet ends the drains of nodes that are done when they begin, one after the other, and reports whether there are
-// new ones (watch_nodes.go, Update).
-func (d *Drainer) meet() (fresh bool) {
+// due returns the nodes that are forced at a time, which has come.
+func (d *Drainer) due(next time.Time) (ids []string) {
+	for _, n := range d.nodes() {
+		if at := deadlineOf(n); !at.IsZero() && !at.After(next) {
+			ids = append(ids, n.ID)
+		}
+	}
+	return ids
+}
+
+// force returns what is left on the nodes that are forced at a time.
+func (d *Drainer) force(next time.Time) (leave []*rpc.Allocation) {
+	snap := d.log.Snapshot()
+	due := d.due(next)
+	for _, n := range d.nodes() {
+		if slices.Contains(due, n.ID) {
+			leave = append(leave, remaining(snap, n)...)
+		}
+	}
+	return leave
+}
+
+// gather asks allocations to leave, and waits until the batch of that request is written, whose index it returns; zero if the batch
+// was empty. Meanwhile it meets nodes. It returns false when ctx is done.
+func (d *Drainer) gather(ctx context.Context, leave []*rpc.Allocation) (index uint64, ok bool) {
+	batch := d.batch.Add("", d.request(d.log.Snapshot(), leave))
+	for {
+		select {
+		case <-batch.written:
+			d.meet()
+			return batch.index, true
+		case <-d.changed:
+			d.meet()
+		case <-ctx.Done():
+			return 0, false
+		}
+	}
+}
+
+// meet has the jobs of nodes that begin to drain watched, ends the drains of those that are done already, one after the other, and
+// reports whether a job was added (watch_nodes.go, Update). What ends meanwhile of other jobs goes unnoticed.
+func (d *Drainer) meet() (added bool) {
 	d.mu.Lock()
 	met := slices.Sorted(maps.Keys(d.fresh))
 	clear(d.fresh)
 	d.mu.Unlock()
 	for _, id := range met {
 		snap := d.log.Snapshot()
-		if n := snap.NodeByID(id); n != nil && n.Drain != nil && d.drained(snap, n) {
+		n := snap.NodeByID(id)
+		if n == nil || n.Drain == nil {
+			continue
+		}
+		for _, a := range snap.NodeAllocs(id).Live {
+			if job := (broker.JobID{Namespace: a.Namespace, ID: a.JobID}); a.JobType != rpc.JobTypeSystem && !d.jobs[job] {
+				d.jobs[job], added = true, true
+			}
+		}
+		if d.drained(snap, n) {
 			d.finish(snap, remaining(snap, n), []string{id})
 		}
 	}
-	return len(met) > 0
-}
-
-// isFresh reports whether a node was added or changed and not met since.
-func (d *Drainer) isFresh(id string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.fresh[id]
+	return added
 }
 
 // finish has the last allocations leave, and ends the drains of nodes.
@@ -236,73 +285,75 @@ func remaining(snap *state.Snapshot, n *rpc.Node) []*rpc.Allocation {
 	})
 }
 
-// migrations returns the service allocations that may leave their nodes now, apart from
-// those of nodes that are forced anyway (watch_jobs.go, watch and handleTaskGroup). It
-// returns none unless a node is fresh, or some allocation has changed since the last look of a
-// job that drains now or did then. Its own requests are no such change: an allocation that was
-// asked to leave counts as running until a plan has stopped it.
-func (d *Drainer) migrations(snap *state.Snapshot, forced []string, fresh bool) []*rpc.Allocation {
+// progress looks at the watched jobs (watch_jobs.go, watch). It does nothing unless a job was added, or some allocation of one has
+// changed since the last look. The drainer's own request is no such change: look sets seen to its index. It returns the service
+// allocations that may leave their nodes now, and the nodes that allocations have left. It stops watching a job that has nothing left
+// on draining nodes, that is gone, or whose type does not migrate.
+func (d *Drainer) progress(snap *state.Snapshot) (leave []*rpc.Allocation, left map[string]bool) {
 	newest := uint64(0)
-	var leave []*rpc.Allocation
-	drain := map[broker.JobID]bool{}
-	look := func(id broker.JobID) {
-		allocs := snap.AllocsByJob(id)
-		for _, x := range allocs {
-			newest = max(newest, x.ModifyIndex)
-		}
-		if job := snap.JobByID(id.Namespace, id.ID); drain[id] && job != nil && job.Type == rpc.JobTypeService {
-			for _, m := range d.migratable(snap, job, allocs) {
-				if !slices.Contains(forced, m.NodeID) {
-					leave = append(leave, m)
-				}
-			}
-		}
-	}
-	for _, n := range d.nodes() {
-		for _, a := range snap.NodeAllocs(n.ID).All {
-			id := broker.JobID{Namespace: a.Namespace, ID: a.JobID}
-			if a.JobType != rpc.JobTypeSystem && !drain[id] && !d.gone(a) {
-				drain[id] = true
-				look(id)
-			}
-		}
-	}
+	allocs := make(map[broker.JobID][]*rpc.Allocation, len(d.jobs))
 	for id := range d.jobs {
-		if !drain[id] {
-			look(id) // the change that ended this job's drain is a reason to look at the others
+		allocs[id] = snap.AllocsByJob(id)
+		for _, a := range allocs[id] {
+			newest = max(newest, a.ModifyIndex)
 		}
 	}
-	if !fresh && newest <= d.seen {
-		return nil
+	since := d.seen
+	if d.anew {
+		since = 0
+	} else if newest <= since {
+		return nil, nil
 	}
-	d.jobs, d.seen = drain, newest
-	return leave
+	d.seen, d.anew, left = newest, false, map[string]bool{}
+	for id, of := range allocs {
+		job := snap.JobByID(id.Namespace, id.ID)
+		if job == nil || job.Type != rpc.JobTypeService && job.Type != rpc.JobTypeBatch {
+			delete(d.jobs, id)
+			continue
+		}
+		may, drains := d.migratable(snap, job, of, since, left)
+		leave = append(leave, may...)
+		if !drains {
+			delete(d.jobs, id)
+		}
+	}
+	return leave, left
 }
 
-// migratable returns those of the job's allocations on draining nodes that may leave. Each group keeps its count less
-// migrateParallel; as many may leave as it has above that. Only live allocations with a known health, good or bad, are
-// counted, and in newer releases only those that were not asked to leave.
-func (d *Drainer) migratable(snap *state.Snapshot, job *rpc.Job, allocs []*rpc.Allocation) []*rpc.Allocation {
+// migratable returns those of a job's allocations that may leave draining nodes, and whether any is still on one. It adds to left the
+// nodes that one has left after an index. Each group of a service keeps its count less migrateParallel; as many may leave as it has
+// above that. Only live allocations with a known health, good or bad, are counted, and in newer releases only those that were not
+// asked to leave. Batch allocations may run until the deadline (watch_jobs.go, handleTaskGroup).
+func (d *Drainer) migratable(snap *state.Snapshot, job *rpc.Job, allocs []*rpc.Allocation, since uint64, left map[string]bool) (leave []*rpc.Allocation, drains bool) {
 	healthy := map[string]int{}
 	candidates := map[string][]*rpc.Allocation{}
 	for _, a := range allocs {
-		if !a.Terminal() && a.Health != "" && !(d.habits.LeavingIsUnhealthy && a.Migrate) {
+		n := snap.NodeByID(a.NodeID)
+		draining := n != nil && n.Drain != nil
+		switch {
+		case job.TaskGroup(a.TaskGroup) == nil:
+			continue
+		case d.gone(a) && draining && a.ModifyIndex > since:
+			left[a.NodeID] = true
+		case !a.Terminal() && a.Health != "" && !(d.habits.LeavingIsUnhealthy && a.Migrate):
 			healthy[a.TaskGroup]++
 		}
-		if d.gone(a) {
-			continue
-		}
-		if n := snap.NodeByID(a.NodeID); n != nil && n.Drain != nil && !a.Migrate {
-			candidates[a.TaskGroup] = append(candidates[a.TaskGroup], a)
+		if draining && !d.gone(a) {
+			drains = true
+			if !a.Migrate {
+				candidates[a.TaskGroup] = append(candidates[a.TaskGroup], a)
+			}
 		}
 	}
-	var leave []*rpc.Allocation
+	if job.Type == rpc.JobTypeBatch {
+		return nil, drains
+	}
 	for i := range job.TaskGroups {
 		tg := &job.TaskGroups[i]
 		can := healthy[tg.Name] - (tg.Count - migrateParallel)
 		leave = append(leave, candidates[tg.Name][:min(max(can, 0), len(candidates[tg.Name]))]...)
 	}
-	return leave
+	return leave, drains
 }
 
 // request asks for allocations to be moved, with an evaluation of each of their jobs
