@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +55,24 @@ func TestHealEndsWhatHasNoEnd(t *testing.T) {
 	}
 }
 
+// TestAStartEndsTheKill: a server that an event has started is killed no longer, and its next kill lasts as long
+// as it says.
+func TestAStartEndsTheKill(t *testing.T) {
+	res := runFaults(t, "legacy",
+		at(1, faults.KillServer{Server: 2, For: 40 * time.Second}), at(10, faults.StartServer{Server: 2}),
+		at(20, faults.KillServer{Server: 2, For: 40 * time.Second}),
+	)
+	var back []float64
+	for _, m := range res.Marks {
+		if m.Name == "server 3 is back" {
+			back = append(back, math.Round(m.AtS-res.Phase("faults").StartS))
+		}
+	}
+	if !slices.Equal(back, []float64{10, 60}) {
+		t.Errorf("the server is back after %v s, want 10 and 60", back)
+	}
+}
+
 // TestWhatPhasesLeaveIsHealedAtTheEnd: else the servers could not agree.
 func TestWhatPhasesLeaveIsHealedAtTheEnd(t *testing.T) {
 	sc := withFaults(t, "shedding", at(1, faults.KillServer{Server: faults.Follower}), at(2, clients.StopClients{Fraction: 0.2}))
@@ -68,8 +88,10 @@ func TestWhatPhasesLeaveIsHealedAtTheEnd(t *testing.T) {
 func TestImpossibleEventsAreNamed(t *testing.T) {
 	for want, a := range map[string]actions.Action{
 		"there is no server 4: the scenario has 3": faults.KillServer{Server: 3},
-		"lasts -1s":                                                 faults.PauseServer{For: -time.Second},
-		"server 1 is named twice":                                   faults.Partition{Links: faults.Links{From: faults.Members{Servers: faults.Servers{0, 0}}}},
+		"lasts -1s":               faults.PauseServer{For: -time.Second},
+		"server 1 is named twice": faults.Partition{Links: faults.Links{From: faults.Members{Servers: faults.Servers{0, 0}}}},
+		"servers names none: name one, or leave it out":             faults.FillDisk{Servers: faults.Servers{}},
+		"racks names none: name one, or leave it out":               faults.LinkLoss{Loss: 1, Links: faults.Links{From: faults.Members{Racks: []int{}}}},
 		"a share of 1.5 of the clients":                             faults.Partition{Links: faults.Links{To: faults.Members{Clients: 1.5}}},
 		"latency 0s and jitter 0s: give at least one":               faults.LinkDelay{},
 		"latency 1h0m0s and jitter 1ns: together they":              faults.LinkDelay{Latency: time.Hour, Jitter: 1},

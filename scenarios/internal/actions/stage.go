@@ -99,6 +99,15 @@ func (s *Stage) end(i int) error {
 	return f.end()
 }
 
+// EndMarked ends the fault whose end has that mark, if one is under way.
+func (s *Stage) EndMarked(mark string) error {
+	i := slices.IndexFunc(s.faults, func(f fault) bool { return f.mark == mark })
+	if i < 0 {
+		return nil
+	}
+	return s.end(i)
+}
+
 // Heal ends every fault and starts every server that does not run.
 func (s *Stage) Heal() error {
 	s.healing = true

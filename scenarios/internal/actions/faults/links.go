@@ -146,6 +146,9 @@ func (m Members) check(servers int) error {
 	if m.Clients > 0 && !m.place().Anywhere() {
 		return fmt.Errorf("clients = %g is a share of all clients: leave it out beside group, datacenter and racks", m.Clients)
 	}
+	if m.Racks != nil && len(m.Racks) == 0 {
+		return errNamesNone("racks")
+	}
 	return m.Servers.check(servers)
 }
 

@@ -81,7 +81,7 @@ func (s Server) pick(c actions.Cluster) (int, error) {
 	return int(s), nil
 }
 
-// Servers picks several; an empty list picks all.
+// Servers picks several; nil picks all.
 type Servers []Server
 
 func (l Servers) String() string {
@@ -95,7 +95,15 @@ func (l Servers) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// errNamesNone is about an empty list, which stands neither for all nor for none.
+func errNamesNone(list string) error {
+	return fmt.Errorf("%s names none: name one, or leave it out", list)
+}
+
 func (l Servers) check(servers int) error {
+	if l != nil && len(l) == 0 {
+		return errNamesNone("servers")
+	}
 	for i, s := range l {
 		if err := s.check(servers); err != nil {
 			return err
@@ -171,9 +179,12 @@ func (a KillServer) Do(s *actions.Stage) error {
 	if err := s.Cluster.StopServer(i); err != nil {
 		return err
 	}
-	s.Begin(a.For, fmt.Sprintf("%v is back", Server(i)), func() error { return s.StartServer(i) })
+	s.Begin(a.For, back(i), func() error { return s.StartServer(i) })
 	return nil
 }
+
+// back marks the end of KillServer.
+func back(i int) string { return fmt.Sprintf("%v is back", Server(i)) }
 
 // drawServerOrLeader draws what ofLeader declares besides, too.
 func drawServerOrLeader(verb string) func(*draw.Source) draw.Event {
@@ -201,7 +212,7 @@ func (a StartServer) Do(s *actions.Stage) error {
 	if err != nil {
 		return err
 	}
-	return s.StartServer(i)
+	return errors.Join(s.EndMarked(back(i)), s.StartServer(i))
 }
 
 func drawStartServer(s *draw.Source) draw.Event {
