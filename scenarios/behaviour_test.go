@@ -172,6 +172,7 @@ func TestRefusedBehaviours(t *testing.T) {
 	for behaviour, want := range map[string]string{
 		`"flap" "b" {}`: "must say up", `"flap" "b" { up = "1s" }`: "must say down", `"churn" "b" {}`: "must say every",
 		`"stop" "c" {}`: `no "b"`, `"stop" "b" { together = "row" }`: "rack, datacenter, group", `"stop" "b" { share = 1.5 }`: "from 0 to 1",
+		`"fingerprint" "b" { every = "1ms" }`:            "every is 1ms on average: it must be 1s at least",
 		"\"stop\" \"b\" {}\nbehaviour \"stop\" \"c\" {}": `No event begins "c"`,
 	} {
 		err := compileErr(fileSpec(t, fmt.Sprintf(behavingText, behaviour)))

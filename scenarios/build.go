@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -75,6 +76,9 @@ const (
 // place.
 func (c *Compiled) build(read, readJob readFunc) error {
 	words := c.def.Cluster.Args.(*clusterWords)
+	if err := words.check(); err != nil {
+		return c.def.Errorf(c.def.Cluster.At, "Impossible cluster", "%v.", err)
+	}
 	c.profiles = profiles{words.Brokers, words.Evaluations}
 	b := &builder{def: c.def, cost: c.cost, profiles: c.profiles, read: read, readJob: readJob}
 	sc := &c.scenario
@@ -185,6 +189,9 @@ func (b *builder) phase(p language.Phase, servers int) (run.Phase, error) {
 	var err error
 	if out.Until, err = conditions.Keywords.Make(p.Until.Keyword, p.Until.Args, struct{}{}); err != nil {
 		return out, b.def.Errorf(p.Until.At, "Impossible condition", "%v.", err)
+	}
+	if hold, timeout := out.Until.Hold(), cmp.Or(p.Timeout, run.DefaultTimeout); hold > timeout {
+		return out, b.def.Errorf(p.Until.At, "Impossible condition", "It must hold for %v, and the phase fails after %v: give it a greater timeout, or a shorter for.", hold, timeout)
 	}
 	return out, nil
 }

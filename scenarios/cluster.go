@@ -51,6 +51,39 @@ var defaultCluster = func() clusterWords {
 	}
 }()
 
+// check returns an error about what no cluster can have. A zero would count as the default.
+func (w *clusterWords) check() error {
+	for block, fields := range language.Fields(reflect.ValueOf(w).Elem()) {
+		if fields.Kind() != reflect.Struct {
+			continue
+		}
+		for name, value := range language.Fields(fields) {
+			if value.IsZero() && value.Kind() != reflect.Bool {
+				return fmt.Errorf("%s of %s is 0: it must be above 0", name, block)
+			}
+		}
+	}
+	for _, one := range []struct {
+		name         string
+		value, least time.Duration
+	}{
+		{"batch_update_interval", w.BatchUpdateInterval, 1},
+		{"interval of reaper", w.Reaper.Interval, time.Millisecond},
+		{"interval of garbage", w.Garbage.Interval, 100 * time.Millisecond},
+		{"token_interval of garbage", w.Garbage.TokenInterval, 100 * time.Millisecond},
+		{"commit_timeout of raft", w.Raft.CommitTimeout, time.Millisecond}, // this and what follows are Raft's own demands
+		{"snapshot_interval of raft", w.Raft.SnapshotInterval, 5 * time.Millisecond},
+		{"leader_lease_timeout of raft", w.Raft.LeaderLeaseTimeout, 5 * time.Millisecond},
+		{"heartbeat_timeout of raft", w.Raft.HeartbeatTimeout, w.Raft.LeaderLeaseTimeout},
+		{"election_timeout of raft", w.Raft.ElectionTimeout, w.Raft.HeartbeatTimeout},
+	} {
+		if one.value < one.least {
+			return fmt.Errorf("%s is %v: it must be %v at least", one.name, one.value, one.least)
+		}
+	}
+	return nil
+}
+
 // config returns the cluster that the words describe, less what its broker decides.
 func (w *clusterWords) config(costs cluster.Costs) cluster.Config {
 	raft := w.Raft

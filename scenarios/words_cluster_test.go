@@ -112,3 +112,27 @@ func TestPeriodicJobsThatCannotBe(t *testing.T) {
 		t.Errorf("launching a job that runs: error %v", err)
 	}
 }
+
+// TestImpossibleClusters: what no cluster can have is told by its block, before anything runs.
+func TestImpossibleClusters(t *testing.T) {
+	for block, want := range map[string]string{
+		"heartbeat {\n min_ttl = \"0s\"\n}":                  "min_ttl of heartbeat is 0: it must be above 0",
+		"reaper {\n batch = 0\n}":                            "batch of reaper is 0: it must be above 0",
+		"evaluations {\n delivery_limit = 0\n}":              "delivery_limit of evaluations is 0: it must be above 0",
+		"garbage {\n eval_threshold = \"0s\"\n}":             "eval_threshold of garbage is 0: it must be above 0",
+		"garbage {\n interval = \"1ms\"\n}":                  "interval of garbage is 1ms: it must be 100ms at least",
+		"reaper {\n interval = \"1ns\"\n}":                   "interval of reaper is 1ns: it must be 1ms at least",
+		"raft {\n snapshot_threshold = 0\n}":                 "snapshot_threshold of raft is 0: it must be above 0",
+		"raft {\n commit_timeout = \"1us\"\n}":               "commit_timeout of raft is 1µs: it must be 1ms at least",
+		"raft {\n leader_lease_timeout = \"2s\"\n}":          "heartbeat_timeout of raft is 1s: it must be 2s at least",
+		"raft {\n election_timeout = \"500ms\"\n}":           "election_timeout of raft is 500ms: it must be 1s at least",
+		"batch_update_interval = \"0s\"":                     "batch_update_interval is 0s: it must be 1ns at least",
+		"raft {\n heartbeat_timeout = \"1ns\"\n}\nservers=1": "heartbeat_timeout of raft is 1ns: it must be 500ms at least",
+	} {
+		text := strings.Replace(periodicText, "  garbage {\n    eval_threshold   = \"1m\"\n    interval         = \"30s\"\n    time_granularity = \"10s\"\n  }", block, 1)
+		err := compileErr(fileSpec(t, strings.Replace(text, "FILTER", "true", 1)))
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "mine.hcl line 3") {
+			t.Errorf("%s: error %v, want one that says %q and where", block, err, want)
+		}
+	}
+}

@@ -301,6 +301,8 @@ phase "drain" {
 	}
 	for until, want := range map[string]string{
 		`"queue" {}`: "at_least or at_most", "\"queue\" {\n    at_least = 5\n    at_most = 4\n  }": "nothing is 5 at least and 4 at most", `"elapsed" {}`: "no for here",
+		"\"settled\" {\n    for = \"8000h\"\n  }":                  "must hold for 8000h0m0s, and the phase fails after 720h0m0s",
+		"\"elapsed\" {\n    for = \"2h\"\n  }\n  timeout = \"1h\"": "must hold for 2h0m0s, and the phase fails after 1h0m0s: give it a greater timeout",
 	} {
 		err := compileErr(fileSpec(t, fmt.Sprintf(text, until)))
 		if err == nil || !strings.Contains(err.Error(), want) {

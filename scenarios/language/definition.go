@@ -48,6 +48,7 @@ type Example struct {
 // Cluster is the servers. Args is a filled copy of Vocabulary.Cluster.
 type Cluster struct {
 	Args any `lang:"keyed=cluster"`
+	At   Range
 }
 
 // Cost is what work costs.

@@ -3,6 +3,7 @@ package behaviours
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -70,10 +71,20 @@ var (
 	_ = register("fingerprint", fingerprint{participants: everybody, Attribute: "simctl.fingerprint"}, Draw{Place: 4, Weight: 1, Lines: drawRecurring})
 )
 
+// leastEvery is less than what clients of Nomad gather changes for, and far more than their registration takes.
+const leastEvery = time.Second
+
 // recurring is the part of a kind whose units act again and again, a draw of Every apart.
 type recurring struct{ Every language.Distribution }
 
-func (w recurring) check() error                                    { return positive("every", w.Every) }
+func (w recurring) check() error {
+	err := positive("every", w.Every)
+	if err == nil && w.Every.Mean() < leastEvery {
+		err = fmt.Errorf("every is %v on average: it must be %v at least, since a client of Nomad does not register more often", w.Every.Mean(), leastEvery)
+	}
+	return err
+}
+
 func (w recurring) Begin(_ int, r *rand.Rand) (time.Duration, bool) { return w.Every.Draw(r), true }
 
 func drawRecurring(_ *draw.Source, wait string) (lines []string, leave bool) {

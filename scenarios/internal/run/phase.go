@@ -21,7 +21,7 @@ import (
 // Bounds of a phase that sets none.
 const (
 	defaultStall   = time.Hour
-	defaultTimeout = 30 * 24 * time.Hour
+	DefaultTimeout = 30 * 24 * time.Hour
 )
 
 // errStalled is wrapped by the error of a phase that did not end.
@@ -85,7 +85,7 @@ func (r *run) phase(i int) error {
 // watch samples until the phase is over.
 func (r *run) watch(i int, w *conditions.Watch, events <-chan error) error {
 	p := r.sc.Phases[i]
-	stall, timeout := r.stall(p), cmp.Or(p.Timeout, r.scaled(defaultTimeout))
+	stall, timeout := r.stall(p), cmp.Or(p.Timeout, r.scaled(DefaultTimeout))
 	// Samples and events fall on different instants: of two at one instant the Go runtime chooses
 	// which comes first.
 	timer := time.NewTimer(r.period(0) + sampleShift)
