@@ -114,6 +114,9 @@ func JSONError(err error) error {
 		what = "true or false"
 	case reflect.Int, reflect.Int64:
 		what = "a whole number"
+		if strings.HasPrefix(e.Value, "number") { // it has a fraction, or more digits
+			what += " of at most 18 digits"
+		}
 	case reflect.Uint, reflect.Uint64:
 		what = "a whole number of at least 0"
 	case reflect.Float64:

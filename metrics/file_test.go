@@ -273,6 +273,7 @@ func TestWriteFileNamesWhatFailed(t *testing.T) {
 func TestWrongTypes(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"schema":1,"run":{"seed":"x"}}`:            "run.seed is a JSON string: it must be a whole number",
+		`{"schema":1,"run":{"seed":1e30}}`:           "run.seed is a JSON number 1e30: it must be a whole number of at most 18 digits",
 		`{"schema":1,"run":{},"phases":{}}`:          "phases is a JSON object: it must be a list",
 		`{"schema":1,"run":{"broker":7}}`:            "run.broker is a JSON number: it must be text",
 		`{"schema":1,"run":{"params":[]}}`:           "run.params is a JSON array: it must be an object",

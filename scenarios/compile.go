@@ -1,10 +1,14 @@
 package scenarios
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/simctl/simctl/broker"
@@ -201,6 +205,23 @@ func (c *Compiled) label() metrics.Run {
 		Scenario: s.Scenario, Broker: s.Broker, Seed: s.Seed, Clock: cmp.Or(s.Clock, ClockVirtual),
 		Params: params, Nodes: c.scenario.Fleet.Nodes, Rerun: s.commandLine(c.def.Variables), CostModel: c.cost.model(),
 	}
+}
+
+// Unlike returns the setting of the Spec that a run does not have, and its two values as JSON: the seed, or
+// a variable. The name is empty if there is none.
+func (c *Compiled) Unlike(r metrics.Run) (name, ours, theirs string) {
+	mine := c.label()
+	if mine.Seed != r.Seed {
+		return "seed", strconv.FormatInt(mine.Seed, 10), strconv.FormatInt(r.Seed, 10)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.spec.Vars)) {
+		ours, _ := json.Marshal(mine.Params[name]) // files have such values
+		theirs, _ := json.Marshal(r.Params[name])
+		if !bytes.Equal(ours, theirs) {
+			return name, string(ours), string(theirs)
+		}
+	}
+	return "", "", ""
 }
 
 // Spec returns the Spec with the texts of all files that it needs: a run of it reads no file.

@@ -27,6 +27,8 @@ type gateFlags struct {
 	junit     string
 	github    bool
 	all       bool
+	// ofBaseline says that the spec is the baseline's, less what the command line gives.
+	ofBaseline bool
 }
 
 func newGateCommand() *cobra.Command {
@@ -82,8 +84,8 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	one, runs, err := f.compile()
-	if err != nil && baseline != nil && !f.update {
-		return usageErrorf("what %s says to run: %w", f.base, err)
+	if bad, ok := errors.AsType[*scenarios.InputError](err); ok && f.ofBaseline && !cmd.Flags().Changed(bad.Input) {
+		return usageErrorf("what %s says to run: %w: write it again with simctl gate SCENARIO --update, and flags for what to run", f.base, err)
 	}
 	if err != nil {
 		return err
@@ -144,6 +146,12 @@ func (f *gateFlags) demands(cmd *cobra.Command, run *scenarios.Compiled, baselin
 	if baseline != nil {
 		if err := f.compare(cmd, baseline, run.PhaseNames()); err != nil {
 			return demands{}, err
+		}
+		for _, r := range baseline.Runs {
+			if name, now, was := run.Unlike(r.Run); name != "" {
+				return demands{}, usageErrorf("%s contradicts itself: by its spec, %s is %s, and its run of %s has %s: write it again with simctl gate SCENARIO --update",
+					f.base, name, now, r.Run.Broker, was)
+			}
 		}
 		held.thresholds = append(held.thresholds, baseline.Thresholds()...)
 		held.baseline = baseline.Runs
@@ -325,7 +333,7 @@ func (f *gateFlags) fromBaseline(cmd *cobra.Command, b *metrics.Baseline, args [
 		spec.Cost = f.spec.Cost
 	}
 	spec.Force = spec.Force || f.spec.Force
-	f.spec = spec
+	f.spec, f.ofBaseline = spec, true
 	for name, value := range f.byVar.values {
 		f.spec.Set(name, value)
 	}
