@@ -75,7 +75,7 @@ func eventText(cmd *cobra.Command, args []string, text string) ([]byte, error) {
 	}
 	send, err := readArgument(cmd, args[0], infile.MostText)
 	if err != nil {
-		return nil, usageErrorf("%s: %w", args[0], err)
+		return nil, usageErrorf("%s: %w: name a file of event blocks or, for stdin, -", args[0], err)
 	}
 	return send, nil
 }

@@ -197,7 +197,7 @@ func apiAddress(address string, given bool) (string, error) {
 	switch {
 	case err == nil && address != "" && !slices.Contains([]string{"http", "https", "unix"}, at.Scheme):
 		return "", usageErrorf("%s %q: its scheme is %q: write http:// or https://", said, redact.Passwords(address), at.Scheme)
-	case err != nil, at.Host+at.Path == "", at.Host == "" && at.Scheme != "unix":
+	case err != nil, strings.Trim(at.Host, ":")+at.Path == "", at.Host == "" && at.Scheme != "unix":
 		return "", usageErrorf("%s %q: want the address of the HTTP API, such as http://127.0.0.1:4646", said, redact.Passwords(address))
 	}
 	return address, nil
@@ -251,7 +251,10 @@ func (s size) String() string {
 // parseSize reads an amount of memory.
 func parseSize(s string) (size, error) {
 	v, err := humanize.ParseBytes(s)
-	if err != nil || v < 1<<20 || v > 1<<50 {
+	if err == nil && v > 1<<50 {
+		return 0, errors.New("it must be an amount of memory of at most 1PiB, such as 6GiB or 800MB")
+	}
+	if err != nil || v < 1<<20 {
 		return 0, errors.New("it must be an amount of memory of at least 1MiB, such as 6GiB or 800MB")
 	}
 	return size(v), nil
@@ -269,6 +272,10 @@ func commandLine(cmd *cobra.Command) string {
 			values = list.GetSlice()
 		}
 		for _, v := range values {
+			if flag.NoOptDefVal == v {
+				words = append(words, "--"+flag.Name)
+				continue
+			}
 			if flag.NoOptDefVal != "" {
 				words = append(words, "--"+flag.Name+"="+v)
 				continue

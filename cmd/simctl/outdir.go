@@ -76,8 +76,8 @@ func newDirOf(said, target string) (*outDir, error) {
 	if target == "" {
 		return nil, usageErrorf("%s: want the name of a directory", said)
 	}
-	if strings.ContainsFunc(target, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Bidi_Control) }) {
-		return nil, usageErrorf("%s: want a name without control characters", said)
+	if err := checkName(said, target); err != nil {
+		return nil, err
 	}
 	info, err := os.Stat(target)
 	if err == nil && !info.IsDir() {
@@ -97,6 +97,14 @@ func newDirOf(said, target string) (*outDir, error) {
 		return nil, usageErrorf("%s: cannot write there: %w; want a writable directory, which need not exist", said, err)
 	}
 	return d, nil
+}
+
+// checkName returns a usage error for a name that would not stay within a line.
+func checkName(said, name string) error {
+	if strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Bidi_Control) }) {
+		return usageErrorf("%s: want a name without control characters", said)
+	}
+	return nil
 }
 
 // stageNear makes a hidden directory in target or, so that a failure leaves no new parents to
@@ -207,6 +215,8 @@ func checkFile(said, path string) error {
 	switch info, err := os.Stat(path); {
 	case path == "":
 		return usageErrorf("%s \"\": want the name of a file", said)
+	case checkName("", path) != nil:
+		return checkName(fmt.Sprintf("%s %q", said, path), path)
 	case path == "-":
 		return usageErrorf("%s -: stdout has another use here; want a file", said)
 	case err == nil && info.IsDir():

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/simctl/simctl/metrics"
 )
 
@@ -34,6 +36,14 @@ func TestOutDirWithoutControlCharacters(t *testing.T) {
 	for _, name := range []string{"a\nb", "a\u202eb"} {
 		if _, err := newOutDir(filepath.Join(t.TempDir(), name)); err == nil || !strings.Contains(err.Error(), "want a name without control characters") {
 			t.Errorf("%q: %v", name, err)
+		}
+		for cmd, args := range map[*cobra.Command][]string{
+			newServeCommand():  {"--http-addr", "127.0.0.1:0", "--data-dir", filepath.Join(t.TempDir(), name)},
+			newRecordCommand(): {"--out", filepath.Join(t.TempDir(), name+".hcl")},
+		} {
+			if _, err := execute(cmd, args...); exitCode(err) != exitUsage || !strings.Contains(err.Error(), "want a name without control characters") {
+				t.Errorf("%s, %q: %v", cmd.Name(), name, err)
+			}
 		}
 	}
 }

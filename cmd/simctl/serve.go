@@ -64,6 +64,9 @@ API can have, takes --allow-remote and a token in the environment variable SIMCT
 
 // runServe serves what the flags say, until it is interrupted.
 func runServe(cmd *cobra.Command, o serve.Options) error {
+	if err := checkName(fmt.Sprintf("--data-dir %q", o.DataDir), o.DataDir); err != nil {
+		return err
+	}
 	o.Token = os.Getenv("SIMCTL_TOKEN")
 	o.Log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 	if err := o.Check(); err != nil {

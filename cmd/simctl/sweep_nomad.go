@@ -65,7 +65,11 @@ func (f *nomadFlags) newExecutor(ctx context.Context, parallel int, waits func(w
 			return nil, usageErrorf("--nomad-results %q: it must be an existing directory, where the results of cells appear", f.results)
 		}
 	}
-	n, err := nomad.Connect(ctx, nomad.Config{Job: f.job.ID, Side: parallel, Results: f.results, Waits: waits})
+	address, err := apiAddress("", false)
+	if err != nil {
+		return nil, err
+	}
+	n, err := nomad.Connect(ctx, address, nomad.Config{Job: f.job.ID, Side: parallel, Results: f.results, Waits: waits})
 	if errors.Is(err, nomad.ErrNoJob) {
 		return nil, usageErrorf("%w", err)
 	}

@@ -10,8 +10,7 @@ import (
 // answers.
 func TestErrorsShowNoPassword(t *testing.T) {
 	for _, address := range []string{"http://user:secret@127.0.0.1:1", "http://user:secret@[::1", "http://user:secret@host:port"} {
-		t.Setenv("NOMAD_ADDR", address)
-		_, err := Connect(t.Context(), Config{Patience: time.Nanosecond})
+		_, err := Connect(t.Context(), address, Config{Patience: time.Nanosecond})
 		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", address, err)
 		}

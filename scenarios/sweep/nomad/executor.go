@@ -59,10 +59,12 @@ const (
 // ErrNoJob is wrapped by errors of New about a cluster that lacks the job.
 var ErrNoJob = errors.New("no job to dispatch")
 
-// Connect returns an executor for the cluster that the environment names as it does for the
-// nomad command: NOMAD_ADDR, NOMAD_TOKEN, NOMAD_NAMESPACE and so on.
-func Connect(ctx context.Context, cfg Config) (*Executor, error) {
-	client, err := api.NewClient(api.DefaultConfig())
+// Connect returns an executor for the cluster at an address. The rest comes from the environment as
+// for the nomad command: NOMAD_TOKEN, NOMAD_NAMESPACE and so on.
+func Connect(ctx context.Context, address string, cfg Config) (*Executor, error) {
+	at := api.DefaultConfig()
+	at.Address = address
+	client, err := api.NewClient(at)
 	if err != nil {
 		return nil, fmt.Errorf("%w: NOMAD_ADDR and its like: %s", ErrNoJob, redact.Passwords(err.Error()))
 	}
