@@ -131,12 +131,10 @@ func (f *soakFlags) run(cmd *cobra.Command) (err error) {
 		r.out = io.Discard
 	}
 	if cmd.Flags().Changed("report") {
-		dir, err := newDirOf(fmt.Sprintf("--report %q", f.report), f.report)
-		if err != nil {
+		if r.dir, err = newDirOf(fmt.Sprintf("--report %q", f.report), f.report); err != nil {
 			return err
 		}
-		defer func() { err = dir.discard(err) }()
-		r.dir = dir
+		defer func() { err = r.dir.discard(err) }()
 	}
 	return r.all()
 }
