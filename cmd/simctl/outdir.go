@@ -76,6 +76,9 @@ func newDirOf(said, target string) (*outDir, error) {
 	if target == "" {
 		return nil, usageErrorf("%s: want the name of a directory", said)
 	}
+	if target == "-" {
+		return nil, usageErrorf("%s: stdout has another use here; want a directory, which need not exist", said)
+	}
 	if err := checkName(said, target); err != nil {
 		return nil, err
 	}

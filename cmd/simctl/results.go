@@ -51,7 +51,7 @@ func stdinOnce(args []string) error {
 }
 
 func loadArgument(cmd *cobra.Command, arg string) ([]stored, error) {
-	if info, err := os.Stat(arg); err == nil && info.IsDir() {
+	if info, err := os.Stat(arg); err == nil && info.IsDir() && arg != "-" {
 		return loadDirectory(arg)
 	}
 	text, err := readArgument(cmd, arg, infile.MostData)

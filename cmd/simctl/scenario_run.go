@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,10 +112,17 @@ func (f *scenarioFlags) run(cmd *cobra.Command) error {
 		runs = nil // simulated ones beside real ones are for who asks for them
 	}
 	held := demands{thresholds: one.Thresholds()}
-	if f.base != "" {
+	if cmd.Flags().Changed("baseline") {
 		base, err := metrics.LoadBaseline(f.base)
-		if err != nil {
+		switch {
+		case f.base == "":
+			return usageErrorf("--baseline \"\": want the name of a file")
+		case errors.Is(err, fs.ErrNotExist):
+			return usageErrorf("--baseline %q: there is no such file: simctl gate SCENARIO --update writes one", f.base)
+		case err != nil:
 			return usageErrorf("%w", err)
+		case base.Runs[0].Run.Scenario != f.spec.Scenario:
+			return usageErrorf("%s is a baseline of scenario %s, not of %s", f.base, base.Runs[0].Run.Scenario, f.spec.Scenario)
 		}
 		held.baseline = base.Runs
 	}
