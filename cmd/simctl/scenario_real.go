@@ -49,7 +49,8 @@ func (f *realFlags) bind(flags *pflag.FlagSet) {
 // check puts the addresses of the cluster, those of the flag or of the environment, in order.
 func (f *elsewhereFlags) check() error {
 	if f.Addresses == nil {
-		_, err := apiAddress("", false)
+		address, err := apiAddress("", false)
+		f.Addresses = []string{address}
 		return err
 	}
 	for i, a := range f.Addresses {
