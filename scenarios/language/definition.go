@@ -68,15 +68,15 @@ type Fleet struct {
 	ReportAllocations *bool
 	// Connections is how many connections to a server its clients share; zero: each has its own.
 	Connections     int           `lang:"max=1000000"`
-	RegisterStagger time.Duration // zero = the default of nodesim, as for the next four
-	RegisterRetry   time.Duration
+	RegisterStagger time.Duration `lang:"above"` // zero = the default of nodesim, as for the next four
+	RegisterRetry   time.Duration `lang:"above"`
 	FirstHeartbeat  time.Duration
-	AllocSync       time.Duration
-	WatchBlock      time.Duration
-	StartDelay      Distribution `lang:"even"`
-	StopDelay       Distribution `lang:"even"`
-	RunFor          Distribution `lang:"even"`
-	Groups          []Group      `lang:"name=group"`
+	AllocSync       time.Duration `lang:"above"`
+	WatchBlock      time.Duration `lang:"above"`
+	StartDelay      Distribution  `lang:"even"`
+	StopDelay       Distribution  `lang:"even"`
+	RunFor          Distribution  `lang:"even"`
+	Groups          []Group       `lang:"name=group"`
 	At              Range
 }
 
@@ -87,7 +87,7 @@ type Group struct {
 	Datacenter string
 	Class      string
 	// Racks is the number of racks. Clients are assigned to them in turn. Zero means one rack.
-	Racks      int
+	Racks      int `lang:"min=1"`
 	Attributes map[string]string
 	Resources  *Resources
 	Latency    time.Duration // one way, on top of the cost class's link
