@@ -179,8 +179,12 @@ func (b *builder) makeThresholds(vocabulary *metrics.Vocabulary) ([]metrics.Thre
 
 func (b *builder) phase(p language.Phase, servers int) (run.Phase, error) {
 	out := run.Phase{Name: p.Name, Stall: p.Stall, Timeout: p.Timeout}
+	timeout := cmp.Or(p.Timeout, run.DefaultTimeout)
 	for _, e := range p.Events {
 		action, err := b.action(e, servers)
+		if err == nil && e.When > timeout {
+			err = fmt.Errorf("it comes after %v, and the phase fails after %v: give that a greater timeout, or the event an earlier time", e.When, timeout)
+		}
 		if err != nil {
 			return out, b.def.Errorf(e.At, "Impossible event", "%v.", err)
 		}
@@ -190,7 +194,7 @@ func (b *builder) phase(p language.Phase, servers int) (run.Phase, error) {
 	if out.Until, err = conditions.Keywords.Make(p.Until.Keyword, p.Until.Args, struct{}{}); err != nil {
 		return out, b.def.Errorf(p.Until.At, "Impossible condition", "%v.", err)
 	}
-	if hold, timeout := out.Until.Hold(), cmp.Or(p.Timeout, run.DefaultTimeout); hold > timeout {
+	if hold := out.Until.Hold(); hold > timeout {
 		return out, b.def.Errorf(p.Until.At, "Impossible condition", "It must hold for %v, and the phase fails after %v: give it a greater timeout, or a shorter for.", hold, timeout)
 	}
 	return out, nil

@@ -136,11 +136,11 @@ type Behaviour struct {
 type Phase struct {
 	Name string `lang:"label=phase"`
 	// After names the phase that this one follows; empty = the one before it in the file.
-	After   string  `lang:"ref=phase"`
-	Events  []Event `lang:"name=event"`
-	Until   Until   `lang:"required"`
-	Stall   time.Duration
-	Timeout time.Duration
+	After   string        `lang:"ref=phase"`
+	Events  []Event       `lang:"name=event"`
+	Until   Until         `lang:"required"`
+	Stall   time.Duration `lang:"above"`
+	Timeout time.Duration `lang:"above"`
 	At      Range
 }
 
