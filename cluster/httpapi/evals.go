@@ -139,18 +139,8 @@ func deployments(s *state.Snapshot) iter.Seq[*rpc.Deployment] {
 	return slices.Values(all)
 }
 
-// deploymentsIndex returns the index of the last change of a deployment: its own, or that of
-// the jobs, with which deployments go.
-func deploymentsIndex(s *state.Snapshot) uint64 {
-	index := s.JobsIndex()
-	for d := range s.Deployments() {
-		index = max(index, d.ModifyIndex)
-	}
-	return index
-}
-
 func listDeployments(s *state.Snapshot, _ *http.Request, q *query) (answer, error) {
-	return answer{index: deploymentsIndex(s), body: func() (any, string, error) {
+	return answer{index: s.DeploymentsIndex(), body: func() (any, string, error) {
 		return page(q, deployments(s), listing[*rpc.Deployment, *api.Deployment]{
 			token: func(d *rpc.Deployment) string { return d.ID },
 			keep:  func(d *rpc.Deployment) bool { return q.in(d.Namespace) && strings.HasPrefix(d.ID, q.prefix) },
@@ -166,7 +156,7 @@ func deploymentInfo(s *state.Snapshot, r *http.Request, _ *query) (answer, error
 			return all(d.ModifyIndex, func() any { return apitypes.Deployment(d) }), nil
 		}
 	}
-	return answer{index: deploymentsIndex(s), missing: "deployment not found"}, nil
+	return answer{index: s.DeploymentsIndex(), missing: "deployment not found"}, nil
 }
 
 func deploymentAllocations(s *state.Snapshot, r *http.Request, _ *query) (answer, error) {

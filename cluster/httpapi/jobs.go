@@ -89,7 +89,7 @@ func jobVersions(s *state.Snapshot, _ *http.Request, job *rpc.Job) answer {
 }
 
 func jobDeployment(s *state.Snapshot, _ *http.Request, job *rpc.Job) answer {
-	return all(deploymentsIndex(s), func() any {
+	return all(s.DeploymentsIndex(), func() any {
 		if d := s.DeploymentOf(jobID(job)); d != nil {
 			return apitypes.Deployment(d)
 		}
@@ -98,7 +98,7 @@ func jobDeployment(s *state.Snapshot, _ *http.Request, job *rpc.Job) answer {
 }
 
 func jobDeployments(s *state.Snapshot, _ *http.Request, job *rpc.Job) answer {
-	return all(deploymentsIndex(s), func() any {
+	return all(s.DeploymentsIndex(), func() any {
 		found := []*api.Deployment{}
 		for d := range deployments(s) {
 			if d.Namespace == job.Namespace && d.JobID == job.ID && d.JobCreateIndex == job.CreateIndex {

@@ -22,7 +22,7 @@ type counts struct {
 	Index uint64 // the latest that was applied
 
 	// The last index that changed each table, as in Nomad's "index" table.
-	NodesIndex, JobsIndex, EvalsIndex, AllocsIndex uint64
+	NodesIndex, JobsIndex, EvalsIndex, AllocsIndex, DeploymentsIndex uint64
 	// NodeDeleted is the last index that deleted a node. NodesChangedSince cannot tell.
 	NodeDeleted uint64
 
@@ -190,6 +190,9 @@ func (s *Snapshot) NodeDeletedIndex() uint64 { return s.counts.NodeDeleted }
 
 // NodesIndex returns the last index that changed any node.
 func (s *Snapshot) NodesIndex() uint64 { return s.counts.NodesIndex }
+
+// DeploymentsIndex returns the last index that changed or deleted any deployment.
+func (s *Snapshot) DeploymentsIndex() uint64 { return s.counts.DeploymentsIndex }
 
 // JobsIndex returns the last index that changed any job.
 func (s *Snapshot) JobsIndex() uint64 { return s.counts.JobsIndex }

@@ -26,6 +26,7 @@ func (s *Snapshot) PastDeployments() iter.Seq[*rpc.Deployment] {
 
 // DeleteDeployments forgets deployments. It ignores unknown ones (state_store.go, DeleteDeploymentTxn).
 func (tx *Tx) DeleteDeployments(ids ...string) {
+	tx.counts.DeploymentsIndex = tx.index
 	latest := map[string]*rpc.Deployment{}
 	for d := range tx.deployments.all() {
 		latest[d.ID] = d
@@ -122,7 +123,7 @@ func (tx *Tx) updateDeploymentWithAlloc(old, now *rpc.Allocation) {
 }
 
 func (tx *Tx) putDeployment(d *rpc.Deployment) {
-	d.ModifyIndex = tx.index
+	d.ModifyIndex, tx.counts.DeploymentsIndex = tx.index, tx.index
 	job := broker.JobID{Namespace: d.Namespace, ID: d.JobID}
 	recorded(tx, func(c *Changes) *[]*rpc.Deployment { return &c.Deployments }, tx.deployments.get(job), d)
 	tx.deployments.put(tx.owner, job, d)

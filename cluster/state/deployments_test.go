@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"iter"
+	"strings"
 	"testing"
 	"time"
 
@@ -195,6 +196,9 @@ func TestPastDeployments(t *testing.T) {
 			return text
 		}
 		now := s.Snapshot()
+		if changes := step.name != "a job" && !strings.Contains(step.name, "purged") && step.name != "and again"; changes != (now.DeploymentsIndex() == now.Index()) {
+			t.Errorf("%s at index %d: deployments changed at %d", step.name, now.Index(), now.DeploymentsIndex())
+		}
 		want(t, step.name, []string{ids(now.Deployments()), ids(now.PastDeployments())}, []string{step.latest, step.past})
 		var file bytes.Buffer
 		ok(t, now.Persist(&file))
