@@ -2,7 +2,6 @@ package state
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/rpc"
@@ -73,19 +72,13 @@ func returns(old, update *rpc.Allocation) bool {
 	return known && old.DisconnectedAt() != 0 && old.FollowupEvalID != ""
 }
 
-// endWaits cancels the evaluations that wait for allocations which are back, in whatever status they are, and returns
-// their IDs. An evaluation that is also for another allocation stays. That holds even if the other one is back in the
-// same entry, since Nomad looks at the state before the entry (state_store.go, cancelFollowupEvalsForReconnect).
+// endWaits cancels the evaluations that wait for allocations which are back, whatever the status of these evaluations,
+// and returns their IDs. Nomad means to spare an evaluation that waits for another allocation, too. But it looks for that
+// one in the namespace of the client's report, which is always empty (state_store.go, cancelFollowupEvalsForReconnect).
 func (tx *Tx) endWaits(updates []*rpc.Allocation) (ended []string) {
 	for _, update := range updates {
 		old := tx.allocs.get(update.ID)
 		if old == nil || !returns(old, update) {
-			continue
-		}
-		others := tx.summaries.get(jobOf(old)).log.since(0)
-		if slices.ContainsFunc(others, func(a *rpc.Allocation) bool {
-			return a.ID != old.ID && a.FollowupEvalID == old.FollowupEvalID && !a.Terminal()
-		}) {
 			continue
 		}
 		e := tx.evals.get(old.FollowupEvalID)
@@ -96,7 +89,9 @@ func (tx *Tx) endWaits(updates []*rpc.Allocation) (ended []string) {
 		canceled.Status, canceled.StatusDescription = broker.StatusCanceled, DescReturned
 		canceled.ModifyIndex = tx.index
 		tx.putEval(e, canceled)
-		ended = append(ended, e.ID)
+		if e.Status != broker.StatusCanceled {
+			ended = append(ended, e.ID)
+		}
 	}
 	return ended
 }

@@ -193,7 +193,7 @@ func TestWhatWasAskedOfANode(t *testing.T) {
 }
 
 // TestReturnEndsWaits: an evaluation that waits for an allocation is canceled by the entry that says it is back, even if it has been
-// processed, unless another allocation that runs has it, too.
+// processed, and even if another allocation that is still away has it, too.
 func TestReturnEndsWaits(t *testing.T) {
 	for name, c := range map[string]struct {
 		entries []string // the allocations that are back, by entry
@@ -202,10 +202,10 @@ func TestReturnEndsWaits(t *testing.T) {
 		want    string // and after each entry
 		left    string // the allocation that has the evaluation's ID afterwards
 	}{
-		"one after the other":         {[]string{"a", "b"}, false, broker.StatusPending, "[pending canceled]", "[]"},
-		"both at once":                {[]string{"ab"}, false, broker.StatusPending, "[pending]", "[]"},
-		"one":                         {[]string{"a"}, false, broker.StatusPending, "[pending]", "[b]"},
-		"one, and another that ended": {[]string{"b", "a"}, false, broker.StatusComplete, "[complete canceled]", "[]"},
+		"one after the other":         {[]string{"a", "b"}, false, broker.StatusPending, "[canceled canceled]", "[]"},
+		"both at once":                {[]string{"ab"}, false, broker.StatusPending, "[canceled]", "[]"},
+		"one":                         {[]string{"a"}, false, broker.StatusPending, "[canceled]", "[b]"},
+		"one, and another that ended": {[]string{"b", "a"}, false, broker.StatusComplete, "[canceled canceled]", "[]"},
 		"one that never was away":     {[]string{"c"}, false, broker.StatusPending, "[pending]", "[a b]"},
 		"an older release":            {[]string{"a", "b"}, true, broker.StatusPending, "[pending pending]", "[a b]"},
 	} {

@@ -20,7 +20,7 @@ type Store struct {
 	// must be set before the store is used.
 	WakeAtIndex bool
 	// ReturnEndsWaits makes a client's report of an allocation that was unknown cancel the evaluation
-	// that waits for it, unless it is for others, too. It must be set before the store is used.
+	// that waits for it, though it is for others, too. It must be set before the store is used.
 	ReturnEndsWaits bool
 	// KeepsReports makes a plan that has a deployment leave alone what clients' reports have made of it since the
 	// plan was made. It must be set before the store is used.

@@ -244,7 +244,7 @@ var changes = []Change{
 	},
 	{
 		[]Version{{1, 10, 2}}, 25923, "nomad/state/state_store.go, cancelFollowupEvalsForReconnect", "the evaluation that waits for an allocation which is out of reach is canceled when its client has reported it",
-		"evaluations canceled that were processed to no end; two that are back in one entry leave theirs", func(h *Habits) { h.ReturnEndsWaits = true },
+		"evaluations canceled that were processed to no end, and also those that others wait for which are still away", func(h *Habits) { h.ReturnEndsWaits = true },
 	},
 	{
 		[]Version{{1, 10, 3}}, 26175, "nomad/drainer/watch_jobs.go, handleTaskGroup", "what a drain asked to leave its node does not count as healthy, so that of a group no more leave at a time than may, though several nodes drain",
