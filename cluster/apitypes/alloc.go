@@ -11,8 +11,8 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// Alloc returns an allocation with its job, as far as that still is what the allocation was
-// made of. A nil job leaves it out.
+// Alloc returns an allocation with its job, which it leaves out if job is nil. The job may be of a later version
+// than the one that the allocation runs.
 func Alloc(s *state.Snapshot, a *rpc.Allocation, job *api.Job) *api.Allocation {
 	return &api.Allocation{
 		ID: a.ID, Namespace: a.Namespace, EvalID: a.EvalID, Name: a.Name, NodeID: a.NodeID, NodeName: nodeName(s, a.NodeID),
@@ -27,8 +27,8 @@ func Alloc(s *state.Snapshot, a *rpc.Allocation, job *api.Job) *api.Allocation {
 	}
 }
 
-// JobOf returns the job of an allocation. Nomad's allocations keep it when it is purged, and clients and tools look for
-// their task group there. If the state does not know it any more, it is as far as the allocation tells.
+// JobOf returns the job of an allocation. In Nomad an allocation carries its job, even a purged one, and clients and tools
+// look for the task group there. If the state has forgotten a purged job, JobOf makes one up from what the allocation has.
 func JobOf(s *state.Snapshot, a *rpc.Allocation) *rpc.Job {
 	return cmp.Or(s.JobByID(a.Namespace, a.JobID), s.PurgedJob(broker.JobID{Namespace: a.Namespace, ID: a.JobID}), &rpc.Job{
 		ID: a.JobID, Namespace: a.Namespace, Type: a.JobType, Version: a.JobVersion, Stop: true,

@@ -68,7 +68,8 @@ func contain(whole, part string) string {
 	return whole
 }
 
-// pairs calls with for every name of two lists, in order; what a list lacks is nil.
+// pairs calls the function with once for every name in either list, in the order of the names. The element of a list
+// that lacks the name is nil.
 func pairs[T any](before, after []*T, name func(*T) string, with func(name string, before, after *T)) {
 	both := map[string][2]*T{}
 	for i, list := range [][]*T{before, after} {
@@ -83,8 +84,8 @@ func pairs[T any](before, after []*T, name func(*T) string, with func(name strin
 	}
 }
 
-// changes returns how two structs differ that pointers lead to, one of which may be nil: fields that
-// differ, and objects.
+// changes returns how *before and *after differ: the type of the difference, and the fields and objects that differ.
+// One of the pointers may be nil.
 func changes[T any](before, after *T, skip []string) (kind string, fields []*api.FieldDiff, objects []*api.ObjectDiff) {
 	d := &differ{}
 	d.structs(reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem(), reflect.TypeFor[T](), skip)
@@ -197,7 +198,7 @@ func (d *differ) field(name, before, after string) {
 	}
 }
 
-// object compares objects: what it is made of is compared by in. One that does not differ is left out.
+// object compares two objects of one name and records how they differ, if they do. The function in compares their parts.
 func (d *differ) object(name string, before, after reflect.Value, in func(*differ)) {
 	inside := &differ{}
 	in(inside)

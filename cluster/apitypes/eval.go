@@ -45,8 +45,8 @@ func evalStub(e *broker.Evaluation) *api.EvaluationStub {
 	}
 }
 
-// Related returns the evaluations that one leads to by way of others, itself left out
-// (state_store.go, EvalsRelatedToID).
+// Related returns the evaluations that can be reached from e by following the next, previous and blocked evaluation of
+// each, without e itself (state_store.go, EvalsRelatedToID).
 func Related(s *state.Snapshot, e *broker.Evaluation) []*api.EvaluationStub {
 	var found []*api.EvaluationStub
 	seen := map[string]bool{"": true, e.ID: true}

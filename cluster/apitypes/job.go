@@ -82,8 +82,8 @@ func JobStub(j *rpc.Job, status string, summary *api.JobSummary) *api.JobListStu
 	}
 }
 
-// JobFacts is what of a job's status and summary takes a look at all evaluations, and at
-// all children.
+// JobFacts is the part of jobs' statuses and summaries that can only be found by going through all
+// evaluations and all jobs, so it is gathered once for many jobs.
 type JobFacts struct {
 	evals    map[broker.JobID]*evalFacts
 	children map[broker.JobID][]*rpc.Job

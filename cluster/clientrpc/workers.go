@@ -99,7 +99,7 @@ func placed(s *state.Snapshot, evalID, node string, a *nomadrpc.Allocation) (*rp
 	}, nil
 }
 
-// ids returns allocations as the answer to a plan has them: workers know the rest.
+// ids returns allocations with their IDs only, for the answer to a plan. The worker that made the plan knows the rest.
 func ids(byNode map[string][]*rpc.Allocation) map[string][]*nomadrpc.Allocation {
 	out := map[string][]*nomadrpc.Allocation{}
 	for node, allocs := range byNode {

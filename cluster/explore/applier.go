@@ -11,8 +11,8 @@ import (
 	"github.com/simctl/simctl/internal/interleave"
 )
 
-// verify takes the first plan of the queue and verifies it. If as many as may be are on their way
-// to the log, this one waits for the first of them with what was found.
+// verify verifies the first plan of the queue and sends it to the log. If as many plans as allowed are on
+// their way there, it keeps this one in hand, verified, until one of them has landed.
 func (w *world) verify(s step) error {
 	sub := &w.subs[s.arg]
 	if w.sys.seams.begin(&w.base, sub.plan) {
@@ -29,7 +29,8 @@ func (w *world) verify(s step) error {
 	return w.send(s.arg)
 }
 
-// renew takes a new state for the applier. The leader has applied whatever a plan was made on.
+// renew gives the applier a new state. It never has to wait for one: the leader has applied every state that
+// a plan was made on.
 func (w *world) renew(p *scheduler.Plan) {
 	w.base.Snap = w.snaps[w.sys.seams.renew(w.base.Min(p), w.latest().Index())]
 	w.based = fmt.Sprint(w.base.Snap.Index())
@@ -54,7 +55,7 @@ func (w *world) send(i int) error {
 	return nil
 }
 
-// refuse answers a plan that is on its way to the log as one that failed.
+// refuse tells the plan's worker that the plan failed, although its entry is on its way to the log.
 func (w *world) refuse(i int, entry []byte) error {
 	sub := w.subs[i]
 	w.subs[i].entry, w.subs[i].stage, w.subs[i].refused, w.subs[i].worker = entry, sent, true, -1
@@ -74,8 +75,8 @@ func (w *world) landAll() error {
 	return nil
 }
 
-// land applies the first plan that is on its way to the log, if there is one, and lets the applier
-// know as soon as it looks.
+// land applies the first plan that is on its way to the log, if there is one. The applier knows of it
+// before it verifies or sends another.
 func (w *world) land() error {
 	i := slices.IndexFunc(w.subs, func(s submission) bool { return s.stage == sent })
 	if i < 0 {

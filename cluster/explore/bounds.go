@@ -12,7 +12,7 @@ type Bounds struct {
 	Jobs    int `json:"jobs"`    // 1 or 2, each registered once, with one allocation
 	Workers int `json:"workers"` // 1 to 3
 	Room    int `json:"room"`    // allocations that fit on the node that goes down, 1 or 2
-	// Triggers is how often users ask, beyond that, for an evaluation of a job.
+	// Triggers is how often users ask for an evaluation of a job, beyond its registration.
 	Triggers int `json:"triggers"`
 
 	// How often each fault may occur in one history.
@@ -21,7 +21,7 @@ type Bounds struct {
 	Failovers int `json:"failovers"` // the leader is deposed, and another restores from state
 	Lost      int `json:"lost"`      // the answer to a plan is lost on its way
 
-	// Sooner is how often a user's entry comes before those of plans that are under way already.
+	// Sooner is how often a user's entry reaches the log before plans that are on their way there.
 	Sooner int `json:"sooner"`
 	// KeptSnapshot is the habit of old releases' appliers; see leader.PlanBase.
 	KeptSnapshot bool `json:"kept_snapshot"`

@@ -48,7 +48,8 @@ func (w *world) isSubmitted(token string) bool {
 	return slices.ContainsFunc(w.subs, func(s submission) bool { return s.plan.EvalToken == token && !s.refused })
 }
 
-// nobodyHas reports whether an evaluation that was delivered waits for its nack timer alone.
+// nobodyHas reports whether neither a worker nor a submitted plan has a delivered evaluation, so that only its
+// nack timer can bring it back.
 func (w *world) nobodyHas(h broker.Held) bool {
 	return !w.isSubmitted(h.Token) && !slices.ContainsFunc(w.workers, func(wk worker) bool { return wk.eval != nil && wk.token == h.Token })
 }
@@ -109,8 +110,9 @@ func (w *world) checkQuiet() error {
 	return nil
 }
 
-// key appends what tells an observed world from others. Workers have no names, and of time only
-// the order of deadlines matters. All that the log says is in the hash of its entries.
+// key appends what tells an observed world from others. Two worlds have one key even if workers have swapped
+// their work, or if deadlines differ and their order does not. The hash of the log's entries stands for the
+// log and the state.
 func (w *world) key(to []byte) []byte {
 	to = fmt.Append(to, w.history, w.owed, w.registered, w.triggers, w.downs, w.timeouts, w.failovers, w.lost, w.sooner, w.based, w.base.UnderWay())
 	place := func(kind byte, held []broker.Held) {

@@ -46,21 +46,22 @@ func run(ctx context.Context, p broker.Policy, bounds Bounds, seams seams, progr
 	return report, nil
 }
 
-// seams are the places at which tests put a bug into the service. Each is what the servers do, by
-// their own code or as the comment of the field says.
+// seams are the functions that tests replace to put a bug into the service. Those that sound returns are the
+// servers' own code, or do as the servers do.
 type seams struct {
 	waitIndex func(*state.Snapshot, *broker.Evaluation) uint64
 	pause     func(b *broker.EvalBroker, now time.Time, id, token string) error
 	resume    func(b *broker.EvalBroker, now time.Time, id, token string)
-	// refresh is the index that a worker's next state must include after a plan on one was answered.
+	// refresh returns the index that a worker's next state must include, given the index of the state that its
+	// plan was made on and the answer to the plan.
 	refresh func(snap uint64, r *scheduler.PlanResult) uint64
 	begin   func(*leader.PlanBase, *scheduler.Plan) (renew bool)
-	// renew is the index of the state that the applier takes when it must include one.
+	// renew returns the index of the state that the applier takes when it needs one that includes least.
 	renew func(least, latest uint64) uint64
 	send  func(b *leader.PlanBase, applied uint64, r *state.PlanResults) error
-	// planEval is the evaluation that the entry of a plan names.
+	// planEval returns the ID of the evaluation that the entry of a plan names.
 	planEval func(*scheduler.Plan) string
-	// forgetsAnswer: a worker whose wait ends at the instant of its answer does not look for one.
+	// forgetsAnswer makes a worker whose wait ends at the instant at which it is answered miss the answer.
 	forgetsAnswer bool
 }
 

@@ -111,7 +111,8 @@ func (w *world) workerSteps(to []step, i int) []step {
 	case holding:
 		latest := w.latest().Index()
 		if wk.min > latest {
-			// The applier has seen what is on its way to the log. Unless that is lost it comes.
+			// The index may be that of a plan on its way to the log, which will land unless it is lost. So
+			// the worker waits in vain only if nothing is on its way.
 			if !slices.ContainsFunc(w.subs, func(s submission) bool { return s.stage == sent }) {
 				to = append(to, step{kind: stepBehind, arg: i})
 			}
@@ -204,8 +205,8 @@ func (w *world) timeout(s step) error {
 	return w.pass(w.view.Unacked[s.arg].Eval.ID)
 }
 
-// pass lets time pass until the nack timer of an evaluation fires or, if it names none, the first
-// waiting evaluation stops waiting. The other timers stand still meanwhile.
+// pass lets time pass until the nack timer of the evaluation slow fires. If slow is empty, it lets time pass
+// until the first waiting evaluation need not wait any more. It pauses all other nack timers meanwhile.
 func (w *world) pass(slow string) error {
 	w.b.ReadState(&w.view)
 	var paused []broker.Held

@@ -32,8 +32,8 @@ const (
 
 var jobNames = []string{"a", "b"}
 
-// types has a scheduler type for each job, so that the search and not the order of a ready queue
-// decides which job's evaluation a worker gets.
+// types gives each job another scheduler type, and so a ready queue of its own. Then the search decides which
+// job's evaluation a worker gets, and not the order of a queue.
 var types = []string{rpc.JobTypeService, rpc.JobTypeBatch}
 
 // phase is what a worker is about to do, or waits for.
@@ -96,8 +96,8 @@ type jobState struct {
 }
 
 // world is one state of the modelled system: the log and the states that it has led to, the
-// leader's broker, line, plan queue and applier, and the workers. All servers have applied the
-// same; that a worker's server is behind shows in the choice of the state that it plans on.
+// leader's broker, line, plan queue and applier, and the workers. There is one state for all servers: a
+// worker whose server is behind is a worker that plans on an older one.
 type world struct {
 	sys     *system
 	snaps   []*state.Snapshot // by index
@@ -105,7 +105,7 @@ type world struct {
 	b       *broker.EvalBroker
 	line    leader.Line[int] // of workers
 	base    leader.PlanBase
-	based   string // what base has: the index that it was taken at, and what it takes for granted
+	based   string // stands for base in key: the index of its state, and the plans that it takes for applied
 	now     time.Time
 	jobs    []jobState
 	workers []worker

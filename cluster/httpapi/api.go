@@ -73,8 +73,8 @@ func (a *API) Guard(next http.Handler) http.Handler {
 
 func (a *API) guarded(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if r.ContentLength != 0 {
-		// It stays if the body is not read, or not whole: the server reads the rest before it
-		// answers. A test's recorder has no deadlines.
+		// decode lifts this deadline when it has read the whole body. Otherwise the deadline stays, since the server
+		// reads the rest before it answers. The recorder of a test has no deadlines.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.BodyTimeout))
 	}
 	if err := crossOrigin.Check(r); err != nil {
@@ -150,7 +150,7 @@ func fail(w http.ResponseWriter, err error) {
 // WriteTimeout is how long the other end may take to read an answer, or a part of a stream.
 const WriteTimeout = 30 * time.Second
 
-// Renew gives the other end that long from now on.
+// Renew gives the other end WriteTimeout from now on.
 func Renew(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(WriteTimeout)) // a test's recorder has no deadlines
 }
@@ -218,7 +218,8 @@ func (a *API) write(call func(w http.ResponseWriter, r *http.Request, q *query) 
 	})
 }
 
-// indexed is a body with the index that Nomad has in it, too, and nomad/api calls by another name.
+// indexed is a body with a field Index, as Nomad's answers have it. The types of nomad/api would write it under another
+// name.
 type indexed struct {
 	body  any
 	index uint64

@@ -82,7 +82,7 @@ func (a *API) deleteEvals(w http.ResponseWriter, r *http.Request, _ *query) (any
 		if err != nil {
 			return nil, 0, err
 		}
-		matches = func(e *broker.Evaluation) bool { // one that cannot be told stays
+		matches = func(e *broker.Evaluation) bool { // an evaluation that the filter fails on stays
 			ok, err := filter.Evaluate(wholeEval(e))
 			return ok && err == nil
 		}

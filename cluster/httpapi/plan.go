@@ -122,9 +122,9 @@ func desiredUpdates(tried *cluster.Trial, old *rpc.Job) map[string]*api.DesiredU
 	return groups
 }
 
-// annotate adds to a diff what comes of it (scheduler/annotate.go). The schedulers replace the tasks of
-// a group for fewer reasons than Nomad's, so the plan says what a change of a task forces, and not its
-// fields.
+// annotate adds to a diff what the change makes schedulers do (scheduler/annotate.go). Nomad decides by the changed
+// fields whether a task is replaced. The schedulers here replace tasks for fewer reasons, so annotate takes
+// from the plan what a changed task forces.
 func annotate(d *api.JobDiff, updates map[string]*api.DesiredUpdates) {
 	for _, g := range d.TaskGroups {
 		u := updates[g.Name]
@@ -154,7 +154,7 @@ func annotate(d *api.JobDiff, updates map[string]*api.DesiredUpdates) {
 	}
 }
 
-// forced returns the annotation of a change that forces the first that is so.
+// forced returns the annotation of a change: that it forces one if first is true, or else other if second is.
 func forced(first bool, one string, second bool, other string) []string {
 	switch {
 	case first:

@@ -18,8 +18,8 @@ import (
 	"github.com/simctl/simctl/cluster/state"
 )
 
-// Blocking queries wait at most maxWait, which is also what they wait unless they say, and
-// a sixteenth of that at random on top (nomad/rpc.go, blockingRPC).
+// Blocking queries wait for as long as they ask, but at most for maxWait, which is also the default. On top comes
+// a random time of up to a sixteenth of the wait (nomad/rpc.go, blockingRPC).
 const (
 	maxWait    = 5 * time.Minute
 	waitJitter = 16
@@ -89,7 +89,7 @@ type answer struct {
 	// body is called when the answer is sent: blocking queries ask for the index often. Next is
 	// the token of the next page.
 	body func() (v any, next string, err error)
-	// missing is the error of a read of one thing that is not there.
+	// missing is the error if the one thing that was to be read is not there; body is then nil.
 	missing string
 }
 

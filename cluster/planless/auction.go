@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// auction has schedulers that know nothing and ask: whoever has allocations to place asks all
-// nodes for their state, waits for the answers, gives each allocation to the best bid, and
-// auctions again what is refused. It follows Cloud Foundry's Diego, where one auctioneer is
-// active at a time, with as many as there are schedulers, as brokers of fly.io's flaps have no
-// such lock.
+// auction has schedulers that keep no state of the nodes, but ask them: a scheduler with allocations to
+// place asks all nodes for their state, waits for the answers, gives each allocation to the node with the
+// best bid, and auctions again what is refused. It follows Cloud Foundry's Diego. There a lock lets one
+// auctioneer work at a time; here all schedulers hold auctions, as in fly.io's flaps.
 type auction struct {
 	w        *World
 	auctions []*auctioneer
@@ -55,7 +54,7 @@ func (d *auction) Joined(n *Node) {
 
 func (d *auction) Left(n *Node) { delete(d.members, n.ID) }
 
-// hold holds an auction for all that waits.
+// hold holds an auction for all allocations in the queue.
 func (a *auctioneer) hold() {
 	if a.under || len(a.queue) == 0 {
 		return
@@ -130,7 +129,7 @@ func (a *auctioneer) award(batch []*Alloc, bids []*bid, joins int) {
 // bidsPerLook is how many bids are compared in the time of one look.
 const bidsPerLook = 100
 
-// send tells the winners, and auctions what was refused, or got no answer, again.
+// send tells the winners. Allocations that were refused, or for which no answer came, are auctioned again.
 func (a *auctioneer) send(sent []placement, joins int, blocked []*Alloc) {
 	w := a.auction.w
 	open := len(sent)

@@ -85,14 +85,14 @@ type backlog struct {
 	joins          int // how often a node has joined
 }
 
-// joined has everything looked at again.
+// joined notes that a node has joined, and puts all blocked allocations back into the queue.
 func (b *backlog) joined() {
 	b.joins++
 	b.queue.add(b.blocked.takeAll()...)
 }
 
-// block sets allocations aside that found no room when so many nodes had joined. If one has joined since, they are
-// looked at again.
+// block sets aside allocations that found no room. Joins is how many nodes had joined when they were looked at: if
+// another has joined since, they go back into the queue.
 func (b *backlog) block(joins int, allocs []*Alloc) {
 	if joins == b.joins {
 		b.blocked.add(allocs...)

@@ -2,10 +2,10 @@ package planless
 
 import "slices"
 
-// joinIdle has nodes that look for work: one with room enters the queue of one of the
-// schedulers, by lot, and a scheduler gives an allocation to the first in its own queue, or to a node by lot if
-// nobody is there (Lu et al., Join-Idle-Queue, Performance Evaluation 2011). An idle server there has nothing to do; here
-// it has room for the largest allocation. A node that has taken one enters a queue again if it still has.
+// joinIdle has nodes that look for work: an idle node enters the queue of a scheduler chosen by lot. A
+// scheduler gives an allocation to the first node in its own queue or, if that is empty, to a node chosen by lot
+// (Lu et al., Join-Idle-Queue, Performance Evaluation 2011). In the paper an idle server has nothing to do. Here an idle
+// node has room for the largest allocation, so after it has taken an allocation it may enter a queue again.
 type joinIdle struct {
 	w      *World
 	idle   [][]*Node // by scheduler
@@ -75,7 +75,7 @@ func (d *joinIdle) give(scheduler int, a *Alloc) {
 		w.Tell(func() {
 			if answered = true; !ok && !a.Placed() {
 				w.Conflict()
-				// Others are asked at once while nodes offer themselves, and later when they are by lot.
+				// Ask the next node at once if one is in the queue. Before asking a node chosen by lot, wait.
 				if len(d.idle[scheduler]) > 0 {
 					d.give(scheduler, a)
 				} else {

@@ -33,7 +33,7 @@ func (o *omega) Want(allocs []*Alloc) {
 	s.work()
 }
 
-// Joined and Left are changes of the shared state, which wake those who have somebody waiting.
+// Joined and Left write a change of the shared state. A node that joins wakes the schedulers with allocations that wait.
 func (o *omega) Joined(n *Node) {
 	o.w.Write(func() {
 		if n.Down {

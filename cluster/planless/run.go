@@ -54,7 +54,8 @@ type Outcome struct {
 	// Filled, Flapped and Emptied are the places after all jobs came, after the flapping, and
 	// after the exit.
 	Filled, Flapped, Emptied Quality
-	// ExitLost were lost with the nodes that left together. ExitP50 and ExitMax are how long those of them waited that found another place.
+	// ExitLost counts the allocations that were lost with the nodes that left together. ExitP50 and ExitMax are how long
+	// allocations waited that began to run after that.
 	ExitLost         int
 	ExitP50, ExitMax time.Duration
 	// Series samples those that wait, each second.

@@ -2,12 +2,11 @@ package planless
 
 import "slices"
 
-// sparrow has schedulers that know nothing and sample: for a job of m allocations one sends
-// probes to d*m nodes by lot, each of which reserves a turn in the node's queue. A node whose turn
-// comes, and that has room, asks the scheduler for an allocation, and gets one or hears that none is left: batch sampling
-// and late binding (Ousterhout et al., Sparrow, SOSP 2013). Its tasks last for moments, so that a
-// turn always comes. These do not end, so a scheduler probes again for what is left after a
-// timeout.
+// sparrow has schedulers that keep no state of the nodes, but sample them. For a job of m allocations a scheduler
+// sends probes to d*m nodes chosen by lot, and each probe reserves a turn in its node's queue. When a turn comes and
+// the node has room, the node asks the scheduler for an allocation, and gets one or hears that none is left. These
+// are batch sampling and late binding (Ousterhout et al., Sparrow, SOSP 2013). Sparrow's tasks last for moments, so
+// every turn comes. Allocations here do not end, so after a timeout a scheduler probes again for those left.
 type sparrow struct {
 	w       *World
 	ids     []int // of the nodes known to be there

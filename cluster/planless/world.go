@@ -9,8 +9,8 @@ import (
 	"github.com/simctl/simctl/internal/heap"
 )
 
-// Node is a machine. Designs may read ID, Rack and what a node has told them; Free is its own to
-// know, and that of a shared state.
+// Node is a machine. Schedulers know its ID and Rack, and otherwise what it has told them. Only the node itself,
+// and a shared state, may read Free.
 type Node struct {
 	ID, Rack int
 	Free     Size
@@ -136,8 +136,8 @@ func (w *World) Accept(n *Node, a *Alloc) bool {
 	return true
 }
 
-// Assign places an allocation on a node by a shared state, which it reports whether it can. The
-// node hears of it by a message, or when it is back.
+// Assign places an allocation on a node as a shared state decides it, and reports whether there was room. The
+// node hears of it by a message or, if it is away, when it is back.
 func (w *World) Assign(n *Node, a *Alloc) bool {
 	if a.Placed() || n.Down || !n.Free.fits(a.Size) {
 		return false

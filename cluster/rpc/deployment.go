@@ -28,8 +28,7 @@ type SchedulerConfig struct {
 }
 
 // Deployment changes a service job from one version to the next, some allocations at a time
-// (structs.Deployment). Nomad keeps old deployments for an hour; here a job has only its
-// latest.
+// (structs.Deployment). The state keeps a job's earlier deployments, too, until they are collected.
 type Deployment struct {
 	ID                string
 	Namespace         string

@@ -122,9 +122,9 @@ type Job struct {
 	Periodic *PeriodicConfig
 	// ParentID is the periodic job that launched this one; empty for others.
 	ParentID string
-	// Definition is the job as its user wrote it, with all that the cluster knows nothing of,
-	// in whatever form the one that registered it reads again; nil for most. It follows the
-	// rest of an entry, so that one without is as long as ever.
+	// Definition is the job as its user wrote it, with what the cluster does not model, in a form
+	// that only the package which registered it reads; nil for most jobs. In an entry of the log it
+	// comes after all else, so that an entry of a job without one has not become longer.
 	Definition []byte `codec:"-"`
 	// SubmitTime is when the job was registered, in Unix nanoseconds. The entry has it.
 	SubmitTime int64 `codec:"-"`
@@ -268,7 +268,7 @@ func (a *Allocation) DisconnectedAt() int64 {
 	return a.Reach.DisconnectedAt
 }
 
-// SetDisconnectedAt sets that of the allocation, and of none of its copies.
+// SetDisconnectedAt sets what DisconnectedAt returns. It replaces Reach, which copies of the allocation share.
 func (a *Allocation) SetDisconnectedAt(at int64) {
 	if at != a.DisconnectedAt() {
 		a.Reach = &Reach{Score: a.Score(), DisconnectedAt: at}

@@ -62,11 +62,12 @@ func (tx *Tx) UpdateAllocsFromClient(allocs ...*rpc.Allocation) (ended []string)
 	return ended
 }
 
-// DescReturned is why an evaluation was canceled that waited for an allocation which is back.
+// DescReturned is the status description of evaluations that were canceled because the allocation they waited for is
+// back.
 const DescReturned = "allocs reconnected"
 
-// returns reports whether an update says that an allocation is back for which an evaluation waits
-// (structs.go, FollowupEvalForReconnect).
+// returns reports whether, by a client's update, an allocation is back that was out of reach and for which an
+// evaluation waits (structs.go, FollowupEvalForReconnect).
 func returns(old, update *rpc.Allocation) bool {
 	known := update.ClientStatus == rpc.AllocClientRunning || update.ClientStatus == rpc.AllocClientComplete || update.ClientStatus == rpc.AllocClientFailed
 	return known && old.DisconnectedAt() != 0 && old.FollowupEvalID != ""
@@ -118,7 +119,7 @@ func (tx *Tx) UpsertPlanResults(r *PlanResults) error {
 		if err := tx.UpsertDeployment(r.Deployment); err != nil {
 			return err
 		}
-		// Updates may be of the job's deployment before this one, or of this one.
+		// The loop above has updated the deployment that the job had until now. Updates may also be of the new one.
 		for _, u := range r.DeploymentUpdates {
 			tx.UpdateDeployment(u)
 		}

@@ -19,7 +19,8 @@ func (s *Snapshot) DeploymentOf(job broker.JobID) *rpc.Deployment {
 	return s.deployments.get(job)
 }
 
-// PastDeployments iterates over the deployments that are not, or no longer, the latest of a job, in the order of their IDs.
+// PastDeployments iterates over the deployments that a later one of their job has replaced, or whose job was deleted, in
+// the order of their IDs.
 func (s *Snapshot) PastDeployments() iter.Seq[*rpc.Deployment] {
 	return s.pastDeployments.all()
 }
@@ -63,8 +64,8 @@ func (tx *Tx) UpsertDeployment(d *rpc.Deployment) error {
 	return nil
 }
 
-// keepReports takes over from a stored deployment what allocations and their clients make of it (deployment.go,
-// MergeClientValues).
+// keepReports copies from the stored deployment old to d what placements and clients' reports have changed in it
+// (deployment.go, MergeClientValues).
 func keepReports(d, old *rpc.Deployment) {
 	for i := range d.Groups {
 		if g, was := &d.Groups[i], old.Group(d.Groups[i].Name); was != nil {

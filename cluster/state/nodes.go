@@ -125,8 +125,9 @@ func (tx *Tx) UpdateNodeDrain(nodeID string, drain *rpc.DrainStrategy, markEligi
 	})
 }
 
-// NoteDrain notes of a node's latest drain, which UpdateNodeDrain has changed in this transaction, what its
-// operator says, unless that is empty, and that it is complete. A node that has not drained has none.
+// NoteDrain adds to the record of a node's latest drain. It records what the operator notes, unless meta is empty, and,
+// if complete is set, that the drain is complete. It comes after UpdateNodeDrain in the same transaction, and does
+// nothing for a node that has never drained.
 func (tx *Tx) NoteDrain(nodeID string, meta []byte, complete bool) error {
 	old, err := tx.mustNode(nodeID)
 	if err != nil || old.LastDrain == nil {
@@ -160,7 +161,7 @@ func (tx *Tx) AddNodeEvents(nodeID string, events ...NodeEvent) error {
 }
 
 // reported notes that a node's client has reported allocations since the node was last
-// unresponsive; nobody asks how long since.
+// unresponsive. Only the first report is noted, since nobody asks when the last one came.
 func (tx *Tx) reported(nodeID string) {
 	if old := tx.nodes.get(nodeID); old != nil && old.Reported <= old.Missed {
 		row := new(*old)

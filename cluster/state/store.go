@@ -20,16 +20,16 @@ type Store struct {
 	// must be set before the store is used.
 	WakeAtIndex bool
 	// ReturnEndsWaits makes a client's report of an allocation that was unknown cancel the evaluation
-	// that waits for it, though it is for others, too. It must be set before the store is used.
+	// that waits for it, even if others wait for that, too. It must be set before the store is used.
 	ReturnEndsWaits bool
-	// KeepsReports makes a plan that has a deployment leave alone what clients' reports have made of it since the
-	// plan was made. It must be set before the store is used.
+	// KeepsReports makes a plan that stores a deployment again keep its counts and deadlines as they are in the state:
+	// clients may have reported since the plan was made. It must be set before the store is used.
 	KeepsReports bool
 	// SkipsStopped makes a plan place nothing of a job that was stopped or purged since it was made. It must be set before the
 	// store is used.
 	SkipsStopped bool
-	// Applied, when not nil, is called for every entry that Update or Adopt makes part of the state, after
-	// it is: one that is applied twice is told of twice. Only the FSM's goroutine may set it.
+	// Applied, when not nil, is called with the new state after each entry that Update or Adopt has applied. It is
+	// called twice for an entry that is applied twice. Only the FSM's goroutine may set it.
 	Applied func(*Snapshot)
 	// record makes snapshots know what their entry wrote.
 	record bool
@@ -187,8 +187,8 @@ func (w *Watch) Answer(s *Snapshot) uint64 {
 // over reports whether a state has what the watch waits for.
 func (w *Watch) over(s *Snapshot) bool { return w.Answer(s) > w.Index }
 
-// Watch begins a watch, which ends after a while at the latest. It returns false, and never
-// wakes anybody, if there is nothing to wait for. One that begins at the instant of a change begins after it.
+// Watch begins a watch, which ends after longest at the latest. If there is nothing to wait for, it returns false, and
+// Wake is never called. A watch that begins at the instant of a change counts as begun after the change.
 func (s *Store) Watch(w *Watch, longest time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,10 +23,10 @@ type jobSummary struct {
 	// cancels. There are few at any time.
 	Blocked []string
 
-	// purged is the job as it was when it was deleted, which its allocations still are of; nil if it was not, or
-	// if a snapshot was restored since.
+	// purged is the job as it was when it was deleted, for the allocations of it that are left. It is nil if the job
+	// was not deleted, or if a snapshot was restored since.
 	purged *rpc.Job
-	// placed is an index after which no evaluation placed, or updated in place, an allocation that is still there.
+	// placed is an index after which none of the job's allocations that are still there was placed, or updated in place.
 	placed  uint64
 	log     changeLog[rpc.Allocation]
 	changed written[rpc.Allocation] // by the transaction that makes the row
@@ -102,8 +102,8 @@ func (tx *Tx) putSummaries() {
 // PurgedJob returns a job that was deleted, while it has evaluations or allocations; nil if it is not known.
 func (s *Snapshot) PurgedJob(job broker.JobID) *rpc.Job { return s.summary(job).purged }
 
-// MayHavePlaced reports whether allocations may be of an evaluation. They are not if none of its job's was placed, or
-// updated in place, since the evaluation was created.
+// MayHavePlaced reports whether the evaluation may have placed, or updated in place, an allocation that is still there. It
+// has not if no allocation of its job was placed or updated in place since the evaluation was created.
 func (s *Snapshot) MayHavePlaced(e *broker.Evaluation) bool {
 	return e.CreateIndex <= s.summary(e.Job()).placed
 }
@@ -113,8 +113,8 @@ func (s *Snapshot) AllocsByJob(job broker.JobID) []*rpc.Allocation {
 	return sorted(s.summary(job).log.since(0), allocID)
 }
 
-// LoggedAllocs iterates over the job's allocations as they are and, of some, as they were before: only AllocByID tells
-// which. It is much faster than Allocs, since the rows lie side by side in its order.
+// LoggedAllocs iterates over the job's allocations and over earlier versions of some of them. Only AllocByID tells
+// whether a version is the present one. It is much faster than Allocs, since it meets rows as they lie in memory.
 func (s *Snapshot) LoggedAllocs(job broker.JobID) iter.Seq[*rpc.Allocation] {
 	return s.summary(job).log.entriesSince(0)
 }
@@ -125,8 +125,9 @@ func (s *Snapshot) AllocsChangedSince(job broker.JobID, index uint64) iter.Seq[*
 	return slices.Values(s.summary(job).log.since(index))
 }
 
-// ChangedNodes iterates over nodes and what is on them, in the order of their IDs: those that have changed since an index,
-// those with allocations of the job that have, and others, by ID. A node is nil if it is gone. It does not see deleted rows.
+// ChangedNodes iterates over some nodes, each with its allocations, in the order of their IDs: nodes that have changed since
+// an index, nodes with an allocation of the job that has changed since, and those whose IDs are in others. A node that is
+// gone is nil. ChangedNodes does not notice that a node or an allocation was deleted.
 func (s *Snapshot) ChangedNodes(job broker.JobID, index uint64, others []string) iter.Seq2[*rpc.Node, *NodeAllocs] {
 	type changed struct {
 		prefix uint64
@@ -168,11 +169,11 @@ func (s *Snapshot) ChangedNodes(job broker.JobID, index uint64, others []string)
 	}
 }
 
-// changeLog lists rows by the index of their last change. It replaces an index by
-// ModifyIndex, which would be the dearest of all: each change would delete a row of it and
+// changeLog lists rows by the index of their last change. It stands in for a table in the order of
+// ModifyIndex, which would be the most expensive one: each change would delete a row from it and
 // insert another. Appending to a log does not write to the copies of it in snapshots.
 //
-// A log keeps rows that have changed again or are gone for a while, and knows which those are.
+// Rows that have changed again or were deleted stay in the log for a while. It knows which they are.
 type changeLog[R any] struct {
 	last    *changes[R]
 	entries int
@@ -186,7 +187,7 @@ type changes[R any] struct {
 	gone   []*R // rows of before that changed again, or that were deleted
 }
 
-// written are the rows that a transaction wrote, some more than once, and those in whose place it did.
+// written has the rows that a transaction wrote, in all versions that it wrote, and the rows that these replaced.
 type written[R any] struct{ now, gone []*R }
 
 // put notes that now is in the place of old. One of them may be nil.
@@ -199,15 +200,16 @@ func (w *written[R]) put(old, now *R) {
 	}
 }
 
-// left returns the rows that the transaction has left as they are, in the order of their IDs. It overwrites now.
+// left returns the rows that the transaction wrote and did not replace or delete itself, in the order of their IDs. It
+// overwrites now.
 func (w *written[R]) left(id func(*R) string) []*R {
 	var gone outdated[R]
 	gone.add(w.gone)
 	return sorted(slices.DeleteFunc(w.now, gone.has), id)
 }
 
-// outdated is a set of rows that have changed again or were deleted. To look for each row in its table would miss the
-// caches ten times as often.
+// outdated is a set of rows that have changed again or were deleted. Looking up each row in its table instead would
+// miss the processor's caches ten times as often.
 type outdated[R any] map[*R]struct{}
 
 func (o *outdated[R]) add(gone []*R) {

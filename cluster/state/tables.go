@@ -21,7 +21,7 @@ type tables struct {
 	allocs      rows[string, rpc.Allocation]
 	nodeAllocs  rows[string, NodeAllocs] // by node ID
 	deployments rows[broker.JobID, rpc.Deployment]
-	// pastDeployments has those that the latest of their job took the place of, or whose job was purged.
+	// pastDeployments has the deployments that a later one of their job replaced, or whose job was purged, by ID.
 	pastDeployments rows[string, rpc.Deployment]
 	summaries       rows[broker.JobID, jobSummary]
 
@@ -60,7 +60,7 @@ type nodeRow struct {
 	LastDrain        *LastDrain // nil if there was none
 }
 
-// nodeID returns where a row has its ID. A new probe has no node yet.
+// nodeID returns a pointer to the ID in a row. It makes the node of a row that has none, such as a new probe.
 func nodeID(r *nodeRow) *string {
 	if r.Node == nil {
 		r.Node = new(rpc.Node)

@@ -29,7 +29,7 @@ type Tx struct {
 	changedJobs  map[broker.JobID]*jobSummary
 	changedNodes written[rpc.Node]
 	ended        written[broker.Evaluation]
-	wake         []string // IDs of nodes that changed, or whose allocations did, some more than once
+	wake         []string // IDs of nodes that changed, or whose allocations changed; may have duplicates
 
 	changes *Changes // nil: they are not recorded
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/simctl/simctl/cluster/simnet"
 )
 
-// beats are the timers of the clients that must be heard from. Every server has one for each
-// client: the server that a client calls tells the others of the time that it has granted,
-// by a message that no stream keeps.
+// beats are a server's timers of clients that must call again in time. Every server has a timer for every
+// client, since the server that a client calls tells all servers, by a message that no stream keeps, how much
+// time it has granted.
 type beats struct {
 	expire func(nodeID string)
 
@@ -78,7 +78,7 @@ func (b *beats) stop() {
 // listen hears what other servers grant to clients.
 func (h *host) listen() error {
 	_, err := h.nc.Subscribe(beatSubject+"*", func(m *nats.Msg) {
-		// Servers look for a silent client one after the other, so that mostly one writes.
+		// The timers of a client fire on one server after the other, so that mostly just one writes that it is down.
 		d := time.Duration(binary.BigEndian.Uint64(m.Data)) + time.Duration(h.id)*expiryStagger
 		h.beats.arm(string(m.Data[8:]), d)
 	})
@@ -88,7 +88,7 @@ func (h *host) listen() error {
 	return h.nc.Flush()
 }
 
-// expiryStagger is how much later than the server before it a server takes a client for down.
+// expiryStagger is how much later each server takes a client for down than the server before it.
 const expiryStagger = 250 * time.Millisecond
 
 // grant gives a client a time to live, as Nomad's leader does (nomad/heartbeat.go), and tells all

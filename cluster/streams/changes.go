@@ -129,9 +129,9 @@ func nodeIn(data []byte) []string {
 	return nil
 }
 
-// concerned returns the jobs that changes of nodes may concern: those with allocations on
-// them, the system jobs, and, as nobody keeps what waits for room, the others that run less than
-// they ask for.
+// concerned returns the jobs that changes of nodes may concern: jobs with allocations on these nodes,
+// system jobs and, if one of the nodes is ready, jobs that run less than they ask for. Nomad would know
+// of the latter by their blocked evaluations, which nobody keeps here.
 func concerned(snap *state.Snapshot, nodes []string) []*rpc.Job {
 	jobs := map[broker.JobID]*rpc.Job{}
 	add := func(j *rpc.Job) { jobs[broker.JobID{Namespace: j.Namespace, ID: j.ID}] = j }

@@ -229,11 +229,11 @@ func (c *Cluster) Stats() cluster.Stats {
 	st.Broker.Pending = max(0, waiting-jobs)
 	st.Broker.Ready = waiting - st.Broker.Pending
 	st.StatePending = waiting + st.Broker.Unacked
-	// A message that is no longer there, and nobody has, was dropped for a later one of its job.
+	// An evaluation that was neither processed, nor waits, nor is in hand was dropped for a later one of its job.
 	if done := st.Counters.EvalsProcessed + uint64(st.StatePending); st.Counters.EvalsCreated > done {
 		c.dropped = max(c.dropped, st.Counters.EvalsCreated-done)
 	}
-	// None is kept that is over.
+	// The streams keep no evaluation that is over, so all of these count as collected.
 	st.Counters.EvalsCanceled, st.Counters.EvalsCollected = c.dropped, c.dropped+st.Counters.EvalsProcessed
 	snap := c.servers[0].store.Snapshot()
 	st.NodesByStatus = snap.NodesByStatusCount()

@@ -242,8 +242,8 @@ func (h *host) newID(parts ...string) string {
 	return uuid.Format(simnet.HashStrings(h.seed^now, parts...), simnet.HashStrings(^h.seed^now, parts...))
 }
 
-// turn returns a delay that differs from part to part, for what all would otherwise do at one
-// instant.
+// turn returns a delay that differs for each server and each of its parts. It keeps them from doing at one instant
+// what they all begin with.
 func (h *host) turn(part int) time.Duration {
 	return time.Duration(h.id*64+part+1) * time.Microsecond
 }

@@ -50,9 +50,10 @@ const (
 	workConsumer   = "workers"
 )
 
-// Entries that three replicas would write beside the messages: a consumer's own Raft group
-// agrees on each delivery and each acknowledgement (nats-server, server/consumer.go, updateDelivered and updateAcks), and the
-// stream's on removing what a work queue is done with (server/stream.go, ackMsg). A message is an entry, too, under Nomad's name of what it carries.
+// Types of entries that three replicas would write beside the messages. A consumer's own Raft group writes an entry for
+// each delivery and each acknowledgement (nats-server, server/consumer.go, updateDelivered and updateAcks). A stream's
+// group writes one for each message that a work queue removes (server/stream.go, ackMsg). A message is an entry, too: its
+// type is Nomad's name of what it carries.
 const (
 	EntryDelivered = "jetstream:Delivered"
 	EntryAcked     = "jetstream:Acked"

@@ -101,7 +101,8 @@ func (h *host) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest
 	return rest()
 }
 
-// UpdateAlloc gathers reports, as Nomad's leader does; here each server does for its clients.
+// UpdateAlloc gathers clients' reports into batches. In Nomad the leader does that; here each server does it for the
+// clients that call it.
 func (h *host) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
 	return from(ctx, h, req.NodeID, "Node.UpdateAlloc", func() (*rpc.WriteResponse, error) {
 		if len(req.Alloc) == 0 {

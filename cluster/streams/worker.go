@@ -89,9 +89,9 @@ func (w *worker) process(m jetstream.Msg) error {
 	return nil
 }
 
-// newest returns a state with everything that was written when it was called. The index in the
-// evaluation is not enough: of two takers of changes, the one with the older change may be the
-// later to write, and its evaluation replaces that of the newer.
+// newest returns a state with everything that had been written when newest was called. A state with the
+// evaluation's index is not enough. Of two servers that take changes, the one with the older change may write its
+// evaluation last, and that then replaces the evaluation of the newer change.
 func (w *worker) newest() (*state.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(w.ctx, apiTimeout)
 	defer cancel()
@@ -157,8 +157,8 @@ func (w *worker) attempt(e *broker.Evaluation, sched *scheduler.Scheduler, snap 
 	}
 }
 
-// lastPlan returns the sequence of the last plan of a job that a state has. If the state is not the latest
-// it may be of an earlier one, which only makes the plan be refused.
+// lastPlan returns the sequence of the job's last plan, after which a plan made on snap must be written. If snap does not
+// have that plan it returns zero, which makes the new plan be refused.
 func (w *worker) lastPlan(subject string, snap *state.Snapshot) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
