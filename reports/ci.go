@@ -98,7 +98,7 @@ func DifferencesJSON(w io.Writer, file string, changes []string, differences []m
 	}{file, append([]string{}, changes...), all}, " ")
 }
 
-// changeText says by how much a figure differs from the baseline's; "" if no share can say it.
+// changeText says by what share a figure differs from the baseline's; "" if there is no such share, as of zero.
 func changeText(v metrics.Verdict) string {
 	if v.Baseline == nil || *v.Baseline <= 0 || v.Value < 0 {
 		return ""

@@ -25,14 +25,14 @@ type Plan struct {
 	Limits     []PlanLimit `json:"limits,omitempty"`
 }
 
-// PlanLimit is how runs stand to a limit, and how far single settings can go until it fails.
+// PlanLimit is whether runs keep a limit, and how far single settings can go until they do not.
 type PlanLimit struct {
 	Limit   string       `json:"limit"`
 	Path    string       `json:"path"` // of its figure
 	Brokers []PlanWithin `json:"brokers"`
 }
 
-// PlanWithin is that of the run under one broker.
+// PlanWithin is whether the run under one broker keeps a limit, and how far settings can go.
 type PlanWithin struct {
 	Broker   string      `json:"broker"`
 	Estimate float64     `json:"estimate"`
@@ -44,10 +44,10 @@ type PlanWithin struct {
 type PlanBound struct {
 	Setting string   `json:"setting"`
 	Asked   float64  `json:"asked"`
-	Least   bool     `json:"least"` // fewer fail; else more do
+	Least   bool     `json:"least"` // too low a value fails the limit; otherwise too high a value does
 	Low     *float64 `json:"low"`   // the ends of the values that will do; null if none will
 	High    *float64 `json:"high"`
-	Min     float64  `json:"min"` // that the setting can have beside the others
+	Min     float64  `json:"min"` // of the values that the setting can have beside the others
 	Max     float64  `json:"max"`
 	// Extreme is the highest figure if all values will do, or the lowest if none will; else nil.
 	Extreme *PlanExtreme `json:"extreme,omitempty"`
@@ -60,7 +60,7 @@ type PlanExtreme struct {
 	Figure string  `json:"figure"` // path of the phase's figure that has the part
 	Part   float64 `json:"part"`
 	For    string  `json:"for"`  // what the part goes into, as "of which 12 s" continues
-	Same   bool    `json:"same"` // the part is what it is at the value that was asked
+	Same   bool    `json:"same"` // the part is the same at the value that was asked
 }
 
 // text says which values will do.

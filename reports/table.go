@@ -138,8 +138,8 @@ func fitLabel(label string) []string {
 	var lines []string
 	for word := range strings.FieldsSeq(label) {
 		if utf8.RuneCountInString(word) > cellWidth {
-			// Of a policy put together from words, as in a+b+c, each gets a line. So does the value of a
-			// parameter, in which columns may differ.
+			// In the name of a policy made of several words, such as a+b+c, each word gets a line. The value of a
+			// parameter gets a line of its own, too, since columns may differ in it.
 			for part := range strings.SplitSeq(strings.NewReplacer("+", "\n+", "=", "\n=").Replace(word), "\n") {
 				lines = append(lines, fit(part, cellWidth))
 			}

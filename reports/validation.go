@@ -120,8 +120,8 @@ func validationVerdict(r *agreement.Report) string {
 
 var validationHeader = []string{"real", "simulated", "deviation", "within spread"}
 
-// ValidationCells are the cells of a figure's row but the first: real, simulated, deviation, and whether that is within the
-// spread of repeats.
+// ValidationCells returns the cells of a figure's row except the first: real, simulated, deviation, and whether the
+// ranges of both sides meet.
 func ValidationCells(r agreement.Row) []string {
 	deviation, within := wording.Missing, "no"
 	if r.Deviation != nil {
@@ -157,7 +157,7 @@ func validationRange(unit string, r agreement.Range) string {
 	return fmt.Sprintf("%s (%s to %s)", median, low, high)
 }
 
-// ofMachine words what is known of the real servers' machine in a phase: what it is called, and how much it is.
+// ofMachine returns rows of a name and a value for what is known of the real servers' machine in a phase.
 func ofMachine(p agreement.Phase) (rows [][2]string) {
 	if p.MemoryRead != nil {
 		rows = append(rows, [2]string{"memory read", validationRange("ns", *p.MemoryRead)})

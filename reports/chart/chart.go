@@ -36,9 +36,9 @@ func register(c chart) {
 // them.
 const MostPanels = 36
 
-// Of returns every chart that the runs have data for, the most telling one first. Runs that
-// form a sweep begin with its charts. If they are too many for small multiples, they have no
-// others.
+// Of returns every chart that the runs have data for, the most telling one first. If the runs
+// form a sweep, the charts of the sweep come first. There are no others if the runs of a sweep are too
+// many for small multiples.
 func Of(runs []*metrics.Result) []figure.Figure {
 	if len(runs) == 0 {
 		return nil

@@ -47,8 +47,8 @@ func Overlay(real, simulated []*metrics.Result) []figure.Figure {
 	return out
 }
 
-// Both returns one chart of the phases that process evaluations, of simulated runs and real ones: the pending
-// evaluations of each above the growth of its Raft log.
+// Both returns one chart of simulated runs and real ones. It has two panels for each phase in which the first real run
+// processed evaluations: pending evaluations and, below them, the growth of the Raft log.
 func Both(real, simulated []*metrics.Result) figure.Figure {
 	f := figure.Figure{
 		Title: "Nomad " + real[0].Run.Target + ", real and simulated", Subtitle: wording.Subtitle(real[:1]),
@@ -79,7 +79,8 @@ func sinceBegin(f figure.Figure) figure.Figure {
 	return f.FitY()
 }
 
-// panel plots the quantity in a phase. Many lines would hide a few, so those of the side with fewer runs lie over the others.
+// panel plots the quantity in a phase. The lines of the side with fewer runs are drawn last, since many lines would hide a
+// few.
 func (o overlaid) panel(real, simulated []*metrics.Result, phase string) figure.Panel {
 	p := figure.Panel{Color: figure.Ink}
 	below, above := side{sides[1], simulated}, side{sides[0], real}
@@ -98,7 +99,7 @@ func (o overlaid) panel(real, simulated []*metrics.Result, phase string) figure.
 	return p
 }
 
-// side has the runs of which lines have a colour.
+// side is the real or the simulated runs, with the name and the colour of their lines.
 type side struct {
 	figure.Key
 	runs []*metrics.Result
@@ -127,7 +128,7 @@ func inPhase(r *metrics.Result, phase, series string, grows bool) figure.Line {
 	return l
 }
 
-// moves reports whether a line of the panel does.
+// moves reports whether any line of the panel changes its value.
 func moves(p figure.Panel) bool {
 	return slices.ContainsFunc(p.Lines, func(l figure.Line) bool {
 		return slices.ContainsFunc(l.Y, func(v float64) bool { return v != l.Y[0] })

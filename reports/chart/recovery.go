@@ -153,7 +153,8 @@ func (v *view) paretoPanel(phase string) figure.Panel {
 	return p
 }
 
-// frontier returns those that no other is at least as good as in both, the fewest entries first.
+// frontier returns the trade-offs that no other one equals or beats in both entries and recovery, the one with the
+// fewest entries first.
 func frontier(all []tradeOff) (best []tradeOff) {
 	all = slices.SortedFunc(slices.Values(all), func(a, b tradeOff) int {
 		return cmp.Or(cmp.Compare(a.entries, b.entries), cmp.Compare(a.recovery, b.recovery))

@@ -37,8 +37,8 @@ type step struct {
 	milestone
 }
 
-// steps returns the milestones that any run had something to wait for, those of a phase in the
-// order in which they came in the last run that waited for both of two.
+// steps returns, phase by phase, the milestones that at least one run waited for. Within a phase, two
+// milestones are in the order in which they came in the last run that waited for both.
 func (v *view) steps() []step {
 	var steps []step
 	for _, phase := range wording.RecoveringPhases(v.runs) {
@@ -61,7 +61,7 @@ func (v *view) steps() []step {
 	return steps
 }
 
-// came returns a time as it compares: one that never came is later than any.
+// came returns a time for comparison: a time that never came is infinite.
 func came(s float64) float64 {
 	if s < 0 {
 		return math.Inf(1)
@@ -80,8 +80,8 @@ func before(p *metrics.Phase, at float64) float64 {
 	return last
 }
 
-// waterfallFigure plots a row for each phase and milestone: the time from the start of the
-// phase, its part since the milestone before in full colour.
+// waterfallFigure plots a row for each phase and milestone. A bar shows the time from the start of the
+// phase, with the part since the milestone before in full colour.
 func waterfallFigure(v *view) figure.Figure {
 	steps := v.steps()
 	if len(steps) == 0 {

@@ -64,12 +64,12 @@ type tagRoom struct {
 type tagPlace struct {
 	box    vg.Rectangle
 	stroke stroke // from its point
-	off    bool   // of its point, so far that the stroke shows
+	off    bool   // so far from its point that the stroke shows
 	ok     bool
 	cost   float64
 }
 
-// What is wrong with a place. Nothing outweighs an overlap.
+// What faults of a place cost. No sum of the others outweighs an overlap.
 const (
 	overlaps = 1e6
 	crossed  = 10.0
@@ -105,7 +105,7 @@ func (r *tagRoom) place() []tagPlace {
 	return places
 }
 
-// settle places tags in turn where each is best among the others, until none moves.
+// settle moves one tag after the other to the place that is best given where the others are, until none moves.
 func settle(choices [][]tagPlace) []tagPlace {
 	places := make([]tagPlace, len(choices))
 	for i, of := range choices {

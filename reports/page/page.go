@@ -34,7 +34,7 @@ var (
 	uPlotLicense string
 )
 
-// pages are parsed by who writes the first one: most commands write none.
+// pages parses the templates when the first page is written, since most commands write none.
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"hex": figure.Hex, "measured": wording.Measured, "demanded": wording.Demanded, "cost": costText,
@@ -154,8 +154,8 @@ func HTML(w io.Writer, runs []*metrics.Result) error {
 	return pages().ExecuteTemplate(w, "report.html.tmpl", data)
 }
 
-// withDigest adds the digest that repeats wherever the run is repeated: one that was stopped has
-// none.
+// withDigest adds the digest, which is the same wherever the run is repeated. A run that was stopped gets none,
+// since where it was stopped depends on the machine.
 func (r run) withDigest() run {
 	if r.Stopped == "" {
 		r.Digest = r.Result.Digest()

@@ -15,12 +15,12 @@ import (
 // effect is how far an axis moves a figure over the values that the axis has.
 type effect struct {
 	axis string
-	// factor is the figure at the highest level by that at the lowest one, at least 1. A level
-	// is a value of the axis, or a quarter of them if they are many. Its figure is the
-	// geometric mean over the runs at that level; where axes are varied one at a time, over
-	// those of its own runs, and where cells are missing, what the level adds in the best fit of the levels of all axes
-	// at once. In a sample it is what the best fit of all axes at once gives
-	// from one end of the axis to the other.
+	// factor is the figure at the level where it is highest, divided by the figure where it is lowest; it is at
+	// least 1. A level is a value of the axis, or a quarter of the values if they are many. The figure at a level is
+	// the geometric mean over the runs there. If axes are varied one at a time, only runs along this axis
+	// count. If cells are missing, what the level adds in the best fit of the levels of all axes replaces the mean.
+	// In a sample, factor is how far the best fit of all axes moves the figure from one end of the axis to the
+	// other.
 	factor float64
 	// low and high are the values of the axis at the lowest and the highest level.
 	low, high string
@@ -67,8 +67,8 @@ func effectsOn(s *metrics.Sweep, path, broker string) []effect {
 	return out
 }
 
-// A power law counts as found with at least this many levels, and if it explains at least
-// this share of the variance of their logarithms.
+// A power law counts as found if there are at least fewestLevels levels, and if it explains at least the
+// share goodFit of the variance of their logarithms.
 const (
 	fewestLevels = 4
 	goodFit      = 0.97
@@ -93,7 +93,7 @@ func powerOf(a metrics.Axis, levels []level) float64 {
 	return power
 }
 
-// level is the logarithms of a figure at one value of an axis, or at several.
+// level is one value of an axis, or several values taken together, with the logarithms of a figure there.
 type level struct {
 	value  string
 	values []string
@@ -101,7 +101,7 @@ type level struct {
 	mean   float64
 }
 
-// mostLevels is the number of values from which on those of an axis are grouped in quarters.
+// mostLevels is the number of values from which on the values of an axis are grouped into quarters.
 const mostLevels = 12
 
 func levelsOf(s *metrics.Sweep, axis int, path, broker string) []level {
@@ -141,10 +141,10 @@ func levelsOf(s *metrics.Sweep, axis int, path, broker string) []level {
 	return levels
 }
 
-// even replaces the means of levels if some cells are missing, as a search for a knee leaves them out: those that are there at
-// one level of an axis are at other levels of the other axes than those at the next. What each level adds comes from
-// the best fit of the levels of all axes at once, which gives the means if no cell is missing. If the cells do not tell
-// the axes apart, the means stay.
+// even replaces the means of levels if some cells are missing, as after a search for a knee. Then the cells at two levels
+// of an axis are at different levels of the other axes, so their means also differ because of the other axes. The best
+// fit of the levels of all axes at once gives what each level adds by itself. It would give the means if no cell were
+// missing. If the cells do not tell the axes apart, the means stay.
 func even(s *metrics.Sweep, path, broker string, all [][]level) {
 	var rows [][]int // of each run, its level of each axis
 	var ys []float64
@@ -190,7 +190,7 @@ func even(s *metrics.Sweep, path, broker string, all [][]level) {
 	}
 }
 
-// complete reports whether as many runs are in every cell.
+// complete reports whether no cell is missing and all cells have the same number of runs.
 func complete(rows [][]int, cells int) bool {
 	counts := map[string]int{}
 	for _, row := range rows {

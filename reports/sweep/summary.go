@@ -213,8 +213,8 @@ func cellSection(s *metrics.Sweep) Section {
 	return sec
 }
 
-// verdictText says whether a cell is within limits and, if it is not, by which figure, which may
-// look as if it were when it is rounded.
+// verdictText says whether a cell is within limits. If it is not, it tells the figure that fails, with more
+// digits if rounding would make it look like the limit.
 func verdictText(c metrics.Cell, limits []metrics.Threshold) string {
 	for _, l := range limits {
 		if c.Passes([]metrics.Threshold{l}) {
@@ -254,9 +254,9 @@ func failureSection(s *metrics.Sweep) Section {
 	return sec
 }
 
-// Answer says what a sweep found out: first what spoils it, then how far each broker keeps the
-// limits or, where none were set, what the newest broker makes of the oldest one's recovery, or
-// else what moves it most. It is headline if nothing ran and nothing failed.
+// Answer says what a sweep found out. First come caveats, such as failed runs. Then it says how far each
+// broker keeps the limits. Without limits, it compares recovery under the newest broker with that under the
+// oldest, or else says which axis moves it most. It is the headline if nothing ran and nothing failed.
 func Answer(s *metrics.Sweep) string {
 	parts := caveats(s)
 	if found := finding(s); len(parts) == 0 || found != headline(s) {

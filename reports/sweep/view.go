@@ -116,8 +116,9 @@ func (v *view) rests(without ...int) [][]string {
 	return out
 }
 
-// over returns a figure over combinations of the other axes: the median of their medians, and
-// the lowest and highest of all.
+// over returns a figure over several cells: those with the values set on some axes, and each of the
+// combinations rests on the others. It is the median of the cells' medians, with the lowest and the highest value
+// of any cell. It is Never if the time never came in one of the cells.
 func (v *view) over(path, broker string, rests [][]string, set map[int]string) metrics.Spread {
 	var all []metrics.Spread
 	for _, rest := range rests {

@@ -16,8 +16,9 @@ type change struct {
 	factor              float64 // at least 1; infinite if one of the two never came or was zero
 }
 
-// The metrics that headlines are about, the most telling first: those of the phase in which runs
-// differ most, which are others if it ended by time, and those whose change anywhere must be told.
+// The metrics that headlines are about, the most telling first. Of the phase in which runs differ most,
+// headlines tell tellingMetrics, or loadMetrics if the phase ended by time. Of any phase they tell the greatest
+// change of outcomes or, if none of these changed, of efforts.
 var (
 	tellingMetrics = []string{"raft_entries", "queue_empty_s", "recovery_s", "deployment_s"}
 	loadMetrics    = []string{"raft_entries", "evals_processed", "peak_pending", "deployment_s"}
@@ -25,16 +26,16 @@ var (
 	efforts        = []string{"evals_processed", "plans_submitted"}
 )
 
-// Below these a difference is none to speak of: a share of the older value, samples of a time,
-// and single events.
+// A difference below these is not spoken of. They are a share of the smaller value, seconds of a time, and a
+// number of events.
 const (
 	leastShare = 0.05
 	leastTime  = 0.5
 	leastCount = 10
 )
 
-// greatest returns the change in one direction that is the greatest: of an outcome in any phase,
-// or else of the effort that it took. A gain in the setup is none.
+// greatest returns the greatest change in one direction of an outcome in any phase. If no outcome changed that
+// way, it returns the greatest such change of an effort. Gains in the setup do not count.
 func greatest(older, newer *metrics.Result, direction Change) (best change, found bool) {
 	phases := PhaseNames([]*metrics.Result{older})
 	if direction == Better {
@@ -55,7 +56,7 @@ func greatest(older, newer *metrics.Result, direction Change) (best change, foun
 	return best, false
 }
 
-// changesIn words how metrics of a phase changed, of those that there is something to say of.
+// changesIn says in words how metrics of a phase changed. It leaves out metrics of which there is nothing to say.
 func changesIn(older, newer *metrics.Result, phase string, names []string) []change {
 	p, q := older.Phase(phase), newer.Phase(phase)
 	if q == nil {

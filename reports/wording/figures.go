@@ -117,8 +117,8 @@ func Figure(path string, v float64, briefly bool) string {
 	return Grouped(v)
 }
 
-// Precisely formats the figure of a path as it is told beside bounds: where the format for people
-// rounds, with four digits more.
+// Precisely formats the figure of a path to be told beside a bound. Times have up to four decimals; other
+// figures are as Figure formats them.
 func Precisely(path string, v float64) string {
 	m, _ := MetricOf(path)
 	if m.Time() && v >= 0 || LengthOfTime(path) {

@@ -120,7 +120,7 @@ func Value(m metrics.Metric, v float64) string {
 	return Grouped(v)
 }
 
-// signed formats the difference of a metric. One too small for its format is none.
+// signed formats the difference of a metric. A difference that rounds to zero is "0", without a sign.
 func signed(d metrics.Delta) string {
 	if d.Delta == nil {
 		return Missing

@@ -75,9 +75,9 @@ func warnings(runs []*metrics.Result, labels []string) []string {
 	return texts
 }
 
-// unlike says in what two runs differ, other than their broker, and whether a comparison of them
-// says something all the same: about the one setting that differs, or about the brokers under
-// another seed or version.
+// unlike says in what two runs differ besides their broker. They are alike if a comparison of them still says
+// something: if they have the same broker and differ in one setting alone, or if they have different brokers
+// and otherwise differ only in seed, version and what belongs to the brokers.
 func unlike(runs []*metrics.Result) (text string, alike bool) {
 	if len(runs) != 2 {
 		return "", true
@@ -126,10 +126,9 @@ func given(v any) string {
 	return string(text)
 }
 
-// headline says in one sentence what the newer run changed: in the phase in which the two
-// differ most, and after it the worst of what got worse anywhere. If nothing in that phase got
-// better, the best of what did takes the place of the worst. It is empty if there is nothing
-// to compare.
+// headline says in one sentence what the newer run changed in the phase in which the two differ most. It
+// adds what got worse most, in any phase. If nothing got worse that is not said already, and nothing in that
+// phase got better, it adds what got better most. It is empty if there is nothing to compare.
 func headline(older, newer *metrics.Result) string {
 	phase := tellingPhase(older, newer)
 	if phase == "" {
@@ -161,9 +160,10 @@ func headline(older, newer *metrics.Result) string {
 	return text
 }
 
-// recoveryCompares reports whether the times to recovery of a phase say the same of both runs:
-// neither left it to a later phase, in which the other had nothing left to recover from, and
-// none had a deployment under way, which is no pending evaluation.
+// recoveryCompares reports whether the times to recovery of a phase can be compared. They cannot if one of the
+// runs left its recovery to a later phase, or if in an earlier phase one run left its recovery to a later one
+// while the other recovered. Nor can they if the phase ended while a deployment was under way in one of the
+// runs, since a deployment is no pending evaluation.
 func recoveryCompares(older, newer *metrics.Result, phase string) bool {
 	for _, p := range older.Phases {
 		a, b := recoversLater(older, p.Name), recoversLater(newer, p.Name)
@@ -180,8 +180,8 @@ func recoveryCompares(older, newer *metrics.Result, phase string) bool {
 	return older.Phase(phase).DeploymentS >= 0 && newer.Phase(phase).DeploymentS >= 0
 }
 
-// recoversLater reports whether a run recovered in a later phase instead of this one, which
-// was not meant to last that long.
+// recoversLater reports whether a run did not recover in this phase, but in a later one. Such a phase was not
+// meant to last until the recovery.
 func recoversLater(r *metrics.Result, phase string) bool {
 	at := slices.IndexFunc(r.Phases, func(p metrics.Phase) bool { return p.Name == phase })
 	return at >= 0 && r.Phases[at].RecoveryS < 0 &&
@@ -192,8 +192,8 @@ func recoversLater(r *metrics.Result, phase string) bool {
 // and sampleS the longest time between two samples. Both are shorter where the clock is faster.
 const quietS, sampleS = 4.9, 1
 
-// endedByTime reports whether a phase lasted as long in both runs, and neither had been quiet for
-// long when it ended. Then it is chance what was pending at that instant.
+// endedByTime reports whether a phase lasted equally long in both runs, and neither had been quiet for long when
+// it ended. Then a set time ended it, and what was pending at that instant is a matter of chance.
 func endedByTime(older, newer *metrics.Result, phase string) bool {
 	p, q := older.Phase(phase), newer.Phase(phase)
 	if p == nil || q == nil {
@@ -237,8 +237,8 @@ func afterSetup(r *metrics.Result, names []string) []string {
 	return names
 }
 
-// tellingPhase returns the phase, of those that both runs had, in which they differ most; of
-// phases that differ alike, such as not at all, the one that wrote the most.
+// tellingPhase returns the phase, among those that both runs had, in which they differ most. If they differ
+// equally in several phases, such as not at all, it returns the one that wrote the most entries.
 func tellingPhase(older, newer *metrics.Result) string {
 	if len(older.Phases) == 0 {
 		return ""

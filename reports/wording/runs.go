@@ -10,8 +10,9 @@ import (
 	"github.com/simctl/simctl/metrics"
 )
 
-// Labels names the runs, each differently: by their broker, beside others by the baseline that
-// they are of, and where that is not enough by whatever else tells more of them apart.
+// Labels returns a different name for each run. A name is the run's broker, with the word baseline if only some
+// of the runs come from a baseline. If that does not tell all runs apart, settings in which they differ are added, and
+// numbers at last.
 func Labels(runs []*metrics.Result) []string {
 	names := Brokers(runs)
 	if slices.ContainsFunc(runs, func(r *metrics.Result) bool { return !r.OfBaseline }) {
@@ -45,8 +46,8 @@ func Labels(runs []*metrics.Result) []string {
 // selfEvident are the settings whose values say by themselves what they are.
 var selfEvident = []string{"scenario", "cost", "target", "version"}
 
-// settingText names a setting and its value, or gives the value alone if that says enough. A variable
-// called nodes that is not the size of the fleet does not pass for it.
+// settingText returns a setting's name and value, or the value alone if that says enough. A variable called
+// nodes that is not the size of the fleet is called var.nodes.
 func settingText(r *metrics.Result, name string) string {
 	v := Setting(r, name)
 	if text, ok := v.(string); ok && text != "" && slices.Contains(selfEvident, name) {

@@ -98,7 +98,7 @@ func rowsOf(phases []*metrics.Phase, names []string) []Row {
 		if name == "end_s" {
 			r.Title = "duration"
 		}
-		all := true // zero, that is
+		all := true // whether all values are zero
 		for _, p := range phases {
 			if p == nil {
 				r.Values = append(r.Values, Missing)
@@ -126,7 +126,7 @@ func rowsOf(phases []*metrics.Phase, names []string) []Row {
 func (r *Row) compare(m metrics.Metric, older, newer float64) {
 	d := metrics.NewDelta(m, older, newer)
 	r.Delta, r.Ratio = signed(d), factor(d)
-	// A time that never came is later than any; nothing to wait for is no time at all.
+	// A time that never came counts as later than any other. If there was nothing to wait for, there is nothing to judge.
 	if !slices.Contains(lessIsBetter, m.Name) || !m.Measured(older) || !m.Measured(newer) {
 		return
 	}
@@ -186,7 +186,7 @@ func (r *Row) compareDurations(older, newer float64) {
 	r.judge(older, newer)
 }
 
-// judge says whether less of a figure is better than before, unless it is as much to the eye.
+// judge sets Change for a figure of which less is better. A ratio that is shown as equal is no change.
 func (r *Row) judge(older, newer float64) {
 	if r.Ratio != same {
 		r.Change = Change(cmp.Compare(newer, older))
