@@ -128,7 +128,7 @@ type Compiled struct {
 	thresholds []metrics.Threshold
 	scenario   run.Scenario // complete once there is a broker
 	behaviours []*behaviours.Behaviour
-	data       int // bytes of live data that it is told to have at most; zero: nobody knows
+	data       int // bytes of live data that it is expected to have at most; zero: unknown
 }
 
 // Compile works out what a Spec stands for, and reads the files that the Spec names. A Spec
@@ -174,8 +174,8 @@ func (c *Compiled) Within(l Limits) *Compiled {
 	return &one
 }
 
-// Expecting returns the run, told to have so many bytes of live data at most: what it is does not depend on that, but the memory that
-// garbage may take does.
+// Expecting returns the same run, told that it will have so many bytes of live data at most. That decides how much memory
+// garbage may take, and not what the run does.
 func (c *Compiled) Expecting(data float64) *Compiled {
 	one := *c
 	one.data = int(data)

@@ -44,8 +44,8 @@ type Cost struct {
 // CostNames returns the names of the built-in classes, sorted.
 func CostNames() []string { return namesIn(calibration, "calibration") }
 
-// loopbackCost returns the built-in class of real servers of a release that share a machine: loopback, or the one that is named
-// after the newest release up to it.
+// loopbackCost returns the built-in class for real servers of a release that share a machine. Of the classes that are
+// named loopback-RELEASE, it is the one of the newest release that is not after the given one; without any it is loopback.
 func loopbackCost(release string) string {
 	const class = "loopback"
 	of, err := cluster.ParseVersion(release)
@@ -75,7 +75,8 @@ func loadCost(name string, read readFunc) (*Cost, error) {
 	return c, nil
 }
 
-// classOf is loadCost for a class that files, each of which names the next, build on.
+// classOf is loadCost for a class that cost files build on. Each file in above names the next as its base, and the last
+// names this class.
 func classOf(name string, read readFunc, above []string) (*Cost, error) {
 	if isCostFile(name) {
 		text, err := read(name)
@@ -157,9 +158,10 @@ func parseCost(file string, text []byte, read readFunc, above []string) (*Cost, 
 	return c, nil
 }
 
-// faster returns the costs on processors that are so many times as fast. Links, the disk and what wakes up are no
-// processor's doing, and work leaves the garbage that it left. Servers without anything to do, which are woken for moments, took
-// 20 to 25 ms a second on three machines, one of which takes twice as long for work.
+// faster returns the costs on processors that are speed times as fast. The delays of links, of the disk and of waking up
+// stay, since they do not depend on the processor. Garbage is given per time of work, so its figures rise for work to leave
+// as much as before. Idle stays, too: idle servers took 20 to 25 ms a second on three machines, although work takes
+// twice as long on one of them.
 func faster(c cluster.Costs, speed float64) cluster.Costs {
 	f := scale.Durations(c, 1/speed)
 	f.ServerLink, f.ClientLink, f.Fsync, f.RPC.Wake = c.ServerLink, c.ClientLink, c.Fsync, c.RPC.Wake

@@ -133,7 +133,7 @@ func (e Elsewhere) arguments() []string {
 	return args
 }
 
-// checkElsewhere returns an error if the scenario has what a cluster that is there has otherwise.
+// checkElsewhere returns an error if the scenario and the cluster differ in a setting that a run cannot change.
 func (c *Compiled) checkElsewhere(about *realcluster.About) error {
 	words := c.def.Cluster.Args.(*clusterWords)
 	if words.Servers != about.Servers {
@@ -193,7 +193,7 @@ func (c *Compiled) runElsewhere(ctx context.Context, r Real, tell func(Progress)
 		}
 		left := stay.Leave()
 		if left != nil && ctx.Err() != nil {
-			say(left.Error()) // whoever interrupted the run is told of that alone
+			say(left.Error()) // the error that is returned tells of the interrupt only
 		}
 		if err == nil && left != nil {
 			err = LeftError{left}

@@ -118,7 +118,7 @@ func (c *Compiled) checkRealCluster() error {
 		return fmt.Errorf("%w: the scenario has %d servers, and there can be %d real ones on loopback", ErrReal, words.Servers, nomadproc.MaxServers)
 	}
 	plain := defaultCluster
-	// These are told, or are none of the servers'.
+	// A run can tell real servers these, or they are not the servers' affair.
 	plain.Servers, plain.Schedulers, plain.Cores, plain.Brokers = words.Servers, words.Schedulers, words.Cores, words.Brokers
 	plain.Heartbeat.MinTTL, plain.Heartbeat.MaxPerSecond, plain.Heartbeat.Grace = words.Heartbeat.MinTTL, words.Heartbeat.MaxPerSecond, words.Heartbeat.Grace
 	theirs := maps.Collect(language.Fields(reflect.ValueOf(*words)))

@@ -186,8 +186,8 @@ func (s Spec) checkClock() error {
 }
 
 // SpecOf returns the Spec of a simulation with the parameters of a run on real servers, under
-// their release. Base has the scenario if that is no built-in one, and what the simulation charges: if it names no class,
-// what the release costs on one machine. The error is an *InputError.
+// their release. Base has the scenario if that is no built-in one, and the class of machines. If base names no class, it is
+// that of servers of the release which share a machine. The error is an *InputError.
 func SpecOf(r *metrics.Result, base Spec) (Spec, error) {
 	refuse := func(why string) (Spec, error) {
 		return base, &InputError{Value: "the run of " + r.Run.Label(), Allowed: why}

@@ -85,15 +85,15 @@ func (c *Compiled) Behaviours() []*behaviours.Behaviour { return c.behaviours }
 // Load is what a run has to do as far as the scenario's text says so. What follows from how the run
 // goes, such as the drain of a backlog, is no part of it.
 type Load struct {
-	Virtual     time.Duration // that the phases last at least
-	Evaluations float64       // that clients cause which start, stop, return or change, and deployments
-	Allocs      float64       // that are placed for the first time
-	Looks       float64       // of evaluations of service jobs at an allocation of their job
+	Virtual     time.Duration // how long the phases last at least
+	Evaluations float64       // because of jobs and updates, and of clients that start, stop, return or change
+	Allocs      float64       // placed for the first time
+	Looks       float64       // how often evaluations of service jobs look at an allocation of their job
 	// Retries is how often an evaluation that waits for room is tried again, and Searches at how
 	// many nodes it then looks.
 	Retries, Searches float64
-	// Vain is how often an evaluation is tried again because a batch job has ended, and finds that
-	// others were faster. It writes nothing.
+	// Vain is how often an evaluation is tried again because a batch job has ended, and finds the room taken
+	// by others. It writes nothing.
 	Vain float64
 	// Busy is the share of the leader's cores that heartbeats take at rest.
 	Busy float64
@@ -208,9 +208,9 @@ func (w *loading) behave(name string, until time.Duration) {
 	}
 }
 
-// disturb adds what follows when clients start, stop, return or change so many times, with a share of
-// them away on average: an evaluation of each job on them and, each time that one returns, of each
-// job that waits for room.
+// disturb adds what follows when clients start, stop, return or change so many times, while a share of the
+// clients is away on average. Each time, every job on the client is evaluated. Half of the times a client
+// returns, and every job that waits for room is tried again.
 func (w *loading) disturb(times, away float64) {
 	r := w.registered
 	jobs := float64(max(r.ServiceJobs, 1))
@@ -227,13 +227,13 @@ func (w *loading) disturb(times, away float64) {
 	}
 }
 
-// triesAWave is how often the evaluations that wait are tried while the jobs that run end once: their
-// ends are together, but no instant. It was 1.7 to 6.3 in runs of 500 to 6,000 jobs, of which 20 or
-// 100 find room, whatever the number of workers.
+// triesAWave is how often the evaluations that wait are tried while all jobs that have room end once. These
+// jobs end at about the same time, but not at one instant. It was 1.7 to 6.3 in runs of 500 to 6,000 jobs, of
+// which 20 or 100 find room, whatever the number of workers.
 const triesAWave = 4
 
-// submit adds what jobs cost that are submitted one after the other, and returns how long that goes on.
-// Those that find no room are tried each time that others end.
+// submit adds what it costs to submit jobs one after the other, and returns how long that goes on. Batch
+// jobs that find no room are tried each time that others end.
 func (w *loading) submit(a operations.SubmitJobs) time.Duration {
 	share, allocs := w.compiled.fitting(a.Jobs, w.compiled.registered())
 	jobs, lasts := float64(len(a.Jobs)), a.Lasts()
@@ -249,9 +249,9 @@ func (w *loading) submit(a operations.SubmitJobs) time.Duration {
 	return max(lasts, time.Duration(waves*float64(runs)))
 }
 
-// update adds what a new version of a job costs: one step after the other, of its deployment or of a
-// system job's, each of which looks at all of its allocations. Where clients come and go meanwhile, a system
-// job does not wait between its steps.
+// update adds what a new version of a job costs. A service job or a system job is updated in steps of
+// MaxParallel allocations, and each step looks at all of its allocations. A system job waits between its steps,
+// but not while clients come and go.
 func (w *loading) update(j *rpc.Job) {
 	for _, g := range j.TaskGroups {
 		count := float64(g.Count)
@@ -291,8 +291,9 @@ func (c *Compiled) lacking() func(away float64) float64 {
 	return func(away float64) float64 { return (1 - share(away)) * allocs }
 }
 
-// fitting returns which share of the allocations of jobs finds room beside other jobs if a share of the
-// clients is away, and how many allocations these are. System jobs are always beside.
+// fitting returns a function of the share of clients that are away. It returns what share of the allocations of
+// jobs finds room beside the other jobs. Fitting also returns how many allocations jobs have. System jobs among
+// jobs do not count: they take room from the others.
 func (c *Compiled) fitting(jobs, others []*rpc.Job) (share func(away float64) float64, allocs float64) {
 	var room, asked [3]float64
 	add := func(to *[3]float64, r rpc.Resources, times int) {

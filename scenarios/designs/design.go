@@ -18,21 +18,21 @@ type Design struct {
 	// Summary says what it does, Source where it comes from or where it is used, and Cost what
 	// is paid for it or lost by it, in one line each.
 	Summary, Source, Cost string
-	// Alone says that it leaves nothing of a policy to choose: its word alone names a broker, in
-	// servers of the release that brought shedding.
+	// Alone says that the design replaces the policy altogether. So its word alone names a broker, and
+	// the servers are of the release that brought shedding.
 	Alone bool
 	// Apply makes a cluster do it.
 	Apply func(*cluster.DesignConfig)
 	// Numbered takes the place of Apply if a number follows the word, as in pipeline-8.
 	Numbered *Numbered
 	stem     string // of a numbered one, the word without the number
-	// With has the words that it makes sense with only.
+	// With has the words of other designs without which this one makes no sense.
 	With []string
 }
 
 // Numbered is a design of which there is one for each number.
 type Numbered struct {
-	// Usual is the number that stands for all.
+	// Usual is the number of the design that stands for those of all numbers.
 	Least, Most, Usual int
 	Apply              func(c *cluster.DesignConfig, n int)
 }

@@ -17,14 +17,14 @@ type Cost struct {
 	busy   float64 // the share of the leader's cores that heartbeats take at rest
 }
 
-// phase is the processor time of a phase: what it takes before it moves towards its end, such as
-// placing everything, and what it takes then.
+// phase is the processor time of a phase: first is what it takes before it moves towards its end, such as
+// for placing everything, and rest is what it takes from then on.
 type phase struct{ first, rest float64 }
 
-// moves is the share of a phase from which on it moves.
+// moves is the share of a phase that must be done for it to count as moving towards its end.
 const moves = 0.01
 
-// Roomy is how many times what it needs a process can make use of: garbage takes the rest.
+// Roomy is how many times the memory that it needs a process can make use of. Garbage fills the rest.
 const Roomy = 2.5
 
 // Runs of metastable, whose leaders are half busy, cost as much as their text says at 300 nodes, and
@@ -75,12 +75,12 @@ func (c Cost) Done(p scenarios.Progress) float64 {
 	return spent / c.CPUS
 }
 
-// What a run of three servers costs, in seconds of processor time and in bytes, fitted to 21 heartbeat
-// storms of 100 to 20,000 nodes, of which some had 40 system jobs or 20 service jobs, and to ten other
-// scenarios. The bytes are those with GOGC=50, so they are fitted times the live data. Estimates of
-// times are then within a factor of two of what was measured. For service jobs under the shedding broker
-// they are 3.7 times too high: the formulae let workers process too many. Those of bytes are within a
-// quarter. Forecast, Pace and sweep.Local correct them by what they see.
+// What a run of three servers costs, in seconds of processor time and in bytes. The figures are fitted to 21
+// heartbeat storms of 100 to 20,000 nodes, of which some had 40 system jobs or 20 service jobs, and to ten other
+// scenarios. The bytes are those with GOGC=50, so they are the live data multiplied by fitted. Estimates of
+// time are within a factor of two of what was measured, except that those for service jobs under the shedding
+// broker are 3.7 times too high: the formulae let workers process too many evaluations. Estimates of bytes are
+// within a quarter. Forecast, Pace and sweep.Local correct them by what they see.
 const (
 	startCPUS            = 0.15
 	entryCPUS            = 0.025e-3
@@ -90,7 +90,7 @@ const (
 	reportedCPUS         = 0.04e-3 // what its client says of an allocation
 	seenCPUS             = 2.9e-6  // an allocation of its job, for an evaluation of a service job
 	searchedCPUS         = 0.1e-6  // a node, for one that finds no room
-	vainCPUS             = 28e-6   // an evaluation that comes too late for room
+	vainCPUS             = 28e-6   // an evaluation that looks for room after others have taken it
 	// An idle client asks for its allocations every five minutes, and heartbeats when that
 	// call returns. In a drain of hours, that costs much.
 	clientCalls, callCPUS = 2.0 / 300, 20e-6

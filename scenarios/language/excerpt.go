@@ -15,9 +15,8 @@ type excerpt struct {
 }
 
 // DefineExcerpt evaluates a text of event blocks, with the job and behaviour blocks that they
-// need. The result has one phase, and no more of the rest than its jobs and behaviours. Declared
-// are names that the text may refer to, and declare no more, by their kind. The error is an
-// *Error.
+// need. The result has jobs, behaviours and one phase with the events, and nothing else. Declared has, by kind, names
+// that are taken already: the text may refer to them and must not declare them again. The error is an *Error.
 func DefineExcerpt(name string, src []byte, vocabulary Vocabulary, declared map[string][]string) (*Definition, error) {
 	parsed, err := parse(name, src)
 	if err != nil {

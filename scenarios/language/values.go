@@ -165,7 +165,7 @@ func (f *File) validate(d *decoder, variables []Variable) error {
 	return nil
 }
 
-// must evaluates an expression that must have a value of a type, as otherwise says.
+// must evaluates an expression that must have a value of the type want. Otherwise is the text of the error if it has not.
 func (f *File) must(d *decoder, expr hcl.Expression, want cty.Type, otherwise string) (cty.Value, error) {
 	got, diags := d.evaluate(expr)
 	if diags.HasErrors() {
@@ -205,7 +205,7 @@ func (d *decoder) locals(blocks []*hcl.Block) {
 			switch state[need] {
 			case 0:
 				if work(need); d.diags.HasErrors() {
-					return // what the error leaves unknown is none of its own
+					return // name has no error of its own: it only lacks the local that has one
 				}
 			case 1:
 				d.fail(attr.Expr.Range(), "Cycle", "local.%s needs local.%s, which needs it.", name, need)
@@ -233,7 +233,8 @@ func (d *decoder) locals(blocks []*hcl.Block) {
 	d.ctx.Variables["local"] = cty.ObjectVal(values)
 }
 
-// maxLocal bounds what a local value holds: each of a few that hold the one before twice is twice as large.
+// maxLocal bounds what a local value holds. Without it, a row of locals that each hold the one before twice would double
+// the size with each.
 const maxLocal = 1 << 20
 
 func tooLarge(value cty.Value) bool {

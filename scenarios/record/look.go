@@ -31,7 +31,8 @@ func (r *recorder) look(ctx context.Context) (index uint64, err error) {
 	} else {
 		r.seen.omit("the number of scheduler workers, which this agent does not tell: the variable schedulers is a guess")
 	}
-	// Of two lists the index of the first may be the older one; events that are no news change nothing.
+	// Events are followed from the index of the list that is read first. Events that the second list shows already change
+	// nothing.
 	if index, err = r.lookAtNodes(ctx, 0); err != nil {
 		return 0, err
 	}
@@ -54,7 +55,7 @@ func (r *recorder) lookAtNodes(ctx context.Context, at time.Duration) (index uin
 	return meta.LastIndex, nil
 }
 
-// kindOf returns what a scenario knows of a node: of its resources, what is left for jobs.
+// kindOf returns what a scenario knows of a node. Its resources are those that are left for jobs.
 func kindOf(datacenter, class string, attributes map[string]string, has *api.NodeResources, reserved *api.NodeReservedResources) kind {
 	k := kind{Datacenter: datacenter, Class: class, OS: attributes["os.name"]}
 	if has != nil {

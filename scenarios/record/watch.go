@@ -25,7 +25,7 @@ func (r *recorder) watch(ctx context.Context, index uint64) {
 		case <-time.After(retry):
 		}
 		r.seen.omit("the stream of events broke: what happened until it was there again is known from the lists, to the second")
-		// A failure here is one of the cluster, which the next round meets again.
+		// If this fails the cluster has a problem, so the next round will most likely fail, too, and come here again.
 		if now, err := r.lookAtNodes(ctx, time.Since(r.began)); err == nil && r.lookAtJobs(ctx, time.Since(r.began)) == nil {
 			index = now + 1
 		}

@@ -34,8 +34,8 @@ func (a *Access) check(flag, addr string) error {
 // minToken is how long a token must be at least.
 const minToken = 16
 
-// checkAddr refuses addresses of which there are not so many ports in a row, and those that other machines reach, unless they are
-// allowed.
+// checkAddr refuses an address whose port is not followed by enough others for a row of ports. Unless remote is set, it
+// also refuses addresses that other machines reach.
 func checkAddr(flag, addr string, ports int, remote bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	first, portErr := strconv.ParseUint(port, 10, 16)
@@ -54,8 +54,8 @@ func checkAddr(flag, addr string, ports int, remote bool) error {
 	return fmt.Errorf("--%s %q: other machines reach this address; add --allow-remote if that is meant", flag, addr)
 }
 
-// askBrowser makes browsers ask their users for the token, if there is one: as a password, since that is all that
-// they send by themselves.
+// askBrowser makes browsers ask their users for the token, if there is one. They ask for it as a password, since a browser
+// sends no other credentials by itself.
 func (a *Access) askBrowser(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, given, _ := r.BasicAuth(); a.Token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(a.Token)) != 1 {
@@ -67,8 +67,8 @@ func (a *Access) askBrowser(next http.Handler) http.Handler {
 	})
 }
 
-// guard refuses requests for names that are not this machine's: what a browser asks of
-// another site's name which leads here.
+// guard refuses requests whose host is not a name of this machine. A browser sends such a request if another
+// site has its own name lead to this address.
 func (a *Access) guard(next http.Handler) http.Handler {
 	if a.AllowRemote {
 		return next

@@ -56,7 +56,7 @@ func Send(ctx context.Context, address, token string, text []byte) (Status, erro
 	}
 	said := nomadtls.Explain(errors.New(cmp.Or(strings.TrimSpace(string(body)), resp.Status))).Error()
 	var of Status
-	timeless := func(p Pending) bool { return p.InS == nil } // which no event that is to come is
+	timeless := func(p Pending) bool { return p.InS == nil } // false for every event of a simctl serve
 	switch {
 	case resp.StatusCode == http.StatusBadRequest:
 		return of, &RefusedError{said}

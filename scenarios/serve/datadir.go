@@ -109,7 +109,8 @@ func (o *Options) noRoom(err error) error {
 	return fmt.Errorf("%w: make room in %s, or choose another directory", err, o.DataDir)
 }
 
-// watchDisk waits until a server could not write its Raft log, after which it never leads or follows again, and says so.
+// watchDisk waits until a server has failed to write its Raft log, and returns an error that says so. Such a server never
+// leads or follows again.
 func (o *Options) watchDisk(ctx context.Context, broken func() error) error {
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()

@@ -50,8 +50,8 @@ type director struct {
 	log    *slog.Logger
 	sent   chan []planned
 
-	turn   chan struct{}          // of who reads events and hands them over
-	reader *scenarios.EventReader // of whose turn it is
+	turn   chan struct{}          // full while a goroutine reads events and hands them over
+	reader *scenarios.EventReader // for that goroutine only
 
 	mu     sync.Mutex
 	faults []moment
@@ -83,7 +83,7 @@ func (d *director) run(ctx context.Context, stage *actions.Stage) {
 	defer timer.Stop()
 	for {
 		d.publish(stage, ahead)
-		for _, tell := range over { // now that whoever hears it finds the status as it is since
+		for _, tell := range over { // after publish, so that whoever is told finds the new status
 			tell()
 		}
 		over = nil
@@ -212,8 +212,8 @@ func (d *director) take(r *http.Request) (code int, err error) {
 
 var errBusy = errors.New("the cluster is busy with an event before these: none of them will come")
 
-// handOver hands over the events of a text, and remembers its behaviours then. It returns where the errors
-// come of those events that come at once, and how many these are.
+// handOver reads the events of a text and hands them to run. If it can, it also remembers the behaviours of the text. It
+// returns a channel with the error of each event that comes at once, and how many these events are.
 func (d *director) handOver(patience context.Context, text []byte) (_ <-chan error, waits int, err error) {
 	select {
 	case d.turn <- struct{}{}:

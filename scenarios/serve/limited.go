@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// limited closes connections at once when as many as may be are open: whoever keeps them open
-// without a word must not take what the others need.
+// limited closes new connections at once while as many as allowed are open. So a client that keeps connections open
+// without a word cannot use up the memory and the files of this process.
 type limited struct {
 	net.Listener
 	slots  chan struct{}

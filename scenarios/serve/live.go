@@ -113,7 +113,7 @@ func (s *samples) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for next, over := 0, false; !over; {
 		var text []byte
 		var changed <-chan struct{}
-		over = r.Context().Err() != nil // what was added before that is sent
+		over = r.Context().Err() != nil // looked at first, so that all samples from before the end are sent
 		if text, next, changed = s.from(next); len(text) > 0 && httpapi.WriteLine(w, text) != nil {
 			return
 		}

@@ -14,7 +14,8 @@ import (
 // generator draws what a schedule is made of.
 type generator struct {
 	draw.Source
-	// second draws what makes servers restore snapshots. The rest of a schedule does not depend on it.
+	// second draws what makes servers restore snapshots: Raft's settings and a restart. It is a source of its own, so
+	// that the rest of a schedule does not depend on these draws.
 	second *rand.Rand
 }
 
@@ -73,8 +74,8 @@ func (g *generator) cluster() string {
 	return b.String()
 }
 
-// raft draws snapshots so frequent, of a log that keeps so little, that a server which starts again restores
-// one, and one that was away for long needs the leader's.
+// raft draws Raft's settings. Snapshots are so frequent that a server which starts again restores one, and logs
+// so short that a server which was away for long needs the leader's snapshot.
 func (g *generator) raft() string {
 	s := draw.Source{Rand: g.second}
 	return fmt.Sprintf("\n  raft {\n    snapshot_threshold = %d\n    snapshot_interval = %s\n    trailing_logs = %d\n  }\n",

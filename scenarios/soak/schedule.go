@@ -67,8 +67,8 @@ func (s Schedule) Drawn() []metrics.SoakEvent {
 	return all
 }
 
-// Words returns the events that schedules are made of, in the order of the alphabet. Each draw writes
-// its own, and clusters differ in what befits them, so the words are those of so many seeds that none is missing.
+// Words returns the keywords of the events that schedules are made of, in the order of the alphabet. Only the draws
+// know them, and what a draw makes depends on the cluster. So it draws for as many seeds as it takes to meet all.
 var Words = sync.OnceValue(func() []string {
 	var words []string
 	for seed := range int64(12) {
@@ -108,9 +108,9 @@ func (s Schedule) Without(numbers ...int) Schedule {
 }
 
 // Under returns the schedule for runs under these brokers. In some releases a node that was
-// disconnected waits until its client has reported an allocation (docs/releases.md). Some wait for
-// ever, in Nomad as well. So if one of the brokers is of such a release, clients report, and in the
-// end somebody drains all nodes: what stops is reported.
+// disconnected is not ready before its client has reported an allocation (docs/releases.md). Some
+// nodes wait for ever, in Nomad as well. So if one of the brokers is of such a release, clients report, and all
+// nodes are drained in the end: clients then report the allocations that stop.
 func (s Schedule) Under(brokers []string) Schedule {
 	if strings.Contains(s.head, maxClientDisconnect) && slices.ContainsFunc(brokers, scenarios.AwaitsReports) {
 		s.head = strings.Replace(s.head, reportAllocations+"false", reportAllocations+"true", 1)

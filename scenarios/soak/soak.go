@@ -101,8 +101,8 @@ func examine(ctx context.Context, specs []scenarios.Spec) (Finding, error) {
 }
 
 // unexplained returns a line for each type of entry of which the log has more than events should
-// have cost. Fewer there may be: what an event calls for can be lost with a leader. But nothing
-// is written without a cause, and no call is applied twice.
+// have cost. There may be fewer, since what an event calls for can be lost with a leader. But there must not
+// be more: nothing is written without a cause, and no call is applied twice.
 func unexplained(p metrics.Phase) []string {
 	var lines []string
 	rest := p.Unexplained()

@@ -136,8 +136,8 @@ func (st *Study) checkOnly() error {
 	return nil
 }
 
-// brokersAt returns the brokers that run at a point. One axis at a time, all run with the
-// values of the base.
+// brokersAt returns the brokers that run at a point: those to which all of its values belong. If axes are varied
+// one at a time, the base's values belong to all brokers.
 func (st *Study) brokersAt(point []string) []string {
 	if !slices.ContainsFunc(st.Axes, func(a Axis) bool { return a.Only != nil }) {
 		return st.Brokers

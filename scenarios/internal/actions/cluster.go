@@ -24,7 +24,7 @@ type Cluster interface {
 	PauseEvalBroker(ctx context.Context, paused bool) error
 	// EvalIDs lists evaluations of a status, and of a trigger unless that is empty; at most count unless that is zero.
 	EvalIDs(ctx context.Context, status, triggeredBy string, count int) ([]string, error)
-	// DeleteEvals deletes some that it has listed or, if ids is nil, all that it would list.
+	// DeleteEvals deletes the evaluations with these IDs or, if ids is nil, those that EvalIDs would list.
 	DeleteEvals(ctx context.Context, status, triggeredBy string, count int, ids []string) error
 	// CollectGarbage makes the servers delete everything that is over, however new. It returns before that is done.
 	CollectGarbage(ctx context.Context) error

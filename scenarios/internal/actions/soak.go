@@ -25,13 +25,14 @@ const (
 // Soak is how soak draws the events of a keyword; the zero value draws none.
 type Soak struct {
 	Draws []Draw
-	// Refused says that the cluster would refuse the event, or that what comes of it hangs on
-	// the moment, given the events before it and all of the schedule. Nil refuses nothing.
+	// Refused reports whether a schedule must not have the event, given the kept events before it and all
+	// drawn events: the cluster would refuse it, or what comes of it depends on the exact moment, so that
+	// brokers may differ in it. Nil refuses nothing.
 	Refused func(e draw.Event, before, all []draw.Event) bool
 }
 
-// Draw draws an event. What a seed stands for depends on the order of the draws of a kind, so
-// each declares its Place: another one takes the next, which changes what seeds stand for.
+// Draw draws an event. Which schedule a seed makes depends on the order of the draws of a kind, so each
+// declares its Place in it. A new draw takes the next place, which also changes what seeds make.
 type Draw struct {
 	Kind          Kind
 	Place, Weight int

@@ -45,7 +45,7 @@ type step struct {
 	due    time.Time
 	giveUp time.Time // zero before the first try
 	action actions.Action
-	// over, if it is not nil, is told how the event went instead of whoever calls Do.
+	// over, if it is not nil, is called with the error of the event, which Take then does not return.
 	over func(error)
 }
 
@@ -80,8 +80,8 @@ func (a *Agenda) Next() (due time.Time, ok bool) {
 	return due, ends
 }
 
-// first returns the place of the step that comes next, or -1. While a request has no answer, only
-// what befalls the cluster later than the request can come.
+// first returns the place of the step that comes next, or -1. While a request has no answer, no other request
+// can come, nor can a step that was due before it or with it.
 func (a *Agenda) first() int {
 	return slices.IndexFunc(a.steps, func(s step) bool {
 		return a.asking == nil || !asksLeader(s.action) && s.due.After(a.asking.due)
@@ -165,7 +165,7 @@ func (a *Agenda) try(s step) Answer {
 	if errors.Is(err, rpc.ErrJobNotFound) && !s.giveUp.IsZero() {
 		return Answer{step: s}
 	}
-	// The server that answered may not know a node yet that was picked from another's state.
+	// The node was picked from the state of one server, and the server that answered may not know it yet.
 	if !errors.Is(err, rpc.ErrNoLeader) && !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrNodeNotFound) {
 		return Answer{step: s, err: err}
 	}

@@ -21,9 +21,9 @@ type Source struct {
 	Jobs    []Job
 	// Behaviours is the number of behaviours drawn so far.
 	Behaviours int
-	// Collects says that garbage is collected while the schedule runs. Then nothing may be
-	// drawn that would run again once the record of its end is gone: sysbatch jobs, and system
-	// allocations that fail.
+	// Collects says that garbage is collected while the schedule runs. Then neither sysbatch jobs nor
+	// failures of system allocations may be drawn: once the record of how they ended is collected, they
+	// would run again.
 	Collects bool
 	// Signs says that clients have identities, which servers renew while the schedule runs.
 	Signs bool

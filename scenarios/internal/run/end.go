@@ -57,9 +57,9 @@ const (
 	settlePoll = 50 * time.Millisecond
 )
 
-// rest waits, for settle at most, until nothing is left to do, and then ends all writing: servers that are
-// compared while they write differ, and have not all applied what callers were told of. From the beginning no
-// node goes down: on a scaled clock a few hundred milliseconds are many heartbeats.
+// rest waits, for settle at most, until nothing is left to do. Then it ends all writing: otherwise the states of
+// servers, when they are compared, would differ by the last entries. From its start on, no node goes down for
+// want of heartbeats, since on a scaled clock a few hundred milliseconds are the time of many.
 func (r *run) rest() {
 	if r.sim != nil {
 		r.sim.HoldNodes()
@@ -115,8 +115,8 @@ func (r *run) checkEnd() {
 	}
 }
 
-// checkOther checks servers of another design: what they have come to, and that they agree on it.
-// How they come to it, such as that a job has one evaluation in flight, is their own affair.
+// checkOther checks servers of another design: that their last state is what the oracle expects, and that all have the
+// same. It does not check how they came to it, such as that a job has only one evaluation in flight.
 func (r *run) checkOther() {
 	snaps := r.other.Snapshots()
 	r.checkOutcome(snaps[0], cluster.Waiting{})

@@ -38,8 +38,8 @@ func (r *run) withinLimits() error {
 	return errStopped
 }
 
-// brokenOff returns errStopped for an error that ends a phase of a run in a real cluster, such as that a leader is gone and no other
-// comes: what was until then took its time, and is no less true.
+// brokenOff turns an error that ends a phase of a run in a real cluster, such as a leader that is gone for good, into
+// errStopped. So the run keeps its Result, since what was measured until then took long and holds all the same.
 func (r *run) brokenOff(err error) error {
 	if err == nil || errors.Is(err, errStopped) || r.sim != nil || r.other != nil {
 		return err

@@ -132,8 +132,8 @@ func (r *run) stall(p Phase) time.Duration {
 	return cmp.Or(p.Stall, r.scaled(defaultStall)+r.longestTTL())
 }
 
-// longestTTL is about the longest time that servers grant between two heartbeats of a client. For
-// that long nothing moves although clients have gone.
+// longestTTL is about the longest time that servers grant between two heartbeats of a client. After clients
+// have gone, nothing may happen for that long.
 func (r *run) longestTTL() time.Duration {
 	return time.Duration(float64(r.sc.Fleet.Nodes) / r.sc.Cluster.Heartbeat.MaxPerSecond * float64(time.Second))
 }
@@ -270,9 +270,9 @@ func account(before, after cluster.Account) []metrics.Expectation {
 	return lines
 }
 
-// completedSoFar counts the evaluations that were ever completed: all that are or were in state
-// and are over, less those that were canceled or failed. What a follower was first to apply is counted, and the leader's
-// state may be without it yet: then as many were completed as before.
+// completedSoFar counts the evaluations that were ever completed: those in the state that are over, and those that were
+// collected, less all that were canceled or failed. If a follower is the first to apply an entry, the evaluations
+// that it cancels are counted while the leader's state lacks them. So the number must not fall below the last one.
 func (r *run) completedSoFar(c cluster.Stats) float64 {
 	held := c.EvalsByStatus[broker.StatusComplete] + c.EvalsByStatus[broker.StatusCanceled] + c.EvalsByStatus[broker.StatusFailed]
 	r.completed = max(r.completed, float64(held+c.Counters.EvalsCollected)-float64(c.Counters.EvalsCanceled+c.Counters.EvalsFailed))

@@ -180,7 +180,7 @@ func (r *run) simulated() (res *metrics.Result, err error) {
 	return r.all()
 }
 
-// elsewhere adds to an error about Raft logs on disk where else they can be.
+// elsewhere adds to an error about Raft logs on disk where else users can have them.
 func elsewhere(err error) error {
 	return fmt.Errorf("%w: make room in %s, choose another directory by TMPDIR, or keep the logs in memory", err, os.TempDir())
 }
@@ -239,7 +239,7 @@ func (r *run) all() (*metrics.Result, error) {
 		r.checkEnd()
 	}
 	if errors.Is(err, errStopped) {
-		err = nil // what it broke off is no error either
+		err = nil // a run that was stopped has a Result and no error
 	}
 	res, rerr := r.result()
 	return res, errors.Join(err, rerr)

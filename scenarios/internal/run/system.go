@@ -60,8 +60,8 @@ type Simulated struct {
 	reloaded chan struct{} // closed when the last change of num_schedulers is through
 }
 
-// SetSchedulers does not wait for workers that must finish what they have in hand: a fault may
-// keep them from it that the events have yet to end. A later change waits for this one.
+// SetSchedulers does not wait for workers to finish what they have in hand. They may be kept from it by a
+// fault, which only a later event ends. A later change waits for this one.
 func (s *Simulated) SetSchedulers(perServer int) error {
 	before, through := s.reloaded, make(chan struct{})
 	s.reloaded = through
@@ -84,7 +84,7 @@ func (s *Simulated) Shutdown() error {
 	return err
 }
 
-// NodeIDs returns the nodes that the server knows which has applied the most.
+// NodeIDs returns the IDs of all nodes, from the server that has applied the most entries.
 func (s *Simulated) NodeIDs() []string {
 	var ids []string
 	for n := range s.latest().Nodes() {

@@ -8,7 +8,7 @@ import (
 	"github.com/simctl/simctl/scenarios/internal/judge"
 )
 
-// thorough is what looks at a run more closely than at most: clients that read, calls that are counted, and a hash of every
+// thorough looks at a run more closely than at most runs: it has clients that read, counts calls, and takes a hash of every
 // event. It belongs to the goroutine of the run.
 type thorough struct {
 	sim   *Simulated

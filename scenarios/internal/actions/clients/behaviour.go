@@ -50,7 +50,7 @@ func begun(behaviour string) error {
 func (a BeginBehaviour) Mark() string { return a.Behaviour.Name + " begins" }
 
 func (a BeginBehaviour) Do(s *actions.Stage) error {
-	if s.Behaves(a.Behaviour.Name) { // of a text that came later, and began it earlier
+	if s.Behaves(a.Behaviour.Name) { // the events of a text that was sent later began it earlier
 		return begun(a.Behaviour.Name)
 	}
 	s.BeginBehaviour(a.Behaviour)
@@ -104,7 +104,7 @@ func notBegun(behaviour string) error { return fmt.Errorf("behaviour %s has not 
 func (a EndBehaviour) Mark() string { return a.Behaviour + " ends" }
 
 func (a EndBehaviour) Do(s *actions.Stage) error {
-	if !s.Behaves(a.Behaviour) { // of a text that came later, and ended it earlier
+	if !s.Behaves(a.Behaviour) { // the events of a text that was sent later ended it earlier
 		return notBegun(a.Behaviour)
 	}
 	s.EndBehaviour(a.Behaviour, a.Leave)

@@ -17,12 +17,13 @@ const (
 	byFilter = "filter" // one call; the leader looks for what matches
 )
 
-// evalPage is that number: three pages of 2,426 evaluations (command/eval_delete.go, v1.4.2).
+// evalPage is how many IDs that command sends at a time: three pages of 2,426 evaluations (command/eval_delete.go,
+// v1.4.2).
 const evalPage = 3 * 2426
 
 var _ = actions.RegisterAction("delete_evals", DeleteEvals{By: byFilter, Status: broker.StatusPending},
 	actions.Drawn(actions.OfOperators, 8, 1, drawDeleteEvals).Unless(
-		// Of a job that is purged nobody is left to evaluate: what it runs would go on for ever.
+		// A purged job is not evaluated again. If the evaluation of its purge is deleted, its allocations run for ever.
 		func(_ draw.Event, _, all []draw.Event) bool {
 			return slices.ContainsFunc(all, func(e draw.Event) bool { return e.Says("purge = true") })
 		}))
@@ -87,9 +88,9 @@ func (a DeleteEvals) delete(s *actions.Stage) error {
 	return nil
 }
 
-// drawDeleteEvals deletes evaluations by filter. By ID, one that something of is running by then is
-// refused, which hangs on the moment. All jobs are evaluated in the end, so that what was deleted is
-// not missed.
+// drawDeleteEvals deletes evaluations by filter. By ID, deletion is refused if one of the evaluations has an
+// allocation that runs, which depends on the exact moment. In the end all jobs are evaluated again, in place of
+// the evaluations that were deleted.
 func drawDeleteEvals(s *draw.Source) draw.Event {
 	over := []string{broker.StatusComplete, broker.StatusFailed, broker.StatusCanceled}
 	e := draw.NewEvent("delete_evals", fmt.Sprintf("status = %q", s.Pick(over...)))

@@ -71,7 +71,7 @@ func (ResumeEvalBroker) Mark() string              { return "broker resumed" }
 func (ResumeEvalBroker) Do(s *actions.Stage) error { return s.Cluster.PauseEvalBroker(s.Ctx, false) }
 
 var _ = actions.RegisterAction("collect_garbage", CollectGarbage{}, actions.Drawn(actions.OfOperators, 7, 1, drawCollectGarbage).Unless(
-	// Whether it takes nodes, with what operators said of them, hangs on the moment.
+	// Whether it collects a node, and with it the node's drain or eligibility, depends on the exact moment.
 	func(_ draw.Event, _, all []draw.Event) bool {
 		return draw.Has(all, "drain_nodes") || draw.Has(all, "set_eligibility")
 	}))

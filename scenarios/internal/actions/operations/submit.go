@@ -15,7 +15,8 @@ import (
 )
 
 var _ = actions.Register("submit_jobs", submission{}, submission.action, actions.Drawn(actions.OfUsers, 7, 1, drawSubmitJobs).Unless(
-	// Whether it is before or after a change of the job, and whether it is refused, hangs on the moment.
+	// Whether a copy is submitted before or after a change of its job, and whether it is refused, depends on the
+	// exact moment.
 	func(e draw.Event, _, all []draw.Event) bool {
 		return e.Follows(all, "update_job") || e.Follows(all, "scale_job") || e.Follows(all, "stop_job")
 	}))
@@ -40,7 +41,7 @@ func (w submission) action(s *actions.Setting) (actions.Action, error) {
 	return SubmitJobs{Block: w.Job, Jobs: jobs, PerSecond: w.PerSecond, RisingTo: w.RisingTo, Within: w.Within}, nil
 }
 
-// SubmitJobs submits jobs in an open loop: each at its time, whoever still waits for an answer.
+// SubmitJobs submits jobs in an open loop: each at its time, even if answers to earlier ones are still to come.
 // It goes on while the events after it come, until all are submitted or Heal ends it. A job
 // that the servers refuse is not submitted again.
 type SubmitJobs struct {
@@ -157,7 +158,7 @@ func (u *underway) submit(a SubmitJobs) {
 		u.mu.Lock()
 		u.rate = a.rate(due)
 		u.mu.Unlock()
-		// One that is on its way gets its answer, whenever the submission ends.
+		// A job that is on its way gets its answer even if the submission ends before.
 		u.wg.Go(func() {
 			_, err := u.stage.Cluster.RegisterJob(u.stage.Ctx, job)
 			u.answered(job, err)
