@@ -35,7 +35,7 @@ var gateMetrics = []string{
 	"raft_entries", "evals_created", "evals_processed", "evals_canceled", "plans_submitted", "queue_empty_s", "recovery_s", "nodes_down",
 }
 
-// A difference within the slack is none, since shares of small figures say little.
+// A difference of no more than the slack is allowed whatever the tolerance, since shares of small figures say little.
 const (
 	countSlack = 2
 	timeSlack  = 1 // s

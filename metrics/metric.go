@@ -17,10 +17,10 @@ type Metric struct {
 // Time reports whether the metric is a duration, of which a negative value means never.
 func (m Metric) Time() bool { return m.Unit == "s" }
 
-// Measured reports whether there was something to measure, if v is what came of it.
+// Measured reports whether there was something to measure, given the metric's value.
 func (m Metric) Measured(v float64) bool { return !m.Optional || v != 0 }
 
-// Came reports whether v is a value to calculate with: it was measured, and is no time that never came.
+// Came reports whether v can be calculated with: it was measured, and is not a time that never came.
 func (m Metric) Came(v float64) bool { return m.Measured(v) && !(m.Time() && v < 0) }
 
 // PhaseMetrics returns every figure of a phase in the order in which people read them.

@@ -241,7 +241,7 @@ func (p *openPhase) sample(name string, at time.Time, value float64) {
 		p.peakPending = max(p.peakPending, value)
 	case SeriesCancelable:
 		p.peakCancelable = max(p.peakCancelable, value)
-		if p.cancelable > 0 { // and, at the last time, not any more: see close
+		if p.cancelable > 0 { // true for the last time at the first sample without any; close sees to the rest
 			p.cancelsWrittenS = seconds(at.Sub(p.start))
 		}
 		p.cancelable = value

@@ -45,8 +45,9 @@ func (a *alloc) healthyAt(cfg *Config) time.Duration {
 	return max(a.due, a.watchedAt) + cfg.MinHealthy
 }
 
-// awaitsHealth reports whether the client is to say when the allocation is healthy: of a deployment, which waits for
-// that, or of a service, whose drains do (client/allocrunner/health_hook.go).
+// awaitsHealth reports whether the client is still to say when the allocation is healthy. Clients say so of allocations of
+// deployments and of services, since deployments and the drains of services wait for it
+// (client/allocrunner/health_hook.go).
 func awaitsHealth(l *rpc.Allocation) bool {
 	return l.Health == "" && (l.DeploymentID != "" || l.JobType == rpc.JobTypeService)
 }
@@ -71,7 +72,7 @@ func (c *client) onAllocs(cfg *Config, now time.Duration, a answer) {
 // forgets allocations that are not listed: they were garbage collected.
 func (c *client) learn(cfg *Config, now time.Duration, listed []*rpc.Allocation) {
 	if len(listed) > cap(c.allocs) {
-		// Some room more: most lists are a little longer than those before.
+		// Make more room than needed, since most lists are a little longer than the one before.
 		c.allocs = append(make([]alloc, 0, len(listed)+len(listed)/8), c.allocs...)
 	}
 	for i, l := range listed {
@@ -115,7 +116,7 @@ func (c *client) add(cfg *Config, now time.Duration, l *rpc.Allocation) alloc {
 	return a
 }
 
-// pass takes note that a running allocation has ended. A status that has not been reported by then never is.
+// pass takes note that a running allocation has ended. If it has not been reported as running by then, it never will be.
 func (a *alloc) pass(now time.Duration) {
 	if a.status == allocRunning && a.ends > 0 && a.ends <= now {
 		a.status, a.due, a.reported = allocComplete, a.ends, false

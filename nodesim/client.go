@@ -68,7 +68,7 @@ type client struct {
 	denied           bool
 
 	index  uint64        // of the last GetClientAllocs
-	block  time.Duration // for which one was made again, if that shortens those after it; zero if none was
+	block  time.Duration // how long later GetClientAllocs may block, since one was retried (RetriesShorten); zero: as usual
 	allocs []alloc
 	// The sync loop's ticker: it ticks at syncBase plus every multiple of syncEvery.
 	syncBase, syncEvery time.Duration
@@ -123,8 +123,8 @@ func (c *client) start(cfg *Config, now time.Duration) {
 	c.sleep(nodeLoop, now+stagger(&c.tasks[nodeLoop].src, cfg.RegisterStagger), false)
 }
 
-// stop ends a life. The client keeps its allocations, as an agent's state directory does, but not
-// the servers' rows of them: there are millions that nothing else keeps when all clients fall silent.
+// stop ends a life. The client keeps its allocations, as an agent's state directory does, but lets go of
+// the servers' rows: when all clients fall silent, nothing else keeps millions of these in memory.
 func (c *client) stop() {
 	c.life++
 	c.running, c.registered, c.introduced, c.heartbeated, c.ready = false, false, false, false, false
@@ -315,7 +315,7 @@ func (c *client) onHeartbeat(cfg *Config, now time.Duration, a answer) {
 }
 
 // reintroduce makes the client register again, 5 to 10 s from now, with all that changes until then
-// (client/client.go, watchNodeUpdates). One that has yet to register does so when it would have.
+// (client/client.go, watchNodeUpdates). A client that has yet to register does so at the time that was planned.
 func (c *client) reintroduce(cfg *Config, now time.Duration) {
 	c.version++
 	t := &c.tasks[nodeLoop]

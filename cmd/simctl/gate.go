@@ -137,7 +137,8 @@ func (f *gateFlags) run(cmd *cobra.Command, args []string) (err error) {
 	return cmp.Or(failed, lacking)
 }
 
-// demands returns what the runs are held to, which is nothing of the baseline if they become the next.
+// demands returns what the runs are held to: the scenario's thresholds and, unless the runs become the next baseline, those
+// of the present one.
 func (f *gateFlags) demands(cmd *cobra.Command, run *scenarios.Compiled, baseline *metrics.Baseline) (demands, error) {
 	held := demands{thresholds: run.Thresholds()}
 	if f.update {
@@ -217,8 +218,9 @@ func sameFile(a, b string) bool {
 // stepSummary is the variable of the environment that names the file of a step's summary.
 const stepSummary = "GITHUB_STEP_SUMMARY"
 
-// compare holds the phases of the baseline against those that the scenario has now. A phase that is
-// gone cannot be checked, and of a new one nobody has said how it should be.
+// compare compares the phases of the baseline with those that the scenario has now. A phase that only the baseline has is
+// an error, since it cannot be checked. For a phase that only the scenario has, compare says that the baseline
+// demands nothing of it.
 func (f *gateFlags) compare(cmd *cobra.Command, b *metrics.Baseline, phases []string) error {
 	gone, fresh := b.Unlike(phases)
 	if len(gone) > 0 {

@@ -38,7 +38,8 @@ func newOutDir(target string) (*outDir, error) {
 	return newDirOf(fmt.Sprintf("--out %q", target), target)
 }
 
-// newReportDir is newOutDir for the report of runs, or of a sweep, unless the page of the other is there.
+// newReportDir is newOutDir for the report of a sweep, or else of runs. It returns a usage error if the target has a report
+// of the other kind, whose page would be replaced.
 func newReportDir(target string, sweep bool) (*outDir, error) {
 	_, noPage := os.Stat(filepath.Join(target, reports.PageName))
 	_, noSweep := os.Stat(filepath.Join(target, reports.SweepSummaryName))
@@ -151,7 +152,8 @@ func hash(text string) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// place stands for the machine and, on Linux, the container in which numbers of processes are those of this one.
+// place identifies the machine and, on Linux, the container of this process. A number of a process means the same process
+// only within one place.
 func place() string {
 	host, _ := os.Hostname()
 	container, _ := os.Readlink("/proc/self/ns/pid")
@@ -165,8 +167,8 @@ func parent(path string) string {
 	return cmp.Or(strings.TrimRightFunc(dir, slash), filepath.Dir(dir))
 }
 
-// alone returns an error if another process fills a hidden directory for the target of that hash. It removes what
-// processes of this place that have ended left for any target.
+// alone returns an error if another process fills a hidden directory for the target with that hash. It removes the hidden
+// directories, for any target, of processes that ran in this place and have ended.
 func alone(near, target string) error {
 	entries, err := os.ReadDir(near)
 	if err != nil {
@@ -202,8 +204,8 @@ func (e *takenError) Error() string {
 	return fmt.Sprintf("another simctl, process %d, is writing there: wait for it, name another directory, or remove %s if that process is no simctl", e.pid, e.stage)
 }
 
-// running reports whether there is a process of that number, whoever's it is. Windows says so when it finds it,
-// and knows no such signal.
+// running reports whether there is a process of that number, of any user. On Windows, finding the process is the answer:
+// there is no such signal.
 func running(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err == nil {

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// licences are those that a dependency may have, by their SPDX identifiers, and words that
-// their texts have. The first of which a text has all words is it.
+// licences has the licences that a dependency may have, each with words of its text. A text is of the first licence
+// whose words it all has.
 var licences = []struct {
 	id    string
 	words []string

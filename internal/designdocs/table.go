@@ -43,8 +43,8 @@ func settings(c compared) string {
 // tableLead follows the settings of a table.
 const tableLead = ". `+` stands for `shedding+`.\n\n"
 
-// readTables returns the tables that a page has already: a broker that is not run again keeps its
-// row, and so does a scenario its cells.
+// readTables returns the tables that a page has already. So brokers and scenarios that are not run again keep
+// their rows and cells.
 func readTables(page string) (tables []*table) {
 	for {
 		before, after, ok := strings.Cut(page, tableLead)
@@ -83,7 +83,7 @@ func (t *table) update(c compared) {
 			drain := r.Phase("drain")
 			copy(row[failoverColumn:], []string{grouped(r.Totals.RaftEntries), wording.Clock(drain.QueueEmptyS), wording.Clock(drain.RecoveryS), staleness(r)})
 		}
-		// What other runs held, and what failed in them, may not be here to be read again.
+		// These cells are about all scenarios, and only some of them may have been run again. So the old cells count, too.
 		row[heldColumn] = wording.Grouped(max(held(r), float64(number(row[heldColumn]))))
 		row[keptColumn] = grouped(max(kept(r), number(row[keptColumn])))
 		row[checksColumn] = verdict(row[checksColumn], r)
@@ -132,8 +132,8 @@ func long(short string) string {
 	return short
 }
 
-// staleness is the time from what calls for a look at a job to the end of the look, which 99 of
-// 100 do not exceed.
+// staleness is the 99th percentile of the time from the event that calls for an evaluation until a worker has finished
+// the evaluation.
 func staleness(r *metrics.Result) string {
 	for _, l := range r.Latencies {
 		if l.Name == metrics.LatencyResponse {
@@ -171,7 +171,7 @@ func kept(r *metrics.Result) (sum uint64) {
 	return sum
 }
 
-// verdict adds to a cell that names the scenarios in which an invariant failed.
+// verdict returns the cell that names the scenarios in which an invariant failed, brought up to date by a run.
 func verdict(cell string, r *metrics.Result) string {
 	var failed []string
 	if names, ok := strings.CutPrefix(cell, "not in "); ok {

@@ -52,7 +52,7 @@ type planter struct {
 	file     *source
 	function string
 	within   ast.Node        // no constant inside it is planted
-	unequal  map[string]bool // operands, as text, of a != that the function has asked for
+	unequal  map[string]bool // pairs of operands, as text, that the function has compared by !=
 }
 
 //go:embed planted.go.txt

@@ -90,7 +90,8 @@ func (p *planter) constant(e ast.Expr) bool {
 	return true
 }
 
-// spared reports whether e is part of what was planted as a whole, or stays as it is.
+// spared reports whether e is part of a constant expression in which a mutant was planted as a whole, or of
+// code that must stay as it is.
 func (p *planter) spared(e ast.Expr) bool {
 	return p.within != nil && p.within.Pos() <= e.Pos() && e.End() <= p.within.End()
 }

@@ -33,7 +33,8 @@ type Cluster struct {
 	Bin     string   `json:"bin"`
 	Version string   `json:"version"` // as the program says: 1.4.2
 	Servers []Server `json:"servers"`
-	// Up says that the cluster had a leader when it was started. One that has not is a remainder.
+	// Up says that the start of the cluster went through, up to its leader. A cluster that is not up is what a killed start
+	// has left.
 	Up bool `json:"up"`
 	// Held says that the cluster ends with the process that holds its lock.
 	Held bool `json:"held,omitempty"`

@@ -15,9 +15,9 @@ type Methods struct {
 // method decodes an argument and returns the call that is left to make.
 type method func(argument []byte) (call func(context.Context) (any, error), err error)
 
-// Handle makes serve answer the calls of a method, such as Node.Register. Serve may block; its
-// context ends with the connection and has the caller's Peer. Callers see the text of an
-// error, and of errors alone.
+// Handle makes serve answer the calls of a method, such as Node.Register. Serve may block. Its
+// context ends with the connection, and Caller takes the caller's address from it. If serve returns
+// an error, the caller gets the text of the error and no answer.
 func Handle[Req, Resp any](m *Methods, name string, serve func(ctx context.Context, req *Req) (*Resp, error)) {
 	if m.byName == nil {
 		m.byName = map[string]method{}

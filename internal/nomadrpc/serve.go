@@ -83,8 +83,8 @@ func readMode(conn net.Conn, patience time.Duration) (byte, error) {
 	return mode[0], conn.SetReadDeadline(time.Time{})
 }
 
-// reader returns a reader of the messages of conn, and a function that lets go of the large
-// message that it read.
+// reader returns a reader of the messages of conn, and a function to call after each message. If the message
+// was large, that makes room for another large one.
 func (s *service) reader(conn net.Conn) (in *messages, release func()) {
 	in = &messages{conn: conn, limits: s.limits, patience: s.patience}
 	if s.large == nil {

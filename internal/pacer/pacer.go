@@ -5,9 +5,10 @@ import "time"
 // longest is how long a Pacer rests at most. It bounds how old figures can be.
 const longest = 10 * time.Second
 
-// Pacer keeps down the share of time that answers to a question take. The zero Pacer never rests. It is for one goroutine.
+// Pacer limits the share of time that is spent on answers to a question. The zero Pacer never rests. A Pacer is for one
+// goroutine.
 type Pacer struct {
-	Share time.Duration // after an answer it rests for as many times as long as that took
+	Share time.Duration // how many times as long as an answer took it rests after it; a plain number
 	until time.Time
 }
 

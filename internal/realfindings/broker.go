@@ -67,7 +67,7 @@ func (l *lab) evaluate(job string, n int) {
 	})
 }
 
-// shedIDsStay: evaluations are timed, before and after 12,000 of others are shed.
+// shedIDsStay: the waits of evaluations are measured before and after 12,000 evaluations of other jobs are shed.
 func shedIDsStay(l *lab) {
 	timed := func(prefix string) {
 		before := l.gauge("broker_wait_time_count")
@@ -78,7 +78,7 @@ func shedIDsStay(l *lab) {
 		l.wait(2 * time.Second) // the servers' interval is a second
 		l.say("%s: of 10 evaluations that were processed %.0f are in nomad.broker.wait_time", prefix, l.gauge("broker_wait_time_count")-before)
 	}
-	l.register("first", "service", 50) // so that the figure is there
+	l.register("first", "service", 50) // servers have the figure only after a first evaluation
 	l.end(l.take("service"), ack)
 	timed("before")
 	for _, job := range []string{"many", "more"} {
@@ -104,7 +104,8 @@ func (l *lab) pending() (n int) {
 	return n
 }
 
-// restoredBacklog: the leader is killed when most of a backlog is shed, and not written off.
+// restoredBacklog: the leader is killed when it has shed most of a backlog, but not yet written the shed evaluations
+// as canceled.
 func restoredBacklog(l *lab) {
 	first := l.leads()
 	l.dial((first + 1) % len(l.Servers))

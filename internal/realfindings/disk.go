@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// stall has the disk of the server that is talked to stand still until end is called: strace holds each of its calls that
-// wait for the disk. All else of the server goes on.
+// stall makes the disk seem to stand still, until end is called, to the server that the lab talks to: strace holds up each
+// of the server's calls that wait for the disk. Everything else in the server goes on.
 func (l *lab) stall() (end func()) {
 	pid := strconv.Itoa(l.PID(l.at))
 	cmd := exec.CommandContext(l.ctx, "strace", "-f", "-o", os.DevNull, "-e", "trace=fdatasync,fsync",
@@ -58,7 +58,7 @@ func droppedBatch(l *lab) {
 	w := l.take("service")
 	l.say("pending in the state: %d; %s leads in term %s", l.pending(), l.Servers[l.at].Name, l.term())
 	end := l.stall()
-	go func() { _, _, _ = l.api.Jobs().ForceEvaluate("other", nil) }() // it holds up what comes after it
+	go func() { _, _, _ = l.api.Jobs().ForceEvaluate("other", nil) }() // its write holds up those after it
 	l.wait(2 * time.Second)
 	l.end(w, ack)
 	failed := func() []string { return l.logged("eval cancel failed") }

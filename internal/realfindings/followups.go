@@ -40,8 +40,8 @@ func (l *lab) beside(n *nomadrpc.Node, d time.Duration) {
 // rescheduleDelay is how long after its failure an allocation of a service is replaced, the first time.
 const rescheduleDelay = 30 * time.Second
 
-// lostFollowup: two allocations of a job fail, the second when the evaluation that replaces the first is due, and waits
-// for a worker.
+// lostFollowup: two allocations of a job fail. The second fails while the evaluation that is to replace the first is due
+// and waits for a worker.
 func lostFollowup(l *lab) {
 	const job = "a"
 	node := l.node("node", 10)

@@ -20,8 +20,8 @@ import (
 	"github.com/simctl/simctl/internal/uuid"
 )
 
-// lab is a cluster without workers, and who works in it. Its methods panic with a failure if they fail:
-// nothing is left to be tried then.
+// lab is a cluster without workers, and does the work in their place. If one of its methods fails it panics with a
+// failure, since a trial cannot go on then.
 type lab struct {
 	*nomadproc.Cluster
 	ctx context.Context
@@ -34,7 +34,7 @@ type lab struct {
 // conditions are what findings are tried under.
 type conditions struct {
 	out  io.Writer
-	many int     // so many plans are enough for those that keep coming
+	many int     // how many plans a flood has
 	pace float64 // of the servers' timers, and so of what waits for them; 1 for Nomad
 }
 
@@ -46,7 +46,7 @@ func check(err error) {
 	}
 }
 
-// caught is deferred by who calls what panics with a failure.
+// caught turns a panic with a failure into an error. It must be deferred.
 func caught(err *error) {
 	if r := recover(); r != nil {
 		f, ok := r.(failure)

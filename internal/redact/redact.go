@@ -4,14 +4,14 @@ package redact
 import "regexp"
 
 var (
-	// passwords finds what may be one, up to the last @ of an address. It may have a slash or a
-	// space in it: such an address is refused, and the refusal names it.
+	// passwords finds what may be a password in an address, up to its last @. The password may have a slash or a
+	// space in it. Such an address is refused, but the error that refuses it shows the address.
 	passwords = regexp.MustCompile(`(//[^/\s:@]*:)[^\n@]*(?:@[^\s@,]*)*@`)
 	// bare is the same of addresses without a scheme.
 	bare = regexp.MustCompile(`((?:^|[\s"',])[\w.+-]+:)[^\s/@][^\s@]*(?:@[^\s@,]*)*@`)
-	// parts is how net/url names a part of an address that it refuses, which may be one of a password.
+	// parts finds errors of net/url that show a wrong part of an address, which may be part of a password.
 	parts = regexp.MustCompile(`(invalid port|invalid URL escape) "[^"]*"`)
-	// port is what is none: a port, and what follows it.
+	// port finds what only looks like a password: a port, and what follows it.
 	port = regexp.MustCompile(`^([^:]*:\d+)[/\s,;"')]`)
 )
 

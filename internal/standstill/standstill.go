@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Watch looks at a bubble from outside, again and again. It holds no clock: what passes
-// between two looks is told to it, and a suspended process tells it little.
+// Watch looks at a bubble from outside, again and again. It reads no clock: whoever calls Look says how much
+// time has passed. So the time for which the process was suspended does not count.
 type Watch struct {
 	// Limit is how long virtual time may stand still: in wall time if nothing is computed
 	// meanwhile, and else in processor time. Computing takes no virtual time, so it must be

@@ -31,11 +31,12 @@ type published struct {
 	// the release Than. Both are percentages.
 	Of     string
 	Change bool
-	// PerS and From make a rate of the time that a Phase takes, in which it rises.
+	// PerS and From make the figure a rate that rises while a Phase goes on: From at its beginning, and PerS more
+	// for each second that it lasts.
 	PerS float64 `json:"per_s"`
 	From float64
-	// Series and Phase name a series and the phase whose beginning its times count from: its value
-	// at AtS, or when it Reaches a value.
+	// The figure is the value of Series at AtS or, if Reaches is not zero, the time at which Series reaches that
+	// value. Both times count from the beginning of Phase.
 	Series, Phase string
 	AtS           float64 `json:"at_s"`
 	Reaches       float64

@@ -21,8 +21,8 @@ import (
 	"github.com/simctl/simctl/scenarios"
 )
 
-// machines are the directories of runs on real servers, a machine each, and the headings of theirs. Each
-// has its costs beside them (madeby.Cost).
+// machines has, for each machine, the directory of its runs on real servers and the heading of their section. The
+// machine's costs are in a file beside the runs (madeby.Cost).
 var machines = []struct{ dir, heading, suffix string }{
 	{"real", "Real servers", ""},
 	{"second", "Real servers on a second machine", " · 2nd machine"},
@@ -35,7 +35,7 @@ var machines = []struct{ dir, heading, suffix string }{
 	{"eighth", "Real servers on a machine of which nothing is known but its speed", " · 8th machine"},
 }
 
-// group is what repeats of a run on real servers agree on with simulations of it.
+// group is a run on real servers, with its repeats, and how far simulations of it agree.
 type group struct {
 	machine int
 	name    string // the same for no two of them

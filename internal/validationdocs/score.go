@@ -11,7 +11,8 @@ import (
 	"github.com/simctl/simctl/reports/wording"
 )
 
-// goal says which figures are to be how near. One whose ranges meet is near enough, however far the medians are apart.
+// goal says how near the simulated figure must be to the real one, and for which figures. If the ranges of both meet, the
+// figure is near enough, however far apart the medians are.
 type goal struct {
 	name string
 	of   func(phase string, row agreement.Row) bool

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// deadline is how much virtual time a test may take. Run takes any other.
+	// deadline is how much virtual time Test lets a test take.
 	deadline = 4 * time.Hour
 	// beat is how often the bubble shows that virtual time moves, and look how often the world
 	// outside looks, in wall time.
@@ -21,8 +21,8 @@ const (
 	look = 100 * time.Millisecond
 )
 
-// still is how long virtual time may stand still: far longer than any test computes. The test of this
-// package has no time to wait for that.
+// still is how long virtual time may stand still: far longer than any test computes. It is a variable for the test of
+// this package, which sets it lower.
 var still = 90 * time.Second
 
 // Test is synctest.Test for a test that takes no more than four hours of virtual time.

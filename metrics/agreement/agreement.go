@@ -57,7 +57,7 @@ const Duration = "duration_s"
 // say. If simulated servers do not share their cores with clients, the work of clients is missing.
 const CoresBusy = "cores_busy_s"
 
-// Range is a figure over several runs. A time that one of them did not see come is -1 in Values.
+// Range is a figure over several runs. In Values, -1 stands for a time that never came in a run.
 type Range struct {
 	Median float64   `json:"median"`
 	Low    float64   `json:"low"`
@@ -65,7 +65,7 @@ type Range struct {
 	Values []float64 `json:"values"`
 }
 
-// came reports whether all values are some.
+// came reports whether the range has no time that never came.
 func (r Range) came(unit string) bool { return unit != "s" || r.Low >= 0 }
 
 // RangeOf returns the range of values, of which there must be some.
@@ -251,8 +251,8 @@ func values(of []*metrics.Phase, f figure) (all []float64, ok bool) {
 	return all, true
 }
 
-// left are the metrics of a phase that are left out: Duration tells what the first two do, and the others are peaks of
-// samples, which real servers have too few of.
+// left are the metrics of a phase that are left out. The first two are told by Duration. The others are the highest of
+// samples, and real servers are sampled too seldom for that.
 var left = []string{"start_s", "end_s", "peak_pending", "peak_cancelable"}
 
 // ofRaft begins the types of entries that Raft writes of its own accord, which real servers do not count.

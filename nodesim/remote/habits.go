@@ -19,8 +19,7 @@ type habits struct {
 	// identities: a token that the server signs takes the place of the node's secret, and an
 	// introduction token may go with the first registration.
 	identities bool
-	// typical is how long updates of allocations wait that are not urgent; zero = they are
-	// like others.
+	// typical is how long updates of allocations wait if they are not urgent; zero = no longer than others.
 	typical time.Duration
 	// shortens: a watch that is made again shortens those after it.
 	shortens bool

@@ -25,14 +25,14 @@ type link struct {
 	mu       sync.Mutex
 	closed   bool
 	answered bool // it has answered a call
-	refused  bool // the server has closed the last one before it answered anything
-	knocks   bool // somebody tries until it is not refused
+	refused  bool // the server has closed the last session before it answered any call
+	knocks   bool // knock calls the server now and then until it is not refused
 	session  *nomadrpc.Session
 	attempt  *attempt // to connect, under way
 }
 
-// attempt is shared by all that wait for the connection. The others are set when done is
-// closed.
+// attempt is an attempt to connect, shared by all goroutines that wait for the connection. The other fields are set
+// when done is closed.
 type attempt struct {
 	done    chan struct{}
 	session *nomadrpc.Session
@@ -104,7 +104,7 @@ func (l *link) works() bool {
 	return l.answered && !l.refused && l.session != nil && !l.session.Closed()
 }
 
-// isRefused reports whether the server has closed it before it answered anything.
+// isRefused reports whether the server has closed the last session before it answered any call.
 func (l *link) isRefused() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +129,7 @@ func (s server) call(ctx context.Context, n *node, method string, req, resp any)
 	return err
 }
 
-// strewn is a prime, which sends nodes whose connections are neighbours to others that are not.
+// strewn is a prime. It spreads nodes with neighbouring connections of their own over connections far apart.
 const strewn = 7919
 
 // share returns a connection for a node whose own is refused; nil if none works.
@@ -176,8 +176,8 @@ func (l *link) try(ctx context.Context, method string, req, resp any) error {
 	return err
 }
 
-// explain adds to an error what is likely behind it if the server has closed a connection
-// that never worked. Somebody knocks from then on.
+// explain adds the likely cause to the error of a call if the server has closed a connection on which no
+// call was ever answered. From then on knock tries the connection.
 func (l *link) explain(session *nomadrpc.Session, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

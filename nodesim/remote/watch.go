@@ -47,7 +47,7 @@ func (s server) fetch(ctx context.Context, n *node, since uint64, listed *nomadr
 		return n.unchanged(since), nil // a timeout, or a server that is behind
 	}
 	if since == 0 {
-		n.forget() // so does its client when it starts
+		n.forget() // since is zero when the client has just started, and has forgotten, too
 	}
 	changed, newest := n.changed(listed.Allocs)
 	if len(changed) == 0 {
@@ -154,7 +154,7 @@ func (n *node) unchanged(index uint64) *rpc.NodeClientAllocsResponse {
 	return resp
 }
 
-// merge answers with what was listed, those that were fetched in full.
+// merge answers with all listed allocations. Those that were fetched are complete; the fleet knows the others.
 func (n *node) merge(listed *nomadrpc.NodeClientAllocsResponse, fetched map[string]*nomadrpc.Allocation) *rpc.NodeClientAllocsResponse {
 	resp := n.unchanged(listed.Index)
 	for i, a := range resp.Allocs {
