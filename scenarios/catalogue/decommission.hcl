@@ -16,8 +16,11 @@ example {
 
   reading = <<-EOT
     A drain makes nodes ineligible and moves their allocations, but the nodes stay ready. They go down
-    only when the machines are switched off, and by then nothing is left to move. Compare the plans of
-    the two phases: the second submits hardly any, though it creates as many evaluations.
+    only when the machines are switched off. By then most allocations have moved: compare the plans of
+    the two phases, which create as many evaluations. Those that are left wait for the drain's
+    deadline. The leader asks one allocation of each group to leave at a time, gathers such requests
+    for a second, and overlooks replacements that become healthy within that second. Real servers
+    leave as many.
   EOT
 }
 
