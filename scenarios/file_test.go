@@ -173,6 +173,7 @@ phase "p" {
 		{"fleet {", "fleet {\n  alloc_sync = \"0s\"", "alloc_sync must be above 0"},
 		{"nodes = var.nodes", "nodes = var.nodes\n    racks = 0", "racks is 0; it must be 1 or more"},
 		{`type = "service"`, "type = \"service\"\n  datacenters = []", "no datacenter"},
+		{`type = "service"`, "type = \"sysbatch\"\n  max_parallel = 2", "Nomad refuses that of a sysbatch job"},
 		{`type = "service"`, "type = \"service\"\n  copies = 1000000", "100000 at most"},
 		{`phase "`, "threshold \"t\" {\n  metric = \"totals.recovery_s\"\n  min = 5\n  max = 1\n}\nphase \"", "No figure is 5 or more and 1 or less"},
 		{`phase "`, "threshold \"t\" {\n  metric = \"totals.recovery_s\"\n  broker = \"legacy\"\n  max_ratio_of = \"legacy\"\n}\nphase \"", "The figure of legacy is compared with itself"},

@@ -131,6 +131,9 @@ func (b *builder) job(j language.Job) (*rpc.Job, error) {
 	if job.Periodic != nil && j.ProhibitOverlap {
 		job.Periodic.ProhibitOverlap = true
 	}
+	if known := b.datacenters(); !slices.ContainsFunc(known, func(dc string) bool { return rpc.NamesDatacenter(job.Datacenters, dc) }) && len(job.Datacenters) > 0 {
+		b.warnings = append(b.warnings, fmt.Sprintf("job %s runs nowhere: it is for %s, and the clients are in %s", j.Name, strings.Join(job.Datacenters, ", "), strings.Join(known, ", ")))
+	}
 	return job, b.checkJob(j, job)
 }
 
@@ -147,6 +150,8 @@ func (b *builder) checkJob(j language.Job, job *rpc.Job) error {
 		return b.def.Errorf(j.At, "Missing type", "Job %s has no type: say type = \"service\", \"batch\", \"system\" or \"sysbatch\", or name a definition (spec).", j.Name)
 	case len(job.Datacenters) == 0:
 		return b.def.Errorf(j.At, "Nowhere to run", "Job %s names no datacenter, and so would run nowhere.", j.Name)
+	case j.MaxParallel != nil && *j.MaxParallel > 0 && (job.Type == rpc.JobTypeBatch || job.Type == rpc.JobTypeSysBatch):
+		return b.def.Errorf(j.At, "Cannot be updated in steps", "Job %s has max_parallel: services and system jobs are updated so many at a time, and Nomad refuses that of a %s job; leave max_parallel out.", j.Name, job.Type)
 	case p != nil && (job.Type != rpc.JobTypeBatch && job.Type != rpc.JobTypeSysBatch || p.Every < time.Second):
 		return b.def.Errorf(j.At, "Cannot be periodic", "Job %s, a %s job, launches every %v: batch and sysbatch jobs can, once a second at most.", j.Name, job.Type, p.Every)
 	}

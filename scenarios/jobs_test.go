@@ -213,3 +213,33 @@ func TestMisplacedKeywords(t *testing.T) {
 		t.Errorf("flap: error %v", err)
 	}
 }
+
+// TestJobsThatRunNowhere: a job for datacenters without clients is no error, since Nomad takes it, but is warned of.
+func TestJobsThatRunNowhere(t *testing.T) {
+	for datacenters, warned := range map[string]bool{`["dc2"]`: true, `["dc2", "dc1"]`: false, `["d*"]`: false} {
+		c, err := Compile(fileSpec(t, `title = "nowhere"
+cluster {
+  schedulers = 1
+}
+fleet {
+  group "all" {
+    nodes = 3
+  }
+}
+job "web" {
+  type        = "service"
+  datacenters = `+datacenters+`
+}
+phase "p" {
+  event "register_jobs" {}
+  until "recovered" {}
+}
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(c.Warnings(), "; "); (got == "job web runs nowhere: it is for dc2, and the clients are in dc1") != warned {
+			t.Errorf("datacenters %s: warnings %q, warned %v", datacenters, got, warned)
+		}
+	}
+}

@@ -23,7 +23,10 @@ func Read(path string, most int64) ([]byte, error) {
 		return nil, bare(err)
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() > most {
+	switch info, err := file.Stat(); {
+	case err == nil && info.IsDir():
+		return nil, errors.New("it is a directory; want a file")
+	case err == nil && info.Size() > most:
 		return nil, longer(most)
 	}
 	return ReadFrom(file, most)

@@ -24,6 +24,9 @@ func TestRead(t *testing.T) {
 	if _, err := Read("/dev/zero", MostText); err == nil || err.Error() != "it is longer than 1 MiB" {
 		t.Errorf("a file without an end: %v", err)
 	}
+	if _, err := Read(t.TempDir(), MostText); err == nil || err.Error() != "it is a directory; want a file" {
+		t.Errorf("a directory: %v", err)
+	}
 	long := path + ".long"
 	if err := os.WriteFile(long, nil, 0o600); err != nil {
 		t.Fatal(err)
