@@ -161,3 +161,24 @@ func whatAWatchCosts(t *testing.T, costs RPCCosts, registering int) {
 		charged("a job, and a list of something new, which is fetched", registering+2)
 	})
 }
+
+// TestTheFirstAnswerIsTheLeaders: a client that starts is told what the leader knows, and later what its own server does.
+func TestTheFirstAnswerIsTheLeaders(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, Config{Seed: 1, Servers: 3})
+		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 2, 0)))
+		time.Sleep(time.Second)
+		behind := (r.c.Leader() + 1) % 3
+		r.c.SlowApply(behind, time.Hour)
+		r.ok(r.c.ScaleJob(t.Context(), "", "svc", "", 5))
+		time.Sleep(time.Minute) // a worker of that server may have taken the evaluation, and waits for the state
+		ask := func(index uint64) int {
+			resp, err := r.c.NodeServer(behind).GetClientAllocs(t.Context(), &rpc.NodeSpecificRequest{NodeID: testNode(0).ID, MinQueryIndex: index}, func(rpc.ClientAllocsCall) {})
+			r.ok(nil, err)
+			return len(resp.Allocs)
+		}
+		if first, later := ask(0), ask(1); first != 5 || later != 2 {
+			t.Errorf("a client is told of %d allocations at first and %d later, want the leader's 5 and its server's 2", first, later)
+		}
+	})
+}

@@ -29,8 +29,6 @@ type Cluster struct {
 	shared server.Shared
 	cores  []cpu.Meter
 	hosts  []server.Host // by server
-	// failures has what clients report of the allocations that FailAllocs has made fail, by ID.
-	failures sync.Map
 
 	mu      sync.Mutex
 	servers []*server.Server

@@ -137,7 +137,7 @@ func TestUnhealthyAllocationIsReplaced(t *testing.T) {
 			r.update()
 			for _, a := range r.live("svc") {
 				if a.JobVersion == 1 && a.Name == "svc.tg[0]" {
-					_, err := r.c.NodeServer(0).UpdateAlloc(t.Context(), &rpc.AllocUpdateRequest{NodeID: a.NodeID, Alloc: []*rpc.Allocation{failureOf(a)}})
+					_, err := r.c.NodeServer(0).UpdateAlloc(t.Context(), &rpc.AllocUpdateRequest{NodeID: a.NodeID, Alloc: []*rpc.Allocation{{ID: a.ID, NodeID: a.NodeID, ClientStatus: rpc.AllocClientFailed, Health: rpc.AllocUnhealthy}}})
 					r.ok(nil, err)
 				}
 			}
@@ -179,7 +179,7 @@ func TestFailedAfterHealthy(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		for _, a := range r.live("svc") {
 			if a.JobVersion == 1 && a.Health == rpc.AllocHealthy && a.Name == "svc.tg[0]" {
-				_, err := r.c.NodeServer(0).UpdateAlloc(t.Context(), &rpc.AllocUpdateRequest{NodeID: a.NodeID, Alloc: []*rpc.Allocation{failureOf(a)}})
+				_, err := r.c.NodeServer(0).UpdateAlloc(t.Context(), &rpc.AllocUpdateRequest{NodeID: a.NodeID, Alloc: []*rpc.Allocation{{ID: a.ID, NodeID: a.NodeID, ClientStatus: rpc.AllocClientFailed}}})
 				r.ok(nil, err)
 			}
 		}

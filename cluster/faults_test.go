@@ -180,30 +180,3 @@ func TestIdentitiesExpire(t *testing.T) {
 		}
 	})
 }
-
-// TestFailWithAnExpiredIdentity: an allocation fails whose client may not report that, and the client's next report
-// has it. Found by simctl soak, seed 771056.
-func TestFailWithAnExpiredIdentity(t *testing.T) {
-	virtualtest.Test(t, func(t *testing.T) {
-		r := newRig(t, 1, Config{Seed: 1, Servers: 1, IdentityTTL: time.Hour})
-		r.ok(r.c.RegisterJob(t.Context(), serviceJob("svc", 1, 0)))
-		time.Sleep(time.Second)
-		r.report("svc", false)
-		r.c.FailSigning(true)
-		time.Sleep(61 * time.Minute)
-		failed, err := r.c.FailAllocs(t.Context(), "", "svc", 1)
-		r.ok(nil, err)
-		status := func() string { return r.snap().AllocByID(failed[0]).ClientStatus }
-		if len(failed) != 1 || status() == rpc.AllocClientFailed {
-			t.Fatalf("with an expired identity %v failed, the first is %s; want one that is not failed yet", failed, status())
-		}
-		r.c.FailSigning(false)
-		r.bringUp(testNode(0))
-		a := r.snap().AllocByID(failed[0])
-		_, err = r.c.NodeServer(0).UpdateAlloc(t.Context(), &rpc.AllocUpdateRequest{NodeID: a.NodeID, Alloc: []*rpc.Allocation{{ID: a.ID, ClientStatus: rpc.AllocClientRunning}}})
-		r.ok(nil, err)
-		if status() != rpc.AllocClientFailed {
-			t.Errorf("after the client's next report the allocation is %s, want failed", status())
-		}
-	})
-}

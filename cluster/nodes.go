@@ -1,15 +1,12 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/leader"
 	"github.com/simctl/simctl/cluster/internal/server"
@@ -51,40 +48,17 @@ func (n nodeServer) UpdateStatus(ctx context.Context, req *rpc.NodeUpdateStatusR
 }
 
 func (n nodeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
-	return n.updateAlloc(ctx, req.NodeID, req)
-}
-
-// updateAlloc is UpdateAlloc with an ID that tells reports of one client apart: the answers to all that are one entry
-// leave at one instant.
-func (n nodeServer) updateAlloc(ctx context.Context, id string, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
 	through := n.server()
-	return server.ClientToLeader(ctx, through, req.NodeID, "Node.UpdateAlloc", id, func(l *server.Server) (*rpc.WriteResponse, error) {
+	return server.ClientToLeader(ctx, through, req.NodeID, "Node.UpdateAlloc", req.NodeID, func(l *server.Server) (*rpc.WriteResponse, error) {
 		if err := n.cluster.shared.Identities.Check(req.NodeID, l.Wall()); err != nil {
 			return nil, err
 		}
-		return l.UpdateAllocs(through, n.cluster.withFailures(req))
+		return l.UpdateAllocs(through, req)
 	})
 }
 
-// withFailures returns a client's report in which no allocation runs that FailAllocs has made fail.
-// A client's reports come in order: one that got no answer is not repeated once it is outdated.
-func (c *Cluster) withFailures(req *rpc.AllocUpdateRequest) *rpc.AllocUpdateRequest {
-	out := req
-	for i, a := range req.Alloc {
-		failure, ok := c.failures.Load(a.ID)
-		if !ok || a.ClientTerminal() {
-			continue
-		}
-		if out == req {
-			out = new(*req)
-			out.Alloc = slices.Clone(req.Alloc)
-		}
-		out.Alloc[i] = failure.(*rpc.Allocation)
-	}
-	return out
-}
-
-// GetClientAllocs is answered by the server itself, however stale: clients allow that.
+// GetClientAllocs is answered by the server itself, however stale: clients allow that after their first call, which the
+// leader answers (client/client.go, watchAllocations).
 func (n nodeServer) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificRequest, resume func(rpc.ClientAllocsCall)) (*rpc.NodeClientAllocsResponse, error) {
 	if err := n.cluster.shared.Identities.Check(req.NodeID, time.Now()); err != nil {
 		return nil, err
@@ -154,70 +128,4 @@ func (c *Cluster) ReportNodeEvents(ctx context.Context, i int, nodeID string, ev
 		return struct{}{}, l.EmitEvents(fsm.NodeEvents{NodeID: nodeID, Events: events})
 	})
 	return err
-}
-
-// FailAllocs makes the clients of up to n allocations of a job report, all at one instant,
-// that they failed, and returns the IDs of those that are. Allocations whose nodes are not
-// ready cannot fail: their clients are not heard. What clients report within 50 ms is one
-// entry, and makes one evaluation per job, however many failed
-// (nodesim's clients learn of it with the next change of the allocation). It is no error if
-// the job has none to fail. An empty namespace stands for "default".
-func (c *Cluster) FailAllocs(ctx context.Context, namespace, job string, n int) ([]string, error) {
-	namespace = cmp.Or(namespace, rpc.DefaultNamespace)
-	l := c.leader()
-	if l == nil {
-		return nil, fmt.Errorf("fail allocations of job %q: %w", job, rpc.ErrNoLeader)
-	}
-	if _, err := l.FindJob(namespace, job); err != nil {
-		return nil, fmt.Errorf("fail allocations: %w", err)
-	}
-	victims := allocsToFail(l.Snapshot(), broker.JobID{Namespace: namespace, ID: job}, n)
-	byNode := map[string][]*rpc.Allocation{}
-	var nodes, failed []string
-	for _, a := range victims {
-		if byNode[a.NodeID] == nil {
-			nodes = append(nodes, a.NodeID)
-		}
-		failure := failureOf(a)
-		c.failures.Store(a.ID, failure)
-		byNode[a.NodeID] = append(byNode[a.NodeID], failure)
-		failed = append(failed, a.ID)
-	}
-	server := 0
-	for server < c.cfg.Servers-1 && c.server(server) == nil {
-		server++
-	}
-	var wg sync.WaitGroup
-	errs := make([]error, len(nodes))
-	for i, node := range nodes {
-		wg.Go(func() {
-			_, err := nodeServer{c, server}.updateAlloc(ctx, node+"/"+job, &rpc.AllocUpdateRequest{NodeID: node, Alloc: byNode[node]})
-			if !errors.Is(err, rpc.ErrPermissionDenied) { // with a new identity the client reports the failure
-				errs[i] = err
-			}
-		})
-	}
-	wg.Wait()
-	return failed, errors.Join(errs...)
-}
-
-// failureOf is what a client reports of an allocation that fails. One that fails before it
-// was found healthy is unhealthy (client/allochealth/tracker.go).
-func failureOf(a *rpc.Allocation) *rpc.Allocation {
-	u := &rpc.Allocation{ID: a.ID, NodeID: a.NodeID, ClientStatus: rpc.AllocClientFailed, ClientDescription: "Failed tasks"}
-	if a.DeploymentID != "" && a.Health == "" {
-		u.Health = rpc.AllocUnhealthy
-	}
-	return u
-}
-
-func allocsToFail(snap *state.Snapshot, job broker.JobID, n int) []*rpc.Allocation {
-	allocs := slices.DeleteFunc(snap.AllocsByJob(job), func(a *rpc.Allocation) bool {
-		node := snap.NodeByID(a.NodeID)
-		return a.Terminal() || node == nil || node.Status != rpc.NodeStatusReady
-	})
-	slices.SortFunc(allocs, func(a, b *rpc.Allocation) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
-	return allocs[:min(max(n, 0), len(allocs))]
 }

@@ -60,8 +60,7 @@ func TestWorkQueueAfterFailover(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		r.report("fails", false)
-		_, err := r.c.FailAllocs(t.Context(), "", "fails", 2)
-		r.ok(nil, err)
+		r.fail("fails", 2)
 		r.ok(r.c.StopJob(t.Context(), "", "stopped", false))
 		time.Sleep(time.Second)
 		if st := r.c.Stats(); st.Broker.Waiting != 1 || st.StatePending != 1 {

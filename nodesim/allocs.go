@@ -31,13 +31,11 @@ type allocStatus uint8
 const (
 	allocRunning allocStatus = iota
 	allocComplete
+	allocFailed
 )
 
 func (s allocStatus) String() string {
-	if s == allocComplete {
-		return rpc.AllocClientComplete
-	}
-	return rpc.AllocClientRunning
+	return [...]string{rpc.AllocClientRunning, rpc.AllocClientComplete, rpc.AllocClientFailed}[s]
 }
 
 // healthyAt returns when a watched allocation is healthy (client/allochealth/tracker.go).
@@ -137,18 +135,33 @@ func (c *client) update(cfg *Config, now time.Duration, a alloc, l *rpc.Allocati
 	if awaitsHealth(l) && !a.watched {
 		a.watched, a.watchedAt = true, now
 	}
-	if l.ClientTerminal() && a.status == allocRunning {
-		// The scenario made it fail, and reported that itself.
-		a.status, a.reported = allocComplete, true
-	}
 	if l.ClientStatus == rpc.AllocClientUnknown && !l.ServerTerminal() {
 		a.reported = false // the node was disconnected (client/client.go, updateAlloc, Reconnect)
 	}
-	if l.ServerTerminal() && a.status != allocComplete {
+	if l.ServerTerminal() && a.status == allocRunning {
 		a.status, a.reported = allocComplete, false
 		a.due = now + cfg.Behaviour.StopDelay.draw(&c.tasks[watchLoop].src)
 	}
 	return a
+}
+
+// runs reports whether the allocation runs, as far as the client can tell.
+func (a *alloc) runs(now time.Duration) bool {
+	return a.status == allocRunning && a.due <= now && (a.ends == 0 || a.ends > now)
+}
+
+// fail makes an allocation fail, if the client has it. One that fails before the client has called it healthy is
+// unhealthy (client/allochealth/tracker.go).
+func (c *client) fail(cfg *Config, now time.Duration, id string) {
+	if i, found := c.find(id); found {
+		c.allocs[i].status, c.allocs[i].due, c.allocs[i].reported = allocFailed, now, false
+		c.planSync(cfg, now)
+	}
+}
+
+// find returns the place of an allocation in the client's list.
+func (c *client) find(id string) (place int, found bool) {
+	return slices.BinarySearchFunc(c.allocs, id, func(a alloc, id string) int { return strings.Compare(a.id, id) })
 }
 
 // planSync makes the sync loop wait for the first tick with something to send. It skips empty
@@ -205,8 +218,11 @@ func (c *client) changes(cfg *Config, now time.Duration) []*rpc.Allocation {
 			continue
 		}
 		r := &rpc.Allocation{ID: a.id, NodeID: c.id, ClientStatus: a.status.String()}
-		if healthy {
+		switch {
+		case healthy:
 			r.Health = rpc.AllocHealthy
+		case a.watched && a.status == allocFailed:
+			r.Health = rpc.AllocUnhealthy
 		}
 		report = append(report, r)
 	}
@@ -230,9 +246,7 @@ func (c *client) onReport(cfg *Config, now time.Duration, asked call, a answer) 
 		c.delaySync(cfg, retry(&c.tasks[syncLoop].src, cfg.AllocSyncRetry))
 	} else {
 		for _, sent := range asked.report {
-			i, found := slices.BinarySearchFunc(c.allocs, sent.ID, func(a alloc, id string) int {
-				return strings.Compare(a.id, id)
-			})
+			i, found := c.find(sent.ID)
 			if found && c.allocs[i].status.String() == sent.ClientStatus {
 				c.allocs[i].reported, c.allocs[i].acked = true, true
 				c.allocs[i].watched = c.allocs[i].watched && sent.Health == ""

@@ -78,9 +78,9 @@ func TestBatchJobsEnd(t *testing.T) {
 		runFor time.Duration
 		want   []string
 	}{
-		{0, []string{running, "stopped=complete", "service=running"}}, // and healthy
-		{50 * time.Millisecond, []string{"batch=complete service=running stopped=complete sysbatch=complete system=running", "service=running"}},
-		{10 * time.Second, []string{running, "stopped=complete", "batch=complete service=running sysbatch=complete"}},
+		{0, []string{running, "stopped=complete", "service=running healthy"}}, // and healthy
+		{50 * time.Millisecond, []string{"batch=complete service=running stopped=complete sysbatch=complete system=running", "service=running healthy"}},
+		{10 * time.Second, []string{running, "stopped=complete", "batch=complete service=running healthy sysbatch=complete"}},
 	} {
 		oneReporting(t, Behaviour{RunFor: Delay{Min: tt.runFor}}, nil, func(t *testing.T, s *fakeServers, f *Fleet, node string) {
 			began := time.Since(s.started)
@@ -120,7 +120,7 @@ func TestWhatIsUrgentIsReportedSooner(t *testing.T) {
 		place(5250*time.Millisecond, append(deployed, stop("b")...)...)
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
-		if got, want := reports(s), []string{"a=running b=running", "b=complete", "a=running"}; !slices.Equal(got, want) {
+		if got, want := reports(s), []string{"a=running b=running", "b=complete", "a=running healthy"}; !slices.Equal(got, want) {
 			t.Fatalf("reports %q, want %q", got, want)
 		}
 		for i, want := range []time.Duration{time.Second, 5400 * time.Millisecond, 10400 * time.Millisecond} {
@@ -131,25 +131,63 @@ func TestWhatIsUrgentIsReportedSooner(t *testing.T) {
 	})
 }
 
-// TestHealth: a client reports an allocation of a deployment as healthy after ten seconds, but
-// not one that somebody else reported as failed.
+// TestHealth: a client reports an allocation of a deployment as healthy after ten seconds, and as unhealthy if it fails
+// before that.
 func TestHealth(t *testing.T) {
 	oneReporting(t, Behaviour{}, nil, func(t *testing.T, s *fakeServers, f *Fleet, node string) {
 		placed := run("a", "b")
-		placed[0].DeploymentID, placed[1].DeploymentID = "d", "d"
+		placed[0].DeploymentID, placed[1].DeploymentID, placed[1].JobID = "d", "d", "fails"
 		began := time.Since(s.started)
 		s.place(node, placed...)
 		time.Sleep(5 * time.Second)
-		failed := placed[1].Copy()
-		failed.ClientStatus, failed.Health = rpc.AllocClientFailed, rpc.AllocUnhealthy
-		s.place(node, placed[0], failed)
+		f.FailAllocs("fails", 1)
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
-		if got, want := reports(s), []string{"a=running b=running", "a=running"}; !slices.Equal(got, want) {
+		if got, want := reports(s), []string{"a=running b=running", "b=failed unhealthy", "a=running healthy"}; !slices.Equal(got, want) {
 			t.Fatalf("reports %q, want %q", got, want)
 		}
-		if wait := s.calls("report")[1].at - began; !within(wait, 10*time.Second, 10200*time.Millisecond+slack) {
+		if wait := s.calls("report")[2].at - began; !within(wait, 10*time.Second, 10200*time.Millisecond+slack) {
 			t.Errorf("reported healthy %v after placing, want after 10s and up to one sync", wait)
+		}
+	})
+}
+
+// TestFailAllocs: of a job's allocations that run, the first by name fail. Their client says so once, whatever it is
+// told of them later, and knows it after a restart.
+func TestFailAllocs(t *testing.T) {
+	oneReporting(t, Behaviour{StartDelay: Delay{Min: time.Second}}, nil, func(t *testing.T, s *fakeServers, f *Fleet, node string) {
+		placed := run("a", "b", "c", "d", "e")
+		for i, name := range []string{"web[2]", "web[1]", "web[0]", "db[0]", "web[3]"} {
+			placed[i].Name, placed[i].JobID = name, name[:strings.Index(name, "[")]
+		}
+		placed[4].DesiredStatus = rpc.AllocDesiredStop
+		fail := func(n, want int) {
+			t.Helper()
+			if failed := f.FailAllocs("web", n); failed != want {
+				t.Errorf("of %d, %d fail, want %d", n, failed, want)
+			}
+		}
+		s.place(node, placed...)
+		fail(9, 0) // none has started
+		time.Sleep(5 * time.Second)
+		fail(2, 2)
+		time.Sleep(time.Second)
+		stopped := placed[1].Copy()
+		stopped.DesiredStatus = rpc.AllocDesiredStop
+		placed[1] = stopped
+		s.place(node, placed...)
+		time.Sleep(time.Second)
+		fail(0, 0)
+		f.Stop(1)
+		fail(9, 0)
+		f.Resume([]string{node})
+		waitReady(f)
+		time.Sleep(time.Second)
+		fail(9, 1)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if got, want := reports(s), []string{"e=complete", "a=running b=running c=running d=running", "b=failed c=failed", "a=failed"}; !slices.Equal(got, want) {
+			t.Errorf("reports %q, want %q", got, want)
 		}
 	})
 }
@@ -166,7 +204,7 @@ func TestHealthOfServices(t *testing.T) {
 		s.place(f.clients[0].id, placed...)
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
-		if got, want := reports(s), []string{"batch=running service=running system=running", "service=running"}; !slices.Equal(got, want) {
+		if got, want := reports(s), []string{"batch=running service=running system=running", "service=running healthy"}; !slices.Equal(got, want) {
 			t.Errorf("reports %q, want %q", got, want)
 		}
 	})

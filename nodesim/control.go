@@ -1,12 +1,14 @@
 package nodesim
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
 
+	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/uuid"
 )
 
@@ -92,6 +94,37 @@ func (f *Fleet) Refingerprint(numbers []int, attribute, value string) {
 		f.decide(c, func(c *client, now time.Duration) { c.reintroduce(&f.cfg, now) })
 	}
 	f.arm()
+}
+
+// FailAllocs makes up to n allocations of a job fail at this instant, the first in the order of their names, and
+// returns how many do. It chooses from those that run on clients that run and report. Each client says so when
+// its sync loop ticks next.
+func (f *Fleet) FailAllocs(jobID string, n int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Since(f.started)
+	type victim struct {
+		client *client
+		row    *rpc.Allocation
+	}
+	var victims []victim
+	for i := range f.clients {
+		c := &f.clients[i]
+		for j := range c.allocs {
+			if a := &c.allocs[j]; c.running && a.seen != nil && a.seen.JobID == jobID && a.runs(now) {
+				victims = append(victims, victim{c, a.seen})
+			}
+		}
+	}
+	slices.SortFunc(victims, func(a, b victim) int {
+		return cmp.Or(cmp.Compare(a.row.Name, b.row.Name), rpc.ByID(a.row, b.row))
+	})
+	victims = victims[:min(n, len(victims))]
+	for _, v := range victims {
+		f.decide(v.client, func(c *client, now time.Duration) { c.fail(&f.cfg, now, v.row.ID) })
+	}
+	f.arm()
+	return len(victims)
 }
 
 // SetClockRate sets the speed of clients' clocks: a client heartbeats late at 0.5, when half

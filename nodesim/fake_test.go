@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -170,7 +171,7 @@ func (s fakeServer) list(node string) *rpc.NodeClientAllocsResponse {
 func (s fakeServer) UpdateAlloc(ctx context.Context, req *rpc.AllocUpdateRequest) (*rpc.WriteResponse, error) {
 	detail := ""
 	for _, a := range req.Alloc {
-		detail += a.ID + "=" + a.ClientStatus + " "
+		detail += strings.TrimSpace(a.ID+"="+a.ClientStatus+" "+a.Health) + " "
 	}
 	if err := s.enter(ctx, "report", req.NodeID, detail); err != nil {
 		return nil, err

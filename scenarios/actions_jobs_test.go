@@ -6,6 +6,7 @@ import (
 
 	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/metrics"
+	"github.com/simctl/simctl/scenarios/internal/actions/clients"
 	"github.com/simctl/simctl/scenarios/internal/actions/operations"
 	"github.com/simctl/simctl/scenarios/internal/conditions"
 	"github.com/simctl/simctl/scenarios/internal/run"
@@ -32,7 +33,7 @@ func TestActionsOfUsers(t *testing.T) {
 		{Name: "users", Until: conditions.Recovered{For: conditions.Quiet}, Events: []run.Event{
 			{At: time.Second, Action: operations.UpdateJob{Job: rolling}},
 			{At: 2 * time.Minute, Action: operations.ScaleJob{Job: "service-001", Count: 25}},
-			{At: 3 * time.Minute, Action: operations.FailAllocs{Job: "service-001", Count: 10}},
+			{At: 3 * time.Minute, Action: clients.FailAllocs{Jobs: []*rpc.Job{{ID: "service-001"}}, Count: 10}},
 			{At: 5 * time.Minute, Action: operations.DrainNodes{Nodes: operations.Nodes{Fraction: 0.1}, Deadline: time.Minute}},
 			{At: 8 * time.Minute, Action: operations.EndDrains{Nodes: operations.Nodes{Fraction: 0.1}}},
 			{At: 9 * time.Minute, Action: operations.SetEligibility{Nodes: operations.Nodes{Fraction: 0.2}}},

@@ -97,7 +97,7 @@ func (c *Compiled) build(read, readJob readFunc) error {
 		return err
 	}
 	sc.Warnings = b.warnings
-	b.setting.Groups = behaviours.Groups(sc.Fleet)
+	b.setting.Groups, b.setting.Reports = behaviours.Groups(sc.Fleet), sc.Fleet.ReportAllocs
 	if err := b.makeBehaviours(b.setting.Groups); err != nil {
 		return err
 	}

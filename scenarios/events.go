@@ -25,13 +25,13 @@ type EventReader struct {
 const fleetGroup = "nodes"
 
 // NewEventReader returns a reader for a cluster of so many servers, and of that many clients,
-// which have been started.
+// which have been started and report what becomes of their allocations.
 func NewEventReader(servers, nodes int) *EventReader {
 	r := &EventReader{servers: servers, fleet: nodesim.Config{Nodes: nodes}}
 	if nodes > 0 {
 		r.fleet.Groups = []nodesim.Group{{Name: fleetGroup, Nodes: nodes}}
 	}
-	r.setting.Groups = behaviours.Groups(r.fleet)
+	r.setting.Groups, r.setting.Reports = behaviours.Groups(r.fleet), true
 	r.before.Started = nodes > 0
 	return r
 }

@@ -6,23 +6,6 @@ import (
 	"github.com/simctl/simctl/internal/nightly"
 )
 
-// TestReportsOfOneClientRepeat: a client reports failures beside its other reports, and the answers to both come at one instant. With
-// this seed every run differed.
-func TestReportsOfOneClientRepeat(t *testing.T) {
-	t.Parallel()
-	spec := Spec{Scenario: "alloc-failures", Broker: "shedding", Cost: "loopback", Seed: 5}
-	spec.Set("nodes", 20)
-	results, err := RunAll(t.Context(), []Spec{spec, spec, spec}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, res := range results {
-		if want := results[0].Digest(); res.Digest() != want {
-			t.Errorf("run %d has digest %.12s, the first %.12s", i+1, res.Digest(), want)
-		}
-	}
-}
-
 // TestARunWithFaultsRepeats: many runs of schedules in which leaders change, links are
 // slow and lossy and clients flap give one result. Each of the three once differed in its
 // own way, every other time or so when it was interrupted (ADR 0600); the two that still are

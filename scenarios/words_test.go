@@ -164,19 +164,26 @@ phase "ops" {
 // TestEventsOutOfOrder: what cannot happen when it would is refused before anything runs.
 func TestEventsOutOfOrder(t *testing.T) {
 	text := `title = "order"
+cluster {
+  schedulers = 1
+}
 fleet {
+  report_allocations = true
   group "all" {
     nodes = 3
   }
 }
 behaviour "stop" "b" {}
+job "j" {
+  type = "service"
+}
 phase "p" {
   %s
   until "recovered" {}
 }
 `
 	begin, end := "event \"begin\" {\n at = \"%ds\"\n behaviour = \"b\"\n}\n", "event \"end\" {\n at = \"%ds\"\n behaviour = \"b\"\n}\n"
-	const start = "event \"start_clients\" {}\n"
+	const start, fail = "event \"start_clients\" {}\n", "event \"fail_allocs\" {\n job = \"j\"\n count = 1\n}\n"
 	for events, want := range map[string]string{
 		start + fmt.Sprintf(begin+end+begin, 1, 2, 3):                 "",
 		start + fmt.Sprintf(end+begin, 2, 1):                          "",
@@ -186,11 +193,17 @@ phase "p" {
 		start + fmt.Sprintf(end+begin, 1, 2):                          "has not begun",
 		start + fmt.Sprintf(begin+end+end, 1, 2, 3):                   "has not begun",
 		"event \"stop_clients\" {}\n" + start + fmt.Sprintf(begin, 1): "no clients yet",
+		fail + start + fmt.Sprintf(begin, 1):                          "no clients yet",
+		start + fail + fmt.Sprintf(begin, 1):                          "",
 	} {
 		err := compileErr(fileSpec(t, fmt.Sprintf(text, events)))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), want) {
 			t.Errorf("%s: error %v, want %q", events, err, want)
 		}
+	}
+	silent := strings.Replace(text, "report_allocations = true", "report_allocations = false", 1)
+	if err := compileErr(fileSpec(t, fmt.Sprintf(silent, start+fail+fmt.Sprintf(begin, 1)))); err == nil || !strings.Contains(err.Error(), "report_allocations = true") {
+		t.Errorf("allocations fail of clients that do not report: error %v, want one that says how they do", err)
 	}
 }
 

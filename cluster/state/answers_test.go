@@ -119,7 +119,7 @@ func TestWatchesOfOneNode(t *testing.T) {
 func TestAChangeAtTheInstantOfAWatch(t *testing.T) {
 	for name, w := range map[string]Watch{
 		"with allocations, of a release that asks the table first": {NodeID: "n", Index: 1, FromTable: true},
-		"without allocations": {NodeID: "p", Index: 1},
+		"without allocations": {NodeID: "nn", Index: 1},
 	} {
 		for _, after := range []time.Duration{0, time.Nanosecond} {
 			synctest.Test(t, func(t *testing.T) {

@@ -87,6 +87,24 @@ func (n *NodeAllocs) replace(old, now *rpc.Allocation) {
 // AskedSince reports whether the servers have changed any of the allocations after an index.
 func (n *NodeAllocs) AskedSince(index uint64) bool { return n.asked > index }
 
+// nearest returns what a node's ID has in common with that of the node with allocations that has most in common with it.
+func (s *Snapshot) nearest(nodeID string) string {
+	common := 0
+	look := func(n *NodeAllocs) (further bool) {
+		if len(n.All) == 0 {
+			return true
+		}
+		i := 0
+		for i < min(len(nodeID), len(n.NodeID)) && n.NodeID[i] == nodeID[i] {
+			i++
+		}
+		common = max(common, i)
+		return false
+	}
+	s.nodeAllocs.around(nodeID, look)
+	return nodeID[:common]
+}
+
 // part is an allocation, or nil, in the list that it belongs to.
 type part struct{ live, terminal *rpc.Allocation }
 

@@ -42,6 +42,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	watches map[string][]*Watch // by node ID; nil after EndWatches
+	idle    idleWatches         // those of watches whose nodes have no allocations
 	begun   []*Watch            // at the instant beganAt
 	beganAt time.Time
 	setBack int // how often Restore went back
@@ -122,12 +123,12 @@ func (s *Store) replaced(before, next *Snapshot) {
 	if c := s.changed.Swap(nil); c != nil {
 		close(*c)
 	}
-	changed := next.changedNodes
+	s.mu.Lock()
+	changed := s.idle.with(next)
 	if before.Index() != next.base {
-		s.mu.Lock()
 		changed = slices.Sorted(maps.Keys(s.watches))
-		s.mu.Unlock()
 	}
+	s.mu.Unlock()
 	if again := s.beginAgain(); len(again) > 0 {
 		changed = slices.Compact(slices.Sorted(slices.Values(slices.Concat(changed, again))))
 	}
@@ -145,6 +146,8 @@ func (s *Store) beginAgain() (nodeIDs []string) {
 	for _, w := range s.begun {
 		if slices.Contains(s.watches[w.NodeID], w) {
 			w.looked, w.known, w.answer = false, 0, 0
+			s.idle.remove(w)
+			s.idle.add(w, s.Snapshot())
 			nodeIDs = append(nodeIDs, w.NodeID)
 		}
 	}
@@ -152,7 +155,8 @@ func (s *Store) beginAgain() (nodeIDs []string) {
 }
 
 // Watch waits for allocations of a node to change after an index, whoever changes them. The
-// node need not exist. Tens of thousands of clients can wait, each for its own node.
+// node need not exist. Tens of thousands of clients can wait, each for its own node. While a node has no allocations,
+// changes of others end its watch, too: see idleWatches.
 type Watch struct {
 	NodeID string
 	Index  uint64
@@ -166,6 +170,7 @@ type Watch struct {
 	looked bool
 	known  int    // allocations at the last look
 	answer uint64 // the highest that a look came to
+	near   *string
 }
 
 // Answer looks at a state and returns the index that the watch is answered with
@@ -196,6 +201,7 @@ func (s *Store) Watch(w *Watch, longest time.Duration) bool {
 		return false
 	}
 	s.watches[w.NodeID] = append(s.watches[w.NodeID], w)
+	s.idle.add(w, s.Snapshot())
 	if now := time.Now(); !now.Equal(s.beganAt) {
 		clear(s.begun)
 		s.begun, s.beganAt = s.begun[:0], now
@@ -229,6 +235,7 @@ func (s *Store) wake(nodeIDs []string, over func(*Watch) bool) {
 				return false
 			}
 			ended = append(ended, w)
+			s.idle.remove(w)
 			return true
 		}); len(left) > 0 {
 			s.watches[id] = left
@@ -238,6 +245,69 @@ func (s *Store) wake(nodeIDs []string, over func(*Watch) bool) {
 		s.mu.Unlock()
 		endAll(ended)
 	}
+}
+
+// idleWatches are those of nodes without allocations, by what their IDs begin with. Nomad keeps allocations in a radix
+// tree by the IDs of their nodes, and who watches an ID that is not there is woken by a change of what is nearest to it
+// (go-immutable-radix, SeekPrefixWatch): of any node whose ID begins with as much of it as that of any node that has
+// allocations. Such a watch is answered with the index of all allocations, so that it ends. The zero value is ready to use.
+type idleWatches map[string]map[*Watch]struct{}
+
+func (idle *idleWatches) add(w *Watch, s *Snapshot) {
+	if len(s.NodeAllocs(w.NodeID).All) > 0 {
+		return
+	}
+	w.near = new(s.nearest(w.NodeID))
+	if *idle == nil {
+		*idle = idleWatches{}
+	}
+	if (*idle)[*w.near] == nil {
+		(*idle)[*w.near] = map[*Watch]struct{}{}
+	}
+	(*idle)[*w.near][w] = struct{}{}
+}
+
+func (idle idleWatches) remove(w *Watch) {
+	if w.near == nil {
+		return
+	}
+	delete(idle[*w.near], w)
+	if len(idle[*w.near]) == 0 {
+		delete(idle, *w.near)
+	}
+	w.near = nil
+}
+
+// with returns, in order, the nodes that a state's entry has changed and those whose idle watches it wakes.
+func (idle idleWatches) with(next *Snapshot) []string {
+	woken := next.changedNodes
+	if next.counts.AllocsIndex != next.Index() {
+		return woken
+	}
+	var seen map[string]bool
+	for _, id := range next.changedNodes {
+		if row := next.nodeAllocs.get(id); row != nil && row.Index != next.Index() {
+			continue // the node itself has changed
+		}
+		for end := 0; end <= len(id) && len(seen) < len(idle); end++ {
+			near := id[:end]
+			if idle[near] == nil || seen[near] {
+				continue
+			}
+			if seen == nil {
+				seen, woken = map[string]bool{}, slices.Clone(woken)
+			}
+			seen[near] = true
+			for w := range idle[near] {
+				woken = append(woken, w.NodeID)
+			}
+		}
+	}
+	if seen != nil {
+		slices.Sort(woken)
+		woken = slices.Compact(woken)
+	}
+	return woken
 }
 
 func endAll(watches []*Watch) {

@@ -193,6 +193,8 @@ type tree[R any] interface {
 	Set(item[R])
 	Delete(item[R])
 	Scan(func(item[R]) bool)
+	Ascend(item[R], func(item[R]) bool)
+	Descend(item[R], func(item[R]) bool)
 	copied() tree[R]
 }
 
@@ -203,6 +205,9 @@ func (t btreeOf[R]) Get(it item[R]) (item[R], bool) { return t.b.Get(it) }
 func (t btreeOf[R]) Set(it item[R])                 { t.b.Set(it) }
 func (t btreeOf[R]) Delete(it item[R])              { t.b.Delete(it) }
 func (t btreeOf[R]) Scan(yield func(item[R]) bool)  { t.b.Scan(yield) }
+
+func (t btreeOf[R]) Ascend(from item[R], yield func(item[R]) bool)  { t.b.Ascend(from, yield) }
+func (t btreeOf[R]) Descend(from item[R], yield func(item[R]) bool) { t.b.Descend(from, yield) }
 
 // copied returns a copy. Copy writes to the tree that it copies, which other goroutines may be
 // copying, too.
@@ -220,6 +225,14 @@ func (t rows[K, R]) get(key K) (row *R) {
 		row = found.row
 	})
 	return row
+}
+
+// around calls yield with the rows from the key on while it returns true, and then with those from the key back.
+func (t rows[K, R]) around(key K, yield func(*R) bool) {
+	t.order.find(key, func(it item[R]) {
+		t.tree.Ascend(it, func(it item[R]) bool { return yield(it.row) })
+		t.tree.Descend(it, func(it item[R]) bool { return yield(it.row) })
+	})
 }
 
 // put stores the row under its key, or deletes what is there if row is nil.

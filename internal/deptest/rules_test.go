@@ -213,7 +213,7 @@ var products = []layer{
 		reason: "an action does not depend on actions of another kind",
 	},
 	{
-		part: "scenarios/internal/actions/clients", own: []string{"scenarios/internal/actions", "scenarios/internal/behaviours", "scenarios/internal/draw", "scenarios/internal/english"},
+		part: "scenarios/internal/actions/clients", own: []string{"cluster/rpc", "scenarios/internal/actions", "scenarios/internal/behaviours", "scenarios/internal/draw", "scenarios/internal/english"},
 		reason: "an action does not depend on actions of another kind",
 	},
 	{

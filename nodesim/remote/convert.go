@@ -52,7 +52,7 @@ const (
 // fleetAlloc returns what the fleet asks of an allocation.
 func fleetAlloc(a *nomadrpc.Allocation) *rpc.Allocation {
 	out := &rpc.Allocation{
-		ID: a.ID, Namespace: a.Namespace, NodeID: a.NodeID, JobID: a.JobID, TaskGroup: a.TaskGroup,
+		ID: a.ID, Namespace: a.Namespace, Name: a.Name, NodeID: a.NodeID, JobID: a.JobID, TaskGroup: a.TaskGroup,
 		DesiredStatus: a.DesiredStatus, ClientStatus: a.ClientStatus, DeploymentID: a.DeploymentID,
 		CreateIndex: a.CreateIndex, ModifyIndex: a.ModifyIndex, AllocModifyIndex: a.AllocModifyIndex,
 	}

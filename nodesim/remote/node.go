@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/uuid"
 )
 
@@ -26,7 +27,7 @@ type node struct {
 
 // known is an allocation that was fetched.
 type known struct {
-	index   uint64 // its AllocModifyIndex
+	alloc   *rpc.Allocation
 	tasks   []string
 	started time.Time // when it was first reported to run; zero = never
 }

@@ -44,14 +44,14 @@ func (s server) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificReques
 // fetch gets the allocations that have changed, and returns all of the node's.
 func (s server) fetch(ctx context.Context, n *node, since uint64, listed *nomadrpc.NodeClientAllocsResponse) (*rpc.NodeClientAllocsResponse, error) {
 	if listed.Index <= since {
-		return n.unchanged(since), nil // a timeout, or a server that is behind
+		return n.known(since), nil // a timeout, or a server that is behind
 	}
 	if since == 0 {
 		n.forget() // since is zero when the client has just started, and has forgotten, too
 	}
 	changed, newest := n.changed(listed.Allocs)
 	if len(changed) == 0 {
-		return n.merge(listed, nil), nil
+		return n.known(listed.Index), nil
 	}
 	req := nomadrpc.AllocsGetRequest{AllocIDs: changed, QueryOptions: nomadrpc.QueryOptions{
 		Region: s.cfg.Region, MinQueryIndex: newest - 1, AllowStale: true, AuthToken: n.token(),
@@ -63,18 +63,18 @@ func (s server) fetch(ctx context.Context, n *node, since uint64, listed *nomadr
 	if resp.Index <= req.MinQueryIndex {
 		return nil, fmt.Errorf("Alloc.GetAllocs: the server is behind: it answered with index %d, want more than %d", resp.Index, req.MinQueryIndex)
 	}
-	fetched := make(map[string]*nomadrpc.Allocation, len(resp.Allocs))
+	fetched := 0
 	for _, a := range resp.Allocs {
 		if a != nil {
-			fetched[a.ID] = a
+			fetched++
 			s.remember(n, a)
 		}
 	}
-	if len(fetched) < len(changed) {
+	if fetched < len(changed) {
 		pause(ctx, s.incomplete+rand.N(s.incomplete))
-		return n.unchanged(since), nil
+		return n.known(since), nil
 	}
-	return n.merge(listed, fetched), nil
+	return n.known(listed.Index), nil
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -95,7 +95,7 @@ func (n *node) changed(listed map[string]uint64) (ids []string, newest uint64) {
 		}
 	}
 	for id, index := range listed {
-		if had, ok := n.allocs[id]; !ok || index > had.index {
+		if had, ok := n.allocs[id]; !ok || index > had.alloc.AllocModifyIndex {
 			ids, newest = append(ids, id), max(newest, index)
 		}
 	}
@@ -108,7 +108,7 @@ func (s *Servers) remember(n *node, a *nomadrpc.Allocation) {
 	tasks := s.intern(tasksOf(a))
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.allocs[a.ID] = known{index: a.AllocModifyIndex, tasks: tasks, started: n.allocs[a.ID].started}
+	n.allocs[a.ID] = known{fleetAlloc(a), tasks, n.allocs[a.ID].started}
 }
 
 // tasksOf returns the names of an allocation's tasks in alphabetical order.
@@ -141,26 +141,14 @@ func (n *node) forget() {
 	clear(n.allocs)
 }
 
-// unchanged answers that nothing has changed: the fleet ignores an allocation whose
-// AllocModifyIndex it knows.
-func (n *node) unchanged(index uint64) *rpc.NodeClientAllocsResponse {
+// known answers with what is known of the node's allocations. The fleet tells by the pointers which have not changed.
+func (n *node) known(index uint64) *rpc.NodeClientAllocsResponse {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	resp := &rpc.NodeClientAllocsResponse{Index: index}
-	for id, k := range n.allocs {
-		resp.Allocs = append(resp.Allocs, &rpc.Allocation{ID: id, NodeID: n.id, AllocModifyIndex: k.index})
+	for _, k := range n.allocs {
+		resp.Allocs = append(resp.Allocs, k.alloc)
 	}
 	slices.SortFunc(resp.Allocs, rpc.ByID)
-	return resp
-}
-
-// merge answers with all listed allocations. Those that were fetched are complete; the fleet knows the others.
-func (n *node) merge(listed *nomadrpc.NodeClientAllocsResponse, fetched map[string]*nomadrpc.Allocation) *rpc.NodeClientAllocsResponse {
-	resp := n.unchanged(listed.Index)
-	for i, a := range resp.Allocs {
-		if f := fetched[a.ID]; f != nil {
-			resp.Allocs[i] = fleetAlloc(f)
-		}
-	}
 	return resp
 }

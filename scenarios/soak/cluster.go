@@ -93,7 +93,8 @@ func (g *generator) restart() draw.Event {
 // fleet draws the clients: nodes of them with room for so many allocations each.
 func (g *generator) fleet(nodes, slots, datacenters int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "fleet {\n  %s%t\n", reportAllocations, g.Chance(1, 2))
+	g.Reports = g.Chance(1, 2)
+	fmt.Fprintf(&b, "fleet {\n  %s%t\n", reportAllocations, g.Reports)
 	if g.Chance(1, 3) {
 		fmt.Fprintf(&b, "  start_delay = uniform(\"0s\", %s)\n  stop_delay = uniform(\"0s\", %s)\n", g.Delay(time.Second, 10*time.Second), g.Delay(time.Second, 20*time.Second))
 	}

@@ -24,25 +24,39 @@ const (
 )
 
 // ClientAllocs carries Node.GetClientAllocs from a client to a server, which answers it itself,
-// however stale it is. A call that must wait is left with the server's state, which keeps no
-// goroutine for it.
+// however stale it is, but for the first call of a client's life. A call that must wait is left with the server's state,
+// which keeps no goroutine for it.
 func ClientAllocs(ctx context.Context, s *Server, req *rpc.NodeSpecificRequest, resume func(rpc.ClientAllocsCall)) (*rpc.NodeClientAllocsResponse, error) {
 	if s == nil {
 		return nil, rpc.ErrUnreachable
 	}
-	p := s.fromClient(req.NodeID, "Node.GetClientAllocs", s.cfg.Costs.RPC.Query)
-	if err := p.there(ctx); err != nil {
-		return nil, err
+	byQuery := func(s *Server, nodeID, method string) *path {
+		return s.fromClient(nodeID, method, s.cfg.Costs.RPC.Query)
 	}
 	query := &state.Watch{NodeID: req.NodeID, Index: req.MinQueryIndex, FromTable: s.cfg.Habits.TableIndexFirst}
-	answer := func() (*rpc.NodeClientAllocsResponse, error) {
-		snap := s.Snapshot()
+	news := false // the servers have asked something of the client since
+	look := func(at *Server) (*rpc.NodeClientAllocsResponse, error) {
+		snap := at.Snapshot()
 		on := snap.NodeAllocs(req.NodeID)
-		resp, err := back(ctx, p, &rpc.NodeClientAllocsResponse{Allocs: on.All, Index: query.Answer(snap)}, nil)
-		if err != nil || !on.AskedSince(req.MinQueryIndex) {
+		news = on.AskedSince(req.MinQueryIndex)
+		return &rpc.NodeClientAllocsResponse{Allocs: on.All, Index: query.Answer(snap)}, nil
+	}
+	told := func(resp *rpc.NodeClientAllocsResponse, err error) (*rpc.NodeClientAllocsResponse, error) {
+		if err != nil || !news {
 			return resp, err
 		}
 		return fetch(ctx, s, req.NodeID, resp)
+	}
+	if req.MinQueryIndex == 0 {
+		return told(toLeader(ctx, s, byQuery, req.NodeID, "Node.GetClientAllocs", req.NodeID, look))
+	}
+	p := byQuery(s, req.NodeID, "Node.GetClientAllocs")
+	if err := p.there(ctx); err != nil {
+		return nil, err
+	}
+	answer := func() (*rpc.NodeClientAllocsResponse, error) {
+		resp, err := look(s)
+		return told(back(ctx, p, resp, err))
 	}
 	asked := time.Now()
 	query.Wake = func() {

@@ -77,6 +77,7 @@ type Setting struct {
 	Jobs       map[string][]*rpc.Job
 	Behaviours map[string]*behaviours.Behaviour
 	Groups     []behaviours.Group // of the fleet
+	Reports    bool               // the clients say what becomes of their allocations
 	jobActions int
 }
 

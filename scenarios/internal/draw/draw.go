@@ -25,6 +25,8 @@ type Source struct {
 	// failures of system allocations may be drawn: once the record of how they ended is collected, they
 	// would run again.
 	Collects bool
+	// Reports says that clients report what becomes of their allocations.
+	Reports bool
 	// Signs says that clients have identities, which servers renew while the schedule runs.
 	Signs bool
 }

@@ -334,34 +334,3 @@ func (EvaluateJobs) Do(s *actions.Stage) error {
 	}
 	return nil
 }
-
-var _ = actions.Register("fail_allocs", FailAllocs{}, FailAllocs.action, actions.Drawn(actions.OfUsers, 5, 2, drawFailAllocs).Unless(stopped))
-
-// FailAllocs makes up to Count allocations of a job fail at one instant.
-type FailAllocs struct {
-	request
-	Job    string `lang:"required,ref=job"`
-	Copies *int
-	Count  int `lang:"required,min=1,max=1000000"`
-}
-
-func (a FailAllocs) action(s *actions.Setting) (actions.Action, error) {
-	return each(s, a.Job, a.Copies, "lose allocations", func(j *rpc.Job) actions.Action { a.Job = j.ID; return a })
-}
-
-func (a FailAllocs) Mark() string {
-	return fmt.Sprintf("%s of job %s fail", english.Plural(a.Count, "allocation"), a.Job)
-}
-
-func (a FailAllocs) Do(s *actions.Stage) error {
-	_, err := s.Simulated.FailAllocs(s.Ctx, "", a.Job, a.Count)
-	return named(err, "fail allocations of job", a.Job)
-}
-
-func drawFailAllocs(s *draw.Source) draw.Event {
-	j, ok := s.Job(func(j draw.Job) bool { return !j.Periodic && !(s.Collects && j.Kind == rpc.JobTypeSystem) })
-	if !ok {
-		return drawUpdateJob(s)
-	}
-	return draw.OfJob("fail_allocs", j, "copies = 1", fmt.Sprintf("count = %d", []int{1, 10, 1 + s.Rand.IntN(20)}[s.Rand.IntN(3)]))
-}
