@@ -207,7 +207,8 @@ func (o *oracle) outcome() string {
 // comparable returns a count of the group's allocations on which both brokers must agree. For a batch
 // job that is how many are still to run: those that have run may have been collected. For a system
 // job, nodes that accept no placement do not count: what is there depends on the history, since it
-// stays until the node goes down. Jobs that a periodic job launched do not count, since the two runs
+// stays until the node goes down. What a service has besides its count is out of reach: that depends on where it was
+// placed. Jobs that a periodic job launched do not count, since the two runs
 // end at different times.
 func (o *oracle) comparable(job *rpc.Job, group string, g *groupView) int {
 	var tg *rpc.TaskGroup
@@ -224,7 +225,7 @@ func (o *oracle) comparable(job *rpc.Job, group string, g *groupView) int {
 	case job.Type == rpc.JobTypeBatch:
 		return tg.Count - min(tg.Count, g.live+g.ended)
 	case job.Type == rpc.JobTypeService:
-		return g.live + g.missing()
+		return min(tg.Count, g.live+g.missing())
 	}
 	n := 0
 	for _, node := range o.ordered {

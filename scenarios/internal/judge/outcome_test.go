@@ -36,6 +36,7 @@ func TestComparable(t *testing.T) {
 		{"a batch job that wants one more", job(rpc.JobTypeBatch, 0, 5), "group", 1},
 		{"a batch job that has enough, as one that was collected", job(rpc.JobTypeBatch, 0, 2), "group", 0},
 		{"a service with two that failed in its deployment", job(rpc.JobTypeService, 0, 5), "group", 5},
+		{"a service with more than its count, of which some are out of reach", job(rpc.JobTypeService, 0, 2), "group", 2},
 		{"a system job, on the nodes that are ready", job(rpc.JobTypeSystem, 0, 1), "group", 2},
 	} {
 		o, _ := withJob(t, job(rpc.JobTypeService, 1, 1))
