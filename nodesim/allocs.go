@@ -75,7 +75,7 @@ func (c *client) learn(cfg *Config, now time.Duration, listed []*rpc.Allocation)
 	}
 	for i, l := range listed {
 		if i < len(c.allocs) && c.allocs[i].seen == l {
-			continue // in a process with the servers, most are the rows of the last list
+			continue // most are the rows of the last list
 		}
 		gone := i
 		for gone < len(c.allocs) && c.allocs[gone].id < l.ID {

@@ -310,6 +310,28 @@ func TestDispatchAgrees(t *testing.T) {
 	}
 }
 
+// TestFailuresAgree: what clients report of allocations that fail together, and what is made of it, costs what it costs real
+// servers. Beside idle clients that are not told of others' changes, entries of reports were a third too few.
+func TestFailuresAgree(t *testing.T) {
+	t.Parallel()
+	releases := []string{"1.4.3"}
+	if nightly.On {
+		releases = append(releases, "2.0.5")
+	}
+	for _, release := range releases {
+		real, spec := realRun(t, "../testdata/releases/alloc-failures-"+release+".json", Spec{Cost: madeby.Cost("../testdata/validation/eighth", release)})
+		simulated := seeds(t, []Spec{spec})[0]
+		for entry, bound := range map[string]float64{metrics.EntryAllocClientUpdate: 0.16, metrics.EntryApplyPlanResults: 0.12, metrics.EntryEvalUpdate: 0.12} {
+			of := func(p *metrics.Phase) float64 { return float64(p.RaftEntriesByType[entry]) }
+			got, want := meanOf(simulated, "fail", of), of(real.Phase("fail"))
+			t.Logf("%s: %.6g entries %s, real Nomad's are %.6g: %+.1f%%", release, got, entry, want, 100*(got/want-1))
+			if math.Abs(got/want-1) > bound {
+				t.Errorf("%s: %.6g entries %s, which is more than %.0f%% from real Nomad's %.6g", release, got, entry, 100*bound, want)
+			}
+		}
+	}
+}
+
 // seeds runs each Spec, nightly with three seeds: one seed's figures differ from their mean by chance.
 func seeds(t *testing.T, specs []Spec) [][]*metrics.Result {
 	t.Helper()

@@ -44,14 +44,14 @@ func (s server) GetClientAllocs(ctx context.Context, req *rpc.NodeSpecificReques
 // fetch gets the allocations that have changed, and returns all of the node's.
 func (s server) fetch(ctx context.Context, n *node, since uint64, listed *nomadrpc.NodeClientAllocsResponse) (*rpc.NodeClientAllocsResponse, error) {
 	if listed.Index <= since {
-		return n.known(since), nil // a timeout, or a server that is behind
+		return n.list(since), nil // a timeout, or a server that is behind
 	}
 	if since == 0 {
 		n.forget() // since is zero when the client has just started, and has forgotten, too
 	}
 	changed, newest := n.changed(listed.Allocs)
 	if len(changed) == 0 {
-		return n.known(listed.Index), nil
+		return n.list(listed.Index), nil
 	}
 	req := nomadrpc.AllocsGetRequest{AllocIDs: changed, QueryOptions: nomadrpc.QueryOptions{
 		Region: s.cfg.Region, MinQueryIndex: newest - 1, AllowStale: true, AuthToken: n.token(),
@@ -72,9 +72,9 @@ func (s server) fetch(ctx context.Context, n *node, since uint64, listed *nomadr
 	}
 	if fetched < len(changed) {
 		pause(ctx, s.incomplete+rand.N(s.incomplete))
-		return n.known(since), nil
+		return n.list(since), nil
 	}
-	return n.known(listed.Index), nil
+	return n.list(listed.Index), nil
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -141,8 +141,8 @@ func (n *node) forget() {
 	clear(n.allocs)
 }
 
-// known answers with what is known of the node's allocations. The fleet tells by the pointers which have not changed.
-func (n *node) known(index uint64) *rpc.NodeClientAllocsResponse {
+// list answers with what is known of the node's allocations. The fleet tells by the pointers which have not changed.
+func (n *node) list(index uint64) *rpc.NodeClientAllocsResponse {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	resp := &rpc.NodeClientAllocsResponse{Index: index}
