@@ -19,7 +19,7 @@ example {
     Every minute, ten allocations of every job fail at the same instant. Legacy processes an
     evaluation for almost every failure, follow-ups included. Shedding cancels those that the next
     one of the same job makes needless. Then the scheduler replaces the allocations, and waits longer
-    each time. Real servers have as many entries, within a seventh.
+    each time.
   EOT
 }
 
