@@ -157,10 +157,10 @@ type PlanRejectionConfig struct {
 	Window    time.Duration // zero means 5 min
 }
 
-// Observer is told what the leader's broker does, in the order it does it and without
-// any lock of the cluster held. Implementations must be safe for concurrent use and
-// must not block. Evaluations of core jobs, which state knows nothing of, are not its
-// business.
+// Observer is told what the leader's broker does, without any lock of the cluster held.
+// What the broker does at one instant may be told in another order. Implementations must
+// be safe for concurrent use and must not block. Evaluations of core jobs, which state
+// knows nothing of, are not its business.
 type Observer interface {
 	// Dequeued: a worker took e, which had waited since it could first be dequeued.
 	Dequeued(at time.Time, e *broker.Evaluation, waited time.Duration)

@@ -33,9 +33,11 @@ type Observer struct {
 // flight is an evaluation that a worker has.
 type flight struct {
 	eval   string
+	began  time.Time
 	waited time.Duration
-	joined time.Time // when another of its job was dequeued as well; zero = none was
-	by     string    // that one
+	before time.Duration // what it had waited the time before, if it was in flight then
+	joined time.Time     // when another of its job was dequeued as well; zero = none was
+	by     string        // that one
 }
 
 var _ cluster.Observer = (*Observer)(nil)
@@ -59,9 +61,10 @@ func (o *Observer) Dequeued(at time.Time, e *broker.Evaluation, waited time.Dura
 	if o.rec != nil {
 		o.rec.Observe(metrics.LatencyWait, waited)
 	}
-	job := o.inFlight[e.Job()]
+	job, before := o.inFlight[e.Job()], time.Duration(0)
 	for i, f := range job {
 		if f.eval == e.ID { // delivered again
+			before = f.waited
 			job = slices.Delete(job, i, i+1)
 			break
 		}
@@ -71,22 +74,22 @@ func (o *Observer) Dequeued(at time.Time, e *broker.Evaluation, waited time.Dura
 			job[i].joined, job[i].by = at, e.ID
 		}
 	}
-	o.inFlight[e.Job()] = append(job, flight{eval: e.ID, waited: waited})
+	o.inFlight[e.Job()] = append(job, flight{eval: e.ID, began: at, waited: waited, before: before})
 }
 
 func (o *Observer) Acked(at time.Time, e *broker.Evaluation, held time.Duration, shed int) {
 	o.alive()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	f := o.land(at, e)
+	waited := o.land(at, e, held)
 	o.seen.acks++
 	o.seen.acked.Add(e.ID)
 	if o.rec == nil {
 		return
 	}
 	o.rec.Observe(metrics.LatencyProcess, held)
-	o.rec.Observe(metrics.LatencyResponse, f.waited+held)
-	o.responses = append(o.responses, f.waited+held)
+	o.rec.Observe(metrics.LatencyResponse, waited+held)
+	o.responses = append(o.responses, waited+held)
 	o.rec.FanIn(1 + shed)
 }
 
@@ -102,7 +105,7 @@ func (o *Observer) Responses() []time.Duration {
 func (o *Observer) Nacked(at time.Time, e *broker.Evaluation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.land(at, e)
+	o.land(at, e, 0)
 }
 
 func (o *Observer) Flushed(time.Time) {
@@ -112,14 +115,19 @@ func (o *Observer) Flushed(time.Time) {
 	o.seen.flushes++
 }
 
-// land takes the evaluation out of flight. Called with mu held.
-func (o *Observer) land(at time.Time, e *broker.Evaluation) flight {
+// land takes the evaluation out of flight, which had been held for so long, and returns how long it had waited before.
+// If the flight has not lasted that long, then the one before it landed: an ack hands out an evaluation again that was set
+// aside under it, and that delivery may be told first. Called with mu held.
+func (o *Observer) land(at time.Time, e *broker.Evaluation, held time.Duration) time.Duration {
 	job := o.inFlight[e.Job()]
 	i := slices.IndexFunc(job, func(f flight) bool { return f.eval == e.ID })
 	if i < 0 {
-		return flight{}
+		return 0
 	}
 	f := job[i]
+	if at.Sub(f.began)+o.slack < held {
+		return f.before
+	}
 	if !f.joined.IsZero() && at.Sub(f.joined) > o.slack {
 		o.overlap(f)
 	}
@@ -128,7 +136,7 @@ func (o *Observer) land(at time.Time, e *broker.Evaluation) flight {
 	} else {
 		o.inFlight[e.Job()] = job
 	}
-	return f
+	return f.waited
 }
 
 func (o *Observer) overlap(f flight) {

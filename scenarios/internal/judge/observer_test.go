@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -50,7 +51,7 @@ func TestObserverTellsOverlapsFromOvertaking(t *testing.T) {
 				case "dequeue":
 					o.Dequeued(at, call.eval, time.Second)
 				case "ack":
-					o.Acked(at, call.eval, time.Second, 0)
+					o.Acked(at, call.eval, 0, 0)
 				case "nack":
 					o.Nacked(at, call.eval)
 				case "flush":
@@ -109,13 +110,46 @@ func TestTheFirstOverlapIsNamed(t *testing.T) {
 	}
 }
 
+// TestAnAckMayBeToldLast: an evaluation that comes up again with its own ack, as one that a worker blocks again does, may be
+// seen to be delivered before that ack. The order changes no latency, and the evaluation stays in flight.
+func TestAnAckMayBeToldLast(t *testing.T) {
+	for _, deliveredFirst := range []bool{false, true} {
+		t0 := time.Unix(0, 0)
+		rec := metrics.NewRecorder(t0)
+		o := NewObserver(func() {}, 0)
+		o.Record(rec)
+		e := &broker.Evaluation{ID: "0fd40f6f-9566-0fb7-6357-e82d9e475532", JobID: "job"}
+		o.Dequeued(t0, e, 4*time.Second)
+		tell := []func(){
+			func() { o.Acked(t0.Add(2*time.Second), e, 2*time.Second, 0) },
+			func() { o.Dequeued(t0.Add(2*time.Second), e, 0) },
+		}
+		if deliveredFirst {
+			slices.Reverse(tell)
+		}
+		for _, event := range tell {
+			event()
+		}
+		if len(o.inFlight) != 1 {
+			t.Errorf("delivered first: %v; %v are in flight", deliveredFirst, o.inFlight)
+		}
+		o.Acked(t0.Add(3*time.Second), e, time.Second, 0)
+		if got := o.Responses(); !slices.Equal(got, []time.Duration{6 * time.Second, time.Second}) {
+			t.Errorf("delivered first: %v; responses %v, want 6 s and 1 s", deliveredFirst, got)
+		}
+		if len(o.inFlight) != 0 {
+			t.Errorf("delivered first: %v; at the end %v are in flight", deliveredFirst, o.inFlight)
+		}
+	}
+}
+
 func TestObserverFeedsLatenciesAndFanIn(t *testing.T) {
 	t0 := time.Unix(0, 0)
 	rec := metrics.NewRecorder(t0)
 	o := NewObserver(func() {}, 0)
 	e := &broker.Evaluation{ID: "0fd40f6f-9566-0fb7-6357-e82d9e475532", JobID: "job"}
 	o.Dequeued(t0, e, time.Hour) // before the run began: not part of it
-	o.Acked(t0, e, time.Hour, 9)
+	o.Acked(t0, e, 0, 9)
 	o.Record(rec)
 	o.Dequeued(t0, e, 2*time.Second)
 	o.Acked(t0.Add(3*time.Second), e, 3*time.Second, 4)
