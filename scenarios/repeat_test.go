@@ -26,6 +26,7 @@ func TestARunWithFaultsRepeats(t *testing.T) {
 		{"stale-leader", 304, "legacy", 6, true, ""},       // a leadership that was over sent once more, or did not
 		{"missed-change", 320, "shedding", 6, true, ""},    // a worker that was turned away missed a change, or did not
 		{"killed-mid-write", 1, "legacy", 8, true, ""},     // what a killed server still did depended on its goroutines' order
+		{"single-requests", 2, "legacy", 6, false, ""},     // under make shaken, the request after an answer told what that had committed, or not
 		// threads in place of tasks, and answers that wait for a processor
 		{"killed-mid-write", 1, "legacy", 6, true, "../testdata/validation/second/machine.hcl"},
 		{"missed-change", 320, "shedding", 6, true, "../testdata/validation/second/machine.hcl"},

@@ -35,6 +35,7 @@ type Transport struct {
 	cancel    context.CancelFunc
 	pipelines sync.WaitGroup
 	stagger   atomic.Int64 // when Stagger ends, in Unix nanoseconds; zero if it is over
+	replied   atomic.Int64 // when a call of replicate last returned, in Unix nanoseconds
 
 	mu        sync.Mutex
 	heartbeat func(raft.RPC)
@@ -111,7 +112,13 @@ func (t *Transport) LocalAddr() raft.ServerAddress { return t.addr }
 // timeouts from one source then, and must not do so at one instant.
 func (t *Transport) Stagger(d time.Duration) { t.stagger.Store(time.Now().Add(d).UnixNano()) }
 
+// EncodePeer also waits in the nanosecond in which a follower has answered a request or a snapshot. What that answer
+// commits, Raft's main goroutine finds out in this nanosecond. Replication may go on at once, and calls EncodePeer before
+// it reads the commit index for its next request.
 func (t *Transport) EncodePeer(_ raft.ServerID, addr raft.ServerAddress) []byte {
+	if t.replied.Load() == time.Now().UnixNano() {
+		time.Sleep(time.Nanosecond)
+	}
 	if until := t.stagger.Load(); until != 0 {
 		if time.Now().UnixNano() < until {
 			time.Sleep(time.Nanosecond)
@@ -207,6 +214,7 @@ func (t *Transport) hear(err error) error {
 func replicate[T any](t *Transport, to raft.ServerAddress, kind string, term uint64, args any, data io.Reader, resp *T, newer T) error {
 	if !t.stale(term) {
 		if err := call(t, to, kind, args, data, resp); err == nil || !t.stale(term) {
+			t.replied.Store(time.Now().UnixNano())
 			return err
 		}
 	}

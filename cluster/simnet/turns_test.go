@@ -38,6 +38,31 @@ func TestTurns(t *testing.T) {
 	})
 }
 
+// TestWhatAnAnswerCommitsIsKnown: an encoding takes a nanosecond in that of an answer which can commit entries, so that
+// what replication sends next knows whether it did.
+func TestWhatAnAnswerCommitsIsKnown(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		p := newPair(t, answers)
+		takes := func() time.Duration {
+			began := time.Now()
+			p.a.EncodePeer("b", "b")
+			return time.Since(began)
+		}
+		for kind, call := range calls {
+			if _, err := call(p.a); err != nil {
+				t.Fatal(err)
+			}
+			want := time.Duration(0)
+			if kind == "append" || kind == "snapshot" {
+				want = 1
+			}
+			if first, second := takes(), takes(); first != want || second != 0 {
+				t.Errorf("after a call %q: takes %v, then %v", kind, first, second)
+			}
+		}
+	})
+}
+
 func TestSleep(t *testing.T) {
 	virtualtest.Test(t, func(t *testing.T) {
 		ended, cancel := context.WithCancel(t.Context())
