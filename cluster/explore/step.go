@@ -35,6 +35,7 @@ var (
 	stepRegister = &stepKind{true, "a user registers job JOB", (*world).registerJob}
 	stepTrigger  = &stepKind{true, "a user has job JOB evaluated", (*world).trigger}
 	stepSooner   = &stepKind{true, "a user registers job JOB, in an entry before those of the plans under way", (*world).registerJob}
+	stepEarlier  = &stepKind{true, "a user has job JOB evaluated, in an entry before those of the plans under way", (*world).trigger}
 	stepDown     = &stepKind{true, "the small node goes down", (*world).down}
 	stepEvals    = &stepKind{false, "the leader writes the evaluations for that", (*world).nodeEvals}
 
@@ -65,15 +66,19 @@ var (
 
 // steps returns the moves that an observed state allows.
 func (w *world) steps() (to []step) {
+	sooner := w.sooner > 0 && slices.ContainsFunc(w.subs, func(s submission) bool { return s.stage == sent })
 	if w.registered < len(w.jobs) {
 		to = append(to, step{kind: stepRegister, arg: w.registered})
-		if w.sooner > 0 && slices.ContainsFunc(w.subs, func(s submission) bool { return s.stage == sent }) {
+		if sooner {
 			to = append(to, step{kind: stepSooner, arg: w.registered, alt: 1})
 		}
 	}
 	for j := range w.registered {
 		if w.triggers > 0 {
 			to = append(to, step{kind: stepTrigger, arg: j})
+			if sooner {
+				to = append(to, step{kind: stepEarlier, arg: j, alt: 1})
+			}
 		}
 	}
 	if w.downs > 0 {
@@ -256,7 +261,10 @@ func (w *world) registerJob(s step) error {
 
 func (w *world) trigger(s step) error {
 	w.triggers--
-	w.write("evaluate "+jobNames[s.arg], fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{
+	if w.sooner -= s.alt; s.alt == 0 {
+		w.landAll()
+	}
+	w.insert("evaluate "+jobNames[s.arg], fsm.EvalUpdate.With(&fsm.EvalUpdateRequest{
 		Evals: []*broker.Evaluation{w.newEval(s.arg, broker.TriggeredByJobRegister)},
 	}))
 	w.triggered(s.arg)
@@ -349,7 +357,7 @@ func (w *world) describe(s step) string {
 		held = w.view.Unacked[s.arg].Eval.ID
 	case stepAsk:
 		job = jobNames[s.alt]
-	case stepRegister, stepSooner, stepTrigger:
+	case stepRegister, stepSooner, stepTrigger, stepEarlier:
 		job = jobNames[s.arg]
 	default:
 		if s.arg < len(w.workers) && w.workers[s.arg].eval != nil {

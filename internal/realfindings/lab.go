@@ -192,7 +192,15 @@ func (l *lab) status(n *nomadrpc.Node, status string) {
 	check(l.rpc.Call(l.ctx, "Node.UpdateStatus", &nomadrpc.NodeUpdateStatusRequest{NodeID: n.ID, Status: status, WriteRequest: w}, &nomadrpc.NodeUpdateResponse{}))
 }
 
-// plan has a worker submit a plan that places its evaluation's job n times on a node.
+// newest returns the index of the last change of a node.
+func (l *lab) newest() uint64 {
+	_, meta, err := l.api.Nodes().PrefixList("00000000") // as few as can be
+	check(err)
+	return meta.LastIndex
+}
+
+// plan has a worker submit a plan that places its evaluation's job n times on a node. It was made on the state in which the
+// evaluation last changed.
 func (l *lab) plan(w work, on *nomadrpc.Node, n int) (*nomadrpc.PlanResult, error) {
 	p := &nomadrpc.Plan{
 		EvalID: w.ID, EvalToken: w.token, Priority: w.Priority, SnapshotIndex: w.ModifyIndex,

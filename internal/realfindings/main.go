@@ -31,6 +31,7 @@ type trial struct {
 
 var trials = map[string]trial{
 	"dropped-batch":      {3, droppedBatch},
+	"forgotten-plan":     {1, forgottenPlan},
 	"last-slot-peek":     {1, lastSlotPeek},
 	"lost-followup":      {1, lostFollowup},
 	"nacked-plan":        {1, nackedPlan},

@@ -73,6 +73,7 @@ func TestFindings(t *testing.T) {
 		pace                     float64
 		want                     string
 	}{
+		{"forgotten-plan", "2.0.5", "2.0.5", 1, `\n0 of 184 nodes`},
 		{"last-slot-peek", "1.4.3", "shedding+last-slot-peek", 1, `delivered: batch-50, service-90, service-10`},
 		{"last-slot-peek", "1.4.3", "1.4.3", 1, `delivered: service-90, batch-50, service-10`},
 		{"nacked-plan", "2.0.5", "2.0.5", 1, `of a job of one allocation should run: \[a\.g\[0\] a\.g\[0\]\]`},

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/simctl/simctl/internal/nomadrpc"
 )
 
@@ -91,34 +93,54 @@ func nackedPlan(l *lab) {
 	l.say("of a job of one allocation should run: %v", l.running(node))
 }
 
-// refusedAgain: two plans come at once for a node with room for one, while others write to the log.
-func refusedAgain(l *lab) {
-	const pairs = 200
-	var nodes []*nomadrpc.Node
+// rivals are pairs of evaluations, each with a node that has room for one allocation.
+type rivals struct {
+	nodes []*nomadrpc.Node
+	works []work // two for each node
+}
+
+// pairs is how many rivals there are, and writers how many of their nodes are for busy.
+const pairs, writers = 200, 16
+
+func (l *lab) rivals() rivals {
+	var r rivals
 	for i := range pairs {
-		nodes = append(nodes, l.node(fmt.Sprint("node-", i), 1))
+		r.nodes = append(r.nodes, l.node(fmt.Sprint("node-", i), 1))
 	}
-	all := l.crowd(2 * pairs)
+	r.works = l.crowd(2 * pairs)
+	return r
+}
+
+// busy has others write to the log until it is stopped: the status of a node each.
+func (l *lab) busy(nodes []*nomadrpc.Node) (stop func()) {
 	done := make(chan struct{})
-	var writers sync.WaitGroup
-	for i := range 16 {
-		writers.Go(func() {
+	var g errgroup.Group
+	for _, node := range nodes {
+		g.Go(func() (err error) {
+			defer caught(&err)
 			for {
 				select {
 				case <-done:
-					return
+					return nil
 				default:
-					l.status(nodes[i], "initializing") // two entries
-					l.status(nodes[i], "ready")
+					l.status(node, "initializing") // two entries
+					l.status(node, "ready")
 				}
 			}
 		})
 	}
+	return func() { close(done); check(g.Wait()) }
+}
+
+// refusedAgain: two plans come at once for a node with room for one, while others write to the log.
+func refusedAgain(l *lab) {
+	r := l.rivals()
+	stop := l.busy(r.nodes[:writers])
 	others, early := 0, 0
-	for i := 16; i < pairs; i++ {
+	for i := writers; i < pairs; i++ {
 		var got [2]*nomadrpc.PlanResult
 		each(2, func(j int) {
-			p, err := l.plan(all[2*i+j], nodes[i], 1)
+			p, err := l.plan(r.works[2*i+j], r.nodes[i], 1)
 			check(err)
 			got[j] = p
 		})
@@ -131,7 +153,30 @@ func refusedAgain(l *lab) {
 			}
 		}
 	}
-	close(done)
-	writers.Wait()
+	stop()
 	l.say("%d plans refused for another; %d are to be made again on a state that may lack it", others, early)
+}
+
+// forgottenPlan: a plan comes for a node while another for the same node is on its way to the log. It was made on the
+// newest state, which has entries that came before the other.
+func forgottenPlan(l *lab) {
+	r := l.rivals()
+	stop := l.busy(r.nodes[:writers])
+	over := 0
+	for i := writers; i < pairs; i++ {
+		each(2, func(j int) {
+			w := r.works[2*i+j]
+			if j == 1 {
+				l.wait(time.Duration(i%8) * time.Millisecond)
+				w.ModifyIndex = l.newest()
+			}
+			_, err := l.plan(w, r.nodes[i], 1)
+			check(err)
+		})
+		if len(l.running(r.nodes[i])) > 1 {
+			over++
+		}
+	}
+	stop()
+	l.say("%d of %d nodes with room for one allocation should run two", over, pairs-writers)
 }

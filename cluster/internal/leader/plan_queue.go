@@ -144,7 +144,8 @@ func NewPlanBase(h config.Habits, d config.DesignConfig) PlanBase {
 // made, and the last plan's.
 func (b *PlanBase) Min(p *scheduler.Plan) uint64 { return max(b.committed, p.SnapshotIndex) }
 
-// Begin begins the verification of a plan, and reports whether that needs a new state.
+// Begin begins the verification of a plan, and reports whether that needs a new state. A new state may lack
+// plans that are on their way to the log.
 func (b *PlanBase) Begin(p *scheduler.Plan) (renew bool) {
 	if b.granted != nil {
 		_ = b.grant() // after an error there is no state

@@ -23,17 +23,21 @@ const planSnapshotTimeout = 10 * time.Second
 // planApplier verifies plans one after the other and commits what still fits
 // (nomad/plan_apply.go). Its base says on which state.
 type planApplier struct {
-	srv  *Server
-	base leader.PlanBase
-	// underWay yield the indexes of the plans on their way to the log, in their order; zero for
-	// one that failed.
-	underWay []chan uint64
+	srv      *Server
+	base     leader.PlanBase
+	underWay []committing // in their order
 	waits    sync.WaitGroup
 }
 
-// Overlooked are the allocations of plans whose workers were told that they failed, although they were on
-// their way to the log. Later plans are verified on a state without these allocations (leader.PlanBase,
-// Send). It is safe for concurrent use.
+// committing is a plan on its way to the log.
+type committing struct {
+	ended chan uint64 // yields its index, or zero if it failed
+	what  *state.PlanResults
+}
+
+// Overlooked are the allocations of plans on their way to the log that a later plan was verified without:
+// the workers were told that they failed, or the later plan needed a new state (leader.PlanBase, Send and Begin).
+// It is safe for concurrent use.
 type Overlooked struct {
 	mu  sync.Mutex
 	ids map[string]bool
@@ -87,6 +91,9 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 		if err := a.renew(ctx, p.Plan); err != nil {
 			return err
 		}
+		for _, before := range a.underWay {
+			a.srv.shared.Overlooked.add(a.base.Snap, before.what)
+		}
 	}
 	a.srv.allocate("verify", Verifying(a.srv.cfg.Costs.Plan, p.Plan, a.base.Snap), 0)
 	result := scheduler.EvaluatePlanOn(a.base.Snap, a.srv.Snapshot(), p.Plan)
@@ -101,7 +108,7 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 		return nil
 	}
 	for a.base.Full() {
-		index := <-a.underWay[0]
+		index := <-a.underWay[0].ended
 		a.underWay = a.underWay[1:]
 		if a.base.Next(index) {
 			if err := a.renew(ctx, p.Plan); err != nil {
@@ -116,7 +123,7 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 func (a *planApplier) collect() {
 	for len(a.underWay) > 0 {
 		select {
-		case index := <-a.underWay[0]:
+		case index := <-a.underWay[0].ended:
 			a.underWay = a.underWay[1:]
 			a.base.End(index)
 		default:
@@ -150,11 +157,11 @@ func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult
 		a.waits.Go(func() { _, _ = entry.wait() }) // nobody hears the outcome: the error below is the worker's answer
 		return fmt.Errorf("plan of evaluation %s: %w", p.Plan.EvalID, err)
 	}
-	committing := make(chan uint64, 1)
-	a.underWay = append(a.underWay, committing)
+	ended := make(chan uint64, 1)
+	a.underWay = append(a.underWay, committing{ended, req})
 	a.waits.Go(func() {
 		index, err := entry.wait()
-		committing <- index
+		ended <- index
 		if err != nil {
 			p.Respond(nil, err)
 			return

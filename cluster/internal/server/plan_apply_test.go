@@ -74,6 +74,36 @@ func TestOverlookedPlans(t *testing.T) {
 	}
 }
 
+// TestForgottenPlans: a plan that was made on newer entries than the state on which it would be verified gets a new state. That
+// lacks the plan that is on its way to the log, of which what is placed is remembered as overlooked. An applier that keeps its
+// state overlooks nothing.
+func TestForgottenPlans(t *testing.T) {
+	for _, c := range []struct {
+		newer int // entries that come before the plan
+		keeps bool
+		want  []string
+	}{{1, false, nil}, {2, false, []string{"before"}}, {2, true, nil}} {
+		virtualtest.Test(t, func(t *testing.T) {
+			s, a, p := applying(t, config.Config{Seed: 1, GC: noCollection, Habits: config.Habits{KeptSnapshot: c.keeps}})
+			before := &state.PlanResults{AllocsUpdated: []*rpc.Allocation{allocOf("batch", "before", rpc.AllocClientPending)}}
+			if err := a.base.Send(s.Snapshot().Index(), before); err != nil {
+				t.Fatal(err)
+			}
+			a.underWay = []committing{{make(chan uint64), before}}
+			for range c.newer {
+				if err := s.store.Update(s.store.Index()+1, func(*state.Tx) error { return nil }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.Plan.SnapshotIndex = s.store.Index()
+			err := a.apply(t.Context(), p)
+			if got := slices.Sorted(maps.Keys(s.shared.Overlooked.IDs())); err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("%d entries before it, keeps %v: %q are overlooked, want %q (%v)", c.newer, c.keeps, got, c.want, err)
+			}
+		})
+	}
+}
+
 // applying returns a server with a node, a job and an evaluation, and the applier of a plan for it.
 func applying(t *testing.T, cfg config.Config) (*Server, *planApplier, *leader.PendingPlan) {
 	t.Helper()
@@ -152,7 +182,7 @@ func TestPlansThatAreNotWritten(t *testing.T) {
 			t.Fatalf("with a full disk: %v, %d are under way", err, len(a.underWay))
 		}
 		result, err := p.Wait(t.Context())
-		if index := <-a.underWay[0]; result != nil || !errors.Is(err, rpc.ErrNoLeader) || index != 0 || s.Snapshot().AllocByID("placed") != nil {
+		if index := <-a.underWay[0].ended; result != nil || !errors.Is(err, rpc.ErrNoLeader) || index != 0 || s.Snapshot().AllocByID("placed") != nil {
 			t.Errorf("with a full disk: the worker hears %+v, %v, and the applier of %d", result, err, index)
 		}
 		s.opts.Host.Full.Add(-1)
@@ -175,7 +205,7 @@ func TestIndexesOfPlans(t *testing.T) {
 				t.Fatal(err)
 			}
 			result, err := p.Wait(t.Context())
-			if index := s.LastIndex(); err != nil || result.AllocIndex != index || result.RefreshIndex != want(index) || len(a.underWay) != 1 || <-a.underWay[0] != index {
+			if index := s.LastIndex(); err != nil || result.AllocIndex != index || result.RefreshIndex != want(index) || len(a.underWay) != 1 || <-a.underWay[0].ended != index {
 				t.Errorf("to refresh to %d: written at %d, %+v, %v; %d are under way", refresh, index, result, err, len(a.underWay))
 			}
 		})
@@ -202,7 +232,7 @@ func stateThatDoesNotCome(t *testing.T, keeps bool, wait time.Duration, failure 
 		t.Fatal(err)
 	}
 	before := make(chan uint64)
-	a := &planApplier{srv: s, base: leader.NewPlanBase(s.cfg.Habits, s.cfg.Design), underWay: []chan uint64{before}}
+	a := &planApplier{srv: s, base: leader.NewPlanBase(s.cfg.Habits, s.cfg.Design), underWay: []committing{{ended: before}}}
 	a.base.Snap = s.Snapshot()
 	if err := a.base.Send(s.AppliedIndex(), &state.PlanResults{}); err != nil {
 		t.Fatal(err)
