@@ -13,6 +13,7 @@ import (
 func TestCatalogueAgrees(t *testing.T) {
 	t.Parallel()
 	for file, cost := range map[string]string{
+		"blocked-thrash-1.4.3": "../eighth/machine.hcl", "blocked-thrash-2.0.5": "../eighth/machine-2.0.5.hcl",
 		"alloc-updates-1.4.3": "machine.hcl", "alloc-updates-2.0.5": "machine-2.0.5.hcl",
 		"disconnect-reconnect-1.4.3": "machine.hcl", "disconnect-reconnect-2.0.5": "machine-2.0.5.hcl",
 		"fingerprint-churn-1.4.3": "machine.hcl", "fingerprint-churn-2.0.5": "machine-2.0.5.hcl",
