@@ -55,6 +55,7 @@ type oracle struct {
 	untold bool
 
 	wanted, running int // allocations
+	overfilled      int // nodes that hold more than they have room for, by what was overlooked
 	wrong           []string
 	wrongs          int
 }
@@ -133,7 +134,11 @@ func consult(snap *state.Snapshot, waiting cluster.Waiting) *oracle {
 		o.take(a)
 	}
 	for _, n := range o.ordered {
-		if used := o.used[n.ID]; !n.Resources.Fits(used.Sub(o.overlooked[n.ID])) {
+		switch used := o.used[n.ID]; {
+		case n.Resources.Fits(used):
+		case n.Resources.Fits(used.Sub(o.overlooked[n.ID])):
+			o.overfilled++
+		default:
 			o.differ("node %s holds %+v of its %+v", n.ID, used, n.Resources)
 		}
 	}
@@ -165,6 +170,9 @@ func (o *oracle) String() string {
 	text := fmt.Sprintf("%s on %s: %s wanted, %s, %s for room; "+outcomeMark+"%s",
 		english.Plural(len(o.jobs), "job"), english.Plural(ready, "ready node"), english.Plural(o.wanted, "allocation"),
 		english.Agree(o.running, "runs", "run"), english.Agree(len(o.blocked), "job waits", "jobs wait"), o.outcome())
+	if o.overfilled > 0 {
+		text += fmt.Sprintf("; %s more than fits, since the plan applier overlooked plans", english.Agree(o.overfilled, "node holds", "nodes hold"))
+	}
 	if o.wrongs > 0 {
 		text += fmt.Sprintf("; %s from the oracle: %s", english.Plural(o.wrongs, "difference"), strings.Join(o.wrong, "; "))
 	}
