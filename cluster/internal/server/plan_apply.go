@@ -31,8 +31,14 @@ type planApplier struct {
 
 // committing is a plan on its way to the log.
 type committing struct {
-	ended chan uint64 // yields its index, or zero if it failed
+	ended chan ending
 	what  *state.PlanResults
+}
+
+// ending is the end of a plan.
+type ending struct {
+	index uint64 // zero if it failed
+	at    time.Time
 }
 
 // Overlooked are the allocations of plans on their way to the log that a later plan was verified without:
@@ -108,9 +114,9 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 		return nil
 	}
 	for a.base.Full() {
-		index := <-a.underWay[0].ended
+		before := <-a.underWay[0].ended
 		a.underWay = a.underWay[1:]
-		if a.base.Next(index) {
+		if a.base.Next(before.index) {
 			if err := a.renew(ctx, p.Plan); err != nil {
 				return err
 			}
@@ -119,13 +125,18 @@ func (a *planApplier) apply(ctx context.Context, p *leader.PendingPlan) error {
 	return a.commit(p, result)
 }
 
-// collect takes note of the plans that have ended.
+// collect takes note of the plans that have ended before this instant. Of those that end at it, goroutines decide how many
+// have said so.
 func (a *planApplier) collect() {
-	for len(a.underWay) > 0 {
+	for now := time.Now(); len(a.underWay) > 0; a.underWay = a.underWay[1:] {
+		ended := a.underWay[0].ended
 		select {
-		case index := <-a.underWay[0].ended:
-			a.underWay = a.underWay[1:]
-			a.base.End(index)
+		case e := <-ended:
+			if !e.at.Before(now) {
+				ended <- e
+				return
+			}
+			a.base.End(e.index)
 		default:
 			return
 		}
@@ -157,11 +168,11 @@ func (a *planApplier) commit(p *leader.PendingPlan, result *scheduler.PlanResult
 		a.waits.Go(func() { _, _ = entry.wait() }) // nobody hears the outcome: the error below is the worker's answer
 		return fmt.Errorf("plan of evaluation %s: %w", p.Plan.EvalID, err)
 	}
-	ended := make(chan uint64, 1)
+	ended := make(chan ending, 1)
 	a.underWay = append(a.underWay, committing{ended, req})
 	a.waits.Go(func() {
 		index, err := entry.wait()
-		ended <- index
+		ended <- ending{index, time.Now()}
 		if err != nil {
 			p.Respond(nil, err)
 			return

@@ -89,7 +89,7 @@ func TestForgottenPlans(t *testing.T) {
 			if err := a.base.Send(s.Snapshot().Index(), before); err != nil {
 				t.Fatal(err)
 			}
-			a.underWay = []committing{{make(chan uint64), before}}
+			a.underWay = []committing{{make(chan ending), before}}
 			for range c.newer {
 				if err := s.store.Update(s.store.Index()+1, func(*state.Tx) error { return nil }); err != nil {
 					t.Fatal(err)
@@ -182,7 +182,7 @@ func TestPlansThatAreNotWritten(t *testing.T) {
 			t.Fatalf("with a full disk: %v, %d are under way", err, len(a.underWay))
 		}
 		result, err := p.Wait(t.Context())
-		if index := <-a.underWay[0].ended; result != nil || !errors.Is(err, rpc.ErrNoLeader) || index != 0 || s.Snapshot().AllocByID("placed") != nil {
+		if index := (<-a.underWay[0].ended).index; result != nil || !errors.Is(err, rpc.ErrNoLeader) || index != 0 || s.Snapshot().AllocByID("placed") != nil {
 			t.Errorf("with a full disk: the worker hears %+v, %v, and the applier of %d", result, err, index)
 		}
 		s.opts.Host.Full.Add(-1)
@@ -205,11 +205,33 @@ func TestIndexesOfPlans(t *testing.T) {
 				t.Fatal(err)
 			}
 			result, err := p.Wait(t.Context())
-			if index := s.LastIndex(); err != nil || result.AllocIndex != index || result.RefreshIndex != want(index) || len(a.underWay) != 1 || <-a.underWay[0].ended != index {
+			if index := s.LastIndex(); err != nil || result.AllocIndex != index || result.RefreshIndex != want(index) || len(a.underWay) != 1 || (<-a.underWay[0].ended).index != index {
 				t.Errorf("to refresh to %d: written at %d, %+v, %v; %d are under way", refresh, index, result, err, len(a.underWay))
 			}
 		})
 	}
+}
+
+// TestPlansThatEndTogether: a plan that ends at the instant at which another begins counts as on its way, whether or not its
+// goroutine has said so already.
+func TestPlansThatEndTogether(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		_, a, _ := applying(t, config.Config{Seed: 1, GC: noCollection})
+		ends := func(at time.Time) committing {
+			c := committing{ended: make(chan ending, 1)}
+			c.ended <- ending{1, at}
+			return c
+		}
+		now := time.Now()
+		a.underWay = []committing{ends(now.Add(-1)), ends(now), ends(now)}
+		if a.collect(); len(a.underWay) != 2 {
+			t.Errorf("at the instant of their end %d are under way, want 2", len(a.underWay))
+		}
+		time.Sleep(1)
+		if a.collect(); len(a.underWay) != 0 {
+			t.Errorf("a nanosecond later %d are under way", len(a.underWay))
+		}
+	})
 }
 
 // TestStateThatDoesNotCome: a plan whose turn comes when the one before it has ended is verified, but if the
@@ -231,13 +253,13 @@ func stateThatDoesNotCome(t *testing.T, keeps bool, wait time.Duration, failure 
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := make(chan uint64)
+	before := make(chan ending)
 	a := &planApplier{srv: s, base: leader.NewPlanBase(s.cfg.Habits, s.cfg.Design), underWay: []committing{{ended: before}}}
 	a.base.Snap = s.Snapshot()
 	if err := a.base.Send(s.AppliedIndex(), &state.PlanResults{}); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(time.Second, func() { before <- s.store.Index() + 1000 })
+	time.AfterFunc(time.Second, func() { before <- ending{index: s.store.Index() + 1000} })
 	var queue leader.PlanQueue
 	queue.SetEnabled(true)
 	placed := allocOf("batch", "placed", rpc.AllocClientPending)
