@@ -63,10 +63,17 @@ MUTANTS ?= 200
 mutants: ## plant MUTANTS=200 bugs, drawn by SEED=1, in each package of PKG=..., and write those that no test notices to results
 	@set -e; for pkg in $(PKG); do nice $(GO) run ./internal/mutants -pkg $$pkg -sample $(MUTANTS) -seed $(SEED); done
 
+# Each day has schedules of its own.
+SHAKEN_SEED ?= $(shell date +%y%m%d)000
+
 .PHONY: shaken
-shaken: ## run the catalogue and schedules of faults while goroutines are interrupted at random
+shaken: ## run the catalogue, schedules of faults and simctl soak while goroutines are interrupted at random
 	@dir=$$(mktemp -d) && trap 'rm -rf $$dir' EXIT && $(GO) run ./internal/shaken "$$($(GO) env GOROOT)" $$dir && \
-	$(GO) test -overlay $$dir/overlay.json -count=1 ./scenarios -run 'TestDigests|TestARunWithFaultsRepeats'
+	$(GO) test -overlay $$dir/overlay.json -count=1 ./scenarios -run 'TestDigests|TestARunWithFaultsRepeats' && \
+	$(GO) build -overlay $$dir/overlay.json -o $$dir/simctl ./cmd/simctl && \
+	for cost in published testdata/validation/eighth/machine.hcl testdata/validation/second/machine.hcl; do \
+		$$dir/simctl soak --seed $(SHAKEN_SEED) --schedules 50 --repeats 3 --broker legacy,2.0.5 --cost $$cost || exit 1; \
+	done
 
 .PHONY: nightly
 nightly: ## run the tests in full, make shaken, every fuzz target for five minutes, and make mutants

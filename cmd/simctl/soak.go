@@ -29,6 +29,7 @@ type soakFlags struct {
 	drop      []int
 	brokers   []string
 	repeats   int
+	spec      scenarios.Spec // has what work costs
 	report    string
 	print     bool
 	noShrink  bool
@@ -51,7 +52,7 @@ The events are: ` + strings.Join(soak.Words(), ", ") + `.
 
 Each line ends with a digest of every event of the schedule: each entry that each server
 applied and each delivery of the broker, with their instants. It is the same for the
-same seed, brokers, repeats and --drop.
+same seed, brokers, costs, repeats and --drop.
 
 The first schedule that fails ends the command with exit code 3. The command prints what
 went wrong, a minimal set of events that still fails, and the command that runs only
@@ -71,6 +72,8 @@ failed a scenario file with these events.`,
 	flags.IntVar(&f.parallel, "parallel", 0, "schedules at a time (default: as many as give every processor work)")
 	flags.IntSliceVar(&f.drop, "drop", nil, "events to leave out of every schedule, by number")
 	bindBrokers(flags, &f.brokers, "brokers to run, the older one first")
+	bindCost(flags, &f.spec)
+	flags.Lookup("cost").Usage = "what work costs: " + strings.Join(scenarios.CostNames(), ", ") + " or a .hcl file (default " + scenarios.DefaultCost + ")"
 	flags.IntVar(&f.repeats, "repeats", 1, "runs of each schedule and broker, whose results must be equal")
 	flags.StringVar(&f.report, "report", "", "directory for a page about all schedules, and a scenario file of each that failed")
 	flags.BoolVar(&f.print, "print", false, "print the schedules as scenario files instead of running them")
@@ -103,6 +106,9 @@ func (f *soakFlags) check(cmd *cobra.Command) error {
 	if f.print && f.report != "" {
 		return usageErrorf("--report with --print: nothing runs that it could be about; leave one of them out")
 	}
+	if f.print && f.spec.Cost != "" {
+		return usageErrorf("--cost with --print: a schedule does not say what work costs: give --cost to the command that runs it")
+	}
 	if f.parallel < 0 || f.parallel > 10_000 {
 		return usageErrorf("--parallel %d: it must be a whole number from 1 to 10000, or 0 for the default", f.parallel)
 	}
@@ -110,6 +116,9 @@ func (f *soakFlags) check(cmd *cobra.Command) error {
 		if err := scenarios.CheckBroker(name); err != nil {
 			return usageErrorf("--broker %q: %w", name, err)
 		}
+	}
+	if _, err := scenarios.Compile(f.schedule(0).Spec(f.brokers[0])); err != nil {
+		return inputError(err)
 	}
 	return f.checkDrop()
 }
@@ -141,7 +150,7 @@ func (f *soakFlags) run(cmd *cobra.Command) (err error) {
 
 // schedule returns the schedule of the command that has a number, from 0.
 func (f *soakFlags) schedule(i int) soak.Schedule {
-	return soak.NewSchedule(f.seed + int64(i)).Under(f.brokers).Without(f.drop...)
+	return soak.NewSchedule(f.seed + int64(i)).Under(f.brokers).Costing(f.spec.Cost).Without(f.drop...)
 }
 
 // soakRun is the command under way.
@@ -305,6 +314,9 @@ func (f *soakFlags) again(s soak.Schedule) string {
 	}
 	if !slices.Equal(f.brokers, []string{"legacy", "shedding"}) {
 		line += " --broker " + strings.Join(f.brokers, ",")
+	}
+	if f.spec.Cost != "" {
+		line += " --cost " + scenarios.Quote(f.spec.Cost)
 	}
 	if f.repeats > 1 {
 		line += fmt.Sprintf(" --repeats %d", f.repeats)

@@ -24,6 +24,7 @@ type Schedule struct {
 	left   []int  // numbers of the events that were left out, from 1, ascending
 	head   string // everything in front of the events
 	end    string // everything after them
+	cost   string // see Costing
 }
 
 // window is when events come, from the start of their phase.
@@ -116,6 +117,12 @@ func (s Schedule) Under(brokers []string) Schedule {
 		s.head = strings.Replace(s.head, reportAllocations+"false", reportAllocations+"true", 1)
 		s.end = drainAll + s.end
 	}
+	return s
+}
+
+// Costing returns the schedule for runs in which work costs what scenarios.Spec.Cost says. It is no part of the schedule's text.
+func (s Schedule) Costing(cost string) Schedule {
+	s.cost = cost
 	return s
 }
 
@@ -216,7 +223,7 @@ func (g *generator) end() string {
 
 // Spec returns a run of the schedule.
 func (s Schedule) Spec(broker string) scenarios.Spec {
-	return scenarios.Spec{Scenario: fmt.Sprintf("soak-%d", s.Seed), File: s.name(), Source: s.Text(), Broker: broker, Seed: s.Seed}
+	return scenarios.Spec{Scenario: fmt.Sprintf("soak-%d", s.Seed), File: s.name(), Source: s.Text(), Broker: broker, Seed: s.Seed, Cost: s.cost}
 }
 
 func (s Schedule) name() string { return fmt.Sprintf("soak-%d.hcl", s.Seed) }

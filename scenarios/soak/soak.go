@@ -125,7 +125,11 @@ func (f Finding) Text() string {
 
 // Command returns the command that runs the schedule from a scenario file, under the same judges.
 func (f Finding) Command(file string, brokers []string) string {
-	return fmt.Sprintf("simctl scenario run %s --seed %d --broker %s --thorough", scenarios.Quote(file), f.Schedule.Seed, strings.Join(brokers, ","))
+	line := fmt.Sprintf("simctl scenario run %s --seed %d --broker %s --thorough", scenarios.Quote(file), f.Schedule.Seed, strings.Join(brokers, ","))
+	if f.Schedule.cost != "" {
+		line += " --cost " + scenarios.Quote(f.Schedule.cost)
+	}
+	return line
 }
 
 // Shrink drops events of a schedule that failed, one at a time, for as long as what is left

@@ -237,6 +237,10 @@ func TestFindingsAsFiles(t *testing.T) {
 	if got, want := f.Command("out/seed-7.hcl", []string{"legacy", "shedding"}), "simctl scenario run out/seed-7.hcl --seed 7 --broker legacy,shedding --thorough"; got != want {
 		t.Errorf("command %q, want %q", got, want)
 	}
+	f.Schedule = f.Schedule.Costing("my machine.hcl")
+	if got, want := f.Command("a.hcl", []string{"legacy"}), "simctl scenario run a.hcl --seed 7 --broker legacy --thorough --cost 'my machine.hcl'"; got != want {
+		t.Errorf("command %q, want %q", got, want)
+	}
 }
 
 // TestSoak: some schedules, in processes of their own as the command runs them.

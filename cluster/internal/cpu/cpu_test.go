@@ -279,28 +279,37 @@ func TestDoIsItsParts(t *testing.T) {
 // TestNoTwoEndTogether: tasks of two cores that would be done at one instant are done a nanosecond apart, so that who goes on
 // first is not the runtime's choice.
 func TestNoTwoEndTogether(t *testing.T) {
-	virtualtest.Test(t, func(t *testing.T) {
-		p := NewPool(2)
-		seen := map[time.Duration]uint64{} // keys, by how much longer they make a task
-		first, second := uint64(0), uint64(0)
-		for found := false; !found; {
-			second++
-			longer := jitter(second, time.Now())
-			if first, found = seen[longer]; !found {
-				seen[longer] = second
+	for name, cores := range map[string]func() Cores{
+		"a pool":        func() Cores { return NewPool(2) },
+		"one process":   func() Cores { return NewMachine(2, Waking{}).Process(2) },
+		"two processes": func() Cores { return NewMachine(2, Waking{}).Process(1) },
+	} {
+		virtualtest.Test(t, func(t *testing.T) {
+			seen := map[time.Duration]uint64{} // keys, by how much longer they make a task
+			first, second := uint64(0), uint64(0)
+			for found := false; !found; {
+				second++
+				longer := jitter(second, time.Now())
+				if first, found = seen[longer]; !found {
+					seen[longer] = second
+				}
 			}
-		}
-		var ended [2]time.Time
-		var both sync.WaitGroup
-		for i, key := range []uint64{first, second} {
-			both.Go(func() {
-				p.Use(key, time.Millisecond)
-				ended[i] = time.Now()
-			})
-		}
-		both.Wait()
-		if apart := ended[1].Sub(ended[0]).Abs(); apart != time.Nanosecond {
-			t.Errorf("tasks with keys %d and %d, which take equally long, end %v apart", first, second, apart)
-		}
-	})
+			one := cores()
+			other := one
+			if p, ok := one.(*Process); ok && name == "two processes" {
+				other = p.on.Process(1)
+			}
+			var ended [2]time.Time
+			var both sync.WaitGroup
+			both.Go(func() { one.Do(Work{Key: first, Takes: time.Millisecond}); ended[0] = time.Now() })
+			both.Go(func() { other.Do(Work{Key: second, Takes: time.Millisecond}); ended[1] = time.Now() })
+			both.Wait()
+			if apart := ended[1].Sub(ended[0]).Abs(); apart != time.Nanosecond {
+				t.Errorf("%s: tasks with keys %d and %d, which take equally long, end %v apart", name, first, second, apart)
+			}
+			if p, ok := one.(*Process); ok {
+				p.on.Stop()
+			}
+		})
+	}
 }

@@ -28,7 +28,8 @@ const (
 // threads at once only if the core's idle times have been longer than the look takes. The cores of busy servers are
 // idle for moments only. So even a busy machine is idle in part.
 //
-// A Machine is safe for concurrent use. Goroutines that become ready at one instant do so in the order of their keys.
+// A Machine is safe for concurrent use. Goroutines that become ready at one instant do so in the order of their keys, and
+// those that would be done at one instant are done a nanosecond apart.
 type Machine struct {
 	start  time.Time // instants are counted from then on
 	slice  time.Duration
@@ -42,6 +43,7 @@ type Machine struct {
 	arrived   []*goroutine // at the instant arrival; ready a nanosecond later, when all have come
 	arrival   time.Duration
 	now       time.Duration // of the last event
+	last      time.Duration // when a goroutine that somebody waits for was last done
 	busy      time.Duration // up to the last event
 	timer     *time.Timer
 	due       time.Duration // when timer fires, never later than needed

@@ -244,6 +244,11 @@ func (p *Process) goOn(t *thread) bool {
 		if t.runs.done == nil {
 			return p.take(t)
 		}
+		if p.on.last == now { // no two go on at one instant, in an order that the runtime would choose
+			t.runs.left = 1
+			return true
+		}
+		p.on.last = now
 		close(t.runs.done)
 		t.runs, t.ended = nil, t.runs
 	case p.waits() && now-t.since >= goQuantum:
