@@ -72,7 +72,7 @@ shaken: ## run the catalogue, schedules of faults and simctl soak while goroutin
 	$(GO) test -overlay $$dir/overlay.json -count=1 ./scenarios -run 'TestDigests|TestARunWithFaultsRepeats' && \
 	$(GO) build -overlay $$dir/overlay.json -o $$dir/simctl ./cmd/simctl && \
 	for cost in published testdata/validation/eighth/machine.hcl testdata/validation/second/machine.hcl; do \
-		$$dir/simctl soak --seed $(SHAKEN_SEED) --schedules 50 --repeats 3 --broker legacy,2.0.5 --cost $$cost || exit 1; \
+		$$dir/simctl soak --seed $(SHAKEN_SEED) --schedules 30 --repeats 3 --broker legacy,2.0.5 --cost $$cost || exit 1; \
 	done
 
 .PHONY: nightly
