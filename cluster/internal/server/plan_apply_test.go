@@ -227,7 +227,7 @@ func TestPlansThatEndTogether(t *testing.T) {
 		if a.collect(); len(a.underWay) != 2 {
 			t.Errorf("at the instant of their end %d are under way, want 2", len(a.underWay))
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		if a.collect(); len(a.underWay) != 0 {
 			t.Errorf("a nanosecond later %d are under way", len(a.underWay))
 		}
