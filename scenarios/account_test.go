@@ -30,6 +30,20 @@ func TestEveryEntryIsExplained(t *testing.T) {
 	}
 }
 
+// TestNothingFallsBetweenPhases: what happens between the samples that end a phase and begin the next is of the next. On a
+// machine whose cores are shared a sample takes time. Here clients report in it.
+func TestNothingFallsBetweenPhases(t *testing.T) {
+	t.Parallel()
+	spec, err := FromFile("testdata/between-phases.hcl")
+	must(t, err)
+	spec.Seed, spec.Broker, spec.Cost = 261130015, "2.0.5", "../testdata/validation/second/machine.hcl"
+	results, err := RunAll(t.Context(), []Spec{spec}, nil)
+	must(t, err)
+	if rest := results[0].Totals.Unexplained(); len(rest) > 0 {
+		t.Errorf("wrote %v more entries than its events should cost", rest)
+	}
+}
+
 // TestTheCatalogueIsExplained: so it is in every scenario of the catalogue in which no server,
 // disk or link fails, whatever clients and users do there.
 func TestTheCatalogueIsExplained(t *testing.T) {

@@ -32,6 +32,10 @@ var errStalled = errors.New("the phase did not end")
 func (r *run) phase(i int) error {
 	p := r.sc.Phases[i]
 	first := r.sample()
+	counted := first.Cluster // up to here by the phase before: a sample takes time if the cluster's cores do
+	if i > 0 {
+		counted = r.counted
+	}
 	w := conditions.NewWatch(first, p.Until, r.stall(p))
 	if r.sim != nil {
 		snap := r.sim.latest()
@@ -39,7 +43,7 @@ func (r *run) phase(i int) error {
 		r.deployments.See(first.At, snap)
 		r.deployments.BeginPhase()
 	}
-	r.rec.BeginPhase(p.Name, first.At, counters(first.Cluster))
+	r.rec.BeginPhase(p.Name, first.At, counters(counted))
 	r.say(i, w, true)
 
 	events := make(chan error, 1)
@@ -58,15 +62,16 @@ func (r *run) phase(i int) error {
 	}
 	err = r.brokenOff(err)
 	last := r.sample()
+	r.counted = last.Cluster
 	end := metrics.PhaseEnd{
 		QueueEmptyS:       w.SecondsOf(w.QueueEmpty),
 		RecoveryS:         w.SecondsOf(conditions.Recovery(p.Until, w)),
-		RaftEntriesByType: r.system.EntriesBetween(first.Cluster.LastIndex, last.Cluster.LastIndex),
+		RaftEntriesByType: r.system.EntriesBetween(counted.LastIndex, last.Cluster.LastIndex),
 		EvalsByStatus:     last.Cluster.EvalsByStatus,
 	}
 	if r.sim != nil {
 		end.AllocsReplacedS, end.DeploymentS = r.losses.Seconds(), r.deployments.Seconds()
-		end.RaftAccount = account(first.Cluster.Account, last.Cluster.Account)
+		end.RaftAccount = account(counted.Account, last.Cluster.Account)
 	}
 	r.rec.EndPhase(last.At, counters(last.Cluster), end)
 	w.Last = last

@@ -124,6 +124,8 @@ type run struct {
 	// entries counts the log entries by type up to index, for the series.
 	entries map[string]uint64
 	index   uint64
+	// counted is what the phase before had counted when it ended.
+	counted cluster.Stats
 	// completed counts the evaluations that were completed, for the series.
 	completed float64
 
