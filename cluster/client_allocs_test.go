@@ -143,7 +143,8 @@ func whatAWatchCosts(t *testing.T, costs RPCCosts, registering int) {
 		}
 		rest := make(chan rpc.ClientAllocsCall, 1)
 		ask := func(index uint64) *rpc.NodeClientAllocsResponse {
-			resp, err := c.NodeServer(1).GetClientAllocs(t.Context(), &rpc.NodeSpecificRequest{NodeID: testNode(0).ID, MinQueryIndex: index},
+			// Another server would verify the first question, and then the leader again.
+			resp, err := c.NodeServer(c.Leader()).GetClientAllocs(t.Context(), &rpc.NodeSpecificRequest{NodeID: testNode(0).ID, MinQueryIndex: index},
 				func(r rpc.ClientAllocsCall) { rest <- r })
 			if resp == nil && err == nil {
 				if _, err = c.RegisterJob(t.Context(), systemJob("sys")); err == nil {
