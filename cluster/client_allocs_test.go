@@ -172,7 +172,11 @@ func TestTheFirstAnswerIsTheLeaders(t *testing.T) {
 		behind := (r.c.Leader() + 1) % 3
 		r.c.SlowApply(behind, time.Hour)
 		r.ok(r.c.ScaleJob(t.Context(), "", "svc", "", 5))
-		time.Sleep(time.Minute) // a worker of that server may have taken the evaluation, and waits for the state
+		for range 50 { // a worker of that server may take the evaluation, and waits for the state: several times
+			if time.Sleep(time.Minute); len(r.snap().NodeAllocs(testNode(0).ID).Live) == 5 {
+				break
+			}
+		}
 		ask := func(index uint64) int {
 			resp, err := r.c.NodeServer(behind).GetClientAllocs(t.Context(), &rpc.NodeSpecificRequest{NodeID: testNode(0).ID, MinQueryIndex: index}, func(rpc.ClientAllocsCall) {})
 			r.ok(nil, err)
