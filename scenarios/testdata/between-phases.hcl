@@ -84,16 +84,8 @@ phase "drain" {
   until "recovered" {}
 }
 
-phase "faults" {
-  timeout = "24h"
-
-  event "heal" {
-    at = "6m"
+phase "after" {
+  until "elapsed" {
+    for = "1s"
   }
-
-  event "resume_eval_broker" {
-    at = "6m1s"
-  }
-
-  until "settled" {}
 }
