@@ -71,7 +71,7 @@ func TestWorkQueueAfterFailover(t *testing.T) {
 		r.ok(r.c.RegisterJob(t.Context(), serviceJob("new", 4, 0)))
 		first := r.c.Leader()
 		r.ok(nil, r.c.StopServer(first))
-		time.Sleep(5 * time.Second)
+		time.Sleep(20 * time.Second)
 		if b := r.c.Stats().Broker; b.Ready != 3 || b.Waiting != 1 {
 			t.Errorf("broker of the next leader %+v, want fails, purged and new ready, and one wait", b)
 		}
