@@ -22,6 +22,7 @@ type thread struct {
 	entity
 	load  load
 	of    *Process
+	on    *processor // nil if it has none
 	runs  *goroutine // nil if the thread sleeps or marks, and while ended is not
 	ended *goroutine // that may go on: its work was done a moment ago; nil for others
 	since time.Duration

@@ -7,7 +7,7 @@ func (m *Machine) block(t *thread) {
 	g := t.runs
 	g.Waits--
 	g.left = max(g.Resume, 1)
-	t.until, t.keeps = m.now+g.Wait, m.now+goQuantum
+	t.until, t.keeps, t.on.blocked = m.now+g.Wait, m.now+goQuantum, true
 	m.blocked = append(m.blocked, t)
 }
 
@@ -17,6 +17,7 @@ func (m *Machine) unblock() {
 	m.blocked = slices.DeleteFunc(m.blocked, func(t *thread) bool {
 		switch p := t.of; {
 		case t.until <= m.now && t.keeps > 0:
+			t.on.blocked = false
 			m.wakeUp(t)
 			return true
 		case t.until <= m.now:
@@ -26,8 +27,8 @@ func (m *Machine) unblock() {
 			p.wake()
 			return true
 		case t.keeps > 0 && t.keeps <= m.now:
-			t.keeps = 0
-			p.unused++
+			t.keeps, t.on.blocked = 0, false
+			p.unused, t.on = append(p.unused, t.on), nil
 			p.wake()
 		}
 		return false

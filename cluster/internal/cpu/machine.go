@@ -73,7 +73,11 @@ func (m *Machine) open() {
 
 // Process returns a new process that runs so many goroutines at a time.
 func (m *Machine) Process(processors int) *Process {
-	p := &Process{on: m, processors: processors, unused: processors, groups: make([]group, m.size)}
+	p := &Process{on: m, groups: make([]group, m.size)}
+	for range processors {
+		p.processors = append(p.processors, &processor{})
+	}
+	p.unused = slices.Clone(p.processors)
 	for i := range p.groups {
 		p.groups[i] = group{entity: entity{weight: whole}, threads: queue[*thread]{slice: m.slice}}
 	}
@@ -148,7 +152,7 @@ func (m *Machine) next() time.Duration {
 			if c.waiting() != nil {
 				at = min(at, nextTick(m.now))
 			}
-			if t.of.waits() {
+			if t.of.waitFor(t) {
 				at = min(at, max(t.since+goQuantum, m.now))
 			}
 		}

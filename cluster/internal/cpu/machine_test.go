@@ -83,7 +83,7 @@ func TestMachine(t *testing.T) {
 		},
 		"but not for longer than 10 ms": {
 			2, []int{2}, []job{{need: 50 * ms}, {need: 50 * ms}, {at: 1 * ms, need: 1 * ms, turn: FromNetwork}},
-			[]time.Duration{50 * ms, 51 * ms, 11 * ms},
+			[]time.Duration{51 * ms, 50 * ms, 11 * ms},
 		},
 		"and not for a processor that is idle": {
 			2, []int{2}, []job{{need: 50 * ms}, {at: 1 * ms, need: 1 * ms, turn: FromNetwork}}, []time.Duration{50 * ms, 2 * ms},
@@ -91,6 +91,14 @@ func TestMachine(t *testing.T) {
 		"who had 10 ms waits for all that wait": {
 			2, []int{1}, slices.Concat([]job{{need: 11 * ms}}, slices.Repeat([]job{{at: 5 * ms, need: 1 * ms}}, 2), []job{{at: 11 * ms, need: 2 * ms}}),
 			[]time.Duration{15 * ms, 11 * ms, 12 * ms, 14 * ms},
+		},
+		"but not for those that wait for another processor": {
+			2, []int{2}, []job{{need: 30 * ms}, {need: 9 * ms}, {}, {at: 5 * ms, need: 9 * ms}, {}, {at: 5 * ms, need: 4 * ms}},
+			[]time.Duration{30 * ms, 9 * ms, 0, 18 * ms, 0, 22 * ms},
+		},
+		"a processor that is done takes half of what waits for another": {
+			2, []int{2}, []job{{need: 9 * ms}, {need: 3 * ms}, {at: 1 * ms, need: 9 * ms}, {}, {at: 2 * ms, need: 2 * ms}, {}, {at: 2 * ms, need: 1 * ms}},
+			[]time.Duration{9 * ms, 3 * ms, 12 * ms, 0, 12 * ms, 0, 10 * ms},
 		},
 		"who goes on is next": {
 			2, []int{1}, []job{{need: 3 * ms}, {at: 1 * ms, need: 2 * ms}, {at: 2 * ms, need: 1 * ms, turn: Next}},

@@ -16,10 +16,11 @@ const (
 	globalMost  = 128
 )
 
-// Process is a Go program on a Machine: a bounded number of its goroutines run at a time, each on a thread. Others that
-// are ready wait for their turn. A goroutine that waits for the network becomes ready when a processor with nothing else to
-// do looks there, or at the latest ten milliseconds after the last look. That late look puts it in the global queue, which
-// comes after all other goroutines. A goroutine that has run for ten milliseconds without a pause goes there, too.
+// Process is a Go program on a Machine: it has some processors, and each runs a goroutine at a time, on a thread. Others that
+// are ready wait for their turn, each in the queue of a processor. A processor whose queue is empty looks in the global queue, then at
+// the network, and then in the queues of others. A goroutine that waits for the network becomes ready by such a look, or at the latest ten
+// milliseconds after the last one. That late look puts it in the global queue. A goroutine that has run for ten milliseconds
+// without a pause goes there, too. If nothing else waits for its processor, it goes on at once, whatever waits for others.
 //
 // If new work has the key of work that is done at this instant, it is of the same goroutine, which keeps its processor. So a
 // state machine that has ten entries to apply waits for its turn once. A goroutine that waits in the kernel also keeps its
@@ -31,18 +32,16 @@ const (
 // A Process is safe for concurrent use.
 type Process struct {
 	on         *Machine
-	processors int
-	turns      int                   // so far
-	ready      []*goroutine          // in this order: the processors' own queues
-	global     []*goroutine          // likewise
+	processors []*processor
+	global     []*goroutine          // in this order
 	network    []*goroutine          // that wait until somebody looks
 	readers    map[uint64]*goroutine // of shared connections, while they wait
 	looked     time.Duration
 	idle       []*thread
-	spare      []*thread // that have no processor
-	threads    []*thread // all of them
-	groups     []group   // what it has on each core
-	unused     int       // processors that no thread has
+	spare      []*thread    // that have no processor
+	threads    []*thread    // all of them
+	groups     []group      // what it has on each core
+	unused     []*processor // that no thread has
 	heap       heap
 	markers    []*thread // that mark for want of anything else to do
 }
@@ -89,17 +88,17 @@ func (p *Process) admit(g *goroutine) {
 	if g = p.read(g); g == nil {
 		return
 	}
-	if g.Turn == FromNetwork && len(p.idle)+p.unused+len(p.markers) == 0 {
+	if g.Turn == FromNetwork && len(p.idle)+len(p.unused)+len(p.markers) == 0 {
 		p.network = append(p.network, g)
 		return
 	}
 	if p.goesOn(g) {
 		return
 	}
-	if g.Turn == Next {
-		p.ready = slices.Insert(p.ready, 0, g)
+	if on := p.home(g); g.Turn == Next {
+		on.ready = slices.Insert(on.ready, 0, g)
 	} else {
-		p.ready = append(p.ready, g)
+		on.ready = append(on.ready, g)
 	}
 	p.wake()
 }
@@ -144,7 +143,7 @@ func (p *Process) wake() {
 		p.markers = slices.Delete(p.markers, 0, 1)
 		p.take(t)
 	}
-	for len(p.idle)+p.unused > 0 && p.waits() {
+	for len(p.idle)+len(p.unused) > 0 && p.waits() {
 		p.start()
 	}
 }
@@ -152,7 +151,9 @@ func (p *Process) wake() {
 // start has an idle thread do something, of which there must be some.
 func (p *Process) start() {
 	if len(p.idle) == 0 {
-		p.idle, p.unused = append(p.idle, p.thread()), p.unused-1
+		t := p.thread()
+		t.on, p.unused = p.unused[0], p.unused[1:]
+		p.idle = append(p.idle, t)
 	}
 	t := p.idle[len(p.idle)-1]
 	p.idle = p.idle[:len(p.idle)-1]
@@ -177,16 +178,13 @@ func (p *Process) thread() *thread {
 
 // help has idle threads mark, once marking has begun.
 func (p *Process) help() {
-	for p.heap.marking && len(p.idle)+p.unused > 0 {
+	for p.heap.marking && len(p.idle)+len(p.unused) > 0 {
 		p.start()
 	}
 }
 
 // monitored returns when somebody looks at the network though all processors have enough to do.
 func (p *Process) monitored() time.Duration { return max(p.looked+goQuantum, p.network[0].came) }
-
-// waits reports whether a goroutine waits for its turn.
-func (p *Process) waits() bool { return len(p.ready)+len(p.global) > 0 }
 
 // poll has what the network has brought wait in a queue.
 func (p *Process) poll(queue *[]*goroutine) {
@@ -251,7 +249,7 @@ func (p *Process) goOn(t *thread) bool {
 		p.on.last = now
 		close(t.runs.done)
 		t.runs, t.ended = nil, t.runs
-	case p.waits() && now-t.since >= goQuantum:
+	case p.waitFor(t) && now-t.since >= goQuantum:
 		p.global = append(p.global, t.runs)
 		p.take(t)
 	}
@@ -261,30 +259,34 @@ func (p *Process) goOn(t *thread) bool {
 // take gives a thread the next goroutine, if there is one.
 func (p *Process) take(t *thread) bool {
 	t.runs = nil
-	p.turns++
-	if n := len(p.global); p.turns%globalEvery == 0 && n > 0 {
-		p.ready = slices.Insert(p.ready, 0, p.global[0])
+	on := t.on
+	on.turns++
+	if n := len(p.global); on.turns%globalEvery == 0 && n > 0 {
+		on.ready = slices.Insert(on.ready, 0, p.global[0])
 		p.global = slices.Delete(p.global, 0, 1)
-	} else if len(p.ready) == 0 && n > 0 {
-		n = min(n, n/p.processors+1, globalMost)
-		p.ready = append(p.ready, p.global[:n]...)
+	} else if len(on.ready) == 0 && n > 0 {
+		n = min(n, n/len(p.processors)+1, globalMost)
+		on.ready = append(on.ready, p.global[:n]...)
 		p.global = slices.Delete(p.global, 0, n)
 	}
-	if len(p.ready) == 0 {
-		p.poll(&p.ready)
+	if len(on.ready) == 0 {
+		p.poll(&on.ready)
+	}
+	if len(on.ready) == 0 {
+		p.steal(on)
 	}
 	t.since = p.on.now
-	if len(p.ready) == 0 {
+	if len(on.ready) == 0 {
 		if p.heap.marking {
 			p.markers = append(p.markers, t)
 		}
 		return p.heap.marking
 	}
-	g := p.ready[0]
-	p.ready = slices.Delete(p.ready, 0, 1)
+	g := on.ready[0]
+	on.ready = slices.Delete(on.ready, 0, 1)
 	if n := len(g.brings); n > 0 { // runqput
 		delete(p.readers, g.Over)
-		p.ready = append(p.ready, g.brings[:n-1]...)
+		on.ready = append(on.ready, g.brings[:n-1]...)
 		g = g.brings[n-1]
 	}
 	p.begin(t, g)
