@@ -17,9 +17,10 @@ func (p *Process) home(g *goroutine) *processor {
 			return t.on
 		}
 	}
-	first := g.Key % uint64(len(p.processors))
-	for _, on := range slices.Concat(p.processors[first:], p.processors[:first]) {
-		if !on.blocked {
+	n := len(p.processors)
+	first := int(g.Key % uint64(n))
+	for i := range n {
+		if on := p.processors[(first+i)%n]; !on.blocked {
 			return on
 		}
 	}
