@@ -142,7 +142,8 @@ func (w *worker) turn() time.Duration {
 	return time.Duration(w.srv.opts.ID*64+w.id+1) * time.Microsecond
 }
 
-// ready waits while the worker is paused; false when it must end.
+// ready waits while the worker is paused; false when it must end. A worker whose backoff the server's death has cut short may
+// get here before its own context has heard of that.
 func (w *worker) ready() bool {
 	running := func() bool {
 		w.srv.mu.Lock()
@@ -157,7 +158,7 @@ func (w *worker) ready() bool {
 		leader.Sleep(w.ctx, w.turn())
 		w.srv.shared.Workers.Change(1, 0)
 	}
-	return w.ctx.Err() == nil
+	return w.ctx.Err() == nil && !w.srv.dead()
 }
 
 // dequeue asks the leader for an evaluation. It waits a turn longer than Nomad's worker. An

@@ -74,6 +74,21 @@ func TestBackoffs(t *testing.T) {
 	})
 }
 
+// TestNotReadyOnceDead: a server's context ends before those that were made of it. Between the two, a worker must not begin
+// another call.
+func TestNotReadyOnceDead(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		ctx, die := context.WithCancel(t.Context())
+		w := &worker{srv: &Server{ctx: ctx}, ctx: t.Context()}
+		if !w.ready() {
+			t.Error("a worker of a server that runs is not ready")
+		}
+		if die(); w.ready() {
+			t.Error("a worker of a dead server is ready")
+		}
+	})
+}
+
 // TestCallsThatAreMadeAgain: a call is made again while there is no leader, or one that takes no plans yet, ever more
 // slowly, and the wait after a success is the first again. Any other error is the caller's, as any is when the server has died.
 func TestCallsThatAreMadeAgain(t *testing.T) {
