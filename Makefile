@@ -71,7 +71,7 @@ shaken: ## run the catalogue, schedules of faults and simctl soak while goroutin
 	@dir=$$(mktemp -d) && trap 'rm -rf $$dir' EXIT && $(GO) run ./internal/shaken "$$($(GO) env GOROOT)" $$dir && \
 	$(GO) test -overlay $$dir/overlay.json -count=1 ./scenarios -run 'TestDigests|TestARunWithFaultsRepeats' && \
 	$(GO) build -overlay $$dir/overlay.json -o $$dir/simctl ./cmd/simctl && \
-	for cost in published testdata/validation/eighth/machine.hcl testdata/validation/second/machine.hcl; do \
+	for cost in published testdata/validation/eighth/machine.hcl testdata/validation/second/machine.hcl testdata/validation/second/machine-2.0.5.hcl; do \
 		$$dir/simctl soak --seed $(SHAKEN_SEED) --schedules 30 --repeats 3 --broker legacy,2.0.5 --cost $$cost || exit 1; \
 	done
 

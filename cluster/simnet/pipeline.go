@@ -3,6 +3,7 @@ package simnet
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -33,6 +34,7 @@ type pipeline struct {
 	ctx       context.Context // ends with Close or with the sender's transport
 	cancel    context.CancelFunc
 	timeout   *time.Timer // of what handle delivers
+	refused   atomic.Bool // answer has come to a request without success
 
 	window window // of requests whose answer is not read
 	waited bool   // the last group of requests waited for room; of who sends them alone
@@ -98,7 +100,7 @@ func (p *pipeline) AppendEntries(req *raft.AppendEntriesRequest, resp *raft.Appe
 	now := time.Now()
 	f := &appendFuture{start: now, req: req, resp: resp, settled: make(chan struct{})}
 	f.arrives = now.Add(p.from.net.delay(string(p.from.addr), string(p.to), "append"))
-	if p.from.hear(nil) != nil || p.ctx.Err() != nil || p.from.stale(req.Term) {
+	if p.from.hear(nil) != nil || p.ctx.Err() != nil || p.refused.Load() || p.from.stale(req.Term) {
 		return nil, raft.ErrPipelineShutdown
 	}
 	if !p.atOnce(f) {
@@ -262,7 +264,8 @@ func later(a, b time.Time) time.Time {
 }
 
 // answer delivers the answers to Raft. After an error the pipeline yields nothing more: Raft
-// closes it and falls back to single requests, as after any response without success.
+// closes it and falls back to single requests, as after any response without success. Raft takes
+// a moment to close it, and it would be chance whether the next answer was read, or a request sent, before that.
 func (p *pipeline) answer() {
 	for f := range p.handled {
 		there := f.arrives.Before(time.Now())
@@ -276,8 +279,10 @@ func (p *pipeline) answer() {
 		if charged {
 			p.from.Answered(string(p.to), there, p.window.leave)
 		}
-		if !f.resp.Success {
+		last := !f.resp.Success
+		if last {
 			p.from.net.instants.await() // Raft draws when the pipeline ends
+			p.refused.Store(true)
 		}
 		close(f.settled)
 		if !charged {
@@ -286,6 +291,11 @@ func (p *pipeline) answer() {
 		select {
 		case p.done <- f:
 		case <-p.ctx.Done():
+			return
+		}
+		if last {
+			for range p.handled { // what else the follower answers is not read
+			}
 			return
 		}
 	}

@@ -213,3 +213,39 @@ func TestABrokenPipeline(t *testing.T) {
 		})
 	}
 }
+
+// TestARefusedPipeline takes no more requests, and reads no more answers, although Raft has yet to close it.
+func TestARefusedPipeline(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		p := newPair(t, func(rpc raft.RPC) { rpc.Respond(&raft.AppendEntriesResponse{Term: 1}, nil) })
+		read := 0
+		p.a.Answered = func(_ string, _ bool, heard func()) {
+			read++
+			time.Sleep(time.Millisecond)
+			heard()
+		}
+		pipe, err := p.a.AppendEntriesPipeline("b", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		send := func() error {
+			_, err := pipe.AppendEntries(&raft.AppendEntriesRequest{Term: 1, Entries: []*raft.Log{{}}}, &raft.AppendEntriesResponse{})
+			return err
+		}
+		for range 2 {
+			if err := send(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if f := <-pipe.Consumer(); f.Response().Success {
+			t.Fatal("the follower accepts")
+		}
+		if err := send(); !errors.Is(err, raft.ErrPipelineShutdown) {
+			t.Errorf("a request after the answer: %v, want %v", err, raft.ErrPipelineShutdown)
+		}
+		time.Sleep(time.Second)
+		if read != 1 || len(pipe.Consumer()) > 0 {
+			t.Errorf("%d answers were read, of which Raft has yet to see %d; want one, which it has seen", read, len(pipe.Consumer()))
+		}
+	})
+}
