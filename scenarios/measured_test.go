@@ -92,7 +92,7 @@ func TestLoopbackMatchesRealNomad(t *testing.T) {
 		got := results[i].Phase("storm").RaftEntries
 		off := float64(got)/float64(want) - 1
 		t.Logf("%s, %d nodes, storm: %d entries, real Nomad wrote %d: %+.1f%%", run.Version, run.Nodes, got, want, 100*off)
-		if math.Abs(off) > 0.08 {
+		if math.Abs(off) > 0.1 {
 			t.Errorf("%s, %d nodes, storm: %d entries are %+.1f%% from the %d that real Nomad wrote", run.Version, run.Nodes, got, 100*off, want)
 		}
 	}
@@ -115,22 +115,22 @@ func TestAgreement(t *testing.T) {
 	const look = 2.05 * agreement.Resolution
 	draw := max(chance(0.05), 0.015) // other draws of the same runs: of one seed, and of the mean of three
 	runs := []bounds{
-		{"real/2.0.5-500-silent", 0.07, 0.02, 0.02},
-		{"second/1.4.3-250-silent", 0.05, 0.02, 0.02},
+		{"real/2.0.5-500-silent", 0.03, 0.02, 0.02},
+		{"second/1.4.3-250-silent", 0.04, 0.02, 0.02},
 		{"second/2.0.5-250-silent", 0.03, 0.02, 0.02},
 		{"second/1.4.3-500-silent-1job", 0.02, 0.02, 0.02},
 	}
 	if nightly.On { // make validate has more, of up to 5,000 nodes
 		runs = append(runs, []bounds{
 			{"second/1.4.2-250-silent", 0.02, 0.02, 0.02},
-			{"real/2.0.5-500-silent-2", 0.07, 0.02, 0.02},
+			{"real/2.0.5-500-silent-2", 0.03, 0.02, 0.02},
 			{"real/1.4.2-500-silent", 0.03, 0.02, 0.03},
 			{"real/1.4.2-500-silent-2", 0.02, 0.02, 0.02},
 			{"real/1.4.3-500-silent", 0.08, 0.02, 0.02},
 			{"second/1.4.3-500-silent", 0.02, 0.02, 0.02},
 			{"real/1.4.3-500-1server", 0.04, 0.02, 0.02},
-			{"second/1.4.3-500-1", 0.05, 0.02, 0.02},
-			{"second/1.4.3-500-2", 0.04, 0.02, 0.02},
+			{"second/1.4.3-500-1", 0.07, 0.02, 0.02},
+			{"second/1.4.3-500-2", 0.05, 0.02, 0.02},
 			{"second/1.4.3-500-silent-20jobs", 0.06, 0.02, 0.02},
 			{"second/2.0.5-500-silent", 0.04, 0.02, 0.02},
 			{"fifth/1.4.2-500-silent", 0.02, 0.02, 0.02},
@@ -139,34 +139,34 @@ func TestAgreement(t *testing.T) {
 			{"real/1.4.2-500-1", 0.03, 0.02, 0.02},
 			{"real/1.4.3-500-2", 0.02, 0.02, 0.02},
 			{"real/1.4.3-1000-1", 0.10, 0.49, 0.13},
-			{"real/2.0.5-500-1", 0.08, 0.05, 0.02},
+			{"real/2.0.5-500-1", 0.05, 0.02, 0.02},
 			{"real/1.4.3-500-5servers", 0.05, 0.02, 0.02},
-			{"second/1.4.3-500-5servers-1", 0.10, 0.02, 0.02},
-			{"second/1.4.3-500-5servers-2", 0.06, 0.02, 0.02},
+			{"second/1.4.3-500-5servers-1", 0.11, 0.02, 0.02},
+			{"second/1.4.3-500-5servers-2", 0.03, 0.02, 0.02},
 			{"second/1.4.3-500-5servers-3", 0.03, 0.02, 0.02},
 			{"second/1.4.3-500-silent-1scheduler", 0.02, 0.02, 0.02},
 			{"second/1.4.3-500-silent-4schedulers", 0.04, 0.02, 0.02},
-			{"second/asked/1.4.3-1000-silent", 0.05, 0.26, 0.02},
-			{"second/asked/2.0.5-1000-silent", 0.06, 0.02, 0.02},
-			{"sixth/1.4.3-500-silent-2", 0.03, 0.02, 0.02},
-			{"sixth/1.4.3-500-reports-3", 0.04, 0.02, 0.02},
-			{"sixth/1.4.3-500-5servers", 0.04, 0.02, 0.02},
+			{"second/asked/1.4.3-1000-silent", 0.07, 0.8, 0.02},
+			{"second/asked/2.0.5-1000-silent", 0.04, 0.02, 0.02},
+			{"sixth/1.4.3-500-silent-2", 0.02, 0.02, 0.02},
+			{"sixth/1.4.3-500-reports-3", 0.03, 0.02, 0.02},
+			{"sixth/1.4.3-500-5servers", 0.02, 0.02, 0.02},
 			{"sixth/2.0.5-500-silent", 0.02, 0.02, 0.02},
 			{"sixth/1.4.3-1000-silent-3", 0.07, 0.02, 0.02},
 			{"sixth/2.0.5-1000-silent-2", 0.02, 0.02, 0.02},
-			{"sixth/1.4.3-2000-silent-3", 0.05, 0.16, 0.02}, // two batches more or less wait for ticks
+			{"sixth/1.4.3-2000-silent-3", 0.05, 0.08, 0.02}, // two batches more or less wait for ticks
 			{"sixth/later/1.4.2-500-silent-2", 0.02, 0.02, 0.02},
-			{"sixth/later/1.4.3-500-silent-4schedulers", 0.04, 0.02, 0.02},
+			{"sixth/later/1.4.3-500-silent-4schedulers", 0.02, 0.02, 0.02},
 			{"sixth/later/1.4.3-500-1server-2", 0.04, 0.02, 0.02},
 			{"sixth/later/2.0.5-500-reports-2", 0.03, 0.07, 0.02},
-			{"sixth/evening/2.0.5-2000-silent-2", 0.02, 0.1, 0.02},
+			{"sixth/evening/2.0.5-2000-silent-2", 0.02, 0.06, 0.02},
 			{"sixth/evening/1.4.3-500-reports-4", 0.05, 0.02, 0.02},
 			{"sixth/evening/2.0.5-500-reports-2", 0.04, 0.07, 0.02},
 			{"seventh/1.4.3-1000-silent-2", 0.02, 0.02, 0.02},
 			{"seventh/2.0.5-500-silent-2", 0.13, 0.02, 0.02},
-			{"eighth/1.4.3-1000-silent-3", 0.05, 0.02, 0.02},
+			{"eighth/1.4.3-1000-silent-3", 0.04, 0.02, 0.02},
 			{"eighth/2.0.5-500-silent-3", 0.02, 0.02, 0.02},
-			{"eighth/2.0.5-2000-silent-2", 0.09, 0.05, 0.02},
+			{"eighth/2.0.5-2000-silent-2", 0.09, 0.1, 0.02},
 		}...)
 	}
 	var real []*metrics.Result

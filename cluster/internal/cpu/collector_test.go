@@ -79,29 +79,70 @@ func TestProcessIsSlowWhileItMarks(t *testing.T) {
 	}
 }
 
-// TestMarkingGivesWay: a thread that marks for want of anything else takes a goroutine at once, and also what the network
-// brings.
+// TestGarbageComesWithTheWork: long work has a cycle begin when it has left enough, and then helps to mark.
+func TestGarbageComesWithTheWork(t *testing.T) {
+	const work = 100 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMachine(2, Waking{})
+		defer m.Stop()
+		p, began := m.Process(1), time.Now()
+		time.AfterFunc(68*time.Millisecond, func() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.catchUp()
+			if p.heap.marking || p.heap.left < 65*time.Millisecond {
+				t.Errorf("after 68ms of work %v are left, and it marks: %v", p.heap.left, p.heap.marking)
+			}
+		})
+		p.Do(Work{Key: 1, Takes: work, Left: Garbage{Cost: work, Heap: work}})
+		if took := time.Since(began); took < 2*work-2*time.Millisecond || took > 2*work+2*time.Millisecond {
+			t.Errorf("100ms of work that leaves as much as lives take %v, want as much again for marking that", took)
+		}
+	})
+}
+
+// TestMarkingGivesWay: a thread that marks for want of anything else takes a goroutine, and also what the network brings, once its
+// processor has marked for a quarter of the time since marking began.
 func TestMarkingGivesWay(t *testing.T) {
+	const ms = time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
 		m := NewMachine(2, Waking{})
 		defer m.Stop()
 		p := m.Process(2)
-		p.Do(Work{Key: 1, Takes: time.Millisecond, Left: Garbage{Cost: 700 * time.Millisecond, Heap: time.Second}})
-		time.Sleep(100 * time.Millisecond)
-		if busy := m.Busy(); busy < 200*time.Millisecond { // one from the moment at which the other's garbage has marking begin
+		p.Do(Work{Key: 1, Takes: ms, Left: Garbage{Cost: 700 * ms, Heap: time.Second}})
+		time.Sleep(100 * ms)
+		if busy := m.Busy(); busy < 200*ms { // one from the moment at which the other's garbage has marking begin
 			t.Errorf("the cores were busy for %v, want both to mark for 100ms", busy)
 		}
-		for i, turn := range []Turn{InTurn, FromNetwork} {
+		began := time.Now().Add(-100 * ms)
+		for i, turn := range []Turn{InTurn, FromNetwork} { // each on a processor that has only marked
 			before := time.Now()
-			p.Do(Work{Key: uint64(2 + i), Takes: 3 * time.Millisecond, Turn: turn})
-			// A quarter of its processor's time goes to marking.
-			if took := time.Since(before); took < 3*time.Millisecond || took > 4*time.Millisecond+10*time.Microsecond {
-				t.Errorf("3ms of work took %v", took)
+			p.Do(Work{Key: uint64(2 + i), Takes: 3 * ms, Turn: turn})
+			want := (3*ms + before.Sub(began)/4) * 4 / 3
+			if took := time.Since(before); took < want-100*time.Microsecond || took > want+100*time.Microsecond {
+				t.Errorf("3ms of work took %v, want %v", took, want)
 			}
 		}
 		time.Sleep(2 * time.Second)
-		if busy := m.Busy(); busy < time.Second || busy > 1010*time.Millisecond {
+		if busy := m.Busy(); busy < time.Second || busy > 1010*ms {
 			t.Errorf("the cores were busy for %v, want 1s of marking and 7ms of work", busy)
+		}
+	})
+}
+
+// TestNothingLeftToMark: a processor owes no more than what is still to be marked.
+func TestNothingLeftToMark(t *testing.T) {
+	const ms = time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMachine(1, Waking{})
+		defer m.Stop()
+		p := m.Process(1)
+		p.Do(Work{Key: 1, Takes: ms, Left: Garbage{Cost: 700 * ms, Heap: time.Second}})
+		time.Sleep(990 * ms)
+		before := time.Now()
+		p.Do(Work{Key: 2, Takes: 3 * ms})
+		if took := time.Since(before); took < 13*ms-100*time.Microsecond || took > 13*ms+100*time.Microsecond {
+			t.Errorf("3ms of work took %v, want 10ms more for what is left to mark", took)
 		}
 	})
 }

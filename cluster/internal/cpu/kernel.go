@@ -8,6 +8,7 @@ func (m *Machine) block(t *thread) {
 	g.Waits--
 	g.left = max(g.Resume, 1)
 	t.until, t.keeps, t.on.blocked = m.now+g.Wait, m.now+goQuantum, true
+	t.on.rest(m.now)
 	m.blocked = append(m.blocked, t)
 }
 
@@ -18,6 +19,7 @@ func (m *Machine) unblock() {
 		switch p := t.of; {
 		case t.until <= m.now && t.keeps > 0:
 			t.on.blocked = false
+			p.resume(t.on)
 			m.wakeUp(t)
 			return true
 		case t.until <= m.now:

@@ -75,7 +75,7 @@ func (m *Machine) open() {
 func (m *Machine) Process(processors int) *Process {
 	p := &Process{on: m, groups: make([]group, m.size)}
 	for range processors {
-		p.processors = append(p.processors, &processor{})
+		p.processors = append(p.processors, &processor{rests: true})
 	}
 	p.unused = slices.Clone(p.processors)
 	for i := range p.groups {

@@ -268,7 +268,7 @@ func TestGoesOn(t *testing.T) {
 		one, other time.Duration // when it is done, and when another is that wants 1 ms
 	}{
 		"more work":           {[]time.Duration{ms, ms, ms}, after(0, 1), 3 * ms, 4 * ms},
-		"and garbage of it":   {[]time.Duration{ms, ms}, func(p *Process, d time.Duration) { p.Do(Work{Key: 1, Takes: d, Left: Garbage{Cost: ms, Heap: ms}}) }, ms + 4*ms/3, ms + 8*ms/3}, // the processor marks, too
+		"and garbage of it":   {[]time.Duration{ms, ms}, func(p *Process, d time.Duration) { p.Do(Work{Key: 1, Takes: d, Left: Garbage{Cost: ms, Heap: ms}}) }, 2 * ms, 2*ms + 4*ms/3}, // the processor marks, too, once it is left
 		"after a wait":        {[]time.Duration{ms, ms}, after(10, 1), 3 * ms, 2 * ms},
 		"from the network":    {[]time.Duration{ms, ms}, func(p *Process, d time.Duration) { p.Do(Work{Key: 1, Takes: d, Turn: FromNetwork}) }, 3 * ms, 2 * ms},
 		"of another":          {[]time.Duration{ms, ms}, after(0, 2), 3 * ms, 2 * ms},

@@ -51,6 +51,8 @@ type goroutine struct {
 	Work
 	of     *Process
 	left   time.Duration // CPU time it still needs, until it waits in the kernel
+	leaves time.Duration // CPU time of left during which it leaves garbage
+	helps  time.Duration // CPU time of left in which it helps to mark
 	came   time.Duration
 	brings []*goroutine  // what the reader of a shared connection has for others; reading takes no time
 	done   chan struct{} // nil if nobody waits for it
@@ -70,7 +72,7 @@ func (p *Process) Do(w Work) {
 		return
 	}
 	time.Sleep(w.Before)
-	g := &goroutine{Work: w, of: p, left: w.Takes, done: make(chan struct{})}
+	g := &goroutine{Work: w, of: p, left: w.Takes, leaves: w.Takes, done: make(chan struct{})}
 	p.on.add(g)
 	<-g.done
 	time.Sleep(w.After)
@@ -128,8 +130,7 @@ func (p *Process) goesOn(g *goroutine) bool {
 	}
 	for i := range p.on.cores {
 		if t := p.on.cores[i].thread; t != nil && t.of == p && t.ended != nil && t.ended.Key == g.Key {
-			t.ended = nil
-			p.begin(t, g)
+			t.ended, t.runs = nil, g
 			return true
 		}
 	}
@@ -202,10 +203,15 @@ func (p *Process) lasts(t *thread) time.Duration {
 		return max(p.heap.toMark/time.Duration(len(p.markers)), time.Microsecond)
 	case t.runs == nil:
 		return 0
-	case p.heap.marking:
-		return (t.runs.left*4 + 2) / 3
 	}
-	return t.runs.left
+	left := t.runs.left
+	if t.runs.Left.Cost > 0 {
+		left = min(left, t.runs.helps+allocates)
+	}
+	if p.heap.marking {
+		left = min(left+p.heap.toMark, ((left+t.on.owes)*4+2)/3)
+	}
+	return left
 }
 
 // spend has a thread do what it does for so long.
@@ -215,12 +221,13 @@ func (p *Process) spend(t *thread, d time.Duration) {
 	}
 	marked := d
 	if t.runs != nil {
-		marked = p.heap.beside(d)
-		t.runs.left -= d - marked
+		marked = p.heap.beside(t.on, d)
 	}
-	if marked > 0 {
-		p.heap.credit += marked
-		p.heap.mark(marked)
+	p.heap.credit += marked
+	p.heap.mark(marked)
+	if t.runs != nil {
+		t.runs.left -= d - marked
+		t.runs.leave(d - marked)
 	}
 }
 
@@ -277,11 +284,13 @@ func (p *Process) take(t *thread) bool {
 	}
 	t.since = p.on.now
 	if len(on.ready) == 0 {
+		on.rest(p.on.now)
 		if p.heap.marking {
 			p.markers = append(p.markers, t)
 		}
 		return p.heap.marking
 	}
+	p.resume(on)
 	g := on.ready[0]
 	on.ready = slices.Delete(on.ready, 0, 1)
 	if n := len(g.brings); n > 0 { // runqput
@@ -289,15 +298,6 @@ func (p *Process) take(t *thread) bool {
 		on.ready = append(on.ready, g.brings[:n-1]...)
 		g = g.brings[n-1]
 	}
-	p.begin(t, g)
-	return true
-}
-
-// begin has a thread run a goroutine.
-func (p *Process) begin(t *thread, g *goroutine) {
 	t.runs = g
-	if g.Left.Heap > 0 {
-		g.left += p.heap.leave(g.Left)
-		g.Left = Garbage{}
-	}
+	return true
 }

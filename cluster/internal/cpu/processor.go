@@ -1,12 +1,34 @@
 package cpu
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
-// processor is what a thread needs to run goroutines (runtime2.go, p). The zero value is one for which nothing waits.
+// processor is what a thread needs to run goroutines (runtime2.go, p).
 type processor struct {
 	ready   []*goroutine // in this order
 	turns   int          // so far
 	blocked bool         // its thread waits in the kernel
+	rests   bool         // it has had no goroutine to run from the instant since on
+	since   time.Duration
+	owes    time.Duration // what it is to mark before it runs goroutines
+}
+
+// rest notes that a processor has no goroutine to run.
+func (on *processor) rest(now time.Duration) {
+	if !on.rests {
+		on.rests, on.since = true, now
+	}
+}
+
+// resume notes that a processor has one again. It owes a quarter of what it rested since marking began, whatever it marked meanwhile for
+// want of anything else (mgcpacer.go, findRunnableGCWorker).
+func (p *Process) resume(on *processor) {
+	if on.rests && p.heap.marking {
+		on.owes += max(p.on.now-max(on.since, p.heap.began), 0) / 4
+	}
+	on.rests = false
 }
 
 // home returns the processor in whose queue a goroutine waits that becomes ready: that of the goroutine which woke it, and has just done
