@@ -101,15 +101,21 @@ func TestGarbageComesWithTheWork(t *testing.T) {
 	})
 }
 
+// marking returns a machine with that many cores, and a process with as many processors that has just begun to mark, for a second.
+func marking(t *testing.T, cores int) (*Machine, *Process) {
+	m := NewMachine(cores, Waking{})
+	t.Cleanup(m.Stop)
+	p := m.Process(cores)
+	p.Do(Work{Key: 1, Takes: time.Millisecond, Left: Garbage{Cost: 700 * time.Millisecond, Heap: time.Second}})
+	return m, p
+}
+
 // TestMarkingGivesWay: a thread that marks for want of anything else takes a goroutine, and also what the network brings, once its
 // processor has marked for a quarter of the time since marking began.
 func TestMarkingGivesWay(t *testing.T) {
 	const ms = time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMachine(2, Waking{})
-		defer m.Stop()
-		p := m.Process(2)
-		p.Do(Work{Key: 1, Takes: ms, Left: Garbage{Cost: 700 * ms, Heap: time.Second}})
+		m, p := marking(t, 2)
 		time.Sleep(100 * ms)
 		if busy := m.Busy(); busy < 200*ms { // one from the moment at which the other's garbage has marking begin
 			t.Errorf("the cores were busy for %v, want both to mark for 100ms", busy)
@@ -134,10 +140,7 @@ func TestMarkingGivesWay(t *testing.T) {
 func TestNothingLeftToMark(t *testing.T) {
 	const ms = time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMachine(1, Waking{})
-		defer m.Stop()
-		p := m.Process(1)
-		p.Do(Work{Key: 1, Takes: ms, Left: Garbage{Cost: 700 * ms, Heap: time.Second}})
+		_, p := marking(t, 1)
 		time.Sleep(990 * ms)
 		before := time.Now()
 		p.Do(Work{Key: 2, Takes: 3 * ms})
