@@ -181,20 +181,25 @@ func TestFullPipelines(t *testing.T) {
 	})
 }
 
+// pipeline opens one from a to b, and returns it and what sends it a request with an entry.
+func (p *pair) pipeline(t *testing.T) (pipe raft.AppendPipeline, send func() error) {
+	pipe, err := p.a.AppendEntriesPipeline("b", "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pipe, func() error {
+		_, err := pipe.AppendEntries(&raft.AppendEntriesRequest{Term: 1, Entries: []*raft.Log{{}}}, &raft.AppendEntriesResponse{})
+		return err
+	}
+}
+
 // TestABrokenPipeline takes no more requests, although Raft has yet to hear of the one that failed: its answer comes
 // after one that is still on its way.
 func TestABrokenPipeline(t *testing.T) {
 	for range 20 {
 		virtualtest.Test(t, func(t *testing.T) {
 			p := newPair(t, answers)
-			pipe, err := p.a.AppendEntriesPipeline("b", "b")
-			if err != nil {
-				t.Fatal(err)
-			}
-			send := func() error {
-				_, err := pipe.AppendEntries(&raft.AppendEntriesRequest{Term: 1, Entries: []*raft.Log{{}}}, &raft.AppendEntriesResponse{})
-				return err
-			}
+			pipe, send := p.pipeline(t)
 			for range 2 {
 				if err := send(); err != nil {
 					t.Fatal(err)
@@ -224,14 +229,7 @@ func TestARefusedPipeline(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			heard()
 		}
-		pipe, err := p.a.AppendEntriesPipeline("b", "b")
-		if err != nil {
-			t.Fatal(err)
-		}
-		send := func() error {
-			_, err := pipe.AppendEntries(&raft.AppendEntriesRequest{Term: 1, Entries: []*raft.Log{{}}}, &raft.AppendEntriesResponse{})
-			return err
-		}
+		pipe, send := p.pipeline(t)
 		for range 2 {
 			if err := send(); err != nil {
 				t.Fatal(err)
