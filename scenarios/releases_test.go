@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/simctl/simctl/internal/nightly"
 )
 
 // TestCatalogueAgrees: what clients report of services, what drains wait for, and what else the catalogue has of clients and operators, costs a
-// simulation what it costs real servers: every type of entry of the phase in question is within 15% of what two seeds come to, or four and six where clients drain or flap: when they do decides what deployments wait for, and which drains end together. Costs are of the machine that the real ones ran on.
+// simulation what it costs real servers: every type of entry of the phase in question is within 15% of what two seeds come to, or four and six where clients drain or flap: when they do decides what deployments wait for, and which drains end together. Costs are of the machine that the real ones ran on. Those of 1.4.3 are
+// compared by make nightly.
 func TestCatalogueAgrees(t *testing.T) {
 	t.Parallel()
 	for file, cost := range map[string]string{
@@ -22,6 +25,9 @@ func TestCatalogueAgrees(t *testing.T) {
 		"rolling-deploy-under-flap-1.4.3": "machine.hcl", "rolling-deploy-under-flap-2.0.5": "machine-2.0.5.hcl",
 		"system-rollout-1.4.3": "machine.hcl", "system-rollout-2.0.5": "machine-2.0.5.hcl",
 	} {
+		if !nightly.On && strings.HasSuffix(file, "-1.4.3") {
+			continue
+		}
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			real, spec := realRun(t, "../testdata/releases/"+file+".json", Spec{Cost: "../testdata/validation/seventh/" + cost})

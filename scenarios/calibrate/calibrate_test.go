@@ -164,7 +164,7 @@ func TestSpeed(t *testing.T) {
 	}
 	var specs []scenarios.Spec
 	var real [][]*metrics.Result
-	for _, nodes := range []int{30, 50} {
+	for _, nodes := range []int{20, 30} {
 		results, err := scenarios.RunAll(t.Context(), []scenarios.Spec{storm(nodes, "half.hcl")}, nil)
 		must(err)
 		specs, real = append(specs, storm(nodes, "mine.hcl")), append(real, results)
