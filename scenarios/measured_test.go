@@ -167,6 +167,8 @@ func TestAgreement(t *testing.T) {
 			{"eighth/1.4.3-1000-silent-3", 0.04, 0.02, 0.02},
 			{"eighth/2.0.5-500-silent-3", 0.02, 0.02, 0.02},
 			{"eighth/2.0.5-2000-silent-2", 0.09, 0.1, 0.02},
+			{"ninth/1.4.3-1000-silent", 0.05, 0.02, 0.02},
+			{"ninth/2.0.5-500-silent-2", 0.05, 0.02, 0.02},
 		}...)
 	}
 	var real []*metrics.Result

@@ -33,6 +33,7 @@ var machines = []struct{ dir, heading, suffix string }{
 	{"sixth/evening", "Real servers on the sixth machine, in the evening", " · 6th machine, evening"},
 	{"seventh", "Real servers on a machine of which one number was fitted", " · 7th machine"},
 	{"eighth", "Real servers on a machine of which nothing is known but its speed", " · 8th machine"},
+	{"ninth", "Real servers on a machine that is now slow and now fast", " · 9th machine"},
 }
 
 // group is a run on real servers, with its repeats, and how far simulations of it agree.
