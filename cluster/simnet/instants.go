@@ -19,18 +19,24 @@ type instants struct {
 }
 
 // take returns how long a goroutine has to sleep that is to go on after wait: for longer, by
-// whole steps, if others go on at that instant.
-func (i *instants) take(wait, step time.Duration) time.Duration {
+// whole steps, if others go on at that instant. If it rests from then on, and draws after that, it takes that instant, too.
+func (i *instants) take(wait, step time.Duration, rest ...time.Duration) time.Duration {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	now := time.Now().UnixNano()
 	i.taken = slices.DeleteFunc(i.taken, func(at int64) bool { return at < now })
-	for slices.Contains(i.taken, now+int64(wait)) {
+	for {
+		takes := []int64{now + int64(wait)}
+		for _, d := range rest {
+			takes = append(takes, now+int64(wait+d))
+		}
+		if !slices.ContainsFunc(takes, func(at int64) bool { return slices.Contains(i.taken, at) }) {
+			i.taken = append(i.taken, takes...)
+			return wait
+		}
 		wait += step
 	}
-	i.taken = append(i.taken, now+int64(wait))
-	return wait
 }
 
 // await returns at an instant that nobody has taken: at once, as a rule.
-func (i *instants) await() { time.Sleep(i.take(0, time.Nanosecond)) }
+func (i *instants) await(rest ...time.Duration) { time.Sleep(i.take(0, time.Nanosecond, rest...)) }

@@ -111,3 +111,29 @@ func TestAnswersThatEndPipelines(t *testing.T) {
 		})
 	}
 }
+
+// TestRestsAfterHeartbeats: whoever draws when Raft rests no more after a heartbeat that failed has the instant to itself. The rest
+// grows with each failure of a term.
+func TestRestsAfterHeartbeats(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		n := New(1, Link{}, Link{})
+		leader := n.NewTransport("leader", nil)
+		leader.HeartbeatTimeout = 90 * time.Millisecond
+		for i, tt := range []struct {
+			term uint64
+			rest time.Duration
+		}{
+			{1, 10 * time.Millisecond}, {1, 10 * time.Millisecond}, {1, 10 * time.Millisecond}, {1, 20 * time.Millisecond},
+			{1, 40 * time.Millisecond}, {1, 45 * time.Millisecond}, {2, 10 * time.Millisecond},
+		} {
+			req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{Addr: []byte("leader")}, Term: tt.term}
+			if err := leader.AppendEntries("gone", "gone", req, &raft.AppendEntriesResponse{}); err == nil {
+				t.Fatal("who is gone has answered")
+			}
+			if got := n.instants.take(tt.rest, time.Nanosecond); got != tt.rest+time.Nanosecond {
+				t.Errorf("heartbeat %d: another goes on after %v, want it a nanosecond after %v", i+1, got, tt.rest)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}

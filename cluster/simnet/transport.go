@@ -27,6 +27,8 @@ type Transport struct {
 	// NoPreVotes has this server raise its term without asking first, as Raft did before 1.7. It asks in the first election of a
 	// cluster, where nobody leads who could be deposed: so runs without faults are the same with pre-votes and without. Set it before Listen.
 	NoPreVotes bool
+	// HeartbeatTimeout is Raft's. After a heartbeat that failed Raft rests for half of it at most. Zero means one second. Set it before Listen.
+	HeartbeatTimeout time.Duration
 
 	consumer  chan raft.RPC
 	cut       context.Context // ends with Cut
@@ -41,12 +43,19 @@ type Transport struct {
 	heartbeat func(raft.RPC)
 	leads     func(term uint64) bool
 	followers map[raft.ServerAddress]follower // of the last heartbeats from here
+	failures  map[raft.ServerAddress]failures // of heartbeats from here
 }
 
 // follower is a server that has followed in a term.
 type follower struct {
 	server *Transport
 	term   uint64
+}
+
+// failures counts heartbeats that failed one after the other in a term.
+type failures struct {
+	term uint64
+	n    int
 }
 
 // heartbeat is the kind of messages that Raft has a path of their own for.
@@ -62,7 +71,7 @@ var (
 // is not nil it is called with the entries of each request before Raft gets them, and whether the request was there when the
 // one before was dealt with. It may block, for as long as storing them takes.
 func (n *Network) NewTransport(addr string, receive func(entries []*raft.Log, there bool)) *Transport {
-	t := &Transport{net: n, addr: raft.ServerAddress(addr), recv: receive, consumer: make(chan raft.RPC), followers: map[raft.ServerAddress]follower{}}
+	t := &Transport{net: n, addr: raft.ServerAddress(addr), recv: receive, consumer: make(chan raft.RPC), followers: map[raft.ServerAddress]follower{}, failures: map[raft.ServerAddress]failures{}}
 	t.cut, t.cutOff = context.WithCancel(context.Background())
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	n.Turn(addr)
@@ -166,12 +175,35 @@ func (t *Transport) beat(to raft.ServerAddress, args *raft.AppendEntriesRequest,
 	err := call(t, to, heartbeat, args, nil, resp)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err == nil {
+		delete(t.failures, to)
+	}
 	if err == nil && resp.Success {
 		t.followers[to] = heard
 	} else {
 		delete(t.followers, to)
 	}
 	return err
+}
+
+// rests returns for how long Raft rests once a call has failed, if it draws its next timeout right after that: it does after a heartbeat
+// (raft, replication.go, heartbeat, and util.go, cappedExponentialBackoff).
+func (t *Transport) rests(to raft.ServerAddress, kind string, args any) []time.Duration {
+	req, ok := args.(*raft.AppendEntriesRequest)
+	if !ok || kind != heartbeat {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.failures[to]
+	if f.term != req.Term {
+		f = failures{term: req.Term}
+	}
+	const first, most = 10 * time.Millisecond, 12
+	rest := first << max(0, min(f.n, most)-2)
+	f.n++
+	t.failures[to] = f
+	return []time.Duration{min(rest, cmp.Or(t.HeartbeatTimeout, time.Second)/2)}
 }
 
 func (t *Transport) RequestVote(_ raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
@@ -226,7 +258,7 @@ func replicate[T any](t *Transport, to raft.ServerAddress, kind string, term uin
 func call[T any](t *Transport, to raft.ServerAddress, kind string, args any, data io.Reader, resp *T) error {
 	err := carry(t, to, kind, args, data, resp)
 	if err != nil {
-		t.net.instants.await() // carry takes those of answers in advance
+		t.net.instants.await(t.rests(to, kind, args)...) // carry takes those of answers in advance
 	}
 	return t.hear(err)
 }

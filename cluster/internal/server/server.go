@@ -182,6 +182,7 @@ func (s *Server) Start() error {
 	s.opts.Storage.Logs.CountFree = s.cfg.Costs.Raft.PerFreeKiB > 0
 	transport := s.shared.Network.NewTransport(s.addr, s.receiveEntries)
 	transport.MaxRPCsInFlight, transport.NoPreVotes = s.cfg.Habits.MaxRPCsInFlight, !s.cfg.Habits.PreVotes
+	transport.HeartbeatTimeout = s.cfg.Raft.HeartbeatTimeout
 	if r := s.cfg.Costs.Raft; r.Receive > 0 || r.Serial {
 		transport.Answered = s.answered
 	}
