@@ -98,18 +98,12 @@ func consult(snap *state.Snapshot, waiting cluster.Waiting) *oracle {
 		o.ordered = append(o.ordered, n)
 	}
 	for j := range snap.Jobs() {
-		id := broker.JobID{Namespace: j.Namespace, ID: j.ID}
-		o.jobs[id] = &jobView{job: j, groups: map[string]*groupView{}}
-		if j.Type == rpc.JobTypeSystem || j.Type == rpc.JobTypeSysBatch {
-			for _, e := range snap.EvalsByJob(id) {
-				if e.Status == broker.StatusComplete {
-					o.looked[id] = max(o.looked[id], e.SnapshotIndex)
-				}
-			}
-		}
+		o.jobs[broker.JobID{Namespace: j.Namespace, ID: j.ID}] = &jobView{job: j, groups: map[string]*groupView{}}
 	}
 	for e := range snap.Evals() {
 		switch job := e.Job(); {
+		case e.Status == broker.StatusComplete && (e.Type == rpc.JobTypeSystem || e.Type == rpc.JobTypeSysBatch):
+			o.looked[job] = max(o.looked[job], e.SnapshotIndex)
 		case e.Status == broker.StatusBlocked:
 			o.blocked[job] = max(o.blocked[job], e.CreateIndex)
 			o.planned[job] = max(o.planned[job], e.SnapshotIndex)
