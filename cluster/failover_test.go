@@ -9,6 +9,7 @@ import (
 	"github.com/simctl/simctl/broker"
 	"github.com/simctl/simctl/cluster/internal/fsm"
 	"github.com/simctl/simctl/cluster/internal/server"
+	"github.com/simctl/simctl/cluster/rpc"
 	"github.com/simctl/simctl/internal/virtualtest"
 )
 
@@ -85,6 +86,71 @@ func TestLeadsAgain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// beat sends a heartbeat through a server, and says how long the answer took.
+func beat(t *testing.T, c *Cluster, through, node int) (took time.Duration, err error) {
+	t.Helper()
+	began := time.Now()
+	_, err = c.NodeServer(through).UpdateStatus(t.Context(), &rpc.NodeUpdateStatusRequest{NodeID: testNode(node).ID, Status: rpc.NodeStatusReady})
+	return time.Since(began), err
+}
+
+// TestCallsToADeadLeader: until followers notice that their leader is dead, they refuse what they would forward to it. From then on
+// they hold calls until there is another (nomad/rpc.go, getLeaderForRPC).
+func TestCallsToADeadLeader(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		c := startCluster(t, Config{Seed: 3})
+		register(t, c, 0, 1)
+		first := c.Leader()
+		if err := c.StopServer(first); err != nil {
+			t.Fatal(err)
+		}
+		through, refused := (first+1)%3, 0
+		held, err := beat(t, c, through, 0)
+		for ; errors.Is(err, rpc.ErrUnreachable) && held < 10*time.Millisecond; held, err = beat(t, c, through, 0) {
+			refused++
+			time.Sleep(50 * time.Millisecond)
+		}
+		if err != nil || refused < 5 || held < 100*time.Millisecond {
+			t.Errorf("a follower refused %d calls, and answered the next one with %v after %v, want 5 or more, and no error after 100ms or more", refused, err, held)
+		}
+	})
+}
+
+// TestALeaderThatIsNotReady: it holds calls, whichever server they came through, and refuses them in the end.
+func TestALeaderThatIsNotReady(t *testing.T) {
+	virtualtest.Test(t, func(t *testing.T) {
+		c := startCluster(t, Config{Seed: 3})
+		first := c.Leader()
+		for i := range 3 {
+			if i != first {
+				c.SlowApply(i, time.Second)
+			}
+		}
+		register(t, c, 0, 30)
+		if err := c.StopServer(first); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second) // in which another comes to lead, and has 20 entries to apply
+		for through := range 3 {
+			if through == first {
+				continue
+			}
+			if took, err := beat(t, c, through, 0); !errors.Is(err, rpc.ErrNotReady) || took < 5*time.Second || took > 6*time.Second {
+				t.Errorf("through server %d: %v after %v, want %v after 5s", through, err, took, rpc.ErrNotReady)
+			}
+		}
+		for i := range 3 {
+			if i != first {
+				c.SlowApply(i, -time.Second)
+			}
+		}
+		time.Sleep(30 * time.Second)
+		if took, err := beat(t, c, (first+1)%3, 0); err != nil || took > 10*time.Millisecond {
+			t.Errorf("through a server whose leader is ready: %v after %v", err, took)
+		}
+	})
 }
 
 // TestStopAnswersWhoWaits: when a server stops, everybody who waits for an entry of its

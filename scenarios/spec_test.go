@@ -96,7 +96,7 @@ func TestTheStormHasRoomForWhatItAsks(t *testing.T) {
 
 func TestScaledScenario(t *testing.T) {
 	spec := quickWall("legacy")
-	spec.Cost = "loopback"
+	spec.Cost, spec.TimeScale = "loopback", 0.01
 	fast, err := scenarioOf(spec)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,9 @@ var (
 	// ErrNoLeader means that the server knows no leader to forward a call to.
 	//lint:ignore ST1005 the text is Nomad's, which clients look for
 	ErrNoLeader = errors.New("No cluster leader")
+	// ErrNotReady means that a leader is not ready to serve (nomad/structs/errors.go, ErrNotReadyForConsistentReads).
+	//lint:ignore ST1005 the text is Nomad's
+	ErrNotReady = errors.New("Not ready to serve consistent reads")
 	// ErrJobNotFound means that a user named a job that is not registered.
 	ErrJobNotFound = errors.New("job not found")
 	// ErrPermissionDenied means that a client's identity has expired.
@@ -26,6 +29,11 @@ var (
 	// ErrUnreachable means that the server does not answer: it is down or cut off.
 	ErrUnreachable = errors.New("server unreachable")
 )
+
+// Passes reports whether an error is that nobody leads, is ready to lead, or answers, which the next call may find otherwise.
+func Passes(err error) bool {
+	return errors.Is(err, ErrNoLeader) || errors.Is(err, ErrNotReady) || errors.Is(err, ErrUnreachable)
+}
 
 // NodeServer is what a client needs of a server: RPC methods of nomad/node_endpoint.go. Calls
 // block until they are answered or ctx is done, but for GetClientAllocs, and are safe for

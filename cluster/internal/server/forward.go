@@ -11,31 +11,39 @@ import (
 	"github.com/simctl/simctl/cluster/simnet"
 )
 
-// rpcHoldTimeout is how long a call waits for a leader before it fails, and
-// rpcHoldPoll how often it looks (nomad/rpc.go, RPCHoldTimeout).
+// rpcHoldTimeout is how long a call waits for a leader before it fails. It looks again after a
+// stagger of up to rpcHoldStagger (nomad/rpc.go, RPCHoldTimeout and JitterFraction).
 const (
 	rpcHoldTimeout = 5 * time.Second
-	rpcHoldPoll    = rpcHoldTimeout / 16
+	rpcHoldStagger = rpcHoldTimeout / 16
 )
 
-// leader waits for a server that leads and is ready to serve.
-func (s *Server) leader(ctx context.Context) (*Server, error) {
+// leader returns the address of the server that leads, as far as this one knows: its own once it leads and is ready to
+// serve, or that of another, which may have died or been deposed since. A server that knows of none, or is not ready,
+// looks again until rpcHoldTimeout has passed (nomad/rpc.go, getLeaderForRPC). The key tells calls apart that may wait at
+// one instant.
+func (s *Server) leader(ctx context.Context, key string) (addr string, err error) {
 	deadline := time.Now().Add(rpcHoldTimeout)
 	for {
-		if addr := s.Leader(); addr != "" {
-			if l := s.shared.ByAddr(addr); l != nil && l.Established() {
-				return l, nil
-			}
+		addr = s.Leader()
+		if addr != "" && (addr != s.addr || s.Established()) {
+			return addr, nil
 		}
-		if time.Now().After(deadline) {
-			return nil, rpc.ErrNoLeader
+		now := time.Now()
+		switch {
+		case now.Before(deadline):
+		case addr == s.addr:
+			return "", rpc.ErrNotReady
+		default:
+			return "", rpc.ErrNoLeader
 		}
+		draw := simnet.HashStrings(s.seed^uint64(now.UnixNano()), "hold", s.addr, key)
 		select {
-		case <-time.After(rpcHoldPoll + time.Duration(s.opts.ID+1)*time.Microsecond):
+		case <-time.After(time.Duration(draw % uint64(rpcHoldStagger))):
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return "", ctx.Err()
 		case <-s.ctx.Done():
-			return nil, ErrStopped
+			return "", ErrStopped
 		}
 	}
 }
@@ -49,28 +57,38 @@ func Forward[T any](ctx context.Context, s *Server, method string, fn func(leade
 // forward is Forward for a call that has come over the path via; nil if the server makes the call itself. Call and
 // answer say what sending either takes if it is long.
 func forward[T any](ctx context.Context, s *Server, method string, via *path, call, answer message, fn func(leader *Server) (T, error)) (T, error) {
+	return onward(ctx, s, method, via, call, answer, followed(s, method, fn))
+}
+
+// onward is forward without a word to Config.CarriedOut. A server that was forwarded a call does with it as with any other: it
+// waits until it is ready, or forwards it once more if it does not lead.
+func onward[T any](ctx context.Context, s *Server, method string, via *path, call, answer message, fn func(leader *Server) (T, error)) (T, error) {
 	var zero T
-	fn = followed(s, method, fn)
-	l, err := s.leader(ctx)
+	key, costs, verify := method, &s.cfg.Costs.RPC, time.Duration(0)
+	if via != nil {
+		key, costs, verify = method+via.key, via.costs, via.verify
+	}
+	addr, err := s.leader(ctx, key)
 	if err != nil {
 		return zero, err
 	}
-	if l == s {
-		return fn(l)
+	if addr == s.addr {
+		return fn(s)
 	}
-	costs, verify := &s.cfg.Costs.RPC, time.Duration(0)
-	if via != nil {
-		costs, verify = via.costs, via.verify
+	route := s.shared.Network.Route(s.addr, addr, method)
+	l := s.shared.ByAddr(addr)
+	if l == nil {
+		return zero, refused(ctx, route)
 	}
 	s.Compute("send/"+method, costs.Send)
-	p := &path{route: s.shared.Network.Route(s.addr, l.addr, method), to: l, over: simnet.HashStrings(0, s.addr, l.addr), key: s.addr + method, cost: costs.Serve + verify, via: via}
+	p := &path{route: route, to: l, over: simnet.HashStrings(0, s.addr, addr), key: s.addr + method, cost: costs.Serve + verify, costs: costs, verify: verify, via: via}
 	asks, answers := call.over(p.route), answer.over(p.route.Back())
 	defer asks.Close()
 	defer answers.Close()
 	asks.Begin(s.streams("encode/"+p.key, p.over))
 	out, err := carry(ctx, p, func(l *Server) (T, error) {
 		asks.End(l.streams("decode/"+p.key, p.over))
-		out, err := fn(l)
+		out, err := onward(ctx, l, method, p, call, answer, fn)
 		if err == nil {
 			answers.Begin(l.streams("encode/"+p.key, p.over))
 		}
@@ -83,6 +101,16 @@ func forward[T any](ctx context.Context, s *Server, method string, via *path, ca
 		answers.End(s.streams("decode/"+p.key, p.over))
 	}
 	return out, err
+}
+
+// refused takes as long as it takes to hear that nobody listens at the other end, and says so.
+func refused(ctx context.Context, r simnet.Route) error {
+	for _, way := range []simnet.Route{r, r.Back()} {
+		if err := way.Send(ctx); err != nil {
+			return unreachable(err)
+		}
+	}
+	return rpc.ErrUnreachable
 }
 
 // message is a call or an answer that is long: each end takes time for its bytes, on top of what any call

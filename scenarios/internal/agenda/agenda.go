@@ -166,7 +166,7 @@ func (a *Agenda) try(s step) Answer {
 		return Answer{step: s}
 	}
 	// The node was picked from the state of one server, and the server that answered may not know it yet.
-	if !errors.Is(err, rpc.ErrNoLeader) && !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrNodeNotFound) {
+	if !rpc.Passes(err) && !errors.Is(err, rpc.ErrNodeNotFound) {
 		return Answer{step: s, err: err}
 	}
 	now := time.Now()

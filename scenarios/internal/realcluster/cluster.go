@@ -306,7 +306,7 @@ const (
 
 // betweenLeaders is what servers say while a leader goes and the next one comes.
 var betweenLeaders = []string{
-	rpc.ErrNoLeader.Error(), "Not ready to serve consistent reads", "failed to get conn", "rpc error: EOF",
+	rpc.ErrNoLeader.Error(), rpc.ErrNotReady.Error(), "failed to get conn", "rpc error: EOF",
 	"leadership lost while committing log", "node is not the leader",
 }
 

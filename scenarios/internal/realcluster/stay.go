@@ -290,7 +290,7 @@ func (c *Cluster) clean(ctx context.Context, m *memo) (done Cleaned, err error) 
 // passes reports whether an error is that nobody answers or nobody leads. Servers that have lost their leader have many
 // words for it, so that any failure of their own counts as that.
 func passes(err error) bool {
-	return errors.Is(err, rpc.ErrNoLeader) || errors.Is(err, rpc.ErrUnreachable) ||
+	return rpc.Passes(err) ||
 		err != nil && strings.Contains(err.Error(), unexpectedResponse+" 500") && !errors.Is(err, ErrUnsuited)
 }
 

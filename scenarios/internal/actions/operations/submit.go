@@ -172,7 +172,7 @@ func (u *underway) answered(job *rpc.Job, err error) {
 	switch {
 	case err == nil:
 		u.sent++
-	case errors.Is(err, rpc.ErrNoLeader) || errors.Is(err, rpc.ErrUnreachable):
+	case rpc.Passes(err):
 		u.refused++
 	case u.stage.Ctx.Err() == nil && u.err == nil:
 		u.err = named(err, "submit job", job.ID)
