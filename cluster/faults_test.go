@@ -18,8 +18,7 @@ func TestFaultsOfLinks(t *testing.T) {
 		c := startCluster(t, Config{Seed: 1})
 		register(t, c, 0, 3)
 		beat := func(server, node int) error {
-			req := &rpc.NodeUpdateStatusRequest{NodeID: testNode(node).ID, Status: rpc.NodeStatusReady}
-			_, err := c.NodeServer(server).UpdateStatus(t.Context(), req)
+			_, err := beat(t, c, server, node)
 			return err
 		}
 		leader := c.Leader()
